@@ -1,0 +1,140 @@
+// Package recording holds what happened: the time series of one run, of
+// production, of a simulation or of the lab, under the names the ecosystem's
+// own exporters use.
+//
+// A producer (package observe, the simulator, the lab) hands batches of samples
+// to a [Writer]. A consumer (diagnose, fit, prove) asks a [Reader] in PromQL. Three
+// things stand behind a Reader and answer alike: a folder on disk (an embedded
+// Prometheus TSDB, see [Create] and [Open]), a store in memory ([NewMemory],
+// for a capture that is read once and diagnosed), and a Prometheus-compatible
+// server over HTTP ([Remote]).
+//
+// What a source could not tell is absent. It is never written as zero: a zero is a
+// measurement. Where a source stopped and went on, the series have a hole; where
+// bytes were damaged, a [Note] says where and how much was lost.
+package recording
+
+import (
+	"context"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql"
+)
+
+// A Column is the samples of one series in a [Batch].
+type Column struct {
+	// Labels identify the series; __name__ is set, and is the name the
+	// ecosystem's own exporter gives.
+	Labels labels.Labels
+	// Values are the samples, one for each of the batch's times. A column of
+	// length one is constant over the whole batch: a producer that knows a
+	// value did not change need not repeat it. A NaN is a missing sample.
+	Values []float64
+}
+
+// A Batch is a run of samples of many series that share their timestamps, as
+// one scrape or one FTDC chunk gives them.
+type Batch struct {
+	// TimesMs are the sample times in milliseconds since the Unix epoch,
+	// strictly ascending.
+	TimesMs []int64
+	// Columns are the series. Labels are distinct within a batch.
+	Columns []Column
+}
+
+// A Writer takes batches. One Writer may be used by several goroutines at
+// once; batches of one series must arrive in time order. The batch and all it
+// refers to belong to the caller again when Append returns (labels excepted,
+// which are immutable).
+type Writer interface {
+	// Append adds a batch. Samples not newer than the series' last one are
+	// dropped, counted, and reported as a Note by Close.
+	Append(ctx context.Context, b *Batch) error
+	// Note keeps a remark about the data beside it: a gap, damage, a limit.
+	Note(n Note)
+	// Source tells who the samples are from; called once it is known, before
+	// or after samples, and again when more becomes known (same Name: replaced).
+	Source(s Source)
+}
+
+// A Source describes where the samples of a recording came from.
+type Source struct {
+	// Kind is the recognised format: "ftdc", "iostat", "openmetrics",
+	// "metrics-url", "host", "fio", "prometheus".
+	Kind string `json:"kind"`
+	// Name is what the person gave: a path or a URL, without credentials.
+	Name string `json:"name"`
+	// Engine is the database, if the source told: "mongodb", "etcd", "postgres", "iris".
+	Engine string `json:"engine,omitempty"`
+	// Version is the database's or the tool's version, if the source told.
+	Version string `json:"version,omitempty"`
+	// Host is the host's name, if the source told.
+	Host string `json:"host,omitempty"`
+	// From and To are the first and the last sample's time.
+	From time.Time `json:"from"`
+	To   time.Time `json:"to"`
+	// Period is the usual distance of two samples (their median), 0 if unknown.
+	Period time.Duration `json:"period_ns"`
+	// Samples is how many sample times (not values) the source had.
+	Samples int64 `json:"samples"`
+	// Facts are further settings the source told, as name and value, for
+	// people and for rules: "os", "cores", "memory_bytes", "storage_engine".
+	Facts map[string]string `json:"facts,omitempty"`
+}
+
+// NoteKind says what a [Note] is about.
+type NoteKind string
+
+// The kinds of notes.
+const (
+	NoteGap     NoteKind = "gap"     // no samples between From and To
+	NoteDamage  NoteKind = "damage"  // bytes that could not be read
+	NoteClock   NoteKind = "clock"   // time went backwards, or samples came late
+	NoteDropped NoteKind = "dropped" // samples not kept (out of order, over a bound)
+	NoteLimit   NoteKind = "limit"   // the source cannot tell something; Text says what
+)
+
+// A Note is a remark about the data, for the finding evidence/gap.
+type Note struct {
+	Kind   NoteKind `json:"kind"`
+	Source string   `json:"source"`           // Source.Name
+	File   string   `json:"file,omitempty"`   // file it is about
+	Offset int64    `json:"offset,omitempty"` // byte offset in that file
+	// From and To bound the time it concerns, where known (zero otherwise).
+	From time.Time `json:"from,omitzero"`
+	To   time.Time `json:"to,omitzero"`
+	Text string    `json:"text"` // one sentence: what, and what to do
+}
+
+// A Metric is a metric name a recording holds.
+type Metric struct {
+	Name string
+	// Series is how many label sets it has.
+	Series int
+	// Period is the usual distance of two of its samples, 0 if unknown.
+	Period time.Duration
+	// From and To are its first and last sample's time.
+	From, To time.Time
+}
+
+// A Series is one line of a query's answer.
+type Series struct {
+	Labels labels.Labels
+	// Points are (T: milliseconds since the epoch, F: value), ascending.
+	Points []promql.FPoint
+}
+
+// A Reader answers PromQL about what was recorded. It may be used by several
+// goroutines at once.
+type Reader interface {
+	// Sources and Notes tell where the samples came from and what is wrong with them.
+	Sources() []Source
+	Notes() []Note
+	// Metrics lists the metric names, sorted.
+	Metrics(ctx context.Context) ([]Metric, error)
+	// Range evaluates expr at from, from+step, ... to. A sample is looked for at
+	// most lookback before each step (0: the reader's own default).
+	Range(ctx context.Context, expr string, from, to time.Time, step, lookback time.Duration) ([]Series, error)
+	Close() error
+}
