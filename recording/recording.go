@@ -133,6 +133,12 @@ type Reader interface {
 	Notes() []Note
 	// Metrics lists the metric names, sorted.
 	Metrics(ctx context.Context) ([]Metric, error)
+	// Samples gives the raw samples of the series a PromQL instant-vector
+	// selector names ("node_disk_io_time_seconds_total{device=\"sda\"}"), at
+	// their own times, from <= t <= to, without lookback, interpolation or
+	// staleness handling: what an analysis of intervals needs, which Range at
+	// a fixed step would alias. (A server is asked the range selector.)
+	Samples(ctx context.Context, selector string, from, to time.Time) ([]Series, error)
 	// Range evaluates expr at from, from+step, ... to. A sample is looked for at
 	// most lookback before each step (0: the reader's own default).
 	Range(ctx context.Context, expr string, from, to time.Time, step, lookback time.Duration) ([]Series, error)
