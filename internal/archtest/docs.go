@@ -1,0 +1,102 @@
+package archtest
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/build/constraint"
+	"regexp"
+	"strings"
+)
+
+// docWordsMin is how short a package doc may be and still teach something: the
+// name, what it is for, and one thing to know.
+const docWordsMin = 15
+
+// Docs reports packages without a doc comment, or with one of a few words.
+// Commands are asked for the same; packages of test files only, and those built only under a
+// tag that is never set, are not.
+func Docs(t *Tree) []Problem {
+	type state struct {
+		words int
+		main  bool
+		named bool // the doc starts as godoc wants it
+	}
+	pkgs := map[string]*state{}
+	var order []string
+	for _, f := range t.Go {
+		if f.Test || ast.IsGenerated(f.AST) || !built(f.AST) {
+			continue
+		}
+		s := pkgs[f.Dir()]
+		if s == nil {
+			s = &state{main: f.AST.Name.Name == "main"}
+			pkgs[f.Dir()] = s
+			order = append(order, f.Dir())
+		}
+		if f.AST.Doc != nil {
+			text := f.AST.Doc.Text()
+			s.words += len(strings.Fields(text))
+			s.named = s.named || s.main || strings.HasPrefix(text, "Package "+f.AST.Name.Name+" ")
+		}
+	}
+	var out []Problem
+	for _, dir := range order {
+		switch s := pkgs[dir]; {
+		case s.words == 0:
+			out = append(out, Problem{Path: dir, Text: "package without a doc comment: say which idea it holds and what to know before using it"})
+		case s.words < docWordsMin:
+			out = append(out, Problem{Path: dir, Text: fmt.Sprintf("package doc of %d words: it should teach the package's idea", s.words)})
+		case !s.named:
+			out = append(out, Problem{Path: dir, Text: "package doc should start \"Package <name> \", as go doc shows it"})
+		}
+	}
+	return out
+}
+
+// built reports whether a file can be part of some ordinary build: its
+// constraint, if any, does not hinge on a private tag.
+func built(f *ast.File) bool {
+	for _, g := range f.Comments {
+		if g.Pos() > f.Package {
+			break
+		}
+		for _, c := range g.List {
+			if !constraint.IsGoBuild(c.Text) {
+				continue
+			}
+			x, err := constraint.Parse(c.Text)
+			if err != nil {
+				return true
+			}
+			with := x.Eval(func(string) bool { return true })
+			without := x.Eval(func(tag string) bool { return !private[tag] })
+			return without || !with
+		}
+	}
+	return true
+}
+
+// private are the build tags that no ordinary build sets.
+var private = map[string]bool{"deps": true, "ignore": true, "tools": true}
+
+// Text that names a place on one machine is wrong on every other one. The
+// patterns are put together from parts so that this file does not match itself.
+var machinePath = regexp.MustCompile(`(^|[\s"'` + "`" + `(=:,])/` + `(work/|root/|home/[a-z]|Users/[A-Za-z])`)
+
+// Paths reports text that holds a path of the machine it was written on: a
+// home directory or a checkout. Files that are not text are not looked at.
+func Paths(t *Tree) []Problem {
+	var out []Problem
+	for _, f := range t.Texts {
+		if bytes.IndexByte(f.Head, 0) >= 0 {
+			continue
+		}
+		for i, line := range bytes.Split(f.Head, []byte("\n")) {
+			if m := machinePath.Find(line); m != nil {
+				out = append(out, Problem{Path: f.Path, Line: i + 1, Text: fmt.Sprintf("%q is a path of one machine: use a relative one, or one that an argument gives", strings.TrimSpace(string(m)))})
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,122 @@
+package archtest
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A Layer is one row of the table of packages.
+type Layer struct {
+	// Package is a path within the module; a last element "*" means every
+	// package directly below, unless it has a row of its own.
+	Package string
+	// Imports are the packages of this module it may import, of rows above its
+	// own; nil means none. A last element "*" as for Package.
+	Imports []string
+}
+
+// Layers is the table of packages, from those that need nothing to those that
+// join everything. A package imports only what its row names, and a row names
+// only rows above it, so that nobody has to look further up than down to
+// understand a package. (Test files may import anything: Go itself forbids
+// cycles.) A new package gets a row here and in ARCHITECTURE.md.
+var Layers = []Layer{
+	{"units", nil},
+	{"internal/*", nil},
+
+	// What happened: the series of a run, and who tells them.
+	{"recording", []string{"units", "internal/*"}},
+	{"timeline", []string{"units", "recording"}},
+	{"observe/source", []string{"recording"}},
+	{"observe/*", []string{"units", "internal/*", "recording", "observe/source"}},
+	{"observe", []string{"units", "internal/*", "recording", "observe/source", "observe/*"}},
+
+	// What may happen: models that take the time and give an answer. They know no recording.
+	{"volume", []string{"units", "internal/*"}},
+	{"workload", []string{"units", "internal/*"}},
+	{"engine", []string{"units", "internal/*", "volume", "workload"}},
+	{"engine/*", []string{"units", "internal/*", "volume", "workload", "engine"}},
+	{"scenario", []string{"units", "volume", "workload", "engine", "engine/*"}},
+	{"simulate", []string{"units", "internal/*", "recording", "volume", "workload", "engine", "engine/*", "scenario"}},
+
+	// Why: the rule pack and those that run it.
+	{"rules", []string{"units", "recording", "timeline"}},
+	{"diagnose", []string{"units", "internal/*", "recording", "timeline", "rules"}},
+	{"fit", []string{"units", "internal/*", "recording", "timeline", "rules", "volume", "workload", "engine", "engine/*", "scenario"}},
+	{"plan", []string{"units", "internal/*", "volume", "workload", "engine", "engine/*", "scenario", "simulate", "recording"}},
+	{"emit", []string{"units", "volume", "scenario", "plan"}},
+	{"probe", []string{"units", "internal/*", "recording", "volume"}},
+	{"lab", []string{"units", "internal/*", "recording", "volume", "workload", "scenario", "observe/source", "observe/*"}},
+	{"lab/*", []string{"units", "internal/*", "recording", "volume", "workload", "scenario", "observe/source", "observe/*", "lab"}},
+	{"prove", []string{"units", "internal/*", "recording", "timeline", "rules", "diagnose"}},
+	{"report", []string{"units", "internal/*", "diagnose", "prove", "plan"}},
+
+	// What people start: may import everything.
+	{"cmd/*", []string{"..."}},
+	{".", nil},
+}
+
+// layerOf is the index of the row that covers a package, -1 if none does. A row that
+// names it exactly goes before a pattern.
+func layerOf(layers []Layer, pkg string) int {
+	if i := slices.IndexFunc(layers, func(l Layer) bool { return l.Package == pkg }); i >= 0 {
+		return i
+	}
+	return slices.IndexFunc(layers, func(l Layer) bool { return matches(l.Package, pkg) })
+}
+
+func matches(pattern, pkg string) bool {
+	if base, ok := strings.CutSuffix(pattern, "/*"); ok {
+		return path.Dir(pkg) == base
+	}
+	return pattern == "..." || pattern == pkg
+}
+
+// Imports reports imports that the table of layers does not allow, and
+// packages that are not in it.
+func Imports(t *Tree) []Problem { return imports(t, Layers) }
+
+func imports(t *Tree, layers []Layer) []Problem {
+	var out []Problem
+	unlisted := map[string]bool{}
+	for _, f := range t.Go {
+		if f.Test {
+			continue
+		}
+		i := layerOf(layers, f.Dir())
+		if i < 0 {
+			if !unlisted[f.Dir()] {
+				unlisted[f.Dir()] = true
+				out = append(out, Problem{Path: f.Dir(), Text: "package without a row in the table of layers: give it one in internal/archtest/layers.go and in ARCHITECTURE.md"})
+			}
+			continue
+		}
+		for _, spec := range f.AST.Imports {
+			target, ours := inModule(spec.Path.Value)
+			if !ours || target == f.Dir() || slices.ContainsFunc(layers[i].Imports, func(p string) bool { return matches(p, target) }) {
+				continue
+			}
+			out = append(out, Problem{
+				Path: f.Path,
+				Line: f.Fset.Position(spec.Pos()).Line,
+				Text: fmt.Sprintf("%s may not import %s: move the code, or change the table of layers knowingly", f.Dir(), target),
+			})
+		}
+	}
+	return out
+}
+
+// inModule gives the path within the module of a quoted import path.
+func inModule(quoted string) (string, bool) {
+	p, err := strconv.Unquote(quoted)
+	if err != nil {
+		return "", false
+	}
+	if p == Module {
+		return ".", true
+	}
+	return strings.CutPrefix(p, Module+"/")
+}
