@@ -1,0 +1,122 @@
+package recording
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+)
+
+const daySeconds = 86_400
+
+// dayStart is when the benchmarks' day begins.
+var dayStart = time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+
+// benchDay makes a day of 1 s samples in chunks of 300, as FTDC has them: of ten series
+// four are constant, two slow, four counters or noise.
+func benchDay(series int, emit func(*Batch)) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	const chunk = 300
+	b := &Batch{TimesMs: make([]int64, chunk)}
+	values := make([][]float64, series)
+	total := make([]float64, series)
+	for i := range series {
+		values[i] = make([]float64, chunk)
+		b.Columns = append(b.Columns, Column{Labels: labels.FromStrings(labels.MetricName, fmt.Sprintf("metric_%d_total", i), "device", "d0")})
+	}
+	for at := 0; at < daySeconds; at += chunk {
+		for k := range chunk {
+			b.TimesMs[k] = dayStart.UnixMilli() + int64(at+k)*1000
+		}
+		for i := range series {
+			v := values[i]
+			for k := range v {
+				switch i % 10 {
+				case 4, 5:
+					total[i] += float64(rng.IntN(20) / 19)
+				case 6, 7:
+					total[i] += float64(rng.IntN(5000))
+				case 8:
+					total[i] += float64(rng.IntN(1 << 28))
+				case 9:
+					v[k] = rng.Float64()
+					continue
+				}
+				v[k] = total[i]
+			}
+			b.Columns[i].Values = v
+			if i%10 < 4 {
+				b.Columns[i].Values = v[:1]
+			}
+		}
+		emit(b)
+	}
+}
+
+// benchBatches is benchDay kept, for ingest benchmarks that must not time the making.
+func benchBatches(series int) []*Batch {
+	var out []*Batch
+	benchDay(series, func(b *Batch) {
+		c := &Batch{TimesMs: append([]int64(nil), b.TimesMs...)}
+		for _, col := range b.Columns {
+			c.Columns = append(c.Columns, Column{col.Labels, append([]float64(nil), col.Values...)})
+		}
+		out = append(out, c)
+	})
+	return out
+}
+
+func BenchmarkMemoryIngestDay150(b *testing.B) {
+	batches := benchBatches(150)
+	b.ReportAllocs()
+	for b.Loop() {
+		m := NewMemory(MemoryOptions{})
+		for _, batch := range batches {
+			if err := m.Append(b.Context(), batch); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.ReportMetric(float64(m.Bytes())/1e6, "MB")
+	}
+	b.ReportMetric(150*daySeconds*float64(b.N)/b.Elapsed().Seconds()/1e6, "Msamples/s")
+}
+
+func benchMemory(b *testing.B, series int) *Memory {
+	m := NewMemory(MemoryOptions{})
+	benchDay(series, func(batch *Batch) {
+		if err := m.Append(b.Context(), batch); err != nil {
+			b.Fatal(err)
+		}
+	})
+	return m
+}
+
+// benchQueries are the shapes diagnose asks for.
+var benchQueries = []struct{ name, expr string }{
+	{"irate", `irate(metric_6_total[4s])`},
+	{"gauge", `metric_9_total`},
+	{"ratio", `irate(metric_6_total[4s]) / irate(metric_7_total[4s])`},
+	{"sum4", `sum(irate(metric_6_total[4s]) or irate(metric_16_total[4s]) or irate(metric_7_total[4s]) or irate(metric_17_total[4s]))`},
+	{"max_over_time", `max_over_time(metric_9_total[60s])`},
+}
+
+func benchRange(b *testing.B, r Reader) {
+	for _, q := range benchQueries {
+		b.Run(q.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				out, err := r.Range(b.Context(), q.expr, dayStart, dayStart.Add((daySeconds-1)*time.Second), time.Second, 2500*time.Millisecond)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if len(out) == 0 {
+					b.Fatal("no answer")
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkMemoryRangeDay(b *testing.B) { benchRange(b, benchMemory(b, 150)) }

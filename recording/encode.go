@@ -1,0 +1,237 @@
+package recording
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+// segmentMax is the largest number of samples in one segment. It bounds the
+// buffer an iterator decodes into (4 KiB of values) and lets Seek skip whole segments; an
+// FTDC chunk (300 samples) is one segment.
+const segmentMax = 512
+
+// A run is the times of one or more segments. All columns of a batch share
+// theirs, which is why a segment costs next to nothing when its value did not change.
+type run struct{ times []int64 }
+
+func (r *run) first() int64 { return r.times[0] }
+func (r *run) last() int64  { return r.times[len(r.times)-1] }
+
+// width is how a segment keeps its values.
+type width uint8
+
+const (
+	constant width = iota // one value, in base; no data
+	bits8                 // base + unsigned offset, scaled
+	bits16
+	bits32
+	raw // IEEE 754 doubles
+)
+
+// bytes is the size of one value.
+func (w width) bytes() int { return [...]int{0, 1, 2, 4, 8}[w] }
+
+// A scale is how a value was made of the integer that was counted. Sources count
+// milliseconds or microseconds and metrics are named in seconds, so that
+// most values which are not integers are integers in disguise.
+type scale uint8
+
+const (
+	unscaled scale = iota
+	div1e3
+	div1e6
+	mul1e3 // times 0.001: not the same double as a division by 1000
+	mul1e6
+	scales
+)
+
+func (s scale) apply(v float64) float64 {
+	switch s {
+	case div1e3:
+		return v / 1e3
+	case div1e6:
+		return v / 1e6
+	case mul1e3:
+		return v * 1e-3
+	case mul1e6:
+		return v * 1e-6
+	}
+	return v
+}
+
+// integer is the integer that apply may turn into v again.
+func (s scale) integer(v float64) float64 {
+	switch s {
+	case div1e3, mul1e3:
+		return math.RoundToEven(v * 1e3)
+	case div1e6, mul1e6:
+		return math.RoundToEven(v * 1e6)
+	}
+	return v
+}
+
+// exactInteger is the largest magnitude below which every integer is a double.
+const exactInteger = 1 << 53
+
+// A segment is a run of one series' samples, immutable once made. The encoding is lossless
+// to the bit: integers (scaled or not) are kept as unsigned offsets from the
+// smallest one in 1, 2 or 4 bytes, all else as doubles. Frame-of-reference
+// offsets rather than a bit stream: decoding is a loop over an array.
+type segment struct {
+	run *run
+	// base is the constant value, or the integer the offsets count from.
+	base    float64
+	data    []byte
+	width   width
+	scale   scale
+	missing bool // some samples are absent: the largest offset, or NaN in raw
+}
+
+// segmentBytes is the memory a segment takes beside its data and its run.
+const segmentBytes = 56
+
+// newSegment encodes values, of which one at least is not NaN, taken at r's
+// times. A single value for several times is a constant.
+func newSegment(r *run, values []float64) segment {
+	if len(values) == 1 {
+		return segment{run: r, base: values[0]}
+	}
+	same, missing := survey(values)
+	if same && !missing {
+		return segment{run: r, base: values[0]}
+	}
+	seg := segment{run: r, missing: missing}
+	for s := unscaled; s < scales; s++ {
+		if low, high, ok := s.span(values); ok {
+			if w := narrowest(high - low); w != raw {
+				seg.base, seg.width, seg.scale = low, w, s
+				seg.data = offsets(values, low, w, s)
+				return seg
+			}
+			break
+		}
+	}
+	seg.width = raw
+	seg.data = make([]byte, 8*len(values))
+	for i, v := range values {
+		binary.LittleEndian.PutUint64(seg.data[8*i:], math.Float64bits(v))
+	}
+	return seg
+}
+
+// survey tells whether all values are one to the bit, and whether some are missing.
+func survey(values []float64) (same, missing bool) {
+	same = true
+	first := math.Float64bits(values[0])
+	for _, v := range values {
+		if math.Float64bits(v) != first {
+			same = false
+		}
+		if v != v {
+			missing = true
+		}
+	}
+	return same, missing
+}
+
+// span is the smallest and the largest integer behind values, if s gives
+// each of them back to the bit.
+func (s scale) span(values []float64) (low, high float64, ok bool) {
+	low, high = math.Inf(1), math.Inf(-1)
+	for _, v := range values {
+		if v != v {
+			continue
+		}
+		n := s.integer(v)
+		if !(n > -exactInteger && n < exactInteger) || n != math.Trunc(n) {
+			return 0, 0, false
+		}
+		// low + (n - low), as decoding does it, turns a negative zero into zero.
+		if math.Float64bits(s.apply(n+0)) != math.Float64bits(v) {
+			return 0, 0, false
+		}
+		low, high = min(low, n), max(high, n)
+	}
+	return low + 0, high, true
+}
+
+// narrowest is the width whose offsets reach span and leave the largest
+// offset free to say "missing".
+func narrowest(span float64) width {
+	switch {
+	case span < math.MaxUint8:
+		return bits8
+	case span < math.MaxUint16:
+		return bits16
+	case span < math.MaxUint32:
+		return bits32
+	}
+	return raw
+}
+
+func offsets(values []float64, low float64, w width, s scale) []byte {
+	data := make([]byte, w.bytes()*len(values))
+	for i, v := range values {
+		off := uint32(math.MaxUint32)
+		if v == v {
+			off = uint32(s.integer(v) - low)
+		}
+		switch w {
+		case bits8:
+			data[i] = uint8(off)
+		case bits16:
+			binary.LittleEndian.PutUint16(data[2*i:], uint16(off))
+		case bits32:
+			binary.LittleEndian.PutUint32(data[4*i:], off)
+		}
+	}
+	return data
+}
+
+// decode appends the segment's values to dst, NaN where one is missing.
+func (g *segment) decode(dst []float64) []float64 {
+	n := len(g.run.times)
+	switch g.width {
+	case constant:
+		for range n {
+			dst = append(dst, g.base)
+		}
+	case bits8:
+		for _, off := range g.data {
+			dst = append(dst, g.base+float64(off))
+		}
+	case bits16:
+		for i := 0; i+2 <= len(g.data); i += 2 {
+			dst = append(dst, g.base+float64(binary.LittleEndian.Uint16(g.data[i:])))
+		}
+	case bits32:
+		for i := 0; i+4 <= len(g.data); i += 4 {
+			dst = append(dst, g.base+float64(binary.LittleEndian.Uint32(g.data[i:])))
+		}
+	case raw:
+		for i := 0; i+8 <= len(g.data); i += 8 {
+			dst = append(dst, math.Float64frombits(binary.LittleEndian.Uint64(g.data[i:])))
+		}
+		return dst
+	}
+	tail := dst[len(dst)-n:]
+	if g.missing {
+		g.blank(tail)
+	}
+	if g.scale != unscaled {
+		for i, v := range tail {
+			tail[i] = g.scale.apply(v)
+		}
+	}
+	return dst
+}
+
+// blank puts NaN where the offset says missing.
+func (g *segment) blank(values []float64) {
+	largest := g.base + [...]float64{bits8: math.MaxUint8, bits16: math.MaxUint16, bits32: math.MaxUint32}[g.width]
+	for i, v := range values {
+		if v == largest {
+			values[i] = math.NaN()
+		}
+	}
+}

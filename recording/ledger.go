@@ -1,0 +1,128 @@
+package recording
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// notesMax bounds the notes of a recording: a damaged source may have
+// one to tell at every byte. The last one kept says that more were left out.
+const notesMax = 1000
+
+// A ledger keeps what a Writer is told beside the samples, and counts what was
+// dropped. It is safe for concurrent use.
+type ledger struct {
+	mu      sync.Mutex
+	sources []Source
+	notes   []Note
+	more    int // notes left out
+	late    drops
+	over    drops
+	version int // changes so far
+}
+
+// drops counts samples that were not kept.
+type drops struct {
+	samples int64
+	metric  string // of the first one
+	fromMs  int64
+	toMs    int64
+}
+
+func (d *drops) add(metric string, samples int, fromMs, toMs int64) {
+	if samples == 0 {
+		return
+	}
+	if d.samples == 0 {
+		d.metric, d.fromMs, d.toMs = metric, fromMs, toMs
+	}
+	d.samples += int64(samples)
+	d.fromMs, d.toMs = min(d.fromMs, fromMs), max(d.toMs, toMs)
+}
+
+func (l *ledger) source(s Source) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.version++
+	facts := make(map[string]string, len(s.Facts))
+	for k, v := range s.Facts {
+		facts[k] = v
+	}
+	s.Facts = facts
+	for i := range l.sources {
+		if l.sources[i].Name == s.Name {
+			l.sources[i] = s
+			return
+		}
+	}
+	l.sources = append(l.sources, s)
+}
+
+func (l *ledger) note(n Note) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.version++
+	if len(l.notes) >= notesMax {
+		l.more++
+		return
+	}
+	l.notes = append(l.notes, n)
+}
+
+// dropLate counts samples that were not newer than their series' last one.
+func (l *ledger) dropLate(metric string, samples int, fromMs, toMs int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.version++
+	l.late.add(metric, samples, fromMs, toMs)
+}
+
+// dropOver counts samples that a bound on series or bytes left no room for.
+func (l *ledger) dropOver(metric string, samples int, fromMs, toMs int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.version++
+	l.over.add(metric, samples, fromMs, toMs)
+}
+
+// all returns copies of the sources and of the notes, those about dropped
+// samples included, and how often the ledger has changed.
+func (l *ledger) all() ([]Source, []Note, int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	notes := slices.Clone(l.notes)
+	name := ""
+	if len(l.sources) == 1 {
+		name = l.sources[0].Name
+	}
+	dropped := func(d drops, text string) {
+		if d.samples == 0 {
+			return
+		}
+		notes = append(notes, Note{
+			Kind: NoteDropped, Source: name,
+			From: time.UnixMilli(d.fromMs).UTC(), To: time.UnixMilli(d.toMs).UTC(),
+			Text: fmt.Sprintf(text, d.samples, d.metric),
+		})
+	}
+	dropped(l.late, "%d samples were not newer than the last one of their series and were dropped, first of %s: "+
+		"give sources that overlap in time as one, or one at a time")
+	dropped(l.over, "%d samples were dropped because the recording's bound on series or memory was reached, first of %s: "+
+		"record fewer metrics or a shorter time")
+	if l.more > 0 {
+		notes = append(notes, Note{Kind: NoteDropped, Source: name,
+			Text: fmt.Sprintf("%d more notes were left out", l.more)})
+	}
+	return slices.Clone(l.sources), notes, l.version
+}
+
+// coarsestPeriod is the longest period among the sources, 0 if none is known.
+func coarsestPeriod(sources []Source) time.Duration {
+	var longest time.Duration
+	for _, s := range sources {
+		longest = max(longest, s.Period)
+	}
+	return longest
+}

@@ -1,0 +1,366 @@
+package recording
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+)
+
+// tailMax is the batch size below which samples gather in a series' tail until
+// they make a segment of a worthwhile size.
+const tailMax = 64
+
+// MemoryOptions bound a [Memory]. The zero value is ready for use.
+type MemoryOptions struct {
+	// MaxSeries is how many series are kept; samples of others are dropped
+	// and noted. 0 means 200,000.
+	MaxSeries int
+	// MaxBytes is how much memory the samples may take; those beyond are
+	// dropped and noted. 0 means 4 GiB.
+	MaxBytes int64
+	// Query bounds the queries.
+	Query QueryOptions
+}
+
+// Memory is a recording that lives in memory: a capture that is read once
+// and judged. It takes samples and answers queries at the same time.
+//
+// A day at one second of 150 series is 13 million samples. Kept as columns, with times shared by
+// all series of a batch and values in the fewest bytes that give them back
+// exactly, they take some tens of megabytes; a value that does not
+// change takes none.
+type Memory struct {
+	ledger
+	opt     MemoryOptions
+	queries *queries
+
+	mu     sync.RWMutex
+	closed bool
+	bytes  int64
+	byHash map[uint64]*memorySeries
+	byName map[string][]*memorySeries
+	series int
+	// hint remembers the series of the last batch's columns: the next batch mostly
+	// has the same ones in the same order.
+	hint []*memorySeries
+	// sealed are the last runs made of tails, to share them among series.
+	sealed [4]*run
+	next   int
+	// scratch holds the values of a batch that is encoded.
+	scratch []float64
+}
+
+// memorySeries is one series: segments in time order, then the tail.
+type memorySeries struct {
+	labels   labels.Labels
+	name     string
+	sameHash *memorySeries // further series with this hash
+	segments []segment
+	tailT    []int64
+	tailV    []float64
+	lastMs   int64
+	any      bool // has a sample
+}
+
+// NewMemory makes an empty recording in memory.
+func NewMemory(opt MemoryOptions) *Memory {
+	if opt.MaxSeries <= 0 {
+		opt.MaxSeries = 200_000
+	}
+	if opt.MaxBytes <= 0 {
+		opt.MaxBytes = 4 << 30
+	}
+	return &Memory{
+		opt:     opt,
+		queries: newQueries(opt.Query),
+		byHash:  map[uint64]*memorySeries{},
+		byName:  map[string][]*memorySeries{},
+	}
+}
+
+// Append implements [Writer].
+func (m *Memory) Append(ctx context.Context, b *Batch) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := b.validate(); err != nil {
+		return err
+	}
+	if len(b.TimesMs) == 0 {
+		return nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return errClosed
+	}
+	runs := &batchRuns{m: m, times: b.TimesMs}
+	for i := range b.Columns {
+		c := &b.Columns[i]
+		s := m.lookup(i, c.Labels)
+		if s == nil || m.bytes > m.opt.MaxBytes {
+			m.dropOver(c.Labels.Get(labels.MetricName), len(b.TimesMs), b.TimesMs[0], b.TimesMs[len(b.TimesMs)-1])
+			continue
+		}
+		m.appendColumn(s, b.TimesMs, c.Values, runs)
+	}
+	return nil
+}
+
+// errClosed is what Append returns after Close.
+var errClosed = errors.New("recording is closed: nothing can be appended")
+
+// validate says what is wrong with a batch.
+func (b *Batch) validate() error {
+	for i := 1; i < len(b.TimesMs); i++ {
+		if b.TimesMs[i] <= b.TimesMs[i-1] {
+			return fmt.Errorf("recording: batch time %d (%d ms) is not after the one before it (%d ms)",
+				i, b.TimesMs[i], b.TimesMs[i-1])
+		}
+	}
+	for i := range b.Columns {
+		if n := len(b.Columns[i].Values); n != len(b.TimesMs) && n != 1 {
+			return fmt.Errorf("recording: column %s has %d values for %d times: give one for each, or a single one",
+				b.Columns[i].Labels, n, len(b.TimesMs))
+		}
+		if b.Columns[i].Labels.Get(labels.MetricName) == "" {
+			return fmt.Errorf("recording: column %d with labels %s has no metric name", i, b.Columns[i].Labels)
+		}
+	}
+	return nil
+}
+
+// lookup finds or makes the series of a batch's column; nil when there are too many.
+func (m *Memory) lookup(column int, l labels.Labels) *memorySeries {
+	if column < len(m.hint) && m.hint[column] != nil && labels.Equal(m.hint[column].labels, l) {
+		return m.hint[column]
+	}
+	hash := l.Hash()
+	s := m.byHash[hash]
+	for s != nil && !labels.Equal(s.labels, l) {
+		s = s.sameHash
+	}
+	if s == nil {
+		if m.series >= m.opt.MaxSeries {
+			return nil
+		}
+		s = &memorySeries{labels: l, name: l.Get(labels.MetricName), sameHash: m.byHash[hash]}
+		m.byHash[hash] = s
+		m.byName[s.name] = append(m.byName[s.name], s)
+		m.series++
+		m.bytes += 256 + int64(l.ByteSize())
+	}
+	for len(m.hint) <= column && len(m.hint) < m.opt.MaxSeries {
+		m.hint = append(m.hint, nil)
+	}
+	if column < len(m.hint) {
+		m.hint[column] = s
+	}
+	return s
+}
+
+// appendColumn adds the samples of one column that are newer than the series' last one.
+func (m *Memory) appendColumn(s *memorySeries, times []int64, values []float64, runs *batchRuns) {
+	skip := 0
+	if s.any && times[0] <= s.lastMs {
+		skip, _ = slices.BinarySearch(times, s.lastMs+1)
+		m.dropLate(s.name, skip, times[0], times[skip-1])
+	}
+	if skip == len(times) {
+		return
+	}
+	same := len(values) == 1
+	if same && values[0] != values[0] {
+		return // missing in the whole batch
+	}
+	if len(times)-skip < tailMax {
+		m.appendTail(s, times[skip:], values, skip, same)
+		return
+	}
+	m.seal(s)
+	for _, r := range runs.from(skip) {
+		n := len(r.times)
+		if same {
+			m.addSegment(s, newSegment(r, values))
+		} else if part := values[skip : skip+n]; hasValue(part) {
+			m.addSegment(s, newSegment(r, part))
+		}
+		skip += n
+	}
+}
+
+func hasValue(values []float64) bool {
+	for _, v := range values {
+		if v == v {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *Memory) addSegment(s *memorySeries, g segment) {
+	s.segments = append(s.segments, g)
+	s.any, s.lastMs = true, g.run.last()
+	m.bytes += segmentBytes + int64(len(g.data))
+}
+
+// appendTail adds a few samples one by one.
+func (m *Memory) appendTail(s *memorySeries, times []int64, values []float64, skip int, same bool) {
+	before := cap(s.tailT)
+	for i, t := range times {
+		v := values[0]
+		if !same {
+			v = values[skip+i]
+		}
+		if v != v {
+			continue
+		}
+		if len(s.tailT) == segmentMax {
+			m.seal(s)
+		}
+		s.tailT, s.tailV = append(s.tailT, t), append(s.tailV, v)
+		s.any, s.lastMs = true, t
+	}
+	m.bytes += 16 * int64(cap(s.tailT)-before)
+}
+
+// seal turns the tail into a segment. The tail's memory is used again.
+func (m *Memory) seal(s *memorySeries) {
+	if len(s.tailT) == 0 {
+		return
+	}
+	m.addSegment(s, newSegment(m.sharedRun(s.tailT), s.tailV))
+	s.tailT, s.tailV = s.tailT[:0], s.tailV[:0]
+}
+
+// sharedRun is a run with these times: the one another series of the same
+// source had just now, or a new one.
+func (m *Memory) sharedRun(times []int64) *run {
+	for _, r := range m.sealed {
+		if r != nil && slices.Equal(r.times, times) {
+			return r
+		}
+	}
+	r := &run{times: slices.Clone(times)}
+	m.bytes += 8 * int64(len(times))
+	m.sealed[m.next] = r
+	m.next = (m.next + 1) % len(m.sealed)
+	return r
+}
+
+// batchRuns makes the runs of one batch, each only once.
+type batchRuns struct {
+	m     *Memory
+	times []int64
+	cache map[int][]*run // by how many times are skipped
+}
+
+func (b *batchRuns) from(skip int) []*run {
+	if runs, ok := b.cache[skip]; ok {
+		return runs
+	}
+	own := slices.Clone(b.times[skip:])
+	b.m.bytes += 8 * int64(len(own))
+	var runs []*run
+	for part := range slices.Chunk(own, segmentMax) {
+		runs = append(runs, &run{times: part})
+	}
+	if b.cache == nil {
+		b.cache = map[int][]*run{}
+	}
+	b.cache[skip] = runs
+	return runs
+}
+
+// Note implements [Writer].
+func (m *Memory) Note(n Note) { m.note(n) }
+
+// Source implements [Writer].
+func (m *Memory) Source(s Source) { m.source(s) }
+
+// Sources implements [Reader].
+func (m *Memory) Sources() []Source { s, _, _ := m.all(); return s }
+
+// Notes implements [Reader]. Samples dropped so far are told by the last notes.
+func (m *Memory) Notes() []Note { _, n, _ := m.all(); return n }
+
+// Bytes is about how much memory the samples take.
+func (m *Memory) Bytes() int64 {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.bytes
+}
+
+// Metrics implements [Reader].
+func (m *Memory) Metrics(ctx context.Context) ([]Metric, error) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	out := make([]Metric, 0, len(m.byName))
+	for name, series := range m.byName {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		var sum metricSummary
+		for _, s := range series {
+			if s.any {
+				sum.add(s.firstMs(), s.lastMs, s.snapshot().Iterator)
+			}
+		}
+		if sum.series > 0 {
+			out = append(out, sum.metric(name))
+		}
+	}
+	slices.SortFunc(out, func(a, b Metric) int { return cmp.Compare(a.Name, b.Name) })
+	return out, nil
+}
+
+func (s *memorySeries) firstMs() int64 {
+	if len(s.segments) > 0 {
+		return s.segments[0].run.first()
+	}
+	return s.tailT[0]
+}
+
+// Range implements [Reader].
+func (m *Memory) Range(ctx context.Context, expr string, from, to time.Time, step, lookback time.Duration) ([]Series, error) {
+	if lookback <= 0 {
+		var err error
+		if lookback, err = m.defaultLookback(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return m.queries.run(ctx, m, expr, from, to, step, lookback)
+}
+
+// Samples implements [Reader].
+func (m *Memory) Samples(ctx context.Context, selector string, from, to time.Time) ([]Series, error) {
+	return m.queries.samples(ctx, m, selector, from, to)
+}
+
+// defaultLookback is 2.5 periods of the coarsest source.
+func (m *Memory) defaultLookback(ctx context.Context) (time.Duration, error) {
+	period := coarsestPeriod(m.Sources())
+	if period == 0 {
+		metrics, err := m.Metrics(ctx)
+		if err != nil {
+			return 0, err
+		}
+		period = usualPeriod(metrics)
+	}
+	return lookbackFor(period), nil
+}
+
+// Close ends writing: a later Append is refused. Reading goes on.
+func (m *Memory) Close() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.closed = true
+	m.hint = nil
+	return nil
+}

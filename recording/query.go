@@ -1,0 +1,218 @@
+package recording
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/parser"
+	"github.com/prometheus/prometheus/storage"
+	"github.com/prometheus/prometheus/tsdb/chunkenc"
+)
+
+// QueryOptions bound what one query may cost. The zero value is ready for use.
+type QueryOptions struct {
+	// MaxSamples is how many samples a query may hold at one time, its answer
+	// included, 16 bytes each. 0 means 50 million, as Prometheus has it.
+	MaxSamples int
+	// Timeout ends a query; the context may end it earlier. 0 means 5 minutes.
+	Timeout time.Duration
+}
+
+// stepsMax bounds the steps of one query: 12 days at 0.1 s.
+const stepsMax = 11_000_000
+
+// fallbackLookback is how far back a sample is looked for when nothing is
+// known of the period; it is Prometheus' own default.
+const fallbackLookback = 5 * time.Minute
+
+// queries evaluates PromQL over a local storage.
+type queries struct {
+	engine     *promql.Engine
+	maxSamples int
+}
+
+func newQueries(opt QueryOptions) *queries {
+	if opt.MaxSamples <= 0 {
+		opt.MaxSamples = 50_000_000
+	}
+	if opt.Timeout <= 0 {
+		opt.Timeout = 5 * time.Minute
+	}
+	return &queries{maxSamples: opt.MaxSamples, engine: promql.NewEngine(promql.EngineOpts{
+		MaxSamples:           opt.MaxSamples,
+		Timeout:              opt.Timeout,
+		LookbackDelta:        fallbackLookback,
+		EnableAtModifier:     true,
+		EnableNegativeOffset: true,
+		// A server evaluates a subquery without a step at its global
+		// interval, one minute unless set.
+		NoStepSubqueryIntervalFn: func(int64) int64 { return time.Minute.Milliseconds() },
+		Parser:                   parser.NewParser(parser.Options{}),
+	})}
+}
+
+// checkRange says what is wrong with the times of a query. A query of one moment may do without a step.
+func checkRange(expr string, from, to time.Time, step time.Duration) (time.Duration, error) {
+	if to.Before(from) {
+		return 0, fmt.Errorf("query %q: ends at %s, before it starts at %s", expr, to.UTC().Format(time.RFC3339), from.UTC().Format(time.RFC3339))
+	}
+	if step <= 0 {
+		if !from.Equal(to) {
+			return 0, fmt.Errorf("query %q: step %s: give one above zero", expr, step)
+		}
+		step = time.Second
+	}
+	if step < time.Millisecond {
+		return 0, fmt.Errorf("query %q: step %s is below 1 ms, the resolution of a recording", expr, step)
+	}
+	if steps := to.Sub(from)/step + 1; steps > stepsMax {
+		return 0, fmt.Errorf("query %q: %d steps from %s to %s are more than %d: give a longer step or a shorter time",
+			expr, steps, from.UTC().Format(time.RFC3339), to.UTC().Format(time.RFC3339), stepsMax)
+	}
+	return step, nil
+}
+
+// run evaluates expr from from to to.
+func (e *queries) run(ctx context.Context, data storage.Queryable, expr string, from, to time.Time, step, lookback time.Duration) ([]Series, error) {
+	step, err := checkRange(expr, from, to, step)
+	if err != nil {
+		return nil, err
+	}
+	q, err := e.engine.NewRangeQuery(ctx, data, promql.NewPrometheusQueryOpts(false, lookback), expr, from, to, step)
+	if err != nil {
+		return nil, fmt.Errorf("query %q: %w", expr, err)
+	}
+	// The query is not closed: Close gives the answer's memory to a pool, and
+	// the answer is the caller's.
+	result := q.Exec(ctx)
+	if result.Err != nil {
+		return nil, queryError(ctx, expr, result.Err)
+	}
+	matrix, err := result.Matrix()
+	if err != nil {
+		return nil, fmt.Errorf("query %q: %w", expr, err)
+	}
+	out := make([]Series, 0, len(matrix))
+	for _, s := range matrix {
+		if len(s.Floats) == 0 {
+			continue
+		}
+		points := s.Floats
+		if cap(points) > 2*len(points) {
+			points = slices.Clone(points) // the engine makes room for every step
+		}
+		out = append(out, Series{Labels: s.Metric, Points: points})
+	}
+	return out, nil
+}
+
+func queryError(ctx context.Context, expr string, err error) error {
+	if ended := ctx.Err(); ended != nil {
+		return fmt.Errorf("query %q: %w", expr, ended)
+	}
+	var many promql.ErrTooManySamples
+	if errors.As(err, &many) {
+		return fmt.Errorf("query %q: %w: ask for fewer series, a shorter time or a longer step", expr, err)
+	}
+	return fmt.Errorf("query %q: %w", expr, err)
+}
+
+// lookbackFor is the default lookback where samples are period apart: 2.5
+// periods, so that one lost sample does not look like a gap and two do.
+func lookbackFor(period time.Duration) time.Duration {
+	if period <= 0 {
+		return fallbackLookback
+	}
+	return max(period*5/2, time.Millisecond)
+}
+
+// matchersOf are the matchers of an instant-vector selector.
+func matchersOf(selector string) ([]*labels.Matcher, error) {
+	expr, err := parser.NewParser(parser.Options{}).ParseExpr(selector)
+	if err != nil {
+		return nil, fmt.Errorf("selector %q: %w", selector, err)
+	}
+	vector, ok := expr.(*parser.VectorSelector)
+	if !ok || vector.OriginalOffset != 0 || vector.Timestamp != nil || vector.StartOrEnd != 0 {
+		return nil, fmt.Errorf("selector %q: raw samples need a plain selector such as name{label=\"value\"}, without functions, offset, @ or range", selector)
+	}
+	return vector.LabelMatchers, nil
+}
+
+// samples are the raw samples of the series a selector names, from <= t <= to.
+func (e *queries) samples(ctx context.Context, data storage.Queryable, selector string, from, to time.Time) ([]Series, error) {
+	matchers, err := matchersOf(selector)
+	if err != nil {
+		return nil, err
+	}
+	if to.Before(from) {
+		return nil, fmt.Errorf("selector %q: ends at %s, before it starts at %s", selector, to.UTC().Format(time.RFC3339), from.UTC().Format(time.RFC3339))
+	}
+	mint, maxt := ceilMs(from), to.UnixMilli()
+	q, err := data.Querier(mint, maxt)
+	if err != nil {
+		return nil, fmt.Errorf("selector %q: %w", selector, err)
+	}
+	defer q.Close()
+	var (
+		out  []Series
+		it   chunkenc.Iterator
+		kept int
+	)
+	set := q.Select(ctx, true, &storage.SelectHints{Start: mint, End: maxt}, matchers...)
+	for set.Next() {
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("selector %q: %w", selector, err)
+		}
+		s := set.At()
+		it = s.Iterator(it)
+		points, err := e.collect(it, mint, maxt, e.maxSamples-kept)
+		if err != nil {
+			return nil, fmt.Errorf("selector %q: %w", selector, err)
+		}
+		kept += len(points)
+		if len(points) > 0 {
+			out = append(out, Series{Labels: s.Labels(), Points: points})
+		}
+	}
+	if err := set.Err(); err != nil {
+		return nil, fmt.Errorf("selector %q: %w", selector, err)
+	}
+	return out, nil
+}
+
+// collect reads at most limit samples from mint to maxt.
+func (e *queries) collect(it chunkenc.Iterator, mint, maxt int64, limit int) ([]promql.FPoint, error) {
+	var points []promql.FPoint
+	for v := it.Seek(mint); v != chunkenc.ValNone; v = it.Next() {
+		if v != chunkenc.ValFloat {
+			continue // native histograms of a server's blocks
+		}
+		t, f := it.At()
+		if t > maxt {
+			break
+		}
+		if f != f {
+			continue
+		}
+		if len(points) == limit {
+			return nil, fmt.Errorf("more than %d samples: ask for fewer series or a shorter time", e.maxSamples)
+		}
+		points = append(points, promql.FPoint{T: t, F: f})
+	}
+	return points, it.Err()
+}
+
+// ceilMs is the first whole millisecond not before t.
+func ceilMs(t time.Time) int64 {
+	ms := t.UnixMilli()
+	if t.After(time.UnixMilli(ms)) {
+		ms++
+	}
+	return ms
+}
