@@ -1,0 +1,52 @@
+# `make help` lists what there is. Nothing here needs root except `make deps`,
+# and no test needs it either: those that do are skipped with a word without it.
+
+GO ?= go
+# The race detector needs a C compiler; without one the tests still run.
+RACE := $(shell command -v $${CC:-gcc} >/dev/null 2>&1 && echo -race)
+LINT := $(GO) tool -modfile=tools/go.mod golangci-lint
+FUZZTIME ?= 10
+BENCH ?= .
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## build bin/plimsoll, one static file
+	CGO_ENABLED=0 $(GO) build -trimpath -o bin/plimsoll ./cmd/plimsoll
+
+.PHONY: check
+check: deps test ## install what the full tests need (as root), then test
+
+.PHONY: test
+test: ## vet, then all tests under the race detector
+	@$(if $(RACE),,echo "no C compiler: testing without the race detector (Debian: apt-get install gcc)")
+	$(GO) vet ./...
+	$(GO) test $(RACE) ./...
+
+.PHONY: lint
+lint: ## formatting and the linters of .golangci.yml
+	@unformatted="$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go'))"; \
+	if [ -n "$$unformatted" ]; then echo "not formatted (gofmt -w):" $$unformatted; exit 1; fi
+	$(LINT) run ./...
+
+.PHONY: fuzz
+fuzz: ## run each fuzz target for FUZZTIME=10 seconds
+	.ci/fuzz $(FUZZTIME)
+
+.PHONY: bench
+bench: ## run the benchmarks, BENCH=regexp for some
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
+
+.PHONY: deps
+deps: ## as root on Debian, install real engines and tools for the full tests
+	.ci/deps
+
+.PHONY: ci
+ci: ## everything the checks of a change run, in order
+	bash .ci/run
+
+.PHONY: clean
+clean: ## remove what was built here
+	rm -rf bin
