@@ -1,19 +1,49 @@
 // Package diagnose runs the rule pack over recordings, accounts for the stalled
 // time, ranks what it found, and says what it could not measure.
+//
+// It goes in one direction: the sources' samples are laid on one grid of time as
+// signals (package rules); the stalled seconds are found from what the database's
+// clients felt, before any cause is looked at; each rule is judged against those
+// seconds; the waiting time in them is accounted for from the engine's own wait
+// counters; and what was found is ordered, causes first, by the share it explains.
 package diagnose
 
-import "time"
+import (
+	"time"
+
+	"plimsoll/rules"
+)
 
 // Version is the version of the JSON contract of [Report]. Fields are added,
 // never renamed or removed.
 const Version = 1
+
+// What rules find is part of the contract.
+type (
+	Finding  = rules.Finding
+	Evidence = rules.Evidence
+	Fix      = rules.Fix
+	Span     = rules.Span
+	Severity = rules.Severity
+	Kind     = rules.Kind
+)
+
+// The severities and kinds of findings.
+const (
+	Critical   = rules.Critical
+	Warning    = rules.Warning
+	Info       = rules.Info
+	Cause      = rules.Cause
+	Symptom    = rules.Symptom
+	Refutation = rules.Refutation
+)
 
 // A Report is a diagnosis: the contract of `diagnose -o json`.
 type Report struct {
 	Version  int           `json:"version"`
 	Sources  []Source      `json:"sources"`
 	Span     Span          `json:"span"`
-	Verdict  string        `json:"verdict"` // one or two sentences a person reads first
+	Verdict  string        `json:"verdict"` // one to three sentences a person reads first
 	Findings []Finding     `json:"findings"`
 	Account  []Share       `json:"accounting"`
 	Missing  []NotMeasured `json:"not_measurable"`
@@ -35,69 +65,6 @@ type Source struct {
 	Facts   map[string]string `json:"facts,omitempty"`
 }
 
-// A Span is a stretch of time.
-type Span struct {
-	From time.Time `json:"from"`
-	To   time.Time `json:"to"`
-}
-
-// Seconds is the span's length.
-func (s Span) Seconds() float64 { return s.To.Sub(s.From).Seconds() }
-
-// Severity says how much a finding matters.
-type Severity string
-
-// The severities, from worst to least.
-const (
-	Critical Severity = "critical"
-	Warning  Severity = "warning"
-	Info     Severity = "info"
-)
-
-// Kind says what a finding is.
-type Kind string
-
-// The kinds of findings.
-const (
-	Cause      Kind = "cause"      // why
-	Symptom    Kind = "symptom"    // what hurts
-	Refutation Kind = "refutation" // what it is not, or what will not help
-)
-
-// A Finding is one thing the diagnosis says.
-type Finding struct {
-	Rule     string     `json:"rule"` // "disk/iops-capped"
-	Severity Severity   `json:"severity"`
-	Kind     Kind       `json:"kind"`
-	Subject  string     `json:"subject"`         // what it is about: "nvme1n1", "mongodb"
-	Title    string     `json:"title"`           // a few words: "Checkpoints stall writes"
-	Summary  string     `json:"summary"`         // one or two sentences with the numbers
-	Cause    string     `json:"cause,omitempty"` // the mechanism, for one who does not know it
-	Weight   float64    `json:"weight"`          // share of the stalled seconds it explains, 0 to 1
-	Evidence []Evidence `json:"evidence"`
-	Fixes    []Fix      `json:"fixes"`
-	Windows  []Span     `json:"windows,omitempty"`        // when it held (the longest ones)
-	PeriodS  float64    `json:"period_seconds,omitempty"` // if it recurs regularly
-	Docs     string     `json:"docs,omitempty"`           // "docs/rules/disk-iops-capped.md"
-}
-
-// Evidence is one number a finding rests on. Value is nil when the text alone tells.
-type Evidence struct {
-	Text   string    `json:"text"`
-	Metric string    `json:"metric,omitempty"` // metric or signal it was read from
-	Value  *float64  `json:"value,omitempty"`
-	Unit   string    `json:"unit,omitempty"` // "seconds", "bytes", "bytes/s", "ratio", "1/s", ""
-	From   time.Time `json:"from"`
-	To     time.Time `json:"to"`
-}
-
-// A Fix is something to do about a finding.
-type Fix struct {
-	Summary  string `json:"summary"`
-	Expect   string `json:"expect"`
-	TradeOff string `json:"trade_off"`
-}
-
 // A Share is a part of the stalled time and where it went.
 type Share struct {
 	Share   string  `json:"share"`   // "journal fdatasync", "execution queue", "unexplained"
@@ -111,12 +78,12 @@ type Share struct {
 // NotMeasured names a rule that could not be judged and the metrics it lacks.
 type NotMeasured struct {
 	Rule    string   `json:"rule"`
-	Missing []string `json:"missing"` // metric names, or what to record instead
+	Missing []string `json:"missing"` // metric names, any one of each signal's alternatives
 }
 
 // StallSummary counts the stalled time.
 type StallSummary struct {
-	Signal     string  `json:"signal"`                      // what was judged: "mongodb write latency"
+	Signal     string  `json:"signal"`                      // what was judged: "mongodb writes"
 	ThresholdS float64 `json:"threshold_seconds,omitempty"` // latency above which a second is stalled
 	Seconds    float64 `json:"seconds"`                     // stalled seconds
 	Of         float64 `json:"of"`                          // seconds observed

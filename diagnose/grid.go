@@ -1,0 +1,125 @@
+package diagnose
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"plimsoll/recording"
+	"plimsoll/rules"
+	"plimsoll/timeline"
+)
+
+// steps are the cell lengths a grid may have: a rule's windows and a report's
+// times read better on round ones.
+var steps = []time.Duration{
+	100 * time.Millisecond, 200 * time.Millisecond, 500 * time.Millisecond,
+	time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 15 * time.Second,
+	30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute,
+}
+
+// roundStep is the step nearest to a source's period.
+func roundStep(period time.Duration) time.Duration {
+	best := steps[0]
+	for _, s := range steps {
+		if (s - period).Abs() < (best - period).Abs() {
+			best = s
+		}
+	}
+	return best
+}
+
+var errNothing = errors.New("nothing to diagnose")
+
+// inventory lists what each recording holds and the time it covers.
+func inventory(ctx context.Context, in []recording.Reader) ([]held, []recording.Metric, error) {
+	wanted := rules.Wanted()
+	var out []held
+	var metrics []recording.Metric
+	for _, r := range in {
+		ms, err := r.Metrics(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		h := held{reader: r, names: map[string]bool{}}
+		for _, m := range ms {
+			if wanted(m.Name) {
+				h.names[m.Name] = true
+				metrics = append(metrics, m)
+			}
+		}
+		out = append(out, h)
+	}
+	return out, metrics, nil
+}
+
+// chooseGrid covers what the metrics cover, at the finest period among them.
+func chooseGrid(metrics []recording.Metric, from, to time.Time) (timeline.Grid, error) {
+	var period time.Duration
+	var first, last time.Time
+	for _, m := range metrics {
+		if m.From.IsZero() || m.To.IsZero() {
+			continue
+		}
+		if first.IsZero() || m.From.Before(first) {
+			first = m.From
+		}
+		if m.To.After(last) {
+			last = m.To
+		}
+		if m.Period > 0 && (period == 0 || m.Period < period) {
+			period = m.Period
+		}
+	}
+	if len(metrics) == 0 {
+		return timeline.Grid{}, fmt.Errorf("%w: the sources hold none of the metrics the rules read", errNothing)
+	}
+	if !from.IsZero() && from.After(first) {
+		first = from
+	}
+	if !to.IsZero() && to.Before(last) {
+		last = to
+	}
+	if first.IsZero() || !last.After(first) {
+		return timeline.Grid{}, fmt.Errorf("%w: fewer than two samples in the time asked for; a diagnosis needs a stretch of time", errNothing)
+	}
+	if period == 0 {
+		period = time.Second
+	}
+	return timeline.NewGrid(first, last, roundStep(period)), nil
+}
+
+// trouble is what the sources complained about, and sources that do not meet in time.
+func trouble(in []recording.Reader) []rules.Trouble {
+	var out []rules.Trouble
+	var spans []recording.Source
+	for _, r := range in {
+		for _, n := range r.Notes() {
+			text := n.Text
+			if n.File != "" {
+				text = fmt.Sprintf("%s (%s, byte %d)", n.Text, n.File, n.Offset)
+			}
+			out = append(out, rules.Trouble{
+				Kind: string(n.Kind), Source: n.Source, Text: text,
+				Span: rules.Span{From: n.From, To: n.To},
+			})
+		}
+		spans = append(spans, r.Sources()...)
+	}
+	slices.SortStableFunc(spans, func(a, b recording.Source) int { return a.From.Compare(b.From) })
+	for i := 1; i < len(spans); i++ {
+		a, b := spans[i-1], spans[i]
+		if a.To.IsZero() || b.From.IsZero() || !b.From.After(a.To) {
+			continue
+		}
+		out = append(out, rules.Trouble{
+			Kind: string(recording.NoteClock), Source: b.Name,
+			Text: fmt.Sprintf("%s begins %s after %s ends: nothing can be compared between them; if a clock or a time zone is off, use --offset or --tz",
+				b.Name, b.From.Sub(a.To).Round(time.Second), a.Name),
+			Span: rules.Span{From: a.To, To: b.From},
+		})
+	}
+	return out
+}

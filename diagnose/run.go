@@ -1,0 +1,110 @@
+package diagnose
+
+import (
+	"context"
+	"maps"
+	"time"
+
+	"plimsoll/recording"
+	"plimsoll/rules"
+	"plimsoll/timeline"
+)
+
+// Options say what of the recordings to diagnose.
+type Options struct {
+	// From and To bound the time; zero means all there is.
+	From, To time.Time
+	// Progress, if not nil, is told how far a stage has come.
+	Progress func(stage string, done, total int)
+}
+
+// Wants tells which metrics a diagnosis reads: a source need not give others.
+func Wants() func(metric string) bool { return rules.Wanted() }
+
+// Run diagnoses recordings of the same stretch of time together. It fails when a
+// recording cannot be read, when the context ends, and when there is nothing to
+// judge at all.
+func Run(ctx context.Context, in []recording.Reader, opt Options) (*Report, error) {
+	holding, metrics, err := inventory(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	grid, err := chooseGrid(metrics, opt.From, opt.To)
+	if err != nil {
+		return nil, err
+	}
+	progress := func(done, total int) {
+		if opt.Progress != nil {
+			opt.Progress("reading signals", done, total)
+		}
+	}
+	sig, err := gather(ctx, holding, grid, progress)
+	if err != nil {
+		return nil, err
+	}
+	c := newCase(in, sig)
+	r := &Report{Version: Version, Sources: describe(in), Span: c.Whole()}
+	for i, rule := range rules.Pack() {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if opt.Progress != nil {
+			opt.Progress("judging rules", i, len(rules.Pack()))
+		}
+		found, missing, err := judge(c, sig, rule)
+		if err != nil {
+			return nil, err
+		}
+		r.Findings = append(r.Findings, found...)
+		if len(missing) > 0 {
+			r.Missing = append(r.Missing, NotMeasured{Rule: rule.ID, Missing: missing})
+		}
+	}
+	rank(r.Findings)
+	r.Account = account(c)
+	r.Stalls = summarise(c)
+	r.Timeline = plot(c)
+	r.Verdict = verdict(r)
+	return r, nil
+}
+
+func newCase(in []recording.Reader, sig *signals) *rules.Case {
+	c := &rules.Case{Grid: sig.grid, Signal: sig.get, Facts: map[string]string{}, Trouble: trouble(in)}
+	seen := map[rules.Engine]bool{}
+	for _, r := range in {
+		for _, s := range r.Sources() {
+			maps.Copy(c.Facts, s.Facts)
+			seen[rules.Engine(s.Engine)] = true
+		}
+	}
+	for _, e := range []struct {
+		engine rules.Engine
+		signal string
+	}{
+		{rules.EngineMongoDB, "wt_cache_max:bytes"}, {rules.EngineEtcd, "etcd_wal_fsyncs:rate"},
+		{rules.EnginePostgres, "postgres_commits:rate"}, {rules.EngineIRIS, "iris_write_daemon_cycle:seconds"},
+	} {
+		if seen[e.engine] || c.Measured(rules.SignalPrefix+e.signal) {
+			c.Engines = append(c.Engines, e.engine)
+		}
+	}
+	c.Symptoms = detect(c)
+	c.Stall = primary(c, c.Symptoms)
+	if c.Stall.Cells == nil {
+		c.Stall.Cells = make(timeline.Mask, c.Grid.N)
+	}
+	return c
+}
+
+func describe(in []recording.Reader) []Source {
+	var out []Source
+	for _, r := range in {
+		for _, s := range r.Sources() {
+			out = append(out, Source{
+				Kind: s.Kind, Name: s.Name, Engine: s.Engine, Version: s.Version, Host: s.Host,
+				From: s.From, To: s.To, PeriodS: s.Period.Seconds(), Samples: s.Samples, Facts: s.Facts,
+			})
+		}
+	}
+	return out
+}

@@ -1,0 +1,183 @@
+package diagnose
+
+import (
+	"math"
+
+	"plimsoll/rules"
+	"plimsoll/timeline"
+)
+
+// The stalled seconds are found from what clients felt, never from a cause: a
+// database's own latency where it tells one, else its throughput, else what the
+// device made its users wait.
+//
+// A second is stalled when the mean latency in it is at least
+//
+//	clamp(5 x the median, 20 ms, 100 ms)
+//
+// that is: a tenth of a second is a stall on any volume, two hundredths are one where
+// writes usually take four milliseconds or less. Counters credit a wait when it
+// ends, so the cells before, in which fewer operations than usual ended, are
+// stalled too, as far back as the mean latency reaches.
+const (
+	stallFloorS   = 0.020
+	stallCeilingS = 0.100
+	stallFactor   = 5
+	// minWaiting is how many operations must have been waiting, on average over a cell: a
+	// single slow write of an idle server is no stall.
+	minWaiting = 0.5
+	// quietOps is the part of the usual completions below which a cell is
+	// counted to the wait that ended after it.
+	quietOps = 0.5
+	// maxReachS bounds how far back a latency reaches.
+	maxReachS = 600
+)
+
+// detect finds stalled time by every detector that can judge, the ones closest to the clients
+// first.
+func detect(c *rules.Case) []rules.Stall {
+	var out []rules.Stall
+	add := func(s rules.Stall, ok bool) {
+		if ok {
+			out = append(out, s)
+		}
+	}
+	p := rules.SignalPrefix
+	add(byLatency(c, rules.Stall{Rule: "mongodb/slow-writes", Subject: "mongodb writes", IsDatabase: true,
+		Waiting: c.One(p + "mongodb_write_waiting:ratio"), Ops: c.One(p + "mongodb_writes:rate")}))
+	add(byLatency(c, rules.Stall{Rule: "mongodb/slow-reads", Subject: "mongodb reads", IsDatabase: true,
+		Waiting: c.One(p + "mongodb_read_waiting:ratio"), Ops: c.One(p + "mongodb_reads:rate")}))
+	if len(out) == 0 {
+		add(byThroughput(c, rules.Stall{Rule: "mongodb/slow-writes", Subject: "mongodb writes", IsDatabase: true,
+			Ops: c.One(p + "mongodb_write_counters:rate")}, c.One(p+"mongodb_queued_writers:count"), 1))
+	}
+	add(byThroughput(c, rules.Stall{Rule: "postgres/commit-stall", Subject: "postgres commits", IsDatabase: true,
+		Ops: c.One(p + "postgres_commits:rate")}, c.One(p+"postgres_oldest_transaction:seconds"), stallCeilingS))
+	for _, t := range c.Signal(p + "etcd_wal_fsync_time:ratio") {
+		inst := t.Labels.Get("instance")
+		add(byLatency(c, rules.Stall{Rule: "etcd/wal-fsync-slow", Subject: subject("etcd WAL fdatasync", inst), IsDatabase: true,
+			Waiting: t.Values, Ops: c.For(p+"etcd_wal_fsyncs:rate", "instance", inst)}))
+	}
+	for _, t := range c.Signal(p + "disk_write_await:seconds") {
+		dev := t.Labels.Get("device")
+		ops := c.For(p+"disk_writes:rate", "device", dev)
+		if ops == nil {
+			continue
+		}
+		waiting := make([]float64, len(ops))
+		for k := range waiting {
+			waiting[k] = t.Values[k] * ops[k]
+			if ops[k] == 0 {
+				waiting[k] = 0
+			}
+		}
+		add(byLatency(c, rules.Stall{Rule: "disk/slow-writes", Subject: dev, Waiting: waiting, Ops: ops}))
+	}
+	return out
+}
+
+func subject(what, instance string) string {
+	if instance == "" {
+		return what
+	}
+	return what + " on " + instance
+}
+
+// primary is the stalled time the causes are judged against: that of the databases'
+// detectors together, else of the busiest device's.
+func primary(c *rules.Case, all []rules.Stall) rules.Stall {
+	var best rules.Stall
+	for _, s := range all {
+		switch {
+		case best.Cells == nil:
+			best = s
+		case s.IsDatabase == best.IsDatabase && s.Cells.Count() > best.Cells.Count() && worse(s, best):
+			best = s
+		case s.IsDatabase && !best.IsDatabase:
+			best = s
+		}
+	}
+	return best
+}
+
+// worse prefers writes over reads unless only reads stall: this is about why writes do.
+func worse(s, best rules.Stall) bool {
+	if best.Rule == "mongodb/slow-writes" && best.Any() {
+		return false
+	}
+	return true
+}
+
+func byLatency(c *rules.Case, s rules.Stall) (rules.Stall, bool) {
+	if s.Waiting == nil || s.Ops == nil {
+		return s, false
+	}
+	n := c.Grid.N
+	s.Latency = make([]float64, n)
+	s.Observed = timeline.Known(s.Waiting)
+	var active []float64
+	for k := range n {
+		s.Latency[k] = math.NaN()
+		if s.Ops[k] > 0 {
+			s.Latency[k] = s.Waiting[k] / s.Ops[k]
+			active = append(active, s.Latency[k])
+		}
+	}
+	if len(active) == 0 {
+		// Observed, and nothing was written: no stall.
+		s.Cells = make(timeline.Mask, n)
+		return s, s.Observed.Count() > 0
+	}
+	s.Threshold = min(max(stallFactor*timeline.Quantile(active, 0.5), stallFloorS), stallCeilingS)
+	usual := timeline.Quantile(s.Ops, 0.5)
+	step := c.Grid.StepSeconds()
+	s.Cells = make(timeline.Mask, n)
+	for k := range n {
+		// Over one cell, or over as many as the latency reaches: eight seconds' wait of one
+		// writer is credited to the one second in which it ends.
+		if !(s.Latency[k] >= s.Threshold) || s.Waiting[k]*step < minWaiting*max(step, s.Latency[k]) {
+			continue
+		}
+		s.Cells[k] = true
+		reach := int(math.Ceil(min(s.Latency[k], maxReachS)/step)) - 1
+		for j := k - 1; j >= 0 && j >= k-reach && s.Ops[j] <= quietOps*usual; j-- {
+			s.Cells[j] = true
+		}
+	}
+	s.Cells = s.Cells.And(s.Observed)
+	return s, true
+}
+
+// A throughput stall: completions fall below throughputDrop of the usual ones
+// while something is waiting.
+const (
+	throughputDrop = 0.3
+	minUsualOps    = 5.0
+)
+
+// byThroughput judges completions where there is no latency; pressure of at least
+// atLeast shows that clients still wanted something.
+func byThroughput(c *rules.Case, s rules.Stall, pressure []float64, atLeast float64) (rules.Stall, bool) {
+	if s.Ops == nil {
+		return s, false
+	}
+	s.Observed = timeline.Known(s.Ops)
+	s.Cells = make(timeline.Mask, c.Grid.N)
+	var active []float64
+	for _, x := range s.Ops {
+		if x > 0 {
+			active = append(active, x)
+		}
+	}
+	usual := timeline.Quantile(active, 0.5)
+	if !(usual >= minUsualOps) || pressure == nil {
+		return s, s.Observed.Count() > 0
+	}
+	for k, x := range s.Ops {
+		s.Cells[k] = x < throughputDrop*usual && pressure[k] >= atLeast
+	}
+	// An open loop catches up after a stall; a second in which the backlog drains
+	// between two stalled ones belongs to them.
+	s.Cells = s.Cells.Close(1).And(s.Observed)
+	return s, true
+}

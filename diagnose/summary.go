@@ -1,0 +1,163 @@
+package diagnose
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"plimsoll/rules"
+	"plimsoll/timeline"
+)
+
+func percent(x float64) string { return fmt.Sprintf("%.0f %%", 100*x) }
+
+func summarise(c *rules.Case) StallSummary {
+	s := c.Stall
+	out := StallSummary{Signal: s.Subject, ThresholdS: s.Threshold, Seconds: c.Seconds(s.Cells), Of: c.Seconds(s.Observed)}
+	eps := s.Cells.Episodes()
+	out.Episodes = len(eps)
+	for _, e := range eps {
+		out.LongestS = max(out.LongestS, float64(e.Cells())*c.Grid.StepSeconds())
+	}
+	out.PeriodS = c.Period(s.Cells.Close(c.Cells(5 * time.Second)))
+	out.Windows = c.Windows(s.Cells)
+	return out
+}
+
+// verdict is what a person reads first: is there a stall, why, and what it is not.
+func verdict(r *Report) string {
+	var causes, refutations []Finding
+	for _, f := range r.Findings {
+		switch f.Kind {
+		case Cause:
+			if f.Severity != Info {
+				causes = append(causes, f)
+			}
+		case Refutation:
+			refutations = append(refutations, f)
+		}
+	}
+	var b strings.Builder
+	switch {
+	case r.Stalls.Of == 0:
+		b.WriteString("Nothing here tells how long writes took, so no stall can be seen or ruled out.")
+	case r.Stalls.Seconds == 0:
+		fmt.Fprintf(&b, "No stall: %s were watched for %s and none waited noticeably.", r.Stalls.Signal, clock(r.Stalls.Of))
+	default:
+		fmt.Fprintf(&b, "%s stalled for %s of %s", upperFirst(r.Stalls.Signal), clock(r.Stalls.Seconds), clock(r.Stalls.Of))
+		if r.Stalls.PeriodS > 0 {
+			fmt.Fprintf(&b, ", every %s", clock(r.Stalls.PeriodS))
+		}
+		b.WriteString(".")
+	}
+	if len(causes) > 0 {
+		names := make([]string, 0, 3)
+		for _, f := range causes[:min(3, len(causes))] {
+			names = append(names, lowerFirst(f.Title)+" ("+f.Subject+")")
+		}
+		fmt.Fprintf(&b, " Why: %s.", strings.Join(names, "; "))
+	} else if r.Stalls.Seconds > 0 {
+		b.WriteString(" No cause found in what these sources tell; see what could not be measured.")
+	}
+	for i, f := range refutations {
+		if i < 2 {
+			fmt.Fprintf(&b, " %s.", f.Title)
+		}
+	}
+	return b.String()
+}
+
+func clock(s float64) string {
+	if s < 10 && s != math.Trunc(s) {
+		return fmt.Sprintf("%.1f s", s)
+	}
+	if s < 120 {
+		return fmt.Sprintf("%.0f s", s)
+	}
+	d := time.Duration(s * float64(time.Second)).Round(time.Second)
+	return strings.TrimSuffix(d.String(), "0s")
+}
+
+func upperFirst(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+// lowerFirst leaves names that are capitals throughout (CPU) alone.
+func lowerFirst(s string) string {
+	if len(s) < 2 || s[1] >= 'A' && s[1] <= 'Z' {
+		return s
+	}
+	return strings.ToLower(s[:1]) + s[1:]
+}
+
+// plotPoints bounds a track of the report.
+const plotPoints = 240
+
+// plot picks the few series that show what happened.
+func plot(c *rules.Case) []Track {
+	var out []Track
+	add := func(name, unit string, vals []float64) {
+		if vals != nil && timeline.Count(vals) > 1 {
+			out = append(out, reduce(c.Grid, name, unit, vals))
+		}
+	}
+	if c.Stall.Latency != nil {
+		add(c.Stall.Subject+" latency", "seconds", c.Stall.Latency)
+	} else {
+		add(c.Stall.Subject, "1/s", c.Stall.Ops)
+	}
+	if ck, ok := c.CheckpointCells(); ok {
+		add("checkpoint running", "", flags(ck))
+	}
+	if ck, _, _, ok := c.PostgresCheckpoints(); ok {
+		add("checkpoint running", "", flags(ck))
+	}
+	if dev := busiestDevice(c); dev != "" {
+		p := rules.SignalPrefix
+		add(dev+" busy", "ratio", c.For(p+"disk_busy:ratio", "device", dev))
+		add(dev+" IOPS", "1/s", c.For(p+"disk_ops:rate", "device", dev))
+		add(dev+" throughput", "bytes/s", c.For(p+"disk_moved:bytes", "device", dev))
+	}
+	add("WiredTiger dirty", "ratio", c.One(rules.SignalPrefix+"wt_dirty:ratio"))
+	add("page cache dirty", "bytes", c.One(rules.SignalPrefix+"memory_dirty:bytes"))
+	return out
+}
+
+func busiestDevice(c *rules.Case) string {
+	best, high := "", -1.0
+	for _, t := range c.Signal(rules.SignalPrefix + "disk_moved:bytes") {
+		if s := timeline.Sum(t.Values); s > high {
+			best, high = t.Labels.Get("device"), s
+		}
+	}
+	return best
+}
+
+func flags(m timeline.Mask) []float64 {
+	out := make([]float64, len(m))
+	for i, b := range m {
+		if b {
+			out[i] = 1
+		}
+	}
+	return out
+}
+
+// reduce keeps the maximum of each slot: a stall must not vanish by averaging.
+func reduce(g timeline.Grid, name, unit string, vals []float64) Track {
+	per := max(1, (len(vals)+plotPoints-1)/plotPoints)
+	t := Track{Name: name, Unit: unit, From: g.Start(0), To: g.Time(g.N - 1), StepS: float64(per) * g.StepSeconds()}
+	for i := 0; i < len(vals); i += per {
+		m := timeline.Max(vals[i:min(i+per, len(vals))])
+		if math.IsNaN(m) || math.IsInf(m, 0) {
+			t.Values = append(t.Values, nil)
+		} else {
+			t.Values = append(t.Values, &m)
+		}
+	}
+	return t
+}

@@ -1,0 +1,88 @@
+package rules
+
+import (
+	"fmt"
+
+	"plimsoll/timeline"
+)
+
+// symptom makes a symptom rule: it reports the stalled time that the detector of
+// its name found. when is the same condition for an engine that cannot look at a
+// median over the whole recording.
+func symptom(id, title string, engine Engine, when string, cause string) Rule {
+	r := Rule{ID: id, Title: title, Kind: Symptom, Engine: engine, When: when, Cause: cause}
+	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
+		var out []Finding
+		for _, s := range c.Symptoms {
+			if s.Rule == id && s.Any() {
+				out = append(out, r.symptomFinding(c, s))
+			}
+		}
+		return out
+	}
+	return r
+}
+
+func (r Rule) symptomFinding(c *Case, s Stall) Finding {
+	f := r.finding(s.Subject)
+	eps := s.Cells.Episodes()
+	stalled, seen := c.Seconds(s.Cells), c.Seconds(s.Observed)
+	longest := 0.0
+	for _, e := range eps {
+		longest = max(longest, float64(e.Cells())*c.Grid.StepSeconds())
+	}
+	f.Summary = fmt.Sprintf("%s of %s stalled (%s), in %d episodes of at most %s.",
+		dur(stalled), dur(seen), pct(stalled/seen), len(eps), dur(longest))
+	f.Severity = Warning
+	if stalled >= 10 || stalled >= 0.05*seen {
+		f.Severity = Critical
+	}
+	f.Weight = stalled / seen
+	f.Windows = c.Windows(s.Cells)
+	if f.PeriodS = c.Period(s.Cells); f.PeriodS > 0 {
+		f.Summary += fmt.Sprintf(" They recur every %s.", dur(f.PeriodS))
+	}
+	if s.Latency != nil {
+		lat := timeline.At(s.Latency, s.Cells)
+		calm := timeline.Quantile(timeline.At(s.Latency, s.Observed.Without(s.Cells)), 0.5)
+		f.Summary += fmt.Sprintf(" Mean latency in a stalled second: median %s, worst %s", dur(timeline.Quantile(lat, 0.5)), dur(timeline.Max(lat)))
+		if calm == calm {
+			f.Summary += fmt.Sprintf("; otherwise %s", dur(calm))
+		}
+		f.Summary += "."
+		f.Evidence = append(f.Evidence,
+			c.figure("worst mean latency in one interval", "", timeline.Max(lat), "seconds", s.Cells),
+			c.figure("median of the intervals' mean latency over the whole recording", "", timeline.Quantile(s.Latency, 0.5), "seconds", s.Observed),
+			c.figure("95th percentile of the intervals' mean latency", "", timeline.Quantile(s.Latency, 0.95), "seconds", s.Observed),
+			c.figure("latency from which an interval counts as stalled", "", s.Threshold, "seconds", s.Observed))
+	} else if s.Ops != nil {
+		f.Evidence = append(f.Evidence,
+			c.figure("usual completions", "", timeline.Quantile(s.Ops, 0.5), "1/s", s.Observed),
+			c.figure("completions in the stalled intervals, median", "", timeline.Quantile(timeline.At(s.Ops, s.Cells), 0.5), "1/s", s.Cells))
+	}
+	return f
+}
+
+func mongodbSlowWrites() Rule {
+	return symptom("mongodb/slow-writes", "Writes stall", EngineMongoDB,
+		"plimsoll:mongodb_write_latency:seconds >= 0.1",
+		"What the clients feel. Latency is computed interval by interval from opLatencies; an interval is stalled at five times the median, but not under 20 ms and always from 100 ms on.")
+}
+
+func mongodbSlowReads() Rule {
+	return symptom("mongodb/slow-reads", "Reads stall", EngineMongoDB,
+		"plimsoll:mongodb_read_latency:seconds >= 0.1",
+		"What the clients feel. A volume has one queue: reads wait behind the writes of a checkpoint.")
+}
+
+func postgresCommitStall() Rule {
+	return symptom("postgres/commit-stall", "Commits stall", EnginePostgres,
+		"plimsoll:postgres_oldest_transaction:seconds >= 0.1 and on() (plimsoll:postgres_commits:rate < 1)",
+		"PostgreSQL's exporter tells no latency, so a stall shows as completions falling under 30 % of the usual while a transaction is executing for 100 ms or more.")
+}
+
+func diskSlowWrites() Rule {
+	return symptom("disk/slow-writes", "The device's writes are slow", EngineAny,
+		"plimsoll:disk_write_await:seconds >= 0.1 and plimsoll:disk_queue:requests >= 0.5",
+		"Time from a write's queueing to its completion, as the kernel counts it. It includes waiting in the device's own queue, which on a rented volume is where a cap makes requests wait.")
+}

@@ -1,0 +1,192 @@
+package timeline
+
+import (
+	"math"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql/parser"
+)
+
+func (ev *evaluator) binary(e *parser.BinaryExpr) (value, error) {
+	lhs, err := ev.eval(e.LHS)
+	if err != nil {
+		return value{}, err
+	}
+	rhs, err := ev.eval(e.RHS)
+	if err != nil {
+		return value{}, err
+	}
+	if e.Op.IsSetOperator() {
+		return ev.set(e, lhs, rhs)
+	}
+	op, ok := operators[e.Op]
+	if !ok {
+		return value{}, unsupported(e, e.Op.String())
+	}
+	f := op.apply
+	if op.compares && !e.ReturnBool && !(lhs.scalar && rhs.scalar) {
+		// A comparison keeps the vector's value where it holds.
+		keepRight := lhs.scalar
+		f = func(a, b float64) float64 {
+			switch {
+			case op.apply(a, b) != 1:
+				return math.NaN()
+			case keepRight:
+				return b
+			}
+			return a
+		}
+	} else if op.compares {
+		f = func(a, b float64) float64 {
+			if math.IsNaN(a) || math.IsNaN(b) {
+				return math.NaN()
+			}
+			return op.apply(a, b)
+		}
+	}
+	switch {
+	case lhs.scalar && rhs.scalar:
+		return value{scalar: true, number: f(lhs.number, rhs.number)}, nil
+	case lhs.scalar:
+		return mapped(rhs, func(x float64) float64 { return f(lhs.number, x) }), nil
+	case rhs.scalar:
+		return mapped(lhs, func(x float64) float64 { return f(x, rhs.number) }), nil
+	}
+	return ev.match(e, lhs.tracks, rhs.tracks, f)
+}
+
+type operator struct {
+	compares bool
+	apply    func(a, b float64) float64
+}
+
+func truth(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+var operators = map[parser.ItemType]operator{
+	parser.ADD: {false, func(a, b float64) float64 { return a + b }},
+	parser.SUB: {false, func(a, b float64) float64 { return a - b }},
+	parser.MUL: {false, func(a, b float64) float64 { return a * b }},
+	// Nothing over nothing is unknown, as in an await without I/O.
+	parser.DIV: {false, func(a, b float64) float64 { return a / b }},
+	parser.GTR: {true, func(a, b float64) float64 { return truth(a > b) }},
+	parser.GTE: {true, func(a, b float64) float64 { return truth(a >= b) }},
+	parser.LSS: {true, func(a, b float64) float64 { return truth(a < b) }},
+	parser.LTE: {true, func(a, b float64) float64 { return truth(a <= b) }},
+	parser.EQLC: {true, func(a, b float64) float64 {
+		return truth(a == b)
+	}},
+	parser.NEQ: {true, func(a, b float64) float64 { return truth(a != b && !math.IsNaN(a) && !math.IsNaN(b)) }},
+}
+
+func matchKey(m *parser.VectorMatching) func(labels.Labels) labels.Labels {
+	if m == nil {
+		return grouping(nil, false)
+	}
+	return grouping(m.MatchingLabels, m.On)
+}
+
+// match joins two vectors one-to-one, or many-to-one with group_left.
+func (ev *evaluator) match(e *parser.BinaryExpr, lhs, rhs []Track, f func(a, b float64) float64) (value, error) {
+	if m := e.VectorMatching; m != nil && m.Card == parser.CardOneToMany {
+		return value{}, unsupported(e, "group_right")
+	}
+	many := e.VectorMatching != nil && e.VectorMatching.Card == parser.CardManyToOne
+	key := matchKey(e.VectorMatching)
+	right := map[string][]Track{}
+	for _, t := range rhs {
+		k := key(t.Labels).String()
+		right[k] = append(right[k], t)
+	}
+	var out []Track
+	for _, l := range lhs {
+		ls := key(l.Labels)
+		for _, r := range right[ls.String()] {
+			vals := make([]float64, ev.g.N)
+			for i := range vals {
+				vals[i] = f(l.Values[i], r.Values[i])
+			}
+			if many {
+				ls = l.Labels
+			}
+			out = append(out, Track{Labels: ls, Values: vals})
+		}
+	}
+	return value{tracks: merged(out)}, nil
+}
+
+// merged joins tracks of equal labels: the first known value of a cell wins.
+func merged(tracks []Track) []Track {
+	index := map[string]int{}
+	var out []Track
+	for _, t := range tracks {
+		k := t.Labels.String()
+		i, seen := index[k]
+		if !seen {
+			index[k] = len(out)
+			out = append(out, t)
+			continue
+		}
+		for c, x := range t.Values {
+			if math.IsNaN(out[i].Values[c]) {
+				out[i].Values[c] = x
+			}
+		}
+	}
+	return out
+}
+
+// set computes and, or and unless, cell by cell.
+func (ev *evaluator) set(e *parser.BinaryExpr, lhs, rhs value) (value, error) {
+	if lhs.scalar || rhs.scalar {
+		return value{}, unsupported(e, "a set operator on a number")
+	}
+	key := matchKey(e.VectorMatching)
+	known := func(tracks []Track) map[string]Mask {
+		m := map[string]Mask{}
+		for _, t := range tracks {
+			k := key(t.Labels).String()
+			m[k] = m[k].Or(Known(t.Values))
+		}
+		return m
+	}
+	var out []Track
+	keep := func(t Track, other Mask, where bool) {
+		vals := nans(ev.g.N)
+		for i, x := range t.Values {
+			if (i < len(other) && other[i]) == where {
+				vals[i] = x
+			}
+		}
+		out = append(out, Track{Labels: t.Labels, Values: vals})
+	}
+	switch e.Op {
+	case parser.LAND, parser.LUNLESS:
+		right := known(rhs.tracks)
+		for _, t := range lhs.tracks {
+			keep(t, right[key(t.Labels).String()], e.Op == parser.LAND)
+		}
+	case parser.LOR:
+		left := known(lhs.tracks)
+		out = append(out, lhs.tracks...)
+		for _, t := range rhs.tracks {
+			keep(t, left[key(t.Labels).String()], false)
+		}
+		out = merged(clone(out))
+	default:
+		return value{}, unsupported(e, e.Op.String())
+	}
+	return value{tracks: out}, nil
+}
+
+func clone(tracks []Track) []Track {
+	out := make([]Track, len(tracks))
+	for i, t := range tracks {
+		out[i] = Track{Labels: t.Labels, Values: append([]float64(nil), t.Values...)}
+	}
+	return out
+}

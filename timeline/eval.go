@@ -1,0 +1,331 @@
+package timeline
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql/parser"
+)
+
+// Leaves supply what an expression is made of.
+type Leaves interface {
+	// Gauge gives the series a selector names, laid on the grid.
+	Gauge(sel *parser.VectorSelector) ([]Track, error)
+	// Rate gives their per-interval rates per second, laid on the grid.
+	Rate(sel *parser.VectorSelector) ([]Track, error)
+}
+
+// ErrUnsupported is wrapped by the errors of [Eval] for PromQL outside the
+// subset: the caller can ask the recording's own engine instead.
+var ErrUnsupported = errors.New("PromQL outside the subset of the grid")
+
+// Eval computes a PromQL expression on a grid. The subset: selectors without
+// offset; irate (the interval's own rate), rate and increase (its mean over the trailing
+// range); max, min, avg, sum and last_over_time; sum, max, min, avg and count with by and
+// without; arithmetic and comparison (also with bool, on, ignoring, group_left); and, or,
+// unless; abs, clamp_min, clamp_max, label_replace, and histogram_quantile
+// of classic buckets. Result labels carry no metric name. A scalar
+// result is one track without labels.
+func Eval(g Grid, e parser.Expr, l Leaves) ([]Track, error) {
+	v, err := (&evaluator{g, l}).eval(e)
+	if err != nil {
+		return nil, err
+	}
+	if v.scalar {
+		vals := make([]float64, g.N)
+		for i := range vals {
+			vals[i] = v.number
+		}
+		return []Track{{Values: vals}}, nil
+	}
+	return v.tracks, nil
+}
+
+type evaluator struct {
+	g Grid
+	l Leaves
+}
+
+type value struct {
+	scalar bool
+	number float64
+	tracks []Track
+}
+
+func (ev *evaluator) eval(e parser.Expr) (value, error) {
+	switch e := e.(type) {
+	case *parser.ParenExpr:
+		return ev.eval(e.Expr)
+	case *parser.StepInvariantExpr:
+		return ev.eval(e.Expr)
+	case *parser.NumberLiteral:
+		return value{scalar: true, number: e.Val}, nil
+	case *parser.VectorSelector:
+		if e.OriginalOffset != 0 || e.Timestamp != nil {
+			return value{}, unsupported(e, "offset and @")
+		}
+		t, err := ev.l.Gauge(e)
+		return value{tracks: unnamed(t)}, err
+	case *parser.UnaryExpr:
+		return ev.unary(e)
+	case *parser.BinaryExpr:
+		return ev.binary(e)
+	case *parser.AggregateExpr:
+		return ev.aggregate(e)
+	case *parser.Call:
+		return ev.call(e)
+	}
+	return value{}, unsupported(e, fmt.Sprintf("%T", e))
+}
+
+func unsupported(e parser.Expr, what string) error {
+	return fmt.Errorf("%s in %q: %w", what, e.String(), ErrUnsupported)
+}
+
+func (ev *evaluator) unary(e *parser.UnaryExpr) (value, error) {
+	v, err := ev.eval(e.Expr)
+	if err != nil || e.Op != parser.SUB {
+		return v, err
+	}
+	if v.scalar {
+		v.number = -v.number
+		return v, nil
+	}
+	return mapped(v, func(x float64) float64 { return -x }), nil
+}
+
+func mapped(v value, f func(float64) float64) value {
+	out := make([]Track, len(v.tracks))
+	for i, t := range v.tracks {
+		vals := make([]float64, len(t.Values))
+		for k, x := range t.Values {
+			vals[k] = f(x)
+		}
+		out[i] = Track{Labels: t.Labels, Values: vals}
+	}
+	return value{tracks: out}
+}
+
+func (ev *evaluator) call(e *parser.Call) (value, error) {
+	switch e.Func.Name {
+	case "irate", "rate", "increase":
+		return ev.rate(e)
+	case "max_over_time", "min_over_time", "avg_over_time", "sum_over_time", "last_over_time":
+		return ev.overTime(e)
+	case "abs":
+		v, err := ev.eval(e.Args[0])
+		if err != nil || v.scalar {
+			return value{scalar: true, number: math.Abs(v.number)}, err
+		}
+		return mapped(v, math.Abs), nil
+	case "clamp_min", "clamp_max":
+		v, err := ev.eval(e.Args[0])
+		if err != nil {
+			return v, err
+		}
+		bound, err := ev.eval(e.Args[1])
+		if err != nil || !bound.scalar {
+			return value{}, errors.Join(err, unsupported(e, "a bound that is no number"))
+		}
+		clamp := math.Max
+		if e.Func.Name == "clamp_max" {
+			clamp = math.Min
+		}
+		return mapped(v, func(x float64) float64 { return clamp(x, bound.number) }), nil
+	case "label_replace":
+		return ev.labelReplace(e)
+	case "histogram_quantile":
+		return ev.quantile(e)
+	}
+	return value{}, unsupported(e, e.Func.Name+"()")
+}
+
+func matrixSelector(e *parser.Call) (*parser.VectorSelector, time.Duration, error) {
+	m, ok := e.Args[0].(*parser.MatrixSelector)
+	if !ok {
+		return nil, 0, unsupported(e, "a subquery")
+	}
+	sel, ok := m.VectorSelector.(*parser.VectorSelector)
+	if !ok || sel.OriginalOffset != 0 || sel.Timestamp != nil {
+		return nil, 0, unsupported(e, "offset and @")
+	}
+	return sel, m.Range, nil
+}
+
+func (ev *evaluator) rate(e *parser.Call) (value, error) {
+	sel, rng, err := matrixSelector(e)
+	if err != nil {
+		return value{}, err
+	}
+	t, err := ev.l.Rate(sel)
+	if err != nil {
+		return value{}, err
+	}
+	v := value{tracks: unnamed(t)}
+	if e.Func.Name == "irate" {
+		return v, nil
+	}
+	scale := 1.0
+	if e.Func.Name == "increase" {
+		scale = rng.Seconds()
+	}
+	cells := max(int(rng.Milliseconds()/ev.g.StepMs), 1)
+	for i := range v.tracks {
+		v.tracks[i].Values = trailing(v.tracks[i].Values, cells, func(w []float64) float64 { return Mean(w) * scale })
+	}
+	return v, nil
+}
+
+func (ev *evaluator) overTime(e *parser.Call) (value, error) {
+	sel, rng, err := matrixSelector(e)
+	if err != nil {
+		return value{}, err
+	}
+	t, err := ev.l.Gauge(sel)
+	if err != nil {
+		return value{}, err
+	}
+	reduce := map[string]func([]float64) float64{
+		"max_over_time": Max,
+		"avg_over_time": Mean,
+		"sum_over_time": func(w []float64) float64 {
+			if Count(w) == 0 {
+				return math.NaN()
+			}
+			return Sum(w)
+		},
+		"min_over_time": func(w []float64) float64 { return -Max(negated(w)) },
+		"last_over_time": func(w []float64) float64 {
+			for i := len(w) - 1; i >= 0; i-- {
+				if !math.IsNaN(w[i]) {
+					return w[i]
+				}
+			}
+			return math.NaN()
+		},
+	}[e.Func.Name]
+	cells := max(int(rng.Milliseconds()/ev.g.StepMs), 1)
+	v := value{tracks: unnamed(t)}
+	for i := range v.tracks {
+		v.tracks[i].Values = trailing(v.tracks[i].Values, cells, reduce)
+	}
+	return v, nil
+}
+
+func negated(w []float64) []float64 {
+	out := make([]float64, len(w))
+	for i, x := range w {
+		out[i] = -x
+	}
+	return out
+}
+
+func trailing(vals []float64, cells int, reduce func([]float64) float64) []float64 {
+	out := make([]float64, len(vals))
+	for k := range vals {
+		out[k] = reduce(vals[max(0, k-cells+1) : k+1])
+	}
+	return out
+}
+
+func (ev *evaluator) aggregate(e *parser.AggregateExpr) (value, error) {
+	if e.Param != nil {
+		return value{}, unsupported(e, e.Op.String())
+	}
+	v, err := ev.eval(e.Expr)
+	if err != nil {
+		return v, err
+	}
+	key := grouping(e.Grouping, !e.Without)
+	var out []Track
+	var counts [][]float64
+	index := map[string]int{}
+	for _, t := range v.tracks {
+		ls := key(t.Labels)
+		i, seen := index[ls.String()]
+		if !seen {
+			i = len(out)
+			index[ls.String()] = i
+			out = append(out, Track{Labels: ls, Values: nans(ev.g.N)})
+			counts = append(counts, make([]float64, ev.g.N))
+		}
+		if err := accumulate(e, out[i].Values, counts[i], t.Values); err != nil {
+			return value{}, err
+		}
+	}
+	for i := range out {
+		for k, n := range counts[i] {
+			switch {
+			case n == 0:
+			case e.Op == parser.AVG:
+				out[i].Values[k] /= n
+			case e.Op == parser.COUNT:
+				out[i].Values[k] = n
+			}
+		}
+	}
+	return value{tracks: out}, nil
+}
+
+func accumulate(e *parser.AggregateExpr, acc, counts, vals []float64) error {
+	for k, x := range vals {
+		if math.IsNaN(x) {
+			continue
+		}
+		first := counts[k] == 0
+		counts[k]++
+		switch e.Op {
+		case parser.SUM, parser.AVG, parser.COUNT:
+			if first {
+				acc[k] = 0
+			}
+			acc[k] += x
+		case parser.MAX:
+			if first || x > acc[k] {
+				acc[k] = x
+			}
+		case parser.MIN:
+			if first || x < acc[k] {
+				acc[k] = x
+			}
+		default:
+			return unsupported(e, e.Op.String())
+		}
+	}
+	return nil
+}
+
+func nans(n int) []float64 {
+	v := make([]float64, n)
+	for i := range v {
+		v[i] = math.NaN()
+	}
+	return v
+}
+
+// grouping keeps (by) or drops the named labels, and always the metric's name.
+func grouping(names []string, by bool) func(labels.Labels) labels.Labels {
+	return func(ls labels.Labels) labels.Labels {
+		b := labels.NewBuilder(ls)
+		b.Del(model.MetricNameLabel)
+		if by {
+			b.Keep(names...)
+		} else {
+			b.Del(names...)
+		}
+		return b.Labels()
+	}
+}
+
+func unnamed(tracks []Track) []Track {
+	drop := grouping(nil, false)
+	out := make([]Track, len(tracks))
+	for i, t := range tracks {
+		out[i] = Track{Labels: drop(t.Labels), Values: t.Values}
+	}
+	return out
+}

@@ -1,0 +1,194 @@
+// Package timeline lays series of different sources, periods and jitter on one
+// common grid of time, so that they can be compared second by second.
+//
+// The idea is the interval. A counter sampled at a and then at b does not say what its rate
+// was "at b"; it says what it was on average between a and b. So a rate belongs to
+// the interval, and a grid cell takes the mean of the intervals that cover it. Sampling
+// jitter, a late sample during a stall and a source of another period then
+// neither lose an interval nor count one twice, as evaluating irate() at fixed
+// steps would. An interval much longer than the source's period is a hole: NaN,
+// never zero.
+//
+// [Eval] computes PromQL over such a grid for the subset in which signals
+// and rules are written (package rules): one definition serves this program, a
+// test script and a Prometheus server, and a property test holds the two engines
+// against each other.
+package timeline
+
+import (
+	"math"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql"
+)
+
+// A Grid is a run of N cells of equal length. Cell k covers the time after
+// FromMs+(k-1)*StepMs up to and including FromMs+k*StepMs.
+type Grid struct {
+	FromMs int64 // end of cell 0, milliseconds since the epoch
+	StepMs int64 // length of a cell in milliseconds
+	N      int   // cells
+}
+
+// MaxCells bounds a grid: a year of seconds.
+const MaxCells = 366 * 86400
+
+// NewGrid is the smallest grid of the given step that covers from to to. A span
+// of more than [MaxCells] steps is covered by longer ones.
+func NewGrid(from, to time.Time, step time.Duration) Grid {
+	stepMs := max(step.Milliseconds(), 1)
+	f, t := from.UnixMilli(), to.UnixMilli()
+	for (t-f)/stepMs >= MaxCells {
+		stepMs *= 10
+	}
+	f = floorDiv(f, stepMs) * stepMs
+	n := 0
+	if t >= f {
+		n = int((t-f+stepMs-1)/stepMs) + 1
+	}
+	return Grid{FromMs: f, StepMs: stepMs, N: n}
+}
+
+func floorDiv(a, b int64) int64 {
+	q := a / b
+	if a%b != 0 && a < 0 {
+		q--
+	}
+	return q
+}
+
+// Step is the length of a cell.
+func (g Grid) Step() time.Duration { return time.Duration(g.StepMs) * time.Millisecond }
+
+// StepSeconds is the length of a cell in seconds.
+func (g Grid) StepSeconds() float64 { return float64(g.StepMs) / 1000 }
+
+// Time is the end of cell k.
+func (g Grid) Time(k int) time.Time { return time.UnixMilli(g.FromMs + int64(k)*g.StepMs).UTC() }
+
+// Start is the beginning of cell k.
+func (g Grid) Start(k int) time.Time { return g.Time(k - 1) }
+
+// cell is the cell that t lies in; it may be outside the grid.
+func (g Grid) cell(ms int64) int {
+	d := ms - g.FromMs
+	if d <= 0 {
+		return int(-(-d / g.StepMs))
+	}
+	return int((d + g.StepMs - 1) / g.StepMs)
+}
+
+// A Track is a series on a grid: one value a cell, NaN where nothing is known.
+type Track struct {
+	Labels labels.Labels
+	Values []float64
+}
+
+// Holes: an interval between two samples is a hole in the series when it is
+// longer than holePeriods of the usual ones around it and than holeMinMs. FTDC's and
+// an exporter's sampler are themselves late while the host stalls, by
+// seconds: those intervals are measurements, and just what one looks for.
+const (
+	holePeriods = 10
+	holeMinMs   = 15_000
+)
+
+// usualMs is the series' usual interval: the median of those around sample i.
+type spacing struct{ medianMs int64 }
+
+func newSpacing(pts []promql.FPoint) spacing {
+	if len(pts) < 2 {
+		return spacing{medianMs: 1000}
+	}
+	step := max(1, len(pts)/512)
+	var d []float64
+	for i := 1; i < len(pts); i += step {
+		d = append(d, float64(pts[i].T-pts[i-1].T))
+	}
+	return spacing{medianMs: int64(Quantile(d, 0.5))}
+}
+
+// hole reports whether nothing is known between two samples dtMs apart, given
+// the neighbouring intervals (a source may change its period while it runs).
+func (s spacing) hole(dtMs, prevMs, nextMs int64) bool {
+	usual := max(s.medianMs, min(prevMs, nextMs), 1)
+	return dtMs > holeMinMs && dtMs > holePeriods*usual
+}
+
+func interval(pts []promql.FPoint, i int) int64 {
+	if i < 1 || i >= len(pts) {
+		return 0
+	}
+	return pts[i].T - pts[i-1].T
+}
+
+// Rate lays a counter's rate per second on the grid. Where the counter went down
+// (a restart) the interval is a hole: what happened in it cannot be known.
+func (g Grid) Rate(pts []promql.FPoint) []float64 {
+	out, cover := make([]float64, g.N), make([]float32, g.N)
+	sp := newSpacing(pts)
+	for i := 1; i < len(pts); i++ {
+		a, b := pts[i-1], pts[i]
+		dt := b.T - a.T
+		dv := b.F - a.F
+		if dt <= 0 || dv < 0 || math.IsNaN(dv) ||
+			sp.hole(dt, interval(pts, i-1), interval(pts, i+1)) {
+			continue
+		}
+		g.spread(out, cover, a.T, b.T, dv/float64(dt)*1000)
+	}
+	for k := range out {
+		// A cell half of which is unknown is unknown.
+		if cover[k] < 0.5 {
+			out[k] = math.NaN()
+		} else {
+			out[k] /= float64(cover[k])
+		}
+	}
+	return out
+}
+
+// spread adds value, weighted by the covered share of each cell, to the cells
+// between a and b.
+func (g Grid) spread(out []float64, cover []float32, aMs, bMs int64, value float64) {
+	k0, k1 := max(g.cell(aMs+1), 0), min(g.cell(bMs), g.N-1)
+	for k := k0; k <= k1; k++ {
+		end := g.FromMs + int64(k)*g.StepMs
+		lo, hi := max(aMs, end-g.StepMs), min(bMs, end)
+		if hi <= lo {
+			continue
+		}
+		w := float64(hi-lo) / float64(g.StepMs)
+		out[k] += value * w
+		cover[k] += float32(w)
+	}
+}
+
+// Gauge lays a gauge on the grid: a cell has the last sample at or before its
+// end, held until the next one unless a hole follows.
+func (g Grid) Gauge(pts []promql.FPoint) []float64 {
+	out := make([]float64, g.N)
+	for k := range out {
+		out[k] = math.NaN()
+	}
+	sp := newSpacing(pts)
+	for i, p := range pts {
+		until := p.T + max(sp.medianMs, 1)*5/2
+		if i+1 < len(pts) {
+			dt := interval(pts, i+1)
+			if !sp.hole(dt, interval(pts, i), interval(pts, i+2)) {
+				until = pts[i+1].T
+			}
+		}
+		for k := max(g.cell(p.T), 0); k < g.N && g.FromMs+int64(k)*g.StepMs < until; k++ {
+			out[k] = p.F
+		}
+		// The cell in which the next sample falls is overwritten by it; a sample
+		// exactly at a cell's end must be seen even if until equals it.
+		if k := g.cell(p.T); k >= 0 && k < g.N {
+			out[k] = p.F
+		}
+	}
+	return out
+}

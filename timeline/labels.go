@@ -1,0 +1,116 @@
+package timeline
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql/parser"
+)
+
+func (ev *evaluator) labelReplace(e *parser.Call) (value, error) {
+	v, err := ev.eval(e.Args[0])
+	if err != nil {
+		return v, err
+	}
+	arg := func(i int) string {
+		if s, ok := e.Args[i].(*parser.StringLiteral); ok {
+			return s.Val
+		}
+		return ""
+	}
+	re, err := regexp.Compile("^(?s:" + arg(4) + ")$")
+	if err != nil {
+		return value{}, fmt.Errorf("in %q: %w", e.String(), err)
+	}
+	out := make([]Track, len(v.tracks))
+	for i, t := range v.tracks {
+		out[i] = t
+		src := t.Labels.Get(arg(3))
+		if at := re.FindStringSubmatchIndex(src); at != nil {
+			b := labels.NewBuilder(t.Labels)
+			b.Set(arg(1), string(re.ExpandString(nil, arg(2), src, at)))
+			out[i].Labels = b.Labels()
+		}
+	}
+	return value{tracks: out}, nil
+}
+
+type bucket struct {
+	le     float64
+	values []float64
+}
+
+// quantile is histogram_quantile over classic buckets, as the Prometheus
+// documentation defines it: linear within a bucket, the highest finite bound above.
+func (ev *evaluator) quantile(e *parser.Call) (value, error) {
+	phi, err := ev.eval(e.Args[0])
+	if err != nil || !phi.scalar {
+		return value{}, unsupported(e, "a quantile that is no number")
+	}
+	v, err := ev.eval(e.Args[1])
+	if err != nil {
+		return v, err
+	}
+	groups := map[string][]bucket{}
+	var order []labels.Labels
+	strip := grouping([]string{model.BucketLabel}, false)
+	for _, t := range v.tracks {
+		le, err := strconv.ParseFloat(t.Labels.Get(model.BucketLabel), 64)
+		if err != nil {
+			continue // not a bucket
+		}
+		ls := strip(t.Labels)
+		if _, seen := groups[ls.String()]; !seen {
+			order = append(order, ls)
+		}
+		groups[ls.String()] = append(groups[ls.String()], bucket{le, t.Values})
+	}
+	var out []Track
+	for _, ls := range order {
+		bs := groups[ls.String()]
+		slices.SortFunc(bs, func(a, b bucket) int { return cmp.Compare(a.le, b.le) })
+		vals := make([]float64, ev.g.N)
+		for k := range vals {
+			vals[k] = bucketQuantile(phi.number, bs, k)
+		}
+		out = append(out, Track{Labels: ls, Values: vals})
+	}
+	return value{tracks: out}, nil
+}
+
+func bucketQuantile(phi float64, bs []bucket, k int) float64 {
+	last := len(bs) - 1
+	if last < 1 || !math.IsInf(bs[last].le, 1) {
+		return math.NaN()
+	}
+	total := bs[last].values[k]
+	if !(total > 0) {
+		return math.NaN()
+	}
+	rank := phi * total
+	i, below := 0, 0.0
+	for i < last && !(bs[i].values[k] >= rank) {
+		below = max(below, bs[i].values[k])
+		i++
+	}
+	if i == last {
+		return bs[last-1].le
+	}
+	lo := 0.0
+	if i > 0 {
+		lo = bs[i-1].le
+	} else if bs[0].le <= 0 {
+		return bs[0].le
+	}
+	in := bs[i].values[k] - below
+	if !(in > 0) {
+		return bs[i].le
+	}
+	return lo + (bs[i].le-lo)*(rank-below)/in
+}

@@ -1,0 +1,194 @@
+package timeline
+
+import (
+	"math"
+	"slices"
+)
+
+// A Mask says in which cells of a grid something holds.
+type Mask []bool
+
+// Where is the mask of the cells whose value satisfies hold; NaN never does.
+func Where(values []float64, hold func(float64) bool) Mask {
+	m := make(Mask, len(values))
+	for i, x := range values {
+		m[i] = !math.IsNaN(x) && hold(x)
+	}
+	return m
+}
+
+// Known is the mask of the cells that have a value.
+func Known(values []float64) Mask {
+	return Where(values, func(float64) bool { return true })
+}
+
+// Count is in how many cells the mask holds.
+func (m Mask) Count() int {
+	n := 0
+	for _, b := range m {
+		if b {
+			n++
+		}
+	}
+	return n
+}
+
+// And, Or and Not combine masks of one grid.
+func (m Mask) And(o Mask) Mask { return m.join(o, func(a, b bool) bool { return a && b }) }
+
+// Or holds where either does.
+func (m Mask) Or(o Mask) Mask { return m.join(o, func(a, b bool) bool { return a || b }) }
+
+// Without holds where m does and o does not.
+func (m Mask) Without(o Mask) Mask { return m.join(o, func(a, b bool) bool { return a && !b }) }
+
+func (m Mask) join(o Mask, f func(a, b bool) bool) Mask {
+	out := make(Mask, max(len(m), len(o)))
+	for i := range out {
+		out[i] = f(i < len(m) && m[i], i < len(o) && o[i])
+	}
+	return out
+}
+
+// Not holds where m does not.
+func (m Mask) Not() Mask {
+	out := make(Mask, len(m))
+	for i := range m {
+		out[i] = !m[i]
+	}
+	return out
+}
+
+// Widen also holds in the cells up to before cells earlier and after cells later.
+func (m Mask) Widen(before, after int) Mask {
+	out := make(Mask, len(m))
+	for i, b := range m {
+		if !b {
+			continue
+		}
+		if i > 0 && m[i-1] && i+1 < len(m) && m[i+1] {
+			out[i] = true // inside a run: its ends do the widening
+			continue
+		}
+		for k := max(0, i-before); k <= min(len(m)-1, i+after); k++ {
+			out[k] = true
+		}
+	}
+	return out
+}
+
+// Close also holds in holes of at most n cells between two cells where m does.
+func (m Mask) Close(n int) Mask {
+	out := slices.Clone(m)
+	last := -1
+	for i, b := range m {
+		if !b {
+			continue
+		}
+		if last >= 0 && i-last-1 <= n {
+			for k := last + 1; k < i; k++ {
+				out[k] = true
+			}
+		}
+		last = i
+	}
+	return out
+}
+
+// An Episode is a run of cells, First to Last inclusive.
+type Episode struct{ First, Last int }
+
+// Cells is the episode's length in cells.
+func (e Episode) Cells() int { return e.Last - e.First + 1 }
+
+// Episodes are the runs of cells in which the mask holds, in time order.
+func (m Mask) Episodes() []Episode {
+	var out []Episode
+	for i := 0; i < len(m); i++ {
+		if !m[i] {
+			continue
+		}
+		e := Episode{First: i}
+		for i+1 < len(m) && m[i+1] {
+			i++
+		}
+		e.Last = i
+		out = append(out, e)
+	}
+	return out
+}
+
+// MaskOf holds in the episodes of a grid of n cells.
+func MaskOf(n int, episodes []Episode) Mask {
+	m := make(Mask, n)
+	for _, e := range episodes {
+		for k := max(e.First, 0); k <= min(e.Last, n-1); k++ {
+			m[k] = true
+		}
+	}
+	return m
+}
+
+// A Period is a regular recurrence.
+type Period struct {
+	Cells float64 // median distance of two starts, in cells
+	// Spread is the median absolute deviation of the distances over their
+	// median: 0 is a clock.
+	Spread float64
+	N      int // distances seen
+}
+
+// maxPeriodSpread is the irregularity up to which a recurrence is called
+// periodic. A WiredTiger checkpoint comes 60 s after the last one ended, so its
+// period wanders with its duration.
+const maxPeriodSpread = 0.25
+
+// Recurrence finds the period of episodes' starts. It is false with fewer than
+// three episodes, or when the distances are irregular. Episodes closer than a third of the
+// median distance are one recurrence seen twice and are merged.
+func Recurrence(episodes []Episode) (Period, bool) {
+	starts := make([]float64, 0, len(episodes))
+	for _, e := range episodes {
+		starts = append(starts, float64(e.First))
+	}
+	for range 3 {
+		if len(starts) < 3 {
+			return Period{}, false
+		}
+		d := distances(starts)
+		limit := Quantile(d, 0.75) / 3
+		kept := starts[:1:1]
+		for _, s := range starts[1:] {
+			if s-kept[len(kept)-1] >= limit {
+				kept = append(kept, s)
+			}
+		}
+		if len(kept) == len(starts) {
+			break
+		}
+		starts = kept
+	}
+	if len(starts) < 3 {
+		return Period{}, false
+	}
+	d := distances(starts)
+	med := Quantile(d, 0.5)
+	dev := make([]float64, len(d))
+	for i, x := range d {
+		dev[i] = math.Abs(x - med)
+	}
+	p := Period{Cells: med, N: len(d)}
+	if med > 0 {
+		p.Spread = Quantile(dev, 0.5) / med
+	}
+	// With two distances a coincidence is likely: they must agree closely.
+	return p, med >= 3 && p.Spread <= maxPeriodSpread
+}
+
+func distances(starts []float64) []float64 {
+	d := make([]float64, 0, len(starts))
+	for i := 1; i < len(starts); i++ {
+		d = append(d, starts[i]-starts[i-1])
+	}
+	return d
+}

@@ -1,0 +1,45 @@
+package timeline
+
+import (
+	"math"
+	"slices"
+)
+
+// A Plateau is a level that a rate reaches again and again and does not pass: a cap.
+type Plateau struct {
+	Level float64
+	Cells Mask // where the rate stands at the level
+	// Share is the part of the candidate cells that stand at it.
+	Share float64
+	// Above is the part of all known cells in which the rate was over it.
+	Above float64
+}
+
+// FindPlateau looks for the level at which values stand in the cells of
+// where: the densest band of relative half-width tol, the higher one of equals. It is
+// false with fewer than minCells cells in the band.
+func FindPlateau(values []float64, where Mask, tol float64, minCells int) (Plateau, bool) {
+	cand := At(values, where)
+	cand = slices.DeleteFunc(cand, func(x float64) bool { return math.IsNaN(x) || x <= 0 })
+	if len(cand) < minCells {
+		return Plateau{}, false
+	}
+	slices.Sort(cand)
+	best, bestN := 0, 0
+	for lo, hi := 0, 0; lo < len(cand); lo++ {
+		for hi < len(cand) && cand[hi] <= cand[lo]*(1+2*tol) {
+			hi++
+		}
+		if hi-lo >= bestN {
+			best, bestN = lo, hi-lo
+		}
+	}
+	if bestN < minCells {
+		return Plateau{}, false
+	}
+	p := Plateau{Level: cand[best+bestN/2], Share: float64(bestN) / float64(len(cand))}
+	lo, hi := p.Level*(1-tol), p.Level*(1+tol)
+	p.Cells = Where(values, func(x float64) bool { return x >= lo && x <= hi }).And(where)
+	p.Above = float64(Where(values, func(x float64) bool { return x > hi }).Count()) / float64(max(Count(values), 1))
+	return p, true
+}

@@ -1,0 +1,162 @@
+package timeline
+
+import (
+	"math"
+	"slices"
+)
+
+// Quantile is the q-quantile (0 to 1) of the values that are not NaN, linearly
+// interpolated between order statistics; NaN if there are none.
+func Quantile(values []float64, q float64) float64 {
+	v := make([]float64, 0, len(values))
+	for _, x := range values {
+		if !math.IsNaN(x) {
+			v = append(v, x)
+		}
+	}
+	if len(v) == 0 {
+		return math.NaN()
+	}
+	slices.Sort(v)
+	pos := q * float64(len(v)-1)
+	i := int(math.Floor(pos))
+	if i >= len(v)-1 {
+		return v[len(v)-1]
+	}
+	if i < 0 {
+		return v[0]
+	}
+	frac := pos - float64(i)
+	return v[i]*(1-frac) + v[i+1]*frac
+}
+
+// Sum adds the values that are not NaN.
+func Sum(values []float64) float64 {
+	var s float64
+	for _, x := range values {
+		if !math.IsNaN(x) {
+			s += x
+		}
+	}
+	return s
+}
+
+// Count is how many values are not NaN.
+func Count(values []float64) int {
+	n := 0
+	for _, x := range values {
+		if !math.IsNaN(x) {
+			n++
+		}
+	}
+	return n
+}
+
+// Mean is the mean of the values that are not NaN; NaN if there are none.
+func Mean(values []float64) float64 {
+	n := Count(values)
+	if n == 0 {
+		return math.NaN()
+	}
+	return Sum(values) / float64(n)
+}
+
+// Max is the largest value that is not NaN; NaN if there are none.
+func Max(values []float64) float64 {
+	m := math.NaN()
+	for _, x := range values {
+		if !math.IsNaN(x) && (math.IsNaN(m) || x > m) {
+			m = x
+		}
+	}
+	return m
+}
+
+// ArgMax is the index of the largest value that is not NaN; -1 if there are none.
+func ArgMax(values []float64) int {
+	best := -1
+	for i, x := range values {
+		if !math.IsNaN(x) && (best < 0 || x > values[best]) {
+			best = i
+		}
+	}
+	return best
+}
+
+// Correlation is Pearson's r of the pairs in which neither is NaN; NaN if fewer than 8
+// pairs remain or either does not vary.
+func Correlation(a, b []float64) float64 {
+	var n, sa, sb float64
+	for i := range a {
+		if i < len(b) && !math.IsNaN(a[i]) && !math.IsNaN(b[i]) {
+			n++
+			sa += a[i]
+			sb += b[i]
+		}
+	}
+	if n < 8 {
+		return math.NaN()
+	}
+	ma, mb := sa/n, sb/n
+	var cov, va, vb float64
+	for i := range a {
+		if i < len(b) && !math.IsNaN(a[i]) && !math.IsNaN(b[i]) {
+			cov += (a[i] - ma) * (b[i] - mb)
+			va += (a[i] - ma) * (a[i] - ma)
+			vb += (b[i] - mb) * (b[i] - mb)
+		}
+	}
+	if va == 0 || vb == 0 {
+		return math.NaN()
+	}
+	return cov / math.Sqrt(va*vb)
+}
+
+// At gives the values in the cells where mask holds.
+func At(values []float64, mask Mask) []float64 {
+	var out []float64
+	for i, x := range values {
+		if i < len(mask) && mask[i] {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// Top is a mask of the n cells with the largest values.
+func Top(values []float64, n int) Mask {
+	idx := make([]int, 0, len(values))
+	for i, x := range values {
+		if !math.IsNaN(x) {
+			idx = append(idx, i)
+		}
+	}
+	slices.SortStableFunc(idx, func(a, b int) int {
+		switch {
+		case values[a] > values[b]:
+			return -1
+		case values[a] < values[b]:
+			return 1
+		}
+		return 0
+	})
+	m := make(Mask, len(values))
+	for _, i := range idx[:min(n, len(idx))] {
+		m[i] = true
+	}
+	return m
+}
+
+// Shift moves values k cells earlier (k > 0), filling the end with NaN: what a
+// counter is credited with k cells after it happened.
+func Shift(values []float64, k int) []float64 {
+	out := make([]float64, len(values))
+	for i := range out {
+		if i+k >= 0 && i+k < len(values) {
+			out[i] = values[i+k]
+		} else {
+			out[i] = math.NaN()
+		}
+	}
+	return out
+}
