@@ -42,18 +42,18 @@ type Memory struct {
 
 	mu     sync.RWMutex
 	closed bool
-	bytes  int64
-	byHash map[uint64]*memorySeries
-	byName map[string][]*memorySeries
-	series int
+	// bytes is about what all takes, seriesBytes what the series take without samples.
+	bytes       int64
+	seriesBytes int64
+	byHash      map[uint64]*memorySeries
+	byName      map[string][]*memorySeries
+	series      int
 	// hint remembers the series of the last batch's columns: the next batch mostly
 	// has the same ones in the same order.
 	hint []*memorySeries
 	// sealed are the last runs made of tails, to share them among series.
 	sealed [4]*run
 	next   int
-	// scratch holds the values of a batch that is encoded.
-	scratch []float64
 }
 
 // memorySeries is one series: segments in time order, then the tail.
@@ -65,7 +65,10 @@ type memorySeries struct {
 	tailT    []int64
 	tailV    []float64
 	lastMs   int64
-	any      bool // has a sample
+	any      bool // has, or had, a sample
+	// ref names the series in the write-ahead log, since its segment logged; used by Disk.
+	ref    uint64
+	logged int
 }
 
 // NewMemory makes an empty recording in memory.
@@ -141,21 +144,7 @@ func (m *Memory) lookup(column int, l labels.Labels) *memorySeries {
 	if column < len(m.hint) && m.hint[column] != nil && labels.Equal(m.hint[column].labels, l) {
 		return m.hint[column]
 	}
-	hash := l.Hash()
-	s := m.byHash[hash]
-	for s != nil && !labels.Equal(s.labels, l) {
-		s = s.sameHash
-	}
-	if s == nil {
-		if m.series >= m.opt.MaxSeries {
-			return nil
-		}
-		s = &memorySeries{labels: l, name: l.Get(labels.MetricName), sameHash: m.byHash[hash]}
-		m.byHash[hash] = s
-		m.byName[s.name] = append(m.byName[s.name], s)
-		m.series++
-		m.bytes += 256 + int64(l.ByteSize())
-	}
+	s := m.find(l)
 	for len(m.hint) <= column && len(m.hint) < m.opt.MaxSeries {
 		m.hint = append(m.hint, nil)
 	}
@@ -165,11 +154,41 @@ func (m *Memory) lookup(column int, l labels.Labels) *memorySeries {
 	return s
 }
 
+// find finds or makes a series; nil when there are too many.
+func (m *Memory) find(l labels.Labels) *memorySeries {
+	hash := l.Hash()
+	s := m.byHash[hash]
+	for s != nil && !labels.Equal(s.labels, l) {
+		s = s.sameHash
+	}
+	if s != nil || m.series >= m.opt.MaxSeries {
+		return s
+	}
+	s = &memorySeries{labels: l, name: l.Get(labels.MetricName), sameHash: m.byHash[hash]}
+	m.byHash[hash] = s
+	m.byName[s.name] = append(m.byName[s.name], s)
+	m.series++
+	m.bytes += seriesBytes + int64(l.ByteSize())
+	m.seriesBytes += seriesBytes + int64(l.ByteSize())
+	return s
+}
+
+// seriesBytes is about what a series takes beside its labels and samples.
+const seriesBytes = 256
+
+// notNewer is how many of times are not newer than the series' last sample.
+func (s *memorySeries) notNewer(times []int64) int {
+	if !s.any || times[0] > s.lastMs {
+		return 0
+	}
+	n, _ := slices.BinarySearch(times, s.lastMs+1)
+	return n
+}
+
 // appendColumn adds the samples of one column that are newer than the series' last one.
 func (m *Memory) appendColumn(s *memorySeries, times []int64, values []float64, runs *batchRuns) {
-	skip := 0
-	if s.any && times[0] <= s.lastMs {
-		skip, _ = slices.BinarySearch(times, s.lastMs+1)
+	skip := s.notNewer(times)
+	if skip > 0 {
 		m.dropLate(s.name, skip, times[0], times[skip-1])
 	}
 	if skip == len(times) {
@@ -237,6 +256,39 @@ func (m *Memory) seal(s *memorySeries) {
 	}
 	m.addSegment(s, newSegment(m.sharedRun(s.tailT), s.tailV))
 	s.tailT, s.tailV = s.tailT[:0], s.tailV[:0]
+}
+
+// appendRun adds samples of one series that are newer than its last one, without
+// a batch to share times with: a write-ahead log read back.
+func (m *Memory) appendRun(s *memorySeries, times []int64, values []float64) {
+	if len(times) < tailMax {
+		m.appendTail(s, times, values, 0, false)
+		return
+	}
+	m.seal(s)
+	for len(times) > 0 {
+		n := min(len(times), segmentMax)
+		m.addSegment(s, newSegment(m.sharedRun(times[:n]), values[:n]))
+		times, values = times[n:], values[n:]
+	}
+}
+
+// take hands over all samples, and leaves the series empty but for their last
+// time. The caller holds m.mu.
+func (m *Memory) take() []*memoryView {
+	var views []*memoryView
+	for _, series := range m.byName {
+		for _, s := range series {
+			m.seal(s)
+			if len(s.segments) > 0 {
+				views = append(views, s.snapshot())
+			}
+			s.segments, s.tailT, s.tailV = nil, nil, nil
+		}
+	}
+	m.bytes = m.seriesBytes
+	m.sealed = [len(m.sealed)]*run{}
+	return views
 }
 
 // sharedRun is a run with these times: the one another series of the same
@@ -308,7 +360,7 @@ func (m *Memory) Metrics(ctx context.Context) ([]Metric, error) {
 		}
 		var sum metricSummary
 		for _, s := range series {
-			if s.any {
+			if len(s.segments)+len(s.tailT) > 0 {
 				sum.add(s.firstMs(), s.lastMs, s.snapshot().Iterator)
 			}
 		}

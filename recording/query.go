@@ -145,7 +145,8 @@ func matchersOf(selector string) ([]*labels.Matcher, error) {
 }
 
 // samples are the raw samples of the series a selector names, from <= t <= to.
-func (e *queries) samples(ctx context.Context, data storage.Queryable, selector string, from, to time.Time) ([]Series, error) {
+func (e *queries) samples(ctx context.Context, data storage.Queryable, selector string, from, to time.Time) (out []Series, err error) {
+	defer recovered(&err)
 	matchers, err := matchersOf(selector)
 	if err != nil {
 		return nil, err
@@ -160,7 +161,6 @@ func (e *queries) samples(ctx context.Context, data storage.Queryable, selector 
 	}
 	defer q.Close()
 	var (
-		out  []Series
 		it   chunkenc.Iterator
 		kept int
 	)
@@ -215,4 +215,12 @@ func ceilMs(t time.Time) int64 {
 		ms++
 	}
 	return ms
+}
+
+// recovered turns a panic into an error: the TSDB's readers trust the
+// bytes of a block's index in places, and a block may be damaged or hostile.
+func recovered(err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("the data is damaged (%v): restore the recording from a copy", r)
+	}
 }

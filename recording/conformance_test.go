@@ -1,0 +1,460 @@
+package recording
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql"
+)
+
+// The conformance suite: the same batches are handed to a Writer, and every Reader
+// of them gives the same answers.
+
+// t0 is when the suite's samples begin.
+var t0 = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// The suite's counter runs for ten minutes and has a minute's hole in it.
+const (
+	feedSeconds = 600
+	gapFrom     = 200 // last sample before the hole at 199 s
+	gapTo       = 260 // first one after it
+)
+
+func named(name string, kv ...string) labels.Labels {
+	return labels.FromStrings(append([]string{labels.MetricName, name}, kv...)...)
+}
+
+func second(s float64) time.Time { return t0.Add(time.Duration(math.Round(s*1000)) * time.Millisecond) }
+
+// feed hands the suite's samples to w.
+func feed(t testing.TB, w Writer) {
+	t.Helper()
+	w.Source(Source{Kind: "ftdc", Name: "suite", Engine: "mongodb", From: t0, To: second(feedSeconds - 1), Period: time.Second, Samples: feedSeconds - 60})
+	w.Note(Note{Kind: NoteGap, Source: "suite", From: second(gapFrom - 1), To: second(gapTo), Text: "a minute is missing"})
+	for at := 0; at < feedSeconds; {
+		n := min(70, feedSeconds-at) // some batches make segments, others gather in tails
+		if at < gapFrom {
+			n = min(n, gapFrom-at)
+		}
+		feedBatch(t, w, at, n)
+		if at += n; at == gapFrom {
+			at = gapTo
+		}
+	}
+	// Samples not newer than the last are not kept.
+	late := Batch{TimesMs: []int64{second(590).UnixMilli(), second(598).UnixMilli()},
+		Columns: []Column{{named("c_total", "device", "a"), []float64{1e9}}}}
+	if err := w.Append(t.Context(), &late); err != nil {
+		t.Fatal(err)
+	}
+	fast := Batch{Columns: []Column{{Labels: named("fast_total")}}}
+	for k := range 600 {
+		fast.TimesMs = append(fast.TimesMs, second(float64(k)/10).UnixMilli())
+		fast.Columns[0].Values = append(fast.Columns[0].Values, float64(5*k))
+	}
+	if err := w.Append(t.Context(), &fast); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// feedBatch hands n seconds from second at. The batch's memory is overwritten after it.
+func feedBatch(t testing.TB, w Writer, at, n int) {
+	t.Helper()
+	b := Batch{Columns: []Column{
+		{Labels: named("c_total", "device", "a")},
+		{Labels: named("c_total", "device", "b")},
+		{named("constant"), []float64{42}},
+		{named("zero"), []float64{0}},
+		{named("missing"), []float64{math.NaN()}},
+		{Labels: named("holes")},
+		{Labels: named("seconds_total")},
+	}}
+	for k := at; k < at+n; k++ {
+		b.TimesMs = append(b.TimesMs, second(float64(k)).UnixMilli())
+		hole := float64(k)
+		if k%10 >= 5 {
+			hole = math.NaN()
+		}
+		for i, v := range map[int]float64{0: float64(10 * k), 1: float64(20 * k), 5: hole, 6: float64(k) * 1234 / 1e6} {
+			b.Columns[i].Values = append(b.Columns[i].Values, v)
+		}
+	}
+	if err := w.Append(t.Context(), &b); err != nil {
+		t.Fatal(err)
+	}
+	for i := range b.TimesMs {
+		b.TimesMs[i] = -1
+	}
+	for _, c := range b.Columns {
+		for i := range c.Values {
+			c.Values[i] = -1
+		}
+	}
+}
+
+// conform is the suite.
+func conform(t *testing.T, r Reader) {
+	t.Run("metrics", func(t *testing.T) { conformMetrics(t, r) })
+	t.Run("gap", func(t *testing.T) { conformGap(t, r) })
+	t.Run("missing", func(t *testing.T) { conformMissing(t, r) })
+	t.Run("irate", func(t *testing.T) { conformIrate(t, r) })
+	t.Run("expressions", func(t *testing.T) { conformExpressions(t, r) })
+	t.Run("samples", func(t *testing.T) { conformSamples(t, r) })
+	t.Run("errors", func(t *testing.T) { conformErrors(t, r) })
+	t.Run("concurrent", func(t *testing.T) { conformConcurrent(t, r) })
+}
+
+func conformMetrics(t *testing.T, r Reader) {
+	got, err := r.Metrics(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Metric{
+		{Name: "c_total", Series: 2, Period: time.Second},
+		{Name: "constant", Series: 1, Period: time.Second},
+		{Name: "fast_total", Series: 1, Period: 100 * time.Millisecond},
+		{Name: "holes", Series: 1, Period: time.Second},
+		{Name: "seconds_total", Series: 1, Period: time.Second},
+		{Name: "zero", Series: 1, Period: time.Second},
+	}
+	_, isRemote := r.(*remote)
+	for i := range want {
+		want[i].From, want[i].To = t0, second(feedSeconds-1)
+		switch {
+		case isRemote: // tells the time it was asked for
+		case want[i].Name == "fast_total":
+			want[i].To = second(59.9)
+		case want[i].Name == "holes":
+			want[i].To = second(594)
+		}
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("metrics (-want +got):\n%s", d)
+	}
+}
+
+// ask is one Range that must succeed.
+func ask(t testing.TB, r Reader, expr string, from, to float64, step, lookback time.Duration) []Series {
+	t.Helper()
+	out, err := r.Range(t.Context(), expr, second(from), second(to), step, lookback)
+	if err != nil {
+		t.Fatalf("%s: %v", expr, err)
+	}
+	return out
+}
+
+// one is the only series of an answer.
+func one(t testing.TB, out []Series) []promql.FPoint {
+	t.Helper()
+	if len(out) != 1 {
+		t.Fatalf("%d series, want one", len(out))
+	}
+	return out[0].Points
+}
+
+// at is when a point is, in seconds of the suite.
+func at(p promql.FPoint) float64 { return float64(p.T-t0.UnixMilli()) / 1000 }
+
+func conformGap(t *testing.T, r Reader) {
+	for _, c := range []struct {
+		lookback  time.Duration
+		firstLost float64
+	}{{2 * time.Second, 201}, {1500 * time.Millisecond, 200.5}, {0, 201.5}} { // default: 2.5 s
+		points := one(t, ask(t, r, `c_total{device="a"}`, 190, 270, 500*time.Millisecond, c.lookback))
+		answered := map[float64]bool{}
+		for _, p := range points {
+			answered[at(p)] = true
+			if want := 10 * math.Floor(at(p)); at(p) < gapFrom && p.F != want {
+				t.Errorf("at %g s: %g, want %g", at(p), p.F, want)
+			}
+		}
+		for s := 190.0; s <= 270; s += 0.5 {
+			if want := s < c.firstLost || s >= gapTo; answered[s] != want {
+				t.Errorf("lookback %s at %g s: answered %v, want %v", c.lookback, s, answered[s], want)
+			}
+		}
+	}
+	// The whole hole: no series at all.
+	if out := ask(t, r, `c_total`, 210, 250, time.Second, 2*time.Second); len(out) != 0 {
+		t.Errorf("%d series inside of the hole", len(out))
+	}
+}
+
+func conformMissing(t *testing.T, r Reader) {
+	for _, p := range one(t, ask(t, r, `holes`, 0, 199, time.Second, 500*time.Millisecond)) {
+		if s := int(at(p)); s%10 >= 5 || p.F != float64(s) {
+			t.Errorf("holes at %d s: %g", s, p.F)
+		}
+	}
+	if n := len(one(t, ask(t, r, `holes`, 0, 199, time.Second, 500*time.Millisecond))); n != 100 {
+		t.Errorf("holes: %d points, want 100", n)
+	}
+	if out := ask(t, r, `missing`, 0, 199, time.Second, time.Minute); len(out) != 0 {
+		t.Errorf("a series of nothing but NaN is answered: %v", out)
+	}
+	for name, want := range map[string]float64{"constant": 42, "zero": 0} {
+		points := one(t, ask(t, r, name, 0, 199, time.Second, time.Second))
+		if len(points) != 200 {
+			t.Errorf("%s: %d points, want 200", name, len(points))
+		}
+		for _, p := range points {
+			if p.F != want {
+				t.Fatalf("%s at %g s: %g, want %g", name, at(p), p.F, want)
+			}
+		}
+	}
+}
+
+func conformIrate(t *testing.T, r Reader) {
+	out := ask(t, r, `irate(c_total[4s])`, 2, 599, time.Second, 0)
+	if len(out) != 2 {
+		t.Fatalf("%d series, want 2", len(out))
+	}
+	for i, want := range []float64{10, 20} {
+		if d := cmp.Diff(labels.FromStrings("device", string(rune('a'+i))).String(), out[i].Labels.String()); d != "" {
+			t.Errorf("labels %s", d)
+		}
+		// Two samples within 4 s are needed: up to 201 s, and again from 261 s.
+		if n := len(out[i].Points); n != 201-2+1+599-261+1 {
+			t.Errorf("series %d: %d points", i, n)
+		}
+		for _, p := range out[i].Points {
+			if math.Abs(p.F-want) > 1e-9 {
+				t.Fatalf("at %g s: %g, want %g", at(p), p.F, want)
+			}
+		}
+	}
+	fast := one(t, ask(t, r, `irate(fast_total[400ms])`, 1, 50, 100*time.Millisecond, 0))
+	if len(fast) != 491 {
+		t.Errorf("fast: %d points, want 491", len(fast))
+	}
+	for _, p := range fast {
+		if math.Abs(p.F-50) > 1e-6 {
+			t.Fatalf("fast at %g s: %g, want 50", at(p), p.F)
+		}
+	}
+}
+
+func conformExpressions(t *testing.T, r Reader) {
+	const lookback = 2 * time.Second
+	for _, c := range []struct {
+		expr   string
+		labels string
+		want   func(s float64) float64
+	}{
+		{`sum(irate(c_total[4s]))`, `{}`, func(float64) float64 { return 30 }},
+		{`c_total{device="b"} / on() c_total{device="a"}`, `{}`, func(float64) float64 { return 2 }},
+		{`max_over_time(c_total{device="a"}[10s])`, `{device="a"}`, func(s float64) float64 { return 10 * s }},
+		{`max_over_time((c_total{device="a"} / 2)[10s:1s])`, `{device="a"}`, func(s float64) float64 { return 5 * s }},
+		{`c_total{device!="a"} offset 10s`, `{__name__="c_total", device="b"}`, func(s float64) float64 { return 20 * (s - 10) }},
+		{`timestamp(constant)`, `{}`, func(s float64) float64 { return float64(t0.Unix()) + s }},
+		{`seconds_total`, `{__name__="seconds_total"}`, func(s float64) float64 { return s * 1234 / 1e6 }},
+		{`-constant + bool_gate * 0 or -constant`, `{}`, func(float64) float64 { return -42 }},
+		{`count({__name__=~"c_.*|zero"})`, `{}`, func(float64) float64 { return 3 }},
+		{`vector(7)`, `{}`, func(float64) float64 { return 7 }},
+		{`quantile(0.5, c_total)`, `{}`, func(s float64) float64 { return 15 * s }},
+	} {
+		out := ask(t, r, c.expr, 100, 150, time.Second, lookback)
+		points := one(t, out)
+		if got := out[0].Labels.String(); got != c.labels {
+			t.Errorf("%s: labels %s, want %s", c.expr, got, c.labels)
+		}
+		if len(points) != 51 {
+			t.Errorf("%s: %d points, want 51", c.expr, len(points))
+		}
+		for _, p := range points {
+			if want := c.want(at(p)); math.Abs(p.F-want) > 1e-9*max(1, math.Abs(want)) {
+				t.Errorf("%s at %g s: %g, want %g", c.expr, at(p), p.F, want)
+				break
+			}
+		}
+	}
+	if n := len(one(t, ask(t, r, `constant`, 100, 100, 0, lookback))); n != 1 {
+		t.Errorf("a query of one moment without a step: %d points", n)
+	}
+}
+
+func conformSamples(t *testing.T, r Reader) {
+	out, err := r.Samples(t.Context(), `c_total{device="a"}`, second(198), second(261))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []promql.FPoint{}
+	for _, s := range []float64{198, 199, 260, 261} {
+		want = append(want, promql.FPoint{T: second(s).UnixMilli(), F: 10 * s})
+	}
+	if d := cmp.Diff(want, one(t, out)); d != "" {
+		t.Errorf("samples (-want +got):\n%s", d)
+	}
+	// Late samples were not kept, missing ones are absent.
+	out, err = r.Samples(t.Context(), `{__name__=~"c_total|holes|missing"}`, second(580), second(599))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(out) != 3 {
+		t.Fatalf("%d series, want 3", len(out))
+	}
+	for i, n := range []int{20, 20, 10} {
+		if len(out[i].Points) != n {
+			t.Errorf("%s: %d samples, want %d", out[i].Labels, len(out[i].Points), n)
+		}
+		for _, p := range out[i].Points {
+			if p.F >= 1e9 || p.F != p.F {
+				t.Errorf("%s: a sample of %g", out[i].Labels, p.F)
+			}
+		}
+	}
+}
+
+func conformErrors(t *testing.T, r Reader) {
+	for _, c := range []struct {
+		expr     string
+		from, to float64
+		step     time.Duration
+		want     string
+	}{
+		{`sum(`, 0, 1, time.Second, `query "sum(": 1:5: parse error`},
+		{`constant`, 1, 0, time.Second, "before it starts"},
+		{`constant`, 0, 1, 0, "step"},
+		{`constant`, 0, 1, time.Microsecond, "1 ms"},
+		{`constant[5m]`, 0, 1, time.Second, `query "constant[5m]"`},
+		{`constant * on() group_left c_total * ignoring(device) c_total`, 0, 1, time.Second, "matching"},
+	} {
+		_, err := r.Range(t.Context(), c.expr, second(c.from), second(c.to), c.step, time.Second)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want one with %q", c.expr, err, c.want)
+		}
+	}
+	for _, s := range []string{`rate(c_total[4s])`, `c_total offset 1s`, `c_total[1m]`, `c_total{`} {
+		if _, err := r.Samples(t.Context(), s, t0, second(1)); err == nil || !strings.Contains(err.Error(), "selector") {
+			t.Errorf("samples of %s: error %v", s, err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := r.Range(ctx, `c_total`, t0, second(1), time.Second, time.Second); err == nil || !strings.Contains(err.Error(), context.Canceled.Error()) {
+		t.Errorf("cancelled: error %v", err)
+	}
+}
+
+func conformConcurrent(t *testing.T, r Reader) {
+	want := fmt.Sprint(ask(t, r, `sum by (device) (irate(c_total[4s]))`, 0, 599, time.Second, 0))
+	var group sync.WaitGroup
+	for i := range 8 {
+		group.Go(func() {
+			for range 5 {
+				if _, err := r.Metrics(t.Context()); err != nil {
+					t.Error(err)
+				}
+				out, err := r.Range(t.Context(), `sum by (device) (irate(c_total[4s]))`, t0, second(599), time.Second, 0)
+				if err != nil {
+					t.Error(err)
+				}
+				if got := fmt.Sprint(out); got != want {
+					t.Errorf("goroutine %d: another answer", i)
+				}
+			}
+		})
+	}
+	group.Wait()
+}
+
+// conformKept checks what is kept beside the samples.
+func conformKept(t *testing.T, r Reader) {
+	t.Helper()
+	sources := r.Sources()
+	if len(sources) != 1 || sources[0].Name != "suite" || sources[0].Engine != "mongodb" || sources[0].Period != time.Second {
+		t.Errorf("sources %+v", sources)
+	}
+	kinds := map[NoteKind]Note{}
+	for _, n := range r.Notes() {
+		kinds[n.Kind] = n
+	}
+	if n := kinds[NoteGap]; !n.From.Equal(second(199)) || !n.To.Equal(second(260)) {
+		t.Errorf("note of the gap: %+v", n)
+	}
+	if n := kinds[NoteDropped]; !strings.HasPrefix(n.Text, "2 samples ") || !strings.Contains(n.Text, "c_total") || n.Source != "suite" {
+		t.Errorf("note of dropped samples: %+v", n)
+	}
+}
+
+func TestConformMemory(t *testing.T) {
+	m := NewMemory(MemoryOptions{})
+	feed(t, m)
+	conform(t, m)
+	conformKept(t, m)
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Append(t.Context(), &Batch{TimesMs: []int64{1}}); err == nil {
+		t.Error("append after close succeeds")
+	}
+	conformGap(t, m) // still readable
+}
+
+func TestConformDisk(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		opt   DiskOptions
+		close bool
+	}{
+		{"closed", DiskOptions{}, true},
+		{"still recorded", DiskOptions{}, false},
+		{"many blocks closed", DiskOptions{BlockSamples: 1000}, true},
+		{"many blocks still recorded", DiskOptions{BlockSamples: 900}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			d := mustCreate(t, dir, c.opt)
+			feed(t, d)
+			if c.close {
+				mustClose(t, d)
+			} else {
+				defer mustClose(t, d)
+				d.writer <- <-d.writer // the block being written is done
+				if err := d.saveManifest(stateRecording); err != nil {
+					t.Fatal(err)
+				}
+			}
+			r := mustOpen(t, dir)
+			defer mustClose(t, r)
+			other := mustOpen(t, dir)
+			defer mustClose(t, other)
+			conform(t, r)
+			conform(t, other)
+			conformKept(t, r)
+		})
+	}
+}
+
+func mustCreate(t testing.TB, dir string, opt DiskOptions) *Disk {
+	t.Helper()
+	d, err := Create(dir, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func mustOpen(t testing.TB, dir string) Reader {
+	t.Helper()
+	r, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func mustClose(t testing.TB, c interface{ Close() error }) {
+	t.Helper()
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,374 @@
+package recording
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/tsdb"
+)
+
+// DiskOptions bound a [Disk]. The zero value is ready for use.
+type DiskOptions struct {
+	// MaxSeries is how many series are kept; samples of others are dropped
+	// and noted. 0 means 200,000.
+	MaxSeries int
+	// BlockSamples is how many samples gather in memory and in the
+	// write-ahead log before they become a block. 0 means 32 million: two days of
+	// 150 series at one second.
+	BlockSamples int64
+	// BlockBytes is how much memory they may take before they become a
+	// block. 0 means 256 MiB.
+	BlockBytes int64
+}
+
+const (
+	// manifestTick is how often it is looked whether sources or notes changed.
+	manifestTick = time.Second
+	// manifestPause is the least time between two writes of recording.json, which
+	// wait for the disk: it may be the very disk that is observed.
+	manifestPause = 5 * time.Second
+)
+
+// Disk records into a folder.
+//
+// Each Append reaches the operating system before it returns, so a process that is
+// killed loses no batch it had appended. Samples are not forced to stable storage until
+// Close: when the machine loses power, those the kernel had not written back yet are
+// lost, by Linux' defaults the last 30 seconds or so. That is on purpose. A
+// recorder that waits for the disk it observes would stall with it, and would add to what
+// it measures.
+//
+// Close turns what was recorded into a TSDB block; a folder that was not closed is
+// complete too, and is put in order when it is recorded to again.
+type Disk struct {
+	dir     string
+	opt     DiskOptions
+	lock    *dirLock
+	created time.Time
+
+	mu      sync.Mutex
+	closed  bool
+	live    *Memory // samples not in a block yet; its ledger is the recording's
+	wal     *walWriter
+	samples int64           // taken since the last block was begun
+	batch   []*memorySeries // of the columns being appended; nil: dropped
+	// writer holds one token while no block is being written: the samples
+	// that could not be written the last time, mostly none.
+	writer chan []*memoryView
+
+	manifestMu sync.Mutex
+	saved      int // version of the ledger in recording.json
+	savedAt    time.Time
+	stop       chan struct{}
+	stopped    sync.WaitGroup
+}
+
+// Create opens a folder for recording. A new or empty folder becomes a
+// recording; one that is a recording already is continued, with samples newer than
+// the last one of their series. Anything else is refused.
+func Create(dir string, opt DiskOptions) (*Disk, error) {
+	opt = opt.withDefaults()
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, fmt.Errorf("create recording: %w", err)
+	}
+	lock, err := lockDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("create recording: %w", err)
+	}
+	d := &Disk{
+		dir: dir, opt: opt, lock: lock, created: time.Now().UTC(),
+		live:   NewMemory(MemoryOptions{MaxSeries: opt.MaxSeries, MaxBytes: math.MaxInt64}),
+		writer: make(chan []*memoryView, 1),
+		stop:   make(chan struct{}),
+	}
+	if err := d.start(); err != nil {
+		return nil, errors.Join(fmt.Errorf("create recording: %w", err), lock.release())
+	}
+	d.writer <- nil
+	d.stopped.Go(d.keepManifest)
+	return d, nil
+}
+
+func (o DiskOptions) withDefaults() DiskOptions {
+	if o.MaxSeries <= 0 {
+		o.MaxSeries = 200_000
+	}
+	if o.BlockSamples <= 0 {
+		o.BlockSamples = 32 << 20
+	}
+	if o.BlockBytes <= 0 {
+		o.BlockBytes = 256 << 20
+	}
+	return o
+}
+
+// start makes the folder a recording or takes up the one it is.
+func (d *Disk) start() error {
+	entries, err := os.ReadDir(d.dir)
+	if err != nil {
+		return err
+	}
+	entries = slices.DeleteFunc(entries, func(e os.DirEntry) bool {
+		// A process killed in its very first step, or a file system of its own.
+		return e.Name() == ManifestName+".tmp" || e.Name() == "lost+found"
+	})
+	if len(entries) > 0 {
+		if err := d.resume(); err != nil {
+			return err
+		}
+	}
+	if err := d.saveManifest(stateRecording); err != nil {
+		return err
+	}
+	d.wal, err = newWAL(d.dir)
+	return err
+}
+
+// resume reads what a folder holds: its manifest, the last sample of each
+// series, and the log of a process that was killed, which becomes a block.
+func (d *Disk) resume() error {
+	m, err := readManifest(d.dir)
+	if err != nil {
+		return err
+	}
+	d.created = m.Created
+	for _, s := range m.Sources {
+		d.live.source(s)
+	}
+	for _, n := range m.Notes {
+		d.live.note(n)
+	}
+	if err := removeTemporary(d.dir); err != nil {
+		return err
+	}
+	blocks, err := blockDirs(d.dir)
+	if err != nil {
+		return err
+	}
+	for _, b := range blocks {
+		if err := d.seed(b); err != nil {
+			return fmt.Errorf("read block %s: %w: remove that folder to go on without its samples", b, err)
+		}
+	}
+	damage, err := readWAL(context.Background(), d.dir, d.live)
+	if err != nil {
+		return err
+	}
+	for _, w := range damage {
+		d.live.note(w.note(d.dir))
+	}
+	if err := writeBlock(context.Background(), d.dir, d.live.take()); err != nil {
+		return err
+	}
+	return removeWAL(d.dir)
+}
+
+// seed learns the last sample's time of each series in a block.
+func (d *Disk) seed(dir string) error {
+	b, err := tsdb.OpenBlock(nopLogger, dir, nil, nil)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	return eachBlockSeries(context.Background(), b, func(l labels.Labels, _, lastMs int64) {
+		if s := d.live.find(l); s != nil && (!s.any || s.lastMs < lastMs) {
+			s.any, s.lastMs = true, lastMs
+		}
+	})
+}
+
+// removeTemporary removes what a process that was killed had begun.
+func removeTemporary(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.IsDir() && strings.HasSuffix(e.Name(), temporarySuffix) {
+			if err := os.RemoveAll(filepath.Join(dir, e.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// note tells of damage to the log.
+func (w walDamage) note(dir string) Note {
+	file, err := filepath.Rel(dir, w.file)
+	if err != nil {
+		file = w.file
+	}
+	text := fmt.Sprintf("the write-ahead log is damaged here (%v): samples from here to the end of this file are lost", w.err)
+	if w.last {
+		text = fmt.Sprintf("the recorder was cut off in its last write (%v): the batch being written then is lost", w.err)
+	}
+	return Note{Kind: NoteDamage, Source: dir, File: file, Offset: w.offset, Text: text}
+}
+
+// Append implements [Writer]. An error of the disk leaves the batch out; it may be
+// appended again.
+func (d *Disk) Append(ctx context.Context, b *Batch) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := b.validate(); err != nil {
+		return err
+	}
+	if len(b.TimesMs) == 0 {
+		return nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return errClosed
+	}
+	if err := d.logBatch(b); err != nil {
+		return fmt.Errorf("record to %s: %w", d.dir, err)
+	}
+	runs := &batchRuns{m: d.live, times: b.TimesMs}
+	for i, s := range d.batch {
+		if s == nil {
+			d.live.dropOver(b.Columns[i].Labels.Get(labels.MetricName), len(b.TimesMs), b.TimesMs[0], b.TimesMs[len(b.TimesMs)-1])
+			continue
+		}
+		d.live.appendColumn(s, b.TimesMs, b.Columns[i].Values, runs)
+	}
+	d.samples += int64(len(b.TimesMs)) * int64(len(b.Columns))
+	if d.samples >= d.opt.BlockSamples || d.live.bytes-d.live.seriesBytes >= d.opt.BlockBytes {
+		return d.beginBlock()
+	}
+	return nil
+}
+
+// logBatch writes the batch's newer samples to the write-ahead log.
+func (d *Disk) logBatch(b *Batch) error {
+	d.batch = d.batch[:0]
+	for i := range b.Columns {
+		c := &b.Columns[i]
+		s := d.live.lookup(i, c.Labels)
+		d.batch = append(d.batch, s)
+		if s == nil {
+			continue
+		}
+		skip := s.notNewer(b.TimesMs)
+		if skip == len(b.TimesMs) {
+			continue
+		}
+		values := c.Values
+		if len(values) > 1 {
+			values = values[skip:]
+		}
+		if err := d.wal.add(s, b.TimesMs[skip:], values); err != nil {
+			return err
+		}
+	}
+	return d.wal.flush()
+}
+
+// beginBlock hands the samples so far to a goroutine that writes them as a block and then
+// removes them from the log. It waits while an earlier block is being written: that bounds
+// the memory. The caller holds d.mu.
+func (d *Disk) beginBlock() error {
+	unwritten := <-d.writer
+	segment, err := d.wal.cut()
+	if err != nil {
+		d.writer <- unwritten
+		return fmt.Errorf("record to %s: write-ahead log: %w", d.dir, err)
+	}
+	views := append(unwritten, d.live.take()...)
+	d.samples = 0
+	go func() {
+		err := writeBlock(context.Background(), d.dir, views)
+		if err == nil {
+			views = nil
+			err = d.wal.log.Truncate(segment)
+		}
+		if err != nil {
+			// Nothing is lost: the log still has the samples, and the next block tries again.
+			d.live.note(Note{Kind: NoteLimit, Source: d.dir, Text: fmt.Sprintf("a block could not be written (%v): free space on the disk of the recording", err)})
+		}
+		d.writer <- views
+	}()
+	return nil
+}
+
+// Note implements [Writer].
+func (d *Disk) Note(n Note) { d.live.note(n) }
+
+// Source implements [Writer].
+func (d *Disk) Source(s Source) { d.live.source(s) }
+
+// keepManifest writes recording.json when sources or notes have changed.
+func (d *Disk) keepManifest() {
+	tick := time.NewTicker(manifestTick)
+	defer tick.Stop()
+	for {
+		select {
+		case <-d.stop:
+			return
+		case <-tick.C:
+			d.manifestMu.Lock()
+			_, _, version := d.live.all()
+			due := version != d.saved && time.Since(d.savedAt) >= manifestPause
+			d.manifestMu.Unlock()
+			if due {
+				// An error is tried again at the next tick, and told by Close.
+				_ = d.saveManifest(stateRecording)
+			}
+		}
+	}
+}
+
+func (d *Disk) saveManifest(state string) error {
+	d.manifestMu.Lock()
+	defer d.manifestMu.Unlock()
+	sources, notes, version := d.live.all()
+	now := time.Now().UTC()
+	m := manifest{
+		Format: formatName, Version: FormatVersion, State: state,
+		Created: d.created, Updated: now, Sources: sources, Notes: notes,
+	}
+	d.savedAt = now
+	if err := m.write(d.dir); err != nil {
+		return err
+	}
+	d.saved = version
+	return nil
+}
+
+// Close ends the recording: its samples become a block, the log goes. When the
+// block cannot be written, the log stays, and the folder is still a complete recording.
+func (d *Disk) Close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return nil
+	}
+	d.closed = true
+	close(d.stop)
+	d.stopped.Wait()
+	views := append(<-d.writer, d.live.take()...)
+	err := writeBlock(context.Background(), d.dir, views)
+	err = errors.Join(err, d.wal.log.Close())
+	state := stateRecording
+	if err == nil {
+		if err = removeWAL(d.dir); err == nil {
+			state = stateClosed
+		}
+	}
+	err = errors.Join(err, d.saveManifest(state), d.lock.release())
+	if err != nil {
+		return fmt.Errorf("close recording %s: %w", d.dir, err)
+	}
+	return nil
+}

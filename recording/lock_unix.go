@@ -1,0 +1,56 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
+
+package recording
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A dirLock says that a process is writing to a folder. It is on the folder
+// itself, so that it leaves no file behind and goes away with the process,
+// however that ends.
+type dirLock struct{ dir *os.File }
+
+// lockDir takes the lock, or says that someone else has it.
+func lockDir(dir string) (*dirLock, error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	// A reader that asks whether the folder is being written holds the lock for an instant.
+	for try := 0; ; try++ {
+		err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if !errors.Is(err, unix.EWOULDBLOCK) || try == 20 {
+			break
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	switch {
+	case errors.Is(err, unix.EWOULDBLOCK):
+		f.Close()
+		return nil, fmt.Errorf("%s is being recorded to by another process: wait for it to end or give another folder", dir)
+	case errors.Is(err, unix.ENOLCK), errors.Is(err, unix.ENOTSUP), errors.Is(err, unix.EINVAL), errors.Is(err, unix.EBADF):
+		// A file system without locks: one cannot tell, so go on.
+	case err != nil:
+		f.Close()
+		return nil, fmt.Errorf("lock %s: %w", dir, err)
+	}
+	return &dirLock{f}, nil
+}
+
+func (l *dirLock) release() error { return l.dir.Close() }
+
+// beingWritten reports whether a process holds the folder's lock.
+func beingWritten(dir string) bool {
+	f, err := os.Open(dir)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return errors.Is(unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB), unix.EWOULDBLOCK)
+}

@@ -1,0 +1,72 @@
+package recording
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql/parser"
+)
+
+// boundLookback rewrites expr so that a server with a lookback of its own (5 minutes, mostly)
+// keeps to this one. The parameter lookback_delta is not known to Prometheus before 2.43,
+// to Mimir before 2026 or to VictoriaMetrics, and who does not know it ignores it: a gap would
+// then be answered with what was before it. A selector x outside of a range becomes
+// last_over_time(x[lookback]), which every server understands alike.
+//
+// Where a selector itself is what a function wants (timestamp, absent) it is left, and the
+// parameter, which is sent too, has to do.
+func boundLookback(expr string, lookback time.Duration) (string, error) {
+	tree, err := parser.NewParser(parser.Options{}).ParseExpr(expr)
+	if err != nil {
+		return "", fmt.Errorf("query %q: %w", expr, err)
+	}
+	return bounded(tree, max(lookback.Truncate(time.Millisecond), time.Millisecond)).String(), nil
+}
+
+func bounded(e parser.Expr, lookback time.Duration) parser.Expr {
+	switch e := e.(type) {
+	case *parser.VectorSelector:
+		return &parser.Call{
+			Func: parser.MustGetFunction("last_over_time"),
+			Args: parser.Expressions{&parser.MatrixSelector{VectorSelector: e, Range: lookback}},
+		}
+	case *parser.AggregateExpr:
+		e.Expr = bounded(e.Expr, lookback)
+		if e.Param != nil {
+			e.Param = bounded(e.Param, lookback)
+		}
+	case *parser.BinaryExpr:
+		e.LHS, e.RHS = bounded(e.LHS, lookback), bounded(e.RHS, lookback)
+	case *parser.Call:
+		for i, a := range e.Args {
+			if _, plain := a.(*parser.VectorSelector); plain && wantsSelector(e.Func.Name) {
+				continue
+			}
+			e.Args[i] = bounded(a, lookback)
+		}
+	case *parser.ParenExpr:
+		e.Expr = bounded(e.Expr, lookback)
+	case *parser.SubqueryExpr:
+		e.Expr = bounded(e.Expr, lookback)
+	case *parser.UnaryExpr:
+		e.Expr = bounded(e.Expr, lookback)
+	}
+	return e
+}
+
+// wantsSelector tells the functions whose answer depends on being given a selector.
+func wantsSelector(function string) bool {
+	return slices.Contains([]string{"timestamp", "absent", "info"}, function)
+}
+
+// selectorOf writes matchers as a selector that every version of PromQL reads.
+func selectorOf(matchers []*labels.Matcher) string {
+	parts := make([]string, 0, len(matchers))
+	for _, m := range matchers {
+		parts = append(parts, m.String())
+	}
+	return "{" + strings.Join(parts, ",") + "}"
+}

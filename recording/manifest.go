@@ -1,0 +1,136 @@
+package recording
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// ManifestName is the file that makes a folder a recording.
+const ManifestName = "recording.json"
+
+// FormatVersion is the version of the folder's layout, see FORMAT.md.
+const FormatVersion = 1
+
+const (
+	formatName     = "plimsoll recording"
+	stateRecording = "recording"
+	stateClosed    = "closed"
+	// manifestMax bounds what is read of a recording.json.
+	manifestMax = 64 << 20
+)
+
+// manifest is recording.json.
+type manifest struct {
+	Format  string    `json:"format"`
+	Version int       `json:"version"`
+	State   string    `json:"state"`
+	Created time.Time `json:"created"`
+	Updated time.Time `json:"updated"`
+	Sources []Source  `json:"sources"`
+	Notes   []Note    `json:"notes"`
+}
+
+// IsRecording reports whether dir is a folder with a recording, of whatever version.
+func IsRecording(dir string) bool {
+	info, err := os.Stat(filepath.Join(dir, ManifestName))
+	return err == nil && info.Mode().IsRegular()
+}
+
+// readManifest reads and checks recording.json of dir.
+func readManifest(dir string) (*manifest, error) {
+	file := filepath.Join(dir, ManifestName)
+	f, err := os.Open(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, missing := os.Stat(dir); missing != nil {
+			return nil, missing
+		}
+		return nil, fmt.Errorf("%s is not a recording: it has no %s", dir, ManifestName)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, manifestMax+1))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", file, err)
+	}
+	if len(text) > manifestMax {
+		return nil, fmt.Errorf("%s is larger than %d bytes: not the file of a recording", file, manifestMax)
+	}
+	var head struct {
+		Format  string `json:"format"`
+		Version int    `json:"version"`
+	}
+	if err := json.Unmarshal(text, &head); err != nil {
+		return nil, manifestError(file, text, err)
+	}
+	if head.Format != formatName {
+		return nil, fmt.Errorf("%s: format is %q, want %q: this is not a recording of plimsoll", file, head.Format, formatName)
+	}
+	switch {
+	case head.Version > FormatVersion:
+		return nil, fmt.Errorf("%s: format version %d is newer than %d, the one this program knows: use a newer plimsoll", file, head.Version, FormatVersion)
+	case head.Version < FormatVersion:
+		return nil, fmt.Errorf("%s: format version %d is older than %d, the one this program knows: record again or use an older plimsoll", file, head.Version, FormatVersion)
+	}
+	var m manifest
+	if err := json.Unmarshal(text, &m); err != nil {
+		return nil, manifestError(file, text, err)
+	}
+	return &m, nil
+}
+
+func manifestError(file string, text []byte, err error) error {
+	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) {
+		return fmt.Errorf("%s: byte %d of %d: %w: restore it from a copy", file, syntax.Offset, len(text), err)
+	}
+	return fmt.Errorf("%s: %w: restore it from a copy", file, err)
+}
+
+// write puts the manifest into dir, in one step: a reader, or a process started
+// after a crash, sees the old one or the new one.
+func (m *manifest) write(dir string) error {
+	text, err := json.MarshalIndent(m, "", "\t")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", ManifestName, err)
+	}
+	file := filepath.Join(dir, ManifestName)
+	temporary := file + ".tmp"
+	if err := writeSynced(temporary, append(text, '\n')); err != nil {
+		return errors.Join(fmt.Errorf("write %s: %w", file, err), os.Remove(temporary))
+	}
+	if err := os.Rename(temporary, file); err != nil {
+		return fmt.Errorf("write %s: %w", file, err)
+	}
+	return syncDir(dir)
+}
+
+// writeSynced writes a file and waits until it is on stable storage.
+func writeSynced(file string, text []byte) error {
+	f, err := os.Create(file)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+// syncDir makes the names in a folder durable.
+func syncDir(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	err = f.Sync()
+	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrInvalid) {
+		err = nil // a file system that cannot sync a folder
+	}
+	return errors.Join(err, f.Close())
+}

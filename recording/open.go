@@ -1,0 +1,280 @@
+package recording
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/storage"
+	"github.com/prometheus/prometheus/tsdb"
+)
+
+// Open reads a recording on disk as it is now. It writes nothing, so that the folder may be on read-only
+// storage, may be read by any number of processes, may still be recorded
+// to (samples that come later are not seen: open it again), and may have been left by a process that was
+// killed.
+func Open(dir string) (Reader, error) {
+	// A recorder turns its log into a block and then removes the log. Blocks
+	// are listed before the log is read and after; when a new one came up between, samples
+	// may be in neither view, and all is read again.
+	for range openTries {
+		f, again, err := open(dir)
+		if err != nil {
+			return nil, fmt.Errorf("open recording: %w", err)
+		}
+		if !again {
+			return f, nil
+		}
+		f.Close()
+	}
+	return nil, fmt.Errorf("open recording: %s changed each of the %d times it was read: wait for its recorder to finish", dir, openTries)
+}
+
+const openTries = 5
+
+// folder is a recording on disk: its blocks, and what the log holds beyond them.
+type folder struct {
+	dir     string
+	queries *queries
+	blocks  []*tsdb.Block
+	recent  *Memory // what the log holds
+	sources []Source
+	notes   []Note
+	closing sync.Once
+
+	mu      sync.Mutex
+	metrics []Metric
+}
+
+func open(dir string) (f *folder, again bool, err error) {
+	defer recovered(&err)
+	m, err := readManifest(dir)
+	if err != nil {
+		return nil, false, err
+	}
+	f = &folder{dir: dir, queries: newQueries(QueryOptions{}), recent: NewMemory(MemoryOptions{}), sources: m.Sources, notes: m.Notes}
+	before, err := blockDirs(dir)
+	if err != nil {
+		return nil, false, err
+	}
+	for _, b := range before {
+		block, err := tsdb.OpenBlock(nopLogger, b, nil, nil)
+		if err != nil {
+			f.Close()
+			return nil, false, fmt.Errorf("block %s: %w: restore it from a copy, or remove that folder to read the others", b, err)
+		}
+		f.blocks = append(f.blocks, block)
+	}
+	damage, err := readWAL(context.Background(), dir, f.recent)
+	vanished := errors.Is(err, fs.ErrNotExist)
+	if err != nil && !vanished {
+		f.Close()
+		return nil, false, err
+	}
+	after, err := blockDirs(dir)
+	if err != nil {
+		f.Close()
+		return nil, false, err
+	}
+	if vanished || !slices.Equal(before, after) {
+		return f, true, nil
+	}
+	f.tellDamage(damage, m.State)
+	return f, false, nil
+}
+
+// tellDamage notes what the log lost, and that the recorder did not end well.
+func (f *folder) tellDamage(damage []walDamage, state string) {
+	live := state == stateRecording && beingWritten(f.dir)
+	for _, w := range damage {
+		if w.last && live {
+			continue // the write going on just now
+		}
+		f.notes = append(f.notes, w.note(f.dir))
+	}
+	_, dropped, _ := f.recent.all()
+	f.notes = append(f.notes, dropped...)
+	if state != stateRecording {
+		return
+	}
+	if !live {
+		f.notes = append(f.notes, Note{Kind: NoteLimit, Source: f.dir,
+			Text: "the recorder did not end properly: the sources' last details and the batch being written then may be missing"})
+	}
+	if from, to, ok := f.span(); ok && len(f.sources) == 1 {
+		// Sources are told now and then only; the samples know better.
+		s := &f.sources[0]
+		if s.From.IsZero() || from.Before(s.From) {
+			s.From = from
+		}
+		if to.After(s.To) {
+			s.To = to
+		}
+	}
+}
+
+// span is the time from the first to the last sample.
+func (f *folder) span() (from, to time.Time, ok bool) {
+	mint, maxt := int64(math.MaxInt64), int64(math.MinInt64)
+	for _, b := range f.blocks {
+		meta := b.Meta()
+		mint, maxt = min(mint, meta.MinTime), max(maxt, meta.MaxTime-1)
+	}
+	for _, series := range f.recent.byName {
+		for _, s := range series {
+			if len(s.segments)+len(s.tailT) > 0 {
+				mint, maxt = min(mint, s.firstMs()), max(maxt, s.lastMs)
+			}
+		}
+	}
+	return time.UnixMilli(mint).UTC(), time.UnixMilli(maxt).UTC(), mint <= maxt
+}
+
+// Querier implements storage.Queryable over blocks and log.
+func (f *folder) Querier(mint, maxt int64) (storage.Querier, error) {
+	var queriers []storage.Querier
+	for _, b := range f.blocks {
+		if !b.OverlapsClosedInterval(mint, maxt) {
+			continue
+		}
+		q, err := tsdb.NewBlockQuerier(b, mint, maxt)
+		if err != nil {
+			for _, q := range queriers {
+				q.Close()
+			}
+			return nil, fmt.Errorf("block %s: %w", b.Dir(), err)
+		}
+		queriers = append(queriers, q)
+	}
+	if f.recent.series > 0 {
+		q, err := f.recent.Querier(mint, maxt)
+		if err != nil {
+			return nil, err
+		}
+		queriers = append(queriers, q)
+	}
+	return storage.NewMergeQuerier(queriers, nil, storage.ChainedSeriesMerge), nil
+}
+
+// Sources implements [Reader].
+func (f *folder) Sources() []Source { return slices.Clone(f.sources) }
+
+// Notes implements [Reader].
+func (f *folder) Notes() []Note { return slices.Clone(f.notes) }
+
+// Metrics implements [Reader]. The first call reads the indexes; further ones have the answer.
+func (f *folder) Metrics(ctx context.Context) ([]Metric, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.metrics == nil {
+		metrics, err := f.readMetrics(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("metrics of %s: %w", f.dir, err)
+		}
+		f.metrics = metrics
+	}
+	return slices.Clone(f.metrics), nil
+}
+
+// extent is from when to when a series has samples, in ms.
+type extent struct{ first, last int64 }
+
+func (f *folder) readMetrics(ctx context.Context) (out []Metric, err error) {
+	defer recovered(&err)
+	names := map[string]map[string]extent{} // by name, by labels
+	add := func(l labels.Labels, firstMs, lastMs int64) {
+		name := l.Get(labels.MetricName)
+		if names[name] == nil {
+			names[name] = map[string]extent{}
+		}
+		key := string(l.Bytes(nil))
+		if e, ok := names[name][key]; ok {
+			firstMs, lastMs = min(firstMs, e.first), max(lastMs, e.last)
+		}
+		names[name][key] = extent{firstMs, lastMs}
+	}
+	for _, b := range f.blocks {
+		if err := eachBlockSeries(ctx, b, add); err != nil {
+			return nil, err
+		}
+	}
+	for _, series := range f.recent.byName {
+		for _, s := range series {
+			if len(s.segments)+len(s.tailT) > 0 {
+				add(s.labels, s.firstMs(), s.lastMs)
+			}
+		}
+	}
+	q, err := f.Querier(math.MinInt64, math.MaxInt64)
+	if err != nil {
+		return nil, err
+	}
+	defer q.Close()
+	out = make([]Metric, 0, len(names))
+	for name, extents := range names {
+		m, err := summarize(ctx, q, name, extents)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, m)
+	}
+	slices.SortFunc(out, func(a, b Metric) int { return cmp.Compare(a.Name, b.Name) })
+	return out, nil
+}
+
+// summarize reads some samples of a metric for its period.
+func summarize(ctx context.Context, q storage.Querier, name string, extents map[string]extent) (Metric, error) {
+	var sum metricSummary
+	set := q.Select(ctx, false, nil, labels.MustNewMatcher(labels.MatchEqual, labels.MetricName, name))
+	for sum.series < periodSeries && set.Next() {
+		s := set.At()
+		e := extents[string(s.Labels().Bytes(nil))]
+		sum.add(e.first, e.last, s.Iterator)
+	}
+	if err := set.Err(); err != nil {
+		return Metric{}, err
+	}
+	for _, e := range extents {
+		sum.fromMs, sum.toMs = min(sum.fromMs, e.first), max(sum.toMs, e.last)
+	}
+	sum.series = len(extents)
+	return sum.metric(name), nil
+}
+
+// Samples implements [Reader].
+func (f *folder) Samples(ctx context.Context, selector string, from, to time.Time) ([]Series, error) {
+	return f.queries.samples(ctx, f, selector, from, to)
+}
+
+// Range implements [Reader].
+func (f *folder) Range(ctx context.Context, expr string, from, to time.Time, step, lookback time.Duration) ([]Series, error) {
+	if lookback <= 0 {
+		period := coarsestPeriod(f.sources)
+		if period == 0 {
+			metrics, err := f.Metrics(ctx)
+			if err != nil {
+				return nil, err
+			}
+			period = usualPeriod(metrics)
+		}
+		lookback = lookbackFor(period)
+	}
+	return f.queries.run(ctx, f, expr, from, to, step, lookback)
+}
+
+// Close implements [Reader]. It waits for queries that are running.
+func (f *folder) Close() (err error) {
+	f.closing.Do(func() {
+		for _, b := range f.blocks {
+			err = errors.Join(err, b.Close())
+		}
+	})
+	return err
+}

@@ -1,0 +1,345 @@
+package recording
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/api"
+	v1 "github.com/prometheus/client_golang/api/prometheus/v1"
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql"
+	"golang.org/x/sync/errgroup"
+)
+
+// The environment variables [Remote] takes credentials from where neither the URL nor the
+// options have them.
+const (
+	EnvUser     = "PLIMSOLL_PROMETHEUS_USER"
+	EnvPassword = "PLIMSOLL_PROMETHEUS_PASSWORD"
+	EnvToken    = "PLIMSOLL_PROMETHEUS_TOKEN"
+)
+
+// RemoteOptions say what of a server is asked for, and how. Only From and To
+// need to be set.
+type RemoteOptions struct {
+	// From and To bound the time asked for; queries beyond are cut to it. Zero To
+	// means now, zero From means one hour before To.
+	From, To time.Time
+	// Selector, such as {instance="db1:9216"}, restricts what Metrics lists. Queries are sent as they
+	// are: their selectors are the caller's.
+	Selector string
+	// User and Password, or Token (a bearer token), are sent to the server. Credentials in
+	// the URL come first, the environment ([EnvUser], [EnvPassword], [EnvToken]) last.
+	User, Password, Token string
+	// Header holds further request headers, such as X-Scope-OrgID for Mimir.
+	Header http.Header
+	// Timeout ends a request. 0 means one minute.
+	Timeout time.Duration
+	// Parallel bounds the requests under way at one time. 0 means 4.
+	Parallel int
+	// MaxBytes bounds the size of one answer. 0 means 256 MiB.
+	MaxBytes int64
+	// MaxSamples bounds the points of one query's whole answer. 0 means 50 million.
+	MaxSamples int
+	// Transport replaces the HTTP transport.
+	Transport http.RoundTripper
+}
+
+// requestSteps is the number of steps asked for in one request. Prometheus refuses a range
+// of more than 11,000 steps ("exceeded maximum resolution of 11,000 points per timeseries").
+const requestSteps = 11_000
+
+// probeTimeout bounds the request that tells whether a server is one.
+const probeTimeout = 15 * time.Second
+
+func (o RemoteOptions) withDefaults() RemoteOptions {
+	if o.To.IsZero() {
+		o.To = time.Now()
+	}
+	if o.From.IsZero() {
+		o.From = o.To.Add(-time.Hour)
+	}
+	// Servers count in milliseconds.
+	o.From, o.To = time.UnixMilli(ceilMs(o.From)).UTC(), o.To.Truncate(time.Millisecond).UTC()
+	o.Timeout = cmp.Or(o.Timeout, time.Minute)
+	o.Parallel = cmp.Or(o.Parallel, 4)
+	o.MaxBytes = cmp.Or(o.MaxBytes, 256<<20)
+	o.MaxSamples = cmp.Or(o.MaxSamples, 50_000_000)
+	if o.Transport == nil {
+		o.Transport = http.DefaultTransport
+	}
+	return o
+}
+
+// remote asks a Prometheus-compatible server.
+type remote struct {
+	name     string // the URL without credentials
+	opt      RemoteOptions
+	api      v1.API
+	matchers []*labels.Matcher // of opt.Selector
+	slots    chan struct{}
+
+	mu      sync.Mutex
+	metrics []Metric
+	period  time.Duration
+}
+
+// Remote reads from a Prometheus-compatible server (Prometheus, Thanos, Mimir,
+// VictoriaMetrics) at the base URL one would give Grafana. One small request tells at once
+// whether there is such a server.
+//
+// How far back a sample is looked for is kept to on every server, also on those that know no
+// lookback parameter: a selector outside of a range is sent as last_over_time over the lookback.
+func Remote(rawURL string, opt RemoteOptions) (Reader, error) {
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		// The error repeats the URL, and with it a password.
+		return nil, fmt.Errorf("prometheus: the URL cannot be read: give one such as http://host:9090")
+	}
+	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+		return nil, fmt.Errorf("prometheus: %q is not an http or https URL: give one such as http://host:9090", u.Redacted())
+	}
+	opt = opt.withDefaults()
+	if opt.To.Before(opt.From) {
+		return nil, fmt.Errorf("prometheus: the time asked for ends at %s, before it starts at %s", opt.To.Format(time.RFC3339), opt.From.Format(time.RFC3339))
+	}
+	auth := credentials(u, opt)
+	u.User, u.RawQuery, u.Fragment = nil, "", ""
+	u.Path = strings.TrimSuffix(strings.TrimSuffix(u.Path, "/"), "/api/v1")
+	r := &remote{name: u.String(), opt: opt, slots: make(chan struct{}, opt.Parallel)}
+	if opt.Selector != "" {
+		if r.matchers, err = matchersOf(opt.Selector); err != nil {
+			return nil, fmt.Errorf("prometheus: %w", err)
+		}
+	}
+	client, err := api.NewClient(api.Config{Address: r.name, RoundTripper: &transport{
+		base: opt.Transport, host: u.Host, scheme: u.Scheme, authorization: auth, header: opt.Header, maxBytes: opt.MaxBytes,
+	}})
+	if err != nil {
+		return nil, fmt.Errorf("prometheus %s: %w", r.name, err)
+	}
+	r.api = v1.NewAPI(client)
+	ctx, cancel := context.WithTimeout(context.Background(), min(opt.Timeout, probeTimeout))
+	defer cancel()
+	err = r.call(ctx, func(ctx context.Context) error {
+		_, _, err := r.api.Query(ctx, "1", opt.To)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// credentials is the Authorization header: of the URL, the options or the environment.
+func credentials(u *url.URL, opt RemoteOptions) string {
+	basic := func(user, password string) string {
+		req := http.Request{Header: http.Header{}}
+		req.SetBasicAuth(user, password)
+		return req.Header.Get("Authorization")
+	}
+	switch {
+	case u.User != nil:
+		password, _ := u.User.Password()
+		return basic(u.User.Username(), password)
+	case opt.Token != "":
+		return "Bearer " + opt.Token
+	case opt.User != "":
+		return basic(opt.User, opt.Password)
+	case os.Getenv(EnvToken) != "":
+		return "Bearer " + os.Getenv(EnvToken)
+	case os.Getenv(EnvUser) != "":
+		return basic(os.Getenv(EnvUser), os.Getenv(EnvPassword))
+	}
+	return ""
+}
+
+// Sources implements [Reader]. The period is told once it has been asked for: by Metrics, or by
+// a Range without a lookback.
+func (r *remote) Sources() []Source {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return []Source{{Kind: "prometheus", Name: r.name, From: r.opt.From, To: r.opt.To, Period: r.period}}
+}
+
+// Notes implements [Reader].
+func (r *remote) Notes() []Note { return nil }
+
+// Close implements [Reader].
+func (r *remote) Close() error { return nil }
+
+// Range implements [Reader].
+func (r *remote) Range(ctx context.Context, expr string, from, to time.Time, step, lookback time.Duration) ([]Series, error) {
+	step, err := checkRange(expr, from, to, step)
+	if err != nil {
+		return nil, err
+	}
+	if lookback <= 0 {
+		if lookback, err = r.defaultLookback(ctx); err != nil {
+			return nil, err
+		}
+	}
+	bounded, err := boundLookback(expr, lookback)
+	if err != nil {
+		return nil, err
+	}
+	if from.Before(r.opt.From) { // on to the first step within the bounds
+		from = from.Add((r.opt.From.Sub(from) + step - 1) / step * step)
+	}
+	if to.After(r.opt.To) {
+		to = r.opt.To
+	}
+	if to.Before(from) {
+		return nil, nil
+	}
+	steps := int64(to.Sub(from)/step) + 1
+	parts := make([]model.Matrix, (steps+requestSteps-1)/requestSteps)
+	err = r.inParts(ctx, len(parts), func(ctx context.Context, i int) error {
+		first := int64(i) * requestSteps
+		last := min(first+requestSteps, steps) - 1
+		value, _, err := r.api.QueryRange(ctx, bounded, v1.Range{
+			Start: from.Add(time.Duration(first) * step), End: from.Add(time.Duration(last) * step), Step: step,
+		}, v1.WithLookbackDelta(lookback), v1.WithTimeout(r.opt.Timeout))
+		if err != nil {
+			return err
+		}
+		parts[i], err = matrixOf(value)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("query %q: %w", expr, err)
+	}
+	out, err := r.join(parts)
+	if err != nil {
+		return nil, fmt.Errorf("query %q: %w", expr, err)
+	}
+	return out, nil
+}
+
+// Samples implements [Reader].
+func (r *remote) Samples(ctx context.Context, selector string, from, to time.Time) ([]Series, error) {
+	matchers, err := matchersOf(selector)
+	if err != nil {
+		return nil, err
+	}
+	if to.Before(from) {
+		return nil, fmt.Errorf("selector %q: ends at %s, before it starts at %s", selector, to.UTC().Format(time.RFC3339), from.UTC().Format(time.RFC3339))
+	}
+	out, err := r.rawSamples(ctx, matchers, max(ceilMs(from), r.opt.From.UnixMilli()), min(to.UnixMilli(), r.opt.To.UnixMilli()))
+	if err != nil {
+		return nil, fmt.Errorf("selector %q: %w", selector, err)
+	}
+	return out, nil
+}
+
+// rawWindowMs is the time whose raw samples are asked for in one request.
+const rawWindowMs = int64(requestSteps) * 1000
+
+// rawSamples asks for range selectors of a few hours each.
+func (r *remote) rawSamples(ctx context.Context, matchers []*labels.Matcher, fromMs, toMs int64) ([]Series, error) {
+	if toMs < fromMs {
+		return nil, nil
+	}
+	parts := make([]model.Matrix, (toMs-fromMs)/rawWindowMs+1)
+	err := r.inParts(ctx, len(parts), func(ctx context.Context, i int) error {
+		first := fromMs + int64(i)*rawWindowMs
+		last := min(first+rawWindowMs-1, toMs)
+		// A range is open on its left since Prometheus 3 and was closed before: one
+		// millisecond more, and what it brings too much is dropped.
+		expr := fmt.Sprintf("%s[%dms]", selectorOf(matchers), last-first+1)
+		value, _, err := r.api.Query(ctx, expr, time.UnixMilli(last), v1.WithTimeout(r.opt.Timeout))
+		if err != nil {
+			return err
+		}
+		matrix, err := matrixOf(value)
+		for _, s := range matrix {
+			for len(s.Values) > 0 && int64(s.Values[0].Timestamp) < first {
+				s.Values = s.Values[1:]
+			}
+			s.Values = slices.DeleteFunc(s.Values, func(p model.SamplePair) bool { return p.Value != p.Value })
+		}
+		parts[i] = matrix
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return r.join(parts)
+}
+
+// inParts makes n requests, some of them at the same time, and ends at the first error.
+func (r *remote) inParts(ctx context.Context, n int, f func(ctx context.Context, i int) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(r.opt.Parallel)
+	for i := range n {
+		group.Go(func() error {
+			return r.call(ctx, func(ctx context.Context) error { return f(ctx, i) })
+		})
+	}
+	return group.Wait()
+}
+
+// matrixOf is a query's answer as a matrix.
+func matrixOf(v model.Value) (model.Matrix, error) {
+	switch v := v.(type) {
+	case model.Matrix:
+		return v, nil
+	case nil:
+		return nil, nil
+	default:
+		return nil, fmt.Errorf("the server answered with a %s instead of a matrix", v.Type())
+	}
+}
+
+var errTooManyPoints = errors.New("ask for fewer series, a shorter time or a longer step")
+
+// join puts the parts of an answer, in time order, together.
+func (r *remote) join(parts []model.Matrix) ([]Series, error) {
+	found := map[string]int{}
+	var (
+		out    []Series
+		points int
+	)
+	for _, part := range parts {
+		for _, s := range part {
+			if len(s.Values) == 0 {
+				continue // native histograms only
+			}
+			if points += len(s.Values); points > r.opt.MaxSamples {
+				return nil, fmt.Errorf("the answer has more than %d points: %w", r.opt.MaxSamples, errTooManyPoints)
+			}
+			l := labelsOf(s.Metric)
+			key := string(l.Bytes(nil))
+			at, ok := found[key]
+			if !ok {
+				at = len(out)
+				found[key] = at
+				out = append(out, Series{Labels: l})
+			}
+			for _, p := range s.Values {
+				out[at].Points = append(out[at].Points, promql.FPoint{T: int64(p.Timestamp), F: float64(p.Value)})
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b Series) int { return labels.Compare(a.Labels, b.Labels) })
+	return out, nil
+}
+
+func labelsOf(m model.Metric) labels.Labels {
+	b := labels.NewScratchBuilder(len(m))
+	for name, value := range m {
+		b.Add(string(name), string(value))
+	}
+	b.Sort()
+	return b.Labels()
+}

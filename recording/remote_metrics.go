@@ -1,0 +1,189 @@
+package recording
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
+
+	v1 "github.com/prometheus/client_golang/api/prometheus/v1"
+)
+
+const (
+	// seriesMax bounds the series a server is asked to list.
+	seriesMax = 100_000
+	// groupsMax bounds the metrics whose period is sampled.
+	groupsMax = 64
+	// sampledSpan is the time whose samples tell a period.
+	sampledSpan = 30 * time.Minute
+)
+
+// Metrics implements [Reader]. Names are those the server had between
+// [RemoteOptions] From and To, which are told as each metric's own. The number of series is 0 where the
+// server would not list them. A period is sampled from one metric of each exporter (the part of
+// the name before the second underscore) and told of all of them: they are scraped together.
+func (r *remote) Metrics(ctx context.Context) ([]Metric, error) {
+	r.mu.Lock()
+	known := r.metrics
+	r.mu.Unlock()
+	if known != nil {
+		return slices.Clone(known), nil
+	}
+	names, err := r.names(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("metrics: %w", err)
+	}
+	series, err := r.listSeries(ctx)
+	if err != nil {
+		if ended := ctx.Err(); ended != nil {
+			return nil, fmt.Errorf("metrics: %w", ended)
+		}
+		series = nil // too many for the server or for us: names are what counts
+	}
+	periods, err := r.samplePeriods(ctx, names, series)
+	if err != nil {
+		return nil, fmt.Errorf("metrics: %w", err)
+	}
+	out := make([]Metric, 0, len(names))
+	var coarsest time.Duration
+	for _, name := range names {
+		p := periods[exporterOf(name)]
+		coarsest = max(coarsest, p)
+		out = append(out, Metric{Name: name, Series: len(series[name]), Period: p, From: r.opt.From, To: r.opt.To})
+	}
+	slices.SortFunc(out, func(a, b Metric) int { return cmp.Compare(a.Name, b.Name) })
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.metrics, r.period = out, coarsest
+	return slices.Clone(out), nil
+}
+
+// exporterOf is the part of a metric's name that tells where it is from: "mongodb_ss", "node_disk".
+func exporterOf(name string) string {
+	parts := strings.SplitN(name, "_", 3)
+	return strings.Join(parts[:min(2, len(parts))], "_")
+}
+
+func (r *remote) selectors() []string {
+	if r.opt.Selector == "" {
+		return nil
+	}
+	return []string{selectorOf(r.matchers)}
+}
+
+// names are the metric names the selector matches.
+func (r *remote) names(ctx context.Context) (names []string, err error) {
+	err = r.call(ctx, func(ctx context.Context) error {
+		values, _, err := r.api.LabelValues(ctx, labels.MetricName, r.selectors(), r.opt.From, r.opt.To)
+		for _, v := range values {
+			names = append(names, string(v))
+		}
+		return err
+	})
+	return names, err
+}
+
+var errTooManySeries = errors.New("more series than are counted")
+
+// listSeries are the series the selector matches, by metric name.
+func (r *remote) listSeries(ctx context.Context) (map[string][]model.LabelSet, error) {
+	match := r.selectors()
+	if match == nil {
+		match = []string{`{__name__=~".+"}`}
+	}
+	out := map[string][]model.LabelSet{}
+	err := r.call(ctx, func(ctx context.Context) error {
+		sets, _, err := r.api.Series(ctx, match, r.opt.From, r.opt.To, v1.WithLimit(seriesMax))
+		if err != nil {
+			return err
+		}
+		if len(sets) >= seriesMax {
+			return errTooManySeries
+		}
+		for _, s := range sets {
+			name := string(s[labels.MetricName])
+			out[name] = append(out[name], s)
+		}
+		return nil
+	})
+	return out, err
+}
+
+// samplePeriods tells the period of each exporter from one series of it.
+func (r *remote) samplePeriods(ctx context.Context, names []string, series map[string][]model.LabelSet) (map[string]time.Duration, error) {
+	first := map[string]string{}
+	for _, name := range names {
+		if _, ok := first[exporterOf(name)]; !ok {
+			first[exporterOf(name)] = name
+		}
+	}
+	groups := make([]string, 0, len(first))
+	for g := range first {
+		groups = append(groups, g)
+	}
+	slices.Sort(groups)
+	groups = groups[:min(len(groups), groupsMax)]
+	periods := make([]time.Duration, len(groups))
+	for i, g := range groups {
+		name := first[g]
+		matchers := []*labels.Matcher{labels.MustNewMatcher(labels.MatchEqual, labels.MetricName, name)}
+		if sets := series[name]; len(sets) > 0 {
+			for k, v := range sets[0] {
+				if k != labels.MetricName {
+					matchers = append(matchers, labels.MustNewMatcher(labels.MatchEqual, string(k), string(v)))
+				}
+			}
+		} else {
+			matchers = append(matchers, r.matchers...)
+		}
+		var err error
+		if periods[i], err = r.samplePeriod(ctx, matchers); err != nil {
+			return nil, err
+		}
+	}
+	out := map[string]time.Duration{}
+	for i, g := range groups {
+		out[g] = periods[i]
+	}
+	return out, nil
+}
+
+// samplePeriod looks at samples of one metric at the end of the time, in its middle and at its start,
+// until there are enough.
+func (r *remote) samplePeriod(ctx context.Context, matchers []*labels.Matcher) (time.Duration, error) {
+	fromMs, toMs := r.opt.From.UnixMilli(), r.opt.To.UnixMilli()
+	span := sampledSpan.Milliseconds()
+	for _, end := range []int64{toMs, (fromMs + toMs) / 2, fromMs + span} {
+		end = min(end, toMs)
+		series, err := r.rawSamples(ctx, matchers, max(fromMs, end-span), end)
+		if err != nil {
+			return 0, err
+		}
+		var distances []int64
+		for _, s := range series[:min(len(series), periodSeries)] {
+			for i := 1; i < len(s.Points); i++ {
+				distances = append(distances, s.Points[i].T-s.Points[i-1].T)
+			}
+		}
+		if len(distances) > 0 {
+			return median(distances), nil
+		}
+	}
+	return 0, nil
+}
+
+// defaultLookback is 2.5 of the coarsest period, at most what Prometheus has by default.
+func (r *remote) defaultLookback(ctx context.Context) (time.Duration, error) {
+	if _, err := r.Metrics(ctx); err != nil {
+		return 0, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return min(lookbackFor(r.period), fallbackLookback), nil
+}

@@ -1,0 +1,248 @@
+package recording
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/tsdb/chunks"
+	"github.com/prometheus/prometheus/tsdb/record"
+	"github.com/prometheus/prometheus/tsdb/wlog"
+	"github.com/prometheus/prometheus/util/compression"
+)
+
+const (
+	walDirName = "wal"
+	// walSegmentBytes is the size of a log file; a whole one is the least
+	// that is removed when its samples have become a block.
+	walSegmentBytes = 32 << 20
+	// recordSamples is the number of samples in a log record.
+	recordSamples = 4096
+	// logBytes is the encoded size at which a batch is handed to the log in parts.
+	logBytes = 4 << 20
+)
+
+// nopLogger keeps the TSDB's own remarks off the user's terminal; what
+// matters comes back as errors and notes.
+var nopLogger = slog.New(slog.DiscardHandler)
+
+// A walWriter logs samples as they come, so that a process that is killed loses
+// nothing it was given: each write reaches the operating system before it returns.
+type walWriter struct {
+	log     *wlog.WL
+	nextRef uint64
+	segment int // series named in an earlier one are named again
+	encoder record.Encoder
+	series  []record.RefSeries
+	samples []record.RefSample
+	records [][]byte
+	bytes   int
+}
+
+func newWAL(dir string) (*walWriter, error) {
+	log, err := wlog.NewSize(nopLogger, nil, filepath.Join(dir, walDirName), walSegmentBytes, compression.Snappy)
+	if err != nil {
+		return nil, fmt.Errorf("open the write-ahead log: %w", err)
+	}
+	return &walWriter{log: log, segment: 1}, nil
+}
+
+// add encodes the samples of a column, and the series if the log's current
+// part does not name it yet. Values of length one are the same for all times.
+func (w *walWriter) add(s *memorySeries, times []int64, values []float64) error {
+	if s.logged != w.segment {
+		w.nextRef++
+		s.ref, s.logged = w.nextRef, w.segment
+		w.series = append(w.series, record.RefSeries{Ref: chunks.HeadSeriesRef(s.ref), Labels: s.labels})
+	}
+	v := values[0]
+	for i, t := range times {
+		if len(values) > 1 {
+			v = values[i]
+		}
+		if v != v {
+			continue
+		}
+		w.samples = append(w.samples, record.RefSample{Ref: chunks.HeadSeriesRef(s.ref), T: t, V: v})
+		if len(w.samples) == recordSamples {
+			w.encode()
+		}
+	}
+	if w.bytes > logBytes {
+		return w.flush()
+	}
+	return nil
+}
+
+// encode turns what was added into records, the series first.
+func (w *walWriter) encode() {
+	if len(w.series) > 0 {
+		w.push(w.encoder.Series(w.series, nil))
+		w.series = w.series[:0]
+	}
+	if len(w.samples) > 0 {
+		w.push(w.encoder.Samples(w.samples, w.buffer()))
+		w.samples = w.samples[:0]
+	}
+}
+
+func (w *walWriter) push(record []byte) {
+	w.records = append(w.records, record)
+	w.bytes += len(record)
+}
+
+// buffer is the memory of a record of an earlier batch.
+func (w *walWriter) buffer() []byte {
+	if n := len(w.records); n < cap(w.records) {
+		return w.records[: n+1 : cap(w.records)][n][:0]
+	}
+	return nil
+}
+
+// flush gives all records to the operating system.
+func (w *walWriter) flush() error {
+	w.encode()
+	records := w.records
+	w.records, w.bytes = w.records[:0], 0
+	if len(records) == 0 {
+		return nil
+	}
+	if err := w.log.Log(records...); err != nil {
+		// Series named by records that may be lost are named again.
+		w.segment++
+		return fmt.Errorf("write-ahead log: %w", err)
+	}
+	return nil
+}
+
+// cut starts a new file; what is logged from here on can be read without the files
+// before it. The number is the new file's.
+func (w *walWriter) cut() (int, error) {
+	w.segment++
+	return w.log.NextSegment()
+}
+
+// walDamage is a place in a log that could not be read.
+type walDamage struct {
+	file   string
+	offset int64
+	last   bool // in the last file: a write that was cut off
+	err    error
+}
+
+// readWAL adds the samples of the log in dir to m, later-than-last only. It does not write.
+func readWAL(ctx context.Context, dir string, m *Memory) ([]walDamage, error) {
+	walDir := filepath.Join(dir, walDirName)
+	first, last, err := wlog.Segments(walDir)
+	if errors.Is(err, fs.ErrNotExist) || (err == nil && last < 0) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("write-ahead log %s: %w", walDir, err)
+	}
+	r := &walReader{m: m, series: map[chunks.HeadSeriesRef]*memorySeries{}, decoder: record.NewDecoder(nil, nopLogger)}
+	var damage []walDamage
+	for i := first; i <= last; i++ {
+		file := wlog.SegmentName(walDir, i)
+		offset, err := r.segment(ctx, file)
+		if ended := ctx.Err(); ended != nil {
+			return nil, ended
+		}
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+			return nil, fmt.Errorf("write-ahead log: %w", err)
+		}
+		if err != nil {
+			damage = append(damage, walDamage{file, offset, i == last, err})
+		}
+	}
+	return damage, nil
+}
+
+// walReader reads log files in order.
+type walReader struct {
+	m       *Memory
+	decoder record.Decoder
+	series  map[chunks.HeadSeriesRef]*memorySeries
+	refs    []record.RefSeries
+	samples []record.RefSample
+	times   []int64
+	values  []float64
+}
+
+// segment reads one file up to its end or the first damage; the offset is where it stopped.
+func (r *walReader) segment(ctx context.Context, file string) (offset int64, err error) {
+	segment, err := wlog.OpenReadSegment(file)
+	if err != nil {
+		return 0, err
+	}
+	source := wlog.NewSegmentBufReader(segment)
+	defer source.Close()
+	reader := wlog.NewReader(source)
+	for reader.Next() {
+		if err := ctx.Err(); err != nil {
+			return reader.Offset(), err
+		}
+		if err := r.record(reader.Record()); err != nil {
+			return reader.Offset(), err
+		}
+	}
+	return reader.Offset(), reader.Err()
+}
+
+func (r *walReader) record(rec []byte) (err error) {
+	switch r.decoder.Type(rec) {
+	case record.Series:
+		if r.refs, err = r.decoder.Series(rec, r.refs[:0]); err != nil {
+			return err
+		}
+		for _, s := range r.refs {
+			if s.Labels.Get(labels.MetricName) == "" {
+				return fmt.Errorf("series %s has no metric name", s.Labels)
+			}
+			// The decoder's strings live in the record.
+			r.series[s.Ref] = r.m.find(s.Labels.Copy())
+		}
+	case record.Samples, record.SamplesV2:
+		if r.samples, err = r.decoder.Samples(rec, r.samples[:0]); err != nil {
+			return err
+		}
+		for rest := r.samples; len(rest) > 0; {
+			n := 1
+			for n < len(rest) && rest[n].Ref == rest[0].Ref {
+				n++
+			}
+			r.oneSeries(rest[:n])
+			rest = rest[n:]
+		}
+	}
+	return nil
+}
+
+// oneSeries adds samples of one series.
+func (r *walReader) oneSeries(samples []record.RefSample) {
+	s := r.series[samples[0].Ref]
+	if s == nil || r.m.bytes > r.m.opt.MaxBytes {
+		r.m.dropOver("a series of the write-ahead log", len(samples), samples[0].T, samples[len(samples)-1].T)
+		return
+	}
+	r.times, r.values = r.times[:0], r.values[:0]
+	last, any := s.lastMs, s.any
+	for _, x := range samples {
+		if (any && x.T <= last) || x.V != x.V {
+			continue
+		}
+		r.times, r.values = append(r.times, x.T), append(r.values, x.V)
+		last, any = x.T, true
+	}
+	if len(r.times) > 0 {
+		r.m.appendRun(s, r.times, r.values)
+	}
+}
+
+// removeWAL removes the log in dir.
+func removeWAL(dir string) error { return os.RemoveAll(filepath.Join(dir, walDirName)) }
