@@ -13,14 +13,16 @@ import (
 //
 // A second is stalled when the mean latency in it is at least
 //
-//	clamp(5 x the median, 20 ms, 100 ms)
+//	clamp(5 x the median, floor, 100 ms)
 //
-// that is: a tenth of a second is a stall on any volume, two hundredths are one where
-// writes usually take four milliseconds or less. Counters credit a wait when it
+// that is: a tenth of a second is a stall on any volume; for a database's operation 20 ms
+// are one where operations usually take four or less. Counters credit a wait when it
 // ends, so the cells before, in which fewer operations than usual ended, are
 // stalled too, as far back as the mean latency reaches.
 const (
-	stallFloorS   = 0.020
+	stallFloorS   = 0.020 // of a database's operation
+	fsyncFloorS   = 0.010 // of a WAL's fdatasync: etcd's own criterion
+	deviceFloorS  = 0.005 // of a device's write: several times what flash takes
 	stallCeilingS = 0.100
 	stallFactor   = 5
 	// minWaiting is how many operations must have been waiting, on average over a cell: a
@@ -43,9 +45,9 @@ func detect(c *rules.Case) []rules.Stall {
 		}
 	}
 	p := rules.SignalPrefix
-	add(byLatency(c, rules.Stall{Rule: "mongodb/slow-writes", Subject: "mongodb writes", IsDatabase: true,
+	add(byLatency(c, stallFloorS, rules.Stall{Rule: "mongodb/slow-writes", Subject: "mongodb writes", IsDatabase: true,
 		Waiting: c.One(p + "mongodb_write_waiting:ratio"), Ops: c.One(p + "mongodb_writes:rate")}))
-	add(byLatency(c, rules.Stall{Rule: "mongodb/slow-reads", Subject: "mongodb reads", IsDatabase: true,
+	add(byLatency(c, stallFloorS, rules.Stall{Rule: "mongodb/slow-reads", Subject: "mongodb reads", IsDatabase: true,
 		Waiting: c.One(p + "mongodb_read_waiting:ratio"), Ops: c.One(p + "mongodb_reads:rate")}))
 	if len(out) == 0 {
 		add(byThroughput(c, rules.Stall{Rule: "mongodb/slow-writes", Subject: "mongodb writes", IsDatabase: true,
@@ -55,7 +57,7 @@ func detect(c *rules.Case) []rules.Stall {
 		Ops: c.One(p + "postgres_commits:rate")}, c.One(p+"postgres_oldest_transaction:seconds"), stallCeilingS))
 	for _, t := range c.Signal(p + "etcd_wal_fsync_time:ratio") {
 		inst := t.Labels.Get("instance")
-		add(byLatency(c, rules.Stall{Rule: "etcd/wal-fsync-slow", Subject: subject("etcd WAL fdatasync", inst), IsDatabase: true,
+		add(byLatency(c, fsyncFloorS, rules.Stall{Rule: "etcd/wal-fsync-slow", Subject: subject("etcd WAL fdatasync", inst), IsDatabase: true,
 			Waiting: t.Values, Ops: c.For(p+"etcd_wal_fsyncs:rate", "instance", inst)}))
 	}
 	for _, t := range c.Signal(p + "disk_write_await:seconds") {
@@ -71,7 +73,7 @@ func detect(c *rules.Case) []rules.Stall {
 				waiting[k] = 0
 			}
 		}
-		add(byLatency(c, rules.Stall{Rule: "disk/slow-writes", Subject: dev, Waiting: waiting, Ops: ops}))
+		add(byLatency(c, deviceFloorS, rules.Stall{Rule: "disk/slow-writes", Subject: dev, Waiting: waiting, Ops: ops}))
 	}
 	return out
 }
@@ -108,7 +110,7 @@ func worse(s, best rules.Stall) bool {
 	return true
 }
 
-func byLatency(c *rules.Case, s rules.Stall) (rules.Stall, bool) {
+func byLatency(c *rules.Case, floor float64, s rules.Stall) (rules.Stall, bool) {
 	if s.Waiting == nil || s.Ops == nil {
 		return s, false
 	}
@@ -128,7 +130,7 @@ func byLatency(c *rules.Case, s rules.Stall) (rules.Stall, bool) {
 		s.Cells = make(timeline.Mask, n)
 		return s, s.Observed.Count() > 0
 	}
-	s.Threshold = min(max(stallFactor*timeline.Quantile(active, 0.5), stallFloorS), stallCeilingS)
+	s.Threshold = min(max(stallFactor*timeline.Quantile(active, 0.5), floor), stallCeilingS)
 	usual := timeline.Quantile(s.Ops, 0.5)
 	step := c.Grid.StepSeconds()
 	s.Cells = make(timeline.Mask, n)
