@@ -1,6 +1,8 @@
 package diagnose
 
 import (
+	"fmt"
+
 	"plimsoll/rules"
 	"plimsoll/timeline"
 )
@@ -19,43 +21,67 @@ func account(c *rules.Case) []Share {
 	return accountWallClock(c)
 }
 
+// mongoWait is a wait counter of MongoDB. The first group partitions an operation's
+// latency: it queues for a ticket, executes holding it, and waits for its write concern
+// when it has given it back. The second group is what it does while executing.
+type mongoWait struct {
+	name, signal string
+	overlaps     bool
+	note         string
+}
+
+var outsideTicket = []mongoWait{
+	{"queue for a write ticket", "mongodb_ticket_wait:ratio", false, ""},
+	{"flow control", "mongodb_flow_control_wait:ratio", false, ""},
+	{"waiting for the write concern", "mongodb_replication_wait:ratio", false, "the journal's sync and the other members"},
+}
+
+var insideTicket = []mongoWait{
+	{"waiting for room in the cache", "wt_cache_wait:ratio", false, ""},
+	{"evicting pages themselves", "wt_app_evict_time:ratio", true, "may be counted in the wait for the cache"},
+	{"reading pages from disk", "wt_app_page_reads_time:ratio", false, "all operations', reads' too"},
+	{"writing pages to disk", "wt_app_page_writes_time:ratio", true, "part of evicting"},
+	{"waiting for a page another thread holds", "wt_page_wait:ratio", false, "all operations', reads' too"},
+	{"locks", "mongodb_lock_wait:ratio", false, "all operations', reads' too"},
+}
+
 func accountMongoDB(c *rules.Case) []Share {
 	var out []Share
-	var of, known float64
-	for _, w := range []struct {
-		name, signal string
-		overlaps     bool
-		note         string
-	}{
-		{"queue for a write ticket", "mongodb_ticket_wait:ratio", false, ""},
-		{"flow control", "mongodb_flow_control_wait:ratio", false, ""},
-		{"locks", "mongodb_lock_wait:ratio", false, "all operations', reads' too"},
-		{"waiting for room in the cache", "wt_cache_wait:ratio", false, ""},
-		{"evicting pages themselves", "wt_app_evict_time:ratio", true, "part of it may be counted in the wait for the cache"},
-		{"reading pages from disk", "wt_app_page_reads_time:ratio", false, "all operations', reads' too"},
-		{"writing pages to disk", "wt_app_page_writes_time:ratio", true, "part of evicting"},
-		{"waiting for the write concern", "mongodb_replication_wait:ratio", false, "the journal's sync and the other members"},
-	} {
-		if !c.Measured(rules.SignalPrefix + w.signal) {
-			continue
+	var of, outside, inside float64
+	take := func(waits []mongoWait) (sum float64) {
+		for _, w := range waits {
+			if !c.Measured(rules.SignalPrefix + w.signal) {
+				continue
+			}
+			_, seconds, whole, ok := c.WaitShare(rules.SignalPrefix + w.signal)
+			if !ok {
+				continue
+			}
+			of = whole
+			out = append(out, Share{Share: w.name, Seconds: seconds, Of: whole, Overlaps: w.overlaps, Note: w.note})
+			if !w.overlaps {
+				sum += seconds
+			}
 		}
-		_, seconds, whole, ok := c.WaitShare(rules.SignalPrefix + w.signal)
-		if !ok {
-			continue
-		}
-		of = whole
-		out = append(out, Share{Share: w.name, Seconds: seconds, Of: whole, Overlaps: w.overlaps, Note: w.note})
-		if !w.overlaps {
-			known += seconds
-		}
+		return sum
 	}
+	outside = take(outsideTicket)
+	inside = take(insideTicket)
 	if s, ok := journalShare(c, of); ok {
 		out = append(out, s)
 	}
-	if of > 0 {
-		out = append(out, Share{Share: "unexplained", Seconds: max(0, of-known), Of: of, Note: unexplained(c)})
+	if of <= 0 {
+		return out
 	}
-	return out
+	if _, work, _, ok := c.WaitShare(rules.SignalPrefix + "mongodb_ticket_work:ratio"); ok && work > inside {
+		// The version counts the time with a ticket: what is left of it is known to be execution.
+		out = append(out, Share{Share: "executing otherwise", Seconds: work - inside, Of: of, Note: executing(c)})
+		inside = work
+		out = append(out, Share{Share: "unexplained", Seconds: max(0, of-outside-inside), Of: of})
+		return out
+	}
+	return append(out, Share{Share: "unexplained", Seconds: max(0, of-outside-inside), Of: of,
+		Note: "executing, or waiting for something this version does not count"})
 }
 
 // journalShare is the operations' waiting in the cells in which a journal sync was on: an
@@ -75,12 +101,13 @@ func journalShare(c *rules.Case, of float64) (Share, bool) {
 		Note: "upper bound: the waiting of all operations while one was under way"}, true
 }
 
-func unexplained(c *rules.Case) string {
-	note := "executing, or waiting for something this version does not count"
-	if busy := c.One(rules.SignalPrefix + "cpu_busy:ratio"); busy != nil {
-		if m := timeline.Mean(timeline.At(busy, c.Stall.Cells)); m > 0.7 {
-			note += "; the CPUs were " + percent(m) + " busy"
-		}
+// executing puts the CPU time there was beside the time spent executing.
+func executing(c *rules.Case) string {
+	note := "holding a ticket, in none of these waits"
+	busy, cores := c.One(rules.SignalPrefix+"cpu_busy:ratio"), c.One(rules.SignalPrefix+"cpu_cores:count")
+	if busy != nil && cores != nil {
+		s := timeline.Mean(timeline.At(busy, c.Stall.Cells)) * timeline.Max(cores) * c.Seconds(c.Stall.Cells)
+		note += fmt.Sprintf("; the host's CPUs worked %.0f s in all meanwhile", s)
 	}
 	return note
 }

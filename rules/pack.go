@@ -30,6 +30,7 @@ func Pack() []Rule {
 		wiredtigerTicketQueue(),
 		wiredtigerWriteAmplification(),
 		mongodbFlowControl(),
+		mongodbWriteConcernWait(),
 
 		etcdWALFsyncSlow(),
 		etcdBackendCommitSlow(),

@@ -67,6 +67,8 @@ var mongodbSignals = []Signal{
 	mongo("wt_cache_wait:ratio", "s/s", "application threads waiting for the cache: seconds credited per second",
 		`irate(mongodb_ss_wt_thread_yield_application_thread_time_waiting_for_cache_usecs[$w]) / 1e6`,
 		`irate(mongodb_ss_wt_cache_application_thread_time_waiting_for_cache_usecs[$w]) / 1e6`),
+	mongo("wt_page_wait:ratio", "s/s", "threads sleeping until another is done with a page: seconds credited per second",
+		`irate(mongodb_ss_wt_thread_yield_page_acquire_time_sleeping_usecs[$w]) / 1e6`),
 	mongo("wt_app_page_reads_time:ratio", "s/s", "application threads reading pages from disk: seconds credited per second",
 		`irate(mongodb_ss_wt_cache_application_threads_page_read_from_disk_to_cache_time_usecs[$w]) / 1e6`),
 	mongo("wt_app_page_writes_time:ratio", "s/s", "application threads writing pages to disk: seconds credited per second",
