@@ -10,8 +10,6 @@ import (
 	"plimsoll/timeline"
 )
 
-func percent(x float64) string { return fmt.Sprintf("%.0f %%", 100*x) }
-
 func summarise(c *rules.Case) StallSummary {
 	s := c.Stall
 	out := StallSummary{Signal: s.Subject, ThresholdS: s.Threshold, Seconds: c.Seconds(s.Cells), Of: c.Seconds(s.Observed)}

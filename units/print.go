@@ -1,0 +1,119 @@
+// Package units prints quantities as people in this field write them: three
+// significant digits, thousands separated, the unit that keeps the number readable, decimal
+// multiples (a volume's 125 MiB/s is 131 MB/s, and iostat -m means MiB: say which).
+//
+// Quantities are held in base units everywhere else: seconds, bytes, bytes per
+// second, ratios from 0 to 1.
+package units
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// Number prints x with three significant digits and thousands separated; "?" for NaN.
+func Number(x float64) string {
+	switch a := math.Abs(x); {
+	case math.IsNaN(x) || math.IsInf(x, 0):
+		return "?"
+	case a == 0:
+		return "0"
+	case a >= 99.95:
+		return thousands(fmt.Sprintf("%.0f", x))
+	case a >= 9.995:
+		return fmt.Sprintf("%.1f", x)
+	case a >= 0.9995:
+		return fmt.Sprintf("%.2f", x)
+	}
+	return fmt.Sprintf("%.2g", x)
+}
+
+func thousands(s string) string {
+	sign := ""
+	if strings.HasPrefix(s, "-") {
+		sign, s = "-", s[1:]
+	}
+	var b strings.Builder
+	for i, ch := range s {
+		if i > 0 && (len(s)-i)%3 == 0 {
+			b.WriteByte(',')
+		}
+		b.WriteRune(ch)
+	}
+	return sign + b.String()
+}
+
+// Seconds prints a duration given in seconds: "250 us", "4.70 ms", "8.13 s", "12.0 min".
+func Seconds(s float64) string {
+	switch a := math.Abs(s); {
+	case math.IsNaN(s) || math.IsInf(s, 0):
+		return "?"
+	case a == 0:
+		return "0 s"
+	case a < 0.9995e-3:
+		return Number(s*1e6) + " us"
+	case a < 0.9995:
+		return Number(s*1e3) + " ms"
+	case a < 120:
+		return Number(s) + " s"
+	case a < 7200:
+		return Number(s/60) + " min"
+	}
+	return Number(s/3600) + " h"
+}
+
+// Bytes prints bytes in decimal multiples: "48.0 MB".
+func Bytes(b float64) string {
+	switch a := math.Abs(b); {
+	case math.IsNaN(b) || math.IsInf(b, 0):
+		return "?"
+	case a >= 0.9995e12:
+		return Number(b/1e12) + " TB"
+	case a >= 0.9995e9:
+		return Number(b/1e9) + " GB"
+	case a >= 0.9995e6:
+		return Number(b/1e6) + " MB"
+	case a >= 0.9995e3:
+		return Number(b/1e3) + " kB"
+	}
+	return Number(b) + " B"
+}
+
+// Percent prints a ratio of 0 to 1 in percent, without decimals from 10 % on.
+func Percent(r float64) string {
+	p := 100 * r
+	switch a := math.Abs(p); {
+	case math.IsNaN(r) || math.IsInf(r, 0):
+		return "?"
+	case a == 0:
+		return "0 %"
+	case a < 0.95:
+		return fmt.Sprintf("%.2g %%", p)
+	case a < 9.95:
+		return fmt.Sprintf("%.1f %%", p)
+	}
+	return fmt.Sprintf("%.0f %%", p)
+}
+
+// Value prints a number in one of the units that evidence and tracks carry: "seconds", "bytes",
+// "bytes/s", "ratio", "1/s", "s/s", any other word, or none.
+func Value(x float64, unit string) string {
+	switch unit {
+	case "seconds":
+		return Seconds(x)
+	case "bytes":
+		return Bytes(x)
+	case "bytes/s":
+		return Bytes(x) + "/s"
+	case "ratio":
+		return Percent(x)
+	case "1/s":
+		return Number(x) + "/s"
+	case "s/s":
+		return Number(x)
+	case "":
+		return Number(x)
+	}
+	return Number(x) + " " + unit
+}
