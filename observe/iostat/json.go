@@ -1,0 +1,203 @@
+package iostat
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+)
+
+// jsonReports reads iostat -o JSON. The reports stand in an array, each
+// decoded by itself, so that a log of any length takes little memory and one that
+// lacks its closing brackets (a killed iostat) is read up to where it ends.
+type jsonReports struct {
+	in     *budget
+	dec    *json.Decoder
+	found  findings
+	rep    report
+	within bool // within the array of statistics
+	first  bool
+	skip   bool // -y: the array starts with an empty line
+	n      int64
+	over   bool
+}
+
+func newJSONReports(r io.Reader) *jsonReports {
+	b := &budget{r: r, left: valueBytesMax}
+	return &jsonReports{in: b, dec: json.NewDecoder(b)}
+}
+
+func (j *jsonReports) about() *findings { return &j.found }
+
+// budget bounds what one value may read, since a decoder holds a whole value in memory.
+type budget struct {
+	r    io.Reader
+	left int
+	err  error // of r
+}
+
+var errTooLarge = errors.New("one value is larger than any report")
+
+func (b *budget) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, errTooLarge
+	}
+	n, err := b.r.Read(p[:min(len(p), b.left)])
+	b.left -= n
+	if err != nil && err != io.EOF {
+		b.err = err
+	}
+	return n, err
+}
+
+// jsonStatistics is one report.
+type jsonStatistics struct {
+	Timestamp string             `json:"timestamp"`
+	CPU       map[string]float64 `json:"avg-cpu"`
+	Disk      *[]map[string]any  `json:"disk"`
+}
+
+// next implements reports.
+func (j *jsonReports) next() (*report, error) {
+	for !j.over {
+		j.in.left = valueBytesMax
+		var err error
+		if j.within {
+			if j.dec.More() {
+				var s jsonStatistics
+				if err = j.dec.Decode(&s); err == nil {
+					j.n++
+					j.fill(&s)
+					return &j.rep, nil
+				}
+				var wrong *json.UnmarshalTypeError
+				if errors.As(err, &wrong) {
+					j.found.damage.add(0, j.dec.InputOffset(), fmt.Sprintf("report %d has a %s where %s should be", j.n+1, wrong.Value, wrong.Field))
+					j.n++
+					continue
+				}
+			} else {
+				if _, err = j.dec.Token(); err == nil { // the array's end
+					j.within = false
+				}
+			}
+		} else {
+			err = j.header()
+		}
+		if err == nil {
+			continue
+		}
+		j.over = true
+		if j.in.err != nil {
+			return nil, j.in.err
+		}
+		if err != io.EOF || j.within {
+			j.found.damage.add(0, j.dec.InputOffset(), damageText(err))
+		}
+	}
+	return nil, io.EOF
+}
+
+func damageText(err error) string {
+	if errors.Is(err, io.ErrUnexpectedEOF) || err == io.EOF {
+		return "the JSON ends before its closing brackets, as when iostat was killed"
+	}
+	return err.Error()
+}
+
+// header takes one token outside the reports. Keys are looked at wherever they stand: their
+// nesting has varied between versions.
+func (j *jsonReports) header() error {
+	tok, err := j.dec.Token()
+	if err != nil {
+		return err
+	}
+	switch tok {
+	case "nodename":
+		return j.dec.Decode(&j.found.host)
+	case "release":
+		var release string
+		if err := j.dec.Decode(&release); err != nil {
+			return err
+		}
+		j.found.kernel = "Linux " + release
+	case "number-of-cpus":
+		return j.dec.Decode(&j.found.cpus)
+	case "date":
+		var date string
+		if err := j.dec.Decode(&date); err != nil {
+			return err
+		}
+		if s, ok := parseDate([]byte(date)); ok && !j.found.date.hasDate {
+			j.found.date = s
+		}
+	case "statistics":
+		open, err := j.dec.Token()
+		if err != nil || open != json.Delim('[') {
+			return err
+		}
+		j.within, j.first = true, true
+		j.found.runs++
+		j.skip = j.emptyLine()
+	}
+	return nil
+}
+
+// emptyLine looks at what the decoder holds after the array's opening bracket. If that
+// lies just beyond what was read, -y is not seen and one report is lost: harmless.
+func (j *jsonReports) emptyLine() bool {
+	ahead := make([]byte, 4)
+	n, _ := io.ReadFull(j.dec.Buffered(), ahead)
+	return bytes.HasPrefix(ahead[:n], []byte("\n\n")) || bytes.HasPrefix(ahead[:n], []byte("\r\n\r\n"))
+}
+
+// fill turns a decoded report into the common form.
+func (j *jsonReports) fill(s *jsonStatistics) {
+	j.rep.reset()
+	j.rep.line = j.n
+	j.rep.run = j.found.runs
+	j.rep.sinceBoot = j.first && !j.skip
+	j.first = false
+	if st, ok := parseStamp([]byte(s.Timestamp)); ok {
+		j.rep.stamp = st
+	}
+	j.rep.hasCPU = len(s.CPU) > 0
+	for i, mode := range cpuModes {
+		v, ok := s.CPU[mode]
+		if !ok || !(v >= 0 && v < rateMax) {
+			j.rep.hasCPU = false
+		}
+		j.rep.cpu[i] = v
+	}
+	if s.Disk == nil {
+		return
+	}
+	j.rep.hasDevices = true
+	for _, row := range *s.Disk {
+		if len(j.rep.devices) >= devicesMax {
+			j.found.damage.add(0, j.dec.InputOffset(), fmt.Sprintf("more than %d devices in one report", devicesMax))
+			break
+		}
+		j.row(row)
+	}
+}
+
+func (j *jsonReports) row(row map[string]any) {
+	name, ok := row["disk_device"].(string)
+	if !ok || name == "" {
+		j.rep.torn = true
+		j.found.damage.add(0, j.dec.InputOffset(), fmt.Sprintf("a device without a name in report %d", j.n))
+		return
+	}
+	r := noRates()
+	for key, value := range row {
+		if v, ok := value.(float64); ok && v >= 0 && v < rateMax && !math.IsNaN(v) {
+			r.set(columns[strings.ToLower(key)], v)
+		}
+	}
+	r.finish()
+	j.rep.devices = append(j.rep.devices, device{name: name, rates: r})
+}

@@ -1,0 +1,366 @@
+package iostat
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"strconv"
+)
+
+// A report is what iostat printed for one interval.
+type report struct {
+	line       int64 // where it begins
+	run        int   // how many banners came before it
+	sinceBoot  bool  // the first report of a run made without -y
+	stamp      stamp
+	hasCPU     bool
+	cpu        [6]float64 // percent, in the order of cpuModes
+	hasDevices bool       // a device table, be it empty
+	devices    []device
+	comma      bool // decimals were written with a comma
+	torn       bool // some of it could not be read
+}
+
+// device is one row.
+type device struct {
+	name  string
+	rates rates
+}
+
+func (r *report) reset() {
+	*r = report{devices: r.devices[:0]}
+}
+
+// begun reports whether there is something in it besides a time.
+func (r *report) begun() bool { return r.hasCPU || r.hasDevices }
+
+// textReports reads iostat's text.
+type textReports struct {
+	br   *bufio.Reader
+	line int64 // lines read
+	pos  int64 // bytes read
+	from int64 // where the line begins
+	err  error // of the reader, io.EOF at the end
+
+	found findings
+	names map[string]string // device names, each kept once
+
+	cur, done *report
+	columns   []column // of the device table being read
+	rows      rowsOf
+	fields    [][]byte
+
+	// A banner opens a run; what follows it tells whether its first report is since boot.
+	banner bool // the run has one
+	first  bool // the next report is the run's first
+	blanks int  // empty lines since the banner
+}
+
+// rowsOf says which table the lines belong to.
+type rowsOf uint8
+
+const (
+	nothing rowsOf = iota
+	cpuRow
+	deviceRows
+	skipRows
+)
+
+func newTextReports(r io.Reader) *textReports {
+	return &textReports{
+		br: bufio.NewReaderSize(r, lineBytesMax), names: map[string]string{},
+		cur: new(report), done: new(report), first: true,
+	}
+}
+
+func (t *textReports) about() *findings { return &t.found }
+
+// next implements reports.
+func (t *textReports) next() (*report, error) {
+	for t.err == nil {
+		line, whole := t.readLine()
+		if t.err != nil && t.err != io.EOF {
+			return nil, t.err
+		}
+		if !whole {
+			// A last line without its end may have lost digits: 34.0 of 340.00.
+			if len(line) > 0 {
+				t.damaged("the file ends in the middle of a line")
+			}
+			continue
+		}
+		if t.take(line) {
+			t.cur, t.done = t.done, t.cur
+			if t.done.begun() {
+				// The line that ended this report opens the next one.
+				t.cur.reset()
+				t.open(line)
+				return t.done, nil
+			}
+			t.cur.reset()
+			t.open(line)
+		}
+	}
+	if t.cur.begun() {
+		t.cur, t.done = t.done, t.cur
+		t.cur.reset()
+		return t.done, nil
+	}
+	return nil, io.EOF
+}
+
+// readLine gives the next line without its end. whole is false for a last line
+// that lacks it. A line over the bound is skipped and counted as damage.
+func (t *textReports) readLine() (line []byte, whole bool) {
+	b, err := t.br.ReadSlice('\n')
+	t.from = t.pos
+	t.pos += int64(len(b))
+	t.line++
+	if errors.Is(err, bufio.ErrBufferFull) {
+		t.damaged("a line of more than " + strconv.Itoa(lineBytesMax) + " bytes")
+		for errors.Is(err, bufio.ErrBufferFull) {
+			b, err = t.br.ReadSlice('\n')
+			t.pos += int64(len(b))
+		}
+		b = b[:0]
+		if err == nil {
+			return b, true
+		}
+	}
+	if err != nil {
+		t.err = err
+		return b, false
+	}
+	return bytes.TrimRight(b, "\r\n"), true
+}
+
+func (t *textReports) damaged(what string) {
+	t.cur.torn = true
+	t.found.damage.add(t.line, t.from, what)
+}
+
+// take handles a line, and reports true, having done nothing, if it begins
+// another report (or run) than the current one.
+func (t *textReports) take(line []byte) (begins bool) {
+	if len(bytes.TrimSpace(line)) == 0 {
+		t.rows = nothing
+		if t.banner && t.first && !t.cur.begun() && !t.cur.stamp.hasTime {
+			t.blanks++
+		}
+		return false
+	}
+	switch {
+	case t.rows == cpuRow && t.takeCPU(line):
+		return false
+	case isCPUHeading(line):
+		if t.cur.begun() {
+			return true
+		}
+	case isDeviceHeading(line):
+		if t.cur.hasDevices {
+			return true
+		}
+	case t.rows == deviceRows && t.takeDevice(line):
+		return false
+	case t.rows == skipRows:
+		return false
+	case isHumanHeading(line):
+		t.found.human = true
+		t.rows = skipRows
+		return false
+	default:
+		if _, ok := parseStamp(line); ok || isBanner(line) {
+			if t.cur.begun() || (t.cur.stamp.hasTime && !isBanner(line)) {
+				return true
+			}
+		}
+	}
+	t.open(line)
+	return false
+}
+
+// open handles a line that may begin a report: banner, time or heading.
+func (t *textReports) open(line []byte) {
+	if t.rows != deviceRows {
+		t.rows = nothing // an odd line among a table's rows does not end the table
+	}
+	switch {
+	case isCPUHeading(line):
+		t.begin()
+		t.rows = cpuRow
+	case isDeviceHeading(line):
+		t.begin()
+		t.cur.hasDevices = true
+		t.rows = deviceRows
+		t.columns = t.columns[:0]
+		for _, h := range bytes.Fields(line)[1:] {
+			t.columns = append(t.columns, columnOf(string(h)))
+		}
+	case isBanner(line):
+		t.rows = nothing
+		t.takeBanner(line)
+	default:
+		if s, ok := parseStamp(line); ok {
+			t.rows = nothing
+			t.cur.stamp = s
+			return
+		}
+		t.damaged("a line that is neither iostat's heading nor one of its rows")
+	}
+}
+
+// begin marks where the current report starts and what kind it is.
+func (t *textReports) begin() {
+	if t.cur.begun() {
+		return
+	}
+	t.cur.line = t.line
+	t.cur.run = t.found.runs
+	// Two empty lines after the banner are -y's trace; one is usual. A log without a
+	// banner is the rest of one: its first report may be the average since boot too.
+	t.cur.sinceBoot = t.first && !(t.banner && t.blanks >= 2)
+	t.first = false
+}
+
+// isBanner recognises "Linux 6.1.0 (host)  11/21/26  _x86_64_  (2 CPU)".
+func isBanner(line []byte) bool {
+	return bytes.HasPrefix(line, []byte("Linux ")) && bytes.Contains(line, []byte("("))
+}
+
+func (t *textReports) takeBanner(line []byte) {
+	t.found.runs++
+	t.banner, t.first, t.blanks = true, true, 0
+	for i, f := range bytes.Fields(line) {
+		if i == 1 && t.found.kernel == "" {
+			t.found.kernel = "Linux " + string(f)
+		}
+		if host, ok := bytes.CutPrefix(f, []byte("(")); ok {
+			if h, ok := bytes.CutSuffix(host, []byte(")")); ok && t.found.host == "" {
+				t.found.host = string(h)
+			} else if n, digits := number(host); digits == len(host) && digits > 0 && t.found.cpus == 0 {
+				t.found.cpus = n // "(2 CPU)"
+			}
+		}
+		// Not the kernel's version: 6.1.0 looks like a date too.
+		if s, ok := parseDate(f); ok && i > 1 && !t.found.date.hasDate {
+			t.found.date = s
+		}
+	}
+}
+
+// takeCPU reads avg-cpu's row; false if the line is none.
+func (t *textReports) takeCPU(line []byte) bool {
+	t.rows = nothing
+	fields := t.split(line)
+	if len(fields) != len(t.cur.cpu) {
+		return false
+	}
+	var cpu [len(t.cur.cpu)]float64
+	comma := false
+	for i, f := range fields {
+		v, c, ok := figure(f)
+		if !ok {
+			return false
+		}
+		cpu[i], comma = v, comma || c
+	}
+	t.cur.cpu, t.cur.hasCPU, t.cur.comma = cpu, true, t.cur.comma || comma
+	return true
+}
+
+// takeDevice reads a row of the device table; false if the line is none.
+func (t *textReports) takeDevice(line []byte) bool {
+	fields := t.split(line)
+	if len(fields) != len(t.columns)+1 {
+		return false
+	}
+	r := noRates()
+	for i, c := range t.columns {
+		v, comma, ok := figure(fields[i+1])
+		if !ok {
+			return false
+		}
+		t.cur.comma = t.cur.comma || comma
+		r.set(c, v)
+	}
+	if line[0] == ' ' {
+		// -g prints the sum of a group's devices, indented. It would count them twice.
+		t.found.groups++
+		return true
+	}
+	r.finish()
+	if len(t.cur.devices) >= devicesMax {
+		t.damaged("more than " + strconv.Itoa(devicesMax) + " devices in one report")
+		return true
+	}
+	t.cur.devices = append(t.cur.devices, device{name: t.name(fields[0]), rates: r})
+	return true
+}
+
+// name keeps each device's name once. The table is bounded by starting it
+// anew: a name is then only kept twice.
+func (t *textReports) name(b []byte) string {
+	if s, ok := t.names[string(b)]; ok {
+		return s
+	}
+	if len(t.names) >= devicesMax {
+		clear(t.names)
+	}
+	s := string(b)
+	t.names[s] = s
+	return s
+}
+
+// split is bytes.Fields into memory that is used again.
+func (t *textReports) split(line []byte) [][]byte {
+	t.fields = t.fields[:0]
+	start := -1
+	for i, c := range line {
+		if c == ' ' || c == '\t' {
+			if start >= 0 {
+				t.fields = append(t.fields, line[start:i])
+				start = -1
+			}
+		} else if start < 0 {
+			start = i
+		}
+	}
+	if start >= 0 {
+		t.fields = append(t.fields, line[start:])
+	}
+	return t.fields
+}
+
+// tens are the powers of ten by which a figure's digits are divided. Both are
+// exact doubles, so the quotient is the double nearest to the figure.
+var tens = [...]float64{1, 10, 100, 1e3, 1e4, 1e5, 1e6}
+
+// figure reads iostat's number: digits, and a point or comma with up to six
+// decimals. It is several times as fast as strconv, and knows commas.
+func figure(b []byte) (v float64, comma, ok bool) {
+	var mantissa uint64
+	point := -1
+	for i, c := range b {
+		switch {
+		case c >= '0' && c <= '9':
+			if mantissa >= 1<<53/10 {
+				return 0, false, false // beyond rateMax
+			}
+			mantissa = mantissa*10 + uint64(c-'0')
+		case (c == '.' || c == ',') && point < 0 && i > 0:
+			point, comma = i, c == ','
+		default:
+			return 0, false, false
+		}
+	}
+	decimals := 0
+	if point >= 0 {
+		decimals = len(b) - point - 1
+	}
+	if len(b) == 0 || decimals >= len(tens) || point == len(b)-1 {
+		return 0, false, false
+	}
+	v = float64(mantissa) / tens[decimals]
+	return v, comma, v < rateMax
+}
