@@ -3,7 +3,7 @@
 //
 // A rule that only people keep erodes one exception at a time; a rule that a
 // test keeps is discussed when it changes. So [Layers] is the one table of the
-// packages and what each may import, [Limits] are the bounds on size, and the
+// packages and what each may import, size.go has the bounds on size, and the
 // test of this package holds the whole repository to both on every `go test
 // ./...`. It reads sources only: it builds nothing, needs no network, and takes
 // any [io/fs.FS], which is how its own tests show each check failing.
@@ -62,11 +62,11 @@ type Tree struct {
 	Texts []Text    // every file, nested modules and testdata included
 }
 
-// A Text is a file's bytes, or their beginning.
+// A Text is a file's bytes.
 type Text struct {
 	Path  string
 	Bytes int64  // the file's whole size
-	Head  []byte // at most Limits.FileBytes of it
+	Data  []byte // nil when it is larger than any file should be
 }
 
 // skipped are folders that are not part of the source: built things, and what the version
@@ -98,7 +98,7 @@ func Load(fsys fs.FS) (*Tree, error) {
 		if err != nil {
 			return err
 		}
-		if info.Size() > Limits.FileBytes {
+		if info.Size() > fileBytesMax {
 			t.Texts = append(t.Texts, Text{Path: name, Bytes: info.Size()})
 			return nil
 		}
@@ -106,7 +106,7 @@ func Load(fsys fs.FS) (*Tree, error) {
 		if err != nil {
 			return err
 		}
-		t.Texts = append(t.Texts, Text{Path: name, Bytes: info.Size(), Head: src})
+		t.Texts = append(t.Texts, Text{Path: name, Bytes: info.Size(), Data: src})
 		if path.Ext(name) != ".go" || within(name, nested) || inTestdata(name) {
 			return nil
 		}
@@ -156,7 +156,7 @@ func inTestdata(name string) bool {
 func Check(t *Tree) []Problem {
 	var all []Problem
 	for _, check := range []func(*Tree) []Problem{
-		Imports, Sizes, Names, Docs, Paths,
+		Imports, Sizes, Names, Docs, Paths, Links, Bounds,
 	} {
 		all = append(all, check(t)...)
 	}

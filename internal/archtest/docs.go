@@ -1,11 +1,9 @@
 package archtest
 
 import (
-	"bytes"
 	"fmt"
 	"go/ast"
 	"go/build/constraint"
-	"regexp"
 	"strings"
 )
 
@@ -79,24 +77,3 @@ func built(f *ast.File) bool {
 
 // private are the build tags that no ordinary build sets.
 var private = map[string]bool{"deps": true, "ignore": true, "tools": true}
-
-// Text that names a place on one machine is wrong on every other one. The
-// patterns are put together from parts so that this file does not match itself.
-var machinePath = regexp.MustCompile(`(^|[\s"'` + "`" + `(=:,])/` + `(work/|root/|home/[a-z]|Users/[A-Za-z])`)
-
-// Paths reports text that holds a path of the machine it was written on: a
-// home directory or a checkout. Files that are not text are not looked at.
-func Paths(t *Tree) []Problem {
-	var out []Problem
-	for _, f := range t.Texts {
-		if bytes.IndexByte(f.Head, 0) >= 0 {
-			continue
-		}
-		for i, line := range bytes.Split(f.Head, []byte("\n")) {
-			if m := machinePath.Find(line); m != nil {
-				out = append(out, Problem{Path: f.Path, Line: i + 1, Text: fmt.Sprintf("%q is a path of one machine: use a relative one, or one that an argument gives", strings.TrimSpace(string(m)))})
-			}
-		}
-	}
-	return out
-}

@@ -32,6 +32,7 @@ var Layers = []Layer{
 	{"timeline", []string{"units", "recording"}},
 	{"observe/source", []string{"recording"}},
 	{"observe/*", []string{"units", "internal/*", "recording", "observe/source"}},
+	{"observe/ftdc/ftdctest", []string{"observe/ftdc"}}, // makes captures for tests
 	{"observe", []string{"units", "internal/*", "recording", "observe/source", "observe/*"}},
 
 	// What may happen: models that take the time and give an answer. They know no recording.
@@ -53,6 +54,10 @@ var Layers = []Layer{
 	{"lab/*", []string{"units", "internal/*", "recording", "volume", "workload", "scenario", "observe/source", "observe/*", "lab"}},
 	{"prove", []string{"units", "internal/*", "recording", "timeline", "rules", "diagnose"}},
 	{"report", []string{"units", "internal/*", "diagnose", "prove", "plan"}},
+
+	// Pages the program shows.
+	{"docs", nil},
+	{"docs/*", nil},
 
 	// What people start: may import everything.
 	{"cmd/*", []string{"..."}},

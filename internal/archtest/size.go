@@ -7,34 +7,30 @@ import (
 	"slices"
 )
 
-// Limits are the bounds on size. They stand a little over the aims in
-// CONTRIBUTING.md (400 lines a file, 70 a function): a limit is where a reader gives up, an
-// aim is where a writer should look for a seam.
-var Limits = struct {
-	FileLines     int   // of a Go file that is not a test
-	FunctionLines int   // of a function that is not in a test, braces included
-	FileBytes     int64 // of any file of the repository: clones stay small
-}{
-	FileLines:     450,
-	FunctionLines: 90,
-	FileBytes:     2 << 20,
-}
+// The bounds on size. Those on Go code stand a little over the aims in CONTRIBUTING.md (400 lines
+// a file, 70 a function): a bound is where a reader gives up, an aim is where a
+// writer should look for a seam. Tests and generated code are exempt from both.
+const (
+	fileLinesMax     = 450
+	functionLinesMax = 90
+	// fileBytesMax bounds every file of the repository, so that clones stay small.
+	fileBytesMax = 2 << 20
+)
 
-// Sizes reports files and functions over [Limits]. Generated Go code is exempt
-// from the limits on lines.
+// Sizes reports files and functions that are over the bounds on size.
 func Sizes(t *Tree) []Problem {
 	var out []Problem
 	for _, f := range t.Texts {
-		if f.Bytes > Limits.FileBytes {
-			out = append(out, Problem{Path: f.Path, Text: fmt.Sprintf("%d bytes, over %d: make it at test time or trim it", f.Bytes, Limits.FileBytes)})
+		if f.Bytes > fileBytesMax {
+			out = append(out, Problem{Path: f.Path, Text: fmt.Sprintf("%d bytes, over %d: make it at test time or trim it", f.Bytes, fileBytesMax)})
 		}
 	}
 	for _, f := range t.Go {
 		if f.Test || ast.IsGenerated(f.AST) {
 			continue
 		}
-		if f.Lines > Limits.FileLines {
-			out = append(out, Problem{Path: f.Path, Text: fmt.Sprintf("%d lines, over %d: split it by idea", f.Lines, Limits.FileLines)})
+		if f.Lines > fileLinesMax {
+			out = append(out, Problem{Path: f.Path, Text: fmt.Sprintf("%d lines, over %d: split it by idea", f.Lines, fileLinesMax)})
 		}
 		for _, d := range f.AST.Decls {
 			fn, ok := d.(*ast.FuncDecl)
@@ -42,8 +38,8 @@ func Sizes(t *Tree) []Problem {
 				continue
 			}
 			from, to := f.Fset.Position(fn.Pos()).Line, f.Fset.Position(fn.End()).Line
-			if n := to - from + 1; n > Limits.FunctionLines {
-				out = append(out, Problem{Path: f.Path, Line: from, Text: fmt.Sprintf("function %s has %d lines, over %d: split it", fn.Name.Name, n, Limits.FunctionLines)})
+			if n := to - from + 1; n > functionLinesMax {
+				out = append(out, Problem{Path: f.Path, Line: from, Text: fmt.Sprintf("function %s has %d lines, over %d: split it", fn.Name.Name, n, functionLinesMax)})
 			}
 		}
 	}

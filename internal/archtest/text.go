@@ -1,0 +1,145 @@
+package archtest
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/constant"
+	"go/token"
+	"go/types"
+	"path"
+	"regexp"
+	"strings"
+)
+
+// Text that names a place on one machine is wrong on every other one. The
+// patterns are put together from parts so that this file does not match itself.
+var machinePath = regexp.MustCompile(`(^|[\s"'` + "`" + `(=:,])/` + `(work/|root/|home/[a-z]|Users/[A-Za-z])`)
+
+// Paths reports text that holds a path of the machine it was written on: a
+// home directory or a checkout. Files that are not text are not looked at.
+func Paths(t *Tree) []Problem {
+	var out []Problem
+	for _, f := range t.Texts {
+		if bytes.IndexByte(f.Data, 0) >= 0 {
+			continue
+		}
+		for i, line := range bytes.Split(f.Data, []byte("\n")) {
+			if m := machinePath.Find(line); m != nil {
+				out = append(out, Problem{Path: f.Path, Line: i + 1, Text: fmt.Sprintf("%q is a path of one machine: use a relative one, or one that an argument gives", strings.TrimSpace(string(m)))})
+			}
+		}
+	}
+	return out
+}
+
+var (
+	link   = regexp.MustCompile(`\]\(([^()\s]+)\)`)
+	scheme = regexp.MustCompile(`^[a-z]+:`)
+)
+
+// Links reports links of Markdown pages to files that are not in the tree.
+// Links to other sites are not followed: a test that needs the network fails
+// for reasons of its own.
+func Links(t *Tree) []Problem {
+	there := map[string]bool{".": true}
+	for _, f := range t.Texts {
+		for name := f.Path; !there[name]; name = path.Dir(name) {
+			there[name] = true
+		}
+	}
+	var out []Problem
+	for _, f := range t.Texts {
+		if path.Ext(f.Path) != ".md" || inTestdata(f.Path) {
+			continue
+		}
+		for i, line := range strings.Split(string(f.Data), "\n") {
+			for _, m := range link.FindAllStringSubmatch(line, -1) {
+				to, _, _ := strings.Cut(m[1], "#")
+				if to != "" && !scheme.MatchString(to) && !there[path.Join(path.Dir(f.Path), to)] {
+					out = append(out, Problem{Path: f.Path, Line: i + 1, Text: fmt.Sprintf("link to %s, which is not in the repository", m[1])})
+				}
+			}
+		}
+	}
+	return out
+}
+
+// boundsPage is the page with the table of bounds.
+const boundsPage = "CONTRIBUTING.md"
+
+// boundsRow is a row of that table: a constant and its value for people.
+var boundsRow = regexp.MustCompile("^\\| `([a-z0-9/]+)\\.([A-Za-z0-9]+)` \\| ([^|]+) \\|")
+
+// Bounds reports rows of the table of bounds in CONTRIBUTING.md that differ from the code, so that
+// the table can be relied on.
+func Bounds(t *Tree) []Problem {
+	var out []Problem
+	for _, f := range t.Texts {
+		if f.Path != boundsPage {
+			continue
+		}
+		for i, line := range strings.Split(string(f.Data), "\n") {
+			m := boundsRow.FindStringSubmatch(line)
+			if m == nil {
+				continue
+			}
+			if text := boundProblem(t, m[1], m[2], strings.TrimSpace(m[3])); text != "" {
+				out = append(out, Problem{Path: f.Path, Line: i + 1, Text: text})
+			}
+		}
+	}
+	return out
+}
+
+// boundProblem compares what is said of a constant with what it is; "" if they agree.
+func boundProblem(t *Tree, pkg, name, said string) string {
+	expr := constantExpr(t, pkg, name)
+	if expr == nil {
+		return fmt.Sprintf("%s.%s is no constant of the source: change the row", pkg, name)
+	}
+	is, err := types.Eval(token.NewFileSet(), nil, token.NoPos, types.ExprString(expr))
+	if err != nil || is.Value == nil {
+		return fmt.Sprintf("%s.%s is %s, not a number by itself: leave it out of the table", pkg, name, types.ExprString(expr))
+	}
+	want := constant.ToFloat(plainNumber(said))
+	if want.Kind() != constant.Float || !constant.Compare(constant.ToFloat(is.Value), token.EQL, want) {
+		return fmt.Sprintf("%s.%s is %s, not %s: change the row", pkg, name, is.Value.ExactString(), said)
+	}
+	return ""
+}
+
+// constantExpr is the expression a package gives a constant, nil if it has no such one.
+func constantExpr(t *Tree, pkg, name string) ast.Expr {
+	for _, f := range t.Go {
+		if f.Dir() != pkg || f.Test {
+			continue
+		}
+		for _, d := range f.AST.Decls {
+			g, ok := d.(*ast.GenDecl)
+			if !ok || g.Tok != token.CONST {
+				continue
+			}
+			for _, s := range g.Specs {
+				v := s.(*ast.ValueSpec)
+				for i, n := range v.Names {
+					if n.Name == name && i < len(v.Values) {
+						return v.Values[i]
+					}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// plainNumber reads a number written for people: "11,000", "64 KiB".
+func plainNumber(s string) constant.Value {
+	digits, unit, _ := strings.Cut(s, " ")
+	v := constant.MakeFromLiteral(strings.ReplaceAll(digits, ",", ""), token.INT, 0)
+	shift, ok := map[string]uint{"": 0, "KiB": 10, "MiB": 20, "GiB": 30}[unit]
+	if !ok || v.Kind() != constant.Int {
+		return constant.MakeUnknown()
+	}
+	return constant.Shift(v, token.SHL, shift)
+}
