@@ -235,4 +235,3 @@ func fromScript(t *testing.T, loads string) *recording.Memory {
 	}
 	return mem
 }
-

@@ -46,3 +46,7 @@ var (
 	size = units.Bytes
 	pct  = units.Percent
 )
+
+// opSeconds prints waiting summed over operations: always in seconds, for it is no
+// stretch of time on a clock.
+func opSeconds(s float64) string { return num(s) + " s" }

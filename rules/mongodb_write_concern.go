@@ -25,7 +25,7 @@ func mongodbWriteConcernWait() Rule {
 		if len(held) > 0 {
 			f.Windows = c.Windows(timeline.Known(held[0].Values).And(c.Stall.Cells).Close(3))
 		}
-		f.Summary = fmt.Sprintf("Operations waited %s for their write concern, %s of the %s they were stalled.", dur(seconds), pct(share), dur(of))
+		f.Summary = fmt.Sprintf("Operations waited %s for their write concern, %s of the %s they were stalled.", opSeconds(seconds), pct(share), opSeconds(of))
 		f.Evidence = []Evidence{c.figure("time waited for the write concern in the stalled time, summed", SignalPrefix+"mongodb_replication_wait:ratio", seconds, "seconds", c.Stall.Cells)}
 		sync := c.Credited(c.One(SignalPrefix + "wt_log_sync_time:ratio"))
 		each := c.One(SignalPrefix + "wt_log_sync:seconds")

@@ -38,7 +38,7 @@ func wiredtigerCachePressure() Rule {
 			f.Evidence = append(f.Evidence, c.figure("most of the cache held by updates (trigger 10 %)", SignalPrefix+"wt_updates:ratio", timeline.Max(upd), "ratio", timeline.Known(upd)))
 		}
 		if measured {
-			f.Summary += fmt.Sprintf("; operations waited %s for it, %s of the %s they were stalled in all", dur(seconds), pct(share), dur(of))
+			f.Summary += fmt.Sprintf("; operations waited %s for it, %s of the %s they were stalled in all", opSeconds(seconds), pct(share), opSeconds(of))
 			f.Evidence = append(f.Evidence, c.figure("operations' waiting for the cache in the stalled time, summed", SignalPrefix+"wt_cache_wait:ratio", seconds, "seconds", c.Stall.Cells))
 		}
 		f.Summary += "."
@@ -82,9 +82,9 @@ func wiredtigerAppEviction() Rule {
 		f.Summary = fmt.Sprintf("%s pages were evicted by application threads (up to %s a second)", num(pages), num(timeline.Max(rate)))
 		switch {
 		case measured && share < minWaitShare:
-			f.Summary += fmt.Sprintf(", which took them %s: only %s of the %s they were stalled. A sign of pressure, not what the time went into.", dur(seconds), pct(share), dur(of))
+			f.Summary += fmt.Sprintf(", which took them %s: only %s of the %s they were stalled. A sign of pressure, not what the time went into.", opSeconds(seconds), pct(share), opSeconds(of))
 		case measured:
-			f.Summary += fmt.Sprintf(", which took them %s: %s of the %s they were stalled.", dur(seconds), pct(share), dur(of))
+			f.Summary += fmt.Sprintf(", which took them %s: %s of the %s they were stalled.", opSeconds(seconds), pct(share), opSeconds(of))
 		default:
 			f.Summary += "; how long it took them this version does not tell."
 		}
@@ -128,7 +128,7 @@ func wiredtigerTicketQueue() Rule {
 		f.Windows = c.Windows(none.And(c.Stall.Cells).Close(2))
 		f.Summary = fmt.Sprintf("No write ticket was free in %s of the stalled time", pct(exhausted))
 		if measured {
-			f.Summary += fmt.Sprintf("; operations queued %s for one, %s of the %s they were stalled", dur(seconds), pct(share), dur(of))
+			f.Summary += fmt.Sprintf("; operations queued %s for one, %s of the %s they were stalled", opSeconds(seconds), pct(share), opSeconds(of))
 			f.Evidence = append(f.Evidence, c.figure("time queued for a write ticket in the stalled time, summed", SignalPrefix+"mongodb_ticket_wait:ratio", seconds, "seconds", c.Stall.Cells))
 		}
 		f.Summary += "."
@@ -191,7 +191,7 @@ func mongodbFlowControl() Rule {
 		if len(held) > 0 {
 			f.Windows = c.Windows(timeline.Known(held[0].Values).Close(3))
 		}
-		f.Summary = fmt.Sprintf("Flow control held writes for %s, %s of the %s they were stalled: a majority of members lags.", dur(seconds), pct(share), dur(of))
+		f.Summary = fmt.Sprintf("Flow control held writes for %s, %s of the %s they were stalled: a majority of members lags.", opSeconds(seconds), pct(share), opSeconds(of))
 		f.Evidence = []Evidence{c.figure("time writes were held in the stalled time, summed", SignalPrefix+"mongodb_flow_control_wait:ratio", seconds, "seconds", c.Stall.Cells)}
 		f.Fixes = []Fix{{Summary: "Diagnose the lagging secondaries: hand over their diagnostic.data", Expect: "writes here are released when they catch up", TradeOff: "disabling flow control lets the lag grow instead"}}
 		return []Finding{f}
