@@ -95,14 +95,8 @@ func (r Rule) ceilingFell(c *Case, held timeline.Track, signal, unit string) (Fi
 	for i, k := range cells {
 		vals[i] = rate[k]
 	}
-	best, bestRatio := 0, 0.0
-	for i := burstCells; i <= len(vals)-burstCells; i += max(1, len(vals)/256) {
-		before, after := timeline.Quantile(vals[:i], 0.5), timeline.Quantile(vals[i:], 0.5)
-		if x := before / after; x > bestRatio {
-			best, bestRatio = i, x
-		}
-	}
-	if bestRatio < burstDrop {
+	best, ratio := fall(vals)
+	if ratio < burstDrop {
 		return Finding{}, false
 	}
 	before, after := vals[:best], vals[best:]
@@ -136,6 +130,28 @@ func (r Rule) ceilingFell(c *Case, held timeline.Track, signal, unit string) (Fi
 		{Summary: "If the instance is the burstable one, choose a size whose baseline carries the load", Expect: "no cliff after 30 minutes", TradeOff: "the instance's price"},
 	}
 	return f, true
+}
+
+// fallPoints bounds the points at which a fall is looked for: a day of saturated seconds is
+// first reduced to the medians of that many slots.
+const fallPoints = 256
+
+// fall finds the index before and after which the values' medians differ by the
+// largest factor.
+func fall(vals []float64) (at int, ratio float64) {
+	per := max(1, len(vals)/fallPoints)
+	var slots []float64
+	for i := 0; i < len(vals); i += per {
+		slots = append(slots, timeline.Quantile(vals[i:min(i+per, len(vals))], 0.5))
+	}
+	margin := max(1, burstCells/per)
+	for i := margin; i <= len(slots)-margin; i++ {
+		before, after := timeline.Quantile(slots[:i], 0.5), timeline.Quantile(slots[i:], 0.5)
+		if x := before / after; x > ratio {
+			at, ratio = i*per, x
+		}
+	}
+	return at, ratio
 }
 
 func (r Rule) creditsSpent(c *Case) []Finding {
