@@ -169,7 +169,7 @@ func (d *Disk) resume() error {
 	if err := writeBlock(context.Background(), d.dir, d.live.take()); err != nil {
 		return err
 	}
-	return removeWAL(d.dir)
+	return emptyWAL(d.dir)
 }
 
 // seed learns the last sample's time of each series in a block.
@@ -362,7 +362,7 @@ func (d *Disk) Close() error {
 	err = errors.Join(err, d.wal.log.Close())
 	state := stateRecording
 	if err == nil {
-		if err = removeWAL(d.dir); err == nil {
+		if err = emptyWAL(d.dir); err == nil {
 			state = stateClosed
 		}
 	}

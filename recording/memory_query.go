@@ -121,7 +121,11 @@ func (q *memoryQuerier) LabelNames(ctx context.Context, hints *storage.LabelHint
 func (q *memoryQuerier) gather(ctx context.Context, hints *storage.LabelHints, matchers []*labels.Matcher, f func(*memorySeries, map[string]struct{})) ([]string, annotations.Annotations, error) {
 	found := map[string]struct{}{}
 	q.m.mu.RLock()
-	err := q.m.each(ctx, matchers, func(s *memorySeries) { f(s, found) })
+	err := q.m.each(ctx, matchers, func(s *memorySeries) {
+		if len(s.segments)+len(s.tailT) > 0 {
+			f(s, found)
+		}
+	})
 	q.m.mu.RUnlock()
 	if err != nil {
 		return nil, nil, err

@@ -129,9 +129,7 @@ func Remote(rawURL string, opt RemoteOptions) (Reader, error) {
 		return nil, fmt.Errorf("prometheus %s: %w", r.name, err)
 	}
 	r.api = v1.NewAPI(client)
-	ctx, cancel := context.WithTimeout(context.Background(), min(opt.Timeout, probeTimeout))
-	defer cancel()
-	err = r.call(ctx, func(ctx context.Context) error {
+	err = r.callWithin(context.Background(), min(opt.Timeout, probeTimeout), func(ctx context.Context) error {
 		_, _, err := r.api.Query(ctx, "1", opt.To)
 		return err
 	})

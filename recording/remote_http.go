@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	v1 "github.com/prometheus/client_golang/api/prometheus/v1"
 )
@@ -71,6 +72,10 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 
 // call makes one request within the bounds on time and number, and tells its error clearly.
 func (r *remote) call(ctx context.Context, f func(context.Context) error) error {
+	return r.callWithin(ctx, r.opt.Timeout, f)
+}
+
+func (r *remote) callWithin(ctx context.Context, limit time.Duration, f func(context.Context) error) error {
 	select {
 	case r.slots <- struct{}{}:
 		defer func() { <-r.slots }()
@@ -78,7 +83,7 @@ func (r *remote) call(ctx context.Context, f func(context.Context) error) error 
 		return ctx.Err()
 	}
 	status := new(atomic.Int32)
-	limited, cancel := context.WithTimeout(context.WithValue(ctx, statusKey{}, status), r.opt.Timeout)
+	limited, cancel := context.WithTimeout(context.WithValue(ctx, statusKey{}, status), limit)
 	defer cancel()
 	err := f(limited)
 	if err == nil {
@@ -87,17 +92,17 @@ func (r *remote) call(ctx context.Context, f func(context.Context) error) error 
 	if ended := ctx.Err(); ended != nil {
 		return ended
 	}
-	return fmt.Errorf("prometheus %s: %w", r.name, r.explain(limited, int(status.Load()), err))
+	return fmt.Errorf("prometheus %s: %w", r.name, explain(limited, limit, int(status.Load()), err))
 }
 
 // explain says what a failed request means and what to do.
-func (r *remote) explain(ctx context.Context, status int, err error) error {
+func explain(ctx context.Context, limit time.Duration, status int, err error) error {
 	var large *answerTooLarge
 	if errors.As(err, &large) {
 		return large
 	}
 	if ctx.Err() != nil {
-		return fmt.Errorf("no answer within %s: ask for a shorter time or fewer series", r.opt.Timeout)
+		return fmt.Errorf("no answer within %s: ask for a shorter time or fewer series", limit)
 	}
 	var told *v1.Error
 	isAPI := errors.As(err, &told)

@@ -244,5 +244,16 @@ func (r *walReader) oneSeries(samples []record.RefSample) {
 	}
 }
 
-// removeWAL removes the log in dir.
-func removeWAL(dir string) error { return os.RemoveAll(filepath.Join(dir, walDirName)) }
+// emptyWAL removes the log's files. The folder stays: promtool does not open a
+// TSDB without one.
+func emptyWAL(dir string) error {
+	walDir := filepath.Join(dir, walDirName)
+	entries, err := os.ReadDir(walDir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return os.Mkdir(walDir, 0o777)
+	}
+	for _, e := range entries {
+		err = errors.Join(err, os.Remove(filepath.Join(walDir, e.Name())))
+	}
+	return err
+}
