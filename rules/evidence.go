@@ -26,14 +26,20 @@ func (r Rule) finding(subject string) Finding {
 	return Finding{Rule: r.ID, Kind: r.Kind, Title: r.Title, Subject: subject, Cause: r.Cause, Docs: r.Docs()}
 }
 
+// serious reports whether enough time stalled to be woken for: a hundredth of it (and
+// three seconds), or five minutes.
+func (c *Case) serious(cells, observed timeline.Mask) bool {
+	stalled, seen := c.Seconds(cells), c.Seconds(observed)
+	return stalled >= max(3, 0.01*seen) || stalled >= 300
+}
+
 // severityOf grades a cause by the share of the stalled time it explains and by
 // how much time stalled at all.
 func (c *Case) severityOf(share float64) Severity {
-	stalled, seen := c.Seconds(c.Stall.Cells), c.Seconds(c.Stall.Observed)
 	switch {
-	case stalled == 0 || share < 0.05:
+	case !c.Stall.Any() || share < 0.05:
 		return Info
-	case share >= 0.3 && (stalled >= 10 || stalled >= 0.05*seen):
+	case share >= 0.3 && c.serious(c.Stall.Cells, c.Stall.Observed):
 		return Critical
 	}
 	return Warning

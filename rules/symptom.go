@@ -34,7 +34,7 @@ func (r Rule) symptomFinding(c *Case, s Stall) Finding {
 	f.Summary = fmt.Sprintf("%s of %s stalled (%s), in %d episodes of at most %s.",
 		dur(stalled), dur(seen), pct(stalled/seen), len(eps), dur(longest))
 	f.Severity = Warning
-	if stalled >= 10 || stalled >= 0.05*seen {
+	if c.serious(s.Cells, s.Observed) {
 		f.Severity = Critical
 	}
 	f.Weight = stalled / seen
