@@ -1,9 +1,19 @@
 package rules
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // Signals of MongoDB and its storage engine. The alternatives are the names a
 // quantity had from 3.2 to 8.2, the newest first.
+//
+// From 8.0 on tickets are told under queues.execution. percona/mongodb_exporter names them as before
+// since 0.42 (mongodb_ss_wt_concurrentTransactions...), earlier ones and FTDC by their path.
+// It labels them txn_rw since 2020, while its documentation and others say
+// txn_rw_type: notReads takes what either label leaves, the writes.
+const notReads = `{txn_rw!="read",txn_rw_type!="read"}`
+
 var mongodbSignals = []Signal{
 	mongo("mongodb_write_waiting:ratio", "s/s", "operations in progress: seconds of write latency credited per second",
 		`sum(irate(mongodb_ss_opLatencies_latency{op_type="writes"}[$w])) / 1e6`),
@@ -26,18 +36,22 @@ var mongodbSignals = []Signal{
 
 	mongo("mongodb_ticket_wait:ratio", "s/s", "writes waiting for a ticket: seconds queued credited per second",
 		`irate(mongodb_ss_queues_execution_write_normalPriority_totalTimeQueuedMicros[$w]) / 1e6`,
-		`irate(mongodb_ss_wt_concurrentTransactions_normalPriority_totalTimeQueuedMicros{txn_rw_type="write"}[$w]) / 1e6`,
-		`irate(mongodb_ss_wt_concurrentTransactions_write_normalPriority_totalTimeQueuedMicros[$w]) / 1e6`),
+		`irate(mongodb_ss_wt_concurrentTransactions_write_normalPriority_totalTimeQueuedMicros[$w]) / 1e6`,
+		`irate(mongodb_ss_wt_concurrentTransactions_normalPriority_totalTimeQueuedMicros{txn_rw_type="write"}[$w]) / 1e6`),
 	mongo("mongodb_ticket_work:ratio", "s/s", "writes executing with a ticket: seconds credited per second",
-		`irate(mongodb_ss_queues_execution_write_normalPriority_totalTimeProcessingMicros[$w]) / 1e6`),
+		`irate(mongodb_ss_queues_execution_write_normalPriority_totalTimeProcessingMicros[$w]) / 1e6`,
+		`irate(mongodb_ss_wt_concurrentTransactions_write_normalPriority_totalTimeProcessingMicros[$w]) / 1e6`),
 	mongo("mongodb_write_tickets_available:count", "", "write tickets free",
 		`mongodb_ss_queues_execution_write_available`,
-		`sum(mongodb_ss_wt_concurrentTransactions_available{txn_rw_type="write"})`),
+		`sum(mongodb_ss_queues_execution_available`+notReads+`)`,
+		`sum(mongodb_ss_wt_concurrentTransactions_available`+notReads+`)`),
 	mongo("mongodb_write_tickets:count", "", "write tickets in all",
 		`mongodb_ss_queues_execution_write_totalTickets`,
-		`sum(mongodb_ss_wt_concurrentTransactions_totalTickets{txn_rw_type="write"})`),
+		`sum(mongodb_ss_queues_execution_totalTickets`+notReads+`)`,
+		`sum(mongodb_ss_wt_concurrentTransactions_totalTickets`+notReads+`)`),
 	mongo("mongodb_write_queue:count", "", "writes queued for a ticket",
 		`mongodb_ss_queues_execution_write_normalPriority_queueLength`,
+		`mongodb_ss_wt_concurrentTransactions_write_normalPriority_queueLength`,
 		`sum(mongodb_ss_globalLock_currentQueue{count_type="writers"})`),
 	mongo("mongodb_flow_control_wait:ratio", "s/s", "writes held back by flow control: seconds credited per second",
 		`irate(mongodb_ss_flowControl_timeAcquiringMicros[$w]) / 1e6`),
@@ -58,7 +72,8 @@ var mongodbSignals = []Signal{
 		`mongodb_ss_wt_cache_tracked_dirty_bytes_in_the_cache`),
 	mongo("wt_updates:ratio", "ratio", "part of the cache holding updates (target 0.025, trigger 0.10)",
 		`mongodb_ss_wt_cache_bytes_allocated_for_updates / mongodb_ss_wt_cache_maximum_bytes_configured`),
-	mongo("wt_app_evictions:rate", "1/s", "pages evicted by application threads per second",
+	mongo("wt_app_evictions:rate", "1/s", "pages evicted by application threads per second (8.1 and later count attempts and failures)",
+		`irate(mongodb_ss_wt_cache_page_evict_attempts_by_application_threads[$w]) - irate(mongodb_ss_wt_cache_page_evict_failures_by_application_threads[$w])`,
 		`irate(mongodb_ss_wt_cache_page_evict_attempts_by_application_threads[$w])`,
 		`irate(mongodb_ss_wt_cache_pages_evicted_by_application_threads[$w])`),
 	mongo("wt_app_evict_time:ratio", "s/s", "application threads evicting: seconds credited per second",
@@ -100,12 +115,18 @@ var mongodbSignals = []Signal{
 	mongo("wt_writes_in_progress:count", "", "file system write calls in progress",
 		`mongodb_ss_wt_thread_state_active_filesystem_write_calls`),
 	mongo("wt_slow_file_writes:rate", "1/s", "file system writes of 50 ms and more per second",
-		strings.Join([]string{
-			`irate(mongodb_ss_wt_perf_file_system_write_latency_histogram_bucket_2_50_99ms[$w])`,
-			`irate(mongodb_ss_wt_perf_file_system_write_latency_histogram_bucket_3_100_249ms[$w])`,
-			`irate(mongodb_ss_wt_perf_file_system_write_latency_histogram_bucket_4_250_499ms[$w])`,
-			`irate(mongodb_ss_wt_perf_file_system_write_latency_histogram_bucket_5_500_999ms[$w])`,
-			`irate(mongodb_ss_wt_perf_file_system_write_latency_histogram_bucket_6_1000ms[$w])`}, " + ")),
+		`sum(irate(mongodb_ss_wt_perf{perf_bucket=~"file system write latency histogram .* - (50-99ms|100-249ms|250-499ms|500-999ms|1000ms.)"}[$w]))`,
+		slowWrites(3), slowWrites(2)),
+}
+
+// slowWrites sums the buckets of 50 ms and more of the write latency histogram by
+// FTDC's names; they are numbered from 2 up to 7.0, from 3 on in 8.x, which has one more below.
+func slowWrites(first int) string {
+	var parts []string
+	for i, r := range []string{"50_99ms", "100_249ms", "250_499ms", "500_999ms", "1000ms"} {
+		parts = append(parts, fmt.Sprintf("irate(mongodb_ss_wt_perf_file_system_write_latency_histogram_bucket_%d_%s[$w])", first+i, r))
+	}
+	return strings.Join(parts, " + ")
 }
 
 func mongo(name, unit, help string, exprs ...string) Signal {
