@@ -156,7 +156,7 @@ func inTestdata(name string) bool {
 func Check(t *Tree) []Problem {
 	var all []Problem
 	for _, check := range []func(*Tree) []Problem{
-		Imports, Sizes, Names, Docs, Paths, Links, Bounds,
+		Imports, Sizes, Names, Docs, Paths, Page, Links, Bounds,
 	} {
 		all = append(all, check(t)...)
 	}

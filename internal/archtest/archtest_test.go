@@ -115,6 +115,20 @@ func TestChecksCanFail(t *testing.T) {
 		{"a URL is no path", map[string]string{"docs/a.md": "https://example.com" + home}, nil},
 		{"no text", map[string]string{"docs/a.bin": "\x00 " + home}, nil},
 
+		{"page", map[string]string{
+			"units/a.go": doc("units"), "volume/a.go": doc("volume") + `import _ "plimsoll/units"`, "internal/x/a.go": doc("x"),
+			"cmd/x/a.go":      doc("main") + `import _ "plimsoll/volume"`,
+			"ARCHITECTURE.md": "| `units` | u | - |\n| `volume` | v | `units` |\n| `cmd/x` | c | everything |\n",
+		}, nil},
+		{"page that is not true", map[string]string{
+			"units/a.go": doc("units"), "volume/a.go": doc("volume") + `import _ "plimsoll/units"`,
+			"workload/a.go":   doc("workload") + `import _ "plimsoll/units"`,
+			"ARCHITECTURE.md": "| `volume` | v | - |\n| `engine` | e | - |\n| `workload` | w | `volume` |\n",
+		}, []string{
+			"ARCHITECTURE.md:2: package engine is not in the source", "units: package without a row in the table of ARCHITECTURE.md",
+			"volume/a.go:3: volume imports units, which its row", "workload/a.go:3: workload imports units, which its row",
+		}},
+
 		{"links", map[string]string{"docs/a.md": "[a](b.md) [b](../docs) [c](#x) [d](b.md#y) [e](https://example.com/x)", "docs/b.md": ""}, nil},
 		{"dead link", map[string]string{"docs/a.md": "one\n[a](b.md), [b](c.md#x)", "docs/b.md": ""}, []string{"docs/a.md:2: link to c.md#x"}},
 		{"link out of the tree", map[string]string{"a.md": "[a](../b.md)"}, []string{"a.md:1: link to ../b.md"}},

@@ -35,7 +35,8 @@ var Layers = []Layer{
 	{"observe/ftdc/ftdctest", []string{"observe/ftdc"}}, // makes captures for tests
 	{"observe", []string{"units", "internal/*", "recording", "observe/source", "observe/*"}},
 
-	// What may happen: models that take the time and give an answer. They know no recording.
+	// What may happen: models that take the time and give an answer. They know no
+	// recording. (Rows here come before their packages: the direction is settled first.)
 	{"volume", []string{"units", "internal/*"}},
 	{"workload", []string{"units", "internal/*"}},
 	{"engine", []string{"units", "internal/*", "volume", "workload"}},
