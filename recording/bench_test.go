@@ -2,7 +2,9 @@ package recording
 
 import (
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -120,3 +122,111 @@ func benchRange(b *testing.B, r Reader) {
 }
 
 func BenchmarkMemoryRangeDay(b *testing.B) { benchRange(b, benchMemory(b, 150)) }
+
+func BenchmarkDiskIngestDay150(b *testing.B) {
+	batches := benchBatches(150)
+	b.ReportAllocs()
+	var closing time.Duration
+	for b.Loop() {
+		d := mustCreate(b, b.TempDir(), DiskOptions{})
+		for _, batch := range batches {
+			if err := d.Append(b.Context(), batch); err != nil {
+				b.Fatal(err)
+			}
+		}
+		start := time.Now()
+		mustClose(b, d)
+		closing += time.Since(start)
+	}
+	b.ReportMetric(150*daySeconds*float64(b.N)/b.Elapsed().Seconds()/1e6, "Msamples/s")
+	b.ReportMetric(closing.Seconds()/float64(b.N), "s-closing")
+}
+
+// benchFolder is a day on disk.
+func benchFolder(b *testing.B, closed bool) string {
+	dir := b.TempDir()
+	d := mustCreate(b, dir, DiskOptions{})
+	benchDay(150, func(batch *Batch) {
+		if err := d.Append(b.Context(), batch); err != nil {
+			b.Fatal(err)
+		}
+	})
+	if closed {
+		mustClose(b, d)
+	} else {
+		b.Cleanup(func() { mustClose(b, d) })
+	}
+	return dir
+}
+
+func folderBytes(b *testing.B, dir string) (size int64) {
+	err := filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := e.Info()
+		if !e.IsDir() {
+			size += info.Size()
+		}
+		return err
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return size
+}
+
+func BenchmarkOpenDay150(b *testing.B) {
+	for _, c := range []struct {
+		name   string
+		closed bool
+	}{{"closed", true}, {"log", false}} {
+		b.Run(c.name, func(b *testing.B) {
+			dir := benchFolder(b, c.closed)
+			for b.Loop() {
+				r := mustOpen(b, dir)
+				if _, err := r.Metrics(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+				mustClose(b, r)
+			}
+			b.ReportMetric(float64(folderBytes(b, dir))/1e6, "MB-on-disk")
+		})
+	}
+}
+
+func BenchmarkFolderRangeDay(b *testing.B) {
+	r := mustOpen(b, benchFolder(b, true))
+	defer mustClose(b, r)
+	benchRange(b, r)
+}
+
+func BenchmarkSamplesDay(b *testing.B) {
+	m := benchMemory(b, 10)
+	b.ReportAllocs()
+	for b.Loop() {
+		out, err := m.Samples(b.Context(), "metric_6_total", dayStart, dayStart.Add(24*time.Hour))
+		if err != nil || len(out) != 1 || len(out[0].Points) != daySeconds {
+			b.Fatal(len(out), err)
+		}
+	}
+}
+
+// BenchmarkDiskAppendRow is what a live source costs: one time of 150 series.
+func BenchmarkDiskAppendRow(b *testing.B) {
+	d := mustCreate(b, b.TempDir(), DiskOptions{})
+	defer mustClose(b, d)
+	row := Batch{TimesMs: []int64{0}}
+	for i := range 150 {
+		row.Columns = append(row.Columns, Column{named(fmt.Sprintf("metric_%d", i)), []float64{0}})
+	}
+	for k := 0; b.Loop(); k++ {
+		row.TimesMs[0] = int64(k) * 1000
+		for i := range row.Columns {
+			row.Columns[i].Values[0] = float64(k * i)
+		}
+		if err := d.Append(b.Context(), &row); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -294,6 +295,67 @@ func TestLocked(t *testing.T) {
 	}
 	mustClose(t, d)
 	mustClose(t, mustCreate(t, dir, DiskOptions{}))
+}
+
+// While blocks are written and the log is cut behind them, a reader that opens the folder sees every
+// sample that was appended before.
+func TestOpenWhileRecording(t *testing.T) {
+	dir := t.TempDir()
+	d := mustCreate(t, dir, DiskOptions{BlockSamples: 2000})
+	defer mustClose(t, d)
+	var appended atomic.Int64
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	defer func() { close(stop); <-stopped }()
+	go func() {
+		defer close(stopped)
+		for k := 0; ; k += 100 {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			b := Batch{Columns: []Column{{Labels: named("k")}}}
+			for i := range 100 {
+				b.TimesMs = append(b.TimesMs, second(float64(k+i)).UnixMilli())
+				b.Columns[0].Values = append(b.Columns[0].Values, float64(k+i))
+			}
+			if err := d.Append(context.Background(), &b); err != nil {
+				t.Error(err)
+				return
+			}
+			appended.Store(int64(k + 100))
+		}
+	}()
+	for appended.Load() < 1 {
+		time.Sleep(time.Millisecond)
+	}
+	for range 30 {
+		before := appended.Load()
+		r, err := Open(dir)
+		if err != nil {
+			if strings.Contains(err.Error(), "changed each of") {
+				continue // more blocks a second than a recorder writes a day
+			}
+			t.Fatal(err)
+		}
+		out, err := r.Samples(t.Context(), "k", t0, t0.AddDate(10, 0, 0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		points := one(t, out)
+		if int64(len(points)) < before {
+			t.Fatalf("%d samples, %d were appended before", len(points), before)
+		}
+		for i, p := range points {
+			if p.F != float64(i) {
+				t.Fatalf("sample %d is %g", i, p.F)
+			}
+		}
+		for _, n := range r.Notes() {
+			t.Errorf("note %+v", n)
+		}
+		mustClose(t, r)
+	}
 }
 
 // A folder on read-only storage is read as any other.

@@ -360,8 +360,14 @@ func (m *Memory) Metrics(ctx context.Context) ([]Metric, error) {
 		}
 		var sum metricSummary
 		for _, s := range series {
-			if len(s.segments)+len(s.tailT) > 0 {
-				sum.add(s.firstMs(), s.lastMs, s.snapshot().Iterator)
+			if len(s.segments)+len(s.tailT) == 0 {
+				continue
+			}
+			sum.add(s.firstMs(), s.lastMs)
+			if sum.series <= periodSeries {
+				sum.look(s.snapshot().Iterator(nil), periodFirst)
+				end := s.lastMs - periodLast*median(sum.distances).Milliseconds()
+				sum.look(s.snapshot().clip(end, s.lastMs).Iterator(nil), periodLast)
 			}
 		}
 		if sum.series > 0 {

@@ -212,14 +212,21 @@ func (f *folder) readMetrics(ctx context.Context) (out []Metric, err error) {
 			}
 		}
 	}
-	q, err := f.Querier(math.MinInt64, math.MaxInt64)
+	start, err := f.Querier(math.MinInt64, math.MaxInt64)
 	if err != nil {
 		return nil, err
 	}
-	defer q.Close()
+	defer start.Close()
+	// A querier of its own for the end: to seek there would decode the whole series.
+	_, to, _ := f.span()
+	end, err := f.Querier(to.Add(-endSpan).UnixMilli(), math.MaxInt64)
+	if err != nil {
+		return nil, err
+	}
+	defer end.Close()
 	out = make([]Metric, 0, len(names))
 	for name, extents := range names {
-		m, err := summarize(ctx, q, name, extents)
+		m, err := summarize(ctx, start, end, name, extents)
 		if err != nil {
 			return nil, err
 		}
@@ -229,22 +236,28 @@ func (f *folder) readMetrics(ctx context.Context) (out []Metric, err error) {
 	return out, nil
 }
 
+// endSpan is the time at the end of a recording whose samples tell periods, too.
+const endSpan = time.Minute
+
 // summarize reads some samples of a metric for its period.
-func summarize(ctx context.Context, q storage.Querier, name string, extents map[string]extent) (Metric, error) {
+func summarize(ctx context.Context, start, end storage.Querier, name string, extents map[string]extent) (Metric, error) {
 	var sum metricSummary
-	set := q.Select(ctx, false, nil, labels.MustNewMatcher(labels.MatchEqual, labels.MetricName, name))
-	for sum.series < periodSeries && set.Next() {
-		s := set.At()
-		e := extents[string(s.Labels().Bytes(nil))]
-		sum.add(e.first, e.last, s.Iterator)
-	}
-	if err := set.Err(); err != nil {
-		return Metric{}, err
-	}
 	for _, e := range extents {
-		sum.fromMs, sum.toMs = min(sum.fromMs, e.first), max(sum.toMs, e.last)
+		sum.add(e.first, e.last)
 	}
-	sum.series = len(extents)
+	is := labels.MustNewMatcher(labels.MatchEqual, labels.MetricName, name)
+	for _, part := range []struct {
+		data    storage.Querier
+		samples int
+	}{{start, periodFirst}, {end, periodLast}} {
+		set := part.data.Select(ctx, true, nil, is)
+		for i := 0; i < periodSeries && set.Next(); i++ {
+			sum.look(set.At().Iterator(nil), part.samples)
+		}
+		if err := set.Err(); err != nil {
+			return Metric{}, err
+		}
+	}
 	return sum.metric(name), nil
 }
 

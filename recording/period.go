@@ -12,7 +12,7 @@ import (
 const (
 	periodSeries = 4   // series of a metric
 	periodFirst  = 300 // samples from the start of a series
-	periodLast   = 30  // samples from its end, about
+	periodLast   = 30  // samples from its end
 )
 
 // metricSummary gathers what a [Metric] says from the series of one name.
@@ -24,14 +24,23 @@ type metricSummary struct {
 }
 
 // add takes one series that has samples from fromMs to toMs.
-func (m *metricSummary) add(fromMs, toMs int64, iterator func(chunkenc.Iterator) chunkenc.Iterator) {
+func (m *metricSummary) add(fromMs, toMs int64) {
 	if m.series == 0 {
 		m.fromMs, m.toMs = fromMs, toMs
 	}
 	m.fromMs, m.toMs = min(m.fromMs, fromMs), max(m.toMs, toMs)
 	m.series++
-	if m.series <= periodSeries {
-		m.distances = sampleDistances(m.distances, toMs, iterator(nil))
+}
+
+// look takes the distances of the next samples of a series.
+func (m *metricSummary) look(it chunkenc.Iterator, samples int) {
+	var before int64
+	for i := 0; i < samples && it.Next() != chunkenc.ValNone; i++ {
+		t := it.AtT()
+		if i > 0 {
+			m.distances = append(m.distances, t-before)
+		}
+		before = t
 	}
 }
 
@@ -40,27 +49,6 @@ func (m *metricSummary) metric(name string) Metric {
 		Name: name, Series: m.series, Period: median(m.distances),
 		From: time.UnixMilli(m.fromMs).UTC(), To: time.UnixMilli(m.toMs).UTC(),
 	}
-}
-
-// sampleDistances appends the distances, in ms, of a series' first and last samples to dst.
-func sampleDistances(dst []int64, lastMs int64, it chunkenc.Iterator) []int64 {
-	start := len(dst)
-	var before int64
-	walk := func(v chunkenc.ValueType, limit int) {
-		for i := 0; v != chunkenc.ValNone && i < limit; i++ {
-			t := it.AtT()
-			if i > 0 {
-				dst = append(dst, t-before)
-			}
-			before = t
-			v = it.Next()
-		}
-	}
-	walk(it.Next(), periodFirst)
-	if period := median(dst[start:]); period > 0 && before < lastMs {
-		walk(it.Seek(max(before+1, lastMs-periodLast*period.Milliseconds())), 2*periodLast)
-	}
-	return dst
 }
 
 // median is the median of distances in milliseconds, 0 of none.
