@@ -1,0 +1,279 @@
+// Package host samples the machine it runs on: block devices, page cache, pressure and CPU
+// from /proc, under node_exporter's names.
+//
+// It is the source that needs nothing installed, and the one to put beside a
+// database's own metrics: whether the journal's fdatasync waits for the device, or the
+// device for the page cache being flushed (node_memory_Dirty_bytes falling while
+// node_disk_written_bytes_total rises) shows only with both.
+//
+// One second apart is right: a stall of eight seconds is half gone in samples
+// of fifteen. A sample is a few small reads of /proc and costs well under a
+// millisecond of CPU.
+//
+// Times of devices are the kernel's: milliseconds, summed over requests, from queueing to
+// completion (kernel: Documentation/admin-guide/iostats.rst); sectors there are 512 bytes
+// whatever the device's own. Pressure is in microseconds (kernel:
+// Documentation/accounting/psi.rst). CPU times are in ticks of 1/100 s: USER_HZ,
+// which is 100 on every architecture Linux has kept.
+//
+// The kernel's write-back limits (vm.dirty_background_bytes and others), which decide how much
+// the page cache gathers before it floods a volume, are in the source's Facts.
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+
+	"plimsoll/observe/source"
+	"plimsoll/recording"
+)
+
+// fileBytesMax bounds one file under /proc: /proc/stat of a machine with
+// thousands of CPUs and interrupts has some hundred KiB.
+const fileBytesMax = 4 << 20
+
+// Sniff reports whether an argument means this machine.
+func Sniff(arg string, _ []byte) bool { return arg == "host" || arg == "local" || arg == "localhost" }
+
+// Open prepares the machine whose /proc is under root: "" or "/" is this one. (A
+// container that has the host's at /host gives that.)
+func Open(root string) (source.Source, error) {
+	if root == "" {
+		root = "/"
+	}
+	if _, err := os.Stat(filepath.Join(root, "proc", "diskstats")); err != nil {
+		return nil, fmt.Errorf("host: %w: the host source needs Linux with /proc mounted", err)
+	}
+	name := "host"
+	if root != "/" {
+		name = "host " + root
+	}
+	return &machine{root: root, desc: recording.Source{Kind: "host", Name: name}}, nil
+}
+
+// machine is a /proc that is read again and again; it implements source.Source.
+type machine struct {
+	root string
+
+	mu   sync.Mutex
+	desc recording.Source
+}
+
+// Describe implements source.Source.
+func (m *machine) Describe() recording.Source {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.desc
+}
+
+// Live implements source.Source.
+func (m *machine) Live() bool { return true }
+
+// Read implements source.Source. Samples are taken at once and then at whole multiples
+// of the period, so that they fall together with those of other live sources. A sample that
+// comes late (the machine stalls) carries the time it was taken at; nothing is made up for
+// those that were missed.
+func (m *machine) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
+	period := opt.Period
+	if period <= 0 {
+		period = time.Second
+	}
+	s := newSampler(m.root, opt.Want)
+	begin := time.Now()
+	var from, last time.Time
+	n := int64(0)
+	for {
+		at := time.Now()
+		b, err := s.sample(at)
+		if err != nil {
+			return fmt.Errorf("host: %w", err)
+		}
+		if n == 0 {
+			from = at
+		}
+		b.TimesMs[0] += opt.ClockOffset.Milliseconds()
+		if err := w.Append(ctx, b); err != nil {
+			if ctx.Err() != nil {
+				break
+			}
+			return err
+		}
+		last = at
+		n++
+		if n == 1 {
+			m.describe(w, s, opt, from, last, n, period)
+		}
+		if opt.Progress != nil {
+			opt.Progress(int64(time.Since(begin)), int64(opt.For))
+		}
+		next := time.Now().Truncate(period).Add(period)
+		if opt.For > 0 && next.After(begin.Add(opt.For)) || !sleep(ctx, time.Until(next)) {
+			break
+		}
+	}
+	m.describe(w, s, opt, from, last, n, period)
+	for _, text := range s.absent {
+		w.Note(recording.Note{Kind: recording.NoteLimit, Source: m.Describe().Name, Text: text})
+	}
+	return nil
+}
+
+// sleep waits; false if the context ended.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (m *machine) describe(w recording.Writer, s *sampler, opt source.Options, from, last time.Time, n int64, period time.Duration) {
+	m.mu.Lock()
+	m.desc.Period, m.desc.Samples = period, n
+	m.desc.From, m.desc.To = from.Add(opt.ClockOffset).UTC(), last.Add(opt.ClockOffset).UTC()
+	if m.desc.Facts == nil {
+		m.desc.Facts = facts(m.root)
+		m.desc.Facts["cores"] = strconv.Itoa(s.cores)
+		if s.memTotal > 0 {
+			m.desc.Facts["memory_bytes"] = strconv.FormatInt(s.memTotal, 10)
+		}
+		m.desc.Host = readText(m.root, "proc/sys/kernel/hostname")
+	}
+	d := m.desc
+	m.mu.Unlock()
+	w.Source(d)
+}
+
+// sysctls are the limits of the page cache: which of bytes or ratio counts is the
+// one that is not zero.
+var sysctls = []string{
+	"dirty_background_bytes", "dirty_background_ratio", "dirty_bytes", "dirty_ratio",
+	"dirty_expire_centisecs", "dirty_writeback_centisecs", "swappiness",
+}
+
+func facts(root string) map[string]string {
+	f := map[string]string{"os": "Linux"}
+	for _, name := range sysctls {
+		if v := readText(root, "proc/sys/vm/"+name); v != "" {
+			f["vm."+name] = v
+		}
+	}
+	if v := readText(root, "proc/sys/kernel/osrelease"); v != "" {
+		f["kernel"] = "Linux " + v
+	}
+	return f
+}
+
+// readText is a small file's text, "" if it cannot be read.
+func readText(root, name string) string {
+	b, err := readFile(root, name)
+	if err != nil || len(b) > 256 {
+		return ""
+	}
+	return strings.TrimSpace(string(b))
+}
+
+func readFile(root, name string) ([]byte, error) {
+	f, err := os.Open(filepath.Join(root, filepath.FromSlash(name)))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, fileBytesMax+1))
+	if err == nil && len(b) > fileBytesMax {
+		err = fmt.Errorf("%s: more than %d bytes", f.Name(), fileBytesMax)
+	}
+	return b, err
+}
+
+// sampler reads one moment of a machine after the other.
+type sampler struct {
+	root   string
+	want   func(string) bool
+	series map[seriesKey]labels.Labels
+	active map[string]bool // devices that have done I/O
+	absent []string        // what this machine does not tell
+	told   map[string]bool
+
+	cores    int
+	memTotal int64
+
+	batch recording.Batch
+}
+
+type seriesKey struct{ metric, label, value, label2, value2 string }
+
+func newSampler(root string, want func(string) bool) *sampler {
+	return &sampler{root: root, want: want, series: map[seriesKey]labels.Labels{}, active: map[string]bool{}, told: map[string]bool{}}
+}
+
+// sample reads the machine as it is now. Only a missing /proc/diskstats is an
+// error; whatever else is missing is told once and left out.
+func (s *sampler) sample(at time.Time) (*recording.Batch, error) {
+	s.batch.TimesMs = append(s.batch.TimesMs[:0], at.UnixMilli())
+	s.batch.Columns = s.batch.Columns[:0]
+	b, err := readFile(s.root, "proc/diskstats")
+	if err != nil {
+		return nil, err
+	}
+	if err := s.diskstats(b); err != nil {
+		return nil, err
+	}
+	s.optional("proc/stat", "CPU times", s.stat)
+	s.optional("proc/meminfo", "dirty memory", s.meminfo)
+	s.optional("proc/vmstat", "write-back counters", s.vmstat)
+	for _, resource := range []string{"io", "memory", "cpu"} {
+		s.optional("proc/pressure/"+resource, resource+" pressure (a kernel with CONFIG_PSI, and psi=1)",
+			func(b []byte) error { return s.pressure(resource, b) })
+	}
+	return &s.batch, nil
+}
+
+func (s *sampler) optional(name, what string, take func([]byte) error) {
+	b, err := readFile(s.root, name)
+	if err == nil {
+		err = take(b)
+	}
+	if err != nil && !s.told[name] {
+		s.told[name] = true
+		reason := err.Error()
+		if errors.Is(err, os.ErrNotExist) {
+			reason = "/" + name + " is missing"
+		}
+		s.absent = append(s.absent, "the host does not tell "+what+": "+reason)
+	}
+}
+
+// add puts one value into the batch.
+func (s *sampler) add(value float64, k seriesKey) {
+	l, ok := s.series[k]
+	if !ok {
+		if s.want == nil || s.want(k.metric) {
+			text := []string{labels.MetricName, k.metric}
+			if k.label != "" {
+				text = append(text, k.label, k.value)
+			}
+			if k.label2 != "" {
+				text = append(text, k.label2, k.value2)
+			}
+			l = labels.FromStrings(text...)
+		}
+		s.series[k] = l
+	}
+	if !l.IsEmpty() {
+		s.batch.Columns = append(s.batch.Columns, recording.Column{Labels: l, Values: []float64{value}})
+	}
+}
