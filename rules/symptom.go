@@ -31,8 +31,8 @@ func (r Rule) symptomFinding(c *Case, s Stall) Finding {
 	for _, e := range eps {
 		longest = max(longest, float64(e.Cells())*c.Grid.StepSeconds())
 	}
-	f.Summary = fmt.Sprintf("%s of %s stalled (%s), in %d episodes of at most %s.",
-		dur(stalled), dur(seen), pct(stalled/seen), len(eps), dur(longest))
+	f.Summary = fmt.Sprintf("%s of %s stalled (%s), in %s of at most %s.",
+		dur(stalled), dur(seen), pct(stalled/seen), count(len(eps), "episode"), dur(longest))
 	f.Severity = Warning
 	if c.serious(s.Cells, s.Observed) {
 		f.Severity = Critical
@@ -45,7 +45,7 @@ func (r Rule) symptomFinding(c *Case, s Stall) Finding {
 	if s.Latency != nil {
 		lat := timeline.At(s.Latency, s.Cells)
 		calm := timeline.Quantile(timeline.At(s.Latency, s.Observed.Without(s.Cells)), 0.5)
-		f.Summary += fmt.Sprintf(" Mean latency in a stalled second: median %s, worst %s", dur(timeline.Quantile(lat, 0.5)), dur(timeline.Max(lat)))
+		f.Summary += fmt.Sprintf(" Mean latency in a stalled interval: median %s, worst %s", dur(timeline.Quantile(lat, 0.5)), dur(timeline.Max(lat)))
 		if calm == calm {
 			f.Summary += fmt.Sprintf("; otherwise %s", dur(calm))
 		}
@@ -64,9 +64,12 @@ func (r Rule) symptomFinding(c *Case, s Stall) Finding {
 }
 
 func mongodbSlowWrites() Rule {
-	return symptom("mongodb/slow-writes", "Writes stall", EngineMongoDB,
+	r := symptom("mongodb/slow-writes", "Writes stall", EngineMongoDB,
 		"plimsoll:mongodb_write_latency:seconds >= 0.1",
 		"What the clients feel. Latency is computed interval by interval from opLatencies; an interval is stalled at five times the median, but not under 20 ms and always from 100 ms on.")
+	// Before 3.4 there are no latencies: completions that stop while writers queue tell as much.
+	r.Needs, r.AnyOf = []string{}, []string{SignalPrefix + "mongodb_write_latency:seconds", SignalPrefix + "mongodb_write_counters:rate"}
+	return r
 }
 
 func mongodbSlowReads() Rule {
