@@ -23,6 +23,7 @@ const (
 	stallFloorS   = 0.020 // of a database's operation
 	fsyncFloorS   = 0.010 // of a WAL's fdatasync: etcd's own criterion
 	deviceFloorS  = 0.005 // of a device's write: several times what flash takes
+	deviceQueuedS = 0.010 // of a device's write where it is saturated whenever it writes
 	stallCeilingS = 0.100
 	stallFactor   = 5
 	// minWaiting is how many operations must have been waiting, on average over a cell: a
@@ -73,7 +74,7 @@ func detect(c *rules.Case) []rules.Stall {
 				waiting[k] = 0
 			}
 		}
-		add(byLatency(c, deviceFloorS, rules.Stall{Rule: "disk/slow-writes", Subject: dev, Waiting: waiting, Ops: ops}))
+		add(byDevice(c, rules.Stall{Rule: "disk/slow-writes", Subject: dev, Waiting: waiting, Ops: ops}))
 	}
 	return out
 }
@@ -110,27 +111,60 @@ func worse(s, best rules.Stall) bool {
 	return true
 }
 
+// byDevice judges a device's writes against what they take while it is not saturated: a log that
+// starts and ends within a burst would else call its queueing usual.
+func byDevice(c *rules.Case, s rules.Stall) (rules.Stall, bool) {
+	busy := c.For(rules.SignalPrefix+"disk_busy:ratio", "device", s.Subject)
+	queue := c.For(rules.SignalPrefix+"disk_queue:requests", "device", s.Subject)
+	var calm []float64
+	saturated := 0
+	for k, x := range s.Ops {
+		switch {
+		case !(x > 0):
+		case busy != nil && queue != nil && busy[k] > 0.9 && queue[k] > 2:
+			saturated++
+		default:
+			calm = append(calm, s.Waiting[k]/x)
+		}
+	}
+	if saturated > len(calm) {
+		// Hardly seen otherwise: what flash takes has to do for the usual.
+		return stalledCells(c, deviceQueuedS, s)
+	}
+	return stalledCells(c, min(max(stallFactor*timeline.Quantile(calm, 0.5), deviceFloorS), stallCeilingS), s)
+}
+
 func byLatency(c *rules.Case, floor float64, s rules.Stall) (rules.Stall, bool) {
 	if s.Waiting == nil || s.Ops == nil {
 		return s, false
 	}
+	var active []float64
+	for k, x := range s.Ops {
+		if x > 0 {
+			active = append(active, s.Waiting[k]/x)
+		}
+	}
+	return stalledCells(c, min(max(stallFactor*timeline.Quantile(active, 0.5), floor), stallCeilingS), s)
+}
+
+// stalledCells marks the cells whose mean latency is at least the threshold, and those over
+// which it reaches.
+func stalledCells(c *rules.Case, threshold float64, s rules.Stall) (rules.Stall, bool) {
 	n := c.Grid.N
 	s.Latency = make([]float64, n)
 	s.Observed = timeline.Known(s.Waiting)
-	var active []float64
 	for k := range n {
 		s.Latency[k] = math.NaN()
 		if s.Ops[k] > 0 {
 			s.Latency[k] = s.Waiting[k] / s.Ops[k]
-			active = append(active, s.Latency[k])
 		}
 	}
-	if len(active) == 0 {
+	if timeline.Count(s.Latency) == 0 {
 		// Observed, and nothing was written: no stall.
 		s.Cells = make(timeline.Mask, n)
 		return s, s.Observed.Count() > 0
 	}
-	s.Threshold = min(max(stallFactor*timeline.Quantile(active, 0.5), floor), stallCeilingS)
+	s.Threshold = threshold
 	usual := timeline.Quantile(s.Ops, 0.5)
 	step := c.Grid.StepSeconds()
 	s.Cells = make(timeline.Mask, n)

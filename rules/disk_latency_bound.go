@@ -2,6 +2,8 @@ package rules
 
 import (
 	"fmt"
+	"math"
+	"slices"
 
 	"plimsoll/timeline"
 )
@@ -15,6 +17,23 @@ const (
 	serialMaxSat    = 0.02 // of that time with a deep queue
 	serialFsync     = 0.6  // of the time etcd's WAL is in fdatasync
 	serialMinRate   = 50.0
+	serialInFlight  = 1.4 // requests in flight while busy: a burst's average may be one, too
+	serialMinS      = 5.0
+	alwaysWaiting   = 0.75 // busy share from which the latency, not the demand, makes the rate
+)
+
+// A serial writer held exactly at a cap looks like one held by its latency, but for this: a cap's
+// rate does not vary, while that of n requests of independent latencies varies by their
+// coefficient of variation over sqrt(n). On volumes that coefficient is 0.2 to 0.5 (fio's
+// sync latencies of gp2 and gp3: 0.51, 0.34 and 0.21); under pinnedCV nothing but a
+// clock makes the rate.
+const (
+	pinnedCV     = 0.1
+	pinnedSpread = 3.3  // 5th to 95th percentile of a normal distribution, in deviations
+	pinnedJitter = 2e-3 // seconds a sampler's clock is off
+	pinnedBusy   = 0.9  // a writer held by a cap always has a request waiting
+	pinnedPassed = 1.05 // a rate over this multiple at any other time shows there is no cap there
+	pinnedCells  = 8
 )
 
 func diskLatencyBound() Rule {
@@ -44,11 +63,11 @@ func (r Rule) serialDevice(c *Case, held timeline.Track) (Finding, bool) {
 	writing := timeline.Where(writes, func(x float64) bool { return x > serialMinRate })
 	serial := timeline.Known(held.Values)
 	deep := timeline.Where(queue, func(x float64) bool { return x > 2 })
-	if c.Seconds(serial) < 5 || Share(serial, writing) < serialShare || Share(deep, writing) > serialMaxSat {
+	if c.Seconds(serial) < serialMinS || Share(serial, writing) < serialShare || Share(deep, writing) > serialMaxSat {
 		return Finding{}, false
 	}
 	// Busy with one request or more nearly all the time: the writer does wait for it.
-	if busy != nil && timeline.Quantile(timeline.At(busy, serial), 0.5) < serialQueueLow {
+	if busy != nil && (timeline.Quantile(timeline.At(busy, serial), 0.5) < serialQueueLow || inFlight(queue, busy, serial) > serialInFlight) {
 		return Finding{}, false
 	}
 	rate := timeline.Quantile(timeline.At(ops, serial), 0.5)
@@ -61,8 +80,23 @@ func (r Rule) serialDevice(c *Case, held timeline.Track) (Finding, bool) {
 		f.Severity = Warning
 	}
 	f.Windows = c.Windows(serial.Close(3))
-	f.Summary = fmt.Sprintf("%s serves one request at a time: %s requests/s at %s each, a queue of %s. The limit is the latency; raising the volume's IOPS buys nothing.",
+	f.Summary = fmt.Sprintf("%s serves one request at a time: %s requests/s at %s each, a queue of %s.",
 		dev, num(rate), dur(each), num(q))
+	f.Fixes = latencyFixes(each)
+	occupied := timeline.Quantile(timeline.At(busy, serial), 0.5)
+	switch {
+	case c.pinned(ops, busy, serial):
+		// Not a refutation any more: it may be just what IOPS would help.
+		f.Kind, f.Severity = Symptom, Info
+		f.Title = fmt.Sprintf("One request at a time, at %s/s without variation: its latency, or a cap at just that figure", num(rate))
+		f.Summary += fmt.Sprintf(" The rate does not vary as latencies do, so a clock may make it: if the volume is provisioned with %s IOPS, that cap binds; if with more, the latency does and IOPS buy nothing.", num(rate))
+		f.Fixes = append([]Fix{{Summary: fmt.Sprintf("Look up what the volume is provisioned with; if it is about %s IOPS, raise it once and compare", num(rate)),
+			Expect: "one writer's rate grows up to one over the volume's latency, no further", TradeOff: "a trial costs a day of the higher price; gp3 can be changed again after six hours"}}, f.Fixes[1:]...)
+	case occupied < alwaysWaiting:
+		f.Summary += fmt.Sprintf(" It has no request for %s of the time: no cap holds it, and raising the volume's IOPS buys nothing.", pct(1-occupied))
+	default:
+		f.Summary += " The limit is the latency; raising the volume's IOPS buys nothing."
+	}
 	f.Evidence = []Evidence{
 		c.figure("median requests completed", SignalPrefix+"disk_ops:rate", rate, "1/s", serial),
 		c.figure("most requests completed in one interval", SignalPrefix+"disk_ops:rate", timeline.Max(ops), "1/s", timeline.Known(ops)),
@@ -78,8 +112,43 @@ func (r Rule) serialDevice(c *Case, held timeline.Track) (Finding, bool) {
 				c.figure("mean fdatasync of etcd's WAL", SignalPrefix+"etcd_wal_fsync:seconds", timeline.Quantile(timeline.At(fsync, serial), 0.5), "seconds", serial))
 		}
 	}
-	f.Fixes = latencyFixes(each)
 	return f, true
+}
+
+// inFlight is how many requests are in flight while the device is busy, median.
+func inFlight(queue, busy []float64, m timeline.Mask) float64 {
+	v := make([]float64, len(queue))
+	for k := range v {
+		v[k] = queue[k] / busy[k]
+	}
+	return timeline.Quantile(timeline.At(v, m), 0.5)
+}
+
+// pinned reports whether a serial writer's rate varies so little that a cap may make it:
+// nothing passes it, and EBS, where it tells, does not say that no volume was over its limit.
+func (c *Case) pinned(ops, busy []float64, serial timeline.Mask) bool {
+	in := timeline.At(ops, serial)
+	if timeline.Count(in) < pinnedCells {
+		return false
+	}
+	if busy != nil && timeline.Quantile(timeline.At(busy, serial), 0.5) < pinnedBusy {
+		return false
+	}
+	rate, step := timeline.Quantile(in, 0.5), c.Grid.StepSeconds()
+	spread := (timeline.Quantile(in, 0.95) - timeline.Quantile(in, 0.05)) / rate
+	if spread > pinnedSpread*pinnedCV/math.Sqrt(rate*step)+pinnedJitter/step {
+		return false
+	}
+	if timeline.Max(ops) > pinnedPassed*rate {
+		return false
+	}
+	exceeded := c.Signal(SignalPrefix + "ebs_volume_iops_exceeded:ratio")
+	for _, t := range exceeded {
+		if timeline.Max(timeline.At(t.Values, serial)) > exceededShare {
+			return true
+		}
+	}
+	return len(exceeded) == 0
 }
 
 // slowestFsync is the largest p99 of an etcd WAL's fdatasync.
@@ -125,8 +194,12 @@ func (r Rule) serialFio(c *Case) []Finding {
 		}
 		f := r.finding("fio job " + job)
 		f.Severity, f.Weight = Info, 1
-		f.Summary = fmt.Sprintf("Job %s makes one write at a time: %s a second at %s each, %s of its time spent waiting. The limit is the latency; raising the volume's IOPS buys nothing.",
+		f.Summary = fmt.Sprintf("Job %s makes one write at a time: %s a second at %s each, %s of its time spent waiting. The limit is the latency; raising the volume's IOPS buys nothing",
 			job, num(rate), dur(each), pct(min(1, rate*each)))
+		if what, ok := soldIOPS(rate); ok {
+			f.Summary += fmt.Sprintf(", unless the volume is held at just this rate: %s IOPS is %s", num(rate), what)
+		}
+		f.Summary += "."
 		f.Evidence = []Evidence{
 			c.figure("writes", "fio_write_iops", rate, "1/s", timeline.Known(t.Values)),
 			c.figure("mean latency of a write", "fio_write_latency_mean_seconds", lat, "seconds", timeline.Known(t.Values)),
@@ -134,6 +207,7 @@ func (r Rule) serialFio(c *Case) []Finding {
 			c.figure("requests in flight", "fio_job_iodepth", depth, "requests", timeline.Known(t.Values)),
 		}
 		f.Fixes = latencyFixes(each)
+		f.Evidence = slices.DeleteFunc(f.Evidence, func(e Evidence) bool { return e.Value == nil })
 		out = append(out, f)
 	}
 	return out

@@ -2,25 +2,30 @@ package rules
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"plimsoll/timeline"
 )
 
-// maxTroubles bounds the gaps and damages one finding lists.
-const maxTroubles = 12
+const (
+	maxTroubles = 12   // gaps and damages one finding lists
+	minHoleS    = 15.0 // as in package timeline: a sampler may be late by seconds while the host stalls
+)
 
 func evidenceGap() Rule {
 	r := Rule{ID: "evidence/gap", Title: "Part of the evidence is missing", Kind: Symptom, Needs: []string{},
 		Cause: "A sampler that stops is a fact of its own: the database restarted, the host was too busy to write its statistics, or the file is damaged. What was not sampled is not judged."}
 	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
-		if len(c.Trouble) == 0 {
+		trouble := append(slices.Clone(c.Trouble), c.holes()...)
+		if len(trouble) == 0 {
 			return nil
 		}
 		f := r.finding("sources")
 		f.Severity = Info
 		counts := map[string]int{}
 		lost := 0.0
-		for i, t := range c.Trouble {
+		for i, t := range trouble {
 			counts[t.Kind]++
 			if t.Kind == "gap" || t.Kind == "damage" {
 				f.Severity = Warning
@@ -33,26 +38,73 @@ func evidenceGap() Rule {
 				}
 			}
 		}
-		f.Summary = fmt.Sprintf("%s, %s and %s in the sources", count(counts["gap"], "gap"), count(counts["damage"], "damaged place"),
-			count(len(c.Trouble)-counts["gap"]-counts["damage"], "other remark"))
+		var parts []string
+		for _, p := range []struct {
+			n    int
+			what string
+		}{{counts["gap"], "gap"}, {counts["damage"], "damaged place"}, {len(trouble) - counts["gap"] - counts["damage"], "other remark"}} {
+			if p.n > 0 {
+				parts = append(parts, count(p.n, p.what))
+			}
+		}
+		f.Summary = upperFirst(strings.Join(parts, " and ")) + " in the sources"
 		if lost > 0 {
 			f.Summary += fmt.Sprintf("; %s without samples", dur(lost))
 		}
 		f.Summary += ". The rest was judged."
-		if n := len(c.Trouble) - maxTroubles; n > 0 {
+		if n := len(trouble) - maxTroubles; n > 0 {
 			f.Evidence = append(f.Evidence, Evidence{Text: fmt.Sprintf("and %d more", n), From: c.Whole().From, To: c.Whole().To})
+		}
+		if counts["gap"] > 0 {
+			f.Fixes = []Fix{{Summary: "Look at what happened at the gaps: a restart (the uptime starts again), a sampler that got no CPU or whose own write stalled",
+				Expect: "the worst seconds are often the missing ones", TradeOff: "none"}}
 		}
 		return []Finding{f}
 	}
 	return r
 }
 
+// holes are stretches inside the recording in which no signal at all has a value and of which no
+// source says anything: a server of metrics tells nothing of its scrapes that failed.
+func (c *Case) holes() []Trouble {
+	known := make(timeline.Mask, c.Grid.N)
+	for _, s := range Signals() {
+		for _, t := range c.Signal(s.Name) {
+			for k, x := range t.Values {
+				known[k] = known[k] || x == x
+			}
+		}
+	}
+	var out []Trouble
+	eps := known.Not().Episodes()
+	for _, e := range eps {
+		if e.First == 0 || e.Last == c.Grid.N-1 {
+			continue // before the first sample or after the last
+		}
+		span := c.Span(e)
+		if span.Seconds() < minHoleS {
+			continue // a counter that started again
+		}
+		told := slices.ContainsFunc(c.Trouble, func(t Trouble) bool {
+			return t.Span.From.Before(span.To) && t.Span.To.After(span.From)
+		})
+		if !told {
+			out = append(out, Trouble{Kind: "gap", Source: "all sources", Text: "no sample for " + dur(span.Seconds()), Span: span})
+		}
+	}
+	return out
+}
+
 func count(n int, what string) string {
-	switch n {
-	case 0:
-		return "no " + what
-	case 1:
+	if n == 1 {
 		return "one " + what
 	}
 	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func upperFirst(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
 }

@@ -20,9 +20,11 @@ func (r Rule) condition(c *Case, subject string, cells timeline.Mask) (Finding, 
 	f.Weight = fraction
 	f.Severity = c.severityOf(fraction)
 	f.Windows = c.Windows(cells.And(c.Stall.Cells.Widen(1, 1)))
-	f.Evidence = []Evidence{
-		c.figure("share of the time that stalled while it held", "", pIn, "ratio", cells),
-		c.figure("share of the time that stalled while it did not", "", pOut, "ratio", cells.Not()),
+	f.Evidence = []Evidence{c.figure("share of the time that stalled while it held", "", pIn, "ratio", cells)}
+	if without := c.Stall.Observed.Without(cells); without.Count() > 0 {
+		f.Evidence = append(f.Evidence, c.figure("share of the time that stalled while it did not", "", pOut, "ratio", without))
+	} else {
+		f.Evidence = append(f.Evidence, c.remark("it held all the time: there is no other time to compare with"))
 	}
 	return f, true
 }
@@ -49,7 +51,7 @@ func hostCPUSaturated() Rule {
 			f.Windows = c.Windows(cells.And(c.Stall.Cells))
 		}
 		busy := c.One(SignalPrefix + "cpu_busy:ratio")
-		f.Summary = fmt.Sprintf("The CPUs were over 90 %% busy in %s of the stalled time (on average %s there).", pct(in), pct(timeline.Mean(timeline.At(busy, c.Stall.Cells))))
+		f.Summary = fmt.Sprintf("The CPUs were over 90 %% busy in %s of the stalled time (on average %s busy in it).", pct(in), pct(timeline.Mean(timeline.At(busy, c.Stall.Cells))))
 		f.Evidence = append(f.Evidence, c.figure("mean CPU use while stalled", SignalPrefix+"cpu_busy:ratio", timeline.Mean(timeline.At(busy, c.Stall.Cells)), "ratio", c.Stall.Cells))
 		if run := c.One(SignalPrefix + "procs_running:count"); run != nil {
 			f.Evidence = append(f.Evidence, c.figure("tasks running or waiting for a CPU while stalled, median", SignalPrefix+"procs_running:count", timeline.Quantile(timeline.At(run, c.Stall.Cells), 0.5), "", c.Stall.Cells))
@@ -82,10 +84,11 @@ func hostMemoryLimit() Rule {
 		for _, s := range []struct{ signal, text, unit string }{
 			{"psi_memory_full:ratio", "share of the stalled time in which all tasks waited for memory (PSI), mean", "ratio"},
 			{"swap_out:rate", "pages swapped out while stalled, mean", "1/s"},
-			{"memory_available:bytes", "memory available while stalled, median", "bytes"},
+			{"memory_available:bytes", "memory available while stalled, mean", "bytes"},
+			{"memory_total:bytes", "memory of the host", "bytes"},
 		} {
-			if v := c.One(SignalPrefix + s.signal); v != nil {
-				f.Evidence = append(f.Evidence, c.figure(s.text, SignalPrefix+s.signal, timeline.Mean(timeline.At(v, c.Stall.Cells)), s.unit, c.Stall.Cells))
+			if v := timeline.Mean(timeline.At(c.One(SignalPrefix+s.signal), c.Stall.Cells)); v == v {
+				f.Evidence = append(f.Evidence, c.figure(s.text, SignalPrefix+s.signal, v, s.unit, c.Stall.Cells))
 			}
 		}
 		f.Fixes = []Fix{{Summary: "Set the database's cache explicitly below the host's or container's memory, with room for connections and page cache",
@@ -104,6 +107,9 @@ func hostIOThrottled() Rule {
 			return nil
 		}
 		cells := timeline.Known(held[0].Values)
+		if flush, _ := c.flushing(cells); flush > idleFlush {
+			return nil // the device is in its flushes, which the busy share leaves out
+		}
 		f, ok := r.condition(c, "host", cells)
 		if !ok {
 			return nil
