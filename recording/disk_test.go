@@ -1,141 +1,21 @@
 package recording
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"math"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/tsdb"
 )
-
-// envChild makes the test binary a recorder that is killed, see TestKilled.
-const envChild = "RECORDING_TEST_CHILD_DIR"
-
-func TestMain(m *testing.M) {
-	if dir := os.Getenv(envChild); dir != "" {
-		childRecorder(dir)
-		return
-	}
-	os.Exit(m.Run())
-}
-
-// childRecorder appends two samples every 10 ms and prints the number of each batch
-// once Append has returned, until it is killed.
-func childRecorder(dir string) {
-	d, err := Create(dir, DiskOptions{BlockSamples: 300})
-	if err != nil {
-		fmt.Println("error", err)
-		return
-	}
-	for k := 0; ; k++ {
-		b := Batch{TimesMs: []int64{second(float64(k)).UnixMilli()},
-			Columns: []Column{{named("k"), []float64{float64(k)}}, {named("constant"), []float64{42}}}}
-		if err := d.Append(context.Background(), &b); err != nil {
-			fmt.Println("error", err)
-			return
-		}
-		fmt.Println(k)
-		time.Sleep(10 * time.Millisecond)
-	}
-}
-
-// A recorder that is killed has lost no batch it had appended, wherever it was: before and after a
-// block was written. What it left can be read, and recorded to again.
-func TestKilled(t *testing.T) {
-	for _, batches := range []int{1, 40, 170, 400} {
-		t.Run(strconv.Itoa(batches), func(t *testing.T) {
-			dir := t.TempDir()
-			last := runChild(t, dir, batches)
-			before := listing(t, dir)
-			checkKilled(t, dir, last)
-			if after := listing(t, dir); before != after {
-				t.Errorf("reading changed the folder:\n%s\nto:\n%s", before, after)
-			}
-			d := mustCreate(t, dir, DiskOptions{})
-			b := Batch{TimesMs: []int64{second(1e6).UnixMilli()}, Columns: []Column{{named("k"), []float64{-1}}}}
-			if err := d.Append(t.Context(), &b); err != nil {
-				t.Fatal(err)
-			}
-			mustClose(t, d)
-			if got := listing(t, dir); strings.Contains(got, walDirName+"/") || strings.Contains(got, temporarySuffix) {
-				t.Errorf("left over:\n%s", got)
-			}
-			checkKilled(t, dir, last)
-		})
-	}
-}
-
-// runChild runs the recorder until it has told of so many batches, kills it, and returns the
-// number of the last one it told of.
-func runChild(t *testing.T, dir string, batches int) (last int) {
-	cmd := exec.CommandContext(t.Context(), os.Args[0])
-	cmd.Env = append(os.Environ(), envChild+"="+dir)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	lines := bufio.NewScanner(out)
-	for range batches {
-		if !lines.Scan() {
-			t.Fatalf("the recorder ended: %v", lines.Err())
-		}
-		if last, err = strconv.Atoi(lines.Text()); err != nil {
-			t.Fatal(lines.Text())
-		}
-	}
-	if err := cmd.Process.Signal(syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
-	for lines.Scan() { // told before the kill came
-		if last, err = strconv.Atoi(lines.Text()); err != nil {
-			t.Fatal(lines.Text())
-		}
-	}
-	if err := cmd.Wait(); err == nil {
-		t.Fatal("the recorder was not killed")
-	}
-	return last
-}
-
-func checkKilled(t *testing.T, dir string, last int) {
-	t.Helper()
-	r := mustOpen(t, dir)
-	defer mustClose(t, r)
-	out, err := r.Samples(t.Context(), "k", t0, second(1e5))
-	if err != nil {
-		t.Fatal(err)
-	}
-	points := one(t, out)
-	if len(points) < last+1 || len(points) > last+2 { // one may be written but not told of
-		t.Fatalf("%d samples, %d were told of", len(points), last+1)
-	}
-	for k, p := range points {
-		if p.F != float64(k) || p.T != second(float64(k)).UnixMilli() {
-			t.Fatalf("sample %d: %g at %d ms", k, p.F, p.T)
-		}
-	}
-	for range 3 { // more than one query
-		if n := len(one(t, ask(t, r, "constant", 0, float64(last), time.Second, time.Second))); n != last+1 {
-			t.Errorf("constant: %d points, want %d", n, last+1)
-		}
-	}
-}
 
 // listing is the names and sizes in a folder.
 func listing(t testing.TB, dir string) string {
@@ -411,108 +291,4 @@ func TestBlockAndLogOverlap(t *testing.T) {
 	if blocks, err := blockDirs(dir); err != nil || len(blocks) != 1 {
 		t.Errorf("%d blocks, error %v: the same samples were written again", len(blocks), err)
 	}
-}
-
-// A log that is cut off or damaged anywhere is read up to there, and a note tells where.
-func TestLogDamaged(t *testing.T) {
-	dir := t.TempDir()
-	d := mustCreate(t, dir, DiskOptions{})
-	defer mustClose(t, d)
-	feed(t, d)
-	whole, err := os.ReadFile(filepath.Join(dir, walDirName, "00000000"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	manifest, err := os.ReadFile(filepath.Join(dir, ManifestName))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, size := range []int{0, 1, 6, 7, 100, len(whole) / 3, len(whole) / 2, len(whole) - 1} {
-		for _, flip := range []bool{false, true} {
-			text := append([]byte(nil), whole[:size]...)
-			if flip && size > 0 {
-				text = append(text, whole[size:]...)
-				text[size] ^= 0x55
-			}
-			left := t.TempDir()
-			if err := os.Mkdir(filepath.Join(left, walDirName), 0o777); err != nil {
-				t.Fatal(err)
-			}
-			os.WriteFile(filepath.Join(left, walDirName, "00000000"), text, 0o666)
-			os.WriteFile(filepath.Join(left, ManifestName), manifest, 0o666)
-			r, err := Open(left)
-			if err != nil {
-				t.Errorf("cut at %d: %v", size, err)
-				continue
-			}
-			var damage *Note
-			for _, n := range r.Notes() {
-				if n.Kind == NoteDamage {
-					damage = &n
-				}
-			}
-			if flip && size > 0 && (damage == nil || damage.File != filepath.Join(walDirName, "00000000")) {
-				t.Errorf("damage at %d: note %+v", size, damage)
-			}
-			for _, s := range ask(t, r, `c_total{device="a"}`, 0, 599, time.Second, 900*time.Millisecond) {
-				for _, p := range s.Points {
-					if p.F != 10*at(p) {
-						t.Errorf("cut at %d: %g at %g s", size, p.F, at(p))
-					}
-				}
-			}
-			mustClose(t, r)
-		}
-	}
-}
-
-// FuzzLog reads any bytes as a log.
-func FuzzLog(f *testing.F) {
-	dir := f.TempDir()
-	d := mustCreate(f, dir, DiskOptions{})
-	feed(f, d)
-	whole, err := os.ReadFile(filepath.Join(dir, walDirName, "00000000"))
-	if err != nil {
-		f.Fatal(err)
-	}
-	mustClose(f, d)
-	f.Add(whole[:min(len(whole), 4096)])
-	f.Add(whole[:100])
-	f.Add([]byte{1, 0, 1, 0, 0, 0, 0, 0})
-	f.Fuzz(func(t *testing.T, text []byte) {
-		left := t.TempDir()
-		os.Mkdir(filepath.Join(left, walDirName), 0o777)
-		os.WriteFile(filepath.Join(left, walDirName, "00000000"), text, 0o666)
-		m := NewMemory(MemoryOptions{MaxBytes: 1 << 20})
-		if _, err := readWAL(t.Context(), left, m); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := m.Samples(t.Context(), `{__name__=~".+"}`, time.UnixMilli(math.MinInt64/2), time.UnixMilli(math.MaxInt64/2)); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := m.Metrics(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	})
-}
-
-// FuzzManifest reads any bytes as recording.json.
-func FuzzManifest(f *testing.F) {
-	text, err := json.Marshal(manifest{Format: formatName, Version: FormatVersion, Sources: []Source{{Name: "a"}}, Notes: []Note{{}}})
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(text)
-	f.Add([]byte(`{"format":"plimsoll recording","version":1,"sources":[{"period_ns":1e99}]}`))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		dir := t.TempDir()
-		os.WriteFile(filepath.Join(dir, ManifestName), text, 0o666)
-		m, err := readManifest(dir)
-		if (m == nil) == (err == nil) {
-			t.Fatalf("manifest %v, error %v", m, err)
-		}
-		if err != nil && !strings.Contains(err.Error(), ManifestName) {
-			t.Errorf("the error does not name the file: %v", err)
-		}
-	})
 }

@@ -1,0 +1,224 @@
+package recording
+
+import (
+	"slices"
+
+	"github.com/prometheus/prometheus/model/labels"
+)
+
+// tailMax is the batch size below which samples gather in a series' tail until
+// they make a segment of a worthwhile size.
+const tailMax = 64
+
+// memorySeries is one series: segments in time order, then the tail.
+type memorySeries struct {
+	labels   labels.Labels
+	name     string
+	sameHash *memorySeries // further series with this hash
+	segments []segment
+	tailT    []int64
+	tailV    []float64
+	lastMs   int64
+	any      bool // has, or had, a sample
+	// ref names the series in the write-ahead log, since its segment logged; used by Disk.
+	ref    uint64
+	logged int
+}
+
+func (s *memorySeries) firstMs() int64 {
+	if len(s.segments) > 0 {
+		return s.segments[0].run.first()
+	}
+	return s.tailT[0]
+}
+
+// lookup finds or makes the series of a batch's column; nil when there are too many.
+func (m *Memory) lookup(column int, l labels.Labels) *memorySeries {
+	if column < len(m.hint) && m.hint[column] != nil && labels.Equal(m.hint[column].labels, l) {
+		return m.hint[column]
+	}
+	s := m.find(l)
+	for len(m.hint) <= column && len(m.hint) < m.opt.MaxSeries {
+		m.hint = append(m.hint, nil)
+	}
+	if column < len(m.hint) {
+		m.hint[column] = s
+	}
+	return s
+}
+
+// find finds or makes a series; nil when there are too many.
+func (m *Memory) find(l labels.Labels) *memorySeries {
+	hash := l.Hash()
+	s := m.byHash[hash]
+	for s != nil && !labels.Equal(s.labels, l) {
+		s = s.sameHash
+	}
+	if s != nil || m.series >= m.opt.MaxSeries {
+		return s
+	}
+	s = &memorySeries{labels: l, name: l.Get(labels.MetricName), sameHash: m.byHash[hash]}
+	m.byHash[hash] = s
+	m.byName[s.name] = append(m.byName[s.name], s)
+	m.series++
+	m.bytes += seriesBytes + int64(l.ByteSize())
+	m.seriesBytes += seriesBytes + int64(l.ByteSize())
+	return s
+}
+
+// seriesBytes is about what a series takes beside its labels and samples.
+const seriesBytes = 256
+
+// notNewer is how many of times are not newer than the series' last sample.
+func (s *memorySeries) notNewer(times []int64) int {
+	if !s.any || times[0] > s.lastMs {
+		return 0
+	}
+	n, _ := slices.BinarySearch(times, s.lastMs+1)
+	return n
+}
+
+// appendColumn adds the samples of one column that are newer than the series' last one.
+func (m *Memory) appendColumn(s *memorySeries, times []int64, values []float64, runs *batchRuns) {
+	skip := s.notNewer(times)
+	if skip > 0 {
+		m.dropLate(s.name, skip, times[0], times[skip-1])
+	}
+	if skip == len(times) {
+		return
+	}
+	same := len(values) == 1
+	if same && values[0] != values[0] {
+		return // missing in the whole batch
+	}
+	if len(times)-skip < tailMax {
+		m.appendTail(s, times[skip:], values, skip, same)
+		return
+	}
+	m.seal(s)
+	for _, r := range runs.from(skip) {
+		n := len(r.times)
+		if same {
+			m.addSegment(s, newSegment(r, values))
+		} else if part := values[skip : skip+n]; hasValue(part) {
+			m.addSegment(s, newSegment(r, part))
+		}
+		skip += n
+	}
+}
+
+func hasValue(values []float64) bool {
+	for _, v := range values {
+		if v == v {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *Memory) addSegment(s *memorySeries, g segment) {
+	s.segments = append(s.segments, g)
+	s.any, s.lastMs = true, g.run.last()
+	m.bytes += segmentBytes + int64(len(g.data))
+}
+
+// appendTail adds a few samples one by one.
+func (m *Memory) appendTail(s *memorySeries, times []int64, values []float64, skip int, same bool) {
+	before := cap(s.tailT)
+	for i, t := range times {
+		v := values[0]
+		if !same {
+			v = values[skip+i]
+		}
+		if v != v {
+			continue
+		}
+		if len(s.tailT) == segmentMax {
+			m.seal(s)
+		}
+		s.tailT, s.tailV = append(s.tailT, t), append(s.tailV, v)
+		s.any, s.lastMs = true, t
+	}
+	m.bytes += 16 * int64(cap(s.tailT)-before)
+}
+
+// seal turns the tail into a segment. The tail's memory is used again.
+func (m *Memory) seal(s *memorySeries) {
+	if len(s.tailT) == 0 {
+		return
+	}
+	m.addSegment(s, newSegment(m.sharedRun(s.tailT), s.tailV))
+	s.tailT, s.tailV = s.tailT[:0], s.tailV[:0]
+}
+
+// appendRun adds samples of one series that are newer than its last one, without
+// a batch to share times with: a write-ahead log read back.
+func (m *Memory) appendRun(s *memorySeries, times []int64, values []float64) {
+	if len(times) < tailMax {
+		m.appendTail(s, times, values, 0, false)
+		return
+	}
+	m.seal(s)
+	for len(times) > 0 {
+		n := min(len(times), segmentMax)
+		m.addSegment(s, newSegment(m.sharedRun(times[:n]), values[:n]))
+		times, values = times[n:], values[n:]
+	}
+}
+
+// take hands over all samples, and leaves the series empty but for their last
+// time. The caller holds m.mu.
+func (m *Memory) take() []*memoryView {
+	var views []*memoryView
+	for _, series := range m.byName {
+		for _, s := range series {
+			m.seal(s)
+			if len(s.segments) > 0 {
+				views = append(views, s.snapshot())
+			}
+			s.segments, s.tailT, s.tailV = nil, nil, nil
+		}
+	}
+	m.bytes = m.seriesBytes
+	m.sealed = [len(m.sealed)]*run{}
+	return views
+}
+
+// sharedRun is a run with these times: the one another series of the same
+// source had just now, or a new one.
+func (m *Memory) sharedRun(times []int64) *run {
+	for _, r := range m.sealed {
+		if r != nil && slices.Equal(r.times, times) {
+			return r
+		}
+	}
+	r := &run{times: slices.Clone(times)}
+	m.bytes += 8 * int64(len(times))
+	m.sealed[m.next] = r
+	m.next = (m.next + 1) % len(m.sealed)
+	return r
+}
+
+// batchRuns makes the runs of one batch, each only once.
+type batchRuns struct {
+	m     *Memory
+	times []int64
+	cache map[int][]*run // by how many times are skipped
+}
+
+func (b *batchRuns) from(skip int) []*run {
+	if runs, ok := b.cache[skip]; ok {
+		return runs
+	}
+	own := slices.Clone(b.times[skip:])
+	b.m.bytes += 8 * int64(len(own))
+	var runs []*run
+	for part := range slices.Chunk(own, segmentMax) {
+		runs = append(runs, &run{times: part})
+	}
+	if b.cache == nil {
+		b.cache = map[int][]*run{}
+	}
+	b.cache[skip] = runs
+	return runs
+}
