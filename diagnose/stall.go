@@ -55,7 +55,7 @@ func detect(c *rules.Case) []rules.Stall {
 			Ops: c.One(p + "mongodb_write_counters:rate")}, c.One(p+"mongodb_queued_writers:count"), 1))
 	}
 	add(byThroughput(c, rules.Stall{Rule: "postgres/commit-stall", Subject: "postgres commits", IsDatabase: true,
-		Ops: c.One(p + "postgres_commits:rate")}, c.One(p+"postgres_oldest_transaction:seconds"), stallCeilingS))
+		Ops: c.One(p + "postgres_commits:rate")}, postgresPressure(c), stallCeilingS))
 	for _, t := range c.Signal(p + "etcd_wal_fsync_time:ratio") {
 		inst := t.Labels.Get("instance")
 		add(byLatency(c, fsyncFloorS, rules.Stall{Rule: "etcd/wal-fsync-slow", Subject: subject("etcd WAL fdatasync", inst), IsDatabase: true,

@@ -143,4 +143,3 @@ func etcdBackendCommitSlow() Rule {
 	}
 	return r
 }
-

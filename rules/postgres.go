@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"math"
 
 	"plimsoll/timeline"
 )
@@ -18,39 +19,73 @@ func (c *Case) PostgresCheckpoints() (cells timeline.Mask, write, sync []float64
 	for k := range both {
 		both[k] = write[k] + sync[k]
 	}
-	return timeline.Where(c.Credited(both), func(x float64) bool { return x >= 0.3 }), write, sync, true
+	least := c.leastOfCell(0.3)
+	return timeline.Where(c.Credited(both), func(x float64) bool { return x >= least }), write, sync, true
+}
+
+// A checkpoint is written and then synced. Paced, it writes during most of the time
+// and stalls, if at all, in its last part: the sync is judged by itself first.
+type checkpointPhase struct {
+	cells               timeline.Mask
+	fraction, pIn, pOut float64
+	name                string
+}
+
+// minSyncStall is the part of the stalled time that must fall into the syncs to name them.
+const minSyncStall = 0.5
+
+func (c *Case) worstPhase(cells timeline.Mask, sync []float64) checkpointPhase {
+	least := c.leastOfCell(0.3)
+	after := c.Cells(checkpointAftermathS * 1e9)
+	judged := func(m timeline.Mask, name string) checkpointPhase {
+		p := checkpointPhase{cells: m, name: name}
+		if !c.contrasts(m) {
+			return p
+		}
+		if p.fraction, p.pIn, p.pOut = c.Attributable(m); p.pIn < stallRatio*p.pOut {
+			p.fraction = 0
+		}
+		return p
+	}
+	syncs := timeline.Where(c.Credited(sync), func(x float64) bool { return x >= least })
+	p := judged(syncs.Widen(1, after), "the fsync at the end of checkpoints")
+	if p.fraction >= minAttributable && Share(p.cells, c.Stall.Cells) >= minSyncStall {
+		return p
+	}
+	return judged(cells.Widen(1, after), "checkpoints")
 }
 
 func postgresCheckpointBurst() Rule {
 	r := Rule{ID: "postgres/checkpoint-burst", Title: "Checkpoints stall commits", Kind: Cause, Engine: EnginePostgres,
-		When:  "plimsoll:postgres_checkpoint_write:ratio + plimsoll:postgres_checkpoint_sync:ratio > 1",
+		When:  "plimsoll:postgres_checkpoint_sync:ratio > 0.3",
+		Needs: []string{SignalPrefix + "postgres_checkpoint_write:ratio", SignalPrefix + "postgres_checkpoint_sync:ratio"},
 		Cause: "A checkpoint writes every dirty buffer and fsyncs every file. Unpaced, all of it reaches the volume at once; commits then wait for their WAL's fdatasync behind it, longest while the checkpoint itself is in fsync."}
 	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
 		cells, write, sync, ok := c.PostgresCheckpoints()
 		if !ok || !c.Stall.Any() {
 			return nil
 		}
-		near := cells.Widen(1, c.Cells(checkpointAftermathS*1e9))
-		fraction, pIn, pOut := c.Attributable(near)
-		if fraction < minAttributable || pIn < 1.3*pOut {
+		p := c.worstPhase(cells, sync)
+		if p.fraction < minAttributable {
 			return nil
 		}
+		near, pIn, pOut := p.cells, p.pIn, p.pOut
 		step := c.Grid.StepSeconds()
-		n := float64(max(1, len(cells.Close(c.Cells(3e9)).Episodes())))
+		n := c.checkpointCount(cells)
 		f := r.finding("postgres")
-		f.Weight = fraction
-		f.Severity = c.severityOf(fraction)
-		f.Windows = c.Windows(near.Close(1))
+		f.Weight = p.fraction
+		f.Severity = c.severityOf(p.fraction)
+		f.Windows = c.Windows(near.And(c.Stall.Cells).Close(1))
 		f.PeriodS = c.Period(cells.Close(c.Cells(3e9)))
-		f.Summary = fmt.Sprintf("%s of the stalled time falls into checkpoints: %s of the time stalled during one, %s otherwise. A checkpoint wrote for %s and was in fsync for %s on average.",
-			pct(Share(near, c.Stall.Cells)), pct(pIn), pct(pOut), dur(timeline.Sum(write)*step/n), dur(timeline.Sum(sync)*step/n))
+		f.Summary = fmt.Sprintf("%s of the stalled time falls into %s: %s of the time stalled in them, %s otherwise. A checkpoint wrote for %s and was in fsync for %s on average.",
+			pct(Share(near, c.Stall.Cells)), p.name, pct(pIn), pct(pOut), dur(timeline.Sum(write)*step/n), dur(timeline.Sum(sync)*step/n))
 		if f.PeriodS > 0 {
 			f.Summary += fmt.Sprintf(" They come every %s.", dur(f.PeriodS))
 		}
 		f.Evidence = []Evidence{
 			c.figure("share of the time that stalled during a checkpoint", SignalPrefix+"postgres_checkpoint_sync:ratio", pIn, "ratio", near),
 			c.figure("share of the time that stalled otherwise", SignalPrefix+"postgres_checkpoint_sync:ratio", pOut, "ratio", near.Not()),
-			c.figure("longest fsync phase of a checkpoint", SignalPrefix+"postgres_checkpoint_sync:ratio", timeline.Max(sync)*step, "seconds", cells),
+			c.figure("most fsync time credited to one interval", SignalPrefix+"postgres_checkpoint_sync:ratio", timeline.Max(sync)*step, "seconds", cells),
 			c.figure("checkpoints", "", n, "", cells),
 		}
 		if b := c.One(SignalPrefix + "postgres_buffers_checkpoint:rate"); b != nil {
@@ -95,15 +130,18 @@ func postgresCheckpointRequested() Rule {
 		f := r.finding("postgres")
 		when := timeline.Where(c.One(SignalPrefix+"postgres_checkpoints_requested:rate"), func(x float64) bool { return x > 0 })
 		f.Severity = Info
-		if cells, _, _, ok := c.PostgresCheckpoints(); ok {
-			f.Weight, _, _ = c.Attributable(cells.Widen(1, c.Cells(checkpointAftermathS*1e9)))
-			if f.Weight >= minAttributable {
+		if cells, _, sync, ok := c.PostgresCheckpoints(); ok && c.Stall.Any() {
+			if f.Weight = c.worstPhase(cells, sync).fraction; f.Weight >= minAttributable {
 				f.Severity = Warning
 			}
 		}
 		f.Windows = c.Windows(when)
 		f.PeriodS = c.Period(when)
-		f.Summary = fmt.Sprintf("%s of %s checkpoints were requested, not timed.", num(requested), num(requested+timed))
+		f.Summary = fmt.Sprintf("%s of %s checkpoints were requested, not timed", num(requested), num(requested+timed))
+		if f.PeriodS > 0 {
+			f.Summary += fmt.Sprintf(", one every %s", dur(f.PeriodS))
+		}
+		f.Summary += ": the WAL reached its size before checkpoint_timeout did, or somebody asked by hand (CHECKPOINT, a base backup)."
 		f.Evidence = []Evidence{
 			c.figure("checkpoints requested", SignalPrefix+"postgres_checkpoints_requested:rate", requested, "", when),
 			c.figure("checkpoints by the clock", SignalPrefix+"postgres_checkpoints_timed:rate", timed, "", when),
@@ -114,10 +152,37 @@ func postgresCheckpointRequested() Rule {
 		if m := c.One(SignalPrefix + "postgres_max_wal_size:bytes"); m != nil {
 			f.Evidence = append(f.Evidence, c.figure("max_wal_size", SignalPrefix+"postgres_max_wal_size:bytes", timeline.Max(m), "bytes", timeline.Known(m)))
 		}
-		f.Fixes = []Fix{{Summary: "Raise max_wal_size until checkpoints come by checkpoint_timeout", Expect: "fewer checkpoints and less WAL", TradeOff: "disk for WAL, a longer recovery"}}
+		advice := "Raise max_wal_size until checkpoints come by checkpoint_timeout"
+		if need := c.walNeeded(requested); need > 0 {
+			advice += fmt.Sprintf(": about %s at this rate of writing", size(need))
+			f.Evidence = append(f.Evidence, c.figure("max_wal_size at which checkpoint_timeout would come first, at this rate", SignalPrefix+"postgres_max_wal_size:bytes", need, "bytes", when))
+		}
+		f.Fixes = []Fix{{Summary: advice, Expect: "fewer checkpoints and less WAL", TradeOff: "disk for WAL, a longer recovery"}}
 		return []Finding{f}
 	}
 	return r
+}
+
+// checkpointCount is how many checkpoints there were, at least one: by PostgreSQL's own count
+// where it tells (two that follow each other at once look like one), else by their runs.
+func (c *Case) checkpointCount(cells timeline.Mask) float64 {
+	step := c.Grid.StepSeconds()
+	counted := (timeline.Sum(c.One(SignalPrefix+"postgres_checkpoints_requested:rate")) + timeline.Sum(c.One(SignalPrefix+"postgres_checkpoints_timed:rate"))) * step
+	return max(1, math.Round(counted), float64(len(cells.Close(c.Cells(3e9)).Episodes())))
+}
+
+// walNeeded is the max_wal_size at which, at the rate seen, checkpoints would come by the
+// clock. WAL between two of them is proportional to max_wal_size (PostgreSQL's
+// CalculateCheckpointSegments), so it has to grow as their distance has to.
+func (c *Case) walNeeded(requested float64) float64 {
+	have := timeline.Max(c.One(SignalPrefix + "postgres_max_wal_size:bytes"))
+	timeout := timeline.Max(c.One(SignalPrefix + "postgres_checkpoint_timeout:seconds"))
+	every := c.Seconds(timeline.Known(c.One(SignalPrefix+"postgres_checkpoints_requested:rate"))) / requested
+	need := have * timeout / every
+	if !(need > have) || math.IsInf(need, 0) {
+		return 0
+	}
+	return need
 }
 
 // Backends write buffers themselves only when neither the checkpointer nor the
@@ -147,10 +212,13 @@ func postgresBackendWrites() Rule {
 			f.Severity = Warning
 		}
 		seen := timeline.Known(c.One(SignalPrefix + "postgres_buffers_backend:rate"))
-		f.Summary = fmt.Sprintf("Backends wrote %s buffers, %s of all; checkpoints wrote %s, the background writer %s.", num(backend), pct(backend/all), num(ckpt), num(clean))
+		f.Summary = fmt.Sprintf("Backends wrote %s buffers, %s of all; checkpoints wrote %s, the background writer %s.", num(backend), pct(backend/max(all, 1)), num(ckpt), num(clean))
+		if fsyncs >= 1 {
+			f.Summary += fmt.Sprintf(" They had to fsync files themselves %s times: the checkpointer's queue of fsync requests was full.", num(fsyncs))
+		}
 		f.Evidence = []Evidence{
 			c.figure("buffers written by backends", SignalPrefix+"postgres_buffers_backend:rate", backend, "", seen),
-			c.figure("of all buffers written", "", backend/all, "ratio", seen),
+			c.figure("of all buffers written", "", backend/max(all, 1), "ratio", seen),
 			c.figure("fsyncs backends had to do themselves", SignalPrefix+"postgres_backend_fsyncs:rate", fsyncs, "", seen),
 		}
 		f.Fixes = []Fix{{Summary: "Raise bgwriter_lru_maxpages and lower bgwriter_delay; raise shared_buffers if the working set does not fit", Expect: "clean buffers are ready when a query needs one", TradeOff: "some pages are written more than once"}}
