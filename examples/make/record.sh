@@ -73,12 +73,13 @@ free_port() {
   echo "$port"
 }
 
-# wait_for SECONDS WHAT COMMAND...: until the command succeeds.
+# wait_for SECONDS WHAT COMMAND...: until the command succeeds; if it does not in time, the
+# end of the file LOGS names tells why.
 wait_for() {
   local end=$((SECONDS + $1)) what=$2
   shift 2
   until "$@" >/dev/null 2>&1; do
-    [ $SECONDS -lt "$end" ] || die "$what does not answer"
+    [ $SECONDS -lt "$end" ] || { [ -z "${LOGS:-}" ] || tail -5 "$LOGS" >&2; die "$what does not answer"; }
     pause 0.2
   done
 }

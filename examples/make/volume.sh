@@ -23,7 +23,7 @@
 # volume_destroy, which undoes whatever was done so far and may be called twice.
 
 VOLUME_LOWER='' VOLUME_UPPER='' VOLUME_MOUNT='' VOLUME_FILE='' VOLUME_LIMITED=''
-VOLUME_GROUP='' VOLUME_GROUP_MADE=''
+VOLUME_GROUP='' VOLUME_GROUP_MADE='' VOLUME_CACHE=''
 # Where cgroups are mounted: another folder in tests of this file.
 CGROUP_ROOT=${CGROUP_ROOT:-/sys/fs/cgroup}
 
@@ -46,17 +46,19 @@ volume_loop_available() {
   losetup -f >/dev/null 2>&1 || { echo "losetup -f finds no free loop device"; return 1; }
 }
 
-# volume_create FILE MIB: the two devices over a new file of that size, not yet
-# limited. volume_throttle_available comes first.
+# volume_create FILE MIB: the two devices over the file, not yet limited. A file that is
+# not there is made, and removed by volume_destroy. volume_throttle_available comes first.
 volume_create() {
   local file=$1 mib=$2
-  VOLUME_FILE=$file
-  # tmpfs gets its pages when they are written; elsewhere the blocks are written in
-  # advance, so that their first write costs no more than the next.
-  if [ "$(stat -f -c %T "$(dirname "$file")")" = tmpfs ]; then
-    truncate -s "${mib}M" "$file"
-  else
-    dd if=/dev/zero of="$file" bs=1M count="$mib" conv=fsync status=none
+  if [ ! -e "$file" ]; then
+    VOLUME_FILE=$file
+    # tmpfs gets its pages when they are written; elsewhere the blocks are written in
+    # advance, so that their first write costs no more than the next.
+    if [ "$(stat -f -c %T "$(dirname "$file")")" = tmpfs ]; then
+      truncate -s "${mib}M" "$file"
+    else
+      dd if=/dev/zero of="$file" bs=1M count="$mib" conv=fsync status=none
+    fi
   fi
   VOLUME_LOWER=$(losetup --show -f --direct-io=on "$file")
   VOLUME_UPPER=$(losetup --show -f --direct-io=on "$VOLUME_LOWER")
@@ -101,6 +103,14 @@ volume_limit() {
   echo "$number riops=$iops wiops=$iops rbps=$bps wbps=$bps" > "$VOLUME_GROUP/io.max"
 }
 
+# volume_write_through: the upper device has no volatile cache, so the kernel sends no flushes
+# (Amazon's volumes over NVMe announce none either). Right only over a backing file whose
+# every write is durable when it returns.
+volume_write_through() {
+  VOLUME_CACHE=/sys/block/$(basename "$VOLUME_UPPER")/queue/write_cache
+  echo "write through" > "$VOLUME_CACHE"
+}
+
 # volume_enter COMMAND...: becomes the command, inside the cgroup that is limited.
 # Call it in a subshell or in the background.
 volume_enter() {
@@ -122,6 +132,8 @@ volume_destroy() {
     [ -z "$VOLUME_MOUNT" ] || echo "could not unmount $VOLUME_MOUNT after $tries tries: unmount it by hand, then losetup -d $VOLUME_UPPER $VOLUME_LOWER" >&2
   fi
   if [ -z "$VOLUME_MOUNT" ]; then
+    # The setting outlives the device's backing file.
+    if [ -n "$VOLUME_CACHE" ]; then echo "write back" > "$VOLUME_CACHE" || true; VOLUME_CACHE=''; fi
     if [ -n "$VOLUME_UPPER" ]; then losetup -d "$VOLUME_UPPER" || true; VOLUME_UPPER=''; fi
     if [ -n "$VOLUME_LOWER" ]; then losetup -d "$VOLUME_LOWER" || true; VOLUME_LOWER=''; fi
     if [ -n "$VOLUME_FILE" ]; then rm -f "$VOLUME_FILE"; VOLUME_FILE=''; fi

@@ -7,7 +7,7 @@
 #               that the script runs here. Ends with 77 where the kernel does not allow it.
 #   --out DIR   where the capture goes; default: this folder
 #   --work DIR  where the volume's backing file and the database live; default: /dev/shm
-#               (memory, about 5 GB; with --quick 1 GB)
+#               (memory: up to 6 GB, and about 3 GB of page cache and shared buffers)
 #
 # Everything it makes besides the capture is removed on any exit: processes, mount, loop
 # devices, limits, files.
@@ -23,12 +23,12 @@ HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 IOPS=3000
 BPS=48000000
 # The load: an open loop, as users arrive whether or not the last one was served.
-RATE=800
+RATE=1000
 CLIENTS=64
-SCALE=60
-SECONDS_RECORDED=330
+SCALE=100
+SECONDS_RECORDED=340
 CHECKPOINT_S=60
-SHARED_BUFFERS=1GB
+SHARED_BUFFERS=2GB
 VOLUME_MIB=6144
 CHECK_S=4
 
@@ -108,7 +108,7 @@ CONF
   # QUIT: an immediate shutdown; nothing of it is kept.
   start QUIT volume_enter setpriv --reuid postgres --regid "$(id -g postgres)" --clear-groups -- \
     "$PG/postgres" -D "$DATA" >> "$WORK/server.log" 2>&1
-  wait_for 20 "PostgreSQL" pg_isready -q -h "$SOCKET"
+  LOGS=$WORK/server.log wait_for 20 PostgreSQL pg_isready -q -h "$SOCKET"
   say "loading pgbench's tables, scale $SCALE"
   pgbench -h "$SOCKET" -U postgres -i -q -s "$SCALE" -F 90 postgres > "$WORK/load.log" 2>&1 || { cat "$WORK/load.log" >&2; die "pgbench -i failed"; }
   psql -h "$SOCKET" -U postgres -qc CHECKPOINT postgres
@@ -125,7 +125,7 @@ start_recording() {
   start TERM as postgres env DATA_SOURCE_NAME="postgresql:///postgres?host=$SOCKET&user=postgres&sslmode=disable" \
     prometheus-postgres-exporter --log.level=error --web.listen-address="127.0.0.1:$port" --extend.query-path="$WORK/queries.yaml" \
     2> "$WORK/exporter.log"
-  wait_for 10 postgres_exporter curl -sf "http://127.0.0.1:$port/metrics"
+  LOGS=$WORK/exporter.log wait_for 10 postgres_exporter curl -sf "http://127.0.0.1:$port/metrics"
   start TERM scrape_loop "http://127.0.0.1:$port/metrics" "$PG_FAMILIES" "$WORK/postgres.prom"
   port=$(free_port 19100)
   start_node_exporter "$port"
