@@ -1,0 +1,104 @@
+package ftdc
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+// A Chunk is one document of type 1: some minutes of samples of all metrics.
+type Chunk struct {
+	Schema *Schema
+	// Reference is the first sample as the server stored it, strings and all.
+	Reference []byte
+
+	samples int
+	first   []int64 // the first sample's values
+	deltas  deltas  // of the other samples
+
+	columns [][]int64 // filled by the first call of Column
+}
+
+// A chunkReader decodes chunks one after the other in the same memory.
+type chunkReader struct {
+	inflater inflater
+	layout   layout
+	first    []int64
+}
+
+// read inflates a chunk and reads its reference document. What it gives is valid until
+// the next call.
+func (r *chunkReader) read(data []byte) (*Chunk, error) {
+	padded, err := r.inflater.inflate(data)
+	if err != nil {
+		return nil, err
+	}
+	b := padded[:len(padded)-deltaPad]
+	n, err := documentLen(b)
+	if err != nil {
+		return nil, fmt.Errorf("reference document: %w", err)
+	}
+	if len(b) < n+8 {
+		return nil, errors.New("chunk ends before its counts of metrics and samples")
+	}
+	metrics, deltaCount := binary.LittleEndian.Uint32(b[n:]), binary.LittleEndian.Uint32(b[n+4:])
+	if deltaCount >= MaxSamples {
+		return nil, fmt.Errorf("chunk of %d samples; at most %d are read", uint64(deltaCount)+1, MaxSamples)
+	}
+	schema, first, err := r.layout.read(b[:n], r.first)
+	if err != nil {
+		return nil, err
+	}
+	r.first = first
+	if int64(metrics) != int64(schema.Len()) {
+		return nil, fmt.Errorf("chunk states %d metrics, but its reference document has %d", metrics, schema.Len())
+	}
+	return &Chunk{
+		Schema:    schema,
+		Reference: b[:n],
+		samples:   int(deltaCount) + 1,
+		first:     first,
+		deltas:    newDeltas(padded, n+8),
+	}, nil
+}
+
+// Samples is the number of samples, one at least.
+func (c *Chunk) Samples() int { return c.samples }
+
+// Column gives metric i exactly as stored: one int64 for each sample, or one in
+// all if it is the same in every sample. It fails if the chunk's deltas are damaged.
+func (c *Chunk) Column(i int) ([]int64, error) {
+	if c.columns == nil {
+		columns := make([][]int64, c.Schema.Len())
+		d := c.deltas
+		for i := range columns {
+			if d.constant(c.samples - 1) {
+				columns[i] = []int64{c.first[i]}
+				continue
+			}
+			columns[i] = make([]int64, c.samples)
+			if err := column(&d, c.first[i], columns[i]); err != nil {
+				return nil, fmt.Errorf("metric %d of %d: %w", i+1, len(columns), err)
+			}
+		}
+		c.columns = columns
+	}
+	return c.columns[i], nil
+}
+
+// Times gives the times of the samples in milliseconds since the Unix epoch, as stored:
+// a server whose clock was set back has them out of order.
+func (c *Chunk) Times() ([]int64, error) {
+	if c.Schema.timeAt < 0 {
+		return nil, errNoTime
+	}
+	col, err := c.Column(c.Schema.timeAt)
+	if err != nil || len(col) == c.samples {
+		return col, err
+	}
+	all := make([]int64, c.samples)
+	fill(all, col[0])
+	return all, nil
+}
+
+var errNoTime = errors.New(`no sample times: the reference document has no date named "start"`)

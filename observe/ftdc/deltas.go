@@ -1,0 +1,223 @@
+package ftdc
+
+import (
+	"encoding/binary"
+	"errors"
+	"math/bits"
+)
+
+// deltaPad is how many zero bytes must follow the deltas in memory: the loops
+// load eight bytes at once and look at two more, and check their bounds
+// only where they meet a zero or a long delta.
+const deltaPad = 16
+
+var (
+	errDeltasEnd   = errors.New("deltas end before all samples of all metrics are told")
+	errDeltaLength = errors.New("a delta of over 10 bytes")
+)
+
+// deltas reads the differences of a chunk, metric after metric. Each is an unsigned 64-bit
+// difference modulo 2^64 in LEB128 (7 bits a byte, lowest first, high bit: more
+// follow). A zero is followed by how many further zeros there are; such a run may go on
+// into the next metrics, which is why the count outlives a column.
+type deltas struct {
+	buf   []byte // with deltaPad zero bytes at its end
+	end   int    // of the deltas, without the padding
+	pos   int
+	zeros uint64 // zeros left of the run begun
+}
+
+func newDeltas(padded []byte, from int) deltas {
+	return deltas{buf: padded, end: len(padded) - deltaPad, pos: from}
+}
+
+// constant takes the n deltas of a column if all are zero by one run, and
+// reports whether it did.
+func (d *deltas) constant(n int) bool {
+	if d.zeros == 0 && n > 0 && d.pos < d.end && d.buf[d.pos] == 0 {
+		p := d.pos + 1
+		more, size := uvarint(d.buf[p:])
+		if size <= 0 || p+size > d.end {
+			return false // let the caller's loop find the damage
+		}
+		if more+1 == 0 { // 2^64 zeros: more than can be asked for
+			more--
+		}
+		d.pos, d.zeros = p+size, more+1
+	}
+	if d.zeros >= uint64(n) {
+		d.zeros -= uint64(n)
+		return true
+	}
+	return false
+}
+
+// column decodes the deltas of one metric into its samples, of which out[0] is
+// first.
+func column[T int64 | float64](d *deltas, first int64, out []T) error {
+	v := uint64(first)
+	out[0] = T(first)
+	buf, p := d.buf, d.pos
+	j := 1
+	if d.zeros > 0 {
+		n := min(d.zeros, uint64(len(out)-1))
+		d.zeros -= n
+		j += fill(out[1:1+n], T(first))
+	}
+	for j < len(out) {
+		b := buf[p]
+		if b-1 < 0x7f { // 1 ... 127: most deltas that are not zero
+			p++
+			v += uint64(b)
+			out[j] = T(int64(v))
+			j++
+			continue
+		}
+		if p >= d.end {
+			return errDeltasEnd
+		}
+		if b == 0 {
+			more, size := uint64(buf[p+1]), 1
+			if more >= 0x80 {
+				if more, size = uvarint(buf[p+1:]); size <= 0 {
+					return errDeltaLength
+				}
+			}
+			if p += 1 + size; p > d.end {
+				return errDeltasEnd
+			}
+			left := uint64(len(out) - j)
+			if more >= left { // the run takes the rest of the column, and more
+				d.zeros = more - left + 1
+				fill(out[j:], T(int64(v)))
+				break
+			}
+			j += fill(out[j:j+int(more)+1], T(int64(v)))
+			continue
+		}
+		delta, size := longVarint(buf[p:])
+		if p += size; size <= 0 {
+			return errDeltaLength
+		} else if p > d.end {
+			return errDeltasEnd
+		}
+		v += delta
+		out[j] = T(int64(v))
+		j++
+	}
+	d.pos = p
+	return nil
+}
+
+func fill[T int64 | float64](out []T, v T) int {
+	for i := range out {
+		out[i] = v
+	}
+	return len(out)
+}
+
+// Bit patterns of eight bytes at once.
+const (
+	lowBits  = 0x0101010101010101
+	highBits = 0x8080808080808080
+)
+
+// skip passes over n deltas, of one metric or of many in a row: runs do not
+// mind where a metric ends.
+func (d *deltas) skip(n uint64) error {
+	if d.zeros >= n {
+		d.zeros -= n
+		return nil
+	}
+	n -= d.zeros
+	d.zeros = 0
+	buf, p := d.buf, d.pos
+	for n > 0 {
+		if p >= d.end {
+			return errDeltasEnd
+		}
+		w := binary.LittleEndian.Uint64(buf[p:])
+		// Bytes that are zero or have the high bit set, exact up to the first one: before
+		// it there are single-byte deltas only.
+		odd := (w - lowBits | w) & highBits
+		k := uint64(bits.TrailingZeros64(odd)) / 8
+		if k > 0 {
+			k = min(k, n)
+			p += int(k)
+			n -= k
+			continue
+		}
+		if w&0xff != 0 {
+			size := longSize(buf[p:], w)
+			if p += size; size <= 0 {
+				return errDeltaLength
+			}
+			n--
+			continue
+		}
+		more, size := uint64(buf[p+1]), 1
+		if more >= 0x80 {
+			if more, size = uvarint(buf[p+1:]); size <= 0 {
+				return errDeltaLength
+			}
+		}
+		p += 1 + size
+		if more >= n {
+			d.zeros = more - n + 1
+			break
+		}
+		n -= more + 1
+	}
+	if p > d.end {
+		return errDeltasEnd
+	}
+	d.pos = p
+	return nil
+}
+
+// longSize is the length of a delta that starts with the eight bytes w, 0 if it is over 10 bytes.
+func longSize(b []byte, w uint64) int {
+	if stop := ^w & highBits; stop != 0 {
+		return bits.TrailingZeros64(stop)/8 + 1
+	}
+	if b[8] < 0x80 {
+		return 9
+	}
+	if b[9] < 0x80 {
+		return 10
+	}
+	return 0
+}
+
+// longVarint reads a delta of two bytes and more. b has ten bytes at least. Size 0 means over 10 bytes.
+func longVarint(b []byte) (v uint64, size int) {
+	w := binary.LittleEndian.Uint64(b)
+	stop := ^w & highBits
+	if stop == 0 {
+		// A small decrease is 2^64 less a little: nine bytes of ones, then 1.
+		if w>>8 == 1<<56-1 && b[8] == 0xff && b[9] == 1 {
+			return w | ^uint64(0x7f), 10
+		}
+		return uvarint(b)
+	}
+	// Keep the bytes up to the one that ends the delta, then close the gaps their high bits left:
+	// 7-bit groups to 14, to 28, to 56.
+	w &= stop ^ (stop - 1)
+	w &^= highBits
+	w = w&0x007f007f007f007f | w&0x7f007f007f007f00>>1
+	w = w&0x00003fff00003fff | w&0x3fff00003fff0000>>2
+	w = w&0x000000000fffffff | w&0x0fffffff00000000>>4
+	return w, bits.TrailingZeros64(stop)/8 + 1
+}
+
+// uvarint reads a LEB128 number of any length; size 0 means over 10 bytes. Unlike
+// binary.Uvarint it takes what overflows 64 bits modulo 2^64, as the server does.
+func uvarint(b []byte) (v uint64, size int) {
+	for i, c := range b[:min(len(b), 10)] {
+		v |= uint64(c&0x7f) << (7 * i)
+		if c < 0x80 {
+			return v, i + 1
+		}
+	}
+	return 0, 0
+}

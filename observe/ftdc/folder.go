@@ -1,0 +1,101 @@
+package ftdc
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Files is what a path holds of FTDC: itself if it is a file, or a folder's metrics.* files in
+// the order of their names, which is that of time, and metrics.interim last. The folder may
+// also be the one that diagnostic.data lies in. There is at least one file, or an error.
+func Files(path string) ([]string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		if info.Size() == 0 && info.Mode().IsRegular() {
+			return nil, fmt.Errorf("%s: empty file; copy the capture again, or give its folder", path)
+		}
+		return []string{path}, nil
+	}
+	files, err := metricsFiles(path)
+	if err != nil {
+		return nil, err
+	}
+	if len(files) == 0 {
+		inner := filepath.Join(path, "diagnostic.data")
+		if info, err := os.Stat(inner); err == nil && info.IsDir() {
+			if files, err = metricsFiles(inner); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("%s: no metrics.* files with data in this folder; give MongoDB's diagnostic.data folder (it lies in dbPath)", path)
+	}
+	return files, nil
+}
+
+func metricsFiles(folder string) ([]string, error) {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, err
+	}
+	var archive, interim []string // names sorted by ReadDir
+	for _, e := range entries {
+		name := e.Name()
+		if !strings.HasPrefix(name, "metrics.") {
+			continue
+		}
+		// Stat, not the entry's type: a capture may be put together from links.
+		path := filepath.Join(folder, name)
+		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
+			continue
+		}
+		if strings.HasPrefix(name, "metrics.interim") {
+			interim = append(interim, path)
+		} else {
+			archive = append(archive, path)
+		}
+	}
+	return slices.Concat(archive, interim), nil
+}
+
+// Sniff reports whether what is at path is FTDC, by its content: head are the first bytes of a
+// file (27 of them at least), or nil for a folder, whose metrics.* files are looked
+// into. It never fails: what cannot be read is not FTDC.
+func Sniff(path string, head []byte) bool {
+	if len(head) > 0 {
+		_, _, err := parseHead(head)
+		return err == nil
+	}
+	files, err := Files(path)
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(files, func(f string) bool { return sniffFile(f) == nil })
+}
+
+// sniffFile gives an error if a file does not begin as FTDC does.
+func sniffFile(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	var head [headLen]byte
+	n, err := io.ReadFull(f, head[:])
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if _, _, err := parseHead(head[:n]); err != nil {
+		return fmt.Errorf("%s: byte 0: %w; give a diagnostic.data folder or one of its metrics.* files", path, err)
+	}
+	return nil
+}

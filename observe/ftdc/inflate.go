@@ -1,0 +1,86 @@
+package ftdc
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/klauspost/compress/zlib"
+)
+
+const (
+	// MaxInflated bounds a chunk's bytes once inflated. The stated length is
+	// checked against it before a byte is inflated, and a stream that goes on beyond its stated
+	// length is an error, so what a chunk can ask for is known at its head.
+	MaxInflated = 64 << 20
+	// inflateFirst is the least memory an inflater begins with; more is taken as bytes
+	// come, not as they are promised. A common chunk inflates to 150 to 250 KB.
+	inflateFirst = 256 << 10
+	// inflateKeep is the most memory kept for the next chunk: one of unusual size
+	// leaves nothing behind.
+	inflateKeep = 8 << 20
+)
+
+// An inflater inflates one chunk after the other in the same memory.
+type inflater struct {
+	src  bytes.Reader
+	zlib io.ReadCloser
+	buf  []byte
+}
+
+// inflatedLen is the inflated length that a chunk's data state.
+func inflatedLen(data []byte) (int, error) {
+	if len(data) < 4 {
+		return 0, errors.New("chunk of under 4 bytes has no length")
+	}
+	n := binary.LittleEndian.Uint32(data)
+	if n > MaxInflated {
+		return 0, fmt.Errorf("chunk states an inflated length of %d bytes; at most %d are read", n, MaxInflated)
+	}
+	return int(n), nil
+}
+
+// inflate gives the chunk's bytes and deltaPad zero bytes after them, valid until the
+// next call.
+func (f *inflater) inflate(data []byte) ([]byte, error) {
+	want, err := inflatedLen(data)
+	if err != nil {
+		return nil, err
+	}
+	if len(f.buf) > inflateKeep {
+		f.buf = nil
+	}
+	f.src.Reset(data[4:])
+	if f.zlib == nil {
+		f.zlib, err = zlib.NewReader(&f.src)
+	} else {
+		err = f.zlib.(zlib.Resetter).Reset(&f.src, nil)
+	}
+	if err != nil {
+		f.zlib = nil
+		return nil, fmt.Errorf("inflate: %w", err)
+	}
+	got := 0
+	for {
+		// One byte more than wanted shows a stream that goes on, and makes the reader
+		// come to the checksum.
+		if space := min(want+1, max(2*got, inflateFirst)); len(f.buf) < space+deltaPad {
+			f.buf = append(make([]byte, 0, space+deltaPad), f.buf[:got]...)[:space+deltaPad]
+		}
+		n, err := f.zlib.Read(f.buf[got:min(want+1, len(f.buf)-deltaPad)])
+		got += n
+		switch {
+		case got > want:
+			return nil, fmt.Errorf("inflates to more than the %d bytes it states", want)
+		case errors.Is(err, io.EOF) && got == want:
+			clear(f.buf[got : got+deltaPad])
+			return f.buf[:got+deltaPad], nil
+		case errors.Is(err, io.EOF):
+			return nil, fmt.Errorf("inflates to %d bytes, but states %d", got, want)
+		case err != nil:
+			return nil, fmt.Errorf("inflate: after %d of %d bytes: %w", got, want, err)
+		}
+	}
+}

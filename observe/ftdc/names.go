@@ -1,0 +1,176 @@
+package ftdc
+
+import (
+	"strings"
+
+	"github.com/prometheus/prometheus/model/labels"
+)
+
+// metricPrefix is what all names begin with, as mongodb_exporter's do.
+const metricPrefix = "mongodb_"
+
+// shortened are the beginnings of paths that names abbreviate, most special first. From
+// percona/mongodb_exporter v0.53.0, exporter/metrics.go, prefixes: since 8.0 the
+// tickets are under queues.execution, and keep the name they had.
+var shortened = []struct{ path, short string }{
+	{"serverStatus.wiredTiger.transaction", "ss_wt_txn"},
+	{"serverStatus.wiredTiger", "ss_wt"},
+	{"serverStatus.queues.execution", "ss_wt_concurrentTransactions"},
+	{"serverStatus", "ss"},
+	{"replSetGetStatus", "rs"},
+	{"systemMetrics", "sys"},
+	{"local.oplog.rs.stats.wiredTiger", "oplog_stats_wt"},
+	{"local.oplog.rs.stats.storageStats.wiredTiger", "oplog_stats_wt"},
+	{"local.oplog.rs.stats", "oplog_stats"},
+	{"collStats.storageStats", "collstats_storage"},
+	{"collStats.latencyStats", "collstats_latency"},
+}
+
+// leafLabels are the documents whose own fields become values of a label of one
+// metric. From the same file, nodeToPDMetrics.
+var leafLabels = map[string]string{
+	"serverStatus.asserts":                           "assert_type",
+	"serverStatus.connections":                       "conn_type",
+	"serverStatus.globalLock.currentQueue":           "count_type",
+	"serverStatus.metrics.commands":                  "cmd_name",
+	"serverStatus.metrics.cursor.open":               "csr_type",
+	"serverStatus.metrics.document":                  "doc_op_type",
+	"serverStatus.opLatencies":                       "op_type",
+	"serverStatus.opReadConcernCounters":             "concern_type",
+	"serverStatus.opcounters":                        "legacy_op_type",
+	"serverStatus.opcountersRepl":                    "legacy_op_type",
+	"serverStatus.transactions.commitTypes":          "commit_type",
+	"serverStatus.wiredTiger.concurrentTransactions": "txn_rw_type",
+	"serverStatus.queues.execution":                  "txn_rw_type",
+	"serverStatus.wiredTiger.perf":                   "perf_bucket",
+	"systemMetrics.disks":                            "device_name",
+}
+
+// nodeLabels are the documents whose fields are documents alike, one for each of
+// something: its key becomes a label, and leaves the name. Only is the set of keys
+// or of last fields this holds for; nil means all.
+//
+// The exporter does so for the first three by its specialConversions; the others it
+// would flatten into one name for each disk, mount or host.
+var nodeLabels = map[string]struct {
+	label string
+	only  []string // last fields
+}{
+	"serverStatus.opLatencies":                       {"op_type", []string{"ops", "latency"}},
+	"serverStatus.wiredTiger.concurrentTransactions": {"txn_rw_type", ticketFields},
+	"serverStatus.queues.execution":                  {"txn_rw_type", ticketFields},
+
+	"systemMetrics.disks":       {"device_name", nil},
+	"systemMetrics.mounts":      {"mount_point", nil},
+	"replSetGetStatus.members":  {"member_idx", nil},
+	"connPoolStats.hosts":       {"host", nil},
+	"connPoolStats.replicaSets": {"set", nil},
+	"connPoolStats.pools":       {"pool", nil},
+}
+
+var ticketFields = []string{"out", "available", "totalTickets"}
+
+// bare is a path without the section that builds of 8.x put around all: the part of the
+// process it comes from.
+func bare(path []string) []string {
+	if len(path) > 1 {
+		switch path[0] {
+		case "shard", "router", "common":
+			return path[1:]
+		}
+	}
+	return path
+}
+
+// MetricName gives the labels, __name__ among them, of the metric at a path of a
+// sampled document (see [Schema.Path]): the name percona/mongodb_exporter gives it
+// where that exports it, and one made by its rules where it does not. It
+// reports false for a path without a name: none, or without a letter or digit.
+//
+// Two paths may have the same labels ("a b" and "a-b"); a reader keeps the first.
+func MetricName(path []string) (labels.Labels, bool) {
+	path = bare(path)
+	if len(path) == 0 {
+		return labels.EmptyLabels(), false
+	}
+	joined := strings.Join(path, ".")
+	var pairs [4]string // at most two labels
+	named := pairs[:0]
+	parent := joined[:len(joined)-len(path[len(path)-1])]
+	if label, ok := leafLabels[strings.TrimSuffix(parent, ".")]; ok && len(path) > 1 {
+		named = append(named, label, path[len(path)-1])
+		joined = parent
+	} else {
+		joined, named = cutNodes(path, named)
+	}
+	name := metricName(joined)
+	if name == metricPrefix {
+		return labels.EmptyLabels(), false
+	}
+	b := labels.NewScratchBuilder(3)
+	b.Add(labels.MetricName, name)
+	for i := 0; i < len(named); i += 2 {
+		b.Add(named[i], strings.ToValidUTF8(named[i+1], "\uFFFD"))
+	}
+	b.Sort()
+	return b.Labels(), true
+}
+
+// cutNodes takes the keys that become labels out of a path.
+func cutNodes(path, named []string) (string, []string) {
+	const depthMax = 5 // elements of the longest key of nodeLabels, and one
+	prefix := 0
+	for i := 1; i < len(path)-1 && i < depthMax; i++ {
+		prefix += len(path[i-1])
+		node, ok := nodeLabels[strings.Join(path[:i], ".")]
+		if !ok || node.only != nil && (len(path) != i+2 || !contains(node.only, path[i+1])) {
+			continue
+		}
+		named = append(named, node.label, path[i])
+		rest := path[i+1:]
+		// A pool of connections lists its hosts under their addresses, beside its totals.
+		if node.label == "pool" && len(rest) > 1 && strings.Contains(rest[0], ":") {
+			named = append(named, "host", rest[0])
+			rest = rest[1:]
+		}
+		return strings.Join(path[:i], ".") + "." + strings.Join(rest, "."), named
+	}
+	return strings.Join(path, "."), named
+}
+
+func contains(set []string, s string) bool {
+	for _, x := range set {
+		if x == s {
+			return true
+		}
+	}
+	return false
+}
+
+// metricName abbreviates the beginning of a joined path and makes the rest a valid name: one '_'
+// for each run of other characters, none at the ends.
+func metricName(joined string) string {
+	for _, s := range shortened {
+		if rest, ok := strings.CutPrefix(joined, s.path); ok && strings.HasPrefix(rest, ".") {
+			joined = s.short + rest
+			break
+		}
+	}
+	b := make([]byte, 0, len(metricPrefix)+len(joined))
+	b = append(b, metricPrefix...)
+	gap := true // the prefix ends in '_'
+	for i := range len(joined) {
+		c := joined[i]
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' {
+			b = append(b, c)
+			gap = false
+		} else if !gap {
+			b = append(b, '_')
+			gap = true
+		}
+	}
+	if gap && len(b) > len(metricPrefix) {
+		b = b[:len(b)-1]
+	}
+	return string(b)
+}

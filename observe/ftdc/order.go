@@ -1,0 +1,182 @@
+package ftdc
+
+import (
+	"slices"
+	"time"
+)
+
+const (
+	// gapPeriods is how many periods without a sample are a gap. The server misses a beat
+	// when collecting takes longer than a period; three are no accident.
+	gapPeriods = 3
+	// gapNeighbors is how many intervals on each side tell what the period is around a
+	// long one, so that a period changed at run time is not a gap.
+	gapNeighbors = 5
+	// recentChunks is how many chunks' first times are remembered to know a repeated chunk.
+	recentChunks = 64
+	// periodKinds bounds the distinct intervals counted for the usual period.
+	periodKinds = 4096
+)
+
+// A span of time without samples, or one that was told twice.
+type gap struct{ from, to int64 }
+
+// An order is the time line of a capture: it takes chunk after chunk, keeps what is
+// newer than all before, and tells what is missing. Times are as the server stamped them, in
+// milliseconds.
+type order struct {
+	begun  bool
+	last   int64 // newest time taken
+	recent []int64
+	median int64 // of the last chunk's intervals, 0 before the first
+
+	intervals map[int64]int64 // milliseconds to how often
+	diffs     []int64         // buffer
+	sorted    []int64         // buffer
+}
+
+// An admission is what of a chunk's samples is new.
+type admission struct {
+	keep    []int // indices into the times, nil: all from lo on
+	lo      int
+	gaps    []gap
+	back    *gap // the clock went back from .from to .to
+	dropped int  // samples not kept because of that
+}
+
+// admit takes the times of the next chunk.
+func (o *order) admit(times []int64) admission {
+	a := admission{lo: len(times)}
+	repeated := slices.Contains(o.recent, times[0])
+	if !repeated {
+		o.recent = append(o.recent, times[0])
+		if len(o.recent) > recentChunks {
+			o.recent = slices.Delete(o.recent, 0, 1)
+		}
+	}
+	if !o.begun {
+		o.begun, o.last = true, times[0]
+		a.lo = 0
+	} else if i := slices.IndexFunc(times, func(t int64) bool { return t > o.last }); i >= 0 {
+		a.lo = i
+	}
+	if a.lo > 0 && !repeated {
+		a.back = &gap{o.last, times[0]}
+		a.dropped = a.lo
+	}
+	if a.lo == len(times) {
+		return a
+	}
+	o.diffs = o.diffs[:0]
+	newest := o.last
+	for i := a.lo; i < len(times); i++ {
+		t := times[i]
+		if t <= newest && (i > a.lo || t < newest) { // the very first time equals newest
+			if a.keep == nil {
+				a.keep = make([]int, 0, len(times))
+				for k := a.lo; k < i; k++ {
+					a.keep = append(a.keep, k)
+				}
+			}
+			if a.back == nil {
+				a.back = &gap{newest, t}
+			}
+			a.dropped++
+			continue
+		}
+		if a.keep != nil {
+			a.keep = append(a.keep, i)
+		}
+		if t > newest {
+			o.diffs = append(o.diffs, t-newest)
+		}
+		newest = t
+	}
+	if len(o.diffs) > 0 {
+		a.gaps = o.measure(o.last)
+	}
+	o.last = newest
+	return a
+}
+
+// measure counts the intervals in diffs, which begin at from, and finds the gaps.
+func (o *order) measure(from int64) []gap {
+	o.sorted = append(o.sorted[:0], o.diffs...)
+	slices.Sort(o.sorted)
+	if o.intervals == nil {
+		o.intervals = map[int64]int64{}
+	}
+	for i := 0; i < len(o.sorted); {
+		k := i + 1
+		for k < len(o.sorted) && o.sorted[k] == o.sorted[i] {
+			k++
+		}
+		if d := o.sorted[i]; d > 0 {
+			if _, known := o.intervals[d]; known || len(o.intervals) < periodKinds {
+				o.intervals[d] += int64(k - i)
+			}
+		}
+		i = k
+	}
+	var gaps []gap
+	// No interval over three times the lower quartile: nothing to look at closer.
+	quartile := max(1, o.sorted[len(o.sorted)/4])
+	if o.median > 0 {
+		quartile = min(quartile, o.median)
+	}
+	if o.sorted[len(o.sorted)-1] > gapPeriods*quartile {
+		at := from
+		for i, d := range o.diffs {
+			if d > gapPeriods*quartile && d > gapPeriods*o.around(i) {
+				gaps = append(gaps, gap{at, at + d})
+			}
+			at += d
+		}
+	}
+	if len(o.diffs) > 1 {
+		o.median = o.sorted[len(o.sorted)/2]
+	}
+	return gaps
+}
+
+// around is the greater of the usual intervals before and after interval i.
+func (o *order) around(i int) int64 {
+	before := medianOf(o.diffs[max(0, i-gapNeighbors):i])
+	if i < gapNeighbors/2+1 && o.median > 0 {
+		before = o.median
+	}
+	after := medianOf(o.diffs[i+1 : min(len(o.diffs), i+1+gapNeighbors)])
+	if before == 0 && after == 0 {
+		return o.diffs[i] // nothing to compare with: no gap
+	}
+	return max(before, after)
+}
+
+// medianOf is the median of a few intervals, 0 of none.
+func medianOf(d []int64) int64 {
+	if len(d) == 0 {
+		return 0
+	}
+	var buf [gapNeighbors]int64
+	s := append(buf[:0], d...)
+	slices.Sort(s)
+	return s[len(s)/2]
+}
+
+// period is the median of all intervals so far, 0 if there is none.
+func (o *order) period() time.Duration {
+	var n int64
+	kinds := make([]int64, 0, len(o.intervals))
+	for d, count := range o.intervals {
+		kinds = append(kinds, d)
+		n += count
+	}
+	slices.Sort(kinds)
+	var seen int64
+	for _, d := range kinds {
+		if seen += o.intervals[d]; 2*seen >= n {
+			return time.Duration(d) * time.Millisecond
+		}
+	}
+	return 0
+}

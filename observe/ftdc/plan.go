@@ -1,0 +1,52 @@
+package ftdc
+
+import "github.com/prometheus/prometheus/model/labels"
+
+// A plan says what a reader does with each metric of a schema. It is made once for
+// a schema, so that a chunk costs no look-up of names.
+type plan struct {
+	steps []step
+	// collisions are metrics left out because one of another path has their labels.
+	collisions []int
+}
+
+// A step is one metric to decode, after some to pass over.
+type step struct {
+	skip   int // metrics to pass over before it
+	metric int
+	labels labels.Labels
+}
+
+// makePlan names the metrics of a schema that are wanted: nil means all.
+func makePlan(s *Schema, want func(metric string) bool) *plan {
+	p := &plan{}
+	seen := make(map[uint64][]int, len(s.paths)) // hash of labels to steps
+	next := 0
+	for i := range s.paths {
+		if s.twin[i] {
+			continue
+		}
+		l, ok := MetricName(s.paths[i])
+		if !ok || want != nil && !want(l.Get(labels.MetricName)) {
+			continue
+		}
+		h := l.Hash()
+		if p.has(seen[h], l) {
+			p.collisions = append(p.collisions, i)
+			continue
+		}
+		seen[h] = append(seen[h], len(p.steps))
+		p.steps = append(p.steps, step{skip: i - next, metric: i, labels: l})
+		next = i + 1
+	}
+	return p
+}
+
+func (p *plan) has(steps []int, l labels.Labels) bool {
+	for _, i := range steps {
+		if labels.Equal(p.steps[i].labels, l) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,274 @@
+package ftdc
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"sync"
+)
+
+// Bounds on what a chunk may say of itself. Real ones stay far below: 1,000 to
+// 5,000 metrics, 300 samples, 0.2 MB inflated.
+const (
+	// MaxDepth is how deep documents nest below the reference document; the
+	// server's own limit (kMaxRecursion in src/mongo/db/ftdc/util.cpp).
+	MaxDepth = 10
+	// MaxMetrics bounds the metrics of a chunk.
+	MaxMetrics = 1 << 17
+	// MaxSamples bounds the samples of a chunk.
+	MaxSamples = 1 << 17
+	// schemaCacheMetrics bounds the metrics of all cached schemas together; a
+	// server makes a new schema when a collection, a disk or a member comes or goes.
+	schemaCacheMetrics = MaxMetrics
+)
+
+// A Schema is what the metrics of a chunk are called. Chunks whose reference
+// documents have the same keys in the same order share one.
+type Schema struct {
+	paths [][]string
+	// twin marks metrics that repeat the path of an earlier one.
+	twin []bool
+	// timeAt is the metric that holds the sample times, -1 if there is none.
+	timeAt int
+	// uptimeAt is the metric that tells since when the server runs, -1 if none.
+	uptimeAt int
+	plan     *plan // which metrics a reader wants; nil until asked for
+}
+
+// Len is the number of metrics.
+func (s *Schema) Len() int { return len(s.paths) }
+
+// Path is the place of metric i in the sampled document. The increment of a
+// timestamp, a metric of its own, has the timestamp's path and "inc". The result
+// is shared and must not be changed.
+func (s *Schema) Path(i int) []string { return s.paths[i] }
+
+// Duplicate reports whether an earlier metric has the same path: the server
+// writes the same key twice where, say, two mounts have one name.
+func (s *Schema) Duplicate(i int) bool { return s.twin[i] }
+
+// A slot is where a metric's first value lies in the reference document.
+type slot struct {
+	at   int32
+	kind kind
+	inc  bool // the increment of a timestamp, which has the slot before as seconds
+}
+
+func (s slot) width() int32 {
+	switch s.kind {
+	case kindBool:
+		return 1
+	case kindInt32:
+		return 4
+	case kindDecimal:
+		return 16
+	}
+	if s.inc {
+		return 0 // the slot before covers both
+	}
+	return 8
+}
+
+// A layout reads reference documents one after the other. The next document
+// mostly differs from the last one in its values only; then all that lies between the
+// values is compared at the speed of memory, and nothing is walked or looked up.
+type layout struct {
+	cache  *schemaCache
+	last   []byte // the reference document the slots are of
+	slots  []slot
+	schema *Schema
+
+	shape []byte // buffer of walk
+}
+
+// read gives the schema of a reference document and its values, in values' memory if
+// that is large enough.
+func (l *layout) read(doc []byte, values []int64) (*Schema, []int64, error) {
+	if l.schema == nil || !l.matches(doc) {
+		if err := l.walk(doc); err != nil {
+			l.schema = nil
+			return nil, nil, err
+		}
+	}
+	values = values[:0]
+	for _, s := range l.slots {
+		if s.inc {
+			values = append(values, int64(binary.LittleEndian.Uint32(doc[s.at:])))
+		} else {
+			values = append(values, metricValue(s.kind, doc[s.at:]))
+		}
+	}
+	return l.schema, values, nil
+}
+
+// matches reports whether doc has the bytes of the last document around its values.
+func (l *layout) matches(doc []byte) bool {
+	if len(doc) != len(l.last) {
+		return false
+	}
+	from := int32(0)
+	for _, s := range l.slots {
+		if s.inc {
+			continue
+		}
+		if !bytes.Equal(doc[from:s.at], l.last[from:s.at]) {
+			return false
+		}
+		from = s.at + s.width()
+	}
+	return bytes.Equal(doc[from:], l.last[from:])
+}
+
+func (l *layout) walk(doc []byte) error {
+	l.slots, l.shape = l.slots[:0], l.shape[:0]
+	if err := l.descend(doc, 0, 0); err != nil {
+		return fmt.Errorf("reference document: %w", err)
+	}
+	l.last = append(l.last[:0], doc...)
+	l.schema = l.cache.get(l.shape)
+	return nil
+}
+
+// Marks in a shape, each followed by a key and a zero byte (shapeUp by nothing). Numbers
+// of all kinds are alike: the server counts them as the same schema.
+const (
+	shapeNumber    = 'n'
+	shapeDate      = 'd'
+	shapeTimestamp = 't'
+	shapeDown      = '{'
+	shapeUp        = '}'
+)
+
+func (l *layout) descend(doc []byte, at, depth int) error {
+	if depth > MaxDepth {
+		return fmt.Errorf("offset %d: nested deeper than %d", at, MaxDepth)
+	}
+	n, err := documentLen(doc[at:])
+	if err != nil {
+		return fmt.Errorf("offset %d: %w", at, err)
+	}
+	for pos, end := at+4, at+n-1; pos < end; {
+		e, next, err := nextElement(doc, pos, end)
+		if err != nil {
+			return err
+		}
+		pos = next
+		s := slot{at: int32(e.at), kind: e.kind}
+		mark := byte(shapeNumber)
+		switch e.kind {
+		case kindDouble, kindInt32, kindInt64, kindDecimal, kindBool:
+		case kindDate:
+			mark = shapeDate
+		case kindTimestamp:
+			mark = shapeTimestamp
+		case kindDocument, kindArray:
+			l.name(shapeDown, e.key)
+			if err := l.descend(doc, e.at, depth+1); err != nil {
+				return err
+			}
+			l.shape = append(l.shape, shapeUp)
+			continue
+		default:
+			continue
+		}
+		l.name(mark, e.key)
+		l.slots = append(l.slots, s)
+		if mark == shapeTimestamp {
+			l.slots = append(l.slots, slot{at: s.at, kind: s.kind, inc: true})
+		}
+		if len(l.slots) > MaxMetrics {
+			return fmt.Errorf("over %d metrics", MaxMetrics)
+		}
+	}
+	return nil
+}
+
+func (l *layout) name(mark byte, key []byte) {
+	l.shape = append(l.shape, mark)
+	l.shape = append(append(l.shape, key...), 0)
+}
+
+// A schemaCache keeps the schemas seen, by shape. It may be used by several
+// goroutines at once.
+type schemaCache struct {
+	mu      sync.Mutex
+	byShape map[string]*Schema
+	metrics int
+	plan    func(*Schema) *plan // nil: no plans
+}
+
+func (c *schemaCache) get(shape []byte) *Schema {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s, ok := c.byShape[string(shape)]; ok {
+		return s
+	}
+	s := newSchema(shape)
+	if c.plan != nil {
+		s.plan = c.plan(s)
+	}
+	if c.byShape == nil || c.metrics+s.Len() > schemaCacheMetrics {
+		c.byShape, c.metrics = map[string]*Schema{}, 0
+	}
+	c.byShape[string(shape)] = s
+	c.metrics += s.Len()
+	return s
+}
+
+// newSchema spells a shape out as paths.
+func newSchema(shape []byte) *Schema {
+	s := &Schema{timeAt: -1, uptimeAt: -1}
+	seen := map[string]bool{}
+	var path []string
+	var joined []byte // path with zero bytes between, to tell twins
+	var marks []int   // length of joined at each level
+	add := func(date bool, more ...string) {
+		key := joined
+		for _, m := range more {
+			key = append(append(key, m...), 0)
+		}
+		s.twin = append(s.twin, seen[string(key)])
+		seen[string(key)] = true
+		p := append(append(make([]string, 0, len(path)+len(more)), path...), more...)
+		s.remember(p, date)
+		s.paths = append(s.paths, p)
+	}
+	for len(shape) > 0 {
+		mark := shape[0]
+		if mark == shapeUp {
+			last := len(marks) - 1
+			path, joined, marks = path[:last], joined[:marks[last]], marks[:last]
+			shape = shape[1:]
+			continue
+		}
+		n := bytes.IndexByte(shape, 0)
+		key := string(shape[1:n])
+		shape = shape[n+1:]
+		switch mark {
+		case shapeDown:
+			marks = append(marks, len(joined))
+			joined = append(append(joined, key...), 0)
+			path = append(path, key)
+		case shapeTimestamp:
+			add(false, key)
+			add(false, key, "inc")
+		default:
+			add(mark == shapeDate, key)
+		}
+	}
+	return s
+}
+
+// remember notes the metrics the reader itself needs. The server stamps each sample
+// with a top-level "start"; where a build nests all in sections, the first section's
+// will do, which is taken some milliseconds later.
+func (s *Schema) remember(path []string, date bool) {
+	i := len(s.paths)
+	last := path[len(path)-1]
+	if date && last == "start" && (s.timeAt < 0 || len(path) == 1 && len(s.paths[s.timeAt]) > 1) {
+		s.timeAt = i
+	}
+	if p := bare(path); s.uptimeAt < 0 && len(p) == 2 && p[0] == "serverStatus" && p[1] == "uptimeMillis" {
+		s.uptimeAt = i
+	}
+}

@@ -1,0 +1,208 @@
+package ftdc
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+)
+
+const (
+	// MaxDocument bounds a document of a file. The server's own documents stay under
+	// 16 MiB (BSONObjMaxUserSize) and 16 KiB more; a chunk has some 50 KB.
+	MaxDocument = 16<<20 + 16<<10
+	// streamBuffer is what is read at once, and kept when documents are small.
+	streamBuffer = 128 << 10
+)
+
+// headLen is how many bytes of a document are alike in all of FTDC: its length, the field
+// _id with a date, the field type with an int32.
+const headLen = 4 + (1 + 4 + 8) + (1 + 5 + 4)
+
+var (
+	headID   = []byte("\x09_id\x00")
+	headType = []byte("\x10type\x00")
+)
+
+// A docType is the field "type" of a document in a file.
+type docType int32
+
+const (
+	docMetadata      docType = 0
+	docChunk         docType = 1
+	docMetadataDelta docType = 2
+)
+
+// A document is one document of a file. Its bytes are valid until the next one is read.
+type document struct {
+	kind   docType
+	date   time.Time // the field _id
+	offset int64     // in the file
+	raw    []byte
+}
+
+// A DamageError tells of bytes of a file that could not be read. What comes after them may be
+// readable.
+type DamageError struct {
+	File   string
+	Offset int64 // where the unreadable bytes begin
+	Bytes  int64 // how many were passed over
+	Err    error
+}
+
+func (e *DamageError) Error() string {
+	return fmt.Sprintf("%s: byte %d: %v; %d bytes left out", e.File, e.Offset, e.Err, e.Bytes)
+}
+
+func (e *DamageError) Unwrap() error { return e.Err }
+
+// A stream reads the documents of one file through a window that is as large as the
+// document at hand and never as large as a length merely says.
+type stream struct {
+	file string
+	src  io.Reader
+	buf  []byte
+	pos  int   // of the next document in buf
+	base int64 // offset of buf[0] in the file
+	eof  bool
+}
+
+func newStream(file string, src io.Reader) *stream {
+	return &stream{file: file, src: src, buf: make([]byte, 0, streamBuffer)}
+}
+
+// rest is what of the file is in the window.
+func (s *stream) rest() []byte { return s.buf[s.pos:] }
+
+func (s *stream) offset() int64 { return s.base + int64(s.pos) }
+
+// want fills the window until it holds n bytes or the file ends.
+func (s *stream) want(n int) error {
+	for len(s.rest()) < n && !s.eof {
+		if s.pos > 0 && len(s.buf) == cap(s.buf) {
+			s.base += int64(s.pos)
+			s.buf = s.buf[:copy(s.buf, s.rest())]
+			s.pos = 0
+		}
+		if len(s.buf) == cap(s.buf) {
+			s.buf = append(make([]byte, 0, 2*cap(s.buf)), s.buf...)
+		}
+		got, err := s.src.Read(s.buf[len(s.buf):cap(s.buf)])
+		s.buf = s.buf[:len(s.buf)+got]
+		if errors.Is(err, io.EOF) {
+			s.eof = true
+		} else if err != nil {
+			return fmt.Errorf("%s: byte %d: %w", s.file, s.base+int64(len(s.buf)), err)
+		}
+	}
+	return nil
+}
+
+// next gives the next document; a *DamageError for bytes it had to pass over, after which it
+// can be called again; io.EOF at the end; any other error when the file cannot be read on.
+func (s *stream) next() (document, error) {
+	if err := s.want(headLen); err != nil {
+		return document{}, err
+	}
+	if len(s.rest()) == 0 {
+		return document{}, io.EOF
+	}
+	kind, n, err := parseHead(s.rest())
+	if err != nil {
+		return document{}, s.resync(err)
+	}
+	if err := s.want(n); err != nil {
+		return document{}, err
+	}
+	if have := len(s.rest()); have < n {
+		return document{}, s.resync(fmt.Errorf("torn: the file ends %d bytes into a document of %d", have, n))
+	}
+	raw := s.rest()[:n:n]
+	if err := checkBody(kind, raw); err != nil {
+		return document{}, s.resync(err)
+	}
+	date := int64(binary.LittleEndian.Uint64(raw[4+len(headID):]))
+	doc := document{kind: kind, date: time.UnixMilli(date).UTC(), offset: s.offset(), raw: raw}
+	s.pos += n
+	return doc, nil
+}
+
+// parseHead gives the type and the length of the document b begins with.
+func parseHead(b []byte) (docType, int, error) {
+	if len(b) < headLen {
+		return 0, 0, fmt.Errorf("torn: %d bytes are no document", len(b))
+	}
+	n := int(int32(binary.LittleEndian.Uint32(b)))
+	at := 4 + len(headID) + 8
+	if !bytes.HasPrefix(b[4:], headID) || !bytes.HasPrefix(b[at:], headType) {
+		return 0, 0, errors.New("no FTDC document: a date _id and an int32 type should come first")
+	}
+	kind := docType(binary.LittleEndian.Uint32(b[at+len(headType):]))
+	if kind < docMetadata || kind > docMetadataDelta {
+		return 0, 0, fmt.Errorf("document of unknown type %d", kind)
+	}
+	if n <= headLen || n > MaxDocument {
+		return 0, 0, fmt.Errorf("document of stated length %d; %d to %d are read", n, headLen+1, MaxDocument)
+	}
+	return kind, n, nil
+}
+
+// checkBody reports whether the length of the payload agrees with that of the document.
+func checkBody(kind docType, raw []byte) error {
+	name, want := "doc", kindDocument
+	if kind == docChunk {
+		name, want = "data", kindBinary
+	}
+	for e := range fields(raw) {
+		if string(e.key) == name && e.kind == want {
+			return nil
+		}
+	}
+	return fmt.Errorf("document of type %d without a readable field %q", kind, name)
+}
+
+// resync passes over bytes until a document's head, or the file's end. Its 27 bytes
+// hold 14 that are fixed, so that compressed data do not look like one by chance.
+func (s *stream) resync(cause error) error {
+	damage := &DamageError{File: s.file, Offset: s.offset(), Err: cause}
+	defer func() { damage.Bytes = s.offset() - damage.Offset }()
+	s.pos++
+	for {
+		if err := s.want(headLen); err != nil {
+			return err
+		}
+		rest := s.rest()
+		if len(rest) < headLen {
+			s.pos = len(s.buf)
+			return damage
+		}
+		i := bytes.Index(rest[4:], headID)
+		if i < 0 {
+			s.pos += len(rest) - headLen + 1
+			continue
+		}
+		s.pos += i
+		if err := s.want(headLen); err != nil {
+			return err
+		}
+		if _, _, err := parseHead(s.rest()); err == nil {
+			return damage
+		}
+		s.pos++
+	}
+}
+
+// payload is the field that holds what the document is about: a chunk's data, or a document.
+func (d document) payload() []byte {
+	for e := range fields(d.raw) {
+		switch {
+		case d.kind == docChunk && string(e.key) == "data" && e.kind == kindBinary:
+			return e.value[5:]
+		case d.kind != docChunk && string(e.key) == "doc" && e.kind == kindDocument:
+			return e.value
+		}
+	}
+	return nil
+}
