@@ -25,10 +25,13 @@ const (
 	// writes 120, for scrapes 15 s apart; samples a second apart and closer gain
 	// from fewer chunk headers and index entries.
 	chunkSamples = 480
-	// chunkFileBytes is the size of a block's chunk files. They are
+	// chunkFileMin and chunkFileMax bound the size of a block's chunk files. They are
 	// allocated in full before they are cut to size, so that a large one would ask
-	// a nearly full disk for more than it needs.
-	chunkFileBytes = 64 << 20
+	// a nearly full disk for more than it needs: they are as large as their samples
+	// probably are, at sampleBytes each, and there are more of them if need be.
+	chunkFileMin = 1 << 20
+	chunkFileMax = 64 << 20
+	sampleBytes  = 2
 	// temporarySuffix marks a block that is not complete; Prometheus knows it too.
 	temporarySuffix = ".tmp-for-creation"
 )
@@ -83,7 +86,7 @@ func writeBlock(ctx context.Context, dir string, views []*memoryView) (err error
 
 // writeBlockData writes a block's chunks and index and counts them in meta.
 func writeBlockData(ctx context.Context, dir string, views []*memoryView, meta *tsdb.BlockMeta) (err error) {
-	chunkWriter, err := chunks.NewWriter(filepath.Join(dir, "chunks"), chunks.WithSegmentSize(chunkFileBytes))
+	chunkWriter, err := chunks.NewWriter(filepath.Join(dir, "chunks"), chunks.WithSegmentSize(chunkFileBytes(views)))
 	if err != nil {
 		return err
 	}
@@ -121,6 +124,16 @@ func writeBlockData(ctx context.Context, dir string, views []*memoryView, meta *
 		count(meta, metas)
 	}
 	return nil
+}
+
+func chunkFileBytes(views []*memoryView) int64 {
+	samples := 0
+	for _, v := range views {
+		for i := range v.segments {
+			samples += len(v.segments[i].run.times)
+		}
+	}
+	return min(max(int64(samples)*sampleBytes, chunkFileMin), chunkFileMax)
 }
 
 // symbols are the strings of all labels, sorted, each once.

@@ -208,7 +208,7 @@ func (w walDamage) note(dir string) Note {
 	if err != nil {
 		file = w.file
 	}
-	text := fmt.Sprintf("the write-ahead log is damaged here (%v): samples from here to the end of this file are lost", w.err)
+	text := fmt.Sprintf("the write-ahead log is damaged here (%v): what was written from here to the end of this file may be missing", w.err)
 	if w.last {
 		text = fmt.Sprintf("the recorder was cut off in its last write (%v): the batch being written then is lost", w.err)
 	}
@@ -368,7 +368,7 @@ func (d *Disk) Close() error {
 	}
 	err = errors.Join(err, d.saveManifest(state), d.lock.release())
 	if err != nil {
-		return fmt.Errorf("close recording %s: %w", d.dir, err)
+		return fmt.Errorf("close recording %s: %w: what was recorded is in its log and can be read; record to it again to put it in order", d.dir, err)
 	}
 	return nil
 }

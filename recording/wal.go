@@ -37,6 +37,9 @@ type walWriter struct {
 	log     *wlog.WL
 	nextRef uint64
 	segment int // series named in an earlier one are named again
+	// torn is set when a write failed, on a full disk for one. What follows half a record in a
+	// file cannot be read, so the next write begins a new file.
+	torn    bool
 	encoder record.Encoder
 	series  []record.RefSeries
 	samples []record.RefSample
@@ -112,12 +115,23 @@ func (w *walWriter) flush() error {
 	if len(records) == 0 {
 		return nil
 	}
+	if w.torn {
+		if _, err := w.log.NextSegment(); err != nil {
+			return w.failed(err)
+		}
+		w.torn = false
+	}
 	if err := w.log.Log(records...); err != nil {
-		// Series named by records that may be lost are named again.
-		w.segment++
-		return fmt.Errorf("write-ahead log: %w", err)
+		return w.failed(err)
 	}
 	return nil
+}
+
+// failed remembers a failed write. Series named by records that may be lost are named again.
+func (w *walWriter) failed(err error) error {
+	w.segment++
+	w.torn = true
+	return fmt.Errorf("write-ahead log: %w", err)
 }
 
 // cut starts a new file; what is logged from here on can be read without the files
