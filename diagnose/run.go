@@ -92,6 +92,7 @@ func newCase(in []recording.Reader, sig *signals) *rules.Case {
 	c.Stall = primary(c, c.Symptoms)
 	if c.Stall.Cells == nil {
 		c.Stall.Cells = make(timeline.Mask, c.Grid.N)
+		c.Stall.Active = make(timeline.Mask, c.Grid.N)
 	}
 	return c
 }

@@ -18,7 +18,7 @@ import (
 // that is: a tenth of a second is a stall on any volume; for a database's operation 20 ms
 // are one where operations usually take four or less. Counters credit a wait when it
 // ends, so the cells before, in which fewer operations than usual ended, are
-// stalled too, as far back as the mean latency reaches.
+// stalled too, as far back as twice the mean latency reaches.
 const (
 	stallFloorS   = 0.020 // of a database's operation
 	fsyncFloorS   = 0.010 // of a WAL's fdatasync: etcd's own criterion
@@ -42,19 +42,20 @@ func detect(c *rules.Case) []rules.Stall {
 	var out []rules.Stall
 	add := func(s rules.Stall, ok bool) {
 		if ok {
+			s.Active = underLoad(s)
 			out = append(out, s)
 		}
 	}
 	p := rules.SignalPrefix
-	add(byLatency(c, stallFloorS, rules.Stall{Rule: "mongodb/slow-writes", Subject: "mongodb writes", IsDatabase: true,
+	add(byLatency(c, stallFloorS, rules.Stall{Rule: "mongodb/slow-writes", Subject: "MongoDB writes", IsDatabase: true,
 		Waiting: c.One(p + "mongodb_write_waiting:ratio"), Ops: c.One(p + "mongodb_writes:rate")}))
-	add(byLatency(c, stallFloorS, rules.Stall{Rule: "mongodb/slow-reads", Subject: "mongodb reads", IsDatabase: true,
+	add(byLatency(c, stallFloorS, rules.Stall{Rule: "mongodb/slow-reads", Subject: "MongoDB reads", IsDatabase: true,
 		Waiting: c.One(p + "mongodb_read_waiting:ratio"), Ops: c.One(p + "mongodb_reads:rate")}))
 	if len(out) == 0 {
-		add(byThroughput(c, rules.Stall{Rule: "mongodb/slow-writes", Subject: "mongodb writes", IsDatabase: true,
+		add(byThroughput(c, rules.Stall{Rule: "mongodb/slow-writes", Subject: "MongoDB writes", IsDatabase: true,
 			Ops: c.One(p + "mongodb_write_counters:rate")}, c.One(p+"mongodb_queued_writers:count"), 1))
 	}
-	add(byThroughput(c, rules.Stall{Rule: "postgres/commit-stall", Subject: "postgres commits", IsDatabase: true,
+	add(byThroughput(c, rules.Stall{Rule: "postgres/commit-stall", Subject: "PostgreSQL commits", IsDatabase: true,
 		Ops: c.One(p + "postgres_commits:rate")}, postgresPressure(c), stallCeilingS))
 	for _, t := range c.Signal(p + "etcd_wal_fsync_time:ratio") {
 		inst := t.Labels.Get("instance")
@@ -77,6 +78,16 @@ func detect(c *rules.Case) []rules.Stall {
 		add(byDevice(c, rules.Stall{Rule: "disk/slow-writes", Subject: dev, Waiting: waiting, Ops: ops}))
 	}
 	return out
+}
+
+// idleOps is the part of a busy cell's completions (their upper quartile) under which a
+// cell is idle, unless it stalled.
+const idleOps = 0.1
+
+func underLoad(s rules.Stall) timeline.Mask {
+	busy := timeline.Quantile(s.Ops, 0.75)
+	loaded := timeline.Where(s.Ops, func(x float64) bool { return x > 0 && x >= idleOps*busy })
+	return loaded.Or(s.Cells).And(s.Observed)
 }
 
 func subject(what, instance string) string {
@@ -175,7 +186,9 @@ func stalledCells(c *rules.Case, threshold float64, s rules.Stall) (rules.Stall,
 			continue
 		}
 		s.Cells[k] = true
-		reach := int(math.Ceil(min(s.Latency[k], maxReachS)/step)) - 1
+		// Requests that come evenly while nothing completes wait half as long as that lasted,
+		// on average: the silence before may be twice the mean latency.
+		reach := int(math.Ceil(min(2*s.Latency[k], maxReachS)/step)) - 1
 		for j := k - 1; j >= 0 && j >= k-reach && s.Ops[j] <= quietOps*usual; j-- {
 			s.Cells[j] = true
 		}

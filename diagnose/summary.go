@@ -74,7 +74,14 @@ func clock(s float64) string {
 		return fmt.Sprintf("%.0f s", s)
 	}
 	d := time.Duration(s * float64(time.Second)).Round(time.Second)
-	return strings.TrimSuffix(d.String(), "0s")
+	text := d.String() // "2m0s", "1h0m0s", "2m10s"
+	if d%time.Minute == 0 {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if d%time.Hour == 0 {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
 }
 
 func upperFirst(s string) string {

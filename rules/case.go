@@ -50,6 +50,9 @@ type Stall struct {
 	Cells     timeline.Mask
 	// Observed is where the detector could judge at all.
 	Observed timeline.Mask
+	// Active is where clients wanted something: only such time is compared with
+	// the stalled, for an idle database does not stall whatever its disk does.
+	Active timeline.Mask
 	// IsDatabase tells a database's own view from a device's.
 	IsDatabase bool
 }
@@ -156,8 +159,8 @@ func (c *Case) Cells(d time.Duration) int {
 	return max(1, int((d.Milliseconds()+c.Grid.StepMs-1)/c.Grid.StepMs))
 }
 
-// NotStalled is the observed time that did not stall.
-func (c *Case) NotStalled() timeline.Mask { return c.Stall.Observed.Without(c.Stall.Cells) }
+// NotStalled is the time under load that did not stall.
+func (c *Case) NotStalled() timeline.Mask { return c.Stall.Active.Without(c.Stall.Cells) }
 
 // Credited spreads time that a counter is credited with when a wait ends back over
 // the time it was waited: rate is seconds credited per second, and never more

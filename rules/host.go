@@ -21,7 +21,7 @@ func (r Rule) condition(c *Case, subject string, cells timeline.Mask) (Finding, 
 	f.Severity = c.severityOf(fraction)
 	f.Windows = c.Windows(cells.And(c.Stall.Cells.Widen(1, 1)))
 	f.Evidence = []Evidence{c.figure("share of the time that stalled while it held", "", pIn, "ratio", cells)}
-	if without := c.Stall.Observed.Without(cells); without.Count() > 0 {
+	if without := c.Stall.Active.Without(cells); without.Count() > 0 {
 		f.Evidence = append(f.Evidence, c.figure("share of the time that stalled while it did not", "", pOut, "ratio", without))
 	} else {
 		f.Evidence = append(f.Evidence, c.remark("it held all the time: there is no other time to compare with"))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"plimsoll/timeline"
+	"plimsoll/units"
 )
 
 func mongodbFlowControl() Rule {
@@ -22,7 +23,7 @@ func mongodbFlowControl() Rule {
 			f.Windows = c.Windows(timeline.Known(held[0].Values).Close(3))
 		}
 		f.Summary = fmt.Sprintf("Flow control held writes for %s, %s of the %s of stalled waiting: the majority's commit point lags.", opSeconds(seconds), pct(share), opSeconds(of))
-		f.Evidence = []Evidence{c.figure("time writes were held in the stalled time, summed", SignalPrefix+"mongodb_flow_control_wait:ratio", seconds, "seconds", c.Stall.Cells)}
+		f.Evidence = []Evidence{c.figure("time writes were held in the stalled time, summed", SignalPrefix+"mongodb_flow_control_wait:ratio", seconds, units.OpSeconds, c.Stall.Cells)}
 		if lagged := c.One(SignalPrefix + "mongodb_flow_control_lagged:bool"); lagged != nil {
 			f.Evidence = append(f.Evidence, c.figure("share of the stalled time in which flow control saw a majority lagging", SignalPrefix+"mongodb_flow_control_lagged:bool",
 				timeline.Mean(timeline.At(lagged, c.Stall.Cells)), "ratio", c.Stall.Cells))

@@ -24,10 +24,11 @@ func (c *Case) WaitShare(signal string) (share, seconds, of float64, ok bool) {
 // Attributable is the part of the stalled cells that would not have stalled had
 // the condition not held, if cells with and without it differ in nothing else:
 // the population attributable fraction of epidemiology, coverage x (1 - pOut/pIn), with pIn
-// and pOut the shares of cells that stalled with and without the condition.
+// and pOut the shares of cells that stalled with and without the condition. Only time
+// under load counts: an idle database would make any condition of a loaded one look guilty.
 func (c *Case) Attributable(condition timeline.Mask) (fraction, pIn, pOut float64) {
-	observed := c.Stall.Observed
-	in, out := observed.And(condition), observed.Without(condition)
+	active := c.Stall.Active
+	in, out := active.And(condition), active.Without(condition)
 	pIn, pOut = Share(c.Stall.Cells, in), Share(c.Stall.Cells, out)
 	if pIn <= pOut || pIn == 0 {
 		return 0, pIn, pOut

@@ -59,6 +59,11 @@ var mongodbSignals = []Signal{
 		`mongodb_ss_flowControl_isLagged`),
 	mongo("mongodb_replication_wait:ratio", "s/s", "operations waiting for their write concern: seconds credited per second",
 		`irate(mongodb_ss_metrics_getLastError_wtime_totalMillis[$w]) / 1e3`),
+	mongo("mongodb_members:count", "", "members of the replica set",
+		`count(mongodb_rs_members_state)`),
+	{Name: SignalPrefix + "mongodb_member_lag:seconds", Unit: "seconds", By: []string{"member_idx"},
+		Help:  "how far a member's last write is behind the newest one",
+		Exprs: []string{`(0 - (mongodb_rs_members_optimeDate - on() group_left() max(mongodb_rs_members_optimeDate))) / 1000`}},
 	mongo("mongodb_lock_wait:ratio", "s/s", "operations waiting for a lock: seconds credited per second",
 		`sum(irate({__name__=~"mongodb_ss_locks_.+_timeAcquiringMicros(_[rwRW])?"}[$w])) / 1e6`),
 

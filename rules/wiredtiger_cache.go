@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"plimsoll/timeline"
+	"plimsoll/units"
 )
 
 // minWaitShare is the part of the stalled waiting time from which a wait is worth a finding.
@@ -54,7 +55,7 @@ func wiredtigerCachePressure() Rule {
 		f.Summary = r.cacheLevels(c, &f)
 		if measured {
 			f.Summary += fmt.Sprintf("; operations waited %s for room in it, against %s of stalled waiting in all (%s)", opSeconds(seconds), opSeconds(of), pct(share))
-			f.Evidence = append(f.Evidence, c.figure("operations' waiting for the cache in the stalled time, summed (reads' too)", SignalPrefix+"wt_cache_wait:ratio", seconds, "seconds", c.Stall.Cells))
+			f.Evidence = append(f.Evidence, c.figure("operations' waiting for the cache in the stalled time, summed (reads' too)", SignalPrefix+"wt_cache_wait:ratio", seconds, units.OpSeconds, c.Stall.Cells))
 		} else {
 			f.Summary += "; how long operations waited for it is not told here, the share is by coincidence of triggers and stalls"
 		}
@@ -134,7 +135,7 @@ func wiredtigerAppEviction() Rule {
 			c.figure("most in one interval", SignalPrefix+"wt_app_evictions:rate", timeline.Max(rate), "1/s", cells),
 		}
 		if measured {
-			f.Evidence = append(f.Evidence, c.figure("time it took them in the stalled time, summed", SignalPrefix+"wt_app_evict_time:ratio", seconds, "seconds", c.Stall.Cells))
+			f.Evidence = append(f.Evidence, c.figure("time it took them in the stalled time, summed", SignalPrefix+"wt_app_evict_time:ratio", seconds, units.OpSeconds, c.Stall.Cells))
 		}
 		f.Fixes = []Fix{{Summary: "Let the background start earlier: eviction_dirty_target=2,eviction_dirty_trigger=10,eviction=(threads_min=4,threads_max=8)",
 			Expect: "application threads stop evicting; a stall behind the journal's fdatasync stays as it is", TradeOff: "CPU; more page writes"}}

@@ -34,6 +34,21 @@ func (c *Case) leastOfCell(share float64) float64 {
 // writers that waited are credited when they are through.
 const checkpointAftermathS = 2
 
+// withAftermath adds to checkpoints the time in which the writers that waited get through. Where
+// checkpoints follow each other closely it adds less, lest nothing is left between them.
+func (c *Case) withAftermath(running timeline.Mask) timeline.Mask {
+	var gaps []float64
+	eps := running.Episodes()
+	for i := 1; i < len(eps); i++ {
+		gaps = append(gaps, float64(eps[i].First-eps[i-1].Last-1))
+	}
+	after := c.Cells(checkpointAftermathS * 1e9)
+	if gap := timeline.Quantile(gaps, 0.5); gap == gap {
+		after = min(after, int(gap/4))
+	}
+	return running.Widen(0, after)
+}
+
 // A condition that holds in nearly all of the recording leaves nothing to compare
 // with: then nothing can be attributed to it.
 const (
@@ -43,13 +58,13 @@ const (
 
 // contrasts reports whether enough of the observed time is outside a condition.
 func (c *Case) contrasts(condition timeline.Mask) bool {
-	out := c.Stall.Observed.Without(condition).Count()
-	return out >= minContrastCells && float64(out) >= minContrast*float64(c.Stall.Observed.Count())
+	out := c.Stall.Active.Without(condition).Count()
+	return out >= minContrastCells && float64(out) >= minContrast*float64(c.Stall.Active.Count())
 }
 
 // stallRatio is how many times as often cells must stall under a condition as without
 // it before the condition is called a cause: below it the two meet by chance.
-const stallRatio = 1.3
+const stallRatio = 2.0
 
 func wiredtigerCheckpointStall() Rule {
 	r := Rule{ID: "wiredtiger/checkpoint-stall", Title: "Checkpoints stall writes", Kind: Cause, Engine: EngineMongoDB,
@@ -62,7 +77,7 @@ func wiredtigerCheckpointStall() Rule {
 		if !ok || !c.Stall.Any() {
 			return nil
 		}
-		near := running.Widen(0, c.Cells(checkpointAftermathS*1e9))
+		near := c.withAftermath(running)
 		fraction, pIn, pOut := c.Attributable(near)
 		if fraction < minAttributable || pIn < stallRatio*pOut || !c.contrasts(near) {
 			return nil

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"plimsoll/timeline"
+	"plimsoll/units"
 )
 
 func wiredtigerTicketQueue() Rule {
@@ -36,7 +37,7 @@ func wiredtigerTicketQueue() Rule {
 		f.Windows = c.Windows(none.Or(queued).And(c.Stall.Cells).Close(2))
 		if measured {
 			f.Summary = fmt.Sprintf("Operations queued %s for a write ticket, %s of the %s of stalled waiting.", opSeconds(seconds), pct(share), opSeconds(of))
-			f.Evidence = append(f.Evidence, c.figure("time queued for a write ticket in the stalled time, summed", SignalPrefix+"mongodb_ticket_wait:ratio", seconds, "seconds", c.Stall.Cells))
+			f.Evidence = append(f.Evidence, c.figure("time queued for a write ticket in the stalled time, summed", SignalPrefix+"mongodb_ticket_wait:ratio", seconds, units.OpSeconds, c.Stall.Cells))
 		} else {
 			f.Summary = "How long operations queued this version does not tell."
 		}

@@ -96,6 +96,10 @@ func Percent(r float64) string {
 	return fmt.Sprintf("%.0f %%", p)
 }
 
+// OpSeconds is the unit of waiting summed over operations that wait at once: no stretch of
+// time on a clock, and so always printed in seconds.
+const OpSeconds = "op-seconds"
+
 // Value prints a number in one of the units that evidence and tracks carry: "seconds", "bytes",
 // "bytes/s", "ratio", "1/s", "s/s", any other word, or none.
 func Value(x float64, unit string) string {
@@ -112,6 +116,8 @@ func Value(x float64, unit string) string {
 		return Number(x) + "/s"
 	case "s/s":
 		return Number(x)
+	case OpSeconds:
+		return Number(x) + " s"
 	case "":
 		return Number(x)
 	}
