@@ -116,7 +116,7 @@ func TestChecksCanFail(t *testing.T) {
 		{"no text", map[string]string{"docs/a.bin": "\x00 " + home}, nil},
 
 		{"page", map[string]string{
-			"units/a.go": doc("units"), "volume/a.go": doc("volume") + `import _ "plimsoll/units"`, "internal/x/a.go": doc("x"),
+			"units/a.go": doc("units"), "volume/a.go": doc("volume") + `import _ "plimsoll/units"`, "internal/x/a.go": doc("x"), "observe/ftdc/ftdctest/a.go": doc("ftdctest"),
 			"cmd/x/a.go":      doc("main") + `import _ "plimsoll/volume"`,
 			"ARCHITECTURE.md": "| `units` | u | - |\n| `volume` | v | `units` |\n| `cmd/x` | c | everything |\n",
 		}, nil},

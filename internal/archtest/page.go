@@ -19,7 +19,8 @@ var (
 // Page reports where the table of packages in ARCHITECTURE.md is not true: a package
 // without a row, a row without a package, an import the row does not name. A
 // row may say in words what it imports ("all of the above"); "-" means nothing.
-// Folders under internal are not in the table.
+// Folders under internal, and packages that only help tests (named ...test), are
+// not in the table.
 func Page(t *Tree) []Problem {
 	rows := map[string]string{}
 	var out []Problem
@@ -53,7 +54,7 @@ func Page(t *Tree) []Problem {
 	for _, f := range t.Go {
 		cell, listed := rows[f.Dir()]
 		switch {
-		case f.Test || !built(f.AST) || strings.HasPrefix(f.Dir(), "internal/"):
+		case f.Test || !built(f.AST) || strings.HasPrefix(f.Dir(), "internal/") || strings.HasSuffix(f.Dir(), "test"):
 		case !listed && !missing[f.Dir()]:
 			missing[f.Dir()] = true
 			out = append(out, Problem{Path: f.Dir(), Text: "package without a row in the table of " + architecturePage})
