@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"plimsoll/timeline"
 )
@@ -24,7 +25,11 @@ func diskBurstExhausted() Rule {
 	r.Judge = func(c *Case, held []timeline.Track) []Finding {
 		var out []Finding
 		for _, h := range held {
-			for _, m := range []struct{ signal, unit string }{{"disk_ops:rate", "1/s"}, {"disk_moved:bytes", "bytes/s"}} {
+			measures := []struct{ signal, unit string }{{"disk_ops:rate", "1/s"}, {"disk_moved:bytes", "bytes/s"}}
+			if findCeiling(c, h).requestBytes >= largeRequest {
+				slices.Reverse(measures) // a disk for streaming is sold by its throughput
+			}
+			for _, m := range measures {
 				if f, ok := r.ceilingFell(c, h, m.signal, m.unit); ok {
 					out = append(out, f)
 					break
@@ -54,12 +59,15 @@ func (r Rule) ceilingFell(c *Case, held timeline.Track, signal, unit string) (Fi
 	for i, k := range cells {
 		vals[i] = rate[k]
 	}
-	best, ratio := fall(vals)
-	if ratio < burstDrop {
+	best, ok := fall(vals)
+	if !ok {
 		return Finding{}, false
 	}
 	before, after := vals[:best], vals[best:]
 	hi, lo := timeline.Quantile(before, 0.5), timeline.Quantile(after, 0.5)
+	if hi < burstDrop*lo {
+		return Finding{}, false
+	}
 	// Both must be levels, not a drift, and the lower one must not be passed again.
 	if timeline.Quantile(after, 0.95) > lo*1.2 || timeline.Quantile(before, 0.25) < lo*1.2 {
 		return Finding{}, false
@@ -88,7 +96,7 @@ func (r Rule) ceilingFell(c *Case, held timeline.Track, signal, unit string) (Fi
 		c.figure("median rate of the saturated intervals after", SignalPrefix+signal, lo, unit, down),
 	}
 	f.Fixes = []Fix{
-		{Summary: "Replace gp2 by gp3 (no credits; 3,000 IOPS and 125 MiB/s always)", Expect: "the higher level, all day", TradeOff: "none in price at the same size; the change takes hours in which the volume is a little slower"},
+		{Summary: "Replace gp2 (or st1, sc1) by gp3: no credits; 3,000 IOPS and 125 MiB/s always, more if bought", Expect: "a ceiling that does not move", TradeOff: "gp3 costs less per GB than gp2 (0.08 to 0.10 USD a month, us-east-1), more than st1 (0.045); the change takes hours in which the volume is a little slower"},
 		{Summary: "If the instance is the burstable one, choose a size whose baseline carries the load", Expect: "no cliff after 30 minutes", TradeOff: "the instance's price"},
 	}
 	return f, true
@@ -119,26 +127,25 @@ func (c *Case) sameLoad(dev string, before, after timeline.Mask) bool {
 	return !(fell(each) > 1/burstAlike)
 }
 
-// fallPoints bounds the points at which a fall is looked for: a day of saturated seconds is
-// first reduced to the medians of that many slots.
-const fallPoints = 256
-
-// fall finds the index before and after which the values' medians differ by the
-// largest factor.
-func fall(vals []float64) (at int, ratio float64) {
-	per := max(1, len(vals)/fallPoints)
-	var slots []float64
-	for i := 0; i < len(vals); i += per {
-		slots = append(slots, timeline.Quantile(vals[i:min(i+per, len(vals))], 0.5))
+// fall is the index at which a series of positive values splits best into a higher part and a lower
+// one: the least squares change point of their logarithms, with at least burstCells
+// on either side. It is false where no split falls.
+func fall(vals []float64) (at int, ok bool) {
+	var total float64
+	for _, x := range vals {
+		total += math.Log(x)
 	}
-	margin := max(1, burstCells/per)
-	for i := margin; i <= len(slots)-margin; i++ {
-		before, after := timeline.Quantile(slots[:i], 0.5), timeline.Quantile(slots[i:], 0.5)
-		if x := before / after; x > ratio {
-			at, ratio = i*per, x
+	best, before, n := 0.0, 0.0, float64(len(vals))
+	for i, x := range vals {
+		if left := float64(i); i >= burstCells && len(vals)-i >= burstCells {
+			drop := before/left - (total-before)/(n-left)
+			if gain := drop * math.Abs(drop) * left * (n - left) / n; gain > best {
+				at, best, ok = i, gain, true
+			}
 		}
+		before += math.Log(x)
 	}
-	return at, ratio
+	return at, ok
 }
 
 // balanceSpent is the balance at which a volume is down to its baseline: CloudWatch rounds and

@@ -98,7 +98,7 @@ func diskIOPSCapped() Rule {
 			level := num(k.iops.Level) + " IOPS"
 			f := r.capFinding(c, k, k.iops, level, "1/s", SignalPrefix+"disk_ops:rate")
 			if what, ok := soldIOPS(k.iops.Level); ok {
-				f.Evidence = append(f.Evidence, c.remark(level+" is "+what+", within 5 %"))
+				f.Evidence = append(f.Evidence, c.remark(level+" is "+what+", within 4 %"))
 			}
 			f.Evidence = append(f.Evidence, c.company(k, all, atIOPS)...)
 			until := "until the throughput limit or the instance's is met"
@@ -131,7 +131,7 @@ func diskThroughputCapped() Rule {
 			level := size(k.throughput.Level) + "/s"
 			f := r.capFinding(c, k, k.throughput, level, "bytes/s", SignalPrefix+"disk_moved:bytes")
 			if what, ok := soldThroughput(k.throughput.Level); ok {
-				f.Evidence = append(f.Evidence, c.remark(fmt.Sprintf("%s (%.0f MiB/s) is %s, within 5 %%", level, k.throughput.Level/mib, what)))
+				f.Evidence = append(f.Evidence, c.remark(fmt.Sprintf("%s (%.0f MiB/s) is %s, within 4 %%", level, k.throughput.Level/mib, what)))
 			}
 			raise := Fix{Summary: fmt.Sprintf("Then raise the volume's throughput above %.0f MiB/s; leave its IOPS", k.throughput.Level/mib),
 				Expect:   "the time at the cap shrinks in proportion, until the instance's own limit is met",

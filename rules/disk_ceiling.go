@@ -2,6 +2,7 @@ package rules
 
 import (
 	"math"
+	"strings"
 
 	"plimsoll/timeline"
 )
@@ -19,7 +20,7 @@ const (
 	capMinShare  = 0.35 // of the saturated cells
 	capMaxAbove  = 0.02 // of all cells
 	sameCells    = 0.8  // both rates stand still together: the request size is constant
-	soldWithin   = 0.05 // how near a plateau must be to a limit sold to be named after it
+	soldWithin   = 0.04 // how near a plateau must be to a limit sold to be named after it
 	// largeRequest divides the two caps where nothing else does: a gp3 with its baselines meets
 	// throughput before IOPS from 43 KiB on (125 MiB/s / 3,000), one with 16,000 IOPS and 1,000 MiB/s from
 	// 64 KiB on.
@@ -105,7 +106,7 @@ func (k ceiling) waits(c *Case, p timeline.Plateau) bool {
 
 // settle decides which cap binds where both rates stand still. With requests of one
 // size they stand still together: then a limit that is sold as such is the likelier one.
-// Both stay where both are sold (8 KiB x 16,000 is 125 MiB/s); where neither is, the
+// Both stay where one maker sells both (8 KiB x 16,000 is 125 MiB/s); where neither is sold, the
 // size of the requests decides.
 func (k *ceiling) settle() {
 	if !k.hasIOPS || !k.hasTP {
@@ -116,13 +117,13 @@ func (k *ceiling) settle() {
 		return // each binds in its own seconds
 	}
 	k.together = true
-	_, iopsSold := soldIOPS(k.iops.Level)
-	_, tpSold := soldThroughput(k.throughput.Level)
+	iopsOf, iopsSold := soldIOPS(k.iops.Level)
+	tpOf, tpSold := soldThroughput(k.throughput.Level)
 	switch {
-	case iopsSold && tpSold:
-	case iopsSold:
+	case iopsSold && tpSold && azure(iopsOf) == azure(tpOf):
+	case iopsSold && !tpSold:
 		k.hasTP = false
-	case tpSold:
+	case tpSold && !iopsSold:
 		k.hasIOPS = false
 	default:
 		k.hasIOPS = !(k.requestBytes >= largeRequest)
@@ -159,6 +160,8 @@ var throughputSold = []sold{
 
 func soldIOPS(level float64) (string, bool)       { return nearest(iopsSold, level) }
 func soldThroughput(level float64) (string, bool) { return nearest(throughputSold, level) }
+
+func azure(what string) bool { return strings.HasPrefix(what, "Azure") }
 
 // nearest is the limit sold that is nearest to the level, if any is near enough.
 func nearest(list []sold, level float64) (string, bool) {

@@ -39,7 +39,7 @@ const (
 func diskLatencyBound() Rule {
 	r := Rule{ID: "disk/latency-bound", Title: "Latency-bound: more IOPS will not help", Kind: Refutation,
 		When:  "plimsoll:disk_queue:requests > 0.5 and plimsoll:disk_queue:requests < 1.5 and plimsoll:disk_writes:rate > 50",
-		Needs: []string{},
+		Needs: []string{}, AnyOf: []string{SignalPrefix + "disk_queue:requests", SignalPrefix + "fio_iodepth:count"},
 		Cause: "The writer waits for one request before it makes the next (a WAL's or a journal's fdatasync). Its rate is one over the latency, whatever the volume would allow. A cap that is not reached can be raised without any effect."}
 	r.Judge = func(c *Case, held []timeline.Track) []Finding {
 		var out []Finding
