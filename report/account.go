@@ -19,11 +19,13 @@ func (p *page) account(r *diagnose.Report) {
 	if len(r.Account) == 0 {
 		return
 	}
-	aside := ""
+	aside, unit := "", "seconds"
 	if of := r.Account[0].Of; of > 0 {
-		aside = "of " + units.Seconds(of)
 		if math.Abs(of-r.Stalls.Seconds) > 1e-9 {
-			aside += " of waiting, summed over operations"
+			unit = units.OpSeconds
+			aside = "of " + units.Value(of, unit) + " of waiting, summed over operations"
+		} else {
+			aside = "of " + units.Seconds(of)
 		}
 	}
 	p.section("WHERE THE STALLED TIME WENT", aside)
@@ -43,8 +45,8 @@ func (p *page) account(r *diagnose.Report) {
 		if s.Of > 0 {
 			part = s.Seconds / s.Of
 		}
-		p.line(indent3, p.pad(s.Share, names), mark, " ", p.paint(p.bar(part, bars), cyan), " ",
-			right(units.Percent(part), 6), "  ", right(units.Seconds(s.Seconds), 9))
+		p.line(indent3, p.pad(s.Share, names), " ", mark, " ", p.paint(p.bar(part, bars), cyan), " ",
+			right(units.Percent(part), 6), "  ", right(units.Value(s.Seconds, unit), 9))
 		if s.Note != "" {
 			p.para("     ", "     ", s.Note, dim)
 		}
@@ -55,7 +57,7 @@ func (p *page) account(r *diagnose.Report) {
 }
 
 // fixedColumns is what a row takes beside its name and its bar.
-const fixedColumns = len(indent3) + 2 + 2 + 5 + 2 + 9
+const fixedColumns = len(indent3) + 3 + 2 + 5 + 2 + 9
 
 const indent3 = "   "
 

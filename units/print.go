@@ -19,6 +19,8 @@ func Number(x float64) string {
 		return "?"
 	case a == 0:
 		return "0"
+	case a < 1e-3:
+		return fmt.Sprintf("%.1e", x)
 	case a >= 99.95:
 		return thousands(fmt.Sprintf("%.0f", x))
 	case a >= 9.995:
@@ -88,6 +90,8 @@ func Percent(r float64) string {
 		return "?"
 	case a == 0:
 		return "0 %"
+	case a < 0.01:
+		return "<0.01 %"
 	case a < 0.95:
 		return fmt.Sprintf("%.2g %%", p)
 	case a < 9.95:
