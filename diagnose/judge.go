@@ -3,6 +3,7 @@ package diagnose
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -106,6 +107,21 @@ func metricsOf(signal string) string {
 var kindOrder = map[Kind]int{Cause: 0, Symptom: 1, Refutation: 2}
 var severityOrder = map[Severity]int{Critical: 0, Warning: 1, Info: 2}
 
+// weightStep is the difference in weight below which two findings explain as much.
+const weightStep = 0.1
+
+// origin puts what a database does before the resource it meets: of two that
+// explain as much, the first is why the second happens.
+func origin(f Finding) int {
+	switch layer, _, _ := strings.Cut(f.Rule, "/"); layer {
+	case "disk":
+		return 1
+	case "host":
+		return 2
+	}
+	return 0
+}
+
 // rank orders findings: causes, symptoms, refutations; each by severity, then by the
 // share of the stalled time it explains.
 func rank(f []Finding) {
@@ -113,6 +129,8 @@ func rank(f []Finding) {
 		return cmp.Or(
 			cmp.Compare(kindOrder[a.Kind], kindOrder[b.Kind]),
 			cmp.Compare(severityOrder[a.Severity], severityOrder[b.Severity]),
+			cmp.Compare(math.Round(b.Weight/weightStep), math.Round(a.Weight/weightStep)),
+			cmp.Compare(origin(a), origin(b)),
 			cmp.Compare(b.Weight, a.Weight),
 			cmp.Compare(a.Rule, b.Rule),
 			cmp.Compare(a.Subject, b.Subject),

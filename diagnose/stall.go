@@ -21,6 +21,7 @@ import (
 // stalled too, as far back as twice the mean latency reaches.
 const (
 	stallFloorS   = 0.020 // of a database's operation
+	sampledFloorS = 0.050 // the same where it is computed from a count of sessions sampled now and then
 	fsyncFloorS   = 0.010 // of a WAL's fdatasync: etcd's own criterion
 	deviceFloorS  = 0.005 // of a device's write: several times what flash takes
 	deviceQueuedS = 0.010 // of a device's write where it is saturated whenever it writes
@@ -55,8 +56,7 @@ func detect(c *rules.Case) []rules.Stall {
 		add(byThroughput(c, rules.Stall{Rule: "mongodb/slow-writes", Subject: "MongoDB writes", IsDatabase: true,
 			Ops: c.One(p + "mongodb_write_counters:rate")}, c.One(p+"mongodb_queued_writers:count"), 1))
 	}
-	add(byThroughput(c, rules.Stall{Rule: "postgres/commit-stall", Subject: "PostgreSQL commits", IsDatabase: true,
-		Ops: c.One(p + "postgres_commits:rate")}, postgresPressure(c), stallCeilingS))
+	add(byPostgres(c))
 	for _, t := range c.Signal(p + "etcd_wal_fsync_time:ratio") {
 		inst := t.Labels.Get("instance")
 		add(byLatency(c, fsyncFloorS, rules.Stall{Rule: "etcd/wal-fsync-slow", Subject: subject("etcd WAL fdatasync", inst), IsDatabase: true,
@@ -78,6 +78,26 @@ func detect(c *rules.Case) []rules.Stall {
 		add(byDevice(c, rules.Stall{Rule: "disk/slow-writes", Subject: dev, Waiting: waiting, Ops: ops}))
 	}
 	return out
+}
+
+// byPostgres judges PostgreSQL, whose exporters tell no latency: by Little's law a transaction
+// takes the sessions executing (less the exporter's own) over the commits a second. A second without
+// any commit has no such quotient; there the fall of the completions tells.
+func byPostgres(c *rules.Case) (rules.Stall, bool) {
+	s := rules.Stall{Rule: "postgres/commit-stall", Subject: "PostgreSQL commits", IsDatabase: true,
+		Ops: c.One(rules.SignalPrefix + "postgres_commits:rate")}
+	fallen, ok := byThroughput(c, s, postgresPressure(c), stallCeilingS)
+	active := c.One(rules.SignalPrefix + "postgres_active:count")
+	if active == nil || s.Ops == nil {
+		return fallen, ok
+	}
+	s.Waiting = make([]float64, len(active))
+	for k, x := range active {
+		s.Waiting[k] = max(0, x-1)
+	}
+	slow, ok := byLatency(c, sampledFloorS, s)
+	slow.Cells = slow.Cells.Or(fallen.Cells)
+	return slow, ok
 }
 
 // idleOps is the part of a busy cell's completions (their upper quartile) under which a

@@ -145,9 +145,19 @@ func (c *Case) Windows(m timeline.Mask) []Span {
 	return out
 }
 
+// A recurrence is one of the long episodes: shorter ones than this part of the
+// longest are noise between them.
+const recurringLength = 0.25
+
 // Period is the period in seconds of a mask's episodes; 0 if irregular.
 func (c *Case) Period(m timeline.Mask) float64 {
-	p, ok := timeline.Recurrence(m.Episodes())
+	eps := m.Episodes()
+	longest := 0
+	for _, e := range eps {
+		longest = max(longest, e.Cells())
+	}
+	eps = slices.DeleteFunc(eps, func(e timeline.Episode) bool { return float64(e.Cells()) < recurringLength*float64(longest) })
+	p, ok := timeline.Recurrence(eps)
 	if !ok {
 		return 0
 	}

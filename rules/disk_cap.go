@@ -95,7 +95,7 @@ func diskIOPSCapped() Rule {
 		var out []Finding
 		all := c.ceilings(held, atIOPS)
 		for _, k := range all {
-			level := num(k.iops.Level) + " IOPS"
+			level := num(k.iops.Level) + k.kindOfOps() + " IOPS"
 			f := r.capFinding(c, k, k.iops, level, "1/s", SignalPrefix+"disk_ops:rate")
 			if what, ok := soldIOPS(k.iops.Level); ok {
 				f.Evidence = append(f.Evidence, c.remark(level+" is "+what+", within 4 %"))

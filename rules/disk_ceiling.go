@@ -42,6 +42,7 @@ type ceiling struct {
 	hasIOPS, hasTP   bool
 	saturated        timeline.Mask
 	requestBytes     float64 // median size of a request in the saturated cells
+	iopsOf           string  // the signal whose plateau iops is
 	together         bool    // requests of one size: both rates stand still at once
 }
 
@@ -54,10 +55,17 @@ func findCeiling(c *Case, held timeline.Track) ceiling {
 		return ok && p.Share >= capMinShare && p.Above <= capMaxAbove
 	}
 	var ok bool
-	if ops != nil {
-		k.iops, ok = timeline.FindPlateau(ops, k.saturated, capTolerance, capMinCells)
+	// Rented volumes count reads and writes together; a cgroup or a hypervisor may limit
+	// them apart, and then only one of them stands still.
+	for _, signal := range []string{"disk_ops:rate", "disk_writes:rate", "disk_reads:rate"} {
+		rate := c.For(SignalPrefix+signal, "device", dev)
+		if rate == nil || k.hasIOPS {
+			continue
+		}
+		k.iops, ok = timeline.FindPlateau(rate, k.saturated, capTolerance, capMinCells)
 		_, sold := soldIOPS(k.iops.Level)
 		k.hasIOPS = isCap(k.iops, ok) && (sold || k.waits(c, k.iops))
+		k.iopsOf = signal
 	}
 	if moved != nil {
 		k.throughput, ok = timeline.FindPlateau(moved, k.saturated, capTolerance, capMinCells)
@@ -172,4 +180,15 @@ func nearest(list []sold, level float64) (string, bool) {
 		}
 	}
 	return what, what != ""
+}
+
+// kindOfOps names what the IOPS plateau counts, where it is not reads and writes together.
+func (k ceiling) kindOfOps() string {
+	switch k.iopsOf {
+	case "disk_writes:rate":
+		return " write"
+	case "disk_reads:rate":
+		return " read"
+	}
+	return ""
 }

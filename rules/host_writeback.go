@@ -17,6 +17,7 @@ const (
 	minBacklogBytes    = 20e6
 	writebackBytes     = 4e6
 	tolerableStallS    = 0.5
+	byCheckpoint       = 0.8 // of a flush's time in checkpoints, from which they are why it happens
 	backlogLookBackS   = 5
 	minBacklogCoverage = 0.25
 	feltIOFull         = 0.3
@@ -55,6 +56,11 @@ func hostWritebackBacklog() Rule {
 			f.Summary += fmt.Sprintf(", which at the volume's %s/s is %s of writing that everything else waits behind", size(rate), dur(b.peak/rate))
 		}
 		f.Summary += "."
+		if cells, _, _, ok := c.PostgresCheckpoints(); ok && Share(cells.Widen(1, 1), b.cells) >= byCheckpoint {
+			// The checkpoint is the cause, this its mechanism.
+			f.Weight *= byCheckpoint
+			f.Summary += " It is a checkpoint's fsync that asks for it (see postgres/checkpoint-burst)."
+		}
 		f.Evidence = []Evidence{
 			c.figure("most dirty page cache before a stall", SignalPrefix+"memory_dirty:bytes", b.peak, "bytes", b.cells),
 			c.figure("dirty page cache otherwise, median", SignalPrefix+"memory_dirty:bytes", timeline.Quantile(timeline.At(dirty, c.NotStalled()), 0.5), "bytes", c.NotStalled()),
