@@ -48,12 +48,14 @@ const (
 
 // splitter cuts a file into pages.
 type splitter struct {
-	br    *bufio.Reader
-	loc   *time.Location
-	dates dates
-	dated bool // some date was there
-	pos   int64
-	err   error
+	br      *bufio.Reader
+	loc     *time.Location
+	dates   dates
+	dated   bool // some date was there
+	pos     int64
+	err     error
+	failure error // of the reader, other than its end
+	pages   int
 
 	body     bytes.Buffer
 	first    []byte // what the page's first line begins with
@@ -94,15 +96,21 @@ func (s *splitter) next() (*page, error) {
 		}
 	}
 	if s.err != io.EOF {
-		return nil, s.err
+		// Compressed bytes that are torn: what came before them is as good as ever.
+		s.done.torn = "reading failed there: " + s.err.Error()
+		s.failure, s.err = s.err, io.EOF
 	}
 	if s.samples {
 		return s.finish(), nil
+	}
+	if s.failure != nil && s.pages == 0 {
+		return nil, s.failure
 	}
 	return nil, io.EOF
 }
 
 func (s *splitter) finish() *page {
+	s.pages++
 	s.done.body, s.done.time, s.done.timed = s.body.Bytes(), s.pageTime, s.timed
 	if s.large {
 		s.done.torn = fmt.Sprintf("the page is larger than %d bytes", PageBytesMax)
@@ -124,6 +132,9 @@ func (s *splitter) readLine() (line []byte, at int64) {
 	}
 	if err != nil {
 		s.err = err
+		if err != io.EOF {
+			return nil, at
+		}
 		if len(b) > 0 && !bytes.Equal(b, eofLine) {
 			s.done.torn = "the file ends in the middle of a line"
 			return nil, at

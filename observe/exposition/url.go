@@ -221,11 +221,8 @@ func (s *scraping) once(ctx context.Context, at time.Time) error {
 		s.badText = bad[0].text
 	}
 	s.bad += len(bad)
-	if s.parser.samples == 0 {
-		if len(bad) > 0 {
-			return fmt.Errorf("%s answers, but not with metrics: %s", s.m.name, bad[0].text)
-		}
-		return fmt.Errorf("%s answers with no metric at all: is this the page's address?", s.m.name)
+	if err := s.m.judge(s.parser, bad); err != nil {
+		return err
 	}
 	s.endGap(at)
 	s.lastOK = at
@@ -299,7 +296,7 @@ func (m *metricsURL) get(ctx context.Context) (body []byte, contentType string, 
 	}
 	contentType = resp.Header.Get("Content-Type")
 	if strings.HasPrefix(contentType, "text/html") {
-		return nil, "", fmt.Errorf("%s answers with a web page, not with metrics: the path is usually /metrics (IRIS: /api/monitor/metrics)", m.name)
+		return nil, "", notMetrics(m.name + " answers with a web page, not with metrics: the path is usually /metrics (IRIS: /api/monitor/metrics)")
 	}
 	body, err = io.ReadAll(io.LimitReader(resp.Body, PageBytesMax+1))
 	if err != nil {
@@ -311,6 +308,51 @@ func (m *metricsURL) get(ctx context.Context) (body []byte, contentType string, 
 	return body, contentType, nil
 }
 
+// Refused is a server's answer with a status other than 200.
+type Refused struct {
+	Status int
+	text   string
+}
+
+func (e *Refused) Error() string { return e.text }
+
+// ErrNotMetrics is wrapped by the error about an answer that is something else than metrics.
+var ErrNotMetrics = errors.New("not metrics")
+
+// notMetrics is an error with its own text that wraps ErrNotMetrics.
+type notMetrics string
+
+func (e notMetrics) Error() string { return string(e) }
+func (notMetrics) Unwrap() error   { return ErrNotMetrics }
+
+// Probe asks for the page of a source made by [OpenURL] once, and tells what is wrong with the answer.
+func Probe(ctx context.Context, src source.Source) error {
+	m, ok := src.(*metricsURL)
+	if !ok {
+		return errors.New("exposition: Probe wants a source made by OpenURL")
+	}
+	ctx, cancel := context.WithTimeout(ctx, scrapeTimeoutMin)
+	defer cancel()
+	body, contentType, err := m.get(ctx)
+	if err != nil {
+		return err
+	}
+	p := newParser(nil)
+	_, bad := p.parse(body, contentType)
+	return m.judge(p, bad)
+}
+
+// judge says why a page that could be had holds no metrics.
+func (m *metricsURL) judge(p *parser, bad []badLine) error {
+	switch {
+	case p.samples > 0:
+		return nil
+	case len(bad) > 0:
+		return notMetrics(fmt.Sprintf("%s answers, but not with metrics: %s", m.name, bad[0].text))
+	}
+	return notMetrics(fmt.Sprintf("%s answers with no metric at all: is this the page's address?", m.name))
+}
+
 func (m *metricsURL) refused(status int) error {
 	hint := "check the address"
 	switch status {
@@ -319,7 +361,7 @@ func (m *metricsURL) refused(status int) error {
 	case http.StatusNotFound:
 		hint = "check the path: it is usually /metrics (IRIS: /api/monitor/metrics)"
 	}
-	return fmt.Errorf("%s answers %d %s: %s", m.name, status, http.StatusText(status), hint)
+	return &Refused{Status: status, text: fmt.Sprintf("%s answers %d %s: %s", m.name, status, http.StatusText(status), hint)}
 }
 
 // unreachable says what to check. The client's own error repeats the URL, and with it secrets.

@@ -127,9 +127,6 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 		if err == io.EOF {
 			break
 		}
-		if err != nil && !errors.Is(err, errTorn) {
-			return fmt.Errorf("fio JSON %s: read failed after %d bytes: %w", f.path, s.pos, err)
-		}
 		if opt.Progress != nil {
 			opt.Progress(s.pos, f.opt.Bytes)
 		}
@@ -205,6 +202,7 @@ type scanner struct {
 	pos   int64
 	start int64
 	buf   []byte
+	over  bool
 }
 
 var errTorn = errors.New("the report ends before its closing bracket: fio was stopped while it wrote, or the file was cut")
@@ -215,11 +213,19 @@ func (s *scanner) next() ([]byte, error) {
 	depth := 0
 	for {
 		c, err := s.br.ReadByte()
-		if err == io.EOF && inObject {
-			return nil, errTorn
-		}
 		if err != nil {
-			return nil, err
+			if s.over {
+				return nil, io.EOF
+			}
+			s.over = true
+			switch {
+			case err != io.EOF: // compressed bytes that are torn
+				s.start = s.pos
+				return nil, fmt.Errorf("reading failed there: %w", err)
+			case inObject:
+				return nil, errTorn
+			}
+			return nil, io.EOF
 		}
 		s.pos++
 		if !inObject {

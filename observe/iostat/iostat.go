@@ -105,7 +105,7 @@ func New(path string, opt Options) (source.Source, error) {
 	defer r.Close()
 	head := make([]byte, 4096)
 	n, err := io.ReadFull(r, head)
-	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+	if n == 0 && err != io.EOF {
 		return nil, fmt.Errorf("iostat log %s: %w", path, err)
 	}
 	head = head[:n]
@@ -153,9 +153,10 @@ func (l *log) Describe() recording.Source {
 func (l *log) Live() bool { return false }
 
 // reports gives the reports of a log one after the other; the report belongs to
-// the caller until the next call. It ends with io.EOF; damage does not end it.
+// the caller until the next call. Damage does not end it; a reader that fails
+// (compressed bytes that are torn) does, and is damage too.
 type reports interface {
-	next() (*report, error)
+	next() (r *report, ok bool)
 	// about is what was learnt on the way.
 	about() *findings
 }
@@ -250,12 +251,9 @@ func (l *log) eachOf(ctx context.Context, opt source.Options, pass int64, start 
 				opt.Progress((pass*l.opt.Bytes+count.n)/2, l.opt.Bytes)
 			}
 		}
-		r, err := rs.next()
-		if err == io.EOF {
+		r, ok := rs.next()
+		if !ok {
 			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("iostat log %s: read failed after %d bytes: %w", l.path, count.n, err)
 		}
 		if err := visit(r); err != nil {
 			return err

@@ -61,7 +61,7 @@ type jsonStatistics struct {
 }
 
 // next implements reports.
-func (j *jsonReports) next() (*report, error) {
+func (j *jsonReports) next() (*report, bool) {
 	for !j.over {
 		j.in.left = valueBytesMax
 		var err error
@@ -71,7 +71,7 @@ func (j *jsonReports) next() (*report, error) {
 				if err = j.dec.Decode(&s); err == nil {
 					j.n++
 					j.fill(&s)
-					return &j.rep, nil
+					return &j.rep, true
 				}
 				var wrong *json.UnmarshalTypeError
 				if errors.As(err, &wrong) {
@@ -92,13 +92,12 @@ func (j *jsonReports) next() (*report, error) {
 		}
 		j.over = true
 		if j.in.err != nil {
-			return nil, j.in.err
-		}
-		if err != io.EOF || j.within {
+			j.found.damage.add(0, j.dec.InputOffset(), "reading failed there: "+j.in.err.Error())
+		} else if err != io.EOF || j.within {
 			j.found.damage.add(0, j.dec.InputOffset(), damageText(err))
 		}
 	}
-	return nil, io.EOF
+	return nil, false
 }
 
 func damageText(err error) string {

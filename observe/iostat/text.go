@@ -77,11 +77,12 @@ func newTextReports(r io.Reader) *textReports {
 func (t *textReports) about() *findings { return &t.found }
 
 // next implements reports.
-func (t *textReports) next() (*report, error) {
+func (t *textReports) next() (*report, bool) {
 	for t.err == nil {
 		line, whole := t.readLine()
 		if t.err != nil && t.err != io.EOF {
-			return nil, t.err
+			t.damaged("reading failed there: " + t.err.Error())
+			continue
 		}
 		if !whole {
 			// A last line without its end may have lost digits: 34.0 of 340.00.
@@ -96,7 +97,7 @@ func (t *textReports) next() (*report, error) {
 				// The line that ended this report opens the next one.
 				t.cur.reset()
 				t.open(line)
-				return t.done, nil
+				return t.done, true
 			}
 			t.cur.reset()
 			t.open(line)
@@ -105,9 +106,9 @@ func (t *textReports) next() (*report, error) {
 	if t.cur.begun() {
 		t.cur, t.done = t.done, t.cur
 		t.cur.reset()
-		return t.done, nil
+		return t.done, true
 	}
-	return nil, io.EOF
+	return nil, false
 }
 
 // readLine gives the next line without its end. whole is false for a last line
