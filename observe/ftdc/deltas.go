@@ -73,6 +73,13 @@ func column[T int64 | float64](d *deltas, first int64, out []T) error {
 			j++
 			continue
 		}
+		if b2 := buf[p+1]; b >= 0x80 && b2 < 0x80 {
+			p += 2
+			v += uint64(b&0x7f) | uint64(b2)<<7
+			out[j] = T(int64(v))
+			j++
+			continue
+		}
 		if p >= d.end {
 			return errDeltasEnd
 		}
@@ -105,6 +112,9 @@ func column[T int64 | float64](d *deltas, first int64, out []T) error {
 		out[j] = T(int64(v))
 		j++
 	}
+	if p > d.end {
+		return errDeltasEnd
+	}
 	d.pos = p
 	return nil
 }
@@ -132,27 +142,40 @@ func (d *deltas) skip(n uint64) error {
 	n -= d.zeros
 	d.zeros = 0
 	buf, p := d.buf, d.pos
+	mid := false // p is inside a delta
 	for n > 0 {
 		if p >= d.end {
 			return errDeltasEnd
 		}
 		w := binary.LittleEndian.Uint64(buf[p:])
-		// Bytes that are zero or have the high bit set, exact up to the first one: before
-		// it there are single-byte deltas only.
-		odd := (w - lowBits | w) & highBits
-		k := uint64(bits.TrailingZeros64(odd)) / 8
-		if k > 0 {
-			k = min(k, n)
-			p += int(k)
-			n -= k
+		ends := ^w & highBits // the bytes that end a delta
+		// Zero bytes, exact up to the first one; before it there are only deltas that are not zero.
+		zero := (w - lowBits) & ends
+		if zero != 0 {
+			ends &= zero&-zero - 1
+		}
+		if k := uint64(bits.OnesCount64(ends)); k >= n {
+			for ; n > 1; n-- {
+				ends &= ends - 1
+			}
+			p += bits.TrailingZeros64(ends)/8 + 1
+			break
+		} else if n -= k; zero == 0 {
+			p += 8
+			mid = w>>63 != 0
 			continue
 		}
-		if w&0xff != 0 {
-			size := longSize(buf[p:], w)
-			if p += size; size <= 0 {
-				return errDeltaLength
-			}
+		if k := bits.TrailingZeros64(zero) / 8; k > 0 {
+			p += k
+			mid = buf[p-1] >= 0x80
+		}
+		if p >= d.end {
+			return errDeltasEnd
+		}
+		if mid { // a needless last byte: no server writes it
+			p++
 			n--
+			mid = false
 			continue
 		}
 		more, size := uint64(buf[p+1]), 1
@@ -175,39 +198,32 @@ func (d *deltas) skip(n uint64) error {
 	return nil
 }
 
-// longSize is the length of a delta that starts with the eight bytes w, 0 if it is over 10 bytes.
-func longSize(b []byte, w uint64) int {
+// longVarint reads a delta of two bytes and more. b has ten bytes at least. Size 0 means over
+// 10 bytes.
+func longVarint(b []byte) (v uint64, size int) {
+	b = b[:10]
+	w := binary.LittleEndian.Uint64(b)
 	if stop := ^w & highBits; stop != 0 {
-		return bits.TrailingZeros64(stop)/8 + 1
+		// Keep the bytes up to the one that ends the delta.
+		return gather(w & (stop ^ (stop - 1))), bits.TrailingZeros64(stop)/8 + 1
 	}
-	if b[8] < 0x80 {
-		return 9
+	v = gather(w) | uint64(b[8]&0x7f)<<56
+	switch {
+	case b[8] < 0x80:
+		return v, 9
+	case b[9] < 0x80: // every decrease, as it is 2^64 less a little
+		return v | uint64(b[9])<<63, 10
 	}
-	if b[9] < 0x80 {
-		return 10
-	}
-	return 0
+	return 0, 0
 }
 
-// longVarint reads a delta of two bytes and more. b has ten bytes at least. Size 0 means over 10 bytes.
-func longVarint(b []byte) (v uint64, size int) {
-	w := binary.LittleEndian.Uint64(b)
-	stop := ^w & highBits
-	if stop == 0 {
-		// A small decrease is 2^64 less a little: nine bytes of ones, then 1.
-		if w>>8 == 1<<56-1 && b[8] == 0xff && b[9] == 1 {
-			return w | ^uint64(0x7f), 10
-		}
-		return uvarint(b)
-	}
-	// Keep the bytes up to the one that ends the delta, then close the gaps their high bits left:
-	// 7-bit groups to 14, to 28, to 56.
-	w &= stop ^ (stop - 1)
+// gather closes the gaps that the high bits of eight bytes leave: groups of 7 bits
+// become groups of 14, of 28, of 56.
+func gather(w uint64) uint64 {
 	w &^= highBits
 	w = w&0x007f007f007f007f | w&0x7f007f007f007f00>>1
 	w = w&0x00003fff00003fff | w&0x3fff00003fff0000>>2
-	w = w&0x000000000fffffff | w&0x0fffffff00000000>>4
-	return w, bits.TrailingZeros64(stop)/8 + 1
+	return w&0x000000000fffffff | w&0x0fffffff00000000>>4
 }
 
 // uvarint reads a LEB128 number of any length; size 0 means over 10 bytes. Unlike

@@ -1,6 +1,7 @@
 package ftdc
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/prometheus/prometheus/model/labels"
@@ -101,7 +102,7 @@ func MetricName(path []string) (labels.Labels, bool) {
 		named = append(named, label, path[len(path)-1])
 		joined = parent
 	} else {
-		joined, named = cutNodes(path, named)
+		joined, named = cutNodes(path, joined, named)
 	}
 	name := metricName(joined)
 	if name == metricPrefix {
@@ -116,35 +117,26 @@ func MetricName(path []string) (labels.Labels, bool) {
 	return b.Labels(), true
 }
 
-// cutNodes takes the keys that become labels out of a path.
-func cutNodes(path, named []string) (string, []string) {
-	const depthMax = 5 // elements of the longest key of nodeLabels, and one
-	prefix := 0
+// cutNodes takes the keys that become labels out of a path, given also joined by dots.
+func cutNodes(path []string, joined string, named []string) (string, []string) {
+	const depthMax = 4 // elements of the longest key of nodeLabels, and one
+	at := -1           // length of path[:i] joined
 	for i := 1; i < len(path)-1 && i < depthMax; i++ {
-		prefix += len(path[i-1])
-		node, ok := nodeLabels[strings.Join(path[:i], ".")]
-		if !ok || node.only != nil && (len(path) != i+2 || !contains(node.only, path[i+1])) {
+		at += 1 + len(path[i-1])
+		node, ok := nodeLabels[joined[:at]]
+		if !ok || node.only != nil && (len(path) != i+2 || !slices.Contains(node.only, path[i+1])) {
 			continue
 		}
 		named = append(named, node.label, path[i])
-		rest := path[i+1:]
+		rest := joined[at+1+len(path[i])+1:]
 		// A pool of connections lists its hosts under their addresses, beside its totals.
-		if node.label == "pool" && len(rest) > 1 && strings.Contains(rest[0], ":") {
-			named = append(named, "host", rest[0])
-			rest = rest[1:]
+		if node.label == "pool" && i+2 < len(path) && strings.Contains(path[i+1], ":") {
+			named = append(named, "host", path[i+1])
+			rest = rest[len(path[i+1])+1:]
 		}
-		return strings.Join(path[:i], ".") + "." + strings.Join(rest, "."), named
+		return joined[:at+1] + rest, named
 	}
-	return strings.Join(path, "."), named
-}
-
-func contains(set []string, s string) bool {
-	for _, x := range set {
-		if x == s {
-			return true
-		}
-	}
-	return false
+	return joined, named
 }
 
 // metricName abbreviates the beginning of a joined path and makes the rest a valid name: one '_'

@@ -90,12 +90,18 @@ func (l *layout) read(doc []byte, values []int64) (*Schema, []int64, error) {
 			return nil, nil, err
 		}
 	}
-	values = values[:0]
-	for _, s := range l.slots {
-		if s.inc {
-			values = append(values, int64(binary.LittleEndian.Uint32(doc[s.at:])))
-		} else {
-			values = append(values, metricValue(s.kind, doc[s.at:]))
+	if cap(values) < len(l.slots) {
+		values = make([]int64, len(l.slots))
+	}
+	values = values[:len(l.slots)]
+	for i, s := range l.slots {
+		switch {
+		case s.inc:
+			values[i] = int64(binary.LittleEndian.Uint32(doc[s.at:]))
+		case s.kind == kindInt64:
+			values[i] = int64(binary.LittleEndian.Uint64(doc[s.at:]))
+		default:
+			values[i] = metricValue(s.kind, doc[s.at:])
 		}
 	}
 	return l.schema, values, nil
