@@ -49,3 +49,26 @@ func postgresPressure(c *rules.Case) []float64 {
 	}
 	return out
 }
+
+// reportAgeS is the age of a transaction from which it is somebody's report, not a
+// commit that waits. A stall that long has many sessions waiting: one less tells the same.
+const reportAgeS = 60
+
+// postgresSessions is how many sessions execute, without the exporter's own and
+// without a report; nil if no source tells it.
+func postgresSessions(c *rules.Case) []float64 {
+	active := c.One(rules.SignalPrefix + "postgres_active:count")
+	oldest := c.One(rules.SignalPrefix + "postgres_oldest_transaction:seconds")
+	if active == nil {
+		return nil
+	}
+	out := make([]float64, len(active))
+	for k, x := range active {
+		others := 1.0
+		if k < len(oldest) && oldest[k] >= reportAgeS {
+			others++
+		}
+		out[k] = max(0, x-others)
+	}
+	return out
+}

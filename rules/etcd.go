@@ -80,6 +80,7 @@ func subjectOf(what, instance string) string {
 func etcdWALFsyncSlow() Rule {
 	r := Rule{ID: "etcd/wal-fsync-slow", Title: "The WAL's fdatasync is slow", Kind: Cause, Engine: EngineEtcd,
 		When:  "plimsoll:etcd_wal_fsync_p99:seconds > 0.01",
+		Needs: []string{SignalPrefix + "etcd_wal_slow_fsyncs:rate"},
 		Cause: "Every batch of proposals is fdatasynced to the WAL before it is acknowledged; a quorum of members has to. A slow sync delays every write, and one of a second or more costs the leader its heartbeats."}
 	r.Judge = func(c *Case, held []timeline.Track) []Finding {
 		return r.overCriterion(c, held, criterion{"etcd_wal_fsync_p99:seconds", "etcd_wal_slow_fsyncs:rate", "the WAL's fdatasync", etcdFsyncCriterionS, "8 ms"},
@@ -121,6 +122,7 @@ func etcdWALFsyncSlow() Rule {
 func etcdBackendCommitSlow() Rule {
 	r := Rule{ID: "etcd/backend-commit-slow", Title: "The backend's commits are slow", Kind: Cause, Engine: EngineEtcd,
 		When:  "plimsoll:etcd_backend_commit_p99:seconds > 0.025",
+		Needs: []string{SignalPrefix + "etcd_backend_slow_commits:rate"},
 		Cause: "Every 100 ms or 10,000 writes etcd commits its B+tree file (bbolt) with two fdatasyncs and all changed pages. Slow commits hold up applying, reads at the head of it and compaction; large values and a fragmented file make them larger."}
 	r.Judge = func(c *Case, held []timeline.Track) []Finding {
 		return r.overCriterion(c, held, criterion{"etcd_backend_commit_p99:seconds", "etcd_backend_slow_commits:rate", "the backend's commit", etcdCommitCriterionS, "16 ms"},

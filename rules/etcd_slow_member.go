@@ -17,7 +17,7 @@ const (
 func etcdSlowMember() Rule {
 	r := Rule{ID: "etcd/slow-member", Title: "One member's disk is slower than the others'", Kind: Cause, Engine: EngineEtcd,
 		When:  "plimsoll:etcd_wal_fsync:seconds > on() group_left() (3 * min(plimsoll:etcd_wal_fsync:seconds)) and plimsoll:etcd_wal_fsync:seconds > 0.002",
-		Needs: []string{SignalPrefix + "etcd_wal_fsync:seconds"},
+		Needs: []string{SignalPrefix + "etcd_wal_fsyncs:rate"},
 		Cause: "A write is committed by the fastest majority: a slow minority costs nothing until a fast member fails, and a slow leader or a slow majority costs every write."}
 	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
 		var members []timeline.Track

@@ -137,7 +137,7 @@ func postgresCheckpointRequested() Rule {
 		}
 		f.Windows = c.Windows(when)
 		f.PeriodS = c.Period(when)
-		f.Summary = fmt.Sprintf("%s of %s checkpoints were requested, not timed", num(requested), num(requested+timed))
+		f.Summary = fmt.Sprintf("%s of %s checkpoints were requested, not timed", whole(requested), whole(requested+timed))
 		if f.PeriodS > 0 {
 			f.Summary += fmt.Sprintf(", one every %s", dur(f.PeriodS))
 		}
@@ -185,6 +185,14 @@ func (c *Case) walNeeded(requested float64) float64 {
 	return need
 }
 
+// whole prints a count of events.
+func whole(n float64) string {
+	if n < 1000 {
+		return fmt.Sprintf("%.0f", n)
+	}
+	return num(n)
+}
+
 // Backends write buffers themselves only when neither the checkpointer nor the
 // background writer did in time.
 const (
@@ -214,7 +222,7 @@ func postgresBackendWrites() Rule {
 		seen := timeline.Known(c.One(SignalPrefix + "postgres_buffers_backend:rate"))
 		f.Summary = fmt.Sprintf("Backends wrote %s buffers, %s of all; checkpoints wrote %s, the background writer %s.", num(backend), pct(backend/max(all, 1)), num(ckpt), num(clean))
 		if fsyncs >= 1 {
-			f.Summary += fmt.Sprintf(" They had to fsync files themselves %s times: the checkpointer's queue of fsync requests was full.", num(fsyncs))
+			f.Summary += fmt.Sprintf(" They had to fsync files themselves %s times: the checkpointer's queue of fsync requests was full.", whole(fsyncs))
 		}
 		f.Evidence = []Evidence{
 			c.figure("buffers written by backends", SignalPrefix+"postgres_buffers_backend:rate", backend, "", seen),

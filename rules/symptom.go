@@ -55,7 +55,8 @@ func (r Rule) symptomFinding(c *Case, s Stall) Finding {
 			c.figure("median of the intervals' mean latency over the whole recording", "", timeline.Quantile(s.Latency, 0.5), "seconds", s.Observed),
 			c.figure("95th percentile of the intervals' mean latency", "", timeline.Quantile(s.Latency, 0.95), "seconds", s.Observed),
 			c.figure("latency from which an interval counts as stalled", "", s.Threshold, "seconds", s.Observed))
-	} else if s.Ops != nil {
+	}
+	if s.Ops != nil {
 		f.Evidence = append(f.Evidence,
 			c.figure("usual completions", "", timeline.Quantile(s.Ops, 0.5), "1/s", s.Observed),
 			c.figure("completions in the stalled intervals, median", "", timeline.Quantile(timeline.At(s.Ops, s.Cells), 0.5), "1/s", s.Cells))
@@ -68,14 +69,17 @@ func mongodbSlowWrites() Rule {
 		"plimsoll:mongodb_write_latency:seconds >= 0.1",
 		"What the clients feel. Latency is computed interval by interval from opLatencies; an interval is stalled at five times the median, but not under 20 ms and always from 100 ms on.")
 	// Before 3.4 there are no latencies: completions that stop while writers queue tell as much.
-	r.Needs, r.AnyOf = []string{}, []string{SignalPrefix + "mongodb_write_latency:seconds", SignalPrefix + "mongodb_write_counters:rate"}
+	r.Needs, r.AnyOf = []string{}, []string{SignalPrefix + "mongodb_writes:rate", SignalPrefix + "mongodb_write_counters:rate"}
 	return r
 }
 
 func mongodbSlowReads() Rule {
-	return symptom("mongodb/slow-reads", "Reads stall", EngineMongoDB,
+	r := symptom("mongodb/slow-reads", "Reads stall", EngineMongoDB,
 		"plimsoll:mongodb_read_latency:seconds >= 0.1",
 		"What the clients feel. A volume has one queue: reads wait behind the writes of a checkpoint.")
+	// A server nobody reads from has no latency of reads, and yet it was watched.
+	r.Needs = []string{SignalPrefix + "mongodb_reads:rate", SignalPrefix + "mongodb_read_waiting:ratio"}
+	return r
 }
 
 func postgresCommitStall() Rule {

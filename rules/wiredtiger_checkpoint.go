@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"math"
 
 	"plimsoll/timeline"
 )
@@ -49,17 +50,30 @@ func (c *Case) withAftermath(running timeline.Mask) timeline.Mask {
 	return running.Widen(0, after)
 }
 
-// A condition that holds in nearly all of the recording leaves nothing to compare
-// with: then nothing can be attributed to it.
+// A condition that holds in nearly all of the recording leaves nothing to compare with, and
+// one that holds in much of it meets a few stalls by chance: then nothing can be
+// attributed to it.
 const (
 	minContrast      = 0.05
 	minContrastCells = 3
+	maxChance        = 0.2
 )
 
-// contrasts reports whether enough of the observed time is outside a condition.
+// contrasts reports whether enough of the time under load is outside a condition, and whether
+// so many stalls would seldom meet it by chance: each does with the share of the time it holds.
 func (c *Case) contrasts(condition timeline.Mask) bool {
-	out := c.Stall.Active.Without(condition).Count()
-	return out >= minContrastCells && float64(out) >= minContrast*float64(c.Stall.Active.Count())
+	active := c.Stall.Active
+	out := active.Without(condition).Count()
+	if out < minContrastCells || float64(out) < minContrast*float64(active.Count()) {
+		return false
+	}
+	met := 0
+	for _, e := range c.Stall.Cells.Close(c.Cells(checkpointAftermathS * 1e9)).Episodes() {
+		if timeline.MaskOf(c.Grid.N, []timeline.Episode{e}).And(condition).Count() > 0 {
+			met++
+		}
+	}
+	return math.Pow(Share(condition, active), float64(met)) <= maxChance
 }
 
 // stallRatio is how many times as often cells must stall under a condition as without

@@ -24,10 +24,11 @@ const (
 func wiredtigerJournalStall() Rule {
 	r := Rule{ID: "wiredtiger/journal-stall", Title: "The journal's fdatasync stalls", Kind: Cause, Engine: EngineMongoDB,
 		When:  "plimsoll:wt_log_sync:seconds > 0.05",
-		Needs: []string{SignalPrefix + "wt_log_sync_time:ratio", SignalPrefix + "wt_log_sync:seconds"},
+		Needs: []string{SignalPrefix + "wt_log_sync_time:ratio", SignalPrefix + "wt_log_syncs:rate"},
 		Cause: "A write that waits for the journal waits for its fdatasync, one at a time. The sync itself is a few kilobytes; it is slow because the volume's queue is full of something else: page cache that the OS flushes, or a checkpoint's writes."}
 	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
-		if !c.Stall.Any() {
+		each := c.One(SignalPrefix + "wt_log_sync:seconds")
+		if !c.Stall.Any() || each == nil { // nil: nothing was synced
 			return nil
 		}
 		on, slow := c.slowJournalSyncs()
@@ -45,7 +46,6 @@ func wiredtigerJournalStall() Rule {
 		f.Severity = c.severityOf(f.Weight)
 		f.Windows = c.Windows(on.And(c.Stall.Cells))
 		f.PeriodS = c.Period(on.Close(c.Cells(5e9)))
-		each := c.One(SignalPrefix + "wt_log_sync:seconds")
 		calm := timeline.Quantile(timeline.At(each, c.NotStalled()), 0.5)
 		longest := c.longestSync(slow)
 		f.Summary = fmt.Sprintf("A slow fdatasync of the journal was under way in %s of the stalled time, for up to %s on end", pct(cover), dur(longest))
