@@ -7,8 +7,8 @@ import (
 )
 
 // exceededShare is the part of a cell spent over a limit from which the cell counts; a
-// finding needs exceededS seconds in all. EBS counts whole seconds in which the demand was
-// over the limit, and a single one is a hiccup.
+// finding needs exceededS seconds in all: less is a hiccup. EBS counts the time in which the
+// demand was over the limit, in microseconds.
 const (
 	exceededShare = 0.05
 	exceededS     = 2.0
