@@ -80,22 +80,23 @@ func detect(c *rules.Case) []rules.Stall {
 	return out
 }
 
+// minSessions is how many sessions must be executing at once before they are a queue.
+const minSessions = 4
+
 // byPostgres judges PostgreSQL, whose exporters tell no latency: by Little's law a transaction
-// takes the sessions executing (less the exporter's own) over the commits a second. A second without
+// takes the sessions executing (less the exporter's own and a report) over the commits a second. A second without
 // any commit has no such quotient; there the fall of the completions tells.
 func byPostgres(c *rules.Case) (rules.Stall, bool) {
 	s := rules.Stall{Rule: "postgres/commit-stall", Subject: "PostgreSQL commits", IsDatabase: true,
 		Ops: c.One(rules.SignalPrefix + "postgres_commits:rate")}
 	fallen, ok := byThroughput(c, s, postgresPressure(c), stallCeilingS)
-	active := c.One(rules.SignalPrefix + "postgres_active:count")
-	if active == nil || s.Ops == nil {
+	if s.Waiting = postgresSessions(c); s.Waiting == nil || s.Ops == nil {
 		return fallen, ok
 	}
-	s.Waiting = make([]float64, len(active))
-	for k, x := range active {
-		s.Waiting[k] = max(0, x-1)
-	}
 	slow, ok := byLatency(c, sampledFloorS, s)
+	// A report that runs on when the others have gone home is one session, not a queue.
+	queue := max(minSessions, 2*timeline.Quantile(s.Waiting, 0.5))
+	slow.Cells = slow.Cells.And(timeline.Where(s.Waiting, func(x float64) bool { return x >= queue }))
 	slow.Cells = slow.Cells.Or(fallen.Cells)
 	return slow, ok
 }
