@@ -145,7 +145,7 @@ func (p *page) evidence(f diagnose.Finding) {
 			return
 		}
 		text := e.Text
-		if w := p.clock.window(e.From, e.To); w != "" && !(e.From.Equal(p.span.From) && e.To.Equal(p.span.To)) {
+		if w := p.clock.window(e.From, e.To); w != "" && !p.throughout(e) {
 			text += " (" + w + ")"
 		}
 		if p.verbose && e.Metric != "" {
@@ -161,6 +161,12 @@ func (p *page) evidence(f diagnose.Finding) {
 		first := strings.Repeat(" ", findingIndent) + p.paint(label, dim) + pad + p.paint(value, bold) + "  "
 		p.para(first, strings.Repeat(" ", column), text, plain)
 	}
+}
+
+// throughout tells evidence of as good as the whole span: its window would be no news.
+func (p *page) throughout(e diagnose.Evidence) bool {
+	slack := p.span.To.Sub(p.span.From) / 50
+	return e.From.Sub(p.span.From).Abs() <= slack && e.To.Sub(p.span.To).Abs() <= slack
 }
 
 // figure prints a number of evidence; requests a second of a device are IOPS.

@@ -15,11 +15,10 @@ type provider struct {
 
 // providers by metric name, the longest prefix first where one begins another.
 var providers = []provider{
-	{"mongodb_sys_", "a diagnostic.data folder of MongoDB 4.0 or newer"},
+	{"mongodb_sys_", "a MongoDB's diagnostic.data folder"},
 	{"mongodb_", "a MongoDB's diagnostic.data folder, or mongodb_exporter's metrics"},
-	{"node_disk_", "`iostat -dxmt 1` written to a file, or node_exporter's metrics"},
-	{"node_pressure_", "node_exporter's metrics (its pressure collector, kernel 4.20 or newer)"},
-	{"node_", "node_exporter's metrics"},
+	{"node_disk_", "`iostat -dxmt 1 > iostat.log` on the database's host, or `plimsoll record host` there"},
+	{"node_", "`plimsoll record host` on the database's host, or node_exporter's metrics"},
 	{"container_", "cAdvisor's metrics (the kubelet's /metrics/cadvisor)"},
 	{"etcd_", "etcd's own /metrics"},
 	{"pg_", "postgres_exporter's metrics"},
@@ -79,7 +78,7 @@ func recordFor(missing []string) string {
 		if len(ways) == 0 {
 			ways = []string{"a source with " + m}
 		}
-		if way := strings.Join(ways, "; or "); !slices.Contains(all, way) {
+		if way := strings.Join(ways, ", or "); !slices.Contains(all, way) {
 			all = append(all, way)
 		}
 	}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// An app is what a run of the program has of its surroundings.
+type app struct {
+	args           []string // without the program's name
+	getenv         func(name string) string
+	stdout, stderr stream
+	now            func() time.Time
+}
+
+// A stream is where output goes, and what is known of the terminal behind it.
+type stream struct {
+	io.Writer
+	terminal bool
+	// columns is the terminal's width at this moment, 0 if not known.
+	columns func() int
+}
+
+func newApp() *app {
+	return &app{args: os.Args[1:], getenv: os.Getenv, stdout: fileStream(os.Stdout), stderr: fileStream(os.Stderr), now: time.Now}
+}
+
+func fileStream(f *os.File) stream {
+	fd := int(f.Fd())
+	return stream{Writer: f, terminal: term.IsTerminal(fd), columns: func() int {
+		if width, _, err := term.GetSize(fd); err == nil {
+			return width
+		}
+		return 0
+	}}
+}
+
+// run runs the command that the arguments name, prints its error if it has one, and
+// gives the exit code.
+func (a *app) run(ctx context.Context) int {
+	root := newRootCommand(a)
+	root.SetArgs(a.args)
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitFine
+	}
+	f := asFailure(ctx, err)
+	f.print(a.stderr, wantsJSON(a.args))
+	return f.code
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"plimsoll/diagnose"
+	"plimsoll/recording"
+	"plimsoll/report"
+)
+
+// diagnoseOptions are those of `plimsoll diagnose`.
+type diagnoseOptions struct {
+	sourceOptions
+	display
+	output choice
+	failOn choice
+	schema bool
+}
+
+// sampleUnasked is how long diagnose samples live sources where nothing is said: two of
+// MongoDB's checkpoints, which come a minute after the last one ended.
+const sampleUnasked = 2*time.Minute + 10*time.Second
+
+func newDiagnoseCommand(a *app) *cobra.Command {
+	o := &diagnoseOptions{sourceOptions: sourceOptions{durationUnless: sampleUnasked}}
+	cmd := &cobra.Command{
+		Use:   "diagnose SOURCE...",
+		Short: "Tell why writes stall",
+		Long: `Reads one or more sources of the same stretch of time and tells why writes stall:
+each cause with the numbers it rests on, what to do, what to expect of it and what
+it costs; where the stalled time went; what it is not; and what could not be
+judged, with how to record it the next time.
+
+What a SOURCE is gets recognised by its content: a diagnostic.data folder or file,
+an iostat log (text or JSON), saved metrics, a /metrics URL, a Prometheus URL,
+fio's JSON, a recording, or the word host for this machine. Text files may be
+compressed by gzip, zstd or bzip2. Credentials for addresses are taken from
+PLIMSOLL_USER and PLIMSOLL_PASSWORD, or PLIMSOLL_TOKEN; for a Prometheus server,
+PLIMSOLL_PROMETHEUS_USER, _PASSWORD and _TOKEN come before these.
+
+Text goes to stdout, progress and errors to stderr. The JSON of -o json is a
+contract (--schema prints it): fields are added, never renamed or removed.`,
+		Example: `  plimsoll diagnose /var/lib/mongodb/diagnostic.data
+  plimsoll diagnose diagnostic.data iostat.log --offset iostat.log=-2s
+  plimsoll diagnose http://prometheus:9090 --selector '{instance=~"db-1:.*"}' --from -2h
+  plimsoll diagnose host http://localhost:2379/metrics --for 5m
+  plimsoll diagnose incident -o json --fail-on critical`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if o.schema {
+				return needArgs(0, 0, "")(cmd, args)
+			}
+			return needSources(cmd, args)
+		},
+	}
+	o.AddFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if o.schema {
+			_, err := a.stdout.Write(report.Schema())
+			return err
+		}
+		if err := o.Validate(cmd, args, a.now()); err != nil {
+			return err
+		}
+		return o.Run(cmd.Context(), a, args)
+	}
+	return cmd
+}
+
+func (o *diagnoseOptions) AddFlags(cmd *cobra.Command) {
+	addOutput(cmd, &o.output)
+	addChoice(cmd, &o.failOn, "fail-on", "", "exit with 3 if a cause or symptom is this severe, or more so", "critical", "warning", "info")
+	cmd.Flags().BoolVar(&o.schema, "schema", false, "print the JSON Schema of -o json and end")
+	o.sourceOptions.AddFlags(cmd)
+	o.display.AddFlags(cmd)
+}
+
+func (o *diagnoseOptions) Validate(cmd *cobra.Command, args []string, now time.Time) error {
+	if err := o.sourceOptions.Validate(cmd, args, now); err != nil {
+		return err
+	}
+	return o.display.Validate(cmd)
+}
+
+// Run reads the sources, diagnoses and reports.
+func (o *diagnoseOptions) Run(ctx context.Context, a *app, args []string) error {
+	r, err := o.diagnose(ctx, a, args)
+	if err != nil {
+		return err
+	}
+	opt := o.options(a)
+	opt.Location = o.zone
+	if o.output.value == "json" {
+		err = report.JSON(a.stdout, r)
+	} else {
+		err = report.Text(a.stdout, r, opt)
+	}
+	if err != nil {
+		return err
+	}
+	return o.verdict(r)
+}
+
+// diagnose reads what is to be read and runs the rules, with progress on stderr.
+func (o *diagnoseOptions) diagnose(ctx context.Context, a *app, args []string) (*diagnose.Report, error) {
+	t := &tally{}
+	stop := a.meter(t).show()
+	defer stop()
+	inputs, err := o.open(ctx, a, args)
+	if err != nil {
+		return nil, err
+	}
+	defer closeAll(inputs)
+	readers := make([]recording.Reader, len(inputs))
+	memories := make([]*recording.Memory, len(inputs))
+	for i, in := range inputs {
+		if readers[i] = in.Reader; in.Reader == nil {
+			memories[i] = recording.NewMemory(recording.MemoryOptions{})
+			readers[i] = memories[i]
+		}
+	}
+	err = o.readAll(ctx, inputs, diagnose.Wants(), t, func(i int) recording.Writer { return memories[i] })
+	if err == nil {
+		err = ctx.Err() // a live source ends without an error, whatever ends it
+	}
+	if err != nil {
+		return nil, err
+	}
+	return diagnose.Run(ctx, readers, diagnose.Options{From: o.fromAt, To: o.toAt, Progress: t.setStage})
+}
+
+// verdict is the error of --fail-on, if there is what it asks for.
+func (o *diagnoseOptions) verdict(r *diagnose.Report) error {
+	if o.failOn.value == "" {
+		return nil
+	}
+	worst := map[diagnose.Severity]int{diagnose.Critical: 0, diagnose.Warning: 1, diagnose.Info: 2}
+	n := 0
+	for _, f := range r.Findings {
+		if f.Kind != diagnose.Refutation && worst[f.Severity] <= worst[diagnose.Severity(o.failOn.value)] {
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	word := "findings"
+	if n == 1 {
+		word = "finding"
+	}
+	return &failure{code: exitFindings, err: fmt.Errorf("%d %s of severity %s or worse (--fail-on)", n, word, o.failOn.value)}
+}
+
+// meter shows a tally on stderr.
+func (a *app) meter(t *tally) *meter {
+	return &meter{tally: t, out: a.stderr, now: a.now, ascii: !a.unicode()}
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// The exit codes. They are an interface: scripts branch on them.
+const (
+	exitFine        = 0
+	exitFailure     = 1
+	exitUsage       = 2
+	exitFindings    = 3
+	exitInterrupted = 130
+)
+
+// exitCodes is the part of every command's help that tells them.
+const exitCodes = `Exit codes:
+    0  fine
+    1  failure: something could not be read or written
+    2  usage: an argument or a flag is wrong
+    3  diagnose --fail-on: there are findings at or over that severity
+  130  interrupted
+`
+
+// A failure is an error with what to do about it and the exit code it ends in.
+type failure struct {
+	code int
+	err  error
+	hint string
+}
+
+func (f *failure) Error() string { return f.err.Error() }
+func (f *failure) Unwrap() error { return f.err }
+
+// Hint says what to do next.
+func (f *failure) Hint() string { return f.hint }
+
+// usagef is an error of the command line, with a hint ("" for the command's help).
+func usagef(hint, format string, args ...any) error {
+	return &failure{code: exitUsage, hint: hint, err: fmt.Errorf(format, args...)}
+}
+
+// hinted is implemented by errors of any package that know what to do next.
+type hinted interface{ Hint() string }
+
+// asFailure gives any error its exit code and hint.
+func asFailure(ctx context.Context, err error) *failure {
+	var f *failure
+	if !errors.As(err, &f) {
+		f = &failure{code: exitFailure}
+		var h hinted
+		if errors.As(err, &h) {
+			f.hint = h.Hint()
+		}
+	}
+	out := &failure{code: f.code, hint: f.hint, err: err}
+	if out.code == exitFailure && ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		// Whatever was under way says it was cancelled; the person knows.
+		return &failure{code: exitInterrupted, err: errors.New("interrupted")}
+	}
+	return out
+}
+
+// print writes the error for a person, or as one line of JSON.
+func (f *failure) print(w io.Writer, asJSON bool) {
+	text := strings.TrimSpace(f.Error())
+	if !asJSON {
+		fmt.Fprintf(w, "plimsoll: %s\n", text)
+		if f.hint != "" {
+			fmt.Fprintf(w, "hint: %s\n", f.hint)
+		}
+		return
+	}
+	type body struct {
+		Message  string `json:"message"`
+		Hint     string `json:"hint,omitempty"`
+		ExitCode int    `json:"exit_code"`
+	}
+	line, err := json.Marshal(struct {
+		Error body `json:"error"`
+	}{body{text, f.hint, f.code}})
+	if err != nil {
+		fmt.Fprintf(w, "plimsoll: %s\n", text)
+		return
+	}
+	fmt.Fprintf(w, "%s\n", line)
+}
+
+// wantsJSON tells from the bare arguments whether errors are to be JSON: an error may
+// come before flags are parsed.
+func wantsJSON(args []string) bool {
+	for i, arg := range args {
+		switch {
+		case arg == "--":
+			return false
+		case slices.Contains([]string{"-ojson", "-o=json", "--output=json"}, arg),
+			(arg == "-o" || arg == "--output") && i+1 < len(args) && args[i+1] == "json":
+			return true
+		}
+	}
+	return false
+}

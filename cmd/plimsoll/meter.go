@@ -1,0 +1,133 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"plimsoll/units"
+)
+
+// When progress is shown: nobody needs it of a run that is over at once.
+const (
+	meterAfter    = 2 * time.Second
+	meterRedraw   = 200 * time.Millisecond // on a terminal: one line, rewritten
+	meterRepeat   = 10 * time.Second       // elsewhere: one line after the other, for logs
+	meterBarWidth = 24
+)
+
+// A meter shows a tally while work goes on: on a terminal one line that is rewritten and
+// gone at the end, elsewhere a plain line now and then.
+type meter struct {
+	tally *tally
+	out   stream
+	now   func() time.Time
+	ascii bool
+
+	phase string    // the one being shown
+	since time.Time // when it was first seen
+	from  float64   // and how much of it was done then
+	drawn bool
+}
+
+// show starts showing; the function it gives ends that, and may be called again.
+func (m *meter) show() (stop func()) {
+	done, gone := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(gone)
+		m.loop(done)
+	}()
+	var once sync.Once
+	return func() {
+		once.Do(func() { close(done) })
+		<-gone
+	}
+}
+
+func (m *meter) loop(done <-chan struct{}) {
+	m.observe(m.tally.sum())
+	watch := time.NewTicker(meterRedraw)
+	defer watch.Stop()
+	began, last := m.now(), time.Time{}
+	for {
+		select {
+		case <-done:
+			if m.drawn && m.out.terminal {
+				fmt.Fprint(m.out, "\r\x1b[K")
+			}
+			return
+		case <-watch.C:
+		}
+		w := m.tally.sum()
+		m.observe(w)
+		now := m.now()
+		switch {
+		case now.Sub(began) < meterAfter:
+		case m.out.terminal:
+			m.rewrite(w, now)
+		case last.IsZero() || now.Sub(last) >= meterRepeat:
+			last = now
+			fmt.Fprintf(m.out, "plimsoll: %s\n", m.text(w, now))
+		}
+	}
+}
+
+// observe notices when a phase begins, so that rates are of this phase alone.
+func (m *meter) observe(w work) {
+	if w.phase != m.phase {
+		m.phase, m.since, m.from = w.phase, m.now(), w.done
+	}
+}
+
+func (m *meter) rewrite(w work, now time.Time) {
+	line := m.text(w, now)
+	if w.total > 0 {
+		line = m.bar(w.done/w.total) + " " + line
+	}
+	width := m.out.columns()
+	if width <= 0 {
+		width = widthDefault
+	}
+	if r := []rune(line); len(r) > width-1 { // not into the last column: terminals may wrap there
+		line = string(r[:max(0, width-1)])
+	}
+	fmt.Fprintf(m.out, "\r\x1b[K%s", line)
+	m.drawn = true
+}
+
+func (m *meter) bar(part float64) string {
+	full, empty := "█", "░"
+	if m.ascii {
+		full, empty = "#", "."
+	}
+	n := int(min(1, max(0, part)) * meterBarWidth)
+	return strings.Repeat(full, n) + strings.Repeat(empty, meterBarWidth-n)
+}
+
+// text is the work in words: how much of how much, how fast, and how long yet.
+func (m *meter) text(w work, now time.Time) string {
+	switch w.unit {
+	case unitTime:
+		if w.total > 0 {
+			return fmt.Sprintf("%s %s of %s", w.phase, units.Seconds(w.done), units.Seconds(w.total))
+		}
+		return fmt.Sprintf("%s for %s; Ctrl-C ends it", w.phase, units.Seconds(w.done))
+	case unitSteps:
+		return fmt.Sprintf("%s %.0f of %.0f", w.phase, w.done, w.total)
+	}
+	text := fmt.Sprintf("%s %s", w.phase, units.Bytes(w.done))
+	if w.total > 0 {
+		text += fmt.Sprintf(" of %s (%s)", units.Bytes(w.total), units.Percent(w.done/w.total))
+	}
+	took := now.Sub(m.since).Seconds()
+	if took <= 0 || w.done <= m.from {
+		return text
+	}
+	rate := (w.done - m.from) / took
+	text += fmt.Sprintf(", %s/s", units.Bytes(rate))
+	if w.total > w.done {
+		text += fmt.Sprintf(", %s left", units.Seconds((w.total-w.done)/rate))
+	}
+	return text
+}

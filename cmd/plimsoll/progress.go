@@ -1,0 +1,89 @@
+package main
+
+import (
+	"sync"
+	"time"
+)
+
+// A tally counts the work of a run. It knows nothing of how that is shown; see meter.
+type tally struct {
+	mu    sync.Mutex
+	reads []*reading
+	// stage, if not empty, is what is done after the sources have been read: so many of
+	// so many steps.
+	stage       string
+	done, total int
+}
+
+// A reading is one source being read.
+type reading struct {
+	live bool // its progress is in time, else in bytes
+	// done and total are bytes, or nanoseconds of a live source; total 0 is not known.
+	done, total int64
+}
+
+// start counts a further source and gives the function that takes its progress.
+func (t *tally) start(live bool) func(done, total int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := &reading{live: live}
+	t.reads = append(t.reads, r)
+	return func(done, total int64) {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		r.done, r.total = done, total
+	}
+}
+
+// setStage says what is done once the sources have been read.
+func (t *tally) setStage(stage string, done, total int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.stage, t.done, t.total = stage, done, total
+}
+
+// The units work is counted in.
+const (
+	unitBytes = "bytes"
+	unitTime  = "time"
+	unitSteps = "steps"
+)
+
+// work is what a tally comes to: the phase a run is in and how far it has come.
+type work struct {
+	phase       string
+	unit        string
+	done, total float64 // bytes, seconds, steps; total 0 is not known
+}
+
+// sum adds up the work. Files are read at once and waited for; only where all that is left is
+// live sources is the time of these told.
+func (t *tally) sum() work {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.stage != "" {
+		return work{phase: t.stage, unit: unitSteps, done: float64(t.done), total: float64(t.total)}
+	}
+	files := work{phase: "reading", unit: unitBytes}
+	live := work{phase: "sampling", unit: unitTime}
+	unknown, any, sampling := false, false, false
+	for _, r := range t.reads {
+		if r.live {
+			sampling = true
+			s, of := time.Duration(r.done).Seconds(), time.Duration(r.total).Seconds()
+			live.done, live.total = max(live.done, s), max(live.total, of)
+			continue
+		}
+		any = true
+		unknown = unknown || r.total == 0
+		files.done += float64(r.done)
+		files.total += float64(r.total)
+	}
+	if sampling && (!any || files.done >= files.total) {
+		return live
+	}
+	if unknown {
+		files.total = 0
+	}
+	return files
+}

@@ -1,0 +1,201 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"plimsoll/recording"
+	"plimsoll/units"
+)
+
+// recordOptions are those of `plimsoll record`.
+type recordOptions struct {
+	sourceOptions
+	out    string
+	output choice
+}
+
+func newRecordCommand(a *app) *cobra.Command {
+	o := &recordOptions{}
+	cmd := &cobra.Command{
+		Use:   "record SOURCE... --out DIR",
+		Short: "Keep sources as a recording: a folder to diagnose or mail later",
+		Long: `Reads sources and keeps all their series in a folder, under the names the
+ecosystem's exporters give them. Live sources are sampled at the same time, until
+--for is over or Ctrl-C, which ends the recording cleanly; the folder is a
+complete recording even if the machine kills the program. Series of a Prometheus
+server or of another recording are copied.
+
+A DIR that is a recording already is continued, with samples newer than what it
+holds. Series of two hosts that do not name their host cannot be told apart in one
+recording: make one for each, and diagnose them together.`,
+		Example: `  plimsoll record host http://localhost:9216/metrics --out incident
+  plimsoll record host --for 10m --period 500ms --out before
+  plimsoll record http://prometheus:9090 --selector '{instance="db-1:9100"}' --from -2h --out incident`,
+		Args: needSources,
+	}
+	o.AddFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := o.Validate(cmd, args, a.now()); err != nil {
+			return err
+		}
+		return o.Run(cmd.Context(), a, args)
+	}
+	return cmd
+}
+
+func (o *recordOptions) AddFlags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&o.out, "out", "", "folder to record into: new, empty, or a recording to continue")
+	if err := cmd.MarkFlagDirname("out"); err != nil {
+		panic(err) // the flag was added in the line above
+	}
+	addOutput(cmd, &o.output)
+	o.sourceOptions.AddFlags(cmd)
+}
+
+func (o *recordOptions) Validate(cmd *cobra.Command, args []string, now time.Time) error {
+	if o.out == "" {
+		return usagef("for example --out incident", "%s: --out is missing", verb(cmd))
+	}
+	return o.sourceOptions.Validate(cmd, args, now)
+}
+
+// Run records until the sources end, --for is over, or the context ends.
+func (o *recordOptions) Run(ctx context.Context, a *app, args []string) error {
+	t := &tally{}
+	stop := a.meter(t).show()
+	defer stop()
+	inputs, err := o.open(ctx, a, args)
+	if err != nil {
+		return err
+	}
+	defer closeAll(inputs)
+	_, statErr := os.Stat(o.out)
+	disk, err := recording.Create(o.out, recording.DiskOptions{})
+	if err != nil {
+		return err
+	}
+	w := &countedWriter{Writer: disk, sources: map[string]recording.Source{}}
+	err = o.record(ctx, inputs, w, t)
+	interrupted := ctx.Err() != nil
+	if interrupted && errors.Is(err, context.Canceled) {
+		err = nil
+	}
+	err = errors.Join(err, disk.Close())
+	stop()
+	if w.samples == 0 {
+		if errors.Is(statErr, os.ErrNotExist) && recording.IsRecording(o.out) {
+			err = errors.Join(err, os.RemoveAll(o.out)) // made by this run, with nothing in it
+		}
+		if interrupted && err == nil {
+			return context.Canceled
+		}
+		if err == nil {
+			err = &failure{code: exitFailure, hint: "see --from and --to, and whether the source is of that time",
+				err: errors.New("nothing was recorded: the sources gave no samples")}
+		}
+		return err
+	}
+	if tell := o.tell(a, w, interrupted); err == nil {
+		err = tell
+	}
+	return err
+}
+
+// record reads sources, and copies what can be read already.
+func (o *recordOptions) record(ctx context.Context, inputs []input, w *countedWriter, t *tally) error {
+	err := o.readAll(ctx, inputs, nil, t, func(int) recording.Writer { return w })
+	for _, in := range inputs {
+		if err == nil && in.Reader != nil {
+			err = copyReader(ctx, in.Reader, w, o.fromAt, o.toAt, t)
+		}
+	}
+	return err
+}
+
+// recorded is the result of a run: the contract of `record -o json`.
+type recorded struct {
+	Recording   string    `json:"recording"`
+	Samples     int64     `json:"samples"`
+	Sources     int       `json:"sources"`
+	From        time.Time `json:"from"`
+	To          time.Time `json:"to"`
+	Interrupted bool      `json:"interrupted"`
+}
+
+func (o *recordOptions) tell(a *app, w *countedWriter, interrupted bool) error {
+	res := recorded{Recording: o.out, Samples: w.samples, Sources: len(w.sources), Interrupted: interrupted,
+		From: time.UnixMilli(w.fromMs).UTC(), To: time.UnixMilli(w.toMs).UTC()}
+	if o.output.value == "json" {
+		return writeJSON(a, res)
+	}
+	word := ""
+	if interrupted {
+		word = ", ended by a signal"
+	}
+	_, err := fmt.Fprintf(a.stdout, "%s: %s samples, %s of time%s\n", o.out, units.Number(float64(res.Samples)),
+		units.Seconds(res.To.Sub(res.From).Seconds()), word)
+	return err
+}
+
+// A countedWriter counts what goes through it, from several goroutines.
+type countedWriter struct {
+	recording.Writer
+
+	mu           sync.Mutex
+	samples      int64
+	fromMs, toMs int64
+	sources      map[string]recording.Source
+}
+
+// Append counts the batch's values once they are kept.
+func (w *countedWriter) Append(ctx context.Context, b *recording.Batch) error {
+	if err := w.Writer.Append(ctx, b); err != nil {
+		return err
+	}
+	if len(b.TimesMs) == 0 {
+		return nil
+	}
+	var n int64
+	for _, c := range b.Columns {
+		n += countValues(c.Values, len(b.TimesMs))
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	first, last := b.TimesMs[0], b.TimesMs[len(b.TimesMs)-1]
+	if w.samples == 0 || first < w.fromMs {
+		w.fromMs = first
+	}
+	if w.samples == 0 || last > w.toMs {
+		w.toMs = last
+	}
+	w.samples += n
+	return nil
+}
+
+// countValues counts the values of a column over so many times; NaN is none.
+func countValues(values []float64, times int) (n int64) {
+	for _, v := range values {
+		if v == v {
+			n++
+		}
+	}
+	if len(values) == 1 {
+		return n * int64(times)
+	}
+	return n
+}
+
+// Source remembers whose samples there are.
+func (w *countedWriter) Source(s recording.Source) {
+	w.mu.Lock()
+	w.sources[s.Name] = s
+	w.mu.Unlock()
+	w.Writer.Source(s)
+}

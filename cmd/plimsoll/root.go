@@ -1,0 +1,129 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// helpTemplate is cobra's, with the exit codes at the end of every command's help.
+const helpTemplate = `{{with (or .Long .Short)}}{{. | trimTrailingWhitespaces}}
+
+{{end}}{{if or .Runnable .HasSubCommands}}{{.UsageString}}{{end}}
+` + exitCodes
+
+func newRootCommand(a *app) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "plimsoll",
+		Short: "Why a database's writes stall, what fixes it, and what that costs",
+		Long: `Plimsoll reads what is at hand when a database stalls (MongoDB's diagnostic.data,
+iostat logs, exporters' metrics, fio's JSON, a Prometheus server) and tells why
+its writes wait, with the numbers; what it is not; and what could not be known.`,
+		Example: `  plimsoll diagnose /var/lib/mongodb/diagnostic.data
+  plimsoll record host --for 10m --out incident`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.ArbitraryArgs,
+	}
+	root.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return cmd.Help()
+		}
+		return unknownCommand(cmd, args[0])
+	}
+	root.SetHelpTemplate(helpTemplate)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		var f *failure
+		if errors.As(err, &f) {
+			return err
+		}
+		return usagef(seeHelp(cmd), "%s: %w", verb(cmd), err)
+	})
+	root.AddCommand(newDiagnoseCommand(a), newRecordCommand(a), newRulesCommand(a), newVersionCommand(a))
+	root.SetHelpCommand(newHelpCommand())
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd(a.args...)
+	strictGroups(root)
+	return root
+}
+
+// strictGroups makes commands that only hold others answer a wrong name with an error
+// (cobra would print the help and succeed), and their parts refuse arguments as ours do.
+func strictGroups(root *cobra.Command) {
+	for _, c := range root.Commands() {
+		if !c.HasSubCommands() || c.Runnable() {
+			continue
+		}
+		c.Args = cobra.ArbitraryArgs
+		c.RunE = func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef(seeHelp(cmd), "%s: which one?", verb(cmd))
+			}
+			return unknownCommand(cmd, args[0])
+		}
+		if c.Name() == "completion" {
+			for _, shell := range c.Commands() {
+				shell.Args = needArgs(0, 0, "")
+			}
+		}
+	}
+}
+
+// newHelpCommand is cobra's help command, but a name it does not know is an error.
+func newHelpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Help about any command",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			of, rest, err := cmd.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return unknownCommand(cmd.Root(), strings.Join(args, " "))
+			}
+			of.InitDefaultHelpFlag()
+			return of.Help()
+		},
+	}
+}
+
+// verb is how an error names a command: without the program, which main names.
+func verb(cmd *cobra.Command) string {
+	if _, rest, ok := strings.Cut(cmd.CommandPath(), " "); ok {
+		return rest
+	}
+	return "command line"
+}
+
+func seeHelp(cmd *cobra.Command) string { return cmd.CommandPath() + " --help" }
+
+// unknownCommand says what is near: a command of a similar name, or what to do with a file.
+func unknownCommand(cmd *cobra.Command, name string) error {
+	hint := seeHelp(cmd)
+	if cmd.SuggestionsMinimumDistance == 0 {
+		cmd.SuggestionsMinimumDistance = 2
+	}
+	if near := cmd.SuggestionsFor(name); len(near) > 0 {
+		hint = "did you mean " + cmd.CommandPath() + " " + strings.Join(near, " or ") + "?"
+	} else if _, err := os.Stat(name); err == nil || strings.Contains(name, "://") {
+		hint = fmt.Sprintf("plimsoll diagnose %s", name)
+	}
+	if cmd.HasParent() {
+		name = verb(cmd) + " " + name
+	}
+	return usagef(hint, "no command %q", name)
+}
+
+// needArgs checks how many arguments a command got; max -1 is any number.
+func needArgs(least, most int, hint string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) < least:
+			return usagef(hint, "%s: %s missing", verb(cmd), strings.TrimPrefix(cmd.Use, cmd.Name()+" "))
+		case most >= 0 && len(args) > most:
+			return usagef(seeHelp(cmd), "%s: %q is one argument too many", verb(cmd), args[most])
+		}
+		return nil
+	}
+}

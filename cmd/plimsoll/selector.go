@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql/parser"
+
+	"plimsoll/recording"
+)
+
+// A selection is a recording of which only the series that match are seen. A server of a
+// fleet holds many hosts' series under the same names; a diagnosis is of one of them.
+type selection struct {
+	recording.Reader
+	matchers []*labels.Matcher
+}
+
+// parseSelector reads the matchers of --selector.
+func parseSelector(text string) ([]*labels.Matcher, error) {
+	if text == "" {
+		return nil, nil
+	}
+	whole := strings.TrimSpace(text)
+	if !strings.HasPrefix(whole, "{") {
+		whole = "{" + whole + "}"
+	}
+	m, err := parser.NewParser(parser.Options{}).ParseMetricSelector(whole)
+	if err != nil {
+		return nil, usagef(`for example --selector '{instance="db-1:9100"}'`, "--selector %s: %w", text, err)
+	}
+	return m, nil
+}
+
+// Samples asks for the selector's series, as far as they are of the selection.
+func (s selection) Samples(ctx context.Context, selector string, from, to time.Time) ([]recording.Series, error) {
+	narrow, err := s.narrow(selector)
+	if err != nil {
+		return nil, err
+	}
+	return s.Reader.Samples(ctx, narrow, from, to)
+}
+
+// Range evaluates the expression over series of the selection.
+func (s selection) Range(ctx context.Context, expr string, from, to time.Time, step, lookback time.Duration) ([]recording.Series, error) {
+	narrow, err := s.narrow(expr)
+	if err != nil {
+		return nil, err
+	}
+	return s.Reader.Range(ctx, narrow, from, to, step, lookback)
+}
+
+// narrow adds the selection's matchers to every selector of an expression.
+func (s selection) narrow(expr string) (string, error) {
+	e, err := parser.NewParser(parser.Options{}).ParseExpr(expr)
+	if err != nil {
+		return "", fmt.Errorf("PromQL %q: %w", expr, err)
+	}
+	parser.Inspect(e, func(n parser.Node, _ []parser.Node) error {
+		if v, ok := n.(*parser.VectorSelector); ok {
+			v.LabelMatchers = append(v.LabelMatchers, s.matchers...)
+		}
+		return nil
+	})
+	return e.String(), nil
+}

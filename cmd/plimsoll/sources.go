@@ -1,0 +1,206 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/spf13/cobra"
+
+	"plimsoll/observe"
+	"plimsoll/observe/source"
+	"plimsoll/recording"
+)
+
+// sourceOptions are the flags of every verb that reads sources.
+type sourceOptions struct {
+	from, to string
+	tz       string
+	offsets  []string
+	selector string
+	insecure bool
+	duration time.Duration // of live sources; 0: until interrupted
+	period   time.Duration
+
+	// What Validate makes of them.
+	zone           *time.Location
+	fromAt, toAt   time.Time
+	clockOffsets   offsets
+	matchers       []*labels.Matcher
+	durationUnless time.Duration // of live sources where the flag is not given
+}
+
+func (o *sourceOptions) AddFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.from, "from", "", "only from this time on: RFC 3339, \"2026-07-20 15:55\", or -2h")
+	f.StringVar(&o.to, "to", "", "only up to this time")
+	f.StringVar(&o.tz, "tz", "", "zone of times printed, and of logs that tell none (iostat), as Europe/Berlin (default: this machine's)")
+	f.StringArrayVar(&o.offsets, "offset", nil, "add to the clock of all sources (2s) or of one (iostat.log=-2s); may be repeated")
+	f.StringVar(&o.selector, "selector", "", `of a server or a recording, only series with these labels: '{instance=~"db-1:.*"}'`)
+	f.BoolVar(&o.insecure, "insecure", false, "accept any TLS certificate of a server")
+	live := "until interrupted"
+	if o.durationUnless > 0 {
+		live = o.durationUnless.String()
+	}
+	f.DurationVar(&o.duration, "for", 0, "how long to sample live sources (default: "+live+")")
+	f.DurationVar(&o.period, "period", time.Second, "how often to sample live sources")
+	for _, name := range []string{"from", "to", "offset", "selector", "for", "period"} {
+		complete(cmd, name)
+	}
+	complete(cmd, "tz", "UTC", "Local")
+}
+
+func (o *sourceOptions) Validate(cmd *cobra.Command, args []string, now time.Time) (err error) {
+	o.zone = time.Local
+	if o.tz != "" {
+		if o.zone, err = time.LoadLocation(o.tz); err != nil {
+			return usagef("for example UTC, Europe/Berlin, America/New_York", "--tz %q: no such zone", o.tz)
+		}
+	}
+	if o.fromAt, err = parseMoment("--from", o.from, now, o.zone); err != nil {
+		return err
+	}
+	if o.toAt, err = parseMoment("--to", o.to, now, o.zone); err != nil {
+		return err
+	}
+	if !o.fromAt.IsZero() && !o.toAt.IsZero() && !o.fromAt.Before(o.toAt) {
+		return usagef("", "--from %s is not before --to %s", o.from, o.to)
+	}
+	if o.clockOffsets, err = parseOffsets(o.offsets, args); err != nil {
+		return err
+	}
+	if o.matchers, err = parseSelector(o.selector); err != nil {
+		return err
+	}
+	const periodLeast = 10 * time.Millisecond
+	if o.period < periodLeast {
+		return usagef("1s is what rules are made for", "--period %s: want %s or more", o.period, periodLeast)
+	}
+	if cmd.Flags().Changed("for") {
+		if o.duration <= 0 {
+			return usagef("for example --for 2m", "--for %s: want a duration", o.duration)
+		}
+	} else {
+		o.duration = o.durationUnless
+	}
+	return nil
+}
+
+// An input is a source of the command line, opened.
+type input struct {
+	arg string
+	observe.Input
+}
+
+// open opens all sources at once; the error is that of the first argument that cannot
+// be opened.
+func (o *sourceOptions) open(ctx context.Context, a *app, args []string) ([]input, error) {
+	inputs := make([]input, len(args))
+	err := each(ctx, len(args), func(ctx context.Context, i int) error {
+		in, err := observe.Open(ctx, args[i], observe.OpenOptions{From: o.fromAt, To: o.toAt, Selector: o.selector, Insecure: o.insecure, Getenv: a.getenv})
+		if err == nil && in.Reader != nil && len(o.matchers) > 0 {
+			in.Reader = selection{Reader: in.Reader, matchers: o.matchers}
+		}
+		inputs[i] = input{arg: args[i], Input: in}
+		return err
+	})
+	if err != nil {
+		closeAll(inputs)
+		return nil, err
+	}
+	return inputs, nil
+}
+
+// closeAll closes those inputs that are readers by themselves. They were only
+// read: there is nothing to lose.
+func closeAll(inputs []input) {
+	for _, in := range inputs {
+		if in.Reader != nil {
+			_ = in.Reader.Close()
+		}
+	}
+}
+
+// readOptions say how to read one source.
+func (o *sourceOptions) readOptions(in input, want func(string) bool, t *tally) source.Options {
+	return source.Options{
+		Want: want, ClockOffset: o.clockOffsets.of(in.arg), Location: o.zone,
+		From: o.fromAt, To: o.toAt, Period: o.period, For: o.duration, Progress: t.start(in.Source.Live()),
+	}
+}
+
+// readAll reads every input that is a source, each into the writer that to gives for it.
+// Live sources are read all at the same time, files a few at a time.
+func (o *sourceOptions) readAll(ctx context.Context, inputs []input, want func(string) bool, t *tally, to func(i int) recording.Writer) error {
+	files := make(chan struct{}, runtime.GOMAXPROCS(0))
+	return each(ctx, len(inputs), func(ctx context.Context, i int) error {
+		in := inputs[i]
+		if in.Source == nil {
+			return nil
+		}
+		opt := o.readOptions(in, want, t)
+		if !in.Source.Live() {
+			files <- struct{}{}
+			defer func() { <-files }()
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+		}
+		return in.Source.Read(ctx, to(i), opt)
+	})
+}
+
+// each runs f for 0 to n-1 at once. The first error cancels the others; what is
+// returned is the error of the lowest number that is not such a cancellation, so that the same
+// mistake gives the same message.
+func each(ctx context.Context, n int, f func(ctx context.Context, i int) error) error {
+	inner, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	errs := make([]error, n)
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() {
+			if errs[i] = f(inner, i); errs[i] != nil {
+				cancel(errs[i])
+			}
+		})
+	}
+	wg.Wait()
+	var first error
+	for _, err := range errs {
+		switch {
+		case err == nil:
+		case first == nil:
+			first = err
+		case errors.Is(first, context.Canceled) && !errors.Is(err, context.Canceled):
+			first = err
+		}
+	}
+	return first
+}
+
+// noSources is the answer to a verb without a source: one example of each kind.
+const sourceExamples = `a SOURCE is what is at hand, for example
+  diagnostic.data                      a MongoDB's folder, or one file of it
+  iostat.log                           written by: iostat -dxmt 1 > iostat.log
+  http://localhost:9216/metrics        an exporter, an etcd, an IRIS; sampled live
+  metrics.txt                          exporters' metrics, saved
+  http://prometheus:9090               a Prometheus server, or one that answers like it
+  host                                 this machine; sampled live
+  fio.json                             written by: fio --output-format=json
+  incident/                            a recording made by: plimsoll record`
+
+func needSources(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return usagef(sourceExamples, "%s: no SOURCE given", verb(cmd))
+	}
+	for i, arg := range args {
+		if arg == "" {
+			return usagef("", "%s: SOURCE %d is empty", verb(cmd), i+1)
+		}
+	}
+	return nil
+}

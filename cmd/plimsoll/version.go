@@ -1,0 +1,88 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"plimsoll/diagnose"
+)
+
+// build is what is known of this program: the contract of `version -o json`.
+type build struct {
+	Version  string `json:"version"`
+	Revision string `json:"revision,omitempty"`
+	Modified bool   `json:"modified,omitempty"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+	// Contract is the version of `diagnose -o json`.
+	Contract int `json:"diagnose_json_version"`
+}
+
+func thisBuild() build {
+	b := build{Version: "devel", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Contract: diagnose.Version}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return b
+	}
+	if v := info.Main.Version; v != "" && v != "(devel)" {
+		b.Version = v
+	}
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			b.Revision = s.Value
+		case "vcs.modified":
+			b.Modified = s.Value == "true"
+		}
+	}
+	return b
+}
+
+func newVersionCommand(a *app) *cobra.Command {
+	var output choice
+	cmd := &cobra.Command{
+		Use:     "version",
+		Short:   "Tell the version of this program",
+		Example: "  plimsoll version -o json",
+		Args:    needArgs(0, 0, ""),
+		RunE: func(*cobra.Command, []string) error {
+			b := thisBuild()
+			if output.value == "json" {
+				return writeJSON(a, b)
+			}
+			line := "plimsoll " + b.Version
+			if b.Revision != "" {
+				line += " (" + b.Revision
+				if b.Modified {
+					line += ", modified"
+				}
+				line += ")"
+			}
+			_, err := fmt.Fprintf(a.stdout, "%s, %s, %s\n", line, b.Go, b.Platform)
+			return err
+		},
+	}
+	addOutput(cmd, &output)
+	return cmd
+}
+
+// addOutput adds -o.
+func addOutput(cmd *cobra.Command, output *choice) {
+	output.value = "text"
+	addChoice(cmd, output, "output", "o", "how to write the result, and errors", "text", "json")
+}
+
+// writeJSON writes a value as indented JSON.
+func writeJSON(a *app, v any) error {
+	enc := json.NewEncoder(a.stdout)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return fmt.Errorf("writing JSON: %w", err)
+	}
+	return nil
+}

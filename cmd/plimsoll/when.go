@@ -1,0 +1,80 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// moments are the ways to write one, beside RFC 3339 and a negative duration.
+var moments = []string{"2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04", "2006-01-02"}
+
+// parseMoment reads a time: RFC 3339, the same without a zone (then zone's), "now", or
+// a duration before now such as -2h30m.
+func parseMoment(flag, text string, now time.Time, zone *time.Location) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if text == "now" {
+		return now, nil
+	}
+	if d, err := time.ParseDuration(text); err == nil {
+		if d > 0 {
+			return time.Time{}, usagef("write -"+text+" for "+text+" ago", "%s %s lies in the future", flag, text)
+		}
+		return now.Add(d), nil
+	}
+	if t, err := time.Parse(time.RFC3339, text); err == nil {
+		return t, nil
+	}
+	for _, layout := range moments {
+		if t, err := time.ParseInLocation(layout, text, zone); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, usagef("for example 2026-07-20T15:55:00Z, \"2026-07-20 15:55\" (in the zone of --tz), or -2h", "%s %q is no time", flag, text)
+}
+
+// offsets are corrections of sources' clocks.
+type offsets struct {
+	all  time.Duration
+	some map[string]time.Duration // by the source's argument, or its last element
+}
+
+// parseOffsets reads values of --offset: "2s" for all sources, "iostat.log=-2s" for one of them.
+func parseOffsets(values, sources []string) (offsets, error) {
+	o := offsets{some: map[string]time.Duration{}}
+	for _, v := range values {
+		name, text := "", v
+		if i := strings.LastIndexByte(v, '='); i >= 0 {
+			name, text = v[:i], v[i+1:]
+		}
+		d, err := time.ParseDuration(text)
+		if err != nil {
+			return o, usagef("for example --offset 2s, or --offset iostat.log=-90m", "--offset %q: %q is no duration", v, text)
+		}
+		if name == "" {
+			o.all = d
+			continue
+		}
+		known := false
+		for _, s := range sources {
+			known = known || name == s || name == filepath.Base(s)
+		}
+		if !known {
+			return o, usagef("name it as on the command line: "+strings.Join(sources, ", "), "--offset %q: no source is called %q", v, name)
+		}
+		o.some[name] = d
+	}
+	return o, nil
+}
+
+// of is the correction of one source, the one that names it before the one for all.
+func (o offsets) of(arg string) time.Duration {
+	for _, name := range []string{arg, filepath.Base(arg)} {
+		if d, ok := o.some[name]; ok {
+			return d
+		}
+	}
+	return o.all
+}
