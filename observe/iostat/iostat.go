@@ -110,7 +110,7 @@ func New(path string, opt Options) (source.Source, error) {
 	}
 	head = head[:n]
 	if !Sniff(path, head) {
-		return nil, fmt.Errorf("%s is no iostat log: neither a \"Device\" nor an \"avg-cpu\" heading nor {\"sysstat\" in its first %d bytes; make one with: iostat -xmt 1 > iostat.log", path, n)
+		return nil, fmt.Errorf("%s is no iostat log: neither a \"Device\" nor an \"avg-cpu\" heading nor {\"sysstat\" in its first %d bytes; make one with: S_TIME_FORMAT=ISO iostat -xt 1 > iostat.log", path, n)
 	}
 	return &log{path: path, opt: opt, json: isJSON(head), desc: recording.Source{Kind: "iostat", Name: path}}, nil
 }
@@ -221,7 +221,7 @@ func (l *log) Read(ctx context.Context, w recording.Writer, opt source.Options) 
 	}
 	l.describe(w, sv, ck, it)
 	if it.samples == 0 && it.outside == 0 {
-		return fmt.Errorf("iostat log %s: none of its %d reports could be placed in time; record again with: S_TIME_FORMAT=ISO iostat -xmt 1", l.path, sv.reports)
+		return fmt.Errorf("iostat log %s: none of its %d reports could be placed in time; record again with: S_TIME_FORMAT=ISO iostat -xt 1", l.path, sv.reports)
 	}
 	return nil
 }
