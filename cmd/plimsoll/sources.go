@@ -69,6 +69,9 @@ func (o *sourceOptions) Validate(cmd *cobra.Command, args []string, now time.Tim
 	if !o.fromAt.IsZero() && !o.toAt.IsZero() && !o.fromAt.Before(o.toAt) {
 		return usagef("", "--from %s is not before --to %s", o.from, o.to)
 	}
+	if args, err = expand(args); err != nil { // one of a folder's files may be meant
+		return err
+	}
 	if o.clockOffsets, err = parseOffsets(o.offsets, args); err != nil {
 		return err
 	}
@@ -98,8 +101,12 @@ type input struct {
 // open opens all sources at once; the error is that of the first argument that cannot
 // be opened.
 func (o *sourceOptions) open(ctx context.Context, a *app, args []string) ([]input, error) {
+	args, err := expand(args)
+	if err != nil {
+		return nil, err
+	}
 	inputs := make([]input, len(args))
-	err := each(ctx, len(args), func(ctx context.Context, i int) error {
+	err = each(ctx, len(args), func(ctx context.Context, i int) error {
 		in, err := observe.Open(ctx, args[i], observe.OpenOptions{From: o.fromAt, To: o.toAt, Selector: o.selector, Insecure: o.insecure, Getenv: a.getenv})
 		if err == nil && in.Reader != nil && len(o.matchers) > 0 {
 			in.Reader = selection{Reader: in.Reader, matchers: o.matchers}
@@ -112,6 +119,19 @@ func (o *sourceOptions) open(ctx context.Context, a *app, args []string) ([]inpu
 		return nil, err
 	}
 	return inputs, nil
+}
+
+// expand replaces a folder of sources by what lies in it.
+func expand(args []string) ([]string, error) {
+	var out []string
+	for _, arg := range args {
+		found, err := observe.Expand(arg)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, found...)
+	}
+	return out, nil
 }
 
 // closeAll closes those inputs that are readers by themselves. They were only
@@ -191,7 +211,8 @@ const sourceExamples = `a SOURCE is what is at hand, for example
   http://prometheus:9090               a Prometheus server, or one that answers like it
   host                                 this machine; sampled live
   fio.json                             written by: fio --output-format=json
-  incident/                            a recording made by: plimsoll record`
+  incident/                            a recording made by: plimsoll record
+  bundle/                              a folder with several of these in it`
 
 func needSources(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
