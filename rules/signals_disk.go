@@ -113,7 +113,7 @@ var hostSignals = []Signal{
 	hostSignal("procs_running:count", "", "tasks running or waiting for a CPU",
 		`node_procs_running`, `mongodb_sys_cpu_procs_running`),
 	hostSignal("cpu_cores:count", "", "CPUs of the host",
-		`count(node_cpu_seconds_total{mode="idle"})`, `mongodb_sys_cpu_num_logical_cores`, `mongodb_sys_cpu_num_cpus`),
+		`count(node_cpu_seconds_total{mode="idle",cpu!="all"})`, `mongodb_sys_cpu_num_logical_cores`, `mongodb_sys_cpu_num_cpus`),
 }
 
 func hostSignal(name, unit, help string, exprs ...string) Signal {

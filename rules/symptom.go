@@ -37,6 +37,13 @@ func (r Rule) symptomFinding(c *Case, s Stall) Finding {
 	if c.serious(s.Cells, s.Observed) {
 		f.Severity = Critical
 	}
+	if !s.IsDatabase && c.Stall.IsDatabase {
+		// What clients felt is known: a device's slowness matters as far as they felt it.
+		if felt := Share(c.Stall.Cells, s.Cells); felt < minAttributable {
+			f.Severity = Info
+			f.Summary += fmt.Sprintf(" %s hardly stalled meanwhile: clients did not feel it.", c.Stall.Subject)
+		}
+	}
 	f.Weight = stalled / seen
 	f.Windows = c.Windows(s.Cells)
 	if f.PeriodS = c.Period(s.Cells); f.PeriodS > 0 {
