@@ -58,10 +58,12 @@ func verdict(r *Report) string {
 	} else if r.Stalls.Seconds > 0 {
 		b.WriteString(" No cause found in what these sources tell; see what could not be measured.")
 	}
-	for i, f := range refutations {
-		if i < 2 {
+	said := map[string]bool{}
+	for _, f := range refutations {
+		if !said[f.Title] && len(said) < 2 {
 			fmt.Fprintf(&b, " %s.", f.Title)
 		}
+		said[f.Title] = true
 	}
 	return b.String()
 }
