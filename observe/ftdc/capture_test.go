@@ -32,13 +32,21 @@ func realPath(t testing.TB, name string) string {
 
 // A sink is a writer that keeps what it is given and checks what it promises.
 type sink struct {
-	t  testing.TB
+	t  tester
 	mu sync.Mutex
 
 	series map[string][]sample
+	names  map[string]string // of the series
 	notes  []recording.Note
 	source recording.Source
 	append int // batches
+}
+
+// A tester is what testing.T and rapid.T have in common.
+type tester interface {
+	Helper()
+	Errorf(format string, args ...any)
+	Fatal(args ...any)
 }
 
 type sample struct {
@@ -46,7 +54,9 @@ type sample struct {
 	v  float64
 }
 
-func newSink(t testing.TB) *sink { return &sink{t: t, series: map[string][]sample{}} }
+func newSink(t tester) *sink {
+	return &sink{t: t, series: map[string][]sample{}, names: map[string]string{}}
+}
 
 func (s *sink) Append(_ context.Context, b *recording.Batch) error {
 	s.mu.Lock()
@@ -68,6 +78,7 @@ func (s *sink) Append(_ context.Context, b *recording.Batch) error {
 			s.t.Errorf("batch %d: %s: %d values for %d times", s.append, key, len(c.Values), len(b.TimesMs))
 			continue
 		}
+		s.names[key] = c.Labels.Get(labels.MetricName)
 		had := s.series[key]
 		for i, ms := range b.TimesMs {
 			if n := len(had); n > 0 && had[n-1].ms >= ms {
@@ -106,7 +117,7 @@ func (s *sink) last(name string, pairs ...string) float64 {
 }
 
 // read reads a path into a sink.
-func read(t testing.TB, path string, opt source.Options) *sink {
+func read(t tester, path string, opt source.Options) *sink {
 	t.Helper()
 	src, err := Open(path)
 	if err != nil {
