@@ -12,6 +12,7 @@ import (
 const (
 	shareColumns  = 34 // of a share's name
 	barColumnsMax = 20
+	smallShare    = 0.01 // of the whole: told by name alone
 )
 
 // account draws where the stalled time went.
@@ -36,7 +37,12 @@ func (p *page) account(r *diagnose.Report) {
 	bars := min(barColumnsMax, p.width/4)
 	names = min(names, shareColumns, p.width-bars-fixedColumns)
 	overlaps := false
+	var small []string
 	for _, s := range r.Account {
+		if !p.verbose && s.Of > 0 && s.Seconds < smallShare*s.Of && s.Share != "unexplained" {
+			small = append(small, s.Share)
+			continue
+		}
 		mark := " "
 		if s.Overlaps {
 			mark, overlaps = "*", true
@@ -46,10 +52,14 @@ func (p *page) account(r *diagnose.Report) {
 			part = s.Seconds / s.Of
 		}
 		p.line(indent3, p.pad(s.Share, names), " ", mark, " ", p.paint(p.bar(part, bars), cyan), " ",
-			right(units.Percent(part), 6), "  ", right(units.Value(s.Seconds, unit), 9))
+			right(p.fit(units.Percent(part), 6), 6), "  ", right(p.fit(units.Value(s.Seconds, unit), 10), 10))
 		if s.Note != "" {
 			p.para("     ", "     ", s.Note, dim)
 		}
+	}
+	if len(small) > 0 {
+		p.shortened = true
+		p.para(indent3, indent3, "under "+units.Percent(smallShare)+" each: "+strings.Join(small, ", "), dim)
 	}
 	if overlaps {
 		p.para(indent3+"* ", indent3+"  ", "may be counted in another share too: these do not add up to the whole", dim)
@@ -57,7 +67,7 @@ func (p *page) account(r *diagnose.Report) {
 }
 
 // fixedColumns is what a row takes beside its name and its bar.
-const fixedColumns = len(indent3) + 3 + 2 + 5 + 2 + 9
+const fixedColumns = len(indent3) + 3 + 1 + 6 + 2 + 10
 
 const indent3 = "   "
 

@@ -155,7 +155,7 @@ func (p *page) evidence(f diagnose.Finding) {
 			p.labelled(findingIndent, bodyColumn, label, text, plain)
 			continue
 		}
-		value := right(p.clean(figure(e)), min(wide, p.width/3))
+		value := right(p.fit(figure(e), p.width/3), min(wide, p.width/3))
 		column := bodyColumn + columns(value) + 2
 		pad := strings.Repeat(" ", max(1, bodyColumn-findingIndent-len(label)))
 		first := strings.Repeat(" ", findingIndent) + p.paint(label, dim) + pad + p.paint(value, bold) + "  "

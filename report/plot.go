@@ -84,7 +84,7 @@ func (p *page) draw(t diagnose.Track, span diagnose.Span, slots int) (row, most 
 	if isFlag(t) {
 		return b.String(), ""
 	}
-	return b.String(), "max " + units.Value(high, t.Unit)
+	return b.String(), p.fit("max "+units.Value(high, t.Unit), mostColumns)
 }
 
 // isFlag tells a track that only says on or off: its highest value is no news.

@@ -81,6 +81,9 @@ func wrap(text string, first, rest int) []string {
 	return append(lines, line)
 }
 
+// Wrap breaks text at spaces into lines of at most width columns, as [Text] does.
+func Wrap(text string, width int) []string { return wrap(text, width, width) }
+
 // words splits text where a line may break: at spaces, but not between a number and its unit.
 func words(text string) []string {
 	var out []string

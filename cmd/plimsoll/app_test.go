@@ -122,6 +122,7 @@ func TestFailures(t *testing.T) {
 		{ctx, errors.New("x: broken"), exitFailure, "plimsoll: x: broken\n", `{"error":{"message":"x: broken","exit_code":1}}` + "\n"},
 		{ctx, usagef("do that", "y"), exitUsage, "plimsoll: y\nhint: do that\n", `{"error":{"message":"y","hint":"do that","exit_code":2}}` + "\n"},
 		{ctx, withHint{}, exitFailure, "plimsoll: z\nhint: look there\n", `{"error":{"message":"z","hint":"look there","exit_code":1}}` + "\n"},
+		{ctx, errors.New("a\x1b[2Jb\nc\u202e"), exitFailure, "plimsoll: a\\u001b[2Jb\nc\\u202e\n", `{"error":{"message":"a\u001b[2Jb\nc` + "\u202e" + `","exit_code":1}}` + "\n"},
 		{done, context.Canceled, exitInterrupted, "plimsoll: interrupted\n", `{"error":{"message":"interrupted","exit_code":130}}` + "\n"},
 		{done, errors.New("disk full"), exitFailure, "plimsoll: disk full\n", `{"error":{"message":"disk full","exit_code":1}}` + "\n"},
 	} {

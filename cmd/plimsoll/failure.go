@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // The exit codes. They are an interface: scripts branch on them.
@@ -71,9 +72,9 @@ func asFailure(ctx context.Context, err error) *failure {
 func (f *failure) print(w io.Writer, asJSON bool) {
 	text := strings.TrimSpace(f.Error())
 	if !asJSON {
-		fmt.Fprintf(w, "plimsoll: %s\n", text)
+		fmt.Fprintf(w, "plimsoll: %s\n", printable(text))
 		if f.hint != "" {
-			fmt.Fprintf(w, "hint: %s\n", f.hint)
+			fmt.Fprintf(w, "hint: %s\n", printable(f.hint))
 		}
 		return
 	}
@@ -90,6 +91,20 @@ func (f *failure) print(w io.Writer, asJSON bool) {
 		return
 	}
 	fmt.Fprintf(w, "%s\n", line)
+}
+
+// printable shows control characters as escapes, newlines excepted: a file's name may hold
+// what moves a terminal's cursor.
+func printable(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if r != '\n' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) {
+			fmt.Fprintf(&b, "\\u%04x", r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }
 
 // wantsJSON tells from the bare arguments whether errors are to be JSON: an error may

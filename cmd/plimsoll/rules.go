@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plimsoll/report"
 	"plimsoll/rules"
 )
 
@@ -166,7 +167,7 @@ func unknownRule(id string) error {
 // showRule writes a rule's page and then its PromQL.
 func showRule(a *app, r rules.Rule, row ruleRow) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s (%s)\n\n%s\n", r.Title, r.ID, r.Cause)
+	fmt.Fprintf(&b, "# %s (%s)\n\n%s\n", r.Title, r.ID, strings.Join(report.Wrap(r.Cause, widthDefault), "\n"))
 	if row.When != "" {
 		fmt.Fprintf(&b, "\n## In PromQL\n\nOver signals:\n\n    %s\n\nOver exporters' metrics, where the rule may hold if the answer is not empty:\n\n    %s\n", row.When, row.PromQL)
 	}
