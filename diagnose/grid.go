@@ -109,17 +109,59 @@ func trouble(in []recording.Reader) []rules.Trouble {
 		spans = append(spans, r.Sources()...)
 	}
 	slices.SortStableFunc(spans, func(a, b recording.Source) int { return a.From.Compare(b.From) })
-	for i := 1; i < len(spans); i++ {
-		a, b := spans[i-1], spans[i]
-		if a.To.IsZero() || b.From.IsZero() || !b.From.After(a.To) {
+	for i, b := range spans {
+		a, far := nearestSource(spans, i)
+		// A benchmark's report stands for itself, and one run follows another.
+		if !far || b.Kind == "fio" {
 			continue
 		}
 		out = append(out, rules.Trouble{
 			Kind: string(recording.NoteClock), Source: b.Name,
-			Text: fmt.Sprintf("%s begins %s after %s ends: nothing can be compared between them; if a clock or a time zone is off, use --offset or --tz",
-				b.Name, b.From.Sub(a.To).Round(time.Second), a.Name),
-			Span: rules.Span{From: a.To, To: b.From},
+			Text: fmt.Sprintf("%s and %s are %s apart: nothing can be compared between them; if a clock or a time zone is off, use --offset or --tz",
+				b.Name, a.Name, apart(a, b).Round(time.Second)),
+			Span: rules.Span{From: minTime(a.To, b.To), To: maxTime(a.From, b.From)},
 		})
 	}
 	return out
+}
+
+// nearestSource is the source nearest in time to the i-th; far if neither it nor any other meets it.
+// Of two that do not meet only the later one is far: it is told once.
+func nearestSource(spans []recording.Source, i int) (near recording.Source, far bool) {
+	b := spans[i]
+	best := time.Duration(-1)
+	later := false
+	for k, a := range spans {
+		if k == i || a.Kind == "fio" || a.To.IsZero() || b.From.IsZero() {
+			continue
+		}
+		d := apart(a, b)
+		if d <= 0 {
+			return a, false
+		}
+		later = later || k < i
+		if best < 0 || d < best {
+			near, best = a, d
+		}
+	}
+	return near, best > 0 && later
+}
+
+// apart is the time between two sources; not positive if they meet.
+func apart(a, b recording.Source) time.Duration {
+	return maxTime(a.From, b.From).Sub(minTime(a.To, b.To))
+}
+
+func minTime(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func maxTime(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }

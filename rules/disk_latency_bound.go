@@ -3,7 +3,6 @@ package rules
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"plimsoll/timeline"
 )
@@ -86,33 +85,46 @@ func (r Rule) serialDevice(c *Case, held timeline.Track) (Finding, bool) {
 	occupied := timeline.Quantile(timeline.At(busy, serial), 0.5)
 	switch {
 	case c.pinned(ops, busy, serial):
-		// Not a refutation any more: it may be just what IOPS would help.
-		f.Kind, f.Severity = Symptom, Info
-		f.Title = fmt.Sprintf("One request at a time, at %s/s without variation: its latency, or a cap at just that figure", num(rate))
-		f.Summary += fmt.Sprintf(" The rate does not vary as latencies do, so a clock may make it: if the volume is provisioned with %s IOPS, that cap binds; if with more, the latency does and IOPS buy nothing.", num(rate))
-		f.Fixes = append([]Fix{{Summary: fmt.Sprintf("Look up what the volume is provisioned with; if it is about %s IOPS, raise it once and compare", num(rate)),
-			Expect: "one writer's rate grows up to one over the volume's latency, no further", TradeOff: "a trial costs a day of the higher price; gp3 can be changed again after six hours"}}, f.Fixes[1:]...)
+		f.ambiguous(rate)
 	case occupied < alwaysWaiting:
 		f.Summary += fmt.Sprintf(" It has no request for %s of the time: no cap holds it, and raising the volume's IOPS buys nothing.", pct(1-occupied))
 	default:
 		f.Summary += " The limit is the latency; raising the volume's IOPS buys nothing."
 	}
-	f.Evidence = []Evidence{
+	f.Evidence = c.serialEvidence(ops, queue, serial, writing)
+	return f, true
+}
+
+// ambiguous turns the refutation into what it is where a cap may make the rate: a question. It may be
+// just what IOPS would help.
+func (f *Finding) ambiguous(rate float64) {
+	f.Kind, f.Severity = Symptom, Info
+	f.Title = fmt.Sprintf("One request at a time, at %s/s without variation: its latency, or a cap at just that figure", num(rate))
+	f.Summary += fmt.Sprintf(" The rate does not vary as latencies do, so a clock may make it: if the volume is provisioned with %s IOPS, that cap binds; if with more, the latency does and IOPS buy nothing.", num(rate))
+	// The first of the fixes is not to buy IOPS.
+	f.Fixes = append([]Fix{{Summary: fmt.Sprintf("Look up what the volume is provisioned with; if it is about %s IOPS, raise it once and compare", num(rate)),
+		Expect: "one writer's rate grows up to one over the volume's latency, no further", TradeOff: "a trial costs a day of the higher price; EBS lets a volume be modified again after six hours"}}, f.Fixes[1:]...)
+}
+
+func (c *Case) serialEvidence(ops, queue []float64, serial, writing timeline.Mask) []Evidence {
+	rate, q := timeline.Quantile(timeline.At(ops, serial), 0.5), timeline.Quantile(timeline.At(queue, serial), 0.5)
+	deep := timeline.Where(queue, func(x float64) bool { return x > 2 })
+	out := []Evidence{
 		c.figure("median requests completed", SignalPrefix+"disk_ops:rate", rate, "1/s", serial),
 		c.figure("most requests completed in one interval", SignalPrefix+"disk_ops:rate", timeline.Max(ops), "1/s", timeline.Known(ops)),
 		c.figure("median queue while writing", SignalPrefix+"disk_queue:requests", q, "requests", serial),
 		c.figure("share of the writing time with a queue over 2", SignalPrefix+"disk_queue:requests", Share(deep, writing), "ratio", writing),
-		c.figure("latency of a request, by Little's law (queue / rate)", "", each, "seconds", serial),
+		c.figure("latency of a request, by Little's law (queue / rate)", "", q/rate, "seconds", serial),
 	}
 	for _, t := range c.Signal(SignalPrefix + "etcd_wal_fsync_time:ratio") {
 		if in := timeline.Quantile(timeline.At(t.Values, serial), 0.5); in >= serialFsync {
 			fsync := c.For(SignalPrefix+"etcd_wal_fsync:seconds", "instance", t.Labels.Get("instance"))
-			f.Evidence = append(f.Evidence,
+			out = append(out,
 				c.figure("share of the time etcd's WAL was in fdatasync", SignalPrefix+"etcd_wal_fsync_time:ratio", in, "ratio", serial),
 				c.figure("mean fdatasync of etcd's WAL", SignalPrefix+"etcd_wal_fsync:seconds", timeline.Quantile(timeline.At(fsync, serial), 0.5), "seconds", serial))
 		}
 	}
-	return f, true
+	return out
 }
 
 // inFlight is how many requests are in flight while the device is busy, median.
@@ -173,42 +185,4 @@ func latencyFixes(each float64) []Fix {
 		{Summary: "Write into preallocated files: an append that grows a file costs further journal writes of the file system",
 			Expect: "two to three device writes an append become one", TradeOff: "space taken in advance"},
 	}
-}
-
-// serialFio judges fio's own report: a job of depth one is serial by construction.
-func (r Rule) serialFio(c *Case) []Finding {
-	var out []Finding
-	for _, t := range c.Signal(SignalPrefix + "fio_iodepth:count") {
-		job := t.Labels.Get("job")
-		depth := timeline.Max(t.Values)
-		rate := timeline.Max(c.For(SignalPrefix+"fio_write:rate", "job", job))
-		lat := timeline.Max(c.For(SignalPrefix+"fio_write_latency:mean", "job", job))
-		syncLat := timeline.Max(c.For(SignalPrefix+"fio_sync_latency:mean", "job", job))
-		each := lat
-		if syncLat == syncLat {
-			each = lat + syncLat
-		}
-		// NaN fails each comparison.
-		if !(depth == 1) || !(rate > 0) || !(rate*each > 0.7) {
-			continue
-		}
-		f := r.finding("fio job " + job)
-		f.Severity, f.Weight = Info, 1
-		f.Summary = fmt.Sprintf("Job %s makes one write at a time: %s a second at %s each, %s of its time spent waiting. The limit is the latency; raising the volume's IOPS buys nothing",
-			job, num(rate), dur(each), pct(min(1, rate*each)))
-		if what, ok := soldIOPS(rate); ok {
-			f.Summary += fmt.Sprintf(", unless the volume is held at just this rate: %s IOPS is %s", num(rate), what)
-		}
-		f.Summary += "."
-		f.Evidence = []Evidence{
-			c.figure("writes", "fio_write_iops", rate, "1/s", timeline.Known(t.Values)),
-			c.figure("mean latency of a write", "fio_write_latency_mean_seconds", lat, "seconds", timeline.Known(t.Values)),
-			c.figure("mean latency of a sync", "fio_sync_latency_mean_seconds", syncLat, "seconds", timeline.Known(t.Values)),
-			c.figure("requests in flight", "fio_job_iodepth", depth, "requests", timeline.Known(t.Values)),
-		}
-		f.Fixes = latencyFixes(each)
-		f.Evidence = slices.DeleteFunc(f.Evidence, func(e Evidence) bool { return e.Value == nil })
-		out = append(out, f)
-	}
-	return out
 }

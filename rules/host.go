@@ -9,6 +9,9 @@ import (
 // minAttributable is the share of the stalled time from which a condition is called a cause.
 const minAttributable = 0.10
 
+// cpuAlways is the share of the time from which a saturation cannot be told from the usual.
+const cpuAlways = 0.90
+
 // condition judges a rule whose cells hold or not: how much of the stalled time
 // is due to them.
 func (r Rule) condition(c *Case, subject string, cells timeline.Mask) (Finding, bool) {
@@ -40,14 +43,18 @@ func hostCPUSaturated() Rule {
 		cells := timeline.Known(held[0].Values)
 		in := Share(cells, c.Stall.Cells)
 		f, ok := r.condition(c, "host", cells)
-		if !ok && in < 0.5 {
-			return nil
-		}
 		if !ok {
-			// Saturated nearly always: there is no other time to compare with.
+			// Saturated nearly always: there is no other time to compare with. Where there is, it
+			// stalled as often, and the CPUs do not explain it.
+			if in < 0.5 || Share(cells, c.Stall.Observed) < cpuAlways {
+				return nil
+			}
 			f = r.finding("host")
 			f.Weight = in
-			f.Severity = c.severityOf(in)
+			if f.Severity = c.severityOf(in); f.Severity == Critical {
+				f.Severity = Warning
+			}
+			f.Evidence = append(f.Evidence, c.remark("it held nearly all the time: there is no other time to compare with"))
 			f.Windows = c.Windows(cells.And(c.Stall.Cells))
 		}
 		busy := c.One(SignalPrefix + "cpu_busy:ratio")
