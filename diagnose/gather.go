@@ -110,12 +110,23 @@ func evaluate(ctx context.Context, readers []held, grid timeline.Grid, sig rules
 			return nil, err
 		}
 		for _, t := range tracks {
+			finite(t.Values)
 			if timeline.Count(t.Values) > 0 {
 				out = join(out, timeline.Track{Labels: only(t.Labels, sig.By), Values: t.Values})
 			}
 		}
 	}
 	return out, nil
+}
+
+// finite makes what is infinite unknown: seconds waited by no operation are a counter credited
+// apart from the other, not a latency.
+func finite(values []float64) {
+	for k, x := range values {
+		if math.IsInf(x, 0) {
+			values[k] = math.NaN()
+		}
+	}
 }
 
 // choose is a signal's first alternative all of whose metrics the recording has.

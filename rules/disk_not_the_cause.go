@@ -126,8 +126,8 @@ func (r Rule) fillNotTheCause(c *Case, f *Finding, busiest timeline.Track) {
 	in := timeline.At(busiest.Values, stalled)
 	f.Summary = fmt.Sprintf("While %s stalled, the busiest device (%s) was busy %s of the time, at most %s in any interval",
 		c.Stall.Subject, dev, pct(timeline.Mean(in)), pct(timeline.Max(in)))
-	if ops := get("disk_ops:rate"); ops != nil {
-		f.Summary += fmt.Sprintf(", with at most %s IOPS", num(timeline.Max(timeline.At(ops, stalled))))
+	if ops := timeline.At(get("disk_ops:rate"), stalled); timeline.Count(ops) > 0 {
+		f.Summary += fmt.Sprintf(", with at most %s IOPS", num(timeline.Max(ops)))
 	}
 	f.Summary += ". A faster or larger volume will not help."
 	f.Evidence = append(f.Evidence,

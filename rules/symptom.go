@@ -49,8 +49,8 @@ func (r Rule) symptomFinding(c *Case, s Stall) Finding {
 	if f.PeriodS = c.Period(s.Cells); f.PeriodS > 0 {
 		f.Summary += fmt.Sprintf(" They recur every %s.", dur(f.PeriodS))
 	}
-	if s.Latency != nil {
-		lat := timeline.At(s.Latency, s.Cells)
+	// Where nothing ended in the stalled cells there is no latency to tell.
+	if lat := timeline.At(s.Latency, s.Cells); timeline.Count(lat) > 0 {
 		calm := timeline.Quantile(timeline.At(s.Latency, s.Observed.Without(s.Cells)), 0.5)
 		f.Summary += fmt.Sprintf(" Mean latency in a stalled interval: median %s, worst %s", dur(timeline.Quantile(lat, 0.5)), dur(timeline.Max(lat)))
 		if calm == calm {
