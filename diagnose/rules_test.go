@@ -169,6 +169,8 @@ func holds(id string, r *diagnose.Report, directive string) error {
 		if len(found) > 0 {
 			return errors.New("not measurable, and yet a finding")
 		}
+	default:
+		return fmt.Errorf("no such directive: %q", directive)
 	}
 	return nil
 }

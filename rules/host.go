@@ -46,7 +46,7 @@ func hostCPUSaturated() Rule {
 		if !ok {
 			// Saturated nearly always: there is no other time to compare with. Where there is, it
 			// stalled as often, and the CPUs do not explain it.
-			if in < 0.5 || Share(cells, c.Stall.Observed) < cpuAlways {
+			if in < 0.5 || Share(cells, c.Stall.Active) < cpuAlways {
 				return nil
 			}
 			f = r.finding("host")
