@@ -139,20 +139,29 @@ fio_write_rate() {
     --time_based --output-format=json "$@") | jq ".jobs[0] | .write.$field + .read.$field"
 }
 
+# check_rate WHAT FIELD WANTED FIO_OPTION...: does fio's rate come to the wanted one? Three tries:
+# other work on the machine may keep one below it.
+check_rate() {
+  local what=$1 field=$2 wanted=$3 try
+  shift 3
+  for try in 1 2 3; do
+    check_limit "$what" "$wanted" "$(fio_write_rate "$field" "$@")" && return
+    say "off by more than 10 % (try $try)"
+  done
+  die "the volume does not deliver its limit: is the machine too busy, or the throttle not applied?"
+}
+
 # check_volume IOPS BYTES_PER_SECOND SECONDS: does the volume deliver its limits, and does
 # its queue show? Overwrites the device. Prints the figures.
 check_volume() {
-  local iops=$1 bps=$2 seconds=$3 log=$OUT/.check.log
-  check_limit "4 KiB random writes, IOPS" "$iops" "$(fio_write_rate iops --rw=randwrite --bs=4k --iodepth=64 --runtime="$seconds")" ||
-    die "the volume does not deliver its IOPS: is the machine too slow or the throttle not applied?"
-  check_limit "4 KiB random reads, IOPS" "$iops" "$(fio_write_rate iops --rw=randread --bs=4k --iodepth=64 --runtime="$seconds")" ||
-    die "the volume does not deliver its IOPS for reads"
+  local iops=$1 bps=$2 seconds=$3 log=$OUT/.check.log pid
+  check_rate "4 KiB random writes, IOPS" iops "$iops" --rw=randwrite --bs=4k --iodepth=64 --runtime="$seconds"
+  check_rate "4 KiB random reads, IOPS" iops "$iops" --rw=randread --bs=4k --iodepth=64 --runtime="$seconds"
   # Within fio's run: its first requests take a moment.
   (sleep 1.5; TZ=UTC LC_ALL=C exec iostat -xm -y "$(basename "$VOLUME_UPPER")" "$seconds" 1 > "$log") &
-  local iostat=$!
-  check_limit "1 MiB sequential writes, bytes/s" "$bps" "$(fio_write_rate bw_bytes --rw=write --bs=1m --iodepth=8 --runtime="$((seconds + 3))")" ||
-    die "the volume does not deliver its bytes per second"
-  wait $iostat
+  pid=$!
+  check_rate "1 MiB sequential writes, bytes/s" bw_bytes "$bps" --rw=write --bs=1m --iodepth=8 --runtime="$((seconds + 3))"
+  wait $pid
   awk -v dev="$(basename "$VOLUME_UPPER")" '
     $1 == "Device" { for (i = 1; i <= NF; i++) col[$i] = i }
     $1 == dev { printf "  iostat meanwhile: %s MB/s (MiB), w_await %s ms, aqu-sz %s, %%util %s\n", $col["wMB/s"], $col["w_await"], $col["aqu-sz"], $col["%util"]

@@ -23,12 +23,13 @@ remote_available() {
 remote_create() {
   local dir=$1 mib=$2 ms=$3
   mkdir "$dir/remote"
-  nbdkit -f -U "$dir/remote.socket" --filter=delay memory "${mib}M" "wdelay=${ms}ms" &
+  # In a session of their own: a Ctrl-C shall not reach them before the volume is gone.
+  setsid nbdkit -f -U "$dir/remote.socket" --filter=delay memory "${mib}M" "wdelay=${ms}ms" &
   REMOTE_SERVER=$!
   wait_for 10 nbdkit test -S "$dir/remote.socket"
   # Requests of one connection are answered one after the other's start; eight keep
   # several thousand a second possible.
-  nbdfuse -C 8 "$dir/remote/volume.img" --unix "$dir/remote.socket" &
+  setsid nbdfuse -C 8 "$dir/remote/volume.img" --unix "$dir/remote.socket" &
   REMOTE_FUSE=$! REMOTE_MOUNT=$dir/remote
   wait_for 10 nbdfuse test -f "$dir/remote/volume.img"
   # shellcheck disable=SC2034 # used by those who source this file
