@@ -13,6 +13,9 @@ import (
 func summarise(c *rules.Case) StallSummary {
 	s := c.Stall
 	out := StallSummary{Signal: s.Subject, ThresholdS: s.Threshold, Seconds: c.Seconds(s.Cells), Of: c.Seconds(s.Observed)}
+	if !s.IsDatabase && s.Subject != "" {
+		out.Signal = "writes of " + s.Subject // a device's name is no word to begin a sentence with
+	}
 	eps := s.Cells.Episodes()
 	out.Episodes = len(eps)
 	for _, e := range eps {
