@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"math"
 
 	"plimsoll/timeline"
 )
@@ -18,6 +19,7 @@ const (
 // decides: fewer than minSlowSyncs are no finding.
 const (
 	minSlowSyncs  = 3
+	busyCPU       = 0.9
 	etcdHeartbeat = 0.100 // --heartbeat-interval's default: a sync of this length delays one
 )
 
@@ -62,7 +64,7 @@ func (r Rule) overCriterion(c *Case, held []timeline.Track, k criterion, explain
 			c.figure("criterion", "", k.limit, "seconds", seen),
 		}
 		if slow != nil {
-			f.Evidence = append(f.Evidence, c.figure("how many took over "+k.edge, SignalPrefix+k.slow, late, "", seen))
+			f.Evidence = append(f.Evidence, c.figure("how many took over "+k.edge, SignalPrefix+k.slow, math.Round(late), "", seen))
 		}
 		explain(&f, inst, over)
 		out = append(out, f)
@@ -108,7 +110,11 @@ func etcdWALFsyncSlow() Rule {
 				}
 				f.Fixes = []Fix{{Summary: "Give etcd's WAL (--wal-dir) a volume of its own", Expect: "nothing else queues before its syncs", TradeOff: "one more volume a member"}}
 				if measured && Share(sat, over) < idleSaturation {
-					f.Summary += " No device had a queue meanwhile: each sync takes the device that long."
+					if busy := timeline.Mean(timeline.At(c.One(SignalPrefix+"cpu_busy:ratio"), over)); busy > busyCPU {
+						f.Summary += fmt.Sprintf(" No device had a queue meanwhile, but the CPUs were %s busy: a sync that is done may wait for a CPU before it returns.", pct(busy))
+					} else {
+						f.Summary += " No device had a queue meanwhile: each sync takes the device that long."
+					}
 					f.Evidence = append(f.Evidence, c.figure("share of that time in which a device was saturated", SignalPrefix+"disk_busy:ratio", Share(sat, over), "ratio", over))
 					f.Fixes = append(f.Fixes, Fix{Summary: "Choose the volume by latency, not by IOPS: io2 Block Express or local NVMe; more IOPS will not help", Expect: "one fdatasync at a time goes as fast as the device answers", TradeOff: "io2 costs 0.065 USD an IOPS a month; local NVMe is lost with the instance"})
 				} else {

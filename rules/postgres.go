@@ -143,8 +143,8 @@ func postgresCheckpointRequested() Rule {
 		}
 		f.Summary += ": the WAL reached its size before checkpoint_timeout did, or somebody asked by hand (CHECKPOINT, a base backup)."
 		f.Evidence = []Evidence{
-			c.figure("checkpoints requested", SignalPrefix+"postgres_checkpoints_requested:rate", requested, "", when),
-			c.figure("checkpoints by the clock", SignalPrefix+"postgres_checkpoints_timed:rate", timed, "", when),
+			c.figure("checkpoints requested", SignalPrefix+"postgres_checkpoints_requested:rate", math.Round(requested), "", when),
+			c.figure("checkpoints by the clock", SignalPrefix+"postgres_checkpoints_timed:rate", math.Round(timed), "", when),
 		}
 		if wal := c.One(SignalPrefix + "postgres_wal:bytes"); wal != nil {
 			f.Evidence = append(f.Evidence, c.figure("WAL generated, mean", SignalPrefix+"postgres_wal:bytes", timeline.Mean(wal), "bytes/s", timeline.Known(wal)))
@@ -227,7 +227,7 @@ func postgresBackendWrites() Rule {
 		f.Evidence = []Evidence{
 			c.figure("buffers written by backends", SignalPrefix+"postgres_buffers_backend:rate", backend, "", seen),
 			c.figure("of all buffers written", "", backend/max(all, 1), "ratio", seen),
-			c.figure("fsyncs backends had to do themselves", SignalPrefix+"postgres_backend_fsyncs:rate", fsyncs, "", seen),
+			c.figure("fsyncs backends had to do themselves", SignalPrefix+"postgres_backend_fsyncs:rate", math.Round(fsyncs), "", seen),
 		}
 		f.Fixes = []Fix{{Summary: "Raise bgwriter_lru_maxpages and lower bgwriter_delay; raise shared_buffers if the working set does not fit", Expect: "clean buffers are ready when a query needs one", TradeOff: "some pages are written more than once"}}
 		return []Finding{f}
