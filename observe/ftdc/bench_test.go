@@ -39,7 +39,7 @@ func want150(s *Schema) func(string) bool {
 // BenchmarkRead compares reading with inflating alone, in compressed bytes per second. Each
 // case reads a whole folder of two files, so that what a file costs once is in it.
 func BenchmarkRead(b *testing.B) {
-	captures := []struct{ name, path string }{{"synthetic", syntheticFolder(b, 2, 12)}}
+	captures := []struct{ name, path string }{{"synthetic", syntheticFolder(b, 3400, 2, 12)}}
 	for name, file := range map[string]string{"8.0": "metrics.visualzhou-example", "3.6": "v3.6.3/metrics.2019-05-03T10-37-35Z-00000"} {
 		if path := filepath.Join(realCaptures, file); exists(path) {
 			captures = append(captures, struct{ name, path string }{name, repeated(b, path, 16)})
@@ -104,10 +104,11 @@ func exists(path string) bool {
 }
 
 // syntheticFolder makes a folder of files with some chunks each.
-func syntheticFolder(tb testing.TB, files, chunks int) string {
+func syntheticFolder(tb testing.TB, metrics, files, chunks int) string {
 	tb.Helper()
 	dir := tb.TempDir()
 	s := ftdctest.NewServer(1)
+	s.Metrics = metrics
 	for i := range files {
 		var file bytes.Buffer
 		if err := s.Metadata(&file); err != nil {

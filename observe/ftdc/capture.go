@@ -28,7 +28,6 @@ type capture struct {
 
 	mu   sync.Mutex
 	desc recording.Source
-	told bool // a document of metadata has been seen
 }
 
 // Open recognizes a diagnostic.data folder, or one file of it. It fails, with what to do, if

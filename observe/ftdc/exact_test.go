@@ -278,3 +278,74 @@ func appendUvarint(b []byte, v uint64) []byte {
 	}
 	return append(b, byte(v))
 }
+
+// TestServerMix holds that the stand-in for a server changes as much as it says a real one does.
+func TestServerMix(t *testing.T) {
+	var b bytes.Buffer
+	server := ftdctest.NewServer(1)
+	for range 2 {
+		if err := server.Chunk(&b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var columns, constant, deltas, zeros, decreases, gauges, one, two, three, others int
+	s := NewScanner("server", &b)
+	for {
+		e, err := s.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range e.Chunk.Schema.Len() {
+			col, err := e.Chunk.Column(i)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if columns++; len(col) == 1 {
+				constant++
+				continue
+			}
+			gauge := 0
+			for k := 1; k < len(col); k++ {
+				deltas++
+				switch d := col[k] - col[k-1]; {
+				case d == 0:
+					zeros++
+				case d < 0:
+					decreases++
+					gauge = 1
+				case d < 1<<7:
+					one++
+				case d < 1<<14:
+					two++
+				case d < 1<<21:
+					three++
+				default:
+					others++
+				}
+			}
+			gauges += gauge
+		}
+	}
+	changes := deltas - zeros
+	for _, m := range []struct {
+		what      string
+		part, all int
+		real      float64 // of the capture the mix was measured on
+	}{
+		{"constant columns", constant, columns, 0.79},
+		{"gauges of the others", gauges, columns - constant, 0.18},
+		{"zeros", zeros, deltas, 0.41},
+		{"decreases", decreases, changes, 0.07},
+		{"deltas of one byte", one, changes, 0.31},
+		{"deltas of two bytes", two, changes, 0.37},
+		{"deltas of three bytes", three, changes, 0.14},
+		{"longer increases", others, changes, 0.10},
+	} {
+		if got := float64(m.part) / float64(m.all); math.Abs(got-m.real) > 0.05 {
+			t.Errorf("%s: %.3f, a real server's are %.2f", m.what, got, m.real)
+		}
+	}
+}

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -364,7 +366,7 @@ func TestMetadata(t *testing.T) {
 }
 
 func TestProgress(t *testing.T) {
-	path := syntheticFolder(t, 3, 3)
+	path := syntheticFolder(t, 200, 3, 3)
 	_, size := survey(t, path)
 	var last int64
 	read(t, path, source.Options{Parallel: 2, Progress: func(done, total int64) {
@@ -380,7 +382,7 @@ func TestProgress(t *testing.T) {
 
 // TestCancel: the end of the context ends the reading, whoever waits for whom.
 func TestCancel(t *testing.T) {
-	path := syntheticFolder(t, 1, 4)
+	path := syntheticFolder(t, 200, 1, 4)
 	for _, parallel := range []int{1, 4} {
 		src, err := Open(path)
 		if err != nil {
@@ -396,6 +398,53 @@ func TestCancel(t *testing.T) {
 			t.Errorf("parallel %d: error %v", parallel, err)
 		}
 	}
+}
+
+// TestMemory holds that memory does not grow with the capture: what a hundred files take is
+// what two take.
+func TestMemory(t *testing.T) {
+	const growthMax = 32 << 20
+	dir := syntheticFolder(t, 1500, 2, 2)
+	files, err := Files(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 100 {
+		if err := os.Symlink(files[i%2], fmt.Sprintf("%s/metrics.9%02d", dir, i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	src, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	before := m.HeapAlloc
+	w := &weigher{}
+	// Each file's samples are the same, so that only the first are handed over; progress is told
+	// of all.
+	err = src.Read(context.Background(), w, source.Options{Parallel: 2, Progress: func(int64, int64) { w.weigh() }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w.calls < 10 || w.peak > before+growthMax {
+		t.Errorf("heap grew from %d to %d bytes in %d looks, at most %d more are allowed", before, w.peak, w.calls, growthMax)
+	}
+}
+
+type weigher struct {
+	drain
+	peak  uint64
+	calls int
+}
+
+func (w *weigher) weigh() {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	w.peak = max(w.peak, m.HeapAlloc)
+	w.calls++
 }
 
 type stopper struct {

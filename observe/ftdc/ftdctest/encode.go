@@ -93,8 +93,12 @@ func RawChunk(date Date, inflated []byte) []byte {
 	var data bytes.Buffer
 	data.Write(binary.LittleEndian.AppendUint32(nil, uint32(len(inflated))))
 	z := zlib.NewWriter(&data)
-	z.Write(inflated) // a bytes.Buffer takes all
-	z.Close()
+	if _, err := z.Write(inflated); err != nil {
+		panic(err) // a bytes.Buffer takes all
+	}
+	if err := z.Close(); err != nil {
+		panic(err)
+	}
 	return ChunkDocument(date, data.Bytes())
 }
 
