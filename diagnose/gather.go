@@ -145,22 +145,24 @@ func choose(h held, sig rules.Signal) parser.Expr {
 
 // byEngine asks the recording's own PromQL engine.
 func byEngine(ctx context.Context, r recording.Reader, grid timeline.Grid, e parser.Expr) ([]timeline.Track, error) {
-	series, err := r.Range(ctx, e.String(), grid.Time(0), grid.Time(grid.N-1), grid.Step(), 0)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]timeline.Track, len(series))
-	for i, s := range series {
-		vals := make([]float64, grid.N)
-		for k := range vals {
-			vals[k] = math.NaN()
+	var out []timeline.Track
+	for _, run := range grid.Runs() {
+		series, err := r.Range(ctx, e.String(), grid.Time(run.First), grid.Time(run.Last), grid.Step(), 0)
+		if err != nil {
+			return nil, err
 		}
-		for _, p := range s.Points {
-			if k := int((p.T - grid.FromMs) / grid.StepMs); k >= 0 && k < grid.N {
-				vals[k] = p.F
+		for _, s := range series {
+			vals := make([]float64, grid.N)
+			for k := range vals {
+				vals[k] = math.NaN()
 			}
+			for _, p := range s.Points {
+				if k, ok := grid.CellAt(time.UnixMilli(p.T)); ok {
+					vals[k] = p.F
+				}
+			}
+			out = join(out, timeline.Track{Labels: s.Labels, Values: vals})
 		}
-		out[i] = timeline.Track{Labels: s.Labels, Values: vals}
 	}
 	return out, nil
 }

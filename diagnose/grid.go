@@ -56,7 +56,7 @@ func inventory(ctx context.Context, in []recording.Reader) ([]held, []recording.
 }
 
 // chooseGrid covers what the metrics cover, at the finest period among them.
-func chooseGrid(metrics []recording.Metric, from, to time.Time) (timeline.Grid, error) {
+func chooseGrid(metrics []recording.Metric, holes []timeline.Hole, from, to time.Time) (timeline.Grid, error) {
 	var period time.Duration
 	var first, last time.Time
 	for _, m := range metrics {
@@ -88,7 +88,52 @@ func chooseGrid(metrics []recording.Metric, from, to time.Time) (timeline.Grid, 
 	if period == 0 {
 		period = time.Second
 	}
-	return timeline.NewGrid(first, last, roundStep(period)), nil
+	return timeline.NewGrid(first, last, roundStep(period), holes...), nil
+}
+
+// holesOf is the time in which no source has a sample: between sources, and where all that were
+// there note a gap. It is none if a source does not tell its time.
+func holesOf(in []recording.Reader) []timeline.Hole {
+	var covered []timeline.Hole
+	for _, r := range in {
+		gaps := map[string][]recording.Note{}
+		for _, n := range r.Notes() {
+			if n.Kind == recording.NoteGap && n.To.After(n.From) && !n.From.IsZero() {
+				gaps[n.Source] = append(gaps[n.Source], n)
+			}
+		}
+		sources := r.Sources()
+		if len(sources) == 0 {
+			return nil
+		}
+		for _, s := range sources {
+			if s.From.IsZero() || s.To.IsZero() {
+				return nil
+			}
+			at := s.From
+			slices.SortFunc(gaps[s.Name], func(a, b recording.Note) int { return a.From.Compare(b.From) })
+			for _, n := range gaps[s.Name] {
+				if n.From.After(s.To) || n.To.Before(at) {
+					continue
+				}
+				covered = append(covered, timeline.Hole{From: at, To: n.From})
+				at = n.To
+			}
+			covered = append(covered, timeline.Hole{From: at, To: s.To})
+		}
+	}
+	slices.SortFunc(covered, func(a, b timeline.Hole) int { return a.From.Compare(b.From) })
+	var out []timeline.Hole
+	for i, c := range covered {
+		if i == 0 {
+			continue
+		}
+		covered[i].To = maxTime(c.To, covered[i-1].To)
+		if c.From.After(covered[i-1].To) {
+			out = append(out, timeline.Hole{From: covered[i-1].To, To: c.From})
+		}
+	}
+	return out
 }
 
 // trouble is what the sources complained about, and sources that do not meet in time.

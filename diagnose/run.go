@@ -29,7 +29,7 @@ func Run(ctx context.Context, in []recording.Reader, opt Options) (*Report, erro
 	if err != nil {
 		return nil, err
 	}
-	grid, err := chooseGrid(metrics, opt.From, opt.To)
+	grid, err := chooseGrid(metrics, holesOf(in), opt.From, opt.To)
 	if err != nil {
 		return nil, err
 	}

@@ -157,16 +157,20 @@ func flags(m timeline.Mask) []float64 {
 	return out
 }
 
-// reduce keeps the maximum of each slot: a stall must not vanish by averaging.
+// reduce keeps the maximum of each slot: a stall must not vanish by averaging. The slots divide
+// the time evenly, whatever the grid leaves out of it.
 func reduce(g timeline.Grid, name, unit string, vals []float64) Track {
-	per := max(1, (len(vals)+plotPoints-1)/plotPoints)
-	t := Track{Name: name, Unit: unit, From: g.Start(0), To: g.Time(g.N - 1), StepS: float64(per) * g.StepSeconds()}
-	for i := 0; i < len(vals); i += per {
-		m := timeline.Max(vals[i:min(i+per, len(vals))])
-		if math.IsNaN(m) || math.IsInf(m, 0) {
-			t.Values = append(t.Values, nil)
-		} else {
-			t.Values = append(t.Values, &m)
+	from, to := g.Start(0), g.Time(g.N-1)
+	cells := int(to.Sub(from) / g.Step())
+	slot := time.Duration(max(1, (cells+plotPoints-1)/plotPoints)) * g.Step()
+	t := Track{Name: name, Unit: unit, From: from, To: to, StepS: slot.Seconds(),
+		Values: make([]*float64, (to.Sub(from)+slot-1)/slot)}
+	for k, x := range vals {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			continue
+		}
+		if v := &t.Values[g.Start(k).Sub(from)/slot]; *v == nil || x > **v {
+			*v = &x
 		}
 	}
 	return t

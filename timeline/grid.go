@@ -24,30 +24,41 @@ import (
 )
 
 // A Grid is a run of N cells of equal length. Cell k covers the time after
-// FromMs+(k-1)*StepMs up to and including FromMs+k*StepMs.
+// FromMs+(k-1)*StepMs up to and including FromMs+k*StepMs, later by the folds
+// before it.
 type Grid struct {
 	FromMs int64 // end of cell 0, milliseconds since the epoch
 	StepMs int64 // length of a cell in milliseconds
 	N      int   // cells
+	folds  []fold
 }
 
-// MaxCells bounds a grid: a year of seconds.
-const MaxCells = 366 * 86400
+// MaxCells bounds a grid: 24 days of seconds. A diagnosis holds some hundred tracks
+// of 8 bytes a cell.
+const MaxCells = 24 * 86400
 
-// NewGrid is the smallest grid of the given step that covers from to to. A span
-// of more than [MaxCells] steps is covered by longer ones.
-func NewGrid(from, to time.Time, step time.Duration) Grid {
+// NewGrid is the smallest grid of the given step that covers from to to. The holes, in which
+// no source has a sample, are folded: of a long one some cells are kept. A span of more
+// than [MaxCells] steps besides is covered by longer ones.
+func NewGrid(from, to time.Time, step time.Duration, holes ...Hole) Grid {
 	stepMs := max(step.Milliseconds(), 1)
-	f, t := from.UnixMilli(), to.UnixMilli()
-	for (t-f)/stepMs >= MaxCells {
+	for {
+		g := newGrid(from.UnixMilli(), to.UnixMilli(), stepMs, holes)
+		if g.N <= MaxCells+1 {
+			return g
+		}
 		stepMs *= 10
 	}
+}
+
+func newGrid(f, t, stepMs int64, holes []Hole) Grid {
 	f = floorDiv(f, stepMs) * stepMs
-	n := 0
+	g := Grid{FromMs: f, StepMs: stepMs}
 	if t >= f {
-		n = int((t-f+stepMs-1)/stepMs) + 1
+		g.fold(holes)
+		g.N = g.cell(t) + 1
 	}
-	return Grid{FromMs: f, StepMs: stepMs, N: n}
+	return g
 }
 
 func floorDiv(a, b int64) int64 {
@@ -65,19 +76,10 @@ func (g Grid) Step() time.Duration { return time.Duration(g.StepMs) * time.Milli
 func (g Grid) StepSeconds() float64 { return float64(g.StepMs) / 1000 }
 
 // Time is the end of cell k.
-func (g Grid) Time(k int) time.Time { return time.UnixMilli(g.FromMs + int64(k)*g.StepMs).UTC() }
+func (g Grid) Time(k int) time.Time { return time.UnixMilli(g.end(k)).UTC() }
 
 // Start is the beginning of cell k.
-func (g Grid) Start(k int) time.Time { return g.Time(k - 1) }
-
-// cell is the cell that t lies in; it may be outside the grid.
-func (g Grid) cell(ms int64) int {
-	d := ms - g.FromMs
-	if d <= 0 {
-		return int(-(-d / g.StepMs))
-	}
-	return int((d + g.StepMs - 1) / g.StepMs)
-}
+func (g Grid) Start(k int) time.Time { return time.UnixMilli(g.end(k) - g.StepMs).UTC() }
 
 // A Track is a series on a grid: one value a cell, NaN where nothing is known.
 type Track struct {
@@ -154,7 +156,7 @@ func (g Grid) Rate(pts []promql.FPoint) []float64 {
 func (g Grid) spread(out []float64, cover []float32, aMs, bMs int64, value float64) {
 	k0, k1 := max(g.cell(aMs+1), 0), min(g.cell(bMs), g.N-1)
 	for k := k0; k <= k1; k++ {
-		end := g.FromMs + int64(k)*g.StepMs
+		end := g.end(k)
 		lo, hi := max(aMs, end-g.StepMs), min(bMs, end)
 		if hi <= lo {
 			continue
@@ -181,7 +183,7 @@ func (g Grid) Gauge(pts []promql.FPoint) []float64 {
 				until = pts[i+1].T
 			}
 		}
-		for k := max(g.cell(p.T), 0); k < g.N && g.FromMs+int64(k)*g.StepMs < until; k++ {
+		for k := max(g.cell(p.T), 0); k < g.N && g.end(k) < until; k++ {
 			out[k] = p.F
 		}
 		// The cell in which the next sample falls is overwritten by it; a sample

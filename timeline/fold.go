@@ -1,0 +1,87 @@
+package timeline
+
+import (
+	"slices"
+	"sort"
+	"time"
+)
+
+// A Hole is a stretch in which no source has a sample, as between two runs of
+// a server: after From, before To.
+type Hole struct{ From, To time.Time }
+
+// holeCells is how many cells are kept of a hole: as many as the longest wait that
+// a rule follows back from where it was credited, so that nothing reaches over it.
+const holeCells = 600
+
+// A fold leaves time out before cell at: from from on, in milliseconds since the epoch, and
+// with the folds before it leftOut milliseconds, a whole number of cells.
+type fold struct {
+	at      int
+	from    int64
+	leftOut int64
+}
+
+// fold leaves out what is beyond holeCells of each hole. The servers people start when they
+// need them leave months between their samples; cells for those would need
+// memory for nothing.
+func (g *Grid) fold(holes []Hole) {
+	holes = slices.Clone(holes)
+	slices.SortFunc(holes, func(a, b Hole) int { return a.From.Compare(b.From) })
+	var leftOut int64
+	for _, h := range holes {
+		from, to := max(h.From.UnixMilli(), g.FromMs), h.To.UnixMilli()
+		cells := (to-from)/g.StepMs - holeCells
+		at := g.cell(from) + holeCells/2
+		if n := len(g.folds); cells <= 0 || n > 0 && at <= g.folds[n-1].at {
+			continue
+		}
+		leftOut += cells * g.StepMs
+		g.folds = append(g.folds, fold{at: at, from: g.end(at - 1), leftOut: leftOut})
+	}
+}
+
+// end is the end of cell k in milliseconds since the epoch.
+func (g Grid) end(k int) int64 {
+	ms := g.FromMs + int64(k)*g.StepMs
+	if i := sort.Search(len(g.folds), func(i int) bool { return g.folds[i].at > k }); i > 0 {
+		ms += g.folds[i-1].leftOut
+	}
+	return ms
+}
+
+// cell is the cell that a time lies in, or the one after the fold it lies in; it may be outside
+// the grid.
+func (g Grid) cell(ms int64) int {
+	i := sort.Search(len(g.folds), func(i int) bool { return g.folds[i].from >= ms })
+	if i == 0 {
+		return ceilDiv(ms-g.FromMs, g.StepMs)
+	}
+	f := g.folds[i-1]
+	return max(ceilDiv(ms-g.FromMs-f.leftOut, g.StepMs), f.at)
+}
+
+func ceilDiv(a, b int64) int { return int(-floorDiv(-a, b)) }
+
+// CellAt is the cell that t lies in, and whether the grid has it.
+func (g Grid) CellAt(t time.Time) (int, bool) {
+	k := g.cell(t.UnixMilli())
+	return k, k >= 0 && k < g.N && !t.Before(g.Start(k))
+}
+
+// Runs are the cells between the folds: in each, time passes evenly.
+func (g Grid) Runs() []Episode {
+	var out []Episode
+	first := 0
+	for _, f := range g.folds {
+		if f.at >= g.N {
+			break
+		}
+		out = append(out, Episode{First: first, Last: f.at - 1})
+		first = f.at
+	}
+	if first < g.N {
+		out = append(out, Episode{First: first, Last: g.N - 1})
+	}
+	return out
+}
