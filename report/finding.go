@@ -15,6 +15,9 @@ const (
 	windowsMax  = 3 // windows of one finding
 )
 
+// evidenceRule is the rule about the sources themselves.
+const evidenceRule = "evidence/gap"
+
 const (
 	findingIndent = 3
 	bodyColumn    = 13
@@ -82,6 +85,9 @@ func (p *page) finding(number string, f diagnose.Finding, full bool) {
 	p.about(f)
 	p.para(indent, indent, f.Summary, plain)
 	if !full {
+		if f.Rule == evidenceRule {
+			p.evidence(f) // what is missing, and in which file, is the finding
+		}
 		return
 	}
 	if f.Cause != "" {
