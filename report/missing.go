@@ -7,83 +7,135 @@ import (
 	"plimsoll/diagnose"
 )
 
-// A provider is who gives metrics whose names start with prefix, and what to hand
-// to plimsoll the next time.
-type provider struct {
-	prefix, record string
+// A way is something to hand to plimsoll the next time.
+type way struct {
+	kind string // of the source it makes: whoever gave one is not told to give it
+	text string
 }
 
-// providers by metric name, the longest prefix first where one begins another.
+var (
+	wayFTDC    = way{"ftdc", "a MongoDB's diagnostic.data folder"}
+	wayMongoDB = way{"", "mongodb_exporter's metrics"}
+	wayIostat  = way{"iostat", "`iostat -dxmt 1 > iostat.log` on the database's host"}
+	wayHost    = way{"host", "`plimsoll record host` on the database's host"}
+	wayNode    = way{"", "node_exporter's metrics"}
+)
+
+// A provider is who gives the metrics whose names start with prefix.
+type provider struct {
+	prefix string
+	ways   []way
+}
+
+// providers by metric name; where one prefix begins another, the longer one comes first.
 var providers = []provider{
-	{"mongodb_sys_", "a MongoDB's diagnostic.data folder"},
-	{"mongodb_", "a MongoDB's diagnostic.data folder, or mongodb_exporter's metrics"},
-	{"node_disk_", "`iostat -dxmt 1 > iostat.log` on the database's host, or `plimsoll record host` there"},
-	{"node_", "`plimsoll record host` on the database's host, or node_exporter's metrics"},
-	{"container_", "cAdvisor's metrics (the kubelet's /metrics/cadvisor)"},
-	{"etcd_", "etcd's own /metrics"},
-	{"pg_", "postgres_exporter's metrics"},
-	{"iris_", "InterSystems IRIS' /api/monitor/metrics"},
-	{"aws_ebs_csi_", "the metrics of the AWS EBS CSI driver's node service"},
-	{"fio_", "the JSON output of a fio run"},
+	{"mongodb_sys_", []way{wayFTDC}},
+	{"mongodb_", []way{wayFTDC, wayMongoDB}},
+	{"node_disk_", []way{wayIostat, wayHost, wayNode}},
+	{"node_", []way{wayHost, wayNode}},
+	{"container_", []way{{"", "cAdvisor's metrics (the kubelet's /metrics/cadvisor)"}}},
+	{"etcd_", []way{{"", "etcd's own /metrics"}}},
+	{"pg_", []way{{"", "postgres_exporter's metrics"}}},
+	{"iris_", []way{{"", "InterSystems IRIS' /api/monitor/metrics"}}},
+	{"aws_ebs_csi_", []way{{"", "the metrics of the AWS EBS CSI driver's node service"}}},
+	{"fio_", []way{{"fio", "the JSON output of a fio run"}}},
 }
 
 // notMeasured groups the rules that could not be judged by what would have to be recorded.
-func (p *page) notMeasured(missing []diagnose.NotMeasured) {
-	if len(missing) == 0 {
+func (p *page) notMeasured(r *diagnose.Report) {
+	if len(r.Missing) == 0 {
 		return
+	}
+	given := map[string]bool{}
+	for _, s := range r.Sources {
+		given[s.Kind] = true
 	}
 	groups := map[string][]diagnose.NotMeasured{}
 	var order []string
-	for _, m := range missing {
-		r := recordFor(m.Missing)
-		if _, ok := groups[r]; !ok {
-			order = append(order, r)
+	for _, m := range r.Missing {
+		advice := recordFor(m.Missing, given)
+		if _, ok := groups[advice]; !ok {
+			order = append(order, advice)
 		}
-		groups[r] = append(groups[r], m)
+		groups[advice] = append(groups[advice], m)
 	}
 	p.section("NOT MEASURABLE HERE", "neither found nor ruled out")
-	for i, r := range order {
+	for i, advice := range order {
 		if i > 0 && p.verbose {
 			p.blank()
 		}
 		var ids []string
-		for _, m := range groups[r] {
+		for _, m := range groups[advice] {
 			ids = append(ids, m.Rule)
 		}
 		p.para(indent3, indent3, strings.Join(ids, ", "), plain)
-		p.labelled(5, bodyColumn, "record", r, dim)
-		if p.verbose {
-			for _, m := range groups[r] {
-				p.labelled(5, bodyColumn, "metrics", m.Rule+": "+strings.Join(m.Missing, "; "), dim)
-			}
-		} else {
+		p.labelled(5, bodyColumn, "record", advice, dim)
+		if !p.verbose {
 			p.shortened = true
+			continue
+		}
+		for _, m := range groups[advice] {
+			p.labelled(5, bodyColumn, "metrics", m.Rule+": "+strings.Join(m.Missing, "; "), dim)
 		}
 	}
 }
 
-// recordFor says what to record so that all of the missing metrics are there. Each
-// of them is a choice, "a + b or c": whoever gives one of its names is a way.
-func recordFor(missing []string) string {
-	var all []string
-	for _, m := range missing {
-		var ways []string
-		for word := range strings.FieldsSeq(m) {
-			if i := slices.IndexFunc(providers, func(v provider) bool { return strings.HasPrefix(word, v.prefix) }); i >= 0 {
-				if r := providers[i].record; !slices.Contains(ways, r) {
-					ways = append(ways, r)
-				}
-			}
+// recordFor says what to record so that all of the missing metrics are there, given that
+// sources of some kinds were there already. What gives all of them at once is named
+// alone; else what gives each.
+func recordFor(missing []string, given map[string]bool) string {
+	var all []way
+	var each []string
+	for i, m := range missing {
+		ways := waysTo(m, given)
+		if text := joinWays(ways); !slices.Contains(each, text) {
+			each = append(each, text)
 		}
-		if len(ways) == 0 {
-			ways = []string{"a source with " + m}
-		}
-		if way := strings.Join(ways, ", or "); !slices.Contains(all, way) {
-			all = append(all, way)
+		if i == 0 {
+			all = ways
+		} else {
+			all = slices.DeleteFunc(slices.Clone(all), func(w way) bool { return !slices.Contains(ways, w) })
 		}
 	}
-	if len(all) == 0 {
+	if len(all) > 0 {
+		return joinWays(all)
+	}
+	if len(each) == 0 {
 		return "a source that holds these metrics"
 	}
-	return strings.Join(all, "; and ")
+	return strings.Join(each, "; and ")
+}
+
+// waysTo are the ways to get one missing metric, which may be a choice: "a + b or c". A kind
+// of source that was given and does not tell it will not tell it the next time.
+func waysTo(metric string, given map[string]bool) []way {
+	var ways []way
+	known := false
+	for word := range strings.FieldsSeq(metric) {
+		i := slices.IndexFunc(providers, func(v provider) bool { return strings.HasPrefix(word, v.prefix) })
+		if i < 0 {
+			continue
+		}
+		known = true
+		for _, w := range providers[i].ways {
+			if !slices.Contains(ways, w) && (w.kind == "" || !given[w.kind]) {
+				ways = append(ways, w)
+			}
+		}
+	}
+	switch {
+	case len(ways) > 0:
+		return ways
+	case known:
+		return []way{{"", "nothing more: the versions of these sources do not count it"}}
+	}
+	return []way{{"", "a source with " + metric}}
+}
+
+func joinWays(ways []way) string {
+	texts := make([]string, len(ways))
+	for i, w := range ways {
+		texts[i] = w.text
+	}
+	return strings.Join(texts, ", or ")
 }

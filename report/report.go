@@ -58,7 +58,7 @@ func Text(w io.Writer, r *diagnose.Report, opt Options) error {
 	p.findings(r)
 	p.account(r)
 	p.refutations(r)
-	p.notMeasured(r.Missing)
+	p.notMeasured(r)
 	p.footer(r)
 	if _, err := io.WriteString(w, p.out.String()); err != nil {
 		return fmt.Errorf("writing the report: %w", err)

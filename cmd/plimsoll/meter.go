@@ -14,6 +14,7 @@ const (
 	meterAfter    = 2 * time.Second
 	meterRedraw   = 200 * time.Millisecond // on a terminal: one line, rewritten
 	meterRepeat   = 10 * time.Second       // elsewhere: one line after the other, for logs
+	meterSampling = time.Minute            // the same while live sources are sampled: nobody waits for that
 	meterBarWidth = 24
 )
 
@@ -66,11 +67,18 @@ func (m *meter) loop(done <-chan struct{}) {
 		case now.Sub(began) < meterAfter:
 		case m.out.terminal:
 			m.rewrite(w, now)
-		case last.IsZero() || now.Sub(last) >= meterRepeat:
+		case last.IsZero() || now.Sub(last) >= repeat(w):
 			last = now
 			fmt.Fprintf(m.out, "plimsoll: %s\n", m.text(w, now))
 		}
 	}
+}
+
+func repeat(w work) time.Duration {
+	if w.unit == unitTime {
+		return meterSampling
+	}
+	return meterRepeat
 }
 
 // observe notices when a phase begins, so that rates are of this phase alone.

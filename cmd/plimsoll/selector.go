@@ -19,20 +19,21 @@ type selection struct {
 	matchers []*labels.Matcher
 }
 
-// parseSelector reads the matchers of --selector.
-func parseSelector(text string) ([]*labels.Matcher, error) {
-	if text == "" {
-		return nil, nil
+// parseSelector reads the matchers of --selector, whose braces may be left out, and gives
+// it with them.
+func parseSelector(text string) (whole string, matchers []*labels.Matcher, err error) {
+	whole = strings.TrimSpace(text)
+	if whole == "" {
+		return "", nil, nil
 	}
-	whole := strings.TrimSpace(text)
 	if !strings.HasPrefix(whole, "{") {
 		whole = "{" + whole + "}"
 	}
-	m, err := parser.NewParser(parser.Options{}).ParseMetricSelector(whole)
+	matchers, err = parser.NewParser(parser.Options{}).ParseMetricSelector(whole)
 	if err != nil {
-		return nil, usagef(`for example --selector '{instance="db-1:9100"}'`, "--selector %s: %w", text, err)
+		return "", nil, usagef(`for example --selector '{instance="db-1:9100"}'`, "--selector %s: %w", text, err)
 	}
-	return m, nil
+	return whole, matchers, nil
 }
 
 // Samples asks for the selector's series, as far as they are of the selection.

@@ -21,7 +21,7 @@ func TestSelectionNarrows(t *testing.T) {
 		t.Fatal(err)
 	}
 	for text, want := range map[string]float64{`{instance="db-1:9100"}`: 1, `instance=~"db-2:.*"`: 2, `{instance!="db-1:9100"}`: 2} {
-		matchers, err := parseSelector(text)
+		_, matchers, err := parseSelector(text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,9 +41,12 @@ func TestSelectionNarrows(t *testing.T) {
 }
 
 func TestNarrowReachesEverySelector(t *testing.T) {
-	matchers, err := parseSelector(`{job="db"}`)
+	whole, matchers, err := parseSelector(`job="db"`)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if whole != `{job="db"}` {
+		t.Errorf("a selector without braces becomes %s", whole)
 	}
 	got, err := selection{matchers: matchers}.narrow(`irate(a[1m]) / on(device) (b{x="y"} or sum by (device) (rate(c[5m])))`)
 	if err != nil {
@@ -54,7 +57,7 @@ func TestNarrowReachesEverySelector(t *testing.T) {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	for _, bad := range []string{"{", "{a=}", "up", "a b"} {
-		if m, err := parseSelector(bad); err == nil {
+		if _, m, err := parseSelector(bad); err == nil {
 			t.Errorf("--selector %q was taken for %v", bad, m)
 		}
 	}

@@ -75,7 +75,7 @@ func (o *sourceOptions) Validate(cmd *cobra.Command, args []string, now time.Tim
 	if o.clockOffsets, err = parseOffsets(o.offsets, args); err != nil {
 		return err
 	}
-	if o.matchers, err = parseSelector(o.selector); err != nil {
+	if o.selector, o.matchers, err = parseSelector(o.selector); err != nil {
 		return err
 	}
 	const periodLeast = 10 * time.Millisecond
