@@ -75,6 +75,9 @@ func newCase(in []recording.Reader, sig *signals) *rules.Case {
 		for _, s := range r.Sources() {
 			maps.Copy(c.Facts, s.Facts)
 			seen[rules.Engine(s.Engine)] = true
+			if s.Kind != "fio" { // a benchmark of another time
+				c.Clocks++
+			}
 		}
 	}
 	for _, e := range []struct {

@@ -25,6 +25,8 @@ type Case struct {
 	Facts map[string]string
 	// Trouble are gaps and damage the sources reported.
 	Trouble []Trouble
+	// Clocks is the number of sources that took times from a clock of their own.
+	Clocks int
 }
 
 // Trouble is a gap or damage in a source.

@@ -42,6 +42,9 @@ func diskNotTheCause() Rule {
 				return nil
 			}
 		}
+		if _, off := c.ClockShift(); off {
+			return nil // evidence/gap says so
+		}
 		// The kernel counts a flush apart, not in the busy time. Where the flush itself is the
 		// complaint (etcd's fdatasync), a busy share without it refutes nothing.
 		flush, measured := c.flushing(c.Stall.Cells)

@@ -18,11 +18,18 @@ func evidenceGap() Rule {
 		Cause: "A sampler that stops is a fact of its own: the database restarted, the host was too busy to write its statistics, or the file is damaged. What was not sampled is not judged."}
 	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
 		trouble := append(slices.Clone(c.Trouble), c.holes()...)
+		shift, off := c.ClockShift()
+		if off {
+			trouble = append([]Trouble{shift.trouble(c.Whole())}, trouble...)
+		}
 		if len(trouble) == 0 {
 			return nil
 		}
 		f := r.finding("sources")
 		f.Severity = Info
+		if off {
+			f.Severity = Warning
+		}
 		counts := map[string]int{}
 		lost := 0.0
 		for i, t := range trouble {
