@@ -16,7 +16,7 @@ type way struct {
 var (
 	wayFTDC    = way{"ftdc", "a MongoDB's diagnostic.data folder"}
 	wayMongoDB = way{"", "mongodb_exporter's metrics"}
-	wayIostat  = way{"iostat", "`iostat -dxmt 1 > iostat.log` on the database's host"}
+	wayIostat  = way{"iostat", "`S_TIME_FORMAT=ISO iostat -xt 1 > iostat.log` on the database's host"}
 	wayHost    = way{"host", "`plimsoll record host` on the database's host"}
 	wayNode    = way{"", "node_exporter's metrics"}
 )

@@ -46,7 +46,8 @@ func (p *page) tracks(r *diagnose.Report) {
 	}
 	from, to := p.clock.at(r.Span.From), p.clock.at(r.Span.To)
 	if gap := slots - len(from) - len(to); gap > 0 {
-		p.line(strings.Repeat(" ", names+4), p.paint(from+strings.Repeat(" ", gap)+to, dim))
+		column := units.Seconds(r.Span.Seconds()/float64(slots)) + "/column"
+		p.line(strings.Repeat(" ", names+4), p.paint(from+strings.Repeat(" ", gap)+to, dim), "  ", p.paint(p.fit(column, mostColumns), dim))
 	}
 }
 

@@ -167,6 +167,7 @@ func TestWrap(t *testing.T) {
 		{"  one   two three ", 9, []string{"one two", "three"}},
 		{"abcdefghijklmnop", 10, []string{"abcdefghij", "klmnop"}},
 		{"ab cdefghijklmnop", 10, []string{"ab", "cdefghijkl", "mnop"}},
+		{"at 07-31 15:58:06, for 48.0 MB/s", 16, []string{"at", "07-31 15:58:06,", "for 48.0 MB/s"}},
 		{"データベース", 8, []string{"データベ", "ース"}},
 	} {
 		if diff := cmp.Diff(c.want, wrap(c.text, c.width, c.width)); diff != "" {

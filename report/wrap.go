@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -84,17 +85,31 @@ func wrap(text string, first, rest int) []string {
 // Wrap breaks text at spaces into lines of at most width columns, as [Text] does.
 func Wrap(text string, width int) []string { return wrap(text, width, width) }
 
-// words splits text where a line may break: at spaces, but not between a number and its unit.
+// words splits text where a line may break: at spaces, but not between a number and its
+// unit, nor between a date and its time.
 func words(text string) []string {
 	var out []string
 	for word := range strings.FieldsSeq(text) {
-		if n := len(out); n > 0 && isUnit(word) && endsInDigit(out[n-1]) {
+		if n := len(out); n > 0 && (isUnit(word) && endsInDigit(out[n-1]) || isTime(word) && isDate(out[n-1])) {
 			out[n-1] += " " + word
 			continue
 		}
 		out = append(out, word)
 	}
 	return out
+}
+
+// isDate tells "07-31" and "2026-07-31", also behind a bracket.
+func isDate(s string) bool {
+	s = strings.TrimLeft(s, "(")
+	_, long := time.Parse("2006-01-02", s)
+	_, short := time.Parse("01-02", s)
+	return long == nil || short == nil
+}
+
+// isTime tells "15:58:06" and what begins with one.
+func isTime(s string) bool {
+	return len(s) >= 8 && s[2] == ':' && s[5] == ':' && endsInDigit(s[:2])
 }
 
 func endsInDigit(s string) bool { return s[len(s)-1] >= '0' && s[len(s)-1] <= '9' }

@@ -155,7 +155,7 @@ func TestEachGivesTheFirstError(t *testing.T) {
 			}
 			return two
 		})
-		if err != one {
+		if !errors.Is(err, one) {
 			t.Fatalf("got %v, want that of the lowest number that is no cancellation", err)
 		}
 	}

@@ -15,7 +15,7 @@ const (
 	meterRedraw   = 200 * time.Millisecond // on a terminal: one line, rewritten
 	meterRepeat   = 10 * time.Second       // elsewhere: one line after the other, for logs
 	meterSampling = time.Minute            // the same while live sources are sampled: nobody waits for that
-	meterBarWidth = 24
+	meterBarWidth = 16
 )
 
 // A meter shows a tally while work goes on: on a terminal one line that is rewritten and

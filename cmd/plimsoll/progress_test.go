@@ -84,7 +84,7 @@ func TestMeterOnTerminal(t *testing.T) {
 		time.Sleep(time.Second)
 		shown := s.String()
 		last := shown[strings.LastIndex(shown, "\r\x1b[K")+len("\r\x1b[K"):]
-		if !strings.HasPrefix(last, strings.Repeat("#", 12)+strings.Repeat(".", 12)+" reading 50.0 MB of 100 MB (50 %)") {
+		if !strings.HasPrefix(last, strings.Repeat("#", meterBarWidth/2)+strings.Repeat(".", meterBarWidth/2)+" reading 50.0 MB of 100 MB (50 %)") {
 			t.Errorf("at half the line is %q", last)
 		}
 		if len(last) > 59 {
