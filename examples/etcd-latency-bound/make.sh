@@ -4,7 +4,7 @@
 # beside this file.
 #
 # usage: sudo ./make.sh [--quick] [--out DIR] [--work DIR]
-#   --quick     a minute, into a temporary folder that is removed again: proves that the
+#   --quick     90 seconds, into a temporary folder that is removed again: proves that the
 #               script runs here. Ends with 77 where the kernel does not allow it.
 #   --out DIR   where the capture goes; default: this folder
 #   --work DIR  where the scratch files live; default: /dev/shm (memory, about 1 GB)

@@ -140,11 +140,12 @@ limit_volumes() {
   if [ -n "${OTHER[made]:-}" ]; then swap_volumes; volume_limit $IOPS $BPS; swap_volumes; fi
 }
 
-# worker COMMAND OPTION...: becomes the program, unprivileged and inside the limit.
+# worker COMMAND OPTION...: becomes the program, unprivileged and inside the limit. It needs a tenth of a
+# CPU; nice: other work on the machine shall not hold it up.
 worker() {
   local command=$1
   shift
-  volume_enter setpriv --reuid nobody --regid "$(id -g nobody)" --clear-groups -- \
+  volume_enter nice -n -10 setpriv --reuid nobody --regid "$(id -g nobody)" --clear-groups -- \
     "$WORKER" "$command" "$DATA" --documents "$DOCUMENTS" --cache-mb "$CACHE_MB" "$@"
 }
 

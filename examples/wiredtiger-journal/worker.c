@@ -169,16 +169,25 @@ static void update(WT_SESSION *session, WT_CURSOR *documents, WT_CURSOR *oplog, 
 }
 
 // wait_for_journal returns when what was committed before the call is durable. One waiter syncs
-// for all who came before its sync began, as in mongod: whoever finds the count
-// changed when its turn comes has been synced by another.
+// for all who came before its sync began, and lets them all go at once, as mongod's journal
+// flusher does (4.4 and later).
 static void wait_for_journal(WT_SESSION *session) {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-	static atomic_uint syncs;
-	unsigned before = syncs;
+	static pthread_cond_t ended = PTHREAD_COND_INITIALIZER;
+	static uint64_t begun, durable; // syncs, counted
 	pthread_mutex_lock(&lock);
-	if (syncs == before) {
-		syncs++; // before the sync: who comes from now on may not be covered by it
+	uint64_t mine = begun + 1; // the sync under way may not cover what was just committed
+	while (durable < mine) {
+		if (begun > durable) {
+			pthread_cond_wait(&ended, &lock);
+			continue;
+		}
+		begun++;
+		pthread_mutex_unlock(&lock);
 		must(session->log_flush(session, "sync=on"), "log_flush");
+		pthread_mutex_lock(&lock);
+		durable = begun;
+		pthread_cond_broadcast(&ended);
 	}
 	pthread_mutex_unlock(&lock);
 }
