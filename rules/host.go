@@ -66,11 +66,37 @@ func hostCPUSaturated() Rule {
 		if cores := c.One(SignalPrefix + "cpu_cores:count"); cores != nil {
 			f.Evidence = append(f.Evidence, c.figure("CPUs", SignalPrefix+"cpu_cores:count", timeline.Max(cores), "", timeline.Known(cores)))
 		}
+		expect := "waiting for a CPU ends; a faster volume would change nothing"
+		if dev, share := c.saturatedInStall(); share >= in {
+			// A busy CPU beside a device that holds everybody up is seldom what they wait for first.
+			if f.Severity == Critical {
+				f.Severity = Warning
+			}
+			f.Cause = "Operations wait for a CPU, and everything the database does gets slower at once. Here a device was saturated as well, for as much of the stalled time: one may hide the other."
+			f.Summary += fmt.Sprintf(" The device %s was saturated in %s of it: begin there.", dev, pct(share))
+			expect = "waiting for a CPU ends; waiting for " + dev + " does not"
+		}
 		f.Fixes = []Fix{{Summary: "Find what uses the CPU (slow queries, missing indexes, compression, many connections) or use an instance with more cores",
-			Expect: "waiting for a CPU ends; a faster volume would change nothing", TradeOff: "the instance's price"}}
+			Expect: expect, TradeOff: "the instance's price"}}
 		return []Finding{f}
 	}
 	return r
+}
+
+// saturatedInStall is the device that was saturated in the largest share of the stalled time.
+func (c *Case) saturatedInStall() (device string, share float64) {
+	for _, t := range c.Signal(SignalPrefix + "disk_busy:ratio") {
+		dev := t.Labels.Get("device")
+		busy := timeline.Where(t.Values, func(x float64) bool { return x > 0.9 })
+		queue := c.For(SignalPrefix+"disk_queue:requests", "device", dev)
+		if queue == nil {
+			continue
+		}
+		if s := Share(busy.And(timeline.Where(queue, func(x float64) bool { return x > 2 })), c.Stall.Cells); s > share {
+			device, share = dev, s
+		}
+	}
+	return device, share
 }
 
 func hostMemoryLimit() Rule {
@@ -127,7 +153,7 @@ func hostIOThrottled() Rule {
 		if busiest, ok := c.busiestInStall(); ok {
 			f.Evidence = append(f.Evidence, c.figure("busy share of "+busiest.Labels.Get("device")+" in them, mean", SignalPrefix+"disk_busy:ratio", timeline.Mean(timeline.At(busiest.Values, cells)), "ratio", cells))
 		}
-		f.Fixes = []Fix{{Summary: "Look at the container's I/O limits (cgroup io.max, blkio.throttle.*), and at devices missing here (record iostat -xmt 1 on the node)",
+		f.Fixes = []Fix{{Summary: "Look at the container's I/O limits (cgroup io.max, blkio.throttle.*), and at devices missing here (record S_TIME_FORMAT=ISO iostat -xt 1 on the node)",
 			Expect: "the limit that binds is found; raising it costs nothing if the volume has room", TradeOff: "less isolation from neighbours"}}
 		return []Finding{f}
 	}
