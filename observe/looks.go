@@ -22,10 +22,14 @@ func matches(pattern string) func([]byte) bool {
 	return func(head []byte) bool { return re.Match(head[:min(len(head), 4096)]) }
 }
 
+// isTar reports whether a file is a tar archive (POSIX: ustar interchange format). Its first member
+// may be a source, so this is asked before the sources are.
+func isTar(head []byte) bool { return len(head) > 262 && string(head[257:262]) == "ustar" }
+
 // looks are tried in order: what a person who looks for a cause is likely to give by mistake.
 var looks = []look{
 	{func(head []byte) bool { return len(head) == 0 }, "is an empty file: nothing was written to it"},
-	{func(head []byte) bool { return len(head) > 262 && string(head[257:262]) == "ustar" }, "looks like a tar archive: untar it first and give what is in it"},
+	{isTar, "looks like a tar archive: untar it first and give what is in it"},
 	{starts("PK\x03\x04"), "looks like a zip archive: unzip it first and give what is in it"},
 	{starts("\xfd7zXZ\x00"), "is compressed by xz: decompress it first (xz -d)"},
 	{starts("7z\xbc\xaf\x27\x1c"), "looks like a 7-Zip archive: unpack it first and give what is in it"},

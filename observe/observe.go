@@ -204,6 +204,8 @@ func openFile(path string, info fs.FileInfo) (Input, error) {
 	}
 	head := p.head
 	switch {
+	case isTar(head):
+		return Input{}, fmt.Errorf("%s %s", path, looksLike(head, p.kind))
 	case len(head) > 0 && p.kind == plain && ftdc.Sniff(path, head):
 		return asInput(ftdc.Open(path))
 	case len(head) > 0 && ftdc.Sniff(path, head):

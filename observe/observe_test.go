@@ -188,6 +188,7 @@ func TestNotRecognised(t *testing.T) {
 	dir := t.TempDir()
 	tar := make([]byte, 1024)
 	copy(tar[257:], "ustar")
+	logged := append(bytes.Clone(tar), file(t, "iostat/testdata/xmt_c.log")...)
 	for name, tt := range map[string]struct {
 		text []byte
 		want string
@@ -195,6 +196,8 @@ func TestNotRecognised(t *testing.T) {
 		"empty":         {nil, "empty file"},
 		"empty.gz":      {gzipped(t, nil, time.Time{}), "empty file"},
 		"a.tar":         {tar, "untar it first"},
+		"log.tar":       {logged, "untar it first"},
+		"log.tgz":       {gzipped(t, logged, time.Time{}), "looks like a tar archive"},
 		"a.tgz":         {gzipped(t, tar, time.Time{}), "(compressed by gzip) looks like a tar archive"},
 		"a.zip":         {[]byte("PK\x03\x04...."), "zip"},
 		"a.xz":          {[]byte("\xfd7zXZ\x00\x00"), "xz -d"},

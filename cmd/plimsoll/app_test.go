@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -158,5 +159,20 @@ func TestEachGivesTheFirstError(t *testing.T) {
 		if !errors.Is(err, one) {
 			t.Fatalf("got %v, want that of the lowest number that is no cancellation", err)
 		}
+	}
+}
+
+// A source that is read while another fails does not repeat that one's error as its own.
+func TestEachKeepsErrorsApart(t *testing.T) {
+	two := errors.New("two")
+	err := each(context.Background(), 2, func(ctx context.Context, i int) error {
+		if i == 1 {
+			return two
+		}
+		<-ctx.Done()
+		return fmt.Errorf("source one: %w", context.Cause(ctx)) // as net/http has it
+	})
+	if err == nil || err.Error() != "two" {
+		t.Errorf("got %v, want two alone", err)
 	}
 }

@@ -177,14 +177,15 @@ func (o *sourceOptions) readAll(ctx context.Context, inputs []input, want func(s
 // returned is the error of the lowest number that is not such a cancellation, so that the same
 // mistake gives the same message.
 func each(ctx context.Context, n int, f func(ctx context.Context, i int) error) error {
-	inner, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
+	// Not WithCancelCause: an HTTP request that is cancelled fails with the cause, as if it were its own.
+	inner, cancel := context.WithCancel(ctx)
+	defer cancel()
 	errs := make([]error, n)
 	var wg sync.WaitGroup
 	for i := range n {
 		wg.Go(func() {
 			if errs[i] = f(inner, i); errs[i] != nil {
-				cancel(errs[i])
+				cancel()
 			}
 		})
 	}
