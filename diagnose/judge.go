@@ -77,6 +77,12 @@ func judge(c *rules.Case, sig *signals, rule rules.Rule) (found []Finding, missi
 		if found[i].Evidence == nil {
 			found[i].Evidence = []Evidence{}
 		}
+		for k := range found[i].Evidence {
+			// When it was is not always known, but never outside what was looked at.
+			if e := &found[i].Evidence[k]; e.From.IsZero() || e.To.IsZero() {
+				e.From, e.To = c.Whole().From, c.Whole().To
+			}
+		}
 		if found[i].Fixes == nil {
 			found[i].Fixes = []Fix{}
 		}

@@ -64,7 +64,7 @@ func Run(ctx context.Context, in []recording.Reader, opt Options) (*Report, erro
 	r.Account = account(c)
 	r.Stalls = summarise(c)
 	r.Timeline = plot(c)
-	r.Verdict = verdict(r)
+	r.Verdict = verdict(r, c.Stall.Active.Count() > 0)
 	return r, nil
 }
 

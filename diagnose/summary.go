@@ -26,8 +26,9 @@ func summarise(c *rules.Case) StallSummary {
 	return out
 }
 
-// verdict is what a person reads first: is there a stall, why, and what it is not.
-func verdict(r *Report) string {
+// verdict is what a person reads first: is there a stall, why, and what it is not. active
+// tells whether anything was asked of what was watched.
+func verdict(r *Report, active bool) string {
 	var causes, refutations []Finding
 	for _, f := range r.Findings {
 		switch f.Kind {
@@ -43,6 +44,8 @@ func verdict(r *Report) string {
 	switch {
 	case r.Stalls.Of == 0:
 		b.WriteString("Nothing here tells how long writes took, so no stall can be seen or ruled out.")
+	case r.Stalls.Seconds == 0 && !active:
+		fmt.Fprintf(&b, "No stall: %s were watched for %s, and there were none to wait.", r.Stalls.Signal, clock(r.Stalls.Of))
 	case r.Stalls.Seconds == 0:
 		fmt.Fprintf(&b, "No stall: %s were watched for %s and none waited noticeably.", r.Stalls.Signal, clock(r.Stalls.Of))
 	default:

@@ -110,9 +110,9 @@ type Finding struct {
 // Evidence is one number a finding rests on. Value is nil when the text alone tells.
 type Evidence struct {
 	Text   string    `json:"text"`
-	Metric string    `json:"metric,omitempty"` // metric or signal it was read from
-	Value  *float64  `json:"value,omitempty"`
-	Unit   string    `json:"unit,omitempty"` // "seconds", "bytes", "bytes/s", "ratio", "1/s", ""
+	Metric string    `json:"metric"` // metric or signal it was read from
+	Value  *float64  `json:"value"`
+	Unit   string    `json:"unit"` // "seconds", "bytes", "bytes/s", "ratio", "1/s", ""
 	From   time.Time `json:"from"`
 	To     time.Time `json:"to"`
 }

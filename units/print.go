@@ -19,7 +19,7 @@ func Number(x float64) string {
 		return "?"
 	case a == 0:
 		return "0"
-	case a < 1e-3:
+	case a < 1e-3 || a >= 1e15:
 		return fmt.Sprintf("%.1e", x)
 	case a >= 99.95:
 		return thousands(fmt.Sprintf("%.0f", x))

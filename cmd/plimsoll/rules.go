@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/report"
+	"plimsoll/docs"
 	"plimsoll/rules"
 )
 
@@ -167,7 +167,11 @@ func unknownRule(id string) error {
 // showRule writes a rule's page and then its PromQL.
 func showRule(a *app, r rules.Rule, row ruleRow) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s (%s)\n\n%s\n", r.Title, r.ID, strings.Join(report.Wrap(r.Cause, widthDefault), "\n"))
+	page, err := docs.Rules.ReadFile(strings.TrimPrefix(r.Docs(), "docs/"))
+	if err != nil {
+		return fmt.Errorf("page of %s: %w", r.ID, err) // a test of the pack finds every page
+	}
+	b.Write(page)
 	if row.When != "" {
 		fmt.Fprintf(&b, "\n## In PromQL\n\nOver signals:\n\n    %s\n\nOver exporters' metrics, where the rule may hold if the answer is not empty:\n\n    %s\n", row.When, row.PromQL)
 	}
@@ -184,6 +188,6 @@ func showRule(a *app, r rules.Rule, row ruleRow) error {
 			}
 		}
 	}
-	_, err := fmt.Fprint(a.stdout, b.String())
+	_, err = fmt.Fprint(a.stdout, b.String())
 	return err
 }

@@ -1,0 +1,10 @@
+// Package docs holds the pages of the rules, so that the program can show them where
+// there is no checkout and no network: beside a database that stalls.
+package docs
+
+import "embed"
+
+// Rules has the page of each rule as rules/<id with - for />.md.
+//
+//go:embed rules/*.md
+var Rules embed.FS
