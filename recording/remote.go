@@ -62,6 +62,9 @@ const requestSteps = 11_000
 // probeTimeout bounds the request that tells whether a server is one.
 const probeTimeout = 15 * time.Second
 
+// probeBytesMax bounds the answer to it, which is a number. What is no server may send without an end.
+const probeBytesMax = 1 << 20
+
 func (o RemoteOptions) withDefaults() RemoteOptions {
 	if o.To.IsZero() {
 		o.To = time.Now()
@@ -130,7 +133,7 @@ func Remote(rawURL string, opt RemoteOptions) (Reader, error) {
 	}
 	r.api = v1.NewAPI(client)
 	err = r.callWithin(context.Background(), min(opt.Timeout, probeTimeout), func(ctx context.Context) error {
-		_, _, err := r.api.Query(ctx, "1", opt.To)
+		_, _, err := r.api.Query(context.WithValue(ctx, limitKey{}, int64(probeBytesMax)), "1", opt.To)
 		return err
 	})
 	if err != nil {

@@ -26,6 +26,9 @@ type transport struct {
 // statusKey finds the place in a request's context that its HTTP status goes to.
 type statusKey struct{}
 
+// limitKey finds a bound in a request's context that is lower than the transport's.
+type limitKey struct{}
+
 // RoundTrip implements http.RoundTripper.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	req = req.Clone(req.Context())
@@ -45,7 +48,11 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if status, ok := req.Context().Value(statusKey{}).(*atomic.Int32); ok {
 		status.Store(int32(resp.StatusCode))
 	}
-	resp.Body = &boundedBody{ReadCloser: resp.Body, left: t.maxBytes, max: t.maxBytes}
+	limit := t.maxBytes
+	if least, ok := req.Context().Value(limitKey{}).(int64); ok {
+		limit = min(limit, least)
+	}
+	resp.Body = &boundedBody{ReadCloser: resp.Body, left: limit, max: limit}
 	return resp, nil
 }
 

@@ -328,6 +328,23 @@ func TestRemoteErrors(t *testing.T) {
 }
 
 // Credentials are sent, from wherever they are, to the server alone, and are not part of the source's name.
+// What is asked whether it is a server may answer without an end; little of that is kept.
+func TestRemoteProbeIsBounded(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		for block := []byte(strings.Repeat("x", 1<<16)); req.Context().Err() == nil; {
+			if _, err := w.Write(block); err != nil {
+				return
+			}
+		}
+	}))
+	defer server.Close()
+	_, err := Remote(server.URL, RemoteOptions{})
+	if want := fmt.Sprintf("larger than %d bytes", probeBytesMax); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %q", err, want)
+	}
+}
+
 func TestRemoteCredentials(t *testing.T) {
 	m := NewMemory(MemoryOptions{})
 	feed(t, m)
