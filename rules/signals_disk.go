@@ -4,19 +4,26 @@ import "strings"
 
 // device writes the alternatives of a per-device signal: node_exporter's metrics, and
 // those of MongoDB's own host metrics (systemMetrics in FTDC), whose times are in
-// milliseconds and whose label is device_name.
-func device(node, ftdc string) []string {
-	return []string{
-		node,
-		`label_replace(` + ftdc + `, "device", "$1", "device_name", "(.+)")`,
+// milliseconds on Linux and whose label is device_name.
+func device(node string, ftdc ...string) []string {
+	out := []string{node}
+	for _, x := range ftdc {
+		out = append(out, `label_replace(`+x+`, "device", "$1", "device_name", "(.+)")`)
 	}
+	return out
 }
 
-func diskSignal(name, unit, help, node, ftdc string) Signal {
-	return Signal{
-		Name: SignalPrefix + name, Unit: unit, Help: help, By: []string{"device"},
-		Exprs: device(strings.ReplaceAll(node, "[]", "[$w]"), strings.ReplaceAll(ftdc, "[]", "[$w]")),
+// win stands for the performance counters that MongoDB on Windows keeps of a PhysicalDisk. They
+// are raw: "Disk Writes/sec" counts writes, and "% Disk Write Time" sums up the times writes
+// took in units of 100 ns (PERF_PRECISION_100NS_TIMER). How long a disk was busy is not among them.
+const win = "mongodb_sys_disks_PhysicalDisk_"
+
+func diskSignal(name, unit, help, node string, ftdc ...string) Signal {
+	exprs := device(node, ftdc...)
+	for i, x := range exprs {
+		exprs[i] = strings.NewReplacer("[]", "[$w]", "win:", win).Replace(x)
 	}
+	return Signal{Name: SignalPrefix + name, Unit: unit, Help: help, By: []string{"device"}, Exprs: exprs}
 }
 
 // Signals of block devices. Sectors in /proc/diskstats are 512 bytes whatever
@@ -27,28 +34,36 @@ var diskSignals = []Signal{
 		`irate(mongodb_sys_disks_io_time_ms[]) / 1000`),
 	diskSignal("disk_queue:requests", "", "mean number of requests in flight or queued",
 		`irate(node_disk_io_time_weighted_seconds_total[])`,
-		`irate(mongodb_sys_disks_io_queued_ms[]) / 1000`),
+		`irate(mongodb_sys_disks_io_queued_ms[]) / 1000`,
+		`(irate(win:Disk_Write_Time[]) + irate(win:Disk_Read_Time[])) / 1e7`),
 	diskSignal("disk_writes:rate", "1/s", "write requests completed per second",
 		`irate(node_disk_writes_completed_total[])`,
-		`irate(mongodb_sys_disks_writes[])`),
+		`irate(mongodb_sys_disks_writes[])`,
+		`irate(win:Disk_Writes_sec[])`),
 	diskSignal("disk_reads:rate", "1/s", "read requests completed per second",
 		`irate(node_disk_reads_completed_total[])`,
-		`irate(mongodb_sys_disks_reads[])`),
+		`irate(mongodb_sys_disks_reads[])`,
+		`irate(win:Disk_Reads_sec[])`),
 	diskSignal("disk_ops:rate", "1/s", "reads and writes completed per second",
 		`irate(node_disk_writes_completed_total[]) + irate(node_disk_reads_completed_total[])`,
-		`irate(mongodb_sys_disks_writes[]) + irate(mongodb_sys_disks_reads[])`),
+		`irate(mongodb_sys_disks_writes[]) + irate(mongodb_sys_disks_reads[])`,
+		`irate(win:Disk_Writes_sec[]) + irate(win:Disk_Reads_sec[])`),
 	diskSignal("disk_written:bytes", "bytes/s", "bytes written per second",
 		`irate(node_disk_written_bytes_total[])`,
-		`irate(mongodb_sys_disks_write_sectors[]) * 512`),
+		`irate(mongodb_sys_disks_write_sectors[]) * 512`,
+		`irate(win:Disk_Write_Bytes_sec[])`),
 	diskSignal("disk_moved:bytes", "bytes/s", "bytes read and written per second",
 		`irate(node_disk_written_bytes_total[]) + irate(node_disk_read_bytes_total[])`,
-		`(irate(mongodb_sys_disks_write_sectors[]) + irate(mongodb_sys_disks_read_sectors[])) * 512`),
+		`(irate(mongodb_sys_disks_write_sectors[]) + irate(mongodb_sys_disks_read_sectors[])) * 512`,
+		`irate(win:Disk_Write_Bytes_sec[]) + irate(win:Disk_Read_Bytes_sec[])`),
 	diskSignal("disk_write_await:seconds", "seconds", "mean time of a write from its queueing to its completion",
 		`irate(node_disk_write_time_seconds_total[]) / irate(node_disk_writes_completed_total[])`,
-		`irate(mongodb_sys_disks_write_time_ms[]) / 1000 / irate(mongodb_sys_disks_writes[])`),
+		`irate(mongodb_sys_disks_write_time_ms[]) / 1000 / irate(mongodb_sys_disks_writes[])`,
+		`irate(win:Disk_Write_Time[]) / 1e7 / irate(win:Disk_Writes_sec[])`),
 	diskSignal("disk_read_await:seconds", "seconds", "mean time of a read from its queueing to its completion",
 		`irate(node_disk_read_time_seconds_total[]) / irate(node_disk_reads_completed_total[])`,
-		`irate(mongodb_sys_disks_read_time_ms[]) / 1000 / irate(mongodb_sys_disks_reads[])`),
+		`irate(mongodb_sys_disks_read_time_ms[]) / 1000 / irate(mongodb_sys_disks_reads[])`,
+		`irate(win:Disk_Read_Time[]) / 1e7 / irate(win:Disk_Reads_sec[])`),
 	{Name: SignalPrefix + "disk_flush_await:seconds", Unit: "seconds", By: []string{"device"},
 		Help: "mean time of a flush request",
 		Exprs: []string{
@@ -98,13 +113,16 @@ var hostSignals = []Signal{
 		`mongodb_sys_memory_MemTotal_kb * 1024`),
 	hostSignal("memory_available:bytes", "bytes", "memory that can be had without swapping",
 		`node_memory_MemAvailable_bytes`,
-		`mongodb_sys_memory_MemAvailable_kb * 1024`),
+		`mongodb_sys_memory_MemAvailable_kb * 1024`,
+		`mongodb_sys_memory_Memory_Available_Bytes`),
 	hostSignal("swap_out:rate", "1/s", "pages swapped out per second",
 		`irate(node_vmstat_pswpout[$w])`,
 		`irate(mongodb_sys_vmstat_pswpout[$w])`),
 	hostSignal("cpu_busy:ratio", "ratio", "share of all CPUs' time not idle and not waiting for I/O",
 		`1 - sum(irate(node_cpu_seconds_total{mode=~"idle|iowait"}[$w])) / sum(irate(node_cpu_seconds_total[$w]))`,
-		`(irate(mongodb_sys_cpu_user_ms[$w]) + irate(mongodb_sys_cpu_nice_ms[$w]) + irate(mongodb_sys_cpu_system_ms[$w]) + irate(mongodb_sys_cpu_softirq_ms[$w])) / (irate(mongodb_sys_cpu_user_ms[$w]) + irate(mongodb_sys_cpu_nice_ms[$w]) + irate(mongodb_sys_cpu_system_ms[$w]) + irate(mongodb_sys_cpu_softirq_ms[$w]) + irate(mongodb_sys_cpu_idle_ms[$w]) + irate(mongodb_sys_cpu_iowait_ms[$w]))`),
+		`(irate(mongodb_sys_cpu_user_ms[$w]) + irate(mongodb_sys_cpu_nice_ms[$w]) + irate(mongodb_sys_cpu_system_ms[$w]) + irate(mongodb_sys_cpu_softirq_ms[$w])) / (irate(mongodb_sys_cpu_user_ms[$w]) + irate(mongodb_sys_cpu_nice_ms[$w]) + irate(mongodb_sys_cpu_system_ms[$w]) + irate(mongodb_sys_cpu_softirq_ms[$w]) + irate(mongodb_sys_cpu_idle_ms[$w]) + irate(mongodb_sys_cpu_iowait_ms[$w]))`,
+		// On Windows the raw "% Processor Time" is the time the CPUs were idle (PERF_100NSEC_TIMER_INV).
+		`(irate(mongodb_sys_cpu_Processor_User_Time[$w]) + irate(mongodb_sys_cpu_Processor_Privileged_Time[$w])) / (irate(mongodb_sys_cpu_Processor_User_Time[$w]) + irate(mongodb_sys_cpu_Processor_Privileged_Time[$w]) + irate(mongodb_sys_cpu_Processor_Processor_Time[$w]))`),
 	hostSignal("cpu_iowait:ratio", "ratio", "share of all CPUs' time idle with I/O outstanding",
 		`sum(irate(node_cpu_seconds_total{mode="iowait"}[$w])) / sum(irate(node_cpu_seconds_total[$w]))`,
 		`irate(mongodb_sys_cpu_iowait_ms[$w]) / (irate(mongodb_sys_cpu_user_ms[$w]) + irate(mongodb_sys_cpu_nice_ms[$w]) + irate(mongodb_sys_cpu_system_ms[$w]) + irate(mongodb_sys_cpu_softirq_ms[$w]) + irate(mongodb_sys_cpu_idle_ms[$w]) + irate(mongodb_sys_cpu_iowait_ms[$w]))`),
