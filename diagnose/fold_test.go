@@ -75,3 +75,46 @@ func TestMonthsApart(t *testing.T) {
 		}
 	}
 }
+
+// The stalls of a server whose runs lie months apart do not recur every so many of the seconds that
+// were watched.
+func TestMonthsApartNoPeriod(t *testing.T) {
+	start := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
+	mem := recording.NewMemory(recording.MemoryOptions{})
+	src := recording.Source{Kind: "ftdc", Name: "diagnostic.data", Engine: "mongodb", From: start}
+	ops, micros, at := 0.0, 0.0, 0
+	for _, day := range []int{0, 11, 13, 41, 47, 48} { // each runs for an hour, and stalls in its middle
+		b := &recording.Batch{Columns: []recording.Column{
+			{Labels: labels.FromStrings("__name__", "mongodb_ss_opLatencies_ops", "op_type", "writes")},
+			{Labels: labels.FromStrings("__name__", "mongodb_ss_opLatencies_latency", "op_type", "writes")},
+		}}
+		from := at
+		at = day * 86400
+		for s := range 3601 {
+			ops += 100
+			micros += 100 * 1000
+			if s == 1800 {
+				micros += 100 * 900_000
+			}
+			b.TimesMs = append(b.TimesMs, start.Add(time.Duration(at+s)*time.Second).UnixMilli())
+			b.Columns[0].Values = append(b.Columns[0].Values, ops)
+			b.Columns[1].Values = append(b.Columns[1].Values, micros)
+		}
+		if err := mem.Append(context.Background(), b); err != nil {
+			t.Fatal(err)
+		}
+		if day > 0 {
+			mem.Note(recording.Note{Kind: recording.NoteGap, Source: src.Name,
+				From: start.Add(time.Duration(from+3600) * time.Second), To: start.Add(time.Duration(at) * time.Second)})
+		}
+		src.To = start.Add(time.Duration(at+3600) * time.Second)
+	}
+	mem.Source(src)
+	r, err := diagnose.Run(context.Background(), []recording.Reader{mem}, diagnose.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Stalls.Episodes != 6 || r.Stalls.PeriodS != 0 {
+		t.Errorf("%d episodes every %v s, want 6 without a period (every %d s if the time between the runs were left out)", r.Stalls.Episodes, r.Stalls.PeriodS, 3600)
+	}
+}

@@ -159,6 +159,11 @@ func (c *Case) Period(m timeline.Mask) float64 {
 		longest = max(longest, e.Cells())
 	}
 	eps = slices.DeleteFunc(eps, func(e timeline.Episode) bool { return float64(e.Cells()) < recurringLength*float64(longest) })
+	// Distances are of time, not of cells: between two runs of a server lie months.
+	for i, e := range eps {
+		first := int(c.Grid.Start(e.First).Sub(c.Grid.Start(0)) / c.Grid.Step())
+		eps[i] = timeline.Episode{First: first, Last: first + e.Cells() - 1}
+	}
 	p, ok := timeline.Recurrence(eps)
 	if !ok {
 		return 0

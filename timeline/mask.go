@@ -132,16 +132,22 @@ func MaskOf(n int, episodes []Episode) Mask {
 // A Period is a regular recurrence.
 type Period struct {
 	Cells float64 // median distance of two starts, in cells
-	// Spread is the median absolute deviation of the distances over their
-	// median: 0 is a clock.
+	// Spread is what three of four distances deviate by at most, over their
+	// median: 0 is a clock. The fourth may be one that was missed.
 	Spread float64
 	N      int // distances seen
 }
 
 // maxPeriodSpread is the irregularity up to which a recurrence is called
 // periodic. A WiredTiger checkpoint comes 60 s after the last one ended, so its
-// period wanders with its duration.
-const maxPeriodSpread = 0.25
+// period wanders with its duration. Of a few distances at random some agree by
+// chance: fewer than fewDistances have to agree within maxFewSpread. So of four to ten
+// episodes at random one set in ten or fewer is called periodic, of more hardly any.
+const (
+	maxPeriodSpread = 0.25
+	fewDistances    = 6
+	maxFewSpread    = 0.125
+)
 
 // Recurrence finds the period of episodes' starts. It is false with fewer than
 // three episodes, or when the distances are irregular. Episodes closer than a third of the
@@ -179,10 +185,14 @@ func Recurrence(episodes []Episode) (Period, bool) {
 	}
 	p := Period{Cells: med, N: len(d)}
 	if med > 0 {
-		p.Spread = Quantile(dev, 0.5) / med
+		p.Spread = Quantile(dev, 0.75) / med
 	}
-	// With two distances a coincidence is likely: they must agree closely.
-	return p, med >= 3 && p.Spread <= maxPeriodSpread
+	// With few distances a coincidence is likely: they must agree closely.
+	spread := maxPeriodSpread
+	if p.N < fewDistances {
+		spread = maxFewSpread
+	}
+	return p, med >= 3 && p.Spread <= spread
 }
 
 func distances(starts []float64) []float64 {

@@ -100,6 +100,9 @@ func TestRecurrence(t *testing.T) {
 		{"two episodes are no period", episodes(20, 80), 0},
 		{"irregular", episodes(0, 7, 100, 104, 300, 311, 900), 0},
 		{"every other cell is noise, not a recurrence", episodes(0, 2, 4, 6, 8), 0},
+		{"three distances that agree by chance within a quarter", episodes(0, 1000, 1700, 2500), 0},
+		{"ten at random", episodes(12, 118, 170, 350, 361, 505, 600, 640, 811, 930), 0},
+		{"a clock that was missed twice", episodes(0, 60, 121, 240, 301, 359, 480, 541, 600, 661, 720), 60},
 		{"none", nil, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
