@@ -26,6 +26,10 @@ func summarise(c *rules.Case) StallSummary {
 	return out
 }
 
+// minExplained is the share of the stalled time that the weightiest cause explains, under which
+// the verdict does not call it the reason.
+const minExplained = 0.25
+
 // verdict is what a person reads first: is there a stall, why, and what it is not. active
 // tells whether anything was asked of what was watched.
 func verdict(r *Report, active bool) string {
@@ -57,10 +61,16 @@ func verdict(r *Report, active bool) string {
 	}
 	if len(causes) > 0 {
 		names := make([]string, 0, 3)
+		most := 0.0
 		for _, f := range causes[:min(3, len(causes))] {
 			names = append(names, lowerFirst(f.Title)+" ("+f.Subject+")")
+			most = max(most, f.Weight)
 		}
-		fmt.Fprintf(&b, " Why: %s.", strings.Join(names, "; "))
+		why := "Why"
+		if most < minExplained {
+			why = fmt.Sprintf("Most of it is unexplained; %.0f %% is", 100*most)
+		}
+		fmt.Fprintf(&b, " %s: %s.", why, strings.Join(names, "; "))
 	} else if r.Stalls.Seconds > 0 {
 		b.WriteString(" No cause found in what these sources tell; see what could not be measured.")
 	}

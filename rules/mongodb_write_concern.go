@@ -16,6 +16,9 @@ func mongodbWriteConcernWait() Rule {
 		When:  "plimsoll:mongodb_replication_wait:ratio > 1",
 		Cause: "The write is done here and waits to be acknowledged: for this member's journal (j: true) and, with w: majority, for other members to apply and journal it. A slow disk on a secondary, the network, or this member's own journal is what it waits for."}
 	r.Judge = func(c *Case, held []timeline.Track) []Finding {
+		if c.Stall.Rule == "mongodb/slow-reads" {
+			return nil // reads wait for no write concern; what writes waited meanwhile is not why
+		}
 		share, seconds, of, ok := c.WaitShare(SignalPrefix + "mongodb_replication_wait:ratio")
 		if !ok || share < minConcernShare {
 			return nil

@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"plimsoll/timeline"
 )
@@ -57,7 +58,7 @@ func wiredtigerJournalStall() Rule {
 			c.figure("share of the time that stalled while a slow journal sync was under way", SignalPrefix+"wt_log_sync_time:ratio", pIn, "ratio", on),
 			c.figure("share of the time that stalled while none was", SignalPrefix+"wt_log_sync_time:ratio", pOut, "ratio", on.Not()),
 			c.figure("longest time in journal syncs credited to one interval", SignalPrefix+"wt_log_sync_time:ratio", longest, "seconds", slow),
-			c.figure("longest mean journal fdatasync of an interval", SignalPrefix+"wt_log_sync:seconds", timeline.Max(each), "seconds", slow))
+			c.figure("longest mean journal fdatasync of an interval", SignalPrefix+"wt_log_sync:seconds", timeline.Max(c.wholeSyncs(each)), "seconds", slow))
 		if !math.IsNaN(calm) {
 			f.Evidence = append(f.Evidence, c.figure("journal fdatasync outside the stalls, median", SignalPrefix+"wt_log_sync:seconds", calm, "seconds", c.NotStalled()))
 		}
@@ -98,6 +99,20 @@ func (c *Case) slowJournalSyncs() (on, credited timeline.Mask) {
 	}
 	least := c.leastOfCell(syncOnShare)
 	return timeline.Where(c.Credited(slow), func(x float64) bool { return x >= least }), credited
+}
+
+// wholeSyncs is the mean of the syncs that ended in a cell where at least half a sync did: a
+// sample that lies across two cells leaves a twentieth of a sync in one of them, whose
+// time the server may have counted a sample earlier.
+func (c *Case) wholeSyncs(each []float64) []float64 {
+	syncs, step := c.One(SignalPrefix+"wt_log_syncs:rate"), c.Grid.StepSeconds()
+	out := slices.Clone(each)
+	for k := range out {
+		if k < len(syncs) && syncs[k]*step < 0.5 {
+			out[k] = math.NaN()
+		}
+	}
+	return out
 }
 
 // longestSync is the most time in syncs credited to one interval: an upper bound of
