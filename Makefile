@@ -7,6 +7,7 @@ RACE := $(shell command -v $${CC:-gcc} >/dev/null 2>&1 && echo -race)
 LINT := $(GO) tool -modfile=tools/go.mod golangci-lint
 FUZZTIME ?= 10
 BENCH ?= .
+TESTFLAGS ?=
 
 .PHONY: help
 help: ## list the targets
@@ -23,7 +24,7 @@ check: deps test ## install what the full tests need (as root), then test
 test: ## vet, then all tests under the race detector
 	@$(if $(RACE),,echo "no C compiler: testing without the race detector (Debian: apt-get install gcc)")
 	$(GO) vet ./...
-	$(GO) test $(RACE) ./...
+	$(GO) test $(RACE) $(TESTFLAGS) ./...
 
 .PHONY: lint
 lint: ## formatting and the linters of .golangci.yml

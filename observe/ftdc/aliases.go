@@ -37,8 +37,8 @@ func renamed(at, now, until, was string) []Alias {
 // Aliases are the ideas and their names, the newest name first. An idea that a version has no
 // name for cannot be measured there; it is not zero.
 //
-// The versions are those of captures at hand (3.6, 7.0, 8.0, 8.2) and, between them, of WiredTiger's
-// statistics of the version (src/third_party/wiredtiger/dist/stat_data.py).
+// The names of 3.6, 8.0 and 8.2 are those of captures; between them, of WiredTiger's statistics of the
+// version (src/third_party/wiredtiger/dist/stat_data.py).
 var Aliases = []Idea{
 	// 8.x tells the state of the checkpoint's progress, above 0 while one runs.
 	{"checkpoint running", "bool", renamed(v80, "mongodb_ss_wt_checkpoint_progress_state", v70, "mongodb_ss_wt_txn_transaction_checkpoint_currently_running")},
