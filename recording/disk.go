@@ -65,11 +65,12 @@ type Disk struct {
 	// that could not be written the last time, mostly none.
 	writer chan []*memoryView
 
-	manifestMu sync.Mutex
-	saved      int // version of the ledger in recording.json
-	savedAt    time.Time
-	stop       chan struct{}
-	stopped    sync.WaitGroup
+	manifestMu   sync.Mutex
+	saved        int // version of the ledger in recording.json
+	savedAt      time.Time
+	savedSources int // how many of them stand in it
+	stop         chan struct{}
+	stopped      sync.WaitGroup
 }
 
 // Create opens a folder for recording. A new or empty folder becomes a
@@ -318,8 +319,9 @@ func (d *Disk) keepManifest() {
 			return
 		case <-tick.C:
 			d.manifestMu.Lock()
-			_, _, version := d.live.all()
-			due := version != d.saved && time.Since(d.savedAt) >= manifestPause
+			sources, _, version := d.live.all()
+			// Whose the samples are is written as soon as it is known: a recorder may be killed early.
+			due := version != d.saved && (len(sources) > d.savedSources || time.Since(d.savedAt) >= manifestPause)
 			d.manifestMu.Unlock()
 			if due {
 				// An error is tried again at the next tick, and told by Close.
@@ -342,7 +344,7 @@ func (d *Disk) saveManifest(state string) error {
 	if err := m.write(d.dir); err != nil {
 		return err
 	}
-	d.saved = version
+	d.saved, d.savedSources = version, len(sources)
 	return nil
 }
 

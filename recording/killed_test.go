@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -127,4 +128,24 @@ func checkKilled(t *testing.T, dir string, last int) {
 			t.Errorf("constant: %d points, want %d", n, last+1)
 		}
 	}
+}
+
+// Whose the samples are is on disk soon after it is known, though a recorder may be killed before the
+// least time between two writes of recording.json is over.
+func TestSourceIsKeptAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		d := mustCreate(t, dir, DiskOptions{})
+		defer mustClose(t, d)
+		d.Source(Source{Kind: "host", Name: "host"})
+		time.Sleep(manifestTick)
+		synctest.Wait()
+		m, err := readManifest(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(m.Sources) != 1 || m.Sources[0].Name != "host" {
+			t.Errorf("recording.json names the sources %v, want the host", m.Sources)
+		}
+	})
 }

@@ -12,6 +12,10 @@ const minAttributable = 0.10
 // cpuAlways is the share of the time from which a saturation cannot be told from the usual.
 const cpuAlways = 0.90
 
+// saturatedToo is the share of the stalled time from which a saturated device beside busy CPUs is
+// no idle one.
+const saturatedToo = 0.30
+
 // condition judges a rule whose cells hold or not: how much of the stalled time
 // is due to them.
 func (r Rule) condition(c *Case, subject string, cells timeline.Mask) (Finding, bool) {
@@ -67,12 +71,12 @@ func hostCPUSaturated() Rule {
 			f.Evidence = append(f.Evidence, c.figure("CPUs", SignalPrefix+"cpu_cores:count", timeline.Max(cores), "", timeline.Known(cores)))
 		}
 		expect := "waiting for a CPU ends; a faster volume would change nothing"
-		if dev, share := c.saturatedInStall(); share >= in {
+		if dev, share := c.saturatedInStall(); share >= saturatedToo {
 			// A busy CPU beside a device that holds everybody up is seldom what they wait for first.
 			if f.Severity == Critical {
 				f.Severity = Warning
 			}
-			f.Cause = "Operations wait for a CPU, and everything the database does gets slower at once. Here a device was saturated as well, for as much of the stalled time: one may hide the other."
+			f.Cause = "Operations wait for a CPU, and everything the database does gets slower at once. Here a device was saturated in a good part of the stalled time as well: one may hide the other."
 			f.Summary += fmt.Sprintf(" The device %s was saturated in %s of it: begin there.", dev, pct(share))
 			expect = "waiting for a CPU ends; waiting for " + dev + " does not"
 		}
