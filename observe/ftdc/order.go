@@ -9,6 +9,9 @@ const (
 	// gapPeriods is how many periods without a sample are a gap. The server misses a beat
 	// when collecting takes longer than a period; three are no accident.
 	gapPeriods = 3
+	// gapMinMs is the shortest gap: at a period of 100 ms the sampler is late by a few beats now and
+	// then, and what is missing is less than a second of another capture.
+	gapMinMs = 1000
 	// gapNeighbors is how many intervals on each side tell what the period is around a
 	// long one, so that a period changed at run time is not a gap.
 	gapNeighbors = 5
@@ -127,7 +130,7 @@ func (o *order) measure(from int64) []gap {
 	if o.sorted[len(o.sorted)-1] > gapPeriods*quartile {
 		at := from
 		for i, d := range o.diffs {
-			if d > gapPeriods*quartile && d > gapPeriods*o.around(i) {
+			if d >= gapMinMs && d > gapPeriods*quartile && d > gapPeriods*o.around(i) {
 				gaps = append(gaps, gap{at, at + d})
 			}
 			at += d

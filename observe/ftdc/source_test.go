@@ -123,6 +123,8 @@ func TestGaps(t *testing.T) {
 		{"the period changes, in a chunk", [][]doc{ticks(0, append(span(0, 20), 30, 40, 50, 60, 70, 80, 90)...)}, nil, ""},
 		{"the period changes, between chunks", [][]doc{ticks(0, span(0, 20)...), ticks(0, 29, 39, 49, 59, 69, 79, 89)}, nil, ""},
 		{"the period was long", [][]doc{ticks(0, 0, 10, 20, 30, 40, 50, 51, 52, 53, 54, 55, 56, 57, 58)}, nil, ""},
+		{"six beats late at 100 ms is none", [][]doc{ticks(0, 0, .1, .2, .3, .4, 1, 1.1, 1.2, 1.3, 1.4)}, nil, ""},
+		{"a second and more at 100 ms", [][]doc{ticks(0, 0, .1, .2, .3, .4, 1.6, 1.7, 1.8, 1.9, 2)}, [][2]float64{{.4, 1.6}}, "no samples for 1.2s"},
 		{"a gap at a long period", [][]doc{ticks(0, 0, 10, 20, 30, 40, 90, 100, 110, 120)}, [][2]float64{{40, 90}}, "no samples for 50s"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
