@@ -73,6 +73,9 @@ func chooseGrid(metrics []recording.Metric, holes []timeline.Hole, from, to time
 			period = m.Period
 		}
 	}
+	if len(metrics) == 0 && (!from.IsZero() || !to.IsZero()) {
+		return timeline.Grid{}, fmt.Errorf("%w: between --from and --to the sources hold no sample of any metric the rules read", errNothing)
+	}
 	if len(metrics) == 0 {
 		return timeline.Grid{}, fmt.Errorf("%w: the sources hold none of the metrics the rules read", errNothing)
 	}

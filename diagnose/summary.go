@@ -8,6 +8,7 @@ import (
 
 	"plimsoll/rules"
 	"plimsoll/timeline"
+	"plimsoll/units"
 )
 
 func summarise(c *rules.Case) StallSummary {
@@ -50,6 +51,9 @@ func verdict(r *Report, active bool) string {
 		b.WriteString("Nothing here tells how long writes took, so no stall can be seen or ruled out.")
 	case r.Stalls.Seconds == 0 && !active:
 		fmt.Fprintf(&b, "No stall: %s were watched for %s, and there were none to wait.", r.Stalls.Signal, clock(r.Stalls.Of))
+	case r.Stalls.Seconds == 0 && r.Stalls.ThresholdS > 0 && highest(r) > r.Stalls.ThresholdS:
+		fmt.Fprintf(&b, "No stall: %s were watched for %s. Single ones took up to %s, too few at a time to make others wait.",
+			r.Stalls.Signal, clock(r.Stalls.Of), units.Seconds(highest(r)))
 	case r.Stalls.Seconds == 0:
 		fmt.Fprintf(&b, "No stall: %s were watched for %s and none waited noticeably.", r.Stalls.Signal, clock(r.Stalls.Of))
 	default:
@@ -82,6 +86,19 @@ func verdict(r *Report, active bool) string {
 		said[f.Title] = true
 	}
 	return b.String()
+}
+
+// highest is the highest latency plotted, 0 if none is: what the reader sees beside the verdict.
+func highest(r *Report) (s float64) {
+	if len(r.Timeline) == 0 || r.Timeline[0].Unit != "seconds" {
+		return 0
+	}
+	for _, v := range r.Timeline[0].Values {
+		if v != nil {
+			s = max(s, *v)
+		}
+	}
+	return s
 }
 
 func clock(s float64) string {

@@ -92,7 +92,7 @@ func (p *page) stalls(s diagnose.StallSummary) {
 		p.labelled(2, headerColumn, "stalled", text, plain)
 	}
 	if s.ThresholdS > 0 {
-		p.labelled(2, headerColumn, "", fmt.Sprintf("(judged by %s: an interval stalls from a mean of %s on)", s.Signal, units.Seconds(s.ThresholdS)), dim)
+		p.labelled(2, headerColumn, "", fmt.Sprintf("(judged by %s: an interval counts as stalled from a mean latency of %s on)", s.Signal, units.Seconds(s.ThresholdS)), dim)
 	}
 }
 

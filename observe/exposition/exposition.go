@@ -323,7 +323,7 @@ func (r *fileReader) describe() {
 			"%d of %d pages carry no time: they were placed %s apart by the file's modification time; write one before each: date +'# scraped %%s'", r.guessed, r.pages, r.period)})
 	}
 	if r.span.n == 1 {
-		note(recording.Note{Kind: recording.NoteLimit, Text: "the file holds one moment only: no rate can be told from it; save several pages, one a second"})
+		note(recording.Note{Kind: recording.NoteLimit, Text: "the file holds one moment only: no rate can be told from it; put several pages, taken a second apart, into one file"})
 	}
 	if r.parser.dropped > 0 {
 		note(recording.Note{Kind: recording.NoteDropped, Text: fmt.Sprintf("%d samples of series beyond the first %d were left out", r.parser.dropped, seriesMax)})
