@@ -22,7 +22,6 @@ const (
 	v40 = "4.0"
 	v42 = "4.2"
 	v44 = "4.4"
-	v60 = "6.0"
 	v70 = "7.0"
 	v80 = "8.0"
 	v82 = "8.2"
@@ -37,8 +36,8 @@ func renamed(at, now, until, was string) []Alias {
 // Aliases are the ideas and their names, the newest name first. An idea that a version has no
 // name for cannot be measured there; it is not zero.
 //
-// The names of 3.6, 8.0 and 8.2 are those of captures; between them, of WiredTiger's statistics of the
-// version (src/third_party/wiredtiger/dist/stat_data.py).
+// The names are those of captures of 3.2 to 8.2 and of WiredTiger's statistics of the version
+// (src/third_party/wiredtiger/dist/stat_data.py). Release candidates of 7.0 tell ticket queues as 8.0 does.
 var Aliases = []Idea{
 	// 8.x tells the state of the checkpoint's progress, above 0 while one runs.
 	{"checkpoint running", "bool", renamed(v80, "mongodb_ss_wt_checkpoint_progress_state", v70, "mongodb_ss_wt_txn_transaction_checkpoint_currently_running")},
@@ -47,7 +46,7 @@ var Aliases = []Idea{
 	{"checkpoints", "count", renamed(v80, "mongodb_ss_wt_checkpoint_total_succeed_number_of_checkpoints", v70, "mongodb_ss_wt_txn_transaction_checkpoints")},
 	{"checkpoint fsync time", "us", []Alias{
 		{"mongodb_ss_wt_checkpoint_fsync_duration_after_allocating_the_transaction_ID_usecs", v80, ""},
-		{"mongodb_ss_wt_txn_transaction_fsync_duration_for_checkpoint_after_allocating_the_transaction_ID_usecs", v34, v70},
+		{"mongodb_ss_wt_txn_transaction_fsync_duration_for_checkpoint_after_allocating_the_transaction_ID_usecs", v32, v70},
 	}},
 	{"bytes written for checkpoints", "bytes", since(v34, "mongodb_ss_wt_block_manager_bytes_written_for_checkpoint")},
 
@@ -58,19 +57,34 @@ var Aliases = []Idea{
 	{"application eviction failures", "count", since(v82, "mongodb_ss_wt_cache_page_evict_failures_by_application_threads")},
 	{"application time evicting", "us", []Alias{
 		{"mongodb_ss_wt_cache_application_thread_time_evicting_usecs", v80, ""},
-		{"mongodb_ss_wt_thread_yield_application_thread_time_evicting_usecs", v36, v70},
+		{"mongodb_ss_wt_thread_yield_application_thread_time_evicting_usecs", v34, v70},
 	}},
-	{"application time waiting for cache", "us", since(v36, "mongodb_ss_wt_thread_yield_application_thread_time_waiting_for_cache_usecs")},
+	{"application time waiting for cache", "us", since(v34, "mongodb_ss_wt_thread_yield_application_thread_time_waiting_for_cache_usecs")},
 
 	// From 8.0 on these are queues.execution; the exporter keeps their name.
 	{"tickets available", "count", always("mongodb_ss_wt_concurrentTransactions_available")},
 	{"tickets out", "count", always("mongodb_ss_wt_concurrentTransactions_out")},
 	{"tickets", "count", always("mongodb_ss_wt_concurrentTransactions_totalTickets")},
-	{"write ticket queued time", "us", since(v60, "mongodb_ss_wt_concurrentTransactions_write_normalPriority_totalTimeQueuedMicros")},
-	{"read ticket queued time", "us", since(v60, "mongodb_ss_wt_concurrentTransactions_read_normalPriority_totalTimeQueuedMicros")},
-	{"write ticket processing time", "us", since(v70, "mongodb_ss_wt_concurrentTransactions_write_normalPriority_totalTimeProcessingMicros")},
-	{"read ticket processing time", "us", since(v70, "mongodb_ss_wt_concurrentTransactions_read_normalPriority_totalTimeProcessingMicros")},
-	{"writes queued for a ticket", "count", since(v60, "mongodb_ss_wt_concurrentTransactions_write_normalPriority_queueLength")},
+	{"write ticket queued time", "us", []Alias{
+		{"mongodb_ss_wt_concurrentTransactions_write_normalPriority_totalTimeQueuedMicros", v80, ""},
+		{"mongodb_ss_wt_concurrentTransactions_write_totalTimeQueuedMicros", v70, v70},
+	}},
+	{"read ticket queued time", "us", []Alias{
+		{"mongodb_ss_wt_concurrentTransactions_read_normalPriority_totalTimeQueuedMicros", v80, ""},
+		{"mongodb_ss_wt_concurrentTransactions_read_totalTimeQueuedMicros", v70, v70},
+	}},
+	{"write ticket processing time", "us", []Alias{
+		{"mongodb_ss_wt_concurrentTransactions_write_normalPriority_totalTimeProcessingMicros", v80, ""},
+		{"mongodb_ss_wt_concurrentTransactions_write_totalTimeProcessingMicros", v70, v70},
+	}},
+	{"read ticket processing time", "us", []Alias{
+		{"mongodb_ss_wt_concurrentTransactions_read_normalPriority_totalTimeProcessingMicros", v80, ""},
+		{"mongodb_ss_wt_concurrentTransactions_read_totalTimeProcessingMicros", v70, v70},
+	}},
+	{"writes queued for a ticket", "count", []Alias{
+		{"mongodb_ss_wt_concurrentTransactions_write_normalPriority_queueLength", v80, ""},
+		{"mongodb_ss_wt_concurrentTransactions_write_queueLength", v70, v70},
+	}},
 
 	{"journal sync time", "us", always("mongodb_ss_wt_log_log_sync_time_duration_usecs")},
 	{"journal syncs", "count", always("mongodb_ss_wt_log_log_sync_operations")},
@@ -79,7 +93,7 @@ var Aliases = []Idea{
 	{"cache max", "bytes", always("mongodb_ss_wt_cache_maximum_bytes_configured")},
 	{"cache used", "bytes", always("mongodb_ss_wt_cache_bytes_currently_in_the_cache")},
 	{"cache dirty", "bytes", always("mongodb_ss_wt_cache_tracked_dirty_bytes_in_the_cache")},
-	{"cache updates", "bytes", since(v42, "mongodb_ss_wt_cache_bytes_allocated_for_updates")},
+	{"cache updates", "bytes", since(v44, "mongodb_ss_wt_cache_bytes_allocated_for_updates")},
 	// Old versions of documents that no longer fit the cache: the lookaside table became the
 	// history store.
 	{"history store inserts", "count", []Alias{
