@@ -1,0 +1,45 @@
+package diagnose_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/diagnose"
+	"plimsoll/recording"
+)
+
+// quiet is a server with a write every few seconds, one of which took 340 ms.
+const quiet = `load 1s
+    mongodb_ss_opLatencies_latency{op_type="writes"} 0+0x20 1000+0x9 341000+0x9 342000+0x20
+    mongodb_ss_opLatencies_ops{op_type="writes"} 0+0x20 1+0x9 2+0x9 3+0x20
+    mongodb_ss_wt_cache_maximum_bytes_configured 5368709120x60`
+
+// The plot beside a verdict shows the slow write: the verdict does not deny it.
+func TestVerdictNamesSingleSlowOperations(t *testing.T) {
+	r, err := diagnose.Run(context.Background(), []recording.Reader{fromScript(t, quiet)}, diagnose.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Stalls.Seconds != 0 {
+		t.Fatalf("stalled for %g s, want none: a single write of an idle server is no stall", r.Stalls.Seconds)
+	}
+	if want := "took up to 340 ms"; !strings.HasPrefix(r.Verdict, "No stall") || !strings.Contains(r.Verdict, want) {
+		t.Errorf("verdict %q, want %q in it", r.Verdict, want)
+	}
+}
+
+// A time asked for in which there is nothing is not a source without metrics.
+func TestNothingBetweenFromAndTo(t *testing.T) {
+	empty := recording.NewMemory(recording.MemoryOptions{})
+	for _, c := range []struct {
+		from time.Time
+		want string
+	}{{time.Unix(4e9, 0), "between --from and --to"}, {time.Time{}, "none of the metrics"}} {
+		_, err := diagnose.Run(context.Background(), []recording.Reader{empty}, diagnose.Options{From: c.from})
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("from %v: %v, want %q", c.from, err, c.want)
+		}
+	}
+}
