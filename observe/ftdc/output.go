@@ -194,7 +194,10 @@ func (o *output) collision(path []string) {
 // damaged notes what could not be read.
 func (o *output) damaged(j job, err error) {
 	if o.firstDamage == nil {
-		o.firstDamage = fmt.Errorf("%s: byte %d: %w", j.file, j.offset, err)
+		o.firstDamage = err
+		if !errors.As(err, new(*DamageError)) { // which names its place itself
+			o.firstDamage = fmt.Errorf("%s: byte %d: %w", j.file, j.offset, err)
+		}
 	}
 	n := recording.Note{Kind: recording.NoteDamage, File: j.file, Offset: j.offset}
 	var damage *DamageError
