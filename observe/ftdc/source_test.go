@@ -257,6 +257,7 @@ func TestErrors(t *testing.T) {
 	// Recognized, but without a sample.
 	for name, b := range map[string][]byte{
 		"only metadata":    doc{{Key: "_id", Value: ftdctest.Date(t0)}, {Key: "type", Value: int32(0)}, {Key: "doc", Value: doc{}}}.Marshal(),
+		"torn at once":     ftdctest.RawChunk(t0, []byte("no document"))[:40],
 		"only damage":      ftdctest.RawChunk(t0, []byte("no document")),
 		"no sample times ": file(t, []doc{{{Key: "n", Value: int64(1)}}}),
 	} {
@@ -264,8 +265,11 @@ func TestErrors(t *testing.T) {
 		if err != nil {
 			t.Fatal(name, err)
 		}
-		if err := src.Read(context.Background(), newSink(t), source.Options{}); err == nil {
+		err = src.Read(context.Background(), newSink(t), source.Options{})
+		if err == nil {
 			t.Errorf("%s: no error", name)
+		} else if n := strings.Count(err.Error(), "byte "); n > 1 {
+			t.Errorf("%s: the place is named %d times: %v", name, n, err)
 		}
 	}
 }
