@@ -30,8 +30,9 @@ func diskSignal(name, unit, help, node string, ftdc ...string) Signal {
 // the device's own (kernel: Documentation/admin-guide/iostats.rst).
 var diskSignals = []Signal{
 	diskSignal("disk_busy:ratio", "ratio", "share of the time in which the device had I/O in flight",
-		`irate(node_disk_io_time_seconds_total[])`,
-		`irate(mongodb_sys_disks_io_time_ms[]) / 1000`),
+		// A guest's clock that was set back makes more of it than there was.
+		`clamp_max(irate(node_disk_io_time_seconds_total[]), 1)`,
+		`clamp_max(irate(mongodb_sys_disks_io_time_ms[]) / 1000, 1)`),
 	diskSignal("disk_queue:requests", "", "mean number of requests in flight or queued",
 		`irate(node_disk_io_time_weighted_seconds_total[])`,
 		`irate(mongodb_sys_disks_io_queued_ms[]) / 1000`,
