@@ -119,8 +119,9 @@ func clock(s float64) string {
 	return text
 }
 
+// upperFirst begins a sentence; etcd is written so even there.
 func upperFirst(s string) string {
-	if s == "" {
+	if s == "" || strings.HasPrefix(s, "etcd") {
 		return s
 	}
 	return strings.ToUpper(s[:1]) + s[1:]
