@@ -104,7 +104,7 @@ func postgresCheckpointBurst() Rule {
 			}
 		}
 		f.Fixes = []Fix{
-			{Summary: "Pace it: checkpoint_completion_target = 0.9 and checkpoint_flush_after = 256kB (PostgreSQL's defaults; 14 and later for the first)",
+			{Summary: "Pace it: checkpoint_completion_target = 0.9 and checkpoint_flush_after = 256kB (PostgreSQL's defaults; 14 and later for the first)" + c.pacingNow(),
 				Expect:   "the writes spread over the interval and the fsync finds little to do; measured at 600 transactions/s on a 3,000 IOPS volume: p99 3.3 s to 5 ms",
 				TradeOff: "none worth a word: recovery time is bounded by checkpoint_timeout and max_wal_size, not by these"},
 			{Summary: "Raise checkpoint_timeout and max_wal_size", Expect: "fewer checkpoints, and less WAL: most of it is full-page images after a checkpoint", TradeOff: "a longer recovery after a crash; disk for WAL"},
@@ -113,6 +113,21 @@ func postgresCheckpointBurst() Rule {
 		return []Finding{f}
 	}
 	return r
+}
+
+// pacingNow says what the settings are, where the exporter tells.
+func (c *Case) pacingNow() string {
+	target := timeline.Max(c.One(SignalPrefix + "postgres_checkpoint_completion_target:ratio"))
+	flush := timeline.Max(c.One(SignalPrefix + "postgres_checkpoint_flush_after:bytes"))
+	switch {
+	case target >= 0.9 && flush > 0:
+		return "; both are set so already: look at what else fsyncs, and at the next fixes"
+	case target == target && flush == flush:
+		return fmt.Sprintf("; they are %s and %s now", num(target), size(flush))
+	case target == target:
+		return fmt.Sprintf("; the first is %s now", num(target))
+	}
+	return ""
 }
 
 func postgresCheckpointRequested() Rule {
