@@ -131,6 +131,10 @@ func identity(doc []byte) Metadata {
 			m.Facts[f.name] = v
 		}
 	}
+	// Up to 3.6 the name on Debian is a whole line of /etc/os-release.
+	if v, ok := strings.CutPrefix(m.Facts["os"], "PRETTY_NAME="); ok {
+		m.Facts["os"] = strings.Trim(v, `"`)
+	}
 	if v, ok := map[string]string{"true": "enabled", "false": "disabled"}[m.Facts["journal"]]; ok {
 		m.Facts["journal"] = v
 	}

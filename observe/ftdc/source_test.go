@@ -371,6 +371,18 @@ func TestMetadata(t *testing.T) {
 	}
 }
 
+// TestOSRelease: servers up to 3.6 on Debian give a line of /etc/os-release for the name.
+func TestOSRelease(t *testing.T) {
+	var b bytes.Buffer
+	if err := ftdctest.NewEncoder(&b, 10).Metadata(t0, doc{{Key: "hostInfo", Value: doc{{Key: "os", Value: doc{{Key: "name", Value: `PRETTY_NAME="Debian GNU/Linux 8 (jessie)"`}}}}}}); err != nil {
+		t.Fatal(err)
+	}
+	b.Write(file(t, ticks(0, 0, 1, 2)))
+	if got := read(t, folder(t, map[string][]byte{"metrics.1": b.Bytes()}), source.Options{}).source.Facts["os"]; got != "Debian GNU/Linux 8 (jessie)" {
+		t.Errorf("the system is %q", got)
+	}
+}
+
 func TestProgress(t *testing.T) {
 	path := syntheticFolder(t, 200, 3, 3)
 	_, size := survey(t, path)
