@@ -167,7 +167,11 @@ func openFolder(dir string) (Input, error) {
 func insteadOf(dir string) string {
 	f, err := os.Open(dir)
 	if err != nil {
-		return "it cannot be listed"
+		var denied *fs.PathError
+		if errors.As(err, &denied) {
+			err = denied.Err // the path was told
+		}
+		return "it cannot be listed: " + err.Error()
 	}
 	defer f.Close()
 	entries, err := f.ReadDir(200)
