@@ -60,20 +60,45 @@ const (
 )
 
 // contrasts reports whether enough of the time under load is outside a condition, and whether
-// so many stalls would seldom meet it by chance: each does with the share of the time it holds.
+// so many of the stalls would seldom meet it by chance: each does with the share of the time it holds.
 func (c *Case) contrasts(condition timeline.Mask) bool {
-	active := c.Stall.Active
-	out := active.Without(condition).Count()
-	if out < minContrastCells || float64(out) < minContrast*float64(active.Count()) {
-		return false
-	}
-	met := 0
-	for _, e := range c.Stall.Cells.Close(c.Cells(checkpointAftermathS * 1e9)).Episodes() {
+	return c.comparable(condition) && c.chanceToMeet(condition) <= maxChance
+}
+
+// comparable reports whether enough of the time under load is outside a condition.
+func (c *Case) comparable(condition timeline.Mask) bool {
+	out := c.Stall.Active.Without(condition).Count()
+	return out >= minContrastCells && float64(out) >= minContrast*float64(c.Stall.Active.Count())
+}
+
+// chanceToMeet is how likely as many stalls would meet a condition as do, had the two nothing to
+// do with each other.
+func (c *Case) chanceToMeet(condition timeline.Mask) float64 {
+	met, stalls := 0, c.Stall.Cells.Close(c.Cells(checkpointAftermathS*1e9)).Episodes()
+	for _, e := range stalls {
 		if timeline.MaskOf(c.Grid.N, []timeline.Episode{e}).And(condition).Count() > 0 {
 			met++
 		}
 	}
-	return math.Pow(Share(condition, active), float64(met)) <= maxChance
+	return byChance(len(stalls), met, Share(condition, c.Stall.Active))
+}
+
+// byChance is how likely at least met of n stalls meet a condition that holds for a share p of
+// the time, if they have nothing to do with each other: the upper tail of the binomial distribution.
+func byChance(n, met int, p float64) (tail float64) {
+	if p >= 1 || met <= 0 {
+		return 1
+	}
+	term := math.Pow(1-p, float64(n)) // of none
+	if term == 0 {
+		return 1 // so many stalls that none by chance is not to be had; the shares have to tell
+	}
+	below := 0.0
+	for k := range met {
+		below += term
+		term *= float64(n-k) / float64(k+1) * p / (1 - p)
+	}
+	return max(0, 1-below)
 }
 
 // stallRatio is how many times as often cells must stall under a condition as without
@@ -88,13 +113,13 @@ func wiredtigerCheckpointStall() Rule {
 		Cause: "Every 60 s after the last one ended, WiredTiger writes all dirty pages and fdatasyncs every file. On a small volume this fills the device's queue for as long as the bytes take, and everything else that needs the device waits in it."}
 	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
 		running, ok := c.CheckpointCells()
-		if !ok || !c.Stall.Any() {
+		if !ok {
 			return nil
 		}
 		near := c.withAftermath(running)
 		fraction, pIn, pOut := c.Attributable(near)
 		if fraction < minAttributable || pIn < stallRatio*pOut || !c.contrasts(near) {
-			return nil
+			return r.harmless(c, running, near)
 		}
 		f := r.finding("wiredtiger")
 		f.Weight = fraction
@@ -119,6 +144,53 @@ func wiredtigerCheckpointStall() Rule {
 		return []Finding{f}
 	}
 	return r
+}
+
+// A checkpoint of longCheckpointS is one that somebody suspects. Writes do not wait for such
+// where they ran under load for longLeastS at least and nothing stalled meanwhile, or under
+// harmlessShare of that time did and no more stalls met them than chance brings.
+const (
+	longCheckpointS = 2.0
+	longLeastS      = 5.0
+	harmlessShare   = 0.10
+)
+
+// harmless refutes what long checkpoints are easily suspected of.
+func (r Rule) harmless(c *Case, running, near timeline.Mask) []Finding {
+	longest := timeline.Max(c.One(SignalPrefix + "wt_checkpoint_last:seconds"))
+	if math.IsNaN(longest) {
+		longest = 0
+		for _, e := range running.Episodes() {
+			longest = max(longest, float64(e.Cells())*c.Grid.StepSeconds())
+		}
+	}
+	loaded := running.And(c.Stall.Active)
+	stalled := Share(c.Stall.Cells, loaded)
+	if c.Stall.Rule != "mongodb/slow-writes" || !(longest >= longCheckpointS) ||
+		c.Seconds(loaded) < longLeastS || loaded.Count()*2 < running.Count() || stalled > harmlessShare {
+		return nil
+	}
+	if stalled > 0 && (!c.comparable(near) || c.chanceToMeet(near) <= maxChance) {
+		return nil
+	}
+	f := r.finding("wiredtiger")
+	f.Kind, f.Severity, f.Title = Refutation, Info, "Checkpoints are long, and writes do not wait for them"
+	f.Cause = "A checkpoint makes writes wait by what it puts into the queue of the volume that their journal is on. Where the journal is elsewhere, or the OS writes early, it may take as long as it likes."
+	f.Summary = fmt.Sprintf("The longest checkpoint took %s; %s of the time stalled while one ran, and %s while none did.",
+		dur(longest), pct(stalled), pct(Share(c.Stall.Cells, c.Stall.Active.Without(running))))
+	f.Evidence = []Evidence{
+		c.figure("share of the time that stalled while a checkpoint ran", SignalPrefix+"wt_checkpoint_running:bool", stalled, "ratio", loaded),
+		c.figure("checkpoints", "", float64(len(running.Episodes())), "", running),
+		c.figure("longest checkpoint", SignalPrefix+"wt_checkpoint_last:seconds", longest, "seconds", running),
+	}
+	if sat, ok := c.Saturated(); ok {
+		share := Share(sat, loaded)
+		f.Evidence = append(f.Evidence, c.figure("share of the checkpoints' time in which a device was saturated", SignalPrefix+"disk_busy:ratio", share, "ratio", loaded))
+		if share >= idleSaturation {
+			f.Summary += fmt.Sprintf(" A device was saturated in %s of the checkpoints' time; reads from it may have felt that.", pct(share))
+		}
+	}
+	return []Finding{f}
 }
 
 func (r Rule) checkpointFigures(c *Case, f *Finding, running timeline.Mask) {
