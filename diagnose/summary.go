@@ -3,6 +3,7 @@ package diagnose
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -47,6 +48,8 @@ func verdict(r *Report, active bool) string {
 	}
 	var b strings.Builder
 	switch {
+	case r.Stalls.Of == 0 && len(r.Sources) > 0 && !slices.ContainsFunc(r.Sources, func(s Source) bool { return s.Kind != "fio" }):
+		b.WriteString("A benchmark has no clients that wait: fio tells what the volume gave its jobs, not whether a database stalls on it.")
 	case r.Stalls.Of == 0:
 		b.WriteString("Nothing here tells how long writes took, so no stall can be seen or ruled out.")
 	case r.Stalls.Seconds == 0 && !active:
@@ -71,7 +74,9 @@ func verdict(r *Report, active bool) string {
 			most = max(most, f.Weight)
 		}
 		why := "Why"
-		if most < minExplained {
+		if r.Stalls.Seconds == 0 {
+			why = "Found all the same"
+		} else if most < minExplained {
 			why = fmt.Sprintf("Most of it is unexplained; %.0f %% is", 100*most)
 		}
 		fmt.Fprintf(&b, " %s: %s.", why, strings.Join(names, "; "))

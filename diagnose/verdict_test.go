@@ -43,3 +43,30 @@ func TestNothingBetweenFromAndTo(t *testing.T) {
 		}
 	}
 }
+
+// fio tells latencies, only not those of a database's clients.
+func TestVerdictOfABenchmark(t *testing.T) {
+	mem := fromScript(t, `load 1s
+    fio_write_iops{job="wal"} 1000x10
+    fio_job_iodepth{job="wal"} 1x10`)
+	mem.Source(recording.Source{Kind: "fio", Name: "wal.json"})
+	r, err := diagnose.Run(context.Background(), []recording.Reader{mem}, diagnose.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(r.Verdict, "A benchmark has no clients") || strings.Contains(r.Verdict, "Nothing here tells") {
+		t.Errorf("verdict %q", r.Verdict)
+	}
+}
+
+// Where nobody's waiting was watched there is no why, but there are findings.
+func TestVerdictWithoutClients(t *testing.T) {
+	r, err := diagnose.Run(context.Background(), []recording.Reader{fromScript(t, `load 15s
+    iris_wd_cycle_time 120000x80`)}, diagnose.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(r.Verdict, "Found all the same: the write daemon") || strings.Contains(r.Verdict, "Why:") {
+		t.Errorf("verdict %q", r.Verdict)
+	}
+}

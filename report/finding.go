@@ -104,7 +104,7 @@ func (p *page) about(f diagnose.Finding) {
 	if f.Subject != "" {
 		parts = []string{f.Subject, f.Rule}
 	}
-	if f.Kind == diagnose.Cause && f.Weight > 0 {
+	if f.Kind == diagnose.Cause && f.Weight > 0 && p.stalled {
 		parts = append(parts, "in "+units.Percent(f.Weight)+" of the stall")
 	}
 	indent := strings.Repeat(" ", findingIndent)

@@ -79,7 +79,7 @@ func (p *page) facts(facts map[string]string) {
 func (p *page) stalls(s diagnose.StallSummary) {
 	switch {
 	case s.Of <= 0:
-		p.labelled(2, headerColumn, "stalled", "not known: no source tells how long writes took", plain)
+		p.labelled(2, headerColumn, "stalled", "not known: no source tells how long clients' writes took", plain)
 		return
 	case s.Seconds <= 0:
 		p.labelled(2, headerColumn, "stalled", fmt.Sprintf("0 s of %s of %s", units.Seconds(s.Of), s.Signal), plain)

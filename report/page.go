@@ -28,6 +28,7 @@ type page struct {
 	verbose   bool
 	shortened bool // something was left out that verbose would show
 	span      diagnose.Span
+	stalled   bool // there is stalled time to explain
 	clock     clock
 }
 

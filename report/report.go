@@ -50,7 +50,7 @@ func Text(w io.Writer, r *diagnose.Report, opt Options) error {
 		opt.Location = time.UTC
 	}
 	p := &page{width: max(opt.Width, widthMin), color: opt.Color, ascii: opt.ASCII, verbose: opt.Verbose,
-		span: r.Span, clock: newClock(r.Span, opt.Location)}
+		span: r.Span, stalled: r.Stalls.Seconds > 0, clock: newClock(r.Span, opt.Location)}
 	p.para("", "", r.Verdict, bold)
 	p.blank()
 	p.header(r)
