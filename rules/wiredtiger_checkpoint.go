@@ -216,9 +216,8 @@ const idleSaturation = 0.1
 func (r Rule) checkpointFixes(c *Case, f *Finding, stalled timeline.Mask) []Fix {
 	smaller := Fix{Summary: "Lower the dirty target so that less is left for the checkpoint: eviction_dirty_target=1,eviction_dirty_trigger=5 (wiredTigerEngineRuntimeConfig)",
 		Expect: "smaller checkpoints; alone it took only a fifth off the p99 measured on a 3,000 IOPS volume, with bounded OS dirty bytes it went from 7.9 s to 0.17 s", TradeOff: "more CPU and more page writes between checkpoints"}
-	sat, ok := c.Saturated()
+	share, ok := c.queuedShare(stalled)
 	if ok {
-		share := Share(sat, stalled)
 		f.Evidence = append(f.Evidence, c.figure("share of the stalled time in checkpoints in which a device was saturated", SignalPrefix+"disk_busy:ratio", share, "ratio", stalled))
 		if share < idleSaturation {
 			f.Summary += fmt.Sprintf(" A device was saturated in only %s of that time: it is not the volume that writes wait for, but what a checkpoint does in the host (CPU, locks, eviction).", pct(share))

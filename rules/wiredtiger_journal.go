@@ -161,8 +161,8 @@ func (r Rule) behindWhat(c *Case, on timeline.Mask, f *Finding) string {
 	f.Evidence = append(f.Evidence,
 		c.figure("written to the device from the start of these checkpoints or syncs to their end", SignalPrefix+"disk_written:bytes", toDevice, "bytes", span),
 		c.figure("handed to the OS by WiredTiger meanwhile", SignalPrefix+"wt_blocks_written:bytes", handed, "bytes", span))
-	if sat, ok := c.Saturated(); ok && Share(sat, on) < idleSaturation {
-		return fmt.Sprintf("A device was saturated in only %s of it: it did not wait in a volume's queue. The volume itself answered late, or the host did (CPU).", pct(Share(sat, on)))
+	if share, ok := c.queuedShare(on); ok && share < idleSaturation {
+		return fmt.Sprintf("A device was saturated in only %s of it: it did not wait in a volume's queue. The volume itself answered late, or the host did (CPU).", pct(share))
 	}
 	switch {
 	case toDevice > flushedElsewhere*handed:
