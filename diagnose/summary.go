@@ -64,6 +64,9 @@ func verdict(r *Report, active bool) string {
 		if r.Stalls.PeriodS > 0 {
 			fmt.Fprintf(&b, ", every %s", clock(r.Stalls.PeriodS))
 		}
+		if rules.Trifle(r.Stalls.Seconds, r.Stalls.Of) {
+			b.WriteString(": too little to act upon")
+		}
 		b.WriteString(".")
 	}
 	if len(causes) > 0 {
@@ -80,7 +83,7 @@ func verdict(r *Report, active bool) string {
 			why = fmt.Sprintf("Most of it is unexplained; %.0f %% is", 100*most)
 		}
 		fmt.Fprintf(&b, " %s: %s.", why, strings.Join(names, "; "))
-	} else if r.Stalls.Seconds > 0 {
+	} else if r.Stalls.Seconds > 0 && !rules.Trifle(r.Stalls.Seconds, r.Stalls.Of) {
 		b.WriteString(" No cause found in what these sources tell; see what could not be measured.")
 	}
 	said := map[string]bool{}

@@ -33,11 +33,23 @@ func (c *Case) serious(cells, observed timeline.Mask) bool {
 	return stalled >= max(3, 0.01*seen) || stalled >= 300
 }
 
+// Stalled time of at most trifleS and of less than trifleShare of what was watched is worth a
+// line, not a person's night.
+const (
+	trifleS     = 3.0
+	trifleShare = 1e-4
+)
+
+// Trifle reports whether so little stalled of what was watched that nothing follows from it.
+func Trifle(stalledS, watchedS float64) bool {
+	return stalledS <= trifleS && stalledS < trifleShare*watchedS
+}
+
 // severityOf grades a cause by the share of the stalled time it explains and by
 // how much time stalled at all.
 func (c *Case) severityOf(share float64) Severity {
 	switch {
-	case !c.Stall.Any() || share < 0.05:
+	case !c.Stall.Any() || share < 0.05 || Trifle(c.Seconds(c.Stall.Cells), c.Seconds(c.Stall.Observed)):
 		return Info
 	case share >= 0.3 && c.serious(c.Stall.Cells, c.Stall.Observed):
 		return Critical

@@ -34,8 +34,11 @@ func (r Rule) symptomFinding(c *Case, s Stall) Finding {
 	f.Summary = fmt.Sprintf("%s of %s stalled (%s), in %s of at most %s.",
 		dur(stalled), dur(seen), pct(stalled/seen), count(len(eps), "episode"), dur(longest))
 	f.Severity = Warning
-	if c.serious(s.Cells, s.Observed) {
+	switch {
+	case c.serious(s.Cells, s.Observed):
 		f.Severity = Critical
+	case Trifle(stalled, seen):
+		f.Severity = Info
 	}
 	if !s.IsDatabase && c.Stall.IsDatabase {
 		// What clients felt is known: a device's slowness matters as far as they felt it.
