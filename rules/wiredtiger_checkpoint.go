@@ -122,6 +122,9 @@ func wiredtigerCheckpointStall() Rule {
 			return r.harmless(c, running, near)
 		}
 		f := r.finding("wiredtiger")
+		if c.Stall.Rule == "mongodb/slow-reads" {
+			f.Title = "Checkpoints stall reads"
+		}
 		f.Weight = fraction
 		f.Severity = c.severityOf(fraction)
 		f.Windows = c.Windows(near.And(c.Stall.Cells))
