@@ -16,6 +16,7 @@ const (
 	idleIOFull     = 0.30  // median share of the time all tasks waited for I/O
 	idleJournal    = 0.30  // share of the stalled time a journal sync was on
 	idleFlush      = 0.30  // share of the stalled time a device was in a flush
+	idleQueued     = 0.30  // share of the stalled time in whose stalls a queue burst
 	worstSeconds   = 6
 	// Over a long interval an average hides a stall of a few seconds in which the device was
 	// never idle: from coarseStepS on it has to be idler still.
@@ -50,6 +51,9 @@ func diskNotTheCause() Rule {
 		flush, measured := c.flushing(c.Stall.Cells)
 		if flush > idleFlush || !measured && strings.HasPrefix(c.Stall.Rule, "etcd/") {
 			return nil
+		}
+		if queued, _ := c.queuedShare(c.Stall.Cells); queued > idleQueued {
+			return nil // in stalls shorter than two samples, which the busy share of a sample cannot tell
 		}
 		if full := c.One(SignalPrefix + "psi_io_full:ratio"); full != nil &&
 			timeline.Quantile(timeline.At(full, c.Stall.Cells), 0.5) > idleIOFull {
