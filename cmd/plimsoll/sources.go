@@ -107,9 +107,13 @@ func (o *sourceOptions) open(ctx context.Context, a *app, args []string) ([]inpu
 	}
 	inputs := make([]input, len(args))
 	err = each(ctx, len(args), func(ctx context.Context, i int) error {
-		in, err := observe.Open(ctx, args[i], observe.OpenOptions{From: o.fromAt, To: o.toAt, Selector: o.selector, Insecure: o.insecure, Getenv: a.getenv})
+		off := o.clockOffsets.of(args[i])
+		in, err := observe.Open(ctx, args[i], observe.OpenOptions{From: later(o.fromAt, -off), To: later(o.toAt, -off), Selector: o.selector, Insecure: o.insecure, Getenv: a.getenv})
 		if err == nil && in.Reader != nil && len(o.matchers) > 0 {
 			in.Reader = selection{Reader: in.Reader, matchers: o.matchers}
+		}
+		if err == nil && in.Reader != nil && off != 0 {
+			in.Reader = shifted{Reader: in.Reader, by: off} // what is no reader is told its offset when it is read
 		}
 		inputs[i] = input{arg: args[i], Input: in}
 		return err

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"plimsoll/recording"
+)
+
+// shifted is a recording or a server whose clock is off by a known distance, which is added to
+// all its times.
+type shifted struct {
+	recording.Reader
+	by time.Duration
+}
+
+// back is a time of the person's in the reader's own clock.
+func (s shifted) back(t time.Time) time.Time { return later(t, -s.by) }
+
+// later moves a time, unless it is none.
+func later(t time.Time, by time.Duration) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return t.Add(by)
+}
+
+func (s shifted) Sources() []recording.Source {
+	out := s.Reader.Sources()
+	for i := range out {
+		out[i].From, out[i].To = later(out[i].From, s.by), later(out[i].To, s.by)
+	}
+	return out
+}
+
+func (s shifted) Notes() []recording.Note {
+	out := s.Reader.Notes()
+	for i := range out {
+		out[i].From, out[i].To = later(out[i].From, s.by), later(out[i].To, s.by)
+	}
+	return out
+}
+
+func (s shifted) Metrics(ctx context.Context) ([]recording.Metric, error) {
+	out, err := s.Reader.Metrics(ctx)
+	for i := range out {
+		out[i].From, out[i].To = later(out[i].From, s.by), later(out[i].To, s.by)
+	}
+	return out, err
+}
+
+func (s shifted) Samples(ctx context.Context, selector string, from, to time.Time) ([]recording.Series, error) {
+	out, err := s.Reader.Samples(ctx, selector, s.back(from), s.back(to))
+	return s.forth(out), err
+}
+
+func (s shifted) Range(ctx context.Context, expr string, from, to time.Time, step, lookback time.Duration) ([]recording.Series, error) {
+	out, err := s.Reader.Range(ctx, expr, s.back(from), s.back(to), step, lookback)
+	return s.forth(out), err
+}
+
+func (s shifted) forth(series []recording.Series) []recording.Series {
+	for i := range series {
+		series[i].Points = slices.Clone(series[i].Points) // they may be the reader's own
+		for k := range series[i].Points {
+			series[i].Points[k].T += s.by.Milliseconds()
+		}
+	}
+	return series
+}
