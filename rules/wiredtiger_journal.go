@@ -53,6 +53,10 @@ func wiredtigerJournalStall() Rule {
 		if !math.IsNaN(calm) {
 			f.Summary += fmt.Sprintf("; outside it one takes %s", dur(calm))
 		}
+		f.Fixes = []Fix{
+			{Summary: "Give the journal a volume of its own (mounted at <dbPath>/journal)", Expect: "its fdatasync no longer waits behind data; measured: write p99 7.9 s to 4.7 ms with nothing else changed", TradeOff: "one more small volume; snapshots of a single volume are no longer consistent; the checkpoint takes as long as before"},
+			{Summary: "Or bound the OS's dirty bytes: vm.dirty_background_bytes = the volume's bytes/s x the seconds of stall you tolerate", Expect: "p99 7.9 s to 0.27 s in the same measurement", TradeOff: "about 40 % more bytes to the device"},
+		}
 		f.Summary += ". " + r.behindWhat(c, on, &f)
 		f.Evidence = append(f.Evidence,
 			c.figure("share of the time that stalled while a slow journal sync was under way", SignalPrefix+"wt_log_sync_time:ratio", pIn, "ratio", on),
@@ -64,10 +68,6 @@ func wiredtigerJournalStall() Rule {
 		}
 		if n := c.One(SignalPrefix + "wt_fsyncs_in_progress:count"); n != nil {
 			f.Evidence = append(f.Evidence, c.figure("fsync calls in progress while stalled, mean", SignalPrefix+"wt_fsyncs_in_progress:count", timeline.Mean(timeline.At(n, c.Stall.Cells)), "", c.Stall.Cells))
-		}
-		f.Fixes = []Fix{
-			{Summary: "Give the journal a volume of its own (mounted at <dbPath>/journal)", Expect: "its fdatasync no longer waits behind data; measured: write p99 7.9 s to 4.7 ms with nothing else changed", TradeOff: "one more small volume; snapshots of a single volume are no longer consistent; the checkpoint takes as long as before"},
-			{Summary: "Or bound the OS's dirty bytes: vm.dirty_background_bytes = the volume's bytes/s x the seconds of stall you tolerate", Expect: "p99 7.9 s to 0.27 s in the same measurement", TradeOff: "about 40 % more bytes to the device"},
 		}
 		return []Finding{f}
 	}
@@ -134,6 +134,9 @@ func (r Rule) behindWhat(c *Case, on timeline.Mask, f *Finding) string {
 	if known {
 		inCkpt = Share(ckpt.Widen(0, 1), on)
 		f.Evidence = append(f.Evidence, c.figure("share of the slow syncs' time in which a checkpoint ran", SignalPrefix+"wt_checkpoint_running:bool", inCkpt, "ratio", on))
+	}
+	if busiest, journal, apart := c.journalApart(on); apart {
+		return c.behindApart(busiest, journal, on, f)
 	}
 	written, wt := c.busiestWriter(on), c.One(SignalPrefix+"wt_blocks_written:bytes")
 	if written == nil || wt == nil {
