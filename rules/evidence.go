@@ -27,10 +27,10 @@ func (r Rule) finding(subject string) Finding {
 }
 
 // serious reports whether enough time stalled to be woken for: a hundredth of it (and
-// three seconds), or five minutes.
+// five seconds), or five minutes.
 func (c *Case) serious(cells, observed timeline.Mask) bool {
 	stalled, seen := c.Seconds(cells), c.Seconds(observed)
-	return stalled >= max(3, 0.01*seen) || stalled >= 300
+	return stalled >= max(5, 0.01*seen) || stalled >= 300
 }
 
 // Stalled time of at most trifleS and of less than trifleShare of what was watched is worth a

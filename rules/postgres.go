@@ -106,7 +106,7 @@ func postgresCheckpointBurst() Rule {
 		f.Fixes = []Fix{
 			{Summary: "Pace it: checkpoint_completion_target = 0.9 and checkpoint_flush_after = 256kB (PostgreSQL's defaults; 14 and later for the first)" + c.pacingNow(),
 				Expect:   "the writes spread over the interval and the fsync finds little to do; measured at 600 transactions/s on a 3,000 IOPS volume: p99 3.3 s to 5 ms",
-				TradeOff: "none worth a word: recovery time is bounded by checkpoint_timeout and max_wal_size, not by these"},
+				TradeOff: "hardly any: recovery time is bounded by checkpoint_timeout and max_wal_size, not by these"},
 			{Summary: "Raise checkpoint_timeout and max_wal_size", Expect: "fewer checkpoints, and less WAL: most of it is full-page images after a checkpoint", TradeOff: "a longer recovery after a crash; disk for WAL"},
 			{Summary: "Put pg_wal on a volume of its own", Expect: "commits no longer wait behind data", TradeOff: "one more volume"},
 		}
