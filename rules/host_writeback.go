@@ -15,7 +15,7 @@ import (
 const (
 	flushShare         = 0.3
 	minBacklogBytes    = 20e6
-	writebackBytes     = 4e6
+	writebackBytes     = 0.5e6 // in flight: a queue of 5 requests of 100 KB
 	tolerableStallS    = 0.5
 	byCheckpoint       = 0.8 // of a flush's time in checkpoints, from which they are why it happens
 	backlogLookBackS   = 5
