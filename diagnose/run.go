@@ -92,7 +92,7 @@ func newCase(in []recording.Reader, sig *signals) *rules.Case {
 		}
 	}
 	c.Symptoms = detect(c)
-	c.Stall = primary(c, c.Symptoms)
+	c.Stall = primary(c.Symptoms)
 	if c.Stall.Cells == nil {
 		c.Stall.Cells = make(timeline.Mask, c.Grid.N)
 		c.Stall.Active = make(timeline.Mask, c.Grid.N)

@@ -120,13 +120,13 @@ func subject(what, instance string) string {
 
 // primary is the stalled time the causes are judged against: that of the databases'
 // detectors together, else of the busiest device's.
-func primary(c *rules.Case, all []rules.Stall) rules.Stall {
+func primary(all []rules.Stall) rules.Stall {
 	var best rules.Stall
 	for _, s := range all {
 		switch {
 		case best.Cells == nil:
 			best = s
-		case s.IsDatabase == best.IsDatabase && s.Cells.Count() > best.Cells.Count() && worse(s, best):
+		case s.IsDatabase == best.IsDatabase && s.Cells.Count() > best.Cells.Count() && worse(best):
 			best = s
 		case s.IsDatabase && !best.IsDatabase:
 			best = s
@@ -135,8 +135,9 @@ func primary(c *rules.Case, all []rules.Stall) rules.Stall {
 	return best
 }
 
-// worse prefers writes over reads unless only reads stall: this is about why writes do.
-func worse(s, best rules.Stall) bool {
+// worse reports whether a longer stall of something else goes before best: not before
+// MongoDB's writes, for this is about why writes stall, unless only reads do.
+func worse(best rules.Stall) bool {
 	if best.Rule == "mongodb/slow-writes" && best.Any() {
 		return false
 	}

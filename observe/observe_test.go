@@ -60,7 +60,9 @@ func gzipped(t *testing.T, text []byte, modified time.Time) []byte {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
 	z.ModTime = modified
-	z.Write(text)
+	if _, err := z.Write(text); err != nil {
+		t.Fatal(err)
+	}
 	if err := z.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package observe
 import (
 	"bytes"
 	"compress/bzip2"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -56,7 +57,7 @@ func openPacked(path string, info fs.FileInfo) (*packed, error) {
 	defer f.Close()
 	magic := make([]byte, 4)
 	n, err := io.ReadFull(f, magic)
-	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil, fmt.Errorf("open source %s: %w", path, err)
 	}
 	for _, m := range magics {
@@ -76,7 +77,7 @@ func openPacked(path string, info fs.FileInfo) (*packed, error) {
 	n, err = io.ReadFull(r, p.head)
 	p.head = p.head[:n]
 	// A file cut short is still recognised by what is there.
-	if n == 0 && err != io.EOF {
+	if n == 0 && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("%s starts like a file compressed by %s but cannot be decompressed: %w", path, p.kind, err)
 	}
 	return p, nil

@@ -35,8 +35,8 @@ func TestLogDamaged(t *testing.T) {
 			if err := os.Mkdir(filepath.Join(left, walDirName), 0o777); err != nil {
 				t.Fatal(err)
 			}
-			os.WriteFile(filepath.Join(left, walDirName, "00000000"), text, 0o666)
-			os.WriteFile(filepath.Join(left, ManifestName), manifest, 0o666)
+			mustWrite(t, filepath.Join(left, walDirName, "00000000"), text)
+			mustWrite(t, filepath.Join(left, ManifestName), manifest)
 			r, err := Open(left)
 			if err != nil {
 				t.Errorf("cut at %d: %v", size, err)
@@ -78,8 +78,10 @@ func FuzzLog(f *testing.F) {
 	f.Add([]byte{1, 0, 1, 0, 0, 0, 0, 0})
 	f.Fuzz(func(t *testing.T, text []byte) {
 		left := t.TempDir()
-		os.Mkdir(filepath.Join(left, walDirName), 0o777)
-		os.WriteFile(filepath.Join(left, walDirName, "00000000"), text, 0o666)
+		if err := os.Mkdir(filepath.Join(left, walDirName), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		mustWrite(t, filepath.Join(left, walDirName, "00000000"), text)
 		m := NewMemory(MemoryOptions{MaxBytes: 1 << 20})
 		if _, err := readWAL(t.Context(), left, m); err != nil {
 			t.Fatal(err)
@@ -103,7 +105,7 @@ func FuzzManifest(f *testing.F) {
 	f.Add([]byte(`{"format":"plimsoll recording","version":1,"sources":[{"period_ns":1e99}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		dir := t.TempDir()
-		os.WriteFile(filepath.Join(dir, ManifestName), text, 0o666)
+		mustWrite(t, filepath.Join(dir, ManifestName), text)
 		m, err := readManifest(dir)
 		if (m == nil) == (err == nil) {
 			t.Fatalf("manifest %v, error %v", m, err)
@@ -112,4 +114,11 @@ func FuzzManifest(f *testing.F) {
 			t.Errorf("the error does not name the file: %v", err)
 		}
 	})
+}
+
+func mustWrite(t *testing.T, path string, text []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, text, 0o666); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -246,13 +246,19 @@ func TestReadOnlyFolder(t *testing.T) {
 	mustClose(t, d)
 	chmod := func(folder, file fs.FileMode) {
 		var folders []string
-		filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
 			if e.IsDir() {
 				folders = append(folders, path)
 				return nil
 			}
 			return os.Chmod(path, file)
 		})
+		if err != nil {
+			t.Fatal(err)
+		}
 		for _, f := range folders {
 			if err := os.Chmod(f, folder); err != nil {
 				t.Fatal(err)

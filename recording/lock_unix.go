@@ -28,7 +28,7 @@ func lockDir(dir string) (*dirLock, error) {
 		if !errors.Is(err, unix.EWOULDBLOCK) || try == 20 {
 			break
 		}
-		time.Sleep(5 * time.Millisecond)
+		time.Sleep(5 * time.Millisecond) //nolint:forbidigo // a tenth of a second at most; nothing to cancel
 	}
 	switch {
 	case errors.Is(err, unix.EWOULDBLOCK):

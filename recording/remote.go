@@ -195,7 +195,7 @@ func (r *remote) Range(ctx context.Context, expr string, from, to time.Time, ste
 		return nil, err
 	}
 	if from.Before(r.opt.From) { // on to the first step within the bounds
-		from = from.Add((r.opt.From.Sub(from) + step - 1) / step * step)
+		from = from.Add((r.opt.From.Sub(from) + step - 1).Truncate(step))
 	}
 	if to.After(r.opt.To) {
 		to = r.opt.To

@@ -196,7 +196,10 @@ func TestConformPrometheus(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer func() { cmd.Process.Kill(); cmd.Wait() }()
+	defer func() {
+		_ = cmd.Process.Kill() // it may have ended by itself
+		_ = cmd.Wait()
+	}()
 	var r Reader
 	for try := 0; ; try++ { // until it is up
 		if r, err = Remote("http://"+address, RemoteOptions{From: t0, To: second(599)}); err == nil {

@@ -95,7 +95,7 @@ func (s *splitter) next() (*page, error) {
 			return s.finish(), nil
 		}
 	}
-	if s.err != io.EOF {
+	if !errors.Is(s.err, io.EOF) {
 		// Compressed bytes that are torn: what came before them is as good as ever.
 		s.done.torn = "reading failed there: " + s.err.Error()
 		s.failure, s.err = s.err, io.EOF

@@ -156,11 +156,11 @@ func (m *metricsURL) Read(ctx context.Context, w recording.Writer, opt source.Op
 	s := &scraping{m: m, w: w, opt: opt, parser: newParser(opt.Want), period: period}
 	for {
 		at := time.Now()
-		if err := s.once(ctx, at); err != nil {
-			if ctx.Err() != nil {
-				break
-			}
+		if err := s.once(ctx, at); err != nil && ctx.Err() == nil {
 			return err
+		}
+		if ctx.Err() != nil {
+			break // whatever the last scrape said of it
 		}
 		if opt.Progress != nil {
 			opt.Progress(int64(time.Since(begin)), int64(opt.For))
@@ -172,7 +172,7 @@ func (m *metricsURL) Read(ctx context.Context, w recording.Writer, opt source.Op
 	}
 	s.endGap(time.Now())
 	s.describe()
-	return nil
+	return nil //nolint:nilerr // the end of the context ends a live source without an error
 }
 
 // sleep waits; false if the context ended.

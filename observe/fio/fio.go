@@ -124,7 +124,7 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 			return err
 		}
 		text, err := s.next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if opt.Progress != nil {
@@ -152,7 +152,7 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 		if bad != nil {
 			why = bad.Text
 		}
-		return fmt.Errorf("fio JSON %s: %s; make one with: fio --output-format=json --output=job.json ...", f.path, why)
+		return fmt.Errorf("fio JSON %s: %s; make one with: fio --output-format=json --output=job.json JOBFILE", f.path, why)
 	}
 	if err := e.logs(filepath.Dir(f.path)); err != nil {
 		return err

@@ -29,8 +29,10 @@ const (
 
 func always(metric string) []Alias         { return []Alias{{metric, v32, ""}} }
 func since(version, metric string) []Alias { return []Alias{{metric, version, ""}} }
-func renamed(at, now, until, was string) []Alias {
-	return []Alias{{now, at, ""}, {was, v32, until}}
+
+// renamed is a metric that got a new name in 8.0.
+func renamed(now, was string) []Alias {
+	return []Alias{{now, v80, ""}, {was, v32, v70}}
 }
 
 // Aliases are the ideas and their names, the newest name first. An idea that a version has no
@@ -40,10 +42,10 @@ func renamed(at, now, until, was string) []Alias {
 // (src/third_party/wiredtiger/dist/stat_data.py). Release candidates of 7.0 tell ticket queues as 8.0 does.
 var Aliases = []Idea{
 	// 8.x tells the state of the checkpoint's progress, above 0 while one runs.
-	{"checkpoint running", "bool", renamed(v80, "mongodb_ss_wt_checkpoint_progress_state", v70, "mongodb_ss_wt_txn_transaction_checkpoint_currently_running")},
-	{"checkpoint most recent time", "ms", renamed(v80, "mongodb_ss_wt_checkpoint_most_recent_time_msecs", v70, "mongodb_ss_wt_txn_transaction_checkpoint_most_recent_time_msecs")},
-	{"checkpoint total time", "ms", renamed(v80, "mongodb_ss_wt_checkpoint_total_time_msecs", v70, "mongodb_ss_wt_txn_transaction_checkpoint_total_time_msecs")},
-	{"checkpoints", "count", renamed(v80, "mongodb_ss_wt_checkpoint_total_succeed_number_of_checkpoints", v70, "mongodb_ss_wt_txn_transaction_checkpoints")},
+	{"checkpoint running", "bool", renamed("mongodb_ss_wt_checkpoint_progress_state", "mongodb_ss_wt_txn_transaction_checkpoint_currently_running")},
+	{"checkpoint most recent time", "ms", renamed("mongodb_ss_wt_checkpoint_most_recent_time_msecs", "mongodb_ss_wt_txn_transaction_checkpoint_most_recent_time_msecs")},
+	{"checkpoint total time", "ms", renamed("mongodb_ss_wt_checkpoint_total_time_msecs", "mongodb_ss_wt_txn_transaction_checkpoint_total_time_msecs")},
+	{"checkpoints", "count", renamed("mongodb_ss_wt_checkpoint_total_succeed_number_of_checkpoints", "mongodb_ss_wt_txn_transaction_checkpoints")},
 	{"checkpoint fsync time", "us", []Alias{
 		{"mongodb_ss_wt_checkpoint_fsync_duration_after_allocating_the_transaction_ID_usecs", v80, ""},
 		{"mongodb_ss_wt_txn_transaction_fsync_duration_for_checkpoint_after_allocating_the_transaction_ID_usecs", v32, v70},

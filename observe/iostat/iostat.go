@@ -46,6 +46,7 @@
 package iostat
 
 import (
+	"errors"
 	"bytes"
 	"context"
 	"fmt"
@@ -105,7 +106,7 @@ func New(path string, opt Options) (source.Source, error) {
 	defer r.Close()
 	head := make([]byte, 4096)
 	n, err := io.ReadFull(r, head)
-	if n == 0 && err != io.EOF {
+	if n == 0 && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("iostat log %s: %w", path, err)
 	}
 	head = head[:n]

@@ -93,7 +93,7 @@ func (j *jsonReports) next() (*report, bool) {
 		j.over = true
 		if j.in.err != nil {
 			j.found.damage.add(0, j.dec.InputOffset(), "reading failed there: "+j.in.err.Error())
-		} else if err != io.EOF || j.within {
+		} else if !errors.Is(err, io.EOF) || j.within {
 			j.found.damage.add(0, j.dec.InputOffset(), damageText(err))
 		}
 	}
@@ -101,7 +101,7 @@ func (j *jsonReports) next() (*report, bool) {
 }
 
 func damageText(err error) string {
-	if errors.Is(err, io.ErrUnexpectedEOF) || err == io.EOF {
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		return "the JSON ends before its closing brackets, as when iostat was killed"
 	}
 	return err.Error()

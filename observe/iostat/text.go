@@ -80,7 +80,7 @@ func (t *textReports) about() *findings { return &t.found }
 func (t *textReports) next() (*report, bool) {
 	for t.err == nil {
 		line, whole := t.readLine()
-		if t.err != nil && t.err != io.EOF {
+		if t.err != nil && !errors.Is(t.err, io.EOF) {
 			t.damaged("reading failed there: " + t.err.Error())
 			continue
 		}
