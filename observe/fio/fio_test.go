@@ -3,6 +3,7 @@ package fio
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -258,7 +259,7 @@ func TestOptions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := src.Read(ctx, m, source.Options{}); err != context.Canceled {
+	if err := src.Read(ctx, m, source.Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("error of a cancelled read: %v", err)
 	}
 }

@@ -46,9 +46,9 @@
 package iostat
 
 import (
-	"errors"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -567,7 +568,7 @@ func TestOptions(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := src.Read(ctx, m, source.Options{}); err != context.Canceled {
+	if err := src.Read(ctx, m, source.Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("error of a cancelled read: %v", err)
 	}
 }
