@@ -89,16 +89,17 @@ func byChance(n, met int, p float64) (tail float64) {
 	if p >= 1 || met <= 0 {
 		return 1
 	}
-	term := math.Pow(1-p, float64(n)) // of none
-	if term == 0 {
-		return 1 // so many stalls that none by chance is not to be had; the shares have to tell
+	if p <= 0 {
+		return 0
 	}
-	below := 0.0
-	for k := range met {
-		below += term
-		term *= float64(n-k) / float64(k+1) * p / (1 - p)
+	lnFactorial := func(k int) float64 {
+		x, _ := math.Lgamma(float64(k) + 1)
+		return x
 	}
-	return max(0, 1-below)
+	for k := met; k <= n; k++ { // by logarithms: a day has thousands of stalls
+		tail += math.Exp(lnFactorial(n) - lnFactorial(k) - lnFactorial(n-k) + float64(k)*math.Log(p) + float64(n-k)*math.Log1p(-p))
+	}
+	return min(1, tail)
 }
 
 // stallRatio is how many times as often cells must stall under a condition as without

@@ -56,9 +56,12 @@ case $VARIANT in
   *) die "unknown VARIANT=$VARIANT (see --help)" ;;
 esac
 
+programs() {
+  need losetup mount setpriv util-linux fio fio jq jq curl curl ss iproute2 iostat sysstat gcc gcc mkfs.xfs xfsprogs \
+    prometheus-node-exporter prometheus-node-exporter gzip gzip sysctl procps
+}
 need_root
-need losetup mount setpriv util-linux fio fio jq jq curl curl ss iproute2 iostat sysstat gcc gcc mkfs.xfs xfsprogs \
-  prometheus-node-exporter prometheus-node-exporter gzip gzip sysctl procps
+if [ -n "$QUICK" ]; then (programs) || skip "without the programs named above"; else programs; fi
 
 why=$(volume_loop_available) || skip "$why"
 why=$(volume_throttle_available) || skip "$why"
