@@ -102,7 +102,11 @@ func (c *capture) Read(ctx context.Context, w recording.Writer, opt source.Optio
 	out := &output{w: w, opt: opt, name: c.desc.Name, total: in.total}
 	cache := &schemaCache{plan: func(s *Schema) *plan { return makePlan(s, opt.Want) }}
 	group, ctx := errgroup.WithContext(ctx)
-	for range parallel {
+	workers := parallel
+	if parallel > 1 {
+		workers++ // one that waits for its turn to deliver does not decode
+	}
+	for range workers {
 		group.Go(func() error {
 			wk := &worker{in: in, out: out}
 			wk.chunks.layout.cache = cache
