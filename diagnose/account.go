@@ -5,6 +5,7 @@ import (
 
 	"plimsoll/rules"
 	"plimsoll/timeline"
+	"plimsoll/units"
 )
 
 // account says where the stalled time went. A MongoDB tells the waiting of its operations
@@ -67,8 +68,10 @@ func accountMongoDB(c *rules.Case) []Share {
 	}
 	outside = take(outsideTicket)
 	inside = take(insideTicket)
+	journal := ""
 	if s, ok := journalShare(c, of); ok {
 		out = append(out, s)
+		journal = fmt.Sprintf("; up to %s s of it may be the journal's fdatasync", units.Number(min(s.Seconds, max(0, of-outside-inside))))
 	}
 	if of <= 0 {
 		return out
@@ -81,7 +84,7 @@ func accountMongoDB(c *rules.Case) []Share {
 		return out
 	}
 	return append(out, Share{Share: "unexplained", Seconds: max(0, of-outside-inside), Of: of,
-		Note: "executing, or waiting for something this version does not count"})
+		Note: "executing, or waiting for something this version does not count" + journal})
 }
 
 // journalShare is the operations' waiting in the cells in which a journal sync was on: an

@@ -147,6 +147,9 @@ func hostIOThrottled() Rule {
 		if flush, _ := c.flushing(cells); flush > idleFlush {
 			return nil // the device is in its flushes, which the busy share leaves out
 		}
+		if cells.And(c.Stall.Cells).Count() < minContrastCells {
+			return nil // what slips from one interval into the next looks so too
+		}
 		f, ok := r.condition(c, "host", cells)
 		if !ok {
 			return nil
