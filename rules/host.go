@@ -135,6 +135,9 @@ func hostMemoryLimit() Rule {
 	return r
 }
 
+// minThrottledS is the least time at a limit that is more than an edge of an interval.
+const minThrottledS = 3.0
+
 func hostIOThrottled() Rule {
 	r := Rule{ID: "host/io-throttled", Title: "I/O waits above the device", Kind: Cause,
 		When:  "plimsoll:psi_io_full:ratio > 0.5 and on() (max(plimsoll:disk_busy:ratio) < 0.6)",
@@ -147,7 +150,7 @@ func hostIOThrottled() Rule {
 		if flush, _ := c.flushing(cells); flush > idleFlush {
 			return nil // the device is in its flushes, which the busy share leaves out
 		}
-		if cells.And(c.Stall.Cells).Count() < minContrastCells {
+		if c.Seconds(cells.And(c.Stall.Cells)) < minThrottledS {
 			return nil // what slips from one interval into the next looks so too
 		}
 		f, ok := r.condition(c, "host", cells)
