@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -101,6 +102,9 @@ func (o *diagnoseOptions) Run(ctx context.Context, a *app, args []string) error 
 	if err != nil {
 		return err
 	}
+	if ctx.Err() != nil {
+		return &failure{code: exitInterrupted, err: errors.New("interrupted; this is the diagnosis of what was sampled until then")}
+	}
 	return o.verdict(r)
 }
 
@@ -123,13 +127,20 @@ func (o *diagnoseOptions) diagnose(ctx context.Context, a *app, args []string) (
 		}
 	}
 	err = o.readAll(ctx, inputs, diagnose.Wants(), t, func(i int) recording.Writer { return memories[i] })
-	if err == nil {
-		err = ctx.Err() // a live source ends without an error, whatever ends it
-	}
 	if err != nil {
 		return nil, err
 	}
-	return diagnose.Run(ctx, readers, diagnose.Options{From: o.fromAt, To: o.toAt, Progress: t.setStage})
+	// A live source ends without an error, whatever ends it: what was sampled until a
+	// signal is diagnosed all the same. A second signal ends the program at once.
+	interrupted := ctx.Err()
+	if interrupted != nil {
+		ctx = context.WithoutCancel(ctx)
+	}
+	r, err := diagnose.Run(ctx, readers, diagnose.Options{From: o.fromAt, To: o.toAt, Progress: t.setStage})
+	if interrupted != nil && err != nil {
+		return nil, interrupted // too little was sampled
+	}
+	return r, err
 }
 
 // verdict is the error of --fail-on, if there is what it asks for.
