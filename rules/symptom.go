@@ -73,35 +73,3 @@ func (r Rule) symptomFinding(c *Case, s Stall) Finding {
 	}
 	return f
 }
-
-func mongodbSlowWrites() Rule {
-	r := symptom("mongodb/slow-writes", "Writes stall", EngineMongoDB,
-		"plimsoll:mongodb_write_latency:seconds >= 0.1",
-		"What the clients feel. Latency is computed interval by interval from opLatencies; an interval is stalled at five times the median, but not under 20 ms and always from 100 ms on.")
-	// Before 3.4 there are no latencies: completions that stop while writers queue tell as much.
-	r.Needs, r.AnyOf = []string{}, []string{SignalPrefix + "mongodb_writes:rate", SignalPrefix + "mongodb_write_counters:rate"}
-	return r
-}
-
-func mongodbSlowReads() Rule {
-	r := symptom("mongodb/slow-reads", "Reads stall", EngineMongoDB,
-		"plimsoll:mongodb_read_latency:seconds >= 0.1",
-		"What the clients feel. A volume has one queue: reads wait behind the writes of a checkpoint.")
-	// A server nobody reads from has no latency of reads, and yet it was watched.
-	r.Needs = []string{SignalPrefix + "mongodb_reads:rate", SignalPrefix + "mongodb_read_waiting:ratio"}
-	return r
-}
-
-func postgresCommitStall() Rule {
-	return symptom("postgres/commit-stall", "Commits stall", EnginePostgres,
-		"plimsoll:postgres_oldest_transaction:seconds >= 0.1 and on() (plimsoll:postgres_commits:rate < 1)",
-		"PostgreSQL's exporter tells no latency. It is computed as sessions executing over commits a second; where that cannot be, completions fall under 30 % of the usual while a transaction executes for 100 ms or more. What waits in a pool or a client for a connection is in neither: users wait longer than these figures say.")
-}
-
-func diskSlowWrites() Rule {
-	r := symptom("disk/slow-writes", "The device's writes are slow", EngineAny,
-		"plimsoll:disk_write_await:seconds >= 0.1 and plimsoll:disk_queue:requests >= 0.5",
-		"Time from a write's queueing to its completion, as the kernel counts it. It includes waiting in the device's own queue, which on a rented volume is where a cap makes requests wait.")
-	r.Needs = []string{SignalPrefix + "disk_write_await:seconds"}
-	return r
-}
