@@ -72,17 +72,6 @@ func Max(values []float64) float64 {
 	return m
 }
 
-// ArgMax is the index of the largest value that is not NaN; -1 if there are none.
-func ArgMax(values []float64) int {
-	best := -1
-	for i, x := range values {
-		if !math.IsNaN(x) && (best < 0 || x > values[best]) {
-			best = i
-		}
-	}
-	return best
-}
-
 // Correlation is Pearson's r of the pairs in which neither is NaN; NaN if fewer than 8
 // pairs remain or either does not vary.
 func Correlation(a, b []float64) float64 {
