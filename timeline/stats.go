@@ -135,17 +135,3 @@ func Top(values []float64, n int) Mask {
 	}
 	return m
 }
-
-// Shift moves values k cells earlier (k > 0), filling the end with NaN: what a
-// counter is credited with k cells after it happened.
-func Shift(values []float64, k int) []float64 {
-	out := make([]float64, len(values))
-	for i := range out {
-		if i+k >= 0 && i+k < len(values) {
-			out[i] = values[i+k]
-		} else {
-			out[i] = math.NaN()
-		}
-	}
-	return out
-}
