@@ -1,0 +1,140 @@
+// Package vtime is virtual time: a clock that jumps from event to event.
+//
+// A model never sleeps and never asks what time it is outside: it is told. What must happen
+// later is an event in one heap, ordered by its instant in whole nanoseconds and, at the same
+// instant, by the order in which the events were scheduled. So a run is one sequence, the same
+// on every machine, and ten minutes of it take as long as its events take to compute.
+//
+// There is no way to cancel an event. A handler that no longer wants one recognises it by its
+// argument (a generation number) and does nothing.
+package vtime
+
+import "time"
+
+// An Instant is a point of virtual time: nanoseconds since the run began.
+type Instant int64
+
+// Never is later than any event.
+const Never Instant = 1<<63 - 1
+
+// Add is the instant d later; Never stays Never.
+func (t Instant) Add(d time.Duration) Instant {
+	if s := t + Instant(d); d <= 0 || s > t {
+		return s
+	}
+	return Never
+}
+
+// Sub is the time from u to t.
+func (t Instant) Sub(u Instant) time.Duration { return time.Duration(t - u) }
+
+// Seconds is the instant in seconds, for printing and for series.
+func (t Instant) Seconds() float64 { return float64(t) / 1e9 }
+
+// At is the instant d after the run began.
+func At(d time.Duration) Instant { return Instant(d) }
+
+// A Handler is told when its event is due. arg is what it gave when it scheduled it: which of
+// its things this is about. (An interface and a number, rather than a closure: nothing is
+// allocated for an event.)
+type Handler interface {
+	Fire(now Instant, arg uint64)
+}
+
+// HandlerFunc makes a function a Handler.
+type HandlerFunc func(now Instant, arg uint64)
+
+// Fire calls f.
+func (f HandlerFunc) Fire(now Instant, arg uint64) { f(now, arg) }
+
+type event struct {
+	at      Instant
+	seq     uint64
+	handler Handler
+	arg     uint64
+}
+
+func (e *event) before(o *event) bool { return e.at < o.at || (e.at == o.at && e.seq < o.seq) }
+
+// A Clock holds the events to come. The zero Clock stands at instant 0 with none.
+type Clock struct {
+	now  Instant
+	seq  uint64
+	heap []event // a heap of four children a node: shallower, and in fewer cache lines
+}
+
+// Now is the instant of the event being handled.
+func (c *Clock) Now() Instant { return c.now }
+
+// Pending counts the events to come.
+func (c *Clock) Pending() int { return len(c.heap) }
+
+// At schedules h.Fire(at, arg). An instant in the past means now: after everything already
+// scheduled for now.
+func (c *Clock) At(at Instant, h Handler, arg uint64) {
+	c.seq++
+	e := event{at: max(at, c.now), seq: c.seq, handler: h, arg: arg}
+	c.heap = append(c.heap, e)
+	i := len(c.heap) - 1
+	for i > 0 {
+		parent := (i - 1) / 4
+		if !e.before(&c.heap[parent]) {
+			break
+		}
+		c.heap[i] = c.heap[parent]
+		i = parent
+	}
+	c.heap[i] = e
+}
+
+// After schedules h.Fire(now+d, arg).
+func (c *Clock) After(d time.Duration, h Handler, arg uint64) { c.At(c.now.Add(d), h, arg) }
+
+// Next is the instant of the earliest event, Never if there is none.
+func (c *Clock) Next() Instant {
+	if len(c.heap) == 0 {
+		return Never
+	}
+	return c.heap[0].at
+}
+
+// Run handles events up to and including those at until, then stands at until.
+func (c *Clock) Run(until Instant) {
+	for len(c.heap) > 0 && c.heap[0].at <= until {
+		e := c.pop()
+		c.now = e.at
+		e.handler.Fire(e.at, e.arg)
+	}
+	c.now = max(c.now, until)
+}
+
+func (c *Clock) pop() event {
+	top := c.heap[0]
+	n := len(c.heap) - 1
+	last := c.heap[n]
+	c.heap[n] = event{} // let go of the handler
+	c.heap = c.heap[:n]
+	if n == 0 {
+		return top
+	}
+	i := 0
+	for {
+		first := 4*i + 1
+		if first >= n {
+			break
+		}
+		least := first
+		for j := first + 1; j < min(first+4, n); j++ {
+			if c.heap[j].before(&c.heap[least]) {
+				least = j
+			}
+		}
+		if !c.heap[least].before(&last) {
+			break
+		}
+		c.heap[i] = c.heap[least]
+		i = least
+	}
+	c.heap[i] = last
+	return top
+}

@@ -1,0 +1,74 @@
+package vtime
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// Events fire in the order of their instants, and at one instant in the order in which
+// they were scheduled, whatever else is scheduled meanwhile.
+func TestOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var c Clock
+		type fired struct {
+			at  Instant
+			arg uint64
+		}
+		var got, want []fired
+		var n uint64
+		var h HandlerFunc
+		schedule := func(at Instant) {
+			n++
+			want = append(want, fired{max(at, c.Now()), n})
+			c.At(at, h, n)
+		}
+		h = func(now Instant, arg uint64) {
+			got = append(got, fired{now, arg})
+			if now != c.Now() {
+				t.Fatalf("handled at %d, clock at %d", now, c.Now())
+			}
+			if arg%3 == 0 && n < 300 {
+				schedule(now + Instant(rapid.IntRange(-5, 20).Draw(t, "later")))
+			}
+		}
+		for _, at := range rapid.SliceOfN(rapid.IntRange(0, 50), 1, 100).Draw(t, "at") {
+			schedule(Instant(at))
+		}
+		c.Run(25)
+		if c.Now() != 25 || (c.Pending() > 0 && c.Next() <= 25) {
+			t.Fatalf("at %d, next %d", c.Now(), c.Next())
+		}
+		c.Run(Never)
+		slices.SortStableFunc(want, func(a, b fired) int { return int(a.at - b.at) })
+		if !slices.Equal(got, want) {
+			t.Fatalf("fired %v, want %v", got, want)
+		}
+	})
+}
+
+func TestNeverStaysNever(t *testing.T) {
+	if Never.Add(time.Second) != Never || Instant(5).Add(-3) != 2 {
+		t.Error("instants overflow")
+	}
+}
+
+type chain struct{ c *Clock }
+
+func (h chain) Fire(now Instant, arg uint64) { h.c.At(now+Instant(arg), h, arg) }
+
+// BenchmarkEvent handles one event and schedules the next, with 1,000 pending.
+func BenchmarkEvent(b *testing.B) {
+	var c Clock
+	for i := range uint64(1000) {
+		c.At(Instant(i), chain{&c}, 1000+i%7)
+	}
+	b.ResetTimer()
+	for range b.N {
+		e := c.pop()
+		c.now = e.at
+		e.handler.Fire(e.at, e.arg)
+	}
+}
