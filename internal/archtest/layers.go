@@ -37,19 +37,27 @@ var Layers = []Layer{
 
 	// What may happen: models that take the time and give an answer. They know no
 	// recording. (Rows here come before their packages: the direction is settled first.)
-	{"volume", []string{"units", "internal/*"}},
-	{"workload", []string{"units", "internal/*"}},
-	{"engine", []string{"units", "internal/*", "volume", "workload"}},
-	{"engine/*", []string{"units", "internal/*", "volume", "workload", "engine"}},
-	{"scenario", []string{"units", "volume", "workload", "engine", "engine/*"}},
-	{"simulate", []string{"units", "internal/*", "recording", "volume", "workload", "engine", "engine/*", "scenario"}},
+	{"problem", nil},
+	{"random", nil},
+	{"vtime", nil},
+	{"volume", []string{"units", "random", "vtime"}},
+	{"volume/volumetest", []string{"units", "random", "vtime", "volume"}}, // the conformance suite
+	{"catalog", []string{"units", "problem", "random", "vtime", "volume"}},
+	{"catalog/*", []string{"units", "catalog"}}, // makes the embedded table
+	{"workload", []string{"units", "problem", "random", "vtime"}},
+	{"linux", []string{"units", "problem", "random", "vtime", "volume"}},
+	{"engine", []string{"units", "random", "vtime", "volume", "workload", "linux"}},
+	{"engine/*", []string{"units", "problem", "random", "vtime", "volume", "workload", "linux", "engine"}},
+	{"scenario", []string{"units", "problem", "random", "volume", "catalog", "workload", "linux", "engine", "engine/*"}},
+	{"simulate", []string{"units", "problem", "random", "vtime", "recording", "volume", "catalog", "workload", "linux", "engine", "engine/*", "scenario"}},
 
 	// Why: the rule pack and those that run it.
 	{"rules", []string{"units", "recording", "timeline"}},
 	{"diagnose", []string{"units", "internal/*", "recording", "timeline", "rules"}},
 	{"fit", []string{"units", "internal/*", "recording", "timeline", "rules", "volume", "workload", "engine", "engine/*", "scenario"}},
-	{"plan", []string{"units", "internal/*", "volume", "workload", "engine", "engine/*", "scenario", "simulate", "recording"}},
-	{"emit", []string{"units", "volume", "scenario", "plan"}},
+	{"plan", []string{"units", "internal/*", "volume", "catalog", "workload", "linux", "engine", "engine/*", "scenario", "simulate", "recording"}},
+	{"emit", []string{"units", "volume", "catalog", "scenario", "plan"}},
+	{"casebook", []string{"units", "recording", "scenario", "simulate", "diagnose", "catalog"}},
 	{"probe", []string{"units", "internal/*", "recording", "volume"}},
 	{"lab", []string{"units", "internal/*", "recording", "volume", "workload", "scenario", "observe/source", "observe/*"}},
 	{"lab/*", []string{"units", "internal/*", "recording", "volume", "workload", "scenario", "observe/source", "observe/*", "lab"}},
