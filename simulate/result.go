@@ -30,10 +30,12 @@ type Result struct {
 	EngineFigures map[string]*float64 `json:"engine_figures"`
 	Host          HostResult          `json:"host"`
 	// MonthlyUSD is what volumes and instances cost; null: a price is not known.
-	MonthlyUSD *float64          `json:"monthly_usd"`
-	Objectives []ObjectiveResult `json:"objectives"`
-	ModelError string            `json:"model_error"` // the error bar, in words
-	Series     *Series           `json:"series,omitempty"`
+	MonthlyUSD *float64 `json:"monthly_usd"`
+	// MonthlyVolumesUSD is the volumes' part of it.
+	MonthlyVolumesUSD *float64          `json:"monthly_volumes_usd"`
+	Objectives        []ObjectiveResult `json:"objectives"`
+	ModelError        string            `json:"model_error"` // the error bar, in words
+	Series            *Series           `json:"series,omitempty"`
 }
 
 // A Class is the latency of one kind of operation.
