@@ -1,0 +1,216 @@
+// Package streams is no database but the shapes of I/O that databases make, alone: a log's appends
+// with fdatasync, reads and writes of random blocks past the page cache.
+//
+// It is what benchmark tools run (fio's recipe for etcd: appends of 2,300 bytes, fdatasync after
+// each; InterSystems' RANREAD: processes that read 8 KB blocks), so it tells what a volume gives
+// before any engine makes it harder. A write operation is an append to the log and its
+// fdatasync, of the operation's payload; a read is a block of the data volume. Concurrency
+// is the workload's: one client is one thing in flight.
+//
+// Left out: what a tool costs in CPU beyond a constant, and io_uring against threads.
+package streams
+
+import (
+	"errors"
+	"time"
+
+	"plimsoll/engine"
+	"plimsoll/linux"
+	"plimsoll/problem"
+	"plimsoll/random"
+	"plimsoll/units"
+	"plimsoll/volume"
+	"plimsoll/vtime"
+	"plimsoll/workload"
+)
+
+// A Config says what the streams look like.
+type Config struct {
+	// File is the size of a log's file, which begins again when it is full.
+	File units.Size `yaml:"file"`
+	// Prewritten says that its blocks were written before, so that an append changes no
+	// metadata; fio lays its file out first unless told otherwise.
+	Prewritten bool `yaml:"prewritten"`
+	// Block is the size of a read, and of a random write.
+	Block units.Size `yaml:"block"`
+	// Data is the extent that reads are spread over.
+	Data units.Size `yaml:"data"`
+	// RandomWrites makes write operations direct writes of random blocks instead of appends.
+	RandomWrites bool `yaml:"random_writes"`
+	// CPU is what one system call with its share of the tool costs.
+	CPU units.Duration `yaml:"cpu"`
+}
+
+// Defaults are fio's in etcd's recipe (--size=22m), and RANREAD's blocks; 10 us a call (assumed).
+func Defaults() Config {
+	return Config{File: 22 * units.MiB, Prewritten: true, Block: 8 * units.KiB, Data: 100 * units.GiB, CPU: units.Duration(10 * time.Microsecond)}
+}
+
+// Check finds what cannot be.
+func (c *Config) Check() problem.List {
+	var l problem.List
+	if c.Block < 512 || c.Block > 16*units.MiB {
+		l = append(l, problem.Problem{Field: "block", Text: c.Block.Exact() + " is no block", Limit: "512B to 16MiB", Nearest: min(max(c.Block, 512), 16*units.MiB).Exact()})
+	}
+	if c.File < units.MiB {
+		l = append(l, problem.Problem{Field: "file", Text: c.File.Exact() + " is too small for a log's file", Limit: "1MiB at least", Nearest: "1MiB"})
+	}
+	if c.Data < c.Block {
+		l = append(l, problem.Problem{Field: "data", Text: c.Data.Exact() + " is smaller than one block", Nearest: c.Block.Exact()})
+	}
+	return l
+}
+
+// An Engine is the streams on their volumes: appends on "wal" or else "data", blocks on "data" or else "wal".
+type Engine struct {
+	cfg    Config
+	env    engine.Env
+	data   *linux.Device
+	log    *linux.File
+	off    units.Size
+	chance *random.Stream
+
+	busy     bool // an fdatasync is under way
+	waiting  []pending
+	syncing  []pending
+	underway slots // what the CPU or the volume has
+}
+
+// A pending operation and when it came.
+type pending struct {
+	op    workload.Op
+	since vtime.Instant
+	waits engine.Waits
+}
+
+// New makes the streams. It fails without a volume.
+func New(cfg Config, env engine.Env) (*Engine, error) {
+	if err := cfg.Check().Err(); err != nil {
+		return nil, err
+	}
+	data, wal := env.Volume("data", "wal"), env.Volume("wal", "journal", "data")
+	if data == nil || wal == nil {
+		return nil, errors.New("streams need a volume called data or wal")
+	}
+	e := &Engine{cfg: cfg, env: env, data: data, chance: env.Seed.Stream("streams.blocks")}
+	e.log = env.Host.Create("stream.log", wal, cfg.File)
+	e.log.SetPrewritten(cfg.Prewritten)
+	return e, nil
+}
+
+// Do starts an operation.
+func (e *Engine) Do(op workload.Op) {
+	now := e.env.Clock.Now()
+	_, done := e.env.Host.CPU(now, e.cfg.CPU.Std())
+	p := pending{op: op, since: now}
+	p.waits[engine.WaitCPU] = int64(done.Sub(now))
+	if op.Kind.Writes() && !e.cfg.RandomWrites {
+		e.env.Clock.At(done, (*appendTurn)(e), e.underway.keep(p))
+		return
+	}
+	e.env.Clock.At(done, (*blockTurn)(e), e.underway.keep(p))
+}
+
+type (
+	appendTurn Engine
+	syncDone   Engine
+	blockTurn  Engine
+	blockDone  Engine
+)
+
+// Fire appends once the CPU has done its part, and syncs unless a sync is under way.
+func (t *appendTurn) Fire(_ vtime.Instant, arg uint64) {
+	e := (*Engine)(t)
+	p := e.underway.take(arg)
+	if e.off+p.op.Size > e.cfg.File {
+		e.off = 0
+	}
+	e.log.Write(e.off, p.op.Size)
+	e.off += p.op.Size
+	e.waiting = append(e.waiting, p)
+	e.sync()
+}
+
+func (e *Engine) sync() {
+	if e.busy || len(e.waiting) == 0 {
+		return
+	}
+	e.busy = true
+	e.syncing, e.waiting = e.waiting, e.syncing[:0]
+	e.log.Sync((*syncDone)(e), uint64(e.env.Clock.Now()))
+}
+
+// Fire acknowledges what the sync made durable.
+func (t *syncDone) Fire(now vtime.Instant, arg uint64) {
+	e := (*Engine)(t)
+	s, began := e.log.LastSync(), vtime.Instant(arg)
+	for i := range e.syncing {
+		p := &e.syncing[i]
+		turn := began.Sub(p.since) - time.Duration(p.waits[engine.WaitCPU])
+		p.waits[engine.WaitLogTurn] = int64(turn)
+		p.waits[engine.WaitLogQueue] = int64(s.Queue)
+		p.waits[engine.WaitLogLimit] = int64(s.Limit)
+		p.waits[engine.WaitLogDevice] = int64(s.Device)
+		e.env.Client.Done(now, &p.op, &p.waits)
+	}
+	e.syncing = e.syncing[:0]
+	e.busy = false
+	e.sync()
+}
+
+// Fire submits a block's read or write.
+func (t *blockTurn) Fire(_ vtime.Instant, arg uint64) {
+	e := (*Engine)(t)
+	p := &e.underway.kept[arg]
+	op := volume.Read
+	if p.op.Kind.Writes() {
+		op = volume.Write
+	}
+	blocks := uint64(e.cfg.Data / e.cfg.Block)
+	off := units.Size(e.chance.Below(blocks)) * e.cfg.Block
+	c := e.data.Do(volume.Request{Op: op, Offset: off, Length: e.cfg.Block})
+	wait := engine.WaitRead
+	if op == volume.Write {
+		wait = engine.WaitLogDevice
+	}
+	p.waits[wait] = int64(c.Done.Sub(e.env.Clock.Now()))
+	e.env.Clock.At(c.Done, (*blockDone)(e), arg)
+}
+
+// Fire acknowledges a block.
+func (t *blockDone) Fire(now vtime.Instant, arg uint64) {
+	e := (*Engine)(t)
+	p := e.underway.take(arg)
+	e.env.Client.Done(now, &p.op, &p.waits)
+}
+
+// Metrics are none: what streams do is all on the device, where node_exporter counts it.
+func (e *Engine) Metrics() []engine.Metric { return nil }
+
+// Sample gives nothing.
+func (e *Engine) Sample([]float64) {}
+
+// Cycles are none.
+func (e *Engine) Cycles() []engine.Cycle { return nil }
+
+// slots keep operations under way by a number, and use numbers again.
+type slots struct {
+	kept []pending
+	free []uint64
+}
+
+func (s *slots) keep(p pending) uint64 {
+	if n := len(s.free); n > 0 {
+		i := s.free[n-1]
+		s.free = s.free[:n-1]
+		s.kept[i] = p
+		return i
+	}
+	s.kept = append(s.kept, p)
+	return uint64(len(s.kept) - 1)
+}
+
+func (s *slots) take(i uint64) pending {
+	s.free = append(s.free, i)
+	return s.kept[i]
+}
