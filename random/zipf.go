@@ -94,14 +94,14 @@ func (z *Zipf) Draw(s *Stream) uint64 {
 	for {
 		k := b.first + s.Below(b.width)
 		// Most draws are below what even the last rank of the block has: no logarithm.
-		if u := s.Float(); u < b.least || u < exp(-z.theta*(ln(float64(k))-b.lnFirst)) {
+		if u := s.Float(); u < b.least || u < exp(float64(-z.theta*(ln(float64(k))-b.lnFirst))) {
 			return k - 1
 		}
 	}
 }
 
 // weight is k^-theta.
-func (z *Zipf) weight(k float64) float64 { return exp(-z.theta * ln(k)) }
+func (z *Zipf) weight(k float64) float64 { return exp(float64(-z.theta * ln(k))) }
 
 // gauss are the nodes and weights of Gauss-Legendre quadrature of five points over -1 ... 1
 // (Abramowitz and Stegun 1964, table 25.4).
@@ -117,7 +117,7 @@ var gauss = [5][2]float64{
 // percent larger: the integral, by quadrature, and the first two terms of Euler and
 // Maclaurin's formula. What it leaves out is below 1e-13 of it.
 func (z *Zipf) sum(a, b float64) float64 {
-	middle, half := (a+b)/2, (b-a)/2
+	middle, half := float64((a+b)/2), float64((b-a)/2)
 	var integral float64
 	for _, g := range gauss {
 		x := middle + float64(half*g[0])
