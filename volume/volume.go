@@ -28,9 +28,10 @@ import (
 // An Op is what a request does.
 type Op uint8
 
-// The operations. A Flush makes durable what was written and is done after every write that was
-// done before it; volumes without a volatile cache give it their flush latency and charge
-// no operation for it unless [Config.FlushIsOperation] says so.
+// The operations. A Flush makes durable the writes that were done before it was submitted, not
+// those still under way (NVM Command Set specification 1.0, 2021, Flush). It takes the flush
+// latency, the time to empty a volatile cache, and waits for a slot but for no limit, nor is it
+// charged, unless [Config.FlushIsOperation] says so: then it queues like a write.
 const (
 	Read Op = iota
 	Write
@@ -76,7 +77,7 @@ func (l Limit) String() string {
 // A Completion tells when a request is done, and what it waited for.
 type Completion struct {
 	Admitted vtime.Instant // when its submitter can go on and submit the next
-	Issued   vtime.Instant // when the limits let it pass
+	Issued   vtime.Instant // when the limits let it pass, the last part of a split one
 	Done     vtime.Instant
 	// Operations is what it was charged: 4 for a write of 1,024 KiB where an operation
 	// carries 256 KiB, 0 where it was merged into the one before it.
@@ -84,22 +85,26 @@ type Completion struct {
 	Held       Limit
 }
 
-// A Volume answers requests. Submissions come in the order of time: now may not be smaller than
-// in the submission before. A Volume belongs to one goroutine.
+// A Volume answers requests. Submissions come in the order of time: an instant before that of
+// the last submission counts as that one. A Volume belongs to one goroutine, and so do all that
+// share an [Instance].
 type Volume interface {
-	// Submit takes a request in at now.
+	// Submit takes a request in at now. It takes any request without a panic: one that
+	// [Request.Check] would refuse counts as a write if its operation is unknown, as empty if its
+	// length is negative, and as the longest one, 1 TiB, if it is longer.
 	Submit(now vtime.Instant, r Request) Completion
 	// State tells how the volume stands at now.
 	State(now vtime.Instant) State
 }
 
-// A State is what a volume's own monitoring would tell.
+// A State is what a volume's own monitoring would tell. Totals are of what was submitted, which
+// may be issued later than now.
 type State struct {
 	Submitted  [Ops]int64 // requests taken in so far
 	Operations int64      // charged so far
 	Bytes      int64      // charged so far
-	// HeldBy is the time requests waited for each limit, summed over requests; a request that
-	// waited for several counts under the last.
+	// HeldBy is the time requests waited for each limit, summed over requests, each part of a
+	// wait under what it was for. Under Degraded it is the latency in bad episodes; Unlimited stays 0.
 	HeldBy [Limits]units.Duration
 	// Credits is the burst bucket's fill, 1 full, and HasCredits whether there is one.
 	Credits    units.Ratio
