@@ -1,0 +1,237 @@
+package iris
+
+import (
+	"errors"
+	"fmt"
+
+	"plimsoll/engine"
+	"plimsoll/linux"
+	"plimsoll/units"
+	"plimsoll/volume"
+	"plimsoll/vtime"
+	"plimsoll/workload"
+)
+
+// An Instance is the model.
+type Instance struct {
+	cfg    Config
+	clock  *vtime.Clock
+	host   *linux.Host
+	client engine.Client
+
+	data     extent
+	buffers  buffers
+	hold     int // unclean buffers from which updates are held
+	wake     int // dirty buffers from which the daemon is woken
+	slots    slots
+	starved  queue // updates held for want of clean buffers
+	journal  journal
+	daemon   daemon
+	counters counters
+	sampled  sampled
+}
+
+var _ engine.Engine = (*Instance)(nil)
+
+// An extent is where something lies on its device.
+type extent struct {
+	device *linux.Device
+	start  units.Size
+	shared bool // with something else of the engine's
+}
+
+// New makes an instance that has just started: nothing is in its buffers.
+func New(cfg Config, env *engine.Env) (*Instance, error) {
+	if l := cfg.Check(); len(l) > 0 {
+		return nil, fmt.Errorf("iris: %w", l.Err())
+	}
+	data := env.Volume("data")
+	if data == nil {
+		return nil, errors.New(`iris: there is no volume "data" for the databases`)
+	}
+	if env.Client == nil || env.Clock == nil || env.Host == nil {
+		return nil, errors.New("iris: needs a clock, a host and a client")
+	}
+	x := &Instance{cfg: cfg, clock: env.Clock, host: env.Host, client: env.Client}
+	wij, journal := env.Volume("wij", "data"), env.Volume("journal", "data")
+	size := max(cfg.Buffers, cfg.Database)
+	x.data = extent{data, 0, wij == data || journal == data}
+	x.daemon.wij = extent{device: wij, shared: wij == data || wij == journal}
+	x.journal.at = extent{device: journal, shared: journal == data || journal == wij}
+	if wij == data {
+		x.daemon.wij.start = size
+	}
+	if journal == data || journal == wij {
+		x.journal.at.start = 2 * size
+	}
+	blocks := uint64(cfg.Database / BlockSize)
+	room := int(min(cfg.Buffers/BlockSize, units.Size(blocks)))
+	x.buffers.init(blocks, room)
+	x.hold = int(float64(room) * float64(cfg.HoldDirty))
+	x.wake = max(1, int(float64(room)*float64(cfg.WakeDirty)))
+	x.slots.init()
+	x.starved.init()
+	x.journal.waiting.init()
+	x.journal.syncing.init()
+	x.daemon.last.none()
+	x.clock.After(cfg.Cycle.Std(), x, event(cycleDue, 0))
+	return x, nil
+}
+
+// An event's argument is what happened and to which slot, block or cycle.
+type what uint8
+
+const (
+	parsed         what = iota // an operation has had its CPU
+	fetched                    // a block was read
+	resumed                    // a pause of updates is over
+	answered                   // an update is done
+	journalDue                 // the journal's interval is over
+	journalWritten             // its writes are done
+	journaled                  // and flushed
+	cycleDue                   // the write daemon's interval is over
+	paused                     // its pause of updates is over
+	wijWritten                 // a write to the WIJ is done
+	wijFlushed                 // and all of them are flushed
+	wijMarked                  // the WIJ is marked valid
+	dbWritten                  // a block is written to a database
+	dbFlushed                  // all of them are, and flushed
+	wijCleared                 // the WIJ is marked as done with
+)
+
+func event(w what, n uint64) uint64 { return uint64(w)<<56 | n }
+
+// Fire handles the instance's own events.
+func (x *Instance) Fire(now vtime.Instant, arg uint64) {
+	n := arg & (1<<56 - 1)
+	switch what(arg >> 56) {
+	case parsed:
+		x.work(now, uint32(n))
+	case fetched:
+		x.fetched(now, uint32(n))
+	case resumed:
+		x.slots.at(uint32(n)).spend(now, engine.WaitLock)
+		x.update(now, uint32(n))
+	case answered:
+		x.acknowledge(now, uint32(n))
+	case journalDue:
+		x.journalDue(now)
+	case journalWritten:
+		flush := x.journal.at.device.Do(volume.Request{Op: volume.Flush})
+		x.clock.At(flush.Done, x, event(journaled, 0))
+	case journaled:
+		x.journaled(now)
+	case cycleDue:
+		x.cycleDue(now, n)
+	case paused:
+		x.writeWIJ(now)
+	case wijWritten:
+		x.wijWritten(now)
+	case wijFlushed:
+		x.markWIJ()
+	case wijMarked:
+		x.wijMarked(now)
+	case dbWritten:
+		x.dbWritten(now, uint32(n))
+	case dbFlushed:
+		x.clearWIJ()
+	case wijCleared:
+		x.endCycle(now)
+	}
+}
+
+// Do starts an operation.
+func (x *Instance) Do(op workload.Op) {
+	now := x.clock.Now()
+	slot := x.slots.take(op, now)
+	cost := x.cfg.CPU.Read
+	if op.Kind.Writes() {
+		cost = x.cfg.CPU.Update
+	}
+	_, done := x.host.CPU(now, cost.Std())
+	x.clock.At(done, x, event(parsed, uint64(slot)))
+}
+
+// block is the one that an operation touches.
+func (x *Instance) block(s *slot) uint32 { return uint32(s.op.Key % x.buffers.blocks) }
+
+// work reads an operation's block unless it is in memory.
+func (x *Instance) work(now vtime.Instant, i uint32) {
+	s := x.slots.at(i)
+	s.spend(now, engine.WaitCPU)
+	block := x.block(s)
+	if state := x.buffers.state(block); *state&resident != 0 {
+		*state |= referenced
+		x.inMemory(now, i)
+		return
+	}
+	c := x.data.device.Do(volume.Request{Op: volume.Read, Offset: x.data.start + units.Size(block)*BlockSize, Length: BlockSize})
+	x.clock.At(c.Done, x, event(fetched, uint64(i)))
+}
+
+func (x *Instance) fetched(now vtime.Instant, i uint32) {
+	s := x.slots.at(i)
+	x.counters.reads++
+	x.counters.readTime += now.Sub(s.mark)
+	s.spend(now, engine.WaitRead)
+	x.buffers.admit(x.block(s))
+	x.inMemory(now, i)
+}
+
+func (x *Instance) inMemory(now vtime.Instant, i uint32) {
+	if x.slots.at(i).op.Kind.Writes() {
+		x.update(now, i)
+		return
+	}
+	x.acknowledge(now, i)
+}
+
+// update changes the block, unless updates are held, and appends to the journal.
+func (x *Instance) update(now vtime.Instant, i uint32) {
+	s := x.slots.at(i)
+	if now < x.daemon.pausedUntil {
+		x.clock.At(x.daemon.pausedUntil, x, event(resumed, uint64(i)))
+		return
+	}
+	if x.buffers.unclean() >= x.hold || x.starved.length > 0 && !x.starved.serving {
+		x.starved.push(&x.slots, i)
+		x.wakeDaemon(now)
+		return
+	}
+	block := x.block(s)
+	if *x.buffers.state(block)&resident == 0 {
+		x.buffers.admit(block) // it went while the update was held; its read is not repeated
+	}
+	x.buffers.change(block)
+	x.counters.updates++
+	if len(x.buffers.dirty) >= x.wake {
+		x.wakeDaemon(now)
+	}
+	x.append(now, max(s.op.Size, 0)+x.cfg.JournalOverhead)
+	if x.cfg.Synchronous {
+		x.journal.waiting.push(&x.slots, i)
+		x.syncJournal(now)
+		return
+	}
+	x.acknowledge(now, i)
+}
+
+// feed lets held updates go on as buffers become clean.
+func (x *Instance) feed(now vtime.Instant) {
+	x.starved.serving = true
+	for x.starved.length > 0 && x.buffers.unclean() < x.hold && now >= x.daemon.pausedUntil {
+		i := x.starved.pop(&x.slots)
+		x.slots.at(i).spend(now, engine.WaitCache)
+		x.update(now, i)
+	}
+	x.starved.serving = false
+}
+
+func (x *Instance) acknowledge(now vtime.Instant, i uint32) {
+	s := x.slots.at(i)
+	x.client.Done(now, &s.op, &s.waits)
+	x.slots.give(i)
+}
+
+// Cycles are the write daemon's; of very long runs the last [cyclesMax].
+func (x *Instance) Cycles() []engine.Cycle { return x.daemon.cycles }
