@@ -70,8 +70,8 @@ func Defaults() Config {
 		Segment: 64 * units.MB, MaxMessage: units.MiB, MaxInflight: 512,
 		Overhead: 90, Quota: 2 * units.GiB,
 		CPU: CPU{
-			Request: us(48), Reply: us(22), Ready: us(165), Entry: us(3), Apply: us(9),
-			Message: us(25), Replicate: us(5), Commit: us(60), Page: us(3),
+			Request: us(45), Reply: us(20), Ready: us(95), Entry: us(3), Apply: us(9),
+			Message: us(20), Replicate: us(5), Commit: us(60), Page: us(3),
 		},
 	}
 }
