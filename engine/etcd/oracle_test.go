@@ -32,7 +32,13 @@ func lab(t testing.TB, members int, slow ...int) bedConfig {
 	}}
 }
 
-// TestOracle runs the measured cases (etcd 3.6, puts of 256 B) and prints them beside the model.
+// TestOracle runs the measured cases (etcd 3.6, puts of 256 B) and prints them beside the model. Puts a
+// second are within a factor of 1.5 in each; the CPU's costs were fitted to the first eight, the
+// volumes' part to none. Puts a sync are not asserted: with 100 clients and more the model's batches are
+// three to four times the measured ones, since its cores serve in the order of asking.
+//
+// That the slow members share one volume of 200 IOPS, and that a flush takes one of them, is assumed: the
+// measurement says neither, and nothing else gives 16 puts a second.
 func TestOracle(t *testing.T) {
 	type row struct {
 		name     string
@@ -41,28 +47,28 @@ func TestOracle(t *testing.T) {
 		clients  int
 		puts     float64 // measured
 		perFsync float64
-		wide     float64 // the factor it is within, where that is not 1.5
 	}
 	rows := []row{
-		{"1 member", 1, nil, 1, 2353, 1.0, 0},
-		{"1 member", 1, nil, 10, 8440, 3.5, 0},
-		{"1 member", 1, nil, 100, 19890, 13.8, 0},
-		{"1 member", 1, nil, 1000, 24359, 78, 0},
-		{"5 members", 5, nil, 1, 1023, 0, 0},
-		{"5 members", 5, nil, 10, 2458, 0, 0},
-		{"5 members", 5, nil, 100, 6761, 0, 0},
-		{"5 members", 5, nil, 1000, 11329, 0, 0},
-		{"5 members, 1 slow", 5, []int{5}, 1, 1144, 0, 0},
-		{"5 members, 2 slow", 5, []int{4, 5}, 1, 1149, 0, 0},
-		{"5 members, 3 slow", 5, []int{3, 4, 5}, 1, 16, 0, 0},
-		{"5 members, 1 slow", 5, []int{5}, 100, 7419, 0, 0},
-		{"5 members, 2 slow", 5, []int{4, 5}, 100, 7952, 0, 0},
-		{"5 members, 3 slow", 5, []int{3, 4, 5}, 100, 935, 0, 0},
-		{"1 member, slow", 1, []int{1}, 1, 74, 0, 0},
-		{"1 member, slow", 1, []int{1}, 10, 269, 0, 0},
-		{"1 member, slow", 1, []int{1}, 100, 1690, 0, 0},
-		{"1 member, slow", 1, []int{1}, 1000, 10927, 0, 0},
+		{"1 member", 1, nil, 1, 2353, 1.0},
+		{"1 member", 1, nil, 10, 8440, 3.5},
+		{"1 member", 1, nil, 100, 19890, 13.8},
+		{"1 member", 1, nil, 1000, 24359, 78},
+		{"5 members", 5, nil, 1, 1023, 0},
+		{"5 members", 5, nil, 10, 2458, 0},
+		{"5 members", 5, nil, 100, 6761, 0},
+		{"5 members", 5, nil, 1000, 11329, 0},
+		{"5 members, 1 slow", 5, []int{5}, 1, 1144, 0},
+		{"5 members, 2 slow", 5, []int{4, 5}, 1, 1149, 0},
+		{"5 members, 3 slow", 5, []int{3, 4, 5}, 1, 16, 0},
+		{"5 members, 1 slow", 5, []int{5}, 100, 7419, 0},
+		{"5 members, 2 slow", 5, []int{4, 5}, 100, 7952, 0},
+		{"5 members, 3 slow", 5, []int{3, 4, 5}, 100, 935, 0},
+		{"1 member, slow", 1, []int{1}, 1, 74, 0},
+		{"1 member, slow", 1, []int{1}, 10, 269, 0},
+		{"1 member, slow", 1, []int{1}, 100, 1690, 0},
+		{"1 member, slow", 1, []int{1}, 1000, 10927, 0},
 	}
+	model := map[string]float64{}
 	var out strings.Builder
 	fmt.Fprintf(&out, "%-18s %7s | %9s %9s %5s | %8s %8s | %s\n", "case", "clients", "measured", "model", "ratio", "puts/sync", "model", "I/Os a put")
 	for _, r := range rows {
@@ -76,9 +82,25 @@ func TestOracle(t *testing.T) {
 		}
 		per := float64(bed.cluster.loop.committed) / float64(bed.fsyncs())
 		fmt.Fprintf(&out, "%-18s %7d | %9.0f %9.0f %5.2f | %8.1f %8.1f | %.2f\n", r.name, r.clients, r.puts, puts, puts/r.puts, r.perFsync, per, float64(ios)/float64(bed.cluster.loop.committed))
+		if ratio := puts / r.puts; ratio > 1.5 || ratio < 1/1.5 {
+			t.Errorf("%s, %d clients: %.0f put/s measured, %.0f by the model", r.name, r.clients, r.puts, puts)
+		}
+		model[fmt.Sprint(r.name, r.clients)] = puts
 		if bed.over > 0 {
 			t.Errorf("%s, %d clients: %d waits over the latency", r.name, r.clients, bed.over)
 		}
 	}
 	t.Log("\n" + out.String())
+	// In kind: a slow minority costs nothing, a slow majority costs all but a few percent.
+	for _, clients := range []int{1, 100} {
+		all := model[fmt.Sprint("5 members", clients)]
+		for _, name := range []string{"5 members, 1 slow", "5 members, 2 slow"} {
+			if x := model[fmt.Sprint(name, clients)]; x < 0.98*all {
+				t.Errorf("%s, %d clients: %.0f put/s, all fast %.0f: a minority is felt", name, clients, x, all)
+			}
+		}
+		if x := model[fmt.Sprint("5 members, 3 slow", clients)]; x > all/7 {
+			t.Errorf("3 of 5 slow, %d clients: %.0f put/s, all fast %.0f: a majority is not felt", clients, x, all)
+		}
+	}
 }
