@@ -80,6 +80,16 @@ func (b *bench) Fire(now vtime.Instant, _ uint64) {
 	b.clock.After(b.chance.Exponential(b.every), b, 0)
 }
 
+// exampleConfig is what examples/postgres-checkpoint/make.sh sets, but for the pacing and the fill
+// factor: those of PostgreSQL.
+func exampleConfig() Config {
+	cfg := Defaults()
+	cfg.SharedBuffers, cfg.MaxWALSize = 2*units.GiB, 16*units.GiB
+	cfg.CheckpointTimeout = units.Duration(time.Minute)
+	cfg.MaxConnections = 64
+	return cfg
+}
+
 func newBench(t testing.TB, cfg Config, host linux.Config, v volume.Volume, tps int, seed random.Seed) *bench {
 	t.Helper()
 	b := &bench{every: time.Duration(1e9 / tps), chance: seed.Stream("test")}

@@ -17,9 +17,7 @@ import (
 // change of the picture.
 func TestPlot(t *testing.T) {
 	datadriven.RunTest(t, "testdata/cycle", func(t *testing.T, d *datadriven.TestData) string {
-		cfg := Defaults()
-		cfg.SharedBuffers, cfg.MaxWALSize = 2*units.GiB, 16*units.GiB
-		cfg.CheckpointTimeout = units.Duration(time.Minute)
+		cfg := exampleConfig()
 		var tps, from, to int
 		var target float64
 		var flush string
