@@ -146,6 +146,7 @@ type run struct {
 	until   vtime.Instant // no operation comes from then on
 	closed  bool
 	sent    uint64
+	most    uint64 // of a closed loop, which a fast volume would let run away
 	last    vtime.Instant
 	open    map[vtime.Instant]workload.Op // by the time given, which is theirs alone
 	log     []answer
@@ -232,7 +233,7 @@ func (r *run) Done(now vtime.Instant, op *workload.Op, w *engine.Waits) {
 		r.fail("waits", "%v in a latency of %v", time.Duration(sum), time.Duration(latency))
 	}
 	r.log = append(r.log, answer{op.At, now, *w})
-	if r.closed && now < r.until {
+	if r.closed && now < r.until && r.sent < r.most {
 		r.send(now)
 	}
 }
@@ -243,7 +244,7 @@ func (r *run) openLoop() {
 }
 
 func (r *run) closedLoop(clients int) {
-	r.closed = true
+	r.closed, r.most = true, uint64(2*r.Rate)*uint64(r.For/time.Second)
 	for range clients {
 		r.send(0)
 	}

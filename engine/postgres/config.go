@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 
 	"plimsoll/problem"
@@ -114,7 +115,7 @@ func (c *Config) Check() problem.List {
 	}
 	number := func(field string, v, least, most float64, source string) {
 		if !(v >= least && v <= most) {
-			l = append(l, outside(field, units.Number(v), units.Number(least), units.Number(most), !(v > most), source))
+			l = append(l, outside(field, exact(v), exact(least), exact(most), !(v > most), source))
 		}
 	}
 	const model = "a bound of this model"
@@ -150,6 +151,9 @@ func (c *Config) Check() problem.List {
 	}
 	return l
 }
+
+// exact writes a number as a person writes it in YAML.
+func exact(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 
 func outside(field, value, least, most string, low bool, source string) problem.Problem {
 	p := problem.Problem{Field: field, Limit: least + " to " + most, Source: source, Nearest: most}

@@ -90,12 +90,17 @@ func exampleConfig() Config {
 	return cfg
 }
 
-func newBench(t testing.TB, cfg Config, host linux.Config, v volume.Volume, tps int, seed random.Seed) *bench {
+// newBench makes an engine on a volume, and the log on one of its own if there is one more.
+func newBench(t testing.TB, cfg Config, host linux.Config, v volume.Volume, tps int, seed random.Seed, log ...volume.Volume) *bench {
 	t.Helper()
 	b := &bench{every: time.Duration(1e9 / tps), chance: seed.Stream("test")}
 	b.host = linux.NewHost(host, &b.clock, seed)
 	b.device = b.host.Attach("data", v)
-	b.env = engine.Env{Clock: &b.clock, Host: b.host, Seed: seed, Client: b, Volumes: []*linux.Device{b.device}}
+	devices := []*linux.Device{b.device}
+	for _, v := range log {
+		devices = append(devices, b.host.Attach("wal", v))
+	}
+	b.env = engine.Env{Clock: &b.clock, Host: b.host, Seed: seed, Client: b, Volumes: devices}
 	e, err := New(cfg, b.env)
 	if err != nil {
 		t.Fatal(err)

@@ -120,7 +120,7 @@ func (e *Engine) begin(now, came vtime.Instant, o *workload.Op) {
 	i := e.free
 	t := &e.ops[i]
 	e.free = t.next
-	*t = op{op: *o, begun: now, older: e.newest, newer: none, pending: none}
+	*t = op{op: *o, begun: now, older: e.newest, newer: none, held: none}
 	if e.newest == none {
 		e.oldest = i
 	} else {

@@ -1,7 +1,9 @@
 package postgres
 
 import (
+	"flag"
 	"math"
+	"os"
 	"slices"
 	"testing"
 	"time"
@@ -15,6 +17,20 @@ import (
 	"plimsoll/vtime"
 	"plimsoll/workload"
 )
+
+// TestMain runs fewer random cases than rapid's hundred, each being half a minute of a server, unless
+// -rapid.checks asks for more.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	asked := false
+	flag.Visit(func(f *flag.Flag) { asked = asked || f.Name == "rapid.checks" })
+	if !asked {
+		if err := flag.Set("rapid.checks", "30"); err != nil {
+			panic(err)
+		}
+	}
+	os.Exit(m.Run())
+}
 
 // drawConfig draws small engines, most of them too small for their load.
 func drawConfig(t *rapid.T) Config {

@@ -32,8 +32,8 @@ type op struct {
 	step   uint8
 	steps  uint8
 	plan   [pinsPerOp]step
-	// pending is a buffer whose page is still to be read, once the kernel lets go.
-	pending int32
+	held   int32 // the buffer of the present step, until its page is there
+	unread bool  // its page is still to be read, once the kernel lets go
 }
 
 // A step is a page a transaction needs.
@@ -61,32 +61,43 @@ func (e *Engine) execute(now vtime.Instant, i int32) {
 			return
 		}
 	}
-	if t.pending != none {
-		b := t.pending
-		t.pending = none
-		e.buffers.all[b].ready = e.read(now, e.buffers.all[b].page)
-	}
 	for t.step < t.steps {
 		s := &t.plan[t.step]
-		b := e.buffers.find(s.page)
-		if b == none {
-			if b = e.take(now, t, i, s); b == none {
-				return
-			}
-		} else if t.pinned[t.step] != b {
-			e.n.hits++
-		}
-		f := &e.buffers.all[b]
-		if f.ready > now {
-			e.resumeAt(t, i, engine.WaitRead, now, f.ready)
+		if t.held == none && !e.pin(now, t, i, s) {
 			return
 		}
-		t.pinned[t.step] = b
-		f.pins++
+		f := &e.buffers.all[t.held]
+		if t.unread && f.ready <= now {
+			t.unread = false
+			f.ready = e.read(now, s.page)
+		}
+		if f.ready > now {
+			on := engine.WaitRead
+			if s.fresh || t.unread {
+				on = engine.WaitThrottle
+			}
+			e.resumeAt(t, i, on, now, f.ready)
+			return
+		}
 		f.usage = min(f.usage+1, usageMax)
+		t.pinned[t.step], t.held = t.held, none
 		t.step++
 	}
 	e.change(now, i)
+}
+
+// pin finds a page's buffer or takes one for it, and holds it there until the transaction's log is
+// written. It gives false where the transaction has to wait, and has scheduled when it goes on.
+func (e *Engine) pin(now vtime.Instant, t *op, i int32, s *step) bool {
+	b := e.buffers.find(s.page)
+	if b != none {
+		e.n.hits++
+	} else if b = e.take(now, t, i, s); b == none {
+		return false
+	}
+	t.held = b
+	e.buffers.all[b].pins++
+	return true
 }
 
 func (e *Engine) resumeAt(t *op, i int32, w engine.Wait, now, at vtime.Instant) {
@@ -94,8 +105,8 @@ func (e *Engine) resumeAt(t *op, i int32, w engine.Wait, now, at vtime.Instant) 
 	e.clock.At(at, e, evExecute|uint64(i)<<eventBits)
 }
 
-// take finds a buffer for a page and starts reading it. It gives none where the transaction has to
-// wait, and has scheduled when it goes on.
+// take finds a buffer for a page, writing out the one it holds if that is dirty. It gives none where
+// the transaction has to try again.
 func (e *Engine) take(now vtime.Instant, t *op, i int32, s *step) int32 {
 	b, held, ok := e.buffers.victim(now, e.wal.durable)
 	if !ok {
@@ -113,18 +124,17 @@ func (e *Engine) take(now vtime.Instant, t *op, i int32, s *step) int32 {
 		e.n.buffersBackend++
 	}
 	f := e.buffers.assign(b, s.page, held)
-	if s.fresh {
+	switch {
+	case s.fresh:
 		f.ready = resume
-		return b
-	}
-	e.n.reads++
-	if resume > now { // held for having dirtied too much: the read comes after
-		t.pending = b
+	case resume > now: // held for having dirtied too much: the read comes after
+		e.n.reads++
+		t.unread = true
 		f.ready = resume
-		e.resumeAt(t, i, engine.WaitThrottle, now, resume)
-		return none
+	default:
+		e.n.reads++
+		f.ready = e.read(now, s.page)
 	}
-	f.ready = e.read(now, s.page)
 	return b
 }
 
