@@ -11,6 +11,12 @@ import (
 	"plimsoll/vtime"
 )
 
+// How arrivals of a changing rate are spaced.
+const (
+	poissonSpacing  = "poisson"
+	constantSpacing = "constant"
+)
+
 // A piece is a stretch of time with one rate.
 type piece struct {
 	until time.Duration // since the first piece began

@@ -12,6 +12,7 @@ import (
 type buckets struct {
 	Buckets
 	next    uint64 // sensor
+	begun   uint64 // sensors that have a document
 	sensors []bucket
 }
 
@@ -30,6 +31,7 @@ func newBuckets(b *Buckets, k *keys) *buckets {
 	if entries == 0 {
 		return out
 	}
+	out.begun = uint64(b.Sensors)
 	for i := range out.sensors {
 		out.sensors[i] = bucket{
 			key: k.count - uint64(b.Sensors) + uint64(i), span: out.spanOf(0), entries: entries,
@@ -50,6 +52,9 @@ func (b *buckets) reading(op *Op, k *keys) {
 	}
 	span := b.spanOf(op.At)
 	op.Kind = Push
+	if s.entries == 0 {
+		b.begun++
+	}
 	if s.entries == 0 || s.span != span {
 		*s = bucket{key: k.insert(), span: span}
 		op.Kind = Insert
@@ -69,16 +74,16 @@ func (b *Buckets) full() units.Size {
 	return b.Base + b.Entry*units.Size(max(1, b.Span/b.Interval))
 }
 
-// read fills in the operation of reading a document: a sensor's newest in so many of the
-// cases as the newest documents are drawn, else a closed one.
+// read fills in the operation of reading a document: one of the sensors' newest if one of as
+// many newest documents is drawn, else a closed one, which is taken to be full.
 func (b *buckets) read(op *Op, k *keys, s *random.Stream) {
 	op.Kind, op.Key = Read, k.draw()
 	op.Document = b.full()
-	// The newest documents belong to the sensors in turn.
-	if newest := k.count + k.inserted; op.Key+uint64(len(b.sensors)) >= newest {
-		if n := b.sensors[s.Below(uint64(len(b.sensors)))]; n.entries > 0 {
-			op.Key, op.Document = n.key, b.size(n.entries)
-		}
+	sensors := uint64(len(b.sensors))
+	if b.begun > 0 && op.Key+sensors >= k.count+k.inserted {
+		// Sensors take turns, so those which begun are the ones before the next.
+		newest := &b.sensors[(b.next+sensors-1-s.Below(b.begun))%sensors]
+		op.Key, op.Document = newest.key, b.size(newest.entries)
 	}
 	op.Size = op.Document
 }

@@ -97,8 +97,13 @@ func (c *checker) arrivals() {
 		c.problems.Addf("arrivals", "%d ways to arrive: give one of poisson, constant, steps, ramp, daily, recorded and clients", kinds)
 		return
 	}
-	if a.Spacing != "poisson" && a.Spacing != "constant" {
-		c.add(problem.Problem{Field: "arrivals.spacing", Text: a.Spacing + " is neither poisson nor constant", Nearest: nearest(a.Spacing, []string{"poisson", "constant"})})
+	switch a.Spacing {
+	case "", poissonSpacing, constantSpacing:
+	default:
+		c.add(problem.Problem{
+			Field: "arrivals.spacing", Text: a.Spacing + " is neither poisson nor constant",
+			Nearest: nearest(a.Spacing, []string{poissonSpacing, constantSpacing}),
+		})
 	}
 	switch {
 	case a.Poisson != nil:
@@ -171,12 +176,13 @@ func (c *checker) closed(a *Arrivals) {
 		c.between("arrivals.clients", a.Clients, clientsMax)
 	}
 	closed := a.Clients != 0 || (len(a.Steps) > 0 && a.Steps[0].Rate == nil)
-	switch {
-	case closed && a.Rate != nil:
+	if a.Rate != nil && closed {
 		c.rate("arrivals.rate", *a.Rate, false)
-	case !closed && a.Rate != nil:
+	}
+	if a.Rate != nil && !closed {
 		c.problems.Addf("arrivals.rate", "is the limit of a closed loop's rate, beside clients; an open loop has poisson or constant")
-	case !closed && a.Think != 0:
+	}
+	if a.Think != 0 && !closed {
 		c.problems.Addf("arrivals.think", "is a closed loop's pause, beside clients; nobody waits in an open loop")
 	}
 	if a.Think < 0 || a.Think > durationMax {

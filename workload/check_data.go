@@ -156,7 +156,7 @@ func (c *checker) together() {
 		c.problems.Addf("working_set", "makes %d documents: %d is the most", uint64(c.Keys.Count), uint64(CountMax))
 	}
 	if c.Keys.Count == 0 && c.Buckets == nil && (m.Read > 0 || m.Update > 0 || m.Push > 0 || m.Scan > 0) {
-		c.add(problem.Problem{Field: "keys.count", Text: "missing: of no documents none can be read or changed; give it, or working_set", Nearest: "1"})
+		c.problems.Addf("keys.count", "missing: of no documents none can be read or changed; give it, or working_set")
 	}
 	if m.Push > 0 && c.Buckets == nil && (c.Document == nil || c.Document.Growth == 0) {
 		c.problems.Addf("mix.push", "lets documents grow: say by how much, document.growth, or give buckets")

@@ -28,7 +28,9 @@ type OpenFile func(name string) (io.ReadCloser, error)
 func (s Spec) Resolve(open OpenFile) (*Workload, problem.List) {
 	var problems problem.List
 	w := &Workload{spec: s}
-	w.spec.fromPreset(&problems)
+	if w.spec.fromPreset(&problems); len(problems) > 0 {
+		return nil, problems // what the preset would have said would be missing
+	}
 	w.spec.fillDefaults()
 	c := checker{&w.spec, &problems}
 	c.parts()
@@ -41,6 +43,7 @@ func (s Spec) Resolve(open OpenFile) (*Workload, problem.List) {
 	if len(problems) > 0 {
 		return nil, problems
 	}
+	w.spec.WorkingSet = 0 // it has become keys.count
 	w.schedule = scheduled(w.spec.Arrivals)
 	if name := w.spec.Arrivals.Recorded; name != "" {
 		pieces, err := recordedFile(open, name)
@@ -197,19 +200,21 @@ func (s *Spec) fillDefaults() {
 	if s.Buckets != nil {
 		s.bucketDefaults()
 	}
-	if s.Document != nil {
+	if s.Document != nil && s.Document.Growth != 0 {
 		d := *s.Document
 		d.Largest = first(d.Largest, 16*units.MiB)
 		s.Document = &d
 	}
-	if s.Mix != nil {
+	if s.Mix != nil && s.Mix.Scan > 0 {
 		m := *s.Mix
 		m.ScanDocuments = first(m.ScanDocuments, 100)
 		s.Mix = &m
 	}
 	if s.Arrivals != nil {
 		a := *s.Arrivals
-		a.Spacing = first(a.Spacing, "poisson")
+		if len(a.Steps) > 0 || a.Ramp != nil || a.Daily != nil || a.Recorded != "" {
+			a.Spacing = first(a.Spacing, poissonSpacing)
+		}
 		if a.Daily != nil {
 			d := *a.Daily
 			d.Period = first(d.Period, 24*60*minute)
@@ -239,7 +244,7 @@ func (s *Spec) bucketDefaults() {
 // scheduled makes the rate over time of checked arrivals. (A recorded one is read after.)
 func scheduled(a *Arrivals) schedule {
 	forever := units.Duration(1<<63 - 1).Std()
-	s := schedule{poisson: a.Spacing == "poisson"}
+	s := schedule{poisson: a.Spacing == poissonSpacing}
 	switch {
 	case a.Constant != nil:
 		s.poisson, s.pieces = false, []piece{{forever, *a.Constant}}
