@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"plimsoll/engine"
+	"plimsoll/engine/enginetest"
 	"plimsoll/linux"
 	"plimsoll/random"
 	"plimsoll/units"
@@ -209,3 +210,21 @@ func benchmark(b *testing.B, members, clients int) {
 func BenchmarkPut(b *testing.B)            { benchmark(b, 1, 100) }
 func BenchmarkPutFiveMembers(b *testing.B) { benchmark(b, 5, 100) }
 func BenchmarkPutOneClient(b *testing.B)   { benchmark(b, 5, 1) }
+
+func TestConformance(t *testing.T) {
+	cfg := Defaults()
+	cfg.Members = 3
+	enginetest.Run(t, enginetest.Case{
+		Volumes: []string{"m1/data", "m2/data", "m3/data", "m2/wal"}, For: 15 * time.Second,
+		New: func(env engine.Env) (engine.Engine, error) {
+			members, err := Members(&env, cfg.Members)
+			if err != nil {
+				return nil, err
+			}
+			return New(cfg, &env, members)
+		},
+		Op: func(n uint64, chance *random.Stream) workload.Op {
+			return workload.Op{Kind: workload.Kind(n % workload.Kinds), Key: chance.Below(1 << 40), Size: 256}
+		},
+	})
+}

@@ -57,7 +57,11 @@ func (x *Instance) wakeDaemon(now vtime.Instant) {
 }
 
 func (x *Instance) cycleDue(now vtime.Instant, generation uint64) {
-	if x.daemon.phase == 0 && generation == x.daemon.generation {
+	switch d := &x.daemon; {
+	case d.phase != 0 || generation != d.generation:
+	case len(x.buffers.dirty) == 0:
+		x.clock.After(x.cfg.Cycle.Std(), x, event(cycleDue, generation)) // it finds nothing and sleeps on
+	default:
 		x.startCycle(now, false)
 	}
 }
@@ -105,7 +109,7 @@ func (x *Instance) nextWIJ() {
 	d.wijAt += n
 	d.wijLeft -= n
 	d.inFlight++
-	x.counters.wijWrites++
+	x.count().wijWrites++
 	x.clock.At(c.Done, x, event(wijWritten, 0))
 }
 
@@ -133,7 +137,7 @@ func (x *Instance) clearWIJ() { x.header(wijCleared) }
 func (x *Instance) header(then what) {
 	w := x.daemon.wij
 	c := w.device.Do(volume.Request{Op: volume.Write, Offset: w.start, Length: BlockSize})
-	x.counters.wijWrites++
+	x.count().wijWrites++
 	x.clock.At(c.Done, x, event(then, 0))
 }
 
@@ -164,7 +168,7 @@ func (x *Instance) nextBlock() {
 	block := d.list[d.next]
 	d.next++
 	d.inFlight++
-	x.counters.writes++
+	x.count().writes++
 	c := x.data.device.Do(volume.Request{Op: volume.Write, Offset: x.data.start + units.Size(block)*BlockSize, Length: BlockSize})
 	x.clock.At(c.Done, x, event(dbWritten, uint64(block)))
 }

@@ -28,7 +28,7 @@ type Instance struct {
 	journal  journal
 	daemon   daemon
 	counters counters
-	sampled  sampled
+	window   window
 }
 
 var _ engine.Engine = (*Instance)(nil)
@@ -171,8 +171,9 @@ func (x *Instance) work(now vtime.Instant, i uint32) {
 
 func (x *Instance) fetched(now vtime.Instant, i uint32) {
 	s := x.slots.at(i)
-	x.counters.reads++
-	x.counters.readTime += now.Sub(s.mark)
+	count := x.count()
+	count.reads++
+	count.readTime += now.Sub(s.mark)
 	s.spend(now, engine.WaitRead)
 	x.buffers.admit(x.block(s))
 	x.inMemory(now, i)
@@ -203,7 +204,7 @@ func (x *Instance) update(now vtime.Instant, i uint32) {
 		x.buffers.admit(block) // it went while the update was held; its read is not repeated
 	}
 	x.buffers.change(block)
-	x.counters.updates++
+	x.count().updates++
 	if len(x.buffers.dirty) >= x.wake {
 		x.wakeDaemon(now)
 	}

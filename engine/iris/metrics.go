@@ -14,10 +14,24 @@ type counters struct {
 	readTime                          time.Duration
 }
 
-// sampled is how the counters stood when they were sampled last: IRIS reports rates, not totals.
-type sampled struct {
-	at vtime.Instant
-	counters
+// A window is the last whole second: IRIS reports rates, not totals.
+type window struct {
+	second      int64    // the one under way
+	start, last counters // the totals when that began, and when the one before it did
+}
+
+// roll takes note of a second that is over. It is called before the counters change, so that what a
+// second held does not depend on when somebody looks.
+func (w *window) roll(now vtime.Instant, totals *counters) {
+	s := int64(now) / 1e9
+	if s == w.second {
+		return
+	}
+	w.last = w.start
+	if s > w.second+1 {
+		w.last = *totals // a second in which nothing happened
+	}
+	w.start, w.second = *totals, s
 }
 
 // names are IRIS's (/api/monitor/metrics), in the order sampled.
@@ -37,28 +51,28 @@ func (x *Instance) Metrics() []engine.Metric {
 	return out
 }
 
-// Sample writes the present values of Metrics. Rates and the read latency are over the time since
-// it was called last, as IRIS's are since its last collection. Before the first cycle
-// its times are missing; so is the latency while nothing is read.
+// Sample writes the present values of Metrics. Rates and the read latency are those of the last
+// whole second. Before the first cycle its times are missing; so is the latency of a second in which
+// nothing was read.
 func (x *Instance) Sample(values []float64) {
-	now, last, d := x.clock.Now(), &x.sampled, &x.daemon.last
-	rate := func(total, before int64) float64 {
-		if now == last.at {
-			return math.NaN()
-		}
-		return float64(total-before) / now.Sub(last.at).Seconds()
-	}
+	x.window.roll(x.clock.Now(), &x.counters)
+	is, was, d := &x.window.start, &x.window.last, &x.daemon.last
 	latency := math.NaN()
-	if n := x.counters.reads - last.reads; n > 0 {
-		latency = milliseconds(x.counters.readTime-last.readTime) / float64(n)
+	if n := is.reads - was.reads; n > 0 {
+		latency = milliseconds(is.readTime-was.readTime) / float64(n)
 	}
 	for i, v := range [len(names)]float64{
 		d.cycle, d.sleep, d.wij, d.database, d.queued, d.written,
-		rate(x.counters.wijWrites, last.wijWrites), rate(x.counters.reads, last.reads),
-		rate(x.counters.writes, last.writes), rate(x.counters.updates, last.updates),
+		float64(is.wijWrites - was.wijWrites), float64(is.reads - was.reads),
+		float64(is.writes - was.writes), float64(is.updates - was.updates),
 		latency,
 	} {
 		values[i] = v
 	}
-	*last = sampled{now, x.counters}
+}
+
+// count gives the counters to be changed now.
+func (x *Instance) count() *counters {
+	x.window.roll(x.clock.Now(), &x.counters)
+	return &x.counters
 }
