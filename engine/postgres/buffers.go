@@ -21,11 +21,18 @@ type buffer struct {
 // hand of the clock sweep.
 type buffers struct {
 	all   []buffer
-	used  int      // those never used come first
-	table []uint32 // open addressing; buffer + 1, 0 is empty
+	used  int     // those never used come first
+	table []entry // open addressing
 	shift uint
 	swept uint64 // buffers the hand has passed in all
 	dirty int    // dirty buffers
+}
+
+// An entry says which buffer holds a page: its number + 1, 0 where there is none. The page stands here too,
+// so that a search touches no buffer.
+type entry struct {
+	page   pageID
+	buffer uint32
 }
 
 func newBuffers(n int) buffers {
@@ -33,7 +40,7 @@ func newBuffers(n int) buffers {
 	for 1<<bits < 2*n {
 		bits++
 	}
-	return buffers{all: make([]buffer, n), table: make([]uint32, 1<<bits), shift: 32 - bits}
+	return buffers{all: make([]buffer, n), table: make([]entry, 1<<bits), shift: 32 - bits}
 }
 
 // home is the place of a page in the table (Fibonacci hashing).
@@ -43,12 +50,11 @@ func (s *buffers) home(p pageID) uint32 { return (uint32(p) * 2654435769) >> s.s
 func (s *buffers) find(p pageID) int32 {
 	mask := uint32(len(s.table) - 1)
 	for i := s.home(p); ; i = (i + 1) & mask {
-		b := s.table[i]
-		if b == 0 {
-			return -1
-		}
-		if s.all[b-1].page == p {
-			return int32(b - 1)
+		switch e := s.table[i]; {
+		case e.buffer == 0:
+			return none
+		case e.page == p:
+			return int32(e.buffer - 1)
 		}
 	}
 }
@@ -60,10 +66,10 @@ func (s *buffers) assign(b int32, p pageID, held bool) *buffer {
 	}
 	mask := uint32(len(s.table) - 1)
 	i := s.home(p)
-	for s.table[i] != 0 {
+	for s.table[i].buffer != 0 {
 		i = (i + 1) & mask
 	}
-	s.table[i] = uint32(b + 1)
+	s.table[i] = entry{p, uint32(b + 1)}
 	s.all[b] = buffer{page: p}
 	return &s.all[b]
 }
@@ -72,22 +78,16 @@ func (s *buffers) assign(b int32, p pageID, held bool) *buffer {
 func (s *buffers) forget(p pageID) {
 	mask := uint32(len(s.table) - 1)
 	i := s.home(p)
-	for s.all[s.table[i]-1].page != p {
+	for s.table[i].page != p {
 		i = (i + 1) & mask
 	}
-	for j := i; ; {
-		j = (j + 1) & mask
-		b := s.table[j]
-		if b == 0 {
-			break
-		}
-		home := s.home(s.all[b-1].page)
-		if (j-home)&mask >= (j-i)&mask {
-			s.table[i] = b
+	for j := (i + 1) & mask; s.table[j].buffer != 0; j = (j + 1) & mask {
+		if home := s.home(s.table[j].page); (j-home)&mask >= (j-i)&mask {
+			s.table[i] = s.table[j]
 			i = j
 		}
 	}
-	s.table[i] = 0
+	s.table[i] = entry{}
 }
 
 // victim finds a buffer for another page: one never used, or the first that the hand finds with a

@@ -37,6 +37,8 @@ type checkpointer struct {
 	started   vtime.Instant
 	redo      int64 // where recovery would begin: the log's position when it started
 	kept      int64 // the redo position before: the log from there on is kept
+	end       int64 // the end of its record
+	unneeded  int64 // checkpoints left out because nothing had changed
 	again     bool  // another was requested meanwhile
 	pages     []pageID
 	next      int
@@ -48,8 +50,7 @@ type checkpointer struct {
 	segment   int
 	out       flusher
 	control   *linux.File
-	segments  int64 // of log that request a checkpoint
-	wroteMs   float64
+	segments  int64         // of log that request a checkpoint
 	writtenAt vtime.Instant // when the write phase ended
 }
 
@@ -70,7 +71,15 @@ func (e *Engine) scheduleCheckpoint() {
 }
 
 func (e *Engine) checkpointDue(now vtime.Instant, gen uint64) {
-	if gen == e.checkpoint.gen && e.checkpoint.phase == idle {
+	c := &e.checkpoint
+	switch {
+	case gen != c.gen || c.phase != idle:
+	case e.wal.inserted == c.end: // nothing was logged since: it is counted and left out
+		c.started = now
+		c.unneeded++
+		e.n.checkpointsTimed++
+		e.scheduleCheckpoint()
+	default:
 		e.beginCheckpoint(now, false)
 	}
 }
@@ -205,7 +214,7 @@ func (e *Engine) syncNextFile(now vtime.Instant) {
 	c.writtenAt, c.phase = now, finishing
 	e.n.walRecords++
 	e.insertLog(recordCheckpoint)
-	c.lsn = e.wal.inserted
+	c.lsn, c.end = e.wal.inserted, e.wal.inserted
 	e.checkpointStep(now)
 }
 

@@ -236,3 +236,14 @@ func TestFullPageWrites(t *testing.T) {
 		}
 	}
 }
+
+// TestQuiet: a server that is left alone stops writing.
+func TestQuiet(t *testing.T) {
+	b := newBench(t, exampleConfig(), labHost(), labVolume(), 100, 1)
+	b.run(5*time.Second, 5*time.Minute)
+	before := b.device.Stats()
+	b.clock.Run(b.clock.Now().Add(10 * time.Minute))
+	if after := b.device.Stats(); after != before || len(b.engine.cycles) != 1 || b.engine.n.checkpointsTimed < 14 {
+		t.Errorf("%d checkpoints of %d by the clock; the volume goes from %+v to %+v", len(b.engine.cycles), b.engine.n.checkpointsTimed, before, after)
+	}
+}
