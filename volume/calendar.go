@@ -143,9 +143,9 @@ func (c *calendar) fill(s *slice, room [kinds]int64, need *[kinds]int64) int {
 // the beginning of a slice on, and a request passes at the beginning of what it uses.
 func (c *calendar) passes(from vtime.Instant, at int64, s *slice, cost *charge, bound int, waited bool) (vtime.Instant, Limit) {
 	o, b := &c.limits[operations], &c.limits[bytes]
-	begun := vtime.Instant(at*sliceNs + max(
-		o.ns(s.used[operations])-o.ns(cost.lastOperations()*thousand),
-		b.ns(s.used[bytes])-b.ns(cost.lastBytes()*thousand)))
+	ends := max(o.ns(s.used[operations]), b.ns(s.used[bytes]))
+	takes := max(o.ns(cost.lastOperations()*thousand), b.ns(cost.lastBytes()*thousand))
+	begun := vtime.Instant(at*sliceNs + ends - takes)
 	if begun <= from {
 		return from, Unlimited
 	}

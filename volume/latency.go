@@ -11,19 +11,34 @@ import (
 // The zero Latency is always 0.
 //
 // A draw is a look into a table and an interpolation in whole numbers, so that it costs a few
-// nanoseconds and gives the same on every machine. The table has 256 equal cells, and 256 finer
-// ones in place of the last, because what matters about a latency is its tail.
+// nanoseconds and gives the same on every machine. What matters about a latency is its tail, so
+// the table has cells of 1/256 up to 15/16, of 1/4,096 from there, and of 1/1,048,576 in the
+// last of those.
 type Latency struct {
-	table *[tableLen]int64 // nanoseconds
+	table *[tableLen]int64 // nanoseconds at the beginning of each cell, and at the end of all
 }
 
 const (
-	cells    = 256
-	tableLen = 2*cells + 1 // where cells 0 ... 254 begin, then where each of the tail does, and the end
-	// latencyMax is where a latency is no longer one: the kernel's NVMe driver gives up after
-	// 30 s, and on EBS after as long as one tells it (io_timeout).
+	body     = 240
+	tail     = 255
+	farTail  = 256
+	tableLen = body + tail + farTail + 1
+	finest   = 1 << 20 // cells of the far tail's size in the whole
+	// latencyMax is where a latency is no longer one: a kernel gives up on an NVMe request after
+	// 30 s unless it is told otherwise (nvme_core.io_timeout).
 	latencyMax = units.Duration(3600e9)
 )
+
+// cellBegins is where a cell begins, in the finest ones.
+func cellBegins(i int) int {
+	switch {
+	case i < body:
+		return i * (finest / 256)
+	case i < body+tail:
+		return body*(finest/256) + (i-body)*(finest/4096)
+	}
+	return finest - farTail + i - body - tail
+}
 
 // A Quantile says that a share of the operations takes no longer than Takes.
 type Quantile struct {
@@ -51,17 +66,15 @@ func NewLatency(quantiles ...Quantile) (Latency, error) {
 		}
 	}
 	l := Latency{new([tableLen]int64)}
-	for i := range cells {
-		l.table[i] = interpolate(quantiles, i*cells)
-		l.table[cells+i] = interpolate(quantiles, (cells-1)*cells+i)
+	for i := range l.table {
+		l.table[i] = interpolate(quantiles, cellBegins(i))
 	}
-	l.table[2*cells] = interpolate(quantiles, cells*cells)
 	return l, nil
 }
 
-// interpolate is the quantile function at n/65536, in nanoseconds.
+// interpolate is the quantile function at n of the finest cells, in nanoseconds.
 func interpolate(quantiles []Quantile, n int) int64 {
-	u := float64(n) / (cells * cells) // exact: a power of two
+	u := float64(n) / finest // exact: a power of two
 	last := quantiles[0]
 	for _, q := range quantiles {
 		if u <= float64(q.Share) {
@@ -108,11 +121,16 @@ func (l Latency) Draw(s *random.Stream) units.Duration {
 // at is the quantile function at u/2^64.
 func (l Latency) at(u uint64) units.Duration {
 	i := u >> 56
-	if i == cells-1 {
-		u <<= 8
-		i = cells + u>>56
+	if i >= body {
+		u <<= 4
+		i = u >> 56
+		if i < tail {
+			i += body
+		} else {
+			u <<= 8
+			i = body + tail + u>>56
+		}
 	}
-	i %= 2 * cells // says to the compiler what holds anyway: the table has that
 	low, high := l.table[i], l.table[i+1]
 	fraction := int64(u << 8 >> 44) // 20 bits: times an hour they fit
 	return units.Duration(low + (high-low)*fraction>>20)
@@ -124,7 +142,7 @@ func (l Latency) Quantile(share units.Ratio) units.Duration {
 		return 0
 	}
 	if !(share < 1) {
-		return units.Duration(l.table[2*cells])
+		return units.Duration(l.table[tableLen-1])
 	}
 	return l.at(uint64(max(float64(share), 0)*(1<<53)) << 11)
 }
@@ -134,12 +152,9 @@ func (l Latency) Mean() units.Duration {
 	if l.table == nil {
 		return 0
 	}
-	var body, tail int64 // sums of both ends of each cell; an hour 512 times over fits
-	for i := range cells - 1 {
-		body += l.table[i] + l.table[i+1]
+	var sum float64
+	for i := range tableLen - 1 {
+		sum += float64(float64(cellBegins(i+1)-cellBegins(i)) * float64(l.table[i]+l.table[i+1]))
 	}
-	for i := cells; i < 2*cells; i++ {
-		tail += l.table[i] + l.table[i+1]
-	}
-	return units.Duration((body + tail/cells) / (2 * cells))
+	return units.Duration(sum / (2 * finest))
 }
