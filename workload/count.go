@@ -28,12 +28,13 @@ func ParseCount(s string) (Count, error) {
 			continue
 		}
 		x, err := strconv.ParseFloat(digits, 64)
-		switch n := math.Round(x * u.of); {
+		product := float64(x * u.of)
+		switch n := math.Round(product); {
 		case err != nil || math.IsNaN(x) || x < 0:
 			return 0, fmt.Errorf("%q is not a number of things: write it as 150000, 150k or 10M", s)
 		case n > float64(CountMax):
 			return 0, fmt.Errorf("%q is over %d", s, CountMax)
-		case math.Abs(n-x*u.of) > 1e-6:
+		case math.Abs(n-product) > 1e-6:
 			return 0, fmt.Errorf("%q is not a whole number", s)
 		default:
 			return Count(n), nil

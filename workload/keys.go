@@ -11,7 +11,7 @@ func chance(p float64) uint64 {
 	if p >= 1 {
 		return math.MaxUint64
 	}
-	return uint64(p * (1 << 63) * 2)
+	return uint64(p * (1 << 32) * (1 << 32))
 }
 
 // keys draws which document an operation is for.
