@@ -32,7 +32,7 @@ func (c *Cluster) send(now vtime.Instant, f *member) {
 		return
 	}
 	if m.applied > s.match+uint64(c.cfg.SnapshotCount+c.cfg.CatchUp) {
-		c.sendSnapshot(now, f)
+		c.sendSnapshot(f)
 		return
 	}
 	for s.next < m.received {
@@ -151,7 +151,7 @@ func (c *Cluster) followerApply(now vtime.Instant, f *member) {
 }
 
 // sendSnapshot brings a follower that is too far behind up to date: it gets the whole database.
-func (c *Cluster) sendSnapshot(now vtime.Instant, f *member) {
+func (c *Cluster) sendSnapshot(f *member) {
 	s := &f.sending
 	s.snapshot, s.snapshotAt = true, c.leader.applied
 	s.head, s.count, s.inflight, s.behind = 0, 0, 0, false

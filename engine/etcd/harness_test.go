@@ -79,14 +79,16 @@ func newBed(t testing.TB, bc bedConfig) *bed {
 		}
 		members = append(members, Member{Host: host, WAL: attach(bc.volumes(k), "/wal"), Data: attach(bc.data(k), "/data")})
 	}
-	env := &engine.Env{Clock: b.clock, Host: b.hosts[0], Seed: bc.seed, Client: b, Volumes: b.devices}
-	c, err := New(bc.config, env, members)
+	c, err := New(bc.config, b.env(), members)
 	if err != nil {
 		t.Fatal(err)
 	}
 	b.cluster = c
 	return b
 }
+
+// env is what New needs beside the members.
+func (b *bed) env() *engine.Env { return &engine.Env{Clock: b.clock, Seed: 1, Client: b} }
 
 func (b *bed) put() {
 	b.issued++

@@ -22,19 +22,15 @@ type bed struct {
 	instance *Instance
 	chance   *random.Stream
 
-	hot    uint64        // updates go to blocks below it
-	gap    time.Duration // between updates
-	until  vtime.Instant
-	reads  []second
-	paused int // readers that stopped
-	stop   int // readers to stop at their next answer
+	hot   uint64        // updates go to blocks below it
+	gap   time.Duration // between updates
+	until vtime.Instant
+	reads []second
+	done  int // reads, of a benchmark
 }
 
 // second is what reads met in a second of the run.
-type second struct {
-	took []time.Duration
-	ios  volume.State
-}
+type second struct{ took []time.Duration }
 
 const (
 	readClass = iota
@@ -83,10 +79,6 @@ func (b *bed) Done(now vtime.Instant, op *workload.Op, _ *engine.Waits) {
 		b.reads = append(b.reads, second{})
 	}
 	b.reads[s].took = append(b.reads[s].took, now.Sub(op.At))
-	if b.stop > 0 {
-		b.stop--
-		return
-	}
 	b.read()
 }
 

@@ -215,7 +215,7 @@ func TestCheck(t *testing.T) {
 // A process reads for ever.
 type process struct{ b *bed }
 
-func (p process) Done(vtime.Instant, *workload.Op, *engine.Waits) { p.b.stop++; p.b.read() }
+func (p process) Done(vtime.Instant, *workload.Op, *engine.Waits) { p.b.done++; p.b.read() }
 
 func BenchmarkRead(b *testing.B) {
 	bed := systems[1].bed(b, caseConfig())
@@ -225,7 +225,7 @@ func BenchmarkRead(b *testing.B) {
 	}
 	bed.run(10 * time.Second)
 	b.ReportAllocs()
-	for from := bed.stop; bed.stop-from < b.N; {
+	for from := bed.done; bed.done-from < b.N; {
 		bed.run(10 * time.Millisecond)
 	}
 }
