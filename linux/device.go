@@ -3,15 +3,22 @@ package linux
 import (
 	"plimsoll/units"
 	"plimsoll/volume"
+	"plimsoll/vtime"
 )
 
 // A Device is a volume as the block layer has it.
 type Device struct {
-	host   *Host
-	name   string
-	volume volume.Volume
-	stats  DeviceStats
-	end    units.Size // where the next file begins
+	host     *Host
+	name     string
+	volume   volume.Volume
+	cache    bool // it has a volatile write cache: syncs end in a flush
+	stats    DeviceStats
+	ledger   ledger
+	buffered units.Size    // submitted by the page cache so far
+	end      units.Size    // where the next file begins
+	issued   vtime.Instant // when the last request is issued
+	journal  units.Size    // where the file system's journal goes on
+	flusher  flusher
 }
 
 // DeviceStats are totals of what was submitted to a device.
@@ -22,7 +29,8 @@ type DeviceStats struct {
 
 // Attach gives the host a volume under a name, which is its device label in series.
 func (h *Host) Attach(name string, v volume.Volume) *Device {
-	d := &Device{host: h, name: name, volume: v}
+	d := &Device{host: h, name: name, volume: v, end: journalSize}
+	d.flusher.device = d
 	h.devices = append(h.devices, d)
 	return d
 }
@@ -33,17 +41,20 @@ func (d *Device) Name() string { return d.name }
 // Volume is what answers its requests.
 func (d *Device) Volume() volume.Volume { return d.volume }
 
-// Stats are the totals so far.
+// SetVolatileCache says whether the device has a write cache that loses its content with the power, as disks of
+// one's own have. Then each sync ends in a flush. Rented volumes have none ("write
+// through"), and the kernel sends them none.
+func (d *Device) SetVolatileCache(yes bool) { d.cache = yes }
+
+// Stats are the totals of what was submitted so far.
 func (d *Device) Stats() DeviceStats { return d.stats }
 
 // Do submits a request now, past the page cache, and tells when it is done.
-func (d *Device) Do(r volume.Request) volume.Completion {
-	c := d.volume.Submit(d.host.clock.Now(), r)
-	d.count(r, c)
-	return c
-}
+func (d *Device) Do(r volume.Request) volume.Completion { return d.do(r, false) }
 
-func (d *Device) count(r volume.Request, _ volume.Completion) {
+func (d *Device) do(r volume.Request, buffered bool) volume.Completion {
+	now := d.host.clock.Now()
+	c := d.volume.Submit(now, r)
 	switch r.Op {
 	case volume.Read:
 		d.stats.Reads++
@@ -51,36 +62,31 @@ func (d *Device) count(r volume.Request, _ volume.Completion) {
 	case volume.Write:
 		d.stats.Writes++
 		d.stats.WrittenBytes += r.Length
-	case volume.Flush:
+	default:
 		d.stats.Flushes++
 	}
+	if buffered {
+		d.buffered += r.Length
+	}
+	d.issued = max(d.issued, c.Issued)
+	// iostat counts a request from when it has a slot; a throttle without slots is counted from
+	// the submission, as the volume's own monitoring would.
+	d.ledger.book(max(now, c.Admitted), r, c, buffered)
+	return c
 }
 
-// Metrics names what Sample gives, in its order.
-func (h *Host) Metrics() []Metric {
-	var out []Metric
-	for _, d := range h.devices {
-		device := []string{"device", d.name}
-		out = append(
-			out,
-			Metric{"node_disk_reads_completed_total", device},
-			Metric{"node_disk_writes_completed_total", device},
-			Metric{"node_disk_read_bytes_total", device},
-			Metric{"node_disk_written_bytes_total", device},
-		)
-	}
-	return append(out, Metric{"node_memory_Dirty_bytes", nil})
+// underWriteback is what the page cache submitted to the device and is not done, to the slot.
+func (d *Device) underWriteback(now vtime.Instant) units.Size {
+	d.ledger.close(now)
+	return d.buffered - units.Size(d.ledger.total.draining)
 }
 
-// Sample writes the present value of each of Metrics.
-func (h *Host) Sample(values []float64) {
-	i := 0
-	put := func(x float64) { values[i] = x; i++ }
-	for _, d := range h.devices {
-		put(float64(d.stats.Reads))
-		put(float64(d.stats.Writes))
-		put(float64(d.stats.ReadBytes))
-		put(float64(d.stats.WrittenBytes))
-	}
-	put(float64(h.dirty))
+// journalSize is the file system's journal, at the beginning of the device: what mkfs.xfs and mkfs.ext4 give a
+// volume of some hundred GB, roughly.
+const journalSize = 128 * units.MiB
+
+// journalAt is where the file system's journal goes on.
+func (d *Device) journalAt() units.Size {
+	d.journal = (d.journal + PageSize) % journalSize
+	return d.journal
 }

@@ -83,20 +83,44 @@ const PageSize = 4 * units.KiB
 
 // A Host is a machine.
 type Host struct {
-	cfg     Config
-	clock   *vtime.Clock
-	seed    random.Seed
-	cores   []vtime.Instant // when each is free
-	busy    time.Duration   // CPU time used
-	devices []*Device
-	files   []*File
-	dirty   units.Size // in the page cache, of all files
-	ticking bool
+	cfg        Config
+	clock      *vtime.Clock
+	cores      []vtime.Instant // when each is free
+	used       []time.Duration // CPU time taken on each, to then
+	devices    []*Device
+	files      []*File
+	dirty      units.Size // in the page cache, of all files
+	background units.Size // limits, in bytes
+	freerun    units.Size
+	ticking    bool
+	waiting    union // for syncs, and for having dirtied too much
+	jobs       []job
+	idle       []int // numbers of jobs that ended
+
+	requestPages int64 // that one request carries
 }
 
-// NewHost makes a host. cfg must pass Check.
-func NewHost(cfg Config, clock *vtime.Clock, seed random.Seed) *Host {
-	return &Host{cfg: cfg, clock: clock, seed: seed, cores: make([]vtime.Instant, cfg.Cores)}
+// NewHost makes a host. cfg must pass Check. (The seed is for chance that hosts may come to have; none yet.)
+func NewHost(cfg Config, clock *vtime.Clock, _ random.Seed) *Host {
+	h := &Host{
+		cfg: cfg, clock: clock,
+		cores: make([]vtime.Instant, cfg.Cores), used: make([]time.Duration, cfg.Cores),
+		requestPages: int64(cfg.MaxRequest / PageSize),
+	}
+	limit := cfg.Dirty
+	if limit == 0 {
+		limit = units.Size(float64(cfg.Memory) * float64(cfg.DirtyRatio))
+	}
+	h.background = cfg.DirtyBackground
+	if h.background == 0 {
+		h.background = units.Size(float64(cfg.Memory) * float64(cfg.DirtyBackgroundRatio))
+	}
+	// As the kernel does where the background limit is not below the other.
+	if h.background >= limit {
+		h.background = limit / 2
+	}
+	h.freerun = (h.background + limit) / 2
+	return h
 }
 
 // Config is what the host was made of.
@@ -116,27 +140,6 @@ func (h *Host) CPU(now vtime.Instant, d time.Duration) (start, done vtime.Instan
 	start = max(now, h.cores[least])
 	done = start.Add(d)
 	h.cores[least] = done
-	h.busy += d
+	h.used[least] += d
 	return start, done
-}
-
-// backgroundLimit is the dirty bytes over which the flusher starts, dirtyLimit those over which writers are held.
-func (h *Host) backgroundLimit() units.Size {
-	if h.cfg.DirtyBackground > 0 {
-		return h.cfg.DirtyBackground
-	}
-	return units.Size(float64(h.cfg.Memory) * float64(h.cfg.DirtyBackgroundRatio))
-}
-
-func (h *Host) dirtyLimit() units.Size {
-	if h.cfg.Dirty > 0 {
-		return h.cfg.Dirty
-	}
-	return units.Size(float64(h.cfg.Memory) * float64(h.cfg.DirtyRatio))
-}
-
-// A Metric is a series: a name that an exporter gives, and labels as pairs of name and value.
-type Metric struct {
-	Name   string
-	Labels []string
 }

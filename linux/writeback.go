@@ -1,0 +1,142 @@
+package linux
+
+import (
+	"plimsoll/units"
+	"plimsoll/vtime"
+)
+
+// flusherSlice is how much of one file the flusher writes before it looks at the next: the
+// kernel's smallest writeback chunk, 4 MiB (MIN_WRITEBACK_PAGES, fs/fs-writeback.c).
+const flusherSlice = int64(4 * units.MiB / PageSize)
+
+// A flusher is the kernel thread that writes out a device's dirty pages in the background.
+type flusher struct {
+	device *Device
+	active bool
+	file   int   // the one it is at
+	left   int64 // pages of its slice
+}
+
+// A tick is the host as the handler of the flusher's clock (dirty_writeback_centisecs).
+type tick Host
+
+// tick sets the clock while anything is dirty.
+func (h *Host) tick() {
+	if !h.ticking {
+		h.ticking = true
+		h.clock.After(h.cfg.WritebackInterval.Std(), (*tick)(h), 0)
+	}
+}
+
+// Fire finds files whose oldest dirty page is too old: all of their dirty pages are to be written,
+// which is how the page cache of half a minute comes to a volume at once.
+func (t *tick) Fire(now vtime.Instant, _ uint64) {
+	h := (*Host)(t)
+	found := false
+	for _, f := range h.files {
+		if f.dirty.pages > 0 && now.Sub(f.since) >= h.cfg.DirtyExpire.Std() {
+			f.overdue = f.dirty.pages
+			f.since = now
+			found = true
+		}
+	}
+	if found {
+		h.startFlushers()
+	}
+	h.ticking = false
+	if h.dirty > 0 {
+		h.tick()
+	}
+}
+
+func (h *Host) startFlushers() {
+	for _, d := range h.devices {
+		if !d.flusher.active {
+			d.flusher.active = true
+			d.flusher.run()
+		}
+	}
+}
+
+// Fire goes on when the block layer has a slot again.
+func (w *flusher) Fire(vtime.Instant, uint64) { w.run() }
+
+// run writes slices of one file after the other, while any is overdue or too much is dirty.
+func (w *flusher) run() {
+	h := w.device.host
+	now := h.clock.Now()
+	for {
+		if w.left <= 0 && !w.choose() {
+			w.active = false
+			return
+		}
+		f := h.files[w.file]
+		next, c, n, ok := f.submit(f.cursor, min(f.cursor+flusherSlice, int64(fileBytesMax/PageSize)))
+		if !ok && !w.seek(f) {
+			w.left, f.overdue = 0, 0
+			continue
+		}
+		if !ok {
+			continue
+		}
+		pages := int64(n / PageSize)
+		f.cursor = next
+		f.overdue = max(f.overdue-pages, 0)
+		w.left -= pages
+		if c.Admitted > now {
+			h.clock.At(c.Admitted, w, 0)
+			return
+		}
+	}
+}
+
+// seek moves a file's cursor to its next dirty page, from the beginning again after the last; false
+// if it has none.
+func (w *flusher) seek(f *File) bool {
+	page, ok := f.dirty.next(f.cursor)
+	if !ok {
+		page, ok = f.dirty.next(0)
+	}
+	f.cursor = page
+	return ok
+}
+
+// choose takes the next file of the device to write a slice of.
+func (w *flusher) choose() bool {
+	h := w.device.host
+	for range h.files {
+		w.file = (w.file + 1) % len(h.files)
+		f := h.files[w.file]
+		if f.device == w.device && f.dirty.pages > 0 && (f.overdue > 0 || h.dirty > h.background) {
+			w.left = flusherSlice
+			return true
+		}
+	}
+	return false
+}
+
+// balance tells when a writer may go on: at once while dirty pages and those under writeback are
+// under the middle of the two limits (the kernel's freerun ceiling, mm/page-writeback.c), else when
+// enough of them are written.
+func (h *Host) balance(d *Device, now vtime.Instant) vtime.Instant {
+	if h.dirty+d.buffered-units.Size(d.ledger.total.draining) <= h.freerun {
+		return now
+	}
+	over := h.dirty + d.underWriteback(now) - h.freerun
+	if over <= 0 {
+		return now
+	}
+	h.startFlushers()
+	resume := d.ledger.drained(now, over)
+	if resume > now {
+		h.waiting.begin(now)
+		h.clock.At(resume, (*released)(h), 0)
+	}
+	return resume
+}
+
+// released is the host as the handler of the end of a writer's wait.
+type released Host
+
+// Fire ends a writer's wait, for the pressure that is told.
+func (r *released) Fire(now vtime.Instant, _ uint64) { (*Host)(r).waiting.end(now) }
