@@ -32,7 +32,7 @@ func (z *Zipf) shares() []float64 {
 // The table's probabilities are held to the sums they stand for, computed rank by rank.
 func TestZipfCellsAreExact(t *testing.T) {
 	for _, theta := range []float64{0.01, 0.5, 0.99, 1, 1.5, ZipfThetaMax} {
-		for _, n := range []uint64{1, 2, 10, zipfHead, zipfHead + 1, 3_000_000} {
+		for _, n := range []uint64{1, 2, 10, zipfHead, zipfHead + 1, 400_000} {
 			z := mustZipf(t, n, theta)
 			var all float64
 			for k := n; k >= 1; k-- {
@@ -83,11 +83,11 @@ func chiSquared(t *testing.T, name string, got, want []float64) {
 }
 
 func TestZipfDraws(t *testing.T) {
-	const draws = 1_000_000
+	const draws = 300_000
 	for _, tt := range []struct {
 		n     uint64
 		theta float64
-	}{{1, 0.99}, {10, 0.99}, {1000, 0.99}, {5000, 0.5}, {100_000, 0.01}, {100_000, 1}, {2_000_000, 0.99}} {
+	}{{1, 0.99}, {10, 0.99}, {1000, 0.99}, {5000, 0.5}, {100_000, 0.01}, {100_000, 1}, {500_000, 0.99}} {
 		z := mustZipf(t, tt.n, tt.theta)
 		s := Seed(3).Stream(fmt.Sprint("zipf", tt.n))
 		// Classes of ranks: one each at first, then 37 %, wide as they are expected to be seen.

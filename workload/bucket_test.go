@@ -11,16 +11,16 @@ import (
 )
 
 // A day of each granularity: as many documents, as large, as the published case counts for 10,000
-// sensors (here 100, so a hundredth).
+// sensors (here 20, so a 500th).
 func TestBucketDay(t *testing.T) {
 	for _, tt := range []struct {
 		span      units.Duration
 		documents int
 		full      units.Size
 	}{
-		{minute, 144_000, 480}, {5 * minute, 28_800, 2400}, {15 * minute, 9600, 7200}, {60 * minute, 2400, 28_800},
+		{minute, 28_800, 480}, {5 * minute, 5760, 2400}, {15 * minute, 1920, 7200}, {60 * minute, 480, 28_800},
 	} {
-		w := resolved(t, Spec{Preset: "telemetry-buckets", Buckets: &Buckets{Span: tt.span, Sensors: 100}})
+		w := resolved(t, Spec{Preset: "telemetry-buckets", Buckets: &Buckets{Span: tt.span, Sensors: 20}})
 		inserts, largest := 0, units.Size(0)
 		run(w, 1, vtime.At(24*time.Hour), func(op *Op) {
 			if op.Kind == Insert {
