@@ -158,20 +158,20 @@ func TestSlowLeader(t *testing.T) {
 	}
 }
 
-// Heartbeats pass through the leader's loop: a sync of over two intervals makes them late, one a follower.
+// Heartbeats pass through the leader's loop: a sync of over two intervals makes them late, one a follower. (A
+// sync into new blocks is two writes one after the other.)
 func TestHeartbeats(t *testing.T) {
 	for _, test := range []struct {
-		sync time.Duration
-		late bool
-	}{{150 * time.Millisecond, false}, {250 * time.Millisecond, true}} {
+		write time.Duration
+		late  bool
+	}{{80 * time.Millisecond, false}, {250 * time.Millisecond, true}} {
 		vc := volume.Config{Name: "slow"}
-		vc.Latency[volume.Write] = always(t, test.sync)
+		vc.Latency[volume.Write] = always(t, test.write)
 		b := newBed(t, cloud(t, vc))
-		b.cluster.cfg.Segment = units.GiB
 		b.closedLoop(1, 5*time.Second)
 		n := b.cluster.done.heartbeatsLate
 		if (n > 0) != test.late || n%4 != 0 {
-			t.Errorf("syncs of %v: %d heartbeats late", test.sync, n)
+			t.Errorf("writes of %v: %d heartbeats late", test.write, n)
 		}
 	}
 }

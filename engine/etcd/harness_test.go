@@ -43,6 +43,7 @@ type bedConfig struct {
 	data    func(member int) volume.Config // nil: with the WAL
 	// together puts members whose volumes have one name on one volume.
 	together bool
+	cache    bool // of the volumes, volatile
 	seed     random.Seed
 }
 
@@ -67,6 +68,7 @@ func newBed(t testing.TB, bc bedConfig) *bed {
 					t.Fatal(err)
 				}
 				d = host.Attach(vc.Name, v)
+				d.SetVolatileCache(bc.cache)
 				made[vc.Name] = d
 				b.devices = append(b.devices, d)
 			}

@@ -39,6 +39,8 @@ const segments = 6
 // that an append into new blocks changes the file system's metadata.
 type wal struct {
 	file  *linux.File
+	size  units.Size // of all segments
+	used  units.Size // of them, since the first was begun anew
 	bytes units.Size // written, ever
 	began vtime.Instant
 	fsync histogram
@@ -46,12 +48,18 @@ type wal struct {
 }
 
 func (w *wal) init(name string, segment units.Size, on Member) {
-	w.file = on.Host.Create(name+"/wal", on.WAL, segments*segment)
+	w.size = segments * segment
+	w.file = on.Host.Create(name+"/wal", on.WAL, w.size)
 }
 
 // append writes n bytes at the log's end, into the page cache. The writer may go on at the
 // instant it gives.
 func (w *wal) append(now vtime.Instant, n units.Size) vtime.Instant {
+	if w.used+n > w.size {
+		w.file.Rewind(0) // the oldest segment went, and a new one lies where it was
+		w.used = 0
+	}
+	w.used += n
 	w.bytes += n
 	_, resume := w.file.Append(n)
 	resume = max(resume, now)

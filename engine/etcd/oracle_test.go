@@ -19,7 +19,7 @@ func lab(t testing.TB, members int, slow ...int) bedConfig {
 	cfg.RTT = units.Duration(60 * time.Microsecond) // loopback, assumed
 	host := linux.Defaults()
 	host.Cores, host.Memory, host.FileSystem = 2, 24*units.GiB, linux.Ext4
-	return bedConfig{config: cfg, host: host, shared: true, together: true, seed: 1, volumes: func(k int) volume.Config {
+	return bedConfig{config: cfg, host: host, shared: true, together: true, cache: true, seed: 1, volumes: func(k int) volume.Config {
 		vc := volume.Config{Name: "fast", FlushIsOperation: true}
 		vc.Latency[volume.Write] = always(t, 100*time.Microsecond)
 		vc.Latency[volume.Flush] = always(t, 80*time.Microsecond)

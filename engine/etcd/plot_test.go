@@ -56,6 +56,7 @@ func TestPlot(t *testing.T) {
 		for k := 1; k <= cfg.Members; k++ {
 			vc := gp3(t, 3000)
 			vc.Name = fmt.Sprint("m", k)
+			vc.Latency[volume.Write] = always(t, 600*time.Microsecond) // a picture of waiting, not of chance
 			v := impaired{Volume: volume.MustNew(vc, 1, nil), from: 4e9, to: 8e9}
 			if slices.Contains(slow, k) {
 				v.by = 30 * time.Millisecond

@@ -90,7 +90,7 @@ func (x *Instance) writeWIJ(now vtime.Instant) {
 	d.phase, d.wijBegan = 5, now
 	d.wijLeft, d.wijAt = units.Size(len(d.list))*BlockSize, BlockSize // behind its header
 	if d.wijLeft == 0 {
-		x.flushWIJ()
+		x.markWIJ()
 		return
 	}
 	for range x.cfg.WIJWrites {
@@ -117,23 +117,17 @@ func (x *Instance) wijWritten(vtime.Instant) {
 	x.daemon.inFlight--
 	x.nextWIJ()
 	if x.daemon.inFlight == 0 {
-		x.flushWIJ()
+		x.markWIJ()
 	}
 }
 
-// flushWIJ makes what was written durable before the mark that says so.
-func (x *Instance) flushWIJ() {
-	f := x.daemon.wij.device.Do(volume.Request{Op: volume.Flush})
-	x.clock.At(f.Done, x, event(wijFlushed, 0))
-}
-
-// markWIJ sets the mark that makes the WIJ valid, in its header.
+// markWIJ sets the mark that makes the WIJ valid, in its header, now that all of it is durable.
 func (x *Instance) markWIJ() { x.header(wijMarked) }
 
 // clearWIJ says that the databases have it all.
 func (x *Instance) clearWIJ() { x.header(wijCleared) }
 
-// header writes the WIJ's header, with forced unit access: it needs no flush of its own.
+// header writes the WIJ's header.
 func (x *Instance) header(then what) {
 	w := x.daemon.wij
 	c := w.device.Do(volume.Request{Op: volume.Write, Offset: w.start, Length: BlockSize})
@@ -155,7 +149,7 @@ func (x *Instance) writeDatabases(now vtime.Instant) {
 	d := &x.daemon
 	d.phase, d.databaseBegan = 8, now
 	if len(d.list) == 0 {
-		x.databasesWritten()
+		x.clearWIJ()
 		return
 	}
 	for range min(x.cfg.Writes, len(d.list)) {
@@ -180,15 +174,9 @@ func (x *Instance) dbWritten(now vtime.Instant, block uint32) {
 	if d.next < len(d.list) {
 		x.nextBlock()
 	} else if d.inFlight == 0 {
-		x.databasesWritten()
+		x.clearWIJ()
 	}
 	x.feed(now)
-}
-
-// databasesWritten flushes the databases, before the WIJ is done with.
-func (x *Instance) databasesWritten() {
-	f := x.data.device.Do(volume.Request{Op: volume.Flush})
-	x.clock.At(f.Done, x, event(dbFlushed, 0))
 }
 
 // endCycle lets the daemon sleep until its next start, if that is not over.

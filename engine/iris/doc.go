@@ -37,6 +37,7 @@
 //   - Temporary databases: iris_wd_temp_queue and iris_wd_temp_write tell of the blocks that a cycle found and wrote.
 //   - The B-tree: an operation touches one 8 KB block, its key modulo the blocks there are. No pointer
 //     blocks, no splits, no growth; a scan reads one block.
+//   - A volatile cache of the volume: what was written is durable when the write is done, as on rented volumes.
 //   - The file system: databases, WIJ and journal are taken as written before, so no metadata is.
 //   - Copies of blocks changed while the daemon still has to write their older image: they cost no buffers.
 //   - ECP, mirroring, backups, WIJ compression, encryption, the journal's switch of files.

@@ -116,9 +116,6 @@ func (x *Instance) Fire(now vtime.Instant, arg uint64) {
 		x.acknowledge(now, uint32(n))
 	case journalDue:
 		x.journalDue(now)
-	case journalWritten:
-		flush := x.journal.at.device.Do(volume.Request{Op: volume.Flush})
-		x.clock.At(flush.Done, x, event(journaled, 0))
 	case journaled:
 		x.journaled(now)
 	case cycleDue:
@@ -127,14 +124,10 @@ func (x *Instance) Fire(now vtime.Instant, arg uint64) {
 		x.writeWIJ(now)
 	case wijWritten:
 		x.wijWritten(now)
-	case wijFlushed:
-		x.markWIJ()
 	case wijMarked:
 		x.wijMarked(now)
 	case dbWritten:
 		x.dbWritten(now, uint32(n))
-	case dbFlushed:
-		x.clearWIJ()
 	case wijCleared:
 		x.endCycle(now)
 	}

@@ -78,7 +78,7 @@ func (x *Instance) syncJournal(now vtime.Instant) {
 		at, issued, j.limit = max(at, c.Done), max(issued, c.Issued), c.Held
 	}
 	j.queued = issued.Sub(now)
-	x.clock.At(at, x, event(journalWritten, 0))
+	x.clock.At(at, x, event(journaled, 0))
 }
 
 // journaled answers the updates whose records are durable.

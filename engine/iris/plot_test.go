@@ -28,6 +28,7 @@ func TestPlot(t *testing.T) {
 		}
 		cfg := caseConfig()
 		cfg.Cycle = units.Duration(20 * time.Second)
+		s.constant = true // a picture of queues, not of chance
 		b := s.bed(t, cfg)
 		for range readers {
 			b.read()
