@@ -91,7 +91,6 @@ func (e *Engine) settings(f func(name string, value float64, labels ...string)) 
 	f("pg_settings_min_wal_size_bytes", float64(c.MinWALSize))
 	f("pg_settings_full_page_writes", bool01(c.FullPageWrites))
 	f("pg_settings_wal_buffers_bytes", float64(c.walBuffers()))
-	f("pg_settings_synchronous_commit", bool01(c.SynchronousCommit))
 }
 
 // walSize is what the log's folder holds: at the most there were, since segments no longer needed are

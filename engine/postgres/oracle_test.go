@@ -37,12 +37,15 @@ type measured struct {
 	pages      float64       // a checkpoint; 0: not told
 }
 
-// The first two: 600/s, p99, slowest, sync phase and log are told, scale and interval are not: scale 100
-// and 60 s are assumed, with which a checkpoint finds as many pages as 17 s at 3,000 a second take. The
-// third: examples/postgres-checkpoint, all of it known; pages are the mean of its five checkpoints.
+// The runs at 600/s tell their p99, slowest, sync phase and log, but neither scale nor interval: scale 100
+// and 60 s are assumed, with which a checkpoint finds as many pages as 17 s at 3,000 a second take. How
+// many requests the volume's queue held is not told either: blk-throttle itself bounds nothing, a
+// loop device before it has 128. Of the run at 1,000/s, examples/postgres-checkpoint, all is known; pages
+// are the mean of its five checkpoints.
 var runs = []measured{
 	{name: "600/s, defaults", tps: 600, fillFactor: 1, paced: true, p99: 5 * time.Millisecond, max: 83 * time.Millisecond, walBytes: 11_600},
-	{name: "600/s, unpaced", tps: 600, fillFactor: 1, p99: 3274 * time.Millisecond, sync: 17200 * time.Millisecond, walBytes: 11_600},
+	{name: "600/s, unpaced", tps: 600, fillFactor: 1, slots: 128, p99: 3274 * time.Millisecond, sync: 17200 * time.Millisecond, walBytes: 11_600},
+	{name: "  no queue's end", tps: 600, fillFactor: 1, p99: 3274 * time.Millisecond, sync: 17200 * time.Millisecond, walBytes: 11_600},
 	{name: "1,000/s, unpaced", tps: 1000, fillFactor: 0.9, slots: 128, p99: 4830 * time.Millisecond, max: 5705 * time.Millisecond,
 		sync: 12408 * time.Millisecond, walBytes: 6439, images: 0.847, pages: 51_331},
 }
@@ -76,7 +79,7 @@ func TestOracle(t *testing.T) {
 			t.Errorf("%s: %s is %s in the model, measured %s", run, figure, units.Number(model), units.Number(measured))
 		}
 	}
-	var p99 [3]time.Duration
+	p99 := make([]time.Duration, len(runs))
 	for k := range runs {
 		m := &runs[k]
 		b := m.run(t, func(*Config) {})
@@ -87,10 +90,12 @@ func TestOracle(t *testing.T) {
 		if b.engine.checkpoint.phase != idle {
 			checkpoints--
 		}
-		least, most := 1/3.5, 3.5
-		if m.paced {
-			// The machine measured had other work too; this model's has none.
+		least, most := 1/2.5, 2.5
+		switch {
+		case m.paced: // on the machine measured other programs ran; here none does
 			least, most = 1.0/15, 2
+		case m.slots == 0:
+			least, most = 1.0/4, 4
 		}
 		row(m.name, "p99, ms", m.p99.Seconds()*1e3, p99[k].Seconds()*1e3, least, most)
 		row(m.name, "slowest, ms", m.max.Seconds()*1e3, quantile(all, 1).Seconds()*1e3, least, most)
@@ -102,8 +107,8 @@ func TestOracle(t *testing.T) {
 			t.Errorf("a paced checkpoint wrote for %g ms and synced for %g ms: want nearly nothing left to sync", n.checkpointWriteMs, n.checkpointSyncMs)
 		}
 	}
-	if p99[1] < 100*p99[0] {
-		t.Errorf("p99 is %v paced and %v unpaced: want milliseconds against seconds", p99[0], p99[1])
+	if min(p99[1], p99[2], p99[3]) < 100*p99[0] {
+		t.Errorf("p99 is %v paced and %v unpaced: want milliseconds against seconds", p99[0], p99[1:])
 	}
 	t.Log("\n" + out.String())
 }

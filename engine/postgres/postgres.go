@@ -80,8 +80,9 @@ func New(cfg Config, env engine.Env) (*Engine, error) {
 	e.pageCacheOf = uint64(e.tables[heap].pages + e.tables[index].pages)
 	e.pageCached = min(e.pageCacheOf, uint64(pageCache(memory, cfg.SharedBuffers)/PageSize))
 
-	ring := max(cfg.MaxWALSize/WALSegment, 2) * WALSegment
-	e.wal = wal{file: env.Host.Create("pg_wal", logVolume, ring), ring: int64(ring), buffers: cfg.walBuffers()}
+	size := max(cfg.MaxWALSize/WALSegment, 2) * WALSegment
+	e.wal = wal{file: env.Host.Create("pg_wal", logVolume, size), buffers: cfg.walBuffers()}
+	e.wal.ring = (e.wal.buffers + int64(WALSegment) - 1) / int64(WALSegment) * int64(WALSegment)
 	e.wal.file.SetPrewritten(true)
 	e.wal.waiting, e.wal.served, e.wal.room = queue{none, none}, queue{none, none}, queue{none, none}
 

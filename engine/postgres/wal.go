@@ -24,8 +24,11 @@ const (
 
 // wal is the log: positions are bytes since the start.
 type wal struct {
-	file     *linux.File
-	ring     int64 // the file's size: segments are used again, in turn
+	file *linux.File
+	// ring is how much of the file is written before it begins again: no less than buffers hold, so that
+	// nothing is written over before it is durable, and no more, since where on the volume a record
+	// lies makes no difference and a short file is quicker to look through for what is dirty.
+	ring     int64
 	buffers  int64
 	inserted int64
 	written  int64 // handed to the page cache
