@@ -12,9 +12,9 @@ import (
 	"plimsoll/units"
 )
 
-// What is drawn has the published figures, within what a million draws can tell.
+// What is drawn has the published figures, within what 400,000 draws can tell.
 func TestCalibrations(t *testing.T) {
-	const draws = 1_000_000
+	const draws = 400_000
 	for _, c := range []*Calibration{&GP3, &GP2, &IO2BlockExpress, &LocalNVMeRead, &LocalNVMeWrite, &HDD} {
 		latency := c.Latency()
 		chance := random.Seed(1).Stream(c.Name)

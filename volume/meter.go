@@ -30,18 +30,20 @@ func newMeter(perSecond float64, slack units.Duration, bytes bool, limit Limit) 
 	return meter{price: uint64(math.Ceil(1e9 * (1 << 32) / perSecond)), slack: int64(slack), bytes: bytes, limit: limit}
 }
 
-// ready is when it lets the next pass, rounded up to nanoseconds.
-func (m *meter) ready() vtime.Instant {
-	at := m.at
+// paid is the instant up to which all is paid for, rounded up to nanoseconds.
+func (m *meter) paid() vtime.Instant {
 	if m.part != 0 {
-		at++
+		return m.at + 1
 	}
-	return at - vtime.Instant(m.slack)
+	return m.at
 }
+
+// ready is when it lets the next pass.
+func (m *meter) ready() vtime.Instant { return m.paid() - vtime.Instant(m.slack) }
 
 // pay takes the price of n, which pass at the instant given.
 func (m *meter) pay(at vtime.Instant, n int64) {
-	if m.at < at {
+	if m.paid() < at {
 		m.at, m.part = at, 0
 	}
 	high, low := bits.Mul64(uint64(n), m.price)
