@@ -107,3 +107,18 @@ type Cycle struct {
 	Written    int64         // bytes it wrote
 	Requested  bool          // something asked for it before its time (a full WAL, full dirty cache)
 }
+
+// A Figure is something an engine can tell of a run that has no exporter's name: "bytes written a
+// write". Unit is one of those that units.Value prints.
+type Figure struct {
+	Name  string
+	Value float64 // NaN: not measurable
+	Unit  string
+}
+
+// A Reporter is an engine that has figures. They are of the run so far, from the last call of
+// ResetFigures on, which ends the warm-up.
+type Reporter interface {
+	Figures() []Figure
+	ResetFigures()
+}
