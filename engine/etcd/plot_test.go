@@ -2,6 +2,7 @@ package etcd
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -10,7 +11,6 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"plimsoll/linux"
-	"plimsoll/units"
 	"plimsoll/volume"
 	"plimsoll/vtime"
 )
@@ -80,7 +80,7 @@ func TestPlot(t *testing.T) {
 // plot runs for some seconds and gives a line for each from the second on.
 func (b *bed) plot(seconds int) string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "%2s %7s %8s  %-26s %s\n", "s", "put/s", "p99", "1 ms    10 ms   100 ms", "mean fdatasync of m1 ... m5")
+	fmt.Fprintf(&out, "%2s %7s  %-26s %s\n", "s", "put/s", "p99: 1  10      100 ms", "mean fdatasync of m1 ... m5, ms")
 	last := make([]histogram, len(b.cluster.members))
 	for s := range seconds {
 		b.latency = b.latency[:0]
@@ -98,10 +98,13 @@ func (b *bed) plot(seconds int) string {
 				n += h.counts[i] - last[k].counts[i]
 			}
 			last[k] = *h
-			syncs = append(syncs, units.Seconds((sum / time.Duration(max(n, 1))).Seconds()))
+			syncs = append(syncs, fmt.Sprintf("%5.1f", (sum/time.Duration(max(n, 1))).Seconds()*1000))
 		}
 		if s > 0 {
-			fmt.Fprintf(&out, "%2d %7d %8s  %-26s %s\n", s, len(b.latency), units.Seconds(p99.Seconds()), strings.Repeat("#", decades), strings.Join(syncs, "  "))
+			// Two figures: a picture, not a measurement.
+			unit := math.Pow(10, math.Floor(math.Log10(float64(max(len(b.latency), 10))))-1)
+			puts := math.Round(float64(len(b.latency))/unit) * unit
+			fmt.Fprintf(&out, "%2d %7.0f  %-26s %s\n", s, puts, strings.Repeat("#", decades), strings.Join(syncs, "  "))
 		}
 	}
 	return out.String()

@@ -27,7 +27,7 @@ func TestPlot(t *testing.T) {
 			s = systems[1]
 		}
 		cfg := caseConfig()
-		cfg.Cycle = units.Duration(20 * time.Second)
+		cfg.Cycle = units.Duration(8 * time.Second)
 		s.constant = true // a picture of queues, not of chance
 		b := s.bed(t, cfg)
 		for range readers {
