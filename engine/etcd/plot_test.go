@@ -80,7 +80,7 @@ func TestPlot(t *testing.T) {
 // plot runs for some seconds and gives a line for each from the second on.
 func (b *bed) plot(seconds int) string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "%2s %7s  %-26s %s\n", "s", "put/s", "p99: 1  10      100 ms", "mean fdatasync of m1 ... m5, ms")
+	fmt.Fprintf(&out, "%2s %7s  %-26s %s\n", "s", "put/s", "1 ms    10 ms   100 ms p99", "mean fdatasync of m1 ... m5, ms")
 	last := make([]histogram, len(b.cluster.members))
 	for s := range seconds {
 		b.latency = b.latency[:0]
