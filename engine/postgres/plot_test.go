@@ -9,6 +9,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
+	"plimsoll/linux"
 	"plimsoll/units"
 	"plimsoll/vtime"
 )
@@ -31,8 +32,9 @@ func TestPlot(t *testing.T) {
 			t.Fatal(err)
 		}
 		cfg.CheckpointCompletionTarget, cfg.CheckpointFlushAfter = units.Ratio(target), after
-		b := newBench(t, cfg, labHost(), labVolume(), tps, 1)
-		return b.plot(from, to)
+		v := labVolume()
+		d.ScanArgs(t, "slots", &v.slots)
+		return newBench(t, cfg, labHost(), v, tps, 1).plot(from, to)
 	})
 }
 
@@ -42,10 +44,13 @@ func (b *bench) plot(from, to int) string {
 	fmt.Fprintf(&out, "%4s %9s %-32s %9s %10s %6s\n", "s", "p99", "1 ms    10 ms   100 ms  1 s", "dirty MB", "cached MB", "MB/s")
 	b.until = vtime.At(time.Duration(to) * time.Second)
 	b.clock.At(0, b, 0)
-	written := units.Size(0)
+	samples := make([]float64, len(b.host.Metrics()))
+	disk := slices.IndexFunc(b.host.Metrics(), func(m linux.Metric) bool { return m.Name == "node_disk_written_bytes_total" })
+	written := 0.0
 	for s := range to {
 		b.clock.Run(vtime.At(time.Duration(s+1) * time.Second))
-		now := b.device.Stats().WrittenBytes
+		b.host.Sample(samples)
+		now := samples[disk] // completed: what was submitted may wait for seconds
 		if s >= from {
 			p99, bar := "-", ""
 			if s < len(b.by) && len(b.by[s]) > 0 {
@@ -53,7 +58,7 @@ func (b *bench) plot(from, to int) string {
 				p99, bar = units.Seconds(took.Seconds()), strings.Repeat("#", decades(took, 8))
 			}
 			fmt.Fprintf(&out, "%4d %9s %-32s %9.0f %10.0f %6.1f\n", s, p99, bar, float64(b.engine.buffers.dirty)*8.192e-3,
-				float64(b.host.DirtyBytes())/1e6, float64(now-written)/1e6)
+				float64(b.host.DirtyBytes())/1e6, (now-written)/1e6)
 		}
 		written = now
 	}

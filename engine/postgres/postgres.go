@@ -84,7 +84,8 @@ func New(cfg Config, env engine.Env) (*Engine, error) {
 	e.wal = wal{file: env.Host.Create("pg_wal", logVolume, size), buffers: cfg.walBuffers()}
 	e.wal.ring = (e.wal.buffers + int64(WALSegment) - 1) / int64(WALSegment) * int64(WALSegment)
 	e.wal.file.SetPrewritten(true)
-	e.wal.waiting, e.wal.served, e.wal.room = queue{none, none}, queue{none, none}, queue{none, none}
+	e.wal.waiting, e.wal.served = queue{none, none}, queue{none, none}
+	e.wal.room, e.wal.victims = queue{none, none}, queue{none, none}
 
 	e.backends = flusher{after: flushPages(cfg.BackendFlushAfter)}
 	e.startCheckpointer()

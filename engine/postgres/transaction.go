@@ -1,8 +1,6 @@
 package postgres
 
 import (
-	"time"
-
 	"plimsoll/engine"
 	"plimsoll/volume"
 	"plimsoll/vtime"
@@ -11,10 +9,6 @@ import (
 
 // none is no transaction and no buffer.
 const none int32 = -1
-
-// retryAfter is how soon a transaction looks again for a buffer when every one was pinned or waited
-// for its log (assumed; PostgreSQL waits for the very log).
-const retryAfter = time.Millisecond
 
 // An op is a transaction under way.
 type op struct {
@@ -87,7 +81,7 @@ func (e *Engine) execute(now vtime.Instant, i int32) {
 }
 
 // pin finds a page's buffer or takes one for it, and holds it there until the transaction's log is
-// written. It gives false where the transaction has to wait, and has scheduled when it goes on.
+// written. It gives false where the transaction has to wait, and will be called again.
 func (e *Engine) pin(now vtime.Instant, t *op, i int32, s *step) bool {
 	b := e.buffers.find(s.page)
 	if b != none {
@@ -106,12 +100,14 @@ func (e *Engine) resumeAt(t *op, i int32, w engine.Wait, now, at vtime.Instant) 
 }
 
 // take finds a buffer for a page, writing out the one it holds if that is dirty. It gives none where
-// the transaction has to try again.
+// the transaction has to wait for the log of those there are.
 func (e *Engine) take(now vtime.Instant, t *op, i int32, s *step) int32 {
 	b, held, ok := e.buffers.victim(now, e.wal.durable)
 	if !ok {
+		// Some are pinned, the rest are dirty and wait for their log: max_connections cannot pin all.
+		t.wait(engine.WaitCache, now)
+		e.wal.victims.push(e, i)
 		e.flushLog(now)
-		e.resumeAt(t, i, engine.WaitCache, now, now.Add(retryAfter))
 		return none
 	}
 	e.n.allocated++

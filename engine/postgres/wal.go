@@ -41,6 +41,7 @@ type wal struct {
 	waiting   queue         // for the next flush
 	served    queue         // by the one under way
 	room      queue         // for room in the buffers
+	victims   queue         // for a buffer that may be written
 }
 
 // queue is a list of transactions, first come first served, linked through them.
@@ -164,6 +165,11 @@ func (e *Engine) logSynced(now vtime.Instant) {
 		next := e.ops[i].next
 		e.ops[i].waited(now)
 		e.change(now, i)
+		i = next
+	}
+	for i := w.victims.take(); i != none; {
+		next := e.ops[i].next
+		e.execute(now, i)
 		i = next
 	}
 	if e.checkpoint.needsLog {
