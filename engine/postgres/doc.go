@@ -53,6 +53,14 @@
 //   - Rows larger than a quarter of a page (TOAST), replication, archiving, temporary files.
 //   - Requests to fsync that do not fit the checkpointer's queue: backends never fsync files.
 //
+// # How far off it is
+//
+// Beside a real PostgreSQL 15 under pgbench -N (TestOracle prints the table): pages, images and log of
+// a checkpoint within 3 %, its sync phase 0.7 to 1.0 times as long, the p99 of an unpaced run 1.7 to 2.0 times
+// as large, 3.4 times where the volume's queue has no end. A paced run's p99 is 0.5 ms here and was
+// 5 ms there, on two cores that other programs used too: what a busy scheduler adds is not in the
+// model, so a p99 below ten milliseconds is a lower bound.
+//
 // # Where its figures are from
 //
 // Settings and their defaults: PostgreSQL 15 documentation, chapter 20. The pacing of
