@@ -61,6 +61,8 @@ type trial struct {
 	seen  []int
 	trace []int64
 	ios   []io
+
+	updated []vtime.Instant // when updates were acknowledged
 }
 
 func (a *trial) Fire(now vtime.Instant, _ uint64) {
@@ -86,6 +88,9 @@ func (a *trial) Done(now vtime.Instant, op *workload.Op, w *engine.Waits) {
 	}
 	if b := &a.x.buffers; b.unclean() > max(a.x.hold, 1) || len(b.frames) > b.room {
 		a.rt.Fatalf("%d of %d buffers are unclean, over %d; %d in use", b.unclean(), b.room, a.x.hold, len(b.frames))
+	}
+	if op.Kind.Writes() {
+		a.updated = append(a.updated, now)
 	}
 	a.trace = append(a.trace, int64(now), int64(op.Class), sum)
 }
@@ -145,6 +150,9 @@ func TestProperties(t *testing.T) {
 			rt.Fatalf("%d buffers unclean at last", n)
 		}
 		a.imageFirst(rt)
+		if !cfg.Synchronous { // else an update is acknowledged when its record is durable
+			a.journalFirst(rt)
+		}
 		if again := try(t, rt, cfg, data, wij, iops, ops); !slices.Equal(a.trace, again.trace) {
 			rt.Fatal("the same run twice differs")
 		}
@@ -184,6 +192,31 @@ func (a *trial) imageFirst(rt *rapid.T) {
 	}
 	if valid {
 		rt.Fatal("a WIJ is valid at last")
+	}
+}
+
+// journalFirst checks that before a cycle's first block goes to the databases, the journal has a write that
+// holds the last update which the cycle can have seen.
+func (a *trial) journalFirst(rt *rapid.T) {
+	for _, cycle := range a.x.Cycles() {
+		var update vtime.Instant = -1
+		for _, at := range a.updated {
+			if at < cycle.Start {
+				update = max(update, at)
+			}
+		}
+		durable := vtime.Never
+		for _, i := range a.ios {
+			switch {
+			case i.r.Op != volume.Write || i.name != "data":
+			case i.r.Offset >= a.x.cfg.Database:
+				if i.submitted >= update {
+					durable = min(durable, i.done)
+				}
+			case i.submitted >= cycle.Start && i.submitted < cycle.End && i.submitted < durable:
+				rt.Fatalf("cycle %+v writes a block at %d; the update of %d is in the journal at %d", cycle, i.submitted, update, durable)
+			}
+		}
 	}
 }
 
