@@ -33,8 +33,8 @@ func lab(t testing.TB, members int, slow ...int) bedConfig {
 }
 
 // TestOracle runs the measured cases (etcd 3.6, puts of 256 B) and prints them beside the model. Puts a
-// second are within a factor of 1.5 in each; the CPU's costs were fitted to the first eight, the
-// volumes' part to none. Puts a sync are not asserted: with 100 clients and more the model's batches are
+// second are within a factor of 1.5 in each; the CPU's costs were fitted to the first eight, and two
+// assumptions about the slow volume (below) were chosen by the others. Puts a sync are not asserted: with 100 clients and more the model's batches are
 // three to four times the measured ones, since its cores serve in the order of asking.
 //
 // That the slow members share one volume of 200 IOPS, and that a flush takes one of them, is assumed: the
