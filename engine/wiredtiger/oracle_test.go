@@ -1,0 +1,199 @@
+package wiredtiger
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/engine"
+	"plimsoll/linux"
+	"plimsoll/random"
+	"plimsoll/units"
+	"plimsoll/volume"
+	"plimsoll/vtime"
+	"plimsoll/workload"
+)
+
+// A bench runs the engine under an open loop with a number of connections.
+type bench struct {
+	clock      vtime.Clock
+	host       *linux.Host
+	devices    []*linux.Device
+	engine     *Engine
+	source     workload.Source
+	op         workload.Op
+	free       int
+	queue      []workload.Op
+	from       vtime.Instant // measured from here on
+	latencies  []int64
+	sum, done  int64
+	waits      engine.Waits
+	unexpected []string
+}
+
+func (b *bench) Done(now vtime.Instant, op *workload.Op, w *engine.Waits) {
+	b.done++
+	latency := int64(now.Sub(op.At))
+	sum := int64(0)
+	for k, x := range w {
+		if sum += x; x < 0 && len(b.unexpected) < 5 {
+			b.unexpected = append(b.unexpected, engine.Wait(k).String()+" below 0")
+		}
+	}
+	if sum > latency && len(b.unexpected) < 5 {
+		b.unexpected = append(b.unexpected, "waits of "+time.Duration(sum).String()+" in a latency of "+time.Duration(latency).String())
+	}
+	if op.At >= b.from {
+		b.latencies = append(b.latencies, latency)
+		b.sum += latency
+		for k, x := range w {
+			b.waits[k] += x
+		}
+	}
+	if len(b.queue) > 0 {
+		next := b.queue[0]
+		b.queue = b.queue[1:]
+		b.engine.Do(next)
+		return
+	}
+	b.free++
+}
+
+func (b *bench) Fire(now vtime.Instant, _ uint64) {
+	if b.free > 0 {
+		b.free--
+		b.engine.Do(b.op)
+	} else {
+		b.queue = append(b.queue, b.op)
+	}
+	if b.source.Next(&b.op) {
+		b.clock.At(b.op.At, b, 0)
+	}
+}
+
+// A rig is what a bench is made of.
+type rig struct {
+	cfg     Config
+	host    linux.Config
+	load    workload.Spec
+	volumes map[string]volume.Config
+}
+
+func (r rig) run(t testing.TB, warm, length time.Duration) *bench {
+	t.Helper()
+	b := &bench{from: vtime.At(warm)}
+	seed := random.Seed(1)
+	b.host = linux.NewHost(r.host, &b.clock, seed)
+	for _, name := range []string{"data", "journal"} {
+		if cfg, ok := r.volumes[name]; ok {
+			cfg.Name = name
+			b.devices = append(b.devices, b.host.Attach(name, volume.MustNew(cfg, seed, nil)))
+		}
+	}
+	w, problems := r.load.Resolve(nil)
+	if err := problems.Err(); err != nil {
+		t.Fatal(err)
+	}
+	if r.cfg.Documents == 0 {
+		r.cfg.Documents, r.cfg.DocumentSize = uint64(w.Documents()), w.DocumentSize()
+	}
+	e, err := New(r.cfg, engine.Env{Clock: &b.clock, Host: b.host, Seed: seed, Client: b, Volumes: b.devices})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.engine, b.source, b.free = e, w.Open(seed), w.Connections()
+	if b.source.Next(&b.op) {
+		b.clock.At(b.op.At, b, 0)
+	}
+	b.clock.Run(b.from)
+	e.ResetFigures()
+	for i, d := range b.devices {
+		_ = i
+		_ = d
+	}
+	b.clock.Run(vtime.At(warm + length))
+	slices.Sort(b.latencies)
+	return b
+}
+
+func (b *bench) quantile(q float64) time.Duration {
+	if len(b.latencies) == 0 {
+		return 0
+	}
+	return time.Duration(b.latencies[min(int(q*float64(len(b.latencies))), len(b.latencies)-1)])
+}
+
+// labVolume is the throttled volume of the measured runs: 3,000 IOPS and 48 MB/s, without a bound on
+// what it queues, on a disk whose writes take a third of a millisecond.
+func labVolume() volume.Config {
+	l, err := volume.NewLatency(volume.Quantile{Share: 0, Takes: 150_000}, volume.Quantile{Share: 0.5, Takes: 300_000}, volume.Quantile{Share: 0.99, Takes: 900_000}, volume.Quantile{Share: 1, Takes: 3_000_000})
+	if err != nil {
+		panic(err)
+	}
+	return volume.Config{WriteOnly: volume.Rate{IOPS: 3000, Throughput: 48 * units.MBps}, ReadOnly: volume.Rate{IOPS: 3000, Throughput: 48 * units.MBps}, Latency: [volume.Ops]volume.Latency{l, l, l}}
+}
+
+// lab is the measured run: 150,000 documents of 4 KB in a cache of 1 GB, 300 B logged a write, 64 threads.
+func lab() rig {
+	no := false
+	cfg := Defaults()
+	cfg.Cache, cfg.LogBytes, cfg.Oplog = units.GB, 300, &no
+	host := linux.Defaults()
+	host.Cores, host.Memory = 2, 24*units.GiB
+	return rig{cfg: cfg, host: host, load: workload.Spec{Preset: "wiredtiger-lab"}, volumes: map[string]volume.Config{"data": labVolume()}}
+}
+
+func TestMeasuredRuns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("simulates an hour and a half")
+	}
+	tuned := func(c *Config) {
+		c.EvictionThreadsMin, c.EvictionThreadsMax = 20, 20
+		c.EvictionDirtyTarget, c.EvictionDirtyTrigger = 0.01, 0.05
+	}
+	rows := []struct {
+		name       string
+		change     func(*rig)
+		p99, max   float64 // measured, ms
+		checkpoint float64
+		mbps, iops float64
+	}{
+		{"baseline", func(*rig) {}, 7909, 8972, 7615, 16.9, 1149},
+		{"eviction tuning alone", func(r *rig) { tuned(&r.cfg) }, 6145, 6861, 8578, 15.7, 1259},
+		{"checkpoint every 10 s", func(r *rig) { r.cfg.Checkpoint = units.Duration(10 * time.Second) }, 3905, 4164, 5695, 19.1, 1365},
+		{"io_capacity 40 MB/s", func(r *rig) { r.cfg.IOCapacity = 40 * units.MBps }, 371, 715, 1403, 22.9, 1590},
+		{"dirty_background 8 MB", func(r *rig) { r.host.DirtyBackground = 8 * units.MB }, 271, 734, 1103, 23.0, 1682},
+		{"that and eviction tuning", func(r *rig) { r.host.DirtyBackground = 8 * units.MB; tuned(&r.cfg) }, 173, 313, 481, 24.2, 1836},
+		{"journal apart", func(r *rig) { r.volumes["journal"] = labVolume() }, 4.7, 77, 9286, 15.4, 271},
+		{"journal apart and both", func(r *rig) {
+			r.volumes["journal"] = labVolume()
+			r.host.DirtyBackground = 8 * units.MB
+			tuned(&r.cfg)
+		}, 5.0, 100, 525, 21.7, 576},
+	}
+	const length = 10 * time.Minute
+	t.Logf("%-26s %21s %21s %21s %13s %13s", "", "p99 ms meas|model", "max ms", "checkpoint max ms", "MB/s", "IO/s")
+	for _, r := range rows {
+		g := lab()
+		r.change(&g)
+		b := g.run(t, 2*time.Minute, length)
+		var longest time.Duration
+		for _, c := range b.engine.Cycles() {
+			if c.End != vtime.Never && c.Start > b.from {
+				longest = max(longest, c.End.Sub(c.Start))
+			}
+		}
+		s := b.devices[0].Stats()
+		seconds := b.clock.Now().Seconds()
+		ms := func(d time.Duration) float64 { return d.Seconds() * 1e3 }
+		t.Logf("%-26s %10.1f %10.1f %10.0f %10.0f %10.0f %10.0f %6.1f %6.1f %6.0f %6.0f   p50 %.2f ms, %.0f B/write",
+			r.name, r.p99, ms(b.quantile(0.99)), r.max, ms(b.quantile(1)), r.checkpoint, ms(longest),
+			r.mbps, float64(s.WrittenBytes)/seconds/1e6, r.iops, float64(s.Writes)/seconds,
+			ms(b.quantile(0.5)), b.engine.Figures()[3].Value)
+		for _, u := range b.unexpected {
+			t.Error(r.name, u)
+		}
+	}
+	_ = strings.Repeat
+}

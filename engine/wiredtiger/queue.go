@@ -1,0 +1,70 @@
+package wiredtiger
+
+import (
+	"plimsoll/engine"
+	"plimsoll/vtime"
+	"plimsoll/workload"
+)
+
+// A pending operation: when the engine got it, and when what it did so far is done.
+type pending struct {
+	op    workload.Op
+	since vtime.Instant
+	ready vtime.Instant
+	waits engine.Waits
+}
+
+// slots keep operations that wait for an event, by a number that is used again.
+type slots struct {
+	kept []pending
+	free []uint64
+}
+
+func (s *slots) keep(p pending) uint64 {
+	if n := len(s.free); n > 0 {
+		i := s.free[n-1]
+		s.free = s.free[:n-1]
+		s.kept[i] = p
+		return i
+	}
+	s.kept = append(s.kept, p)
+	return uint64(len(s.kept) - 1)
+}
+
+func (s *slots) take(i uint64) pending {
+	s.free = append(s.free, i)
+	return s.kept[i]
+}
+
+// An entry is a page of a tree.
+type entry struct{ tree, page int32 }
+
+// A queue is first in, first out, in a ring. A page is in it once at most, so it is no longer than there
+// are pages.
+type queue struct {
+	ring  []entry
+	first int
+	n     int
+}
+
+func (q *queue) push(x entry) {
+	if q.n == len(q.ring) {
+		ring := make([]entry, max(2*q.n, 1024))
+		for i := range q.n {
+			ring[i] = q.ring[(q.first+i)%len(q.ring)]
+		}
+		q.ring, q.first = ring, 0
+	}
+	q.ring[(q.first+q.n)%len(q.ring)] = x
+	q.n++
+}
+
+func (q *queue) pop() (x entry, ok bool) {
+	if q.n == 0 {
+		return x, false
+	}
+	x = q.ring[q.first]
+	q.first = (q.first + 1) % len(q.ring)
+	q.n--
+	return x, true
+}
