@@ -5,7 +5,7 @@ import "plimsoll/units"
 const (
 	// lengthMax is the longest request that is taken as such, far over the 1 MiB or so at
 	// which a block layer splits.
-	lengthMax units.Size = 1 << 40
+	lengthMax units.Size = 1 << 30
 	// paced is what passes at a time where an operation may be of any length.
 	paced units.Size = 256 << 10
 )
@@ -24,6 +24,7 @@ func (r Request) clamped() Request {
 type charge struct {
 	operations, bytes         int64
 	headOperations, headBytes int64
+	joins                     bool // it begins in the operation before
 }
 
 func (c charge) lastOperations() int64 { return c.operations - c.headOperations }
@@ -65,7 +66,7 @@ func (a *account) charge(r Request, live bool) charge {
 		joined := min(rest, a.room)
 		rest -= joined
 		a.room -= joined
-		c.headBytes = int64(joined)
+		c.headBytes, c.joins = int64(joined), true
 	} else {
 		a.room = 0
 	}

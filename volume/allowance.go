@@ -14,7 +14,8 @@ const (
 )
 
 const (
-	sliceNs = 1_000_000
+	sliceNs      = 1_000_000
+	secondSlices = 1024 // a second, nearly, and a power of two
 	// Amounts are in thousandths of an operation or byte: then what a slice has room for is the
 	// number that passes in a second, and whole.
 	thousand = 1000
@@ -28,8 +29,7 @@ type allowance struct {
 	most    int64 // a slice while there are credits
 
 	credits, capacity int64 // over the base
-	refill            int64 // credits of a slice, in 2^-16
-	refilled          int64 // what is gathered of one, in 2^-16
+	refill            int64 // credits of a second
 
 	// Nanoseconds of an amount, at either rate.
 	baseNs, mostNs float64
@@ -45,27 +45,28 @@ func newAllowance(base, most float64, lasts units.Duration) allowance {
 		a.bursts = true
 		a.capacity = over * int64(lasts/sliceNs)
 		a.credits = a.capacity
-		a.refill = max(1, int64(float64(a.capacity)/float64((burstEvery-lasts)/sliceNs)*(1<<16)))
+		a.refill = max(1, a.capacity/int64((burstEvery-lasts)/(secondSlices*sliceNs)))
 	}
 	a.baseNs, a.mostNs = sliceNs/float64(a.base), sliceNs/float64(a.most)
 	return a
 }
 
-// room is what a slice still takes of which so much is used.
-func (a *allowance) room(used int64) int64 {
-	room := a.base - used
-	if a.bursts {
-		room = min(a.most-used, max(room, 0)+a.credits)
+// room is what a slice still takes of which so much is used, in a second of which so much is.
+func (a *allowance) room(used, second int64) int64 {
+	if !a.bursts || a.spent() {
+		return a.base - used
 	}
-	return room
+	return min(a.most-used, max(0, a.base*secondSlices-second)+a.credits)
 }
 
-// take uses some of a slice's room.
-func (a *allowance) take(used *int64, amount int64) {
-	before := *used
+// take uses some of a slice's room. Credits are of whole seconds: what is over the baseline in one
+// millisecond and under it in the next is not over it.
+func (a *allowance) take(used, second *int64, amount int64) {
 	*used += amount
 	if a.bursts {
-		a.credits -= max(0, *used-max(a.base, before))
+		free := max(0, a.base*secondSlices-*second)
+		*second += amount
+		a.credits -= max(0, amount-free)
 	}
 }
 
@@ -83,19 +84,17 @@ func (a *allowance) ns(amount int64) int64 {
 	return int64(float64(amount) * a.baseNs)
 }
 
-// idle refills the credits for a number of slices of which so much was used each.
-func (a *allowance) idle(used, slices int64) {
-	if !a.bursts || a.credits >= a.capacity || used >= a.base {
+// rest refills the credits for a number of seconds of which so much was used each.
+func (a *allowance) rest(second, seconds int64) {
+	unused := a.base*secondSlices - second
+	if !a.bursts || unused <= 0 {
 		return
 	}
-	if slices > (a.capacity-a.credits)/max(1, a.refill>>16)+1<<16 {
+	if seconds > (a.capacity-a.credits)/a.refill+1 {
 		a.credits = a.capacity
 		return
 	}
-	gained := min(a.refill, (a.base-used)<<16)
-	a.refilled += gained & (1<<16 - 1) * slices
-	a.credits = min(a.capacity, a.credits+gained>>16*slices+a.refilled>>16)
-	a.refilled &= 1<<16 - 1
+	a.credits = min(a.capacity, a.credits+min(a.refill, unused)*seconds)
 }
 
 // fill is the share of the credits that is left, and whether there are any to have.
@@ -103,5 +102,5 @@ func (a *allowance) fill() (units.Ratio, bool) {
 	if !a.bursts {
 		return 0, false
 	}
-	return units.Ratio(float64(a.credits) / float64(a.capacity)), true
+	return units.Ratio(max(0, float64(a.credits)/float64(a.capacity))), true
 }

@@ -24,8 +24,10 @@ type slice struct {
 type calendar struct {
 	limits [kinds]allowance
 	ring   []slice
-	first  int64 // the slice of now
-	end    int64 // after the last that was ever taken from
+	// seconds is what is used of each second that the ring may reach into, for the credits.
+	seconds [2 * slicesMax / secondSlices][kinds]int64
+	first   int64 // the slice of now
+	end     int64 // after the last that was ever taken from
 	// What was too late for the ring fills [lateFrom, lateTo), in slices.
 	lateFrom, lateTo int64
 	lateAt           vtime.Instant
@@ -44,22 +46,37 @@ func (c *calendar) advance(now vtime.Instant) {
 	if to == c.first {
 		return
 	}
+	c.settle(c.first/secondSlices, to/secondSlices)
 	for ; c.first < to && c.first < c.end; c.first++ {
-		s := c.slot(c.first)
-		for k := range c.limits {
-			c.limits[k].idle(s.used[k], 1)
-		}
-		*s = slice{}
+		*c.slot(c.first) = slice{}
 	}
 	if c.first < to {
-		for k := range c.limits {
-			c.limits[k].idle(0, to-c.first)
-		}
 		c.first, c.end = to, to
 	}
 	if c.first >= c.lateTo {
 		c.lateFrom, c.lateTo = math.MaxInt64, math.MaxInt64
 	}
+}
+
+// settle refills the credits for seconds that are over.
+func (c *calendar) settle(second, to int64) {
+	for ; second < to && second*secondSlices < c.end; second++ {
+		used := c.second(second * secondSlices)
+		for k := range c.limits {
+			c.limits[k].rest(used[k], 1)
+		}
+		*used = [kinds]int64{}
+	}
+	if second < to {
+		for k := range c.limits {
+			c.limits[k].rest(0, to-second)
+		}
+	}
+}
+
+// second is what is used of the second that a slice is in.
+func (c *calendar) second(s int64) *[kinds]int64 {
+	return &c.seconds[s/secondSlices&int64(len(c.seconds)-1)]
 }
 
 // reserve takes room for a charge from an instant on, and gives when its last part passes and
@@ -78,13 +95,17 @@ func (c *calendar) reserve(from vtime.Instant, cost *charge) (vtime.Instant, Lim
 		}
 		s := c.slot(at)
 		c.end = max(c.end, at+1)
-		room := [kinds]int64{c.limits[operations].room(s.used[operations]), c.limits[bytes].room(s.used[bytes])}
+		second := c.second(at)
+		room := [kinds]int64{
+			c.limits[operations].room(s.used[operations], second[operations]),
+			c.limits[bytes].room(s.used[bytes], second[bytes]),
+		}
 		if need[operations] <= room[operations] && need[bytes] <= room[bytes] {
-			c.limits[operations].take(&s.used[operations], need[operations])
-			c.limits[bytes].take(&s.used[bytes], need[bytes])
+			c.limits[operations].take(&s.used[operations], &second[operations], need[operations])
+			c.limits[bytes].take(&s.used[bytes], &second[bytes], need[bytes])
 			return c.passes(from, at, s, cost, bound, waited)
 		}
-		bound, waited = c.fill(s, room, &need), true
+		bound, waited = c.fill(s, second, room, &need), true
 		at++
 	}
 }
@@ -116,7 +137,7 @@ func (c *calendar) find(at int64, bound int, waited bool) (int64, int, bool) {
 
 // fill takes what room a slice has, as much of the one kind as of the other, and marks the
 // slice as full of the kind that it gives.
-func (c *calendar) fill(s *slice, room [kinds]int64, need *[kinds]int64) int {
+func (c *calendar) fill(s *slice, second *[kinds]int64, room [kinds]int64, need *[kinds]int64) int {
 	kind := operations
 	// Which of the two would go further? The shares are compared as fractions.
 	if float64(room[bytes])*float64(need[operations]) < float64(room[operations])*float64(need[bytes]) {
@@ -130,7 +151,7 @@ func (c *calendar) fill(s *slice, room [kinds]int64, need *[kinds]int64) int {
 				take = min(take, int64(float64(need[k])*share))
 			}
 			if take > 0 {
-				c.limits[k].take(&s.used[k], take)
+				c.limits[k].take(&s.used[k], &second[k], take)
 				need[k] -= take
 			}
 		}

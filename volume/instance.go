@@ -21,11 +21,12 @@ type InstanceConfig struct {
 // says of a burst (EC2 user guide, "EBS-optimized instance types", 2025). The model of it, assumed:
 // operations and bytes have a bucket each, as there is a metric of each (EBSIOBalance%,
 // EBSByteBalance%), full at the start; what passes over the baseline is taken from it; whenever
-// less than the baseline passes it refills, by what was not used, but no faster than what fills it in
+// less than the baseline passes it refills each second, by what was not used, but no faster than what fills it in
 // the 23.5 hours that remain of the day.
 const (
 	burstFor   = units.Duration(30 * 60e9)
 	burstEvery = units.Duration(24 * 3600e9)
+	burstMin   = units.Duration(1e9)
 	burstMax   = units.Duration(2 * 3600e9) // what fits in the account of credits at any rate
 )
 
@@ -80,8 +81,8 @@ func (c *InstanceConfig) Check() error {
 		return fmt.Errorf("instance %q: maximum IOPS of %v: at least the baseline's %v, which must be given with it", c.Name, c.Maximum.IOPS, c.Baseline.IOPS)
 	case c.Maximum.Throughput != 0 && (c.Baseline.Throughput == 0 || c.Maximum.Throughput < c.Baseline.Throughput):
 		return fmt.Errorf("instance %q: maximum throughput of %v: at least the baseline's %v, which must be given with it", c.Name, c.Maximum.Throughput, c.Baseline.Throughput)
-	case c.BurstFor < 0 || c.BurstFor > burstMax:
-		return fmt.Errorf("instance %q: a burst of %v: from 0s, which is %v, to %v", c.Name, c.BurstFor, burstFor, burstMax)
+	case c.BurstFor != 0 && (c.BurstFor < burstMin || c.BurstFor > burstMax):
+		return fmt.Errorf("instance %q: a burst of %v: 0, which is %v, or from %v to %v", c.Name, c.BurstFor, burstFor, burstMin, burstMax)
 	}
 	return nil
 }

@@ -74,7 +74,7 @@ func NewLatency(quantiles ...Quantile) (Latency, error) {
 
 // interpolate is the quantile function at n of the finest cells, in nanoseconds.
 func interpolate(quantiles []Quantile, n int) int64 {
-	u := float64(n) / finest // exact: a power of two
+	u := float64(float64(n) / finest) // exact: a power of two
 	last := quantiles[0]
 	for _, q := range quantiles {
 		if u <= float64(q.Share) {

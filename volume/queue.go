@@ -169,7 +169,7 @@ func (q *Queue) issue(c *Completion, r Request) {
 		first, held = line.issued, line.held
 	}
 	for _, m := range meters {
-		if all, _ := cost.of(m); all > 0 {
+		if all, _ := cost.of(m); all > 0 && (m.bytes || !cost.joins) {
 			if t := m.ready(); t > first {
 				first, held = t, m.limit
 			}
@@ -209,11 +209,12 @@ func (q *Queue) issue(c *Completion, r Request) {
 func (q *Queue) head(meters []*meter, cost *charge, first vtime.Instant, held Limit) (vtime.Instant, Limit) {
 	at := first
 	for _, m := range meters {
-		if _, head := cost.of(m); head > 0 {
+		all, head := cost.of(m)
+		if head > 0 {
 			m.pay(first, head)
-			if t := m.ready(); t > at {
-				at, held = t, m.limit
-			}
+		}
+		if t := m.ready(); all > 0 && t > at {
+			at, held = t, m.limit
 		}
 	}
 	return at, held

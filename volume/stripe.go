@@ -18,6 +18,7 @@ const membersMax = 128
 type Stripe struct {
 	members   []Volume
 	unit      units.Size
+	now       vtime.Instant // of the last submission
 	submitted [Ops]int64
 }
 
@@ -56,6 +57,8 @@ func StripeOf(n int, unit units.Size, cfg Config, seed random.Seed, on *Instance
 
 // Submit splits a request over the members. A flush goes to all.
 func (s *Stripe) Submit(now vtime.Instant, r Request) Completion {
+	now = max(now, s.now)
+	s.now = now
 	r = r.clamped()
 	s.submitted[r.Op]++
 	if r.Op == Flush {

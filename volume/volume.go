@@ -91,7 +91,7 @@ type Completion struct {
 type Volume interface {
 	// Submit takes a request in at now. It takes any request without a panic: one that
 	// [Request.Check] would refuse counts as a write if its operation is unknown, as empty if its
-	// length is negative, and as the longest one, 1 TiB, if it is longer.
+	// length is negative, and as the longest one, 1 GiB, if it is longer.
 	Submit(now vtime.Instant, r Request) Completion
 	// State tells how the volume stands at now.
 	State(now vtime.Instant) State
