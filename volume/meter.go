@@ -15,7 +15,8 @@ import (
 // second, it is 18,000 s.
 //
 // A price is kept in 2^-32 of a nanosecond, rounded up, and nothing is rounded when it is added,
-// so that 3,000 operations a second are 3,000 after an hour too, and never 3,000.0001.
+// so that 3,000 operations a second are 3,000 after an hour too, and never 3,000.0001. Issues are at
+// whole nanoseconds; the part of one by which that is late is not lost.
 type meter struct {
 	at    vtime.Instant
 	part  uint32 // of a nanosecond, to be added to at

@@ -31,7 +31,6 @@ type Queue struct {
 	flushQueues    bool
 	at, bucketSize float64 // what a full burst takes a second, and the bucket
 	emptied        vtime.Instant
-	initial        Credits
 }
 
 // order is what the last request of a line met.

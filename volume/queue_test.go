@@ -49,3 +49,51 @@ func TestClosedLoop(t *testing.T) {
 		t.Errorf("p50 %v, want %v", p50, want)
 	}
 }
+
+// The bucket's fill is that of the moment, though a backlog's requests are charged ahead of their time.
+func TestCreditsDuringABacklog(t *testing.T) {
+	cfg := gp3
+	cfg.Sustained.IOPS = 300
+	cfg.Burst = &Burst{At: Rate{IOPS: 3000}, Capacity: 54_000, Initial: 27_000} // half full, for 10 s
+	q := MustNew(cfg, 1, nil)
+	for i := range units.Size(60_000) {
+		q.Submit(0, Request{Write, 2 * i * units.MiB, 4096})
+	}
+	for _, c := range []struct {
+		at   time.Duration
+		want float64
+	}{{0, .5}, {2 * time.Second, .4}, {8 * time.Second, .1}, {10 * time.Second, 0}, {50 * time.Second, 0}, {110 * time.Second, 0}, {110*time.Second + 18*time.Second, .1}} {
+		if got := float64(q.State(vtime.At(c.at)).Credits); got < c.want-.001 || got > c.want+.001 {
+			t.Errorf("after %v the bucket is filled to %.4f, want %.3f", c.at, got, c.want)
+		}
+	}
+}
+
+// Reads do not queue behind writes where only each direction has a limit, and do where they share one.
+func TestDirections(t *testing.T) {
+	for _, c := range []struct {
+		cfg    Config
+		behind bool
+	}{
+		{Config{ReadOnly: Rate{IOPS: 1000}, WriteOnly: Rate{IOPS: 1000}}, false},
+		{Config{Sustained: Rate{IOPS: 1000}}, true},
+	} {
+		q := MustNew(c.cfg, 1, nil)
+		for range 1000 {
+			q.Submit(0, Request{Write, 0, 4096})
+		}
+		if issued := q.Submit(0, Request{Read, 0, 4096}).Issued; (issued > 0) != c.behind {
+			t.Errorf("%+v: a read behind a second of writes is issued at %v", c.cfg, issued.Seconds())
+		}
+	}
+	// A flush is not a write of data: it waits for no limit, unless it is charged.
+	for _, charged := range []bool{false, true} {
+		q := MustNew(Config{Sustained: Rate{IOPS: 1000}, FlushIsOperation: charged}, 1, nil)
+		for range 1000 {
+			q.Submit(0, Request{Write, 0, 4096})
+		}
+		if issued := q.Submit(0, Request{Op: Flush}).Issued; (issued > 0) != charged {
+			t.Errorf("a flush that is charged %v is issued at %v", charged, issued.Seconds())
+		}
+	}
+}
