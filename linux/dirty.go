@@ -11,6 +11,7 @@ import (
 type dirtyMap struct {
 	chunks []*chunk
 	pages  int64 // dirty
+	low    int64 // no page below it is dirty: a log is dirty at its end only
 }
 
 // chunkPages is how many pages a chunk covers: 64 MiB in 2 KiB.
@@ -29,6 +30,9 @@ type chunk struct {
 
 // set dirties pages first ... last and gives how many were clean.
 func (m *dirtyMap) set(first, last int64) (fresh int64) {
+	if m.pages == 0 || first < m.low {
+		m.low = first
+	}
 	for page := first; page <= last; {
 		k := page / chunkPages
 		for int64(len(m.chunks)) <= k {
@@ -55,7 +59,11 @@ func (m *dirtyMap) set(first, last int64) (fresh int64) {
 // take finds the first run of dirty pages in [from, to), of most pages at most, cleans it, and gives where it
 // begins and its length; 0 if there is none.
 func (m *dirtyMap) take(from, to, most int64) (first, n int64) {
-	for page := from; page < to; {
+	if m.pages == 0 {
+		return 0, 0
+	}
+	lowest := from <= m.low
+	for page := max(from, m.low); page < to; {
 		k := page / chunkPages
 		if k >= int64(len(m.chunks)) {
 			return 0, 0
@@ -75,7 +83,10 @@ func (m *dirtyMap) take(from, to, most int64) (first, n int64) {
 		if first >= to {
 			return 0, 0
 		}
-		return first, m.clean(first, min(to, first+most))
+		if n = m.clean(first, min(to, first+most)); lowest {
+			m.low = first + n
+		}
+		return first, n
 	}
 	return 0, 0
 }

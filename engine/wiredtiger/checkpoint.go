@@ -16,6 +16,10 @@ const checkpointBatch = 16
 // when it does not, it goes on (WT: __checkpoint_reduce_dirty_cache).
 const scrubLook = 100 * time.Millisecond
 
+// scrubLooks is how many looks it may take at the present rate; if it would take longer the checkpoint gives up
+// scrubbing (the source gives up when dirty bytes stop falling; two seconds are assumed).
+const scrubLooks = 20
+
 // A checkpoint writes all that is dirty and syncs the files. It is always in one of its phases.
 type checkpoint struct {
 	e         *Engine
@@ -85,7 +89,8 @@ func (k *checkpoint) begin(now vtime.Instant) {
 func (k *checkpoint) scrub(now vtime.Instant) {
 	e := k.e
 	target := float64(e.cfg.Cache) * float64(e.cfg.EvictionCheckpointTarget)
-	if float64(e.dirtyBytes) > target && e.dirtyBytes < k.dirtyWas {
+	left := float64(e.dirtyBytes) - target
+	if left > 0 && float64(k.dirtyWas-e.dirtyBytes) > left/scrubLooks {
 		k.dirtyWas = e.dirtyBytes
 		e.env.Clock.After(scrubLook, k, 0)
 		return

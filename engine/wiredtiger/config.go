@@ -91,7 +91,7 @@ func Defaults() Config {
 		CPU: CPU{
 			Operation: units.Duration(60 * time.Microsecond),
 			Page:      units.Duration(90 * time.Microsecond),
-			Eviction:  units.Duration(4 * time.Millisecond),
+			Eviction:  units.Duration(2 * time.Millisecond),
 		},
 	}
 }

@@ -57,7 +57,7 @@ func (v *evictor) wake() {
 // Fire lets the threads do what they could since the last time.
 func (v *evictor) Fire(now vtime.Instant, _ uint64) {
 	e := v.e
-	pressure := min(e.pressure(), 1)
+	pressure := min(4*e.pressure(), 1)
 	if pressure == 0 {
 		v.awake, v.credit = false, 0
 		return

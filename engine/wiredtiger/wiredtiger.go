@@ -68,9 +68,12 @@ func New(cfg Config, env engine.Env) (*Engine, error) {
 	return e, nil
 }
 
+// splitPercent is how full a leaf is after it was written first (split_pct, 90 %).
+const splitPercent = 90
+
 // addTree makes a file with so many entries in it.
 func (e *Engine) addTree(name string, entries uint64, size units.Size) *tree {
-	t := &tree{perPage: uint64(max(e.cfg.LeafPage/max(size, 1), 1))}
+	t := &tree{perPage: uint64(max(e.cfg.LeafPage*splitPercent/100/max(size, 1), 1))}
 	n := int((entries + t.perPage - 1) / t.perPage)
 	image := int32(min(units.Size(t.perPage)*size, 1<<30))
 	length := uint16(min(max((units.Size(float64(image)*float64(e.cfg.Compression))+unit-1)/unit, 1), 1<<16-1))
@@ -242,6 +245,11 @@ func (e *Engine) change(op *workload.Op, i int) {
 // dirtyPage books a change of a page: what its image grows by, and what it takes in memory.
 func (e *Engine) dirtyPage(tree, i int, grown, carried units.Size) {
 	p := &e.trees[tree].pages[i]
+	if p.state&cached == 0 {
+		// It was dropped between its read and this; the real engine holds on to it.
+		p.state |= cached
+		e.memory += p.memory()
+	}
 	if p.state&dirty == 0 {
 		p.state |= dirty
 		e.dirtyBytes += p.memory()
