@@ -88,7 +88,7 @@ func (k *checkpoint) begin(now vtime.Instant) {
 // scrub lets eviction write before the checkpoint does, as long as that helps.
 func (k *checkpoint) scrub(now vtime.Instant) {
 	e := k.e
-	target := float64(e.cfg.Cache) * float64(e.cfg.EvictionCheckpointTarget)
+	target := float64(float64(e.cfg.Cache) * float64(e.cfg.EvictionCheckpointTarget))
 	left := float64(e.dirtyBytes) - target
 	if left > 0 && float64(k.dirtyWas-e.dirtyBytes) > left/scrubLooks {
 		k.dirtyWas = e.dirtyBytes

@@ -48,14 +48,14 @@ func TestAccounts(t *testing.T) {
 		g.cfg.Indexes = rapid.IntRange(0, 2).Draw(t, "indexes")
 		oplog := rapid.Bool().Draw(t, "oplog")
 		g.cfg.Oplog = &oplog
-		g.cfg.Checkpoint = units.Duration(rapid.IntRange(1, 20).Draw(t, "checkpoint s")) * units.Duration(time.Second)
+		g.cfg.Checkpoint = units.Duration(rapid.IntRange(1, 4).Draw(t, "checkpoint s")) * units.Duration(time.Second)
 		g.load = workload.Spec{
-			Arrivals: &workload.Arrivals{Poisson: hz(units.Frequency(rapid.IntRange(10, 500).Draw(t, "rate")))},
+			Arrivals: &workload.Arrivals{Poisson: hz(units.Frequency(rapid.IntRange(10, 200).Draw(t, "rate")))},
 			Mix:      &workload.Mix{Update: 0.4, Insert: 0.3, Read: 0.3},
-			Keys:     &workload.Keys{Count: 20_000},
+			Keys:     &workload.Keys{Count: 4000},
 			Document: &workload.Document{Size: units.Size(rapid.IntRange(100, 40_000).Draw(t, "document"))},
 		}
-		b := g.run(&testing.T{}, 0, 30*time.Second)
+		b := g.run(&testing.T{}, 0, 8*time.Second)
 		var memory, dirtyBytes, updates int64
 		for _, tree := range b.engine.trees {
 			owner := map[int32]bool{}

@@ -94,7 +94,7 @@ func (e *Engine) warm() {
 	for _, t := range e.trees {
 		for i := range t.pages {
 			whole += float64(t.pages[i].image)
-			disk += float64(t.pages[i].length) * float64(unit)
+			disk += float64(float64(t.pages[i].length) * float64(unit))
 		}
 	}
 	room := float64(e.cfg.Cache) * float64(e.cfg.EvictionTarget)

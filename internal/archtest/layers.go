@@ -43,7 +43,7 @@ var Layers = []Layer{
 	{"volume", []string{"units", "random", "vtime"}},
 	{"volume/volumetest", []string{"units", "random", "vtime", "volume"}}, // the conformance suite
 	{"catalog", []string{"units", "problem", "random", "vtime", "volume"}},
-	{"catalog/*", []string{"units", "catalog"}}, // makes the embedded table
+	{"catalog/*", []string{"units", "volume", "catalog"}}, // makes the embedded table
 	{"workload", []string{"units", "problem", "random", "vtime"}},
 	{"linux", []string{"units", "problem", "random", "vtime", "volume"}},
 	{"engine", []string{"units", "random", "vtime", "volume", "workload", "linux"}},
