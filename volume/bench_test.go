@@ -54,14 +54,12 @@ func BenchmarkSubmit(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
 			var now vtime.Instant
-			start := now
 			for i := range b.N {
 				u := units.Size(i)
 				c.volume.Submit(now, Request{Op(i & 1), u * 7919 % (1 << 20) * 4096, (1+u&3)*4*units.KiB + c.stretch})
 				now = now.Add(c.apart)
 			}
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds()/1e6, "M-IO/s")
-			_ = start
 		})
 	}
 }

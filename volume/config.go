@@ -52,8 +52,10 @@ type Credits float64
 
 // Burst is a bucket of credits. Each operation (or byte) takes one, and the bucket refills all the
 // time; while there are any the volume gives At, and when there are none it gives what flows in. gp2
-// counts operations, st1 and sc1 count bytes, and all three refill at the baseline: a gp2 volume
-// of 100 GiB spends 3,000 a second and gets 300 back, so 5.4 million last 2,000 s.
+// counts operations, and so do st1 and sc1, of 1 MiB: a smaller request that merges with none takes
+// a credit of 1 MiB all the same (Amazon EBS user guide, HDD volumes, 2025). All three refill at the
+// baseline: a gp2 volume of 100 GiB spends 3,000 a second and gets 300 back, so 5.4 million last
+// 2,000 s.
 type Burst struct {
 	// At are the limits while there are credits. A limit that is 0 here is that of
 	// Config.Sustained.

@@ -15,7 +15,7 @@ import (
 // Bad episodes take the share of time that was published: of 768 volumes one at least is in one, at any time,
 // with a chance of 99.65 %.
 func TestEpisodesShare(t *testing.T) {
-	const volumes, days = 400, 30
+	const volumes, days = 100, 30
 	bad, all := 0, 0
 	for v := range volumes {
 		cfg := volume.Config{Name: fmt.Sprint(v), Episodes: &volume.PlanetScaleEpisodes}
