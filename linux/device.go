@@ -49,12 +49,18 @@ func (d *Device) SetVolatileCache(yes bool) { d.cache = yes }
 // Stats are the totals of what was submitted so far.
 func (d *Device) Stats() DeviceStats { return d.stats }
 
-// Do submits a request now, past the page cache, and tells when it is done.
-func (d *Device) Do(r volume.Request) volume.Completion { return d.do(r, false) }
+// Do submits a request now, past the page cache, and tells when it is done. Somebody waits for it
+// meanwhile, as far as the pressure of I/O is concerned.
+func (d *Device) Do(r volume.Request) volume.Completion {
+	c := d.do(r, false)
+	d.host.waiting.hold(d.host.clock.Now(), c.Done)
+	return c
+}
 
 func (d *Device) do(r volume.Request, buffered bool) volume.Completion {
 	now := d.host.clock.Now()
 	c := d.volume.Submit(now, r)
+	d.ledger.close(now)
 	switch r.Op {
 	case volume.Read:
 		d.stats.Reads++
@@ -85,8 +91,10 @@ func (d *Device) underWriteback(now vtime.Instant) units.Size {
 // volume of some hundred GB, roughly.
 const journalSize = 128 * units.MiB
 
-// journalAt is where the file system's journal goes on.
-func (d *Device) journalAt() units.Size {
-	d.journal = (d.journal + PageSize) % journalSize
-	return d.journal
+// journalBlock is the write of the file system's journal's next block. (XFS's two of a commit are told as two writes
+// of one block: that there are two was measured, and not where they lie.)
+func (d *Device) journalBlock() volume.Request {
+	at := d.journal
+	d.journal = (at + PageSize) % journalSize
+	return volume.Request{Op: volume.Write, Offset: at, Length: PageSize}
 }

@@ -7,6 +7,12 @@
 // fdatasync. Whatever is submitted to the volume after such a burst stands behind it, and if that
 // is the fdatasync of a journal, every writer of the database waits with it.
 //
+// What is left out: I/O schedulers, the writeback throttle (wbt), cgroups' own dirty limits, pages read back into the
+// cache, chance. Writers over the limit are held at once, at the middle of the two limits, where the kernel slows them
+// down by degrees from there on. The flusher takes turns between files in slices of 4 MiB, where the
+// kernel's slices grow with the bandwidth it has seen. The journal is two blocks a commit, whoever commits, with no
+// batch of several files' changes and no checkpoint of its own.
+//
 // A [Host] has cores and memory, a [Device] is a volume with the counters iostat reads, a
 // [File] lies on a device. All of them are told the time by one clock and belong to its
 // goroutine.
@@ -15,7 +21,6 @@ package linux
 import (
 	"time"
 
-	"plimsoll/problem"
 	"plimsoll/random"
 	"plimsoll/units"
 	"plimsoll/vtime"
@@ -41,8 +46,8 @@ type Config struct {
 	// The ratios are of available memory: 10 % and 20 % (Documentation/admin-guide/sysctl/vm.rst).
 	DirtyBackgroundRatio units.Ratio `yaml:"dirty_background_ratio"`
 	DirtyRatio           units.Ratio `yaml:"dirty_ratio"`
-	// DirtyExpire is vm.dirty_expire_centisecs (30 s), WritebackInterval
-	// vm.dirty_writeback_centisecs (5 s).
+	// DirtyExpire is vm.dirty_expire_centisecs (30 s), WritebackInterval vm.dirty_writeback_centisecs
+	// (5 s); 0 is no periodic writeback, as the kernel has it.
 	DirtyExpire       units.Duration `yaml:"dirty_expire"`
 	WritebackInterval units.Duration `yaml:"writeback_interval"`
 	FileSystem        FileSystem     `yaml:"filesystem"`
@@ -60,24 +65,6 @@ func Defaults() Config {
 	}
 }
 
-// Check finds what cannot be.
-func (c *Config) Check() problem.List {
-	var l problem.List
-	if c.Cores < 1 || c.Cores > 1024 {
-		l.Addf("cores", "a host has 1 to 1,024 cores, not %d", c.Cores)
-	}
-	if c.Memory < 64*units.MiB {
-		l.Addf("memory", "%s is too little memory for any database", c.Memory)
-	}
-	if c.FileSystem != XFS && c.FileSystem != Ext4 {
-		l.Addf("filesystem", "%q is not modelled: xfs or ext4", c.FileSystem)
-	}
-	if c.MaxRequest < PageSize || c.MaxRequest > 16*units.MiB {
-		l.Addf("max_request", "%s: a request carries 4KiB to 16MiB", c.MaxRequest)
-	}
-	return l
-}
-
 // PageSize is the page cache's unit.
 const PageSize = 4 * units.KiB
 
@@ -93,7 +80,7 @@ type Host struct {
 	background units.Size // limits, in bytes
 	freerun    units.Size
 	ticking    bool
-	waiting    union // for syncs, and for having dirtied too much
+	waiting    pressure
 	jobs       []job
 	idle       []int // numbers of jobs that ended
 

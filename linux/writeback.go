@@ -22,7 +22,7 @@ type tick Host
 
 // tick sets the clock while anything is dirty.
 func (h *Host) tick() {
-	if !h.ticking {
+	if !h.ticking && h.cfg.WritebackInterval > 0 {
 		h.ticking = true
 		h.clock.After(h.cfg.WritebackInterval.Std(), (*tick)(h), 0)
 	}
@@ -129,14 +129,7 @@ func (h *Host) balance(d *Device, now vtime.Instant) vtime.Instant {
 	h.startFlushers()
 	resume := d.ledger.drained(now, over)
 	if resume > now {
-		h.waiting.begin(now)
-		h.clock.At(resume, (*released)(h), 0)
+		h.waiting.hold(now, resume)
 	}
 	return resume
 }
-
-// released is the host as the handler of the end of a writer's wait.
-type released Host
-
-// Fire ends a writer's wait, for the pressure that is told.
-func (r *released) Fire(now vtime.Instant, _ uint64) { (*Host)(r).waiting.end(now) }
