@@ -165,9 +165,11 @@ func (c *Cluster) sendSnapshot(f *member) {
 func (c *Cluster) snapshotArrived(now vtime.Instant, f *member, at uint64) {
 	s := &f.sending
 	s.snapshot = false
-	s.match, s.next = max(s.match, at), max(s.next, at)
+	s.match = max(s.match, at)
+	s.next = s.match // what was on its way when the snapshot was sent was dropped, and is sent again
 	f.received, f.synced = max(f.received, at), max(f.synced, at)
 	f.applied, f.backend.counted = max(f.applied, at), max(f.backend.counted, at)
+	c.followerApply(now, f) // it may have had more on its disk than the snapshot
 	c.commit(now)
 	c.send(now, f)
 }
