@@ -1,0 +1,245 @@
+package scenario
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"plimsoll/catalog"
+	"plimsoll/problem"
+	"plimsoll/units"
+	"plimsoll/workload"
+)
+
+// Bounds on a run.
+const (
+	runMax = 7 * 24 * 60 * minute
+	runMin = units.Duration(1e9)
+	// operationsMax bounds the operations of a run: at a few million a second, some ten minutes.
+	operationsMax = 2e9
+	// volumesMax is over what any instance attaches.
+	volumesMax = 64
+)
+
+const sourceOwn = "this program's own bound"
+
+// A checker asks every part what is wrong, and fills in what one part tells another.
+type checker struct {
+	*Scenario
+	root      *node
+	open      workload.OpenFile
+	undecoded []placed // what could not be decoded: its parts are not asked
+	problems  problem.List
+	warnings  problem.List
+}
+
+// wrote tells whether the scenario says anything at a path of keys.
+func (c *checker) wrote(path string) bool {
+	n := c.root
+	for key := range strings.SplitSeq(path, ".") {
+		e := n.find(key)
+		if e == nil {
+			return false
+		}
+		n = e.value
+	}
+	return true
+}
+
+// decoded tells whether a part could be read whole, so that asking it what is wrong makes sense.
+func (c *checker) decoded(part string) bool {
+	return !slices.ContainsFunc(c.undecoded, func(p placed) bool {
+		return p.Field == part || strings.HasPrefix(p.Field, part+".") || strings.HasPrefix(p.Field, part+"[")
+	})
+}
+
+func (c *checker) add(p problem.Problem) { c.problems = append(c.problems, p) }
+
+func (c *checker) check() {
+	if c.decoded("plimsoll") && c.Version != Version {
+		text := fmt.Sprintf("version %d is not known to this program", c.Version)
+		if !c.wrote("plimsoll") {
+			text = "missing: the version of the format, which is " + strconv.Itoa(Version)
+		}
+		c.add(problem.Problem{Field: "plimsoll", Text: text, Nearest: strconv.Itoa(Version)})
+	}
+	c.run()
+	c.host()
+	c.volumes()
+	c.engine()
+	c.workload()
+	c.members()
+	c.together()
+	for _, b := range c.Objective.Bounds() {
+		if b.Most <= 0 {
+			c.add(problem.Problem{Field: "objective." + b.Name, Text: "a latency of 0 is never met", Nearest: "1ms"})
+		}
+	}
+}
+
+func (c *checker) run() {
+	if !c.decoded("run") {
+		return
+	}
+	switch d := c.Run.Duration; {
+	case d < runMin:
+		c.add(problem.Problem{Field: "run.duration", Text: d.String() + " is too short to measure anything", Limit: "at least 1s", Source: sourceOwn, Nearest: "1s"})
+	case d > runMax:
+		c.add(problem.Problem{Field: "run.duration", Text: d.String() + " is too long", Limit: "7d", Source: sourceOwn, Nearest: "7d"})
+	}
+	if w := c.Run.Warmup; w < 0 || w > runMax {
+		c.add(problem.Problem{Field: "run.warmup", Text: w.String() + " is too long", Limit: "7d", Source: sourceOwn, Nearest: "7d"})
+	}
+}
+
+// asProblem takes a problem out of an error.
+func asProblem(err error, field string) problem.Problem {
+	var p problem.Problem
+	if !errors.As(err, &p) {
+		p = problem.Problem{Text: err.Error()}
+	}
+	p.Field = field
+	return p
+}
+
+func (c *checker) host() {
+	if !c.decoded("host") {
+		return
+	}
+	if c.Host.Instance != "" {
+		i, err := catalog.Instance(c.Host.Instance)
+		if err != nil {
+			c.add(asProblem(err, "host.instance"))
+		} else {
+			c.instance = i
+			if !c.wrote("host.cores") && i.VCPU > 0 {
+				c.Host.Cores = i.VCPU
+			}
+			if !c.wrote("host.memory") && i.Memory > 0 {
+				c.Host.Memory = i.Memory
+			}
+		}
+	}
+	c.problems = append(c.problems, c.Host.Config.Check().Under("host")...)
+	if i := c.instance; i != nil && c.Host.Memory > i.Memory && i.Memory > 0 {
+		c.add(problem.Problem{
+			Field: "host.memory", Text: fmt.Sprintf("%s are more than %s has", c.Host.Memory.Exact(), i.Name),
+			Limit: i.Memory.Exact(), Source: i.Source.String(), Nearest: i.Memory.Exact(),
+		})
+	}
+}
+
+func (c *checker) volumes() {
+	if len(c.Volumes) == 0 && c.decoded("volumes") {
+		c.add(problem.Problem{Field: "volumes", Text: "missing: an engine needs at least one, {data: {type: gp3, size: 500GiB}} for instance"})
+	}
+	if len(c.Volumes) > volumesMax {
+		c.add(problem.Problem{Field: "volumes", Text: fmt.Sprintf("%d volumes", len(c.Volumes)), Limit: strconv.Itoa(volumesMax), Source: sourceOwn})
+		return
+	}
+	c.orders("volumes", c.Volumes)
+	for _, m := range c.Members {
+		c.orders("members."+m.Name+".volumes", m.Value.Volumes)
+	}
+}
+
+func (c *checker) orders(field string, orders Keyed[catalog.Order]) {
+	for _, v := range orders {
+		at := field + "." + v.Name
+		if !c.decoded(at) {
+			continue
+		}
+		problems := v.Value.Check()
+		if len(problems) == 0 {
+			problems = v.Value.CheckOn(c.instance)
+		}
+		c.problems = append(c.problems, problems.Under(at)...)
+		if len(problems) == 0 {
+			c.overInstance(at, &v.Value)
+		}
+	}
+}
+
+// overInstance warns of a volume that its instance cannot use.
+func (c *checker) overInstance(at string, o *catalog.Order) {
+	t, err := catalog.Type(o.Type)
+	if err != nil || t.Local || c.instance == nil || !c.instance.HasEBS {
+		return
+	}
+	l, err := o.Limits(c.instance)
+	if err != nil {
+		return
+	}
+	i, n := c.instance, o.Members()
+	if iops := l.Sustained.IOPS * units.Frequency(n); i.Maximum.IOPS > 0 && iops > i.Maximum.IOPS {
+		c.warnings = append(c.warnings, problem.Problem{
+			Field: at + ".iops", Text: fmt.Sprintf("%s are more than %s lets pass to all its volumes together: the instance is the cap", iops, i.Name),
+			Limit: fmt.Sprintf("%s, and %s for ever", i.Maximum.IOPS, i.Baseline.IOPS), Source: i.Source.String(),
+		})
+	}
+	if rate := l.Sustained.Throughput * units.Throughput(n); i.Maximum.Throughput > 0 && rate > i.Maximum.Throughput {
+		c.warnings = append(c.warnings, problem.Problem{
+			Field: at + ".throughput", Text: fmt.Sprintf("%s are more than %s lets pass to all its volumes together: the instance is the cap", rate, i.Name),
+			Limit: fmt.Sprintf("%s, and %s for ever", i.Maximum.Throughput, i.Baseline.Throughput), Source: i.Source.String(),
+		})
+	}
+}
+
+// workload resolves it. What an engine says of its database is the workload's default.
+func (c *checker) workload() {
+	if !c.decoded("workload") || len(c.Engine.given()) != 1 {
+		return
+	}
+	if !c.wrote("workload") {
+		c.add(problem.Problem{Field: "workload", Text: "missing: {preset: telemetry} for instance"})
+		return
+	}
+	c.Engine.only().asked(c)
+	load, problems := c.Workload.Resolve(c.open)
+	c.problems = append(c.problems, problems.Under("workload")...)
+	if load == nil {
+		return
+	}
+	c.load = load
+	c.Engine.only().told(c, load)
+	c.problems = append(c.problems, c.Engine.only().check().Under("engine."+c.Engine.Name())...)
+	seconds := float64(c.Run.Duration+c.Run.Warmup) / 1e9
+	if n := float64(load.Rate()) * seconds; n > operationsMax {
+		c.add(problem.Problem{
+			Field: "run.duration", Text: fmt.Sprintf("%s for %s are %.3g operations", load.Rate(), c.Run.Duration, n),
+			Limit: fmt.Sprintf("%.3g operations", float64(operationsMax)), Source: sourceOwn,
+			Nearest: units.Duration(operationsMax / float64(load.Rate()) * 1e9).Std().Truncate(1e9).String(),
+		})
+	}
+}
+
+func memberName(k int) string { return strconv.Itoa(k) }
+
+func (c *checker) members() {
+	if len(c.Members) > 0 && c.Engine.Etcd == nil && len(c.Engine.given()) == 1 {
+		c.add(problem.Problem{Field: "members", Text: c.Engine.Name() + " has no members here; etcd has"})
+		return
+	}
+	for _, m := range c.Members {
+		k, err := strconv.Atoi(m.Name)
+		if err != nil || k < 1 || (c.Engine.Etcd != nil && k > c.Engine.Etcd.Members) {
+			c.add(problem.Problem{Field: "members." + m.Name, Text: fmt.Sprintf("there is no such member: they are 1 to %d", c.MemberCount())})
+		}
+	}
+}
+
+// sorted puts problems in the order of the file; assignments follow.
+func (p Problems) sorted() Problems {
+	slices.SortStableFunc(p, func(a, b Problem) int {
+		if (a.Line == 0) != (b.Line == 0) {
+			return b.Line - a.Line
+		}
+		if a.Line != b.Line {
+			return a.Line - b.Line
+		}
+		return a.Column - b.Column
+	})
+	return p
+}

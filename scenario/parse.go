@@ -1,0 +1,88 @@
+package scenario
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+
+	"plimsoll/linux"
+	"plimsoll/problem"
+	"plimsoll/units"
+	"plimsoll/workload"
+)
+
+// Load reads a scenario from a file, with assignments over it. Files that it names, a recorded rate, are
+// looked for beside it. An error of what is written is of type [Problems].
+func Load(path string, sets []string) (*Scenario, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("scenario: %w", err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, fileBytesMax+1))
+	if err != nil {
+		return nil, fmt.Errorf("scenario %s: %w", path, err)
+	}
+	return parse(path, text, sets, func(name string) (io.ReadCloser, error) {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(filepath.Dir(path), name)
+		}
+		return os.Open(name)
+	})
+}
+
+// Parse reads a scenario from text that came from the named file, with assignments over it
+// ("volumes.data.iops=16000"). It opens no other file. An error of what is written is of type
+// [Problems].
+func Parse(name string, text []byte, sets []string) (*Scenario, error) {
+	return parse(name, text, sets, nil)
+}
+
+func parse(name string, text []byte, sets []string, open workload.OpenFile) (*Scenario, error) {
+	src := newSource(name, text)
+	root, err := parseTree(text, "")
+	if err == nil && len(sets) > setsMax {
+		return nil, fmt.Errorf("scenario %s: %d assignments are more than %d", name, len(sets), setsMax)
+	}
+	for _, set := range sets {
+		if err == nil {
+			err = root.assign(set)
+		}
+	}
+	if err != nil {
+		var u *unreadable
+		if errors.As(err, &u) {
+			return nil, Problems{src.place(problem.Problem{Text: u.text}, u.at)}
+		}
+		return nil, err
+	}
+	s := &Scenario{Name: name, Seed: 1, Run: Run{Duration: 10 * minute, Warmup: 2 * minute}, Host: Host{Config: linux.Defaults()}}
+	d := &decoder{}
+	if root.kind == null {
+		d.fail("", position{line: 1, column: 1}, "the file says nothing: a scenario has volumes, an engine and a workload")
+	}
+	d.decode(root, reflect.ValueOf(s).Elem(), "")
+	c := &checker{Scenario: s, root: root, open: open, undecoded: d.problems}
+	if root.kind == mapping {
+		c.check()
+	}
+	var found Problems
+	for _, p := range d.problems {
+		found = append(found, src.place(p.Problem, p.at))
+	}
+	for _, p := range c.problems {
+		found = append(found, src.place(p, root.locate(p.Field)))
+	}
+	if len(found) > 0 {
+		return nil, found.sorted()
+	}
+	for _, p := range c.warnings {
+		s.Warnings = append(s.Warnings, src.place(p, root.locate(p.Field)))
+	}
+	return s, nil
+}
+
+const minute = units.Duration(60e9)

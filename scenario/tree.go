@@ -1,0 +1,220 @@
+package scenario
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+)
+
+// What a scenario's text may not go beyond.
+const (
+	// fileBytesMax is some hundred times a long scenario.
+	fileBytesMax = 64 << 10
+	depthMax     = 32
+	// setsMax bounds assignments over the file.
+	setsMax = 1000
+)
+
+// A position is where something was written: a line and column of the file, both from 1, or a --set.
+type position struct {
+	line, column int
+	set          string // the whole assignment, if it stands in one; column is in it
+}
+
+type kind uint8
+
+const (
+	null kind = iota
+	scalar
+	mapping
+	sequence
+)
+
+func (k kind) String() string {
+	return [...]string{"nothing", "a value", "a mapping", "a list"}[k]
+}
+
+// A node is a part of the tree that the text says. Unlike the YAML library's it knows nothing of how it
+// was written, so an assignment can be put into it.
+type node struct {
+	kind    kind
+	text    string // of a scalar
+	entries []entry
+	items   []*node
+	at      position
+}
+
+type entry struct {
+	key   string
+	at    position // of the key
+	value *node
+}
+
+func (n *node) find(key string) *entry {
+	if n == nil {
+		return nil
+	}
+	for i := range n.entries {
+		if n.entries[i].key == key {
+			return &n.entries[i]
+		}
+	}
+	return nil
+}
+
+// An unreadable text is no YAML, or none that is taken here.
+type unreadable struct {
+	at   position
+	text string
+}
+
+func (e *unreadable) Error() string { return e.text }
+
+// parseTree reads YAML. Positions count from the text's beginning, or are all of a --set.
+func parseTree(text []byte, set string) (root *node, err error) {
+	defer func() {
+		// The library is not ours, and a person's typing error must not end the program.
+		if r := recover(); r != nil {
+			root, err = nil, &unreadable{position{line: 1, column: 1, set: set}, fmt.Sprintf("cannot be read as YAML (%v)", r)}
+		}
+	}()
+	if len(text) > fileBytesMax {
+		return nil, &unreadable{position{line: 1, column: 1, set: set}, fmt.Sprintf("%d bytes are more than a scenario may have, %d", len(text), fileBytesMax)}
+	}
+	tokens := lexer.Tokenize(string(text))
+	if err := plain(tokens, set); err != nil {
+		return nil, err
+	}
+	file, err := parser.Parse(tokens, 0)
+	if err != nil {
+		return nil, syntax(err, set)
+	}
+	var body ast.Node
+	for _, doc := range file.Docs {
+		if doc.Body == nil {
+			continue
+		}
+		if body != nil {
+			return nil, &unreadable{at(doc.Body.GetToken(), set), "a second document: a scenario is one"}
+		}
+		body = doc.Body
+	}
+	if body == nil {
+		return &node{at: position{line: 1, column: 1, set: set}}, nil
+	}
+	r := reader{set: set}
+	return r.node(body, 0)
+}
+
+// plain refuses what is not taken of YAML before the parser sees it.
+func plain(tokens token.Tokens, set string) error {
+	refused := map[token.Type]string{
+		token.AnchorType: "anchors are not taken here: write it out", token.AliasType: "aliases are not taken here: write it out",
+		token.MergeKeyType: "merge keys are not taken here: write it out", token.TagType: "tags are not taken here",
+		token.MappingKeyType: "explicit keys (?) are not taken here: write key: value", token.DirectiveType: "directives are not taken here",
+	}
+	flow, onLine, line := 0, 0, 0
+	for _, t := range tokens {
+		if text, ok := refused[t.Type]; ok {
+			return &unreadable{at(t, set), text}
+		}
+		if t.Position.Line != line {
+			line, onLine = t.Position.Line, 0
+		}
+		switch t.Type {
+		case token.MappingStartType, token.SequenceStartType:
+			flow++
+		case token.MappingEndType, token.SequenceEndType:
+			flow--
+		case token.SequenceEntryType:
+			onLine++
+		}
+		if flow > depthMax || onLine > depthMax {
+			return &unreadable{at(t, set), fmt.Sprintf("nested deeper than %d", depthMax)}
+		}
+	}
+	return nil
+}
+
+func syntax(err error, set string) error {
+	var e yaml.Error
+	if !errors.As(err, &e) || e.GetToken() == nil {
+		return &unreadable{position{line: 1, column: 1, set: set}, err.Error()}
+	}
+	return &unreadable{at(e.GetToken(), set), e.GetMessage()}
+}
+
+func at(t *token.Token, set string) position {
+	if t == nil || t.Position == nil {
+		return position{line: 1, column: 1, set: set}
+	}
+	return position{line: max(t.Position.Line, 1), column: max(t.Position.Column, 1), set: set}
+}
+
+// A reader makes nodes of the library's.
+type reader struct{ set string }
+
+func (r reader) node(n ast.Node, depth int) (*node, error) {
+	if depth > depthMax {
+		return nil, &unreadable{at(n.GetToken(), r.set), fmt.Sprintf("nested deeper than %d", depthMax)}
+	}
+	switch n := n.(type) {
+	case *ast.MappingNode:
+		return r.mapping(n.GetToken(), n.Values, depth)
+	case *ast.MappingValueNode:
+		return r.mapping(n.Key.GetToken(), []*ast.MappingValueNode{n}, depth)
+	case *ast.SequenceNode:
+		out := &node{kind: sequence, at: at(n.GetToken(), r.set)}
+		for _, v := range n.Values {
+			item, err := r.node(v, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			out.items = append(out.items, item)
+		}
+		return out, nil
+	case *ast.NullNode:
+		return &node{at: at(n.GetToken(), r.set)}, nil
+	case *ast.LiteralNode:
+		return &node{kind: scalar, text: n.Value.Value, at: at(n.GetToken(), r.set)}, nil
+	case *ast.StringNode:
+		return &node{kind: scalar, text: n.Value, at: at(n.GetToken(), r.set)}, nil
+	case ast.ScalarNode:
+		// As it was written: a number's text is what quantities are parsed from.
+		return &node{kind: scalar, text: strings.TrimSpace(n.GetToken().Value), at: at(n.GetToken(), r.set)}, nil
+	}
+	return nil, &unreadable{at(n.GetToken(), r.set), fmt.Sprintf("%s is not taken here", strings.ToLower(n.Type().String()))}
+}
+
+func (r reader) mapping(start *token.Token, values []*ast.MappingValueNode, depth int) (*node, error) {
+	out := &node{kind: mapping, at: at(start, r.set)}
+	if len(values) > 0 {
+		out.at = at(values[0].Key.GetToken(), r.set)
+	}
+	for _, v := range values {
+		key, err := r.node(v.Key, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		if key.kind != scalar {
+			return nil, &unreadable{key.at, fmt.Sprintf("a key is a word, not %s", key.kind)}
+		}
+		if before := out.find(key.text); before != nil {
+			return nil, &unreadable{key.at, fmt.Sprintf("%s stands here twice, first in line %d", key.text, before.at.line)}
+		}
+		value := &node{at: key.at}
+		if v.Value != nil {
+			if value, err = r.node(v.Value, depth+1); err != nil {
+				return nil, err
+			}
+		}
+		out.entries = append(out.entries, entry{key.text, key.at, value})
+	}
+	return out, nil
+}
