@@ -44,10 +44,10 @@ func (o *Order) Check() problem.List {
 	c.latency()
 	if len(c.List) == 0 {
 		// What is left is bounded by the model, not by the product.
-		if cfg, err := o.Config("volume", nil); err != nil {
+		if cfg, err := o.Config("", nil); err != nil {
 			c.Addf("", "%v", err)
 		} else if err := cfg.Check(); err != nil {
-			c.Addf("", "%v", err)
+			c.Addf("", "%s", withoutName(err))
 		}
 	}
 	return c.List
@@ -62,9 +62,9 @@ func (c *checker) size() {
 	case o.Size == 0 && least.Known():
 		c.add("size", "missing: limits and price depend on it", "from "+least.Value.Exact()+" to "+most.Value.Exact(), least.Source, "")
 	case o.Size != 0 && least.Known() && o.Size < least.Value:
-		c.add("size", fmt.Sprintf("%s is less than a %s has", o.Size.Exact(), t.Name), "at least "+least.Value.Exact(), least.Source, least.Value.Exact())
+		c.add("size", fmt.Sprintf("%s is less than %s has", o.Size.Exact(), t.Name), "at least "+least.Value.Exact(), least.Source, least.Value.Exact())
 	case most.Known() && o.Size > most.Value:
-		c.add("size", fmt.Sprintf("%s is more than a %s has", o.Size.Exact(), t.Name), "at most "+most.Value.Exact(), most.Source, most.Value.Exact())
+		c.add("size", fmt.Sprintf("%s is more than %s has", o.Size.Exact(), t.Name), "at most "+most.Value.Exact(), most.Source, most.Value.Exact())
 	}
 }
 
@@ -89,13 +89,13 @@ func (c *checker) iops() {
 	asked := o.asked()
 	if !t.ChoosesIOPS {
 		if asked != 0 {
-			c.add(field, fmt.Sprintf("not chosen on a %s: %s", t.Name, c.rule()), "", c.ruleSource(), "")
+			c.add(field, fmt.Sprintf("not chosen on %s: %s", t.Name, c.rule()), "", c.ruleSource(), "")
 		}
 		return
 	}
 	if asked == 0 {
 		if t.IOPSMin.Known() && !t.IOPSIncluded.Known() {
-			c.add("iops", fmt.Sprintf("missing: a %s has none without", t.Name), fmt.Sprintf("from %s to %s", t.IOPSMin.Value, t.IOPSMax.Value), t.IOPSMin.Source, nearestIOPS(t.IOPSMin.Value))
+			c.add("iops", fmt.Sprintf("missing: %s has none without", t.Name), fmt.Sprintf("from %s to %s", t.IOPSMin.Value, t.IOPSMax.Value), t.IOPSMin.Source, nearestIOPS(t.IOPSMin.Value))
 		}
 		return
 	}
@@ -123,15 +123,15 @@ func (c *checker) iopsBounds(field string, asked IOPS) {
 		if perGiB.Known() && o.Size > 0 {
 			nearest = min(nearest, bySize)
 		}
-		c.add(field, text+": more than a "+t.Name+" has", "at most "+t.IOPSMax.Value.String()+" IOPS", t.IOPSMax.Source, down(nearest))
+		c.add(field, text+": more than "+t.Name+" has", "at most "+t.IOPSMax.Value.String()+" IOPS", t.IOPSMax.Source, down(nearest))
 	case t.IOPSMin.Known() && asked < t.IOPSMin.Value:
 		nearest := t.IOPSMin.Value
 		if field == "iops_per_gb" {
 			nearest = (nearest + gib - 1) / gib
 		}
-		c.add(field, text+": fewer than a "+t.Name+" can have", "at least "+t.IOPSMin.Value.String()+" IOPS", t.IOPSMin.Source, nearestIOPS(nearest))
+		c.add(field, text+": fewer than "+t.Name+" can have", "at least "+t.IOPSMin.Value.String()+" IOPS", t.IOPSMin.Source, nearestIOPS(nearest))
 	case perGiB.Known() && o.Size > 0 && asked > bySize:
-		c.add(field, fmt.Sprintf("%s on %d GiB: more than a %s of the size has; they take %d GiB", text, gib, t.Name, (asked+perGiB.Value-1)/perGiB.Value),
+		c.add(field, fmt.Sprintf("%s on %d GiB: more than %s of the size has; they take %d GiB", text, gib, t.Name, (asked+perGiB.Value-1)/perGiB.Value),
 			fmt.Sprintf("%s IOPS per GiB", perGiB.Value), perGiB.Source, down(bySize))
 	}
 }
@@ -161,7 +161,7 @@ func (c *checker) throughput() {
 		return
 	case o.Throughput == 0:
 		if t.ThroughputMin.Known() && !t.ThroughputIncluded.Known() {
-			c.add("throughput", fmt.Sprintf("missing: a %s has none without", t.Name),
+			c.add("throughput", fmt.Sprintf("missing: %s has none without", t.Name),
 				fmt.Sprintf("from %s to %s", rate(t.ThroughputMin.Value), rate(t.ThroughputMax.Value)), t.ThroughputMin.Source, written(t.ThroughputMin.Value))
 		}
 		return
@@ -171,7 +171,7 @@ func (c *checker) throughput() {
 		if len(rules) == 0 {
 			rules = t.Rules
 		}
-		c.add("throughput", fmt.Sprintf("not chosen on a %s: %s", t.Name, rules[0].Value), "", rules[0].Source, "")
+		c.add("throughput", fmt.Sprintf("not chosen on %s: %s", t.Name, rules[0].Value), "", rules[0].Source, "")
 		return
 	}
 	iops := o.asked()
@@ -187,9 +187,9 @@ func (c *checker) throughput() {
 		if per.Known() {
 			nearest = min(nearest, max(byIOPS, t.ThroughputIncluded.Value))
 		}
-		c.add("throughput", rate(o.Throughput)+": more than a "+t.Name+" has", "at most "+rate(most), t.ThroughputMax.Source, written(nearest))
+		c.add("throughput", rate(o.Throughput)+": more than "+t.Name+" has", "at most "+rate(most), t.ThroughputMax.Source, written(nearest))
 	case t.ThroughputMin.Known() && o.Throughput < t.ThroughputMin.Value:
-		c.add("throughput", rate(o.Throughput)+": less than a "+t.Name+" can have", "at least "+rate(t.ThroughputMin.Value), t.ThroughputMin.Source, written(t.ThroughputMin.Value))
+		c.add("throughput", rate(o.Throughput)+": less than "+t.Name+" can have", "at least "+rate(t.ThroughputMin.Value), t.ThroughputMin.Source, written(t.ThroughputMin.Value))
 	case per.Known() && o.Throughput > max(byIOPS, t.ThroughputIncluded.Value):
 		need := (int64(o.Throughput) + int64(per.Value) - 1) / int64(per.Value)
 		c.add("throughput", fmt.Sprintf("%s with %s IOPS: it takes %s IOPS", rate(o.Throughput), iops, count(need)), per.Note, per.Source, written(byIOPS))

@@ -6,7 +6,12 @@ import (
 
 	"plimsoll/problem"
 	"plimsoll/units"
+	"plimsoll/volume"
 )
+
+// withoutName is the text of package volume's error of a configuration without a name: the problem's field
+// names it already.
+func withoutName(err error) string { return strings.TrimPrefix(err.Error(), `volume "": `) }
 
 func speaksOfThroughput(rule string) bool {
 	return strings.Contains(rule, "throughput") || strings.Contains(rule, "MiB/s") || strings.Contains(rule, "MB/s")
@@ -23,7 +28,7 @@ func (c *checker) customOnly() {
 		{"merge", o.Merge}, {"flush_is_operation", o.FlushIsOperation},
 	} {
 		if f.given {
-			c.add(f.name, fmt.Sprintf("a %s decides that itself: for limits of your own, type: custom", c.t.Name), "", Source{}, "")
+			c.add(f.name, fmt.Sprintf("%s decides that itself: for limits of your own, type: custom", c.t.Name), "", Source{}, "")
 		}
 	}
 }
@@ -99,10 +104,10 @@ func (c *checker) latency() {
 		}
 	}
 	if e := o.Episodes; e != nil {
-		cfg := e.episodes()
-		check := volumeWith(cfg)
-		if err := check.Check(); err != nil {
-			c.Addf("episodes", "%v", err)
+		bad := e.episodes()
+		cfg := volume.Config{Episodes: &bad}
+		if err := cfg.Check(); err != nil {
+			c.Addf("episodes", "%s", withoutName(err))
 		}
 	}
 }
