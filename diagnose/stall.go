@@ -201,6 +201,7 @@ func stalledCells(c *rules.Case, threshold float64, s rules.Stall) (rules.Stall,
 	usual := timeline.Quantile(s.Ops, 0.5)
 	step := c.Grid.StepSeconds()
 	s.Cells = make(timeline.Mask, n)
+	silences(s, usual, step)
 	for k := range n {
 		// Over one cell, or over as many as the latency reaches: eight seconds' wait of one
 		// writer is credited to the one second in which it ends.
@@ -217,6 +218,35 @@ func stalledCells(c *rules.Case, threshold float64, s rules.Stall) (rules.Stall,
 	}
 	s.Cells = s.Cells.And(s.Observed)
 	return s, true
+}
+
+// silentWaiters is how many operations must have waited through a silence, on average, to make
+// it a stall.
+const silentWaiters = 4
+
+// silences marks cells in which next to nothing completed although operations waited: what ends in the cell
+// after them is credited with at least their length, many times over. The mean latency there
+// hides it: a server with 64 connections sees 64 waits of nine seconds, and then thousands of quick writes that
+// clients had held back.
+func silences(s rules.Stall, usual, step float64) {
+	first := -1
+	for k, ops := range s.Ops {
+		if ops <= quietOps*usual && usual >= minUsualOps {
+			if first < 0 {
+				first = k
+			}
+			continue
+		}
+		if first >= 0 {
+			silent := float64(k-first) * step
+			if silent >= s.Threshold && silent <= maxReachS && s.Waiting[k]*step >= silentWaiters*silent {
+				for j := first; j <= k; j++ {
+					s.Cells[j] = true
+				}
+			}
+		}
+		first = -1
+	}
 }
 
 // A throughput stall: completions fall below throughputDrop of the usual ones

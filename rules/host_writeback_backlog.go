@@ -26,7 +26,7 @@ const (
 
 func hostWritebackBacklog() Rule {
 	r := Rule{ID: "host/writeback-backlog", Title: "The OS flushes a backlog of its page cache", Kind: Cause,
-		When:  "(plimsoll:memory_dirty:bytes > 20e6) and on() (max(plimsoll:disk_busy:ratio) > 0.9)",
+		When:  "(plimsoll:memory_dirty:bytes > 20e6 or plimsoll:memory_writeback:bytes > 20e6) and on() (max(plimsoll:disk_busy:ratio) > 0.9)",
 		Needs: []string{SignalPrefix + "memory_dirty:bytes", SignalPrefix + "disk_written:bytes"},
 		Cause: "Buffered writes (checkpoints, eviction, data files) collect in the page cache until they are 30 s old (vm.dirty_expire_centisecs), an fsync asks for them, or a share of memory is dirty, which on a large host never comes. Then they all go to the volume at once, and a journal's or a WAL's small fdatasync waits behind them."}
 	r.Judge = func(c *Case, held []timeline.Track) []Finding {
@@ -124,7 +124,11 @@ func backlogEpisodes(c *Case, dirty, writeback, written []float64) backlog {
 	var fell, wrote float64
 	var kept []timeline.Episode
 	for _, e := range c.Stall.Cells.Close(1).Episodes() {
+		// A queue without a bound (blk-throttle's) takes all of it at once: then it is under writeback.
 		peak := timeline.Max(dirty[max(0, e.First-look) : e.Last+1])
+		if writeback != nil {
+			peak = max(peak, timeline.Max(writeback[max(0, e.First-look):e.Last+1]))
+		}
 		if !(peak >= minBacklogBytes) {
 			continue
 		}
