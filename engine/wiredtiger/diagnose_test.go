@@ -10,7 +10,6 @@ import (
 
 	"plimsoll/diagnose"
 	"plimsoll/recording"
-	"plimsoll/units"
 	"plimsoll/vtime"
 )
 
