@@ -18,17 +18,22 @@ type Result struct {
 
 	// OpenLoop tells whether operations came whatever the system did, their latency counted
 	// from when they were meant to start.
-	OpenLoop      bool                `json:"open_loop"`
-	AskedPerSec   float64             `json:"asked_per_second"` // arrivals; in a closed loop what was done
-	DonePerSec    float64             `json:"done_per_second"`
-	Unanswered    int64               `json:"unanswered"` // begun in the measured time, not acknowledged at its end
+	OpenLoop    bool    `json:"open_loop"`
+	AskedPerSec float64 `json:"asked_per_second"` // arrivals; in a closed loop what was done
+	DonePerSec  float64 `json:"done_per_second"`
+	Unanswered  int64   `json:"unanswered"` // begun in the measured time, not acknowledged at its end
+	// Refused are operations of an open loop that came while half a million waited for a connection: they
+	// are counted as asked and unanswered, and have no latency.
+	Refused       int64               `json:"refused"`
 	Writes        Class               `json:"writes"`
 	Reads         Class               `json:"reads"`
 	Checkpoints   Cycles              `json:"checkpoints"`
 	Volumes       []VolumeResult      `json:"volumes"`
 	Waits         []WaitResult        `json:"waits"` // of writes, ordered by the slow writes' share
 	EngineFigures map[string]*float64 `json:"engine_figures"`
-	Host          HostResult          `json:"host"`
+	// FigureUnits are their units: "seconds", "bytes", "ratio", "1/s", or another word.
+	FigureUnits map[string]string `json:"engine_figure_units"`
+	Host        HostResult        `json:"host"`
 	// MonthlyUSD is what volumes and instances cost; null: a price is not known.
 	MonthlyUSD *float64 `json:"monthly_usd"`
 	// MonthlyVolumesUSD is the volumes' part of it.

@@ -1,0 +1,111 @@
+package simulate
+
+import (
+	"strconv"
+
+	"plimsoll/engine"
+	"plimsoll/scenario"
+	"plimsoll/volume"
+)
+
+// sumVolumes reads the counters of each device over the measured time.
+func sumVolumes(s *system, p *sampler, span float64) []VolumeResult {
+	out := []VolumeResult{}
+	for i, d := range s.devices {
+		t := &p.volumes[i]
+		n := func(counter int) float64 { return p.delta(t.at + counter) }
+		state := d.Volume().State(p.clock.Now())
+		v := VolumeResult{
+			Name: d.Name(), ReadIOPS: n(diskReads) / span, WriteIOPS: n(diskWrites) / span,
+			IOPSMax: t.iopsMax, BytesPerSecMax: t.bytesMax,
+			BytesPerSec: (n(diskReadBytes) + n(diskWrittenBytes)) / span,
+			Busy:        min(n(diskBusy)/span, 1), BusyMax: t.busyMax, QueueMean: n(diskQueued) / span,
+			AwaitSeconds:     per(n(diskReadTime)+n(diskWriteTime), n(diskReads)+n(diskWrites)),
+			ReadAwaitSeconds: per(n(diskReadTime), n(diskReads)), WriteAwaitSeconds: per(n(diskWriteTime), n(diskWrites)),
+			HeldBy: []HeldBy{},
+		}
+		v.IOPS = v.ReadIOPS + v.WriteIOPS
+		if t.busyMax == 0 {
+			v.BusyMax = v.Busy // a run of less than ten seconds
+		}
+		for l := range volume.Limit(volume.Limits) {
+			if held := state.HeldBy[l] - t.before.HeldBy[l]; held > 0 {
+				v.HeldBy = append(v.HeldBy, HeldBy{Name: l.String(), Seconds: float64(held) / 1e9})
+			}
+		}
+		if state.HasCredits {
+			v.Credits = known(float64(state.Credits))
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+func per(a, b float64) *float64 {
+	if b == 0 {
+		return nil
+	}
+	return known(a / b)
+}
+
+// bill adds up prices; what is not known stays null.
+func bill(r *Result, sc *scenario.Scenario) {
+	volumes, instances, ok := sc.Monthly()
+	if !ok.Volumes {
+		return
+	}
+	r.MonthlyVolumesUSD = known(float64(volumes))
+	if ok.Instances {
+		r.MonthlyUSD = known(float64(volumes + instances))
+	}
+}
+
+// trim prints seconds of a phase's edge.
+func trim(seconds float64) string {
+	digits := 0
+	switch {
+	case seconds != 0 && seconds < 1:
+		digits = 3
+	case seconds < 10:
+		digits = 1
+	}
+	text := strconv.FormatFloat(seconds, 'f', digits, 64)
+	for digits > 0 && (text[len(text)-1] == '0' || text[len(text)-1] == '.') {
+		if text[len(text)-1] == '.' {
+			return text[:len(text)-1]
+		}
+		text = text[:len(text)-1]
+	}
+	return text
+}
+
+// plots are the series over the measured time.
+func plots(s *system, m *meter, p *sampler, cycles []engine.Cycle) *Series {
+	out := &Series{
+		StepSeconds: float64(p.step), WriteP99: make([]*float64, len(m.seconds)), WriteMax: make([]*float64, len(m.seconds)),
+		EngineDirty: make([]*float64, len(m.seconds)), HostDirty: make([]*float64, len(m.seconds)),
+		Busy: map[string][]*float64{}, Checkpoints: [][2]float64{},
+	}
+	for i := range m.seconds {
+		if c := &m.seconds[i]; c.n > 0 {
+			out.WriteP99[i] = known(float64(c.quantile(990)) / 1e9)
+			out.WriteMax[i] = known(float64(c.most) / 1e9)
+		}
+		if p.dirtyAt >= 0 {
+			out.EngineDirty[i] = known(p.engineDirty[i])
+		}
+		out.HostDirty[i] = known(p.hostDirty[i])
+	}
+	for i, d := range s.devices {
+		busy := make([]*float64, len(m.seconds))
+		for k, x := range p.volumes[i].series {
+			busy[k] = known(x)
+		}
+		out.Busy[d.Name()] = busy
+	}
+	for _, c := range cycles[:min(len(cycles), cyclesShown)] {
+		from, to := max(c.Start, m.from)-m.from, min(c.End, m.end)-m.from
+		out.Checkpoints = append(out.Checkpoints, [2]float64{float64(from) / 1e9, float64(to) / 1e9})
+	}
+	return out
+}
