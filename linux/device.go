@@ -91,10 +91,10 @@ func (d *Device) underWriteback(now vtime.Instant) units.Size {
 // volume of some hundred GB, roughly.
 const journalSize = 128 * units.MiB
 
-// journalBlock is the write of the file system's journal's next block. (XFS's two of a commit are told as two writes
-// of one block: that there are two was measured, and not where they lie.)
+// journalBlock is the write of the file system's journal's next block. The blocks lie apart, so that no volume
+// takes two of them for one operation: two writes were measured, and not where they lay (assumed).
 func (d *Device) journalBlock() volume.Request {
 	at := d.journal
-	d.journal = (at + PageSize) % journalSize
+	d.journal = (at + 2*PageSize) % journalSize
 	return volume.Request{Op: volume.Write, Offset: at, Length: PageSize}
 }

@@ -104,8 +104,7 @@ func (f *File) WriteRange(off, n units.Size) {
 // Sync makes what was written before durable, then fires done: fdatasync. It writes the file's dirty
 // pages, waits for them and for those that somebody else submitted before; where blocks
 // were allocated it then writes the file system's journal, and to a device with a volatile cache it
-// sends a flush. It fires within Sync where there is nothing to
-// wait for.
+// sends a flush. It never fires before Sync has returned.
 func (f *File) Sync(done vtime.Handler, arg uint64) {
 	h := f.host
 	i := h.newJob(f, 0, int64(fileBytesMax/PageSize))

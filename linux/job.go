@@ -20,6 +20,7 @@ type job struct {
 	taken    vtime.Instant // until when others' I/O that is already submitted keeps the volume
 	issued   vtime.Instant // when its own last I/O of this phase is issued
 	began    vtime.Instant // of this phase
+	yielded  bool          // an event takes it on: the call that made it has returned
 }
 
 type phase uint8
@@ -84,6 +85,10 @@ func (h *Host) advance(i int) {
 			return
 		}
 	}
+	if !j.yielded {
+		h.later(i, now)
+		return
+	}
 	j.stats.Done = now
 	j.file.last = j.stats
 	done, arg := j.done, j.arg
@@ -93,7 +98,10 @@ func (h *Host) advance(i int) {
 }
 
 // later takes a job on at an instant.
-func (h *Host) later(i int, at vtime.Instant) { h.clock.At(at, (*jobTurn)(h), uint64(i)) }
+func (h *Host) later(i int, at vtime.Instant) {
+	h.jobs[i].yielded = true
+	h.clock.At(at, (*jobTurn)(h), uint64(i))
+}
 
 // submitData submits a job's pages; false if it waits for a slot.
 func (h *Host) submitData(i int) bool {
@@ -138,10 +146,9 @@ func (h *Host) step(j *job) (until vtime.Instant) {
 		until = h.meta(j, volume.Request{Op: volume.Flush})
 	case commit:
 		j.phase = flush
-		block := d.journalBlock()
-		until = h.meta(j, block)
+		until = h.meta(j, d.journalBlock())
 		if h.cfg.FileSystem == XFS {
-			until = max(until, h.meta(j, block))
+			until = max(until, h.meta(j, d.journalBlock()))
 		}
 	default:
 		j.phase = finish

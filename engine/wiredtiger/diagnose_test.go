@@ -52,6 +52,7 @@ func (b *bench) record(t *testing.T, length time.Duration) *recording.Memory {
 // What the rules say of the model is what they say of the real engine in the same place: the kernel's
 // backlog and the volume's throughput, with eviction a sign at most; no stall where the journal is apart.
 func TestDiagnosed(t *testing.T) {
+	long(t)
 	for _, c := range []struct {
 		name       string
 		change     func(*rig)
