@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"unicode/utf8"
 
 	"plimsoll/units"
@@ -12,9 +13,10 @@ import (
 
 // Bounds of what is imported. All types of one region are 5 MB described, and 1,400.
 const (
-	importBytesMax int64 = 256 << 20
-	importedMax          = 50_000 // instances, and prices of them, of one file and of all together
-	regionsMax           = 100    // of prices of volumes
+	// ImportBytesMax is how large a file may be.
+	ImportBytesMax = 256 << 20
+	importedMax    = 50_000 // instances, and prices of them, of one file and of all together
+	regionsMax     = 100    // of prices of volumes
 )
 
 // An Import is what one file brings.
@@ -66,7 +68,7 @@ func (e *ImportError) Hint() string {
 // `aws ec2 describe-instance-types` or of `aws pricing get-products`, or comma-separated prices. file
 // names it in errors and, with today's date, in the figures' source.
 func ReadImport(file string, text []byte, today string) (*Import, error) {
-	in := &Import{Source: Source{Text: "imported from " + file, Date: today}}
+	in := &Import{Source: Source{Text: "imported from " + filepath.Base(file), Date: today}}
 	fail := func(at int64, err error) error {
 		e := &ImportError{File: file, At: at, Err: err}
 		if at >= 0 {
@@ -77,7 +79,7 @@ func ReadImport(file string, text []byte, today string) (*Import, error) {
 	}
 	trimmed := bytes.TrimLeft(text, "\ufeff \t\r\n")
 	switch {
-	case int64(len(text)) > importBytesMax:
+	case len(text) > ImportBytesMax:
 		return nil, fail(-1, tooLarge())
 	case len(trimmed) == 0:
 		return nil, fail(-1, errors.New("empty"))
@@ -100,7 +102,7 @@ func ReadImport(file string, text []byte, today string) (*Import, error) {
 }
 
 func tooLarge() error {
-	return fmt.Errorf("over %s: take less at once, as with --filters", units.Bytes(float64(importBytesMax)))
+	return fmt.Errorf("over %s: take less at once, as with --filters", units.Bytes(float64(ImportBytesMax)))
 }
 
 // A jsonReader goes through JSON element by element, so that an error has a place and a large list is held
@@ -180,7 +182,7 @@ func (r *jsonReader) elements(of string) (int64, error) {
 			var syntax *json.SyntaxError
 			var kind *json.UnmarshalTypeError
 			if errors.As(err, &kind) {
-				err = fmt.Errorf("%s is a %s, want a %s", kind.Field, kind.Value, kind.Type)
+				err = fmt.Errorf("%s is a %s, which it never is in what that tool prints", kind.Field, kind.Value)
 			} else if errors.As(err, &syntax) {
 				err = fmt.Errorf("in its text: %w", err)
 			}

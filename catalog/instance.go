@@ -37,7 +37,7 @@ type InstanceType struct {
 // An InstancePrice is what an instance costs in a region.
 type InstancePrice struct {
 	Region string    `json:"region"`
-	Hourly units.USD `json:"usd_per_hour"`
+	Hourly units.USD `json:"hourly"`
 	Source
 }
 

@@ -171,3 +171,15 @@ func (p *Prices) String() string {
 	}
 	return strings.Join(parts, ", ")
 }
+
+// Short is prices in a table's cell: what the first of each costs over what is included.
+func (p *Prices) Short() string {
+	text := fmt.Sprintf("%v/GiB", float64(p.PerGiB))
+	if len(p.IOPS) > 0 {
+		text += fmt.Sprintf(" + %v/IOPS", float64(p.IOPS[0].Each))
+	}
+	if len(p.Throughput) > 0 {
+		text += fmt.Sprintf(" + %v/MiB/s", float64(p.Throughput[0].EachMiBps))
+	}
+	return text
+}

@@ -9,11 +9,11 @@ import (
 	"plimsoll/units"
 )
 
-// Prices are what a type of volume costs in a region, a month.
+// Prices are what a type of volume costs in a region, a month. What was imported may lack a part.
 type Prices struct {
 	Region string `json:"region"`
 	Source
-	PerGiB     units.USD        `json:"usd_per_gib_month"` // providers write GB and bill GiB
+	PerGiB     units.USD        `json:"per_gib_month"` // providers write GB and bill GiB
 	IOPS       []Tier           `json:"iops,omitempty"`
 	Throughput []ThroughputTier `json:"throughput,omitempty"`
 	Note       string           `json:"note,omitempty"`
@@ -22,27 +22,27 @@ type Prices struct {
 // A Tier is what each IOPS over a number costs, up to the next tier's.
 type Tier struct {
 	Over IOPS      `json:"over"`
-	Each units.USD `json:"usd_each"`
+	Each units.USD `json:"each"`
 }
 
 // A ThroughputTier is what each MiB/s over a throughput costs.
 type ThroughputTier struct {
-	Over      units.Throughput `json:"over_bytes_per_second"`
-	EachMiBps units.USD        `json:"usd_each_mibps"`
+	Over      units.Throughput `json:"over"`
+	EachMiBps units.USD        `json:"each_mibps"`
 }
 
 // A Line is one item of a bill.
 type Line struct {
-	Text   string    `json:"text"` // "13,000 IOPS over 3,000, 0.005 USD each"
-	Amount units.USD `json:"usd"`
+	Text   string // "13,000 IOPS over 3,000, 0.005 USD each"
+	Amount units.USD
 }
 
 // A Bill is what an order costs a month.
 type Bill struct {
-	Total  units.USD `json:"usd_a_month"`
-	Lines  []Line    `json:"lines"`
-	Region string    `json:"region"`
-	Source Source    `json:"source"`
+	Total  units.USD
+	Lines  []Line
+	Region string
+	Source Source
 }
 
 // A NoPriceError says that a price is not known: which is not a price of 0.

@@ -71,7 +71,7 @@ func OpenStore(path string) (*Store, error) {
 		return nil, err
 	}
 	defer f.Close() //nolint:errcheck // it was only read
-	text, err := io.ReadAll(io.LimitReader(f, importBytesMax+1))
+	text, err := io.ReadAll(io.LimitReader(f, ImportBytesMax+1))
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func OpenStore(path string) (*Store, error) {
 }
 
 func decodeStore(text []byte) (*Store, error) {
-	if int64(len(text)) > importBytesMax {
+	if len(text) > ImportBytesMax {
 		return nil, tooLarge()
 	}
 	var s Store

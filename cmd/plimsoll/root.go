@@ -43,6 +43,7 @@ its writes wait, with the numbers; what it is not; and what could not be known.`
 		return usagef(seeHelp(cmd), "%s: %w", verb(cmd), err)
 	})
 	root.AddCommand(newDiagnoseCommand(a), newRecordCommand(a), newRulesCommand(a), newVersionCommand(a))
+	root.AddCommand(newCatalogCommand(a))
 	root.SetHelpCommand(newHelpCommand())
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd(a.args...)

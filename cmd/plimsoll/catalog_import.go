@@ -1,0 +1,125 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"plimsoll/catalog"
+)
+
+func newCatalogImportCommand(a *app) *cobra.Command {
+	var output choice
+	var to string
+	cmd := &cobra.Command{
+		Use:   "import FILE...",
+		Short: "Take in newer instances and prices, as the provider's tools print them",
+		Long: `Reads, and recognises by content:
+  aws ec2 describe-instance-types                      instances and their EBS limits
+  aws pricing get-products --service-code AmazonEC2    prices of volumes and instances
+  CSV with a header: instance_type,usd_per_hour        prices of instances, us-east-1 unless
+                                                       there is a column region
+They are kept in $PLIMSOLL_CATALOG, or catalog.json in the user's configuration,
+and used by every command beside what is embedded, with the file as their source.
+If one file is wrong nothing is taken from any.`,
+		Example: `  aws ec2 describe-instance-types > types.json
+  aws pricing get-products --service-code AmazonEC2 --filters \
+    Type=TERM_MATCH,Field=regionCode,Value=eu-west-1 > prices.json
+  plimsoll catalog import types.json prices.json`,
+		Args: needArgs(1, -1, "plimsoll catalog import --help says what is read"),
+		RunE: func(_ *cobra.Command, files []string) error {
+			if to == "" {
+				to = a.catalogPath()
+			}
+			if to == "" {
+				return usagef("set $PLIMSOLL_CATALOG, or give --to", "catalog import: this user has no folder for configuration")
+			}
+			return importCatalog(a, files, to, output.value == "json")
+		},
+	}
+	addOutput(cmd, &output)
+	cmd.Flags().StringVar(&to, "to", "", "file to keep it in, instead of the user's")
+	return cmd
+}
+
+// An importResult is what `catalog import -o json` tells.
+type importResult struct {
+	File    string           `json:"file"`
+	Changes []catalog.Change `json:"changes"`
+	Skipped int              `json:"skipped"` // entries of the file that are of nothing the catalogue has
+}
+
+func importCatalog(a *app, files []string, to string, asJSON bool) error {
+	store, err := catalog.OpenStore(to)
+	if err != nil {
+		return err
+	}
+	today := a.now().Format("2006-01-02")
+	var results []importResult
+	for _, file := range files {
+		text, err := readBounded(file)
+		if err != nil {
+			return err
+		}
+		in, err := catalog.ReadImport(file, text, today)
+		if err != nil {
+			return err
+		}
+		changes, err := store.Add(in)
+		if err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+		results = append(results, importResult{file, changes, in.Skipped})
+	}
+	if err := store.Write(to); err != nil {
+		return err
+	}
+	if asJSON {
+		return writeJSON(a, results)
+	}
+	for _, r := range results {
+		printChanges(a.stdout, r)
+	}
+	fmt.Fprintf(a.stderr, "plimsoll: kept in %s\n", to)
+	return nil
+}
+
+// readBounded reads a file, but no more than an import may have and one byte.
+func readBounded(file string) ([]byte, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // it was only read
+	return io.ReadAll(io.LimitReader(f, catalog.ImportBytesMax+1))
+}
+
+// linesMax is how many changes of a kind are listed; -o json has all.
+const linesMax = 20
+
+func printChanges(w io.Writer, r importResult) {
+	n := map[string]int{}
+	for _, c := range r.Changes {
+		n[c.Kind]++
+	}
+	fmt.Fprintf(w, "%s: %d added, %d changed, %d as before; %d entries passed over\n", r.File, n["added"], n["changed"], n["same"], r.Skipped)
+	for _, kind := range []string{"added", "changed"} {
+		listed := 0
+		for _, c := range r.Changes {
+			if c.Kind != kind {
+				continue
+			}
+			if listed++; listed > linesMax {
+				fmt.Fprintf(w, "  and %d more %s\n", n[kind]-linesMax, kind)
+				break
+			}
+			if kind == "changed" {
+				fmt.Fprintf(w, "  changed  %s: %s (was %s)\n", c.Of, c.IsNow, c.Was)
+			} else {
+				fmt.Fprintf(w, "  added    %s: %s\n", c.Of, c.IsNow)
+			}
+		}
+	}
+}
