@@ -113,19 +113,19 @@ func (e *Engine) evict() bool {
 	return false
 }
 
-// drop lets go of a clean page that was not used since the search last came by.
+// dropLook bounds how many pages one search for a clean one looks at; the next goes on from there.
+const dropLook = 4096
+
+// drop lets go of a clean page that was not used since the search last came by, of any tree.
 func (e *Engine) drop() bool {
-	best := e.trees[0]
-	for _, t := range e.trees {
-		if len(t.pages) > len(best.pages) {
-			best = t
+	for range dropLook {
+		t := e.trees[e.hand]
+		if t.hand++; t.hand >= len(t.pages) {
+			t.hand = -1
+			e.hand = (e.hand + 1) % len(e.trees)
+			continue
 		}
-	}
-	for range min(2*len(best.pages), 4096) {
-		if best.hand++; best.hand >= len(best.pages) {
-			best.hand = 0
-		}
-		p := &best.pages[best.hand]
+		p := &t.pages[t.hand]
 		if p.state&(cached|dirty) != cached {
 			continue
 		}

@@ -28,6 +28,7 @@ type Engine struct {
 	dirtyBytes int64
 	updates    int64
 	queue      queue // dirty pages, the longest dirty first
+	hand       int   // the tree in which the search for clean pages is
 
 	evictor    evictor
 	checkpoint checkpoint
