@@ -3,6 +3,7 @@ package catalog
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"plimsoll/problem"
 	"plimsoll/random"
@@ -114,10 +115,6 @@ func (e *EpisodesOrder) episodes() volume.Episodes {
 	return cfg
 }
 
-func volumeWith(e volume.Episodes) *volume.Config {
-	return &volume.Config{Name: "volume", Episodes: &e}
-}
-
 // Attachment is where a volume is: on a type of instance, with the limits that it shares with the
 // instance's other volumes. The zero Attachment is nowhere, without limits of an instance.
 type Attachment struct {
@@ -128,11 +125,11 @@ type Attachment struct {
 // CheckOn gives what is wrong with an order on a type of instance, besides what Check gives.
 func (o *Order) CheckOn(on *InstanceType) problem.List {
 	var l problem.List
-	t, err := Type(o.Type)
-	if err != nil || on == nil {
-		return nil
+	i := slices.IndexFunc(types, func(t *VolumeType) bool { return t.Name == canonical(o.Type) })
+	if i < 0 || on == nil {
+		return nil // Check says that there is no such type
 	}
-	switch {
+	switch t := types[i]; {
 	case t.Local && on.Disk.Count == 0:
 		l.Addf("type", "%s has no local disks; types that have: those with a d, as %s", on.Name, on.withDisks())
 	case t.Local && o.Members() > on.Disk.Count:

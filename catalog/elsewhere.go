@@ -21,7 +21,8 @@ func gcpTypes() []*VolumeType {
 		ChoosesIOPS: true, ChoosesThroughput: true,
 		IOPSIncluded: said(IOPS(3000), hyperdiskDocs), IOPSMin: said(IOPS(3000), hyperdiskDocs, "for 6 GiB and more"), IOPSMax: said(IOPS(160_000), hyperdiskDocs),
 		ThroughputIncluded: said(140*units.MiBps, hyperdiskDocs), ThroughputMin: said(140*units.MiBps, hyperdiskDocs), ThroughputMax: said(2400*units.MiBps, hyperdiskDocs),
-		Read: &volume.GP3, Write: &volume.GP3, LatencyNote: likeGP3,
+		Rules: []Figure[string]{said("the size and the machine bound IOPS and throughput further; that is not checked here", hyperdiskDocs)},
+		Read:  &volume.GP3, Write: &volume.GP3, LatencyNote: likeGP3,
 		limits: chosen,
 	}, persistentDisk("pd-ssd", "SSD Persistent Disk", 6000, 30, 100_000, 240, 48),
 		persistentDisk("pd-balanced", "Balanced Persistent Disk", 3000, 6, 80_000, 140, 28)}
@@ -73,7 +74,7 @@ func azureTypes() []*VolumeType {
 		limits: chosen,
 	}, {
 		Name: "premium-ssd", Provider: "azure", Title: "Premium SSD",
-		SizeMin: said(units.GiB, azureDocs), SizeMax: said(32*units.TiB, azureDocs, "32,767 GiB to be exact"),
+		SizeMin: said(units.GiB, azureDocs), SizeMax: said(32_767*units.GiB, azureDocs),
 		IOPSMin: said(IOPS(120), azureDocs), IOPSMax: said(IOPS(20_000), azureDocs), ThroughputMax: said(900*units.MBps, azureDocs),
 		Operation: said(256*units.KiB, azureDocs),
 		Rules: []Figure[string]{

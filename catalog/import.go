@@ -157,7 +157,7 @@ func (r *jsonReader) object() (int64, error) {
 		if begin != json.Delim('[') {
 			return r.base + r.d.InputOffset(), fmt.Errorf("%s is not a list", key)
 		}
-		if at, err := r.elements(key.(string)); err != nil { //nolint:errcheck,forcetypeassert // compared above
+		if at, err := r.elements(fmt.Sprint(key)); err != nil {
 			return at, err
 		}
 	}

@@ -205,7 +205,7 @@ func FuzzOrder(f *testing.F) {
 		if len(text) > 1000 || yaml.Unmarshal([]byte(text), &o) != nil {
 			return
 		}
-		o.CheckOn(&InstanceType{Name: "x"})
+		_ = o.CheckOn(&InstanceType{Name: "x"})
 		bill, priceErr := o.Monthly("")
 		if o.Check().Err() != nil {
 			return

@@ -70,7 +70,7 @@ func OpenStore(path string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close() //nolint:errcheck // it was only read
+	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, ImportBytesMax+1))
 	if err != nil {
 		return nil, err

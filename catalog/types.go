@@ -73,12 +73,18 @@ var otherNames = map[string]string{
 	"ultrassd_lrs": "ultra", "premium_lrs": "premium-ssd", "instance-store": "nvme",
 }
 
-// Type gives the product of a name. The error, a [problem.Problem], names those that may be meant.
-func Type(name string) (*VolumeType, error) {
+// canonical is our name of a product that may be called otherwise elsewhere.
+func canonical(name string) string {
 	lower := strings.ToLower(strings.TrimSpace(name))
 	if other, ok := otherNames[lower]; ok {
-		lower = other
+		return other
 	}
+	return lower
+}
+
+// Type gives the product of a name. The error, a [problem.Problem], names those that may be meant.
+func Type(name string) (*VolumeType, error) {
+	lower := canonical(name)
 	for _, t := range types {
 		if t.Name == lower {
 			return t, nil

@@ -105,7 +105,7 @@ func disks(data fs.FS) (map[string]catalog.LocalDisk, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close() //nolint:errcheck // it was only read
+	defer f.Close()
 	out := map[string]catalog.LocalDisk{}
 	instance := ""
 	lines := bufio.NewScanner(f)

@@ -92,7 +92,7 @@ func readBounded(file string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close() //nolint:errcheck // it was only read
+	defer f.Close()
 	return io.ReadAll(io.LimitReader(f, catalog.ImportBytesMax+1))
 }
 
