@@ -24,7 +24,7 @@ func (o *Order) Config(name string, on *InstanceType) (volume.Config, error) {
 		Name: name, Size: o.Size,
 		Sustained: limits.Sustained, ReadOnly: limits.ReadOnly, WriteOnly: limits.WriteOnly, Burst: limits.Burst,
 		Operation: t.Operation.Value, Merge: t.Merge,
-		Slots: o.QueueSlots,
+		Slots: o.slots(t),
 	}
 	if cfg.Size == 0 && t.Local && on != nil {
 		cfg.Size = on.Disk.Size
@@ -40,6 +40,26 @@ func (o *Order) Config(name string, on *InstanceType) (volume.Config, error) {
 		cfg.Episodes = &e
 	}
 	return cfg, nil
+}
+
+// What the block layer keeps in flight where an order does not say, of one hardware queue. No
+// provider documents it, so it is assumed: look at /sys/block/<device>/queue/nr_requests. It matters much:
+// a log's write waits behind as many requests as fit.
+const (
+	rentedSlots = 32   // assumed, of EBS' NVMe controllers
+	localSlots  = 1023 // the NVMe driver's io_queue_depth of 1,024 (drivers/nvme/host/pci.c), less one
+)
+
+// slots are an order's queue slots, or those of its type; of custom volumes as many as come, as with the kernel's
+// blk-throttle.
+func (o *Order) slots(t *VolumeType) int {
+	switch {
+	case o.QueueSlots != 0 || t.Name == "custom":
+		return o.QueueSlots
+	case t.Local:
+		return localSlots
+	}
+	return rentedSlots
 }
 
 // Limits are what an order gives on a type of instance, nil if there is none: of one volume, also where it is

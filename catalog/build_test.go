@@ -44,7 +44,7 @@ func TestConformance(t *testing.T) {
 		"custom":             {"{type: custom, iops: 500, throughput: 20MB/s, operation: 256KiB, merge: true, latency: {write: {min: 1ms, p50: 2ms, max: 9ms}}}", nil},
 		// Of 4, over which an operation spreads evenly: the suite counts a request when its last part is issued.
 		"gp3, stripe":       {"{type: gp3, size: 100GiB, stripe: 4}", nil},
-		"gp3, episodes":     {"{type: gp3, size: 100GiB, episodes: {every: 10s}}", nil},
+		"gp3, episodes":     {"{type: gp3, size: 100GiB, queue_slots: 1048576, episodes: {every: 10s}}", nil},
 		"gp3 on m6i.xlarge": {"{type: gp3, size: 100GiB}", m6i},
 	} {
 		t.Run(name, func(t *testing.T) {

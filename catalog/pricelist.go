@@ -76,7 +76,9 @@ func plain(a map[string]string, name, want string) bool { return a[name] == "" |
 // dimension is the one price of a product on demand. Tiers by how much one uses are not of volumes and instances.
 func (p *product) dimension() (dimension, bool) {
 	var all []dimension
+	// order does not matter: more than one price is refused
 	for _, t := range p.Terms.OnDemand {
+		// order does not matter: as above
 		for _, d := range t.PriceDimensions {
 			all = append(all, d)
 		}

@@ -21,7 +21,7 @@ var all = flag.Bool("all", false, "compile for arm64 also the models that need p
 
 // models are the packages whose results depend on a seed and nothing else.
 var models = []string{
-	"./random/...", "./vtime/...", "./volume/...", "./workload/...", "./linux/...", "./engine/...", "./simulate/...",
+	"./random/...", "./vtime/...", "./volume/...", "./catalog", "./workload/...", "./linux/...", "./engine/...", "./simulate/...",
 }
 
 const module = "plimsoll"

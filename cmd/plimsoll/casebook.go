@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"plimsoll/casebook"
+)
+
+func newCasebookCommand(a *app) *cobra.Command {
+	var output choice
+	cmd := &cobra.Command{
+		Use:   "casebook [CASE]",
+		Short: "Walk published cases from symptom to trade-off, the model beside the published figures",
+		Long: `Without an argument, lists the cases. With one (its name, its number, or a folder
+of your own with case.yaml and scenario.yaml) walks it: every variant is
+simulated, the recording of the first is diagnosed, and each published figure is
+printed beside the model's with the deviation, and where the published claim is
+wrong. A published figure is never what the model is held to.`,
+		Example: `  plimsoll casebook
+  plimsoll casebook etcd-latency
+  plimsoll casebook 1 -o json`,
+		Args: needArgs(0, 1, ""),
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return casebook.Names(), cobra.ShellCompDirectiveDefault
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return listCases(a, output.value == "json")
+			}
+			return walkCase(cmd.Context(), a, args[0], output.value == "json")
+		},
+	}
+	addOutput(cmd, &output)
+	return cmd
+}
+
+func listCases(a *app, asJSON bool) error {
+	type row struct {
+		Number   int    `json:"number"`
+		Name     string `json:"name"`
+		Title    string `json:"title"`
+		Variants int    `json:"variants"`
+		Figures  int    `json:"figures"`
+	}
+	var rows []row
+	for i, name := range casebook.Names() {
+		c, err := casebook.Open(name)
+		if err != nil {
+			return err
+		}
+		figures := 0
+		for _, s := range c.Steps {
+			figures += len(s.Figures)
+		}
+		rows = append(rows, row{i + 1, name, c.Title, len(c.Variants), figures})
+	}
+	if asJSON {
+		return writeJSON(a, rows)
+	}
+	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "CASE\tNAME\tVARIANTS\tFIGURES\tTITLE")
+	for _, r := range rows {
+		fmt.Fprintf(w, "%d\t%s\t%d\t%d\t%s\n", r.Number, r.Name, r.Variants, r.Figures, r.Title)
+	}
+	return w.Flush()
+}
+
+// openCase gives an embedded case, or one in a folder if the name is a folder's.
+func openCase(name string) (*casebook.Case, error) {
+	if info, err := os.Stat(name); err == nil && info.IsDir() {
+		return casebook.Read(os.DirFS(name), filepath.Base(filepath.Clean(name)))
+	}
+	c, err := casebook.Open(name)
+	if err != nil {
+		return nil, usagef("plimsoll casebook lists them", "%w", err)
+	}
+	return c, nil
+}
+
+func walkCase(ctx context.Context, a *app, name string, asJSON bool) error {
+	c, err := openCase(name)
+	if err != nil {
+		return err
+	}
+	if err := a.useCatalog(); err != nil {
+		return err
+	}
+	t := &tally{}
+	stop := a.meter(t).show()
+	w, err := casebook.Run(ctx, c, casebook.Options{Progress: func(variant string, done, total int) {
+		t.setStage("simulating, last "+variant, done, total)
+	}})
+	stop()
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return writeJSON(a, w)
+	}
+	width := 100
+	if a.stdout.columns != nil {
+		if n := a.stdout.columns(); n > 0 {
+			width = min(max(n, 80), 120)
+		}
+	}
+	return casebook.Text(a.stdout, w, width)
+}
