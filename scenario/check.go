@@ -48,17 +48,24 @@ func (c *checker) wrote(path string) bool {
 	return true
 }
 
-// decoded tells whether a part could be read whole, so that asking it what is wrong makes sense.
-func (c *checker) decoded(part string) bool {
-	return !slices.ContainsFunc(c.undecoded, func(p placed) bool {
-		return p.Field == part || strings.HasPrefix(p.Field, part+".") || strings.HasPrefix(p.Field, part+"[")
+// follows tells whether a problem may only follow from what could not be decoded: it is about the same
+// thing, a part of it, or what it is a part of.
+func (c *checker) follows(p problem.Problem) bool {
+	return slices.ContainsFunc(c.undecoded, func(u placed) bool {
+		return !u.noSuch && (within(p.Field, u.Field) || within(u.Field, p.Field))
 	})
+}
+
+// within tells whether a field is another or a part of it.
+func within(field, of string) bool {
+	rest, ok := strings.CutPrefix(field, of)
+	return ok && (rest == "" || of == "" || rest[0] == '.' || rest[0] == '[')
 }
 
 func (c *checker) add(p problem.Problem) { c.problems = append(c.problems, p) }
 
 func (c *checker) check() {
-	if c.decoded("plimsoll") && c.Version != Version {
+	if c.Version != Version {
 		text := fmt.Sprintf("version %d is not known to this program", c.Version)
 		if !c.wrote("plimsoll") {
 			text = "missing: the version of the format, which is " + strconv.Itoa(Version)
@@ -80,9 +87,6 @@ func (c *checker) check() {
 }
 
 func (c *checker) run() {
-	if !c.decoded("run") {
-		return
-	}
 	switch d := c.Run.Duration; {
 	case d < runMin:
 		c.add(problem.Problem{Field: "run.duration", Text: d.String() + " is too short to measure anything", Limit: "at least 1s", Source: sourceOwn, Nearest: "1s"})
@@ -105,9 +109,6 @@ func asProblem(err error, field string) problem.Problem {
 }
 
 func (c *checker) host() {
-	if !c.decoded("host") {
-		return
-	}
 	if c.Host.Instance != "" {
 		i, err := catalog.Instance(c.Host.Instance)
 		if err != nil {
@@ -132,7 +133,7 @@ func (c *checker) host() {
 }
 
 func (c *checker) volumes() {
-	if len(c.Volumes) == 0 && c.decoded("volumes") {
+	if len(c.Volumes) == 0 {
 		c.add(problem.Problem{Field: "volumes", Text: "missing: an engine needs at least one, {data: {type: gp3, size: 500GiB}} for instance"})
 	}
 	if len(c.Volumes) > volumesMax {
@@ -148,9 +149,6 @@ func (c *checker) volumes() {
 func (c *checker) orders(field string, orders Keyed[catalog.Order]) {
 	for _, v := range orders {
 		at := field + "." + v.Name
-		if !c.decoded(at) {
-			continue
-		}
 		problems := v.Value.Check()
 		if len(problems) == 0 {
 			problems = v.Value.CheckOn(c.instance)
@@ -189,17 +187,19 @@ func (c *checker) overInstance(at string, o *catalog.Order) {
 
 // workload resolves it. What an engine says of its database is the workload's default.
 func (c *checker) workload() {
-	if !c.decoded("workload") || len(c.Engine.given()) != 1 {
-		return
-	}
 	if !c.wrote("workload") {
 		c.add(problem.Problem{Field: "workload", Text: "missing: {preset: telemetry} for instance"})
 		return
 	}
-	c.Engine.only().asked(c)
+	one := len(c.Engine.given()) == 1
+	if one {
+		c.Engine.only().asked(c)
+	} else if c.Workload.Preset == "" {
+		return // what an engine would have said is missing
+	}
 	load, problems := c.Workload.Resolve(c.open)
 	c.problems = append(c.problems, problems.Under("workload")...)
-	if load == nil {
+	if load == nil || !one {
 		return
 	}
 	c.load = load

@@ -34,11 +34,12 @@ type decoder struct{ problems []placed }
 // A placed problem has its position already.
 type placed struct {
 	problem.Problem
-	at position
+	at     position
+	noSuch bool // it is about a key that does not exist
 }
 
 func (d *decoder) fail(field string, at position, format string, args ...any) {
-	d.problems = append(d.problems, placed{problem.Problem{Field: field, Text: fmt.Sprintf(format, args...)}, at})
+	d.problems = append(d.problems, placed{problem.Problem{Field: field, Text: fmt.Sprintf(format, args...)}, at, false})
 }
 
 // decode puts n into v, which can be set.
@@ -193,11 +194,10 @@ func (d *decoder) unknown(e entry, known []string, field string) {
 	p := problem.Problem{Field: join(field, e.key), Text: "there is no such key"}
 	if near := nearest(e.key, known); near != "" {
 		p.Text += "; did you mean " + near + "?"
-		p.Nearest = near
 	} else {
 		p.Text += ": " + strings.Join(some(known), ", ")
 	}
-	d.problems = append(d.problems, placed{p, e.at})
+	d.problems = append(d.problems, placed{p, e.at, true})
 }
 
 // some shortens a list of keys.

@@ -78,9 +78,6 @@ var engineNames = []string{"wiredtiger", "etcd", "postgres", "iris", "streams"}
 
 func (c *checker) engine() {
 	given := c.Engine.given()
-	if !c.decoded("engine") && len(given) == 0 {
-		return
-	}
 	switch len(given) {
 	case 0:
 		c.add(problem.Problem{Field: "engine", Text: "missing: exactly one of " + strings.Join(engineNames, ", ") + ", {wiredtiger: {}} for instance"})
@@ -92,10 +89,9 @@ func (c *checker) engine() {
 		}
 		return
 	}
-	if !c.decoded("volumes") || len(c.Volumes) == 0 {
-		return
+	if len(c.Volumes) > 0 {
+		c.needed(given[0])
 	}
-	c.needed(given[0])
 }
 
 // needed checks that there are the volumes the engine wants and no others.
@@ -133,7 +129,7 @@ func (c *checker) needed(s settings) {
 // together checks what shows only in two parts at once.
 func (c *checker) together() {
 	given := c.Engine.given()
-	if len(given) != 1 || !c.decoded("engine") || !c.decoded("host") {
+	if len(given) != 1 {
 		return
 	}
 	key, size := given[0].cache()
@@ -150,7 +146,7 @@ func (c *checker) together() {
 // fits checks the data against its volume.
 func (c *checker) fits() {
 	data := c.Volumes.Get("data")
-	if data == nil || data.Size == 0 || c.load == nil || len(c.problems) > 0 {
+	if data == nil || data.Size == 0 || c.load == nil || len(c.problems) > 0 || len(c.undecoded) > 0 {
 		return
 	}
 	size := units.Size(data.Members()) * data.Size

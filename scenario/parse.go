@@ -74,6 +74,9 @@ func parse(name string, text []byte, sets []string, open workload.OpenFile) (*Sc
 		found = append(found, src.place(p.Problem, p.at))
 	}
 	for _, p := range c.problems {
+		if c.follows(p) {
+			continue
+		}
 		found = append(found, src.place(p, root.locate(p.Field)))
 	}
 	if len(found) > 0 {

@@ -6,6 +6,13 @@ import (
 	"plimsoll/workload"
 )
 
+// A queued operation of an open loop had to wait for a connection: until when, and what the operation
+// that held it before had waited for.
+type queued struct {
+	at     vtime.Instant
+	behind engine.Waits
+}
+
 // A driver gives the engine its operations and is told when they are done.
 //
 // An operation is known by its intended start, which is its alone: where two would start in the same
@@ -24,7 +31,8 @@ type driver struct {
 	connections int
 	inside      int // operations that the engine has
 	queue       ring
-	waited      map[vtime.Instant]vtime.Instant
+	waited      map[vtime.Instant]queued
+	scratch     queued
 	dispatching bool
 
 	// A closed loop: what each client sends next, and whose an operation is.
@@ -41,7 +49,7 @@ func newDriver(w *workload.Workload, s *system, m *meter, source workload.Source
 		return d
 	}
 	d.source, d.connections = source, w.Connections()
-	d.waited = make(map[vtime.Instant]vtime.Instant)
+	d.waited = make(map[vtime.Instant]queued)
 	return d
 }
 
@@ -90,18 +98,19 @@ func (d *driver) Done(now vtime.Instant, op *workload.Op, w *engine.Waits) {
 			return // an engine acknowledges once: its own tests hold it to that
 		}
 		delete(d.client, op.At)
-		d.meter.done(now, op, w, 0)
+		d.meter.done(now, op, w, nil)
 		d.begin(int(client))
 		return
 	}
-	var queued int64
+	var q *queued
 	if len(d.waited) > 0 {
-		if at, ok := d.waited[op.At]; ok {
+		if x, ok := d.waited[op.At]; ok {
 			delete(d.waited, op.At)
-			queued = int64(at - op.At)
+			q = &d.scratch
+			*q = x
 		}
 	}
-	d.meter.done(now, op, w, queued)
+	d.meter.done(now, op, w, q)
 	d.inside--
 	d.dispatch(now)
 }
@@ -118,7 +127,7 @@ func (d *driver) dispatch(now vtime.Instant) {
 		if !ok {
 			break
 		}
-		d.waited[op.At] = now
+		d.waited[op.At] = queued{now, d.meter.causes}
 		d.inside++
 		d.engine.Do(op)
 	}

@@ -133,6 +133,9 @@ type meter struct {
 	during, outside               [2]distribution
 	phase                         [2][phases]distribution
 	waits                         [classes]waitSum
+	causes                        engine.Waits // of the operation acknowledged last
+	sync, syncBefore              engine.Waits // what the syncs done last and before it waited for
+	syncAt                        vtime.Instant
 	seconds                       []cell
 	step                          vtime.Instant
 }
@@ -141,7 +144,8 @@ type meter struct {
 type waitSum struct {
 	n       int64
 	latency int64
-	waits   [engine.NumWaits]int64
+	waits   engine.Waits
+	causes  engine.Waits // the same, handed on
 }
 
 // A cell is a step of a series: writes that were to begin in it.
@@ -174,11 +178,12 @@ func (m *meter) refuse(op *workload.Op) {
 	}
 }
 
-// done counts an acknowledged operation, which waited for a connection for queued ns.
-func (m *meter) done(now vtime.Instant, op *workload.Op, w *engine.Waits, queued int64) {
+// done counts an acknowledged operation; q is not nil if it waited for a connection.
+func (m *meter) done(now vtime.Instant, op *workload.Op, w *engine.Waits, q *queued) {
 	if now >= m.from {
 		m.doneInside++
 	}
+	m.hand(now, op, w, q)
 	if op.At < m.from {
 		return
 	}
@@ -197,8 +202,48 @@ func (m *meter) done(now vtime.Instant, op *workload.Op, w *engine.Waits, queued
 	s.latency += latency
 	for i, x := range w {
 		s.waits[i] += x
+		s.causes[i] += m.causes[i]
 	}
-	s.waits[engine.WaitConnection] += queued
+	if q != nil {
+		s.waits[engine.WaitConnection] += int64(q.at - op.At)
+	}
+}
+
+// hand finds what an operation waited for in the end. To wait for a sync that is under way is to wait
+// for what that sync waits for; to wait for a connection, for what the operation that had it waited for.
+// So both are handed on, in the proportions of the other's waits: those of the sync that was
+// done last before this one, and those of the operation that made the connection free.
+func (m *meter) hand(now vtime.Instant, op *workload.Op, w *engine.Waits, q *queued) {
+	m.causes = *w
+	log := engine.Waits{
+		engine.WaitLogQueue: w[engine.WaitLogQueue], engine.WaitLogLimit: w[engine.WaitLogLimit], engine.WaitLogDevice: w[engine.WaitLogDevice],
+	}
+	if log != (engine.Waits{}) && now != m.syncAt {
+		m.syncBefore, m.sync, m.syncAt = m.sync, log, now
+	}
+	turn := w[engine.WaitLogTurn]
+	m.causes[engine.WaitLogTurn] = 0
+	spread(&m.causes, turn, &m.syncBefore, engine.WaitLogTurn)
+	if q != nil {
+		spread(&m.causes, int64(q.at-op.At), &q.behind, engine.WaitConnection)
+	}
+}
+
+// spread adds time to waits in the proportions of others; what no proportion says is the kind's own.
+func spread(to *engine.Waits, time int64, as *engine.Waits, own engine.Wait) {
+	sum := int64(0)
+	for _, x := range as {
+		sum += x
+	}
+	rest := time
+	if sum > 0 && time > 0 {
+		for i, x := range as {
+			part := int64(float64(time) * (float64(x) / float64(sum)))
+			to[i] += part
+			rest -= part
+		}
+	}
+	to[own] += rest
 }
 
 // classify puts what was acknowledged under the cycle in which it was to begin.

@@ -116,10 +116,15 @@ type WaitResult struct {
 	Share       float64 `json:"share"`        // of all writes' latency
 	SlowShare   float64 `json:"slow_share"`   // of the latency of writes over the p99
 	SlowSeconds float64 `json:"slow_seconds"` // mean, of a write over the p99
+	// CauseShare and SlowCauseShare are the same shares with the time for a connection, and for a sync
+	// under way, handed on to what those had waited for who held it.
+	CauseShare     float64 `json:"cause_share"`
+	SlowCauseShare float64 `json:"slow_cause_share"`
 }
 
 // A HostResult is the machine's share in it.
 type HostResult struct {
+	Machine       string  `json:"machine"`         // "m6i.xlarge", or its cores and memory
 	DirtyBytesMax float64 `json:"dirty_bytes_max"` // of the page cache
 	CPUBusy       float64 `json:"cpu_busy"`        // share of its cores
 }

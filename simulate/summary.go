@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -20,7 +21,7 @@ func summarise(sc *scenario.Scenario, s *system, m *meter, p *sampler, series bo
 		DonePerSec: float64(m.doneInside) / span,
 		Unanswered: m.unanswered, Refused: m.refused,
 		Checkpoints: sumCycles(cycles, m),
-		Host:        HostResult{DirtyBytesMax: p.hostDirtyMax},
+		Host:        HostResult{Machine: machine(sc), DirtyBytesMax: p.hostDirtyMax},
 		ModelError:  errorBar(&sc.Engine),
 	}
 	r.AskedPerSec = float64(m.arrivals) / span
@@ -41,6 +42,17 @@ func summarise(sc *scenario.Scenario, s *system, m *meter, p *sampler, series bo
 		r.Series = plots(s, m, p, cycles)
 	}
 	return r
+}
+
+func machine(sc *scenario.Scenario) string {
+	name := sc.Host.Instance
+	if name == "" {
+		name = fmt.Sprintf("%d cores and %s", sc.Host.Cores, sc.Host.Memory.Exact())
+	}
+	if n := sc.MemberCount(); n > 1 {
+		name = fmt.Sprintf("%d x %s", n, name)
+	}
+	return name
 }
 
 func known(x float64) *float64 {
@@ -157,18 +169,20 @@ func sumWaits(m *meter, all *Latency) []WaitResult {
 	if every.latency == 0 {
 		return out
 	}
-	row := func(name string, of func(*waitSum) int64) {
+	row := func(name string, of, cause func(*waitSum) int64) {
 		r := WaitResult{Name: name, Share: float64(of(&every)) / float64(every.latency)}
 		r.SlowShare = float64(of(&slow)) / float64(max(slow.latency, 1))
 		r.SlowSeconds = float64(of(&slow)) / float64(max(slow.n, 1)) / 1e9
-		if of(&every) != 0 {
+		r.CauseShare = float64(cause(&every)) / float64(every.latency)
+		r.SlowCauseShare = float64(cause(&slow)) / float64(max(slow.latency, 1))
+		if of(&every) != 0 || cause(&every) != 0 {
 			out = append(out, r)
 		}
 	}
 	for k := range engine.NumWaits {
-		row(engine.Wait(k).String(), func(w *waitSum) int64 { return w.waits[k] })
+		row(engine.Wait(k).String(), func(w *waitSum) int64 { return w.waits[k] }, func(w *waitSum) int64 { return w.causes[k] })
 	}
-	row("unexplained", (*waitSum).unexplained)
+	row("unexplained", (*waitSum).unexplained, (*waitSum).unexplained)
 	slices.SortStableFunc(out, func(a, b WaitResult) int {
 		switch {
 		case a.SlowShare > b.SlowShare:
@@ -186,6 +200,7 @@ func (w *waitSum) add(o *waitSum) {
 	w.latency += o.latency
 	for i, x := range o.waits {
 		w.waits[i] += x
+		w.causes[i] += o.causes[i]
 	}
 }
 

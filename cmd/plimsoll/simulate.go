@@ -1,0 +1,325 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"plimsoll/recording"
+	"plimsoll/scenario"
+	"plimsoll/simulate"
+)
+
+// simulateOptions are those of `plimsoll simulate`.
+type simulateOptions struct {
+	sets     []string
+	compare  []string
+	seed     uint64
+	seedSet  bool
+	record   string
+	series   bool
+	schema   bool
+	output   choice
+	failOn   choice
+	width    int
+	ascii    bool
+	asciiSet bool
+}
+
+// variantsMax bounds what is compared: more do not fit a page.
+const variantsMax = 16
+
+func newSimulateCommand(a *app) *cobra.Command {
+	o := &simulateOptions{}
+	cmd := &cobra.Command{
+		Use:   "simulate SCENARIO",
+		Short: "Predict latencies, checkpoints and volumes of what a scenario describes",
+		Long: `Reads a scenario, a YAML file that says what is deployed (workload, engine, volumes,
+host, objective), runs it in virtual time and tells what comes of it: latencies
+by phase of the checkpoint cycle, checkpoints, how the volumes were used, where
+slow writes waited, and all of it over time. The same seed gives the same bytes.
+
+--set changes a value, by its path of keys; --compare runs variants, each a name
+with its changes, beside the scenario as it is written. --record keeps what the
+exporters would have told: plimsoll diagnose reads it like one of production.
+
+It is a model. Each result says what its error bar is; what a model leaves out
+stands in the documentation of its package.`,
+		Example: `  plimsoll simulate examples/scenarios/telemetry.yaml
+  plimsoll simulate telemetry.yaml --set volumes.data.iops=16000 --set volumes.data.throughput=250MiB/s
+  plimsoll simulate telemetry.yaml --compare 'journal apart: volumes.journal={type: gp3, size: 10GiB}' \
+    --compare 'bounded dirty: host.dirty_background_bytes=8MB'
+  plimsoll simulate telemetry.yaml --record predicted && plimsoll diagnose predicted
+  plimsoll simulate telemetry.yaml -o json --fail-on objective`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if o.schema {
+				return needArgs(0, 0, "")(cmd, args)
+			}
+			return needArgs(1, 1, "plimsoll simulate --schema prints what a scenario may say")(cmd, args)
+		},
+	}
+	o.AddFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if o.schema {
+			_, err := a.stdout.Write(scenario.Schema())
+			return err
+		}
+		if err := o.Validate(cmd); err != nil {
+			return err
+		}
+		return o.Run(cmd.Context(), a, args[0])
+	}
+	return cmd
+}
+
+func (o *simulateOptions) AddFlags(cmd *cobra.Command) {
+	addOutput(cmd, &o.output)
+	f := cmd.Flags()
+	f.StringArrayVar(&o.sets, "set", nil, "change a value: volumes.data.iops=16000 (again for more)")
+	f.StringArrayVar(&o.compare, "compare", nil, "a variant beside the scenario: 'name: a.b=c,d.e=f' (again for more)")
+	f.Uint64Var(&o.seed, "seed", 0, "the seed of all chance, instead of the scenario's")
+	f.StringVar(&o.record, "record", "", "write a recording into this folder; with --compare, of the scenario as it is")
+	f.BoolVar(&o.series, "series", false, "with -o json: series over time as well")
+	f.BoolVar(&o.schema, "schema", false, "print the JSON Schema of scenarios, for editors, and end")
+	f.IntVar(&o.width, "width", 0, "columns of text, 80 or more; 0: the terminal's, at most "+strconv.Itoa(simulateColumns))
+	f.BoolVar(&o.ascii, "ascii", false, "only 7-bit characters (default: if the locale is not UTF-8)")
+	addChoice(cmd, &o.failOn, "fail-on", "", "exit with 3 if an objective of the scenario is not met", "objective")
+	for _, name := range []string{"set", "compare", "seed", "width"} {
+		complete(cmd, name)
+	}
+	if err := cmd.MarkFlagDirname("record"); err != nil {
+		panic(err) // the flag was just added
+	}
+	cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return []string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
+	}
+}
+
+// simulateColumns is how wide the text is unless a terminal is narrower.
+const simulateColumns = 100
+
+func (o *simulateOptions) Validate(cmd *cobra.Command) error {
+	o.seedSet, o.asciiSet = cmd.Flags().Changed("seed"), cmd.Flags().Changed("ascii")
+	switch {
+	case o.width != 0 && (o.width < 80 || o.width > widthMax):
+		return usagef("a terminal has 80 or more", "--width %d: want 80 to %d columns", o.width, widthMax)
+	case len(o.compare) > variantsMax:
+		return usagef("", "--compare: %d variants are more than %d", len(o.compare), variantsMax)
+	case o.series && o.output.value != "json":
+		return usagef("add -o json", "--series: text shows them as plots already")
+	}
+	return nil
+}
+
+// A variant is a scenario with a name: the one that is written has none.
+type variant struct {
+	name string
+	sets []string
+	sc   *scenario.Scenario
+}
+
+// Run simulates, and writes the result.
+func (o *simulateOptions) Run(ctx context.Context, a *app, path string) error {
+	variants, err := o.variants(path)
+	if err != nil {
+		return err
+	}
+	if o.output.value != "json" {
+		for _, w := range variants[0].sc.Warnings {
+			fmt.Fprintf(a.stderr, "plimsoll: warning: %s\n", printable(w.String()))
+		}
+	}
+	results, err := o.simulate(ctx, a, variants)
+	if err != nil {
+		return err
+	}
+	if o.output.value == "json" {
+		err = o.writeJSON(a, results)
+	} else {
+		t := &simulateText{width: o.columns(a), ascii: o.ascii || (!o.asciiSet && !a.unicode()), results: results}
+		err = t.write(a.stdout)
+	}
+	if err != nil {
+		return err
+	}
+	return o.verdict(results)
+}
+
+// variants reads the scenario, and again for each --compare.
+func (o *simulateOptions) variants(path string) ([]variant, error) {
+	sets := o.sets
+	if o.seedSet {
+		sets = append(sets[:len(sets):len(sets)], "seed="+strconv.FormatUint(o.seed, 10))
+	}
+	out := []variant{{sets: sets}}
+	seen := map[string]bool{}
+	for _, text := range o.compare {
+		v, err := parseVariant(text)
+		if err != nil {
+			return nil, err
+		}
+		if seen[v.name] {
+			return nil, usagef("give each a name of its own", "--compare: two variants are called %q", v.name)
+		}
+		seen[v.name] = true
+		v.sets = append(sets[:len(sets):len(sets)], v.sets...)
+		out = append(out, v)
+	}
+	for i := range out {
+		sc, err := scenario.Load(path, out[i].sets)
+		var problems scenario.Problems
+		switch {
+		case errors.As(err, &problems):
+			if out[i].name != "" {
+				err = fmt.Errorf("variant %q:\n%w", out[i].name, err)
+			}
+			return nil, &failure{code: exitUsage, err: fmt.Errorf("the scenario cannot be simulated:\n%w", err), hint: problems.Hint()}
+		case err != nil:
+			return nil, err
+		}
+		out[i].sc = sc
+	}
+	return out, nil
+}
+
+// parseVariant reads "name: a.b=c,d.e=f"; without a name the changes are it.
+func parseVariant(text string) (variant, error) {
+	name, rest := "", text
+	if colon, equals := strings.IndexByte(text, ':'), strings.IndexByte(text, '='); colon >= 0 && colon < equals {
+		name, rest = strings.TrimSpace(text[:colon]), text[colon+1:]
+	}
+	v := variant{name: name, sets: splitSets(rest)}
+	if name == "" {
+		v.name = strings.TrimSpace(rest)
+	}
+	if len(v.sets) == 0 || !strings.Contains(v.sets[0], "=") {
+		return v, usagef("for example --compare 'more IOPS: volumes.data.iops=16000,volumes.data.throughput=250MiB/s'", "--compare %q says no change", text)
+	}
+	return v, nil
+}
+
+// splitSets cuts at commas, but not at those within brackets or quotes.
+func splitSets(text string) []string {
+	var out []string
+	depth, quote, from := 0, rune(0), 0
+	keep := func(s string) {
+		if s = strings.TrimSpace(s); s != "" {
+			out = append(out, s)
+		}
+	}
+	for i, r := range text {
+		switch {
+		case quote != 0:
+			if r == quote {
+				quote = 0
+			}
+		case r == '\'' || r == '"':
+			quote = r
+		case r == '{' || r == '[':
+			depth++
+		case r == '}' || r == ']':
+			depth--
+		case r == ',' && depth == 0:
+			keep(text[from:i])
+			from = i + 1
+		}
+	}
+	keep(text[from:])
+	return out
+}
+
+// simulate runs the variants, as many at once as there are cores.
+func (o *simulateOptions) simulate(ctx context.Context, a *app, variants []variant) ([]*simulate.Result, error) {
+	t := &tally{}
+	stop := a.meter(t).show()
+	defer stop()
+	var disk *recording.Disk
+	if o.record != "" {
+		var err error
+		if disk, err = recording.Create(o.record, recording.DiskOptions{}); err != nil {
+			return nil, err
+		}
+	}
+	var mu sync.Mutex
+	seconds := make([]int, len(variants))
+	results := make([]*simulate.Result, len(variants))
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i, v := range variants {
+		g.Go(func() error {
+			opt := simulate.Options{Series: o.series || o.output.value != "json"}
+			if i == 0 && disk != nil {
+				opt.Record = disk
+			}
+			total := int((v.sc.Run.Warmup + v.sc.Run.Duration).Std() / time.Second)
+			opt.Progress = func(done, _ time.Duration) {
+				mu.Lock()
+				defer mu.Unlock()
+				seconds[i] = int(done / time.Second)
+				sum := 0
+				for _, s := range seconds {
+					sum += s
+				}
+				t.setStage("simulating second", sum, total*len(variants))
+			}
+			r, err := simulate.Run(gctx, v.sc, opt)
+			if err != nil {
+				return err
+			}
+			r.Variant = v.name
+			results[i] = r
+			return nil
+		})
+	}
+	err := g.Wait()
+	if disk != nil {
+		err = errors.Join(err, disk.Close())
+	}
+	return results, err
+}
+
+func (o *simulateOptions) writeJSON(a *app, results []*simulate.Result) error {
+	if len(results) == 1 {
+		return writeJSON(a, results[0])
+	}
+	return writeJSON(a, struct {
+		Version int                `json:"version"`
+		Results []*simulate.Result `json:"results"` // the first is the scenario as it is
+	}{simulate.ResultVersion, results})
+}
+
+// columns is the text's width.
+func (o *simulateOptions) columns(a *app) int {
+	switch {
+	case o.width != 0:
+		return o.width
+	case a.stdout.terminal && a.stdout.columns() > 0:
+		return min(max(a.stdout.columns(), 80), simulateColumns)
+	}
+	return simulateColumns
+}
+
+// verdict is the error of --fail-on, if an objective of the scenario as it is was missed.
+func (o *simulateOptions) verdict(results []*simulate.Result) error {
+	if o.failOn.value == "" {
+		return nil
+	}
+	var missed []string
+	for _, x := range results[0].Objectives {
+		if !x.Met {
+			missed = append(missed, x.Name)
+		}
+	}
+	if len(missed) == 0 {
+		return nil
+	}
+	return &failure{code: exitFindings, err: fmt.Errorf("objective not met: %s (--fail-on)", strings.Join(missed, ", "))}
+}

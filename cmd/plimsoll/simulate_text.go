@@ -1,0 +1,246 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"plimsoll/report"
+	"plimsoll/simulate"
+	"plimsoll/units"
+)
+
+// simulateText is a result as a page of text; of several, a table of them side by side.
+type simulateText struct {
+	b       strings.Builder
+	width   int
+	ascii   bool
+	results []*simulate.Result
+}
+
+func (t *simulateText) write(w io.Writer) error {
+	r := t.results[0]
+	t.header(r)
+	if len(t.results) > 1 {
+		t.compare()
+	} else {
+		t.latencies(r)
+		t.checkpoints(r)
+		t.volumes(r)
+		t.waits(r)
+		t.plots(r)
+		t.objectives(r)
+	}
+	t.footer()
+	_, err := io.WriteString(w, t.b.String())
+	return err
+}
+
+func (t *simulateText) line(format string, args ...any) {
+	t.b.WriteString(strings.TrimRight(printable(fmt.Sprintf(format, args...)), " ") + "\n")
+}
+
+// para writes text that is wrapped behind an indent.
+func (t *simulateText) para(first, text string) {
+	rest := strings.Repeat(" ", utf8.RuneCountInString(first))
+	for i, l := range report.Wrap(text, t.width-len(rest)) {
+		if i > 0 {
+			first = rest
+		}
+		t.line("%s%s", first, l)
+	}
+}
+
+func seconds(x *float64) string {
+	if x == nil {
+		return "-"
+	}
+	return units.Seconds(*x)
+}
+
+func (t *simulateText) header(r *simulate.Result) {
+	name := r.Engine
+	if f := r.Host.Machine; f != "" {
+		name += " on " + f
+	}
+	t.para("", r.Scenario+": "+name)
+	t.para("", fmt.Sprintf("%s after %s of warm-up; seed %d; plimsoll %s", units.Seconds(r.Seconds),
+		units.Seconds(r.WarmupSeconds), r.Seed, thisBuild().Version))
+	if len(t.results) > 1 {
+		t.line("")
+		return
+	}
+	load := fmt.Sprintf("open loop: %s/s came, %s/s were done", units.Number(r.AskedPerSec), units.Number(r.DonePerSec))
+	if !r.OpenLoop {
+		load = fmt.Sprintf("closed loop: %s/s, each client waiting for its answer; what users would feel in a stall it does not tell", units.Number(r.DonePerSec))
+	}
+	if r.Unanswered > 0 {
+		load += fmt.Sprintf("; %s unanswered at the end", whole(r.Unanswered))
+	}
+	if r.MonthlyUSD != nil {
+		load += fmt.Sprintf("; %s a month, volumes %s", dollars(*r.MonthlyUSD), dollars(*r.MonthlyVolumesUSD))
+	} else if r.MonthlyVolumesUSD != nil {
+		load += fmt.Sprintf("; volumes %s a month", dollars(*r.MonthlyVolumesUSD))
+	}
+	t.para("", load)
+	if r.OpenLoop && float64(r.Unanswered) > 0.01*float64(r.Writes.All.Operations+r.Reads.All.Operations) {
+		t.para("", "More than one in a hundred has no answer yet: percentiles are lower bounds, and it may never settle.")
+	}
+}
+
+// whole prints a count in full, with its thousands apart.
+func whole(n int64) string {
+	text := strconv.FormatInt(n, 10)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
+func dollars(x float64) string {
+	if math.Abs(x) >= 100 {
+		return fmt.Sprintf("%.0f USD", x)
+	}
+	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.2f", x), "0"), ".") + " USD"
+}
+
+func (t *simulateText) latencies(r *simulate.Result) {
+	t.line("")
+	t.line("%-30s%12s%11s%11s%11s%11s%11s", "LATENCY", "operations", "p50", "p95", "p99", "p99.9", "max")
+	row := func(name string, l *simulate.Latency) {
+		if l.Operations > 0 {
+			t.line("%-30s%12s%11s%11s%11s%11s%11s", name, whole(l.Operations), seconds(l.P50Seconds),
+				seconds(l.P95Seconds), seconds(l.P99Seconds), seconds(l.P999Seconds), seconds(l.MaxSeconds))
+		}
+	}
+	for _, c := range []struct {
+		name  string
+		class *simulate.Class
+	}{{"writes", &r.Writes}, {"reads", &r.Reads}} {
+		row(c.name, &c.class.All)
+		if r.Checkpoints.PeriodSeconds == nil {
+			continue
+		}
+		row("  begun in a "+cycleWord(r), &c.class.DuringCheckpoint)
+		row("  begun outside one", &c.class.OutsideCheckpoint)
+	}
+	main := &r.Writes
+	if main.All.Operations == 0 {
+		main = &r.Reads
+	}
+	for i := range main.SinceCheckpoint {
+		p := &main.SinceCheckpoint[i]
+		row("    "+strings.TrimSuffix(p.Name, "s")+" s after start", &p.Latency)
+	}
+}
+
+// cycleWord is what the engine calls its cycle of writing.
+func cycleWord(r *simulate.Result) string {
+	switch r.Engine {
+	case "etcd":
+		return "backend commit"
+	case "iris":
+		return "write daemon cycle"
+	}
+	return "checkpoint"
+}
+
+func (t *simulateText) checkpoints(r *simulate.Result) {
+	c := &r.Checkpoints
+	if c.Count == 0 {
+		return
+	}
+	t.line("")
+	text := fmt.Sprintf("%s ended, median %s, longest %s; running %s of the time", whole(int64(c.Count)), seconds(c.MedianSeconds),
+		seconds(c.MaxSeconds), units.Percent(c.ShareOfTime))
+	if c.PeriodSeconds != nil {
+		text += fmt.Sprintf("; one begins every %s", seconds(c.PeriodSeconds))
+	}
+	if c.Requested > 0 {
+		text += fmt.Sprintf("; %d were asked for before their time", c.Requested)
+	}
+	if c.DirtyBytesMax != nil {
+		text += fmt.Sprintf("; up to %s dirty at the start", units.Bytes(*c.DirtyBytesMax))
+	}
+	t.para(strings.ToUpper(cycleWord(r))+"S  ", text+fmt.Sprintf("; %s written by all", units.Bytes(c.WrittenBytes)))
+}
+
+func (t *simulateText) volumes(r *simulate.Result) {
+	t.line("")
+	t.line("%-12s%8s%11s%12s%12s%8s%11s%9s%11s", "VOLUME", "IO/s", "busiest s", "bytes/s", "busiest s", "busy", "worst 10 s", "queue", "await")
+	for i := range r.Volumes {
+		v := &r.Volumes[i]
+		t.line("%-12s%8s%11s%12s%12s%8s%11s%9s%11s", v.Name, units.Number(v.IOPS), units.Number(v.IOPSMax), units.Bytes(v.BytesPerSec)+"/s",
+			units.Bytes(v.BytesPerSecMax)+"/s", units.Percent(v.Busy), units.Percent(v.BusyMax), units.Number(v.QueueMean), seconds(v.AwaitSeconds))
+		if held := heldText(v, r.Seconds); held != "" {
+			t.para("            ", held)
+		}
+	}
+	host := fmt.Sprintf("page cache up to %s dirty; cores %s busy", units.Bytes(r.Host.DirtyBytesMax), units.Percent(r.Host.CPUBusy))
+	for _, name := range sortedNames(r.EngineFigures) {
+		if x := r.EngineFigures[name]; x != nil {
+			host += fmt.Sprintf("; %s %s", strings.ReplaceAll(name, "_", " "), units.Value(*x, r.FigureUnits[name]))
+		}
+	}
+	t.para("host        ", host)
+}
+
+// heldText says which limits held requests back, leaving out what hardly did, and all of it where
+// that is less than a twentieth of the time requests took.
+func heldText(v *simulate.VolumeResult, span float64) string {
+	sum, took := 0.0, v.QueueMean*span
+	for _, h := range v.HeldBy {
+		sum += h.Seconds
+	}
+	var parts []string
+	for _, h := range v.HeldBy {
+		if h.Seconds >= 0.02*sum && sum >= 0.05*took {
+			parts = append(parts, fmt.Sprintf("%s %s", h.Name, units.Percent(h.Seconds/sum)))
+		}
+	}
+	text := ""
+	if len(parts) > 0 {
+		text = fmt.Sprintf("held back for %s in sum: %s", units.Value(sum, units.OpSeconds), strings.Join(parts, ", "))
+	}
+	if v.Credits != nil {
+		text = strings.TrimPrefix(text+fmt.Sprintf("; %s of its burst credits left", units.Percent(*v.Credits)), "; ")
+	}
+	return text
+}
+
+func (t *simulateText) waits(r *simulate.Result) {
+	if len(r.Waits) == 0 {
+		return
+	}
+	t.line("")
+	t.line("%-28s%12s%13s%16s%16s", "WHERE WRITES WAITED", "all writes", "slowest 1 %", "of a slow one", "in the end for")
+	for _, w := range r.Waits {
+		if w.Share < 0.001 && w.SlowShare < 0.001 && w.SlowCauseShare < 0.001 {
+			continue
+		}
+		t.line("%-28s%12s%13s%16s%16s", w.Name, units.Percent(w.Share), units.Percent(w.SlowShare), units.Seconds(w.SlowSeconds), units.Percent(w.SlowCauseShare))
+	}
+	t.para("  ", "In the end for: the slowest, with the wait for a connection or for a sync under way handed on to what those waited for who held it.")
+}
+
+func (t *simulateText) objectives(r *simulate.Result) {
+	if len(r.Objectives) == 0 {
+		return
+	}
+	t.line("")
+	for _, o := range r.Objectives {
+		verdict := "NOT MET"
+		if o.Met {
+			verdict = "met"
+		}
+		t.line("OBJECTIVE %s within %s: %s (%s)", o.Name, units.Seconds(o.Wanted), verdict, seconds(o.Got))
+	}
+}
+
+func (t *simulateText) footer() {
+	t.line("")
+	t.para("Error bar: ", t.results[0].ModelError+".")
+}
