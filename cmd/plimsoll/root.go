@@ -42,7 +42,8 @@ its writes wait, with the numbers; what it is not; and what could not be known.`
 		}
 		return usagef(seeHelp(cmd), "%s: %w", verb(cmd), err)
 	})
-	root.AddCommand(newDiagnoseCommand(a), newRecordCommand(a), newRulesCommand(a), newVersionCommand(a))
+	root.AddCommand(newDiagnoseCommand(a), newRecordCommand(a), newRulesCommand(a), newVersionCommand(a), newCasebookCommand(a))
+	root.AddCommand(newSimulateCommand(a))
 	root.AddCommand(newCatalogCommand(a))
 	root.SetHelpCommand(newHelpCommand())
 	root.InitDefaultHelpCmd()
