@@ -95,21 +95,24 @@ func parseTree(text []byte, set string) (root *node, err error) {
 	if err != nil {
 		return nil, syntax(err, set)
 	}
-	var body ast.Node
+	r := reader{set: set}
 	for _, doc := range file.Docs {
 		if doc.Body == nil {
 			continue
 		}
-		if body != nil {
-			return nil, &unreadable{at(doc.Body.GetToken(), set), "a second document: a scenario is one"}
+		n, err := r.node(doc.Body, 0)
+		switch {
+		case err != nil:
+			return nil, err
+		case root != nil:
+			return nil, &unreadable{n.at, "a second document: a scenario is one"}
 		}
-		body = doc.Body
+		root = n
 	}
-	if body == nil {
-		return &node{at: position{line: 1, column: 1, set: set}}, nil
+	if root == nil {
+		root = &node{at: position{line: 1, column: 1, set: set}}
 	}
-	r := reader{set: set}
-	return r.node(body, 0)
+	return root, nil
 }
 
 // plain refuses what is not taken of YAML before the parser sees it.

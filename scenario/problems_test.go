@@ -1,0 +1,152 @@
+package scenario
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+)
+
+// right is a scenario to assign to.
+const right = `plimsoll: 1
+volumes:
+  data: {type: gp3, size: 100GiB}
+engine:
+  wiredtiger: {cache: 2GB}
+workload: {preset: telemetry}
+`
+
+// TestProblems shows what a person is told: parse reads a scenario, set assigns to one that is right.
+func TestProblems(t *testing.T) {
+	datadriven.Walk(t, "testdata/problems", func(t *testing.T, path string) {
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			switch d.Cmd {
+			case "parse":
+				s, err := Parse("f.yaml", []byte(d.Input), nil)
+				return told(t, s, err)
+			case "set":
+				s, err := Parse("f.yaml", []byte(right), strings.Split(d.Input, "\n"))
+				return told(t, s, err)
+			}
+			d.Fatalf(t, "no command %s", d.Cmd)
+			return ""
+		})
+	})
+}
+
+func told(t *testing.T, s *Scenario, err error) string {
+	t.Helper()
+	if err != nil {
+		var p Problems
+		if !errors.As(err, &p) || len(p) == 0 || p.Hint() == "" {
+			t.Errorf("%T is no Problems", err)
+		}
+		return err.Error() + "\n"
+	}
+	var b strings.Builder
+	for _, v := range s.Volumes {
+		fmt.Fprintf(&b, "%s: %s, %s, %v IOPS, %v\n", v.Name, v.Value.Type, v.Value.Size.Exact(), v.Value.IOPS, v.Value.Throughput)
+	}
+	fmt.Fprintf(&b, "%s, %v/s, %v of memory\n", s.Engine.Name(), float64(s.Workloads().Rate()), s.Host.Memory.Exact())
+	for _, w := range s.Warnings {
+		fmt.Fprintf(&b, "warning: %s\n", w)
+	}
+	return b.String()
+}
+
+// TestFilledIn: what one part tells another.
+func TestFilledIn(t *testing.T) {
+	s, err := Parse("f.yaml", []byte(right), []string{"host.instance=m6i.xlarge", "engine.wiredtiger.cache="})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := s.Engine.WiredTiger
+	if s.Host.Cores != 4 || s.Host.Memory != 16<<30 || w.Cache != 15<<30/2 || w.Documents != 6_000_000 || w.DocumentSize != 3000 {
+		t.Errorf("%+v, %+v", s.Host, w)
+	}
+	if s.Seed != 1 || s.Run.Duration != 10*minute || s.Run.Warmup != 2*minute || s.MemberCount() != 1 {
+		t.Errorf("%+v", s)
+	}
+	volumes, instances, known := s.Monthly()
+	if !known.Volumes || !known.Instances || volumes != 8 || instances < 100 {
+		t.Errorf("%v and %v a month, %+v", volumes, instances, known)
+	}
+	// A person's word stands.
+	s, err = Parse("f.yaml", []byte(right), []string{"host.instance=m6i.xlarge", "host.cores=2", "engine.wiredtiger.documents=5"})
+	if err != nil || s.Host.Cores != 2 || s.Engine.WiredTiger.Documents != 5 || s.Engine.WiredTiger.Cache != 2e9 {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+func TestMembers(t *testing.T) {
+	s, err := Parse("f.yaml", []byte(`plimsoll: 1
+volumes: {wal: {type: gp3, size: 10GiB}, data: {type: gp3, size: 20GiB}}
+engine: {etcd: {members: 3}}
+members: {2: {volumes: {wal: {type: io2, size: 4GiB, iops: 500}}}}
+workload: {arrivals: {poisson: 100/s}, mix: {insert: 100%}, document: {size: 1kB}}
+`), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var types []string
+	for k := 1; k <= s.MemberCount(); k++ {
+		for _, v := range s.VolumesOf(k) {
+			types = append(types, v.Name+" "+v.Value.Type)
+		}
+	}
+	want := []string{"wal gp3", "data gp3", "wal io2", "data gp3", "wal gp3", "data gp3"}
+	if !slices.Equal(types, want) {
+		t.Errorf("%q", types)
+	}
+	if volumes, _, _ := s.Monthly(); volumes < 2*0.8+3*1.6+4*0.125+500*0.065-0.01 {
+		t.Errorf("%v a month", volumes)
+	}
+}
+
+// FuzzParse: no text stops the program, and what is refused is refused with a place.
+func FuzzParse(f *testing.F) {
+	for _, text := range []string{right, "", "a: [", "{", "x: &a [*a]", "- - - a", "? a\n: b", "a: |\n b\n", "\xff", strings.Repeat("[", 100), "volumes: {data: {type: gp3, size: 1GiB, episodes: {}}}", "\"a\": 'b'\n"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		s, err := Parse("f.yaml", []byte(text), nil)
+		holds(t, s, err)
+	})
+}
+
+// FuzzSet: the same of assignments.
+func FuzzSet(f *testing.F) {
+	for _, set := range []string{"volumes.data.iops=16000", "a", "=", "a.b[0]=1", "volumes={}", "engine.wiredtiger=", "workload={", "plimsoll[0]=1", "seed=18446744073709551615", "run.duration=1e300s", "volumes.data.stripe=-1"} {
+		f.Add(set)
+	}
+	f.Fuzz(func(t *testing.T, set string) {
+		s, err := Parse("f.yaml", []byte(right), []string{set})
+		holds(t, s, err)
+	})
+}
+
+func holds(t *testing.T, s *Scenario, err error) {
+	t.Helper()
+	var p Problems
+	switch {
+	case err == nil:
+		if s.Workloads() == nil {
+			t.Error("a scenario without a workload is taken")
+		}
+		for k := 1; k <= s.MemberCount(); k++ {
+			if _, err := s.Build(k, func(name string) string { return name }); err != nil {
+				t.Errorf("a scenario that is right cannot be built: %v", err)
+			}
+		}
+	case !errors.As(err, &p) || len(p) == 0:
+		t.Errorf("%T: %v", err, err)
+	}
+	for _, x := range p {
+		if x.Problem.Text == "" || x.Line < 0 || x.Column < 0 || len(x.String()) == 0 {
+			t.Errorf("%+v", x)
+		}
+	}
+}
