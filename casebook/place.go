@@ -20,7 +20,7 @@ type expression struct {
 	operator string // "", "/" or "-"
 }
 
-var placeText = regexp.MustCompile(`^(?:([\w.+-]+):)?([\w]+(?:\.[\w.%-]+)*)$`)
+var placeText = regexp.MustCompile(`^(?:([\w.+-]+):)?(\w+(?:\.[\w%-]+)*)$`)
 
 // parsePlace reads "writes.all.p99_seconds" or "a:x.y / b:x.y".
 func parsePlace(text string) (expression, error) {

@@ -18,6 +18,7 @@ const (
 	timeMax       = units.Duration(24 * time.Hour)
 	intervalMin   = units.Duration(10 * time.Millisecond) // a hundredth of a second, the setting's unit
 	maxRequestMax = 16 * units.MiB
+	depthMax      = 1024
 )
 
 // Where the bounds are from.
@@ -59,6 +60,12 @@ func (c *Config) Check() problem.List {
 		l = append(l, problem.Problem{
 			Field: "filesystem", Text: fmt.Sprintf("%q is not modelled", c.FileSystem),
 			Limit: "xfs or ext4", Source: "these two were measured", Nearest: string(XFS),
+		})
+	}
+	if c.WritebackDepth < 0 || c.WritebackDepth > depthMax {
+		l = append(l, problem.Problem{
+			Field: "writeback_depth", Text: fmt.Sprintf("%d requests cannot be", c.WritebackDepth),
+			Limit: fmt.Sprintf("0, which is none, to %d", depthMax), Source: assumed, Nearest: fmt.Sprint(min(max(c.WritebackDepth, 0), depthMax)),
 		})
 	}
 	size(&l, "max_request", c.MaxRequest, PageSize, maxRequestMax, block+", max_sectors_kb")

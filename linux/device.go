@@ -1,6 +1,8 @@
 package linux
 
 import (
+	"time"
+
 	"plimsoll/units"
 	"plimsoll/volume"
 	"plimsoll/vtime"
@@ -19,6 +21,40 @@ type Device struct {
 	issued   vtime.Instant // when the last request is issued
 	journal  units.Size    // where the file system's journal goes on
 	flusher  flusher
+	depth    []vtime.Instant // when each buffered write in flight is done; see Config.WritebackDepth
+}
+
+// A place is somebody's among the buffered writes in flight: the number of one, and 0 for none.
+type place int
+
+// roomRetry is when somebody looks again for whom there was not even a place to wait for: more wait than
+// fit.
+const roomRetry = 100 * time.Microsecond
+
+// room gives a place among the buffered writes in flight and when it is free. It is kept until give, so that
+// who came first goes first. Without a bound the place is 0.
+func (d *Device) room(now vtime.Instant) (p place, at vtime.Instant) {
+	if len(d.depth) == 0 {
+		return 0, now
+	}
+	least := 0
+	for i, done := range d.depth {
+		if done < d.depth[least] {
+			least = i
+		}
+	}
+	if at = d.depth[least]; at == vtime.Never {
+		return 0, now.Add(roomRetry)
+	}
+	d.depth[least] = vtime.Never
+	return place(least + 1), max(at, now)
+}
+
+// give lets go of a place once what is in it is done.
+func (d *Device) give(p place, done vtime.Instant) {
+	if p > 0 {
+		d.depth[p-1] = done
+	}
 }
 
 // DeviceStats are totals of what was submitted to a device.
@@ -30,6 +66,9 @@ type DeviceStats struct {
 // Attach gives the host a volume under a name, which is its device label in series.
 func (h *Host) Attach(name string, v volume.Volume) *Device {
 	d := &Device{host: h, name: name, volume: v, end: journalSize}
+	if b, ok := v.(interface{ Slots() int }); ok && b.Slots() > 0 {
+		d.depth = make([]vtime.Instant, min(h.cfg.WritebackDepth, b.Slots()))
+	}
 	d.flusher.device = d
 	h.devices = append(h.devices, d)
 	return d

@@ -20,6 +20,7 @@ type job struct {
 	taken    vtime.Instant // until when others' I/O that is already submitted keeps the volume
 	issued   vtime.Instant // when its own last I/O of this phase is issued
 	began    vtime.Instant // of this phase
+	place    place         // that it waits for
 	yielded  bool          // an event takes it on: the call that made it has returned
 }
 
@@ -108,7 +109,20 @@ func (h *Host) submitData(i int) bool {
 	j := &h.jobs[i]
 	now := h.clock.Now()
 	for {
+		d := j.file.device
+		if j.place == 0 && j.file.dirty.pages > 0 {
+			var at vtime.Instant
+			if j.place, at = d.room(now); at > now {
+				h.later(i, at)
+				return false
+			}
+		}
+		if j.stats.IOs == 0 {
+			j.taken = max(j.taken, d.issued) // also what came while it waited for its turn
+		}
 		next, c, n, ok := j.file.submit(j.from, j.to)
+		d.give(j.place, max(c.Done, now))
+		j.place = 0
 		if !ok {
 			return true
 		}

@@ -15,6 +15,7 @@ type flusher struct {
 	active bool
 	file   int   // the one it is at
 	left   int64 // pages of its slice
+	place  place // that it waits for
 }
 
 // A tick is the host as the handler of the flusher's clock (dirty_writeback_centisecs).
@@ -68,10 +69,23 @@ func (w *flusher) run() {
 	for {
 		if w.left <= 0 && !w.choose() {
 			w.active = false
+			w.device.give(w.place, now)
+			w.place = 0
 			return
+		}
+		if w.place == 0 {
+			var at vtime.Instant
+			if w.place, at = w.device.room(now); at > now {
+				h.clock.At(at, w, 0)
+				return
+			}
 		}
 		f := h.files[w.file]
 		next, c, n, ok := f.submit(f.cursor, min(f.cursor+flusherSlice, int64(fileBytesMax/PageSize)))
+		if ok {
+			w.device.give(w.place, c.Done)
+			w.place = 0
+		}
 		if !ok && !w.seek(f) {
 			w.left, f.overdue = 0, 0
 			continue

@@ -131,6 +131,9 @@ func (q *Queue) pass(slack units.Duration, r Rate, ops ...Op) {
 	}
 }
 
+// Slots is how many requests the block layer keeps in flight, 0 if as many as come.
+func (q *Queue) Slots() int { return len(q.slots) }
+
 // Submit takes a request in. It costs the same whatever waits: nothing is queued, the meters know.
 func (q *Queue) Submit(now vtime.Instant, r Request) Completion {
 	now = max(now, q.now)

@@ -137,3 +137,13 @@ func (s *Stripe) State(now vtime.Instant) State {
 
 // Members are the volumes of a stripe, in order.
 func (s *Stripe) Members() []Volume { return s.members }
+
+// Slots is how many requests the block layer keeps in flight for all members together, 0 if as many as come.
+func (s *Stripe) Slots() (n int) {
+	for _, m := range s.members {
+		if b, ok := m.(interface{ Slots() int }); ok {
+			n += b.Slots()
+		}
+	}
+	return n
+}
