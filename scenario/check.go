@@ -173,17 +173,28 @@ func (c *checker) overInstance(at string, o *catalog.Order) {
 	i, n := c.instance, o.Members()
 	if iops := l.Sustained.IOPS * units.Frequency(n); i.Maximum.IOPS > 0 && iops > i.Maximum.IOPS {
 		c.warnings = append(c.warnings, problem.Problem{
-			Field: at + ".iops", Text: fmt.Sprintf("%s are more than %s lets pass to all its volumes together: the instance is the cap", iops, i.Name),
-			Limit: fmt.Sprintf("%s, and %s for ever", i.Maximum.IOPS, i.Baseline.IOPS), Source: i.Source.String(),
+			Field: at + ".iops", Text: fmt.Sprintf("%s are more than %s lets pass to all its volumes together: the instance is the cap", inFull(iops), i.Name),
+			Limit: capped(inFull(i.Maximum.IOPS), inFull(i.Baseline.IOPS)), Source: i.Source.String(),
 		})
 	}
 	if rate := l.Sustained.Throughput * units.Throughput(n); i.Maximum.Throughput > 0 && rate > i.Maximum.Throughput {
 		c.warnings = append(c.warnings, problem.Problem{
 			Field: at + ".throughput", Text: fmt.Sprintf("%s are more than %s lets pass to all its volumes together: the instance is the cap", rate, i.Name),
-			Limit: fmt.Sprintf("%s, and %s for ever", i.Maximum.Throughput, i.Baseline.Throughput), Source: i.Source.String(),
+			Limit: capped(i.Maximum.Throughput.String(), i.Baseline.Throughput.String()), Source: i.Source.String(),
 		})
 	}
 }
+
+// capped tells an instance's limit, which may be more for a while.
+func capped(burst, baseline string) string {
+	if burst == baseline {
+		return baseline
+	}
+	return fmt.Sprintf("%s for 30 minutes a day, %s for ever", burst, baseline)
+}
+
+// inFull prints IOPS.
+func inFull(f units.Frequency) string { return catalog.IOPS(f).String() + " IOPS" }
 
 // workload resolves it. What an engine says of its database is the workload's default.
 func (c *checker) workload() {

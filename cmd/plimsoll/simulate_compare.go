@@ -130,7 +130,10 @@ func changeText(base, x *float64, unit string) string {
 	case *x/(*base) >= 10:
 		return fmt.Sprintf("x %s", units.Number(*x/(*base)))
 	}
-	return fmt.Sprintf("%+.0f %%", 100*(*x/(*base)-1))
+	if change := math.Round(100 * (*x/(*base) - 1)); change != 0 {
+		return fmt.Sprintf("%+.0f %%", change)
+	}
+	return ""
 }
 
 // figures are the rows of the table.
@@ -140,8 +143,13 @@ func (t *simulateText) figures() []compared {
 		{"done", "1/s", func(r *simulate.Result) *float64 { return &r.DonePerSec }},
 		{"write p50", "seconds", func(r *simulate.Result) *float64 { return r.Writes.All.P50Seconds }},
 		{"write p99", "seconds", func(r *simulate.Result) *float64 { return r.Writes.All.P99Seconds }},
-		{"  begun in a checkpoint", "seconds", func(r *simulate.Result) *float64 { return r.Writes.DuringCheckpoint.P99Seconds }},
-		{"  outside one", "seconds", func(r *simulate.Result) *float64 { return r.Writes.OutsideCheckpoint.P99Seconds }},
+		{"  in a checkpoint", "seconds", func(r *simulate.Result) *float64 { return r.Writes.DuringCheckpoint.P99Seconds }},
+		{"  outside", "seconds", func(r *simulate.Result) *float64 {
+			if r.Writes.DuringCheckpoint.Operations == 0 {
+				return nil
+			}
+			return r.Writes.OutsideCheckpoint.P99Seconds
+		}},
 		{"write max", "seconds", func(r *simulate.Result) *float64 { return r.Writes.All.MaxSeconds }},
 		{"read p50", "seconds", func(r *simulate.Result) *float64 { return r.Reads.All.P50Seconds }},
 		{"read p99", "seconds", func(r *simulate.Result) *float64 { return r.Reads.All.P99Seconds }},

@@ -30,7 +30,7 @@ func (t *simulateText) plots(r *simulate.Result) {
 	}
 	span := r.Seconds
 	t.line("")
-	t.line("OVER TIME, a column is %s; writes' p99 of a second, by when they were to begin", units.Seconds(span/float64(columns)))
+	t.line("OVER TIME, a column is %s; p99 of writes by when they were to begin", units.Seconds(span/float64(columns)))
 	t.latencyPlot(pick(s.WriteP99, columns))
 	if len(s.Checkpoints) > 0 && len(s.Checkpoints) < 2*columns {
 		t.line("%*s  %s", plotLabel, cycleShort(r), t.marks(s.Checkpoints, span, columns))

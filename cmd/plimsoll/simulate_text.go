@@ -109,23 +109,32 @@ func dollars(x float64) string {
 
 func (t *simulateText) latencies(r *simulate.Result) {
 	t.line("")
-	t.line("%-30s%12s%11s%11s%11s%11s%11s", "LATENCY", "operations", "p50", "p95", "p99", "p99.9", "max")
-	row := func(name string, l *simulate.Latency) {
+	name, count, each := 30, 12, 11
+	if t.width < simulateColumns {
+		name, count, each = 25, 10, 9
+	}
+	row := func(cells ...string) {
+		text := fmt.Sprintf("%-*s%*s", name, cells[0], count, cells[1])
+		for _, c := range cells[2:] {
+			text += fmt.Sprintf("%*s", each, c)
+		}
+		t.line("%s", text)
+	}
+	row("LATENCY", "operations", "p50", "p95", "p99", "p99.9", "max")
+	of := func(name string, l *simulate.Latency) {
 		if l.Operations > 0 {
-			t.line("%-30s%12s%11s%11s%11s%11s%11s", name, whole(l.Operations), seconds(l.P50Seconds),
-				seconds(l.P95Seconds), seconds(l.P99Seconds), seconds(l.P999Seconds), seconds(l.MaxSeconds))
+			row(name, whole(l.Operations), seconds(l.P50Seconds), seconds(l.P95Seconds), seconds(l.P99Seconds), seconds(l.P999Seconds), seconds(l.MaxSeconds))
 		}
 	}
 	for _, c := range []struct {
 		name  string
 		class *simulate.Class
 	}{{"writes", &r.Writes}, {"reads", &r.Reads}} {
-		row(c.name, &c.class.All)
-		if r.Checkpoints.PeriodSeconds == nil {
-			continue
+		of(c.name, &c.class.All)
+		if c.class.DuringCheckpoint.Operations > 0 {
+			of("  in a "+cycleWord(r), &c.class.DuringCheckpoint)
+			of("  outside", &c.class.OutsideCheckpoint)
 		}
-		row("  begun in a "+cycleWord(r), &c.class.DuringCheckpoint)
-		row("  begun outside one", &c.class.OutsideCheckpoint)
 	}
 	main := &r.Writes
 	if main.All.Operations == 0 {
@@ -133,7 +142,10 @@ func (t *simulateText) latencies(r *simulate.Result) {
 	}
 	for i := range main.SinceCheckpoint {
 		p := &main.SinceCheckpoint[i]
-		row("    "+strings.TrimSuffix(p.Name, "s")+" s after start", &p.Latency)
+		if i == 0 {
+			t.line("  by when they were to begin, after the start of a %s:", cycleWord(r))
+		}
+		of("    "+strings.TrimSuffix(p.Name, "s")+" s", &p.Latency)
 	}
 }
 
@@ -170,11 +182,18 @@ func (t *simulateText) checkpoints(r *simulate.Result) {
 
 func (t *simulateText) volumes(r *simulate.Result) {
 	t.line("")
-	t.line("%-12s%8s%11s%12s%12s%8s%11s%9s%11s", "VOLUME", "IO/s", "busiest s", "bytes/s", "busiest s", "busy", "worst 10 s", "queue", "await")
+	row := func(c ...string) {
+		if t.width < simulateColumns {
+			t.line("%-12s%8s%11s%12s%8s%12s%12s", c[0], c[1], c[2], c[3], c[5], c[6], c[8])
+			return
+		}
+		t.line("%-12s%8s%11s%12s%12s%8s%12s%9s%12s", c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7], c[8])
+	}
+	row("VOLUME", "IO/s", "busiest s", "bytes/s", "busiest s", "busy", "worst 10 s", "queue", "await")
 	for i := range r.Volumes {
 		v := &r.Volumes[i]
-		t.line("%-12s%8s%11s%12s%12s%8s%11s%9s%11s", v.Name, units.Number(v.IOPS), units.Number(v.IOPSMax), units.Bytes(v.BytesPerSec)+"/s",
-			units.Bytes(v.BytesPerSecMax)+"/s", units.Percent(v.Busy), units.Percent(v.BusyMax), units.Number(v.QueueMean), seconds(v.AwaitSeconds))
+		row(clipName(v.Name, 12), units.Number(v.IOPS), units.Number(v.IOPSMax), units.Bytes(v.BytesPerSec)+"/s", units.Bytes(v.BytesPerSecMax)+"/s",
+			units.Percent(v.Busy), units.Percent(v.BusyMax), units.Number(v.QueueMean), seconds(v.AwaitSeconds))
 		if held := heldText(v, r.Seconds); held != "" {
 			t.para("            ", held)
 		}
@@ -216,12 +235,12 @@ func (t *simulateText) waits(r *simulate.Result) {
 		return
 	}
 	t.line("")
-	t.line("%-28s%12s%13s%16s%16s", "WHERE WRITES WAITED", "all writes", "slowest 1 %", "of a slow one", "in the end for")
+	t.line("%-24s%11s%13s%15s%16s", "WHERE WRITES WAITED", "all writes", "slowest 1 %", "of a slow one", "in the end for")
 	for _, w := range r.Waits {
 		if w.Share < 0.001 && w.SlowShare < 0.001 && w.SlowCauseShare < 0.001 {
 			continue
 		}
-		t.line("%-28s%12s%13s%16s%16s", w.Name, units.Percent(w.Share), units.Percent(w.SlowShare), units.Seconds(w.SlowSeconds), units.Percent(w.SlowCauseShare))
+		t.line("%-24s%11s%13s%15s%16s", w.Name, units.Percent(w.Share), units.Percent(w.SlowShare), units.Seconds(w.SlowSeconds), units.Percent(w.SlowCauseShare))
 	}
 	t.para("  ", "In the end for: the slowest, with the wait for a connection or for a sync under way handed on to what those waited for who held it.")
 }
