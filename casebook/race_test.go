@@ -1,0 +1,5 @@
+//go:build race
+
+package casebook
+
+func init() { underRace = true }
