@@ -97,17 +97,10 @@ func (c *checker) engine() {
 // needed checks that there are the volumes the engine wants and no others.
 func (c *checker) needed(s settings) {
 	oneOf, more := s.volumes()
-	for _, name := range oneOf {
-		if c.Volumes.Get(name) != nil {
-			oneOf = nil
-			break
-		}
-	}
-	if oneOf != nil {
+	known := append(slices.Clone(oneOf), more...)
+	if !slices.ContainsFunc(oneOf, func(name string) bool { return c.Volumes.Get(name) != nil }) {
 		c.add(problem.Problem{Field: "volumes", Text: fmt.Sprintf("%s needs a volume called %s", s.name(), strings.Join(oneOf, " or "))})
 	}
-	oneOf, more = s.volumes()
-	known := append(slices.Clone(oneOf), more...)
 	check := func(field, name string) {
 		if slices.Contains(known, name) {
 			return

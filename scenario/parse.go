@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -42,6 +43,7 @@ func Parse(name string, text []byte, sets []string) (*Scenario, error) {
 }
 
 func parse(name string, text []byte, sets []string, open workload.OpenFile) (*Scenario, error) {
+	text = bytes.TrimPrefix(text, []byte("\ufeff")) // some editors begin a file with a byte order mark
 	src := newSource(name, text)
 	root, err := parseTree(text, "")
 	if err == nil && len(sets) > setsMax {

@@ -150,3 +150,21 @@ func holds(t *testing.T, s *Scenario, err error) {
 		}
 	}
 }
+
+// TestEncodings: a byte order mark is no part of the first key, and what is no text is said to be none, where
+// it begins.
+func TestEncodings(t *testing.T) {
+	if _, err := Parse("f.yaml", []byte("\ufeff"+strings.ReplaceAll(right, "\n", "\r\n")), nil); err != nil {
+		t.Error(err)
+	}
+	for text, place := range map[string]string{"\xff\xfea\x00": "f.yaml:1:1: ", "name: ü\nseed: 1\xfc": "f.yaml:2:8: ", "a: \x00": "f.yaml:1:4: "} {
+		_, err := Parse("f.yaml", []byte(text), nil)
+		if err == nil || !strings.HasPrefix(err.Error(), place+"no text in UTF-8") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	_, err := Parse("f.yaml", []byte(right), []string{"name=\xff"})
+	if err == nil || !strings.Contains(err.Error(), "--set: no text in UTF-8") {
+		t.Error(err)
+	}
+}

@@ -1,9 +1,11 @@
 package scenario
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
@@ -87,6 +89,11 @@ func parseTree(text []byte, set string) (root *node, err error) {
 	if len(text) > fileBytesMax {
 		return nil, &unreadable{position{line: 1, column: 1, set: set}, fmt.Sprintf("%d bytes are more than a scenario may have, %d", len(text), fileBytesMax)}
 	}
+	if i := notText(text); i >= 0 {
+		before := text[:i]
+		line, from := 1+bytes.Count(before, []byte("\n")), bytes.LastIndexByte(before, '\n')+1
+		return nil, &unreadable{position{line: line, column: 1 + utf8.RuneCount(before[from:]), set: set}, "no text in UTF-8: save the file in that encoding"}
+	}
 	tokens := lexer.Tokenize(string(text))
 	if err := plain(tokens, set); err != nil {
 		return nil, err
@@ -113,6 +120,18 @@ func parseTree(text []byte, set string) (root *node, err error) {
 		root = &node{at: position{line: 1, column: 1, set: set}}
 	}
 	return root, nil
+}
+
+// notText is where the first byte stands that no text in UTF-8 has, -1 if there is none.
+func notText(text []byte) int {
+	for i := 0; i < len(text); {
+		r, n := utf8.DecodeRune(text[i:])
+		if r == utf8.RuneError && n == 1 || r == 0 {
+			return i
+		}
+		i += n
+	}
+	return -1
 }
 
 // plain refuses what is not taken of YAML before the parser sees it.

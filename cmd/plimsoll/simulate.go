@@ -133,9 +133,7 @@ func (o *simulateOptions) Run(ctx context.Context, a *app, path string) error {
 		return err
 	}
 	if o.output.value != "json" {
-		for _, w := range variants[0].sc.Warnings {
-			fmt.Fprintf(a.stderr, "plimsoll: warning: %s\n", printable(w.String()))
-		}
+		warn(a, variants)
 	}
 	results, err := o.simulate(ctx, a, variants)
 	if err != nil {
@@ -151,6 +149,23 @@ func (o *simulateOptions) Run(ctx context.Context, a *app, path string) error {
 		return err
 	}
 	return o.verdict(results)
+}
+
+// warn tells what is taken but may not be meant: of a variant only what the scenario as it is does not share.
+func warn(a *app, variants []variant) {
+	said := map[string]bool{}
+	for _, v := range variants {
+		prefix := ""
+		if v.name != "" {
+			prefix = fmt.Sprintf("variant %q: ", v.name)
+		}
+		for _, w := range v.sc.Warnings {
+			if text := w.String(); !said[text] {
+				said[text] = true
+				fmt.Fprintf(a.stderr, "plimsoll: warning: %s%s\n", printable(prefix), printable(text))
+			}
+		}
+	}
 }
 
 // variants reads the scenario, and again for each --compare.

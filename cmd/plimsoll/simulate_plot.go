@@ -136,7 +136,7 @@ func (t *simulateText) marks(cycles [][2]float64, span float64, columns int) str
 }
 
 // track draws a row from zero to the most, which is at least least.
-func (t *simulateText) track(name string, values []float64, least float64, print func(float64) string) {
+func (t *simulateText) track(name string, values []float64, least float64, show func(float64) string) {
 	most, any := least, math.Inf(-1)
 	for _, x := range values {
 		if !math.IsNaN(x) {
@@ -159,7 +159,7 @@ func (t *simulateText) track(name string, values []float64, least float64, print
 		i := int(math.Ceil(x / most * float64(len(parts)-1)))
 		b.WriteRune(parts[max(min(i, len(parts)-1), 0)])
 	}
-	t.line("%*s  %s  max %s", plotLabel, clipName(name, plotLabel), b.String(), print(any))
+	t.line("%*s  %s  max %s", plotLabel, clipName(name, plotLabel), b.String(), show(any))
 }
 
 func clipName(name string, columns int) string {

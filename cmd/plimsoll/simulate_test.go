@@ -102,3 +102,15 @@ func TestSimulateJSON(t *testing.T) {
 		}
 	}
 }
+
+// TestSimulateWarns: of what is taken but may not be meant, once, and of which variant.
+func TestSimulateWarns(t *testing.T) {
+	a, _, stderr := testApp("simulate", "testdata/simulate/appends.yaml", "--set", "run.duration=2s", "--set", "host={instance: m6i.large}",
+		"--compare", "fast: volumes.wal={type: io2, size: 200GiB, iops: 60000}", "--compare", "small: volumes.wal={type: gp3, size: 20GiB}")
+	if code := a.run(context.Background()); code != exitFine {
+		t.Fatal(code, stderr)
+	}
+	if got := stderr.String(); !strings.Contains(got, `warning: variant "fast": --set: volumes.wal.iops: 60,000 IOPS are more than m6i.large lets pass`) || strings.Contains(got, "small") {
+		t.Errorf("%q", got)
+	}
+}

@@ -102,7 +102,7 @@ func whole(n int64) string {
 
 func dollars(x float64) string {
 	if math.Abs(x) >= 100 {
-		return fmt.Sprintf("%.0f USD", x)
+		return whole(int64(math.Round(x))) + " USD"
 	}
 	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.2f", x), "0"), ".") + " USD"
 }
