@@ -22,14 +22,7 @@ func TestWalks(t *testing.T) {
 	}
 	for _, name := range Names() {
 		t.Run(name, func(t *testing.T) {
-			c, err := Open(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			w, err := Run(context.Background(), c, Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			w := walk(t, name)
 			var b strings.Builder
 			if err := Text(&b, w, 100); err != nil {
 				t.Fatal(err)
@@ -91,33 +84,39 @@ func TestLessons(t *testing.T) {
 	}
 }
 
-var walked = map[string]map[string]any{}
+// walks are kept, since each is minutes or hours of virtual time.
+var walks = map[string]*Walk{}
 
-func lesson(t *testing.T, name, text string) float64 {
+func walk(t *testing.T, name string) *Walk {
 	t.Helper()
-	if walked[name] == nil {
+	if walks[name] == nil {
 		c, err := Open(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		w, err := Run(context.Background(), c, Options{})
+		if walks[name], err = Run(context.Background(), c, Options{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return walks[name]
+}
+
+func lesson(t *testing.T, name, text string) float64 {
+	t.Helper()
+	w := walk(t, name)
+	results := map[string]any{}
+	for i, v := range w.Case.Variants {
+		doc, err := decoded(w.Results[i])
 		if err != nil {
 			t.Fatal(err)
 		}
-		walked[name] = map[string]any{}
-		for i, v := range c.Variants {
-			doc, err := decoded(w.Results[i])
-			if err != nil {
-				t.Fatal(err)
-			}
-			walked[name][v.Name] = doc
-		}
+		results[v.Name] = doc
 	}
 	e, err := parsePlace(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := e.eval("", walked[name])
+	x, err := e.eval("", results)
 	if err != nil {
 		t.Fatal(err)
 	}
