@@ -9,6 +9,7 @@ import (
 	"plimsoll/engine"
 	"plimsoll/recording"
 	"plimsoll/scenario"
+	"plimsoll/units"
 	"plimsoll/vtime"
 	"plimsoll/workload"
 )
@@ -102,6 +103,9 @@ func told(sc *scenario.Scenario, p *sampler, epoch time.Time, from vtime.Instant
 		"memory_bytes":            strconv.FormatInt(int64(sc.Host.Memory), 10),
 		"vm_dirty_background":     sc.Host.DirtyBackground.Exact(),
 		"vm_dirty_expire_seconds": strconv.FormatFloat(float64(sc.Host.DirtyExpire)/1e9, 'g', -1, 64),
+	}
+	if sc.Host.DirtyBackground == 0 { // the kernel goes by the ratio then
+		facts["vm_dirty_background"] = units.Percent(float64(sc.Host.DirtyBackgroundRatio))
 	}
 	if sc.Host.Instance != "" {
 		facts["instance_type"] = sc.Host.Instance

@@ -51,7 +51,10 @@ func (t *simulateText) plots(r *simulate.Result) {
 }
 
 func cycleShort(r *simulate.Result) string {
-	if r.Engine == "iris" {
+	switch r.Engine {
+	case "etcd":
+		return "commit"
+	case "iris":
 		return "daemon"
 	}
 	return "checkpoint"
