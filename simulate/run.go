@@ -9,7 +9,6 @@ import (
 	"plimsoll/engine"
 	"plimsoll/recording"
 	"plimsoll/scenario"
-	"plimsoll/units"
 	"plimsoll/vtime"
 	"plimsoll/workload"
 )
@@ -105,7 +104,7 @@ func told(sc *scenario.Scenario, p *sampler, epoch time.Time, from vtime.Instant
 		"vm_dirty_expire_seconds": strconv.FormatFloat(float64(sc.Host.DirtyExpire)/1e9, 'g', -1, 64),
 	}
 	if sc.Host.DirtyBackground == 0 { // the kernel goes by the ratio then
-		facts["vm_dirty_background"] = units.Percent(float64(sc.Host.DirtyBackgroundRatio))
+		facts["vm_dirty_background"] = sc.Host.DirtyBackgroundRatio.String()
 	}
 	if sc.Host.Instance != "" {
 		facts["instance_type"] = sc.Host.Instance

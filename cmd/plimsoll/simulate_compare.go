@@ -22,7 +22,7 @@ type compared struct {
 
 // compare shows variants side by side, each with its change against the first.
 func (t *simulateText) compare() {
-	const name = 24
+	const name = 26
 	columns := max((t.width-name)/14, 1)
 	for from := 1; from < len(t.results); from += columns - 1 {
 		shown := []*simulate.Result{t.results[0]}
@@ -58,7 +58,7 @@ func (t *simulateText) table(shown []*simulate.Result, name, each int) {
 	}
 	for _, f := range t.figures() {
 		base := f.of(shown[0])
-		values, changes := fmt.Sprintf("%-*s", name, f.name), strings.Repeat(" ", name)
+		values, changes := fmt.Sprintf("%-*s", name, clipName(f.name, name)), strings.Repeat(" ", name)
 		some := base != nil
 		for i, r := range shown {
 			x := f.of(r)
@@ -143,7 +143,7 @@ func (t *simulateText) figures() []compared {
 		{"done", "1/s", func(r *simulate.Result) *float64 { return &r.DonePerSec }},
 		{"write p50", "seconds", func(r *simulate.Result) *float64 { return r.Writes.All.P50Seconds }},
 		{"write p99", "seconds", func(r *simulate.Result) *float64 { return r.Writes.All.P99Seconds }},
-		{"  in a checkpoint", "seconds", func(r *simulate.Result) *float64 { return r.Writes.DuringCheckpoint.P99Seconds }},
+		{"  in a " + cycleWord(r), "seconds", func(r *simulate.Result) *float64 { return r.Writes.DuringCheckpoint.P99Seconds }},
 		{"  outside", "seconds", func(r *simulate.Result) *float64 {
 			if r.Writes.DuringCheckpoint.Operations == 0 {
 				return nil
@@ -153,7 +153,7 @@ func (t *simulateText) figures() []compared {
 		{"write max", "seconds", func(r *simulate.Result) *float64 { return r.Writes.All.MaxSeconds }},
 		{"read p50", "seconds", func(r *simulate.Result) *float64 { return r.Reads.All.P50Seconds }},
 		{"read p99", "seconds", func(r *simulate.Result) *float64 { return r.Reads.All.P99Seconds }},
-		{"checkpoint, median", "seconds", func(r *simulate.Result) *float64 { return r.Checkpoints.MedianSeconds }},
+		{cycleShort(r) + ", median", "seconds", func(r *simulate.Result) *float64 { return r.Checkpoints.MedianSeconds }},
 		{"page cache dirty, most", "bytes", func(r *simulate.Result) *float64 { return &r.Host.DirtyBytesMax }},
 	}
 	for _, name := range volumeNames(t.results, len(r.Volumes) > 4) {

@@ -145,8 +145,16 @@ func (t *simulateText) latencies(r *simulate.Result) {
 		if i == 0 {
 			t.line("  by when they were to begin, after the start of a %s:", cycleWord(r))
 		}
-		of("    "+strings.TrimSuffix(p.Name, "s")+" s", &p.Latency)
+		of("    "+phaseText(p), &p.Latency)
 	}
+}
+
+// phaseText is from when to when a phase lasts, in ms where a cycle is so short that seconds say little.
+func phaseText(p *simulate.Phase) string {
+	if p.ToSeconds-p.FromSeconds < 0.1 {
+		return fmt.Sprintf("%.0f-%.0f ms", 1e3*p.FromSeconds, 1e3*p.ToSeconds)
+	}
+	return strings.TrimSuffix(p.Name, "s") + " s"
 }
 
 // cycleWord is what the engine calls its cycle of writing.
