@@ -25,7 +25,7 @@ const exitCodes = `Exit codes:
     0  fine
     1  failure: something could not be read or written
     2  usage: an argument or a flag is wrong
-    3  diagnose --fail-on: there are findings at or over that severity
+    3  --fail-on: findings at or over that severity, or an objective not met
   130  interrupted
 `
 
