@@ -116,9 +116,7 @@ func keys(at any) string {
 	var names []string
 	switch x := at.(type) {
 	case map[string]any:
-		for _, k := range sortedKeys(x) {
-			names = append(names, k)
-		}
+		names = sortedKeys(x)
 	case []any:
 		for i, v := range x {
 			name := strconv.Itoa(i)

@@ -172,13 +172,23 @@ func ParseUSD(s string) (USD, error) {
 	return USD(x), nil
 }
 
-// UnmarshalText, for each quantity, is its Parse function.
-func (q *Size) UnmarshalText(b []byte) error       { return set(q, ParseSize, b) }
+// UnmarshalText is ParseSize.
+func (q *Size) UnmarshalText(b []byte) error { return set(q, ParseSize, b) }
+
+// UnmarshalText is ParseThroughput.
 func (q *Throughput) UnmarshalText(b []byte) error { return set(q, ParseThroughput, b) }
-func (q *Duration) UnmarshalText(b []byte) error   { return set(q, ParseDuration, b) }
-func (q *Frequency) UnmarshalText(b []byte) error  { return set(q, ParseFrequency, b) }
-func (q *Ratio) UnmarshalText(b []byte) error      { return set(q, ParseRatio, b) }
-func (q *USD) UnmarshalText(b []byte) error        { return set(q, ParseUSD, b) }
+
+// UnmarshalText is ParseDuration.
+func (q *Duration) UnmarshalText(b []byte) error { return set(q, ParseDuration, b) }
+
+// UnmarshalText is ParseFrequency.
+func (q *Frequency) UnmarshalText(b []byte) error { return set(q, ParseFrequency, b) }
+
+// UnmarshalText is ParseRatio.
+func (q *Ratio) UnmarshalText(b []byte) error { return set(q, ParseRatio, b) }
+
+// UnmarshalText is ParseUSD.
+func (q *USD) UnmarshalText(b []byte) error { return set(q, ParseUSD, b) }
 
 func set[T any](q *T, parse func(string) (T, error), b []byte) error {
 	v, err := parse(string(b))
@@ -188,17 +198,26 @@ func set[T any](q *T, parse func(string) (T, error), b []byte) error {
 	return err
 }
 
-// MarshalText, for each quantity, gives text that its Parse function reads back to the same
-// value.
-func (q Size) MarshalText() ([]byte, error)       { return []byte(q.Exact()), nil }
+// MarshalText gives text that ParseSize reads back to the same value.
+func (q Size) MarshalText() ([]byte, error) { return []byte(q.Exact()), nil }
+
+// MarshalText gives text that ParseThroughput reads back to the same value.
 func (q Throughput) MarshalText() ([]byte, error) { return []byte(Size(q).Exact() + "/s"), nil }
-func (q Duration) MarshalText() ([]byte, error)   { return []byte(time.Duration(q).String()), nil }
+
+// MarshalText gives text that ParseDuration reads back to the same value.
+func (q Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(q).String()), nil }
+
+// MarshalText gives text that ParseFrequency reads back to the same value.
 func (q Frequency) MarshalText() ([]byte, error) {
 	return append(strconv.AppendFloat(nil, float64(q), 'f', -1, 64), "/s"...), nil
 }
+
+// MarshalText gives text that ParseRatio reads back to the same value.
 func (q Ratio) MarshalText() ([]byte, error) {
 	return strconv.AppendFloat(nil, float64(q), 'g', -1, 64), nil
 }
+
+// MarshalText gives text that ParseUSD reads back to the same value.
 func (q USD) MarshalText() ([]byte, error) {
 	return append(strconv.AppendFloat(nil, float64(q), 'f', -1, 64), "USD"...), nil
 }
