@@ -40,6 +40,7 @@ var Layers = []Layer{
 	{"problem", nil},
 	{"random", nil},
 	{"vtime", nil},
+	{"latency", []string{"units", "vtime"}},
 	{"volume", []string{"units", "random", "vtime"}},
 	{"volume/volumetest", []string{"units", "random", "vtime", "volume"}}, // the conformance suite
 	{"catalog", []string{"units", "problem", "random", "vtime", "volume"}},
@@ -49,7 +50,7 @@ var Layers = []Layer{
 	{"engine", []string{"units", "random", "vtime", "volume", "workload", "linux"}},
 	{"engine/*", []string{"units", "problem", "random", "vtime", "volume", "workload", "linux", "engine"}},
 	{"scenario", []string{"units", "problem", "random", "volume", "catalog", "workload", "linux", "engine", "engine/*"}},
-	{"simulate", []string{"units", "problem", "random", "vtime", "recording", "volume", "catalog", "workload", "linux", "engine", "engine/*", "scenario"}},
+	{"simulate", []string{"units", "problem", "random", "vtime", "latency", "recording", "volume", "catalog", "workload", "linux", "engine", "engine/*", "scenario"}},
 
 	// Why: the rule pack and those that run it.
 	{"rules", []string{"units", "recording", "timeline"}},
@@ -58,9 +59,19 @@ var Layers = []Layer{
 	{"plan", []string{"units", "internal/*", "volume", "catalog", "workload", "linux", "engine", "engine/*", "scenario", "simulate", "recording"}},
 	{"emit", []string{"units", "volume", "catalog", "scenario", "plan"}},
 	{"casebook", []string{"units", "recording", "scenario", "simulate", "diagnose", "catalog"}},
-	{"probe", []string{"units", "internal/*", "recording", "volume"}},
-	{"lab", []string{"units", "internal/*", "recording", "volume", "workload", "scenario", "observe/source", "observe/*"}},
-	{"lab/*", []string{"units", "internal/*", "recording", "volume", "workload", "scenario", "observe/source", "observe/*", "lab"}},
+	{"probe", []string{"units", "internal/*", "problem", "random", "vtime", "volume", "catalog", "workload", "latency"}},
+
+	// The lab: real engines on emulated volumes.
+	{"lab", []string{"units", "recording", "observe/source", "workload", "scenario"}},
+	{"lab/disk", []string{"units", "problem", "random", "vtime", "volume"}},
+	{"lab/blockdev", []string{"units", "volume", "lab/disk"}},
+	{"lab/mount", []string{"units", "internal/*", "problem", "random", "vtime", "volume", "catalog", "linux", "scenario", "lab/disk", "lab/blockdev"}},
+	{"lab/drive", []string{"units", "random", "vtime", "workload", "latency", "lab"}},
+	{"lab/etcd", []string{"units", "recording", "observe/*", "workload", "engine/*", "scenario", "lab"}},
+	{"lab/postgres", []string{"units", "recording", "observe/*", "workload", "engine/*", "scenario", "lab"}},
+	{"lab/wiredtiger", []string{"units", "recording", "observe/*", "workload", "engine/*", "scenario", "lab"}},
+	{"lab/streams", []string{"units", "recording", "observe/*", "random", "workload", "engine/*", "scenario", "probe", "lab"}},
+	{"lab/run", []string{"..."}},
 	{"prove", []string{"units", "internal/*", "recording", "timeline", "rules", "diagnose"}},
 	{"report", []string{"units", "internal/*", "diagnose", "prove", "plan"}},
 
