@@ -1,6 +1,7 @@
 package volume
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -41,7 +42,11 @@ func TestCalibrations(t *testing.T) {
 			{"p99", c.P99, .03}, {"p99.9", c.P999, .03}, {"max", c.Max, .05},
 		} {
 			was, said := is[f.name], float64(f.published)
-			t.Logf("%-18s %-9s published %8.3f ms, drawn %8.3f ms", c.Name, f.name, said/1e6, was/1e6)
+			published := "-"
+			if f.published != 0 {
+				published = fmt.Sprintf("%.3f ms", said/1e6)
+			}
+			t.Logf("%-18s %-9s published %10s, drawn %8.3f ms", c.Name, f.name, published, was/1e6)
 			switch {
 			case f.published == 0:
 			case f.name == "mean" && c.MeanBelow:
