@@ -67,7 +67,7 @@ type Engine struct {
 	env    engine.Env
 	data   *linux.Device
 	log    *linux.File
-	off    units.Size
+	end    units.Size // of what was appended
 	chance *random.Stream
 
 	busy     bool // an fdatasync is under way
@@ -122,11 +122,13 @@ type (
 func (t *appendTurn) Fire(_ vtime.Instant, arg uint64) {
 	e := (*Engine)(t)
 	p := e.underway.take(arg)
-	if e.off+p.op.Size > e.cfg.File {
-		e.off = 0
+	if e.end+p.op.Size > e.cfg.File { // again from its beginning, over blocks that are there by now
+		e.log.Rewind(0)
+		e.log.SetPrewritten(true)
+		e.end = 0
 	}
-	e.log.Write(e.off, p.op.Size)
-	e.off += p.op.Size
+	e.log.Append(p.op.Size)
+	e.end += p.op.Size
 	e.waiting = append(e.waiting, p)
 	e.sync()
 }
