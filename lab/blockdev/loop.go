@@ -1,0 +1,102 @@
+package blockdev
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A loop is a loop device of the kernel, with the descriptor that keeps it: it clears itself when nobody
+// has it open or mounted any more.
+type loop struct {
+	dev  *os.File
+	name string // "loop3"
+}
+
+// attachTries bounds the race for a free loop device against other programs.
+const attachTries = 64
+
+// attachLoop lays a loop device with direct I/O over a file.
+func attachLoop(file string) (*loop, error) {
+	control, err := os.OpenFile("/dev/loop-control", os.O_RDWR|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer control.Close()
+	backing, err := os.OpenFile(file, os.O_RDWR|unix.O_DIRECT|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer backing.Close()
+	for range attachTries {
+		n, err := unix.IoctlRetInt(int(control.Fd()), unix.LOOP_CTL_GET_FREE)
+		if err != nil {
+			return nil, fmt.Errorf("no free loop device: %w", err)
+		}
+		l := &loop{name: "loop" + strconv.Itoa(n)}
+		if l.dev, err = openDevice("/dev/"+l.name, n); err != nil {
+			return nil, err
+		}
+		cfg := unix.LoopConfig{Fd: uint32(backing.Fd()), Size: 512}
+		cfg.Info.Flags = unix.LO_FLAGS_DIRECT_IO | unix.LO_FLAGS_AUTOCLEAR
+		copy(cfg.Info.File_name[:len(cfg.Info.File_name)-1], file)
+		err = unix.IoctlLoopConfigure(int(l.dev.Fd()), &cfg)
+		if err == nil {
+			return l, nil
+		}
+		_ = l.dev.Close()
+		if !errors.Is(err, unix.EBUSY) { // somebody else was faster
+			return nil, fmt.Errorf("setting up %s: %w", l.name, err)
+		}
+	}
+	return nil, errors.New("no free loop device: others took each before it could be used")
+}
+
+// openDevice opens a loop device, making its node where no udev has.
+func openDevice(path string, number int) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|unix.O_CLOEXEC, 0)
+	if !errors.Is(err, os.ErrNotExist) {
+		return f, err
+	}
+	const major = 7 // LOOP_MAJOR
+	if err := unix.Mknod(path, unix.S_IFBLK|0o660, int(unix.Mkdev(major, uint32(number)))); err != nil && !errors.Is(err, unix.EEXIST) {
+		return nil, fmt.Errorf("making %s: %w", path, err)
+	}
+	return os.OpenFile(path, os.O_RDWR|unix.O_CLOEXEC, 0)
+}
+
+// detach clears the device: at once if nobody else has it, else when the last one closes it.
+func (l *loop) detach() error {
+	err := unix.IoctlSetInt(int(l.dev.Fd()), unix.LOOP_CLR_FD, 0)
+	if errors.Is(err, unix.ENXIO) { // it is clear
+		err = nil
+	}
+	return errors.Join(err, l.dev.Close())
+}
+
+// backing is the file under a loop device, "" if there is none.
+func backing(name string) string {
+	text, err := os.ReadFile(filepath.Join("/sys/block", name, "loop/backing_file"))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(text))
+}
+
+// cleared waits until a device has no backing file.
+func cleared(name string, within time.Duration) bool {
+	for end := time.Now().Add(within); ; time.Sleep(5 * time.Millisecond) {
+		if backing(name) == "" {
+			return true
+		}
+		if time.Now().After(end) {
+			return false
+		}
+	}
+}
