@@ -17,6 +17,11 @@ import (
 	"plimsoll/units"
 )
 
+// DefaultPath is how long a request of 4 KiB takes through the loop device, FUSE, and back to the process that waits
+// for it, beside the disk's own answer: for disk.Options.Path. Measured with fio on two virtual cores of a Xeon, Linux 6.18:
+// p50 of 0.10 to 0.13 ms over a volume's (go test ./lab/blockdev -run Fidelity -fidelity 5 -v, with Path 0).
+const DefaultPath = units.Duration(110 * time.Microsecond)
+
 // Options say how the device looks.
 type Options struct {
 	// Slots is how many requests the block layer keeps in flight (nr_requests); 0: as many as the loop driver

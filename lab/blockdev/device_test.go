@@ -38,7 +38,7 @@ func run(t *testing.T, name string, args ...string) string {
 // attach makes a device that is gone when the test is over.
 func attach(t *testing.T, cfg disk.Config, opt Options) (*disk.Disk, *Device) {
 	t.Helper()
-	h, err := disk.NewHost(disk.Options{})
+	h, err := disk.NewHost(disk.Options{Path: DefaultPath})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,9 @@ func attach(t *testing.T, cfg disk.Config, opt Options) (*disk.Disk, *Device) {
 	return d, v
 }
 
-func quick() volume.Volume { return volume.MustNew(volume.Config{Name: "quick", Size: units.GiB}, 1, nil) }
+func quick() volume.Volume {
+	return volume.MustNew(volume.Config{Name: "quick", Size: units.GiB}, 1, nil)
+}
 
 func TestFileSystems(t *testing.T) {
 	for _, c := range []struct {

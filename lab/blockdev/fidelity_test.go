@@ -138,4 +138,3 @@ func modelled(cfg volume.Config, p pattern, d time.Duration) measured {
 	iops := float64(len(took)) / d.Seconds()
 	return measured{iops, iops * float64(p.block) / 1e6, at(.5), at(.99)}
 }
-
