@@ -1,0 +1,88 @@
+package mount
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// Settings are kernel settings that are changed for a while. They are written down first, so that Sweep
+// restores them if this process cannot.
+type Settings struct{ state *State }
+
+// SetSysctl changes settings given by name ("vm.dirty_background_bytes"). Restore gives back what was.
+func SetSysctl(values map[string]string) (*Settings, error) {
+	state, err := newState("kernel settings")
+	if err != nil {
+		return nil, err
+	}
+	s := &Settings{state}
+	state.Settings = map[string]string{}
+	for name := range values {
+		path, err := sysctlPath(name)
+		if err != nil {
+			return nil, errors.Join(err, s.Restore())
+		}
+		old, err := os.ReadFile(path)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("the setting %s: %w", name, err), s.Restore())
+		}
+		state.Settings[path] = strings.TrimSpace(string(old))
+		// Writing one of a pair sets the other to 0; what was 0 must not be written back over it.
+		if pair, ok := pairs[name]; ok {
+			other, err := sysctlPath(pair)
+			if err != nil {
+				return nil, errors.Join(err, s.Restore())
+			}
+			if text, err := os.ReadFile(other); err == nil && strings.TrimSpace(string(text)) != "0" {
+				state.Settings[other] = strings.TrimSpace(string(text))
+				delete(state.Settings, path)
+			}
+		}
+	}
+	if err := state.save(); err != nil {
+		return nil, errors.Join(err, s.Restore())
+	}
+	for name, value := range values {
+		path, err := sysctlPath(name)
+		if err == nil {
+			err = os.WriteFile(path, []byte(value), 0o644)
+		}
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("the setting %s = %s: %w", name, value, err), s.Restore())
+		}
+	}
+	return s, nil
+}
+
+// pairs are settings of which one is in force, and the other 0 (Documentation/admin-guide/sysctl/vm.rst).
+var pairs = map[string]string{
+	"vm.dirty_background_bytes": "vm.dirty_background_ratio", "vm.dirty_background_ratio": "vm.dirty_background_bytes",
+	"vm.dirty_bytes": "vm.dirty_ratio", "vm.dirty_ratio": "vm.dirty_bytes",
+}
+
+// sysctlPath is a setting's file. Only letters, digits, dots and underscores make a name.
+func sysctlPath(name string) (string, error) {
+	for _, r := range name {
+		if (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '.' && r != '_' {
+			return "", fmt.Errorf("%q is no setting of the kernel", name)
+		}
+	}
+	if name == "" || strings.Contains(name, "..") {
+		return "", fmt.Errorf("%q is no setting of the kernel", name)
+	}
+	return "/proc/sys/" + strings.ReplaceAll(name, ".", "/"), nil
+}
+
+// Restore gives the settings back. It does nothing the second time.
+func (s *Settings) Restore() error {
+	if s == nil || s.state == nil {
+		return nil
+	}
+	err := s.state.undo()
+	if err == nil {
+		s.state = nil
+	}
+	return err
+}
