@@ -26,7 +26,8 @@ import (
 
 // A Config says what the streams look like.
 type Config struct {
-	// File is the size of a log's file, which begins again when it is full.
+	// File is the size of a log's file, which begins again when the next append does not fit. An
+	// append larger than the file makes it as large as itself.
 	File units.Size `yaml:"file"`
 	// Prewritten says that its blocks were written before, so that an append changes no
 	// metadata; fio lays its file out first unless told otherwise.
@@ -37,7 +38,7 @@ type Config struct {
 	Data units.Size `yaml:"data"`
 	// RandomWrites makes write operations direct writes of random blocks instead of appends.
 	RandomWrites bool `yaml:"random_writes"`
-	// CPU is what one system call with its share of the tool costs.
+	// CPU is what one system call with its share of the tool costs, up to a second.
 	CPU units.Duration `yaml:"cpu"`
 }
 
@@ -58,6 +59,9 @@ func (c *Config) Check() problem.List {
 	if c.Data < c.Block {
 		l = append(l, problem.Problem{Field: "data", Text: c.Data.Exact() + " is smaller than one block", Nearest: c.Block.Exact()})
 	}
+	if d := c.CPU.Std(); d < 0 || d > time.Second {
+		l = append(l, problem.Problem{Field: "cpu", Text: d.String() + " of CPU a call", Limit: "0s to 1s", Nearest: min(max(d, 0), time.Second).String()})
+	}
 	return l
 }
 
@@ -68,6 +72,7 @@ type Engine struct {
 	data   *linux.Device
 	log    *linux.File
 	end    units.Size // of what was appended
+	high   units.Size // the highest end so far: blocks below it are there
 	chance *random.Stream
 
 	busy     bool // an fdatasync is under way
@@ -94,7 +99,6 @@ func New(cfg Config, env engine.Env) (*Engine, error) {
 	}
 	e := &Engine{cfg: cfg, env: env, data: data, chance: env.Seed.Stream("streams.blocks")}
 	e.log = env.Host.Create("stream.log", wal, cfg.File)
-	e.log.SetPrewritten(cfg.Prewritten)
 	return e, nil
 }
 
@@ -122,13 +126,15 @@ type (
 func (t *appendTurn) Fire(_ vtime.Instant, arg uint64) {
 	e := (*Engine)(t)
 	p := e.underway.take(arg)
-	if e.end+p.op.Size > e.cfg.File { // again from its beginning, over blocks that are there by now
+	if e.end+p.op.Size > e.cfg.File {
 		e.log.Rewind(0)
-		e.log.SetPrewritten(true)
 		e.end = 0
 	}
+	end := e.end + p.op.Size
+	// Of the blocks up to the high mark none is new, nor is the rest of the last of them.
+	e.log.SetPrewritten(e.cfg.Prewritten || end <= (e.high+linux.PageSize-1)/linux.PageSize*linux.PageSize)
 	e.log.Append(p.op.Size)
-	e.end += p.op.Size
+	e.end, e.high = end, max(e.high, end)
 	e.waiting = append(e.waiting, p)
 	e.sync()
 }
@@ -171,11 +177,13 @@ func (t *blockTurn) Fire(_ vtime.Instant, arg uint64) {
 	blocks := uint64(e.cfg.Data / e.cfg.Block)
 	off := units.Size(e.chance.Below(blocks)) * e.cfg.Block
 	c := e.data.Do(volume.Request{Op: op, Offset: off, Length: e.cfg.Block})
-	wait := engine.WaitRead
-	if op == volume.Write {
-		wait = engine.WaitLogDevice
+	now := e.env.Clock.Now()
+	if op == volume.Write { // the limits and the latency apart, because the fix differs
+		p.waits[engine.WaitLogLimit] = int64(c.Issued.Sub(now))
+		p.waits[engine.WaitLogDevice] = int64(c.Done.Sub(c.Issued))
+	} else {
+		p.waits[engine.WaitRead] = int64(c.Done.Sub(now))
 	}
-	p.waits[wait] = int64(c.Done.Sub(e.env.Clock.Now()))
 	e.env.Clock.At(c.Done, (*blockDone)(e), arg)
 }
 
