@@ -2,6 +2,7 @@ package streams
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -217,9 +218,24 @@ func TestNeedsAVolume(t *testing.T) {
 	if _, err := New(Defaults(), env); err == nil {
 		t.Error("streams without a volume of theirs were made")
 	}
+}
+
+func TestCheck(t *testing.T) {
 	cfg := Defaults()
-	cfg.Block = 0
-	if _, err := New(cfg, env); err == nil {
-		t.Error("blocks of no bytes were taken")
+	if l := cfg.Check(); len(l) > 0 {
+		t.Fatal(l)
+	}
+	cfg.Block, cfg.File, cfg.Data, cfg.CPU = 0, 0, -1, units.Duration(-time.Microsecond)
+	got := cfg.Check().Error()
+	for _, want := range []string{
+		"block: 0B is no block (limit: 512B to 16MiB); nearest legal value: 512B", "file: 0B", "data: -1B",
+		"cpu: -1µs of CPU a call (limit: 0s to 1s); nearest legal value: 0s",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+	if _, err := New(cfg, engine.Env{}); err == nil {
+		t.Error("New takes what Check does not")
 	}
 }
