@@ -53,8 +53,9 @@ type Config struct {
 	FileSystem        FileSystem     `yaml:"filesystem"`
 	// WritebackDepth is how many requests of buffered writes the block layer lets a device have at a time,
 	// so that others' do not wait long behind them: writeback throttling (block/blk-wbt.c, on by default where there
-	// is no I/O scheduler or mq-deadline). Of its depth of 16 it gives background writes half, or a quarter
-	// while others are busy: 8 here. 0: none. It lies below the kernel's blk-throttle, which queues
+	// is no I/O scheduler or mq-deadline). The kernel's depth of 16, which grows to 3/4 of the device's queue while
+	// nothing is read, is for the writes of fdatasync; background writes get a quarter of it, others half. Here all have the
+	// same: 8 (assumed, between the two). 0: none. It lies below the kernel's blk-throttle, which queues
 	// whatever comes; so it does nothing for volumes without a bound on what is in flight.
 	WritebackDepth int `yaml:"writeback_depth"`
 	// MaxRequest is the most one request carries: the block layer's max_sectors_kb.
