@@ -26,7 +26,8 @@ type Host struct {
 // Options say how a host emulates.
 type Options struct {
 	// Path is how long a request takes on its way to the disk and back, which is taken off what is waited:
-	// a request is answered so much before its volume would be done. 0: nothing is.
+	// a request is answered so much before its volume would be done. 0: nothing is. [Disk.SetPath] sets
+	// that of one disk.
 	Path units.Duration
 	// Memory is the most that an image in memory may take; 0: what is available when it is made, less 1 GiB.
 	Memory units.Size
@@ -77,6 +78,7 @@ type Disk struct {
 	volume volume.Volume
 	epoch  vtime.Instant // the volume's beginning by the host's clock
 	paced  bool
+	path   Path
 
 	mu       sync.RWMutex // of the image, and of what follows: data is copied under it
 	img      image
@@ -95,7 +97,7 @@ func (h *Host) Add(cfg Config) (*Disk, error) {
 		return nil, fmt.Errorf("disk %s: a size of %s, and a volume, are needed", cfg.Name, cfg.Size.Exact())
 	}
 	cfg.Size = (cfg.Size + sector - 1) / sector * sector
-	d := &Disk{host: h, cfg: cfg, volume: cfg.Volume, epoch: h.clock.Now(), paced: true}
+	d := &Disk{host: h, cfg: cfg, volume: cfg.Volume, epoch: h.clock.Now(), paced: true, path: Path{Fixed: h.opt.Path}}
 	var err error
 	if cfg.File != "" {
 		d.img, err = newFile(cfg.File, cfg.Size)
@@ -146,32 +148,36 @@ func (d *Disk) Pace(paced bool, v volume.Volume) {
 	}
 }
 
-// submit hands a request to the volume and tells when to answer it.
-func (d *Disk) submit(r volume.Request) (at vtime.Instant, asked time.Duration, paced bool) {
+// A promise is when a submitted request is to be answered.
+type promise struct {
+	at    vtime.Instant
+	asked time.Duration // what it takes from its submission to its end, as the volume says
+	late  time.Duration // to be added to what it is late by, as far as the path goes: it may be longer than the request
+	paced bool
+}
+
+// submit hands a request to the volume.
+func (d *Disk) submit(r volume.Request) promise {
 	d.host.mu.Lock()
 	defer d.host.mu.Unlock()
 	now := d.host.clock.Now()
 	if !d.paced {
-		return now, 0, false
+		return promise{}
 	}
-	c := d.volume.Submit(vtime.Instant(now.Sub(d.epoch)), r)
-	asked = c.Done.Sub(vtime.Instant(now.Sub(d.epoch)))
-	return now.Add(asked - d.host.opt.Path.Std()), asked, true
+	since := vtime.Instant(now.Sub(d.epoch))
+	asked := d.volume.Submit(since, r).Done.Sub(since)
+	path := d.path.of(r.Length)
+	return promise{at: now.Add(max(asked-path, 0)), asked: asked, late: max(path-asked, 0) - d.path.Wake.Std(), paced: true}
 }
 
 // wait waits for a submitted request's time and counts how late it came.
-func (d *Disk) wait(op volume.Op, n int, at vtime.Instant, asked time.Duration, paced bool) {
-	if !paced {
+func (d *Disk) wait(op volume.Op, n int, p promise) {
+	if !p.paced {
 		return
 	}
-	d.host.clock.Wait(at)
+	d.host.clock.Wait(p.at)
 	now := d.host.clock.Now()
-	// What is to be answered sooner than the path takes cannot be: it is late by the rest.
-	late := now.Sub(at)
-	if asked < d.host.opt.Path.Std() {
-		late = d.host.opt.Path.Std() - asked
-	}
-	d.counts.add(now, op, n, asked, late)
+	d.counts.add(now, op, n, p.asked, now.Sub(p.at)+p.late)
 }
 
 // begin takes a request in: it fails where the disk is without power, or the request beyond its end.
@@ -201,12 +207,11 @@ func (d *Disk) alive() error {
 // ReadAt reads len(p) bytes, and returns when the volume would have given them. Errors are EINVAL beyond the
 // disk's end and EIO while its power is cut.
 func (d *Disk) ReadAt(p []byte, off int64) (int, error) {
-	at, asked, paced := d.submit(volume.Request{Op: volume.Read, Offset: units.Size(off), Length: units.Size(len(p))})
 	if err := d.begin(len(p), off); err != nil {
 		return 0, err
 	}
 	defer d.inFlight.Done()
-	d.wait(volume.Read, len(p), at, asked, paced)
+	d.wait(volume.Read, len(p), d.submit(volume.Request{Op: volume.Read, Offset: units.Size(off), Length: units.Size(len(p))}))
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	if d.down || d.closed {
@@ -221,11 +226,11 @@ func (d *Disk) ReadAt(p []byte, off int64) (int, error) {
 // WriteAt writes p, and returns when the volume would have taken it. Errors are those of ReadAt, and ENOSPC where
 // the image's backing is full.
 func (d *Disk) WriteAt(p []byte, off int64) (int, error) {
-	at, asked, paced := d.submit(volume.Request{Op: volume.Write, Offset: units.Size(off), Length: units.Size(len(p))})
 	if err := d.begin(len(p), off); err != nil {
 		return 0, err
 	}
 	defer d.inFlight.Done()
+	answer := d.submit(volume.Request{Op: volume.Write, Offset: units.Size(off), Length: units.Size(len(p))})
 	w, err := d.put(p, off)
 	if err != nil {
 		d.counts.refused.Add(1)
@@ -234,7 +239,7 @@ func (d *Disk) WriteAt(p []byte, off int64) (int, error) {
 		}
 		return 0, err
 	}
-	d.wait(volume.Write, len(p), at, asked, paced)
+	d.wait(volume.Write, len(p), answer)
 	if w == nil {
 		return len(p), d.alive()
 	}
@@ -257,28 +262,33 @@ func (d *Disk) put(p []byte, off int64) (w *written, err error) {
 	if d.down || d.closed {
 		return nil, syscall.EIO
 	}
-	if d.cfg.PowerLoss {
-		if w, err = d.volatile.add(d.img, p, off); err != nil {
-			return nil, err
-		}
+	if !d.cfg.PowerLoss {
+		return nil, d.img.write(p, off)
 	}
-	return w, d.img.write(p, off)
+	if w, err = d.volatile.add(d.img, p, off); err != nil {
+		return nil, err
+	}
+	if err := d.img.write(p, off); err != nil {
+		d.volatile.forget(w)
+		return nil, err
+	}
+	return w, nil
 }
 
 // Flush makes durable what was written and answered before, and returns when the volume would have.
 func (d *Disk) Flush() error {
-	at, asked, paced := d.submit(volume.Request{Op: volume.Flush})
 	if err := d.begin(0, 0); err != nil {
 		return err
 	}
 	defer d.inFlight.Done()
+	answer := d.submit(volume.Request{Op: volume.Flush})
 	var answered []*written
 	if d.cfg.PowerLoss {
 		d.mu.RLock()
 		answered = d.volatile.answered()
 		d.mu.RUnlock()
 	}
-	d.wait(volume.Flush, 0, at, asked, paced)
+	d.wait(volume.Flush, 0, answer)
 	if len(answered) == 0 {
 		return d.alive()
 	}
@@ -307,9 +317,8 @@ func (d *Disk) Discard(off, n int64) error {
 		return syscall.EIO
 	}
 	if d.cfg.PowerLoss {
-		gone := &written{off: off, after: make([]byte, n)}
 		for _, w := range d.volatile.writes {
-			w.settle(gone)
+			w.zero(off, n)
 		}
 	}
 	return d.img.discard(off, n)
@@ -319,7 +328,11 @@ func (d *Disk) Discard(off, n int64) error {
 type Cut struct {
 	Seed random.Seed
 	Lose units.Ratio // the share that is lost
-	Torn units.Ratio // of the others, the share of which only the first sectors of 512 B are kept
+	Torn units.Ratio // of the others, the share of which only the first sectors are kept
+	// Sector is what the device writes whole or not at all: 512 B or a multiple; 0 is 512 B. EBS volumes on Nitro-based
+	// instances do so with 4, 8 and 16 KiB at multiples of that (EC2 user guide, "Block sizes for torn write
+	// prevention", 2025).
+	Sector units.Size
 }
 
 // Cut takes the power away: requests in flight fail with EIO, as all do until Revive. The disk has to be made
@@ -332,6 +345,9 @@ func (d *Disk) Cut(c Cut) (CutReport, error) {
 	defer d.mu.Unlock()
 	if d.down {
 		return CutReport{}, fmt.Errorf("disk %s has no power already", d.cfg.Name)
+	}
+	if c.Sector < 0 || c.Sector%sectorBytes != 0 {
+		return CutReport{}, fmt.Errorf("a sector of %d bytes: a multiple of %d", c.Sector, sectorBytes)
 	}
 	d.down = true
 	return d.volatile.cut(d.img, c.Seed.Stream("disk.cut."+d.cfg.Name), c)

@@ -99,16 +99,77 @@ func TestAnswersWhenTheVolumeWould(t *testing.T) {
 // What is taken off for the path is not waited, and a request shorter than the path is late by the rest.
 func TestPathIsTakenOff(t *testing.T) {
 	d, clock := newDisk(t, Config{Volume: steady(0, time.Millisecond)})
-	d.host.opt.Path = units.Duration(100 * time.Microsecond)
-	if err := d.Flush(); err != nil || clock.now != vtime.At(900*time.Microsecond) {
+	d.SetPath(Path{Fixed: units.Duration(99 * time.Microsecond), PerMiB: units.Duration(256 * time.Microsecond)})
+	if err := d.Flush(); err != nil || clock.now != vtime.At(901*time.Microsecond) {
 		t.Errorf("answered at %v: %v", time.Duration(clock.now), err)
 	}
 	d.Pace(true, steady(0, 40*time.Microsecond))
 	if err := d.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	if s := d.Stats(); s.LateMax != units.Duration(60*time.Microsecond) {
+	if s := d.Stats(); s.LateMax != units.Duration(59*time.Microsecond) {
 		t.Errorf("late by %v", s.LateMax)
+	}
+	at := clock.now
+	d.Pace(true, steady(0, time.Millisecond))
+	if _, err := d.ReadAt(make([]byte, 4096), 0); err != nil || clock.now.Sub(at) != 900*time.Microsecond {
+		t.Errorf("4 KiB were answered after %v: %v", clock.now.Sub(at), err)
+	}
+	// A trial is of another volume, and leaves no trace.
+	at = clock.now
+	before := d.Path()
+	during, err := d.Trial(steady(0, 5*time.Millisecond), d.Flush)
+	if during.Requests[volume.Flush] != 1 {
+		t.Errorf("during the trial: %+v", during)
+	}
+	if s := d.Stats(); err != nil || clock.now.Sub(at) != 5*time.Millisecond || d.Path() != before || s.Requests[volume.Flush] != 0 || s.Volume.Submitted[volume.Flush] != 0 {
+		t.Errorf("a trial of 5 ms took %v: %v, %+v", clock.now.Sub(at), err, s)
+	}
+}
+
+func TestDiscard(t *testing.T) {
+	d, _ := newDisk(t, Config{Size: units.GiB, PowerLoss: true, VolatileCache: true})
+	defer d.close()
+	if _, err := d.WriteAt(bytes.Repeat([]byte{1}, 8192), 4096); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Discard(8192, int64(units.GiB)-8192); err != nil {
+		t.Fatal(err)
+	}
+	// What is kept of the write does not bring back what was discarded after it.
+	if _, err := d.Cut(Cut{}); err != nil {
+		t.Fatal(err)
+	}
+	d.Revive()
+	got := make([]byte, 8192)
+	if _, err := d.ReadAt(got, 4096); err != nil || got[0] != 1 || got[4096] != 0 {
+		t.Errorf("read %d and %d: %v", got[0], got[4096], err)
+	}
+}
+
+// A write that found no room was not made: no loss of power may bring it up.
+func TestNoRoomIsNotLogged(t *testing.T) {
+	d, _ := newDisk(t, Config{PowerLoss: true, VolatileCache: true})
+	defer d.close()
+	d.img.(*memory).most = 0
+	if _, err := d.WriteAt([]byte{1}, 0); !errors.Is(err, syscall.ENOSPC) {
+		t.Fatal(err)
+	}
+	if r, err := d.Cut(Cut{}); err != nil || r != (CutReport{}) {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// The margin follows what sleeps are late by, within its bounds.
+func TestLearn(t *testing.T) {
+	for late, want := range map[time.Duration]time.Duration{0: early, 20 * time.Microsecond: 20 * time.Microsecond, time.Second: spinMost} {
+		m := spinMost / 2
+		for range 2000 {
+			m = learn(m, late)
+		}
+		if d := m - want; d < -time.Microsecond || d > time.Microsecond {
+			t.Errorf("sleeps late by %v make a margin of %v", late, m)
+		}
 	}
 }
 
@@ -222,7 +283,8 @@ func TestCutKeepsWhatIsDurable(t *testing.T) {
 			}
 		}
 		share := rapid.SampledFrom([]units.Ratio{0, .5, 1})
-		r, err := d.Cut(Cut{Seed: random.Seed(rapid.Uint64().Draw(rt, "seed")), Lose: share.Draw(rt, "lost"), Torn: share.Draw(rt, "torn")})
+		r, err := d.Cut(Cut{Seed: random.Seed(rapid.Uint64().Draw(rt, "seed")), Lose: share.Draw(rt, "lost"), Torn: share.Draw(rt, "torn"),
+			Sector: rapid.SampledFrom([]units.Size{0, 512, 1024}).Draw(rt, "sector of the device")})
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -318,7 +380,7 @@ func TestWakesInOrder(t *testing.T) {
 		wg.Go(func() {
 			at := c.Now().Add(time.Duration(i%20) * 100 * time.Microsecond)
 			c.Wait(at)
-			if c.Now() < at {
+			if c.Now() < at.Add(-early) {
 				t.Errorf("woken %v too soon", at.Sub(c.Now()))
 			}
 		})

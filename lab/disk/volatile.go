@@ -10,7 +10,7 @@ import (
 // bounded as well, and writes the oldest out when it is full; so does this one.
 const volatileBytesMax = 256 << 20
 
-// sectorBytes is what a device writes whole or not at all; a write of several may be torn between them.
+// sectorBytes is what any device writes whole or not at all; a write of several may be torn between them.
 const sectorBytes = 512
 
 // A volatile log is the writes that a loss of power may undo, in the order they were made.
@@ -39,6 +39,13 @@ func (v *volatileLog) add(img image, p []byte, off int64) (*written, error) {
 		v.drop(0)
 	}
 	return w, nil
+}
+
+// forget takes a write off the log that was not made after all.
+func (v *volatileLog) forget(w *written) {
+	if i := slices.Index(v.writes, w); i >= 0 {
+		v.drop(i)
+	}
 }
 
 func (v *volatileLog) drop(i int) {
@@ -94,6 +101,15 @@ func (w *written) settle(over *written) {
 	copy(w.after[from-w.off:], lies)
 }
 
+// zero makes a write leave alone a range that was discarded after it.
+func (w *written) zero(off, n int64) {
+	from, end := max(w.off, off), min(w.off+int64(len(w.after)), off+n)
+	if from < end {
+		clear(w.before[from-w.off : end-w.off])
+		clear(w.after[from-w.off : end-w.off])
+	}
+}
+
 // A CutReport says what a loss of power did to the writes that were not durable.
 type CutReport struct {
 	Kept, Torn, Lost int   // writes
@@ -105,6 +121,7 @@ type CutReport struct {
 // cut undoes the log: each write is lost with the chance lose, else torn with the chance torn, else kept.
 func (v *volatileLog) cut(img image, s *random.Stream, c Cut) (CutReport, error) {
 	var r CutReport
+	sector := max(int64(c.Sector), sectorBytes)
 	for _, w := range slices.Backward(v.writes) {
 		if err := img.write(w.before, w.off); err != nil {
 			return r, err
@@ -115,12 +132,14 @@ func (v *volatileLog) cut(img image, s *random.Stream, c Cut) (CutReport, error)
 			r.Unanswered++
 		}
 		stays := len(w.after)
+		// Sectors begin at multiples of their length on the disk, wherever the write does.
+		first := sector - w.off%sector
 		switch {
 		case s.Float() < float64(c.Lose):
 			stays = 0
 			r.Lost++
-		case s.Float() < float64(c.Torn) && len(w.after) > sectorBytes:
-			stays = sectorBytes * (1 + int(s.Below(uint64((len(w.after)-1)/sectorBytes))))
+		case s.Float() < float64(c.Torn) && int64(len(w.after)) > first:
+			stays = int(first + sector*int64(s.Below(uint64(1+(int64(len(w.after))-first-1)/sector))))
 			r.Torn++
 		default:
 			r.Kept++
