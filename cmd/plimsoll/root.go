@@ -45,6 +45,7 @@ its writes wait, with the numbers; what it is not; and what could not be known.`
 	root.AddCommand(newDiagnoseCommand(a), newRecordCommand(a), newRulesCommand(a), newVersionCommand(a), newCasebookCommand(a))
 	root.AddCommand(newSimulateCommand(a))
 	root.AddCommand(newCatalogCommand(a))
+	root.AddCommand(newLabCommand(a))
 	root.SetHelpCommand(newHelpCommand())
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd(a.args...)

@@ -22,6 +22,10 @@ type VolumeStatus struct {
 	FileSystem string   `json:"filesystem"`
 	Size       int64    `json:"size_bytes"`
 	Gives      []string `json:"gives"` // its limits, for people
+	// What it promises in all, reads or writes: 0 is no limit.
+	IOPS       float64 `json:"iops"`
+	Throughput float64 `json:"throughput_bytes"`
+	Latency    float64 `json:"latency_seconds"` // mean, of a write
 
 	Requests   map[string]int64 `json:"requests"` // by operation
 	Bytes      map[string]int64 `json:"bytes"`

@@ -9,6 +9,7 @@ import (
 
 	"plimsoll/scenario"
 	"plimsoll/units"
+	"plimsoll/volume"
 )
 
 // ServeHTTP answers what a Machine asks.
@@ -78,6 +79,13 @@ func (d *daemon) status() (*Status, error) {
 			return nil, err
 		}
 		vs := VolumeStatus{Name: v.name, Dir: v.dir, Device: v.device.Path(), FileSystem: v.fs, Size: int64(v.disk.Size()), Gives: gives}
+		c, err := orders[i].Value.Config(v.name, d.sc.Instance())
+		if err != nil {
+			return nil, err
+		}
+		members := float64(orders[i].Value.Members())
+		vs.IOPS, vs.Throughput = members*float64(c.Sustained.IOPS), members*float64(c.Sustained.Throughput)
+		vs.Latency = seconds(c.Latency[volume.Write].Mean())
 		vs.fill(v.disk.Stats())
 		s.Volumes = append(s.Volumes, vs)
 	}

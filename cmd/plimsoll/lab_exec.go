@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"plimsoll/lab/mount"
+)
+
+func newLabExecCommand(a *app) *cobra.Command {
+	o := &labOptions{}
+	cmd := &cobra.Command{
+		Use:   "exec VOLUME.yaml -- COMMAND [ARGUMENT...]",
+		Short: "Run a program on emulated volumes",
+		Long: `Mounts what VOLUME.yaml describes, runs the command, and unmounts. {} in its arguments is
+the folder of the only volume (or of the one called data), {journal} that of another; each is
+also in the environment as PLIMSOLL_VOLUME_DATA and so on. Signals go to the command,
+and its exit code is this one's.`,
+		Example: `  sudo plimsoll lab exec gp3.yaml -- mongod --dbpath {}
+  sudo plimsoll lab exec gp3.yaml -- fio --name=wal --directory={} --rw=write --bs=2300 --size=22m --fdatasync=1`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if cmd.ArgsLenAtDash() != 1 || len(args) < 2 {
+				return usagef("plimsoll lab exec VOLUME.yaml -- mongod --dbpath {}", "lab exec: wants a volume's file, then -- and a command")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return o.exec(cmd.Context(), a, args[0], args[1:]) },
+	}
+	o.AddFlags(cmd)
+	return cmd
+}
+
+func (o *labOptions) exec(ctx context.Context, a *app, file string, command []string) error {
+	path, err := exec.LookPath(command[0])
+	if err != nil {
+		return usagef("", "lab exec: %w", err)
+	}
+	m, s, err := o.start(ctx, a, file, "", false)
+	if err != nil {
+		return err
+	}
+	err = runOn(m, path, command)
+	end := context.WithoutCancel(ctx)
+	if now, e := m.Status(end); e == nil {
+		s = now
+	}
+	for _, v := range s.Volumes {
+		if v.Saturated {
+			fmt.Fprintf(a.stderr, "plimsoll: warning: volume %s was slower than it should have been: the emulator was saturated (%s)\n", v.Name, lateness(&v))
+		}
+	}
+	return errors.Join(err, m.Close(end, true))
+}
+
+// An exitError is how a program that was run ended: its code is ours, and it has said why.
+func runOn(m *mount.Machine, path string, command []string) error {
+	replace := []string{"{}", m.Dirs["data"]}
+	env := os.Environ()
+	for name, dir := range m.Dirs {
+		if len(m.Dirs) == 1 {
+			replace[1] = dir
+		}
+		replace = append(replace, "{"+name+"}", dir)
+		env = append(env, "PLIMSOLL_VOLUME_"+strings.ToUpper(strings.ReplaceAll(name, "-", "_"))+"="+dir)
+	}
+	args := make([]string, len(command)-1)
+	for i, arg := range command[1:] {
+		args[i] = strings.NewReplacer(replace...).Replace(arg)
+	}
+	c := exec.Command(path, args...)
+	c.Stdin, c.Stdout, c.Stderr, c.Env = os.Stdin, os.Stdout, os.Stderr, env
+	// It goes when this process does, however that ends: nobody else would unmount from under it.
+	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
+	// A terminal's Ctrl-C reaches it by itself; what is sent to us alone is passed on.
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT, syscall.SIGUSR1, syscall.SIGUSR2)
+	defer signal.Stop(signals)
+	if err := c.Start(); err != nil {
+		return fmt.Errorf("lab exec: %w", err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- c.Wait() }()
+	for {
+		select {
+		case s := <-signals:
+			_ = c.Process.Signal(s)
+		case err := <-done:
+			var exit *exec.ExitError
+			if !errors.As(err, &exit) {
+				return err
+			}
+			code := exit.ExitCode()
+			if w, ok := exit.Sys().(syscall.WaitStatus); ok && w.Signaled() {
+				code = 128 + int(w.Signal())
+			}
+			return &failure{code: code, err: fmt.Errorf("%s: %w", command[0], exit)}
+		}
+	}
+}
