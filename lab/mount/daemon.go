@@ -117,6 +117,7 @@ func (d *daemon) serve(ctx context.Context) (err error) {
 		defer cancel()
 		err = errors.Join(err, d.unmountAll(end, true))
 	}()
+	blockdev.Prioritize()
 	if d.host, err = disk.NewHost(disk.Options{Path: blockdev.DefaultPath}); err != nil {
 		return err
 	}
