@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"plimsoll/engine"
+	"plimsoll/latency"
 	"plimsoll/scenario"
 	"plimsoll/vtime"
 )
@@ -42,7 +43,7 @@ func (o *Observed) Result(sc *scenario.Scenario) *Result {
 			continue
 		}
 		answered++
-		m.pending = append(m.pending, acknowledged{p.At, p.Latency, p.Write})
+		m.pending = append(m.pending, latency.Operation{At: p.At, Took: p.Latency, Write: p.Write})
 		if len(m.pending) == pendingMax {
 			m.classify()
 		}
@@ -65,7 +66,7 @@ func (o *Observed) Result(sc *scenario.Scenario) *Result {
 		r.EngineFigures[f.Name], r.FigureUnits[f.Name] = known(f.Value), f.Unit
 	}
 	period := r.Checkpoints.PeriodSeconds
-	r.Writes, r.Reads = sumClass(m, writes, period), sumClass(m, reads, period)
+	r.Writes, r.Reads = m.sorted.Writes.Class(period), m.sorted.Reads.Class(period)
 	bill(r, sc)
 	r.Objectives = judge(sc, r)
 	return r

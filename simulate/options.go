@@ -33,8 +33,6 @@ const (
 	// waitingMax is how many operations may wait for a connection; those beyond are refused, which
 	// the result says.
 	waitingMax = 1 << 19
-	// cellsMax is how many points a series has; longer runs get longer steps.
-	cellsMax = 3600
 	// cyclesShown is how many checkpoints a series marks.
 	cyclesShown = 4096
 	// batchSeconds is how many samples a batch of the recording has.

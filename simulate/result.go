@@ -1,5 +1,7 @@
 package simulate
 
+import "plimsoll/latency"
+
 // ResultVersion is the version of Result's JSON: additions leave it, changes raise it.
 const ResultVersion = 1
 
@@ -43,34 +45,12 @@ type Result struct {
 	Series            *Series           `json:"series,omitempty"`
 }
 
-// A Class is the latency of one kind of operation.
-type Class struct {
-	All               Latency `json:"all"`
-	DuringCheckpoint  Latency `json:"during_checkpoint"`
-	OutsideCheckpoint Latency `json:"outside_checkpoint"`
-	// SinceCheckpoint is by time since the last checkpoint (or cycle) started: tenths of the
-	// median distance of two starts.
-	SinceCheckpoint []Phase `json:"since_checkpoint"`
-}
-
-// A Phase is the latency of a part of the checkpoint cycle.
-type Phase struct {
-	Name        string  `json:"name"` // "0-6s"
-	FromSeconds float64 `json:"from_seconds"`
-	ToSeconds   float64 `json:"to_seconds"`
-	Latency
-}
-
-// A Latency is a distribution of times from the intended start to the acknowledgement.
-type Latency struct {
-	Operations  int64    `json:"operations"`
-	MeanSeconds *float64 `json:"mean_seconds"` // null without operations, as all below
-	P50Seconds  *float64 `json:"p50_seconds"`
-	P95Seconds  *float64 `json:"p95_seconds"`
-	P99Seconds  *float64 `json:"p99_seconds"`
-	P999Seconds *float64 `json:"p999_seconds"`
-	MaxSeconds  *float64 `json:"max_seconds"`
-}
+// The latencies of a result: see package latency.
+type (
+	Class   = latency.Class
+	Phase   = latency.Phase
+	Latency = latency.Latency
+)
 
 // Cycles are the checkpoints, or what the engine has of the kind.
 type Cycles struct {

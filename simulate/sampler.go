@@ -66,8 +66,8 @@ const (
 var dirtyBytes = []string{"mongodb_ss_wt_cache_tracked_dirty_bytes_in_the_cache"}
 
 func newSampler(s *system, m *meter, writer recording.Writer, epochMs int64) (*sampler, error) {
-	p := &sampler{system: s, from: m.from, step: int(m.step / 1e9), writer: writer, epochMs: epochMs, dirtyAt: -1}
-	cells := len(m.seconds)
+	p := &sampler{system: s, from: m.from, step: int(m.series.Step / 1e9), writer: writer, epochMs: epochMs, dirtyAt: -1}
+	cells := len(m.series.Cells)
 	p.engineDirty, p.hostDirty = make([]float64, cells), make([]float64, cells)
 	own := s.engine.Metrics()
 	for i, x := range own {

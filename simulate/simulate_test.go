@@ -303,24 +303,6 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// TestClasses: a class holds what it says, and phases are where they say.
-func TestClasses(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		ns := rapid.Int64Range(0, 1<<42).Draw(t, "ns")
-		c := class(ns)
-		if ns > classTop(c) || c > 0 && ns <= classTop(c-1) {
-			t.Fatalf("%d is in class %d, which ends at %d", ns, c, classTop(c))
-		}
-		if top, width := classTop(c), classTop(c)-classTop(max(c-1, 0)); ns > 1<<20 && float64(width) > 0.04*float64(top) {
-			t.Fatalf("class %d is %d wide of %d", c, width, top)
-		}
-		at := rapid.Int64Range(0, 9_000_000_000_000).Draw(t, "at")
-		if p := phaseOf(at); math.Abs(float64(phaseMiddle(p)-at)) > 0.06*float64(at)+5e6 {
-			t.Fatalf("%d is in part %d, around %d", at, p, phaseMiddle(p))
-		}
-	})
-}
-
 // BenchmarkTelemetry is ten minutes of the telemetry platform after two of warm-up.
 func BenchmarkTelemetry(b *testing.B) {
 	b.ReportAllocs()

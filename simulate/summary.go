@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"plimsoll/engine"
+	"plimsoll/latency"
 	"plimsoll/scenario"
 	"plimsoll/vtime"
 )
@@ -29,7 +30,7 @@ func summarise(sc *scenario.Scenario, s *system, m *meter, p *sampler, series bo
 		r.AskedPerSec = r.DonePerSec
 	}
 	period := r.Checkpoints.PeriodSeconds
-	r.Writes, r.Reads = sumClass(m, writes, period), sumClass(m, reads, period)
+	r.Writes, r.Reads = m.sorted.Writes.Class(period), m.sorted.Reads.Class(period)
 	r.Volumes = sumVolumes(s, p, span)
 	r.Waits = sumWaits(m, &r.Writes.All)
 	r.EngineFigures, r.FigureUnits = figures(s.engine)
@@ -60,49 +61,6 @@ func known(x float64) *float64 {
 		return nil
 	}
 	return &x
-}
-
-// latency reads a distribution.
-func latency(d *distribution) Latency {
-	l := Latency{Operations: d.n}
-	if d.n == 0 {
-		return l
-	}
-	at := func(percentile float64) *float64 {
-		ns := min(d.hdr.ValueAtPercentile(percentile)*hdrUnit, d.most)
-		return known(float64(ns) / 1e9)
-	}
-	l.MeanSeconds = known(float64(d.sum) / float64(d.n) / 1e9)
-	l.P50Seconds, l.P95Seconds, l.P99Seconds, l.P999Seconds = at(50), at(95), at(99), at(99.9)
-	l.MaxSeconds = known(float64(d.most) / 1e9)
-	return l
-}
-
-func sumClass(m *meter, kind int, period *float64) Class {
-	var all distribution
-	all.merge(&m.during[kind])
-	all.merge(&m.outside[kind])
-	c := Class{
-		All: latency(&all), DuringCheckpoint: latency(&m.during[kind]), OutsideCheckpoint: latency(&m.outside[kind]),
-		SinceCheckpoint: []Phase{},
-	}
-	if period == nil || *period <= 0 || all.n == 0 {
-		return c
-	}
-	// Tenths of the usual distance; what comes later, since a checkpoint is late, is in the last.
-	tenth := *period / 10
-	var parts [10]distribution
-	for i := range m.phase[kind] {
-		at := float64(phaseMiddle(i)) / 1e9
-		parts[min(int(at/tenth), 9)].merge(&m.phase[kind][i])
-	}
-	for i := range parts {
-		from, to := tenth*float64(i), tenth*float64(i+1)
-		c.SinceCheckpoint = append(c.SinceCheckpoint, Phase{
-			Name: trim(from) + "-" + trim(to) + "s", FromSeconds: from, ToSeconds: to, Latency: latency(&parts[i]),
-		})
-	}
-	return c
 }
 
 func sumCycles(cycles []engine.Cycle, m *meter) Cycles {
@@ -158,7 +116,7 @@ func sumWaits(m *meter, all *Latency) []WaitResult {
 	var every, slow waitSum
 	// The classes from that of the p99 on, from the top.
 	atLeast := (all.Operations + 99) / 100
-	for c := classes - 1; c >= 0; c-- {
+	for c := latency.Classes - 1; c >= 0; c-- {
 		w := &m.waits[c]
 		if slow.n < atLeast {
 			slow.add(w)

@@ -1,8 +1,6 @@
 package simulate
 
 import (
-	"strconv"
-
 	"plimsoll/engine"
 	"plimsoll/scenario"
 	"plimsoll/volume"
@@ -60,36 +58,18 @@ func bill(r *Result, sc *scenario.Scenario) {
 	}
 }
 
-// trim prints seconds of a phase's edge.
-func trim(seconds float64) string {
-	digits := 0
-	switch {
-	case seconds != 0 && seconds < 1:
-		digits = 3
-	case seconds < 10:
-		digits = 1
-	}
-	text := strconv.FormatFloat(seconds, 'f', digits, 64)
-	for digits > 0 && (text[len(text)-1] == '0' || text[len(text)-1] == '.') {
-		if text[len(text)-1] == '.' {
-			return text[:len(text)-1]
-		}
-		text = text[:len(text)-1]
-	}
-	return text
-}
-
 // plots are the series over the measured time.
 func plots(s *system, m *meter, p *sampler, cycles []engine.Cycle) *Series {
+	cells := m.series.Cells
 	out := &Series{
-		StepSeconds: float64(p.step), WriteP99: make([]*float64, len(m.seconds)), WriteMax: make([]*float64, len(m.seconds)),
-		EngineDirty: make([]*float64, len(m.seconds)), HostDirty: make([]*float64, len(m.seconds)),
+		StepSeconds: float64(p.step), WriteP99: make([]*float64, len(cells)), WriteMax: make([]*float64, len(cells)),
+		EngineDirty: make([]*float64, len(cells)), HostDirty: make([]*float64, len(cells)),
 		Busy: map[string][]*float64{}, Checkpoints: [][2]float64{},
 	}
-	for i := range m.seconds {
-		if c := &m.seconds[i]; c.n > 0 {
-			out.WriteP99[i] = known(float64(c.quantile(990)) / 1e9)
-			out.WriteMax[i] = known(float64(c.most) / 1e9)
+	for i := range cells {
+		if c := &cells[i]; c.Count > 0 {
+			out.WriteP99[i] = known(float64(c.Quantile(990)) / 1e9)
+			out.WriteMax[i] = known(float64(c.Max) / 1e9)
 		}
 		if p.dirtyAt >= 0 {
 			out.EngineDirty[i] = known(p.engineDirty[i])
@@ -97,7 +77,7 @@ func plots(s *system, m *meter, p *sampler, cycles []engine.Cycle) *Series {
 		out.HostDirty[i] = known(p.hostDirty[i])
 	}
 	for i, d := range s.devices {
-		busy := make([]*float64, len(m.seconds))
+		busy := make([]*float64, len(cells))
 		for k, x := range p.volumes[i].series {
 			busy[k] = known(x)
 		}

@@ -1,0 +1,131 @@
+// Package latency is how latencies are counted and told: as distributions, and by where in the
+// checkpoint cycle an operation fell.
+//
+// A mean says nothing of a stall, and a percentile over the whole run says only that there was one. Databases that
+// write in cycles (checkpoints, a write daemon, backend commits) stall at the same part of each cycle, so latencies
+// are kept by that as well: while a cycle was writing, between two of them, and by tenths of the time since the
+// last one started. An operation belongs to the instant at which it was meant to start, whenever it
+// was answered: then everybody who came during a stall counts as having come during it.
+//
+//	var m latency.ByCycle
+//	m.Add(took, since, writing)                   // for each operation
+//	class := m.Class(period)                      // percentiles, by phase
+//
+// A [Distribution] is a histogram of two significant digits, so a percentile is within 1 %; sum and maximum are exact.
+// A [Series] has coarser classes, 3 % wide, for a percentile of each second. [Sorter] finds the cycles of
+// operations whose answers come in any order. Simulated runs, real ones and probes of devices are all counted here,
+// so that their figures mean the same.
+package latency
+
+import (
+	"math"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// A histogram counts in microseconds, to a day, with two significant digits.
+const (
+	hdrUnit   = 1000 // nanoseconds
+	hdrMost   = 86_400_000_000
+	hdrDigits = 2
+)
+
+// A Distribution is a histogram of times, with what it rounds away: sum and maximum. The zero Distribution is
+// empty. It belongs to one goroutine.
+type Distribution struct {
+	hdr  *hdrhistogram.Histogram
+	n    int64
+	sum  int64 // ns
+	most int64 // ns
+}
+
+// Add counts a time, in nanoseconds. Those over a day are counted as a day.
+func (d *Distribution) Add(ns int64) {
+	if d.hdr == nil {
+		d.hdr = hdrhistogram.New(1, hdrMost, hdrDigits)
+	}
+	// In range by min and max: no error is possible.
+	_ = d.hdr.RecordValue(min((max(ns, 0)+hdrUnit/2)/hdrUnit, hdrMost))
+	d.n++
+	d.sum += ns
+	d.most = max(d.most, ns)
+}
+
+// Merge adds all that o has counted.
+func (d *Distribution) Merge(o *Distribution) {
+	if o.n == 0 {
+		return
+	}
+	if d.hdr == nil {
+		d.hdr = hdrhistogram.New(1, hdrMost, hdrDigits)
+	}
+	d.hdr.Merge(o.hdr)
+	d.n += o.n
+	d.sum += o.sum
+	d.most = max(d.most, o.most)
+}
+
+// Count is how many times were added.
+func (d *Distribution) Count() int64 { return d.n }
+
+// Max is the longest, in nanoseconds; 0 if there is none.
+func (d *Distribution) Max() int64 { return d.most }
+
+// Percentile is the time in nanoseconds that so many of a hundred keep; 0 if there is none.
+func (d *Distribution) Percentile(p float64) int64 {
+	if d.n == 0 {
+		return 0
+	}
+	return min(d.hdr.ValueAtPercentile(p)*hdrUnit, d.most)
+}
+
+// Latency is the distribution in figures.
+func (d *Distribution) Latency() Latency {
+	l := Latency{Operations: d.n}
+	if d.n == 0 {
+		return l
+	}
+	at := func(percentile float64) *float64 { return known(float64(d.Percentile(percentile)) / 1e9) }
+	l.MeanSeconds = known(float64(d.sum) / float64(d.n) / 1e9)
+	l.P50Seconds, l.P95Seconds, l.P99Seconds, l.P999Seconds = at(50), at(95), at(99), at(99.9)
+	l.MaxSeconds = known(float64(d.most) / 1e9)
+	return l
+}
+
+// A Latency is a distribution of times from the intended start to the acknowledgement. Its JSON is a contract: fields
+// are added, never changed.
+type Latency struct {
+	Operations  int64    `json:"operations"`
+	MeanSeconds *float64 `json:"mean_seconds"` // null without operations, as all below
+	P50Seconds  *float64 `json:"p50_seconds"`
+	P95Seconds  *float64 `json:"p95_seconds"`
+	P99Seconds  *float64 `json:"p99_seconds"`
+	P999Seconds *float64 `json:"p999_seconds"`
+	MaxSeconds  *float64 `json:"max_seconds"`
+}
+
+// A Class is the latency of one kind of operation.
+type Class struct {
+	All               Latency `json:"all"`
+	DuringCheckpoint  Latency `json:"during_checkpoint"`
+	OutsideCheckpoint Latency `json:"outside_checkpoint"`
+	// SinceCheckpoint is by time since the last checkpoint (or cycle) started: tenths of the
+	// median distance of two starts.
+	SinceCheckpoint []Phase `json:"since_checkpoint"`
+}
+
+// A Phase is the latency of a part of the checkpoint cycle.
+type Phase struct {
+	Name        string  `json:"name"` // "0-6s"
+	FromSeconds float64 `json:"from_seconds"`
+	ToSeconds   float64 `json:"to_seconds"`
+	Latency
+}
+
+// known is a figure for JSON, which has no NaN: null is what cannot be told.
+func known(x float64) *float64 {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return nil
+	}
+	return &x
+}
