@@ -60,7 +60,7 @@ func (c *checker) size() {
 	case o.Size < 0:
 		c.add("size", "negative", "", Source{}, "")
 	case o.Size == 0 && least.Known():
-		c.add("size", "missing: limits and price depend on it", "from "+least.Value.Exact()+" to "+most.Value.Exact(), least.Source, "")
+		c.add("size", "missing, or 0: limits and price depend on it", "from "+least.Value.Exact()+" to "+most.Value.Exact(), least.Source, "")
 	case o.Size != 0 && least.Known() && o.Size < least.Value:
 		c.add("size", fmt.Sprintf("%s is less than %s has", o.Size.Exact(), t.Name), "at least "+least.Value.Exact(), least.Source, least.Value.Exact())
 	case most.Known() && o.Size > most.Value:
@@ -183,11 +183,11 @@ func (c *checker) throughput() {
 	byIOPS := units.Throughput(t.ThroughputPerIOPS.Value) * units.Throughput(iops)
 	switch per := t.ThroughputPerIOPS; {
 	case t.ThroughputMax.Known() && o.Throughput > most:
-		nearest := most
-		if per.Known() {
-			nearest = min(nearest, max(byIOPS, t.ThroughputIncluded.Value))
+		nearest, limit := most, "at most "+rate(most)
+		if byIOPS = max(byIOPS, t.ThroughputIncluded.Value); per.Known() && byIOPS < most {
+			nearest, limit = byIOPS, fmt.Sprintf("%s, and with %s IOPS %s", limit, iops, rate(byIOPS))
 		}
-		c.add("throughput", rate(o.Throughput)+": more than "+t.Name+" has", "at most "+rate(most), t.ThroughputMax.Source, written(nearest))
+		c.add("throughput", rate(o.Throughput)+": more than "+t.Name+" has", limit, t.ThroughputMax.Source, written(nearest))
 	case t.ThroughputMin.Known() && o.Throughput < t.ThroughputMin.Value:
 		c.add("throughput", rate(o.Throughput)+": less than "+t.Name+" can have", "at least "+rate(t.ThroughputMin.Value), t.ThroughputMin.Source, written(t.ThroughputMin.Value))
 	case per.Known() && o.Throughput > max(byIOPS, t.ThroughputIncluded.Value):

@@ -72,6 +72,7 @@ func (c *checker) check() {
 		}
 		c.add(problem.Problem{Field: "plimsoll", Text: text, Nearest: strconv.Itoa(Version)})
 	}
+	c.zeros()
 	c.run()
 	c.host()
 	c.volumes()
@@ -83,6 +84,34 @@ func (c *checker) check() {
 		if b.Most <= 0 {
 			c.add(problem.Problem{Field: "objective." + b.Name, Text: "a latency of 0 is never met", Nearest: "1ms"})
 		}
+	}
+}
+
+// zeros refuses a zero where it would be taken for nothing said: a person who writes it gets something else, the
+// preset's or the product's own.
+func (c *checker) zeros() {
+	zero := func(field string, is bool, without string) {
+		if is && c.wrote(field) {
+			c.add(problem.Problem{Field: field, Text: "0 is none: leave it out for " + without})
+		}
+	}
+	zero("workload.working_set", c.Workload.WorkingSet == 0, "what the preset or keys.count says")
+	zero("workload.keys.count", c.Workload.Keys != nil && c.Workload.Keys.Count == 0, "what the preset, the engine or working_set says")
+	orders := func(under string, volumes Keyed[catalog.Order]) {
+		for _, v := range volumes {
+			without, o := "what "+v.Value.Type+" comes with", &v.Value
+			if o.Type == "custom" {
+				without = "no limit"
+			}
+			at := under + "." + v.Name
+			zero(at+".iops", o.IOPS == 0, without)
+			zero(at+".iops_per_gb", o.IOPSPerGB == 0, without)
+			zero(at+".throughput", o.Throughput == 0, without)
+		}
+	}
+	orders("volumes", c.Volumes)
+	for _, m := range c.Members {
+		orders("members."+m.Name+".volumes", m.Value.Volumes)
 	}
 }
 
@@ -215,15 +244,39 @@ func (c *checker) workload() {
 	}
 	c.load = load
 	c.Engine.only().told(c, load)
-	c.problems = append(c.problems, c.Engine.only().check().Under("engine."+c.Engine.Name())...)
-	seconds := float64(c.Run.Duration+c.Run.Warmup) / 1e9
-	if n := float64(load.Rate()) * seconds; n > operationsMax {
-		c.add(problem.Problem{
-			Field: "run.duration", Text: fmt.Sprintf("%s for %s are %.3g operations", load.Rate(), c.Run.Duration, n),
-			Limit: fmt.Sprintf("%.3g operations", float64(operationsMax)), Source: sourceOwn,
-			Nearest: units.Duration(operationsMax / float64(load.Rate()) * 1e9).Std().Truncate(1e9).String(),
-		})
+	for _, p := range c.Engine.only().check().Under("engine." + c.Engine.Name()) {
+		// What the workload told the engine is wrong where the workload says it.
+		if field := toldBy[p.Field]; field != "" && !c.wrote(p.Field) {
+			p.Field = field
+		}
+		c.add(p)
 	}
+	c.operations(load)
+}
+
+// toldBy are the engines' settings that the workload says where the engine does not, with the same limits. A row of
+// PostgreSQL's is none: it is a document and its header.
+var toldBy = map[string]string{"engine.wiredtiger.document_size": "workload.document.size"}
+
+// operations bounds what is simulated. A duration that is too long by itself was told already.
+func (c *checker) operations(load *workload.Workload) {
+	if c.Run.Duration > runMax || c.Run.Warmup > runMax {
+		return
+	}
+	whole := c.Run.Warmup + c.Run.Duration
+	n := float64(load.Rate()) * float64(whole) / 1e9
+	if n <= operationsMax {
+		return
+	}
+	p := problem.Problem{
+		Field: "run.duration", Text: fmt.Sprintf("%s for %s, warm-up included, are %.3g operations", load.Rate(), whole, n),
+		Limit: fmt.Sprintf("%.3g operations", float64(operationsMax)), Source: sourceOwn,
+	}
+	most := units.Duration(operationsMax/float64(load.Rate())*1e9) - c.Run.Warmup
+	if most = most / runMin * runMin; most >= runMin {
+		p.Nearest = most.Std().String()
+	}
+	c.add(p)
 }
 
 func memberName(k int) string { return strconv.Itoa(k) }

@@ -2,7 +2,9 @@ package scenario
 
 import (
 	"encoding"
+	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -110,6 +112,10 @@ func (d *decoder) scalar(n *node, v reflect.Value, field string) {
 		v.SetInt(x)
 	case reflect.Uint64:
 		x, err := strconv.ParseUint(strings.ReplaceAll(n.text, "_", ""), 10, 64)
+		if errors.Is(err, strconv.ErrRange) {
+			d.fail(field, n.at, "%s is more than %d", n.text, uint64(math.MaxUint64))
+			return
+		}
 		if err != nil {
 			d.fail(field, n.at, "%q is not a whole number from 0 on", n.text)
 			return

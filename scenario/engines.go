@@ -80,6 +80,9 @@ func (c *checker) engine() {
 	given := c.Engine.given()
 	switch len(given) {
 	case 0:
+		if slices.ContainsFunc(c.undecoded, func(u placed) bool { return u.noSuch && within(u.Field, "engine") }) {
+			return // an engine is meant that there is not, which is told
+		}
 		c.add(problem.Problem{Field: "engine", Text: "missing: exactly one of " + strings.Join(engineNames, ", ") + ", {wiredtiger: {}} for instance"})
 		return
 	case 1:

@@ -19,6 +19,22 @@ import (
 // Load reads a scenario from a file, with assignments over it. Files that it names, a recorded rate, are
 // looked for beside it. An error of what is written is of type [Problems].
 func Load(path string, sets []string) (*Scenario, error) {
+	f, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	return f.Parse(sets)
+}
+
+// A File is a scenario's text as it was when it was opened: variants of it are parsed from the same bytes, though
+// the file may be a pipe, which can be read once.
+type File struct {
+	path string
+	text []byte
+}
+
+// Open reads a file for [File.Parse], no more of it than a scenario may have.
+func Open(path string) (*File, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("scenario: %w", err)
@@ -26,11 +42,16 @@ func Load(path string, sets []string) (*Scenario, error) {
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, fileBytesMax+1))
 	if err != nil {
-		return nil, fmt.Errorf("scenario %s: %w", path, err)
+		return nil, fmt.Errorf("scenario: %w", err)
 	}
-	return parse(path, text, sets, func(name string) (io.ReadCloser, error) {
+	return &File{path, text}, nil
+}
+
+// Parse makes a scenario of the file, with assignments over it, as [Load] does.
+func (f *File) Parse(sets []string) (*Scenario, error) {
+	return parse(f.path, f.text, sets, func(name string) (io.ReadCloser, error) {
 		if !filepath.IsAbs(name) {
-			name = filepath.Join(filepath.Dir(path), name)
+			name = filepath.Join(filepath.Dir(f.path), name)
 		}
 		return os.Open(name)
 	})

@@ -3,6 +3,7 @@ package scenario
 import (
 	"fmt"
 	"strings"
+	"unicode"
 
 	"plimsoll/problem"
 )
@@ -112,11 +113,15 @@ func (s *source) place(p problem.Problem, at position) Problem {
 		out.File, out.Line, out.Text = "--set", 0, at.set
 		return out
 	}
-	if at.line >= 1 && at.line <= len(s.lines) {
+	if at.line >= 1 && at.line <= len(s.lines) && !strings.ContainsFunc(s.lines[at.line-1], unshowable) {
 		out.Text = s.lines[at.line-1]
 	}
 	return out
 }
+
+// unshowable tells the characters of files that are no text: a line with one says nothing to a person, and a mark
+// under it is not where it should be.
+func unshowable(r rune) bool { return r != '\t' && unicode.IsControl(r) }
 
 // locate finds where a field's path ends in the tree: "volumes.data.iops", "workload.arrivals.steps[2].rate".
 // What is not there is shown at the nearest thing around it.

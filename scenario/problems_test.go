@@ -3,6 +3,8 @@ package scenario
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -166,5 +168,47 @@ func TestEncodings(t *testing.T) {
 	_, err := Parse("f.yaml", []byte(right), []string{"name=\xff"})
 	if err == nil || !strings.Contains(err.Error(), "--set: no text in UTF-8") {
 		t.Error(err)
+	}
+}
+
+// TestNoText: of a file that is no text no line is shown, and no mark stands where it is not.
+func TestNoText(t *testing.T) {
+	for name, text := range map[string]string{
+		"binary":   "\x7fELF\x02\x01\x00\x00\xff\xfe",
+		"UTF-16":   "\xff\xfep\x00l\x00",
+		"too long": "a: \x00" + strings.Repeat("\x00", fileBytesMax),
+	} {
+		_, err := Parse("f.yaml", []byte(text), nil)
+		if err == nil || strings.ContainsAny(err.Error(), "\n\x00^") || !strings.HasPrefix(err.Error(), "f.yaml:1:") {
+			t.Errorf("%s: %q", name, err)
+		}
+	}
+}
+
+// TestNoAssignment: an empty assignment is told as one, and not as a mistake of the file.
+func TestNoAssignment(t *testing.T) {
+	_, err := Parse("f.yaml", []byte(right), []string{""})
+	if err == nil || !strings.HasPrefix(err.Error(), "--set: is no assignment") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestOpenOnce: variants come from what was read when the file was opened, whatever becomes of it.
+func TestOpenOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.yaml")
+	if err := os.WriteFile(path, []byte(right), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	for _, sets := range [][]string{nil, {"volumes.data.iops=4000"}} {
+		if _, err := f.Parse(sets); err != nil {
+			t.Errorf("%v: %v", sets, err)
+		}
 	}
 }

@@ -12,6 +12,9 @@ import (
 // made; whether they mean anything shows when the tree is decoded. The value null, "a.b=", takes
 // the key away.
 func (n *node) assign(text string) error {
+	if text == "" {
+		text = "''" // a position without an assignment would be one in the file
+	}
 	path, value, ok := strings.Cut(text, "=")
 	if !ok || strings.TrimSpace(path) == "" {
 		return &unreadable{position{line: 1, column: 1, set: text}, "is no assignment: write it as volumes.data.iops=16000"}
@@ -44,7 +47,10 @@ func (n *node) assign(text string) error {
 // enter goes to a key, or puts the value there if it is the last.
 func (n *node) enter(key string, at position, last bool, value *node) (*node, error) {
 	if i, isIndex := index(key); isIndex {
-		if n.kind != sequence || i >= len(n.items) {
+		if n.kind != sequence {
+			return nil, &unreadable{at, fmt.Sprintf("there is no item %d: there is %s here, and no list", i, n.kind)}
+		}
+		if i >= len(n.items) {
 			return nil, &unreadable{at, fmt.Sprintf("there is no item %d: the list has %d", i, len(n.items))}
 		}
 		if last {

@@ -87,7 +87,7 @@ func parseTree(text []byte, set string) (root *node, err error) {
 		}
 	}()
 	if len(text) > fileBytesMax {
-		return nil, &unreadable{position{line: 1, column: 1, set: set}, fmt.Sprintf("%d bytes are more than a scenario may have, %d", len(text), fileBytesMax)}
+		return nil, &unreadable{position{line: 1, column: 1, set: set}, fmt.Sprintf("more than the %d KiB that a scenario may have", fileBytesMax>>10)}
 	}
 	if i := notText(text); i >= 0 {
 		before := text[:i]
@@ -169,7 +169,11 @@ func syntax(err error, set string) error {
 	if !errors.As(err, &e) || e.GetToken() == nil {
 		return &unreadable{position{line: 1, column: 1, set: set}, err.Error()}
 	}
-	return &unreadable{at(e.GetToken(), set), e.GetMessage()}
+	text := e.GetMessage()
+	if strings.HasPrefix(text, "found character '\t'") {
+		text = "a tab: YAML is indented with spaces"
+	}
+	return &unreadable{at(e.GetToken(), set), text}
 }
 
 func at(t *token.Token, set string) position {
