@@ -42,7 +42,9 @@ type Result struct {
 	MonthlyVolumesUSD *float64          `json:"monthly_volumes_usd"`
 	Objectives        []ObjectiveResult `json:"objectives"`
 	ModelError        string            `json:"model_error"` // the error bar, in words
-	Series            *Series           `json:"series,omitempty"`
+	// Warnings are what the scenario says and may not mean: a volume faster than its instance.
+	Warnings []string `json:"warnings,omitempty"`
+	Series   *Series  `json:"series,omitempty"`
 }
 
 // The latencies of a result: see package latency.

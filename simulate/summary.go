@@ -39,6 +39,9 @@ func summarise(sc *scenario.Scenario, s *system, m *meter, p *sampler, series bo
 	}
 	bill(r, sc)
 	r.Objectives = judge(sc, r)
+	for _, w := range sc.Warnings {
+		r.Warnings = append(r.Warnings, w.Problem.Error())
+	}
 	if series {
 		r.Series = plots(s, m, p, cycles)
 	}

@@ -26,7 +26,10 @@ wrong. A published figure is never what the model is held to.`,
   plimsoll casebook etcd-latency
   plimsoll casebook 1 -o json`,
 		Args: needArgs(0, 1, ""),
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
 			return casebook.Names(), cobra.ShellCompDirectiveDefault
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -78,8 +78,13 @@ func newCatalogListCommand(a *app) *cobra.Command {
 		Example: `  plimsoll catalog list
   plimsoll catalog list volumes --provider aws --min-iops 50000
   plimsoll catalog list instances --like r7g -o json`,
-		Args:              needArgs(0, 1, ""),
-		ValidArgsFunction: cobra.FixedCompletions([]string{"volumes", "instances"}, cobra.ShellCompDirectiveNoFileComp),
+		Args: needArgs(0, 1, ""),
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return []string{"volumes", "instances"}, cobra.ShellCompDirectiveNoFileComp
+		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			what := "volumes"
 			if len(args) == 1 {

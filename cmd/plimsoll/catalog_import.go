@@ -29,7 +29,10 @@ If one file is wrong nothing is taken from any.`,
     Type=TERM_MATCH,Field=regionCode,Value=eu-west-1 > prices.json
   plimsoll catalog import types.json prices.json`,
 		Args: needArgs(1, -1, "plimsoll catalog import --help says what is read"),
-		RunE: func(_ *cobra.Command, files []string) error {
+		RunE: func(cmd *cobra.Command, files []string) error {
+			if to == "" && cmd.Flags().Changed("to") {
+				return usagef("leave --to out for the user's own", "catalog import: --to: no file is named")
+			}
 			if to == "" {
 				to = a.catalogPath()
 			}
@@ -74,7 +77,7 @@ func importCatalog(a *app, files []string, to string, asJSON bool) error {
 		results = append(results, importResult{file, changes, in.Skipped})
 	}
 	if err := store.Write(to); err != nil {
-		return err
+		return &failure{code: exitFailure, err: fmt.Errorf("catalog import: nothing is kept: %w", err), hint: "set $PLIMSOLL_CATALOG, or give --to, a file that you may write"}
 	}
 	if asJSON {
 		return writeJSON(a, results)

@@ -93,12 +93,12 @@ func (f *failure) print(w io.Writer, asJSON bool) {
 	fmt.Fprintf(w, "%s\n", line)
 }
 
-// printable shows control characters as escapes, newlines excepted: a file's name may hold
+// printable shows control characters as escapes, newlines and tabs excepted: a file's name may hold
 // what moves a terminal's cursor.
 func printable(text string) string {
 	var b strings.Builder
 	for _, r := range text {
-		if r != '\n' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) {
+		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) {
 			fmt.Fprintf(&b, "\\u%04x", r)
 		} else {
 			b.WriteRune(r)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -39,6 +40,14 @@ its writes wait, with the numbers; what it is not; and what could not be known.`
 		var f *failure
 		if errors.As(err, &f) {
 			return err
+		}
+		var number *strconv.NumError
+		if errors.As(err, &number) {
+			what := "is no whole number that is taken here"
+			if errors.Is(number.Err, strconv.ErrRange) {
+				what = "is out of range"
+			}
+			err = errors.New(strings.Replace(err.Error(), number.Error(), fmt.Sprintf("%q %s", number.Num, what), 1))
 		}
 		return usagef(seeHelp(cmd), "%s: %w", verb(cmd), err)
 	})

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
 	"strconv"
@@ -13,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
-	"plimsoll/recording"
 	"plimsoll/scenario"
 	"plimsoll/simulate"
 )
@@ -33,9 +31,6 @@ type simulateOptions struct {
 	ascii    bool
 	asciiSet bool
 }
-
-// variantsMax bounds what is compared: more do not fit a page.
-const variantsMax = 16
 
 func newSimulateCommand(a *app) *cobra.Command {
 	o := &simulateOptions{}
@@ -98,7 +93,10 @@ func (o *simulateOptions) AddFlags(cmd *cobra.Command) {
 	if err := cmd.MarkFlagDirname("record"); err != nil {
 		panic(err) // the flag was just added
 	}
-	cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
 		return []string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
 	}
 }
@@ -112,24 +110,25 @@ func (o *simulateOptions) Validate(cmd *cobra.Command) error {
 	case o.width != 0 && (o.width < 80 || o.width > widthMax):
 		return usagef("a terminal has 80 or more", "--width %d: want 80 to %d columns", o.width, widthMax)
 	case len(o.compare) > variantsMax:
-		return usagef("", "--compare: %d variants are more than %d", len(o.compare), variantsMax)
+		return usagef("run it several times", "--compare: %d variants are more than %d", len(o.compare), variantsMax)
+	case o.record == "" && cmd.Flags().Changed("record"):
+		return usagef("name a folder that is not there yet", "--record: no folder is named")
 	case o.series && o.output.value != "json":
 		return usagef("add -o json", "--series: text shows them as plots already")
 	}
 	return nil
 }
 
-// A variant is a scenario with a name: the one that is written has none.
-type variant struct {
-	name string
-	sets []string
-	sc   *scenario.Scenario
-}
-
 // Run simulates, and writes the result.
 func (o *simulateOptions) Run(ctx context.Context, a *app, path string) error {
-	variants, err := o.variants(path)
+	if err := a.useCatalog(); err != nil {
+		return err
+	}
+	variants, err := o.variants(ctx, path)
 	if err != nil {
+		return err
+	}
+	if err := o.judges(variants); err != nil {
 		return err
 	}
 	if o.output.value != "json" {
@@ -168,98 +167,15 @@ func warn(a *app, variants []variant) {
 	}
 }
 
-// variants reads the scenario, and again for each --compare.
-func (o *simulateOptions) variants(path string) ([]variant, error) {
-	sets := o.sets
-	if o.seedSet {
-		sets = append(sets[:len(sets):len(sets)], "seed="+strconv.FormatUint(o.seed, 10))
-	}
-	out := []variant{{sets: sets}}
-	seen := map[string]bool{}
-	for _, text := range o.compare {
-		v, err := parseVariant(text)
-		if err != nil {
-			return nil, err
-		}
-		if seen[v.name] {
-			return nil, usagef("give each a name of its own", "--compare: two variants are called %q", v.name)
-		}
-		seen[v.name] = true
-		v.sets = append(sets[:len(sets):len(sets)], v.sets...)
-		out = append(out, v)
-	}
-	for i := range out {
-		sc, err := scenario.Load(path, out[i].sets)
-		var problems scenario.Problems
-		switch {
-		case errors.As(err, &problems):
-			if out[i].name != "" {
-				err = fmt.Errorf("variant %q:\n%w", out[i].name, err)
-			}
-			return nil, &failure{code: exitUsage, err: fmt.Errorf("the scenario cannot be simulated:\n%w", err), hint: problems.Hint()}
-		case err != nil:
-			return nil, err
-		}
-		out[i].sc = sc
-	}
-	return out, nil
-}
-
-// parseVariant reads "name: a.b=c,d.e=f"; without a name the changes are it.
-func parseVariant(text string) (variant, error) {
-	name, rest := "", text
-	if colon, equals := strings.IndexByte(text, ':'), strings.IndexByte(text, '='); colon >= 0 && colon < equals {
-		name, rest = strings.TrimSpace(text[:colon]), text[colon+1:]
-	}
-	v := variant{name: name, sets: splitSets(rest)}
-	if name == "" {
-		v.name = strings.TrimSpace(rest)
-	}
-	if len(v.sets) == 0 || !strings.Contains(v.sets[0], "=") {
-		return v, usagef("for example --compare 'more IOPS: volumes.data.iops=16000,volumes.data.throughput=250MiB/s'", "--compare %q says no change", text)
-	}
-	return v, nil
-}
-
-// splitSets cuts at commas, but not at those within brackets or quotes.
-func splitSets(text string) []string {
-	var out []string
-	depth, quote, from := 0, rune(0), 0
-	keep := func(s string) {
-		if s = strings.TrimSpace(s); s != "" {
-			out = append(out, s)
-		}
-	}
-	for i, r := range text {
-		switch {
-		case quote != 0:
-			if r == quote {
-				quote = 0
-			}
-		case r == '\'' || r == '"':
-			quote = r
-		case r == '{' || r == '[':
-			depth++
-		case r == '}' || r == ']':
-			depth--
-		case r == ',' && depth == 0:
-			keep(text[from:i])
-			from = i + 1
-		}
-	}
-	keep(text[from:])
-	return out
-}
-
 // simulate runs the variants, as many at once as there are cores.
 func (o *simulateOptions) simulate(ctx context.Context, a *app, variants []variant) ([]*simulate.Result, error) {
 	t := &tally{}
 	stop := a.meter(t).show()
 	defer stop()
-	var disk *recording.Disk
+	var kept *simulatedRecording
 	if o.record != "" {
 		var err error
-		if disk, err = recording.Create(o.record, recording.DiskOptions{}); err != nil {
+		if kept, err = createRecording(o.record); err != nil {
 			return nil, err
 		}
 	}
@@ -271,8 +187,8 @@ func (o *simulateOptions) simulate(ctx context.Context, a *app, variants []varia
 	for i, v := range variants {
 		g.Go(func() error {
 			opt := simulate.Options{Series: o.series || o.output.value != "json"}
-			if i == 0 && disk != nil {
-				opt.Record = disk
+			if i == 0 && kept != nil {
+				opt.Record = kept.disk
 			}
 			total := int((v.sc.Run.Warmup + v.sc.Run.Duration).Std() / time.Second)
 			opt.Progress = func(done, _ time.Duration) {
@@ -295,8 +211,8 @@ func (o *simulateOptions) simulate(ctx context.Context, a *app, variants []varia
 		})
 	}
 	err := g.Wait()
-	if disk != nil {
-		err = errors.Join(err, disk.Close())
+	if kept != nil {
+		err = kept.close(err)
 	}
 	return results, err
 }
@@ -337,4 +253,12 @@ func (o *simulateOptions) verdict(results []*simulate.Result) error {
 		return nil
 	}
 	return &failure{code: exitFindings, err: fmt.Errorf("objective not met: %s (--fail-on)", strings.Join(missed, ", "))}
+}
+
+// judges tells whether there is anything that --fail-on could fail on: a check that cannot fail is none.
+func (o *simulateOptions) judges(variants []variant) error {
+	if o.failOn.value != "" && len(variants[0].sc.Objective.Bounds()) == 0 {
+		return usagef("for example --set objective.write_p99=25ms", "--fail-on objective: the scenario has no objective")
+	}
+	return nil
 }

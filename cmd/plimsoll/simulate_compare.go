@@ -40,7 +40,7 @@ func (t *simulateText) table(shown []*simulate.Result, name, each int) {
 	for i, r := range shown {
 		title := r.Variant
 		if title == "" {
-			title = "as written"
+			title = asWritten
 		}
 		heads[i] = wrapWords(title, each-2)
 		lines = max(lines, len(heads[i]))

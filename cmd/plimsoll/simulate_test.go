@@ -61,6 +61,7 @@ func TestSplitSets(t *testing.T) {
 	for text, want := range map[string][]string{
 		"a=1,b=2":               {"a=1", "b=2"},
 		"a={b: 1, c: [2, 3]},d": {"a={b: 1, c: [2, 3]}", "d"},
+		"name=it's,b=2":         {"name=it's", "b=2"},
 		`name="x, y", b=2`:      {`name="x, y"`, "b=2"},
 		" , ":                   nil,
 		"}},a=1":                {"}},a=1"},

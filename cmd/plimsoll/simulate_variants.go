@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+
+	"plimsoll/scenario"
+)
+
+// variantsMax bounds what is compared: more do not fit a page.
+const variantsMax = 16
+
+// asWritten is what the table calls the variant without a name.
+const asWritten = "as written"
+
+// A variant is a scenario with a name: the one that is written has none.
+type variant struct {
+	name string
+	sets []string
+	sc   *scenario.Scenario
+}
+
+// variants reads the scenario, and again for each --compare.
+func (o *simulateOptions) variants(ctx context.Context, path string) ([]variant, error) {
+	file, err := openScenario(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	sets := o.sets
+	if o.seedSet {
+		sets = append(sets[:len(sets):len(sets)], "seed="+strconv.FormatUint(o.seed, 10))
+	}
+	out := []variant{{sets: sets}}
+	seen := map[string]bool{asWritten: true}
+	for _, text := range o.compare {
+		v, err := parseVariant(text)
+		if err != nil {
+			return nil, err
+		}
+		if seen[v.name] {
+			return nil, usagef("give each a name of its own", "--compare: two variants are called %q", v.name)
+		}
+		seen[v.name] = true
+		v.sets = append(sets[:len(sets):len(sets)], v.sets...)
+		out = append(out, v)
+	}
+	for i := range out {
+		sc, err := file.Parse(out[i].sets)
+		var problems scenario.Problems
+		switch {
+		case errors.As(err, &problems):
+			if out[i].name != "" {
+				err = fmt.Errorf("variant %q:\n%w", out[i].name, err)
+			}
+			return nil, &failure{code: exitUsage, err: fmt.Errorf("the scenario cannot be simulated:\n%w", err), hint: problems.Hint()}
+		case err != nil:
+			return nil, err
+		}
+		out[i].sc = sc
+	}
+	return out, nil
+}
+
+// openScenario reads the file. A pipe may never come to an end, so the person who waits for it can end it.
+func openScenario(ctx context.Context, path string) (*scenario.File, error) {
+	type opened struct {
+		file *scenario.File
+		err  error
+	}
+	done := make(chan opened, 1)
+	go func() {
+		file, err := scenario.Open(path)
+		done <- opened{file, err}
+	}()
+	select {
+	case o := <-done:
+		if o.err == nil {
+			return o.file, nil
+		}
+		hint := ""
+		switch info, err := os.Stat(path); {
+		case path == "-":
+			hint = "a scenario that comes through a pipe is called /dev/stdin"
+		case err == nil && info.IsDir():
+			hint = "name the YAML file in it"
+		case errors.Is(err, fs.ErrNotExist):
+			hint = "plimsoll simulate --help shows how it is called; --schema what a scenario may say"
+		}
+		return nil, &failure{code: exitFailure, err: o.err, hint: hint}
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// parseVariant reads "name: a.b=c,d.e=f"; without a name the changes are it.
+func parseVariant(text string) (variant, error) {
+	name, rest := "", text
+	if colon, equals := strings.IndexByte(text, ':'), strings.IndexByte(text, '='); colon >= 0 && colon < equals {
+		name, rest = strings.TrimSpace(text[:colon]), text[colon+1:]
+	}
+	v := variant{name: name, sets: splitSets(rest)}
+	if name == "" {
+		v.name = strings.TrimSpace(rest)
+	}
+	if len(v.sets) == 0 || !strings.Contains(v.sets[0], "=") {
+		return v, usagef("for example --compare 'more IOPS: volumes.data.iops=16000,volumes.data.throughput=250MiB/s'", "--compare %q says no change", text)
+	}
+	return v, nil
+}
+
+// splitSets cuts at commas, but not at those within brackets or quotes.
+func splitSets(text string) []string {
+	var out []string
+	depth, quote, from := 0, rune(0), 0
+	keep := func(s string) {
+		if s = strings.TrimSpace(s); s != "" {
+			out = append(out, s)
+		}
+	}
+	last := rune(0) // but for spaces
+	for i, r := range text {
+		switch {
+		case quote != 0:
+			if r == quote {
+				quote = 0
+			}
+		case (r == '\'' || r == '"') && strings.ContainsRune("=:,[{", last): // a value's first: any other is a letter
+			quote = r
+		case r == '{' || r == '[':
+			depth++
+		case r == '}' || r == ']':
+			depth--
+		case r == ',' && depth == 0:
+			keep(text[from:i])
+			from = i + 1
+		}
+		if r != ' ' {
+			last = r
+		}
+	}
+	keep(text[from:])
+	return out
+}
