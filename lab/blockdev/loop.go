@@ -1,6 +1,7 @@
 package blockdev
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -71,13 +72,18 @@ func openDevice(path string, number int) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDWR|unix.O_CLOEXEC, 0)
 }
 
-// detach clears the device: at once if nobody else has it, else when the last one closes it.
+// detach clears the device: at once if nobody else has it, else when the last one closes it. A second time does nothing.
 func (l *loop) detach() error {
+	if l.dev == nil {
+		return nil
+	}
 	err := unix.IoctlSetInt(int(l.dev.Fd()), unix.LOOP_CLR_FD, 0)
 	if errors.Is(err, unix.ENXIO) { // it is clear
 		err = nil
 	}
-	return errors.Join(err, l.dev.Close())
+	err = errors.Join(err, l.dev.Close())
+	l.dev = nil
+	return err
 }
 
 // backing is the file under a loop device, "" if there is none.
@@ -90,13 +96,15 @@ func backing(name string) string {
 }
 
 // cleared waits until a device has no backing file.
-func cleared(name string, within time.Duration) bool {
-	for end := time.Now().Add(within); ; time.Sleep(5 * time.Millisecond) {
-		if backing(name) == "" {
-			return true
-		}
-		if time.Now().After(end) {
+func cleared(ctx context.Context, name string, within time.Duration) bool {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	for backing(name) != "" {
+		select {
+		case <-ctx.Done():
 			return false
+		case <-time.After(5 * time.Millisecond): // the kernel tells nobody
 		}
 	}
+	return true
 }

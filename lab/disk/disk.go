@@ -138,7 +138,9 @@ func (d *Disk) Name() string { return d.cfg.Name }
 func (d *Disk) VolatileCache() bool { return d.cfg.VolatileCache }
 
 // Pace says whether requests wait for their volume. Making a file system and loading data need not: they
-// would only take their time. A disk begins paced. With paced true the volume begins anew at v, if that is not nil.
+// would only take their time. A disk begins paced. With v not nil that is the disk's volume from now on, beginning now: its
+// credits are as full as a new one's. Volumes that share an instance are to be given to their disks one right after the
+// other, since the instance takes the beginning of each for its own; its slices of a millisecond hide the rest.
 func (d *Disk) Pace(paced bool, v volume.Volume) {
 	d.host.mu.Lock()
 	defer d.host.mu.Unlock()
