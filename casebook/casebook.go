@@ -16,14 +16,16 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"math"
 	"path"
 	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
 
-	"plimsoll/units"
+	"plimsoll/scenario"
 )
 
 //go:embed cases
@@ -137,6 +139,9 @@ const variantsMax = 32
 func Read(folder fs.FS, name string) (*Case, error) {
 	text, err := readBounded(folder, "case.yaml")
 	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if err := scenario.CheckYAML(name+"/case.yaml", text); err != nil {
 		return nil, err
 	}
 	c := &Case{Name: name}
@@ -144,7 +149,7 @@ func Read(folder fs.FS, name string) (*Case, error) {
 		return nil, fmt.Errorf("%s/case.yaml: %w", name, err)
 	}
 	if c.scenario, err = readBounded(folder, "scenario.yaml"); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if err := c.check(); err != nil {
 		return nil, fmt.Errorf("%s/case.yaml: %w", name, err)
@@ -153,14 +158,16 @@ func Read(folder fs.FS, name string) (*Case, error) {
 }
 
 func readBounded(folder fs.FS, file string) ([]byte, error) {
-	info, err := fs.Stat(folder, file)
+	f, err := folder.Open(file)
 	if err != nil {
 		return nil, fmt.Errorf("a case is a folder with case.yaml and scenario.yaml: %w", err)
 	}
-	if info.Size() > fileBytesMax {
-		return nil, fmt.Errorf("%s has %s: a case's file has 1 MiB at most", file, units.Size(info.Size()))
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, fileBytesMax+1)) // its size may say nothing: a device has none
+	if err == nil && len(text) > fileBytesMax {
+		err = fmt.Errorf("%s: more than the 1 MiB that a case's file may have", file)
 	}
-	return fs.ReadFile(folder, file)
+	return text, err
 }
 
 // check finds what decoding does not: variants that are not there, places that cannot be read.
@@ -197,6 +204,8 @@ func (c *Case) checkFigure(f Figure, variants map[string]bool) error {
 	switch {
 	case f.Variant != "" && !variants[f.Variant]:
 		return fmt.Errorf("no variant is called %q", f.Variant)
+	case slices.ContainsFunc(f.Published, func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) }):
+		return errors.New("published is no number")
 	case len(f.Published) > 2:
 		return errors.New("published has one number, or both ends of a range")
 	case f.Model == "" && f.Note == "":

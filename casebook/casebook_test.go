@@ -121,3 +121,23 @@ func TestBadCases(t *testing.T) {
 		}
 	}
 }
+
+// TestHostileCase: what a folder holds is refused in a line that names the file, and costs nothing.
+func TestHostileCase(t *testing.T) {
+	figure := "variants: [{name: a}]\nsteps: [{step: symptom, text: x, figures: [{name: f, published: [.nan], note: n}]}]\n"
+	for name, want := range map[string]string{
+		"a: " + strings.Repeat("[", 100_000): "mine/case.yaml:1:36: nested deeper",
+		"a: &a [x, x]\nb: [*a, *a]\n":        "mine/case.yaml:1:4: anchors",
+		"\x7fELF\x00\x00":                    "mine/case.yaml:1:5: no text",
+		strings.Repeat("#", fileBytesMax+1):  "mine: case.yaml: more than the 1 MiB",
+		figure:                               "published is no number",
+	} {
+		_, err := Read(fstest.MapFS{"case.yaml": {Data: []byte(name)}, "scenario.yaml": {}}, "mine")
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.40q: %v, want %q", name, err, want)
+		}
+	}
+	if _, err := Read(fstest.MapFS{}, "mine"); err == nil || !strings.HasPrefix(err.Error(), "mine: a case is a folder") {
+		t.Errorf("an empty folder: %v", err)
+	}
+}

@@ -12,6 +12,8 @@ import (
 	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
+
+	"plimsoll/problem"
 )
 
 // What a scenario's text may not go beyond.
@@ -89,13 +91,8 @@ func parseTree(text []byte, set string) (root *node, err error) {
 	if len(text) > fileBytesMax {
 		return nil, &unreadable{position{line: 1, column: 1, set: set}, fmt.Sprintf("more than the %d KiB that a scenario may have", fileBytesMax>>10)}
 	}
-	if i := notText(text); i >= 0 {
-		before := text[:i]
-		line, from := 1+bytes.Count(before, []byte("\n")), bytes.LastIndexByte(before, '\n')+1
-		return nil, &unreadable{position{line: line, column: 1 + utf8.RuneCount(before[from:]), set: set}, "no text in UTF-8: save the file in that encoding"}
-	}
-	tokens := lexer.Tokenize(string(text))
-	if err := plain(tokens, set); err != nil {
+	tokens, err := safe(text, set)
+	if err != nil {
 		return nil, err
 	}
 	file, err := parser.Parse(tokens, 0)
@@ -120,6 +117,29 @@ func parseTree(text []byte, set string) (root *node, err error) {
 		root = &node{at: position{line: 1, column: 1, set: set}}
 	}
 	return root, nil
+}
+
+// CheckYAML refuses text that a YAML library cannot be given in safety, whoever wrote it: no text, anchors and
+// what else makes much of little, and nesting, by which a parser's memory and stack grow. The error
+// tells the place; file names the text in it.
+func CheckYAML(file string, text []byte) error {
+	_, err := safe(text, "")
+	var u *unreadable
+	if errors.As(err, &u) {
+		return errors.New(newSource(file, text).place(problem.Problem{Text: u.text}, u.at).String())
+	}
+	return err
+}
+
+// safe gives the text's tokens, if they are such that a parser may have.
+func safe(text []byte, set string) (token.Tokens, error) {
+	if i := notText(text); i >= 0 {
+		before := text[:i]
+		line, from := 1+bytes.Count(before, []byte("\n")), bytes.LastIndexByte(before, '\n')+1
+		return nil, &unreadable{position{line: line, column: 1 + utf8.RuneCount(before[from:]), set: set}, "no text in UTF-8: save the file in that encoding"}
+	}
+	tokens := lexer.Tokenize(string(text))
+	return tokens, plain(tokens, set)
 }
 
 // notText is where the first byte stands that no text in UTF-8 has, -1 if there is none.
