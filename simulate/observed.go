@@ -11,63 +11,59 @@ import (
 // counting, so that the two can be held against each other. Instants count from the run's beginning.
 type Observed struct {
 	From, End  vtime.Instant // of the measured time, after the warm-up
-	Operations []Operation
-	// Asked counts the operations that were to begin in the measured time, answered or not.
-	Asked   int64
-	Refused int64
-	Cycles  []engine.Cycle // in order; the last may have no end
-	Volumes []VolumeResult
-	Host    HostResult
-	Figures []engine.Figure
+	Operations []latency.Operation
+	// Asked counts the operations that were to begin in the measured time, answered or not; Refused those of
+	// them that found too many waiting.
+	Asked, Refused int64
+	Cycles         []engine.Cycle // in order; the last may have no end
+	Volumes        []VolumeResult
+	Host           HostResult
+	// Series holds what is known over time beside latencies and checkpoints; nil: none are wanted.
+	Series *Series
 }
 
-// An Operation is one that was acknowledged.
-type Operation struct {
-	At      vtime.Instant // its intended start
-	Latency int64         // ns, from there
-	Write   bool
-}
-
-// Result is what the run comes to. Where operations waited is not known of a real engine, so it says nothing of
-// it, and has no error bar of a model.
+// Result is what the run comes to. Where operations waited is not known of a real engine, nor what its checkpoints
+// wrote, so it says nothing of it; and it has no error bar of a model.
 func (o *Observed) Result(sc *scenario.Scenario) *Result {
 	m := newMeter(o.From, o.End)
 	m.cycles = func() []engine.Cycle { return o.Cycles }
 	answered := int64(0)
 	for i := range o.Operations {
 		p := &o.Operations[i]
-		if done := p.At + vtime.Instant(p.Latency); done >= o.From && done < o.End {
+		if done := p.At + vtime.Instant(p.Took); done >= o.From && done < o.End {
 			m.doneInside++
 		}
 		if p.At < o.From || p.At >= o.End {
 			continue
 		}
 		answered++
-		m.pending = append(m.pending, latency.Operation{At: p.At, Took: p.Latency, Write: p.Write})
-		if len(m.pending) == pendingMax {
+		if m.pending = append(m.pending, *p); len(m.pending) == pendingMax {
 			m.classify()
 		}
 	}
 	m.classify()
 	span := float64(o.End-o.From) / 1e9
+	cycles := cyclesIn(o.Cycles, o.From)
 	r := &Result{
 		Version: ResultVersion, Scenario: sc.Name, Engine: sc.Engine.Name(), Seed: uint64(sc.Seed),
 		Seconds: span, WarmupSeconds: float64(o.From) / 1e9, OpenLoop: !sc.Workloads().IsClosed(),
 		AskedPerSec: float64(o.Asked) / span, DonePerSec: float64(m.doneInside) / span,
 		Unanswered: max(o.Asked-answered, 0), Refused: o.Refused,
-		Checkpoints: sumCycles(cyclesIn(o.Cycles, o.From), m),
+		Checkpoints: sumCycles(cycles, m),
 		Volumes:     o.Volumes, Waits: []WaitResult{}, Host: o.Host,
-		EngineFigures: map[string]*float64{}, FigureUnits: map[string]string{},
+		EngineFigures: map[string]*float64{}, FigureUnits: map[string]string{}, Series: o.Series,
 	}
+	r.Checkpoints.DirtyBytesMax = nil
 	if !r.OpenLoop {
 		r.AskedPerSec = r.DonePerSec
-	}
-	for _, f := range o.Figures {
-		r.EngineFigures[f.Name], r.FigureUnits[f.Name] = known(f.Value), f.Unit
 	}
 	period := r.Checkpoints.PeriodSeconds
 	r.Writes, r.Reads = m.sorted.Writes.Class(period), m.sorted.Reads.Class(period)
 	bill(r, sc)
 	r.Objectives = judge(sc, r)
+	if r.Series != nil {
+		r.Series.latencies(m)
+		r.Series.checkpoints(m, cycles)
+	}
 	return r
 }

@@ -60,32 +60,42 @@ func bill(r *Result, sc *scenario.Scenario) {
 
 // plots are the series over the measured time.
 func plots(s *system, m *meter, p *sampler, cycles []engine.Cycle) *Series {
-	cells := m.series.Cells
-	out := &Series{
-		StepSeconds: float64(p.step), WriteP99: make([]*float64, len(cells)), WriteMax: make([]*float64, len(cells)),
-		EngineDirty: make([]*float64, len(cells)), HostDirty: make([]*float64, len(cells)),
-		Busy: map[string][]*float64{}, Checkpoints: [][2]float64{},
-	}
+	cells := len(m.series.Cells)
+	out := &Series{EngineDirty: make([]*float64, cells), HostDirty: make([]*float64, cells), Busy: map[string][]*float64{}}
 	for i := range cells {
-		if c := &cells[i]; c.Count > 0 {
-			out.WriteP99[i] = known(float64(c.Quantile(990)) / 1e9)
-			out.WriteMax[i] = known(float64(c.Max) / 1e9)
-		}
 		if p.dirtyAt >= 0 {
 			out.EngineDirty[i] = known(p.engineDirty[i])
 		}
 		out.HostDirty[i] = known(p.hostDirty[i])
 	}
 	for i, d := range s.devices {
-		busy := make([]*float64, len(cells))
+		busy := make([]*float64, cells)
 		for k, x := range p.volumes[i].series {
 			busy[k] = known(x)
 		}
 		out.Busy[d.Name()] = busy
 	}
+	out.latencies(m)
+	out.checkpoints(m, cycles)
+	return out
+}
+
+func (s *Series) latencies(m *meter) {
+	cells := m.series.Cells
+	s.StepSeconds = m.series.Step.Seconds()
+	s.WriteP99, s.WriteMax = make([]*float64, len(cells)), make([]*float64, len(cells))
+	for i := range cells {
+		if c := &cells[i]; c.Count > 0 {
+			s.WriteP99[i] = known(float64(c.Quantile(990)) / 1e9)
+			s.WriteMax[i] = known(float64(c.Max) / 1e9)
+		}
+	}
+}
+
+func (s *Series) checkpoints(m *meter, cycles []engine.Cycle) {
+	s.Checkpoints = [][2]float64{}
 	for _, c := range cycles[:min(len(cycles), cyclesShown)] {
 		from, to := max(c.Start, m.from)-m.from, min(c.End, m.end)-m.from
-		out.Checkpoints = append(out.Checkpoints, [2]float64{float64(from) / 1e9, float64(to) / 1e9})
+		s.Checkpoints = append(s.Checkpoints, [2]float64{float64(from) / 1e9, float64(to) / 1e9})
 	}
-	return out
 }

@@ -3,29 +3,34 @@ package drive
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
-	"golang.org/x/sys/unix"
-
 	"plimsoll/lab"
+	"plimsoll/latency"
 	"plimsoll/random"
-	"plimsoll/units"
 	"plimsoll/vtime"
 	"plimsoll/workload"
 )
 
-// Bounds. An operation that is remembered takes 24 bytes.
+// Bounds of what a run keeps.
 const (
-	waitingMax    = 1 << 19 // operations that wait for a connection; those beyond are refused
-	operationsMax = 50_000_000
-	errorsShown   = 5
-	errorsShare   = 100 // one in so many operations may fail
-	errorsLeast   = 100
+	waitingMax    = 1 << 19    // operations that wait for a connection, as simulated; those beyond are refused
+	operationsMax = 16_000_000 // acknowledged ones, of 24 bytes
+	rememberedMax = 4_000_000  // keys whose writes are remembered
+	errorsMax     = 16         // errors that are told apart by their text
 )
+
+// One operation in errorsShare may fail; before errorsLeast have there is no telling.
+const (
+	errorsShare = 100
+	errorsLeast = 100
+)
+
+// patienceDefault is how long operations under way are waited for at the end: longer than the longest
+// stalls that volumes with limits were seen to make.
+const patienceDefault = 30 * time.Second
 
 // A Doer performs operations: a lab.Server, or what stands for one.
 type Doer interface {
@@ -37,113 +42,150 @@ type Config struct {
 	Server   Doer
 	Workload *workload.Workload
 	Seed     random.Seed
-	// For is how long operations are asked; those under way are then waited for, but not longer than Patience.
-	For      time.Duration
-	Patience time.Duration // 0: 30 s
-	// Remember keeps what was acknowledged, for Acknowledged.
+	// From and End are the measured time: what begins before From is warm-up, and nothing begins from End on.
+	From, End vtime.Instant
+	// Patience is how long operations under way are waited for when a Run is over. 0: 30 s.
+	Patience time.Duration
+	// Remember keeps what was acknowledged, for Known, and lets no two writes of a key be under way at a time.
 	Remember bool
-	// Progress, if not nil, is called each second with what was done so far and the p99 in that second.
-	Progress func(at time.Duration, done int64, p99 time.Duration)
+
+	clock clock // nil: the real one
 }
 
-// An Operation is one that was acknowledged.
-type Operation struct {
-	At      vtime.Instant // its intended start, since the run's beginning
-	Latency time.Duration // from there
-	Write   bool
-}
-
-// A Result is what came of it.
-type Result struct {
-	Began      time.Time
-	Operations []Operation // in the order of their acknowledgement, more or less
-	Asked      []vtime.Instant
-	Refused    int64
-	Failed     int64
-	Errors     map[string]int64 // by text, the first few
-	// How late the dispatcher handed operations over, in an open loop.
-	DispatchP50, DispatchP99, DispatchMax units.Duration
-	// Keys are what is known of each key that was written; of Config.Remember.
-	Keys map[uint64]Known
-}
-
-// Known is what is known of a key's writes.
-type Known struct{ Acknowledged, Issued uint64 } // Seq; 0: none
-
-// A run is one of Run's.
-type run struct {
+// A Driver asks. Run and Result belong to one goroutine; the others may be called any time.
+type Driver struct {
 	cfg    Config
-	began  time.Time
-	mu     sync.Mutex
-	out    Result
-	hdr    *hdrhistogram.Histogram // dispatch, us
-	second *hdrhistogram.Histogram // latencies of the running second, us
-	done   int64
-	fatal  error
-	cancel context.CancelFunc
-	seq    atomic.Uint64
-	left   atomic.Int64 // handed over and not answered
+	clock  clock
+	source workload.Source  // of an open loop
+	closed *workload.Closed // of a closed one
+	next   lab.Op           // the operation of an open loop that comes next
+	drawn  bool             // there is one
+
+	turn  sync.Mutex // clients of a closed loop draw in order
+	locks [256]sync.Mutex
+	seq   atomic.Uint64
+	cut   atomic.Bool // whatever fails now fails because the run was ended
+
+	mu    sync.Mutex
+	spans []span
+	count counts
+	known map[uint64]Known
+	fatal error
+	stop  context.CancelFunc // of the present Run
 }
 
-// Run asks until the time is over, or the context ends, which is no error: the result then is of what there was.
-// It fails where more than one operation in a hundred does.
-func Run(ctx context.Context, cfg Config) (*Result, error) {
-	if cfg.Patience == 0 {
-		cfg.Patience = 30 * time.Second
+// A span is a Run: the time by the clock at which the workload's time went on, and where it stood.
+type span struct {
+	wall    time.Time
+	clock   vtime.Instant
+	at, end vtime.Instant
+}
+
+// New makes a driver that stands at the beginning.
+func New(cfg Config) *Driver {
+	d := &Driver{cfg: cfg, clock: cfg.clock, known: map[uint64]Known{}}
+	if d.clock == nil {
+		d.clock = monotonic{time.Now()}
 	}
+	if d.cfg.Patience == 0 {
+		d.cfg.Patience = patienceDefault
+	}
+	if cfg.Workload.IsClosed() {
+		d.closed = cfg.Workload.Closed(cfg.Seed)
+	} else {
+		d.source = cfg.Workload.Open(cfg.Seed)
+	}
+	return d
+}
+
+// Run asks from where the last Run ended until an instant of the workload's time. Then it calls ended, if that is not
+// nil, while operations are under way, and ends these at once; with nil it waits for them. It fails where
+// more than one operation in a hundred does, and with the context's error when that ends.
+func (d *Driver) Run(ctx context.Context, until vtime.Instant, ended func() error) error {
+	until = min(until, d.cfg.End)
 	work, cancel := context.WithCancel(ctx)
 	defer cancel()
-	r := &run{cfg: cfg, cancel: cancel, hdr: hdrhistogram.New(1, 60_000_000, 2), second: hdrhistogram.New(1, 3_600_000_000, 2)}
-	r.out.Errors, r.out.Keys = map[string]int64{}, map[uint64]Known{}
-	r.began = time.Now()
-	r.out.Began = r.began
-	stop := r.tell()
-	if cfg.Workload.IsClosed() {
-		r.closed(work)
-	} else {
-		r.open(work)
+	d.cut.Store(false)
+	d.mu.Lock()
+	from := vtime.Instant(0)
+	if n := len(d.spans); n > 0 {
+		from = d.spans[n-1].end
 	}
-	stop()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.out.DispatchP50 = units.Duration(r.hdr.ValueAtQuantile(50)) * 1000
-	r.out.DispatchP99 = units.Duration(r.hdr.ValueAtQuantile(99)) * 1000
-	r.out.DispatchMax = units.Duration(r.hdr.Max()) * 1000
-	return &r.out, r.fatal
-}
+	d.spans = append(d.spans, span{wall: time.Now(), clock: d.clock.Now(), at: from, end: until})
+	d.stop = cancel
+	d.mu.Unlock()
 
-// now is the instant since the run's beginning.
-func (r *run) now() vtime.Instant { return vtime.Instant(time.Since(r.began)) }
-
-// open hands operations over when they are due.
-func (r *run) open(ctx context.Context) {
-	conns := r.cfg.Workload.Connections()
-	lanes := r.lanes(conns)
 	var workers sync.WaitGroup
-	for c := range conns {
-		lane := lanes[c%len(lanes)]
-		workers.Go(func() {
-			for op := range lane {
-				r.do(ctx, c, &op)
-				r.left.Add(-1)
-			}
-		})
+	finish := d.start(work, &workers, until)
+	d.wait(work, until)
+	d.cut.Store(true)
+	var err error
+	if ended != nil && ctx.Err() == nil && d.err() == nil {
+		err = ended()
+		cancel()
 	}
-	r.dispatch(ctx, lanes)
-	for _, l := range lanes {
-		close(l)
-	}
-	// What is under way is waited for, for a while.
-	patience := time.AfterFunc(r.cfg.Patience, r.cancel)
+	finish()
+	patience := time.AfterFunc(d.cfg.Patience, cancel)
 	workers.Wait()
 	patience.Stop()
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case d.err() != nil:
+		return d.err()
+	}
+	return err
+}
+
+func (d *Driver) err() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.fatal
+}
+
+// now is the workload's time.
+func (d *Driver) now() vtime.Instant {
+	s := &d.spans[len(d.spans)-1] // appended to only while nobody asks
+	return s.at + d.clock.Now() - s.clock
+}
+
+// wait waits for an instant of the workload's time.
+func (d *Driver) wait(ctx context.Context, until vtime.Instant) {
+	s := &d.spans[len(d.spans)-1]
+	d.clock.Wait(ctx, until-s.at+s.clock)
+}
+
+// start lets everybody begin, and gives a function to be called at the end.
+func (d *Driver) start(ctx context.Context, workers *sync.WaitGroup, until vtime.Instant) (ended func()) {
+	if d.closed != nil {
+		for client := range d.closed.Clients() {
+			workers.Go(func() { d.ask(ctx, client, until) })
+		}
+		return func() {}
+	}
+	lanes := d.lanes()
+	for conn := range d.cfg.Workload.Connections() {
+		workers.Go(func() { d.serve(ctx, conn, lanes[conn%len(lanes)]) })
+	}
+	dispatched := make(chan struct{})
+	go func() {
+		defer close(dispatched)
+		d.clock.Punctual()
+		d.dispatch(ctx, lanes, until)
+	}()
+	return func() {
+		<-dispatched
+		for _, l := range lanes {
+			close(l)
+		}
+	}
 }
 
 // lanes are where operations queue: one for all connections, or one each where a key belongs to one.
-func (r *run) lanes(conns int) []chan lab.Op {
+func (d *Driver) lanes() []chan lab.Op {
 	n := 1
-	if r.cfg.Remember {
-		n = conns
+	if d.cfg.Remember {
+		n = d.cfg.Workload.Connections()
 	}
 	out := make([]chan lab.Op, n)
 	for i := range out {
@@ -152,164 +194,123 @@ func (r *run) lanes(conns int) []chan lab.Op {
 	return out
 }
 
-func (r *run) dispatch(ctx context.Context, lanes []chan lab.Op) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) // by default timers are 50 us late
-	source := r.cfg.Workload.Open(r.cfg.Seed)
-	end := vtime.At(r.cfg.For)
-	var op lab.Op
-	for source.Next(&op.Op) && op.At < end && ctx.Err() == nil {
-		late := r.sleep(ctx, op.At)
+// dispatch hands operations over when they are due.
+func (d *Driver) dispatch(ctx context.Context, lanes []chan lab.Op, until vtime.Instant) {
+	for {
+		if !d.drawn {
+			if d.drawn = d.source.Next(&d.next.Op); !d.drawn {
+				return
+			}
+		}
+		if d.next.At >= until {
+			return
+		}
+		d.wait(ctx, d.next.At)
 		if ctx.Err() != nil {
 			return
 		}
-		lane := lanes[0]
-		if len(lanes) > 1 {
-			lane = lanes[op.Key%uint64(len(lanes))]
+		lane := lanes[d.next.Key%uint64(len(lanes))]
+		if d.next.Kind.Writes() {
+			d.next.Seq = d.seq.Add(1)
 		}
-		if op.Kind.Writes() {
-			op.Seq = r.seq.Add(1)
-		}
-		r.mu.Lock()
-		r.out.Asked = append(r.out.Asked, op.At)
-		_ = r.hdr.RecordValue(min(int64(late/time.Microsecond), 60_000_000)) // in range
-		r.mu.Unlock()
-		r.left.Add(1)
+		d.asked(d.next.At)
 		select {
-		case lane <- op:
+		case lane <- d.next:
 		default:
-			r.left.Add(-1)
-			r.mu.Lock()
-			r.out.Refused++
-			r.mu.Unlock()
+			d.refused(d.next.At)
 		}
+		d.drawn = false
 	}
 }
 
-// sleep waits until an instant of the run, and tells by how much it is over. It looks at the context now and then.
-func (r *run) sleep(ctx context.Context, until vtime.Instant) (late time.Duration) {
-	const step = 100 * time.Millisecond
-	for {
-		left := until.Sub(r.now())
-		if left <= 0 || ctx.Err() != nil {
-			return max(-left, 0)
+// serve is a connection of an open loop.
+func (d *Driver) serve(ctx context.Context, conn int, lane <-chan lab.Op) {
+	free := d.now()
+	for op := range lane {
+		if d.cut.Load() || ctx.Err() != nil {
+			continue // it waits for ever
 		}
-		ts := unix.NsecToTimespec(int64(min(left, step)))
-		_ = unix.Nanosleep(&ts, nil) // interrupted: the loop looks again
+		d.late(d.now() - max(op.At, free))
+		d.do(ctx, conn, &op)
+		free = d.now()
 	}
 }
 
-// closed lets each client ask again when it has its answer.
-func (r *run) closed(ctx context.Context) {
-	loop := r.cfg.Workload.Closed(r.cfg.Seed)
-	end := vtime.At(r.cfg.For)
-	ctx, cancel := context.WithTimeout(ctx, r.cfg.For+r.cfg.Patience)
-	defer cancel()
-	var turn sync.Mutex // clients draw in order
-	var workers sync.WaitGroup
-	for c := range loop.Clients() {
-		workers.Go(func() {
-			var op lab.Op
-			for ctx.Err() == nil {
-				turn.Lock()
-				ok := loop.Begin(c, r.now(), &op.Op)
-				turn.Unlock()
-				if !ok || op.At >= end {
-					return
-				}
-				if wait := op.At.Sub(r.now()); wait > 0 {
-					select {
-					case <-ctx.Done():
-						return
-					case <-time.After(wait):
-					}
-				}
-				if op.Kind.Writes() {
-					op.Seq = r.seq.Add(1)
-				}
-				r.mu.Lock()
-				r.out.Asked = append(r.out.Asked, op.At)
-				r.mu.Unlock()
-				r.do(ctx, c, &op)
-			}
-		})
+// ask is a client of a closed loop.
+func (d *Driver) ask(ctx context.Context, client int, until vtime.Instant) {
+	var op lab.Op
+	for ctx.Err() == nil && !d.cut.Load() {
+		d.turn.Lock()
+		ok := d.closed.Begin(client, d.now(), &op.Op)
+		d.turn.Unlock()
+		if !ok || op.At >= until {
+			return
+		}
+		d.wait(ctx, op.At)
+		if ctx.Err() != nil {
+			return
+		}
+		d.asked(op.At)
+		if !op.Kind.Writes() {
+			d.do(ctx, client, &op)
+			continue
+		}
+		if d.cfg.Remember {
+			lock := &d.locks[op.Key%uint64(len(d.locks))]
+			lock.Lock()
+			op.Seq = d.seq.Add(1)
+			d.do(ctx, client, &op)
+			lock.Unlock()
+			continue
+		}
+		op.Seq = d.seq.Add(1)
+		d.do(ctx, client, &op)
 	}
-	workers.Wait()
 }
 
 // do performs an operation and counts it.
-func (r *run) do(ctx context.Context, conn int, op *lab.Op) {
-	if ctx.Err() != nil {
-		return
+func (d *Driver) do(ctx context.Context, conn int, op *lab.Op) {
+	remember := d.cfg.Remember && op.Kind.Writes()
+	if remember {
+		d.issued(op)
 	}
-	if r.cfg.Remember && op.Kind.Writes() {
-		r.mu.Lock()
-		k := r.out.Keys[op.Key]
-		k.Issued = op.Seq
-		r.out.Keys[op.Key] = k
-		r.mu.Unlock()
-	}
-	err := r.cfg.Server.Do(ctx, conn, op)
-	took := r.now().Sub(op.At)
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	err := d.cfg.Server.Do(ctx, conn, op)
+	now := d.now()
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if err != nil {
-		if ctx.Err() == nil {
-			r.failed(err)
+		if !d.cut.Load() && ctx.Err() == nil {
+			d.failed(err)
 		}
 		return
 	}
-	r.done++
-	if len(r.out.Operations) >= operationsMax {
-		r.fatal = fmt.Errorf("more than %d operations: run for a shorter time", operationsMax)
-		r.cancel()
+	if remember {
+		if k, ok := d.known[op.Key]; ok {
+			k.Acknowledged = op.Seq
+			d.known[op.Key] = k
+		}
+	}
+	if d.spans[len(d.spans)-1].end <= now { // as of one that is still waiting
 		return
 	}
-	r.out.Operations = append(r.out.Operations, Operation{op.At, took, op.Kind.Writes()})
-	_ = r.second.RecordValue(min(int64(took/time.Microsecond), 3_600_000_000)) // in range
-	if r.cfg.Remember && op.Kind.Writes() {
-		k := r.out.Keys[op.Key]
-		k.Acknowledged = op.Seq
-		r.out.Keys[op.Key] = k
+	if len(d.count.operations) >= operationsMax {
+		d.end(fmt.Errorf("more than %d operations were acknowledged: run for a shorter time", operationsMax))
+		return
 	}
+	d.count.done(latency.Operation{At: op.At, Took: int64(now - op.At), Write: op.Kind.Writes()}, d.cfg.From)
 }
 
 // failed counts an error, and ends the run where there are too many.
-func (r *run) failed(err error) {
-	r.out.Failed++
-	text := err.Error()
-	if _, ok := r.out.Errors[text]; ok || len(r.out.Errors) < errorsShown {
-		r.out.Errors[text]++
-	}
-	if r.out.Failed >= errorsLeast && r.out.Failed*errorsShare > r.done && r.fatal == nil {
-		r.fatal = fmt.Errorf("%d of %d operations failed: %w", r.out.Failed, r.done+r.out.Failed, err)
-		r.cancel()
+func (d *Driver) failed(err error) {
+	if d.count.fail(err); d.count.failed >= errorsLeast && d.count.failing() {
+		d.end(d.count.failure())
 	}
 }
 
-// tell reports progress each second until it is stopped.
-func (r *run) tell() (stop func()) {
-	if r.cfg.Progress == nil {
-		return func() {}
+// end ends the run with an error.
+func (d *Driver) end(err error) {
+	if d.fatal == nil {
+		d.fatal = err
+		d.stop()
 	}
-	done := make(chan struct{})
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		t := time.NewTicker(time.Second)
-		defer t.Stop()
-		for {
-			select {
-			case <-done:
-				return
-			case <-t.C:
-			}
-			r.mu.Lock()
-			n, p99 := r.done, time.Duration(r.second.ValueAtQuantile(99))*time.Microsecond
-			r.second.Reset()
-			r.mu.Unlock()
-			r.cfg.Progress(time.Since(r.began), n, p99)
-		}
-	})
-	return func() { close(done); wg.Wait() }
 }
