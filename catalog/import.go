@@ -15,8 +15,9 @@ import (
 const (
 	// ImportBytesMax is how large a file may be.
 	ImportBytesMax = 256 << 20
-	importedMax    = 50_000 // instances, and prices of them, of one file and of all together
-	regionsMax     = 100    // of prices of volumes
+	listBytesMax   = 32 << 20 // of comma-separated prices: some ten times all types in all regions
+	importedMax    = 50_000   // instances, and prices of them, of one file and of all together
+	regionsMax     = 100      // of prices of volumes
 )
 
 // An Import is what one file brings.
@@ -90,6 +91,8 @@ func ReadImport(file string, text []byte, today string) (*Import, error) {
 		if at, err := r.read(); err != nil {
 			return nil, fail(at, err)
 		}
+	case len(text) > listBytesMax:
+		return nil, fail(-1, fmt.Errorf("neither JSON nor a list of prices of %s at most", units.Bytes(listBytesMax)))
 	default:
 		if err := in.list(bytes.NewReader(text)); err != nil {
 			return nil, fail(-1, err)

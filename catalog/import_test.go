@@ -134,6 +134,8 @@ func TestImportRefuses(t *testing.T) {
 		"CSV fields":   {"instance_type,usd_per_hour\na.b,1,5\n", "line 2"},
 		"CSV negative": {"instance_type,usd_per_hour\na.b,-1\n", "line 2: a price of -1"},
 		"CSV columns":  {"a,b\n1,2\n", "header needs instance_type and usd_per_hour"},
+		"CSV twice":    {"instance_type,usd_per_hour\na.b,1\na.b,1\na.b,2\n", "line 4: a.b in us-east-1 costs 2 USD an hour, and 1 before"},
+		"endless line": {strings.Repeat("a", listBytesMax+1), "neither JSON nor a list of prices of 33.6 MB at most"},
 		"binary":       {"\xff\xfe\x00", "not text"},
 	} {
 		_, err := ReadImport("in.json", []byte(c.text), "")

@@ -197,6 +197,7 @@ func (in *Import) list(r io.Reader) error {
 	if !okName || !okPrice {
 		return fmt.Errorf("line 1: neither JSON nor a list of prices: its header needs instance_type and usd_per_hour")
 	}
+	said := map[string]units.USD{}
 	for {
 		row, err := c.Read()
 		if errors.Is(err, io.EOF) {
@@ -214,6 +215,11 @@ func (in *Import) list(r io.Reader) error {
 		if i, ok := at["region"]; ok {
 			region = row[i]
 		}
+		of := row[name] + " in " + region
+		if before, twice := said[of]; twice && before != units.USD(price) {
+			return fmt.Errorf("line %d: %s costs %v USD an hour, and %v before: which of them is meant?", line, of, price, float64(before))
+		}
+		said[of] = units.USD(price)
 		if err := in.addInstance(strings.Clone(row[name]), strings.Clone(region), units.USD(price)); err != nil {
 			return fmt.Errorf("line %d: %w", line, err)
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -96,7 +97,12 @@ func readBounded(file string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, catalog.ImportBytesMax+1))
+	var text bytes.Buffer
+	if info, err := f.Stat(); err == nil { // at once: growing to it takes twice as much
+		text.Grow(int(min(max(info.Size(), 0), catalog.ImportBytesMax)) + bytes.MinRead + 1)
+	}
+	_, err = text.ReadFrom(io.LimitReader(f, catalog.ImportBytesMax+1))
+	return text.Bytes(), err
 }
 
 // linesMax is how many changes of a kind are listed; -o json has all.
