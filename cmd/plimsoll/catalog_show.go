@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plimsoll/catalog"
+	"plimsoll/report"
 )
 
 func newCatalogShowCommand(a *app) *cobra.Command {
@@ -207,13 +208,25 @@ func (f *footnotes) mark(s catalog.Source) string {
 func (f *footnotes) write(b *strings.Builder) {
 	b.WriteString("\nSources\n")
 	for i, t := range f.texts {
-		fmt.Fprintf(b, "  [%d] %s\n", i+1, t)
+		writeWrapped(b, fmt.Sprintf("  [%d] ", i+1), t)
 	}
 }
 
 func writeFact(b *strings.Builder, f catalog.Fact, sources *footnotes) {
 	fmt.Fprintf(b, "  %-22s %s  %s\n", f.Name, f.Value, sources.mark(f.Source))
 	if f.Note != "" {
-		fmt.Fprintf(b, "  %-22s (%s)\n", "", f.Note)
+		writeWrapped(b, fmt.Sprintf("  %-22s ", ""), "("+f.Note+")")
+	}
+}
+
+// showColumns is how wide sentences get: as every terminal is.
+const showColumns = 80
+
+// writeWrapped writes a sentence behind what its first line begins with.
+func writeWrapped(b *strings.Builder, first, text string) {
+	indent := len(first)
+	for _, line := range report.Wrap(text, showColumns-indent) {
+		b.WriteString(first + line + "\n")
+		first = strings.Repeat(" ", indent)
 	}
 }
