@@ -46,8 +46,11 @@ func (o *Order) Config(name string, on *InstanceType) (volume.Config, error) {
 // provider documents it, so it is assumed: look at /sys/block/<device>/queue/nr_requests. It matters much:
 // a log's write waits behind as many requests as fit.
 const (
-	rentedSlots = 32   // assumed, of EBS' NVMe controllers
-	localSlots  = 1023 // the NVMe driver's io_queue_depth of 1,024 (drivers/nvme/host/pci.c), less one
+	rentedSlots = 32 // assumed, of EBS' NVMe controllers
+	// A local disk takes 1,023 for each core (the NVMe driver's io_queue_depth, drivers/nvme/host/pci.c), and serves its
+	// queues in turn: a request does not stand behind all of another queue's. The volume model has
+	// one queue, so it gets a short one (assumed).
+	localSlots = 64
 )
 
 // slots are an order's queue slots, or those of its type; of custom volumes as many as come, as with the kernel's

@@ -31,8 +31,8 @@ type Order struct {
 	// Latency instead of the type's calibrated one.
 	Latency *LatencyOrder `yaml:"latency,omitempty"`
 	// QueueSlots is how many requests the block layer keeps in flight (nr_requests of the
-	// device); further ones wait outside. Default: 32 of rented volumes (assumed), 1023 of local disks, and
-	// no bound of custom ones.
+	// device); further ones wait outside. Default: 32, of local disks 64 (both assumed), and no bound of
+	// custom ones.
 	QueueSlots int `yaml:"queue_slots,omitempty"`
 	// Episodes are bad times of the volume; {} takes the published ones. Default: none.
 	Episodes *EpisodesOrder `yaml:"episodes,omitempty"`

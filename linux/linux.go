@@ -52,11 +52,11 @@ type Config struct {
 	WritebackInterval units.Duration `yaml:"writeback_interval"`
 	FileSystem        FileSystem     `yaml:"filesystem"`
 	// WritebackDepth is how many requests of buffered writes the block layer lets a device have at a time,
-	// so that others' do not wait long behind them: writeback throttling (block/blk-wbt.c, on by default where there
-	// is no I/O scheduler or mq-deadline). The kernel's depth of 16, which grows to 3/4 of the device's queue while
-	// nothing is read, is for the writes of fdatasync; background writes get a quarter of it, others half. Here all have the
-	// same: 8 (assumed, between the two). 0: none. It lies below the kernel's blk-throttle, which queues
-	// whatever comes; so it does nothing for volumes without a bound on what is in flight.
+	// so that others' do not wait long behind them, as writeback throttling is meant to (block/blk-wbt.c). 0: as many as
+	// the device takes, the default, for that is what was measured: a real WiredTiger on an emulated volume of 3,000
+	// IOPS and 48 MB/s with 32 requests in flight stalled as long with the kernel's throttling (6.18, wbt_lat_usec 2000) as
+	// without, p99 7.2 and 7.5 s; without it this model says 7.3, with a depth of 8 it says 4.6. While little is read the
+	// kernel lets its depth grow to 3/4 of the queue. It does nothing for volumes without a bound on what is in flight.
 	WritebackDepth int `yaml:"writeback_depth"`
 	// MaxRequest is the most one request carries: the block layer's max_sectors_kb.
 	MaxRequest units.Size `yaml:"max_request"`
@@ -68,7 +68,7 @@ func Defaults() Config {
 		Cores: 4, Memory: 16 * units.GiB,
 		DirtyBackgroundRatio: 0.10, DirtyRatio: 0.20,
 		DirtyExpire: units.Duration(30 * time.Second), WritebackInterval: units.Duration(5 * time.Second),
-		FileSystem: XFS, WritebackDepth: 8, MaxRequest: 256 * units.KiB,
+		FileSystem: XFS, MaxRequest: 256 * units.KiB,
 	}
 }
 

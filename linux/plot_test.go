@@ -31,6 +31,7 @@ func TestPlots(t *testing.T) {
 		d.ScanArgs(t, "to", &to)
 		d.MaybeScanArgs(t, "slots", &slots)
 		cfg := Defaults()
+		d.MaybeScanArgs(t, "depth", &cfg.WritebackDepth)
 		cfg.Memory = 24 * units.GiB
 		if d.MaybeScanArgs(t, "background", &background) {
 			var err error

@@ -21,12 +21,13 @@ import (
 // TestPlots draws a log's appends second by second beside what a database's checkpoint does to their volume.
 func TestPlots(t *testing.T) {
 	datadriven.RunTest(t, "testdata/burst", func(t *testing.T, d *datadriven.TestData) string {
-		var from, to, slots, over int
+		var from, to, slots, over, depth int
 		d.ScanArgs(t, "from", &from)
 		d.ScanArgs(t, "to", &to)
 		d.MaybeScanArgs(t, "slots", &slots)
 		d.MaybeScanArgs(t, "over", &over)
-		l := newBurst(t, slots, d.HasArg("apart"), !d.HasArg("new"))
+		d.MaybeScanArgs(t, "depth", &depth)
+		l := newBurst(t, slots, depth, d.HasArg("apart"), !d.HasArg("new"))
 		l.steps = max(1, over*int(time.Second/burstStep))
 		return l.plot(from, to)
 	})
@@ -51,12 +52,14 @@ const (
 
 // newBurst makes it on a gp3 of its baseline, 3,000 IOPS and 125 MiB/s, or the log on one of its own; 0 slots is the
 // kernel's blk-throttle, which queues without a bound.
-func newBurst(t *testing.T, slots int, apart, prewritten bool) *burst {
+func newBurst(t *testing.T, slots, depth int, apart, prewritten bool) *burst {
 	t.Helper()
 	b := &burst{loop: &loop{}, chance: random.Seed(1).Stream("pages")}
 	v := steady(3000, 600*time.Microsecond)
 	v.Sustained.Throughput, v.Operation, v.Slots = 125*units.MiBps, 256*units.KiB, slots
-	b.host = linux.NewHost(linux.Defaults(), &b.clock, 1)
+	hc := linux.Defaults()
+	hc.WritebackDepth = depth
+	b.host = linux.NewHost(hc, &b.clock, 1)
 	b.data = b.host.Attach("data", volume.MustNew(v, 1, nil))
 	b.device = b.data
 	devices := []*linux.Device{b.data}
