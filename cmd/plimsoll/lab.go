@@ -25,6 +25,8 @@ latency by the same model that simulate computes with. Whatever runs on it runs 
 
 It needs Linux and root: a loop device, FUSE and mounts. It leaves nothing behind: each
 command first takes away what a killed one may have left.`,
+		Example: `  sudo plimsoll lab mount gp3.yaml /mnt/gp3
+  sudo plimsoll lab exec gp3.yaml -- fio --name=wal --directory={} --rw=write --bs=2300 --size=22m --fdatasync=1`,
 	}
 	cmd.AddCommand(newLabMountCommand(a), newLabUmountCommand(a), newLabStatusCommand(a), newLabSetCommand(a), newLabExecCommand(a), newLabServeCommand(a))
 	return cmd
@@ -175,6 +177,7 @@ func newLabUmountCommand(a *app) *cobra.Command {
 		Use:     "umount DIR",
 		Aliases: []string{"unmount"},
 		Short:   "Unmount emulated volumes, and forget what is on them",
+		Example: `  sudo plimsoll lab umount /mnt/gp3`,
 		Args:    needArgs(1, 1, "the folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := sweep(a); err != nil {
@@ -231,6 +234,8 @@ full bucket of credits. Sizes cannot change.`,
 func newLabServeCommand(*app) *cobra.Command {
 	return &cobra.Command{
 		Use: "serve", Hidden: true, Args: needArgs(0, 0, ""),
+		Short:   "Serve volumes: what lab mount starts in the background",
+		Example: `  plimsoll lab mount gp3.yaml /mnt/gp3`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return mount.Serve(cmd.Context(), os.Stdin, os.Stdout)
 		},
