@@ -1,0 +1,101 @@
+package process
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A member is a process that another one started, held by a descriptor: its id may be given to somebody else.
+type member struct {
+	pid int
+	fd  int
+}
+
+// descendants finds whom a process has started, and whom they have. The process must be stopped.
+func descendants(of int) ([]member, error) {
+	children, err := parents("/proc")
+	if err != nil {
+		return nil, err
+	}
+	var out []member
+	for next := []int{of}; len(next) > 0; next = next[1:] {
+		for _, pid := range children[next[0]] {
+			next = append(next, pid)
+			fd, err := unix.PidfdOpen(pid, 0)
+			if errors.Is(err, unix.ESRCH) {
+				continue
+			}
+			if err != nil {
+				return out, fmt.Errorf("process %d: %w", pid, err)
+			}
+			out = append(out, member{pid, fd})
+		}
+	}
+	return out, nil
+}
+
+// parents maps processes to those they started.
+func parents(proc string) (map[int][]int, error) {
+	entries, err := os.ReadDir(proc)
+	if err != nil {
+		return nil, err
+	}
+	children := map[int][]int{}
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		stat, err := os.ReadFile(proc + "/" + e.Name() + "/stat")
+		if err != nil {
+			continue // it is gone
+		}
+		if parent, ok := parentOf(stat); ok {
+			children[parent] = append(children[parent], pid)
+		}
+	}
+	return children, nil
+}
+
+// parentOf reads /proc/PID/stat: id, name in parentheses with anything in it, state, parent (proc_pid_stat(5)).
+func parentOf(stat []byte) (pid int, ok bool) {
+	f := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	if len(f) < 2 {
+		return 0, false
+	}
+	pid, err := strconv.Atoi(string(f[1]))
+	return pid, err == nil
+}
+
+func (m member) kill() error {
+	err := unix.PidfdSendSignal(m.fd, unix.SIGKILL, nil, 0)
+	if err != nil && !errors.Is(err, unix.ESRCH) {
+		return fmt.Errorf("process %d: %w", m.pid, err)
+	}
+	return nil
+}
+
+// wait waits until it is dead, and lets go of it.
+func (m member) wait(most time.Duration) error {
+	defer unix.Close(m.fd)
+	end := time.Now().Add(most)
+	for {
+		fds := []unix.PollFd{{Fd: int32(m.fd), Events: unix.POLLIN}}
+		n, err := unix.Poll(fds, int(max(time.Until(end), 0).Milliseconds()))
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case err != nil:
+			return fmt.Errorf("process %d: %w", m.pid, err)
+		case n == 0:
+			return fmt.Errorf("process %d is not gone %v after it was killed", m.pid, most)
+		}
+		return nil
+	}
+}
