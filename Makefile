@@ -17,6 +17,12 @@ help: ## list the targets
 build: ## build bin/plimsoll, one static file
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/plimsoll ./cmd/plimsoll
 
+# WiredTiger is GPL, and so is the program that is linked with it: plimsoll only starts it.
+.PHONY: worker
+worker: ## build bin/plimsoll-wiredtiger, which the laboratory runs WiredTiger in (Debian: gcc libc6-dev libwiredtiger-dev)
+	@mkdir -p bin
+	$${CC:-gcc} -std=gnu11 -O2 $(CFLAGS) -o bin/plimsoll-wiredtiger workers/wiredtiger/*.c $(LDFLAGS) -lwiredtiger -lpthread
+
 .PHONY: check
 check: deps test ## install what the full tests need (as root), then test
 
