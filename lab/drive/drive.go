@@ -65,6 +65,7 @@ type Driver struct {
 	locks [256]sync.Mutex
 	seq   atomic.Uint64
 	cut   atomic.Bool // whatever fails now fails because the run was ended
+	over  atomic.Bool // nothing begins any more
 
 	mu    sync.Mutex
 	spans []span
@@ -106,6 +107,7 @@ func (d *Driver) Run(ctx context.Context, until vtime.Instant, ended func() erro
 	work, cancel := context.WithCancel(ctx)
 	defer cancel()
 	d.cut.Store(false)
+	d.over.Store(false)
 	d.mu.Lock()
 	from := vtime.Instant(0)
 	if n := len(d.spans); n > 0 {
@@ -124,6 +126,7 @@ func (d *Driver) Run(ctx context.Context, until vtime.Instant, ended func() erro
 		err = ended()
 		cancel()
 	}
+	d.over.Store(true)
 	finish()
 	patience := time.AfterFunc(d.cfg.Patience, cancel)
 	workers.Wait()
@@ -227,7 +230,7 @@ func (d *Driver) dispatch(ctx context.Context, lanes []chan lab.Op, until vtime.
 func (d *Driver) serve(ctx context.Context, conn int, lane <-chan lab.Op) {
 	free := d.now()
 	for op := range lane {
-		if d.cut.Load() || ctx.Err() != nil {
+		if d.over.Load() || ctx.Err() != nil {
 			continue // it waits for ever
 		}
 		d.late(d.now() - max(op.At, free))
@@ -239,7 +242,7 @@ func (d *Driver) serve(ctx context.Context, conn int, lane <-chan lab.Op) {
 // ask is a client of a closed loop.
 func (d *Driver) ask(ctx context.Context, client int, until vtime.Instant) {
 	var op lab.Op
-	for ctx.Err() == nil && !d.cut.Load() {
+	for ctx.Err() == nil && !d.over.Load() {
 		d.turn.Lock()
 		ok := d.closed.Begin(client, d.now(), &op.Op)
 		d.turn.Unlock()
