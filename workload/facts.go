@@ -3,6 +3,7 @@ package workload
 import (
 	"math"
 
+	"plimsoll/random"
 	"plimsoll/units"
 )
 
@@ -48,6 +49,25 @@ func (w *Workload) DocumentSize() units.Size {
 		return w.spec.Buckets.full()
 	}
 	return newDocuments(&Document{Size: w.spec.Document.Size, Uniform: w.spec.Document.Uniform, Quantiles: w.spec.Document.Quantiles}, 0, 0).mean()
+}
+
+// Sizes tells how large each document is when the run begins, to those who have to make them. (Documents that grow begin as
+// the seed has them; of buckets, the newest are as full as their filled_for says, and the others full.)
+func (w *Workload) Sizes(seed random.Seed) func(key uint64) units.Size {
+	b := w.spec.Buckets
+	if b == nil {
+		return newDocuments(&Document{Size: w.spec.Document.Size, Uniform: w.spec.Document.Uniform, Quantiles: w.spec.Document.Quantiles}, 0, seed).original
+	}
+	full, newest, open := b.full(), b.full(), uint64(0)
+	if entries := b.FilledFor % b.Span / b.Interval; entries > 0 {
+		newest, open = b.Base+b.Entry*units.Size(entries), uint64(b.Sensors)
+	}
+	return func(key uint64) units.Size {
+		if key+open >= uint64(w.spec.Keys.Count) {
+			return newest
+		}
+		return full
+	}
 }
 
 // Rate is the mean rate of an open loop over its duration, or over its first day if it does not end;

@@ -288,6 +288,37 @@ func TestDocumentSizes(t *testing.T) {
 	}
 }
 
+// Who makes the documents is told the sizes that the operations then find.
+func TestSizes(t *testing.T) {
+	const seed = 5
+	w := resolved(t, Spec{
+		Arrivals: &Arrivals{Constant: rate(1000)}, Mix: &Mix{Read: 1}, Keys: &Keys{Count: 50},
+		Document: &Document{Uniform: &SizeRange{From: 100, To: 9000}},
+	})
+	sizes, seen := w.Sizes(seed), map[units.Size]bool{}
+	run(w, seed, vtime.At(time.Second), func(op *Op) {
+		if op.Document != sizes(op.Key) {
+			t.Fatalf("document %d is read with %d bytes, made with %d", op.Key, op.Document, sizes(op.Key))
+		}
+		seen[op.Document] = true
+	})
+	if len(seen) < 25 {
+		t.Errorf("%d sizes", len(seen))
+	}
+
+	b := Buckets{Sensors: 20, Interval: second, Span: minute, Entry: 40, Base: 60, FilledFor: 10 * second}
+	w = resolved(t, Spec{Mix: &Mix{Push: 1}, Buckets: &b, Keys: &Keys{Count: 100}})
+	sizes = w.Sizes(seed)
+	if sizes(79) != 60+60*40 || sizes(80) != 60+10*40 {
+		t.Errorf("a full bucket of %d, a new one of %d", sizes(79), sizes(80))
+	}
+	run(w, seed, vtime.At(time.Second), func(op *Op) {
+		if op.Kind != Push || op.Document != sizes(op.Key)+40 {
+			t.Fatalf("%+v after %d", *op, sizes(op.Key))
+		}
+	})
+}
+
 // An update lets its document grow by so much, up to the largest, and it is read as it was left.
 func TestGrowth(t *testing.T) {
 	w := resolved(t, Spec{
