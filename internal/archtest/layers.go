@@ -70,7 +70,7 @@ var Layers = []Layer{
 	{"lab/process", nil},
 	{"lab/etcd", []string{"units", "recording", "observe/*", "workload", "engine/*", "scenario", "lab", "lab/process"}},
 	{"lab/postgres", []string{"units", "recording", "observe/*", "workload", "engine/*", "scenario", "lab", "lab/process"}},
-	{"lab/wiredtiger", []string{"units", "recording", "observe/*", "workload", "engine/*", "scenario", "lab"}},
+	{"lab/wiredtiger", []string{"units", "recording", "observe/*", "workload", "engine/*", "scenario", "lab", "lab/process"}},
 	{"lab/streams", []string{"units", "recording", "observe/*", "random", "workload", "engine/*", "scenario", "probe", "lab"}},
 	{"lab/run", []string{"..."}},
 	{"prove", []string{"units", "internal/*", "recording", "timeline", "rules", "diagnose"}},

@@ -33,6 +33,8 @@ type Options struct {
 	// the line feed, cut where a line is very long.
 	Log  string
 	Line func(line string)
+	// Stdin is what it reads, nil: nothing; with Stdout, what it writes goes there and only stderr is listened to.
+	Stdin, Stdout *os.File
 }
 
 // A Process is a program that was started.
@@ -68,6 +70,12 @@ func Start(opt Options) (*Process, error) {
 	}
 	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC"}, opt.Env...)
 	cmd.Stdout, cmd.Stderr = w, w
+	if opt.Stdout != nil {
+		cmd.Stdout = opt.Stdout
+	}
+	if opt.Stdin != nil { // a nil file is none for exec
+		cmd.Stdin = opt.Stdin
+	}
 	death := opt.DeathSignal
 	if death == 0 {
 		death = syscall.SIGKILL
