@@ -72,6 +72,7 @@ var Layers = []Layer{
 	{"lab/postgres", []string{"units", "recording", "observe/*", "workload", "engine/*", "scenario", "lab", "lab/process"}},
 	{"lab/wiredtiger", []string{"units", "recording", "observe/*", "workload", "engine/*", "scenario", "lab", "lab/process"}},
 	{"lab/streams", []string{"units", "recording", "observe/*", "random", "workload", "engine/*", "scenario", "probe", "lab"}},
+	{"lab/table", []string{"units", "simulate"}},
 	{"lab/run", []string{"..."}},
 	{"prove", []string{"units", "internal/*", "recording", "timeline", "rules", "diagnose"}},
 	{"report", []string{"units", "internal/*", "diagnose", "prove", "plan"}},
