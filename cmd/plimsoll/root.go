@@ -55,6 +55,7 @@ its writes wait, with the numbers; what it is not; and what could not be known.`
 	root.AddCommand(newSimulateCommand(a))
 	root.AddCommand(newCatalogCommand(a))
 	root.AddCommand(newLabCommand(a))
+	root.AddCommand(newProbeCommand(a))
 	root.SetHelpCommand(newHelpCommand())
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd(a.args...)

@@ -1,0 +1,243 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"plimsoll/latency"
+	"plimsoll/probe"
+	"plimsoll/random"
+	"plimsoll/units"
+)
+
+// probeOptions are those of `plimsoll probe`.
+type probeOptions struct {
+	profile string
+	stage   string
+	seed    uint64
+	fit     bool
+	yes     bool
+	show    bool
+	output  choice
+	failOn  choice
+}
+
+func newProbeCommand(a *app) *cobra.Command {
+	o := &probeOptions{}
+	cmd := &cobra.Command{
+		Use:   "probe PATH",
+		Short: "Measure a device under the I/O that databases make, and say who makes the log slow",
+		Long: `Makes files in a folder of its own under PATH, on the device that is asked about,
+and runs the streams of a profile on them: first the one that matters alone (a
+log's appends with fdatasync, say), then with each companion (checkpoints, reads),
+then with all. Latency counts from when an operation was due. It tells whose fault
+the p99 is, and whether the engine's own criterion is met.
+
+It writes to the device as fast as the profile says: a database on the same device
+will feel it. No file that exists is touched, and the probe's own are gone
+whatever ends it.`,
+		Example: `  plimsoll probe /var/lib/etcd --profile etcd-wal --fail-on criterion
+  plimsoll probe /data --profile wiredtiger-checkpoint
+  plimsoll probe /data --profile randread --fit -o json
+  plimsoll probe /data --profile postgres -o fio > postgres.fio
+  plimsoll probe --show --profile postgres > mine.yaml`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if o.show {
+				return needArgs(0, 0, "")(cmd, args)
+			}
+			return needArgs(1, 1, "a folder on the device, for example plimsoll probe /var/lib/etcd --profile etcd-wal")(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.show {
+				return o.Show(a)
+			}
+			return o.Run(cmd.Context(), a, args[0])
+		},
+	}
+	o.AddFlags(cmd)
+	return cmd
+}
+
+func (o *probeOptions) AddFlags(cmd *cobra.Command) {
+	o.output.value = "text"
+	addChoice(cmd, &o.output, "output", "o", "how to write the result; fio: a job file that does the same, and nothing is run", "text", "json", "fio")
+	f := cmd.Flags()
+	f.StringVar(&o.profile, "profile", "", strings.Join(probe.Names(), ", ")+", or a file")
+	f.StringVar(&o.stage, "stage", "", "how long each stage measures, instead of the profile's: 30s")
+	f.Uint64Var(&o.seed, "seed", 1, "the seed of where and when")
+	f.BoolVar(&o.fit, "fit", false, "also measure the device by short ramps, and print a volume for a scenario")
+	f.BoolVar(&o.yes, "yes", false, "go on though the files take more than half of what is free")
+	f.BoolVar(&o.show, "show", false, "print the profile, to change it, and end")
+	addChoice(cmd, &o.failOn, "fail-on", "", "exit with 3 if the profile's criterion is not met", "criterion")
+	for _, name := range []string{"stage", "seed"} {
+		complete(cmd, name)
+	}
+	if err := cmd.RegisterFlagCompletionFunc("profile", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return probe.Names(), cobra.ShellCompDirectiveDefault
+	}); err != nil {
+		panic(err) // the flag was just added
+	}
+}
+
+// load reads the profile.
+func (o *probeOptions) load() (*probe.Profile, error) {
+	if o.profile == "" {
+		return nil, usagef("--profile etcd-wal, for example", "probe: which profile? %s, or a file", strings.Join(probe.Names(), ", "))
+	}
+	p, err := probe.Load(o.profile)
+	if err != nil {
+		return nil, err
+	}
+	if o.stage != "" {
+		if err := p.Stage.UnmarshalText([]byte(o.stage)); err != nil {
+			return nil, usagef("--stage 30s", "--stage: %w", err)
+		}
+		if err := p.Check().Err(); err != nil {
+			return nil, usagef("--stage 30s", "--stage: %w", err)
+		}
+	}
+	if o.failOn.value != "" && p.Criterion == nil {
+		return nil, usagef("a profile with a criterion: etcd-wal, iris, or one of your own", "--fail-on criterion: profile %s has none", o.profile)
+	}
+	return p, nil
+}
+
+// Show prints a built-in profile.
+func (o *probeOptions) Show(a *app) error {
+	text, ok := probe.Builtin(o.profile)
+	if !ok {
+		return usagef("--profile etcd-wal, for example", "probe --show: which built-in profile? %s", strings.Join(probe.Names(), ", "))
+	}
+	_, err := a.stdout.Write(text)
+	return err
+}
+
+// Run probes, or prints the job file.
+func (o *probeOptions) Run(ctx context.Context, a *app, path string) error {
+	p, err := o.load()
+	if err != nil {
+		return err
+	}
+	if o.output.value == "fio" {
+		_, err := fmt.Fprint(a.stdout, probe.FioJob(p, path))
+		return err
+	}
+	t := &tally{}
+	stop := a.meter(t).show()
+	r, err := probe.Run(ctx, p, probe.Options{Path: path, Seed: random.Seed(o.seed), Yes: o.yes, Fit: o.fit, Progress: t.setStage})
+	stop()
+	if err != nil {
+		return err
+	}
+	if o.output.value == "json" {
+		err = writeJSON(a, r)
+	} else {
+		_, err = fmt.Fprint(a.stdout, probeText(r))
+	}
+	if err == nil && o.failOn.value != "" && !r.Criterion.Met {
+		err = &failure{code: exitFindings, err: fmt.Errorf("criterion not met: %s (--fail-on)", r.Criterion.Text)}
+	}
+	return err
+}
+
+// probeText is a result as a page: the verdict first.
+func probeText(r *probe.Result) string {
+	var b strings.Builder
+	device := r.Device
+	if device == "" {
+		device = "no block device"
+	}
+	fmt.Fprintf(&b, "%s on %s (%s), %s\n\n", r.Profile, printable(r.Path), device, units.Seconds(r.Seconds))
+	fmt.Fprintf(&b, "to blame   %s\n", printable(r.Blame.Text))
+	if v := r.Criterion; v != nil {
+		fmt.Fprintf(&b, "criterion  %s: %s\n", printable(v.Text), met(v.Met))
+		for _, s := range v.Stages {
+			fmt.Fprintf(&b, "           %s, %s: %s\n", printable(s.Stage), seconds(s.Seconds), met(s.Met))
+		}
+		fmt.Fprintf(&b, "           source: %s\n", printable(v.Source))
+	}
+	probeLimits(&b, &r.Limits)
+	b.WriteByte('\n')
+	probeTable(&b, r)
+	if r.Fitted != nil {
+		b.WriteString("\nas a volume of a scenario (a burst's credits, if there are any, are in it):\n")
+		for line := range strings.Lines(r.Fitted.YAML) {
+			b.WriteString("  " + line)
+		}
+	}
+	return b.String()
+}
+
+func met(ok bool) string {
+	if ok {
+		return "met"
+	}
+	return "NOT MET"
+}
+
+func probeLimits(b *strings.Builder, l *probe.Limits) {
+	switch bit := l.Bit(); {
+	case l.Reason != "":
+		fmt.Fprintf(b, "limits     not measurable: %s\n", printable(l.Reason))
+	case len(bit) == 0:
+		fmt.Fprintf(b, "limits     none was exceeded, neither the volume's nor the instance's\n")
+	default:
+		fmt.Fprintf(b, "limits     exceeded: %s (IOPS %s, throughput %s; instance: IOPS %s, throughput %s)\n", strings.Join(bit, ", "),
+			units.Seconds(l.VolumeIOPS), units.Seconds(l.VolumeThroughput), units.Seconds(l.InstanceIOPS), units.Seconds(l.InstanceThroughput))
+	}
+}
+
+func probeTable(b *strings.Builder, r *probe.Result) {
+	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(t, "stage\tstream\tIOPS\tbytes/s\tp50\tp95\tp99\tp99.9\tmax\tfdatasync p99\tof the time\n")
+	for _, st := range r.Stages {
+		for i, s := range st.Streams {
+			name := st.Name
+			if i > 0 {
+				name = ""
+			}
+			sync := "-"
+			if s.Fdatasync != nil {
+				sync = seconds(s.Fdatasync.P99Seconds)
+			}
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", name, s.Name, units.Number(s.IOPS), units.Throughput(s.BytesPerSecond).String(), quantileCells(&s.Latency), sync, shares(&s))
+			if i > 0 {
+				continue
+			}
+			for _, w := range st.While {
+				if w.Off.Operations > 0 {
+					fmt.Fprintf(t, "\t  while %s on\t\t\t%s\n", w.Companion, quantileCells(&w.On))
+					fmt.Fprintf(t, "\t  while off\t\t\t%s\n", quantileCells(&w.Off))
+				}
+			}
+		}
+	}
+	_ = t.Flush() // into memory
+}
+
+func quantileCells(l *latency.Latency) string {
+	return strings.Join([]string{seconds(l.P50Seconds), seconds(l.P95Seconds), seconds(l.P99Seconds), seconds(l.P999Seconds), seconds(l.MaxSeconds)}, "\t")
+}
+
+// shares tells where a stream's time went.
+func shares(s *probe.StreamResult) string {
+	var parts []string
+	if s.Share != nil {
+		for _, x := range []struct {
+			share float64
+			what  string
+		}{{s.Share.Synced, "fdatasync"}, {s.Share.Moved, "read/write"}, {s.Share.Waited, "waiting for its turn"}} {
+			if x.share >= 0.01 {
+				parts = append(parts, units.Percent(x.share)+" "+x.what)
+			}
+		}
+	}
+	if s.Missed > 0 {
+		parts = append(parts, fmt.Sprintf("%d not begun in time", s.Missed))
+	}
+	return strings.Join(parts, ", ")
+}

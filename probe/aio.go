@@ -1,0 +1,126 @@
+package probe
+
+import (
+	"errors"
+	"fmt"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Commands of Linux' asynchronous I/O, linux/aio_abi.h.
+const (
+	aioRead  = 0
+	aioWrite = 1
+)
+
+// An iocb is struct iocb of linux/aio_abi.h on a little-endian machine, where aio_key stands before aio_rw_flags.
+type iocb struct {
+	data     uint64
+	key      uint32
+	rwFlags  int32
+	opcode   uint16
+	priority int16
+	fd       uint32
+	buffer   uint64
+	bytes    uint64
+	offset   int64
+	_        uint64
+	flags    uint32
+	eventFD  uint32
+}
+
+// An event is struct io_event.
+type event struct {
+	data, object uint64
+	result       int64
+	_            int64
+}
+
+// A queue keeps direct I/O in flight from one thread.
+type queue struct {
+	context uintptr
+	blocks  []iocb
+	submit  []*iocb
+	events  []event
+	memory  []byte
+}
+
+// newQueue makes a queue so deep, with a buffer of so many bytes for each.
+func newQueue(depth, bytes int) (*queue, error) {
+	q := &queue{blocks: make([]iocb, depth), submit: make([]*iocb, 0, depth), events: make([]event, depth)}
+	var err error
+	stride := (bytes + alignment - 1) / alignment * alignment
+	if q.memory, err = buffer(depth * stride); err != nil {
+		return nil, err
+	}
+	for i := range q.blocks {
+		q.blocks[i].buffer = uint64(uintptr(unsafe.Pointer(&q.memory[i*stride])))
+		q.blocks[i].bytes = uint64(bytes)
+		q.blocks[i].data = uint64(i)
+	}
+	if _, _, errno := unix.Syscall(unix.SYS_IO_SETUP, uintptr(depth), uintptr(unsafe.Pointer(&q.context)), 0); errno != 0 {
+		return nil, errors.Join(fmt.Errorf("probe: asynchronous I/O, %d in flight: %w; fs.aio-max-nr bounds it", depth, errno), unix.Munmap(q.memory))
+	}
+	return q, nil
+}
+
+// add puts an operation of slot i into the next send.
+func (q *queue) add(i, fd int, opcode uint16, offset int64) {
+	b := &q.blocks[i]
+	b.fd, b.opcode, b.offset = uint32(fd), opcode, offset
+	q.submit = append(q.submit, b)
+}
+
+// send submits what was added.
+func (q *queue) send() error {
+	left := q.submit
+	for len(left) > 0 {
+		n, _, errno := unix.Syscall(unix.SYS_IO_SUBMIT, q.context, uintptr(len(left)), uintptr(unsafe.Pointer(&left[0])))
+		if errno == unix.EINTR || errno == unix.EAGAIN {
+			continue
+		}
+		if errno != 0 {
+			return fmt.Errorf("probe: submitting I/O: %w", errno)
+		}
+		left = left[n:]
+	}
+	q.submit = q.submit[:0]
+	return nil
+}
+
+// reap waits for at least one to be done, so long at most, and gives those that are.
+func (q *queue) reap(timeout time.Duration) ([]event, error) {
+	ts := unix.NsecToTimespec(max(int64(timeout), 0))
+	n, _, errno := unix.Syscall6(unix.SYS_IO_GETEVENTS, q.context, 1, uintptr(len(q.events)), uintptr(unsafe.Pointer(&q.events[0])), uintptr(unsafe.Pointer(&ts)), 0)
+	if errno == unix.EINTR {
+		return nil, nil
+	}
+	if errno != 0 {
+		return nil, fmt.Errorf("probe: waiting for I/O: %w", errno)
+	}
+	return q.events[:n], nil
+}
+
+// close waits for what is in flight, and frees the queue.
+func (q *queue) close() error {
+	_, _, errno := unix.Syscall(unix.SYS_IO_DESTROY, q.context, 0, 0)
+	if errno != 0 {
+		// The kernel may still write into the memory: it is kept.
+		return fmt.Errorf("probe: ending asynchronous I/O: %w", errno)
+	}
+	return unix.Munmap(q.memory)
+}
+
+// alignment is what O_DIRECT asks of addresses, offsets and lengths, at most, on file systems with blocks of 4 KiB.
+const alignment = 4096
+
+// buffer gives memory outside the heap that begins at a page.
+func buffer(bytes int) ([]byte, error) {
+	m, err := unix.Mmap(-1, 0, max(bytes, 1), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	if err != nil {
+		return nil, fmt.Errorf("probe: %d bytes of memory: %w", bytes, err)
+	}
+	return m, nil
+}

@@ -1,0 +1,77 @@
+package probe
+
+import (
+	"fmt"
+	"strings"
+
+	"plimsoll/units"
+)
+
+// FioJob gives the profile as a job file of fio (3.27 or later), to cross-check: the same stages one after another, in
+// files that fio makes and keeps in the folder. What fio has no word for is told in comments.
+func FioJob(p *Profile, folder string) string {
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	line("; %s: %s", p.Name, strings.ReplaceAll(p.About, "\n", " "))
+	line("; fio keeps its files: remove plimsoll-fio.* in the folder afterwards.")
+	line("[global]")
+	line("directory=%s", strings.ReplaceAll(folder, ":", `\:`))
+	line("time_based=1")
+	line("runtime=%d", max(int64(p.Stage.Std().Seconds()+0.5), 1))
+	line("percentile_list=50:95:99:99.9")
+	line("randrepeat=1")
+	line("norandommap=1")
+	line("refill_buffers=0")
+	for _, st := range p.stages() {
+		for i, s := range st.streams {
+			name := strings.ReplaceAll(st.name, " ", "-") + "." + s.Name
+			line("")
+			line("[%s]", name)
+			if i == 0 {
+				line("stonewall")
+			}
+			s.fio(line)
+		}
+	}
+	return b.String()
+}
+
+// fio writes one stream's keys.
+func (s *Stream) fio(line func(format string, args ...any)) {
+	line("filename=plimsoll-fio.%s", s.Name)
+	line("rw=%s", map[Kind]string{Append: "write", RandomWrite: "randwrite", RandomRead: "randread"}[s.Kind])
+	line("bs=%d", int64(s.Size))
+	line("size=%d", int64(s.File/s.Size*s.Size))
+	if s.Depth > 1 {
+		line("ioengine=libaio")
+		line("iodepth=%d", s.Depth)
+	} else {
+		line("ioengine=psync")
+	}
+	if s.Direct {
+		line("direct=1")
+	}
+	if s.Writes() && s.Prewritten {
+		line("overwrite=1")
+	}
+	if s.Sync > 0 {
+		line("fdatasync=%d", s.Sync)
+	}
+	if s.Rate > 0 {
+		line("rate_iops=%d", max(int64(float64(s.Rate)+0.5), 1))
+		if s.Poisson {
+			line("rate_process=poisson")
+		}
+	}
+	if s.On > 0 {
+		line("; fio begins with the time on, not off")
+		line("thinktime_iotime=%dus", s.On.Std().Microseconds())
+		line("thinktime=%dus", s.Off.Std().Microseconds())
+	}
+	if s.Burst > 0 {
+		line("; no more than %s each time it is on: fio has no word for it", units.Size(s.Burst).Exact())
+	}
+	if s.SyncAtEnd {
+		line("; an fdatasync at the end of each time it is on: fio has no word for it")
+	}
+}
