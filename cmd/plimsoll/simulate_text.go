@@ -185,7 +185,10 @@ func (t *simulateText) checkpoints(r *simulate.Result) {
 	if c.DirtyBytesMax != nil {
 		text += fmt.Sprintf("; up to %s dirty at the start", units.Bytes(*c.DirtyBytesMax))
 	}
-	t.para(strings.ToUpper(cycleWord(r))+"S  ", text+fmt.Sprintf("; %s written by all", units.Bytes(c.WrittenBytes)))
+	if c.WrittenBytes > 0 { // of a real engine it is not known
+		text += fmt.Sprintf("; %s written by all", units.Bytes(c.WrittenBytes))
+	}
+	t.para(strings.ToUpper(cycleWord(r))+"S  ", text)
 }
 
 func (t *simulateText) volumes(r *simulate.Result) {

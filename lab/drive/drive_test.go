@@ -364,3 +364,30 @@ func TestLateness(t *testing.T) {
 		runtime.GOMAXPROCS(old)
 	}
 }
+
+// TestBehind: lateness counts where it is a part of the latencies that does.
+func TestBehind(t *testing.T) {
+	of := func(us ...int64) *latency.Distribution {
+		var d latency.Distribution
+		for _, x := range us {
+			for range 10 {
+				d.Add(1000 * x)
+			}
+		}
+		return &d
+	}
+	for name, c := range map[string]struct {
+		late, all *latency.Distribution
+		want      bool
+	}{
+		"punctual":                     {of(60, 60, 90), of(700, 800, 900), false},
+		"late by half the median":      {of(400, 400, 400), of(700, 800, 900), true},
+		"a bad p99 of short latencies": {of(60, 60, 3000), of(700, 800, 4000), true},
+		"the same of long ones":        {of(60, 60, 3000), of(700, 800, 400_000), false},
+		"nothing asked":                {of(), of(), false},
+	} {
+		if got := behind(c.late, c.all); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

@@ -123,8 +123,9 @@ func (r *recorder) end(sc *scenario.Scenario, l *Lab) error {
 	for device, name := range r.volumes {
 		facts["device_of_"+strings.ReplaceAll(name, "/", "_")] = device
 	}
+	_, version, _ := strings.Cut(l.Server, " ")
 	r.w.Source(recording.Source{
-		Kind: "lab", Name: sc.Name, Engine: sc.Engine.Database(), Version: l.Server, From: r.first.UTC(), To: r.last.UTC(),
+		Kind: "lab", Name: sc.Name, Engine: sc.Engine.Database(), Version: version, From: r.first.UTC(), To: r.last.UTC(),
 		Period: time.Second, Samples: r.samples, Facts: facts,
 	})
 	r.mu.Lock()
