@@ -319,6 +319,7 @@ static void *controller(void *unused) {
 			break;
 		default: // QUIT
 			pthread_rwlock_wrlock(&inside);
+			store_checkpoint(&w); // with the oplog's place, which the engine's own does not note
 			store_close();
 			answer(r->id, DONE, NULL, 0);
 			_exit(0);
