@@ -1,0 +1,171 @@
+package etcd
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"plimsoll/lab"
+	"plimsoll/units"
+	"plimsoll/workload"
+)
+
+const (
+	// Links is how many connections of HTTP/2 the workload's share, where it has more.
+	Links = 8
+	// SeqBytes is the least a value has: the number of its write.
+	SeqBytes = 8
+	// answerBytesMax bounds an answer: a scan's documents.
+	answerBytesMax = 256 << 20
+	// requestBytes is etcd's own bound of a request (--max-request-bytes).
+	requestBytes = 1536 * units.KiB
+	// operationsMost is etcd's own bound of a transaction (--max-txn-ops).
+	operationsMost = 128
+)
+
+// dial connects to a member, again and again where it is not there.
+func dial(p *place) (*grpc.ClientConn, error) {
+	return grpc.NewClient("passthrough:///"+address(p.client),
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithNoProxy(),
+		grpc.WithDisableServiceConfig(),
+		grpc.WithConnectParams(grpc.ConnectParams{
+			Backoff:           backoff.Config{BaseDelay: 10 * time.Millisecond, Multiplier: 1.6, MaxDelay: 200 * time.Millisecond},
+			MinConnectTimeout: 5 * time.Second,
+		}),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(answerBytesMax)))
+}
+
+// links are connections to the leader, and one to each member for questions.
+type links struct {
+	leader  []*grpc.ClientConn
+	members []*grpc.ClientConn
+}
+
+func connect(places []place, leader, n int) (*links, error) {
+	l := &links{}
+	for k := range places {
+		c, err := dial(&places[k])
+		if err != nil {
+			return nil, errors.Join(err, l.close())
+		}
+		l.members = append(l.members, c)
+	}
+	for range n {
+		c, err := dial(&places[leader])
+		if err != nil {
+			return nil, errors.Join(err, l.close())
+		}
+		l.leader = append(l.leader, c)
+	}
+	return l, nil
+}
+
+func (l *links) close() error {
+	var errs []error
+	for _, c := range append(l.members, l.leader...) {
+		errs = append(errs, c.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// kv is the service for a connection of the workload.
+func (l *links) kv(conn int) etcdserverpb.KVClient {
+	return etcdserverpb.NewKVClient(l.leader[conn%len(l.leader)])
+}
+
+// A writer is what a connection of the workload keeps: the bytes of its values.
+type writer struct{ text []byte }
+
+// value gives a value that holds until the next call. Behind the number of the write stands what does not compress
+// (the generator is splitmix64), though nothing between here and the volume tries to.
+func (w *writer) value(size units.Size, seq uint64) []byte {
+	n := int(max(size, SeqBytes))
+	for x := uint64(len(w.text)); len(w.text) < n; {
+		x += 0x9e3779b97f4a7c15
+		z := (x ^ x>>30) * 0xbf58476d1ce4e5b9
+		z = (z ^ z>>27) * 0x94d049bb133111eb
+		w.text = binary.BigEndian.AppendUint64(w.text, z^z>>31)
+	}
+	binary.BigEndian.PutUint64(w.text, seq)
+	return w.text[:n]
+}
+
+// seqOf reads the number of the write that a value is of.
+func seqOf(value []byte) (uint64, error) {
+	if len(value) < SeqBytes {
+		return 0, fmt.Errorf("the value has %d bytes: no write of this program's", len(value))
+	}
+	return binary.BigEndian.Uint64(value), nil
+}
+
+// keyOf is a key of etcd's: 16 hexadecimal digits, so that their order is the numbers'.
+func keyOf(key uint64) []byte {
+	const digits = "0123456789abcdef"
+	out := make([]byte, 16)
+	for i := range out {
+		out[i] = digits[key>>(60-4*i)&0xf]
+	}
+	return out
+}
+
+// sizeOf is the size of the value that a write has: etcd writes documents whole.
+func sizeOf(op *lab.Op) units.Size { return max(op.Document, op.Size) }
+
+// Do puts or gets. The error of a full database says so.
+func (s *Server) Do(ctx context.Context, conn int, op *lab.Op) error {
+	l := s.links.Load()
+	if l == nil {
+		return errNotRunning
+	}
+	if conn < 0 || conn >= len(s.writers) {
+		return fmt.Errorf("etcd: connection %d of %d", conn, len(s.writers))
+	}
+	kv := l.kv(conn)
+	var err error
+	switch {
+	case op.Kind.Writes():
+		_, err = kv.Put(ctx, &etcdserverpb.PutRequest{Key: keyOf(op.Key), Value: s.writers[conn].value(sizeOf(op), op.Seq)})
+	case op.Kind == workload.Scan:
+		many := max(1, int64(op.Document/max(s.mean, 1)))
+		_, err = kv.Range(ctx, &etcdserverpb.RangeRequest{Key: keyOf(op.Key), RangeEnd: []byte{0}, Limit: many})
+	default:
+		_, err = kv.Range(ctx, &etcdserverpb.RangeRequest{Key: keyOf(op.Key)})
+	}
+	return explain(err)
+}
+
+// explain adds what to do about errors that a scenario can be changed for.
+func explain(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case strings.Contains(err.Error(), "database space exceeded"):
+		return fmt.Errorf("%w: the database has reached engine.etcd.quota, raise it, or run for a shorter time", err)
+	case strings.Contains(err.Error(), "request is too large"), strings.Contains(err.Error(), "larger than max"):
+		return fmt.Errorf("%w: etcd takes no more than %s at a time, make documents smaller", err, requestBytes.Exact())
+	}
+	return err
+}
+
+// Read gets a document. It is a linearizable read: what was acknowledged is seen.
+func (s *Server) Read(ctx context.Context, key uint64) (seq uint64, found bool, err error) {
+	l := s.links.Load()
+	if l == nil {
+		return 0, false, errNotRunning
+	}
+	got, err := l.kv(0).Range(ctx, &etcdserverpb.RangeRequest{Key: keyOf(key)})
+	if err != nil || len(got.Kvs) == 0 {
+		return 0, false, err
+	}
+	seq, err = seqOf(got.Kvs[0].Value)
+	return seq, err == nil, err
+}

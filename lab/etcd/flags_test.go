@@ -1,0 +1,126 @@
+package etcd
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/engine/etcd"
+	"plimsoll/lab"
+	"plimsoll/units"
+	"plimsoll/workload"
+)
+
+var update = flag.Bool("update", false, "write golden files anew")
+
+// golden compares text with a file.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(want) != got {
+		t.Errorf("%s is otherwise (-update writes it anew):\n%s", path, got)
+	}
+}
+
+func TestFlags(t *testing.T) {
+	cfg := etcd.Defaults()
+	golden(t, "one-member.flags", strings.Join(flags(&cfg, []place{{name: "m1", data: "/data/etcd-m1", client: 20001, peer: 20002}}, 0), "\n")+"\n")
+	cfg.Members = 3
+	cfg.Heartbeat, cfg.Election = units.Duration(2600*time.Microsecond), units.Duration(5*time.Second)
+	cfg.BatchInterval, cfg.BatchLimit = units.Duration(1500*time.Microsecond), 7
+	cfg.SnapshotCount, cfg.Quota = 100_000, 8*units.GiB
+	all := []place{
+		{name: "m1", data: "/a", client: 20001, peer: 20002},
+		{name: "m2", data: "/b", wal: "/w/etcd-m2/wal", client: 20003, peer: 20004},
+		{name: "m3", data: "/c", client: 20005, peer: 20006},
+	}
+	golden(t, "second-of-three.flags", strings.Join(flags(&cfg, all, 1), "\n")+"\n")
+}
+
+func TestCompiledIn(t *testing.T) {
+	cfg := etcd.Defaults()
+	if got := compiledIn(&cfg); len(got) > 0 {
+		t.Errorf("defaults: %q", got)
+	}
+	cfg.Segment, cfg.MaxMessage, cfg.MaxInflight, cfg.CatchUp = units.MB, 2*units.MiB, 1, 2
+	if got := compiledIn(&cfg); len(got) != 4 || !strings.Contains(got[3], "engine.etcd.catchup_entries is 2 in the scenario, and compiled into etcd: it is 5000 here") {
+		t.Errorf("all four: %q", got)
+	}
+}
+
+func TestParseVersion(t *testing.T) {
+	got, err := parseVersion("etcd Version: 3.4.23\nGit SHA: Not provided\n")
+	if got != "3.4.23" || err != nil {
+		t.Errorf("%q, %v", got, err)
+	}
+	for _, text := range []string{"", "etcd Version: \n", "bash 5.2"} {
+		if v, err := parseVersion(text); err == nil {
+			t.Errorf("%q is version %q", text, v)
+		}
+	}
+}
+
+func TestKeysAndValues(t *testing.T) {
+	if got := string(keyOf(0xfedcba9876543210)); got != "fedcba9876543210" {
+		t.Errorf("key %s", got)
+	}
+	if a, b := string(keyOf(9)), string(keyOf(10)); a >= b || len(a) != 16 {
+		t.Errorf("%s does not stand before %s", a, b)
+	}
+	var w writer
+	for _, size := range []units.Size{0, 3, 8, 9, 300, 20} {
+		v := w.value(size, 77)
+		seq, err := seqOf(v)
+		if len(v) != int(max(size, SeqBytes)) || seq != 77 || err != nil {
+			t.Errorf("a value of %d bytes has %d, is of write %d, %v", size, len(v), seq, err)
+		}
+	}
+	if _, err := seqOf([]byte("short")); err == nil {
+		t.Error("a value of 5 bytes has a number")
+	}
+	v := slices.Clone(w.value(4096, 1)[SeqBytes:])
+	slices.Sort(v)
+	if n := len(slices.Compact(v)); n != 256 {
+		t.Errorf("4 KiB have %d different bytes", n)
+	}
+}
+
+func TestSizes(t *testing.T) {
+	for want, op := range map[units.Size]workload.Op{
+		300: {Kind: workload.Update, Size: 300, Document: 300},
+		900: {Kind: workload.Push, Size: 40, Document: 900}, // etcd writes documents whole
+	} {
+		if got := sizeOf(&lab.Op{Op: op}); got != want {
+			t.Errorf("%v: %d bytes, not %d", op, got, want)
+		}
+	}
+	for size, want := range map[units.Size]uint64{0: 128, 256: 128, 64 * units.KiB: 7, units.MiB: 1, 100 * units.MiB: 1} {
+		if got := batch(size); got != want {
+			t.Errorf("documents of %v: %d a transaction, not %d", size, got, want)
+		}
+	}
+}
+
+func TestPortsAreTheirOwn(t *testing.T) {
+	ports, err := freePorts(10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(ports)
+	if len(slices.Compact(ports)) != 10 || ports[0] < portFirst || ports[9] >= portLast {
+		t.Errorf("ports %v", ports)
+	}
+}
