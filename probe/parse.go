@@ -175,7 +175,7 @@ func join(parent, key string) string {
 	return parent + "." + key
 }
 
-func (ps *parsing) each(n ast.Node, field string, take func(key, field string, value ast.Node)) {
+func (ps *parsing) each(n ast.Node, field string, take func(key ast.MapKeyNode, field string, value ast.Node)) {
 	seen := map[string]bool{}
 	for _, e := range ps.entries(n, field) {
 		key := e.Key.GetToken().Value
@@ -194,13 +194,13 @@ func (ps *parsing) each(n ast.Node, field string, take func(key, field string, v
 		if m, ok := e.Value.(*ast.MappingValueNode); ok {
 			ps.place(path, m.Key)
 		}
-		take(key, path, e.Value)
+		take(e.Key, path, e.Value)
 	}
 }
 
 func (ps *parsing) mapping(n ast.Node, field string, known map[string]func(ast.Node, string)) {
-	ps.each(n, field, func(key, path string, value ast.Node) {
-		if set, ok := known[key]; ok {
+	ps.each(n, field, func(key ast.MapKeyNode, path string, value ast.Node) {
+		if set, ok := known[key.GetToken().Value]; ok {
 			set(value, path)
 			return
 		}
@@ -209,6 +209,7 @@ func (ps *parsing) mapping(n ast.Node, field string, known map[string]func(ast.N
 			keys = append(keys, k)
 		}
 		slices.Sort(keys)
+		ps.place(path, key)
 		ps.add(path, "there is no such key: %s", strings.Join(keys, ", "))
 	})
 }
@@ -279,7 +280,8 @@ func (ps *parsing) criterion(n ast.Node, field string, c *Criterion) {
 
 func (ps *parsing) streams(n ast.Node, field string) []Stream {
 	var out []Stream
-	ps.each(n, field, func(name, path string, value ast.Node) {
+	ps.each(n, field, func(key ast.MapKeyNode, path string, value ast.Node) {
+		name := key.GetToken().Value
 		if !isName(name) {
 			ps.add(path, "%q is no name of a stream: letters, digits, - and _, 32 at most", name)
 			return
