@@ -45,7 +45,7 @@ type experiment struct {
 }
 
 // Run takes a scenario to the laboratory. Whatever comes, nothing of it stays behind: an error, or the context's end.
-// While it runs the program has more threads than there are cores, so that one of them is free for the driver.
+// While it runs the program has more threads than there are cores and, while it asks, a higher priority.
 func Run(ctx context.Context, sc *scenario.Scenario, opt Options) (*Result, error) {
 	fail := func(err error) (*Result, error) { return nil, fmt.Errorf("running %s in the lab: %w", sc.Name, err) }
 	if sc.Workloads() == nil {
@@ -87,8 +87,7 @@ func (o *Options) log(line string) {
 
 // run does it and undoes it.
 func (x *experiment) run(ctx context.Context) (out *Result, err error) {
-	threads := runtime.GOMAXPROCS(max(4, runtime.NumCPU()+1))
-	defer runtime.GOMAXPROCS(threads)
+	defer processors()()
 	defer func() {
 		if e := x.close(ctx); err == nil {
 			err = e
@@ -174,7 +173,9 @@ func (x *experiment) drive(ctx context.Context) error {
 		if i < len(ends)-1 {
 			ended = func() error { return x.cut(ctx, i) }
 		}
+		prioritize(clientNice)
 		err := x.driver.Run(ctx, until, ended)
+		prioritize(programNice) // an engine that is started again has that of programs
 		if e := stop(); err == nil {
 			err = e
 		}

@@ -257,7 +257,7 @@ func TestNoSuchServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Run(t.Context(), sc, Options{}); err == nil || !strings.Contains(err.Error(), "has no iris") {
+	if _, err := Run(t.Context(), sc, Options{}); err == nil || !strings.Contains(err.Error(), "the lab has no iris") {
 		t.Error(err)
 	}
 }

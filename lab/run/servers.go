@@ -2,19 +2,29 @@ package run
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"plimsoll/lab"
+	"plimsoll/lab/etcd"
+	"plimsoll/lab/wiredtiger"
 	"plimsoll/scenario"
 )
 
 // servers make the engines that the laboratory has, by their names in scenarios.
-var servers = map[string]func(*scenario.Engine) (lab.Server, error){}
+var servers = map[string]func(*scenario.Engine) (lab.Server, error){
+	"etcd":       func(e *scenario.Engine) (lab.Server, error) { return etcd.New(*e.Etcd) },
+	"wiredtiger": func(e *scenario.Engine) (lab.Server, error) { return wiredtiger.New(*e.WiredTiger) },
+}
 
 // newServer makes the engine of a scenario.
 func newServer(sc *scenario.Scenario) (lab.Server, error) {
-	make, ok := servers[sc.Engine.Name()]
+	name := sc.Engine.Name()
+	start, ok := servers[name]
 	if !ok {
-		return nil, fmt.Errorf("the laboratory has no %s: plimsoll simulate predicts what it would do", sc.Engine.Name())
+		return nil, fmt.Errorf("the lab has no %s, only %s: plimsoll simulate predicts what it would do", name,
+			strings.Join(slices.Sorted(maps.Keys(servers)), ", "))
 	}
-	return make(&sc.Engine)
+	return start(&sc.Engine)
 }
