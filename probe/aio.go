@@ -17,18 +17,17 @@ const (
 
 // An iocb is struct iocb of linux/aio_abi.h on a little-endian machine, where aio_key stands before aio_rw_flags.
 type iocb struct {
-	data     uint64
-	key      uint32
-	rwFlags  int32
-	opcode   uint16
-	priority int16
-	fd       uint32
-	buffer   uint64
-	bytes    uint64
-	offset   int64
-	_        uint64
-	flags    uint32
-	eventFD  uint32
+	data   uint64
+	_      uint32 // aio_key
+	_      int32  // aio_rw_flags
+	opcode uint16
+	_      int16 // aio_reqprio
+	fd     uint32
+	buffer uint64
+	bytes  uint64
+	offset int64
+	_      uint64
+	_, _   uint32 // aio_flags, aio_resfd
 }
 
 // An event is struct io_event.

@@ -3,8 +3,6 @@ package probe
 import (
 	"fmt"
 	"strings"
-
-	"plimsoll/units"
 )
 
 // FioJob gives the profile as a job file of fio (3.27 or later), to cross-check: the same stages one after another, in
@@ -69,7 +67,7 @@ func (s *Stream) fio(line func(format string, args ...any)) {
 		line("thinktime=%dus", s.Off.Std().Microseconds())
 	}
 	if s.Burst > 0 {
-		line("; no more than %s each time it is on: fio has no word for it", units.Size(s.Burst).Exact())
+		line("; no more than %s each time it is on: fio has no word for it", s.Burst.Exact())
 	}
 	if s.SyncAtEnd {
 		line("; an fdatasync at the end of each time it is on: fio has no word for it")

@@ -52,7 +52,9 @@ type StreamResult struct {
 	BytesPerSecond float64    `json:"bytes_per_second"`
 	// Latency is from when operations were due until they were done; those missed counted as long as
 	// they had waited.
-	Latency   latency.Latency  `json:"latency"`
+	Latency latency.Latency `json:"latency"`
+	// Service is from when operations were begun, as tools tell it that know no due time (fio's clat with slat).
+	Service   latency.Latency  `json:"service"`
 	Fdatasync *latency.Latency `json:"fdatasync,omitempty"` // of the calls alone
 	Missed    int64            `json:"missed"`              // due, and not begun in time
 	Share     *Share           `json:"share,omitempty"`

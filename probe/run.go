@@ -203,7 +203,7 @@ func (j *job) result() StreamResult {
 		on += i.to - i.from
 	}
 	r := StreamResult{
-		Name: j.Name, Does: j.String(), Latency: j.all.Latency(), Missed: j.missed, Bytes: j.bytes,
+		Name: j.Name, Does: j.String(), Latency: j.all.Latency(), Service: j.served.Latency(), Missed: j.missed, Bytes: j.bytes,
 		OnSeconds: float64(on) / 1e9,
 	}
 	if on > 0 {

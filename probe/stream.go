@@ -37,6 +37,7 @@ type job struct {
 	writes     int
 
 	all     latency.Distribution
+	served  latency.Distribution
 	syncs   latency.Distribution
 	samples []sample
 	on      []interval
@@ -225,6 +226,7 @@ func (s *singleLoop) one(fd int, at int64) error {
 	s.waited += began - at
 	s.moved += moved - began
 	s.synced += done - moved
+	s.served.Add(done - began)
 	s.count(at, done)
 	return nil
 }
@@ -327,6 +329,7 @@ func (a *deepLoop) reap(next int64, over bool) error {
 		i := int(e.data)
 		a.count(a.due[i], done)
 		a.moved += done - a.begun[i]
+		a.served.Add(done - a.begun[i])
 		a.free = append(a.free, i)
 	}
 	return nil
