@@ -22,7 +22,6 @@ const (
 	stringBytesMax   = 1<<16 - 1
 	loadMax          = 10_000 // documents that a frame asks to load
 	documentBytesMax = 64 << 20
-	threadsMax       = 1024
 	versionBytesMax  = 64
 )
 
