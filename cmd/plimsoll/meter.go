@@ -122,6 +122,9 @@ func (m *meter) text(w work, now time.Time) string {
 		}
 		return fmt.Sprintf("%s for %s; Ctrl-C ends it", w.phase, units.Seconds(w.done))
 	case unitSteps:
+		if w.total == 0 { // how much there is to do is not known
+			return w.phase
+		}
 		return fmt.Sprintf("%s %.0f of %.0f", w.phase, w.done, w.total)
 	}
 	text := fmt.Sprintf("%s %s", w.phase, units.Bytes(w.done))

@@ -1,6 +1,7 @@
 package mount
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -9,15 +10,24 @@ import (
 
 // Settings are kernel settings that are changed for a while. They are written down first, so that Sweep
 // restores them if this process cannot.
-type Settings struct{ state *State }
+type Settings struct {
+	state  *State
+	unlock func()
+}
 
-// SetSysctl changes settings given by name ("vm.dirty_background_bytes"). Restore gives back what was.
+// SetSysctl changes settings given by name ("vm.dirty_background_bytes"). Restore gives back what was. Until then
+// others who change settings wait: each would take what another has set for what there was.
 func SetSysctl(values map[string]string) (*Settings, error) {
-	state, err := newState("kernel settings")
+	unlock, err := Lock(context.Background(), "settings", nil)
 	if err != nil {
 		return nil, err
 	}
-	s := &Settings{state}
+	state, err := newState("kernel settings")
+	if err != nil {
+		unlock()
+		return nil, err
+	}
+	s := &Settings{state, unlock}
 	state.Settings = map[string]string{}
 	for name := range values {
 		path, err := sysctlPath(name)
@@ -84,5 +94,6 @@ func (s *Settings) Restore() error {
 	if err == nil {
 		s.state = nil
 	}
+	s.unlock()
 	return err
 }

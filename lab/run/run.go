@@ -31,6 +31,7 @@ type experiment struct {
 	server lab.Server
 	m      *machines
 	kernel *mount.Settings
+	unlock func() // others may run
 	driver *drive.Driver
 	watch  *watcher
 	record *recorder // nil: nothing is recorded
@@ -114,6 +115,11 @@ func (x *experiment) run(ctx context.Context) (out *Result, err error) {
 
 // prepare mounts, starts and loads.
 func (x *experiment) prepare(ctx context.Context) (err error) {
+	// Two at a time would take each other's cores, and change the same settings of the kernel.
+	x.unlock, err = mount.Lock(ctx, "lab-run", func() { x.opt.tell(Progress{Phase: "waiting for another run on this machine to end"}) })
+	if err != nil {
+		return err
+	}
 	x.opt.tell(Progress{Phase: "mounting volumes"})
 	if x.m, err = mountAll(ctx, x.sc, x.opt); err != nil {
 		return err
@@ -161,7 +167,11 @@ func (x *experiment) close(ctx context.Context) error {
 	if x.m != nil {
 		errs = append(errs, x.m.close(ctx))
 	}
-	return errors.Join(append(errs, x.kernel.Restore())...)
+	errs = append(errs, x.kernel.Restore())
+	if x.unlock != nil {
+		x.unlock()
+	}
+	return errors.Join(errs...)
 }
 
 // drive asks, with losses of power in between.

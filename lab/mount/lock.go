@@ -1,0 +1,46 @@
+package mount
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// LockRoot is the folder of locks, one for the machine. It is apart from Root, since there may be several of those
+// on a machine in tests.
+const LockRoot = "/run/plimsoll"
+
+// Lock waits until nobody else on this machine has the lock of a name, and takes it: waiting, if not nil, is called if
+// somebody has. The lock ends with the function that it gives, or with the process.
+func Lock(ctx context.Context, name string, waiting func()) (unlock func(), err error) {
+	if err := os.MkdirAll(LockRoot, 0o755); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(filepath.Join(LockRoot, name+".lock"), os.O_RDWR|os.O_CREATE|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	for try := 0; ; try++ {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		switch {
+		case err == nil:
+			return func() { _ = f.Close() }, nil
+		case !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR):
+			_ = f.Close()
+			return nil, fmt.Errorf("locking %s: %w", f.Name(), err)
+		case try == 0 && waiting != nil:
+			waiting()
+		}
+		select {
+		case <-ctx.Done():
+			_ = f.Close()
+			return nil, ctx.Err()
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}

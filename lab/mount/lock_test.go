@@ -1,0 +1,38 @@
+package mount
+
+import (
+	"context"
+	"errors"
+	"os"
+	"testing"
+)
+
+// TestLock: one has it at a time, who waits is told so, and can be ended.
+func TestLock(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("locks of the machine need root")
+	}
+	name := "test-" + t.Name()
+	t.Cleanup(func() { _ = os.Remove(LockRoot + "/" + name + ".lock") })
+	unlock, err := Lock(t.Context(), name, func() { t.Error("waited for nobody") })
+	if err != nil {
+		t.Skip(err) // /run may be read-only
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	if _, err := Lock(ctx, name, cancel); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	waits, got := make(chan struct{}), make(chan error)
+	go func() {
+		again, err := Lock(t.Context(), name, func() { close(waits) })
+		if err == nil {
+			again()
+		}
+		got <- err
+	}()
+	<-waits
+	unlock()
+	if err := <-got; err != nil {
+		t.Error(err)
+	}
+}
