@@ -1,12 +1,15 @@
 package probe
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -59,7 +62,7 @@ type fioTimes struct {
 
 // TestFio runs the same patterns with fio and with a probe by turns, and prints both (-v). Times are not asserted, since
 // the machine has other work: that both did I/O is. PROBE_DIR names a folder on another device, PROBE_STAGE
-// how long each run takes.
+// how long each run takes, PROBE_ROUNDS how many there are; the last line of a pattern has the medians of them.
 func TestFio(t *testing.T) {
 	fio, err := exec.LookPath("fio")
 	if err != nil {
@@ -72,7 +75,11 @@ func TestFio(t *testing.T) {
 	direct(t, dir)
 	stage := os.Getenv("PROBE_STAGE")
 	if stage == "" {
-		stage = "1s"
+		stage = "200ms"
+	}
+	rounds, err := strconv.Atoi(cmp.Or(os.Getenv("PROBE_ROUNDS"), "1"))
+	if err != nil {
+		t.Fatal(err)
 	}
 	for _, c := range []struct{ name, stream string }{
 		{"appends, fdatasync each", "{kind: append, size: 2300B, fdatasync: 1, file: 64MiB}"},
@@ -82,26 +89,49 @@ func TestFio(t *testing.T) {
 		{"8K reads, 500/s", "{kind: random-read, size: 8KiB, rate: 500/s, direct: true, file: 256MiB}"},
 	} {
 		p := parsed(t, "measured: s\nstage: "+stage+"\nstreams:\n  s: "+c.stream+"\n")
-		for round := range 2 {
-			theirs := runFio(t, fio, dir, p)
+		var ours, theirs []fioFigures
+		for range rounds {
+			f := runFio(t, fio, dir, p)
 			r, err := Run(context.Background(), p, Options{Path: dir, Seed: 1, Yes: true})
 			if err != nil {
 				t.Fatal(err)
 			}
-			ours := r.Stages[0].Streams[0]
-			l := ours.Service
-			if ours.Fdatasync != nil {
-				l = *ours.Fdatasync
+			x := r.Stages[0].Streams[0]
+			if x.Latency.Operations == 0 || f.count == 0 {
+				t.Fatalf("%s: we did %d operations and fio %d", c.name, x.Latency.Operations, f.count)
 			}
-			if ours.Latency.Operations == 0 || theirs.count == 0 {
-				t.Errorf("%s: we did %d operations and fio %d", c.name, ours.Latency.Operations, theirs.count)
-				continue
+			l := x.Service
+			if x.Fdatasync != nil {
+				l = *x.Fdatasync
 			}
-			t.Logf("%-24s %d  IOPS %8.0f fio %8.0f %+5.1f %%   p50 %-8s fio %-8s %+5.1f %%   p99 %-8s fio %-8s %+5.1f %%", c.name, round+1,
-				ours.IOPS, theirs.iops, percent(ours.IOPS, theirs.iops),
-				units.Seconds(*l.P50Seconds), units.Seconds(theirs.p50), percent(*l.P50Seconds, theirs.p50),
-				units.Seconds(*l.P99Seconds), units.Seconds(theirs.p99), percent(*l.P99Seconds, theirs.p99))
+			ours = append(ours, fioFigures{x.IOPS, *l.P50Seconds, *l.P99Seconds, x.Latency.Operations})
+			theirs = append(theirs, f)
+			logFigures(t, c.name, ours[len(ours)-1], f)
 		}
+		logFigures(t, "median: "+c.name, medians(ours), medians(theirs))
+	}
+}
+
+func logFigures(t *testing.T, name string, a, b fioFigures) {
+	t.Helper()
+	t.Logf("%-32s IOPS %8.0f fio %8.0f %+6.1f %%   p50 %-8s fio %-8s %+6.1f %%   p99 %-8s fio %-8s %+6.1f %%", name,
+		a.iops, b.iops, percent(a.iops, b.iops), units.Seconds(a.p50), units.Seconds(b.p50), percent(a.p50, b.p50),
+		units.Seconds(a.p99), units.Seconds(b.p99), percent(a.p99, b.p99))
+}
+
+func medians(of []fioFigures) fioFigures {
+	median := func(get func(fioFigures) float64) float64 {
+		var x []float64
+		for _, f := range of {
+			x = append(x, get(f))
+		}
+		slices.Sort(x)
+		return x[len(x)/2]
+	}
+	return fioFigures{
+		iops: median(func(f fioFigures) float64 { return f.iops }),
+		p50:  median(func(f fioFigures) float64 { return f.p50 }),
+		p99:  median(func(f fioFigures) float64 { return f.p99 }),
 	}
 }
 

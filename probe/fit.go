@@ -48,7 +48,7 @@ var fitDepths = []int{1, 4, 16, 64, 128}
 
 // fit measures the device by itself.
 func (r *prober) fit(ctx context.Context) (*Fitted, error) {
-	base := Stream{Name: "fit", Kind: RandomRead, Size: fitBlock, Depth: 1, Direct: true, File: fitFile, Prewritten: true}
+	base := Stream{Name: "fit", Kind: RandomRead, Size: fitBlock, Depth: 1, Direct: true, File: r.opt.fitFile, Prewritten: true}
 	r.tell("laying out the fit's file")
 	file, err := r.dir.open(&base)
 	if err == nil {
@@ -144,14 +144,14 @@ func (r *prober) ramp(ctx context.Context, f *Fitted, s Stream) (best, first *Ra
 // short runs one closed loop for a moment.
 func (r *prober) short(ctx context.Context, s *Stream) (*job, error) {
 	begin := r.clock.now()
-	j := &job{Stream: s, file: r.dir.files["fit"], clock: r.clock, chance: r.opt.Seed.Stream("probe." + s.String()), begin: begin, end: begin + int64(fitStep)}
+	j := &job{Stream: s, file: r.dir.files["fit"], clock: r.clock, chance: r.opt.Seed.Stream("probe." + s.String()), begin: begin, end: begin + int64(r.opt.fitStep)}
 	done := make(chan error, 1)
 	go func() { done <- j.run(ctx) }()
 	if err := <-done; err != nil {
 		return nil, err
 	}
 	if j.all.Count() == 0 {
-		return nil, errors.New("probe: not one operation ended within a second: the device is stuck or paused")
+		return nil, errors.New("probe: not one operation ended in time: the device is stuck or paused")
 	}
 	return j, nil
 }

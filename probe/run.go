@@ -24,6 +24,9 @@ type Options struct {
 	Fit bool
 	// Progress, if not nil, is told what is being done, and how many of how many steps are behind.
 	Progress func(what string, done, total int)
+
+	fitStep time.Duration // of one ramp's closed loop; 0: a second
+	fitFile units.Size    // 0: 512 MiB
 }
 
 // A FullError says that the files would take too much of what is free.
@@ -65,8 +68,14 @@ func Run(ctx context.Context, p *Profile, opt Options) (*Result, error) {
 		return nil, err
 	}
 	need := p.Need()
+	if opt.fitStep == 0 {
+		opt.fitStep = fitStep
+	}
+	if opt.fitFile == 0 {
+		opt.fitFile = fitFile
+	}
 	if opt.Fit {
-		need += fitFile
+		need += opt.fitFile
 	}
 	if full := need > place.Free; full || need > place.Free/2 && !opt.Yes {
 		return nil, &FullError{place.Parent, need, place.Free, full}
