@@ -166,7 +166,7 @@ func (j *job) miss(d *due, next, to int64) {
 	}
 	// A burst that was cut short by its bytes is not late.
 	now := max(j.clock.now(), to)
-	for ; next < to; next = d.next() {
+	for ; next < to && j.missed < samplesMax; next = d.next() {
 		j.missed++
 		j.all.Add(now - next)
 		if j.keep && len(j.samples) < samplesMax {

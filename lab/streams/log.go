@@ -26,8 +26,14 @@ type logFile struct {
 	gone        map[uint64]uint64 // key to seq of what was overwritten
 	newest      map[uint64]uint64 // key to seq of what was written last
 
-	waiting []chan turn
+	waiting []waiter
 	busy    bool // somebody syncs
+}
+
+// A waiter has appended, and waits for a sync of the file that he wrote to: after a restart it is another.
+type waiter struct {
+	told chan turn
+	file *os.File
 }
 
 // A placed record is where it stands.
@@ -85,7 +91,7 @@ func (l *logFile) append(r record, length int64) error {
 		return fmt.Errorf("appending to the log: %w", err)
 	}
 	mine := make(chan turn, 1)
-	l.waiting = append(l.waiting, mine)
+	l.waiting = append(l.waiting, waiter{mine, l.file})
 	if !l.busy {
 		l.busy = true
 		mine <- turn{lead: true}
@@ -144,13 +150,17 @@ func (l *logFile) sync() {
 	}
 	l.mu.Lock()
 	if len(l.waiting) > 0 {
-		l.waiting[0] <- turn{lead: true}
+		l.waiting[0].told <- turn{lead: true}
 	} else {
 		l.busy = false
 	}
 	l.mu.Unlock()
-	for _, c := range served {
-		c <- turn{err: err}
+	for _, w := range served {
+		if w.file != file {
+			w.told <- turn{err: errDown}
+			continue
+		}
+		w.told <- turn{err: err}
 	}
 }
 
@@ -193,7 +203,7 @@ func (l *logFile) open(path string) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.file, l.busy, l.waiting, l.end = f, false, nil, 0
+	l.file, l.end = f, 0
 	found := scan(text)
 	last := uint32(0)
 	for _, p := range found {

@@ -117,6 +117,42 @@ func TestAcknowledgedIsFound(t *testing.T) {
 	}
 }
 
+// TestCrashUnderWay: whoever waits when the power goes is told, and nothing is acknowledged that is not there.
+func TestCrashUnderWay(t *testing.T) {
+	ctx := context.Background()
+	s, _ := started(t, small())
+	var g sync.WaitGroup
+	acknowledged := make([]uint64, 4)
+	begun := make(chan struct{}, len(acknowledged))
+	for c := range acknowledged {
+		g.Go(func() {
+			for seq := uint64(1); ; seq++ {
+				if err := s.Do(ctx, c, write(uint64(c), seq, 500)); err != nil {
+					return
+				}
+				if acknowledged[c] = seq; seq == 20 {
+					begun <- struct{}{}
+				}
+			}
+		})
+	}
+	for range acknowledged {
+		<-begun
+	}
+	if err := s.Crash(); err != nil {
+		t.Fatal(err)
+	}
+	g.Wait()
+	if err := s.Restart(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for c, seq := range acknowledged {
+		if got, found, err := s.Read(ctx, uint64(c)); err != nil || !found || got < seq || got > seq+1 {
+			t.Errorf("key %d has seq %d, %v, %v; %d was acknowledged", c, got, found, err, seq)
+		}
+	}
+}
+
 // TestLost: a record that a loss of power took is not found, and the one before it is.
 func TestLost(t *testing.T) {
 	ctx := context.Background()
