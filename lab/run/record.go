@@ -123,7 +123,10 @@ func (r *recorder) end(sc *scenario.Scenario, l *Lab) error {
 	for device, name := range r.volumes {
 		facts["device_of_"+strings.ReplaceAll(name, "/", "_")] = device
 	}
-	_, version, _ := strings.Cut(l.Server, " ")
+	version := ""
+	if sc.Engine.Database() != "" {
+		_, version, _ = strings.Cut(l.Server, " ")
+	}
 	r.w.Source(recording.Source{
 		Kind: "lab", Name: sc.Name, Engine: sc.Engine.Database(), Version: version, From: r.first.UTC(), To: r.last.UTC(),
 		Period: time.Second, Samples: r.samples, Facts: facts,

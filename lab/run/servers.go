@@ -8,6 +8,7 @@ import (
 
 	"plimsoll/lab"
 	"plimsoll/lab/etcd"
+	"plimsoll/lab/streams"
 	"plimsoll/lab/wiredtiger"
 	"plimsoll/scenario"
 )
@@ -15,6 +16,7 @@ import (
 // servers make the engines that the laboratory has, by their names in scenarios.
 var servers = map[string]func(*scenario.Engine) (lab.Server, error){
 	"etcd":       func(e *scenario.Engine) (lab.Server, error) { return etcd.New(*e.Etcd) },
+	"streams":    func(e *scenario.Engine) (lab.Server, error) { return streams.New(*e.Streams) },
 	"wiredtiger": func(e *scenario.Engine) (lab.Server, error) { return wiredtiger.New(*e.WiredTiger) },
 }
 
