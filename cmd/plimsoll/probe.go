@@ -192,7 +192,8 @@ func probeLimits(b *strings.Builder, l *probe.Limits) {
 }
 
 func probeTable(b *strings.Builder, r *probe.Result) {
-	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	var table strings.Builder
+	t := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "stage\tstream\tIOPS\tbytes/s\tp50\tp95\tp99\tp99.9\tmax\tfdatasync p99\tof the time\n")
 	for _, st := range r.Stages {
 		for i, s := range st.Streams {
@@ -210,13 +211,16 @@ func probeTable(b *strings.Builder, r *probe.Result) {
 			}
 			for _, w := range st.While {
 				if w.Off.Operations > 0 {
-					fmt.Fprintf(t, "\t  while %s on\t\t\t%s\n", w.Companion, quantileCells(&w.On))
-					fmt.Fprintf(t, "\t  while off\t\t\t%s\n", quantileCells(&w.Off))
+					fmt.Fprintf(t, "\t  while %s on\t\t\t%s\t\t\n", w.Companion, quantileCells(&w.On))
+					fmt.Fprintf(t, "\t  while off\t\t\t%s\t\t\n", quantileCells(&w.Off))
 				}
 			}
 		}
 	}
 	_ = t.Flush() // into memory
+	for line := range strings.Lines(table.String()) {
+		b.WriteString(strings.TrimRight(line, " \n") + "\n")
+	}
 }
 
 func quantileCells(l *latency.Latency) string {
