@@ -104,8 +104,8 @@ type Dispatch struct {
 // PowerLoss is what losses of power took.
 type PowerLoss struct {
 	Cuts int `json:"cuts"`
-	// Acknowledged are the writes that had been answered by the last cut; Keys the documents they went to, which
-	// were read after each.
+	// Acknowledged are the writes that had been answered by the last cut, warm-up included; Keys the documents they
+	// went to, which were read after it.
 	Acknowledged int64 `json:"acknowledged_writes"`
 	Keys         int64 `json:"keys"`
 	// Lost are documents that had gone, or were older than their last acknowledged write; Wrong those that held

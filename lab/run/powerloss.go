@@ -122,11 +122,15 @@ func (x *experiment) recover(ctx context.Context, n int) (again bool, err error)
 func (x *experiment) check(ctx context.Context, n int) error {
 	known := x.driver.Known()
 	keys := slices.Sorted(maps.Keys(known)) // in the order in which they lie, as likely as not
+	x.power.Acknowledged, x.power.Keys = x.driver.Totals().Writes.Done, 0
 	for i, key := range keys {
 		if i%1000 == 0 {
 			x.opt.tell(Progress{Phase: "reading what was written", Done: int64(i), Total: int64(len(keys))})
 		}
 		k := known[key]
+		if k.Acknowledged > 0 {
+			x.power.Keys++
+		}
 		seq, found, err := x.server.Read(ctx, key)
 		switch {
 		case ctx.Err() != nil:

@@ -329,10 +329,6 @@ func (x *experiment) result(ctx context.Context) (*Result, error) {
 			x.remark("%v", err)
 		}
 	}
-	if x.power != nil {
-		t := x.driver.Totals()
-		x.power.Acknowledged, x.power.Keys = t.Writes.Done, int64(len(x.driver.Known()))
-	}
 	return &Result{Result: o.Result(x.sc), Source: "lab", Lab: x.lab, PowerLoss: x.power}, nil
 }
 
