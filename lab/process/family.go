@@ -17,6 +17,19 @@ type member struct {
 	fd  int
 }
 
+// Family gives the ids of a process and of those it has started, as they are now.
+func (p *Process) Family() ([]int, error) {
+	children, err := parents("/proc")
+	if err != nil {
+		return nil, err
+	}
+	family := []int{p.PID()}
+	for i := 0; i < len(family); i++ {
+		family = append(family, children[family[i]]...)
+	}
+	return family, nil
+}
+
 // descendants finds whom a process has started, and whom they have. The process must be stopped.
 func descendants(of int) ([]member, error) {
 	children, err := parents("/proc")

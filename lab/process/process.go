@@ -145,6 +145,20 @@ func (p *Process) Tail() string {
 	return strings.Join(p.tail, "\n")
 }
 
+// Finish waits for a program that ends by itself. The error says how it ended, if not with status 0; where the context
+// ends first it is killed.
+func (p *Process) Finish(ctx context.Context) error {
+	select {
+	case <-p.done:
+	case <-ctx.Done():
+		return errors.Join(fmt.Errorf("%s did not end in time and was killed: %w", p.name, ctx.Err()), p.Kill())
+	}
+	if p.err == nil {
+		return nil
+	}
+	return p.Err()
+}
+
 // Stop asks it to end with a signal, and waits until it and all who could still print are gone. Where the context ends
 // first it is killed, which the error says.
 func (p *Process) Stop(ctx context.Context, sig os.Signal) error {

@@ -95,6 +95,27 @@ func TestItIsHeard(t *testing.T) {
 	}
 }
 
+func TestItFinishes(t *testing.T) {
+	run := func(ctx context.Context, script string) error {
+		p, err := Start(Options{Path: "/bin/sh", Args: []string{"-c", script}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.Finish(ctx)
+	}
+	if err := run(t.Context(), "echo fine"); err != nil {
+		t.Error(err)
+	}
+	if err := run(t.Context(), "echo no room >&2; exit 3"); err == nil || !strings.Contains(err.Error(), "exit status 3: no room") {
+		t.Errorf("status 3: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := run(ctx, "exec sleep 600"); err == nil || !strings.Contains(err.Error(), "was killed") {
+		t.Errorf("a long one: %v", err)
+	}
+}
+
 func TestItIsAsked(t *testing.T) {
 	l := newLines()
 	p, err := Start(Options{Path: "/bin/sh", Line: l.add, Args: []string{"-c", `trap 'echo bye; exit 0' INT; echo up; while :; do sleep 0.01; done`}})
@@ -147,6 +168,15 @@ func TestNobodySurvives(t *testing.T) {
 		t.Fatal(err)
 	}
 	family := l.wait(t, 3)
+	known, err := p.Family()
+	if err != nil || known[0] != p.PID() {
+		t.Errorf("family %v, %v", known, err)
+	}
+	for _, text := range family {
+		if pid, err := strconv.Atoi(text); err != nil || !slices.Contains(known, pid) {
+			t.Errorf("%s is not in the family %v", text, known)
+		}
+	}
 	if err := p.Kill(); err != nil {
 		t.Fatal(err)
 	}
