@@ -8,6 +8,7 @@ import (
 
 	"plimsoll/lab"
 	"plimsoll/lab/etcd"
+	"plimsoll/lab/postgres"
 	"plimsoll/lab/streams"
 	"plimsoll/lab/wiredtiger"
 	"plimsoll/scenario"
@@ -16,6 +17,7 @@ import (
 // servers make the engines that the laboratory has, by their names in scenarios.
 var servers = map[string]func(*scenario.Engine) (lab.Server, error){
 	"etcd":       func(e *scenario.Engine) (lab.Server, error) { return etcd.New(*e.Etcd) },
+	"postgres":   func(e *scenario.Engine) (lab.Server, error) { return postgres.New(*e.Postgres) },
 	"streams":    func(e *scenario.Engine) (lab.Server, error) { return streams.New(*e.Streams) },
 	"wiredtiger": func(e *scenario.Engine) (lab.Server, error) { return wiredtiger.New(*e.WiredTiger) },
 }
