@@ -154,7 +154,8 @@ func threshold(r units.Ratio, cache units.Size, least int64) int64 {
 
 func ms(d units.Duration) uint32 { return uint32(min(max(d.Std().Milliseconds(), 1), 1<<31)) }
 
-// lineOverhead is what snappy leaves of a line's zeros: 5 of 128 bytes (measured).
+// lineOverhead is what snappy leaves of the zeros between random bytes (measured on 3.2.1, 4 kB documents: of 75, 50, 30 and
+// 10 % asked for there are 76, 52, 35 and 14 % left).
 const lineOverhead = 0.04
 
 // randomPercent is how much of a document has to be random for a share of it to be left by compression.

@@ -24,5 +24,7 @@
 //   - settings of the model alone: the costs of a core, whether the kernel's page cache helps (here it is the kernel's)
 //   - eviction_updates_*, which WiredTiger before 4.4's does not have: it says so
 //
-// Compression below 100 % asks for snappy, and documents are made so that about this share of their bytes is left.
+// Compression below 100 % asks for snappy, and documents are made so that about this share of their bytes is left. The engine
+// then fills a leaf with up to four times leaf_page_max, so that fewer and larger blocks are written: half the bytes left
+// does not halve what an update of one document writes (3.2.1: 29 kB without, 44 to 60 kB with compression to 50 %).
 package wiredtiger

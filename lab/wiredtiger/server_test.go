@@ -135,7 +135,7 @@ func TestAcknowledgedIsDurable(t *testing.T) {
 				}
 			}
 			s := started(t, m, tt.opt)
-			for round := range uint64(3) {
+			for round := range uint64(2) {
 				last := acknowledge(t, s, round*1000)
 				restart(t, s)
 				for key, seq := range last {
@@ -159,7 +159,7 @@ func TestAcknowledgedIsDurable(t *testing.T) {
 // acknowledged seq of each key.
 func acknowledge(t *testing.T, s *server, from uint64) map[uint64]uint64 {
 	t.Helper()
-	const connections, before = 8, 300
+	const connections, before = 8, 160
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	last := map[uint64]uint64{}
@@ -219,6 +219,26 @@ func TestWithoutALog(t *testing.T) {
 		has(t, s, 2000+key, 0, false)
 		if n := size(t, s, key); n != 4000 {
 			t.Errorf("document %d has %v: not one checkpoint's", key, n)
+		}
+	}
+}
+
+// What compression leaves is about what was asked for.
+func TestCompression(t *testing.T) {
+	if _, err := findSnappy(); err != nil {
+		t.Skip(err)
+	}
+	loaded := func(compression string) float64 {
+		s := started(t, machine(t, yaml(updates, "compression: "+compression)), options{})
+		return float64(engineStatistics(t, s)["block-manager: bytes written"])
+	}
+	whole := loaded("100%")
+	if whole < 1000*4000 {
+		t.Errorf("%v bytes were written of 4 MB loaded", whole)
+	}
+	for compression, want := range map[string]float64{"70%": 0.7, "40%": 0.4} {
+		if got := loaded(compression) / whole; got < want-0.08 || got > want+0.08 {
+			t.Errorf("%s: %.2f is left", compression, got)
 		}
 	}
 }
