@@ -103,7 +103,7 @@ func (v *Device) Detach(ctx context.Context) error {
 // below dir, the mount on dir, and the device's settings, unless somebody has taken it meanwhile. What is not there
 // is fine.
 func Reap(dir, device string) error {
-	var errs []error
+	errs := []error{Abort(dir)} // first: all that follows may wait for it
 	if device != "" && strings.HasPrefix(backing(device), dir+"/") {
 		dev, err := os.OpenFile("/dev/"+device, os.O_RDWR|unix.O_CLOEXEC, 0)
 		if err == nil {
