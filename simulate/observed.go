@@ -61,6 +61,9 @@ func (o *Observed) Result(sc *scenario.Scenario) *Result {
 	r.Writes, r.Reads = m.sorted.Writes.Class(period), m.sorted.Reads.Class(period)
 	bill(r, sc)
 	r.Objectives = judge(sc, r)
+	for _, w := range sc.Warnings {
+		r.Warnings = append(r.Warnings, w.Problem.Error())
+	}
 	if r.Series != nil {
 		r.Series.latencies(m)
 		r.Series.checkpoints(m, cycles)

@@ -128,7 +128,12 @@ func (m *machines) recover(ctx context.Context) error {
 	return m.each(func(_ int, one *mount.Machine) error { return one.Recover(ctx) })
 }
 
-// close unmounts everything, whoever uses it.
+// close unmounts everything, whoever uses it, and takes away what a process that served volumes and died has left.
 func (m *machines) close(ctx context.Context) error {
-	return m.each(func(_ int, one *mount.Machine) error { return one.Close(context.WithoutCancel(ctx), true) })
+	err := m.each(func(_ int, one *mount.Machine) error { return one.Close(context.WithoutCancel(ctx), true) })
+	if err != nil {
+		_, swept := mount.Sweep()
+		err = errors.Join(err, swept)
+	}
+	return err
 }

@@ -178,18 +178,23 @@ func (x *experiment) close(ctx context.Context) error {
 func (x *experiment) drive(ctx context.Context) error {
 	ends := append(x.cuts(), x.end)
 	for i, until := range ends {
-		stop := x.look(ctx)
+		asking, give := context.WithCancel(ctx)
+		stop := x.look(ctx, give)
 		var ended func() error
 		if i < len(ends)-1 {
 			ended = func() error { return x.cut(ctx, i) }
 		}
 		prioritize(clientNice)
-		err := x.driver.Run(ctx, until, ended)
+		err := x.driver.Run(asking, until, ended)
 		prioritize(programNice) // an engine that is started again has that of programs
-		if e := stop(); err == nil {
-			err = e
-		}
-		if err != nil {
+		watched := stop()
+		give()
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case watched != nil: // then nobody asked any more
+			return watched
+		case err != nil:
 			return err
 		}
 		if ended == nil {
@@ -207,11 +212,17 @@ func (x *experiment) drive(ctx context.Context) error {
 	return nil
 }
 
-// look watches until the function it gives is called.
-func (x *experiment) look(ctx context.Context) (stop func() error) {
+// look watches until the function it gives is called. If it cannot, it gives up the whole.
+func (x *experiment) look(ctx context.Context, give context.CancelFunc) (stop func() error) {
 	done := make(chan struct{})
 	gone := make(chan error, 1)
-	go func() { gone <- x.watching(ctx, done) }()
+	go func() {
+		err := x.watching(ctx, done)
+		if err != nil {
+			give()
+		}
+		gone <- err
+	}()
 	return func() error { close(done); return <-gone }
 }
 

@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -244,12 +246,41 @@ func TestLeavesNothing(t *testing.T) {
 			t.Error(err)
 		}
 	})
+	t.Run("volumes that die", func(t *testing.T) {
+		sc, opt := options(t, strings.Replace(appends, "duration: 3s", "duration: 60s", 1), &fileLog{})
+		var once sync.Once
+		opt.Progress = func(p Progress) {
+			if p.Phase == "measuring" {
+				once.Do(func() { killDaemon(t) })
+			}
+		}
+		if _, err := Run(t.Context(), sc, opt); err == nil {
+			t.Error("no error")
+		} else {
+			t.Log(err)
+		}
+	})
 	t.Run("server that does not start", func(t *testing.T) {
 		sc, opt := options(t, appends, &brokenServer{})
 		if _, err := Run(t.Context(), sc, opt); err == nil || !strings.Contains(err.Error(), "is missing") {
 			t.Error(err)
 		}
 	})
+}
+
+// killDaemon kills the process that serves the volumes.
+func killDaemon(t *testing.T) {
+	states, err := mount.States()
+	if err != nil {
+		t.Error(err)
+	}
+	for _, s := range states {
+		if s.PID != os.Getpid() { // ours are the kernel's settings
+			if err := syscall.Kill(s.PID, syscall.SIGKILL); err != nil {
+				t.Error(err)
+			}
+		}
+	}
 }
 
 func TestNoSuchServer(t *testing.T) {
