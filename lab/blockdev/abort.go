@@ -3,10 +3,7 @@ package blockdev
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"path/filepath"
-	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -20,48 +17,24 @@ func Abort(dir string) error {
 	if err != nil {
 		return err
 	}
-	number, ok := connection(string(text), dir)
-	if !ok {
+	if !served(string(text), dir) {
 		return nil
 	}
-	const control = "/sys/fs/fuse/connections"
-	err = abortBy(control, number)
-	if !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	// Nobody has mounted the control file system here: for this once.
-	at, err := os.MkdirTemp("", "plimsoll-fusectl-")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(at)
-	if err := unix.Mount("fusectl", at, "fusectl", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
+	// By force all requests fail (fuse_umount_begin, fs/fuse/inode.c); then it is in use, as a rule.
+	if err := unix.Unmount(dir, unix.MNT_FORCE); err != nil && !errors.Is(err, unix.EBUSY) {
 		return fmt.Errorf("ending what serves %s: %w", dir, err)
 	}
-	err = abortBy(at, number)
-	if errors.Is(err, fs.ErrNotExist) { // it has ended
-		err = nil
-	}
-	return errors.Join(err, unix.Unmount(at, unix.MNT_DETACH))
+	return nil
 }
 
-func abortBy(control string, number int) error {
-	return os.WriteFile(filepath.Join(control, strconv.Itoa(number), "abort"), []byte("1"), 0)
-}
-
-// connection is the number of the FUSE connection behind the mount on dir: its device's minor number
-// (Documentation/filesystems/fuse.rst). mountinfo is described in proc(5).
-func connection(mountinfo, dir string) (number int, ok bool) {
+// served tells whether the uppermost mount on dir is a file system in user space. mountinfo is described in proc(5).
+func served(mountinfo, dir string) bool {
+	fuse := false
 	for line := range strings.Lines(mountinfo) {
 		before, after, found := strings.Cut(line, " - ")
-		f := strings.Fields(before)
-		if !found || len(f) < 5 || f[4] != dir || !strings.HasPrefix(after, "fuse") {
-			continue
-		}
-		_, minor, _ := strings.Cut(f[2], ":")
-		if n, err := strconv.Atoi(minor); err == nil && n > 0 {
-			number, ok = n, true // the uppermost is the last
+		if f := strings.Fields(before); found && len(f) >= 5 && f[4] == dir {
+			fuse = strings.HasPrefix(after, "fuse.") || strings.HasPrefix(after, "fuse ")
 		}
 	}
-	return number, ok
+	return fuse
 }

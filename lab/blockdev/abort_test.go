@@ -12,16 +12,16 @@ import (
 	"plimsoll/volume"
 )
 
-func TestConnection(t *testing.T) {
+func TestServed(t *testing.T) {
 	const mountinfo = `27 1 254:0 / / rw - ext4 /dev/root rw
 42 27 0:39 / /run/a/fuse-0 rw,nosuid - fuse.plimsoll plimsoll rw,user_id=0
-43 27 7:2 / /run/a/volumes/data rw - xfs /dev/loop2 rw
-44 27 0:41 / /run/a/fuse-0 rw,nosuid shared:5 - fuse.plimsoll plimsoll rw
-45 27 0:x / /run/b rw - fuse.plimsoll plimsoll rw
+43 27 7:2 / /run/a/volumes/data rw,relatime shared:5 - xfs /dev/loop2 rw
+44 27 0:40 / /run/b rw - fuse.plimsoll plimsoll rw
+45 27 0:41 / /run/b rw - tmpfs none rw
 `
-	for dir, want := range map[string]int{"/run/a/fuse-0": 41, "/run/a/volumes/data": 0, "/run/b": 0, "/": 0, "": 0} {
-		if n, ok := connection(mountinfo, dir); n != want || ok != (want > 0) {
-			t.Errorf("%s: %d, %v", dir, n, ok)
+	for dir, want := range map[string]bool{"/run/a/fuse-0": true, "/run/a/volumes/data": false, "/run/b": false, "/": false, "": false} {
+		if served(mountinfo, dir) != want {
+			t.Errorf("%s: %v", dir, !want)
 		}
 	}
 }
