@@ -17,7 +17,7 @@ func Abort(dir string) error {
 	if err != nil {
 		return err
 	}
-	if !served(string(text), dir) {
+	if !userSpace(string(text), dir) {
 		return nil
 	}
 	// By force all requests fail (fuse_umount_begin, fs/fuse/inode.c); then it is in use, as a rule.
@@ -27,8 +27,8 @@ func Abort(dir string) error {
 	return nil
 }
 
-// served tells whether the uppermost mount on dir is a file system in user space. mountinfo is described in proc(5).
-func served(mountinfo, dir string) bool {
+// userSpace tells whether the uppermost mount on dir is a file system in user space. mountinfo is described in proc(5).
+func userSpace(mountinfo, dir string) bool {
 	fuse := false
 	for line := range strings.Lines(mountinfo) {
 		before, after, found := strings.Cut(line, " - ")

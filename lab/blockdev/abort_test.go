@@ -12,7 +12,7 @@ import (
 	"plimsoll/volume"
 )
 
-func TestServed(t *testing.T) {
+func TestUserSpace(t *testing.T) {
 	const mountinfo = `27 1 254:0 / / rw - ext4 /dev/root rw
 42 27 0:39 / /run/a/fuse-0 rw,nosuid - fuse.plimsoll plimsoll rw,user_id=0
 43 27 7:2 / /run/a/volumes/data rw,relatime shared:5 - xfs /dev/loop2 rw
@@ -20,7 +20,7 @@ func TestServed(t *testing.T) {
 45 27 0:41 / /run/b rw - tmpfs none rw
 `
 	for dir, want := range map[string]bool{"/run/a/fuse-0": true, "/run/a/volumes/data": false, "/run/b": false, "/": false, "": false} {
-		if served(mountinfo, dir) != want {
+		if userSpace(mountinfo, dir) != want {
 			t.Errorf("%s: %v", dir, !want)
 		}
 	}
