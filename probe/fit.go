@@ -143,8 +143,12 @@ func (r *prober) ramp(ctx context.Context, f *Fitted, s Stream) (best, first *Ra
 
 // short runs one closed loop for a moment.
 func (r *prober) short(ctx context.Context, s *Stream) (*job, error) {
-	begin := r.clock.now()
-	j := &job{Stream: s, file: r.dir.files["fit"], clock: r.clock, chance: r.opt.Seed.Stream("probe." + s.String()), begin: begin, end: begin + int64(r.opt.fitStep)}
+	j := &job{Stream: s, file: r.dir.files["fit"], clock: r.clock, chance: r.opt.Seed.Stream("probe." + s.String())}
+	if err := j.prepare(); err != nil {
+		return nil, err
+	}
+	j.begin = r.clock.now()
+	j.end = j.begin + int64(r.opt.fitStep)
 	done := make(chan error, 1)
 	go func() { done <- j.run(ctx) }()
 	if err := <-done; err != nil {

@@ -167,16 +167,24 @@ func (p *Profile) stages() []stage {
 
 // stage runs streams at once.
 func (r *prober) stage(ctx context.Context, st stage) (*StageResult, error) {
-	begin := r.clock.now() + int64(10*time.Millisecond) // threads are there by then
-	jobs := make([]*job, len(st.streams))
-	g, gctx := errgroup.WithContext(ctx)
-	for i, s := range st.streams {
+	jobs := make([]*job, 0, len(st.streams))
+	for _, s := range st.streams {
 		j := &job{
 			Stream: s, file: r.dir.files[s.Name], clock: r.clock, keep: s.Name == r.p.Measured,
 			chance: r.opt.Seed.Stream("probe." + st.name + "." + s.Name),
-			begin:  begin, end: begin + int64(r.p.Stage),
 		}
-		jobs[i] = j
+		if err := j.prepare(); err != nil {
+			for _, before := range jobs {
+				err = errors.Join(err, before.release())
+			}
+			return nil, err
+		}
+		jobs = append(jobs, j)
+	}
+	begin := r.clock.now() + int64(10*time.Millisecond) // threads are there by then
+	g, gctx := errgroup.WithContext(ctx)
+	for _, j := range jobs {
+		j.begin, j.end = begin, begin+int64(r.p.Stage)
 		g.Go(func() error { return j.run(gctx) })
 	}
 	if err := g.Wait(); err != nil {

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"plimsoll/catalog"
+	"plimsoll/random"
 	"plimsoll/units"
 )
 
@@ -116,6 +117,27 @@ streams:
 	w := r.Stages[1].Streams[1]
 	if w.Bytes == 0 || w.Bytes%(64*units.KiB) != 0 || w.Bytes > 3*640*units.KiB || w.Latency.Operations*int64(64*units.KiB) != int64(w.Bytes) {
 		t.Errorf("%+v", w)
+	}
+}
+
+// TestLateStart: a stream whose time is over before its thread runs ends, with all that was due counted as missed.
+func TestLateStart(t *testing.T) {
+	dir := t.TempDir()
+	f, err := os.Create(filepath.Join(dir, "f"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for _, rate := range []units.Frequency{0, 1000} {
+		s := &Stream{Name: "late", Kind: RandomWrite, Size: 4096, Depth: 1, File: units.MiB, Rate: rate}
+		c := clock{time.Now().Add(-time.Hour)}
+		j := &job{Stream: s, file: f, clock: c, chance: random.Seed(1).Stream("late"), begin: 0, end: int64(time.Second)}
+		if err := errors.Join(j.prepare(), j.run(context.Background())); err != nil {
+			t.Fatal(err)
+		}
+		if j.missed != int64(rate) || j.bytes != 0 || j.all.Count() != int64(rate) {
+			t.Errorf("%v: %d missed, %d bytes", rate, j.missed, j.bytes)
+		}
 	}
 }
 

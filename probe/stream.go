@@ -32,6 +32,9 @@ type job struct {
 	chance *random.Stream
 	keep   bool // samples, for the stream that matters
 
+	loop    func(ctx context.Context, from, to int64) error
+	release func() error
+
 	begin, end int64 // of the stage
 	at         units.Size
 	writes     int
@@ -47,23 +50,24 @@ type job struct {
 	waited, moved, synced int64
 }
 
-// run works until the stage's end.
-func (j *job) run(ctx context.Context) error {
-	punctual()
-	var loop func(ctx context.Context, from, to int64) error
+// prepare makes what the stream needs, which takes its time, before the stage begins. run must follow.
+func (j *job) prepare() error {
 	if j.Depth > 1 {
 		q, err := newQueue(j.Depth, int(j.Size))
 		if err != nil {
 			return err
 		}
-		fill(q.memory, j.chance)
+		stride := len(q.memory) / j.Depth
+		fill(q.memory[:stride], j.chance)
+		for at := stride; at < len(q.memory); at += stride {
+			copy(q.memory[at:], q.memory[:stride])
+		}
 		a := &deepLoop{job: j, queue: q, due: make([]int64, j.Depth), begun: make([]int64, j.Depth)}
 		for i := range j.Depth {
 			a.free = append(a.free, i)
 		}
-		loop = a.run
-		err = j.phases(ctx, loop)
-		return errors.Join(err, q.close())
+		j.loop, j.release = a.run, q.close
+		return nil
 	}
 	b, err := buffer(int(j.Size))
 	if err != nil {
@@ -71,11 +75,18 @@ func (j *job) run(ctx context.Context) error {
 	}
 	fill(b, j.chance)
 	s := &singleLoop{job: j, buffer: b}
-	return errors.Join(j.phases(ctx, s.run), unix.Munmap(b))
+	j.loop, j.release = s.run, func() error { return unix.Munmap(b) }
+	return nil
 }
 
-// phases calls a loop for each time that the stream is on.
-func (j *job) phases(ctx context.Context, loop func(ctx context.Context, from, to int64) error) error {
+// run works until the stage's end.
+func (j *job) run(ctx context.Context) error {
+	punctual()
+	return errors.Join(j.phases(ctx), j.release())
+}
+
+// phases calls the loop for each time that the stream is on.
+func (j *job) phases(ctx context.Context) error {
 	for from := j.begin + int64(j.Off); from < j.end; from += int64(j.On + j.Off) {
 		to := j.end
 		if j.On > 0 {
@@ -84,11 +95,11 @@ func (j *job) phases(ctx context.Context, loop func(ctx context.Context, from, t
 		if !j.clock.wait(ctx, from) {
 			return ctx.Err()
 		}
-		if now := j.clock.now(); now >= to {
+		if j.On > 0 && j.clock.now() >= to {
 			continue // the last time took so long
 		}
 		started := j.clock.now()
-		err := loop(ctx, from, to)
+		err := j.loop(ctx, from, to)
 		if err == nil && j.SyncAtEnd {
 			before := j.clock.now()
 			err = fdatasync(j.file)
