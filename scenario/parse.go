@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"strings"
 
 	"plimsoll/linux"
 	"plimsoll/problem"
@@ -49,27 +48,34 @@ func Open(path string) (*File, error) {
 
 // Parse makes a scenario of the file, with assignments over it, as [Load] does.
 func (f *File) Parse(sets []string) (*Scenario, error) {
-	return parse(f.path, f.text, sets, func(name string) (io.ReadCloser, error) {
-		if !filepath.IsAbs(name) {
-			name = filepath.Join(filepath.Dir(f.path), name)
-		}
-		return os.Open(name)
-	})
+	return parse(f.path, f.text, sets, f.open, nil)
+}
+
+// open opens a file that the text names.
+func (f *File) open(name string) (io.ReadCloser, error) {
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(filepath.Dir(f.path), name)
+	}
+	return os.Open(name)
 }
 
 // Parse reads a scenario from text that came from the named file, with assignments over it
 // ("volumes.data.iops=16000"). It opens no other file. An error of what is written is of type
 // [Problems].
 func Parse(name string, text []byte, sets []string) (*Scenario, error) {
-	return parse(name, text, sets, nil)
+	return parse(name, text, sets, nil, nil)
 }
 
-func parse(name string, text []byte, sets []string, open workload.OpenFile) (*Scenario, error) {
+// parse reads a scenario; reshape, if not nil, makes one of what the text says.
+func parse(name string, text []byte, sets []string, open workload.OpenFile, reshape func(*node) *node) (*Scenario, error) {
 	text = bytes.TrimPrefix(text, []byte("\ufeff")) // some editors begin a file with a byte order mark
 	src := newSource(name, text)
 	root, err := parseTree(text, "")
 	if err == nil && len(sets) > setsMax {
 		return nil, fmt.Errorf("scenario %s: %d assignments are more than %d", name, len(sets), setsMax)
+	}
+	if err == nil && reshape != nil {
+		root = reshape(root)
 	}
 	for _, set := range sets {
 		if err == nil {
@@ -113,58 +119,3 @@ func parse(name string, text []byte, sets []string, open workload.OpenFile) (*Sc
 }
 
 const minute = units.Duration(60e9)
-
-// LoadVolumes reads what is to be mounted: a scenario of which only volumes and host matter, or a lone volume,
-// an order by itself ("type: gp3"), which is taken as a scenario's volume called data.
-func LoadVolumes(path string, sets []string) (*Scenario, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("volume: %w", err)
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, fileBytesMax+1))
-	if err != nil {
-		return nil, fmt.Errorf("volume %s: %w", path, err)
-	}
-	root, err := parseTree(text, "")
-	if err != nil || root.find("type") == nil {
-		return Load(path, sets)
-	}
-	return parseLone(path, text, sets)
-}
-
-// loneHead and loneIndent are what stands before a lone volume to make it a scenario.
-const (
-	loneHead   = "plimsoll: 1\nengine: {streams: {}}\nworkload: {arrivals: {clients: 1}, mix: {read: 100%}}\nvolumes:\n  data:\n"
-	loneIndent = "    "
-)
-
-func parseLone(path string, text []byte, sets []string) (*Scenario, error) {
-	var b strings.Builder
-	b.WriteString(loneHead)
-	for line := range strings.Lines(string(text)) {
-		if line = strings.TrimPrefix(line, "\ufeff"); strings.TrimSpace(line) != "---" {
-			b.WriteString(loneIndent + line)
-		} else {
-			b.WriteString("\n")
-		}
-	}
-	sc, err := parse(path, []byte(b.String()), sets, nil)
-	var problems Problems
-	if errors.As(err, &problems) {
-		for i := range problems {
-			p := &problems[i]
-			if p.Line > strings.Count(loneHead, "\n") {
-				p.Line -= strings.Count(loneHead, "\n")
-				p.Column = max(p.Column-len(loneIndent), 1)
-				p.Text = strings.TrimPrefix(p.Text, loneIndent)
-			}
-			p.Field = strings.TrimPrefix(p.Field, "volumes.data.")
-		}
-		return nil, problems
-	}
-	if err == nil && sc.Name == "" {
-		sc.Name = filepath.Base(path)
-	}
-	return sc, err
-}

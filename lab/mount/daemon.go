@@ -10,10 +10,14 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"sync"
+	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"plimsoll/catalog"
 	"plimsoll/lab/blockdev"
@@ -26,12 +30,14 @@ import (
 // order is what a daemon is to mount: the first line it is sent.
 type order struct {
 	File       string   `json:"file"`
+	Text       []byte   `json:"text"` // the file's, as its owner read it
 	Sets       []string `json:"sets"`
 	Member     int      `json:"member"`
 	FileSystem string   `json:"filesystem"`
 	Dir        string   `json:"dir"`    // "": folders of its own
 	Images     string   `json:"images"` // folder for image files; "": in memory
 	PowerLoss  bool     `json:"power_loss"`
+	Volatile   bool     `json:"volatile"`
 	Detached   bool     `json:"detached"`
 }
 
@@ -81,6 +87,8 @@ const orderBytesMax = 1 << 20
 // when it returns.
 func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	lines := bufio.NewReaderSize(in, orderBytesMax)
+	unix.Umask(0o022)              // a database that is not root has to reach its volumes
+	signal.Ignore(syscall.SIGPIPE) // whoever started this may be gone
 	line, err := lines.ReadSlice('\n')
 	if err != nil {
 		return fmt.Errorf("what to mount: %w (this verb is for plimsoll itself: use lab mount)", err)
@@ -103,10 +111,15 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	return nil
 }
 
+// parse reads what is to be mounted, with assignments over it. The text stays as it was, whatever becomes of the file.
+func (d *daemon) parse(sets []string) (*scenario.Scenario, error) {
+	return scenario.NewFile(d.order.File, d.order.Text).ParseVolumes(sets)
+}
+
 func (d *daemon) stop() { d.once.Do(func() { close(d.quit) }) }
 
 func (d *daemon) serve(ctx context.Context) (err error) {
-	if d.sc, err = scenario.LoadVolumes(d.order.File, d.order.Sets); err != nil {
+	if d.sc, err = d.parse(d.order.Sets); err != nil {
 		return err
 	}
 	if d.state, err = newState(d.sc.Name); err != nil {
@@ -127,6 +140,9 @@ func (d *daemon) serve(ctx context.Context) (err error) {
 	socket := filepath.Join(d.state.dir, "control")
 	listener, err := net.Listen("unix", socket)
 	if err != nil {
+		return err
+	}
+	if err := os.Chmod(socket, 0o600); err != nil {
 		return err
 	}
 	d.state.Socket = socket
@@ -185,7 +201,7 @@ func (d *daemon) mountOne(ctx context.Context, name string, o catalog.Order, mod
 	if err := os.Mkdir(entry.FUSE, 0o700); err != nil {
 		return err
 	}
-	cfg := disk.Config{Name: name, Size: o.Size * units.Size(o.Members()), Volume: model, PowerLoss: d.order.PowerLoss}
+	cfg := disk.Config{Name: name, Size: o.Size * units.Size(o.Members()), Volume: model, PowerLoss: d.order.PowerLoss, VolatileCache: d.order.Volatile}
 	if d.order.Images != "" {
 		cfg.File = filepath.Join(d.order.Images, "plimsoll-"+filepath.Base(d.state.dir)+"-"+strconv.Itoa(len(d.volumes))+".img")
 		d.state.Files = append(d.state.Files, cfg.File)
@@ -279,16 +295,13 @@ func (d *daemon) unmountAll(ctx context.Context, force bool) error {
 		if v.dir == "" {
 			continue
 		}
-		if err := unmountFileSystem(ctx, v.dir); err != nil && !force {
+		if err := unmountFileSystem(ctx, v.device.Path(), v.dir); err != nil && !force {
 			return err
 		}
 	}
 	var errs []error
 	for _, v := range d.volumes {
-		if err := unmount(v.dir); err != nil {
-			errs = append(errs, err)
-		}
-		errs = append(errs, v.device.Detach(ctx))
+		errs = append(errs, detachFileSystem(v.device.Path(), v.dir), v.device.Detach(ctx))
 	}
 	d.volumes = nil
 	errs = append(errs, d.state.undo())

@@ -50,10 +50,13 @@ func mountFileSystem(fs, device, dir string) error {
 // errBusy is what a mount in use gives.
 var errBusy = errors.New("in use")
 
-// unmountFileSystem unmounts in order, waiting a little for those who are about to leave.
-func unmountFileSystem(ctx context.Context, dir string) error {
+// unmountFileSystem unmounts what is ours in order, waiting a little for those who are about to leave.
+func unmountFileSystem(ctx context.Context, device, dir string) error {
 	const tries = 20
 	for try := 1; ; try++ {
+		if on, err := mountedOn(dir); err != nil || on != device { // somebody else has unmounted it
+			return err
+		}
 		err := unix.Unmount(dir, 0)
 		switch {
 		case err == nil, errors.Is(err, unix.EINVAL): // not mounted
@@ -63,27 +66,73 @@ func unmountFileSystem(ctx context.Context, dir string) error {
 		case try == tries || ctx.Err() != nil:
 			return fmt.Errorf("%s is %w: end what runs there or has files open (fuser -vm %s)", dir, errBusy, dir)
 		}
-		time.Sleep(50 * time.Millisecond)
+		select {
+		case <-ctx.Done():
+		case <-time.After(50 * time.Millisecond): // the kernel tells nobody
+		}
 	}
 }
 
+// detachFileSystem takes a mount away even where somebody still uses it: what they have open fails from then on.
+func detachFileSystem(device, dir string) error {
+	for {
+		on, err := mountedOn(dir)
+		if err != nil || on != device {
+			return err
+		}
+		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
+			return fmt.Errorf("unmounting %s: %w", dir, err)
+		}
+	}
+}
+
+// mountedOn is what the uppermost mount on a folder is of, "/dev/loop3"; "" if there is none.
+func mountedOn(dir string) (device string, err error) {
+	mounts, err := mounted()
+	for _, m := range mounts {
+		if m.dir == dir {
+			device = m.device
+		}
+	}
+	return device, err
+}
+
+// A mountPoint is a line of /proc/self/mounts.
+type mountPoint struct{ device, dir string }
+
+// mounted are all mounts that this process sees, the uppermost on a folder last.
+func mounted() ([]mountPoint, error) {
+	text, err := os.ReadFile("/proc/self/mounts")
+	if err != nil {
+		return nil, err
+	}
+	var out []mountPoint
+	for line := range strings.Lines(string(text)) {
+		if f := strings.Fields(line); len(f) > 1 {
+			out = append(out, mountPoint{f[0], mountEscapes.Replace(f[1])})
+		}
+	}
+	return out, nil
+}
+
+// mountEscapes are the characters that the kernel writes in octal there (seq_file's " \t\n\\").
+var mountEscapes = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
+
 // Free reports why nothing can be mounted on a folder: it is not there, not empty, or mounted on already.
 func Free(dir string) error {
+	on, err := mountedOn(dir)
+	if err == nil && on != "" {
+		err = fmt.Errorf("something (%s) is mounted on %s already", on, dir)
+	}
+	if err != nil {
+		return err
+	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return fmt.Errorf("the mount point: %w", err)
 	}
 	if len(entries) > 0 {
 		return fmt.Errorf("the mount point %s is not empty: name an empty folder", dir)
-	}
-	mounts, err := os.ReadFile("/proc/self/mounts")
-	if err != nil {
-		return err
-	}
-	for line := range strings.Lines(string(mounts)) {
-		if f := strings.Fields(line); len(f) > 1 && f[1] == dir {
-			return fmt.Errorf("something (%s) is mounted on %s already", f[0], dir)
-		}
 	}
 	return nil
 }

@@ -22,12 +22,15 @@ import (
 
 	"plimsoll/lab/blockdev"
 	"plimsoll/lab/disk"
+	"plimsoll/scenario"
 )
 
 // Options say what is to be mounted, and how.
 type Options struct {
-	// File is a scenario, or a lone volume, and Sets are assignments over it.
+	// File is a scenario, or a lone volume, and Sets are assignments over it. Text is what is in the file; nil: Start
+	// reads it.
 	File string
+	Text []byte
 	Sets []string
 	// Member is which of etcd's machines it is, from 1; 0 means 1.
 	Member int
@@ -40,6 +43,9 @@ type Options struct {
 	Images string
 	// PowerLoss makes Cut possible, and each write a little dearer.
 	PowerLoss bool
+	// VolatileCache has the disks say that a write is durable only after a flush, as drives do that are one's own.
+	// Rented volumes have none: what they acknowledged stays.
+	VolatileCache bool
 	// Detached leaves the volumes mounted when this process ends.
 	Detached bool
 	// Command is how the daemon is started; nil: this program's `lab serve`.
@@ -61,11 +67,42 @@ type Machine struct {
 
 // owned is the daemon as a child of this process.
 type owned struct {
-	cmd   *exec.Cmd
-	stdin io.Closer
-	mu    sync.Mutex
-	gone  bool
+	cmd     *exec.Cmd
+	stdin   io.Closer
+	unguard func() // to be called when it has ended
+	mu      sync.Mutex
+	gone    bool
 }
+
+// guard sweeps up after a daemon that was killed, as the kernel does for want of memory: it may be unable to end by
+// itself (see State.Alive), and its owner would wait for it.
+func guard(pid int) (unguard func()) {
+	ended, done := make(chan struct{}), make(chan struct{})
+	began := startOf(pid)
+	go func() {
+		defer close(done)
+		look := time.NewTicker(guardEach)
+		defer look.Stop()
+		for {
+			select {
+			case <-ended:
+				return
+			case <-look.C:
+			}
+			if startOf(pid) != began || killed(pid) {
+				_, _ = Sweep() // the owner learns of it by the daemon's end
+				return
+			}
+		}
+	}()
+	return sync.OnceFunc(func() {
+		close(ended)
+		<-done
+	})
+}
+
+// guardEach is how often the owner looks whether its daemon was killed.
+const guardEach = 250 * time.Millisecond
 
 // Start mounts. Whatever fails, nothing stays behind.
 func Start(ctx context.Context, opt Options) (*Machine, error) {
@@ -86,6 +123,7 @@ func Start(ctx context.Context, opt Options) (*Machine, error) {
 	cmd := exec.Command(opt.Command[0], opt.Command[1:]...) // not of the context: its end is ordered, not violent
 	// A core more than there are: the clock's thread must not wait for one.
 	cmd.Env = append(os.Environ(), "GOMAXPROCS="+strconv.Itoa(max(4, runtime.NumCPU()+1)))
+	cmd.Dir = "/"                                        // the owner's folder may be on what is unmounted later
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // Ctrl-C is for the owner, who tells the daemon
 	var stderr bytes.Buffer
 	if !opt.Detached {
@@ -102,7 +140,7 @@ func Start(ctx context.Context, opt Options) (*Machine, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("starting the lab's daemon: %w", err)
 	}
-	m := &Machine{owned: &owned{cmd: cmd, stdin: stdin}}
+	m := &Machine{owned: &owned{cmd: cmd, stdin: stdin, unguard: guard(cmd.Process.Pid)}}
 	stop := context.AfterFunc(ctx, func() { _ = cmd.Process.Signal(syscall.SIGTERM) })
 	defer stop()
 	r, err := m.greet(o, stdin, stdout, opt.Log)
@@ -110,6 +148,7 @@ func Start(ctx context.Context, opt Options) (*Machine, error) {
 		_ = stdin.Close()
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		_ = cmd.Wait()
+		m.owned.unguard()
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
@@ -124,6 +163,7 @@ func Start(ctx context.Context, opt Options) (*Machine, error) {
 		_ = stdin.Close()
 		_ = stdout.Close()
 		_ = cmd.Process.Release()
+		m.owned.unguard()
 		m.owned = nil
 	}
 	return m, nil
@@ -132,7 +172,14 @@ func Start(ctx context.Context, opt Options) (*Machine, error) {
 func (opt *Options) order() (order, error) {
 	o := order{
 		Sets: opt.Sets, Member: max(opt.Member, 1), FileSystem: opt.FileSystem,
-		PowerLoss: opt.PowerLoss, Detached: opt.Detached,
+		PowerLoss: opt.PowerLoss, Volatile: opt.VolatileCache, Detached: opt.Detached, Text: opt.Text,
+	}
+	if o.Text == nil {
+		f, err := scenario.Open(opt.File)
+		if err != nil {
+			return o, err
+		}
+		o.Text = f.Text()
 	}
 	for _, p := range []struct {
 		from string
@@ -276,6 +323,7 @@ func (m *Machine) Close(ctx context.Context, force bool) error {
 	}
 	// Whatever it answered: the end of its input ends it.
 	m.owned.gone = true
+	defer m.owned.unguard()
 	_ = m.owned.stdin.Close()
 	done := make(chan error, 1)
 	go func() { done <- m.owned.cmd.Wait() }()
@@ -287,8 +335,8 @@ func (m *Machine) Close(ctx context.Context, force bool) error {
 		return nil
 	case <-time.After(40 * time.Second):
 		_ = m.owned.cmd.Process.Kill()
-		<-done
+		ended := <-done
 		_, err := Sweep()
-		return errors.Join(errors.New("the lab's daemon did not end and was killed"), err)
+		return errors.Join(fmt.Errorf("the lab's daemon did not end and was killed (%w)", ended), err)
 	}
 }

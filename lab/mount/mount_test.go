@@ -20,6 +20,7 @@ import (
 func TestMain(m *testing.M) {
 	if root := os.Getenv("PLIMSOLL_TEST_LAB_ROOT"); root != "" {
 		Root = root
+		dieAt(os.Getenv("PLIMSOLL_TEST_LAB_STEP"), os.Getenv("PLIMSOLL_TEST_LAB_AFTER"))
 		if err := Serve(context.Background(), os.Stdin, os.Stdout); err != nil {
 			os.Exit(1)
 		}
@@ -222,6 +223,7 @@ func TestSweepAfterKill(t *testing.T) {
 	if did, err := Sweep(); err != nil || len(did) > 0 {
 		t.Errorf("a living one was swept: %v, %v", did, err)
 	}
+	m.owned.unguard() // who comes next, not this owner
 	if err := syscall.Kill(states[0].PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
@@ -244,6 +246,7 @@ func TestEndsWithItsOwner(t *testing.T) {
 	if err := m.owned.cmd.Wait(); err != nil {
 		t.Error(err)
 	}
+	m.owned.unguard()
 	m.owned.gone = true
 	nothingLeft(t, Root)
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 
-	"plimsoll/scenario"
 	"plimsoll/units"
 	"plimsoll/volume"
 )
@@ -96,7 +95,7 @@ func (d *daemon) status() (*Status, error) {
 // sizes and file systems stay.
 func (d *daemon) set(sets []string) error {
 	all := append(append([]string{}, d.order.Sets...), sets...)
-	sc, err := scenario.LoadVolumes(d.order.File, all)
+	sc, err := d.parse(all)
 	if err != nil {
 		return err
 	}
@@ -138,7 +137,7 @@ func (d *daemon) cut(q *request) (CutReport, error) {
 // journal. Whoever had files open has to be gone.
 func (d *daemon) revive(ctx context.Context) error {
 	for _, v := range d.volumes {
-		if err := unmountFileSystem(ctx, v.dir); err != nil {
+		if err := unmountFileSystem(ctx, v.device.Path(), v.dir); err != nil {
 			return err
 		}
 	}
@@ -157,7 +156,7 @@ func (d *daemon) idle(ctx context.Context) error {
 		v.disk.Pace(false, nil)
 	}
 	for i := len(d.volumes) - 1; i >= 0; i-- {
-		if err := unmountFileSystem(ctx, d.volumes[i].dir); err != nil {
+		if err := unmountFileSystem(ctx, d.volumes[i].device.Path(), d.volumes[i].dir); err != nil {
 			for _, again := range d.volumes[i+1:] { // those that were unmounted come back
 				err = errors.Join(err, mountFileSystem(again.fs, again.device.Path(), again.dir))
 			}

@@ -20,6 +20,9 @@ import (
 // Root is the folder of all states. It is a variable so that tests have their own.
 var Root = "/run/plimsoll/lab"
 
+// fuseName is what stands in /proc/mounts for the file systems of package blockdev.
+const fuseName = "plimsoll"
+
 // stateName is the file in a state's folder.
 const stateName = "state.json"
 
@@ -54,19 +57,23 @@ type StateEntry struct {
 
 // newState makes a folder for the state of this process.
 func newState(about string) (*State, error) {
-	if err := os.MkdirAll(Root, 0o700); err != nil {
+	// A database is not root, and has to get through to its volumes.
+	if err := os.MkdirAll(Root, 0o755); err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp(Root, "m-")
-	if err != nil {
-		return nil, err
-	}
-	s := &State{PID: os.Getpid(), Started: startOf(os.Getpid()), Since: time.Now().UTC().Format(time.RFC3339), About: about, dir: dir}
-	return s, s.save()
+	s := &State{PID: os.Getpid(), Started: startOf(os.Getpid()), Since: time.Now().UTC().Format(time.RFC3339), About: about}
+	err := locked(func() (err error) {
+		if s.dir, err = os.MkdirTemp(Root, "m-"); err != nil {
+			return err
+		}
+		return errors.Join(os.Chmod(s.dir, 0o711), s.save())
+	})
+	return s, err
 }
 
 // save writes the state down, whole or not at all.
 func (s *State) save() error {
+	step()
 	text, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
 		return err
@@ -75,8 +82,12 @@ func (s *State) save() error {
 	if err := os.WriteFile(tmp, text, 0o600); err != nil {
 		return err
 	}
+	defer step()
 	return os.Rename(tmp, filepath.Join(s.dir, stateName))
 }
+
+// step is called before and after each writing down, for tests that kill the process there.
+var step = func() {}
 
 // startOf is when a process began, in ticks since boot; "" if there is none.
 func startOf(pid int) string {
@@ -97,8 +108,30 @@ func startOf(pid int) string {
 	return fields[starttime]
 }
 
-// Alive tells whether the process that holds it still runs.
-func (s *State) Alive() bool { return s.Started != "" && startOf(s.PID) == s.Started }
+// Alive tells whether the process that holds it still runs. One that was killed does not, though it may be there
+// for ever: a thread that waits for the kernel to read a device, which waits for this very process to answer.
+func (s *State) Alive() bool {
+	return s.Started != "" && startOf(s.PID) == s.Started && !killed(s.PID)
+}
+
+// killed tells whether SIGKILL is pending for a process.
+func killed(pid int) bool {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
+	if err != nil {
+		return false
+	}
+	for line := range strings.Lines(string(text)) {
+		name, set, _ := strings.Cut(line, ":")
+		if name != "SigPnd" && name != "ShdPnd" {
+			continue
+		}
+		pending, err := strconv.ParseUint(strings.TrimSpace(set), 16, 64)
+		if err == nil && pending&(1<<(unix.SIGKILL-1)) != 0 {
+			return true
+		}
+	}
+	return false
+}
 
 // States are all that are written down, of living processes and of dead ones.
 func States() ([]*State, error) {
@@ -146,16 +179,44 @@ func readState(dir string) (*State, error) {
 
 // Sweep takes away what processes that died have left, and tells what it was, a line each.
 func Sweep() (did []string, err error) {
-	states, err := States()
+	err = locked(func() error {
+		states, err := States()
+		errs := []error{err}
+		for _, s := range states {
+			if s.Alive() {
+				continue
+			}
+			err := s.undo()
+			if err == nil {
+				did = append(did, fmt.Sprintf("took away what process %d had left: %s", s.PID, s.summary()))
+			}
+			errs = append(errs, err)
+		}
+		return errors.Join(append(errs, sweepUnwritten())...)
+	})
+	return did, err
+}
+
+// sweepUnwritten takes away folders of processes that died before they had written anything down, or after they had
+// undone it all.
+func sweepUnwritten() error {
+	entries, err := os.ReadDir(Root)
 	errs := []error{err}
-	for _, s := range states {
-		if s.Alive() {
+	for _, e := range entries {
+		dir := filepath.Join(Root, e.Name())
+		if _, err := os.Stat(filepath.Join(dir, stateName)); !errors.Is(err, fs.ErrNotExist) || !strings.HasPrefix(e.Name(), "m-") {
 			continue
 		}
-		errs = append(errs, s.undo())
-		did = append(did, fmt.Sprintf("took away what process %d had left: %s", s.PID, s.summary()))
+		tmp := os.Remove(filepath.Join(dir, stateName+".tmp"))
+		if errors.Is(tmp, fs.ErrNotExist) {
+			tmp = nil
+		}
+		if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, unix.ENOTEMPTY) {
+			errs = append(errs, err)
+		}
+		errs = append(errs, tmp)
 	}
-	return did, errors.Join(errs...)
+	return errors.Join(errs...)
 }
 
 func (s *State) summary() string {
@@ -189,9 +250,15 @@ func (s *State) undo() error {
 			errs = append(errs, err)
 		}
 	}
+	// First nothing may wait any more for a process that cannot answer, neither it nor we.
+	for _, v := range s.Volumes {
+		if on, err := mountedOn(v.FUSE); err == nil && on == fuseName && strings.HasPrefix(v.FUSE, s.dir+"/") {
+			_ = unix.Unmount(v.FUSE, unix.MNT_FORCE) // fails all requests, and is busy
+		}
+	}
 	for _, v := range slices.Backward(s.Volumes) {
-		if v.Dir != "" {
-			errs = append(errs, unmount(v.Dir))
+		if v.Dir != "" && s.ours(&v) {
+			errs = append(errs, detachFileSystem("/dev/"+v.Device, v.Dir))
 		}
 		if strings.HasPrefix(v.FUSE, s.dir+"/") { // only what is ours
 			errs = append(errs, blockdev.Reap(v.FUSE, v.Device))
@@ -210,18 +277,55 @@ func (s *State) undo() error {
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("undoing %s: %w", s.dir, err)
 	}
+	return s.remove()
+}
+
+// remove takes the folder away, the state last: who dies in between leaves something that is found. What another has
+// mounted in it is not ours to empty.
+func (s *State) remove() error {
+	mounts, err := mounted()
+	if err != nil {
+		return err
+	}
+	for _, m := range mounts {
+		if strings.HasPrefix(m.dir, s.dir+"/") {
+			return fmt.Errorf("undoing %s: %s is still mounted on %s: unmount it", s.dir, m.device, m.dir)
+		}
+	}
+	entries, err := os.ReadDir(s.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	errs := []error{err}
+	for _, e := range entries {
+		if e.Name() != stateName {
+			errs = append(errs, os.RemoveAll(filepath.Join(s.dir, e.Name())))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
 	return os.RemoveAll(s.dir)
 }
 
-// unmount takes a mount away even where somebody still uses it: they keep what they have open, which fails.
-func unmount(dir string) error {
-	for {
-		err := unix.Unmount(dir, unix.MNT_DETACH)
-		switch {
-		case errors.Is(err, unix.EINVAL) || errors.Is(err, fs.ErrNotExist): // nothing is mounted there (any more)
-			return nil
-		case err != nil:
-			return fmt.Errorf("unmounting %s: %w", dir, err)
-		}
+// ours tells whether a volume's device is still the one that was set up for it: numbers are used again.
+func (s *State) ours(v *StateEntry) bool {
+	file, err := os.ReadFile(filepath.Join("/sys/block", v.Device, "loop/backing_file"))
+	return err == nil && v.Device != "" && strings.HasPrefix(string(file), v.FUSE+"/")
+}
+
+// locked runs f while no other process makes or sweeps states.
+func locked(f func() error) error {
+	root, err := os.Open(Root)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // there is no state
 	}
+	if err != nil {
+		return err
+	}
+	defer root.Close() // and unlock
+	if err := unix.Flock(int(root.Fd()), unix.LOCK_EX); err != nil {
+		return fmt.Errorf("locking %s: %w", Root, err)
+	}
+	return f()
 }

@@ -1,0 +1,153 @@
+package mount
+
+import (
+	"context"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// dieAt has the daemon killed at its n-th step, or after a while.
+func dieAt(n, after string) {
+	die := func() { _ = syscall.Kill(os.Getpid(), syscall.SIGKILL) }
+	if left, err := strconv.Atoi(n); err == nil {
+		step = func() {
+			if left--; left == 0 {
+				die()
+			}
+		}
+	}
+	if d, err := time.ParseDuration(after); err == nil {
+		time.AfterFunc(d, die)
+	}
+}
+
+// kill starts a daemon that will be killed, and tells whether it was ready before; then everything it left is
+// taken away.
+func kill(t *testing.T, opt Options) (ready bool) {
+	t.Helper()
+	m, err := Start(context.Background(), opt)
+	if err == nil {
+		_ = m.owned.cmd.Process.Kill() // if it is not dead yet
+		_ = m.owned.cmd.Wait()
+		m.owned.unguard()
+	}
+	if _, err := Sweep(); err != nil {
+		t.Error(err)
+	}
+	nothingLeft(t, Root)
+	if again, err := Sweep(); err != nil || len(again) > 0 {
+		t.Errorf("swept twice: %q, %v", again, err)
+	}
+	return err == nil
+}
+
+// Whatever was written down or made last when the daemon was killed, it is found and taken away.
+func TestKilledAtEachStep(t *testing.T) {
+	command, images := lab(t), t.TempDir()
+	at := t.TempDir()
+	opt := Options{File: write(t, "type: gp3\nsize: 1GiB\n"), Command: command, Dir: at, Images: images}
+	const steps = 100 // far more than there are
+	for n := 1; ; n++ {
+		t.Setenv("PLIMSOLL_TEST_LAB_STEP", strconv.Itoa(n))
+		ready := kill(t, opt)
+		if files, err := filepath.Glob(filepath.Join(images, "*")); err != nil || len(files) > 0 {
+			t.Errorf("step %d: files are left: %v, %v", n, files, err)
+		}
+		if err := Free(at); err != nil {
+			t.Errorf("step %d: %v", n, err)
+		}
+		if ready {
+			t.Logf("ready after %d steps", n-1)
+			if n < 8 {
+				t.Error("too few steps to have been any")
+			}
+			return
+		}
+		if n == steps || t.Failed() {
+			t.Fatalf("not ready at step %d", n)
+		}
+	}
+}
+
+// The same between steps, in the midst of whatever is being made.
+func TestKilledAnyTime(t *testing.T) {
+	command := lab(t)
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	chance := rand.New(rand.NewPCG(seed, 0))
+	for range 6 {
+		after := time.Duration(1+chance.IntN(800)) * time.Millisecond
+		t.Setenv("PLIMSOLL_TEST_LAB_AFTER", after.String())
+		t.Logf("killed after %v: ready %v", after, kill(t, Options{File: write(t, two), Command: command}))
+	}
+}
+
+// What another mounts where we were about to is not ours to take away, nor are folders in which it is.
+func TestSweepLeavesWhatIsOthers(t *testing.T) {
+	command := lab(t)
+	at := t.TempDir()
+	t.Setenv("PLIMSOLL_TEST_LAB_STEP", "8") // the mount point is written down, nothing is mounted there
+	if _, err := Start(context.Background(), Options{File: write(t, "type: gp3\nsize: 1GiB\n"), Command: command, Dir: at}); err == nil {
+		t.Fatal("not killed")
+	}
+	states, err := States()
+	if err != nil || len(states) != 1 || len(states[0].Volumes) != 1 || states[0].Volumes[0].Dir != at {
+		t.Fatalf("%+v, %v", states, err)
+	}
+	inside := filepath.Join(states[0].dir, "theirs")
+	if err := os.Mkdir(inside, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{at, inside} {
+		if err := unix.Mount("theirs", dir, "tmpfs", 0, "size=1m"); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
+		if err := os.WriteFile(filepath.Join(dir, "file"), []byte("theirs"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := Sweep(); err == nil || !strings.Contains(err.Error(), "unmount it") {
+		t.Errorf("a folder with another's mount in it: %v", err)
+	}
+	for _, dir := range []string{at, inside} {
+		if _, err := os.Stat(filepath.Join(dir, "file")); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := unix.Unmount(inside, 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Sweep(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestMountPointsWithSpaces(t *testing.T) {
+	command := lab(t)
+	at := filepath.Join(t.TempDir(), "a folder\\with\ttabs")
+	if err := os.Mkdir(at, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	m := start(t, Options{File: write(t, "type: gp3\nsize: 1GiB\n"), Dir: at, Command: command})
+	if on, err := mountedOn(at); err != nil || on != "/dev/"+m.Devices["data"] {
+		t.Errorf("%q is mounted there, %v", on, err)
+	}
+	if err := Free(at); err == nil {
+		t.Error("a mount point in use is free")
+	}
+	if err := m.Close(context.Background(), false); err != nil {
+		t.Error(err)
+	}
+	if err := Free(at); err != nil {
+		t.Error(err)
+	}
+}

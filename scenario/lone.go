@@ -1,0 +1,100 @@
+package scenario
+
+import (
+	"bytes"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// LoadVolumes reads what is to be mounted: a scenario of which only volumes and host matter, or a lone volume:
+// an order by itself ("type: gp3"), with the instance it is attached to if that matters ("instance: m5.large"). A lone
+// volume becomes a scenario's volume called data, and assignments over it need not say so: "iops=4000".
+// Problems are told where they stand in the file, by its own keys.
+func LoadVolumes(path string, sets []string) (*Scenario, error) {
+	f, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	return f.ParseVolumes(sets)
+}
+
+// NewFile is a file whose text was read before, by another process.
+func NewFile(path string, text []byte) *File { return &File{path, text} }
+
+// Text is what was read.
+func (f *File) Text() []byte { return f.text }
+
+// ParseVolumes makes volumes of the file, with assignments over it, as [LoadVolumes] does.
+func (f *File) ParseVolumes(sets []string) (*Scenario, error) {
+	root, err := parseTree(bytes.TrimPrefix(f.text, []byte("\ufeff")), "")
+	if err != nil || root.find("type") == nil {
+		return f.Parse(sets)
+	}
+	long := make([]string, len(sets))
+	for i, set := range sets {
+		long[i] = loneSet(set)
+	}
+	sc, err := parse(f.path, f.text, long, f.open, loneVolume)
+	var problems Problems
+	if errors.As(err, &problems) {
+		for i := range problems {
+			problems[i].shorten(sets)
+		}
+		return nil, problems
+	}
+	if err == nil && sc.Name == f.path {
+		sc.Name = filepath.Base(f.path)
+	}
+	return sc, err
+}
+
+// What stands before the keys of a lone volume in the scenario that is made of it.
+const (
+	loneVolumeAt   = "volumes.data."
+	loneInstanceAt = "host."
+	instanceKey    = "instance"
+)
+
+// loneVolume makes a scenario of a lone volume. What it is used for does not matter, only that it is complete.
+func loneVolume(lone *node) *node {
+	root, err := parseTree([]byte("plimsoll: 1\nengine: {streams: {}}\nworkload: {arrivals: {clients: 1}, mix: {read: 100%}}\n"), "")
+	if err != nil {
+		panic(err) // it is a constant
+	}
+	if on := lone.find(instanceKey); on != nil {
+		host := &node{kind: mapping, at: on.at, entries: []entry{*on}}
+		lone.remove(instanceKey)
+		root.entries = append(root.entries, entry{"host", on.at, host})
+	}
+	volumes := &node{kind: mapping, at: lone.at, entries: []entry{{"data", lone.at, lone}}}
+	root.entries = append(root.entries, entry{"volumes", lone.at, volumes})
+	return root
+}
+
+// loneSet is an assignment over a lone volume as one over its scenario.
+func loneSet(set string) string {
+	key := set
+	if i := strings.IndexAny(set, ".=["); i >= 0 {
+		key = set[:i]
+	}
+	switch {
+	case key == instanceKey:
+		return loneInstanceAt + set
+	case key == "" || slices.Contains([]string{"name", "seed", "host", "volumes"}, key):
+		return set
+	}
+	return loneVolumeAt + set
+}
+
+// shorten tells a problem by the keys that a lone volume has, and an assignment as it was written.
+func (p *Problem) shorten(sets []string) {
+	for _, prefix := range []string{loneVolumeAt, loneInstanceAt} {
+		p.Field = strings.TrimPrefix(p.Field, prefix)
+		if short, ok := strings.CutPrefix(p.Text, prefix); ok && p.Line == 0 && slices.Contains(sets, short) {
+			p.Text, p.Column = short, max(p.Column-utf8.RuneCountInString(prefix), 1)
+		}
+	}
+}
