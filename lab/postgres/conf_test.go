@@ -197,6 +197,7 @@ func FuzzParseLine(f *testing.F) {
 	}
 	f.Add("2026-13-21 03:10:34.589 UTC LOG:  checkpoint starting: time")
 	f.Add("2026-11-21 03:10:34.589 UTC [27700] LOG:  checkpoint starting: time")
+	f.Add("0000-01-01  0:00:00,000 UTCLOG:  checkpoint starting:")
 	f.Add("")
 	f.Fuzz(func(t *testing.T, line string) {
 		at, what := parseLine(line)

@@ -30,8 +30,7 @@ func parseLine(line string) (at time.Time, what moment) {
 	if len(line) <= len(stampLayout) {
 		return time.Time{}, none
 	}
-	text := strings.TrimLeft(line[len(stampLayout):], " ")
-	text, ok := strings.CutPrefix(text, "LOG:  checkpoint ")
+	text, ok := strings.CutPrefix(line[len(stampLayout):], " LOG:  checkpoint ")
 	switch {
 	case !ok:
 		return time.Time{}, none
@@ -43,7 +42,7 @@ func parseLine(line string) (at time.Time, what moment) {
 		return time.Time{}, none
 	}
 	at, err := time.ParseInLocation(stampLayout, line[:len(stampLayout)], time.UTC)
-	if err != nil {
+	if err != nil || at.Format(stampLayout) != line[:len(stampLayout)] { // Parse takes more than is ever written
 		return time.Time{}, none
 	}
 	return at, what
