@@ -4,16 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"sync"
 	"time"
 
-	"plimsoll/engine"
 	"plimsoll/lab"
+	"plimsoll/lab/blockdev"
 	"plimsoll/lab/drive"
 	"plimsoll/lab/mount"
-	"plimsoll/latency"
 	"plimsoll/observe/source"
 	"plimsoll/scenario"
 	"plimsoll/simulate"
@@ -48,7 +46,7 @@ type experiment struct {
 // Run takes a scenario to the laboratory. Whatever comes, nothing of it stays behind: an error, or the context's end.
 // While it runs the program has more threads than there are cores and, while it asks, a higher priority.
 func Run(ctx context.Context, sc *scenario.Scenario, opt Options) (*Result, error) {
-	fail := func(err error) (*Result, error) { return nil, fmt.Errorf("running %s in the lab: %w", sc.Name, err) }
+	fail := func(err error) (*Result, error) { return nil, fmt.Errorf("running %s: %w", sc.Name, err) }
 	if sc.Workloads() == nil {
 		return fail(errors.New("the scenario was not made by Parse or Load"))
 	}
@@ -115,6 +113,9 @@ func (x *experiment) run(ctx context.Context) (out *Result, err error) {
 
 // prepare mounts, starts and loads.
 func (x *experiment) prepare(ctx context.Context) (err error) {
+	if err := blockdev.Available(); err != nil {
+		return err
+	}
 	// Two at a time would take each other's cores, and change the same settings of the kernel.
 	x.unlock, err = mount.Lock(ctx, "lab-run", func() { x.opt.tell(Progress{Phase: "waiting for another run on this machine to end"}) })
 	if err != nil {
@@ -314,84 +315,6 @@ func (x *experiment) checkpoints(ctx context.Context) error {
 		} else {
 			x.cycles = append(x.cycles, c)
 		}
-	}
-	return nil
-}
-
-// result makes the result of a run that is over.
-func (x *experiment) result(ctx context.Context) (*Result, error) {
-	asked, err := x.driver.Result()
-	if err != nil {
-		return nil, err
-	}
-	o := simulate.Observed{
-		From: x.from, End: x.end, Operations: asked.Operations, Asked: asked.Asked, Refused: asked.Refused, Cycles: x.observed(),
-		Volumes: x.watch.volumes(),
-		Host:    simulate.HostResult{Machine: thisMachine(), DirtyBytesMax: x.watch.dirtyMax, CPUBusy: x.watch.cpuBusy / max(x.watch.cpuAll, 1)},
-	}
-	if x.opt.Series {
-		o.Series = x.watch.series(len(latency.NewSeries(x.from, x.end).Cells))
-	}
-	if err := x.describe(ctx, asked); err != nil {
-		return nil, err
-	}
-	if x.record != nil {
-		if err := x.record.end(x.sc, &x.lab); err != nil {
-			x.remark("%v", err)
-		}
-	}
-	return &Result{Result: o.Result(x.sc), Source: "lab", Lab: x.lab, PowerLoss: x.power}, nil
-}
-
-// observed are the checkpoints in the workload's time.
-func (x *experiment) observed() []engine.Cycle {
-	slices.SortFunc(x.cycles, func(a, b lab.Cycle) int { return a.From.Compare(b.From) })
-	out := make([]engine.Cycle, len(x.cycles))
-	for i, c := range x.cycles {
-		out[i] = engine.Cycle{Start: x.driver.At(c.From), End: vtime.Never}
-		if !c.To.IsZero() {
-			out[i].End = x.driver.At(c.To)
-		}
-	}
-	return out
-}
-
-func thisMachine() string {
-	return fmt.Sprintf("this machine's %d cores and %s", runtime.NumCPU(), units.Bytes(float64(memory())))
-}
-
-// describe says what the laboratory was, and what to know of it.
-func (x *experiment) describe(ctx context.Context, asked *drive.Result) error {
-	l := &x.lab
-	l.Server, l.Kernel, l.Cores, l.Memory = x.server.Describe(), kernel(), runtime.NumCPU(), memory()
-	l.Failed, l.Errors = asked.Failed, asked.Errors
-	all, backing, err := x.m.status(ctx)
-	if err != nil {
-		return err
-	}
-	l.Backing = backing
-	for _, s := range all {
-		l.FileSystem = s.FileSystem
-		e := x.watch.tracks[s.name].worst
-		l.Volumes = append(l.Volumes, e)
-		l.Saturated = l.Saturated || e.Saturated
-		if e.Refused > 0 {
-			x.remark("%d writes to volume %s failed because its image has no room: name a folder with more for it", e.Refused, s.name)
-		}
-	}
-	d := func(t units.Duration) float64 { return float64(t) / 1e9 }
-	l.Dispatch = Dispatch{d(asked.LateP50), d(asked.LateP99), d(asked.LateMax), asked.Behind}
-	if l.Saturated {
-		x.remark("the emulator could not keep up on this machine: the volumes were slower than they would be, so this result is none")
-	}
-	if asked.Behind {
-		x.remark("operations began late: the machine's cores were busy, which is a part of these latencies")
-	}
-	if l.Cores != x.sc.Host.Cores {
-		x.remark("the scenario's %d cores are not emulated: this machine's %d ran engine, driver and volumes together", x.sc.Host.Cores, l.Cores)
-	}
-	if asked.Forgotten > 0 {
-		x.remark("writes to %d documents were not remembered: too many were written", asked.Forgotten)
 	}
 	return nil
 }
