@@ -62,6 +62,12 @@ func (x *experiment) describe(ctx context.Context, asked *drive.Result) error {
 	l := &x.lab
 	l.Server, l.Kernel, l.Cores, l.Memory = x.server.Describe(), kernel(), runtime.NumCPU(), memory()
 	l.Failed, l.Errors = asked.Failed, asked.Errors
+	if l.Errors == nil {
+		l.Errors = map[string]int64{}
+	}
+	if l.Remarks == nil {
+		l.Remarks = []string{}
+	}
 	all, backing, err := x.m.status(ctx)
 	if err != nil {
 		return err
