@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plimsoll/lab/blockdev"
 	"plimsoll/lab/mount"
 	"plimsoll/scenario"
 )
@@ -30,6 +31,14 @@ command first takes away what a killed one may have left.`,
 	}
 	cmd.AddCommand(newLabMountCommand(a), newLabUmountCommand(a), newLabStatusCommand(a), newLabSetCommand(a), newLabExecCommand(a), newLabRunCommand(a), newLabTableCommand(a), newLabServeCommand(a))
 	return cmd
+}
+
+// ready tells what is missing for volumes to be mounted, and sweeps.
+func ready(a *app) error {
+	if err := blockdev.Available(); err != nil {
+		return err
+	}
+	return sweep(a)
 }
 
 // sweep takes away what killed commands have left, and says what it was.
@@ -65,27 +74,40 @@ func (o *labOptions) AddFlags(cmd *cobra.Command) {
 	}
 }
 
-// start mounts what a file describes; dir "" is a folder of the machine's own.
-func (o *labOptions) start(ctx context.Context, a *app, file, dir string, detached bool) (*mount.Machine, *mount.Status, error) {
-	sc, err := scenario.LoadVolumes(file, o.sets)
+// read reads what is to be mounted, and says what is wrong with it.
+func (o *labOptions) read(a *app, file string) (*scenario.File, error) {
+	if err := a.useCatalog(); err != nil {
+		return nil, err
+	}
+	f, err := scenario.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	sc, err := f.ParseVolumes(o.sets)
 	var problems scenario.Problems
 	if errors.As(err, &problems) {
-		return nil, nil, &failure{code: exitUsage, err: fmt.Errorf("these volumes cannot be:\n%w", err), hint: problems.Hint()}
+		return nil, &failure{code: exitUsage, err: fmt.Errorf("these volumes cannot be:\n%w", err), hint: problems.Hint()}
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if sc.MemberCount() > 1 {
-		return nil, nil, usagef("use lab run, which gives each member a machine of its own", "%s describes %d machines: one can be mounted", file, sc.MemberCount())
+		return nil, usagef("use lab run, which gives each member a machine of its own", "%s describes %d machines: one can be mounted", file, sc.MemberCount())
 	}
 	for _, w := range sc.Warnings {
 		fmt.Fprintf(a.stderr, "plimsoll: warning: %s\n", printable(w.String()))
 	}
-	if err := sweep(a); err != nil {
-		return nil, nil, err
-	}
+	return f, nil
+}
+
+// start mounts what a file describes; dir "" is a folder of the machine's own.
+func (o *labOptions) start(ctx context.Context, a *app, file string, f *scenario.File, dir string, detached bool) (*mount.Machine, *mount.Status, error) {
+	t := &tally{}
+	t.setStage("making volumes and file systems", 0, 0)
+	stop := a.meter(t).show()
+	defer stop()
 	m, err := mount.Start(ctx, mount.Options{
-		File: file, Sets: o.sets, FileSystem: o.filesystem.value, Dir: dir, Images: o.images, Detached: detached,
+		File: file, Text: f.Text(), Sets: o.sets, FileSystem: o.filesystem.value, Dir: dir, Images: o.images, Detached: detached,
 		Log: func(line string) { fmt.Fprintf(a.stderr, "plimsoll: %s\n", printable(line)) },
 	})
 	if err != nil {
@@ -105,6 +127,7 @@ func (o *labOptions) start(ctx context.Context, a *app, file, dir string, detach
 
 func newLabMountCommand(a *app) *cobra.Command {
 	o := &labOptions{}
+	var output choice
 	cmd := &cobra.Command{
 		Use:   "mount VOLUME.yaml DIR",
 		Short: "Mount emulated volumes on a folder",
@@ -120,24 +143,29 @@ as long as little of it is written.`,
   sudo plimsoll lab umount /mnt/gp3`,
 		Args: needArgs(2, 2, "a volume's file and a folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			dir, err := filepath.Abs(args[1])
+			f, err := o.read(a, args[0])
 			if err != nil {
 				return err
 			}
-			if err := sweep(a); err != nil {
+			if err := ready(a); err != nil {
 				return err
+			}
+			dir, err := realPath(args[1])
+			if err != nil {
+				return usagef("mkdir -p "+args[1], "the mount point: %w", err)
 			}
 			if err := mount.Free(dir); err != nil {
-				return usagef("mkdir -p "+args[1], "%w", err)
+				return usagef("name an empty folder", "%w", err)
 			}
-			_, s, err := o.start(cmd.Context(), a, args[0], dir, true)
+			_, s, err := o.start(cmd.Context(), a, args[0], f, dir, true)
 			if err != nil {
 				return err
 			}
-			return writeLab(a.stdout, s)
+			return tellLabStatus(a, s, &output)
 		},
 	}
 	o.AddFlags(cmd)
+	addOutput(cmd, &output)
 	return cmd
 }
 
@@ -147,18 +175,21 @@ func mounted(dir string) (*mount.Machine, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	abs, err := filepath.Abs(dir)
+	at, err := realPath(dir)
 	if err != nil {
-		return nil, "", err
+		return nil, "", usagef("plimsoll lab status tells what is mounted", "%w", err)
 	}
 	var known []string
 	for _, s := range states {
 		for _, v := range s.Volumes {
+			if v.Dir == "" {
+				continue // it is being made
+			}
 			known = append(known, v.Dir)
-			if v.Dir == abs || filepath.Dir(v.Dir) == abs || dir == "" {
+			if v.Dir == at || filepath.Dir(v.Dir) == at {
 				m, err := mount.Attach(s)
 				name := ""
-				if len(s.Volumes) == 1 || v.Dir == abs {
+				if len(s.Volumes) == 1 || v.Dir == at {
 					name = v.Name
 				}
 				return m, name, err
@@ -166,9 +197,21 @@ func mounted(dir string) (*mount.Machine, string, error) {
 		}
 	}
 	if len(known) == 0 {
-		return nil, "", errors.New("no volume is mounted by plimsoll")
+		return nil, "", usagef("plimsoll lab mount VOLUME.yaml DIR mounts one", "%s is no volume of plimsoll's: there are none", dir)
 	}
-	return nil, "", fmt.Errorf("%s is no volume of plimsoll's; these are: %s", dir, strings.Join(known, ", "))
+	return nil, "", usagef("these are: "+strings.Join(known, ", "), "%s is no volume of plimsoll's", dir)
+}
+
+// realPath is a folder's name without symbolic links, as the kernel has it in its list of mounts.
+func realPath(dir string) (string, error) {
+	if dir == "" {
+		return "", errors.New("a folder's name is empty")
+	}
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(abs)
 }
 
 func newLabUmountCommand(a *app) *cobra.Command {
@@ -180,7 +223,7 @@ func newLabUmountCommand(a *app) *cobra.Command {
 		Example: `  sudo plimsoll lab umount /mnt/gp3`,
 		Args:    needArgs(1, 1, "the folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := sweep(a); err != nil {
+			if err := ready(a); err != nil {
 				return err
 			}
 			m, _, err := mounted(args[0])
@@ -198,7 +241,8 @@ func newLabUmountCommand(a *app) *cobra.Command {
 }
 
 func newLabSetCommand(a *app) *cobra.Command {
-	return &cobra.Command{
+	var output choice
+	cmd := &cobra.Command{
 		Use:   "set DIR KEY=VALUE...",
 		Short: "Change a mounted volume's limits while it is used",
 		Long: `Changes limits of mounted volumes: iops=16000 where DIR is one volume, or by the
@@ -207,36 +251,56 @@ full bucket of credits. Sizes cannot change.`,
 		Example: `  sudo plimsoll lab set /mnt/gp3 iops=16000 throughput=500MiB/s`,
 		Args:    needArgs(2, 100, "a folder, and what is to change"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := sweep(a); err != nil {
+			if err := ready(a); err != nil {
 				return err
 			}
 			m, name, err := mounted(args[0])
 			if err != nil {
 				return err
 			}
-			var sets []string
-			for _, s := range args[1:] {
-				if key, _, _ := strings.Cut(s, "="); name != "" && !strings.HasPrefix(key, "volumes.") && !strings.HasPrefix(key, "host.") {
-					s = "volumes." + name + "." + s
+			sets := make([]string, len(args)-1)
+			for i, s := range args[1:] {
+				if sets[i], err = labSet(name, s); err != nil {
+					return err
 				}
-				sets = append(sets, s)
 			}
 			status, err := m.Set(cmd.Context(), sets)
 			if err != nil {
-				return err
+				return usagef("lab status tells the limits as they are; nothing was changed", "%w", err)
 			}
-			return writeLab(a.stdout, status)
+			return tellLabStatus(a, status, &output)
 		},
 	}
+	addOutput(cmd, &output)
+	return cmd
+}
+
+// labSet is an assignment over the volume called name, or by the scenario's path.
+func labSet(name, set string) (string, error) {
+	key, _, ok := strings.Cut(set, "=")
+	switch {
+	case !ok || key == "":
+		return "", usagef("for example iops=16000", "%q is no assignment", set)
+	case strings.HasPrefix(key, "volumes.") || strings.HasPrefix(key, "host."):
+		return set, nil
+	case key == "instance":
+		return "host." + set, nil
+	case name == "":
+		return "", usagef("volumes.NAME."+set+", or name the folder of one volume", "%s: of which volume?", set)
+	}
+	return "volumes." + name + "." + set, nil
 }
 
 // newLabServeCommand is the daemon's verb, which nobody types.
-func newLabServeCommand(*app) *cobra.Command {
+func newLabServeCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "serve", Hidden: true, Args: needArgs(0, 0, ""),
 		Short:   "Serve volumes: what lab mount starts in the background",
 		Example: `  plimsoll lab mount gp3.yaml /mnt/gp3`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := a.useCatalog(); err != nil {
+				return err
+			}
 			return mount.Serve(cmd.Context(), os.Stdin, os.Stdout)
 		},
 	}

@@ -7,10 +7,12 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"runtime"
 	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 
 	"plimsoll/lab/mount"
 )
@@ -43,11 +45,18 @@ func (o *labOptions) exec(ctx context.Context, a *app, file string, command []st
 	if err != nil {
 		return usagef("", "lab exec: %w", err)
 	}
-	m, s, err := o.start(ctx, a, file, "", false)
+	f, err := o.read(a, file)
 	if err != nil {
 		return err
 	}
-	err = runOn(m, path, command)
+	if err := ready(a); err != nil {
+		return err
+	}
+	m, s, err := o.start(ctx, a, file, f, "", false)
+	if err != nil {
+		return err
+	}
+	err = runOn(m, path, command, foreground())
 	end := context.WithoutCancel(ctx)
 	if now, e := m.Status(end); e == nil {
 		s = now
@@ -60,8 +69,19 @@ func (o *labOptions) exec(ctx context.Context, a *app, file string, command []st
 	return errors.Join(err, m.Close(end, true))
 }
 
-// An exitError is how a program that was run ended: its code is ours, and it has said why.
-func runOn(m *mount.Machine, path string, command []string) error {
+// foreground tells whether this process is in the foreground of a terminal, which sends Ctrl-C to its children as well.
+func foreground() bool {
+	tty, err := os.Open("/dev/tty")
+	if err != nil {
+		return false
+	}
+	defer tty.Close()
+	group, err := unix.IoctlGetInt(int(tty.Fd()), unix.TIOCGPGRP)
+	return err == nil && group == unix.Getpgrp()
+}
+
+// runOn runs a program on mounted volumes. That it failed is told by its exit code, which becomes this program's.
+func runOn(m *mount.Machine, path string, command []string, foreground bool) error {
 	replace := []string{"{}", m.Dirs["data"]}
 	env := os.Environ()
 	for name, dir := range m.Dirs {
@@ -79,7 +99,9 @@ func runOn(m *mount.Machine, path string, command []string) error {
 	c.Stdin, c.Stdout, c.Stderr, c.Env = os.Stdin, os.Stdout, os.Stderr, env
 	// It goes when this process does, however that ends: nobody else would unmount from under it.
 	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
-	// A terminal's Ctrl-C reaches it by itself; what is sent to us alone is passed on.
+	// That is when the thread dies which has started it, not the process.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT, syscall.SIGUSR1, syscall.SIGUSR2)
 	defer signal.Stop(signals)
@@ -91,6 +113,9 @@ func runOn(m *mount.Machine, path string, command []string) error {
 	for {
 		select {
 		case s := <-signals:
+			if s == syscall.SIGINT && foreground {
+				continue // the terminal has sent it there, and a second one means more than the first to many
+			}
 			_ = c.Process.Signal(s)
 		case err := <-done:
 			var exit *exec.ExitError

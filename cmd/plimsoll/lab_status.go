@@ -24,18 +24,30 @@ func newLabStatusCommand(a *app) *cobra.Command {
 		Example: `  sudo plimsoll lab status /mnt/gp3 --watch`,
 		Args:    needArgs(0, 1, "a folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := sweep(a); err != nil {
+			if err := ready(a); err != nil {
 				return err
 			}
-			dir := ""
+			var machines []*mount.Machine
+			var err error
 			if len(args) > 0 {
-				dir = args[0]
+				machines = make([]*mount.Machine, 1)
+				machines[0], _, err = mounted(args[0])
+			} else {
+				machines, err = allMounted()
 			}
-			m, _, err := mounted(dir)
 			if err != nil {
 				return err
 			}
-			return labStatus(cmd.Context(), a, m, watch, output.value == "json")
+			if len(machines) == 0 {
+				fmt.Fprintln(a.stderr, "plimsoll: no volume is mounted")
+				return nil
+			}
+			w := &labWatch{app: a, machines: machines, json: output.value == "json"}
+			if watch {
+				return w.run(cmd.Context())
+			}
+			_, err = w.once(cmd.Context())
+			return err
 		},
 	}
 	addOutput(cmd, &output)
@@ -43,41 +55,90 @@ func newLabStatusCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-func labStatus(ctx context.Context, a *app, m *mount.Machine, watch, asJSON bool) error {
-	s, err := m.Status(ctx)
+// allMounted are all machines that serve.
+func allMounted() ([]*mount.Machine, error) {
+	states, err := mount.States()
+	if err != nil {
+		return nil, err
+	}
+	var out []*mount.Machine
+	for _, s := range states {
+		if s.Socket == "" || !s.Alive() {
+			continue // its volumes are being made, or taken away; or it is about settings
+		}
+		m, err := mount.Attach(s)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, m)
+	}
+	return out, nil
+}
+
+// tellLabStatus writes how one machine stands.
+func tellLabStatus(a *app, s *mount.Status, output *choice) error {
+	if output.value == "json" {
+		return writeJSON(a, s)
+	}
+	return writeLab(a.stdout, s)
+}
+
+// A labWatch looks at machines.
+type labWatch struct {
+	*app
+	machines []*mount.Machine
+	json     bool
+}
+
+// once tells how they stand: as JSON, a line each.
+func (w *labWatch) once(ctx context.Context) ([]*mount.Status, error) {
+	out := make([]*mount.Status, len(w.machines))
+	for i, m := range w.machines {
+		s, err := m.Status(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if out[i] = s; w.json {
+			err = json.NewEncoder(w.stdout).Encode(s)
+		} else {
+			err = writeLab(w.stdout, s)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// run tells each second what happened in it, until the context ends, which is no error.
+func (w *labWatch) run(ctx context.Context) error {
+	before, err := w.once(ctx)
 	if err != nil {
 		return err
 	}
-	if asJSON && !watch {
-		return json.NewEncoder(a.stdout).Encode(s)
-	}
-	if !watch {
-		return writeLab(a.stdout, s)
-	}
-	t := time.NewTicker(time.Second)
-	defer t.Stop()
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-t.C:
+		case <-tick.C:
 		}
-		now, err := m.Status(ctx)
-		if ctx.Err() != nil {
-			return nil
+		for i, m := range w.machines {
+			now, err := m.Status(ctx)
+			if ctx.Err() != nil {
+				return nil
+			}
+			if err == nil && w.json {
+				err = json.NewEncoder(w.stdout).Encode(now)
+			} else if err == nil {
+				err = writeDelta(w.stdout, before[i], now)
+			}
+			if err != nil {
+				return err
+			}
+			before[i] = now
 		}
-		if err != nil {
-			return err
-		}
-		if asJSON {
-			err = json.NewEncoder(a.stdout).Encode(now)
-		} else {
-			err = writeDelta(a.stdout, s, now)
-		}
-		if err != nil {
-			return err
-		}
-		s = now
 	}
 }
 
@@ -120,7 +181,7 @@ func writeLab(w io.Writer, s *mount.Status) error {
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, v := range s.Volumes {
-		fmt.Fprintf(t, "%s\t%s\t%s, %s on %s, image %s\n", v.Name, v.Dir, units.Size(v.Size).String(), v.FileSystem, v.Device, backing)
+		fmt.Fprintf(t, "%s\t%s\t%s, %s on %s, image %s\n", v.Name, v.Dir, units.Size(v.Size).Exact(), v.FileSystem, v.Device, backing)
 		fmt.Fprintf(t, "\tgives\t%s\n", strings.Join(v.Gives, "; "))
 		did := fmt.Sprintf("%d reads, %d writes, %d flushes; the image takes %s", v.Requests["read"], v.Requests["write"], v.Requests["flush"], units.Size(v.Resident).String())
 		if v.Credits != nil {

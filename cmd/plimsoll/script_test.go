@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"plimsoll/lab/blockdev"
 )
 
 func TestMain(m *testing.M) {
@@ -32,14 +34,18 @@ func TestScript(t *testing.T) {
 			e.Setenv("LC_ALL", "C.UTF-8")
 			e.Setenv("NO_COLOR", "")
 			e.Setenv("CAPTURES", captures)
+			e.Defer(func() { unmountBelow(t, e.WorkDir) })
 			return nil
 		},
 		Condition: func(cond string) (bool, error) {
-			if cond != "captures" {
-				return false, fmt.Errorf("unknown condition %q", cond)
+			switch cond {
+			case "captures":
+				_, err := os.Stat(captures)
+				return err == nil, nil
+			case "lab": // volumes can be mounted here
+				return blockdev.Available() == nil, nil
 			}
-			_, err := os.Stat(captures)
-			return err == nil, nil
+			return false, fmt.Errorf("unknown condition %q", cond)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"iostat-log": iostatLog,

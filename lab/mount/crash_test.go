@@ -131,6 +131,13 @@ func TestSweepLeavesWhatIsOthers(t *testing.T) {
 	}
 }
 
+func TestOverlay(t *testing.T) {
+	got := overlay([]string{"a=1", "b=2", "a.c=3"}, []string{"a=4", "d", "d"})
+	if want := "b=2 a.c=3 a=4 d d"; strings.Join(got, " ") != want {
+		t.Errorf("%q, want %s", got, want)
+	}
+}
+
 func TestMountPointsWithSpaces(t *testing.T) {
 	command := lab(t)
 	at := filepath.Join(t.TempDir(), "a folder\\with\ttabs")

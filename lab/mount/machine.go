@@ -63,6 +63,7 @@ type Machine struct {
 	socket string
 	client *http.Client
 	owned  *owned
+	alive  func() bool // of a daemon that is nobody's child here
 }
 
 // owned is the daemon as a child of this process.
@@ -89,7 +90,7 @@ func guard(pid int) (unguard func()) {
 				return
 			case <-look.C:
 			}
-			if startOf(pid) != began || killed(pid) {
+			if !alive(pid, began) {
 				_, _ = Sweep() // the owner learns of it by the daemon's end
 				return
 			}
@@ -160,10 +161,11 @@ func Start(ctx context.Context, opt Options) (*Machine, error) {
 	m.Dirs, m.Devices, m.Scratch, m.socket = r.Dirs, r.Devices, r.Scratch, r.Socket
 	m.client = dial(r.Socket)
 	if opt.Detached {
-		_ = stdin.Close()
-		_ = stdout.Close()
-		_ = cmd.Process.Release()
+		pid := cmd.Process.Pid
+		began := startOf(pid)
+		m.alive = func() bool { return alive(pid, began) }
 		m.owned.unguard()
+		_, _, _ = stdin.Close(), stdout.Close(), cmd.Process.Release()
 		m.owned = nil
 	}
 	return m, nil
@@ -231,7 +233,7 @@ func Attach(s *State) (*Machine, error) {
 	if s.Socket == "" || !s.Alive() {
 		return nil, fmt.Errorf("nothing answers for what process %d mounted", s.PID)
 	}
-	m := &Machine{socket: s.Socket, client: dial(s.Socket), Dirs: map[string]string{}, Devices: map[string]string{}, Scratch: s.dir}
+	m := &Machine{socket: s.Socket, client: dial(s.Socket), Dirs: map[string]string{}, Devices: map[string]string{}, Scratch: s.dir, alive: s.Alive}
 	for _, v := range s.Volumes {
 		m.Dirs[v.Name], m.Devices[v.Name] = v.Dir, v.Device
 	}
@@ -308,6 +310,18 @@ func (m *Machine) Recover(ctx context.Context) error {
 	return err
 }
 
+// ended waits until a daemon that was told to quit has undone everything.
+func (m *Machine) ended(ctx context.Context) error {
+	for m.alive() {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(10 * time.Millisecond): // it is not our child
+		}
+	}
+	return nil
+}
+
 // Close unmounts and undoes everything. Without force it fails where somebody still uses a volume.
 func (m *Machine) Close(ctx context.Context, force bool) error {
 	if m.owned != nil {
@@ -318,8 +332,11 @@ func (m *Machine) Close(ctx context.Context, force bool) error {
 		}
 	}
 	_, err := m.ask(ctx, http.MethodPost, "/quit", request{Force: force})
-	if m.owned == nil || (err != nil && !force) {
+	if err != nil && (m.owned == nil || !force) {
 		return err
+	}
+	if m.owned == nil {
+		return m.ended(ctx)
 	}
 	// Whatever it answered: the end of its input ends it.
 	m.owned.gone = true

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 
 	"plimsoll/units"
 	"plimsoll/volume"
@@ -94,7 +96,7 @@ func (d *daemon) status() (*Status, error) {
 // set changes limits while everything runs: the volumes begin anew with those of the changed scenario, their
 // sizes and file systems stay.
 func (d *daemon) set(sets []string) error {
-	all := append(append([]string{}, d.order.Sets...), sets...)
+	all := overlay(d.order.Sets, sets)
 	sc, err := d.parse(all)
 	if err != nil {
 		return err
@@ -116,6 +118,19 @@ func (d *daemon) set(sets []string) error {
 		return err
 	}
 	return nil
+}
+
+// overlay gives assignments and later ones, of those to the same key the last: a machine may be set for days.
+func overlay(before, later []string) []string {
+	var out []string
+	all := slices.Concat(before, later)
+	for i, set := range all {
+		key, _, _ := strings.Cut(set, "=")
+		if !slices.ContainsFunc(all[i+1:], func(s string) bool { return strings.HasPrefix(s, key+"=") }) {
+			out = append(out, set)
+		}
+	}
+	return out
 }
 
 func (d *daemon) cut(q *request) (CutReport, error) {

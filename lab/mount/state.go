@@ -110,8 +110,11 @@ func startOf(pid int) string {
 
 // Alive tells whether the process that holds it still runs. One that was killed does not, though it may be there
 // for ever: a thread that waits for the kernel to read a device, which waits for this very process to answer.
-func (s *State) Alive() bool {
-	return s.Started != "" && startOf(s.PID) == s.Started && !killed(s.PID)
+func (s *State) Alive() bool { return alive(s.PID, s.Started) }
+
+// alive tells whether a process runs that began then.
+func alive(pid int, began string) bool {
+	return began != "" && startOf(pid) == began && !killed(pid)
 }
 
 // killed tells whether SIGKILL is pending for a process.
