@@ -204,7 +204,7 @@ func writeLab(w io.Writer, s *mount.Status) error {
 
 // What this kind of machine can emulate, measured on two virtual cores: see docs/lab.md.
 const (
-	emulatedIOPS = 30_000
+	emulatedIOPS = 20_000
 	emulatedMBs  = 350
 )
 
