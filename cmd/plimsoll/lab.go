@@ -135,8 +135,9 @@ func newLabMountCommand(a *app) *cobra.Command {
 one volume there, several in folders of their names below it. They stay until lab umount;
 a process in the background serves them.
 
-The image is in memory unless --images names a folder. A volume may be larger than either
-as long as little of it is written.`,
+The image is in memory, where a volume may be larger than that as long as little of it is
+written: a write beyond it fails (no space left). With --images DIR it is a file there, as
+large as the volume.`,
 		Example: `  printf 'type: gp3\nsize: 100GiB\niops: 3000\n' > gp3.yaml
   sudo plimsoll lab mount gp3.yaml /mnt/gp3
   sudo plimsoll lab set /mnt/gp3 iops=16000
