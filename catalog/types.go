@@ -111,7 +111,7 @@ func nearest(name string, among []string, n int) []string {
 		return nil
 	}
 	for _, a := range among {
-		d := editDistance(name, a)
+		d := problem.Distance(name, a)
 		if strings.HasPrefix(a, name) || strings.HasPrefix(name, a) {
 			d = min(d, 1)
 		}
@@ -125,25 +125,4 @@ func nearest(name string, among []string, n int) []string {
 		names = append(names, c.name)
 	}
 	return names
-}
-
-// editDistance is how many letters must be put in, taken out or replaced (Levenshtein).
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

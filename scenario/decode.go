@@ -262,7 +262,7 @@ func nearest(word string, among []string) string {
 	plain := strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(word))
 	for _, key := range among {
 		k := strings.ReplaceAll(key, "_", "")
-		n := distance(plain, k)
+		n := problem.Distance(plain, k)
 		if len(plain) >= 3 && strings.HasPrefix(k, plain) {
 			n = min(n, 1)
 		}
@@ -271,25 +271,4 @@ func nearest(word string, among []string) string {
 		}
 	}
 	return best
-}
-
-// distance is how many letters to put in, take out or replace (Levenshtein).
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -196,30 +196,9 @@ func nearest(name string, names []string) string {
 		return ""
 	}
 	for _, n := range names {
-		if d := distance(name, n); d < edits {
+		if d := problem.Distance(name, n); d < edits {
 			best, edits = n, d
 		}
 	}
 	return best
-}
-
-// distance is the number of letters to add, drop or change that makes b of a (Levenshtein 1966).
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		corner := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := corner
-			if a[i] != b[j] {
-				cost++
-			}
-			corner = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

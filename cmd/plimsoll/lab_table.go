@@ -5,8 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,93 +17,247 @@ import (
 	"plimsoll/lab/run"
 	"plimsoll/lab/table"
 	"plimsoll/scenario"
+	"plimsoll/simulate"
 )
 
+// labTableOptions are those of `plimsoll lab table`.
+type labTableOptions struct {
+	output   choice
+	runs     int
+	only     []string
+	save     string
+	measured string
+}
+
+// tableRunsMax bounds how often each scenario is run: they take minutes.
+const tableRunsMax = 100
+
 func newLabTableCommand(a *app) *cobra.Command {
-	var output choice
+	o := &labTableOptions{}
 	cmd := &cobra.Command{
-		Use:   "table SCENARIO...",
+		Use:   "table FOLDER | SCENARIO...",
 		Short: "Run scenarios in the lab and in the simulator, and tell how far the model is off",
 		Long: `Runs each scenario twice, with the real engine on emulated volumes and in virtual time, and
 prints the figures side by side: operations a second, checkpoints, p50 and p99. The end
-is how far the model is off, by kind of figure. A folder stands for the scenarios in it.
+is how far the model is off, by kind of figure. A folder stands for the scenarios that its
+suite.yaml lists, or for all that are in it; a suite may also list published advice, and then
+the table says what the real engine made of it.
 
-A scenario that cannot be run here (an engine that is not installed) is named and left
-out. The table is Markdown.`,
-		Example: `  sudo plimsoll lab table examples/lab > errors.md`,
-		Args:    needArgs(1, -1, "name scenarios, or a folder of them"),
+--save keeps what was measured, run by run, beside what the file holds already; --measured
+takes it from there and runs no engine, so that a changed model can be held against it in a
+minute and without root. A scenario that cannot be run here (an engine that is not
+installed) is named and left out. The table is Markdown.`,
+		Example: `  sudo plimsoll lab table examples/lab --runs 3 --save examples/lab/measured.json
+  plimsoll lab table examples/lab --measured examples/lab/measured.json
+  sudo plimsoll lab table my-scenario.yaml`,
+		Args: needArgs(1, -1, "name scenarios, or a folder of them"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			files, err := scenarioFiles(args)
-			if err != nil {
-				return err
+			if o.runs < 1 || o.runs > tableRunsMax {
+				return usagef("each takes a minute or two", "--runs %d: want 1 to %d", o.runs, tableRunsMax)
 			}
-			if err := sweep(a); err != nil {
-				return err
-			}
-			rows, err := labTable(cmd.Context(), a, files)
-			if err != nil {
-				return err
-			}
-			if output.value == "json" {
-				return json.NewEncoder(a.stdout).Encode(map[string]any{"version": 1, "rows": rows, "summary": table.Summarise(rows)})
-			}
-			return table.Write(a.stdout, rows)
+			return o.run(cmd.Context(), a, args)
 		},
 	}
-	addOutput(cmd, &output)
+	addOutput(cmd, &o.output)
+	f := cmd.Flags()
+	f.IntVar(&o.runs, "runs", 1, "run each scenario so many times in the lab, and take the middle")
+	f.StringSliceVar(&o.only, "only", nil, "of a suite, run only these, by their names")
+	f.StringVar(&o.save, "save", "", "add what was measured to this file")
+	f.StringVar(&o.measured, "measured", "", "take what was measured from this file, and run no engine")
+	cmd.MarkFlagsMutuallyExclusive("measured", "runs")
+	cmd.MarkFlagsMutuallyExclusive("measured", "save")
+	complete(cmd, "runs")
+	complete(cmd, "only")
 	return cmd
 }
 
-// scenarioFiles are the files that arguments name, a folder being those in it.
-func scenarioFiles(args []string) ([]string, error) {
-	var out []string
+// A tableJob is a run of a suite, with what it needs to be made.
+type tableJob struct {
+	table.Run
+	file string // where its scenario is
+	sc   *scenario.Scenario
+}
+
+func (o *labTableOptions) run(ctx context.Context, a *app, args []string) error {
+	if err := a.useCatalog(); err != nil {
+		return err
+	}
+	suite, jobs, err := o.jobs(args)
+	if err != nil {
+		return err
+	}
+	measured := &table.Measured{Version: 1}
+	if o.measured != "" {
+		measured, err = table.ReadMeasured(os.DirFS(filepath.Dir(o.measured)), filepath.Base(o.measured))
+		if err != nil {
+			return usagef("such a file is what --save writes", "--measured %s: %w", o.measured, err)
+		}
+	} else if measured, err = o.measure(ctx, a, jobs); err != nil {
+		return err
+	}
+	rows, err := modelled(ctx, a, jobs, measured)
+	if err != nil {
+		return err
+	}
+	verdicts := suite.Verdicts(rows)
+	if o.output.value == "json" {
+		return json.NewEncoder(a.stdout).Encode(map[string]any{
+			"version": 1, "rows": rows, "summary": table.Summarise(rows), "advice": verdicts,
+		})
+	}
+	if err := table.Write(a.stdout, rows); err != nil || len(verdicts) == 0 {
+		return err
+	}
+	if _, err := fmt.Fprintln(a.stdout); err != nil {
+		return err
+	}
+	return table.WriteVerdicts(a.stdout, verdicts)
+}
+
+// jobs reads all scenarios before the first takes its minute.
+func (o *labTableOptions) jobs(args []string) (*table.Suite, []tableJob, error) {
+	suite, folder, err := suiteOf(args)
+	if err != nil {
+		return nil, nil, err
+	}
+	var jobs []tableJob
+	for _, r := range suite.Runs {
+		if len(o.only) > 0 && !slices.Contains(o.only, r.Name) {
+			continue
+		}
+		file := filepath.Join(folder, filepath.FromSlash(r.Scenario))
+		sc, err := scenario.Load(file, r.Set)
+		if err != nil {
+			return nil, nil, &failure{code: exitUsage, err: fmt.Errorf("%s cannot be run:\n%w", file, err)}
+		}
+		if r.Title != "" {
+			sc.Name = r.Title
+		}
+		jobs = append(jobs, tableJob{r, file, sc})
+	}
+	for _, name := range o.only {
+		if !slices.ContainsFunc(jobs, func(j tableJob) bool { return j.Name == name }) {
+			var names []string
+			for _, r := range suite.Runs {
+				names = append(names, r.Name)
+			}
+			return nil, nil, usagef("there are "+strings.Join(names, ", "), "--only %s: no run is called that", name)
+		}
+	}
+	return suite, jobs, nil
+}
+
+// suiteOf is the suite that arguments name: a folder's own, else one of all scenarios named.
+func suiteOf(args []string) (s *table.Suite, folder string, err error) {
+	if len(args) == 1 {
+		s, err := table.ReadSuite(os.DirFS(args[0]))
+		if err == nil {
+			return s, args[0], nil
+		}
+		if info, statErr := os.Stat(args[0]); statErr == nil && info.IsDir() && !errors.Is(err, fs.ErrNotExist) {
+			return nil, "", usagef("", "lab table: %s: %w", args[0], err)
+		}
+	}
+	s = &table.Suite{}
 	for _, arg := range args {
 		info, err := os.Stat(arg)
 		if err != nil {
-			return nil, usagef("", "lab table: %w", err)
+			return nil, "", usagef("", "lab table: %w", err)
 		}
-		if !info.IsDir() {
-			out = append(out, arg)
-			continue
+		files := []string{arg}
+		if info.IsDir() {
+			if files, err = filepath.Glob(filepath.Join(arg, "*.yaml")); err != nil || len(files) == 0 {
+				return nil, "", usagef("", "lab table: no scenario (*.yaml) in %s", arg)
+			}
 		}
-		found, err := filepath.Glob(filepath.Join(arg, "*.yaml"))
-		if err != nil || len(found) == 0 {
-			return nil, usagef("", "lab table: no scenario (*.yaml) in %s", arg)
+		for _, f := range files {
+			s.Runs = append(s.Runs, table.Run{Name: strings.TrimSuffix(filepath.Base(f), ".yaml"), Scenario: f})
 		}
-		out = append(out, found...)
 	}
-	return out, nil
+	return s, "", nil
 }
 
-// labTable runs the scenarios one after the other.
-func labTable(ctx context.Context, a *app, files []string) ([]table.Row, error) {
-	var scenarios []*scenario.Scenario
-	for _, f := range files { // all are read before the first takes its minute
-		sc, err := scenario.Load(f, nil)
-		if err != nil {
-			return nil, &failure{code: exitUsage, err: fmt.Errorf("%s cannot be run:\n%w", f, err)}
-		}
-		scenarios = append(scenarios, sc)
+// measure runs the engines, one scenario after the other.
+func (o *labTableOptions) measure(ctx context.Context, a *app, jobs []tableJob) (*table.Measured, error) {
+	if err := sweep(a); err != nil {
+		return nil, err
 	}
-	rows := []table.Row{}
-	for i, sc := range scenarios {
-		began := time.Now()
-		r, err := run.Run(ctx, sc, run.Options{File: files[i], Model: true})
-		if ctx.Err() != nil {
-			return nil, context.Canceled
+	measured := &table.Measured{Version: 1}
+	for round := range o.runs {
+		for i, j := range jobs {
+			began := time.Now()
+			r, err := run.Run(ctx, j.sc, run.Options{File: j.file, Sets: j.Set})
+			if ctx.Err() != nil {
+				return nil, context.Canceled
+			}
+			if err != nil {
+				fmt.Fprintf(a.stderr, "plimsoll: %s: left out: %s\n", j.sc.Name, printable(err.Error()))
+				continue
+			}
+			fmt.Fprintf(a.stderr, "plimsoll: %d of %d, %s: %s in %.0f s\n", round*len(jobs)+i+1, o.runs*len(jobs), j.sc.Name,
+				r.Lab.Server, time.Since(began).Seconds())
+			for _, remark := range r.Lab.Remarks {
+				fmt.Fprintf(a.stderr, "  %s\n", printable(remark))
+			}
+			m := table.Measurement{
+				Run: j.Name, Date: a.now().UTC().Format(time.DateOnly), Server: r.Lab.Server, Kernel: r.Lab.Kernel, Cores: r.Lab.Cores,
+				Doubtful: r.Lab.Saturated || r.Lab.Dispatch.Behind, Figures: table.FiguresOf(r.Result),
+			}
+			measured.Runs = append(measured.Runs, m)
+			if err := o.keep(m); err != nil {
+				return nil, err
+			}
 		}
-		if err != nil {
-			fmt.Fprintf(a.stderr, "plimsoll: %s: left out: %s\n", sc.Name, printable(err.Error()))
+	}
+	if len(measured.Runs) == 0 {
+		return nil, errors.New("no scenario could be run")
+	}
+	return measured, nil
+}
+
+// keep adds a measurement to the file of --save, at once: the next run may be interrupted.
+func (o *labTableOptions) keep(m table.Measurement) error {
+	if o.save == "" {
+		return nil
+	}
+	folder, name := filepath.Dir(o.save), filepath.Base(o.save)
+	all, err := table.ReadMeasured(os.DirFS(folder), name)
+	if errors.Is(err, fs.ErrNotExist) {
+		all, err = &table.Measured{Version: 1}, nil
+	}
+	if err != nil {
+		return err
+	}
+	all.Runs = append(all.Runs, m)
+	f, err := os.CreateTemp(folder, name+".*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	err = errors.Join(all.Write(f), f.Chmod(0o644), f.Close())
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), o.save)
+}
+
+// modelled simulates what was measured and makes the rows.
+func modelled(ctx context.Context, a *app, jobs []tableJob, measured *table.Measured) ([]table.Row, error) {
+	rows := []table.Row{}
+	for _, j := range jobs {
+		if of, _ := measured.Of(j.Name); len(of) == 0 {
+			fmt.Fprintf(a.stderr, "plimsoll: %s: not measured, left out\n", j.sc.Name)
 			continue
 		}
-		fmt.Fprintf(a.stderr, "plimsoll: %d of %d, %s: %s in %.0f s\n", i+1, len(files), sc.Name, r.Lab.Server, time.Since(began).Seconds())
-		for _, remark := range r.Lab.Remarks {
-			fmt.Fprintf(a.stderr, "  %s\n", printable(remark))
+		model, err := simulate.Run(ctx, j.sc, simulate.Options{})
+		if err != nil {
+			return nil, err
 		}
-		rows = append(rows, table.Rows(r.Result, r.Model, r.Lab.Saturated || r.Lab.Dispatch.Behind)...)
-	}
-	if len(rows) == 0 {
-		return nil, errors.New("no scenario could be run")
+		of, err := measured.Compare(j.Name, j.sc.Name, model)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, of...)
 	}
 	return rows, nil
 }

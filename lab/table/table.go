@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strings"
 
-	"plimsoll/simulate"
 	"plimsoll/units"
 )
 
@@ -31,12 +30,17 @@ const (
 
 // A Row is one figure of one scenario.
 type Row struct {
+	Run      string   `json:"run"` // its name in a suite, or the file
 	Scenario string   `json:"scenario"`
 	Figure   string   `json:"figure"`
 	Kind     Kind     `json:"kind"`
 	Unit     string   `json:"unit"`
-	Lab      *float64 `json:"lab"`   // null: not measurable
+	Lab      *float64 `json:"lab"`   // the middle of its runs; null: not measurable
 	Model    *float64 `json:"model"` // null: not measurable
+	// LabLow and LabHigh are the least and the most of LabRuns runs.
+	LabLow  float64 `json:"lab_low"`
+	LabHigh float64 `json:"lab_high"`
+	LabRuns int     `json:"lab_runs"`
 	// Doubtful says that the laboratory's own error is too large for the row to count: the emulator was saturated.
 	Doubtful bool `json:"doubtful"`
 }
@@ -64,13 +68,14 @@ func (r *Row) change() string {
 	return fmt.Sprintf("1/%.1f", off)
 }
 
-// Rows are what a scenario's two results come to. Checkpoints count where there are some of a tenth of a second
-// or more: etcd's backend commits are no stalls.
-func Rows(lab, model *simulate.Result, doubtful bool) []Row {
+// rowsOf are what two results of a scenario come to. Checkpoints count where there are some of a tenth of a second
+// or more: etcd's backend commits are no stalls. Beside the p99 by phase there is that of all operations: it
+// is what people ask for, and it does not depend on which side of a checkpoint's end a stall falls.
+func rowsOf(lab, model *Figures) []Row {
 	var out []Row
 	add := func(figure string, kind Kind, unit string, l, m *float64) {
 		if l != nil || m != nil {
-			out = append(out, Row{lab.Scenario, figure, kind, unit, l, m, doubtful})
+			out = append(out, Row{Figure: figure, Kind: kind, Unit: unit, Lab: l, Model: m})
 		}
 	}
 	add("operations a second", Rate, "1/s", &lab.DonePerSec, &model.DonePerSec)
@@ -84,12 +89,11 @@ func Rows(lab, model *simulate.Result, doubtful bool) []Row {
 		add("checkpoint, median", Duration, "seconds", lab.Checkpoints.MedianSeconds, model.Checkpoints.MedianSeconds)
 	}
 	add(word+" p50", P50, "seconds", l.All.P50Seconds, m.All.P50Seconds)
-	if !cycles {
-		add(word+" p99", P99, "seconds", l.All.P99Seconds, m.All.P99Seconds)
-		return out
+	add(word+" p99", P99, "seconds", l.All.P99Seconds, m.All.P99Seconds)
+	if cycles {
+		add(word+" p99 in a checkpoint", P99, "seconds", l.DuringCheckpoint.P99Seconds, m.DuringCheckpoint.P99Seconds)
+		add(word+" p99 outside", P99, "seconds", l.OutsideCheckpoint.P99Seconds, m.OutsideCheckpoint.P99Seconds)
 	}
-	add(word+" p99 in a checkpoint", P99, "seconds", l.DuringCheckpoint.P99Seconds, m.DuringCheckpoint.P99Seconds)
-	add(word+" p99 outside", P99, "seconds", l.OutsideCheckpoint.P99Seconds, m.OutsideCheckpoint.P99Seconds)
 	return out
 }
 
@@ -137,11 +141,39 @@ func Write(w io.Writer, rows []Row) error {
 		if r.Doubtful {
 			change += " (saturated: does not count)"
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", name, r.Figure, show(r.Lab, r.Unit), show(r.Model, r.Unit), change)
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", name, r.Figure, r.lab(), show(r.Model, r.Unit), change)
 	}
 	b.WriteString("\n| figures | rows | half are off by less than | the worst by |\n|---|---|---|---|\n")
 	for _, s := range Summarise(rows) {
 		fmt.Fprintf(&b, "| %s | %d | %s | %s |\n", s.Kind, s.Rows, factor(s.Off), factor(s.Worst))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// lab is what was measured: the middle, and both ends where there were several runs.
+func (r *Row) lab() string {
+	text := show(r.Lab, r.Unit)
+	if r.LabRuns > 1 && r.LabLow != r.LabHigh {
+		text += fmt.Sprintf(" (%s to %s)", units.Value(r.LabLow, r.Unit), units.Value(r.LabHigh, r.Unit))
+	}
+	return text
+}
+
+// WriteVerdicts writes what became of advice, in Markdown.
+func WriteVerdicts(w io.Writer, verdicts []Verdict) error {
+	var b strings.Builder
+	b.WriteString("| advice | figure | lab before | lab after | model before | model after | it |\n|---|---|---|---|---|---|---|\n")
+	for _, v := range verdicts {
+		var before, after Row
+		if v.Before != nil {
+			before = *v.Before
+		}
+		if v.After != nil {
+			after = *v.After
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | **%s** |\n", v.Says, v.Figure, before.lab(), after.lab(),
+			show(before.Model, before.Unit), show(after.Model, after.Unit), v.Holds)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
