@@ -16,6 +16,8 @@ import (
 type Stats struct {
 	Requests [volume.Ops]int64
 	Bytes    [volume.Ops]int64
+	// Asked is what they were to take from their submission on, as the volume said, summed.
+	Asked [volume.Ops]units.Duration
 	// Refused are writes that the backing had no room for: they failed with ENOSPC.
 	Refused  int64
 	Resident units.Size // what the image takes
@@ -47,6 +49,7 @@ type counts struct {
 	mu       sync.Mutex
 	requests [volume.Ops]int64
 	bytes    [volume.Ops]int64
+	asked    [volume.Ops]time.Duration
 	hdr      *hdrhistogram.Histogram // of lateness, in microseconds
 	most     time.Duration
 	late     int64
@@ -62,6 +65,7 @@ func (c *counts) add(now vtime.Instant, op volume.Op, n int, asked, late time.Du
 	defer c.mu.Unlock()
 	c.requests[op]++
 	c.bytes[op] += int64(n)
+	c.asked[op] += asked
 	if c.hdr == nil {
 		c.hdr = hdrhistogram.New(1, 60_000_000, 2)
 	}
@@ -103,6 +107,9 @@ func (d *Disk) Stats() Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := Stats{Requests: c.requests, Bytes: c.bytes, Refused: c.refused.Load(), Resident: resident, Volume: state}
+	for op, asked := range c.asked {
+		s.Asked[op] = units.Duration(asked)
+	}
 	if c.total == 0 {
 		return s
 	}
@@ -124,7 +131,7 @@ func (d *Disk) ResetStats() {
 	d.counts.mu.Lock()
 	defer d.counts.mu.Unlock()
 	c := &d.counts
-	c.requests, c.bytes = [volume.Ops]int64{}, [volume.Ops]int64{}
+	c.requests, c.bytes, c.asked = [volume.Ops]int64{}, [volume.Ops]int64{}, [volume.Ops]time.Duration{}
 	c.hdr, c.most, c.late, c.total, c.spanLate, c.spanAll, c.worst = nil, 0, 0, 0, 0, 0, 0
 	c.refused.Store(0)
 }
