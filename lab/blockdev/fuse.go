@@ -1,6 +1,7 @@
 package blockdev
 
 import (
+	"runtime"
 	"syscall"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
@@ -110,15 +111,15 @@ func (s *single) StatFs(_ <-chan struct{}, _ *fuse.InHeader, out *fuse.StatfsOut
 // inFlightMax is how many requests the kernel hands over at a time: above what any loop device has.
 const inFlightMax = 1024
 
+// readersMost is how many threads wait for a device's requests: go-fuse has as many as Go uses processors when a server is
+// made, and each that waits keeps one of them.
+const readersMost = 4
+
 // serve mounts the disk's file system on dir.
 func serve(d *disk.Disk, dir string) (*fuse.Server, error) {
-	srv, err := fuse.NewServer(&single{fuse.NewDefaultRawFileSystem(), d}, dir, &fuse.MountOptions{
-		MaxBackground: inFlightMax, CongestionThreshold: inFlightMax,
-		MaxWrite: 1 << 20, FsName: "plimsoll", Name: "plimsoll", DisableXAttrs: true,
-		// Without it the kernel sends a file's direct writes one after the other.
-		ExtraCapabilities: fuse.CAP_ASYNC_DIO,
-		DirectMountStrict: true, DirectMountFlags: syscall.MS_NOSUID | syscall.MS_NODEV | syscall.MS_NOEXEC,
-	})
+	processors := runtime.GOMAXPROCS(readersMost)
+	srv, err := newServer(d, dir)
+	runtime.GOMAXPROCS(processors)
 	if err != nil {
 		return nil, err
 	}
@@ -128,4 +129,14 @@ func serve(d *disk.Disk, dir string) (*fuse.Server, error) {
 		return nil, err
 	}
 	return srv, nil
+}
+
+func newServer(d *disk.Disk, dir string) (*fuse.Server, error) {
+	return fuse.NewServer(&single{fuse.NewDefaultRawFileSystem(), d}, dir, &fuse.MountOptions{
+		MaxBackground: inFlightMax, CongestionThreshold: inFlightMax,
+		MaxWrite: 1 << 20, FsName: "plimsoll", Name: "plimsoll", DisableXAttrs: true,
+		// Without it the kernel sends a file's direct writes one after the other.
+		ExtraCapabilities: fuse.CAP_ASYNC_DIO,
+		DirectMountStrict: true, DirectMountFlags: syscall.MS_NOSUID | syscall.MS_NODEV | syscall.MS_NOEXEC,
+	})
 }

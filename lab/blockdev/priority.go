@@ -10,9 +10,9 @@ import (
 )
 
 // processorsLeast is how many threads may run Go code at a time, at least. Nearly all are in the kernel, taking a
-// request or answering one, and with one for each of two cores a thread that comes back waits until the
-// scheduler's monitor notices, 20 us to 10 ms.
-const processorsLeast = 8
+// request or answering one, and while one is there what it would run next waits until the scheduler's monitor
+// notices, 20 us to 10 ms, unless another may take that on. Each device has some that wait for requests.
+const processorsLeast = 64
 
 // Prioritize makes this process fit to be a disk, for as long as it lives: it runs before what uses the disk even
 // if all cores are busy, and the kernel does not ask it for memory by writing to the very disk that it
