@@ -158,7 +158,10 @@ type ofWiredTiger wiredtiger.Config
 
 func (*ofWiredTiger) name() string     { return "wiredtiger" }
 func (*ofWiredTiger) database() string { return "mongodb" }
-func (*ofWiredTiger) volumes() (oneOf, more []string) {
+func (e *ofWiredTiger) volumes() (oneOf, more []string) {
+	if e.Journal != nil && !*e.Journal {
+		return []string{"data"}, nil
+	}
 	return []string{"data"}, []string{"journal"}
 }
 func (*ofWiredTiger) asked(*checker) {}

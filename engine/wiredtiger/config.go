@@ -39,6 +39,10 @@ type Config struct {
 	// paced, and what it wrote is handed to the volume every 10 MB instead of left to the kernel.
 	IOCapacity units.Throughput `yaml:"io_capacity"`
 
+	// Journal says that there is a log (on by default). Without one nothing is synced between checkpoints, writes are answered
+	// at once, and a crash takes what was written since the last checkpoint; the settings below say nothing then. mongod alone
+	// could run so (--nojournal) until 6.0; a program with WiredTiger in it can (WiredTiger's log=(enabled=false), its default).
+	Journal *bool `yaml:"journal"`
 	// JournalEach says that each write waits for the log (write concern j: true, or majority); otherwise the
 	// log is synced every JournalInterval (100 ms) and writes do not wait.
 	JournalEach     *bool          `yaml:"journal_each_write"`
@@ -84,7 +88,7 @@ func Defaults() Config {
 		EvictionThreadsMin:       4, EvictionThreadsMax: 4,
 		Checkpoint: units.Duration(60 * time.Second),
 		LeafPage:   32 * units.KiB, Compression: 1,
-		JournalEach: &yes, JournalInterval: units.Duration(100 * time.Millisecond),
+		Journal: &yes, JournalEach: &yes, JournalInterval: units.Duration(100 * time.Millisecond),
 		LogRecord: 100, LogFile: 100 * units.MB,
 		IndexEntry: 40,
 		Oplog:      &yes, PageCache: &yes,

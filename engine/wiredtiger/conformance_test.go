@@ -15,11 +15,16 @@ import (
 
 // Reads, inserts and updates in a cache that is too small for them.
 func TestConformance(t *testing.T) {
-	for _, volumes := range [][]string{{"data"}, {"data", "journal"}} {
+	yes, no := true, false
+	for _, tt := range []struct {
+		volumes []string
+		journal *bool
+	}{{[]string{"data"}, &yes}, {[]string{"data", "journal"}, &yes}, {[]string{"data"}, &no}} {
 		enginetest.Run(t, enginetest.Case{
-			Volumes: volumes,
+			Volumes: tt.volumes,
 			New: func(env engine.Env) (engine.Engine, error) {
 				cfg := Defaults()
+				cfg.Journal = tt.journal
 				cfg.Cache, cfg.Documents, cfg.DocumentSize, cfg.Indexes = 8*units.MB, 10_000, 2*units.KB, 1
 				cfg.Checkpoint = units.Duration(10 * time.Second)
 				return New(cfg, env)

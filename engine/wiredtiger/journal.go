@@ -12,7 +12,7 @@ import (
 // A journal is the log: a buffer, and one fdatasync at a time for all who wait.
 type journal struct {
 	e        *Engine
-	file     *linux.File
+	file     *linux.File // nil: there is none
 	off      units.Size
 	buffered units.Size // in the buffer
 	waiting  []pending
@@ -23,6 +23,9 @@ type journal struct {
 
 func (j *journal) start(e *Engine, d *linux.Device) {
 	j.e = e
+	if !is(e.cfg.Journal) {
+		return
+	}
 	j.file = e.env.Host.Create("WiredTigerLog", d, 2*e.cfg.LogFile)
 	if !is(e.cfg.JournalEach) {
 		e.env.Clock.After(e.cfg.JournalInterval.Std(), j, 0)
@@ -31,7 +34,7 @@ func (j *journal) start(e *Engine, d *linux.Device) {
 
 // add puts a write behind the log's sync, or past it if writes do not wait.
 func (j *journal) add(p pending) {
-	if !is(j.e.cfg.JournalEach) {
+	if j.file == nil || !is(j.e.cfg.JournalEach) {
 		j.e.acknowledge(p)
 		return
 	}

@@ -271,6 +271,20 @@ func TestMeasuredAmplification(t *testing.T) {
 	}
 }
 
+// Without a journal nobody waits for one, and only checkpoints and eviction write.
+func TestWithoutAJournal(t *testing.T) {
+	no, g := false, lab()
+	g.cfg.Journal = &no
+	b := g.run(t, 0, 20*time.Second)
+	log := b.waits[engine.WaitLogTurn] + b.waits[engine.WaitLogQueue] + b.waits[engine.WaitLogLimit] + b.waits[engine.WaitLogDevice]
+	if b.done < 1000 || log != 0 || b.engine.c.logBytes != 0 || b.engine.c.syncs != 0 {
+		t.Errorf("%d writes, waits for the log %d, %d bytes of it, %d syncs", b.done, log, b.engine.c.logBytes, b.engine.c.syncs)
+	}
+	if p := b.quantile(0.5); p > time.Millisecond { // the volume's own write takes 0.3 ms
+		t.Errorf("the median write takes %v", p)
+	}
+}
+
 func hz(x units.Frequency) *units.Frequency { return &x }
 
 func (b *bench) figure(name string) float64 {

@@ -232,6 +232,10 @@ func (e *Engine) change(op *workload.Op, i int) {
 		}
 		e.dirtyPage(len(e.trees)-1, j, carried+e.cfg.LogRecord, carried+e.cfg.LogRecord)
 	}
+	e.c.writes++
+	if e.journal.file == nil {
+		return
+	}
 	n := e.cfg.LogBytes
 	if n == 0 {
 		n = carried + e.cfg.LogRecord
@@ -240,7 +244,6 @@ func (e *Engine) change(op *workload.Op, i int) {
 		}
 	}
 	e.journal.buffered += n
-	e.c.writes++
 }
 
 // dirtyPage books a change of a page: what its image grows by, and what it takes in memory.

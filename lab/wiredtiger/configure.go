@@ -50,7 +50,6 @@ type place struct {
 
 // options are what tests want otherwise than any scenario.
 type options struct {
-	noLog bool       // nothing is journaled: after a crash there is the last checkpoint
 	whole bool       // changes are never handed over as differences
 	oplog units.Size // how long it gets; 0: as mongod's
 }
@@ -65,7 +64,7 @@ func configure(cfg *wiredtiger.Config, at place, connections int, major int, opt
 	}
 	c = configuration{
 		home: at.home, threads: min(max(connections, 1), tickets),
-		checkpointMs: ms(cfg.Checkpoint), syncMs: ms(cfg.JournalInterval), log: !opt.noLog, whole: opt.whole,
+		checkpointMs: ms(cfg.Checkpoint), syncMs: ms(cfg.JournalInterval), log: journaled(cfg), whole: opt.whole,
 		randomPercent: randomPercent(cfg.Compression), indexes: uint32(cfg.Indexes), indexEntry: uint32(min(cfg.IndexEntry, 1<<15)),
 		oplogRecord: uint32(min(max(cfg.LogRecord, 0), documentBytesMax)), oplogBytes: uint32(min(max(cfg.LogBytes, 0), documentBytesMax)),
 		warm: units.Size(float64(cfg.Cache) * float64(cfg.EvictionTarget)),
@@ -73,7 +72,7 @@ func configure(cfg *wiredtiger.Config, at place, connections int, major int, opt
 	if c.oplogSize = opt.oplog; c.oplogSize == 0 {
 		c.oplogSize = oplogSize
 	}
-	if c.connection, warnings, err = connection(cfg, at, 2*c.threads+sessionsBeside, major, snappy, opt); err != nil {
+	if c.connection, warnings, err = connection(cfg, at, 2*c.threads+sessionsBeside, major, snappy); err != nil {
 		return c, nil, err
 	}
 	compressor, logged, unlogged := "", "", ""
@@ -97,8 +96,11 @@ func configure(cfg *wiredtiger.Config, at place, connections int, major int, opt
 	return c, warnings, nil
 }
 
+// journaled tells whether there is a log. Without one there is the last checkpoint after a crash.
+func journaled(cfg *wiredtiger.Config) bool { return cfg.Journal == nil || *cfg.Journal }
+
 // connection is wiredtiger_open's configuration.
-func connection(cfg *wiredtiger.Config, at place, sessions, major int, snappy string, opt options) (string, []string, error) {
+func connection(cfg *wiredtiger.Config, at place, sessions, major int, snappy string) (string, []string, error) {
 	var warnings []string
 	set := []string{
 		"create", "config_base=false", "statistics=(fast)",
@@ -127,7 +129,7 @@ func connection(cfg *wiredtiger.Config, at place, sessions, major int, snappy st
 	if snappy != "" {
 		set = append(set, "extensions=["+snappy+"]")
 	}
-	if opt.noLog {
+	if !journaled(cfg) {
 		return strings.Join(append(set, "log=(enabled=false)"), ","), warnings, nil
 	}
 	if strings.ContainsAny(at.journal, "\"\\\n") {

@@ -43,7 +43,7 @@ func TestConfigure(t *testing.T) {
 		"paced":             {change: func(c *wiredtiger.Config) { c.IOCapacity = 40e6 }, connection: []string{"io_capacity=(total=40000000)"}, oplog: true},
 		"updates, old":      {change: func(c *wiredtiger.Config) { c.EvictionUpdatesTarget = 0.02 }, warned: "no eviction_updates", without: "eviction_updates", oplog: true},
 		"updates, new":      {change: func(c *wiredtiger.Config) { c.EvictionUpdatesTarget = 0.02 }, major: 11, connection: []string{"eviction_updates_target=2"}, oplog: true},
-		"no log":            {opt: options{noLog: true}, connection: []string{"log=(enabled=false)"}, oplog: true},
+		"no log":            {change: func(c *wiredtiger.Config) { c.Journal = &no }, connection: []string{"log=(enabled=false)"}, oplog: true},
 		"small leaves":      {change: func(c *wiredtiger.Config) { c.LeafPage = 1000 }, documents: "allocation_size=512,internal_page_max=512,leaf_page_max=1024", oplog: true},
 		"a quoted path":     {at: place{"/d", `/a"b`}, wrong: "quotation mark"},
 		"a path with spans": {at: place{"/d", "/a b,c(d"}, connection: []string{`path="/a b,c(d"`}, oplog: true},

@@ -17,6 +17,7 @@
 //
 // In a replica set (oplog, the default) only the oplog is journaled, with what each write carries. After a crash the documents are
 // those of the last checkpoint, and the oplog's newer entries are done again. Standing alone, documents are journaled themselves.
+// With journal: false nothing is: after a crash there is the last checkpoint.
 //
 // # What it leaves out
 //

@@ -204,22 +204,29 @@ func acknowledge(t *testing.T, s *server, from uint64) map[uint64]uint64 {
 
 // Without a log there is what the last checkpoint had: older, and whole.
 func TestWithoutALog(t *testing.T) {
-	s := started(t, machine(t, yaml(updates, "checkpoint: 1h, oplog: false")), options{noLog: true})
-	for key := range uint64(50) {
-		write(t, s, workload.Update, key, 1, 4000, 4000)
-	}
-	checkpoint(t, s)
-	for key := range uint64(50) {
-		write(t, s, workload.Update, key, 2, 4000, 4100)
-		write(t, s, workload.Insert, 2000+key, 2, 100, 100)
-	}
-	restart(t, s)
-	for key := range uint64(50) {
-		has(t, s, key, 1, true)
-		has(t, s, 2000+key, 0, false)
-		if n := size(t, s, key); n != 4000 {
-			t.Errorf("document %d has %v: not one checkpoint's", key, n)
-		}
+	for _, oplog := range []string{"true", "false"} {
+		t.Run("oplog "+oplog, func(t *testing.T) {
+			s := started(t, machine(t, yaml(updates, "checkpoint: 1h, journal: false, oplog: "+oplog)), options{})
+			for key := range uint64(50) {
+				write(t, s, workload.Update, key, 1, 4000, 4000)
+			}
+			checkpoint(t, s)
+			for key := range uint64(50) {
+				write(t, s, workload.Update, key, 2, 4000, 4100)
+				write(t, s, workload.Insert, 2000+key, 2, 100, 100)
+			}
+			if n := syncs(t, s); n != 0 {
+				t.Errorf("a log that is not there was synced %d times", n)
+			}
+			restart(t, s)
+			for key := range uint64(50) {
+				has(t, s, key, 1, true)
+				has(t, s, 2000+key, 0, false)
+				if n := size(t, s, key); n != 4000 {
+					t.Errorf("document %d has %v: not one checkpoint's", key, n)
+				}
+			}
+		})
 	}
 }
 
