@@ -23,6 +23,11 @@ worker: ## build bin/plimsoll-wiredtiger, which the laboratory runs WiredTiger i
 	@mkdir -p bin
 	$${CC:-gcc} -std=gnu11 -O2 $(CFLAGS) -o bin/plimsoll-wiredtiger workers/wiredtiger/*.c $(LDFLAGS) -lwiredtiger -lpthread
 
+# The versions of etcd and of all it is made of stand in a module of their own, as the linters' do.
+.PHONY: etcd
+etcd: ## build bin/etcd-current, a newer etcd than Debian's for the laboratory (tools/etcd)
+	cd tools/etcd && CGO_ENABLED=0 $(GO) build -trimpath -o ../../bin/etcd-current go.etcd.io/etcd/server/v3
+
 .PHONY: check
 check: deps test ## install what the full tests need (as root), then test
 

@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"plimsoll/lab"
+	"plimsoll/lab/etcd"
 	"plimsoll/lab/run"
 	"plimsoll/scenario"
 	"plimsoll/units"
@@ -20,6 +23,7 @@ import (
 type labRunOptions struct {
 	simulateOptions
 	lab       labOptions
+	etcd      string // "": $PLIMSOLL_ETCD, or etcd on PATH
 	powerLoss int
 	model     bool
 	verbose   bool
@@ -67,6 +71,7 @@ func (o *labRunOptions) AddFlags(cmd *cobra.Command) {
 	f.Uint64Var(&o.seed, "seed", 0, "the seed of all chance, instead of the scenario's")
 	f.StringVar(&o.record, "record", "", "write a recording of the measured time into this folder")
 	f.IntVar(&o.powerLoss, "power-loss", 0, "cut the power so many times, and look whether what was acknowledged is there")
+	f.StringVar(&o.etcd, "etcd", "", "of a scenario with etcd, run this binary (default: $"+etcd.EnvBinary+", or etcd on PATH)")
 	f.BoolVar(&o.model, "compare-model", true, "simulate the scenario as well, and tell how far the model is off")
 	f.BoolVar(&o.series, "series", false, "with -o json: series over time as well")
 	f.BoolVar(&o.verbose, "verbose", false, "print what the engine's processes print, on stderr")
@@ -76,7 +81,7 @@ func (o *labRunOptions) AddFlags(cmd *cobra.Command) {
 	for _, name := range []string{"seed", "width", "power-loss"} {
 		complete(cmd, name)
 	}
-	if err := cmd.MarkFlagDirname("record"); err != nil {
+	if err := errors.Join(cmd.MarkFlagDirname("record"), cmd.MarkFlagFilename("etcd")); err != nil {
 		panic(err) // the flag was just added
 	}
 }
@@ -99,6 +104,9 @@ func (o *labRunOptions) Run(ctx context.Context, a *app, path string) error {
 		return err
 	}
 	if err := o.judges(variants); err != nil {
+		return err
+	}
+	if err := o.binary(variants[0].sc); err != nil {
 		return err
 	}
 	warn(a, variants)
@@ -124,6 +132,20 @@ func (o *labRunOptions) Run(ctx context.Context, a *app, path string) error {
 	return o.verdict(results(r))
 }
 
+// binary checks what --etcd names.
+func (o *labRunOptions) binary(sc *scenario.Scenario) error {
+	if o.etcd == "" {
+		return nil
+	}
+	if sc.Engine.Etcd == nil {
+		return usagef("leave it out", "--etcd %s: the scenario's engine is %s", o.etcd, sc.Engine.Name())
+	}
+	if _, err := exec.LookPath(o.etcd); err != nil {
+		return usagef("make etcd builds bin/etcd-current", "--etcd: %w", err)
+	}
+	return nil
+}
+
 // measure runs the scenario with progress, and with a recording if one is asked for.
 func (o *labRunOptions) measure(ctx context.Context, a *app, path string, v variant) (*run.Result, error) {
 	path, err := filepath.Abs(path)
@@ -136,6 +158,9 @@ func (o *labRunOptions) measure(ctx context.Context, a *app, path string, v vari
 	opt := run.Options{
 		File: path, Sets: v.sets, FileSystem: o.lab.filesystem.value, Images: o.lab.images, PowerLoss: o.powerLoss, Model: o.model,
 		Series: o.series || o.output.value != "json", Progress: func(p run.Progress) { tellLab(t, p) },
+	}
+	if o.etcd != "" {
+		opt.Server = func(sc *scenario.Scenario) (lab.Server, error) { return etcd.NewAt(o.etcd, *sc.Engine.Etcd) }
 	}
 	if o.verbose {
 		opt.Log = func(line string) { fmt.Fprintf(a.stderr, "plimsoll: %s\n", printable(line)) }

@@ -18,10 +18,17 @@ import (
 const EnvBinary = "PLIMSOLL_ETCD"
 
 // errMissing says how to come by etcd.
-var errMissing = errors.New("etcd is not installed: apt-get install etcd-server, or name a binary by " + EnvBinary)
+var errMissing = errors.New("etcd is not installed: apt-get install etcd-server, or name a binary by " + EnvBinary + " (make etcd builds a current one)")
 
-// find gives etcd's path.
-func find() (string, error) {
+// find gives etcd's path: what was asked for, what the environment names, or that on PATH.
+func find(asked string) (string, error) {
+	if asked != "" {
+		path, err := exec.LookPath(asked)
+		if err != nil {
+			return "", fmt.Errorf("the etcd asked for: %w", err)
+		}
+		return path, nil
+	}
 	if path := os.Getenv(EnvBinary); path != "" {
 		if _, err := exec.LookPath(path); err != nil {
 			return "", fmt.Errorf("%s: %w", EnvBinary, err)
@@ -46,6 +53,27 @@ func version(ctx context.Context, path string) (string, error) {
 	return parseVersion(string(out))
 }
 
+// catchUpFlag is how a version calls the entries kept behind a snapshot (embed/config.go of 3.7.3, 3.6.16 and 3.5.21); "": they
+// are compiled in.
+func catchUpFlag(version string) string {
+	switch major, minor := release(version); {
+	case major > 3 || major == 3 && minor >= 6:
+		return "snapshot-catchup-entries"
+	case major == 3 && minor == 5:
+		return "experimental-snapshot-catchup-entries"
+	}
+	return ""
+}
+
+// release is the beginning of a version, 3 and 7 of "3.7.3"; 0 of what is none.
+func release(version string) (major, minor int) {
+	first, rest, _ := strings.Cut(version, ".")
+	second, _, _ := strings.Cut(rest, ".")
+	major, _ = strconv.Atoi(first)
+	minor, _ = strconv.Atoi(second)
+	return major, minor
+}
+
 func parseVersion(text string) (string, error) {
 	first, _, _ := strings.Cut(text, "\n")
 	v, ok := strings.CutPrefix(strings.TrimSpace(first), "etcd Version: ")
@@ -64,8 +92,8 @@ type place struct {
 
 func address(port int) string { return "127.0.0.1:" + strconv.Itoa(port) }
 
-// flags are a member's command line.
-func flags(cfg *etcd.Config, all []place, k int) []string {
+// flags are a member's command line. They are the same in 3.4 to 3.7 but for one, which is left out where the scenario has the default.
+func flags(cfg *etcd.Config, version string, all []place, k int) []string {
 	var cluster []string
 	for _, p := range all {
 		cluster = append(cluster, p.name+"=http://"+address(p.peer))
@@ -90,6 +118,9 @@ func flags(cfg *etcd.Config, all []place, k int) []string {
 	if p.wal != "" {
 		out = append(out, "--wal-dir="+p.wal)
 	}
+	if name := catchUpFlag(version); name != "" && cfg.CatchUp != etcd.Defaults().CatchUp {
+		out = append(out, "--"+name+"="+strconv.Itoa(cfg.CatchUp))
+	}
 	return out
 }
 
@@ -99,7 +130,7 @@ func milliseconds(d units.Duration) string {
 }
 
 // compiledIn tells which of a scenario's settings this etcd has its own mind about.
-func compiledIn(cfg *etcd.Config) []string {
+func compiledIn(cfg *etcd.Config, version string) []string {
 	var out []string
 	fixed := etcd.Defaults()
 	differs := func(setting, said, is string) {
@@ -110,6 +141,8 @@ func compiledIn(cfg *etcd.Config) []string {
 	differs("wal_segment", cfg.Segment.Exact(), fixed.Segment.Exact())
 	differs("max_message", cfg.MaxMessage.Exact(), fixed.MaxMessage.Exact())
 	differs("max_inflight", strconv.Itoa(cfg.MaxInflight), strconv.Itoa(fixed.MaxInflight))
-	differs("catchup_entries", strconv.Itoa(cfg.CatchUp), strconv.Itoa(fixed.CatchUp))
+	if catchUpFlag(version) == "" {
+		differs("catchup_entries", strconv.Itoa(cfg.CatchUp), strconv.Itoa(fixed.CatchUp))
+	}
 	return out
 }

@@ -37,7 +37,7 @@ func golden(t *testing.T, name, got string) {
 
 func TestFlags(t *testing.T) {
 	cfg := etcd.Defaults()
-	golden(t, "one-member.flags", strings.Join(flags(&cfg, []place{{name: "m1", data: "/data/etcd-m1", client: 20001, peer: 20002}}, 0), "\n")+"\n")
+	golden(t, "one-member.flags", strings.Join(flags(&cfg, "3.4.23", []place{{name: "m1", data: "/data/etcd-m1", client: 20001, peer: 20002}}, 0), "\n")+"\n")
 	cfg.Members = 3
 	cfg.Heartbeat, cfg.Election = units.Duration(2600*time.Microsecond), units.Duration(5*time.Second)
 	cfg.BatchInterval, cfg.BatchLimit = units.Duration(1500*time.Microsecond), 7
@@ -47,17 +47,43 @@ func TestFlags(t *testing.T) {
 		{name: "m2", data: "/b", wal: "/w/etcd-m2/wal", client: 20003, peer: 20004},
 		{name: "m3", data: "/c", client: 20005, peer: 20006},
 	}
-	golden(t, "second-of-three.flags", strings.Join(flags(&cfg, all, 1), "\n")+"\n")
+	golden(t, "second-of-three.flags", strings.Join(flags(&cfg, "3.7.3", all, 1), "\n")+"\n")
 }
 
 func TestCompiledIn(t *testing.T) {
 	cfg := etcd.Defaults()
-	if got := compiledIn(&cfg); len(got) > 0 {
-		t.Errorf("defaults: %q", got)
+	for _, version := range []string{"3.4.23", "3.7.3"} {
+		if got := compiledIn(&cfg, version); len(got) > 0 {
+			t.Errorf("%s, defaults: %q", version, got)
+		}
 	}
 	cfg.Segment, cfg.MaxMessage, cfg.MaxInflight, cfg.CatchUp = units.MB, 2*units.MiB, 1, 2
-	if got := compiledIn(&cfg); len(got) != 4 || !strings.Contains(got[3], "engine.etcd.catchup_entries is 2 in the scenario, and compiled into etcd: it is 5000 here") {
+	if got := compiledIn(&cfg, "3.4.23"); len(got) != 4 || !strings.Contains(got[3], "engine.etcd.catchup_entries is 2 in the scenario, and compiled into etcd: it is 5000 here") {
 		t.Errorf("all four: %q", got)
+	}
+	if got := compiledIn(&cfg, "3.7.3"); len(got) != 3 {
+		t.Errorf("3.7 has a flag for one of them: %q", got)
+	}
+}
+
+// What is called otherwise by version is said so, and only where it is not the default.
+func TestCatchUpFlag(t *testing.T) {
+	cfg := etcd.Defaults()
+	member := []place{{name: "m1", data: "/data/etcd-m1", client: 20001, peer: 20002}}
+	last := func(version string) string { all := flags(&cfg, version, member, 0); return all[len(all)-1] }
+	for _, version := range []string{"3.4.23", "3.5.21", "3.7.3"} {
+		if got := last(version); got != "--logger=zap" {
+			t.Errorf("%s, as it comes: %s", version, got)
+		}
+	}
+	cfg.CatchUp = 70
+	for version, want := range map[string]string{
+		"3.4.23": "--logger=zap", "3.5.21": "--experimental-snapshot-catchup-entries=70", "3.6.16": "--snapshot-catchup-entries=70",
+		"3.7.0-rc.1": "--snapshot-catchup-entries=70", "4.0.0": "--snapshot-catchup-entries=70", "none": "--logger=zap",
+	} {
+		if got := last(version); got != want {
+			t.Errorf("%s: %s, not %s", version, got, want)
+		}
 	}
 }
 

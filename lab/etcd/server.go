@@ -44,11 +44,14 @@ type Server struct {
 
 // New prepares a cluster; nothing is started. The error says what is wrong with the settings, or how to come by
 // etcd.
-func New(cfg etcd.Config) (lab.Server, error) {
+func New(cfg etcd.Config) (lab.Server, error) { return NewAt("", cfg) }
+
+// NewAt is New with the etcd at a path, or of a name on PATH; "": that of the environment ([EnvBinary]), or etcd.
+func NewAt(path string, cfg etcd.Config) (lab.Server, error) {
 	if problems := cfg.Check(); len(problems) > 0 {
 		return nil, fmt.Errorf("etcd: %w", problems)
 	}
-	path, err := find()
+	path, err := find(path)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +78,7 @@ func (s *Server) Start(ctx context.Context, m *lab.Machine, progress lab.Progres
 		return errors.New("etcd: the scenario was not made by Parse or Load")
 	}
 	s.m, s.mean, s.writers = m, work.DocumentSize(), make([]writer, work.Connections())
-	for _, line := range compiledIn(&s.cfg) {
+	for _, line := range compiledIn(&s.cfg, s.version) {
 		s.log(line)
 	}
 	var err error
@@ -103,7 +106,7 @@ func (s *Server) begin(ctx context.Context) error {
 	for k := range s.places {
 		name := s.places[k].name
 		p, err := process.Start(process.Options{
-			Path: s.path, Args: flags(&s.cfg, s.places, k), User: s.user,
+			Path: s.path, Args: flags(&s.cfg, s.version, s.places, k), User: s.user,
 			Log:  filepath.Join(s.m.Scratch, "etcd-"+name+".log"),
 			Line: func(line string) { s.log(name + " " + line) },
 		})

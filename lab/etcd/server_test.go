@@ -269,8 +269,10 @@ func TestModelAndServerAgreeOnNames(t *testing.T) {
 		name, _, _ := strings.Cut(strings.TrimPrefix(series, `{__name__="`), `"`)
 		have[name] = true
 	}
-	// etcd 3.6 alone has what 3.4 and 3.5 do not tell.
-	later := map[string]bool{"etcd_disk_wal_write_duration_seconds": true, "etcd_disk_wal_write_bytes_total": true}
+	// etcd 3.6 and newer have what 3.4 and 3.5 do not tell.
+	major, minor := release(b.version)
+	old := major == 3 && minor < 6
+	later := map[string]bool{"etcd_disk_wal_write_duration_seconds": old, "etcd_disk_wal_write_bytes_total": old}
 	for name := range modelled(t) {
 		base := strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(name, "_bucket"), "_sum"), "_count")
 		if !have[name] && !later[base] {
@@ -290,6 +292,9 @@ func TestWhatCannotStart(t *testing.T) {
 	t.Setenv(EnvBinary, "/nowhere/etcd")
 	if _, err := New(etcd.Defaults()); err == nil || !strings.Contains(err.Error(), EnvBinary) {
 		t.Errorf("a binary that is not there: %v", err)
+	}
+	if _, err := NewAt("/nowhere/asked", etcd.Defaults()); err == nil || !strings.Contains(err.Error(), "the etcd asked for") || !strings.Contains(err.Error(), "/nowhere/asked") {
+		t.Errorf("a binary that was asked for: %v", err)
 	}
 	t.Setenv(EnvBinary, "")
 	t.Setenv("PATH", "/nowhere")
