@@ -57,7 +57,7 @@ var Layers = []Layer{
 	{"diagnose", []string{"units", "internal/*", "recording", "timeline", "rules"}},
 	{"fit", []string{"units", "internal/*", "recording", "timeline", "rules", "volume", "workload", "engine", "engine/*", "scenario"}},
 	{"plan", []string{"units", "internal/*", "volume", "catalog", "workload", "linux", "engine", "engine/*", "scenario", "simulate", "recording"}},
-	{"emit", []string{"units", "volume", "catalog", "scenario", "plan"}},
+	{"emit", []string{"units", "problem", "catalog", "engine/*", "scenario"}}, // of a plan it reads the JSON
 	{"casebook", []string{"units", "recording", "scenario", "simulate", "diagnose", "catalog"}},
 	{"probe", []string{"units", "internal/*", "problem", "random", "vtime", "volume", "catalog", "workload", "latency"}},
 

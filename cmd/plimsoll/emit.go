@@ -1,0 +1,323 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"plimsoll/emit"
+	"plimsoll/scenario"
+)
+
+// emitOptions are those of `plimsoll emit`.
+type emitOptions struct {
+	sets        []string
+	to          []string
+	dir         string
+	diff        bool
+	force       bool
+	statefulSet string
+	container   string
+	claims      []string
+	output      choice
+}
+
+func newEmitCommand(a *app) *cobra.Command {
+	o := &emitOptions{}
+	cmd := &cobra.Command{
+		Use:   "emit PLAN.json|SCENARIO.yaml --to TARGET...",
+		Short: "Write the files that apply a layout: StorageClasses, mongod.conf, LVM, Terraform",
+		Long: `Writes the files with which a layout is applied: the one that a plan chose (what
+plimsoll plan -o json printed), or a scenario with --set. Only what changes is
+written, each value with what it was, what it becomes and why, and a README.md says
+how to apply it, what to look at then, how to go back, what restarts and what may
+go wrong. Nothing is applied.
+
+` + emitTargets() + `
+Without --dir the files are printed, each under a line with its name. With --dir the
+folder is written as a whole or not at all. Files in it that were edited since are
+not written over without --force; --diff shows what would change.`,
+		Example: `  plimsoll emit plan.json --to aws --to mongod --dir layout
+  plimsoll emit telemetry.yaml --set 'volumes.journal={type: gp3, size: 10GiB}' --to kubernetes --statefulset mongo.yaml
+  plimsoll emit telemetry.yaml --set host.dirty_background_bytes=8MB --to sysctl
+  plimsoll emit plan.json --to terraform --dir layout --diff`,
+		Args: needArgs(1, 1, "a plan (plimsoll plan SCENARIO -o json > plan.json), or a scenario with --set"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.Validate(cmd); err != nil {
+				return err
+			}
+			return o.Run(cmd.Context(), a, args[0])
+		},
+	}
+	o.AddFlags(cmd)
+	return cmd
+}
+
+// emitTargets is the part of the help that lists them.
+func emitTargets() string {
+	var b strings.Builder
+	for _, name := range emit.Targets() {
+		fmt.Fprintf(&b, "  %-11s %s\n", name, emit.About(name))
+	}
+	return b.String()
+}
+
+func (o *emitOptions) AddFlags(cmd *cobra.Command) {
+	addOutput(cmd, &o.output)
+	f := cmd.Flags()
+	f.StringArrayVar(&o.sets, "set", nil, "of a scenario: what the layout changes, volumes.data.iops=16000 (again for more)")
+	f.StringSliceVar(&o.to, "to", nil, strings.Join(emit.Targets(), ", ")+" (again for more)")
+	f.StringVar(&o.dir, "dir", "", "write into this folder: new, empty, or written by emit before")
+	f.BoolVar(&o.diff, "diff", false, "print how --dir would change, and write nothing")
+	f.BoolVar(&o.force, "force", false, "write over files that were edited since")
+	f.StringVar(&o.statefulSet, "statefulset", "", "for kubernetes: the manifest of the StatefulSet that runs the database")
+	f.StringVar(&o.container, "container", "", "the database's container in it (default: the one called like the engine, or the only one)")
+	f.StringArrayVar(&o.claims, "claim", nil, "which claim template a volume is, where its name does not say: data=mongo-storage (again for more)")
+	complete(cmd, "to", emit.Targets()...)
+	for _, name := range []string{"set", "container", "claim"} {
+		complete(cmd, name)
+	}
+	for _, err := range []error{cmd.MarkFlagDirname("dir"), cmd.MarkFlagFilename("statefulset", "yaml", "yml", "json")} {
+		if err != nil {
+			panic(err) // the flags were just added
+		}
+	}
+	cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return []string{"json", "yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
+	}
+}
+
+func (o *emitOptions) Validate(cmd *cobra.Command) error {
+	changed := cmd.Flags().Changed
+	switch {
+	case o.dir == "" && (changed("dir") || o.diff || o.force):
+		return usagef("for example --dir layout", "emit: --dir names no folder: --diff and --force are about one")
+	case o.diff && o.force:
+		return usagef("first --diff, then --force", "emit: --diff writes nothing, so there is nothing to force")
+	case o.statefulSet == "" && (changed("statefulset") || o.container != "" || len(o.claims) > 0):
+		return usagef("kubectl get statefulset NAME -o yaml > statefulset.yaml writes it", "emit: --statefulset FILE is missing: --container and --claim are about it")
+	}
+	return nil
+}
+
+// Run makes the files, and writes them.
+func (o *emitOptions) Run(ctx context.Context, a *app, path string) error {
+	if err := a.useCatalog(); err != nil {
+		return err
+	}
+	layout, err := o.layout(ctx, path)
+	if err != nil {
+		return asEmitFailure(err)
+	}
+	opt, err := o.options(ctx)
+	if err != nil {
+		return asEmitFailure(err)
+	}
+	r, err := emit.Files(layout, o.to, opt)
+	if err != nil {
+		return asEmitFailure(err)
+	}
+	if o.output.value != "json" {
+		o.warn(a, layout, r)
+	}
+	if o.dir == "" {
+		if o.output.value == "json" {
+			return writeJSON(a, o.result(layout, r, "", false))
+		}
+		return emit.Print(a.stdout, r.Files)
+	}
+	return asEmitFailure(o.write(a, layout, r))
+}
+
+// write writes the folder, or tells how it would change.
+func (o *emitOptions) write(a *app, l *emit.Layout, r *emit.Result) error {
+	folder, err := emit.OpenFolder(o.dir)
+	if err != nil {
+		return err
+	}
+	diff := folder.Diff(r.Files)
+	if o.diff {
+		if o.output.value == "json" {
+			return writeJSON(a, o.result(l, r, diff, false))
+		}
+		_, err := io.WriteString(a.stdout, diff)
+		return err
+	}
+	if err := folder.Write(r.Files, o.force); err != nil {
+		return err
+	}
+	if o.output.value == "json" {
+		return writeJSON(a, o.result(l, r, diff, true))
+	}
+	for _, f := range r.Files {
+		if _, err := fmt.Fprintln(a.stdout, filepath.Join(o.dir, filepath.FromSlash(f.Path))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// layout reads a plan or a scenario, whichever it is.
+func (o *emitOptions) layout(ctx context.Context, path string) (*emit.Layout, error) {
+	text, err := readInput(ctx, path, emit.PlanBytesMax)
+	if err != nil {
+		hint := "plimsoll emit --help shows how it is called"
+		if info, e := os.Stat(path); e == nil && info.IsDir() {
+			hint = "name the plan or the scenario in it"
+		} else if path == "-" {
+			hint = "a plan that comes through a pipe is called /dev/stdin"
+		}
+		return nil, &failure{code: exitFailure, err: err, hint: hint}
+	}
+	if emit.IsPlan(text) || strings.HasSuffix(path, ".json") {
+		if len(o.sets) > 0 {
+			return nil, usagef("plimsoll simulate takes a scenario and --set; a plan has its own", "emit: --set is for a scenario, and %s is a plan", path)
+		}
+		p, err := emit.ReadPlan(path, text)
+		if err != nil {
+			return nil, err
+		}
+		l, err := p.Layout()
+		var problems scenario.Problems
+		if errors.As(err, &problems) {
+			err = fmt.Errorf("the plan %s cannot be applied:\n%w", path, err)
+		}
+		return l, err
+	}
+	l, err := emit.NewLayout(scenario.NewFile(path, text), path, o.sets)
+	var problems scenario.Problems
+	if errors.As(err, &problems) {
+		err = fmt.Errorf("the layout cannot be emitted:\n%w", err)
+	}
+	return l, err
+}
+
+// options reads what targets are told besides.
+func (o *emitOptions) options(ctx context.Context) (emit.Options, error) {
+	opt := emit.Options{Container: o.container, StatefulSetFile: o.statefulSet}
+	for _, c := range o.claims {
+		volume, name, ok := strings.Cut(c, "=")
+		if !ok || volume == "" || name == "" {
+			return opt, usagef("for example --claim data=mongo-storage", "emit: --claim %q does not say which volume is which claim template", c)
+		}
+		if opt.Claims == nil {
+			opt.Claims = map[string]string{}
+		}
+		opt.Claims[volume] = name
+	}
+	if o.statefulSet == "" {
+		return opt, nil
+	}
+	text, err := readInput(ctx, o.statefulSet, emit.StatefulSetBytesMax)
+	if err != nil {
+		return opt, &failure{code: exitFailure, err: err, hint: "kubectl get statefulset NAME -o yaml > statefulset.yaml writes it"}
+	}
+	opt.StatefulSet = append([]byte{}, text...)
+	return opt, nil
+}
+
+// warn tells what is taken but may not be meant, and what these files leave undone.
+func (o *emitOptions) warn(a *app, l *emit.Layout, r *emit.Result) {
+	warn(a, []variant{{sc: l.After}})
+	for _, name := range r.Idle {
+		fmt.Fprintf(a.stderr, "plimsoll: --to %s: the layout changes nothing that it applies\n", name)
+	}
+	var left []string
+	for i, c := range l.Changes() {
+		if len(r.By[i]) == 0 {
+			left = append(left, c.Path)
+		}
+	}
+	if len(left) > 0 {
+		fmt.Fprintf(a.stderr, "plimsoll: not in these files (README.md says who applies it): %s\n", printable(strings.Join(left, ", ")))
+	}
+}
+
+// An emitted is the contract of `emit -o json`: fields are added, never changed.
+type emitted struct {
+	Version int             `json:"version"`
+	Dir     string          `json:"dir,omitempty"`
+	Written bool            `json:"written"`
+	Files   []emittedFile   `json:"files"`
+	Changes []emittedChange `json:"changes"`
+	Idle    []string        `json:"idle,omitempty"` // targets that have nothing to do
+	Diff    string          `json:"diff,omitempty"` // of --dir, before it was written
+}
+
+type emittedFile struct {
+	Path       string `json:"path"`
+	Executable bool   `json:"executable,omitempty"`
+	SHA256     string `json:"sha256"`
+	Text       string `json:"text"`
+}
+
+type emittedChange struct {
+	emit.Change
+	By []string `json:"by"` // targets that apply it; none: nobody here does
+}
+
+func (o *emitOptions) result(l *emit.Layout, r *emit.Result, diff string, written bool) *emitted {
+	out := &emitted{Version: 1, Dir: o.dir, Written: written, Idle: r.Idle, Diff: diff}
+	for _, f := range r.Files {
+		out.Files = append(out.Files, emittedFile{f.Path, f.Mode&0o111 != 0, f.Checksum(), string(f.Text)})
+	}
+	for i, c := range l.Changes() {
+		out.Changes = append(out.Changes, emittedChange{c, append([]string{}, r.By[i]...)})
+	}
+	return out
+}
+
+// asEmitFailure gives errors their exit codes: what a person wrote is wrong, or a plan that met nothing.
+func asEmitFailure(err error) error {
+	var input *emit.InputError
+	var problems scenario.Problems
+	switch {
+	case errors.As(err, &input) && input.Unmet:
+		return &failure{code: exitFindings, err: err, hint: input.Next}
+	case errors.As(err, &input):
+		return &failure{code: exitUsage, err: fmt.Errorf("emit: %w", err), hint: input.Next}
+	case errors.As(err, &problems):
+		return &failure{code: exitUsage, err: err, hint: problems.Hint()}
+	}
+	return err
+}
+
+// readInput reads a file, at most one byte more than it may have. A pipe may never come to an end, so the person who
+// waits for it can end it.
+func readInput(ctx context.Context, path string, most int64) ([]byte, error) {
+	type read struct {
+		text []byte
+		err  error
+	}
+	done := make(chan read, 1)
+	go func() {
+		f, err := os.Open(path)
+		if err != nil {
+			done <- read{err: err}
+			return
+		}
+		defer f.Close()
+		if info, err := f.Stat(); err == nil && info.IsDir() {
+			done <- read{err: &fs.PathError{Op: "read", Path: path, Err: errors.New("is a directory")}}
+			return
+		}
+		text, err := io.ReadAll(io.LimitReader(f, most+1))
+		done <- read{text, err}
+	}()
+	select {
+	case r := <-done:
+		return r.text, r.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}

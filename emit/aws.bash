@@ -1,0 +1,125 @@
+dry_run=false
+poll=${POLL_SECONDS:-15}
+
+say() { printf '%s\n' "$*" >&2; }
+
+refuse() {
+	say "refused: $*"
+	exit 1
+}
+
+# run COMMAND...: run it, or with --dry-run only say so.
+run() {
+	if $dry_run; then
+		{
+			printf 'would run:'
+			printf ' %q' "$@"
+			printf '\n'
+		} >&2
+	else
+		"$@"
+	fi
+}
+
+# figures TYPE GIB IOPS MIBPS: options that say so, 0 being what the type does not let one choose.
+figures() {
+	options=(--volume-type "$1" --size "$2")
+	(($3 == 0)) || options+=(--iops "$3")
+	(($4 == 0)) || options+=(--throughput "$4")
+}
+
+# modify VOLUME TYPE GIB IOPS MIBPS: in place, and wait until its new figures count.
+modify() {
+	local id=$1 is=() state started ready
+	shift
+	read -r -a is < <(aws ec2 describe-volumes --volume-ids "$id" --output text --query 'Volumes[0].[VolumeType,Size,Iops,Throughput]') || true
+	((${#is[@]} == 4)) || refuse "$id cannot be looked at: is it a volume of this region?"
+	if [[ ${is[0]} == "$1" && ${is[1]} == "$2" ]] && { (($3 == 0)) || [[ ${is[2]} == "$3" ]]; } && { (($4 == 0)) || [[ ${is[3]} == "$4" ]]; }; then
+		say "$id is so already: ${is[*]}"
+		return
+	fi
+	((is[1] <= $2)) || refuse "$id has ${is[1]} GiB: a volume cannot be made smaller, and the layout says $2"
+	# A volume that was never modified has no modification, which is an error of the command.
+	read -r state started < <(aws ec2 describe-volumes-modifications --volume-ids "$id" --output text \
+		--query 'VolumesModifications[0].[ModificationState,StartTime]' 2>/dev/null || echo none) || true
+	case $state in
+	modifying | optimizing) refuse "$id is being modified ($state since $started): EBS takes the next change when that is done, and six hours after it began" ;;
+	completed | failed)
+		ready=$(($(date -d "$started" +%s) + 6 * 3600))
+		(($(date +%s) >= ready)) || refuse "$id was modified at $started: EBS takes one modification in six hours, the next from $(date -u -d "@$ready" +%FT%TZ) on"
+		;;
+	esac
+	say "$id: ${is[*]} -> $*"
+	figures "$@"
+	run aws ec2 modify-volume --volume-id "$id" "${options[@]}" --output text
+	$dry_run || wait_modified "$id"
+}
+
+# wait_modified VOLUME: until it is being optimized, from when on its new figures count.
+wait_modified() {
+	local state
+	while :; do
+		read -r state < <(aws ec2 describe-volumes-modifications --volume-ids "$1" --output text --query 'VolumesModifications[0].ModificationState') || true
+		case $state in
+		optimizing | completed)
+			say "$1 is $state"
+			return
+			;;
+		failed) refuse "the modification of $1 failed: aws ec2 describe-volumes-modifications --volume-ids $1" ;;
+		esac
+		say "$1 is ${state:-unknown}"
+		sleep "$poll"
+	done
+}
+
+# create INSTANCE NAME DEVICE TYPE GIB IOPS MIBPS: a volume attached to it. The token makes a second call give the
+# first one's volume.
+create() {
+	local instance=$1 name=$2 device=$3 zone id state
+	shift 3
+	zone=$(aws ec2 describe-instances --instance-ids "$instance" --output text --query 'Reservations[0].Instances[0].Placement.AvailabilityZone')
+	figures "$@"
+	say "$instance: $name, $*, as $device"
+	if $dry_run; then
+		run aws ec2 create-volume --availability-zone "$zone" "${options[@]}" --encrypted
+		run aws ec2 attach-volume --instance-id "$instance" --device "$device" --volume-id "the new one"
+		return
+	fi
+	id=$(aws ec2 create-volume --client-token "$name-$instance" --availability-zone "$zone" "${options[@]}" --encrypted \
+		--tag-specifications "ResourceType=volume,Tags=[{Key=Name,Value=$name}]" --output text --query VolumeId)
+	state=$(aws ec2 describe-volumes --volume-ids "$id" --output text --query 'Volumes[0].State')
+	if [[ $state == in-use ]]; then
+		say "$id is attached already"
+		return
+	fi
+	aws ec2 wait volume-available --volume-ids "$id"
+	aws ec2 attach-volume --instance-id "$instance" --device "$device" --volume-id "$id" --output text
+	aws ec2 wait volume-in-use --volume-ids "$id"
+	say "$id is attached to $instance as $device"
+}
+
+# retype INSTANCE TYPE: stop it, make it of another type, start it.
+retype() {
+	local is
+	is=$(aws ec2 describe-instances --instance-ids "$1" --output text --query 'Reservations[0].Instances[0].InstanceType')
+	if [[ $is == "$2" ]]; then
+		say "$1 is $2 already"
+		return
+	fi
+	say "$1: $is -> $2, it stops for that"
+	run aws ec2 stop-instances --instance-ids "$1" --output text
+	run aws ec2 wait instance-stopped --instance-ids "$1"
+	run aws ec2 modify-instance-attribute --instance-id "$1" --instance-type "Value=$2"
+	run aws ec2 start-instances --instance-ids "$1" --output text
+	run aws ec2 wait instance-running --instance-ids "$1"
+}
+
+case ${1:-} in
+--dry-run) dry_run=true ;;
+'') ;;
+*)
+	say "usage: $0 [--dry-run]"
+	exit 2
+	;;
+esac
+command -v aws >/dev/null || refuse "the AWS CLI is not installed"

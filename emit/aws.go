@@ -1,0 +1,81 @@
+package emit
+
+import (
+	_ "embed"
+	"fmt"
+	"strings"
+)
+
+// awsScript is what the script can do, before the lines that say what it does.
+//
+//go:embed aws.bash
+var awsScript string
+
+// aws writes a script of `aws ec2` commands: volumes modified in place, volumes created and attached, the instance's type.
+func aws(l *Layout, _ *Options) (*part, error) {
+	p := &part{}
+	var b, ids strings.Builder
+	slot, needsInstance := 0, false
+	for _, d := range l.disks {
+		if d.fate == removed {
+			continue
+		}
+		if err := d.ebs("aws"); err != nil {
+			return nil, err
+		}
+		p.applies = append(p.applies, d.path)
+		fmt.Fprintf(&b, "\n# %s\n", d.why())
+		if d.fate == modified {
+			variable := strings.ToUpper(strings.ReplaceAll(d.name, "-", "_")) + "_VOLUMES"
+			fmt.Fprintf(&ids, "#   %-16s ids of the volumes %q to modify, with spaces between: of each machine%s\n", variable, d.name, ofStripe(d.after.width))
+			fmt.Fprintf(&b, "for id in ${%s:?ids of the volumes %s}; do\n\tmodify \"$id\" %s\ndone\n", variable, d.name, d.order())
+			continue
+		}
+		needsInstance = true
+		fmt.Fprintf(&b, "for instance in ${INSTANCES:?ids of the instances}; do\n")
+		for n := 1; n <= d.after.width; n++ {
+			name := l.slug() + "-" + d.name
+			if d.after.width > 1 {
+				name += fmt.Sprintf("-%d", n)
+			}
+			fmt.Fprintf(&b, "\tcreate \"$instance\" %s %s %s\n", name, deviceName(slot), d.order())
+			slot++
+		}
+		b.WriteString("done\n")
+		p.apply = append(p.apply, fmt.Sprintf("%s is new: a file system on it and the mount are the `lvm` target's. %s", d.path, bringing(l.After.Engine.Name(), d.volume)))
+	}
+	if l.changed("host.instance") && l.After.Host.Instance != "" {
+		needsInstance = true
+		fmt.Fprintf(&b, "\n# %s\n# The instance stops for it: what stands on its local NVMe is lost.\nfor instance in ${INSTANCES:?ids of the instances}; do\n\tretype \"$instance\" %s\ndone\n", l.because("host.instance"), l.After.Instance().Name)
+		p.applies = append(p.applies, "host.instance", "host.cores", "host.memory")
+		p.restarts = append(p.restarts, "each instance, since its type changes: it is stopped and started. Do one member at a time: run the script with one id in `INSTANCES`.")
+		p.risks = append(p.risks, "An instance that is stopped loses its local NVMe and, without an Elastic IP, its public address.")
+	}
+	if b.Len() == 0 {
+		return nil, nil
+	}
+	if needsInstance {
+		ids.WriteString("#   INSTANCES        ids of the instances that run the database, with spaces between\n")
+	}
+	text := "#!/bin/bash\n" + l.head("#", "Commands of the AWS CLI for EBS volumes.", "", "It takes from its environment:") + ids.String() +
+		"# and what the AWS CLI takes: AWS_PROFILE, AWS_REGION. Run it with --dry-run first.\nset -euo pipefail\n\n" + awsScript + b.String() + "\nsay done\n"
+	p.files = []File{{Path: "aws/volumes.sh", Text: []byte(text), Mode: executable}}
+	p.apply = append([]string{"`aws/volumes.sh --dry-run` tells which variables it wants and what it would do; then without. It can be run again: what is so already is left, and a volume modified less than six hours ago is refused with the time from which it may be."}, p.apply...)
+	p.verify = []string{"`aws ec2 describe-volumes --volume-ids ...` gives the new figures. They count from the state *optimizing* on, at least as good as the old ones and not yet always the new."}
+	p.back = []string{"The same commands with the old values (they stand in the script's comments), six hours later at the earliest."}
+	p.risks = append(p.risks, ebsRisks(l)...)
+	return p, nil
+}
+
+func ofStripe(width int) string {
+	if width == 1 {
+		return ""
+	}
+	return fmt.Sprintf(", all %d of its stripe", width)
+}
+
+// order are the figures of a volume for the script's functions: type, GiB, IOPS, MiB/s; 0 is what is not chosen. All are
+// given to a volume that is modified too: what is not said would stay as it is.
+func (d *disk) order() string {
+	return fmt.Sprintf("%s %d %d %d", d.after.kind, d.after.gib, d.after.iops, d.after.mibps)
+}

@@ -1,0 +1,190 @@
+package emit
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/hashicorp/hcl/v2/hclwrite"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// terraform writes aws_ebs_volume and aws_volume_attachment of each volume that is new or changes, one for each machine
+// of a map that the user fills in. Attributes: the AWS provider's documentation of these two resources, 6.0.
+func terraform(l *Layout, _ *Options) (*part, error) {
+	p := &part{}
+	f := hclwrite.NewEmptyFile()
+	body := f.Body()
+	comment(body, strings.Split(strings.TrimSuffix(l.head("#", "EBS volumes for Terraform's AWS provider."), "\n"), "\n")...)
+	wrote := false
+	slot := 0
+	for _, d := range l.disks {
+		if d.fate == removed {
+			continue
+		}
+		if err := d.ebs("terraform"); err != nil {
+			return nil, err
+		}
+		if !wrote {
+			machines(body)
+			wrote = true
+		}
+		for n := 1; n <= d.after.width; n++ {
+			name := strings.ReplaceAll(d.name, "-", "_")
+			if d.after.width > 1 {
+				name = fmt.Sprintf("%s_%d", name, n)
+			}
+			l.volumeBlock(body, &d, name, n)
+			if d.isNew() {
+				attachmentBlock(body, name, deviceName(slot))
+				slot++
+			}
+		}
+		p.applies = append(p.applies, d.path)
+		if d.isNew() {
+			p.apply = append(p.apply, fmt.Sprintf("%s is new: a file system on it and the mount are the `lvm` target's. %s", d.path, bringing(l.After.Engine.Name(), d.volume)))
+		}
+	}
+	if !wrote {
+		return nil, nil
+	}
+	p.files = []File{{Path: "terraform/volumes.tf", Text: hclwrite.Format(f.Bytes()), Mode: plain}}
+	p.apply = append([]string{"Name the machines in `var.plimsoll_machines`. A volume that is there already must be known to Terraform before: either change the resource you have to these values, or " +
+		"`terraform import 'aws_ebs_volume.data[\"NAME\"]' vol-...`. `terraform plan` must say *update in-place* for it: **a plan that says *replace* or *destroy* would delete the data.**"}, p.apply...)
+	p.verify = []string{"`terraform plan` says that nothing changes; `aws ec2 describe-volumes-modifications` says *optimizing*, then *completed*."}
+	p.back = []string{"The old values back into the resource and `terraform apply`, six hours after the change at the earliest: Amazon EBS takes one modification of a volume in six hours. A volume cannot be made smaller again."}
+	p.risks = ebsRisks(l)
+	return p, nil
+}
+
+// comment appends lines of comment, which stand in the text as they are given.
+func comment(body *hclwrite.Body, lines ...string) {
+	for _, line := range lines {
+		body.AppendUnstructuredTokens(hclwrite.Tokens{{Type: hclsyntax.TokenComment, Bytes: []byte(line + "\n")}})
+	}
+}
+
+// machines is the variable that says where volumes are attached.
+func machines(body *hclwrite.Body) {
+	body.AppendNewline()
+	v := body.AppendNewBlock("variable", []string{"plimsoll_machines"}).Body()
+	v.SetAttributeValue("description", cty.StringVal("The machines that run the database, by name: each gets these volumes."))
+	v.SetAttributeRaw("type", hclwrite.TokensForFunctionCall("map", hclwrite.TokensForFunctionCall("object", hclwrite.TokensForObject([]hclwrite.ObjectAttrTokens{
+		{Name: hclwrite.TokensForIdentifier("availability_zone"), Value: hclwrite.TokensForIdentifier("string")},
+		{Name: hclwrite.TokensForIdentifier("instance_id"), Value: hclwrite.TokensForIdentifier("string")},
+	}))))
+}
+
+// volumeBlock is a volume, nth of its stripe.
+func (l *Layout) volumeBlock(body *hclwrite.Body, d *disk, name string, n int) {
+	s := d.after
+	body.AppendNewline()
+	comment(body, "# "+d.why())
+	if d.member > 0 {
+		comment(body, fmt.Sprintf("# It is member %d's alone: leave the others out of its for_each.", d.member))
+	}
+	if d.fate == modified {
+		comment(body, "# It is there already: import it, or change the resource you have. Modified in place, once in six hours.")
+	}
+	b := body.AppendNewBlock("resource", []string{"aws_ebs_volume", name}).Body()
+	b.SetAttributeTraversal("for_each", traversal("var", "plimsoll_machines"))
+	b.AppendNewline()
+	b.SetAttributeTraversal("availability_zone", traversal("each", "value", "availability_zone"))
+	b.SetAttributeValue("type", cty.StringVal(s.kind))
+	b.SetAttributeValue("size", cty.NumberIntVal(s.gib))
+	if s.iops > 0 {
+		b.SetAttributeValue("iops", cty.NumberIntVal(s.iops))
+	}
+	if s.mibps > 0 {
+		b.SetAttributeValue("throughput", cty.NumberIntVal(s.mibps))
+	}
+	if d.isNew() {
+		b.SetAttributeValue("encrypted", cty.True)
+	}
+	b.AppendNewline()
+	label := l.slug() + "-" + d.name
+	if s.width > 1 {
+		label += fmt.Sprintf("-%d", n)
+	}
+	b.SetAttributeRaw("tags", hclwrite.TokensForObject([]hclwrite.ObjectAttrTokens{{
+		Name: hclwrite.TokensForIdentifier("Name"), Value: quotedWithKey(label),
+	}}))
+	b.AppendNewline()
+	life := b.AppendNewBlock("lifecycle", nil).Body()
+	life.SetAttributeValue("prevent_destroy", cty.True)
+	if d.fate == modified {
+		// What an imported volume has of these is its owner's.
+		life.SetAttributeRaw("ignore_changes", hclwrite.TokensForTuple([]hclwrite.Tokens{hclwrite.TokensForIdentifier("encrypted"), hclwrite.TokensForIdentifier("tags")}))
+	}
+}
+
+// quotedWithKey is "<label>-${each.key}".
+func quotedWithKey(label string) hclwrite.Tokens {
+	return hclwrite.Tokens{
+		{Type: hclsyntax.TokenOQuote, Bytes: []byte(`"`)},
+		{Type: hclsyntax.TokenQuotedLit, Bytes: []byte(label + "-")},
+		{Type: hclsyntax.TokenTemplateInterp, Bytes: []byte("${")},
+		{Type: hclsyntax.TokenIdent, Bytes: []byte("each")},
+		{Type: hclsyntax.TokenDot, Bytes: []byte(".")},
+		{Type: hclsyntax.TokenIdent, Bytes: []byte("key")},
+		{Type: hclsyntax.TokenTemplateSeqEnd, Bytes: []byte("}")},
+		{Type: hclsyntax.TokenCQuote, Bytes: []byte(`"`)},
+	}
+}
+
+// attachmentBlock attaches a new volume.
+func attachmentBlock(body *hclwrite.Body, name, device string) {
+	body.AppendNewline()
+	b := body.AppendNewBlock("resource", []string{"aws_volume_attachment", name}).Body()
+	b.SetAttributeTraversal("for_each", traversal("var", "plimsoll_machines"))
+	b.AppendNewline()
+	b.SetAttributeValue("device_name", cty.StringVal(device))
+	b.SetAttributeRaw("volume_id", hclwrite.Tokens{
+		{Type: hclsyntax.TokenIdent, Bytes: []byte("aws_ebs_volume")}, {Type: hclsyntax.TokenDot, Bytes: []byte(".")}, {Type: hclsyntax.TokenIdent, Bytes: []byte(name)},
+		{Type: hclsyntax.TokenOBrack, Bytes: []byte("[")}, {Type: hclsyntax.TokenIdent, Bytes: []byte("each")}, {Type: hclsyntax.TokenDot, Bytes: []byte(".")},
+		{Type: hclsyntax.TokenIdent, Bytes: []byte("key")}, {Type: hclsyntax.TokenCBrack, Bytes: []byte("]")},
+		{Type: hclsyntax.TokenDot, Bytes: []byte(".")}, {Type: hclsyntax.TokenIdent, Bytes: []byte("id")},
+	})
+	b.SetAttributeTraversal("instance_id", traversal("each", "value", "instance_id"))
+}
+
+func traversal(root string, attrs ...string) hcl.Traversal {
+	out := hcl.Traversal{hcl.TraverseRoot{Name: root}}
+	for _, a := range attrs {
+		out = append(out, hcl.TraverseAttr{Name: a})
+	}
+	return out
+}
+
+// deviceName is the name under which the nth volume is attached: /dev/sdf to sdp, as Amazon recommends for EBS, then
+// /dev/xvdba and on (Amazon EC2 user guide, "Device names for volumes"). The kernel shows another one, nvme1n1.
+func deviceName(n int) string {
+	if first := int('p' - 'f' + 1); n >= first {
+		n -= first
+		return fmt.Sprintf("/dev/xvd%c%c", 'b'+rune(n/26), 'a'+rune(n%26))
+	}
+	return "/dev/sd" + string(rune('f'+n))
+}
+
+// ebsRisks are those of changing EBS volumes.
+func ebsRisks(l *Layout) []string {
+	var out []string
+	for _, d := range l.disks {
+		if d.fate == modified {
+			out = append(out, d.path+": EBS optimizes a modified volume for minutes to a day, a full one of 1 TiB for about six hours, while its performance lies between old and new (Amazon EBS user guide, \"Monitor the progress of volume modifications\"). Until then, and for six hours at least, it takes no other modification.")
+		}
+		if d.fate == modified && d.resized {
+			out = append(out, d.path+": a larger volume is used once its file system is grown (`xfs_growfs MOUNT` or `resize2fs DEVICE`; in Kubernetes the driver does it). It can never be made smaller.")
+		}
+		if d.fate == modified && d.before.kind != d.after.kind {
+			out = append(out, d.path+": going back to "+d.before.kind+" is another modification, and some types cannot be gone back to.")
+		}
+		if d.volume == "journal" || d.volume == "wal" || d.volume == "wij" {
+			if d.fate == created {
+				out = append(out, d.path+": a snapshot of one volume is no backup any more. Snapshot all of the database's volumes at once (`aws ec2 create-snapshots`), or lock writes meanwhile.")
+			}
+		}
+	}
+	return out
+}
