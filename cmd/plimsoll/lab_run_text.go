@@ -90,6 +90,15 @@ func (t *labText) emulator() {
 		t.line("%-12s%14s%12s%12s%14s  %s", clipName(v.Name, 12), units.Seconds(v.LateP50), units.Seconds(v.LateP99), units.Seconds(v.LateMax),
 			units.Percent(v.LateShare), verdict)
 	}
+	for i := range l.Volumes {
+		if v := &l.Volumes[i]; v.Kernel != nil {
+			text := fmt.Sprintf("saw %s's reads and writes take %s in the mean, asked were %s", v.Name, units.Seconds(*v.Kernel), units.Seconds(*v.Asked))
+			if v.Slow {
+				text += fmt.Sprintf("; in ten seconds the path to the emulator added %s, which is too much", units.Seconds(v.Added))
+			}
+			t.para("kernel      ", text)
+		}
+	}
 	d := &l.Dispatch
 	t.para("driver      ", fmt.Sprintf("operations began late by %s in the median, %s at p99, %s at the most", units.Seconds(d.LateP50), units.Seconds(d.LateP99), units.Seconds(d.LateMax)))
 	if l.Failed > 0 {

@@ -173,6 +173,15 @@ func lateness(v *mount.VolumeStatus) string {
 		short(v.LateP99), short(v.LateMax), 100*v.Late, 100*v.LateWorst)
 }
 
+// pathWords tells what the kernel saw beside what was asked.
+func pathWords(v *mount.VolumeStatus) string {
+	text := fmt.Sprintf("saw reads and writes take %s in the mean, asked were %s; at most %s over in ten seconds", short(*v.Kernel), short(*v.Asked), short(v.Added))
+	if v.Slow {
+		text += ": the path to the emulator is SLOW (more than 100 us and 20 %)"
+	}
+	return text
+}
+
 // writeLab tells what is mounted.
 func writeLab(w io.Writer, s *mount.Status) error {
 	backing := "in memory"
@@ -197,6 +206,9 @@ func writeLab(w io.Writer, s *mount.Status) error {
 		}
 		if v.Requests["read"]+v.Requests["write"] > 0 {
 			fmt.Fprintf(t, "\t%s\t%s\n", state, lateness(&v))
+			if v.Kernel != nil {
+				fmt.Fprintf(t, "\t%s\t%s\n", "kernel", pathWords(&v))
+			}
 		}
 	}
 	return t.Flush()

@@ -44,7 +44,15 @@ type VolumeStatus struct {
 	LateMax   float64 `json:"late_max_seconds"`
 	Late      float64 `json:"late_share"`
 	LateWorst float64 `json:"late_share_worst"` // in the worst ten seconds
-	Saturated bool    `json:"saturated"`
+	// What a read or write took in the mean, as the kernel counts it, and what it was to take: the path to the emulator and
+	// back is in the first. Null: there was none.
+	Kernel *float64 `json:"kernel_mean_seconds"`
+	Asked  *float64 `json:"asked_mean_seconds"`
+	// Added is the most by which the kernel's mean was over what was asked, in ten seconds.
+	Added float64 `json:"path_added_worst_seconds"`
+	// Saturated says that the machine could not keep up: answers were late (LateWorst), or their path was long (Slow).
+	Saturated bool `json:"saturated"`
+	Slow      bool `json:"path_slow"`
 }
 
 // CutReport is what a loss of power did, by volume.
@@ -68,6 +76,18 @@ func (v *VolumeStatus) fill(s disk.Stats) {
 	v.Resident, v.Refused = int64(s.Resident), s.Refused
 	v.LateP50, v.LateP99, v.LateMax = seconds(s.LateP50), seconds(s.LateP99), seconds(s.LateMax)
 	v.Late, v.LateWorst, v.Saturated = float64(s.Late), float64(s.LateWorst), s.Saturated
+}
+
+// compare adds what the kernel saw.
+func (v *VolumeStatus) compare(c *comparison, now sight) {
+	all := now.since(c.from)
+	added, slow := now.since(c.span).added() // of the running ten seconds
+	v.Added, v.Slow = seconds(max(c.worst, added)), c.slow || slow
+	if all.requests > 0 {
+		kernel, asked := seconds(all.took)/float64(all.requests), seconds(all.asked)/float64(all.requests)
+		v.Kernel, v.Asked = &kernel, &asked
+	}
+	v.Saturated = v.Saturated || v.Slow
 }
 
 func seconds(d units.Duration) float64 { return float64(d) / 1e9 }

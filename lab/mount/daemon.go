@@ -62,6 +62,7 @@ type served struct {
 	device *blockdev.Device
 	dir    string
 	fs     string
+	kernel comparison
 }
 
 // A daemon serves the volumes of one machine.
@@ -155,6 +156,7 @@ func (d *daemon) serve(ctx context.Context) (err error) {
 	for _, v := range d.volumes {
 		r.Dirs[v.name], r.Devices[v.name] = v.dir, v.device.Name()
 	}
+	defer d.watch()()
 	d.tell(told{Ready: r})
 	select {
 	case <-d.quit:
@@ -279,9 +281,19 @@ func (d *daemon) pace(paced bool) error {
 	}
 	for i, v := range d.volumes {
 		v.disk.Pace(paced, models[i])
-		v.disk.ResetStats()
 	}
 	d.paced = paced
+	return d.reset()
+}
+
+// reset begins counting anew.
+func (d *daemon) reset() error {
+	for _, v := range d.volumes {
+		v.disk.ResetStats()
+		if err := v.begin(); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

@@ -40,9 +40,7 @@ func (d *daemon) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			err = d.pace(*q.Paced)
 		}
 	case "POST /reset":
-		for _, v := range d.volumes {
-			v.disk.ResetStats()
-		}
+		err = d.reset()
 	case "POST /cut":
 		a.Cut, err = d.cut(&q)
 	case "POST /recover":
@@ -87,7 +85,15 @@ func (d *daemon) status() (*Status, error) {
 		members := float64(orders[i].Value.Members())
 		vs.IOPS, vs.Throughput = members*float64(c.Sustained.IOPS), members*float64(c.Sustained.Throughput)
 		vs.Latency = seconds(c.Latency[volume.Write].Mean())
-		vs.fill(v.disk.Stats())
+		stats := v.disk.Stats()
+		vs.fill(stats)
+		if d.paced {
+			now, err := v.sight(&stats)
+			if err != nil {
+				return nil, err
+			}
+			vs.compare(&v.kernel, now)
+		}
 		s.Volumes = append(s.Volumes, vs)
 	}
 	return s, nil

@@ -87,6 +87,12 @@ type Emulation struct {
 	LateMax   float64  `json:"late_max_seconds"`
 	LateShare float64  `json:"late_share"`       // of its requests, later than 100 us and 5 % of what they were to take
 	LateWorst float64  `json:"late_share_worst"` // in the worst ten seconds
+	// What a read or write took in the mean, as the kernel counts it, and what it was to take; null: there was none. Added is the
+	// most by which the first was over the second in ten seconds, Slow whether that is more than the path to the emulator may add.
+	Kernel    *float64 `json:"kernel_mean_seconds"`
+	Asked     *float64 `json:"asked_mean_seconds"`
+	Added     float64  `json:"path_added_worst_seconds"`
+	Slow      bool     `json:"path_slow"`
 	Saturated bool     `json:"saturated"`
 	Resident  int64    `json:"resident_bytes"`
 	Refused   int64    `json:"refused_writes"` // for want of room for the image

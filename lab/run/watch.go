@@ -164,6 +164,10 @@ func (w *watcher) pause() {
 		e.Name, e.Gives, e.Resident, e.Refused = name, v.Gives, v.Resident, v.Refused
 		e.LateP50, e.LateP99, e.LateMax = max(e.LateP50, v.LateP50), max(e.LateP99, v.LateP99), max(e.LateMax, v.LateMax)
 		e.LateShare, e.LateWorst = max(e.LateShare, v.Late), max(e.LateWorst, v.LateWorst)
+		if v.Kernel != nil && (v.Added >= e.Added || e.Kernel == nil) {
+			e.Kernel, e.Asked = v.Kernel, v.Asked
+		}
+		e.Added, e.Slow = max(e.Added, v.Added), e.Slow || v.Slow
 		e.Saturated = e.Saturated || v.Saturated
 		t.before = t.now
 	}
