@@ -28,6 +28,10 @@ worker: ## build bin/plimsoll-wiredtiger, which the laboratory runs WiredTiger i
 etcd: ## build bin/etcd-current, a newer etcd than Debian's for the laboratory (tools/etcd)
 	cd tools/etcd && CGO_ENABLED=0 $(GO) build -trimpath -o ../../bin/etcd-current go.etcd.io/etcd/server/v3
 
+.PHONY: kubectl-validate
+kubectl-validate: ## build bin/kubectl-validate, which holds emitted manifests to Kubernetes' schemas (tools/kubernetes)
+	cd tools/kubernetes && CGO_ENABLED=0 $(GO) build -trimpath -o ../../bin/kubectl-validate sigs.k8s.io/kubectl-validate
+
 .PHONY: check
 check: deps test ## install what the full tests need (as root), then test
 

@@ -1,4 +1,5 @@
-dry_run=false
+dry_run=true
+quiet=false
 poll=${POLL_SECONDS:-15}
 
 say() { printf '%s\n' "$*" >&2; }
@@ -8,9 +9,11 @@ refuse() {
 	exit 1
 }
 
-# run COMMAND...: run it, or with --dry-run only say so.
+# run COMMAND...: run it, or only say so.
 run() {
-	if $dry_run; then
+	if $quiet; then
+		return
+	elif $dry_run; then
 		{
 			printf 'would run:'
 			printf ' %q' "$@"
@@ -72,20 +75,34 @@ wait_modified() {
 	done
 }
 
-# create INSTANCE NAME DEVICE TYPE GIB IOPS MIBPS: a volume attached to it. The token makes a second call give the
-# first one's volume.
+# free_device INSTANCE: the first name that nothing is attached under, of those Amazon recommends for EBS.
+free_device() {
+	local taken name
+	taken=$(aws ec2 describe-instances --instance-ids "$1" --output text --query 'Reservations[0].Instances[0].BlockDeviceMappings[].DeviceName')
+	for name in /dev/sd{f..p} /dev/xvd{b..d}{a..z}; do
+		if [[ ! $taken =~ (^|[[:space:]])$name($|[[:space:]]) ]]; then
+			printf '%s' "$name"
+			return
+		fi
+	done
+	refuse "nothing more can be attached to $1"
+}
+
+# create INSTANCE NAME TYPE GIB IOPS MIBPS: a volume attached to it. The token makes a second call give the first
+# one's volume.
 create() {
-	local instance=$1 name=$2 device=$3 zone id state
-	shift 3
+	local instance=$1 name=$2 zone token id state device
+	shift 2
 	zone=$(aws ec2 describe-instances --instance-ids "$instance" --output text --query 'Reservations[0].Instances[0].Placement.AvailabilityZone')
 	figures "$@"
-	say "$instance: $name, $*, as $device"
+	say "$instance: $name, $*"
 	if $dry_run; then
 		run aws ec2 create-volume --availability-zone "$zone" "${options[@]}" --encrypted
-		run aws ec2 attach-volume --instance-id "$instance" --device "$device" --volume-id "the new one"
+		run aws ec2 attach-volume --instance-id "$instance" --volume-id "the new one"
 		return
 	fi
-	id=$(aws ec2 create-volume --client-token "$name-$instance" --availability-zone "$zone" "${options[@]}" --encrypted \
+	token=$(printf '%s ' "$instance" "$name" "$@" | sha256sum | cut -c -48)
+	id=$(aws ec2 create-volume --client-token "$token" --availability-zone "$zone" "${options[@]}" --encrypted \
 		--tag-specifications "ResourceType=volume,Tags=[{Key=Name,Value=$name}]" --output text --query VolumeId)
 	state=$(aws ec2 describe-volumes --volume-ids "$id" --output text --query 'Volumes[0].State')
 	if [[ $state == in-use ]]; then
@@ -93,6 +110,7 @@ create() {
 		return
 	fi
 	aws ec2 wait volume-available --volume-ids "$id"
+	device=$(free_device "$instance")
 	aws ec2 attach-volume --instance-id "$instance" --device "$device" --volume-id "$id" --output text
 	aws ec2 wait volume-in-use --volume-ids "$id"
 	say "$id is attached to $instance as $device"
@@ -114,12 +132,27 @@ retype() {
 	run aws ec2 wait instance-running --instance-ids "$1"
 }
 
-case ${1:-} in
---dry-run) dry_run=true ;;
-'') ;;
-*)
-	say "usage: $0 [--dry-run]"
-	exit 2
-	;;
-esac
-command -v aws >/dev/null || refuse "the AWS CLI is not installed"
+# main runs layout once without changing anything, so that what has to be refused is refused before anything is
+# changed, and then for real.
+main() {
+	command -v aws >/dev/null || refuse "the AWS CLI is not installed"
+	case ${1:-} in
+	--dry-run)
+		layout
+		say "nothing was changed"
+		return
+		;;
+	'') ;;
+	*)
+		say "usage: $0 [--dry-run]"
+		exit 2
+		;;
+	esac
+	say "looking whether it can be done"
+	quiet=true
+	layout
+	quiet=false dry_run=false
+	say "doing it"
+	layout
+	say "done"
+}

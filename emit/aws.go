@@ -15,7 +15,7 @@ var awsScript string
 func aws(l *Layout, _ *Options) (*part, error) {
 	p := &part{}
 	var b, ids strings.Builder
-	slot, needsInstance := 0, false
+	needsInstance := false
 	for _, d := range l.disks {
 		if d.fate == removed {
 			continue
@@ -38,8 +38,7 @@ func aws(l *Layout, _ *Options) (*part, error) {
 			if d.after.width > 1 {
 				name += fmt.Sprintf("-%d", n)
 			}
-			fmt.Fprintf(&b, "\tcreate \"$instance\" %s %s %s\n", name, deviceName(slot), d.order())
-			slot++
+			fmt.Fprintf(&b, "\tcreate \"$instance\" %s %s\n", name, d.order())
 		}
 		b.WriteString("done\n")
 		p.apply = append(p.apply, fmt.Sprintf("%s is new: a file system on it and the mount are the `lvm` target's. %s", d.path, bringing(l.After.Engine.Name(), d.volume)))
@@ -58,13 +57,25 @@ func aws(l *Layout, _ *Options) (*part, error) {
 		ids.WriteString("#   INSTANCES        ids of the instances that run the database, with spaces between\n")
 	}
 	text := "#!/bin/bash\n" + l.head("#", "Commands of the AWS CLI for EBS volumes.", "", "It takes from its environment:") + ids.String() +
-		"# and what the AWS CLI takes: AWS_PROFILE, AWS_REGION. Run it with --dry-run first.\nset -euo pipefail\n\n" + awsScript + b.String() + "\nsay done\n"
+		"# and what the AWS CLI takes: AWS_PROFILE, AWS_REGION. Run it with --dry-run first.\nset -euo pipefail\n\n" + awsScript + "\nlayout() {" + indented(b.String()) + "}\n\nmain \"$@\"\n"
 	p.files = []File{{Path: "aws/volumes.sh", Text: []byte(text), Mode: executable}}
 	p.apply = append([]string{"`aws/volumes.sh --dry-run` tells which variables it wants and what it would do; then without. It can be run again: what is so already is left, and a volume modified less than six hours ago is refused with the time from which it may be."}, p.apply...)
 	p.verify = []string{"`aws ec2 describe-volumes --volume-ids ...` gives the new figures. They count from the state *optimizing* on, at least as good as the old ones and not yet always the new."}
 	p.back = []string{"The same commands with the old values (they stand in the script's comments), six hours later at the earliest."}
 	p.risks = append(p.risks, ebsRisks(l)...)
 	return p, nil
+}
+
+// indented are lines within a function; the blank ones stay so.
+func indented(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if line != "\n" {
+			b.WriteByte('\t')
+		}
+		b.WriteString(line)
+	}
+	return b.String()
 }
 
 func ofStripe(width int) string {

@@ -8,6 +8,7 @@ import (
 
 	"plimsoll/catalog"
 	"plimsoll/scenario"
+	"plimsoll/units"
 )
 
 // A Change is one value that the layout has otherwise.
@@ -147,7 +148,21 @@ func text(v reflect.Value) (string, bool) {
 	if err != nil {
 		return "", false
 	}
+	if _, duration := v.Interface().(units.Duration); duration {
+		return plainly(string(b)), true
+	}
 	return string(b), true
+}
+
+// plainly writes a time as a scenario would: 5m for 5m0s, 100us for 100µs.
+func plainly(d string) string {
+	d = strings.ReplaceAll(d, "µs", "us")
+	for _, none := range []string{"m0s", "h0m"} {
+		if rest, ok := strings.CutSuffix(d, none); ok {
+			d = rest + none[:1]
+		}
+	}
+	return d
 }
 
 // shown is a value that is there as a whole or not at all.

@@ -33,7 +33,7 @@ func kubernetes(l *Layout, o *Options) (*part, error) {
 	claims := &claims{l: l, set: set}
 	for i := range l.disks {
 		d := &l.disks[i]
-		if d.fate == removed {
+		if d.fate == removed || d.member > 0 && d.isNew() { // a claim template is every member's
 			continue
 		}
 		if err := d.ebs("kubernetes"); err != nil {
@@ -107,7 +107,7 @@ func (l *Layout) classes(p *part, d *disk) error {
 	if err != nil {
 		return err
 	}
-	head := l.head("#", "A VolumeAttributesClass for "+d.name+", from Kubernetes 1.34 on: the driver modifies volumes in use", "whose claims name it.", d.why())
+	head := l.head("#", "A VolumeAttributesClass for "+d.name+" (Kubernetes 1.34 and later).", d.why(), "The driver modifies volumes in use whose claims name it.")
 	path := "kubernetes/volumeattributesclass-" + d.name + ".yaml"
 	p.files = append(p.files, File{Path: path, Text: []byte(head + text + "---\n# To go back.\n" + old), Mode: plain})
 	p.apply = append(p.apply, "`kubectl apply -f "+path+"`")

@@ -114,7 +114,7 @@ make_filesystem() {
 	((status == 2)) || refuse "$device carries something that is not $filesystem: ${type:-unknown}"
 	case $filesystem in
 	xfs) ((width == 1)) || aligned=(-d "su=${unit_kib}k,sw=$width") ;;
-	ext4) ((width == 1)) || aligned=(-E "stride=$((unit_kib / 4)),stripe_width=$((unit_kib / 4 * width))") ;;
+	ext4) ((width == 1)) || aligned=(-E "stride=$((unit_kib / 4)),stripe_width=$((unit_kib * width / 4))") ;;
 	*) refuse "no file system is called $filesystem here" ;;
 	esac
 	run "mkfs.$filesystem" -q "${aligned[@]}" "$device"
@@ -132,7 +132,7 @@ mount_by_uuid() {
 		refuse "$device has no UUID"
 	}
 	line="UUID=$uuid $mount_at $filesystem defaults,noatime 0 0"
-	if grep -q "^UUID=$uuid[[:space:]]" "$fstab"; then
+	if grep -q "^UUID=${uuid}[[:space:]]" "$fstab"; then
 		say "$fstab names $uuid already"
 	elif awk -v at="$mount_at" '$1 !~ /^#/ && $2 == at { found = 1 } END { exit !found }' "$fstab"; then
 		refuse "$fstab mounts something else at $mount_at: take that line out once its data is moved"

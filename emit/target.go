@@ -125,7 +125,7 @@ func Files(l *Layout, names []string, o Options) (*Result, error) {
 		}
 	}
 	if len(parts) == 0 {
-		return nil, inputf("it fits: --to "+strings.Join(targetsOf(l.After.Engine.Name()), ", "), "%s has nothing to do: what changes is %s", strings.Join(r.Idle, ", "), l.inShort())
+		return nil, inputf("for "+l.changes[0].Path+": "+otherwise(l, l.changes[0]), "--to %s has nothing to do: what changes is %s", strings.Join(r.Idle, ", "), l.inShort())
 	}
 	r.Files = append([]File{{Path: "README.md", Text: readme(l, parts, r), Mode: plain}}, r.Files...)
 	return r, nil

@@ -32,6 +32,9 @@ func terraform(l *Layout, _ *Options) (*part, error) {
 		}
 		for n := 1; n <= d.after.width; n++ {
 			name := strings.ReplaceAll(d.name, "-", "_")
+			if d.fate == remade {
+				name += "_new" // the old one stays, and may well be called data
+			}
 			if d.after.width > 1 {
 				name = fmt.Sprintf("%s_%d", name, n)
 			}
@@ -104,6 +107,9 @@ func (l *Layout) volumeBlock(body *hclwrite.Body, d *disk, name string, n int) {
 	}
 	b.AppendNewline()
 	label := l.slug() + "-" + d.name
+	if d.fate == remade {
+		label += "-new"
+	}
 	if s.width > 1 {
 		label += fmt.Sprintf("-%d", n)
 	}
@@ -139,6 +145,7 @@ func attachmentBlock(body *hclwrite.Body, name, device string) {
 	b := body.AppendNewBlock("resource", []string{"aws_volume_attachment", name}).Body()
 	b.SetAttributeTraversal("for_each", traversal("var", "plimsoll_machines"))
 	b.AppendNewline()
+	comment(b, "# Another name, if the machine has this one already.")
 	b.SetAttributeValue("device_name", cty.StringVal(device))
 	b.SetAttributeRaw("volume_id", hclwrite.Tokens{
 		{Type: hclsyntax.TokenIdent, Bytes: []byte("aws_ebs_volume")}, {Type: hclsyntax.TokenDot, Bytes: []byte(".")}, {Type: hclsyntax.TokenIdent, Bytes: []byte(name)},

@@ -8,8 +8,8 @@ import (
 // diffCellsMax bounds the table of a diff: beyond it a file is told as taken away and written anew.
 const diffCellsMax = 4_000_000
 
-// context is how many lines are shown around a change.
-const context = 3
+// contextLines is how many lines are shown around a change.
+const contextLines = 3
 
 // An edit is a line of a diff: ' ' in both, '-' in the old, '+' in the new.
 type edit struct {
@@ -41,12 +41,12 @@ func unified(name, before, after string, was, is bool) string {
 			break
 		}
 		last, to := first, first+1 // the last change of the hunk, and where its context ends
-		for ; to < len(edits) && to-last <= 2*context; to++ {
+		for ; to < len(edits) && to-last <= 2*contextLines; to++ {
 			if edits[to].op != ' ' {
 				last = to
 			}
 		}
-		start, end := max(first-context, from), min(last+1+context, len(edits))
+		start, end := max(first-contextLines, from), min(last+1+contextLines, len(edits))
 		hunk(&b, edits, start, end)
 		from = end
 	}

@@ -1,0 +1,212 @@
+package emit
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// tree is what stands in a folder, by path.
+func tree(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	err := filepath.WalkDir(dir, func(p string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(p)
+		name, _ := filepath.Rel(dir, p)
+		out[filepath.ToSlash(name)] = string(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func open(t *testing.T, dir string) *Folder {
+	t.Helper()
+	f, err := OpenFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func put(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The life of a folder: written, written again, edited, forced.
+func TestFolder(t *testing.T) {
+	root := t.TempDir()
+	dir := filepath.Join(root, "deep", "layout")
+	first := []File{{"README.md", []byte("one\n"), plain}, {"aws/volumes.sh", []byte("#!/bin/bash\n"), executable}}
+	second := []File{{"README.md", []byte("two\n"), plain}, {"sysctl/90.conf", []byte("x = 1\n"), plain}}
+	if err := open(t, dir).Write(first, false); err != nil {
+		t.Fatal(err)
+	}
+	if got := tree(t, dir); got["README.md"] != "one\n" || got["aws/volumes.sh"] == "" || len(got) != 3 {
+		t.Errorf("the folder is %v", got)
+	}
+	if info, err := os.Stat(filepath.Join(dir, "aws/volumes.sh")); err != nil || info.Mode().Perm()&0o100 == 0 {
+		t.Errorf("the script is %v, %v", info.Mode(), err)
+	}
+	// What somebody else put there stays; what is not written any more goes.
+	put(t, filepath.Join(dir, "notes.txt"), "mine")
+	if err := open(t, dir).Write(second, false); err != nil {
+		t.Fatal(err)
+	}
+	got := tree(t, dir)
+	if got["README.md"] != "two\n" || got["notes.txt"] != "mine" || got["aws/volumes.sh"] != "" || len(got) != 4 {
+		t.Errorf("the folder is %v", got)
+	}
+	// Edited: none of it is written.
+	put(t, filepath.Join(dir, "sysctl/90.conf"), "x = 2\n")
+	before := tree(t, dir)
+	for _, files := range [][]File{first, second} {
+		err := open(t, dir).Write(files, false)
+		if err == nil || !strings.Contains(err.Error(), "edited since emit wrote it, and left alone: sysctl/90.conf") {
+			t.Errorf("over an edited file: %v", err)
+		}
+	}
+	if after := tree(t, dir); len(after) != len(before) || after["sysctl/90.conf"] != "x = 2\n" || after["README.md"] != "two\n" {
+		t.Errorf("the folder is %v", after)
+	}
+	want := "--- a/README.md\n+++ b/README.md\n@@ -1,1 +1,1 @@\n-two\n+one\n--- /dev/null\n+++ b/aws/volumes.sh\n@@ -0,0 +1,1 @@\n+#!/bin/bash\n--- a/sysctl/90.conf\n+++ /dev/null\n@@ -1,1 +0,0 @@\n-x = 2\n"
+	if got := open(t, dir).Diff(first); got != want {
+		t.Errorf("the difference is\n%s\nwant\n%s", got, want)
+	}
+	if err := open(t, dir).Write(first, true); err != nil {
+		t.Fatal(err)
+	}
+	if got := tree(t, dir); got["README.md"] != "one\n" || got["notes.txt"] != "mine" || got["sysctl/90.conf"] != "" {
+		t.Errorf("the folder is %v", got)
+	}
+	// Nothing is left beside it.
+	if entries, err := os.ReadDir(filepath.Dir(dir)); err != nil || len(entries) != 1 {
+		t.Errorf("beside it are %v, %v", entries, err)
+	}
+	// A file of ours that somebody wrote just as we would is no edit.
+	put(t, filepath.Join(dir, "README.md"), "two\n")
+	if err := open(t, dir).Write(second, false); err != nil {
+		t.Errorf("over the same text: %v", err)
+	}
+}
+
+// Folders that are not emit's are left alone, --force or not.
+func TestFoldersOfOthers(t *testing.T) {
+	root := t.TempDir()
+	at := func(name string) string { return filepath.Join(root, name) }
+	for _, name := range []string{"theirs", "empty", "damaged", "linked", "here"} {
+		if err := os.Mkdir(at(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(t, at("theirs/data"), "x")
+	put(t, at("damaged/"+manifestName), "{")
+	put(t, at("linked/"+manifestName), `{"version":1}`)
+	put(t, at("file"), "x")
+	if err := os.Symlink("/etc/passwd", at("linked/passwd")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(at("nowhere"), at("dangling")); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(at("here"))
+	for name, says := range map[string]string{
+		"theirs": "not written by emit", "damaged": "damaged", "linked": "is no file", "file": "no folder", "dangling": "symbolic link to nothing", "here": "the folder one is in", ".": "the folder one is in",
+	} {
+		if _, err := OpenFolder(at(name)); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v, want %q", name, err, says)
+		}
+	}
+	if err := open(t, at("empty")).Write([]File{{"a", []byte("a"), plain}}, false); err != nil {
+		t.Errorf("into an empty folder: %v", err)
+	}
+}
+
+// A folder that cannot be written stays as it is, and nothing is left of the attempt.
+func TestFolderAsAWhole(t *testing.T) {
+	root := t.TempDir()
+	dir := filepath.Join(root, "layout")
+	if err := open(t, dir).Write([]File{{"a", []byte("one"), plain}}, false); err != nil {
+		t.Fatal(err)
+	}
+	// The second cannot be made: a file is where its folder would be.
+	err := open(t, dir).Write([]File{{"a", []byte("two"), plain}, {"a/b", []byte("b"), plain}}, false)
+	if err == nil {
+		t.Fatal("a file within a file was written")
+	}
+	if got := tree(t, dir); got["a"] != "one" {
+		t.Errorf("the folder is %v", got)
+	}
+	if entries, err := os.ReadDir(root); err != nil || len(entries) != 1 {
+		t.Errorf("left are %v, %v", entries, err)
+	}
+}
+
+// A diff, applied, is the new text; its old side is the old text; and equal texts have none.
+func TestDiffIsTheDifference(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		line := rapid.SampledFrom([]string{"a\n", "b\n", "c\n", "\n"})
+		a, b := rapid.SliceOfN(line, 0, 30).Draw(t, "before"), rapid.SliceOfN(line, 0, 30).Draw(t, "after")
+		var was, is []string
+		for _, e := range compareLines(a, b) {
+			if e.op != '+' {
+				was = append(was, e.line)
+			}
+			if e.op != '-' {
+				is = append(is, e.line)
+			}
+		}
+		before, after := strings.Join(a, ""), strings.Join(b, "")
+		if strings.Join(was, "") != before || strings.Join(is, "") != after {
+			t.Fatalf("sides are %q and %q", was, is)
+		}
+		if got := patchText(t, before, unified("f", before, after, true, true)); got != after {
+			t.Fatalf("applied it gives %q, want %q", got, after)
+		}
+	})
+}
+
+// patchText applies a unified diff by its hunks' positions alone.
+func patchText(t *rapid.T, before, diff string) string {
+	old, at := lines(before), 0
+	var out []string
+	for _, l := range lines(diff) {
+		switch {
+		case strings.HasPrefix(l, "--- "), strings.HasPrefix(l, "+++ "):
+		case strings.HasPrefix(l, "@@ "):
+			from, n := 0, 0
+			if _, err := fmt.Sscanf(l, "@@ -%d,%d", &from, &n); err != nil {
+				t.Fatal(err)
+			}
+			if n > 0 {
+				from--
+			}
+			out = append(out, old[at:from]...)
+			at = from
+		case l[0] == '+':
+			out = append(out, l[1:])
+		default:
+			if old[at] != l[1:] {
+				t.Fatalf("line %d is %q, the diff has %q", at, old[at], l)
+			}
+			if l[0] == ' ' {
+				out = append(out, old[at])
+			}
+			at++
+		}
+	}
+	return strings.Join(append(out, old[at:]...), "")
+}

@@ -1,0 +1,352 @@
+package emit
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// scripts are all scripts of a layout that has every kind of them.
+func scripts(t *testing.T) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for _, l := range []*Layout{
+		layoutOf(t, "iris.yaml", "volumes.data.stripe=2", "volumes.data.stripe_unit=128KiB", "volumes.wij.iops=4000", "host.instance=r5n.4xlarge", "host.memory=64GiB"),
+		layoutOf(t, "telemetry.yaml", "volumes.journal={type: gp3, size: 10GiB}", "host.filesystem=ext4"),
+		layoutOf(t, "etcd.yaml", "volumes.wal.iops=4000", "members.3.volumes.wal={type: gp3, size: 60GiB}"),
+	} {
+		r, err := Files(l, []string{"aws", "lvm"}, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range r.Files {
+			if strings.HasSuffix(f.Path, ".sh") {
+				if f.Mode != executable {
+					t.Errorf("%s has mode %v", f.Path, f.Mode)
+				}
+				out[l.slug()+"-"+strings.ReplaceAll(f.Path, "/", "-")] = string(f.Text)
+			}
+		}
+	}
+	return out
+}
+
+// writeScripts puts them into a folder.
+func writeScripts(t *testing.T, scripts map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range scripts {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func needs(t *testing.T, program string) {
+	t.Helper()
+	if _, err := exec.LookPath(program); err != nil {
+		t.Skip(program + " is not installed")
+	}
+}
+
+func TestShellcheck(t *testing.T) {
+	needs(t, "shellcheck")
+	dir := writeScripts(t, scripts(t))
+	files, err := filepath.Glob(filepath.Join(dir, "*.sh"))
+	if err != nil || len(files) < 6 {
+		t.Fatalf("scripts are %v, %v", files, err)
+	}
+	if out, err := exec.Command("shellcheck", files...).CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// fakeAWS is an aws that answers as told and writes down what it was asked to change.
+const fakeAWS = `#!/bin/bash
+case "$2" in
+describe-volumes)
+	case "$*" in
+	*VolumeType*) echo "$FAKE_IS" ;;
+	*) echo "${FAKE_STATE:-available}" ;;
+	esac ;;
+describe-volumes-modifications)
+	if grep -q modify-volume "$FAKE_LOG" 2>/dev/null; then echo optimizing; exit; fi
+	[[ -n $FAKE_MODIFIED ]] || { echo "no modification" >&2; exit 254; }
+	echo "$FAKE_MODIFIED" ;;
+describe-instances)
+	case "$*" in
+	*Zone*) echo us-east-1a ;;
+	*InstanceType*) echo r5n.8xlarge ;;
+	*DeviceName*) printf '/dev/xvda\t/dev/sdf\n' ;;
+	esac ;;
+create-volume) echo "$*" >>"$FAKE_LOG"; echo vol-new ;;
+*) echo "$*" >>"$FAKE_LOG" ;;
+esac
+`
+
+// The commands of the AWS CLI that the script comes to, as an aws of our own is told them.
+func TestAWSScript(t *testing.T) {
+	needs(t, "bash")
+	all := scripts(t)
+	bin := t.TempDir()
+	if err := os.WriteFile(filepath.Join(bin, "aws"), []byte(fakeAWS), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	log := filepath.Join(bin, "log")
+	script := filepath.Join(writeScripts(t, all), "iris-with-a-write-daemon-aws-volumes.sh")
+	run := func(env []string, args ...string) (says, did string, err error) {
+		if err := os.RemoveAll(log); err != nil {
+			t.Fatal(err)
+		}
+		c := exec.Command("bash", append([]string{script}, args...)...)
+		c.Env = append(os.Environ(), append([]string{"PATH=" + bin + ":" + os.Getenv("PATH"), "FAKE_LOG=" + log, "FAKE_MODIFIED=", "FAKE_STATE=", "POLL_SECONDS=0",
+			"WIJ_VOLUMES=vol-1", "INSTANCES=i-1", "FAKE_IS=gp3 100 3000 250"}, env...)...)
+		out, err := c.CombinedOutput()
+		commands, readErr := os.ReadFile(log)
+		if readErr != nil && !os.IsNotExist(readErr) {
+			t.Fatal(readErr)
+		}
+		return string(out), string(commands), err
+	}
+	says, did, err := run(nil)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, says)
+	}
+	for _, command := range []string{
+		"ec2 modify-volume --volume-id vol-1 --volume-type gp3 --size 100 --iops 4000 --throughput 250",
+		"ec2 create-volume --client-token ", "--availability-zone us-east-1a --volume-type gp3 --size 1000 --iops 16000 --throughput 1000 --encrypted --tag-specifications ResourceType=volume,Tags=[{Key=Name,Value=iris-with-a-write-daemon-data-2}]",
+		"ec2 attach-volume --instance-id i-1 --device /dev/sdg --volume-id vol-new",
+		"ec2 modify-instance-attribute --instance-id i-1 --instance-type Value=r5n.4xlarge",
+	} {
+		if !strings.Contains(did, command) {
+			t.Errorf("it did not run %q:\n%s", command, did)
+		}
+	}
+	for _, c := range []struct {
+		name, env, says string
+		fails           bool
+	}{
+		{"so already", "FAKE_IS=gp3 100 4000 250", "vol-1 is so already", false},
+		{"larger", "FAKE_IS=gp3 200 3000 250", "cannot be made smaller", true},
+		{"just modified", "FAKE_MODIFIED=completed 2999-01-01T00:00:00Z", "one modification in six hours, the next from 2999-01-01T06:00:00Z on", true},
+		{"long ago", "FAKE_MODIFIED=completed 2020-01-01T00:00:00Z", "vol-1 is optimizing", false},
+		{"under way", "FAKE_MODIFIED=optimizing 2020-01-01T00:00:00Z", "is being modified", true},
+		{"not there", "FAKE_IS=", "cannot be looked at", true},
+		{"attached", "FAKE_STATE=in-use", "attached already", false},
+		{"no ids", "WIJ_VOLUMES=", "ids of the volumes wij", true},
+	} {
+		says, did, err := run([]string{c.env})
+		if (err != nil) != c.fails || !strings.Contains(says, c.says) {
+			t.Errorf("%s: %v, want %q of\n%s", c.name, err, c.says, says)
+		}
+		if c.fails && did != "" {
+			t.Errorf("%s: it was refused, and did\n%s", c.name, did)
+		}
+	}
+	says, did, err = run(nil, "--dry-run")
+	if err != nil || did != "" || !strings.Contains(says, "would run: aws ec2 modify-volume") {
+		t.Errorf("--dry-run: %v, did %q\n%s", err, did, says)
+	}
+}
+
+// A device for scripts: a file of a size behind a loop device, taken away at the end.
+func loopDevice(t *testing.T, mib int64) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "disk")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Truncate(mib << 20); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command("losetup", "--find", "--show", path).CombinedOutput()
+	if err != nil {
+		t.Skipf("no loop devices here: %s", out)
+	}
+	device := strings.TrimSpace(string(out))
+	t.Cleanup(func() {
+		if out, err := exec.Command("losetup", "--detach", device).CombinedOutput(); err != nil {
+			t.Errorf("%s stays: %s", device, out)
+		}
+	})
+	return device
+}
+
+// An lvmBench is a script for two striped devices of 1 GiB, and two such devices.
+type lvmBench struct {
+	script, fstab, mount string
+	devices              []string
+}
+
+func newLVMBench(t *testing.T, mib int64) *lvmBench {
+	t.Helper()
+	for _, program := range []string{"bash", "losetup", "wipefs", "blkid", "lsblk", "findmnt", "mkfs.xfs"} {
+		needs(t, program)
+	}
+	if os.Geteuid() != 0 {
+		t.Skip("loop devices take root")
+	}
+	l := layoutOf(t, "telemetry.yaml", "name=emit test "+fmt.Sprint(os.Getpid()), "volumes.journal={type: gp3, size: 1GiB, stripe: 2}")
+	dir := t.TempDir()
+	b := &lvmBench{script: filepath.Join(dir, "journal.sh"), fstab: filepath.Join(dir, "fstab"), mount: filepath.Join(dir, "journal")}
+	files := filesOf(t, l, Options{}, "lvm")
+	if err := os.WriteFile(b.script, []byte(files["lvm/journal.sh"]), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(b.fstab, []byte("# none\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.devices = []string{loopDevice(t, mib), loopDevice(t, mib)}
+	return b
+}
+
+func (b *lvmBench) run(args ...string) (string, error) {
+	c := exec.Command("bash", append([]string{b.script}, args...)...)
+	c.Env = append(os.Environ(), "FSTAB="+b.fstab, "MOUNT="+b.mount, "LC_ALL=C")
+	out, err := c.CombinedOutput()
+	return string(out), err
+}
+
+// Whatever a device carries, the script refuses it and leaves it as it is.
+func TestLVMRefuses(t *testing.T) {
+	b := newLVMBench(t, 1024)
+	blank := b.devices[0]
+	beginning := func(device string) []byte {
+		f, err := os.Open(device)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		buf := make([]byte, 4<<20)
+		if _, err := f.Read(buf); err != nil {
+			t.Fatal(err)
+		}
+		return buf
+	}
+	for _, c := range []struct{ name, make, says string }{
+		{"ext4", "mkfs.ext4 -q $0", "signature"},
+		{"xfs", "mkfs.xfs -q $0", "signature"},
+		{"swap", "mkswap $0", "signature"},
+		{"a partition table", "printf '\\200\\040\\041\\000\\203\\376\\377\\377\\000\\010\\000\\000\\000\\000\\020\\000' | dd of=$0 bs=1 seek=446 conv=notrunc status=none && printf '\\125\\252' | dd of=$0 bs=1 seek=510 conv=notrunc status=none", "carries|partitions"},
+		{"data that is nothing known", "head -c 4096 /dev/urandom | dd of=$0 bs=4096 seek=7 conv=notrunc status=none", "not zero|signature"},
+		{"a file system without its superblock", "mkfs.ext4 -q $0 && dd if=/dev/zero of=$0 bs=1024 seek=1 count=1 conv=notrunc status=none", "not zero|signature"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			device := loopDevice(t, 1024)
+			if out, err := exec.Command("bash", "-c", c.make, device).CombinedOutput(); err != nil {
+				t.Skipf("it cannot be made here: %s", out)
+			}
+			before := beginning(device)
+			for _, args := range [][]string{{"--dry-run", blank, device}, {"--dry-run", device, blank}} {
+				out, err := b.run(args...)
+				if err == nil || !strings.Contains(out, "refused: "+device) || !containsOne(out, c.says) {
+					t.Errorf("%v: %v, want it refused for its %s:\n%s", args, err, c.says, out)
+				}
+				if strings.Contains(out, "would run") {
+					t.Errorf("%v: it would go on:\n%s", args, out)
+				}
+			}
+			if out, err := b.run(blank, device); err == nil || !strings.Contains(out, "refused: ") {
+				t.Errorf("without --dry-run: %v\n%s", err, out)
+			}
+			if !bytes.Equal(before, beginning(device)) {
+				t.Error("the device was written to")
+			}
+		})
+	}
+	small := loopDevice(t, 512)
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{blank}, "2 device(s) are needed, 1 are named"},
+		{[]string{blank, blank}, "named twice"},
+		{[]string{blank, b.fstab}, "no block device"},
+		{[]string{blank, "/dev/null"}, "no block device"},
+		{[]string{"--dry-run", blank, small}, "is it the right device?"},
+		{[]string{"--force", blank, small}, "usage:"},
+	} {
+		if out, err := b.run(c.args...); err == nil || !strings.Contains(out, c.says) {
+			t.Errorf("%v: %v, want %q of\n%s", c.args, err, c.says, out)
+		}
+	}
+}
+
+func containsOne(text, words string) bool {
+	for word := range strings.SplitSeq(words, "|") {
+		if strings.Contains(text, word) {
+			return true
+		}
+	}
+	return false
+}
+
+// On blank devices --dry-run says what would be done, and does nothing.
+func TestLVMDryRun(t *testing.T) {
+	b := newLVMBench(t, 1024)
+	out, err := b.run(append([]string{"--dry-run"}, b.devices...)...)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, says := range []string{"would run: vgcreate emit_test_", "would run: lvcreate --stripes 2 --stripesize 64k --extents 100%FREE --name journal", "would run: mkfs.xfs -q -d su=64k\\,sw=2 /dev/emit_test_", "would add a line for " + b.mount} {
+		if !strings.Contains(out, says) {
+			t.Errorf("it does not say %q:\n%s", says, out)
+		}
+	}
+	for _, d := range b.devices {
+		if out, err := exec.Command("wipefs", d).Output(); err != nil || len(out) > 0 {
+			t.Errorf("%s: %v %s", d, err, out)
+		}
+	}
+	if text, err := os.ReadFile(b.fstab); err != nil || string(text) != "# none\n" {
+		t.Errorf("fstab is %q, %v", text, err)
+	}
+}
+
+// The whole of it, and once more, where there is a device mapper.
+func TestLVMMakesAStripe(t *testing.T) {
+	for _, program := range []string{"vgcreate", "lvcreate", "vgremove"} {
+		needs(t, program)
+	}
+	b := newLVMBench(t, 1100)
+	if _, err := os.Stat("/dev/mapper/control"); err != nil {
+		t.Skip("there is no device mapper here")
+	}
+	t.Cleanup(func() {
+		for _, c := range [][]string{{"umount", b.mount}, {"bash", "-c", "vgs --noheadings -o vg_name | grep emit_test_" + fmt.Sprint(os.Getpid()) + " | xargs -r vgremove -f -y"}} {
+			if out, err := exec.Command(c[0], c[1:]...).CombinedOutput(); err != nil {
+				t.Logf("%v: %s", c, out)
+			}
+		}
+	})
+	out, err := b.run(b.devices...)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if err := os.WriteFile(filepath.Join(b.mount, "kept"), []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	fstab, err := os.ReadFile(b.fstab)
+	if err != nil || !strings.Contains(string(fstab), "UUID=") {
+		t.Errorf("fstab is %q, %v", fstab, err)
+	}
+	out, err = b.run(b.devices...)
+	if err != nil || strings.Contains(out, "running:") {
+		t.Errorf("once more: %v\n%s", err, out)
+	}
+	if again, err := os.ReadFile(b.fstab); err != nil || !bytes.Equal(again, fstab) {
+		t.Errorf("fstab is %q then, %v", again, err)
+	}
+	if _, err := os.Stat(filepath.Join(b.mount, "kept")); err != nil {
+		t.Error(err)
+	}
+}
