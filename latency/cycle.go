@@ -124,6 +124,8 @@ type Operation struct {
 	At    vtime.Instant // its intended start
 	Took  int64         // ns
 	Write bool
+	// Aside says that its latency counts for nothing: the machine stood still.
+	Aside bool
 }
 
 // A Sorter puts operations under the cycles they fell into, reads and writes apart.

@@ -37,6 +37,9 @@ func (o *Observed) Result(sc *scenario.Scenario) *Result {
 			continue
 		}
 		answered++
+		if p.Aside {
+			continue
+		}
 		if m.pending = append(m.pending, *p); len(m.pending) == pendingMax {
 			m.classify()
 		}

@@ -27,6 +27,7 @@ type labTableOptions struct {
 	only     []string
 	save     string
 	measured string
+	record   string
 }
 
 // tableRunsMax bounds how often each scenario is run: they take minutes.
@@ -63,9 +64,14 @@ installed) is named and left out. The table is Markdown.`,
 	f.IntVar(&o.runs, "runs", 1, "run each scenario so many times in the lab, and take the middle")
 	f.StringSliceVar(&o.only, "only", nil, "of a suite, run only these, by their names")
 	f.StringVar(&o.save, "save", "", "add what was measured to this file")
+	f.StringVar(&o.record, "record", "", "keep a recording of each run, in a folder of its own below this one")
 	f.StringVar(&o.measured, "measured", "", "take what was measured from this file, and run no engine")
 	cmd.MarkFlagsMutuallyExclusive("measured", "runs")
 	cmd.MarkFlagsMutuallyExclusive("measured", "save")
+	cmd.MarkFlagsMutuallyExclusive("measured", "record")
+	if err := cmd.MarkFlagDirname("record"); err != nil {
+		panic(err) // the flag was just added
+	}
 	complete(cmd, "runs")
 	complete(cmd, "only")
 	return cmd
@@ -186,7 +192,7 @@ func (o *labTableOptions) measure(ctx context.Context, a *app, jobs []tableJob) 
 	for round := range o.runs {
 		for i, j := range jobs {
 			began := time.Now()
-			r, err := run.Run(ctx, j.sc, run.Options{File: j.file, Sets: j.Set})
+			r, err := o.once(ctx, &j, round)
 			if ctx.Err() != nil {
 				return nil, context.Canceled
 			}
@@ -213,6 +219,24 @@ func (o *labTableOptions) measure(ctx context.Context, a *app, jobs []tableJob) 
 		return nil, errors.New("no scenario could be run")
 	}
 	return measured, nil
+}
+
+// once runs a scenario, with a recording if they are to be kept.
+func (o *labTableOptions) once(ctx context.Context, j *tableJob, round int) (*run.Result, error) {
+	opt := run.Options{File: j.file, Sets: j.Set}
+	var kept *simulatedRecording
+	if o.record != "" {
+		var err error
+		if kept, err = createRecording(filepath.Join(o.record, fmt.Sprintf("%s-%d", j.Name, round+1))); err != nil {
+			return nil, err
+		}
+		opt.Record = kept.disk
+	}
+	r, err := run.Run(ctx, j.sc, opt)
+	if kept != nil {
+		err = kept.close(err)
+	}
+	return r, err
 }
 
 // keep adds a measurement to the file of --save, at once: the next run may be interrupted.

@@ -24,6 +24,8 @@ type Result struct {
 	// Behind says that the driver could not keep up: its lateness is a part of the latencies that counts. That is
 	// where its median is over 100 us and a tenth of theirs, or its p99 over 1 ms and a tenth of theirs.
 	Behind bool
+	// Pauses are those of this machine. Operations that they account for are marked.
+	Pauses Pauses
 	// Forgotten counts keys beyond those that can be remembered.
 	Forgotten int64
 }
@@ -199,6 +201,7 @@ func (d *Driver) Result() (*Result, error) {
 		LateP50: units.Duration(c.lateness.Percentile(50)), LateP99: units.Duration(c.lateness.Percentile(99)),
 		LateMax: units.Duration(c.lateness.Max()), Behind: behind(&c.lateness, &c.all),
 	}
+	r.Pauses = d.pauses.apply(r.Operations, d.cfg.From)
 	if c.failing() {
 		return r, c.failure()
 	}

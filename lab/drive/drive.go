@@ -67,6 +67,8 @@ type Driver struct {
 	cut   atomic.Bool // whatever fails now fails because the run was ended
 	over  atomic.Bool // nothing begins any more
 
+	pauses pauseMeter
+
 	mu    sync.Mutex
 	spans []span
 	count counts
@@ -117,6 +119,10 @@ func (d *Driver) Run(ctx context.Context, until vtime.Instant, ended func() erro
 	d.stop = cancel
 	d.mu.Unlock()
 
+	if d.cfg.clock == nil { // a test's clock does not stand still with the machine
+		d.pauses.start(d.now)
+		defer d.pauses.end()
+	}
 	var workers sync.WaitGroup
 	finish := d.start(work, &workers, until)
 	d.wait(work, until)

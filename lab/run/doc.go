@@ -18,6 +18,10 @@
 // engine share them; the network is the loopback. [Lab] says which these were, how late the volumes answered, and how
 // late the driver asked: a result whose emulator was saturated is none.
 //
+// Two things of this machine are kept out of the figures as far as can be. Its cores do not sleep while a run lasts,
+// since waking one costs a virtual machine hundreds of microseconds. And where the machine itself stood still, which
+// a thread on each core looks for, operations for whose latency that accounts count as done, and have no latency.
+//
 // # What is recorded
 //
 // Each second of the measured time: the engine's own statistics under its exporter's names; the machine's memory, CPU

@@ -71,6 +71,10 @@ type Lab struct {
 	// Saturated says that the emulator could not keep up, and the result is none.
 	Saturated bool     `json:"saturated"`
 	Dispatch  Dispatch `json:"dispatch"`
+	// Pauses are times in which this machine stood still.
+	Pauses Pauses `json:"pauses"`
+	// Awake says that its cores did not sleep: waking one costs a virtual machine up to a millisecond.
+	Awake bool `json:"awake"`
 	// Failed are operations that ended with an error; Errors counts them by text.
 	Failed int64            `json:"failed"`
 	Errors map[string]int64 `json:"errors"`
@@ -105,6 +109,15 @@ type Dispatch struct {
 	LateMax float64 `json:"late_max_seconds"`
 	// Behind says that this is a part of the latencies that counts: see drive.Result.
 	Behind bool `json:"behind"`
+}
+
+// Pauses are times in which nobody ran, because what runs this machine had its cores elsewhere.
+type Pauses struct {
+	Count   int     `json:"count"`
+	Total   float64 `json:"total_seconds"`
+	Longest float64 `json:"longest_seconds"`
+	// Aside are operations for whose latency pauses account by half or more. They count as done, and have none.
+	Aside int64 `json:"operations_set_aside"`
 }
 
 // PowerLoss is what losses of power took.

@@ -83,12 +83,17 @@ func (x *experiment) describe(ctx context.Context, asked *drive.Result) error {
 		}
 	}
 	d := func(t units.Duration) float64 { return float64(t) / 1e9 }
+	l.Pauses = Pauses{asked.Pauses.Count, d(asked.Pauses.Total), d(asked.Pauses.Longest), asked.Pauses.Aside}
 	l.Dispatch = Dispatch{d(asked.LateP50), d(asked.LateP99), d(asked.LateMax), asked.Behind}
 	if l.Saturated {
 		x.remark("the emulator could not keep up on this machine: the volumes were slower than they would be, so this result is none")
 	}
 	if asked.Behind {
 		x.remark("operations began late: the machine's cores were busy, which is a part of these latencies")
+	}
+	if l.Pauses.Aside > 0 {
+		x.remark("this machine stood still %d times, %s together and %s at the longest: the %d operations that this accounts for have no latency here",
+			l.Pauses.Count, units.Seconds(l.Pauses.Total), units.Seconds(l.Pauses.Longest), l.Pauses.Aside)
 	}
 	if l.Cores != x.sc.Host.Cores {
 		x.remark("the scenario's %d cores are not emulated: this machine's %d ran engine, driver and volumes together", x.sc.Host.Cores, l.Cores)

@@ -87,6 +87,9 @@ func (o *Options) log(line string) {
 // run does it and undoes it.
 func (x *experiment) run(ctx context.Context) (out *Result, err error) {
 	defer processors()()
+	sleep, err := awake() // from before the volumes are mounted: the path to them is measured then
+	x.lab.Awake = err == nil
+	defer sleep()
 	defer func() {
 		if e := x.close(ctx); err == nil {
 			err = e
