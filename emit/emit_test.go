@@ -3,6 +3,7 @@ package emit
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -109,7 +110,7 @@ func told(err error) string {
 }
 
 // A change that no asked target applies is told with who can.
-func TestEveryChangeIsApppliedOrTold(t *testing.T) {
+func TestEveryChangeIsAppliedOrTold(t *testing.T) {
 	l := layoutOf(t, "telemetry.yaml", "volumes.data.iops=6000", "host.dirty_background_bytes=8MB", "engine.wiredtiger.leaf_page=16KiB", "workload.working_set=10GB", "seed=7", "objective.write_p99=1s")
 	r, err := Files(l, []string{"sysctl", "mongod"}, Options{})
 	if err != nil {
@@ -197,7 +198,7 @@ func TestReadPlan(t *testing.T) {
 		}
 	}
 	_, err = ReadPlan("p.json", []byte(`{"version":1,"scenario":{"text":"x"},"chosen":null}`))
-	if input, ok := err.(*InputError); !ok || !input.Unmet {
+	if input := (*InputError)(nil); !errors.As(err, &input) || !input.Unmet {
 		t.Errorf("a plan that chose nothing: %v", err)
 	}
 }

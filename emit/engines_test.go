@@ -141,14 +141,14 @@ func runUntilHealthy(t *testing.T, c *exec.Cmd, dir, url string) string {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- c.Wait() }()
+	ended := make(chan string, 1)
+	go func() { ended <- fmt.Sprint(c.Wait()) }()
 	healthy := false
 	for range 300 {
 		select {
-		case err := <-ended:
+		case how := <-ended:
 			text, _ := os.ReadFile(path)
-			t.Fatalf("etcd ended: %v\n%s", err, text)
+			t.Fatalf("etcd ended: %s\n%s", how, text)
 		case <-time.After(100 * time.Millisecond):
 		}
 		if r, err := http.Get(url); err == nil {
@@ -248,7 +248,7 @@ func TestPostgresTakesItsSettings(t *testing.T) {
 	}
 	server := start("postgres", "-D", data)
 	defer server.Kill()
-	lines := settingsOf(t, ctx, dir)
+	lines := settingsOf(ctx, t, dir)
 	if len(lines) != 18 {
 		t.Errorf("it read %d settings of the file, want 18", len(lines))
 	}

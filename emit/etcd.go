@@ -43,7 +43,7 @@ func etcd(l *Layout, _ *Options) (*part, error) {
 		if o.before == o.env {
 			continue
 		}
-		comment := "\n" + l.comments("#", o.path)
+		comment := "\n" + l.comments(o.path)
 		if o.flag == "snapshot-catchup-entries" {
 			comment += "# Since 3.6; 3.5.14 and later call it experimental-snapshot-catchup-entries, older ones have no such setting.\n"
 		}

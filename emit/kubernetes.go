@@ -47,7 +47,9 @@ func kubernetes(l *Layout, o *Options) (*part, error) {
 			return nil, err
 		}
 		p.applies = append(p.applies, d.path)
-		claims.add(p, d)
+		if err := claims.add(p, d); err != nil {
+			return nil, err
+		}
 	}
 	if set != nil {
 		patched, err := set.patch(p)
@@ -155,12 +157,14 @@ type claims struct {
 }
 
 // add writes the commands for a disk, and hands its claim template to the patch.
-func (c *claims) add(p *part, d *disk) {
+func (c *claims) add(p *part, d *disk) error {
 	if c.set != nil {
-		c.set.claim(d)
+		if err := c.set.claim(d); err != nil {
+			return err
+		}
 	}
 	if d.fate != modified {
-		return
+		return nil
 	}
 	spec := map[string]any{}
 	var back []string
@@ -174,14 +178,15 @@ func (c *claims) add(p *part, d *disk) {
 	}
 	body, err := json.Marshal(map[string]any{"spec": spec})
 	if err != nil {
-		return // strings and maps of them are always JSON
+		return err
 	}
 	names, namespace := c.names(d)
 	p.apply = append(p.apply, fmt.Sprintf("For each claim of %s, one member first:\n\n    for claim in %s; do\n      kubectl%s patch pvc \"$claim\" --type merge -p '%s'\n    done\n\n"+
 		"`kubectl%s get pvc -o custom-columns=NAME:.metadata.name,CLASS:.status.currentVolumeAttributesClassName,STATE:.status.modifyVolumeStatus.status` shows when it has it. "+
 		"Before Kubernetes 1.34, or with a driver that does not modify volumes, use the `aws` target on the volumes themselves.", d.path, names, namespace, body, namespace))
 	p.back = append(p.back, d.path+": "+strings.Join(back, "; ")+".")
-	p.verify = append(p.verify, d.path+": `aws ec2 describe-volumes-modifications` says *optimizing*, then *completed*; the volume's page of `iostat -x 1` on its node goes beyond the old limit.")
+	p.verify = append(p.verify, d.path+": `aws ec2 describe-volumes-modifications` says *optimizing*, then *completed*; `iostat -x 1` on its node goes beyond the old limit.")
+	return nil
 }
 
 // names are the claims of a disk, and the option that says where they are.

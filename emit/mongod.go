@@ -22,7 +22,7 @@ func mongod(l *Layout, _ *Options) (*part, error) {
 	var live, back []string
 	if path := "engine.wiredtiger.cache"; l.changed(path) {
 		mib := int64(a.Cache / units.MiB)
-		conf.set("storage.wiredTiger.engineConfig.cacheSizeGB", gib(a.Cache), l.comments("#", path)+"# mongod counts in GiB.\n")
+		conf.set("storage.wiredTiger.engineConfig.cacheSizeGB", gib(a.Cache), l.comments(path)+"# mongod counts in GiB.\n")
 		live = append(live, fmt.Sprintf("cache_size=%dMB", mib))
 		back = append(back, fmt.Sprintf("cache_size=%dMB", int64(b.Cache/units.MiB)))
 		p.applies = append(p.applies, path)
@@ -30,7 +30,7 @@ func mongod(l *Layout, _ *Options) (*part, error) {
 	if len(engine) > 0 {
 		comment, values := "", []string{}
 		for _, e := range engine {
-			comment += l.comments("#", e.path)
+			comment += l.comments(e.path)
 			values = append(values, e.value)
 			back = append(back, e.before)
 			p.applies = append(p.applies, e.paths...)
@@ -41,11 +41,11 @@ func mongod(l *Layout, _ *Options) (*part, error) {
 	}
 	seconds := func(d units.Duration) string { return strconv.FormatFloat(d.Std().Seconds(), 'f', -1, 64) }
 	if path := "engine.wiredtiger.checkpoint"; l.changed(path) {
-		conf.set("storage.syncPeriodSecs", seconds(a.Checkpoint), l.comments("#", path))
+		conf.set("storage.syncPeriodSecs", seconds(a.Checkpoint), l.comments(path))
 		p.applies = append(p.applies, path)
 	}
 	if path := "engine.wiredtiger.journal_interval"; l.changed(path) {
-		conf.set("storage.journal.commitIntervalMs", strconv.FormatInt(a.JournalInterval.Std().Milliseconds(), 10), l.comments("#", path))
+		conf.set("storage.journal.commitIntervalMs", strconv.FormatInt(a.JournalInterval.Std().Milliseconds(), 10), l.comments(path))
 		p.applies = append(p.applies, path)
 	}
 	if conf.err != nil {

@@ -49,7 +49,7 @@ func postgres(l *Layout, _ *Options) (*part, error) {
 		if s.value == s.before {
 			continue
 		}
-		text += "\n" + l.comments("#", s.path)
+		text += "\n" + l.comments(s.path)
 		if s.restart {
 			text += "# It takes a restart.\n"
 			restart = append(restart, "`"+s.name+"`")

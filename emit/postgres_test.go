@@ -15,7 +15,7 @@ type pgSetting struct {
 }
 
 // settingsOf asks a server that is just starting for the lines it read of 90-plimsoll.conf.
-func settingsOf(t *testing.T, ctx context.Context, socket string) []pgSetting {
+func settingsOf(ctx context.Context, t *testing.T, socket string) []pgSetting {
 	t.Helper()
 	var conn *pgx.Conn
 	var err error

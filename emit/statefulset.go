@@ -216,14 +216,19 @@ func orNone(names []string) string {
 }
 
 // claim changes or adds the template of a disk. A member's own volume has none: a template is every member's.
-func (s *statefulSet) claim(d *disk) {
+func (s *statefulSet) claim(d *disk) error {
 	if d.member != 0 {
-		return
+		return nil
 	}
 	size := resource.NewQuantity(d.after.gib*int64(units.GiB), resource.BinarySI)
 	s.changed = true
 	class := s.l.className(d, d.after, d.after.fs)
 	if d.fate == created {
+		mount := s.mountOf(d.volume)
+		if s.has(d.volume, mount) {
+			return inputf("put it under volumes in the scenario, so that what it is now is known", "%s is new by the scenario, and container %s of the StatefulSet %s has a volume %s, or something at %s, already",
+				d.path, s.container.Name, s.manifest.Name, d.volume, oneLine(mount))
+		}
 		s.claims = append(s.claims, corev1.PersistentVolumeClaim{
 			ObjectMeta: metav1.ObjectMeta{Name: d.volume},
 			Spec: corev1.PersistentVolumeClaimSpec{
@@ -232,12 +237,12 @@ func (s *statefulSet) claim(d *disk) {
 				Resources:        corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: *size}},
 			},
 		})
-		s.mounts = append(s.mounts, corev1.VolumeMount{Name: d.volume, MountPath: s.mountOf(d.volume)})
-		return
+		s.mounts = append(s.mounts, corev1.VolumeMount{Name: d.volume, MountPath: mount})
+		return nil
 	}
 	i := slices.IndexFunc(s.claims, func(c corev1.PersistentVolumeClaim) bool { return c.Name == s.templates[d.volume] })
 	if i < 0 {
-		return
+		return nil
 	}
 	c := s.claims[i].DeepCopy()
 	if c.Spec.Resources.Requests == nil {
@@ -252,6 +257,14 @@ func (s *statefulSet) claim(d *disk) {
 		c.Spec.VolumeAttributesClassName = &attributes
 	}
 	s.claims[i] = *c
+	return nil
+}
+
+// has tells whether the set has a volume of a name, or the container something mounted at a path.
+func (s *statefulSet) has(name, mount string) bool {
+	return slices.ContainsFunc(s.claims, func(c corev1.PersistentVolumeClaim) bool { return c.Name == name }) ||
+		slices.ContainsFunc(s.manifest.Spec.Template.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == name }) ||
+		slices.ContainsFunc(s.container.VolumeMounts, func(m corev1.VolumeMount) bool { return path.Clean(m.MountPath) == mount })
 }
 
 // mountOf is where a further volume goes in the container: WiredTiger's journal into its dbPath, others beside it.
@@ -359,6 +372,11 @@ func (s *statefulSet) tell(p *part, file string) {
 		ns = " -n " + s.manifest.Namespace
 	}
 	name := s.manifest.Name
+	for _, m := range s.mounts {
+		if e := s.l.After.Engine.Name(); e != "wiredtiger" {
+			p.apply = append(p.apply, fmt.Sprintf("In the container the volume %s is at `%s`: tell %s (%s).", m.Name, m.MountPath, e, placeOf(e, m.Name).tell))
+		}
+	}
 	if !s.changed {
 		p.apply = append(p.apply, fmt.Sprintf("`kubectl%s patch statefulset %s --type strategic --patch-file %s`", ns, name, file))
 		p.back = append(p.back, fmt.Sprintf("`kubectl%s rollout undo statefulset %s`.", ns, name))

@@ -23,7 +23,7 @@ func sysctl(l *Layout, _ *Options) (*part, error) {
 		if is == 0 && was == 0 {
 			at = path + "_ratio"
 		}
-		text += "\n" + l.comments("#", at) + limit(name, is, isRatio)
+		text += "\n" + l.comments(at) + limit(name, is, isRatio)
 		undo += "    sysctl -w " + inWords(limit(name, was, wasRatio)) + "\n"
 		p.applies = append(p.applies, path+"_bytes", path+"_ratio")
 	}
@@ -33,7 +33,7 @@ func sysctl(l *Layout, _ *Options) (*part, error) {
 		if was == is {
 			return
 		}
-		text += "\n" + l.comments("#", path) + fmt.Sprintf("%s = %d\n", name, centiseconds(is))
+		text += "\n" + l.comments(path) + fmt.Sprintf("%s = %d\n", name, centiseconds(is))
 		undo += fmt.Sprintf("    sysctl -w %s=%d\n", name, centiseconds(was))
 		p.applies = append(p.applies, path)
 	}

@@ -19,8 +19,8 @@ var reasons = []struct{ path, why string }{
 	{"wiredtiger.eviction_trigger", "the share of the cache from which application threads must evict."},
 	{"wiredtiger.eviction_dirty_target", "the share of dirty pages from which eviction writes: lower leaves less for a checkpoint to write at once."},
 	{"wiredtiger.eviction_dirty_trigger", "the share of dirty pages from which application threads must write."},
-	{"wiredtiger.eviction_updates_target", "the same for updates that are on no page yet."},
-	{"wiredtiger.eviction_updates_trigger", "the same for application threads."},
+	{"wiredtiger.eviction_updates_target", "the same for updates that are on no page yet. (WiredTiger 3.2.1, which is MongoDB 4.2's, has no such setting.)"},
+	{"wiredtiger.eviction_updates_trigger", "the same for application threads. (Nor this one.)"},
 	{"wiredtiger.eviction_checkpoint_target", "how far a checkpoint lets eviction clean first."},
 	{"wiredtiger.eviction_threads_min", "threads that evict."},
 	{"wiredtiger.eviction_threads_max", "threads that evict, at most."},
@@ -65,11 +65,11 @@ func why(path string) string {
 }
 
 // comments are a value's change and why, for the lines before it.
-func (l *Layout) comments(mark, path string) string {
+func (l *Layout) comments(path string) string {
 	var b strings.Builder
 	for _, line := range []string{l.because(path), why(path)} {
 		if line != "" {
-			b.WriteString(mark + " " + line + "\n")
+			b.WriteString("# " + line + "\n")
 		}
 	}
 	return b.String()
