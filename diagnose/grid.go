@@ -56,7 +56,8 @@ func inventory(ctx context.Context, in []recording.Reader) ([]held, []recording.
 }
 
 // chooseGrid covers what the metrics cover, at the finest period among them.
-func chooseGrid(metrics []recording.Metric, holes []timeline.Hole, from, to time.Time) (timeline.Grid, error) {
+func chooseGrid(metrics []recording.Metric, holes []timeline.Hole, opt Options) (timeline.Grid, error) {
+	from, to := opt.From, opt.To
 	var period time.Duration
 	var first, last time.Time
 	for _, m := range metrics {
@@ -91,7 +92,7 @@ func chooseGrid(metrics []recording.Metric, holes []timeline.Hole, from, to time
 	if period == 0 {
 		period = time.Second
 	}
-	return timeline.NewGrid(first, last, roundStep(period), holes...), nil
+	return timeline.NewGrid(first, last, max(roundStep(period), opt.Step), holes...), nil
 }
 
 // holesOf is the time in which no source has a sample: between sources, and where all that were

@@ -14,6 +14,8 @@ import (
 type Options struct {
 	// From and To bound the time; zero means all there is.
 	From, To time.Time
+	// Step, if not 0, is the least length of a cell of the grid: 0 is the finest that the sources tell.
+	Step time.Duration
 	// Progress, if not nil, is told how far a stage has come.
 	Progress func(stage string, done, total int)
 }
@@ -25,25 +27,11 @@ func Wants() func(metric string) bool { return rules.Wanted() }
 // recording cannot be read, when the context ends, and when there is nothing to
 // judge at all.
 func Run(ctx context.Context, in []recording.Reader, opt Options) (*Report, error) {
-	holding, metrics, err := inventory(ctx, in)
+	c, sig, err := lay(ctx, in, opt)
 	if err != nil {
 		return nil, err
 	}
-	grid, err := chooseGrid(metrics, holesOf(in), opt.From, opt.To)
-	if err != nil {
-		return nil, err
-	}
-	progress := func(done, total int) {
-		if opt.Progress != nil {
-			opt.Progress("reading signals", done, total)
-		}
-	}
-	sig, err := gather(ctx, holding, grid, progress)
-	if err != nil {
-		return nil, err
-	}
-	c := newCase(in, sig)
-	r := &Report{Version: Version, Sources: describe(in), Span: c.Whole()}
+	r := &Report{Version: Version, Sources: Describe(in), Span: c.Whole()}
 	for i, rule := range rules.Pack() {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -66,6 +54,34 @@ func Run(ctx context.Context, in []recording.Reader, opt Options) (*Report, erro
 	r.Timeline = plot(c)
 	r.Verdict = verdict(r, c.Stall.Active.Count() > 0)
 	return r, nil
+}
+
+// Lay lays recordings of the same stretch of time on one grid and finds the stalled time: what rules judge,
+// before any does. It fails as [Run] does.
+func Lay(ctx context.Context, in []recording.Reader, opt Options) (*rules.Case, error) {
+	c, _, err := lay(ctx, in, opt)
+	return c, err
+}
+
+func lay(ctx context.Context, in []recording.Reader, opt Options) (*rules.Case, *signals, error) {
+	holding, metrics, err := inventory(ctx, in)
+	if err != nil {
+		return nil, nil, err
+	}
+	grid, err := chooseGrid(metrics, holesOf(in), opt)
+	if err != nil {
+		return nil, nil, err
+	}
+	progress := func(done, total int) {
+		if opt.Progress != nil {
+			opt.Progress("reading signals", done, total)
+		}
+	}
+	sig, err := gather(ctx, holding, grid, progress)
+	if err != nil {
+		return nil, nil, err
+	}
+	return newCase(in, sig), sig, nil
 }
 
 func newCase(in []recording.Reader, sig *signals) *rules.Case {
@@ -100,7 +116,8 @@ func newCase(in []recording.Reader, sig *signals) *rules.Case {
 	return c
 }
 
-func describe(in []recording.Reader) []Source {
+// Describe tells where the samples of recordings came from.
+func Describe(in []recording.Reader) []Source {
 	var out []Source
 	for _, r := range in {
 		for _, s := range r.Sources() {

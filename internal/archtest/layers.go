@@ -74,7 +74,7 @@ var Layers = []Layer{
 	{"lab/streams", []string{"units", "recording", "observe/*", "random", "workload", "engine/*", "scenario", "probe", "lab"}},
 	{"lab/table", []string{"units", "simulate"}},
 	{"lab/run", []string{"..."}},
-	{"prove", []string{"units", "internal/*", "recording", "timeline", "rules", "diagnose"}},
+	{"prove", []string{"units", "internal/*", "problem", "random", "recording", "timeline", "rules", "diagnose"}},
 	{"report", []string{"units", "internal/*", "diagnose", "prove", "plan"}},
 
 	// Pages the program shows.

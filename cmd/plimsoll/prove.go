@@ -1,0 +1,271 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"plimsoll/diagnose"
+	"plimsoll/prove"
+	"plimsoll/random"
+	"plimsoll/recording"
+	"plimsoll/units"
+)
+
+// proveOptions are those of `plimsoll prove`.
+type proveOptions struct {
+	sourceOptions
+	display
+	output                choice
+	require               []string
+	confidence            string
+	costBefore, costAfter string
+	beforeTo, afterFrom   string
+	strict                bool
+	seed                  uint64
+
+	// What Validate makes of them.
+	compare                 prove.Options
+	beforeToAt, afterFromAt time.Time
+}
+
+const (
+	// confidenceLeast and confidenceMost bound --confidence: below, nothing is proved; above, 4,000 resamples have no such tail.
+	confidenceLeast = 0.5
+	confidenceMost  = 0.999
+	// requirementsMax bounds --require.
+	requirementsMax = 64
+)
+
+func newProveCommand(a *app) *cobra.Command {
+	o := &proveOptions{sourceOptions: sourceOptions{durationUnless: 10 * time.Minute}}
+	cmd := &cobra.Command{
+		Use:   "prove BEFORE AFTER",
+		Short: "Tell whether a change made it better, by how much, and how sure",
+		Long: `Compares two recordings, from before a change and from after it: each figure that
+both tell, with the change, the interval it lies in and whether it is better,
+worse, unchanged, or cannot be told; and then how long to record to tell.
+
+BEFORE and AFTER are whatever diagnose takes. The unit that is counted is the
+checkpoint cycle, not the second: seconds of one stall are no independent proof.
+The chance that a report holds any false "better" or "worse" is 5 % at most
+(--confidence).
+
+A requirement is about AFTER and is met only if the whole interval keeps it:
+  ` + strings.Join(wrapWords(strings.Join(prove.Names(), " "), 76), "\n  "),
+		Example: `  plimsoll prove before/ after/
+  plimsoll prove before/ after/ --require 'write_p99 < 25ms' --require 'stalled < 10s'
+  plimsoll prove diagnostic.data diagnostic.data --before-to 15:00 --after-from 15:10
+  plimsoll prove before after --cost-before 100USD/month --cost-after 80USD/month`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if slices.Contains(args, "") {
+				return usagef(seeHelp(cmd), "%s: an empty name is no recording", verb(cmd))
+			}
+			return needArgs(2, 2, "give the recording from before the change, then the one from after it; made by plimsoll record SOURCE... --out DIR")(cmd, args)
+		},
+	}
+	o.AddFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := o.Validate(cmd, args, a.now()); err != nil {
+			return err
+		}
+		return o.Run(cmd.Context(), a, args)
+	}
+	return cmd
+}
+
+func (o *proveOptions) AddFlags(cmd *cobra.Command) {
+	addOutput(cmd, &o.output)
+	f := cmd.Flags()
+	f.StringArrayVar(&o.require, "require", nil, "exit with 3 unless AFTER keeps this: 'write_p99 < 25ms' (again for more)")
+	f.StringVar(&o.confidence, "confidence", "95%", "of the intervals, and of the report to hold no false verdict")
+	f.StringVar(&o.costBefore, "cost-before", "", "what it cost before, as 100USD/month")
+	f.StringVar(&o.costAfter, "cost-after", "", "what it costs after, as 80USD/month")
+	f.StringVar(&o.beforeTo, "before-to", "", "BEFORE only up to this time")
+	f.StringVar(&o.afterFrom, "after-from", "", "AFTER only from this time on")
+	f.BoolVar(&o.strict, "strict", false, "exit with 3 if the workloads are not comparable, instead of a warning")
+	f.Uint64Var(&o.seed, "seed", 1, "the seed of all chance: the same gives the same report")
+	o.sourceOptions.AddFlags(cmd)
+	o.display.AddFlags(cmd)
+	for _, name := range []string{"cost-before", "cost-after", "before-to", "after-from", "seed"} {
+		complete(cmd, name)
+	}
+	complete(cmd, "confidence", "90%", "95%", "99%")
+	var words []string
+	for _, n := range prove.Names() {
+		words = append(words, n+" < ")
+	}
+	complete(cmd, "require", words...)
+}
+
+func (o *proveOptions) Validate(cmd *cobra.Command, args []string, now time.Time) (err error) {
+	if err := o.sourceOptions.Validate(cmd, args, now); err != nil {
+		return err
+	}
+	if err := o.display.Validate(cmd); err != nil {
+		return err
+	}
+	if o.beforeToAt, err = parseMoment("--before-to", o.beforeTo, now, o.zone); err != nil {
+		return err
+	}
+	if o.afterFromAt, err = parseMoment("--after-from", o.afterFrom, now, o.zone); err != nil {
+		return err
+	}
+	if !o.beforeToAt.IsZero() && !o.afterFromAt.IsZero() && o.afterFromAt.Before(o.beforeToAt) {
+		return usagef("", "--after-from %s is before --before-to %s", o.afterFrom, o.beforeTo)
+	}
+	c := &o.compare
+	if c.Confidence, err = units.ParseRatio(o.confidence); err != nil {
+		return usagef("for example --confidence 95%", "--confidence: %w", err)
+	}
+	if c.Confidence < confidenceLeast || c.Confidence > confidenceMost {
+		return usagef("95% is usual", "--confidence %s: want %s to %s", o.confidence, "50%", "99.9%")
+	}
+	if len(o.require) > requirementsMax {
+		return usagef("", "--require is given %d times, and taken %d times", len(o.require), requirementsMax)
+	}
+	for _, text := range o.require {
+		b, err := prove.ParseBound(text)
+		if err != nil {
+			return usagef("for example --require 'write_p99 < 25ms'", "--require: %w", err)
+		}
+		c.Require = append(c.Require, b)
+	}
+	if c.CostBefore, err = parseMonthly("--cost-before", o.costBefore); err != nil {
+		return err
+	}
+	if c.CostAfter, err = parseMonthly("--cost-after", o.costAfter); err != nil {
+		return err
+	}
+	c.Seed = random.Seed(o.seed)
+	c.Before = prove.Window{From: o.fromAt, To: earlier(o.toAt, o.beforeToAt)}
+	c.After = prove.Window{From: o.fromAt, To: o.toAt}
+	if o.afterFromAt.After(o.fromAt) {
+		c.After.From = o.afterFromAt
+	}
+	return nil
+}
+
+// earlier is the earlier of two times, a zero one being none.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// parseMonthly reads dollars a month; nil if nothing was given.
+func parseMonthly(flag, text string) (*units.USD, error) {
+	if text == "" {
+		return nil, nil
+	}
+	x, err := units.ParseUSD(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(text), "/month")))
+	if err != nil {
+		return nil, usagef("for example "+flag+" 100USD/month", "%s %q: %w", flag, text, err)
+	}
+	return &x, nil
+}
+
+// Run reads both recordings, compares them and reports.
+func (o *proveOptions) Run(ctx context.Context, a *app, args []string) error {
+	r, err := o.prove(ctx, a, args)
+	if err != nil {
+		return err
+	}
+	if o.output.value == "json" {
+		e := json.NewEncoder(a.stdout)
+		e.SetIndent("", "  ")
+		e.SetEscapeHTML(false)
+		err = e.Encode(r)
+	} else {
+		err = proveText(a.stdout, r, o.options(a), o.zone)
+	}
+	if err != nil {
+		return err
+	}
+	return o.verdict(r)
+}
+
+// prove reads both recordings, each as diagnose would, and compares them.
+func (o *proveOptions) prove(ctx context.Context, a *app, args []string) (*prove.Report, error) {
+	t := &tally{}
+	stop := a.meter(t).show()
+	defer stop()
+	var sides [2][]recording.Reader
+	for i, w := range []prove.Window{o.compare.Before, o.compare.After} {
+		s := o.sourceOptions
+		s.fromAt, s.toAt = w.From, w.To
+		readers, done, err := s.readers(ctx, a, args[i:i+1], t)
+		if err != nil {
+			return nil, err
+		}
+		defer done()
+		sides[i] = readers
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err // a live source that was interrupted ends without an error
+	}
+	opt := o.compare
+	opt.Progress = t.setStage
+	return prove.Compare(ctx, sides[0], sides[1], opt)
+}
+
+// readers opens sources and reads those that are no readers by themselves into memory; done closes them.
+func (o *sourceOptions) readers(ctx context.Context, a *app, args []string, t *tally) (readers []recording.Reader, done func(), err error) {
+	inputs, err := o.open(ctx, a, args)
+	if err != nil {
+		return nil, nil, err
+	}
+	readers = make([]recording.Reader, len(inputs))
+	memories := make([]*recording.Memory, len(inputs))
+	for i, in := range inputs {
+		if readers[i] = in.Reader; in.Reader == nil {
+			memories[i] = recording.NewMemory(recording.MemoryOptions{})
+			readers[i] = memories[i]
+		}
+	}
+	if err = o.readAll(ctx, inputs, diagnose.Wants(), t, func(i int) recording.Writer { return memories[i] }); err != nil {
+		closeAll(inputs)
+		return nil, nil, err
+	}
+	return readers, func() { closeAll(inputs) }, nil
+}
+
+// verdict is the error of --strict and --require, if there is what they ask for.
+func (o *proveOptions) verdict(r *prove.Report) error {
+	if !r.Workload.Comparable && (o.strict || len(r.Requirements) > 0) {
+		var why []string
+		for _, c := range r.Workload.Checks {
+			if !c.OK {
+				why = append(why, c.Name+" "+c.Text)
+			}
+		}
+		return &failure{code: exitFindings, err: fmt.Errorf("not comparable: %s", strings.Join(why, "; ")),
+			hint: "record both under the same workload"}
+	}
+	var errs []error
+	for _, q := range r.Requirements {
+		if q.Outcome != prove.Met {
+			errs = append(errs, fmt.Errorf("%s: %s", q.Outcome, q.Text))
+		}
+	}
+	if len(errs) == 0 {
+		return nil
+	}
+	hint := ""
+	for _, q := range r.Requirements {
+		switch {
+		case q.Outcome == prove.NotMeasured:
+			hint = fmt.Sprintf("%s is not told by both recordings: plimsoll prove --help lists the figures", q.Name)
+		case q.Record != nil && hint == "":
+			hint = fmt.Sprintf("record %s to tell", units.Seconds(q.Record.Seconds))
+		}
+	}
+	return &failure{code: exitFindings, err: errors.Join(errs...), hint: hint}
+}

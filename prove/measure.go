@@ -1,0 +1,222 @@
+package prove
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// A measure is a figure as a function of units: how often each counts gives the value. It is read by several goroutines at once.
+type measure interface {
+	units() int
+	// estimate is the figure with unit i counted times[i] times; NaN if nothing is left.
+	estimate(times []int32) float64
+	// influence is, but for a factor, how much each unit moves the figure from its value over all units: it is by its
+	// autocorrelation that units depend on each other as far as this figure is concerned.
+	influence() []float64
+	// join is both measures' units in one, this one's first.
+	join(o measure) measure
+}
+
+// once counts each of n units once.
+func once(n int) []int32 {
+	out := make([]int32, n)
+	for i := range out {
+		out[i] = 1
+	}
+	return out
+}
+
+// A quotient is a sum over another: a mean over time, or per operation, or per cycle.
+type quotient struct{ num, den []float64 }
+
+// newQuotient sums both by unit, over the cells in which both are known.
+func newQuotient(p partition, num, den []float64) measure {
+	q := &quotient{num: make([]float64, p.n), den: make([]float64, p.n)}
+	for k, u := range p.unit {
+		if u < 0 || math.IsNaN(num[k]) || math.IsNaN(den[k]) {
+			continue
+		}
+		q.num[u] += num[k]
+		q.den[u] += den[k]
+	}
+	return q
+}
+
+func (q *quotient) units() int { return len(q.num) }
+
+func (q *quotient) estimate(times []int32) float64 {
+	num, den := 0.0, 0.0
+	for i, t := range times {
+		if t != 0 {
+			num += float64(float64(t) * q.num[i])
+			den += float64(float64(t) * q.den[i])
+		}
+	}
+	if den <= 0 {
+		return math.NaN()
+	}
+	return num / den
+}
+
+func (q *quotient) influence() []float64 {
+	at := q.estimate(once(len(q.num)))
+	out := make([]float64, len(q.num))
+	for i := range out {
+		out[i] = q.num[i] - float64(at*q.den[i])
+	}
+	return out
+}
+
+func (q *quotient) join(o measure) measure {
+	other := o.(*quotient)
+	return &quotient{num: slices.Concat(q.num, other.num), den: slices.Concat(q.den, other.den)}
+}
+
+// A percentile is a quantile of the cells' values, each weighted by its operations.
+type percentile struct {
+	q     float64
+	n     int
+	cells []weighted // by value
+	total []float64  // weight by unit
+}
+
+type weighted struct {
+	value, weight float64
+	unit          int32
+}
+
+func newPercentile(p partition, q float64, values, weights []float64) measure {
+	out := &percentile{q: q, n: p.n, total: make([]float64, p.n)}
+	for k, u := range p.unit {
+		if u < 0 || math.IsNaN(values[k]) || !(weights[k] > 0) {
+			continue
+		}
+		out.cells = append(out.cells, weighted{values[k], weights[k], u})
+		out.total[u] += weights[k]
+	}
+	sortCells(out.cells)
+	return out
+}
+
+func sortCells(cells []weighted) {
+	slices.SortStableFunc(cells, func(a, b weighted) int { return cmp.Compare(a.value, b.value) })
+}
+
+func (p *percentile) units() int { return p.n }
+
+// estimate goes down from the largest value: the percentiles asked for lie nearer to it.
+func (p *percentile) estimate(times []int32) float64 {
+	total := 0.0
+	for i, t := range times {
+		total += float64(float64(t) * p.total[i])
+	}
+	if total <= 0 {
+		return math.NaN()
+	}
+	above := float64((1 - p.q) * total)
+	for i := len(p.cells) - 1; i >= 0; i-- {
+		c := &p.cells[i]
+		if above -= float64(float64(times[c.unit]) * c.weight); above < 0 {
+			return c.value
+		}
+	}
+	return p.cells[0].value
+}
+
+func (p *percentile) influence() []float64 {
+	at := p.estimate(once(p.n))
+	out := make([]float64, p.n)
+	over, all := 0.0, 0.0
+	for _, c := range p.cells {
+		if all += c.weight; c.value > at {
+			over += c.weight
+			out[c.unit] += c.weight
+		}
+	}
+	for i := range out {
+		out[i] -= float64(over / all * p.total[i])
+	}
+	return out
+}
+
+func (p *percentile) join(o measure) measure {
+	other := o.(*percentile)
+	out := &percentile{q: p.q, n: p.n + other.n, total: slices.Concat(p.total, other.total), cells: slices.Clone(p.cells)}
+	for _, c := range other.cells {
+		c.unit += int32(p.n)
+		out.cells = append(out.cells, c)
+	}
+	sortCells(out.cells)
+	return out
+}
+
+// A histogram is a quantile of durations that were counted in classes, summed over units.
+type histogram struct {
+	q     float64
+	edges []float64   // upper, ascending; the last is +Inf
+	upTo  [][]float64 // by unit: how many took up to each edge
+}
+
+func (h *histogram) units() int { return len(h.upTo) }
+
+func (h *histogram) sum(times []int32) []float64 {
+	sum := make([]float64, len(h.edges))
+	for i, t := range times {
+		if t == 0 {
+			continue
+		}
+		for e, x := range h.upTo[i] {
+			sum[e] += float64(float64(t) * x)
+		}
+	}
+	return sum
+}
+
+// estimate interpolates within a class as Prometheus' histogram_quantile does; beyond the last finite edge it gives that edge.
+func (h *histogram) estimate(times []int32) float64 {
+	sum := h.sum(times)
+	e := h.class(sum)
+	switch {
+	case e < 0:
+		return math.NaN()
+	case math.IsInf(h.edges[e], 1):
+		return h.edges[max(e-1, 0)]
+	case e == 0:
+		return h.edges[0] * (h.q * sum[len(sum)-1] / sum[0])
+	}
+	in := sum[e] - sum[e-1]
+	return h.edges[e-1] + float64((h.edges[e]-h.edges[e-1])*((float64(h.q*sum[len(sum)-1])-sum[e-1])/in))
+}
+
+// class is that in which the quantile lies; -1: nothing was counted.
+func (h *histogram) class(sum []float64) int {
+	total := sum[len(sum)-1]
+	if total <= 0 {
+		return -1
+	}
+	for e, x := range sum {
+		if x >= float64(h.q*total) {
+			return e
+		}
+	}
+	return len(sum) - 1
+}
+
+func (h *histogram) influence() []float64 {
+	out := make([]float64, len(h.upTo))
+	sum := h.sum(once(len(h.upTo)))
+	e, last := h.class(sum), len(sum)-1
+	if e < 0 {
+		return out
+	}
+	for i, x := range h.upTo {
+		out[i] = float64(sum[e]/sum[last]*x[last]) - x[e]
+	}
+	return out
+}
+
+func (h *histogram) join(o measure) measure {
+	other := o.(*histogram)
+	return &histogram{q: h.q, edges: h.edges, upTo: slices.Concat(h.upTo, other.upTo)}
+}

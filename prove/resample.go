@@ -1,0 +1,159 @@
+package prove
+
+import (
+	"math"
+	"slices"
+
+	"plimsoll/random"
+)
+
+// drawBlocks counts how often each of len(times) units comes up when runs of block units are drawn, circularly, until there are as
+// many units as before.
+func drawBlocks(times []int32, block int, s *random.Stream) {
+	clear(times)
+	n := len(times)
+	for left := n; left > 0; left -= block {
+		at := int(s.Below(uint64(n)))
+		for range min(block, left) {
+			times[at]++
+			if at++; at == n {
+				at = 0
+			}
+		}
+	}
+}
+
+// bootstrap gives estimates of resampled units, in the order drawn.
+func bootstrap(m measure, block, resamples int, s *random.Stream) []float64 {
+	times := make([]int32, m.units())
+	out := make([]float64, resamples)
+	for i := range out {
+		drawBlocks(times, block, s)
+		out[i] = m.estimate(times)
+	}
+	return out
+}
+
+// contrast is how far b is from a, the same both ways round, and 0 where both are 0.
+func contrast(a, b float64) float64 {
+	if a == b {
+		return 0
+	}
+	return (b - a) / (math.Abs(a) + math.Abs(b))
+}
+
+// permute is the share of orders of both sides' runs in which the two are at least as far apart as they are: runs are of block units,
+// and as many of them come before as did. One is added to both counts, for the order seen is one of them (Phipson, Smyth 2010:
+// permutation p-values should never be zero).
+func permute(a, b measure, block, permutations int, s *random.Stream) float64 {
+	both := a.join(b)
+	n := both.units()
+	runs := make([][2]int, 0, n/block+2)
+	for _, side := range [][2]int{{0, a.units()}, {a.units(), n}} {
+		for at := side[0]; at < side[1]; at += block {
+			runs = append(runs, [2]int{at, min(at+block, side[1])})
+		}
+	}
+	first := (a.units() + block - 1) / block
+	seen := math.Abs(contrast(a.estimate(once(a.units())), b.estimate(once(b.units()))))
+	const rounding = 1e-12 // sums of the same numbers in another order
+	in, out := make([]int32, n), make([]int32, n)
+	asFar := 1
+	for range permutations {
+		for i := len(runs) - 1; i > 0; i-- {
+			j := s.Below(uint64(i + 1))
+			runs[i], runs[j] = runs[j], runs[i]
+		}
+		for i, r := range runs {
+			for u := r[0]; u < r[1]; u++ {
+				in[u], out[u] = 0, 1
+				if i < first {
+					in[u], out[u] = 1, 0
+				}
+			}
+		}
+		c := math.Abs(contrast(both.estimate(in), both.estimate(out)))
+		if !(c < seen-rounding) { // also where it cannot be told
+			asFar++
+		}
+	}
+	return float64(asFar) / float64(permutations+1)
+}
+
+// blockLength is how many units to draw together: the automatic choice for the circular block bootstrap of Politis and White,
+// Econometric Reviews 23 (2004) 53-70, with the correction of Patton, Politis and White, ibid. 28 (2009) 372-375. The constants
+// are theirs.
+func blockLength(series []float64) int {
+	n := len(series)
+	if n < 4 {
+		return 1
+	}
+	size := float64(n)
+	significant := 2 * math.Sqrt(math.Log10(size)/size)
+	insignificant := max(5, int(math.Ceil(math.Sqrt(math.Log10(size))))) // so many in a row end the dependence
+	lags := min(int(math.Ceil(math.Sqrt(size)))+insignificant, n-1)
+	cov := autocovariance(series, lags)
+	if cov[0] <= 0 {
+		return 1
+	}
+	last := 0
+	for k, quiet := 1, 0; k <= lags && quiet < insignificant; k++ {
+		if quiet++; math.Abs(cov[k]/cov[0]) >= significant {
+			last, quiet = k, 0
+		}
+	}
+	if last == 0 {
+		return 1
+	}
+	reach := min(2*last, lags)
+	spectrum, curvature := cov[0], 0.0
+	for k := 1; k <= reach; k++ {
+		window := min(1, 2*(1-float64(k)/float64(reach)))
+		spectrum += float64(2 * window * cov[k])
+		curvature += float64(2 * window * float64(k) * cov[k])
+	}
+	if spectrum <= cov[0] {
+		return 1 // neighbours make up for each other: drawn alone they vary more than together, which is on the safe side
+	}
+	best := math.Cbrt(2 * curvature * curvature / (4.0 / 3 * spectrum * spectrum) * size)
+	most := math.Ceil(min(3*math.Sqrt(size), size/3))
+	return int(math.Ceil(max(1, min(best, most))))
+}
+
+// autocovariance is that of lags 0 to most.
+func autocovariance(x []float64, most int) []float64 {
+	mean := 0.0
+	for _, v := range x {
+		mean += v
+	}
+	mean /= float64(len(x))
+	out := make([]float64, most+1)
+	for lag := range out {
+		sum := 0.0
+		for i := lag; i < len(x); i++ {
+			sum += float64((x[i] - mean) * (x[i-lag] - mean))
+		}
+		out[lag] = sum / float64(len(x))
+	}
+	return out
+}
+
+// critical is how many standard errors the interval reaches to either side, of so many independent runs.
+func critical(alpha float64, runs int) float64 {
+	n := float64(runs)
+	return math.Sqrt(n/(n-1)) * studentQuantile(1-alpha/2, runs-1)
+}
+
+// interval is between two order statistics of resampled estimates: the percentiles of the bootstrap, moved outward to what they have to be
+// for a mean of so few runs (Hesterberg, The American Statistician 69 (2015) 371-386, section 5.2: the expanded
+// percentile interval).
+func interval(estimates []float64, alpha float64, runs int) (low, high float64) {
+	sorted := slices.DeleteFunc(slices.Clone(estimates), math.IsNaN)
+	if len(sorted) == 0 {
+		return math.NaN(), math.NaN()
+	}
+	slices.Sort(sorted)
+	tail := normalTail(critical(alpha, runs))
+	i := min(max(int(math.Floor(float64(tail*float64(len(sorted)+1))))-1, 0), (len(sorted)-1)/2)
+	return sorted[i], sorted[len(sorted)-1-i]
+}
