@@ -72,6 +72,7 @@ var Layers = []Layer{
 	{"lab/postgres", []string{"units", "recording", "observe/*", "workload", "engine/*", "scenario", "lab", "lab/process"}},
 	{"lab/wiredtiger", []string{"units", "recording", "observe/*", "workload", "engine/*", "scenario", "lab", "lab/process"}},
 	{"lab/streams", []string{"units", "recording", "observe/*", "random", "workload", "engine/*", "scenario", "probe", "lab"}},
+	{"lab/buckets", []string{"units", "problem", "workload", "scenario", "lab", "lab/blockdev", "lab/mount", "lab/wiredtiger"}},
 	{"lab/table", []string{"units", "simulate"}},
 	{"lab/run", []string{"..."}},
 	{"prove", []string{"units", "internal/*", "problem", "random", "recording", "timeline", "rules", "diagnose"}},

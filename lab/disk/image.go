@@ -44,7 +44,7 @@ const keepBytes = 1 << 30
 func newMemory(size units.Size, most units.Size) (*memory, error) {
 	b, err := unix.Mmap(-1, 0, int(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE)
 	if err != nil {
-		return nil, fmt.Errorf("reserving %s of addresses: %w", size.Exact(), err)
+		return nil, fmt.Errorf("memory for an image of %s: %w: keep it in a file, or make the volume smaller", size.Exact(), err)
 	}
 	// Zeroing 2 MiB at the first write of 4 KiB would be felt.
 	_ = unix.Madvise(b, unix.MADV_NOHUGEPAGE)

@@ -119,6 +119,9 @@ func (x *experiment) prepare(ctx context.Context) (err error) {
 	if err := blockdev.Available(); err != nil {
 		return err
 	}
+	if err := x.fits(); err != nil {
+		return err
+	}
 	// Two at a time would take each other's cores, and change the same settings of the kernel.
 	x.unlock, err = mount.Lock(ctx, "lab-run", func() { x.opt.tell(Progress{Phase: "waiting for another run on this machine to end"}) })
 	if err != nil {
@@ -137,7 +140,7 @@ func (x *experiment) prepare(ctx context.Context) (err error) {
 		x.opt.tell(Progress{Phase: what, Done: done, Total: total})
 	})
 	if err != nil {
-		return err
+		return x.roomless(ctx, err)
 	}
 	x.opt.tell(Progress{Phase: "writing the page cache out"})
 	if err := x.m.sync(); err != nil {
