@@ -18,3 +18,13 @@ func TestParseSeen(t *testing.T) {
 		}
 	}
 }
+
+func FuzzParseSeen(f *testing.F) {
+	f.Add("1 0 8 15 30 4 24 31 2 40 31 0 0 0 0 7 1\n")
+	f.Add("18446744073709551615 0 0 0 0 0 0 0")
+	f.Fuzz(func(t *testing.T, text string) {
+		if s, err := parseSeen(text); err == nil && (s.Requests < 0 || s.Time < 0) {
+			t.Errorf("%q: %+v", text, s)
+		}
+	})
+}
