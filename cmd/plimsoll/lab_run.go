@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -23,6 +24,7 @@ import (
 type labRunOptions struct {
 	simulateOptions
 	lab       labOptions
+	visit     visitOptions
 	etcd      string // "": $PLIMSOLL_ETCD, or etcd on PATH
 	powerLoss int
 	model     bool
@@ -45,19 +47,28 @@ Volumes, file system, write-back limits, engine and workload are the scenario's;
 memory are this machine's. The result says how late the volumes answered and how late the
 driver asked: one whose emulator was saturated is none.
 
+With --server it asks a server that runs already instead, the same workload in the same way,
+in a database of its own that it asks for first and removes at the end. Then it needs
+neither root nor volumes; volumes are what the scenario says, not measured.
+
 --power-loss N cuts the power N times, at instants by the seed, with writes in flight: then
 everything starts again and each document that was written is read. If an acknowledged
 write is missing the exit code is 3.`,
 		Example: `  sudo plimsoll lab run examples/scenarios/lab-etcd.yaml
   sudo plimsoll lab run lab-postgres.yaml --record measured && plimsoll diagnose measured
   sudo plimsoll lab run lab-etcd.yaml --power-loss 5 --seed 7
-  sudo plimsoll lab run lab-wiredtiger.yaml --set volumes.data.iops=6000 -o json`,
+  sudo plimsoll lab run lab-wiredtiger.yaml --set volumes.data.iops=6000 -o json
+  plimsoll lab run lab-etcd.yaml --server https://10.0.0.5:2379 --cacert ca.pem --cert me.pem --key me.key
+  plimsoll lab run lab-postgres.yaml --server postgres://me@db-1/ --yes --record measured`,
 		Args: needArgs(1, 1, "a scenario's file, such as examples/scenarios/lab-etcd.yaml"),
 	}
 	o.AddFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := o.Validate(cmd); err != nil {
 			return err
+		}
+		if strings.Contains(args[0], "://") { // whose error would repeat it, with its password
+			return usagef("plimsoll lab run SCENARIO.yaml --server ADDRESS", "lab run: SCENARIO is a file; an address goes behind --server")
 		}
 		return o.Run(cmd.Context(), a, args[0])
 	}
@@ -66,6 +77,7 @@ write is missing the exit code is 3.`,
 
 func (o *labRunOptions) AddFlags(cmd *cobra.Command) {
 	o.lab.AddFlags(cmd)
+	o.visit.AddFlags(cmd, "ask this server that runs already: etcd://host:2379, http(s)://host:2379, postgres://user@host/, mongodb://user@host/")
 	addOutput(cmd, &o.output)
 	f := cmd.Flags()
 	f.Uint64Var(&o.seed, "seed", 0, "the seed of all chance, instead of the scenario's")
@@ -90,6 +102,14 @@ func (o *labRunOptions) Validate(cmd *cobra.Command) error {
 	if o.powerLoss < 0 || o.powerLoss > powerLossesMax {
 		return usagef("each takes some seconds", "--power-loss %d: want 0 to %d", o.powerLoss, powerLossesMax)
 	}
+	if err := o.visit.Validate(cmd); err != nil {
+		return err
+	}
+	for _, name := range []string{"power-loss", "filesystem", "images", "etcd"} {
+		if o.visit.server != "" && cmd.Flags().Changed(name) {
+			return usagef("leave one of them out", "--%s and --server: the server has its own machine, whose power and volumes are not ours", name)
+		}
+	}
 	o.sets = o.lab.sets
 	return o.simulateOptions.Validate(cmd)
 }
@@ -110,8 +130,10 @@ func (o *labRunOptions) Run(ctx context.Context, a *app, path string) error {
 		return err
 	}
 	warn(a, variants)
-	if err := sweep(a); err != nil {
-		return err
+	if o.visit.server == "" {
+		if err := sweep(a); err != nil {
+			return err
+		}
 	}
 	r, err := o.measure(ctx, a, path, variants[0])
 	if err != nil {
@@ -153,8 +175,6 @@ func (o *labRunOptions) measure(ctx context.Context, a *app, path string, v vari
 		return nil, err
 	}
 	t := &tally{}
-	stop := a.meter(t).show()
-	defer stop()
 	opt := run.Options{
 		File: path, Sets: v.sets, FileSystem: o.lab.filesystem.value, Images: o.lab.images, PowerLoss: o.powerLoss, Model: o.model,
 		Series: o.series || o.output.value != "json", Progress: func(p run.Progress) { tellLab(t, p) },
@@ -162,6 +182,13 @@ func (o *labRunOptions) measure(ctx context.Context, a *app, path string, v vari
 	if o.etcd != "" {
 		opt.Server = func(sc *scenario.Scenario) (lab.Server, error) { return etcd.NewAt(o.etcd, *sc.Engine.Etcd) }
 	}
+	if o.visit.server != "" {
+		if err := o.visit.prepare(ctx, a, v.sc, &opt); err != nil {
+			return nil, err
+		}
+	}
+	stop := a.meter(t).show()
+	defer stop()
 	if o.verbose {
 		opt.Log = func(line string) { fmt.Fprintf(a.stderr, "plimsoll: %s\n", printable(line)) }
 	}

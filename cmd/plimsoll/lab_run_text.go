@@ -26,10 +26,16 @@ func (t *labText) write(w io.Writer) error {
 	t.results = results(t.r)
 	t.header(r)
 	l := &t.r.Lab
-	t.para("", fmt.Sprintf("In the lab: %s on %s; volumes emulated in %s; %s.", l.Server, l.FileSystem, l.Backing, l.Kernel))
+	if v := l.Visit; v != nil {
+		t.para("", fmt.Sprintf("A server that runs already: %s (%s); %s %s.", v.Address, l.Server, v.Database, keptWord(v.Kept)))
+	} else {
+		t.para("", fmt.Sprintf("In the lab: %s on %s; volumes emulated in %s; %s.", l.Server, l.FileSystem, l.Backing, l.Kernel))
+	}
 	t.latencies(r)
 	t.checkpoints(r)
-	t.volumes(r)
+	if l.Visit == nil {
+		t.volumes(r)
+	}
 	t.plots(r)
 	t.objectives(r)
 	t.beside()
@@ -80,6 +86,25 @@ func (t *labText) power() {
 func (t *labText) emulator() {
 	l := &t.r.Lab
 	t.line("")
+	if l.Visit == nil {
+		t.volumesEmulated(l)
+	}
+	d := &l.Dispatch
+	t.para("driver      ", fmt.Sprintf("operations began late by %s in the median, %s at p99, %s at the most", units.Seconds(d.LateP50), units.Seconds(d.LateP99), units.Seconds(d.LateMax)))
+	if l.Failed > 0 {
+		var parts []string
+		for _, text := range slices.Sorted(maps.Keys(l.Errors)) {
+			parts = append(parts, fmt.Sprintf("%s (%s)", text, whole(l.Errors[text])))
+		}
+		t.para("failed      ", fmt.Sprintf("%s operations: %s", whole(l.Failed), strings.Join(parts, "; ")))
+	}
+	for _, remark := range l.Remarks {
+		t.para("- ", remark+".")
+	}
+}
+
+// volumesEmulated tells how well each volume was.
+func (t *labText) volumesEmulated(l *run.Lab) {
 	t.line("%-12s%14s%12s%12s%14s  %s", "EMULATOR", "late, median", "p99", "most", "too late", "")
 	for i := range l.Volumes {
 		v := &l.Volumes[i]
@@ -99,16 +124,11 @@ func (t *labText) emulator() {
 			t.para("kernel      ", text)
 		}
 	}
-	d := &l.Dispatch
-	t.para("driver      ", fmt.Sprintf("operations began late by %s in the median, %s at p99, %s at the most", units.Seconds(d.LateP50), units.Seconds(d.LateP99), units.Seconds(d.LateMax)))
-	if l.Failed > 0 {
-		var parts []string
-		for _, text := range slices.Sorted(maps.Keys(l.Errors)) {
-			parts = append(parts, fmt.Sprintf("%s (%s)", text, whole(l.Errors[text])))
-		}
-		t.para("failed      ", fmt.Sprintf("%s operations: %s", whole(l.Failed), strings.Join(parts, "; ")))
+}
+
+func keptWord(kept bool) string {
+	if kept {
+		return "was kept"
 	}
-	for _, remark := range l.Remarks {
-		t.para("- ", remark+".")
-	}
+	return "was made for this, and removed"
 }

@@ -107,15 +107,38 @@ func seqOf(value []byte) (uint64, error) {
 	return binary.BigEndian.Uint64(value), nil
 }
 
-// keyOf is a key of etcd's: 16 hexadecimal digits, so that their order is the numbers'.
-func keyOf(key uint64) []byte {
+// keys are what documents are called: a prefix and 16 hexadecimal digits, so that their order is the numbers', filled up with x to
+// a length.
+type keys struct {
+	prefix string
+	bytes  int // with the prefix; 0: as long as they come
+}
+
+func (k keys) of(key uint64) []byte {
 	const digits = "0123456789abcdef"
-	out := make([]byte, 16)
-	for i := range out {
-		out[i] = digits[key>>(60-4*i)&0xf]
+	out := make([]byte, 0, max(len(k.prefix)+16, k.bytes))
+	out = append(out, k.prefix...)
+	for i := range 16 {
+		out = append(out, digits[key>>(60-4*i)&0xf])
+	}
+	for len(out) < k.bytes {
+		out = append(out, 'x')
 	}
 	return out
 }
+
+// end is the end of a range over all of them: 0 stands for the last key there is.
+func (k keys) end() []byte {
+	if k.prefix == "" {
+		return []byte{0}
+	}
+	out := []byte(k.prefix)
+	out[len(out)-1]++
+	return out
+}
+
+// keyOf is a key without a prefix.
+func keyOf(key uint64) []byte { return keys{}.of(key) }
 
 // sizeOf is the size of the value that a write has: etcd writes documents whole.
 func sizeOf(op *lab.Op) units.Size { return max(op.Document, op.Size) }
@@ -129,18 +152,22 @@ func (s *Server) Do(ctx context.Context, conn int, op *lab.Op) error {
 	if conn < 0 || conn >= len(s.writers) {
 		return fmt.Errorf("etcd: connection %d of %d", conn, len(s.writers))
 	}
-	kv := l.kv(conn)
+	return explain(perform(ctx, l.kv(conn), keys{}, &s.writers[conn], s.mean, op))
+}
+
+// perform puts or gets. mean is a document's size, by which a scan's bytes are documents.
+func perform(ctx context.Context, kv etcdserverpb.KVClient, k keys, w *writer, mean units.Size, op *lab.Op) error {
 	var err error
 	switch {
 	case op.Kind.Writes():
-		_, err = kv.Put(ctx, &etcdserverpb.PutRequest{Key: keyOf(op.Key), Value: s.writers[conn].value(sizeOf(op), op.Seq)})
+		_, err = kv.Put(ctx, &etcdserverpb.PutRequest{Key: k.of(op.Key), Value: w.value(sizeOf(op), op.Seq)})
 	case op.Kind == workload.Scan:
-		many := max(1, int64(op.Document/max(s.mean, 1)))
-		_, err = kv.Range(ctx, &etcdserverpb.RangeRequest{Key: keyOf(op.Key), RangeEnd: []byte{0}, Limit: many})
+		many := max(1, int64(op.Document/max(mean, 1)))
+		_, err = kv.Range(ctx, &etcdserverpb.RangeRequest{Key: k.of(op.Key), RangeEnd: k.end(), Limit: many})
 	default:
-		_, err = kv.Range(ctx, &etcdserverpb.RangeRequest{Key: keyOf(op.Key)})
+		_, err = kv.Range(ctx, &etcdserverpb.RangeRequest{Key: k.of(op.Key)})
 	}
-	return explain(err)
+	return err
 }
 
 // explain adds what to do about errors that a scenario can be changed for.
@@ -162,7 +189,11 @@ func (s *Server) Read(ctx context.Context, key uint64) (seq uint64, found bool, 
 	if l == nil {
 		return 0, false, errNotRunning
 	}
-	got, err := l.kv(0).Range(ctx, &etcdserverpb.RangeRequest{Key: keyOf(key)})
+	return readSeq(ctx, l.kv(0), keyOf(key))
+}
+
+func readSeq(ctx context.Context, kv etcdserverpb.KVClient, key []byte) (seq uint64, found bool, err error) {
+	got, err := kv.Range(ctx, &etcdserverpb.RangeRequest{Key: key})
 	if err != nil || len(got.Kvs) == 0 {
 		return 0, false, err
 	}

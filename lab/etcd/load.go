@@ -32,12 +32,17 @@ func (s *Server) load(ctx context.Context, l *links, documents uint64, progress 
 		return fmt.Errorf("%d documents of %s are more than engine.etcd.quota of %s: raise it, or have fewer",
 			documents, s.mean.Exact(), s.cfg.Quota.Exact())
 	}
+	return put(ctx, l, keys{}, s.mean, documents, loaders, progress)
+}
+
+// put puts documents of a size, some transactions at a time.
+func put(ctx context.Context, l *links, k keys, mean units.Size, documents uint64, atOnce int, progress lab.Progress) error {
 	var at atomic.Uint64
 	var mu sync.Mutex
 	var done uint64
-	each := batch(s.mean)
+	each := batch(mean + units.Size(k.bytes))
 	group, ctx := errgroup.WithContext(ctx)
-	for i := range loaders {
+	for i := range atOnce {
 		group.Go(func() error {
 			kv, w := l.kv(i), writer{}
 			for {
@@ -48,7 +53,7 @@ func (s *Server) load(ctx context.Context, l *links, documents uint64, progress 
 				to := min(from+each, documents)
 				txn := &etcdserverpb.TxnRequest{}
 				for key := from; key < to; key++ {
-					put := &etcdserverpb.PutRequest{Key: keyOf(key), Value: w.value(s.mean, 0)}
+					put := &etcdserverpb.PutRequest{Key: k.of(key), Value: w.value(mean, 0)}
 					txn.Success = append(txn.Success, &etcdserverpb.RequestOp{Request: &etcdserverpb.RequestOp_RequestPut{RequestPut: put}})
 				}
 				if _, err := kv.Txn(ctx, txn); err != nil {

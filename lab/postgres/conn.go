@@ -27,6 +27,14 @@ const (
 	uniqueViolation = "23505"
 )
 
+// A dialer connects to a server, under a name that its statistics show.
+type dialer func(ctx context.Context, name string) (*pgconn.PgConn, error)
+
+// dialSocket is the dialer of a server that listens on a socket in a folder.
+func dialSocket(socket string) dialer {
+	return func(ctx context.Context, name string) (*pgconn.PgConn, error) { return dial(ctx, socket, name) }
+}
+
 // dial connects to the server's socket.
 func dial(ctx context.Context, socket, name string) (*pgconn.PgConn, error) {
 	cfg, err := pgconn.ParseConfig("sslmode=disable")
@@ -45,7 +53,7 @@ func dial(ctx context.Context, socket, name string) (*pgconn.PgConn, error) {
 // A link is a connection of the workload with its prepared statements, made when it is needed.
 type link struct {
 	mu     sync.Mutex
-	socket string
+	dial   dialer
 	schema *schema
 	conn   *pgconn.PgConn
 
@@ -64,7 +72,7 @@ func (l *link) ready(ctx context.Context) error {
 	if l.conn != nil && !l.conn.IsClosed() {
 		return nil
 	}
-	c, err := dial(ctx, l.socket, "plimsoll")
+	c, err := l.dial(ctx, "plimsoll")
 	if err != nil {
 		return err
 	}
@@ -174,11 +182,11 @@ type pool struct {
 	free  chan *link // where the server has fewer; nil: each has its own
 }
 
-func newPool(socket string, s *schema, connections, most int) *pool {
+func newPool(dial dialer, s *schema, connections, most int) *pool {
 	p := &pool{}
 	text, past := prose(s.text), prose(s.pastText)
 	for range max(min(connections, most), 1) {
-		p.links = append(p.links, &link{socket: socket, schema: s, text: text, past: past})
+		p.links = append(p.links, &link{dial: dial, schema: s, text: text, past: past})
 	}
 	if connections > most {
 		p.free = make(chan *link, most)

@@ -52,30 +52,32 @@ func (s *Server) load(ctx context.Context, rows int64, progress lab.Progress) er
 		return err
 	}
 	defer func() { _ = c.Close(ctx) }()
-	tell := func(what string) {
-		if progress != nil {
-			progress(what, 0, 0)
-		}
+	if progress == nil {
+		progress = func(string, int64, int64) {}
 	}
-	// FREEZE wants the table to be of the same transaction, and saves the vacuum a pass of writing.
-	if err := execute(ctx, c, append([]string{"BEGIN"}, s.schema.create...)...); err != nil {
+	if err := s.schema.fill(ctx, c, rows, progress); err != nil {
 		return err
 	}
-	from := &rowsReader{end: rows, text: prose(s.schema.text), progress: progress}
-	if _, err := c.CopyFrom(ctx, from, "COPY pgbench_accounts FROM STDIN WITH (FREEZE)"); err != nil {
-		return fmt.Errorf("copying %d rows: %w", rows, err)
-	}
-	tell("making the index")
-	err = execute(ctx, c, "COMMIT", "SET maintenance_work_mem = '256MB'", "ALTER TABLE pgbench_accounts ADD PRIMARY KEY (id)", "VACUUM ANALYZE pgbench_accounts")
-	if err != nil {
-		return err
-	}
-	tell("filling shared buffers")
+	progress("filling shared buffers", 0, 0)
 	if err := s.prewarm(ctx, c); err != nil {
 		s.log("shared buffers begin as the load left them: " + err.Error())
 	}
-	tell("checkpoint")
+	progress("checkpoint", 0, 0)
 	return execute(ctx, c, "CHECKPOINT")
+}
+
+// fill makes the tables and their index, and rows in them.
+func (s *schema) fill(ctx context.Context, c *pgconn.PgConn, rows int64, progress lab.Progress) error {
+	// FREEZE wants the table to be of the same transaction, and saves the vacuum a pass of writing.
+	if err := execute(ctx, c, append([]string{"BEGIN"}, s.create...)...); err != nil {
+		return err
+	}
+	from := &rowsReader{end: rows, text: prose(s.text), progress: progress}
+	if _, err := c.CopyFrom(ctx, from, "COPY pgbench_accounts FROM STDIN WITH (FREEZE)"); err != nil {
+		return fmt.Errorf("copying %d rows: %w", rows, err)
+	}
+	progress("making the index", 0, 0)
+	return execute(ctx, c, "COMMIT", "SET maintenance_work_mem = '256MB'", "ALTER TABLE pgbench_accounts ADD PRIMARY KEY (id)", "VACUUM ANALYZE pgbench_accounts")
 }
 
 // prewarm fills shared buffers with the index and as much of the table as there is room for.

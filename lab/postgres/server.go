@@ -95,7 +95,7 @@ func (s *Server) Start(ctx context.Context, m *lab.Machine, progress lab.Progres
 	if err := s.load(ctx, max(s.cfg.Rows, int64(work.Documents())), progress); err != nil {
 		return fail(err)
 	}
-	p := newPool(s.socket, &s.schema, work.Connections(), s.cfg.MaxConnections)
+	p := newPool(dialSocket(s.socket), &s.schema, work.Connections(), s.cfg.MaxConnections)
 	s.pool.Store(p)
 	if err := p.connect(ctx); err != nil {
 		return fail(err)
@@ -172,7 +172,7 @@ func (s *Server) begin(ctx context.Context) error {
 		return err
 	}
 	s.proc = p
-	s.reader = &link{socket: s.socket, schema: &s.schema}
+	s.reader = &link{dial: dialSocket(s.socket), schema: &s.schema}
 	look := time.NewTicker(50 * time.Millisecond)
 	defer look.Stop()
 	for {
@@ -209,7 +209,7 @@ func (s *Server) Read(ctx context.Context, key uint64) (seq uint64, found bool, 
 
 // Sources implements lab.Server.
 func (s *Server) Sources() []source.Source {
-	return []source.Source{&statistics{socket: s.socket, version: s.version}}
+	return []source.Source{&statistics{dial: dialSocket(s.socket), database: database, version: s.version}}
 }
 
 // Cycles implements lab.Server: the checkpoints that the log tells of, those of the load and of recoveries among them.

@@ -45,22 +45,24 @@ func labelled(of []column, pairs ...string) []column {
 	return of
 }
 
-// views are what is asked each second. What a version does not have gives no series: the checkpointer has a view of its own from 17
+// viewsOf are what is asked each second of a server, and of one of its databases. What a version does not have gives no series: the checkpointer has a view of its own from 17
 // on, and pg_stat_wal lost its writes and syncs in 18.
-var views = []view{
-	{"", "SELECT xact_commit, xact_rollback, blks_hit, blks_read FROM pg_stat_database WHERE datname = current_database()",
-		labelled(columns("pg_stat_database_", "", "xact_commit", "xact_rollback", "blks_hit", "blks_read"), "datname", database)},
-	{"", "SELECT count(*) AS count, coalesce(max(extract(epoch FROM clock_timestamp() - xact_start)), 0) AS max_tx_duration FROM pg_stat_activity" +
-		" WHERE state = 'active' AND datname = current_database() AND pid <> pg_backend_pid()",
-		labelled(columns("pg_stat_activity_", "", "count", "max_tx_duration"), "datname", database, "state", "active")},
-	{"pg_stat_bgwriter", "SELECT * FROM pg_stat_bgwriter",
-		columns("pg_stat_bgwriter_", "_total", "buffers_alloc", "buffers_backend_fsync", "buffers_backend", "buffers_checkpoint", "buffers_clean",
-			"checkpoint_sync_time", "checkpoint_write_time", "checkpoints_req", "checkpoints_timed", "maxwritten_clean")},
-	{"pg_stat_checkpointer", "SELECT * FROM pg_stat_checkpointer",
-		columns("pg_stat_checkpointer_", "_total", "num_timed", "num_requested", "write_time", "sync_time", "buffers_written")},
-	{"pg_stat_wal", "SELECT * FROM pg_stat_wal",
-		columns("pg_stat_wal_", "", "wal_records", "wal_fpi", "wal_bytes", "wal_buffers_full", "wal_write", "wal_sync")},
-	{"", "SELECT coalesce(sum(size), 0) AS wal_size_bytes FROM pg_ls_waldir() WHERE name ~ '^[0-9A-F]{24}$'", columns("pg_", "", "wal_size_bytes")},
+func viewsOf(database string) []view {
+	return []view{
+		{"", "SELECT xact_commit, xact_rollback, blks_hit, blks_read FROM pg_stat_database WHERE datname = current_database()",
+			labelled(columns("pg_stat_database_", "", "xact_commit", "xact_rollback", "blks_hit", "blks_read"), "datname", database)},
+		{"", "SELECT count(*) AS count, coalesce(max(extract(epoch FROM clock_timestamp() - xact_start)), 0) AS max_tx_duration FROM pg_stat_activity" +
+			" WHERE state = 'active' AND datname = current_database() AND pid <> pg_backend_pid()",
+			labelled(columns("pg_stat_activity_", "", "count", "max_tx_duration"), "datname", database, "state", "active")},
+		{"pg_stat_bgwriter", "SELECT * FROM pg_stat_bgwriter",
+			columns("pg_stat_bgwriter_", "_total", "buffers_alloc", "buffers_backend_fsync", "buffers_backend", "buffers_checkpoint", "buffers_clean",
+				"checkpoint_sync_time", "checkpoint_write_time", "checkpoints_req", "checkpoints_timed", "maxwritten_clean")},
+		{"pg_stat_checkpointer", "SELECT * FROM pg_stat_checkpointer",
+			columns("pg_stat_checkpointer_", "_total", "num_timed", "num_requested", "write_time", "sync_time", "buffers_written")},
+		{"pg_stat_wal", "SELECT * FROM pg_stat_wal",
+			columns("pg_stat_wal_", "", "wal_records", "wal_fpi", "wal_bytes", "wal_buffers_full", "wal_write", "wal_sync")},
+		{"", "SELECT coalesce(sum(size), 0) AS wal_size_bytes FROM pg_ls_waldir() WHERE name ~ '^[0-9A-F]{24}$'", columns("pg_", "", "wal_size_bytes")},
+	}
 }
 
 // settings are asked for once a connection. Their units are made bytes and seconds, as the exporter makes them.
@@ -72,7 +74,9 @@ const settings = `SELECT name, CASE unit WHEN '8kB' THEN setting::numeric * 8192
 
 // statistics is a server's, asked over a connection of its own. It implements source.Source.
 type statistics struct {
-	socket, version string
+	dial              dialer
+	database, version string
+	spare             bool // what may not be asked is left out, and noted
 
 	mu   sync.Mutex
 	desc recording.Source
@@ -137,6 +141,7 @@ type reading struct {
 	ask  string // all that is asked each second
 	of   []view // what the answers are of
 	own  []recording.Column
+	out  map[string]bool // metrics left out
 
 	n           int64
 	first, last time.Time
@@ -165,6 +170,9 @@ func (r *reading) once(ctx context.Context, at time.Time, within time.Duration) 
 	}
 	if err != nil {
 		r.close()
+		if ctx.Err() != nil {
+			return nil // asked for no longer: no gap
+		}
 		if r.n == 0 {
 			return fmt.Errorf("asking PostgreSQL for its statistics: %w", err)
 		}
@@ -185,18 +193,24 @@ func (r *reading) connect(ctx context.Context) error {
 	if r.conn != nil && !r.conn.IsClosed() {
 		return nil
 	}
-	c, err := dial(ctx, r.s.socket, "plimsoll-watch")
+	c, err := r.s.dial(ctx, "plimsoll-watch")
 	if err != nil {
 		return err
 	}
 	r.conn, r.ask, r.of, r.own = c, "", nil, nil
-	for _, v := range views {
+	for _, v := range viewsOf(r.s.database) {
 		if v.relation != "" {
 			there := c.ExecParams(ctx, "SELECT to_regclass($1) IS NOT NULL", [][]byte{[]byte("pg_catalog." + v.relation)}, nil, nil, nil).Read()
 			if there.Err != nil {
 				return there.Err
 			}
 			if string(there.Rows[0][0]) != "t" {
+				continue
+			}
+		}
+		if r.s.spare {
+			if err := c.Exec(ctx, v.query).Close(); denied(err) {
+				r.leaveOut(v, err)
 				continue
 			}
 		}
@@ -216,6 +230,23 @@ func (r *reading) connect(ctx context.Context) error {
 		r.add(&r.own, "pg_settings_"+string(row[0])+string(row[2]), labels.EmptyLabels(), x)
 	}
 	return nil
+}
+
+// denied tells whether the server refuses for want of a privilege (PostgreSQL 15 documentation, appendix A).
+func denied(err error) bool {
+	pg := (*pgconn.PgError)(nil)
+	return errors.As(err, &pg) && pg.Code == "42501"
+}
+
+// leaveOut notes, once, what this user may not ask.
+func (r *reading) leaveOut(v view, err error) {
+	if r.out == nil {
+		r.out = map[string]bool{}
+	}
+	if metric := v.columns[0].metric; !r.out[metric] {
+		r.out[metric] = true
+		r.w.Note(recording.Note{Kind: recording.NoteGap, Source: r.s.Describe().Name, Text: metric + " is left out: " + err.Error() + " (the role pg_monitor may ask for it)"})
+	}
 }
 
 // add adds a series, if it is wanted.

@@ -25,6 +25,7 @@ import (
 type recorder struct {
 	w       recording.Writer
 	volumes map[string]string // volume by device: "loop3" is "data"
+	visit   *Visit            // nil: the server is ours
 	first   time.Time
 	last    time.Time
 	samples int64
@@ -57,8 +58,13 @@ func (r *recorder) read(ctx context.Context, sources []source.Source) (stop func
 	for _, s := range sources {
 		one(s, r.w)
 	}
+	if r.visit != nil && !r.visit.Local {
+		return func() { cancel(); all.Wait() } // this machine is not the server's
+	}
 	if this, err := host.Open(""); err != nil {
 		r.fail("this machine", err)
+	} else if r.visit != nil {
+		one(this, r.w)
 	} else {
 		one(this, &ownDevices{Writer: r.w, volumes: r.volumes, seen: map[string]labels.Labels{}})
 	}

@@ -87,8 +87,11 @@ func (o *Options) log(line string) {
 // run does it and undoes it.
 func (x *experiment) run(ctx context.Context) (out *Result, err error) {
 	defer processors()()
-	sleep, err := awake() // from before the volumes are mounted: the path to them is measured then
-	x.lab.Awake = err == nil
+	sleep := func() {}
+	if x.opt.Visit == nil {
+		sleep, err = awake() // from before the volumes are mounted: the path to them is measured then
+		x.lab.Awake = err == nil
+	}
 	defer sleep()
 	defer func() {
 		if e := x.close(ctx); err == nil {
@@ -105,6 +108,7 @@ func (x *experiment) run(ctx context.Context) (out *Result, err error) {
 	})
 	if x.opt.Record != nil {
 		x.record = newRecorder(x.opt.Record, x.m.lab.Devices)
+		x.record.visit = x.opt.Visit
 	}
 	x.watch = newWatcher(x.m, x.driver, x.from, x.end)
 	x.watch.record = x.record
@@ -116,6 +120,9 @@ func (x *experiment) run(ctx context.Context) (out *Result, err error) {
 
 // prepare mounts, starts and loads.
 func (x *experiment) prepare(ctx context.Context) (err error) {
+	if x.opt.Visit != nil {
+		return x.prepareVisit(ctx)
+	}
 	if err := blockdev.Available(); err != nil {
 		return err
 	}
