@@ -19,6 +19,7 @@ const (
 	intervalMin   = units.Duration(10 * time.Millisecond) // a hundredth of a second, the setting's unit
 	maxRequestMax = 16 * units.MiB
 	depthMax      = 1024
+	wakeupMax     = 10 * time.Millisecond
 )
 
 // Where the bounds are from.
@@ -55,6 +56,12 @@ func (c *Config) Check() problem.List {
 	duration(&l, "dirty_expire", c.DirtyExpire, 0)
 	if c.WritebackInterval != 0 {
 		duration(&l, "writeback_interval", c.WritebackInterval, intervalMin)
+	}
+	if c.Wakeup < 0 || c.Wakeup > units.Duration(wakeupMax) {
+		l = append(l, problem.Problem{
+			Field: "wakeup", Text: c.Wakeup.Std().String() + " is no time that a core takes to wake up",
+			Limit: "0s to " + wakeupMax.String(), Source: assumed, Nearest: min(max(c.Wakeup.Std(), 0), wakeupMax).String(),
+		})
 	}
 	if c.FileSystem != XFS && c.FileSystem != Ext4 {
 		l = append(l, problem.Problem{

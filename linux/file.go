@@ -14,7 +14,8 @@ type File struct {
 	start      units.Size // of its extent on the device
 	size       units.Size // its end: where Append goes on
 	dirty      dirtyMap
-	since      vtime.Instant // when the oldest dirty page was dirtied, as far as the flusher knows
+	listed     bool          // the flusher has it on its list of dirty files
+	since      vtime.Instant // when it came there
 	overdue    int64         // pages the flusher still has to write because they are too old
 	cursor     int64         // page where the flusher goes on
 	writeback  vtime.Instant // when all that was submitted is done
@@ -79,8 +80,8 @@ func (f *File) Write(off, n units.Size) (resume vtime.Instant) {
 	if n <= 0 {
 		return now
 	}
-	if f.dirty.pages == 0 {
-		f.since = now
+	if !f.listed {
+		f.listed, f.since = true, now
 	}
 	fresh := f.dirty.set(int64(off/PageSize), int64((off+n-1)/PageSize))
 	h.dirty += units.Size(fresh) * PageSize

@@ -29,23 +29,28 @@ func (h *Host) tick() {
 	}
 }
 
-// Fire finds files whose oldest dirty page is too old: all of their dirty pages are to be written,
-// which is how the page cache of half a minute comes to a volume at once.
+// Fire finds files that have been dirty for too long: all of their dirty pages are to be written, however young, which is
+// how the page cache of half a minute comes to a volume at once. An fdatasync in between does not help: it
+// writes the pages and leaves the file on the flusher's list, with its time (Linux, fs/fs-writeback.c: only
+// writeback_single_inode takes a file off it). So a file that a database keeps writing to is flushed every dirty_expire to
+// dirty_expire and an interval, whatever its checkpoints did meanwhile; measured so with a real WiredTiger.
 func (t *tick) Fire(now vtime.Instant, _ uint64) {
 	h := (*Host)(t)
-	found := false
+	found, left := false, false
 	for _, f := range h.files {
-		if f.dirty.pages > 0 && now.Sub(f.since) >= h.cfg.DirtyExpire.Std() {
-			f.overdue = f.dirty.pages
-			f.since = now
-			found = true
+		if !f.listed || now.Sub(f.since) < h.cfg.DirtyExpire.Std() {
+			left = left || f.listed
+			continue
 		}
+		f.overdue, f.since = f.dirty.pages, now
+		f.listed = f.dirty.pages > 0
+		found, left = found || f.listed, left || f.listed
 	}
 	if found {
 		h.startFlushers()
 	}
 	h.ticking = false
-	if h.dirty > 0 {
+	if left {
 		h.tick()
 	}
 }
@@ -87,7 +92,7 @@ func (w *flusher) run() {
 			w.place = 0
 		}
 		if !ok && !w.seek(f) {
-			w.left, f.overdue = 0, 0
+			w.left, f.overdue, f.listed = 0, 0, false
 			continue
 		}
 		if !ok {

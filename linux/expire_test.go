@@ -1,0 +1,44 @@
+package linux
+
+import (
+	"testing"
+	"time"
+
+	"plimsoll/units"
+	"plimsoll/vtime"
+)
+
+// A file that is dirty is written out half a minute after it came to be, and every half minute after that, all of it,
+// however young: a database's own syncs in between do not put it off. (Real kernels were seen to do so.)
+func TestSyncDoesNotPutExpiryOff(t *testing.T) {
+	var clock vtime.Clock
+	h := NewHost(Defaults(), &clock, 1)
+	d := h.Attach("data", slow(t, 32))
+	f := h.Create("f", d, units.GiB)
+	page := units.Size(0)
+	written := map[time.Duration]units.Size{} // by the flusher, at whole seconds
+	synced := units.Size(0)
+	for second := time.Duration(0); second < 80; second++ {
+		clock.At(vtime.At(second*time.Second), vtime.HandlerFunc(func(vtime.Instant, uint64) {
+			f.Write(page*2*PageSize, PageSize)
+			page++
+		}), 0)
+		if second == 20 || second == 50 {
+			clock.At(vtime.At(second*time.Second+time.Second/2), vtime.HandlerFunc(func(vtime.Instant, uint64) {
+				f.Sync(vtime.HandlerFunc(func(vtime.Instant, uint64) { synced += f.LastSync().Bytes }), 0)
+			}), 0)
+		}
+	}
+	last := units.Size(0)
+	for second := time.Duration(1); second < 80; second++ {
+		clock.Run(vtime.At(second*time.Second - time.Millisecond))
+		if all := d.Stats().WrittenBytes - synced; all != last {
+			written[second], last = all-last, all
+		}
+	}
+	// Dirty from 0 s, and the flusher looks every 5 s: at 30 s it writes what came after the sync at 20 s. Clean then, the
+	// file comes to the list again at 31 s, and is written at 65 s, what came after the sync at 50 s.
+	if len(written) != 2 || written[31] != 10*PageSize || written[66] != 15*PageSize {
+		t.Errorf("flushed, bytes by second: %v", written)
+	}
+}
