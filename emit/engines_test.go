@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -219,16 +220,27 @@ func TestPostgresTakesItsSettings(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
+	var mu sync.Mutex
 	var log []string
+	keep := func(line string) {
+		mu.Lock()
+		defer mu.Unlock()
+		log = append(log, line)
+	}
 	start := func(program string, args ...string) *process.Process {
-		p, err := process.Start(process.Options{Path: filepath.Join(bin, program), Args: args, User: user, Line: func(line string) { log = append(log, line) }})
+		p, err := process.Start(process.Options{Path: filepath.Join(bin, program), Args: args, User: user, Line: keep})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return p
 	}
+	said := func() string {
+		mu.Lock()
+		defer mu.Unlock()
+		return strings.Join(log, "\n")
+	}
 	if err := start("initdb", "--pgdata="+data, "--username=me", "--auth=trust", "--no-sync", "--locale=C").Finish(ctx); err != nil {
-		t.Fatalf("initdb: %v\n%s", err, strings.Join(log, "\n"))
+		t.Fatalf("initdb: %v\n%s", err, said())
 	}
 	if err := os.Mkdir(filepath.Join(data, "conf.d"), 0o755); err != nil {
 		t.Fatal(err)
