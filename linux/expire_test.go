@@ -15,23 +15,26 @@ func TestSyncDoesNotPutExpiryOff(t *testing.T) {
 	h := NewHost(Defaults(), &clock, 1)
 	d := h.Attach("data", slow(t, 32))
 	f := h.Create("f", d, units.GiB)
+	at := func(second int, and time.Duration) vtime.Instant {
+		return vtime.At(time.Duration(second)*time.Second + and)
+	}
 	page := units.Size(0)
-	written := map[time.Duration]units.Size{} // by the flusher, at whole seconds
+	written := map[int]units.Size{} // by the flusher, at whole seconds
 	synced := units.Size(0)
-	for second := time.Duration(0); second < 80; second++ {
-		clock.At(vtime.At(second*time.Second), vtime.HandlerFunc(func(vtime.Instant, uint64) {
+	for second := range 80 {
+		clock.At(at(second, 0), vtime.HandlerFunc(func(vtime.Instant, uint64) {
 			f.Write(page*2*PageSize, PageSize)
 			page++
 		}), 0)
 		if second == 20 || second == 50 {
-			clock.At(vtime.At(second*time.Second+time.Second/2), vtime.HandlerFunc(func(vtime.Instant, uint64) {
+			clock.At(at(second, time.Second/2), vtime.HandlerFunc(func(vtime.Instant, uint64) {
 				f.Sync(vtime.HandlerFunc(func(vtime.Instant, uint64) { synced += f.LastSync().Bytes }), 0)
 			}), 0)
 		}
 	}
 	last := units.Size(0)
-	for second := time.Duration(1); second < 80; second++ {
-		clock.Run(vtime.At(second*time.Second - time.Millisecond))
+	for second := 1; second < 80; second++ {
+		clock.Run(at(second, -time.Millisecond))
 		if all := d.Stats().WrittenBytes - synced; all != last {
 			written[second], last = all-last, all
 		}

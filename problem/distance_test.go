@@ -11,7 +11,7 @@ func TestDistance(t *testing.T) {
 		a, b string
 		want int
 	}{
-		{"", "", 0}, {"gp3", "gp3", 0}, {"gp", "gp3", 1}, {"throughtput", "throughput", 1}, {"wal", "", 3}, {"kitten", "sitting", 3},
+		{"", "", 0}, {"gp3", "gp3", 0}, {"gp", "gp3", 1}, {"volums", "volumes", 1}, {"wal", "", 3}, {"kitten", "sitting", 3},
 	} {
 		if got := Distance(c.a, c.b); got != c.want {
 			t.Errorf("%q to %q: %d, want %d", c.a, c.b, got, c.want)
