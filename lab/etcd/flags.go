@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -27,13 +28,14 @@ func find(asked string) (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("the etcd asked for: %w", err)
 		}
-		return path, nil
+		return filepath.Abs(path) // members have a folder of their own
 	}
-	if path := os.Getenv(EnvBinary); path != "" {
-		if _, err := exec.LookPath(path); err != nil {
+	if name := os.Getenv(EnvBinary); name != "" {
+		path, err := exec.LookPath(name)
+		if err != nil {
 			return "", fmt.Errorf("%s: %w", EnvBinary, err)
 		}
-		return path, nil
+		return filepath.Abs(path)
 	}
 	path, err := exec.LookPath("etcd")
 	if err != nil {

@@ -87,6 +87,28 @@ func TestCatchUpFlag(t *testing.T) {
 	}
 }
 
+// A binary is found from wherever members run.
+func TestFind(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "my-etcd")
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(dir)
+	t.Setenv("PATH", dir)
+	t.Setenv(EnvBinary, "")
+	for _, asked := range []string{"./my-etcd", "my-etcd", path} {
+		if got, err := find(asked); got != path || err != nil {
+			t.Errorf("asked for %s: %s, %v", asked, got, err)
+		}
+		t.Setenv(EnvBinary, asked)
+		if got, err := find(""); got != path || err != nil {
+			t.Errorf("%s=%s: %s, %v", EnvBinary, asked, got, err)
+		}
+		t.Setenv(EnvBinary, "")
+	}
+}
+
 func TestParseVersion(t *testing.T) {
 	got, err := parseVersion("etcd Version: 3.4.23\nGit SHA: Not provided\n")
 	if got != "3.4.23" || err != nil {

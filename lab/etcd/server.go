@@ -85,6 +85,9 @@ func (s *Server) Start(ctx context.Context, m *lab.Machine, progress lab.Progres
 	if s.user, err = process.Unprivileged("nobody"); err != nil {
 		s.log("etcd runs as root: " + err.Error())
 	}
+	if err := s.user.Admit(s.path); err != nil {
+		return fmt.Errorf("starting etcd: %w", err)
+	}
 	if s.places, err = lay(m, s.cfg.Members, s.user); err != nil {
 		return fmt.Errorf("starting etcd: %w", err)
 	}
