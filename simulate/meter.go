@@ -22,6 +22,7 @@ type meter struct {
 	sync, syncBefore              engine.Waits // what the syncs done last and before it waited for
 	syncAt                        vtime.Instant
 	series                        *latency.Series // of writes
+	watch                         *watch          // nil: the run is wanted whatever it comes to
 }
 
 // waitSum is the waiting of the writes of one class of latency.
@@ -63,6 +64,9 @@ func (m *meter) done(now vtime.Instant, op *workload.Op, w *engine.Waits, q *que
 	m.unanswered--
 	took := int64(now - op.At)
 	write := op.Kind.Writes()
+	if m.watch != nil {
+		m.watch.done(write, took)
+	}
 	m.pending = append(m.pending, latency.Operation{At: op.At, Took: took, Write: write})
 	if len(m.pending) == pendingMax {
 		m.classify()

@@ -16,6 +16,8 @@ type Options struct {
 	Progress func(done, total time.Duration)
 	// Series says whether the result holds series over time, for plots.
 	Series bool
+	// Wanted, if not nil, ends the run with a *[MissedError] as soon as a bound is certain to be missed.
+	Wanted *Wanted
 }
 
 // epochDefault is when runs begin: fixed, so that the same run is the same bytes.

@@ -34,7 +34,7 @@ func Run(ctx context.Context, sc *scenario.Scenario, opt Options) (*Result, erro
 	from := vtime.At(sc.Run.Warmup.Std())
 	end := from.Add(sc.Run.Duration.Std())
 	m := newMeter(from, end)
-	m.cycles = s.engine.Cycles
+	m.cycles, m.watch = s.engine.Cycles, newWatch(opt.Wanted, from)
 	c.driver = newDriver(load, s, m, load.Open(sc.Seed), load.Closed(sc.Seed), end)
 	p, err := newSampler(s, m, opt.Record, opt.epoch().UnixMilli())
 	if err != nil {
@@ -77,6 +77,11 @@ func drive(ctx context.Context, s *system, m *meter, p *sampler, from, end vtime
 		m.classify()
 		if err := ctx.Err(); err != nil {
 			return err
+		}
+		if m.watch != nil {
+			if err := m.watch.missed(s, at, end); err != nil {
+				return err
+			}
 		}
 		if err := p.sample(ctx); err != nil {
 			return err

@@ -56,7 +56,7 @@ its writes wait, with the numbers; what it is not; and what could not be known.`
 	root.AddCommand(newCatalogCommand(a))
 	root.AddCommand(newLabCommand(a))
 	root.AddCommand(newProbeCommand(a), newProveCommand(a))
-	root.AddCommand(newEmitCommand(a))
+	root.AddCommand(newPlanCommand(a), newEmitCommand(a))
 	root.SetHelpCommand(newHelpCommand())
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd(a.args...)

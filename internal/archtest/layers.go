@@ -56,7 +56,7 @@ var Layers = []Layer{
 	{"rules", []string{"units", "recording", "timeline"}},
 	{"diagnose", []string{"units", "internal/*", "recording", "timeline", "rules"}},
 	{"fit", []string{"units", "internal/*", "recording", "timeline", "rules", "volume", "workload", "engine", "engine/*", "scenario"}},
-	{"plan", []string{"units", "internal/*", "volume", "catalog", "workload", "linux", "engine", "engine/*", "scenario", "simulate", "recording"}},
+	{"plan", []string{"units", "problem", "volume", "catalog", "workload", "linux", "engine", "engine/*", "scenario", "simulate"}},
 	{"emit", []string{"units", "problem", "catalog", "engine/*", "scenario"}}, // of a plan it reads the JSON
 	{"casebook", []string{"units", "recording", "scenario", "simulate", "diagnose", "catalog"}},
 	{"probe", []string{"units", "internal/*", "problem", "random", "vtime", "volume", "catalog", "workload", "latency"}},

@@ -1,0 +1,203 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"plimsoll/catalog"
+	"plimsoll/plan"
+	"plimsoll/scenario"
+	"plimsoll/units"
+)
+
+// planOptions are those of `plimsoll plan`.
+type planOptions struct {
+	objectives []string
+	budget     string
+	keep       []string
+	region     string
+	size       string
+	querySpan  string
+	atOnce     int
+	most       int
+	ephemeral  bool
+	output     choice
+	width      int
+	ascii      bool
+	asciiSet   bool
+}
+
+func newPlanCommand(a *app) *cobra.Command {
+	o := &planOptions{}
+	cmd := &cobra.Command{
+		Use:   "plan SCENARIO",
+		Short: "Find the cheapest layout that meets an objective, and what tuning does for free",
+		Long: `Simulates layouts of what a scenario describes in the order of their price (settings,
+which cost nothing, then volumes, a volume for the log, the instance) and ends at the
+first that meets the objective: the cheapest of all that are considered, and of those
+the one with the fewest changes. It says what it costs, what it risks, what lost and
+why, and whether more IOPS would have helped.
+
+A layout is a set of assignments: plimsoll simulate SCENARIO --set ... runs it again,
+plimsoll emit writes the files that apply it. Data on an instance's own disks is
+considered with --ephemeral only. docs/plan.md has the grid of what is considered.`,
+		Example: `  plimsoll plan telemetry.yaml --objective 'write_p99 < 25ms'
+  plimsoll plan telemetry.yaml --objective 'write_p99 < 25ms' --objective 'checkpoint < 10s' --budget 500USD/month
+  plimsoll plan telemetry.yaml --keep instance,volumes.data.type -o json > plan.json && plimsoll emit plan.json --to aws
+  plimsoll plan telemetry.yaml --size data=800GB,growth=100GB/month,months=6,oplog=270GB,indexes=20%`,
+		Args: needArgs(1, 1, "plimsoll simulate --schema prints what a scenario may say"),
+	}
+	o.AddFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		opt, err := o.Validate(cmd)
+		if err != nil {
+			return err
+		}
+		return o.Run(cmd.Context(), a, args[0], opt)
+	}
+	return cmd
+}
+
+func (o *planOptions) AddFlags(cmd *cobra.Command) {
+	addOutput(cmd, &o.output)
+	f := cmd.Flags()
+	f.StringArrayVar(&o.objectives, "objective", nil, "what is to be reached: 'write_p99 < 25ms' (again for more; default: the scenario's)")
+	f.StringVar(&o.budget, "budget", "", "the most that a month may cost: 500USD/month")
+	f.StringSliceVar(&o.keep, "keep", nil, "what stays as it is: instance, volumes.data.type, engine, ... (again for more)")
+	f.StringVar(&o.region, "region", "", "whose prices count (default "+catalog.Region+")")
+	f.StringVar(&o.size, "size", "", "what the data is to grow to: data=800GB,growth=100GB/month,months=6,oplog=270GB,journal=1GB,indexes=20%,headroom=20%")
+	f.StringVar(&o.querySpan, "query-span", "", "how far back a query of one sensor reads, for buckets: 24h")
+	f.IntVar(&o.atOnce, "at-once", 2, "settings that are changed at once at most")
+	f.IntVar(&o.most, "most", 400, "layouts that are simulated before it gives up")
+	f.BoolVar(&o.ephemeral, "ephemeral", false, "data may lie on an instance's own disks, which are empty after it was stopped")
+	f.IntVar(&o.width, "width", 0, "columns of text, 80 or more; 0: the terminal's, at most "+strconv.Itoa(simulateColumns))
+	f.BoolVar(&o.ascii, "ascii", false, "only 7-bit characters (default: if the locale is not UTF-8)")
+	for _, name := range []string{"budget", "region", "size", "query-span", "at-once", "most", "width"} {
+		complete(cmd, name)
+	}
+	complete(cmd, "keep", plan.KeepNames()...)
+	var begins []string
+	for _, name := range plan.ObjectiveNames() {
+		begins = append(begins, name+" < ")
+	}
+	complete(cmd, "objective", begins...)
+	cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return []string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
+	}
+}
+
+// Validate reads the flags.
+func (o *planOptions) Validate(cmd *cobra.Command) (plan.Options, error) {
+	o.asciiSet = cmd.Flags().Changed("ascii")
+	opt := plan.Options{Region: o.region, AtOnce: &o.atOnce, Most: o.most, Ephemeral: o.ephemeral, Keep: o.keep}
+	for _, text := range o.objectives {
+		b, err := plan.ParseObjective(text)
+		if err != nil {
+			return opt, asPlanFailure(err)
+		}
+		opt.Objectives = append(opt.Objectives, b)
+	}
+	switch {
+	case o.width != 0 && (o.width < 80 || o.width > widthMax):
+		return opt, usagef("a terminal has 80 or more", "--width %d: want 80 to %d columns", o.width, widthMax)
+	case o.atOnce < 0 || o.atOnce > plan.AtOnceMax:
+		return opt, usagef("", "--at-once %d: want 0 to %d", o.atOnce, plan.AtOnceMax)
+	case o.most < 1 || o.most > plan.MostMax:
+		return opt, usagef("", "--most %d: want 1 to %d", o.most, plan.MostMax)
+	}
+	if cmd.Flags().Changed("budget") {
+		usd, err := units.ParseUSD(strings.TrimSuffix(strings.TrimSpace(o.budget), "/month"))
+		if err != nil || usd <= 0 {
+			return opt, usagef("write it as --budget 500USD/month", "--budget %q is no amount of money a month", o.budget)
+		}
+		opt.Budget = usd
+	}
+	if cmd.Flags().Changed("query-span") {
+		d, err := units.ParseDuration(o.querySpan)
+		if err != nil || d <= 0 {
+			return opt, usagef("write it as --query-span 24h", "--query-span %q is no time", o.querySpan)
+		}
+		opt.QuerySpan = d
+	}
+	if cmd.Flags().Changed("size") {
+		g, err := plan.ParseGrowth(o.size)
+		if err != nil {
+			return opt, asPlanFailure(err)
+		}
+		opt.Size = g
+	}
+	return opt, nil
+}
+
+// Run makes the plan, and writes it. That nothing meets the objective is exit code 3.
+func (o *planOptions) Run(ctx context.Context, a *app, path string, opt plan.Options) error {
+	if err := a.useCatalog(); err != nil {
+		return err
+	}
+	file, err := o.scenario(ctx, path)
+	if err != nil {
+		return err
+	}
+	t := &tally{}
+	opt.Progress = func(runs int, monthly units.USD) {
+		t.setStage(fmt.Sprintf("simulating layouts, at %s a month", dollars(float64(monthly))), runs, 0)
+	}
+	t.setStage("simulating what is deployed now", 0, 0)
+	stop := a.meter(t).show()
+	p, err := plan.Make(ctx, file, path, opt)
+	stop()
+	if err != nil {
+		return asPlanFailure(err)
+	}
+	if o.output.value == "json" {
+		err = writeJSON(a, p)
+	} else {
+		text := &planText{simulateText{width: o.columns(a), ascii: o.ascii || (!o.asciiSet && !a.unicode())}, p}
+		err = text.write(a.stdout)
+	}
+	if err != nil {
+		return err
+	}
+	if p.Chosen == nil {
+		return &failure{code: exitFindings, err: errors.New(p.Statements[0].Text), hint: unmetHint(p)}
+	}
+	return nil
+}
+
+// scenario is what a plan is made for. A recording would be turned into one here.
+func (o *planOptions) scenario(ctx context.Context, path string) (*scenario.File, error) {
+	return openScenario(ctx, path)
+}
+
+func unmetHint(p *plan.Plan) string {
+	if !p.Searched.Complete {
+		return fmt.Sprintf("--most %d looks further; --keep makes the space smaller", 4*max(p.Searched.Simulated, 1))
+	}
+	return "loosen the objective, raise --budget, or keep less; the plan says what comes nearest"
+}
+
+func (o *planOptions) columns(a *app) int {
+	s := simulateOptions{width: o.width}
+	return s.columns(a)
+}
+
+// asPlanFailure gives errors of package plan their exit code: what was asked wrongly is usage.
+func asPlanFailure(err error) error {
+	var input *plan.InputError
+	var problems scenario.Problems
+	switch {
+	case errors.As(err, &input):
+		return &failure{code: exitUsage, err: fmt.Errorf("plan: %w", err), hint: input.Hint()}
+	case errors.As(err, &problems):
+		return &failure{code: exitUsage, err: fmt.Errorf("the scenario cannot be planned for:\n%w", err), hint: problems.Hint()}
+	}
+	return err
+}

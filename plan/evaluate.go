@@ -1,0 +1,176 @@
+package plan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"plimsoll/scenario"
+	"plimsoll/simulate"
+	"plimsoll/units"
+)
+
+// answeredMin is the share of the operations of an open loop that must be answered at the end: a deployment that does not keep up with
+// its load has percentiles of those few that it answered.
+const answeredMin = 0.99
+
+// A simulator is the evaluator that asks the model.
+type simulator struct {
+	file  *scenario.File
+	space *Space
+	want  []scenario.Bound
+	known *outcome // what is deployed now, once it was run
+
+	mu     sync.Mutex
+	come   map[string]simulate.Arrivals // by the assignments that change the workload
+	floors map[string]string            // by the volumes' assignments: why no run is needed, "" if one is
+	parsed map[*candidate]*scenario.Scenario
+}
+
+func newSimulator(file *scenario.File, space *Space, want []scenario.Bound) *simulator {
+	return &simulator{
+		file: file, space: space, want: want,
+		come: map[string]simulate.Arrivals{}, floors: map[string]string{}, parsed: map[*candidate]*scenario.Scenario{},
+	}
+}
+
+// parse makes the scenario of a choice. The error is of type scenario.Problems where its checks refuse it.
+func (s *simulator) parse(choice []int) (*scenario.Scenario, error) {
+	return s.file.Parse(texts(s.space.sets(choice)))
+}
+
+func texts(sets []set) []string {
+	out := make([]string, len(sets))
+	for i, x := range sets {
+		out[i] = x.String()
+	}
+	return out
+}
+
+// prune rejects what needs no run: what the scenario's checks refuse, and what its floor or its load forbids.
+func (s *simulator) prune(c *candidate) *outcome {
+	if s.known != nil && slices.Equal(c.choice, s.known.choice) {
+		o := *s.known
+		o.candidate = c
+		return &o
+	}
+	// Floor and load are of the volumes, the instance and the workload, whatever the settings.
+	key := ""
+	for i, k := range c.choice {
+		if !s.space.axes[i].setting {
+			key += fmt.Sprint(k, " ")
+		}
+	}
+	if why, known := s.floors[key]; known && why != "" {
+		return &outcome{candidate: c, pruned: true, reason: why}
+	}
+	sc, err := s.parse(c.choice)
+	var problems scenario.Problems
+	switch {
+	case errors.As(err, &problems):
+		return &outcome{candidate: c, passed: true, reason: problems[0].Problem.Error()}
+	case err != nil:
+		return &outcome{candidate: c, problem: err}
+	}
+	come := s.arrivals(c, sc)
+	why := floor(sc, s.want)
+	if why == "" {
+		why = demand(sc, come)
+	}
+	s.floors[key] = why
+	if why != "" {
+		return &outcome{candidate: c, pruned: true, reason: why}
+	}
+	s.mu.Lock()
+	s.parsed[c] = sc
+	s.mu.Unlock()
+	return nil
+}
+
+// arrivals are counted once for each workload.
+func (s *simulator) arrivals(c *candidate, sc *scenario.Scenario) simulate.Arrivals {
+	key := ""
+	for _, x := range s.space.sets(c.choice) {
+		if within(x.path, "workload") {
+			key += x.String() + "\n"
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a, ok := s.come[key]
+	if !ok {
+		a = simulate.Come(sc)
+		s.come[key] = a
+	}
+	return a
+}
+
+// run simulates a candidate until it is certain to miss, or to its end.
+func (s *simulator) run(ctx context.Context, c *candidate) *outcome {
+	s.mu.Lock()
+	sc := s.parsed[c]
+	delete(s.parsed, c)
+	s.mu.Unlock()
+	r, err := simulate.Run(ctx, sc, simulate.Options{Wanted: &simulate.Wanted{Bounds: s.want, Come: s.arrivals(c, sc)}})
+	var missed *simulate.MissedError
+	switch {
+	case errors.As(err, &missed):
+		return &outcome{candidate: c, reason: missedText(missed)}
+	case err != nil:
+		return &outcome{candidate: c, problem: err}
+	}
+	why := judge(r, s.want)
+	return &outcome{candidate: c, result: r, met: why == "", reason: why}
+}
+
+func missedText(m *simulate.MissedError) string {
+	if m.Bound.Name == "checkpoint" {
+		return fmt.Sprintf("a checkpoint took over %s, %s into the run", m.Bound.Most, units.Seconds(m.After.Seconds()))
+	}
+	return fmt.Sprintf("%s over %s: %d operations were, %s into the run", m.Bound.Name, m.Bound.Most, m.Over, units.Seconds(m.After.Seconds()))
+}
+
+// full simulates a candidate to its end, whatever it comes to, with more assignments than its own;
+// plain is the scenario as it is written instead.
+func (s *simulator) full(ctx context.Context, c *candidate, more []set, plain bool) *outcome {
+	sets := append(s.space.sets(c.choice), more...)
+	if plain {
+		sets = nil
+	}
+	sc, err := s.file.Parse(texts(sets))
+	var problems scenario.Problems
+	switch {
+	case errors.As(err, &problems):
+		return &outcome{candidate: c, passed: true, reason: problems[0].Problem.Error()}
+	case err != nil:
+		return &outcome{candidate: c, problem: err}
+	}
+	r, err := simulate.Run(ctx, sc, simulate.Options{})
+	if err != nil {
+		return &outcome{candidate: c, problem: err}
+	}
+	why := judge(r, s.want)
+	return &outcome{candidate: c, result: r, met: why == "", reason: why, more: more}
+}
+
+// judge says which objective a result misses, "" if none.
+func judge(r *simulate.Result, want []scenario.Bound) string {
+	asked := r.AskedPerSec * r.Seconds
+	if r.OpenLoop && float64(r.Unanswered) > (1-answeredMin)*asked {
+		return fmt.Sprintf("does not keep up: %d of %.0f operations have no answer at the end", r.Unanswered, asked)
+	}
+	for _, b := range want {
+		got := r.Figure(b.Name)
+		switch {
+		case got == nil && b.Name == "checkpoint":
+			return "no checkpoint ended within the run"
+		case got == nil:
+			return "nothing of the kind of " + b.Name + " was answered"
+		case *got > float64(b.Most)/1e9:
+			return fmt.Sprintf("%s %s, over %s", b.Name, units.Seconds(*got), b.Most)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,270 @@
+package plan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"golang.org/x/sync/errgroup"
+
+	"plimsoll/catalog"
+	"plimsoll/scenario"
+	"plimsoll/units"
+)
+
+// Version is the version of Plan's JSON: additions leave it.
+const Version = 1
+
+// A Plan is what a search came to. Its JSON is a contract: fields are added, never changed.
+type Plan struct {
+	Version    int         `json:"version"`
+	Scenario   Document    `json:"scenario"`
+	Objectives []Objective `json:"objectives"`
+	Region     string      `json:"region"`
+	BudgetUSD  *float64    `json:"budget_usd"` // null: none
+	Now        *Layout     `json:"now"`
+	Chosen     *Layout     `json:"chosen"`  // null: no layout that was looked at meets the objectives
+	Nearest    *Layout     `json:"nearest"` // then: what comes nearest
+	// Frontier are layouts of which none is both cheaper and better, among those that were run to their end, by price.
+	Frontier   []*Layout   `json:"frontier"`
+	Rejected   []Rejected  `json:"rejected"` // the first of them, in the order of preference
+	Statements []Statement `json:"statements"`
+	Sizing     *Sizing     `json:"sizing"` // null: no sizing was asked for
+	Searched   Searched    `json:"searched"`
+	ModelError string      `json:"model_error"`
+}
+
+// A Document is the scenario that a plan is for.
+type Document struct {
+	File string `json:"file"`
+	Text string `json:"text"`
+}
+
+// An Objective is what was to be reached.
+type Objective struct {
+	Name        string  `json:"name"`
+	MostSeconds float64 `json:"most_seconds"`
+}
+
+// Rejected is a layout that is preferred to the chosen one and does not meet the objectives.
+type Rejected struct {
+	Layout *Layout `json:"layout"`
+	Reason string  `json:"reason"`
+}
+
+// Searched is what was looked at.
+type Searched struct {
+	Space     int64 `json:"space"`     // layouts there are
+	Simulated int   `json:"simulated"` // of which so many were simulated
+	Pruned    int   `json:"pruned"`    // and so many rejected without
+	// Complete: every layout that is preferred to the chosen one was rejected; or all of them, if none is chosen.
+	Complete bool `json:"complete"`
+}
+
+// rejectedMax bounds the rejected layouts that are told.
+const rejectedMax = 100
+
+// A planner makes one plan.
+type planner struct {
+	file  *scenario.File
+	opt   *Options
+	now   *scenario.Scenario
+	want  []scenario.Bound
+	space *Space
+	sim   *simulator
+
+	before  dollars    // what is deployed costs, as it is written
+	written *outcome   // and is, where a new size makes another of it
+	current *outcome   // what is deployed now, at the size it is to have
+	doubled []*outcome // the same with twice the IOPS of a volume
+	found   *searched
+	extra   []*outcome // run for the frontier
+}
+
+// Make finds the cheapest layout of a scenario that meets its objectives. An error in what was asked is an *[InputError], one in the scenario
+// of type [scenario.Problems]. That nothing meets them is no error: Chosen is nil.
+func Make(ctx context.Context, file *scenario.File, name string, opt Options) (*Plan, error) {
+	p := &planner{file: file, opt: &opt}
+	if err := p.prepare(); err != nil {
+		return nil, err
+	}
+	if err := p.look(ctx); err != nil {
+		return nil, err
+	}
+	return p.tell(name), nil
+}
+
+func (p *planner) prepare() error {
+	var err error
+	var base []set
+	if p.now, err = p.file.Parse(nil); err != nil {
+		return err
+	}
+	if p.want, err = objectives(p.now, p.opt.Objectives); err != nil {
+		return err
+	}
+	if s := p.opt.Size; s != nil {
+		if base, err = s.sets(p.now); err != nil {
+			return err
+		}
+	}
+	sized := p.now
+	if len(base) > 0 {
+		if sized, err = p.file.Parse(texts(base)); err != nil {
+			return err
+		}
+	}
+	if p.space, err = makeSpace(sized, p.opt); err != nil {
+		return err
+	}
+	p.before = p.space.price(make([]int, len(p.space.axes)))
+	if len(base) > 0 {
+		was, err := makeSpace(p.now, p.opt)
+		if err != nil {
+			return err
+		}
+		p.before = was.price(make([]int, len(was.axes)))
+	}
+	p.space.base = base
+	p.space.most = micro(p.opt.Budget)
+	p.sim = newSimulator(p.file, p.space, p.want)
+	if p.opt.Budget > 0 {
+		if w := p.space.walk(); len(w.paid) > 0 && w.paid[0].price > p.space.most {
+			least := w.paid[0].price.usd()
+			return inputf(fmt.Sprintf("--budget %.0fUSD is the least", least+0.5), "a budget of %s a month: the cheapest layout costs %s, whatever is tuned",
+				money(float64(p.opt.Budget)), money(least))
+		}
+	}
+	return nil
+}
+
+// look runs what is deployed now, searches, and runs what the frontier needs.
+func (p *planner) look(ctx context.Context) error {
+	none := p.space.candidate(make([]int, len(p.space.axes)), make([]int, len(p.space.axes)), p.space.price(make([]int, len(p.space.axes))))
+	first := []*job{{candidate: &none}}
+	for _, sets := range p.doublings() {
+		first = append(first, &job{candidate: &none, more: sets})
+	}
+	if err := p.runAll(ctx, first); err != nil {
+		return err
+	}
+	p.current = first[0].outcome
+	p.written = p.current
+	if len(p.space.base) > 0 {
+		j := &job{candidate: &none, plain: true}
+		if err := p.runAll(ctx, []*job{j}); err != nil {
+			return err
+		}
+		p.written = j.outcome
+	}
+	if p.current.passed {
+		return fmt.Errorf("plan: the scenario as it is cannot be simulated: %s", p.current.reason)
+	}
+	for _, j := range first[1:] {
+		if !j.outcome.passed {
+			p.doubled = append(p.doubled, j.outcome)
+		}
+	}
+	p.sim.known = p.current
+	var tell func(int, dollars)
+	if p.opt.Progress != nil {
+		tell = func(runs int, at dollars) { p.opt.Progress(runs, units.USD(at.usd())) }
+	}
+	var err error
+	if p.found, err = search(ctx, p.space, p.sim, p.opt.workers(), p.opt.most(), tell); err != nil {
+		return err
+	}
+	var jobs []*job
+	for _, c := range p.alternatives() {
+		jobs = append(jobs, &job{candidate: c})
+	}
+	if err := p.runAll(ctx, jobs); err != nil {
+		return err
+	}
+	for _, j := range jobs {
+		if !j.outcome.passed {
+			p.extra = append(p.extra, j.outcome)
+		}
+	}
+	return nil
+}
+
+// A job is a run to the end.
+type job struct {
+	candidate *candidate
+	more      []set // beside the candidate's
+	plain     bool  // the scenario as it is written instead
+	outcome   *outcome
+}
+
+func (p *planner) runAll(ctx context.Context, jobs []*job) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(p.opt.workers())
+	for _, j := range jobs {
+		g.Go(func() error {
+			j.outcome = p.sim.full(ctx, j.candidate, j.more, j.plain)
+			return j.outcome.problem
+		})
+	}
+	err := g.Wait()
+	if err != nil && errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// tell makes the plan of what was found.
+func (p *planner) tell(name string) *Plan {
+	out := &Plan{
+		Version: Version, Scenario: Document{name, string(p.file.Text())}, Region: p.opt.Region,
+		Now: p.nowLayout(), Objectives: []Objective{}, Frontier: []*Layout{}, Rejected: []Rejected{}, Statements: []Statement{},
+		Searched:   Searched{Space: p.space.size(), Simulated: p.found.runs, Complete: p.found.complete},
+		ModelError: p.current.result.ModelError,
+	}
+	if out.Region == "" {
+		out.Region = catalog.Region
+	}
+	if p.opt.Budget > 0 {
+		b := float64(p.opt.Budget)
+		out.BudgetUSD = &b
+	}
+	for _, b := range p.want {
+		out.Objectives = append(out.Objectives, Objective{b.Name, float64(b.Most) / 1e9})
+	}
+	for _, o := range p.found.rejected {
+		if o.pruned {
+			out.Searched.Pruned++
+		}
+		if len(out.Rejected) < rejectedMax {
+			out.Rejected = append(out.Rejected, Rejected{p.layout(o), o.reason})
+		}
+	}
+	if c := p.found.chosen; c != nil {
+		out.Chosen = p.layout(c)
+	} else if n := p.nearest(); n != nil {
+		out.Nearest = p.layout(n)
+	}
+	for _, o := range p.frontier() {
+		out.Frontier = append(out.Frontier, p.layout(o))
+	}
+	out.Statements = p.statements()
+	if p.opt.Size != nil {
+		out.Sizing = p.opt.Size.table(p.now)
+	}
+	return out
+}
+
+// nowLayout is the deployment as it is written.
+func (p *planner) nowLayout() *Layout {
+	return &Layout{
+		Sets: []string{}, MonthlyUSD: p.before.usd(), Changes: []Change{}, Predicted: predicted(p.written.result), Risks: p.risks(p.now, p.written),
+	}
+}
+
+// money prints dollars.
+func money(usd float64) string {
+	if usd >= 100 || usd == float64(int64(usd)) {
+		return fmt.Sprintf("%.0f USD", usd)
+	}
+	return fmt.Sprintf("%.2f USD", usd)
+}
