@@ -34,6 +34,7 @@ func Text(w io.Writer, k *Walk, width int) error {
 		}
 		p.blank()
 	}
+	p.tried(k.Tried)
 	p.line("HOW FAR TO TRUST IT")
 	if c.Calibrated == "" {
 		p.para("  ", "No parameter of the model was set with this case's figures: each deviation is the model's, or the publication's.")

@@ -24,8 +24,10 @@ type Walk struct {
 	Steps       []WalkedStep       `json:"steps"`
 	Corrections []WalkedCorrection `json:"corrections"`
 	// Diagnosis is what diagnose says of the first variant's recording.
-	Diagnosis *Diagnosis         `json:"diagnosis,omitempty"`
-	Results   []*simulate.Result `json:"results"`
+	Diagnosis *Diagnosis `json:"diagnosis,omitempty"`
+	// Tried is what the real engine made of the case's advice.
+	Tried   []Tried            `json:"tried,omitempty"`
+	Results []*simulate.Result `json:"results"`
 }
 
 // A Diagnosis is the verdict on a simulated recording and the causes it names.
@@ -106,6 +108,10 @@ func Run(ctx context.Context, c *Case, opt Options) (*Walk, error) {
 	results := map[string]any{"": docs[0]}
 	for i, v := range c.Variants {
 		results[v.Name] = docs[i]
+	}
+	var err error
+	if w.Tried, err = tried(ctx, c.Name); err != nil {
+		return nil, fmt.Errorf("case %s: %w", c.Name, err)
 	}
 	return w, w.fill(results)
 }

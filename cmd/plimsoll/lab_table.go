@@ -92,7 +92,7 @@ func (o *labTableOptions) run(ctx context.Context, a *app, args []string) error 
 	if err != nil {
 		return err
 	}
-	measured := &table.Measured{Version: 1}
+	var measured *table.Measured
 	if o.measured != "" {
 		measured, err = table.ReadMeasured(os.DirFS(filepath.Dir(o.measured)), filepath.Base(o.measured))
 		if err != nil {

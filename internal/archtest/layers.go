@@ -55,10 +55,9 @@ var Layers = []Layer{
 	// Why: the rule pack and those that run it.
 	{"rules", []string{"units", "recording", "timeline"}},
 	{"diagnose", []string{"units", "internal/*", "recording", "timeline", "rules"}},
-	{"fit", []string{"units", "internal/*", "recording", "timeline", "rules", "volume", "workload", "engine", "engine/*", "scenario"}},
+	{"fit", []string{"units", "recording", "timeline", "rules", "diagnose", "catalog", "engine/*"}},
 	{"plan", []string{"units", "problem", "volume", "catalog", "workload", "linux", "engine", "engine/*", "scenario", "simulate"}},
 	{"emit", []string{"units", "problem", "catalog", "engine/*", "scenario"}}, // of a plan it reads the JSON
-	{"casebook", []string{"units", "recording", "scenario", "simulate", "diagnose", "catalog"}},
 	{"probe", []string{"units", "internal/*", "problem", "random", "vtime", "volume", "catalog", "workload", "latency"}},
 
 	// The lab: real engines on emulated volumes.
@@ -74,7 +73,9 @@ var Layers = []Layer{
 	{"lab/wiredtiger", []string{"units", "recording", "observe/*", "workload", "engine/*", "scenario", "lab", "lab/process"}},
 	{"lab/streams", []string{"units", "recording", "observe/*", "random", "workload", "engine/*", "scenario", "probe", "lab"}},
 	{"lab/buckets", []string{"units", "problem", "workload", "scenario", "lab", "lab/blockdev", "lab/mount", "lab/wiredtiger"}},
-	{"lab/table", []string{"units", "simulate"}},
+	{"lab/table", []string{"units", "problem", "latency", "scenario", "simulate"}},
+	{"examples/lab", nil}, // its files, inside the program
+	{"casebook", []string{"units", "recording", "scenario", "simulate", "diagnose", "catalog", "lab/table", "examples/lab"}},
 	{"lab/run", []string{"..."}},
 	{"prove", []string{"units", "internal/*", "problem", "random", "recording", "timeline", "rules", "diagnose"}},
 	{"report", []string{"units", "internal/*", "diagnose", "prove", "plan"}},

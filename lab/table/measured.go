@@ -104,14 +104,14 @@ func (m *Measured) Of(run string) (of []Measurement, doubtful bool) {
 	return of, false
 }
 
-// errNothing says that there is nothing to compare with.
-var errNothing = errors.New("no run of it was measured")
+// ErrNotMeasured says that there is nothing to compare with.
+var ErrNotMeasured = errors.New("no run of it was measured")
 
 // Compare makes the rows of a run: the middle of what was measured, and the model.
 func (m *Measured) Compare(run, title string, model *simulate.Result) ([]Row, error) {
 	of, doubtful := m.Of(run)
 	if len(of) == 0 {
-		return nil, fmt.Errorf("%s: %w", run, errNothing)
+		return nil, fmt.Errorf("%s: %w", run, ErrNotMeasured)
 	}
 	all := make([][]Row, len(of))
 	for i := range of {

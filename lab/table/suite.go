@@ -148,6 +148,11 @@ const (
 // comes to a p99 that is up to a third larger or smaller (examples/lab/measured.json has runs of both kinds).
 const differs = 1.5
 
+// Asks says whether some advice is about a run.
+func (s *Suite) Asks(run string) bool {
+	return slices.ContainsFunc(s.Advice, func(a Advice) bool { return a.Before == run || a.After == run })
+}
+
 // Verdicts judge a suite's advice by rows, which are of all its runs.
 func (s *Suite) Verdicts(rows []Row) []Verdict {
 	find := func(run, figure string) *Row {

@@ -141,7 +141,7 @@ func Write(w io.Writer, rows []Row) error {
 		if r.Doubtful {
 			change += " (saturated: does not count)"
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", name, r.Figure, r.lab(), show(r.Model, r.Unit), change)
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", name, r.Figure, r.LabText(), show(r.Model, r.Unit), change)
 	}
 	b.WriteString("\n| figures | rows | half are off by less than | the worst by |\n|---|---|---|---|\n")
 	for _, s := range Summarise(rows) {
@@ -151,14 +151,17 @@ func Write(w io.Writer, rows []Row) error {
 	return err
 }
 
-// lab is what was measured: the middle, and both ends where there were several runs.
-func (r *Row) lab() string {
+// LabText is what was measured: the middle, and both ends where there were several runs.
+func (r *Row) LabText() string {
 	text := show(r.Lab, r.Unit)
 	if r.LabRuns > 1 && r.LabLow != r.LabHigh {
 		text += fmt.Sprintf(" (%s to %s)", units.Value(r.LabLow, r.Unit), units.Value(r.LabHigh, r.Unit))
 	}
 	return text
 }
+
+// ModelText is what the model says.
+func (r *Row) ModelText() string { return show(r.Model, r.Unit) }
 
 // WriteVerdicts writes what became of advice, in Markdown.
 func WriteVerdicts(w io.Writer, verdicts []Verdict) error {
@@ -172,7 +175,7 @@ func WriteVerdicts(w io.Writer, verdicts []Verdict) error {
 		if v.After != nil {
 			after = *v.After
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | **%s** |\n", v.Says, v.Figure, before.lab(), after.lab(),
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | **%s** |\n", v.Says, v.Figure, before.LabText(), after.LabText(),
 			show(before.Model, before.Unit), show(after.Model, after.Unit), v.Holds)
 	}
 	_, err := io.WriteString(w, b.String())
