@@ -12,6 +12,12 @@ import (
 // many requests at once.
 const saturated = "plimsoll:disk_busy:ratio > 0.9 and plimsoll:disk_queue:requests > 2"
 
+// The same, as numbers.
+const (
+	saturatedBusy  = 0.9
+	saturatedQueue = 2
+)
+
 // A cap is a plateau that holds most of the saturated time, that is hardly ever
 // passed, and at which requests wait for their turn.
 const (

@@ -114,6 +114,9 @@ func told(sc *scenario.Scenario, p *sampler, epoch time.Time, from vtime.Instant
 	if sc.Host.Instance != "" {
 		facts["instance_type"] = sc.Host.Instance
 	}
+	if w := sc.Engine.WiredTiger; w != nil && (w.Oplog == nil || *w.Oplog) {
+		facts["replica_set"] = "simulated" // its name stands in a real capture
+	}
 	return recording.Source{
 		Kind: "simulation", Name: sc.Name, Engine: sc.Engine.Database(),
 		From: epoch.Add(time.Duration(from)), To: epoch.Add(time.Duration(p.clock.Now())),

@@ -57,6 +57,7 @@ its writes wait, with the numbers; what it is not; and what could not be known.`
 	root.AddCommand(newLabCommand(a))
 	root.AddCommand(newProbeCommand(a), newProveCommand(a))
 	root.AddCommand(newPlanCommand(a), newEmitCommand(a))
+	root.AddCommand(newFitCommand(a))
 	root.SetHelpCommand(newHelpCommand())
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd(a.args...)

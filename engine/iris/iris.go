@@ -152,6 +152,7 @@ func (x *Instance) block(s *slot) uint32 { return uint32(s.op.Key % x.buffers.bl
 func (x *Instance) work(now vtime.Instant, i uint32) {
 	s := x.slots.at(i)
 	s.spend(now, engine.WaitCPU)
+	x.count().references++
 	block := x.block(s)
 	if state := x.buffers.state(block); *state&resident != 0 {
 		*state |= referenced

@@ -10,8 +10,9 @@ import (
 
 // counters are totals since the start.
 type counters struct {
-	reads, writes, wijWrites, updates int64 // blocks read and written, writes to the WIJ, updates
-	readTime                          time.Duration
+	reads, writes, wijWrites int64 // blocks read and written, writes to the WIJ
+	references, updates      int64 // of globals; an update is a reference as well
+	readTime                 time.Duration
 }
 
 // A window is the last whole second: IRIS reports rates, not totals.
@@ -39,6 +40,7 @@ var names = [...]string{
 	"iris_wd_cycle_time", "iris_wd_sleep", "iris_wdwij_time", "iris_wd_write_time", // ms
 	"iris_wd_temp_queue", "iris_wd_temp_write", // blocks
 	"iris_wij_writes_per_sec", "iris_phys_reads_per_sec", "iris_phys_writes_per_sec", "iris_glo_update_per_sec",
+	"iris_glo_ref_per_sec",
 	"iris_db_latency", // ms
 }
 
@@ -65,6 +67,7 @@ func (x *Instance) Sample(values []float64) {
 		d.cycle, d.sleep, d.wij, d.database, d.queued, d.written,
 		float64(is.wijWrites - was.wijWrites), float64(is.reads - was.reads),
 		float64(is.writes - was.writes), float64(is.updates - was.updates),
+		float64(is.references - was.references),
 		latency,
 	} {
 		values[i] = v

@@ -1,10 +1,14 @@
 package postgres
 
-import "plimsoll/engine"
+import (
+	"plimsoll/engine"
+	"plimsoll/workload"
+)
 
 // counters are PostgreSQL's statistics, since the start.
 type counters struct {
 	commits, hits, reads                   int64
+	inserted, updated                      int64 // rows; history's are inserted
 	allocated                              int64
 	buffersCheckpoint, buffersClean        int64
 	buffersBackend, maxWrittenClean        int64
@@ -52,6 +56,8 @@ func (e *Engine) each(f func(name string, value float64, labels ...string)) {
 	f("pg_up", 1)
 	f("pg_stat_database_xact_commit", float64(n.commits), "datname", database)
 	f("pg_stat_database_xact_rollback", 0, "datname", database)
+	f("pg_stat_database_tup_inserted", float64(n.inserted), "datname", database)
+	f("pg_stat_database_tup_updated", float64(n.updated), "datname", database)
 	f("pg_stat_database_blks_hit", float64(n.hits), "datname", database)
 	f("pg_stat_database_blks_read", float64(n.reads), "datname", database)
 	oldest := 0.0
@@ -101,4 +107,16 @@ func (e *Engine) walSize() int64 { return e.n.walSegments * int64(WALSegment) }
 func (e *Engine) countSegments() {
 	needed := e.wal.inserted/int64(WALSegment) - e.checkpoint.kept/int64(WALSegment) + 1
 	e.n.walSegments = max(e.n.walSegments, needed, int64(e.cfg.MinWALSize/WALSegment))
+}
+
+// countRows counts the rows of a write that is acknowledged.
+func (e *Engine) countRows(k workload.Kind) {
+	if k == workload.Insert {
+		e.n.inserted++
+		return
+	}
+	e.n.updated++
+	if e.cfg.HistoryRow > 0 {
+		e.n.inserted++
+	}
 }

@@ -151,6 +151,9 @@ func (e *Engine) acknowledge(now vtime.Instant, i int32) {
 	}
 	e.active--
 	e.n.commits++
+	if t.op.Kind.Writes() {
+		e.countRows(t.op.Kind)
+	}
 	e.done.op, e.done.waits, e.done.lsn = t.op, t.waits, t.lsn
 	t.next = e.free
 	e.free = i

@@ -10,6 +10,7 @@ import (
 // counters are what serverStatus counts, since the start.
 type counters struct {
 	ops, latency           [2]int64 // reads, writes; nanoseconds
+	inserts, updates       int64    // acknowledged; a push is an update
 	writes                 int64
 	readIn, readTime       int64
 	written, forCheckpoint int64 // bytes of the block manager
@@ -30,6 +31,9 @@ func (e *Engine) each(put func(name string, value float64, labels ...string)) {
 		put("mongodb_ss_opLatencies_latency", us(e.c.latency[kind]), "op_type", name)
 		put("mongodb_ss_opLatencies_ops", float64(e.c.ops[kind]), "op_type", name)
 	}
+	put("mongodb_ss_opcounters", float64(e.c.inserts), "legacy_op_type", "insert")
+	put("mongodb_ss_opcounters", float64(e.c.updates), "legacy_op_type", "update")
+	put("mongodb_ss_opcounters", float64(e.c.ops[0]), "legacy_op_type", "query")
 	cache := "mongodb_ss_wt_cache_"
 	put(cache+"maximum_bytes_configured", float64(e.cfg.Cache))
 	put(cache+"bytes_currently_in_the_cache", float64(e.memory))

@@ -308,6 +308,11 @@ func (e *Engine) finish(p *pending) {
 	kind := 0
 	if p.op.Kind.Writes() {
 		kind = 1
+		if p.op.Kind == workload.Insert {
+			e.c.inserts++
+		} else {
+			e.c.updates++
+		}
 	}
 	e.inside[kind]--
 	e.c.ops[kind]++
