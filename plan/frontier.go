@@ -4,26 +4,24 @@ import (
 	"slices"
 	"strings"
 
-	"plimsoll/catalog"
 	"plimsoll/units"
 	"plimsoll/volume"
 )
 
 // alternativesMax is how many layouts beyond the chosen one are run to their end, for the frontier.
-const alternativesMax = 3
+const alternativesMax = 4
 
-// alternatives are what more money could buy: from the chosen layout (or now's, if none was), the log's volume of the least latency, the data's, and
-// both. Which layouts they are follows from the grid alone.
+// alternatives are what more money could buy: from the chosen layout (or now's, if none was), the log's volume of the least latency, the data's,
+// both, and for all volumes the most IOPS there are. Which layouts they are follows from the grid alone.
 func (p *planner) alternatives() []*candidate {
 	from := p.current
 	if p.found.chosen != nil {
 		from = p.found.chosen
 	}
-	all := slices.Clone(from.choice)
 	var out []*candidate
 	add := func(choice []int) {
 		price := p.space.price(choice)
-		if len(out) == alternativesMax || price <= from.price || p.space.most > 0 && price > p.space.most {
+		if price <= from.price || p.space.most > 0 && price > p.space.most {
 			return
 		}
 		c := p.space.candidate(choice, choice, price)
@@ -31,57 +29,87 @@ func (p *planner) alternatives() []*candidate {
 			out = append(out, &c)
 		}
 	}
+	quick, strong := slices.Clone(from.choice), slices.Clone(from.choice)
 	for _, log := range []bool{true, false} {
 		for i := range p.space.axes {
 			a := &p.space.axes[i]
 			if a.setting || !within(a.path, "volumes") || (a.path == "volumes.data") == log {
 				continue
 			}
-			choice := slices.Clone(from.choice)
-			choice[i] = p.quickest(a, from.choice[i])
-			all[i] = choice[i]
-			if choice[i] != from.choice[i] {
-				add(choice)
-			}
+			one := slices.Clone(from.choice)
+			one[i] = p.best(a, from.choice[i], quicker)
+			quick[i], strong[i] = one[i], p.best(a, from.choice[i], stronger)
+			add(one)
 		}
 	}
-	add(all)
+	add(quick)
+	add(strong)
+	if len(out) > alternativesMax {
+		out = append(out[:alternativesMax-2], out[len(out)-2:]...) // the last two are the most that money buys
+	}
 	return out
 }
 
-// quickest is the cheapest option of those whose median write is quickest, the option at hand if none is quicker.
-func (p *planner) quickest(a *axis, at int) int {
-	best, took := at, p.median(a, at)
+// best is the cheapest option of those that are better than all others, the one at hand if none is better than it.
+func (p *planner) best(a *axis, at int, better func(x, y *given) int) int {
+	best, has := at, p.gives(a, at)
 	for k := range a.options {
-		m := p.median(a, k)
-		if m < 0 {
+		g := p.gives(a, k)
+		if !g.known {
 			continue
 		}
-		if took < 0 || m < took || m == took && best != at && a.options[k].cost < a.options[best].cost {
-			best, took = k, m
+		if d := better(&g, &has); !has.known || d > 0 || d == 0 && best != at && a.options[k].cost < a.options[best].cost {
+			best, has = k, g
 		}
 	}
 	return best
 }
 
-// median is the median of an option's writes, less than 0 if it is no volume.
-func (p *planner) median(a *axis, k int) units.Duration {
+// quicker prefers the shorter median, if it gives no fewer IOPS.
+func quicker(x, y *given) int {
+	if x.iops < y.iops && x.median < y.median {
+		return -1
+	}
+	return sign(int64(y.median - x.median))
+}
+
+// stronger prefers more IOPS, then more throughput, then the shorter median.
+func stronger(x, y *given) int {
+	for _, d := range [...]int64{int64(x.iops - y.iops), int64(x.throughput - y.throughput), int64(y.median - x.median)} {
+		if d != 0 {
+			return sign(d)
+		}
+	}
+	return 0
+}
+
+// given is what an option of a volume gives, as far as it says how quick it is.
+type given struct {
+	known      bool // false: it is no volume
+	median     units.Duration
+	iops       units.Frequency
+	throughput units.Throughput
+}
+
+func (p *planner) gives(a *axis, k int) given {
 	sc, err := p.file.Parse(texts(append(slices.Clone(p.space.base), a.options[k].sets...)))
 	if err != nil {
-		return -1
+		return given{}
 	}
-	var o *catalog.Order
-	if name, ok := cutVolume(a.path); ok {
-		o = sc.Volumes.Get(name)
-	}
+	name, _ := strings.CutPrefix(a.path, "volumes.")
+	o := sc.Volumes.Get(name)
 	if o == nil {
-		return -1
+		return given{}
 	}
-	cfg, err := o.Config("median", sc.Instance())
+	cfg, err := o.Config("given", sc.Instance())
 	if err != nil {
-		return -1
+		return given{}
 	}
-	return cfg.Latency[volume.Write].Quantile(0.5)
+	return given{
+		known: true, median: cfg.Latency[volume.Write].Quantile(0.5),
+		iops:       cfg.Sustained.IOPS * units.Frequency(o.Members()),
+		throughput: cfg.Sustained.Throughput * units.Throughput(o.Members()),
+	}
 }
 
 // figure is what layouts are compared by: the first objective.
@@ -154,6 +182,3 @@ func (p *planner) nearest() *outcome {
 	}
 	return best
 }
-
-// cutVolume gives the volume's name of a path.
-func cutVolume(path string) (string, bool) { return strings.CutPrefix(path, "volumes.") }

@@ -172,6 +172,16 @@ var family = regexp.MustCompile(`^([a-z]+?)(\d+)(i|a|g)?([a-z]*)$`)
 // extras are the letters that say what an instance has for storage: local disks, network and EBS bandwidth.
 const extras = "dnb"
 
+// extends tells whether a family has all that another has besides, and more of storage only.
+func extends(has, own string) bool {
+	for _, letter := range own {
+		if !strings.ContainsRune(has, letter) {
+			return false
+		}
+	}
+	return !strings.ContainsFunc(has, func(r rune) bool { return !strings.ContainsRune(own+extras, r) })
+}
+
 // sizesUp is how much larger than now a machine may be.
 const sizesUp = 4
 
@@ -191,7 +201,8 @@ func (m *spaceMaker) instances() []axis {
 		t := &all[i]
 		kind, size, _ := strings.Cut(t.Name, ".")
 		parts := family.FindStringSubmatch(kind)
-		if t.Name == now.Name || own == nil || parts == nil || !slices.Equal(parts[1:4], own[1:4]) || strings.Trim(parts[4], extras) != strings.Trim(own[4], extras) ||
+		if t.Name == now.Name || own == nil || parts == nil ||
+			!slices.Equal(parts[1:4], own[1:4]) || !extends(parts[4], own[4]) ||
 			strings.HasPrefix(size, "metal") || !t.HasEBS || t.VCPU < now.VCPU || t.VCPU > sizesUp*now.VCPU || t.Memory < now.Memory {
 			continue
 		}

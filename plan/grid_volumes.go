@@ -36,7 +36,6 @@ type volumeGrid struct {
 	space    *spaceMaker
 	path     string // "volumes.data"
 	now      *catalog.Order
-	fs       int // how dangerous it is to lose: data more than a log
 	machines int // that have it, for prices
 }
 
@@ -58,7 +57,8 @@ func (g *volumeGrid) options() []option {
 			g.add(&out, o, g.need(o))
 		}
 	}
-	if t.Provider == "aws" && g.now.Members() == 1 {
+	// A log is written one request after the other: more volumes in a row take none of its waits away.
+	if t.Provider == "aws" && g.now.Members() == 1 && g.path == "volumes.data" {
 		for _, n := range stripes {
 			if o, ok := striped(g.now, n); ok {
 				g.add(&out, o, NewVolume)
@@ -214,7 +214,7 @@ func orderSets(path string, from, to *catalog.Order) []set {
 	}
 	a, b := *from, *to
 	a.Type, b.Type = canonical(a.Type), canonical(b.Type)
-	a, b = spelled(a), spelled(b)
+	a, b = inFull(a), inFull(b)
 	put("type", a.Type, b.Type)
 	put("size", size(a.Size, ""), size(b.Size, ""))
 	put("iops", number(int64(a.IOPS)), number(int64(b.IOPS)))
@@ -227,17 +227,17 @@ func orderSets(path string, from, to *catalog.Order) []set {
 	return out
 }
 
-// spelled leaves out what is included anyway: {iops: 3000} of gp3 is {}.
-func spelled(o catalog.Order) catalog.Order {
+// inFull says what is included anyway: {} of gp3 is {iops: 3000, throughput: 125MiB/s}.
+func inFull(o catalog.Order) catalog.Order {
 	t, err := catalog.Type(o.Type)
 	if err != nil {
 		return o
 	}
-	if t.IOPSIncluded.Known() && o.IOPS == t.IOPSIncluded.Value {
-		o.IOPS = 0
+	if t.ChoosesIOPS && t.IOPSIncluded.Known() && o.IOPS == 0 && o.IOPSPerGB == 0 {
+		o.IOPS = t.IOPSIncluded.Value
 	}
-	if t.ThroughputIncluded.Known() && o.Throughput == t.ThroughputIncluded.Value {
-		o.Throughput = 0
+	if t.ChoosesThroughput && t.ThroughputIncluded.Known() && o.Throughput == 0 {
+		o.Throughput = t.ThroughputIncluded.Value
 	}
 	return o
 }

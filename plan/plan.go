@@ -174,6 +174,16 @@ func (p *planner) look(ctx context.Context) error {
 	if p.found, err = search(ctx, p.space, p.sim, p.opt.workers(), p.opt.most(), tell); err != nil {
 		return err
 	}
+	if p.found.chosen == nil && !p.found.complete {
+		if err := p.settle(ctx); err != nil {
+			return err
+		}
+	}
+	return p.buy(ctx)
+}
+
+// buy runs what more money could buy.
+func (p *planner) buy(ctx context.Context) error {
 	var jobs []*job
 	for _, c := range p.alternatives() {
 		jobs = append(jobs, &job{candidate: c})
@@ -187,6 +197,31 @@ func (p *planner) look(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// settleMax bounds the runs by which a layout that meets the objective is made cheaper.
+const settleMax = 200
+
+// settle finds a layout that meets the objective where the search was given up: the best that money can buy, made cheaper as long as a
+// single change does that.
+func (p *planner) settle(ctx context.Context) error {
+	if err := p.buy(ctx); err != nil {
+		return err
+	}
+	var from *outcome
+	for _, o := range p.extra {
+		if o.met && (from == nil || o.before(from.candidate) < 0) {
+			from = o
+		}
+	}
+	if from == nil {
+		return nil
+	}
+	best, err := descend(ctx, p.space, p.sim, from, p.opt.workers(), settleMax)
+	if err == nil {
+		p.found.chosen, p.extra = best, nil
+	}
+	return err
 }
 
 // A job is a run to the end.

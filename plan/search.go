@@ -3,6 +3,9 @@ package plan
 import (
 	"context"
 	"errors"
+	"math"
+	"slices"
+	"sync"
 
 	"plimsoll/simulate"
 )
@@ -110,4 +113,77 @@ func search(ctx context.Context, space *Space, e evaluator, workers, most int, t
 			s.rejected = append(s.rejected, o)
 		}
 	}
+}
+
+// neighbours are the layouts that differ from one in a single axis and are preferred to it, the most preferred first.
+func (s *Space) neighbours(of *candidate) []*candidate {
+	var out []*candidate
+	for i := range s.axes {
+		for k := range s.axes[i].options {
+			if k == of.choice[i] {
+				continue
+			}
+			choice := slices.Clone(of.choice)
+			choice[i] = k
+			if s.axes[i].setting && s.changed(choice) > s.atOnce {
+				continue
+			}
+			c := s.candidate(choice, choice, s.price(choice))
+			c.ordinal = len(out)
+			if of.ordinal = math.MaxInt; c.before(of) < 0 {
+				out = append(out, &c)
+			}
+		}
+	}
+	slices.SortFunc(out, (*candidate).before)
+	return out
+}
+
+// changed is how many settings a choice changes.
+func (s *Space) changed(choice []int) int {
+	n := 0
+	for i, k := range choice {
+		if s.axes[i].setting && k > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// descend makes a layout that meets the objective cheaper, one axis at a time, until no single change does or most runs are made. It
+// is for spaces too large to be searched: what it finds is the best of its neighbours, which is no proof that it is the cheapest.
+func descend(ctx context.Context, space *Space, e evaluator, from *outcome, workers, most int) (*outcome, error) {
+	for runs := 0; runs < most; {
+		better := (*outcome)(nil)
+		next := space.neighbours(from.candidate)
+		for len(next) > 0 && better == nil && runs < most {
+			// As many at once as there are workers: the first of them that meets counts, so the answer is that of one.
+			var batch []*outcome
+			g := sync.WaitGroup{}
+			for len(next) > 0 && len(batch) < min(max(workers, 1), most-runs) {
+				c := next[0]
+				next = next[1:]
+				if e.prune(c) != nil {
+					continue
+				}
+				o := &outcome{}
+				batch = append(batch, o)
+				g.Go(func() { *o = *e.run(ctx, c) })
+			}
+			g.Wait()
+			for _, o := range batch {
+				if o.problem != nil {
+					return nil, o.problem
+				}
+				if runs++; o.met && better == nil {
+					better = o
+				}
+			}
+		}
+		if better == nil {
+			return from, nil
+		}
+		from = better
+	}
+	return from, nil
 }

@@ -45,6 +45,8 @@ func (p *planner) verdict() []Statement {
 	spent := c.price - p.current.price
 	free := p.freeChanges(c)
 	switch {
+	case !p.found.complete:
+		return []Statement{{"incomplete", fmt.Sprintf("this layout meets the objective, and none that differs from it in one thing is preferred and does too; but only the %d cheapest of all layouts were simulated, so a cheaper one may be there", p.found.runs), []Evidence{{"simulated", float64(p.found.runs), ""}}}}
 	case c.values == 0:
 		return []Statement{{"nothing-to-change", "what is deployed meets the objective, and nothing cheaper that was considered does", []Evidence{}}}
 	case spent <= 0 && free == c.values:
@@ -185,7 +187,7 @@ func (p *planner) moreIOPS() []Statement {
 			out = append(out, Statement{"more-iops", "more IOPS help: " + change, evidence})
 			continue
 		}
-		volumeName, _ := cutVolume(strings.TrimSuffix(sets[0].path, ".iops"))
+		volumeName := strings.TrimSuffix(strings.TrimPrefix(sets[0].path, "volumes."), ".iops")
 		why := p.unhelped(volumeName)
 		out = append(out, Statement{"more-iops", "more IOPS will not help: " + change + why, evidence})
 	}

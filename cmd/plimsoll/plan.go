@@ -148,7 +148,7 @@ func (o *planOptions) Run(ctx context.Context, a *app, path string, opt plan.Opt
 	}
 	t := &tally{}
 	opt.Progress = func(runs int, monthly units.USD) {
-		t.setStage(fmt.Sprintf("simulating layouts, at %s a month", dollars(float64(monthly))), runs, 0)
+		t.setStage(fmt.Sprintf("at %s a month, simulating layout", dollars(float64(monthly))), runs, opt.Most)
 	}
 	t.setStage("simulating what is deployed now", 0, 0)
 	stop := a.meter(t).show()
