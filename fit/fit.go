@@ -211,8 +211,8 @@ func (f *fitting) run() {
 		last = max(usual, math.Ceil(3*f.periodS/60)*60)
 		before = max(warmup, math.Ceil(f.periodS/60)*60)
 	}
-	f.add("run.duration", duration(last), Assumed, "the recording is of %s; a run is as long as three checkpoints, 10 min at least", units.Seconds(f.Grid.StepSeconds()*float64(f.Grid.N)))
-	f.add("run.warmup", duration(before), Assumed, "a database that ran for long is not at its beginning: a checkpoint or 2 min are simulated before")
+	f.add("run.duration", duration(last), Assumed, "how long to run; three checkpoints, 10 min at least (the recording is of %s)", units.Seconds(f.Grid.StepSeconds()*float64(f.Grid.N)))
+	f.add("run.warmup", duration(before), Assumed, "how long to run before that; a checkpoint, 2 min at least")
 }
 
 // sections are the parts of a scenario, in the order of the YAML.

@@ -17,9 +17,13 @@ const syncPeriodS = 60
 // mongodb enters WiredTiger under a mongod.
 func (f *fitting) mongodb() error {
 	pause := f.number("parameter.syncdelay")
-	usual := pause
-	if math.IsNaN(usual) {
-		usual = syncPeriodS
+	c := f.endings(f.one("wt_checkpoint_time:ratio"), f.one("wt_checkpoint_last:seconds"))
+	usual := float64(syncPeriodS)
+	switch {
+	case pause > 0:
+		usual = pause
+	case !math.IsNaN(c.periodS): // seen twice and more
+		usual = c.periodS
 	}
 	writes := f.one("mongodb_writes:rate")
 	if writes == nil {
@@ -39,7 +43,6 @@ func (f *fitting) mongodb() error {
 	}
 	key := "engine.wiredtiger."
 	f.add(key+"cache", exactly(cache), Measured, "the configured size")
-	c := f.endings(f.one("wt_checkpoint_time:ratio"), f.one("wt_checkpoint_last:seconds"))
 	f.checkpoints(key+"checkpoint", c, pause)
 	if err := f.mongodbLoad(writes); err != nil {
 		return err
@@ -204,7 +207,7 @@ func (f *fitting) collection(c cycles, cache, size float64, oplog bool) {
 		bytes = held / (1 - missed)
 		why = fmt.Sprintf("%s of the operations on documents read a page: the cache's %s are the rest of what is asked for, were it asked for evenly", units.Percent(missed), units.Bytes(held))
 		low = held
-	case updates > 0 && !math.IsNaN(c.periodS):
+	case updates >= zero(f.mean("mongodb_inserts:rate")) && updates > 0 && !math.IsNaN(c.periodS):
 		n := f.mean("wt_blocks_written:bytes") * c.periodS
 		if oplog {
 			n -= (updates + zero(f.mean("mongodb_inserts:rate"))) * c.periodS * (size + 100)

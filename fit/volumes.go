@@ -31,9 +31,9 @@ func (f *fitting) fitVolumes() error {
 		if !found {
 			l = rules.Limit{Device: u.device}
 		}
-		f.limit(key, l)
+		atLimit := f.limit(key, l)
 		f.latency(key, u.device, l, like)
-		f.slots(key, l)
+		f.slots(key, l, atLimit)
 	}
 	return nil
 }
@@ -64,8 +64,9 @@ const (
 	gradesMin = 0.35
 )
 
-// limit enters the volume's IOPS and throughput, if they were reached.
-func (f *fitting) limit(key string, l rules.Limit) {
+// limit enters the volume's IOPS and throughput, if they were reached, and gives the cells in which one was.
+func (f *fitting) limit(key string, l rules.Limit) timeline.Mask {
+	atLimit := make(timeline.Mask, f.Grid.N)
 	for _, x := range []struct {
 		field, what, signal string
 		found               *timeline.Plateau
@@ -76,6 +77,9 @@ func (f *fitting) limit(key string, l rules.Limit) {
 		{"iops", "iops", "disk_ops:rate", l.IOPS, l.SoldIOPS, iops, "IOPS"},
 		{"throughput", "throughput", "disk_moved:bytes", l.Throughput, l.SoldThroughput, throughput, ""},
 	} {
+		if x.what == "iops" && l.Counts != "" { // of one direction alone
+			x.field, x.signal, x.unit = l.Counts+"."+x.field, "disk_"+l.Counts+"s:rate", l.Counts+" "+x.unit
+		}
 		values := f.on(l.Device, x.signal)
 		over := f.exceeded(l.Device, x.what)
 		p, proof := x.found, ""
@@ -103,10 +107,12 @@ func (f *fitting) limit(key string, l rules.Limit) {
 		}
 		q := x.as(p.Level)
 		at := timeline.At(values, p.Cells)
+		atLimit = atLimit.Or(p.Cells)
 		f.add(key+x.field, q, Inferred, "%s%s held for %s while %s requests queued%s: a limit%s", trim(q), unit(x.unit),
 			units.Seconds(f.Seconds(p.Cells)), units.Number(timeline.Quantile(timeline.At(f.on(l.Device, "disk_queue:requests"), p.Cells), 0.5)), proof, sold).
 			between(timeline.Quantile(at, 0.05), timeline.Quantile(at, 0.95))
 	}
+	return atLimit
 }
 
 func iops(x float64) quantity {
@@ -195,36 +201,48 @@ func (f *fitting) latency(key, device string, l rules.Limit, like *catalog.Volum
 	}
 	f.add(key+"latency.scale", factor(main), Inferred, "%s took %s (median of %d s with few in flight), and %s on a %s", what,
 		units.Seconds(timeline.Quantile(k.await, 0.5)), timeline.Count(k.await), units.Seconds(k.usual), likeType).
-		between(timeline.Quantile(k.await, 0.25)/k.usual, timeline.Quantile(k.await, 0.75)/k.usual)
+		// Requests that come in pairs wait for each other at a limit, seen or not: that makes it longer, never shorter.
+		between(math.NaN(), timeline.Quantile(k.await, 0.75)/k.usual)
 	if !math.IsNaN(r) && !math.IsNaN(w) && math.Abs(r/w-1) > apart && r > 0 {
 		lat := like.Read.Latency()
 		for _, q := range []struct {
 			field string
 			share units.Ratio
 		}{{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p999", 0.999}} {
-			f.add(key+"latency.read."+q.field, duration(lat.Quantile(q.share).Std().Seconds()*r), Inferred,
-				"a read took %s with few in flight, %s a %s's", units.Seconds(timeline.Quantile(reads.await, 0.5)), units.Percent(r), likeType)
+			v := f.add(key+"latency.read."+q.field, duration(lat.Quantile(q.share).Std().Seconds()*r), Inferred,
+				"%s's, times %s as for p50", likeType, units.Number(r))
+			if q.share == 0.5 {
+				v.Evidence = fmt.Sprintf("a read took %s (median of %d s with few in flight), and %s on a %s", units.Seconds(timeline.Quantile(reads.await, 0.5)),
+					timeline.Count(reads.await), units.Seconds(reads.usual), likeType)
+			}
 		}
 	}
 	if flush := timeline.Quantile(timeline.At(f.on(device, "disk_flush_await:seconds"), l.Saturated.Not()), 0.5); flush >= flushFloor {
-		f.add(key+"latency.flush.p50", duration(flush), Inferred, "a flush took so long (median of seconds that were not saturated")
+		f.add(key+"latency.flush.p50", duration(flush), Inferred, "a flush took %s (median of seconds that were not saturated)", units.Seconds(flush))
 	}
 }
 
 // slotsUsual is what the block layer keeps in flight on a rented volume, as package catalog assumes.
 const slotsUsual = 32
 
+// A queue is full where it stands still at a limit for some seconds, and is hardly ever longer.
+const (
+	slotsCells = 3
+	slotsLeast = 4
+	slotsOver  = 1.25
+)
+
 // slots enters how many requests the device takes at once: a queue that stands still while requests wait outside.
-func (f *fitting) slots(key string, l rules.Limit) {
+func (f *fitting) slots(key string, l rules.Limit, atLimit timeline.Mask) {
 	queue := f.on(l.Device, "disk_queue:requests")
 	how := "cat /sys/block/" + lastPart(l.Device) + "/queue/nr_requests"
-	if p, ok := timeline.FindPlateau(queue, l.Saturated, plateauWidth, exceededCells); ok && p.Share >= gradesMin && p.Level >= 4 && timeline.Max(queue) <= 1.25*p.Level {
-		f.add(key+"queue_slots", count(p.Level), Inferred, "the queue stood at %s for %s of saturation and was hardly ever longer",
+	if p, ok := timeline.FindPlateau(queue, atLimit, plateauWidth, slotsCells); ok && p.Share >= gradesMin && p.Level >= slotsLeast && timeline.Max(queue) <= slotsOver*p.Level {
+		f.add(key+"queue_slots", count(p.Level), Inferred, "the queue stood at %s for %s at the volume's limit and was hardly ever longer",
 			units.Number(p.Level), units.Seconds(f.Seconds(p.Cells))).measure(how)
 		return
 	}
 	most := timeline.Max(queue)
-	if most > slotsUsual*1.25 {
+	if most > slotsOver*slotsUsual {
 		f.add(key+"queue_slots", count(0), Inferred, "as many as %s requests were in flight (the longest queue of a second): no bound is set", units.Number(most)).left().measure(how)
 		return
 	}

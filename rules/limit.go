@@ -2,6 +2,7 @@ package rules
 
 import (
 	"math"
+	"strings"
 
 	"plimsoll/timeline"
 )
@@ -12,6 +13,8 @@ type Limit struct {
 	// IOPS and Throughput (bytes/s) are the caps found; nil: none was reached. Of requests of one size both rates stand still at
 	// once; then only the likelier one is given, unless both are sold together.
 	IOPS, Throughput *timeline.Plateau
+	// Counts is what the IOPS count: "" (reads and writes together), "read" or "write", as a cgroup or a hypervisor may limit them.
+	Counts string
 	// SoldIOPS and SoldThroughput say where such a limit is sold: "gp3's baseline, and gp2's burst"; "" if nowhere.
 	SoldIOPS, SoldThroughput string
 	// Saturated is where the device was never idle and requests queued.
@@ -40,7 +43,7 @@ func (c *Case) Limits() []Limit {
 		k := findCeiling(c, held)
 		l := Limit{Device: dev, Saturated: k.saturated, RequestBytes: k.requestBytes}
 		if k.hasIOPS {
-			l.IOPS = &k.iops
+			l.IOPS, l.Counts = &k.iops, strings.TrimSpace(k.kindOfOps())
 			l.SoldIOPS, _ = soldIOPS(k.iops.Level)
 		}
 		if k.hasTP {
