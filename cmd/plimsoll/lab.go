@@ -29,7 +29,7 @@ command first takes away what a killed one may have left.`,
 		Example: `  sudo plimsoll lab mount gp3.yaml /mnt/gp3
   sudo plimsoll lab exec gp3.yaml -- fio --name=wal --directory={} --rw=write --bs=2300 --size=22m --fdatasync=1`,
 	}
-	cmd.AddCommand(newLabMountCommand(a), newLabUmountCommand(a), newLabStatusCommand(a), newLabSetCommand(a), newLabExecCommand(a), newLabRunCommand(a), newLabTableCommand(a), newLabBucketsCommand(a), newLabServeCommand(a))
+	cmd.AddCommand(newLabMountCommand(a), newLabUmountCommand(a), newLabStatusCommand(a), newLabSetCommand(a), newLabExecCommand(a), newLabRunCommand(a), newLabCheckPerfCommand(a), newLabTableCommand(a), newLabBucketsCommand(a), newLabServeCommand(a))
 	return cmd
 }
 

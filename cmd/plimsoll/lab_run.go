@@ -26,6 +26,7 @@ type labRunOptions struct {
 	lab       labOptions
 	visit     visitOptions
 	etcd      string // "": $PLIMSOLL_ETCD, or etcd on PATH
+	mongod    string // "": WiredTiger alone, in its worker
 	powerLoss int
 	model     bool
 	verbose   bool
@@ -84,6 +85,7 @@ func (o *labRunOptions) AddFlags(cmd *cobra.Command) {
 	f.StringVar(&o.record, "record", "", "write a recording of the measured time into this folder")
 	f.IntVar(&o.powerLoss, "power-loss", 0, "cut the power so many times, and look whether what was acknowledged is there")
 	f.StringVar(&o.etcd, "etcd", "", "of a scenario with etcd, run this binary (default: $"+etcd.EnvBinary+", or etcd on PATH)")
+	f.StringVar(&o.mongod, "mongod", "", "of a scenario with wiredtiger, run this mongod (a path, or a name on PATH) instead of WiredTiger alone")
 	f.BoolVar(&o.model, "compare-model", true, "simulate the scenario as well, and tell how far the model is off")
 	f.BoolVar(&o.series, "series", false, "with -o json: series over time as well")
 	f.BoolVar(&o.verbose, "verbose", false, "print what the engine's processes print, on stderr")
@@ -93,7 +95,7 @@ func (o *labRunOptions) AddFlags(cmd *cobra.Command) {
 	for _, name := range []string{"seed", "width", "power-loss"} {
 		complete(cmd, name)
 	}
-	if err := errors.Join(cmd.MarkFlagDirname("record"), cmd.MarkFlagFilename("etcd")); err != nil {
+	if err := errors.Join(cmd.MarkFlagDirname("record"), cmd.MarkFlagFilename("etcd"), cmd.MarkFlagFilename("mongod")); err != nil {
 		panic(err) // the flag was just added
 	}
 }
@@ -105,7 +107,7 @@ func (o *labRunOptions) Validate(cmd *cobra.Command) error {
 	if err := o.visit.Validate(cmd); err != nil {
 		return err
 	}
-	for _, name := range []string{"power-loss", "filesystem", "images", "etcd"} {
+	for _, name := range []string{"power-loss", "filesystem", "images", "etcd", "mongod"} {
 		if o.visit.server != "" && cmd.Flags().Changed(name) {
 			return usagef("leave one of them out", "--%s and --server: the server has its own machine, whose power and volumes are not ours", name)
 		}
@@ -154,8 +156,16 @@ func (o *labRunOptions) Run(ctx context.Context, a *app, path string) error {
 	return o.verdict(results(r))
 }
 
-// binary checks what --etcd names.
+// binary checks what --etcd and --mongod name.
 func (o *labRunOptions) binary(sc *scenario.Scenario) error {
+	if o.mongod != "" {
+		if sc.Engine.WiredTiger == nil {
+			return usagef("leave it out", "--mongod %s: the scenario's engine is %s", o.mongod, sc.Engine.Name())
+		}
+		if _, err := exec.LookPath(o.mongod); err != nil {
+			return usagef("leave it out for WiredTiger alone (make worker)", "--mongod: %w", err)
+		}
+	}
 	if o.etcd == "" {
 		return nil
 	}
@@ -181,6 +191,9 @@ func (o *labRunOptions) measure(ctx context.Context, a *app, path string, v vari
 	}
 	if o.etcd != "" {
 		opt.Server = func(sc *scenario.Scenario) (lab.Server, error) { return etcd.NewAt(o.etcd, *sc.Engine.Etcd) }
+	}
+	if o.mongod != "" {
+		opt.Server = run.NewMongod(o.mongod)
 	}
 	if o.visit.server != "" {
 		if err := o.visit.prepare(ctx, a, v.sc, &opt); err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"plimsoll/lab"
 	"plimsoll/lab/etcd"
+	"plimsoll/lab/mongodb"
 	"plimsoll/lab/postgres"
 	"plimsoll/lab/run"
 	"plimsoll/lab/visit"
@@ -95,6 +96,9 @@ func (o *visitOptions) guest(address *visit.Address, sc *scenario.Scenario) (vis
 	switch address.Engine() {
 	case "etcd":
 		v, err := etcd.Visit(etcd.VisitOptions{Address: address, Name: o.name, TLS: o.tls, Keep: o.keep})
+		return v, wrong(err)
+	case "wiredtiger":
+		v, err := mongodb.Visit(*sc.Engine.WiredTiger, mongodb.VisitOptions{Address: address, Name: o.name, Keep: o.keep})
 		return v, wrong(err)
 	default:
 		v, err := postgres.Visit(*sc.Engine.Postgres, postgres.VisitOptions{Address: address, Name: o.name, Keep: o.keep})

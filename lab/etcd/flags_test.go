@@ -1,7 +1,6 @@
 package etcd
 
 import (
-	"flag"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,34 +9,15 @@ import (
 	"time"
 
 	"plimsoll/engine/etcd"
+	"plimsoll/internal/golden"
 	"plimsoll/lab"
 	"plimsoll/units"
 	"plimsoll/workload"
 )
 
-var update = flag.Bool("update", false, "write golden files anew")
-
-// golden compares text with a file.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(want) != got {
-		t.Errorf("%s is otherwise (-update writes it anew):\n%s", path, got)
-	}
-}
-
 func TestFlags(t *testing.T) {
 	cfg := etcd.Defaults()
-	golden(t, "one-member.flags", strings.Join(flags(&cfg, "3.4.23", []place{{name: "m1", data: "/data/etcd-m1", client: 20001, peer: 20002}}, 0), "\n")+"\n")
+	golden.Compare(t, "one-member.flags", strings.Join(flags(&cfg, "3.4.23", []place{{name: "m1", data: "/data/etcd-m1", client: 20001, peer: 20002}}, 0), "\n")+"\n")
 	cfg.Members = 3
 	cfg.Heartbeat, cfg.Election = units.Duration(2600*time.Microsecond), units.Duration(5*time.Second)
 	cfg.BatchInterval, cfg.BatchLimit = units.Duration(1500*time.Microsecond), 7
@@ -47,7 +27,7 @@ func TestFlags(t *testing.T) {
 		{name: "m2", data: "/b", wal: "/w/etcd-m2/wal", client: 20003, peer: 20004},
 		{name: "m3", data: "/c", client: 20005, peer: 20006},
 	}
-	golden(t, "second-of-three.flags", strings.Join(flags(&cfg, "3.7.3", all, 1), "\n")+"\n")
+	golden.Compare(t, "second-of-three.flags", strings.Join(flags(&cfg, "3.7.3", all, 1), "\n")+"\n")
 }
 
 func TestCompiledIn(t *testing.T) {

@@ -100,11 +100,11 @@ func (v *Visitor) connect(n int) (*links, error) {
 func (v *Visitor) Look(ctx context.Context, sc *scenario.Scenario) (*visit.Sight, error) {
 	w := sc.Workloads()
 	writes := visit.IntentOf(v.opt.Address, v.opt.Name, sc, nil)
-	return v.look(ctx, w.DocumentSize(), writes.Loaded+max(writes.Writes, 0))
+	return v.LookFor(ctx, w.DocumentSize(), writes.Loaded+max(writes.Writes, 0))
 }
 
-// look asks who is there, and whether there is room for so many writes of a size.
-func (v *Visitor) look(ctx context.Context, size units.Size, writes int64) (*visit.Sight, error) {
+// LookFor asks who is there, and whether there is room for so many writes of a size.
+func (v *Visitor) LookFor(ctx context.Context, size units.Size, writes int64) (*visit.Sight, error) {
 	if size > requestBytes {
 		return nil, fmt.Errorf("documents of %s: etcd takes no more than %s at a time", size.Exact(), requestBytes.Exact())
 	}
@@ -188,10 +188,14 @@ func (v *Visitor) Start(ctx context.Context, m *lab.Machine, progress lab.Progre
 			return err
 		}
 	}
-	return v.start(ctx, w.Connections(), w.DocumentSize(), uint64(w.Documents()), Links, progress)
+	if err := v.Begin(w.Connections(), w.DocumentSize(), Links); err != nil {
+		return err
+	}
+	return v.explain(put(ctx, v.links.Load(), v.keys, v.mean, uint64(w.Documents()), putters, progress))
 }
 
-func (v *Visitor) start(ctx context.Context, connections int, mean units.Size, documents uint64, shared int, progress lab.Progress) error {
+// Begin makes ready for Do on so many connections, which share so many of HTTP/2, after LookFor. There are no documents yet. Stop ends it.
+func (v *Visitor) Begin(connections int, mean units.Size, shared int) error {
 	v.mean, v.writers = mean, make([]writer, connections)
 	l, err := v.connect(min(max(connections, 1), shared))
 	if err != nil {
@@ -200,7 +204,7 @@ func (v *Visitor) start(ctx context.Context, connections int, mean units.Size, d
 	v.links.Store(l)
 	v.guard = watchRoom(l.members[0], int64(float64(v.quota)*quotaStop))
 	v.made = true
-	return v.explain(put(ctx, l, v.keys, mean, documents, putters, progress))
+	return nil
 }
 
 // Do implements lab.Server.

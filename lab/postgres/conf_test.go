@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -13,33 +12,14 @@ import (
 	"time"
 
 	"plimsoll/engine/postgres"
+	"plimsoll/internal/golden"
 	"plimsoll/lab"
 	"plimsoll/units"
 )
 
-var rewrite = flag.Bool("update", false, "write golden files anew")
-
-// golden compares text with a file.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *rewrite {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(want) != got {
-		t.Errorf("%s is otherwise (-update writes it anew):\n%s", path, got)
-	}
-}
-
 func TestConf(t *testing.T) {
 	c := postgres.Defaults()
-	golden(t, "defaults.conf", conf(&c, "/scratch/pg"))
+	golden.Compare(t, "defaults.conf", conf(&c, "/scratch/pg"))
 	c.SharedBuffers, c.MaxConnections = 4*units.GiB, 500
 	c.CheckpointTimeout, c.CheckpointCompletionTarget = units.Duration(90500*time.Millisecond), 0
 	c.CheckpointFlushAfter, c.BgwriterFlushAfter, c.BackendFlushAfter = 0, 1, 100_000
@@ -48,7 +28,7 @@ func TestConf(t *testing.T) {
 	c.WALBuffers = 16 * units.MiB
 	c.CommitDelay, c.WALWriterDelay = units.Duration(1500*time.Microsecond), units.Duration(1500*time.Microsecond)
 	c.BgwriterLRUMultiplier = 2.5
-	golden(t, "otherwise.conf", conf(&c, `/it's\here`))
+	golden.Compare(t, "otherwise.conf", conf(&c, `/it's\here`))
 }
 
 func TestFiller(t *testing.T) {

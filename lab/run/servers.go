@@ -8,6 +8,7 @@ import (
 
 	"plimsoll/lab"
 	"plimsoll/lab/etcd"
+	"plimsoll/lab/mongodb"
 	"plimsoll/lab/postgres"
 	"plimsoll/lab/streams"
 	"plimsoll/lab/wiredtiger"
@@ -20,6 +21,16 @@ var servers = map[string]func(*scenario.Engine) (lab.Server, error){
 	"postgres":   func(e *scenario.Engine) (lab.Server, error) { return postgres.New(*e.Postgres) },
 	"streams":    func(e *scenario.Engine) (lab.Server, error) { return streams.New(*e.Streams) },
 	"wiredtiger": func(e *scenario.Engine) (lab.Server, error) { return wiredtiger.New(*e.WiredTiger) },
+}
+
+// NewMongod gives the engine of a wiredtiger scenario as a whole mongod, the one at a path or of a name on PATH.
+func NewMongod(path string) func(*scenario.Scenario) (lab.Server, error) {
+	return func(sc *scenario.Scenario) (lab.Server, error) {
+		if sc.Engine.WiredTiger == nil {
+			return nil, fmt.Errorf("the scenario's engine is %s, and a mongod runs wiredtiger", sc.Engine.Name())
+		}
+		return mongodb.New(path, *sc.Engine.WiredTiger)
+	}
 }
 
 // newServer makes the engine of a scenario.

@@ -109,7 +109,10 @@ func (in *Intent) Plan() string {
 	if in.Writes < 0 {
 		fmt.Fprintf(&b, ", writes %d documents (%v), then for %v as many as its clients can", in.Loaded, in.Bytes, in.Within)
 	} else {
-		fmt.Fprintf(&b, ", writes about %d documents (%v) within %v of load and %d before it", in.Loaded+in.Writes, in.Expected(), in.Within, in.Loaded)
+		fmt.Fprintf(&b, ", writes about %d documents (%v) within %v", in.Loaded+in.Writes, in.Expected(), in.Within)
+		if in.Loaded > 0 {
+			fmt.Fprintf(&b, " and %d of them before that", in.Loaded)
+		}
 	}
 	if in.Keep {
 		b.WriteString(", and keeps it")

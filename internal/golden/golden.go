@@ -1,0 +1,34 @@
+// Package golden holds a text against the file that somebody read and committed: of tests whose result is easier read than asserted.
+//
+// go test ./some/package -update writes the files anew; what changed is in git's diff then, to be read before it is committed.
+package golden
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write golden files anew")
+
+// Compare fails the test where a text is not that of testdata/name.
+func Compare(t testing.TB, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", filepath.FromSlash(name))
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatalf("%v (-update writes it)", err)
+	}
+	if string(want) != got {
+		t.Errorf("%s is otherwise (-update writes it anew):\n%s", path, got)
+	}
+}
