@@ -48,7 +48,7 @@ func (r *Report) sentence(felt []pair) string {
 	default:
 		f := weightiest(felt, CantTell)
 		fmt.Fprintf(&b, "No change is proved: %s was %s before and %s after", f.Title, value(f.Before.Value, f.Unit), value(f.After.Value, f.Unit))
-		if f.Difference.Low == nil {
+		if f.P == nil {
 			b.WriteString(", and the recordings are too short for more")
 		} else {
 			b.WriteString(", which may be chance")
@@ -108,7 +108,7 @@ func (f *Figure) verb() string {
 
 // within is the interval of the change: in percent, or as a difference where before was nothing.
 func (f *Figure) within() string {
-	if f.Ratio.Low == nil || f.Ratio.High == nil {
+	if f.Ratio.Low == nil && f.Ratio.High == nil {
 		return fmt.Sprintf("%s to %s", Signed(f.Difference.Low, f.Unit), Signed(f.Difference.High, f.Unit))
 	}
 	return fmt.Sprintf("%s to %s", Change(f.Ratio.Low), Change(f.Ratio.High))

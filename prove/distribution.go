@@ -2,9 +2,6 @@ package prove
 
 import "math"
 
-// normalTail is the chance of a standard normal number above x.
-func normalTail(x float64) float64 { return 0.5 * math.Erfc(x/math.Sqrt2) }
-
 // normalQuantile is the standard normal number that a share p is below.
 func normalQuantile(p float64) float64 { return math.Sqrt2 * math.Erfinv(2*p-1) }
 

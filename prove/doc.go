@@ -10,10 +10,12 @@
 //     cycle counts as often as any other. Without cycles the cells of the grid are the units.
 //  2. A figure is a function of units: a mean over time, a mean per operation, a percentile weighted by operations,
 //     a percentile of summed histograms.
-//  3. Its interval is a circular block bootstrap's (Politis, Romano 1992): units are drawn anew, with replacement, in runs. How long
-//     a run is tells the figure's own autocorrelation by the rule of Politis and White (2004, corrected by Patton, Politis,
-//     White 2009); cycles are rarely dependent, so there a run is one cycle. The percentiles taken are widened for
-//     few units as Hesterberg (2015) has it, which is Student's t in place of the normal distribution.
+//  3. How far it may be off tells a circular block bootstrap (Politis, Romano 1992): units are drawn anew, with replacement, in runs.
+//     How long a run is tells the figure's own autocorrelation by the rule of Politis and White (2004, corrected by Patton, Politis,
+//     White 2009); cycles are rarely dependent, so there a run is one cycle. The interval is that standard error times Student's t. A
+//     percentile's is found as Woodruff (1952) has it, from the error of the share of operations above it: if the slowest hundredth
+//     fell into one checkpoint of seven, nothing bounds the p99 from above, and the interval has no end there. The interval of a
+//     change is made of both sides' (Zou, Donner 2008).
 //  4. Whether there is a change at all is asked of a permutation: if nothing had changed, the runs of before and after could have come
 //     in any order (p by Phipson, Smyth 2010). That holds whatever the distribution is, also for six cycles.
 //  5. A report has a dozen figures, and each could be wrong. Holm's procedure (1979) over their p keeps the chance of any false

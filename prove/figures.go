@@ -78,7 +78,7 @@ func latencies(q float64, driver, server, symptom string) []way {
 	}
 	return []way{
 		{bySignals(driver), means + ", as the driver counted them"},
-		{bySignals(server), means},
+		{bySignals(server), means + ", as the server counted them: without what waited before it, for a connection"},
 		{func(s *side) measure {
 			for _, x := range s.c.Symptoms {
 				if x.Rule == symptom && x.Latency != nil {

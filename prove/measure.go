@@ -11,6 +11,9 @@ type measure interface {
 	units() int
 	// estimate is the figure with unit i counted times[i] times; NaN if nothing is left.
 	estimate(times []int32) float64
+	// spread is the interval of the value at, reaching so many standard errors to either side; deviates gives the standard
+	// error of a quotient of units.
+	spread(at, errors float64, deviates func(*quotient) float64) (s span, reach float64)
 	// influence is, but for a factor, how much each unit moves the figure from its value over all units: it is by its
 	// autocorrelation that units depend on each other as far as this figure is concerned.
 	influence() []float64
@@ -59,10 +62,15 @@ func (q *quotient) estimate(times []int32) float64 {
 	return num / den
 }
 
+func (q *quotient) spread(at, errors float64, deviates func(*quotient) float64) (span, float64) {
+	e := float64(errors * deviates(q))
+	return span{at, max(at-e, 0), at + e}, 0
+}
+
 func (q *quotient) influence() []float64 {
 	at := q.estimate(once(len(q.num)))
 	out := make([]float64, len(q.num))
-	for i := range out {
+	for i := range out { // without any event all are 0 or unknown
 		out[i] = q.num[i] - float64(at*q.den[i])
 	}
 	return out
@@ -124,21 +132,52 @@ func (p *percentile) estimate(times []int32) float64 {
 	return p.cells[0].value
 }
 
-func (p *percentile) influence() []float64 {
-	at := p.estimate(once(p.n))
-	out := make([]float64, p.n)
-	over, all := 0.0, 0.0
+// from and above are the shares of operations that took as long or longer, and longer.
+func (p *percentile) from(at float64) *quotient {
+	return p.share(func(x float64) bool { return x >= at })
+}
+
+func (p *percentile) above(at float64) *quotient {
+	return p.share(func(x float64) bool { return x > at })
+}
+
+func (p *percentile) share(in func(x float64) bool) *quotient {
+	out := &quotient{num: make([]float64, p.n), den: p.total}
 	for _, c := range p.cells {
-		if all += c.weight; c.value > at {
-			over += c.weight
-			out[c.unit] += c.weight
+		if in(c.value) {
+			out.num[c.unit] += c.weight
 		}
-	}
-	for i := range out {
-		out[i] -= float64(over / all * p.total[i])
 	}
 	return out
 }
+
+func (p *percentile) spread(at, errors float64, deviates func(*quotient) float64) (span, float64) {
+	// The two differ where many cells have the same value; the one that varies more is on the safe side.
+	e := errors * max(deviates(p.from(at)), deviates(p.above(at)))
+	return woodruff(at, p.q, e, func(q float64) float64 {
+		moved := *p
+		moved.q = q
+		return moved.estimate(once(p.n))
+	})
+}
+
+// woodruff is the interval of a quantile (Woodruff, Journal of the American Statistical Association 47 (1952) 635-646): the share of
+// operations above it is a mean, and has an error; the quantiles that far to either side are the interval's ends. Where the error is
+// as large as the share itself, nothing bounds the quantile from above: its few longest operations fell into so few units that another
+// recording could have far longer ones. A bootstrap of the quantile itself never goes beyond the longest that was seen, and
+// is too sure. reach is the error over the share.
+func woodruff(at, q, e float64, quantile func(q float64) float64) (s span, reach float64) {
+	s = span{value: at, low: at, high: at}
+	if e > 0 {
+		s.low, s.high = min(at, quantile(max(q-e, 0))), math.Inf(1)
+		if e < 1-q {
+			s.high = max(at, quantile(q+e))
+		}
+	}
+	return s, e / (1 - q)
+}
+
+func (p *percentile) influence() []float64 { return p.from(p.estimate(once(p.n))).influence() }
 
 func (p *percentile) join(o measure) measure {
 	other := o.(*percentile)
@@ -203,18 +242,34 @@ func (h *histogram) class(sum []float64) int {
 	return len(sum) - 1
 }
 
-func (h *histogram) influence() []float64 {
-	out := make([]float64, len(h.upTo))
-	sum := h.sum(once(len(h.upTo)))
+// above is the share of durations beyond the classes up to that in which the quantile lies.
+func (h *histogram) above() *quotient {
+	n := len(h.upTo)
+	out := &quotient{num: make([]float64, n), den: make([]float64, n)}
+	sum := h.sum(once(n))
 	e, last := h.class(sum), len(sum)-1
 	if e < 0 {
 		return out
 	}
 	for i, x := range h.upTo {
-		out[i] = float64(sum[e]/sum[last]*x[last]) - x[e]
+		in := x[e]
+		if e > 0 && sum[e] > sum[e-1] { // the part of the class below the quantile
+			in = x[e-1] + float64((x[e]-x[e-1])*((float64(h.q*sum[last])-sum[e-1])/(sum[e]-sum[e-1])))
+		}
+		out.num[i], out.den[i] = x[last]-in, x[last]
 	}
 	return out
 }
+
+func (h *histogram) spread(at, errors float64, deviates func(*quotient) float64) (span, float64) {
+	return woodruff(at, h.q, errors*deviates(h.above()), func(q float64) float64 {
+		moved := *h
+		moved.q = q
+		return moved.estimate(once(len(h.upTo)))
+	})
+}
+
+func (h *histogram) influence() []float64 { return h.above().influence() }
 
 func (h *histogram) join(o measure) measure {
 	other := o.(*histogram)

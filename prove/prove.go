@@ -132,6 +132,7 @@ type pair struct {
 	blocks, afterBlocks int
 	varies              bool    // some permutation could give another value
 	unitSeconds         float64 // of the side with fewer runs
+	reach               float64 // of a percentile: the interval of the share above it, over that share; from 1 on it has no upper end
 }
 
 // both finds the figures that both sides tell in the same way, and lists those that only one does.

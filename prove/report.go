@@ -87,8 +87,8 @@ type Check struct {
 // An Estimate is a value with its interval at the report's confidence.
 type Estimate struct {
 	Value *float64 `json:"value"`
-	Low   *float64 `json:"low"` // null: too few units for an interval
-	High  *float64 `json:"high"`
+	Low   *float64 `json:"low"`  // null: too few units for an interval
+	High  *float64 `json:"high"` // null as well where nothing bounds it: see woodruff
 }
 
 // A Figure is one quantity, before and after.

@@ -117,10 +117,16 @@ func (b Bound) outcome(e Estimate) Outcome {
 	if e.Value == nil {
 		return NotMeasured
 	}
-	if e.Low == nil || e.High == nil {
+	if e.Low == nil && e.High == nil {
 		return CantTellYet
 	}
-	low, high := *e.Low, *e.High
+	low, high := math.Inf(-1), math.Inf(1)
+	if e.Low != nil {
+		low = *e.Low
+	}
+	if e.High != nil {
+		high = *e.High
+	}
 	if !b.less {
 		low, high = -high, -low
 	}
@@ -141,6 +147,9 @@ func (b Bound) outcome(e Estimate) Outcome {
 func (x *pair) adviseBound(b Bound, alpha float64) *Advice {
 	e := x.figure.After
 	if e.Low == nil || e.High == nil {
+		if x.figure.P != nil {
+			return x.advice(float64(x.afterBlocks*x.figure.BlockUnits)*max(again, square(2*x.reach)), "an upper end")
+		}
 		return x.figure.Record
 	}
 	gap := math.Abs(b.bound - *e.Value)

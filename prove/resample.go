@@ -2,7 +2,6 @@ package prove
 
 import (
 	"math"
-	"slices"
 
 	"plimsoll/random"
 )
@@ -138,22 +137,57 @@ func autocovariance(x []float64, most int) []float64 {
 	return out
 }
 
-// critical is how many standard errors the interval reaches to either side, of so many independent runs.
+// critical is how many standard errors an interval reaches to either side, of so many independent runs: Student's t, and the bootstrap's
+// standard error is too small by sqrt((n-1)/n) (Hesterberg, The American Statistician 69 (2015) 371-386, section 3.2).
 func critical(alpha float64, runs int) float64 {
 	n := float64(runs)
 	return math.Sqrt(n/(n-1)) * studentQuantile(1-alpha/2, runs-1)
 }
 
-// interval is between two order statistics of resampled estimates: the percentiles of the bootstrap, moved outward to what they have to be
-// for a mean of so few runs (Hesterberg, The American Statistician 69 (2015) 371-386, section 5.2: the expanded
-// percentile interval).
-func interval(estimates []float64, alpha float64, runs int) (low, high float64) {
-	sorted := slices.DeleteFunc(slices.Clone(estimates), math.IsNaN)
-	if len(sorted) == 0 {
-		return math.NaN(), math.NaN()
+// deviation is the standard deviation of what resamples came to: the bootstrap's standard error.
+func deviation(estimates []float64) float64 {
+	n, mean := 0.0, 0.0
+	for _, x := range estimates {
+		if !math.IsNaN(x) {
+			n++
+			mean += (x - mean) / n
+		}
 	}
-	slices.Sort(sorted)
-	tail := normalTail(critical(alpha, runs))
-	i := min(max(int(math.Floor(float64(tail*float64(len(sorted)+1))))-1, 0), (len(sorted)-1)/2)
-	return sorted[i], sorted[len(sorted)-1-i]
+	sum := 0.0
+	for _, x := range estimates {
+		if !math.IsNaN(x) {
+			sum += float64((x - mean) * (x - mean))
+		}
+	}
+	if n < 2 {
+		return math.NaN()
+	}
+	return math.Sqrt(sum / (n - 1))
+}
+
+// A span is a value and the interval it lies in; high is infinite where nothing bounds it.
+type span struct{ value, low, high float64 }
+
+// difference is the interval of b less a, from those of both (the method of variance estimates recovery: Zou, Donner, Statistics
+// in Medicine 27 (2008) 1693-1702): each end is as far as both sides' ends in that direction together, at right angles.
+func difference(a, b span) span {
+	return span{
+		value: b.value - a.value,
+		low:   b.value - a.value - math.Hypot(b.value-b.low, a.high-a.value),
+		high:  b.value - a.value + math.Hypot(b.high-b.value, a.value-a.low),
+	}
+}
+
+// ratio is the interval of b over a: that of the difference of their logarithms. Neither may be negative.
+func ratio(a, b span) span {
+	if a.value <= 0 || b.value <= 0 {
+		d := b.value / a.value // 0, infinite or not a number
+		return span{d, d, d}
+	}
+	d := difference(logarithm(a), logarithm(b))
+	return span{math.Exp(d.value), math.Exp(d.low), math.Exp(d.high)}
+}
+
+func logarithm(s span) span {
+	return span{math.Log(s.value), math.Log(max(s.low, 0)), math.Log(s.high)}
 }

@@ -61,7 +61,7 @@ A requirement is about AFTER and is met only if the whole interval keeps it:
   ` + strings.Join(wrapWords(strings.Join(prove.Names(), " "), 76), "\n  "),
 		Example: `  plimsoll prove before/ after/
   plimsoll prove before/ after/ --require 'write_p99 < 25ms' --require 'stalled < 10s'
-  plimsoll prove diagnostic.data diagnostic.data --before-to 15:00 --after-from 15:10
+  plimsoll prove diagnostic.data diagnostic.data --before-to '2026-07-20 15:00' --after-from '2026-07-20 15:10'
   plimsoll prove before after --cost-before 100USD/month --cost-after 80USD/month`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if slices.Contains(args, "") {
@@ -71,6 +71,12 @@ A requirement is about AFTER and is met only if the whole interval keeps it:
 		},
 	}
 	o.AddFlags(cmd)
+	cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) >= 2 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return nil, cobra.ShellCompDirectiveDefault
+	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := o.Validate(cmd, args, a.now()); err != nil {
 			return err

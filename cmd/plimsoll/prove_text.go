@@ -168,11 +168,11 @@ func changeOf(f *prove.Figure) string {
 
 func intervalOf(f *prove.Figure) string {
 	switch {
-	case f.Difference.Low == nil || f.Difference.High == nil:
+	case f.P == nil:
 		return "too short"
-	case *f.Difference.Low == 0 && *f.Difference.High == 0:
+	case f.Difference.Low != nil && f.Difference.High != nil && *f.Difference.Low == 0 && *f.Difference.High == 0:
 		return ""
-	case f.Ratio.Low == nil || f.Ratio.High == nil:
+	case f.Ratio.Low == nil && f.Ratio.High == nil:
 		return prove.Signed(f.Difference.Low, f.Unit) + " to " + prove.Signed(f.Difference.High, f.Unit)
 	}
 	return prove.Change(f.Ratio.Low) + " to " + prove.Change(f.Ratio.High)

@@ -1,0 +1,80 @@
+package prove
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestParseBound(t *testing.T) {
+	for _, c := range []struct {
+		text  string
+		bound float64
+		less  bool
+	}{
+		{"write_p99 < 25ms", 0.025, true},
+		{"  stalled<=10s/h ", 10, true},
+		{"operations > 500/s", 500, false},
+		{"throughput < 100MB/s", 1e8, true},
+		{"utilisation < 80%", 0.8, true},
+		{"dirty_bytes < 1GB", 1e9, true},
+	} {
+		b, err := ParseBound(c.text)
+		if err != nil || b.bound != c.bound || b.less != c.less {
+			t.Errorf("%q: %+v, %v", c.text, b, err)
+		}
+	}
+	for text, want := range map[string]string{
+		"":                       "is no requirement",
+		"write_p99":              "write a figure, < or >, and a value",
+		"write_p98 < 25ms":       "did you mean write_p99?",
+		"nonsense < 1":           "there are write_p50, write_p99",
+		"write_p99 < 25":         "write_p99: ",
+		"write_p99 < -1ms":       "write_p99: ",
+		strings.Repeat("x", 201): "at most 200 characters",
+	} {
+		if _, err := ParseBound(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}
+
+// Met only if the whole interval keeps the bound, not met if none of it does.
+func TestOutcome(t *testing.T) {
+	p := func(x float64) *float64 { return &x }
+	for _, c := range []struct {
+		text string
+		e    Estimate
+		want Outcome
+	}{
+		{"write_p99 < 25ms", Estimate{p(0.020), p(0.018), p(0.024)}, Met},
+		{"write_p99 < 25ms", Estimate{p(0.020), p(0.018), p(0.025)}, CantTellYet},
+		{"write_p99 < 25ms", Estimate{p(0.030), p(0.018), p(0.040)}, CantTellYet},
+		{"write_p99 < 25ms", Estimate{p(0.030), p(0.025), p(0.040)}, NotMet},
+		{"write_p99 < 25ms", Estimate{p(0.020), p(0.018), nil}, CantTellYet},
+		{"write_p99 < 25ms", Estimate{p(0.030), p(0.026), nil}, NotMet},
+		{"write_p99 < 25ms", Estimate{p(0.020), nil, nil}, CantTellYet},
+		{"operations > 500/s", Estimate{p(520), p(510), p(530)}, Met},
+		{"operations > 500/s", Estimate{p(490), p(480), p(500)}, NotMet},
+		{"operations > 500/s", Estimate{}, NotMeasured},
+	} {
+		b, err := ParseBound(c.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := b.outcome(c.e); got != c.want {
+			t.Errorf("%s: %s, want %s", c.text, got, c.want)
+		}
+	}
+}
+
+func FuzzParseBound(f *testing.F) {
+	for _, s := range []string{"write_p99 < 25ms", "stalled >= 1s/h", "iops>3000/s", "write_p99 < NaN", "a<b", "utilisation < 101%"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		b, err := ParseBound(s)
+		if err == nil && (b.bound != b.bound || b.name == "" || b.bound < 0) {
+			t.Errorf("%q is taken as %+v", s, b)
+		}
+	})
+}
