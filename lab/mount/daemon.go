@@ -131,7 +131,7 @@ func (d *daemon) serve(ctx context.Context) (err error) {
 		defer cancel()
 		err = errors.Join(err, d.unmountAll(end, true))
 	}()
-	blockdev.Prioritize()
+	blockdev.Prioritize(d.sc.MemberCount() == 1)
 	if d.host, err = disk.NewHost(disk.Options{Path: blockdev.DefaultPath}); err != nil {
 		return err
 	}

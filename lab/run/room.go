@@ -13,7 +13,7 @@ const keepBytes = units.GiB
 // fits tells before anything is mounted whether the images, if they are in memory, can hold the documents of the beginning.
 // What a run adds, and what an engine writes beside its documents, shows only when it does.
 func (x *experiment) fits() error {
-	if x.opt.Images != "" {
+	if x.opt.Images != "" || x.sc.Engine.Streams != nil { // its files have the size that its settings say
 		return nil
 	}
 	available, err := meminfo("MemAvailable")
