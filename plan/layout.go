@@ -4,6 +4,7 @@ import (
 	"encoding"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"plimsoll/catalog"
@@ -84,25 +85,33 @@ func (p *planner) layout(o *outcome) *Layout {
 	l := &Layout{
 		Sets: texts(p.space.sets(o.choice)), MonthlyUSD: o.price.usd(), Changes: []Change{}, Predicted: predicted(o.result), Risks: []Risk{},
 	}
+	sets := p.space.sets(o.choice)
+	grown := p.space.now - p.before // what the new size costs
 	for _, s := range p.space.base {
-		usd := (p.space.price(make([]int, len(o.choice))) - p.before).usd()
-		l.Changes = append(l.Changes, Change{Path: s.path, From: valueAt(p.now, s.path), To: s.value, USD: usd, Free: usd <= 0, Needs: Online.String()})
+		if s := slices.Index(sets, s); s >= 0 {
+			l.Changes = append(l.Changes, p.change(sets[s], grown, Online))
+			grown = 0
+		}
 	}
 	for i, k := range o.choice {
 		a := &p.space.axes[i]
 		op := &a.options[k]
 		spent := p.spent(a, op)
 		for n, s := range op.sets {
-			usd := spent[n].usd()
-			l.Changes = append(l.Changes, Change{
-				Path: s.path, From: valueAt(p.now, s.path), To: s.value, USD: usd, Free: usd <= 0, Needs: op.need.String(),
-			})
+			if assigns(p.space.base, s.path) {
+				spent[n] += grown
+			}
+			l.Changes = append(l.Changes, p.change(s, spent[n], op.need))
 		}
 	}
 	if sc, err := p.file.Parse(l.Sets); err == nil {
 		l.Risks = p.risks(sc, o)
 	}
 	return l
+}
+
+func (p *planner) change(s set, spent dollars, need Need) Change {
+	return Change{Path: s.path, From: valueAt(p.now, s.path), To: s.value, USD: spent.usd(), Free: spent <= 0, Needs: need.String()}
 }
 
 // spent is what each assignment of an option adds to the bill. They are made one after the other, so their sum is the option's, and of a

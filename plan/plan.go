@@ -126,6 +126,7 @@ func (p *planner) prepare() error {
 		p.before = was.price(make([]int, len(was.axes)))
 	}
 	p.space.base = base
+	p.space.now = p.space.price(make([]int, len(p.space.axes)))
 	p.space.most = micro(p.opt.Budget)
 	p.sim = newSimulator(p.file, p.space, p.want)
 	if p.opt.Budget > 0 {

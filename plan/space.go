@@ -57,7 +57,8 @@ type axis struct {
 type Space struct {
 	axes   []axis
 	atOnce int     // settings that differ from now at most
-	base   []set   // what every layout has: a new size
+	base   []set   // what every layout has unless its options say otherwise: a new size
+	now    dollars // what is deployed now costs
 	most   dollars // over this no layout is considered; 0: any is
 	// bill is what a choice costs; nil: the sum of the options.
 	bill func(choice []int) dollars
@@ -67,7 +68,7 @@ type Space struct {
 type candidate struct {
 	choice  []int // an option of each axis
 	price   dollars
-	whole   int64 // the price in steps of priceStep, rounded up
+	whole   int64 // what it costs more than now, in whole steps of priceStep
 	worst   Need  // of the changes
 	values  int   // that are changed
 	needs   int   // summed
@@ -75,10 +76,10 @@ type candidate struct {
 	ordinal int // in the order of the grid
 }
 
-// priceStep is in what prices are compared: whole dollars a month. Nobody moves a database for eighty cents.
+// priceStep is in what prices are compared: whole dollars a month over or under now's. Nobody moves a database for eighty cents.
 const priceStep dollars = 1e6
 
-// before is the order in which layouts are preferred: the price in whole dollars, what the most disturbing change needs (so settings come
+// before is the order in which layouts are preferred: the price in whole dollars over now's, what the most disturbing change needs (so settings come
 // before volumes), how many values change, what they need together, what is at risk, the price to the cent, and the grid's order, in which no two
 // are equal.
 func (c *candidate) before(o *candidate) int {
@@ -105,11 +106,22 @@ func sign(d int64) int {
 
 // sets are a choice's assignments, in the order of the axes.
 func (s *Space) sets(choice []int) []set {
-	out := slices.Clone(s.base)
+	var out []set
 	for i, k := range choice {
 		out = append(out, s.axes[i].options[k].sets...)
 	}
-	return out
+	var base []set
+	for _, b := range s.base {
+		if !assigns(out, b.path) {
+			base = append(base, b)
+		}
+	}
+	return append(base, out...)
+}
+
+// assigns tells whether one of the assignments is at a path.
+func assigns(sets []set, path string) bool {
+	return slices.ContainsFunc(sets, func(s set) bool { return s.path == path })
 }
 
 // size is how many layouts there are.
@@ -198,8 +210,8 @@ func (w *walk) next() *candidate {
 		if w.at == len(w.paid) {
 			return nil
 		}
-		step := steps(w.paid[w.at].price)
-		for ; w.at < len(w.paid) && steps(w.paid[w.at].price) == step; w.at++ {
+		step := w.space.steps(w.paid[w.at].price)
+		for ; w.at < len(w.paid) && w.space.steps(w.paid[w.at].price) == step; w.at++ {
 			price := w.paid[w.at].price
 			if w.space.most > 0 && price > w.space.most {
 				continue
@@ -217,11 +229,17 @@ func (w *walk) next() *candidate {
 	return &c
 }
 
-// steps is a price in whole dollars, rounded up.
-func steps(d dollars) int64 { return int64((d + priceStep - 1) / priceStep) }
+// steps is what a price is over now's, in whole dollars: less than one more counts as none.
+func (s *Space) steps(d dollars) int64 {
+	over := d - s.now
+	if over < 0 {
+		over -= priceStep - 1
+	}
+	return int64(over / priceStep)
+}
 
 func (s *Space) candidate(paid, settings []int, price dollars) candidate {
-	c := candidate{choice: slices.Clone(paid), price: price, whole: steps(price)}
+	c := candidate{choice: slices.Clone(paid), price: price, whole: s.steps(price)}
 	for i, a := range s.axes {
 		if a.setting {
 			c.choice[i] = settings[i]

@@ -86,10 +86,12 @@ func (p *planner) settingsRejected() int {
 
 // unmet says what comes nearest, and what forbids more.
 func (p *planner) unmet() []Statement {
-	if !p.found.complete {
-		return []Statement{{"incomplete", fmt.Sprintf("the %d cheapest layouts were simulated and none meets the objective; dearer ones were not looked at", p.found.runs), []Evidence{{"simulated", float64(p.found.runs), ""}}}}
-	}
 	s := Statement{Kind: "unmet", Text: "no layout that was considered meets the objective", Evidence: []Evidence{}}
+	if !p.found.complete {
+		s.Kind = "incomplete"
+		s.Text = fmt.Sprintf("the %d cheapest layouts were simulated and none meets the objective, nor does what the most money buys; what lies between was not looked at", p.found.runs)
+		s.Evidence = append(s.Evidence, Evidence{"simulated", float64(p.found.runs), ""})
+	}
 	if n := p.nearest(); n != nil {
 		if x, ok := p.figure(n); ok {
 			s.Text += fmt.Sprintf("; the nearest has a %s of %s", p.want[0].Name, units.Seconds(x))

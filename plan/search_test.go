@@ -1,0 +1,194 @@
+package plan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// A table is an evaluator that knows what meets: no model, so that many shapes of spaces can be tried.
+type table struct {
+	space  *Space
+	meets  func(choice []int) bool
+	prunes func(choice []int) bool // a part of what does not meet
+	passes func(choice []int) bool // what is no layout
+}
+
+func (t *table) prune(c *candidate) *outcome {
+	switch {
+	case t.passes(c.choice):
+		return &outcome{candidate: c, passed: true}
+	case t.prunes(c.choice):
+		return &outcome{candidate: c, pruned: true, reason: "pruned"}
+	}
+	return nil
+}
+
+func (t *table) run(_ context.Context, c *candidate) *outcome {
+	return &outcome{candidate: c, met: t.meets(c.choice), reason: "run"}
+}
+
+// everything is every candidate of a space, made the plain way.
+func everything(s *Space) []candidate {
+	var out []candidate
+	var fill func(choice []int, i int)
+	fill = func(choice []int, i int) {
+		if i == len(s.axes) {
+			if s.changed(choice) <= s.atOnce {
+				c := s.candidate(choice, choice, s.price(choice))
+				c.choice = slices.Clone(choice)
+				out = append(out, c)
+			}
+			return
+		}
+		for k := range s.axes[i].options {
+			choice[i] = k
+			fill(choice, i+1)
+		}
+		choice[i] = 0
+	}
+	fill(make([]int, len(s.axes)), 0)
+	return out
+}
+
+func drawSpace(t *rapid.T) *Space {
+	s := &Space{atOnce: rapid.IntRange(0, 3).Draw(t, "at once")}
+	for i := range rapid.IntRange(0, 5).Draw(t, "axes") {
+		a := axis{path: fmt.Sprint("axis", i), setting: rapid.Bool().Draw(t, "setting")}
+		for k := range rapid.IntRange(1, 4).Draw(t, "options") {
+			o := option{need: Need(rapid.IntRange(0, 3).Draw(t, "need")), danger: rapid.IntRange(0, 2).Draw(t, "danger")}
+			if k == 0 {
+				o = option{}
+			}
+			if !a.setting {
+				o.cost = dollars(rapid.IntRange(0, 4).Draw(t, "cost")) * 700_000
+			}
+			for n := range min(k, 2) {
+				o.sets = append(o.sets, set{fmt.Sprint(a.path, ".", n), fmt.Sprint(k)})
+			}
+			a.options = append(a.options, o)
+		}
+		s.axes = append(s.axes, a)
+	}
+	return s
+}
+
+// TestSearchIsExact: whatever meets, the search finds the most preferred of all that do, whichever number is run at once, and
+// has rejected all that is preferred to it.
+func TestSearchIsExact(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSpace(t)
+		all := everything(s)
+		if int64(len(all)) != s.size() {
+			t.Fatalf("%d layouts, said to be %d", len(all), s.size())
+		}
+		meets, pruned, passed := map[string]bool{}, map[string]bool{}, map[string]bool{}
+		for _, c := range all {
+			key := fmt.Sprint(c.choice)
+			switch rapid.SampledFrom([]string{"misses", "misses", "misses", "meets", "pruned", "passed"}).Draw(t, key) {
+			case "meets":
+				meets[key] = true
+			case "pruned":
+				pruned[key] = true
+			case "passed":
+				passed[key] = true
+			}
+		}
+		in := func(m map[string]bool) func([]int) bool { return func(c []int) bool { return m[fmt.Sprint(c)] } }
+		e := &table{s, in(meets), in(pruned), in(passed)}
+		// The plain way: all that meet, and of them the one that no other is preferred to. The grid's order decides last, which the
+		// walk alone knows, so what it cannot tell apart is equal.
+		var best *candidate
+		for i := range all {
+			if c := &all[i]; meets[fmt.Sprint(c.choice)] && (best == nil || c.before(best) < 0) {
+				best = c
+			}
+		}
+		var first string
+		for _, workers := range []int{1, 2, 5} {
+			got, err := search(context.Background(), s, e, workers, len(all)+1, nil)
+			if err != nil || !got.complete {
+				t.Fatalf("%v, complete %v", err, got.complete)
+			}
+			if (got.chosen == nil) != (best == nil) {
+				t.Fatalf("chose %v, want %v", got.chosen, best)
+			}
+			text := ""
+			if best != nil {
+				c := *got.chosen.candidate
+				if c.ordinal = best.ordinal; c.before(best) != 0 {
+					t.Fatalf("chose %+v, want %+v", c, best)
+				}
+				text = fmt.Sprint(c.choice)
+			}
+			for _, o := range got.rejected {
+				text += fmt.Sprint(" ", o.choice, o.pruned)
+				if best != nil && o.before(got.chosen.candidate) >= 0 {
+					t.Fatalf("rejected %v, which is not preferred to %v", o.choice, got.chosen.choice)
+				}
+			}
+			if first == "" {
+				first = text
+			}
+			if text != first {
+				t.Fatalf("%d workers: %s\nelse: %s", workers, text, first)
+			}
+		}
+	})
+}
+
+// TestSearchGivesUp: after so many runs it says that it does not know, whatever the number at once.
+func TestSearchGivesUp(t *testing.T) {
+	s := &Space{axes: []axis{{options: make([]option, 50)}}}
+	never := func([]int) bool { return false }
+	for _, workers := range []int{1, 4} {
+		got, err := search(context.Background(), s, &table{s, never, never, never}, workers, 7, nil)
+		if err != nil || got.complete || got.chosen != nil || got.runs != 7 || len(got.rejected) != 7 {
+			t.Errorf("%d workers: %+v, %v", workers, got, err)
+		}
+	}
+}
+
+// broken is an evaluator of which a run fails.
+type broken struct{ table }
+
+func (b *broken) run(context.Context, *candidate) *outcome {
+	return &outcome{problem: errors.New("no")}
+}
+
+func TestSearchFails(t *testing.T) {
+	s := &Space{axes: []axis{{options: make([]option, 5)}}}
+	never := func([]int) bool { return false }
+	if _, err := search(context.Background(), s, &broken{table{s, never, never, never}}, 2, 9, nil); err == nil || err.Error() != "no" {
+		t.Error(err)
+	}
+}
+
+// TestDescendIsLocallyBest: what a descent ends at meets, and no preferred neighbour of it does.
+func TestDescendIsLocallyBest(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSpace(t)
+		all := everything(s)
+		meets := map[string]bool{}
+		for _, c := range all {
+			meets[fmt.Sprint(c.choice)] = rapid.Bool().Draw(t, fmt.Sprint(c.choice))
+		}
+		start := all[rapid.IntRange(0, len(all)-1).Draw(t, "start")]
+		meets[fmt.Sprint(start.choice)] = true
+		never := func([]int) bool { return false }
+		e := &table{s, func(c []int) bool { return meets[fmt.Sprint(c)] }, never, never}
+		end, err := descend(context.Background(), s, e, &outcome{candidate: &start, met: true}, 2, 1<<20)
+		if err != nil || !meets[fmt.Sprint(end.choice)] {
+			t.Fatalf("%v, %v", end, err)
+		}
+		for _, n := range s.neighbours(end.candidate) {
+			if meets[fmt.Sprint(n.choice)] {
+				t.Fatalf("%v meets and is preferred to %v", n.choice, end.choice)
+			}
+		}
+	})
+}
