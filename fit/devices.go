@@ -31,10 +31,10 @@ const logWritesMin = 0.8
 func (f *fitting) useDevices() error {
 	busy := f.traffic()
 	if len(f.opt.Devices) > 0 {
-		return f.givenDevices(busy)
-	}
-	f.namedDevices()
-	if len(f.uses) == 0 {
+		if err := f.givenDevices(busy); err != nil {
+			return err
+		}
+	} else if f.namedDevices(); len(f.uses) == 0 {
 		f.guessDevices(busy)
 	}
 	if len(f.uses) == 0 {

@@ -51,7 +51,7 @@ func (f *fitting) postgres() error {
 	if err := f.arrivals(l); err != nil {
 		return err
 	}
-	f.rows(key, c, l.shares)
+	f.rows(l.shares)
 	return nil
 }
 
@@ -121,7 +121,7 @@ func (f *fitting) history(key string, updated, inserted float64) {
 }
 
 // rows enters how large they are and how many: pages that checkpoints write again and again are few.
-func (f *fitting) rows(key string, c cycles, shares []share) {
+func (f *fitting) rows(shares []share) {
 	d := model.Defaults()
 	row := float64(d.Row - tupleHeader)
 	f.add("workload.document.size", exactly(row), Assumed, "the size of a row; pgbench's taken").measure("SELECT avg(pg_column_size(t.*)) FROM table t")
