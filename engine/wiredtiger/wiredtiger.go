@@ -236,12 +236,11 @@ func (e *Engine) change(op *workload.Op, i int) {
 	if e.journal.file == nil {
 		return
 	}
+	// Once, also with an oplog: in a replica set the tables of collections are not journalled, only the oplog is
+	// (MongoDB source, wiredtiger_util.cpp, useTableLogging; since 4.0).
 	n := e.cfg.LogBytes
 	if n == 0 {
 		n = carried + e.cfg.LogRecord
-		if e.oplog != nil {
-			n *= 2
-		}
 	}
 	e.journal.buffered += n
 }
