@@ -44,7 +44,8 @@ func (r *Report) sentence(felt []pair) string {
 	case Mixed:
 		fmt.Fprintf(&b, "Better and worse: %s; but %s.", r.said(felt, Better), r.said(felt, Worse))
 	case NoChange:
-		fmt.Fprintf(&b, "No change: %s of %s, before and after, and any change is under %s.", weightiest(felt, NoChange).Title, value(weightiest(felt, NoChange).Before.Value, weightiest(felt, NoChange).Unit), Percent(sameRatio))
+		f := weightiest(felt, NoChange)
+		fmt.Fprintf(&b, "No change: %s was %s before and %s after; whatever changed is under %s.", f.Title, value(f.Before.Value, f.Unit), value(f.After.Value, f.Unit), Percent(sameRatio))
 	default:
 		f := weightiest(felt, CantTell)
 		fmt.Fprintf(&b, "No change is proved: %s was %s before and %s after", f.Title, value(f.Before.Value, f.Unit), value(f.After.Value, f.Unit))
@@ -84,11 +85,19 @@ func weightiest(of []pair, v Verdict) *Figure {
 	var best *Figure
 	for i := range of {
 		f := &of[i].figure
-		if f.Verdict == v && (best == nil || rank(f) < rank(best)) {
+		if f.Verdict != v {
+			continue
+		}
+		// That there was none of it, before and after, says less than a figure that has a value.
+		if best == nil || nothing(best) && !nothing(f) || nothing(best) == nothing(f) && rank(f) < rank(best) {
 			best = f
 		}
 	}
 	return best
+}
+
+func nothing(f *Figure) bool {
+	return f.Before.Value != nil && f.After.Value != nil && *f.Before.Value == 0 && *f.After.Value == 0
 }
 
 // verb says by how much a figure moved.

@@ -86,7 +86,7 @@ func longEnough(a, b *side) error {
 		switch {
 		case s.cut.cycles && s.cut.n < unitsMin:
 			return refuse(fmt.Sprintf("record %s at least, better twice as long", units.Seconds((unitsMin+1)*s.cut.usual*step)),
-				"%s is too short: its %s hold %d whole checkpoint cycles of %s, and %d are needed", s.word, length, s.cut.n, units.Seconds(s.cut.usual*step), unitsMin)
+				"%s is too short: its %s hold %s of %s, and %d are needed", s.word, length, wholeCycles(s.cut.n), units.Seconds(s.cut.usual*step), unitsMin)
 		case !s.cut.cycles && other.cut.cycles && s.cut.n < unitsMin:
 			return refuse(fmt.Sprintf("record %s at least, better twice as long", units.Seconds((unitsMin+1)*other.cut.usual*step)),
 				"%s is too short: %s, and the recording %s has checkpoints every %s: %d times that are needed", s.word, length, other.word, units.Seconds(other.cut.usual*step), unitsMin)
@@ -115,7 +115,14 @@ func begun(n int) string {
 	if n == 0 {
 		return "no checkpoint begins"
 	}
-	return fmt.Sprintf("%d checkpoint begins", n)
+	return "one checkpoint begins" // of two there is a cycle
+}
+
+func wholeCycles(n int) string {
+	if n == 1 {
+		return "one whole checkpoint cycle"
+	}
+	return fmt.Sprintf("%d whole checkpoint cycles", n)
 }
 
 // nothingInCommon refuses recordings that tell no figure both.
