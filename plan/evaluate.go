@@ -133,13 +133,13 @@ func missedText(m *simulate.MissedError) string {
 }
 
 // full simulates a candidate to its end, whatever it comes to, with more assignments than its own;
-// plain is the scenario as it is written instead.
-func (s *simulator) full(ctx context.Context, c *candidate, more []set, plain bool) *outcome {
-	sets := append(s.space.sets(c.choice), more...)
-	if plain {
-		sets = nil
+// plain, if not nil, are the assignments instead of both.
+func (s *simulator) full(ctx context.Context, c *candidate, more []set, plain []string) *outcome {
+	sets := plain
+	if sets == nil {
+		sets = texts(append(s.space.sets(c.choice), more...))
 	}
-	sc, err := s.file.Parse(texts(sets))
+	sc, err := s.file.Parse(sets)
 	var problems scenario.Problems
 	switch {
 	case errors.As(err, &problems):

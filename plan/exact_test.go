@@ -71,7 +71,7 @@ func TestExactAgainstBruteForce(t *testing.T) {
 				}
 				return
 			}
-			if o := sim.full(context.Background(), c, nil, false); o.met {
+			if o := sim.full(context.Background(), c, nil, nil); o.met {
 				met++
 				if got.chosen == nil || !slices.Equal(got.chosen.choice, c.choice) {
 					t.Fatalf("chose %v, want %v", got.chosen, texts(s.sets(c.choice)))

@@ -87,7 +87,7 @@ func (m *spaceMaker) priced() error {
 					next = none.Hint() + "; --region says where"
 				}
 				if t, kind := catalog.Type(v.Value.Type); kind == nil && t.Name == "custom" {
-					next = "say which product it is: --set volumes." + v.Name + ".type=gp3; plimsoll catalog list names them"
+					next = "say which product it is: --set 'volumes." + v.Name + "={type: gp3, size: 500GiB}'; plimsoll catalog list names them"
 				}
 				return inputf(next, "volumes.%s: %v: a plan compares prices", v.Name, err)
 			}

@@ -87,7 +87,7 @@ func (p *planner) layout(o *outcome) *Layout {
 	}
 	sets := p.space.sets(o.choice)
 	grown := p.space.now - p.before // what the new size costs
-	for _, s := range p.space.base {
+	for _, s := range p.space.base[len(p.opt.Sets):] {
 		if s := slices.Index(sets, s); s >= 0 {
 			l.Changes = append(l.Changes, p.change(sets[s], grown, Online))
 			grown = 0
@@ -98,7 +98,7 @@ func (p *planner) layout(o *outcome) *Layout {
 		op := &a.options[k]
 		spent := p.spent(a, op)
 		for n, s := range op.sets {
-			if assigns(p.space.base, s.path) {
+			if assigns(p.space.base[len(p.opt.Sets):], s.path) {
 				spent[n] += grown
 			}
 			l.Changes = append(l.Changes, p.change(s, spent[n], op.need))

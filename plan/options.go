@@ -9,6 +9,8 @@ import (
 
 // Options say what a plan is to reach and what it may do. The zero Options take the scenario's own objective.
 type Options struct {
+	// Sets are assignments over the scenario that hold now already: what the file lacks. They begin every layout's own.
+	Sets []string
 	// Objectives are what is to be reached; none: the scenario's.
 	Objectives []scenario.Bound
 	// Budget is the most that a month may cost; 0: no bound.

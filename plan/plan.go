@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -73,6 +74,7 @@ type planner struct {
 	space *Space
 	sim   *simulator
 
+	grows   bool       // the data's volume gets a new size
 	before  dollars    // what is deployed costs, as it is written
 	written *outcome   // and is, where a new size makes another of it
 	current *outcome   // what is deployed now, at the size it is to have
@@ -96,20 +98,27 @@ func Make(ctx context.Context, file *scenario.File, name string, opt Options) (*
 
 func (p *planner) prepare() error {
 	var err error
-	var base []set
-	if p.now, err = p.file.Parse(nil); err != nil {
+	if p.now, err = p.file.Parse(p.opt.Sets); err != nil {
 		return err
+	}
+	var base []set
+	for _, text := range p.opt.Sets {
+		path, value, _ := strings.Cut(text, "=")
+		base = append(base, set{strings.TrimSpace(path), value})
 	}
 	if p.want, err = objectives(p.now, p.opt.Objectives); err != nil {
 		return err
 	}
+	given := len(base)
 	if s := p.opt.Size; s != nil {
-		if base, err = s.sets(p.now); err != nil {
+		grown, err := s.sets(p.now)
+		if err != nil {
 			return err
 		}
+		base = append(base, grown...)
 	}
 	sized := p.now
-	if len(base) > 0 {
+	if p.grows = len(base) > given; p.grows {
 		if sized, err = p.file.Parse(texts(base)); err != nil {
 			return err
 		}
@@ -118,7 +127,7 @@ func (p *planner) prepare() error {
 		return err
 	}
 	p.before = p.space.price(make([]int, len(p.space.axes)))
-	if len(base) > 0 {
+	if p.grows {
 		was, err := makeSpace(p.now, p.opt)
 		if err != nil {
 			return err
@@ -151,7 +160,7 @@ func (p *planner) look(ctx context.Context) error {
 	}
 	p.current = first[0].outcome
 	p.written = p.current
-	if len(p.space.base) > 0 {
+	if p.grows {
 		j := &job{candidate: &none, plain: true}
 		if err := p.runAll(ctx, []*job{j}); err != nil {
 			return err
@@ -238,7 +247,11 @@ func (p *planner) runAll(ctx context.Context, jobs []*job) error {
 	g.SetLimit(p.opt.workers())
 	for _, j := range jobs {
 		g.Go(func() error {
-			j.outcome = p.sim.full(ctx, j.candidate, j.more, j.plain)
+			var plain []string
+			if j.plain {
+				plain = append([]string{}, p.opt.Sets...)
+			}
+			j.outcome = p.sim.full(ctx, j.candidate, j.more, plain)
 			return j.outcome.problem
 		})
 	}
@@ -293,7 +306,7 @@ func (p *planner) tell(name string) *Plan {
 // nowLayout is the deployment as it is written.
 func (p *planner) nowLayout() *Layout {
 	return &Layout{
-		Sets: []string{}, MonthlyUSD: p.before.usd(), Changes: []Change{}, Predicted: predicted(p.written.result), Risks: p.risks(p.now, p.written),
+		Sets: append([]string{}, p.opt.Sets...), MonthlyUSD: p.before.usd(), Changes: []Change{}, Predicted: predicted(p.written.result), Risks: p.risks(p.now, p.written),
 	}
 }
 

@@ -3,7 +3,6 @@ package plan
 import (
 	"context"
 	"errors"
-	"math"
 	"slices"
 	"sync"
 
@@ -129,8 +128,9 @@ func (s *Space) neighbours(of *candidate) []*candidate {
 				continue
 			}
 			c := s.candidate(choice, choice, s.price(choice))
-			c.ordinal = len(out)
-			if of.ordinal = math.MaxInt; c.before(of) < 0 {
+			// The grid's order is of whole spaces: here what it alone would tell apart is equal, and no better.
+			if c.ordinal = of.ordinal; c.before(of) < 0 {
+				c.ordinal = len(out)
 				out = append(out, &c)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 
@@ -17,6 +18,7 @@ import (
 
 // planOptions are those of `plimsoll plan`.
 type planOptions struct {
+	sets       []string
 	objectives []string
 	budget     string
 	keep       []string
@@ -35,7 +37,7 @@ type planOptions struct {
 func newPlanCommand(a *app) *cobra.Command {
 	o := &planOptions{}
 	cmd := &cobra.Command{
-		Use:   "plan SCENARIO",
+		Use:   "plan SCENARIO|RECORDING",
 		Short: "Find the cheapest layout that meets an objective, and what tuning does for free",
 		Long: `Simulates layouts of what a scenario describes in the order of their price (settings,
 which cost nothing, then volumes, a volume for the log, the instance) and ends at the
@@ -43,12 +45,13 @@ first that meets the objective: the cheapest of all that are considered, and of 
 the one with the fewest changes. It says what it costs, what it risks, what lost and
 why, and whether more IOPS would have helped.
 
-A layout is a set of assignments: plimsoll simulate SCENARIO --set ... runs it again,
+Of a recording (a folder) the scenario that would have produced it is made first, as
+plimsoll fit does. A layout is a set of assignments: plimsoll simulate SCENARIO --set ... runs it again,
 plimsoll emit writes the files that apply it. Data on an instance's own disks is
 considered with --ephemeral only. docs/plan.md has the grid of what is considered.`,
 		Example: `  plimsoll plan telemetry.yaml --objective 'write_p99 < 25ms'
   plimsoll plan telemetry.yaml --objective 'write_p99 < 25ms' --objective 'checkpoint < 10s' --budget 500USD/month
-  plimsoll plan telemetry.yaml --keep instance,volumes.data.type -o json > plan.json && plimsoll emit plan.json --to aws
+  plimsoll plan telemetry.yaml --keep instance,volumes.data.type -o json > plan.json
   plimsoll plan telemetry.yaml --size data=800GB,growth=100GB/month,months=6,oplog=270GB,indexes=20%`,
 		Args: needArgs(1, 1, "plimsoll simulate --schema prints what a scenario may say"),
 	}
@@ -66,6 +69,7 @@ considered with --ephemeral only. docs/plan.md has the grid of what is considere
 func (o *planOptions) AddFlags(cmd *cobra.Command) {
 	addOutput(cmd, &o.output)
 	f := cmd.Flags()
+	f.StringArrayVar(&o.sets, "set", nil, "what is so now and the file does not say: 'volumes.data={type: gp3, size: 500GiB}' (again for more)")
 	f.StringArrayVar(&o.objectives, "objective", nil, "what is to be reached: 'write_p99 < 25ms' (again for more; default: the scenario's)")
 	f.StringVar(&o.budget, "budget", "", "the most that a month may cost: 500USD/month")
 	f.StringSliceVar(&o.keep, "keep", nil, "what stays as it is: instance, volumes.data.type, engine, ... (again for more)")
@@ -77,7 +81,7 @@ func (o *planOptions) AddFlags(cmd *cobra.Command) {
 	f.BoolVar(&o.ephemeral, "ephemeral", false, "data may lie on an instance's own disks, which are empty after it was stopped")
 	f.IntVar(&o.width, "width", 0, "columns of text, 80 or more; 0: the terminal's, at most "+strconv.Itoa(simulateColumns))
 	f.BoolVar(&o.ascii, "ascii", false, "only 7-bit characters (default: if the locale is not UTF-8)")
-	for _, name := range []string{"budget", "region", "size", "query-span", "at-once", "most", "width"} {
+	for _, name := range []string{"set", "budget", "region", "size", "query-span", "at-once", "most", "width"} {
 		complete(cmd, name)
 	}
 	complete(cmd, "keep", plan.KeepNames()...)
@@ -97,7 +101,7 @@ func (o *planOptions) AddFlags(cmd *cobra.Command) {
 // Validate reads the flags.
 func (o *planOptions) Validate(cmd *cobra.Command) (plan.Options, error) {
 	o.asciiSet = cmd.Flags().Changed("ascii")
-	opt := plan.Options{Region: o.region, AtOnce: &o.atOnce, Most: o.most, Ephemeral: o.ephemeral, Keep: o.keep}
+	opt := plan.Options{Sets: o.sets, Region: o.region, AtOnce: &o.atOnce, Most: o.most, Ephemeral: o.ephemeral, Keep: o.keep}
 	for _, text := range o.objectives {
 		b, err := plan.ParseObjective(text)
 		if err != nil {
@@ -142,7 +146,7 @@ func (o *planOptions) Run(ctx context.Context, a *app, path string, opt plan.Opt
 	if err := a.useCatalog(); err != nil {
 		return err
 	}
-	file, err := o.scenario(ctx, path)
+	file, fitted, err := o.scenario(ctx, a, path)
 	if err != nil {
 		return err
 	}
@@ -160,7 +164,7 @@ func (o *planOptions) Run(ctx context.Context, a *app, path string, opt plan.Opt
 	if o.output.value == "json" {
 		err = writeJSON(a, p)
 	} else {
-		text := &planText{simulateText{width: o.columns(a), ascii: o.ascii || (!o.asciiSet && !a.unicode())}, p}
+		text := &planText{simulateText{width: o.columns(a), ascii: o.ascii || (!o.asciiSet && !a.unicode())}, p, fitted}
 		err = text.write(a.stdout)
 	}
 	if err != nil {
@@ -172,9 +176,26 @@ func (o *planOptions) Run(ctx context.Context, a *app, path string, opt plan.Opt
 	return nil
 }
 
-// scenario is what a plan is made for. A recording would be turned into one here.
-func (o *planOptions) scenario(ctx context.Context, path string) (*scenario.File, error) {
-	return openScenario(ctx, path)
+// scenario is what a plan is made for: a scenario's file, or of a folder, which is a recording, the scenario that would have produced it.
+func (o *planOptions) scenario(ctx context.Context, a *app, path string) (file *scenario.File, fitted bool, err error) {
+	if info, err := os.Stat(path); err != nil || !info.IsDir() {
+		file, err := openScenario(ctx, path)
+		return file, false, err
+	}
+	f := &fitOptions{}
+	cmd := &cobra.Command{Use: "fit"} // for the defaults of its flags
+	f.AddFlags(cmd)
+	if err := f.Validate(cmd, []string{path}, a.now()); err != nil {
+		return nil, false, err
+	}
+	made, err := f.fit(ctx, a, []string{path})
+	if err != nil {
+		return nil, false, asFitFailure(err)
+	}
+	for _, r := range made.Remarks {
+		fmt.Fprintf(a.stderr, "plimsoll: note: %s\n", printable(r))
+	}
+	return scenario.NewFile(path, made.YAML()), true, nil
 }
 
 func unmetHint(p *plan.Plan) string {

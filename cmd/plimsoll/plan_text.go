@@ -15,7 +15,8 @@ import (
 type planText struct {
 	simulateText
 
-	plan *plan.Plan
+	plan   *plan.Plan
+	fitted bool // the scenario was made of a recording
 }
 
 // Lines shown of lists that may be long.
@@ -255,6 +256,9 @@ func (t *planText) next() {
 	t.line("")
 	if c != nil && len(c.Sets) > 0 {
 		command := "plimsoll simulate " + t.plan.Scenario.File
+		if t.fitted {
+			command = "plimsoll fit " + t.plan.Scenario.File + " > fitted.yaml && plimsoll simulate fitted.yaml"
+		}
 		for _, s := range c.Sets {
 			command += " --set '" + s + "'"
 		}
