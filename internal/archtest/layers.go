@@ -74,6 +74,7 @@ var Layers = []Layer{
 	{"lab/streams", []string{"units", "recording", "observe/*", "random", "workload", "engine/*", "scenario", "probe", "lab"}},
 	{"lab/buckets", []string{"units", "problem", "workload", "scenario", "lab", "lab/blockdev", "lab/mount", "lab/wiredtiger"}},
 	{"lab/mongodb", []string{"units", "recording", "observe/*", "workload", "engine/*", "scenario", "lab", "lab/process", "lab/visit"}},
+	{"lab/mongodb/mongotest", []string{"observe/ftdc"}}, // a server for tests
 	{"lab/checkperf", []string{"units", "random", "vtime", "workload", "latency", "lab/drive", "lab/etcd"}},
 	{"lab/table", []string{"units", "problem", "latency", "scenario", "simulate"}},
 	{"examples/lab", nil}, // its files, inside the program

@@ -7,13 +7,20 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
-	"testing"
 )
 
 var update = flag.Bool("update", false, "write golden files anew")
 
+// A T is a test or a benchmark.
+type T interface {
+	Helper()
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+	Errorf(format string, args ...any)
+}
+
 // Compare fails the test where a text is not that of testdata/name.
-func Compare(t testing.TB, name, got string) {
+func Compare(t T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", filepath.FromSlash(name))
 	if *update {

@@ -90,7 +90,7 @@ func judge(server string, opt *Options, asked *drive.Result, before, after *etcd
 	}{{"wal_fsync_p99", fsyncMetric, fsyncMost}, {"backend_commit_p99", commitMetric, commitMost}} {
 		c := Criterion{Name: h.name, Bound: h.bound.Seconds(), Unit: "seconds"}
 		if d, ok := after.Percentile(before, h.metric, 99); ok && missing == nil {
-			c = most(h.name, units.Duration(d).Std().Seconds(), h.bound)
+			c = most(h.name, d.Std().Seconds(), h.bound)
 		}
 		r.P99s = append(r.P99s, c)
 	}
@@ -115,6 +115,8 @@ func passed(all []Criterion) bool {
 	return true
 }
 
-// PassedEtcdctl tells whether etcdctl's criteria are met, PassedP99 whether none by p99 failed.
+// PassedEtcdctl tells whether etcdctl's criteria are met.
 func (r *Result) PassedEtcdctl() bool { return passed(r.Etcdctl) }
-func (r *Result) PassedP99() bool     { return passed(r.P99s) }
+
+// PassedP99 tells whether no criterion by p99 failed.
+func (r *Result) PassedP99() bool { return passed(r.P99s) }

@@ -110,15 +110,15 @@ func (p *scraped) Append(_ context.Context, b *recording.Batch) error {
 func (*scraped) Source(recording.Source) {}
 func (*scraped) Note(recording.Note)     {}
 
-// A guard looks at a database's size each second while a visit writes.
+// A guard looks at a database's size while a visit writes.
 type guard struct {
 	cancel context.CancelFunc
 	all    sync.WaitGroup
 	passed atomic.Pointer[error]
 }
 
-// guardEvery is how often it looks: at 15,000 writes a second of a kilobyte a database grows by 20 MB meanwhile.
-const guardEvery = time.Second
+// guardEvery is how often it looks: at 15,000 writes a second of a kilobyte a database grows by 4 MB meanwhile.
+const guardEvery = 200 * time.Millisecond
 
 func watchRoom(c *grpc.ClientConn, most int64) *guard {
 	ctx, cancel := context.WithCancel(context.Background())

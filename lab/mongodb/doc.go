@@ -9,7 +9,8 @@
 // insert; a read a find by _id, a scan a sorted find. An update sets seq and the filler; where document.change says that a
 // statement carries only so much, documents have a field of that size beside the filler and it sets that. Growth lets the field grow
 // that is written. A push pushes an entry into an array. Updates and pushes of what is not there yet insert it. Filler is
-// different in each document and does not compress, unless engine.wiredtiger.compression says how much of it is to be left.
+// different in each document and does not compress, unless engine.wiredtiger.compression says how much of it is to be left. There
+// is no index but that of _id, whatever engine.wiredtiger.indexes says.
 //
 // Writes wait for {w: "majority", j: true}; with journal_each_write: false for {w: 1, j: false}, whatever the address says. Reads are
 // the address's: primary and local unless it says otherwise.

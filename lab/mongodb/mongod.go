@@ -133,6 +133,9 @@ func engineConfig(cfg *wiredtiger.Config) string {
 func rounded(x float64) string { return strconv.FormatFloat(math.Round(x), 'f', -1, 64) }
 func decimal(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 
+// noIndexes is said of scenarios with engine.wiredtiger.indexes.
+const noIndexes = "engine.wiredtiger.indexes are left out: the collection has _id alone"
+
 // cannot tells which of a scenario's settings mongod has its own mind about; the error is what it cannot do at all.
 func cannot(cfg *wiredtiger.Config, version string) ([]string, error) {
 	if cfg.Journal != nil && !*cfg.Journal {
@@ -144,6 +147,9 @@ func cannot(cfg *wiredtiger.Config, version string) ([]string, error) {
 	var out []string
 	if cfg.Cache < cacheLeast {
 		out = append(out, fmt.Sprintf("engine.wiredtiger.cache is %s in the scenario, and %s is the least that mongod takes: it has that here", cfg.Cache.Exact(), cacheLeast.Exact()))
+	}
+	if cfg.Indexes > 0 {
+		out = append(out, noIndexes)
 	}
 	fixed := wiredtiger.Defaults()
 	if cfg.LeafPage != fixed.LeafPage || cfg.LogFile != fixed.LogFile {

@@ -97,7 +97,7 @@ func (s *Server) Start(ctx context.Context, m *lab.Machine, progress lab.Progres
 	if err := s.begin(ctx, true); err != nil {
 		return fail(err)
 	}
-	if err := s.store.Load().load(ctx, &s.cfg, m.Scenario, progress); err != nil {
+	if err := s.store.Load().load(ctx, m.Scenario, progress); err != nil {
 		return fail(err)
 	}
 	if progress != nil {

@@ -85,8 +85,8 @@ func newStore(c *mongo.Client, database string, cfg *wiredtiger.Config, sc *scen
 	}
 }
 
-// load inserts the documents that there are at the beginning, and the secondary indexes that the scenario names.
-func (s *store) load(ctx context.Context, cfg *wiredtiger.Config, sc *scenario.Scenario, progress lab.Progress) error {
+// load inserts the documents that there are at the beginning.
+func (s *store) load(ctx context.Context, sc *scenario.Scenario, progress lab.Progress) error {
 	w := sc.Workloads()
 	documents, size := uint64(w.Documents()), w.Sizes(sc.Seed)
 	if s.mean > documentMost {

@@ -118,6 +118,9 @@ func (v *Visitor) Look(ctx context.Context, sc *scenario.Scenario) (*visit.Sight
 	case !tells:
 		sight.Notes = append(sight.Notes, "checkpoints are not seen: it is a mongos, or its engine is another than WiredTiger")
 	}
+	if v.cfg.Indexes > 0 {
+		sight.Notes = append(sight.Notes, noIndexes)
+	}
 	if set, ok := who.Lookup("setName").StringValueOK(); ok {
 		sight.Notes = append(sight.Notes, fmt.Sprintf("it is of replica set %s: its members copy all of it, and it pushes as much out of their oplogs", set))
 	}
@@ -203,7 +206,7 @@ func (v *Visitor) Start(ctx context.Context, m *lab.Machine, progress lab.Progre
 	s := newStore(c, v.opt.Name, &v.cfg, m.Scenario)
 	v.store.Store(s)
 	v.made = true
-	if err := s.load(ctx, &v.cfg, m.Scenario, progress); err != nil {
+	if err := s.load(ctx, m.Scenario, progress); err != nil {
 		return v.explain(err)
 	}
 	if !v.blind {

@@ -1,4 +1,5 @@
-// Package postgres runs a real PostgreSQL server on a machine's volumes.
+// Package postgres runs a real PostgreSQL server on a machine's volumes ([New]), or visits one that runs already ([Visit]), whose
+// settings are its own.
 //
 // The server is Debian's (package postgresql), or another that is on PATH or named by [EnvBin]. It is made anew on
 // the volume data, with its log on the volume wal if there is one, listens on nothing but a socket in the scratch folder,

@@ -49,8 +49,8 @@ func labelled(of []column, pairs ...string) []column {
 // on, and pg_stat_wal lost its writes and syncs in 18.
 func viewsOf(database string) []view {
 	return []view{
-		{"", "SELECT xact_commit, xact_rollback, blks_hit, blks_read FROM pg_stat_database WHERE datname = current_database()",
-			labelled(columns("pg_stat_database_", "", "xact_commit", "xact_rollback", "blks_hit", "blks_read"), "datname", database)},
+		{"", "SELECT xact_commit, xact_rollback, blks_hit, blks_read, tup_inserted, tup_updated FROM pg_stat_database WHERE datname = current_database()",
+			labelled(columns("pg_stat_database_", "", "xact_commit", "xact_rollback", "blks_hit", "blks_read", "tup_inserted", "tup_updated"), "datname", database)},
 		{"", "SELECT count(*) AS count, coalesce(max(extract(epoch FROM clock_timestamp() - xact_start)), 0) AS max_tx_duration FROM pg_stat_activity" +
 			" WHERE state = 'active' AND datname = current_database() AND pid <> pg_backend_pid()",
 			labelled(columns("pg_stat_activity_", "", "count", "max_tx_duration"), "datname", database, "state", "active")},

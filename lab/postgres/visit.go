@@ -140,17 +140,20 @@ func (v *Visitor) Look(ctx context.Context, sc *scenario.Scenario) (*visit.Sight
 		return nil, fmt.Errorf("the user may not make a database there: ALTER ROLE %s CREATEDB", user)
 	case string(row[5]) != "0":
 		return nil, fmt.Errorf("a database %s is there already: take another name, or remove it (%s)", v.opt.Name, sight.Remove)
-	case v.free <= beside:
-		return nil, fmt.Errorf("it has %d connections left, and a run needs more than %d: raise max_connections there", max(v.free, 0), beside)
+	case v.free < 2*beside:
+		return nil, fmt.Errorf("it has %d connections left, and a run needs %d: raise max_connections there", max(v.free, 0), 2*beside)
 	}
-	if n := sc.Workloads().Connections(); n > v.free-beside {
-		sight.Notes = append(sight.Notes, fmt.Sprintf("the workload's %d connections share %d: it has no more left", n, v.free-beside))
+	if n := sc.Workloads().Connections(); n > v.most() {
+		sight.Notes = append(sight.Notes, fmt.Sprintf("the workload's %d connections share %d, which is half of what it has left", n, v.most()))
 	}
 	if string(row[6]) != "t" {
 		sight.Notes = append(sight.Notes, "the size of its WAL is not recorded: the user is no member of pg_monitor")
 	}
 	return sight, nil
 }
+
+// most is how many connections the workload may have: others come and go meanwhile.
+func (v *Visitor) most() int { return max(v.free/2, 1) }
 
 // quotedName is a name in SQL.
 func quotedName(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
@@ -195,7 +198,7 @@ func (v *Visitor) Start(ctx context.Context, m *lab.Machine, progress lab.Progre
 		return v.explain(err)
 	}
 	v.reader = &link{dial: own, schema: &v.schema}
-	p := newPool(own, &v.schema, work.Connections(), max(v.free-beside, 1))
+	p := newPool(own, &v.schema, work.Connections(), v.most())
 	v.pool.Store(p)
 	v.clock = watchCheckpoints(own)
 	return v.explain(p.connect(ctx))

@@ -73,6 +73,7 @@ func Parse(text string, getenv func(string) string) (*Address, error) {
 		a.hosts = append(a.hosts, host)
 	}
 	a.secrets(rest)
+	a.parameters(rest)
 	if len(a.hosts) == 0 && engine != "postgres" { // whose default is the socket of this machine
 		return nil, errors.New("the address names no host")
 	}
@@ -116,6 +117,20 @@ func (a *Address) secrets(rest string) {
 		a.secret = append(a.secret, value)
 		if plain, err := url.QueryUnescape(value); err == nil && plain != value {
 			a.secret = append(a.secret, plain)
+		}
+	}
+}
+
+// parameters finds hosts that PostgreSQL takes as a parameter. A folder there is that of a socket.
+func (a *Address) parameters(rest string) {
+	_, query, _ := strings.Cut(rest, "?")
+	values, err := url.ParseQuery(query)
+	if a.engine != "postgres" || err != nil {
+		return
+	}
+	for host := range strings.SplitSeq(values.Get("host"), ",") {
+		if host != "" && !strings.HasPrefix(host, "/") {
+			a.hosts = append(a.hosts, host)
 		}
 	}
 }
@@ -169,7 +184,7 @@ func (a *Address) Redact(err error) error {
 	if err == nil {
 		return nil
 	}
-	text := a.Hide(err.Error())
+	text := a.Hide(strings.ReplaceAll(err.Error(), "\n\t", " ")) // PostgreSQL's driver writes a list
 	if text == err.Error() {
 		return err
 	}

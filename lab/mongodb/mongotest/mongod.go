@@ -34,7 +34,7 @@ func Main(args []string) int {
 		return 14 // as mongod ends where it cannot start
 	}
 	if len(args) == 1 && args[0] == "--version" {
-		fmt.Printf("db version v%s\nBuild Info: {}\n", Version)
+		fmt.Fprintf(os.Stdout, "db version v%s\nBuild Info: {}\n", Version)
 		return 0
 	}
 	if text := os.Getenv(EnvFail); text != "" {
@@ -70,7 +70,7 @@ func Main(args []string) int {
 	end := make(chan os.Signal, 1)
 	signal.Notify(end, syscall.SIGTERM)
 	go func() { <-end; _ = l.Close() }()
-	fmt.Println("waiting for connections")
+	fmt.Fprintln(os.Stdout, "waiting for connections")
 	s.Serve(l)
 	return 0
 }

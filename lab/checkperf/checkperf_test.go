@@ -1,0 +1,153 @@
+package checkperf
+
+import (
+	"errors"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/lab/drive"
+	"plimsoll/lab/etcd"
+	"plimsoll/lab/process"
+	"plimsoll/lab/visit"
+	"plimsoll/latency"
+	"plimsoll/units"
+	"plimsoll/vtime"
+)
+
+// cluster starts a real etcd, or skips.
+func cluster(t *testing.T) (host string) {
+	t.Helper()
+	path, err := exec.LookPath("etcd")
+	if err != nil {
+		t.Skip("etcd is not installed: apt-get install etcd-server")
+	}
+	dir := t.TempDir()
+	p, err := process.Start(process.Options{Path: path, Dir: dir, Args: []string{"--data-dir=" + filepath.Join(dir, "d"), "--logger=zap",
+		"--listen-client-urls=http://127.0.0.1:28379", "--advertise-client-urls=http://127.0.0.1:28379",
+		"--listen-peer-urls=http://127.0.0.1:28380", "--initial-advertise-peer-urls=http://127.0.0.1:28380", "--initial-cluster=default=http://127.0.0.1:28380"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Kill(); err != nil {
+			t.Error(err)
+		}
+	})
+	return "127.0.0.1:28379"
+}
+
+// The load of a short check arrives whole, is judged by every criterion, and is gone afterwards.
+func TestRun(t *testing.T) {
+	host := cluster(t)
+	a, err := visit.Parse("etcd://"+host, func(string) string { return "" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	opt := Options{Load: Load{"s", 150, 50}, Duration: 2 * time.Second, Seed: 1}
+	v, err := etcd.Visit(etcd.VisitOptions{Address: a, Name: "plimsoll_lab_test", KeyBytes: KeyBytes})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 100 { // it is starting
+		if _, err = v.LookFor(t.Context(), ValueSize, opt.Puts()); err == nil {
+			break
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := false
+	opt.Progress = func(_, all time.Duration, _ units.Frequency, _ units.Duration) { told = all == 2*time.Second }
+	r, err := Run(t.Context(), v, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Puts+r.Unanswered != 300 || r.Failed != 0 || !told || !strings.HasPrefix(r.Server, "etcd 3.") {
+		t.Errorf("%+v, told %v", r, told)
+	}
+	for _, c := range append(r.Etcdctl, r.P99s...) {
+		if c.Value == nil || c.Passed == nil || *c.Value < 0 {
+			t.Errorf("%s was not judged: %+v, %q", c.Name, c, r.Remarks)
+		}
+	}
+	again, err := etcd.Visit(etcd.VisitOptions{Address: a, Name: "plimsoll_lab_test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := again.LookFor(t.Context(), ValueSize, 1); err != nil { // keys that are left would be in the way
+		t.Error(err)
+	}
+}
+
+// ops are puts a millisecond apart of which some take longer.
+func ops(n int, took time.Duration, slow map[int]time.Duration) []latency.Operation {
+	out := make([]latency.Operation, n)
+	for i := range out {
+		out[i] = latency.Operation{At: vtime.Instant(i) * 1e6, Took: int64(took), Write: true}
+		if d := slow[i]; d > 0 {
+			out[i].Took = int64(d)
+		}
+	}
+	return out
+}
+
+// Each criterion fails by itself.
+func TestJudge(t *testing.T) {
+	opt := &Options{Load: Load{"m", 1000, 200}, Duration: time.Second}
+	none := errors.New("no /metrics")
+	late := map[int]time.Duration{}
+	for i := range 200 {
+		late[i] = 300 * time.Millisecond
+	}
+	few := map[int]time.Duration{}
+	for i := range 15 {
+		few[100+i] = 150 * time.Millisecond
+	}
+	for name, c := range map[string]struct {
+		asked  drive.Result
+		failed string
+	}{
+		"fine":       {drive.Result{Operations: ops(1000, time.Millisecond, nil), Asked: 1000}, ""},
+		"slow":       {drive.Result{Operations: ops(1000, time.Millisecond, map[int]time.Duration{9: 600 * time.Millisecond}), Asked: 1000}, "slowest"},
+		"uneven":     {drive.Result{Operations: ops(1000, time.Millisecond, late), Asked: 1000}, "stddev put_p99"},
+		"tail":       {drive.Result{Operations: ops(1000, time.Millisecond, few), Asked: 1000}, "put_p99"},
+		"too few":    {drive.Result{Operations: ops(900, time.Millisecond, nil), Asked: 900}, "throughput"},
+		"errors":     {drive.Result{Operations: ops(995, time.Millisecond, nil), Asked: 1000, Failed: 5}, "errors"},
+		"unanswered": {drive.Result{Operations: ops(999, time.Millisecond, nil), Asked: 1000}, "slowest"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := judge("etcd 3.6.0", opt, &c.asked, &etcd.Histograms{}, &etcd.Histograms{}, none)
+			var failed []string
+			for _, x := range append(r.Etcdctl, r.P99s...) {
+				switch {
+				case x.Passed == nil && !strings.Contains(x.Name, "wal") && !strings.Contains(x.Name, "backend"):
+					t.Errorf("%s was not judged", x.Name)
+				case x.Passed != nil && !*x.Passed:
+					failed = append(failed, x.Name)
+				}
+			}
+			if got := strings.Join(failed, " "); got != c.failed || r.Passed != (c.failed == "") {
+				t.Errorf("failed: %q, passed %v; not %q", got, r.Passed, c.failed)
+			}
+			if !strings.Contains(strings.Join(r.Remarks, ";"), "no /metrics") {
+				t.Error("nobody was told that the log's fsync was not judged")
+			}
+		})
+	}
+}
+
+func TestFind(t *testing.T) {
+	for name, want := range map[string]int{"s": 150, "medium": 1000, "l": 8000, "xLarge": 15000} {
+		if l, err := Find(name); err != nil || int(l.Rate) != want {
+			t.Errorf("%s: %+v, %v", name, l, err)
+		}
+	}
+	if _, err := Find(strconv.Itoa(9)); err == nil {
+		t.Error("there is a load 9")
+	}
+}
