@@ -6,7 +6,6 @@ import (
 
 	"plimsoll/lab/drive"
 	"plimsoll/lab/etcd"
-	"plimsoll/units"
 )
 
 // ResultVersion is the version of Result's JSON: additions leave it, changes raise it.
