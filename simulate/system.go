@@ -82,21 +82,3 @@ func makeEngine(e *scenario.Engine, env *engine.Env, members []etcd.Member) (eng
 		return streams.New(*e.Streams, *env)
 	}
 }
-
-// errorBar says how far off an engine's model is, as far as its package's tests show it. A table against
-// runs of the laboratory does not exist yet.
-func errorBar(e *scenario.Engine) string {
-	const notYet = "not yet measured against a lab run; "
-	switch {
-	case e.WiredTiger != nil:
-		return notYet + "p99 was 0.5 to 2.5 times that of eight kinds of measured runs of WiredTiger 3.2.1 and 11.3.1 on 3,000 IOPS and 48 MB/s, with one set of CPU and eviction costs, which these runs set"
-	case e.Etcd != nil:
-		return notYet + "puts a second are within a factor of 1.5 of eighteen measured runs of etcd 3.6, of which eight set its CPU costs"
-	case e.Postgres != nil:
-		return notYet + "an unpaced checkpoint's p99 is 1.7 to 3.4 times that of measured runs of PostgreSQL 15; below 10 ms a latency is a lower bound"
-	case e.IRIS != nil:
-		return notYet + "no instance of IRIS could be run: documentation and one published case are all it rests on"
-	default:
-		return notYet + "the volume's latency is calibrated on published measurements"
-	}
-}

@@ -77,7 +77,7 @@ var Layers = []Layer{
 	{"lab/mongodb/mongotest", []string{"observe/ftdc"}}, // a server for tests
 	{"lab/checkperf", []string{"units", "random", "vtime", "workload", "latency", "lab/drive", "lab/etcd"}},
 	{"lab/table", []string{"units", "problem", "latency", "scenario", "simulate"}},
-	{"examples/lab", nil}, // its files, inside the program
+	{"examples/lab", []string{"lab/table", "simulate"}}, // its files, inside the program; its test compares
 	{"casebook", []string{"units", "recording", "scenario", "simulate", "diagnose", "catalog", "lab/table", "examples/lab"}},
 	{"lab/run", []string{"..."}},
 	{"prove", []string{"units", "internal/*", "problem", "random", "recording", "timeline", "rules", "diagnose"}},

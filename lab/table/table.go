@@ -14,18 +14,19 @@ import (
 	"slices"
 	"strings"
 
+	"plimsoll/simulate"
 	"plimsoll/units"
 )
 
 // A Kind is what sort of figure a row is.
-type Kind string
+type Kind = simulate.Kind
 
 // The kinds.
 const (
-	Rate     Kind = "rate"     // operations a second
-	Duration Kind = "duration" // of checkpoints
-	P50      Kind = "p50"
-	P99      Kind = "p99"
+	Rate     = simulate.Rate
+	Duration = simulate.Duration
+	P50      = simulate.P50
+	P99      = simulate.P99
 )
 
 // A Row is one figure of one scenario.
@@ -108,7 +109,7 @@ type Summary struct {
 // Summarise gives a summary of each kind that has rows which count.
 func Summarise(rows []Row) []Summary {
 	var out []Summary
-	for _, k := range []Kind{Rate, Duration, P50, P99} {
+	for _, k := range simulate.Kinds {
 		var offs []float64
 		for i := range rows {
 			if off := rows[i].Off(); rows[i].Kind == k && !rows[i].Doubtful && !math.IsNaN(off) {

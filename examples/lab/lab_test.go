@@ -1,0 +1,88 @@
+package lab_test
+
+import (
+	"bytes"
+	"flag"
+	"math"
+	"os"
+	"testing"
+
+	lab "plimsoll/examples/lab"
+	"plimsoll/lab/table"
+	"plimsoll/simulate"
+)
+
+var update = flag.Bool("update", false, "write the table into docs/models.md")
+
+// The table stands in docs/models.md between these.
+const (
+	page  = "../../docs/models.md"
+	begin = "<!-- the error table: go test ./examples/lab -update -->\n"
+	end   = "<!-- end of it -->\n"
+)
+
+// compared is what was measured beside the models as they are.
+func compared(t *testing.T) (*table.Suite, []table.Row) {
+	t.Helper()
+	suite, err := table.ReadSuite(lab.Files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	measured, err := table.ReadMeasured(lab.Files, lab.MeasuredFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows []table.Row
+	for _, r := range suite.Runs {
+		sc, err := r.Open(lab.Files)
+		if err != nil {
+			t.Fatal(err)
+		}
+		model, err := simulate.Run(t.Context(), sc, simulate.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		of, err := measured.Compare(r.Name, sc.Name, model)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows = append(rows, of...)
+	}
+	return suite, rows
+}
+
+// What the page says is what the models come to now, and the error bar that every prediction carries is the table's. A
+// model that gets worse fails here.
+func TestErrorTable(t *testing.T) {
+	suite, rows := compared(t)
+	var b bytes.Buffer
+	if err := table.Write(&b, rows); err != nil {
+		t.Fatal(err)
+	}
+	b.WriteString("\nPublished advice, tried:\n\n")
+	if err := table.WriteVerdicts(&b, suite.Verdicts(rows)); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok := bytes.Cut(text, []byte(begin))
+	was, after, ok2 := bytes.Cut(rest, []byte(end))
+	if !ok || !ok2 {
+		t.Fatalf("%s has no place for the table", page)
+	}
+	if want := append([]byte("\n"), append(b.Bytes(), '\n')...); !bytes.Equal(was, want) {
+		if !*update {
+			t.Errorf("%s is not what the models come to: go test ./examples/lab -update\n%s", page, want)
+		} else if err := os.WriteFile(page, bytes.Join([][]byte{before, []byte(begin), want, []byte(end), after}, nil), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, s := range table.Summarise(rows) {
+		said := simulate.AccuracyOf(s.Kind)
+		if math.Abs(said.Median-s.Off) > 0.011 || math.Abs(said.Worst/s.Worst-1) > 0.05 {
+			t.Errorf("%s: simulate.AccuracyOf says %.2f and %.1f, the table %.3f and %.2f", s.Kind, said.Median, said.Worst, s.Off, s.Worst)
+		}
+	}
+}
