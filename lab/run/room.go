@@ -13,7 +13,7 @@ const keepBytes = units.GiB
 // fits tells before anything is mounted whether the images, if they are in memory, can hold the documents of the beginning.
 // What a run adds, and what an engine writes beside its documents, shows only when it does.
 func (x *experiment) fits() error {
-	if x.opt.Images != "" || x.sc.Engine.Streams != nil { // its files have the size that its settings say
+	if x.opt.Images != "" {
 		return nil
 	}
 	available, err := meminfo("MemAvailable")
@@ -21,7 +21,15 @@ func (x *experiment) fits() error {
 		return err
 	}
 	w := x.sc.Workloads()
-	documents := float64(w.Documents()) * float64(w.DocumentSize()) * float64(max(x.sc.MemberCount(), 1))
+	documents := 0.0
+	for k := range x.sc.MemberCount() {
+		// An image has its volume's size at most. (Streams have no documents but files, which fit their volumes.)
+		volumes := 0.0
+		for _, v := range x.sc.VolumesOf(k + 1) {
+			volumes += float64(v.Value.Size)
+		}
+		documents += min(float64(w.Documents())*float64(w.DocumentSize()), volumes)
+	}
 	if most := float64(max(units.Size(available)-keepBytes, 0)); documents > most {
 		return fmt.Errorf("%s of documents do not fit into the volumes' images, which are in memory: there is room for %s. "+
 			"Keep the images in files (--images DIR), or make fewer documents (--set workload.keys.count=...)", units.Bytes(documents), units.Bytes(most))
