@@ -13,9 +13,15 @@ import (
 // few is enough resamples for a verdict of thirteen figures: the least p is 1/500, Holm makes 0.026 of it.
 var few = Options{Confidence: confidenceDefault, Resamples: 499}
 
+// underRace says that the race detector is at work.
+var underRace bool
+
 // reports compares n pairs of made recordings, each with seeds of its own.
 func reports(t *testing.T, n int, pair func(i int) (before, after made)) []*Report {
 	t.Helper()
+	if underRace {
+		t.Skip("hundreds of comparisons are ten times as slow under the race detector: the tests without it make them")
+	}
 	out := make([]*Report, n)
 	var wg sync.WaitGroup
 	for part := range 2 {

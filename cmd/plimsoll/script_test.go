@@ -15,6 +15,9 @@ import (
 	"plimsoll/lab/blockdev"
 )
 
+// underRace says that the race detector is at work.
+var underRace bool
+
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"plimsoll": func() { os.Exit(runProcess()) }})
 }
@@ -42,6 +45,8 @@ func TestScript(t *testing.T) {
 			case "captures":
 				_, err := os.Stat(captures)
 				return err == nil, nil
+			case "race": // the race detector makes it ten times as slow
+				return underRace, nil
 			case "lab": // volumes can be mounted here
 				return blockdev.Available() == nil, nil
 			}

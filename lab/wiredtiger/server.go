@@ -37,6 +37,7 @@ type server struct {
 
 	worker       atomic.Pointer[worker] // nil: none runs
 	ops, latency [2]atomic.Int64        // reads, writes; nanoseconds
+	inserts      atomic.Int64           // of the writes
 
 	mu     sync.Mutex
 	cycles []lab.Cycle
@@ -255,6 +256,9 @@ func (s *server) Do(ctx context.Context, conn int, op *lab.Op) error {
 		which = 1
 	}
 	s.ops[which].Add(1)
+	if op.Kind == workload.Insert {
+		s.inserts.Add(1)
+	}
 	s.latency[which].Add(int64(time.Since(begin)))
 	return nil
 }
