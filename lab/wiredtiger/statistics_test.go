@@ -110,6 +110,9 @@ func TestSources(t *testing.T) {
 		}
 	}
 	checkpoint(t, s)
+	for len(g.more) > 0 { // samples taken meanwhile
+		<-g.more
+	}
 	after := g.wait(t, 3)
 	rose := func(name string) float64 { return after[name] - before[name] }
 	for name, least := range map[string]float64{
