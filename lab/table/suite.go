@@ -35,18 +35,18 @@ type Run struct {
 // Advice is a published claim: doing this makes that figure better.
 type Advice struct {
 	// Says is the advice in a clause: "a volume of its own for the journal".
-	Says string `yaml:"says"`
+	Says string `yaml:"says" json:"says"`
 	// Case is the casebook's case that it is from; empty: none.
-	Case string `yaml:"case"`
+	Case string `yaml:"case" json:"case"`
 	// Source is who says so, and when.
-	Source string `yaml:"source"`
+	Source string `yaml:"source" json:"source"`
 	// Claim is what was said of it: "p99 200 to 25 ms".
-	Claim string `yaml:"claim"`
+	Claim string `yaml:"claim" json:"claim"`
 	// Before and After are names of runs.
-	Before string `yaml:"before"`
-	After  string `yaml:"after"`
+	Before string `yaml:"before" json:"run_before"`
+	After  string `yaml:"after" json:"run_after"`
 	// Figure is the row of the table that is to change: "write p99".
-	Figure string `yaml:"figure"`
+	Figure string `yaml:"figure" json:"figure"`
 }
 
 // SuiteFile is what a folder's suite is called.
@@ -129,8 +129,9 @@ func (r *Run) Open(folder fs.FS) (*scenario.Scenario, error) {
 type Verdict struct {
 	Advice
 	// Before and After are the rows of the figure; nil where they were not measured.
-	Before, After *Row
-	Holds         Holds
+	Before *Row  `json:"before"`
+	After  *Row  `json:"after"`
+	Holds  Holds `json:"holds"`
 }
 
 // Holds is a verdict in a word.
@@ -144,8 +145,8 @@ const (
 	Unknown Holds = "not measured"
 )
 
-// differs is the factor from where on two runs of a real engine differ: the same scenario, run twice on two busy cores,
-// comes to a p99 that is up to a third larger or smaller (examples/lab/measured.json has runs of both kinds).
+// differs is the factor from where on two figures are taken to differ (assumed: most of what was measured was run once,
+// and single runs of a p99 were seen to come out a third larger or smaller).
 const differs = 1.5
 
 // Asks says whether some advice is about a run.
