@@ -86,7 +86,7 @@ func TestFidelity(t *testing.T) {
 		t.Skip("a measurement, not a test: -fidelity SECONDS")
 	}
 	available(t, "fio", "dd")
-	Prioritize(true)
+	Prioritize()
 	lasts := time.Duration(*fidelity) * time.Second
 	fmt.Printf("%-24s %-23s %-7s|%8s %8s %7s |%7s %7s |%8s %8s |%8s %8s | late p99, saturated\n",
 		"volume", "pattern", "on", "IOPS", "model", "error", "MB/s", "model", "p50 ms", "model", "p99 ms", "model")

@@ -19,12 +19,12 @@ const processorsLeast = 64
 // serves. To be called once by a process that serves devices and does little else. What the process has no right
 // to stays as it is.
 //
-// A process that is the only such one on the machine has real-time threads (SCHED_RR at the lowest priority): with
-// the highest of ordinary priorities a thread whose request was due still waited for a core, up to milliseconds beside
-// a busy database. What the kernel keeps for others of each second (sched_rt_runtime_us) bounds what that can take
-// from them. Several such processes are worse off with it: the kernel moves their threads between cores at every
-// wake-up, and five of them doubled the machine's work and the latency of a cluster of five.
-func Prioritize(alone bool) {
+// Its threads are real-time ones (SCHED_RR at the lowest priority): with the highest of ordinary priorities a thread
+// whose request was due still waited for a core, up to milliseconds beside a busy database. What the kernel keeps for
+// others of each second (sched_rt_runtime_us) bounds what that can take from them. There should be one such process on
+// a machine: the kernel moves real-time threads between cores at every wake-up, and five processes with them doubled
+// the machine's work and the latency of a cluster of five.
+func Prioritize() {
 	runtime.GOMAXPROCS(max(processorsLeast, runtime.GOMAXPROCS(0)))
 	// Not in programs with cgo, where it is a matter of memory pressure only.
 	_, _, _ = syscall.AllThreadsSyscall6(syscall.SYS_PRCTL, unix.PR_SET_IO_FLUSHER, 1, 0, 0, 0, 0)
@@ -39,9 +39,6 @@ func Prioritize(alone bool) {
 				continue
 			}
 			_ = unix.Setpriority(unix.PRIO_PROCESS, id, -20)
-			if !alone {
-				continue
-			}
 			_ = unix.SchedSetAttr(id, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_RR, Priority: 1}, 0)
 		}
 	}

@@ -13,13 +13,13 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 
-	"plimsoll/catalog"
 	"plimsoll/lab/blockdev"
 	"plimsoll/lab/disk"
 	"plimsoll/scenario"
@@ -32,7 +32,6 @@ type order struct {
 	File       string   `json:"file"`
 	Text       []byte   `json:"text"` // the file's, as its owner read it
 	Sets       []string `json:"sets"`
-	Member     int      `json:"member"`
 	FileSystem string   `json:"filesystem"`
 	Dir        string   `json:"dir"`    // "": folders of its own
 	Images     string   `json:"images"` // folder for image files; "": in memory
@@ -65,7 +64,7 @@ type served struct {
 	kernel comparison
 }
 
-// A daemon serves the volumes of one machine.
+// A daemon serves a scenario's volumes.
 type daemon struct {
 	order order
 	sc    *scenario.Scenario
@@ -131,7 +130,7 @@ func (d *daemon) serve(ctx context.Context) (err error) {
 		defer cancel()
 		err = errors.Join(err, d.unmountAll(end, true))
 	}()
-	blockdev.Prioritize(d.sc.MemberCount() == 1)
+	blockdev.Prioritize()
 	if d.host, err = disk.NewHost(disk.Options{Path: blockdev.DefaultPath}); err != nil {
 		return err
 	}
@@ -167,34 +166,26 @@ func (d *daemon) serve(ctx context.Context) (err error) {
 	return srv.Shutdown(end) // the order to quit is answered first
 }
 
-// build makes the volumes anew.
-func (d *daemon) build() ([]volume.Volume, error) {
-	label := func(name string) string { return name }
-	if d.sc.MemberCount() > 1 {
-		label = func(name string) string { return "m" + strconv.Itoa(d.order.Member) + "/" + name }
-	}
-	return d.sc.Build(d.order.Member, label)
-}
-
 func (d *daemon) mountAll(ctx context.Context) error {
-	models, err := d.build()
+	models, err := build(d.sc)
 	if err != nil {
 		return err
 	}
-	orders := d.sc.VolumesOf(d.order.Member)
-	for i := range orders {
+	parts := partsOf(d.sc)
+	for i, p := range parts {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := d.mountOne(ctx, orders[i].Name, orders[i].Value, models[i], len(orders) == 1); err != nil {
-			return fmt.Errorf("volume %s: %w", orders[i].Name, err)
+		if err := d.mountOne(ctx, p, models[i], len(parts) == 1); err != nil {
+			return fmt.Errorf("volume %s: %w", p.name, err)
 		}
 	}
 	return d.pace(true)
 }
 
 // mountOne writes down each step before it is made.
-func (d *daemon) mountOne(ctx context.Context, name string, o catalog.Order, model volume.Volume, alone bool) error {
+func (d *daemon) mountOne(ctx context.Context, p part, model volume.Volume, alone bool) error {
+	name, o := p.name, p.order
 	v := &served{name: name, fs: d.order.FileSystem}
 	if v.fs == "" {
 		v.fs = string(d.sc.Host.FileSystem)
@@ -257,17 +248,21 @@ func (d *daemon) place(name string, alone bool) (string, error) {
 	case alone:
 		return base, nil
 	}
-	dir := filepath.Join(base, filepath.Base(name))
-	err := os.MkdirAll(base, 0o755)
-	if err == nil {
-		err = os.Mkdir(dir, 0o755)
+	if err := os.MkdirAll(base, 0o755); err != nil {
+		return "", err
 	}
-	if err == nil {
-		d.state.Dirs = append(d.state.Dirs, dir)
-	} else if os.IsExist(err) {
-		err = nil
+	dir := base
+	for _, element := range strings.Split(name, "/") {
+		dir = filepath.Join(dir, element)
+		err := os.Mkdir(dir, 0o755)
+		switch {
+		case err == nil:
+			d.state.Dirs = append(d.state.Dirs, dir)
+		case !os.IsExist(err):
+			return "", err
+		}
 	}
-	return dir, err
+	return dir, nil
 }
 
 // pace lets requests through at once, or makes them wait for volumes that begin anew.
@@ -275,7 +270,7 @@ func (d *daemon) pace(paced bool) error {
 	models := make([]volume.Volume, len(d.volumes))
 	if paced {
 		var err error
-		if models, err = d.build(); err != nil {
+		if models, err = build(d.sc); err != nil {
 			return err
 		}
 	}

@@ -1,7 +1,7 @@
 // Package mount makes a scenario's volumes into mounted file systems, and leaves nothing behind.
 //
-// What serves a file system must not die with, nor be held up by, whoever uses it. So the volumes of one machine
-// live in a process of their own, the daemon ([Serve]): it makes the disks, the block devices and the file systems,
+// What serves a file system must not die with, nor be held up by, whoever uses it. So a scenario's volumes, of
+// all machines of a cluster, live in a process of their own, the daemon ([Serve]): it makes the disks, the block devices and the file systems,
 // tells when they are ready, answers questions and takes orders on a socket, and undoes everything at its end.
 // [Start] starts it and gives a [Machine] to talk to.
 //

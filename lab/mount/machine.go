@@ -32,12 +32,10 @@ type Options struct {
 	File string
 	Text []byte
 	Sets []string
-	// Member is which of etcd's machines it is, from 1; 0 means 1.
-	Member int
 	// FileSystem is ext4 or xfs; "": the scenario's.
 	FileSystem string
-	// Dir is where the volumes are mounted: a lone one there, several in folders of their names below it.
-	// "": in a folder of the daemon's own.
+	// Dir is where the volumes are mounted: a lone one there, several in folders of their names below it, m2/data
+	// where there are several machines. "": in a folder of the daemon's own.
 	Dir string
 	// Images is a folder that the images are kept in; "": in memory.
 	Images string
@@ -54,7 +52,7 @@ type Options struct {
 	Log func(line string)
 }
 
-// A Machine is mounted volumes, in a daemon.
+// A Machine is mounted volumes, in a daemon: those of one machine, or of all that a cluster has.
 type Machine struct {
 	Dirs    map[string]string // where each volume is mounted, by name
 	Devices map[string]string // "loop3"
@@ -173,7 +171,7 @@ func Start(ctx context.Context, opt Options) (*Machine, error) {
 
 func (opt *Options) order() (order, error) {
 	o := order{
-		Sets: opt.Sets, Member: max(opt.Member, 1), FileSystem: opt.FileSystem,
+		Sets: opt.Sets, FileSystem: opt.FileSystem,
 		PowerLoss: opt.PowerLoss, Volatile: opt.VolatileCache, Detached: opt.Detached, Text: opt.Text,
 	}
 	if o.Text == nil {

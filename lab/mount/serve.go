@@ -71,18 +71,18 @@ func (d *daemon) status() (*Status, error) {
 	if d.order.Images != "" {
 		s.Backing = d.order.Images
 	}
-	orders := d.sc.VolumesOf(d.order.Member)
+	parts := partsOf(d.sc)
 	for i, v := range d.volumes {
-		gives, err := orders[i].Value.Gives(d.sc.Instance())
+		gives, err := parts[i].order.Gives(d.sc.Instance())
 		if err != nil {
 			return nil, err
 		}
 		vs := VolumeStatus{Name: v.name, Dir: v.dir, Device: v.device.Path(), FileSystem: v.fs, Size: int64(v.disk.Size()), Gives: gives}
-		c, err := orders[i].Value.Config(v.name, d.sc.Instance())
+		c, err := parts[i].order.Config(v.name, d.sc.Instance())
 		if err != nil {
 			return nil, err
 		}
-		members := float64(orders[i].Value.Members())
+		members := float64(parts[i].order.Members())
 		vs.IOPS, vs.Throughput = members*float64(c.Sustained.IOPS), members*float64(c.Sustained.Throughput)
 		vs.Latency = seconds(c.Latency[volume.Write].Mean())
 		stats := v.disk.Stats()
@@ -107,14 +107,14 @@ func (d *daemon) set(sets []string) error {
 	if err != nil {
 		return err
 	}
-	now, then := d.sc.VolumesOf(d.order.Member), sc.VolumesOf(d.order.Member)
+	now, then := partsOf(d.sc), partsOf(sc)
 	if len(now) != len(then) {
 		return errors.New("volumes cannot be added or taken away while they are mounted")
 	}
 	for i := range now {
-		a, b := now[i].Value, then[i].Value
-		if now[i].Name != then[i].Name || a.Size*units.Size(a.Members()) != b.Size*units.Size(b.Members()) {
-			return fmt.Errorf("volume %s: its size and name cannot change while it is mounted, only its limits", now[i].Name)
+		a, b := now[i].order, then[i].order
+		if now[i].name != then[i].name || a.Size*units.Size(a.Members()) != b.Size*units.Size(b.Members()) {
+			return fmt.Errorf("volume %s: its size and name cannot change while it is mounted, only its limits", now[i].name)
 		}
 	}
 	before, sets0 := d.sc, d.order.Sets

@@ -48,11 +48,11 @@ func (x *experiment) cut(ctx context.Context, n int) error {
 	if x.record != nil {
 		x.record.cut.Store(true)
 	}
-	var reports []mount.CutReport
+	var report mount.CutReport
 	failed := make(chan error, 1)
 	go func() {
 		var err error
-		reports, err = x.m.cut(ctx, disk.Cut{
+		report, err = x.m.Cut(ctx, disk.Cut{
 			Seed: x.sc.Seed + random.Seed(n), Lose: 0.5, Torn: 0.5,
 			// What volumes that one rents write whole or not at all, at the least (disk.Cut tells the source).
 			Sector: 4096,
@@ -68,12 +68,10 @@ func (x *experiment) cut(ctx context.Context, n int) error {
 			x.cycles[i].To = now
 		}
 	}
-	for _, machine := range reports {
-		for _, r := range machine {
-			x.power.Kept += r.Kept
-			x.power.Torn += r.Torn
-			x.power.Dropped += r.Lost
-		}
+	for _, r := range report {
+		x.power.Kept += r.Kept
+		x.power.Torn += r.Torn
+		x.power.Dropped += r.Lost
 	}
 	x.power.Cuts++
 	if err != nil {
@@ -89,7 +87,7 @@ func (x *experiment) recover(ctx context.Context, n int) (again bool, err error)
 	x.one.Lock()
 	defer x.one.Unlock()
 	back := time.Now()
-	if err := x.m.recover(ctx); err != nil {
+	if err := x.m.Recover(ctx); err != nil {
 		return fail(err)
 	}
 	if err := x.server.Restart(ctx); err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 
 	"plimsoll/lab/drive"
+	"plimsoll/lab/mount"
 	"plimsoll/observe/host"
 	"plimsoll/observe/source"
 	"plimsoll/recording"
@@ -84,7 +85,7 @@ func (r *recorder) fail(name string, err error) {
 }
 
 // own records what driver and volumes tell.
-func (r *recorder) own(ctx context.Context, at time.Time, t drive.Totals, volumes []standing) error {
+func (r *recorder) own(ctx context.Context, at time.Time, t drive.Totals, volumes []mount.VolumeStatus) error {
 	var b recording.Batch
 	b.TimesMs = []int64{at.UnixMilli()}
 	add := func(value float64, name string, pairs ...string) {
@@ -100,13 +101,13 @@ func (r *recorder) own(ctx context.Context, at time.Time, t drive.Totals, volume
 	add(float64(t.Waiting), "plimsoll_client_waiting")
 	for _, v := range volumes {
 		for _, limit := range slices.Sorted(maps.Keys(v.HeldBy)) {
-			add(v.HeldBy[limit], "plimsoll_lab_held_seconds_total", "volume_id", v.name, "limit", limit)
+			add(v.HeldBy[limit], "plimsoll_lab_held_seconds_total", "volume_id", v.Name, "limit", limit)
 		}
 		if v.Credits != nil {
-			add(100**v.Credits, "aws_ebs_burst_balance_average", "volume_id", v.name)
+			add(100**v.Credits, "aws_ebs_burst_balance_average", "volume_id", v.Name)
 		}
-		add(v.LateP50, "plimsoll_lab_late_seconds", "volume_id", v.name, "quantile", "0.5")
-		add(v.LateP99, "plimsoll_lab_late_seconds", "volume_id", v.name, "quantile", "0.99")
+		add(v.LateP50, "plimsoll_lab_late_seconds", "volume_id", v.Name, "quantile", "0.5")
+		add(v.LateP99, "plimsoll_lab_late_seconds", "volume_id", v.Name, "quantile", "0.99")
 	}
 	if r.first.IsZero() {
 		r.first = at

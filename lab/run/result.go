@@ -73,18 +73,18 @@ func (x *experiment) describe(ctx context.Context, asked *drive.Result) error {
 	if l.Remarks == nil {
 		l.Remarks = []string{}
 	}
-	all, backing, err := x.m.status(ctx)
+	all, err := x.m.status(ctx)
 	if err != nil {
 		return err
 	}
-	l.Backing = backing
-	for _, s := range all {
+	l.Backing = all.Backing
+	for _, s := range all.Volumes {
 		l.FileSystem = s.FileSystem
-		e := x.watch.tracks[s.name].worst
+		e := x.watch.tracks[s.Name].worst
 		l.Volumes = append(l.Volumes, e)
 		l.Saturated = l.Saturated || e.Saturated
 		if e.Refused > 0 {
-			x.remark("%d writes to volume %s failed because its image has no room: name a folder with more for it", e.Refused, s.name)
+			x.remark("%d writes to volume %s failed because its image has no room: name a folder with more for it", e.Refused, s.Name)
 		}
 	}
 	d := func(t units.Duration) float64 { return float64(t) / 1e9 }

@@ -39,14 +39,14 @@ func (x *experiment) fits() error {
 
 // roomless says of an error whether it came because an image was full: engines tell it in words of their own.
 func (x *experiment) roomless(ctx context.Context, err error) error {
-	all, _, asked := x.m.status(context.WithoutCancel(ctx))
+	all, asked := x.m.status(context.WithoutCancel(ctx))
 	if asked != nil || x.opt.Images != "" {
 		return err
 	}
-	for _, s := range all {
+	for _, s := range all.Volumes {
 		if s.Refused > 0 {
 			return fmt.Errorf("volume %s: its image is in memory, of which none is left after %s: keep it in a file (--images DIR), or make fewer documents (%w)",
-				s.name, units.Bytes(float64(s.Resident)), err)
+				s.Name, units.Bytes(float64(s.Resident)), err)
 		}
 	}
 	return err

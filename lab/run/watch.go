@@ -43,8 +43,8 @@ type track struct {
 
 	iopsMax, bytesMax, busyMax float64
 
-	before standing // when looking began
-	now    standing
+	before mount.VolumeStatus // when looking began
+	now    mount.VolumeStatus
 	held   map[string]float64 // over what was looked at before
 	worst  Emulation
 }
@@ -62,17 +62,17 @@ func newWatcher(m *machines, d *drive.Driver, from, end vtime.Instant) *watcher 
 
 // begin looks for the first time, after the warm-up or a loss of power.
 func (w *watcher) begin(ctx context.Context) error {
-	if err := w.m.each(func(_ int, one *mount.Machine) error { return one.ResetStats(ctx) }); err != nil {
+	if err := w.m.resetStats(ctx); err != nil {
 		return err
 	}
-	all, _, err := w.m.status(ctx)
+	all, err := w.m.status(ctx)
 	if err != nil {
 		return err
 	}
 	w.names = w.names[:0]
-	for _, s := range all {
-		t := w.tracks[s.name]
-		w.names = append(w.names, s.name)
+	for _, s := range all.Volumes {
+		t := w.tracks[s.Name]
+		w.names = append(w.names, s.Name)
 		t.before, t.now = s, s
 		if t.last, err = diskstat(t.device); err != nil {
 			return err
@@ -102,12 +102,12 @@ func (w *watcher) look(ctx context.Context) (drive.Totals, error) {
 	}
 	w.cpuBusy += float64(p.busy - w.processor.busy)
 	w.cpuAll += float64(p.all - w.processor.all)
-	all, _, err := w.m.status(ctx)
+	all, err := w.m.status(ctx)
 	if err != nil {
 		return totals, err
 	}
-	for _, s := range all {
-		t := w.tracks[s.name]
+	for _, s := range all.Volumes {
+		t := w.tracks[s.Name]
 		t.now = s
 		if err := t.look(span, cell, w.step); err != nil {
 			return totals, err
@@ -116,7 +116,7 @@ func (w *watcher) look(ctx context.Context) (drive.Totals, error) {
 	w.at, w.processor = now, p
 	w.seconds += span
 	if w.record != nil {
-		err = w.record.own(ctx, now, totals, all)
+		err = w.record.own(ctx, now, totals, all.Volumes)
 	}
 	return totals, err
 }
