@@ -42,7 +42,7 @@ func conformMetrics(t *testing.T, r Reader) {
 		{Name: "seconds_total", Series: 1, Period: time.Second},
 		{Name: "zero", Series: 1, Period: time.Second},
 	}
-	_, isRemote := r.(*remote)
+	_, isRemote := r.(*Server)
 	for i := range want {
 		want[i].From, want[i].To = t0, second(feedSeconds-1)
 		switch {

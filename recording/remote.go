@@ -51,6 +51,11 @@ type RemoteOptions struct {
 	MaxBytes int64
 	// MaxSamples bounds the points of one query's whole answer. 0 means 50 million.
 	MaxSamples int
+	// Retries is how often a request that the server put off (429, 503) is made again. 0 means 4, negative never.
+	Retries int
+	// RetryWait is the time before the first of them, which doubles each time; a server that names a time (Retry-After)
+	// is waited for that long, up to half a minute. 0 means half a second.
+	RetryWait time.Duration
 	// Transport replaces the HTTP transport.
 	Transport http.RoundTripper
 }
@@ -61,6 +66,9 @@ const requestSteps = 11_000
 
 // probeTimeout bounds the request that tells whether a server is one.
 const probeTimeout = 15 * time.Second
+
+// warningsMax bounds the different warnings of a server that are kept.
+const warningsMax = 20
 
 // probeBytesMax bounds the answer to it, which is a number. What is no server may send without an end.
 const probeBytesMax = 1 << 20
@@ -78,23 +86,27 @@ func (o RemoteOptions) withDefaults() RemoteOptions {
 	o.Parallel = cmp.Or(o.Parallel, 4)
 	o.MaxBytes = cmp.Or(o.MaxBytes, 256<<20)
 	o.MaxSamples = cmp.Or(o.MaxSamples, 50_000_000)
+	o.Retries = cmp.Or(o.Retries, 4)
+	o.RetryWait = cmp.Or(o.RetryWait, 500*time.Millisecond)
 	if o.Transport == nil {
 		o.Transport = http.DefaultTransport
 	}
 	return o
 }
 
-// remote asks a Prometheus-compatible server.
-type remote struct {
+// A Server is a Prometheus-compatible server as a [Reader]. Its requests are bounded in number, time and bytes, and those it puts off are
+// made again; what it warns of is kept as a note.
+type Server struct {
 	name     string // the URL without credentials
 	opt      RemoteOptions
 	api      v1.API
 	matchers []*labels.Matcher // of opt.Selector
 	slots    chan struct{}
 
-	mu      sync.Mutex
-	metrics []Metric
-	period  time.Duration
+	mu       sync.Mutex
+	metrics  []Metric
+	period   time.Duration
+	warnings []string // of the server's, each once
 }
 
 // Remote reads from a Prometheus-compatible server (Prometheus, Thanos, Mimir,
@@ -103,7 +115,10 @@ type remote struct {
 //
 // How far back a sample is looked for is kept to on every server, also on those that know no
 // lookback parameter: a selector outside of a range is sent as last_over_time over the lookback.
-func Remote(rawURL string, opt RemoteOptions) (Reader, error) {
+func Remote(rawURL string, opt RemoteOptions) (Reader, error) { return Dial(rawURL, opt) }
+
+// Dial is [Remote] for who asks a server more than a recording can tell.
+func Dial(rawURL string, opt RemoteOptions) (*Server, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil {
 		// The error repeats the URL, and with it a password.
@@ -119,7 +134,7 @@ func Remote(rawURL string, opt RemoteOptions) (Reader, error) {
 	auth := credentials(u, opt)
 	u.User, u.RawQuery, u.Fragment = nil, "", ""
 	u.Path = strings.TrimSuffix(strings.TrimSuffix(u.Path, "/"), "/api/v1")
-	r := &remote{name: u.String(), opt: opt, slots: make(chan struct{}, opt.Parallel)}
+	r := &Server{name: u.String(), opt: opt, slots: make(chan struct{}, opt.Parallel)}
 	if opt.Selector != "" {
 		if r.matchers, err = matchersOf(opt.Selector); err != nil {
 			return nil, fmt.Errorf("prometheus: %w", err)
@@ -132,7 +147,7 @@ func Remote(rawURL string, opt RemoteOptions) (Reader, error) {
 		return nil, fmt.Errorf("prometheus %s: %w", r.name, err)
 	}
 	r.api = v1.NewAPI(client)
-	err = r.callWithin(context.Background(), min(opt.Timeout, probeTimeout), func(ctx context.Context) error {
+	err = r.callOnce(context.Background(), min(opt.Timeout, probeTimeout), func(ctx context.Context) error {
 		_, _, err := r.api.Query(context.WithValue(ctx, limitKey{}, int64(probeBytesMax)), "1", opt.To)
 		return err
 	})
@@ -167,20 +182,40 @@ func credentials(u *url.URL, opt RemoteOptions) string {
 
 // Sources implements [Reader]. The period is told once it has been asked for: by Metrics, or by
 // a Range without a lookback.
-func (r *remote) Sources() []Source {
+func (r *Server) Sources() []Source {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return []Source{{Kind: "prometheus", Name: r.name, From: r.opt.From, To: r.opt.To, Period: r.period}}
 }
 
-// Notes implements [Reader].
-func (r *remote) Notes() []Note { return nil }
+// Notes implements [Reader]: what the server warned of, such as a store that did not answer. Of what it then
+// left out nothing is known.
+func (r *Server) Notes() []Note {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var out []Note
+	for _, w := range r.warnings {
+		out = append(out, Note{Kind: NoteLimit, Source: r.name, Text: "the server warns that its answer may not be whole: " + w})
+	}
+	return out
+}
+
+// warned keeps a request's warnings.
+func (r *Server) warned(ws v1.Warnings) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, w := range ws {
+		if w = firstLine(w); len(r.warnings) < warningsMax && !slices.Contains(r.warnings, w) {
+			r.warnings = append(r.warnings, w)
+		}
+	}
+}
 
 // Close implements [Reader].
-func (r *remote) Close() error { return nil }
+func (r *Server) Close() error { return nil }
 
 // Range implements [Reader].
-func (r *remote) Range(ctx context.Context, expr string, from, to time.Time, step, lookback time.Duration) ([]Series, error) {
+func (r *Server) Range(ctx context.Context, expr string, from, to time.Time, step, lookback time.Duration) ([]Series, error) {
 	step, err := checkRange(expr, from, to, step)
 	if err != nil {
 		return nil, err
@@ -208,12 +243,13 @@ func (r *remote) Range(ctx context.Context, expr string, from, to time.Time, ste
 	err = r.inParts(ctx, len(parts), func(ctx context.Context, i int) error {
 		first := int64(i) * requestSteps
 		last := min(first+requestSteps, steps) - 1
-		value, _, err := r.api.QueryRange(ctx, bounded, v1.Range{
+		value, warnings, err := r.api.QueryRange(ctx, bounded, v1.Range{
 			Start: from.Add(time.Duration(first) * step), End: from.Add(time.Duration(last) * step), Step: step,
 		}, v1.WithLookbackDelta(lookback), v1.WithTimeout(r.opt.Timeout))
 		if err != nil {
 			return err
 		}
+		r.warned(warnings)
 		parts[i], err = matrixOf(value)
 		return err
 	})
@@ -228,7 +264,7 @@ func (r *remote) Range(ctx context.Context, expr string, from, to time.Time, ste
 }
 
 // Samples implements [Reader].
-func (r *remote) Samples(ctx context.Context, selector string, from, to time.Time) ([]Series, error) {
+func (r *Server) Samples(ctx context.Context, selector string, from, to time.Time) ([]Series, error) {
 	matchers, err := matchersOf(selector)
 	if err != nil {
 		return nil, err
@@ -247,7 +283,7 @@ func (r *remote) Samples(ctx context.Context, selector string, from, to time.Tim
 const rawWindowMs = int64(requestSteps) * 1000
 
 // rawSamples asks for range selectors of a few hours each.
-func (r *remote) rawSamples(ctx context.Context, matchers []*labels.Matcher, fromMs, toMs int64) ([]Series, error) {
+func (r *Server) rawSamples(ctx context.Context, matchers []*labels.Matcher, fromMs, toMs int64) ([]Series, error) {
 	if toMs < fromMs {
 		return nil, nil
 	}
@@ -258,10 +294,11 @@ func (r *remote) rawSamples(ctx context.Context, matchers []*labels.Matcher, fro
 		// A range is open on its left since Prometheus 3 and was closed before: one
 		// millisecond more, and what it brings too much is dropped.
 		expr := fmt.Sprintf("%s[%dms]", selectorOf(matchers), last-first+1)
-		value, _, err := r.api.Query(ctx, expr, time.UnixMilli(last), v1.WithTimeout(r.opt.Timeout))
+		value, warnings, err := r.api.Query(ctx, expr, time.UnixMilli(last), v1.WithTimeout(r.opt.Timeout))
 		if err != nil {
 			return err
 		}
+		r.warned(warnings)
 		matrix, err := matrixOf(value)
 		for _, s := range matrix {
 			for len(s.Values) > 0 && int64(s.Values[0].Timestamp) < first {
@@ -279,7 +316,7 @@ func (r *remote) rawSamples(ctx context.Context, matchers []*labels.Matcher, fro
 }
 
 // inParts makes n requests, some of them at the same time, and ends at the first error.
-func (r *remote) inParts(ctx context.Context, n int, f func(ctx context.Context, i int) error) error {
+func (r *Server) inParts(ctx context.Context, n int, f func(ctx context.Context, i int) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(r.opt.Parallel)
 	for i := range n {
@@ -305,7 +342,7 @@ func matrixOf(v model.Value) (model.Matrix, error) {
 var errTooManyPoints = errors.New("ask for fewer series, a shorter time or a longer step")
 
 // join puts the parts of an answer, in time order, together.
-func (r *remote) join(parts []model.Matrix) ([]Series, error) {
+func (r *Server) join(parts []model.Matrix) ([]Series, error) {
 	found := map[string]int{}
 	var (
 		out    []Series

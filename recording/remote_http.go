@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -23,8 +24,14 @@ type transport struct {
 	maxBytes      int64
 }
 
-// statusKey finds the place in a request's context that its HTTP status goes to.
-type statusKey struct{}
+// An answer is what of an HTTP answer its request's context is told.
+type answer struct {
+	status     atomic.Int32
+	retryAfter atomic.Int64 // seconds
+}
+
+// answerKey finds the answer in a request's context.
+type answerKey struct{}
 
 // limitKey finds a bound in a request's context that is lower than the transport's.
 type limitKey struct{}
@@ -45,8 +52,11 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if status, ok := req.Context().Value(statusKey{}).(*atomic.Int32); ok {
-		status.Store(int32(resp.StatusCode))
+	if a, ok := req.Context().Value(answerKey{}).(*answer); ok {
+		a.status.Store(int32(resp.StatusCode))
+		if after, err := strconv.ParseInt(resp.Header.Get("Retry-After"), 10, 32); err == nil && after > 0 {
+			a.retryAfter.Store(after)
+		}
 	}
 	limit := t.maxBytes
 	if least, ok := req.Context().Value(limitKey{}).(int64); ok {
@@ -77,20 +87,45 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// call makes one request within the bounds on time and number, and tells its error clearly.
-func (r *remote) call(ctx context.Context, f func(context.Context) error) error {
-	return r.callWithin(ctx, r.opt.Timeout, f)
+// retryAfterMax bounds how long a server is waited for that says when to come again.
+const retryAfterMax = 30 * time.Second
+
+// call makes one request within the bounds on time and number, again where the server puts it off, and tells its error clearly.
+func (r *Server) call(ctx context.Context, f func(context.Context) error) error {
+	wait := r.opt.RetryWait
+	for tries := 0; ; tries++ {
+		err := r.callOnce(ctx, r.opt.Timeout, f)
+		var later *putOff
+		if !errors.As(err, &later) || tries >= r.opt.Retries {
+			return err
+		}
+		select {
+		case <-time.After(max(wait, min(later.after, retryAfterMax))):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		wait *= 2
+	}
 }
 
-func (r *remote) callWithin(ctx context.Context, limit time.Duration, f func(context.Context) error) error {
+// putOff is the error of a request that the server asks to be made later.
+type putOff struct {
+	err   error
+	after time.Duration // as the server says, 0 if it does not
+}
+
+func (e *putOff) Error() string { return e.err.Error() }
+func (e *putOff) Unwrap() error { return e.err }
+
+func (r *Server) callOnce(ctx context.Context, limit time.Duration, f func(context.Context) error) error {
 	select {
 	case r.slots <- struct{}{}:
 		defer func() { <-r.slots }()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	status := new(atomic.Int32)
-	limited, cancel := context.WithTimeout(context.WithValue(ctx, statusKey{}, status), limit)
+	a := new(answer)
+	limited, cancel := context.WithTimeout(context.WithValue(ctx, answerKey{}, a), limit)
 	defer cancel()
 	err := f(limited)
 	if err == nil {
@@ -99,7 +134,14 @@ func (r *remote) callWithin(ctx context.Context, limit time.Duration, f func(con
 	if ended := ctx.Err(); ended != nil {
 		return ended
 	}
-	return fmt.Errorf("prometheus %s: %w", r.name, explain(limited, limit, int(status.Load()), err))
+	status := int(a.status.Load())
+	told := fmt.Errorf("prometheus %s: %w", r.name, explain(limited, limit, status, err))
+	var said *v1.Error
+	slow := errors.As(err, &said) && said.Type == v1.ErrTimeout // asked again it is as slow
+	if limited.Err() == nil && !slow && (status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable) {
+		return &putOff{err: told, after: time.Duration(a.retryAfter.Load()) * time.Second}
+	}
+	return told
 }
 
 // explain says what a failed request means and what to do.
@@ -119,6 +161,12 @@ func explain(ctx context.Context, limit time.Duration, status int, err error) er
 			statusText(status), EnvUser, EnvPassword, EnvToken)
 	case status == http.StatusNotFound || status == http.StatusMethodNotAllowed:
 		return fmt.Errorf("%s: there is no Prometheus API here: give the base URL, the one before /api/v1", statusText(status))
+	case isAPI && told.Type == v1.ErrTimeout:
+		return fmt.Errorf("the server gave the query up (%s): ask for a shorter time or fewer series, or raise the server's limit (Prometheus: --query.timeout)", firstLine(told.Msg))
+	case status == http.StatusTooManyRequests:
+		return fmt.Errorf("%s: %s; asked several times: let fewer requests run at once (--parallel), or ask later", statusText(status), firstLine(err.Error()))
+	case isAPI && told.Type == v1.ErrExec && status == http.StatusUnprocessableEntity:
+		return fmt.Errorf("the server cannot answer the query (%s): if it is one of its limits, ask for a shorter time or fewer series", firstLine(told.Msg))
 	case isAPI && told.Type == v1.ErrBadResponse:
 		return errors.New("what it answered is not JSON of the Prometheus API: give the base URL, the one before /api/v1")
 	case isAPI && (told.Type == v1.ErrClient || told.Type == v1.ErrServer):

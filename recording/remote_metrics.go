@@ -28,7 +28,7 @@ const (
 // [RemoteOptions] From and To, which are told as each metric's own. The number of series is 0 where the
 // server would not list them. A period is sampled from one metric of each exporter (the part of
 // the name before the second underscore) and told of all of them: they are scraped together.
-func (r *remote) Metrics(ctx context.Context) ([]Metric, error) {
+func (r *Server) Metrics(ctx context.Context) ([]Metric, error) {
 	r.mu.Lock()
 	known := r.metrics
 	r.mu.Unlock()
@@ -70,7 +70,7 @@ func exporterOf(name string) string {
 	return strings.Join(parts[:min(2, len(parts))], "_")
 }
 
-func (r *remote) selectors() []string {
+func (r *Server) selectors() []string {
 	if r.opt.Selector == "" {
 		return nil
 	}
@@ -78,9 +78,10 @@ func (r *remote) selectors() []string {
 }
 
 // names are the metric names the selector matches.
-func (r *remote) names(ctx context.Context) (names []string, err error) {
+func (r *Server) names(ctx context.Context) (names []string, err error) {
 	err = r.call(ctx, func(ctx context.Context) error {
-		values, _, err := r.api.LabelValues(ctx, labels.MetricName, r.selectors(), r.opt.From, r.opt.To)
+		values, warnings, err := r.api.LabelValues(ctx, labels.MetricName, r.selectors(), r.opt.From, r.opt.To)
+		r.warned(warnings)
 		for _, v := range values {
 			names = append(names, string(v))
 		}
@@ -92,20 +93,21 @@ func (r *remote) names(ctx context.Context) (names []string, err error) {
 var errTooManySeries = errors.New("more series than are counted")
 
 // listSeries are the series the selector matches, by metric name.
-func (r *remote) listSeries(ctx context.Context) (map[string][]model.LabelSet, error) {
+func (r *Server) listSeries(ctx context.Context) (map[string][]model.LabelSet, error) {
 	match := r.selectors()
 	if match == nil {
 		match = []string{`{__name__=~".+"}`}
 	}
 	out := map[string][]model.LabelSet{}
 	err := r.call(ctx, func(ctx context.Context) error {
-		sets, _, err := r.api.Series(ctx, match, r.opt.From, r.opt.To, v1.WithLimit(seriesMax))
+		sets, warnings, err := r.api.Series(ctx, match, r.opt.From, r.opt.To, v1.WithLimit(seriesMax))
 		if err != nil {
 			return err
 		}
 		if len(sets) >= seriesMax {
 			return errTooManySeries
 		}
+		r.warned(warnings)
 		for _, s := range sets {
 			name := string(s[labels.MetricName])
 			out[name] = append(out[name], s)
@@ -116,7 +118,7 @@ func (r *remote) listSeries(ctx context.Context) (map[string][]model.LabelSet, e
 }
 
 // samplePeriods tells the period of each exporter from one series of it.
-func (r *remote) samplePeriods(ctx context.Context, names []string, series map[string][]model.LabelSet) (map[string]time.Duration, error) {
+func (r *Server) samplePeriods(ctx context.Context, names []string, series map[string][]model.LabelSet) (map[string]time.Duration, error) {
 	first := map[string]string{}
 	for _, name := range names {
 		if _, ok := first[exporterOf(name)]; !ok {
@@ -156,7 +158,7 @@ func (r *remote) samplePeriods(ctx context.Context, names []string, series map[s
 
 // samplePeriod looks at samples of one metric at the end of the time, in its middle and at its start,
 // until there are enough.
-func (r *remote) samplePeriod(ctx context.Context, matchers []*labels.Matcher) (time.Duration, error) {
+func (r *Server) samplePeriod(ctx context.Context, matchers []*labels.Matcher) (time.Duration, error) {
 	fromMs, toMs := r.opt.From.UnixMilli(), r.opt.To.UnixMilli()
 	span := sampledSpan.Milliseconds()
 	for _, end := range []int64{toMs, (fromMs + toMs) / 2, fromMs + span} {
@@ -179,7 +181,7 @@ func (r *remote) samplePeriod(ctx context.Context, matchers []*labels.Matcher) (
 }
 
 // defaultLookback is 2.5 of the coarsest period, at most what Prometheus has by default.
-func (r *remote) defaultLookback(ctx context.Context) (time.Duration, error) {
+func (r *Server) defaultLookback(ctx context.Context) (time.Duration, error) {
 	if _, err := r.Metrics(ctx); err != nil {
 		return 0, err
 	}

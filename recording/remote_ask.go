@@ -1,0 +1,119 @@
+package recording
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "github.com/prometheus/client_golang/api/prometheus/v1"
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
+)
+
+// Name is the server's URL without credentials.
+func (r *Server) Name() string { return r.name }
+
+// Span is the time that is asked for.
+func (r *Server) Span() (from, to time.Time) { return r.opt.From, r.opt.To }
+
+// Names are the metric names that the selector of [RemoteOptions] matches, sorted.
+func (r *Server) Names(ctx context.Context) ([]string, error) {
+	names, err := r.names(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("metric names: %w", err)
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// Periods tells how far apart the samples of these metrics usually are, by name: sampled from one metric of each exporter,
+// as [Server.Metrics] does. 0 is not known.
+func (r *Server) Periods(ctx context.Context, names []string) (map[string]time.Duration, error) {
+	periods, err := r.samplePeriods(ctx, names, nil)
+	if err != nil {
+		return nil, fmt.Errorf("periods: %w", err)
+	}
+	out := map[string]time.Duration{}
+	for _, n := range names {
+		out[n] = periods[exporterOf(n)]
+	}
+	return out, nil
+}
+
+// LabelSets are the series that the server lists for any of the metrics, of the selector of [RemoteOptions]: from its index,
+// without a sample. More than 100,000 are an error.
+func (r *Server) LabelSets(ctx context.Context, metrics ...string) ([]labels.Labels, error) {
+	var out []labels.Labels
+	name := labels.MustNewMatcher(labels.MatchRegexp, labels.MetricName, AnyOf(metrics))
+	match := []string{selectorOf(append([]*labels.Matcher{name}, r.matchers...))}
+	err := r.call(ctx, func(ctx context.Context) error {
+		sets, warnings, err := r.api.Series(ctx, match, r.opt.From, r.opt.To, v1.WithLimit(seriesMax))
+		if err != nil {
+			return err
+		}
+		r.warned(warnings)
+		if len(sets) >= seriesMax {
+			return fmt.Errorf("%d series or more of %s: narrow the selector", seriesMax, strings.Join(metrics, ", "))
+		}
+		out = make([]labels.Labels, 0, len(sets))
+		for _, s := range sets {
+			out = append(out, labelsOf(model.Metric(s)))
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("series: %w", err)
+	}
+	slices.SortFunc(out, labels.Compare)
+	return out, nil
+}
+
+// A Counted is a group of series and how many there are.
+type Counted struct {
+	Labels labels.Labels // those counted by
+	Series int
+}
+
+// Count counts the series that a selector matches at a time, by labels: what a server answers without sending a sample.
+func (r *Server) Count(ctx context.Context, selector string, by []string, at time.Time) ([]Counted, error) {
+	matchers, err := matchersOf(selector)
+	if err != nil {
+		return nil, err
+	}
+	expr := fmt.Sprintf("count by (%s) (%s)", strings.Join(by, ", "), selectorOf(append(matchers, r.matchers...)))
+	var out []Counted
+	err = r.call(ctx, func(ctx context.Context) error {
+		value, warnings, err := r.api.Query(ctx, expr, at, v1.WithTimeout(r.opt.Timeout))
+		if err != nil {
+			return err
+		}
+		r.warned(warnings)
+		vector, ok := value.(model.Vector)
+		if !ok {
+			return errors.New("the server answered a count with something else than a vector")
+		}
+		out = make([]Counted, 0, len(vector))
+		for _, s := range vector {
+			out = append(out, Counted{Labels: labelsOf(s.Metric), Series: int(s.Value)})
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("count: %w", err)
+	}
+	slices.SortFunc(out, func(a, b Counted) int { return labels.Compare(a.Labels, b.Labels) })
+	return out, nil
+}
+
+// AnyOf is the regular expression that matches these names and no other.
+func AnyOf(names []string) string {
+	quoted := make([]string, len(names))
+	for i, n := range names {
+		quoted[i] = regexp.QuoteMeta(n)
+	}
+	return strings.Join(quoted, "|")
+}

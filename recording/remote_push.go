@@ -1,0 +1,77 @@
+package recording
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// pushStride is the time that is read of all series before the next is. Receivers refuse what is older than about an hour
+// (Prometheus: half a block) before the newest sample they have, of any series; so a recording goes there by time, not by series.
+const pushStride = 10 * time.Minute
+
+// Push pushes what readers hold between from and to (zero: all there is), in the order of time over all of them. progress, if not nil,
+// is told how much of the time is done.
+func Push(ctx context.Context, readers []Reader, p *Pusher, from, to time.Time, progress func(done, total time.Duration)) error {
+	first, last, err := covered(ctx, readers)
+	if err != nil {
+		return err
+	}
+	if !from.IsZero() && from.After(first) {
+		first = from
+	}
+	if !to.IsZero() && to.Before(last) {
+		last = to
+	}
+	for at := first; !at.After(last); at = at.Add(pushStride) {
+		if progress != nil {
+			progress(at.Sub(first), last.Sub(first))
+		}
+		end := at.Add(pushStride - time.Millisecond)
+		if end.After(last) {
+			end = last
+		}
+		if err := pushStretch(ctx, readers, p, at, end); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func pushStretch(ctx context.Context, readers []Reader, p *Pusher, from, to time.Time) error {
+	for _, r := range readers {
+		series, err := r.Samples(ctx, `{__name__=~".+"}`, from, to)
+		if err != nil {
+			return fmt.Errorf("push: %w", err)
+		}
+		for _, s := range series {
+			b := &Batch{TimesMs: make([]int64, len(s.Points)), Columns: []Column{{Labels: s.Labels, Values: make([]float64, len(s.Points))}}}
+			for i, x := range s.Points {
+				b.TimesMs[i], b.Columns[0].Values[i] = x.T, x.F
+			}
+			if err := p.Append(ctx, b); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// covered is the time that readers have samples of.
+func covered(ctx context.Context, readers []Reader) (first, last time.Time, err error) {
+	for _, r := range readers {
+		metrics, err := r.Metrics(ctx)
+		if err != nil {
+			return first, last, fmt.Errorf("push: %w", err)
+		}
+		for _, m := range metrics {
+			if first.IsZero() || m.From.Before(first) {
+				first = m.From
+			}
+			if m.To.After(last) {
+				last = m.To
+			}
+		}
+	}
+	return first, last, nil
+}

@@ -1,0 +1,315 @@
+package recording
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/klauspost/compress/s2"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/prompb"
+)
+
+// PushOptions say how samples are pushed. The zero value is ready for use.
+type PushOptions struct {
+	// Labels are added to every series, before those that it has by itself: a capture names no cluster, and a server holds many.
+	Labels labels.Labels
+	// User and Password, or Token, as in [RemoteOptions]: after those in the URL, before the environment's.
+	User, Password, Token string
+	// Header holds further request headers, such as X-Scope-OrgID for Mimir and THANOS-TENANT for Thanos.
+	Header http.Header
+	// Timeout ends a request. 0 means half a minute.
+	Timeout time.Duration
+	// Patience is how long a request is tried for that the server puts off or does not take at all. 0 means five minutes.
+	Patience time.Duration
+	// RetryWait is the time before the first retry, which doubles up to half a minute. 0 means half a second.
+	RetryWait time.Duration
+	// Samples is how many a request holds. 0 means 5,000; Prometheus' own client sends 2,000.
+	Samples int
+	// Transport replaces the HTTP transport.
+	Transport http.RoundTripper
+}
+
+// pushQueue is how many requests wait to be sent. Append waits for room.
+const pushQueue = 16
+
+// pushAnswerMax bounds what is read of a receiver's answer.
+const pushAnswerMax = 64 << 10
+
+// A Pusher is a [Writer] that pushes samples to a server by Prometheus' remote write protocol, version 1.0
+// (prometheus.io/docs/specs/prw/remote_write_spec: snappy-compressed protobuf over POST), which Prometheus, Thanos, Mimir and
+// VictoriaMetrics receive.
+//
+// One request is under way at a time, so that samples arrive in the order in which they are appended: receivers refuse older ones of a
+// series, and of any series those that are more than about an hour behind the newest (see [Push]). What a server refuses ends it;
+// what it puts off is sent again.
+type Pusher struct {
+	name   string
+	opt    PushOptions
+	client *http.Client
+	auth   string
+
+	mu      sync.Mutex // of what gathers
+	gather  map[string]*prompb.TimeSeries
+	order   []*prompb.TimeSeries
+	samples int
+	closed  bool
+
+	queue  chan []*prompb.TimeSeries
+	ended  chan struct{} // the sender is gone
+	failed chan struct{} // closed when err is set
+	err    error
+	sent   atomic.Int64
+	cancel context.CancelFunc
+}
+
+// NewPusher makes a pusher to the full URL of a receiver: http://prometheus:9090/api/v1/write. Nothing is sent before there are samples.
+// It ends when ctx does, with what it has not sent lost.
+func NewPusher(ctx context.Context, rawURL string, opt PushOptions) (*Pusher, error) {
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		return nil, errors.New("remote write: the URL cannot be read: give one such as http://prometheus:9090/api/v1/write")
+	}
+	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+		return nil, fmt.Errorf("remote write: %q is not an http or https URL: give one such as http://prometheus:9090/api/v1/write", u.Redacted())
+	}
+	opt.Timeout = cmp.Or(opt.Timeout, 30*time.Second)
+	opt.Patience = cmp.Or(opt.Patience, 5*time.Minute)
+	opt.RetryWait = cmp.Or(opt.RetryWait, 500*time.Millisecond)
+	opt.Samples = cmp.Or(opt.Samples, 5000)
+	if opt.Transport == nil {
+		opt.Transport = http.DefaultTransport
+	}
+	p := &Pusher{
+		opt: opt, client: &http.Client{Transport: opt.Transport, Timeout: opt.Timeout},
+		auth:   credentials(u, RemoteOptions{User: opt.User, Password: opt.Password, Token: opt.Token}),
+		gather: map[string]*prompb.TimeSeries{}, queue: make(chan []*prompb.TimeSeries, pushQueue),
+		ended: make(chan struct{}), failed: make(chan struct{}),
+	}
+	u.User = nil
+	if u.Path == "" || u.Path == "/" { // a base URL, as everywhere else here
+		u.Path = "/api/v1/write"
+	}
+	p.name = u.String()
+	ctx, p.cancel = context.WithCancel(ctx)
+	go p.run(ctx)
+	return p, nil
+}
+
+// Name is the receiver's URL without credentials.
+func (p *Pusher) Name() string { return p.name }
+
+// Sent is how many samples the receiver has taken.
+func (p *Pusher) Sent() int64 { return p.sent.Load() }
+
+// Note implements [Writer]: a server takes no notes.
+func (p *Pusher) Note(Note) {}
+
+// Source implements [Writer]: nor does it ask where samples are from.
+func (p *Pusher) Source(Source) {}
+
+// Append implements [Writer]. It waits while the receiver is slower than the source; its error is what ended the pushing.
+func (p *Pusher) Append(ctx context.Context, b *Batch) error {
+	if err := b.validate(); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return errClosed
+	}
+	for _, c := range b.Columns {
+		ts := p.series(c.Labels)
+		for i, t := range b.TimesMs {
+			v := c.Values[min(i, len(c.Values)-1)]
+			if v != v {
+				continue
+			}
+			ts.Samples = append(ts.Samples, prompb.Sample{Timestamp: t, Value: v})
+			if p.samples++; p.samples >= p.opt.Samples {
+				if err := p.flush(ctx); err != nil {
+					return err
+				}
+				ts = p.series(c.Labels)
+			}
+		}
+	}
+	return nil
+}
+
+// series is the series that gathers samples of these labels.
+func (p *Pusher) series(l labels.Labels) *prompb.TimeSeries {
+	key := string(l.Bytes(nil))
+	ts := p.gather[key]
+	if ts == nil {
+		b := labels.NewBuilder(p.opt.Labels)
+		l.Range(func(x labels.Label) { b.Set(x.Name, x.Value) })
+		ts = &prompb.TimeSeries{Labels: prompb.FromLabels(b.Labels(), nil)}
+		p.gather[key] = ts
+		p.order = append(p.order, ts)
+	}
+	return ts
+}
+
+// flush hands what was gathered to the sender.
+func (p *Pusher) flush(ctx context.Context) error {
+	whole := slices.DeleteFunc(p.order, func(ts *prompb.TimeSeries) bool { return len(ts.Samples) == 0 })
+	p.gather, p.order, p.samples = map[string]*prompb.TimeSeries{}, nil, 0
+	if len(whole) == 0 {
+		return nil
+	}
+	select {
+	case p.queue <- whole:
+		return nil
+	case <-p.failed:
+		return p.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Flush sends what has gathered without waiting for more: what a live source calls after each sample.
+func (p *Pusher) Flush(ctx context.Context) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.flush(ctx)
+}
+
+// Close sends what is left and tells what ended the pushing, if anything did.
+func (p *Pusher) Close() error {
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		return nil
+	}
+	p.closed = true
+	err := p.flush(context.Background())
+	p.mu.Unlock()
+	close(p.queue)
+	<-p.ended
+	p.cancel()
+	if err == nil {
+		err = p.err
+	}
+	return err
+}
+
+// run sends one request after the other until the queue is closed, or one fails.
+func (p *Pusher) run(ctx context.Context) {
+	defer close(p.ended)
+	for series := range p.queue {
+		if p.err != nil {
+			continue // Append is told; what waits is dropped
+		}
+		n := 0
+		for _, ts := range series {
+			n += len(ts.Samples)
+		}
+		if err := p.send(ctx, series); err != nil {
+			p.err = fmt.Errorf("remote write %s: %w", p.name, err)
+			close(p.failed)
+			continue
+		}
+		p.sent.Add(int64(n))
+	}
+}
+
+// send makes one request, again while the server puts it off or cannot be reached.
+func (p *Pusher) send(ctx context.Context, series []*prompb.TimeSeries) error {
+	req := &prompb.WriteRequest{Timeseries: make([]prompb.TimeSeries, len(series))}
+	for i, ts := range series {
+		req.Timeseries[i] = *ts
+	}
+	raw, err := req.Marshal()
+	if err != nil {
+		return err
+	}
+	body := s2.EncodeSnappy(nil, raw)
+	give, wait := time.Now().Add(p.opt.Patience), p.opt.RetryWait
+	for {
+		after, err := p.post(ctx, body)
+		if err == nil || after < 0 {
+			return err
+		}
+		pause := max(wait, min(after, retryAfterMax))
+		if time.Now().Add(pause).After(give) {
+			return fmt.Errorf("%w (tried for %s)", err, p.opt.Patience)
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		wait = min(2*wait, retryAfterMax)
+	}
+}
+
+// post makes one attempt. after is the least time to wait before the next one, negative if there shall be none.
+func (p *Pusher) post(ctx context.Context, body []byte) (after time.Duration, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.name, bytes.NewReader(body))
+	if err != nil {
+		return -1, err
+	}
+	for name, values := range p.opt.Header {
+		req.Header[http.CanonicalHeaderKey(name)] = values
+	}
+	req.Header.Set("Content-Type", "application/x-protobuf")
+	req.Header.Set("Content-Encoding", "snappy")
+	req.Header.Set("X-Prometheus-Remote-Write-Version", "0.1.0")
+	req.Header.Set("User-Agent", "plimsoll")
+	if p.auth != "" {
+		req.Header.Set("Authorization", p.auth)
+	}
+	resp, err := p.client.Do(req)
+	if err != nil {
+		var failed *url.Error
+		if errors.As(err, &failed) {
+			err = failed.Err // the URL is told already
+		}
+		if ctx.Err() != nil {
+			return -1, ctx.Err()
+		}
+		return 0, fmt.Errorf("cannot be reached: %w", err)
+	}
+	defer resp.Body.Close()
+	said, _ := io.ReadAll(io.LimitReader(resp.Body, pushAnswerMax))
+	switch status := resp.StatusCode; {
+	case status/100 == 2:
+		return 0, nil
+	case status == http.StatusTooManyRequests || status/100 == 5:
+		seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After"))
+		return max(0, time.Duration(min(seconds, 3600))*time.Second), fmt.Errorf("%s: %s", statusText(status), firstLine(string(said)))
+	default:
+		return -1, refused(status, firstLine(string(said)))
+	}
+}
+
+// refused says what a receiver's refusal means and what to do.
+func refused(status int, said string) error {
+	low := strings.ToLower(said)
+	contains := func(parts ...string) bool {
+		return slices.ContainsFunc(parts, func(s string) bool { return strings.Contains(low, s) })
+	}
+	switch {
+	case status == http.StatusUnauthorized || status == http.StatusForbidden:
+		return fmt.Errorf("%s: set user and password in the URL, or %s and %s, or %s", statusText(status), EnvUser, EnvPassword, EnvToken)
+	case status == http.StatusNotFound || status == http.StatusMethodNotAllowed || contains("remote write receiver"):
+		return fmt.Errorf("%s: nothing receives here: a Prometheus is to be started with --web.enable-remote-write-receiver, and its path is /api/v1/write (Thanos: /api/v1/receive, Mimir: /api/v1/push)", statusText(status))
+	case contains("out of order", "out of bounds", "too old", "too far in the past", "duplicate sample"):
+		return fmt.Errorf("the receiver has newer samples and takes none that are older (%s): give it a window for them (Prometheus: storage.tsdb.out_of_order_time_window; Thanos receive: --tsdb.out-of-order.time-window), other labels (--label), or an empty receiver", said)
+	case contains("external labels", "tenant"):
+		return fmt.Errorf("%s: %s: give what it asks for as --label or --header", statusText(status), said)
+	}
+	return fmt.Errorf("%s: %s", statusText(status), said)
+}
