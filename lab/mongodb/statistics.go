@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
@@ -26,69 +25,38 @@ const (
 
 // statistics are a server's serverStatus. It implements source.Source.
 type statistics struct {
+	*source.Polled
 	client *mongo.Client
-
-	mu   sync.Mutex
-	desc recording.Source
 }
 
 func newStatistics(c *mongo.Client, name, version string) *statistics {
-	return &statistics{client: c, desc: recording.Source{Kind: "mongodb", Name: name, Engine: "mongodb", Version: version}}
+	d := recording.Source{Kind: "mongodb", Name: name, Engine: "mongodb", Version: version}
+	return &statistics{Polled: source.NewPolled(d), client: c}
 }
 
-// Describe implements source.Source.
-func (s *statistics) Describe() recording.Source {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.desc
-}
-
-// Live implements source.Source.
-func (*statistics) Live() bool { return true }
-
-// Read implements source.Source. A sample's time is when it was asked for. Where the server does not answer there is a gap; only the
-// first question has to be answered.
+// Read implements source.Source. A sample's time is when it was asked for.
 func (s *statistics) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
-	period := opt.Period
-	if period <= 0 {
-		period = time.Second
-	}
-	begin, n := time.Now(), int64(0)
-	known := map[string]labels.Labels{}
-	for {
-		at := time.Now()
-		d, err := serverStatus(ctx, s.client)
-		switch {
-		case ctx.Err() != nil:
-		case err != nil && n == 0:
-			return fmt.Errorf("asking MongoDB for serverStatus: %w", err)
-		case err == nil:
-			b := recording.Batch{TimesMs: []int64{at.Add(opt.ClockOffset).UnixMilli()}, Columns: columns(d, opt.Want, known)}
-			if err := w.Append(ctx, &b); err != nil && ctx.Err() == nil {
-				return err
-			}
-			n++
-			s.described(at.Add(opt.ClockOffset), n, period)
-		}
-		if opt.Progress != nil {
-			opt.Progress(int64(time.Since(begin)), int64(opt.For))
-		}
-		next := time.Now().Truncate(period).Add(period)
-		if opt.For > 0 && next.After(begin.Add(opt.For)) || !wait(ctx, time.Until(next)) {
-			w.Source(s.Describe())
-			return nil
-		}
-	}
+	return s.Poll(ctx, w, opt, &sampler{client: s.client, want: opt.Want, known: map[string]labels.Labels{}})
 }
 
-func (s *statistics) described(at time.Time, n int64, period time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if n == 1 {
-		s.desc.From = at.UTC()
-	}
-	s.desc.To, s.desc.Samples, s.desc.Period = at.UTC(), n, period
+// A sampler is one Read.
+type sampler struct {
+	client *mongo.Client
+	want   func(string) bool
+	known  map[string]labels.Labels
 }
+
+// Sample implements source.Sampler.
+func (s *sampler) Sample(ctx context.Context, at time.Time) ([]recording.Batch, error) {
+	d, err := serverStatus(ctx, s.client)
+	if err != nil {
+		return nil, fmt.Errorf("asking MongoDB for serverStatus: %w", err)
+	}
+	return []recording.Batch{{TimesMs: []int64{at.UnixMilli()}, Columns: columns(d, s.want, s.known)}}, nil
+}
+
+// Tell implements source.Sampler.
+func (*sampler) Tell(*recording.Source) {}
 
 func wait(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
@@ -16,80 +15,31 @@ import (
 
 // statistics samples the engine's counters, and ours, under the names that mongodb_exporter gives serverStatus.
 type statistics struct {
+	*source.Polled
 	s *server
-
-	mu   sync.Mutex
-	desc recording.Source
 }
 
 // Sources tell WiredTiger's statistics.
 func (s *server) Sources() []source.Source {
-	return []source.Source{&statistics{s: s, desc: recording.Source{Kind: "lab", Name: "wiredtiger", Engine: "mongodb", Version: s.Describe()}}}
+	d := recording.Source{Kind: "lab", Name: "wiredtiger", Engine: "mongodb", Version: s.Describe()}
+	return []source.Source{&statistics{Polled: source.NewPolled(d).Patient(), s: s}}
 }
-
-// Describe implements source.Source.
-func (s *statistics) Describe() recording.Source {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.desc
-}
-
-// Live implements source.Source.
-func (s *statistics) Live() bool { return true }
 
 // Read implements source.Source. While the engine is not there (a loss of power) there are no samples: a hole.
 func (s *statistics) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
-	period := opt.Period
-	if period <= 0 {
-		period = time.Second
-	}
-	begin := time.Now()
-	b := batch{want: opt.Want, known: map[string]labels.Labels{}}
-	for n := int64(0); ; {
-		at, err := b.take(ctx, s.s)
-		switch {
-		case errors.Is(err, errBad):
-			return err
-		case err == nil:
-			b.TimesMs[0] += opt.ClockOffset.Milliseconds()
-			if err := w.Append(ctx, &b.Batch); err != nil && ctx.Err() == nil {
-				return err
-			}
-			n++
-			s.describe(at.Add(opt.ClockOffset), n, period)
-		}
-		if opt.Progress != nil {
-			opt.Progress(int64(time.Since(begin)), int64(opt.For))
-		}
-		// Together with other live sources, on whole multiples of the period.
-		next := time.Now().Truncate(period).Add(period)
-		if opt.For > 0 && next.After(begin.Add(opt.For)) || !sleep(ctx, time.Until(next)) {
-			w.Source(s.Describe())
-			return nil
-		}
-	}
+	return s.Poll(ctx, w, opt, &batch{s: s.s, want: opt.Want, known: map[string]labels.Labels{}})
 }
 
-func (s *statistics) describe(at time.Time, n int64, period time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if n == 1 {
-		s.desc.From = at.UTC()
+// Sample implements source.Sampler. The time is when the engine answered.
+func (b *batch) Sample(ctx context.Context, _ time.Time) ([]recording.Batch, error) {
+	if err := b.take(ctx, b.s); err != nil {
+		return nil, err
 	}
-	s.desc.To, s.desc.Samples, s.desc.Period, s.desc.Version = at.UTC(), n, period, s.s.Describe()
+	return []recording.Batch{b.Batch}, nil
 }
 
-// sleep waits; false if the context ended.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
+// Tell implements source.Sampler.
+func (b *batch) Tell(d *recording.Source) { d.Version = b.s.Describe() }
 
 // errBad is an answer that is none.
 var errBad = errors.New("WiredTiger's statistics cannot be read")
@@ -97,24 +47,25 @@ var errBad = errors.New("WiredTiger's statistics cannot be read")
 // A batch is one sample.
 type batch struct {
 	recording.Batch
+	s     *server
 	want  func(string) bool
 	known map[string]labels.Labels // by the engine's own name; empty: not wanted
 	seen  map[uint64]bool          // labels, by their hash
 }
 
 // take samples the engine as it is now.
-func (b *batch) take(ctx context.Context, s *server) (time.Time, error) {
+func (b *batch) take(ctx context.Context, s *server) error {
 	w := s.current()
 	if w == nil {
-		return time.Time{}, errKilled
+		return errKilled
 	}
 	body, err := w.call(ctx, newCaller(), kindStatistics, nil)
 	if err != nil {
-		return time.Time{}, err
+		return err
 	}
 	at, lines, err := parseTime(body)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("%w: %w", errBad, err)
+		return fmt.Errorf("%w: %w", errBad, err)
 	}
 	b.TimesMs, b.Columns, b.seen = []int64{at.UnixMilli()}, b.Columns[:0], map[uint64]bool{}
 	for op, name := range []string{"reads", "writes"} {
@@ -126,9 +77,9 @@ func (b *batch) take(ctx context.Context, s *server) (time.Time, error) {
 	b.put("mongodb_ss_opcounters", float64(max(writes-inserts, 0)), "legacy_op_type", "update")
 	b.put("mongodb_ss_opcounters", float64(s.ops[0].Load()), "legacy_op_type", "query")
 	if err := parseStatistics(lines, b.statistic); err != nil {
-		return time.Time{}, fmt.Errorf("%w: %w", errBad, err)
+		return fmt.Errorf("%w: %w", errBad, err)
 	}
-	return at, nil
+	return nil
 }
 
 // statistic puts one of the engine's.

@@ -13,7 +13,6 @@ import (
 	"os"
 	"regexp"
 	"strings"
-	"sync"
 	"time"
 
 	"plimsoll/observe/source"
@@ -43,13 +42,11 @@ type URLOptions struct {
 
 // metricsURL is a page that is asked for again and again; it implements source.Source.
 type metricsURL struct {
+	*source.Polled
 	url    *url.URL // without credentials
 	auth   string   // the Authorization header
 	name   string
 	client *http.Client
-
-	mu   sync.Mutex
-	desc recording.Source
 }
 
 // OpenURL prepares the page at an http or https address. Nothing is asked yet.
@@ -71,7 +68,7 @@ func OpenURL(raw string, opt URLOptions) (source.Source, error) {
 	m := &metricsURL{name: PublicURL(u), auth: authorization(u, opt.Getenv)}
 	u.User, u.Fragment = nil, ""
 	m.url = u
-	m.desc = recording.Source{Kind: "metrics-url", Name: m.name}
+	m.Polled = source.NewPolled(recording.Source{Kind: "metrics-url", Name: m.name})
 	if opt.Transport == nil {
 		t := http.DefaultTransport.(*http.Transport).Clone()
 		if opt.Insecure {
@@ -133,99 +130,41 @@ func PublicURL(u *url.URL) string {
 	return v.String()
 }
 
-// Describe implements source.Source.
-func (m *metricsURL) Describe() recording.Source {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.desc
-}
-
-// Live implements source.Source.
-func (m *metricsURL) Live() bool { return true }
-
-// Read implements source.Source. The first page is asked for at once; if that fails,
-// so does Read. The others follow at whole multiples of the period, however long a page takes, so that the
-// schedule does not drift and sources beside it sample at the same moments. A page's time is
-// when it was asked for. A page that fails later leaves a gap.
+// Read implements source.Source, as source.Polled.Poll has it. A page's time is when it was asked for.
 func (m *metricsURL) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
-	period := opt.Period
-	if period <= 0 {
-		period = time.Second
+	s := &scraping{m: m, parser: newParser(opt.Want)}
+	err := m.Poll(ctx, w, opt, s)
+	if s.bad > 0 {
+		w.Note(recording.Note{Kind: recording.NoteDamage, Source: m.name,
+			Text: fmt.Sprintf("%d lines could not be read and were left out, the first: %s", s.bad, s.badText)})
 	}
-	begin := time.Now()
-	s := &scraping{m: m, w: w, opt: opt, parser: newParser(opt.Want), period: period}
-	for {
-		at := time.Now()
-		if err := s.once(ctx, at); err != nil && ctx.Err() == nil {
-			return err
-		}
-		if ctx.Err() != nil {
-			break // whatever the last scrape said of it
-		}
-		if opt.Progress != nil {
-			opt.Progress(int64(time.Since(begin)), int64(opt.For))
-		}
-		next := time.Now().Truncate(period).Add(period)
-		if opt.For > 0 && next.After(begin.Add(opt.For)) || !sleep(ctx, time.Until(next)) {
-			break
-		}
-	}
-	s.endGap(time.Now())
-	s.describe()
-	return nil //nolint:nilerr // the end of the context ends a live source without an error
-}
-
-// sleep waits; false if the context ended.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	return err
 }
 
 // scraping is one Read of a URL.
 type scraping struct {
 	m      *metricsURL
-	w      recording.Writer
-	opt    source.Options
 	parser *parser
-	period time.Duration
 
-	span    span
-	lastOK  time.Time
-	failed  int // pages in a row
-	failure error
 	bad     int
 	badText string
 }
 
-// once asks for one page. It fails if this was the first, or if w does.
-func (s *scraping) once(ctx context.Context, at time.Time) error {
-	ctx2, cancel := context.WithTimeout(ctx, max(s.period, scrapeTimeoutMin))
-	defer cancel()
-	body, contentType, err := s.m.get(ctx2)
+// Sample implements source.Sampler: it asks for one page.
+func (s *scraping) Sample(ctx context.Context, at time.Time) ([]recording.Batch, error) {
+	body, contentType, err := s.m.get(ctx)
 	if err != nil {
-		if s.span.n == 0 || ctx.Err() != nil {
-			return err
-		}
-		s.failed++
-		s.failure = err
-		return nil
+		return nil, err
 	}
+	before := s.parser.samples
 	samples, bad := s.parser.parse(body, contentType)
+	if err := s.m.judge(s.parser.samples-before, bad); err != nil {
+		return nil, err
+	}
 	if len(bad) > 0 && s.bad == 0 {
 		s.badText = bad[0].text
 	}
 	s.bad += len(bad)
-	if err := s.m.judge(s.parser, bad); err != nil {
-		return err
-	}
-	s.endGap(at)
-	s.lastOK = at
 	ms := at.UnixMilli()
 	for i := range samples {
 		// When a live page was asked for is known; an exporter that passes on older
@@ -234,45 +173,12 @@ func (s *scraping) once(ctx context.Context, at time.Time) error {
 			samples[i].ms = ms
 		}
 	}
-	s.span.add(ms + s.opt.ClockOffset.Milliseconds())
-	for _, b := range batches(samples, ms) {
-		b.TimesMs[0] += s.opt.ClockOffset.Milliseconds()
-		if err := s.w.Append(ctx, &b); err != nil {
-			return err
-		}
-	}
-	if s.span.n == 1 {
-		s.describe()
-	}
-	return nil
+	return batches(samples, ms), nil
 }
 
-// endGap leaves a note about the pages that failed until now.
-func (s *scraping) endGap(now time.Time) {
-	if s.failed == 0 {
-		return
-	}
-	s.w.Note(recording.Note{Kind: recording.NoteGap, Source: s.m.name,
-		From: s.lastOK.Add(s.opt.ClockOffset).UTC(), To: now.Add(s.opt.ClockOffset).UTC(),
-		Text: fmt.Sprintf("%d pages in a row could not be read, the last because: %v", s.failed, s.failure)})
-	s.failed = 0
-}
-
-// describe tells who the samples are from: once early, for those who watch, and at the end.
-func (s *scraping) describe() {
-	d := recording.Source{
-		Kind: "metrics-url", Name: s.m.name, Engine: s.parser.engine(), Version: s.parser.version, Host: s.parser.host,
-		Samples: s.span.n, Period: s.period,
-		From: time.UnixMilli(s.span.firstMs).UTC(), To: time.UnixMilli(s.span.lastMs).UTC(),
-	}
-	s.m.mu.Lock()
-	s.m.desc = d
-	s.m.mu.Unlock()
-	s.w.Source(d)
-	if s.bad > 0 && s.span.n > 1 {
-		s.w.Note(recording.Note{Kind: recording.NoteDamage, Source: s.m.name,
-			Text: fmt.Sprintf("%d lines could not be read and were left out, the first: %s", s.bad, s.badText)})
-	}
+// Tell implements source.Sampler.
+func (s *scraping) Tell(d *recording.Source) {
+	d.Engine, d.Version, d.Host = s.parser.engine(), s.parser.version, s.parser.host
 }
 
 // get asks for the page once.
@@ -339,13 +245,13 @@ func Probe(ctx context.Context, src source.Source) error {
 	}
 	p := newParser(nil)
 	_, bad := p.parse(body, contentType)
-	return m.judge(p, bad)
+	return m.judge(p.samples, bad)
 }
 
 // judge says why a page that could be had holds no metrics.
-func (m *metricsURL) judge(p *parser, bad []badLine) error {
+func (m *metricsURL) judge(samples int64, bad []badLine) error {
 	switch {
-	case p.samples > 0:
+	case samples > 0:
 		return nil
 	case len(bad) > 0:
 		return notMetrics(fmt.Sprintf("%s answers, but not with metrics: %s", m.name, bad[0].text))

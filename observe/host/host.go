@@ -29,7 +29,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
@@ -58,103 +57,44 @@ func Open(root string) (source.Source, error) {
 	if root != "/" {
 		name = "host " + root
 	}
-	return &machine{root: root, desc: recording.Source{Kind: "host", Name: name}}, nil
+	return &machine{Polled: source.NewPolled(recording.Source{Kind: "host", Name: name}), root: root}, nil
 }
 
 // machine is a /proc that is read again and again; it implements source.Source.
 type machine struct {
+	*source.Polled
 	root string
-
-	mu   sync.Mutex
-	desc recording.Source
 }
 
-// Describe implements source.Source.
-func (m *machine) Describe() recording.Source {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.desc
-}
-
-// Live implements source.Source.
-func (m *machine) Live() bool { return true }
-
-// Read implements source.Source. Samples are taken at once and then at whole multiples
-// of the period, so that they fall together with those of other live sources. A sample that
-// comes late (the machine stalls) carries the time it was taken at; nothing is made up for
-// those that were missed.
+// Read implements source.Source, as source.Polled.Poll has it. A sample that comes late (the machine stalls) carries the time it
+// was taken at.
 func (m *machine) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
-	period := opt.Period
-	if period <= 0 {
-		period = time.Second
-	}
 	s := newSampler(m.root, opt.Want)
-	begin := time.Now()
-	var from, last time.Time
-	n := int64(0)
-	for {
-		at := time.Now()
-		b, err := s.sample(at)
-		if err != nil {
-			return fmt.Errorf("host: %w", err)
-		}
-		if n == 0 {
-			from = at
-		}
-		b.TimesMs[0] += opt.ClockOffset.Milliseconds()
-		if err := w.Append(ctx, b); err != nil {
-			if ctx.Err() != nil {
-				break
-			}
-			return err
-		}
-		last = at
-		n++
-		if n == 1 {
-			m.describe(w, s, opt, from, last, n, period)
-		}
-		if opt.Progress != nil {
-			opt.Progress(int64(time.Since(begin)), int64(opt.For))
-		}
-		next := time.Now().Truncate(period).Add(period)
-		if opt.For > 0 && next.After(begin.Add(opt.For)) || !sleep(ctx, time.Until(next)) {
-			break
-		}
-	}
-	m.describe(w, s, opt, from, last, n, period)
+	err := m.Poll(ctx, w, opt, s)
 	for _, text := range s.absent {
 		w.Note(recording.Note{Kind: recording.NoteLimit, Source: m.Describe().Name, Text: text})
 	}
-	return nil
+	return err
 }
 
-// sleep waits; false if the context ended.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
+// Sample implements source.Sampler.
+func (s *sampler) Sample(_ context.Context, at time.Time) ([]recording.Batch, error) {
+	if err := s.sample(at); err != nil {
+		return nil, fmt.Errorf("host: %w", err)
 	}
+	return []recording.Batch{s.batch}, nil
 }
 
-func (m *machine) describe(w recording.Writer, s *sampler, opt source.Options, from, last time.Time, n int64, period time.Duration) {
-	m.mu.Lock()
-	m.desc.Period, m.desc.Samples = period, n
-	m.desc.From, m.desc.To = from.Add(opt.ClockOffset).UTC(), last.Add(opt.ClockOffset).UTC()
-	if m.desc.Facts == nil {
-		m.desc.Facts = facts(m.root)
-		m.desc.Facts["cores"] = strconv.Itoa(s.cores)
+// Tell implements source.Sampler.
+func (s *sampler) Tell(d *recording.Source) {
+	if d.Facts == nil {
+		d.Facts = facts(s.root)
+		d.Facts["cores"] = strconv.Itoa(s.cores)
 		if s.memTotal > 0 {
-			m.desc.Facts["memory_bytes"] = strconv.FormatInt(s.memTotal, 10)
+			d.Facts["memory_bytes"] = strconv.FormatInt(s.memTotal, 10)
 		}
-		m.desc.Host = readText(m.root, "proc/sys/kernel/hostname")
+		d.Host = readText(s.root, "proc/sys/kernel/hostname")
 	}
-	d := m.desc
-	m.mu.Unlock()
-	w.Source(d)
 }
 
 // sysctls are the limits of the page cache: which of bytes or ratio counts is the
@@ -222,15 +162,15 @@ func newSampler(root string, want func(string) bool) *sampler {
 
 // sample reads the machine as it is now. Only a missing /proc/diskstats is an
 // error; whatever else is missing is told once and left out.
-func (s *sampler) sample(at time.Time) (*recording.Batch, error) {
+func (s *sampler) sample(at time.Time) error {
 	s.batch.TimesMs = append(s.batch.TimesMs[:0], at.UnixMilli())
 	s.batch.Columns = s.batch.Columns[:0]
 	b, err := readFile(s.root, "proc/diskstats")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := s.diskstats(b); err != nil {
-		return nil, err
+		return err
 	}
 	s.optional("proc/stat", "CPU times", s.stat)
 	s.optional("proc/meminfo", "dirty memory", s.meminfo)
@@ -239,7 +179,7 @@ func (s *sampler) sample(at time.Time) (*recording.Batch, error) {
 		s.optional("proc/pressure/"+resource, resource+" pressure (a kernel with CONFIG_PSI, and psi=1)",
 			func(b []byte) error { return s.pressure(resource, b) })
 	}
-	return &s.batch, nil
+	return nil
 }
 
 func (s *sampler) optional(name, what string, take func([]byte) error) {

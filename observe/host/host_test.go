@@ -223,7 +223,7 @@ func BenchmarkSample(b *testing.B) {
 	s := newSampler("/", nil)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := s.sample(time.Now()); err != nil {
+		if err := s.sample(time.Now()); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -7,6 +7,11 @@
 // use. Each kind of source is a package of its own under observe; package observe
 // recognises which one an argument means.
 //
+// A source that runs is asked again and again. [Polled] is the loop of all of them: a sample each period, a gap
+// where there is none, and on again when its database is back, until somebody ends it. A new live source is a
+// [Sampler], which takes one sample, and a connection that it makes anew where that broke. [NewGroup] joins
+// the members of a cluster.
+//
 // A source that meets damage keeps what it could read, leaves a
 // recording.Note with file and offset, and goes on if it can. It returns an error only
 // when nothing could be read, or when the context ended.

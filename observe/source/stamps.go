@@ -1,0 +1,35 @@
+package source
+
+import "time"
+
+// stepMin is the least step of a clock that is told: what is less, ntpd slews (ntpd(8): the step threshold, 128 ms).
+const stepMin = 128 * time.Millisecond
+
+// Stamps give samples their times: the wall clock's, but never less than the time that has really passed since the
+// sample before. So a clock that is set back makes neither two samples of one time nor an interval that is too short.
+type stamps struct {
+	begun   bool
+	last    time.Time
+	ahead   time.Duration // of the wall clock
+	elapsed time.Duration
+}
+
+// next gives the time of a sample, in whole milliseconds, and by how much the wall clock was set since the last one: 0 where it was
+// not.
+func (t *stamps) next(wall time.Time, elapsed time.Duration) (at time.Time, step time.Duration) {
+	at = wall
+	if t.begun {
+		even := t.last.Add(elapsed - t.elapsed)
+		if step = wall.Add(t.ahead).Sub(even); step.Abs() < stepMin {
+			step = 0
+		}
+		if at.Before(even) {
+			at = even
+		}
+		if least := t.last.Truncate(time.Millisecond).Add(time.Millisecond); at.Before(least) {
+			at = least
+		}
+	}
+	t.begun, t.last, t.ahead, t.elapsed = true, at, at.Sub(wall), elapsed
+	return at, step
+}
