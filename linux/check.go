@@ -69,6 +69,7 @@ func (c *Config) Check() problem.List {
 			Limit: "xfs or ext4", Source: "these two were measured", Nearest: string(XFS),
 		})
 	}
+	c.checkMounting(&l)
 	if c.WritebackDepth < 0 || c.WritebackDepth > depthMax {
 		l = append(l, problem.Problem{
 			Field: "writeback_depth", Text: fmt.Sprintf("%d requests cannot be", c.WritebackDepth),

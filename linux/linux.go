@@ -51,6 +51,10 @@ type Config struct {
 	DirtyExpire       units.Duration `yaml:"dirty_expire"`
 	WritebackInterval units.Duration `yaml:"writeback_interval"`
 	FileSystem        FileSystem     `yaml:"filesystem"`
+	// MountOptions are those of every volume's file system, beside its defaults, and Scheduler that of its queue. A lab
+	// sets both; the model knows neither (see Unmodelled).
+	MountOptions MountOptions `yaml:"mount_options"`
+	Scheduler    Scheduler    `yaml:"scheduler"`
 	// WritebackDepth is how many requests of buffered writes the block layer lets a device have at a time,
 	// so that others' do not wait long behind them, as writeback throttling is meant to (block/blk-wbt.c). 0: as many as
 	// the device takes, the default, for that is what was measured: a real WiredTiger on an emulated volume of 3,000
@@ -73,7 +77,7 @@ func Defaults() Config {
 		Cores: 4, Memory: 16 * units.GiB,
 		DirtyBackgroundRatio: 0.10, DirtyRatio: 0.20,
 		DirtyExpire: units.Duration(30 * time.Second), WritebackInterval: units.Duration(5 * time.Second),
-		FileSystem: XFS, MaxRequest: 256 * units.KiB,
+		FileSystem: XFS, Scheduler: NoScheduler, MaxRequest: 256 * units.KiB,
 	}
 }
 

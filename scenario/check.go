@@ -153,6 +153,7 @@ func (c *checker) host() {
 		}
 	}
 	c.problems = append(c.problems, c.Host.Config.Check().Under("host")...)
+	c.warnings = append(c.warnings, c.Host.Config.Unmodelled().Under("host")...)
 	if i := c.instance; i != nil && c.Host.Memory > i.Memory && i.Memory > 0 {
 		c.add(problem.Problem{
 			Field: "host.memory", Text: fmt.Sprintf("%s are more than %s has", c.Host.Memory.Exact(), i.Name),

@@ -23,6 +23,8 @@ type Options struct {
 	Slots int
 	// MaxRequest is the largest request (max_sectors_kb); 0: the kernel's choice.
 	MaxRequest units.Size
+	// Scheduler is the queue's; "": none, which NVMe devices have.
+	Scheduler string
 	// Log takes what could not be set, a line each; nil: nobody does.
 	Log func(line string)
 }

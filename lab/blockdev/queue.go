@@ -29,7 +29,11 @@ func queueSettings(d *disk.Disk, opt Options) []setting {
 	if d.VolatileCache() {
 		cache = "write back"
 	}
-	out := []setting{{"scheduler", "none"}, {"rotational", "0"}, {"write_cache", cache}}
+	scheduler := opt.Scheduler
+	if scheduler == "" {
+		scheduler = "none"
+	}
+	out := []setting{{"scheduler", scheduler}, {"rotational", "0"}, {"write_cache", cache}}
 	if opt.MaxRequest > 0 {
 		out = append(out, setting{"max_sectors_kb", strconv.FormatInt(int64(opt.MaxRequest/units.KiB), 10)})
 	}

@@ -209,7 +209,10 @@ func (d *daemon) mountOne(ctx context.Context, p part, model volume.Volume, alon
 		return err
 	}
 	v.disk.Pace(false, nil)
-	opt := blockdev.Options{Slots: slots(model), MaxRequest: d.sc.Host.MaxRequest, Log: func(line string) { d.tell(told{Log: line}) }}
+	opt := blockdev.Options{
+		Slots: slots(model), MaxRequest: d.sc.Host.MaxRequest, Scheduler: string(d.sc.Host.Scheduler),
+		Log: func(line string) { d.tell(told{Log: line}) },
+	}
 	if v.device, err = blockdev.Attach(ctx, v.disk, entry.FUSE, opt); err != nil {
 		return err
 	}
@@ -228,7 +231,7 @@ func (d *daemon) mountOne(ctx context.Context, p part, model volume.Volume, alon
 	if err := d.state.save(); err != nil {
 		return err
 	}
-	return mountFileSystem(v.fs, v.device.Path(), v.dir)
+	return mountFileSystem(v.fs, v.device.Path(), v.dir, d.sc.Host.MountOptions)
 }
 
 // slots is how many requests a volume's block layer keeps in flight, as far as the loop driver's 128 go.

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"plimsoll/linux"
 )
 
 // A file system's tools and options. What mkfs would leave to the kernel to do later in the background (ext4's
@@ -40,8 +42,29 @@ func makeFileSystem(ctx context.Context, fs, device string) error {
 	return nil
 }
 
-func mountFileSystem(fs, device, dir string) error {
-	if err := unix.Mount(device, dir, fs, 0, fileSystems[fs].options); err != nil {
+// flags are mount options that the system call takes apart from the file system's own.
+var flags = map[string]uintptr{
+	"noatime": unix.MS_NOATIME, "relatime": unix.MS_RELATIME, "strictatime": unix.MS_STRICTATIME, "nodiratime": unix.MS_NODIRATIME,
+	"lazytime": unix.MS_LAZYTIME, "sync": unix.MS_SYNCHRONOUS, "dirsync": unix.MS_DIRSYNC,
+}
+
+func mountFileSystem(fs, device, dir string, options linux.MountOptions) error {
+	var set uintptr
+	var own []string
+	if usual := fileSystems[fs].options; usual != "" {
+		own = append(own, usual)
+	}
+	for _, option := range options.List() {
+		if flag, ok := flags[option]; ok {
+			set |= flag
+		} else {
+			own = append(own, option)
+		}
+	}
+	if err := unix.Mount(device, dir, fs, set, strings.Join(own, ",")); err != nil {
+		if options != "" && errors.Is(err, unix.EINVAL) {
+			return fmt.Errorf("mounting %s (%s) on %s: the kernel refuses the mount options %s", device, fs, dir, options)
+		}
 		return fmt.Errorf("mounting %s (%s) on %s: %w", device, fs, dir, err)
 	}
 	return os.Chmod(dir, 0o777) // the database is not root

@@ -166,6 +166,44 @@ func TestMountsWhatAScenarioNames(t *testing.T) {
 	}
 }
 
+// What a scenario says of mounting and of queues is so, also after a loss of power.
+func TestMountOptionsAndScheduler(t *testing.T) {
+	command := lab(t)
+	text := strings.Replace(two, "host: {filesystem: xfs}", "host: {filesystem: ext4, mount_options: 'noatime,commit=7', scheduler: mq-deadline}", 1)
+	m := start(t, Options{File: write(t, text), PowerLoss: true, Command: command})
+	look := func(when string) {
+		t.Helper()
+		mounts, err := os.ReadFile("/proc/self/mounts")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, device := range m.Devices {
+			_, line, _ := strings.Cut(string(mounts), "/dev/"+device+" ")
+			line, _, _ = strings.Cut(line, "\n")
+			for _, want := range []string{"noatime", "commit=7"} {
+				if !strings.Contains(line, want) {
+					t.Errorf("%s: %s is mounted as %q, without %s", when, name, line, want)
+				}
+			}
+			schedulers, err := os.ReadFile(filepath.Join("/sys/block", device, "queue/scheduler"))
+			if err != nil || !strings.Contains(string(schedulers), "[mq-deadline]") {
+				t.Errorf("%s: %s is scheduled by %q, %v", when, name, schedulers, err)
+			}
+		}
+	}
+	look("at first")
+	if _, err := m.Set(context.Background(), []string{"host.scheduler=none"}); err == nil || !strings.Contains(err.Error(), "cannot change") {
+		t.Errorf("a scheduler was changed: %v", err)
+	}
+	if _, err := m.Cut(context.Background(), disk.Cut{Seed: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Recover(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	look("after a loss of power")
+}
+
 // A loss of power loses what was not synced, and nothing else; the file systems mount again.
 func TestLossOfPower(t *testing.T) {
 	command := lab(t)
@@ -289,6 +327,7 @@ func TestWhatCannotBeMounted(t *testing.T) {
 		"a bad volume":  {"type: gp3\nsize: 1GiB\niops: 90000\n", "iops", Options{}},
 		"no volume":     {"hello", "", Options{}},
 		"a file system": {"type: gp3\nsize: 1GiB\n", "ext4 or xfs", Options{FileSystem: "zfs"}},
+		"options of xfs": {"type: gp3\nsize: 1GiB\n", "refuses the mount options logbsize=32k", Options{FileSystem: "ext4", Sets: []string{"host.mount_options=logbsize=32k"}}},
 		"too small":     {"type: custom\nsize: 1MiB\nlatency: {like: gp3}\n", "mkfs", Options{FileSystem: "xfs"}},
 	} {
 		c.opt.File, c.opt.Command = write(t, c.text), command

@@ -108,6 +108,9 @@ func (d *daemon) set(sets []string) error {
 		return err
 	}
 	now, then := partsOf(d.sc), partsOf(sc)
+	if before, after := d.sc.Host.Config, sc.Host.Config; before.Scheduler != after.Scheduler || before.MountOptions != after.MountOptions {
+		return errors.New("scheduler and mount options cannot change while volumes are mounted, only their limits")
+	}
 	if len(now) != len(then) {
 		return errors.New("volumes cannot be added or taken away while they are mounted")
 	}
@@ -164,7 +167,7 @@ func (d *daemon) revive(ctx context.Context) error {
 	}
 	for _, v := range d.volumes {
 		v.disk.Revive()
-		if err := mountFileSystem(v.fs, v.device.Path(), v.dir); err != nil {
+		if err := mountFileSystem(v.fs, v.device.Path(), v.dir, d.sc.Host.MountOptions); err != nil {
 			return fmt.Errorf("after the loss of power: %w", err)
 		}
 	}
@@ -179,7 +182,7 @@ func (d *daemon) idle(ctx context.Context) error {
 	for i := len(d.volumes) - 1; i >= 0; i-- {
 		if err := unmountFileSystem(ctx, d.volumes[i].device.Path(), d.volumes[i].dir); err != nil {
 			for _, again := range d.volumes[i+1:] { // those that were unmounted come back
-				err = errors.Join(err, mountFileSystem(again.fs, again.device.Path(), again.dir))
+				err = errors.Join(err, mountFileSystem(again.fs, again.device.Path(), again.dir, d.sc.Host.MountOptions))
 			}
 			return errors.Join(err, d.pace(d.paced))
 		}
