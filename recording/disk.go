@@ -26,8 +26,16 @@ type DiskOptions struct {
 	// 150 series at one second.
 	BlockSamples int64
 	// BlockBytes is how much memory they may take before they become a
-	// block. 0 means 256 MiB.
+	// block. 0 means 256 MiB, or 16 MiB where Keep or KeepBytes is set.
 	BlockBytes int64
+	// BlockTime is how long they gather before they become a block. 0 means
+	// without a bound, or an hour where Keep or KeepBytes is set, an eighth of Keep if that is less.
+	BlockTime time.Duration
+	// Keep and KeepBytes make the recording a ring: the oldest blocks are removed once all their
+	// samples are older than the newest one by Keep, and before the folder's files take more than
+	// KeepBytes. 0 means without a bound; KeepBytes is at least [RingBytesMin].
+	Keep      time.Duration
+	KeepBytes int64
 }
 
 const (
@@ -64,6 +72,7 @@ type Disk struct {
 	// writer holds one token while no block is being written: the samples
 	// that could not be written the last time, mostly none.
 	writer chan []*memoryView
+	ring   ringState
 
 	manifestMu   sync.Mutex
 	saved        int // version of the ledger in recording.json
@@ -77,6 +86,9 @@ type Disk struct {
 // recording; one that is a recording already is continued, with samples newer than
 // the last one of their series. Anything else is refused.
 func Create(dir string, opt DiskOptions) (*Disk, error) {
+	if err := opt.validate(); err != nil {
+		return nil, fmt.Errorf("create recording: %w", err)
+	}
 	opt = opt.withDefaults()
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, fmt.Errorf("create recording: %w", err)
@@ -91,6 +103,8 @@ func Create(dir string, opt DiskOptions) (*Disk, error) {
 		writer: make(chan []*memoryView, 1),
 		stop:   make(chan struct{}),
 	}
+	d.ring.begun = time.Now()
+	d.live.rolling = opt.forgets()
 	if err := d.start(); err != nil {
 		return nil, errors.Join(fmt.Errorf("create recording: %w", err), lock.release())
 	}
@@ -105,6 +119,9 @@ func (o DiskOptions) withDefaults() DiskOptions {
 	}
 	if o.BlockSamples <= 0 {
 		o.BlockSamples = 32 << 20
+	}
+	if o.forgets() {
+		o = o.ringDefaults()
 	}
 	if o.BlockBytes <= 0 {
 		o.BlockBytes = 256 << 20
@@ -142,6 +159,9 @@ func (d *Disk) resume() error {
 		return err
 	}
 	d.created = m.Created
+	if d.opt.forgets() && len(m.Sources) > sourcesMax {
+		m.Sources = m.Sources[len(m.Sources)-sourcesMax:]
+	}
 	for _, s := range m.Sources {
 		d.live.source(s)
 	}
@@ -166,6 +186,10 @@ func (d *Disk) resume() error {
 	}
 	for _, w := range damage {
 		d.live.note(w.note(d.dir))
+	}
+	d.remember()
+	if err := d.forget(d.live.newestMs()); err != nil {
+		return err
 	}
 	if err := writeBlock(context.Background(), d.dir, d.live.take()); err != nil {
 		return err
@@ -194,26 +218,13 @@ func removeTemporary(dir string) error {
 		return err
 	}
 	for _, e := range entries {
-		if e.IsDir() && strings.HasSuffix(e.Name(), temporarySuffix) {
+		if e.IsDir() && (strings.HasSuffix(e.Name(), temporarySuffix) || strings.HasSuffix(e.Name(), deletedSuffix)) {
 			if err := os.RemoveAll(filepath.Join(dir, e.Name())); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
-}
-
-// note tells of damage to the log.
-func (w walDamage) note(dir string) Note {
-	file, err := filepath.Rel(dir, w.file)
-	if err != nil {
-		file = w.file
-	}
-	text := fmt.Sprintf("the write-ahead log is damaged here (%v): what was written from here to the end of this file may be missing", w.err)
-	if w.last {
-		text = fmt.Sprintf("the recorder was cut off in its last write (%v): the batch being written then is lost", w.err)
-	}
-	return Note{Kind: NoteDamage, Source: dir, File: file, Offset: w.offset, Text: text}
 }
 
 // Append implements [Writer]. An error of the disk leaves the batch out; it may be
@@ -233,6 +244,10 @@ func (d *Disk) Append(ctx context.Context, b *Batch) error {
 	if d.closed {
 		return errClosed
 	}
+	d.forgotten()
+	if err := d.stuck(); err != nil {
+		return err
+	}
 	if err := d.logBatch(b); err != nil {
 		return fmt.Errorf("record to %s: %w", d.dir, err)
 	}
@@ -245,7 +260,7 @@ func (d *Disk) Append(ctx context.Context, b *Batch) error {
 		d.live.appendColumn(s, b.TimesMs, b.Columns[i].Values, runs)
 	}
 	d.samples += int64(len(b.TimesMs)) * int64(len(b.Columns))
-	if d.samples >= d.opt.BlockSamples || d.live.bytes-d.live.seriesBytes >= d.opt.BlockBytes {
+	if d.due() {
 		return d.beginBlock()
 	}
 	return nil
@@ -284,16 +299,22 @@ func (d *Disk) beginBlock() error {
 	segment, err := d.wal.cut()
 	if err != nil {
 		d.writer <- unwritten
+		d.setStuck(err)
 		return fmt.Errorf("record to %s: write-ahead log: %w", d.dir, err)
 	}
 	views := append(unwritten, d.live.take()...)
-	d.samples = 0
+	d.samples, d.ring.begun = 0, time.Now()
+	newest := d.live.newestMs()
 	go func() {
-		err := writeBlock(context.Background(), d.dir, views)
+		err := d.forget(newest)
+		if err == nil {
+			err = writeBlock(context.Background(), d.dir, views)
+		}
 		if err == nil {
 			views = nil
 			err = d.wal.log.Truncate(segment)
 		}
+		d.setStuck(err)
 		if err != nil {
 			// Nothing is lost: the log still has the samples, and the next block tries again.
 			d.live.note(Note{Kind: NoteLimit, Source: d.dir, Text: fmt.Sprintf("a block could not be written (%v): free space on the disk of the recording", err)})
@@ -307,7 +328,7 @@ func (d *Disk) beginBlock() error {
 func (d *Disk) Note(n Note) { d.live.note(n) }
 
 // Source implements [Writer].
-func (d *Disk) Source(s Source) { d.live.source(s) }
+func (d *Disk) Source(s Source) { d.live.source(d.continued(s)) }
 
 // keepManifest writes recording.json when sources or notes have changed.
 func (d *Disk) keepManifest() {

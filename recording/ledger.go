@@ -21,6 +21,8 @@ type ledger struct {
 	late    drops
 	over    drops
 	version int // changes so far
+	// rolling: the oldest note makes room for the newest, and none is kept twice.
+	rolling bool
 }
 
 // drops counts samples that were not kept.
@@ -63,7 +65,13 @@ func (l *ledger) source(s Source) {
 func (l *ledger) note(n Note) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.rolling && slices.Contains(l.notes, n) {
+		return
+	}
 	l.version++
+	if l.rolling && len(l.notes) >= notesMax {
+		l.notes = slices.Delete(l.notes, 0, 1)
+	}
 	if len(l.notes) >= notesMax {
 		l.more++
 		return

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -66,6 +67,9 @@ func open(dir string) (f *folder, again bool, err error) {
 	}
 	for _, b := range before {
 		block, err := tsdb.OpenBlock(nopLogger, b, nil, nil)
+		if _, gone := os.Stat(b); err != nil && errors.Is(gone, fs.ErrNotExist) {
+			return f, true, nil // a ring has removed it just now
+		}
 		if err != nil {
 			f.Close()
 			return nil, false, fmt.Errorf("block %s: %w: restore it from a copy, or remove that folder to read the others", b, err)

@@ -45,6 +45,7 @@ type walWriter struct {
 	samples []record.RefSample
 	records [][]byte
 	bytes   int
+	logged  int64 // bytes of records since the last cut, before compression
 }
 
 func newWAL(dir string) (*walWriter, error) {
@@ -97,6 +98,7 @@ func (w *walWriter) encode() {
 func (w *walWriter) push(record []byte) {
 	w.records = append(w.records, record)
 	w.bytes += len(record)
+	w.logged += int64(len(record))
 }
 
 // buffer is the memory of a record of an earlier batch.
@@ -138,6 +140,7 @@ func (w *walWriter) failed(err error) error {
 // before it. The number is the new file's.
 func (w *walWriter) cut() (int, error) {
 	w.segment++
+	w.logged = 0
 	return w.log.NextSegment()
 }
 
@@ -147,6 +150,19 @@ type walDamage struct {
 	offset int64
 	last   bool // in the last file: a write that was cut off
 	err    error
+}
+
+// note tells of damage to the log.
+func (w walDamage) note(dir string) Note {
+	file, err := filepath.Rel(dir, w.file)
+	if err != nil {
+		file = w.file
+	}
+	text := fmt.Sprintf("the write-ahead log is damaged here (%v): what was written from here to the end of this file may be missing", w.err)
+	if w.last {
+		text = fmt.Sprintf("the recorder was cut off in its last write (%v): the batch being written then is lost", w.err)
+	}
+	return Note{Kind: NoteDamage, Source: dir, File: file, Offset: w.offset, Text: text}
 }
 
 // readWAL adds the samples of the log in dir to m, later-than-last only. It does not write.

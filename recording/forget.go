@@ -1,0 +1,115 @@
+package recording
+
+import (
+	"slices"
+	"time"
+)
+
+// Forget drops samples older than before, as far as whole segments are: up to some minutes of
+// older ones stay, so a reader asks for the time it wants. Series without any sample since are
+// gone, and so are notes about the time before. This is how a window that slides over a live source
+// stays bounded, however long it is watched.
+func (m *Memory) Forget(before time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.forget(before)
+}
+
+// forget is Forget; the caller holds m.mu.
+func (m *Memory) forget(before time.Time) {
+	cut := before.UnixMilli()
+	for name, series := range m.byName {
+		kept := slices.DeleteFunc(series, func(s *memorySeries) bool {
+			s.forget(cut)
+			return len(s.segments)+len(s.tailT) == 0 && (!s.any || s.lastMs < cut)
+		})
+		if len(kept) == 0 {
+			delete(m.byName, name)
+			continue
+		}
+		m.byName[name] = kept
+	}
+	m.recount()
+	m.ledger.forget(before)
+}
+
+// forget drops the segments that ended before cutMs. Views of the series keep theirs.
+func (s *memorySeries) forget(cutMs int64) {
+	n := 0
+	for n < len(s.segments) && s.segments[n].run.last() < cutMs {
+		n++
+	}
+	if n > 0 {
+		s.segments = slices.Clone(s.segments[n:])
+	}
+	if len(s.tailT) > 0 && s.lastMs < cutMs {
+		s.tailT, s.tailV = nil, nil
+	}
+}
+
+// recount finds anew what the series that are left take, and by which hash they are found.
+func (m *Memory) recount() {
+	clear(m.byHash)
+	m.hint = nil
+	m.series, m.bytes, m.seriesBytes = 0, 0, 0
+	runs := map[*run]bool{}
+	for _, series := range m.byName {
+		for _, s := range series {
+			hash := s.labels.Hash()
+			s.sameHash, m.byHash[hash] = m.byHash[hash], s
+			m.series++
+			m.seriesBytes += seriesBytes + int64(s.labels.ByteSize())
+			m.bytes += 16 * int64(cap(s.tailT))
+			for i := range s.segments {
+				g := &s.segments[i]
+				m.bytes += segmentBytes + int64(len(g.data))
+				if !runs[g.run] {
+					runs[g.run] = true
+					m.bytes += 8 * int64(len(g.run.times))
+				}
+			}
+		}
+	}
+	m.bytes += m.seriesBytes
+}
+
+// newestMs is the newest sample's time, of samples that were handed on too; 0 without any.
+func (m *Memory) newestMs() (newest int64) {
+	for _, series := range m.byName {
+		for _, s := range series {
+			if s.any {
+				newest = max(newest, s.lastMs)
+			}
+		}
+	}
+	return newest
+}
+
+// forget drops the notes and the counts of what was before a time. The sources begin no earlier.
+func (l *ledger) forget(before time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	changed := false
+	l.notes = slices.DeleteFunc(l.notes, func(n Note) bool {
+		end := n.To
+		if end.IsZero() {
+			end = n.From
+		}
+		gone := !end.IsZero() && end.Before(before)
+		changed = changed || gone
+		return gone
+	})
+	for _, d := range []*drops{&l.late, &l.over} {
+		if d.samples > 0 && d.toMs < before.UnixMilli() {
+			*d, changed = drops{}, true
+		}
+	}
+	for i := range l.sources {
+		if s := &l.sources[i]; !s.From.IsZero() && s.From.Before(before) {
+			s.From, changed = before, true
+		}
+	}
+	if changed {
+		l.version++
+	}
+}

@@ -1,0 +1,286 @@
+package recording
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/prometheus/tsdb"
+)
+
+// A ring is a recording that forgets: its oldest blocks are removed once they are older than
+// DiskOptions.Keep or the folder would become larger than DiskOptions.KeepBytes. What is removed is always a
+// whole block, so blocks of a ring are small: an hour, or less.
+//
+// Age is measured against the newest sample, not against the clock: a ring that is
+// taken up again after a week still holds the day before the week.
+const (
+	// RingBytesMin is the least DiskOptions.KeepBytes: a block's files alone are
+	// allocated by the megabyte while they are written.
+	RingBytesMin = 16 << 20
+	// ringBlockTime is the time a ring's block covers at most, an eighth of Keep if that is less.
+	ringBlockTime = time.Hour
+	// ringBlockBytes is how much memory a ring's samples take before they become a block.
+	ringBlockBytes = 16 << 20
+	// blocksMax bounds the blocks of a ring, for a recorder that is started again and again
+	// leaves one each time.
+	blocksMax = 1000
+	// stuckPause is how long no block is tried after one could not be written.
+	stuckPause = 30 * time.Second
+	// deletedSuffix marks a block that is being removed; Prometheus knows it too.
+	deletedSuffix = ".tmp-for-deletion"
+)
+
+// forgets reports whether old samples are removed.
+func (o DiskOptions) forgets() bool { return o.Keep > 0 || o.KeepBytes > 0 }
+
+// ringState is what a [Disk] knows as a ring.
+type ringState struct {
+	begun time.Time    // when the samples not in a block began to gather
+	cut   atomic.Int64 // samples before this time (ms) have been removed; 0: it has been told to all
+
+	mu      sync.Mutex
+	stuck   error // why the last block could not be written
+	stuckAt time.Time
+	before  map[string]*earlier // sources of earlier recorders, by name
+}
+
+// ringDefaults settles the sizes of a ring's blocks.
+func (o DiskOptions) ringDefaults() DiskOptions {
+	if o.BlockTime <= 0 {
+		o.BlockTime = ringBlockTime
+		if o.Keep > 0 {
+			o.BlockTime = min(o.BlockTime, o.Keep/8)
+		}
+	}
+	if o.BlockBytes <= 0 {
+		o.BlockBytes = ringBlockBytes
+	}
+	return o
+}
+
+func (o DiskOptions) validate() error {
+	if o.KeepBytes > 0 && o.KeepBytes < RingBytesMin {
+		return fmt.Errorf("a ring of %d bytes is too small: %d are the least", o.KeepBytes, RingBytesMin)
+	}
+	return nil
+}
+
+// The shares of KeepBytes. While a block is written, its samples are in the log and in the block, and
+// the log goes on: three eighths are kept free for that.
+func (o DiskOptions) blocksBudget() int64 { return o.KeepBytes / 8 * 5 }
+func (o DiskOptions) logBudget() int64    { return o.KeepBytes / 8 }
+
+// due reports whether the samples so far are to become a block.
+func (d *Disk) due() bool {
+	switch {
+	case d.samples >= d.opt.BlockSamples, d.live.bytes-d.live.seriesBytes >= d.opt.BlockBytes:
+		return true
+	case d.opt.BlockTime > 0 && time.Since(d.ring.begun) >= d.opt.BlockTime:
+		return true
+	}
+	return d.opt.KeepBytes > 0 && d.wal.logged >= d.opt.logBudget()
+}
+
+// stuck is the error of a ring that could not write its last block. It takes no samples until it
+// can: they would gather in memory and in the log. The caller holds d.mu.
+func (d *Disk) stuck() error {
+	if !d.opt.forgets() {
+		return nil
+	}
+	d.ring.mu.Lock()
+	err, at := d.ring.stuck, d.ring.stuckAt
+	d.ring.mu.Unlock()
+	if err == nil {
+		return nil
+	}
+	if time.Since(at) >= stuckPause && len(d.writer) > 0 {
+		d.setStuck(err) // not again before the next pause is over
+		if again := d.beginBlock(); again != nil {
+			err = again
+		}
+	}
+	return fmt.Errorf("record to %s: %w", d.dir, err)
+}
+
+func (d *Disk) setStuck(err error) {
+	d.ring.mu.Lock()
+	defer d.ring.mu.Unlock()
+	d.ring.stuck, d.ring.stuckAt = err, time.Now()
+}
+
+// storedBlock is a block of the folder.
+type storedBlock struct {
+	dir    string
+	lastMs int64 // of its newest sample
+	bytes  int64
+}
+
+// forget removes the blocks that a ring no longer keeps, oldest first, and what else is told of
+// their time. newestMs is the newest sample's time.
+func (d *Disk) forget(newestMs int64) error {
+	if !d.opt.forgets() {
+		return nil
+	}
+	blocks, err := storedBlocks(d.dir)
+	if err != nil {
+		return err
+	}
+	var bytes int64
+	for _, b := range blocks {
+		bytes += b.bytes
+		newestMs = max(newestMs, b.lastMs)
+	}
+	cut := int64(0)
+	if d.opt.Keep > 0 {
+		cut = newestMs - d.opt.Keep.Milliseconds()
+	}
+	for i, b := range blocks {
+		old := d.opt.Keep > 0 && b.lastMs < cut
+		large := d.opt.KeepBytes > 0 && bytes > d.opt.blocksBudget()
+		if !old && !large && len(blocks)-i <= blocksMax {
+			continue
+		}
+		if err := removeBlock(b.dir); err != nil {
+			return err
+		}
+		bytes -= b.bytes
+		cut = max(cut, b.lastMs+1)
+	}
+	if cut > 0 {
+		d.ring.cut.Store(cut)
+	}
+	return nil
+}
+
+// forgotten lets what is in memory go of which the folder holds no sample any more. The caller
+// holds d.mu.
+func (d *Disk) forgotten() {
+	if cut := d.ring.cut.Swap(0); cut > 0 {
+		d.live.forget(time.UnixMilli(cut).UTC())
+	}
+}
+
+// storedBlocks are the complete blocks of a folder, by the time they were written.
+func storedBlocks(dir string) ([]storedBlock, error) {
+	dirs, err := blockDirs(dir)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]storedBlock, 0, len(dirs))
+	for _, b := range dirs {
+		meta, err := readBlockMeta(b)
+		if err != nil {
+			return nil, fmt.Errorf("read block %s: %w", b, err)
+		}
+		bytes, err := folderSize(b)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, storedBlock{dir: b, lastMs: meta.MaxTime - 1, bytes: bytes})
+	}
+	return out, nil
+}
+
+// blockMetaMax bounds what is read of a block's meta.json; Prometheus' own have some hundred bytes.
+const blockMetaMax = 1 << 20
+
+// readBlockMeta reads what a block says of itself.
+func readBlockMeta(dir string) (meta tsdb.BlockMeta, err error) {
+	f, err := os.Open(filepath.Join(dir, "meta.json"))
+	if err != nil {
+		return meta, err
+	}
+	defer f.Close()
+	return meta, json.NewDecoder(io.LimitReader(f, blockMetaMax)).Decode(&meta)
+}
+
+// removeBlock removes a block: as a whole for those who list the folder, whatever happens meanwhile.
+func removeBlock(dir string) error {
+	if err := os.Rename(dir, dir+deletedSuffix); err != nil {
+		return fmt.Errorf("remove block: %w", err)
+	}
+	if err := os.RemoveAll(dir + deletedSuffix); err != nil {
+		return fmt.Errorf("remove block: %w", err)
+	}
+	return nil
+}
+
+// folderSize is the sum of the sizes of the files below dir, of those that are still there.
+func folderSize(dir string) (bytes int64, err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return 0, err
+	}
+	for _, e := range entries {
+		if e.IsDir() {
+			below, err := folderSize(filepath.Join(dir, e.Name()))
+			if err != nil && !errors.Is(err, os.ErrNotExist) {
+				return 0, err
+			}
+			bytes += below
+		} else if info, err := e.Info(); err == nil {
+			bytes += info.Size()
+		}
+	}
+	return bytes, nil
+}
+
+// Bytes is the size of the folder's files.
+func (d *Disk) Bytes() (int64, error) { return folderSize(d.dir) }
+
+// continued joins what a source tells of itself now to what a ring holds of it from before, and
+// notes the time between in which nobody recorded.
+func (d *Disk) continued(s Source) Source {
+	if !d.opt.forgets() {
+		return s
+	}
+	d.ring.mu.Lock()
+	defer d.ring.mu.Unlock()
+	b, ok := d.ring.before[s.Name]
+	if !ok || s.From.IsZero() || b.source.To.IsZero() {
+		return s
+	}
+	if !b.told && s.From.Sub(b.source.To) > max(ringGapMin, 3*s.Period) {
+		d.live.note(Note{Kind: NoteGap, Source: s.Name, From: b.source.To, To: s.From,
+			Text: "nothing was recorded between the end of one recorder and the start of the next"})
+	}
+	b.told = true
+	s.Samples += b.source.Samples
+	if b.source.From.Before(s.From) {
+		s.From = b.source.From
+	}
+	return s
+}
+
+// ringGapMin is how long a recorder may be away without a word.
+const ringGapMin = 5 * time.Second
+
+// earlier is a source as an earlier recorder told of it.
+type earlier struct {
+	source Source
+	told   bool
+}
+
+// sourcesMax bounds the sources of earlier recorders that a ring tells of.
+const sourcesMax = 256
+
+// remember keeps the sources of earlier recorders. What they said of their last sample
+// may be late: the samples know better.
+func (d *Disk) remember() {
+	sources, _, _ := d.live.all()
+	newest := d.live.newestMs()
+	d.ring.before = map[string]*earlier{}
+	for _, s := range sources {
+		if newest > s.To.UnixMilli() {
+			s.To = time.UnixMilli(newest).UTC()
+		}
+		d.ring.before[s.Name] = &earlier{source: s}
+	}
+}
