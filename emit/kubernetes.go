@@ -125,7 +125,7 @@ func (l *Layout) storageClass(d *disk) *storagev1.StorageClass {
 	return &storagev1.StorageClass{
 		TypeMeta:    metav1.TypeMeta{APIVersion: storagev1.SchemeGroupVersion.String(), Kind: "StorageClass"},
 		ObjectMeta:  metav1.ObjectMeta{Name: l.className(d, s, s.fs)},
-		Provisioner: ebsDriver, Parameters: parameters,
+		Provisioner: ebsDriver, Parameters: parameters, MountOptions: l.After.Host.MountOptions.List(),
 		ReclaimPolicy: &retain, VolumeBindingMode: &wait, AllowVolumeExpansion: &expand,
 	}
 }

@@ -111,6 +111,15 @@ func oneLine(s string) string {
 // fileSystem is the one of a side of the layout.
 func fileSystem(s *scenario.Scenario) string { return string(s.Host.FileSystem) }
 
+// mountOptions are those of a side of the layout; where it says none, a file's time of access is not written at every
+// read of it.
+func mountOptions(s *scenario.Scenario) []string {
+	if s.Host.MountOptions == "" {
+		return []string{"noatime"}
+	}
+	return s.Host.MountOptions.List()
+}
+
 // A spec is a volume as one orders it: the figures that a provider is told.
 type spec struct {
 	kind  string // the catalogue's name of the product

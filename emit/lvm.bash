@@ -131,7 +131,7 @@ mount_by_uuid() {
 		$dry_run && return
 		refuse "$device has no UUID"
 	}
-	line="UUID=$uuid $mount_at $filesystem defaults,noatime 0 0"
+	line="UUID=$uuid $mount_at $filesystem $options 0 0"
 	if grep -q "^UUID=${uuid}[[:space:]]" "$fstab"; then
 		say "$fstab names $uuid already"
 	elif awk -v at="$mount_at" '$1 !~ /^#/ && $2 == at { found = 1 } END { exit !found }' "$fstab"; then

@@ -28,7 +28,7 @@ func lvm(l *Layout, _ *Options) (*part, error) {
 		}
 		file := File{Path: "lvm/" + d.name + ".sh", Text: []byte(l.lvmOf(&d)), Mode: executable}
 		p.files = append(p.files, file)
-		p.applies = append(p.applies, d.path, "host.filesystem")
+		p.applies = append(p.applies, d.path, "host.filesystem", "host.mount_options")
 		devices := strings.Repeat(" DEVICE", min(d.after.width, 3))
 		if d.after.width > 3 {
 			devices = fmt.Sprintf(" DEVICE... (%d of them)", d.after.width)
@@ -64,8 +64,8 @@ func (l *Layout) lvmOf(d *disk) string {
 	b.WriteString("#!/bin/bash\n")
 	b.WriteString(l.head("#", "Makes the volume "+d.name+": "+what+", "+s.fs+".", d.why()))
 	b.WriteString("# Run it with --dry-run first. Run again it does only what is left to do.\nset -euo pipefail\n\n")
-	fmt.Fprintf(&b, "readonly width=%d\nreadonly unit_kib=%d\nreadonly size_gib=%d # of each device, at least\nreadonly filesystem=%s\n",
-		s.width, max(int64(s.unit/units.KiB), 4), s.gib, s.fs)
+	fmt.Fprintf(&b, "readonly width=%d\nreadonly unit_kib=%d\nreadonly size_gib=%d # of each device, at least\nreadonly filesystem=%s\nreadonly options=%s\n",
+		s.width, max(int64(s.unit/units.KiB), 4), s.gib, s.fs, strings.Join(append([]string{"defaults"}, mountOptions(l.After)...), ","))
 	group := strings.ReplaceAll(l.slug(), "-", "_") + "_" + strings.ReplaceAll(d.name, "-", "_")
 	fmt.Fprintf(&b, "readonly group=%s\nreadonly volume=%s\nmount_at=${MOUNT:-%s}\n\n", group, path.Base(d.volume), placeOf(l.After.Engine.Name(), d.volume).mount)
 	b.WriteString(lvmScript)

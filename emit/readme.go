@@ -104,6 +104,8 @@ func otherwise(l *Layout, c Change) string {
 		{"host.cores", "it comes with the instance, or is the container's limit of CPU"},
 		{"host.memory", "it comes with the instance, or --to kubernetes --statefulset FILE"},
 		{"host.filesystem", "made with a new volume: --to lvm or kubernetes"},
+		{"host.mount_options", "a line of fstab or a StorageClass of new volumes have them (--to lvm or kubernetes); a mounted one: mount -o remount, then its line"},
+		{"host.scheduler", "echo it into /sys/block/DEVICE/queue/scheduler, and a udev rule (ATTR{queue/scheduler}) keeps it"},
 		{"host", "a setting of the block layer in /sys/block/DEVICE/queue"},
 		{"engine.wiredtiger.leaf_page", "an option of each collection when it is created"},
 		{"engine.wiredtiger.compression", "an option of each collection when it is created"},
