@@ -1,3 +1,5 @@
+//go:build linux
+
 // Package buckets measures what the granularity of bucket documents costs: readings of sensors are pushed into documents that
 // span a minute, or an hour, in a real WiredTiger on an emulated volume.
 //

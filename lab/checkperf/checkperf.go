@@ -1,3 +1,5 @@
+//go:build linux
+
 // Package checkperf is etcdctl's check perf as an open loop, against a cluster that runs already.
 //
 // `etcdctl check perf` puts keys of 256 B with values of 1,024 B for a minute, at one of four rates, from as many clients, and
