@@ -53,6 +53,10 @@ func (s *Stream) fio(line func(format string, args ...any)) {
 	}
 	if s.Writes() && s.Prewritten {
 		line("overwrite=1")
+		if !s.Direct {
+			line("; the probe's file is in the page cache: of what is not, a page is read before a part of it is written")
+			line("pre_read=1")
+		}
 	}
 	if s.Sync > 0 {
 		line("fdatasync=%d", s.Sync)
