@@ -45,13 +45,16 @@ func (r *Report) sentence(felt []pair) string {
 		fmt.Fprintf(&b, "Better and worse: %s; but %s.", r.said(felt, Better), r.said(felt, Worse))
 	case NoChange:
 		f := weightiest(felt, NoChange)
-		fmt.Fprintf(&b, "No change: %s was %s before and %s after; whatever changed is under %s.", f.Title, value(f.Before.Value, f.Unit), value(f.After.Value, f.Unit), Percent(sameRatio))
+		fmt.Fprintf(&b, "No change: %s was %s before and %s after; whatever changed is under %s.", f.Title, value(f.Before.Value, f.Unit), value(f.After.Value, f.Unit), Percent(math.Round(100*(sameRatio+f.Resolution))/100))
 	default:
 		f := weightiest(felt, CantTell)
 		fmt.Fprintf(&b, "No change is proved: %s was %s before and %s after", f.Title, value(f.Before.Value, f.Unit), value(f.After.Value, f.Unit))
-		if f.P == nil {
+		switch x := pairOf(felt, f); {
+		case f.P == nil:
 			b.WriteString(", and the recordings are too short for more")
-		} else {
+		case x.blurred(1 - r.Confidence):
+			fmt.Fprintf(&b, ", which is no chance, but its classes are %.0f %% wide there", 100*f.Resolution)
+		default:
 			b.WriteString(", which may be chance")
 		}
 		if f.Record != nil {
@@ -65,6 +68,10 @@ func (r *Report) sentence(felt []pair) string {
 	return b.String()
 }
 
+func pairOf(of []pair, f *Figure) *pair {
+	return &of[slices.IndexFunc(of, func(x pair) bool { return x.figure.Name == f.Name })]
+}
+
 // said tells the weightiest figure of a verdict and how many more there are.
 func (r *Report) said(felt []pair, v Verdict) string {
 	f := weightiest(felt, v)
@@ -73,7 +80,7 @@ func (r *Report) said(felt []pair, v Verdict) string {
 }
 
 // order is by weight: what hurts most first.
-var order = []string{"write_p99", "stalled", "wal_fsync_p99", "read_p99", "write_p50", "read_p50", "backend_commit_p99"}
+var order = []string{"write_p99", "stalled", "wal_fsync_p99", "read_p99", "write_p999", "read_p999", "write_p50", "read_p50", "backend_commit_p99"}
 
 func weightiest(of []pair, v Verdict) *Figure {
 	rank := func(x *Figure) int {

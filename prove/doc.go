@@ -15,7 +15,8 @@
 //     White 2009); cycles are rarely dependent, so there a run is one cycle. The interval is that standard error times Student's t. A
 //     percentile's is found as Woodruff (1952) has it, from the error of the share of operations above it: if the slowest hundredth
 //     fell into one checkpoint of seven, nothing bounds the p99 from above, and the interval has no end there. The interval of a
-//     change is made of both sides' (Zou, Donner 2008).
+//     change is made of both sides' (Zou, Donner 2008). What was counted in classes reaches to the edges of the classes beyond
+//     that: chance and classes are kept apart, since a longer recording makes only the first less.
 //  4. Whether there is a change at all is asked of a permutation: if nothing had changed, the runs of before and after could have come
 //     in any order (p by Phipson, Smyth 2010). That holds whatever the distribution is, also for six cycles.
 //  5. A report has a dozen figures, and each could be wrong. Holm's procedure (1979) over their p keeps the chance of any false

@@ -93,13 +93,31 @@ func (x *pair) estimate(r *Report, opt Options) {
 		return s
 	}
 	sa, sb := side(x.before, a, "before"), side(x.after, b, "after")
+	x.difference, x.ratio, x.afterSpan = difference(sa, sb), ratio(sa, sb), sb
 	f.Before.between(sa)
 	f.After.between(sb)
-	f.Difference.between(difference(sa, sb))
-	f.Ratio.between(ratio(sa, sb))
+	f.Difference.between(x.difference)
+	f.Ratio.between(x.ratio)
+	f.Resolution = max(resolution(x.before, a), resolution(x.after, b))
 }
 
-func (e *Estimate) between(s span) { e.Low, e.High = finite(s.low), finite(s.high) }
+// resolution is how wide the class is in which a value lies, over the value: no change of less is seen. 0: there are no classes.
+func resolution(m measure, at float64) float64 {
+	h, ok := m.(*histogram)
+	if !ok {
+		return 0
+	}
+	from, to := h.within(once(h.units()))
+	if math.IsInf(to, 1) || !(at > 0) {
+		return 0 // it has no upper end, which the interval says
+	}
+	return (to - from) / at
+}
+
+func (e *Estimate) between(s span) {
+	s = s.stated()
+	e.Low, e.High = finite(s.low), finite(s.high)
+}
 
 // finite is a number, or nil where there is none.
 func finite(x float64) *float64 {
@@ -124,7 +142,7 @@ func (x *pair) judge(alpha float64) {
 	low, high := f.Difference.Low, f.Difference.High
 	switch {
 	case f.P == nil:
-	case f.same():
+	case x.same():
 		f.Verdict = NoChange
 	case f.PAdjusted == nil || *f.PAdjusted > alpha:
 	case high != nil && *high < 0:
@@ -134,12 +152,16 @@ func (x *pair) judge(alpha float64) {
 	}
 }
 
-// same reports whether the whole interval is of changes that are none.
-func (f *Figure) same() bool {
-	if d := f.Difference; d.Low != nil && d.High != nil && *d.Low == 0 && *d.High == 0 {
-		return true
-	}
-	return f.Ratio.Low != nil && f.Ratio.High != nil && *f.Ratio.Low >= 1-sameRatio && *f.Ratio.High <= 1+sameRatio
+// same reports whether the whole interval is of changes that are none, but for what the classes of a histogram hide: that is told
+// beside it, as the figure's resolution.
+func (x *pair) same() bool {
+	return x.difference.low == 0 && x.difference.high == 0 || x.ratio.low >= 1-sameRatio && x.ratio.high <= 1+sameRatio
+}
+
+// blurred reports whether there is a change, but classes too wide to tell that it is one of this figure.
+func (x *pair) blurred(alpha float64) bool {
+	f := &x.figure
+	return f.Verdict == CantTell && f.PAdjusted != nil && *f.PAdjusted <= alpha && (x.difference.high < 0 || x.difference.low > 0)
 }
 
 const (
@@ -165,10 +187,10 @@ func (x *pair) advise(family int, alpha float64) {
 		f.Record = x.advice(float64(x.blocks*f.BlockUnits)*max(again, square(2*x.reach)), "an upper end")
 		return
 	}
-	if f.Difference.Low == nil || f.Difference.High == nil {
-		return
+	if f.Difference.Low == nil || f.Difference.High == nil || x.blurred(alpha) {
+		return // classes do not get finer by recording for longer
 	}
-	error := (*f.Difference.High - *f.Difference.Low) / 2 / critical(alpha, x.blocks)
+	error := (x.difference.high - x.difference.low) / 2 / critical(alpha, x.blocks)
 	change, what := math.Abs(*f.Difference.Value), "the change seen"
 	if scale := max(math.Abs(*f.Before.Value), math.Abs(*f.After.Value)); change < sameRatio*scale {
 		change, what = aim*scale, "a change of 10 %"

@@ -64,7 +64,7 @@ func (q *quotient) estimate(times []int32) float64 {
 
 func (q *quotient) spread(at, errors float64, deviates func(*quotient) float64) (span, float64) {
 	e := float64(errors * deviates(q))
-	return span{at, max(at-e, 0), at + e}, 0
+	return span{value: at, low: max(at-e, 0), high: at + e}, 0
 }
 
 func (q *quotient) influence() []float64 {
@@ -261,12 +261,35 @@ func (h *histogram) above() *quotient {
 	return out
 }
 
+// spread is Woodruff's interval of the interpolated value, and what is left of the classes in which its ends lie: where within a class
+// durations were, nothing tells.
 func (h *histogram) spread(at, errors float64, deviates func(*quotient) float64) (span, float64) {
-	return woodruff(at, h.q, errors*deviates(h.above()), func(q float64) float64 {
-		moved := *h
-		moved.q = q
-		return moved.estimate(once(len(h.upTo)))
-	})
+	e := errors * deviates(h.above())
+	moved := func(q float64) *histogram { return &histogram{q: q, edges: h.edges, upTo: h.upTo} }
+	all := once(len(h.upTo))
+	s, reach := woodruff(at, h.q, e, func(q float64) float64 { return moved(q).estimate(all) })
+	if !(e > 0) {
+		e = 0
+	}
+	from, _ := moved(max(h.q-e, 0)).within(all)
+	s.below = max(s.low-from, 0)
+	if !math.IsInf(s.high, 1) {
+		_, to := moved(h.q + e).within(all)
+		s.above = max(to-s.high, 0)
+	}
+	return s, reach
+}
+
+// within are the edges of the class in which the quantile lies.
+func (h *histogram) within(times []int32) (from, to float64) {
+	e := h.class(h.sum(times))
+	if e < 0 {
+		return math.NaN(), math.NaN()
+	}
+	if e > 0 {
+		from = h.edges[e-1]
+	}
+	return from, h.edges[e]
 }
 
 func (h *histogram) influence() []float64 { return h.above().influence() }

@@ -130,9 +130,11 @@ type pair struct {
 	figure        Figure
 	// blocks are how many runs the side with fewer has; afterBlocks how many the one after has.
 	blocks, afterBlocks int
-	varies              bool    // some permutation could give another value
-	unitSeconds         float64 // of the side with fewer runs
-	reach               float64 // of a percentile: the interval of the share above it, over that share; from 1 on it has no upper end
+	// The change's intervals and that of the value after, with chance and classes apart.
+	difference, ratio, afterSpan span
+	varies                       bool    // some permutation could give another value
+	unitSeconds                  float64 // of the side with fewer runs
+	reach                        float64 // of a percentile: the interval of the share above it, over that share; from 1 on it has no upper end
 }
 
 // both finds the figures that both sides tell in the same way, and lists those that only one does.

@@ -106,7 +106,10 @@ type Figure struct {
 	Ratio      Estimate `json:"ratio"`
 	Difference Estimate `json:"difference"`
 	// BlockUnits is how many units were drawn together.
-	BlockUnits int      `json:"block_units"`
+	BlockUnits int `json:"block_units"`
+	// Resolution is how wide the histogram's class is in which the value lies, over the value, of the side where that is more: intervals
+	// have it in them, and a change of less is not seen. 0 where there are no classes.
+	Resolution float64  `json:"resolution"`
 	P          *float64 `json:"p_value"`
 	PAdjusted  *float64 `json:"p_adjusted"`
 	Verdict    Verdict  `json:"verdict"`

@@ -156,7 +156,10 @@ func (x *pair) adviseBound(b Bound, alpha float64) *Advice {
 	if gap == 0 {
 		return nil // it is the bound: no recording is long enough
 	}
-	error := (*e.High - *e.Low) / 2 / critical(alpha, x.afterBlocks)
+	if s := x.afterSpan; s.high < b.bound || s.low > b.bound {
+		return nil // it lies in the class of the bound, and classes do not get finer
+	}
+	error := (x.afterSpan.high - x.afterSpan.low) / 2 / critical(alpha, x.afterBlocks)
 	z := normalQuantile(1-alpha/2) + powerQuantile
 	return x.advice(float64(x.afterBlocks*x.figure.BlockUnits)*max(again, square(z*error/gap)), "the bound")
 }

@@ -165,16 +165,25 @@ func deviation(estimates []float64) float64 {
 	return math.Sqrt(sum / (n - 1))
 }
 
-// A span is a value and the interval it lies in; high is infinite where nothing bounds it.
-type span struct{ value, low, high float64 }
+// A span is a value and the interval it lies in by chance; high is infinite where nothing bounds it. below and above are how much
+// further it may lie because what was recorded is no finer: the rest of a histogram's class. That is no matter of chance, and no longer
+// recording makes it less.
+type span struct{ value, low, high, below, above float64 }
+
+// stated is the interval with both.
+func (s span) stated() span {
+	return span{value: s.value, low: s.low - s.below, high: s.high + s.above}
+}
 
 // difference is the interval of b less a, from those of both (the method of variance estimates recovery: Zou, Donner, Statistics
-// in Medicine 27 (2008) 1693-1702): each end is as far as both sides' ends in that direction together, at right angles.
+// in Medicine 27 (2008) 1693-1702): each end is as far as both sides' ends in that direction together, at right angles. Of what classes
+// hide the worst of both is taken.
 func difference(a, b span) span {
 	return span{
 		value: b.value - a.value,
 		low:   b.value - a.value - math.Hypot(b.value-b.low, a.high-a.value),
 		high:  b.value - a.value + math.Hypot(b.high-b.value, a.value-a.low),
+		below: b.below + a.above, above: b.above + a.below,
 	}
 }
 
@@ -182,12 +191,24 @@ func difference(a, b span) span {
 func ratio(a, b span) span {
 	if a.value <= 0 || b.value <= 0 {
 		d := b.value / a.value // 0, infinite or not a number
-		return span{d, d, d}
+		return span{value: d, low: d, high: d}
 	}
 	d := difference(logarithm(a), logarithm(b))
-	return span{math.Exp(d.value), math.Exp(d.low), math.Exp(d.high)}
+	r := span{value: math.Exp(d.value), low: math.Exp(d.low), high: math.Exp(d.high)}
+	r.below, r.above = further(r.low, math.Exp(d.low-d.below)), further(math.Exp(d.high+d.above), r.high)
+	return r
 }
 
 func logarithm(s span) span {
-	return span{math.Log(s.value), math.Log(max(s.low, 0)), math.Log(s.high)}
+	l := span{value: math.Log(s.value), low: math.Log(max(s.low, 0)), high: math.Log(s.high)}
+	l.below, l.above = further(l.low, math.Log(max(s.low-s.below, 0))), further(math.Log(s.high+s.above), l.high)
+	return l
+}
+
+// further is how far x is above y; nothing where y has no end.
+func further(x, y float64) float64 {
+	if math.IsInf(y, 0) && math.IsInf(x, 0) || math.IsInf(y, 1) {
+		return 0
+	}
+	return max(x-y, 0)
 }

@@ -12,7 +12,9 @@
 // What comes out:
 //
 //   - a recording, if asked for: once a virtual second, what node_exporter, the EBS CSI driver and the
-//     database's own exporter would have told, under their names. `plimsoll diagnose` reads it as it
+//     database's own exporter would have told, under their names, and what its clients felt, as a histogram
+//     plimsoll_client_latency_seconds_bucket{kind,le} with _sum and _count: no exporter of a database's tells more
+//     than sums ([latency.Buckets] has the edges; kind is read or write). `plimsoll diagnose` reads it as it
 //     reads one of production. The warm-up is not in it.
 //   - a [Result]: latencies over the run and by phase of the checkpoint cycle, checkpoints, volumes,
 //     and where the slow writes waited.

@@ -23,6 +23,7 @@ type meter struct {
 	syncAt                        vtime.Instant
 	series                        *latency.Series // of writes
 	watch                         *watch          // nil: the run is wanted whatever it comes to
+	felt                          *felt           // nil: nothing is recorded
 }
 
 // waitSum is the waiting of the writes of one class of latency.
@@ -58,6 +59,9 @@ func (m *meter) done(now vtime.Instant, op *workload.Op, w *engine.Waits, q *que
 		m.doneInside++
 	}
 	m.hand(now, op, w, q)
+	if m.felt != nil {
+		m.felt.add(op.Kind.Writes(), int64(now-op.At))
+	}
 	if op.At < m.from {
 		return
 	}

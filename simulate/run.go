@@ -36,7 +36,7 @@ func Run(ctx context.Context, sc *scenario.Scenario, opt Options) (*Result, erro
 	m := newMeter(from, end)
 	m.cycles, m.watch = s.engine.Cycles, newWatch(opt.Wanted, from)
 	c.driver = newDriver(load, s, m, load.Open(sc.Seed), load.Closed(sc.Seed), end)
-	p, err := newSampler(s, m, opt.Record, opt.epoch().UnixMilli())
+	p, err := newSampler(s, m, load.Writes(), opt.Record, opt.epoch().UnixMilli())
 	if err != nil {
 		return fail(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"plimsoll/engine"
 	"plimsoll/recording"
+	"plimsoll/units"
 	"plimsoll/volume"
 	"plimsoll/vtime"
 )
@@ -26,6 +27,7 @@ type sampler struct {
 
 	engineRow []float64   // part of row
 	hostRows  [][]float64 // parts of row
+	felt      []feltRow   // parts of row; none unless it is recorded
 	dirtyAt   int         // index of the engine's dirty bytes; -1: it tells none
 	cpu       []int       // indexes of the time that cores worked
 	volumes   []volumeTrack
@@ -65,7 +67,7 @@ const (
 // dirtyBytes are the series that tell what an engine's cache has to write.
 var dirtyBytes = []string{"mongodb_ss_wt_cache_tracked_dirty_bytes_in_the_cache"}
 
-func newSampler(s *system, m *meter, writer recording.Writer, epochMs int64) (*sampler, error) {
+func newSampler(s *system, m *meter, writes units.Ratio, writer recording.Writer, epochMs int64) (*sampler, error) {
 	p := &sampler{system: s, from: m.from, step: int(m.series.Step / 1e9), writer: writer, epochMs: epochMs, dirtyAt: -1}
 	cells := len(m.series.Cells)
 	p.engineDirty, p.hostDirty = make([]float64, cells), make([]float64, cells)
@@ -95,6 +97,10 @@ func newSampler(s *system, m *meter, writer recording.Writer, epochMs int64) (*s
 	if devices != len(s.devices) {
 		return nil, fmt.Errorf("%d of %d devices have counters", devices, len(s.devices))
 	}
+	if writer != nil {
+		m.felt = &felt{}
+		p.clients(m.felt, writes)
+	}
 	n := len(p.batch.Columns)
 	p.row, p.first, p.last = make([]float64, n), make([]float64, n), make([]float64, n)
 	p.engineRow = p.row[:bounds[0]]
@@ -114,6 +120,9 @@ func (p *sampler) sample(ctx context.Context) error {
 	p.engine.Sample(p.engineRow)
 	for h, host := range p.hosts {
 		host.Sample(p.hostRows[h])
+	}
+	for i := range p.felt {
+		p.felt[i].sample(p.row)
 	}
 	now := p.clock.Now()
 	if p.n == 0 {

@@ -10,12 +10,14 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
 
+	"plimsoll/latency"
 	"plimsoll/recording"
 	"plimsoll/scenario"
 )
@@ -147,6 +149,41 @@ func digest(t testing.TB, sc *scenario.Scenario) (result []byte, record uint64) 
 	}
 	fmt.Fprint(h, m.Sources())
 	return b, h.Sum64()
+}
+
+// TestRecordedHistogram: the recording's buckets tell the same percentiles as the result, as finely as they are. Warm-up is
+// none here, so both are of the same operations but for those that are answered after the end.
+func TestRecordedHistogram(t *testing.T) {
+	m := recording.NewMemory(recording.MemoryOptions{})
+	sc := parse(t, appends, "run.warmup=0s", "run.duration=60s", "workload.arrivals={poisson: 900/s}", "workload.mix={insert: 70%, read: 30%}",
+		"volumes.wal.latency={read: {min: 200us, p50: 500us, max: 3ms}, write: {min: 300us, p50: 700us, p99: 2ms, max: 9ms}}")
+	r := run(t, sc, Options{Record: m})
+	for kind, want := range map[string]*Latency{"read": &r.Reads.All, "write": &r.Writes.All} {
+		series, err := m.Samples(context.Background(), clientLatency+`_bucket{kind="`+kind+`"}`, time.UnixMilli(0), time.Now())
+		if err != nil || len(series) != latency.BucketCount {
+			t.Fatalf("%s: %d buckets, %v", kind, len(series), err)
+		}
+		upTo := map[string]float64{}
+		for _, s := range series {
+			upTo[s.Labels.Get("le")] = s.Points[len(s.Points)-1].F
+		}
+		if upTo["+Inf"] != float64(want.Operations) || want.Operations < 10_000 {
+			t.Errorf("%s: %g in all buckets, %d in the result", kind, upTo["+Inf"], want.Operations)
+		}
+		for _, q := range []struct{ share, seconds float64 }{{0.5, *want.P50Seconds}, {0.99, *want.P99Seconds}, {0.999, *want.P999Seconds}} {
+			below := 0.0
+			for _, le := range latency.BucketEdges() {
+				edge, _ := strconv.ParseFloat(le, 64)
+				if upTo[le] >= q.share*upTo["+Inf"] {
+					if q.seconds < 0.99*below || q.seconds > 1.01*edge { // the result's are within 1 %
+						t.Errorf("%s: %g of them within %g to %g s, the result has %g s", kind, q.share, below, edge, q.seconds)
+					}
+					break
+				}
+				below = edge
+			}
+		}
+	}
 }
 
 // TestSameSeedSameBytes: twice the same, and another seed another.

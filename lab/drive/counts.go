@@ -66,6 +66,8 @@ type KindTotals struct {
 	Took units.Duration // summed over operations
 	// Max is the longest since the last call of Totals.
 	Max units.Duration
+	// Felt is how long they took, counted in a recording's buckets.
+	Felt latency.Buckets
 }
 
 // counts are what a Driver counts, under its lock.
@@ -91,6 +93,7 @@ func (c *counts) done(op latency.Operation, from vtime.Instant) {
 	k.Done++
 	k.Took += units.Duration(op.Took)
 	k.Max = max(k.Max, units.Duration(op.Took))
+	k.Felt.Add(op.Took)
 	if op.At >= from {
 		c.all.Add(op.Took)
 	}

@@ -30,6 +30,7 @@
 //	plimsoll_client_operations_total{kind}       operations answered; kind is read or write
 //	plimsoll_client_latency_seconds_total{kind}  their latencies from the intended starts, summed
 //	plimsoll_client_latency_seconds_max{kind}    the longest of those answered in the second
+//	plimsoll_client_latency_seconds_bucket{kind,le}, _sum, _count  a histogram of them: see latency.Buckets
 //	plimsoll_client_waiting                      operations asked and not answered
 //	plimsoll_lab_held_seconds_total{volume_id,limit}  time for which a limit held requests back, summed over them
 //	plimsoll_lab_late_seconds{volume_id,quantile}     the emulator's own lateness since the beginning

@@ -99,6 +99,9 @@ func (r *recorder) own(ctx context.Context, at time.Time, t drive.Totals, volume
 		add(float64(k.Done), "plimsoll_client_operations_total", "kind", kind)
 		add(float64(k.Took)/1e9, "plimsoll_client_latency_seconds_total", "kind", kind)
 		add(float64(k.Max)/1e9, "plimsoll_client_latency_seconds_max", "kind", kind)
+		if k.Done > 0 { // else no operation is of this kind: a hundred series would say nothing
+			b.Columns = append(b.Columns, felt(kind, &k.Felt)...)
+		}
 	}
 	add(float64(t.Waiting), "plimsoll_client_waiting")
 	for _, v := range volumes {

@@ -202,6 +202,9 @@ func checkRecording(t *testing.T, record *recording.Memory) {
 	if n := last(`plimsoll_client_operations_total{kind="write"}`); n < 100 {
 		t.Errorf("%g writes were recorded", n)
 	}
+	if all, n := last(`plimsoll_client_latency_seconds_bucket{kind="write",le="+Inf"}`), last(`plimsoll_client_operations_total{kind="write"}`); all != n {
+		t.Errorf("the histogram has %g of %g writes", all, n)
+	}
 	last(`plimsoll_lab_late_seconds{volume_id="wal",quantile="0.99"}`)
 	last(`node_memory_Dirty_bytes`)
 	if n := last(`node_disk_writes_completed_total{device="wal"}`); n < 100 {
