@@ -16,6 +16,8 @@ type Options struct {
 	From, To time.Time
 	// Step, if not 0, is the least length of a cell of the grid: 0 is the finest that the sources tell.
 	Step time.Duration
+	// Slots, if not 0, asks for a [Detail] whose series have at most so many slots, and no more than [SlotsMax].
+	Slots int
 	// Progress, if not nil, is told how far a stage has come.
 	Progress func(stage string, done, total int)
 }
@@ -52,6 +54,9 @@ func Run(ctx context.Context, in []recording.Reader, opt Options) (*Report, erro
 	r.Account = account(c)
 	r.Stalls = summarise(c)
 	r.Timeline = plot(c)
+	if opt.Slots > 0 {
+		r.Detail = detail(c, opt.Slots)
+	}
 	r.Verdict = verdict(r, c.Stall.Active.Count() > 0)
 	return r, nil
 }

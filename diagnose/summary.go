@@ -151,7 +151,7 @@ func plot(c *rules.Case) []Track {
 	var out []Track
 	add := func(name, unit string, vals []float64) {
 		if vals != nil && timeline.Count(vals) > 1 {
-			out = append(out, reduce(c.Grid, name, unit, vals))
+			out = append(out, reduce(c.Grid, name, unit, vals, plotPoints))
 		}
 	}
 	if c.Stall.Latency != nil {
@@ -198,10 +198,9 @@ func flags(m timeline.Mask) []float64 {
 
 // reduce keeps the maximum of each slot: a stall must not vanish by averaging. The slots divide
 // the time evenly, whatever the grid leaves out of it.
-func reduce(g timeline.Grid, name, unit string, vals []float64) Track {
+func reduce(g timeline.Grid, name, unit string, vals []float64, slots int) Track {
 	from, to := g.Start(0), g.Time(g.N-1)
-	cells := int(to.Sub(from) / g.Step())
-	slot := time.Duration(max(1, (cells+plotPoints-1)/plotPoints)) * g.Step()
+	slot := slotOf(g, slots)
 	t := Track{Name: name, Unit: unit, From: from, To: to, StepS: slot.Seconds(),
 		Values: make([]*float64, (to.Sub(from)+slot-1)/slot)}
 	for k, x := range vals {
@@ -213,4 +212,10 @@ func reduce(g timeline.Grid, name, unit string, vals []float64) Track {
 		}
 	}
 	return t
+}
+
+// slotOf is the length of a slot of which at most so many cover the grid's time: whole cells.
+func slotOf(g timeline.Grid, slots int) time.Duration {
+	cells := int(g.Time(g.N-1).Sub(g.Start(0)) / g.Step())
+	return time.Duration(max(1, (cells+slots-1)/slots)) * g.Step()
 }

@@ -6,24 +6,28 @@ import (
 	"plimsoll/diagnose"
 )
 
-// A clock prints times within a span, with the date only where the span has several.
-type clock struct {
+// A Clock prints times within a span, with the date only where the span has several.
+type Clock struct {
 	loc     *time.Location
 	oneDay  bool
 	oneYear bool
 }
 
-func newClock(s diagnose.Span, loc *time.Location) clock {
+// NewClock is the clock of a span in a time zone; nil is UTC.
+func NewClock(s diagnose.Span, loc *time.Location) Clock {
+	if loc == nil {
+		loc = time.UTC
+	}
 	from, to := s.From.In(loc), s.To.In(loc)
-	return clock{loc: loc, oneDay: sameDay(from, to), oneYear: from.Year() == to.Year()}
+	return Clock{loc: loc, oneDay: sameDay(from, to), oneYear: from.Year() == to.Year()}
 }
 
 func sameDay(a, b time.Time) bool {
 	return a.Year() == b.Year() && a.YearDay() == b.YearDay()
 }
 
-// at prints one time: "15:58:06", or "07-31 15:58:06" where the span has several days.
-func (c clock) at(t time.Time) string {
+// At prints one time: "15:58:06", or "07-31 15:58:06" where the span has several days.
+func (c Clock) At(t time.Time) string {
 	t = t.In(c.loc)
 	switch {
 	case c.oneDay:
@@ -34,17 +38,17 @@ func (c clock) at(t time.Time) string {
 	return t.Format("2006-01-02 15:04:05")
 }
 
-// window prints a stretch: "15:58:06-15:58:14"; "" if it is not known.
-func (c clock) window(from, to time.Time) string {
+// Window prints a stretch: "15:58:06-15:58:14"; "" if it is not known.
+func (c Clock) Window(from, to time.Time) string {
 	switch {
 	case from.IsZero() && to.IsZero():
 		return ""
 	case from.IsZero():
-		return "until " + c.at(to)
+		return "until " + c.At(to)
 	case to.IsZero():
-		return "from " + c.at(from)
+		return "from " + c.At(from)
 	}
-	a, b := c.at(from), c.at(to)
+	a, b := c.At(from), c.At(to)
 	switch {
 	case a == b:
 		return a
@@ -56,8 +60,8 @@ func (c clock) window(from, to time.Time) string {
 	return a + " - " + b
 }
 
-// whole prints the span itself with date and zone, once for the whole report.
-func (c clock) whole(s diagnose.Span) string {
+// Whole prints the span itself with date and zone, once for the whole report.
+func (c Clock) Whole(s diagnose.Span) string {
 	from, to := s.From.In(c.loc), s.To.In(c.loc)
 	layout := "2006-01-02 15:04:05 MST"
 	if c.oneDay {

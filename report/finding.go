@@ -123,7 +123,7 @@ func (p *page) windows(f diagnose.Finding) {
 			p.shortened = true
 			break
 		}
-		parts = append(parts, p.clock.window(s.From, s.To))
+		parts = append(parts, p.clock.Window(s.From, s.To))
 	}
 	text := strings.Join(parts, ", ")
 	if f.PeriodS > 0 {
@@ -137,7 +137,7 @@ func (p *page) evidence(f diagnose.Finding) {
 	wide := valueColumns
 	for _, e := range f.Evidence {
 		if e.Value != nil {
-			wide = max(wide, columns(p.clean(figure(e))))
+			wide = max(wide, columns(p.clean(Figure(e))))
 		}
 	}
 	for i, e := range f.Evidence {
@@ -151,7 +151,7 @@ func (p *page) evidence(f diagnose.Finding) {
 			return
 		}
 		text := e.Text
-		if w := p.clock.window(e.From, e.To); w != "" && !p.throughout(e) {
+		if w := p.clock.Window(e.From, e.To); w != "" && !p.throughout(e) {
 			text += " (" + w + ")"
 		}
 		if p.verbose && e.Metric != "" {
@@ -161,7 +161,7 @@ func (p *page) evidence(f diagnose.Finding) {
 			p.labelled(findingIndent, bodyColumn, label, text, plain)
 			continue
 		}
-		value := right(p.fit(figure(e), p.width/3), min(wide, p.width/3))
+		value := right(p.fit(Figure(e), p.width/3), min(wide, p.width/3))
 		column := bodyColumn + columns(value) + 2
 		pad := strings.Repeat(" ", max(1, bodyColumn-findingIndent-len(label)))
 		first := strings.Repeat(" ", findingIndent) + p.paint(label, dim) + pad + p.paint(value, bold) + "  "
@@ -175,8 +175,12 @@ func (p *page) throughout(e diagnose.Evidence) bool {
 	return e.From.Sub(p.span.From).Abs() <= slack && e.To.Sub(p.span.To).Abs() <= slack
 }
 
-// figure prints a number of evidence; requests a second of a device are IOPS.
-func figure(e diagnose.Evidence) string {
+// Figure prints a number of evidence with its unit; requests a second of a device are IOPS. It is empty
+// where the text alone tells.
+func Figure(e diagnose.Evidence) string {
+	if e.Value == nil {
+		return ""
+	}
 	if e.Unit == "1/s" && strings.Contains(e.Metric, "disk_") {
 		return units.Number(*e.Value) + " IOPS"
 	}

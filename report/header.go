@@ -30,7 +30,7 @@ func (p *page) header(r *diagnose.Report) {
 			p.shortened = true
 			break
 		}
-		p.labelled(2, headerColumn, label, sourceLine(s), plain)
+		p.labelled(2, headerColumn, label, SourceLine(s), plain)
 		if p.verbose {
 			p.facts(s.Facts)
 		}
@@ -38,12 +38,13 @@ func (p *page) header(r *diagnose.Report) {
 	if r.Span.From.IsZero() || r.Span.To.IsZero() {
 		p.labelled(2, headerColumn, "span", "unknown", plain)
 	} else {
-		p.labelled(2, headerColumn, "span", fmt.Sprintf("%s (%s)", p.clock.whole(r.Span), units.Seconds(r.Span.Seconds())), plain)
+		p.labelled(2, headerColumn, "span", fmt.Sprintf("%s (%s)", p.clock.Whole(r.Span), units.Seconds(r.Span.Seconds())), plain)
 	}
 	p.stalls(r.Stalls)
 }
 
-func sourceLine(s diagnose.Source) string {
+// SourceLine names a source, with what is known of it.
+func SourceLine(s diagnose.Source) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s (%s", s.Name, s.Kind)
 	if what := strings.TrimSpace(s.Engine + " " + s.Version); what != "" {

@@ -41,40 +41,52 @@ var providers = []provider{
 	{"fio_", []way{{"fio", "the JSON output of a fio run"}}},
 }
 
-// notMeasured groups the rules that could not be judged by what would have to be recorded.
-func (p *page) notMeasured(r *diagnose.Report) {
-	if len(r.Missing) == 0 {
-		return
-	}
+// A Gap is rules that could not be judged, and what to record so that they can be.
+type Gap struct {
+	Advice string // what to record
+	Rules  []diagnose.NotMeasured
+}
+
+// Gaps groups the rules that could not be judged by what would have to be recorded.
+func Gaps(r *diagnose.Report) []Gap {
 	given := map[string]bool{}
 	for _, s := range r.Sources {
 		given[s.Kind] = true
 	}
-	groups := map[string][]diagnose.NotMeasured{}
-	var order []string
+	var out []Gap
 	for _, m := range r.Missing {
 		advice := recordFor(m.Missing, given)
-		if _, ok := groups[advice]; !ok {
-			order = append(order, advice)
+		i := slices.IndexFunc(out, func(g Gap) bool { return g.Advice == advice })
+		if i < 0 {
+			i = len(out)
+			out = append(out, Gap{Advice: advice})
 		}
-		groups[advice] = append(groups[advice], m)
+		out[i].Rules = append(out[i].Rules, m)
+	}
+	return out
+}
+
+// notMeasured writes the gaps.
+func (p *page) notMeasured(r *diagnose.Report) {
+	if len(r.Missing) == 0 {
+		return
 	}
 	p.section("NOT MEASURABLE HERE", "neither found nor ruled out")
-	for i, advice := range order {
+	for i, gap := range Gaps(r) {
 		if i > 0 && p.verbose {
 			p.blank()
 		}
 		var ids []string
-		for _, m := range groups[advice] {
+		for _, m := range gap.Rules {
 			ids = append(ids, m.Rule)
 		}
 		p.para(indent3, indent3, strings.Join(ids, ", "), plain)
-		p.labelled(5, bodyColumn, "record", advice, dim)
+		p.labelled(5, bodyColumn, "record", gap.Advice, dim)
 		if !p.verbose {
 			p.shortened = true
 			continue
 		}
-		for _, m := range groups[advice] {
+		for _, m := range gap.Rules {
 			p.labelled(5, bodyColumn, "metrics", m.Rule+": "+strings.Join(m.Missing, "; "), dim)
 		}
 	}

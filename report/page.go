@@ -29,7 +29,7 @@ type page struct {
 	shortened bool // something was left out that verbose would show
 	span      diagnose.Span
 	stalled   bool // there is stalled time to explain
-	clock     clock
+	clock     Clock
 }
 
 func (p *page) paint(s string, st style) string {

@@ -44,7 +44,7 @@ func (p *page) tracks(r *diagnose.Report) {
 		drawn, most := p.draw(t, r.Span, slots)
 		p.line("  ", p.pad(t.Name, names), "  ", p.paint(drawn, cyan), "  ", most)
 	}
-	from, to := p.clock.at(r.Span.From), p.clock.at(r.Span.To)
+	from, to := p.clock.At(r.Span.From), p.clock.At(r.Span.To)
 	if gap := slots - len(from) - len(to); gap > 0 {
 		column := units.Seconds(r.Span.Seconds()/float64(slots)) + "/column"
 		p.line(strings.Repeat(" ", names+4), p.paint(from+strings.Repeat(" ", gap)+to, dim), "  ", p.paint(p.fit(column, mostColumns), dim))

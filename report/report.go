@@ -46,11 +46,8 @@ func Text(w io.Writer, r *diagnose.Report, opt Options) error {
 	if opt.Width == 0 {
 		opt.Width = widthDefault
 	}
-	if opt.Location == nil {
-		opt.Location = time.UTC
-	}
 	p := &page{width: max(opt.Width, widthMin), color: opt.Color, ascii: opt.ASCII, verbose: opt.Verbose,
-		span: r.Span, stalled: r.Stalls.Seconds > 0, clock: newClock(r.Span, opt.Location)}
+		span: r.Span, stalled: r.Stalls.Seconds > 0, clock: NewClock(r.Span, opt.Location)}
 	p.para("", "", r.Verdict, bold)
 	p.blank()
 	p.header(r)

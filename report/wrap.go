@@ -29,10 +29,14 @@ func columns(s string) int {
 	}
 }
 
-// clean makes text from elsewhere safe to print: white space becomes spaces, control and
-// format characters and broken UTF-8 become escapes, and on an ASCII page so does everything
-// beyond ASCII.
-func (p *page) clean(s string) string {
+// Visible makes text from elsewhere safe to show: white space becomes spaces, control and
+// format characters and broken UTF-8 become escapes.
+func Visible(s string) string { return visible(s, false) }
+
+// clean is [Visible]; on an ASCII page everything beyond ASCII becomes escapes too.
+func (p *page) clean(s string) string { return visible(s, p.ascii) }
+
+func visible(s string, ascii bool) string {
 	var b strings.Builder
 	for i := 0; i < len(s); {
 		r, n := utf8.DecodeRuneInString(s[i:])
@@ -43,7 +47,7 @@ func (p *page) clean(s string) string {
 			b.WriteByte(' ')
 		case unicode.Is(unicode.Cc, r):
 			fmt.Fprintf(&b, `\x%02x`, r)
-		case unicode.Is(unicode.Cf, r) && r != '\u200d', p.ascii && r > unicode.MaxASCII, r == '\u2028', r == '\u2029':
+		case unicode.Is(unicode.Cf, r) && r != '\u200d', ascii && r > unicode.MaxASCII, r == '\u2028', r == '\u2029':
 			fmt.Fprintf(&b, `\u%04x`, r)
 		default:
 			b.WriteRune(r)

@@ -9,14 +9,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"plimsoll/diagnose"
+	"plimsoll/fleet"
 	"plimsoll/recording"
 	"plimsoll/report"
+	"plimsoll/report/html"
 )
 
 // diagnoseOptions are those of `plimsoll diagnose`.
 type diagnoseOptions struct {
 	sourceOptions
 	display
+	fleet  fleetOptions
 	output choice
 	failOn choice
 	schema bool
@@ -29,7 +32,7 @@ const sampleUnasked = 2*time.Minute + 10*time.Second
 func newDiagnoseCommand(a *app) *cobra.Command {
 	o := &diagnoseOptions{sourceOptions: sourceOptions{durationUnless: sampleUnasked}}
 	cmd := &cobra.Command{
-		Use:   "diagnose SOURCE...",
+		Use:   "diagnose SOURCE... | --prometheus URL",
 		Short: "Tell why writes stall",
 		Long: `Reads one or more sources of the same stretch of time and tells why writes stall:
 each cause with the numbers it rests on, what to do, what to expect of it and what
@@ -43,16 +46,26 @@ compressed by gzip, zstd or bzip2. Credentials for addresses are taken from
 PLIMSOLL_USER and PLIMSOLL_PASSWORD, or PLIMSOLL_TOKEN; for a Prometheus server,
 PLIMSOLL_PROMETHEUS_USER, _PASSWORD and _TOKEN come before these.
 
-Text goes to stdout, progress and errors to stderr. The JSON of -o json is a
-contract (--schema prints it): fields are added, never renamed or removed.`,
+With --prometheus every database that a server holds is diagnosed, hundreds by one
+command, and what they have in common is told: docs/fleet.md.
+
+Text goes to stdout, progress and errors to stderr. -o html writes one file with
+plots to zoom, for a browser or for paper; it needs no network. The JSON of -o json
+is a contract (--schema prints it): fields are added, never renamed or removed.`,
 		Example: `  plimsoll diagnose /var/lib/mongodb/diagnostic.data
   plimsoll diagnose diagnostic.data iostat.log --offset iostat.log=-2s
   plimsoll diagnose http://prometheus:9090 --selector '{instance=~"db-1:.*"}' --from -2h
   plimsoll diagnose host http://localhost:2379/metrics --for 5m
+  plimsoll diagnose incident -o html > incident.html
+  plimsoll diagnose --prometheus http://thanos:9090 --select 'cluster=~"prod-.*"' --from -24h
+  plimsoll diagnose --prometheus http://thanos:9090 --cluster prod-17 --from -24h
   plimsoll diagnose incident -o json --fail-on critical`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if o.schema {
 				return needArgs(0, 0, "")(cmd, args)
+			}
+			if o.fleet.asked() {
+				return nil // Validate says what does not go with it
 			}
 			return needSources(cmd, args)
 		},
@@ -60,7 +73,11 @@ contract (--schema prints it): fields are added, never renamed or removed.`,
 	o.AddFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if o.schema {
-			_, err := a.stdout.Write(report.Schema())
+			schema := report.Schema()
+			if o.fleet.asked() {
+				schema = fleet.Schema()
+			}
+			_, err := a.stdout.Write(schema)
 			return err
 		}
 		if err := o.Validate(cmd, args, a.now()); err != nil {
@@ -72,14 +89,18 @@ contract (--schema prints it): fields are added, never renamed or removed.`,
 }
 
 func (o *diagnoseOptions) AddFlags(cmd *cobra.Command) {
-	addOutput(cmd, &o.output)
+	addOutputOrPage(cmd, &o.output)
 	addChoice(cmd, &o.failOn, "fail-on", "", "exit with 3 if a cause or symptom is this severe, or more so", "critical", "warning", "info")
 	cmd.Flags().BoolVar(&o.schema, "schema", false, "print the JSON Schema of -o json and end")
 	o.sourceOptions.AddFlags(cmd)
 	o.display.AddFlags(cmd)
+	o.fleet.AddFlags(cmd)
 }
 
 func (o *diagnoseOptions) Validate(cmd *cobra.Command, args []string, now time.Time) error {
+	if err := o.fleet.Validate(cmd.Flags().Changed, args); err != nil {
+		return err
+	}
 	if err := o.sourceOptions.Validate(cmd, args, now); err != nil {
 		return err
 	}
@@ -88,15 +109,24 @@ func (o *diagnoseOptions) Validate(cmd *cobra.Command, args []string, now time.T
 
 // Run reads the sources, diagnoses and reports.
 func (o *diagnoseOptions) Run(ctx context.Context, a *app, args []string) error {
+	if o.fleet.asked() {
+		return o.fleet.run(ctx, a, o)
+	}
+	if err := a.pageGoesSomewhere(o.output); err != nil {
+		return err
+	}
 	r, err := o.diagnose(ctx, a, args)
 	if err != nil {
 		return err
 	}
-	opt := o.options(a)
-	opt.Location = o.zone
-	if o.output.value == "json" {
+	switch o.output.value {
+	case "json":
 		err = report.JSON(a.stdout, r)
-	} else {
+	case asPage:
+		err = html.Diagnosis(a.stdout, r, a.pageOptions(o.zone))
+	default:
+		opt := o.options(a)
+		opt.Location = o.zone
 		err = report.Text(a.stdout, r, opt)
 	}
 	if err != nil {
@@ -136,7 +166,11 @@ func (o *diagnoseOptions) diagnose(ctx context.Context, a *app, args []string) (
 	if interrupted != nil {
 		ctx = context.WithoutCancel(ctx)
 	}
-	r, err := diagnose.Run(ctx, readers, diagnose.Options{From: o.fromAt, To: o.toAt, Progress: t.setStage})
+	opt := diagnose.Options{From: o.fromAt, To: o.toAt, Progress: t.setStage}
+	if o.output.value == asPage {
+		opt.Slots = diagnose.SlotsMax
+	}
+	r, err := diagnose.Run(ctx, readers, opt)
 	if interrupted != nil && err != nil {
 		return nil, interrupted // too little was sampled
 	}
@@ -145,13 +179,24 @@ func (o *diagnoseOptions) diagnose(ctx context.Context, a *app, args []string) (
 
 // verdict is the error of --fail-on, if there is what it asks for.
 func (o *diagnoseOptions) verdict(r *diagnose.Report) error {
+	var found []diagnose.Severity
+	for _, f := range r.Findings {
+		if f.Kind != diagnose.Refutation {
+			found = append(found, f.Severity)
+		}
+	}
+	return o.failOnSeverity(found)
+}
+
+// failOnSeverity is the error of --fail-on of causes and symptoms of these severities.
+func (o *diagnoseOptions) failOnSeverity(found []diagnose.Severity) error {
 	if o.failOn.value == "" {
 		return nil
 	}
 	worst := map[diagnose.Severity]int{diagnose.Critical: 0, diagnose.Warning: 1, diagnose.Info: 2}
 	n := 0
-	for _, f := range r.Findings {
-		if f.Kind != diagnose.Refutation && worst[f.Severity] <= worst[diagnose.Severity(o.failOn.value)] {
+	for _, s := range found {
+		if worst[s] <= worst[diagnose.Severity(o.failOn.value)] {
 			n++
 		}
 	}

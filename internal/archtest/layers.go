@@ -82,6 +82,7 @@ var Layers = []Layer{
 	{"lab/run", []string{"..."}},
 	{"prove", []string{"units", "internal/*", "problem", "random", "recording", "timeline", "rules", "diagnose"}},
 	{"report", []string{"units", "internal/*", "diagnose", "prove", "plan"}},
+	{"report/html", []string{"units", "rules", "diagnose", "latency", "simulate", "plan", "prove", "casebook", "lab/run", "report"}},
 
 	// Pages the program shows.
 	{"docs", nil},

@@ -1,0 +1,176 @@
+package diagnose
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"plimsoll/rules"
+	"plimsoll/timeline"
+)
+
+// SlotsMax is as many slots as a plot's series may have: an hour of seconds.
+const SlotsMax = 3600
+
+// A Detail is what a page with plots shows beyond the contract: finer series of more signals, each
+// with the signal it was read from, every stalled episode, and how latencies are distributed.
+type Detail struct {
+	Plots       []Plot
+	Stalled     []Span
+	Checkpoints []Span
+	Latency     *Spread // nil where nothing tells a latency
+}
+
+// A Plot is series that share an axis.
+type Plot struct {
+	Title  string
+	Unit   string
+	Signal string // what its series were read from; "" if from several
+	// LimitS, if not 0, is the latency from which an interval counts as stalled.
+	LimitS float64
+	Tracks []Track
+}
+
+// A Spread is how many operations met which latency when. What a source tells is the mean latency
+// of an interval, so an operation is counted with its interval's mean.
+type Spread struct {
+	Subject string
+	From    time.Time
+	StepS   float64
+	// BoundsS are the upper bounds of the classes in seconds, increasing; the last class has none.
+	BoundsS []float64
+	// Operations are counted by slot of time, then by class.
+	Operations [][]float64
+}
+
+const (
+	spreadColumns = 120   // slots of time of a spread
+	spreadLeastS  = 10e-6 // the first class' bound
+	spreadClasses = 88    // up to about 40 s
+	spreadFactor  = 1.1892071150027210667
+	plottedDevMax = 3 // devices drawn beside each other
+)
+
+// spreadBounds are classes by a factor of the fourth root of two: a fifth wide.
+func spreadBounds() []float64 {
+	out := make([]float64, spreadClasses)
+	for i := range out {
+		out[i] = spreadLeastS
+		if i > 0 {
+			out[i] = out[i-1] * spreadFactor
+		}
+	}
+	return out
+}
+
+// detail takes what a page shows out of a case, each series reduced to so many slots.
+func detail(c *rules.Case, slots int) *Detail {
+	d := &Detail{Stalled: spans(c, c.Stall.Cells)}
+	if ck, ok := c.CheckpointCells(); ok {
+		d.Checkpoints = spans(c, ck)
+	} else if ck, _, _, ok := c.PostgresCheckpoints(); ok {
+		d.Checkpoints = spans(c, ck)
+	}
+	slots = min(max(slots, 1), SlotsMax)
+	add := func(p Plot, names []string, series [][]float64) {
+		for i, vals := range series {
+			if vals != nil && timeline.Count(vals) > 1 {
+				p.Tracks = append(p.Tracks, reduce(c.Grid, names[i], p.Unit, vals, slots))
+			}
+		}
+		if len(p.Tracks) > 0 {
+			d.Plots = append(d.Plots, p)
+		}
+	}
+	one := func(title, unit, signal string) {
+		add(Plot{Title: title, Unit: unit, Signal: rules.SignalPrefix + signal}, []string{title}, [][]float64{c.One(rules.SignalPrefix + signal)})
+	}
+	s := c.Stall
+	add(Plot{Title: s.Subject + " latency", Unit: "seconds", LimitS: s.Threshold}, []string{"mean latency"}, [][]float64{s.Latency})
+	add(Plot{Title: s.Subject, Unit: "1/s"}, []string{"completed"}, [][]float64{s.Ops})
+	one("WiredTiger dirty", "ratio", "wt_dirty:ratio")
+	one("page cache dirty", "bytes", "memory_dirty:bytes")
+	devices := busiestDevices(c)
+	for _, p := range []Plot{
+		{Title: "device busy", Unit: "ratio", Signal: "disk_busy:ratio"},
+		{Title: "device IOPS", Unit: "1/s", Signal: "disk_ops:rate"},
+		{Title: "device throughput", Unit: "bytes/s", Signal: "disk_moved:bytes"},
+		{Title: "device queue", Unit: "", Signal: "disk_queue:requests"},
+		{Title: "device write await", Unit: "seconds", Signal: "disk_write_await:seconds"},
+	} {
+		p.Signal = rules.SignalPrefix + p.Signal
+		series := make([][]float64, len(devices))
+		for i, dev := range devices {
+			series[i] = c.For(p.Signal, "device", dev)
+		}
+		add(p, devices, series)
+	}
+	one("CPUs busy", "ratio", "cpu_busy:ratio")
+	d.Latency = spread(c)
+	return d
+}
+
+func spans(c *rules.Case, m timeline.Mask) []Span {
+	eps := m.Episodes()
+	out := make([]Span, len(eps))
+	for i, e := range eps {
+		out[i] = c.Span(e)
+	}
+	return out
+}
+
+// busiestDevices are those that moved most, and something.
+func busiestDevices(c *rules.Case) []string {
+	type moved struct {
+		device string
+		bytes  float64
+	}
+	var all []moved
+	for _, t := range c.Signal(rules.SignalPrefix + "disk_moved:bytes") {
+		if sum := timeline.Sum(t.Values); sum > 0 {
+			all = append(all, moved{t.Labels.Get("device"), sum})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b moved) int {
+		switch {
+		case a.bytes > b.bytes:
+			return -1
+		case a.bytes < b.bytes:
+			return 1
+		}
+		return 0
+	})
+	var out []string
+	for _, m := range all[:min(len(all), plottedDevMax)] {
+		out = append(out, m.device)
+	}
+	return out
+}
+
+// spread counts operations by time and latency; nil if no latency is known.
+func spread(c *rules.Case) *Spread {
+	s := c.Stall
+	if s.Latency == nil || s.Ops == nil || c.Grid.N == 0 {
+		return nil
+	}
+	from, to := c.Grid.Start(0), c.Grid.Time(c.Grid.N-1)
+	slot := slotOf(c.Grid, spreadColumns)
+	out := &Spread{Subject: s.Subject, From: from, StepS: slot.Seconds(), BoundsS: spreadBounds(),
+		Operations: make([][]float64, (to.Sub(from)+slot-1)/slot)}
+	for i := range out.Operations {
+		out.Operations[i] = make([]float64, spreadClasses+1)
+	}
+	any := false
+	for k, latency := range s.Latency {
+		if !(s.Ops[k] > 0) || math.IsNaN(latency) || math.IsInf(latency, 0) {
+			continue
+		}
+		class, _ := slices.BinarySearch(out.BoundsS, latency)
+		out.Operations[c.Grid.Start(k).Sub(from)/slot][class] += s.Ops[k] * c.Grid.StepSeconds()
+		any = true
+	}
+	if !any {
+		return nil
+	}
+	return out
+}

@@ -1,0 +1,215 @@
+(function () {
+  "use strict";
+  // The charts share one stretch of time: whoever zooms one zooms all. Drawn by uPlot; what it draws with comes from
+  // the style's variables, so that the theme holds here too.
+  var data = JSON.parse(document.getElementById("data").textContent);
+  var root = document.documentElement, style = getComputedStyle(root);
+  var view = { min: data.from, max: data.to };
+  var least = Math.max(2 * Math.min.apply(null, data.charts.map(function (c) { return c.step; })), (data.to - data.from) / 1e5);
+  var plots = [];
+
+  function color(name) { return style.getPropertyValue("--" + name).trim(); }
+  function pad(n) { return n < 10 ? "0" + n : "" + n; }
+  function clock(s, withSeconds) {
+    var d = new Date(Math.round(s * 1000)), hour = d.getUTCHours();
+    var text = pad(hour) + ":" + pad(d.getUTCMinutes());
+    if (withSeconds) text += ":" + pad(d.getUTCSeconds());
+    if (view.max - view.min >= 86400 || (data.to - data.from >= 86400 && withSeconds)) {
+      text = data.elapsed ? Math.floor(s / 86400) + "d " + text : pad(d.getUTCMonth() + 1) + "-" + pad(d.getUTCDate()) + " " + text;
+    }
+    return text;
+  }
+
+  // Three digits and the unit that keeps them readable, as the text of the report has them.
+  function number(x) {
+    var a = Math.abs(x);
+    if (a === 0) return "0";
+    if (a < 1e-3 || a >= 1e15) return x.toExponential(1);
+    if (a >= 99.95) return Math.round(x).toLocaleString("en-US");
+    return x.toFixed(a >= 9.995 ? 1 : 2);
+  }
+  function scaled(x, units) {
+    for (var i = 0; i < units.length; i++) {
+      if (Math.abs(x) >= units[i][0] * 0.9995 || i === units.length - 1) return number(x / units[i][0]) + " " + units[i][1];
+    }
+  }
+  function value(x, unit) {
+    if (x === 0) return unit === "ratio" ? "0 %" : "0";
+    switch (unit) {
+      case "seconds": return scaled(x, x < 120 ? [[1, "s"], [1e-3, "ms"], [1e-6, "us"]] : [[3600, "h"], [60, "min"]]);
+      case "bytes": return scaled(x, [[1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "kB"], [1, "B"]]);
+      case "bytes/s": return scaled(x, [[1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "kB"], [1, "B"]]) + "/s";
+      case "ratio": return number(100 * x) + " %";
+      case "1/s": return number(x) + "/s";
+    }
+    return number(x) + (unit ? " " + unit : "");
+  }
+  function tick(x, unit) {
+    return value(x, unit).replace(/^(-?[\d,]*\.\d*?)0+(?=\D|$)/, "$1").replace(/\.(?=\D|$)/, "");
+  }
+
+  function hatch(ctx) {
+    var c = document.createElement("canvas");
+    c.width = c.height = 6 * devicePixelRatio;
+    var g = c.getContext("2d");
+    g.strokeStyle = color("muted");
+    g.lineWidth = 1.5 * devicePixelRatio;
+    g.beginPath();
+    [-1, 0, 1].forEach(function (i) { g.moveTo(i * c.width, c.height); g.lineTo((i + 1) * c.width, 0); });
+    g.stroke();
+    return ctx.createPattern(c, "repeat");
+  }
+
+  // Stalls are a tint with an edge on top, checkpoints a hatched strip below: told apart without colour.
+  function bands(u) {
+    var ctx = u.ctx, box = u.bbox, px = devicePixelRatio;
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(box.left, box.top, box.width, box.height);
+    ctx.clip();
+    (data.bands || []).forEach(function (b) {
+      b.spans.forEach(function (s) {
+        if (s[1] < view.min || s[0] > view.max) return;
+        var x = u.valToPos(s[0], "x", true), w = Math.max(px, u.valToPos(s[1], "x", true) - x);
+        if (b.kind === "stall") {
+          ctx.fillStyle = color("stall");
+          ctx.globalAlpha = 0.13;
+          ctx.fillRect(x, box.top, w, box.height);
+          ctx.globalAlpha = 1;
+          ctx.fillRect(x, box.top, w, 3 * px);
+        } else {
+          ctx.fillStyle = hatch(ctx);
+          ctx.fillRect(x, box.top + box.height - 6 * px, w, 6 * px);
+        }
+      });
+    });
+    ctx.restore();
+  }
+
+  function limit(chart) {
+    return function (u) {
+      if (!chart.limit || chart.limit > u.scales.y.max) return;
+      var y = u.valToPos(chart.limit, "y", true), ctx = u.ctx;
+      ctx.save();
+      ctx.strokeStyle = color("stall");
+      ctx.setLineDash([2 * devicePixelRatio, 3 * devicePixelRatio]);
+      ctx.beginPath();
+      ctx.moveTo(u.bbox.left, y);
+      ctx.lineTo(u.bbox.left + u.bbox.width, y);
+      ctx.stroke();
+      ctx.restore();
+    };
+  }
+
+  var cursorOut = document.getElementById("cursor");
+  function readout(chart, outs) {
+    return function (u) {
+      var i = u.cursor.idx;
+      outs.forEach(function (out, k) {
+        var v = i == null ? null : u.data[k + 1][i];
+        out.textContent = v == null ? "" : value(v, chart.unit);
+      });
+      if (i != null) cursorOut.textContent = clock(u.data[0][i], true);
+      else cursorOut.textContent = "";
+    };
+  }
+
+  var dashes = [[], [6, 3], [2, 2], [8, 2, 2, 2]];
+  function build(chart) {
+    var figure = document.getElementById(chart.id), live = figure.querySelector(".live");
+    var n = Math.max.apply(null, chart.series.map(function (s) { return s.values.length; })), xs = new Array(n);
+    for (var i = 0; i < n; i++) xs[i] = chart.from + i * chart.step;
+    var axis = function (more) {
+      return Object.assign({
+        stroke: function () { return color("muted"); },
+        font: "11px system-ui, sans-serif",
+        grid: { stroke: function () { return color("rule"); }, width: 1 },
+        ticks: { show: false }
+      }, more);
+    };
+    var u = new uPlot({
+      width: live.clientWidth || 600, height: 112, padding: [6, 8, 0, 0], legend: { show: false },
+      tzDate: function (s) { return uPlot.tzDate(new Date(s * 1000), "Etc/UTC"); },
+      cursor: {
+        y: false, points: { size: 6 }, sync: { key: "plimsoll", scales: ["x", null], filters: { pub: function (type) { return type === "mousemove" || type === "mouseleave"; } } },
+        drag: { x: true, y: false, setScale: false },
+        bind: { dblclick: function () { return function () { show(data.from, data.to); return null; }; } }
+      },
+      scales: {
+        x: { time: true, range: function () { return [view.min, view.max]; } },
+        y: { range: function (u, min, max) {
+          if (chart.unit === "ratio" && max > 0.5 && max <= 1.0001) return [0, 1];
+          return [Math.min(0, min || 0), max > 0 ? max * 1.08 : 1];
+        } }
+      },
+      axes: [
+        axis({ size: 22, space: 90, values: function (u, at, k, space, step) { return at.map(function (s) { return clock(s, step < 60); }); } }),
+        axis({ size: 66, space: 28, values: function (u, at) { return at.map(function (y) { return tick(y, chart.unit); }); } })
+      ],
+      series: [{}].concat(chart.series.map(function (s, k) {
+        return {
+          label: s.name, stroke: function () { return color("s" + (k % 4 + 1)); }, width: 1.4, dash: dashes[k % 4],
+          paths: uPlot.paths.stepped({ align: 1 }), points: { show: false }, spanGaps: false
+        };
+      })),
+      hooks: {
+        drawClear: [bands], draw: [limit(chart)],
+        setCursor: [readout(chart, Array.prototype.slice.call(figure.querySelectorAll(".series output")))],
+        setSelect: [function (u) {
+          if (u.select.width < 4) return;
+          var from = u.posToVal(u.select.left, "x"), to = u.posToVal(u.select.left + u.select.width, "x");
+          u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+          show(from, to);
+        }]
+      }
+    }, [xs].concat(chart.series.map(function (s) { return s.values; })), live);
+    live.addEventListener("keydown", keys);
+    plots.push({ plot: u, box: live });
+  }
+
+  // show zooms all charts to a stretch, kept within what there is.
+  function show(from, to) {
+    var whole = data.to - data.from, wide = Math.min(Math.max(to - from, least), whole), middle = (from + to) / 2;
+    view.min = Math.min(Math.max(middle - wide / 2, data.from), data.to - wide);
+    view.max = view.min + wide;
+    plots.forEach(function (p) { p.plot.setScale("x", { min: view.min, max: view.max }); });
+    root.dataset.zoomed = wide < whole ? "yes" : "no";
+  }
+  var moves = {
+    "in": function (w) { show(view.min + w / 4, view.max - w / 4); },
+    out: function (w) { show(view.min - w / 2, view.max + w / 2); },
+    left: function (w) { show(view.min - w / 4, view.max - w / 4); },
+    right: function (w) { show(view.min + w / 4, view.max + w / 4); },
+    all: function () { show(data.from, data.to); }
+  };
+  function move(name) { moves[name](view.max - view.min); }
+  var keyed = { "+": "in", "=": "in", "-": "out", ArrowLeft: "left", ArrowRight: "right", "0": "all", Escape: "all" };
+  function keys(e) {
+    if (!keyed[e.key] || e.ctrlKey || e.metaKey || e.altKey) return;
+    e.preventDefault();
+    move(keyed[e.key]);
+  }
+
+  data.charts.forEach(build);
+  root.dataset.zoomed = "no";
+  var tools = document.querySelector(".tools");
+  tools.hidden = false;
+  tools.addEventListener("click", function (e) {
+    if (e.target.dataset.do) move(e.target.dataset.do);
+  });
+  // A time in the text leads to that stretch, with as much before and after it.
+  document.addEventListener("click", function (e) {
+    var a = e.target.closest && e.target.closest("a[data-from]");
+    if (!a) return;
+    var from = +a.dataset.from, to = +a.dataset.to, margin = Math.max(to - from, 2 * least);
+    show(from - margin, to + margin);
+  });
+  document.addEventListener("themechange", function () { plots.forEach(function (p) { p.plot.redraw(); }); });
+  new ResizeObserver(function () {
+    plots.forEach(function (p) {
+      var w = p.box.clientWidth;
+      if (w > 0 && w !== p.plot.width) p.plot.setSize({ width: w, height: 112 });
+    });
+  }).observe(document.getElementById("charts"));
+  root.dataset.ready = "yes";
+})();
