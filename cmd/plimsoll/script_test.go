@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
-
-	"plimsoll/lab/blockdev"
 )
 
 // underRace says that the race detector is at work.
@@ -48,7 +46,7 @@ func TestScript(t *testing.T) {
 			case "race": // the race detector makes it ten times as slow
 				return underRace, nil
 			case "lab": // volumes can be mounted here
-				return blockdev.Available() == nil, nil
+				return labAvailable(), nil
 			}
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},

@@ -1,0 +1,46 @@
+//go:build !linux
+
+package main
+
+import (
+	"runtime"
+
+	"github.com/spf13/cobra"
+)
+
+// newLabCommand is the laboratory where it cannot be: its volumes are loop devices and FUSE.
+func newLabCommand(*app) *cobra.Command {
+	return onLinuxOnly("lab", "Try it on an emulated volume (Linux only)",
+		"loop devices, FUSE and mounts", "plimsoll simulate SCENARIO predicts the same here")
+}
+
+// newProbeCommand is the measurement of a device where it cannot be: it asks the kernel for
+// direct I/O by Linux' calls.
+func newProbeCommand(*app) *cobra.Command {
+	return onLinuxOnly("probe", "Measure a device under the I/O that databases make (Linux only)",
+		"Linux' asynchronous direct I/O", "run it on the server whose device it is")
+}
+
+// onLinuxOnly is a command that says why it is not here, whatever it is given.
+func onLinuxOnly(name, short, what, instead string) *cobra.Command {
+	return &cobra.Command{
+		Use: name, Short: short, DisableFlagParsing: true,
+		Example: "  plimsoll " + name + " --help",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			for _, arg := range args {
+				if arg == "-h" || arg == "--help" {
+					return cmd.Help()
+				}
+			}
+			return &failure{code: exitFailure, hint: instead,
+				err: unsupported{name, what}}
+		},
+	}
+}
+
+// unsupported is the error of a command that this system has no means for.
+type unsupported struct{ verb, what string }
+
+func (u unsupported) Error() string {
+	return u.verb + " needs " + u.what + ", which " + runtime.GOOS + " has not: it is part of the program for Linux"
+}

@@ -1,0 +1,25 @@
+//go:build !linux
+
+package main
+
+import (
+	"context"
+	"strings"
+	"testing"
+)
+
+// labAvailable tells whether volumes can be mounted here.
+func labAvailable() bool { return false }
+
+// unmountBelow has nothing to do where nothing is mounted.
+func unmountBelow(*testing.T, string) {}
+
+// What needs Linux says so, and what does the same here.
+func TestLinuxOnly(t *testing.T) {
+	for _, verb := range []string{"lab", "probe"} {
+		a, stdout, stderr := testApp(verb, "run", "--flag")
+		if code := a.run(context.Background()); code != exitFailure || stdout.Len() > 0 || !strings.Contains(stderr.String(), "needs") || !strings.Contains(stderr.String(), "hint: ") {
+			t.Errorf("%s: exit code %d, stderr %q", verb, code, stderr)
+		}
+	}
+}
