@@ -149,6 +149,7 @@ func (r *prober) short(ctx context.Context, s *Stream) (*job, error) {
 	if err := j.prepare(); err != nil {
 		return nil, err
 	}
+	defer undisturbed(1)()
 	j.begin = r.clock.now()
 	j.end = j.begin + int64(r.opt.fitStep)
 	done := make(chan error, 1)

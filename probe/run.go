@@ -183,6 +183,7 @@ func (r *prober) stage(ctx context.Context, st stage) (*StageResult, error) {
 		}
 		jobs = append(jobs, j)
 	}
+	defer undisturbed(len(jobs))()
 	begin := r.clock.now() + int64(10*time.Millisecond) // threads are there by then
 	g, gctx := errgroup.WithContext(ctx)
 	for _, j := range jobs {

@@ -121,7 +121,7 @@ func (j *job) phases(ctx context.Context) error {
 
 func fdatasync(f *os.File) error {
 	for {
-		err := unix.Fdatasync(int(f.Fd()))
+		_, err := raw(unix.SYS_FDATASYNC, int(f.Fd()), nil, 0)
 		if !errors.Is(err, unix.EINTR) {
 			return os.NewSyscallError("fdatasync", err)
 		}
@@ -249,9 +249,9 @@ func (s *singleLoop) move(fd int, place int64) error {
 		var n int
 		var err error
 		if s.Writes() {
-			n, err = unix.Pwrite(fd, s.buffer[:s.Size], place)
+			n, err = raw(unix.SYS_PWRITE64, fd, s.buffer[:s.Size], place)
 		} else {
-			n, err = unix.Pread(fd, s.buffer[:s.Size], place)
+			n, err = raw(unix.SYS_PREAD64, fd, s.buffer[:s.Size], place)
 		}
 		if errors.Is(err, unix.EINTR) {
 			continue
