@@ -11,6 +11,7 @@
 //	iostat's log, text or JSON       S_TIME_FORMAT=ISO iostat -xt 1 > iostat.log
 //	saved pages of metrics           while sleep 1; do date +'# scraped %s'; curl -s http://host:9100/metrics; done > metrics.txt
 //	http://host:9216/metrics         any exporter, etcd, IRIS (/api/monitor/metrics); read live
+//	postgres://user@host/postgres    a PostgreSQL; read live
 //	http://prometheus:9090           a Prometheus-compatible server; asked, not copied
 //	host                             this machine's devices, page cache and pressure; read live
 //	fio's JSON, and the logs beside  fio --output-format=json --output=job.json --write_lat_log=job job.fio
@@ -42,6 +43,7 @@ import (
 	"plimsoll/observe/ftdc"
 	"plimsoll/observe/host"
 	"plimsoll/observe/iostat"
+	"plimsoll/observe/postgres"
 	"plimsoll/observe/source"
 	"plimsoll/recording"
 )
@@ -231,7 +233,7 @@ func openURL(ctx context.Context, arg, scheme string, opt OpenOptions) (Input, e
 	case "mongodb", "mongodb+srv":
 		return Input{}, errors.New("a mongodb:// address cannot be read live yet: give the server's diagnostic.data folder, or the /metrics address of its exporter")
 	case "postgres", "postgresql":
-		return Input{}, errors.New("a postgres:// address cannot be read live yet: give the /metrics address of postgres_exporter")
+		return asInput(postgres.Open(arg, postgres.Options{Insecure: opt.Insecure, Getenv: opt.Getenv}))
 	case "file":
 		return Open(ctx, strings.TrimPrefix(arg, "file://"), opt)
 	default:

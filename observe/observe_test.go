@@ -235,21 +235,21 @@ func TestNotRecognised(t *testing.T) {
 	}
 	logs := write(t, filepath.Join(dir, "logs", "z.log"), file(t, "iostat/testdata/xmt_c.log"))
 	for arg, want := range map[string]string{
-		"":                     "empty argument",
-		"-":                    "standard input",
-		empty:                  "it is empty",
-		filepath.Dir(empty):    "give a diagnostic.data folder",
-		filepath.Dir(logs):     "such as " + logs,
-		dir + "/missing":       "check the path",
-		"db1:9216":             "http://db1:9216",
-		"localhost:9100/x":     "http://localhost:9100/x",
-		"mongodb://u:s3cret@h": "diagnostic.data",
-		"mongodb+srv://u@h/d":  "diagnostic.data",
-		"postgres://u:s3cret@": "postgres_exporter",
-		"ftp://u:s3cret@h":     "no scheme of a source",
-		"http://u:s3cret%@h":   "cannot be read",
-		"http://":              "cannot be read",
-		"/dev/null":            "a device",
+		"":                       "empty argument",
+		"-":                      "standard input",
+		empty:                    "it is empty",
+		filepath.Dir(empty):      "give a diagnostic.data folder",
+		filepath.Dir(logs):       "such as " + logs,
+		dir + "/missing":         "check the path",
+		"db1:9216":               "http://db1:9216",
+		"localhost:9100/x":       "http://localhost:9100/x",
+		"mongodb://u:s3cret@h":   "diagnostic.data",
+		"mongodb+srv://u@h/d":    "diagnostic.data",
+		"postgres://u:s3cret%@h": "such as postgres://",
+		"ftp://u:s3cret@h":       "no scheme of a source",
+		"http://u:s3cret%@h":     "cannot be read",
+		"http://":                "cannot be read",
+		"/dev/null":              "a device",
 	} {
 		_, err := open(t, arg)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cret") {

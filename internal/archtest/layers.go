@@ -70,6 +70,7 @@ var Layers = []Layer{
 	{"lab/visit", []string{"units", "vtime", "workload", "scenario", "lab"}},
 	{"lab/etcd", []string{"units", "recording", "observe/*", "workload", "engine/*", "scenario", "lab", "lab/process", "lab/visit"}},
 	{"lab/postgres", []string{"units", "recording", "observe/*", "workload", "engine/*", "scenario", "lab", "lab/process", "lab/visit"}},
+	{"lab/postgres/postgrestest", []string{"lab/process"}}, // a server for tests
 	{"lab/wiredtiger", []string{"units", "recording", "observe/*", "workload", "engine/*", "scenario", "lab", "lab/process"}},
 	{"lab/streams", []string{"units", "recording", "observe/*", "random", "workload", "engine/*", "scenario", "probe", "lab"}},
 	{"lab/buckets", []string{"units", "problem", "workload", "scenario", "lab", "lab/blockdev", "lab/mount", "lab/wiredtiger"}},
