@@ -20,6 +20,11 @@ func (r *Server) Name() string { return r.name }
 // Span is the time that is asked for.
 func (r *Server) Span() (from, to time.Time) { return r.opt.From, r.opt.To }
 
+// Narrow is the selector of [RemoteOptions] with further matchers.
+func (r *Server) Narrow(further ...*labels.Matcher) string {
+	return selectorOf(append(slices.Clone(further), r.matchers...))
+}
+
 // Names are the metric names that the selector of [RemoteOptions] matches, sorted.
 func (r *Server) Names(ctx context.Context) ([]string, error) {
 	names, err := r.names(ctx)
@@ -49,7 +54,7 @@ func (r *Server) Periods(ctx context.Context, names []string) (map[string]time.D
 func (r *Server) LabelSets(ctx context.Context, metrics ...string) ([]labels.Labels, error) {
 	var out []labels.Labels
 	name := labels.MustNewMatcher(labels.MatchRegexp, labels.MetricName, AnyOf(metrics))
-	match := []string{selectorOf(append([]*labels.Matcher{name}, r.matchers...))}
+	match := []string{r.Narrow(name)}
 	err := r.call(ctx, func(ctx context.Context) error {
 		sets, warnings, err := r.api.Series(ctx, match, r.opt.From, r.opt.To, v1.WithLimit(seriesMax))
 		if err != nil {
@@ -80,13 +85,9 @@ type Counted struct {
 
 // Count counts the series that a selector matches at a time, by labels: what a server answers without sending a sample.
 func (r *Server) Count(ctx context.Context, selector string, by []string, at time.Time) ([]Counted, error) {
-	matchers, err := matchersOf(selector)
-	if err != nil {
-		return nil, err
-	}
-	expr := fmt.Sprintf("count by (%s) (%s)", strings.Join(by, ", "), selectorOf(append(matchers, r.matchers...)))
+	expr := fmt.Sprintf("count by (%s) (%s)", strings.Join(by, ", "), selector)
 	var out []Counted
-	err = r.call(ctx, func(ctx context.Context) error {
+	err := r.call(ctx, func(ctx context.Context) error {
 		value, warnings, err := r.api.Query(ctx, expr, at, v1.WithTimeout(r.opt.Timeout))
 		if err != nil {
 			return err
