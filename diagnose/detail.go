@@ -92,13 +92,18 @@ func detail(c *rules.Case, slots int) *Detail {
 	one("page cache dirty", "bytes", "memory_dirty:bytes")
 	devices := busiestDevices(c)
 	for _, p := range []Plot{
-		{Title: "device busy", Unit: "ratio", Signal: "disk_busy:ratio"},
-		{Title: "device IOPS", Unit: "1/s", Signal: "disk_ops:rate"},
-		{Title: "device throughput", Unit: "bytes/s", Signal: "disk_moved:bytes"},
-		{Title: "device queue", Unit: "", Signal: "disk_queue:requests"},
-		{Title: "device write await", Unit: "seconds", Signal: "disk_write_await:seconds"},
+		{Title: "busy", Unit: "ratio", Signal: "disk_busy:ratio"},
+		{Title: "IOPS", Unit: "1/s", Signal: "disk_ops:rate"},
+		{Title: "throughput", Unit: "bytes/s", Signal: "disk_moved:bytes"},
+		{Title: "queue", Unit: "", Signal: "disk_queue:requests"},
+		{Title: "write await", Unit: "seconds", Signal: "disk_write_await:seconds"},
 	} {
 		p.Signal = rules.SignalPrefix + p.Signal
+		if len(devices) == 1 {
+			p.Title = devices[0] + " " + p.Title
+		} else {
+			p.Title = "devices' " + p.Title
+		}
 		series := make([][]float64, len(devices))
 		for i, dev := range devices {
 			series[i] = c.For(p.Signal, "device", dev)

@@ -76,6 +76,9 @@ func (c *Cell) add(ns int64) {
 	c.Max = max(c.Max, ns)
 }
 
+// Counts are the operations of each class, as [ClassOf] has them; classes beyond its end have none. It is not to be changed.
+func (c *Cell) Counts() []uint32 { return c.classes }
+
 // Quantile is the time in ns that a share, in thousandths, of a cell's operations keep.
 func (c *Cell) Quantile(thousandths int64) int64 {
 	rank := (c.Count*thousandths + 999) / 1000

@@ -132,4 +132,7 @@ type Series struct {
 	Busy map[string][]*float64 `json:"volume_busy"`
 	// Checkpoints are the starts and ends, in seconds since the measured time began.
 	Checkpoints [][2]float64 `json:"checkpoints"`
+	// Writes are the writes of each step by classes of latency: what the percentiles were read from. They are for plots, and not
+	// part of the JSON.
+	Writes []latency.Cell `json:"-"`
 }

@@ -83,6 +83,7 @@ func plots(s *system, m *meter, p *sampler, cycles []engine.Cycle) *Series {
 func (s *Series) latencies(m *meter) {
 	cells := m.series.Cells
 	s.StepSeconds = m.series.Step.Seconds()
+	s.Writes = cells
 	s.WriteP99, s.WriteMax = make([]*float64, len(cells)), make([]*float64, len(cells))
 	for i := range cells {
 		if c := &cells[i]; c.Count > 0 {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"plimsoll/report/html"
 	"plimsoll/scenario"
 	"plimsoll/simulate"
 )
@@ -53,6 +54,7 @@ stands in the documentation of its package.`,
   plimsoll simulate telemetry.yaml --compare 'journal apart: volumes.journal={type: gp3, size: 10GiB}' \
     --compare 'bounded dirty: host.dirty_background_bytes=8MB'
   plimsoll simulate telemetry.yaml --record predicted && plimsoll diagnose predicted
+  plimsoll simulate telemetry.yaml -o html > telemetry.html
   plimsoll simulate telemetry.yaml -o json --fail-on objective`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if o.schema {
@@ -76,7 +78,7 @@ stands in the documentation of its package.`,
 }
 
 func (o *simulateOptions) AddFlags(cmd *cobra.Command) {
-	addOutput(cmd, &o.output)
+	addOutputOrPage(cmd, &o.output)
 	f := cmd.Flags()
 	f.StringArrayVar(&o.sets, "set", nil, "change a value: volumes.data.iops=16000 (again for more)")
 	f.StringArrayVar(&o.compare, "compare", nil, "a variant beside the scenario: 'name: a.b=c,d.e=f' (again for more)")
@@ -121,6 +123,9 @@ func (o *simulateOptions) Validate(cmd *cobra.Command) error {
 
 // Run simulates, and writes the result.
 func (o *simulateOptions) Run(ctx context.Context, a *app, path string) error {
+	if err := a.pageGoesSomewhere(o.output); err != nil {
+		return err
+	}
 	if err := a.useCatalog(); err != nil {
 		return err
 	}
@@ -138,9 +143,12 @@ func (o *simulateOptions) Run(ctx context.Context, a *app, path string) error {
 	if err != nil {
 		return err
 	}
-	if o.output.value == "json" {
+	switch o.output.value {
+	case "json":
 		err = o.writeJSON(a, results)
-	} else {
+	case asPage:
+		err = html.Simulation(a.stdout, results, a.pageOptions(nil))
+	default:
 		t := &simulateText{width: o.columns(a), ascii: o.ascii || (!o.asciiSet && !a.unicode()), results: results}
 		err = t.write(a.stdout)
 	}
@@ -229,11 +237,11 @@ func (o *simulateOptions) writeJSON(a *app, results []*simulate.Result) error {
 
 // columns is the text's width.
 func (o *simulateOptions) columns(a *app) int {
-	switch {
-	case o.width != 0:
+	if o.width != 0 {
 		return o.width
-	case a.stdout.terminal && a.stdout.columns() > 0:
-		return min(max(a.stdout.columns(), 80), simulateColumns)
+	}
+	if n := a.columns(); n > 0 {
+		return min(max(n, 80), simulateColumns)
 	}
 	return simulateColumns
 }

@@ -135,14 +135,14 @@ func (d *diagnosed) timeline() *timeline {
 	add := func(p diagnose.Plot) {
 		c := chart{ID: "c" + number(len(t.Charts)+1), Title: p.Title, Unit: p.Unit, Limit: p.LimitS, Href: d.queries.link(p.Signal),
 			FromS: clockSeconds(p.Tracks[0].From, d.loc), StepS: p.Tracks[0].StepS}
-		for _, x := range p.Tracks {
+		for i, x := range p.Tracks {
 			if x.StepS != c.StepS || !x.From.Equal(p.Tracks[0].From) || !(x.StepS > 0) {
 				continue // of another grid: it cannot stand on this axis
 			}
-			s := series{Name: x.Name, Values: make(points, len(x.Values))}
-			for i, v := range x.Values {
-				if s.Values[i] = math.NaN(); v != nil {
-					s.Values[i] = *v
+			s := series{Name: x.Name, Style: i%seriesStyles + 1, Values: make(points, len(x.Values))}
+			for k, v := range x.Values {
+				if s.Values[k] = math.NaN(); v != nil {
+					s.Values[k] = *v
 				}
 			}
 			c.Series = append(c.Series, s)

@@ -85,6 +85,7 @@ type window struct{ From, To float64 }
 // A figure is a drawing with its words and its numbers.
 type figure struct {
 	ID, Title, Caption string
+	Keys               []string // of its series, in their order
 	SVG                template.HTML
 	Table              *table
 }
@@ -102,6 +103,7 @@ type rendered struct {
 var pageTemplate = template.Must(template.New("page.html").Funcs(template.FuncMap{
 	"visible": report.Visible,
 	"lower":   strings.ToLower,
+	"legend":  legend,
 }).ParseFS(files, "assets/*.html"))
 
 func asset(name string) string {

@@ -2,6 +2,7 @@ package html
 
 import (
 	"encoding/json"
+	"fmt"
 	"html/template"
 	"math"
 	"strconv"
@@ -49,7 +50,9 @@ type chart struct {
 
 // A series has a value for each step; NaN where nothing was measured.
 type series struct {
-	Name   string `json:"name"`
+	Name string `json:"name"`
+	// Style is the colour and dash it is drawn with, from 1 to seriesStyles: the same for the same thing in all charts.
+	Style  int    `json:"style"`
 	Values points `json:"values"`
 }
 
@@ -150,8 +153,8 @@ func (t *timeline) still(c chart) template.HTML {
 	if c.Limit > 0 && c.Limit < top {
 		d.line("limit", x.start, y.at(c.Limit), x.end, y.at(c.Limit))
 	}
-	for i, s := range c.Series {
-		d.path("series series"+number(i%seriesStyles+1), t.trace(c, s, x, y))
+	for _, s := range c.Series {
+		d.path("series series"+number(s.Style), t.trace(c, s, x, y))
 	}
 	d.text("tick", "start", stillLeft, stillHeight-3, t.clock(t.FromS))
 	d.text("tick", "end", stillWidth-4, stillHeight-3, t.clock(t.ToS))
@@ -204,14 +207,23 @@ func (t *timeline) trace(c chart, s series, x, y scale) string {
 
 // clock prints a time of a timeline.
 func (t *timeline) clock(s float64) string {
-	at := time.UnixMilli(int64(math.Round(s * 1000))).UTC()
-	if t.Elapsed && s < 86400 {
-		return at.Format("15:04:05")
+	if t.Elapsed {
+		return elapsed(s)
 	}
+	at := time.UnixMilli(int64(math.Round(s * 1000))).UTC()
 	if t.ToS-t.FromS >= 86400 {
 		return at.Format("01-02 15:04")
 	}
 	return at.Format("15:04:05")
+}
+
+// elapsed prints a time since a run's start: "1:05", or "1:00:05" from an hour on.
+func elapsed(s float64) string {
+	whole := int(math.Round(s))
+	if whole < 3600 {
+		return fmt.Sprintf("%d:%02d", whole/60, whole%60)
+	}
+	return fmt.Sprintf("%d:%02d:%02d", whole/3600, whole/60%60, whole%60)
 }
 
 // tableRows is how many rows the table behind the charts has at most.

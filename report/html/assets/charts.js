@@ -11,11 +11,15 @@
   function color(name) { return style.getPropertyValue("--" + name).trim(); }
   function pad(n) { return n < 10 ? "0" + n : "" + n; }
   function clock(s, withSeconds) {
+    if (data.elapsed) {
+      var n = Math.round(s), minutes = Math.floor(n / 60);
+      return (n < 3600 ? minutes : Math.floor(n / 3600) + ":" + pad(minutes % 60)) + ":" + pad(n % 60);
+    }
     var d = new Date(Math.round(s * 1000)), hour = d.getUTCHours();
     var text = pad(hour) + ":" + pad(d.getUTCMinutes());
     if (withSeconds) text += ":" + pad(d.getUTCSeconds());
     if (view.max - view.min >= 86400 || (data.to - data.from >= 86400 && withSeconds)) {
-      text = data.elapsed ? Math.floor(s / 86400) + "d " + text : pad(d.getUTCMonth() + 1) + "-" + pad(d.getUTCDate()) + " " + text;
+      text = pad(d.getUTCMonth() + 1) + "-" + pad(d.getUTCDate()) + " " + text;
     }
     return text;
   }
@@ -78,7 +82,8 @@
           ctx.globalAlpha = 1;
           ctx.fillRect(x, box.top, w, 3 * px);
         } else {
-          ctx.fillStyle = hatch(ctx);
+          w = Math.max(2 * px, w);
+          ctx.fillStyle = w < 8 * px ? color("muted") : hatch(ctx);
           ctx.fillRect(x, box.top + box.height - 6 * px, w, 6 * px);
         }
       });
@@ -88,7 +93,7 @@
 
   function limit(chart) {
     return function (u) {
-      if (!chart.limit || chart.limit > u.scales.y.max) return;
+      if (!chart.limit || chart.limit > u.scales.y.max || chart.limit < u.scales.y.min) return;
       var y = u.valToPos(chart.limit, "y", true), ctx = u.ctx;
       ctx.save();
       ctx.strokeStyle = color("stall");
@@ -114,9 +119,17 @@
     };
   }
 
+  // Latencies differ by orders of magnitude: their axis can be logarithmic, over whole decades.
+  var logTimes = false;
+  function decades(u, min, max) {
+    if (!(max > 0)) return [1e-3, 1];
+    return [Math.pow(10, Math.floor(Math.log10(Math.max(min, 1e-6)))), Math.pow(10, Math.ceil(Math.log10(max)))];
+  }
+  function positive(v) { return v > 0 ? v : null; }
+
   var dashes = [[], [6, 3], [2, 2], [8, 2, 2, 2]];
   function build(chart) {
-    var figure = document.getElementById(chart.id), live = figure.querySelector(".live");
+    var log = logTimes && chart.unit === "seconds", figure = document.getElementById(chart.id), live = figure.querySelector(".live");
     var n = Math.max.apply(null, chart.series.map(function (s) { return s.values.length; })), xs = new Array(n);
     for (var i = 0; i < n; i++) xs[i] = chart.from + i * chart.step;
     var axis = function (more) {
@@ -128,7 +141,7 @@
       }, more);
     };
     var u = new uPlot({
-      width: live.clientWidth || 600, height: 112, padding: [6, 8, 0, 0], legend: { show: false },
+      width: live.clientWidth || 600, height: 112, padding: [6, 22, 0, 0], legend: { show: false },
       tzDate: function (s) { return uPlot.tzDate(new Date(s * 1000), "Etc/UTC"); },
       cursor: {
         y: false, points: { size: 6 }, sync: { key: "plimsoll", scales: ["x", null], filters: { pub: function (type) { return type === "mousemove" || type === "mouseleave"; } } },
@@ -137,18 +150,18 @@
       },
       scales: {
         x: { time: true, range: function () { return [view.min, view.max]; } },
-        y: { range: function (u, min, max) {
-          if (chart.unit === "ratio" && max > 0.5 && max <= 1.0001) return [0, 1];
+        y: log ? { distr: 3, range: decades } : { range: function (u, min, max) {
+          if (chart.unit === "ratio" && max > 0.5 && max <= 1.0001) return [0, 1.06];
           return [Math.min(0, min || 0), max > 0 ? max * 1.08 : 1];
         } }
       },
       axes: [
         axis({ size: 22, space: 90, values: function (u, at, k, space, step) { return at.map(function (s) { return clock(s, step < 60); }); } }),
-        axis({ size: 66, space: 28, values: function (u, at) { return at.map(function (y) { return tick(y, chart.unit); }); } })
+        axis({ size: 66, space: 28, values: function (u, at) { return at.map(function (y) { return y == null || log && Math.abs(Math.log10(y) % 1) > 1e-6 ? "" : tick(y, chart.unit); }); } })
       ],
-      series: [{}].concat(chart.series.map(function (s, k) {
+      series: [{}].concat(chart.series.map(function (s) {
         return {
-          label: s.name, stroke: function () { return color("s" + (k % 4 + 1)); }, width: 1.4, dash: dashes[k % 4],
+          label: s.name, stroke: function () { return color("s" + s.style); }, width: 1.4, dash: dashes[s.style - 1],
           paths: uPlot.paths.stepped({ align: 1 }), points: { show: false }, spanGaps: false
         };
       })),
@@ -162,8 +175,7 @@
           show(from, to);
         }]
       }
-    }, [xs].concat(chart.series.map(function (s) { return s.values; })), live);
-    live.addEventListener("keydown", keys);
+    }, [xs].concat(chart.series.map(function (s) { return log ? s.values.map(positive) : s.values; })), live);
     plots.push({ plot: u, box: live });
   }
 
@@ -190,12 +202,23 @@
     move(keyed[e.key]);
   }
 
+  function rescale(button) {
+    logTimes = !logTimes;
+    button.setAttribute("aria-pressed", logTimes);
+    plots.forEach(function (p) { p.plot.destroy(); });
+    plots = [];
+    data.charts.forEach(build);
+  }
+
   data.charts.forEach(build);
+  plots.forEach(function (p) { p.box.addEventListener("keydown", keys); });
   root.dataset.zoomed = "no";
   var tools = document.querySelector(".tools");
   tools.hidden = false;
   tools.addEventListener("click", function (e) {
-    if (e.target.dataset.do) move(e.target.dataset.do);
+    var what = e.target.dataset.do;
+    if (what === "log") rescale(e.target);
+    else if (what) move(what);
   });
   // A time in the text leads to that stretch, with as much before and after it.
   document.addEventListener("click", function (e) {
