@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"strconv"
 	"time"
 
 	"golang.org/x/term"
@@ -27,6 +28,18 @@ type stream struct {
 
 func newApp() *app {
 	return &app{args: os.Args[1:], getenv: os.Getenv, stdout: fileStream(os.Stdout), stderr: fileStream(os.Stderr), now: time.Now}
+}
+
+// columns is how wide text on stdout may be, 0 if nothing is known: COLUMNS, which ls and man
+// heed as well, or else the terminal's width.
+func (a *app) columns() int {
+	if n, err := strconv.Atoi(a.getenv("COLUMNS")); err == nil && n > 0 {
+		return n
+	}
+	if a.stdout.terminal {
+		return a.stdout.columns()
+	}
+	return 0
 }
 
 func fileStream(f *os.File) stream {

@@ -107,10 +107,8 @@ func walkCase(ctx context.Context, a *app, name string, asJSON bool) error {
 		return writeJSON(a, w)
 	}
 	width := 100
-	if a.stdout.columns != nil {
-		if n := a.stdout.columns(); n > 0 {
-			width = min(max(n, 80), 120)
-		}
+	if n := a.columns(); n > 0 {
+		width = min(max(n, 80), 120)
 	}
 	return casebook.Text(a.stdout, w, width)
 }

@@ -35,12 +35,16 @@ func addChoice(cmd *cobra.Command, c *choice, name, shorthand, help string, amon
 	complete(cmd, name, among...)
 }
 
-// complete gives the shell the words a flag takes; without any, it offers nothing
-// instead of file names.
+// complete gives the shell the words a flag takes; without any, what flags of this name take
+// everywhere, or nothing instead of file names.
 func complete(cmd *cobra.Command, flag string, words ...string) {
-	err := cmd.RegisterFlagCompletionFunc(flag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return words, cobra.ShellCompDirectiveNoFileComp
-	})
+	offer := sharedCompletions[flag]
+	if offer == nil || len(words) > 0 {
+		offer = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return words, cobra.ShellCompDirectiveNoFileComp
+		}
+	}
+	err := cmd.RegisterFlagCompletionFunc(flag, offer)
 	if err != nil {
 		panic(err) // the flag is not there: a mistake of this program, met by every run
 	}

@@ -56,10 +56,8 @@ func (d *display) options(a *app) report.Options {
 	}
 	if opt.Width == 0 {
 		opt.Width = widthDefault
-		if a.stdout.terminal {
-			if n := a.stdout.columns(); n > 0 {
-				opt.Width = min(max(n, widthMin), widthComfortable)
-			}
+		if n := a.columns(); n > 0 {
+			opt.Width = min(max(n, widthMin), widthComfortable)
 		}
 	}
 	return opt

@@ -15,6 +15,8 @@ import (
 type build struct {
 	Version  string `json:"version"`
 	Revision string `json:"revision,omitempty"`
+	// Date is when the revision was committed (RFC 3339, UTC), not when it was built.
+	Date     string `json:"date,omitempty"`
 	Modified bool   `json:"modified,omitempty"`
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
@@ -31,15 +33,20 @@ func thisBuild() build {
 	if v := info.Main.Version; v != "" && v != "(devel)" {
 		b.Version = v
 	}
+	b.Revision = setting(info, "vcs.revision")
+	b.Date = setting(info, "vcs.time")
+	b.Modified = setting(info, "vcs.modified") == "true"
+	return b
+}
+
+// setting is a value that the go command has put into the program, "" if it has not.
+func setting(info *debug.BuildInfo, key string) string {
 	for _, s := range info.Settings {
-		switch s.Key {
-		case "vcs.revision":
-			b.Revision = s.Value
-		case "vcs.modified":
-			b.Modified = s.Value == "true"
+		if s.Key == key {
+			return s.Value
 		}
 	}
-	return b
+	return ""
 }
 
 func newVersionCommand(a *app) *cobra.Command {

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"plimsoll/catalog"
+	"plimsoll/scenario"
+)
+
+// A completer offers the shell what a flag may take, knowing the arguments before it.
+type completer = func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective)
+
+// sharedCompletions are flags that take the same thing in whichever verb has them.
+var sharedCompletions = map[string]completer{
+	"set":     completeSet,
+	"compare": completeCompare,
+	"region":  completeRegion,
+}
+
+// completeSet goes down a scenario's keys by one level at a time, and offers words for a value.
+func completeSet(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	return scenarioPaths("", typed)
+}
+
+// completeCompare does the same after a variant's name and each of its commas: 'name: a.b=c,d.e=f'.
+func completeCompare(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	begin := 0
+	if i := strings.Index(typed, ": "); i >= 0 {
+		begin = i + len(": ")
+	}
+	if i := strings.LastIndex(typed, ","); i >= begin {
+		begin = i + 1
+	}
+	return scenarioPaths(typed[:begin], typed[begin:])
+}
+
+func completeRegion(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return []string{catalog.Region}, cobra.ShellCompDirectiveNoFileComp
+}
+
+// schemaNode is as much of a JSON Schema as scenarios' has.
+type schemaNode struct {
+	Ref         string                 `json:"$ref"`
+	Properties  map[string]*schemaNode `json:"properties"`
+	Additional  any                    `json:"additionalProperties"` // false, or a node
+	Description string                 `json:"description"`
+	Type        any                    `json:"type"`
+	Enum        []any                  `json:"enum"`
+	Examples    []any                  `json:"examples"`
+	Defs        map[string]*schemaNode `json:"$defs"`
+}
+
+// scenarioPaths completes an assignment over a scenario; before is kept in front of each word.
+func scenarioPaths(before, typed string) ([]string, cobra.ShellCompDirective) {
+	const noFiles = cobra.ShellCompDirectiveNoFileComp
+	var root schemaNode
+	if err := json.Unmarshal(scenario.Schema(), &root); err != nil {
+		return nil, noFiles // it is this program's own: scenario's tests read it
+	}
+	node, path := &root, typed
+	if p, _, ok := strings.Cut(typed, "="); ok {
+		path = p
+	}
+	keys := strings.Split(path, ".")
+	for _, key := range keys[:len(keys)-1] {
+		if node = root.enter(node, key); node == nil {
+			return nil, noFiles
+		}
+	}
+	if path != typed {
+		leaf := root.enter(node, keys[len(keys)-1])
+		if leaf == nil {
+			return nil, noFiles
+		}
+		return startingWith(before+typed, under(before+path+"=", leaf.values(keys))), noFiles
+	}
+	stem := strings.Join(append(keys[:len(keys)-1:len(keys)-1], ""), ".")
+	var words []string
+	for _, key := range root.keys(node) {
+		child := root.enter(node, key)
+		word := before + stem + key
+		if root.isMapping(child) {
+			word += "."
+		} else {
+			word += "="
+		}
+		if about, _, _ := strings.Cut(child.Description, ". "); about != "" {
+			word += "\t" + strings.TrimSuffix(about, ".")
+		}
+		words = append(words, word)
+	}
+	return startingWith(before+typed, words), noFiles | cobra.ShellCompDirectiveNoSpace
+}
+
+func under(before string, words []string) []string {
+	for i := range words {
+		words[i] = before + words[i]
+	}
+	return words
+}
+
+// startingWith leaves out what does not go on from what was typed: there are a thousand instances.
+func startingWith(typed string, words []string) []string {
+	return slices.DeleteFunc(words, func(word string) bool { return !strings.HasPrefix(word, typed) })
+}
+
+// enter gives the node of a key, nil if there is none.
+func (s *schemaNode) enter(at *schemaNode, key string) *schemaNode {
+	at = s.resolve(at)
+	if p := at.Properties[key]; p != nil {
+		if p.Ref == "" {
+			return p
+		}
+		to := *s.resolve(p)
+		to.Description = p.Description
+		return &to
+	}
+	return s.additional(at)
+}
+
+// additional is what a mapping with names of one's own holds.
+func (s *schemaNode) additional(at *schemaNode) *schemaNode {
+	m, ok := at.Additional.(map[string]any)
+	if !ok {
+		return nil
+	}
+	if ref, ok := m["$ref"].(string); ok {
+		return s.resolve(&schemaNode{Ref: ref})
+	}
+	return nil
+}
+
+func (s *schemaNode) resolve(at *schemaNode) *schemaNode {
+	if to := s.Defs[strings.TrimPrefix(at.Ref, "#/$defs/")]; at.Ref != "" && to != nil {
+		return to
+	}
+	return at
+}
+
+func (s *schemaNode) isMapping(at *schemaNode) bool {
+	at = s.resolve(at)
+	return len(at.Properties) > 0 || s.additional(at) != nil
+}
+
+// keys are those of a mapping; volumes have the names that engines call theirs.
+func (s *schemaNode) keys(at *schemaNode) []string {
+	at = s.resolve(at)
+	if len(at.Properties) > 0 {
+		return slices.Sorted(maps.Keys(at.Properties))
+	}
+	if s.additional(at) == nil {
+		return nil
+	}
+	return []string{"data", "journal", "wal", "wij"}
+}
+
+// values are the words that a leaf takes, or examples of how its quantity is written.
+func (s *schemaNode) values(keys []string) []string {
+	switch last := keys[len(keys)-1]; {
+	case last == "type" && keys[0] == "volumes":
+		return catalog.TypeNames()
+	case last == "instance" && keys[0] == "host":
+		return catalog.Current().InstanceNames()
+	}
+	given := s.Enum
+	if len(given) == 0 {
+		given = s.Examples
+	}
+	var out []string
+	for _, v := range given {
+		if word, ok := v.(string); ok {
+			out = append(out, word)
+		}
+	}
+	if s.Type == "boolean" {
+		out = []string{"true", "false"}
+	}
+	return out
+}

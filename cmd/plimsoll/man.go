@@ -1,0 +1,240 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// newManCommand writes the manual pages: a release's packages have them, a person asks --help.
+func newManCommand(a *app) *cobra.Command {
+	var dir string
+	cmd := &cobra.Command{
+		Use:    "man",
+		Hidden: true,
+		Short:  "Write the manual pages",
+		Long: `Writes a manual page for each command, in section 1, made of what --help says. Their
+date is SOURCE_DATE_EPOCH, or else the program's revision's.`,
+		Example: `  plimsoll man --dir man
+  man -l man/plimsoll-diagnose.1`,
+		Args: needArgs(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if dir == "" {
+				return usagef("plimsoll man --dir man", "man: which folder? --dir is missing")
+			}
+			return a.writeManual(cmd.Root(), dir)
+		},
+	}
+	cmd.Flags().StringVar(&dir, "dir", "", "write them into this folder, which is made if need be")
+	if err := cmd.MarkFlagDirname("dir"); err != nil {
+		panic(err) // the flag was just added
+	}
+	return cmd
+}
+
+// writeManual writes the pages of a command and of those below it.
+func (a *app) writeManual(root *cobra.Command, dir string) error {
+	at, err := a.manualDate()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("man: %w", err)
+	}
+	for _, c := range documented(root) {
+		page := manPage(c, at)
+		if err := os.WriteFile(filepath.Join(dir, manName(c)+".1"), []byte(page), 0o644); err != nil {
+			return fmt.Errorf("man: %w", err)
+		}
+	}
+	return nil
+}
+
+// manualDate is the day that pages carry: the same for each build of a revision.
+func (a *app) manualDate() (time.Time, error) {
+	if epoch := a.getenv("SOURCE_DATE_EPOCH"); epoch != "" {
+		seconds, err := strconv.ParseInt(epoch, 10, 64)
+		if err != nil {
+			return time.Time{}, usagef("it is seconds since 1970, as git log -1 --format=%ct prints", "SOURCE_DATE_EPOCH=%q is no time", epoch)
+		}
+		return time.Unix(seconds, 0).UTC(), nil
+	}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		if at, err := time.Parse(time.RFC3339, setting(info, "vcs.time")); err == nil {
+			return at, nil
+		}
+	}
+	return a.now().UTC(), nil
+}
+
+// documented are a command and all below it that a person is shown.
+func documented(c *cobra.Command) []*cobra.Command {
+	out := []*cobra.Command{c}
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() && sub.Name() != "help" {
+			out = append(out, documented(sub)...)
+		}
+	}
+	return out
+}
+
+func manName(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath(), " ", "-") }
+
+// manPage is a command's page in the macros of man(7).
+func manPage(c *cobra.Command, at time.Time) string {
+	var b strings.Builder
+	name := manName(c)
+	fmt.Fprintf(&b, ".TH %s 1 %s \"plimsoll %s\" \"User Commands\"\n", roffWord(strings.ToUpper(name)), at.Format(time.DateOnly), roffText(thisBuild().Version))
+	b.WriteString(".ad l\n.nh\n") // ragged, and no word is broken: most of them are commands
+	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n", roffText(name), roffText(strings.ToLower(c.Short[:1])+c.Short[1:]))
+	fmt.Fprintf(&b, ".SH SYNOPSIS\n.nf\n%s\n", roffBold(c.UseLine()))
+	if c.HasAvailableSubCommands() {
+		b.WriteString(roffBold(c.CommandPath()+" COMMAND ...") + "\n")
+	}
+	b.WriteString(".fi\n.SH DESCRIPTION\n")
+	long := c.Long
+	if long == "" {
+		long = c.Short + "."
+	}
+	roffParagraphs(&b, long)
+	if subs := availableBelow(c); len(subs) > 0 {
+		b.WriteString(".SH COMMANDS\n")
+		for _, sub := range subs {
+			fmt.Fprintf(&b, ".TP\n%s\n%s.\n", roffBold(sub.Name()), roffText(sub.Short))
+		}
+	}
+	c.InitDefaultHelpFlag()
+	if c.HasAvailableLocalFlags() {
+		b.WriteString(".SH OPTIONS\n")
+		c.LocalFlags().VisitAll(func(f *pflag.Flag) { roffOption(&b, f) })
+	}
+	if c.Example != "" {
+		b.WriteString(".SH EXAMPLES\n.nf\n")
+		for line := range strings.Lines(c.Example) {
+			b.WriteString(roffText(strings.TrimRight(line, "\n")) + "\n")
+		}
+		b.WriteString(".fi\n")
+	}
+	b.WriteString(".SH EXIT STATUS\n")
+	for line := range strings.Lines(exitCodes) {
+		if code, text, ok := strings.Cut(strings.TrimSpace(line), "  "); ok {
+			fmt.Fprintf(&b, ".TP\n%s\n%s\n", roffBold(code), roffText(text))
+		}
+	}
+	if !c.HasParent() {
+		b.WriteString(".SH ENVIRONMENT\n")
+		for _, v := range environment {
+			fmt.Fprintf(&b, ".TP\n%s\n%s\n", roffBold(v.name), roffText(v.text))
+		}
+	}
+	roffSeeAlso(&b, c)
+	return b.String()
+}
+
+// environment is what every command heeds.
+var environment = []struct{ name, text string }{
+	{"NO_COLOR", "If set and not empty, there are no colours unless --color always asks for them."},
+	{"COLUMNS", "How wide text is, instead of the terminal's width."},
+	{"LC_ALL, LC_CTYPE, LANG", "Whether characters beyond ASCII are used: if the first that is set names UTF-8."},
+	{"GOMAXPROCS", "How many cores are used at most."},
+}
+
+func availableBelow(c *cobra.Command) []*cobra.Command {
+	return slices.DeleteFunc(slices.Clone(c.Commands()), func(sub *cobra.Command) bool { return !sub.IsAvailableCommand() })
+}
+
+func roffOption(b *strings.Builder, f *pflag.Flag) {
+	if f.Hidden || f.Deprecated != "" {
+		return
+	}
+	value, usage := pflag.UnquoteUsage(f)
+	switch value {
+	case "stringArray", "strings", "string":
+		value = "TEXT"
+	case "int", "uint", "float":
+		value = "NUMBER"
+	}
+	b.WriteString(".TP\n")
+	if f.Shorthand != "" {
+		b.WriteString(roffBold("-"+f.Shorthand) + ", ")
+	}
+	b.WriteString(roffBold("--" + f.Name))
+	if value != "" {
+		b.WriteString(` \fI` + roffText(value) + `\fR`)
+	}
+	text := usage
+	switch f.DefValue {
+	case "", "false", "0", "[]", "0s":
+	default:
+		text += fmt.Sprintf(" (default %s)", f.DefValue)
+	}
+	// A list without spaces may be broken after its commas.
+	b.WriteString("\n" + strings.ReplaceAll(roffText(text), ",", `,\:`) + "\n")
+}
+
+func roffSeeAlso(b *strings.Builder, c *cobra.Command) {
+	var names []string
+	if c.HasParent() {
+		names = append(names, manName(c.Parent()))
+	}
+	for _, sub := range availableBelow(c) {
+		if sub.Name() != "help" {
+			names = append(names, manName(sub))
+		}
+	}
+	if len(names) == 0 {
+		return
+	}
+	b.WriteString(".SH SEE ALSO\n")
+	for i, name := range names {
+		end := ","
+		if i == len(names)-1 {
+			end = ""
+		}
+		fmt.Fprintf(b, ".BR %s (1)%s\n", roffText(name), end)
+	}
+}
+
+// roffParagraphs fills paragraphs; lines that are indented stay as they are.
+func roffParagraphs(b *strings.Builder, text string) {
+	for i, block := range strings.Split(strings.TrimSpace(text), "\n\n") {
+		if i > 0 {
+			b.WriteString(".PP\n")
+		}
+		kept := false
+		for line := range strings.Lines(block) {
+			line = strings.TrimRight(line, "\n")
+			if indented := strings.HasPrefix(line, " "); indented != kept {
+				b.WriteString(map[bool]string{true: ".nf\n", false: ".fi\n"}[indented])
+				kept = indented
+			}
+			b.WriteString(roffText(line) + "\n")
+		}
+		if kept {
+			b.WriteString(".fi\n")
+		}
+	}
+}
+
+var roffEscapes = strings.NewReplacer(`\`, `\e`, `-`, `\-`, "'", `\(aq`, "`", `\(ga`, "^", `\(ha`, "~", `\(ti`)
+
+// roffText writes text so that roff shows it as it is, to be copied into a shell.
+func roffText(text string) string {
+	text = roffEscapes.Replace(text)
+	if strings.HasPrefix(text, ".") {
+		text = `\&` + text
+	}
+	return text
+}
+
+func roffBold(text string) string { return `\fB` + roffText(text) + `\fR` }
+
+func roffWord(text string) string { return `"` + roffText(text) + `"` }
