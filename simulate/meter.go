@@ -96,11 +96,9 @@ func (m *meter) done(now vtime.Instant, op *workload.Op, w *engine.Waits, q *que
 // done last before this one, and those of the operation that made the connection free.
 func (m *meter) hand(now vtime.Instant, op *workload.Op, w *engine.Waits, q *queued) {
 	m.causes = *w
-	log := engine.Waits{
-		engine.WaitLogQueue: w[engine.WaitLogQueue], engine.WaitLogLimit: w[engine.WaitLogLimit], engine.WaitLogDevice: w[engine.WaitLogDevice],
-	}
-	if log != (engine.Waits{}) && now != m.syncAt {
-		m.syncBefore, m.sync, m.syncAt = m.sync, log, now
+	if queue, limit, device := w[engine.WaitLogQueue], w[engine.WaitLogLimit], w[engine.WaitLogDevice]; queue|limit|device != 0 && now != m.syncAt {
+		m.syncBefore, m.syncAt = m.sync, now
+		m.sync = engine.Waits{engine.WaitLogQueue: queue, engine.WaitLogLimit: limit, engine.WaitLogDevice: device}
 	}
 	turn := w[engine.WaitLogTurn]
 	m.causes[engine.WaitLogTurn] = 0
@@ -119,6 +117,9 @@ func spread(to *engine.Waits, time int64, as *engine.Waits, own engine.Wait) {
 	rest := time
 	if sum > 0 && time > 0 {
 		for i, x := range as {
+			if x == 0 { // as most are
+				continue
+			}
 			part := int64(float64(time) * (float64(x) / float64(sum)))
 			to[i] += part
 			rest -= part

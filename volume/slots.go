@@ -20,9 +20,22 @@ func (s slots) take(done vtime.Instant) {
 			break
 		}
 		least, at := first, s[first]
-		for j := first + 1; j < min(first+4, n); j++ {
-			if s[j] < at {
-				least, at = j, s[j]
+		if first+4 <= n { // as almost always: without a check of bounds for each
+			c := s[first : first+4 : first+4]
+			if c[1] < at {
+				least, at = first+1, c[1]
+			}
+			if c[2] < at {
+				least, at = first+2, c[2]
+			}
+			if c[3] < at {
+				least, at = first+3, c[3]
+			}
+		} else {
+			for j := first + 1; j < n; j++ {
+				if s[j] < at {
+					least, at = j, s[j]
+				}
 			}
 		}
 		if at >= done {

@@ -61,19 +61,30 @@ type Clock struct {
 	now  Instant
 	seq  uint64
 	heap []event // a heap of four children a node: shallower, and in fewer cache lines
+	// hole says that the event at the heap's root is being handled. The first that it schedules takes its place, which
+	// saves the heap one of two ways from top to bottom: most events schedule one.
+	hole bool
 }
 
 // Now is the instant of the event being handled.
 func (c *Clock) Now() Instant { return c.now }
 
 // Pending counts the events to come.
-func (c *Clock) Pending() int { return len(c.heap) }
+func (c *Clock) Pending() int {
+	c.fill()
+	return len(c.heap)
+}
 
 // At schedules h.Fire(at, arg). An instant in the past means now: after everything already
 // scheduled for now.
 func (c *Clock) At(at Instant, h Handler, arg uint64) {
 	c.seq++
 	e := event{at: max(at, c.now), seq: c.seq, handler: h, arg: arg}
+	if c.hole {
+		c.hole = false
+		c.sink(e)
+		return
+	}
 	c.heap = append(c.heap, e)
 	i := len(c.heap) - 1
 	for i > 0 {
@@ -92,6 +103,7 @@ func (c *Clock) After(d time.Duration, h Handler, arg uint64) { c.At(c.now.Add(d
 
 // Next is the instant of the earliest event, Never if there is none.
 func (c *Clock) Next() Instant {
+	c.fill()
 	if len(c.heap) == 0 {
 		return Never
 	}
@@ -100,24 +112,34 @@ func (c *Clock) Next() Instant {
 
 // Run handles events up to and including those at until, then stands at until.
 func (c *Clock) Run(until Instant) {
+	c.fill()
 	for len(c.heap) > 0 && c.heap[0].at <= until {
-		e := c.pop()
-		c.now = e.at
-		e.handler.Fire(e.at, e.arg)
+		e := &c.heap[0]
+		at, handler, arg := e.at, e.handler, e.arg
+		c.now, c.hole = at, true
+		handler.Fire(at, arg)
+		c.fill()
 	}
 	c.now = max(c.now, until)
 }
 
-func (c *Clock) pop() event {
-	top := c.heap[0]
+// fill ends the handling of an event that left the root vacant: the last of the heap takes its place.
+func (c *Clock) fill() {
+	if !c.hole {
+		return
+	}
+	c.hole = false
 	n := len(c.heap) - 1
 	last := c.heap[n]
 	c.heap[n] = event{} // let go of the handler
-	c.heap = c.heap[:n]
-	if n == 0 {
-		return top
+	if c.heap = c.heap[:n]; n > 0 {
+		c.sink(last)
 	}
-	i := 0
+}
+
+// sink puts an event at the root's place and lets it down to its own.
+func (c *Clock) sink(e event) {
+	i, n := 0, len(c.heap)
 	for {
 		first := 4*i + 1
 		if first >= n {
@@ -129,12 +151,11 @@ func (c *Clock) pop() event {
 				least = j
 			}
 		}
-		if !c.heap[least].before(&last) {
+		if !c.heap[least].before(&e) {
 			break
 		}
 		c.heap[i] = c.heap[least]
 		i = least
 	}
-	c.heap[i] = last
-	return top
+	c.heap[i] = e
 }

@@ -30,8 +30,15 @@ func TestOrder(t *testing.T) {
 			if now != c.Now() {
 				t.Fatalf("handled at %d, clock at %d", now, c.Now())
 			}
-			if arg%3 == 0 && n < 300 {
-				schedule(now + Instant(rapid.IntRange(-5, 20).Draw(t, "later")))
+			if arg%5 == 0 {
+				if pending := c.Pending(); pending != len(want)-len(got) {
+					t.Fatalf("%d pending, want %d", pending, len(want)-len(got))
+				}
+			}
+			for range arg % 3 {
+				if n < 300 {
+					schedule(now + Instant(rapid.IntRange(-5, 20).Draw(t, "later")))
+				}
 			}
 		}
 		for _, at := range rapid.SliceOfN(rapid.IntRange(0, 50), 1, 100).Draw(t, "at") {
@@ -67,8 +74,6 @@ func BenchmarkEvent(b *testing.B) {
 	}
 	b.ResetTimer()
 	for range b.N {
-		e := c.pop()
-		c.now = e.at
-		e.handler.Fire(e.at, e.arg)
+		c.Run(c.Next())
 	}
 }

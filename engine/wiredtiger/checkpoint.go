@@ -108,13 +108,14 @@ func (k *checkpoint) write(now vtime.Instant) {
 	pages := 0
 	for k.tree < len(e.trees) && pages < checkpointBatch {
 		t := e.trees[k.tree]
-		if k.at >= len(t.pages) {
+		i := t.unmark(k.at)
+		if i < 0 {
 			k.tree, k.at = k.tree+1, 0
 			continue
 		}
-		p := &t.pages[k.at]
-		k.at++
-		if p.state&dirty != 0 {
+		p := &t.pages[i]
+		k.at = i + 1
+		if p.state&dirty != 0 { // else eviction has written it
 			before := e.c.written
 			e.write(t, p)
 			e.c.forCheckpoint += e.c.written - before

@@ -1,6 +1,8 @@
 package wiredtiger
 
 import (
+	"math/bits"
+
 	"plimsoll/linux"
 	"plimsoll/units"
 )
@@ -33,6 +35,9 @@ type tree struct {
 	file    *linux.File
 	pages   []page
 	perPage uint64
+	// changed has a bit for each page that was dirtied since a checkpoint came by: most pages of a collection were not, and looking
+	// at each of them is what a checkpoint would spend its time with.
+	changed []uint64
 	hand    int // where the search for clean pages goes on
 
 	// Free blocks by their length. A block that the last checkpoint refers to is freed when the next
@@ -57,6 +62,30 @@ func (t *tree) grow(i int) {
 	for len(t.pages) <= i && len(t.pages) < pagesMax {
 		t.pages = append(t.pages, page{block: -1, state: cached | touched})
 	}
+}
+
+// mark notes that a page was dirtied.
+func (t *tree) mark(i int) {
+	for len(t.changed) <= i/64 {
+		t.changed = append(t.changed, 0)
+	}
+	t.changed[i/64] |= 1 << (i % 64)
+}
+
+// unmark is the first page from the i-th on that is marked, and no longer is then; -1 if there is none.
+func (t *tree) unmark(i int) int {
+	for w := i / 64; w < len(t.changed); w++ {
+		left := t.changed[w]
+		if w == i/64 {
+			left &= ^uint64(0) << (i % 64)
+		}
+		if left != 0 {
+			bit := bits.TrailingZeros64(left)
+			t.changed[w] &^= 1 << bit
+			return 64*w + bit
+		}
+	}
+	return -1
 }
 
 // place gives a block of so many units.

@@ -255,6 +255,7 @@ func (e *Engine) dirtyPage(tree, i int, grown, carried units.Size) {
 	}
 	if p.state&dirty == 0 {
 		p.state |= dirty
+		e.trees[tree].mark(i)
 		e.dirtyBytes += p.memory()
 		if p.state&queued == 0 {
 			p.state |= queued
