@@ -32,7 +32,9 @@ var Layers = []Layer{
 	{"timeline", []string{"units", "recording"}},
 	{"observe/source", []string{"recording"}},
 	{"observe/*", []string{"units", "internal/*", "recording", "observe/source"}},
-	{"observe/ftdc/ftdctest", []string{"observe/ftdc"}}, // makes captures for tests
+	{"observe/etcd", []string{"recording", "observe/source", "observe/exposition"}},       // its members' pages
+	{"observe/mongodb", []string{"units", "recording", "observe/source", "observe/ftdc"}}, // what a mongod collects is FTDC
+	{"observe/ftdc/ftdctest", []string{"observe/ftdc"}},                                   // makes captures for tests
 	{"observe", []string{"units", "internal/*", "recording", "observe/source", "observe/*"}},
 
 	// What may happen: models that take the time and give an answer. They know no
@@ -55,6 +57,8 @@ var Layers = []Layer{
 	// Why: the rule pack and those that run it.
 	{"rules", []string{"units", "recording", "timeline"}},
 	{"diagnose", []string{"units", "internal/*", "recording", "timeline", "rules"}},
+	{"fleet", []string{"units", "recording", "rules", "diagnose", "catalog"}},
+	{"fleet/alerts", []string{"rules"}},
 	{"fit", []string{"units", "recording", "timeline", "rules", "diagnose", "catalog", "engine/*"}},
 	{"plan", []string{"units", "problem", "volume", "catalog", "workload", "linux", "engine", "engine/*", "scenario", "simulate"}},
 	{"emit", []string{"units", "problem", "catalog", "engine/*", "scenario"}}, // of a plan it reads the JSON
@@ -84,6 +88,7 @@ var Layers = []Layer{
 	{"prove", []string{"units", "internal/*", "problem", "random", "recording", "timeline", "rules", "diagnose"}},
 	{"report", []string{"units", "internal/*", "diagnose", "prove", "plan"}},
 	{"report/html", []string{"units", "rules", "diagnose", "latency", "simulate", "plan", "prove", "casebook", "lab/run", "report"}},
+	{"watch", []string{"units", "internal/*", "recording", "observe/source", "timeline", "rules", "diagnose", "report", "report/html"}},
 
 	// Pages the program shows.
 	{"docs", nil},

@@ -1,0 +1,275 @@
+package main
+
+import (
+	"context"
+	"encoding"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"plimsoll/recording"
+	"plimsoll/units"
+	"plimsoll/watch"
+)
+
+// watchOptions are those of `plimsoll watch`.
+type watchOptions struct {
+	sourceOptions
+	output choice
+
+	dir       string
+	keep      units.Duration
+	keepBytes units.Size
+	window    units.Duration
+	every     units.Duration
+	wait      units.Duration
+	addresses []string
+	webConfig string
+}
+
+// The defaults of watch. A day of one database at one second, with all its exporter's series, is a few hundred megabytes.
+const (
+	keepUnasked      = units.Duration(24 * time.Hour)
+	keepBytesUnasked = 2 * units.GiB
+	addressUnasked   = "127.0.0.1:9814"
+	// windowLeast holds some checkpoints of a fast database; less tells nothing of what is usual.
+	windowLeast = units.Duration(time.Minute)
+	everyLeast  = units.Duration(time.Second)
+	// openAgain is the time between two tries to open a source that is waited for.
+	openAgain = 2 * time.Second
+	// closeWithin is how long a ring may take to be closed: its disk may be the one that stalls.
+	closeWithin = 5 * time.Second
+)
+
+func newWatchCommand(a *app) *cobra.Command {
+	o := &watchOptions{keep: keepUnasked, keepBytes: keepBytesUnasked,
+		window: units.Duration(watch.WindowDefault), every: units.Duration(watch.EveryDefault)}
+	cmd := &cobra.Command{
+		Use:   "watch SOURCE...",
+		Short: "Diagnose live sources all the time, with a page, metrics and a ring of recordings",
+		Long: `Samples live sources, judges the last minutes of them again and again by the rules
+that diagnose has, and prints what changes: a cause appears, grows worse or better,
+ends; clients begin to stall, within seconds, and stop. One line each on stdout, as
+text or JSON; what happens to the watching itself goes to stderr.
+
+Under --web.listen-address it serves the diagnosis as a page (/), as JSON
+(/api/report, as of diagnose -o json), metrics with findings for alerts (/metrics),
+/-/healthy and /-/ready. TLS and passwords are those of all of Prometheus'
+exporters: --web.config.file.
+
+With --dir what is sampled is kept in a recording that forgets: diagnose, record and
+prove read it, also while it is written. A disk that is full or stalls does not keep
+it from watching. SIGTERM and Ctrl-C end it cleanly. See docs/watch.md.`,
+		Example: `  plimsoll watch host http://localhost:2379/metrics
+  plimsoll watch host mongodb://localhost --dir /var/lib/plimsoll --keep 48h --keep-size 4GiB
+  plimsoll diagnose /var/lib/plimsoll --from -2h
+  plimsoll watch host -o json --web.listen-address :9814 --web.config.file web.yml`,
+		Args: needSources,
+	}
+	o.AddFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := o.Validate(cmd, args, a.now()); err != nil {
+			return err
+		}
+		return o.Run(cmd.Context(), a, args)
+	}
+	return cmd
+}
+
+func (o *watchOptions) AddFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	addOutput(cmd, &o.output)
+	f.StringVar(&o.dir, "dir", "", "folder of the ring: new, empty, or one to continue (default: nothing is kept on disk)")
+	if err := cmd.MarkFlagDirname("dir"); err != nil {
+		panic(err) // the flag was added in the line above
+	}
+	f.Var(quantity{&o.keep, "duration"}, "keep", "how long samples are kept in the ring")
+	f.Var(quantity{&o.keepBytes, "size"}, "keep-size", "how large the ring may be, log included")
+	f.Var(quantity{&o.window, "duration"}, "window", "how much of the time up to now is diagnosed")
+	f.Var(quantity{&o.every, "duration"}, "every", "time between two diagnoses; longer when they are slow")
+	f.Var(quantity{&o.wait, "duration"}, "wait", "how long to wait for sources that cannot be reached yet")
+	f.StringArrayVar(&o.addresses, "web.listen-address", []string{addressUnasked}, "address to serve on; may be repeated")
+	f.StringVar(&o.webConfig, "web.config.file", "", "TLS and passwords of what is served, as all exporters have them")
+	f.DurationVar(&o.period, "period", time.Second, "how often to sample")
+	f.StringVar(&o.tz, "tz", "", "zone of times printed, as Europe/Berlin (default: this machine's)")
+	f.StringArrayVar(&o.offsets, "offset", nil, "add to the clock of all sources (2s) or of one; may be repeated")
+	f.BoolVar(&o.insecure, "insecure", false, "accept any TLS certificate of a source")
+	for _, name := range []string{"keep", "keep-size", "window", "every", "wait", "web.listen-address", "period", "offset"} {
+		complete(cmd, name)
+	}
+	complete(cmd, "tz", "UTC", "Local")
+}
+
+// Validate checks what can be checked without looking at anything.
+func (o *watchOptions) Validate(cmd *cobra.Command, args []string, now time.Time) error {
+	if err := o.sourceOptions.Validate(cmd, args, now); err != nil {
+		return err
+	}
+	switch {
+	case o.window < windowLeast:
+		return usagef("15m is the default", "--window %s: want %s or more", o.window, windowLeast)
+	case o.every < everyLeast:
+		return usagef("30s is the default; stalls are noticed within seconds whatever it is", "--every %s: want %s or more", o.every, everyLeast)
+	case o.every > o.window:
+		return usagef("what happens between two windows would not be seen", "--every %s is longer than --window %s", o.every, o.window)
+	case o.dir != "" && o.keep < o.window:
+		return usagef("for example --keep 24h", "--keep %s is shorter than --window %s", o.keep, o.window)
+	case o.dir != "" && o.keepBytes < recording.RingBytesMin:
+		return usagef("for example --keep-size 2GiB", "--keep-size %s: want %s or more", o.keepBytes.Exact(), units.Size(recording.RingBytesMin).Exact())
+	case len(o.addresses) == 0 || o.addresses[0] == "":
+		return usagef("for example --web.listen-address "+addressUnasked, "--web.listen-address is empty")
+	}
+	for _, name := range []string{"keep", "keep-size"} {
+		if o.dir == "" && cmd.Flags().Changed(name) {
+			return usagef("for example --dir /var/lib/plimsoll", "--%s is given, but no --dir to keep anything in", name)
+		}
+	}
+	return nil
+}
+
+// Run watches until the context ends.
+func (o *watchOptions) Run(ctx context.Context, a *app, args []string) (err error) {
+	log, changes := o.logger(a.stderr), o.logger(a.stdout)
+	server, err := watch.Listen(ctx, o.addresses, o.webConfig)
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	inputs, err := o.openLive(ctx, a, args, log)
+	if err != nil {
+		return err
+	}
+	defer closeAll(inputs)
+	b := thisBuild()
+	opt := watch.Options{Window: o.window.Std(), Every: o.every.Std(), Changes: changes, Log: log,
+		Program: "plimsoll " + b.Version, Version: b.Version, Location: o.zone}
+	if o.dir != "" {
+		ring, err := recording.Create(o.dir, recording.DiskOptions{Keep: o.keep.Std(), KeepBytes: int64(o.keepBytes)})
+		if err != nil {
+			return err
+		}
+		opt.Ring = ring
+		defer func() { err = errors.Join(err, closeRing(ring, log)) }()
+	} else {
+		log.Info("nothing is kept on disk; --dir gives a ring")
+	}
+	watched := make([]watch.Input, len(inputs))
+	for i, in := range inputs {
+		watched[i] = watch.Input{Source: in.Source, Options: o.readOptions(in, nil, &tally{})}
+		watched[i].Options.Progress = nil // there is no end to come nearer to
+	}
+	return o.watch(ctx, watch.New(watched, opt), server, log)
+}
+
+// watch watches and serves, and tells in the end what that cost.
+func (o *watchOptions) watch(ctx context.Context, w *watch.Watch, server *watch.Server, log *slog.Logger) error {
+	began := time.Now()
+	before, _ := watch.ProcessCost()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var serving sync.WaitGroup
+	var served error
+	serving.Go(func() {
+		served = server.Serve(ctx, w.Handler(), log)
+		cancel()
+	})
+	err := w.Run(ctx)
+	cancel()
+	serving.Wait()
+	if c, ok := watch.ProcessCost(); ok {
+		took := time.Since(began)
+		log.Info("watching ended", "after", took.Round(time.Second).String(),
+			"cpu", fmt.Sprintf("%.2f %% of a core", 100*(c.CPU-before.CPU).Seconds()/took.Seconds()),
+			"memory_at_most", units.Bytes(float64(c.PeakBytes)))
+	}
+	return errors.Join(err, served)
+}
+
+// openLive opens the sources, all of which have to be live; with --wait it tries again for a while.
+func (o *watchOptions) openLive(ctx context.Context, a *app, args []string, log *slog.Logger) ([]input, error) {
+	began := time.Now()
+	for told := false; ; told = true {
+		inputs, err := o.open(ctx, a, args)
+		var f *failure
+		if err != nil && ctx.Err() == nil && !errors.As(err, &f) && time.Since(began) < o.wait.Std() {
+			if !told {
+				log.Warn("a source cannot be read yet; it is waited for", "error", err, "at_most", o.wait.String())
+			}
+			select {
+			case <-time.After(openAgain):
+				continue
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, in := range inputs {
+			if in.Reader != nil || !in.Source.Live() {
+				closeAll(inputs)
+				return nil, usagef("watch wants live sources: host, a /metrics address, mongodb://, postgres://, etcd://; for this one: plimsoll diagnose",
+					"%s is no live source: there is nothing to wait for in it", in.Describe().Name)
+			}
+		}
+		return inputs, nil
+	}
+}
+
+// closeRing closes the ring, unless its disk does not answer: what is not in a block stays in its log.
+func closeRing(ring *recording.Disk, log *slog.Logger) error {
+	closed := make(chan error, 1)
+	go func() { closed <- ring.Close() }()
+	select {
+	case err := <-closed:
+		return err
+	case <-time.After(closeWithin):
+		log.Warn("the ring's disk does not answer; the ring is left as it is and can be read")
+		return nil
+	}
+}
+
+// logger writes lines as text or JSON, with times in the zone asked for.
+func (o *watchOptions) logger(w io.Writer) *slog.Logger {
+	opt := &slog.HandlerOptions{ReplaceAttr: func(_ []string, attr slog.Attr) slog.Attr {
+		if attr.Value.Kind() == slog.KindTime {
+			attr.Value = slog.TimeValue(attr.Value.Time().In(o.zone))
+		}
+		return attr
+	}}
+	if o.output.value == "json" {
+		return slog.New(slog.NewJSONHandler(w, opt))
+	}
+	return slog.New(slog.NewTextHandler(w, opt))
+}
+
+// A quantity is a flag whose value has a unit.
+type quantity struct {
+	value interface {
+		encoding.TextMarshaler
+		encoding.TextUnmarshaler
+	}
+	kind string
+}
+
+func (q quantity) String() string {
+	if q.value == nil { // as the library compares with
+		return ""
+	}
+	text, err := q.value.MarshalText()
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
+
+// Type is what help calls the flag's value.
+func (q quantity) Type() string { return q.kind }
+
+// Set reads a value; the error says how one is written.
+func (q quantity) Set(text string) error { return q.value.UnmarshalText([]byte(text)) }
