@@ -44,6 +44,12 @@ type Server struct {
 	Privileges bson.A
 	// Refuse are commands that are refused for want of a right.
 	Refuse map[string]bool
+	// Reply, if not nil, answers commands before all else; nil leaves one to the server. What it gives is marshalled.
+	Reply func(name string, command bson.Raw) any
+	// Hello replaces and adds fields of what hello answers: versions of the protocol, arbiterOnly, msg.
+	Hello bson.D
+	// User and Password are what a client has to know (SCRAM-SHA-256) before anything but hello is answered; "": nothing.
+	User, Password string
 	// Saw, if not nil, is told each command.
 	Saw func(name string, command bson.Raw)
 
@@ -101,6 +107,7 @@ func (s *Server) Serve(l net.Listener) {
 
 func (s *Server) answer(c net.Conn) error {
 	in := bufio.NewReader(c)
+	who := &login{open: s.User == ""}
 	head := make([]byte, headerBytes)
 	le := binary.LittleEndian
 	for {
@@ -119,7 +126,7 @@ func (s *Server) answer(c net.Conn) error {
 		if err != nil {
 			return err
 		}
-		reply, err := bson.Marshal(s.do(command))
+		reply, err := bson.Marshal(s.do(command, who))
 		if err != nil {
 			return err
 		}
@@ -256,7 +263,7 @@ func refused(code int32, format string, args ...any) bson.D {
 
 func fine(more ...bson.E) bson.D { return append(bson.D(more), bson.E{Key: "ok", Value: 1.0}) }
 
-func (s *Server) do(c *command) bson.D {
+func (s *Server) do(c *command, who *login) any {
 	elements, err := c.Elements()
 	if err != nil || len(elements) == 0 {
 		return refused(9, "no command")
@@ -264,6 +271,14 @@ func (s *Server) do(c *command) bson.D {
 	name := elements[0].Key()
 	if s.Saw != nil {
 		s.Saw(name, c.Raw)
+	}
+	if answer := s.authenticate(name, c, who); answer != nil {
+		return answer
+	}
+	if s.Reply != nil && !s.Refuse[name] {
+		if answer := s.Reply(name, c.Raw); answer != nil {
+			return answer
+		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -275,7 +290,7 @@ func (s *Server) do(c *command) bson.D {
 	space := db + "." + of
 	switch name {
 	case "hello", "isMaster", "ismaster":
-		return s.hello()
+		return s.hello(c, who)
 	case "ping", "endSessions", "fsync", "killCursors":
 		return fine()
 	case "replSetInitiate":
@@ -315,7 +330,7 @@ func (s *Server) do(c *command) bson.D {
 	return refused(59, "no such command: '%s'", name)
 }
 
-func (s *Server) hello() bson.D {
+func (s *Server) hello(c *command, who *login) bson.D {
 	d := bson.D{
 		{Key: "isWritablePrimary", Value: !s.Fresh}, {Key: "ismaster", Value: !s.Fresh}, {Key: "helloOk", Value: true}, {Key: "maxBsonObjectSize", Value: int32(16 << 20)},
 		{Key: "maxMessageSizeBytes", Value: int32(messageMax)}, {Key: "maxWriteBatchSize", Value: int32(100_000)},
@@ -325,7 +340,10 @@ func (s *Server) hello() bson.D {
 	if s.Set != "" && !s.Fresh {
 		d = append(d, bson.E{Key: "setName", Value: s.Set}, bson.E{Key: "hosts", Value: bson.A{s.at}}, bson.E{Key: "primary", Value: s.at}, bson.E{Key: "me", Value: s.at})
 	}
-	return fine(d...)
+	for _, e := range s.Hello {
+		d = set(d, e.Key, e.Value)
+	}
+	return fine(s.offer(d, c, who)...)
 }
 
 func (s *Server) status() bson.D {

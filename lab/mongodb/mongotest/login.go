@@ -1,0 +1,89 @@
+package mongotest
+
+import (
+	"github.com/xdg-go/scram"
+	"go.mongodb.org/mongo-driver/v2/bson"
+)
+
+// A login is how far one connection has come to say who it is (MongoDB's specification, auth: SCRAM-SHA-256).
+type login struct {
+	open         bool // it may ask
+	conversation *scram.ServerConversation
+}
+
+// before are the commands that need no login.
+var before = map[string]bool{"hello": true, "isMaster": true, "ismaster": true, "saslStart": true, "saslContinue": true}
+
+const iterations = 4096 // of PBKDF2: the least that clients accept
+
+// authenticate answers what is about logging in, and what is asked for without; nil is for others to answer.
+func (s *Server) authenticate(name string, c *command, who *login) bson.D {
+	switch {
+	case who.open, before[name] && name != "saslStart" && name != "saslContinue":
+		return nil
+	case name == "saslStart":
+		return s.begin(c.Raw, who)
+	case name == "saslContinue":
+		return s.step(c.Raw, who)
+	}
+	return refused(13, "Command %s requires authentication", name)
+}
+
+func (s *Server) begin(c bson.Raw, who *login) bson.D {
+	if m, _ := c.Lookup("mechanism").StringValueOK(); m != "SCRAM-SHA-256" {
+		return refused(334, "Mechanism %s is not enabled", m)
+	}
+	client, err := scram.SHA256.NewClient(s.User, s.Password, "")
+	if err != nil {
+		return refused(18, "Authentication failed.")
+	}
+	kept, err := client.GetStoredCredentialsWithError(scram.KeyFactors{Salt: "salt of the tests", Iters: iterations})
+	if err != nil {
+		return refused(18, "Authentication failed.")
+	}
+	server, err := scram.SHA256.NewServer(func(user string) (scram.StoredCredentials, error) {
+		if user != s.User {
+			return scram.StoredCredentials{}, errShort
+		}
+		return kept, nil
+	})
+	if err != nil {
+		return refused(18, "Authentication failed.")
+	}
+	who.conversation = server.NewConversation()
+	return s.step(c, who)
+}
+
+// step takes one message of the conversation.
+func (s *Server) step(c bson.Raw, who *login) bson.D {
+	_, payload, ok := c.Lookup("payload").BinaryOK()
+	if !ok || who.conversation == nil {
+		return refused(18, "Authentication failed.")
+	}
+	answer := ""
+	if !who.conversation.Done() { // else the client only says that it saw the end
+		var err error
+		if answer, err = who.conversation.Step(string(payload)); err != nil {
+			return refused(18, "Authentication failed.")
+		}
+	}
+	who.open = who.conversation.Valid()
+	return fine(bson.E{Key: "conversationId", Value: int32(1)}, bson.E{Key: "done", Value: who.conversation.Done()},
+		bson.E{Key: "payload", Value: bson.Binary{Data: []byte(answer)}})
+}
+
+// offer adds to what hello answers how to log in, and the first step of it where the client took that at once.
+func (s *Server) offer(d bson.D, c *command, who *login) bson.D {
+	if s.User == "" {
+		return d
+	}
+	if _, err := c.LookupErr("saslSupportedMechs"); err == nil {
+		d = append(d, bson.E{Key: "saslSupportedMechs", Value: bson.A{"SCRAM-SHA-256"}})
+	}
+	if first, ok := c.Lookup("speculativeAuthenticate").DocumentOK(); ok {
+		if answer := s.begin(first, who); get(answer, "ok") == 1.0 {
+			d = append(d, bson.E{Key: "speculativeAuthenticate", Value: answer})
+		}
+	}
+	return d
+}
