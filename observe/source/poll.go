@@ -30,12 +30,15 @@ type Sampler interface {
 	// Sample takes one. Its time is at, which is when it is asked for, unless the source knows better; times are
 	// without Options.ClockOffset, which [Polled.Poll] adds. What is given belongs to the sampler again when Sample is
 	// called the next time. An error means that there is no sample now: the next call may succeed, and is to
-	// connect anew where that is needed.
+	// connect anew where that is needed. [ErrNothingNew] means that all is well, and the last sample the newest there is.
 	Sample(ctx context.Context, at time.Time) ([]recording.Batch, error)
 	// Tell adds what the samples told of the source: version, host, facts. It is called after the first sample, after
 	// each gap, and at the end.
 	Tell(d *recording.Source)
 }
+
+// ErrNothingNew is what a sampler of a server that samples itself gives where that has taken no sample since the last one.
+var ErrNothingNew = errors.New("there is no newer sample yet")
 
 // A Polled is what live sources have in common: who they are, and the loop that reads them. A source embeds one, made by
 // [NewPolled], and its Read calls [Polled.Poll].
@@ -139,6 +142,9 @@ func (p *polling) once(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return nil // whatever the last sample says of it
 	}
+	if errors.Is(err, ErrNothingNew) {
+		return nil
+	}
 	if err != nil {
 		if p.samples == 0 && !p.live.patient {
 			return err
@@ -149,6 +155,9 @@ func (p *polling) once(ctx context.Context) error {
 	}
 	for i := range batches {
 		b := &batches[i]
+		if n := len(b.TimesMs); n > 0 && (i == 0 || time.UnixMilli(b.TimesMs[n-1]).After(at)) {
+			at = time.UnixMilli(b.TimesMs[n-1])
+		}
 		for k := range b.TimesMs {
 			b.TimesMs[k] += p.opt.ClockOffset.Milliseconds()
 		}

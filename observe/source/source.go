@@ -48,6 +48,13 @@ type Options struct {
 	Progress func(done, total int64)
 }
 
+// The environment variables that user and password are taken from where an address has none. They are sent to the
+// addresses on the command line only, and appear in no text.
+const (
+	EnvUser     = "PLIMSOLL_USER"
+	EnvPassword = "PLIMSOLL_PASSWORD"
+)
+
 // A Source is one place samples come from.
 type Source interface {
 	// Describe tells the kind and the name; more once Read has run.
