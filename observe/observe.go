@@ -12,6 +12,7 @@
 //	saved pages of metrics           while sleep 1; do date +'# scraped %s'; curl -s http://host:9100/metrics; done > metrics.txt
 //	http://host:9216/metrics         any exporter, etcd, IRIS (/api/monitor/metrics); read live
 //	postgres://user@host/postgres    a PostgreSQL; read live
+//	etcd://a:2379,b:2379,c:2379      an etcd, all its members; read live
 //	http://prometheus:9090           a Prometheus-compatible server; asked, not copied
 //	host                             this machine's devices, page cache and pressure; read live
 //	fio's JSON, and the logs beside  fio --output-format=json --output=job.json --write_lat_log=job job.fio
@@ -38,6 +39,7 @@ import (
 	"strings"
 	"time"
 
+	"plimsoll/observe/etcd"
 	"plimsoll/observe/exposition"
 	"plimsoll/observe/fio"
 	"plimsoll/observe/ftdc"
@@ -234,6 +236,8 @@ func openURL(ctx context.Context, arg, scheme string, opt OpenOptions) (Input, e
 		return Input{}, errors.New("a mongodb:// address cannot be read live yet: give the server's diagnostic.data folder, or the /metrics address of its exporter")
 	case "postgres", "postgresql":
 		return asInput(postgres.Open(arg, postgres.Options{Insecure: opt.Insecure, Getenv: opt.Getenv}))
+	case "etcd", "etcds":
+		return asInput(etcd.Open(arg, etcd.Options{Insecure: opt.Insecure, Getenv: opt.Getenv}))
 	case "file":
 		return Open(ctx, strings.TrimPrefix(arg, "file://"), opt)
 	default:

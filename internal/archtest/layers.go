@@ -34,6 +34,7 @@ var Layers = []Layer{
 	{"observe/*", []string{"units", "internal/*", "recording", "observe/source"}},
 	{"observe/etcd", []string{"recording", "observe/source", "observe/exposition"}},       // its members' pages
 	{"observe/mongodb", []string{"units", "recording", "observe/source", "observe/ftdc"}}, // what a mongod collects is FTDC
+	{"observe/etcd", []string{"recording", "observe/source", "observe/exposition"}}, // its members' pages
 	{"observe/ftdc/ftdctest", []string{"observe/ftdc"}},                                   // makes captures for tests
 	{"observe", []string{"units", "internal/*", "recording", "observe/source", "observe/*"}},
 
@@ -73,6 +74,7 @@ var Layers = []Layer{
 	{"lab/process", nil},
 	{"lab/visit", []string{"units", "vtime", "workload", "scenario", "lab"}},
 	{"lab/etcd", []string{"units", "recording", "observe/*", "workload", "engine/*", "scenario", "lab", "lab/process", "lab/visit"}},
+	{"lab/etcd/etcdtest", []string{"lab/process"}}, // clusters for tests
 	{"lab/postgres", []string{"units", "recording", "observe/*", "workload", "engine/*", "scenario", "lab", "lab/process", "lab/visit"}},
 	{"lab/postgres/postgrestest", []string{"lab/process"}}, // a server for tests
 	{"lab/wiredtiger", []string{"units", "recording", "observe/*", "workload", "engine/*", "scenario", "lab", "lab/process"}},

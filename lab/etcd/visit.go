@@ -239,11 +239,11 @@ func (v *Visitor) source(host string) (source.Source, error) {
 		t.TLSClientConfig, t.Proxy = v.tls.Clone(), nil
 		opt.Transport, scheme = t, "https"
 	}
-	src, err := exposition.OpenURL(scheme+"://"+host+"/metrics", opt)
-	if err != nil || len(v.hosts) == 1 {
-		return src, err
+	page := scheme + "://" + host + "/metrics"
+	if len(v.hosts) == 1 {
+		return exposition.OpenURL(page, opt)
 	}
-	return &instanced{src, host}, nil
+	return exposition.OpenMember(page, exposition.Member{Instance: host}, opt)
 }
 
 // Cycles implements lab.Server: nothing tells from outside when the backend commits.

@@ -231,8 +231,11 @@ type notMetrics string
 func (e notMetrics) Error() string { return string(e) }
 func (notMetrics) Unwrap() error   { return ErrNotMetrics }
 
-// Probe asks for the page of a source made by [OpenURL] once, and tells what is wrong with the answer.
+// Probe asks for the page of a source made by [OpenURL] or [OpenMember] once, and tells what is wrong with the answer.
 func Probe(ctx context.Context, src source.Source) error {
+	if of, ok := src.(*member); ok {
+		src = of.metricsURL
+	}
 	m, ok := src.(*metricsURL)
 	if !ok {
 		return errors.New("exposition: Probe wants a source made by OpenURL")

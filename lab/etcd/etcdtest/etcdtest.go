@@ -1,0 +1,143 @@
+// Package etcdtest starts real etcd clusters for tests: members on ports of this machine, with or without TLS.
+//
+// The idea is that what is read from a cluster live can only be held against one: members that are found by one of them, one that
+// dies, certificates that do not fit. Whoever tests so skips where [ErrMissing] says that there is no etcd.
+package etcdtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"plimsoll/lab/process"
+)
+
+// ErrMissing says that there is no etcd here.
+var ErrMissing = errors.New("etcd is not installed: apt-get install etcd-server")
+
+const patience = time.Minute
+
+// A Cluster is running members.
+type Cluster struct {
+	Files     *Files // of TLS; nil: none
+	Endpoints []string
+	Metrics   []string // addresses of metrics alone, without TLS
+	procs     []*process.Process
+}
+
+// Start starts a cluster in a folder, with certificates for servers and clients if sealed.
+func Start(dir string, members int, sealed bool) (*Cluster, error) {
+	path, err := exec.LookPath("etcd")
+	if err != nil {
+		return nil, ErrMissing
+	}
+	c := &Cluster{}
+	scheme := "http"
+	if sealed {
+		scheme = "https"
+		if c.Files, err = newFiles(dir); err != nil {
+			return nil, err
+		}
+	}
+	ports, err := freePorts(3 * members)
+	if err != nil {
+		return nil, err
+	}
+	var initial []string
+	for k := range members {
+		initial = append(initial, fmt.Sprintf("m%d=http://%s", k+1, ports[3*k+1]))
+	}
+	for k := range members {
+		client, peer, metrics := ports[3*k], "http://"+ports[3*k+1], ports[3*k+2]
+		name := fmt.Sprintf("m%d", k+1)
+		args := []string{"--name=" + name, "--data-dir=" + filepath.Join(dir, name), "--logger=zap", "--log-level=error", "--unsafe-no-fsync",
+			"--listen-client-urls=" + scheme + "://" + client, "--advertise-client-urls=" + scheme + "://" + client,
+			"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer, "--listen-metrics-urls=http://" + metrics,
+			"--initial-cluster=" + strings.Join(initial, ","), "--initial-cluster-token=" + filepath.Base(dir)}
+		if sealed {
+			args = append(args, "--cert-file="+c.Files.ServerCert, "--key-file="+c.Files.ServerKey, "--client-cert-auth", "--trusted-ca-file="+c.Files.CA)
+		}
+		p, err := process.Start(process.Options{Path: path, Args: args})
+		if err != nil {
+			return nil, errors.Join(err, c.Stop())
+		}
+		c.procs = append(c.procs, p)
+		c.Endpoints, c.Metrics = append(c.Endpoints, client), append(c.Metrics, metrics)
+	}
+	if err := c.wait(); err != nil {
+		return nil, errors.Join(err, c.Stop())
+	}
+	return c, nil
+}
+
+// wait waits until all members say that they are well, which they are when there is a leader.
+func (c *Cluster) wait() error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	look := time.NewTicker(20 * time.Millisecond)
+	defer look.Stop()
+	for k, at := range c.Metrics {
+		for !healthy(ctx, at) {
+			select {
+			case <-look.C:
+			case <-c.procs[k].Done():
+				return fmt.Errorf("member %d ended: %w; %s", k+1, c.procs[k].Err(), c.procs[k].Tail())
+			case <-ctx.Done():
+				return fmt.Errorf("member %d has no leader: %w", k+1, ctx.Err())
+			}
+		}
+	}
+	return nil
+}
+
+func healthy(ctx context.Context, at string) bool {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+at+"/health", nil)
+	if err != nil {
+		return false
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return false
+	}
+	return resp.Body.Close() == nil && resp.StatusCode == http.StatusOK
+}
+
+// Kill ends a member, from 0, without warning.
+func (c *Cluster) Kill(k int) error { return c.procs[k].Kill() }
+
+// Stop ends all members.
+func (c *Cluster) Stop() error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	for _, p := range c.procs {
+		_ = p.Stop(ctx, syscall.SIGTERM) // it ends by the signal, which is an error, or is gone
+	}
+	return ctx.Err()
+}
+
+// freePorts gives addresses on which nobody listens.
+func freePorts(n int) ([]string, error) {
+	var out []string
+	var held []net.Listener
+	defer func() {
+		for _, l := range held {
+			_ = l.Close()
+		}
+	}()
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, err
+		}
+		held = append(held, l)
+		out = append(out, l.Addr().String())
+	}
+	return out, nil
+}
