@@ -65,6 +65,8 @@ type Options struct {
 	// Progress, if not nil, is told of each variant as it is done. It may be called by several
 	// goroutines at once.
 	Progress func(variant string, done, total int)
+	// Series keeps each variant's series over time in its result, for plots.
+	Series bool
 }
 
 // Run simulates a case's variants, as many at once as there are cores, and reads its
@@ -82,7 +84,7 @@ func Run(ctx context.Context, c *Case, opt Options) (*Walk, error) {
 			if i == 0 {
 				store = recording.NewMemory(recording.MemoryOptions{})
 			}
-			r, err := c.simulate(gctx, v, store)
+			r, err := c.simulate(gctx, v, store, opt.Series)
 			if err != nil {
 				return fmt.Errorf("case %s, variant %s: %w", c.Name, v.Name, err)
 			}
@@ -116,12 +118,12 @@ func Run(ctx context.Context, c *Case, opt Options) (*Walk, error) {
 	return w, w.fill(results)
 }
 
-func (c *Case) simulate(ctx context.Context, v Variant, store *recording.Memory) (*simulate.Result, error) {
+func (c *Case) simulate(ctx context.Context, v Variant, store *recording.Memory, series bool) (*simulate.Result, error) {
 	sc, err := scenario.Parse(c.Name+"/scenario.yaml", c.scenario, v.Set)
 	if err != nil {
 		return nil, err
 	}
-	opt := simulate.Options{}
+	opt := simulate.Options{Series: series}
 	if store != nil {
 		opt.Record = store
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plimsoll/casebook"
+	"plimsoll/report/html"
 )
 
 func newCasebookCommand(a *app) *cobra.Command {
@@ -24,6 +25,7 @@ printed beside the model's with the deviation, and where the published claim is
 wrong. A published figure is never what the model is held to.`,
 		Example: `  plimsoll casebook
   plimsoll casebook etcd-latency
+  plimsoll casebook 1 -o html > case.html
   plimsoll casebook 1 -o json`,
 		Args: needArgs(0, 1, ""),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -34,12 +36,18 @@ wrong. A published figure is never what the model is held to.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
+				if output.value == asPage {
+					return usagef("for example plimsoll casebook 1 -o html > case.html", "-o html: a page is of one case")
+				}
 				return listCases(a, output.value == "json")
 			}
-			return walkCase(cmd.Context(), a, args[0], output.value == "json")
+			if err := a.pageGoesSomewhere(output); err != nil {
+				return err
+			}
+			return walkCase(cmd.Context(), a, args[0], output.value)
 		},
 	}
-	addOutput(cmd, &output)
+	addOutputOrPage(cmd, &output)
 	return cmd
 }
 
@@ -86,7 +94,7 @@ func openCase(name string) (*casebook.Case, error) {
 	return c, nil
 }
 
-func walkCase(ctx context.Context, a *app, name string, asJSON bool) error {
+func walkCase(ctx context.Context, a *app, name, output string) error {
 	c, err := openCase(name)
 	if err != nil {
 		return err
@@ -96,15 +104,18 @@ func walkCase(ctx context.Context, a *app, name string, asJSON bool) error {
 	}
 	t := &tally{}
 	stop := a.meter(t).show()
-	w, err := casebook.Run(ctx, c, casebook.Options{Progress: func(variant string, done, total int) {
+	w, err := casebook.Run(ctx, c, casebook.Options{Series: output == asPage, Progress: func(variant string, done, total int) {
 		t.setStage("simulating, last "+variant, done, total)
 	}})
 	stop()
 	if err != nil {
 		return err
 	}
-	if asJSON {
+	switch output {
+	case "json":
 		return writeJSON(a, w)
+	case asPage:
+		return html.Case(a.stdout, w, a.pageOptions(nil))
 	}
 	width := 100
 	if n := a.columns(); n > 0 {

@@ -12,6 +12,7 @@ import (
 
 	"plimsoll/catalog"
 	"plimsoll/plan"
+	"plimsoll/report/html"
 	"plimsoll/scenario"
 	"plimsoll/units"
 )
@@ -52,6 +53,7 @@ considered with --ephemeral only. docs/plan.md has the grid of what is considere
 		Example: `  plimsoll plan telemetry.yaml --objective 'write_p99 < 25ms'
   plimsoll plan telemetry.yaml --objective 'write_p99 < 25ms' --objective 'checkpoint < 10s' --budget 500USD/month
   plimsoll plan telemetry.yaml --keep instance,volumes.data.type -o json > plan.json
+  plimsoll plan telemetry.yaml --objective 'write_p99 < 25ms' -o html > plan.html
   plimsoll plan telemetry.yaml --size data=800GB,growth=100GB/month,months=6,oplog=270GB,indexes=20%`,
 		Args: needArgs(1, 1, "plimsoll simulate --schema prints what a scenario may say"),
 	}
@@ -67,7 +69,7 @@ considered with --ephemeral only. docs/plan.md has the grid of what is considere
 }
 
 func (o *planOptions) AddFlags(cmd *cobra.Command) {
-	addOutput(cmd, &o.output)
+	addOutputOrPage(cmd, &o.output)
 	f := cmd.Flags()
 	f.StringArrayVar(&o.sets, "set", nil, "what is so now and the file does not say: 'volumes.data={type: gp3, size: 500GiB}' (again for more)")
 	f.StringArrayVar(&o.objectives, "objective", nil, "what is to be reached: 'write_p99 < 25ms' (again for more; default: the scenario's)")
@@ -143,6 +145,9 @@ func (o *planOptions) Validate(cmd *cobra.Command) (plan.Options, error) {
 
 // Run makes the plan, and writes it. That nothing meets the objective is exit code 3.
 func (o *planOptions) Run(ctx context.Context, a *app, path string, opt plan.Options) error {
+	if err := a.pageGoesSomewhere(o.output); err != nil {
+		return err
+	}
 	if err := a.useCatalog(); err != nil {
 		return err
 	}
@@ -161,9 +166,12 @@ func (o *planOptions) Run(ctx context.Context, a *app, path string, opt plan.Opt
 	if err != nil {
 		return asPlanFailure(err)
 	}
-	if o.output.value == "json" {
+	switch o.output.value {
+	case "json":
 		err = writeJSON(a, p)
-	} else {
+	case asPage:
+		err = html.Plan(a.stdout, p, a.pageOptions(nil))
+	default:
 		text := &planText{simulateText{width: o.columns(a), ascii: o.ascii || (!o.asciiSet && !a.unicode())}, p, fitted}
 		err = text.write(a.stdout)
 	}

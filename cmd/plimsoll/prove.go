@@ -15,6 +15,7 @@ import (
 	"plimsoll/prove"
 	"plimsoll/random"
 	"plimsoll/recording"
+	"plimsoll/report/html"
 	"plimsoll/units"
 )
 
@@ -62,6 +63,7 @@ A requirement is about AFTER and is met only if the whole interval keeps it:
 		Example: `  plimsoll prove before/ after/
   plimsoll prove before/ after/ --require 'write_p99 < 25ms' --require 'stalled < 10s'
   plimsoll prove diagnostic.data diagnostic.data --before-to '2026-07-20 15:00' --after-from '2026-07-20 15:10'
+  plimsoll prove before/ after/ -o html > proof.html
   plimsoll prove before after --cost-before 100USD/month --cost-after 80USD/month`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if slices.Contains(args, "") {
@@ -87,7 +89,7 @@ A requirement is about AFTER and is met only if the whole interval keeps it:
 }
 
 func (o *proveOptions) AddFlags(cmd *cobra.Command) {
-	addOutput(cmd, &o.output)
+	addOutputOrPage(cmd, &o.output)
 	f := cmd.Flags()
 	f.StringArrayVar(&o.require, "require", nil, "exit with 3 unless AFTER keeps this: 'write_p99 < 25ms' (again for more)")
 	f.StringVar(&o.confidence, "confidence", "95%", "of the intervals, and of the report to hold no false verdict")
@@ -180,16 +182,22 @@ func parseMonthly(flag, text string) (*units.USD, error) {
 
 // Run reads both recordings, compares them and reports.
 func (o *proveOptions) Run(ctx context.Context, a *app, args []string) error {
+	if err := a.pageGoesSomewhere(o.output); err != nil {
+		return err
+	}
 	r, err := o.prove(ctx, a, args)
 	if err != nil {
 		return err
 	}
-	if o.output.value == "json" {
+	switch o.output.value {
+	case "json":
 		e := json.NewEncoder(a.stdout)
 		e.SetIndent("", "  ")
 		e.SetEscapeHTML(false)
 		err = e.Encode(r)
-	} else {
+	case asPage:
+		err = html.Proof(a.stdout, r, a.pageOptions(o.zone))
+	default:
 		err = proveText(a.stdout, r, o.options(a), o.zone)
 	}
 	if err != nil {

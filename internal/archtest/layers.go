@@ -34,7 +34,6 @@ var Layers = []Layer{
 	{"observe/*", []string{"units", "internal/*", "recording", "observe/source"}},
 	{"observe/etcd", []string{"recording", "observe/source", "observe/exposition"}},       // its members' pages
 	{"observe/mongodb", []string{"units", "recording", "observe/source", "observe/ftdc"}}, // what a mongod collects is FTDC
-	{"observe/etcd", []string{"recording", "observe/source", "observe/exposition"}}, // its members' pages
 	{"observe/ftdc/ftdctest", []string{"observe/ftdc"}},                                   // makes captures for tests
 	{"observe", []string{"units", "internal/*", "recording", "observe/source", "observe/*"}},
 
@@ -89,7 +88,7 @@ var Layers = []Layer{
 	{"lab/run", []string{"..."}},
 	{"prove", []string{"units", "internal/*", "problem", "random", "recording", "timeline", "rules", "diagnose"}},
 	{"report", []string{"units", "internal/*", "diagnose", "prove", "plan"}},
-	{"report/html", []string{"units", "rules", "diagnose", "latency", "simulate", "plan", "prove", "casebook", "lab/run", "report"}},
+	{"report/html", []string{"units", "rules", "diagnose", "latency", "simulate", "plan", "prove", "lab/table", "casebook", "report"}},
 	{"watch", []string{"units", "internal/*", "recording", "observe/source", "timeline", "rules", "diagnose", "report", "report/html"}},
 
 	// Pages the program shows.

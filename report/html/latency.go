@@ -45,7 +45,7 @@ func (h density) upper(class int) float64 {
 }
 
 const (
-	densityWidth  = 760.0
+	densityWidth  = 900.0
 	densityHeight = 220.0
 	densityLeft   = 66.0
 	densityBottom = 20.0

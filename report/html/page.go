@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"html/template"
+	"regexp"
 	"strings"
 
 	"plimsoll/report"
@@ -45,7 +46,7 @@ type section struct {
 // A part is one of what its fields name.
 type part struct {
 	Text     string
-	Code     string
+	Quote    string // what somebody else said
 	Table    *table
 	Figure   *figure
 	Findings []finding
@@ -101,10 +102,18 @@ type rendered struct {
 }
 
 var pageTemplate = template.Must(template.New("page.html").Funcs(template.FuncMap{
-	"visible": report.Visible,
+	"visible": visible,
 	"lower":   strings.ToLower,
 	"legend":  legend,
 }).ParseFS(files, "assets/*.html"))
+
+// beforeUnit is the space between a number and its unit, at which no line is to break.
+var beforeUnit = regexp.MustCompile(`([0-9]) (%|(?:s|ms|us|min|h|B|kB|MB|GB|TB|KiB|MiB|GiB|TiB|USD|IOPS)\b)`)
+
+// visible is text from elsewhere made safe to show, each number kept together with its unit.
+func visible(s string) string {
+	return beforeUnit.ReplaceAllString(report.Visible(s), "$1\u00a0$2")
+}
 
 func asset(name string) string {
 	b, err := files.ReadFile(name)
