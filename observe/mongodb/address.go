@@ -81,7 +81,9 @@ func parse(text string, getenv func(string) string) (*address, error) {
 	if a.set != "" {
 		a.name += "?replicaSet=" + a.set
 	}
-	a.hide(a.secret)
+	if a.user {
+		a.hide(a.secret)
+	}
 	return a, nil
 }
 
@@ -180,7 +182,7 @@ func (e *shown) Error() string { return e.text }
 func (e *shown) Unwrap() error { return e.err }
 
 func (a *address) errorf(err error, format string, args ...any) error {
-	return &shown{text: a.public(a.name + " " + fmt.Sprintf(format, args...)), err: err}
+	return &shown{text: a.name + " " + a.public(fmt.Sprintf(format, args...)), err: err}
 }
 
 // Public is an address as it may be shown, "" if it is none.

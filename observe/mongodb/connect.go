@@ -113,6 +113,9 @@ func (l *link) beat(id string, reply *event.ServerDescription, err error) {
 	defer l.mu.Unlock()
 	if err != nil {
 		l.failed[server] = err
+		if l.seen != nil && l.seen.Addr.String() == server {
+			l.seen = nil
+		}
 	} else {
 		delete(l.failed, server)
 		l.seen = reply

@@ -53,7 +53,7 @@ func (l *link) explain(err error) error {
 			source.EnvUser, source.EnvPassword)
 	case slices.Contains(codes, codeUnauthorized):
 		return a.refusal(err)
-	case failure != nil:
+	case failure != nil && (seen == nil || a.one()):
 		return l.unreachable(failure)
 	case seen != nil && mongo.IsTimeout(err) || strings.Contains(text, "server selection"):
 		return a.noPrimary(err, seen)
@@ -120,7 +120,7 @@ func (l *link) unreachable(err error) error {
 	var invalid x509.CertificateInvalidError
 	var alert tls.AlertError
 	var record tls.RecordHeaderError
-	closed := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+	closed := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.ErrClosedPipe) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 	switch {
 	case errors.As(err, &unknown):
 		hint = "its certificate is signed by an authority that is not known here: name that by ?tlsCAFile=FILE"

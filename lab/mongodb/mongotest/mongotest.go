@@ -8,6 +8,7 @@ package mongotest
 
 import (
 	"bufio"
+	"crypto/tls"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -50,6 +51,8 @@ type Server struct {
 	Hello bson.D
 	// User and Password are what a client has to know (SCRAM-SHA-256) before anything but hello is answered; "": nothing.
 	User, Password string
+	// TLS, if not nil, is spoken with each client.
+	TLS *tls.Config
 	// Saw, if not nil, is told each command.
 	Saw func(name string, command bson.Raw)
 
@@ -106,6 +109,9 @@ func (s *Server) Serve(l net.Listener) {
 }
 
 func (s *Server) answer(c net.Conn) error {
+	if s.TLS != nil {
+		c = tls.Server(c, s.TLS)
+	}
 	in := bufio.NewReader(c)
 	who := &login{open: s.User == ""}
 	head := make([]byte, headerBytes)
