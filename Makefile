@@ -32,9 +32,10 @@ etcd: ## build bin/etcd-current, a newer etcd than Debian's for the laboratory (
 kubectl-validate: ## build bin/kubectl-validate, which holds emitted manifests to Kubernetes' schemas (tools/kubernetes)
 	cd tools/kubernetes && CGO_ENABLED=0 $(GO) build -trimpath -o ../../bin/kubectl-validate sigs.k8s.io/kubectl-validate
 
+# Thanos takes label sets for slices of pairs, which they are only with the tag slicelabels: without it, it starts and then crashes.
 .PHONY: thanos
 thanos: ## build bin/thanos, the distributed engine that package fleet's tests start (tools/thanos); some minutes
-	cd tools/thanos && CGO_ENABLED=0 $(GO) build -trimpath -o ../../bin/thanos github.com/thanos-io/thanos/cmd/thanos
+	cd tools/thanos && CGO_ENABLED=0 $(GO) build -trimpath -tags netgo,slicelabels -o ../../bin/thanos github.com/thanos-io/thanos/cmd/thanos
 
 .PHONY: check
 check: deps test ## install what the full tests need (as root), then test

@@ -381,8 +381,8 @@ type TooMuchError struct {
 }
 
 func (e *TooMuchError) Error() string {
-	return fmt.Sprintf("this would read about %s samples (%s series of %s databases, %s apart, over %s), some %s of answers; %s are read unasked",
-		units.Number(float64(e.Estimate.Samples)), units.Number(float64(e.Estimate.Series)), units.Number(float64(e.Databases)),
+	return fmt.Sprintf("this would read about %s samples (%d series of %d databases, %s apart, over %s), some %s of answers; %s are read unasked",
+		units.Number(float64(e.Estimate.Samples)), e.Estimate.Series, e.Databases,
 		units.Seconds(e.Period.Seconds()), units.Seconds(e.Span.Seconds()), units.Bytes(float64(e.Estimate.Samples)*sampleBytes), units.Number(float64(e.Max)))
 }
 

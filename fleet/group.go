@@ -193,7 +193,7 @@ func verdict(r *Report) string {
 	case r.Stalled == 0:
 		fmt.Fprintf(&b, "No stall: %s were watched for %s together and none waited noticeably.", counted(watched, "database"), units.Seconds(r.WatchedS))
 	default:
-		fmt.Fprintf(&b, "%s of %s stalled, for %s of %s together.", units.Number(float64(r.Stalled)), counted(r.Read, "database"),
+		fmt.Fprintf(&b, "%d of %s stalled, for %s of %s together.", r.Stalled, counted(r.Read, "database"),
 			units.Seconds(r.StalledS), units.Seconds(r.WatchedS))
 	}
 	var why []string
@@ -206,7 +206,7 @@ func verdict(r *Report) string {
 		fmt.Fprintf(&b, " Why: %s.", strings.Join(why, "; "))
 	}
 	if r.Read < r.Found {
-		fmt.Fprintf(&b, " %s of %s are not in this.", units.Number(float64(r.Found-r.Read)), counted(r.Found, "database"))
+		fmt.Fprintf(&b, " %d of %s are not in this.", r.Found-r.Read, counted(r.Found, "database"))
 	}
 	return b.String()
 }
@@ -215,5 +215,5 @@ func counted(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
-	return units.Number(float64(n)) + " " + what + "s"
+	return fmt.Sprintf("%d %ss", n, what)
 }

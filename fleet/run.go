@@ -147,6 +147,9 @@ func (m *Member) read(ctx context.Context, server *recording.Server, c *Census) 
 	selector := server.Narrow(append(m.matchers(c.By), nameMatcher(c.Metrics))...)
 	series, err := server.Samples(ctx, selector, from, to)
 	if err != nil {
+		if inner := errors.Unwrap(err); inner != nil {
+			err = inner // without the selector, which names all metrics
+		}
 		return nil, err
 	}
 	if len(series) == 0 {
