@@ -99,7 +99,7 @@ func Create(dir string, opt DiskOptions) (*Disk, error) {
 	}
 	d := &Disk{
 		dir: dir, opt: opt, lock: lock, created: time.Now().UTC(),
-		live:   NewMemory(MemoryOptions{MaxSeries: opt.MaxSeries, MaxBytes: math.MaxInt64}),
+		live:   NewMemory(MemoryOptions{MaxSeries: opt.MaxSeries, MaxBytes: math.MaxInt64, Tail: opt.tail()}),
 		writer: make(chan []*memoryView, 1),
 		stop:   make(chan struct{}),
 	}

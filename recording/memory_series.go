@@ -133,7 +133,7 @@ func (m *Memory) appendTail(s *memorySeries, times []int64, values []float64, sk
 		if v != v {
 			continue
 		}
-		if len(s.tailT) == segmentMax {
+		if len(s.tailT) >= m.opt.Tail {
 			m.seal(s)
 		}
 		s.tailT, s.tailV = append(s.tailT, t), append(s.tailV, v)

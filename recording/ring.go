@@ -40,6 +40,18 @@ const (
 // forgets reports whether old samples are removed.
 func (o DiskOptions) forgets() bool { return o.Keep > 0 || o.KeepBytes > 0 }
 
+// ringTail is the tail of a ring's series: a source has thousands, and most of what a ring
+// takes in memory would be tails.
+const ringTail = 64
+
+// tail is [MemoryOptions].Tail of what is not in a block yet.
+func (o DiskOptions) tail() int {
+	if o.forgets() {
+		return ringTail
+	}
+	return 0
+}
+
 // ringState is what a [Disk] knows as a ring.
 type ringState struct {
 	begun time.Time    // when the samples not in a block began to gather

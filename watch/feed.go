@@ -22,6 +22,10 @@ const (
 // windowBytesMax bounds the memory of one source's window.
 const windowBytesMax = 256 << 20
 
+// windowTail is how many samples of a series are kept unpacked: some minutes, for what is older than the window goes by
+// packs.
+const windowTail = 128
+
 // remarksMax bounds the remarks of a source that are remembered so as to say each once.
 const remarksMax = 100
 
@@ -44,12 +48,16 @@ type feed struct {
 	heard   time.Time // when it came
 	silent  bool
 	remarks map[string]bool
+	kept    time.Time // when the ring was told last how far the source has come
 }
+
+// tellRingEvery is how often a ring is told how far its sources have come: it writes that to disk, and waits for it.
+const tellRingEvery = time.Minute
 
 func newFeed(in Input, ring *ringQueue, log *slog.Logger) *feed {
 	f := &feed{
 		in: in, name: in.Source.Describe().Name, ring: ring, log: log, wants: diagnose.Wants(), period: in.Options.Period,
-		window: recording.NewMemory(recording.MemoryOptions{MaxBytes: windowBytesMax}),
+		window: recording.NewMemory(recording.MemoryOptions{MaxBytes: windowBytesMax, Tail: windowTail}),
 		told:   map[string]recording.Source{}, remarks: map[string]bool{}, heard: time.Now(),
 	}
 	if f.period <= 0 {
@@ -103,6 +111,10 @@ func (f *feed) move(from time.Time) *recording.Memory {
 	f.mu.Lock()
 	told := slices.Collect(maps.Values(f.told))
 	to := time.UnixMilli(f.lastMs).UTC()
+	keep := f.ring != nil && time.Since(f.kept) >= tellRingEvery
+	if keep {
+		f.kept = time.Now()
+	}
 	f.mu.Unlock()
 	now := f.in.Source.Describe()
 	slices.SortFunc(told, func(a, b recording.Source) int { return a.From.Compare(b.From) })
@@ -111,7 +123,7 @@ func (f *feed) move(from time.Time) *recording.Memory {
 			s.Samples = max(s.Samples, now.Samples)
 		}
 		s.To = to
-		if f.ring != nil {
+		if keep {
 			f.ring.source(s)
 		}
 		if s.From.Before(from) {
