@@ -109,6 +109,7 @@ type Database struct {
 	Missing  []string  `json:"not_measurable,omitempty"` // rules
 
 	report *diagnose.Report
+	store  []string
 }
 
 // A Finding is one finding of a database in short.

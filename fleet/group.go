@@ -33,6 +33,9 @@ func newReport(server *recording.Server, c *Census, dbs []Database, opt Options)
 			r.Stalled++
 		}
 	}
+	if note := storeNote(dbs); note != "" {
+		r.Notes = append(r.Notes, note)
+	}
 	for _, n := range server.Notes() {
 		r.Notes = append(r.Notes, n.Text)
 	}
@@ -44,6 +47,28 @@ func newReport(server *recording.Server, c *Census, dbs []Database, opt Options)
 	r.Missing = missing(r.Databases)
 	r.Verdict = verdict(r)
 	return r
+}
+
+// storeNote says which labels were taken for those of where series are kept.
+func storeNote(dbs []Database) string {
+	var which []string
+	n := 0
+	for _, d := range dbs {
+		if len(d.store) > 0 {
+			n++
+		}
+		for _, l := range d.store {
+			if !slices.Contains(which, l) {
+				which = append(which, l)
+			}
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	slices.Sort(which)
+	return fmt.Sprintf("series of one exporter differ in %s (%s): taken for where they are kept and left out, as Thanos' --query.replica-label does",
+		strings.Join(which, ", "), counted(n, "database"))
 }
 
 // groups joins findings of the same rule. Databases come the most stalled first.

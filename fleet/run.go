@@ -139,6 +139,7 @@ type held struct {
 	*recording.Memory
 	series  int
 	samples int64
+	store   []string // labels that were left out, see storeLabels
 }
 
 // read takes a database's samples into memory.
@@ -155,7 +156,9 @@ func (m *Member) read(ctx context.Context, server *recording.Server, c *Census) 
 	if len(series) == 0 {
 		return nil, errNoSamples
 	}
-	memory := &held{Memory: recording.NewMemory(recording.MemoryOptions{}), series: len(series)}
+	store := storeLabels(series)
+	series = merged(series, store)
+	memory := &held{Memory: recording.NewMemory(recording.MemoryOptions{}), series: len(series), store: store}
 	s := recording.Source{Kind: "prometheus", Name: server.Name() + " " + m.Name, From: to, To: from}
 	for i := range series {
 		p := series[i].Points
@@ -195,7 +198,7 @@ func judged(ctx context.Context, server *recording.Server, c *Census, m *Member,
 	memory, err := m.read(ctx, server, c)
 	var r *diagnose.Report
 	if err == nil {
-		d.Series, d.Samples = memory.series, memory.samples
+		d.Series, d.Samples, d.store = memory.series, memory.samples, memory.store
 		r, err = diagnose.Run(ctx, []recording.Reader{memory.Memory}, opt.Diagnose)
 	}
 	if ctx.Err() != nil {
