@@ -16,8 +16,22 @@
 // Documentation/accounting/psi.rst). CPU times are in ticks of 1/100 s: USER_HZ,
 // which is 100 on every architecture Linux has kept.
 //
+// The cgroup that the process is in is sampled too, under cAdvisor's names (container_..., label id): its memory, CPU and I/O, their
+// limits and its pressure, of version 1 and 2; beside them
+//
+//	plimsoll_container_memory_file_dirty_bytes, ..._file_writeback_bytes   its part of the page cache's
+//	plimsoll_container_memory_high_bytes, ..._memory_events_total          memory.high, and how often what was met
+//	plimsoll_container_io_limit_{reads,writes,read_bytes,write_bytes}_per_second   io.max, or blkio.throttle
+//
+// In a database's container that is the database's; in a container beside it, it is not: then only /proc and /sys, which
+// containers share, tell of the database.
+//
+// An Amazon EBS volume is asked which limit holds it back (NVMe log page 0xD0; package internal/ebs), under the names of
+// aws-ebs-csi-driver, if this is root. No other device is ever asked.
+//
 // The kernel's write-back limits (vm.dirty_background_bytes and others), which decide how much
-// the page cache gathers before it floods a volume, are in the source's Facts.
+// the page cache gathers before it floods a volume, are in the source's Facts, as are mounts, I/O schedulers and
+// the cgroup's limits.
 package host
 
 import (
@@ -33,6 +47,7 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 
+	"plimsoll/internal/ebs"
 	"plimsoll/observe/source"
 	"plimsoll/recording"
 )
@@ -89,6 +104,9 @@ func (s *sampler) Sample(_ context.Context, at time.Time) ([]recording.Batch, er
 func (s *sampler) Tell(d *recording.Source) {
 	if d.Facts == nil {
 		d.Facts = facts(s.root)
+		mountFacts(s.root, d.Facts)
+		diskFacts(s.root, d.Facts)
+		groupFacts(s.root, s.group, d.Facts)
 		d.Facts["cores"] = strconv.Itoa(s.cores)
 		if s.memTotal > 0 {
 			d.Facts["memory_bytes"] = strconv.FormatInt(s.memTotal, 10)
@@ -151,13 +169,23 @@ type sampler struct {
 	cores    int
 	memTotal int64
 
+	group     cgroup
+	ebs       []ebs.Volume
+	askVolume func(device string) (*ebs.StatsPage, error)
+	names     map[string]string // of devices by their numbers: "259:0"
+
 	batch recording.Batch
+	given map[seriesKey]bool // in this sample
 }
 
 type seriesKey struct{ metric, label, value, label2, value2 string }
 
 func newSampler(root string, want func(string) bool) *sampler {
-	return &sampler{root: root, want: want, series: map[seriesKey]labels.Labels{}, active: map[string]bool{}, told: map[string]bool{}}
+	return &sampler{
+		root: root, want: want, series: map[seriesKey]labels.Labels{}, active: map[string]bool{}, told: map[string]bool{},
+		group: findCgroup(root), ebs: volumesOf(root), askVolume: func(device string) (*ebs.StatsPage, error) { return ebs.Read("/dev/" + device) },
+		names: map[string]string{}, given: map[seriesKey]bool{},
+	}
 }
 
 // sample reads the machine as it is now. Only a missing /proc/diskstats is an
@@ -165,12 +193,17 @@ func newSampler(root string, want func(string) bool) *sampler {
 func (s *sampler) sample(at time.Time) error {
 	s.batch.TimesMs = append(s.batch.TimesMs[:0], at.UnixMilli())
 	s.batch.Columns = s.batch.Columns[:0]
+	clear(s.given)
 	b, err := readFile(s.root, "proc/diskstats")
 	if err != nil {
 		return err
 	}
 	if err := s.diskstats(b); err != nil {
 		return err
+	}
+	if len(s.names) == 0 && !s.told["devices"] {
+		s.told["devices"] = true
+		s.absent = append(s.absent, "the host does not tell its devices: /proc/diskstats is empty, as in a sandbox whose /proc is not the node's; run this on the node")
 	}
 	s.optional("proc/stat", "CPU times", s.stat)
 	s.optional("proc/meminfo", "dirty memory", s.meminfo)
@@ -179,6 +212,8 @@ func (s *sampler) sample(at time.Time) error {
 		s.optional("proc/pressure/"+resource, resource+" pressure (a kernel with CONFIG_PSI, and psi=1)",
 			func(b []byte) error { return s.pressure(resource, b) })
 	}
+	s.groups()
+	s.volumes()
 	return nil
 }
 
@@ -199,6 +234,10 @@ func (s *sampler) optional(name, what string, take func([]byte) error) {
 
 // add puts one value into the batch.
 func (s *sampler) add(value float64, k seriesKey) {
+	if s.given[k] {
+		return // a file that tells something twice
+	}
+	s.given[k] = true
 	l, ok := s.series[k]
 	if !ok {
 		if s.want == nil || s.want(k.metric) {

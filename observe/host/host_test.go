@@ -228,3 +228,15 @@ func BenchmarkSample(b *testing.B) {
 		}
 	}
 }
+
+// A sandbox shows a /proc that is not the node's.
+func TestNoDevices(t *testing.T) {
+	root := t.TempDir()
+	lay(t, root, map[string]string{"proc/diskstats": ""})
+	s := newSampler(root, nil)
+	sampled(t, s)
+	sampled(t, s)
+	if n := strings.Count(strings.Join(s.absent, "\n"), "not the node's"); n != 1 {
+		t.Errorf("told %d times: %q", n, s.absent)
+	}
+}

@@ -61,6 +61,9 @@ func (s *sampler) diskstats(b []byte) error {
 			return fmt.Errorf("/proc/diskstats line %d has %d fields, not 14 or more", n+1, len(f))
 		}
 		name := f[2]
+		if len(s.names) < devicesMax {
+			s.names[f[0]+":"+f[1]] = name
+		}
 		if partition.MatchString(name) {
 			continue
 		}
@@ -201,21 +204,34 @@ func (s *sampler) vmstat(b []byte) error {
 // pressure takes a file of /proc/pressure. "some" is node_exporter's waiting, "full" its
 // stalled; for the CPU it exports only the first.
 func (s *sampler) pressure(resource string, b []byte) error {
-	for line := range strings.Lines(string(b)) {
+	err := s.totals(string(b), func(kind string, seconds float64) {
+		if resource != "cpu" || kind != "stalled" {
+			s.add(seconds, seriesKey{metric: "node_pressure_" + resource + "_" + kind + "_seconds_total"})
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("/proc/pressure/%s: %w", resource, err)
+	}
+	return nil
+}
+
+// totals calls visit for "some", which is waiting, and "full", which is stalled.
+func (s *sampler) totals(text string, visit func(kind string, seconds float64)) error {
+	for line := range strings.Lines(text) {
 		f := strings.Fields(line)
 		if len(f) == 0 {
 			continue
 		}
 		kind := map[string]string{"some": "waiting", "full": "stalled"}[f[0]]
-		if kind == "" || resource == "cpu" && kind == "stalled" {
+		if kind == "" {
 			continue
 		}
-		text, ok := strings.CutPrefix(f[len(f)-1], "total=")
-		v, err := strconv.ParseUint(text, 10, 64)
+		total, ok := strings.CutPrefix(f[len(f)-1], "total=")
+		v, err := strconv.ParseUint(total, 10, 64)
 		if !ok || err != nil {
-			return fmt.Errorf("/proc/pressure/%s: %q has no total in microseconds", resource, strings.TrimSpace(line))
+			return fmt.Errorf("%q has no total in microseconds", strings.TrimSpace(line))
 		}
-		s.add(float64(v)/1e6, seriesKey{metric: "node_pressure_" + resource + "_" + kind + "_seconds_total"})
+		visit(kind, float64(v)/1e6)
 	}
 	return nil
 }

@@ -1,0 +1,75 @@
+// Package ebs reads what an Amazon EBS volume itself counts: which limit held requests back, the volume's or the instance's.
+//
+// The idea is that nobody has to guess a limit from a plateau where the volume tells: NVMe log page 0xD0 has counters of the time
+// for which more was asked than the limit lets through. (Source: Amazon EBS User Guide, "Amazon EBS detailed performance
+// statistics".) The page is vendor-specific: another maker's device may do anything when it is asked. So only those are asked
+// whose identify strings, which the kernel has read already, are Amazon's: [Volumes].
+package ebs
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// A Volume is an Amazon EBS volume of this machine.
+type Volume struct {
+	Device string // "nvme1n1"
+	ID     string // "vol-0123456789abcdef0"
+}
+
+// model is the identify string of EBS volumes (instance store has "Amazon EC2 NVMe Instance Storage"), and serial is theirs: the
+// volume's name without its dash. (Amazon EBS User Guide, "Amazon EBS volumes and NVMe".)
+const model = "Amazon Elastic Block Store"
+
+var serial = regexp.MustCompile(`^vol-?([0-9a-f]{8,17})$`)
+
+// namespace matches the first namespace of a controller; an EBS volume has no other.
+var namespace = regexp.MustCompile(`^nvme\d+n1$`)
+
+const (
+	// volumesMax bounds the volumes; an instance takes 128.
+	volumesMax = 128
+	// stringBytesMax bounds an identify string; the model has 40 bytes.
+	stringBytesMax = 256
+)
+
+// Volumes lists them by what /sys (below root) says. Nothing is asked of a device.
+func Volumes(root string) []Volume {
+	dir := filepath.Join(root, "sys", "block")
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	var out []Volume
+	for _, e := range entries {
+		at := filepath.Join(dir, e.Name(), "device")
+		if !namespace.MatchString(e.Name()) || text(filepath.Join(at, "model")) != model {
+			continue
+		}
+		m := serial.FindStringSubmatch(text(filepath.Join(at, "serial")))
+		if m == nil || len(out) == volumesMax {
+			continue
+		}
+		out = append(out, Volume{Device: e.Name(), ID: "vol-" + m[1]})
+	}
+	slices.SortFunc(out, func(a, b Volume) int { return strings.Compare(a.Device, b.Device) })
+	return out
+}
+
+// text is a short file's, "" if it cannot be read.
+func text(path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	b := make([]byte, stringBytesMax)
+	n, err := f.Read(b)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(b[:n]))
+}

@@ -1,0 +1,155 @@
+package host
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A cgroup is the group of processes that this one is in: the container's, where it runs in one. Its limits hold requests back before
+// a device counts them, and its memory is what the database has.
+//
+// Source: the kernel's Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/. Names are cAdvisor's (its docs/storage/prometheus.md); what it
+// has no name for begins with plimsoll_container_.
+type cgroup struct {
+	id  string            // its path, cAdvisor's label id
+	v2  string            // its folder in the unified hierarchy, "" if that has no controllers
+	dir map[string]string // its folders by controller, of version 1
+}
+
+// findCgroup looks up which group the process is in, and where that is mounted. The zero value stands for none.
+func findCgroup(root string) cgroup {
+	member, err := readFile(root, "proc/self/cgroup")
+	if err != nil {
+		return cgroup{}
+	}
+	g := cgroup{dir: map[string]string{}}
+	for line := range strings.Lines(string(member)) {
+		// hierarchy:controllers:path
+		f := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(f) != 3 || !strings.HasPrefix(f[2], "/") || slices.Contains(strings.Split(f[2], "/"), "..") {
+			continue // a path outside of what is mounted here begins with ..
+		}
+		if f[0] == "0" && f[1] == "" {
+			if at := within(root, "sys/fs/cgroup", f[2]); exists(root, at+"/cgroup.controllers") {
+				g.v2, g.id = at, f[2]
+			}
+			continue
+		}
+		for c := range strings.SplitSeq(f[1], ",") {
+			if !slices.Contains([]string{"memory", "cpu", "cpuacct", "blkio"}, c) {
+				continue
+			}
+			// cpu and cpuacct are mounted together, under both names in either order, or apart.
+			for _, mount := range []string{c, f[1]} {
+				if exists(root, "sys/fs/cgroup/"+mount) {
+					g.dir[c] = within(root, "sys/fs/cgroup/"+mount, f[2])
+					break
+				}
+			}
+			if c == "memory" {
+				g.id = f[2]
+			}
+		}
+	}
+	if g.id == "" {
+		g.id = "/"
+	}
+	return g
+}
+
+// within is the folder of a group below a mount. A container without a namespace for cgroups is told its path on the host, and
+// has its own group mounted.
+func within(root, mount, path string) string {
+	if at := strings.TrimSuffix(mount+path, "/"); exists(root, at) {
+		return at
+	}
+	return mount
+}
+
+func exists(root, name string) bool {
+	_, err := os.Stat(filepath.Join(root, filepath.FromSlash(name)))
+	return err == nil
+}
+
+// groups samples the cgroup. What a kernel or a container does not show is left out: most of it is optional.
+func (s *sampler) groups() {
+	if s.group.v2 != "" {
+		s.unified(s.group.v2)
+	}
+	for _, c := range []struct {
+		controller string
+		take       func(dir string)
+	}{{"memory", s.memoryV1}, {"cpu", s.cpuV1}, {"cpuacct", s.cpuacctV1}, {"blkio", s.blkioV1}} {
+		if dir := s.group.dir[c.controller]; dir != "" {
+			c.take(dir)
+		}
+	}
+}
+
+// of puts a value of the container into the batch.
+func (s *sampler) of(value float64, metric string, pair ...string) {
+	k := seriesKey{metric: metric, label: "id", value: s.group.id}
+	if len(pair) == 2 {
+		k.label2, k.value2 = pair[0], pair[1]
+	}
+	s.add(value, k)
+}
+
+// file gives a file of a cgroup; "" if there is none. The root group has hardly any.
+func (s *sampler) file(dir, name string) string {
+	b, err := readFile(s.root, dir+"/"+name)
+	if err != nil {
+		return ""
+	}
+	return string(b)
+}
+
+// count reads a number; false for "max", -1 and what is none.
+func count(text string) (float64, bool) {
+	v, err := strconv.ParseUint(strings.TrimSpace(text), 10, 64)
+	return float64(v), err == nil
+}
+
+// flat reads lines of a key and a number.
+func flat(text string) map[string]float64 {
+	out := map[string]float64{}
+	for line := range strings.Lines(text) {
+		key, rest, ok := strings.Cut(strings.TrimSpace(line), " ")
+		if v, number := count(rest); ok && number && len(out) < keysMax {
+			out[key] = v
+		}
+	}
+	return out
+}
+
+const (
+	// keysMax bounds the keys of such a file; memory.stat has some eighty.
+	keysMax = 1024
+	// devicesMax bounds the devices that a group tells of.
+	devicesMax = 4096
+)
+
+// each calls visit for each pair of some keys and files, that are told.
+func (s *sampler) each(from map[string]float64, scale float64, names map[string]string) {
+	keys := make([]string, 0, len(names))
+	for k := range names {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	for _, k := range keys {
+		if v, ok := from[k]; ok {
+			s.of(v/scale, names[k])
+		}
+	}
+}
+
+// device is the name of a device told by its numbers, "8:0".
+func (s *sampler) device(numbers string) string {
+	if name := s.names[numbers]; name != "" {
+		return "/dev/" + name // as cAdvisor has it
+	}
+	return numbers
+}

@@ -1,0 +1,119 @@
+package host
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+const (
+	// mountsMax bounds the mounts that are told; a node with many pods has thousands.
+	mountsMax = 64
+	// disksMax bounds the devices whose scheduler is told.
+	disksMax = 256
+)
+
+// onDevices are the file systems that databases lie on.
+var onDevices = []string{"ext4", "ext3", "xfs", "btrfs", "zfs", "f2fs"}
+
+// mountFacts tell file system, options and device of each mount that can hold a database: "mount./var/lib/db" = "ext4 rw,noatime
+// /dev/nvme1n1". (Source: proc(5), mountinfo: options of the mount, " - ", type, source, options of the file system.)
+func mountFacts(root string, f map[string]string) {
+	b, err := readFile(root, "proc/self/mountinfo")
+	if err != nil {
+		return
+	}
+	n := 0
+	for line := range strings.Lines(string(b)) {
+		own, of, ok := strings.Cut(strings.TrimSpace(line), " - ")
+		left, right := strings.Fields(own), strings.Fields(of)
+		if !ok || len(left) < 6 || len(right) < 3 || !slices.Contains(onDevices, right[0]) {
+			continue
+		}
+		if n++; n > mountsMax {
+			return
+		}
+		f["mount."+unescape(left[4])] = right[0] + " " + options(left[5], right[2]) + " " + unescape(right[1])
+	}
+}
+
+// options joins those of a mount and of its file system, each once.
+func options(lists ...string) string {
+	var out []string
+	for _, l := range lists {
+		for o := range strings.SplitSeq(l, ",") {
+			if !slices.Contains(out, o) {
+				out = append(out, o)
+			}
+		}
+	}
+	return strings.Join(out, ",")
+}
+
+// unescape reads the four characters that the kernel writes as octal numbers.
+func unescape(s string) string {
+	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(s)
+}
+
+// diskFacts tell each device's scheduler, and what its driver does: "scheduler.nvme1n1" = "none".
+func diskFacts(root string, f map[string]string) {
+	entries, err := os.ReadDir(filepath.Join(root, "sys", "block"))
+	if err != nil {
+		return
+	}
+	n := 0
+	for _, e := range entries {
+		if virtual.MatchString(e.Name()) {
+			continue
+		}
+		if n++; n > disksMax {
+			return
+		}
+		queue := "sys/block/" + e.Name() + "/queue/"
+		if v := chosen(readText(root, queue+"scheduler")); v != "" {
+			f["scheduler."+e.Name()] = v
+		}
+		for _, name := range []string{"nr_requests", "max_sectors_kb", "write_cache", "wbt_lat_usec"} {
+			if v := readText(root, queue+name); v != "" {
+				f[name+"."+e.Name()] = v
+			}
+		}
+	}
+}
+
+// chosen is what stands in brackets: "[none] mq-deadline".
+func chosen(text string) string {
+	_, rest, ok := strings.Cut(text, "[")
+	name, _, closed := strings.Cut(rest, "]")
+	if !ok || !closed {
+		return text
+	}
+	return name
+}
+
+// groupFacts tell the limits of the cgroup that this process is in.
+func groupFacts(root string, g cgroup, f map[string]string) {
+	tell := func(fact, dir, name string) {
+		if dir == "" {
+			return
+		}
+		if v := readText(root, dir+"/"+name); v != "" {
+			f["cgroup."+fact] = strings.ReplaceAll(v, "\n", "; ")
+		}
+	}
+	for _, name := range []string{"memory.max", "memory.high", "cpu.max", "io.max"} {
+		tell(name, g.v2, name)
+	}
+	tell("memory.limit_in_bytes", g.dir["memory"], "memory.limit_in_bytes")
+	tell("cpu.cfs_quota_us", g.dir["cpu"], "cpu.cfs_quota_us")
+	for _, name := range []string{"read_iops", "write_iops", "read_bps", "write_bps"} {
+		tell("blkio."+name, g.dir["blkio"], "blkio.throttle."+name+"_device")
+	}
+	switch {
+	case g.v2 != "":
+		f["cgroup.version"] = "2"
+	case len(g.dir) > 0:
+		f["cgroup.version"] = "1"
+	}
+}
