@@ -50,6 +50,9 @@ func Listen(ctx context.Context, addresses []string, config string) (*Server, er
 		l, err := lc.Listen(ctx, "tcp", address)
 		if err != nil {
 			s.Close()
+			if op := (*net.OpError)(nil); errors.As(err, &op) {
+				err = op.Err // the address was told
+			}
 			return nil, fmt.Errorf("listen on %s: %w", address, err)
 		}
 		s.listeners = append(s.listeners, l)

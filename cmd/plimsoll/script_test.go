@@ -51,9 +51,12 @@ func TestScript(t *testing.T) {
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"iostat-log": iostatLog,
-			"cut":        cutFile,
-			"wait-for":   waitFor,
+			"iostat-log":     iostatLog,
+			"cut":            cutFile,
+			"wait-for":       waitFor,
+			"mongodb-server": mongodbServer,
+			"serve-metrics":  serveMetrics,
+			"watch-get":      watchGet,
 		},
 	})
 }
