@@ -211,6 +211,7 @@ func each(ctx context.Context, n int, f func(ctx context.Context, i int) error) 
 const sourceExamples = `a SOURCE is what is at hand, for example
   diagnostic.data                      a MongoDB's folder, or one file of it
   iostat.log                           written by: S_TIME_FORMAT=ISO iostat -xt 1 > iostat.log
+  mongodb://db-1:27017                 a running MongoDB (user and password: see docs/live.md); sampled live
   http://localhost:9216/metrics        an exporter, an etcd, an IRIS; sampled live
   metrics.txt                          exporters' metrics, saved
   http://prometheus:9090               a Prometheus server, or one that answers like it

@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"plimsoll/observe"
 )
 
 // moments are the ways to write one, beside RFC 3339 and a negative duration.
@@ -62,7 +64,11 @@ func parseOffsets(values, sources []string) (offsets, error) {
 			known = known || name == s || name == filepath.Base(s)
 		}
 		if !known {
-			return o, usagef("name it as on the command line: "+strings.Join(sources, ", "), "--offset %q: no source is called %q", v, name)
+			called := make([]string, len(sources))
+			for i, s := range sources {
+				called[i] = observe.Public(s)
+			}
+			return o, usagef("name it as on the command line: "+strings.Join(called, ", "), "--offset %s: no source is called %q", text, observe.Public(name))
 		}
 		o.some[name] = d
 	}

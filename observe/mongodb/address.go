@@ -184,12 +184,3 @@ func (e *shown) Unwrap() error { return e.err }
 func (a *address) errorf(err error, format string, args ...any) error {
 	return &shown{text: a.name + " " + a.public(fmt.Sprintf(format, args...)), err: err}
 }
-
-// Public is an address as it may be shown, "" if it is none.
-func Public(text string) string {
-	a, err := parse(text, func(string) string { return "" })
-	if err != nil {
-		return ""
-	}
-	return a.name
-}

@@ -169,14 +169,7 @@ func TestSkew(t *testing.T) {
 			}
 			return time.Now().Add(-time.Hour)
 		}
-		reply := r.Answer(clock)
-		s := &mongotest.Server{Version: "8.0.0", Reply: func(name string, c bson.Raw) any {
-			if name == "hello" && len(c) > 0 {
-				return bson.D{{Key: "isWritablePrimary", Value: true}, {Key: "maxBsonObjectSize", Value: int32(16 << 20)}, {Key: "maxMessageSizeBytes", Value: int32(48_000_000)},
-					{Key: "minWireVersion", Value: int32(0)}, {Key: "maxWireVersion", Value: int32(25)}, {Key: "localTime", Value: bson.NewDateTimeFromTime(clock())}, {Key: "ok", Value: 1.0}}
-			}
-			return reply(name, c)
-		}}
+		s := &mongotest.Server{Version: "8.0.0", Reply: r.Answer(clock), Clock: clock}
 		var w mongotest.Wire
 		defer w.Start("db:27017", s)()
 		m := read(t, open(t, &w, "mongodb://db"), source.Options{For: 14 * time.Second})

@@ -51,6 +51,8 @@ type Server struct {
 	Hello bson.D
 	// User and Password are what a client has to know (SCRAM-SHA-256) before anything but hello is answered; "": nothing.
 	User, Password string
+	// Clock is the server's; nil: this machine's.
+	Clock func() time.Time
 	// TLS, if not nil, is spoken with each client.
 	TLS *tls.Config
 	// Saw, if not nil, is told each command.
@@ -337,10 +339,14 @@ func (s *Server) do(c *command, who *login) any {
 }
 
 func (s *Server) hello(c *command, who *login) bson.D {
+	clock := s.Clock
+	if clock == nil {
+		clock = time.Now
+	}
 	d := bson.D{
 		{Key: "isWritablePrimary", Value: !s.Fresh}, {Key: "ismaster", Value: !s.Fresh}, {Key: "helloOk", Value: true}, {Key: "maxBsonObjectSize", Value: int32(16 << 20)},
 		{Key: "maxMessageSizeBytes", Value: int32(messageMax)}, {Key: "maxWriteBatchSize", Value: int32(100_000)},
-		{Key: "localTime", Value: bson.NewDateTimeFromTime(time.Now())}, {Key: "minWireVersion", Value: int32(0)}, {Key: "maxWireVersion", Value: int32(25)},
+		{Key: "localTime", Value: bson.NewDateTimeFromTime(clock())}, {Key: "minWireVersion", Value: int32(0)}, {Key: "maxWireVersion", Value: int32(25)},
 		{Key: "logicalSessionTimeoutMinutes", Value: int32(30)}, {Key: "readOnly", Value: false},
 	}
 	if s.Set != "" && !s.Fresh {
