@@ -21,14 +21,17 @@ import (
 
 // The environment variables credentials are taken from where the URL has none.
 const (
-	EnvUser     = "PLIMSOLL_USER"
-	EnvPassword = "PLIMSOLL_PASSWORD"
+	EnvUser     = source.EnvUser
+	EnvPassword = source.EnvPassword
 	EnvToken    = "PLIMSOLL_TOKEN" // a bearer token
 )
 
 // scrapeTimeoutMin is Prometheus' own default scrape_timeout. A database that stalls answers late,
 // and that answer is the one that counts.
 const scrapeTimeoutMin = 10 * time.Second
+
+// irisMonitor is the web application of InterSystems IRIS whose page /metrics is.
+const irisMonitor = "/api/monitor"
 
 // URLOptions say how to ask.
 type URLOptions struct {
@@ -267,6 +270,11 @@ func (m *metricsURL) refused(status int) error {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		hint = "give credentials in the URL, by " + EnvUser + " and " + EnvPassword + ", or a bearer token by " + EnvToken
+		if strings.HasPrefix(m.url.Path, irisMonitor) {
+			// InterSystems IRIS documentation, "Monitoring InterSystems IRIS via REST": by default nobody is asked.
+			hint = "IRIS lets in whom its web application " + irisMonitor + " does (Management Portal: System Administration, Security, Applications, Web Applications: allowed authentication methods, and the resource it requires): give such a user by " +
+				EnvUser + " and " + EnvPassword
+		}
 	case http.StatusNotFound:
 		hint = "check the path: it is usually /metrics (IRIS: /api/monitor/metrics)"
 	}
