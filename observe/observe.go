@@ -11,6 +11,7 @@
 //	iostat's log, text or JSON       S_TIME_FORMAT=ISO iostat -xt 1 > iostat.log
 //	saved pages of metrics           while sleep 1; do date +'# scraped %s'; curl -s http://host:9100/metrics; done > metrics.txt
 //	http://host:9216/metrics         any exporter, etcd, IRIS (/api/monitor/metrics); read live
+//	mongodb://user@host              a MongoDB; read live
 //	postgres://user@host/postgres    a PostgreSQL; read live
 //	etcd://a:2379,b:2379,c:2379      an etcd, all its members; read live
 //	http://prometheus:9090           a Prometheus-compatible server; asked, not copied
@@ -45,6 +46,7 @@ import (
 	"plimsoll/observe/ftdc"
 	"plimsoll/observe/host"
 	"plimsoll/observe/iostat"
+	"plimsoll/observe/mongodb"
 	"plimsoll/observe/postgres"
 	"plimsoll/observe/source"
 	"plimsoll/recording"
@@ -233,7 +235,7 @@ func openURL(ctx context.Context, arg, scheme string, opt OpenOptions) (Input, e
 	switch scheme {
 	case "http", "https":
 	case "mongodb", "mongodb+srv":
-		return Input{}, errors.New("a mongodb:// address cannot be read live yet: give the server's diagnostic.data folder, or the /metrics address of its exporter")
+		return asInput(mongodb.Open(ctx, arg, mongodb.Options{Insecure: opt.Insecure, Getenv: opt.Getenv}))
 	case "postgres", "postgresql":
 		return asInput(postgres.Open(arg, postgres.Options{Insecure: opt.Insecure, Getenv: opt.Getenv}))
 	case "etcd", "etcds":
