@@ -10,9 +10,9 @@ import (
 // (Prometheus: half a block) before the newest sample they have, of any series; so a recording goes there by time, not by series.
 const pushStride = 10 * time.Minute
 
-// Push pushes what readers hold between from and to (zero: all there is), in the order of time over all of them. progress, if not nil,
+// Push writes what readers hold, to a [Pusher] mostly, between from and to (zero: all there is), in the order of time over all of them. progress, if not nil,
 // is told how much of the time is done.
-func Push(ctx context.Context, readers []Reader, p *Pusher, from, to time.Time, progress func(done, total time.Duration)) error {
+func Push(ctx context.Context, readers []Reader, w Writer, from, to time.Time, progress func(done, total time.Duration)) error {
 	first, last, err := covered(ctx, readers)
 	if err != nil {
 		return err
@@ -31,14 +31,14 @@ func Push(ctx context.Context, readers []Reader, p *Pusher, from, to time.Time, 
 		if end.After(last) {
 			end = last
 		}
-		if err := pushStretch(ctx, readers, p, at, end); err != nil {
+		if err := pushStretch(ctx, readers, w, at, end); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func pushStretch(ctx context.Context, readers []Reader, p *Pusher, from, to time.Time) error {
+func pushStretch(ctx context.Context, readers []Reader, w Writer, from, to time.Time) error {
 	for _, r := range readers {
 		series, err := r.Samples(ctx, `{__name__=~".+"}`, from, to)
 		if err != nil {
@@ -49,7 +49,7 @@ func pushStretch(ctx context.Context, readers []Reader, p *Pusher, from, to time
 			for i, x := range s.Points {
 				b.TimesMs[i], b.Columns[0].Values[i] = x.T, x.F
 			}
-			if err := p.Append(ctx, b); err != nil {
+			if err := w.Append(ctx, b); err != nil {
 				return err
 			}
 		}

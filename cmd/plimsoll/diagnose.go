@@ -119,23 +119,26 @@ func (o *diagnoseOptions) Run(ctx context.Context, a *app, args []string) error 
 	if err != nil {
 		return err
 	}
-	switch o.output.value {
-	case "json":
-		err = report.JSON(a.stdout, r)
-	case asPage:
-		err = html.Diagnosis(a.stdout, r, a.pageOptions(o.zone))
-	default:
-		opt := o.options(a)
-		opt.Location = o.zone
-		err = report.Text(a.stdout, r, opt)
-	}
-	if err != nil {
+	if err := o.write(a, r); err != nil {
 		return err
 	}
 	if ctx.Err() != nil {
 		return &failure{code: exitInterrupted, err: errors.New("interrupted; this is the diagnosis of what was sampled until then")}
 	}
 	return o.verdict(r)
+}
+
+// write writes a diagnosis as it is asked for.
+func (o *diagnoseOptions) write(a *app, r *diagnose.Report) error {
+	switch o.output.value {
+	case "json":
+		return report.JSON(a.stdout, r)
+	case asPage:
+		return html.Diagnosis(a.stdout, r, a.pageOptions(o.zone))
+	}
+	opt := o.options(a)
+	opt.Location = o.zone
+	return report.Text(a.stdout, r, opt)
 }
 
 // diagnose reads what is to be read and runs the rules, with progress on stderr.

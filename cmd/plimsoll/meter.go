@@ -125,6 +125,9 @@ func (m *meter) text(w work, now time.Time) string {
 		if w.total == 0 { // how much there is to do is not known
 			return w.phase
 		}
+		if w.things != "" {
+			return m.countText(w, now)
+		}
 		return fmt.Sprintf("%s %.0f of %.0f", w.phase, w.done, w.total)
 	}
 	text := fmt.Sprintf("%s %s", w.phase, units.Bytes(w.done))
@@ -141,4 +144,15 @@ func (m *meter) text(w work, now time.Time) string {
 		text += fmt.Sprintf(", %s left", units.Seconds((w.total-w.done)/rate))
 	}
 	return text
+}
+
+// countText is how many things are done, how many a second, and how long the others will take.
+func (m *meter) countText(w work, now time.Time) string {
+	text := fmt.Sprintf("%s %.0f of %.0f %s", w.phase, w.done, w.total, w.things)
+	took := now.Sub(m.since).Seconds()
+	if took <= 0 || w.done <= m.from {
+		return text
+	}
+	rate := (w.done - m.from) / took
+	return fmt.Sprintf("%s, %s/s, %s left", text, units.Number(rate), units.Seconds((w.total-w.done)/rate))
 }

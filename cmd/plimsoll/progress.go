@@ -12,6 +12,7 @@ type tally struct {
 	// stage, if not empty, is what is done after the sources have been read: so many of
 	// so many steps.
 	stage       string
+	things      string // what is counted, "" for steps
 	done, total int
 }
 
@@ -39,7 +40,14 @@ func (t *tally) start(live bool) func(done, total int64) {
 func (t *tally) setStage(stage string, done, total int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.stage, t.done, t.total = stage, done, total
+	t.stage, t.things, t.done, t.total = stage, "", done, total
+}
+
+// setCount is setStage for things of which it is worth saying how fast they are done.
+func (t *tally) setCount(stage, things string, done, total int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.stage, t.things, t.done, t.total = stage, things, done, total
 }
 
 // The units work is counted in.
@@ -53,6 +61,7 @@ const (
 type work struct {
 	phase       string
 	unit        string
+	things      string  // of steps, what they are; "" where their rate says nothing
 	done, total float64 // bytes, seconds, steps; total 0 is not known
 }
 
@@ -62,7 +71,7 @@ func (t *tally) sum() work {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.stage != "" {
-		return work{phase: t.stage, unit: unitSteps, done: float64(t.done), total: float64(t.total)}
+		return work{phase: t.stage, unit: unitSteps, things: t.things, done: float64(t.done), total: float64(t.total)}
 	}
 	files := work{phase: "reading", unit: unitBytes}
 	live := work{phase: "sampling", unit: unitTime}

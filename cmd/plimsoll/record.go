@@ -18,13 +18,14 @@ import (
 type recordOptions struct {
 	sourceOptions
 	out    string
+	push   pushOptions
 	output choice
 }
 
 func newRecordCommand(a *app) *cobra.Command {
 	o := &recordOptions{}
 	cmd := &cobra.Command{
-		Use:   "record SOURCE... --out DIR",
+		Use:   "record SOURCE... --out DIR | --remote-write URL",
 		Short: "Keep sources as a recording: a folder to diagnose or mail later",
 		Long: `Reads sources and keeps all their series in a folder, under the names the
 ecosystem's exporters give them. Live sources are sampled at the same time, until
@@ -34,10 +35,16 @@ server or of another recording are copied.
 
 A DIR that is a recording already is continued, with samples newer than what it
 holds. Series of two hosts that do not name their host cannot be told apart in one
-recording: make one for each, and diagnose them together.`,
+recording: make one for each, and diagnose them together.
+
+With --remote-write series are pushed to a Prometheus, Thanos, Mimir or
+VictoriaMetrics: live sources as they are sampled, files and recordings in the
+order of time. Credentials are those for Prometheus (PLIMSOLL_PROMETHEUS_USER,
+_PASSWORD, _TOKEN, or in the URL). Give captures a --label that tells them apart.`,
 		Example: `  plimsoll record host http://localhost:9216/metrics --out incident
   plimsoll record host --for 10m --period 500ms --out before
-  plimsoll record http://prometheus:9090 --selector '{instance="db-1:9100"}' --from -2h --out incident`,
+  plimsoll record http://prometheus:9090 --selector '{instance="db-1:9100"}' --from -2h --out incident
+  plimsoll record incident --remote-write http://prometheus:9090/api/v1/write --label cluster=prod-17`,
 		Args: needSources,
 	}
 	o.AddFlags(cmd)
@@ -56,18 +63,25 @@ func (o *recordOptions) AddFlags(cmd *cobra.Command) {
 		panic(err) // the flag was added in the line above
 	}
 	addOutput(cmd, &o.output)
+	o.push.AddFlags(cmd)
 	o.sourceOptions.AddFlags(cmd)
 }
 
 func (o *recordOptions) Validate(cmd *cobra.Command, args []string, now time.Time) error {
-	if o.out == "" {
+	if o.out == "" && o.push.url == "" {
 		return usagef("for example --out incident", "%s: --out is missing", verb(cmd))
+	}
+	if err := o.push.Validate(); err != nil {
+		return err
 	}
 	return o.sourceOptions.Validate(cmd, args, now)
 }
 
 // Run records until the sources end, --for is over, or the context ends.
 func (o *recordOptions) Run(ctx context.Context, a *app, args []string) error {
+	if o.push.url != "" {
+		return o.runPush(ctx, a, args)
+	}
 	t := &tally{}
 	stop := a.meter(t).show()
 	defer stop()

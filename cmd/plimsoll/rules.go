@@ -16,9 +16,11 @@ func newRulesCommand(a *app) *cobra.Command {
 		Use:   "rules",
 		Short: "Tell what plimsoll judges by",
 		Example: `  plimsoll rules list
-  plimsoll rules show disk/iops-capped`,
+  plimsoll rules show disk/iops-capped
+  plimsoll rules test
+  plimsoll rules export --to prometheusrule --dir manifests`,
 	}
-	cmd.AddCommand(newRulesListCommand(a), newRulesShowCommand(a))
+	cmd.AddCommand(newRulesListCommand(a), newRulesShowCommand(a), newRulesTestCommand(a), newRulesExportCommand(a))
 	return cmd
 }
 

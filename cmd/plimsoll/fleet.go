@@ -1,0 +1,222 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"plimsoll/diagnose"
+	"plimsoll/fleet"
+	"plimsoll/observe/exposition"
+	"plimsoll/recording"
+)
+
+// fleetOptions are those of `plimsoll diagnose --prometheus`.
+type fleetOptions struct {
+	server   string
+	selects  string
+	by       []string
+	cluster  string
+	parallel int
+	force    bool
+	rank     choice
+	headers  []string
+
+	// What Validate makes of them.
+	header http.Header
+}
+
+// parallelMax bounds the databases that are read at the same time.
+const parallelMax = 256
+
+func (o *fleetOptions) AddFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.server, "prometheus", "", "diagnose every database of a Prometheus, Thanos, Mimir or VictoriaMetrics at this URL")
+	f.StringVar(&o.selects, "select", "", `with --prometheus, only series with these labels: 'cluster=~"prod-.*"'`)
+	f.StringSliceVar(&o.by, "by", nil, "with --prometheus, the labels that tell one database from another, as cluster or namespace,pod; host is instance without its port (default: found)")
+	f.StringVar(&o.cluster, "cluster", "", "with --prometheus, the whole diagnosis of the one database of this name")
+	f.IntVar(&o.parallel, "parallel", 4, "with --prometheus, databases read at the same time, each held in memory meanwhile")
+	f.BoolVar(&o.force, "force", false, "with --prometheus, read however much it is")
+	o.rank.value = "hours"
+	addChoice(cmd, &o.rank, "rank", "", "with --prometheus, what comes first: most stalled hours explained, most databases, or most hours for the money", fleet.Ranks...)
+	addHeader(cmd, &o.headers)
+	for _, name := range []string{"prometheus", "select", "cluster", "parallel"} {
+		complete(cmd, name)
+	}
+	complete(cmd, "by", "cluster", "namespace,pod", "cluster,host", "host", "instance", "job")
+}
+
+// addHeader adds --header, for what some servers want beside credentials.
+func addHeader(cmd *cobra.Command, headers *[]string) {
+	cmd.Flags().StringArrayVar(headers, "header", nil, "a further header of requests to the server, as 'X-Scope-OrgID: team' for Mimir; may be repeated")
+	complete(cmd, "header", "X-Scope-OrgID: ", "THANOS-TENANT: ")
+}
+
+// parseHeaders reads values of --header.
+func parseHeaders(values []string) (http.Header, error) {
+	h := http.Header{}
+	for _, v := range values {
+		name, value, ok := strings.Cut(v, ":")
+		if name = strings.TrimSpace(name); !ok || name == "" || strings.ContainsAny(name+value, "\r\n") || strings.Contains(name, " ") {
+			return nil, usagef("for example --header 'X-Scope-OrgID: team'", "--header %q is no header", v)
+		}
+		h.Add(name, strings.TrimSpace(value))
+	}
+	return h, nil
+}
+
+func (o *fleetOptions) asked() bool { return o.server != "" }
+
+// Validate says which flags go together. given tells whether a flag is on the command line.
+func (o *fleetOptions) Validate(given func(flag string) bool, args []string) (err error) {
+	if !o.asked() {
+		for _, name := range []string{"select", "by", "cluster", "parallel", "force", "rank", "header"} {
+			if given(name) {
+				return usagef("plimsoll diagnose --prometheus http://prometheus:9090 --"+name+" ...", "--%s needs --prometheus", name)
+			}
+		}
+		return nil
+	}
+	if len(args) > 0 {
+		return usagef("diagnose either a fleet by --prometheus, or sources", "diagnose: %q beside --prometheus", args[0])
+	}
+	for _, name := range []string{"offset", "for", "period", "selector"} {
+		if given(name) {
+			hint := ""
+			if name == "selector" {
+				hint = "a fleet's is called --select"
+			}
+			return usagef(hint, "--%s does not go with --prometheus", name)
+		}
+	}
+	if o.parallel < 1 || o.parallel > parallelMax {
+		return usagef("4 is gentle, 16 is for a large cluster", "--parallel %d: want 1 to %d", o.parallel, parallelMax)
+	}
+	for _, name := range o.by {
+		if strings.ContainsAny(name, "{}=\"' ") || name == "" {
+			return usagef("for example --by cluster or --by namespace,pod", "--by %q: a label's name is wanted", name)
+		}
+	}
+	if o.selects, _, err = parseSelector(o.selects); err != nil {
+		return err
+	}
+	o.header, err = parseHeaders(o.headers)
+	return err
+}
+
+// dial reaches the server.
+func (o *fleetOptions) dial(a *app, src *sourceOptions) (*recording.Server, error) {
+	opt := recording.RemoteOptions{From: src.fromAt, To: src.toAt, Selector: o.selects, Header: o.header, Parallel: o.parallel, Transport: transport(src.insecure)}
+	if a.getenv(recording.EnvToken) == "" && a.getenv(recording.EnvUser) == "" {
+		opt.Token = a.getenv(exposition.EnvToken)
+		opt.User, opt.Password = a.getenv(exposition.EnvUser), a.getenv(exposition.EnvPassword)
+	}
+	return recording.Dial(o.server, opt)
+}
+
+// transport is Go's usual one, with as many connections as requests are made at once.
+func transport(insecure bool) http.RoundTripper {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.MaxIdleConnsPerHost = parallelMax
+	if insecure {
+		t.TLSClientConfig = &tls.Config{InsecureSkipVerify: true} //nolint:gosec // --insecure is given for just that
+	}
+	return t
+}
+
+// run diagnoses the fleet and reports.
+func (o *fleetOptions) run(ctx context.Context, a *app, d *diagnoseOptions) error {
+	if d.output.value == asPage && o.cluster == "" {
+		return usagef("--cluster NAME -o html for one of them; -o json for all", "diagnose --prometheus: a fleet is told as text or JSON")
+	}
+	if err := a.pageGoesSomewhere(d.output); err != nil {
+		return err
+	}
+	t := &tally{}
+	stop := a.meter(t).show()
+	defer stop()
+	t.setStage("asking what there is", 0, 0)
+	server, err := o.dial(a, &d.sourceOptions)
+	if err != nil {
+		return err
+	}
+	opt := fleet.Options{By: o.by, Parallel: o.parallel, Force: o.force, Rank: o.rank.value, Progress: func(done, of int, samples int64) {
+		t.setCount(fmt.Sprintf("diagnosing (%s samples)", shortNumber(samples)), "databases", done, of)
+	}}
+	if o.cluster != "" {
+		if d.output.value == asPage {
+			opt.Diagnose.Slots = diagnose.SlotsMax
+		}
+		r, err := fleet.One(ctx, server, o.cluster, opt)
+		stop()
+		if err != nil {
+			return fleetError(err)
+		}
+		if err := d.write(a, r); err != nil {
+			return err
+		}
+		return d.verdict(r)
+	}
+	r, err := fleet.Run(ctx, server, opt)
+	stop()
+	if err != nil {
+		return fleetError(err)
+	}
+	if err := o.tell(a, d, r); err != nil {
+		return err
+	}
+	if r.Interrupted {
+		return &failure{code: exitInterrupted, err: fmt.Errorf("interrupted; this is the diagnosis of %d of %d databases", r.Read, r.Found)}
+	}
+	return d.failOnSeverity(severities(r))
+}
+
+// fleetError gives errors of the census their exit code.
+func fleetError(err error) error {
+	var unknown *fleet.UnknownError
+	if errors.As(err, &unknown) {
+		return usagef(unknown.Hint(), "--cluster: %w", err)
+	}
+	return err
+}
+
+func (o *fleetOptions) tell(a *app, d *diagnoseOptions, r *fleet.Report) error {
+	if d.output.value == "json" {
+		return writeJSON(a, r)
+	}
+	opt := d.options(a)
+	opt.Location = d.zone
+	text := fleetText{r: r, opt: opt}
+	_, err := fmt.Fprint(a.stdout, text.String())
+	return err
+}
+
+// severities are those of the causes and symptoms of all databases.
+func severities(r *fleet.Report) []diagnose.Severity {
+	var out []diagnose.Severity
+	for _, d := range r.Databases {
+		for _, f := range d.Findings {
+			if f.Kind != diagnose.Refutation {
+				out = append(out, f.Severity)
+			}
+		}
+	}
+	return slices.Clip(out)
+}
+
+// shortNumber is a count for a line of progress: 1.2 million.
+func shortNumber(n int64) string {
+	switch {
+	case n >= 1e6:
+		return fmt.Sprintf("%.1f million", float64(n)/1e6)
+	case n >= 1e3:
+		return fmt.Sprintf("%d thousand", n/1000)
+	}
+	return fmt.Sprint(n)
+}

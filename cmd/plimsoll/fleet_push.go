@@ -1,0 +1,250 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/spf13/cobra"
+
+	"plimsoll/recording"
+	"plimsoll/units"
+)
+
+// pushOptions are those of `plimsoll record --remote-write`.
+type pushOptions struct {
+	url     string
+	added   []string
+	headers []string
+
+	// What Validate makes of them.
+	opt recording.PushOptions
+}
+
+func (o *pushOptions) AddFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.url, "remote-write", "", "push to this receiver too, or only: http://prometheus:9090/api/v1/write")
+	f.StringArrayVar(&o.added, "label", nil, "with --remote-write, a label of every series that has it not by itself: cluster=prod-17; may be repeated")
+	addHeader(cmd, &o.headers)
+	complete(cmd, "remote-write")
+	complete(cmd, "label", "cluster=", "instance=")
+}
+
+func (o *pushOptions) Validate() (err error) {
+	if o.url == "" {
+		if len(o.added)+len(o.headers) > 0 {
+			return usagef("plimsoll record SOURCE --remote-write http://prometheus:9090/api/v1/write --label cluster=prod-17", "--label and --header need --remote-write")
+		}
+		return nil
+	}
+	b := labels.NewBuilder(labels.EmptyLabels())
+	for _, l := range o.added {
+		name, value, ok := strings.Cut(l, "=")
+		if !ok || !model.LabelName(name).IsValidLegacy() || name == model.MetricNameLabel || value == "" {
+			return usagef("for example --label cluster=prod-17", "--label %q is no label", l)
+		}
+		b.Set(name, value)
+	}
+	o.opt.Labels = b.Labels()
+	o.opt.Header, err = parseHeaders(o.headers)
+	return err
+}
+
+// dial makes the pusher. Nothing is sent yet.
+func (o *pushOptions) dial(ctx context.Context, src *sourceOptions) (*recording.Pusher, error) {
+	opt := o.opt
+	opt.Transport = transport(src.insecure)
+	return recording.NewPusher(ctx, o.url, opt)
+}
+
+// A both writes to two writers, the first of which may be nil.
+type both struct {
+	first, second recording.Writer
+}
+
+func (w both) Append(ctx context.Context, b *recording.Batch) error {
+	if w.first != nil {
+		if err := w.first.Append(ctx, b); err != nil {
+			return err
+		}
+	}
+	return w.second.Append(ctx, b)
+}
+
+func (w both) Note(n recording.Note) {
+	if w.first != nil {
+		w.first.Note(n)
+	}
+	w.second.Note(n)
+}
+
+func (w both) Source(s recording.Source) {
+	if w.first != nil {
+		w.first.Source(s)
+	}
+	w.second.Source(s)
+}
+
+// A live pushes each sample as it is taken.
+type live struct{ *recording.Pusher }
+
+// Append pushes a sample without waiting for others.
+func (w live) Append(ctx context.Context, b *recording.Batch) error {
+	if err := w.Pusher.Append(ctx, b); err != nil {
+		return err
+	}
+	return w.Flush(ctx)
+}
+
+// runPush pushes sources to a receiver, and keeps them in --out where that is given.
+func (o *recordOptions) runPush(ctx context.Context, a *app, args []string) error {
+	t := &tally{}
+	stop := a.meter(t).show()
+	defer stop()
+	inputs, err := o.open(ctx, a, args)
+	if err != nil {
+		return err
+	}
+	defer closeAll(inputs)
+	p, err := o.push.dial(ctx, &o.sourceOptions)
+	if err != nil {
+		return err
+	}
+	w := &countedWriter{Writer: p, sources: map[string]recording.Source{}}
+	var keep recording.Writer
+	closeKept := func() error { return nil }
+	if o.out != "" {
+		disk, err := recording.Create(o.out, recording.DiskOptions{})
+		if err != nil {
+			return errors.Join(err, p.Close())
+		}
+		keep, closeKept = disk, disk.Close
+	}
+	err = o.pushAll(ctx, inputs, p, keep, w, t)
+	closed := p.Close()
+	interrupted := ctx.Err() != nil
+	if interrupted {
+		closed = nil // what was on its way is lost, and the person knows
+		if errors.Is(err, context.Canceled) {
+			err = nil
+		}
+	}
+	if err == nil {
+		err = closed
+	}
+	if err = errors.Join(err, closeKept()); err != nil {
+		return err
+	}
+	stop()
+	return o.tellPushed(a, p, w, interrupted)
+}
+
+// pushAll pushes what has been first, then what is sampled.
+func (o *recordOptions) pushAll(ctx context.Context, inputs []input, p *recording.Pusher, keep recording.Writer, w *countedWriter, t *tally) error {
+	var files, lives []input
+	var past []recording.Reader
+	for _, in := range inputs {
+		switch {
+		case in.Reader == nil && in.Source.Live():
+			lives = append(lives, in)
+		case in.Reader == nil:
+			files = append(files, in)
+		default:
+			past = append(past, in.Reader)
+			if keep == nil {
+				continue
+			}
+			if err := copyReader(ctx, in.Reader, keep, o.fromAt, o.toAt, t); err != nil {
+				return err
+			}
+		}
+	}
+	if len(files) > 0 {
+		spool, err := o.spool(ctx, files, keep, t)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = spool.remove() }()
+		past = append(past, spool)
+	}
+	if len(past) > 0 {
+		err := recording.Push(ctx, past, w, o.fromAt, o.toAt, func(done, total time.Duration) {
+			t.setCount("pushing", "minutes of samples", int(done.Minutes()), int(total.Minutes()))
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if len(lives) == 0 {
+		return nil
+	}
+	t.setStage("", 0, 0)
+	w.Writer = both{keep, live{p}}
+	return o.readAll(ctx, lives, nil, t, func(int) recording.Writer { return w })
+}
+
+// A spool is a recording for as long as it takes to push it: files are read one after the other, receivers take samples in the order of time.
+type spool struct {
+	recording.Reader
+
+	dir string
+}
+
+func (o *recordOptions) spool(ctx context.Context, files []input, keep recording.Writer, t *tally) (*spool, error) {
+	dir, err := os.MkdirTemp("", "plimsoll-push-*")
+	if err != nil {
+		return nil, err
+	}
+	s := &spool{dir: dir}
+	disk, err := recording.Create(dir, recording.DiskOptions{})
+	if err == nil {
+		to := both{keep, disk}
+		err = errors.Join(o.readAll(ctx, files, nil, t, func(int) recording.Writer { return to }), disk.Close())
+	}
+	if err == nil {
+		s.Reader, err = recording.Open(dir)
+	}
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return s, nil
+}
+
+func (s *spool) remove() error { return errors.Join(s.Close(), os.RemoveAll(s.dir)) }
+
+// pushed is the result of a run: the contract of `record --remote-write -o json`.
+type pushed struct {
+	RemoteWrite string    `json:"remote_write"`
+	Recording   string    `json:"recording,omitempty"`
+	Samples     int64     `json:"samples"` // those that the receiver took
+	From        time.Time `json:"from"`
+	To          time.Time `json:"to"`
+	Interrupted bool      `json:"interrupted"`
+}
+
+func (o *recordOptions) tellPushed(a *app, p *recording.Pusher, w *countedWriter, interrupted bool) error {
+	if w.samples == 0 {
+		if interrupted {
+			return context.Canceled
+		}
+		return &failure{code: exitFailure, hint: "see --from and --to, and whether the source is of that time",
+			err: errors.New("nothing was pushed: the sources gave no samples")}
+	}
+	res := pushed{RemoteWrite: p.Name(), Recording: o.out, Samples: p.Sent(), Interrupted: interrupted,
+		From: time.UnixMilli(w.fromMs).UTC(), To: time.UnixMilli(w.toMs).UTC()}
+	if o.output.value == "json" {
+		return writeJSON(a, res)
+	}
+	word := ""
+	if interrupted {
+		word = ", ended by a signal"
+	}
+	_, err := fmt.Fprintf(a.stdout, "%s: %s samples pushed, %s of time%s\n", p.Name(), units.Number(float64(res.Samples)),
+		units.Seconds(res.To.Sub(res.From).Seconds()), word)
+	return err
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/prometheus/common/model"
+	"github.com/spf13/cobra"
+
+	"plimsoll/fleet/alerts"
+)
+
+func newRulesExportCommand(a *app) *cobra.Command {
+	var (
+		to               choice
+		window, interval string
+		by               []string
+		dir              string
+	)
+	to.value = alerts.Prometheus
+	cmd := &cobra.Command{
+		Use:   "export",
+		Short: "Write the rules for a Prometheus' ruler",
+		Long: `Writes the conditions of the rules as recording rules and alerts: a rule file for
+Prometheus, Thanos rule, Mimir's ruler or vmalert, or a PrometheusRule for the
+Prometheus Operator. The labels of --by tell clusters apart and are kept.
+
+An alert says that a condition held for a tenth of the window or more. That it is
+why writes stall, and what to do, is told by plimsoll diagnose --prometheus, which
+each alert's description names. Rules of which the condition alone says nothing are
+left out; the file begins with which, and why.`,
+		Example: `  plimsoll rules export > plimsoll-rules.yaml
+  plimsoll rules export --to prometheusrule --by cluster,namespace --dir manifests
+  plimsoll rules export --interval 15s --window 10m | promtool check rules`,
+		Args: needArgs(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			opt := alerts.Options{By: by}
+			for _, f := range []struct {
+				name, text string
+				to         *time.Duration
+			}{{"window", window, &opt.Window}, {"interval", interval, &opt.Interval}} {
+				d, err := model.ParseDuration(f.text)
+				if err != nil || d <= 0 {
+					return usagef("for example --"+f.name+" 5m", "--%s %q is no duration", f.name, f.text)
+				}
+				*f.to = time.Duration(d)
+			}
+			for _, name := range by {
+				if !model.LabelName(name).IsValidLegacy() {
+					return usagef("for example --by cluster", "--by %q: a label's name is wanted", name)
+				}
+			}
+			text, err := alerts.YAML(to.value, opt)
+			if err != nil {
+				return usagef(seeHelp(cmd), "%s: %w", verb(cmd), err)
+			}
+			if dir == "" {
+				_, err := a.stdout.Write(text)
+				return err
+			}
+			return writeRules(a, filepath.Join(dir, alerts.FileName(to.value)), text)
+		},
+	}
+	addChoice(cmd, &to, "to", "", "prometheus: a rule file; prometheusrule: a Kubernetes object of the Prometheus Operator", alerts.Forms...)
+	f := cmd.Flags()
+	f.StringVar(&window, "window", "5m", "time that an alert looks back over")
+	f.StringVar(&interval, "interval", "30s", "how often rules are evaluated: best as often as series are scraped")
+	f.StringSliceVar(&by, "by", []string{"cluster"}, "labels that tell one database from another")
+	f.StringVar(&dir, "dir", "", "folder to write the file into (default: stdout)")
+	if err := cmd.MarkFlagDirname("dir"); err != nil {
+		panic(err) // the flag was added above
+	}
+	complete(cmd, "window", "5m", "10m", "30m")
+	complete(cmd, "interval", "15s", "30s", "1m")
+	complete(cmd, "by", "cluster", "namespace,pod", "instance")
+	return cmd
+}
+
+// writeRules writes the file, unless there is another of the name that we did not write.
+func writeRules(a *app, path string, text []byte) error {
+	old, err := os.ReadFile(path)
+	switch {
+	case err == nil && !strings.HasPrefix(string(old), "# Written by plimsoll"):
+		return &failure{code: exitFailure, err: fmt.Errorf("%s is there and was not written by plimsoll", path), hint: "give another --dir, or move it away"}
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return err
+	}
+	if err := os.WriteFile(path, text, 0o666); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(a.stdout, path)
+	return err
+}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"plimsoll/rules"
+	"plimsoll/rules/ruletest"
+)
+
+func newRulesTestCommand(a *app) *cobra.Command {
+	var output choice
+	cmd := &cobra.Command{
+		Use:   "test [FILE...]",
+		Short: "Run test scripts of the rules: the pack's own, or files",
+		Long: `Runs the cases of test scripts: series, where a rule's condition holds on them, and
+what a diagnosis of them says. Without a FILE, the pack's own scripts run. A file
+is the way to ask what the rules make of a situation one knows: docs/fleet.md has
+the form, rules/testdata the pack's.`,
+		Example: `  plimsoll rules test
+  plimsoll rules test disk-iops-capped.test`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runRuleTests(cmd.Context(), a, args, output.value == "json")
+		},
+	}
+	addOutput(cmd, &output)
+	return cmd
+}
+
+// A ruleTest is what became of a case: the contract of `rules test -o json`.
+type ruleTest struct {
+	File     string   `json:"file"`
+	Line     int      `json:"line"`
+	Rule     string   `json:"rule"`
+	Kind     string   `json:"kind"`
+	Case     string   `json:"case"`
+	Passed   bool     `json:"passed"`
+	Failures []string `json:"failures,omitempty"`
+}
+
+func runRuleTests(ctx context.Context, a *app, files []string, asJSON bool) error {
+	scripts, err := readScripts(files)
+	if err != nil {
+		return err
+	}
+	t := &tally{}
+	stop := a.meter(t).show()
+	defer stop()
+	total, done, failed := 0, 0, 0
+	for _, s := range scripts {
+		total += len(s.Cases)
+	}
+	rows := []ruleTest{}
+	for _, s := range scripts {
+		for i := range s.Cases {
+			t.setStage("running cases", done, total)
+			c := &s.Cases[i]
+			found, err := s.Run(ctx, c)
+			if err != nil {
+				return err
+			}
+			row := ruleTest{File: s.Name, Line: c.Line, Rule: s.Rule.ID, Kind: c.Kind, Case: c.Title, Passed: len(found) == 0}
+			for _, x := range found {
+				row.Failures = append(row.Failures, fmt.Sprintf("%s:%d: %s", s.Name, x.Line, x.Text))
+			}
+			if !row.Passed {
+				failed++
+			}
+			rows = append(rows, row)
+			done++
+		}
+	}
+	stop()
+	if asJSON {
+		if err := writeJSON(a, rows); err != nil {
+			return err
+		}
+	} else {
+		for _, row := range rows {
+			for _, x := range row.Failures {
+				fmt.Fprintf(a.stdout, "FAIL  %s (%s): %s\n", row.Rule, row.Case, x)
+			}
+		}
+		fmt.Fprintf(a.stdout, "%d of %d cases passed\n", len(rows)-failed, len(rows))
+	}
+	if failed > 0 {
+		return &failure{code: exitFailure, err: fmt.Errorf("%d of %d cases failed", failed, len(rows))}
+	}
+	return nil
+}
+
+// readScripts reads files, or the pack's own scripts.
+func readScripts(files []string) ([]*ruletest.Script, error) {
+	open := func(name string) (io.ReadCloser, error) { return os.Open(name) }
+	if len(files) == 0 {
+		var err error
+		if files, err = fs.Glob(rules.Scripts, "testdata/*.test"); err != nil {
+			return nil, err
+		}
+		open = func(name string) (io.ReadCloser, error) { return rules.Scripts.Open(name) }
+	}
+	var out []*ruletest.Script
+	for _, name := range files {
+		f, err := open(name)
+		if err != nil {
+			return nil, err
+		}
+		s, err := ruletest.Parse(name, f)
+		_ = f.Close() // it was only read
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
