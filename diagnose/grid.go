@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"plimsoll/recording"
@@ -33,9 +34,12 @@ func roundStep(period time.Duration) time.Duration {
 
 var errNothing = errors.New("nothing to diagnose")
 
+// wantedOnce is rules.Wanted, which reads the whole pack.
+var wantedOnce = sync.OnceValue(rules.Wanted)
+
 // inventory lists what each recording holds and the time it covers.
 func inventory(ctx context.Context, in []recording.Reader) ([]held, []recording.Metric, error) {
-	wanted := rules.Wanted()
+	wanted := wantedOnce()
 	var out []held
 	var metrics []recording.Metric
 	for _, r := range in {

@@ -20,9 +20,9 @@ func ProcessCost() (Cost, bool) {
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 		return Cost{}, false
 	}
-	peak := int64(u.Maxrss) * 1024
-	if runtime.GOOS == "darwin" {
-		peak = int64(u.Maxrss) // in bytes there: getrusage(2)
+	peak := int64(u.Maxrss) //nolint:unconvert // 32 bits on some machines
+	if runtime.GOOS != "darwin" {
+		peak *= 1024 // in KiB but for macOS: getrusage(2)
 	}
 	return Cost{CPU: time.Duration(u.Utime.Nano() + u.Stime.Nano()), PeakBytes: peak}, true
 }

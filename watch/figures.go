@@ -119,11 +119,11 @@ func (f *figures) collect(source string, ch chan<- prometheus.Metric) {
 	for _, k := range keys {
 		fig := figureOf[k.metric]
 		// A source that tells a device under both names, as FTDC and node_exporter would, gives it once.
-		if id := (figureKey{fig.name, k.label}); given[id] {
+		id := figureKey{fig.name, k.label}
+		if given[id] {
 			continue
-		} else {
-			given[id] = true
 		}
+		given[id] = true
 		names, values := []string{"source"}, []string{source}
 		if fig.label != "" {
 			names, values = append(names, fig.as), append(values, k.label)

@@ -109,7 +109,6 @@ type state struct {
 	cost      time.Duration // of all diagnoses
 	lastCost  time.Duration
 	states    []State
-	stalled   float64 // seconds of stalls that were seen
 	stallsNow stallState
 	ringBytes int64
 }
