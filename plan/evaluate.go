@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"plimsoll/scenario"
 	"plimsoll/simulate"
@@ -21,7 +22,8 @@ type simulator struct {
 	file  *scenario.File
 	space *Space
 	want  []scenario.Bound
-	known *outcome // what is deployed now, once it was run
+	crew  *crew
+	known *outcome // what is deployed now, once it is certain whether it meets
 
 	mu     sync.Mutex
 	come   map[string]simulate.Arrivals // by the assignments that change the workload
@@ -29,9 +31,9 @@ type simulator struct {
 	parsed map[*candidate]*scenario.Scenario
 }
 
-func newSimulator(file *scenario.File, space *Space, want []scenario.Bound) *simulator {
+func newSimulator(file *scenario.File, space *Space, want []scenario.Bound, workers int) *simulator {
 	return &simulator{
-		file: file, space: space, want: want,
+		file: file, space: space, want: want, crew: newCrew(workers),
 		come: map[string]simulate.Arrivals{}, floors: map[string]string{}, parsed: map[*candidate]*scenario.Scenario{},
 	}
 }
@@ -113,6 +115,7 @@ func (s *simulator) run(ctx context.Context, c *candidate) *outcome {
 	sc := s.parsed[c]
 	delete(s.parsed, c)
 	s.mu.Unlock()
+	defer s.crew.hurry()()
 	r, err := simulate.Run(ctx, sc, simulate.Options{Wanted: &simulate.Wanted{Bounds: s.want, Come: s.arrivals(c, sc)}})
 	var missed *simulate.MissedError
 	switch {
@@ -132,27 +135,81 @@ func missedText(m *simulate.MissedError) string {
 	return fmt.Sprintf("%s over %s: %d operations were, %s into the run", m.Bound.Name, m.Bound.Most, m.Over, units.Seconds(m.After.Seconds()))
 }
 
-// full simulates a candidate to its end, whatever it comes to, with more assignments than its own;
-// plain, if not nil, are the assignments instead of both.
-func (s *simulator) full(ctx context.Context, c *candidate, more []set, plain []string) *outcome {
-	sets := plain
+// A job is a run to the end, beside the search.
+type job struct {
+	candidate *candidate
+	more      []set    // beside the candidate's
+	plain     []string // not nil: assignments instead of all of these
+	// better, if not nil, ends the run as soon as it is certain that it keeps this bound no better.
+	better *scenario.Bound
+	// certain, if not nil, makes the run urgent until it is certain whether it meets the objectives, which is told then.
+	certain chan<- *outcome
+	outcome *outcome
+}
+
+// work makes a job's run.
+func (s *simulator) work(ctx context.Context, j *job) error {
+	j.outcome = s.whole(ctx, j)
+	if j.certain != nil {
+		select {
+		case j.certain <- j.outcome:
+		default: // told already
+		}
+	}
+	return j.outcome.problem
+}
+
+func (s *simulator) whole(ctx context.Context, j *job) *outcome {
+	sets := j.plain
 	if sets == nil {
-		sets = texts(append(s.space.sets(c.choice), more...))
+		sets = texts(append(s.space.sets(j.candidate.choice), j.more...))
 	}
 	sc, err := s.file.Parse(sets)
 	var problems scenario.Problems
 	switch {
 	case errors.As(err, &problems):
-		return &outcome{candidate: c, passed: true, reason: problems[0].Problem.Error()}
+		return &outcome{candidate: j.candidate, passed: true, reason: problems[0].Problem.Error()}
 	case err != nil:
-		return &outcome{candidate: c, problem: err}
+		return &outcome{candidate: j.candidate, problem: err}
 	}
-	r, err := simulate.Run(ctx, sc, simulate.Options{})
-	if err != nil {
-		return &outcome{candidate: c, problem: err}
+	opt, end := s.pace(ctx, j, sc)
+	r, err := simulate.Run(ctx, sc, opt)
+	end()
+	var missed *simulate.MissedError
+	switch {
+	case errors.As(err, &missed):
+		return &outcome{candidate: j.candidate, reason: missedText(missed)}
+	case err != nil:
+		return &outcome{candidate: j.candidate, problem: err}
 	}
 	why := judge(r, s.want)
-	return &outcome{candidate: c, result: r, met: why == "", reason: why, more: more}
+	return &outcome{candidate: j.candidate, result: r, met: why == "", reason: why, more: j.more}
+}
+
+// pace says how a job is run: urgent, as what is bounded is, or in the time that nobody needs, or first the one and then the other.
+func (s *simulator) pace(ctx context.Context, j *job, sc *scenario.Scenario) (opt simulate.Options, end func()) {
+	if j.better != nil {
+		opt.Wanted = &simulate.Wanted{Bounds: []scenario.Bound{*j.better}, Come: s.arrivals(j.candidate, sc)}
+		return opt, s.crew.hurry()
+	}
+	if j.certain == nil {
+		s.crew.wait(ctx)
+		opt.Progress = func(time.Duration, time.Duration) { s.crew.pause(ctx) }
+		return opt, s.crew.leave
+	}
+	urgent, done := true, s.crew.hurry()
+	opt.Wanted = &simulate.Wanted{Bounds: s.want, Come: s.arrivals(j.candidate, sc), Missed: func(m *simulate.MissedError) {
+		j.certain <- &outcome{candidate: j.candidate, reason: missedText(m)}
+		done()
+		urgent, done = false, s.crew.leave
+		s.crew.wait(ctx)
+	}}
+	opt.Progress = func(time.Duration, time.Duration) {
+		if !urgent {
+			s.crew.pause(ctx)
+		}
+	}
+	return opt, func() { done() }
 }
 
 // judge says which objective a result misses, "" if none.

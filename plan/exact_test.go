@@ -58,11 +58,11 @@ func TestExactAgainstBruteForce(t *testing.T) {
 			Name: rapid.SampledFrom([]string{"write_p50", "write_p99", "write_max", "checkpoint"}).Draw(t, "objective"),
 			Most: units.Duration(rapid.SampledFrom([]int64{5e4, 2e5, 1e6, 2e6, 5e6, 2e7, 5e7, 1e8, 1e9}).Draw(t, "most")),
 		}}
-		got, err := search(t.Context(), s, newSimulator(file, s, want), 2, 1<<20, nil)
+		got, err := search(t.Context(), s, newSimulator(file, s, want, 2), 2, 1<<20, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		sim := newSimulator(file, s, want)
+		sim := newSimulator(file, s, want, 2)
 		w := s.walk()
 		for c := w.next(); ; c = w.next() {
 			if c == nil {
@@ -71,7 +71,7 @@ func TestExactAgainstBruteForce(t *testing.T) {
 				}
 				return
 			}
-			if o := sim.full(context.Background(), c, nil, nil); o.met {
+			if o := sim.whole(context.Background(), &job{candidate: c}); o.met {
 				met++
 				if got.chosen == nil || !slices.Equal(got.chosen.choice, c.choice) {
 					t.Fatalf("chose %v, want %v", got.chosen, texts(s.sets(c.choice)))

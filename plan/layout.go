@@ -33,11 +33,14 @@ type Change struct {
 	Needs string  `json:"what_it_needs"`
 }
 
-// A Prediction is a figure of the model: it is off by the factor that Low and High stand for.
+// A Prediction is a figure of the model with its error bar: of the figures of this kind that were held against real engines none was
+// further off than Low and High, and half were between TypicalLow and TypicalHigh.
 type Prediction struct {
-	Value float64 `json:"value"`
-	Low   float64 `json:"low"`
-	High  float64 `json:"high"`
+	Value       float64 `json:"value"`
+	Low         float64 `json:"low"`
+	High        float64 `json:"high"`
+	TypicalLow  float64 `json:"typical_low"`
+	TypicalHigh float64 `json:"typical_high"`
 }
 
 // A Risk is what one takes upon oneself with a layout.
@@ -46,16 +49,33 @@ type Risk struct {
 	Text string `json:"text"`
 }
 
-// errors of the model by the kind of figure, as factors: rates, durations of checkpoints, and latencies of operations. They stand for what
-// docs/models.md tells of runs beside real engines (a rate within 1.15, a checkpoint within 1.3, a p99 within 2 of most, not of all).
-const (
-	rateError     = 1.15
-	durationError = 1.3
-	latencyError  = 2
-)
+// predict gives a figure the error bar of its kind.
+func predict(value float64, kind simulate.Kind) Prediction {
+	e := simulate.AccuracyOf(kind)
+	return Prediction{
+		Value: value, Low: value / e.Worst, High: value * e.Worst, TypicalLow: value / e.Median, TypicalHigh: value * e.Median,
+	}
+}
 
-func predict(value, factor float64) Prediction {
-	return Prediction{Value: value, Low: value / factor, High: value * factor}
+// ErrorBar is what the ranges of predictions rest on.
+func (p *Plan) ErrorBar() string {
+	title := map[simulate.Kind]string{simulate.Rate: "rates", simulate.Duration: "checkpoints", simulate.P50: "medians", simulate.P99: "p99s"}
+	var worst []string
+	for _, k := range simulate.Kinds {
+		worst = append(worst, fmt.Sprintf("%s %s times", title[k], units.Number(simulate.AccuracyOf(k).Worst)))
+	}
+	return fmt.Sprintf("the ranges are how far the models were off at worst (%s): %s", strings.Join(worst, ", "), p.ModelError)
+}
+
+// kindOf is what sort of figure an objective is about.
+func kindOf(objective string) simulate.Kind {
+	switch {
+	case objective == "checkpoint":
+		return simulate.Duration
+	case strings.HasSuffix(objective, "_p50"):
+		return simulate.P50
+	}
+	return simulate.P99 // what is further out is no better known
 }
 
 // predicted are a result's figures.
@@ -64,18 +84,14 @@ func predicted(r *simulate.Result) map[string]Prediction {
 	if r == nil {
 		return out
 	}
-	out["operations_per_second"] = predict(r.DonePerSec, rateError)
+	out["operations_per_second"] = predict(r.DonePerSec, simulate.Rate)
 	for _, name := range objectiveNames {
 		if x := r.Figure(name); x != nil {
-			factor := float64(latencyError)
-			if name == "checkpoint" {
-				factor = durationError
-			}
-			out[name+"_seconds"] = predict(*x, factor)
+			out[name+"_seconds"] = predict(*x, kindOf(name))
 		}
 	}
 	if x := r.Checkpoints.MedianSeconds; x != nil {
-		out["checkpoint_median_seconds"] = predict(*x, durationError)
+		out["checkpoint_median_seconds"] = predict(*x, simulate.Duration)
 	}
 	return out
 }

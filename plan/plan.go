@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
@@ -137,7 +139,7 @@ func (p *planner) prepare() error {
 	p.space.base = base
 	p.space.now = p.space.price(make([]int, len(p.space.axes)))
 	p.space.most = micro(p.opt.Budget)
-	p.sim = newSimulator(p.file, p.space, p.want)
+	p.sim = newSimulator(p.file, p.space, p.want, p.opt.workers())
 	if p.opt.Budget > 0 {
 		if w := p.space.walk(); len(w.paid) > 0 && w.paid[0].price > p.space.most {
 			least := w.paid[0].price.usd()
@@ -148,34 +150,68 @@ func (p *planner) prepare() error {
 	return nil
 }
 
-// look runs what is deployed now, searches, and runs what the frontier needs.
+// look searches, and runs beside that what is told in the end: what is deployed now, twice its IOPS, what it is before it grows, and what
+// more money buys.
 func (p *planner) look(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	beside, runs := errgroup.WithContext(ctx)
+	defer func() { cancel(); _ = beside.Wait() }()
 	none := p.space.candidate(make([]int, len(p.space.axes)), make([]int, len(p.space.axes)), p.space.price(make([]int, len(p.space.axes))))
-	first := []*job{{candidate: &none}}
+	certain := make(chan *outcome, 1)
+	now := &job{candidate: &none, certain: certain}
+	jobs := []*job{now}
 	for _, sets := range p.doublings() {
-		first = append(first, &job{candidate: &none, more: sets})
+		jobs = append(jobs, &job{candidate: &none, more: sets})
 	}
-	if err := p.runAll(ctx, first); err != nil {
+	twice := jobs[1:]
+	before := now
+	if p.grows {
+		before = &job{candidate: &none, plain: append([]string{}, p.opt.Sets...)}
+		jobs = append(jobs, before)
+	}
+	for _, j := range jobs {
+		beside.Go(func() error { return p.sim.work(runs, j) })
+	}
+	p.current = <-certain
+	switch {
+	case p.current.passed:
+		return fmt.Errorf("plan: the scenario as it is cannot be simulated: %s", p.current.reason)
+	case p.current.problem != nil:
+		return ended(ctx, p.current.problem)
+	}
+	p.sim.known = p.current
+	if err := p.choose(ctx); err != nil {
 		return err
 	}
-	p.current = first[0].outcome
-	p.written = p.current
-	if p.grows {
-		j := &job{candidate: &none, plain: true}
-		if err := p.runAll(ctx, []*job{j}); err != nil {
-			return err
+	if err := beside.Wait(); err != nil {
+		return ended(ctx, err)
+	}
+	p.current, p.written = now.outcome, before.outcome
+	for i, o := range p.found.rejected {
+		if slices.Equal(o.choice, none.choice) { // it was rejected as soon as that was certain
+			full := *now.outcome
+			full.candidate = o.candidate
+			p.found.rejected[i] = &full
 		}
-		p.written = j.outcome
 	}
-	if p.current.passed {
-		return fmt.Errorf("plan: the scenario as it is cannot be simulated: %s", p.current.reason)
-	}
-	for _, j := range first[1:] {
+	for _, j := range twice {
 		if !j.outcome.passed {
 			p.doubled = append(p.doubled, j.outcome)
 		}
 	}
-	p.sim.known = p.current
+	return nil
+}
+
+// ended is an error of a run, or why all of them were ended.
+func ended(ctx context.Context, err error) error {
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// choose finds the layout, and what more money buys.
+func (p *planner) choose(ctx context.Context) error {
 	var tell func(int, dollars)
 	if p.opt.Progress != nil {
 		tell = func(runs int, at dollars) { p.opt.Progress(runs, units.USD(at.usd())) }
@@ -192,21 +228,54 @@ func (p *planner) look(ctx context.Context) error {
 	return p.buy(ctx)
 }
 
-// buy runs what more money could buy.
+// buy runs what more money could buy, by price. Beside a chosen layout one of them is of interest only if its first objective comes out better
+// than that of all that are cheaper, so its run ends as soon as that is certain not to be. The cheapest comes alone: it is what most
+// of the others turn out to be no better than.
 func (p *planner) buy(ctx context.Context) error {
 	var jobs []*job
 	for _, c := range p.alternatives() {
 		jobs = append(jobs, &job{candidate: c})
 	}
-	if err := p.runAll(ctx, jobs); err != nil {
-		return err
-	}
-	for _, j := range jobs {
-		if !j.outcome.passed {
-			p.extra = append(p.extra, j.outcome)
+	slices.SortStableFunc(jobs, func(a, b *job) int { return sign(int64(a.candidate.price - b.candidate.price)) })
+	for at := 0; at < len(jobs); {
+		next := jobs[at:]
+		if at == 0 && p.found.chosen != nil {
+			next = jobs[:1]
+		}
+		at += len(next)
+		g, runs := errgroup.WithContext(ctx)
+		g.SetLimit(p.opt.workers())
+		for _, j := range next {
+			j.better = p.leastSoFar()
+			g.Go(func() error { return p.sim.work(runs, j) })
+		}
+		if err := g.Wait(); err != nil {
+			return ended(ctx, err)
+		}
+		for _, j := range next {
+			if j.outcome.result != nil {
+				p.extra = append(p.extra, j.outcome)
+			}
 		}
 	}
 	return nil
+}
+
+// leastSoFar is the first objective as well as it came out so far, from a chosen layout on; nil without one.
+func (p *planner) leastSoFar() *scenario.Bound {
+	if p.found.chosen == nil {
+		return nil
+	}
+	best := math.Inf(1)
+	for _, o := range append([]*outcome{p.found.chosen}, p.extra...) {
+		if x, ok := p.figure(o); ok {
+			best = min(best, x)
+		}
+	}
+	if math.IsInf(best, 1) {
+		return nil
+	}
+	return &scenario.Bound{Name: p.want[0].Name, Most: units.Duration(math.Round(best * 1e9))}
 }
 
 // settleMax bounds the runs by which a layout that meets the objective is made cheaper.
@@ -230,34 +299,6 @@ func (p *planner) settle(ctx context.Context) error {
 	best, err := descend(ctx, p.space, p.sim, from, p.opt.workers(), settleMax)
 	if err == nil {
 		p.found.chosen, p.extra = best, nil
-	}
-	return err
-}
-
-// A job is a run to the end.
-type job struct {
-	candidate *candidate
-	more      []set // beside the candidate's
-	plain     bool  // the scenario as it is written instead
-	outcome   *outcome
-}
-
-func (p *planner) runAll(ctx context.Context, jobs []*job) error {
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(p.opt.workers())
-	for _, j := range jobs {
-		g.Go(func() error {
-			var plain []string
-			if j.plain {
-				plain = append([]string{}, p.opt.Sets...)
-			}
-			j.outcome = p.sim.full(ctx, j.candidate, j.more, plain)
-			return j.outcome.problem
-		})
-	}
-	err := g.Wait()
-	if err != nil && errors.Is(err, context.Canceled) && ctx.Err() != nil {
-		return context.Cause(ctx)
 	}
 	return err
 }

@@ -286,7 +286,9 @@ func (p *planner) margin() []Statement {
 	for _, b := range p.want {
 		f, ok := figures[b.Name+"_seconds"]
 		if most := float64(b.Most) / 1e9; ok && f.High > most {
-			out = append(out, Statement{"margin", fmt.Sprintf("%s is met by less than the model's error: %s, at worst %s, for %s. Try it in the lab before it is bought", b.Name, units.Seconds(f.Value), units.Seconds(f.High), b.Most),
+			e := simulate.AccuracyOf(kindOf(b.Name))
+			out = append(out, Statement{"margin", fmt.Sprintf("%s is met by less than the model was off at worst: %s, or %s if it were off by a factor of %.1f as its worst %s was (half of them: %.2f at most), for %s. Try it in the lab before it is bought",
+				b.Name, units.Seconds(f.Value), units.Seconds(f.High), e.Worst, kindOf(b.Name), e.Median, b.Most),
 				[]Evidence{{b.Name, f.Value, "seconds"}, {b.Name + " at worst", f.High, "seconds"}, {"times under the bound", math.Round(100*most/f.Value) / 100, ""}}})
 		}
 	}

@@ -79,8 +79,13 @@ func drive(ctx context.Context, s *system, m *meter, p *sampler, from, end vtime
 			return err
 		}
 		if m.watch != nil {
-			if err := m.watch.missed(s, at, end); err != nil {
-				return err
+			switch miss := m.watch.missed(s, at, end); {
+			case miss == nil:
+			case m.watch.told == nil:
+				return miss
+			default:
+				m.watch.told(miss)
+				m.watch = nil
 			}
 		}
 		if err := p.sample(ctx); err != nil {

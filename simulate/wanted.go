@@ -16,6 +16,8 @@ type Wanted struct {
 	Bounds []scenario.Bound
 	// Come is how many operations come in the measured time: see [Come].
 	Come Arrivals
+	// Missed, if not nil, is told once that a bound is certain to be missed, and the run goes on to its end.
+	Missed func(*MissedError)
 }
 
 // Arrivals are how many operations come in the measured time of an open loop.
@@ -77,6 +79,7 @@ type watch struct {
 	bounds []watched
 	cycles []scenario.Bound
 	from   vtime.Instant
+	told   func(*MissedError)
 }
 
 type watched struct {
@@ -98,7 +101,7 @@ func newWatch(w *Wanted, from vtime.Instant) *watch {
 	if w == nil || len(w.Bounds) == 0 {
 		return nil
 	}
-	out := &watch{from: from}
+	out := &watch{from: from, told: w.Missed}
 	for _, b := range w.Bounds {
 		q, ok := quantiles[b.Name]
 		switch n := w.Come.Writes; {
@@ -134,7 +137,7 @@ func (w *watch) done(write bool, took int64) {
 }
 
 // missed is the bound that can no longer be kept, nil while all can.
-func (w *watch) missed(s *system, now, end vtime.Instant) error {
+func (w *watch) missed(s *system, now, end vtime.Instant) *MissedError {
 	for i := range w.bounds {
 		if b := &w.bounds[i]; b.over > b.allowed {
 			return &MissedError{Bound: b.Bound, After: time.Duration(now - w.from), Over: b.over, Allowed: b.allowed}

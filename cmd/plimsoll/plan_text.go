@@ -142,7 +142,7 @@ func titled(title string, l *plan.Layout) string {
 	if l == nil {
 		return ""
 	}
-	return title + ", with the model's error"
+	return title + ", and the model at worst"
 }
 
 // planFigures are those of the objectives, and what one looks at besides.
@@ -265,5 +265,5 @@ func (t *planText) next() {
 		t.para("Run it again: ", command)
 		t.para("Apply it:     ", "plimsoll plan ... -o json > plan.json && plimsoll emit plan.json --help")
 	}
-	t.para("Error bar: ", "rates within 1.15 times, checkpoints within 1.3, latencies within 2, as a rule: "+t.plan.ModelError+".")
+	t.para("Error bar: ", t.plan.ErrorBar()+".")
 }

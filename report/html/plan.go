@@ -51,7 +51,7 @@ func planPage(p *plan.Plan, opt Options) *page {
 	}
 	out.Sections = append(out.Sections, planWords(p)...)
 	out.Sections = append(out.Sections, section{ID: "trust", Title: "How far to trust it",
-		Parts: []part{{Text: "Error bar: rates within 1.15 times, checkpoints within 1.3, latencies within 2, as a rule: " + p.ModelError + "."}}})
+		Parts: []part{{Text: "Error bar: " + p.ErrorBar() + "."}}})
 	return out
 }
 

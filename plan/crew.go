@@ -1,0 +1,66 @@
+package plan
+
+import (
+	"context"
+	"sync"
+)
+
+// A crew shares the workers between runs that the search waits for, which are urgent, and those whose figures are only told at the end: they
+// go on while a worker has nothing urgent to do. A search is a chain of runs of which each waits for one before, so some worker is
+// often free. Which run goes on when changes nothing of what it comes to.
+type crew struct {
+	workers int
+
+	mu           sync.Mutex
+	free         sync.Cond // told when a run ends or pauses
+	urgent, idle int       // runs at work
+}
+
+func newCrew(workers int) *crew {
+	c := &crew{workers: max(workers, 1)}
+	c.free.L = &c.mu
+	return c
+}
+
+// hurry begins an urgent run. Nobody limits those here: who starts them does. The function it gives ends it.
+func (c *crew) hurry() (done func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.urgent++
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.urgent--
+		c.free.Broadcast()
+	}
+}
+
+// wait begins a run that is not urgent, when a worker is free.
+func (c *crew) wait(ctx context.Context) {
+	defer context.AfterFunc(ctx, c.free.Broadcast)()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for c.urgent+c.idle >= c.workers && ctx.Err() == nil {
+		c.free.Wait()
+	}
+	c.idle++
+}
+
+// leave ends such a run.
+func (c *crew) leave() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.idle--
+	c.free.Broadcast()
+}
+
+// pause lets a run that is not urgent stand still while its worker is wanted.
+func (c *crew) pause(ctx context.Context) {
+	c.mu.Lock()
+	wanted := c.urgent+c.idle > c.workers
+	c.mu.Unlock()
+	if wanted {
+		c.leave()
+		c.wait(ctx)
+	}
+}
