@@ -11,6 +11,9 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"plimsoll/lab/etcd/etcdtest"
+	"plimsoll/lab/postgres/postgrestest"
 )
 
 // underRace says that the race detector is at work.
@@ -47,6 +50,10 @@ func TestScript(t *testing.T) {
 				return underRace, nil
 			case "lab": // volumes can be mounted here
 				return labAvailable(), nil
+			case "postgres": // a server can be started here
+				return postgrestest.Available() == nil, nil
+			case "etcd":
+				return etcdtest.Available() == nil, nil
 			}
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},
@@ -55,6 +62,8 @@ func TestScript(t *testing.T) {
 			"cut":            cutFile,
 			"wait-for":       waitFor,
 			"mongodb-server": mongodbServer,
+			"postgres":       postgresServer,
+			"etcd":           etcdCluster,
 			"serve-metrics":  serveMetrics,
 			"watch-get":      watchGet,
 		},

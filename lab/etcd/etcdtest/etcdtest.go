@@ -32,6 +32,14 @@ type Cluster struct {
 	procs     []*process.Process
 }
 
+// Available says why no cluster can be started here; nil if one can.
+func Available() error {
+	if _, err := exec.LookPath("etcd"); err != nil {
+		return ErrMissing
+	}
+	return nil
+}
+
 // Start starts a cluster in a folder, with certificates for servers and clients if sealed.
 func Start(dir string, members int, sealed bool) (*Cluster, error) {
 	path, err := exec.LookPath("etcd")

@@ -74,6 +74,17 @@ func Start(dir string, opt Options) (*Server, error) {
 	return s, s.Start()
 }
 
+// Available says why no server can be started here; nil if one can.
+func Available() error {
+	if _, err := programs(); err != nil {
+		return err
+	}
+	if _, err := process.Unprivileged("postgres", "nobody"); err != nil {
+		return fmt.Errorf("%w: %w", ErrMissing, err)
+	}
+	return nil
+}
+
 // programs is the folder with initdb and postgres.
 func programs() (string, error) {
 	dirs, err := filepath.Glob("/usr/lib/postgresql/*/bin")
