@@ -212,7 +212,9 @@ const sourceExamples = `a SOURCE is what is at hand, for example
   diagnostic.data                      a MongoDB's folder, or one file of it
   iostat.log                           written by: S_TIME_FORMAT=ISO iostat -xt 1 > iostat.log
   mongodb://db-1:27017                 a running MongoDB (user and password: see docs/live.md); sampled live
-  http://localhost:9216/metrics        an exporter, an etcd, an IRIS; sampled live
+  postgres://monitor@db-1/postgres     a PostgreSQL; sampled live
+  etcd://db-1:2379                     an etcd, with all its members; sampled live
+  http://localhost:9216/metrics        an exporter; IRIS has /api/monitor/metrics; sampled live
   metrics.txt                          exporters' metrics, saved
   http://prometheus:9090               a Prometheus server, or one that answers like it
   host                                 this machine; sampled live
