@@ -11,7 +11,7 @@ TESTFLAGS ?=
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## build bin/plimsoll, one static file
@@ -36,6 +36,28 @@ kubectl-validate: ## build bin/kubectl-validate, which holds emitted manifests t
 .PHONY: thanos
 thanos: ## build bin/thanos, the distributed engine that package fleet's tests start (tools/thanos); some minutes
 	cd tools/thanos && CGO_ENABLED=0 $(GO) build -trimpath -tags netgo,slicelabels -o ../../bin/thanos github.com/thanos-io/thanos/cmd/thanos
+
+# What a container has of this machine: the authorities in /etc/ssl/certs (Debian: ca-certificates).
+.PHONY: image
+image: build ## make bin/plimsoll.tar, a container image, without a daemon
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(GO) run ./deploy/image -program bin/plimsoll -out bin/plimsoll.tar
+
+.PHONY: dashboard
+dashboard: ## write Grafana's dashboard of the rule pack anew
+	$(GO) run ./deploy/grafana > deploy/grafana/plimsoll.json
+
+.PHONY: release-check
+release-check: image ## what a release is made of builds, and the image runs (as root; else it is said)
+	PLIMSOLL=bin/plimsoll deploy/build/extras build/extras
+	@deploy/image/try bin/plimsoll.tar || [ $$? -eq 77 ]
+
+.PHONY: snapshot
+snapshot: ## make a whole release in dist/ to look at; builds goreleaser first, in some minutes
+	$(GO) tool -modfile=tools/release/go.mod goreleaser release --snapshot --clean
+
+.PHONY: release
+release: ## make the release of the tag that is checked out, in dist/
+	$(GO) tool -modfile=tools/release/go.mod goreleaser release --clean
 
 .PHONY: check
 check: deps test ## install what the full tests need (as root), then test
@@ -70,4 +92,4 @@ ci: ## everything the checks of a change run, in order
 
 .PHONY: clean
 clean: ## remove what was built here
-	rm -rf bin
+	rm -rf bin build dist

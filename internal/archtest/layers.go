@@ -96,6 +96,7 @@ var Layers = []Layer{
 	{"docs/*", nil},
 
 	// What people start: may import everything.
+	{"deploy/*", []string{"rules"}}, // programs that make what is deployed: the image, Grafana's dashboard
 	{"cmd/*", []string{"..."}},
 	{".", nil},
 }
