@@ -2,6 +2,7 @@ package recording
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -136,8 +137,8 @@ func (r *Server) callOnce(ctx context.Context, limit time.Duration, f func(conte
 	}
 	status := int(a.status.Load())
 	told := fmt.Errorf("prometheus %s: %w", r.name, explain(limited, limit, status, err))
-	var said *v1.Error
-	slow := errors.As(err, &said) && said.Type == v1.ErrTimeout // asked again it is as slow
+	kind, _ := said(err)
+	slow := kind == v1.ErrTimeout // asked again it is as slow
 	if limited.Err() == nil && !slow && (status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable) {
 		return &putOff{err: told, after: time.Duration(a.retryAfter.Load()) * time.Second}
 	}
@@ -155,22 +156,23 @@ func explain(ctx context.Context, limit time.Duration, status int, err error) er
 	}
 	var told *v1.Error
 	isAPI := errors.As(err, &told)
+	kind, words := said(err)
 	switch {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
 		return fmt.Errorf("%s: set user and password in the URL, or %s and %s, or %s",
 			statusText(status), EnvUser, EnvPassword, EnvToken)
 	case status == http.StatusNotFound || status == http.StatusMethodNotAllowed:
 		return fmt.Errorf("%s: there is no Prometheus API here: give the base URL, the one before /api/v1", statusText(status))
-	case isAPI && told.Type == v1.ErrTimeout:
-		return fmt.Errorf("the server gave the query up (%s): ask for a shorter time or fewer series, or raise the server's limit (Prometheus: --query.timeout)", firstLine(told.Msg))
+	case kind == v1.ErrTimeout:
+		return fmt.Errorf("the server gave the query up (%s): ask for a shorter time or fewer series, or raise the server's limit (Prometheus: --query.timeout)", words)
 	case status == http.StatusTooManyRequests:
-		return fmt.Errorf("%s: %s; asked several times: let fewer requests run at once (--parallel), or ask later", statusText(status), firstLine(err.Error()))
+		return fmt.Errorf("%s: %s; asked several times: let fewer requests run at once (--parallel), or ask later", statusText(status), words)
 	case isAPI && told.Type == v1.ErrExec && status == http.StatusUnprocessableEntity:
-		return fmt.Errorf("the server cannot answer the query (%s): if it is one of its limits, ask for a shorter time or fewer series", firstLine(told.Msg))
+		return fmt.Errorf("the server cannot answer the query (%s): if it is one of its limits, ask for a shorter time or fewer series", words)
 	case isAPI && told.Type == v1.ErrBadResponse:
 		return errors.New("what it answered is not JSON of the Prometheus API: give the base URL, the one before /api/v1")
 	case isAPI && (told.Type == v1.ErrClient || told.Type == v1.ErrServer):
-		return fmt.Errorf("%s: %s", statusText(status), firstLine(told.Detail))
+		return fmt.Errorf("%s: %s", statusText(status), words)
 	case isAPI:
 		return fmt.Errorf("%s: %s", told.Type, told.Msg)
 	}
@@ -182,6 +184,25 @@ func explain(ctx context.Context, limit time.Duration, status int, err error) er
 		return fmt.Errorf("cannot be reached: %w", err)
 	}
 	return err
+}
+
+// said is the kind of error that a server's answer tells, and the first line of its words. The library reads the JSON of some codes only.
+func said(err error) (kind v1.ErrorType, words string) {
+	var told *v1.Error
+	if !errors.As(err, &told) {
+		return "", firstLine(err.Error())
+	}
+	var body struct {
+		Kind  v1.ErrorType `json:"errorType"`
+		Error string       `json:"error"`
+	}
+	switch {
+	case told.Detail == "":
+		return told.Type, firstLine(told.Msg)
+	case json.Unmarshal([]byte(told.Detail), &body) == nil && body.Error != "":
+		return body.Kind, firstLine(body.Error)
+	}
+	return told.Type, firstLine(told.Detail)
 }
 
 func statusText(status int) string {
