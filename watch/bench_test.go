@@ -18,7 +18,7 @@ import (
 )
 
 // watchFor is how long BenchmarkOverhead watches: minutes tell most, for a ring's memory is full after one block.
-var watchFor = flag.Duration("watch.for", 10*time.Second, "how long BenchmarkOverhead watches")
+var watchFor = flag.Duration("watch.for", 3*time.Second, "how long BenchmarkOverhead watches")
 
 // BenchmarkOverhead tells what it costs to watch this machine and a real etcd at one second, with a ring: the share of one core and
 // the largest resident set of the process (getrusage), the test's own included. The figures of docs/watch.md are of
