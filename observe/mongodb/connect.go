@@ -2,7 +2,8 @@ package mongodb
 
 import (
 	"context"
-	"errors"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -125,23 +126,14 @@ func (l *link) beat(id string, reply *event.ServerDescription, err error) {
 	}
 }
 
-// last gives why servers could not be reached, if that is so, and what one of those said that could.
-func (l *link) last() (failure error, seen *event.ServerDescription) {
+// last gives what one of the servers said that could be reached, and why another could not.
+func (l *link) last() (seen *event.ServerDescription, failure error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, s := range l.address.hosts { // in the order of the address
-		if err := l.failed[s]; err != nil {
-			failure = errors.Join(failure, err)
-			break
-		}
+	for _, server := range slices.Sorted(maps.Keys(l.failed)) {
+		return l.seen, l.failed[server] // one is enough to say
 	}
-	if failure == nil {
-		for _, err := range l.failed {
-			failure = err
-			break
-		}
-	}
-	return failure, l.seen
+	return l.seen, nil
 }
 
 // impatient ends a context as soon as all servers of the address have failed once.

@@ -37,7 +37,7 @@ var tooOld = regexp.MustCompile(`reports wire version (\d+), but .* requires at 
 // server could be selected.
 func (l *link) explain(err error) error {
 	a := l.address
-	failure, seen := l.last()
+	seen, failure := l.last()
 	if err == nil || errors.As(err, new(*shown)) || errors.Is(err, context.Canceled) && failure == nil {
 		return err
 	}

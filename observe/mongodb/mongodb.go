@@ -156,8 +156,8 @@ func identify(ctx context.Context, l *link, status bson.Raw, d *recording.Source
 func (m *server) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
 	l, err := connect(ctx, m.address, m.opt, againWithin)
 	if err != nil {
-		if ctx.Err() != nil {
-			return nil //nolint:nilerr // the end of the context ends a live source without an error
+		if errors.Is(err, ctx.Err()) {
+			return nil // the end of the context ends a live source without an error
 		}
 		return err
 	}

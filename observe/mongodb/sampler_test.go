@@ -312,7 +312,7 @@ func TestRealServer(t *testing.T) {
 		if src, err = Open(t.Context(), "mongodb://127.0.0.1:"+port, Options{}); err == nil {
 			break
 		}
-		time.Sleep(time.Second) //nolint:forbidigo // a program gives no event for this
+		time.Sleep(time.Second)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -253,11 +253,11 @@ func (p *polling) wait(ctx context.Context) bool {
 
 // end tells what is known when all is over.
 func (p *polling) end(ctx context.Context) error {
-	if p.samples == 0 {
-		if ctx.Err() != nil {
-			return nil
-		}
+	switch {
+	case p.samples == 0 && ctx.Err() == nil:
 		return p.failure
+	case p.samples == 0:
+		return nil // who ended it knows why there is nothing
 	}
 	_, elapsed := p.now()
 	p.endGap(p.stamps.last.Add(elapsed - p.stamps.elapsed).Add(p.opt.ClockOffset).UTC())
