@@ -72,3 +72,18 @@ func postgresSessions(c *rules.Case) []float64 {
 	}
 	return out
 }
+
+// atMostTheOldest bounds a mean that was computed from sessions and completions: where hardly anything ends, the quotient has no bound, but
+// nobody waited longer than the oldest transaction that was seen around it.
+func atMostTheOldest(c *rules.Case, latency []float64) {
+	oldest := c.One(rules.SignalPrefix + "postgres_oldest_transaction:seconds")
+	if oldest == nil {
+		return
+	}
+	for k := range latency {
+		around := timeline.Max(oldest[max(0, k-1):min(len(oldest), k+2)])
+		if most := around + c.Grid.StepSeconds(); latency[k] > most {
+			latency[k] = most
+		}
+	}
+}

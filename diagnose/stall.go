@@ -94,6 +94,7 @@ func byPostgres(c *rules.Case) (rules.Stall, bool) {
 		return fallen, ok
 	}
 	slow, ok := byLatency(c, sampledFloorS, s)
+	atMostTheOldest(c, slow.Latency)
 	// A report that runs on when the others have gone home is one session, not a queue.
 	queue := max(minSessions, 2*timeline.Quantile(s.Waiting, 0.5))
 	slow.Cells = slow.Cells.And(timeline.Where(s.Waiting, func(x float64) bool { return x >= queue }))
