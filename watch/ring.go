@@ -134,7 +134,7 @@ func (q *ringQueue) run() {
 			q.stopped(nil)
 			lost := time.UnixMilli(b.TimesMs[0]).Sub(time.UnixMilli(from)).Round(time.Second)
 			q.log.Info("the ring on disk is written again", "missing", lost.String())
-			q.ring.Note(recording.Note{Kind: recording.NoteGap, From: time.UnixMilli(from).UTC(), To: time.UnixMilli(b.TimesMs[0]).UTC(),
+			q.ring.Note(recording.Note{Kind: recording.NoteGap, Source: "ring", From: time.UnixMilli(from).UTC(), To: time.UnixMilli(b.TimesMs[0]).UTC(),
 				Text: fmt.Sprintf("the recorder could not write for %s: free space on its disk", lost)})
 		}
 		last = b.TimesMs[len(b.TimesMs)-1]

@@ -39,6 +39,9 @@ const (
 const (
 	// feltEvery is how often it is looked whether clients wait.
 	feltEvery = 2 * time.Second
+	// feltMax is how seldom it is looked at most: on a machine that is so busy that everything takes long, a stall is to be told of
+	// all the same.
+	feltMax = 6 * time.Second
 	// afterBegin is how long after the beginning of a stall it is diagnosed: some seconds of it tell more than its first one.
 	afterBegin = 6 * time.Second
 	// costShare is how many times as long as a step took the next one is put off at least: half a percent
@@ -173,7 +176,7 @@ func (w *Watch) loop(ctx context.Context) {
 		now := time.Now()
 		w.silences(now)
 		took := w.feel(ctx, &s, now)
-		pause = max(feltEvery, costShare*took)
+		pause = min(max(feltEvery, costShare*took), feltMax)
 		if now.Before(s.diagnosis) {
 			continue
 		}
