@@ -61,6 +61,7 @@ write is missing the exit code is 3.`,
   sudo plimsoll lab run lab-postgres.yaml --record measured && plimsoll diagnose measured
   sudo plimsoll lab run lab-etcd.yaml --power-loss 5 --seed 7
   sudo plimsoll lab run lab-wiredtiger.yaml --set volumes.data.iops=6000 -o json
+  sudo plimsoll lab run lab-etcd.yaml -o html > lab.html
   plimsoll lab run lab-etcd.yaml --server https://10.0.0.5:2379 --cacert ca.pem --cert me.pem --key me.key
   plimsoll lab run lab-postgres.yaml --server postgres://me@db-1/ --yes --record measured`,
 		Args: needArgs(1, 1, "a scenario's file, such as examples/scenarios/lab-etcd.yaml"),
@@ -81,7 +82,7 @@ write is missing the exit code is 3.`,
 func (o *labRunOptions) AddFlags(cmd *cobra.Command) {
 	o.lab.AddFlags(cmd)
 	o.visit.AddFlags(cmd, "ask this server that runs already: etcd://host:2379, http(s)://host:2379, postgres://user@host/, mongodb://user@host/")
-	addOutput(cmd, &o.output)
+	addOutputOrPage(cmd, &o.output)
 	f := cmd.Flags()
 	f.Uint64Var(&o.seed, "seed", 0, "the seed of all chance, instead of the scenario's")
 	f.StringVar(&o.record, "record", "", "write a recording of the measured time into this folder")
@@ -120,6 +121,9 @@ func (o *labRunOptions) Validate(cmd *cobra.Command) error {
 
 // Run runs it, and writes the result.
 func (o *labRunOptions) Run(ctx context.Context, a *app, path string) error {
+	if err := a.pageGoesSomewhere(o.output); err != nil {
+		return err
+	}
 	if err := a.useCatalog(); err != nil {
 		return err
 	}
@@ -143,9 +147,12 @@ func (o *labRunOptions) Run(ctx context.Context, a *app, path string) error {
 	if err != nil {
 		return err
 	}
-	if o.output.value == "json" {
+	switch o.output.value {
+	case "json":
 		err = writeJSON(a, r)
-	} else {
+	case asPage:
+		err = labRunPage(a, r)
+	default:
 		t := &labText{simulateText{width: o.columns(a), ascii: o.ascii || (!o.asciiSet && !a.unicode())}, r}
 		err = t.write(a.stdout)
 	}

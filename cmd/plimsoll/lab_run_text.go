@@ -66,6 +66,14 @@ func (t *labText) power() {
 		return
 	}
 	t.line("")
+	t.para("POWER  ", powerText(p))
+	for _, e := range p.Examples {
+		t.para("       ", e)
+	}
+}
+
+// powerText tells losses of power in a sentence.
+func powerText(p *run.PowerLoss) string {
 	text := fmt.Sprintf("lost %d times; %s writes to %s documents had been acknowledged: ", p.Cuts, whole(p.Acknowledged), whole(p.Keys))
 	if p.Held() {
 		text += "none is missing"
@@ -77,11 +85,7 @@ func (t *labText) power() {
 		text += fmt.Sprintf("; it served again %s after the power came back, at the most %s",
 			units.Seconds(slices.Min(p.RecoverySeconds)), units.Seconds(slices.Max(p.RecoverySeconds)))
 	}
-	text += fmt.Sprintf("; of the volumes' writes in flight %d were kept, %d torn, %d dropped", p.Kept, p.Torn, p.Dropped)
-	t.para("POWER  ", text)
-	for _, e := range p.Examples {
-		t.para("       ", e)
-	}
+	return text + fmt.Sprintf("; of the volumes' writes in flight %d were kept, %d torn, %d dropped", p.Kept, p.Torn, p.Dropped)
 }
 
 // emulator tells how well it was emulated, and what else is to be known.

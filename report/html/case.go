@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"plimsoll/casebook"
-	tried "plimsoll/lab/table"
+	measuredtable "plimsoll/lab/table"
 	"plimsoll/units"
 )
 
@@ -122,7 +122,7 @@ func triedSection(all []casebook.Tried) section {
 	tab := &table{Caption: "The advice, tried with a real engine", Columns: []column{{Text: "advice"}, {Text: "does it hold"}, {Text: "figure"}, {Text: "before", Number: true}, {Text: "after", Number: true}}}
 	for _, x := range all {
 		row := []cell{{Text: x.Says, Note: x.Claim}, {Text: string(x.Holds)}, {}, {Number: true}, {Number: true}}
-		for i, r := range []*tried.Row{x.Before, x.After} {
+		for i, r := range []*measuredtable.Row{x.Before, x.After} {
 			if r != nil {
 				row[2].Text = r.Figure
 				row[3+i].Text, row[3+i].Note = optional(r.Lab, r.Unit), "model "+optional(r.Model, r.Unit)

@@ -16,7 +16,7 @@ var palette = []tint{
 	{"text", "#1b2129", "#e4e8ee"},
 	{"muted", "#57606d", "#9ea9b8"},
 	{"rule", "#dce1e8", "#2c3440"},
-	{"frame", "#8a94a3", "#667386"},
+	{"frame", "#7d8897", "#667386"},
 	{"link", "#0b5cab", "#79b8ff"},
 	{"focus", "#0b5cab", "#79b8ff"},
 	{"critical", "#b3261e", "#ff8a80"},

@@ -166,6 +166,9 @@
         };
       })),
       hooks: {
+        setScale: [function (u, key) {
+          if (key === "x") live.dataset.view = (u.scales.x.min - data.from) + " " + (u.scales.x.max - data.from);
+        }],
         drawClear: [bands], draw: [limit(chart)],
         setCursor: [readout(chart, Array.prototype.slice.call(figure.querySelectorAll(".series output")))],
         setSelect: [function (u) {
@@ -184,7 +187,9 @@
     var whole = data.to - data.from, wide = Math.min(Math.max(to - from, least), whole), middle = (from + to) / 2;
     view.min = Math.min(Math.max(middle - wide / 2, data.from), data.to - wide);
     view.max = view.min + wide;
-    plots.forEach(function (p) { p.plot.setScale("x", { min: view.min, max: view.max }); });
+    plots.forEach(function (p) {
+      p.plot.setScale("x", { min: view.min, max: view.max });
+    });
     root.dataset.zoomed = wide < whole ? "yes" : "no";
   }
   var moves = {

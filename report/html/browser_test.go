@@ -1,0 +1,307 @@
+//go:build !race
+
+// The race detector has nothing to find in what a browser does, and compiling its protocol once is enough.
+
+package html
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	cdppage "github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// pageBytesMax is what a page of an hour at one second may be.
+const pageBytesMax = 2_000_000
+
+// chromium starts a browser for a test, or skips it.
+func chromium(t *testing.T) context.Context {
+	t.Helper()
+	path := ""
+	for _, name := range []string{"chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"} {
+		if found, err := exec.LookPath(name); err == nil && path == "" {
+			path = found
+		}
+	}
+	if path == "" {
+		t.Skip("no Chromium: Debian's package is chromium-headless-shell")
+	}
+	// Without a sandbox of its own, which root and user namespaces cannot have: the pages are this test's.
+	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.UserDataDir(t.TempDir()),
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true))
+	ctx, cancel := chromedp.NewExecAllocator(t.Context(), options...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	if err := chromedp.Do(ctx); err != nil {
+		t.Skipf("Chromium does not start here: %v", err)
+	}
+	return ctx
+}
+
+// A tab is a page that is open, with what it complained of and what it asked the network for.
+type tab struct {
+	*testing.T
+	ctx context.Context
+
+	mu       sync.Mutex
+	trouble  []string
+	requests []string
+}
+
+// A step is something that is done in a tab.
+type step = chromedp.Action[chromedp.Void]
+
+// command is a step that sends one command of the browser's protocol.
+func command[P, R any](c cdp.Command[P, R], params P) step {
+	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, c, params)
+		return err
+	})
+}
+
+func screen(width, height int64, mobile bool) step {
+	return command(emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: height, DeviceScaleFactor: 1, Mobile: mobile})
+}
+
+func media(kind, scheme string) step {
+	return command(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: kind, Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
+}
+
+// open shows a page from a file in a tab of its own.
+func open(t *testing.T, browser context.Context, page string, before ...step) *tab {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "page.html")
+	if err := os.WriteFile(path, []byte(page), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := chromedp.NewContext(browser)
+	t.Cleanup(cancel)
+	p := &tab{T: t, ctx: ctx}
+	if err := chromedp.Listen(ctx, p.listen); err != nil {
+		t.Fatal(err)
+	}
+	p.run(command(cdppage.BringToFront, cdp.Empty{}), command(network.Enable, network.EnableParams{}), command(log.Enable, cdp.Empty{}), command(runtime.Enable, cdp.Empty{}), screen(1280, 900, false), media("", "light"))
+	p.run(append(slices.Clone(before), chromedp.Navigate("file://"+path))...)
+	return p
+}
+
+func (p *tab) listen(event any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch e := event.(type) {
+	case *network.EventRequestWillBeSent:
+		if !strings.HasPrefix(e.Request.URL, "file://") || e.Type != network.ResourceTypeDocument {
+			p.requests = append(p.requests, e.Request.URL)
+		}
+	case *runtime.EventExceptionThrown:
+		p.trouble = append(p.trouble, e.ExceptionDetails.Text)
+	case *runtime.EventConsoleAPICalled:
+		p.trouble = append(p.trouble, fmt.Sprintf("console.%s", e.Type))
+	case *log.EventEntryAdded:
+		p.trouble = append(p.trouble, e.Entry.Text) // a Content-Security-Policy that is violated among them
+	}
+}
+
+func (p *tab) run(steps ...step) {
+	p.Helper()
+	if err := chromedp.Do(p.ctx, steps...); err != nil {
+		p.Fatal(err)
+	}
+}
+
+// js evaluates an expression on the page; of a promise, what it comes to.
+func js[R any](p *tab, expression string) R {
+	p.Helper()
+	out, err := chromedp.Run(p.ctx, chromedp.Evaluate[R](expression, chromedp.EvalAwaitPromise))
+	if err != nil {
+		p.Fatal(err)
+	}
+	return out
+}
+
+// quiet fails the test if the page complained or asked the network for anything.
+func (p *tab) quiet() {
+	p.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.trouble) > 0 {
+		p.Errorf("the browser complains: %q", p.trouble)
+	}
+	if len(p.requests) > 0 {
+		p.Errorf("the page asks for %q", p.requests)
+	}
+}
+
+func TestInChromium(t *testing.T) {
+	browser := chromium(t)
+	all := pages(t)
+	t.Run("loads", func(t *testing.T) {
+		for name, page := range all {
+			t.Run(name, func(t *testing.T) { loads(t, browser, page) })
+		}
+	})
+	t.Run("zoom", func(t *testing.T) { zooms(t, browser, all["hour"]) })
+	t.Run("theme", func(t *testing.T) { toggles(t, browser, all["diagnosis"]) })
+	t.Run("names", func(t *testing.T) {
+		var b strings.Builder
+		if err := Diagnosis(&b, stalledReport(120, `</script><img src=x onerror="hacked=1"><script>hacked=1</script>`), Options{}); err != nil {
+			t.Fatal(err)
+		}
+		p := open(t, browser, b.String())
+		if js[bool](p, `"hacked" in window`) {
+			t.Error("a device's name ran as a script")
+		}
+		p.quiet()
+	})
+	t.Run("paper", func(t *testing.T) { prints(t, browser, all["diagnosis"]) })
+	t.Run("no scripts", func(t *testing.T) {
+		p := open(t, browser, all["diagnosis"], command(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}))
+		if !js[bool](p, `document.querySelector(".still svg").getBoundingClientRect().height > 50`) {
+			t.Error("without scripts no chart is shown")
+		}
+	})
+}
+
+// loads opens a page, at a desk and on a phone.
+func loads(t *testing.T, browser context.Context, page string) {
+	if len(page) > pageBytesMax {
+		t.Errorf("%d bytes, more than %d", len(page), pageBytesMax)
+	}
+	p := open(t, browser, page)
+	ms := js[float64](p, `performance.getEntriesByType("navigation")[0].duration`)
+	charts := js[int](p, `document.querySelectorAll(".live canvas").length`)
+	t.Logf("%d kB, loaded in %.0f ms, %d charts", len(page)/1000, ms, charts)
+	if want := strings.Count(page, `class="live"`); charts != want {
+		t.Errorf("%d charts are drawn, of %d", charts, want)
+	}
+	for _, width := range []int64{390, 1280} {
+		p.run(screen(width, 844, width < 500))
+		if got := js[int64](p, `document.documentElement.scrollWidth`); got > width {
+			t.Errorf("%d wide, the page is %d wide and scrolls sideways", width, got)
+		}
+	}
+	p.quiet()
+}
+
+// settled is an expression that waits until charts were drawn anew: uPlot draws in a microtask, before the next task.
+const settled = `new Promise(done => setTimeout(() => done(true)))`
+
+func (p *tab) settle() {
+	p.Helper()
+	js[bool](p, settled)
+}
+
+// view is the stretch that all charts show, in seconds from the start of the whole; the test fails if they do not agree.
+func (p *tab) view() (from, to float64) {
+	p.Helper()
+	p.settle()
+	seen := js[[]string](p, `[...document.querySelectorAll(".live")].map(x => x.dataset.view)`)
+	for _, s := range seen {
+		if s != seen[0] {
+			p.Fatalf("charts show different times: %v", seen)
+		}
+	}
+	if _, err := fmt.Sscanf(seen[0], "%g %g", &from, &to); err != nil {
+		p.Fatal(err)
+	}
+	return from, to
+}
+
+// zooms drags, types and clicks, and looks that all charts show the same time.
+func zooms(t *testing.T, browser context.Context, page string) {
+	p := open(t, browser, page)
+	near := func(what string, wantFrom, wantTo float64) {
+		t.Helper()
+		if from, to := p.view(); math.Abs(from-wantFrom) > 30 || math.Abs(to-wantTo) > 30 {
+			t.Errorf("%s: %.0f s to %.0f s is shown, want %.0f to %.0f", what, from, to, wantFrom, wantTo)
+		}
+	}
+	near("at first", 0, 3600)
+	box := js[[]float64](p, `(() => { const c = document.querySelectorAll(".live .u-over")[1]; c.scrollIntoView({block: "center", behavior: "instant"}); const r = c.getBoundingClientRect(); return [r.left, r.top, r.width, r.height] })()`)
+	x := func(share float64) float64 { return box[0] + share*box[2] }
+	y := box[1] + box[3]/2
+	p.run(chromedp.DragAndDropXY(x(0.25), y, x(0.5), y, 5))
+	near("dragged over the second quarter", 900, 1800)
+	p.run(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, x(0.5), y))
+	if read := js[[]string](p, `[...document.querySelectorAll(".chart output")].map(x => x.textContent)`); slices.Contains(read, "") {
+		t.Errorf("the cursor is shared, but not all charts tell its value: %q", read)
+	}
+	p.run(chromedp.Focus(chromedp.CSS(".live")), chromedp.KeyEvent("+"))
+	near("+ shows half of it", 1125, 1575)
+	p.run(chromedp.KeyEvent(kb.ArrowRight))
+	near("right, by a quarter", 1237, 1687)
+	p.run(chromedp.KeyEvent(kb.ArrowLeft), chromedp.KeyEvent("-"))
+	near("back, and all of it", 900, 1800)
+	if outline := js[string](p, `getComputedStyle(document.activeElement).outlineStyle`); outline == "none" {
+		t.Error("the chart in focus is not marked")
+	}
+	p.run(chromedp.KeyEvent("0"))
+	near("0", 0, 3600)
+	p.run(chromedp.Click(chromedp.CSS(`[data-do="in"]`)))
+	near("the button +", 900, 2700)
+	p.run(chromedp.Click(chromedp.CSS(`[data-do="log"]`)))
+	near("times on a logarithmic axis", 900, 2700)
+	p.run(chromedp.Click(chromedp.CSS(`[data-do="all"]`)))
+	near("the button All", 0, 3600)
+	p.run(chromedp.Click(chromedp.CSS(`.when a`)))
+	near("a time of a finding, with as much around it", 42-14, 56+14)
+	p.quiet()
+}
+
+// toggles changes the theme, which the charts follow and which is remembered.
+func toggles(t *testing.T, browser context.Context, page string) {
+	p := open(t, browser, page)
+	ground := func() string { return js[string](p, `getComputedStyle(document.body).backgroundColor`) }
+	line := func() string {
+		p.settle()
+		return js[string](p, `document.querySelector(".live canvas").toDataURL()`)
+	}
+	light, drawn := ground(), line()
+	p.run(chromedp.Click(chromedp.CSS("#theme")))
+	dark, redrawn := ground(), line()
+	if light == dark || drawn == redrawn {
+		t.Errorf("the ground is %s and then %s; the chart is drawn anew: %v", light, dark, drawn != redrawn)
+	}
+	p.run(chromedp.Reload())
+	if got := ground(); got != dark {
+		t.Errorf("after a reload the ground is %s: the theme was not remembered", got)
+	}
+	p.run(chromedp.Click(chromedp.CSS("#theme")), chromedp.Evaluate[chromedp.Void](`localStorage.clear()`), media("", "dark"), chromedp.Reload())
+	if got := ground(); got != dark {
+		t.Errorf("where the system is dark and nothing was chosen, the ground is %s", got)
+	}
+	p.quiet()
+}
+
+// prints looks at the page as paper has it: light, and the charts as drawings.
+func prints(t *testing.T, browser context.Context, page string) {
+	p := open(t, browser, page, media("print", "dark"))
+	if got := js[string](p, `getComputedStyle(document.body).backgroundColor`); got != "rgb(255, 255, 255)" {
+		t.Errorf("paper is %s", got)
+	}
+	shown := func(selector string) bool {
+		return js[bool](p, `document.querySelector(`+"`"+selector+"`"+`).getBoundingClientRect().height > 0`)
+	}
+	for selector, want := range map[string]bool{".still svg": true, ".live": false, "#theme": false, "nav": false, "h1": true} {
+		if got := shown(selector); got != want {
+			t.Errorf("%s is printed: %v, want %v", selector, got, want)
+		}
+	}
+}
