@@ -41,8 +41,9 @@ judged, with how to record it the next time.
 
 What a SOURCE is gets recognised by its content: a diagnostic.data folder or file,
 an iostat log (text or JSON), saved metrics, a /metrics URL, a Prometheus URL,
-fio's JSON, a recording, or the word host for this machine. Text files may be
-compressed by gzip, zstd or bzip2. Credentials for addresses are taken from
+a running database's address (mongodb://, postgres://, etcd://), fio's JSON, a
+recording, or the word host for this machine. Text files may be compressed by
+gzip, zstd or bzip2. Credentials for addresses are taken from
 PLIMSOLL_USER and PLIMSOLL_PASSWORD, or PLIMSOLL_TOKEN; for a Prometheus server,
 PLIMSOLL_PROMETHEUS_USER, _PASSWORD and _TOKEN come before these.
 
@@ -55,6 +56,7 @@ is a contract (--schema prints it): fields are added, never renamed or removed.`
 		Example: `  plimsoll diagnose /var/lib/mongodb/diagnostic.data
   plimsoll diagnose diagnostic.data iostat.log --offset iostat.log=-2s
   plimsoll diagnose http://prometheus:9090 --selector '{instance=~"db-1:.*"}' --from -2h
+  plimsoll diagnose mongodb://db-1:27017 --for 5m
   plimsoll diagnose host http://localhost:2379/metrics --for 5m
   plimsoll diagnose incident -o html > incident.html
   plimsoll diagnose --prometheus http://thanos:9090 --select 'cluster=~"prod-.*"' --from -24h

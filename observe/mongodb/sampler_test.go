@@ -103,6 +103,36 @@ func TestFinePeriod(t *testing.T) {
 	})
 }
 
+// A server that collects no more is asked for serverStatus, and read as before when it collects again.
+func TestStale(t *testing.T) {
+	r := capture(t, busy, 60)
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(r.Times[0]))
+		begin := time.Now()
+		stops, goesOn := begin.Add(3*time.Second), begin.Add(14*time.Second)
+		now, frozen := r.Answer(time.Now), r.Answer(func() time.Time { return stops })
+		s := &mongotest.Server{Version: "8.0.0", Reply: func(name string, c bson.Raw) any {
+			if at := time.Now(); name == "getDiagnosticData" && at.After(stops) && at.Before(goesOn) {
+				return frozen(name, c)
+			}
+			return now(name, c)
+		}}
+		var w mongotest.Wire
+		defer w.Start("db:27017", s)()
+		m := read(t, open(t, &w, "mongodb://db"), source.Options{For: 18 * time.Second})
+		// After five seconds without anything new; the document is asked for first, between two seconds.
+		if got := times(t, m, "mongodb_ss_wt_cache_tracked_dirty_bytes_in_the_cache", begin); got != "db: 0 1 2 3 8.75 9.75 10.75 11.75 12.75 13.75 14 15 16 17 18" {
+			t.Errorf("serverStatus at %s", got)
+		}
+		if got := times(t, m, `mongodb_sys_vmstat_pgfault`, begin); got != "db: 0 1 2 3 14 15 16 17 18" {
+			t.Errorf("the rest at %s", got)
+		}
+		if n := notes(m); !strings.Contains(n, "limit: the server collects nothing of its own for more than 5s (diagnosticDataCollectionEnabled") {
+			t.Errorf("notes:\n%s", n)
+		}
+	})
+}
+
 // A server that restarts leaves a gap, and is read on when it is back.
 func TestRestart(t *testing.T) {
 	r := capture(t, busy, 60)
