@@ -84,12 +84,9 @@ func (f *File) Write(off, n units.Size) (resume vtime.Instant) {
 		f.listed, f.since = true, now
 	}
 	fresh := f.dirty.set(int64(off/PageSize), int64((off+n-1)/PageSize))
-	h.dirty += units.Size(fresh) * PageSize
 	f.size = max(f.size, off+n)
 	h.tick()
-	if h.dirty > h.background {
-		h.startFlushers()
-	}
+	h.dirtied(int64(fresh))
 	return h.balance(f.device, now)
 }
 

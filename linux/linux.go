@@ -95,6 +95,9 @@ type Host struct {
 	dirty      units.Size // in the page cache, of all files
 	background units.Size // limits, in bytes
 	freerun    units.Size
+	limit      units.Size
+	unpolled   int64 // pages dirtied since it was looked at how many there are
+	poll       int64 // after how many it is
 	ticking    bool
 	waiting    pressure
 	jobs       []job
@@ -122,7 +125,7 @@ func NewHost(cfg Config, clock *vtime.Clock, _ random.Seed) *Host {
 	if h.background >= limit {
 		h.background = limit / 2
 	}
-	h.freerun = (h.background + limit) / 2
+	h.freerun, h.limit = (h.background+limit)/2, limit
 	return h
 }
 

@@ -32,11 +32,11 @@ func AccuracyOf(k Kind) Accuracy {
 	case Rate:
 		return Accuracy{1.01, 1.37}
 	case Duration:
-		return Accuracy{1.09, 1.25}
+		return Accuracy{1.15, 1.32}
 	case P50:
 		return Accuracy{1.09, 1.98}
 	default:
-		return Accuracy{1.16, 6.4}
+		return Accuracy{1.1, 6.4}
 	}
 }
 
