@@ -82,6 +82,10 @@ fuzz: ## run each fuzz target for FUZZTIME=10 seconds
 bench: ## run the benchmarks, BENCH=regexp for some
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
 
+.PHONY: screenshots
+screenshots: build ## make the README's screenshots anew (Debian: chromium-headless-shell)
+	docs/img/make.sh bin/plimsoll
+
 .PHONY: deps
 deps: ## as root on Debian, install real engines and tools for the full tests
 	.ci/deps
