@@ -243,7 +243,7 @@ func openURL(ctx context.Context, arg, scheme string, opt OpenOptions) (Input, e
 	case "file":
 		return Open(ctx, strings.TrimPrefix(arg, "file://"), opt)
 	default:
-		return Input{}, fmt.Errorf("%q is no scheme of a source: give http:// or https://, a file or a folder", scheme)
+		return Input{}, fmt.Errorf("%q is no scheme of a source: give http://, https://, mongodb://, postgres:// or etcd://, a file or a folder", scheme)
 	}
 	u, err := url.Parse(arg)
 	if err != nil || u.Host == "" {

@@ -106,7 +106,10 @@ func groupFacts(root string, g cgroup, f map[string]string) {
 		tell(name, g.v2, name)
 	}
 	tell("memory.limit_in_bytes", g.dir["memory"], "memory.limit_in_bytes")
-	tell("cpu.cfs_quota_us", g.dir["cpu"], "cpu.cfs_quota_us")
+	if v, ok := count(f["cgroup.memory.limit_in_bytes"]); ok && v >= unlimitedBytes {
+		delete(f, "cgroup.memory.limit_in_bytes")
+	}
+	tell("cpu.cfs_quota_us", g.dir["cpu"], "cpu.cfs_quota_us") // -1: none
 	for _, name := range []string{"read_iops", "write_iops", "read_bps", "write_bps"} {
 		tell("blkio."+name, g.dir["blkio"], "blkio.throttle."+name+"_device")
 	}

@@ -403,3 +403,21 @@ func TestWant(t *testing.T) {
 		t.Errorf("%v", p.values)
 	}
 }
+
+// What a sample costs this program; the server's part comes to it.
+func BenchmarkSample(b *testing.B) {
+	t, err := newTarget(real(b).Socket("monitor", "postgres"), Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	s := newSampler(t, nil, func(recording.Note) {})
+	defer s.close()
+	at := time.Now()
+	b.ReportAllocs()
+	for b.Loop() {
+		at = at.Add(time.Second)
+		if _, err := s.Sample(b.Context(), at); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
