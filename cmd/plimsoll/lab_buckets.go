@@ -44,7 +44,7 @@ difference (WT_MODIFY), which mongod chooses over 1 KiB. It takes about two minu
 sensors instead of 10,000, and a checkpoint when twelve readings of each were made, which
 would be a minute's. It needs Linux, root and the WiredTiger worker (make worker).`,
 		Example: `  sudo plimsoll lab buckets
-  sudo plimsoll lab buckets --entries 60,720 --set volumes.data.iops=16000
+  sudo plimsoll lab buckets --entries 60,720 --set volumes.data.iops=10000
   sudo plimsoll lab buckets --sensors 200 --sustained 1s -o json`,
 		Args: needArgs(0, 0, "buckets are chosen by --entries"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), a) },
