@@ -57,6 +57,7 @@ var Layers = []Layer{
 	// Why: the rule pack and those that run it.
 	{"rules", []string{"units", "recording", "timeline"}},
 	{"diagnose", []string{"units", "internal/*", "recording", "timeline", "rules"}},
+	{"rules/ruletest", []string{"recording", "rules", "diagnose"}},
 	{"fleet", []string{"units", "recording", "rules", "diagnose", "catalog"}},
 	{"fleet/alerts", []string{"rules"}},
 	{"fit", []string{"units", "recording", "timeline", "rules", "diagnose", "catalog", "engine/*"}},
