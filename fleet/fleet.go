@@ -16,7 +16,6 @@ package fleet
 
 import (
 	"plimsoll/diagnose"
-	"plimsoll/units"
 )
 
 // Version is the version of the JSON contract of [Report]. Fields are added, never renamed or removed.
@@ -83,8 +82,8 @@ type FleetFix struct {
 // A Price is what a fix costs a month where that can be told from samples and the catalogue alone: what binds is a limit that is sold, so one knows what
 // twice of it costs. What else a fix costs is not known here, which is not nothing: `plimsoll plan` prices layouts of a scenario.
 type Price struct {
-	Monthly units.USD `json:"usd_a_month"`
-	Volumes int       `json:"volumes"`
+	MonthlyUSD float64 `json:"monthly_usd"`
+	Volumes    int     `json:"volumes"`
 	// Of says what is bought, where, and what is assumed.
 	Of string `json:"of"`
 }

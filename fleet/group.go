@@ -177,7 +177,7 @@ func byMoney(a, b Group) int {
 		return -1
 	}
 	// a before b if a.hours/a.usd is more; multiplied out, for a price may be 0.
-	return cmp.Compare(float64(b.ExplainedS*float64(a.Price.Monthly)), float64(a.ExplainedS*float64(b.Price.Monthly)))
+	return cmp.Compare(float64(b.ExplainedS*a.Price.MonthlyUSD), float64(a.ExplainedS*b.Price.MonthlyUSD))
 }
 
 func missing(dbs []Database) []Missing {

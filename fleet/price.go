@@ -34,7 +34,7 @@ func price(g Group, dbs []Database) *Price {
 			if !ok {
 				continue
 			}
-			out.Monthly += monthly
+			out.MonthlyUSD += float64(monthly)
 			out.Volumes++
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -200,8 +201,10 @@ func TestRemoteIsAskedAgain(t *testing.T) {
 				}
 				if asked++; asked <= len(c.answers) {
 					code, body, _ := strings.Cut(c.answers[asked-1], " ")
-					var n int
-					fmt.Sscan(code, &n)
+					n, err := strconv.Atoi(code)
+					if err != nil {
+						t.Error(err)
+					}
 					w.WriteHeader(n)
 					fmt.Fprint(w, body)
 					return

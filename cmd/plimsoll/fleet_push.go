@@ -45,7 +45,7 @@ func (o *pushOptions) Validate() (err error) {
 	b := labels.NewBuilder(labels.EmptyLabels())
 	for _, l := range o.added {
 		name, value, ok := strings.Cut(l, "=")
-		if !ok || !model.LabelName(name).IsValidLegacy() || name == model.MetricNameLabel || value == "" {
+		if !ok || !model.LegacyValidation.IsValidLabelName(name) || name == model.MetricNameLabel || value == "" {
 			return usagef("for example --label cluster=prod-17", "--label %q is no label", l)
 		}
 		b.Set(name, value)

@@ -119,7 +119,7 @@ func (t *fleetText) group(n int, g fleet.Group) {
 	if g.Critical > 0 && g.Critical < len(g.Names) {
 		critical = fmt.Sprintf(", critical in %d", g.Critical)
 	}
-	t.para("   ", fmt.Sprintf("%s%s%s: %s", plural(len(g.Names), "database"), critical, share, t.some(g.Names)))
+	t.para("   ", fmt.Sprintf("%s%s%s: %s", databases(len(g.Names)), critical, share, t.some(g.Names)))
 	if g.Kind != diagnose.Refutation || t.opt.Verbose {
 		t.para("   for example ", g.Example)
 	}
@@ -127,19 +127,19 @@ func (t *fleetText) group(n int, g fleet.Group) {
 		if i >= 2 && !t.opt.Verbose {
 			break
 		}
-		t.para("   fix         ", fmt.Sprintf("%s (%s)", f.Summary, plural(f.Databases, "database")))
+		t.para("   fix         ", fmt.Sprintf("%s (%s)", f.Summary, databases(f.Databases)))
 	}
 	if g.Price != nil {
-		t.para("   price       ", fmt.Sprintf("+%s a month: %s", g.Price.Monthly, g.Price.Of))
+		t.para("   price       ", fmt.Sprintf("+%s a month: %s", dollars(g.Price.MonthlyUSD), g.Price.Of))
 	}
 	t.line("")
 }
 
-func plural(n int, what string) string {
+func databases(n int) string {
 	if n == 1 {
-		return "1 " + what
+		return "1 database"
 	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return fmt.Sprintf("%d databases", n)
 }
 
 func (t *fleetText) some(names []string) string {
@@ -185,7 +185,7 @@ func (t *fleetText) databases() {
 		t.line("and %d more (--verbose)", over)
 	}
 	if calm > 0 {
-		t.line("%s without a stall", plural(calm, "database"))
+		t.line("%s without a stall", databases(calm))
 	}
 	problems := 0
 	for _, d := range t.r.Databases {
@@ -216,7 +216,7 @@ func (t *fleetText) missing() {
 		if len(m.Metrics) > 0 {
 			what = ": " + m.Metrics[0]
 		}
-		t.para(lead, fmt.Sprintf("%s%s", plural(m.Databases, "database"), what))
+		t.para(lead, fmt.Sprintf("%s%s", databases(m.Databases), what))
 	}
 }
 

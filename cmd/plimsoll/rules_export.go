@@ -51,7 +51,7 @@ left out; the file begins with which, and why.`,
 				*f.to = time.Duration(d)
 			}
 			for _, name := range by {
-				if !model.LabelName(name).IsValidLegacy() {
+				if !model.LegacyValidation.IsValidLabelName(name) {
 					return usagef("for example --by cluster", "--by %q: a label's name is wanted", name)
 				}
 			}

@@ -197,12 +197,20 @@ func alert(r rules.Rule, condition string, opt Options) Rule {
 		Expr:   fmt.Sprintf("count_over_time((%s)[%s:%s]) >= %d", condition, seconds(opt.Window), seconds(opt.Interval), least),
 		Labels: map[string]string{"severity": severity, "rule": r.ID, "kind": string(r.Kind)},
 		Annotations: map[string]string{
-			"summary": fmt.Sprintf("%s: %s", subject, lower(r.Title)),
+			"summary": fmt.Sprintf("%s: %s%s", subject, suspected(r), lower(r.Title)),
 			"description": fmt.Sprintf("The condition of %s held in {{ $value }} of the %d evaluations of the last %s. %s The condition alone is no proof; for the verdict: plimsoll diagnose --prometheus URL %s --from -1h",
 				r.ID, evaluations, seconds(opt.Window), r.Cause, strings.Join(cluster, " ")),
 			"docs": r.Docs(),
 		},
 	}
+}
+
+// suspected stands before what a condition alone cannot prove. What clients feel is no suspicion.
+func suspected(r rules.Rule) string {
+	if r.Kind == rules.Symptom {
+		return ""
+	}
+	return "suspected: "
 }
 
 // Name is the alert's name of a rule: PlimsollDiskIopsCapped.
