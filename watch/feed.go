@@ -29,12 +29,12 @@ const windowTail = 128
 // remarksMax bounds the remarks of a source that are remembered so as to say each once.
 const remarksMax = 100
 
-// A feed reads one source into its window, and into the ring.
+// A feed reads one source into its window, and into the ring and to the receiver.
 type feed struct {
 	in     Input
 	name   string // as it may be shown
 	window *recording.Memory
-	ring   *ringQueue
+	outs   []*queue
 	log    *slog.Logger
 	wants  func(metric string) bool
 	period time.Duration
@@ -54,16 +54,16 @@ type feed struct {
 // tellRingEvery is how often a ring is told how far its sources have come: it writes that to disk, and waits for it.
 const tellRingEvery = time.Minute
 
-func newFeed(in Input, ring *ringQueue, log *slog.Logger) *feed {
+func newFeed(in Input, outs []*queue, log *slog.Logger) *feed {
 	f := &feed{
-		in: in, name: in.Source.Describe().Name, ring: ring, log: log, wants: diagnose.Wants(), period: in.Options.Period,
+		in: in, name: in.Source.Describe().Name, outs: outs, log: log, wants: diagnose.Wants(), period: in.Options.Period,
 		window: recording.NewMemory(recording.MemoryOptions{MaxBytes: windowBytesMax, Tail: windowTail}),
 		told:   map[string]recording.Source{}, remarks: map[string]bool{}, heard: time.Now(),
 	}
 	if f.period <= 0 {
 		f.period = time.Second
 	}
-	if ring == nil && f.in.Options.Want == nil {
+	if len(outs) == 0 && f.in.Options.Want == nil {
 		f.in.Options.Want = func(metric string) bool { return f.wants(metric) || isFigure(metric) }
 	}
 	return f
@@ -111,7 +111,7 @@ func (f *feed) move(from time.Time) *recording.Memory {
 	f.mu.Lock()
 	told := slices.Collect(maps.Values(f.told))
 	to := time.UnixMilli(f.lastMs).UTC()
-	keep := f.ring != nil && time.Since(f.kept) >= tellRingEvery
+	keep := time.Since(f.kept) >= tellRingEvery
 	if keep {
 		f.kept = time.Now()
 	}
@@ -124,7 +124,7 @@ func (f *feed) move(from time.Time) *recording.Memory {
 		}
 		s.To = to
 		if keep {
-			f.ring.source(s)
+			f.put(queued{source: &s})
 		}
 		if s.From.Before(from) {
 			s.From = from
@@ -146,8 +146,8 @@ func (f *feed) Append(ctx context.Context, b *recording.Batch) error {
 			kept.Columns = append(kept.Columns, c)
 		}
 	}
-	if f.ring != nil {
-		f.ring.batch(b)
+	if len(f.outs) > 0 {
+		f.put(copied(b))
 	}
 	last := b.TimesMs[len(b.TimesMs)-1]
 	f.mu.Lock()
@@ -164,12 +164,17 @@ func (f *feed) Append(ctx context.Context, b *recording.Batch) error {
 	return f.window.Append(ctx, &kept)
 }
 
+// put gives something to all who keep it.
+func (f *feed) put(item queued) {
+	for _, q := range f.outs {
+		q.put(item)
+	}
+}
+
 // Note implements [recording.Writer].
 func (f *feed) Note(n recording.Note) {
 	f.window.Note(n)
-	if f.ring != nil {
-		f.ring.note(n)
-	}
+	f.put(queued{note: &n})
 	if n.Kind == recording.NoteGap { // silences tells of those, while they last
 		return
 	}
@@ -188,9 +193,7 @@ func (f *feed) Source(s recording.Source) {
 	f.told[s.Name] = s
 	f.mu.Unlock()
 	f.window.Source(s)
-	if f.ring != nil {
-		f.ring.source(s)
-	}
+	f.put(queued{source: &s})
 }
 
 // silence tells whether a source went silent or came back since it was asked last, and for how long it

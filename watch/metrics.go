@@ -60,6 +60,12 @@ var (
 		"Values that are not in the ring because its disk was full, failed, or was too slow.", nil, nil)
 	descRingWaiting = prometheus.NewDesc("plimsoll_ring_waiting_values",
 		"Values that wait to be written to the ring.", nil, nil)
+	descPushing = prometheus.NewDesc("plimsoll_push_working",
+		"1 while samples are pushed (--remote-write), 0 while the receiver does not take them.", nil, nil)
+	descPushLost = prometheus.NewDesc("plimsoll_push_lost_values_total",
+		"Values that were not pushed because the receiver did not take them or was too slow.", nil, nil)
+	descPushWaiting = prometheus.NewDesc("plimsoll_push_waiting_values",
+		"Values that wait to be pushed.", nil, nil)
 	descDiagnoses = prometheus.NewDesc("plimsoll_diagnoses_total",
 		"Diagnoses made.", nil, nil)
 	descDiagnosesFailed = prometheus.NewDesc("plimsoll_diagnoses_failed_total",
@@ -116,6 +122,12 @@ func (w *Watch) Collect(ch chan<- prometheus.Metric) {
 		gauge(descRingWriting, flag(writing))
 		counter(descRingLost, float64(lost))
 		gauge(descRingWaiting, float64(waiting))
+	}
+	if w.push != nil {
+		working, lost, waiting := w.push.health()
+		gauge(descPushing, flag(working))
+		counter(descPushLost, float64(lost))
+		gauge(descPushWaiting, float64(waiting))
 	}
 	w.collectFeeds(ch)
 }

@@ -24,12 +24,13 @@ const (
 	measureEvery = 30 * time.Second
 )
 
-// A ringQueue writes a ring in a goroutine of its own, so that a disk that stalls keeps nobody from sampling. When the ring
-// cannot be written it is left alone for a while, each time longer, and what would have gone there is lost to
+// A queue writes the ring, or pushes to a receiver, in a goroutine of its own, so that a disk or a server that stalls keeps nobody
+// from sampling. When that fails it is left alone for a while, each time longer, and what would have gone there is lost to
 // it; that it stops and that it goes on is said once each.
-type ringQueue struct {
-	ring Ring
-	log  *slog.Logger
+type queue struct {
+	out   recording.Writer
+	words words
+	log   *slog.Logger
 
 	items chan queued
 	ended chan struct{}
@@ -41,7 +42,21 @@ type ringQueue struct {
 	err    error // why it stopped; nil while it writes
 }
 
-// queued is one call of the ring's Writer.
+// words are what is said of a queue.
+type words struct{ stopped, again, ended, source, gap string }
+
+var (
+	ringWords = words{
+		stopped: "the ring on disk cannot be written; watching goes on in memory", again: "the ring on disk is written again",
+		ended: "the ring's disk does not answer; the last samples are not in it", source: "ring", gap: "free space on its disk",
+	}
+	pushWords = words{
+		stopped: "samples cannot be pushed; watching goes on", again: "samples are pushed again",
+		ended: "the receiver does not answer; it lacks the last samples", source: "remote write", gap: "see its log",
+	}
+)
+
+// queued is one call of a Writer.
 type queued struct {
 	batch  *recording.Batch
 	note   *recording.Note
@@ -49,14 +64,14 @@ type queued struct {
 	values int
 }
 
-func newRingQueue(ring Ring, log *slog.Logger) *ringQueue {
-	q := &ringQueue{ring: ring, log: log, items: make(chan queued, queuedItemsMax), ended: make(chan struct{})}
+func newQueue(out recording.Writer, w words, log *slog.Logger) *queue {
+	q := &queue{out: out, words: w, log: log, items: make(chan queued, queuedItemsMax), ended: make(chan struct{})}
 	go q.run()
 	return q
 }
 
-// batch queues a copy of a batch, whose memory is the caller's again.
-func (q *ringQueue) batch(b *recording.Batch) {
+// copied is a batch of our own: the memory of the one that is given is the caller's again.
+func copied(b *recording.Batch) queued {
 	n := 0
 	for _, c := range b.Columns {
 		n += len(c.Values)
@@ -68,13 +83,10 @@ func (q *ringQueue) batch(b *recording.Batch) {
 		slab = append(slab, c.Values...)
 		own.Columns[i] = recording.Column{Labels: c.Labels, Values: slab[from:len(slab):len(slab)]}
 	}
-	q.put(queued{batch: own, values: n})
+	return queued{batch: own, values: n}
 }
 
-func (q *ringQueue) note(n recording.Note)     { q.put(queued{note: &n}) }
-func (q *ringQueue) source(s recording.Source) { q.put(queued{source: &s}) }
-
-func (q *ringQueue) put(item queued) {
+func (q *queue) put(item queued) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.closed {
@@ -93,7 +105,7 @@ func (q *ringQueue) put(item queued) {
 }
 
 // run writes what is queued.
-func (q *ringQueue) run() {
+func (q *queue) run() {
 	defer close(q.ended)
 	var (
 		pause time.Duration // 0 while it writes
@@ -107,10 +119,10 @@ func (q *ringQueue) run() {
 		q.mu.Unlock()
 		switch {
 		case item.note != nil:
-			q.ring.Note(*item.note)
+			q.out.Note(*item.note)
 			continue
 		case item.source != nil:
-			q.ring.Source(*item.source)
+			q.out.Source(*item.source)
 			continue
 		}
 		b := item.batch
@@ -118,10 +130,10 @@ func (q *ringQueue) run() {
 			q.lose(item)
 			continue
 		}
-		if err := q.ring.Append(context.Background(), b); err != nil {
+		if err := q.out.Append(context.Background(), b); err != nil {
 			if pause == 0 {
 				from = max(last, b.TimesMs[0]-1)
-				q.log.Error("the ring on disk cannot be written; watching goes on in memory", "error", err)
+				q.log.Error(q.words.stopped, "error", err)
 			}
 			pause = min(max(pauseMin, 2*pause), pauseMax)
 			until = time.Now().Add(pause)
@@ -133,35 +145,35 @@ func (q *ringQueue) run() {
 			pause = 0
 			q.stopped(nil)
 			lost := time.UnixMilli(b.TimesMs[0]).Sub(time.UnixMilli(from)).Round(time.Second)
-			q.log.Info("the ring on disk is written again", "missing", lost.String())
-			q.ring.Note(recording.Note{Kind: recording.NoteGap, Source: "ring", From: time.UnixMilli(from).UTC(), To: time.UnixMilli(b.TimesMs[0]).UTC(),
-				Text: fmt.Sprintf("the recorder could not write for %s: free space on its disk", lost)})
+			q.log.Info(q.words.again, "missing", lost.String())
+			q.out.Note(recording.Note{Kind: recording.NoteGap, Source: q.words.source, From: time.UnixMilli(from).UTC(), To: time.UnixMilli(b.TimesMs[0]).UTC(),
+				Text: fmt.Sprintf("the recorder could not write for %s: %s", lost, q.words.gap)})
 		}
 		last = b.TimesMs[len(b.TimesMs)-1]
 	}
 }
 
-func (q *ringQueue) lose(item queued) {
+func (q *queue) lose(item queued) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.lost += int64(item.values)
 }
 
-func (q *ringQueue) stopped(err error) {
+func (q *queue) stopped(err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.err = err
 }
 
-// health is whether the ring is written, and how many values it lost so far.
-func (q *ringQueue) health() (writing bool, lost int64, waiting int) {
+// health is whether it is written, how many values it lost so far, and how many wait.
+func (q *queue) health() (writing bool, lost int64, waiting int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.err == nil, q.lost, q.values
 }
 
 // close writes what is queued, for as long as that does not take long.
-func (q *ringQueue) close() {
+func (q *queue) close() {
 	q.mu.Lock()
 	if !q.closed {
 		q.closed = true
@@ -173,7 +185,7 @@ func (q *ringQueue) close() {
 	select {
 	case <-q.ended:
 	case <-t.C:
-		q.log.Warn("the ring's disk does not answer; the last samples are not in it")
+		q.log.Warn(q.words.ended)
 	}
 }
 

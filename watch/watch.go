@@ -72,6 +72,8 @@ type Options struct {
 	Every time.Duration
 	// Ring, if not nil, keeps what is sampled. Who made it closes it, after Run.
 	Ring Ring
+	// Push, if not nil, takes the same, such as a receiver of remote write. Who made it closes it, after Run.
+	Push recording.Writer
 	// Changes takes what is found, Log what happens to the watching itself; nil means nowhere.
 	Changes, Log *slog.Logger
 	// Program names what serves the page: "plimsoll 1.0.0".
@@ -93,7 +95,8 @@ type Ring interface {
 type Watch struct {
 	opt     Options
 	feeds   []*feed
-	ring    *ringQueue
+	ring    *queue // nil without one
+	push    *queue // the same
 	tracker *Tracker
 	stalls  *stalls
 	pages   pages
@@ -132,11 +135,17 @@ func New(inputs []Input, opt Options) *Watch {
 		opt.Log = nowhere
 	}
 	w := &Watch{opt: opt, tracker: NewTracker(), stalls: &stalls{}}
+	var outs []*queue
 	if opt.Ring != nil {
-		w.ring = newRingQueue(opt.Ring, opt.Log)
+		w.ring = newQueue(opt.Ring, ringWords, opt.Log)
+		outs = append(outs, w.ring)
+	}
+	if opt.Push != nil {
+		w.push = newQueue(opt.Push, pushWords, opt.Log)
+		outs = append(outs, w.push)
 	}
 	for _, in := range inputs {
-		w.feeds = append(w.feeds, newFeed(in, w.ring, opt.Log))
+		w.feeds = append(w.feeds, newFeed(in, outs, opt.Log))
 	}
 	return w
 }
@@ -155,8 +164,10 @@ func (w *Watch) Run(ctx context.Context) error {
 	}
 	w.loop(ctx)
 	reading.Wait()
-	if w.ring != nil {
-		w.ring.close()
+	for _, q := range []*queue{w.ring, w.push} {
+		if q != nil {
+			q.close()
+		}
 	}
 	return nil
 }

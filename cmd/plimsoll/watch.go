@@ -22,6 +22,7 @@ import (
 type watchOptions struct {
 	sourceOptions
 	output choice
+	push   pushOptions
 
 	dir       string
 	keep      units.Duration
@@ -85,6 +86,7 @@ it from watching. SIGTERM and Ctrl-C end it cleanly. See docs/watch.md.`,
 func (o *watchOptions) AddFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	addOutput(cmd, &o.output)
+	o.push.AddFlags(cmd)
 	f.StringVar(&o.dir, "dir", "", "folder of the ring: new, empty, or one to continue (default: nothing is kept on disk)")
 	if err := cmd.MarkFlagDirname("dir"); err != nil {
 		panic(err) // the flag was added in the line above
@@ -109,6 +111,9 @@ func (o *watchOptions) AddFlags(cmd *cobra.Command) {
 // Validate checks what can be checked without looking at anything.
 func (o *watchOptions) Validate(cmd *cobra.Command, args []string, now time.Time) error {
 	if err := o.sourceOptions.Validate(cmd, args, now); err != nil {
+		return err
+	}
+	if err := o.push.Validate(); err != nil {
 		return err
 	}
 	switch {
@@ -158,6 +163,14 @@ func (o *watchOptions) Run(ctx context.Context, a *app, args []string) (err erro
 		defer func() { err = errors.Join(err, closeRing(ring, log)) }()
 	} else {
 		log.Info("nothing is kept on disk; --dir gives a ring")
+	}
+	if o.push.url != "" {
+		p, err := o.pusher(ctx)
+		if err != nil {
+			return err
+		}
+		defer p.end(log)
+		opt.Push = p
 	}
 	watched := make([]watch.Input, len(inputs))
 	for i, in := range inputs {

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"plimsoll/recording"
+)
+
+const (
+	// pushPatience is how long one request is tried for before it is said that the receiver is away.
+	pushPatience = 15 * time.Second
+	// pushProbe is the same of the first request after a failure.
+	pushProbe = time.Second
+	// pushEnd is how long the end waits for the receiver.
+	pushEnd = time.Second
+)
+
+// A steadyPusher pushes what is watched. A pusher ends with the first thing that its receiver refuses; this one begins anew, for a
+// watch outlasts its receivers.
+type steadyPusher struct {
+	dial   func(ctx context.Context, patience time.Duration) (*recording.Pusher, error)
+	ctx    context.Context
+	cancel context.CancelFunc
+
+	mu  sync.Mutex
+	now *recording.Pusher // nil after a failure
+}
+
+// pusher makes the pusher, and so checks its address.
+func (o *watchOptions) pusher(ctx context.Context) (*steadyPusher, error) {
+	p := &steadyPusher{dial: func(ctx context.Context, patience time.Duration) (*recording.Pusher, error) {
+		push := o.push
+		push.opt.Patience = patience
+		return push.dial(ctx, &o.sourceOptions)
+	}}
+	// What is left is sent after the watching was ended.
+	p.ctx, p.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	var err error
+	if p.now, err = p.dial(p.ctx, pushPatience); err != nil {
+		p.cancel()
+	}
+	return p, err
+}
+
+// Append implements [recording.Writer].
+func (p *steadyPusher) Append(ctx context.Context, b *recording.Batch) error {
+	p.mu.Lock()
+	now := p.now
+	p.mu.Unlock()
+	if now == nil {
+		return p.again(ctx, b)
+	}
+	err := now.Append(ctx, b)
+	if err == nil {
+		err = now.Flush(ctx)
+	}
+	if err != nil {
+		_ = now.Close() // its error is this one
+		p.use(nil)
+	}
+	return err
+}
+
+// again pushes a batch after a failure and waits for the answer: only a receiver that takes it is there again.
+func (p *steadyPusher) again(ctx context.Context, b *recording.Batch) error {
+	try, err := p.dial(p.ctx, pushProbe)
+	if err != nil {
+		return err
+	}
+	err = errors.Join(try.Append(ctx, b), try.Close())
+	if err != nil {
+		return err
+	}
+	now, err := p.dial(p.ctx, pushPatience)
+	if err == nil {
+		p.use(now)
+	}
+	return err
+}
+
+func (p *steadyPusher) use(now *recording.Pusher) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.now = now
+}
+
+// Note implements [recording.Writer]: a server takes no notes.
+func (*steadyPusher) Note(recording.Note) {}
+
+// Source implements [recording.Writer]: nor does it ask where samples are from.
+func (*steadyPusher) Source(recording.Source) {}
+
+// end sends what is left, for a moment.
+func (p *steadyPusher) end(log *slog.Logger) {
+	defer p.cancel()
+	p.mu.Lock()
+	now := p.now
+	p.mu.Unlock()
+	if now == nil {
+		return
+	}
+	closed := make(chan error, 1)
+	go func() { closed <- now.Close() }()
+	select {
+	case err := <-closed:
+		if err != nil {
+			log.Warn("the last samples were not pushed", "error", err)
+		}
+	case <-time.After(pushEnd):
+		log.Warn("the last samples were not pushed: the receiver does not answer")
+	}
+}
