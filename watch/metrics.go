@@ -71,7 +71,7 @@ var (
 	descDiagnosesFailed = prometheus.NewDesc("plimsoll_diagnoses_failed_total",
 		"Diagnoses that could not be made, mostly for want of samples.", nil, nil)
 	descDiagnosing = prometheus.NewDesc("plimsoll_diagnosing_seconds_total",
-		"Time that diagnoses took.", nil, nil)
+		"CPU time that diagnoses took.", nil, nil)
 	descDiagnosed = prometheus.NewDesc("plimsoll_diagnosis_timestamp_seconds",
 		"Time of the newest sample that the last diagnosis saw, in seconds since 1970.", nil, nil)
 	descBuild = prometheus.NewDesc("plimsoll_build_info",

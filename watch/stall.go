@@ -157,19 +157,19 @@ func countFrom(m timeline.Mask, from int) (n int) {
 	return n
 }
 
-// feel looks whether clients wait right now, and tells when that changed. It gives how long it took.
+// feel looks whether clients wait right now, and tells when that changed. It gives the CPU that took.
 func (w *Watch) feel(ctx context.Context, s *schedule, now time.Time) time.Duration {
 	in, from, to := w.readers()
 	if in == nil {
 		return 0
 	}
-	began := time.Now()
+	began := w.opt.CPU()
 	c, err := diagnose.Felt(ctx, in, diagnose.Options{From: from, To: to})
 	if err != nil || c.Stall.Cells == nil || c.Grid.N == 0 {
-		return time.Since(began)
+		return w.opt.CPU() - began
 	}
 	events := w.stalls.observe(c)
-	took := time.Since(began)
+	took := w.opt.CPU() - began
 	w.mu.Lock()
 	w.state.stallsNow = w.stalls.state
 	states := w.state.states

@@ -39,12 +39,11 @@ const (
 const (
 	// feltEvery is how often it is looked whether clients wait.
 	feltEvery = 2 * time.Second
-	// feltMax is how seldom it is looked at most: on a machine that is so busy that everything takes long, a stall is to be told of
-	// all the same.
+	// feltMax is how seldom it is looked at most.
 	feltMax = 6 * time.Second
 	// afterBegin is how long after the beginning of a stall it is diagnosed: some seconds of it tell more than its first one.
 	afterBegin = 6 * time.Second
-	// costShare is how many times as long as a step took the next one is put off at least: half a percent
+	// costShare is how many times the CPU that a step took is to pass before the next one: half a percent
 	// of a core for diagnoses, half a percent for looking whether clients wait.
 	costShare = 200
 	// silentAfter is how long a source gives no sample before it is said, in periods and at least.
@@ -82,6 +81,8 @@ type Options struct {
 	Version string
 	// Location is the time zone of the page; nil means UTC.
 	Location *time.Location
+	// CPU tells how much CPU this process has used so far, by which the work is bounded; nil asks the kernel.
+	CPU func() time.Duration
 }
 
 // A Ring is a recording that bounds itself: a [recording.Disk] with Keep and KeepBytes.
@@ -112,8 +113,7 @@ type state struct {
 	began     time.Time
 	diagnoses int64
 	failed    int64
-	cost      time.Duration // of all diagnoses
-	lastCost  time.Duration
+	cost      time.Duration // CPU of all diagnoses
 	states    []State
 	stallsNow stallState
 	ringBytes int64
@@ -126,6 +126,9 @@ func New(inputs []Input, opt Options) *Watch {
 	}
 	if opt.Every <= 0 {
 		opt.Every = EveryDefault
+	}
+	if opt.CPU == nil {
+		opt.CPU = processCPU()
 	}
 	nowhere := slog.New(slog.DiscardHandler)
 	if opt.Changes == nil {
@@ -229,7 +232,7 @@ func (w *Watch) readers() (in []recording.Reader, from, to time.Time) {
 // detailSlots is how finely the page's charts are drawn.
 const detailSlots = 900
 
-// diagnose judges the window and tells what changed. It gives how long that took.
+// diagnose judges the window and tells what changed. It gives the CPU that took.
 func (w *Watch) diagnose(ctx context.Context) (took time.Duration, err error) {
 	in, from, to := w.readers()
 	w.mu.Lock()
@@ -238,9 +241,9 @@ func (w *Watch) diagnose(ctx context.Context) (took time.Duration, err error) {
 	if same {
 		return 0, nil // no sample since
 	}
-	began := time.Now()
+	began := w.opt.CPU()
 	r, err := diagnose.Run(ctx, in, diagnose.Options{From: from, To: to, Slots: detailSlots})
-	took = time.Since(began)
+	took = w.opt.CPU() - began
 	if err != nil {
 		w.mu.Lock()
 		w.state.failed++
@@ -250,7 +253,7 @@ func (w *Watch) diagnose(ctx context.Context) (took time.Duration, err error) {
 	changes := w.tracker.Observe(to, r.Findings)
 	w.mu.Lock()
 	s := &w.state
-	s.report, s.at, s.lastCost = r, to, took
+	s.report, s.at = r, to
 	s.cost += took
 	s.diagnoses++
 	s.states = w.tracker.States()
@@ -259,6 +262,18 @@ func (w *Watch) diagnose(ctx context.Context) (took time.Duration, err error) {
 		w.tell(ctx, c)
 	}
 	return took, nil
+}
+
+// processCPU is the CPU that this process uses; where the system does not tell, the time that passes.
+func processCPU() func() time.Duration {
+	if _, ok := ProcessCost(); !ok {
+		begin := time.Now()
+		return func() time.Duration { return time.Since(begin) }
+	}
+	return func() time.Duration {
+		c, _ := ProcessCost()
+		return c.CPU
+	}
 }
 
 // sleep waits; false if the context ended.

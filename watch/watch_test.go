@@ -127,6 +127,7 @@ func start(t *testing.T, opt watch.Options, sources ...source.Source) *watched {
 	w := &watched{changes: &lines{}, log: &lines{}}
 	opt.Changes = slog.New(slog.NewJSONHandler(w.changes, nil))
 	opt.Log = slog.New(slog.NewJSONHandler(w.log, nil))
+	opt.CPU = func() time.Duration { return 0 } // what a test costs does not bound it
 	var inputs []watch.Input
 	for _, s := range sources {
 		inputs = append(inputs, watch.Input{Source: s, Options: source.Options{Period: time.Second}})
@@ -295,6 +296,36 @@ func TestSourceGoesAndComesBack(t *testing.T) {
 		r := w.Report()
 		if r == nil || r.Stalls.Of < 200 || !slices.ContainsFunc(r.Findings, func(f diagnose.Finding) bool { return f.Rule == "evidence/gap" }) {
 			t.Errorf("the gap is not in the diagnosis: %+v", r.Findings)
+		}
+	})
+}
+
+// What takes long is done seldom: diagnoses of half a second of CPU come every 100 s, and clients are looked at all the same.
+func TestCostIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var used time.Duration
+		log := &lines{}
+		src := newStalling(func(second int) bool { return second > 300 && second < 320 })
+		w := watch.New([]watch.Input{{Source: src, Options: source.Options{Period: time.Second}}}, watch.Options{
+			Changes: slog.New(slog.NewJSONHandler(log, nil)),
+			CPU:     func() time.Duration { used += 500 * time.Millisecond; return used }, // a step asks twice
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), 1000*time.Second)
+		defer cancel()
+		if err := w.Run(ctx); err != nil {
+			t.Error(err)
+		}
+		families, err := w.Registry().Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range families {
+			if n := f.GetMetric()[0].GetCounter().GetValue(); f.GetName() == "plimsoll_diagnoses_total" && (n < 9 || n > 11) {
+				t.Errorf("%v diagnoses in 1,000 s", n)
+			}
+		}
+		if n := len(log.said(t, "clients stall now")); n != 1 {
+			t.Errorf("%d stalls were told", n)
 		}
 	})
 }
