@@ -85,7 +85,7 @@ func media(kind, scheme string) step {
 }
 
 // open shows a page from a file in a tab of its own.
-func open(t *testing.T, browser context.Context, page string, before ...step) *tab {
+func open(browser context.Context, t *testing.T, page string, before ...step) *tab {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "page.html")
 	if err := os.WriteFile(path, []byte(page), 0o644); err != nil {
@@ -154,25 +154,25 @@ func TestInChromium(t *testing.T) {
 	all := pages(t)
 	t.Run("loads", func(t *testing.T) {
 		for name, page := range all {
-			t.Run(name, func(t *testing.T) { loads(t, browser, page) })
+			t.Run(name, func(t *testing.T) { loads(browser, t, page) })
 		}
 	})
-	t.Run("zoom", func(t *testing.T) { zooms(t, browser, all["hour"]) })
-	t.Run("theme", func(t *testing.T) { toggles(t, browser, all["diagnosis"]) })
+	t.Run("zoom", func(t *testing.T) { zooms(browser, t, all["hour"]) })
+	t.Run("theme", func(t *testing.T) { toggles(browser, t, all["diagnosis"]) })
 	t.Run("names", func(t *testing.T) {
 		var b strings.Builder
 		if err := Diagnosis(&b, stalledReport(120, `</script><img src=x onerror="hacked=1"><script>hacked=1</script>`), Options{}); err != nil {
 			t.Fatal(err)
 		}
-		p := open(t, browser, b.String())
+		p := open(browser, t, b.String())
 		if js[bool](p, `"hacked" in window`) {
 			t.Error("a device's name ran as a script")
 		}
 		p.quiet()
 	})
-	t.Run("paper", func(t *testing.T) { prints(t, browser, all["diagnosis"]) })
+	t.Run("paper", func(t *testing.T) { prints(browser, t, all["diagnosis"]) })
 	t.Run("no scripts", func(t *testing.T) {
-		p := open(t, browser, all["diagnosis"], command(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}))
+		p := open(browser, t, all["diagnosis"], command(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}))
 		if !js[bool](p, `document.querySelector(".still svg").getBoundingClientRect().height > 50`) {
 			t.Error("without scripts no chart is shown")
 		}
@@ -180,11 +180,11 @@ func TestInChromium(t *testing.T) {
 }
 
 // loads opens a page, at a desk and on a phone.
-func loads(t *testing.T, browser context.Context, page string) {
+func loads(browser context.Context, t *testing.T, page string) {
 	if len(page) > pageBytesMax {
 		t.Errorf("%d bytes, more than %d", len(page), pageBytesMax)
 	}
-	p := open(t, browser, page)
+	p := open(browser, t, page)
 	ms := js[float64](p, `performance.getEntriesByType("navigation")[0].duration`)
 	charts := js[int](p, `document.querySelectorAll(".live canvas").length`)
 	t.Logf("%d kB, loaded in %.0f ms, %d charts", len(page)/1000, ms, charts)
@@ -225,8 +225,8 @@ func (p *tab) view() (from, to float64) {
 }
 
 // zooms drags, types and clicks, and looks that all charts show the same time.
-func zooms(t *testing.T, browser context.Context, page string) {
-	p := open(t, browser, page)
+func zooms(browser context.Context, t *testing.T, page string) {
+	p := open(browser, t, page)
 	near := func(what string, wantFrom, wantTo float64) {
 		t.Helper()
 		if from, to := p.view(); math.Abs(from-wantFrom) > 30 || math.Abs(to-wantTo) > 30 {
@@ -266,8 +266,8 @@ func zooms(t *testing.T, browser context.Context, page string) {
 }
 
 // toggles changes the theme, which the charts follow and which is remembered.
-func toggles(t *testing.T, browser context.Context, page string) {
-	p := open(t, browser, page)
+func toggles(browser context.Context, t *testing.T, page string) {
+	p := open(browser, t, page)
 	ground := func() string { return js[string](p, `getComputedStyle(document.body).backgroundColor`) }
 	line := func() string {
 		p.settle()
@@ -291,8 +291,8 @@ func toggles(t *testing.T, browser context.Context, page string) {
 }
 
 // prints looks at the page as paper has it: light, and the charts as drawings.
-func prints(t *testing.T, browser context.Context, page string) {
-	p := open(t, browser, page, media("print", "dark"))
+func prints(browser context.Context, t *testing.T, page string) {
+	p := open(browser, t, page, media("print", "dark"))
 	if got := js[string](p, `getComputedStyle(document.body).backgroundColor`); got != "rgb(255, 255, 255)" {
 		t.Errorf("paper is %s", got)
 	}

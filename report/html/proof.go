@@ -98,7 +98,7 @@ func within(e prove.Estimate, unit string) string {
 	if e.Low == nil || e.High == nil || *e.Low == *e.High {
 		return ""
 	}
-	return units.Value(*e.Low, unit) + " to " + units.Value(*e.High, unit)
+	return prove.Estimate{Value: e.Low}.Text(unit) + " to " + prove.Estimate{Value: e.High}.Text(unit)
 }
 
 // changeOf is the change in percent or as a factor, or the difference where before was nothing.
