@@ -111,22 +111,26 @@ func TestWhatIsRefused(t *testing.T) {
 }
 
 // Prometheus' own promtool runs the exported rules on the pack's scripts: in each case the condition over recorded signals holds where the
-// pack's does, and the alert of a case that is about the rule fires.
+// pack's does. (Each rule with the signals it reads and no others: promtool evaluates all that a file has, at every second.)
 func TestPromtool(t *testing.T) {
 	promtool, err := exec.LookPath("promtool")
 	if err != nil {
 		t.Skip("no promtool here (Debian: prometheus)")
 	}
 	dir := t.TempDir()
+	whole, err := alerts.YAML(alerts.Prometheus, alerts.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "whole.yaml"), whole)
+	run(t, dir, promtool, "check", "rules", "whole.yaml")
 	var tests []string
 	for _, step := range []time.Duration{time.Second, 15 * time.Second} {
-		opt := alerts.Options{Interval: step, Window: 40 * step}
-		text, err := alerts.YAML(alerts.Prometheus, opt)
+		opt := alerts.Options{Interval: step, Window: 10 * step}
+		groups, err := alerts.Groups(opt)
 		if err != nil {
 			t.Fatal(err)
 		}
-		name := fmt.Sprintf("rules-%s.yaml", step)
-		write(t, filepath.Join(dir, name), text)
 		for _, r := range rules.Pack() {
 			if _, out := alerts.LeftOut[r.ID]; out {
 				continue
@@ -135,20 +139,76 @@ func TestPromtool(t *testing.T) {
 			if len(unit) == 0 {
 				continue
 			}
-			body, err := yaml.Marshal(map[string]any{"rule_files": []string{name}, "evaluation_interval": fmt.Sprintf("%ds", int(step.Seconds())), "tests": unit})
-			if err != nil {
-				t.Fatal(err)
-			}
-			file := fmt.Sprintf("%s-%s.yaml", strings.ReplaceAll(r.ID, "/", "-"), step)
-			write(t, filepath.Join(dir, file), body)
-			tests = append(tests, file)
+			name := fmt.Sprintf("%s-%s", strings.ReplaceAll(r.ID, "/", "-"), step)
+			writeYAML(t, filepath.Join(dir, name+".rules.yaml"), map[string]any{"groups": only(t, groups, r)})
+			writeYAML(t, filepath.Join(dir, name+".yaml"), map[string]any{
+				"rule_files": []string{name + ".rules.yaml"}, "evaluation_interval": fmt.Sprintf("%ds", int(step.Seconds())), "tests": unit})
+			tests = append(tests, name+".yaml")
 		}
-		run(t, dir, promtool, "check", "rules", name)
 	}
 	if len(tests) < 15 {
 		t.Errorf("only %d rules have a script that promtool can run", len(tests))
 	}
 	run(t, dir, promtool, append([]string{"test", "rules"}, tests...)...)
+}
+
+// The alert fires once the condition has held long enough, with the labels of its database.
+func TestPromtoolFires(t *testing.T) {
+	promtool, err := exec.LookPath("promtool")
+	if err != nil {
+		t.Skip("no promtool here (Debian: prometheus)")
+	}
+	dir := t.TempDir()
+	r, err := rules.ByID("host/memory-limit")
+	if err != nil {
+		t.Fatal(err)
+	}
+	groups, err := alerts.Groups(alerts.Options{Interval: 15 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeYAML(t, filepath.Join(dir, "rules.yaml"), map[string]any{"groups": only(t, groups, r)})
+	alertCount := func(at string, want ...map[string]any) map[string]any {
+		return map[string]any{"expr": `count by (cluster) (ALERTS{alertname="` + alerts.Name(r.ID) + `",alertstate="firing",rule="` + r.ID + `"})`, "eval_time": at, "exp_samples": want}
+	}
+	writeYAML(t, filepath.Join(dir, "test.yaml"), map[string]any{
+		"rule_files": []string{"rules.yaml"}, "evaluation_interval": "15s",
+		"tests": []map[string]any{{
+			"interval": "15s",
+			"input_series": []map[string]string{
+				{"series": `node_pressure_memory_stalled_seconds_total{cluster="a",instance="a:9100"}`, "values": "0+0x20 3+3x40"},
+				{"series": `node_pressure_memory_stalled_seconds_total{cluster="b",instance="b:9100"}`, "values": "0+0.1x60"},
+			},
+			"promql_expr_test": []map[string]any{alertCount("5m"), alertCount("9m", map[string]any{"labels": `{cluster="a"}`, "value": 1})},
+		}},
+	})
+	run(t, dir, promtool, "test", "rules", "test.yaml")
+}
+
+// only are the groups with what one rule needs.
+func only(t *testing.T, groups []alerts.Group, r rules.Rule) []alerts.Group {
+	t.Helper()
+	when, err := rules.Parse(r.When)
+	if err != nil {
+		t.Fatal(err)
+	}
+	needs := rules.Names(when)
+	out := slices.Clone(groups)
+	for i := range out {
+		out[i].Rules = slices.DeleteFunc(slices.Clone(out[i].Rules), func(x alerts.Rule) bool {
+			return !slices.Contains(needs, x.Record) && x.Labels["rule"] != r.ID
+		})
+	}
+	return out
+}
+
+func writeYAML(t *testing.T, path string, what any) {
+	t.Helper()
+	text, err := yaml.Marshal(what)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, path, text)
 }
 
 func write(t *testing.T, path string, text []byte) {
