@@ -45,6 +45,7 @@ var ends = map[string]end{
 	"plimsoll lab buckets":                       needsEngine,
 	"plimsoll lab table":                         needsEngine,
 	"plimsoll lab status":                        {code: exitFailure, stderr: `root|no volume|there are none`},
+	"plimsoll diagnose mongodb":                  needsServer,
 	"plimsoll lab check-perf":                    needsServer,
 	"plimsoll lab table examples/lab --measured": {code: exitFine, stderr: ``},
 
