@@ -41,6 +41,8 @@ type Spread struct {
 	BoundsS []float64
 	// Operations are counted by slot of time, then by class.
 	Operations [][]float64
+	// Unseen are the operations of intervals in which a source that samples saw none wait: how long they took is not known.
+	Unseen float64
 }
 
 const (
@@ -168,6 +170,10 @@ func spread(c *rules.Case) *Spread {
 	any := false
 	for k, latency := range s.Latency {
 		if !(s.Ops[k] > 0) || math.IsNaN(latency) || math.IsInf(latency, 0) {
+			continue
+		}
+		if latency <= 0 {
+			out.Unseen += s.Ops[k] * c.Grid.StepSeconds()
 			continue
 		}
 		class, _ := slices.BinarySearch(out.BoundsS, latency)

@@ -240,7 +240,7 @@ func (d *diagnosed) latency() []section {
 		return nil
 	}
 	x := d.Detail.Latency
-	h := density{FromS: clockSeconds(x.From, d.loc), StepS: x.StepS, BoundsS: x.BoundsS, Counts: x.Operations}
+	h := density{FromS: clockSeconds(x.From, d.loc), StepS: x.StepS, BoundsS: x.BoundsS, Counts: x.Operations, Unseen: x.Unseen}
 	var parts []part
 	for _, f := range []*figure{heatMap(h, d.charts, x.Subject), distribution(h, x.Subject)} {
 		if f != nil {

@@ -156,9 +156,14 @@ func TestDistribution(t *testing.T) {
 		t.Fatalf("%v operations", total)
 	}
 	for q, want := range map[float64]float64{0.5: 0.01, 0.99: 0.01, 0.999: 0.1, 1: 1} {
-		if got := h.quantile(share, q); got != want {
+		if got := h.quantile(share, total, q); got != want {
 			t.Errorf("the quantile %v is %v, want %v", q, got, want)
 		}
+	}
+	h.Unseen = 1000
+	share, total = h.cumulative()
+	if half, most := h.quantile(share, total, 0.5), h.quantile(share, total, 0.99); half != 0 || most != 0.01 {
+		t.Errorf("where half was too quick to be seen, the median is %v and the p99 %v", half, most)
 	}
 	if heatMap(density{BoundsS: []float64{1, 2}, Counts: [][]float64{{0, 0, 0}}}, &timeline{ToS: 1}, "x") != nil {
 		t.Error("a heat map of no operation")

@@ -13,6 +13,7 @@ type density struct {
 	FromS, StepS float64   // of its columns of time, as a timeline has it
 	BoundsS      []float64 // upper bounds of the classes; one more class has none
 	Counts       [][]float64
+	Unseen       float64 // operations that were too quick to be seen: below all classes
 }
 
 // used is the range of classes with any operation, and the most in one cell.
@@ -111,6 +112,7 @@ func (h density) cumulative() (share []float64, total float64) {
 			share[class] += n
 		}
 	}
+	total = h.Unseen
 	for class, n := range share {
 		total += n
 		share[class] = total
@@ -121,8 +123,11 @@ func (h density) cumulative() (share []float64, total float64) {
 	return share, total
 }
 
-// quantile is the upper bound of the class that holds a share of all operations.
-func (h density) quantile(share []float64, q float64) float64 {
+// quantile is the upper bound of the class that holds a share of all operations; 0 if they were too quick to be seen.
+func (h density) quantile(share []float64, total, q float64) float64 {
+	if h.Unseen >= q*total {
+		return 0
+	}
 	for class, s := range share {
 		if s >= q*(1-1e-12) {
 			return h.upper(class)
@@ -130,6 +135,9 @@ func (h density) quantile(share []float64, q float64) float64 {
 	}
 	return math.NaN()
 }
+
+// labelRoom is the room that a percentile's name takes on a drawing.
+const labelRoom = 34
 
 // distribution draws the share of operations up to each latency.
 func distribution(h density, subject string) *figure {
@@ -140,7 +148,7 @@ func distribution(h density, subject string) *figure {
 	share, total := h.cumulative()
 	const width, height, left, bottom, top = densityWidth, 200.0, 66.0, 22.0, 16.0
 	d := newDrawing(width, height, "Distribution of the latency of "+subject)
-	x := scale{from: h.lower(first), to: h.upper(last), start: left, end: width - 16, log: true}
+	x := scale{from: h.lower(first), to: h.upper(last), start: left, end: width - 26, log: true}
 	y := scale{from: 0, to: 1, start: height - bottom, end: top}
 	for _, v := range []float64{0, 0.25, 0.5, 0.75, 1} {
 		d.line("grid", x.start, y.at(v), x.end, y.at(v))
@@ -151,25 +159,34 @@ func distribution(h density, subject string) *figure {
 		d.text("tick", "middle", x.at(v), height-6, axisText(v, "seconds"))
 	}
 	var trace strings.Builder
-	fmt.Fprintf(&trace, "M%s %s", coordinate(x.start), coordinate(y.start))
+	fmt.Fprintf(&trace, "M%s %s", coordinate(x.start), coordinate(y.at(h.Unseen/total)))
 	for class := first; class <= last; class++ {
 		fmt.Fprintf(&trace, "L%s %s", coordinate(x.at(h.upper(class))), coordinate(y.at(share[class])))
 	}
 	d.path("series series1", trace.String())
 	tab := &table{Caption: "Latencies by share of operations", Columns: []column{{Text: "share of operations"}, {Text: "latency up to", Number: true}}}
+	labelled := math.Inf(-1)
 	for _, q := range quantiles {
-		at := h.quantile(share, q.q)
-		if total*(1-q.q) >= 1 {
-			d.line("mark", x.at(at), y.start, x.at(at), y.at(q.q))
-			d.text("mark-text", "middle", x.at(at), y.at(q.q)-5, q.name)
+		at := h.quantile(share, total, q.q)
+		if at == 0 {
+			tab.Rows = append(tab.Rows, []cell{{Text: q.name}, {Text: "too quick to be seen", Number: true}})
+			continue
+		}
+		if total*(1-q.q) >= 1 && x.at(at)-labelled > labelRoom {
+			labelled = x.at(at)
+			d.line("mark", labelled, y.start, labelled, y.at(q.q))
+			d.text("mark-text", "middle", labelled, y.at(q.q)-5, q.name)
 		}
 		tab.Rows = append(tab.Rows, []cell{{Text: q.name}, {Text: units.Seconds(at), Number: true}})
 	}
-	return &figure{ID: "cdf", Title: "Distribution of latency", SVG: d.done(), Table: tab,
-		Caption: units.Number(total) + " operations, by classes a fifth wide."}
+	caption := units.Number(total) + " operations, by classes a fifth wide."
+	if h.Unseen > 0 {
+		caption += " In intervals with " + units.Percent(h.Unseen/total) + " of them nobody was seen waiting, by a source that looks now and then: they begin the curve."
+	}
+	return &figure{ID: "cdf", Title: "Distribution of latency", SVG: d.done(), Table: tab, Caption: caption}
 }
 
-// share draws a part of a whole as a bar.
+// shareBar draws a part of a whole as a bar.
 func shareBar(part float64) (d *drawing) {
 	if math.IsNaN(part) {
 		part = 0
