@@ -5,7 +5,8 @@
 // trade-off) with the figures that were published, and scenario.yaml is what was deployed, as
 // [scenario] has it. Variants are the same scenario with some values set otherwise. Walking a case
 // simulates every variant, lets diagnose judge the recording of the first, and prints each
-// published figure with the model's beside it and the deviation. A published figure is never
+// published figure with the model's beside it and the deviation. Then the arc is walked to its end: plan finds the cheapest
+// layout that meets the case's objective, emit writes its files, and prove compares a recording of before with one of after. A published figure is never
 // what a model is held to: some are wrong, and the case says which, why, and what the model
 // finds instead.
 //
@@ -50,6 +51,8 @@ type Case struct {
 	Steps []Step `yaml:"steps" json:"steps"`
 	// Corrections are where the published claim is wrong.
 	Corrections []Correction `yaml:"corrections" json:"corrections"`
+	// Layout, if not nil, is what the arc ends with: a plan, its files and a proof.
+	Layout *Layout `yaml:"layout" json:"layout,omitempty"`
 
 	scenario []byte // scenario.yaml
 }
@@ -129,6 +132,9 @@ func Open(name string) (*Case, error) {
 	return nil, fmt.Errorf("no case is called %q: there are %s", name, strings.Join(Names(), ", "))
 }
 
+// file is the case's scenario.
+func (c *Case) file() *scenario.File { return scenario.NewFile(c.Name+"/scenario.yaml", c.scenario) }
+
 // fileBytesMax bounds a file of a case.
 const fileBytesMax = 1 << 20
 
@@ -172,6 +178,14 @@ func readBounded(folder fs.FS, file string) ([]byte, error) {
 
 // check finds what decoding does not: variants that are not there, places that cannot be read.
 func (c *Case) check() error {
+	if c.Layout != nil {
+		if len(c.Layout.Objective) == 0 {
+			return errors.New("layout: it needs an objective")
+		}
+		if _, err := c.Layout.options(); err != nil {
+			return err
+		}
+	}
 	if len(c.Variants) == 0 || len(c.Variants) > variantsMax {
 		return fmt.Errorf("variants: a case has 1 to %d of them", variantsMax)
 	}

@@ -97,8 +97,12 @@ func TestDeviation(t *testing.T) {
 func TestBadCases(t *testing.T) {
 	const good = "title: t\npublished: p\nvariants: [{name: a, about: x}]\n"
 	for text, want := range map[string]string{
-		good + "stepz: []\n": "stepz",
-		"title: t\n":         "variants",
+		good + "stepz: []\n":                                                "stepz",
+		good + "layout: {to: [aws]}\n":                                      "layout: it needs an objective",
+		good + "layout: {objective: [write_p98 < 1ms]}\n":                   "write_p98",
+		good + "layout: {objective: [write_p99 < 1ms], size: data=1}\n":     "layout: size: ",
+		good + "layout: {objective: [write_p99 < 1ms], query_span: long}\n": "layout: query_span: ",
+		"title: t\n": "variants",
 		good + "steps: [{step: coda, text: x}]\n":                                                     "coda",
 		good + "steps: [{step: fix, text: x, figures: [{name: f, variant: b, model: seed}]}]\n":       `"b"`,
 		good + "steps: [{step: fix, text: x, figures: [{name: f, model: 'b:seed'}]}]\n":               `"b"`,

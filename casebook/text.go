@@ -25,6 +25,7 @@ func Text(w io.Writer, k *Walk, width int) error {
 		p.figures(s.Figures)
 		p.blank()
 	}
+	p.layout(k)
 	if len(k.Corrections) > 0 {
 		p.line("WHERE THE PUBLISHED CLAIM IS WRONG")
 		for _, x := range k.Corrections {

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"plimsoll/diagnose"
+	"plimsoll/prove"
 	"plimsoll/recording"
 	"plimsoll/scenario"
 	"plimsoll/simulate"
@@ -28,6 +29,10 @@ type Walk struct {
 	// Tried is what the real engine made of the case's advice.
 	Tried   []Tried            `json:"tried,omitempty"`
 	Results []*simulate.Result `json:"results"`
+	// Plan, Files and Proof are the arc's end, where the case says what is to be reached.
+	Plan  *Planned      `json:"plan,omitempty"`
+	Files []Written     `json:"files,omitempty"`
+	Proof *prove.Report `json:"proof,omitempty"`
 }
 
 // A Diagnosis is the verdict on a simulated recording and the causes it names.
@@ -65,6 +70,10 @@ type Options struct {
 	// Progress, if not nil, is told of each variant as it is done. It may be called by several
 	// goroutines at once.
 	Progress func(variant string, done, total int)
+	// Stage, if not nil, is told how far what comes after the variants is; total is 0 where nobody knows it.
+	Stage func(stage string, done, total int)
+	// NoPlan ends the walk before the plan, which takes longer than all variants.
+	NoPlan bool
 	// Series keeps each variant's series over time in its result, for plots.
 	Series bool
 }
@@ -115,7 +124,32 @@ func Run(ctx context.Context, c *Case, opt Options) (*Walk, error) {
 	if w.Tried, err = tried(ctx, c.Name); err != nil {
 		return nil, fmt.Errorf("case %s: %w", c.Name, err)
 	}
-	return w, w.fill(results)
+	if err := w.fill(results); err != nil || c.Layout == nil || opt.NoPlan {
+		return w, err
+	}
+	if err := w.end(ctx, opt); err != nil {
+		return nil, fmt.Errorf("case %s: %w", c.Name, err)
+	}
+	return w, nil
+}
+
+// end is the end of the arc.
+func (w *Walk) end(ctx context.Context, opt Options) (err error) {
+	c := w.Case
+	if w.Plan, err = c.planned(ctx, opt); err != nil || w.Plan.Chosen == nil || len(w.Plan.Chosen.Changes) == 0 {
+		return err
+	}
+	if w.Files, err = c.written(w.Plan.Chosen.Sets[len(c.Layout.Set):]); err != nil {
+		return err
+	}
+	w.Proof, err = c.proven(ctx, w.Plan, opt)
+	return err
+}
+
+func (o *Options) stage(text string, done, total int) {
+	if o.Stage != nil {
+		o.Stage(text, done, total)
+	}
 }
 
 func (c *Case) simulate(ctx context.Context, v Variant, store *recording.Memory, series bool) (*simulate.Result, error) {

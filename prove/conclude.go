@@ -130,6 +130,18 @@ func (f *Figure) within() string {
 	return fmt.Sprintf("%s to %s", Change(f.Ratio.Low), Change(f.Ratio.High))
 }
 
+// Interval is the interval of the change in words: in percent or as a factor, as a difference where before was nothing, "" where
+// nothing changed at all.
+func (f *Figure) Interval() string {
+	switch d := f.Difference; {
+	case f.P == nil:
+		return "too short"
+	case d.Low != nil && d.High != nil && *d.Low == 0 && *d.High == 0:
+		return ""
+	}
+	return f.within()
+}
+
 // Change is a ratio as people say it: "-67 %", "+12 %", "1/539", "x 12".
 func Change(ratio *float64) string {
 	switch {

@@ -15,6 +15,7 @@ import (
 
 func newCasebookCommand(a *app) *cobra.Command {
 	var output choice
+	noPlan := false
 	cmd := &cobra.Command{
 		Use:   "casebook [CASE]",
 		Short: "Walk published cases from symptom to trade-off, the model beside the published figures",
@@ -22,9 +23,14 @@ func newCasebookCommand(a *app) *cobra.Command {
 of your own with case.yaml and scenario.yaml) walks it: every variant is
 simulated, the recording of the first is diagnosed, and each published figure is
 printed beside the model's with the deviation, and where the published claim is
-wrong. A published figure is never what the model is held to.`,
+wrong. A published figure is never what the model is held to.
+
+Then the case's objective is planned for: the cheapest layout that meets it, the
+files that emit writes for that, and what prove says of two recordings, of
+before and after. --no-plan leaves that out.`,
 		Example: `  plimsoll casebook
   plimsoll casebook etcd-latency
+  plimsoll casebook 4 --no-plan
   plimsoll casebook 1 -o html > case.html
   plimsoll casebook 1 -o json`,
 		Args: needArgs(0, 1, ""),
@@ -44,10 +50,11 @@ wrong. A published figure is never what the model is held to.`,
 			if err := a.pageGoesSomewhere(output); err != nil {
 				return err
 			}
-			return walkCase(cmd.Context(), a, args[0], output.value)
+			return walkCase(cmd.Context(), a, args[0], output.value, noPlan)
 		},
 	}
 	addOutputOrPage(cmd, &output)
+	cmd.Flags().BoolVar(&noPlan, "no-plan", false, "end before the plan, its files and the proof, which take longest")
 	return cmd
 }
 
@@ -94,7 +101,7 @@ func openCase(name string) (*casebook.Case, error) {
 	return c, nil
 }
 
-func walkCase(ctx context.Context, a *app, name, output string) error {
+func walkCase(ctx context.Context, a *app, name, output string, noPlan bool) error {
 	c, err := openCase(name)
 	if err != nil {
 		return err
@@ -103,10 +110,12 @@ func walkCase(ctx context.Context, a *app, name, output string) error {
 		return err
 	}
 	t := &tally{}
+	t.setStage("simulating", 0, len(c.Variants))
 	stop := a.meter(t).show()
-	w, err := casebook.Run(ctx, c, casebook.Options{Series: output == asPage, Progress: func(variant string, done, total int) {
-		t.setStage("simulating, last "+variant, done, total)
-	}})
+	w, err := casebook.Run(ctx, c, casebook.Options{
+		Series: output == asPage, NoPlan: noPlan, Stage: t.setStage,
+		Progress: func(variant string, done, total int) { t.setStage("simulating, last "+variant, done, total) },
+	})
 	stop()
 	if err != nil {
 		return err

@@ -151,7 +151,7 @@ func (p *provePage) table() {
 	for i := range p.r.Figures {
 		f := &p.r.Figures[i]
 		style := map[prove.Verdict]string{prove.Better: "32", prove.Worse: "1;31"}[f.Verdict]
-		row(style, [6]string{clipName(f.Title, name), f.Before.Text(f.Unit), f.After.Text(f.Unit), changeOf(f), intervalOf(f), string(f.Verdict)})
+		row(style, [6]string{clipName(f.Title, name), f.Before.Text(f.Unit), f.After.Text(f.Unit), changeOf(f), f.Interval(), string(f.Verdict)})
 	}
 }
 
@@ -164,18 +164,6 @@ func changeOf(f *prove.Figure) string {
 		return prove.Signed(f.Difference.Value, f.Unit)
 	}
 	return prove.Change(f.Ratio.Value)
-}
-
-func intervalOf(f *prove.Figure) string {
-	switch {
-	case f.P == nil:
-		return "too short"
-	case f.Difference.Low != nil && f.Difference.High != nil && *f.Difference.Low == 0 && *f.Difference.High == 0:
-		return ""
-	case f.Ratio.Low == nil && f.Ratio.High == nil:
-		return prove.Signed(f.Difference.Low, f.Unit) + " to " + prove.Signed(f.Difference.High, f.Unit)
-	}
-	return prove.Change(f.Ratio.Low) + " to " + prove.Change(f.Ratio.High)
 }
 
 func (p *provePage) requirements() {

@@ -85,9 +85,9 @@ var Layers = []Layer{
 	{"lab/checkperf", []string{"units", "random", "vtime", "workload", "latency", "lab/drive", "lab/etcd"}},
 	{"lab/table", []string{"units", "problem", "latency", "scenario", "simulate"}},
 	{"examples/lab", []string{"lab/table", "simulate"}}, // its files, inside the program; its test compares
-	{"casebook", []string{"units", "recording", "scenario", "simulate", "diagnose", "catalog", "lab/table", "examples/lab"}},
 	{"lab/run", []string{"..."}},
 	{"prove", []string{"units", "internal/*", "problem", "random", "recording", "timeline", "rules", "diagnose"}},
+	{"casebook", []string{"units", "recording", "scenario", "simulate", "diagnose", "catalog", "plan", "emit", "prove", "lab/table", "examples/lab"}},
 	{"report", []string{"units", "internal/*", "diagnose", "prove", "plan"}},
 	{"report/html", []string{"units", "rules", "diagnose", "latency", "simulate", "plan", "prove", "lab/table", "casebook", "report"}},
 	{"watch", []string{"units", "internal/*", "recording", "observe/source", "timeline", "rules", "diagnose", "report", "report/html"}},
