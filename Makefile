@@ -46,6 +46,11 @@ image: build ## make bin/plimsoll.tar, a container image, without a daemon
 dashboard: ## write Grafana's dashboard of the rule pack anew
 	$(GO) run ./deploy/grafana > deploy/grafana/plimsoll.json
 
+.PHONY: alerts
+alerts: ## write deploy/rules.yaml, the pack for the Prometheus operator, anew
+	@mkdir -p build
+	$(GO) run ./cmd/plimsoll rules export --to prometheusrule > build/rules.yaml && mv build/rules.yaml deploy/rules.yaml
+
 .PHONY: release-check
 release-check: image ## what a release is made of builds, and the image runs (as root; else it is said)
 	PLIMSOLL=bin/plimsoll deploy/build/extras build/extras
