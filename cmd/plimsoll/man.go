@@ -211,7 +211,7 @@ func roffParagraphs(b *strings.Builder, text string) {
 		}
 		kept := false
 		for line := range strings.Lines(block) {
-			line = strings.TrimRight(line, "\n")
+			line = strings.ReplaceAll(strings.TrimRight(line, "\n"), "\t", "    ") // cobra's own texts have tabs
 			if indented := strings.HasPrefix(line, " "); indented != kept {
 				b.WriteString(map[bool]string{true: ".nf\n", false: ".fi\n"}[indented])
 				kept = indented
