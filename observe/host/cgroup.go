@@ -100,7 +100,7 @@ func (s *sampler) of(value float64, metric string, pair ...string) {
 
 // file gives a file of a cgroup; "" if there is none. The root group has hardly any.
 func (s *sampler) file(dir, name string) string {
-	b, err := readFile(s.root, dir+"/"+name)
+	b, err := s.files.read(dir + "/" + name)
 	if err != nil {
 		return ""
 	}

@@ -85,6 +85,7 @@ type machine struct {
 // was taken at.
 func (m *machine) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
 	s := newSampler(m.root, opt.Want)
+	defer s.files.close()
 	err := m.Poll(ctx, w, opt, s)
 	for _, text := range s.absent {
 		w.Note(recording.Note{Kind: recording.NoteLimit, Source: m.Describe().Name, Text: text})
@@ -160,6 +161,7 @@ func readFile(root, name string) ([]byte, error) {
 // sampler reads one moment of a machine after the other.
 type sampler struct {
 	root   string
+	files  *files
 	want   func(string) bool
 	series map[seriesKey]labels.Labels
 	active map[string]bool // devices that have done I/O
@@ -182,7 +184,7 @@ type seriesKey struct{ metric, label, value, label2, value2 string }
 
 func newSampler(root string, want func(string) bool) *sampler {
 	return &sampler{
-		root: root, want: want, series: map[seriesKey]labels.Labels{}, active: map[string]bool{}, told: map[string]bool{},
+		root: root, files: newFiles(root), want: want, series: map[seriesKey]labels.Labels{}, active: map[string]bool{}, told: map[string]bool{},
 		group: findCgroup(root), ebs: volumesOf(root), askVolume: func(device string) (*ebs.StatsPage, error) { return ebs.Read("/dev/" + device) },
 		names: map[string]string{}, given: map[seriesKey]bool{},
 	}
@@ -194,7 +196,7 @@ func (s *sampler) sample(at time.Time) error {
 	s.batch.TimesMs = append(s.batch.TimesMs[:0], at.UnixMilli())
 	s.batch.Columns = s.batch.Columns[:0]
 	clear(s.given)
-	b, err := readFile(s.root, "proc/diskstats")
+	b, err := s.files.read("proc/diskstats")
 	if err != nil {
 		return err
 	}
@@ -218,7 +220,7 @@ func (s *sampler) sample(at time.Time) error {
 }
 
 func (s *sampler) optional(name, what string, take func([]byte) error) {
-	b, err := readFile(s.root, name)
+	b, err := s.files.read(name)
 	if err == nil {
 		err = take(b)
 	}
