@@ -36,7 +36,7 @@ each alert's description names. Rules of which the condition alone says nothing 
 left out; the file begins with which, and why.`,
 		Example: `  plimsoll rules export > plimsoll-rules.yaml
   plimsoll rules export --to prometheusrule --by cluster,namespace --dir manifests
-  plimsoll rules export --interval 15s --window 10m | promtool check rules`,
+  plimsoll rules export --interval 15s --window 10m | promtool check rules /dev/stdin`,
 		Args: needArgs(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			opt := alerts.Options{By: by}
