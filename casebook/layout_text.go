@@ -139,11 +139,7 @@ func (p *printer) proven(k *Walk) {
 	p.para("  ", "The scenario was recorded in simulation, as it is and with the plan, by other seeds; prove compares the two as it would those of production. "+r.Sentence)
 	p.para("  ", "Published: "+k.Case.Layout.Published)
 	p.line("    %-20s%12s%12s%26s  %s", "", "before", "after", prove.Percent(r.Confidence)+" interval", "verdict")
-	for i := range r.Figures {
-		f := &r.Figures[i]
-		if !carry(f) {
-			continue
-		}
+	for _, f := range k.ProofFigures() {
 		p.line("    %-20s%12s%12s%26s  %s", f.Title, f.Before.Text(f.Unit), f.After.Text(f.Unit), f.Interval(), f.Verdict)
 	}
 	for _, q := range r.Requirements {

@@ -62,6 +62,8 @@ type Planned struct {
 	Objectives []plan.Objective `json:"objectives"`
 	Now        *plan.Layout     `json:"now"`
 	Chosen     *plan.Layout     `json:"chosen"` // null: no layout that was looked at meets the objectives
+	// Frontier are layouts of which none is both cheaper and better, by price.
+	Frontier   []*plan.Layout   `json:"frontier"`
 	Statements []plan.Statement `json:"statements"`
 	Sizing     *plan.Sizing     `json:"sizing"`
 	Searched   plan.Searched    `json:"searched"`
@@ -89,7 +91,7 @@ func (c *Case) planned(ctx context.Context, opt Options) (*Planned, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Planned{p.Objectives, p.Now, p.Chosen, p.Statements, p.Sizing, p.Searched, p.ErrorBar()}, nil
+	return &Planned{p.Objectives, p.Now, p.Chosen, p.Frontier, p.Statements, p.Sizing, p.Searched, p.ErrorBar()}, nil
 }
 
 // written are the files of a plan's layout, README first; nothing is said of one that only an application can apply.

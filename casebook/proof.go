@@ -52,9 +52,14 @@ func (c *Case) proven(ctx context.Context, p *Planned, opt Options) (*prove.Repo
 	})
 }
 
-// carry are the figures that a proof's table shows: what clients feel, and what has a verdict beside.
-func carry(f *prove.Figure) bool {
-	felt := strings.HasPrefix(f.Name, "write_") || strings.HasPrefix(f.Name, "read_") || f.Name == "stalled" || f.Name == "checkpoint" || f.Name == "operations"
-	nothing := f.Before.Value != nil && f.After.Value != nil && *f.Before.Value == 0 && *f.After.Value == 0
-	return felt && !nothing
+// ProofFigures are those of the proof that tell a reader something: what clients feel and what checkpoints take, unless it is nothing before and after.
+func (w *Walk) ProofFigures() []prove.Figure {
+	if w.Proof == nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(w.Proof.Figures), func(f prove.Figure) bool {
+		felt := strings.HasPrefix(f.Name, "write_") || strings.HasPrefix(f.Name, "read_") || f.Name == "stalled" || f.Name == "checkpoint" || f.Name == "operations"
+		nothing := f.Before.Value != nil && f.After.Value != nil && *f.Before.Value == 0 && *f.After.Value == 0
+		return !felt || nothing
+	})
 }

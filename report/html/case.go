@@ -11,7 +11,7 @@ import (
 )
 
 // Case writes a walk through a published case as a page: its steps with each published figure beside the model's, where the
-// published claim is wrong, and the simulated scenario with its charts.
+// published claim is wrong, the plan with its files and its proof, and the simulated scenario with its charts.
 func Case(w io.Writer, k *casebook.Walk, opt Options) error {
 	if k.Case == nil {
 		return fmt.Errorf("a walk without a case")
@@ -35,6 +35,7 @@ func casePage(k *casebook.Walk, opt Options) *page {
 		}
 		p.Sections = append(p.Sections, out)
 	}
+	p.Sections = append(p.Sections, caseEnd(k)...)
 	if len(k.Corrections) > 0 {
 		out := section{ID: "wrong", Title: "Where the published claim is wrong"}
 		for _, x := range k.Corrections {
@@ -72,6 +73,9 @@ func caseFacts(k *casebook.Walk) []fact {
 				out = append(out, fact{Label: figureLabel(f), Value: units.Value(*f.Got, f.Unit), Note: "published " + publishedText(f), Href: "#step" + number(i+1)})
 			}
 		}
+	}
+	if f, ok := planFact(k.Plan); ok {
+		out = append(out, f)
 	}
 	if n := len(k.Corrections); n > 0 {
 		out = append(out, fact{Label: "published claims that are wrong", Value: number(n), Href: "#wrong"})

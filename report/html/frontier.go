@@ -74,7 +74,7 @@ func drawFrontier(all []pointed, objective plan.Objective) template.HTML {
 	}
 	margin := max((dearest-cheapest)*0.06, 1)
 	d := newDrawing(frontierWidth, frontierHeight, fmt.Sprintf("Price against %s: %d layouts from %s to %s a month", objective.Name, len(all), dollars(cheapest), dollars(dearest)))
-	x := scale{from: max(0, cheapest-margin), to: dearest + margin, start: frontierLeft, end: frontierWidth - 12}
+	x := scale{from: max(0, cheapest-margin), to: dearest + margin, start: frontierLeft, end: frontierWidth - 28}
 	y := scale{from: low / 1.3, to: high * 1.3, start: frontierHeight - frontierBottom, end: 10, log: true}
 	for _, v := range y.decades(16) {
 		d.line("grid", x.start, y.at(v), x.end, y.at(v))

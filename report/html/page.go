@@ -52,6 +52,7 @@ type part struct {
 	Findings []finding
 	Timeline *timeline
 	Queries  []query
+	Files    []listing
 }
 
 // A table has a caption for those who do not see what stands before it.

@@ -182,6 +182,11 @@ func exampleWalk(t testing.TB) *casebook.Walk {
 	for _, x := range c.Corrections {
 		k.Corrections = append(k.Corrections, casebook.WalkedCorrection{Claim: x.Claim, Truth: x.Truth})
 	}
+	p := examplePlan()
+	k.Plan = &casebook.Planned{Objectives: p.Objectives, Now: p.Now, Chosen: p.Chosen, Frontier: p.Frontier, Statements: p.Statements, Searched: p.Searched, ErrorBar: p.ErrorBar(),
+		Sizing: &plan.Sizing{Rows: []plan.SizingRow{{Text: "data", Bytes: 800e9}, {Text: "needed", Bytes: 2341e9, Sum: true}}}}
+	k.Files = []casebook.Written{{Path: "README.md"}, {Path: "kubernetes/storageclass-journal.yaml", Lines: []string{`iops: "3000"`, "type: gp3 </pre><script>"}}}
+	k.Proof = exampleProof()
 	return k
 }
 

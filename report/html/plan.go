@@ -21,11 +21,7 @@ func Plan(w io.Writer, p *plan.Plan, opt Options) error {
 }
 
 func planPage(p *plan.Plan, opt Options) *page {
-	var want []string
-	for _, o := range p.Objectives {
-		want = append(want, o.Name+" < "+units.Seconds(o.MostSeconds))
-	}
-	goal := strings.Join(want, " and ")
+	goal := goal(p.Objectives)
 	out := &page{Kind: "Plan", Title: "Plan: " + goal, Footer: opt.Program, queries: &queries{}}
 	c := p.Chosen
 	switch {
@@ -53,6 +49,14 @@ func planPage(p *plan.Plan, opt Options) *page {
 	out.Sections = append(out.Sections, section{ID: "trust", Title: "How far to trust it",
 		Parts: []part{{Text: "Error bar: " + p.ErrorBar() + "."}}})
 	return out
+}
+
+func goal(objectives []plan.Objective) string {
+	var want []string
+	for _, o := range objectives {
+		want = append(want, o.Name+" < "+units.Seconds(o.MostSeconds))
+	}
+	return strings.Join(want, " and ")
 }
 
 func orWord(text, instead string) string {
@@ -157,6 +161,12 @@ func predictedSection(p *plan.Plan) section {
 		}
 		if was || is {
 			tab.Rows = append(tab.Rows, row)
+		}
+	}
+	if shown == nil {
+		tab.Columns = tab.Columns[:2]
+		for i, row := range tab.Rows {
+			tab.Rows[i] = row[:2]
 		}
 	}
 	return section{ID: "predicted", Title: "Now and then", Parts: []part{{Table: tab}}}

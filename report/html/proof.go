@@ -258,10 +258,14 @@ func sidesSection(r *prove.Report, loc *time.Location) section {
 	return section{ID: "sides", Title: "What was compared", Parts: parts}
 }
 
-func methodSection(r *prove.Report) section {
-	text := fmt.Sprintf("Intervals: a block bootstrap over %s, %s of a figure alone. Verdicts: a permutation test, %s's correction over %d figures: the chance of any false better or worse here is %s at most. No change: within %s.",
+// methodText says what intervals and verdicts rest on.
+func methodText(r *prove.Report) string {
+	return fmt.Sprintf("Intervals: a block bootstrap over %s, %s of a figure alone. Verdicts: a permutation test, %s's correction over %d figures: the chance of any false better or worse here is %s at most. No change: within %s.",
 		r.Method.Units, prove.Percent(r.Confidence), r.Method.Correction, r.Method.Family, prove.Percent(1-r.Confidence), prove.Percent(r.Method.Margin))
-	parts := []part{{Text: text}}
+}
+
+func methodSection(r *prove.Report) section {
+	parts := []part{{Text: methodText(r)}}
 	for _, a := range r.Method.Assumptions {
 		parts = append(parts, part{Text: "Assumed: " + sentence(a)})
 	}
