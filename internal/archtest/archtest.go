@@ -71,7 +71,7 @@ type Text struct {
 
 // skipped are folders that are not part of the source: built things, and what the version
 // control system keeps.
-var skipped = []string{".git", "bin", "tmp"}
+var skipped = []string{".git", "bin", "build", "dist", "tmp"}
 
 // Load reads a source tree. Symbolic links are not followed. It fails on a
 // file that cannot be read or is not Go where it should be.
