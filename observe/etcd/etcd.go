@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 
 	"plimsoll/observe/exposition"
 	"plimsoll/observe/source"
@@ -124,6 +125,15 @@ func (c *cluster) probe(ctx context.Context, pages []source.Source, w recording.
 		return fmt.Errorf("%s: it ends the connection without an answer: it may want TLS, which is etcds://", c.desc.Name)
 	case strings.Contains(text, "certificate"), strings.Contains(text, "tls:"), strings.Contains(text, "x509:"):
 		return fmt.Errorf("%s: %s", c.desc.Name, aboutTLS(text))
+	case c.address.secure && c.address.files.cert == "" && hungUp(err):
+		// Its alert got lost: what was sent already came to a closed socket.
+		return fmt.Errorf("%s: it ends the connection: %s", c.desc.Name, aboutTLS("certificate required"))
 	}
 	return fmt.Errorf("%s: %w", c.desc.Name, err)
+}
+
+// hungUp says that the other side closed the connection before it was asked.
+func hungUp(err error) bool {
+	return errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.EOF) ||
+		strings.Contains(err.Error(), "http2: client conn could not be established") // what net/http makes of it, at times
 }
