@@ -271,6 +271,9 @@ func recently(span time.Duration) time.Time {
 }
 
 func TestEngines(t *testing.T) {
+	if underRace {
+		t.Skip("an hour of many series; held without the race detector")
+	}
 	for name, open := range map[string]func(testing.TB) *engine{
 		"prometheus": func(t testing.TB) *engine { return prometheus(t) }, "victoria-metrics": victoria, "thanos": func(t testing.TB) *engine { return thanos(t, 2) },
 	} {
