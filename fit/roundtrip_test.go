@@ -123,9 +123,15 @@ func run(t *testing.T, name string, yaml []byte) (*simulate.Result, *recording.M
 	return r, mem
 }
 
+// underRace says that the race detector is on.
+var underRace bool
+
 // What is knowable of a simulated scenario is found again in its recording, and the scenario that was found gives the same rate of
 // writes. How near its latencies come is told, not asserted: they hang on what no recording tells.
 func TestRoundTrip(t *testing.T) {
+	if underRace {
+		t.Skip("minutes of virtual time; made without the race detector")
+	}
 	for _, tt := range trips {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -15,6 +15,9 @@ import (
 // root is the repository's, from this package's folder.
 const root = "../.."
 
+// underRace says that the race detector is on.
+var underRace bool
+
 // all compiles for arm64 also what stands on package recording, with all that needs: a minute
 // the first time.
 var all = flag.Bool("all", false, "compile for arm64 also the models that need package recording")
@@ -42,6 +45,9 @@ func list(t *testing.T) []Package {
 }
 
 func TestModelsSource(t *testing.T) {
+	if underRace {
+		t.Skip("nothing here runs at once; checked without the race detector")
+	}
 	if testing.Short() {
 		t.Skip("compiles packages; not with -short")
 	}
@@ -53,6 +59,9 @@ func TestModelsSource(t *testing.T) {
 }
 
 func TestModelsCompiled(t *testing.T) {
+	if underRace {
+		t.Skip("nothing here runs at once; checked without the race detector")
+	}
 	if testing.Short() {
 		t.Skip("compiles for another machine; not with -short")
 	}

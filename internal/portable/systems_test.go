@@ -14,6 +14,9 @@ import (
 // The program is released for macOS as well; its laboratory is left out there. Types are
 // checked from source, which takes a fraction of what compiling takes; the release compiles.
 func TestCompilesOnOtherSystems(t *testing.T) {
+	if underRace {
+		t.Skip("nothing here runs at once; checked without the race detector")
+	}
 	if testing.Short() {
 		t.Skip("checks types of all dependencies; not with -short")
 	}

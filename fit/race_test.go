@@ -1,0 +1,5 @@
+//go:build race
+
+package fit_test
+
+func init() { underRace = true }

@@ -1,0 +1,5 @@
+//go:build race
+
+package portable
+
+func init() { underRace = true }
