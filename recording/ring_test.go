@@ -184,10 +184,15 @@ func TestRingStuck(t *testing.T) {
 		dir := t.TempDir()
 		d := mustCreate(t, dir, DiskOptions{Keep: time.Hour, BlockSamples: 10})
 		// Blocks are written under the name of a folder that is not there.
-		d.mu.Lock()
 		whole := d.dir
-		d.dir = filepath.Join(dir, "gone", "gone\x00")
-		d.mu.Unlock()
+		moved := func(to string) {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			d.manifestMu.Lock() // who writes the manifest reads it as well
+			defer d.manifestMu.Unlock()
+			d.dir = to
+		}
+		moved(filepath.Join(dir, "gone", "gone\x00"))
 		feedRing(t, d, 0, 10)
 		settled(d)
 		refused := 0
@@ -195,9 +200,7 @@ func TestRingStuck(t *testing.T) {
 			time.Sleep(time.Second)
 			settled(d)
 			if k == 60 {
-				d.mu.Lock()
-				d.dir = whole
-				d.mu.Unlock()
+				moved(whole)
 			}
 			b := Batch{TimesMs: []int64{second(float64(k)).UnixMilli()}, Columns: []Column{{named("k"), []float64{float64(k)}}}}
 			if err := d.Append(t.Context(), &b); err != nil {
