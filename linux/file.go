@@ -86,7 +86,7 @@ func (f *File) Write(off, n units.Size) (resume vtime.Instant) {
 	fresh := f.dirty.set(int64(off/PageSize), int64((off+n-1)/PageSize))
 	f.size = max(f.size, off+n)
 	h.tick()
-	h.dirtied(int64(fresh))
+	h.dirtied(fresh)
 	return h.balance(f.device, now)
 }
 

@@ -326,11 +326,11 @@ func TestWhatCannotBeMounted(t *testing.T) {
 		text, want string
 		opt        Options
 	}{
-		"a bad volume":  {"type: gp3\nsize: 1GiB\niops: 90000\n", "iops", Options{}},
-		"no volume":     {"hello", "", Options{}},
-		"a file system": {"type: gp3\nsize: 1GiB\n", "ext4 or xfs", Options{FileSystem: "zfs"}},
+		"a bad volume":   {"type: gp3\nsize: 1GiB\niops: 90000\n", "iops", Options{}},
+		"no volume":      {"hello", "", Options{}},
+		"a file system":  {"type: gp3\nsize: 1GiB\n", "ext4 or xfs", Options{FileSystem: "zfs"}},
 		"options of xfs": {"type: gp3\nsize: 1GiB\n", "refuses the mount options logbsize=32k", Options{FileSystem: "ext4", Sets: []string{"host.mount_options=logbsize=32k"}}},
-		"too small":     {"type: custom\nsize: 1MiB\nlatency: {like: gp3}\n", "mkfs", Options{FileSystem: "xfs"}},
+		"too small":      {"type: custom\nsize: 1MiB\nlatency: {like: gp3}\n", "mkfs", Options{FileSystem: "xfs"}},
 	} {
 		c.opt.File, c.opt.Command = write(t, c.text), command
 		m, err := Start(context.Background(), c.opt)
