@@ -149,6 +149,19 @@ func (w *worker) end(err error) {
 	}
 }
 
+// lastWords is how long a worker that takes no more requests is given to say why: twice what end waits for its process.
+const lastWords = 2 * time.Second
+
+// endWith ends a worker that a request could not be written to. Its own last words, which come with the end of its
+// output, say more than a broken pipe, so they are waited for.
+func (w *worker) endWith(err error) {
+	select {
+	case <-w.gone:
+	case <-time.After(lastWords):
+		w.end(err)
+	}
+}
+
 // A caller asks one thing at a time; it may be used again.
 type caller struct{ answer chan frame }
 
@@ -174,7 +187,7 @@ func (w *worker) call(ctx context.Context, c *caller, k kind, fill func([]byte) 
 		}
 	}
 	if err := w.send(sealed(b)); err != nil {
-		w.end(err) // the worker's own words come with the end of its output, if it is that
+		w.endWith(err)
 	}
 	select {
 	case f := <-c.answer:

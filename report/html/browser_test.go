@@ -193,7 +193,7 @@ func loads(browser context.Context, t *testing.T, page string) {
 	}
 	for _, width := range []int64{390, 1280} {
 		p.run(screen(width, 844, width < 500))
-		if got := js[int64](p, `document.documentElement.scrollWidth`); got > width {
+		if got := p.settledWidth(width); got > width {
 			t.Errorf("%d wide, the page is %d wide and scrolls sideways", width, got)
 		}
 	}
@@ -206,6 +206,19 @@ const settled = `new Promise(done => setTimeout(() => done(true)))`
 func (p *tab) settle() {
 	p.Helper()
 	js[bool](p, settled)
+}
+
+// settledWidth is how wide the page is once its charts have followed the screen: the browser tells them of a new size
+// some frames later. It is given two seconds to become no wider than wanted.
+func (p *tab) settledWidth(wanted int64) int64 {
+	p.Helper()
+	return js[int64](p, fmt.Sprintf(`new Promise(done => {
+		const until = performance.now() + 2000;
+		(function look() {
+			const width = document.documentElement.scrollWidth;
+			if (width <= %d || performance.now() > until) done(width); else setTimeout(look, 20);
+		})();
+	})`, wanted))
 }
 
 // view is the stretch that all charts show, in seconds from the start of the whole; the test fails if they do not agree.
