@@ -24,15 +24,13 @@ type memoryQuerier struct {
 }
 
 // snapshot is a view of the series that later appends do not change: segments are immutable
-// and only ever appended, the tail is copied. The caller holds m.mu.
+// and only ever appended, and so is the tail once it is lent, see seal. The caller holds m.mu.
 func (s *memorySeries) snapshot() *memoryView {
 	v := &memoryView{labels: s.labels, segments: s.segments, mint: -1 << 63, maxt: 1<<63 - 1}
 	if len(s.tailT) > 0 {
-		tail := segment{
-			run:   &run{times: slices.Clone(s.tailT)},
-			width: raw,
-		}
-		v.tail, v.tailValues = &tail, slices.Clone(s.tailV)
+		s.lent.Store(true)
+		v.tail = &segment{run: &run{times: slices.Clip(s.tailT)}, width: raw}
+		v.tailValues = slices.Clip(s.tailV)
 	}
 	return v
 }

@@ -2,6 +2,7 @@ package recording
 
 import (
 	"slices"
+	"sync/atomic"
 
 	"github.com/prometheus/prometheus/model/labels"
 )
@@ -18,6 +19,7 @@ type memorySeries struct {
 	segments []segment
 	tailT    []int64
 	tailV    []float64
+	lent     atomic.Bool // a view reads the tail
 	lastMs   int64
 	any      bool // has, or had, a sample
 	// ref names the series in the write-ahead log, since its segment logged; used by Disk.
@@ -142,12 +144,16 @@ func (m *Memory) appendTail(s *memorySeries, times []int64, values []float64, sk
 	m.bytes += 16 * int64(cap(s.tailT)-before)
 }
 
-// seal turns the tail into a segment. The tail's memory is used again.
+// seal turns the tail into a segment. The tail's memory is used again, unless a view may still read it.
 func (m *Memory) seal(s *memorySeries) {
 	if len(s.tailT) == 0 {
 		return
 	}
 	m.addSegment(s, newSegment(m.sharedRun(s.tailT), s.tailV))
+	if s.lent.Swap(false) {
+		s.tailT, s.tailV = make([]int64, 0, cap(s.tailT)), make([]float64, 0, cap(s.tailV))
+		return
+	}
 	s.tailT, s.tailV = s.tailT[:0], s.tailV[:0]
 }
 

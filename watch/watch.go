@@ -43,9 +43,10 @@ const (
 	feltMax = 6 * time.Second
 	// afterBegin is how long after the beginning of a stall it is diagnosed: some seconds of it tell more than its first one.
 	afterBegin = 6 * time.Second
-	// costShare is how many times the CPU that a step took is to pass before the next one: half a percent
-	// of a core for diagnoses, half a percent for looking whether clients wait.
+	// costShare is how many times the CPU that a diagnosis took is to pass before the next one: half a percent of a core. feltShare is the
+	// same of looking whether clients wait, half of that.
 	costShare = 200
+	feltShare = 400
 	// silentAfter is how long a source gives no sample before it is said, in periods and at least.
 	silentPeriods = 5
 	silentAfter   = 10 * time.Second
@@ -190,7 +191,7 @@ func (w *Watch) loop(ctx context.Context) {
 		now := time.Now()
 		w.silences(now)
 		took := w.feel(ctx, &s, now)
-		pause = min(max(feltEvery, costShare*took), feltMax)
+		pause = min(max(feltEvery, feltShare*took), feltMax)
 		if now.Before(s.diagnosis) {
 			continue
 		}

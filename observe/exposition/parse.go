@@ -29,8 +29,9 @@ type badLine struct {
 // parser reads page after page of one source, and learns on the way whose they are.
 type parser struct {
 	want   func(string) bool
-	series map[string]known // by the series' text
-	seen   map[string]int64 // series of the current page, and their timestamps
+	series map[string]*known // by the series' text
+	page   int64             // counts the pages
+	usual  int               // samples of the last page
 	table  *labels.SymbolTable
 
 	prefixes map[string]bool // of metric names: etcd, pg, ...
@@ -41,14 +42,17 @@ type parser struct {
 	dropped  int64
 }
 
+// known is a series of an earlier line.
 type known struct {
 	labels labels.Labels // empty if not wanted
 	name   string
+	page   int64 // the last page it stood in
+	ms     int64 // and its timestamp there
 }
 
 func newParser(want func(string) bool) *parser {
 	return &parser{
-		want: want, series: map[string]known{}, seen: map[string]int64{},
+		want: want, series: map[string]*known{},
 		table: labels.NewSymbolTable(), prefixes: map[string]bool{},
 	}
 }
@@ -56,8 +60,10 @@ func newParser(want func(string) bool) *parser {
 // parse reads one page. A line that cannot be read is skipped and the rest read on,
 // so that one torn line does not cost a page.
 func (p *parser) parse(body []byte, contentType string) (out []sample, bad []badLine) {
-	clear(p.seen)
+	p.page++
 	p.nodeTime = 0
+	out = make([]sample, 0, p.usual)
+	defer func() { p.usual = len(out) }()
 	if contentType == "" {
 		contentType = textType // as a shell script behind a web server has it
 	}
@@ -135,7 +141,7 @@ func (p *parser) sample(tp textparse.Parser, text []byte, ms int64, v float64) (
 		}
 		var l labels.Labels
 		tp.Labels(&l)
-		k.name = strings.Clone(l.Get(labels.MetricName))
+		k = &known{name: strings.Clone(l.Get(labels.MetricName))}
 		p.learn(k.name, l)
 		if p.want == nil || p.want(k.name) {
 			k.labels = l
@@ -150,10 +156,10 @@ func (p *parser) sample(tp textparse.Parser, text []byte, ms int64, v float64) (
 		return sample{}, false
 	}
 	// A series that stands twice in a page with one time has two values: the first is kept.
-	if last, twice := p.seen[string(text)]; twice && last == ms {
+	if k.page == p.page && k.ms == ms {
 		return sample{}, false
 	}
-	p.seen[string(text)] = ms
+	k.page, k.ms = p.page, ms
 	return sample{labels: k.labels, ms: ms, value: v}, true
 }
 
@@ -195,7 +201,8 @@ func (p *parser) engine() string {
 func batches(samples []sample, ms int64) []recording.Batch {
 	byTime := map[int64]*recording.Batch{}
 	var times []int64
-	for _, s := range samples {
+	values := make([]float64, len(samples))
+	for i, s := range samples {
 		t := s.ms
 		if t == 0 {
 			t = ms
@@ -203,10 +210,14 @@ func batches(samples []sample, ms int64) []recording.Batch {
 		b := byTime[t]
 		if b == nil {
 			b = &recording.Batch{TimesMs: []int64{t}}
+			if len(times) == 0 { // mostly all are of one time, and never all of each
+				b.Columns = make([]recording.Column, 0, len(samples))
+			}
 			byTime[t] = b
 			times = append(times, t)
 		}
-		b.Columns = append(b.Columns, recording.Column{Labels: s.labels, Values: []float64{s.value}})
+		values[i] = s.value
+		b.Columns = append(b.Columns, recording.Column{Labels: s.labels, Values: values[i : i+1 : i+1]})
 	}
 	slices.Sort(times)
 	out := make([]recording.Batch, len(times))

@@ -1,6 +1,7 @@
 package exposition
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -74,6 +75,7 @@ func OpenURL(raw string, opt URLOptions) (source.Source, error) {
 	m.Polled = source.NewPolled(recording.Source{Kind: "metrics-url", Name: m.name})
 	if opt.Transport == nil {
 		t := http.DefaultTransport.(*http.Transport).Clone()
+		t.DisableCompression = onThisHost(u)
 		if opt.Insecure {
 			t.TLSClientConfig = &tls.Config{InsecureSkipVerify: true}
 		}
@@ -81,6 +83,12 @@ func OpenURL(raw string, opt URLOptions) (source.Source, error) {
 	}
 	m.client = &http.Client{Transport: opt.Transport, CheckRedirect: checkRedirect}
 	return m, nil
+}
+
+// onThisHost tells whether a page comes over loopback, where packing it costs the database more than the bytes do.
+func onThisHost(u *url.URL) bool {
+	ip := net.ParseIP(u.Hostname())
+	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // checkRedirect refuses a redirect that would send credentials in the clear. (To another host
@@ -148,6 +156,7 @@ func (m *metricsURL) Read(ctx context.Context, w recording.Writer, opt source.Op
 type scraping struct {
 	m      *metricsURL
 	parser *parser
+	page   bytes.Buffer // of the last page, whose memory the next one takes
 
 	bad     int
 	badText string
@@ -155,7 +164,7 @@ type scraping struct {
 
 // Sample implements source.Sampler: it asks for one page.
 func (s *scraping) Sample(ctx context.Context, at time.Time) ([]recording.Batch, error) {
-	body, contentType, err := s.m.get(ctx)
+	body, contentType, err := s.m.get(ctx, &s.page)
 	if err != nil {
 		return nil, err
 	}
@@ -184,8 +193,8 @@ func (s *scraping) Tell(d *recording.Source) {
 	d.Engine, d.Version, d.Host = s.parser.engine(), s.parser.version, s.parser.host
 }
 
-// get asks for the page once.
-func (m *metricsURL) get(ctx context.Context) (body []byte, contentType string, err error) {
+// get asks for the page once; its bytes are page's.
+func (m *metricsURL) get(ctx context.Context, page *bytes.Buffer) (body []byte, contentType string, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, m.url.String(), nil)
 	if err != nil {
 		return nil, "", fmt.Errorf("%s: %w", m.name, err)
@@ -207,14 +216,14 @@ func (m *metricsURL) get(ctx context.Context) (body []byte, contentType string, 
 	if strings.HasPrefix(contentType, "text/html") {
 		return nil, "", notMetrics(m.name + " answers with a web page, not with metrics: the path is usually /metrics (IRIS: /api/monitor/metrics)")
 	}
-	body, err = io.ReadAll(io.LimitReader(resp.Body, PageBytesMax+1))
-	if err != nil {
+	page.Reset()
+	if _, err := page.ReadFrom(io.LimitReader(resp.Body, PageBytesMax+1)); err != nil {
 		return nil, "", m.unreachable(err)
 	}
-	if len(body) > PageBytesMax {
+	if page.Len() > PageBytesMax {
 		return nil, "", fmt.Errorf("%s answers with more than %d MiB: is this the page's address?", m.name, PageBytesMax>>20)
 	}
-	return body, contentType, nil
+	return page.Bytes(), contentType, nil
 }
 
 // Refused is a server's answer with a status other than 200.
@@ -245,7 +254,7 @@ func Probe(ctx context.Context, src source.Source) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, scrapeTimeoutMin)
 	defer cancel()
-	body, contentType, err := m.get(ctx)
+	body, contentType, err := m.get(ctx, &bytes.Buffer{})
 	if err != nil {
 		return err
 	}
