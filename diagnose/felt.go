@@ -15,7 +15,7 @@ func init() {
 	for _, name := range []string{
 		"mongodb_write_waiting:ratio", "mongodb_writes:rate", "mongodb_read_waiting:ratio", "mongodb_reads:rate",
 		"mongodb_write_counters:rate", "mongodb_queued_writers:count",
-		"postgres_commits:rate", "postgres_active:count", "postgres_oldest_transaction:seconds",
+		"postgres_commits:rate", "postgres_active:count", "postgres_sessions:count", "postgres_oldest_transaction:seconds",
 		"etcd_wal_fsync_time:ratio", "etcd_wal_fsyncs:rate",
 		"disk_write_await:seconds", "disk_writes:rate", "disk_busy:ratio", "disk_queue:requests",
 	} {

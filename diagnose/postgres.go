@@ -87,3 +87,29 @@ func atMostTheOldest(c *rules.Case, latency []float64) {
 		}
 	}
 }
+
+const (
+	// usedUpFactor is how many times the usual a mean latency is that counts where every session executes: the time that
+	// clients wait for one of them comes on top, and is not known.
+	usedUpFactor = 3
+	// usedUpCells is in how many cells one after the other that must be: sessions are looked at now and then, and a few of them
+	// may all be executing in one look.
+	usedUpCells = 2
+)
+
+// usedUp is where every session executes, for longer than usual. What sessions can make of a mean latency is bounded by how many there
+// are: with 90 of them at 1,200 commits a second it is 75 ms, however long clients wait in front of their pool.
+func usedUp(c *rules.Case, slow rules.Stall) timeline.Mask {
+	all := c.SessionsUsedUp()
+	if all == nil {
+		return make(timeline.Mask, c.Grid.N)
+	}
+	least := max(stallFloorS, usedUpFactor*timeline.Quantile(slow.Latency, 0.5))
+	out := all.And(timeline.Where(slow.Latency, func(x float64) bool { return x >= least }))
+	for _, e := range out.Episodes() {
+		for k := e.First; k <= e.Last && e.Cells() < usedUpCells; k++ {
+			out[k] = false
+		}
+	}
+	return out
+}

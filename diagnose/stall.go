@@ -97,7 +97,7 @@ func byPostgres(c *rules.Case) (rules.Stall, bool) {
 	atMostTheOldest(c, slow.Latency)
 	// A report that runs on when the others have gone home is one session, not a queue.
 	queue := max(minSessions, 2*timeline.Quantile(s.Waiting, 0.5))
-	slow.Cells = slow.Cells.And(timeline.Where(s.Waiting, func(x float64) bool { return x >= queue }))
+	slow.Cells = slow.Cells.And(timeline.Where(s.Waiting, func(x float64) bool { return x >= queue })).Or(usedUp(c, slow))
 	slow.Cells, slow.Observed = slow.Cells.Or(fallen.Cells), slow.Observed.Or(fallen.Observed)
 	return slow, ok
 }

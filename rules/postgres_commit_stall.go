@@ -21,13 +21,47 @@ func postgresCommitStall() Rule {
 					continue
 				}
 				waits, most := c.postgresWaits(s.Cells)
-				out[i].Summary += most
-				out[i].Evidence = slices.Concat(waits, c.postgresCommits(s.Cells), out[i].Evidence)
+				used, how := c.usedUpInStall(s.Cells)
+				out[i].Summary += how + most
+				out[i].Evidence = slices.Concat(used, waits, c.postgresCommits(s.Cells), out[i].Evidence)
 			}
 		}
 		return out
 	}
 	return r
+}
+
+const (
+	// usedUpShare is the part of the sessions from which all of them execute: one or two may be between two statements.
+	usedUpShare = 0.9
+	// usedUpSessions is how few sessions tell nothing of a pool.
+	usedUpSessions = 8
+)
+
+// SessionsUsedUp is where clients' sessions all execute; nil if no source tells of those that do not.
+func (c *Case) SessionsUsedUp() timeline.Mask {
+	active, all := c.One(SignalPrefix+"postgres_active:count"), c.One(SignalPrefix+"postgres_sessions:count")
+	if active == nil || all == nil {
+		return nil
+	}
+	out := make(timeline.Mask, c.Grid.N)
+	for k := range out {
+		// Whoever asks is a session that executes.
+		out[k] = all[k] > usedUpSessions && active[k]-1 >= usedUpShare*(all[k]-1)
+	}
+	return out
+}
+
+// usedUpInStall tells that sessions were used up in a good part of some cells.
+func (c *Case) usedUpInStall(cells timeline.Mask) ([]Evidence, string) {
+	used := c.SessionsUsedUp()
+	share := Share(used, cells)
+	if used == nil || share < minAttributable {
+		return nil, ""
+	}
+	all := timeline.Max(timeline.At(c.One(SignalPrefix+"postgres_sessions:count"), used.And(cells))) - 1
+	return []Evidence{c.figure("share of the stalled time in which every session was executing", SignalPrefix+"postgres_sessions:count", share, "ratio", cells)},
+		fmt.Sprintf(" In %s of it all of %.0f sessions were executing: clients waited for one of them as well, longer than these figures say.", dur(c.Seconds(used.And(cells))), all)
 }
 
 const (
@@ -47,9 +81,13 @@ func (c *Case) postgresWaits(cells timeline.Mask) (out []Evidence, most string) 
 	var waits []wait
 	total, told := 0.0, false
 	for _, t := range c.Signal(SignalPrefix + "postgres_waiting:count") {
+		kind, event := t.Labels.Get("wait_event_type"), t.Labels.Get("wait_event")
+		if kind == "Client" {
+			// PostgreSQL looks at a session's state first and then at what it waits for: this one is done, and waits for its client.
+			continue
+		}
 		x := timeline.Sum(timeline.At(t.Values, cells))
 		total += x
-		kind, event := t.Labels.Get("wait_event_type"), t.Labels.Get("wait_event")
 		name := "a CPU, or nothing that PostgreSQL tells"
 		if kind != "" {
 			told = true

@@ -48,6 +48,8 @@ var postgresSignals = []Signal{
 		`sum(irate(pg_stat_database_xact_commit_total[$w])) + sum(irate(pg_stat_database_xact_rollback_total[$w]))`),
 	pg("postgres_active:count", "", "sessions executing",
 		`sum(pg_stat_activity_count{state="active"})`),
+	pg("postgres_sessions:count", "", "sessions of clients, whatever they do",
+		`sum(pg_stat_activity_count{state!=""})`),
 	{Name: SignalPrefix + "postgres_waiting:count", By: []string{"wait_event_type", "wait_event"},
 		Help:  "sessions executing, by what they wait for; without it, on a CPU",
 		Exprs: []string{`sum by (wait_event_type, wait_event) (pg_stat_activity_count{state="active"})`}},
