@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"os/exec"
-	"runtime/debug"
 	"testing"
 	"time"
 
@@ -32,7 +31,7 @@ func BenchmarkOverhead(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		defer debug.SetGCPercent(debug.SetGCPercent(watch.GCPercent))
+		defer watch.OneCore()()
 		ctx, cancel := context.WithTimeout(b.Context(), *watchFor)
 		before, _ := watch.ProcessCost()
 		began := time.Now()

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -56,7 +57,7 @@ const tellRingEvery = time.Minute
 
 func newFeed(in Input, outs []*queue, log *slog.Logger) *feed {
 	f := &feed{
-		in: in, name: in.Source.Describe().Name, outs: outs, log: log, wants: diagnose.Wants(), period: in.Options.Period,
+		in: in, name: in.Source.Describe().Name, outs: outs, log: log, wants: remembered(diagnose.Wants()), period: in.Options.Period,
 		window: recording.NewMemory(recording.MemoryOptions{MaxBytes: windowBytesMax, Tail: windowTail}),
 		told:   map[string]recording.Source{}, remarks: map[string]bool{}, heard: time.Now(),
 	}
@@ -64,10 +65,29 @@ func newFeed(in Input, outs []*queue, log *slog.Logger) *feed {
 		f.period = time.Second
 	}
 	if len(outs) == 0 && f.in.Options.Want == nil {
-		f.in.Options.Want = func(metric string) bool { return f.wants(metric) || isFigure(metric) }
+		wants := diagnose.Wants() // a source may ask from several goroutines
+		f.in.Options.Want = func(metric string) bool { return wants(metric) || isFigure(metric) }
 	}
 	return f
 }
+
+// remembered asks about each name once: a page has the same thousand names every second. It is for one goroutine at a time.
+func remembered(wants func(metric string) bool) func(metric string) bool {
+	known := map[string]bool{}
+	return func(metric string) bool {
+		wanted, ok := known[metric]
+		if !ok {
+			wanted = wants(metric)
+			if len(known) < namesMax {
+				known[strings.Clone(metric)] = wanted
+			}
+		}
+		return wanted
+	}
+}
+
+// namesMax bounds the names of metrics that are remembered.
+const namesMax = 20_000
 
 // run reads until the context ends, again and again if need be.
 func (f *feed) run(ctx context.Context) {

@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -54,7 +53,7 @@ func TestMain(m *testing.M) {
 func childWatch(sources []string, dir string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	debug.SetGCPercent(watch.GCPercent)
+	defer watch.OneCore()()
 	var inputs []watch.Input
 	for _, arg := range sources {
 		in, err := observe.Open(ctx, arg, observe.OpenOptions{})

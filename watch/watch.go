@@ -21,6 +21,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
+	"runtime"
 	"sync"
 	"time"
 
@@ -54,9 +56,15 @@ const (
 	unjudgedAfter = time.Minute
 )
 
-// GCPercent is what a process that watches gives to debug.SetGCPercent: its memory is mostly samples that stay, so that half of Go's
-// default costs little time and spares a quarter of the memory.
-const GCPercent = 50
+// OneCore lets this process run on one core at a time, for what it does beside a database is not to be felt, and one is plenty; it also wakes
+// fewer threads. The function it gives takes that back. An environment that sets GOMAXPROCS decides itself.
+func OneCore() (back func()) {
+	if os.Getenv("GOMAXPROCS") != "" {
+		return func() {}
+	}
+	before := runtime.GOMAXPROCS(1)
+	return func() { runtime.GOMAXPROCS(before) }
+}
 
 // An Input is a live source and how to read it.
 type Input struct {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -182,7 +181,7 @@ func (o *watchOptions) Run(ctx context.Context, a *app, args []string) (err erro
 
 // watch watches and serves, and tells in the end what that cost.
 func (o *watchOptions) watch(ctx context.Context, w *watch.Watch, server *watch.Server, log *slog.Logger) error {
-	defer debug.SetGCPercent(debug.SetGCPercent(watch.GCPercent))
+	defer watch.OneCore()()
 	began := time.Now()
 	before, _ := watch.ProcessCost()
 	ctx, cancel := context.WithCancel(ctx)
