@@ -3,6 +3,7 @@ package diagnose
 import (
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"plimsoll/rules"
@@ -18,7 +19,7 @@ type Detail struct {
 	Plots       []Plot
 	Stalled     []Span
 	Checkpoints []Span
-	Latency     *Spread // nil where nothing tells a latency
+	Latencies   []*Spread // none where nothing tells a latency
 }
 
 // A Plot is series that share an axis.
@@ -29,20 +30,28 @@ type Plot struct {
 	// LimitS, if not 0, is the latency from which an interval counts as stalled.
 	LimitS float64
 	Tracks []Track
+	// Percentiles tells series of percentiles: a point is of all operations of its slot, not the highest of its cells, and nil
+	// where they were too few for it. Operations is then how many it stands on, of several instances the fewest.
+	Percentiles bool
+	Operations  *Track
 }
 
-// A Spread is how many operations met which latency when. What a source tells is the mean latency
-// of an interval, so an operation is counted with its interval's mean.
+// A Spread is how many operations met which latency when.
 type Spread struct {
 	Subject string
-	From    time.Time
-	StepS   float64
+	// Signal is what the classes were read from. It is "" where a source tells no more than the mean latency of an interval: then
+	// an operation is counted with its interval's mean.
+	Signal string
+	From   time.Time
+	StepS  float64
 	// BoundsS are the upper bounds of the classes in seconds, increasing; the last class has none.
 	BoundsS []float64
 	// Operations are counted by slot of time, then by class.
 	Operations [][]float64
+	// Stalled are those of them that ended in stalled cells, by class; nil if none did, or all.
+	Stalled []float64
 	// Unseen are the operations of intervals in which a source that samples saw none wait: how long they took is not known.
-	Unseen float64
+	Unseen, StalledUnseen float64
 }
 
 const (
@@ -88,8 +97,10 @@ func detail(c *rules.Case, slots int) *Detail {
 		add(Plot{Title: title, Unit: unit, Signal: rules.SignalPrefix + signal}, []string{title}, [][]float64{c.One(rules.SignalPrefix + signal)})
 	}
 	s := c.Stall
-	add(Plot{Title: s.Subject + " latency", Unit: "seconds", LimitS: s.Threshold}, []string{"mean latency"}, [][]float64{s.Latency})
-	add(Plot{Title: s.Subject, Unit: "1/s"}, []string{"completed"}, [][]float64{s.Ops})
+	add(Plot{Title: s.Subject + ", mean latency", Unit: "seconds", LimitS: s.Threshold}, []string{"mean latency"}, [][]float64{s.Latency})
+	kept := allClasses(c)
+	d.Plots = append(d.Plots, percentilePlots(c, kept, slots)...)
+	add(Plot{Title: s.Subject + ", completed", Unit: "1/s"}, []string{"completed"}, [][]float64{s.Ops})
 	one("WiredTiger dirty", "ratio", "wt_dirty:ratio")
 	one("page cache dirty", "bytes", "memory_dirty:bytes")
 	devices := busiestDevices(c)
@@ -113,7 +124,7 @@ func detail(c *rules.Case, slots int) *Detail {
 		add(p, devices, series)
 	}
 	one("CPUs busy", "ratio", "cpu_busy:ratio")
-	d.Latency = spread(c)
+	d.Latencies = spreads(c, kept)
 	return d
 }
 
@@ -154,34 +165,81 @@ func busiestDevices(c *rules.Case) []string {
 	return out
 }
 
-// spread counts operations by time and latency; nil if no latency is known.
-func spread(c *rules.Case) *Spread {
+// spreads are how latencies were distributed: of each subject that is kept in classes the slowest instance, and what is only
+// known by means of intervals, unless it is among these.
+func spreads(c *rules.Case, kept []*classes) []*Spread {
+	var out []*Spread
+	byMeans := true
+	for _, of := range subjects(kept) {
+		h := slowest(of, 1)[0]
+		out = append(out, h.spread(c))
+		// Clients' latencies hold the database's; etcd's detector judges by the same fdatasyncs.
+		byMeans = byMeans && h.subject != clientWrites && !strings.HasPrefix(c.Stall.Subject, h.subject)
+	}
+	if s := meanSpread(c); s != nil && byMeans {
+		out = slices.Insert(out, 0, s)
+	}
+	return out
+}
+
+// newSpread is one without operations.
+func newSpread(c *rules.Case, subject string, boundsS []float64) (s *Spread, slot time.Duration) {
+	from, to := c.Grid.Start(0), c.Grid.Time(c.Grid.N-1)
+	slot = slotOf(c.Grid, spreadColumns)
+	s = &Spread{Subject: subject, From: from, StepS: slot.Seconds(), BoundsS: boundsS, Operations: make([][]float64, (to.Sub(from)+slot-1)/slot)}
+	for i := range s.Operations {
+		s.Operations[i] = make([]float64, len(boundsS)+1)
+	}
+	return s, slot
+}
+
+// apartOf tells whether some operations, and not all, are of stalled time.
+func apartOf(stalled, all float64) bool { return stalled > leastCounted && stalled < all-leastCounted }
+
+// spread counts operations of all time by their classes.
+func (h *classes) spread(c *rules.Case) *Spread {
+	out, slot := newSpread(c, h.called(), h.boundsS)
+	out.Signal = h.signal
+	out.Operations = h.slots(c.Grid, slot)
+	if stalled := h.whole(c.Stall.Cells); apartOf(total(stalled), total(h.whole(nil))) {
+		out.Stalled = stalled
+	}
+	return out
+}
+
+// meanSpread counts operations by time and mean latency of their cell; nil if no latency is known.
+func meanSpread(c *rules.Case) *Spread {
 	s := c.Stall
 	if s.Latency == nil || s.Ops == nil || c.Grid.N == 0 {
 		return nil
 	}
-	from, to := c.Grid.Start(0), c.Grid.Time(c.Grid.N-1)
-	slot := slotOf(c.Grid, spreadColumns)
-	out := &Spread{Subject: s.Subject, From: from, StepS: slot.Seconds(), BoundsS: spreadBounds(),
-		Operations: make([][]float64, (to.Sub(from)+slot-1)/slot)}
-	for i := range out.Operations {
-		out.Operations[i] = make([]float64, spreadClasses+1)
-	}
-	any := false
+	out, slot := newSpread(c, s.Subject, spreadBounds())
+	stalled, seen, inStall := make([]float64, spreadClasses+1), 0.0, 0.0
 	for k, latency := range s.Latency {
 		if !(s.Ops[k] > 0) || math.IsNaN(latency) || math.IsInf(latency, 0) {
 			continue
 		}
+		n := s.Ops[k] * c.Grid.StepSeconds()
 		if latency <= 0 {
-			out.Unseen += s.Ops[k] * c.Grid.StepSeconds()
+			out.Unseen += n
+			if s.Cells[k] {
+				out.StalledUnseen += n
+			}
 			continue
 		}
 		class, _ := slices.BinarySearch(out.BoundsS, latency)
-		out.Operations[c.Grid.Start(k).Sub(from)/slot][class] += s.Ops[k] * c.Grid.StepSeconds()
-		any = true
+		out.Operations[c.Grid.Start(k).Sub(out.From)/slot][class] += n
+		seen += n
+		if s.Cells[k] {
+			stalled[class] += n
+			inStall += n
+		}
 	}
-	if !any {
+	if seen == 0 {
 		return nil
+	}
+	if apartOf(inStall, seen+out.Unseen) {
+		out.Stalled = stalled
 	}
 	return out
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -101,6 +102,7 @@ func (d *diagnosed) facts() []fact {
 	if worst := highest(d.Timeline); worst > 0 {
 		out = append(out, fact{Label: "Worst mean latency", Value: units.Seconds(worst), Note: "of an interval, " + s.Signal, Href: timelineLink})
 	}
+	out = append(out, d.percentileFacts()...)
 	for i, f := range d.ofKind(diagnose.Cause) {
 		if i == 0 && f.Weight > 0 && s.Seconds > 0 {
 			out = append(out, fact{Label: "First cause", Value: units.Percent(f.Weight), Note: "of the stall: " + f.Title, Level: level(f.Severity), Href: "#f1"})
@@ -110,6 +112,26 @@ func (d *diagnosed) facts() []fact {
 		out = append(out, fact{Label: "Watched", Value: units.Seconds(d.Span.Seconds()), Note: d.clock.Whole(d.Span), Href: "#sources"})
 	}
 	return out
+}
+
+// percentileFacts are the p99 of the first that is known by classes, over all time.
+func (d *diagnosed) percentileFacts() []fact {
+	if d.Detail == nil || d.charts == nil {
+		return nil
+	}
+	for i, x := range d.Detail.Latencies {
+		h, _ := d.densityOfSpread(x)
+		all := h.everything("")
+		if x.Signal == "" || len(h.BoundsS) < 2 || !all.enough(p99) {
+			continue
+		}
+		href := "#latency"
+		if i > 0 {
+			href += number(i + 1)
+		}
+		return []fact{{Label: "p99 of " + x.Subject, Value: h.told(all, p99), Note: "of all " + counted(all.total()) + ", median " + h.told(all, median), Href: href}}
+	}
+	return nil
 }
 
 // highest is the highest latency plotted; 0 if none is.
@@ -147,10 +169,15 @@ func (d *diagnosed) timeline() *timeline {
 			}
 			c.Series = append(c.Series, s)
 		}
-		if len(c.Series) > 0 {
-			t.Charts = append(t.Charts, c)
+		if len(c.Series) == 0 {
+			return
+		}
+		if p.Percentiles {
+			c.percentiles(p)
+		} else {
 			slot = max(slot, c.StepS)
 		}
+		t.Charts = append(t.Charts, c)
 	}
 	if d.Detail != nil {
 		t.band("stall", "stalled", d.Detail.Stalled, d.loc)
@@ -167,9 +194,21 @@ func (d *diagnosed) timeline() *timeline {
 	if len(t.Charts) == 0 {
 		return nil
 	}
-	t.Note = fmt.Sprintf("Each point is the highest value of %s. Times are %s.", units.Seconds(slot), t.Zone)
+	t.Note = d.pointsNote(slot, t)
 	t.finish()
 	return t
+}
+
+// pointsNote says what a point of the charts is.
+func (d *diagnosed) pointsNote(slot float64, t *timeline) string {
+	note := "Times are " + t.Zone + "."
+	if slot > 0 {
+		note = fmt.Sprintf("Each point is the highest value of its %s. %s", units.Seconds(slot), note)
+	}
+	if slices.ContainsFunc(t.Charts, func(c chart) bool { return c.Counts != nil }) {
+		note += " A percentile is of all operations of its stretch of time, and missing where they were too few for it: under 10 for p50, 100 for p99, 1,000 for p99.9."
+	}
+	return note
 }
 
 func (t *timeline) band(kind, name string, spans []diagnose.Span, loc *time.Location) {
@@ -234,24 +273,48 @@ func (d *diagnosed) account() []section {
 	return []section{{ID: "accounting", Title: "Where the stalled time went", Note: note, Parts: []part{{Table: tab}}}}
 }
 
+// densityOfSpread is a spread as it is drawn, with those of its operations that are told apart.
+func (d *diagnosed) densityOfSpread(x *diagnose.Spread) (h density, parts []population) {
+	h = density{FromS: clockSeconds(x.From, d.loc), StepS: x.StepS, BoundsS: x.BoundsS, Counts: x.Operations, Unseen: x.Unseen}
+	if x.Stalled != nil {
+		stalled := population{name: "in stalled intervals", counts: x.Stalled, unseen: x.StalledUnseen}
+		parts = []population{stalled, h.everything("").without("otherwise", stalled)}
+	}
+	return h, parts
+}
+
 // latency draws how latencies were distributed.
 func (d *diagnosed) latency() []section {
-	if d.Detail == nil || d.Detail.Latency == nil || d.charts == nil {
+	if d.Detail == nil || d.charts == nil {
 		return nil
 	}
-	x := d.Detail.Latency
-	h := density{FromS: clockSeconds(x.From, d.loc), StepS: x.StepS, BoundsS: x.BoundsS, Counts: x.Operations, Unseen: x.Unseen}
-	var parts []part
-	for _, f := range []*figure{heatMap(h, d.charts, x.Subject), distribution(h, x.Subject)} {
-		if f != nil {
-			parts = append(parts, part{Figure: f})
+	var out []section
+	for _, x := range d.Detail.Latencies {
+		h, stalled := d.densityOfSpread(x)
+		id := "latency"
+		if len(out) > 0 {
+			id += number(len(out) + 1)
 		}
+		var parts []part
+		if x.Signal != "" {
+			parts = append(parts, part{Source: &cell{Text: x.Signal, Href: d.queries.link(x.Signal)}})
+		}
+		for _, f := range []*figure{heatMap(h, d.charts, x.Subject), distribution(h, x.Subject, stalled...)} {
+			if f != nil {
+				f.ID += strings.TrimPrefix(id, "latency")
+				parts = append(parts, part{Figure: f})
+			}
+		}
+		if len(parts) < 2 {
+			continue
+		}
+		note := "Each operation counts by itself, as the source's histogram has it."
+		if x.Signal == "" {
+			note = "These are means: what is known is the mean latency of each interval, and an operation is counted with it. Single operations were slower, and quicker."
+		}
+		out = append(out, section{ID: id, Title: "Latency of " + x.Subject, Note: note, Parts: parts})
 	}
-	if len(parts) == 0 {
-		return nil
-	}
-	return []section{{ID: "latency", Title: "Latency of " + x.Subject, Parts: parts,
-		Note: "What is known is the mean latency of each interval: an operation is counted with it. Single operations were slower, and quicker."}}
+	return out
 }
 
 // gaps are the rules that could not be judged.

@@ -147,25 +147,3 @@ func TestNiceSteps(t *testing.T) {
 		}
 	}
 }
-
-// A distribution's percentiles are those of its classes.
-func TestDistribution(t *testing.T) {
-	h := density{StepS: 1, BoundsS: []float64{0.001, 0.01, 0.1, 1}, Counts: [][]float64{{0, 900, 0, 0, 0}, {0, 90, 9, 1, 0}}}
-	share, total := h.cumulative()
-	if total != 1000 {
-		t.Fatalf("%v operations", total)
-	}
-	for q, want := range map[float64]float64{0.5: 0.01, 0.99: 0.01, 0.999: 0.1, 1: 1} {
-		if got := h.quantile(share, total, q); got != want {
-			t.Errorf("the quantile %v is %v, want %v", q, got, want)
-		}
-	}
-	h.Unseen = 1000
-	share, total = h.cumulative()
-	if half, most := h.quantile(share, total, 0.5), h.quantile(share, total, 0.99); half != 0 || most != 0.01 {
-		t.Errorf("where half was too quick to be seen, the median is %v and the p99 %v", half, most)
-	}
-	if heatMap(density{BoundsS: []float64{1, 2}, Counts: [][]float64{{0, 0, 0}}}, &timeline{ToS: 1}, "x") != nil {
-		t.Error("a heat map of no operation")
-	}
-}

@@ -29,8 +29,8 @@ func (h density) used() (first, last int, most float64) {
 	return first, last, most
 }
 
-// lower and upper bound a class; the first has no lower bound and the last no upper one, so they are drawn as wide as
-// their neighbours.
+// lower and upper bound a class where it is drawn; the first has no lower bound and the last no upper one, so they are drawn as
+// wide as their neighbours.
 func (h density) lower(class int) float64 {
 	if class <= 0 {
 		return h.BoundsS[0] * h.BoundsS[0] / h.BoundsS[1]
@@ -43,6 +43,36 @@ func (h density) upper(class int) float64 {
 		return h.BoundsS[n-1] * h.BoundsS[n-1] / h.BoundsS[n-2]
 	}
 	return h.BoundsS[class]
+}
+
+// between is a class in words.
+func (h density) between(class int) string {
+	switch {
+	case class <= 0:
+		return "up to " + units.Seconds(h.BoundsS[0])
+	case class >= len(h.BoundsS):
+		return "over " + units.Seconds(h.BoundsS[len(h.BoundsS)-1])
+	}
+	return units.Seconds(h.BoundsS[class-1]) + " to " + units.Seconds(h.BoundsS[class])
+}
+
+// doubled is the ratio of bounds from which a class' width is told as a factor.
+const doubled = 1.995
+
+// width is how wide the classes with operations are, in words; the widest of them counts.
+func (h density) width() string {
+	first, last, _ := h.used()
+	ratio := 1.0
+	for class := max(first, 1); class <= min(last, len(h.BoundsS)-1); class++ {
+		ratio = max(ratio, h.BoundsS[class]/h.BoundsS[class-1])
+	}
+	switch {
+	case ratio == 1:
+		return "one class"
+	case ratio >= doubled:
+		return "classes a factor of " + strings.TrimSuffix(fmt.Sprintf("%.1f", ratio), ".0") + " wide"
+	}
+	return "classes " + units.Percent(ratio-1) + " wide"
 }
 
 const (
@@ -60,8 +90,8 @@ func heatMap(h density, t *timeline, subject string) *figure {
 	if last < 0 || len(h.BoundsS) < 2 {
 		return nil
 	}
-	d := newDrawing(densityWidth, densityHeight, fmt.Sprintf("Heat map of the latency of %s over time; the slowest lie between %s and %s",
-		subject, units.Seconds(h.lower(last)), units.Seconds(h.upper(last))))
+	d := newDrawing(densityWidth, densityHeight, fmt.Sprintf("Heat map of the latency of %s over time; the slowest took %s",
+		subject, h.between(last)))
 	x := scale{from: t.FromS, to: t.ToS, start: densityLeft, end: densityWidth - 4}
 	y := scale{from: h.lower(first), to: h.upper(last), start: densityHeight - densityBottom, end: densityTop, log: true}
 	for _, v := range y.decades(16) {
@@ -85,8 +115,8 @@ func heatMap(h density, t *timeline, subject string) *figure {
 	}
 	d.text("tick", "start", x.start, densityHeight-4, t.clock(t.FromS))
 	d.text("tick", "end", x.end, densityHeight-4, t.clock(t.ToS))
-	return &figure{ID: "heat", Title: "Latency over time", SVG: d.done(),
-		Caption: fmt.Sprintf("Each field holds the operations of %s at that latency; the darker, the more, up to %s. A level is about five times the one before.", units.Seconds(h.StepS), units.Number(most))}
+	return &figure{ID: "heat", Title: "Latency of " + subject + " over time", SVG: d.done(), Table: h.tabulate(t, subject),
+		Caption: fmt.Sprintf("Each field holds the operations of %s at that latency; the stronger its colour, the more, up to %s. A level is about five times the one before.", units.Seconds(h.StepS), units.Number(most))}
 }
 
 // heatLevel is 0 for the fewest and heatLevels-1 for the most.
@@ -98,92 +128,71 @@ func heatLevel(n, most float64) int {
 	return level
 }
 
-// quantiles are those that a distribution's drawing and table name.
-var quantiles = []struct {
-	q    float64
-	name string
-}{{0.5, "p50"}, {0.9, "p90"}, {0.95, "p95"}, {0.99, "p99"}, {0.999, "p99.9"}}
+const (
+	heatRows    = 24 // of the table behind a heat map, at most
+	heatGroups  = 8  // of its classes
+	halfADecade = 3.17
+)
 
-// cumulative sums the counts of all times: the share of operations up to each class.
-func (h density) cumulative() (share []float64, total float64) {
-	share = make([]float64, len(h.BoundsS)+1)
-	for _, column := range h.Counts {
-		for class, n := range column {
-			share[class] += n
-		}
-	}
-	total = h.Unseen
-	for class, n := range share {
-		total += n
-		share[class] = total
-	}
-	for class := range share {
-		share[class] /= total
-	}
-	return share, total
-}
-
-// quantile is the upper bound of the class that holds a share of all operations; 0 if they were too quick to be seen.
-func (h density) quantile(share []float64, total, q float64) float64 {
-	if h.Unseen >= q*total {
-		return 0
-	}
-	for class, s := range share {
-		if s >= q*(1-1e-12) {
-			return h.upper(class)
-		}
-	}
-	return math.NaN()
-}
-
-// labelRoom is the room that a percentile's name takes on a drawing.
-const labelRoom = 34
-
-// distribution draws the share of operations up to each latency.
-func distribution(h density, subject string) *figure {
+// tabulate is a heat map as a table: operations by stretches of time and by few, wide classes.
+func (h density) tabulate(t *timeline, subject string) *table {
 	first, last, _ := h.used()
-	if last < 0 || len(h.BoundsS) < 2 {
-		return nil
+	ends := h.groups(first, last, halfADecade)
+	if len(ends) > heatGroups {
+		ends = h.groups(first, last, 10)
 	}
-	share, total := h.cumulative()
-	const width, height, left, bottom, top = densityWidth, 200.0, 66.0, 22.0, 16.0
-	d := newDrawing(width, height, "Distribution of the latency of "+subject)
-	x := scale{from: h.lower(first), to: h.upper(last), start: left, end: width - 26, log: true}
-	y := scale{from: 0, to: 1, start: height - bottom, end: top}
-	for _, v := range []float64{0, 0.25, 0.5, 0.75, 1} {
-		d.line("grid", x.start, y.at(v), x.end, y.at(v))
-		d.text("tick", "end", left-6, y.at(v)+4, axisText(v, "ratio"))
+	out := &table{Caption: "Operations by time and latency: " + subject, Fold: "Data as a table", Columns: []column{{Text: "from"}}}
+	from := first
+	for _, end := range ends {
+		text := h.between(end)
+		if from > 0 && from < end && end < len(h.BoundsS) {
+			text = units.Seconds(h.BoundsS[from-1]) + " to " + units.Seconds(h.BoundsS[end])
+		} else if end < len(h.BoundsS) && from == 0 {
+			text = "up to " + units.Seconds(h.BoundsS[end])
+		}
+		out.Columns = append(out.Columns, column{Text: text, Number: true})
+		from = end + 1
 	}
-	for _, v := range x.decades(44) {
-		d.line("grid", x.at(v), y.start, x.at(v), y.end)
-		d.text("tick", "middle", x.at(v), height-6, axisText(v, "seconds"))
+	per := (len(h.Counts) + heatRows - 1) / heatRows
+	for i := 0; i < len(h.Counts); i += per {
+		at := window{h.FromS + float64(i)*h.StepS, min(t.ToS, h.FromS+float64(i+per)*h.StepS)}
+		row := []cell{{Text: t.clock(at.From), Zoom: &at, Href: "#timeline"}}
+		class := first
+		for _, end := range ends {
+			sum := 0.0
+			for ; class <= end; class++ {
+				for _, column := range h.Counts[i:min(i+per, len(h.Counts))] {
+					sum += column[class]
+				}
+			}
+			row = append(row, cell{Text: counted(sum), Number: true})
+		}
+		out.Rows = append(out.Rows, row)
 	}
-	var trace strings.Builder
-	fmt.Fprintf(&trace, "M%s %s", coordinate(x.start), coordinate(y.at(h.Unseen/total)))
+	return out
+}
+
+// groups are the last classes of groups that span so large a factor, of those from first to last.
+func (h density) groups(first, last int, factor float64) (ends []int) {
+	start := h.lower(first)
 	for class := first; class <= last; class++ {
-		fmt.Fprintf(&trace, "L%s %s", coordinate(x.at(h.upper(class))), coordinate(y.at(share[class])))
-	}
-	d.path("series series1", trace.String())
-	tab := &table{Caption: "Latencies by share of operations", Columns: []column{{Text: "share of operations"}, {Text: "latency up to", Number: true}}}
-	labelled := math.Inf(-1)
-	for _, q := range quantiles {
-		at := h.quantile(share, total, q.q)
-		if at == 0 {
-			tab.Rows = append(tab.Rows, []cell{{Text: q.name}, {Text: "too quick to be seen", Number: true}})
-			continue
+		if class == last || class+1 < len(h.BoundsS) && h.upper(class+1) > start*factor*(1+1e-9) || class+1 == len(h.BoundsS) {
+			ends = append(ends, class)
+			start = h.upper(class)
 		}
-		if total*(1-q.q) >= 1 && x.at(at)-labelled > labelRoom {
-			labelled = x.at(at)
-			d.line("mark", labelled, y.start, labelled, y.at(q.q))
-			d.text("mark-text", "middle", labelled, y.at(q.q)-5, q.name)
-		}
-		tab.Rows = append(tab.Rows, []cell{{Text: q.name}, {Text: units.Seconds(at), Number: true}})
 	}
-	caption := units.Number(total) + " operations, by classes a fifth wide."
-	if h.Unseen > 0 {
-		caption += " In intervals with " + units.Percent(h.Unseen/total) + " of them nobody was seen waiting, by a source that looks now and then: they begin the curve."
+	return ends
+}
+
+// counted is a number of operations; cells of time that divide an interval give fractions of one.
+func counted(n float64) string {
+	switch {
+	case n <= 0:
+		return "–"
+	case n < 0.5:
+		return "< 1"
 	}
-	return &figure{ID: "cdf", Title: "Distribution of latency", SVG: d.done(), Table: tab, Caption: caption}
+	return whole(int64(math.Round(n)))
 }
 
 // shareBar draws a part of a whole as a bar.

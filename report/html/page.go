@@ -46,6 +46,7 @@ type section struct {
 // A part is one of what its fields name.
 type part struct {
 	Text     string
+	Source   *cell  // what the rest was read from
 	Quote    string // what somebody else said
 	Table    *table
 	Figure   *figure

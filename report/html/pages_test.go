@@ -42,6 +42,7 @@ func stalledReport(seconds int, name string) *diagnose.Report {
 	for s := 42; s < seconds; s += 60 {
 		windows = append(windows, diagnose.Span{From: at(float64(s)), To: at(float64(min(s+14, seconds)))})
 	}
+	operations := track("operations", "", 900, 150)
 	r := &diagnose.Report{
 		Version: diagnose.Version,
 		Verdict: "Writes of " + name + " stalled for 14 s of every 60 s. Why: the volume's IOPS cap binds (" + name + ").",
@@ -58,13 +59,19 @@ func stalledReport(seconds int, name string) *diagnose.Report {
 		Detail: &diagnose.Detail{
 			Stalled: windows, Checkpoints: windows,
 			Plots: []diagnose.Plot{
-				{Title: name + " latency", Unit: "seconds", LimitS: 0.02, Tracks: []diagnose.Track{track("mean latency", "seconds", 0.0012, 8.13)}},
+				{Title: name + ", mean latency", Unit: "seconds", LimitS: 0.02, Tracks: []diagnose.Track{track("mean latency", "seconds", 0.0012, 8.13)}},
+				{Title: "client writes of " + name + ", latency", Unit: "seconds", Signal: "plimsoll:client_write_classes:rate", Percentiles: true, Operations: &operations,
+					Tracks: []diagnose.Track{track("p50", "seconds", 0.0011, 2), track("p99", "seconds", 0.004, 8.13)}},
 				{Title: "completed", Unit: "1/s", Tracks: []diagnose.Track{track("completed", "1/s", 900, 40)}},
 				{Title: "page cache dirty", Unit: "bytes", Signal: "plimsoll:memory_dirty:bytes", Tracks: []diagnose.Track{track("dirty", "bytes", 2e7, 5e8)}},
 				{Title: "devices' busy", Unit: "ratio", Signal: "plimsoll:disk_busy:ratio", Tracks: []diagnose.Track{track(name, "ratio", 0.3, 1), track("nvme2n1", "ratio", 0.1, 0.2)}},
 			},
-			Latency: &diagnose.Spread{Subject: name, From: start, StepS: 30, BoundsS: []float64{0.001, 0.002, 0.004, 8, 16},
-				Operations: [][]float64{{0, 20000, 400, 0, 0, 0}, {0, 18000, 900, 120, 30, 1}}},
+			Latencies: []*diagnose.Spread{
+				{Subject: name, From: start, StepS: 30, BoundsS: []float64{0.001, 0.002, 0.004, 8, 16},
+					Operations: [][]float64{{0, 20000, 400, 0, 0, 0}, {0, 18000, 900, 120, 30, 1}}},
+				{Subject: "client writes of " + name, Signal: "plimsoll:client_write_classes:rate", From: start, StepS: 30, BoundsS: []float64{0.001, 0.002, 0.004, 8, 16},
+					Operations: [][]float64{{500, 20000, 400, 0, 0, 0}, {0, 18000, 900, 120, 30, 1}}, Stalled: []float64{0, 20, 100, 100, 30, 1}},
+			},
 		},
 	}
 	r.Findings = []diagnose.Finding{{

@@ -43,7 +43,12 @@ type chart struct {
 	FromS  float64  `json:"from"`
 	StepS  float64  `json:"step"`
 	Series []series `json:"series"`
+	// Log tells that values lie orders of magnitude apart: their axis is logarithmic.
+	Log bool `json:"log,omitempty"`
+	// Counts, of percentiles, is how many operations each point stands on.
+	Counts points `json:"counts,omitempty"`
 
+	About string        `json:"-"` // a few words beside the title
 	Href  string        `json:"-"` // its query
 	Still template.HTML `json:"-"`
 }
@@ -113,6 +118,22 @@ func (c chart) high() float64 {
 	return high
 }
 
+// low is the lowest value over zero; 0 if there is none.
+func (c chart) low() float64 {
+	low := math.Inf(1)
+	for _, s := range c.Series {
+		for _, v := range s.Values {
+			if v > 0 && !math.IsInf(v, 0) {
+				low = min(low, v)
+			}
+		}
+	}
+	if math.IsInf(low, 1) {
+		return 0
+	}
+	return low
+}
+
 // Most is the highest value in words.
 func (c chart) Most() string { return "max " + units.Value(c.high(), c.Unit) }
 
@@ -135,6 +156,13 @@ func (t *timeline) still(c chart) template.HTML {
 	}
 	x := scale{from: t.FromS, to: t.ToS, start: stillLeft, end: stillWidth - 4}
 	y := scale{from: 0, to: top, start: stillHeight - stillBottom, end: stillTop}
+	if low := c.low(); c.Log && low > 0 {
+		y.log, y.from, y.to = true, math.Pow(10, math.Floor(math.Log10(low))), math.Pow(10, math.Ceil(math.Log10(c.high())))
+		if y.to <= y.from {
+			y.to = 10 * y.from
+		}
+		steps, top = y.decades(40), y.to
+	}
 	for _, b := range t.Bands {
 		for _, s := range b.Spans {
 			from, to := x.at(s[0]), x.at(s[1])
@@ -257,10 +285,13 @@ func (t *timeline) tabulate() *table {
 				}
 			}
 		}
+		if c.Counts != nil {
+			out.Columns = append(out.Columns, column{Text: "operations", Number: true})
+		}
 	}
 	for i, values := range grid {
 		from := t.FromS + float64(i)*whole/tableRows
-		row := []cell{{Text: t.clock(from), Zoom: &window{from, from + whole/tableRows}}}
+		row := []cell{{Text: t.clock(from), Href: "#timeline", Zoom: &window{from, from + whole/tableRows}}}
 		k := 0
 		for _, c := range t.Charts {
 			for range c.Series {
@@ -271,8 +302,21 @@ func (t *timeline) tabulate() *table {
 				row = append(row, cell{Text: text, Number: true})
 				k++
 			}
+			if c.Counts != nil {
+				row = append(row, cell{Text: counted(t.operations(c, from, from+whole/tableRows)), Number: true})
+			}
 		}
 		out.Rows = append(out.Rows, row)
 	}
 	return out
+}
+
+// operations are those that a chart's points of a stretch of time stand on.
+func (t *timeline) operations(c chart, from, to float64) (sum float64) {
+	for k, n := range c.Counts {
+		if at := c.FromS + float64(k)*c.StepS; at >= from && at < to && !math.IsNaN(n) {
+			sum += n
+		}
+	}
+	return sum
 }

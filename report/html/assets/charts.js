@@ -111,25 +111,34 @@
     return function (u) {
       var i = u.cursor.idx;
       outs.forEach(function (out, k) {
-        var v = i == null ? null : u.data[k + 1][i];
-        out.textContent = v == null ? "" : value(v, chart.unit);
+        var values = k < chart.series.length ? u.data[k + 1] : chart.counts; // after the series, how many they stand on
+        var v = i == null ? null : values[i];
+        out.textContent = v == null ? "" : k < chart.series.length ? value(v, chart.unit) : v.toLocaleString("en-US");
       });
       if (i != null) cursorOut.textContent = clock(u.data[0][i], true);
       else cursorOut.textContent = "";
     };
   }
 
-  // Latencies differ by orders of magnitude: their axis can be logarithmic, over whole decades.
+  // Latencies differ by orders of magnitude: their axis can be logarithmic, over whole decades, and that of percentiles is.
   var logTimes = false;
   function decades(u, min, max) {
     if (!(max > 0)) return [1e-3, 1];
     return [Math.pow(10, Math.floor(Math.log10(Math.max(min, 1e-6)))), Math.pow(10, Math.ceil(Math.log10(max)))];
   }
   function positive(v) { return v > 0 ? v : null; }
+  // Of a logarithmic axis, lines at powers of ten, and at 3 between them where there are few.
+  function sparse(u, at) {
+    var few = Math.log10(u.scales.y.max / u.scales.y.min) < 2.5;
+    return at.map(function (y) {
+      var e = Math.floor(Math.log10(y) + 1e-6), lead = y / Math.pow(10, e);
+      return Math.abs(lead - 1) < 1e-3 || few && Math.abs(lead - 3) < 1e-3 ? y : null;
+    });
+  }
 
   var dashes = [[], [6, 3], [2, 2], [8, 2, 2, 2]];
   function build(chart) {
-    var log = logTimes && chart.unit === "seconds", figure = document.getElementById(chart.id), live = figure.querySelector(".live");
+    var log = chart.log || logTimes && chart.unit === "seconds", figure = document.getElementById(chart.id), live = figure.querySelector(".live");
     var n = Math.max.apply(null, chart.series.map(function (s) { return s.values.length; })), xs = new Array(n);
     for (var i = 0; i < n; i++) xs[i] = chart.from + i * chart.step;
     var axis = function (more) {
@@ -157,7 +166,8 @@
       },
       axes: [
         axis({ size: 22, space: 90, values: function (u, at, k, space, step) { return at.map(function (s) { return clock(s, step < 60); }); } }),
-        axis({ size: 66, space: 28, values: function (u, at) { return at.map(function (y) { return y == null || log && Math.abs(Math.log10(y) % 1) > 1e-6 ? "" : tick(y, chart.unit); }); } })
+        axis(Object.assign({ size: 66, space: 28, values: function (u, at) { return at.map(function (y) { return y == null ? "" : tick(y, chart.unit); }); } },
+          log ? { filter: sparse, grid: { stroke: function () { return color("rule"); }, width: 1, filter: sparse } } : {}))
       ],
       series: [{}].concat(chart.series.map(function (s) {
         return {
