@@ -24,6 +24,8 @@ type simulator struct {
 	want  []scenario.Bound
 	crew  *crew
 	known *outcome // what is deployed now, once it is certain whether it meets
+	// likely, if not nil, is told of a candidate when so much of its run went well that it will probably meet: once each.
+	likely func(*candidate)
 
 	mu     sync.Mutex
 	come   map[string]simulate.Arrivals // by the assignments that change the workload
@@ -116,16 +118,31 @@ func (s *simulator) run(ctx context.Context, c *candidate) *outcome {
 	delete(s.parsed, c)
 	s.mu.Unlock()
 	defer s.crew.hurry()()
-	r, err := simulate.Run(ctx, sc, simulate.Options{Wanted: &simulate.Wanted{Bounds: s.want, Come: s.arrivals(c, sc)}})
+	opt := simulate.Options{Wanted: &simulate.Wanted{Bounds: s.want, Come: s.arrivals(c, sc)}}
+	if s.likely != nil {
+		opt.Progress = s.hopeful(c, sc)
+	}
+	r, err := simulate.Run(ctx, sc, opt)
 	var missed *simulate.MissedError
 	switch {
 	case errors.As(err, &missed):
-		return &outcome{candidate: c, reason: missedText(missed)}
+		return &outcome{candidate: c, reason: missedText(missed), missed: missed}
 	case err != nil:
 		return &outcome{candidate: c, problem: err}
 	}
 	why := judge(r, s.want)
 	return &outcome{candidate: c, result: r, met: why == "", reason: why}
+}
+
+// hopeful tells of a candidate that was not rejected within the first quarter of its measured time: nearly all that are to be are by then.
+func (s *simulator) hopeful(c *candidate, sc *scenario.Scenario) func(done, total time.Duration) {
+	told, enough := false, sc.Run.Warmup.Std()+sc.Run.Duration.Std()/4
+	return func(done, _ time.Duration) {
+		if !told && done >= enough {
+			told = true
+			s.likely(c)
+		}
+	}
 }
 
 func missedText(m *simulate.MissedError) string {
@@ -135,26 +152,44 @@ func missedText(m *simulate.MissedError) string {
 	return fmt.Sprintf("%s over %s: %d operations were, %s into the run", m.Bound.Name, m.Bound.Most, m.Over, units.Seconds(m.After.Seconds()))
 }
 
-// A job is a run to the end, beside the search.
+// A job is a run beside the search, to its end unless one of better and unlike ends it.
 type job struct {
 	candidate *candidate
 	more      []set    // beside the candidate's
 	plain     []string // not nil: assignments instead of all of these
+	rank      rank
 	// better, if not nil, ends the run as soon as it is certain that it keeps this bound no better.
 	better *scenario.Bound
-	// certain, if not nil, makes the run urgent until it is certain whether it meets the objectives, which is told then.
-	certain chan<- *outcome
+	// unlike, if not nil, ends the run as soon as it is certain that it misses an objective, if that one, whose outcome it is, does too.
+	unlike *decision
+	// certain, if not nil, makes the run urgent until it is certain whether it meets the objectives, which is told then; from then on it has
+	// its rank.
+	certain *decision
 	outcome *outcome
+}
+
+// A decision is whether a run meets the objectives, which is often certain long before it ends.
+type decision struct {
+	made chan struct{} // closed when it is
+	once sync.Once
+	*outcome
+}
+
+func newDecision() *decision { return &decision{made: make(chan struct{})} }
+
+// make tells it, the first time.
+func (d *decision) make(o *outcome) {
+	d.once.Do(func() {
+		d.outcome = o
+		close(d.made)
+	})
 }
 
 // work makes a job's run.
 func (s *simulator) work(ctx context.Context, j *job) error {
 	j.outcome = s.whole(ctx, j)
 	if j.certain != nil {
-		select {
-		case j.certain <- j.outcome:
-		default: // told already
-		}
+		j.certain.make(j.outcome)
 	}
 	return j.outcome.problem
 }
@@ -178,7 +213,7 @@ func (s *simulator) whole(ctx context.Context, j *job) *outcome {
 	var missed *simulate.MissedError
 	switch {
 	case errors.As(err, &missed):
-		return &outcome{candidate: j.candidate, reason: missedText(missed)}
+		return &outcome{candidate: j.candidate, reason: missedText(missed), missed: missed, more: j.more}
 	case err != nil:
 		return &outcome{candidate: j.candidate, problem: err}
 	}
@@ -186,30 +221,57 @@ func (s *simulator) whole(ctx context.Context, j *job) *outcome {
 	return &outcome{candidate: j.candidate, result: r, met: why == "", reason: why, more: j.more}
 }
 
-// pace says how a job is run: urgent, as what is bounded is, or in the time that nobody needs, or first the one and then the other.
+// pace says how a job is run: urgent, or in the time that nobody needs, or first the one and then the other; and what ends it.
 func (s *simulator) pace(ctx context.Context, j *job, sc *scenario.Scenario) (opt simulate.Options, end func()) {
+	var leave func()
+	hurries := j.certain != nil || j.rank == urgent
 	if j.better != nil {
 		opt.Wanted = &simulate.Wanted{Bounds: []scenario.Bound{*j.better}, Come: s.arrivals(j.candidate, sc)}
-		return opt, s.crew.hurry()
 	}
-	if j.certain == nil {
-		s.crew.wait(ctx)
-		opt.Progress = func(time.Duration, time.Duration) { s.crew.pause(ctx) }
-		return opt, s.crew.leave
+	if hurries {
+		leave = s.crew.hurry()
+	} else {
+		s.crew.wait(ctx, j.rank)
+		leave = s.crew.leave
 	}
-	urgent, done := true, s.crew.hurry()
-	opt.Wanted = &simulate.Wanted{Bounds: s.want, Come: s.arrivals(j.candidate, sc), Missed: func(m *simulate.MissedError) {
-		j.certain <- &outcome{candidate: j.candidate, reason: missedText(m)}
-		done()
-		urgent, done = false, s.crew.leave
-		s.crew.wait(ctx)
-	}}
 	opt.Progress = func(time.Duration, time.Duration) {
-		if !urgent {
-			s.crew.pause(ctx)
+		if !hurries {
+			s.crew.pause(ctx, j.rank)
 		}
 	}
-	return opt, func() { done() }
+	switch {
+	case j.certain != nil:
+		opt.Wanted = &simulate.Wanted{Bounds: s.want, Come: s.arrivals(j.candidate, sc), Missed: func(m *simulate.MissedError) bool {
+			j.certain.make(&outcome{candidate: j.candidate, reason: missedText(m), missed: m})
+			leave()
+			hurries, leave = false, s.crew.leave
+			s.crew.wait(ctx, j.rank)
+			return true
+		}}
+		if s.likely != nil {
+			pause, hopeful := opt.Progress, s.hopeful(j.candidate, sc)
+			opt.Progress = func(done, total time.Duration) {
+				if pause(done, total); hurries {
+					hopeful(done, total)
+				}
+			}
+		}
+	case j.unlike != nil:
+		opt.Wanted = &simulate.Wanted{Bounds: s.want, Come: s.arrivals(j.candidate, sc), Missed: func(*simulate.MissedError) bool {
+			s.crew.leave()
+			select {
+			case <-j.unlike.made:
+			case <-ctx.Done():
+			}
+			if ctx.Err() != nil || !j.unlike.met {
+				leave = func() {}
+				return false
+			}
+			s.crew.wait(ctx, j.rank)
+			return true
+		}}
+	}
+	return opt, func() { leave() }
 }
 
 // judge says which objective a result misses, "" if none.

@@ -11,13 +11,9 @@ import (
 // alternativesMax is how many layouts beyond the chosen one are run to their end, for the frontier.
 const alternativesMax = 4
 
-// alternatives are what more money could buy: from the chosen layout (or now's, if none was), the log's volume of the least latency, the data's,
-// both, and for all volumes the most IOPS there are. Which layouts they are follows from the grid alone.
-func (p *planner) alternatives() []*candidate {
-	from := p.current
-	if p.found.chosen != nil {
-		from = p.found.chosen
-	}
+// alternatives are what more money could buy than a layout, by price: the log's volume of the least latency, the data's, both, and for all
+// volumes the most IOPS there are. Which layouts they are follows from the grid alone.
+func (p *planner) alternatives(from *candidate) []*candidate {
 	var out []*candidate
 	add := func(choice []int) {
 		price := p.space.price(choice)
@@ -47,6 +43,7 @@ func (p *planner) alternatives() []*candidate {
 	if len(out) > alternativesMax {
 		out = append(out[:alternativesMax-2], out[len(out)-2:]...) // the last two are the most that money buys
 	}
+	slices.SortStableFunc(out, func(a, b *candidate) int { return sign(int64(a.price - b.price)) })
 	return out
 }
 
@@ -135,7 +132,8 @@ func (p *planner) whole() []*outcome {
 	return slices.DeleteFunc(out, func(o *outcome) bool { _, ok := p.figure(o); return !ok })
 }
 
-// frontier are the layouts of which no other is as cheap and better, by price.
+// frontier are the layouts of which no other is as cheap and better, by price. Of those beyond the chosen one each is better by what one
+// would notice.
 func (p *planner) frontier() []*outcome {
 	all := p.whole()
 	slices.SortStableFunc(all, func(a, b *outcome) int {
@@ -156,7 +154,8 @@ func (p *planner) frontier() []*outcome {
 	for _, o := range all {
 		x, _ := p.figure(o)
 		if len(out) > 0 {
-			if best, _ := p.figure(out[len(out)-1]); x >= best {
+			best, _ := p.figure(out[len(out)-1])
+			if x >= best || p.found.chosen != nil && slices.Contains(p.extra, o) && x > noticed(best) {
 				continue
 			}
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -80,9 +79,10 @@ type planner struct {
 	before  dollars    // what is deployed costs, as it is written
 	written *outcome   // and is, where a new size makes another of it
 	current *outcome   // what is deployed now, at the size it is to have
-	doubled []*outcome // the same with twice the IOPS of a volume
+	boosted []*outcome // the same with the most IOPS of a volume
 	found   *searched
 	extra   []*outcome // run for the frontier
+	guess   guess
 }
 
 // Make finds the cheapest layout of a scenario that meets its objectives. An error in what was asked is an *[InputError], one in the scenario
@@ -150,29 +150,31 @@ func (p *planner) prepare() error {
 	return nil
 }
 
-// look searches, and runs beside that what is told in the end: what is deployed now, twice its IOPS, what it is before it grows, and what
-// more money buys.
+// look searches, and runs beside that what is told in the end: what is deployed now, the same with the most IOPS, what it is before it grows,
+// and what more money buys.
 func (p *planner) look(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	beside, runs := errgroup.WithContext(ctx)
 	defer func() { cancel(); _ = beside.Wait() }()
 	none := p.space.candidate(make([]int, len(p.space.axes)), make([]int, len(p.space.axes)), p.space.price(make([]int, len(p.space.axes))))
-	certain := make(chan *outcome, 1)
-	now := &job{candidate: &none, certain: certain}
+	now := &job{candidate: &none, certain: newDecision(), rank: told}
 	jobs := []*job{now}
-	for _, sets := range p.doublings() {
-		jobs = append(jobs, &job{candidate: &none, more: sets})
+	for _, sets := range p.mostIOPS() {
+		jobs = append(jobs, &job{candidate: &none, more: sets, unlike: now.certain, rank: argued})
 	}
-	twice := jobs[1:]
+	most := jobs[1:]
 	before := now
 	if p.grows {
-		before = &job{candidate: &none, plain: append([]string{}, p.opt.Sets...)}
+		before = &job{candidate: &none, plain: append([]string{}, p.opt.Sets...), rank: told}
 		jobs = append(jobs, before)
 	}
+	p.guess.ctx, p.guess.beside = runs, beside
+	p.sim.likely = p.expect
 	for _, j := range jobs {
 		beside.Go(func() error { return p.sim.work(runs, j) })
 	}
-	p.current = <-certain
+	<-now.certain.made
+	p.current = now.certain.outcome
 	switch {
 	case p.current.passed:
 		return fmt.Errorf("plan: the scenario as it is cannot be simulated: %s", p.current.reason)
@@ -194,9 +196,9 @@ func (p *planner) look(ctx context.Context) error {
 			p.found.rejected[i] = &full
 		}
 	}
-	for _, j := range twice {
+	for _, j := range most {
 		if !j.outcome.passed {
-			p.doubled = append(p.doubled, j.outcome)
+			p.boosted = append(p.boosted, j.outcome)
 		}
 	}
 	return nil
@@ -226,56 +228,6 @@ func (p *planner) choose(ctx context.Context) error {
 		}
 	}
 	return p.buy(ctx)
-}
-
-// buy runs what more money could buy, by price. Beside a chosen layout one of them is of interest only if its first objective comes out better
-// than that of all that are cheaper, so its run ends as soon as that is certain not to be. The cheapest comes alone: it is what most
-// of the others turn out to be no better than.
-func (p *planner) buy(ctx context.Context) error {
-	var jobs []*job
-	for _, c := range p.alternatives() {
-		jobs = append(jobs, &job{candidate: c})
-	}
-	slices.SortStableFunc(jobs, func(a, b *job) int { return sign(int64(a.candidate.price - b.candidate.price)) })
-	for at := 0; at < len(jobs); {
-		next := jobs[at:]
-		if at == 0 && p.found.chosen != nil {
-			next = jobs[:1]
-		}
-		at += len(next)
-		g, runs := errgroup.WithContext(ctx)
-		g.SetLimit(p.opt.workers())
-		for _, j := range next {
-			j.better = p.leastSoFar()
-			g.Go(func() error { return p.sim.work(runs, j) })
-		}
-		if err := g.Wait(); err != nil {
-			return ended(ctx, err)
-		}
-		for _, j := range next {
-			if j.outcome.result != nil {
-				p.extra = append(p.extra, j.outcome)
-			}
-		}
-	}
-	return nil
-}
-
-// leastSoFar is the first objective as well as it came out so far, from a chosen layout on; nil without one.
-func (p *planner) leastSoFar() *scenario.Bound {
-	if p.found.chosen == nil {
-		return nil
-	}
-	best := math.Inf(1)
-	for _, o := range append([]*outcome{p.found.chosen}, p.extra...) {
-		if x, ok := p.figure(o); ok {
-			best = min(best, x)
-		}
-	}
-	if math.IsInf(best, 1) {
-		return nil
-	}
-	return &scenario.Bound{Name: p.want[0].Name, Most: units.Duration(math.Round(best * 1e9))}
 }
 
 // settleMax bounds the runs by which a layout that meets the objective is made cheaper.

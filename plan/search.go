@@ -17,8 +17,9 @@ type outcome struct {
 	pruned  bool   // rejected without a run
 	reason  string // why it was rejected
 	result  *simulate.Result
-	more    []set // assignments beside the candidate's
-	problem error // nothing can be said: the search ends
+	more    []set                 // assignments beside the candidate's
+	missed  *simulate.MissedError // not nil: its run was ended since it misses this
+	problem error                 // nothing can be said: the search ends
 }
 
 // An evaluator tells what a candidate does. prune is asked first, of one candidate at a time, and costs nothing; run is asked of

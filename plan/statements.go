@@ -141,23 +141,34 @@ func mostHeld(r *simulate.Result) (name, limit string, seconds float64) {
 	return name, limit, seconds
 }
 
-// doublings are twice the IOPS of each volume where one chooses them: whether they help is not argued, but run.
-func (p *planner) doublings() [][]set {
+// mostIOPS are the most IOPS of each volume where one chooses them, and fewer are had: as many as the product has, of that size, and the
+// instance ever lets through. Whether they help is not argued, but run.
+func (p *planner) mostIOPS() [][]set {
 	var out [][]set
+	on := p.now.Instance()
 	for _, v := range p.now.Volumes {
 		t, err := catalog.Type(v.Value.Type)
 		if err != nil || !t.ChoosesIOPS {
 			continue
 		}
-		l, err := v.Value.Limits(p.now.Instance())
-		if err != nil {
+		l, err := v.Value.Limits(on)
+		if err != nil || l.Sustained.IOPS == 0 {
 			continue
 		}
-		twice := catalog.IOPS(2 * l.Sustained.IOPS)
-		if t.IOPSMax.Known() && twice > t.IOPSMax.Value {
+		most := math.Inf(1)
+		if t.IOPSMax.Known() {
+			most = float64(t.IOPSMax.Value)
+		}
+		if t.IOPSPerGiB.Known() {
+			most = min(most, max(float64(t.IOPSPerGiB.Value)*math.Floor(float64(v.Value.Size)/float64(units.GiB)), float64(t.IOPSIncluded.Value)))
+		}
+		if !t.Local && on != nil && on.HasEBS && on.Maximum.IOPS != 0 {
+			most = min(most, float64(on.Maximum.IOPS)/float64(v.Value.Members()))
+		}
+		if math.IsInf(most, 1) || math.Floor(most) <= float64(l.Sustained.IOPS) {
 			continue
 		}
-		sets := []set{{"volumes." + v.Name + ".iops", fmt.Sprint(int64(twice))}}
+		sets := []set{{"volumes." + v.Name + ".iops", fmt.Sprint(int64(most))}}
 		if v.Value.IOPSPerGB != 0 {
 			sets = append(sets, set{"volumes." + v.Name + ".iops_per_gb", ""})
 		}
@@ -166,10 +177,14 @@ func (p *planner) doublings() [][]set {
 	return out
 }
 
-// helps is by how much a figure must fall for more IOPS to have helped: less than a tenth is nothing one would notice.
+// helps is by how much a figure must fall for something to have helped: less than a tenth is nothing one would notice.
 const helps = 0.10
 
-// moreIOPS says what twice the IOPS come to.
+// noticed is what a figure must come out at, at most, to be noticeably better than another.
+func noticed(than float64) float64 { return (1 - helps) * than }
+
+// moreIOPS says what the most IOPS come to. Where what is deployed misses an objective and they do not reach it either, their run was
+// ended as soon as that was certain.
 func (p *planner) moreIOPS() []Statement {
 	before, ok := p.figure(p.current)
 	if !ok || before == 0 {
@@ -177,21 +192,26 @@ func (p *planner) moreIOPS() []Statement {
 	}
 	name := p.want[0].Name
 	var out []Statement
-	for _, o := range p.doubled {
+	for _, o := range p.boosted {
+		to := o.more[0]
+		volumeName := strings.TrimSuffix(strings.TrimPrefix(to.path, "volumes."), ".iops")
+		evidence := []Evidence{{name + " now", before, "seconds"}}
+		if m := o.missed; m != nil {
+			out = append(out, Statement{"more-iops", fmt.Sprintf("more IOPS are not enough: %s is over %s with %s as well, the most there can be%s", m.Bound.Name, m.Bound.Most, to, p.unhelped(volumeName)),
+				append(evidence, Evidence{"certain with " + to.String() + " after", m.After.Seconds(), "seconds"})})
+			continue
+		}
 		after, ok := p.figure(o)
 		if !ok {
 			continue
 		}
-		sets := o.more
-		evidence := []Evidence{{name + " now", before, "seconds"}, {name + " with " + sets[0].String(), after, "seconds"}}
-		change := fmt.Sprintf("%s %s instead of %s with %s", name, units.Seconds(after), units.Seconds(before), sets[0])
-		if after <= (1-helps)*before {
+		evidence = append(evidence, Evidence{name + " with " + to.String(), after, "seconds"})
+		change := fmt.Sprintf("%s %s instead of %s with %s", name, units.Seconds(after), units.Seconds(before), to)
+		if after <= noticed(before) {
 			out = append(out, Statement{"more-iops", "more IOPS help: " + change, evidence})
 			continue
 		}
-		volumeName := strings.TrimSuffix(strings.TrimPrefix(sets[0].path, "volumes."), ".iops")
-		why := p.unhelped(volumeName)
-		out = append(out, Statement{"more-iops", "more IOPS will not help: " + change + why, evidence})
+		out = append(out, Statement{"more-iops", "more IOPS will not help: " + change + p.unhelped(volumeName), evidence})
 	}
 	return out
 }

@@ -81,10 +81,9 @@ func drive(ctx context.Context, s *system, m *meter, p *sampler, from, end vtime
 		if m.watch != nil {
 			switch miss := m.watch.missed(s, at, end); {
 			case miss == nil:
-			case m.watch.told == nil:
+			case m.watch.told == nil || !m.watch.told(miss):
 				return miss
 			default:
-				m.watch.told(miss)
 				m.watch = nil
 			}
 		}

@@ -16,8 +16,8 @@ type Wanted struct {
 	Bounds []scenario.Bound
 	// Come is how many operations come in the measured time: see [Come].
 	Come Arrivals
-	// Missed, if not nil, is told once that a bound is certain to be missed, and the run goes on to its end.
-	Missed func(*MissedError)
+	// Missed, if not nil, is told once that a bound is certain to be missed, and says whether the run goes on to its end.
+	Missed func(*MissedError) (goesOn bool)
 }
 
 // Arrivals are how many operations come in the measured time of an open loop.
@@ -79,7 +79,7 @@ type watch struct {
 	bounds []watched
 	cycles []scenario.Bound
 	from   vtime.Instant
-	told   func(*MissedError)
+	told   func(*MissedError) bool
 }
 
 type watched struct {
