@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -114,8 +115,8 @@ func (h *classes) called() string { return subject(h.subject, h.instance) }
 // leastCounted is less than any operation: rates of intervals that cells divide leave such rests.
 const leastCounted = 1e-6
 
-// count adds a cell's operations by class; it gives how many they are.
-func (h *classes) count(k int, into []float64) (all float64) {
+// count adds a cell's operations by class.
+func (h *classes) count(k int, into []float64) {
 	below := 0.0
 	for i, series := range h.upTo {
 		upTo := series[k] * h.step
@@ -123,10 +124,8 @@ func (h *classes) count(k int, into []float64) (all float64) {
 			continue
 		}
 		into[i] += upTo - below
-		all += upTo - below
 		below = upTo
 	}
-	return all
 }
 
 // slots sums operations by class over slots of time, from the grid's start.
@@ -243,7 +242,11 @@ func percentilePlots(c *rules.Case, all []*classes, slots int) []Plot {
 			tracks = slices.DeleteFunc(tracks, func(t Track) bool { return !drawable(t) })
 			out = append(out, Plot{Title: h.called() + ", latency", Unit: "seconds", Signal: h.signal, Tracks: tracks, Percentiles: true, Operations: &operations})
 		} else {
-			out = append(out, besides(c, slowest(of, plottedDevMax), slots))
+			p := besides(c, slowest(of, plottedDevMax), slots)
+			if len(of) > plottedDevMax {
+				p.Title += fmt.Sprintf(", the %d slowest of %d", plottedDevMax, len(of))
+			}
+			out = append(out, p)
 		}
 	}
 	return slices.DeleteFunc(out, func(p Plot) bool { return !slices.ContainsFunc(p.Tracks, drawable) })

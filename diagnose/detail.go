@@ -42,8 +42,10 @@ type Spread struct {
 	// Signal is what the classes were read from. It is "" where a source tells no more than the mean latency of an interval: then
 	// an operation is counted with its interval's mean.
 	Signal string
-	From   time.Time
-	StepS  float64
+	// SlowestOf is how many instances were counted, of which this has the highest p99.
+	SlowestOf int
+	From      time.Time
+	StepS     float64
 	// BoundsS are the upper bounds of the classes in seconds, increasing; the last class has none.
 	BoundsS []float64
 	// Operations are counted by slot of time, then by class.
@@ -172,7 +174,9 @@ func spreads(c *rules.Case, kept []*classes) []*Spread {
 	byMeans := true
 	for _, of := range subjects(kept) {
 		h := slowest(of, 1)[0]
-		out = append(out, h.spread(c))
+		x := h.spread(c)
+		x.SlowestOf = len(of)
+		out = append(out, x)
 		// Clients' latencies hold the database's; etcd's detector judges by the same fdatasyncs.
 		byMeans = byMeans && h.subject != clientWrites && !strings.HasPrefix(c.Stall.Subject, h.subject)
 	}

@@ -170,6 +170,13 @@ func TestInChromium(t *testing.T) {
 		}
 		p.quiet()
 	})
+	t.Run("long names", func(t *testing.T) {
+		var b strings.Builder
+		if err := Diagnosis(&b, stalledReport(120, "eviction_dirty_target=5,"+strings.Repeat("/a_path_without_a_space", 9)), Options{}); err != nil {
+			t.Fatal(err)
+		}
+		loads(browser, t, b.String())
+	})
 	t.Run("paper", func(t *testing.T) { prints(browser, t, all["diagnosis"]) })
 	t.Run("no scripts", func(t *testing.T) {
 		p := open(browser, t, all["diagnosis"], command(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}))

@@ -309,6 +309,9 @@ func (d *diagnosed) latency() []section {
 			continue
 		}
 		note := "Each operation counts by itself, as the source's histogram has it."
+		if x.SlowestOf > 1 {
+			note += " Of " + number(x.SlowestOf) + " this one has the highest p99."
+		}
 		if x.Signal == "" {
 			note = "These are means: what is known is the mean latency of each interval, and an operation is counted with it. Single operations were slower, and quicker."
 		}

@@ -14,7 +14,7 @@ import (
 func TestQuantilesInWords(t *testing.T) {
 	h := density{StepS: 1, BoundsS: []float64{0.001, 0.01, 0.1, 1}, Counts: [][]float64{{100, 800, 0, 0, 0}, {0, 0, 90, 8, 2}}}
 	all := h.everything("all")
-	for q, want := range map[float64]string{0.1: "up to 1.00 ms", 0.5: "5.50 ms", 0.9: "10.0 ms", 0.945: "55.0 ms", 0.999: "over 1.00 s"} {
+	for q, want := range map[float64]string{0.1: "up to 1 ms", 0.5: "5.50 ms", 0.9: "10.0 ms", 0.945: "55.0 ms", 0.999: "over 1 s"} {
 		if got := h.told(all, q); got != want {
 			t.Errorf("the quantile %v is %s, want %s", q, got, want)
 		}
@@ -34,9 +34,10 @@ func TestQuantilesInWords(t *testing.T) {
 // What a reader is told of classes: fifths, factors.
 func TestWidthOfClasses(t *testing.T) {
 	for want, bounds := range map[string][]float64{
-		"classes 12 % wide":           {1, 1.12, 1.25},
-		"classes a factor of 2 wide":  {0.001, 0.002, 0.004},
-		"classes a factor of 10 wide": {1e-3, 1e-2, 1e-1},
+		"classes 12 % wide":                {1, 1.12, 1.25},
+		"classes a factor of 2 wide":       {0.001, 0.002, 0.004},
+		"classes up to a factor of 5 wide": {0.001, 0.005, 0.01},
+		"classes a factor of 10 wide":      {1e-3, 1e-2, 1e-1},
 	} {
 		h := density{BoundsS: bounds, Counts: [][]float64{{1, 1, 1, 1}}}
 		if got := h.width(); got != want {
@@ -57,8 +58,8 @@ func TestHeatMapTable(t *testing.T) {
 		last := rapid.IntRange(first, len(h.BoundsS)).Draw(r, "last")
 		h.Counts[0] = make([]float64, len(h.BoundsS)+1)
 		h.Counts[0][first], h.Counts[0][last] = 1, 1
-		ends := h.groups(first, last, 10)
-		if !slices.IsSorted(ends) || ends[len(ends)-1] != last || len(ends) > 9 {
+		ends := h.groups(first, last)
+		if !slices.IsSorted(ends) || ends[len(ends)-1] != last || len(ends) > heatGroups {
 			r.Fatalf("classes %d to %d end at %v", first, last, ends)
 		}
 		tab := h.tabulate(&timeline{ToS: 1, Elapsed: true}, "writes")

@@ -49,30 +49,41 @@ func (h density) upper(class int) float64 {
 func (h density) between(class int) string {
 	switch {
 	case class <= 0:
-		return "up to " + units.Seconds(h.BoundsS[0])
+		return "up to " + bound(h.BoundsS[0])
 	case class >= len(h.BoundsS):
-		return "over " + units.Seconds(h.BoundsS[len(h.BoundsS)-1])
+		return "over " + bound(h.BoundsS[len(h.BoundsS)-1])
 	}
-	return units.Seconds(h.BoundsS[class-1]) + " to " + units.Seconds(h.BoundsS[class])
+	return bound(h.BoundsS[class-1]) + " to " + bound(h.BoundsS[class])
 }
+
+// bound is a class' bound in words: it is exact, so that no digit is told for its precision.
+func bound(s float64) string { return axisText(s, "seconds") }
 
 // doubled is the ratio of bounds from which a class' width is told as a factor.
 const doubled = 1.995
 
-// width is how wide the classes with operations are, in words; the widest of them counts.
+// alike is how much the widths of classes may differ that are told as one: rounded bounds do.
+const alike = 1.05
+
+// width is how wide the classes with operations are, in words.
 func (h density) width() string {
 	first, last, _ := h.used()
-	ratio := 1.0
+	least, most := math.Inf(1), 1.0
 	for class := max(first, 1); class <= min(last, len(h.BoundsS)-1); class++ {
-		ratio = max(ratio, h.BoundsS[class]/h.BoundsS[class-1])
+		ratio := h.BoundsS[class] / h.BoundsS[class-1]
+		least, most = min(least, ratio), max(most, ratio)
+	}
+	upTo := ""
+	if most > alike*least {
+		upTo = "up to "
 	}
 	switch {
-	case ratio == 1:
+	case most == 1:
 		return "one class"
-	case ratio >= doubled:
-		return "classes a factor of " + strings.TrimSuffix(fmt.Sprintf("%.1f", ratio), ".0") + " wide"
+	case most >= doubled:
+		return "classes " + upTo + "a factor of " + strings.TrimSuffix(fmt.Sprintf("%.1f", most), ".0") + " wide"
 	}
-	return "classes " + units.Percent(ratio-1) + " wide"
+	return "classes " + upTo + units.Percent(math.Sqrt(least*most)-1) + " wide"
 }
 
 const (
@@ -129,26 +140,22 @@ func heatLevel(n, most float64) int {
 }
 
 const (
-	heatRows    = 24 // of the table behind a heat map, at most
-	heatGroups  = 8  // of its classes
-	halfADecade = 3.17
+	heatRows   = 24 // of the table behind a heat map, at most
+	heatGroups = 10 // of its classes
 )
 
 // tabulate is a heat map as a table: operations by stretches of time and by few, wide classes.
 func (h density) tabulate(t *timeline, subject string) *table {
 	first, last, _ := h.used()
-	ends := h.groups(first, last, halfADecade)
-	if len(ends) > heatGroups {
-		ends = h.groups(first, last, 10)
-	}
+	ends := h.groups(first, last)
 	out := &table{Caption: "Operations by time and latency: " + subject, Fold: "Data as a table", Columns: []column{{Text: "from"}}}
 	from := first
 	for _, end := range ends {
 		text := h.between(end)
 		if from > 0 && from < end && end < len(h.BoundsS) {
-			text = units.Seconds(h.BoundsS[from-1]) + " to " + units.Seconds(h.BoundsS[end])
+			text = bound(h.BoundsS[from-1]) + " to " + bound(h.BoundsS[end])
 		} else if end < len(h.BoundsS) && from == 0 {
-			text = "up to " + units.Seconds(h.BoundsS[end])
+			text = "up to " + bound(h.BoundsS[end])
 		}
 		out.Columns = append(out.Columns, column{Text: text, Number: true})
 		from = end + 1
@@ -172,13 +179,18 @@ func (h density) tabulate(t *timeline, subject string) *table {
 	return out
 }
 
-// groups are the last classes of groups that span so large a factor, of those from first to last.
-func (h density) groups(first, last int, factor float64) (ends []int) {
-	start := h.lower(first)
-	for class := first; class <= last; class++ {
-		if class == last || class+1 < len(h.BoundsS) && h.upper(class+1) > start*factor*(1+1e-9) || class+1 == len(h.BoundsS) {
-			ends = append(ends, class)
-			start = h.upper(class)
+// groups are the last classes of groups of those from first to last: each its own if they are few, else by 1, 3 and 10 of each decade, or by decades.
+func (h density) groups(first, last int) (ends []int) {
+	for _, per := range []float64{math.Inf(1), 2, 1} { // groups a decade
+		ends = nil
+		for class := first; class <= last; class++ {
+			part := func(class int) float64 { return math.Ceil(per*math.Log10(h.upper(class)) - 1e-2) }
+			if class == last || math.IsInf(per, 1) || class+1 == len(h.BoundsS) || part(class+1) > part(class) {
+				ends = append(ends, class)
+			}
+		}
+		if len(ends) <= heatGroups {
+			break
 		}
 	}
 	return ends

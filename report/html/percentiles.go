@@ -21,7 +21,7 @@ func (c *chart) percentiles(p diagnose.Plot) {
 			}
 		}
 	}
-	c.About = "percentiles of " + units.Seconds(c.StepS) + " each"
+	c.About = "of " + units.Seconds(c.StepS) + " each"
 	if len(known) > 0 {
 		slices.Sort(known)
 		c.About += ", " + counted(known[len(known)/2]) + " operations at the median"

@@ -157,11 +157,9 @@ func (t *timeline) still(c chart) template.HTML {
 	x := scale{from: t.FromS, to: t.ToS, start: stillLeft, end: stillWidth - 4}
 	y := scale{from: 0, to: top, start: stillHeight - stillBottom, end: stillTop}
 	if low := c.low(); c.Log && low > 0 {
-		y.log, y.from, y.to = true, math.Pow(10, math.Floor(math.Log10(low))), math.Pow(10, math.Ceil(math.Log10(c.high())))
-		if y.to <= y.from {
-			y.to = 10 * y.from
-		}
-		steps, top = y.decades(40), y.to
+		y.log = true
+		y.from, y.to = decadesAround(low, c.high())
+		steps, top = y.decades(16), y.to
 	}
 	for _, b := range t.Bands {
 		for _, s := range b.Spans {
@@ -187,6 +185,21 @@ func (t *timeline) still(c chart) template.HTML {
 	d.text("tick", "start", stillLeft, stillHeight-3, t.clock(t.FromS))
 	d.text("tick", "end", stillWidth-4, stillHeight-3, t.clock(t.ToS))
 	return d.done()
+}
+
+// decadesAround are the ends of a logarithmic axis: a power of ten, or 3 times one.
+func decadesAround(low, high float64) (from, to float64) {
+	from, to = math.Pow(10, math.Floor(math.Log10(low)+1e-9)), math.Pow(10, math.Ceil(math.Log10(high)-1e-9))
+	if low >= 3*from {
+		from *= 3
+	}
+	if high <= 0.3*to {
+		to *= 0.3
+	}
+	if to <= from {
+		to = 10 * from
+	}
+	return from, to
 }
 
 // seriesStyles is how many series are told apart by colour and dash.

@@ -120,11 +120,16 @@
     };
   }
 
-  // Latencies differ by orders of magnitude: their axis can be logarithmic, over whole decades, and that of percentiles is.
+  // Latencies differ by orders of magnitude: their axis can be logarithmic, from a power of ten or 3 times that to another, and that
+  // of percentiles is.
   var logTimes = false;
   function decades(u, min, max) {
     if (!(max > 0)) return [1e-3, 1];
-    return [Math.pow(10, Math.floor(Math.log10(Math.max(min, 1e-6)))), Math.pow(10, Math.ceil(Math.log10(max)))];
+    min = Math.max(min, 1e-6);
+    var low = Math.pow(10, Math.floor(Math.log10(min) + 1e-9)), high = Math.pow(10, Math.ceil(Math.log10(max) - 1e-9));
+    if (min >= 3 * low) low *= 3;
+    if (max <= 0.3 * high) high *= 0.3;
+    return [low, high > low ? high : 10 * low];
   }
   function positive(v) { return v > 0 ? v : null; }
   // Of a logarithmic axis, lines at powers of ten, and at 3 between them where there are few.
@@ -150,7 +155,7 @@
       }, more);
     };
     var u = new uPlot({
-      width: live.clientWidth || 600, height: 112, padding: [6, 22, 0, 0], legend: { show: false },
+      width: live.clientWidth || 600, height: 112, padding: [6, 30, 0, 0], legend: { show: false },
       tzDate: function (s) { return uPlot.tzDate(new Date(s * 1000), "Etc/UTC"); },
       cursor: {
         y: false, points: { size: 6 }, sync: { key: "plimsoll", scales: ["x", null], filters: { pub: function (type) { return type === "mousemove" || type === "mouseleave"; } } },
