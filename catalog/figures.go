@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"plimsoll/units"
@@ -129,16 +130,32 @@ func (o *Order) String() string {
 	add(o.StripeUnit != 0, "stripe_unit", o.StripeUnit.Exact())
 	add(o.QueueSlots != 0, "queue_slots", o.QueueSlots)
 	add(o.Operation != 0, "operation", o.Operation.Exact())
-	add(o.Latency != nil && o.Latency.Like != "", "latency", "{like: "+o.like()+"}")
+	add(o.Latency != nil, "latency", o.Latency)
 	add(o.Episodes != nil, "episodes", "{...}")
 	return "{" + strings.Join(parts, ", ") + "}"
 }
 
-func (o *Order) like() string {
-	if o.Latency == nil {
-		return ""
+// String is the order as it is written; distributions of its own are only mentioned.
+func (l *LatencyOrder) String() string {
+	if l == nil {
+		return "{}"
 	}
-	return o.Latency.Like
+	var parts []string
+	if l.Like != "" {
+		parts = append(parts, "like: "+l.Like)
+	}
+	if l.Scale != 0 {
+		parts = append(parts, fmt.Sprintf("scale: %v%%", math.Round(float64(l.Scale*1e4))/100))
+	}
+	for _, q := range []struct {
+		name string
+		of   *Quantiles
+	}{{"read", l.Read}, {"write", l.Write}, {"flush", l.Flush}} {
+		if q.of != nil {
+			parts = append(parts, q.name+": {...}")
+		}
+	}
+	return "{" + strings.Join(parts, ", ") + "}"
 }
 
 // Gives says what an order gives on a type of instance, nil if there is none: limits of one volume, how long its

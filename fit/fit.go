@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"plimsoll/catalog"
 	"plimsoll/diagnose"
 	"plimsoll/recording"
 	"plimsoll/rules"
@@ -24,6 +25,8 @@ type Options struct {
 	Name string
 	// Devices says which device is which volume: {"journal": "nvme2n1"}. What is not named is told by what it does.
 	Devices map[string]string
+	// Volumes are what is known of volumes and no metric tells: {"data": {Type: "gp3", Size: 500 * units.GiB}}. Only type and size count.
+	Volumes map[string]catalog.Order
 	// Progress, if not nil, is told how far a stage has come.
 	Progress func(stage string, done, total int)
 }
@@ -102,14 +105,13 @@ func Fit(ctx context.Context, in []recording.Reader, opt Options) (*Fitted, erro
 		out.Name = "fitted from " + nameOf(in)
 	}
 	f.host()
-	if err := f.fitVolumes(); err != nil {
-		return nil, err
-	}
 	if err := e.fit(f); err != nil {
 		return nil, err
 	}
+	if err := f.fitVolumes(); err != nil { // how much there is to hold is known now
+		return nil, err
+	}
 	f.run()
-	f.room()
 	f.order()
 	for _, v := range f.values {
 		out.Values = append(out.Values, *v)

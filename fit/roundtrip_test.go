@@ -41,7 +41,7 @@ workload: {arrivals: {poisson: 900/s}, mix: {insert: 30%, update: 50%, read: 20%
 			"workload.arrivals.poisson": 900, "workload.mix.insert": 0.3, "workload.mix.update": 0.5, "workload.mix.read": 0.2,
 			"workload.document.size": 2000,
 		},
-		words: map[string]string{"engine.wiredtiger.oplog": "true"},
+		words: map[string]string{"engine.wiredtiger.oplog": "true", "volumes.data.type": "custom"},
 	},
 	{
 		name: "WiredTiger with its journal apart, on gp3",
@@ -57,7 +57,7 @@ workload: {arrivals: {poisson: 3000/s}, mix: {insert: 100%}, document: {size: 3k
 			"engine.wiredtiger.cache": 5e9, "engine.wiredtiger.checkpoint": 50,
 			"workload.arrivals.poisson": 3000, "workload.mix.insert": 1, "workload.document.size": 3000,
 		},
-		words:     map[string]string{"host.instance": "m6i.xlarge", "engine.wiredtiger.oplog": "false"},
+		words:     map[string]string{"host.instance": "m6i.xlarge", "engine.wiredtiger.oplog": "false", "volumes.data.type": "gp3", "volumes.journal.type": "gp3"},
 		unreached: []string{"volumes.journal.iops", "volumes.journal.throughput"},
 	},
 	{
@@ -102,9 +102,10 @@ engine: {iris: {database: 20GiB, buffers: 4GiB, cycle: 30s}}
 workload: {arrivals: {poisson: 3000/s}, mix: {read: 60%, update: 40%}}
 `,
 		want: map[string]float64{
-			"volumes.data.iops": 6000, "volumes.journal.latency.scale": 1, "engine.iris.cycle": 30,
+			"volumes.data.iops": 6000, "volumes.data.size": 200 << 30, "engine.iris.cycle": 30,
 			"workload.arrivals.poisson": 3000, "workload.mix.read": 0.6, "workload.mix.update": 0.4,
 		},
+		words: map[string]string{"volumes.data.type": "gp3", "volumes.wij.type": "gp3", "volumes.journal.type": "gp3"},
 	},
 }
 

@@ -37,6 +37,8 @@ type Value struct {
 	High *float64 `json:"high,omitempty"`
 	// Measure is how to find out what is assumed.
 	Measure string `json:"measure,omitempty"`
+	// Or are other values that would do as well: whole volumes, where this is a volume's type.
+	Or []string `json:"or,omitempty"`
 	// Default says that the scenario leaves it to the default, which Text is: in the YAML the line is commented out. Without a Text there
 	// is no default either.
 	Default bool `json:"default"`

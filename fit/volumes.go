@@ -25,15 +25,18 @@ func (f *fitting) fitVolumes() error {
 		limits[l.Device] = l
 	}
 	for _, u := range f.uses {
-		key := "volumes." + u.volume + "."
-		f.add(key+"type", word("custom"), u.known, "device %s is the volume %s: %s. Which product it is, no metric tells; its limits and latency are those seen", u.device, u.volume, u.why)
 		l, found := limits[u.device]
 		if !found {
 			l = rules.Limit{Device: u.device}
 		}
-		atLimit := f.limit(key, l)
-		f.latency(key, u.device, l, like)
-		f.slots(key, l, atLimit)
+		w := &seenVolume{fitting: f, use: u, limit: l, identity: f.identify(u), calm: f.calmAwaits(l)}
+		w.levels = f.levels(l, w.provider != "" && !w.model.Local)
+		matches := w.matches()
+		if w.local() || w.given.Type != "" || len(matches) > 0 && w.nameable(&matches[0]) {
+			w.enter(matches)
+		} else {
+			w.enterCustom(matches, like)
+		}
 	}
 	return nil
 }
@@ -64,55 +67,95 @@ const (
 	gradesMin = 0.35
 )
 
-// limit enters the volume's IOPS and throughput, if they were reached, and gives the cells in which one was.
-func (f *fitting) limit(key string, l rules.Limit) timeline.Mask {
-	atLimit := make(timeline.Mask, f.Grid.N)
+// A level is what a rate of a device came to: where it stood at a limit, or the most that was delivered.
+type level struct {
+	field, unit string // "iops", "read IOPS"
+	as          func(float64) quantity
+	stood       *timeline.Plateau // nil: no limit was reached
+	proof, sold string
+	low, high   float64 // between which it stood
+	queued      float64 // requests meanwhile
+	most, often float64 // delivered in one second, and in more than a fiftieth of them
+}
+
+// levels are what the volume's IOPS and throughput came to. A volume that is rented counts reads and writes together.
+func (f *fitting) levels(l rules.Limit, rented bool) []level {
+	var out []level
 	for _, x := range []struct {
-		field, what, signal string
-		found               *timeline.Plateau
-		sold                string
-		as                  func(float64) quantity
-		unit                string
+		what, signal string
+		found        *timeline.Plateau
+		level
 	}{
-		{"iops", "iops", "disk_ops:rate", l.IOPS, l.SoldIOPS, iops, "IOPS"},
-		{"throughput", "throughput", "disk_moved:bytes", l.Throughput, l.SoldThroughput, throughput, ""},
+		{"iops", "disk_ops:rate", l.IOPS, level{field: "iops", unit: "IOPS", as: iops, sold: l.SoldIOPS}},
+		{"throughput", "disk_moved:bytes", l.Throughput, level{field: "throughput", as: throughput, sold: l.SoldThroughput}},
 	} {
-		if x.what == "iops" && l.Counts != "" { // of one direction alone
+		over := f.exceeded(l.Device, x.what)
+		if x.what == "iops" && l.Counts != "" && (over != nil || rented) {
+			x.found = nil
+		} else if x.what == "iops" && l.Counts != "" { // of one direction alone
 			x.field, x.signal, x.unit = l.Counts+"."+x.field, "disk_"+l.Counts+"s:rate", l.Counts+" "+x.unit
 		}
 		values := f.on(l.Device, x.signal)
-		over := f.exceeded(l.Device, x.what)
-		p, proof := x.found, ""
+		x.stood = x.found
 		if over != nil {
 			at := timeline.Where(over, func(r float64) bool { return r >= exceededAll })
 			q, ok := timeline.FindPlateau(values, at, plateauWidth, exceededCells)
-			if p = nil; ok && q.Share >= gradesMin {
-				p, proof = &q, ", and the volume's own counters say that the limit was exceeded"
+			if x.stood = nil; ok && q.Share >= gradesMin {
+				x.stood, x.proof = &q, ", and the volume's own counters say that the limit was exceeded"
 			}
 		}
-		if p == nil {
-			most := timeline.Max(values)
-			if math.IsNaN(most) {
-				continue
-			}
-			q := x.as(most)
-			f.add(key+x.field, quantity{"", most, q.unit}, Assumed,
-				"its %s limit: at least %s%s was delivered in a second, and the limit was not reached. None is set", x.field, trim(q), unit(x.unit)).
-				between(most, math.NaN()).left().measure("the provider's console, or plimsoll probe on an idle volume of the kind")
+		x.most, x.often = timeline.Max(values), timeline.Quantile(values, 1-overShare)
+		if x.stood == nil && math.IsNaN(x.most) {
+			continue
+		}
+		if x.stood != nil {
+			at := timeline.At(values, x.stood.Cells)
+			x.low, x.high = timeline.Quantile(at, 0.05), timeline.Quantile(at, 0.95)
+			x.queued = timeline.Quantile(timeline.At(f.on(l.Device, "disk_queue:requests"), x.stood.Cells), 0.5)
+		}
+		out = append(out, x.level)
+	}
+	return out
+}
+
+// overShare of the seconds may be over a limit: sampling, and requests that the limit counts as one.
+const overShare = 0.02
+
+// text tells of a level in a sentence.
+func (x *level) text(f *fitting) string {
+	if x.stood == nil {
+		return fmt.Sprintf("its %s limit: at least %s%s was delivered in a second, and the limit was not reached", x.field, trim(x.as(x.most)), unit(x.unit))
+	}
+	return fmt.Sprintf("%s%s held for %s while %s requests queued%s: a limit", trim(x.as(x.stood.Level)), unit(x.unit),
+		units.Seconds(f.Seconds(x.stood.Cells)), units.Number(x.queued), x.proof)
+}
+
+// limits enters the volume's IOPS and throughput as they were seen, if they were reached.
+func (w *seenVolume) limits(key string) {
+	for i := range w.levels {
+		x := &w.levels[i]
+		if x.stood == nil {
+			f := w.add(key+x.field, quantity{"", x.most, x.as(x.most).unit}, Assumed, "%s. None is set", x.text(w.fitting))
+			f.between(x.most, math.NaN()).left().measure("the provider's console, or plimsoll probe on an idle volume of the kind")
 			continue
 		}
 		sold := ""
 		if x.sold != "" {
 			sold = " (" + x.sold + " is sold so)"
 		}
-		q := x.as(p.Level)
-		at := timeline.At(values, p.Cells)
-		atLimit = atLimit.Or(p.Cells)
-		f.add(key+x.field, q, Inferred, "%s%s held for %s while %s requests queued%s: a limit%s", trim(q), unit(x.unit),
-			units.Seconds(f.Seconds(p.Cells)), units.Number(timeline.Quantile(timeline.At(f.on(l.Device, "disk_queue:requests"), p.Cells), 0.5)), proof, sold).
-			between(timeline.Quantile(at, 0.05), timeline.Quantile(at, 0.95))
+		w.add(key+x.field, x.as(x.stood.Level), Inferred, "%s%s", x.text(w.fitting), sold).between(x.low, x.high)
 	}
-	return atLimit
+}
+
+// atLimit are the cells in which a limit was met.
+func (w *seenVolume) atLimit() timeline.Mask {
+	at := make(timeline.Mask, w.Grid.N)
+	for i := range w.levels {
+		if p := w.levels[i].stood; p != nil {
+			at = at.Or(p.Cells)
+		}
+	}
+	return at
 }
 
 func iops(x float64) quantity {
@@ -170,55 +213,62 @@ func (f *fitting) calm(l rules.Limit, rate []float64) timeline.Mask {
 	return cells.And(timeline.Where(moved, func(x float64) bool { return x <= most }))
 }
 
+// An await is how long requests of a kind took in calm seconds.
+type await struct {
+	seconds []float64 // means of a second each; NaN elsewhere
+}
+
+// median is the usual time, NaN where there are too few seconds.
+func (a *await) median() float64 {
+	if timeline.Count(a.seconds) < calmCells {
+		return math.NaN()
+	}
+	return timeline.Quantile(a.seconds, 0.5)
+}
+
+// calmAwaits are a device's writes and reads with few requests in flight.
+func (f *fitting) calmAwaits(l rules.Limit) (out struct{ writes, reads await }) {
+	of := func(signal, rate string) await {
+		return await{timeline.At(f.on(l.Device, signal), f.calm(l, f.on(l.Device, rate)))}
+	}
+	out.writes, out.reads = of("disk_write_await:seconds", "disk_writes:rate"), of("disk_read_await:seconds", "disk_reads:rate")
+	return out
+}
+
 // latency enters how long requests take: like a type's in shape, scaled to the mean that was seen.
-func (f *fitting) latency(key, device string, l rules.Limit, like *catalog.VolumeType) {
-	type kind struct {
-		await []float64 // in calm cells
-		usual float64   // of the type, in seconds
-	}
-	of := func(await, rate string, usual units.Duration) kind {
-		calm := f.calm(l, f.on(device, rate))
-		return kind{timeline.At(f.on(device, await), calm), usual.Std().Seconds()}
-	}
-	writes := of("disk_write_await:seconds", "disk_writes:rate", like.Write.Latency().Mean())
-	reads := of("disk_read_await:seconds", "disk_reads:rate", like.Read.Latency().Mean())
-	scale := func(k kind) float64 {
-		if timeline.Count(k.await) < calmCells {
-			return math.NaN()
-		}
-		return timeline.Quantile(k.await, 0.5) / k.usual
-	}
-	w, r := scale(writes), scale(reads)
-	f.add(key+"latency.like", word(likeType), Assumed, "how single requests' times spread: a second's mean is all that counters tell; as of %s", likeType).
+func (w *seenVolume) latency(key string, like *catalog.VolumeType) {
+	usualWrite, usualRead := like.Write.Latency().Mean().Std().Seconds(), like.Read.Latency().Mean().Std().Seconds()
+	write, read := w.calm.writes.median()/usualWrite, w.calm.reads.median()/usualRead
+	w.add(key+"latency.like", word(likeType), Assumed, "how single requests' times spread: a second's mean is all that counters tell; as of %s", likeType).
 		measure("plimsoll probe, or the volume's NVMe log page 0xD0")
-	main, k, what := w, writes, "a write"
-	if math.IsNaN(w) {
-		main, k, what = r, reads, "a read"
+	main, k, usual, what := write, &w.calm.writes, usualWrite, "a write"
+	if math.IsNaN(write) {
+		main, k, usual, what = read, &w.calm.reads, usualRead, "a read"
 	}
 	if math.IsNaN(main) || main <= 0 {
-		f.add(key+"latency.scale", quantity{"100%", 1, "ratio"}, Assumed, "requests' latency: no %d s in which few were in flight", calmCells).left()
+		w.add(key+"latency.scale", quantity{"100%", 1, "ratio"}, Assumed, "requests' latency: no %d s in which few were in flight", calmCells).left()
 		return
 	}
-	f.add(key+"latency.scale", factor(main), Inferred, "%s took %s (median of %d s with few in flight), and %s on a %s", what,
-		units.Seconds(timeline.Quantile(k.await, 0.5)), timeline.Count(k.await), units.Seconds(k.usual), likeType).
+	w.add(key+"latency.scale", factor(main), Inferred, "%s took %s (median of %d s with few in flight), and %s on a %s", what,
+		units.Seconds(k.median()), timeline.Count(k.seconds), units.Seconds(usual), likeType).
 		// Requests that come in pairs wait for each other at a limit, seen or not: that makes it longer, never shorter.
-		between(math.NaN(), timeline.Quantile(k.await, 0.75)/k.usual)
-	if !math.IsNaN(r) && !math.IsNaN(w) && math.Abs(r/w-1) > apart && r > 0 {
+		between(math.NaN(), timeline.Quantile(k.seconds, 0.75)/usual)
+	if !math.IsNaN(read) && !math.IsNaN(write) && math.Abs(read/write-1) > apart && read > 0 {
 		lat := like.Read.Latency()
 		for _, q := range []struct {
 			field string
 			share units.Ratio
 		}{{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p999", 0.999}} {
-			v := f.add(key+"latency.read."+q.field, duration(lat.Quantile(q.share).Std().Seconds()*r), Inferred,
-				"%s's, times %s as for p50", likeType, units.Number(r))
+			v := w.add(key+"latency.read."+q.field, duration(lat.Quantile(q.share).Std().Seconds()*read), Inferred,
+				"%s's, times %s as for p50", likeType, units.Number(read))
 			if q.share == 0.5 {
-				v.Evidence = fmt.Sprintf("a read took %s (median of %d s with few in flight), and %s on a %s", units.Seconds(timeline.Quantile(reads.await, 0.5)),
-					timeline.Count(reads.await), units.Seconds(reads.usual), likeType)
+				v.Evidence = fmt.Sprintf("a read took %s (median of %d s with few in flight), and %s on a %s", units.Seconds(w.calm.reads.median()),
+					timeline.Count(w.calm.reads.seconds), units.Seconds(usualRead), likeType)
 			}
 		}
 	}
-	if flush := timeline.Quantile(timeline.At(f.on(device, "disk_flush_await:seconds"), l.Saturated.Not()), 0.5); flush >= flushFloor {
-		f.add(key+"latency.flush.p50", duration(flush), Inferred, "a flush took %s (median of seconds that were not saturated)", units.Seconds(flush))
+	if flush := timeline.Quantile(timeline.At(w.on(w.device, "disk_flush_await:seconds"), w.limit.Saturated.Not()), 0.5); flush >= flushFloor {
+		w.add(key+"latency.flush.p50", duration(flush), Inferred, "a flush took %s (median of seconds that were not saturated)", units.Seconds(flush))
 	}
 }
 
@@ -233,37 +283,26 @@ const (
 )
 
 // slots enters how many requests the device takes at once: a queue that stands still while requests wait outside.
-func (f *fitting) slots(key string, l rules.Limit, atLimit timeline.Mask) {
-	queue := f.on(l.Device, "disk_queue:requests")
-	how := "cat /sys/block/" + lastPart(l.Device) + "/queue/nr_requests"
-	if p, ok := timeline.FindPlateau(queue, atLimit, plateauWidth, slotsCells); ok && p.Share >= gradesMin && p.Level >= slotsLeast && timeline.Max(queue) <= slotsOver*p.Level {
-		f.add(key+"queue_slots", count(p.Level), Inferred, "the queue stood at %s for %s at the volume's limit and was hardly ever longer",
-			units.Number(p.Level), units.Seconds(f.Seconds(p.Cells))).measure(how)
-		return
-	}
+func (w *seenVolume) slots(key string, product bool) {
+	queue := w.on(w.device, "disk_queue:requests")
+	how := "cat /sys/block/" + lastPart(w.device) + "/queue/nr_requests"
+	p, ok := timeline.FindPlateau(queue, w.atLimit(), plateauWidth, slotsCells)
 	most := timeline.Max(queue)
-	if most > slotsOver*slotsUsual {
-		f.add(key+"queue_slots", count(0), Inferred, "as many as %s requests were in flight (the longest queue of a second): no bound is set", units.Number(most)).left().measure(how)
-		return
-	}
-	v := f.add(key+"queue_slots", count(slotsUsual), Assumed, "how many requests the device takes at once; %d taken", slotsUsual).measure(how)
-	if most > 0 {
-		v.Evidence += fmt.Sprintf(", the longest queue of a second was %s", units.Number(most))
+	switch {
+	case ok && p.Share >= gradesMin && p.Level >= slotsLeast && most <= slotsOver*p.Level:
+		w.add(key+"queue_slots", count(p.Level), Inferred, "the queue stood at %s for %s at the volume's limit and was hardly ever longer",
+			units.Number(p.Level), units.Seconds(w.Seconds(p.Cells))).measure(how)
+	case most > slotsOver*slotsUsual && product:
+		w.add(key+"queue_slots", count(math.Ceil(most)), Inferred, "as many as %s requests were in flight (the longest queue of a second): so many fit, or more", units.Number(most)).measure(how)
+	case most > slotsOver*slotsUsual:
+		w.add(key+"queue_slots", count(0), Inferred, "as many as %s requests were in flight (the longest queue of a second): no bound is set", units.Number(most)).left().measure(how)
+	default:
+		v := w.add(key+"queue_slots", count(slotsUsual), Assumed, "how many requests the device takes at once; %d taken", slotsUsual).measure(how)
+		if most > 0 {
+			v.Evidence += fmt.Sprintf(", the longest queue of a second was %s", units.Number(most))
+		}
 	}
 }
 
 // lastPart is a device's name without the member it belongs to.
 func lastPart(device string) string { return device[strings.LastIndexByte(device, '/')+1:] }
-
-// room says how large the volumes are, which no series tells: the data twice over.
-func (f *fitting) room() {
-	const least = 100 * units.GiB
-	for _, u := range f.uses {
-		size := float64(least)
-		if u.volume == "data" {
-			size = max(size, math.Ceil(2*f.data/float64(units.GiB))*float64(units.GiB))
-		}
-		f.add("volumes."+u.volume+".size", exactly(size), Assumed, "the volume's size; %s taken", units.Size(size).Exact()).
-			measure("lsblk; a volume's price, and its IOPS on some types, go by it")
-	}
-}

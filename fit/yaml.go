@@ -110,7 +110,11 @@ func (v *Value) write(b *bytes.Buffer, key string, depth int) {
 	if v.Default {
 		mark = "# "
 	}
-	fmt.Fprintf(b, "%s%s%s: %s\n", strings.Repeat("  ", depth), mark, key, v.Text)
+	indent := strings.Repeat("  ", depth)
+	fmt.Fprintf(b, "%s%s%s: %s\n", indent, mark, key, v.Text)
+	for _, or := range v.Or {
+		fmt.Fprintf(b, "%s# or the whole volume: %s\n", indent, or)
+	}
 }
 
 // comment writes words as lines of comment.

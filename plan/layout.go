@@ -223,6 +223,9 @@ func written(v reflect.Value) string {
 	if v.IsZero() {
 		return ""
 	}
+	if l, ok := v.Interface().(*catalog.LatencyOrder); ok {
+		return l.String()
+	}
 	if v.Kind() == reflect.Pointer {
 		return written(v.Elem())
 	}

@@ -2,6 +2,12 @@ package rules
 
 // Signals that no rule judges by: they say what a deployment is and what is asked of it, for whoever makes a scenario of a recording.
 var deploymentSignals = []Signal{
+	{Name: SignalPrefix + "disk_info:model", By: []string{"device", "model"}, Help: "1 of each device, with what its maker calls it",
+		Exprs: []string{`node_disk_info`}},
+	{Name: SignalPrefix + "filesystem_size:bytes", Unit: "bytes", By: []string{"device"}, Help: "size of the file system on a device",
+		Exprs: []string{`max by (device) (label_replace(node_filesystem_size_bytes, "device", "$1", "device", "/dev/(?:mapper/)?(.+)"))`}},
+	{Name: SignalPrefix + "mount_size:bytes", Unit: "bytes", By: []string{"mount_point"}, Help: "size of a mounted file system, as MongoDB tells it",
+		Exprs: []string{`mongodb_sys_mounts_capacity`}},
 	mongo("mongodb_deletes:rate", "1/s", "deletes per second",
 		`sum(irate(mongodb_ss_opcounters{legacy_op_type="delete"}[$w]))`),
 	mongo("mongodb_queries:rate", "1/s", "queries and fetches of further batches per second",

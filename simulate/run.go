@@ -3,6 +3,7 @@ package simulate
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strconv"
 	"time"
 
@@ -118,6 +119,7 @@ func told(sc *scenario.Scenario, p *sampler, epoch time.Time, from vtime.Instant
 	if sc.Host.Instance != "" {
 		facts["instance_type"] = sc.Host.Instance
 	}
+	maps.Copy(facts, sc.DeviceFacts())
 	if w := sc.Engine.WiredTiger; w != nil && (w.Oplog == nil || *w.Oplog) {
 		facts["replica_set"] = "simulated" // its name stands in a real capture
 	}

@@ -11,8 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plimsoll/catalog"
 	"plimsoll/fit"
 	"plimsoll/scenario"
+	"plimsoll/units"
 )
 
 // fitOptions are those of `plimsoll fit`.
@@ -24,8 +26,10 @@ type fitOptions struct {
 	out     string
 	force   bool
 	devices []string
+	known   []string
 
-	volumes map[string]string // devices by the volume they are
+	volumes map[string]string        // devices by the volume they are
+	orders  map[string]catalog.Order // what is known of volumes
 }
 
 func newFitCommand(a *app) *cobra.Command {
@@ -41,11 +45,16 @@ A comment over each value says whether it was measured, inferred from what was
 measured (with its range), or is not in the recording: then what was taken, and how
 to find out. A limit that was never reached is not a limit, and none is set.
 
+A volume's product is named where the evidence says so: the device's model, its size, a
+limit that was met. Others that would do stand under it as comments. Where nothing
+tells, it is custom, with the limits and the latency seen; --volume says what you know.
+
 The YAML goes to stdout or --out, and plimsoll simulate runs it. -o json gives the same
 as data. A recording must hold two checkpoints, or a minute of etcd.`,
 		Example: `  plimsoll fit /var/lib/mongodb/diagnostic.data --from -1h > scenario.yaml
   plimsoll fit incident --out scenario.yaml && plimsoll simulate scenario.yaml
   plimsoll fit http://localhost:2379/metrics host --for 2m --device wal=nvme1n1 --device data=nvme2n1
+  plimsoll fit incident --volume data=gp3,500GiB --volume journal=gp3
   plimsoll fit iostat.log --engine streams
   plimsoll fit incident -o json`,
 		Args: needSources,
@@ -69,9 +78,11 @@ func (o *fitOptions) AddFlags(cmd *cobra.Command) {
 	f.StringVar(&o.out, "out", "", "write into this file, which must not be there yet")
 	f.BoolVar(&o.force, "force", false, "write over the file of --out")
 	f.StringArrayVar(&o.devices, "device", nil, "which device a volume is, where that is not told by what it does: journal=nvme2n1 (again for more)")
+	f.StringArrayVar(&o.known, "volume", nil, "what a volume is known to be, its type, its size or both: data=gp3,500GiB (again for more)")
 	o.sourceOptions.AddFlags(cmd)
 	complete(cmd, "name")
 	complete(cmd, "device")
+	complete(cmd, "volume")
 	if err := cmd.MarkFlagFilename("out", "yaml", "yml", "json"); err != nil {
 		panic(err) // the flag was just added
 	}
@@ -89,6 +100,17 @@ func (o *fitOptions) Validate(cmd *cobra.Command, args []string, now time.Time) 
 		}
 		o.volumes[volume] = strings.TrimPrefix(device, "/dev/")
 	}
+	for _, text := range o.known {
+		volume, words, ok := strings.Cut(text, "=")
+		if !ok || volume == "" || words == "" {
+			return usagef("for example --volume data=gp3,500GiB", "--volume %q: want VOLUME=TYPE,SIZE, or one of the two", text)
+		}
+		for word := range strings.SplitSeq(words, ",") {
+			if err := o.know(volume, strings.TrimSpace(word)); err != nil {
+				return usagef("for example --volume data=gp3,500GiB; plimsoll catalog list names the types", "--volume %s: %v", text, err)
+			}
+		}
+	}
 	switch {
 	case o.out == "" && cmd.Flags().Changed("out"):
 		return usagef("for example --out scenario.yaml", "--out: no file is named")
@@ -101,6 +123,34 @@ func (o *fitOptions) Validate(cmd *cobra.Command, args []string, now time.Time) 
 		}
 	}
 	return o.sourceOptions.Validate(cmd, args, now)
+}
+
+// know takes in a type or a size of a volume.
+func (o *fitOptions) know(volume, word string) error {
+	if o.orders == nil {
+		o.orders = map[string]catalog.Order{}
+	}
+	order := o.orders[volume]
+	size, notSize := units.ParseSize(word)
+	t, err := catalog.Type(word)
+	switch {
+	case notSize == nil && size > 0 && order.Size == 0:
+		order.Size = size
+	case notSize == nil && order.Size == 0:
+		return fmt.Errorf("a size of %s", word)
+	case notSize == nil:
+		return errors.New("two sizes")
+	case err != nil:
+		return fmt.Errorf("%q is neither a type nor a size", word)
+	case t.Name == "custom":
+		return errors.New("custom is what nothing is known of: leave it out")
+	case order.Type != "":
+		return errors.New("two types")
+	default:
+		order.Type = t.Name
+	}
+	o.orders[volume] = order
+	return nil
 }
 
 // Run reads the sources, fits, and writes the scenario.
@@ -171,7 +221,7 @@ func (o *fitOptions) fit(ctx context.Context, a *app, args []string) (*fit.Fitte
 	t := &tally{}
 	stop := a.meter(t).show()
 	defer stop()
-	opt := fit.Options{From: o.fromAt, To: o.toAt, Engine: o.engine.value, Name: o.name, Devices: o.volumes, Progress: t.setStage}
+	opt := fit.Options{From: o.fromAt, To: o.toAt, Engine: o.engine.value, Name: o.name, Devices: o.volumes, Volumes: o.orders, Progress: t.setStage}
 	in, done, err := o.readers(ctx, a, args, t)
 	if err != nil {
 		return nil, err

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -11,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plimsoll/catalog"
+	"plimsoll/fit"
 	"plimsoll/plan"
 	"plimsoll/report/html"
 	"plimsoll/scenario"
@@ -46,7 +49,7 @@ first that meets the objective: the cheapest of all that are considered, and of 
 the one with the fewest changes. It says what it costs, what it risks, what lost and
 why, and whether more IOPS would have helped.
 
-Of a recording (a folder) the scenario that would have produced it is made first, as
+Of a recording (a folder, a capture) the scenario that would have produced it is made first, as
 plimsoll fit does. A layout is a set of assignments: plimsoll simulate SCENARIO --set ... runs it again,
 plimsoll emit writes the files that apply it. Data on an instance's own disks is
 considered with --ephemeral only. docs/plan.md has the grid of what is considered.`,
@@ -155,6 +158,11 @@ func (o *planOptions) Run(ctx context.Context, a *app, path string, opt plan.Opt
 	if err != nil {
 		return err
 	}
+	if fitted != nil {
+		if err := o.products(file, fitted); err != nil {
+			return err
+		}
+	}
 	t := &tally{}
 	opt.Progress = func(runs int, monthly units.USD) {
 		t.setStage(fmt.Sprintf("at %s a month, simulating layout", dollars(float64(monthly))), runs, opt.Most)
@@ -172,7 +180,7 @@ func (o *planOptions) Run(ctx context.Context, a *app, path string, opt plan.Opt
 	case asPage:
 		err = html.Plan(a.stdout, p, a.pageOptions(nil))
 	default:
-		text := &planText{simulateText{width: o.columns(a), ascii: o.ascii || (!o.asciiSet && !a.unicode())}, p, fitted}
+		text := &planText{simulateText{width: o.columns(a), ascii: o.ascii || (!o.asciiSet && !a.unicode())}, p, o.fitCommand(path, fitted)}
 		err = text.write(a.stdout)
 	}
 	if err != nil {
@@ -184,26 +192,90 @@ func (o *planOptions) Run(ctx context.Context, a *app, path string, opt plan.Opt
 	return nil
 }
 
-// scenario is what a plan is made for: a scenario's file, or of a folder, which is a recording, the scenario that would have produced it.
-func (o *planOptions) scenario(ctx context.Context, a *app, path string) (file *scenario.File, fitted bool, err error) {
-	if info, err := os.Stat(path); err != nil || !info.IsDir() {
+// scenario is what a plan is made for: a scenario's file, or of a folder, which is a recording, the scenario that would have produced it, with what
+// that rests on.
+func (o *planOptions) scenario(ctx context.Context, a *app, path string) (file *scenario.File, fitted *fit.Fitted, err error) {
+	if !isRecording(path) {
 		file, err := openScenario(ctx, path)
-		return file, false, err
+		return file, nil, err
 	}
 	f := &fitOptions{}
 	cmd := &cobra.Command{Use: "fit"} // for the defaults of its flags
 	f.AddFlags(cmd)
 	if err := f.Validate(cmd, []string{path}, a.now()); err != nil {
-		return nil, false, err
+		return nil, nil, err
 	}
+	o.said(func(volume, word string) {
+		_ = f.know(volume, word) // what is wrong with it is told where the scenario is parsed, with its place
+	})
 	made, err := f.fit(ctx, a, []string{path})
 	if err != nil {
-		return nil, false, asFitFailure(err)
+		return nil, nil, asFitFailure(err)
 	}
 	for _, r := range made.Remarks {
 		fmt.Fprintf(a.stderr, "plimsoll: note: %s\n", printable(r))
 	}
-	return scenario.NewFile(path, made.YAML()), true, nil
+	return scenario.NewFile(path, made.YAML()), made, nil
+}
+
+// isRecording tells a recording, a folder or a capture in one file, from a scenario, which is text.
+func isRecording(path string) bool {
+	info, err := os.Stat(path)
+	if err != nil || info.IsDir() || !info.Mode().IsRegular() {
+		return err == nil && info.IsDir()
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	var head [512]byte
+	n, _ := io.ReadFull(f, head[:]) // a short file has a short head
+	return bytes.IndexByte(head[:n], 0) >= 0
+}
+
+// said are what --set says of volumes' types and sizes, by path: what the limits that were seen are then taken to be figures of. What else it
+// says is laid over the scenario that was made.
+func (o *planOptions) said(tell func(volume, word string)) {
+	for _, text := range o.sets {
+		path, value, _ := strings.Cut(text, "=")
+		keys := strings.Split(strings.TrimSpace(path), ".")
+		if len(keys) == 3 && keys[0] == "volumes" && (keys[2] == "type" || keys[2] == "size") {
+			tell(keys[1], strings.TrimSpace(value))
+		}
+	}
+}
+
+// products refuses a recording of which it cannot be told what its volumes are: without a product there is no price.
+func (o *planOptions) products(file *scenario.File, fitted *fit.Fitted) error {
+	sc, err := file.Parse(o.sets)
+	if err != nil {
+		return asPlanFailure(err)
+	}
+	for _, v := range sc.Volumes {
+		if v.Value.Type != "custom" {
+			continue
+		}
+		why := "it is custom"
+		if x := fitted.Value("volumes." + v.Name + ".type"); x != nil {
+			why = x.Evidence
+		}
+		return &failure{
+			code: exitUsage, err: fmt.Errorf("plan: volumes.%s has no price: %s", v.Name, why),
+			hint: fmt.Sprintf("say which product it is: --set volumes.%s.type=gp3 --set volumes.%s.size=500GiB; plimsoll catalog list names them", v.Name, v.Name),
+		}
+	}
+	return nil
+}
+
+// fitCommand makes the scenario of a recording again; "" where a plan is not of one.
+func (o *planOptions) fitCommand(path string, fitted *fit.Fitted) string {
+	if fitted == nil {
+		return ""
+	}
+	command := "plimsoll fit " + path
+	o.said(func(volume, word string) { command += " --volume " + volume + "=" + word })
+	return command
 }
 
 func unmetHint(p *plan.Plan) string {

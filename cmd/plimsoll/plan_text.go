@@ -15,8 +15,8 @@ import (
 type planText struct {
 	simulateText
 
-	plan   *plan.Plan
-	fitted bool // the scenario was made of a recording
+	plan *plan.Plan
+	fit  string // the command that made the scenario of a recording; "": there was one
 }
 
 // Lines shown of lists that may be long.
@@ -256,8 +256,8 @@ func (t *planText) next() {
 	t.line("")
 	if c != nil && len(c.Sets) > 0 {
 		command := "plimsoll simulate " + t.plan.Scenario.File
-		if t.fitted {
-			command = "plimsoll fit " + t.plan.Scenario.File + " > fitted.yaml && plimsoll simulate fitted.yaml"
+		if t.fit != "" {
+			command = t.fit + " > fitted.yaml && plimsoll simulate fitted.yaml"
 		}
 		for _, s := range c.Sets {
 			command += " --set '" + s + "'"

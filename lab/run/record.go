@@ -132,6 +132,9 @@ func (r *recorder) end(sc *scenario.Scenario, l *Lab) error {
 	if sc.Host.Instance != "" {
 		facts["instance_type"] = sc.Host.Instance
 	}
+	if r.visit == nil { // of the volumes that are emulated
+		maps.Copy(facts, sc.DeviceFacts())
+	}
 	for device, name := range r.volumes {
 		facts["device_of_"+strings.ReplaceAll(name, "/", "_")] = device
 	}

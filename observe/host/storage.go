@@ -1,9 +1,11 @@
 package host
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -56,7 +58,8 @@ func unescape(s string) string {
 	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(s)
 }
 
-// diskFacts tell each device's scheduler, and what its driver does: "scheduler.nvme1n1" = "none".
+// diskFacts tell each device's scheduler, and what its driver does: "scheduler.nvme1n1" = "none"; its size in bytes and what its maker calls it:
+// "model.nvme1n1" = "Amazon Elastic Block Store"; and of a device over others, as a stripe is, of how many: "parts.dm-0" = "4".
 func diskFacts(root string, f map[string]string) {
 	entries, err := os.ReadDir(filepath.Join(root, "sys", "block"))
 	if err != nil {
@@ -70,7 +73,17 @@ func diskFacts(root string, f map[string]string) {
 		if n++; n > disksMax {
 			return
 		}
-		queue := "sys/block/" + e.Name() + "/queue/"
+		at := "sys/block/" + e.Name()
+		if n, err := strconv.ParseInt(readText(root, at+"/size"), 10, 64); err == nil && n > 0 && n <= math.MaxInt64/sectorBytes {
+			f["size."+e.Name()] = strconv.FormatInt(n*sectorBytes, 10)
+		}
+		if v := readText(root, at+"/device/model"); v != "" {
+			f["model."+e.Name()] = v
+		}
+		if parts, err := os.ReadDir(filepath.Join(root, at, "slaves")); err == nil && len(parts) > 1 {
+			f["parts."+e.Name()] = strconv.Itoa(len(parts))
+		}
+		queue := at + "/queue/"
 		if v := chosen(readText(root, queue+"scheduler")); v != "" {
 			f["scheduler."+e.Name()] = v
 		}
