@@ -39,6 +39,7 @@ func proveText(w io.Writer, r *prove.Report, opt report.Options, zone *time.Loca
 		p.para(fmt.Sprintf("  %-9s ", name), c.Name+" "+c.Text, "")
 	}
 	p.table()
+	p.changes()
 	p.requirements()
 	p.advice()
 	p.method()
