@@ -109,7 +109,7 @@ func Open(ctx context.Context, arg string, opt OpenOptions) (Input, error) {
 	info, err := os.Stat(arg)
 	switch {
 	case err != nil && host.Sniff(arg, nil):
-		return asInput(host.Open(""))
+		return asInput(host.OpenArg(arg))
 	case errors.Is(err, fs.ErrNotExist):
 		return Input{}, notThere(arg)
 	case err != nil:

@@ -35,6 +35,11 @@ const (
 	pinnedCells  = 8
 )
 
+// pacedS is the latency from which a serial writer's may be made by a cap, though its rate varies: flash volumes answer in 0.2 to 2 ms (EBS
+// promises "single-digit" for gp2 and gp3, and gives 0.5 to 1; Azure's premium disks 2 on average), while a gp2 that is out of credits lets one request
+// through every 10 ms.
+const pacedS = 0.004
+
 func diskLatencyBound() Rule {
 	r := Rule{ID: "disk/latency-bound", Title: "Latency-bound: more IOPS will not help", Kind: Refutation,
 		When:  "plimsoll:disk_queue:requests > 0.5 and plimsoll:disk_queue:requests < 1.5 and plimsoll:disk_writes:rate > 50",
@@ -86,6 +91,8 @@ func (r Rule) serialDevice(c *Case, held timeline.Track) (Finding, bool) {
 	switch {
 	case c.pinned(ops, busy, serial):
 		f.ambiguous(rate)
+	case each >= pacedS && c.mayBeCapped(serial):
+		f.paced(each, rate/max(occupied, serialQueueLow))
 	case occupied < alwaysWaiting:
 		f.Summary += fmt.Sprintf(" It has no request for %s of the time: no cap holds it, and raising the volume's IOPS buys nothing.", pct(1-occupied))
 	default:
@@ -104,6 +111,15 @@ func (f *Finding) ambiguous(rate float64) {
 	// The first of the fixes is not to buy IOPS.
 	f.Fixes = append([]Fix{{Summary: fmt.Sprintf("Look up what the volume is provisioned with; if it is about %s IOPS, raise it once and compare", num(rate)),
 		Expect: "one writer's rate grows up to one over the volume's latency, no further", TradeOff: "a trial costs a day of the higher price; EBS lets a volume be modified again after six hours"}}, f.Fixes[1:]...)
+}
+
+// paced is the same where each request takes longer than a flash volume's: the pause may be a cap's.
+func (f *Finding) paced(each, limit float64) {
+	f.Kind, f.Severity = Symptom, Info
+	f.Title = fmt.Sprintf("One request at a time, at %s each: a slow medium, or a cap that spaces them", dur(each))
+	f.Summary += fmt.Sprintf(" Flash takes 0.2 to 2 ms. A cap of some %s IOPS would make the same picture (a gp2 out of credits, a small Azure disk), and so does a magnetic or overloaded disk: of the first more IOPS are the cure, of the others they are not.", num(limit))
+	f.Fixes = append([]Fix{{Summary: fmt.Sprintf("Look up what the volume is provisioned with and, of gp2, its BurstBalance; if it is about %s IOPS, raise it", num(limit)),
+		Expect: "one writer's rate grows up to one over the volume's own latency", TradeOff: "a trial costs a day of the higher price; EBS lets a volume be modified again after six hours"}}, f.Fixes[1:]...)
 }
 
 func (c *Case) serialEvidence(ops, queue []float64, serial, writing timeline.Mask) []Evidence {
@@ -154,6 +170,11 @@ func (c *Case) pinned(ops, busy []float64, serial timeline.Mask) bool {
 	if timeline.Max(ops) > pinnedPassed*rate {
 		return false
 	}
+	return c.mayBeCapped(serial)
+}
+
+// mayBeCapped reports whether EBS, where it tells, says that a volume was over its limit; elsewhere it may be.
+func (c *Case) mayBeCapped(serial timeline.Mask) bool {
 	exceeded := c.Signal(SignalPrefix + "ebs_volume_iops_exceeded:ratio")
 	for _, t := range exceeded {
 		if timeline.Max(timeline.At(t.Values, serial)) > exceededShare {

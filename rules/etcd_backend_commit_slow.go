@@ -17,7 +17,10 @@ func etcdBackendCommitSlow() Rule {
 				if fsync := c.For(SignalPrefix+"etcd_wal_fsync_p99:seconds", "instance", inst); fsync != nil {
 					wal := timeline.Quantile(timeline.At(fsync, over), 0.5)
 					f.Evidence = append(f.Evidence, c.figure("p99 of the WAL's fdatasync meanwhile, median", SignalPrefix+"etcd_wal_fsync_p99:seconds", wal, "seconds", over))
+					limit, see := c.containerBinds()
 					switch {
+					case wal > etcdFsyncCriterionS && limit != "":
+						f.Summary += fmt.Sprintf(" The WAL's fdatasync is slow too (%s): not the size of the commits, but %s (%s).", dur(wal), limit, see)
 					case wal > etcdFsyncCriterionS:
 						f.Summary += fmt.Sprintf(" The WAL's fdatasync is slow too (%s): it is the volume, not the size of the commits.", dur(wal))
 					case wal >= 0: // NaN where nothing was synced

@@ -36,6 +36,11 @@ func etcdWALFsyncSlow() Rule {
 					f.Summary += " Whether the volume has a queue or answers late by itself cannot be told without the device's counters."
 				}
 				f.Fixes = []Fix{{Summary: "Give etcd's WAL (--wal-dir) a volume of its own", Expect: "nothing else queues before its syncs", TradeOff: "one more volume a member"}}
+				if limit, see := c.containerBinds(); limit != "" {
+					f.Summary += fmt.Sprintf(" What holds the syncs back is %s (%s), not the volume.", limit, see)
+					f.Fixes = []Fix{{Summary: "See " + see, Expect: "the syncs take what the device takes", TradeOff: "told there"}}
+					return
+				}
 				if measured && Share(sat, over) < idleSaturation {
 					if busy := timeline.Mean(timeline.At(c.One(SignalPrefix+"cpu_busy:ratio"), over)); busy > busyCPU {
 						f.Summary += fmt.Sprintf(" No device had a queue meanwhile, but the CPUs were %s busy: a sync that is done may wait for a CPU before it returns.", pct(busy))

@@ -24,6 +24,9 @@ func hostIOThrottled() Rule {
 		if c.Seconds(cells.And(c.Stall.Cells)) < minThrottledS {
 			return nil // what slips from one interval into the next looks so too
 		}
+		if Share(c.containersHeldBack(), cells.And(c.Stall.Cells)) >= 0.5 {
+			return nil // container/io-limit names the limit that this one could only suppose
+		}
 		f, ok := r.condition(c, "host", cells)
 		if !ok {
 			return nil

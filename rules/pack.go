@@ -23,6 +23,10 @@ func Pack() []Rule {
 		hostCPUSaturated(),
 		hostIOThrottled(),
 
+		containerIOLimit(),
+		containerCPUThrottled(),
+		containerMemoryLimit(),
+
 		wiredtigerCheckpointStall(),
 		wiredtigerJournalStall(),
 		wiredtigerCachePressure(),

@@ -69,7 +69,7 @@ func SignalByName(name string) (Signal, bool) {
 // Signals are all signals, in the order they are defined.
 func Signals() []Signal { return allSignals }
 
-var allSignals = concat(diskSignals, hostSignals, mongodbSignals, etcdSignals, postgresSignals, irisSignals, fioSignals, clientSignals, deploymentSignals)
+var allSignals = concat(diskSignals, hostSignals, containerSignals, mongodbSignals, etcdSignals, postgresSignals, irisSignals, fioSignals, clientSignals, deploymentSignals)
 
 var signalIndex = func() map[string]Signal {
 	m := map[string]Signal{}

@@ -30,7 +30,8 @@ var rows = []struct {
 }{
 	{"What clients feel", "client_", "evidence/.*"},
 	{"Devices", "disk_|ebs_", "disk/.*"},
-	{"Host", "host_|cgroup_|container_|page_cache_|cpu_|memory_|io_|psi_|swap_|procs_", "host/.*"},
+	{"Host", "host_|cgroup_|page_cache_|cpu_|memory_|io_|psi_|swap_|procs_|filesystem_|mount_", "host/.*"},
+	{"Containers", "container_", "container/.*"},
 	{"MongoDB", "mongodb_|wt_", "mongodb/.*|wiredtiger/.*"},
 	{"etcd", "etcd_", "etcd/.*"},
 	{"PostgreSQL", "postgres_", "postgres/.*"},

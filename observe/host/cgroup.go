@@ -25,16 +25,25 @@ func findCgroup(root string) cgroup {
 	if err != nil {
 		return cgroup{}
 	}
+	return memberOf(root, string(member), false)
+}
+
+// memberOf reads what /proc/PID/cgroup says. Strictly, a folder has to be where it says; else the mount stands for it.
+func memberOf(root, member string, strictly bool) cgroup {
 	g := cgroup{dir: map[string]string{}}
-	for line := range strings.Lines(string(member)) {
+	at := func(mount, path string) (string, bool) {
+		dir := within(root, mount, path)
+		return dir, !strictly || dir == strings.TrimSuffix(mount+path, "/")
+	}
+	for line := range strings.Lines(member) {
 		// hierarchy:controllers:path
 		f := strings.SplitN(strings.TrimSpace(line), ":", 3)
 		if len(f) != 3 || !strings.HasPrefix(f[2], "/") || slices.Contains(strings.Split(f[2], "/"), "..") {
 			continue // a path outside of what is mounted here begins with ..
 		}
 		if f[0] == "0" && f[1] == "" {
-			if at := within(root, "sys/fs/cgroup", f[2]); exists(root, at+"/cgroup.controllers") {
-				g.v2, g.id = at, f[2]
+			if dir, ok := at("sys/fs/cgroup", f[2]); ok && exists(root, dir+"/cgroup.controllers") {
+				g.v2, g.id = dir, f[2]
 			}
 			continue
 		}
@@ -44,13 +53,13 @@ func findCgroup(root string) cgroup {
 			}
 			// cpu and cpuacct are mounted together, under both names in either order, or apart.
 			for _, mount := range []string{c, f[1]} {
-				if exists(root, "sys/fs/cgroup/"+mount) {
-					g.dir[c] = within(root, "sys/fs/cgroup/"+mount, f[2])
+				if dir, ok := at("sys/fs/cgroup/"+mount, f[2]); ok && exists(root, "sys/fs/cgroup/"+mount) {
+					g.dir[c] = dir
+					if c == "memory" || g.id == "" {
+						g.id = f[2]
+					}
 					break
 				}
-			}
-			if c == "memory" {
-				g.id = f[2]
 			}
 		}
 	}
@@ -59,6 +68,9 @@ func findCgroup(root string) cgroup {
 	}
 	return g
 }
+
+// there reports whether the group was found anywhere.
+func (g cgroup) there() bool { return g.v2 != "" || len(g.dir) > 0 }
 
 // within is the folder of a group below a mount. A container without a namespace for cgroups is told its path on the host, and
 // has its own group mounted.

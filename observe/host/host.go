@@ -24,7 +24,8 @@
 //	plimsoll_container_io_limit_{reads,writes,read_bytes,write_bytes}_per_second   io.max, or blkio.throttle
 //
 // In a database's container that is the database's; in a container beside it, it is not: then only /proc and /sys, which
-// containers share, tell of the database.
+// containers share, tell of the database. On the node the cgroup of another process is sampled instead by [OpenArg]:
+// host?pid=4711, host?cgroup=/system.slice/postgresql.service.
 //
 // An Amazon EBS volume is asked which limit holds it back (NVMe log page 0xD0; package internal/ebs), under the names of
 // aws-ebs-csi-driver, if this is root. No other device is ever asked.
@@ -57,7 +58,19 @@ import (
 const fileBytesMax = 4 << 20
 
 // Sniff reports whether an argument means this machine.
-func Sniff(arg string, _ []byte) bool { return arg == "host" || arg == "local" || arg == "localhost" }
+func Sniff(arg string, _ []byte) bool {
+	word, _, _ := strings.Cut(arg, "?")
+	return word == "host" || word == "local" || word == "localhost"
+}
+
+// OpenArg opens what follows the word host on this machine: nothing, or whose cgroup is to be sampled.
+func OpenArg(arg string) (source.Source, error) {
+	a, err := parse(arg)
+	if err != nil {
+		return nil, fmt.Errorf("host: %w", err)
+	}
+	return open("/", a)
+}
 
 // Open prepares the machine whose /proc is under root: "" or "/" is this one. (A
 // container that has the host's at /host gives that.)
@@ -65,6 +78,10 @@ func Open(root string) (source.Source, error) {
 	if root == "" {
 		root = "/"
 	}
+	return open(root, address{})
+}
+
+func open(root string, a address) (source.Source, error) {
 	if _, err := os.Stat(filepath.Join(root, "proc", "diskstats")); err != nil {
 		return nil, fmt.Errorf("host: %w: the host source needs Linux with /proc mounted", err)
 	}
@@ -72,19 +89,28 @@ func Open(root string) (source.Source, error) {
 	if root != "/" {
 		name = "host " + root
 	}
-	return &machine{Polled: source.NewPolled(recording.Source{Kind: "host", Name: name}), root: root}, nil
+	group, err := a.find(root)
+	if err != nil {
+		return nil, fmt.Errorf("host: %w", err)
+	}
+	if a != (address{}) {
+		name += " " + group.id
+	}
+	return &machine{Polled: source.NewPolled(recording.Source{Kind: "host", Name: name}), root: root, group: group}, nil
 }
 
 // machine is a /proc that is read again and again; it implements source.Source.
 type machine struct {
 	*source.Polled
-	root string
+	root  string
+	group cgroup
 }
 
 // Read implements source.Source, as source.Polled.Poll has it. A sample that comes late (the machine stalls) carries the time it
 // was taken at.
 func (m *machine) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
 	s := newSampler(m.root, opt.Want)
+	s.group = m.group
 	defer s.files.close()
 	err := m.Poll(ctx, w, opt, s)
 	for _, text := range s.absent {

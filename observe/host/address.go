@@ -1,0 +1,78 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// An address is what may follow the word host: which cgroup is sampled, if not this process' own.
+type address struct {
+	pid    int    // 0: none
+	cgroup string // a path below the mounts, "/system.slice/postgresql.service"
+}
+
+// parse reads "host", "host?pid=4711" and "host?cgroup=/system.slice/postgresql.service".
+func parse(arg string) (address, error) {
+	_, query, ok := strings.Cut(arg, "?")
+	if !ok {
+		return address{}, nil
+	}
+	const want = "want host, host?pid=4711 or host?cgroup=/system.slice/postgresql.service"
+	values, err := url.ParseQuery(query)
+	if err != nil || len(values) != 1 {
+		return address{}, fmt.Errorf("%q names no cgroup: %s", arg, want)
+	}
+	if path := values.Get("cgroup"); path != "" {
+		path = strings.TrimPrefix(path, "/sys/fs/cgroup")
+		if !strings.HasPrefix(path, "/") || strings.Contains(path+"/", "/../") {
+			return address{}, fmt.Errorf("cgroup=%s is no cgroup's path: give what stands in /proc/PID/cgroup, from / on", path)
+		}
+		return address{cgroup: path}, nil
+	}
+	pid, err := strconv.Atoi(values.Get("pid"))
+	if err != nil || pid <= 0 {
+		return address{}, fmt.Errorf("%q names no process: %s", arg, want)
+	}
+	return address{pid: pid}, nil
+}
+
+// find looks up the cgroup that is meant. That of another process has to be there: the one mounted would be somebody else's.
+func (a address) find(root string) (cgroup, error) {
+	switch {
+	case a.cgroup != "":
+		member, err := readFile(root, "proc/self/cgroup")
+		if err != nil {
+			return cgroup{}, err
+		}
+		g := memberOf(root, replaced(string(member), a.cgroup), true)
+		if !g.there() {
+			return g, fmt.Errorf("there is no cgroup %s with memory, cpu, blkio or io: look in /sys/fs/cgroup, or at /proc/PID/cgroup of the database", a.cgroup)
+		}
+		return g, nil
+	case a.pid != 0:
+		member, err := readFile(root, "proc/"+strconv.Itoa(a.pid)+"/cgroup")
+		if err != nil {
+			return cgroup{}, fmt.Errorf("there is no process %d (in a container of its own it has another number outside)", a.pid)
+		}
+		g := memberOf(root, string(member), true)
+		if !g.there() {
+			return g, errors.New("the cgroup of process " + strconv.Itoa(a.pid) + " cannot be seen from here: run this on the node, outside of containers")
+		}
+		return g, nil
+	}
+	return findCgroup(root), nil
+}
+
+// replaced is what /proc/PID/cgroup would say of a process in a cgroup of one path in all hierarchies.
+func replaced(member, path string) string {
+	var b strings.Builder
+	for line := range strings.Lines(member) {
+		if f := strings.SplitN(line, ":", 3); len(f) == 3 {
+			fmt.Fprintf(&b, "%s:%s:%s\n", f[0], f[1], path)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,74 @@
+package host
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestAddresses(t *testing.T) {
+	root := t.TempDir()
+	for name, text := range map[string]string{
+		"proc/diskstats":   "",
+		"proc/self/cgroup": "4:memory:/\n3:blkio:/\n1:cpu:/\n0::/\n",
+		"proc/7/cgroup":    "4:memory:/system.slice/pg\n3:blkio:/\n1:cpu:/system.slice/pg\n0::/\n",
+		"proc/8/cgroup":    "4:memory:/elsewhere\n",
+		"sys/fs/cgroup/memory/system.slice/pg/memory.limit_in_bytes":            "1073741824\n",
+		"sys/fs/cgroup/memory/memory.limit_in_bytes":                            "2147483648\n",
+		"sys/fs/cgroup/cpu/system.slice/pg/cpu.cfs_quota_us":                    "50000\n",
+		"sys/fs/cgroup/blkio/system.slice/pg/blkio.throttle.write_iops_device":  "8:0 300\n",
+		"sys/fs/cgroup/blkio/blkio.throttle.write_iops_device":                  "8:0 9999\n",
+		"sys/fs/cgroup/unified/cgroup.procs":                                    "",
+		"sys/fs/cgroup/memory/system.slice/other service/memory.limit_in_bytes": "1\n",
+	} {
+		path := filepath.Join(root, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, x := range []struct {
+		arg, id, limit, iops, refused string
+	}{
+		{arg: "host", id: "/", limit: "2147483648", iops: "8:0 9999"},
+		{arg: "host?pid=7", id: "/system.slice/pg", limit: "1073741824", iops: "8:0 9999"}, // of blkio it is in the root
+		{arg: "host?cgroup=/system.slice/pg", id: "/system.slice/pg", limit: "1073741824", iops: "8:0 300"},
+		{arg: "host?cgroup=/sys/fs/cgroup/system.slice/pg", id: "/system.slice/pg", limit: "1073741824", iops: "8:0 300"},
+		{arg: "host?cgroup=/system.slice/other%20service", id: "/system.slice/other service", limit: "1"},
+		{arg: "host?pid=8", refused: "the cgroup of process 8 cannot be seen from here: run this on the node"},
+		{arg: "host?pid=9", refused: "there is no process 9"},
+		{arg: "host?pid=-1", refused: "names no process: want host, host?pid=4711 or host?cgroup="},
+		{arg: "host?cgroup=pg", refused: "cgroup=pg is no cgroup's path"},
+		{arg: "host?cgroup=/a/../..", refused: "is no cgroup's path"},
+		{arg: "host?cgroup=/nobody", refused: "there is no cgroup /nobody"},
+		{arg: "host?colour=red", refused: "names no process"},
+		{arg: "host?", refused: "names no cgroup"},
+		{arg: "host?pid=7&cgroup=/x", refused: "names no cgroup"},
+	} {
+		t.Run(x.arg, func(t *testing.T) {
+			a, err := parse(x.arg)
+			var g cgroup
+			if err == nil {
+				g, err = a.find(root)
+			}
+			if x.refused != "" {
+				if err == nil || !strings.Contains(err.Error(), x.refused) {
+					t.Errorf("error %v, want %q", err, x.refused)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			f := map[string]string{}
+			groupFacts(root, g, f)
+			if g.id != x.id || f["cgroup.memory.limit_in_bytes"] != x.limit || f["cgroup.blkio.write_iops"] != x.iops {
+				t.Errorf("group %q with a limit of %q bytes and %q writes, want %q, %q and %q",
+					g.id, f["cgroup.memory.limit_in_bytes"], f["cgroup.blkio.write_iops"], x.id, x.limit, x.iops)
+			}
+		})
+	}
+}
