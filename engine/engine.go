@@ -116,6 +116,11 @@ type Figure struct {
 	Unit  string
 }
 
+// A Releaser is an engine whose memory the next one can have. After Release nothing may be asked of it.
+type Releaser interface {
+	Release()
+}
+
 // A Reporter is an engine that has figures. They are of the run so far, from the last call of
 // ResetFigures on, which ends the warm-up.
 type Reporter interface {

@@ -116,7 +116,7 @@ func (d *Device) do(r volume.Request, buffered bool) volume.Completion {
 	d.issued = max(d.issued, c.Issued)
 	// iostat counts a request from when it has a slot; a throttle without slots is counted from
 	// the submission, as the volume's own monitoring would.
-	d.ledger.book(max(now, c.Admitted), r, c, buffered)
+	d.ledger.book(max(now, c.Admitted), r.Op, r.Length, &c, buffered)
 	return c
 }
 

@@ -39,9 +39,17 @@ type ledger struct {
 	inflight int64
 }
 
+// number is that of an instant's slot, of those that there can be.
+func (l *ledger) number(t vtime.Instant) int64 {
+	return min(max(int64(t/slotLength), l.base), l.base+slotsMax-1)
+}
+
 // at gives the slot of an instant that is not before base.
-func (l *ledger) at(t vtime.Instant) *slot {
-	i := min(max(int64(t/slotLength)-l.base, 0), slotsMax-1)
+func (l *ledger) at(t vtime.Instant) *slot { return l.slot(l.number(t)) }
+
+// slot gives the slot of a number.
+func (l *ledger) slot(number int64) *slot {
+	i := number - l.base
 	if i >= int64(len(l.ahead)) {
 		l.grow(i + 1)
 	}
@@ -58,35 +66,42 @@ func (l *ledger) grow(n int64) {
 }
 
 // book enters a request that was submitted at from.
-func (l *ledger) book(from vtime.Instant, r volume.Request, c volume.Completion, buffered bool) {
-	end := l.at(c.Done)
+func (l *ledger) book(from vtime.Instant, op volume.Op, length units.Size, c *volume.Completion, buffered bool) {
+	first, last := l.number(from), l.number(c.Done)
+	end := l.slot(last)
 	took := int64(c.Done - from)
-	if r.Op == volume.Flush {
+	if op == volume.Flush {
 		end.flushes++
 		end.flushTook += took
 	} else {
-		end.done[r.Op]++
-		end.bytes[r.Op] += int64(r.Length)
-		end.took[r.Op] += took
+		end.done[op]++
+		end.bytes[op] += int64(length)
+		end.took[op] += took
 		if buffered {
-			end.draining += int64(r.Length)
+			end.draining += int64(length)
 		}
 	}
-	start := l.at(from)
-	start.queued += int64(l.until(from))
+	start := l.slot(first)
+	over := vtime.Instant(first+1) * slotLength
+	start.queued += int64(over - from)
 	start.slope++
-	end.queued -= int64(l.until(c.Done))
+	end.queued -= int64(vtime.Instant(last+1)*slotLength - c.Done)
 	end.slope--
+	if c.Done <= over { // as most do: all of it lies in one slot
+		if l.busyTo < c.Done {
+			start.busy += int64(c.Done - max(from, l.busyTo))
+			l.busyTo = c.Done
+		}
+		if h := c.Held; h != volume.Unlimited && c.Issued > from && l.heldTo[h] < c.Issued {
+			start.held[h] += int64(c.Issued - max(from, l.heldTo[h]))
+			l.heldTo[h] = c.Issued
+		}
+		return
+	}
 	l.busyTo = l.union(from, c.Done, l.busyTo, func(s *slot, ns int64) { s.busy += ns })
 	if h := c.Held; h != volume.Unlimited && c.Issued > from {
 		l.heldTo[h] = l.union(from, c.Issued, l.heldTo[h], func(s *slot, ns int64) { s.held[h] += ns })
 	}
-}
-
-// until is the time from t to the end of its slot.
-func (l *ledger) until(t vtime.Instant) vtime.Instant {
-	n := min(max(int64(t/slotLength), l.base), l.base+slotsMax-1)
-	return vtime.Instant(n+1)*slotLength - t
 }
 
 // union adds from ... to to what is covered up to covered, and gives the new end. Submissions

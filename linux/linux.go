@@ -19,6 +19,7 @@
 package linux
 
 import (
+	"math"
 	"time"
 
 	"plimsoll/random"
@@ -141,11 +142,14 @@ const asleep = time.Millisecond
 // CPU takes a core for d, from now on at the earliest: of those that are free the one that was used last, whose caches
 // are warm, as the kernel wakes who slept where it ran; else the one that is free first.
 func (h *Host) CPU(now vtime.Instant, d time.Duration) (start, done vtime.Instant) {
-	least := 0
+	// Of instants by now the latest, then of those to come the earliest: one order of numbers, without a branch that nobody can foretell.
+	least, best := 0, vtime.Instant(math.MinInt64)
 	for i, free := range h.cores {
-		best := h.cores[least]
-		if best > now && free < best || best <= now && free <= now && free > best {
-			least = i
+		if free > now {
+			free = -free
+		}
+		if free > best {
+			least, best = i, free
 		}
 	}
 	start = max(now, h.cores[least])

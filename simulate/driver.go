@@ -118,7 +118,7 @@ func (d *driver) Done(now vtime.Instant, op *workload.Op, w *engine.Waits) {
 // dispatch gives connections that are free to those who wait. An engine may acknowledge within Do: the outer
 // call goes on then.
 func (d *driver) dispatch(now vtime.Instant) {
-	if d.dispatching {
+	if d.dispatching || d.queue.n == 0 {
 		return
 	}
 	d.dispatching = true

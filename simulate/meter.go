@@ -19,7 +19,7 @@ type meter struct {
 	sorted                        latency.Sorter
 	waits                         [latency.Classes]waitSum
 	causes                        engine.Waits // of the operation acknowledged last
-	sync, syncBefore              engine.Waits // what the syncs done last and before it waited for
+	sync, syncBefore              shares       // of what the syncs done last and before it waited for
 	syncAt                        vtime.Instant
 	series                        *latency.Series // of writes
 	watch                         *watch          // nil: the run is wanted whatever it comes to
@@ -98,30 +98,48 @@ func (m *meter) hand(now vtime.Instant, op *workload.Op, w *engine.Waits, q *que
 	m.causes = *w
 	if queue, limit, device := w[engine.WaitLogQueue], w[engine.WaitLogLimit], w[engine.WaitLogDevice]; queue|limit|device != 0 && now != m.syncAt {
 		m.syncBefore, m.syncAt = m.sync, now
-		m.sync = engine.Waits{engine.WaitLogQueue: queue, engine.WaitLogLimit: limit, engine.WaitLogDevice: device}
+		m.sync = sharesOf(&engine.Waits{engine.WaitLogQueue: queue, engine.WaitLogLimit: limit, engine.WaitLogDevice: device})
 	}
 	turn := w[engine.WaitLogTurn]
 	m.causes[engine.WaitLogTurn] = 0
 	spread(&m.causes, turn, &m.syncBefore, engine.WaitLogTurn)
 	if q != nil {
-		spread(&m.causes, int64(q.at-op.At), &q.behind, engine.WaitConnection)
+		behind := sharesOf(&q.behind)
+		spread(&m.causes, int64(q.at-op.At), &behind, engine.WaitConnection)
 	}
 }
 
-// spread adds time to waits in the proportions of others; what no proportion says is the kind's own.
-func spread(to *engine.Waits, time int64, as *engine.Waits, own engine.Wait) {
+// shares are proportions of waits: of a sync they are those of all who waited for it.
+type shares struct {
+	n    int
+	kind [engine.NumWaits]engine.Wait
+	part [engine.NumWaits]float64
+}
+
+func sharesOf(w *engine.Waits) (s shares) {
 	sum := int64(0)
-	for _, x := range as {
+	for _, x := range w {
 		sum += x
 	}
+	if sum <= 0 {
+		return s
+	}
+	for i, x := range w {
+		if x != 0 { // as most are
+			s.kind[s.n], s.part[s.n] = engine.Wait(i), float64(x)/float64(sum)
+			s.n++
+		}
+	}
+	return s
+}
+
+// spread adds time to waits in the proportions of others; what no proportion says is the kind's own.
+func spread(to *engine.Waits, time int64, as *shares, own engine.Wait) {
 	rest := time
-	if sum > 0 && time > 0 {
-		for i, x := range as {
-			if x == 0 { // as most are
-				continue
-			}
-			part := int64(float64(time) * (float64(x) / float64(sum)))
-			to[i] += part
+	if time > 0 {
+		for i, kind := range as.kind[:as.n] {
+			part := int64(float64(time) * as.part[i])
+			to[kind] += part
 			rest -= part
 		}
 	}

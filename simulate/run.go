@@ -32,6 +32,9 @@ func Run(ctx context.Context, sc *scenario.Scenario, opt Options) (*Result, erro
 	if err != nil {
 		return fail(err)
 	}
+	if r, ok := s.engine.(engine.Releaser); ok {
+		defer r.Release()
+	}
 	from := vtime.At(sc.Run.Warmup.Std())
 	end := from.Add(sc.Run.Duration.Std())
 	m := newMeter(from, end)

@@ -71,7 +71,10 @@ func (a *account) charge(r Request, live bool) charge {
 		a.room = 0
 	}
 	if rest > 0 || r.Length == 0 {
-		n := max(1, (rest+a.carries-1)/a.carries)
+		n := units.Size(1)
+		if rest > a.carries {
+			n = (rest + a.carries - 1) / a.carries
+		}
 		c.operations = int64(n)
 		c.headOperations = int64(n - 1)
 		c.headBytes += int64((n - 1) * a.carries)

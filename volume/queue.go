@@ -132,7 +132,7 @@ func (q *Queue) pass(slack units.Duration, r Rate, ops ...Op) {
 }
 
 // Slots is how many requests the block layer keeps in flight, 0 if as many as come.
-func (q *Queue) Slots() int { return len(q.slots) }
+func (q *Queue) Slots() int { return q.slots.most }
 
 // Submit takes a request in. It costs the same whatever waits: nothing is queued, the meters know.
 func (q *Queue) Submit(now vtime.Instant, r Request) Completion {
@@ -141,8 +141,8 @@ func (q *Queue) Submit(now vtime.Instant, r Request) Completion {
 	r = r.clamped()
 	q.state.Submitted[r.Op]++
 	c := Completion{Admitted: now}
-	if len(q.slots) > 0 {
-		if free := q.slots.free(); free > now {
+	if q.slots.most > 0 {
+		if free := q.slots.free(now); free > now {
 			c.Admitted, c.Held = free, Slots
 			q.held(Slots, now, free)
 		}
@@ -152,7 +152,7 @@ func (q *Queue) Submit(now vtime.Instant, r Request) Completion {
 		q.issue(&c, r)
 	}
 	c.Done = c.Issued.Add(q.takes(r.Op, &c).Std())
-	if len(q.slots) > 0 {
+	if q.slots.most > 0 {
 		q.slots.take(c.Done)
 	}
 	if c.Operations > 0 {

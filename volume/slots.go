@@ -2,26 +2,61 @@ package volume
 
 import "plimsoll/vtime"
 
-// slots are the block layer's: each holds the instant at which its request is done. It is a heap
-// of four children a node, always full: a slot that nobody has used is free since the beginning.
-type slots []vtime.Instant
+// slots are the block layer's: of each that was taken the instant at which its request is done, in a heap of four children a node. One
+// that is done by now is free like one that nobody took, so those leave: mostly few are in flight, and the heap is as small.
+type slots struct {
+	done []vtime.Instant
+	most int // 0: as many as come
+}
 
-func newSlots(n int) slots { return make(slots, n) }
+func newSlots(n int) slots { return slots{most: n} }
 
-// free is when the next slot is.
-func (s slots) free() vtime.Instant { return s[0] }
+// free is when the next slot is: now or earlier, unless all are taken. It forgets what is done by now.
+func (s *slots) free(now vtime.Instant) vtime.Instant {
+	for len(s.done) > 0 && s.done[0] <= now {
+		n := len(s.done) - 1
+		last := s.done[n]
+		if s.done = s.done[:n]; n > 0 {
+			s.sink(last)
+		}
+	}
+	if len(s.done) < s.most {
+		return now
+	}
+	return s.done[0]
+}
 
-// take gives that slot to a request that is done at the instant given.
-func (s slots) take(done vtime.Instant) {
-	i, n := 0, len(s)
+// take gives the slot that free told of to a request that is done at the instant given.
+func (s *slots) take(done vtime.Instant) {
+	if len(s.done) == s.most {
+		s.sink(done)
+		return
+	}
+	i := len(s.done)
+	s.done = append(s.done, done)
+	for i > 0 {
+		parent := (i - 1) / 4
+		if s.done[parent] <= done {
+			break
+		}
+		s.done[i] = s.done[parent]
+		i = parent
+	}
+	s.done[i] = done
+}
+
+// sink puts an instant at the root's place and lets it down to its own.
+func (s *slots) sink(done vtime.Instant) {
+	h := s.done
+	i, n := 0, len(h)
 	for {
 		first := 4*i + 1
 		if first >= n {
 			break
 		}
-		least, at := first, s[first]
-		if first+4 <= n { // as almost always: without a check of bounds for each
-			c := s[first : first+4 : first+4]
+		least, at := first, h[first]
+		if first+4 <= n { // as almost always in a large one: without a check of bounds for each
+			c := h[first : first+4 : first+4]
 			if c[1] < at {
 				least, at = first+1, c[1]
 			}
@@ -33,16 +68,16 @@ func (s slots) take(done vtime.Instant) {
 			}
 		} else {
 			for j := first + 1; j < n; j++ {
-				if s[j] < at {
-					least, at = j, s[j]
+				if h[j] < at {
+					least, at = j, h[j]
 				}
 			}
 		}
 		if at >= done {
 			break
 		}
-		s[i] = at
+		h[i] = at
 		i = least
 	}
-	s[i] = done
+	h[i] = done
 }

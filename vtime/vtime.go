@@ -79,23 +79,28 @@ func (c *Clock) Pending() int {
 // scheduled for now.
 func (c *Clock) At(at Instant, h Handler, arg uint64) {
 	c.seq++
-	e := event{at: max(at, c.now), seq: c.seq, handler: h, arg: arg}
+	at = max(at, c.now)
 	if c.hole {
 		c.hole = false
-		c.sink(e)
+		c.sink(at, c.seq, h, arg)
 		return
 	}
-	c.heap = append(c.heap, e)
-	i := len(c.heap) - 1
+	i := len(c.heap)
+	if i < cap(c.heap) {
+		c.heap = c.heap[:i+1]
+	} else {
+		c.heap = append(c.heap, event{})
+	}
 	for i > 0 {
 		parent := (i - 1) / 4
-		if !e.before(&c.heap[parent]) {
+		if at >= c.heap[parent].at { // at the same instant it is the later one
 			break
 		}
 		c.heap[i] = c.heap[parent]
 		i = parent
 	}
-	c.heap[i] = e
+	e := &c.heap[i]
+	e.at, e.seq, e.handler, e.arg = at, c.seq, h, arg
 }
 
 // After schedules h.Fire(now+d, arg).
@@ -130,15 +135,17 @@ func (c *Clock) fill() {
 	}
 	c.hole = false
 	n := len(c.heap) - 1
-	last := c.heap[n]
-	c.heap[n] = event{} // let go of the handler
+	last := &c.heap[n]
+	at, seq, handler, arg := last.at, last.seq, last.handler, last.arg
+	last.handler = nil // let go of it
 	if c.heap = c.heap[:n]; n > 0 {
-		c.sink(last)
+		c.sink(at, seq, handler, arg)
 	}
 }
 
-// sink puts an event at the root's place and lets it down to its own.
-func (c *Clock) sink(e event) {
+// sink puts an event at the root's place and lets it down to its own. (It takes the event's parts, in registers: as a whole it would
+// be put together in memory and read back in larger pieces at once, for which a processor waits.)
+func (c *Clock) sink(at Instant, seq uint64, h Handler, arg uint64) {
 	i, n := 0, len(c.heap)
 	for {
 		first := 4*i + 1
@@ -151,11 +158,12 @@ func (c *Clock) sink(e event) {
 				least = j
 			}
 		}
-		if !c.heap[least].before(&e) {
+		if l := &c.heap[least]; l.at > at || l.at == at && l.seq > seq {
 			break
 		}
 		c.heap[i] = c.heap[least]
 		i = least
 	}
-	c.heap[i] = e
+	e := &c.heap[i]
+	e.at, e.seq, e.handler, e.arg = at, seq, h, arg
 }

@@ -33,12 +33,12 @@ func (j *journal) start(e *Engine, d *linux.Device) {
 }
 
 // add puts a write behind the log's sync, or past it if writes do not wait.
-func (j *journal) add(p pending) {
+func (j *journal) add(p *pending) {
 	if j.file == nil || !is(j.e.cfg.JournalEach) {
 		j.e.acknowledge(p)
 		return
 	}
-	j.waiting = append(j.waiting, p)
+	j.waiting = append(j.waiting, *p)
 	j.next()
 }
 
@@ -61,8 +61,12 @@ func (j *journal) Fire(now vtime.Instant, _ uint64) {
 	for n < len(j.waiting) && j.waiting[n].ready <= now {
 		n++
 	}
-	j.syncing = append(j.syncing[:0], j.waiting[:n]...)
-	j.waiting = j.waiting[:copy(j.waiting, j.waiting[n:])]
+	if n == len(j.waiting) { // as mostly
+		j.syncing, j.waiting = j.waiting, j.syncing[:0]
+	} else {
+		j.syncing = append(j.syncing[:0], j.waiting[:n]...)
+		j.waiting = j.waiting[:copy(j.waiting, j.waiting[n:])]
+	}
 	// A record of somebody not ready yet may go along: the buffer is one.
 	bytes := (j.buffered + 127) / 128 * 128
 	j.buffered = 0

@@ -42,7 +42,7 @@ type entry struct{ tree, page int32 }
 // A queue is first in, first out, in a ring. A page is in it once at most, so it is no longer than there
 // are pages.
 type queue struct {
-	ring  []entry
+	ring  []entry // a power of two
 	first int
 	n     int
 }
@@ -51,11 +51,11 @@ func (q *queue) push(x entry) {
 	if q.n == len(q.ring) {
 		ring := make([]entry, max(2*q.n, 1024))
 		for i := range q.n {
-			ring[i] = q.ring[(q.first+i)%len(q.ring)]
+			ring[i] = q.ring[(q.first+i)&(len(q.ring)-1)]
 		}
 		q.ring, q.first = ring, 0
 	}
-	q.ring[(q.first+q.n)%len(q.ring)] = x
+	q.ring[(q.first+q.n)&(len(q.ring)-1)] = x
 	q.n++
 }
 
@@ -64,7 +64,7 @@ func (q *queue) pop() (x entry, ok bool) {
 		return x, false
 	}
 	x = q.ring[q.first]
-	q.first = (q.first + 1) % len(q.ring)
+	q.first = (q.first + 1) & (len(q.ring) - 1)
 	q.n--
 	return x, true
 }

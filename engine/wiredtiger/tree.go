@@ -35,6 +35,9 @@ type tree struct {
 	file    *linux.File
 	pages   []page
 	perPage uint64
+	// The leaf that a key was asked for last, and the first key on it: the next is often the same, and a division costs more.
+	lastLeaf int
+	lastKey  uint64
 	// changed has a bit for each page that was dirtied since a checkpoint came by: most pages of a collection were not, and looking
 	// at each of them is what a checkpoint would spend its time with.
 	changed []uint64
@@ -55,7 +58,13 @@ type freed struct {
 }
 
 // key gives the leaf a key lies on, which is a new one if it lies behind all.
-func (t *tree) key(key uint64) int { return int(key / t.perPage) }
+func (t *tree) key(key uint64) int {
+	if key-t.lastKey >= t.perPage {
+		leaf := key / t.perPage
+		t.lastLeaf, t.lastKey = int(leaf), leaf*t.perPage
+	}
+	return t.lastLeaf
+}
 
 // grow makes leaves up to the i-th, empty and in the cache.
 func (t *tree) grow(i int) {

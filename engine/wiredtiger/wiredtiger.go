@@ -23,8 +23,10 @@ type Engine struct {
 	trees      []*tree // the collection, its indexes, the oplog
 	oplog      *tree   // nil without
 	oplogFill  units.Size
-	resident   float64 // share of pages not in the cache that the kernel's page cache has
-	memory     int64   // bytes in the cache
+	inFiles    int64      // bytes in the files when the run begins, in memory
+	onDisk     units.Size // and as they lie on the volume
+	resident   float64    // share of pages not in the cache that the kernel's page cache has
+	memory     int64      // bytes in the cache
 	dirtyBytes int64
 	updates    int64
 	queue      queue // dirty pages, the longest dirty first
@@ -37,6 +39,7 @@ type Engine struct {
 	inside     [2]int64 // operations in the engine: reads, writes
 	epoch      uint16
 
+	arrays  *arrays // of an engine before; nil: there was none
 	c       counters
 	mark    counters // at the end of the warm-up
 	since   vtime.Instant
@@ -55,6 +58,7 @@ func New(cfg Config, env engine.Env) (*Engine, error) {
 	if e.device == nil || log == nil {
 		return nil, errors.New("wiredtiger needs a volume called data (and may have one called journal)")
 	}
+	e.arrays, _ = used.Get().(*arrays)
 	e.addTree("collection", cfg.Documents, cfg.DocumentSize)
 	for range cfg.Indexes {
 		e.addTree("index", cfg.Documents, cfg.IndexEntry)
@@ -78,11 +82,13 @@ func (e *Engine) addTree(name string, entries uint64, size units.Size) *tree {
 	n := int((entries + t.perPage - 1) / t.perPage)
 	image := int32(min(units.Size(t.perPage)*size, 1<<30))
 	length := uint16(min(max((units.Size(float64(image)*float64(e.cfg.Compression))+unit-1)/unit, 1), 1<<16-1))
-	t.pages = make([]page, n, n+n/8+1024)
+	t.pages = e.arrays.take(len(e.trees), n)
 	for i := range t.pages {
 		t.pages[i] = page{image: image, block: t.end, length: length, epoch: 1<<16 - 1}
 		t.end += int32(length)
 	}
+	e.inFiles += int64(n) * int64(image)
+	e.onDisk += units.Size(n) * units.Size(length) * unit
 	// Room to grow by half, and 64 GB: files lie behind each other on the volume.
 	t.file = e.env.Host.Create(name, e.device, units.Size(t.end)*unit*3/2+64*units.GiB)
 	e.trees = append(e.trees, t)
@@ -91,13 +97,7 @@ func (e *Engine) addTree(name string, entries uint64, size units.Size) *tree {
 
 // warm fills the cache with pages taken evenly from all files, up to its target.
 func (e *Engine) warm() {
-	var whole, disk float64
-	for _, t := range e.trees {
-		for i := range t.pages {
-			whole += float64(t.pages[i].image)
-			disk += float64(float64(t.pages[i].length) * float64(unit))
-		}
-	}
+	whole, disk := float64(e.inFiles), float64(e.onDisk)
 	room := float64(e.cfg.Cache) * float64(e.cfg.EvictionTarget)
 	share := 1.0
 	if whole > room {
@@ -129,12 +129,12 @@ func (e *Engine) Do(op workload.Op) {
 	_, ready := e.env.Host.CPU(now, e.cfg.CPU.Operation.Std())
 	p := pending{op: op, since: now, ready: ready}
 	p.waits[engine.WaitCPU] = int64(ready.Sub(now))
-	e.reach(p, 0)
+	e.reach(&p, 0)
 }
 
 // reach brings the pages an operation needs into the cache, from the part-th on, then performs
 // it. A scan is a read of the leaf it begins on.
-func (e *Engine) reach(p pending, part int) {
+func (e *Engine) reach(p *pending, part int) {
 	t := e.trees[0]
 	i := t.key(p.op.Key)
 	if i >= pagesMax {
@@ -147,7 +147,7 @@ func (e *Engine) reach(p pending, part int) {
 			if until := e.read(t, i); until > p.ready {
 				p.waits[engine.WaitRead] += int64(until.Sub(p.ready))
 				p.ready = until
-				e.env.Clock.At(until, (*readDone)(e), e.underway.keep(p))
+				e.env.Clock.At(until, (*readDone)(e), e.underway.keep(*p))
 				return
 			}
 		}
@@ -178,16 +178,17 @@ type readDone Engine
 // Fire performs the operation that waited for the page.
 func (r *readDone) Fire(_ vtime.Instant, arg uint64) {
 	e := (*Engine)(r)
-	e.reach(e.underway.take(arg), 1)
+	p := e.underway.take(arg)
+	e.reach(&p, 1)
 }
 
 // perform does an operation whose page is there.
-func (e *Engine) perform(p pending, i int) {
+func (e *Engine) perform(p *pending, i int) {
 	if !p.op.Kind.Writes() {
 		e.acknowledge(p)
 		return
 	}
-	e.makeRoom(&p)
+	e.makeRoom(p)
 	e.change(&p.op, i)
 	e.evictor.wake()
 	e.journal.add(p)
@@ -285,12 +286,13 @@ func (e *Engine) clean(t *tree, p *page) units.Size {
 }
 
 // acknowledge tells the client, at the time the operation is ready.
-func (e *Engine) acknowledge(p pending) {
+func (e *Engine) acknowledge(p *pending) {
 	if now := e.env.Clock.Now(); p.ready > now {
-		e.env.Clock.At(p.ready, (*acknowledged)(e), e.underway.keep(p))
+		e.env.Clock.At(p.ready, (*acknowledged)(e), e.underway.keep(*p))
 		return
 	}
-	e.finish(&p)
+	done := *p
+	e.finish(&done)
 }
 
 // acknowledged is the engine as the handler of an operation's end.
