@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"unicode/utf8"
 
 	"plimsoll/units"
@@ -26,7 +27,8 @@ type Import struct {
 	Instances      []InstanceType
 	InstancePrices []NamedPrice
 	VolumePrices   []NamedPrices
-	Skipped        int // elements of the file that are of nothing the catalogue has
+	Skipped        int  // elements of the file that are of nothing the catalogue has
+	More           bool // the file is one page of several
 
 	count int
 }
@@ -62,11 +64,11 @@ func (e *ImportError) Unwrap() error { return e.Err }
 
 // Hint says what can be imported.
 func (e *ImportError) Hint() string {
-	return "what is read: aws ec2 describe-instance-types, aws pricing get-products (both as JSON), CSV with a header of instance_type,usd_per_hour"
+	return "what is read: aws ec2 describe-instance-types, aws pricing get-products, Azure's retail prices, Google's Compute Engine SKUs (all as JSON), CSV with a header of instance_type,usd_per_hour"
 }
 
 // ReadImport reads what a provider's tool printed, and recognises which by its content: the JSON of
-// `aws ec2 describe-instance-types` or of `aws pricing get-products`, or comma-separated prices. file
+// `aws ec2 describe-instance-types`, of `aws pricing get-products`, of Azure's retail prices or of Google's billing catalogue, or comma-separated prices. file
 // names it in errors and, with today's date, in the figures' source.
 func ReadImport(file string, text []byte, today string) (*Import, error) {
 	in := &Import{Source: Source{Text: "imported from " + filepath.Base(file), Date: today}}
@@ -137,6 +139,9 @@ func (r *jsonReader) read() (int64, error) {
 	return 0, nil
 }
 
+// lists are what the lists of tools are called: AWS's two, Azure's and Google's.
+var lists = []string{"InstanceTypes", "PriceList", "Items", "skus"}
+
 // object goes through the outermost object.
 func (r *jsonReader) object() (int64, error) {
 	known := false
@@ -145,10 +150,13 @@ func (r *jsonReader) object() (int64, error) {
 		if err != nil {
 			return r.where(err)
 		}
-		if key != "InstanceTypes" && key != "PriceList" {
+		if !slices.Contains(lists, fmt.Sprint(key)) {
 			var passed json.RawMessage
 			if err := r.d.Decode(&passed); err != nil {
 				return r.where(err)
+			}
+			if (key == "NextPageLink" || key == "nextPageToken") && len(passed) > len(`""`) && string(passed) != "null" {
+				r.in.More = true
 			}
 			continue
 		}
@@ -168,7 +176,7 @@ func (r *jsonReader) object() (int64, error) {
 		return r.where(err)
 	}
 	if !known {
-		return r.base, errors.New("JSON without a list called InstanceTypes or PriceList")
+		return r.base, errors.New("JSON without a list called InstanceTypes, PriceList, Items or skus")
 	}
 	return 0, nil
 }
@@ -209,6 +217,12 @@ func (r *jsonReader) element(of string, element []byte) error {
 			element = []byte(text)
 		}
 		return in.add(element)
+	}
+	switch of {
+	case "Items":
+		return in.addAzure(element)
+	case "skus":
+		return in.addGoogle(element)
 	}
 	i, err := DescribedInstance("", element)
 	if err != nil {

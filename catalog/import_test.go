@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -176,8 +177,79 @@ func TestStoreRefuses(t *testing.T) {
 }
 
 // Whatever is imported: one error, or a store that reads back.
+const (
+	azureJSON = `{"BillingCurrency": "USD", "Items": [
+{"currencyCode": "USD", "tierMinimumUnits": 0.0, "retailPrice": 0.000123, "armRegionName": "westeurope", "meterName": "Premium LRS Provisioned Capacity", "productName": "Azure Premium SSD v2", "unitOfMeasure": "1 GiB/Hour", "type": "Consumption"},
+{"currencyCode": "USD", "tierMinimumUnits": 0.0, "retailPrice": 0.0, "armRegionName": "westeurope", "meterName": "Premium LRS Provisioned IOPS", "productName": "Azure Premium SSD v2", "unitOfMeasure": "1/Hour", "type": "Consumption"},
+{"currencyCode": "USD", "tierMinimumUnits": 3000.0, "retailPrice": 0.000007, "armRegionName": "westeurope", "meterName": "Premium LRS Provisioned IOPS", "productName": "Azure Premium SSD v2", "unitOfMeasure": "1/Hour", "type": "Consumption"},
+{"currencyCode": "USD", "tierMinimumUnits": 125.0, "retailPrice": 0.00006, "armRegionName": "westeurope", "meterName": "Premium LRS Provisioned Throughput (MBps)", "productName": "Azure Premium SSD v2", "unitOfMeasure": "1/Hour", "type": "Consumption"},
+{"currencyCode": "USD", "tierMinimumUnits": 0.0, "retailPrice": 21.68, "armRegionName": "westeurope", "meterName": "P10 LRS Disk", "productName": "Premium SSD Managed Disks", "unitOfMeasure": "1/Month", "type": "Consumption"},
+{"currencyCode": "USD", "tierMinimumUnits": 0.0, "retailPrice": 41.82, "armRegionName": "westeurope", "meterName": "P15 LRS Disk", "productName": "Premium SSD Managed Disks", "unitOfMeasure": "1/Month", "type": "Consumption"},
+{"currencyCode": "USD", "tierMinimumUnits": 0.0, "retailPrice": 99, "armRegionName": "westeurope", "meterName": "P15 ZRS Disk", "productName": "Premium SSD Managed Disks", "unitOfMeasure": "1/Month", "type": "Consumption"},
+{"currencyCode": "USD", "tierMinimumUnits": 0.0, "retailPrice": 0.096, "armRegionName": "westeurope", "meterName": "D2s v3", "productName": "Virtual Machines DSv3 Series", "unitOfMeasure": "1 Hour", "type": "Consumption"}
+], "NextPageLink": "https://prices.azure.com:443/api/retail/prices?$skip=100", "Count": 8}`
+	googleJSON = `{"skus": [
+{"description": "Hyperdisk Balanced Capacity in Frankfurt", "category": {"usageType": "OnDemand"}, "serviceRegions": ["europe-west3"], "pricingInfo": [{"pricingExpression": {"usageUnit": "GiBy.mo", "tieredRates": [{"startUsageAmount": 0, "unitPrice": {"currencyCode": "USD", "units": "0", "nanos": 96000000}}]}}]},
+{"description": "Hyperdisk Balanced IOPS in Frankfurt", "category": {"usageType": "OnDemand"}, "serviceRegions": ["europe-west3"], "pricingInfo": [{"pricingExpression": {"usageUnit": "mo", "tieredRates": [{"unitPrice": {"currencyCode": "USD", "units": "0", "nanos": 6000000}}]}}]},
+{"description": "Hyperdisk Balanced Throughput in Frankfurt", "category": {"usageType": "OnDemand"}, "serviceRegions": ["europe-west3"], "pricingInfo": [{"pricingExpression": {"usageUnit": "MiBy.s.mo", "tieredRates": [{"unitPrice": {"currencyCode": "USD", "units": "0", "nanos": 48000000}}]}}]},
+{"description": "Hyperdisk Balanced Capacity High Availability in Frankfurt", "category": {"usageType": "OnDemand"}, "serviceRegions": ["europe-west3"], "pricingInfo": []},
+{"description": "SSD backed PD Capacity in Frankfurt", "category": {"usageType": "OnDemand"}, "serviceRegions": ["europe-west3"], "pricingInfo": [{"pricingExpression": {"usageUnit": "GiBy.mo", "tieredRates": [{"unitPrice": {"currencyCode": "USD", "units": "0", "nanos": 204000000}}]}}]},
+{"description": "N2 Instance Core running in Frankfurt", "serviceRegions": ["europe-west3"], "pricingInfo": []}
+], "nextPageToken": ""}`
+)
+
+// What the other clouds publish becomes prices a month: of capacity, of what is over what is included, and of Premium SSD by the size it is sold in.
+func TestReadImportClouds(t *testing.T) {
+	s := Store{Version: storeVersion}
+	for name, text := range map[string]string{"azure.json": azureJSON, "google.json": googleJSON} {
+		in, err := ReadImport(name, []byte(text), "2026-11-21")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if in.More != (name == "azure.json") || in.Skipped == 0 {
+			t.Errorf("%s: more %v, passed over %d", name, in.More, in.Skipped)
+		}
+		if _, err := s.Add(in); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := s.Catalog()
+	for _, w := range []struct {
+		order  Order
+		region string
+		usd    float64
+	}{
+		{Order{Type: "premium-v2", Size: 100 * units.GiB}, "westeurope", 100 * 0.000123 * 730},
+		{Order{Type: "premium-v2", Size: 100 * units.GiB, IOPS: 5000, Throughput: 225 * units.MBps}, "westeurope", 730 * (100*0.000123 + 2000*0.000007 + 100*0.00006)},
+		{Order{Type: "premium-ssd", Size: 128 * units.GiB}, "westeurope", 21.68},
+		{Order{Type: "premium-ssd", Size: 129 * units.GiB, Stripe: 2}, "westeurope", 2 * 41.82},
+		{Order{Type: "hyperdisk-balanced", Size: 100 * units.GiB, IOPS: 4000, Throughput: 240 * units.MiBps}, "europe-west3", 9.6 + 6 + 4.8},
+		{Order{Type: "pd-ssd", Size: 100 * units.GiB}, "europe-west3", 20.4},
+	} {
+		b, err := c.Monthly(&w.order, w.region)
+		if err != nil || math.Abs(float64(b.Total)-w.usd) > 1e-6*w.usd {
+			t.Errorf("%s: %v %v, want %v", w.order.String(), b.Total, err, w.usd)
+		}
+	}
+	if _, err := c.Monthly(&Order{Type: "premium-ssd", Size: 2000 * units.GiB}, "westeurope"); err == nil {
+		t.Error("a size without a price has one")
+	}
+	for name, c := range map[string]struct{ text, want string }{
+		"euros":    {strings.Replace(azureJSON, `"currencyCode": "USD"`, `"currencyCode": "EUR"`, 1), `Items[0]: Premium LRS Provisioned Capacity in westeurope: a price in "EUR", and the catalogue's are in USD`},
+		"yen":      {strings.Replace(googleJSON, `"currencyCode": "USD"`, `"currencyCode": "JPY"`, 1), `skus[0]: Hyperdisk Balanced Capacity in Frankfurt: a price in "JPY"`},
+		"yuan":     {strings.Replace(pricesJSON, `"USD":"0.0055"`, `"CNY":"0.04"`, 1), `PriceList[1]: gp3 in eu-west-1: a price in "CNY"`},
+		"torn":     {azureJSON[:400], "it ends before the JSON does: is it cut off?"},
+		"negative": {strings.Replace(azureJSON, "0.000123", "-1", 1), "-1 is no price"},
+		"a day's":  {strings.Replace(googleJSON, "GiBy.mo", "GiBy.d", 1), `a price for each "GiBy.d"`},
+	} {
+		if _, err := ReadImport(name, []byte(c.text), "2026-11-21"); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %s", name, err, c.want)
+		}
+	}
+}
+
 func FuzzReadImport(f *testing.F) {
-	for _, s := range []string{typesJSON, pricesJSON, pricesCSV, typesJSON[:300], `["{}", {}]`, "type,price\nx,1e400\n"} {
+	for _, s := range []string{typesJSON, pricesJSON, pricesCSV, azureJSON, googleJSON, typesJSON[:300], `["{}", {}]`, "type,price\nx,1e400\n"} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {

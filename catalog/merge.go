@@ -46,6 +46,11 @@ func (c *Catalog) completed(n *NamedPrices) NamedPrices {
 		if len(out.Prices.Throughput) == 0 {
 			out.Prices.Throughput = p.Throughput
 		}
+		for _, known := range p.Sizes { // a page of a list has some of them
+			if !slices.ContainsFunc(out.Prices.Sizes, func(s SizePrice) bool { return s.Most == known.Most }) {
+				out.Prices.size(known.Most, known.Each)
+			}
+		}
 		break
 	}
 	return out
@@ -158,6 +163,9 @@ func (p *Prices) String() string {
 	var parts []string
 	if p.PerGiB != 0 {
 		parts = append(parts, fmt.Sprintf("%v USD/GiB", float64(p.PerGiB)))
+	}
+	if n := len(p.Sizes); n > 0 {
+		parts = append(parts, fmt.Sprintf("%v USD up to %s, to %v USD up to %s", float64(p.Sizes[0].Each), p.Sizes[0].Most.Exact(), float64(p.Sizes[n-1].Each), p.Sizes[n-1].Most.Exact()))
 	}
 	for _, t := range p.IOPS {
 		text := fmt.Sprintf("%v USD/IOPS", float64(t.Each))

@@ -16,6 +16,7 @@ type Prices struct {
 	PerGiB     units.USD        `json:"per_gib_month"` // providers write GB and bill GiB
 	IOPS       []Tier           `json:"iops,omitempty"`
 	Throughput []ThroughputTier `json:"throughput,omitempty"`
+	Sizes      []SizePrice      `json:"sizes,omitempty"` // instead of PerGiB: of types that are sold in sizes
 	Note       string           `json:"note,omitempty"`
 }
 
@@ -29,6 +30,12 @@ type Tier struct {
 type ThroughputTier struct {
 	Over      units.Throughput `json:"over"`
 	EachMiBps units.USD        `json:"each_mibps"`
+}
+
+// A SizePrice is what a volume up to a size costs as a whole.
+type SizePrice struct {
+	Most units.Size `json:"most"`
+	Each units.USD  `json:"each"`
 }
 
 // A Line is one item of a bill.
@@ -46,16 +53,48 @@ type Bill struct {
 }
 
 // A NoPriceError says that a price is not known: which is not a price of 0.
-type NoPriceError struct{ Of, Region string }
+type NoPriceError struct {
+	Of, Region string
+	Provider   string   // whose prices are wanting
+	Known      []string // regions of which they are known
+}
 
 // Error says of what, and where.
 func (e *NoPriceError) Error() string {
-	return fmt.Sprintf("no prices of %s for %s here", e.Of, e.Region)
+	text := fmt.Sprintf("no prices of %s for %s here", e.Of, e.Region)
+	if len(e.Known) > 0 {
+		known := e.Known
+		if len(known) > 8 {
+			known = append(slices.Clone(known[:8]), "...")
+		}
+		text += " (there are for " + strings.Join(known, ", ") + ")"
+	}
+	return text
 }
 
 // Hint says where prices come from.
 func (e *NoPriceError) Hint() string {
-	return "import them: plimsoll catalog import reads what aws pricing get-products prints"
+	if len(e.Known) > 0 {
+		return "--region " + e.Known[0] + ", or " + e.importing()
+	}
+	return e.importing()
+}
+
+// importing is how prices are imported.
+func (e *NoPriceError) importing() string {
+	region := e.Region
+	if region == Region && e.Provider != "aws" {
+		region = map[string]string{"azure": "westeurope", "gcp": "europe-west3"}[e.Provider]
+	}
+	switch e.Provider {
+	case "azure":
+		return "import them: curl \"https://prices.azure.com/api/retail/prices?\\$filter=serviceName%20eq%20'Storage'%20and%20armRegionName%20eq%20'" + region +
+			"'%20and%20contains(productName,'SSD')\" > prices.json && plimsoll catalog import prices.json, and name the region with --region"
+	case "gcp":
+		return "import them: curl \"https://cloudbilling.googleapis.com/v1/services/6F81-5844-456A/skus?pageSize=5000&key=KEY\" > prices.json && plimsoll catalog import prices.json, and name the region with --region " + region
+	}
+	return "import them: aws pricing get-products --service-code AmazonEC2 --filters Type=TERM_MATCH,Field=regionCode,Value=" + region +
+		" > prices.json && plimsoll catalog import prices.json"
 }
 
 // Monthly is what an order costs a month in a region, "" for us-east-1, all members of its
@@ -77,7 +116,13 @@ func (c *Catalog) Monthly(o *Order, region string) (Bill, error) {
 	prices := c.prices(t)
 	i := slices.IndexFunc(prices, func(p Prices) bool { return p.Region == region })
 	if i < 0 {
-		return Bill{}, &NoPriceError{Of: t.Name, Region: region}
+		none := &NoPriceError{Of: t.Name, Region: region, Provider: t.Provider}
+		for _, p := range prices {
+			if !slices.Contains(none.Known, p.Region) {
+				none.Known = append(none.Known, p.Region)
+			}
+		}
+		return Bill{}, none
 	}
 	return prices[i].bill(t, o)
 }
@@ -88,7 +133,7 @@ func (p *Prices) bill(t *VolumeType, o *Order) (Bill, error) {
 	iops := IOPS(l.Sustained.IOPS)
 	missing := ""
 	switch {
-	case p.PerGiB == 0:
+	case p.PerGiB == 0 && !slices.ContainsFunc(p.Sizes, func(s SizePrice) bool { return o.Size <= s.Most }):
 		missing = "the size of " + t.Name
 	case t.ChoosesIOPS && len(p.IOPS) == 0 && iops > t.IOPSIncluded.Value:
 		missing = "the IOPS of " + t.Name
@@ -96,7 +141,7 @@ func (p *Prices) bill(t *VolumeType, o *Order) (Bill, error) {
 		missing = "the throughput of " + t.Name
 	}
 	if missing != "" {
-		return Bill{}, &NoPriceError{Of: missing, Region: p.Region}
+		return Bill{}, &NoPriceError{Of: missing, Region: p.Region, Provider: t.Provider}
 	}
 	n := float64(o.Members())
 	times := ""
@@ -108,7 +153,11 @@ func (p *Prices) bill(t *VolumeType, o *Order) (Bill, error) {
 		b.Lines = append(b.Lines, Line{times + fmt.Sprintf(format, args...), units.USD(amount * n)})
 		b.Total += units.USD(amount * n)
 	}
-	add(float64(o.gib())*float64(p.PerGiB), "%s GiB, %v USD each", count(o.gib()), float64(p.PerGiB))
+	if i := slices.IndexFunc(p.Sizes, func(s SizePrice) bool { return o.Size <= s.Most }); i >= 0 {
+		add(float64(p.Sizes[i].Each), "a volume of up to %s, %v USD", p.Sizes[i].Most.Exact(), float64(p.Sizes[i].Each))
+	} else {
+		add(float64(o.gib())*float64(p.PerGiB), "%s GiB, %v USD each", count(o.gib()), float64(p.PerGiB))
+	}
 	for i, tier := range p.IOPS {
 		most := iops
 		if i+1 < len(p.IOPS) {
@@ -140,7 +189,7 @@ func (i *InstanceType) Monthly(region string) (units.USD, error) {
 	}
 	p, ok := i.Hourly(region)
 	if !ok {
-		return 0, &NoPriceError{Of: i.Name, Region: region}
+		return 0, &NoPriceError{Of: i.Name, Region: region, Provider: "aws"}
 	}
 	return p.Hourly * Hours, nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -52,6 +53,9 @@ func (in *Import) add(element []byte) error {
 	if !ok {
 		in.Skipped++
 		return nil
+	}
+	if _, ok := d.PricePerUnit["USD"]; !ok && len(d.PricePerUnit) > 0 {
+		return fmt.Errorf("%s%s in %s: %w", instance, volumeType, region, in.currency(slices.Min(slices.Collect(maps.Keys(d.PricePerUnit))), "China's regions are billed in CNY"))
 	}
 	usd, err := strconv.ParseFloat(d.PricePerUnit["USD"], 64)
 	if err != nil || !(usd >= 0 && usd <= float64(hourlyMax)) {

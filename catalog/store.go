@@ -134,6 +134,12 @@ func (v *NamedPrices) check() error {
 			return errors.New("a negative throughput")
 		}
 	}
+	for i, z := range v.Prices.Sizes {
+		amounts = append(amounts, z.Each)
+		if z.Most <= 0 || i > 0 && z.Most <= v.Prices.Sizes[i-1].Most {
+			return errors.New("sizes that do not ascend")
+		}
+	}
 	for _, a := range amounts {
 		if !(a >= 0 && a <= hourlyMax) {
 			return fmt.Errorf("a price of %v USD", float64(a))

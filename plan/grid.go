@@ -18,6 +18,8 @@ type spaceMaker struct {
 	opt     *Options
 	keep    []string // paths that stay as they are
 	members int
+	// machineUnpriced: what the instance costs is not known, so it stays and is in no sum.
+	machineUnpriced bool
 	// What the largest machine of the space lets pass to its volumes: no ladder goes over it. 0: no machine is named.
 	capIOPS       catalog.IOPS
 	capThroughput units.Throughput
@@ -75,33 +77,32 @@ func (m *spaceMaker) make() *Space {
 	return s
 }
 
-// priced tells whether what is deployed now has a price: without one there is no cheaper and no dearer.
+// priced tells whether what is deployed now has a price: without one there is no cheaper and no dearer. A machine's may be missing: then sums
+// are of volumes alone, and it stays as it is.
 func (m *spaceMaker) priced() error {
-	region := m.opt.Region
+	if m.opt.Unpriced {
+		return nil
+	}
 	for k := 1; k <= m.members; k++ {
 		for _, v := range m.now.VolumesOf(k) {
-			if _, err := v.Value.Monthly(region); err != nil {
-				next := ""
-				var none *catalog.NoPriceError
-				if errors.As(err, &none) {
-					next = none.Hint() + "; --region says where"
-				}
-				if t, kind := catalog.Type(v.Value.Type); kind == nil && t.Name == "custom" {
-					next = "say which product it is: --set 'volumes." + v.Name + "={type: gp3, size: 500GiB}'; plimsoll catalog list names them"
-				}
-				return inputf(next, "volumes.%s: %v: a plan compares prices", v.Name, err)
+			_, err := v.Value.Monthly(m.opt.Region)
+			if err == nil {
+				continue
 			}
+			next := ""
+			var none *catalog.NoPriceError
+			if errors.As(err, &none) {
+				next = none.Hint() + "; --unpriced plans without prices"
+			}
+			if t, kind := catalog.Type(v.Value.Type); kind == nil && t.Name == "custom" {
+				next = "say which product it is: --set 'volumes." + v.Name + "={type: gp3, size: 500GiB}'; plimsoll catalog list names them"
+			}
+			return inputf(next, "volumes.%s: %v: a plan compares prices", v.Name, err)
 		}
 	}
 	if i := m.now.Instance(); i != nil {
-		if _, err := i.Monthly(region); err != nil {
-			var none *catalog.NoPriceError
-			next := ""
-			if errors.As(err, &none) {
-				next = none.Hint() + "; --region says where"
-			}
-			return inputf(next, "host.instance: %v: a plan compares prices", err)
-		}
+		_, err := i.Monthly(m.opt.Region)
+		m.machineUnpriced = err != nil
 	}
 	return nil
 }
@@ -193,6 +194,9 @@ func (m *spaceMaker) instances() []axis {
 		return nil
 	}
 	m.cap(now)
+	if m.opt.Unpriced || m.machineUnpriced {
+		return []axis{{path: "host.instance", options: []option{{}}}}
+	}
 	a := axis{path: "host.instance", options: []option{{cost: m.instanceCost(now)}}}
 	name, _, _ := strings.Cut(now.Name, ".")
 	own := family.FindStringSubmatch(name)

@@ -92,9 +92,12 @@ func (g *volumeGrid) add(out *[]option, o catalog.Order, need Need) {
 }
 
 // need is what it takes to make one order of another. EBS changes type, IOPS, throughput of a volume in use, and makes it larger, never
-// smaller (Amazon EBS user guide, "Modify a volume using Elastic Volumes operations").
+// smaller (Amazon EBS user guide, "Modify a volume using Elastic Volumes operations"). Google and Azure change the figures of a disk in use, and make
+// one of another type from a snapshot (Google Cloud documentation, "Change the disk type"; Azure's conversions need the machine stopped).
 func (g *volumeGrid) need(o catalog.Order) Need {
-	if g.now.Members() != o.Members() {
+	was, err1 := catalog.Type(g.now.Type)
+	is, err2 := catalog.Type(o.Type)
+	if g.now.Members() != o.Members() || err1 == nil && err2 == nil && was != is && was.Provider != "aws" {
 		return NewVolume
 	}
 	return Online
@@ -102,6 +105,9 @@ func (g *volumeGrid) need(o catalog.Order) Need {
 
 // cost is a month of the order on every machine that has it; less than 0: no price is known.
 func (g *volumeGrid) cost(o *catalog.Order) dollars {
+	if g.space.opt.Unpriced {
+		return 0
+	}
 	bill, err := o.Monthly(g.space.opt.Region)
 	if err != nil {
 		return -1

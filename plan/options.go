@@ -19,6 +19,8 @@ type Options struct {
 	Keep []string
 	// Region is whose prices count; "": the catalogue's.
 	Region string
+	// Unpriced leaves prices out: layouts are compared by what their changes disturb, then by how many values they change, then by the order of the grid.
+	Unpriced bool
 	// AtOnce is how many settings may differ from now at once; nil: 2.
 	AtOnce *int
 	// Size, if not nil, is what the data is to grow to: its volume gets a new size.

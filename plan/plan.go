@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,9 +25,11 @@ type Plan struct {
 	Objectives []Objective `json:"objectives"`
 	Region     string      `json:"region"`
 	BudgetUSD  *float64    `json:"budget_usd"` // null: none
-	Now        *Layout     `json:"now"`
-	Chosen     *Layout     `json:"chosen"`  // null: no layout that was looked at meets the objectives
-	Nearest    *Layout     `json:"nearest"` // then: what comes nearest
+	// Unpriced: prices were left out, so no figure in dollars means anything.
+	Unpriced bool    `json:"unpriced,omitempty"`
+	Now      *Layout `json:"now"`
+	Chosen   *Layout `json:"chosen"`  // null: no layout that was looked at meets the objectives
+	Nearest  *Layout `json:"nearest"` // then: what comes nearest
 	// Frontier are layouts of which none is both cheaper and better, among those that were run to their end, by price.
 	Frontier   []*Layout   `json:"frontier"`
 	Rejected   []Rejected  `json:"rejected"` // the first of them, in the order of preference
@@ -258,13 +261,10 @@ func (p *planner) settle(ctx context.Context) error {
 // tell makes the plan of what was found.
 func (p *planner) tell(name string) *Plan {
 	out := &Plan{
-		Version: Version, Scenario: Document{name, string(p.file.Text())}, Region: p.opt.Region,
+		Version: Version, Scenario: Document{name, string(p.file.Text())}, Region: p.region(), Unpriced: p.opt.Unpriced,
 		Now: p.nowLayout(), Objectives: []Objective{}, Frontier: []*Layout{}, Rejected: []Rejected{}, Statements: []Statement{},
 		Searched:   Searched{Space: p.space.size(), Simulated: p.found.runs, Complete: p.found.complete},
 		ModelError: p.current.result.ModelError,
-	}
-	if out.Region == "" {
-		out.Region = catalog.Region
 	}
 	if p.opt.Budget > 0 {
 		b := float64(p.opt.Budget)
@@ -289,12 +289,15 @@ func (p *planner) tell(name string) *Plan {
 	for _, o := range p.frontier() {
 		out.Frontier = append(out.Frontier, p.layout(o))
 	}
-	out.Statements = p.statements()
+	out.Statements = append(p.statements(), p.priceStatements()...)
 	if p.opt.Size != nil {
 		out.Sizing = p.opt.Size.table(p.now)
 	}
 	return out
 }
+
+// region is whose prices count.
+func (p *planner) region() string { return cmp.Or(p.opt.Region, catalog.Region) }
 
 // nowLayout is the deployment as it is written.
 func (p *planner) nowLayout() *Layout {

@@ -13,6 +13,14 @@ import (
 // The annual failure rate of an EBS volume that is not io2 (Amazon EBS product page, "Durability": 99.8 to 99.9 %).
 const failuresLow, failuresHigh = 0.001, 0.002
 
+// modified is what changing a volume in use means (Amazon EBS user guide, "Elastic Volumes", 2025; Google Cloud documentation, "Modify a
+// Hyperdisk", 2025; Azure documentation, "Deploy a Premium SSD v2", 2025).
+var modified = map[string]string{
+	"aws":   "slower while it is optimised, and not changed again within six hours",
+	"gcp":   "its figures can be changed once in four hours",
+	"azure": "its figures can be changed four times in 24 hours",
+}
+
 // risks are what a layout takes upon itself, of itself and by what it changes.
 func (p *planner) risks(sc *scenario.Scenario, o *outcome) []Risk {
 	out := []Risk{}
@@ -24,7 +32,13 @@ func (p *planner) risks(sc *scenario.Scenario, o *outcome) []Risk {
 		if v.Value.Type == "nvme" {
 			add("ephemeral", "volumes.%s is the instance's own disk: empty after the instance was stopped or lost; the member is synced anew", v.Name)
 		}
-		if n := v.Value.Members(); n > 1 {
+		provider := ""
+		if t, err := catalog.Type(v.Value.Type); err == nil {
+			provider = t.Provider
+		}
+		if n := v.Value.Members(); n > 1 && provider != "aws" {
+			add("stripe", "volumes.%s: one of %d volumes lost is all lost", v.Name, n)
+		} else if n > 1 {
 			add("stripe", "volumes.%s: one of %d volumes lost is all lost: %.1f to %.1f %% a year instead of %.1f to %.1f", v.Name, n,
 				100*lostOf(n, failuresLow), 100*lostOf(n, failuresHigh), 100*failuresLow, 100*failuresHigh)
 		}
@@ -32,10 +46,10 @@ func (p *planner) risks(sc *scenario.Scenario, o *outcome) []Risk {
 		if was == nil {
 			add("snapshots", "volumes.%s is apart: a snapshot of one volume is no backup any more; take them together (multi-volume snapshots), or from the engine", v.Name)
 		}
-		moved = moved || was != nil && (was.Members() != v.Value.Members() || was.Type != v.Value.Type && (was.Type == "nvme" || v.Value.Type == "nvme")) ||
+		moved = moved || was != nil && (was.Members() != v.Value.Members() || was.Type != v.Value.Type && (was.Type == "nvme" || v.Value.Type == "nvme" || provider != "aws")) ||
 			sc.Host.FileSystem != p.now.Host.FileSystem
 		if was != nil && was.Type != v.Value.Type && !moved || was != nil && (was.IOPS != v.Value.IOPS || was.Throughput != v.Value.Throughput) && !moved {
-			add("modification", "volumes.%s is changed in use: slower while it is optimised, and not changed again within six hours", v.Name)
+			add("modification", "volumes.%s is changed in use: %s", v.Name, modified[provider])
 		}
 	}
 	if moved {

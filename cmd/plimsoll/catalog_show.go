@@ -81,12 +81,14 @@ func showVolume(a *app, t *catalog.VolumeType) error {
 		b.WriteString("  in the price of the instance\n")
 	case t.Name == "custom":
 		b.WriteString("  limits of your own have no price\n")
-	case len(prices) == 0 && t.Provider != "aws":
-		b.WriteString("  no price known here\n")
 	case len(prices) == 0:
-		b.WriteString("  no price known here: plimsoll catalog import reads those of AWS\n")
+		b.WriteString("  no price known here: plimsoll catalog import --help says how to come by them\n")
 	}
-	if err := writeExample(&b, t.Example()); err != nil {
+	region := ""
+	if len(prices) > 0 {
+		region = prices[0].Region
+	}
+	if err := writeExample(&b, t.Example(), region); err != nil {
 		return err
 	}
 	sources.write(&b)
@@ -95,7 +97,7 @@ func showVolume(a *app, t *catalog.VolumeType) error {
 }
 
 // writeExample works an order out: what it gives and what it costs.
-func writeExample(b *strings.Builder, o *catalog.Order) error {
+func writeExample(b *strings.Builder, o *catalog.Order, region string) error {
 	fmt.Fprintf(b, "\nExample: %s\n", o)
 	gives, err := o.Gives(nil)
 	if err != nil {
@@ -104,7 +106,7 @@ func writeExample(b *strings.Builder, o *catalog.Order) error {
 	for _, line := range gives {
 		fmt.Fprintf(b, "  %s\n", line)
 	}
-	bill, err := o.Monthly("")
+	bill, err := o.Monthly(region)
 	var none *catalog.NoPriceError
 	if errors.As(err, &none) {
 		fmt.Fprintf(b, "  cost: %v\n", none)

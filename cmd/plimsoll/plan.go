@@ -32,6 +32,7 @@ type planOptions struct {
 	atOnce     int
 	most       int
 	ephemeral  bool
+	unpriced   bool
 	output     choice
 	width      int
 	ascii      bool
@@ -52,11 +53,13 @@ why, and whether more IOPS would have helped.
 Of a recording (a folder, a capture) the scenario that would have produced it is made first, as
 plimsoll fit does. A layout is a set of assignments: plimsoll simulate SCENARIO --set ... runs it again,
 plimsoll emit writes the files that apply it. Data on an instance's own disks is
-considered with --ephemeral only. docs/plan.md has the grid of what is considered.`,
+considered with --ephemeral only. Where prices are wanting it says how to import them;
+--unpriced goes without. docs/plan.md has the grid of what is considered.`,
 		Example: `  plimsoll plan telemetry.yaml --objective 'write_p99 < 25ms'
   plimsoll plan telemetry.yaml --objective 'write_p99 < 25ms' --objective 'checkpoint < 10s' --budget 500USD/month
   plimsoll plan telemetry.yaml --keep instance,volumes.data.type -o json > plan.json
   plimsoll plan telemetry.yaml --objective 'write_p99 < 25ms' -o html > plan.html
+  plimsoll plan incident --set volumes.data.type=gp3 --objective 'write_p99 < 25ms' --region eu-central-1
   plimsoll plan telemetry.yaml --size data=800GB,growth=100GB/month,months=6,oplog=270GB,indexes=20%`,
 		Args: needArgs(1, 1, "plimsoll simulate --schema prints what a scenario may say"),
 	}
@@ -84,6 +87,7 @@ func (o *planOptions) AddFlags(cmd *cobra.Command) {
 	f.IntVar(&o.atOnce, "at-once", 2, "settings that are changed at once at most")
 	f.IntVar(&o.most, "most", 400, "layouts that are simulated before it gives up")
 	f.BoolVar(&o.ephemeral, "ephemeral", false, "data may lie on an instance's own disks, which are empty after it was stopped")
+	f.BoolVar(&o.unpriced, "unpriced", false, "leave prices out, where they are not known: the layout that disturbs least")
 	f.IntVar(&o.width, "width", 0, "columns of text, 80 or more; 0: the terminal's, at most "+strconv.Itoa(simulateColumns))
 	f.BoolVar(&o.ascii, "ascii", false, "only 7-bit characters (default: if the locale is not UTF-8)")
 	for _, name := range []string{"set", "budget", "region", "size", "query-span", "at-once", "most", "width"} {
@@ -106,7 +110,7 @@ func (o *planOptions) AddFlags(cmd *cobra.Command) {
 // Validate reads the flags.
 func (o *planOptions) Validate(cmd *cobra.Command) (plan.Options, error) {
 	o.asciiSet = cmd.Flags().Changed("ascii")
-	opt := plan.Options{Sets: o.sets, Region: o.region, AtOnce: &o.atOnce, Most: o.most, Ephemeral: o.ephemeral, Keep: o.keep}
+	opt := plan.Options{Sets: o.sets, Region: o.region, AtOnce: &o.atOnce, Most: o.most, Ephemeral: o.ephemeral, Unpriced: o.unpriced, Keep: o.keep}
 	for _, text := range o.objectives {
 		b, err := plan.ParseObjective(text)
 		if err != nil {
@@ -121,6 +125,12 @@ func (o *planOptions) Validate(cmd *cobra.Command) (plan.Options, error) {
 		return opt, usagef("", "--at-once %d: want 0 to %d", o.atOnce, plan.AtOnceMax)
 	case o.most < 1 || o.most > plan.MostMax:
 		return opt, usagef("", "--most %d: want 1 to %d", o.most, plan.MostMax)
+	}
+	switch {
+	case o.unpriced && cmd.Flags().Changed("budget"):
+		return opt, usagef("leave one of them out", "--budget with --unpriced: without prices no budget can be kept")
+	case o.unpriced && o.output.value == asPage:
+		return opt, usagef("-o text or -o json", "-o html with --unpriced: the page is about prices")
 	}
 	if cmd.Flags().Changed("budget") {
 		usd, err := units.ParseUSD(strings.TrimSuffix(strings.TrimSpace(o.budget), "/month"))

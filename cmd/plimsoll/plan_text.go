@@ -49,19 +49,21 @@ func (t *planText) verdict() {
 	for _, o := range p.Objectives {
 		want = append(want, o.Name+" < "+units.Seconds(o.MostSeconds))
 	}
-	t.para("", fmt.Sprintf("To reach %s, in %s:", strings.Join(want, " and "), p.Region))
+	t.para("", fmt.Sprintf("To reach %s, %s:", strings.Join(want, " and "), t.where()))
 	c := p.Chosen
 	switch {
 	case c == nil:
 		t.para("  ", "no layout that was looked at does.")
 		return
 	case len(c.Changes) == 0:
-		t.para("  ", fmt.Sprintf("nothing has to change: %s a month as it is.", dollars(c.MonthlyUSD)))
+		t.para("  ", fmt.Sprintf("nothing has to change: %s as it is.", t.monthly(c.MonthlyUSD)))
 		return
 	}
 	for _, x := range c.Changes {
 		cost := "costs nothing"
 		switch {
+		case p.Unpriced:
+			cost = "price left out"
 		case x.USD > 0:
 			cost = "+" + dollars(x.USD) + " a month"
 		case x.USD < 0:
@@ -77,6 +79,9 @@ func (t *planText) verdict() {
 		}
 		t.para("  ", fmt.Sprintf("%s = %s%s: %s, %s", x.Path, to, from, cost, needText(x.Needs)))
 	}
+	if p.Unpriced {
+		return
+	}
 	now := p.Now.MonthlyUSD
 	sum := dollars(c.MonthlyUSD) + " a month"
 	switch d := c.MonthlyUSD - now; {
@@ -88,6 +93,22 @@ func (t *planText) verdict() {
 		sum += fmt.Sprintf(", %s less than now", dollars(-d))
 	}
 	t.para("  ", sum)
+}
+
+// where is whose prices count.
+func (t *planText) where() string {
+	if t.plan.Unpriced {
+		return "without prices"
+	}
+	return "in " + t.plan.Region
+}
+
+// monthly is what a layout costs.
+func (t *planText) monthly(usd float64) string {
+	if t.plan.Unpriced {
+		return "whatever it costs"
+	}
+	return dollars(usd) + " a month"
 }
 
 func needText(need string) string {
@@ -129,7 +150,9 @@ func (t *planText) compare() {
 	if after != nil {
 		cost = dollars(after.MonthlyUSD)
 	}
-	t.line("%-28s%22s%34s", "a month", dollars(t.plan.Now.MonthlyUSD), cost)
+	if !t.plan.Unpriced {
+		t.line("%-28s%22s%34s", "a month", dollars(t.plan.Now.MonthlyUSD), cost)
+	}
 	if after != nil && len(after.Risks) > 0 {
 		t.head("RISKS")
 		for _, r := range after.Risks {
@@ -201,7 +224,7 @@ func (t *planText) sizing() {
 // frontier plots what more money buys, on a logarithmic scale: latencies differ by orders of magnitude.
 func (t *planText) frontier() {
 	p := t.plan
-	if len(p.Frontier) < 2 {
+	if len(p.Frontier) < 2 || p.Unpriced {
 		return
 	}
 	name := p.Objectives[0].Name + "_seconds"
@@ -243,7 +266,7 @@ func (t *planText) rejected() {
 	shown := slices.Clone(p.Rejected)
 	slices.SortStableFunc(shown, func(a, b plan.Rejected) int { return len(a.Layout.Sets) - len(b.Layout.Sets) })
 	for _, r := range shown[:min(len(shown), planRejected)] {
-		t.para("  ", fmt.Sprintf("%s, %s: %s", setsText(r.Layout), dollars(r.Layout.MonthlyUSD), r.Reason))
+		t.para("  ", fmt.Sprintf("%s, %s: %s", setsText(r.Layout), strings.TrimSuffix(t.monthly(r.Layout.MonthlyUSD), " a month"), r.Reason))
 	}
 	if n := p.Searched.Simulated + p.Searched.Pruned; n > planRejected && len(shown) > planRejected {
 		t.para("  ", "and more: -o json has them")

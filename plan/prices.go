@@ -1,0 +1,19 @@
+package plan
+
+import "fmt"
+
+// priceStatements say which prices a plan does without.
+func (p *planner) priceStatements() []Statement {
+	region := p.region()
+	switch i := p.now.Instance(); {
+	case p.opt.Unpriced:
+		return []Statement{{"unpriced", "prices are left out: of layouts that meet the objective this one disturbs least, and changes fewest values, by the least step; what it costs, and " +
+			"whether another would cost less, is not known", []Evidence{}}}
+	case i != nil:
+		if _, err := i.Monthly(p.opt.Region); err != nil {
+			return []Statement{{"machine-unpriced", fmt.Sprintf("the price of %s in %s is not known here: sums are of volumes alone, and no other machine was considered (%s)",
+				i.Name, region, "plimsoll catalog import takes one: a list with instance_type,usd_per_hour,region"), []Evidence{}}}
+		}
+	}
+	return nil
+}
