@@ -37,7 +37,7 @@ func (p *provePage) changes() {
 		marks = provePlotMarks{told: '*', untold: 'o', line: '-', from: '[', to: ']', axis: '|'}
 	}
 	p.line("")
-	p.para("CHANGES  ", fmt.Sprintf("after over before, each with its %s interval; %c a change that is told, %c none, or one that cannot be told",
+	p.para("CHANGES  ", fmt.Sprintf("after over before, each with its %s interval; %c is told, %c cannot be told",
 		prove.Percent(p.r.Confidence), marks.told, marks.untold), "")
 	for _, f := range rows {
 		style := map[prove.Verdict]string{prove.Better: "32", prove.Worse: "1;31"}[f.Verdict]
@@ -124,7 +124,7 @@ func (m provePlotMarks) row(f *prove.Figure, columns int, reach float64) string 
 		out[high] = m.to
 	}
 	mark := m.told
-	if f.Verdict == prove.CantTell || f.Verdict == prove.NoChange {
+	if f.Verdict == prove.CantTell {
 		mark = m.untold
 	}
 	value := at(*f.Ratio.Value)

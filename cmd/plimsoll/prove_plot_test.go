@@ -33,13 +33,13 @@ func TestPlotOfChanges(t *testing.T) {
 		{report.Options{Width: 80}, `
 write p99           ├●┤                          │
 write p99.9        <─────────────────────────○─────────────────────────────────>
-operations                                     ├○─┤
+operations                                     ├●─┤
 await                                            │                   ●
                    1/1,000    1/10   -50 %   as before  +100 %  x 10     x 1,000
 `}, {report.Options{Width: 50, ASCII: true}, `
 write p99           *             |
 write p99.9        <------------o---------------->
-operations                       [o]
+operations                       [*]
 await                             |         *
                    1/1,000    as before    x 1,000
 `},

@@ -23,6 +23,9 @@ func casePage(k *casebook.Walk, opt Options) *page {
 	c := k.Case
 	title := strings.ToUpper(c.Title[:min(1, len(c.Title))]) + c.Title[min(1, len(c.Title)):]
 	p := &page{Kind: "Case", Title: title, Verdict: title, Lead: []string{c.Published}, Footer: opt.Program, queries: &queries{}}
+	if found := planVerdict(k.Plan); found != "" {
+		p.Verdict += ": " + found
+	}
 	p.Facts = caseFacts(k)
 	for i, s := range k.Steps {
 		out := section{ID: "step" + number(i+1), Title: sentenceCase(s.Step), Parts: []part{{Text: s.Text}}}

@@ -116,6 +116,25 @@ func costOf(n *casebook.Planned) string {
 	return dollars(then) + " a month, " + change(&now, &then, "USD")
 }
 
+// planVerdict is what helps, in a few words; "" where nothing was planned or nothing was found.
+func planVerdict(n *casebook.Planned) string {
+	if n == nil || n.Chosen == nil || len(n.Chosen.Changes) == 0 || len(n.Objectives) == 0 {
+		return ""
+	}
+	name := n.Objectives[0].Name
+	before, known := n.Now.Predicted[name+"_seconds"]
+	after, also := n.Chosen.Predicted[name+"_seconds"]
+	if !known || !also {
+		return ""
+	}
+	var sets []string
+	for _, x := range n.Chosen.Changes {
+		sets = append(sets, x.Path+" = "+orWord(x.To, "(not set)"))
+	}
+	return fmt.Sprintf("in the model %s brings %s from %s to %s, %s.", strings.Join(sets, "; "), plainName(name), units.Seconds(before.Value),
+		units.Seconds(after.Value), morePrice(n.Now.MonthlyUSD, n.Chosen.MonthlyUSD))
+}
+
 // planFact is what the plan comes to, among the figures that carry a case; false without one.
 func planFact(n *casebook.Planned) (fact, bool) {
 	if n == nil || n.Chosen == nil || len(n.Objectives) == 0 {

@@ -127,7 +127,7 @@ func heatMap(h density, t *timeline, subject string) *figure {
 	d.text("tick", "start", x.start, densityHeight-4, t.clock(t.FromS))
 	d.text("tick", "end", x.end, densityHeight-4, t.clock(t.ToS))
 	return &figure{ID: "heat", Title: "Latency of " + subject + " over time", SVG: d.done(), Table: h.tabulate(t, subject),
-		Caption: fmt.Sprintf("Each field holds the operations of %s at that latency; the stronger its colour, the more, up to %s. A level is about five times the one before.", units.Seconds(h.StepS), units.Number(most))}
+		Caption: fmt.Sprintf("Each field holds the operations of %s at that latency; the stronger its colour, the more, up to %s. A level is about five times the one before.", units.Seconds(h.StepS), counted(most))}
 }
 
 // heatLevel is 0 for the fewest and heatLevels-1 for the most.

@@ -34,7 +34,7 @@ func planPage(p *plan.Plan, opt Options) *page {
 		for _, x := range c.Changes {
 			sets = append(sets, x.Path+" = "+orWord(x.To, "(not set)"))
 		}
-		out.Verdict = fmt.Sprintf("To reach %s: %s.", goal, strings.Join(sets, "; "))
+		out.Verdict = fmt.Sprintf("To reach %s: %s, %s.", goal, strings.Join(sets, "; "), morePrice(p.Now.MonthlyUSD, c.MonthlyUSD))
 	}
 	out.Lead = []string{fmt.Sprintf("%s, in %s. %s layouts there are; %d were simulated, %d ruled out without.", p.Scenario.File, p.Region, whole(p.Searched.Space), p.Searched.Simulated, p.Searched.Pruned)}
 	out.Facts = planFacts(p)
@@ -49,6 +49,17 @@ func planPage(p *plan.Plan, opt Options) *page {
 	out.Sections = append(out.Sections, section{ID: "trust", Title: "How far to trust it",
 		Parts: []part{{Text: "Error bar: " + p.ErrorBar() + "."}}})
 	return out
+}
+
+// morePrice is what a layout costs beside now's.
+func morePrice(now, then float64) string {
+	switch {
+	case math.Abs(then-now) < 0.005:
+		return "for as much as now"
+	case then > now:
+		return "for " + dollars(then-now) + " more a month"
+	}
+	return "for " + dollars(now-then) + " less a month"
 }
 
 func goal(objectives []plan.Objective) string {

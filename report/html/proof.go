@@ -5,6 +5,7 @@ import (
 	"html/template"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,6 +41,9 @@ func proofPage(r *prove.Report, opt Options) *page {
 func proofFacts(r *prove.Report) []fact {
 	level := map[prove.Verdict]string{prove.Better: "good", prove.Worse: "critical", prove.Mixed: "warning"}
 	out := []fact{{Label: "Verdict", Value: string(r.Verdict), Level: level[r.Verdict], Note: "of what clients feel, at " + prove.Percent(r.Confidence) + " confidence"}}
+	if f, ok := requiredFact(r.Requirements); ok {
+		out = append(out, f)
+	}
 	shown := 0
 	for i := range r.Figures {
 		f := &r.Figures[i]
@@ -57,6 +61,26 @@ func proofFacts(r *prove.Report) []fact {
 		out = append(out, fact{Label: "a month", Value: value, Note: optional(c.BeforeUSD, "USD") + " to " + optional(c.AfterUSD, "USD")})
 	}
 	return out
+}
+
+// requiredFact is how many of the requirements are met, and which is not; false if there are none.
+func requiredFact(all []prove.Requirement) (fact, bool) {
+	if len(all) == 0 {
+		return fact{}, false
+	}
+	out := fact{Label: "Required", Value: "met", Level: "good", Note: all[0].Text, Href: "#required"}
+	met := 0
+	for i := range all {
+		if all[i].Outcome == prove.Met {
+			met++
+		} else if out.Level == "good" {
+			out.Value, out.Level, out.Note = string(all[i].Outcome), "critical", all[i].Text
+		}
+	}
+	if len(all) > 1 {
+		out.Note += fmt.Sprintf("; %d of %d are met", met, len(all))
+	}
+	return out, true
 }
 
 // verdictClass is how a verdict is coloured; the words say the same.
@@ -81,12 +105,12 @@ func figuresSection(r *prove.Report) section {
 		}
 		tab.Rows = append(tab.Rows, []cell{{Text: f.Title, Note: f.Basis}, {Text: f.Before.Text(f.Unit), Number: true, Note: within(f.Before, f.Unit)},
 			{Text: f.After.Text(f.Unit), Number: true, Note: within(f.After, f.Unit)}, {Text: changeOf(f), Number: true}, {Text: intervalOf(f), Number: true},
-			{Text: string(f.Verdict), Class: verdictClass(f.Verdict)}, {Text: record}})
+			{Text: string(f.Verdict), Class: strings.TrimSpace("word " + verdictClass(f.Verdict))}, {Text: record}})
 	}
 	out := section{ID: "figures", Title: "Before and after"}
 	if svg, ok := drawChanges(r); ok {
 		out.Parts = append(out.Parts, part{Figure: &figure{ID: "changes", Title: "Changes with their intervals", SVG: svg,
-			Caption: "After over before; as far to the left as to the right is as much less as more. A bar is the " + prove.Percent(r.Confidence) + " interval, the grey band is no change (" + prove.Percent(r.Method.Margin) +
+			Caption: "After over before; as far to the left as to the right is as much less as more, and small changes have more room than large ones. A bar is the " + prove.Percent(r.Confidence) + " interval, the grey band is no change (" + prove.Percent(r.Method.Margin) +
 				" either way). A filled mark is told, a hollow one cannot be told yet."}})
 	}
 	out.Parts = append(out.Parts, part{Table: tab})
@@ -131,7 +155,7 @@ const (
 	changesRight = 110.0
 	changesRow   = 24.0
 	changesMost  = 3000.0 // times more, or less
-	changesFine  = 50.0   // up to which ticks are by fours, and by tens beyond
+	changesTick  = 58.0   // between the middles of two ticks, at least
 )
 
 // drawChanges draws each figure's ratio with its interval; false if none has one.
@@ -156,19 +180,19 @@ func drawChanges(r *prove.Report) (template.HTML, bool) {
 	reach = min(reach*1.15, changesMost)
 	height := 14 + changesRow*float64(len(rows)) + 20
 	d := newDrawing(changesWidth, height, fmt.Sprintf("Changes of %d figures with their intervals", len(rows)))
-	x := scale{from: 1 / reach, to: reach, start: changesLeft, end: changesWidth - changesRight, log: true}
+	x := scale{from: 1 / reach, to: reach, start: changesLeft, end: changesWidth - changesRight, change: true}
 	bottom := height - 18
 	d.rect("margin", x.at(1-r.Method.Margin), 6, x.at(1/(1-r.Method.Margin))-x.at(1-r.Method.Margin), bottom-6)
-	step := 4.0
-	if reach > changesFine {
-		step = 10
-	}
 	d.text("tick", "middle", x.at(1), height-4, "as before")
-	for tick := step; tick <= reach; tick *= step {
-		d.line("grid", x.at(tick), 6, x.at(tick), bottom)
-		d.text("tick", "middle", x.at(tick), height-4, "× "+whole(int64(tick)))
-		d.line("grid", x.at(1/tick), 6, x.at(1/tick), bottom)
-		d.text("tick", "middle", x.at(1/tick), height-4, "1/"+whole(int64(tick)))
+	named := []float64{x.at(1)}
+	for _, tick := range []float64{10, 0.1, 100, 0.01, 2, 0.5, 1.1, 0.9, 1000, 0.001} {
+		at := x.at(tick)
+		if tick > reach || tick < 1/reach || slices.ContainsFunc(named, func(other float64) bool { return math.Abs(other-at) < changesTick }) {
+			continue
+		}
+		named = append(named, at)
+		d.line("grid", at, 6, at, bottom)
+		d.text("tick", "middle", at, height-4, strings.TrimSuffix(prove.Change(&tick), ".0"))
 	}
 	d.line("axis", x.at(1), 6, x.at(1), bottom)
 	for i, f := range rows {

@@ -179,6 +179,9 @@ func simulatedTimeline(results []*simulate.Result) *timeline {
 	}
 	add("write p99", "seconds", limit, func(s *simulate.Series) []*float64 { return s.WriteP99 })
 	add("slowest write", "seconds", 0, func(s *simulate.Series) []*float64 { return s.WriteMax })
+	for i := range t.Charts {
+		t.Charts[i].Log = true // a stall of seconds beside writes of a millisecond
+	}
 	add("dirty in the engine's cache", "bytes", 0, func(s *simulate.Series) []*float64 { return s.EngineDirty })
 	add("page cache dirty", "bytes", 0, func(s *simulate.Series) []*float64 { return s.HostDirty })
 	for _, name := range volumesOf(shown) {

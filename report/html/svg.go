@@ -102,10 +102,17 @@ type scale struct {
 	from, to   float64 // values
 	start, end float64 // coordinates
 	log        bool
+	// change tells a scale of ratios from 1/to to it, with none in the middle, on which small changes have more room than large
+	// ones: of the root of a ratio's logarithm.
+	change bool
 }
 
 func (s scale) at(x float64) float64 {
 	a, b := s.from, s.to
+	if s.change {
+		far := math.Sqrt(math.Abs(math.Log(x)) / math.Log(b))
+		return (s.start+s.end)/2 + math.Copysign(far, x-1)*(s.end-s.start)/2
+	}
 	if s.log {
 		a, b, x = math.Log(a), math.Log(b), math.Log(max(x, s.from))
 	}

@@ -176,7 +176,7 @@ func (t *timeline) still(c chart) template.HTML {
 		d.line("grid", x.start, y.at(v), x.end, y.at(v))
 		d.text("tick", "end", stillLeft-6, y.at(v)+4, axisText(v, c.Unit))
 	}
-	if c.Limit > 0 && c.Limit < top {
+	if c.Limit > y.from && c.Limit < top {
 		d.line("limit", x.start, y.at(c.Limit), x.end, y.at(c.Limit))
 	}
 	for _, s := range c.Series {

@@ -109,7 +109,8 @@
   var cursorOut = document.getElementById("cursor");
   function readout(chart, outs) {
     return function (u) {
-      var i = u.cursor.idx;
+      var i = u.cursor.idx, last = u.data[0].length - 2;
+      if (i > last) i = last;
       outs.forEach(function (out, k) {
         var values = k < chart.series.length ? u.data[k + 1] : chart.counts; // after the series, how many they stand on
         var v = i == null ? null : values[i];
@@ -145,7 +146,7 @@
   function build(chart) {
     var log = chart.log || logTimes && chart.unit === "seconds", figure = document.getElementById(chart.id), live = figure.querySelector(".live");
     var n = Math.max.apply(null, chart.series.map(function (s) { return s.values.length; })), xs = new Array(n);
-    for (var i = 0; i < n; i++) xs[i] = chart.from + i * chart.step;
+    for (var i = 0; i <= n; i++) xs[i] = chart.from + i * chart.step; // one more, where the last step ends
     var axis = function (more) {
       return Object.assign({
         stroke: function () { return color("muted"); },
@@ -193,7 +194,11 @@
           show(from, to);
         }]
       }
-    }, [xs].concat(chart.series.map(function (s) { return log ? s.values.map(positive) : s.values; })), live);
+    }, [xs].concat(chart.series.map(function (s) {
+      var values = log ? s.values.map(positive) : s.values.slice();
+      if (values.length === n) values.push(values[n - 1]);
+      return values;
+    })), live);
     plots.push({ plot: u, box: live });
   }
 
