@@ -10,8 +10,8 @@ import (
 	"plimsoll/timeline"
 )
 
-// SlotsMax is as many slots as a plot's series may have: an hour of seconds.
-const SlotsMax = 3600
+// SlotsMax is as many slots as a plot's series may have: an hour of seconds, and a minute to spare, for nobody stops recording to the second.
+const SlotsMax = 3660
 
 // A Detail is what a page with plots shows beyond the contract: finer series of more signals, each
 // with the signal it was read from, every stalled episode, and how latencies are distributed.
