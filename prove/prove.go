@@ -10,6 +10,7 @@ import (
 	"plimsoll/random"
 	"plimsoll/recording"
 	"plimsoll/rules"
+	"plimsoll/timeline"
 	"plimsoll/units"
 )
 
@@ -144,14 +145,15 @@ func both(a, b *side, r *Report) []pair {
 		told := [2]bool{}
 		found := false
 		for _, w := range k.ways {
-			x, y := w.of(a), w.of(b)
+			x, signals := a.reading(w.of)
+			y := w.of(b)
 			told[0], told[1] = told[0] || x != nil, told[1] || y != nil
 			if x == nil || y == nil || !alike(x, y) {
 				continue
 			}
 			basis := basisText(w, a.c.Grid.StepSeconds())
 			out = append(out, pair{kind: k, before: x, after: y, figure: Figure{
-				Name: k.name, Title: k.title, Unit: k.unit, Wanted: k.wanted, Basis: basis, Verdict: CantTell,
+				Name: k.name, Title: k.title, Unit: k.unit, Wanted: k.wanted, Basis: basis, Signals: signals, Verdict: CantTell,
 			}})
 			found = true
 			break
@@ -167,6 +169,20 @@ func both(a, b *side, r *Report) []pair {
 		}
 	}
 	return out
+}
+
+// reading reads a figure and tells the signals that it was read from, in their order.
+func (s *side) reading(of func(*side) measure) (m measure, signals []string) {
+	signal := s.c.Signal
+	defer func() { s.c.Signal = signal }()
+	s.c.Signal = func(name string) []timeline.Track {
+		tracks := signal(name)
+		if len(tracks) > 0 && !slices.Contains(signals, name) {
+			signals = append(signals, name)
+		}
+		return tracks
+	}
+	return of(s), signals
 }
 
 // alike reports whether two measures can be joined: histograms must have the same classes.

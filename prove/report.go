@@ -99,9 +99,11 @@ type Figure struct {
 	// Wanted is "less", "more" or "neither".
 	Wanted string `json:"wanted"`
 	// Basis says what it was computed from: "histogram, summed over the run", "percentile of means of 1.00 s".
-	Basis  string   `json:"basis"`
-	Before Estimate `json:"before"`
-	After  Estimate `json:"after"`
+	Basis string `json:"basis"`
+	// Signals are what it was read from, as `plimsoll rules show` tells them; none of what stalled.
+	Signals []string `json:"signals,omitempty"`
+	Before  Estimate `json:"before"`
+	After   Estimate `json:"after"`
 	// Ratio is after over before, Difference after less before.
 	Ratio      Estimate `json:"ratio"`
 	Difference Estimate `json:"difference"`

@@ -38,7 +38,7 @@ func casePage(k *casebook.Walk, opt Options) *page {
 		}
 		p.Sections = append(p.Sections, out)
 	}
-	p.Sections = append(p.Sections, caseEnd(k)...)
+	p.Sections = append(p.Sections, caseEnd(k, p.queries)...)
 	if len(k.Corrections) > 0 {
 		out := section{ID: "wrong", Title: "Where the published claim is wrong"}
 		for _, x := range k.Corrections {
@@ -57,6 +57,7 @@ func casePage(k *casebook.Walk, opt Options) *page {
 		p.resultSections(k.Results)
 	}
 	p.Sections = append(p.Sections, caseTrust(k))
+	p.Sections = append(p.Sections, p.queries.section()...)
 	return p
 }
 

@@ -17,7 +17,7 @@ type listing struct {
 }
 
 // caseEnd is the end of a case's arc: the plan, the files that apply it, and the proof by recordings; nothing where the walk had none.
-func caseEnd(k *casebook.Walk) []section {
+func caseEnd(k *casebook.Walk, q *queries) []section {
 	if k.Plan == nil {
 		return nil
 	}
@@ -28,7 +28,7 @@ func caseEnd(k *casebook.Walk) []section {
 	}
 	out = append(out, caseFiles(k.Files))
 	if k.Proof != nil {
-		out = append(out, caseProof(k, p.Chosen))
+		out = append(out, caseProof(k, p.Chosen, q))
 	}
 	return out
 }
@@ -81,7 +81,7 @@ func caseFiles(files []casebook.Written) section {
 }
 
 // caseProof sets what was published beside what two recordings of the plan prove.
-func caseProof(k *casebook.Walk, chosen *plan.Layout) section {
+func caseProof(k *casebook.Walk, chosen *plan.Layout, q *queries) section {
 	r := *k.Proof
 	r.Figures = k.ProofFigures()
 	var sets []string
@@ -99,7 +99,7 @@ func caseProof(k *casebook.Walk, chosen *plan.Layout) section {
 	for _, w := range r.Warnings {
 		out.Parts = append(out.Parts, part{Text: "⚠ " + w})
 	}
-	out.Parts = append(out.Parts, figuresSection(&r).Parts...)
+	out.Parts = append(out.Parts, figuresSection(&r, q).Parts...)
 	if len(r.Requirements) > 0 {
 		out.Parts = append(out.Parts, requirementsSection(&r).Parts...)
 	}

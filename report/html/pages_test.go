@@ -157,7 +157,7 @@ func exampleProof() *prove.Report {
 		Workload: prove.Workload{Comparable: true, Checks: []prove.Check{
 			{Name: "rate", Unit: "1/s", OK: true, Text: "2,000/s before, 2,001/s after (tolerance 10 %)"}, {Name: "mix", Text: "half the reads"}}},
 		Figures: []prove.Figure{
-			{Name: "write_p99", Title: "write p99", Unit: "seconds", Wanted: "less", Basis: "histogram, summed over the run", Before: estimate(2.47, 2, 2.8), After: estimate(0.00486, 0.0045, 0.005),
+			{Name: "write_p99", Title: "write p99", Unit: "seconds", Wanted: "less", Basis: "histogram, summed over the run", Signals: []string{"plimsoll:client_write_classes:rate"}, Before: estimate(2.47, 2, 2.8), After: estimate(0.00486, 0.0045, 0.005),
 				Ratio: estimate(1.0/509, 1.0/619, 1.0/402), Difference: estimate(-2.46, -2.8, -2), P: pointer(0.0001), Verdict: prove.Better},
 			{Name: "checkpoint", Title: "checkpoint", Unit: "seconds", Wanted: "less", Before: estimate(3.18, 3.07, 3.29), After: estimate(3.09, 2.88, 3.3),
 				Ratio: estimate(0.971, 0.9, 1.046), Difference: estimate(-0.09, -0.3, 0.1), P: pointer(0.3), Verdict: prove.CantTell, Record: &prove.Advice{Seconds: 882, For: "a change of 10 %"}},

@@ -29,12 +29,13 @@ func proofPage(r *prove.Report, opt Options) *page {
 		p.Lead = append(p.Lead, "⚠ "+w)
 	}
 	p.Facts = proofFacts(r)
-	p.Sections = append(p.Sections, figuresSection(r))
+	p.Sections = append(p.Sections, figuresSection(r, p.queries))
 	if len(r.Requirements) > 0 {
 		p.Sections = append(p.Sections, requirementsSection(r))
 	}
 	p.Sections = append(p.Sections, sidesSection(r, opt.location()))
 	p.Sections = append(p.Sections, methodSection(r))
+	p.Sections = append(p.Sections, p.queries.section()...)
 	return p
 }
 
@@ -94,7 +95,8 @@ func verdictClass(v prove.Verdict) string {
 	return ""
 }
 
-func figuresSection(r *prove.Report) section {
+// figuresSection has each figure's name lead to the first query it was read with.
+func figuresSection(r *prove.Report, q *queries) section {
 	tab := &table{Caption: "Figures before and after", Columns: []column{{Text: "figure"}, {Text: "before", Number: true}, {Text: "after", Number: true}, {Text: "change", Number: true},
 		{Text: prove.Percent(r.Confidence) + " interval", Number: true}, {Text: "verdict"}, {Text: "to tell, record"}}}
 	for i := range r.Figures {
@@ -103,7 +105,13 @@ func figuresSection(r *prove.Report) section {
 		if f.Record != nil {
 			record = units.Seconds(f.Record.Seconds) + " of both, for " + f.Record.For
 		}
-		tab.Rows = append(tab.Rows, []cell{{Text: f.Title, Note: f.Basis}, {Text: f.Before.Text(f.Unit), Number: true, Note: within(f.Before, f.Unit)},
+		name := cell{Text: f.Title, Note: f.Basis}
+		for i, signal := range f.Signals {
+			if link := q.link(signal); i == 0 {
+				name.Href = link
+			}
+		}
+		tab.Rows = append(tab.Rows, []cell{name, {Text: f.Before.Text(f.Unit), Number: true, Note: within(f.Before, f.Unit)},
 			{Text: f.After.Text(f.Unit), Number: true, Note: within(f.After, f.Unit)}, {Text: changeOf(f), Number: true}, {Text: intervalOf(f), Number: true},
 			{Text: string(f.Verdict), Class: strings.TrimSpace("word " + verdictClass(f.Verdict))}, {Text: record}})
 	}
