@@ -279,9 +279,19 @@ func (d *disk) isNew() bool { return d.fate == created || d.fate == remade }
 // why is the disk's change in a line.
 func (d *disk) why() string { return fmt.Sprintf("%s: from %s to %s", d.path, d.before, d.after) }
 
+// local tells that the volume is to lie on the instance's own disks.
+func (d *disk) local() bool { return d.after != nil && d.after.kind == "nvme" }
+
 // ebs refuses volumes that AWS does not rent out.
 func (d *disk) ebs(target string) error {
 	for _, s := range []*spec{d.before, d.after} {
+		if s != nil && s.kind == "nvme" {
+			next := "leave out --to " + target + "; --to lvm makes the file system on them"
+			if target == "kubernetes" {
+				next += "; pods get them as local volumes (the local volume static provisioner, sigs.k8s.io/sig-storage-local-static-provisioner), which bind a pod to its machine"
+			}
+			return inputf(next, "%s is the instance's own disks, which come with the machine: %s makes Amazon EBS volumes only", d.path, target)
+		}
 		if s != nil && !s.aws {
 			return inputf("leave out --to "+target, "%s is %s: %s is written for Amazon EBS volumes only", d.path, s.kind, target)
 		}

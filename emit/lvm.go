@@ -37,9 +37,16 @@ func lvm(l *Layout, _ *Options) (*part, error) {
 		if d.member > 0 {
 			who = fmt.Sprintf(" of member %d", d.member)
 		}
-		p.apply = append(p.apply, fmt.Sprintf("On the machine%s, as root, with the new volumes attached (`lsblk -o NAME,SIZE,SERIAL` shows which they are: the serial is the volume's id): "+
-			"`%s --dry-run%s`, then without `--dry-run`. It refuses any device that carries anything. %s", who, file.Path, devices, bringing(l.After.Engine.Name(), d.volume)))
-		if d.after.width > 1 {
+		which := "with the new volumes attached (`lsblk -o NAME,SIZE,SERIAL` shows which they are: the serial is the volume's id)"
+		if d.local() {
+			which = "on the instance's own disks (`lsblk -o NAME,SIZE,MODEL`: their model is Amazon EC2 NVMe Instance Storage)"
+			p.risks = append(p.risks, fmt.Sprintf("%s: the disks are empty after the instance was stopped, lost, or moved to other hardware; a reboot leaves them. The line in fstab has `nofail`, so the machine starts without the volume: "+
+				"let the engine's unit require the mount (`RequiresMountsFor=%s`), or it starts on an empty folder of the root volume. Then run the script again, and let the member be synced anew; without another copy the data is lost. "+
+				"No snapshot is taken of such disks: back up from the engine.", d.path, placeOf(l.After.Engine.Name(), d.volume).mount))
+		}
+		p.apply = append(p.apply, fmt.Sprintf("On the machine%s, as root, %s: "+
+			"`%s --dry-run%s`, then without `--dry-run`. It refuses any device that carries anything. %s", who, which, file.Path, devices, bringing(l.After.Engine.Name(), d.volume)))
+		if d.after.width > 1 && !d.local() {
 			p.risks = append(p.risks, fmt.Sprintf("%s: losing one of %d volumes loses all of the stripe: %d times a volume's annual failure rate (0.1-0.2 %%, Amazon EBS features, \"Durability\"). "+
 				"A snapshot must be of all of them at once (`aws ec2 create-snapshots`).", d.path, d.after.width, d.after.width))
 		}
@@ -64,8 +71,12 @@ func (l *Layout) lvmOf(d *disk) string {
 	b.WriteString("#!/bin/bash\n")
 	b.WriteString(l.head("#", "Makes the volume "+d.name+": "+what+", "+s.fs+".", d.why()))
 	b.WriteString("# Run it with --dry-run first. Run again it does only what is left to do.\nset -euo pipefail\n\n")
+	mount := append([]string{"defaults"}, mountOptions(l.After)...)
+	if d.local() { // it may be gone when the machine starts
+		mount = append(mount, "nofail")
+	}
 	fmt.Fprintf(&b, "readonly width=%d\nreadonly unit_kib=%d\nreadonly size_gib=%d # of each device, at least\nreadonly filesystem=%s\nreadonly options=%s\n",
-		s.width, max(int64(s.unit/units.KiB), 4), s.gib, s.fs, strings.Join(append([]string{"defaults"}, mountOptions(l.After)...), ","))
+		s.width, max(int64(s.unit/units.KiB), 4), s.gib, s.fs, strings.Join(mount, ","))
 	group := strings.ReplaceAll(l.slug(), "-", "_") + "_" + strings.ReplaceAll(d.name, "-", "_")
 	fmt.Fprintf(&b, "readonly group=%s\nreadonly volume=%s\nmount_at=${MOUNT:-%s}\n\n", group, path.Base(d.volume), placeOf(l.After.Engine.Name(), d.volume).mount)
 	b.WriteString(lvmScript)

@@ -66,10 +66,27 @@ func (g *volumeGrid) options() []option {
 		}
 	}
 	if g.space.opt.Ephemeral && t.Provider == "aws" {
-		// A disk of the instance has its own size.
-		g.add(&out, catalog.Order{Type: "nvme"}, NewVolume)
+		for _, n := range localStripes {
+			g.add(&out, localDisks(g.now, n), NewVolume)
+		}
 	}
 	return out
+}
+
+// localStripes are over how many of an instance's own disks data may lie; machines that have fewer, or smaller ones, are passed over.
+var localStripes = []int{1, 2, 4}
+
+// localDisks is the same data over n disks of the instance.
+func localDisks(o *catalog.Order, n int) catalog.Order {
+	s := catalog.Order{Type: "nvme"}
+	if n > 1 {
+		s.Stripe = n
+	}
+	if o.Size > 0 {
+		all := o.Size * units.Size(o.Members())
+		s.Size = (all/units.Size(n) + units.GiB - 1) / units.GiB * units.GiB
+	}
+	return s
 }
 
 // add adds an order as an option if its checks let it pass, what it costs is known, and nothing is changed that is to be kept.
@@ -264,6 +281,12 @@ func (m *spaceMaker) logAxis() []axis {
 		t, err := catalog.Type(data.Type)
 		if err != nil {
 			continue
+		}
+		if m.opt.Ephemeral && t.Provider == "aws" {
+			o := catalog.Order{Type: "nvme", Size: v.size}
+			if op := (option{sets: []set{{path, o.String()}}, need: NewVolume, danger: 100}); !m.kept(op.sets) {
+				a.options = append(a.options, op)
+			}
 		}
 		for _, kind := range catalog.VolumeTypes() {
 			if kind.Provider != t.Provider || kind.Local || unplanned[kind.Name] != "" {

@@ -30,7 +30,7 @@ func (p *planner) risks(sc *scenario.Scenario, o *outcome) []Risk {
 	moved := false
 	for _, v := range sc.Volumes {
 		if v.Value.Type == "nvme" {
-			add("ephemeral", "volumes.%s is the instance's own disk: empty after the instance was stopped or lost; the member is synced anew", v.Name)
+			add("ephemeral", "volumes.%s is the instance's own disk: empty after the instance was stopped, lost, or moved to other hardware (a reboot leaves it). %s", v.Name, ephemeral(sc, v.Name))
 		}
 		provider := ""
 		if t, err := catalog.Type(v.Value.Type); err == nil {
@@ -43,8 +43,11 @@ func (p *planner) risks(sc *scenario.Scenario, o *outcome) []Risk {
 				100*lostOf(n, failuresLow), 100*lostOf(n, failuresHigh), 100*failuresLow, 100*failuresHigh)
 		}
 		was := p.now.Volumes.Get(v.Name)
-		if was == nil {
+		if was == nil && v.Value.Type != "nvme" {
 			add("snapshots", "volumes.%s is apart: a snapshot of one volume is no backup any more; take them together (multi-volume snapshots), or from the engine", v.Name)
+		}
+		if v.Value.Type == "nvme" { // synced anew, not restored from a snapshot
+			continue
 		}
 		moved = moved || was != nil && (was.Members() != v.Value.Members() || was.Type != v.Value.Type && (was.Type == "nvme" || v.Value.Type == "nvme" || provider != "aws")) ||
 			sc.Host.FileSystem != p.now.Host.FileSystem
@@ -62,6 +65,23 @@ func (p *planner) risks(sc *scenario.Scenario, o *outcome) []Risk {
 		add("members", "%d members instead of %d", m, p.now.MemberCount())
 	}
 	return out
+}
+
+// ephemeral is what a loss of an instance's own disk means to a deployment.
+func ephemeral(sc *scenario.Scenario, volume string) string {
+	w := sc.Engine.WiredTiger
+	alone := w != nil && w.Oplog != nil && !*w.Oplog
+	switch {
+	case sc.Engine.Etcd != nil:
+		return "The member is removed and added anew; all of them are on such disks, so the loss of a majority at once is the loss of the cluster: keep snapshots elsewhere"
+	case w != nil && !alone && volume == "data":
+		return "The member is synced anew from the others: never let all members of a set be on such disks of one zone, and have the others take the load of it"
+	case w != nil && !alone:
+		return "Without its journal the member does not start and is synced anew from the others"
+	case volume == "data":
+		return "This deployment tells of no other copy: the database is lost with it, but for backups"
+	}
+	return "This deployment tells of no other copy: what was acknowledged since the last checkpoint is lost with it"
 }
 
 // lostOf is the chance that one of n is lost.

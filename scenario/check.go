@@ -177,6 +177,7 @@ func (c *checker) volumes() {
 }
 
 func (c *checker) orders(field string, orders Keyed[catalog.Order]) {
+	c.localDisks(field, orders)
 	for _, v := range orders {
 		at := field + "." + v.Name
 		problems := v.Value.Check()
@@ -187,6 +188,22 @@ func (c *checker) orders(field string, orders Keyed[catalog.Order]) {
 		if len(problems) == 0 {
 			c.overInstance(at, &v.Value)
 		}
+	}
+}
+
+// localDisks refuses more volumes on an instance's own disks than it has: each is taken for a disk of its own.
+func (c *checker) localDisks(field string, orders Keyed[catalog.Order]) {
+	taken, last := 0, ""
+	for _, v := range orders {
+		if t, err := catalog.Type(v.Value.Type); err == nil && t.Local {
+			taken, last = taken+v.Value.Members(), v.Name
+		}
+	}
+	if i := c.instance; i != nil && i.Disk.Count > 0 && taken > i.Disk.Count && orders.Get(last).Members() <= i.Disk.Count {
+		c.add(problem.Problem{
+			Field: field + "." + last + ".type", Text: fmt.Sprintf("the volumes on local disks take %d of them, and %s has %d: put one of them on another volume", taken, i.Name, i.Disk.Count),
+			Limit: strconv.Itoa(i.Disk.Count), Source: i.Source.String(),
+		})
 	}
 }
 

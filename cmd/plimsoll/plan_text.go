@@ -60,6 +60,9 @@ func (t *planText) verdict() {
 		return
 	}
 	for _, x := range c.Changes {
+		if x.From == "" && x.To == "" { // a figure of the type that was left
+			continue
+		}
 		cost := "costs nothing"
 		switch {
 		case p.Unpriced:
