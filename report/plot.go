@@ -18,7 +18,7 @@ var (
 const (
 	nameColumns = 25 // of a track's name
 	mostColumns = 16 // of its highest value
-	tracksMax   = 8  // in a report that is not verbose
+	tracksMax   = 9  // in a report that is not verbose
 )
 
 // tracks draws the report's series over the same time, each with its highest value.

@@ -29,6 +29,7 @@
     var a = Math.abs(x);
     if (a === 0) return "0";
     if (a < 1e-3 || a >= 1e15) return x.toExponential(1);
+    if (a < 0.0995) return x.toPrecision(2);
     if (a >= 99.95) return Math.round(x).toLocaleString("en-US");
     return x.toFixed(a >= 9.995 ? 1 : 2);
   }
