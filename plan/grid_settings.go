@@ -103,35 +103,6 @@ func (m *spaceMaker) fileSystem() option {
 	return option{sets: []set{{"host.filesystem", string(to)}}, need: NewVolume}
 }
 
-// spans are coarser and finer buckets, where the workload gathers readings in them: how long one is open is a choice between writes
-// that get longer as a document grows, and the number of documents that a query reads.
-func (m *spaceMaker) spans() []option {
-	b := m.now.Workloads().Spec().Buckets
-	if b == nil {
-		return nil
-	}
-	var out []option
-	for _, span := range []time.Duration{time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour} {
-		entries := int64(units.Duration(span) / max(b.Interval, 1))
-		query := m.opt.QuerySpan
-		// A bucket of less than two readings gathers nothing; a query that reads over so many is one the buckets were made against.
-		if units.Duration(span) == b.Span || entries < 2 || query > 0 && int64(query/units.Duration(span)) > bucketsReadMax {
-			continue
-		}
-		// Whatever their length, the run begins at the same fill.
-		sets := []set{{"workload.buckets.span", span.String()}}
-		if b.FilledFor > 0 {
-			filled := units.Duration(float64(span) * (float64(b.FilledFor%b.Span) / float64(b.Span)))
-			sets = append(sets, set{"workload.buckets.filled_for", filled.Std().Truncate(time.Second).String()})
-		}
-		out = append(out, option{sets: sets, need: Application})
-	}
-	return out
-}
-
-// bucketsReadMax is how many documents of one sensor a query may read (assumed: a day of 5-minute buckets is 288).
-const bucketsReadMax = 500
-
 // membersAxis is how many members etcd has. A plan takes no tolerance of failures away: n members live through the loss of
 // (n-1)/2, so of an even number one may go.
 func (m *spaceMaker) membersAxis() []axis {

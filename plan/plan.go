@@ -289,7 +289,7 @@ func (p *planner) tell(name string) *Plan {
 	for _, o := range p.frontier() {
 		out.Frontier = append(out.Frontier, p.layout(o))
 	}
-	out.Statements = append(p.statements(), p.priceStatements()...)
+	out.Statements = slices.Concat(p.statements(), p.buckets(), p.priceStatements())
 	if p.opt.Size != nil {
 		out.Sizing = p.opt.Size.table(p.now)
 	}

@@ -14,7 +14,7 @@ import (
 
 // A Statement is something to know before money is spent, computed from the runs: each says on which figures it rests.
 type Statement struct {
-	// Kind is tune-first, more-iops, instance-cap, credits, margin, nothing-to-change, unmet, incomplete.
+	// Kind is tune-first, more-iops, instance-cap, credits, margin, nothing-to-change, unmet, incomplete, buckets, buckets-run, unpriced, machine-unpriced.
 	Kind     string     `json:"kind"`
 	Text     string     `json:"text"`
 	Evidence []Evidence `json:"evidence"`
