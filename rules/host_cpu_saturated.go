@@ -31,12 +31,12 @@ func hostCPUSaturated() Rule {
 				return nil
 			}
 			f = r.finding("host")
-			f.Weight = in
-			if f.Severity = c.severityOf(in); f.Severity == Critical {
-				f.Severity = Warning
-			}
+			f.Weight, f.Severity = in, c.severityOf(in)
 			f.Evidence = append(f.Evidence, c.remark("it held nearly all the time: there is no other time to compare with"))
 			f.Windows = c.Windows(cells.And(c.Stall.Cells))
+		}
+		if f.Severity == Critical && Share(cells, c.Stall.Active) >= cpuAlways {
+			f.Severity = Warning
 		}
 		busy := c.One(SignalPrefix + "cpu_busy:ratio")
 		f.Summary = fmt.Sprintf("The CPUs were over 90 %% busy in %s of the stalled time (on average %s busy in it).", pct(in), pct(timeline.Mean(timeline.At(busy, c.Stall.Cells))))
