@@ -4,6 +4,7 @@
 // writes are slow nor whether a slow disk matters. So one address is enough: the member that answers there is asked for the others
 // (MemberList of its API), and each one's own /metrics are read, side by side, under their own names with the label
 // instance, host:port as Prometheus has it. A member that is down is noted; the others go on.
+// The members are asked who is among them every 15 s: one that is added is read from then on, one that is removed no more, with a note.
 //
 //	etcd://a:2379                  without TLS; the other members are found
 //	etcd://a:2379,b:2379,c:2379    these, and others that belong to them

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"plimsoll/observe/exposition"
 	"plimsoll/observe/source"
@@ -32,7 +33,11 @@ type cluster struct {
 	address *address
 	config  *tls.Config
 	desc    recording.Source
+	every   time.Duration // how often members are asked who is among them
 }
+
+// followEvery is how often a cluster is asked for its members again: a new one is there for years.
+const followEvery = 15 * time.Second
 
 // Open prepares the cluster at an etcd:// or etcds:// address. The files of TLS are read; nothing is asked yet.
 func Open(text string, opt Options) (source.Source, error) {
@@ -47,7 +52,8 @@ func Open(text string, opt Options) (source.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &cluster{address: a, config: config, desc: recording.Source{Kind: "etcd", Name: a.name(), Engine: "etcd"}}, nil
+	return &cluster{address: a, config: config, every: followEvery,
+		desc: recording.Source{Kind: "etcd", Name: a.name(), Engine: "etcd"}}, nil
 }
 
 // Describe implements [source.Source].
@@ -74,7 +80,8 @@ func (c *cluster) Read(ctx context.Context, w recording.Writer, opt source.Optio
 	if err := c.probe(ctx, pages, w); err != nil {
 		return err
 	}
-	return source.NewGroup(c.desc, pages).Read(ctx, w, opt)
+	f := &follower{c: c, w: w, members: members, pages: pages}
+	return source.NewGroup(c.desc, pages, f.follow).Read(ctx, w, opt)
 }
 
 // open prepares the metrics of a member.

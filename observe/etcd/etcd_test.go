@@ -234,3 +234,44 @@ func TestUsers(t *testing.T) {
 		}
 	}
 }
+
+// A member that is added while the cluster is read is read as well, and one that is removed is let go.
+func TestMembersComeAndGo(t *testing.T) {
+	c := start(t, 3, false)
+	src, err := Open("etcd://"+c.Endpoints[0], Options{Getenv: func(string) string { return "" }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	src.(*cluster).every = 50 * time.Millisecond //nolint:forcetypeassert // it is one
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	p := &page{samples: map[string]int{}, leaders: map[string]float64{}, sources: map[string]recording.Source{}}
+	gone, added := c.Endpoints[2], ""
+	changed := make(chan error, 1)
+	begun := false
+	p.each = func(p *page) {
+		switch {
+		case !begun && p.seen(3, 2):
+			begun = true
+			go func() {
+				at, err := c.Replace(t.TempDir(), 2)
+				p.mu.Lock()
+				added = at
+				p.mu.Unlock()
+				changed <- err
+			}()
+		case added != "" && p.samples[added] >= 3:
+			cancel()
+		}
+	}
+	if err := src.Read(ctx, p, source.Options{Period: 20 * time.Millisecond}); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-changed; err != nil {
+		t.Fatal(err)
+	}
+	notes := strings.Join(p.notes, "\n")
+	if p.samples[added] == 0 || !strings.Contains(notes, "("+added+") has joined") || !strings.Contains(notes, "("+gone+") has left") {
+		t.Errorf("of the member %s there are %d samples; notes:\n%s", added, p.samples[added], notes)
+	}
+}

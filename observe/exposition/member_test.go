@@ -30,7 +30,7 @@ func TestMembers(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	m := recording.NewMemory(recording.MemoryOptions{})
-	if err := source.NewGroup(recording.Source{Kind: "etcd", Name: "etcd"}, members).Read(ctx, m, source.Options{For: 30 * time.Millisecond, Period: 10 * time.Millisecond}); err != nil {
+	if err := source.NewGroup(recording.Source{Kind: "etcd", Name: "etcd"}, members, nil).Read(ctx, m, source.Options{For: 30 * time.Millisecond, Period: 10 * time.Millisecond}); err != nil {
 		t.Fatal(err)
 	}
 	got, err := m.Samples(ctx, `etcd_server_is_leader`, time.UnixMilli(0), time.Now().Add(time.Hour))

@@ -295,7 +295,7 @@ func TestGroup(t *testing.T) {
 		away := func(int) (time.Duration, error) { return 0, errAway }
 		slow := func(int) (time.Duration, error) { return 5 * time.Second, nil }
 		w := &paper{}
-		g := NewGroup(recording.Source{Name: "cluster"}, []Source{member("a", away), member("b", nil), member("c", slow)})
+		g := NewGroup(recording.Source{Name: "cluster"}, []Source{member("a", away), member("b", nil), member("c", slow)}, nil)
 		if err := g.Read(t.Context(), w, Options{For: 2 * time.Second}); err != nil || !g.Live() || g.Describe().Name != "cluster" {
 			t.Error(err, g)
 		}
@@ -309,10 +309,10 @@ b asked 3: 3 from 0s to 2s
 c asked 1: 1 from 0s to 0s
 c asked 1: 1 from 0s to 0s
 gap ? to ?: it gave no sample: connection refused`)
-		if err := NewGroup(recording.Source{}, []Source{member("a", away), member("b", away)}).Read(t.Context(), w, Options{For: time.Second}); !errors.Is(err, errAway) {
+		if err := NewGroup(recording.Source{}, []Source{member("a", away), member("b", away)}, nil).Read(t.Context(), w, Options{For: time.Second}); !errors.Is(err, errAway) {
 			t.Errorf("a cluster that is away: %v", err)
 		}
-		if err := NewGroup(recording.Source{}, []Source{member("a", away), member("b", nil)}).Read(t.Context(), &paper{full: true}, Options{}); err == nil || !isWriteError(err) {
+		if err := NewGroup(recording.Source{}, []Source{member("a", away), member("b", nil)}, nil).Read(t.Context(), &paper{full: true}, Options{}); err == nil || !isWriteError(err) {
 			t.Errorf("a full disk: %v", err)
 		}
 	})

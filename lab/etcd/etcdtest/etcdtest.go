@@ -12,9 +12,14 @@ import (
 	"net/http"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
 
 	"plimsoll/lab/process"
 )
@@ -65,7 +70,7 @@ func Start(dir string, members int, sealed bool) (*Cluster, error) {
 	for k := range members {
 		client, peer, metrics := ports[3*k], "http://"+ports[3*k+1], ports[3*k+2]
 		name := fmt.Sprintf("m%d", k+1)
-		args := []string{"--name=" + name, "--data-dir=" + filepath.Join(dir, name), "--logger=zap", "--log-level=error", "--unsafe-no-fsync",
+		args := []string{"--name=" + name, "--data-dir=" + filepath.Join(dir, name), "--logger=zap", "--log-level=error", "--unsafe-no-fsync", "--strict-reconfig-check=false",
 			"--listen-client-urls=" + scheme + "://" + client, "--advertise-client-urls=" + scheme + "://" + client,
 			"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer, "--listen-metrics-urls=http://" + metrics,
 			"--initial-cluster=" + strings.Join(initial, ","), "--initial-cluster-token=" + filepath.Base(dir)}
@@ -119,6 +124,52 @@ func healthy(ctx context.Context, at string) bool {
 
 // Kill ends a member, from 0, without warning.
 func (c *Cluster) Kill(k int) error { return c.procs[k].Kill() }
+
+// Replace removes a member, from 0, of a cluster without TLS, and adds a new one whose data is in a folder; it gives the new one's endpoint.
+func (c *Cluster) Replace(dir string, k int) (endpoint string, err error) {
+	path, err := exec.LookPath("etcd")
+	if err != nil {
+		return "", ErrMissing
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	conn, err := grpc.NewClient("passthrough:///"+c.Endpoints[0], grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close()
+	api := etcdserverpb.NewClusterClient(conn)
+	list, err := api.MemberList(ctx, &etcdserverpb.MemberListRequest{})
+	if err != nil {
+		return "", err
+	}
+	var initial []string
+	for _, m := range list.Members {
+		if slices.Contains(m.ClientURLs, "http://"+c.Endpoints[k]) {
+			if _, err := api.MemberRemove(ctx, &etcdserverpb.MemberRemoveRequest{ID: m.ID}); err != nil {
+				return "", err
+			}
+			continue
+		}
+		initial = append(initial, m.Name+"="+m.PeerURLs[0])
+	}
+	ports, err := freePorts(2)
+	if err != nil {
+		return "", err
+	}
+	peer := "http://" + ports[1]
+	if _, err := api.MemberAdd(ctx, &etcdserverpb.MemberAddRequest{PeerURLs: []string{peer}}); err != nil {
+		return "", err
+	}
+	p, err := process.Start(process.Options{Path: path, Args: []string{"--name=added", "--data-dir=" + filepath.Join(dir, "added"), "--logger=zap", "--log-level=error", "--unsafe-no-fsync",
+		"--listen-client-urls=http://" + ports[0], "--advertise-client-urls=http://" + ports[0], "--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer,
+		"--initial-cluster=" + strings.Join(append(initial, "added="+peer), ","), "--initial-cluster-state=existing"}})
+	if err != nil {
+		return "", err
+	}
+	c.procs = append(c.procs, p)
+	return ports[0], nil
+}
 
 // Stop ends all members.
 func (c *Cluster) Stop() error {
