@@ -31,6 +31,7 @@ type simulator struct {
 	come   map[string]simulate.Arrivals // by the assignments that change the workload
 	floors map[string]string            // by the volumes' assignments: why no run is needed, "" if one is
 	parsed map[*candidate]*scenario.Scenario
+	twins  twins
 }
 
 func newSimulator(file *scenario.File, space *Space, want []scenario.Bound, workers int) *simulator {
@@ -87,6 +88,9 @@ func (s *simulator) prune(c *candidate) *outcome {
 	if why != "" {
 		return &outcome{candidate: c, pruned: true, reason: why}
 	}
+	if same := s.twins.find(twinOf(s.space, c, sc)); same != nil {
+		return &outcome{candidate: c, repeated: true, reason: same.reason, missed: same.missed}
+	}
 	s.mu.Lock()
 	s.parsed[c] = sc
 	s.mu.Unlock()
@@ -126,7 +130,9 @@ func (s *simulator) run(ctx context.Context, c *candidate) *outcome {
 	var missed *simulate.MissedError
 	switch {
 	case errors.As(err, &missed):
-		return &outcome{candidate: c, reason: missedText(missed), missed: missed}
+		o := &outcome{candidate: c, reason: missedText(missed), missed: missed}
+		s.twins.reject(twinOf(s.space, c, sc), o)
+		return o
 	case err != nil:
 		return &outcome{candidate: c, problem: err}
 	}

@@ -12,18 +12,19 @@ import (
 // An outcome is what became of a candidate.
 type outcome struct {
 	*candidate
-	met     bool
-	passed  bool   // the scenario's checks refuse it: it is no layout
-	pruned  bool   // rejected without a run
-	reason  string // why it was rejected
-	result  *simulate.Result
-	more    []set                 // assignments beside the candidate's
-	missed  *simulate.MissedError // not nil: its run was ended since it misses this
-	problem error                 // nothing can be said: the search ends
+	met      bool
+	passed   bool   // the scenario's checks refuse it: it is no layout
+	pruned   bool   // rejected without a run
+	repeated bool   // rejected without a run as well, since another layout\'s was the same
+	reason   string // why it was rejected
+	result   *simulate.Result
+	more     []set                 // assignments beside the candidate's
+	missed   *simulate.MissedError // not nil: its run was ended since it misses this
+	problem  error                 // nothing can be said: the search ends
 }
 
 // An evaluator tells what a candidate does. prune is asked first, of one candidate at a time, and costs nothing; run is asked of
-// several at once.
+// several at once. What prune says is repeated counts as a run: whether one was made depends on which were at once.
 type evaluator interface {
 	prune(c *candidate) *outcome
 	run(ctx context.Context, c *candidate) *outcome
@@ -44,8 +45,8 @@ func search(ctx context.Context, space *Space, e evaluator, workers, most int, t
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	type pending struct {
-		done chan *outcome
-		run  bool
+		done      chan *outcome
+		run, runs bool // it counts as a run, and is one
 	}
 	var queue []pending
 	// What was started and does not count is waited for: it must not outlive the search.
@@ -65,15 +66,19 @@ func search(ctx context.Context, space *Space, e evaluator, workers, most int, t
 				break
 			}
 			p := pending{done: make(chan *outcome, 1)}
-			if o := e.prune(c); o != nil {
+			o := e.prune(c)
+			p.run = o == nil || o.repeated
+			switch {
+			case !p.run:
 				p.done <- o
-			} else if started == most {
+			case started == most:
 				exhausted = true
-				queue = append(queue, p)
 				p.done <- nil
-				break
-			} else {
-				p.run = true
+			case o != nil:
+				started++
+				p.done <- o
+			default:
+				p.runs = true
 				started++
 				running++
 				go func() { p.done <- e.run(ctx, c) }()
@@ -87,7 +92,7 @@ func search(ctx context.Context, space *Space, e evaluator, workers, most int, t
 		p := queue[0]
 		o := <-p.done
 		queue = queue[1:]
-		if p.run {
+		if p.runs {
 			running--
 		}
 		switch {
@@ -164,12 +169,15 @@ func descend(ctx context.Context, space *Space, e evaluator, from *outcome, work
 			for len(next) > 0 && len(batch) < min(max(workers, 1), most-runs) {
 				c := next[0]
 				next = next[1:]
-				if e.prune(c) != nil {
+				o := e.prune(c)
+				switch {
+				case o == nil:
+					o = &outcome{}
+					g.Go(func() { *o = *e.run(ctx, c) })
+				case !o.repeated:
 					continue
 				}
-				o := &outcome{}
 				batch = append(batch, o)
-				g.Go(func() { *o = *e.run(ctx, c) })
 			}
 			g.Wait()
 			for _, o := range batch {

@@ -16,6 +16,8 @@ type table struct {
 	meets  func(choice []int) bool
 	prunes func(choice []int) bool // a part of what does not meet
 	passes func(choice []int) bool // what is no layout
+	// repeats are a part of what does not meet, too; nil: none.
+	repeats func(choice []int) bool
 }
 
 func (t *table) prune(c *candidate) *outcome {
@@ -24,6 +26,8 @@ func (t *table) prune(c *candidate) *outcome {
 		return &outcome{candidate: c, passed: true}
 	case t.prunes(c.choice):
 		return &outcome{candidate: c, pruned: true, reason: "pruned"}
+	case t.repeats != nil && t.repeats(c.choice):
+		return &outcome{candidate: c, repeated: true, reason: "run"}
 	}
 	return nil
 }
@@ -86,20 +90,22 @@ func TestSearchIsExact(t *testing.T) {
 		if int64(len(all)) != s.size() {
 			t.Fatalf("%d layouts, said to be %d", len(all), s.size())
 		}
-		meets, pruned, passed := map[string]bool{}, map[string]bool{}, map[string]bool{}
+		meets, pruned, passed, repeated := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
 		for _, c := range all {
 			key := fmt.Sprint(c.choice)
-			switch rapid.SampledFrom([]string{"misses", "misses", "misses", "meets", "pruned", "passed"}).Draw(t, key) {
+			switch rapid.SampledFrom([]string{"misses", "misses", "misses", "meets", "pruned", "passed", "repeated"}).Draw(t, key) {
 			case "meets":
 				meets[key] = true
 			case "pruned":
 				pruned[key] = true
 			case "passed":
 				passed[key] = true
+			case "repeated":
+				repeated[key] = true
 			}
 		}
 		in := func(m map[string]bool) func([]int) bool { return func(c []int) bool { return m[fmt.Sprint(c)] } }
-		e := &table{s, in(meets), in(pruned), in(passed)}
+		e := &table{s, in(meets), in(pruned), in(passed), in(repeated)}
 		// The plain way: all that meet, and of them the one that no other is preferred to. The grid's order decides last, which the
 		// walk alone knows, so what it cannot tell apart is equal.
 		var best *candidate
@@ -146,7 +152,7 @@ func TestSearchGivesUp(t *testing.T) {
 	s := &Space{axes: []axis{{options: make([]option, 50)}}}
 	never := func([]int) bool { return false }
 	for _, workers := range []int{1, 4} {
-		got, err := search(context.Background(), s, &table{s, never, never, never}, workers, 7, nil)
+		got, err := search(context.Background(), s, &table{s, never, never, never, nil}, workers, 7, nil)
 		if err != nil || got.complete || got.chosen != nil || got.runs != 7 || len(got.rejected) != 7 {
 			t.Errorf("%d workers: %+v, %v", workers, got, err)
 		}
@@ -163,7 +169,7 @@ func (b *broken) run(context.Context, *candidate) *outcome {
 func TestSearchFails(t *testing.T) {
 	s := &Space{axes: []axis{{options: make([]option, 5)}}}
 	never := func([]int) bool { return false }
-	if _, err := search(context.Background(), s, &broken{table{s, never, never, never}}, 2, 9, nil); err == nil || err.Error() != "no" {
+	if _, err := search(context.Background(), s, &broken{table{s, never, never, never, nil}}, 2, 9, nil); err == nil || err.Error() != "no" {
 		t.Error(err)
 	}
 }
@@ -180,7 +186,7 @@ func TestDescendIsLocallyBest(t *testing.T) {
 		start := all[rapid.IntRange(0, len(all)-1).Draw(t, "start")]
 		meets[fmt.Sprint(start.choice)] = true
 		never := func([]int) bool { return false }
-		e := &table{s, func(c []int) bool { return meets[fmt.Sprint(c)] }, never, never}
+		e := &table{s, func(c []int) bool { return meets[fmt.Sprint(c)] }, never, never, nil}
 		end, err := descend(context.Background(), s, e, &outcome{candidate: &start, met: true}, 2, 1<<20)
 		if err != nil || !meets[fmt.Sprint(end.choice)] {
 			t.Fatalf("%v, %v", end, err)

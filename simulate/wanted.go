@@ -6,6 +6,7 @@ import (
 
 	"plimsoll/scenario"
 	"plimsoll/units"
+	"plimsoll/volume"
 	"plimsoll/vtime"
 	"plimsoll/workload"
 )
@@ -58,6 +59,8 @@ type MissedError struct {
 	After time.Duration // of virtual time, since the measured time began
 	// Over is how many operations had taken longer than the bound, more than Allowed; of a checkpoint 1 and 0.
 	Over, Allowed int64
+	// Mattered are, by volume in the order of members and of each one's volumes, the limits that ever made a request wait.
+	Mattered [][volume.Limits]bool
 }
 
 // Error is which bound and when.
@@ -138,6 +141,16 @@ func (w *watch) done(write bool, took int64) {
 
 // missed is the bound that can no longer be kept, nil while all can.
 func (w *watch) missed(s *system, now, end vtime.Instant) *MissedError {
+	m := w.over(s, now, end)
+	if m != nil {
+		for _, d := range s.devices {
+			m.Mattered = append(m.Mattered, d.Volume().State(now).Mattered)
+		}
+	}
+	return m
+}
+
+func (w *watch) over(s *system, now, end vtime.Instant) *MissedError {
 	for i := range w.bounds {
 		if b := &w.bounds[i]; b.over > b.allowed {
 			return &MissedError{Bound: b.Bound, After: time.Duration(now - w.from), Over: b.over, Allowed: b.allowed}

@@ -174,6 +174,7 @@ func (q *Queue) issue(c *Completion, r Request) {
 		if all, _ := cost.of(m); all > 0 && (m.bytes || !cost.joins) {
 			if t := m.ready(); t > first {
 				first, held = t, m.limit
+				q.state.Mattered[held] = true
 			}
 		}
 	}
@@ -217,6 +218,7 @@ func (q *Queue) head(meters []*meter, cost *charge, first vtime.Instant, held Li
 		}
 		if t := m.ready(); all > 0 && t > at {
 			at, held = t, m.limit
+			q.state.Mattered[held] = true
 		}
 	}
 	return at, held

@@ -125,6 +125,7 @@ func (s *Stripe) State(now vtime.Instant) State {
 		sum.Bytes += one.Bytes
 		for l := range one.HeldBy {
 			sum.HeldBy[l] = saturated(sum.HeldBy[l], one.HeldBy[l])
+			sum.Mattered[l] = sum.Mattered[l] || one.Mattered[l]
 		}
 		if one.HasCredits && (!sum.HasCredits || one.Credits < sum.Credits) {
 			sum.Credits, sum.HasCredits = one.Credits, true

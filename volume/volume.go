@@ -106,6 +106,9 @@ type State struct {
 	// HeldBy is the time requests waited for each limit, summed over requests, each part of a
 	// wait under what it was for. Under Degraded it is the latency in bad episodes; Unlimited stays 0.
 	HeldBy [Limits]units.Duration
+	// Mattered says which limits ever made a request wait, also where another made it wait longer. One that did not could be higher, and
+	// nothing would be different.
+	Mattered [Limits]bool
 	// Credits is the burst bucket's fill, 1 full, and HasCredits whether there is one.
 	Credits    units.Ratio
 	HasCredits bool
