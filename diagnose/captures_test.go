@@ -32,7 +32,8 @@ func TestSignalsOfCaptures(t *testing.T) {
 		{"v8.2.1/metrics.interim", replication},
 		{"v3.6.3/metrics.2019-05-03T10-37-35Z-00000", append([]string{
 			"mongodb_ticket_wait:ratio", "mongodb_ticket_work:ratio",
-			"mongodb_flow_control_wait:ratio", "mongodb_flow_control_lagged:bool", "wt_updates:ratio", "wt_updates:bytes"}, replication...)},
+			"mongodb_flow_control_wait:ratio", "mongodb_flow_control_lagged:bool", "wt_updates:ratio", "wt_updates:bytes",
+			"mount_size:bytes"}, replication...)},
 	} {
 		t.Run(c.file, func(t *testing.T) {
 			path := filepath.Join("..", "..", "shared", "data", "ftdc", c.file)
