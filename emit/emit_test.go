@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -27,6 +28,9 @@ func layoutOf(t testing.TB, file string, sets ...string) *Layout {
 func tryLayout(t testing.TB, file string, sets []string) (*Layout, error) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("../examples/scenarios", file))
+	if errors.Is(err, fs.ErrNotExist) {
+		text, err = os.ReadFile(filepath.Join("testdata", file))
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,4 +247,19 @@ func FuzzPlan(f *testing.F) {
 			seen[file.Path] = true
 		}
 	})
+}
+
+// A new claim for an etcd member is a new member: one whose data went away without being removed does not come back.
+func TestNewClaimOfEtcd(t *testing.T) {
+	l := layoutOf(t, "etcd-one-volume.yaml", "volumes.wal={type: io2, size: 10GiB, iops: 1000}")
+	readme := filesOf(t, l, Options{}, "kubernetes")["README.md"]
+	for _, says := range []string{"etcdctl member remove ID", "etcdctl member add NAME", "ETCD_INITIAL_CLUSTER_STATE=existing", "never becomes smaller", "the leader last"} {
+		if !strings.Contains(readme, says) {
+			t.Errorf("the README does not say %q:\n%s", says, readme)
+		}
+	}
+	l = layoutOf(t, "etcd-one-volume.yaml", "volumes.data.iops=6000")
+	if readme := filesOf(t, l, Options{}, "kubernetes")["README.md"]; strings.Contains(readme, "member remove") || !strings.Contains(readme, "patch pvc") {
+		t.Errorf("other figures of a claim take no new member:\n%s", readme)
+	}
 }

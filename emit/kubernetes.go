@@ -94,7 +94,7 @@ func (l *Layout) classes(p *part, d *disk) error {
 		p.files = append(p.files, File{Path: "kubernetes/storageclass-" + d.name + ".yaml", Text: []byte(head + text), Mode: plain})
 		p.apply = append(p.apply, "`kubectl apply -f kubernetes/storageclass-"+d.name+".yaml`: claims made from now on can have it. It changes none that is there.")
 		if d.isNew() {
-			p.apply = append(p.apply, bringing(l.After.Engine.Name(), d.volume)+" In a pod the paths are the container's. Simpler with replicas that can be made anew: delete one member's pod and claims and let it sync, then the next.")
+			p.apply = append(p.apply, anew(l.After.Engine.Name(), d.volume))
 			p.risks = append(p.risks, ebsRisks(&Layout{disks: []disk{*d}})...)
 		}
 	}
@@ -115,6 +115,26 @@ func (l *Layout) classes(p *part, d *disk) error {
 	p.apply = append(p.apply, "`kubectl apply -f "+path+"`")
 	p.risks = append(p.risks, ebsRisks(&Layout{disks: []disk{*d}})...)
 	return nil
+}
+
+// anew says how pods come to a claim that is made anew: a claim's class cannot be changed, and none becomes smaller.
+func anew(engine, volume string) string {
+	const what = "A claim grows (where its class has `allowVolumeExpansion`) and takes another VolumeAttributesClass in use; its StorageClass cannot be changed and it never becomes smaller, so this takes new claims: "
+	switch engine {
+	case "etcd":
+		// etcd documentation, "Runtime reconfiguration": a member that lost its data is removed and added again, never started empty under its old name.
+		return what + "one member after the other is replaced, a follower first and the leader last (`etcdctl endpoint status --cluster -w table` tells which it is):\n\n" +
+			"    etcdctl endpoint health --cluster          # all healthy, or stop here\n" +
+			"    etcdctl snapshot save before.db            # once\n" +
+			"    etcdctl member remove ID                   # of the member that is replaced\n" +
+			"    etcdctl member add NAME --peer-urls=URL    # the same name and URL\n" +
+			"    kubectl delete pvc CLAIM... --wait=false && kubectl delete pod POD\n\n" +
+			"The pod comes back with new claims. It must start with `ETCD_INITIAL_CLUSTER_STATE=existing`, or it makes a cluster of its own. Wait until `etcdctl endpoint health --cluster` is healthy and " +
+			"`endpoint status` shows its raft index with the others' before the next: of three members one may be missing, not two. A member whose data is deleted without `member remove` and `member add` does not come back."
+	case "wiredtiger":
+		return what + bringing(engine, volume) + " In a pod the paths are the container's. Simpler in a replica set: delete one secondary's claims and pod, let it sync (`rs.status()`), then the next; the primary last, after `rs.stepDown()`. The oplog must reach over the time of a sync."
+	}
+	return what + bringing(engine, volume) + " In a pod the paths are the container's. Where replicas can be made anew it is simpler: delete one's pod and claims and let it copy, then the next."
 }
 
 func (l *Layout) storageClass(d *disk) *storagev1.StorageClass {

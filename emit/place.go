@@ -36,6 +36,10 @@ func bringing(engine, volume string) string {
 	case "etcd/wal":
 		return "The log moves with the member stopped: copy `member/wal` of its data directory to `" + at + "/wal` (`rsync -a`, owner and mode 0700 kept), move the old folder away, start with `--wal-dir`. " +
 			"One member after the other, each healthy (`etcdctl endpoint health`) before the next."
+	case "iris/wij":
+		return "Nothing is brought to it: the write image journal is made anew when IRIS starts with `wijdir` (`--to iris`), after it was stopped in order."
+	case "iris/journal":
+		return "Nothing is brought to it: new journal files are made there once `CurrentDirectory` says so (`--to iris`); those there are stay where they are, for backups."
 	case "postgres/wal":
 		return "The WAL moves with PostgreSQL stopped in order: copy `pg_wal` to `" + at + "/pg_wal` (`rsync -a`, owner and mode 0700 kept), replace it in the data directory by a symbolic link, start."
 	}

@@ -91,6 +91,8 @@ func otherwise(l *Layout, c Change) string {
 		switch {
 		case d.fate == removed:
 			return "bring what is on it back to the data volume, with the engine stopped, then give it back"
+		case d.isNew() && d.member > 0:
+			return "--to lvm, terraform or aws; in a StatefulSet a claim template is every member's: one member alone gets such a claim by hand (a PersistentVolumeClaim of its name, made before its pod)"
 		case d.isNew():
 			return "--to lvm, terraform, aws or kubernetes"
 		}
@@ -113,7 +115,9 @@ func otherwise(l *Layout, c Change) string {
 		{"engine.wiredtiger.indexes", "the application's to drop or create"},
 		{"engine.etcd.members", "etcdctl member add or remove; --to kubernetes --statefulset FILE for the replicas"},
 		{"engine.etcd.wal_segment", "compiled into etcd"}, {"engine.etcd.max_message", "compiled into etcd"}, {"engine.etcd.max_inflight", "compiled into etcd"},
-		{"engine.iris", "IRIS's own configuration: no target writes it"},
+		{"engine.iris.buffers", "--to iris"}, {"engine.iris.synchronous_commit", "--to iris"},
+		{"engine.iris.cycle", "InterSystems documents no parameter for the write daemon's cycle: ask their support, or plan with --keep engine.iris.cycle"},
+		{"engine.iris", "it describes the model, or a parameter that InterSystems does not document"},
 	} {
 		if !c.within(by.path) {
 			continue

@@ -59,6 +59,7 @@ var targets = []target{
 	{"mongod", "mongod.conf, and what can be set while it runs", "wiredtiger", mongod},
 	{"etcd", "environment file and YAML configuration", "etcd", etcd},
 	{"postgres", "a file for conf.d", "postgres", postgres},
+	{"iris", "a configuration merge file (CPF)", "iris", iris},
 }
 
 // Targets are the names of all targets.
