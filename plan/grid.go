@@ -28,6 +28,9 @@ type spaceMaker struct {
 // makeSpace makes the space of a deployment: the grid of docs/plan.md.
 func makeSpace(now *scenario.Scenario, opt *Options) (*Space, error) {
 	m := &spaceMaker{now: now, opt: opt, members: now.MemberCount()}
+	if err := m.asked(); err != nil {
+		return nil, err
+	}
 	if err := m.priced(); err != nil {
 		return nil, err
 	}
@@ -75,6 +78,25 @@ func (m *spaceMaker) make() *Space {
 		return fixed + sum/dollars(m.members)*dollars(members)
 	}
 	return s
+}
+
+// asked refuses options that would say nothing of this deployment.
+func (m *spaceMaker) asked() error {
+	if m.opt.QuerySpan != 0 && m.now.Workloads().Spec().Buckets == nil {
+		return inputf("leave --query-span out", "--query-span: the workload gathers nothing in buckets, so no query reads some")
+	}
+	if !m.opt.Ephemeral {
+		return nil
+	}
+	for _, v := range m.now.Volumes {
+		if t, err := catalog.Type(v.Value.Type); err == nil && (t.Provider == "gcp" || t.Provider == "azure") {
+			return inputf("leave --ephemeral out", "--ephemeral: volumes.%s is %s, and the catalogue knows the disks of Amazon's machines only", v.Name, t.Name)
+		}
+	}
+	if m.now.Instance() == nil {
+		return inputf("name it: --set host.instance=m6i.xlarge", "--ephemeral: which machine it is, is not named, so what disks it could have is not known")
+	}
+	return nil
 }
 
 // priced tells whether what is deployed now has a price: without one there is no cheaper and no dearer. A machine's may be missing: then sums

@@ -60,9 +60,8 @@ func (m *spaceMaker) settings() []axis {
 		if c := e.Etcd; c.BatchInterval < units.Duration(500*time.Millisecond) {
 			add("engine.etcd.batch_interval", option{sets: []set{{"engine.etcd.batch_interval", "500ms"}}, need: Restart})
 		}
-	case e.IRIS != nil:
-		add("engine.iris.cycle", m.interval("engine.iris.cycle", e.IRIS.Cycle, Restart)...)
 	}
+	// Of IRIS none: its write daemon's cycle has no parameter that InterSystems documents.
 	add("host.filesystem", m.fileSystem())
 	add("workload.buckets.span", m.spans()...)
 	return out
