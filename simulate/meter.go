@@ -21,9 +21,10 @@ type meter struct {
 	causes                        engine.Waits // of the operation acknowledged last
 	sync, syncBefore              shares       // of what the syncs done last and before it waited for
 	syncAt                        vtime.Instant
-	series                        *latency.Series // of writes
-	watch                         *watch          // nil: the run is wanted whatever it comes to
-	felt                          *felt           // nil: nothing is recorded
+	series                        *latency.Series // of writes, filled if drawn is set
+	drawn                         bool
+	watch                         *watch // nil: the run is wanted whatever it comes to
+	felt                          *felt  // nil: nothing is recorded
 }
 
 // waitSum is the waiting of the writes of one class of latency.
@@ -150,7 +151,7 @@ func spread(to *engine.Waits, time int64, as *shares, own engine.Wait) {
 func (m *meter) classify() {
 	cycles := m.cycles()
 	m.sorted.Sort(m.pending, len(cycles), func(i int) (start, end vtime.Instant) { return cycles[i].Start, cycles[i].End })
-	for i := range m.pending {
+	for i := 0; m.drawn && i < len(m.pending); i++ {
 		if p := &m.pending[i]; p.Write {
 			m.series.Add(p.At, p.Took)
 		}

@@ -26,7 +26,7 @@ type Observed struct {
 // wrote, so it says nothing of it; and it has no error bar of a model.
 func (o *Observed) Result(sc *scenario.Scenario) *Result {
 	m := newMeter(o.From, o.End)
-	m.cycles = func() []engine.Cycle { return o.Cycles }
+	m.cycles, m.drawn = func() []engine.Cycle { return o.Cycles }, o.Series != nil
 	answered := int64(0)
 	for i := range o.Operations {
 		p := &o.Operations[i]
