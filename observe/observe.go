@@ -321,7 +321,7 @@ func openServer(ctx context.Context, arg string, u *url.URL, opt OpenOptions) (I
 // remoteOptions pass on the credentials for all addresses where there are none for Prometheus alone.
 func remoteOptions(opt OpenOptions) recording.RemoteOptions {
 	o := recording.RemoteOptions{From: opt.From, To: opt.To, Selector: opt.Selector, Transport: opt.Transport}
-	if opt.Getenv(recording.EnvToken) == "" && opt.Getenv(recording.EnvUser) == "" {
+	if opt.Getenv(recording.EnvToken) == "" && opt.Getenv(recording.EnvTokenFile) == "" && opt.Getenv(recording.EnvUser) == "" {
 		o.Token = opt.Getenv(exposition.EnvToken)
 		o.User, o.Password = opt.Getenv(exposition.EnvUser), opt.Getenv(exposition.EnvPassword)
 	}

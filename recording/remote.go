@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -99,6 +98,7 @@ func (o RemoteOptions) withDefaults() RemoteOptions {
 type Server struct {
 	name     string // the URL without credentials
 	opt      RemoteOptions
+	who      identity
 	api      v1.API
 	matchers []*labels.Matcher // of opt.Selector
 	slots    chan struct{}
@@ -134,7 +134,7 @@ func Dial(rawURL string, opt RemoteOptions) (*Server, error) {
 	auth := credentials(u, opt)
 	u.User, u.RawQuery, u.Fragment = nil, "", ""
 	u.Path = strings.TrimSuffix(strings.TrimSuffix(u.Path, "/"), "/api/v1")
-	r := &Server{name: u.String(), opt: opt, slots: make(chan struct{}, opt.Parallel)}
+	r := &Server{name: u.String(), opt: opt, who: auth, slots: make(chan struct{}, opt.Parallel)}
 	if opt.Selector != "" {
 		if r.matchers, err = matchersOf(opt.Selector); err != nil {
 			return nil, fmt.Errorf("prometheus: %w", err)
@@ -155,29 +155,6 @@ func Dial(rawURL string, opt RemoteOptions) (*Server, error) {
 		return nil, err
 	}
 	return r, nil
-}
-
-// credentials is the Authorization header: of the URL, the options or the environment.
-func credentials(u *url.URL, opt RemoteOptions) string {
-	basic := func(user, password string) string {
-		req := http.Request{Header: http.Header{}}
-		req.SetBasicAuth(user, password)
-		return req.Header.Get("Authorization")
-	}
-	switch {
-	case u.User != nil:
-		password, _ := u.User.Password()
-		return basic(u.User.Username(), password)
-	case opt.Token != "":
-		return "Bearer " + opt.Token
-	case opt.User != "":
-		return basic(opt.User, opt.Password)
-	case os.Getenv(EnvToken) != "":
-		return "Bearer " + os.Getenv(EnvToken)
-	case os.Getenv(EnvUser) != "":
-		return basic(os.Getenv(EnvUser), os.Getenv(EnvPassword))
-	}
-	return ""
 }
 
 // Sources implements [Reader]. The period is told once it has been asked for: by Metrics, or by

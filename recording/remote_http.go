@@ -20,7 +20,7 @@ import (
 type transport struct {
 	base          http.RoundTripper
 	scheme, host  string
-	authorization string
+	authorization identity
 	header        http.Header
 	maxBytes      int64
 }
@@ -44,8 +44,11 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		for name, values := range t.header {
 			req.Header[http.CanonicalHeaderKey(name)] = values
 		}
-		if t.authorization != "" {
-			req.Header.Set("Authorization", t.authorization)
+		switch who, err := t.authorization.authorization(); {
+		case err != nil:
+			return nil, err
+		case who != "":
+			req.Header.Set("Authorization", who)
 		}
 	}
 	req.Header.Set("User-Agent", "plimsoll")
@@ -136,7 +139,7 @@ func (r *Server) callOnce(ctx context.Context, limit time.Duration, f func(conte
 		return ended
 	}
 	status := int(a.status.Load())
-	told := fmt.Errorf("prometheus %s: %w", r.name, explain(limited, limit, status, err))
+	told := fmt.Errorf("prometheus %s: %w", r.name, r.who.explain(limited, limit, status, err))
 	kind, _ := said(err)
 	slow := kind == v1.ErrTimeout // asked again it is as slow
 	if limited.Err() == nil && !slow && (status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable) {
@@ -146,7 +149,7 @@ func (r *Server) callOnce(ctx context.Context, limit time.Duration, f func(conte
 }
 
 // explain says what a failed request means and what to do.
-func explain(ctx context.Context, limit time.Duration, status int, err error) error {
+func (i identity) explain(ctx context.Context, limit time.Duration, status int, err error) error {
 	var large *answerTooLarge
 	if errors.As(err, &large) {
 		return large
@@ -159,8 +162,9 @@ func explain(ctx context.Context, limit time.Duration, status int, err error) er
 	kind, words := said(err)
 	switch {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
-		return fmt.Errorf("%s: set user and password in the URL, or %s and %s, or %s",
-			statusText(status), EnvUser, EnvPassword, EnvToken)
+		return i.denied(status)
+	case isAPI && wantsTLS(status, told.Detail+told.Msg):
+		return errWantsTLS
 	case status == http.StatusNotFound || status == http.StatusMethodNotAllowed:
 		return fmt.Errorf("%s: there is no Prometheus API here: give the base URL, the one before /api/v1", statusText(status))
 	case kind == v1.ErrTimeout:
@@ -179,6 +183,9 @@ func explain(ctx context.Context, limit time.Duration, status int, err error) er
 	var failed *url.Error
 	if errors.As(err, &failed) {
 		err = failed.Err // the URL was told
+	}
+	if better := untrusted(err); better != nil {
+		return better
 	}
 	if status == 0 {
 		return fmt.Errorf("cannot be reached: %w", err)

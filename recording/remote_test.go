@@ -288,7 +288,7 @@ func TestRemoteErrors(t *testing.T) {
 		handler http.HandlerFunc
 		want    string
 	}{
-		{"unauthorized", answer(401, "text/plain", "no"), "HTTP status 401 Unauthorized: set user and password"},
+		{"unauthorized", answer(401, "text/plain", "no"), "HTTP status 401 Unauthorized: it does not take the user and password it was sent: set"},
 		{"forbidden", answer(403, "text/plain", "no"), "HTTP status 403"},
 		{"not found", answer(404, "text/html", "<html>"), "there is no Prometheus API here"},
 		{"other page", answer(200, "text/html", "<html>hello</html>"), "is not JSON of the Prometheus API"},

@@ -58,7 +58,7 @@ type Pusher struct {
 	name   string
 	opt    PushOptions
 	client *http.Client
-	auth   string
+	auth   identity
 
 	mu      sync.Mutex // of what gathers
 	gather  map[string]*prompb.TimeSeries
@@ -268,8 +268,11 @@ func (p *Pusher) post(ctx context.Context, body []byte) (after time.Duration, er
 	req.Header.Set("Content-Encoding", "snappy")
 	req.Header.Set("X-Prometheus-Remote-Write-Version", "0.1.0")
 	req.Header.Set("User-Agent", "plimsoll")
-	if p.auth != "" {
-		req.Header.Set("Authorization", p.auth)
+	switch who, err := p.auth.authorization(); {
+	case err != nil:
+		return -1, err
+	case who != "":
+		req.Header.Set("Authorization", who)
 	}
 	resp, err := p.client.Do(req)
 	if err != nil {
@@ -279,6 +282,9 @@ func (p *Pusher) post(ctx context.Context, body []byte) (after time.Duration, er
 		}
 		if ctx.Err() != nil {
 			return -1, ctx.Err()
+		}
+		if better := untrusted(err); better != nil {
+			return -1, better
 		}
 		return 0, fmt.Errorf("cannot be reached: %w", err)
 	}
@@ -291,19 +297,21 @@ func (p *Pusher) post(ctx context.Context, body []byte) (after time.Duration, er
 		seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After"))
 		return max(0, time.Duration(min(seconds, 3600))*time.Second), fmt.Errorf("%s: %s", statusText(status), firstLine(string(said)))
 	default:
-		return -1, refused(status, firstLine(string(said)))
+		return -1, p.auth.refused(status, firstLine(string(said)))
 	}
 }
 
 // refused says what a receiver's refusal means and what to do.
-func refused(status int, said string) error {
+func (i identity) refused(status int, said string) error {
 	low := strings.ToLower(said)
 	contains := func(parts ...string) bool {
 		return slices.ContainsFunc(parts, func(s string) bool { return strings.Contains(low, s) })
 	}
 	switch {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
-		return fmt.Errorf("%s: set user and password in the URL, or %s and %s, or %s", statusText(status), EnvUser, EnvPassword, EnvToken)
+		return i.denied(status)
+	case wantsTLS(status, said):
+		return errWantsTLS
 	case status == http.StatusNotFound || status == http.StatusMethodNotAllowed || contains("remote write receiver"):
 		return fmt.Errorf("%s: nothing receives here: a Prometheus is to be started with --web.enable-remote-write-receiver, and its path is /api/v1/write (Thanos: /api/v1/receive, Mimir: /api/v1/push)", statusText(status))
 	case contains("out of order", "out of bounds", "too old", "too far in the past", "duplicate sample"):

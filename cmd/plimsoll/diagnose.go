@@ -45,7 +45,7 @@ a running database's address (mongodb://, postgres://, etcd://), fio's JSON, a
 recording, or the word host for this machine. Text files may be compressed by
 gzip, zstd or bzip2. Credentials for addresses are taken from
 PLIMSOLL_USER and PLIMSOLL_PASSWORD, or PLIMSOLL_TOKEN; for a Prometheus server,
-PLIMSOLL_PROMETHEUS_USER, _PASSWORD and _TOKEN come before these.
+PLIMSOLL_PROMETHEUS_USER, _PASSWORD, _TOKEN and _TOKEN_FILE come before these.
 
 With --prometheus every database that a server holds is diagnosed, hundreds by one
 command, and what they have in common is told: docs/fleet.md.

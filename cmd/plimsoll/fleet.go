@@ -113,7 +113,7 @@ func (o *fleetOptions) Validate(given func(flag string) bool, args []string) (er
 // dial reaches the server.
 func (o *fleetOptions) dial(a *app, src *sourceOptions) (*recording.Server, error) {
 	opt := recording.RemoteOptions{From: src.fromAt, To: src.toAt, Selector: o.selects, Header: o.header, Parallel: o.parallel, Transport: transport(src.insecure)}
-	if a.getenv(recording.EnvToken) == "" && a.getenv(recording.EnvUser) == "" {
+	if a.getenv(recording.EnvToken) == "" && a.getenv(recording.EnvTokenFile) == "" && a.getenv(recording.EnvUser) == "" {
 		opt.Token = a.getenv(exposition.EnvToken)
 		opt.User, opt.Password = a.getenv(exposition.EnvUser), a.getenv(exposition.EnvPassword)
 	}

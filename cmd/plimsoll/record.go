@@ -40,7 +40,7 @@ recording: make one for each, and diagnose them together.
 With --remote-write series are pushed to a Prometheus, Thanos, Mimir or
 VictoriaMetrics: live sources as they are sampled, files and recordings in the
 order of time. Credentials are those for Prometheus (PLIMSOLL_PROMETHEUS_USER,
-_PASSWORD, _TOKEN, or in the URL). Give captures a --label that tells them apart.`,
+_PASSWORD, _TOKEN, _TOKEN_FILE, or in the URL). Give captures a --label that tells them apart.`,
 		Example: `  plimsoll record host http://localhost:9216/metrics --out incident
   plimsoll record host --for 10m --period 500ms --out before
   plimsoll record http://prometheus:9090 --selector '{instance="db-1:9100"}' --from -2h --out incident

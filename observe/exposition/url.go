@@ -307,7 +307,7 @@ func (m *metricsURL) unreachable(err error) error {
 	case errors.As(err, &dns):
 		hint = "check the host's name"
 	case errors.As(err, &unknown), errors.As(err, &name), errors.As(err, &invalid):
-		hint = "its certificate is not trusted here: install its authority, or allow insecure TLS explicitly"
+		hint = "its certificate is not trusted here: name the authority's file by SSL_CERT_FILE=ca.pem, or take any certificate with --insecure"
 	case errors.Is(err, http.ErrSchemeMismatch):
 		hint = "it does not speak TLS: try http://"
 	}

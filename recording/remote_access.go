@@ -1,0 +1,113 @@
+package recording
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+)
+
+// EnvTokenFile names a file with the bearer token. It is read for each request: Kubernetes changes its tokens while they are used.
+const EnvTokenFile = "PLIMSOLL_PROMETHEUS_TOKEN_FILE"
+
+// tokenBytesMax bounds a file with a token: one of Kubernetes' has a kilobyte or two.
+const tokenBytesMax = 64 << 10
+
+// An identity is who asks a server: what its requests' Authorization header says.
+type identity struct {
+	header string // "" if it has none, or is in a file
+	file   string // of a bearer token
+	what   string // what of it a server may refuse, for a person: "user and password"
+}
+
+// authorization is the header, "" for none.
+func (i identity) authorization() (string, error) {
+	if i.file == "" {
+		return i.header, nil
+	}
+	f, err := os.Open(i.file)
+	if err != nil {
+		return "", fmt.Errorf("the bearer token of %s: %w", EnvTokenFile, err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, tokenBytesMax+1))
+	if err != nil {
+		return "", fmt.Errorf("the bearer token of %s: %w", EnvTokenFile, err)
+	}
+	token := strings.TrimSpace(string(text))
+	if token == "" || len(text) > tokenBytesMax || strings.ContainsAny(token, " \r\n\t") {
+		return "", fmt.Errorf("the bearer token of %s: %s holds none: want one line with the token", EnvTokenFile, i.file)
+	}
+	return "Bearer " + token, nil
+}
+
+// credentials is who asks: by the URL, the options or the environment.
+func credentials(u *url.URL, opt RemoteOptions) identity {
+	basic := func(user, password string) identity {
+		req := http.Request{Header: http.Header{}}
+		req.SetBasicAuth(user, password)
+		return identity{header: req.Header.Get("Authorization"), what: "user and password"}
+	}
+	bearer := func(token string) identity { return identity{header: "Bearer " + token, what: "bearer token"} }
+	switch {
+	case u.User != nil:
+		password, _ := u.User.Password()
+		return basic(u.User.Username(), password)
+	case opt.Token != "":
+		return bearer(opt.Token)
+	case opt.User != "":
+		return basic(opt.User, opt.Password)
+	case os.Getenv(EnvToken) != "":
+		return bearer(os.Getenv(EnvToken))
+	case os.Getenv(EnvTokenFile) != "":
+		return identity{file: os.Getenv(EnvTokenFile), what: "bearer token in " + os.Getenv(EnvTokenFile)}
+	case os.Getenv(EnvUser) != "":
+		return basic(os.Getenv(EnvUser), os.Getenv(EnvPassword))
+	}
+	return identity{}
+}
+
+// denied says what a server that lets nobody in wants: other credentials than it got, or any.
+func (i identity) denied(status int) error {
+	ways := fmt.Sprintf("user and password in the URL, or %s and %s, or %s, or %s", EnvUser, EnvPassword, EnvToken, EnvTokenFile)
+	switch {
+	case i.what == "":
+		return fmt.Errorf("%s: no credentials were sent: set %s", statusText(status), ways)
+	case status == http.StatusForbidden:
+		return fmt.Errorf("%s: who was sent as %s may not do this: ask for the right, or set others (%s)", statusText(status), i.what, ways)
+	}
+	return fmt.Errorf("%s: it does not take the %s it was sent: set %s", statusText(status), i.what, ways)
+}
+
+// untrusted says what to do about a server whose certificate is not taken; nil if an error is about something else. It does not
+// get better by waiting.
+func untrusted(err error) error {
+	var unknown x509.UnknownAuthorityError
+	var name x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	var record tls.RecordHeaderError
+	switch {
+	case errors.As(err, &unknown):
+		return fmt.Errorf("%w: name the authority's file by SSL_CERT_FILE=ca.pem, or take any certificate with --insecure", err)
+	case errors.As(err, &name):
+		return fmt.Errorf("%w: use a name that is in it, or take any certificate with --insecure", err)
+	case errors.As(err, &invalid):
+		return fmt.Errorf("%w: have it renewed, or take any certificate with --insecure", err)
+	case errors.As(err, &record), errors.Is(err, http.ErrSchemeMismatch):
+		return fmt.Errorf("%w: it speaks no TLS: try http://", err)
+	}
+	return nil
+}
+
+// wantsTLS says whether a server's words are those of one that is asked without TLS and wants it (Go's net/http, nginx).
+func wantsTLS(status int, said string) bool {
+	return status == http.StatusBadRequest && (strings.Contains(said, "HTTP request to an HTTPS server") || strings.Contains(said, "HTTP request was sent to HTTPS port"))
+}
+
+// errWantsTLS is told then.
+var errWantsTLS = errors.New("it wants TLS: give https://")
