@@ -196,40 +196,66 @@ const (
 	enoughSlots = 0.75
 	// fewestSlots is how few slots a series of percentiles is given for that.
 	fewestSlots = 24
+	// stalledFactor is how much longer slots become for the sake of stalled time: fewer operations end in it, and there a percentile
+	// matters most, but stalls are short.
+	stalledFactor = 5
 )
 
-// slotFor is the finest slot, of so many at most, in which a percentile mostly has the operations it needs.
-func (h *classes) slotFor(g timeline.Grid, p percentile, atMost int) time.Duration {
-	least := slotOf(g, atMost)
+// slotFor is the finest slot, of so many at most, in which a percentile mostly has the operations it needs, in stalled time too.
+func (h *classes) slotFor(c *rules.Case, p percentile, atMost int) time.Duration {
+	least := slotOf(c.Grid, atMost)
 	slot := least
-	whole := g.Time(g.N - 1).Sub(g.Start(0))
-	all := h.upTo[len(h.upTo)-1]
+	whole := c.Grid.Time(c.Grid.N - 1).Sub(c.Grid.Start(0))
 	for _, factor := range []int{1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600} {
 		try := time.Duration(factor) * least
 		if factor > 1 && whole/try < fewestSlots {
 			break
 		}
 		slot = try
-		sums := make([]float64, (whole+slot-1)/slot)
-		for k, rate := range all {
-			if rate > 0 {
-				sums[g.Start(k).Sub(g.Start(0))/slot] += rate * h.step
-			}
-		}
-		some, enough := 0, 0
-		for _, n := range sums {
-			if n > leastCounted {
-				some++
-			}
-			if math.Round(n) >= p.least {
-				enough++
-			}
-		}
-		if float64(enough) >= enoughSlots*float64(some) {
+		all, stalled := h.covered(c, slot, p)
+		if all >= enoughSlots && (stalled >= enoughSlots || factor >= stalledFactor) {
 			break
 		}
 	}
 	return slot
+}
+
+// covered is the part of the slots with any operation that have enough for a percentile, and that part of those with stalled time; 1 of none.
+func (h *classes) covered(c *rules.Case, slot time.Duration, p percentile) (all, stalled float64) {
+	g := c.Grid
+	whole := g.Time(g.N - 1).Sub(g.Start(0))
+	counts := make([]float64, (whole+slot-1)/slot)
+	stalls := make([]bool, len(counts))
+	for k, rate := range h.upTo[len(h.upTo)-1] {
+		i := g.Start(k).Sub(g.Start(0)) / slot
+		if rate > 0 {
+			counts[i] += rate * h.step
+		}
+		stalls[i] = stalls[i] || c.Stall.Cells[k]
+	}
+	var some, enough, someStalled, enoughStalled float64
+	for i, n := range counts {
+		if n <= leastCounted {
+			continue
+		}
+		some++
+		if stalls[i] {
+			someStalled++
+		}
+		if math.Round(n) >= p.least {
+			enough++
+			if stalls[i] {
+				enoughStalled++
+			}
+		}
+	}
+	part := func(of, all float64) float64 {
+		if all == 0 {
+			return 1
+		}
+		return of / all
+	}
+	return part(enough, some), part(enoughStalled, someStalled)
 }
 
 // percentilePlots are the percentiles of each subject: all of them of one instance, or the p99 of several beside each other, the slowest.
@@ -238,7 +264,7 @@ func percentilePlots(c *rules.Case, all []*classes, slots int) []Plot {
 	for _, of := range subjects(all) {
 		if len(of) == 1 {
 			h := of[0]
-			tracks, operations := h.series(c.Grid, h.slotFor(c.Grid, p99, slots), percentiles)
+			tracks, operations := h.series(c.Grid, h.slotFor(c, p99, slots), percentiles)
 			tracks = slices.DeleteFunc(tracks, func(t Track) bool { return !drawable(t) })
 			out = append(out, Plot{Title: h.called() + ", latency", Unit: "seconds", Signal: h.signal, Tracks: tracks, Percentiles: true, Operations: &operations})
 		} else {
@@ -257,7 +283,7 @@ func besides(c *rules.Case, all []*classes, slots int) Plot {
 	p := Plot{Title: all[0].subject + " p99", Unit: "seconds", Signal: all[0].signal, Percentiles: true}
 	slot := time.Duration(0)
 	for _, h := range all {
-		slot = max(slot, h.slotFor(c.Grid, p99, slots))
+		slot = max(slot, h.slotFor(c, p99, slots))
 	}
 	for _, h := range all {
 		tracks, operations := h.series(c.Grid, slot, []percentile{p99})
@@ -315,11 +341,11 @@ func drawable(t Track) bool {
 const p99Rows = 2
 
 // plotP99 are the p99 over time of what is kept in classes, of several instances the slowest's.
-func plotP99(all []*classes, g timeline.Grid) []Track {
+func plotP99(all []*classes, c *rules.Case) []Track {
 	var out []Track
 	for _, of := range subjects(all) {
 		h := slowest(of, 1)[0]
-		if tracks, _ := h.series(g, h.slotFor(g, p99, plotPoints), []percentile{p99}); len(out) < p99Rows && drawable(tracks[0]) {
+		if tracks, _ := h.series(c.Grid, h.slotFor(c, p99, plotPoints), []percentile{p99}); len(out) < p99Rows && drawable(tracks[0]) {
 			tracks[0].Name = "p99 of " + h.called()
 			out = append(out, tracks[0])
 		}

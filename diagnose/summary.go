@@ -159,7 +159,7 @@ func plot(c *rules.Case) []Track {
 	} else {
 		add(c.Stall.Subject, "1/s", c.Stall.Ops)
 	}
-	out = append(out, plotP99(allClasses(c), c.Grid)...)
+	out = append(out, plotP99(allClasses(c), c)...)
 	if ck, ok := c.CheckpointCells(); ok {
 		add("checkpoint running", "", flags(ck))
 	}

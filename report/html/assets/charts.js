@@ -179,7 +179,7 @@
       series: [{}].concat(chart.series.map(function (s) {
         return {
           label: s.name, stroke: function () { return color("s" + s.style); }, width: 1.4, dash: dashes[s.style - 1],
-          paths: uPlot.paths.stepped({ align: 1 }), points: { show: false }, spanGaps: false
+          paths: uPlot.paths.stepped({ align: 1, alignGaps: 1 }), points: { show: false }, spanGaps: false
         };
       })),
       hooks: {
