@@ -33,7 +33,7 @@ If one file is wrong nothing is taken from any.`,
   plimsoll catalog import types.json prices.json
   curl "https://prices.azure.com/api/retail/prices?\$filter=armRegionName%20eq%20'westeurope'%20and%20productName%20eq%20'Azure%20Premium%20SSD%20v2'" > azure.json
   curl "https://cloudbilling.googleapis.com/v1/services/6F81-5844-456A/skus?pageSize=5000&key=KEY" > google.json
-  plimsoll catalog import azure.json google.json && plimsoll plan azure.yaml --region westeurope`,
+  plimsoll catalog import azure.json google.json`,
 		Args: needArgs(1, -1, "plimsoll catalog import --help says what is read"),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			if to == "" && cmd.Flags().Changed("to") {

@@ -95,6 +95,13 @@ func newExampleWork(t *testing.T) *exampleWork {
 }
 
 // examplePrices is what the cloud's own program prints of prices: JSON within strings.
+const (
+	exampleRetail = `{"Items": [{"currencyCode": "USD", "retailPrice": 0.0001, "armRegionName": "westeurope", "meterName": "Premium LRS Provisioned Capacity",
+  "productName": "Azure Premium SSD v2", "unitOfMeasure": "1 GiB/Hour", "type": "Consumption"}], "NextPageLink": null}`
+	exampleSKUs = `{"skus": [{"description": "SSD backed PD Capacity in Frankfurt", "serviceRegions": ["europe-west3"], "pricingInfo": [{"pricingExpression":
+  {"usageUnit": "GiBy.mo", "tieredRates": [{"unitPrice": {"currencyCode": "USD", "units": "0", "nanos": 204000000}}]}}]}]}`
+)
+
 const examplePrices = `{"FormatVersion": "aws_v1", "PriceList": [
 "{\"product\":{\"attributes\":{\"volumeApiName\":\"gp3\",\"regionCode\":\"eu-west-1\",\"usagetype\":\"EU-EBS:VolumeUsage.gp3\"}},\"terms\":{\"OnDemand\":{\"a\":{\"priceDimensions\":{\"b\":{\"unit\":\"GB-Mo\",\"pricePerUnit\":{\"USD\":\"0.088\"}}}}}}}"
 ]}`
@@ -112,6 +119,10 @@ func (w *exampleWork) programs(t *testing.T) {
 	types := filepath.Join(w.shared, "types.json")
 	prices := filepath.Join(w.shared, "prices.json")
 	write(w.shared, "prices.json", examplePrices)
+	azure, google := filepath.Join(w.shared, "retail.json"), filepath.Join(w.shared, "skus.json")
+	write(w.shared, "retail.json", exampleRetail)
+	write(w.shared, "skus.json", exampleSKUs)
+	write(bin, "curl", "#!/bin/sh\ncase $1 in *prices.azure.com*) exec cat '"+azure+"' ;; *googleapis.com*) exec cat '"+google+"' ;; esac\nexit 2\n")
 	write(bin, "aws", "#!/bin/sh\ncase $1 in ec2) exec cat '"+types+"' ;; pricing) exec cat '"+prices+"' ;; esac\nexit 2\n")
 	write(bin, "mongod", "#!/bin/sh\n")
 	w.env = append(os.Environ(), "TZ=UTC", "NO_COLOR=1", "LC_ALL=C.UTF-8", "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
