@@ -147,3 +147,15 @@ func TestNiceSteps(t *testing.T) {
 		}
 	}
 }
+
+// A logarithmic axis holds what is drawn, with room below it, and no more than a decade beside it.
+func TestDecadesAround(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		low := rapid.Float64Range(1e-6, 1e3).Draw(r, "low")
+		high := low * rapid.Float64Range(1, 1e6).Draw(r, "times")
+		from, to := decadesAround(low, high)
+		if !(from < low) || low > 10.3*from || to < high*(1-1e-6) || !(to > from) || to > 10.3*max(high, from) {
+			r.Fatalf("%g to %g is drawn from %g to %g", low, high, from, to)
+		}
+	})
+}

@@ -190,8 +190,11 @@ func (t *timeline) still(c chart) template.HTML {
 // decadesAround are the ends of a logarithmic axis: a power of ten, or 3 times one.
 func decadesAround(low, high float64) (from, to float64) {
 	from, to = math.Pow(10, math.Floor(math.Log10(low)+1e-9)), math.Pow(10, math.Ceil(math.Log10(high)-1e-9))
-	if low >= 3*from {
+	switch {
+	case low >= 3.06*from:
 		from *= 3
+	case low < 1.02*from: // a line on the very edge is not seen
+		from *= 0.3
 	}
 	if high <= 0.3*to {
 		to *= 0.3

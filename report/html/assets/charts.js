@@ -129,7 +129,8 @@
     if (!(max > 0)) return [1e-3, 1];
     min = Math.max(min, 1e-6);
     var low = Math.pow(10, Math.floor(Math.log10(min) + 1e-9)), high = Math.pow(10, Math.ceil(Math.log10(max) - 1e-9));
-    if (min >= 3 * low) low *= 3;
+    if (min >= 3.06 * low) low *= 3;
+    else if (min < 1.02 * low) low *= 0.3; // a line on the very edge is not seen
     if (max <= 0.3 * high) high *= 0.3;
     return [low, high > low ? high : 10 * low];
   }
