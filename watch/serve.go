@@ -91,6 +91,12 @@ func protection(config string) (tls, auth bool, err error) {
 	return len(c.TLS) > 0, len(c.Users) > 0 || certificates, nil
 }
 
+// Check reads the web configuration as the next connection will, and says what is wrong with it.
+func (s *Server) Check() error {
+	_, _, err := protection(s.config)
+	return err
+}
+
 // Addresses are those that are listened on, with the port that was taken where 0 was asked for.
 func (s *Server) Addresses() (out []string) {
 	for _, l := range s.listeners {

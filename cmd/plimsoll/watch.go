@@ -65,7 +65,8 @@ exporters: --web.config.file.
 
 With --dir what is sampled is kept in a recording that forgets: diagnose, record and
 prove read it, also while it is written. A disk that is full or stalls does not keep
-it from watching. SIGTERM and Ctrl-C end it cleanly. See docs/watch.md.`,
+it from watching. SIGTERM and Ctrl-C end it cleanly; SIGHUP checks the web
+configuration, which is read for each connection. See docs/watch.md.`,
 		Example: `  plimsoll watch host http://localhost:2379/metrics
   plimsoll watch host mongodb://localhost --dir /var/lib/plimsoll --keep 48h --keep-size 4GiB
   plimsoll diagnose /var/lib/plimsoll --from -2h
@@ -188,6 +189,7 @@ func (o *watchOptions) watch(ctx context.Context, w *watch.Watch, server *watch.
 	defer cancel()
 	var serving sync.WaitGroup
 	var served error
+	go reloadOnHangup(ctx, server, log, cancel)
 	serving.Go(func() {
 		served = server.Serve(ctx, w.Handler(), log)
 		cancel()

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"strconv"
 	"strings"
 )
@@ -63,7 +64,30 @@ func (a address) find(root string) (cgroup, error) {
 		}
 		return g, nil
 	}
-	return findCgroup(root), nil
+	g := findCgroup(root)
+	g.ours = g.holdsOnly(root, os.Getpid())
+	return g, nil
+}
+
+// holdsOnly reports whether a process is alone in a cgroup: what limits plimsoll's own container, or its service, says nothing of a database,
+// and it works most just when that stalls.
+func (g cgroup) holdsOnly(root string, pid int) bool {
+	dirs := []string{g.v2}
+	for _, c := range controllers {
+		dirs = append(dirs, g.dir[c])
+	}
+	alone := false
+	for _, dir := range dirs {
+		if dir == "" {
+			continue
+		}
+		members, err := readFile(root, dir+"/cgroup.procs")
+		if err != nil || strings.TrimSpace(string(members)) != strconv.Itoa(pid) {
+			return false
+		}
+		alone = true
+	}
+	return alone
 }
 
 // replaced is what /proc/PID/cgroup would say of a process in a cgroup of one path in all hierarchies.

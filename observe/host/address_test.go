@@ -3,6 +3,7 @@ package host
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -68,6 +69,44 @@ func TestAddresses(t *testing.T) {
 			if g.id != x.id || f["cgroup.memory.limit_in_bytes"] != x.limit || f["cgroup.blkio.write_iops"] != x.iops {
 				t.Errorf("group %q with a limit of %q bytes and %q writes, want %q, %q and %q",
 					g.id, f["cgroup.memory.limit_in_bytes"], f["cgroup.blkio.write_iops"], x.id, x.limit, x.iops)
+			}
+		})
+	}
+}
+
+// What limits this program's own container is nobody's concern; where others are in it, it is theirs too.
+func TestOwnCgroup(t *testing.T) {
+	for name, c := range map[string]struct {
+		member, at string
+		procs      string
+		ours       bool
+	}{
+		"alone in a service": {"0::/system.slice/plimsoll.service\n", "sys/fs/cgroup/system.slice/plimsoll.service", strconv.Itoa(os.Getpid()) + "\n", true},
+		"with a database":    {"0::/\n", "sys/fs/cgroup", "1\n" + strconv.Itoa(os.Getpid()) + "\n", false},
+		"not told":           {"0::/\n", "sys/fs/cgroup", "", false},
+		"alone, version 1":   {"3:cpu:/docker/1\n", "sys/fs/cgroup/cpu", strconv.Itoa(os.Getpid()) + "\n", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			for file, text := range map[string]string{"proc/self/cgroup": c.member, "proc/diskstats": "", c.at + "/cgroup.procs": c.procs,
+				c.at + "/cgroup.controllers": "cpu\n", c.at + "/cpu.stat": "nr_periods 9\nnr_throttled 3\n"} {
+				path := filepath.Join(root, filepath.FromSlash(file))
+				if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			g, err := address{}.find(root)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := newSampler(root, nil)
+			s.group = g
+			defer s.files.close()
+			if _, sampled := sampled(t, s)[`{__name__="container_cpu_cfs_periods_total", id="`+g.id+`"}`]; sampled == c.ours {
+				t.Errorf("its own: %v, and sampled: %v", c.ours, sampled)
 			}
 		})
 	}

@@ -17,7 +17,12 @@ type cgroup struct {
 	id  string            // its path, cAdvisor's label id
 	v2  string            // its folder in the unified hierarchy, "" if that has no controllers
 	dir map[string]string // its folders by controller, of version 1
+	// ours says that nobody else is in it: it is not sampled.
+	ours bool
 }
+
+// controllers are those of version 1 that are sampled.
+var controllers = []string{"memory", "cpu", "cpuacct", "blkio"}
 
 // findCgroup looks up which group the process is in, and where that is mounted. The zero value stands for none.
 func findCgroup(root string) cgroup {
@@ -48,7 +53,7 @@ func memberOf(root, member string, strictly bool) cgroup {
 			continue
 		}
 		for c := range strings.SplitSeq(f[1], ",") {
-			if !slices.Contains([]string{"memory", "cpu", "cpuacct", "blkio"}, c) {
+			if !slices.Contains(controllers, c) {
 				continue
 			}
 			// cpu and cpuacct are mounted together, under both names in either order, or apart.
@@ -88,6 +93,9 @@ func exists(root, name string) bool {
 
 // groups samples the cgroup. What a kernel or a container does not show is left out: most of it is optional.
 func (s *sampler) groups() {
+	if s.group.ours {
+		return
+	}
 	if s.group.v2 != "" {
 		s.unified(s.group.v2)
 	}

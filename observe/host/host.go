@@ -23,8 +23,8 @@
 //	plimsoll_container_memory_high_bytes, ..._memory_events_total          memory.high, and how often what was met
 //	plimsoll_container_io_limit_{reads,writes,read_bytes,write_bytes}_per_second   io.max, or blkio.throttle
 //
-// In a database's container that is the database's; in a container beside it, it is not: then only /proc and /sys, which
-// containers share, tell of the database. On the node the cgroup of another process is sampled instead by [OpenArg]:
+// In a database's container that is the database's; in a container beside it, it is not: a cgroup that this process is alone in is not
+// sampled, and only /proc and /sys, which containers share, tell of the database. On the node the cgroup of another process is sampled instead by [OpenArg]:
 // host?pid=4711, host?cgroup=/system.slice/postgresql.service.
 //
 // An Amazon EBS volume is asked which limit holds it back (NVMe log page 0xD0; package internal/ebs), under the names of
