@@ -39,7 +39,7 @@ func Run(ctx context.Context, sc *scenario.Scenario, opt Options) (*Result, erro
 	end := from.Add(sc.Run.Duration.Std())
 	m := newMeter(from, end)
 	m.cycles, m.drawn, m.watch = s.engine.Cycles, opt.Series, newWatch(opt.Wanted, from)
-	c.driver = newDriver(load, s, m, load.Open(sc.Seed), load.Closed(sc.Seed), end)
+	c.driver = newDriver(load, s, m, opt.Wanted.source(load, sc.Seed, end), load.Closed(sc.Seed), end)
 	p, err := newSampler(s, m, load.Writes(), opt.Record, opt.epoch().UnixMilli())
 	if err != nil {
 		return fail(err)

@@ -25,10 +25,12 @@ type Wanted struct {
 type Arrivals struct {
 	Known         bool // false: a closed loop, of which nobody can say before
 	Writes, Reads int64
+	tape          *tape // nil: none was made
 }
 
 // Come counts the operations that will come in a scenario's measured time, without running it: in an open loop they come
-// whatever the system does, so the count is of all scenarios with this workload, seed and length.
+// whatever the system does, so the count is of all scenarios with this workload, seed and length. It remembers the operations, too, for
+// the runs that are given it.
 func Come(sc *scenario.Scenario) Arrivals {
 	load := sc.Workloads()
 	if load == nil || load.IsClosed() {
@@ -37,11 +39,12 @@ func Come(sc *scenario.Scenario) Arrivals {
 	from := vtime.At(sc.Run.Warmup.Std())
 	end := from.Add(sc.Run.Duration.Std())
 	source, last := load.Open(sc.Seed), vtime.Instant(-1)
-	a := Arrivals{Known: true}
+	a := Arrivals{Known: true, tape: &tape{spec: load.Spec(), seed: sc.Seed, end: end}}
 	for op := (workload.Op{}); source.Next(&op); {
 		if last = max(op.At, last+1); last >= end { // as the driver has it
 			break
 		}
+		a.tape.add(&op)
 		switch {
 		case last < from:
 		case op.Kind.Writes():
