@@ -71,16 +71,16 @@ func (r Rule) limitFinding(c *Case, l ioLimit, limit timeline.Track) (Finding, b
 		}
 		f, in = r.reached(c, containerName(limit.Labels)+" on "+dev, cells), cells
 	}
-	print := func(x float64) string { return num(x) + " " + l.what + "/s" }
+	told := func(x float64) string { return num(x) + " " + l.what + "/s" }
 	unit := "1/s"
 	if strings.HasSuffix(l.rate, ":bytes") {
-		print = func(x float64) string { return units.Bytes(x) + "/s" }
+		told = func(x float64) string { return units.Bytes(x) + "/s" }
 		unit = "bytes/s"
 	}
 	most := timeline.Max(limit.Values)
-	f.Summary = fmt.Sprintf("The container's limit of %s for %s was reached in %s of the stalled time.", print(most), dev, pct(Share(cells, c.Stall.Cells)))
+	f.Summary = fmt.Sprintf("The container's limit of %s for %s was reached in %s of the stalled time.", told(most), dev, pct(Share(cells, c.Stall.Cells)))
 	if !ok {
-		f.Summary = fmt.Sprintf("The container's limit of %s for %s was reached for %s in all.", print(most), dev, dur(c.Seconds(cells)))
+		f.Summary = fmt.Sprintf("The container's limit of %s for %s was reached for %s in all.", told(most), dev, dur(c.Seconds(cells)))
 	}
 	if busy := c.For(SignalPrefix+"disk_busy:ratio", "device", dev); busy != nil {
 		mean := timeline.Mean(timeline.At(busy, in))
