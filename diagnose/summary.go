@@ -32,6 +32,9 @@ func summarise(c *rules.Case) StallSummary {
 // the verdict does not call it the reason.
 const minExplained = 0.25
 
+// nearStall is the part of the latency at which a stall begins, from which nobody says that none waited noticeably.
+const nearStall = 0.5
+
 // verdict is what a person reads first: is there a stall, why, and what it is not. active
 // tells whether anything was asked of what was watched.
 func verdict(r *Report, active bool) string {
@@ -57,6 +60,9 @@ func verdict(r *Report, active bool) string {
 	case r.Stalls.Seconds == 0 && r.Stalls.ThresholdS > 0 && highest(r) > r.Stalls.ThresholdS:
 		fmt.Fprintf(&b, "No stall: %s were watched for %s. Single ones took up to %s, too few at a time to make others wait.",
 			r.Stalls.Signal, clock(r.Stalls.Of), units.Seconds(highest(r)))
+	case r.Stalls.Seconds == 0 && highest(r) > nearStall*r.Stalls.ThresholdS && r.Stalls.ThresholdS > 0:
+		fmt.Fprintf(&b, "No stall: %s were watched for %s; they took up to %s, the mean of an interval, and a stall begins at %s.",
+			r.Stalls.Signal, clock(r.Stalls.Of), units.Seconds(highest(r)), units.Seconds(r.Stalls.ThresholdS))
 	case r.Stalls.Seconds == 0:
 		fmt.Fprintf(&b, "No stall: %s were watched for %s and none waited noticeably.", r.Stalls.Signal, clock(r.Stalls.Of))
 	default:
@@ -177,15 +183,29 @@ func plot(c *rules.Case) []Track {
 	return out
 }
 
+// busiestDevice is the device that was busy most of the stalled time, or of all if nothing stalled: not the one that moves most, which may be another's
+// disk. Of some that are as busy, as a stripe and its parts are, it is the one that moved most.
 func busiestDevice(c *rules.Case) string {
-	best, high := "", -1.0
+	best, busiest, most := "", -1.0, -1.0
 	for _, t := range c.Signal(rules.SignalPrefix + "disk_moved:bytes") {
-		if s := timeline.Sum(t.Values); s > high {
-			best, high = t.Labels.Get("device"), s
+		dev := t.Labels.Get("device")
+		busy, moved := timeline.Sum(c.For(rules.SignalPrefix+"disk_busy:ratio", "device", dev)), timeline.Sum(t.Values)
+		if c.Stall.Any() {
+			busy = timeline.Sum(timeline.At(c.For(rules.SignalPrefix+"disk_busy:ratio", "device", dev), c.Stall.Cells))
+		}
+		if math.IsNaN(busy) {
+			busy = 0 // not told, as of Windows' disks
+		}
+		alike := busy <= asBusy*busiest && busiest <= asBusy*busy
+		if best == "" || !alike && busy > busiest || alike && moved > most {
+			best, busiest, most = dev, busy, moved
 		}
 	}
 	return best
 }
+
+// asBusy is how many times as busy a device may be that counts as busy alike.
+const asBusy = 1.1
 
 func flags(m timeline.Mask) []float64 {
 	out := make([]float64, len(m))

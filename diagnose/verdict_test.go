@@ -70,3 +70,38 @@ func TestVerdictWithoutClients(t *testing.T) {
 		t.Errorf("verdict %q", r.Verdict)
 	}
 }
+
+// nearly is a PostgreSQL whose commits take 40 ms for ten seconds, on sdb, beside a backup that moves much more on a sda of its own.
+const nearly = `load 1s
+    pg_stat_database_xact_commit{datname="bench"} 0+500x60
+    pg_stat_database_xact_rollback{datname="bench"} 0x60
+    pg_stat_activity_max_tx_duration{datname="bench",state="active"} 0.01x20 0.04x9 0.01x29
+    pg_stat_activity_count{datname="bench",state="active"} 3x20 21x9 3x29
+    pg_stat_activity_count{datname="bench",state="idle"} 40x60
+    node_disk_io_time_seconds_total{device="sda"} 0+0.3x60
+    node_disk_io_time_seconds_total{device="sdb"} 0+0.9x60
+    node_disk_written_bytes_total{device="sda"} 0+200000000x60
+    node_disk_written_bytes_total{device="sdb"} 0+8000000x60
+    node_disk_read_bytes_total{device="sda"} 0x60
+    node_disk_read_bytes_total{device="sdb"} 0x60`
+
+// What comes near a stall is told, not denied; the device that is shown is the busy one, not the one that moves most.
+func TestVerdictNearAStall(t *testing.T) {
+	r, err := diagnose.Run(context.Background(), []recording.Reader{fromScript(t, nearly)}, diagnose.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "they took up to 40.0 ms, the mean of an interval, and a stall begins at 50.0 ms"; !strings.Contains(r.Verdict, want) {
+		t.Errorf("verdict %q, want %q in it", r.Verdict, want)
+	}
+	shown := false
+	for _, track := range r.Timeline {
+		if strings.HasPrefix(track.Name, "sda ") {
+			t.Errorf("%s is shown", track.Name)
+		}
+		shown = shown || track.Name == "sdb busy"
+	}
+	if !shown {
+		t.Error("sdb is not shown")
+	}
+}

@@ -82,8 +82,7 @@ func (r Rule) limitFinding(c *Case, l ioLimit, limit timeline.Track) (Finding, b
 	if !ok {
 		f.Summary = fmt.Sprintf("The container's limit of %s for %s was reached for %s in all.", told(most), dev, dur(c.Seconds(cells)))
 	}
-	if busy := c.For(SignalPrefix+"disk_busy:ratio", "device", dev); busy != nil {
-		mean := timeline.Mean(timeline.At(busy, in))
+	if mean := timeline.Mean(timeline.At(c.For(SignalPrefix+"disk_busy:ratio", "device", dev), in)); mean == mean {
 		if mean >= roomBusy {
 			if f.Severity == Critical {
 				f.Severity = Warning

@@ -38,16 +38,20 @@ const (
 	usedUpSessions = 8
 )
 
-// SessionsUsedUp is where clients' sessions all execute; nil if no source tells of those that do not.
+// SessionsUsedUp is where clients' sessions all execute; nil if no source tells of any that does not.
 func (c *Case) SessionsUsedUp() timeline.Mask {
 	active, all := c.One(SignalPrefix+"postgres_active:count"), c.One(SignalPrefix+"postgres_sessions:count")
 	if active == nil || all == nil {
 		return nil
 	}
-	out := make(timeline.Mask, c.Grid.N)
+	out, idle := make(timeline.Mask, c.Grid.N), false
 	for k := range out {
 		// Whoever asks is a session that executes.
 		out[k] = all[k] > usedUpSessions && active[k]-1 >= usedUpShare*(all[k]-1)
+		idle = idle || active[k] < all[k]
+	}
+	if !idle {
+		return nil
 	}
 	return out
 }
