@@ -42,10 +42,11 @@ judged, with how to record it the next time.
 What a SOURCE is gets recognised by its content: a diagnostic.data folder or file,
 an iostat log (text or JSON), saved metrics, a /metrics URL, a Prometheus URL,
 a running database's address (mongodb://, postgres://, etcd://), fio's JSON, a
-recording, or the word host for this machine. Text files may be compressed by
-gzip, zstd or bzip2. Credentials for addresses are taken from
-PLIMSOLL_USER and PLIMSOLL_PASSWORD, or PLIMSOLL_TOKEN; for a Prometheus server,
-PLIMSOLL_PROMETHEUS_USER, _PASSWORD, _TOKEN and _TOKEN_FILE come before these.
+recording, or the word host for this machine (host?pid=4711: with the limits of that
+process' container). Text files may be compressed by gzip, zstd or bzip2. Credentials
+for addresses are taken from PLIMSOLL_USER and PLIMSOLL_PASSWORD, or PLIMSOLL_TOKEN; for
+a Prometheus server, PLIMSOLL_PROMETHEUS_USER, _PASSWORD, _TOKEN and _TOKEN_FILE come
+before these.
 
 With --prometheus every database that a server holds is diagnosed, hundreds by one
 command, and what they have in common is told: docs/fleet.md.
