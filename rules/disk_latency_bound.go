@@ -76,6 +76,9 @@ func (r Rule) serialDevice(c *Case, held timeline.Track) (Finding, bool) {
 	}
 	rate := timeline.Quantile(timeline.At(ops, serial), 0.5)
 	q := timeline.Quantile(timeline.At(queue, serial), 0.5)
+	if !(rate > 0) { // what its counters say contradicts itself
+		return Finding{}, false
+	}
 	each := q / rate
 	f := r.finding(dev)
 	f.Weight = Share(serial, writing)
