@@ -84,6 +84,9 @@ func findCeiling(c *Case, held timeline.Track) ceiling {
 			sizes[i] = moved[i] / ops[i]
 		}
 		k.requestBytes = timeline.Quantile(timeline.At(sizes, k.saturated), 0.5)
+		if math.IsInf(k.requestBytes, 0) { // bytes without requests: its counters contradict each other
+			k.requestBytes = math.NaN()
+		}
 	} else {
 		k.requestBytes = math.NaN()
 	}
