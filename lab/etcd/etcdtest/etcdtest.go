@@ -139,18 +139,20 @@ func (c *Cluster) Replace(dir string, k int) (endpoint string, err error) {
 	}
 	defer conn.Close()
 	api := etcdserverpb.NewClusterClient(conn)
-	list, err := api.MemberList(ctx, &etcdserverpb.MemberListRequest{})
+	at := func(url string) func(*etcdserverpb.Member) bool {
+		return func(m *etcdserverpb.Member) bool { return slices.Contains(append(m.ClientURLs, m.PeerURLs...), url) }
+	}
+	old := at("http://" + c.Endpoints[k])
+	left, err := change(ctx, api, func(list []*etcdserverpb.Member) bool { return !slices.ContainsFunc(list, old) },
+		func(ctx context.Context, list []*etcdserverpb.Member) {
+			id := list[slices.IndexFunc(list, old)].ID
+			_, _ = api.MemberRemove(ctx, &etcdserverpb.MemberRemoveRequest{ID: id})
+		})
 	if err != nil {
 		return "", err
 	}
 	var initial []string
-	for _, m := range list.Members {
-		if slices.Contains(m.ClientURLs, "http://"+c.Endpoints[k]) {
-			if _, err := api.MemberRemove(ctx, &etcdserverpb.MemberRemoveRequest{ID: m.ID}); err != nil {
-				return "", err
-			}
-			continue
-		}
+	for _, m := range left {
 		initial = append(initial, m.Name+"="+m.PeerURLs[0])
 	}
 	ports, err := freePorts(2)
@@ -158,7 +160,10 @@ func (c *Cluster) Replace(dir string, k int) (endpoint string, err error) {
 		return "", err
 	}
 	peer := "http://" + ports[1]
-	if _, err := api.MemberAdd(ctx, &etcdserverpb.MemberAddRequest{PeerURLs: []string{peer}}); err != nil {
+	if _, err := change(ctx, api, func(list []*etcdserverpb.Member) bool { return slices.ContainsFunc(list, at(peer)) },
+		func(ctx context.Context, _ []*etcdserverpb.Member) {
+			_, _ = api.MemberAdd(ctx, &etcdserverpb.MemberAddRequest{PeerURLs: []string{peer}})
+		}); err != nil {
 		return "", err
 	}
 	p, err := process.Start(process.Options{Path: path, Args: []string{"--name=added", "--data-dir=" + filepath.Join(dir, "added"), "--logger=zap", "--log-level=error", "--unsafe-no-fsync",
@@ -169,6 +174,26 @@ func (c *Cluster) Replace(dir string, k int) (endpoint string, err error) {
 	}
 	c.procs = append(c.procs, p)
 	return ports[0], nil
+}
+
+// change asks for a change of the members until it is made: a request that comes between two leaders is lost, and etcd answers it never.
+func change(ctx context.Context, api etcdserverpb.ClusterClient, made func([]*etcdserverpb.Member) bool,
+	ask func(context.Context, []*etcdserverpb.Member),
+) ([]*etcdserverpb.Member, error) {
+	look := time.NewTicker(50 * time.Millisecond)
+	defer look.Stop()
+	for ; ; <-look.C {
+		list, err := api.MemberList(ctx, &etcdserverpb.MemberListRequest{})
+		if err != nil {
+			return nil, err
+		}
+		if made(list.Members) {
+			return list.Members, nil
+		}
+		once, cancel := context.WithTimeout(ctx, 2*time.Second)
+		ask(once, list.Members)
+		cancel()
+	}
 }
 
 // Stop ends all members.
