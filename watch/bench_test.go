@@ -22,7 +22,7 @@ var watchFor = flag.Duration("watch.for", 3*time.Second, "how long BenchmarkOver
 // BenchmarkOverhead tells what it costs to watch this machine and a real etcd at one second, with a ring: the share of one core and
 // the largest resident set of the process (getrusage), the test's own included. The figures of docs/watch.md are of
 //
-//	go test ./watch -run '^$' -bench Overhead -benchtime 1x -watch.for 20m
+//	go test ./watch -run '^$' -bench Overhead -benchtime 1x -watch.for 8m
 func BenchmarkOverhead(b *testing.B) {
 	address := startEtcd(b)
 	for b.Loop() {

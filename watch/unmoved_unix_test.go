@@ -73,7 +73,7 @@ func childWatch(sources []string, dir string) error {
 // latencies of each leg and their medians. The order within a pair alternates, so that what changes with time falls on both.
 // The figures of docs/watch.md are of
 //
-//	go test ./watch -run '^$' -bench Unmoved -benchtime 1x -watch.pairs 10 -watch.leg 30s
+//	go test ./watch -run '^$' -bench Unmoved -benchtime 1x -watch.pairs 8 -watch.leg 20s
 func BenchmarkUnmoved(b *testing.B) {
 	pgbench, err := exec.LookPath("pgbench")
 	if err != nil {
