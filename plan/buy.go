@@ -14,7 +14,8 @@ import (
 
 // buy runs what more money could buy, by price. Beside a chosen layout one of them is of interest only if its first objective comes out
 // noticeably better than that of all that are cheaper, so its run ends as soon as that is certain not to be. The cheapest comes alone: it
-// is what most of the others turn out to be no better than.
+// is what most of the others turn out to be no better than. The others come in twos, however many workers there are, and two that buy nothing are
+// the last: what costs still more is a matter of the next plan's objective.
 func (p *planner) buy(ctx context.Context) error {
 	from := p.current.candidate
 	if p.found.chosen != nil {
@@ -26,10 +27,11 @@ func (p *planner) buy(ctx context.Context) error {
 	}
 	for at := 0; at < len(next); {
 		batch := next[at:]
-		if at == 0 && p.found.chosen != nil {
-			batch = next[:1]
+		if p.found.chosen != nil {
+			batch = next[at:min(at+min(at+1, 2), len(next))]
 		}
 		at += len(batch)
+		before := len(p.extra)
 		best := p.leastSoFar()
 		jobs := make([]*job, len(batch))
 		g, runs := errgroup.WithContext(ctx)
@@ -54,6 +56,9 @@ func (p *planner) buy(ctx context.Context) error {
 			if x, ok := p.figure(j.outcome); ok && (best == nil || x <= float64(best.Most)/1e9) {
 				p.extra = append(p.extra, j.outcome)
 			}
+		}
+		if p.found.chosen != nil && len(batch) == 2 && len(p.extra) == before {
+			break
 		}
 	}
 	return nil
