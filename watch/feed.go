@@ -65,16 +65,19 @@ func newFeed(in Input, outs []*queue, log *slog.Logger) *feed {
 		f.period = time.Second
 	}
 	if len(outs) == 0 && f.in.Options.Want == nil {
-		wants := diagnose.Wants() // a source may ask from several goroutines
-		f.in.Options.Want = func(metric string) bool { return wants(metric) || isFigure(metric) }
+		f.in.Options.Want = func(metric string) bool { return f.wants(metric) || isFigure(metric) }
 	}
 	return f
 }
 
-// remembered asks about each name once: a page has the same thousand names every second. It is for one goroutine at a time.
+// remembered asks about each name once: a page has the same thousand names every second. It may be called by several goroutines at once, as a
+// source's Append is: the members of an etcd are read side by side.
 func remembered(wants func(metric string) bool) func(metric string) bool {
+	var mu sync.Mutex
 	known := map[string]bool{}
 	return func(metric string) bool {
+		mu.Lock()
+		defer mu.Unlock()
 		wanted, ok := known[metric]
 		if !ok {
 			wanted = wants(metric)
