@@ -2,6 +2,7 @@ package mongodb
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -107,8 +108,12 @@ func clientOptions(ctx context.Context, a *address, opt Options, within time.Dur
 	return o, nil
 }
 
-// beat takes note of an attempt to reach a server.
+// beat takes note of an attempt to reach a server. One that the driver itself broke off, since a connection beside it
+// had failed, says nothing of the server: why that one failed is what a person is to read.
 func (l *link) beat(id string, reply *event.ServerDescription, err error) {
+	if errors.Is(err, context.Canceled) {
+		return
+	}
 	server, _, _ := strings.Cut(id, "[")
 	l.mu.Lock()
 	defer l.mu.Unlock()
