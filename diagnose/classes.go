@@ -24,6 +24,8 @@ type distribution struct{ signal, subject string }
 var distributions = []distribution{
 	{rules.SignalPrefix + "client_write_classes:rate", clientWrites},
 	{rules.SignalPrefix + "client_read_classes:rate", "client reads"},
+	{rules.SignalPrefix + "mongodb_write_classes:rate", "MongoDB writes"},
+	{rules.SignalPrefix + "mongodb_read_classes:rate", "MongoDB reads"},
 	{rules.SignalPrefix + "etcd_wal_fsync_classes:rate", "etcd WAL fdatasync"},
 	{rules.SignalPrefix + "etcd_backend_commit_classes:rate", "etcd backend commits"},
 }

@@ -7,6 +7,7 @@
 // # What is asked
 //
 //	each period    getDiagnosticData, where the user may; else serverStatus, and replSetGetStatus every 10 s
+//	beside it      serverStatus with nothing but the histograms of opLatencies, which no capture has
 //	at the start   hello, buildInfo, hostInfo, getCmdLineOpts, getParameter; again after a restart
 //	every 10 min   dbStats of the databases that take most space
 //
@@ -36,7 +37,8 @@
 // # Names
 //
 // Those of package ftdc, and the label instance. Sizes are named as percona/mongodb_exporter does: mongodb_dbstats_dataSize,
-// _indexSize, _storageSize and so on, with the label database.
+// _indexSize, _storageSize and so on, with the label database. The histograms, for which it has no name, are
+// plimsoll_mongodb_latency_seconds_bucket{op_type,le}.
 //
 // # What was tried, and what not
 //

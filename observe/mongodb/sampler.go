@@ -40,6 +40,7 @@ type sampler struct {
 
 	instance atomic.Pointer[string]
 	readers  map[string]*ftdc.Documents // by what is read
+	tail     *tail
 
 	rich     bool          // getDiagnosticData may be asked
 	start    time.Time     // of the newest document, by the server's clock
@@ -68,6 +69,7 @@ func newSampler(m *server, l *link, w recording.Writer, opt source.Options) *sam
 func (s *sampler) is(instance string) {
 	s.instance.Store(&instance)
 	s.readers = map[string]*ftdc.Documents{}
+	s.tail = newTail(instance)
 	s.uptime, s.start, s.measured = 0, time.Time{}, false
 }
 
@@ -91,7 +93,11 @@ func (s *sampler) reader(kind string, without string) *ftdc.Documents {
 func (s *sampler) Sample(ctx context.Context, at time.Time) ([]recording.Batch, error) {
 	s.batches = s.batches[:0]
 	asked := time.Now()
-	err := s.sample(ctx, at, func() time.Time { return at.Add(time.Since(asked)) })
+	now := func() time.Time { return at.Add(time.Since(asked)) }
+	err := s.sample(ctx, at, now)
+	if err == nil {
+		s.latencies(ctx, now())
+	}
 	if err != nil && !errors.Is(err, source.ErrNothingNew) {
 		return nil, s.l.explain(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"sync"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -20,6 +21,9 @@ type Replay struct {
 	Times []time.Time
 	// Documents are as the server had them, whole: serverStatus, systemMetrics and so on.
 	Documents []bson.Raw
+
+	once       sync.Once
+	histograms [][]bson.A
 }
 
 // Load takes up to so many samples from a file of diagnostic.data, each as the document it was stored from.
@@ -148,23 +152,27 @@ func put(v bson.RawValue, value func() int64) {
 }
 
 // At is the newest sample at a time; the first one before that.
-func (r *Replay) At(now time.Time) bson.Raw {
+func (r *Replay) At(now time.Time) bson.Raw { return r.Documents[r.index(now)] }
+
+func (r *Replay) index(now time.Time) int {
 	i, found := slices.BinarySearchFunc(r.Times, now, time.Time.Compare)
 	if !found {
 		i = max(0, i-1)
 	}
-	return r.Documents[i]
+	return i
 }
 
 // Answer replies as the server did at the time that a clock says: getDiagnosticData, serverStatus and replSetGetStatus, and what
 // is needed of the rest.
 func (r *Replay) Answer(clock func() time.Time) func(name string, command bson.Raw) any {
-	return func(name string, _ bson.Raw) any {
+	return func(name string, command bson.Raw) any {
 		now := clock()
 		switch name {
 		case "getDiagnosticData":
 			return bson.D{{Key: "data", Value: r.At(now)}, {Key: "ok", Value: 1.0}}
-		case "serverStatus", "replSetGetStatus":
+		case "serverStatus":
+			return r.status(r.index(now), command)
+		case "replSetGetStatus":
 			d, ok := r.At(now).Lookup(name).DocumentOK()
 			if !ok {
 				return refused(76, "not running with --replSet")
