@@ -37,6 +37,7 @@ type link struct {
 
 	mu       sync.Mutex
 	failed   map[string]error // by server, the last failure
+	mended   error            // the last failure that an answer ended
 	seen     *event.ServerDescription
 	hopeless context.CancelCauseFunc // ends the wait for a server where all have failed; nil: none waits
 	seeds    int
@@ -123,6 +124,9 @@ func (l *link) beat(id string, reply *event.ServerDescription, err error) {
 			l.seen = nil
 		}
 	} else {
+		if was, failed := l.failed[server]; failed {
+			l.mended = was
+		}
 		delete(l.failed, server)
 		l.seen = reply
 	}
@@ -139,6 +143,13 @@ func (l *link) last() (seen *event.ServerDescription, failure error) {
 		return l.seen, l.failed[server] // one is enough to say
 	}
 	return l.seen, nil
+}
+
+// before is the failure that the last answer ended: why no server could be selected just now, where one answers again.
+func (l *link) before() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.mended
 }
 
 // impatient ends a context as soon as all servers of the address have failed once.

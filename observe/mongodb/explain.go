@@ -55,6 +55,10 @@ func (l *link) explain(err error) error {
 		return a.refusal(err)
 	case failure != nil && (seen == nil || a.one()):
 		return l.unreachable(failure)
+	case seen != nil && a.alone(seen) && strings.Contains(text, "server selection") && l.before() != nil:
+		return l.unreachable(l.before())
+	case seen != nil && a.alone(seen) && mongo.IsTimeout(err):
+		return a.errorf(err, "does not answer in time")
 	case seen != nil && mongo.IsTimeout(err) || strings.Contains(text, "server selection"):
 		return a.noPrimary(err, seen)
 	case mongo.IsTimeout(err):
@@ -82,6 +86,11 @@ func such(hosts []string) string {
 		return ""
 	}
 	return ": " + strings.Join(hosts, ", ")
+}
+
+// alone tells whether what was seen is all that was asked for: a server, whatever it is of.
+func (a *address) alone(seen *event.ServerDescription) bool {
+	return a.one() && (a.set == "" || a.set == seen.SetName)
 }
 
 // noPrimary is about a set of which members answer, and none takes writes.
