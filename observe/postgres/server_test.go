@@ -360,6 +360,9 @@ func TestStandby(t *testing.T) {
 // COMMITs and the time they took come from pg_stat_statements, whichever word was used for them.
 func TestCommits(t *testing.T) {
 	s := real(t)
+	if _, err := s.Exec("SELECT pg_stat_statements_reset()"); err != nil {
+		t.Fatal(err)
+	}
 	for _, word := range []string{"COMMIT", "END", "commit work", "Commit Transaction"} {
 		if _, err := s.Exec("BEGIN; CREATE TEMPORARY TABLE x(); " + word); err != nil {
 			t.Fatal(err)
