@@ -21,6 +21,8 @@ type Device struct {
 	issued   vtime.Instant // when the last request is issued
 	journal  units.Size    // where the file system's journal goes on
 	flusher  flusher
+	tags     []*tags // of its queue, of a stripe of each member's; none without slots
+	stripe   *volume.Stripe
 	depth    []vtime.Instant // when each buffered write in flight is done; see Config.WritebackDepth
 }
 
@@ -70,6 +72,7 @@ func (h *Host) Attach(name string, v volume.Volume) *Device {
 		d.depth = make([]vtime.Instant, min(h.cfg.WritebackDepth, b.Slots()))
 	}
 	d.flusher.device = d
+	d.tagsOf(v, h.seed)
 	h.devices = append(h.devices, d)
 	return d
 }
@@ -99,6 +102,11 @@ func (d *Device) Do(r volume.Request) volume.Completion {
 func (d *Device) do(r volume.Request, buffered bool) volume.Completion {
 	now := d.host.clock.Now()
 	c := d.volume.Submit(now, r)
+	for _, t := range d.tags {
+		if t.n > 0 { // it may be done before those that are watched
+			t.expect(now)
+		}
+	}
 	d.ledger.close(now)
 	switch r.Op {
 	case volume.Read:

@@ -7,6 +7,9 @@
 // fdatasync. Whatever is submitted to the volume after such a burst stands behind it, and if that
 // is the fdatasync of a journal, every writer of the database waits with it.
 //
+// Threads that submit past the page cache compete for the block layer's slots ([Device.Start]); whoever else submits waits for one in
+// the order of coming.
+//
 // What is left out: I/O schedulers, the writeback throttle's adapting to read latencies, cgroups' own dirty limits, pages read back into the
 // cache, chance. Writers over the limit are held at once, at the middle of the two limits, where the kernel slows them
 // down by degrees from there on. The flusher takes turns between files in slices of 4 MiB, where the
@@ -89,6 +92,7 @@ const PageSize = 4 * units.KiB
 type Host struct {
 	cfg        Config
 	clock      *vtime.Clock
+	seed       random.Seed
 	cores      []vtime.Instant // when each is free
 	used       []time.Duration // CPU time taken on each, to then
 	devices    []*Device
@@ -107,10 +111,10 @@ type Host struct {
 	requestPages int64 // that one request carries
 }
 
-// NewHost makes a host. cfg must pass Check. (The seed is for chance that hosts may come to have; none yet.)
-func NewHost(cfg Config, clock *vtime.Clock, _ random.Seed) *Host {
+// NewHost makes a host. cfg must pass Check. Chance, by the seed, is in who of several threads runs first; see [Device.Start].
+func NewHost(cfg Config, clock *vtime.Clock, seed random.Seed) *Host {
 	h := &Host{
-		cfg: cfg, clock: clock,
+		cfg: cfg, clock: clock, seed: seed,
 		cores: make([]vtime.Instant, cfg.Cores), used: make([]time.Duration, cfg.Cores),
 		requestPages: int64(cfg.MaxRequest / PageSize),
 	}

@@ -34,9 +34,9 @@ func AccuracyOf(k Kind) Accuracy {
 	case Duration:
 		return Accuracy{1.15, 1.32}
 	case P50:
-		return Accuracy{1.09, 1.98}
+		return Accuracy{1.08, 1.31}
 	default:
-		return Accuracy{1.1, 6.4}
+		return Accuracy{1.1, 4.1}
 	}
 }
 

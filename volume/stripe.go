@@ -136,6 +136,11 @@ func (s *Stripe) State(now vtime.Instant) State {
 	return sum
 }
 
+// Member is the number of the member that a request begins on.
+func (s *Stripe) Member(r Request) int {
+	return int(max(r.Offset, 0) / s.unit % units.Size(len(s.members)))
+}
+
 // Members are the volumes of a stripe, in order.
 func (s *Stripe) Members() []Volume { return s.members }
 

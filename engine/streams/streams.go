@@ -176,13 +176,19 @@ func (t *blockTurn) Fire(_ vtime.Instant, arg uint64) {
 	}
 	blocks := uint64(e.cfg.Data / e.cfg.Block)
 	off := units.Size(e.chance.Below(blocks)) * e.cfg.Block
-	c := e.data.Do(volume.Request{Op: op, Offset: off, Length: e.cfg.Block})
-	now := e.env.Clock.Now()
-	if op == volume.Write { // the limits and the latency apart, because the fix differs
-		p.waits[engine.WaitLogLimit] = int64(c.Issued.Sub(now))
+	e.data.Start(volume.Request{Op: op, Offset: off, Length: e.cfg.Block}, t, arg)
+}
+
+// Started accounts what a block waits for, from when its thread asked for it.
+func (t *blockTurn) Started(_ vtime.Instant, c volume.Completion, arg uint64) {
+	e := (*Engine)(t)
+	p := &e.underway.kept[arg]
+	asked := p.since.Add(time.Duration(p.waits[engine.WaitCPU]))
+	if p.op.Kind.Writes() { // the limits and the latency apart, because the fix differs
+		p.waits[engine.WaitLogLimit] = int64(c.Issued.Sub(asked))
 		p.waits[engine.WaitLogDevice] = int64(c.Done.Sub(c.Issued))
 	} else {
-		p.waits[engine.WaitRead] = int64(c.Done.Sub(now))
+		p.waits[engine.WaitRead] = int64(c.Done.Sub(asked))
 	}
 	e.env.Clock.At(c.Done, (*blockDone)(e), arg)
 }
