@@ -38,6 +38,20 @@ func containerName(l labels.Labels) string {
 	return id
 }
 
+// whose names the group that a limit is on: the container, or a group above one, as a pod is, which the host source samples where its
+// limit is the least.
+func (c *Case) whose(l labels.Labels) string {
+	id := l.Get("id")
+	for _, signal := range []string{"container_cpu_used:count", "container_memory_used:bytes", "container_writes:rate"} {
+		for _, t := range c.Signal(SignalPrefix + signal) {
+			if id != "" && strings.HasPrefix(t.Labels.Get("id"), id+"/") {
+				return "the group " + id + ", which the container is in,"
+			}
+		}
+	}
+	return "the container"
+}
+
 // ofContainer is a signal's series of the container that a track is of; nil if not measured.
 func (c *Case) ofContainer(signal string, of timeline.Track, more ...string) []float64 {
 	for _, t := range c.Signal(SignalPrefix + signal) {

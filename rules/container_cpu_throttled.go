@@ -28,8 +28,8 @@ func containerCPUThrottled() Rule {
 			}
 			in := cells.And(c.Stall.Cells)
 			throttled := c.ofContainer("container_cpu_throttled:ratio", t)
-			f.Summary = fmt.Sprintf("The container was at its CPU quota in %s of the stalled time: stopped in %s of the periods there.",
-				pct(Share(cells, c.Stall.Cells)), pct(timeline.Mean(timeline.At(throttled, in))))
+			f.Summary = fmt.Sprintf("T%s was at its CPU quota in %s of the stalled time: stopped in %s of the periods there.",
+				c.whose(t.Labels)[1:], pct(Share(cells, c.Stall.Cells)), pct(timeline.Mean(timeline.At(throttled, in))))
 			used, quota := timeline.Mean(timeline.At(c.ofContainer("container_cpu_used:count", t), in)), timeline.Max(c.ofContainer("container_cpu_quota:count", t))
 			if used == used && quota == quota {
 				f.Summary += fmt.Sprintf(" It used %s of the %s CPUs it may use", num(used), num(quota))

@@ -78,9 +78,13 @@ func (r Rule) limitFinding(c *Case, l ioLimit, limit timeline.Track) (Finding, b
 		unit = "bytes/s"
 	}
 	most := timeline.Max(limit.Values)
-	f.Summary = fmt.Sprintf("The container's limit of %s for %s was reached in %s of the stalled time.", told(most), dev, pct(Share(cells, c.Stall.Cells)))
+	limited := "The container's limit"
+	if who := c.whose(limit.Labels); who != "the container" {
+		limited = "The limit on " + who
+	}
+	f.Summary = fmt.Sprintf("%s of %s for %s was reached in %s of the stalled time.", limited, told(most), dev, pct(Share(cells, c.Stall.Cells)))
 	if !ok {
-		f.Summary = fmt.Sprintf("The container's limit of %s for %s was reached for %s in all.", told(most), dev, dur(c.Seconds(cells)))
+		f.Summary = fmt.Sprintf("%s of %s for %s was reached for %s in all.", limited, told(most), dev, dur(c.Seconds(cells)))
 	}
 	if mean := timeline.Mean(timeline.At(c.For(SignalPrefix+"disk_busy:ratio", "device", dev), in)); mean == mean {
 		if mean >= roomBusy {

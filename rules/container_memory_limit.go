@@ -2,6 +2,9 @@ package rules
 
 import (
 	"fmt"
+	"math"
+	"slices"
+	"strings"
 
 	"plimsoll/timeline"
 )
@@ -13,15 +16,15 @@ func containerMemoryLimit() Rule {
 			"The page cache is part of it, and so are dirty pages: a writer waits until some have reached the disk. The host has memory to spare meanwhile."}
 	r.Judge = func(c *Case, held []timeline.Track) []Finding {
 		var out []Finding
-		for _, t := range held {
+		for _, t := range c.limitedMost(held) {
 			cells := timeline.Known(t.Values)
 			f, ok := r.condition(c, containerName(t.Labels), cells)
 			if !ok {
 				continue
 			}
 			in := cells.And(c.Stall.Cells)
-			f.Summary = fmt.Sprintf("In %s of the stalled time all tasks of the container waited for memory, %s of that time on average.",
-				pct(Share(cells, c.Stall.Cells)), pct(timeline.Mean(timeline.At(c.ofContainer("container_psi_memory_full:ratio", t), in))))
+			f.Summary = fmt.Sprintf("In %s of the stalled time all tasks of %s waited for memory, %s of that time on average.",
+				pct(Share(cells, c.Stall.Cells)), c.whose(t.Labels), pct(timeline.Mean(timeline.At(c.ofContainer("container_psi_memory_full:ratio", t), in))))
 			limit, used := timeline.Max(c.ofContainer("container_memory_limit:bytes", t)), timeline.Max(timeline.At(c.ofContainer("container_memory_used:bytes", t), in))
 			if limit == limit && used == used {
 				f.Summary += fmt.Sprintf(" It had %s of its %s.", size(used), size(limit))
@@ -44,4 +47,28 @@ func containerMemoryLimit() Rule {
 		return out
 	}
 	return r
+}
+
+// limitedMost leaves out groups that wait since one above them or below them is at its limit: of each line of groups the one with the least
+// limit stays.
+func (c *Case) limitedMost(held []timeline.Track) []timeline.Track {
+	limit := func(t timeline.Track) float64 {
+		if x := timeline.Max(c.ofContainer("container_memory_limit:bytes", t)); x == x {
+			return x
+		}
+		return math.Inf(1)
+	}
+	within := func(a, b timeline.Track) bool {
+		below, above := a.Labels.Get("id"), b.Labels.Get("id")
+		return above != "" && strings.HasPrefix(below, above+"/")
+	}
+	var out []timeline.Track
+	for _, t := range held {
+		if !slices.ContainsFunc(held, func(o timeline.Track) bool {
+			return within(t, o) && limit(o) < limit(t) || within(o, t) && limit(o) <= limit(t)
+		}) {
+			out = append(out, t)
+		}
+	}
+	return out
 }

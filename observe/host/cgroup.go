@@ -17,6 +17,7 @@ type cgroup struct {
 	id  string            // its path, cAdvisor's label id
 	v2  string            // its folder in the unified hierarchy, "" if that has no controllers
 	dir map[string]string // its folders by controller, of version 1
+	on  map[string]string // where these controllers are mounted
 	// ours says that nobody else is in it: it is not sampled.
 	ours bool
 }
@@ -35,7 +36,7 @@ func findCgroup(root string) cgroup {
 
 // memberOf reads what /proc/PID/cgroup says. Strictly, a folder has to be where it says; else the mount stands for it.
 func memberOf(root, member string, strictly bool) cgroup {
-	g := cgroup{dir: map[string]string{}}
+	g := cgroup{dir: map[string]string{}, on: map[string]string{}}
 	at := func(mount, path string) (string, bool) {
 		dir := within(root, mount, path)
 		return dir, !strictly || dir == strings.TrimSuffix(mount+path, "/")
@@ -47,7 +48,7 @@ func memberOf(root, member string, strictly bool) cgroup {
 			continue // a path outside of what is mounted here begins with ..
 		}
 		if f[0] == "0" && f[1] == "" {
-			if dir, ok := at("sys/fs/cgroup", f[2]); ok && exists(root, dir+"/cgroup.controllers") {
+			if dir, ok := at(unifiedMount, f[2]); ok && exists(root, dir+"/cgroup.controllers") {
 				g.v2, g.id = dir, f[2]
 			}
 			continue
@@ -59,7 +60,7 @@ func memberOf(root, member string, strictly bool) cgroup {
 			// cpu and cpuacct are mounted together, under both names in either order, or apart.
 			for _, mount := range []string{c, f[1]} {
 				if dir, ok := at("sys/fs/cgroup/"+mount, f[2]); ok && exists(root, "sys/fs/cgroup/"+mount) {
-					g.dir[c] = dir
+					g.dir[c], g.on[c] = dir, "sys/fs/cgroup/"+mount
 					if c == "memory" || g.id == "" {
 						g.id = f[2]
 					}
@@ -97,30 +98,49 @@ func (s *sampler) groups() {
 		return
 	}
 	if s.group.v2 != "" {
-		s.unified(s.group.v2)
+		unified(s.levels(s.group.v2, unifiedMount))
 	}
-	for _, c := range []struct {
-		controller string
-		take       func(dir string)
-	}{{"memory", s.memoryV1}, {"cpu", s.cpuV1}, {"cpuacct", s.cpuacctV1}, {"blkio", s.blkioV1}} {
-		if dir := s.group.dir[c.controller]; dir != "" {
-			c.take(dir)
+	levels := map[string][]level{}
+	for _, c := range controllers {
+		if dir := s.group.dir[c]; dir != "" {
+			levels[c] = s.levels(dir, s.group.on[c])
 		}
+	}
+	if memory := levels["memory"]; memory != nil {
+		withBinding(memory, level.bytesV1, level.memoryV1)
+	}
+	if cpu := levels["cpu"]; cpu != nil {
+		withBinding(cpu, level.cpusV1, level.cpuV1)
+	}
+	if used := levels["cpuacct"]; used != nil {
+		used[0].cpuacctV1()
+		if cpu := levels["cpu"]; cpu != nil {
+			// Of the group whose quota binds, if this controller has it as well.
+			binding := least(cpu, level.cpusV1).id
+			for _, l := range used[1:] {
+				if l.id == binding {
+					l.cpuacctV1()
+				}
+			}
+		}
+	}
+	if io := levels["blkio"]; io != nil {
+		io[0].blkioV1()
 	}
 }
 
-// of puts a value of the container into the batch.
-func (s *sampler) of(value float64, metric string, pair ...string) {
-	k := seriesKey{metric: metric, label: "id", value: s.group.id}
+// of puts a value of the group into the batch.
+func (l level) of(value float64, metric string, pair ...string) {
+	k := seriesKey{metric: metric, label: "id", value: l.id}
 	if len(pair) == 2 {
 		k.label2, k.value2 = pair[0], pair[1]
 	}
-	s.add(value, k)
+	l.s.add(value, k)
 }
 
-// file gives a file of a cgroup; "" if there is none. The root group has hardly any.
-func (s *sampler) file(dir, name string) string {
-	b, err := s.files.read(dir + "/" + name)
+// file gives a file of the group; "" if there is none. The root group has hardly any.
+func (l level) file(name string) string {
+	b, err := l.s.files.read(l.dir + "/" + name)
 	if err != nil {
 		return ""
 	}
@@ -153,7 +173,7 @@ const (
 )
 
 // each calls visit for each pair of some keys and files, that are told.
-func (s *sampler) each(from map[string]float64, scale float64, names map[string]string) {
+func (l level) each(from map[string]float64, scale float64, names map[string]string) {
 	keys := make([]string, 0, len(names))
 	for k := range names {
 		keys = append(keys, k)
@@ -161,7 +181,7 @@ func (s *sampler) each(from map[string]float64, scale float64, names map[string]
 	slices.Sort(keys)
 	for _, k := range keys {
 		if v, ok := from[k]; ok {
-			s.of(v/scale, names[k])
+			l.of(v/scale, names[k])
 		}
 	}
 }

@@ -1,76 +1,138 @@
 package host
 
-import "strings"
+import (
+	"math"
+	"strings"
+)
 
-// unified samples a group of version 2.
-func (s *sampler) unified(dir string) {
-	stat := flat(s.file(dir, "memory.stat"))
-	s.each(stat, 1, map[string]string{
+// unified samples a group of version 2, and each resource where it is limited most.
+func unified(levels []level) {
+	withBinding(levels, level.bytesV2, level.memoryV2)
+	withBinding(levels, level.cpusV2, level.cpuV2)
+	ioV2(levels)
+}
+
+// bytesV2 is where the group's memory ends: from memory.high on its threads are put to sleep, at memory.max they wait.
+func (l level) bytesV2() (least float64, ok bool) {
+	least = math.Inf(1)
+	for _, name := range []string{"memory.max", "memory.high"} {
+		if v, limited := count(l.file(name)); limited && v < least {
+			least, ok = v, true
+		}
+	}
+	return least, ok
+}
+
+func (l level) memoryV2() {
+	stat := flat(l.file("memory.stat"))
+	l.each(stat, 1, map[string]string{
 		"file":           "container_memory_cache",
 		"anon":           "container_memory_rss",
 		"file_dirty":     "plimsoll_container_memory_file_dirty_bytes",
 		"file_writeback": "plimsoll_container_memory_file_writeback_bytes",
 	})
-	if used, ok := count(s.file(dir, "memory.current")); ok {
-		s.of(used, "container_memory_usage_bytes")
-		s.of(max(0, used-stat["inactive_file"]), "container_memory_working_set_bytes")
+	if used, ok := count(l.file("memory.current")); ok {
+		l.of(used, "container_memory_usage_bytes")
+		l.of(max(0, used-stat["inactive_file"]), "container_memory_working_set_bytes")
 	}
-	if v, ok := count(s.file(dir, "memory.max")); ok {
-		s.of(v, "container_spec_memory_limit_bytes")
+	if v, ok := count(l.file("memory.max")); ok {
+		l.of(v, "container_spec_memory_limit_bytes")
 	}
-	if v, ok := count(s.file(dir, "memory.high")); ok {
-		s.of(v, "plimsoll_container_memory_high_bytes")
+	if v, ok := count(l.file("memory.high")); ok {
+		l.of(v, "plimsoll_container_memory_high_bytes")
 	}
-	events := flat(s.file(dir, "memory.events"))
+	events := flat(l.file("memory.events"))
 	for _, e := range []string{"high", "max", "oom", "oom_kill"} {
 		if v, ok := events[e]; ok {
-			s.of(v, "plimsoll_container_memory_events_total", "event", e)
+			l.of(v, "plimsoll_container_memory_events_total", "event", e)
 		}
 	}
-	s.cpuV2(dir)
-	s.ioV2(dir)
-	for _, resource := range []string{"cpu", "memory", "io"} {
-		if text := s.file(dir, resource+".pressure"); text != "" {
-			// A file that is no pressure is left out, as the others here are.
-			_ = s.totals(text, func(kind string, seconds float64) {
-				s.of(seconds, "container_pressure_"+resource+"_"+kind+"_seconds_total")
-			})
-		}
+	l.pressure("memory")
+}
+
+// pressure takes what the group waited for a resource. A file that is no pressure is left out, as the others here are.
+func (l level) pressure(resource string) {
+	if text := l.file(resource + ".pressure"); text != "" {
+		_ = l.s.totals(text, func(kind string, seconds float64) {
+			l.of(seconds, "container_pressure_"+resource+"_"+kind+"_seconds_total")
+		})
 	}
 }
 
-func (s *sampler) cpuV2(dir string) {
-	s.each(flat(s.file(dir, "cpu.stat")), 1e6, map[string]string{
+func (l level) cpusV2() (float64, bool) {
+	q, period, _ := strings.Cut(l.file("cpu.max"), " ")
+	return quota(q, period)
+}
+
+func (l level) cpuV2() {
+	l.pressure("cpu")
+	l.each(flat(l.file("cpu.stat")), 1e6, map[string]string{
 		"usage_usec":     "container_cpu_usage_seconds_total",
 		"throttled_usec": "container_cpu_cfs_throttled_seconds_total",
 	})
-	s.each(flat(s.file(dir, "cpu.stat")), 1, map[string]string{
+	l.each(flat(l.file("cpu.stat")), 1, map[string]string{
 		"nr_periods":   "container_cpu_cfs_periods_total",
 		"nr_throttled": "container_cpu_cfs_throttled_periods_total",
 	})
-	quota, period, ok := strings.Cut(s.file(dir, "cpu.max"), " ")
+	quota, period, ok := strings.Cut(l.file("cpu.max"), " ")
 	if !ok {
 		return
 	}
 	if v, ok := count(period); ok {
-		s.of(v, "container_spec_cpu_period")
+		l.of(v, "container_spec_cpu_period")
 	}
 	if v, ok := count(quota); ok {
-		s.of(v, "container_spec_cpu_quota")
+		l.of(v, "container_spec_cpu_quota")
 	}
 }
 
-// ioV2 takes io.stat and io.max: lines of a device and pairs.
-func (s *sampler) ioV2(dir string) {
-	s.pairs(s.file(dir, "io.stat"), map[string]string{
-		"rios": "container_fs_reads_total", "wios": "container_fs_writes_total",
-		"rbytes": "container_fs_reads_bytes_total", "wbytes": "container_fs_writes_bytes_total"})
-	s.pairs(s.file(dir, "io.max"), map[string]string{
-		"riops": "plimsoll_container_io_limit_reads_per_second", "wiops": "plimsoll_container_io_limit_writes_per_second",
-		"rbps": "plimsoll_container_io_limit_read_bytes_per_second", "wbps": "plimsoll_container_io_limit_write_bytes_per_second"})
+// ioMax are the limits that a line of io.max may have.
+var ioMax = map[string]string{
+	"riops": "plimsoll_container_io_limit_reads_per_second", "wiops": "plimsoll_container_io_limit_writes_per_second",
+	"rbps": "plimsoll_container_io_limit_read_bytes_per_second", "wbps": "plimsoll_container_io_limit_write_bytes_per_second"}
+
+var ioStat = map[string]string{
+	"rios": "container_fs_reads_total", "wios": "container_fs_writes_total",
+	"rbytes": "container_fs_reads_bytes_total", "wbytes": "container_fs_writes_bytes_total"}
+
+// ioV2 takes io.stat and io.max, the latter by device and kind from where it is least: of a group above only such devices are told.
+func ioV2(levels []level) {
+	type limit struct{ device, key string }
+	type place struct {
+		at    int
+		value float64
+	}
+	binding := map[limit]place{}
+	for i, l := range levels {
+		visit(l.file("io.max"), func(device, key string, v float64) {
+			k := limit{device, key}
+			if b, ok := binding[k]; ioMax[key] != "" && (!ok || v < b.value) {
+				binding[k] = place{i, v}
+			}
+		})
+	}
+	for i, l := range levels {
+		limited := map[string]bool{}
+		visit(l.file("io.max"), func(device, key string, v float64) {
+			if b, ok := binding[limit{device, key}]; ok && b.at == i {
+				limited[device] = true
+				l.of(v, ioMax[key], "device", l.s.device(device))
+			}
+		})
+		if i > 0 && len(limited) == 0 {
+			continue
+		}
+		visit(l.file("io.stat"), func(device, key string, v float64) {
+			if name := ioStat[key]; name != "" && (i == 0 || limited[device]) {
+				l.of(v, name, "device", l.s.device(device))
+			}
+		})
+		l.pressure("io")
+	}
 }
 
-func (s *sampler) pairs(text string, names map[string]string) {
+// visit reads lines of a device and pairs, without those that are "max".
+func visit(text string, take func(device, key string, v float64)) {
 	devices := 0
 	for line := range strings.Lines(text) {
 		f := strings.Fields(line)
@@ -82,8 +144,8 @@ func (s *sampler) pairs(text string, names map[string]string) {
 		}
 		for _, pair := range f[1:] {
 			key, value, _ := strings.Cut(pair, "=")
-			if v, ok := count(value); ok && names[key] != "" {
-				s.of(v, names[key], "device", s.device(f[0]))
+			if v, ok := count(value); ok {
+				take(f[0], key, v)
 			}
 		}
 	}

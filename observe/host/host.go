@@ -23,6 +23,9 @@
 //	plimsoll_container_memory_high_bytes, ..._memory_events_total          memory.high, and how often what was met
 //	plimsoll_container_io_limit_{reads,writes,read_bytes,write_bytes}_per_second   io.max, or blkio.throttle
 //
+// A limit may be on a group above, as a pod's is: the one with the least of a resource is sampled beside the container's, up to the root that can
+// be seen from here.
+//
 // In a database's container that is the database's; in a container beside it, it is not: a cgroup that this process is alone in is not
 // sampled, and only /proc and /sys, which containers share, tell of the database. On the node the cgroup of another process is sampled instead by [OpenArg]:
 // host?pid=4711, host?cgroup=/system.slice/postgresql.service.
@@ -198,6 +201,7 @@ type sampler struct {
 	memTotal int64
 
 	group     cgroup
+	above     map[string][]level // by a group's folder
 	ebs       []ebs.Volume
 	askVolume func(device string) (*ebs.StatsPage, error)
 	names     map[string]string // of devices by their numbers: "259:0"
@@ -211,7 +215,7 @@ type seriesKey struct{ metric, label, value, label2, value2 string }
 func newSampler(root string, want func(string) bool) *sampler {
 	return &sampler{
 		root: root, files: newFiles(root), want: want, series: map[seriesKey]labels.Labels{}, active: map[string]bool{}, told: map[string]bool{},
-		group: findCgroup(root), ebs: volumesOf(root), askVolume: func(device string) (*ebs.StatsPage, error) { return ebs.Read("/dev/" + device) },
+		group: findCgroup(root), above: map[string][]level{}, ebs: volumesOf(root), askVolume: func(device string) (*ebs.StatsPage, error) { return ebs.Read("/dev/" + device) },
 		names: map[string]string{}, given: map[seriesKey]bool{},
 	}
 }
