@@ -1,7 +1,6 @@
 package watch
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -70,7 +69,8 @@ func NewTracker() *Tracker { return &Tracker{held: map[findingKey]*held{}} }
 
 var severities = map[diagnose.Severity]int{diagnose.Critical: 0, diagnose.Warning: 1, diagnose.Info: 2}
 
-// Observe takes the findings of a diagnosis of the time up to at, and gives what changed, weightiest first.
+// Observe takes the findings of a diagnosis of the time up to at, and gives what changed in the order of a report: causes first, and what a database
+// does before the limit that it meets.
 func (t *Tracker) Observe(at time.Time, findings []diagnose.Finding) []Change {
 	var out []Change
 	present := map[findingKey]bool{}
@@ -105,14 +105,7 @@ func (t *Tracker) Observe(at time.Time, findings []diagnose.Finding) []Change {
 			delete(t.held, key)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Change) int {
-		return cmp.Or(
-			cmp.Compare(severities[a.Finding.Severity], severities[b.Finding.Severity]),
-			cmp.Compare(b.Finding.Weight, a.Finding.Weight),
-			cmp.Compare(a.Finding.Rule, b.Finding.Rule),
-			cmp.Compare(a.Finding.Subject, b.Finding.Subject),
-		)
-	})
+	slices.SortStableFunc(out, func(a, b Change) int { return diagnose.Compare(a.Finding, b.Finding) })
 	return out
 }
 
@@ -154,7 +147,7 @@ func since(f diagnose.Finding, at time.Time) time.Time {
 	return first
 }
 
-// States are the findings that hold, of which there was a word, by severity and weight.
+// States are the findings that hold, of which there was a word, in the same order: the first cause is the one that is named where a stall begins.
 func (t *Tracker) States() []State {
 	var out []State
 	for _, h := range t.held {
@@ -162,13 +155,6 @@ func (t *Tracker) States() []State {
 			out = append(out, h.State)
 		}
 	}
-	slices.SortFunc(out, func(a, b State) int {
-		return cmp.Or(
-			cmp.Compare(severities[a.Finding.Severity], severities[b.Finding.Severity]),
-			cmp.Compare(b.Finding.Weight, a.Finding.Weight),
-			cmp.Compare(a.Finding.Rule, b.Finding.Rule),
-			cmp.Compare(a.Finding.Subject, b.Finding.Subject),
-		)
-	})
+	slices.SortFunc(out, func(a, b State) int { return diagnose.Compare(a.Finding, b.Finding) })
 	return out
 }

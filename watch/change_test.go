@@ -124,3 +124,29 @@ func TestTrackerSince(t *testing.T) {
 		t.Errorf("changes %+v", c)
 	}
 }
+
+// A checkpoint that meets the volume's limit is named before it, whatever their names and hundredths of their weights: the first cause is what the
+// line about a stall says.
+func TestTrackerNamesTheOrigin(t *testing.T) {
+	tr := watch.NewTracker()
+	found := []diagnose.Finding{
+		{Rule: "disk/iops-capped", Subject: "sda", Severity: diagnose.Critical, Kind: diagnose.Cause, Weight: 1},
+		{Rule: "disk/not-the-cause", Subject: "sdb", Severity: diagnose.Critical, Kind: diagnose.Refutation, Weight: 1},
+		{Rule: "postgres/checkpoint-burst", Subject: "postgres", Severity: diagnose.Critical, Kind: diagnose.Cause, Weight: 0.97},
+		{Rule: "postgres/commit-stall", Subject: "PostgreSQL commits", Severity: diagnose.Critical, Kind: diagnose.Symptom, Weight: 1},
+	}
+	want := "postgres/checkpoint-burst disk/iops-capped postgres/commit-stall disk/not-the-cause"
+	var told, held []string
+	for _, c := range tr.Observe(noon, found) {
+		told = append(told, c.Finding.Rule)
+	}
+	for _, s := range tr.States() {
+		held = append(held, s.Finding.Rule)
+	}
+	if got := strings.Join(told, " "); got != want {
+		t.Errorf("told in the order %s, want %s", got, want)
+	}
+	if got := strings.Join(held, " "); got != want {
+		t.Errorf("held in the order %s, want %s", got, want)
+	}
+}
