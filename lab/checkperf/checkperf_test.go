@@ -4,8 +4,6 @@ package checkperf
 
 import (
 	"errors"
-	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,7 +11,7 @@ import (
 
 	"plimsoll/lab/drive"
 	"plimsoll/lab/etcd"
-	"plimsoll/lab/process"
+	"plimsoll/lab/etcd/etcdtest"
 	"plimsoll/lab/visit"
 	"plimsoll/latency"
 	"plimsoll/units"
@@ -23,23 +21,19 @@ import (
 // cluster starts a real etcd, or skips.
 func cluster(t *testing.T) (host string) {
 	t.Helper()
-	path, err := exec.LookPath("etcd")
-	if err != nil {
-		t.Skip("etcd is not installed: apt-get install etcd-server")
+	if err := etcdtest.Available(); err != nil {
+		t.Skip(err)
 	}
-	dir := t.TempDir()
-	p, err := process.Start(process.Options{Path: path, Dir: dir, Args: []string{"--data-dir=" + filepath.Join(dir, "d"), "--logger=zap",
-		"--listen-client-urls=http://127.0.0.1:28379", "--advertise-client-urls=http://127.0.0.1:28379",
-		"--listen-peer-urls=http://127.0.0.1:28380", "--initial-advertise-peer-urls=http://127.0.0.1:28380", "--initial-cluster=default=http://127.0.0.1:28380"}})
+	c, err := etcdtest.Start(t.TempDir(), 1, false, "--unsafe-no-fsync=false") // what its log takes is judged
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := p.Kill(); err != nil {
+		if err := c.Stop(); err != nil {
 			t.Error(err)
 		}
 	})
-	return "127.0.0.1:28379"
+	return c.Endpoints[0]
 }
 
 // The load of a short check arrives whole, is judged by every criterion, and is gone afterwards.
@@ -54,13 +48,7 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 100 { // it is starting
-		if _, err = v.LookFor(t.Context(), ValueSize, opt.Puts()); err == nil {
-			break
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
-	if err != nil {
+	if _, err = v.LookFor(t.Context(), ValueSize, opt.Puts()); err != nil {
 		t.Fatal(err)
 	}
 	told := false

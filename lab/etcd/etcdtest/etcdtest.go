@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -45,11 +46,25 @@ func Available() error {
 	return nil
 }
 
-// Start starts a cluster in a folder, with certificates for servers and clients if sealed.
-func Start(dir string, members int, sealed bool) (*Cluster, error) {
+// Start starts a cluster in a folder, with certificates for servers and clients if sealed. Ports that are free may be taken by others
+// before the members listen: then it tries others. More flags of etcd's may follow.
+func Start(dir string, members int, sealed bool, flags ...string) (*Cluster, error) {
+	const tries = 4
+	for try := 1; ; try++ {
+		c, err := start(filepath.Join(dir, fmt.Sprintf("try%d", try)), members, sealed, flags)
+		if err == nil || try == tries || !strings.Contains(err.Error(), "address already in use") {
+			return c, err
+		}
+	}
+}
+
+func start(dir string, members int, sealed bool, flags []string) (*Cluster, error) {
 	path, err := exec.LookPath("etcd")
 	if err != nil {
 		return nil, ErrMissing
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
 	}
 	c := &Cluster{}
 	scheme := "http"
@@ -73,11 +88,11 @@ func Start(dir string, members int, sealed bool) (*Cluster, error) {
 		args := []string{"--name=" + name, "--data-dir=" + filepath.Join(dir, name), "--logger=zap", "--log-level=error", "--unsafe-no-fsync", "--strict-reconfig-check=false",
 			"--listen-client-urls=" + scheme + "://" + client, "--advertise-client-urls=" + scheme + "://" + client,
 			"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer, "--listen-metrics-urls=http://" + metrics,
-			"--initial-cluster=" + strings.Join(initial, ","), "--initial-cluster-token=" + filepath.Base(dir)}
+			"--initial-cluster=" + strings.Join(initial, ","), "--initial-cluster-token=" + dir}
 		if sealed {
 			args = append(args, "--cert-file="+c.Files.ServerCert, "--key-file="+c.Files.ServerKey, "--client-cert-auth", "--trusted-ca-file="+c.Files.CA)
 		}
-		p, err := process.Start(process.Options{Path: path, Args: args})
+		p, err := process.Start(process.Options{Path: path, Args: append(args, flags...)})
 		if err != nil {
 			return nil, errors.Join(err, c.Stop())
 		}
