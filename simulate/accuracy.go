@@ -36,7 +36,7 @@ func AccuracyOf(k Kind) Accuracy {
 	case P50:
 		return Accuracy{1.08, 1.31}
 	default:
-		return Accuracy{1.1, 4.1}
+		return Accuracy{1.09, 4.1}
 	}
 }
 

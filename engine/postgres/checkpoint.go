@@ -226,6 +226,7 @@ func (e *Engine) checkpointDone(now vtime.Instant) {
 	e.n.checkpointSyncMs += math.Floor(float64(c.writtenAt.Sub(c.syncFrom)) / 1e6)
 	e.cycles[len(e.cycles)-1].End = now
 	c.phase = idle
+	e.recycle(now)
 	switch {
 	case c.again:
 		e.beginCheckpoint(now, true)

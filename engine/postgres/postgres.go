@@ -17,6 +17,8 @@ import (
 const (
 	evExecute uint64 = iota // a transaction goes on
 	evFlush                 // commit_delay is over
+	evSegmentWritten
+	evSegmentMade
 	evLogWritten
 	evLogSynced
 	evWALWriter
@@ -43,6 +45,7 @@ type Engine struct {
 	rowsPerPage int64
 	buffers     buffers
 	wal         wal
+	segments    segments
 	checkpoint  checkpointer
 	background  backgroundWriter
 	backends    flusher
@@ -86,6 +89,8 @@ func New(cfg Config, env engine.Env) (*Engine, error) {
 	e.wal.file.SetPrewritten(true)
 	e.wal.waiting, e.wal.served = queue{none, none}, queue{none, none}
 	e.wal.room, e.wal.victims = queue{none, none}, queue{none, none}
+
+	e.loadSegments(logVolume)
 
 	e.backends = flusher{after: flushPages(cfg.BackendFlushAfter)}
 	e.startCheckpointer()
@@ -173,6 +178,10 @@ func (e *Engine) Fire(now vtime.Instant, arg uint64) {
 		e.execute(now, int32(arg>>eventBits))
 	case evFlush:
 		e.beginFlush(now)
+	case evSegmentWritten:
+		e.segments.fresh.Sync(e, evSegmentMade)
+	case evSegmentMade:
+		e.segmentMade(now)
 	case evLogWritten:
 		e.syncLog(now)
 	case evLogSynced:

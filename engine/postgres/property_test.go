@@ -86,6 +86,9 @@ func (e *Engine) check(t interface{ Errorf(string, ...any) }) {
 	if marked > 0 && e.checkpoint.phase != writing {
 		t.Errorf("%d pages wait for a checkpoint that does not write", marked)
 	}
+	if s := &e.segments; (e.wal.durable-1)/int64(WALSegment) > s.last || s.first > s.last || s.awaited && !s.making {
+		t.Errorf("the log is durable to %d in segments %d to %d, one being made: %v, waited for: %v", e.wal.durable, s.first, s.last, s.making, s.awaited)
+	}
 	if w := &e.wal; w.durable > w.written || w.written > w.inserted {
 		t.Errorf("the log is durable to %d, written to %d, inserted to %d", w.durable, w.written, w.inserted)
 	}

@@ -98,6 +98,10 @@ func (e *Engine) logFits(n int64) bool {
 	if w.busy {
 		return false
 	}
+	if e.missesSegment() { // a flush makes it, and there is room then
+		e.flushLog(e.clock.Now())
+		return false
+	}
 	e.writeLog()
 	return true
 }
@@ -134,6 +138,11 @@ func (e *Engine) flushLog(now vtime.Instant) {
 
 func (e *Engine) beginFlush(now vtime.Instant) {
 	w := &e.wal
+	if e.missesSegment() {
+		e.segments.awaited = true
+		e.makeSegment(now)
+		return
+	}
 	w.served, w.waiting = w.waiting, queue{none, none}
 	w.began, w.target = now, w.inserted
 	if resume := e.writeLog(); resume > now {
