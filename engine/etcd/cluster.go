@@ -42,7 +42,7 @@ type Cluster struct {
 	members []member
 	leader  *member
 	log     raftLog
-	slots   slots
+	slots   engine.Slots
 	done    doneCounts
 
 	loop    loop
@@ -78,7 +78,6 @@ func New(cfg Config, env *engine.Env, members []Member) (*Cluster, error) {
 	}
 	c.leader = &c.members[cfg.Leader-1]
 	c.log.init()
-	c.slots.init()
 	return c, nil
 }
 
@@ -116,7 +115,7 @@ func (c *Cluster) Fire(now vtime.Instant, arg uint64) {
 	case asked:
 		c.confirm(now, uint32(n))
 	case confirmed:
-		c.slots.at(uint32(n)).spend(now, engine.WaitQuorum)
+		c.slots.At(uint32(n)).Spend(now, engine.WaitQuorum)
 		c.reply(now, uint32(n))
 	case readied:
 		c.ready(now)
@@ -155,7 +154,7 @@ func (c *Cluster) at(when vtime.Instant, w what, m *member, n uint64) {
 // Do starts an operation: a write is proposed, a read asks whether the leader still leads.
 func (c *Cluster) Do(op workload.Op) {
 	now := c.clock.Now()
-	slot := c.slots.take(op, now)
+	slot := c.slots.Take(op, now)
 	_, parsed := c.leader.host.CPU(now, c.cfg.CPU.Request.Std())
 	kind := asked
 	if op.Kind.Writes() {
@@ -166,7 +165,7 @@ func (c *Cluster) Do(op workload.Op) {
 
 // confirm lets a read wait for a majority to say that the leader still leads.
 func (c *Cluster) confirm(now vtime.Instant, slot uint32) {
-	c.slots.at(slot).spend(now, engine.WaitCPU)
+	c.slots.At(slot).Spend(now, engine.WaitCPU)
 	if c.cfg.Members == 1 {
 		c.reply(now, slot)
 		return
@@ -180,10 +179,10 @@ func (c *Cluster) reply(now vtime.Instant, slot uint32) {
 }
 
 func (c *Cluster) acknowledge(now vtime.Instant, slot uint32) {
-	s := c.slots.at(slot)
-	s.spend(now, engine.WaitCPU)
-	c.client.Done(now, &s.op, &s.waits)
-	c.slots.give(slot)
+	s := c.slots.At(slot)
+	s.Spend(now, engine.WaitCPU)
+	c.client.Done(now, &s.Op, &s.Waits)
+	c.slots.Give(slot)
 }
 
 // entrySize is what a put takes in the WAL, records being aligned to 8 bytes.

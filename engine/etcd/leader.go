@@ -18,9 +18,9 @@ type loop struct {
 
 // propose puts an entry into the leader's log.
 func (c *Cluster) propose(now vtime.Instant, i uint32) {
-	s := c.slots.at(i)
-	s.spend(now, engine.WaitCPU)
-	c.log.append(i, c.entrySize(&s.op), c.kept())
+	s := c.slots.At(i)
+	s.Spend(now, engine.WaitCPU)
+	c.log.append(i, c.entrySize(&s.Op), c.kept())
 	c.kick(now)
 }
 
@@ -52,10 +52,10 @@ func (c *Cluster) kick(now vtime.Instant) {
 	l.since, l.from = now, m.synced
 	m.to = c.log.within(m.synced, c.log.last, c.cfg.MaxMessage)
 	for i := m.synced + 1; i <= m.to; i++ {
-		c.slots.at(c.log.at(i).slot).spend(now, engine.WaitLogTurn)
+		c.slots.At(c.log.at(i).slot).Spend(now, engine.WaitLogTurn)
 	}
 	for i := l.picked + 1; i <= l.committed; i++ {
-		c.slots.at(c.log.at(i).slot).spend(now, engine.WaitLogTurn)
+		c.slots.At(c.log.at(i).slot).Spend(now, engine.WaitLogTurn)
 	}
 	l.picked = l.committed
 	n := units.Duration(m.to - m.synced)
@@ -69,10 +69,10 @@ func (c *Cluster) kick(now vtime.Instant) {
 func (c *Cluster) ready(now vtime.Instant) {
 	m, l := c.leader, &c.loop
 	for i := l.handed + 1; i <= l.picked; i++ {
-		c.slots.at(c.log.at(i).slot).spend(now, engine.WaitCPU)
+		c.slots.At(c.log.at(i).slot).Spend(now, engine.WaitCPU)
 	}
 	for i := m.synced + 1; i <= m.to; i++ {
-		c.slots.at(c.log.at(i).slot).spend(now, engine.WaitCPU)
+		c.slots.At(c.log.at(i).slot).Spend(now, engine.WaitCPU)
 	}
 	m.received = m.to
 	for k := range c.members {
@@ -98,7 +98,7 @@ func (c *Cluster) ready(now vtime.Instant) {
 func (c *Cluster) sync(now vtime.Instant, m *member) {
 	if m == c.leader {
 		for i := m.synced + 1; i <= m.to; i++ {
-			c.slots.at(c.log.at(i).slot).spend(now, engine.WaitThrottle)
+			c.slots.At(c.log.at(i).slot).Spend(now, engine.WaitThrottle)
 		}
 	}
 	m.wal.began = now
@@ -119,11 +119,11 @@ func (c *Cluster) walSynced(now vtime.Instant, m *member) {
 	queue := min(max(int64(stats.Queue), 0), int64(took))
 	limit := min(max(int64(stats.Limit), 0), int64(took)-queue)
 	for i := m.synced + 1; i <= m.to; i++ {
-		s := c.slots.at(c.log.at(i).slot)
-		s.waits[engine.WaitLogQueue] += queue
-		s.waits[engine.WaitLogLimit] += limit
-		s.waits[engine.WaitLogDevice] += int64(took) - queue - limit
-		s.mark = now
+		s := c.slots.At(c.log.at(i).slot)
+		s.Waits[engine.WaitLogQueue] += queue
+		s.Waits[engine.WaitLogLimit] += limit
+		s.Waits[engine.WaitLogDevice] += int64(took) - queue - limit
+		s.Mark = now
 	}
 	m.synced = m.to
 	if now.Sub(c.loop.since) > 2*c.cfg.Heartbeat.Std() {
@@ -163,7 +163,7 @@ func (c *Cluster) commit(now vtime.Instant) {
 	}
 	// Entries whose own sync on the leader is not done yet wait for that, not for others.
 	for i := l.committed + 1; i <= min(quorum, c.leader.synced); i++ {
-		c.slots.at(c.log.at(i).slot).spend(now, engine.WaitQuorum)
+		c.slots.At(c.log.at(i).slot).Spend(now, engine.WaitQuorum)
 	}
 	l.committed = quorum
 	for k := range c.members {
@@ -192,16 +192,16 @@ func (c *Cluster) applyNext(now vtime.Instant) {
 	a.busy, a.since = true, now
 	a.to = min(c.loop.handed, m.applied+uint64(c.cfg.BatchLimit))
 	for i := m.applied + 1; i <= a.to; i++ {
-		s := c.slots.at(c.log.at(i).slot)
-		if i == m.applied+1 && now.Sub(s.mark) > slowApply {
+		s := c.slots.At(c.log.at(i).slot)
+		if i == m.applied+1 && now.Sub(s.Mark) > slowApply {
 			c.done.slowApplies++ // it is the first in the batch that is held by the lock, and timed
 		}
 		// It waited for the puts before it, and for the backend's lock while that committed last.
-		if locked := m.backend.began; s.mark < m.backend.ended {
-			s.spend(max(s.mark, locked), engine.WaitCPU)
-			s.spend(m.backend.ended, engine.WaitLock)
+		if locked := m.backend.began; s.Mark < m.backend.ended {
+			s.Spend(max(s.Mark, locked), engine.WaitCPU)
+			s.Spend(m.backend.ended, engine.WaitLock)
 		}
-		s.spend(now, engine.WaitCPU)
+		s.Spend(now, engine.WaitCPU)
 	}
 	_, done := m.host.CPU(now, (units.Duration(a.to-m.applied) * c.cfg.CPU.Apply).Std())
 	c.at(done, applied, m, 0)
@@ -215,7 +215,7 @@ func (c *Cluster) apply(now vtime.Instant) {
 	m, a := c.leader, &c.applier
 	for i := m.applied + 1; i <= a.to; i++ {
 		slot := c.log.at(i).slot
-		c.slots.at(slot).spend(now, engine.WaitCPU)
+		c.slots.At(slot).Spend(now, engine.WaitCPU)
 		c.reply(now, slot)
 	}
 	a.busy = false

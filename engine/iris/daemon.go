@@ -188,7 +188,7 @@ func (x *Instance) endCycle(now vtime.Instant) {
 	d.last.database = milliseconds(now.Sub(d.databaseBegan))
 	d.last.queued, d.last.written = float64(len(d.list)), float64(len(d.list))
 	d.spare = d.list
-	if x.starved.length > 0 || len(x.buffers.dirty) >= x.wake {
+	if x.starved.Len() > 0 || len(x.buffers.dirty) >= x.wake {
 		x.startCycle(now, true)
 		return
 	}

@@ -23,8 +23,9 @@ type Instance struct {
 	buffers  buffers
 	hold     int // unclean buffers from which updates are held
 	wake     int // dirty buffers from which the daemon is woken
-	slots    slots
-	starved  queue // updates held for want of clean buffers
+	slots    engine.Slots
+	starved  engine.Queue // updates held for want of clean buffers
+	feeding  bool         // the first of them is being tried again
 	journal  journal
 	daemon   daemon
 	counters counters
@@ -69,10 +70,6 @@ func New(cfg Config, env *engine.Env) (*Instance, error) {
 	x.buffers.init(blocks, room)
 	x.hold = int(float64(room) * float64(cfg.HoldDirty))
 	x.wake = max(1, int(float64(room)*float64(cfg.WakeDirty)))
-	x.slots.init()
-	x.starved.init()
-	x.journal.waiting.init()
-	x.journal.syncing.init()
 	x.daemon.last.none()
 	x.clock.After(cfg.Cycle.Std(), x, event(cycleDue, 0))
 	return x, nil
@@ -110,7 +107,7 @@ func (x *Instance) Fire(now vtime.Instant, arg uint64) {
 	case fetched:
 		x.fetched(now, uint32(n))
 	case resumed:
-		x.slots.at(uint32(n)).spend(now, engine.WaitLock)
+		x.slots.At(uint32(n)).Spend(now, engine.WaitLock)
 		x.update(now, uint32(n))
 	case answered:
 		x.acknowledge(now, uint32(n))
@@ -136,7 +133,7 @@ func (x *Instance) Fire(now vtime.Instant, arg uint64) {
 // Do starts an operation.
 func (x *Instance) Do(op workload.Op) {
 	now := x.clock.Now()
-	slot := x.slots.take(op, now)
+	slot := x.slots.Take(op, now)
 	cost := x.cfg.CPU.Read
 	if op.Kind.Writes() {
 		cost = x.cfg.CPU.Update
@@ -146,12 +143,12 @@ func (x *Instance) Do(op workload.Op) {
 }
 
 // block is the one that an operation touches.
-func (x *Instance) block(s *slot) uint32 { return uint32(s.op.Key % x.buffers.blocks) }
+func (x *Instance) block(s *engine.Slot) uint32 { return uint32(s.Op.Key % x.buffers.blocks) }
 
 // work reads an operation's block unless it is in memory.
 func (x *Instance) work(now vtime.Instant, i uint32) {
-	s := x.slots.at(i)
-	s.spend(now, engine.WaitCPU)
+	s := x.slots.At(i)
+	s.Spend(now, engine.WaitCPU)
 	x.count().references++
 	block := x.block(s)
 	if state := x.buffers.state(block); *state&resident != 0 {
@@ -164,17 +161,17 @@ func (x *Instance) work(now vtime.Instant, i uint32) {
 }
 
 func (x *Instance) fetched(now vtime.Instant, i uint32) {
-	s := x.slots.at(i)
+	s := x.slots.At(i)
 	count := x.count()
 	count.reads++
-	count.readTime += now.Sub(s.mark)
-	s.spend(now, engine.WaitRead)
+	count.readTime += now.Sub(s.Mark)
+	s.Spend(now, engine.WaitRead)
 	x.buffers.admit(x.block(s))
 	x.inMemory(now, i)
 }
 
 func (x *Instance) inMemory(now vtime.Instant, i uint32) {
-	if x.slots.at(i).op.Kind.Writes() {
+	if x.slots.At(i).Op.Kind.Writes() {
 		x.update(now, i)
 		return
 	}
@@ -183,13 +180,13 @@ func (x *Instance) inMemory(now vtime.Instant, i uint32) {
 
 // update changes the block, unless updates are held, and appends to the journal.
 func (x *Instance) update(now vtime.Instant, i uint32) {
-	s := x.slots.at(i)
+	s := x.slots.At(i)
 	if now < x.daemon.pausedUntil {
 		x.clock.At(x.daemon.pausedUntil, x, event(resumed, uint64(i)))
 		return
 	}
-	if x.buffers.unclean() >= x.hold || x.starved.length > 0 && !x.starved.serving {
-		x.starved.push(&x.slots, i)
+	if x.buffers.unclean() >= x.hold || x.starved.Len() > 0 && !x.feeding {
+		x.starved.Push(&x.slots, i)
 		x.wakeDaemon(now)
 		return
 	}
@@ -202,9 +199,9 @@ func (x *Instance) update(now vtime.Instant, i uint32) {
 	if len(x.buffers.dirty) >= x.wake {
 		x.wakeDaemon(now)
 	}
-	x.append(now, max(s.op.Size, 0)+x.cfg.JournalOverhead)
+	x.append(now, max(s.Op.Size, 0)+x.cfg.JournalOverhead)
 	if x.cfg.Synchronous {
-		x.journal.waiting.push(&x.slots, i)
+		x.journal.waiting.Push(&x.slots, i)
 		x.syncJournal(now)
 		return
 	}
@@ -213,19 +210,19 @@ func (x *Instance) update(now vtime.Instant, i uint32) {
 
 // feed lets held updates go on as buffers become clean.
 func (x *Instance) feed(now vtime.Instant) {
-	x.starved.serving = true
-	for x.starved.length > 0 && x.buffers.unclean() < x.hold && now >= x.daemon.pausedUntil {
-		i := x.starved.pop(&x.slots)
-		x.slots.at(i).spend(now, engine.WaitCache)
+	x.feeding = true
+	for x.starved.Len() > 0 && x.buffers.unclean() < x.hold && now >= x.daemon.pausedUntil {
+		i := x.starved.Pop(&x.slots)
+		x.slots.At(i).Spend(now, engine.WaitCache)
 		x.update(now, i)
 	}
-	x.starved.serving = false
+	x.feeding = false
 }
 
 func (x *Instance) acknowledge(now vtime.Instant, i uint32) {
-	s := x.slots.at(i)
-	x.client.Done(now, &s.op, &s.waits)
-	x.slots.give(i)
+	s := x.slots.At(i)
+	x.client.Done(now, &s.Op, &s.Waits)
+	x.slots.Give(i)
 }
 
 // Cycles are the write daemon's; of very long runs the last [cyclesMax].

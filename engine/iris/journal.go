@@ -20,9 +20,9 @@ type journal struct {
 	began     vtime.Instant
 	queued    time.Duration // of the sync under way, before its last write was issued
 	limit     volume.Limit
-	waiting   queue // updates whose records are buffered
-	syncing   queue // updates whose records are being written
-	forDaemon bool  // phase 6 waits for the sync that comes, or runs
+	waiting   engine.Queue // updates whose records are buffered
+	syncing   engine.Queue // updates whose records are being written
+	forDaemon bool         // phase 6 waits for the sync that comes, or runs
 }
 
 // journalFile is where the journal begins again from its start on the device (1 GB, the default
@@ -61,8 +61,8 @@ func (x *Instance) syncJournal(now vtime.Instant) {
 	}
 	j.running, j.again, j.began = true, false, now
 	j.syncing, j.waiting = j.waiting, j.syncing
-	for i := j.syncing.first; i != noSlot && j.syncing.length > 0; i = x.slots.at(i).next {
-		x.slots.at(i).spend(now, engine.WaitLogTurn)
+	for i := range j.syncing.All(&x.slots) {
+		x.slots.At(i).Spend(now, engine.WaitLogTurn)
 	}
 	left := (j.buffered + journalAlign - 1) / journalAlign * journalAlign
 	j.buffered = 0
@@ -91,12 +91,12 @@ func (x *Instance) journaled(now vtime.Instant) {
 	}
 	forDaemon := j.forDaemon && x.daemon.journalAsked <= j.began
 	j.running = false
-	for j.syncing.length > 0 {
-		i := j.syncing.pop(&x.slots)
-		s := x.slots.at(i)
-		s.waits[held] += queued
-		s.waits[engine.WaitLogDevice] += int64(now-s.mark) - queued
-		s.mark = now
+	for j.syncing.Len() > 0 {
+		i := j.syncing.Pop(&x.slots)
+		s := x.slots.At(i)
+		s.Waits[held] += queued
+		s.Waits[engine.WaitLogDevice] += int64(now-s.Mark) - queued
+		s.Mark = now
 		x.acknowledge(now, i)
 	}
 	if forDaemon {

@@ -78,7 +78,7 @@ type Engine struct {
 	busy     bool // an fdatasync is under way
 	waiting  []pending
 	syncing  []pending
-	underway slots // what the CPU or the volume has
+	underway engine.Kept[pending] // what the CPU or the volume has
 }
 
 // A pending operation and when it came.
@@ -109,10 +109,10 @@ func (e *Engine) Do(op workload.Op) {
 	p := pending{op: op, since: now}
 	p.waits[engine.WaitCPU] = int64(done.Sub(now))
 	if op.Kind.Writes() && !e.cfg.RandomWrites {
-		e.env.Clock.At(done, (*appendTurn)(e), e.underway.keep(p))
+		e.env.Clock.At(done, (*appendTurn)(e), e.underway.Keep(p))
 		return
 	}
-	e.env.Clock.At(done, (*blockTurn)(e), e.underway.keep(p))
+	e.env.Clock.At(done, (*blockTurn)(e), e.underway.Keep(p))
 }
 
 type (
@@ -125,7 +125,7 @@ type (
 // Fire appends once the CPU has done its part, and syncs unless a sync is under way.
 func (t *appendTurn) Fire(_ vtime.Instant, arg uint64) {
 	e := (*Engine)(t)
-	p := e.underway.take(arg)
+	p := e.underway.Take(arg)
 	if e.end+p.op.Size > e.cfg.File {
 		e.log.Rewind(0)
 		e.end = 0
@@ -169,7 +169,7 @@ func (t *syncDone) Fire(now vtime.Instant, arg uint64) {
 // Fire submits a block's read or write.
 func (t *blockTurn) Fire(_ vtime.Instant, arg uint64) {
 	e := (*Engine)(t)
-	p := &e.underway.kept[arg]
+	p := e.underway.At(arg)
 	op := volume.Read
 	if p.op.Kind.Writes() {
 		op = volume.Write
@@ -182,7 +182,7 @@ func (t *blockTurn) Fire(_ vtime.Instant, arg uint64) {
 // Started accounts what a block waits for, from when its thread asked for it.
 func (t *blockTurn) Started(_ vtime.Instant, c volume.Completion, arg uint64) {
 	e := (*Engine)(t)
-	p := &e.underway.kept[arg]
+	p := e.underway.At(arg)
 	asked := p.since.Add(time.Duration(p.waits[engine.WaitCPU]))
 	if p.op.Kind.Writes() { // the limits and the latency apart, because the fix differs
 		p.waits[engine.WaitLogLimit] = int64(c.Issued.Sub(asked))
@@ -196,7 +196,7 @@ func (t *blockTurn) Started(_ vtime.Instant, c volume.Completion, arg uint64) {
 // Fire acknowledges a block.
 func (t *blockDone) Fire(now vtime.Instant, arg uint64) {
 	e := (*Engine)(t)
-	p := e.underway.take(arg)
+	p := e.underway.Take(arg)
 	e.env.Client.Done(now, &p.op, &p.waits)
 }
 
@@ -208,25 +208,3 @@ func (e *Engine) Sample([]float64) {}
 
 // Cycles are none.
 func (e *Engine) Cycles() []engine.Cycle { return nil }
-
-// slots keep operations under way by a number, and use numbers again.
-type slots struct {
-	kept []pending
-	free []uint64
-}
-
-func (s *slots) keep(p pending) uint64 {
-	if n := len(s.free); n > 0 {
-		i := s.free[n-1]
-		s.free = s.free[:n-1]
-		s.kept[i] = p
-		return i
-	}
-	s.kept = append(s.kept, p)
-	return uint64(len(s.kept) - 1)
-}
-
-func (s *slots) take(i uint64) pending {
-	s.free = append(s.free, i)
-	return s.kept[i]
-}

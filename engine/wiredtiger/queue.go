@@ -14,28 +14,6 @@ type pending struct {
 	waits engine.Waits
 }
 
-// slots keep operations that wait for an event, by a number that is used again.
-type slots struct {
-	kept []pending
-	free []uint64
-}
-
-func (s *slots) keep(p pending) uint64 {
-	if n := len(s.free); n > 0 {
-		i := s.free[n-1]
-		s.free = s.free[:n-1]
-		s.kept[i] = p
-		return i
-	}
-	s.kept = append(s.kept, p)
-	return uint64(len(s.kept) - 1)
-}
-
-func (s *slots) take(i uint64) pending {
-	s.free = append(s.free, i)
-	return s.kept[i]
-}
-
 // An entry is a page of a tree.
 type entry struct{ tree, page int32 }
 

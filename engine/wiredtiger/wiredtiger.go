@@ -35,7 +35,7 @@ type Engine struct {
 	evictor    evictor
 	checkpoint checkpoint
 	journal    journal
-	underway   slots
+	underway   engine.Kept[pending]
 	inside     [2]int64 // operations in the engine: reads, writes
 	epoch      uint16
 
@@ -147,7 +147,7 @@ func (e *Engine) reach(p *pending, part int) {
 			if until := e.read(t, i); until > p.ready {
 				p.waits[engine.WaitRead] += int64(until.Sub(p.ready))
 				p.ready = until
-				e.env.Clock.At(until, (*readDone)(e), e.underway.keep(*p))
+				e.env.Clock.At(until, (*readDone)(e), e.underway.Keep(*p))
 				return
 			}
 		}
@@ -178,7 +178,7 @@ type readDone Engine
 // Fire performs the operation that waited for the page.
 func (r *readDone) Fire(_ vtime.Instant, arg uint64) {
 	e := (*Engine)(r)
-	p := e.underway.take(arg)
+	p := e.underway.Take(arg)
 	e.reach(&p, 1)
 }
 
@@ -288,7 +288,7 @@ func (e *Engine) clean(t *tree, p *page) units.Size {
 // acknowledge tells the client, at the time the operation is ready.
 func (e *Engine) acknowledge(p *pending) {
 	if now := e.env.Clock.Now(); p.ready > now {
-		e.env.Clock.At(p.ready, (*acknowledged)(e), e.underway.keep(*p))
+		e.env.Clock.At(p.ready, (*acknowledged)(e), e.underway.Keep(*p))
 		return
 	}
 	done := *p
@@ -301,7 +301,7 @@ type acknowledged Engine
 // Fire tells the client.
 func (a *acknowledged) Fire(_ vtime.Instant, arg uint64) {
 	e := (*Engine)(a)
-	p := e.underway.take(arg)
+	p := e.underway.Take(arg)
 	e.finish(&p)
 }
 

@@ -1,52 +1,6 @@
 package etcd
 
-import (
-	"plimsoll/engine"
-	"plimsoll/units"
-	"plimsoll/vtime"
-	"plimsoll/workload"
-)
-
-// A slot holds an operation until it is acknowledged.
-type slot struct {
-	op    workload.Op
-	waits engine.Waits
-	mark  vtime.Instant // up to when its waits are told
-	next  uint32        // free slots are a list
-}
-
-// spend accounts the time since the mark to a wait.
-func (s *slot) spend(now vtime.Instant, w engine.Wait) {
-	s.waits[w] += int64(now - s.mark)
-	s.mark = now
-}
-
-// slots are the operations in the cluster: as many as its clients have asked for and
-// have no answer to.
-type slots struct {
-	all  []slot
-	free uint32
-}
-
-const noSlot = 1<<32 - 1
-
-func (s *slots) init() { s.free = noSlot }
-
-func (s *slots) at(i uint32) *slot { return &s.all[i] }
-
-func (s *slots) take(op workload.Op, now vtime.Instant) uint32 {
-	if s.free == noSlot {
-		s.all = append(s.all, slot{})
-		s.free, s.all[len(s.all)-1].next = uint32(len(s.all)-1), noSlot
-	}
-	i := s.free
-	x := &s.all[i]
-	s.free = x.next
-	*x = slot{op: op, mark: now}
-	return i
-}
-
-func (s *slots) give(i uint32) { s.all[i].next, s.free = s.free, i }
+import "plimsoll/units"
 
 // A raftLog is the leader's log: which slot an entry is of, and how long the log is up to its end.
 // Entries before the slowest follower's are forgotten.
