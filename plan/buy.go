@@ -85,20 +85,23 @@ func (p *planner) leastSoFar() *scenario.Bound {
 // A guess is the first alternative to a layout that will probably be chosen, begun while that one still runs: each waits for the other
 // only to be told. What it comes to is used if the guess was right.
 type guess struct {
-	ctx    context.Context //nolint:containedctx // of the runs beside the search, of which the guess is one
+	ctx    context.Context //nolint:containedctx // of the runs beside the search, of which the guesses are
 	beside *errgroup.Group
 
-	mu   sync.Mutex
+	mu    sync.Mutex
+	last  *guessed // nil: none yet
+	spent bool     // the search is over: no more is guessed
+}
+
+type guessed struct {
 	of   *candidate
 	next []*candidate // its alternatives, of which the first runs
 	run  *job
 	done chan struct{}
 	stop context.CancelFunc
-	// spent says that it was taken, or ended since it was wrong.
-	spent bool
 }
 
-// expect begins the first alternative to a candidate, unless one was expected before. With one worker nothing is gained by it.
+// expect begins the first alternative to a candidate, in place of that to another which it is preferred to. With one worker nothing is gained by it.
 //
 // Its figure is of interest only if it is better than the candidate's, which is then known to keep the first objective: a run that is
 // certain to miss that is ended.
@@ -106,16 +109,20 @@ func (p *planner) expect(c *candidate) {
 	g := &p.guess
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.of != nil || p.opt.workers() < 2 {
+	if p.opt.workers() < 2 || g.spent || g.last != nil && g.last.of.before(c) <= 0 {
 		return
 	}
+	if g.last != nil {
+		g.last.stop()
+	}
 	ctx, stop := context.WithCancel(g.ctx)
-	g.of, g.stop, g.done = c, stop, make(chan struct{})
+	x := &guessed{of: c, stop: stop, done: make(chan struct{})}
+	g.last = x
 	g.beside.Go(func() error {
-		defer close(g.done)
-		if g.next = p.alternatives(c); len(g.next) > 0 {
-			g.run = &job{candidate: g.next[0], better: &p.want[0], rank: ahead}
-			_ = p.sim.work(ctx, g.run) // in its outcome as well, for who takes it
+		defer close(x.done)
+		if x.next = p.alternatives(c); len(x.next) > 0 {
+			x.run = &job{candidate: x.next[0], better: &p.want[0], rank: ahead}
+			_ = p.sim.work(ctx, x.run) // in its outcome as well, for who takes it
 		}
 		return nil
 	})
@@ -124,15 +131,19 @@ func (p *planner) expect(c *candidate) {
 // take gives the alternatives to a layout and the run of the first, when it is over; nil if it was not expected, and what was is ended.
 func (g *guess) take(of *candidate) ([]*candidate, *job) {
 	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.of == nil || g.spent {
-		return nil, nil
+	x := g.last
+	if g.spent {
+		x = nil
 	}
 	g.spent = true
-	defer g.stop()
-	if !slices.Equal(g.of.choice, of.choice) {
+	g.mu.Unlock()
+	if x == nil {
 		return nil, nil
 	}
-	<-g.done
-	return g.next, g.run
+	defer x.stop()
+	if !slices.Equal(x.of.choice, of.choice) {
+		return nil, nil
+	}
+	<-x.done
+	return x.next, x.run
 }

@@ -11,6 +11,7 @@ import (
 	"plimsoll/scenario"
 	"plimsoll/simulate"
 	"plimsoll/units"
+	"plimsoll/volume"
 )
 
 // answeredMin is the share of the operations of an open loop that must be answered at the end: a deployment that does not keep up with
@@ -23,21 +24,24 @@ type simulator struct {
 	space *Space
 	want  []scenario.Bound
 	crew  *crew
-	known *outcome // what is deployed now, once it is certain whether it meets
+	// now, if not nil, tells what is deployed now, as soon as it is certain whether it meets, and waits until then.
+	now func() *outcome
 	// likely, if not nil, is told of a candidate when so much of its run went well that it will probably meet: once each.
 	likely func(*candidate)
 
 	mu     sync.Mutex
 	come   map[string]simulate.Arrivals // by the assignments that change the workload
+	reads  map[string]int64             // by these too: see firstReads
 	floors map[string]string            // by the volumes' assignments: why no run is needed, "" if one is
 	parsed map[*candidate]*scenario.Scenario
-	twins  twins
+	twins  twins // of all runs that were made
+	told   twins // of those whose outcome counts so far
 }
 
 func newSimulator(file *scenario.File, space *Space, want []scenario.Bound, workers int) *simulator {
 	return &simulator{
 		file: file, space: space, want: want, crew: newCrew(workers),
-		come: map[string]simulate.Arrivals{}, floors: map[string]string{}, parsed: map[*candidate]*scenario.Scenario{},
+		come: map[string]simulate.Arrivals{}, reads: map[string]int64{}, floors: map[string]string{}, parsed: map[*candidate]*scenario.Scenario{},
 	}
 }
 
@@ -56,8 +60,8 @@ func texts(sets []set) []string {
 
 // prune rejects what needs no run: what the scenario's checks refuse, and what its floor or its load forbids.
 func (s *simulator) prune(c *candidate) *outcome {
-	if s.known != nil && slices.Equal(c.choice, s.known.choice) {
-		o := *s.known
+	if s.now != nil && !slices.ContainsFunc(c.choice, func(k int) bool { return k != 0 }) {
+		o := *s.now()
 		o.candidate = c
 		return &o
 	}
@@ -84,6 +88,9 @@ func (s *simulator) prune(c *candidate) *outcome {
 	if why == "" {
 		why = demand(sc, come)
 	}
+	if why == "" {
+		why = reading(sc, come, func() int64 { return s.firstReads(c, sc, come) })
+	}
 	s.floors[key] = why
 	if why != "" {
 		return &outcome{candidate: c, pruned: true, reason: why}
@@ -97,14 +104,43 @@ func (s *simulator) prune(c *candidate) *outcome {
 	return nil
 }
 
-// arrivals are counted once for each workload.
-func (s *simulator) arrivals(c *candidate, sc *scenario.Scenario) simulate.Arrivals {
-	key := ""
+// firstReads are counted once for each workload: no layout changes the size of the databases.
+func (s *simulator) firstReads(c *candidate, sc *scenario.Scenario, come simulate.Arrivals) int64 {
+	key := s.workload(c)
+	n, ok := s.reads[key]
+	if !ok {
+		n = firstReads(sc, come)
+		s.reads[key] = n
+	}
+	return n
+}
+
+// workload is what a candidate changes of the workload.
+func (s *simulator) workload(c *candidate) (key string) {
 	for _, x := range s.space.sets(c.choice) {
 		if within(x.path, "workload") {
 			key += x.String() + "\n"
 		}
 	}
+	return key
+}
+
+// counts tells whether a run counts as one: not if one that counted before repeats it. Asked in the order of the search, it
+// says the same however many were run at once.
+func (s *simulator) counts(o *outcome) bool {
+	if o.twin == nil {
+		return true
+	}
+	if s.told.find(o.twin) != nil {
+		return false
+	}
+	s.told.add(o.twin)
+	return true
+}
+
+// arrivals are counted once for each workload.
+func (s *simulator) arrivals(c *candidate, sc *scenario.Scenario) simulate.Arrivals {
+	key := s.workload(c)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	a, ok := s.come[key]
@@ -131,13 +167,26 @@ func (s *simulator) run(ctx context.Context, c *candidate) *outcome {
 	switch {
 	case errors.As(err, &missed):
 		o := &outcome{candidate: c, reason: missedText(missed), missed: missed}
-		s.twins.reject(twinOf(s.space, c, sc), o)
+		s.reject(o, sc, missed.Mattered)
 		return o
 	case err != nil:
 		return &outcome{candidate: c, problem: err}
 	}
-	why := judge(r, s.want)
-	return &outcome{candidate: c, result: r, met: why == "", reason: why}
+	o := &outcome{candidate: c, result: r, reason: judge(r, s.want)}
+	if o.met = o.reason == ""; !o.met {
+		s.reject(o, sc, r.Mattered)
+	}
+	return o
+}
+
+// reject remembers a layout that does not meet, with the limits that mattered in its run.
+func (s *simulator) reject(o *outcome, sc *scenario.Scenario, mattered [][volume.Limits]bool) {
+	if o.twin = twinOf(s.space, o.candidate, sc); o.twin == nil || len(mattered) != len(o.twin.limits) {
+		o.twin = nil
+		return
+	}
+	o.twin.mattered, o.twin.outcome = mattered, o
+	s.twins.add(o.twin)
 }
 
 // hopeful tells of a candidate that was not rejected within the first quarter of its measured time: nearly all that are to be are by then.

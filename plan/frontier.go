@@ -12,7 +12,7 @@ import (
 const alternativesMax = 4
 
 // alternatives are what more money could buy than a layout, by price: the log's volume of the least latency, the data's, both, and for all
-// volumes the most IOPS there are. Which layouts they are follows from the grid alone.
+// volumes the most IOPS there are. Which layouts they are follows from the grid alone. Where no write waits for its log, a quicker one buys nothing.
 func (p *planner) alternatives(from *candidate) []*candidate {
 	var out []*candidate
 	add := func(choice []int) {
@@ -29,7 +29,7 @@ func (p *planner) alternatives(from *candidate) []*candidate {
 	for _, log := range []bool{true, false} {
 		for i := range p.space.axes {
 			a := &p.space.axes[i]
-			if a.setting || !within(a.path, "volumes") || (a.path == "volumes.data") == log {
+			if a.setting || !within(a.path, "volumes") || (a.path == "volumes.data") == log || log && !waitsForLog(&p.now.Engine) {
 				continue
 			}
 			one := slices.Clone(from.choice)

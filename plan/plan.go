@@ -13,6 +13,7 @@ import (
 	"plimsoll/catalog"
 	"plimsoll/scenario"
 	"plimsoll/units"
+	"plimsoll/volume"
 )
 
 // Version is the version of Plan's JSON: additions leave it.
@@ -61,7 +62,7 @@ type Rejected struct {
 type Searched struct {
 	Space     int64 `json:"space"`     // layouts there are
 	Simulated int   `json:"simulated"` // of which so many were simulated
-	Pruned    int   `json:"pruned"`    // and so many rejected without
+	Pruned    int   `json:"pruned"`    // and so many rejected without, some of them since they would repeat a run
 	// Complete: every layout that is preferred to the chosen one was rejected; or all of them, if none is chosen.
 	Complete bool `json:"complete"`
 }
@@ -161,31 +162,30 @@ func (p *planner) look(ctx context.Context) error {
 	defer func() { cancel(); _ = beside.Wait() }()
 	none := p.space.candidate(make([]int, len(p.space.axes)), make([]int, len(p.space.axes)), p.space.price(make([]int, len(p.space.axes))))
 	now := &job{candidate: &none, certain: newDecision(), rank: told}
-	jobs := []*job{now}
-	for _, sets := range p.mostIOPS() {
-		jobs = append(jobs, &job{candidate: &none, more: sets, unlike: now.certain, rank: argued})
+	beside.Go(func() error { return p.sim.work(runs, now) })
+	most, before := p.mostIOPS(), now
+	for _, b := range most {
+		b.job = &job{candidate: &none, more: b.sets, unlike: now.certain, rank: argued}
+		beside.Go(func() error { return p.boost(runs, b, now.certain) })
 	}
-	most := jobs[1:]
-	before := now
 	if p.grows {
 		before = &job{candidate: &none, plain: append([]string{}, p.opt.Sets...), rank: told}
-		jobs = append(jobs, before)
+		beside.Go(func() error { return p.sim.work(runs, before) })
 	}
 	p.guess.ctx, p.guess.beside = runs, beside
 	p.sim.likely = p.expect
-	for _, j := range jobs {
-		beside.Go(func() error { return p.sim.work(runs, j) })
+	p.sim.now = func() *outcome {
+		<-now.certain.made
+		return now.certain.outcome
 	}
-	<-now.certain.made
-	p.current = now.certain.outcome
-	switch {
-	case p.current.passed:
-		return fmt.Errorf("plan: the scenario as it is cannot be simulated: %s", p.current.reason)
-	case p.current.problem != nil:
-		return ended(ctx, p.current.problem)
-	}
-	p.sim.known = p.current
-	if err := p.choose(ctx); err != nil {
+	p.current = &outcome{candidate: &none}
+	err := p.choose(ctx)
+	switch o := p.sim.now(); {
+	case o.passed:
+		return fmt.Errorf("plan: the scenario as it is cannot be simulated: %s", o.reason)
+	case o.problem != nil:
+		return ended(ctx, o.problem)
+	case err != nil:
 		return err
 	}
 	if err := beside.Wait(); err != nil {
@@ -199,12 +199,54 @@ func (p *planner) look(ctx context.Context) error {
 			p.found.rejected[i] = &full
 		}
 	}
-	for _, j := range most {
-		if !j.outcome.passed {
-			p.boosted = append(p.boosted, j.outcome)
+	for _, b := range most {
+		if !b.job.outcome.passed {
+			p.boosted = append(p.boosted, b.job.outcome)
 		}
 	}
 	return nil
+}
+
+// A boost is what is deployed now with the most IOPS of a volume.
+type boost struct {
+	sets []set
+	job  *job
+}
+
+// boost runs a boost, unless its run would repeat that of what is deployed now (see [twin]).
+func (p *planner) boost(ctx context.Context, b *boost, now *decision) error {
+	<-now.made
+	o := now.outcome
+	mattered := [][volume.Limits]bool(nil)
+	switch {
+	case o.missed != nil:
+		mattered = o.missed.Mattered
+	case o.result != nil:
+		mattered = o.result.Mattered
+	}
+	if !p.repeats(o.candidate, mattered, b.sets) {
+		return p.sim.work(ctx, b.job)
+	}
+	same := *o
+	same.more = b.sets
+	b.job.outcome = &same
+	return nil
+}
+
+// repeats tells whether assignments over what is deployed now leave its run as it is, of which the limits that mattered are given.
+func (p *planner) repeats(now *candidate, mattered [][volume.Limits]bool, more []set) bool {
+	sets := p.space.sets(now.choice)
+	was, err1 := p.file.Parse(texts(sets))
+	is, err2 := p.file.Parse(texts(append(sets, more...)))
+	if err1 != nil || err2 != nil {
+		return false
+	}
+	a, b := twinOf(p.space, now, was), twinOf(p.space, now, is)
+	if a == nil || b == nil || a.key != b.key || len(mattered) != len(a.limits) {
+		return false
+	}
+	a.mattered = mattered
+	return a.repeats(b)
 }
 
 // ended is an error of a run, or why all of them were ended.
@@ -274,7 +316,7 @@ func (p *planner) tell(name string) *Plan {
 		out.Objectives = append(out.Objectives, Objective{b.Name, float64(b.Most) / 1e9})
 	}
 	for _, o := range p.found.rejected {
-		if o.pruned {
+		if o.pruned || o.repeated {
 			out.Searched.Pruned++
 		}
 		if len(out.Rejected) < rejectedMax {

@@ -15,19 +15,22 @@ type outcome struct {
 	met      bool
 	passed   bool   // the scenario's checks refuse it: it is no layout
 	pruned   bool   // rejected without a run
-	repeated bool   // rejected without a run as well, since another layout\'s was the same
+	repeated bool   // rejected without a run as well, since another layout's was the same
 	reason   string // why it was rejected
 	result   *simulate.Result
 	more     []set                 // assignments beside the candidate's
 	missed   *simulate.MissedError // not nil: its run was ended since it misses this
+	twin     *twin                 // of a run that was rejected: what others repeat it
 	problem  error                 // nothing can be said: the search ends
 }
 
-// An evaluator tells what a candidate does. prune is asked first, of one candidate at a time, and costs nothing; run is asked of
-// several at once. What prune says is repeated counts as a run: whether one was made depends on which were at once.
+// An evaluator tells what a candidate does. prune is asked first, of one candidate at a time, and costs little; run is asked of
+// several at once. counts is asked of the outcomes of runs, in the order of the search: whether it was a run that a search with one worker makes
+// too, and not one of which prune would have known by then that it repeats another.
 type evaluator interface {
 	prune(c *candidate) *outcome
 	run(ctx context.Context, c *candidate) *outcome
+	counts(o *outcome) bool
 }
 
 // A searched is what a search came to.
@@ -38,77 +41,41 @@ type searched struct {
 	complete bool // every layout before the chosen one, or all, were decided
 }
 
+// aheadMax is how many candidates may wait for one before them, of which most are rejected without a run.
+const aheadMax = 256
+
 // search goes through a space in the order of preference and ends at the first layout that meets the objective, which is therefore the
 // most preferred of all that do. workers candidates are run at once; their outcomes count in order, so that the answer is that of one
 // worker. most bounds the runs whose outcomes count.
 func search(ctx context.Context, space *Space, e evaluator, workers, most int, tell func(runs int, at dollars)) (*searched, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	type pending struct {
-		done      chan *outcome
-		run, runs bool // it counts as a run, and is one
-	}
-	var queue []pending
+	q := &queue{space: space, evaluator: e, walk: space.walk(), workers: max(workers, 1)}
 	// What was started and does not count is waited for: it must not outlive the search.
 	defer func() {
 		cancel()
-		for _, p := range queue {
-			<-p.done
-		}
+		q.drain()
 	}()
-	s, w := &searched{}, space.walk()
-	running, started, exhausted := 0, 0, false
+	s := &searched{}
 	for {
-		for !exhausted && running < max(workers, 1) {
-			c := w.next()
-			if c == nil {
-				exhausted = true
-				break
-			}
-			p := pending{done: make(chan *outcome, 1)}
-			o := e.prune(c)
-			p.run = o == nil || o.repeated
-			switch {
-			case !p.run:
-				p.done <- o
-			case started == most:
-				exhausted = true
-				p.done <- nil
-			case o != nil:
-				started++
-				p.done <- o
-			default:
-				p.runs = true
-				started++
-				running++
-				go func() { p.done <- e.run(ctx, c) }()
-			}
-			queue = append(queue, p)
-		}
-		if len(queue) == 0 {
-			s.complete = true
+		q.fill(ctx, most-s.runs)
+		if len(q.pending) == 0 {
+			s.complete = q.next == nil
 			return s, nil
 		}
-		p := queue[0]
-		o := <-p.done
-		queue = queue[1:]
-		if p.runs {
-			running--
-		}
-		switch {
-		case o == nil: // the bound on runs
-			return s, nil
-		case o.problem != nil:
+		o, run := q.pop()
+		if o.problem != nil {
 			if errors.Is(o.problem, context.Canceled) && ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
 			return nil, o.problem
 		}
-		if p.run && !o.passed {
+		if run && !o.passed && e.counts(o) {
 			s.runs++
 			if tell != nil {
 				tell(s.runs, o.price)
 			}
+		} else if run && !o.passed { // as if prune had said so
+			o.repeated, o.result = true, nil
 		}
 		switch {
 		case o.met:
@@ -117,6 +84,62 @@ func search(ctx context.Context, space *Space, e evaluator, workers, most int, t
 		case !o.passed:
 			s.rejected = append(s.rejected, o)
 		}
+	}
+}
+
+// A queue is the candidates that were begun and whose outcome does not count yet, in order.
+type queue struct {
+	space     *Space
+	evaluator evaluator
+	walk      *walk
+	workers   int
+	next      *candidate // comes next, but needs a run that may be one too many; nil: whichever the walk gives
+	pending   []pending
+	running   int
+}
+
+type pending struct {
+	done chan *outcome
+	run  bool
+}
+
+// fill begins candidates while a worker is free and no more runs are at work than may count.
+func (q *queue) fill(ctx context.Context, most int) {
+	for q.running < q.workers && len(q.pending) < aheadMax {
+		if q.next == nil {
+			if q.next = q.walk.next(); q.next == nil {
+				return
+			}
+		}
+		p, c := pending{done: make(chan *outcome, 1)}, q.next
+		switch o := q.evaluator.prune(c); {
+		case o != nil:
+			p.done <- o
+		case q.running >= most:
+			return
+		default:
+			p.run = true
+			q.running++
+			go func() { p.done <- q.evaluator.run(ctx, c) }()
+		}
+		q.pending, q.next = append(q.pending, p), nil
+	}
+}
+
+// pop waits for the first outcome and tells whether it was run.
+func (q *queue) pop() (o *outcome, run bool) {
+	p := q.pending[0]
+	q.pending = q.pending[1:]
+	if p.run {
+		q.running--
+	}
+	return <-p.done, p.run
+}
+
+// drain waits for what is at work.
+func (q *queue) drain() {
+	for len(q.pending) > 0 {
+		q.pop()
 	}
 }
 

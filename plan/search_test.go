@@ -36,6 +36,8 @@ func (t *table) run(_ context.Context, c *candidate) *outcome {
 	return &outcome{candidate: c, met: t.meets(c.choice), reason: "run"}
 }
 
+func (t *table) counts(*outcome) bool { return true }
+
 // everything is every candidate of a space, made the plain way.
 func everything(s *Space) []candidate {
 	var out []candidate

@@ -12,11 +12,12 @@ import (
 // Many layouts differ from one that was rejected in nothing but more of what that one never lacked: 250 MiB/s where 125 held nobody
 // back. They need no run of their own.
 //
-// A limit of a volume is an instant up to which all that passed is paid for; what comes before it waits. Let a run have ended in which a
-// limit never made a request wait, and take another run in which it alone is higher, by overHead at least. Up to any request
-// let both be the same: what passed, and when. Then the higher limit's instant is, rounded up to nanoseconds as it is read, no later
-// than the other's, since it charges less for each (by more than the nanosecond that rounding may take, which is what overHead is for);
-// so it does not make this request wait either, and all else that decides when it passes is the same. By induction the two runs are the same up to where
+// A limit of a volume is an instant up to which all that passed is paid for; what comes before it waits, until the latest of these
+// instants. Let a run have ended in which some limits were never that latest, and take another run in which these are higher, by overHead at
+// least, and nothing else is other. Up to any request let both be the same: what passed, and when. Then a higher limit's instant is, rounded up to nanoseconds
+// as it is read, no later than it was, since it charges less for each (by more than the nanosecond that rounding may take, which is what
+// overHead is for); the latest of them is of a limit that is the same in both, or none is later than what the request waited for besides, so it
+// passes at the same time. By induction the two runs are the same up to where
 // the first was ended, and the other is ended there too, for the same reason. The instance's limits, which volumes share, see the same
 // requests at the same times.
 
@@ -64,12 +65,8 @@ func twinOf(s *Space, c *candidate, sc *scenario.Scenario) *twin {
 	return t
 }
 
-// reject remembers a layout whose run was ended.
-func (all *twins) reject(t *twin, o *outcome) {
-	if t == nil || o.missed == nil || len(o.missed.Mattered) != len(t.limits) {
-		return
-	}
-	t.mattered, t.outcome = o.missed.Mattered, o
+// add remembers a layout that was rejected.
+func (all *twins) add(t *twin) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	if all.rejected == nil {

@@ -1,6 +1,9 @@
 package simulate
 
-import "plimsoll/latency"
+import (
+	"plimsoll/latency"
+	"plimsoll/volume"
+)
 
 // ResultVersion is the version of Result's JSON: additions leave it, changes raise it.
 const ResultVersion = 1
@@ -45,6 +48,9 @@ type Result struct {
 	// Warnings are what the scenario says and may not mean: a volume faster than its instance.
 	Warnings []string `json:"warnings,omitempty"`
 	Series   *Series  `json:"series,omitempty"`
+	// Mattered are, by volume in the order of members and of each one's volumes, the limits that ever decided when a request passed
+	// ([volume.State]). With all others higher the run would have been the same. It is for searches, and not part of the JSON.
+	Mattered [][volume.Limits]bool `json:"-"`
 }
 
 // The latencies of a result: see package latency.

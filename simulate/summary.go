@@ -39,6 +39,7 @@ func summarise(sc *scenario.Scenario, s *system, m *meter, p *sampler, series bo
 	}
 	bill(r, sc)
 	r.Objectives = judge(sc, r)
+	r.Mattered = s.mattered()
 	for _, w := range sc.Warnings {
 		r.Warnings = append(r.Warnings, w.Problem.Error())
 	}

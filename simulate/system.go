@@ -12,6 +12,7 @@ import (
 	"plimsoll/engine/wiredtiger"
 	"plimsoll/linux"
 	"plimsoll/scenario"
+	"plimsoll/volume"
 	"plimsoll/vtime"
 )
 
@@ -66,6 +67,15 @@ func build(sc *scenario.Scenario, client engine.Client) (*system, error) {
 		return nil, fmt.Errorf("engine: %w", err)
 	}
 	return s, nil
+}
+
+// mattered are the limits of each volume that ever decided when a request passed.
+func (s *system) mattered() [][volume.Limits]bool {
+	out := make([][volume.Limits]bool, len(s.devices))
+	for i, d := range s.devices {
+		out[i] = d.Volume().State(s.clock.Now()).Mattered
+	}
+	return out
 }
 
 func makeEngine(e *scenario.Engine, env *engine.Env, members []etcd.Member) (engine.Engine, error) {

@@ -18,6 +18,7 @@ const tapeMax = 1 << 22
 type tape struct {
 	spec   workload.Spec
 	seed   random.Seed
+	from   vtime.Instant // of the measured time
 	end    vtime.Instant
 	chunks [][]taped
 	n      int
@@ -63,6 +64,20 @@ func (w *Wanted) source(load *workload.Workload, seed random.Seed, end vtime.Ins
 		return &player{tape: w.Come.tape}
 	}
 	return load.Open(seed)
+}
+
+// Each tells the key of every operation that comes, the warm-up's too, in their order, and whether it comes in the measured time. It
+// tells nothing, and says so, where they are not known or too many to be remembered.
+func (a Arrivals) Each(tell func(key uint64, measured bool)) bool {
+	if a.tape == nil || a.tape.over {
+		return false
+	}
+	last, p := vtime.Instant(-1), player{tape: a.tape}
+	for op := (workload.Op{}); p.Next(&op); {
+		last = max(op.At, last+1) // as the driver has it
+		tell(op.Key, last >= a.tape.from)
+	}
+	return true
 }
 
 // A player is a tape as a source.

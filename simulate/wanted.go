@@ -39,7 +39,7 @@ func Come(sc *scenario.Scenario) Arrivals {
 	from := vtime.At(sc.Run.Warmup.Std())
 	end := from.Add(sc.Run.Duration.Std())
 	source, last := load.Open(sc.Seed), vtime.Instant(-1)
-	a := Arrivals{Known: true, tape: &tape{spec: load.Spec(), seed: sc.Seed, end: end}}
+	a := Arrivals{Known: true, tape: &tape{spec: load.Spec(), seed: sc.Seed, from: from, end: end}}
 	for op := (workload.Op{}); source.Next(&op); {
 		if last = max(op.At, last+1); last >= end { // as the driver has it
 			break
@@ -62,7 +62,7 @@ type MissedError struct {
 	After time.Duration // of virtual time, since the measured time began
 	// Over is how many operations had taken longer than the bound, more than Allowed; of a checkpoint 1 and 0.
 	Over, Allowed int64
-	// Mattered are, by volume in the order of members and of each one's volumes, the limits that ever made a request wait.
+	// Mattered are the limits that ever decided when a request passed: see [Result].
 	Mattered [][volume.Limits]bool
 }
 
@@ -146,9 +146,7 @@ func (w *watch) done(write bool, took int64) {
 func (w *watch) missed(s *system, now, end vtime.Instant) *MissedError {
 	m := w.over(s, now, end)
 	if m != nil {
-		for _, d := range s.devices {
-			m.Mattered = append(m.Mattered, d.Volume().State(now).Mattered)
-		}
+		m.Mattered = s.mattered()
 	}
 	return m
 }

@@ -166,17 +166,19 @@ func (q *Queue) issue(c *Completion, r Request) {
 	cost := q.account.charge(r, c.Admitted <= q.mergeUntil)
 	meters := q.meters[r.Op]
 	line := &q.last[q.line[r.Op]]
-	first, held := c.Admitted, Unlimited
+	first, held, waits := c.Admitted, Unlimited, false
 	if line.issued > first {
 		first, held = line.issued, line.held
 	}
 	for _, m := range meters {
 		if all, _ := cost.of(m); all > 0 && (m.bytes || !cost.joins) {
 			if t := m.ready(); t > first {
-				first, held = t, m.limit
-				q.state.Mattered[held] = true
+				first, held, waits = t, m.limit, true
 			}
 		}
+	}
+	if waits { // for the last of them alone: the others were over by then
+		q.state.Mattered[held] = true
 	}
 	at := first
 	if cost.headBytes > 0 || cost.headOperations > 0 {
@@ -218,8 +220,10 @@ func (q *Queue) head(meters []*meter, cost *charge, first vtime.Instant, held Li
 		}
 		if t := m.ready(); all > 0 && t > at {
 			at, held = t, m.limit
-			q.state.Mattered[held] = true
 		}
+	}
+	if at > first {
+		q.state.Mattered[held] = true
 	}
 	return at, held
 }

@@ -106,8 +106,8 @@ type State struct {
 	// HeldBy is the time requests waited for each limit, summed over requests, each part of a
 	// wait under what it was for. Under Degraded it is the latency in bad episodes; Unlimited stays 0.
 	HeldBy [Limits]units.Duration
-	// Mattered says which limits ever made a request wait, also where another made it wait longer. One that did not could be higher, and
-	// nothing would be different.
+	// Mattered says which limits of the volume a request, or the first part of one, ever waited for last, so which decided when it passed. All
+	// those that never did could be higher, and nothing would be different.
 	Mattered [Limits]bool
 	// Credits is the burst bucket's fill, 1 full, and HasCredits whether there is one.
 	Credits    units.Ratio
