@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
@@ -58,7 +59,9 @@ func chromium(t *testing.T) context.Context {
 // A tab is a page that is open, with what it complained of and what it asked the network for.
 type tab struct {
 	*testing.T
-	ctx context.Context
+	ctx    context.Context
+	path   string        // of its file
+	loaded chan struct{} // has one of each page that was loaded, until that is taken
 
 	mu       sync.Mutex
 	trouble  []string
@@ -93,19 +96,34 @@ func open(browser context.Context, t *testing.T, page string, before ...step) *t
 	}
 	ctx, cancel := chromedp.NewContext(browser)
 	t.Cleanup(cancel)
-	p := &tab{T: t, ctx: ctx}
+	p := &tab{T: t, ctx: ctx, path: path, loaded: make(chan struct{}, 8)}
 	if err := chromedp.Listen(ctx, p.listen); err != nil {
 		t.Fatal(err)
 	}
 	p.run(command(cdppage.BringToFront, cdp.Empty{}), command(network.Enable, network.EnableParams{}), command(log.Enable, cdp.Empty{}), command(runtime.Enable, cdp.Empty{}), screen(1280, 900, false), media("", "light"))
 	p.run(append(slices.Clone(before), chromedp.Navigate("file://"+path))...)
+	p.load()
 	return p
+}
+
+// load waits for the end of loading a page.
+func (p *tab) load() {
+	p.Helper()
+	bound := time.NewTimer(time.Minute)
+	defer bound.Stop()
+	select {
+	case <-p.loaded:
+	case <-bound.C:
+		p.Fatal("the page is not loaded after a minute")
+	}
 }
 
 func (p *tab) listen(event any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch e := event.(type) {
+	case *cdppage.EventLoadEventFired:
+		p.loaded <- struct{}{}
 	case *network.EventRequestWillBeSent:
 		if !strings.HasPrefix(e.Request.URL, "file://") || e.Type != network.ResourceTypeDocument {
 			p.requests = append(p.requests, e.Request.URL)
@@ -158,6 +176,7 @@ func TestInChromium(t *testing.T) {
 		}
 	})
 	t.Run("zoom", func(t *testing.T) { zooms(browser, t, all["hour"]) })
+	t.Run("reload", func(t *testing.T) { remembers(browser, t, all["hour"]) })
 	t.Run("theme", func(t *testing.T) { toggles(browser, t, all["diagnosis"]) })
 	t.Run("names", func(t *testing.T) {
 		var b strings.Builder
@@ -285,8 +304,69 @@ func zooms(browser context.Context, t *testing.T, page string) {
 	p.quiet()
 }
 
+// change is to be called before what a tab keeps in localStorage changes, and what it gives waits for that: another tab of the same origin, which this
+// one is, is told once the browser has it, and then no process of its can miss it.
+func (p *tab) change() (wait func()) {
+	p.Helper()
+	js[bool](p, `(window.changed = new Promise(done => addEventListener("storage", () => done(true), {once: true})), true)`)
+	return func() { p.Helper(); js[bool](p, `window.changed`) }
+}
+
+// reload loads the page again as it would by itself, which the browser does in the same process.
+func (p *tab) reload() {
+	p.Helper()
+	p.run(chromedp.Evaluate[chromedp.Void](`setTimeout(() => location.reload())`))
+	p.load()
+}
+
+// remembers reloads a page that is zoomed, as watch does while its diagnosis goes on: what is shown stays, and what reached to the end goes on to.
+func remembers(browser context.Context, t *testing.T, page string) {
+	p := open(browser, t, page)
+	shown := func(what string, wantFrom, wantTo float64, wantLog string) {
+		t.Helper()
+		if from, to := p.view(); math.Abs(from-wantFrom) > 1 || math.Abs(to-wantTo) > 1 {
+			t.Errorf("%s: %.0f s to %.0f s is shown, want %.0f to %.0f", what, from, to, wantFrom, wantTo)
+		}
+		if got := js[string](p, `document.querySelector("[data-do=log]").getAttribute("aria-pressed")`); got != wantLog {
+			t.Errorf("%s: the button of the logarithmic axis says %s, want %s", what, got, wantLog)
+		}
+	}
+	shown("at first", 0, 3600, "false")
+	p.run(chromedp.Click(chromedp.CSS(`[data-do="in"]`)), chromedp.Click(chromedp.CSS(`[data-do="log"]`)))
+	p.reload()
+	shown("zoomed by a button and loaded again", 900, 2700, "true")
+	p.run(chromedp.Focus(chromedp.CSS(".live")), chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.ArrowRight), chromedp.Click(chromedp.CSS(`[data-do="log"]`)))
+	shown("moved to the end by keys", 1800, 3600, "false")
+	later := func(seconds int) {
+		t.Helper()
+		var b strings.Builder
+		if err := Diagnosis(&b, stalledReport(seconds, "nvme1n1"), Options{}); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(p.path, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		p.reload()
+	}
+	later(3660)
+	shown("a minute later", 1860, 3660, "false")
+	p.run(chromedp.Focus(chromedp.CSS(".live")), chromedp.KeyEvent(kb.ArrowLeft))
+	later(3720)
+	shown("moved away from the end, and a minute later", 1410, 3210, "false")
+	later(600)
+	shown("of a page in which that stretch is not", 0, 600, "false")
+	p.run(chromedp.Click(chromedp.CSS(`[data-do="in"]`)), chromedp.Click(chromedp.CSS(`[data-do="all"]`)))
+	p.reload()
+	shown("all of it again", 0, 600, "false")
+	p.run(chromedp.Evaluate[chromedp.Void](`sessionStorage.setItem("plimsoll-view " + location.pathname, '{"from":"x","to":[1],"log":7}')`))
+	p.reload()
+	shown("what somebody else kept", 0, 600, "false")
+	p.quiet()
+}
+
 // toggles changes the theme, which the charts follow and which is remembered.
 func toggles(browser context.Context, t *testing.T, page string) {
+	witness := open(browser, t, "<!DOCTYPE html><title>witness</title>")
 	p := open(browser, t, page)
 	ground := func() string { return js[string](p, `getComputedStyle(document.body).backgroundColor`) }
 	line := func() string {
@@ -294,26 +374,22 @@ func toggles(browser context.Context, t *testing.T, page string) {
 		return js[string](p, `document.querySelector(".live canvas").toDataURL()`)
 	}
 	light, drawn := ground(), line()
+	kept := witness.change()
 	p.run(chromedp.Click(chromedp.CSS("#theme")))
 	dark, redrawn := ground(), line()
 	if light == dark || drawn == redrawn {
 		t.Errorf("the ground is %s and then %s; the chart is drawn anew: %v", light, dark, drawn != redrawn)
 	}
-	// What a page keeps reaches the browser's next process some time later: it is reloaded until it is seen there, a few times.
-	reloaded := func() (got string) {
-		for range 20 {
-			p.run(chromedp.Reload())
-			if got = ground(); got == dark {
-				break
-			}
-		}
-		return got
-	}
-	if got := reloaded(); got != dark {
+	kept()
+	p.reload()
+	if got := ground(); got != dark {
 		t.Errorf("after a reload the ground is %s: the theme was not remembered", got)
 	}
-	p.run(chromedp.Click(chromedp.CSS("#theme")), chromedp.Evaluate[chromedp.Void](`localStorage.clear()`), media("", "dark"))
-	if got := reloaded(); got != dark {
+	kept = witness.change()
+	p.run(chromedp.Evaluate[chromedp.Void](`localStorage.clear()`), media("", "dark"))
+	kept()
+	p.reload()
+	if got := ground(); got != dark {
 		t.Errorf("where the system is dark and nothing was chosen, the ground is %s", got)
 	}
 	p.quiet()

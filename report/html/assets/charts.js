@@ -213,6 +213,25 @@
       p.plot.setScale("x", { min: view.min, max: view.max });
     });
     root.dataset.zoomed = wide < whole ? "yes" : "no";
+    keep();
+  }
+
+  // What is shown outlasts a reload, which watch asks for as its diagnosis goes on: in this tab, and of this page. A stretch that reached to the
+  // end goes on to do so. A page without storage forgets it.
+  var key = "plimsoll-view " + location.pathname;
+  function keep() {
+    try {
+      if (root.dataset.zoomed === "no" && !logTimes) sessionStorage.removeItem(key);
+      else sessionStorage.setItem(key, JSON.stringify({ from: view.min, to: view.max, end: data.to, log: logTimes }));
+    } catch (e) { /* not allowed here */ }
+  }
+  function recall() {
+    var kept = null;
+    try { kept = JSON.parse(sessionStorage.getItem(key)); } catch (e) { /* nothing that we kept */ }
+    if (!kept || !(kept.from < kept.to)) return null;
+    var on = kept.to >= kept.end ? data.to - kept.to : 0;
+    logTimes = kept.log === true;
+    return kept.to + on > data.from && kept.from + on < data.to ? [kept.from + on, kept.to + on] : null;
   }
   var moves = {
     "in": function (w) { show(view.min + w / 4, view.max - w / 4); },
@@ -235,12 +254,15 @@
     plots.forEach(function (p) { p.plot.destroy(); });
     plots = [];
     data.charts.forEach(build);
+    keep();
   }
 
+  var kept = recall(), tools = document.querySelector(".tools");
   data.charts.forEach(build);
   plots.forEach(function (p) { p.box.addEventListener("keydown", keys); });
   root.dataset.zoomed = "no";
-  var tools = document.querySelector(".tools");
+  tools.querySelector("[data-do=log]").setAttribute("aria-pressed", logTimes);
+  if (kept) show(kept[0], kept[1]);
   tools.hidden = false;
   tools.addEventListener("click", function (e) {
     var what = e.target.dataset.do;
