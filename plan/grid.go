@@ -65,19 +65,36 @@ func (m *spaceMaker) make() *Space {
 	}
 	s.axes = slices.Concat(m.settings(), volumes, m.logAxis(), machines, m.membersAxis())
 	s.bill = func(choice []int) dollars {
-		sum, members := dollars(0), m.members
+		sum := dollars(0)
 		for i, k := range choice {
-			a := &s.axes[i]
-			sum += a.options[k].cost
-			if a.path == "engine.etcd.members" && k > 0 {
-				if _, err := fmt.Sscan(a.options[k].sets[0].value, &members); err != nil {
-					members = m.members
-				}
-			}
+			sum += s.axes[i].options[k].cost
 		}
-		return fixed + sum/dollars(m.members)*dollars(members)
+		return fixed + sum/dollars(m.members)*dollars(m.membersOf(s, choice))
+	}
+	if m.opt.Unpriced {
+		s.amounts = func(choice []int) ordered {
+			sum := ordered{}
+			for i, k := range choice {
+				sum = sum.plus(s.axes[i].options[k].ordered)
+			}
+			n := int64(m.members) // a part of each member's
+			return ordered{sum.iops / n, sum.throughput / n, sum.size / n}.times(m.membersOf(s, choice))
+		}
 	}
 	return s
+}
+
+// membersOf is how many machines a choice has.
+func (m *spaceMaker) membersOf(s *Space, choice []int) int {
+	members := m.members
+	for i, k := range choice {
+		if a := &s.axes[i]; a.path == "engine.etcd.members" && k > 0 {
+			if _, err := fmt.Sscan(a.options[k].sets[0].value, &members); err != nil {
+				members = m.members
+			}
+		}
+	}
+	return members
 }
 
 // asked refuses options that would say nothing of this deployment.

@@ -41,7 +41,7 @@ type volumeGrid struct {
 
 // options are what the volume can be, the first of them as it is.
 func (g *volumeGrid) options() []option {
-	out := []option{{cost: g.cost(g.now)}}
+	out := []option{{cost: g.cost(g.now), ordered: g.ordered(g.now)}}
 	t, err := catalog.Type(g.now.Type)
 	if err != nil {
 		return out
@@ -99,7 +99,7 @@ func (g *volumeGrid) add(out *[]option, o catalog.Order, need Need) {
 	if cost < 0 {
 		return
 	}
-	op := option{sets: sets, need: need, cost: cost, danger: o.Members() - 1}
+	op := option{sets: sets, need: need, cost: cost, ordered: g.ordered(&o), danger: o.Members() - 1}
 	if o.Type == "nvme" {
 		op.danger += 100
 	}
@@ -130,6 +130,25 @@ func (g *volumeGrid) cost(o *catalog.Order) dollars {
 		return -1
 	}
 	return micro(bill.Total) * dollars(g.machines)
+}
+
+// ordered is what the order has on every machine that has it: of a type whose figures one chooses, over what it includes.
+func (g *volumeGrid) ordered(o *catalog.Order) ordered {
+	sum := ordered{size: int64(o.Size)}
+	if t, err := catalog.Type(o.Type); err == nil {
+		full := inFull(*o)
+		if t.ChoosesIOPS {
+			asked := int64(full.IOPS)
+			if asked == 0 {
+				asked = int64(float64(full.IOPSPerGB) * float64(full.Size/units.GiB))
+			}
+			sum.iops = max(asked-int64(t.IOPSIncluded.Value), 0)
+		}
+		if t.ChoosesThroughput {
+			sum.throughput = max(int64(full.Throughput-t.ThroughputIncluded.Value), 0)
+		}
+	}
+	return sum.times(o.Members() * g.machines)
 }
 
 // orders are the ladder of a type, at the size there is.
@@ -284,7 +303,8 @@ func (m *spaceMaker) logAxis() []axis {
 		}
 		if m.opt.Ephemeral && t.Provider == "aws" {
 			o := catalog.Order{Type: "nvme", Size: v.size}
-			if op := (option{sets: []set{{path, o.String()}}, need: NewVolume, danger: 100}); !m.kept(op.sets) {
+			op := option{sets: []set{{path, o.String()}}, need: NewVolume, ordered: ordered{size: int64(o.Size)}.times(m.members), danger: 100}
+			if !m.kept(op.sets) {
 				a.options = append(a.options, op)
 			}
 		}
@@ -297,7 +317,7 @@ func (m *spaceMaker) logAxis() []axis {
 				if len(o.Check()) > 0 {
 					continue
 				}
-				op := option{sets: []set{{path, o.String()}}, need: NewVolume, cost: g.cost(&o)}
+				op := option{sets: []set{{path, o.String()}}, need: NewVolume, cost: g.cost(&o), ordered: g.ordered(&o)}
 				if op.cost >= 0 && !m.kept(op.sets) {
 					a.options = append(a.options, op)
 				}

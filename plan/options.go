@@ -19,7 +19,8 @@ type Options struct {
 	Keep []string
 	// Region is whose prices count; "": the catalogue's.
 	Region string
-	// Unpriced leaves prices out: layouts are compared by what their changes disturb, then by how many values they change, then by the order of the grid.
+	// Unpriced leaves prices out: instead of by price layouts are compared by the IOPS that they order over what the volumes' types include, then by the
+	// throughput, then by the size in steps of 100 GiB.
 	Unpriced bool
 	// AtOnce is how many settings may differ from now at once; nil: 2.
 	AtOnce *int

@@ -73,12 +73,22 @@ func drawSpace(t *rapid.T) *Space {
 			if !a.setting {
 				o.cost = dollars(rapid.IntRange(0, 4).Draw(t, "cost")) * 700_000
 			}
+			o.ordered.iops = int64(rapid.IntRange(0, 2).Draw(t, "iops"))
+			o.ordered.size = int64(rapid.IntRange(0, 2).Draw(t, "size")) * sizeStep * 2 / 3
 			for n := range min(k, 2) {
 				o.sets = append(o.sets, set{fmt.Sprint(a.path, ".", n), fmt.Sprint(k)})
 			}
 			a.options = append(a.options, o)
 		}
 		s.axes = append(s.axes, a)
+	}
+	if rapid.Bool().Draw(t, "without prices") {
+		s.amounts = func(choice []int) (sum ordered) {
+			for i, k := range choice {
+				sum = sum.plus(s.axes[i].options[k].ordered)
+			}
+			return sum
+		}
 	}
 	return s
 }

@@ -29,6 +29,8 @@ type option struct {
 	need Need
 	// cost is what the option makes of the axis's part of the bill; an axis of settings has none.
 	cost dollars
+	// ordered is what the option has of a volume, on all machines that have it; counted where there are no prices.
+	ordered ordered
 	// danger orders options of one price and need: what is at risk more than now.
 	danger int
 }
@@ -62,6 +64,27 @@ type Space struct {
 	most   dollars // over this no layout is considered; 0: any is
 	// bill is what a choice costs; nil: the sum of the options.
 	bill func(choice []int) dollars
+	// amounts are what a choice orders, where there are no prices; nil: there are.
+	amounts func(choice []int) ordered
+}
+
+// ordered is what is rented of volumes, in the order in which it is compared where no price says what it is worth: IOPS and throughput over
+// what the type includes, which are what fast storage is mostly paid for, and the size.
+type ordered struct {
+	iops       int64
+	throughput int64 // bytes a second
+	size       int64 // bytes; of a candidate steps of sizeStep over or under now's
+}
+
+// sizeStep is in what sizes are compared: less than 100 GiB more counts as none. Nobody moves a database for the 10 GiB of a log's volume.
+const sizeStep = int64(100 * units.GiB)
+
+func (o ordered) plus(p ordered) ordered {
+	return ordered{o.iops + p.iops, o.throughput + p.throughput, o.size + p.size}
+}
+
+func (o ordered) times(n int) ordered {
+	return ordered{o.iops * int64(n), o.throughput * int64(n), o.size * int64(n)}
 }
 
 // A candidate is a layout of a space, before it is known what it does.
@@ -69,9 +92,10 @@ type candidate struct {
 	choice  []int // an option of each axis
 	price   dollars
 	whole   int64 // what it costs more than now, in whole steps of priceStep
-	worst   Need  // of the changes
-	values  int   // that are changed
-	needs   int   // summed
+	ordered ordered
+	worst   Need // of the changes
+	values  int  // that are changed
+	needs   int  // summed
 	danger  int
 	ordinal int // in the order of the grid
 }
@@ -79,12 +103,12 @@ type candidate struct {
 // priceStep is in what prices are compared: whole dollars a month over or under now's. Nobody moves a database for eighty cents.
 const priceStep dollars = 1e6
 
-// before is the order in which layouts are preferred: the price in whole dollars over now's, what the most disturbing change needs (so settings come
+// before is the order in which layouts are preferred: the price in whole dollars over now's, or without prices what is ordered, what the most disturbing change needs (so settings come
 // before volumes), how many values change, what they need together, what is at risk, the price to the cent, and the grid's order, in which no two
 // are equal.
 func (c *candidate) before(o *candidate) int {
 	for _, d := range [...]int64{
-		c.whole - o.whole, int64(c.worst - o.worst), int64(c.values - o.values), int64(c.needs - o.needs), int64(c.danger - o.danger),
+		c.whole - o.whole, c.ordered.iops - o.ordered.iops, c.ordered.throughput - o.ordered.throughput, c.ordered.size - o.ordered.size, int64(c.worst - o.worst), int64(c.values - o.values), int64(c.needs - o.needs), int64(c.danger - o.danger),
 		int64(c.price - o.price), int64(c.ordinal - o.ordinal),
 	} {
 		if d != 0 {
@@ -255,6 +279,14 @@ func (s *Space) candidate(paid, settings []int, price dollars) candidate {
 		c.worst = max(c.worst, o.need)
 		c.needs += int(o.need)
 		c.danger += o.danger
+	}
+	if s.amounts != nil {
+		c.ordered = s.amounts(c.choice)
+		over := c.ordered.size - s.amounts(make([]int, len(s.axes))).size
+		if over < 0 {
+			over -= sizeStep - 1
+		}
+		c.ordered.size = over / sizeStep
 	}
 	return c
 }

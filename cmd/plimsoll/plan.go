@@ -87,7 +87,7 @@ func (o *planOptions) AddFlags(cmd *cobra.Command) {
 	f.IntVar(&o.atOnce, "at-once", 2, "settings that are changed at once at most")
 	f.IntVar(&o.most, "most", 400, "layouts that are simulated before it gives up")
 	f.BoolVar(&o.ephemeral, "ephemeral", false, "data may lie on an instance's own disks, which are empty after it was stopped")
-	f.BoolVar(&o.unpriced, "unpriced", false, "leave prices out, where they are not known: the layout that disturbs least")
+	f.BoolVar(&o.unpriced, "unpriced", false, "leave prices out, where they are not known: the least IOPS over what is included, then throughput, then size")
 	f.IntVar(&o.width, "width", 0, "columns of text, 80 or more; 0: the terminal's, at most "+strconv.Itoa(simulateColumns))
 	f.BoolVar(&o.ascii, "ascii", false, "only 7-bit characters (default: if the locale is not UTF-8)")
 	for _, name := range []string{"set", "budget", "region", "size", "query-span", "at-once", "most", "width"} {
@@ -175,7 +175,11 @@ func (o *planOptions) Run(ctx context.Context, a *app, path string, opt plan.Opt
 	}
 	t := &tally{}
 	opt.Progress = func(runs int, monthly units.USD) {
-		t.setStage(fmt.Sprintf("at %s a month, simulating layout", dollars(float64(monthly))), runs, opt.Most)
+		at := fmt.Sprintf("at %s a month, ", dollars(float64(monthly)))
+		if opt.Unpriced {
+			at = ""
+		}
+		t.setStage(at+"simulating layout", runs, opt.Most)
 	}
 	t.setStage("simulating what is deployed now", 0, 0)
 	stop := a.meter(t).show()
