@@ -80,6 +80,10 @@ type Config struct {
 	// HistoryRow is the row that an update inserts into a second table without an index, as
 	// pgbench's history (48 B with its header); 0: none.
 	HistoryRow units.Size `yaml:"history_row"`
+	// JustLoaded says that the data was just loaded and the log has no more segments than that took, as in a benchmark or a
+	// laboratory: before its first checkpoint has ended the server makes new ones, and all commits wait for each (off:
+	// it has run for long, and has them).
+	JustLoaded bool `yaml:"just_loaded"`
 	// CPU is what a transaction takes of a core, client included: 300 us (assumed: simple updates of
 	// pgbench run at some 3,000 a second a core).
 	CPU units.Duration `yaml:"cpu"`

@@ -20,8 +20,8 @@
 // more often write more of them: the opposite of what the name suggests.
 //
 // The log lies in segments of 16 MiB. A checkpoint makes old ones later ones; a commit that comes to the end of those there are makes
-// a new one first, of zeros, with an fsync, and all others wait: a third of a second on a volume of 48 MB/s. That is a
-// freshly loaded server's stall, before it has had a whole checkpoint or two.
+// a new one first, of zeros, with an fsync, and all others wait: a third of a second on a volume of 48 MB/s. That is the
+// stall of a server that was just loaded, before it has had a whole checkpoint; see [Config.JustLoaded].
 //
 // # A transaction
 //

@@ -90,7 +90,7 @@ func New(cfg Config, env engine.Env) (*Engine, error) {
 	e.wal.waiting, e.wal.served = queue{none, none}, queue{none, none}
 	e.wal.room, e.wal.victims = queue{none, none}, queue{none, none}
 
-	e.loadSegments(logVolume)
+	e.layLog(logVolume)
 
 	e.backends = flusher{after: flushPages(cfg.BackendFlushAfter)}
 	e.startCheckpointer()

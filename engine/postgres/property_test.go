@@ -47,6 +47,7 @@ func drawConfig(t *rapid.T) Config {
 	c.BackendFlushAfter = units.Size(rapid.SampledFrom([]int{0, 64 << 10}).Draw(t, "backend flush after"))
 	c.MaxWALSize = units.Size(rapid.IntRange(2, 20).Draw(t, "max_wal_size")) * WALSegment
 	c.WALBuffers = units.Size(rapid.SampledFrom([]int{0, 32 << 10}).Draw(t, "wal_buffers"))
+	c.JustLoaded = rapid.Bool().Draw(t, "just_loaded")
 	c.FullPageWrites = rapid.Bool().Draw(t, "full_page_writes")
 	c.SynchronousCommit = rapid.Bool().Draw(t, "synchronous_commit")
 	c.CommitDelay = units.Duration(rapid.IntRange(0, 1).Draw(t, "commit_delay")) * units.Duration(time.Millisecond)

@@ -13,8 +13,9 @@ import (
 // those there are makes a new one, holding the lock that every commit needs: 16 MiB of zeros, and an fsync (XLogFileInitInternal;
 // wal_init_zero). On a volume of 48 MB/s that is a third of a second in which nobody commits.
 //
-// A server that runs for long hardly ever makes any. A fresh one has those that its data was loaded through, fewer than its first
-// interval between checkpoints takes, where nearly every change logs a page whole: 400 updates a second of a million rows,
+// A server that runs for long hardly ever makes any: it has what its longest interval between checkpoints took, which is not known
+// here, so what max_wal_size lets it keep. One that was just loaded ([Config.JustLoaded]) has those that its data was loaded through, fewer than its
+// first interval takes, where nearly every change logs a page whole: 400 updates a second of a million rows,
 // just loaded, made two before the first checkpoint of 30 s had ended, and none afterwards, when each recycled five (measured with
 // PostgreSQL 15.18 by the numbers of its files).
 type segments struct {
@@ -32,14 +33,20 @@ const recycleSlack = 1.10
 // htup_details.h).
 const copyLogsLess = 23 - 7
 
-// loadSegments says which segments there are after the data was loaded, rows by COPY and the index built page by page, and a
-// checkpoint: those that the log took for it. (It began in the middle of one, in the mean: to the nearest. pgbench's
-// million rows left eight.)
-func (e *Engine) loadSegments(d *linux.Device) {
+// layLog says which segments there are at the start.
+func (e *Engine) layLog(d *linux.Device) {
 	s := &e.segments
 	s.fresh = e.host.Create("pg_wal/xlogtemp", d, WALSegment)
+	most := e.cfg.checkpointSegments() * int64(WALSegment)
+	s.estimate = float64(most)
+	if !e.cfg.JustLoaded {
+		s.last = e.recycleTo(0)
+		return
+	}
+	// Those that the log took for loading, the rows by COPY and the index page by page. (It began in the middle of one, in the
+	// mean: to the nearest. pgbench's million rows left eight.)
 	loaded := e.cfg.Rows*max(int64(e.cfg.Row)-copyLogsLess, 0) + e.tables[index].pages*int64(PageSize)
-	s.estimate = float64(min(loaded, e.cfg.checkpointSegments()*int64(WALSegment)))
+	s.estimate = float64(min(loaded, most))
 	s.last = min((loaded+int64(WALSegment)/2)/int64(WALSegment), e.recycleTo(0))
 }
 

@@ -11,7 +11,7 @@ import (
 // segmentsConfig is a server that was just loaded with a million rows and makes a checkpoint every 30 s.
 func segmentsConfig() Config {
 	cfg := Defaults()
-	cfg.SharedBuffers, cfg.MaxWALSize, cfg.Rows = 256*units.MiB, 8*units.GiB, 1_000_000
+	cfg.SharedBuffers, cfg.MaxWALSize, cfg.Rows, cfg.JustLoaded = 256*units.MiB, 8*units.GiB, 1_000_000, true
 	cfg.CheckpointTimeout = units.Duration(30 * time.Second)
 	return cfg
 }
@@ -52,17 +52,23 @@ func TestSegmentsOfAFreshServer(t *testing.T) {
 	}
 }
 
-// A server with more data has long had all the segments that max_wal_size lets it keep: more than a checkpoint's interval takes.
-func TestSegmentsOfALargeServer(t *testing.T) {
-	cfg := segmentsConfig()
-	cfg.Rows, cfg.MaxWALSize = 100_000_000, units.GiB
-	b := newBench(t, cfg, labHost(), labVolume(), 400, 1)
-	last := b.engine.segments.last
-	b.run(130*time.Second, time.Second)
-	if s := &b.engine.segments; last < 50 || last > 64 || s.last-s.first > 64 {
-		t.Errorf("there are segments to the %d. at first, then %d to %d: max_wal_size is 64", last, s.first, s.last)
-	}
-	if b.engine.segments.fresh.LastSync().IOs != 0 {
-		t.Error("it made a segment")
+// A server with more data has all the segments that max_wal_size lets it keep, more than a checkpoint's interval takes; and so has one
+// that has run for long.
+func TestSegmentsThatSuffice(t *testing.T) {
+	for name, change := range map[string]func(*Config){
+		"large":    func(c *Config) { c.Rows, c.MaxWALSize = 100_000_000, units.GiB },
+		"long run": func(c *Config) { c.MaxWALSize, c.JustLoaded = units.GiB, false },
+	} {
+		cfg := segmentsConfig()
+		change(&cfg)
+		b := newBench(t, cfg, labHost(), labVolume(), 400, 1)
+		last := b.engine.segments.last
+		b.run(130*time.Second, time.Second)
+		if s := &b.engine.segments; last < 50 || last > 64 || s.last-s.first > 64 {
+			t.Errorf("%s: there are segments to the %d. at first, then %d to %d: max_wal_size is 64", name, last, s.first, s.last)
+		}
+		if b.engine.segments.fresh.LastSync().IOs != 0 {
+			t.Errorf("%s: it made a segment", name)
+		}
 	}
 }
