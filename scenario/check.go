@@ -196,12 +196,15 @@ func (c *checker) localDisks(field string, orders Keyed[catalog.Order]) {
 	taken, last := 0, ""
 	for _, v := range orders {
 		if t, err := catalog.Type(v.Value.Type); err == nil && t.Local {
-			taken, last = taken+v.Value.Members(), v.Name
+			taken += v.Value.Members()
+			if v.Name != "data" || last == "" {
+				last = v.Name
+			}
 		}
 	}
 	if i := c.instance; i != nil && i.Disk.Count > 0 && taken > i.Disk.Count && orders.Get(last).Members() <= i.Disk.Count {
 		c.add(problem.Problem{
-			Field: field + "." + last + ".type", Text: fmt.Sprintf("the volumes on local disks take %d of them, and %s has %d: put one of them on another volume", taken, i.Name, i.Disk.Count),
+			Field: field + "." + last + ".type", Text: fmt.Sprintf("the volumes on local disks take %d of them, and %s has %d: where they lie on one disk, leave volumes.%s out, as what has no volume of its own lies on data; else put it on another volume", taken, i.Name, i.Disk.Count, last),
 			Limit: strconv.Itoa(i.Disk.Count), Source: i.Source.String(),
 		})
 	}
