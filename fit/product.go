@@ -185,6 +185,33 @@ func (w *seenVolume) enter(matches []candidate) {
 	w.enterScale(key, m.Order.Type)
 }
 
+// enterParts says of a device that the kernel makes of others that its parts are not known, where no source tells them. What was fitted
+// is then all of them as one: a stripe of gp3 looks like one volume of other limits.
+func (w *seenVolume) enterParts() {
+	by := layer(w.device)
+	if by == "" || w.parts > 0 {
+		return
+	}
+	key := "volumes." + w.volume + ".stripe"
+	w.add(key, count(1), Assumed, "over how many volumes the data lies: %s is a device of %s, which is made of others, and the recording does not tell which; "+
+		"it is fitted as one volume, so limits and size are those of all its parts together", w.device, by).left().
+		measure("lsblk -s /dev/" + lastPart(w.device) + ", and of LVM lvs -o +stripes,devices")
+	w.remark("volumes.%s is %s, a device of %s: its parts are not known, and it is fitted as one volume. If it is a stripe, write type, size and stripe by hand",
+		w.volume, w.device, by)
+}
+
+// layer is what of the kernel's makes a device of others, by the device's name; "" if it is none of those: the device mapper calls its devices dm-0 and so
+// on, md its md0 (Linux, Documentation/admin-guide/devices.txt).
+func layer(device string) string {
+	name := lastPart(device)
+	for _, l := range []struct{ prefix, is string }{{"dm-", "the device mapper (LVM, encryption, multipath)"}, {"md", "md (RAID)"}} {
+		if rest, ok := strings.CutPrefix(name, l.prefix); ok && rest != "" && strings.Trim(rest, "0123456789") == "" {
+			return l.is
+		}
+	}
+	return ""
+}
+
 // enterType enters what the volume is, with what else it may be.
 func (w *seenVolume) enterType(key string, m *candidate, fits bool, others []candidate) {
 	known, parts := Inferred, []string{}

@@ -37,6 +37,7 @@ func (f *fitting) fitVolumes() error {
 		} else {
 			w.enterCustom(matches, like)
 		}
+		w.enterParts()
 	}
 	return nil
 }
