@@ -33,6 +33,8 @@ type planOptions struct {
 	most       int
 	ephemeral  bool
 	unpriced   bool
+	engine     choice   // of a recording, as fit has it
+	devices    []string // the same
 	output     choice
 	width      int
 	ascii      bool
@@ -60,6 +62,7 @@ considered with --ephemeral only. Where prices are wanting it says how to import
   plimsoll plan telemetry.yaml --keep instance,volumes.data.type -o json > plan.json
   plimsoll plan telemetry.yaml --objective 'write_p99 < 25ms' -o html > plan.html
   plimsoll plan incident --set volumes.data.type=gp3 --objective 'write_p99 < 25ms'
+  plimsoll plan incident --device data=nvme1n1 --device journal=nvme2n1 --objective 'write_p99 < 25ms'
   plimsoll plan telemetry.yaml --size data=800GB,growth=100GB/month,months=6,oplog=270GB,indexes=20%`,
 		Args: needArgs(1, 1, "plimsoll simulate --schema prints what a scenario may say"),
 	}
@@ -88,9 +91,11 @@ func (o *planOptions) AddFlags(cmd *cobra.Command) {
 	f.IntVar(&o.most, "most", 400, "layouts that are simulated before it gives up")
 	f.BoolVar(&o.ephemeral, "ephemeral", false, "data may lie on an instance's own disks, which are empty after it was stopped")
 	f.BoolVar(&o.unpriced, "unpriced", false, "leave prices out, where they are not known: the least IOPS over what is included, then throughput, then size")
+	addChoice(cmd, &o.engine, "engine", "", "of a recording, the engine to fit (default: the one it tells of)", fit.Engines()...)
+	f.StringArrayVar(&o.devices, "device", nil, "of a recording, which device a volume is, where that is not told by what it does: journal=nvme2n1 (again for more)")
 	f.IntVar(&o.width, "width", 0, "columns of text, 80 or more; 0: the terminal's, at most "+strconv.Itoa(simulateColumns))
 	f.BoolVar(&o.ascii, "ascii", false, "only 7-bit characters (default: if the locale is not UTF-8)")
-	for _, name := range []string{"set", "budget", "region", "size", "query-span", "at-once", "most", "width"} {
+	for _, name := range []string{"set", "budget", "region", "size", "query-span", "at-once", "most", "width", "device"} {
 		complete(cmd, name)
 	}
 	complete(cmd, "keep", plan.KeepNames()...)
@@ -211,11 +216,15 @@ func (o *planOptions) Run(ctx context.Context, a *app, path string, opt plan.Opt
 func (o *planOptions) scenario(ctx context.Context, a *app, path string) (file *scenario.File, fitted *fit.Fitted, err error) {
 	if !isRecording(path) {
 		file, err := openScenario(ctx, path)
+		if err == nil && (o.engine.value != "" || len(o.devices) > 0) {
+			err = usagef("a scenario names them itself", "--engine and --device are of a recording, and %s is a scenario", path)
+		}
 		return file, nil, err
 	}
 	f := &fitOptions{}
 	cmd := &cobra.Command{Use: "fit"} // for the defaults of its flags
 	f.AddFlags(cmd)
+	f.engine.value, f.devices = o.engine.value, o.devices
 	if err := f.Validate(cmd, []string{path}, a.now()); err != nil {
 		return nil, nil, err
 	}
@@ -288,6 +297,12 @@ func (o *planOptions) fitCommand(path string, fitted *fit.Fitted) string {
 		return ""
 	}
 	command := "plimsoll fit " + path
+	if o.engine.value != "" {
+		command += " --engine " + o.engine.value
+	}
+	for _, d := range o.devices {
+		command += " --device " + d
+	}
 	o.said(func(volume, word string) { command += " --volume " + volume + "=" + word })
 	return command
 }
