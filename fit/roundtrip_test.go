@@ -107,6 +107,19 @@ workload: {arrivals: {poisson: 3000/s}, mix: {read: 60%, update: 40%}}
 		},
 		words: map[string]string{"volumes.data.type": "gp3", "volumes.wij.type": "gp3", "volumes.journal.type": "gp3"},
 	},
+	{
+		// At its limit of bytes the writeback's requests come at one rate, far below what the volume lets through: no limit.
+		name: "WiredTiger behind the kernel's writeback",
+		yaml: `plimsoll: 1
+run: {duration: 5min, warmup: 2min}
+host: {cores: 2, memory: 24GiB}
+volumes: {data: {type: custom, size: 100GiB, iops: 3000, throughput: 48MB/s, latency: {read: {p50: 200us}, write: {p50: 200us}}}}
+engine: {wiredtiger: {cache: 1GB, checkpoint: 60s, log_bytes: 300B, oplog: false}}
+workload: {preset: wiredtiger-lab}
+`,
+		want:      map[string]float64{"volumes.data.throughput": 48e6, "engine.wiredtiger.cache": 1e9, "engine.wiredtiger.checkpoint": 60, "workload.arrivals.poisson": 800},
+		unreached: []string{"volumes.data.iops"},
+	},
 }
 
 // run simulates a scenario and keeps what exporters would have told.

@@ -116,7 +116,33 @@ func (f *fitting) levels(l rules.Limit, rented bool) []level {
 		}
 		out = append(out, x.level)
 	}
-	return out
+	return standing(out)
+}
+
+// A rate that stands only where another does is no limit if it was followedOver times as much in other seconds: at a limit of bytes,
+// requests of one size come at one rate. Of a volume whose credits ran out the other does not stand there.
+const (
+	followedOver  = 1.25
+	followedShare = 0.9 // of its cells
+)
+
+// standing takes back limits that follow from another.
+func standing(levels []level) []level {
+	follows := func(x, by *level) bool {
+		if x.stood == nil || by.stood == nil {
+			return false
+		}
+		both := x.stood.Cells.And(by.stood.Cells).Count()
+		return float64(both) >= followedShare*float64(x.stood.Cells.Count()) && x.often >= followedOver*x.stood.Level && by.often < followedOver*by.stood.Level
+	}
+	for i := range levels {
+		for k := range levels {
+			if k != i && follows(&levels[i], &levels[k]) {
+				levels[i].stood, levels[i].proof = nil, ""
+			}
+		}
+	}
+	return levels
 }
 
 // overShare of the seconds may be over a limit: sampling, and requests that the limit counts as one.
