@@ -119,8 +119,11 @@ func (s *sampler) latencies(ctx context.Context, at time.Time) {
 
 // read sums the classes of an answer, or says why it cannot.
 func (t *tail) read(answer bson.Raw) (never string) {
+	// One key at a time: with several, the driver's look-up panics where a length within is not true.
+	all, _ := answer.Lookup("opLatencies").DocumentOK()
 	for i, op := range histogramsOf {
-		list, ok := answer.Lookup("opLatencies", op, "histogram").ArrayOK()
+		of, _ := all.Lookup(op).DocumentOK()
+		list, ok := of.Lookup("histogram").ArrayOK()
 		if !ok {
 			return "the server tells no histograms of latencies (opLatencies): percentiles are not known, only means"
 		}

@@ -189,6 +189,8 @@ func FuzzTail(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(good)
+	f.Add([]byte("0000\x03opLatencies\x00\x00\x00\x00\x00"))
+	f.Add([]byte("\x26\x00\x00\x00\x03opLatencies\x00\x14\x00\x00\x00\x03reads\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"))
 	f.Fuzz(func(t *testing.T, answer []byte) {
 		alone(answer)
 		s := newTail("db")
