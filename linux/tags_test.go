@@ -92,7 +92,7 @@ func TestThreadsCompeteForSlots(t *testing.T) {
 }
 
 // Whatever the slots, threads and limits: nobody starves, no slot is given twice, and the same seed gives the same
-// waits, and a the same seed gives the same run.
+// waits.
 func TestNobodyStarves(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		slots, threads := rapid.IntRange(1, 80).Draw(t, "slots"), rapid.IntRange(1, 200).Draw(t, "threads")

@@ -5,6 +5,7 @@ package mount
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"testing"
 )
@@ -14,7 +15,7 @@ func TestLock(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("locks of the machine need root")
 	}
-	name := "test-" + t.Name()
+	name := fmt.Sprintf("test-%s-%d", t.Name(), os.Getpid())
 	t.Cleanup(func() { _ = os.Remove(LockRoot + "/" + name + ".lock") })
 	unlock, err := Lock(t.Context(), name, func() { t.Error("waited for nobody") })
 	if err != nil {

