@@ -22,6 +22,8 @@
 //
 //   - by its floor: a write that waits for its log takes no less than the quickest write of the log's volume ([floor]);
 //   - by its load: what must reach the log in the measured time does not pass the volume's or the instance's limit ([demand]);
+//   - by its reads: blocks that nobody asked for before are more than the databases' volume lets be read in that time ([reading]);
+//   - by another's run, which its own would repeat: it has more of limits that never decided anything there ([twin]);
 //   - in its run: more operations have been over the bound than a percentile allows of all that will come
 //     ([simulate.Wanted]). A shorter run decides nothing, as a p99 over a minute is no bound of one over ten.
 //
