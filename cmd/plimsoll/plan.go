@@ -62,7 +62,6 @@ considered with --ephemeral only. Where prices are wanting it says how to import
   plimsoll plan telemetry.yaml --keep instance,volumes.data.type -o json > plan.json
   plimsoll plan telemetry.yaml --objective 'write_p99 < 25ms' -o html > plan.html
   plimsoll plan incident --set volumes.data.type=gp3 --objective 'write_p99 < 25ms'
-  plimsoll plan incident --device data=nvme1n1 --device journal=nvme2n1 --objective 'write_p99 < 25ms'
   plimsoll plan telemetry.yaml --size data=800GB,growth=100GB/month,months=6,oplog=270GB,indexes=20%`,
 		Args: needArgs(1, 1, "plimsoll simulate --schema prints what a scenario may say"),
 	}
