@@ -120,7 +120,7 @@ func TestItFinishes(t *testing.T) {
 
 func TestItIsAsked(t *testing.T) {
 	l := newLines()
-	p, err := Start(Options{Path: "/bin/sh", Line: l.add, Args: []string{"-c", `trap 'echo bye; exit 0' INT; echo up; while :; do sleep 0.01; done`}})
+	p, err := Start(Options{Path: "/bin/sh", Line: l.add, Args: []string{"-c", `trap 'echo bye; exit 0' TERM; echo up; while :; do sleep 0.01; done`}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,13 +130,13 @@ func TestItIsAsked(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	if err := p.Stop(ctx, syscall.SIGINT); err != nil {
+	if err := p.Stop(ctx, syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
 	if got := l.wait(t, 1); got[1] != "bye" {
 		t.Errorf("lines: %q", got)
 	}
-	if err := p.Stop(ctx, syscall.SIGINT); err != nil {
+	if err := p.Stop(ctx, syscall.SIGTERM); err != nil {
 		t.Errorf("stopping twice: %v", err)
 	}
 	if err := p.Kill(); err != nil {
