@@ -11,6 +11,7 @@ import (
 
 	"plimsoll/casebook"
 	"plimsoll/report/html"
+	"plimsoll/scenario"
 )
 
 func newCasebookCommand(a *app) *cobra.Command {
@@ -50,7 +51,7 @@ before and after. --no-plan leaves that out.`,
 			if err := a.pageGoesSomewhere(output); err != nil {
 				return err
 			}
-			return walkCase(cmd.Context(), a, args[0], output.value, noPlan)
+			return walkCase(cmd.Context(), a, args[0], asGiven(cmd, args), output.value, noPlan)
 		},
 	}
 	addOutputOrPage(cmd, &output)
@@ -101,7 +102,24 @@ func openCase(name string) (*casebook.Case, error) {
 	return c, nil
 }
 
-func walkCase(ctx context.Context, a *app, name, output string, noPlan bool) error {
+// caseOrigin is what a case's page is made from: the scenario in its folder, which of an embedded case lies in this program's source.
+func caseOrigin(name string, given []string) html.Origin {
+	out := html.Origin{Command: given, File: filepath.Join(name, "scenario.yaml")}
+	if info, err := os.Stat(name); err == nil && info.IsDir() {
+		if file, err := scenario.Open(out.File); err == nil {
+			out.Text = file.Text()
+		}
+		return out
+	}
+	for i, bare := range casebook.Names() {
+		if folder := fmt.Sprintf("%d-%s", i+1, bare); name == bare || name == folder || name == fmt.Sprint(i+1) {
+			out.File = "casebook/cases/" + folder + "/scenario.yaml"
+		}
+	}
+	return out
+}
+
+func walkCase(ctx context.Context, a *app, name string, given []string, output string, noPlan bool) error {
 	c, err := openCase(name)
 	if err != nil {
 		return err
@@ -124,7 +142,7 @@ func walkCase(ctx context.Context, a *app, name, output string, noPlan bool) err
 	case "json":
 		return writeJSON(a, w)
 	case asPage:
-		return html.Case(a.stdout, w, a.pageOptions(nil))
+		return html.Case(a.stdout, w, a.pageOptionsOf(caseOrigin(name, given)))
 	}
 	width := 100
 	if n := a.columns(); n > 0 {

@@ -32,6 +32,7 @@ type labRunOptions struct {
 	powerLoss int
 	model     bool
 	verbose   bool
+	given     []string // the call, to be made again
 }
 
 // powerLossesMax bounds the losses of power of a run: each takes seconds.
@@ -74,6 +75,7 @@ write is missing the exit code is 3.`,
 		if strings.Contains(args[0], "://") { // whose error would repeat it, with its password
 			return usagef("plimsoll lab run SCENARIO.yaml --server ADDRESS", "lab run: SCENARIO is a file; an address goes behind --server")
 		}
+		o.given = asGiven(cmd, args)
 		return o.Run(cmd.Context(), a, args[0])
 	}
 	return cmd
@@ -151,7 +153,9 @@ func (o *labRunOptions) Run(ctx context.Context, a *app, path string) error {
 	case "json":
 		err = writeJSON(a, r)
 	case asPage:
-		err = labRunPage(a, r)
+		origin := o.origin(path, variants)
+		origin.Command = o.given
+		err = labRunPage(a, r, origin)
 	default:
 		t := &labText{simulateText{width: o.columns(a), ascii: o.ascii || (!o.asciiSet && !a.unicode())}, r}
 		err = t.write(a.stdout)

@@ -1,11 +1,16 @@
 package main
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"plimsoll/catalog"
 	"plimsoll/report/html"
+	"plimsoll/scenario"
 )
 
 // asPage is the word of -o for one HTML file.
@@ -28,4 +33,58 @@ func (a *app) pageGoesSomewhere(output choice) error {
 // pageOptions are those of every page.
 func (a *app) pageOptions(zone *time.Location) html.Options {
 	return html.Options{Location: zone, Program: "plimsoll " + thisBuild().Version}
+}
+
+// pageOptionsOf are those of a page whose figures were made from something.
+func (a *app) pageOptionsOf(origin html.Origin) html.Options {
+	opt := a.pageOptions(nil)
+	opt.Origin = origin
+	return opt
+}
+
+// asGiven is a call of a verb again: its words and the flags that were given, but for those that say how the result is written, and a server's address, which may hold a
+// password.
+func asGiven(cmd *cobra.Command, args []string) []string {
+	words := append(strings.Fields(cmd.CommandPath())[1:], args...)
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if slices.Contains([]string{"output", "width", "ascii", "record", "fail-on", "verbose", "server"}, f.Name) {
+			return
+		}
+		switch list, ok := f.Value.(pflag.SliceValue); {
+		case ok:
+			for _, v := range list.GetSlice() {
+				words = append(words, "--"+f.Name, v)
+			}
+		case f.Value.Type() == "bool":
+			words = append(words, "--"+f.Name+"="+f.Value.String())
+		default:
+			words = append(words, "--"+f.Name, f.Value.String())
+		}
+	})
+	return words
+}
+
+// pricesOf are the products of scenarios whose prices are known, each once, with who tells its price.
+func pricesOf(region string, all ...*scenario.Scenario) []html.Price {
+	var out []html.Price
+	add := func(product, source string) {
+		if !slices.ContainsFunc(out, func(p html.Price) bool { return p.Product == product }) {
+			out = append(out, html.Price{Product: product, Source: source})
+		}
+	}
+	for _, sc := range all {
+		for k := 1; k <= sc.MemberCount(); k++ {
+			for _, v := range sc.VolumesOf(k) {
+				if bill, err := v.Value.Monthly(region); err == nil && bill.Source != (catalog.Source{}) {
+					add(v.Value.Type, bill.Source.String())
+				}
+			}
+		}
+		if i := sc.Instance(); i != nil {
+			if p, ok := i.Hourly(region); ok {
+				add(i.Name, p.Source.String())
+			}
+		}
+	}
+	return out
 }

@@ -39,6 +39,7 @@ type planOptions struct {
 	width      int
 	ascii      bool
 	asciiSet   bool
+	given      []string // the call, to be made again
 }
 
 func newPlanCommand(a *app) *cobra.Command {
@@ -71,6 +72,7 @@ considered with --ephemeral only. Where prices are wanting it says how to import
 		if err != nil {
 			return err
 		}
+		o.given = asGiven(cmd, args)
 		return o.Run(cmd.Context(), a, args[0], opt)
 	}
 	return cmd
@@ -196,7 +198,7 @@ func (o *planOptions) Run(ctx context.Context, a *app, path string, opt plan.Opt
 	case "json":
 		err = writeJSON(a, p)
 	case asPage:
-		err = html.Plan(a.stdout, p, a.pageOptions(nil))
+		err = html.Plan(a.stdout, p, a.pageOptionsOf(o.origin(file, path, p, fitted)))
 	default:
 		text := &planText{simulateText{width: o.columns(a), ascii: o.ascii || (!o.asciiSet && !a.unicode())}, p, o.fitCommand(path, fitted)}
 		err = text.write(a.stdout)
@@ -208,6 +210,25 @@ func (o *planOptions) Run(ctx context.Context, a *app, path string, opt plan.Opt
 		return &failure{code: exitFindings, err: errors.New(p.Statements[0].Text), hint: unmetHint(p)}
 	}
 	return nil
+}
+
+// origin is what a plan's page is made from: its layouts' scenarios, whose prices count, and of a recording the scenario that was fitted.
+func (o *planOptions) origin(file *scenario.File, path string, p *plan.Plan, fitted *fit.Fitted) html.Origin {
+	out := html.Origin{File: path, Command: o.given}
+	if fitted != nil {
+		out.File, out.Made = "fitted.yaml", o.fitCommand(path, fitted)+" > fitted.yaml"
+	}
+	var all []*scenario.Scenario
+	for _, l := range append([]*plan.Layout{p.Now, p.Chosen, p.Nearest}, p.Frontier...) {
+		if l == nil {
+			continue
+		}
+		if sc, err := file.Parse(l.Sets); err == nil {
+			all = append(all, sc)
+		}
+	}
+	out.Prices = pricesOf(o.region, all...)
+	return out
 }
 
 // scenario is what a plan is made for: a scenario's file, or of a folder, which is a recording, the scenario that would have produced it, with what

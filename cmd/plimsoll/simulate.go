@@ -147,7 +147,7 @@ func (o *simulateOptions) Run(ctx context.Context, a *app, path string) error {
 	case "json":
 		err = o.writeJSON(a, results)
 	case asPage:
-		err = html.Simulation(a.stdout, results, a.pageOptions(nil))
+		err = html.Simulation(a.stdout, results, a.pageOptionsOf(o.origin(path, variants)))
 	default:
 		t := &simulateText{width: o.columns(a), ascii: o.ascii || (!o.asciiSet && !a.unicode()), results: results}
 		err = t.write(a.stdout)

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"plimsoll/report/html"
 	"plimsoll/scenario"
 )
 
@@ -23,6 +24,7 @@ type variant struct {
 	name string
 	sets []string
 	sc   *scenario.Scenario
+	text []byte // of the file
 }
 
 // variants reads the scenario, and again for each --compare.
@@ -61,9 +63,20 @@ func (o *simulateOptions) variants(ctx context.Context, path string) ([]variant,
 		case err != nil:
 			return nil, err
 		}
-		out[i].sc = sc
+		out[i].sc, out[i].text = sc, file.Text()
 	}
 	return out, nil
+}
+
+// origin is what a page of variants is made from.
+func (o *simulateOptions) origin(path string, variants []variant) html.Origin {
+	out := html.Origin{File: path, Text: variants[0].text}
+	var all []*scenario.Scenario
+	for _, v := range variants {
+		out.Sets, all = append(out.Sets, v.sets), append(all, v.sc)
+	}
+	out.Prices = pricesOf("", all...)
+	return out
 }
 
 // openScenario reads the file. A pipe may never come to an end, so the person who waits for it can end it.

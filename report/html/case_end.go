@@ -17,12 +17,12 @@ type listing struct {
 }
 
 // caseEnd is the end of a case's arc: the plan, the files that apply it, and the proof by recordings; nothing where the walk had none.
-func caseEnd(k *casebook.Walk, q *queries) []section {
+func caseEnd(k *casebook.Walk, q *queries, g *ledger) []section {
 	if k.Plan == nil {
 		return nil
 	}
 	p := planOf(k.Plan)
-	out := []section{casePlan(k.Plan, p)}
+	out := []section{casePlan(k.Plan, p, g)}
 	if p.Chosen == nil || len(p.Chosen.Changes) == 0 {
 		return out
 	}
@@ -39,7 +39,7 @@ func planOf(n *casebook.Planned) *plan.Plan {
 }
 
 // casePlan has the parts of a plan's page under one heading.
-func casePlan(n *casebook.Planned, p *plan.Plan) section {
+func casePlan(n *casebook.Planned, p *plan.Plan, g *ledger) section {
 	text := fmt.Sprintf("To reach %s at the least price; %d layouts were simulated.", goal(p.Objectives), p.Searched.Simulated)
 	switch {
 	case p.Chosen == nil:
@@ -49,17 +49,17 @@ func casePlan(n *casebook.Planned, p *plan.Plan) section {
 	}
 	out := section{ID: "plan", Title: "Plan", Parts: []part{{Text: text}}}
 	if p.Chosen != nil && len(p.Chosen.Changes) > 0 {
-		out.Parts = append(out.Parts, part{Table: changesTable(p.Chosen)})
+		out.Parts = append(out.Parts, part{Table: changesTable(p.Chosen, g)})
 	}
-	predicted := predictedSection(p)
+	predicted := predictedSection(p, g)
 	if len(predicted.Parts) > 0 && predicted.Parts[0].Table != nil && n.ErrorBar != "" {
 		predicted.Parts[0].Table.Notes = append(predicted.Parts[0].Table.Notes, "Error bar: "+n.ErrorBar)
 	}
 	out.Parts = append(out.Parts, predicted.Parts...)
-	if s, ok := frontierSection(p); ok {
+	if s, ok := frontierSection(p, g); ok {
 		out.Parts = append(out.Parts, s.Parts...)
 	}
-	for _, s := range planWords(p) {
+	for _, s := range planWords(p, g) {
 		out.Parts = append(out.Parts, s.Parts...)
 	}
 	return out
@@ -136,7 +136,7 @@ func planVerdict(n *casebook.Planned) string {
 }
 
 // planFact is what the plan comes to, among the figures that carry a case; false without one.
-func planFact(n *casebook.Planned) (fact, bool) {
+func planFact(n *casebook.Planned, g *ledger) (fact, bool) {
 	if n == nil || n.Chosen == nil || len(n.Objectives) == 0 {
 		return fact{}, false
 	}
@@ -149,5 +149,5 @@ func planFact(n *casebook.Planned) (fact, bool) {
 	if before, ok := n.Now.Predicted[name+"_seconds"]; ok {
 		note = "now " + units.Seconds(before.Value) + "; " + note
 	}
-	return fact{Label: plainName(name) + ", planned", Value: units.Seconds(f.Value), Note: note, Href: "#plan", Level: "good"}, true
+	return fact{Label: plainName(name) + ", planned", Value: units.Seconds(f.Value), Note: note, Href: "#plan", Ref: g.layout(n.Chosen), Level: "good"}, true
 }

@@ -19,7 +19,7 @@ type pointed struct {
 }
 
 // frontierSection is price against the first objective. It is missing where fewer than two layouts can be compared.
-func frontierSection(p *plan.Plan) (section, bool) {
+func frontierSection(p *plan.Plan, g *ledger) (section, bool) {
 	if len(p.Frontier) < 2 || len(p.Objectives) == 0 {
 		return section{}, false
 	}
@@ -46,8 +46,9 @@ func frontierSection(p *plan.Plan) (section, bool) {
 		case x.now:
 			word = "now"
 		}
-		tab.Rows = append(tab.Rows, []cell{{Text: number(i + 1), Number: true}, {Text: dollars(x.MonthlyUSD), Number: true}, {Text: units.Seconds(x.figure.Value), Number: true},
-			{Text: units.Seconds(x.figure.Low) + " to " + units.Seconds(x.figure.High), Number: true}, {Text: setsText(x.Layout), Class: "code long", Note: word}})
+		run := g.layout(x.Layout)
+		tab.Rows = append(tab.Rows, []cell{{Text: number(i + 1), Number: true, Ref: run}, {Text: dollars(x.MonthlyUSD), Number: true, Href: g.priced()}, {Text: units.Seconds(x.figure.Value), Number: true, Href: run},
+			{Text: units.Seconds(x.figure.Low) + " to " + units.Seconds(x.figure.High), Number: true, Href: g.accurate()}, {Text: setsText(x.Layout), Class: "code long", Note: word}})
 	}
 	return section{ID: "frontier", Title: "Price against " + plainName(objective.Name),
 		Note:  "Of the layouts that were run to their end, none is both cheaper and better than one of these.",

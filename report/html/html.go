@@ -3,7 +3,7 @@
 //
 // Every page is made in the same order: what was found in a sentence, the figures that carry it, then pictures, then what
 // stands behind them. A picture is never the only place of a number: each has a table, and each
-// number links to the query it was read with.
+// number links to the query it was read with, or to the evidence it rests on ([Origin]).
 //
 // A page is built in three steps. A function for each verb ([Diagnosis] and its like) makes a page, which is
 // plain data: sections of findings, tables, figures and charts. Figures are drawn here as SVG whose colours are CSS classes,
@@ -29,6 +29,8 @@ type Options struct {
 	Location *time.Location
 	// Program names what wrote the page, for its footer: "plimsoll 1.0.0".
 	Program string
+	// Origin is what the figures of a simulation, a plan, a case or a run of the lab were made from.
+	Origin Origin
 }
 
 func (o Options) location() *time.Location {

@@ -32,7 +32,10 @@ func labPage(r LabResult, opt Options) *page {
 	measured.Variant = "lab"
 	results := []*simulate.Result{&measured}
 	p := &page{Kind: "Lab run", Title: measured.Scenario + ": lab run", Verdict: verdictOf(&measured), Lead: []string{loadText(&measured), "In the lab: " + r.Where + "."},
-		Facts: resultFacts(&measured), Footer: opt.Program, queries: &queries{}}
+		Footer: opt.Program, queries: &queries{}, evidence: newLedger(opt.Origin)}
+	p.evidence.real = true
+	ran := p.evidence.page("The laboratory")
+	p.Facts = resultFacts(&measured, p.evidence)
 	if r.Saturated {
 		p.Verdict = "The laboratory could not keep up: this is no result."
 	}
@@ -43,19 +46,21 @@ func labPage(r LabResult, opt Options) *page {
 		model := *r.Model
 		model.Variant = "model"
 		results = append(results, &model)
-		p.Sections = append(p.Sections, besideSection(&measured, &model, r.Saturated))
+		modelled := p.evidence.run(&model, p.evidence.sets(0))
+		p.Sections = append(p.Sections, besideSection(&measured, &model, r.Saturated, ran, modelled))
 	}
 	p.resultSections(results)
-	p.Sections = append(p.Sections, aboutSection(&measured))
+	p.Sections = append(p.Sections, aboutSection(&measured, p.evidence))
+	p.Sections = append(p.Sections, p.evidence.section()...)
 	return p
 }
 
 // besideSection is the model's figures next to the laboratory's.
-func besideSection(measured, model *simulate.Result, saturated bool) section {
-	tab := &table{Caption: "The laboratory and the model", Columns: []column{{}, {Text: "lab", Number: true}, {Text: "model", Number: true}, {Text: "the model is off", Number: true}}}
+func besideSection(measured, model *simulate.Result, saturated bool, ran, modelled string) section {
+	tab := &table{Caption: "The laboratory and the model", Columns: []column{{}, {Text: "lab", Number: true, Ref: ran}, {Text: "model", Number: true, Ref: modelled}, {Text: "the model is off", Number: true}}}
 	for _, row := range measuredtable.Rows(measured, model, saturated) {
-		tab.Rows = append(tab.Rows, []cell{{Text: row.Figure}, {Text: optional(row.Lab, row.Unit), Number: true}, {Text: optional(row.Model, row.Unit), Number: true},
-			{Text: change(row.Lab, row.Model, row.Unit), Number: true}})
+		tab.Rows = append(tab.Rows, []cell{{Text: row.Figure}, {Text: optional(row.Lab, row.Unit), Number: true, Href: ran}, {Text: optional(row.Model, row.Unit), Number: true, Href: modelled},
+			{Text: change(row.Lab, row.Model, row.Unit), Number: true, Href: modelled}})
 	}
 	return section{ID: "beside", Title: "Lab and model", Parts: []part{{Table: tab}}}
 }

@@ -27,13 +27,15 @@ type page struct {
 	Charts   *timeline // series that are zoomed together; nil if there are none
 	Footer   string
 
-	queries *queries
+	queries  *queries
+	evidence *ledger
 }
 
 // A fact is a figure that carries the verdict.
 type fact struct {
 	Label, Value, Note string
 	Href               string
+	Ref                string // its evidence
 	Level              string // "critical", "warning", "good" or ""
 }
 
@@ -46,6 +48,7 @@ type section struct {
 // A part is one of what its fields name.
 type part struct {
 	Text     string
+	Ref      string // the evidence of the text
 	Source   *cell  // what the rest was read from
 	Quote    string // what somebody else said
 	Table    *table
@@ -54,6 +57,8 @@ type part struct {
 	Timeline *timeline
 	Queries  []query
 	Files    []listing
+	Evidence []*evidence
+	Scenario *scenarioText
 }
 
 // A table has a caption for those who do not see what stands before it.
@@ -68,6 +73,7 @@ type table struct {
 // A column is a heading; numbers are set right.
 type column struct {
 	Text   string
+	Ref    string // the evidence of what is below
 	Number bool
 }
 
@@ -76,6 +82,7 @@ type cell struct {
 	Text   string
 	Note   string // smaller, below
 	Href   string
+	Ref    string // the evidence that its row rests on
 	Class  string
 	Number bool
 	Zoom   *window // the charts show this when it is clicked
@@ -105,6 +112,9 @@ type rendered struct {
 
 var pageTemplate = template.Must(template.New("page.html").Funcs(template.FuncMap{
 	"visible": visible,
+	"exact":   report.Visible, // a space before a unit stays one: it is to be copied
+	"inc":     func(i int) int { return i + 1 },
+	"refnum":  func(href string) string { return strings.TrimPrefix(href, evidencePrefix) },
 	"lower":   strings.ToLower,
 	"legend":  legend,
 }).ParseFS(files, "assets/*.html"))

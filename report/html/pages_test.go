@@ -209,20 +209,29 @@ func pages(t testing.TB) map[string]string {
 		out[name] = b.String()
 	}
 	opt := Options{Program: "plimsoll 1.0.0"}
+	of := func(command ...string) Options {
+		with := opt
+		with.Origin = Origin{File: "telemetry.yaml", Text: []byte("# two volumes\nplimsoll: 1\nvolumes:\n  wal: {type: gp3}\n  data: {type: gp3}\nengine: {wiredtiger: {}}\nworkload: {preset: telemetry}\n"),
+			Sets: [][]string{nil, {"volumes.journal={type: gp3, size: 10 GiB}"}}, Command: command,
+			Prices: []Price{{"gp3", "price list, 2026"}, {"io2", "price list, 2026"}, {"m6i.xlarge", "on-demand prices, 2026-07-20"}}}
+		return with
+	}
 	written, faster := simulated("", 1), simulated("journal apart", 0.002)
 	make("diagnosis", func(b *bytes.Buffer) error { return Diagnosis(b, stalledReport(300, "nvme1n1"), opt) })
 	make("hour", func(b *bytes.Buffer) error { return Diagnosis(b, stalledReport(3600, "nvme1n1"), opt) })
 	make("nothing", func(b *bytes.Buffer) error {
 		return Diagnosis(b, &diagnose.Report{Verdict: "Nothing here tells how long writes took."}, opt)
 	})
-	make("simulation", func(b *bytes.Buffer) error { return Simulation(b, []*simulate.Result{written}, opt) })
-	make("variants", func(b *bytes.Buffer) error { return Simulation(b, []*simulate.Result{written, faster}, opt) })
+	make("simulation", func(b *bytes.Buffer) error { return Simulation(b, []*simulate.Result{written}, of()) })
+	make("variants", func(b *bytes.Buffer) error { return Simulation(b, []*simulate.Result{written, faster}, of()) })
 	make("lab", func(b *bytes.Buffer) error {
-		return LabRun(b, LabResult{Result: written, Model: faster, Where: "etcd 3.6 on ext4", Remarks: []string{"the machine stood still once"}}, opt)
+		return LabRun(b, LabResult{Result: written, Model: faster, Where: "etcd 3.6 on ext4", Remarks: []string{"the machine stood still once"}}, of("lab", "run", "telemetry.yaml"))
 	})
-	make("plan", func(b *bytes.Buffer) error { return Plan(b, examplePlan(), opt) })
+	make("plan", func(b *bytes.Buffer) error {
+		return Plan(b, examplePlan(), of("plan", "telemetry.yaml", "--objective", "write_p99 < 25ms"))
+	})
 	make("proof", func(b *bytes.Buffer) error { return Proof(b, exampleProof(), opt) })
-	make("case", func(b *bytes.Buffer) error { return Case(b, exampleWalk(t), opt) })
+	make("case", func(b *bytes.Buffer) error { return Case(b, exampleWalk(t), of("casebook", "1")) })
 	return out
 }
 

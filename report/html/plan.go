@@ -22,7 +22,12 @@ func Plan(w io.Writer, p *plan.Plan, opt Options) error {
 
 func planPage(p *plan.Plan, opt Options) *page {
 	goal := goal(p.Objectives)
-	out := &page{Kind: "Plan", Title: "Plan: " + goal, Footer: opt.Program, queries: &queries{}}
+	if opt.Origin.File == "" {
+		opt.Origin.File = p.Scenario.File
+	}
+	g := newLedger(opt.Origin)
+	out := &page{Kind: "Plan", Title: "Plan: " + goal, Footer: opt.Program, queries: &queries{}, evidence: g}
+	g.page("This plan")
 	c := p.Chosen
 	switch {
 	case c == nil:
@@ -37,17 +42,18 @@ func planPage(p *plan.Plan, opt Options) *page {
 		out.Verdict = fmt.Sprintf("To reach %s: %s, %s.", goal, strings.Join(sets, "; "), morePrice(p.Now.MonthlyUSD, c.MonthlyUSD))
 	}
 	out.Lead = []string{fmt.Sprintf("%s, in %s. %s layouts there are; %d were simulated, %d ruled out without.", p.Scenario.File, p.Region, whole(p.Searched.Space), p.Searched.Simulated, p.Searched.Pruned)}
-	out.Facts = planFacts(p)
+	out.Facts = planFacts(p, g)
 	if c != nil && len(c.Changes) > 0 {
-		out.Sections = append(out.Sections, section{ID: "changes", Title: "What to change", Parts: []part{{Table: changesTable(c)}}})
+		out.Sections = append(out.Sections, section{ID: "changes", Title: "What to change", Parts: []part{{Table: changesTable(c, g)}}})
 	}
-	out.Sections = append(out.Sections, predictedSection(p))
-	if s, ok := frontierSection(p); ok {
+	out.Sections = append(out.Sections, predictedSection(p, g))
+	if s, ok := frontierSection(p, g); ok {
 		out.Sections = append(out.Sections, s)
 	}
-	out.Sections = append(out.Sections, planWords(p)...)
+	out.Sections = append(out.Sections, planWords(p, g)...)
 	out.Sections = append(out.Sections, section{ID: "trust", Title: "How far to trust it",
-		Parts: []part{{Text: "Error bar: " + p.ErrorBar() + "."}}})
+		Parts: []part{{Text: "Error bar: " + p.ErrorBar() + ".", Ref: g.accurate()}}})
+	out.Sections = append(out.Sections, g.section()...)
 	return out
 }
 
@@ -77,12 +83,12 @@ func orWord(text, instead string) string {
 	return text
 }
 
-func planFacts(p *plan.Plan) []fact {
+func planFacts(p *plan.Plan, g *ledger) []fact {
 	shown, word := p.Chosen, "chosen"
 	if shown == nil {
 		shown, word = p.Nearest, "nearest"
 	}
-	out := []fact{{Label: "now, a month", Value: dollars(p.Now.MonthlyUSD)}}
+	out := []fact{{Label: "now, a month", Value: dollars(p.Now.MonthlyUSD), Ref: g.priced()}}
 	if shown == nil {
 		return out
 	}
@@ -91,7 +97,7 @@ func planFacts(p *plan.Plan) []fact {
 	if math.Abs(shown.MonthlyUSD-now) >= 0.005 {
 		note = change(&now, &shown.MonthlyUSD, "USD")
 	}
-	out = append(out, fact{Label: word + ", a month", Value: dollars(shown.MonthlyUSD), Note: note, Href: "#frontier"})
+	out = append(out, fact{Label: word + ", a month", Value: dollars(shown.MonthlyUSD), Note: note, Href: "#frontier", Ref: g.priced()})
 	for _, o := range p.Objectives {
 		f, ok := shown.Predicted[o.Name+"_seconds"]
 		if !ok {
@@ -105,7 +111,7 @@ func planFacts(p *plan.Plan) []fact {
 		if before, ok := p.Now.Predicted[o.Name+"_seconds"]; ok {
 			note += "; now " + units.Seconds(before.Value)
 		}
-		out = append(out, fact{Label: plainName(o.Name) + ", " + word, Value: units.Seconds(f.Value), Note: note, Level: level, Href: "#predicted"})
+		out = append(out, fact{Label: plainName(o.Name) + ", " + word, Value: units.Seconds(f.Value), Note: note, Level: level, Href: "#predicted", Ref: g.layout(shown)})
 	}
 	return out
 }
@@ -114,7 +120,7 @@ func plainName(figure string) string {
 	return strings.ReplaceAll(strings.TrimSuffix(figure, "_seconds"), "_", " ")
 }
 
-func changesTable(c *plan.Layout) *table {
+func changesTable(c *plan.Layout, g *ledger) *table {
 	tab := &table{Caption: "Changes", Columns: []column{{Text: "setting"}, {Text: "now"}, {Text: "then"}, {Text: "a month", Number: true}, {Text: "what it needs"}}}
 	for _, x := range c.Changes {
 		cost := "free"
@@ -125,7 +131,7 @@ func changesTable(c *plan.Layout) *table {
 			cost = "−" + dollars(-x.USD)
 		}
 		tab.Rows = append(tab.Rows, []cell{{Text: x.Path, Class: "code"}, {Text: orWord(x.From, "–"), Class: "code"}, {Text: orWord(x.To, "(not set)"), Class: "code"},
-			{Text: cost, Number: true}, {Text: x.Needs}})
+			{Text: cost, Number: true, Href: g.priced()}, {Text: x.Needs}})
 	}
 	for _, r := range c.Risks {
 		tab.Notes = append(tab.Notes, "Risk: "+r.Text)
@@ -134,12 +140,16 @@ func changesTable(c *plan.Layout) *table {
 }
 
 // predictedSection is the model's figures of now and of the layout shown, each with the model's error.
-func predictedSection(p *plan.Plan) section {
+func predictedSection(p *plan.Plan, g *ledger) section {
 	shown, word := p.Chosen, "chosen"
 	if shown == nil {
 		shown, word = p.Nearest, "nearest"
 	}
-	tab := &table{Caption: "Predicted figures", Columns: []column{{}, {Text: "now", Number: true}, {Text: word, Number: true}, {Text: "with the model's error", Number: true}, {Text: "change", Number: true}}}
+	now, then, off := g.layout(p.Now), "", ""
+	if shown != nil {
+		then, off = g.layout(shown), g.accurate()
+	}
+	tab := &table{Caption: "Predicted figures", Columns: []column{{}, {Text: "now", Number: true, Ref: now}, {Text: word, Number: true, Ref: then}, {Text: "with the model's error", Number: true, Ref: off}, {Text: "change", Number: true}}}
 	var names []string
 	for _, o := range p.Objectives {
 		names = append(names, o.Name+"_seconds")
@@ -157,16 +167,16 @@ func predictedSection(p *plan.Plan) section {
 		before, was := p.Now.Predicted[name]
 		row := []cell{{Text: label}, {Text: "–", Number: true}, {Text: "–", Number: true}, {Number: true}, {Number: true}}
 		if was {
-			row[1].Text = units.Value(before.Value, unit)
+			row[1].Text, row[1].Href = units.Value(before.Value, unit), now
 		}
 		is := false
 		if shown != nil {
 			var f plan.Prediction
 			if f, is = shown.Predicted[name]; is {
-				row[2].Text = units.Value(f.Value, unit)
-				row[3].Text = units.Value(f.Low, unit) + " to " + units.Value(f.High, unit)
+				row[2].Text, row[2].Href = units.Value(f.Value, unit), then
+				row[3].Text, row[3].Href = units.Value(f.Low, unit)+" to "+units.Value(f.High, unit), off
 				if was {
-					row[4].Text = change(&before.Value, &f.Value, unit)
+					row[4].Text, row[4].Href = change(&before.Value, &f.Value, unit), then
 				}
 			}
 		}
@@ -184,7 +194,7 @@ func predictedSection(p *plan.Plan) section {
 }
 
 // planWords are statements, size, and what was preferred but is not enough.
-func planWords(p *plan.Plan) []section {
+func planWords(p *plan.Plan, g *ledger) []section {
 	var out []section
 	if len(p.Statements) > 0 {
 		s := section{ID: "know", Title: "What to know"}
@@ -193,23 +203,24 @@ func planWords(p *plan.Plan) []section {
 		}
 		out = append(out, s)
 	}
-	if g := p.Sizing; g != nil {
-		tab := &table{Caption: "Size", Columns: []column{{Text: "what"}, {Text: "size", Number: true}, {Text: "how"}}, Notes: g.Limits}
-		for _, r := range g.Rows {
+	if size := p.Sizing; size != nil {
+		sized := g.page("This plan")
+		tab := &table{Caption: "Size", Columns: []column{{Text: "what"}, {Text: "size", Number: true}, {Text: "how"}}, Notes: size.Limits}
+		for _, r := range size.Rows {
 			text := r.Text
 			if r.Sum {
 				text = "= " + text
 			}
-			tab.Rows = append(tab.Rows, []cell{{Text: text}, {Text: units.Number(float64(r.Bytes)/1e9) + " GB", Number: true}, {Text: r.How}})
+			tab.Rows = append(tab.Rows, []cell{{Text: text}, {Text: units.Number(float64(r.Bytes)/1e9) + " GB", Number: true, Href: sized}, {Text: r.How}})
 		}
 		out = append(out, section{ID: "size", Title: "Size", Parts: []part{{Table: tab}}})
 	}
 	if len(p.Rejected) > 0 {
-		tab := &table{Caption: "Layouts that are preferred but not enough", Columns: []column{{Text: "layout"}, {Text: "a month", Number: true}, {Text: "why not"}}}
+		tab := &table{Caption: "Layouts that are preferred but not enough", Columns: []column{{Text: "layout", Ref: g.lost()}, {Text: "a month", Number: true}, {Text: "why not"}}}
 		shown := slices.Clone(p.Rejected)
 		slices.SortStableFunc(shown, func(a, b plan.Rejected) int { return len(a.Layout.Sets) - len(b.Layout.Sets) })
 		for _, r := range shown {
-			tab.Rows = append(tab.Rows, []cell{{Text: setsText(r.Layout), Class: "code long"}, {Text: dollars(r.Layout.MonthlyUSD), Number: true}, {Text: r.Reason}})
+			tab.Rows = append(tab.Rows, []cell{{Text: orderText(r.Layout), Class: "code long"}, {Text: dollars(r.Layout.MonthlyUSD), Number: true, Href: g.priced()}, {Text: r.Reason}})
 		}
 		if len(shown) > rejectedUnfolded {
 			tab.Fold = fmt.Sprintf("%d layouts, those that change least first", len(shown))

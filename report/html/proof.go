@@ -111,8 +111,9 @@ func figuresSection(r *prove.Report, q *queries) section {
 				name.Href = link
 			}
 		}
-		tab.Rows = append(tab.Rows, []cell{name, {Text: f.Before.Text(f.Unit), Number: true, Note: within(f.Before, f.Unit)},
-			{Text: f.After.Text(f.Unit), Number: true, Note: within(f.After, f.Unit)}, {Text: changeOf(f), Number: true}, {Text: intervalOf(f), Number: true},
+		from := name.Href
+		tab.Rows = append(tab.Rows, []cell{name, {Text: f.Before.Text(f.Unit), Number: true, Href: from, Note: within(f.Before, f.Unit)},
+			{Text: f.After.Text(f.Unit), Number: true, Href: from, Note: within(f.After, f.Unit)}, {Text: changeOf(f), Number: true, Href: from}, {Text: intervalOf(f), Number: true},
 			{Text: string(f.Verdict), Class: strings.TrimSpace("word " + verdictClass(f.Verdict))}, {Text: record}})
 	}
 	out := section{ID: "figures", Title: "Before and after"}

@@ -23,31 +23,33 @@ func Simulation(w io.Writer, results []*simulate.Result, opt Options) error {
 
 func simulationPage(results []*simulate.Result, opt Options) *page {
 	r := results[0]
-	p := &page{Kind: "Simulation", Title: r.Scenario + ": simulation", Verdict: verdictOf(r), Footer: opt.Program, queries: &queries{}}
+	p := &page{Kind: "Simulation", Title: r.Scenario + ": simulation", Verdict: verdictOf(r), Footer: opt.Program, queries: &queries{}, evidence: newLedger(opt.Origin)}
+	p.evidence.runs(results)
 	p.Lead = []string{loadText(r)}
 	if bad := unsettled(r); bad != "" {
 		p.Lead = append(p.Lead, bad)
 	}
-	p.Facts = resultFacts(r)
+	p.Facts = resultFacts(r, p.evidence)
 	if len(results) > 1 {
-		p.Sections = append(p.Sections, compareSection(results))
+		p.Sections = append(p.Sections, compareSection(results, p.evidence))
 	}
 	p.resultSections(results)
-	p.Sections = append(p.Sections, aboutSection(r))
+	p.Sections = append(p.Sections, aboutSection(r, p.evidence))
+	p.Sections = append(p.Sections, p.evidence.section()...)
 	return p
 }
 
 // resultSections are what a result has, whoever it is of: charts, latencies, waits, volumes.
 func (p *page) resultSections(results []*simulate.Result) {
 	r := results[0]
-	if p.Charts = simulatedTimeline(results); p.Charts != nil {
+	if p.Charts = simulatedTimeline(results, p.evidence); p.Charts != nil {
 		p.Sections = append(p.Sections, section{ID: "timeline", Title: "Timeline", Note: p.Charts.Note, Parts: []part{{Timeline: p.Charts}}})
 	}
-	p.Sections = append(p.Sections, latencySection(results, p.Charts))
+	p.Sections = append(p.Sections, latencySection(results, p.Charts, p.evidence))
 	if len(r.Waits) > 0 {
-		p.Sections = append(p.Sections, waitSection(r))
+		p.Sections = append(p.Sections, waitSection(r, p.evidence))
 	}
-	p.Sections = append(p.Sections, volumeSection(r))
+	p.Sections = append(p.Sections, volumeSection(r, p.evidence))
 }
 
 // verdictOf is a result in a sentence: its objectives first.
@@ -105,18 +107,19 @@ func unsettled(r *simulate.Result) string {
 	return ""
 }
 
-func resultFacts(r *simulate.Result) []fact {
+func resultFacts(r *simulate.Result, g *ledger) []fact {
 	var out []fact
-	add := func(label string, x *float64, unit, note, href string) {
+	add := func(label string, x *float64, unit, note, href string, ref func() string) {
 		if x != nil {
-			out = append(out, fact{Label: label, Value: figureOf(*x, unit), Note: note, Href: href})
+			out = append(out, fact{Label: label, Value: figureOf(*x, unit), Note: note, Href: href, Ref: ref()})
 		}
 	}
 	name, class := "write", &r.Writes
 	if class.All.Operations == 0 {
 		name, class = "read", &r.Reads
 	}
-	add(name+" p99", class.All.P99Seconds, "seconds", "median "+optional(class.All.P50Seconds, "seconds"), "#latency")
+	latencies := func() string { return g.classTold(r, name, "all") }
+	add(name+" p99", class.All.P99Seconds, "seconds", "median "+optional(class.All.P50Seconds, "seconds"), "#latency", latencies)
 	if len(out) > 0 {
 		for _, o := range r.Objectives {
 			if o.Name == name+"_p99" && o.Met {
@@ -126,19 +129,19 @@ func resultFacts(r *simulate.Result) []fact {
 			}
 		}
 	}
-	add("slowest "+name, class.All.MaxSeconds, "seconds", "of "+whole(class.All.Operations), "#latency")
+	add("slowest "+name, class.All.MaxSeconds, "seconds", "of "+whole(class.All.Operations), "#latency", latencies)
 	if r.Checkpoints.Count > 0 {
-		add(cycleWord(r)+", median", r.Checkpoints.MedianSeconds, "seconds", units.Percent(r.Checkpoints.ShareOfTime)+" of the time", "#timeline")
+		add(cycleWord(r)+", median", r.Checkpoints.MedianSeconds, "seconds", units.Percent(r.Checkpoints.ShareOfTime)+" of the time", "#timeline", func() string { return g.cyclesTold(r) })
 	}
 	for i := range r.Volumes {
 		if v := &r.Volumes[i]; i < 2 {
-			add(v.Name+" busy", &v.BusyMax, "ratio", "in the worst 10 s; "+units.Number(v.IOPS)+" IO/s on average", "#volumes")
+			add(v.Name+" busy", &v.BusyMax, "ratio", "in the worst 10 s; "+units.Number(v.IOPS)+" IO/s on average", "#volumes", func() string { return g.volumeTold(r, v.Name) })
 		}
 	}
 	if r.MonthlyUSD != nil {
-		add("a month", r.MonthlyUSD, "USD", "volumes "+optional(r.MonthlyVolumesUSD, "USD"), "")
+		add("a month", r.MonthlyUSD, "USD", "volumes "+optional(r.MonthlyVolumesUSD, "USD"), "", g.priced)
 	} else {
-		add("volumes a month", r.MonthlyVolumesUSD, "USD", "", "")
+		add("volumes a month", r.MonthlyVolumesUSD, "USD", "", "", g.priced)
 	}
 	return out
 }
@@ -147,7 +150,7 @@ func resultFacts(r *simulate.Result) []fact {
 const chartedMax = seriesStyles
 
 // simulatedTimeline lays the results' series over each other; nil if the first has none.
-func simulatedTimeline(results []*simulate.Result) *timeline {
+func simulatedTimeline(results []*simulate.Result, g *ledger) *timeline {
 	r := results[0]
 	if r.Series == nil || !(r.Seconds > 0) || !(r.Series.StepSeconds > 0) {
 		return nil
@@ -157,7 +160,7 @@ func simulatedTimeline(results []*simulate.Result) *timeline {
 		t.Bands = []band{{Kind: "checkpoint", Name: cycleWord(r) + " running", Spans: r.Series.Checkpoints}}
 	}
 	shown := results[:min(len(results), chartedMax)]
-	add := func(title, unit string, limit float64, of func(s *simulate.Series) []*float64) {
+	add := func(title, unit string, limit float64, ref func() string, of func(s *simulate.Series) []*float64) {
 		c := chart{ID: "c" + number(len(t.Charts)+1), Title: title, Unit: unit, Limit: limit, StepS: r.Series.StepSeconds}
 		for i, x := range shown {
 			if x.Series == nil || x.Series.StepSeconds != c.StepS {
@@ -168,6 +171,7 @@ func simulatedTimeline(results []*simulate.Result) *timeline {
 			}
 		}
 		if len(c.Series) > 0 {
+			c.Href = ref()
 			t.Charts = append(t.Charts, c)
 		}
 	}
@@ -177,15 +181,16 @@ func simulatedTimeline(results []*simulate.Result) *timeline {
 			limit = o.Wanted
 		}
 	}
-	add("write p99", "seconds", limit, func(s *simulate.Series) []*float64 { return s.WriteP99 })
-	add("slowest write", "seconds", 0, func(s *simulate.Series) []*float64 { return s.WriteMax })
+	writes := func() string { return g.classTold(r, "write", "all") }
+	add("write p99", "seconds", limit, writes, func(s *simulate.Series) []*float64 { return s.WriteP99 })
+	add("slowest write", "seconds", 0, writes, func(s *simulate.Series) []*float64 { return s.WriteMax })
 	for i := range t.Charts {
 		t.Charts[i].Log = true // a stall of seconds beside writes of a millisecond
 	}
-	add("dirty in the engine's cache", "bytes", 0, func(s *simulate.Series) []*float64 { return s.EngineDirty })
-	add("page cache dirty", "bytes", 0, func(s *simulate.Series) []*float64 { return s.HostDirty })
+	add("dirty in the engine's cache", "bytes", 0, func() string { return g.engineDirtyTold(r) }, func(s *simulate.Series) []*float64 { return s.EngineDirty })
+	add("page cache dirty", "bytes", 0, func() string { return g.dirtyTold(r) }, func(s *simulate.Series) []*float64 { return s.HostDirty })
 	for _, name := range volumesOf(shown) {
-		add(name+" busy", "ratio", 0, func(s *simulate.Series) []*float64 { return s.Busy[name] })
+		add(name+" busy", "ratio", 0, func() string { return g.volumeTold(r, name) }, func(s *simulate.Series) []*float64 { return s.Busy[name] })
 	}
 	if len(t.Charts) == 0 {
 		return nil
@@ -236,28 +241,28 @@ func variantName(r *simulate.Result) string {
 	return r.Variant
 }
 
-func waitSection(r *simulate.Result) section {
+func waitSection(r *simulate.Result, g *ledger) section {
 	tab := &table{Caption: "Where writes waited", Columns: []column{{Text: "where"}, {Text: "slowest 1 %"}, {Text: "", Number: true}, {Text: "all writes", Number: true},
 		{Text: "of a slow one", Number: true}, {Text: "in the end for", Number: true}}}
 	for _, w := range r.Waits {
 		if w.Share < 0.001 && w.SlowShare < 0.001 && w.SlowCauseShare < 0.001 {
 			continue
 		}
-		tab.Rows = append(tab.Rows, []cell{{Text: w.Name}, {Bar: shareBar(w.SlowShare).done()}, {Text: units.Percent(w.SlowShare), Number: true},
-			{Text: units.Percent(w.Share), Number: true}, {Text: units.Seconds(w.SlowSeconds), Number: true}, {Text: units.Percent(w.SlowCauseShare), Number: true}})
+		tab.Rows = append(tab.Rows, rests(g.waitsTold(), []cell{{Text: w.Name}, {Bar: shareBar(w.SlowShare).done()}, {Text: units.Percent(w.SlowShare), Number: true},
+			{Text: units.Percent(w.Share), Number: true}, {Text: units.Seconds(w.SlowSeconds), Number: true}, {Text: units.Percent(w.SlowCauseShare), Number: true}}))
 	}
 	return section{ID: "waits", Title: "Where writes waited", Parts: []part{{Table: tab}},
 		Note: "In the end for: the slowest, with the wait for a connection or for a sync under way handed on to what those waited for who held it."}
 }
 
-func volumeSection(r *simulate.Result) section {
+func volumeSection(r *simulate.Result, g *ledger) section {
 	tab := &table{Caption: "Volumes", Columns: []column{{Text: "volume"}, {Text: "IO/s", Number: true}, {Text: "busiest second", Number: true}, {Text: "bytes", Number: true},
 		{Text: "busiest second", Number: true}, {Text: "busy", Number: true}, {Text: "worst 10 s", Number: true}, {Text: "queue", Number: true}, {Text: "await", Number: true}}}
 	for i := range r.Volumes {
 		v := &r.Volumes[i]
-		tab.Rows = append(tab.Rows, []cell{{Text: v.Name, Note: heldText(v)}, {Text: units.Number(v.IOPS), Number: true}, {Text: units.Number(v.IOPSMax), Number: true},
+		tab.Rows = append(tab.Rows, rests(g.volumeTold(r, v.Name), []cell{{Text: v.Name, Note: heldText(v)}, {Text: units.Number(v.IOPS), Number: true}, {Text: units.Number(v.IOPSMax), Number: true},
 			{Text: units.Value(v.BytesPerSec, "bytes/s"), Number: true}, {Text: units.Value(v.BytesPerSecMax, "bytes/s"), Number: true}, {Text: units.Percent(v.Busy), Number: true},
-			{Text: units.Percent(v.BusyMax), Number: true}, {Text: units.Number(v.QueueMean), Number: true}, {Text: optional(v.AwaitSeconds, "seconds"), Number: true}})
+			{Text: units.Percent(v.BusyMax), Number: true}, {Text: units.Number(v.QueueMean), Number: true}, {Text: optional(v.AwaitSeconds, "seconds"), Number: true}}))
 	}
 	host := []string{"page cache up to " + units.Bytes(r.Host.DirtyBytesMax) + " dirty", "cores " + units.Percent(r.Host.CPUBusy) + " busy"}
 	for _, name := range slices.Sorted(maps.Keys(r.EngineFigures)) {
@@ -266,7 +271,7 @@ func volumeSection(r *simulate.Result) section {
 		}
 	}
 	tab.Notes = []string{"Host: " + strings.Join(host, "; ") + "."}
-	return section{ID: "volumes", Title: "Volumes and host", Parts: []part{{Table: tab}}}
+	return section{ID: "volumes", Title: "Volumes and host", Parts: []part{{Table: tab}, {Source: &cell{Text: "host and engine", Href: g.hostTold()}}}}
 }
 
 // heldText says which limits held a volume's requests back.
@@ -292,8 +297,11 @@ func heldText(v *simulate.VolumeResult) string {
 }
 
 // aboutSection says how far to trust it and how to have it again.
-func aboutSection(r *simulate.Result) section {
-	parts := []part{{Text: "Error bar: " + r.ModelError + "."}}
+func aboutSection(r *simulate.Result, g *ledger) section {
+	var parts []part
+	if r.ModelError != "" { // a run of the lab has none
+		parts = append(parts, part{Text: "Error bar: " + r.ModelError + ".", Ref: g.accurate()})
+	}
 	for _, w := range r.Warnings {
 		parts = append(parts, part{Text: w})
 	}

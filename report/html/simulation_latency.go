@@ -11,7 +11,7 @@ import (
 )
 
 // latencySection is what is known of latencies: a heat map, percentiles drawn, and both as tables.
-func latencySection(results []*simulate.Result, t *timeline) section {
+func latencySection(results []*simulate.Result, t *timeline, g *ledger) section {
 	r := results[0]
 	out := section{ID: "latency", Title: "Latency"}
 	if t != nil && len(r.Series.Writes) > 0 {
@@ -22,7 +22,7 @@ func latencySection(results []*simulate.Result, t *timeline) section {
 	if f := percentilePlot(results); f != nil {
 		out.Parts = append(out.Parts, part{Figure: f})
 	}
-	out.Parts = append(out.Parts, part{Table: latencyTable(r)})
+	out.Parts = append(out.Parts, part{Table: latencyTable(r, g)})
 	return out
 }
 
@@ -172,12 +172,12 @@ func (d *drawing) marker(i int, x, y float64) {
 }
 
 // latencyTable is a result's latencies by kind and by phase of the cycle.
-func latencyTable(r *simulate.Result) *table {
+func latencyTable(r *simulate.Result, g *ledger) *table {
 	tab := &table{Caption: "Latencies", Columns: []column{{Text: ""}, {Text: "operations", Number: true}}}
 	for _, n := range nines {
 		tab.Columns = append(tab.Columns, column{Text: n.name, Number: true})
 	}
-	add := func(name string, note string, l *simulate.Latency) {
+	add := func(name, note, kind, part string, l *simulate.Latency) {
 		if l.Operations == 0 {
 			return
 		}
@@ -185,25 +185,25 @@ func latencyTable(r *simulate.Result) *table {
 		for _, n := range nines {
 			row = append(row, cell{Text: optional(n.of(l), "seconds"), Number: true})
 		}
-		tab.Rows = append(tab.Rows, row)
+		tab.Rows = append(tab.Rows, rests(g.classTold(r, kind, part), row))
 	}
 	for _, c := range []struct {
-		name  string
-		class *simulate.Class
-	}{{"writes", &r.Writes}, {"reads", &r.Reads}} {
-		add(c.name, "", &c.class.All)
+		name, kind string
+		class      *simulate.Class
+	}{{"writes", "write", &r.Writes}, {"reads", "read", &r.Reads}} {
+		add(c.name, "", c.kind, "all", &c.class.All)
 		if c.class.DuringCheckpoint.Operations > 0 {
-			add(c.name+" in a "+cycleWord(r), "", &c.class.DuringCheckpoint)
-			add(c.name+" outside", "", &c.class.OutsideCheckpoint)
+			add(c.name+" in a "+cycleWord(r), "", c.kind, "during_checkpoint", &c.class.DuringCheckpoint)
+			add(c.name+" outside", "", c.kind, "outside_checkpoint", &c.class.OutsideCheckpoint)
 		}
 	}
-	main, name := &r.Writes, "writes "
+	main, kind := &r.Writes, "write"
 	if main.All.Operations == 0 {
-		main, name = &r.Reads, "reads "
+		main, kind = &r.Reads, "read"
 	}
 	for i := range main.SinceCheckpoint {
 		p := &main.SinceCheckpoint[i]
-		add(name+phaseText(p), "after the start of a "+cycleWord(r), &p.Latency)
+		add(kind+"s "+phaseText(p), "after the start of a "+cycleWord(r), kind, "since_checkpoint", &p.Latency)
 	}
 	return tab
 }

@@ -1,0 +1,92 @@
+package html
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// simulatedPages are the pages whose figures a model made.
+var simulatedPages = []string{"simulation", "variants", "lab", "plan", "case"}
+
+// Of a simulated page each figure at the top and each number of a table that tells figures leads to a piece of evidence, whose number stands beside it
+// for paper and has a name for those who hear it; and each piece is led to.
+func TestFiguresHaveEvidence(t *testing.T) {
+	var (
+		fact     = regexp.MustCompile(`(?s)<dt>(.*?)</dt><dd>(.*?)</dd>`)
+		ref      = regexp.MustCompile(`<a class="ref" href="#e(\d+)" aria-label="evidence (\d+)">\[(\d+)\]</a>`)
+		anything = regexp.MustCompile(`class="ref"`)
+		tables   = regexp.MustCompile(`(?s)<caption>(.*?)</caption>.*?<tbody>(.*?)</tbody>`)
+		figures  = regexp.MustCompile(`<td class="number[^"]*">(.*?)</td>`)
+		item     = regexp.MustCompile(`<li id="(e\d+)">`)
+	)
+	all := pages(t)
+	for _, name := range simulatedPages {
+		page := all[name]
+		_, top, _ := strings.Cut(page, `<dl class="facts">`)
+		top, _, _ = strings.Cut(top, "</dl>")
+		for _, m := range fact.FindAllStringSubmatch(top, -1) {
+			if !ref.MatchString(m[2]) && !strings.HasPrefix(m[1], "published claims") { // which is a count of the page's own
+				t.Errorf("%s: %s has no evidence: %s", name, m[1], m[2])
+			}
+		}
+		found := ref.FindAllStringSubmatch(page, -1)
+		if len(found) == 0 || len(found) != len(anything.FindAllString(page, -1)) {
+			t.Errorf("%s: %d references of %d are well formed", name, len(found), len(anything.FindAllString(page, -1)))
+		}
+		for _, m := range found {
+			if m[1] != m[2] || m[1] != m[3] {
+				t.Errorf("%s: %s leads elsewhere than it says", name, m[0])
+			}
+		}
+		numbers := 0
+		for _, m := range tables.FindAllStringSubmatch(page, -1) {
+			if strings.HasPrefix(m[1], "The charts") || strings.HasPrefix(m[1], "Operations by") || m[1] == "Latency by percentile" || strings.HasPrefix(m[1], "Figures before") ||
+				m[1] == "Requirements" {
+				continue // what is drawn, as numbers: the drawing's title or the table beside it has the evidence; and a proof's, which lead to queries
+			}
+			for _, f := range figures.FindAllStringSubmatch(m[2], -1) {
+				text := strings.TrimSpace(f[1])
+				if !strings.ContainsAny(text, "0123456789") || strings.HasPrefix(text, "<svg") {
+					continue
+				}
+				numbers++
+				if !strings.HasPrefix(text, `<a href="#e`) && !ref.MatchString(text) {
+					t.Errorf("%s, %s: %q has no evidence", name, m[1], text)
+				}
+			}
+		}
+		if numbers < 10 {
+			t.Errorf("%s: only %d numbers were looked at", name, numbers)
+		}
+		pieces := item.FindAllStringSubmatch(page, -1)
+		if len(pieces) == 0 {
+			t.Errorf("%s has no evidence", name)
+		}
+		for i, m := range pieces {
+			if m[1] != "e"+number(i+1) {
+				t.Errorf("%s: evidence %d has the id %s", name, i+1, m[1])
+			}
+		}
+	}
+}
+
+// Evidence names the lines of the scenario that decide, and leads to them.
+func TestEvidenceNamesLines(t *testing.T) {
+	g := newLedger(Origin{File: "s.yaml", Text: []byte("\ufeff# volumes:\nplimsoll: 1\nengine:\n  iris: {}\n  data: no volume\nvolumes: # of both\n\n  wal: {type: gp3}\n# a word\n  data:\n    type: gp3\nworkload: {}\n")})
+	for path, want := range map[string]string{"engine": "s.yaml:3", "volumes": "s.yaml:6", "volumes.wal": "s.yaml:8", "volumes.data": "s.yaml:10", "volumes.none": "s.yaml:6", "workload": "s.yaml:12", "host": ""} {
+		got := ""
+		for _, c := range g.where(path) {
+			if got = c.Text; c.Href != "#line"+strings.TrimPrefix(got, "s.yaml:") {
+				t.Errorf("%s leads to %s", got, c.Href)
+			}
+		}
+		if got != want {
+			t.Errorf("%s stands at %q, want %q", path, got, want)
+		}
+	}
+	long := newLedger(Origin{File: "s.yaml", Text: []byte(strings.Repeat("a: "+strings.Repeat("x", 2*lineBytesMax)+"\n", 2*linesMax))})
+	if lines := long.lines(); len(lines) != linesMax || len(lines[0]) > lineBytesMax+3 {
+		t.Errorf("of a long scenario %d lines are shown, the first of %d bytes", len(lines), len(lines[0]))
+	}
+}
