@@ -17,7 +17,7 @@ type checkpointPhase struct {
 // minSyncStall is the part of the stalled time that must fall into the syncs to name them.
 const minSyncStall = 0.5
 
-func (c *Case) worstPhase(cells timeline.Mask, sync []float64) checkpointPhase {
+func (c *Case) worstPhase(ck postgresCheckpoints) checkpointPhase {
 	least := c.leastOfCell(0.3)
 	after := c.Cells(checkpointAftermathS * 1e9)
 	judged := func(m timeline.Mask, name string) checkpointPhase {
@@ -30,12 +30,12 @@ func (c *Case) worstPhase(cells timeline.Mask, sync []float64) checkpointPhase {
 		}
 		return p
 	}
-	syncs := timeline.Where(c.Credited(sync), func(x float64) bool { return x >= least })
+	syncs := timeline.Where(c.Credited(ck.sync), func(x float64) bool { return x >= least }).Or(ck.openSync)
 	p := judged(syncs.Widen(1, after), "the fsync at the end of checkpoints")
 	if p.fraction >= minAttributable && Share(p.cells, c.Stall.Cells) >= minSyncStall {
 		return p
 	}
-	return judged(cells.Widen(1, after), "checkpoints")
+	return judged(ck.all().Widen(1, after), "checkpoints")
 }
 
 func postgresCheckpointBurst() Rule {
@@ -44,35 +44,30 @@ func postgresCheckpointBurst() Rule {
 		Needs: []string{SignalPrefix + "postgres_checkpoint_write:ratio", SignalPrefix + "postgres_checkpoint_sync:ratio"},
 		Cause: "A checkpoint writes every dirty buffer and fsyncs every file. Unpaced, all of it reaches the volume at once; commits then wait for their WAL's fdatasync behind it, longest while the checkpoint itself is in fsync."}
 	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
-		cells, write, sync, ok := c.PostgresCheckpoints()
+		ck, ok := c.postgresCheckpoints()
 		if !ok || !c.Stall.Any() {
 			return nil
 		}
-		p := c.worstPhase(cells, sync)
+		p := c.worstPhase(ck)
 		if p.fraction < minAttributable {
 			return nil
 		}
-		near, pIn, pOut := p.cells, p.pIn, p.pOut
-		step := c.Grid.StepSeconds()
-		n := c.checkpointCount(cells)
+		cells, near := ck.all(), p.cells
 		f := r.finding("postgres")
 		f.Weight = p.fraction
 		f.Severity = c.severityOf(p.fraction)
 		f.Windows = c.Windows(near.And(c.Stall.Cells).Close(1))
 		f.PeriodS = c.Period(cells.Close(c.Cells(3e9)))
-		f.Summary = fmt.Sprintf("%s of the stalled time falls into %s: %s of the time stalled in them, %s otherwise. A checkpoint wrote for %s and was in fsync for %s on average.",
-			pct(Share(near, c.Stall.Cells)), p.name, pct(pIn), pct(pOut), dur(timeline.Sum(write)*step/n), dur(timeline.Sum(sync)*step/n))
+		f.Summary = fmt.Sprintf("%s of the stalled time falls into %s: %s of the time stalled in them, %s otherwise.",
+			pct(Share(near, c.Stall.Cells)), p.name, pct(p.pIn), pct(p.pOut))
+		f.Evidence = []Evidence{
+			c.figure("share of the time that stalled during a checkpoint", SignalPrefix+"postgres_checkpoint_sync:ratio", p.pIn, "ratio", near),
+			c.figure("share of the time that stalled otherwise", SignalPrefix+"postgres_checkpoint_sync:ratio", p.pOut, "ratio", near.Not()),
+		}
+		c.tellFinished(&f, ck)
+		c.tellOpen(&f, ck)
 		if f.PeriodS > 0 {
 			f.Summary += fmt.Sprintf(" They come every %s.", dur(f.PeriodS))
-		}
-		f.Evidence = []Evidence{
-			c.figure("share of the time that stalled during a checkpoint", SignalPrefix+"postgres_checkpoint_sync:ratio", pIn, "ratio", near),
-			c.figure("share of the time that stalled otherwise", SignalPrefix+"postgres_checkpoint_sync:ratio", pOut, "ratio", near.Not()),
-			c.figure("most fsync time credited to one interval", SignalPrefix+"postgres_checkpoint_sync:ratio", timeline.Max(sync)*step, "seconds", cells),
-			c.figure("checkpoints", "", n, "", cells),
-		}
-		if b := c.One(SignalPrefix + "postgres_buffers_checkpoint:rate"); b != nil {
-			f.Evidence = append(f.Evidence, c.figure("buffers a checkpoint wrote, mean (8 kB each)", SignalPrefix+"postgres_buffers_checkpoint:rate", timeline.Sum(b)*step/n, "", cells))
 		}
 		if sat, ok := c.Saturated(); ok {
 			f.Evidence = append(f.Evidence, c.figure("share of the checkpoints' time in which a device was saturated", SignalPrefix+"disk_busy:ratio", Share(sat, cells), "ratio", cells))
@@ -96,6 +91,37 @@ func postgresCheckpointBurst() Rule {
 		return []Finding{f}
 	}
 	return r
+}
+
+// tellFinished says how long the checkpoints took that have ended.
+func (c *Case) tellFinished(f *Finding, ck postgresCheckpoints) {
+	cells := ck.finished
+	if cells.Count() == 0 && ck.open.Count() > 0 {
+		return
+	}
+	step, n := c.Grid.StepSeconds(), c.checkpointCount(cells)
+	f.Summary += fmt.Sprintf(" A checkpoint wrote for %s and was in fsync for %s on average.", dur(timeline.Sum(ck.write)*step/n), dur(timeline.Sum(ck.sync)*step/n))
+	f.Evidence = append(f.Evidence,
+		c.figure("most fsync time credited to one interval", SignalPrefix+"postgres_checkpoint_sync:ratio", timeline.Max(ck.sync)*step, "seconds", cells),
+		c.figure("checkpoints", "", n, "", cells))
+	if b := c.One(SignalPrefix + "postgres_buffers_checkpoint:rate"); b != nil {
+		f.Evidence = append(f.Evidence, c.figure("buffers a checkpoint wrote, mean (8 kB each)", SignalPrefix+"postgres_buffers_checkpoint:rate", timeline.Sum(b)*step/n, "", cells))
+	}
+}
+
+// tellOpen says how far the one is that has not ended, by what the checkpointer waits for.
+func (c *Case) tellOpen(f *Finding, ck postgresCheckpoints) {
+	if ck.open.Count() == 0 {
+		return
+	}
+	writing := ck.open.Without(ck.openSync)
+	f.Summary += " One was under way when the recording ended, " + dur(c.Seconds(writing)) + " in writing"
+	f.Evidence = append(f.Evidence, c.figure("time the checkpoint under way has been writing", SignalPrefix+"postgres_checkpointer:count", c.Seconds(writing), "seconds", ck.open))
+	if ck.openSync.Count() > 0 {
+		f.Summary += " and " + dur(c.Seconds(ck.openSync)) + " in fsync"
+		f.Evidence = append(f.Evidence, c.figure("time the checkpoint under way has been in fsync", SignalPrefix+"postgres_checkpointer:count", c.Seconds(ck.openSync), "seconds", ck.openSync))
+	}
+	f.Summary += " so far."
 }
 
 // pacingNow says what the settings are, where the exporter tells.

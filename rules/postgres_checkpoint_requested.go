@@ -22,8 +22,8 @@ func postgresCheckpointRequested() Rule {
 		f := r.finding("postgres")
 		when := timeline.Where(c.One(SignalPrefix+"postgres_checkpoints_requested:rate"), func(x float64) bool { return x > 0 })
 		f.Severity = Info
-		if cells, _, sync, ok := c.PostgresCheckpoints(); ok && c.Stall.Any() {
-			if f.Weight = c.worstPhase(cells, sync).fraction; f.Weight >= minAttributable {
+		if ck, ok := c.postgresCheckpoints(); ok && c.Stall.Any() {
+			if f.Weight = c.worstPhase(ck).fraction; f.Weight >= minAttributable {
 				f.Severity = Warning
 			}
 		}

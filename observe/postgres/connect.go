@@ -90,7 +90,7 @@ func (s *sampler) grant() string {
 func (s *sampler) prepare(ctx context.Context, total bool, statements, statementsMost string) error {
 	s.questions = nil
 	if s.activity == nil {
-		s.activity = newActivity(s)
+		s.activity, s.checkpointer = newActivity(s), &checkpointer{s: s}
 	}
 	var all []*question
 	for _, v := range viewsOf(total) {
@@ -102,6 +102,9 @@ func (s *sampler) prepare(ctx context.Context, total bool, statements, statement
 	}
 	if s.wants(activityCount) || s.wants(activityAge) {
 		all = append(all, &question{name: "pg_stat_activity", query: activityOf(total), take: s.activity.take})
+	}
+	if s.wants(checkpointerCount) {
+		all = append(all, &question{name: "the checkpointer's row of pg_stat_activity", query: checkpointerQuery, take: s.checkpointer.take})
 	}
 	all = append(all, s.commits(statements, statementsMost)...)
 	all = append(all, s.aboutItself()...)

@@ -8,7 +8,7 @@
 //
 //	each second   pg_stat_database, pg_stat_activity by state and wait event, pg_stat_bgwriter,
 //	              pg_stat_checkpointer (17 and later), pg_stat_wal (14), pg_stat_io (16), and
-//	              the COMMITs in pg_stat_statements where that is installed and small
+//	              what the checkpointer waits for, and the COMMITs in pg_stat_statements where that is installed and small
 //	now and then  the size of pg_wal (10 s), settings and the databases' sizes (60 s)
 //
 // Names are those of postgres_exporter, as pg_stat_bgwriter_checkpoint_sync_time_total; where its releases differ, those
@@ -18,6 +18,7 @@
 //	plimsoll_postgres_wal_position_bytes       how far WAL was written or, on a standby, replayed (before 14)
 //	plimsoll_postgres_commits_total            COMMIT statements ended, by datname and queryid (pg_stat_statements)
 //	plimsoll_postgres_commit_seconds_total     the time they took
+//	plimsoll_postgres_checkpointer_count       1 for what the checkpointer waits for, by wait_event_type and wait_event
 //
 // A group of pg_stat_activity_count that was there once is 0 when it is there no longer: nobody waiting for WALSync is a
 // measurement.

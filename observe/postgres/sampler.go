@@ -38,15 +38,16 @@ type sampler struct {
 	note   func(recording.Note)
 	server string
 
-	conn      *pgconn.PgConn
-	version   int
-	text      string // of the version: "15.18"
-	facts     map[string]string
-	questions []*question
-	activity  *activity
-	settings  []recording.Column
-	told      map[string]bool // notes
-	series    map[string]labels.Labels
+	conn         *pgconn.PgConn
+	version      int
+	text         string // of the version: "15.18"
+	facts        map[string]string
+	questions    []*question
+	activity     *activity
+	checkpointer *checkpointer
+	settings     []recording.Column
+	told         map[string]bool // notes
+	series       map[string]labels.Labels
 }
 
 func newSampler(t *target, want func(string) bool, note func(recording.Note)) *sampler {
