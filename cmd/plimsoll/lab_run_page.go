@@ -12,12 +12,12 @@ import (
 	"plimsoll/units"
 )
 
-// labRunPage writes a result of the lab as a page. The server's address is the one that is shown: what was given may hold a password.
+// labRunPage writes a result of the lab as a page. A server's address is not repeated: what was given may hold a password.
 func labRunPage(a *app, r *run.Result, origin html.Origin) error {
 	l := &r.Lab
 	page := html.LabResult{Result: r.Result, Model: r.Model, Saturated: l.Saturated || l.Dispatch.Behind}
 	if v := l.Visit; v != nil {
-		origin.Command = append(origin.Command, "--server", v.Address)
+		origin.Command = append(origin.Command, "--server", "ADDRESS")
 		page.Where = fmt.Sprintf("a server that runs already, %s (%s); %s %s", v.Address, l.Server, v.Database, keptWord(v.Kept))
 	} else {
 		page.Where = fmt.Sprintf("%s on %s; volumes emulated in %s; %s", l.Server, l.FileSystem, l.Backing, l.Kernel)

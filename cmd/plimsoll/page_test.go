@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"plimsoll/recording"
 	"plimsoll/simulate"
 	"plimsoll/units"
@@ -190,6 +192,9 @@ func holdRecording(t *testing.T, dir string, r *simulate.Result, promQL []string
 
 // A layout's command in a plan's page gives the figures that the page has of it.
 func TestEvidenceOfPlan(t *testing.T) {
+	if underRace {
+		t.Skip("a search is tried without the race detector, as in plan.txtar")
+	}
 	file := filepath.Join(t.TempDir(), "plan.yaml")
 	short := strings.Replace(evidenceScenario, "duration: 40s", "duration: 5s", 1)
 	if err := os.WriteFile(file, []byte(short), 0o644); err != nil {
@@ -214,5 +219,27 @@ func TestEvidenceOfPlan(t *testing.T) {
 	}
 	if ran == 0 || !strings.Contains(page, "AWS price list") {
 		t.Errorf("%d layouts have a command, of %q", ran, commands)
+	}
+}
+
+// A call is repeated with all that was given, but for how its result is written, and for a server's address, which may hold a password.
+func TestAsGiven(t *testing.T) {
+	root, run := &cobra.Command{Use: "plimsoll"}, &cobra.Command{Use: "run"}
+	lab := &cobra.Command{Use: "lab"}
+	root.AddCommand(lab)
+	lab.AddCommand(run)
+	f := run.Flags()
+	f.StringArray("set", nil, "")
+	f.Bool("compare-model", true, "")
+	f.Uint64("seed", 0, "")
+	for _, name := range []string{"output", "record", "server", "etcd"} {
+		f.String(name, "", "")
+	}
+	if err := run.ParseFlags([]string{"--set", "a.b=1,2", "--set", "c=d e", "--compare-model=false", "--seed", "7", "--output", "html", "--record", "x", "--server", "postgres://u:secret@h/"}); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"lab", "run", "s.yaml", "--compare-model=false", "--seed", "7", "--set", "a.b=1,2", "--set", "c=d e"}
+	if got := asGiven(run, []string{"s.yaml"}); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -48,6 +48,7 @@ type ledger struct {
 	index map[string]string // addresses by what it says
 	again string            // the address of how the page is made again
 	ran   map[string]string // addresses of results' runs, by variant
+	first string            // of the first one's
 	real  bool              // a real engine ran: the model's names of devices and cycles are not those of its recording
 	ruled bool              // some of it is PromQL
 }

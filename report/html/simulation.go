@@ -190,7 +190,7 @@ func simulatedTimeline(results []*simulate.Result, g *ledger) *timeline {
 	add("dirty in the engine's cache", "bytes", 0, func() string { return g.engineDirtyTold(r) }, func(s *simulate.Series) []*float64 { return s.EngineDirty })
 	add("page cache dirty", "bytes", 0, func() string { return g.dirtyTold(r) }, func(s *simulate.Series) []*float64 { return s.HostDirty })
 	for _, name := range volumesOf(shown) {
-		add(name+" busy", "ratio", 0, func() string { return g.volumeTold(r, name) }, func(s *simulate.Series) []*float64 { return s.Busy[name] })
+		add(name+" busy", "ratio", 0, func() string { return g.volumeTold(having(shown, name), name) }, func(s *simulate.Series) []*float64 { return s.Busy[name] })
 	}
 	if len(t.Charts) == 0 {
 		return nil
@@ -204,6 +204,16 @@ func simulatedTimeline(results []*simulate.Result, g *ledger) *timeline {
 	}
 	t.finish()
 	return t
+}
+
+// having is the first result with a volume: one may be of a variant alone.
+func having(results []*simulate.Result, name string) *simulate.Result {
+	for _, r := range results {
+		if slices.Contains(volumesOf([]*simulate.Result{r}), name) {
+			return r
+		}
+	}
+	return results[0]
 }
 
 // known turns optional values into points; nil if there are none.
