@@ -162,6 +162,13 @@ func (p *planner) look(ctx context.Context) error {
 	defer func() { cancel(); _ = beside.Wait() }()
 	none := p.space.candidate(make([]int, len(p.space.axes)), make([]int, len(p.space.axes)), p.space.price(make([]int, len(p.space.axes))))
 	now := &job{candidate: &none, certain: newDecision(), rank: told}
+	p.guess.ctx, p.guess.beside = runs, beside
+	p.sim.likely = p.expect
+	p.sim.now = func() *outcome {
+		<-now.certain.made
+		return now.certain.outcome
+	}
+	p.current = &outcome{candidate: &none}
 	beside.Go(func() error { return p.sim.work(runs, now) })
 	most, before := p.mostIOPS(), now
 	for _, b := range most {
@@ -172,13 +179,6 @@ func (p *planner) look(ctx context.Context) error {
 		before = &job{candidate: &none, plain: append([]string{}, p.opt.Sets...), rank: told}
 		beside.Go(func() error { return p.sim.work(runs, before) })
 	}
-	p.guess.ctx, p.guess.beside = runs, beside
-	p.sim.likely = p.expect
-	p.sim.now = func() *outcome {
-		<-now.certain.made
-		return now.certain.outcome
-	}
-	p.current = &outcome{candidate: &none}
 	err := p.choose(ctx)
 	switch o := p.sim.now(); {
 	case o.passed:
