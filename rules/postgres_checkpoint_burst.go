@@ -114,12 +114,16 @@ func (c *Case) tellOpen(f *Finding, ck postgresCheckpoints) {
 	if ck.open.Count() == 0 {
 		return
 	}
-	writing := ck.open.Without(ck.openSync)
-	f.Summary += " One was under way when the recording ended, " + dur(c.Seconds(writing)) + " in writing"
-	f.Evidence = append(f.Evidence, c.figure("time the checkpoint under way has been writing", SignalPrefix+"postgres_checkpointer:count", c.Seconds(writing), "seconds", ck.open))
-	if ck.openSync.Count() > 0 {
-		f.Summary += " and " + dur(c.Seconds(ck.openSync)) + " in fsync"
-		f.Evidence = append(f.Evidence, c.figure("time the checkpoint under way has been in fsync", SignalPrefix+"postgres_checkpointer:count", c.Seconds(ck.openSync), "seconds", ck.openSync))
+	told := " The last one has not ended: "
+	for _, phase := range []struct {
+		name  string
+		cells timeline.Mask
+	}{{"writing", ck.open.Without(ck.openSync)}, {"in fsync", ck.openSync}} {
+		if took := c.Seconds(phase.cells); took > 0 {
+			f.Summary += told + dur(took) + " " + phase.name
+			f.Evidence = append(f.Evidence, c.figure("time the checkpoint that has not ended has been "+phase.name, SignalPrefix+"postgres_checkpointer:count", took, "seconds", phase.cells))
+			told = " and "
+		}
 	}
 	f.Summary += " so far."
 }
