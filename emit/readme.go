@@ -3,6 +3,8 @@ package emit
 import (
 	"fmt"
 	"strings"
+
+	"plimsoll/shellword"
 )
 
 // readme tells a person what the files do, in which order to apply them, what to look at, how to go back, and what may go
@@ -19,9 +21,9 @@ func readme(l *Layout, parts []*part, r *Result) []byte {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", c.Path, cell(c.From), cell(c.To), by)
 	}
 	if len(l.Sets) > 0 {
-		b.WriteString("\nWhat the model says of it:\n\n    plimsoll simulate " + quote(oneLine(l.File)))
+		b.WriteString("\nWhat the model says of it:\n\n    plimsoll simulate " + shellword.Quote(oneLine(l.File)))
 		for _, set := range l.Sets {
-			b.WriteString(" \\\n      --set " + quote(oneLine(set)))
+			b.WriteString(" \\\n      --set " + shellword.Quote(oneLine(set)))
 		}
 		b.WriteString("\n")
 	}
@@ -138,16 +140,6 @@ func cell(s string) string {
 		return "-"
 	}
 	return strings.NewReplacer("|", "\\|", "`", "'").Replace(oneLine(s))
-}
-
-// quote makes a word of a shell of anything.
-func quote(s string) string {
-	if s != "" && !strings.ContainsFunc(s, func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-_./=:,%+@", r)
-	}) {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 // indent keeps further lines of a list's item within it.

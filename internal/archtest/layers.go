@@ -40,6 +40,7 @@ var Layers = []Layer{
 	// What may happen: models that take the time and give an answer. They know no
 	// recording. (Rows here come before their packages: the direction is settled first.)
 	{"problem", nil},
+	{"shellword", nil},
 	{"random", nil},
 	{"vtime", nil},
 	{"latency", []string{"units", "vtime"}},
@@ -62,7 +63,7 @@ var Layers = []Layer{
 	{"fleet/alerts", []string{"rules"}},
 	{"fit", []string{"units", "recording", "timeline", "rules", "diagnose", "catalog", "engine/*"}},
 	{"plan", []string{"units", "problem", "volume", "catalog", "workload", "linux", "engine", "engine/*", "scenario", "simulate"}},
-	{"emit", []string{"units", "problem", "catalog", "engine/*", "scenario"}}, // of a plan it reads the JSON
+	{"emit", []string{"units", "problem", "shellword", "catalog", "engine/*", "scenario"}}, // of a plan it reads the JSON
 	{"probe", []string{"units", "internal/*", "problem", "random", "vtime", "volume", "catalog", "workload", "latency"}},
 
 	// The lab: real engines on emulated volumes.
@@ -89,7 +90,7 @@ var Layers = []Layer{
 	{"prove", []string{"units", "internal/*", "problem", "random", "recording", "timeline", "rules", "diagnose"}},
 	{"casebook", []string{"units", "recording", "scenario", "simulate", "diagnose", "catalog", "plan", "emit", "prove", "lab/table", "examples/lab"}},
 	{"report", []string{"units", "internal/*", "diagnose", "prove", "plan"}},
-	{"report/html", []string{"units", "rules", "diagnose", "latency", "simulate", "plan", "prove", "lab/table", "casebook", "report"}},
+	{"report/html", []string{"units", "shellword", "rules", "diagnose", "latency", "simulate", "plan", "prove", "lab/table", "casebook", "report"}},
 	{"watch", []string{"units", "internal/*", "recording", "observe/source", "timeline", "rules", "diagnose", "report", "report/html"}},
 
 	// Pages the program shows.

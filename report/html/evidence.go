@@ -2,6 +2,8 @@ package html
 
 import (
 	"strings"
+
+	"plimsoll/shellword"
 )
 
 // An Origin is what a page's figures were made from, so that each of them leads to it.
@@ -180,19 +182,9 @@ func assigned(sets []string) []string {
 func call(words ...string) string {
 	out := "plimsoll"
 	for _, w := range words {
-		out += " " + quoted(w)
+		out += " " + shellword.Quote(w)
 	}
 	return out
-}
-
-// quoted is a word for a POSIX shell, left alone where it needs no quotes.
-func quoted(w string) string {
-	if w != "" && !strings.ContainsFunc(w, func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-_./=:,%+@", r)
-	}) {
-		return w
-	}
-	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 }
 
 // priced is what sums of money rest on.

@@ -6,6 +6,7 @@ import (
 
 	"plimsoll/casebook"
 	"plimsoll/plan"
+	"plimsoll/shellword"
 )
 
 // page is how the page itself is made again; "" where its origin does not say.
@@ -46,7 +47,7 @@ func orderText(l *plan.Layout) string {
 	}
 	var out []string
 	for _, w := range assigned(l.Sets) {
-		out = append(out, quoted(w))
+		out = append(out, shellword.Quote(w))
 	}
 	return strings.Join(out, " ")
 }

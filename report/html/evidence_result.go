@@ -112,12 +112,7 @@ func (g *ledger) engineDirtyTold(r *simulate.Result) string {
 
 // volumeTold is of one volume's use, by what node_exporter counts of a device.
 func (g *ledger) volumeTold(r *simulate.Result, name string) string {
-	i := -1
-	for k := range r.Volumes {
-		if r.Volumes[k].Name == name {
-			i = k
-		}
-	}
+	i := slices.IndexFunc(r.Volumes, func(v simulate.VolumeResult) bool { return v.Name == name })
 	f := told{name: "Volume " + name, keys: []string{"volumes." + name[strings.LastIndexByte(name, '/')+1:]}}
 	if i < 0 {
 		return g.figure(f)
