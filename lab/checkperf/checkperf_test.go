@@ -18,27 +18,9 @@ import (
 	"plimsoll/vtime"
 )
 
-// cluster starts a real etcd, or skips.
-func cluster(t *testing.T) (host string) {
-	t.Helper()
-	if err := etcdtest.Available(); err != nil {
-		t.Skip(err)
-	}
-	c, err := etcdtest.Start(t.TempDir(), 1, false, "--unsafe-no-fsync=false") // what its log takes is judged
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := c.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	return c.Endpoints[0]
-}
-
 // The load of a short check arrives whole, is judged by every criterion, and is gone afterwards.
 func TestRun(t *testing.T) {
-	host := cluster(t)
+	host := etcdtest.Run(t, 1, false, "--unsafe-no-fsync=false").Endpoints[0] // what its log takes is judged
 	a, err := visit.Parse("etcd://"+host, func(string) string { return "" })
 	if err != nil {
 		t.Fatal(err)

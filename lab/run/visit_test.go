@@ -75,18 +75,7 @@ func visiting(t *testing.T, sc *scenario.Scenario, a *visit.Address, guest visit
 // cluster is a real etcd of one member, and a visitor of it.
 func cluster(t *testing.T) (*visit.Address, func() *etcd.Visitor) {
 	t.Helper()
-	c, err := etcdtest.Start(t.TempDir(), 1, false)
-	if errors.Is(err, etcdtest.ErrMissing) {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := c.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	c := etcdtest.Run(t, 1, false)
 	a := parsedAddress(t, "etcd://"+c.Endpoints[0])
 	return a, func() *etcd.Visitor {
 		v, err := etcd.Visit(etcd.VisitOptions{Address: a, Name: "plimsoll_lab_test"})

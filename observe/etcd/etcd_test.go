@@ -17,23 +17,6 @@ import (
 	"plimsoll/recording"
 )
 
-func start(t *testing.T, members int, sealed bool) *etcdtest.Cluster {
-	t.Helper()
-	c, err := etcdtest.Start(t.TempDir(), members, sealed)
-	if errors.Is(err, etcdtest.ErrMissing) {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := c.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	return c
-}
-
 // page is a writer that counts samples by instance.
 type page struct {
 	mu      sync.Mutex
@@ -107,7 +90,7 @@ func read(t *testing.T, address string, env map[string]string, enough func(p *pa
 // One address is enough: the others are found, each has its label, and one of them leads. One that dies is noted, and the others go
 // on.
 func TestTheQuorum(t *testing.T) {
-	c := start(t, 3, false)
+	c := etcdtest.Run(t, 3, false)
 	killed := false
 	p, err := read(t, "etcd://"+c.Endpoints[1], nil, func(p *page) bool {
 		if !killed && p.seen(3, 2) {
@@ -143,7 +126,7 @@ func TestTheQuorum(t *testing.T) {
 
 // A member that is down from the beginning is noted.
 func TestOneMemberIsDown(t *testing.T) {
-	c := start(t, 3, false)
+	c := etcdtest.Run(t, 3, false)
 	if err := c.Kill(0); err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +140,7 @@ func TestOneMemberIsDown(t *testing.T) {
 }
 
 func TestTLS(t *testing.T) {
-	c := start(t, 1, true)
+	c := etcdtest.Run(t, 1, true)
 	at := c.Endpoints[0]
 	full := map[string]string{"ETCDCTL_CACERT": c.Files.CA, "ETCDCTL_CERT": c.Files.ClientCert, "ETCDCTL_KEY": c.Files.ClientKey}
 	_, port, _ := strings.Cut(c.Metrics[0], ":")
@@ -203,7 +186,7 @@ func TestUsers(t *testing.T) {
 	if err != nil {
 		t.Skip("etcdctl is not installed: apt-get install etcd-client")
 	}
-	c := start(t, 1, false)
+	c := etcdtest.Run(t, 1, false)
 	for _, args := range []string{"user add root:r00t-s3cret", "auth enable"} {
 		cmd := exec.CommandContext(t.Context(), ctl, append([]string{"--endpoints=" + c.Endpoints[0]}, strings.Fields(args)...)...)
 		cmd.Env = []string{"ETCDCTL_API=3"}
@@ -237,7 +220,7 @@ func TestUsers(t *testing.T) {
 
 // A member that is added while the cluster is read is read as well, and one that is removed is let go.
 func TestMembersComeAndGo(t *testing.T) {
-	c := start(t, 3, false)
+	c := etcdtest.Run(t, 3, false)
 	src, err := Open("etcd://"+c.Endpoints[0], Options{Getenv: func(string) string { return "" }})
 	if err != nil {
 		t.Fatal(err)

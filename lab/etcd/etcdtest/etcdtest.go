@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"testing"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -44,6 +45,24 @@ func Available() error {
 		return ErrMissing
 	}
 	return nil
+}
+
+// Run gives a test a cluster as Start does, which is stopped when the test ends; without an etcd the test is skipped.
+func Run(t testing.TB, members int, sealed bool, flags ...string) *Cluster {
+	t.Helper()
+	c, err := Start(t.TempDir(), members, sealed, flags...)
+	if errors.Is(err, ErrMissing) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
 }
 
 // Start starts a cluster in a folder, with certificates for servers and clients if sealed. Ports that are free may be taken by others
