@@ -68,7 +68,7 @@ release: ## make the release of the tag that is checked out, in dist/
 check: deps test ## install what the full tests need (as root), then test
 
 # Models take the time as an argument and run in one goroutine: the race detector would only make them five times as slow.
-MODELS := ./engine/... ./linux ./volume/... ./workload ./vtime ./random ./catalog/...
+MODELS := ./internal/model/engine ./internal/model/kernel ./internal/model/volume/... ./internal/model/workload ./internal/model/catalog/... ./internal/base/vtime ./internal/base/random ./internal/engine/enginetest $(wildcard ./internal/engine/*/model)
 
 .PHONY: test
 test: ## vet, then all tests, but for the models' under the race detector

@@ -18,10 +18,10 @@ import (
 	"github.com/klauspost/compress/zlib"
 	"golang.org/x/sync/errgroup"
 
-	"plimsoll/observe/ftdc"
-	"plimsoll/observe/ftdc/ftdctest"
-	"plimsoll/observe/source"
-	"plimsoll/recording"
+	"plimsoll/internal/record/ftdc"
+	"plimsoll/internal/record/ftdc/ftdctest"
+	"plimsoll/internal/record/recording"
+	"plimsoll/internal/record/source"
 )
 
 // measure runs a case in this process.

@@ -1,4 +1,4 @@
-// Command bench measures how fast plimsoll/observe/ftdc reads MongoDB's diagnostic.data, and in how
+// Command bench measures how fast plimsoll/internal/record/ftdc reads MongoDB's diagnostic.data, and in how
 // much memory, beside the ceiling (inflating alone) and beside any other program that reads it.
 //
 // Each case runs in a process of its own, so that its peak of memory is its own, and the cases

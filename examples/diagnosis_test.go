@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/diagnose"
-	"plimsoll/observe"
-	"plimsoll/observe/source"
-	"plimsoll/recording"
-	"plimsoll/rules"
+	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/recording"
+	"plimsoll/internal/record/source"
+	"plimsoll/internal/record/sources"
 )
 
 func byRule(r *diagnose.Report) map[string]rules.Finding {
@@ -84,7 +84,7 @@ func TestNegativeControl(t *testing.T) {
 		t.Skip("the public capture is not beside the checkout (../shared/data from its root)")
 	}
 	ctx := context.Background()
-	input, err := observe.Open(ctx, file, observe.OpenOptions{})
+	input, err := sources.Open(ctx, file, sources.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

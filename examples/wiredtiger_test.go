@@ -10,11 +10,11 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/diagnose"
-	"plimsoll/observe"
-	"plimsoll/observe/source"
-	"plimsoll/recording"
-	"plimsoll/rules"
+	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/recording"
+	"plimsoll/internal/record/source"
+	"plimsoll/internal/record/sources"
 )
 
 const wiredtiger = "wiredtiger-journal"
@@ -86,13 +86,13 @@ func TestWiredTigerStalls(t *testing.T) {
 func diagnosis(t *testing.T, dir string) *diagnose.Report {
 	t.Helper()
 	ctx := context.Background()
-	files, err := observe.Expand(dir)
+	files, err := sources.Expand(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var in []recording.Reader
 	for _, file := range files {
-		input, err := observe.Open(ctx, file, observe.OpenOptions{})
+		input, err := sources.Open(ctx, file, sources.OpenOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -22,10 +22,10 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"plimsoll/random"
-	"plimsoll/units"
-	"plimsoll/volume"
-	"plimsoll/vtime"
+	"plimsoll/internal/base/random"
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/base/vtime"
+	"plimsoll/internal/model/volume"
 )
 
 const (

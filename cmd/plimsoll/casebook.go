@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/casebook"
-	"plimsoll/report/html"
-	"plimsoll/scenario"
+	"plimsoll/internal/advise/casebook"
+	"plimsoll/internal/model/scenario"
+	"plimsoll/internal/present/html"
 )
 
 func newCasebookCommand(a *app) *cobra.Command {

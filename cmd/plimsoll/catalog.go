@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/catalog"
-	"plimsoll/units"
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/model/catalog"
 )
 
 func newCatalogCommand(a *app) *cobra.Command {

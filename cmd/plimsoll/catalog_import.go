@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/catalog"
+	"plimsoll/internal/model/catalog"
 )
 
 func newCatalogImportCommand(a *app) *cobra.Command {

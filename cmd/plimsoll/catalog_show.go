@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/catalog"
-	"plimsoll/report"
+	"plimsoll/internal/model/catalog"
+	"plimsoll/internal/present/report"
 )
 
 func newCatalogShowCommand(a *app) *cobra.Command {

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/catalog"
-	"plimsoll/scenario"
+	"plimsoll/internal/model/catalog"
+	"plimsoll/internal/model/scenario"
 )
 
 // A completer offers the shell what a flag may take, knowing the arguments before it.

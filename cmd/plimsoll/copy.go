@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"plimsoll/recording"
+	"plimsoll/internal/record/recording"
 )
 
 // copyReader writes a recording's samples, metric by metric, into another one. Zero times

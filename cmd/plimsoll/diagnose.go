@@ -8,11 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/diagnose"
-	"plimsoll/fleet"
-	"plimsoll/recording"
-	"plimsoll/report"
-	"plimsoll/report/html"
+	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/judge/fleet"
+	"plimsoll/internal/present/html"
+	"plimsoll/internal/present/report"
+	"plimsoll/internal/record/recording"
 )
 
 // diagnoseOptions are those of `plimsoll diagnose`.

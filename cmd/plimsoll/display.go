@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/report"
+	"plimsoll/internal/present/report"
 )
 
 // display is how text is shown.

@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/emit"
-	"plimsoll/scenario"
+	"plimsoll/internal/advise/emit"
+	"plimsoll/internal/model/scenario"
 )
 
 // emitOptions are those of `plimsoll emit`.

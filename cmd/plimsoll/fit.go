@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/catalog"
-	"plimsoll/fit"
-	"plimsoll/scenario"
-	"plimsoll/units"
+	"plimsoll/internal/advise/fit"
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/model/catalog"
+	"plimsoll/internal/model/scenario"
 )
 
 // fitOptions are those of `plimsoll fit`.

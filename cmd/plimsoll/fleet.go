@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/diagnose"
-	"plimsoll/fleet"
-	"plimsoll/observe/exposition"
-	"plimsoll/recording"
+	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/judge/fleet"
+	"plimsoll/internal/record/exposition"
+	"plimsoll/internal/record/recording"
 )
 
 // fleetOptions are those of `plimsoll diagnose --prometheus`.

@@ -12,8 +12,8 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/spf13/cobra"
 
-	"plimsoll/recording"
-	"plimsoll/units"
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/record/recording"
 )
 
 // pushOptions are those of `plimsoll record --remote-write`.

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"plimsoll/diagnose"
-	"plimsoll/fleet"
-	"plimsoll/report"
-	"plimsoll/units"
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/judge/fleet"
+	"plimsoll/internal/present/report"
 )
 
 // How much of a fleet a page shows unless all is asked for: what one acts upon first.

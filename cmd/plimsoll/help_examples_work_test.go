@@ -21,7 +21,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"plimsoll/rules"
+	"plimsoll/internal/judge/rules"
 )
 
 // exampleWork is what examples are about: recordings of a small platform, before and after its journal went apart; a log; a plan;

@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/lab/blockdev"
-	"plimsoll/lab/mount"
-	"plimsoll/scenario"
+	"plimsoll/internal/lab/blockdev"
+	"plimsoll/internal/lab/mount"
+	"plimsoll/internal/model/scenario"
 )
 
 // newLabCommand holds the verbs that try things for real.

@@ -14,9 +14,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/lab/buckets"
-	"plimsoll/problem"
-	"plimsoll/units"
+	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/engine/mongodb/buckets"
 )
 
 // labBucketsOptions are those of `plimsoll lab buckets`.
@@ -84,7 +84,7 @@ func (o *labBucketsOptions) run(ctx context.Context, a *app) error {
 	stop := a.meter(t).show()
 	r, err := buckets.Run(ctx, cfg)
 	stop()
-	var wrong problem.List
+	var wrong diagnostics.List
 	switch {
 	case errors.As(err, &wrong):
 		return usagef("", "lab buckets: %w", err)

@@ -14,11 +14,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/lab/checkperf"
-	"plimsoll/lab/etcd"
-	"plimsoll/lab/visit"
-	"plimsoll/random"
-	"plimsoll/units"
+	"plimsoll/internal/base/random"
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/engine/etcd/checkperf"
+	etcd "plimsoll/internal/engine/etcd/server"
+	"plimsoll/internal/lab/existing"
 )
 
 // checkPerfOptions are those of `plimsoll lab check-perf`.
@@ -105,13 +105,13 @@ func (o *checkPerfOptions) Run(ctx context.Context, a *app) error {
 	}}
 	v, err := etcd.Visit(etcd.VisitOptions{Address: address, Name: o.visit.name, TLS: o.visit.tls, KeyBytes: checkperf.KeyBytes, Keep: o.visit.keep})
 	if err != nil {
-		return usagef(visit.Wanted, "--server: %w", err)
+		return usagef(existing.Wanted, "--server: %w", err)
 	}
 	sight, err := v.LookFor(ctx, checkperf.ValueSize, opt.Puts())
 	if err != nil {
 		return fmt.Errorf("--server %s: %w", address, err)
 	}
-	in := &visit.Intent{
+	in := &existing.Intent{
 		Address: address, Name: o.visit.name, Sight: sight, Keep: o.visit.keep, Within: o.duration,
 		Writes: opt.Puts(), Written: units.Size(opt.Puts()) * (checkperf.KeyBytes + checkperf.ValueSize),
 	}

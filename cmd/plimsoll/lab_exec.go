@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
-	"plimsoll/lab/mount"
+	"plimsoll/internal/lab/mount"
 )
 
 func newLabExecCommand(a *app) *cobra.Command {

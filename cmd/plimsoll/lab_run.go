@@ -14,11 +14,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/lab"
-	"plimsoll/lab/etcd"
-	"plimsoll/lab/run"
-	"plimsoll/scenario"
-	"plimsoll/units"
+	"plimsoll/internal/base/units"
+	etcd "plimsoll/internal/engine/etcd/server"
+	"plimsoll/internal/lab"
+	"plimsoll/internal/lab/run"
+	"plimsoll/internal/model/scenario"
 )
 
 // labRunOptions are those of `plimsoll lab run`: simulate's for the scenario and for how the result is told, and

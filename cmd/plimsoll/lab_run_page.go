@@ -7,9 +7,9 @@ import (
 	"maps"
 	"slices"
 
-	"plimsoll/lab/run"
-	"plimsoll/report/html"
-	"plimsoll/units"
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/lab/run"
+	"plimsoll/internal/present/html"
 )
 
 // labRunPage writes a result of the lab as a page. A server's address is not repeated: what was given may hold a password.

@@ -9,10 +9,10 @@ import (
 	"slices"
 	"strings"
 
-	"plimsoll/lab/run"
-	"plimsoll/lab/table"
-	"plimsoll/simulate"
-	"plimsoll/units"
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/lab/run"
+	"plimsoll/internal/lab/table"
+	"plimsoll/internal/model/simulate"
 )
 
 // labText is a result of the lab as a page of text: simulate's, and what is to be known of the laboratory.

@@ -13,8 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/lab/mount"
-	"plimsoll/units"
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/lab/mount"
 )
 
 func newLabStatusCommand(a *app) *cobra.Command {

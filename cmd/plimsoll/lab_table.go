@@ -16,10 +16,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/lab/run"
-	"plimsoll/lab/table"
-	"plimsoll/scenario"
-	"plimsoll/simulate"
+	"plimsoll/internal/lab/run"
+	"plimsoll/internal/lab/table"
+	"plimsoll/internal/model/scenario"
+	"plimsoll/internal/model/simulate"
 )
 
 // labTableOptions are those of `plimsoll lab table`.

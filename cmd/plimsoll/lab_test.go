@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/lab/blockdev"
-	"plimsoll/lab/mount"
+	"plimsoll/internal/lab/blockdev"
+	"plimsoll/internal/lab/mount"
 )
 
 // labAvailable tells whether volumes can be mounted here.

@@ -14,13 +14,13 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"plimsoll/lab"
-	"plimsoll/lab/etcd"
-	"plimsoll/lab/mongodb"
-	"plimsoll/lab/postgres"
-	"plimsoll/lab/run"
-	"plimsoll/lab/visit"
-	"plimsoll/scenario"
+	etcd "plimsoll/internal/engine/etcd/server"
+	mongodb "plimsoll/internal/engine/mongodb/server"
+	postgres "plimsoll/internal/engine/postgres/server"
+	"plimsoll/internal/lab"
+	"plimsoll/internal/lab/existing"
+	"plimsoll/internal/lab/run"
+	"plimsoll/internal/model/scenario"
 )
 
 // visitOptions are those of verbs that ask a server which runs already.
@@ -35,14 +35,14 @@ type visitOptions struct {
 func (o *visitOptions) AddFlags(cmd *cobra.Command, what string) {
 	f := cmd.Flags()
 	f.StringVar(&o.server, "server", "", what)
-	f.StringVar(&o.name, "database", "", "with --server: what is made there is called so ("+visit.NamePrefix+"...; default: by chance)")
+	f.StringVar(&o.name, "database", "", "with --server: what is made there is called so ("+existing.NamePrefix+"...; default: by chance)")
 	f.StringVar(&o.tls.CACert, "cacert", "", "with an etcd: who signs its certificates, as in etcdctl")
 	f.StringVar(&o.tls.Cert, "cert", "", "with an etcd: the client's certificate")
 	f.StringVar(&o.tls.Key, "key", "", "with an etcd: the certificate's key")
 	f.BoolVar(&o.keep, "keep", false, "with --server: leave there what was made")
 	f.BoolVarP(&o.yes, "yes", "y", false, "with --server: do not ask before anything is written")
 	complete(cmd, "server", "etcd://", "postgres://", "mongodb://")
-	complete(cmd, "database", visit.NamePrefix)
+	complete(cmd, "database", existing.NamePrefix)
 	for _, name := range []string{"cacert", "cert", "key"} {
 		if err := cmd.MarkFlagFilename(name); err != nil {
 			panic(err) // the flag was just added
@@ -53,15 +53,15 @@ func (o *visitOptions) AddFlags(cmd *cobra.Command, what string) {
 // Validate finds flags that say nothing without a server, or of another one.
 func (o *visitOptions) Validate(cmd *cobra.Command) error {
 	if cmd.Flags().Changed("server") && o.server == "" {
-		return usagef(visit.Wanted, "--server: no address is given")
+		return usagef(existing.Wanted, "--server: no address is given")
 	}
 	for _, name := range []string{"database", "cacert", "cert", "key", "keep", "yes"} {
 		if o.server == "" && cmd.Flags().Changed(name) {
-			return usagef(visit.Wanted, "--%s: only with --server", name)
+			return usagef(existing.Wanted, "--%s: only with --server", name)
 		}
 	}
 	if o.name != "" {
-		if err := visit.CheckName(o.name); err != nil {
+		if err := existing.CheckName(o.name); err != nil {
 			return usagef("leave it out, and it has a name that nothing else has", "--database: %w", err)
 		}
 	}
@@ -69,23 +69,23 @@ func (o *visitOptions) Validate(cmd *cobra.Command) error {
 }
 
 // address reads --server.
-func (o *visitOptions) address(a *app) (*visit.Address, error) {
-	address, err := visit.Parse(o.server, a.getenv)
+func (o *visitOptions) address(a *app) (*existing.Address, error) {
+	address, err := existing.Parse(o.server, a.getenv)
 	if err != nil {
-		return nil, usagef(visit.Wanted, "--server: %w", err)
+		return nil, usagef(existing.Wanted, "--server: %w", err)
 	}
 	if address.Engine() != "etcd" && o.tls != (etcd.Files{}) {
 		return nil, usagef("the address tells it: sslrootcert=, sslcert= and sslkey= (PostgreSQL), tlsCAFile= and tlsCertificateKeyFile= (MongoDB)",
 			"--cacert, --cert and --key are for etcd")
 	}
 	if o.name == "" {
-		o.name = visit.NewName()
+		o.name = existing.NewName()
 	}
 	return address, nil
 }
 
 // guest prepares the visitor of a scenario's engine.
-func (o *visitOptions) guest(address *visit.Address, sc *scenario.Scenario) (visit.Guest, error) {
+func (o *visitOptions) guest(address *existing.Address, sc *scenario.Scenario) (existing.Guest, error) {
 	if sc.Engine.Name() != address.Engine() {
 		return nil, usagef("name a server of that engine, or another scenario", "the scenario's engine is %s, and --server is %s", sc.Engine.Name(), address)
 	}
@@ -93,7 +93,7 @@ func (o *visitOptions) guest(address *visit.Address, sc *scenario.Scenario) (vis
 		if err == nil {
 			return nil
 		}
-		return usagef(visit.Wanted, "--server: %w", err)
+		return usagef(existing.Wanted, "--server: %w", err)
 	}
 	switch address.Engine() {
 	case "etcd":
@@ -109,7 +109,7 @@ func (o *visitOptions) guest(address *visit.Address, sc *scenario.Scenario) (vis
 }
 
 // ask says what is going to happen to a server, and asks whether it may.
-func (o *visitOptions) ask(ctx context.Context, a *app, in *visit.Intent) error {
+func (o *visitOptions) ask(ctx context.Context, a *app, in *existing.Intent) error {
 	plan := printable(in.Plan())
 	for _, note := range in.Sight.Notes {
 		fmt.Fprintf(a.stderr, "plimsoll: %s\n", printable(note))
@@ -156,7 +156,7 @@ func (o *visitOptions) prepare(ctx context.Context, a *app, sc *scenario.Scenari
 	if err != nil {
 		return fmt.Errorf("--server %s: %w", address, err)
 	}
-	in := visit.IntentOf(address, o.name, sc, sight)
+	in := existing.IntentOf(address, o.name, sc, sight)
 	in.Keep = o.keep
 	if err := o.ask(ctx, a, in); err != nil {
 		return err

@@ -6,7 +6,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"plimsoll/lab/mongodb/mongotest"
+	"plimsoll/internal/engine/mongodb/mongotest"
 )
 
 // mongodbServer serves what a real mongod once told of itself, as if that were now, and puts its address into a variable:

@@ -9,8 +9,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"plimsoll/lab/etcd/etcdtest"
-	"plimsoll/lab/postgres/postgrestest"
+	"plimsoll/internal/engine/etcd/etcdtest"
+	"plimsoll/internal/engine/postgres/postgrestest"
 )
 
 // outside makes a folder that the servers' users may enter, and takes it away at the end.

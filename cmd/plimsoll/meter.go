@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"plimsoll/units"
+	"plimsoll/internal/base/units"
 )
 
 // When progress is shown: nobody needs it of a run that is over at once.

@@ -8,9 +8,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"plimsoll/catalog"
-	"plimsoll/report/html"
-	"plimsoll/scenario"
+	"plimsoll/internal/model/catalog"
+	"plimsoll/internal/model/scenario"
+	"plimsoll/internal/present/html"
 )
 
 // asPage is the word of -o for one HTML file.

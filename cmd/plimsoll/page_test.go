@@ -15,9 +15,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/recording"
-	"plimsoll/simulate"
-	"plimsoll/units"
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/model/simulate"
+	"plimsoll/internal/record/recording"
 )
 
 // out runs the program within this process and gives what it prints.

@@ -12,12 +12,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/catalog"
-	"plimsoll/fit"
-	"plimsoll/plan"
-	"plimsoll/report/html"
-	"plimsoll/scenario"
-	"plimsoll/units"
+	"plimsoll/internal/advise/fit"
+	"plimsoll/internal/advise/plan"
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/model/catalog"
+	"plimsoll/internal/model/scenario"
+	"plimsoll/internal/present/html"
 )
 
 // planOptions are those of `plimsoll plan`.

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"plimsoll/plan"
-	"plimsoll/units"
+	"plimsoll/internal/advise/plan"
+	"plimsoll/internal/base/units"
 )
 
 // planText writes a plan for a person.

@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/latency"
-	"plimsoll/probe"
-	"plimsoll/random"
-	"plimsoll/units"
+	"plimsoll/internal/base/latency"
+	"plimsoll/internal/base/random"
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/lab/probe"
 )
 
 // probeOptions are those of `plimsoll probe`.

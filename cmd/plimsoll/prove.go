@@ -11,12 +11,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/diagnose"
-	"plimsoll/prove"
-	"plimsoll/random"
-	"plimsoll/recording"
-	"plimsoll/report/html"
-	"plimsoll/units"
+	"plimsoll/internal/advise/prove"
+	"plimsoll/internal/base/random"
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/present/html"
+	"plimsoll/internal/record/recording"
 )
 
 // proveOptions are those of `plimsoll prove`.

@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"plimsoll/prove"
+	"plimsoll/internal/advise/prove"
 )
 
 // Of the plot of changes: a row for each figure. As far to the left as to the right is as much less as more, and small changes have more

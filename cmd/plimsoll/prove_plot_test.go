@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/prove"
-	"plimsoll/report"
+	"plimsoll/internal/advise/prove"
+	"plimsoll/internal/present/report"
 )
 
 // changed is a figure whose ratio is known with an interval; an end of 0 is none.

@@ -8,9 +8,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"plimsoll/prove"
-	"plimsoll/report"
-	"plimsoll/units"
+	"plimsoll/internal/advise/prove"
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/present/report"
 )
 
 // A provePage is a comparison as a page of text.

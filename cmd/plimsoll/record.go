@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/recording"
-	"plimsoll/units"
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/record/recording"
 )
 
 // recordOptions are those of `plimsoll record`.

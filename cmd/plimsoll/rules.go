@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plimsoll/docs"
-	"plimsoll/rules"
+	"plimsoll/internal/judge/rules"
 )
 
 func newRulesCommand(a *app) *cobra.Command {

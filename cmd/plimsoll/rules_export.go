@@ -12,7 +12,7 @@ import (
 	"github.com/prometheus/common/model"
 	"github.com/spf13/cobra"
 
-	"plimsoll/fleet/alerts"
+	"plimsoll/internal/judge/alerts"
 )
 
 func newRulesExportCommand(a *app) *cobra.Command {

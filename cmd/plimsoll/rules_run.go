@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/rules"
-	"plimsoll/rules/ruletest"
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/judge/ruletest"
 )
 
 func newRulesTestCommand(a *app) *cobra.Command {

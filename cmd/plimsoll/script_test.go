@@ -12,8 +12,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"plimsoll/lab/etcd/etcdtest"
-	"plimsoll/lab/postgres/postgrestest"
+	"plimsoll/internal/engine/etcd/etcdtest"
+	"plimsoll/internal/engine/postgres/postgrestest"
 )
 
 // underRace says that the race detector is at work.

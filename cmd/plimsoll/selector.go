@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
 
-	"plimsoll/recording"
+	"plimsoll/internal/record/recording"
 )
 
 // A selection is a recording of which only the series that match are seen. A server of a

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/prometheus/model/labels"
 
-	"plimsoll/recording"
+	"plimsoll/internal/record/recording"
 )
 
 func TestSelectionNarrows(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"plimsoll/recording"
+	"plimsoll/internal/record/recording"
 )
 
 // shifted is a recording or a server whose clock is off by a known distance, which is added to

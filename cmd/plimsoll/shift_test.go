@@ -7,7 +7,7 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 
-	"plimsoll/recording"
+	"plimsoll/internal/record/recording"
 )
 
 // A recording whose clock is an hour behind says all its times an hour later, and is asked for them so.

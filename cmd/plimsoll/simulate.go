@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
-	"plimsoll/report/html"
-	"plimsoll/scenario"
-	"plimsoll/simulate"
+	"plimsoll/internal/model/scenario"
+	"plimsoll/internal/model/simulate"
+	"plimsoll/internal/present/html"
 )
 
 // simulateOptions are those of `plimsoll simulate`.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"plimsoll/simulate"
-	"plimsoll/units"
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/model/simulate"
 )
 
 // unitMet is no unit: 1 is met, 0 is not.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"plimsoll/simulate"
-	"plimsoll/units"
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/model/simulate"
 )
 
 const (

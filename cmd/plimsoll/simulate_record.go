@@ -10,7 +10,7 @@ import (
 	"slices"
 	"syscall"
 
-	"plimsoll/recording"
+	"plimsoll/internal/record/recording"
 )
 
 // A simulatedRecording is the folder that --record writes. A simulation's times begin where every simulation's

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"plimsoll/report"
-	"plimsoll/simulate"
-	"plimsoll/units"
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/model/simulate"
+	"plimsoll/internal/present/report"
 )
 
 // simulateText is a result as a page of text; of several, a table of them side by side.

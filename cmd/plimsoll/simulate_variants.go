@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"plimsoll/report/html"
-	"plimsoll/scenario"
+	"plimsoll/internal/model/scenario"
+	"plimsoll/internal/present/html"
 )
 
 // variantsMax bounds what is compared: more do not fit a page.

@@ -10,9 +10,9 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/spf13/cobra"
 
-	"plimsoll/observe"
-	"plimsoll/observe/source"
-	"plimsoll/recording"
+	"plimsoll/internal/record/recording"
+	"plimsoll/internal/record/source"
+	"plimsoll/internal/record/sources"
 )
 
 // sourceOptions are the flags of every verb that reads sources.
@@ -95,7 +95,7 @@ func (o *sourceOptions) Validate(cmd *cobra.Command, args []string, now time.Tim
 // An input is a source of the command line, opened.
 type input struct {
 	arg string
-	observe.Input
+	sources.Input
 }
 
 // open opens all sources at once; the error is that of the first argument that cannot
@@ -108,7 +108,7 @@ func (o *sourceOptions) open(ctx context.Context, a *app, args []string) ([]inpu
 	inputs := make([]input, len(args))
 	err = each(ctx, len(args), func(ctx context.Context, i int) error {
 		off := o.clockOffsets.of(args[i])
-		in, err := observe.Open(ctx, args[i], observe.OpenOptions{From: later(o.fromAt, -off), To: later(o.toAt, -off), Selector: o.selector, Insecure: o.insecure, Getenv: a.getenv})
+		in, err := sources.Open(ctx, args[i], sources.OpenOptions{From: later(o.fromAt, -off), To: later(o.toAt, -off), Selector: o.selector, Insecure: o.insecure, Getenv: a.getenv})
 		if err == nil && in.Reader != nil && len(o.matchers) > 0 {
 			in.Reader = selection{Reader: in.Reader, matchers: o.matchers}
 		}
@@ -129,7 +129,7 @@ func (o *sourceOptions) open(ctx context.Context, a *app, args []string) ([]inpu
 func expand(args []string) ([]string, error) {
 	var out []string
 	for _, arg := range args {
-		found, err := observe.Expand(arg)
+		found, err := sources.Expand(arg)
 		if err != nil {
 			return nil, err
 		}

@@ -19,8 +19,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"plimsoll/lab/etcd/etcdtest"
-	"plimsoll/lab/postgres/postgrestest"
+	"plimsoll/internal/engine/etcd/etcdtest"
+	"plimsoll/internal/engine/postgres/postgrestest"
 )
 
 // TestStall makes real engines stall, on volumes that are mounted for it or in containers with limits, and has the running program say why:

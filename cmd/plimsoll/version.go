@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/diagnose"
+	"plimsoll/internal/judge/diagnose"
 )
 
 // build is what is known of this program: the contract of `version -o json`.

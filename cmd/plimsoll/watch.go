@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/recording"
-	"plimsoll/units"
-	"plimsoll/watch"
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/record/recording"
+	"plimsoll/internal/watch"
 )
 
 // watchOptions are those of `plimsoll watch`.

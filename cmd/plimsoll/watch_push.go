@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"plimsoll/recording"
+	"plimsoll/internal/record/recording"
 )
 
 const (

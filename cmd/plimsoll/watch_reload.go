@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/term"
 
-	"plimsoll/watch"
+	"plimsoll/internal/watch"
 )
 
 // reloadOnHangup takes SIGHUP as Prometheus and its exporters do: configuration is to be read anew. That of what is served is read for each connection

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"plimsoll/observe"
+	"plimsoll/internal/record/sources"
 )
 
 // moments are the ways to write one, beside RFC 3339 and a negative duration.
@@ -44,7 +44,7 @@ type offsets struct {
 }
 
 // parseOffsets reads values of --offset: "2s" for all sources, "iostat.log=-2s" for one of them.
-func parseOffsets(values, sources []string) (offsets, error) {
+func parseOffsets(values, args []string) (offsets, error) {
 	o := offsets{some: map[string]time.Duration{}}
 	for _, v := range values {
 		name, text := "", v
@@ -60,15 +60,15 @@ func parseOffsets(values, sources []string) (offsets, error) {
 			continue
 		}
 		known := false
-		for _, s := range sources {
+		for _, s := range args {
 			known = known || name == s || name == filepath.Base(s)
 		}
 		if !known {
-			called := make([]string, len(sources))
-			for i, s := range sources {
-				called[i] = observe.Public(s)
+			called := make([]string, len(args))
+			for i, s := range args {
+				called[i] = sources.Public(s)
 			}
-			return o, usagef("name it as on the command line: "+strings.Join(called, ", "), "--offset %s: no source is called %q", text, observe.Public(name))
+			return o, usagef("name it as on the command line: "+strings.Join(called, ", "), "--offset %s: no source is called %q", text, sources.Public(name))
 		}
 		o.some[name] = d
 	}

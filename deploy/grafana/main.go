@@ -18,7 +18,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
 
-	"plimsoll/rules"
+	"plimsoll/internal/judge/rules"
 )
 
 // rangeMark is a range that nobody writes: it becomes Grafana's own, four scrapes or more.

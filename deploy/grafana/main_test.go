@@ -11,7 +11,7 @@ import (
 
 	"github.com/prometheus/prometheus/promql/parser"
 
-	"plimsoll/rules"
+	"plimsoll/internal/judge/rules"
 )
 
 var update = flag.Bool("update", false, "write plimsoll.json anew")

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	lab "plimsoll/examples/lab"
-	"plimsoll/lab/table"
-	"plimsoll/simulate"
+	"plimsoll/internal/lab/table"
+	"plimsoll/internal/model/simulate"
 )
 
 var update = flag.Bool("update", false, "write the table into docs/models.md")

@@ -1,0 +1,240 @@
+// Package casebook walks published cases from symptom to trade-off, with the models beside the
+// published figures.
+//
+// A case is a folder: case.yaml tells the story in steps (symptom, cause, benchmark, fix, proof,
+// trade-off) with the figures that were published, and scenario.yaml is what was deployed, as
+// [scenario] has it. Variants are the same scenario with some values set otherwise. Walking a case
+// simulates every variant, lets diagnose judge the recording of the first, and prints each
+// published figure with the model's beside it and the deviation. Then the arc is walked to its end: plan finds the cheapest
+// layout that meets the case's objective, emit writes its files, and prove compares a recording of before with one of after. A published figure is never
+// what a model is held to: some are wrong, and the case says which, why, and what the model
+// finds instead.
+//
+// Five cases are embedded; any folder of the same shape can be walked too.
+package casebook
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+
+	"plimsoll/internal/model/scenario"
+)
+
+//go:embed cases
+var embedded embed.FS
+
+// A Case is a published case as its case.yaml tells it.
+type Case struct {
+	// Name is its folder's.
+	Name string `yaml:"-" json:"name"`
+	// Title is one line.
+	Title string `yaml:"title" json:"title"`
+	// Published says who runs what where, as published.
+	Published string `yaml:"published" json:"published"`
+	// Assumed lists what the publication does not tell and the scenario therefore assumes.
+	Assumed []string `yaml:"assumed" json:"assumed"`
+	// Calibrated says which parameters of the model were set with these very figures; empty:
+	// none was, and each deviation is the model's error.
+	Calibrated string `yaml:"calibrated" json:"calibrated,omitempty"`
+	// Variants are simulated; the first is what stalled.
+	Variants []Variant `yaml:"variants" json:"variants"`
+	// Steps are the arc.
+	Steps []Step `yaml:"steps" json:"steps"`
+	// Corrections are where the published claim is wrong.
+	Corrections []Correction `yaml:"corrections" json:"corrections"`
+	// Layout, if not nil, is what the arc ends with: a plan, its files and a proof.
+	Layout *Layout `yaml:"layout" json:"layout,omitempty"`
+
+	scenario []byte // scenario.yaml
+}
+
+// A Variant is the case's scenario with some values set otherwise.
+type Variant struct {
+	Name  string `yaml:"name" json:"name"`
+	About string `yaml:"about" json:"about"`
+	// Set are assignments as --set takes them: "volumes.data.iops=16000".
+	Set []string `yaml:"set" json:"set,omitempty"`
+}
+
+// A Step is one part of the arc.
+type Step struct {
+	Step    string   `yaml:"step" json:"step"`
+	Text    string   `yaml:"text" json:"text"`
+	Figures []Figure `yaml:"figures" json:"figures,omitempty"`
+}
+
+// The steps of the arc, in order.
+var arc = []string{"symptom", "cause", "benchmark", "fix", "proof", "trade-off"}
+
+// A Figure is a published number and where the model's stands.
+type Figure struct {
+	Name string `yaml:"name" json:"name"`
+	// Variant is the one it is about; empty: the first.
+	Variant string `yaml:"variant" json:"variant,omitempty"`
+	// Published is the figure, or both ends of a range, in Unit; none: not published, the
+	// model's alone.
+	Published []float64 `yaml:"published" json:"published,omitempty"`
+	// Unit is "seconds", "bytes", "bytes/s", "1/s", "ratio", "USD/month", or none.
+	Unit string `yaml:"unit" json:"unit,omitempty"`
+	// Model is where it stands in the JSON of a simulation's result: "writes.all.p99_seconds".
+	// Two places with " / " or " - " between are divided or subtracted; "variant:" before a place takes it from that
+	// variant. Empty: the model cannot tell, and Note says why.
+	Model string `yaml:"model" json:"model,omitempty"`
+	Note  string `yaml:"note" json:"note,omitempty"`
+}
+
+// A Correction is a published claim that is wrong.
+type Correction struct {
+	Claim string `yaml:"claim" json:"claim"`
+	Truth string `yaml:"truth" json:"truth"`
+	// Figures, if any, are what the model finds about it.
+	Figures []Figure `yaml:"figures" json:"figures,omitempty"`
+}
+
+// Names lists the embedded cases in their order.
+func Names() []string {
+	entries, err := fs.ReadDir(embedded, "cases")
+	if err != nil {
+		panic(err) // embedded: a build without the folder does not compile
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, strings.TrimLeft(e.Name(), "0123456789-"))
+	}
+	return names
+}
+
+// Open gives an embedded case by its name or its number, counted from 1. The error names the cases there are.
+func Open(name string) (*Case, error) {
+	entries, err := fs.ReadDir(embedded, "cases")
+	if err != nil {
+		return nil, fmt.Errorf("the casebook: %w", err)
+	}
+	for i, e := range entries {
+		bare := strings.TrimLeft(e.Name(), "0123456789-")
+		if name == bare || name == e.Name() || name == fmt.Sprint(i+1) {
+			sub, err := fs.Sub(embedded, path.Join("cases", e.Name()))
+			if err != nil {
+				return nil, fmt.Errorf("case %s: %w", bare, err)
+			}
+			return Read(sub, bare)
+		}
+	}
+	return nil, fmt.Errorf("no case is called %q: there are %s", name, strings.Join(Names(), ", "))
+}
+
+// file is the case's scenario.
+func (c *Case) file() *scenario.File { return scenario.NewFile(c.Name+"/scenario.yaml", c.scenario) }
+
+// fileBytesMax bounds a file of a case.
+const fileBytesMax = 1 << 20
+
+// variantsMax bounds how many simulations one case asks for.
+const variantsMax = 32
+
+// Read reads a case from its folder. The error names the file and, where it can, the line.
+func Read(folder fs.FS, name string) (*Case, error) {
+	text, err := readBounded(folder, "case.yaml")
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if err := scenario.CheckYAML(name+"/case.yaml", text); err != nil {
+		return nil, err
+	}
+	c := &Case{Name: name}
+	if err := yaml.UnmarshalWithOptions(text, c, yaml.Strict()); err != nil {
+		return nil, fmt.Errorf("%s/case.yaml: %w", name, err)
+	}
+	if c.scenario, err = readBounded(folder, "scenario.yaml"); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if err := c.check(); err != nil {
+		return nil, fmt.Errorf("%s/case.yaml: %w", name, err)
+	}
+	return c, nil
+}
+
+func readBounded(folder fs.FS, file string) ([]byte, error) {
+	f, err := folder.Open(file)
+	if err != nil {
+		return nil, fmt.Errorf("a case is a folder with case.yaml and scenario.yaml: %w", err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, fileBytesMax+1)) // its size may say nothing: a device has none
+	if err == nil && len(text) > fileBytesMax {
+		err = fmt.Errorf("%s: more than the 1 MiB that a case's file may have", file)
+	}
+	return text, err
+}
+
+// check finds what decoding does not: variants that are not there, places that cannot be read.
+func (c *Case) check() error {
+	if c.Layout != nil {
+		if len(c.Layout.Objective) == 0 {
+			return errors.New("layout: it needs an objective")
+		}
+		if _, err := c.Layout.options(); err != nil {
+			return err
+		}
+	}
+	if len(c.Variants) == 0 || len(c.Variants) > variantsMax {
+		return fmt.Errorf("variants: a case has 1 to %d of them", variantsMax)
+	}
+	seen := map[string]bool{}
+	for i, v := range c.Variants {
+		if v.Name == "" || seen[v.Name] {
+			return fmt.Errorf("variants[%d]: each needs a name of its own", i)
+		}
+		seen[v.Name] = true
+	}
+	var figures []Figure
+	for i, s := range c.Steps {
+		if !slices.Contains(arc, s.Step) {
+			return fmt.Errorf("steps[%d]: %q is no step: %s", i, s.Step, strings.Join(arc, ", "))
+		}
+		figures = append(figures, s.Figures...)
+	}
+	for _, k := range c.Corrections {
+		figures = append(figures, k.Figures...)
+	}
+	for _, f := range figures {
+		if err := c.checkFigure(f, seen); err != nil {
+			return fmt.Errorf("figure %q: %w", f.Name, err)
+		}
+	}
+	return nil
+}
+
+func (c *Case) checkFigure(f Figure, variants map[string]bool) error {
+	switch {
+	case f.Variant != "" && !variants[f.Variant]:
+		return fmt.Errorf("no variant is called %q", f.Variant)
+	case slices.ContainsFunc(f.Published, func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) }):
+		return errors.New("published is no number")
+	case len(f.Published) > 2:
+		return errors.New("published has one number, or both ends of a range")
+	case f.Model == "" && f.Note == "":
+		return errors.New("without the model's figure it needs a note that says why")
+	case f.Model == "":
+		return nil
+	}
+	e, err := parsePlace(f.Model)
+	if err != nil {
+		return err
+	}
+	for _, p := range e.places {
+		if p.variant != "" && !variants[p.variant] {
+			return fmt.Errorf("no variant is called %q", p.variant)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,89 @@
+package casebook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	lab "plimsoll/examples/lab"
+	"plimsoll/internal/lab/table"
+	"plimsoll/internal/model/simulate"
+)
+
+// A Tried is what the real engine made of a case's advice, on volumes a fraction of the published ones' size: its
+// figures are not the publication's, but what helped there should help here.
+type Tried struct {
+	Says  string      `json:"says"`
+	Claim string      `json:"claim,omitempty"`
+	Holds table.Holds `json:"holds"`
+	// Before and After are the figure that was to change, in the lab and in the model.
+	Before *table.Row `json:"before"`
+	After  *table.Row `json:"after"`
+}
+
+// tried looks up what was measured of a case's advice, and simulates the same.
+func tried(ctx context.Context, name string) ([]Tried, error) {
+	suite, err := table.ReadSuite(lab.Files)
+	if err != nil {
+		return nil, err
+	}
+	measured, err := table.ReadMeasured(lab.Files, lab.MeasuredFile)
+	if err != nil {
+		return nil, err
+	}
+	of := table.Suite{}
+	for _, a := range suite.Advice {
+		if a.Case == name {
+			of.Advice = append(of.Advice, a)
+		}
+	}
+	var rows []table.Row
+	for _, r := range suite.Runs {
+		if !of.Asks(r.Name) {
+			continue
+		}
+		sc, err := r.Open(lab.Files)
+		if err != nil {
+			return nil, fmt.Errorf("run %s of the lab: %w", r.Name, err)
+		}
+		model, err := simulate.Run(ctx, sc, simulate.Options{})
+		if err != nil {
+			return nil, err
+		}
+		got, err := measured.Compare(r.Name, sc.Name, model)
+		if errors.Is(err, table.ErrNotMeasured) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, got...)
+	}
+	var out []Tried
+	for _, v := range of.Verdicts(rows) {
+		out = append(out, Tried{v.Says, v.Claim, v.Holds, v.Before, v.After})
+	}
+	return out, nil
+}
+
+// tried writes the table of it.
+func (p *printer) tried(all []Tried) {
+	if len(all) == 0 {
+		return
+	}
+	p.line("WHAT THE REAL ENGINE MADE OF THE ADVICE")
+	p.para("  ", "Run on emulated volumes, at a fraction of the published size (plimsoll lab table examples/lab): the figures are not the publication's; "+
+		"whether it helps should be.")
+	for _, t := range all {
+		p.para("  - ", fmt.Sprintf("%s: %s", t.Says, t.Holds))
+		if t.Claim != "" {
+			p.para("    ", "claimed: "+t.Claim)
+		}
+		if t.Before == nil || t.After == nil {
+			continue
+		}
+		p.para("    ", fmt.Sprintf("%s: lab %s to %s, model %s to %s", t.After.Figure, t.Before.LabText(), t.After.LabText(),
+			t.Before.ModelText(), t.After.ModelText()))
+	}
+	p.blank()
+}

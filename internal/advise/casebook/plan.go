@@ -1,0 +1,131 @@
+package casebook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"plimsoll/internal/advise/emit"
+	"plimsoll/internal/advise/plan"
+	"plimsoll/internal/base/units"
+)
+
+// A Layout is what a case's plan is to reach, what may be changed for it, and what is shown of the files that apply it.
+type Layout struct {
+	// Objective is what to reach, as `plan --objective` takes it.
+	Objective []string `yaml:"objective" json:"objective"`
+	// Set are assignments that hold already: the variant that stalls, where that is not the scenario as it is.
+	Set []string `yaml:"set" json:"set,omitempty"`
+	// Keep, Size and QuerySpan are plan's flags of these names.
+	Keep      []string `yaml:"keep" json:"keep,omitempty"`
+	Size      string   `yaml:"size" json:"size,omitempty"`
+	QuerySpan string   `yaml:"query_span" json:"query_span,omitempty"`
+	// To are the targets of `emit`; Show tells by a part of them the lines of their files that are printed.
+	To   []string `yaml:"to" json:"to,omitempty"`
+	Show []string `yaml:"show" json:"show,omitempty"`
+	// Record are assignments for the two recordings that are the proof: how long they are.
+	Record []string `yaml:"record" json:"record,omitempty"`
+	// Published is the publication's own before and after, beside which the proof stands.
+	Published string `yaml:"published" json:"published"`
+}
+
+// options are the layout as plan has it.
+func (l *Layout) options() (plan.Options, error) {
+	opt := plan.Options{Sets: l.Set, Keep: l.Keep}
+	for _, text := range l.Objective {
+		b, err := plan.ParseObjective(text)
+		if err != nil {
+			return opt, fmt.Errorf("layout: %w", err)
+		}
+		opt.Objectives = append(opt.Objectives, b)
+	}
+	if l.Size != "" {
+		g, err := plan.ParseGrowth(l.Size)
+		if err != nil {
+			return opt, fmt.Errorf("layout: size: %w", err)
+		}
+		opt.Size = g
+	}
+	if l.QuerySpan != "" {
+		d, err := units.ParseDuration(l.QuerySpan)
+		if err != nil {
+			return opt, fmt.Errorf("layout: query_span: %w", err)
+		}
+		opt.QuerySpan = d
+	}
+	return opt, nil
+}
+
+// A Planned is what the plan came to; what it rejected is left out.
+type Planned struct {
+	Objectives []plan.Objective `json:"objectives"`
+	Now        *plan.Layout     `json:"now"`
+	Chosen     *plan.Layout     `json:"chosen"` // null: no layout that was looked at meets the objectives
+	// Frontier are layouts of which none is both cheaper and better, by price.
+	Frontier   []*plan.Layout   `json:"frontier"`
+	Statements []plan.Statement `json:"statements"`
+	Sizing     *plan.Sizing     `json:"sizing"`
+	Searched   plan.Searched    `json:"searched"`
+	ErrorBar   string           `json:"error_bar"`
+}
+
+// A Written is a file that emit writes for the plan, and the lines of it that decide.
+type Written struct {
+	Path  string   `json:"path"`
+	Lines []string `json:"lines,omitempty"`
+}
+
+// shownMax bounds the lines that are shown of a file.
+const shownMax = 8
+
+// planned makes the case's plan.
+func (c *Case) planned(ctx context.Context, opt Options) (*Planned, error) {
+	want, err := c.Layout.options()
+	if err != nil {
+		return nil, err
+	}
+	want.Progress = func(runs int, _ units.USD) { opt.stage("planning, layout", runs, 0) }
+	opt.stage("planning", 0, 0)
+	p, err := plan.Make(ctx, c.file(), c.Name+"/scenario.yaml", want)
+	if err != nil {
+		return nil, err
+	}
+	return &Planned{p.Objectives, p.Now, p.Chosen, p.Frontier, p.Statements, p.Sizing, p.Searched, p.ErrorBar()}, nil
+}
+
+// written are the files of a plan's layout, README first; nothing is said of one that only an application can apply.
+func (c *Case) written(sets []string) ([]Written, error) {
+	l, err := emit.NewLayout(c.file(), c.Name+"/scenario.yaml", sets)
+	if err != nil {
+		return nil, err
+	}
+	r, err := emit.Files(l, c.Layout.To, emit.Options{})
+	var input *emit.InputError
+	if errors.As(err, &input) {
+		return []Written{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := []Written{}
+	for _, f := range r.Files {
+		w := Written{Path: f.Path}
+		for line := range strings.SplitSeq(string(f.Text), "\n") {
+			if line = strings.TrimSpace(line); len(w.Lines) < shownMax && c.Layout.shows(line) && f.Path != "README.md" {
+				w.Lines = append(w.Lines, line)
+			}
+		}
+		out = append(out, w)
+	}
+	return out, nil
+}
+
+func (l *Layout) shows(line string) bool {
+	for _, part := range l.Show {
+		if strings.Contains(line, part) && !strings.HasPrefix(line, "#") {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,65 @@
+package casebook
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"plimsoll/internal/advise/prove"
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/model/scenario"
+	"plimsoll/internal/model/simulate"
+	"plimsoll/internal/record/recording"
+)
+
+// proven compares two simulated recordings, of what is deployed and of what the plan chose, as `plimsoll prove` compares those of
+// production. They have other seeds: of one seed both would have the same arrivals, which production never has.
+func (c *Case) proven(ctx context.Context, p *Planned, opt Options) (*prove.Report, error) {
+	opt.stage("recording what the plan changes", 0, 0)
+	sides := []struct {
+		sets  []string
+		seed  string
+		store *recording.Memory
+	}{{sets: c.Layout.Set, seed: "101"}, {sets: p.Chosen.Sets, seed: "102"}}
+	g, runs := errgroup.WithContext(ctx)
+	for i := range sides {
+		s := &sides[i]
+		s.store = recording.NewMemory(recording.MemoryOptions{})
+		g.Go(func() error {
+			sc, err := scenario.Parse(c.Name+"/scenario.yaml", c.scenario, slices.Concat(s.sets, c.Layout.Record, []string{"seed=" + s.seed}))
+			if err != nil {
+				return err
+			}
+			_, err = simulate.Run(runs, sc, simulate.Options{Record: s.store})
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	before, after := units.USD(p.Now.MonthlyUSD), units.USD(p.Chosen.MonthlyUSD)
+	bounds := make([]prove.Bound, 0, len(c.Layout.Objective))
+	for _, text := range c.Layout.Objective {
+		if b, err := prove.ParseBound(text); err == nil { // prove has no maximum, of which a recording tells nothing
+			bounds = append(bounds, b)
+		}
+	}
+	return prove.Compare(ctx, []recording.Reader{sides[0].store}, []recording.Reader{sides[1].store}, prove.Options{
+		CostBefore: &before, CostAfter: &after, Require: bounds, Seed: 1,
+		Progress: func(stage string, done, total int) { opt.stage("proof: "+stage, done, total) },
+	})
+}
+
+// ProofFigures are those of the proof that tell a reader something: what clients feel and what checkpoints take, unless it is nothing before and after.
+func (w *Walk) ProofFigures() []prove.Figure {
+	if w.Proof == nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(w.Proof.Figures), func(f prove.Figure) bool {
+		felt := strings.HasPrefix(f.Name, "write_") || strings.HasPrefix(f.Name, "read_") || f.Name == "stalled" || f.Name == "checkpoint" || f.Name == "operations"
+		nothing := f.Before.Value != nil && f.After.Value != nil && *f.Before.Value == 0 && *f.After.Value == 0
+		return !felt || nothing
+	})
+}

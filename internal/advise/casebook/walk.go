@@ -1,0 +1,259 @@
+package casebook
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"runtime"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"plimsoll/internal/advise/prove"
+	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/model/scenario"
+	"plimsoll/internal/model/simulate"
+	"plimsoll/internal/record/recording"
+)
+
+// A Walk is a case with the model's figures. Its JSON is what `casebook -o json` prints.
+type Walk struct {
+	Version     int                `json:"version"`
+	Case        *Case              `json:"case"`
+	Steps       []WalkedStep       `json:"steps"`
+	Corrections []WalkedCorrection `json:"corrections"`
+	// Diagnosis is what diagnose says of the first variant's recording.
+	Diagnosis *Diagnosis `json:"diagnosis,omitempty"`
+	// Tried is what the real engine made of the case's advice.
+	Tried   []Tried            `json:"tried,omitempty"`
+	Results []*simulate.Result `json:"results"`
+	// Plan, Files and Proof are the arc's end, where the case says what is to be reached.
+	Plan  *Planned      `json:"plan,omitempty"`
+	Files []Written     `json:"files,omitempty"`
+	Proof *prove.Report `json:"proof,omitempty"`
+}
+
+// A Diagnosis is the verdict on a simulated recording and the causes it names.
+type Diagnosis struct {
+	Verdict string   `json:"verdict"`
+	Rules   []string `json:"rules"`
+}
+
+// A WalkedStep is a step with its figures.
+type WalkedStep struct {
+	Step    string         `json:"step"`
+	Text    string         `json:"text"`
+	Figures []WalkedFigure `json:"figures,omitempty"`
+}
+
+// A WalkedCorrection is a correction with its figures.
+type WalkedCorrection struct {
+	Claim   string         `json:"claim"`
+	Truth   string         `json:"truth"`
+	Figures []WalkedFigure `json:"figures,omitempty"`
+}
+
+// A WalkedFigure is a published figure beside the model's.
+type WalkedFigure struct {
+	Figure
+	// Got is the model's value; null: it has none, and Note says why.
+	Got *float64 `json:"got"`
+	// Deviation is (model - published) / published, against the nearer end of a published range and 0
+	// within it; null without either.
+	Deviation *float64 `json:"deviation"`
+}
+
+// Options say how a case is walked.
+type Options struct {
+	// Progress, if not nil, is told of each variant as it is done. It may be called by several
+	// goroutines at once.
+	Progress func(variant string, done, total int)
+	// Stage, if not nil, is told how far what comes after the variants is; total is 0 where nobody knows it.
+	Stage func(stage string, done, total int)
+	// NoPlan ends the walk before the plan, which takes longer than all variants.
+	NoPlan bool
+	// Series keeps each variant's series over time in its result, for plots.
+	Series bool
+}
+
+// Run simulates a case's variants, as many at once as there are cores, and reads its
+// figures from them. It fails when the scenario is wrong, when a figure's place is not in the
+// result, and when the context ends.
+func Run(ctx context.Context, c *Case, opt Options) (*Walk, error) {
+	w := &Walk{Version: 1, Case: c, Results: make([]*simulate.Result, len(c.Variants))}
+	docs := make([]any, len(c.Variants))
+	done := make(chan struct{}, len(c.Variants))
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i, v := range c.Variants {
+		g.Go(func() error {
+			var store *recording.Memory
+			if i == 0 {
+				store = recording.NewMemory(recording.MemoryOptions{})
+			}
+			r, err := c.simulate(gctx, v, store, opt.Series)
+			if err != nil {
+				return fmt.Errorf("case %s, variant %s: %w", c.Name, v.Name, err)
+			}
+			if i == 0 {
+				if w.Diagnosis, err = judge(gctx, store); err != nil {
+					return fmt.Errorf("case %s: diagnosing variant %s: %w", c.Name, v.Name, err)
+				}
+			}
+			w.Results[i] = r
+			if docs[i], err = decoded(r); err != nil {
+				return err
+			}
+			done <- struct{}{}
+			if opt.Progress != nil {
+				opt.Progress(v.Name, len(done), len(c.Variants))
+			}
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	results := map[string]any{"": docs[0]}
+	for i, v := range c.Variants {
+		results[v.Name] = docs[i]
+	}
+	var err error
+	if w.Tried, err = tried(ctx, c.Name); err != nil {
+		return nil, fmt.Errorf("case %s: %w", c.Name, err)
+	}
+	if err := w.fill(results); err != nil || c.Layout == nil || opt.NoPlan {
+		return w, err
+	}
+	if err := w.end(ctx, opt); err != nil {
+		return nil, fmt.Errorf("case %s: %w", c.Name, err)
+	}
+	return w, nil
+}
+
+// end is the end of the arc.
+func (w *Walk) end(ctx context.Context, opt Options) (err error) {
+	c := w.Case
+	if w.Plan, err = c.planned(ctx, opt); err != nil || w.Plan.Chosen == nil || len(w.Plan.Chosen.Changes) == 0 {
+		return err
+	}
+	if w.Files, err = c.written(w.Plan.Chosen.Sets[len(c.Layout.Set):]); err != nil {
+		return err
+	}
+	w.Proof, err = c.proven(ctx, w.Plan, opt)
+	return err
+}
+
+func (o *Options) stage(text string, done, total int) {
+	if o.Stage != nil {
+		o.Stage(text, done, total)
+	}
+}
+
+func (c *Case) simulate(ctx context.Context, v Variant, store *recording.Memory, series bool) (*simulate.Result, error) {
+	sc, err := scenario.Parse(c.Name+"/scenario.yaml", c.scenario, v.Set)
+	if err != nil {
+		return nil, err
+	}
+	opt := simulate.Options{Series: series}
+	if store != nil {
+		opt.Record = store
+	}
+	r, err := simulate.Run(ctx, sc, opt)
+	if err != nil {
+		return nil, err
+	}
+	r.Variant = v.Name
+	return r, nil
+}
+
+func judge(ctx context.Context, store *recording.Memory) (*Diagnosis, error) {
+	report, err := diagnose.Run(ctx, []recording.Reader{store}, diagnose.Options{})
+	if err != nil {
+		return nil, err
+	}
+	d := &Diagnosis{Verdict: report.Verdict, Rules: []string{}}
+	for _, f := range report.Findings {
+		if !slices.Contains(d.Rules, f.Rule) {
+			d.Rules = append(d.Rules, f.Rule)
+		}
+	}
+	return d, nil
+}
+
+// decoded gives a result as the JSON that others see, so that places mean the same in both.
+func decoded(r *simulate.Result) (any, error) {
+	b, err := json.Marshal(r)
+	if err != nil {
+		return nil, fmt.Errorf("result of %s: %w", r.Scenario, err)
+	}
+	var doc any
+	if err := json.Unmarshal(b, &doc); err != nil {
+		return nil, fmt.Errorf("result of %s: %w", r.Scenario, err)
+	}
+	return doc, nil
+}
+
+// fill reads every figure's value.
+func (w *Walk) fill(results map[string]any) error {
+	for _, s := range w.Case.Steps {
+		figures, err := readFigures(s.Figures, results)
+		if err != nil {
+			return fmt.Errorf("case %s, %s: %w", w.Case.Name, s.Step, err)
+		}
+		w.Steps = append(w.Steps, WalkedStep{s.Step, s.Text, figures})
+	}
+	for _, k := range w.Case.Corrections {
+		figures, err := readFigures(k.Figures, results)
+		if err != nil {
+			return fmt.Errorf("case %s, corrections: %w", w.Case.Name, err)
+		}
+		w.Corrections = append(w.Corrections, WalkedCorrection{k.Claim, k.Truth, figures})
+	}
+	return nil
+}
+
+func readFigures(figures []Figure, results map[string]any) ([]WalkedFigure, error) {
+	var out []WalkedFigure
+	for _, f := range figures {
+		x := WalkedFigure{Figure: f}
+		if f.Model != "" {
+			e, err := parsePlace(f.Model)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", f.Name, err)
+			}
+			got, err := e.eval(f.Variant, results)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", f.Name, err)
+			}
+			if !math.IsNaN(got) {
+				x.Got = &got
+				x.Deviation = deviation(f.Published, got)
+			}
+		}
+		out = append(out, x)
+	}
+	return out, nil
+}
+
+// deviation is how far got lies from what was published, as a share of it.
+func deviation(published []float64, got float64) *float64 {
+	if len(published) == 0 {
+		return nil
+	}
+	lo, hi := slices.Min(published), slices.Max(published)
+	d := 0.0
+	switch {
+	case got < lo && lo != 0:
+		d = got/lo - 1
+	case got > hi && hi != 0:
+		d = got/hi - 1
+	case got != lo && lo == hi:
+		return nil // against a published zero there is no share
+	}
+	return &d
+}
+
+func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }

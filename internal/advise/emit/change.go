@@ -1,0 +1,193 @@
+package emit
+
+import (
+	"encoding"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/model/catalog"
+	"plimsoll/internal/model/scenario"
+)
+
+// A Change is one value that the layout has otherwise.
+type Change struct {
+	Path string `json:"path"` // in the scenario: "volumes.data.iops"
+	From string `json:"from"` // as a scenario writes it; "" if there was none, or the product's own
+	To   string `json:"to"`
+}
+
+// String is the change as comments tell it.
+func (c Change) String() string {
+	return oneLine(fmt.Sprintf("%s: from %s to %s", c.Path, said(c.From), said(c.To)))
+}
+
+func said(value string) string {
+	if value == "" {
+		return "nothing"
+	}
+	return value
+}
+
+// within tells whether the change is at a path or below it.
+func (c Change) within(path string) bool {
+	rest, ok := strings.CutPrefix(c.Path, path)
+	return ok && (rest == "" || rest[0] == '.')
+}
+
+// compare finds the differences of two scenarios that are differences of what is deployed: the length of a run, its seed
+// and what is asked of it are none.
+func compare(before, after *scenario.Scenario) []Change {
+	var out []Change
+	walk(reflect.ValueOf(*before), reflect.ValueOf(*after), "", false, func(c Change) {
+		for _, ours := range []string{"plimsoll", "name", "seed", "run", "objective"} {
+			if c.within(ours) {
+				return
+			}
+		}
+		out = append(out, c)
+	})
+	return out
+}
+
+// walk compares two values of a type, and tells of leaves that differ. optional says that zero is what nothing was
+// said of.
+func walk(before, after reflect.Value, path string, optional bool, tell func(Change)) {
+	leaf := func(from, to string) {
+		if optional && before.IsZero() {
+			from = ""
+		}
+		if optional && after.IsZero() {
+			to = ""
+		}
+		if from != to {
+			tell(Change{path, from, to})
+		}
+	}
+	if from, ok := text(before); ok {
+		to, _ := text(after)
+		leaf(from, to)
+		return
+	}
+	switch before.Kind() {
+	case reflect.Pointer:
+		switch {
+		case before.IsNil() && after.IsNil():
+		case !before.IsNil() && !after.IsNil():
+			walk(before.Elem(), after.Elem(), path, false, tell)
+		default:
+			tell(Change{path, shown(before), shown(after)})
+		}
+	case reflect.Struct:
+		for i := range before.NumField() {
+			f := before.Type().Field(i)
+			key, options, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+			switch {
+			case !f.IsExported() || key == "-":
+				continue
+			case key == "" && options == "inline":
+				walk(before.Field(i), after.Field(i), path, false, tell)
+				continue
+			case key == "":
+				key = strings.ToLower(f.Name)
+			}
+			walk(before.Field(i), after.Field(i), join(path, key), strings.Contains(options, "omitempty"), tell)
+		}
+	case reflect.Slice:
+		if isKeyed(before.Type()) {
+			walkKeyed(before, after, path, tell)
+		} else if !reflect.DeepEqual(before.Interface(), after.Interface()) {
+			tell(Change{path, shown(before), shown(after)})
+		}
+	default:
+		leaf(fmt.Sprint(before.Interface()), fmt.Sprint(after.Interface()))
+	}
+}
+
+// walkKeyed compares a scenario's mappings whose order counts, entry by entry.
+func walkKeyed(before, after reflect.Value, path string, tell func(Change)) {
+	find := func(v reflect.Value, name string) (reflect.Value, bool) {
+		for i := range v.Len() {
+			if v.Index(i).Field(0).String() == name {
+				return v.Index(i).Field(1), true
+			}
+		}
+		return reflect.Zero(v.Type().Elem().Field(1).Type), false
+	}
+	var all []string
+	for _, v := range []reflect.Value{before, after} {
+		for i := range v.Len() {
+			all = union(all, []string{v.Index(i).Field(0).String()})
+		}
+	}
+	for _, name := range all {
+		b, hadOne := find(before, name)
+		a, hasOne := find(after, name)
+		if _, order := b.Interface().(catalog.Order); order && hadOne != hasOne {
+			tell(Change{join(path, name), shown(b), shown(a)})
+			continue
+		}
+		walk(b, a, join(path, name), false, tell)
+	}
+}
+
+// isKeyed tells scenario.Keyed of any type by its shape: entries with a name and a value.
+func isKeyed(t reflect.Type) bool {
+	e := t.Elem()
+	return e.Kind() == reflect.Struct && e.NumField() == 2 && e.Field(0).Name == "Name" && e.Field(1).Name == "Value"
+}
+
+// text is a quantity as a scenario writes it.
+func text(v reflect.Value) (string, bool) {
+	m, ok := v.Interface().(encoding.TextMarshaler)
+	if !ok || v.Kind() == reflect.Pointer {
+		return "", false
+	}
+	b, err := m.MarshalText()
+	if err != nil {
+		return "", false
+	}
+	if _, duration := v.Interface().(units.Duration); duration {
+		return plainly(string(b)), true
+	}
+	return string(b), true
+}
+
+// plainly writes a time as a scenario would: 5m for 5m0s, 100us for 100µs.
+func plainly(d string) string {
+	d = strings.ReplaceAll(d, "µs", "us")
+	for _, none := range []string{"m0s", "h0m"} {
+		if rest, ok := strings.CutSuffix(d, none); ok {
+			d = rest + none[:1]
+		}
+	}
+	return d
+}
+
+// shown is a value that is there as a whole or not at all.
+func shown(v reflect.Value) string {
+	if v.IsZero() {
+		return ""
+	}
+	if o, ok := v.Interface().(catalog.Order); ok {
+		return o.String()
+	}
+	if v.Kind() == reflect.Pointer {
+		if s, leaf := text(v.Elem()); leaf {
+			return s
+		}
+		v = v.Elem()
+	}
+	if v.Kind() == reflect.Bool {
+		return fmt.Sprint(v.Bool())
+	}
+	return "other"
+}
+
+func join(path, key string) string {
+	if path == "" {
+		return key
+	}
+	return path + "." + key
+}

@@ -1,0 +1,265 @@
+package emit
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+
+	"plimsoll/internal/model/scenario"
+)
+
+// layoutOf is a layout over one of the examples, or over a text.
+func layoutOf(t testing.TB, file string, sets ...string) *Layout {
+	t.Helper()
+	l, err := tryLayout(t, file, sets)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func tryLayout(t testing.TB, file string, sets []string) (*Layout, error) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("../../../examples/scenarios", file))
+	if errors.Is(err, fs.ErrNotExist) {
+		text, err = os.ReadFile(filepath.Join("testdata", file))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return NewLayout(scenario.NewFile(file, text), file, sets)
+}
+
+// filesOf are the files of a layout for targets.
+func filesOf(t testing.TB, l *Layout, o Options, names ...string) map[string]string {
+	t.Helper()
+	r, err := Files(l, names, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]string{}
+	for _, f := range r.Files {
+		out[f.Path] = string(f.Text)
+	}
+	return out
+}
+
+// TestLayouts shows what is emitted: testdata/layout, a topic a file. The input of emit are assignments, a line each. What all
+// scripts of a kind share is left out.
+func TestLayouts(t *testing.T) {
+	datadriven.Walk(t, "testdata/layout", func(t *testing.T, path string) {
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			if d.Cmd != "emit" {
+				t.Fatalf("unknown command %q", d.Cmd)
+			}
+			var file, only, set, container string
+			d.ScanArgs(t, "of", &file)
+			d.MaybeScanArgs(t, "only", &only)
+			d.MaybeScanArgs(t, "statefulset", &set)
+			d.MaybeScanArgs(t, "container", &container)
+			var to []string
+			for _, a := range d.CmdArgs {
+				if a.Key == "to" {
+					to = a.Vals
+				}
+			}
+			o := Options{Container: container}
+			if set != "" {
+				text, err := os.ReadFile(filepath.Join("testdata", set))
+				if err != nil {
+					t.Fatal(err)
+				}
+				o.StatefulSet, o.StatefulSetFile = text, set
+			}
+			l, err := tryLayout(t, file, strings.FieldsFunc(d.Input, func(r rune) bool { return r == '\n' }))
+			if err != nil {
+				return told(err)
+			}
+			r, err := Files(l, to, o)
+			if err != nil {
+				return told(err)
+			}
+			var files []File
+			for _, f := range r.Files {
+				if (only == "" && f.Path == "README.md") || (only != "" && f.Path != only) {
+					continue
+				}
+				f.Text = bytes.ReplaceAll(f.Text, []byte(lvmScript), []byte("[lvm.bash]\n"))
+				f.Text = bytes.ReplaceAll(f.Text, []byte(awsScript), []byte("[aws.bash]\n"))
+				files = append(files, f)
+			}
+			var b strings.Builder
+			if err := Print(&b, files); err != nil {
+				t.Fatal(err)
+			}
+			return b.String()
+		})
+	})
+}
+
+// told is an error with what to do about it.
+func told(err error) string {
+	out := "error: " + err.Error() + "\n"
+	if h, ok := err.(interface{ Hint() string }); ok && h.Hint() != "" {
+		out += "hint: " + h.Hint() + "\n"
+	}
+	return out
+}
+
+// A change that no asked target applies is told with who can.
+func TestEveryChangeIsAppliedOrTold(t *testing.T) {
+	l := layoutOf(t, "telemetry.yaml", "volumes.data.iops=6000", "host.dirty_background_bytes=8MB", "engine.wiredtiger.leaf_page=16KiB", "workload.working_set=10GB", "seed=7", "objective.write_p99=1s")
+	r, err := Files(l, []string{"sysctl", "mongod"}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	by := map[string]string{}
+	for i, c := range l.Changes() {
+		by[c.Path] = strings.Join(r.By[i], ",")
+	}
+	want := map[string]string{"volumes.data.iops": "", "host.dirty_background_bytes": "sysctl", "engine.wiredtiger.leaf_page": "", "workload.working_set": ""}
+	for path, who := range want {
+		got, ok := by[path]
+		if !ok || got != who {
+			t.Errorf("%s is applied by %q (told: %v), want %q", path, got, ok, who)
+		}
+	}
+	for _, not := range []string{"seed", "objective.write_p99"} {
+		if _, ok := by[not]; ok {
+			t.Errorf("%s is told as a change of what is deployed", not)
+		}
+	}
+	if len(r.Idle) != 1 || r.Idle[0] != "mongod" {
+		t.Errorf("idle are %v, want mongod", r.Idle)
+	}
+	readme := string(r.Files[0].Text)
+	for _, says := range []string{"`volumes.data.iops` | 3000 | 6000 | **none of these files**: --to terraform, aws or kubernetes", "the application's to change", "an option of each collection"} {
+		if !strings.Contains(readme, says) {
+			t.Errorf("the README does not say %q", says)
+		}
+	}
+}
+
+// What a scenario is called stands in comments of scripts: nothing in it may end the comment.
+func TestNamesCannotRunAnything(t *testing.T) {
+	text, err := os.ReadFile("../../../examples/scenarios/telemetry.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, evil := range []string{"x\nrm -rf /", "x\r\nrm -rf /", "$(rm -rf /)`rm -rf /`", "x\u2028rm -rf /", "x\u0085rm -rf /", strings.Repeat("x\t", 400) + "\nrm -rf /", "'; rm -rf /; '", "\"}\nrm -rf /"} {
+		name, err := json.Marshal(evil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := NewLayout(scenario.NewFile(evil, text), evil, []string{"name=" + string(name), "volumes.journal={type: gp3, size: 10GiB}", "volumes.data.iops=6000", "host.dirty_bytes=64MB", "engine.wiredtiger.cache=4GB"})
+		if err != nil {
+			t.Logf("%q is refused: %v", evil, err)
+			continue
+		}
+		for path, text := range filesOf(t, l, Options{}, Targets()[:6]...) {
+			if strings.HasSuffix(path, ".md") {
+				continue
+			}
+			for line := range strings.Lines(text) {
+				if i := strings.Index(line, "rm -rf"); i >= 0 && !strings.HasPrefix(line, "#") && !strings.HasPrefix(line, "//") {
+					t.Errorf("%q: %s has %q", evil, path, line)
+				}
+			}
+		}
+		if s := l.slug(); strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" || len(s) > 40 {
+			t.Errorf("%q becomes %q in names", evil, s)
+		}
+	}
+}
+
+func TestReadPlan(t *testing.T) {
+	const good = `{"version":1,"scenario":{"file":"a.yaml","text":"plimsoll: 1\n"},"objectives":[],"chosen":{"sets":["volumes.data.iops=6000"],"changes":[{"path":"x"}],"monthly_usd":3},"frontier":[{}]}`
+	p, err := ReadPlan("p.json", []byte(good))
+	if err != nil || p.File != "a.yaml" || p.Text != "plimsoll: 1\n" || len(p.Sets) != 1 {
+		t.Errorf("a plan is read as %+v, %v", p, err)
+	}
+	for _, c := range []struct{ text, says string }{
+		{"", "ends in the middle"},
+		{good[:60], "ends in the middle"},
+		{"[]", "no plan"},
+		{"{}", `lacks "version"`},
+		{`{"version":1,"chosen":{}}`, `lacks the scenario's "text"`},
+		{`{"version":1,"scenario":{"text":"x"}}`, `lacks "chosen"`},
+		{strings.Replace(good, `"version":1`, `"version":2`, 1), "version 2"},
+		{strings.Replace(good, `["volumes.data.iops=6000"]`, `[5]`, 1), "chosen"},
+		{good + good, "goes on"},
+		{strings.Repeat(`{"a":`, 20_000), "no plan"},
+	} {
+		if _, err := ReadPlan("p.json", []byte(c.text)); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%.60q: error %v, want it to say %q", c.text, err, c.says)
+		}
+	}
+	_, err = ReadPlan("p.json", []byte(`{"version":1,"scenario":{"text":"x"},"chosen":null}`))
+	if input := (*InputError)(nil); !errors.As(err, &input) || !input.Unmet {
+		t.Errorf("a plan that chose nothing: %v", err)
+	}
+}
+
+// Whatever stands in a plan: an error, or files of which each has a name of its own below the folder.
+func FuzzPlan(f *testing.F) {
+	text, err := os.ReadFile("../../../examples/scenarios/telemetry.yaml")
+	if err != nil {
+		f.Fatal(err)
+	}
+	plan := func(sets ...string) []byte {
+		p := map[string]any{"version": 1, "scenario": map[string]any{"file": "t.yaml", "text": string(text)}, "chosen": map[string]any{"sets": sets}}
+		b, err := json.Marshal(p)
+		if err != nil {
+			f.Fatal(err)
+		}
+		return b
+	}
+	f.Add(plan("volumes.data.iops=6000", "host.dirty_bytes=64MB"))
+	f.Add(plan("volumes.data={type: gp3, size: 1TiB, stripe: 5}", "engine.wiredtiger.eviction_dirty_target=0.013"))
+	f.Add(plan("volumes.data.type=nvme", "volumes.data.size=", "volumes.data.iops=", "volumes.data.throughput="))
+	f.Add([]byte(`{"version":1,"scenario":{"text":"x"},"chosen":null}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		p, err := ReadPlan("p.json", text)
+		if err != nil {
+			return
+		}
+		p.File = "testdata/none/p.json" // nothing that a scenario names is there
+		l, err := p.Layout()
+		if err != nil {
+			return
+		}
+		r, err := Files(l, targetsOf(l.After.Engine.Name()), Options{})
+		if err != nil {
+			return
+		}
+		seen := map[string]bool{}
+		for _, file := range r.Files {
+			if seen[file.Path] || !filepath.IsLocal(file.Path) || len(file.Text) == 0 {
+				t.Errorf("file %q: seen %v, %d bytes", file.Path, seen[file.Path], len(file.Text))
+			}
+			seen[file.Path] = true
+		}
+	})
+}
+
+// A new claim for an etcd member is a new member: one whose data went away without being removed does not come back.
+func TestNewClaimOfEtcd(t *testing.T) {
+	l := layoutOf(t, "etcd-one-volume.yaml", "volumes.wal={type: io2, size: 10GiB, iops: 1000}")
+	readme := filesOf(t, l, Options{}, "kubernetes")["README.md"]
+	for _, says := range []string{"etcdctl member remove ID", "etcdctl member add NAME", "ETCD_INITIAL_CLUSTER_STATE=existing", "never becomes smaller", "the leader last"} {
+		if !strings.Contains(readme, says) {
+			t.Errorf("the README does not say %q:\n%s", says, readme)
+		}
+	}
+	l = layoutOf(t, "etcd-one-volume.yaml", "volumes.data.iops=6000")
+	if readme := filesOf(t, l, Options{}, "kubernetes")["README.md"]; strings.Contains(readme, "member remove") || !strings.Contains(readme, "patch pvc") {
+		t.Errorf("other figures of a claim take no new member:\n%s", readme)
+	}
+}

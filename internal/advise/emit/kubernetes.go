@@ -1,0 +1,281 @@
+package emit
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"plimsoll/internal/base/units"
+)
+
+// ebsDriver is Amazon's CSI driver; parameters are those of its docs/parameters.md and docs/modify-volume.md (v1.40).
+const ebsDriver = "ebs.csi.aws.com"
+
+// kubernetes writes a StorageClass for volumes that are to be made, a VolumeAttributesClass (storage.k8s.io/v1, from
+// Kubernetes 1.34 on) for those that are modified in use, and a patch of the StatefulSet if there is its manifest.
+// Parameters of both classes are immutable, so a class carries its figures in its name.
+func kubernetes(l *Layout, o *Options) (*part, error) {
+	p := &part{}
+	var set *statefulSet
+	if o.StatefulSet != nil {
+		var err error
+		if set, err = readStatefulSet(l, o); err != nil {
+			return nil, err
+		}
+	}
+	claims := &claims{l: l, set: set}
+	for i := range l.disks {
+		d := &l.disks[i]
+		if d.fate == removed || d.member > 0 && d.isNew() { // a claim template is every member's
+			continue
+		}
+		if err := d.ebs("kubernetes"); err != nil {
+			return nil, err
+		}
+		if d.after.width > 1 {
+			return nil, inputf("use --to lvm on the nodes with a local volume, or one larger volume (gp3 goes to 80,000 IOPS)",
+				"%s is a stripe of %d: a claim is one volume, Kubernetes stripes none", d.path, d.after.width)
+		}
+		if err := l.classes(p, d); err != nil {
+			return nil, err
+		}
+		p.applies = append(p.applies, d.path)
+		if err := claims.add(p, d); err != nil {
+			return nil, err
+		}
+	}
+	if set != nil {
+		patched, err := set.patch(p)
+		if err != nil {
+			return nil, err
+		}
+		if patched {
+			return p, nil
+		}
+	}
+	if len(p.files) == 0 {
+		return nil, nil
+	}
+	if set == nil {
+		p.apply = append(p.apply, "Claim templates, mounts and limits of memory are not written: emit again with `--statefulset FILE` (`kubectl get statefulset NAME -o yaml > FILE`).")
+	}
+	return p, nil
+}
+
+// className is the name of a class: what it gives stands in it.
+func (l *Layout) className(d *disk, s *spec, with ...string) string {
+	parts := append([]string{l.slug(), d.volume, s.kind}, with...)
+	if s.iops > 0 {
+		parts = append(parts, strconv.FormatInt(s.iops, 10))
+	}
+	if s.mibps > 0 {
+		parts = append(parts, strconv.FormatInt(s.mibps, 10))
+	}
+	return strings.Join(parts, "-")
+}
+
+// classes writes a disk's classes.
+func (l *Layout) classes(p *part, d *disk) error {
+	if d.member == 0 && (d.isNew() || d.tuned) {
+		text, err := manifest(l.storageClass(d))
+		if err != nil {
+			return err
+		}
+		head := l.head("#", "A StorageClass for "+d.name+".", d.why(),
+			"It waits for the first consumer, so that the volume is made in the pod's zone, and keeps the volume",
+			"when its claim is deleted: a database's last copy should not go with a typing error.")
+		p.files = append(p.files, File{Path: "kubernetes/storageclass-" + d.name + ".yaml", Text: []byte(head + text), Mode: plain})
+		p.apply = append(p.apply, "`kubectl apply -f kubernetes/storageclass-"+d.name+".yaml`: claims made from now on can have it. It changes none that is there.")
+		if d.isNew() {
+			p.apply = append(p.apply, anew(l.After.Engine.Name(), d.volume))
+			p.risks = append(p.risks, ebsRisks(&Layout{disks: []disk{*d}})...)
+		}
+	}
+	if !d.tuned {
+		return nil
+	}
+	text, err := manifest(l.attributesClass(d, d.after))
+	if err != nil {
+		return err
+	}
+	old, err := manifest(l.attributesClass(d, d.before))
+	if err != nil {
+		return err
+	}
+	head := l.head("#", "A VolumeAttributesClass for "+d.name+" (Kubernetes 1.34 and later).", d.why(), "The driver modifies volumes in use whose claims name it.")
+	path := "kubernetes/volumeattributesclass-" + d.name + ".yaml"
+	p.files = append(p.files, File{Path: path, Text: []byte(head + text + "---\n# To go back.\n" + old), Mode: plain})
+	p.apply = append(p.apply, "`kubectl apply -f "+path+"`")
+	p.risks = append(p.risks, ebsRisks(&Layout{disks: []disk{*d}})...)
+	return nil
+}
+
+// anew says how pods come to a claim that is made anew: a claim's class cannot be changed, and none becomes smaller.
+func anew(engine, volume string) string {
+	const what = "A claim grows (where its class has `allowVolumeExpansion`) and takes another VolumeAttributesClass in use; its StorageClass cannot be changed and it never becomes smaller, so this takes new claims: "
+	switch engine {
+	case "etcd":
+		// etcd documentation, "Runtime reconfiguration": a member that lost its data is removed and added again, never started empty under its old name.
+		return what + "one member after the other is replaced, a follower first and the leader last (`etcdctl endpoint status --cluster -w table` tells which it is):\n\n" +
+			"    etcdctl endpoint health --cluster          # all healthy, or stop here\n" +
+			"    etcdctl snapshot save before.db            # once\n" +
+			"    etcdctl member remove ID                   # of the member that is replaced\n" +
+			"    etcdctl member add NAME --peer-urls=URL    # the same name and URL\n" +
+			"    kubectl delete pvc CLAIM... --wait=false && kubectl delete pod POD\n\n" +
+			"The pod comes back with new claims. It must start with `ETCD_INITIAL_CLUSTER_STATE=existing`, or it makes a cluster of its own. Wait until `etcdctl endpoint health --cluster` is healthy and " +
+			"`endpoint status` shows its raft index with the others' before the next: of three members one may be missing, not two. A member whose data is deleted without `member remove` and `member add` does not come back."
+	case "wiredtiger":
+		return what + bringing(engine, volume) + " In a pod the paths are the container's. Simpler in a replica set: delete one secondary's claims and pod, let it sync (`rs.status()`), then the next; the primary last, after `rs.stepDown()`. The oplog must reach over the time of a sync."
+	}
+	return what + bringing(engine, volume) + " In a pod the paths are the container's. Where replicas can be made anew it is simpler: delete one's pod and claims and let it copy, then the next."
+}
+
+func (l *Layout) storageClass(d *disk) *storagev1.StorageClass {
+	s := d.after
+	wait, retain, expand := storagev1.VolumeBindingWaitForFirstConsumer, corev1.PersistentVolumeReclaimRetain, true
+	parameters := map[string]string{"type": s.kind, "csi.storage.k8s.io/fstype": s.fs, "encrypted": "true"}
+	figuresOf(s, parameters)
+	return &storagev1.StorageClass{
+		TypeMeta:    metav1.TypeMeta{APIVersion: storagev1.SchemeGroupVersion.String(), Kind: "StorageClass"},
+		ObjectMeta:  metav1.ObjectMeta{Name: l.className(d, s, s.fs)},
+		Provisioner: ebsDriver, Parameters: parameters, MountOptions: l.After.Host.MountOptions.List(),
+		ReclaimPolicy: &retain, VolumeBindingMode: &wait, AllowVolumeExpansion: &expand,
+	}
+}
+
+func (l *Layout) attributesClass(d *disk, s *spec) *storagev1.VolumeAttributesClass {
+	parameters := map[string]string{"type": s.kind}
+	figuresOf(s, parameters)
+	return &storagev1.VolumeAttributesClass{
+		TypeMeta:   metav1.TypeMeta{APIVersion: storagev1.SchemeGroupVersion.String(), Kind: "VolumeAttributesClass"},
+		ObjectMeta: metav1.ObjectMeta{Name: l.className(d, s)},
+		DriverName: ebsDriver, Parameters: parameters,
+	}
+}
+
+// figuresOf puts IOPS and MiB/s among a class's parameters, where the type lets one choose them.
+func figuresOf(s *spec, parameters map[string]string) {
+	if s.iops > 0 {
+		parameters["iops"] = strconv.FormatInt(s.iops, 10)
+	}
+	if s.mibps > 0 {
+		parameters["throughput"] = strconv.FormatInt(s.mibps, 10)
+	}
+}
+
+// claims tells how claims that are there are changed.
+type claims struct {
+	l   *Layout
+	set *statefulSet // nil: not given
+}
+
+// add writes the commands for a disk, and hands its claim template to the patch.
+func (c *claims) add(p *part, d *disk) error {
+	if c.set != nil {
+		if err := c.set.claim(d); err != nil {
+			return err
+		}
+	}
+	if d.fate != modified {
+		return nil
+	}
+	spec := map[string]any{}
+	var back []string
+	if d.tuned {
+		spec["volumeAttributesClassName"] = c.l.className(d, d.after)
+		back = append(back, "give the claims the class `"+c.l.className(d, d.before)+"`, six hours after the change at the earliest")
+	}
+	if d.resized {
+		spec["resources"] = map[string]any{"requests": map[string]any{"storage": quantity(units.Size(d.after.gib) * units.GiB)}}
+		back = append(back, "a claim cannot be made smaller again")
+	}
+	body, err := json.Marshal(map[string]any{"spec": spec})
+	if err != nil {
+		return err
+	}
+	names, namespace := c.names(d)
+	p.apply = append(p.apply, fmt.Sprintf("For each claim of %s, one member first:\n\n    for claim in %s; do\n      kubectl%s patch pvc \"$claim\" --type merge -p '%s'\n    done\n\n"+
+		"`kubectl%s get pvc -o custom-columns=NAME:.metadata.name,CLASS:.status.currentVolumeAttributesClassName,STATE:.status.modifyVolumeStatus.status` shows when it has it. "+
+		"Before Kubernetes 1.34, or with a driver that does not modify volumes, use the `aws` target on the volumes themselves.", d.path, names, namespace, body, namespace))
+	p.back = append(p.back, d.path+": "+strings.Join(back, "; ")+".")
+	p.verify = append(p.verify, d.path+": `aws ec2 describe-volumes-modifications` says *optimizing*, then *completed*; `iostat -x 1` on its node goes beyond the old limit.")
+	return nil
+}
+
+// names are the claims of a disk, and the option that says where they are.
+func (c *claims) names(d *disk) (claims, namespace string) {
+	if c.set == nil {
+		return "CLAIM-0 CLAIM-1 CLAIM-2", ""
+	}
+	template := c.set.templates[d.volume]
+	var names []string
+	for i := range c.set.replicas() {
+		if d.member == 0 || d.member == i+1 {
+			names = append(names, fmt.Sprintf("%s-%s-%d", template, c.set.manifest.Name, i))
+		}
+	}
+	if ns := c.set.manifest.Namespace; ns != "" {
+		namespace = " -n " + ns
+	}
+	return strings.Join(names, " "), namespace
+}
+
+// quantity is a size as Kubernetes writes it.
+func quantity(s units.Size) string { return resource.NewQuantity(int64(s), resource.BinarySI).String() }
+
+// manifest is an object as YAML, without what was not set: the API's types write a status and empty maps.
+func manifest(object any) (string, error) {
+	text, err := json.Marshal(object)
+	if err != nil {
+		return "", err
+	}
+	var tree map[string]any
+	if err := json.Unmarshal(text, &tree); err != nil {
+		return "", err
+	}
+	prune(tree)
+	out, err := yaml.Marshal(tree)
+	return string(out), err
+}
+
+// prune takes away what the API's types write though nothing was said: status, null, empty maps, the name of no service. What a
+// user's claim templates say is left as it is: an empty class or label means something there.
+func prune(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return false
+	case map[string]any:
+		delete(v, "status")
+		for key, x := range v {
+			switch {
+			case key == "volumeClaimTemplates":
+				withoutStatus(x)
+			case key == "serviceName" && x == "", !prune(x):
+				delete(v, key)
+			}
+		}
+		return len(v) > 0
+	case []any:
+		for _, x := range v {
+			prune(x)
+		}
+		return len(v) > 0
+	}
+	return true
+}
+
+func withoutStatus(list any) {
+	items, _ := list.([]any)
+	for _, x := range items {
+		if m, ok := x.(map[string]any); ok {
+			delete(m, "status")
+		}
+	}
+}

@@ -1,0 +1,319 @@
+package emit
+
+import (
+	"fmt"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/model/catalog"
+	"plimsoll/internal/model/scenario"
+)
+
+// A Layout is what is to be applied: a deployment as it is and as it is to be.
+type Layout struct {
+	Before, After *scenario.Scenario
+	File          string   // the scenario's, for comments
+	Sets          []string // what makes After of Before, in the grammar of `simulate --set`
+
+	changes []Change
+	disks   []disk
+}
+
+// NewLayout reads a scenario twice, as it is written and with assignments over it.
+func NewLayout(f *scenario.File, name string, sets []string) (*Layout, error) {
+	before, err := f.Parse(nil)
+	if err != nil {
+		return nil, err
+	}
+	after, err := f.Parse(sets)
+	if err != nil {
+		return nil, err
+	}
+	l := &Layout{Before: before, After: after, File: name, Sets: sets}
+	if b, a := before.Engine.Name(), after.Engine.Name(); b != a {
+		return nil, inputf("emit a layout of one engine", "the engine changes from %s to %s: no file moves a database from one to the other", b, a)
+	}
+	l.changes = compare(before, after)
+	if l.disks, err = l.compareDisks(); err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// Changes are all differences that a deployment can have, by path: of the workload too, which the application
+// must make.
+func (l *Layout) Changes() []Change { return l.changes }
+
+// changed tells whether a path of the scenario has changed, or anything below it.
+func (l *Layout) changed(path string) bool {
+	return slices.ContainsFunc(l.changes, func(c Change) bool { return c.within(path) })
+}
+
+// because is what a value was and what it becomes, as comments say it; "" where nothing changed.
+func (l *Layout) because(path string) string {
+	for _, c := range l.changes {
+		if c.Path == path {
+			return c.String()
+		}
+	}
+	return ""
+}
+
+// slug is the scenario's name as it may stand in names of resources: a-z, 0-9 and hyphens, at most 30.
+func (l *Layout) slug() string {
+	name := l.After.Name
+	if name == l.File {
+		name = strings.TrimSuffix(filepath.Base(name), filepath.Ext(name))
+	}
+	var b strings.Builder
+	for _, r := range strings.ToLower(name) {
+		switch {
+		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
+			b.WriteRune(r)
+		case b.Len() > 0 && !strings.HasSuffix(b.String(), "-"):
+			b.WriteByte('-')
+		}
+		if b.Len() >= 30 {
+			break
+		}
+	}
+	s := strings.Trim(b.String(), "-")
+	if s == "" || s[0] <= '9' {
+		s = strings.TrimSuffix("plimsoll-"+s, "-")
+	}
+	return s
+}
+
+// title names the layout in comments, in one line whatever the scenario says.
+func (l *Layout) title() string { return oneLine(l.After.Name) }
+
+// oneLine makes text from elsewhere fit for a comment: a line feed in it would end the comment, and what follows
+// would be run.
+func oneLine(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029' || r == unicode.ReplacementChar {
+			return ' '
+		}
+		return r
+	}, s)
+	s = strings.Join(strings.Fields(s), " ")
+	if r := []rune(s); len(r) > 120 {
+		s = string(r[:117]) + "..."
+	}
+	return s
+}
+
+// fileSystem is the one of a side of the layout.
+func fileSystem(s *scenario.Scenario) string { return string(s.Host.FileSystem) }
+
+// mountOptions are those of a side of the layout; where it says none, a file's time of access is not written at every
+// read of it.
+func mountOptions(s *scenario.Scenario) []string {
+	if s.Host.MountOptions == "" {
+		return []string{"noatime"}
+	}
+	return s.Host.MountOptions.List()
+}
+
+// A spec is a volume as one orders it: the figures that a provider is told.
+type spec struct {
+	kind  string // the catalogue's name of the product
+	aws   bool   // an EBS volume
+	gib   int64  // of each
+	iops  int64  // of each, 0: not chosen
+	mibps int64  // of each, 0: not chosen
+	width int    // of the stripe, 1 without
+	unit  units.Size
+	fs    string
+}
+
+// stripeUnitDefault is LVM's (lvcreate(8), --stripesize), as a scenario has it.
+const stripeUnitDefault = 64 * units.KiB
+
+func specOf(o *catalog.Order, fs string) (*spec, error) {
+	if o == nil {
+		return nil, nil
+	}
+	t, err := catalog.Type(o.Type)
+	if err != nil {
+		return nil, err
+	}
+	limits, err := o.Limits(nil)
+	if err != nil {
+		return nil, err
+	}
+	s := &spec{kind: t.Name, aws: t.Provider == "aws", gib: int64((o.Size + units.GiB - 1) / units.GiB), width: o.Members(), fs: fs}
+	if t.ChoosesIOPS {
+		s.iops = int64(limits.Sustained.IOPS)
+	}
+	if t.ChoosesThroughput {
+		s.mibps = int64((limits.Sustained.Throughput + units.MiBps - 1) / units.MiBps)
+	}
+	if s.width > 1 {
+		s.unit = o.StripeUnit
+		if s.unit == 0 {
+			s.unit = stripeUnitDefault
+		}
+	}
+	return s, nil
+}
+
+// String is the volume in a few words.
+func (s *spec) String() string {
+	if s == nil {
+		return "none"
+	}
+	var parts []string
+	if s.width > 1 {
+		parts = append(parts, fmt.Sprintf("%d striped, each %s", s.width, s.kind))
+	} else {
+		parts = append(parts, s.kind)
+	}
+	if s.gib > 0 {
+		parts = append(parts, fmt.Sprintf("%d GiB", s.gib))
+	}
+	if s.iops > 0 {
+		parts = append(parts, fmt.Sprintf("%d IOPS", s.iops))
+	}
+	if s.mibps > 0 {
+		parts = append(parts, fmt.Sprintf("%d MiB/s", s.mibps))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// A fate is what becomes of a volume.
+type fate int
+
+const (
+	created  fate = iota // there was none
+	removed              // there will be none
+	modified             // the provider changes it while it is in use
+	remade               // it cannot be changed: a new one, to which the data is brought
+)
+
+// A disk is a volume that changes.
+type disk struct {
+	name   string // in names of files and resources: "data", "m3-wal"
+	volume string // the engine's name of it
+	path   string // in the scenario
+	member int    // whose it is, 0: every member's
+	before *spec
+	after  *spec
+	fate   fate
+	// resized is a change of size, tuned one of type, IOPS or throughput: both are done online.
+	resized, tuned bool
+}
+
+// compareDisks finds the volumes that change.
+func (l *Layout) compareDisks() ([]disk, error) {
+	var out []disk
+	add := func(d disk, before, after *catalog.Order) error {
+		var err error
+		if d.before, err = specOf(before, fileSystem(l.Before)); err != nil {
+			return err
+		}
+		if d.after, err = specOf(after, fileSystem(l.After)); err != nil {
+			return err
+		}
+		if !reflect.DeepEqual(d.before, d.after) {
+			d.judge()
+			out = append(out, d)
+		}
+		return nil
+	}
+	for _, name := range union(names(l.Before.Volumes), names(l.After.Volumes)) {
+		d := disk{name: name, volume: name, path: "volumes." + name}
+		if err := add(d, l.Before.Volumes.Get(name), l.After.Volumes.Get(name)); err != nil {
+			return nil, err
+		}
+	}
+	for _, m := range union(names(l.Before.Members), names(l.After.Members)) {
+		k, err := strconv.Atoi(m)
+		if err != nil {
+			return nil, err
+		}
+		var own []string
+		for _, s := range []*scenario.Scenario{l.Before, l.After} {
+			if member := s.Members.Get(m); member != nil {
+				own = union(own, names(member.Volumes))
+			}
+		}
+		for _, name := range own {
+			before, after := l.Before.VolumesOf(k), l.After.VolumesOf(k)
+			d := disk{name: "m" + m + "-" + name, volume: name, path: "members." + m + ".volumes." + name, member: k}
+			if err := add(d, before.Get(name), after.Get(name)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return out, nil
+}
+
+// judge says what becomes of a disk. EBS changes type, IOPS, throughput and size of a volume in use, but never makes
+// it smaller (Amazon EBS user guide, "Modify a volume using Elastic Volumes operations"); a file system and a stripe
+// are made once.
+func (d *disk) judge() {
+	b, a := d.before, d.after
+	switch {
+	case b == nil:
+		d.fate = created
+	case a == nil:
+		d.fate = removed
+	case b.aws && a.aws && a.gib >= b.gib && a.width == b.width && a.unit == b.unit && a.fs == b.fs:
+		d.fate = modified
+		d.resized = a.gib != b.gib
+		d.tuned = a.kind != b.kind || a.iops != b.iops || a.mibps != b.mibps
+	default:
+		d.fate = remade
+	}
+}
+
+// isNew tells whether volumes are to be rented, so that file systems must be made.
+func (d *disk) isNew() bool { return d.fate == created || d.fate == remade }
+
+// why is the disk's change in a line.
+func (d *disk) why() string { return fmt.Sprintf("%s: from %s to %s", d.path, d.before, d.after) }
+
+// local tells that the volume is to lie on the instance's own disks.
+func (d *disk) local() bool { return d.after != nil && d.after.kind == "nvme" }
+
+// ebs refuses volumes that AWS does not rent out.
+func (d *disk) ebs(target string) error {
+	for _, s := range []*spec{d.before, d.after} {
+		if s != nil && s.kind == "nvme" {
+			next := "leave out --to " + target + "; --to lvm makes the file system on them"
+			if target == "kubernetes" {
+				next += "; pods get them as local volumes (the local volume static provisioner, sigs.k8s.io/sig-storage-local-static-provisioner), which bind a pod to its machine"
+			}
+			return inputf(next, "%s is the instance's own disks, which come with the machine: %s makes Amazon EBS volumes only", d.path, target)
+		}
+		if s != nil && !s.aws {
+			return inputf("leave out --to "+target, "%s is %s: %s is written for Amazon EBS volumes only", d.path, s.kind, target)
+		}
+	}
+	return nil
+}
+
+func names[T any](k scenario.Keyed[T]) []string {
+	out := make([]string, len(k))
+	for i := range k {
+		out[i] = k[i].Name
+	}
+	return out
+}
+
+// union is a, and what b has more, in order.
+func union(a, b []string) []string {
+	out := slices.Clone(a)
+	for _, x := range b {
+		if !slices.Contains(out, x) {
+			out = append(out, x)
+		}
+	}
+	return out
+}

@@ -1,0 +1,157 @@
+package emit
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"plimsoll/internal/base/units"
+	wiredtiger "plimsoll/internal/engine/mongodb/model"
+)
+
+// mongod writes what mongod.conf takes and, since a restart of a replica set is a long evening, what can be set while it
+// runs. The parameter for that, wiredTigerEngineRuntimeConfig, is no option of the file (it is settable at run time only: the server's
+// source, wiredtiger_global_options.idl, "set_at: runtime"); what it sets is gone with the next restart, so the file
+// says the same to WiredTiger as configString.
+func mongod(l *Layout, _ *Options) (*part, error) {
+	b, a := l.Before.Engine.WiredTiger, l.After.Engine.WiredTiger
+	p := &part{}
+	conf := &mongodConf{}
+	engine := wiredTigerStrings(b, a, l)
+	var live, back []string
+	if path := "engine.wiredtiger.cache"; l.changed(path) {
+		mib := int64(a.Cache / units.MiB)
+		conf.set("storage.wiredTiger.engineConfig.cacheSizeGB", gib(a.Cache), l.comments(path)+"# mongod counts in GiB.\n")
+		live = append(live, fmt.Sprintf("cache_size=%dMB", mib))
+		back = append(back, fmt.Sprintf("cache_size=%dMB", int64(b.Cache/units.MiB)))
+		p.applies = append(p.applies, path)
+	}
+	if len(engine) > 0 {
+		comment, values := "", []string{}
+		for _, e := range engine {
+			comment += l.comments(e.path)
+			values = append(values, e.value)
+			back = append(back, e.before)
+			p.applies = append(p.applies, e.paths...)
+		}
+		live = append(live, values...)
+		conf.set("storage.wiredTiger.engineConfig.configString", strings.Join(values, ","),
+			comment+"# mongod hands this to WiredTiger, after its own. If you have a configString, join the two with a comma.\n")
+	}
+	seconds := func(d units.Duration) string { return strconv.FormatFloat(d.Std().Seconds(), 'f', -1, 64) }
+	if path := "engine.wiredtiger.checkpoint"; l.changed(path) {
+		conf.set("storage.syncPeriodSecs", seconds(a.Checkpoint), l.comments(path))
+		p.applies = append(p.applies, path)
+	}
+	if path := "engine.wiredtiger.journal_interval"; l.changed(path) {
+		conf.set("storage.journal.commitIntervalMs", strconv.FormatInt(a.JournalInterval.Std().Milliseconds(), 10), l.comments(path))
+		p.applies = append(p.applies, path)
+	}
+	if conf.err != nil {
+		return nil, conf.err
+	}
+	text := l.head("#", "Options of mongod: join them with the mongod.conf you have.")
+	for _, d := range l.disks {
+		if d.volume == "journal" && d.fate == created {
+			at := placeOf("wiredtiger", "journal").mount
+			text += "\n# " + d.why() + "\n# No option says where the journal is: it is the folder journal of dbPath, so its volume is mounted there\n# (" + at + " if dbPath is Debian's). README.md tells how it is moved.\n"
+		}
+	}
+	if len(conf.lines) == 0 {
+		return nil, nil
+	}
+	p.files = []File{{Path: "mongod/mongod.conf", Text: []byte(text + "\n" + conf.String()), Mode: plain}}
+	p.apply = []string{"Join `mongod/mongod.conf` with each member's own; it counts from the next start."}
+	if script := runtimeScript(l, live, a.Checkpoint); script != "" {
+		p.files = append(p.files, File{Path: "mongod/runtime.js", Text: []byte(script), Mode: plain})
+		p.apply = append(p.apply, "Without a restart, on each member: `mongosh \"mongodb://member/?directConnection=true\" mongod/runtime.js`. It is gone with the next restart, for which there is the file.")
+	}
+	p.restarts = []string{"mongod, if you do not use `runtime.js`. `commitIntervalMs` always takes a restart."}
+	p.verify = []string{"`db.serverStatus().wiredTiger.cache`: `maximum bytes configured`, `tracked dirty bytes in the cache`, pages evicted by application threads; " +
+		"`db.serverStatus().wiredTiger` `checkpoint` (before 8.0 `transaction`) `most recent time (msecs)`."}
+	p.back = []string{"Take the options out again and restart"}
+	if len(back) > 0 {
+		p.back[0] += ", or at once: `db.adminCommand({setParameter: 1, wiredTigerEngineRuntimeConfig: \"" + strings.Join(back, ",") + "\"})`"
+	}
+	if l.changed("engine.wiredtiger.checkpoint") {
+		p.back[0] += ", and `db.adminCommand({setParameter: 1, syncdelay: " + seconds(b.Checkpoint) + "})`"
+	}
+	p.back[0] += "."
+	p.risks = []string{"`configString` is an option that mongod takes and does not document: a word WiredTiger does not know keeps mongod from starting. Try it on one secondary first."}
+	if a.Cache > b.Cache {
+		p.risks = append(p.risks, "A larger cache is taken from the page cache, and in a container from its limit of memory: mongod needs about 1 GiB more than the cache, and so much for each connection.")
+	}
+	return p, nil
+}
+
+// A wiredTigerString is a part of WiredTiger's configuration.
+type wiredTigerString struct {
+	path          string   // whose change comments tell
+	paths         []string // all that it applies
+	value, before string
+}
+
+// wiredTigerStrings are the parts that changed, by the names of the WiredTiger configuration reference, 11.3 (WT_CONNECTION::reconfigure).
+func wiredTigerStrings(b, a *wiredtiger.Config, l *Layout) []wiredTigerString {
+	var out []wiredTigerString
+	share := func(name string, was, is units.Ratio) {
+		path := "engine.wiredtiger." + name
+		if l.changed(path) {
+			out = append(out, wiredTigerString{path, []string{path}, name + "=" + wtShare(is, a.Cache), name + "=" + wtShare(was, b.Cache)})
+		}
+	}
+	share("eviction_target", b.EvictionTarget, a.EvictionTarget)
+	share("eviction_trigger", b.EvictionTrigger, a.EvictionTrigger)
+	share("eviction_dirty_target", b.EvictionDirtyTarget, a.EvictionDirtyTarget)
+	share("eviction_dirty_trigger", b.EvictionDirtyTrigger, a.EvictionDirtyTrigger)
+	share("eviction_updates_target", b.EvictionUpdatesTarget, a.EvictionUpdatesTarget)
+	share("eviction_updates_trigger", b.EvictionUpdatesTrigger, a.EvictionUpdatesTrigger)
+	share("eviction_checkpoint_target", b.EvictionCheckpointTarget, a.EvictionCheckpointTarget)
+	least, most := "engine.wiredtiger.eviction_threads_min", "engine.wiredtiger.eviction_threads_max"
+	if l.changed(least) || l.changed(most) {
+		path := most
+		if !l.changed(most) {
+			path = least
+		}
+		threads := func(c *wiredtiger.Config) string {
+			return fmt.Sprintf("eviction=(threads_min=%d,threads_max=%d)", c.EvictionThreadsMin, max(c.EvictionThreadsMin, c.EvictionThreadsMax))
+		}
+		out = append(out, wiredTigerString{path, []string{least, most}, threads(a), threads(b)})
+	}
+	if path := "engine.wiredtiger.io_capacity"; l.changed(path) {
+		total := func(t units.Throughput) string { return fmt.Sprintf("io_capacity=(total=%d)", int64(t)) }
+		out = append(out, wiredTigerString{path, []string{path}, total(a.IOCapacity), total(b.IOCapacity)})
+	}
+	return out
+}
+
+// wtShare is a share of the cache as WiredTiger takes it: a whole percentage, or else bytes, which it takes for such where
+// they are over 100.
+func wtShare(r units.Ratio, cache units.Size) string {
+	percent := float64(r) * 100
+	if whole := math.Round(percent); math.Abs(percent-whole) < 1e-9 {
+		return strconv.FormatInt(int64(whole), 10)
+	}
+	return strconv.FormatInt(int64(math.Round(float64(r)*float64(cache))), 10)
+}
+
+// gib is a cache as mongod counts it: it takes whole MiB of it, so no more are written.
+func gib(s units.Size) string {
+	return strconv.FormatFloat(float64(s/units.MiB)/1024, 'f', -1, 64)
+}
+
+// runtimeScript is for mongosh: what can be changed while mongod runs, with what it answers.
+func runtimeScript(l *Layout, live []string, checkpoint units.Duration) string {
+	var b strings.Builder
+	if len(live) > 0 {
+		fmt.Fprintf(&b, "printjson(db.adminCommand({setParameter: 1, wiredTigerEngineRuntimeConfig: %q}));\n", strings.Join(live, ","))
+	}
+	if l.changed("engine.wiredtiger.checkpoint") {
+		fmt.Fprintf(&b, "printjson(db.adminCommand({setParameter: 1, syncdelay: %d}));\n", int64(math.Ceil(checkpoint.Std().Seconds())))
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return l.head("//", "Settings of mongod while it runs, for mongosh. They are gone with its next restart.") + "\n" + b.String()
+}

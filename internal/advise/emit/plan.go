@@ -1,0 +1,111 @@
+package emit
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"plimsoll/internal/model/scenario"
+)
+
+// Bounds of a plan that is read. A plan holds every layout of its frontier, of which nothing is used here.
+const (
+	// PlanBytesMax is the most that a plan may have.
+	PlanBytesMax = 32 << 20
+	// planVersion is the contract of `plan -o json`: additions leave it.
+	planVersion = 1
+	// planSetsMax is over what any plan chooses.
+	planSetsMax = 1000
+)
+
+// An InputError is what is wrong with what a person gave, and what to do about it.
+type InputError struct {
+	Text string
+	Next string // what to do; "" if that is plain
+	// Unmet says that the input is right and its answer is that no layout meets the objective.
+	Unmet bool
+}
+
+// Error is what is wrong.
+func (e *InputError) Error() string { return e.Text }
+
+// Hint is what to do next.
+func (e *InputError) Hint() string { return e.Next }
+
+func inputf(next, format string, args ...any) error {
+	return &InputError{Text: fmt.Sprintf(format, args...), Next: next}
+}
+
+// A Plan is what is read of a plan: the scenario it was made for, and what it chose to change.
+type Plan struct {
+	File string   // where the scenario stood
+	Text string   // the scenario
+	Sets []string // assignments over it
+}
+
+// IsPlan tells whether a text is a plan, which is a JSON object, rather than a scenario, which is YAML in blocks.
+func IsPlan(text []byte) bool {
+	return bytes.HasPrefix(bytes.TrimLeft(bytes.TrimPrefix(text, []byte("\ufeff")), " \t\r\n"), []byte("{"))
+}
+
+// ReadPlan reads what `plimsoll plan -o json` printed. name is the file's, for errors, which are of type *[InputError].
+func ReadPlan(name string, text []byte) (*Plan, error) {
+	const again = "plimsoll plan SCENARIO --objective 'write_p99 < 25ms' -o json > plan.json makes one"
+	if len(text) > PlanBytesMax {
+		return nil, inputf(again, "%s is longer than any plan (%d MiB)", name, PlanBytesMax>>20)
+	}
+	var p struct {
+		Version  int `json:"version"`
+		Scenario struct {
+			File string `json:"file"`
+			Text string `json:"text"`
+		} `json:"scenario"`
+		Chosen json.RawMessage `json:"chosen"`
+	}
+	d := json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(text, []byte("\ufeff"))))
+	if err := d.Decode(&p); err != nil {
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return nil, inputf("was it cut off? "+again, "%s ends in the middle: it is no whole plan", name)
+		}
+		return nil, inputf(again, "%s is no plan: %v", name, err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, inputf(again, "%s goes on after the plan: it should be one JSON object", name)
+	}
+	switch {
+	case p.Version == 0 || p.Scenario.Text == "" || p.Chosen == nil:
+		return nil, inputf(again, "%s is no plan: it lacks %s", name, lacking(p.Version, p.Scenario.Text))
+	case p.Version != planVersion:
+		return nil, inputf("use the plimsoll that made it, or make it again", "%s is a plan of version %d, this program reads %d", name, p.Version, planVersion)
+	case string(p.Chosen) == "null":
+		return nil, &InputError{Unmet: true, Text: name + ": the plan chose nothing: no layout it looked at meets the objective",
+			Next: "plimsoll plan says what comes nearest and which limit forbids it; loosen the objective, or raise the budget"}
+	}
+	var chosen struct {
+		Sets []string `json:"sets"`
+	}
+	if err := json.Unmarshal(p.Chosen, &chosen); err != nil {
+		return nil, inputf(again, "%s is no plan: chosen: %v", name, err)
+	}
+	if len(chosen.Sets) > planSetsMax {
+		return nil, inputf(again, "%s: %d assignments are more than %d", name, len(chosen.Sets), planSetsMax)
+	}
+	return &Plan{File: p.Scenario.File, Text: p.Scenario.Text, Sets: chosen.Sets}, nil
+}
+
+func lacking(version int, text string) string {
+	switch {
+	case version == 0:
+		return `"version"`
+	case text == "":
+		return `the scenario's "text"`
+	}
+	return `"chosen"`
+}
+
+// Layout makes the scenarios of a plan. The error is of type scenario.Problems where the scenario or an assignment is wrong.
+func (p *Plan) Layout() (*Layout, error) {
+	return NewLayout(scenario.NewFile(p.File, []byte(p.Text)), p.File, p.Sets)
+}

@@ -1,0 +1,132 @@
+package emit
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"plimsoll/internal/base/units"
+)
+
+// A setting is a line of a configuration.
+type setting struct {
+	path    string // in the scenario
+	name    string
+	value   string
+	before  string
+	restart bool // it takes a restart; the others a reload
+}
+
+// postgres writes a file for conf.d. Names and which of them take a restart: PostgreSQL 15 documentation, chapter 20.
+func postgres(l *Layout, _ *Options) (*part, error) {
+	b, a := l.Before.Engine.Postgres, l.After.Engine.Postgres
+	at := func(name string) string { return "engine.postgres." + name }
+	all := []setting{
+		{at("shared_buffers"), "shared_buffers", pgSize(a.SharedBuffers), pgSize(b.SharedBuffers), true},
+		{at("max_connections"), "max_connections", strconv.Itoa(a.MaxConnections), strconv.Itoa(b.MaxConnections), true},
+		{at("checkpoint_timeout"), "checkpoint_timeout", pgTime(a.CheckpointTimeout), pgTime(b.CheckpointTimeout), false},
+		{at("checkpoint_completion_target"), "checkpoint_completion_target", pgNumber(a.CheckpointCompletionTarget), pgNumber(b.CheckpointCompletionTarget), false},
+		{at("checkpoint_flush_after"), "checkpoint_flush_after", pgSize(a.CheckpointFlushAfter), pgSize(b.CheckpointFlushAfter), false},
+		{at("max_wal_size"), "max_wal_size", pgMegabytes(a.MaxWALSize), pgMegabytes(b.MaxWALSize), false},
+		{at("min_wal_size"), "min_wal_size", pgMegabytes(a.MinWALSize), pgMegabytes(b.MinWALSize), false},
+		{at("full_page_writes"), "full_page_writes", onOff(a.FullPageWrites), onOff(b.FullPageWrites), false},
+		{at("wal_buffers"), "wal_buffers", pgAuto(a.WALBuffers), pgAuto(b.WALBuffers), true},
+		{at("synchronous_commit"), "synchronous_commit", onOff(a.SynchronousCommit), onOff(b.SynchronousCommit), false},
+		{at("wal_writer_delay"), "wal_writer_delay", pgTime(a.WALWriterDelay), pgTime(b.WALWriterDelay), false},
+		{at("commit_delay"), "commit_delay", strconv.FormatInt(a.CommitDelay.Std().Microseconds(), 10), strconv.FormatInt(b.CommitDelay.Std().Microseconds(), 10), false},
+		{at("commit_siblings"), "commit_siblings", strconv.Itoa(a.CommitSiblings), strconv.Itoa(b.CommitSiblings), false},
+		{at("bgwriter_delay"), "bgwriter_delay", pgTime(a.BgwriterDelay), pgTime(b.BgwriterDelay), false},
+		{at("bgwriter_lru_maxpages"), "bgwriter_lru_maxpages", strconv.Itoa(a.BgwriterLRUMaxpages), strconv.Itoa(b.BgwriterLRUMaxpages), false},
+		{at("bgwriter_lru_multiplier"), "bgwriter_lru_multiplier", pgNumber(a.BgwriterLRUMultiplier), pgNumber(b.BgwriterLRUMultiplier), false},
+		{at("bgwriter_flush_after"), "bgwriter_flush_after", pgSize(a.BgwriterFlushAfter), pgSize(b.BgwriterFlushAfter), false},
+		{at("backend_flush_after"), "backend_flush_after", pgSize(a.BackendFlushAfter), pgSize(b.BackendFlushAfter), false},
+	}
+	p := &part{}
+	text := l.head("#", "Settings of PostgreSQL, for conf.d: the last one to set a parameter wins.")
+	var restart, back []string
+	for _, s := range all {
+		if s.value == s.before {
+			continue
+		}
+		text += "\n" + l.comments(s.path)
+		if s.restart {
+			text += "# It takes a restart.\n"
+			restart = append(restart, "`"+s.name+"`")
+		}
+		text += s.name + " = " + s.value + "\n"
+		back = append(back, "`"+s.name+" = "+s.before+"`")
+		p.applies = append(p.applies, s.path)
+	}
+	if len(p.applies) == 0 {
+		return nil, nil
+	}
+	const name = "90-plimsoll.conf"
+	p.files = []File{{Path: "postgres/" + name, Text: []byte(text), Mode: plain}}
+	p.apply = []string{"Copy `postgres/" + name + "` into the server's `conf.d` (Debian: `/etc/postgresql/<version>/<cluster>/conf.d`; elsewhere add `include_dir = 'conf.d'` to postgresql.conf), look at " +
+		"`SELECT name, setting, applied, error FROM pg_file_settings WHERE NOT applied OR error IS NOT NULL`, which reads the files anew and applies nothing, then `SELECT pg_reload_conf()`. " +
+		"What `ALTER SYSTEM` has set wins over this file: `ALTER SYSTEM RESET` it."}
+	if len(restart) > 0 {
+		p.restarts = []string{"PostgreSQL, for " + strings.Join(restart, ", ") + ". `SELECT name FROM pg_settings WHERE pending_restart` tells what waits for it."}
+	} else {
+		p.restarts = []string{"PostgreSQL: nothing, a reload is enough."}
+	}
+	p.verify = []string{"`SHOW checkpoint_timeout` and so on give the new values; `log_checkpoints = on` tells how long checkpoints write and sync."}
+	p.back = []string{"Remove `" + name + "` from `conf.d` and reload (or restart). Before it was " + strings.Join(back, ", ") + ", as far as the scenario knew."}
+	if l.changed(at("full_page_writes")) && !a.FullPageWrites {
+		p.risks = append(p.risks, "`full_page_writes = off`: a crash can leave torn pages, which is data lost, unless the file system never tears 8 kB.")
+	}
+	if l.changed(at("synchronous_commit")) && !a.SynchronousCommit {
+		p.risks = append(p.risks, "`synchronous_commit = off`: a crash loses commits of up to three times `wal_writer_delay` that clients were told of.")
+	}
+	if l.changed(at("checkpoint_timeout")) || l.changed(at("max_wal_size")) {
+		p.risks = append(p.risks, "More WAL between checkpoints makes recovery after a crash longer, and takes room on its volume.")
+	}
+	return p, nil
+}
+
+// pgSize writes a size in PostgreSQL's kB, which are 1,024 bytes; it rounds to blocks itself.
+func pgSize(s units.Size) string {
+	switch {
+	case s == 0:
+		return "0"
+	case s%units.GiB == 0:
+		return fmt.Sprintf("%dGB", int64(s/units.GiB))
+	case s%units.MiB == 0:
+		return fmt.Sprintf("%dMB", int64(s/units.MiB))
+	}
+	return fmt.Sprintf("%dkB", int64((s+units.KiB-1)/units.KiB))
+}
+
+// pgMegabytes is pgSize for settings whose unit is a megabyte: part of one is rounded up here, so that it is not rounded
+// down there.
+func pgMegabytes(s units.Size) string { return pgSize((s + units.MiB - 1) / units.MiB * units.MiB) }
+
+// pgAuto is a size of which 0 is said as -1: PostgreSQL chooses.
+func pgAuto(s units.Size) string {
+	if s == 0 {
+		return "-1"
+	}
+	return pgSize(s)
+}
+
+// pgTime writes a time in the largest unit that loses nothing, milliseconds at least.
+func pgTime(d units.Duration) string {
+	switch n := d.Std(); {
+	case n%time.Minute == 0:
+		return fmt.Sprintf("%dmin", int64(n/time.Minute))
+	case n%time.Second == 0:
+		return fmt.Sprintf("%ds", int64(n/time.Second))
+	default:
+		return fmt.Sprintf("%dms", n.Round(time.Millisecond).Milliseconds())
+	}
+}
+
+func pgNumber(r units.Ratio) string { return strconv.FormatFloat(float64(r), 'f', -1, 64) }
+
+func onOff(b bool) string {
+	if b {
+		return "on"
+	}
+	return "off"
+}

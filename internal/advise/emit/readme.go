@@ -1,0 +1,158 @@
+package emit
+
+import (
+	"fmt"
+	"strings"
+
+	"plimsoll/internal/base/shellword"
+)
+
+// readme tells a person what the files do, in which order to apply them, what to look at, how to go back, and what may go
+// wrong.
+func readme(l *Layout, parts []*part, r *Result) []byte {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# A layout for %s\n\nWritten by `plimsoll emit` from `%s`. Nothing is applied yet. Only what changes is in these files.\n", l.title(), strings.ReplaceAll(oneLine(l.File), "`", ""))
+	b.WriteString("\n## What changes\n\n| what | from | to | by |\n|---|---|---|---|\n")
+	for i, c := range l.changes {
+		by := strings.Join(r.By[i], ", ")
+		if by == "" {
+			by = "**none of these files**: " + otherwise(l, c)
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", c.Path, cell(c.From), cell(c.To), by)
+	}
+	if len(l.Sets) > 0 {
+		b.WriteString("\nWhat the model says of it:\n\n    plimsoll simulate " + shellword.Quote(oneLine(l.File)))
+		for _, set := range l.Sets {
+			b.WriteString(" \\\n      --set " + shellword.Quote(oneLine(set)))
+		}
+		b.WriteString("\n")
+	}
+	section := func(title, before string, of func(*part) []string, otherwise string) {
+		b.WriteString("\n## " + title + "\n")
+		if before != "" {
+			b.WriteString("\n" + before + "\n")
+		}
+		n := 0
+		seen := map[string]bool{}
+		for _, p := range parts {
+			for _, text := range of(p) {
+				if seen[text] {
+					continue
+				}
+				seen[text] = true
+				n++
+				fmt.Fprintf(&b, "\n%d. **%s**: %s\n", n, p.target, indent(text))
+			}
+		}
+		if n == 0 {
+			b.WriteString("\n" + otherwise + "\n")
+		}
+	}
+	section("Apply", ways(parts)+"First keep what is: `plimsoll record SOURCE... --for 30m --out before`, over a time with the load that hurts.", func(p *part) []string { return p.apply }, "Nothing.")
+	section("Verify", "The same load again: `plimsoll record SOURCE... --for 30m --out after`, then `plimsoll prove before after` says what got better, by how much and how sure that is."+goals(l),
+		func(p *part) []string { return p.verify }, "Nothing more.")
+	section("Go back", "", func(p *part) []string { return p.back }, "Nothing more.")
+	section("What restarts", "", func(p *part) []string { return p.restarts }, "Nothing.")
+	section("Risks", "", func(p *part) []string { return p.risks }, "None that is known here.")
+	b.WriteString("\n`.plimsoll-emit.json` has the files' checksums: by them `plimsoll emit --dir` tells files you have edited, and leaves them alone.\n")
+	return []byte(b.String())
+}
+
+// ways says which targets do the same: who applies all of them does it twice.
+func ways(parts []*part) string {
+	var same []string
+	for _, p := range parts {
+		if p.target == "terraform" || p.target == "aws" || p.target == "kubernetes" {
+			same = append(same, p.target)
+		}
+	}
+	if len(same) < 2 {
+		return ""
+	}
+	return "For volumes " + strings.Join(same, " and ") + " are ways to the same change: **use the one that made the volumes.**\n\n"
+}
+
+// goals are what the scenario asks for.
+func goals(l *Layout) string {
+	var out []string
+	for _, bound := range l.After.Objective.Bounds() {
+		out = append(out, fmt.Sprintf("%s within %s", bound.Name, bound.Most))
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	return " The objective: " + strings.Join(out, ", ") + "."
+}
+
+// otherwise says who does a change that none of the files applies.
+func otherwise(l *Layout, c Change) string {
+	for _, d := range l.disks {
+		if !c.within(d.path) {
+			continue
+		}
+		switch {
+		case d.fate == removed:
+			return "bring what is on it back to the data volume, with the engine stopped, then give it back"
+		case d.isNew() && d.member > 0:
+			return "--to lvm, terraform or aws; in a StatefulSet a claim template is every member's: one member alone gets such a claim by hand (a PersistentVolumeClaim of its name, made before its pod)"
+		case d.isNew():
+			return "--to lvm, terraform, aws or kubernetes"
+		}
+		return "--to terraform, aws or kubernetes"
+	}
+	for _, by := range []struct{ path, text string }{
+		{"workload", "the application's to change"},
+		{"host.dirty_background_bytes", "--to sysctl"}, {"host.dirty_background_ratio", "--to sysctl"}, {"host.dirty_bytes", "--to sysctl"}, {"host.dirty_ratio", "--to sysctl"},
+		{"host.dirty_expire", "--to sysctl"}, {"host.writeback_interval", "--to sysctl"},
+		{"host.instance", "--to aws, or --to kubernetes --statefulset FILE; in Terraform instance_type of your aws_instance"},
+		{"host.cores", "it comes with the instance, or is the container's limit of CPU"},
+		{"host.memory", "it comes with the instance, or --to kubernetes --statefulset FILE"},
+		{"host.filesystem", "made with a new volume: --to lvm or kubernetes"},
+		{"host.mount_options", "a line of fstab or a StorageClass of new volumes have them (--to lvm or kubernetes); a mounted one: mount -o remount, then its line"},
+		{"host.scheduler", "echo it into /sys/block/DEVICE/queue/scheduler, and a udev rule (ATTR{queue/scheduler}) keeps it"},
+		{"host", "a setting of the block layer in /sys/block/DEVICE/queue"},
+		{"engine.wiredtiger.leaf_page", "an option of each collection when it is created"},
+		{"engine.wiredtiger.compression", "an option of each collection when it is created"},
+		{"engine.wiredtiger.journal_each_write", "the application's write concern (j: true)"},
+		{"engine.wiredtiger.indexes", "the application's to drop or create"},
+		{"engine.etcd.members", "etcdctl member add or remove; --to kubernetes --statefulset FILE for the replicas"},
+		{"engine.etcd.wal_segment", "compiled into etcd"}, {"engine.etcd.max_message", "compiled into etcd"}, {"engine.etcd.max_inflight", "compiled into etcd"},
+		{"engine.iris.buffers", "--to iris"}, {"engine.iris.synchronous_commit", "--to iris"},
+		{"engine.iris.cycle", "InterSystems documents no parameter for the write daemon's cycle: ask their support, or plan with --keep engine.iris.cycle"},
+		{"engine.iris", "it describes the model, or a parameter that InterSystems does not document"},
+	} {
+		if !c.within(by.path) {
+			continue
+		}
+		return by.text
+	}
+	for _, t := range targets {
+		if t.engine != "" && c.within("engine."+t.engine) {
+			return "--to " + t.name + ", if it is one of its settings; else it describes the model"
+		}
+	}
+	return "it describes the model"
+}
+
+// cell is text in a table.
+func cell(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return strings.NewReplacer("|", "\\|", "`", "'").Replace(oneLine(s))
+}
+
+// indent keeps further lines of a list's item within it.
+func indent(s string) string {
+	var b strings.Builder
+	for i, line := range strings.Split(s, "\n") {
+		if i > 0 {
+			b.WriteByte('\n')
+			if line != "" {
+				b.WriteString("    ")
+			}
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}

@@ -1,0 +1,197 @@
+package emit
+
+import (
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/base/diagnostics"
+)
+
+// A File is one of those that apply a layout.
+type File struct {
+	Path string // below the folder, with slashes
+	Text []byte
+	Mode fs.FileMode
+}
+
+const (
+	plain      fs.FileMode = 0o644
+	executable fs.FileMode = 0o755
+)
+
+// A part is what a target makes of a layout.
+type part struct {
+	target  string
+	files   []File
+	applies []string // paths of the scenario whose changes these files apply
+	// Lines of the README, as Markdown.
+	apply, verify, back, restarts, risks []string
+}
+
+// Options are what targets are told besides the layout.
+type Options struct {
+	// StatefulSet is the manifest of the one that runs the database, with its name for errors. Kubernetes only.
+	StatefulSet     []byte
+	StatefulSetFile string
+	// Container is the engine's in it; "" for the one that is called like the engine, or the only one.
+	Container string
+	// Claims are the claim templates of volumes, by the volume's name, where they cannot be told from their mounts.
+	Claims map[string]string
+}
+
+// A target is one kind of files.
+type target struct {
+	name   string
+	about  string
+	engine string // the only one it is for, "" for all
+	emit   func(*Layout, *Options) (*part, error)
+}
+
+// targets are all, in the order in which a layout is applied: the machine's storage first, the engine last.
+var targets = []target{
+	{"terraform", "aws_ebs_volume and its attachment", "", terraform},
+	{"aws", "a script of aws ec2 commands", "", aws},
+	{"lvm", "a script that makes stripes and file systems", "", lvm},
+	{"kubernetes", "StorageClass, VolumeAttributesClass, a patch of the StatefulSet", "", kubernetes},
+	{"sysctl", "vm.dirty_* of the kernel", "", sysctl},
+	{"mongod", "mongod.conf, and what can be set while it runs", "wiredtiger", mongod},
+	{"etcd", "environment file and YAML configuration", "etcd", etcd},
+	{"postgres", "a file for conf.d", "postgres", postgres},
+	{"iris", "a configuration merge file (CPF)", "iris", iris},
+}
+
+// Targets are the names of all targets.
+func Targets() []string { return targetsOf("") }
+
+// targetsOf are those that fit an engine.
+func targetsOf(engine string) []string {
+	var out []string
+	for _, t := range targets {
+		if engine == "" || t.engine == "" || t.engine == engine {
+			out = append(out, t.name)
+		}
+	}
+	return out
+}
+
+// About says in a few words what a target writes.
+func About(name string) string {
+	for _, t := range targets {
+		if t.name == name {
+			return t.about
+		}
+	}
+	return ""
+}
+
+// A Result is the files that apply a layout, with what they do not apply.
+type Result struct {
+	Files []File
+	// By has the targets that apply each change, in the order of Layout.Changes; none for what no asked target can apply.
+	By [][]string
+	// Idle are targets that were asked for and have nothing to do.
+	Idle []string
+}
+
+// Files makes the files of some targets, and a README. The error is of type *[InputError] where a target does not fit the
+// engine or the volumes, or where nothing is to be done.
+func Files(l *Layout, names []string, o Options) (*Result, error) {
+	chosen, err := choose(l, names, &o)
+	if err != nil {
+		return nil, err
+	}
+	if len(l.changes) == 0 {
+		return nil, inputf("give changes with --set, or a plan that chose some", "nothing changes, so there is nothing to emit: the layout is the scenario as it is written")
+	}
+	r := &Result{By: make([][]string, len(l.changes))}
+	var parts []*part
+	for _, t := range chosen {
+		p, err := t.emit(l, &o)
+		if err != nil {
+			return nil, err
+		}
+		if p == nil || len(p.files) == 0 {
+			r.Idle = append(r.Idle, t.name)
+			continue
+		}
+		p.target = t.name
+		parts = append(parts, p)
+		r.Files = append(r.Files, p.files...)
+		for i, c := range l.changes {
+			if slices.ContainsFunc(p.applies, c.within) {
+				r.By[i] = append(r.By[i], t.name)
+			}
+		}
+	}
+	if len(parts) == 0 {
+		return nil, inputf("for "+l.changes[0].Path+": "+otherwise(l, l.changes[0]), "--to %s has nothing to do: what changes is %s", strings.Join(r.Idle, ", "), l.inShort())
+	}
+	r.Files = append([]File{{Path: "README.md", Text: readme(l, parts, r), Mode: plain}}, r.Files...)
+	return r, nil
+}
+
+// choose finds the targets by name, in the order of applying.
+func choose(l *Layout, names []string, o *Options) ([]target, error) {
+	engine := l.After.Engine.Name()
+	fits := targetsOf(engine)
+	if len(names) == 0 {
+		return nil, inputf("for example --to "+fits[0]+" --to "+fits[len(fits)-1], "which files? --to %s fit %s", strings.Join(fits, ", "), engine)
+	}
+	for _, name := range names {
+		i := slices.IndexFunc(targets, func(t target) bool { return t.name == name })
+		if i < 0 {
+			return nil, inputf(nearest(name, Targets()), "--to %q is no target: one of %s", name, strings.Join(Targets(), ", "))
+		}
+		if e := targets[i].engine; e != "" && e != engine {
+			return nil, inputf("for it there are --to "+strings.Join(fits, ", "), "--to %s does not fit: the scenario's engine is %s", name, engine)
+		}
+	}
+	if !slices.Contains(names, "kubernetes") && (o.StatefulSet != nil || o.Container != "" || len(o.Claims) > 0) {
+		return nil, inputf("add --to kubernetes", "--statefulset, --container and --claim are for --to kubernetes")
+	}
+	var out []target
+	for _, t := range targets {
+		if slices.Contains(names, t.name) {
+			out = append(out, t)
+		}
+	}
+	return out, nil
+}
+
+// inShort is what changes, in a line.
+func (l *Layout) inShort() string {
+	var paths []string
+	for _, c := range l.changes {
+		paths = append(paths, c.Path)
+	}
+	if len(paths) > 5 {
+		paths = append(paths[:4:4], fmt.Sprintf("%d more", len(l.changes)-4))
+	}
+	return strings.Join(paths, ", ")
+}
+
+// nearest is a hint with the name that may have been meant.
+func nearest(name string, among []string) string {
+	best, distance := "", 3
+	for _, a := range among {
+		if d := diagnostics.Distance(name, a); len(name) < 64 && d < distance {
+			best, distance = a, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return "did you mean " + best + "?"
+}
+
+// head is the comment at the beginning of a file, a line each behind a mark.
+func (l *Layout) head(mark, what string, more ...string) string {
+	lines := append([]string{what, "Of the layout of " + l.title() + ", written by plimsoll emit. README.md says how to apply it."}, more...)
+	var b strings.Builder
+	for _, line := range lines {
+		b.WriteString(strings.TrimRight(mark+" "+line, " ") + "\n")
+	}
+	return b.String()
+}

@@ -1,0 +1,181 @@
+package fit
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/timeline"
+)
+
+// A use is a device and the volume it is taken for.
+type use struct {
+	volume, device string
+	known          Known
+	why            string
+}
+
+// A device that moved less than this share of all bytes and made less than it of all requests is not the database's.
+const deviceShareMin = 0.05
+
+// A log's device is written about as often as the log is synced: a sync is one write or a few, but data's device is left alone between
+// checkpoints.
+const logWritesMin = 0.8
+
+// useDevices finds which device is which volume of the engine: as the options say, by name where a device is called like a volume (in a
+// recording of a simulation or of the laboratory), else by what it does.
+func (f *fitting) useDevices() error {
+	busy := f.traffic()
+	if len(f.opt.Devices) > 0 {
+		if err := f.givenDevices(busy); err != nil {
+			return err
+		}
+	} else if f.namedDevices(); len(f.uses) == 0 {
+		f.guessDevices(busy)
+	}
+	if len(f.uses) == 0 {
+		return noDevices
+	}
+	if f.engine.name == "streams" {
+		return nil // either volume will do
+	}
+	if !slices.ContainsFunc(f.uses, func(u use) bool { return u.volume == "data" }) {
+		return &MissingError{What: "the device that the data lies on", From: "say which it is: --device data=NAME, one of " + strings.Join(names(busy), ", ")}
+	}
+	return nil
+}
+
+var noDevices = &MissingError{
+	What:    "how the volumes were used",
+	Metrics: []string{"node_disk_writes_completed_total", "mongodb_sys_disks_writes"},
+	From:    "node_exporter gives it, so does S_TIME_FORMAT=ISO iostat -xt 1 > iostat.log on the database's host, and diagnostic.data of a mongod on Linux",
+}
+
+// A flow is how much a device did.
+type flow struct {
+	device       string
+	bytes, ops   float64 // means a second
+	bytesOf, ofS []float64
+}
+
+func names(flows []flow) []string {
+	var out []string
+	for _, x := range flows {
+		out = append(out, x.device)
+	}
+	return out
+}
+
+// traffic is what every device did, the busiest first, without those that show another one's I/O again: the parts of a stripe, a
+// partition, a loop device's file system.
+func (f *fitting) traffic() []flow {
+	var out []flow
+	for _, t := range f.Signal(rules.SignalPrefix + "disk_moved:bytes") {
+		dev := t.Labels.Get("device")
+		ops := f.For(rules.SignalPrefix+"disk_ops:rate", "device", dev)
+		if m := timeline.Mean(t.Values); ops != nil && m > 0 {
+			out = append(out, flow{dev, m, timeline.Mean(ops), t.Values, ops})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b flow) int { return -compare(a.bytes, b.bytes) })
+	var kept []flow
+	for _, x := range out {
+		again := slices.ContainsFunc(kept, func(k flow) bool {
+			const same, alike = 0.02, 0.98
+			return math.Abs(x.bytes-k.bytes) <= same*k.bytes && timeline.Correlation(x.bytesOf, k.bytesOf) >= alike
+		})
+		if !again {
+			kept = append(kept, x)
+		}
+	}
+	return kept
+}
+
+func compare(a, b float64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+func (f *fitting) givenDevices(busy []flow) error {
+	for _, volume := range slices.Sorted(maps.Keys(f.opt.Devices)) {
+		dev := f.opt.Devices[volume]
+		if !slices.Contains(f.engine.volumes, volume) {
+			return &MissingError{What: fmt.Sprintf("a volume %q of %s", volume, f.engine.name), From: "its volumes are called " + strings.Join(f.engine.volumes, ", ")}
+		}
+		if f.For(rules.SignalPrefix+"disk_ops:rate", "device", dev) == nil {
+			return &MissingError{What: fmt.Sprintf("a device %q, given as %s", dev, volume), From: "the devices that did anything are " + strings.Join(names(busy), ", ")}
+		}
+		f.uses = append(f.uses, use{volume, dev, Measured, "given as such"})
+	}
+	f.inOrder()
+	return nil
+}
+
+// namedDevices takes devices that are called as the volumes are; of a cluster, the leader's.
+func (f *fitting) namedDevices() {
+	prefix := ""
+	if f.engine.name == "etcd" {
+		prefix = f.leader() + "/"
+	}
+	for _, volume := range f.engine.volumes {
+		for _, name := range []string{prefix + volume, volume} {
+			if f.For(rules.SignalPrefix+"disk_ops:rate", "device", name) != nil {
+				f.uses = append(f.uses, use{volume, name, Measured, "called so"})
+				break
+			}
+		}
+	}
+}
+
+// guessDevices takes the busiest device for the data's, and the log's for a second one that is written as often as the log is synced.
+func (f *fitting) guessDevices(busy []flow) {
+	if len(busy) == 0 {
+		return
+	}
+	var bytes, ops float64
+	for _, x := range busy {
+		bytes, ops = bytes+x.bytes, ops+x.ops
+	}
+	main := f.engine.volumes[0]
+	f.uses = append(f.uses, use{main, busy[0].device, Inferred, fmt.Sprintf("it moved %s of all bytes", units.Percent(busy[0].bytes/bytes))})
+	log := f.engine.volumes[len(f.engine.volumes)-1]
+	syncs := f.syncs()
+	taken := false
+	for _, x := range busy[1:] {
+		if x.bytes < deviceShareMin*bytes && x.ops < deviceShareMin*ops {
+			continue
+		}
+		if log != main && !taken && syncs > 0 && x.ops >= logWritesMin*syncs && busy[0].ops < logWritesMin*syncs {
+			taken = true
+			f.uses = append(f.uses, use{log, x.device, Inferred, fmt.Sprintf("it was written %s times a second, and the log synced %s times", units.Number(x.ops), units.Number(syncs))})
+			continue
+		}
+		f.remark("device %s moved %s/s as well; which volume it is cannot be told, so it is left out: --device VOLUME=%s says it", x.device, units.Bytes(x.bytes), x.device)
+	}
+}
+
+// syncs is how often the engine's log was synced, NaN if that is not known.
+func (f *fitting) syncs() float64 {
+	switch f.engine.name {
+	case "wiredtiger":
+		return f.mean("wt_log_syncs:rate")
+	case "etcd":
+		return f.mean("etcd_wal_fsyncs:rate")
+	}
+	return math.NaN()
+}
+
+func (f *fitting) inOrder() {
+	slices.SortStableFunc(f.uses, func(a, b use) int {
+		return slices.Index(f.engine.volumes, a.volume) - slices.Index(f.engine.volumes, b.volume)
+	})
+}

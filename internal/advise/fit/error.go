@@ -1,0 +1,65 @@
+package fit
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"plimsoll/internal/base/units"
+)
+
+// A ShortError says that a recording is too short to fit.
+type ShortError struct {
+	Engine string        // "mongodb"
+	Got    time.Duration // known time
+	Need   time.Duration
+	Why    string // "two checkpoints, which come every 60.0 s"
+}
+
+func (e *ShortError) Error() string {
+	return fmt.Sprintf("the recording tells of %s of %s: fitting needs %s, %s",
+		units.Seconds(e.Got.Seconds()), e.Engine, units.Seconds(e.Need.Seconds()), e.Why)
+}
+
+// Hint says what to do.
+func (e *ShortError) Hint() string {
+	return fmt.Sprintf("record on: plimsoll record SOURCE... --for %s --out DIR (a diagnostic.data folder holds days: give all of it)", e.Need.Round(time.Second))
+}
+
+// A MissingError says that a recording lacks what a scenario cannot do without.
+type MissingError struct {
+	What    string   // "what is asked of the database"
+	Metrics []string // one of each list's alternatives would do
+	From    string   // who gives it
+}
+
+func (e *MissingError) Error() string {
+	text := "not in the recording: " + e.What
+	if len(e.Metrics) > 0 {
+		text += " (" + strings.Join(e.Metrics, ", or ") + ")"
+	}
+	return text
+}
+
+// Hint says who gives it.
+func (e *MissingError) Hint() string { return e.From }
+
+// An EngineError says that it is not plain which engine is to be fitted.
+type EngineError struct {
+	Found []string // names in scenarios, none if no engine was seen
+}
+
+func (e *EngineError) Error() string {
+	if len(e.Found) == 0 {
+		return "the recording tells of no database, so what was asked of it is not known"
+	}
+	return "the recording tells of several databases, and a scenario has one: " + strings.Join(e.Found, ", ")
+}
+
+// Hint says how to choose.
+func (e *EngineError) Hint() string {
+	if len(e.Found) == 0 {
+		return "give the database's own metrics beside it (diagnostic.data, an exporter), or --engine streams: the device's I/O alone, without a database"
+	}
+	return "--engine " + strings.Join(e.Found, " or ")
+}

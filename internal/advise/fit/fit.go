@@ -1,0 +1,228 @@
+package fit
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/model/catalog"
+	"plimsoll/internal/record/recording"
+	"plimsoll/internal/record/timeline"
+)
+
+// Options say what of the recordings to fit.
+type Options struct {
+	// From and To bound the time; zero means all there is.
+	From, To time.Time
+	// Engine is the engine's key in scenarios: "wiredtiger", "etcd", "postgres", "iris", "streams". Empty: the one the recordings tell of.
+	Engine string
+	// Name of the scenario. Empty: after the sources.
+	Name string
+	// Devices says which device is which volume: {"journal": "nvme2n1"}. What is not named is told by what it does.
+	Devices map[string]string
+	// Volumes are what is known of volumes and no metric tells: {"data": {Type: "gp3", Size: 500 * units.GiB}}. Only type and size count.
+	Volumes map[string]catalog.Order
+	// Progress, if not nil, is told how far a stage has come.
+	Progress func(stage string, done, total int)
+}
+
+// Fitted is a scenario with what it rests on.
+type Fitted struct {
+	// Name and Engine are the scenario's; Engine is its key there.
+	Name   string `json:"name"`
+	Engine string `json:"engine"`
+	// From and To are the time that was fitted.
+	From time.Time `json:"from"`
+	To   time.Time `json:"to"`
+	// Values are in the order of the YAML.
+	Values []Value `json:"values"`
+	// Remarks are about the whole: what may mislead.
+	Remarks []string `json:"remarks,omitempty"`
+}
+
+// Value finds a value by its key, nil if there is none.
+func (f *Fitted) Value(key string) *Value {
+	for i := range f.Values {
+		if f.Values[i].Key == key {
+			return &f.Values[i]
+		}
+	}
+	return nil
+}
+
+// Wants tells which metrics a fit reads: a source need not give others.
+func Wants() func(metric string) bool { return diagnose.Wants() }
+
+// An engine is what fits one engine.
+type engine struct {
+	name    string // in scenarios
+	product string // as recordings name it
+	volumes []string
+	// fit enters the engine's and the workload's values; it fails with a *ShortError or a *MissingError.
+	fit func(*fitting) error
+}
+
+var engines = []engine{
+	{"wiredtiger", string(rules.EngineMongoDB), []string{"data", "journal"}, (*fitting).mongodb},
+	{"etcd", string(rules.EngineEtcd), []string{"data", "wal"}, (*fitting).etcd},
+	{"postgres", string(rules.EnginePostgres), []string{"data", "wal"}, (*fitting).postgres},
+	{"iris", string(rules.EngineIRIS), []string{"data", "wij", "journal"}, (*fitting).iris},
+	{"streams", "", []string{"data", "wal"}, (*fitting).streams},
+}
+
+// Engines are the engines that can be fitted, by their names in scenarios.
+func Engines() []string {
+	var out []string
+	for _, e := range engines {
+		out = append(out, e.name)
+	}
+	return out
+}
+
+// Fit makes a scenario of recordings of the same stretch of time. It fails when they cannot be read, with a [ShortError] where they are too
+// short, a [MissingError] where they lack what a scenario needs, and an [EngineError] where it is not plain whose they are.
+func Fit(ctx context.Context, in []recording.Reader, opt Options) (*Fitted, error) {
+	c, err := diagnose.Lay(ctx, in, diagnose.Options{From: opt.From, To: opt.To, Progress: opt.Progress})
+	if err != nil {
+		return nil, err
+	}
+	e, err := choose(c, opt.Engine)
+	if err != nil {
+		return nil, err
+	}
+	f := &fitting{Case: c, engine: e, opt: opt}
+	if err := f.useDevices(); err != nil {
+		return nil, err
+	}
+	whole := c.Whole()
+	out := &Fitted{Name: opt.Name, Engine: e.name, From: whole.From, To: whole.To}
+	if out.Name == "" {
+		out.Name = "fitted from " + nameOf(in)
+	}
+	f.host()
+	if err := e.fit(f); err != nil {
+		return nil, err
+	}
+	if err := f.fitVolumes(); err != nil { // how much there is to hold is known now
+		return nil, err
+	}
+	f.run()
+	f.order()
+	for _, v := range f.values {
+		out.Values = append(out.Values, *v)
+	}
+	out.Remarks = f.remarks
+	return out, nil
+}
+
+// nameOf names the sources.
+func nameOf(in []recording.Reader) string {
+	var names []string
+	for _, r := range in {
+		for _, s := range r.Sources() {
+			if !slices.Contains(names, s.Name) {
+				names = append(names, s.Name)
+			}
+		}
+	}
+	switch len(names) {
+	case 0:
+		return "a recording"
+	case 1:
+		return names[0]
+	}
+	return fmt.Sprintf("%s and %d more", names[0], len(names)-1)
+}
+
+// choose finds the engine to be fitted.
+func choose(c *rules.Case, name string) (engine, error) {
+	var found []string
+	var one engine
+	for _, e := range engines {
+		if e.name == name || name == "" && slices.Contains(c.Engines, rules.Engine(e.product)) {
+			found, one = append(found, e.name), e
+		}
+	}
+	if len(found) != 1 {
+		return engine{}, &EngineError{Found: found}
+	}
+	return one, nil
+}
+
+// A fitting is a fit under way.
+type fitting struct {
+	*rules.Case
+	engine  engine
+	opt     Options
+	uses    []use
+	values  []*Value
+	remarks []string
+	periodS float64 // of checkpoints; 0: the engine has none
+	// data is what the data takes on its volume in bytes, as far as it is known.
+	data float64
+}
+
+func (f *fitting) remark(format string, args ...any) {
+	f.remarks = append(f.remarks, fmt.Sprintf(format, args...))
+}
+
+// one is a signal's values, summed over its series; nil if not measured.
+func (f *fitting) one(signal string) []float64 { return f.One(rules.SignalPrefix + signal) }
+
+// gauge is the median of a signal that hardly changes: a setting. NaN if not measured.
+func (f *fitting) gauge(signal string) float64 {
+	for _, t := range f.Signal(rules.SignalPrefix + signal) {
+		if timeline.Count(t.Values) > 0 {
+			return timeline.Quantile(t.Values, 0.5)
+		}
+	}
+	return math.NaN()
+}
+
+// mean is a signal's mean over the known time; NaN if not measured.
+func (f *fitting) mean(signal string) float64 { return timeline.Mean(f.one(signal)) }
+
+// known is for how long a signal is known.
+func (f *fitting) known(values []float64) time.Duration {
+	return time.Duration(float64(timeline.Count(values)) * f.Grid.StepSeconds() * 1e9)
+}
+
+// enough checks that a recording is long enough.
+func (f *fitting) enough(values []float64, need time.Duration, why string) error {
+	got := f.known(values)
+	// The first sample of a counter begins no interval, and a cell at either end may be half known.
+	if got+3*f.Grid.Step() >= need {
+		return nil
+	}
+	return &ShortError{Engine: f.engine.name, Got: got, Need: need, Why: why}
+}
+
+// shortest is what is asked of a recording without checkpoints.
+const shortest = 60 * time.Second
+
+// run says how long the scenario runs: three checkpoints or more.
+func (f *fitting) run() {
+	const usual, warmup = 600.0, 120.0
+	last, before := usual, warmup
+	if f.periodS > 0 {
+		last = max(usual, math.Ceil(3*f.periodS/60)*60)
+		before = max(warmup, math.Ceil(f.periodS/60)*60)
+	}
+	f.add("run.duration", duration(last), Assumed, "how long to run; three checkpoints, 10 min at least (the recording is of %s)", units.Seconds(f.Grid.StepSeconds()*float64(f.Grid.N)))
+	f.add("run.warmup", duration(before), Assumed, "how long to run before that; a checkpoint, 2 min at least")
+}
+
+// sections are the parts of a scenario, in the order of the YAML.
+var sections = []string{"run", "host", "volumes", "engine", "members", "workload"}
+
+// order puts values in the order of the YAML.
+func (f *fitting) order() {
+	slices.SortStableFunc(f.values, func(a, b *Value) int {
+		return slices.Index(sections, first(a.Key)) - slices.Index(sections, first(b.Key))
+	})
+}

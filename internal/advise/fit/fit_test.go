@@ -1,0 +1,136 @@
+package fit_test
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/advise/fit"
+	"plimsoll/internal/model/scenario"
+	"plimsoll/internal/record/ftdc"
+	"plimsoll/internal/record/recording"
+	"plimsoll/internal/record/source"
+)
+
+// A real capture gives a scenario that can be read, or says why it does not.
+func TestCaptures(t *testing.T) {
+	for _, c := range []struct {
+		file  string
+		cores float64 // 0: it is too short
+	}{
+		{"metrics.visualzhou-example", 8},
+		{"v3.6.3/metrics.2019-05-03T10-37-35Z-00000", 4},
+		{"v3.6.3/metrics.interim.0c2fdde", 4},
+		{"v8.2.1/metrics.interim", 0},
+	} {
+		t.Run(c.file, func(t *testing.T) {
+			path := filepath.Join("..", "..", "..", "..", "shared", "data", "ftdc", c.file)
+			if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+				t.Skipf("%s is not here", path)
+			}
+			src, err := ftdc.Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			mem := recording.NewMemory(recording.MemoryOptions{})
+			if err := src.Read(context.Background(), mem, source.Options{Want: fit.Wants()}); err != nil {
+				t.Fatal(err)
+			}
+			fitted, err := fit.Fit(context.Background(), []recording.Reader{mem}, fit.Options{})
+			var short *fit.ShortError
+			if c.cores == 0 {
+				if !errors.As(err, &short) || short.Need.Seconds() != 120 {
+					t.Fatalf("%v, want that two minutes are needed", err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := scenario.Parse("fitted.yaml", fitted.YAML(), nil); err != nil {
+				t.Fatalf("%v\n%s", err, fitted.YAML())
+			}
+			if v := fitted.Value("host.cores"); v == nil || *v.Number != c.cores || v.Known != fit.Measured {
+				t.Errorf("cores: %+v, want %v", v, c.cores)
+			}
+			if v := fitted.Value("engine.wiredtiger.cache"); v == nil || v.Known != fit.Measured {
+				t.Errorf("cache: %+v", v)
+			}
+		})
+	}
+}
+
+// What is commented out is not in the scenario, and each value says what it rests on.
+func TestYAML(t *testing.T) {
+	_, mem := run(t, trips[2].name, []byte(trips[2].yaml))
+	fitted, err := fit.Fit(context.Background(), []recording.Reader{mem}, fit.Options{Name: `a "name": #1`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(fitted.YAML())
+	sc, err := scenario.Parse("fitted.yaml", fitted.YAML(), nil)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	if sc.Name != `a "name": #1` {
+		t.Errorf("the name is %q", sc.Name)
+	}
+	for _, v := range fitted.Values {
+		if v.Evidence == "" {
+			t.Errorf("%s rests on nothing", v.Key)
+		}
+		key := v.Key[strings.LastIndexByte(v.Key, '.')+1:]
+		line := key + ": " + v.Text
+		if v.Default {
+			line = "# " + line
+		}
+		if v.Text != "" && !strings.Contains(text, "\n"+strings.Repeat("  ", strings.Count(v.Key, "."))+line+"\n") {
+			t.Errorf("no line %q", line)
+		}
+	}
+}
+
+// The device that a person names is believed; one that is not there is told.
+func TestDevices(t *testing.T) {
+	_, mem := run(t, trips[2].name, []byte(trips[2].yaml))
+	in := []recording.Reader{mem}
+	fitted, err := fit.Fit(context.Background(), in, fit.Options{Devices: map[string]string{"wal": "m3/wal", "data": "m3/data"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := fitted.Value("volumes.wal.type"); v == nil || !strings.Contains(v.Evidence, "m3/wal") {
+		t.Errorf("the log's volume: %+v", v)
+	}
+	for _, devices := range []map[string]string{{"data": "sdz"}, {"journal": "m1/wal"}, {"wal": "m1/wal"}} {
+		_, err := fit.Fit(context.Background(), in, fit.Options{Devices: devices})
+		var missing *fit.MissingError
+		if !errors.As(err, &missing) || missing.Hint() == "" {
+			t.Errorf("%v: %v, want what is missing and what there is", devices, err)
+		}
+	}
+}
+
+// Without what a scenario needs there is none, and it is said who tells it.
+func TestMissing(t *testing.T) {
+	_, mem := run(t, trips[2].name, []byte(trips[2].yaml))
+	for engine, from := range map[string]string{
+		"wiredtiger": "diagnostic.data", "postgres": "postgres_exporter", "iris": "api/monitor",
+	} {
+		_, err := fit.Fit(context.Background(), []recording.Reader{mem}, fit.Options{Engine: engine, Devices: map[string]string{"data": "m1/data"}})
+		var missing *fit.MissingError
+		if !errors.As(err, &missing) || !strings.Contains(missing.Hint(), from) {
+			t.Errorf("etcd's recording as %s: %v", engine, err)
+		}
+	}
+	fitted, err := fit.Fit(context.Background(), []recording.Reader{mem}, fit.Options{Engine: "streams", Devices: map[string]string{"data": "m2/wal"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := scenario.Parse("fitted.yaml", fitted.YAML(), nil); err != nil || len(fitted.Remarks) == 0 {
+		t.Errorf("a device's I/O alone: %v, remarks %q\n%s", err, fitted.Remarks, fitted.YAML())
+	}
+}

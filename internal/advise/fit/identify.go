@@ -1,0 +1,148 @@
+package fit
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/model/catalog"
+	"plimsoll/internal/record/timeline"
+)
+
+// An identity is what a recording tells of a volume beside what it did: whose it is, and how large.
+type identity struct {
+	given    catalog.Order // by a person: type and size alone; zero: not known
+	model    catalog.Model // of the device; zero: not known
+	provider string        // "": not known
+	whose    string        // what tells the provider
+	size     units.Size    // 0: not known
+	sizeHow  string
+	sizeIs   Known
+	parts    int // volumes of a stripe; 0: none that is known of
+	lacks    []string
+}
+
+// identify gathers what tells which product a volume may be.
+func (f *fitting) identify(u use) identity {
+	id := identity{given: f.opt.Volumes[u.volume]}
+	if t, err := catalog.Type(id.given.Type); err == nil {
+		id.given.Type, id.provider, id.whose = t.Name, t.Provider, "it is given as "+t.Name
+	}
+	id.parts, _ = strconv.Atoi(f.Facts["parts."+u.device])
+	f.identifyModel(u, &id)
+	if i := f.instance(); i != nil && id.provider == "" {
+		if i.Disk.Count > 0 { // it may be one of these
+			id.lacks = append(id.lacks, "the device's model ("+i.Name+" has disks of its own)")
+		} else {
+			id.provider, id.whose = "aws", i.Name+" is Amazon's and has no disks of its own"
+		}
+	} else if id.provider == "" {
+		id.lacks = append(id.lacks, "the device's model (node_exporter's node_disk_info, or plimsoll record host)")
+	}
+	f.identifySize(u, &id)
+	if id.size == 0 {
+		id.lacks = append(id.lacks, "the volume's size (node_filesystem_size_bytes, or plimsoll record host)")
+	}
+	return id
+}
+
+func (f *fitting) identifyModel(u use, id *identity) {
+	name := f.Facts["model."+u.device]
+	for _, t := range f.Signal(rules.SignalPrefix + "disk_info:model") {
+		if t.Labels.Get("device") == u.device && name == "" {
+			name = t.Labels.Get("model")
+		}
+	}
+	m, ok := catalog.ModelOf(name)
+	if !ok || id.given.Type != "" {
+		return
+	}
+	id.model, id.provider, id.whose = m, m.Provider, fmt.Sprintf("its model is %q", m.Name)
+}
+
+// instance is the machine's type, nil if it is not known.
+func (f *fitting) instance() *catalog.InstanceType {
+	i, err := catalog.Instance(f.fact("instance_type"))
+	if err != nil {
+		return nil
+	}
+	return i
+}
+
+// identifySize finds how large the volume is: the device says it, or the file system on it, which is a little smaller.
+func (f *fitting) identifySize(u use, id *identity) {
+	if id.given.Size > 0 {
+		id.size, id.sizeHow, id.sizeIs = id.given.Size, "given as such", Measured
+		return
+	}
+	if n, err := strconv.ParseInt(f.Facts["size."+u.device], 10, 64); err == nil && n > 0 {
+		id.size, id.sizeHow, id.sizeIs = units.Size(n), "the device tells it", Measured
+	} else if b, of := f.fileSystem(u); b > 0 {
+		id.size, id.sizeIs = roundGiB(b), Inferred
+		id.sizeHow = fmt.Sprintf("%s is of %s, and the volume a little larger", of, units.Bytes(b))
+	}
+	if id.parts > 1 {
+		id.size = (id.size + units.Size(id.parts) - 1) / units.Size(id.parts)
+		id.sizeHow += fmt.Sprintf(", over %d volumes", id.parts)
+	}
+}
+
+// fileSystem is the size of the file system on a volume's device, and what tells it; 0 if nothing does.
+func (f *fitting) fileSystem(u use) (bytes float64, of string) {
+	if b := timeline.Max(f.For(rules.SignalPrefix+"filesystem_size:bytes", "device", u.device)); b > 0 {
+		return b, "its file system"
+	}
+	path := f.fact("dbpath")
+	if u.volume != "data" {
+		path += "/" + u.volume
+	}
+	best := ""
+	mounts := f.Signal(rules.SignalPrefix + "mount_size:bytes")
+	for _, t := range mounts {
+		at := t.Labels.Get("mount_point")
+		if at == "/" && slices.ContainsFunc(mounts, func(o timeline.Track) bool { return holdsData(o.Labels.Get("mount_point")) }) {
+			continue // the path may be a link to one of those
+		}
+		if u.volume != "data" && at != path || !beneath(path, at) || len(at) <= len(best) {
+			continue
+		}
+		if b := timeline.Max(t.Values); b > 0 {
+			best, bytes, of = at, b, "the file system at "+at
+		}
+	}
+	return bytes, of
+}
+
+// holdsData tells whether a mount beside the root may be a database's.
+func holdsData(at string) bool {
+	for _, system := range []string{"/boot", "/dev", "/run", "/sys", "/tmp", "/proc", "/snap"} {
+		if beneath(at, system) {
+			return false
+		}
+	}
+	return at != "/"
+}
+
+// beneath tells whether a path lies in a folder.
+func beneath(path, folder string) bool {
+	return path != "" && (path == folder || folder == "/" || strings.HasPrefix(path, folder+"/"))
+}
+
+// fileSystemShare is the least that a file system tells of its volume: ext4 keeps up to a fiftieth for itself, xfs less.
+const fileSystemShare = 0.975
+
+// roundGiB is the roundest number of GiB that a volume with a file system of such a size may have.
+func roundGiB(bytes float64) units.Size {
+	least := math.Ceil(bytes / float64(units.GiB))
+	most := math.Max(least, math.Floor(bytes/fileSystemShare/float64(units.GiB)))
+	for _, step := range []float64{1024, 500, 256, 100, 50, 10, 5} {
+		if n := math.Ceil(least/step) * step; n <= most {
+			return units.Size(n) * units.GiB
+		}
+	}
+	return units.Size(least) * units.GiB
+}

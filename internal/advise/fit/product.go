@@ -1,0 +1,387 @@
+package fit
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/model/catalog"
+)
+
+// A seenVolume is a volume with all that the recording tells of it.
+type seenVolume struct {
+	*fitting
+	use
+	identity
+
+	limit  rules.Limit
+	levels []level
+	calm   struct{ writes, reads await }
+	onHost []string // levels that are the instance's, in words
+}
+
+// A candidate is a product that the volume may be, with how much speaks against it.
+type candidate struct {
+	catalog.Match
+	against float64
+}
+
+// What speaks against a product, in one measure: that a limit was chosen and not what everybody gets; that nothing is known of a figure that had
+// to be ordered; a latency off by a factor of e. Of equals the one that is bought more often (assumed) comes first.
+const (
+	againstChosen  = 1.0
+	againstOrdered = 0.3
+	againstLatency = 1.5
+	againstRare    = 0.15
+	againstOff     = 20.0 // a level off by 2.5 % speaks half as much against it as one that was chosen
+)
+
+var usual = []string{"gp3", "gp2", "io2", "io1", "hyperdisk-balanced", "pd-ssd", "pd-balanced", "premium-v2", "premium-ssd", "ultra", "st1", "sc1"}
+
+// matches are the products that would give what was seen, the likeliest first.
+func (w *seenVolume) matches() []candidate {
+	s, ok := w.seen()
+	if !ok {
+		return nil
+	}
+	var out []candidate
+	for _, m := range catalog.Recognise(s) {
+		c := candidate{Match: m, against: againstRare * float64(slices.Index(usual, m.Order.Type))}
+		if !m.Sold {
+			c.against += againstChosen
+		}
+		if m.IOPSLeast || m.ThroughputLeast {
+			c.against += againstOrdered
+		}
+		c.against += againstOff*m.Off + againstLatency*w.latencyOff(m.Order.Type)
+		out = append(out, c)
+	}
+	slices.SortStableFunc(out, func(a, b candidate) int { return compare(a.against, b.against) })
+	return out
+}
+
+// latencyOff is how far the calm latency is from a type's own: the logarithm of the factor, 0 where nothing is known.
+func (w *seenVolume) latencyOff(name string) float64 {
+	x := w.scaleOf(name)
+	if math.IsNaN(x) || x <= 0 {
+		return 0
+	}
+	return math.Abs(math.Log(x))
+}
+
+// scaleOf is the calm latency as a factor on a type's own; NaN where it is not known.
+func (w *seenVolume) scaleOf(name string) float64 {
+	t, err := catalog.Type(name)
+	if err != nil || t.Write == nil {
+		return math.NaN()
+	}
+	if x := w.calm.writes.median() / t.Write.Latency().Mean().Std().Seconds(); !math.IsNaN(x) {
+		return x
+	}
+	return w.calm.reads.median() / t.Read.Latency().Mean().Std().Seconds()
+}
+
+// seen is what the catalogue is asked by; false where limits are not a product's, as a cgroup's of one direction.
+func (w *seenVolume) seen() (catalog.Seen, bool) {
+	s := catalog.Seen{Provider: w.provider, Type: w.given.Type, Size: w.size, SizeKnown: w.size > 0, Parts: w.parts}
+	if !s.SizeKnown {
+		s.Size = w.room()
+	}
+	w.onHost = nil
+	for i := range w.levels {
+		x := &w.levels[i]
+		at := 0.0
+		if x.stood != nil {
+			at = x.stood.Level
+			if text := w.instances(x); text != "" {
+				w.onHost = append(w.onHost, text)
+				at = 0
+			}
+		}
+		switch x.field {
+		case "iops":
+			s.IOPS, s.MostIOPS = units.Frequency(at), units.Frequency(x.often)
+		case "throughput":
+			s.Throughput, s.MostThroughput = units.Throughput(at), units.Throughput(x.often)
+		default:
+			return s, false
+		}
+	}
+	return s, true
+}
+
+// hostWithin is how near a level must be to an instance's limit to be taken for it.
+const hostWithin = 0.025
+
+// instances tells that a level is what the instance lets through to all its volumes, not the volume's own; "" if it is not.
+func (w *seenVolume) instances(x *level) string {
+	i := w.instance()
+	if i == nil || !i.HasEBS || x.sold != "" {
+		return ""
+	}
+	for _, r := range []struct {
+		iops, bytes float64
+	}{{float64(i.Baseline.IOPS), float64(i.Baseline.Throughput)}, {float64(i.Maximum.IOPS), float64(i.Maximum.Throughput)}} {
+		limit := r.iops
+		if x.field == "throughput" {
+			limit = r.bytes
+		}
+		if math.Abs(x.stood.Level-limit) <= hostWithin*limit {
+			return fmt.Sprintf("%s%s are what %s lets through to all its volumes", trim(x.as(limit)), unit(x.unit), i.Name)
+		}
+	}
+	return ""
+}
+
+// reached tells whether a limit of the volume itself was met.
+func (w *seenVolume) reached() bool {
+	for i := range w.levels {
+		if x := &w.levels[i]; x.stood != nil && w.instances(x) == "" {
+			return true
+		}
+	}
+	return false
+}
+
+// nameable tells whether the evidence is good enough to name a product: it is known whose the volume is, or a limit was met that is sold as
+// such. A round number alone may be anybody's.
+func (w *seenVolume) nameable(best *candidate) bool {
+	return w.provider != "" || w.reached() && best.Sold
+}
+
+// local tells whether the device is one of the machine's own disks.
+func (w *seenVolume) local() bool {
+	return w.given.Type == "" && w.model.Local || w.given.Type == "nvme"
+}
+
+// enter enters a product by its name.
+func (w *seenVolume) enter(matches []candidate) {
+	key := "volumes." + w.volume + "."
+	if w.local() {
+		w.enterLocal(key)
+		return
+	}
+	var m candidate
+	fits := len(matches) > 0
+	if fits {
+		m = matches[0]
+	} else {
+		m.Order = catalog.Order{Type: w.given.Type, Size: cmp.Or(w.size, w.room())}
+		w.remark("volumes.%s is given as %s, and none of it gives what was seen: look at its limits", w.volume, w.given.Type)
+	}
+	w.enterType(key, &m, fits, matches[min(1, len(matches)):])
+	w.enterSize(key, m.Order.Size)
+	if n := m.Order.Members(); n > 1 {
+		w.add(key+"stripe", count(float64(n)), Measured, "the device lies over %d others", n)
+	}
+	for i := range w.levels {
+		w.enterLevel(key, &w.levels[i], &m, fits)
+	}
+	w.slots(key, true)
+	w.enterScale(key, m.Order.Type)
+}
+
+// enterParts says of a device that the kernel makes of others that its parts are not known, where no source tells them. What was fitted
+// is then all of them as one: a stripe of gp3 looks like one volume of other limits.
+func (w *seenVolume) enterParts() {
+	by := layer(w.device)
+	if by == "" || w.parts > 0 {
+		return
+	}
+	key := "volumes." + w.volume + ".stripe"
+	w.add(key, count(1), Assumed, "over how many volumes the data lies: %s is a device of %s, which is made of others, and the recording does not tell which; "+
+		"it is fitted as one volume, so limits and size are those of all its parts together", w.device, by).left().
+		measure("lsblk -s /dev/" + lastPart(w.device) + ", and of LVM lvs -o +stripes,devices")
+	w.remark("volumes.%s is %s, a device of %s: its parts are not known, and it is fitted as one volume. If it is a stripe, write type, size and stripe by hand",
+		w.volume, w.device, by)
+}
+
+// layer is what of the kernel's makes a device of others, by the device's name; "" if it is none of those: the device mapper calls its devices dm-0 and so
+// on, md its md0 (Linux, Documentation/admin-guide/devices.txt).
+func layer(device string) string {
+	name := lastPart(device)
+	for _, l := range []struct{ prefix, is string }{{"dm-", "the device mapper (LVM, encryption, multipath)"}, {"md", "md (RAID)"}} {
+		if rest, ok := strings.CutPrefix(name, l.prefix); ok && rest != "" && strings.Trim(rest, "0123456789") == "" {
+			return l.is
+		}
+	}
+	return ""
+}
+
+// enterType enters what the volume is, with what else it may be.
+func (w *seenVolume) enterType(key string, m *candidate, fits bool, others []candidate) {
+	known, parts := Inferred, []string{}
+	if w.whose != "" {
+		parts = append(parts, w.whose)
+	}
+	if fits && w.reached() {
+		parts = append(parts, m.Why)
+	}
+	why := strings.Join(append(parts, w.onHost...), ", ")
+	switch {
+	case w.given.Type != "":
+		known, others = Measured, nil
+	case len(others) > 0 && !w.reached():
+		known = Assumed
+		why = "which product it is: " + why + ", and no limit was reached that would tell which one; the likeliest taken"
+	case len(others) > 0:
+		why += "; the likeliest of those that would do"
+	}
+	if known == Assumed {
+		var names []string
+		for _, c := range others {
+			names = append(names, c.Order.Type)
+		}
+		w.remark("volumes.%s is taken for %s, and may be %s: no limit was reached that would tell. If you know it, say it: fit --volume %s=TYPE, plan --set volumes.%s.type=TYPE",
+			w.volume, m.Order.Type, strings.Join(names, " or "), w.volume, w.volume)
+	}
+	v := w.add(key+"type", word(m.Order.Type), known, "%s. Device %s is the volume %s: %s", why, w.device, w.volume, w.use.why)
+	if len(others) > 0 {
+		v.measure("the provider's console, or aws ec2 describe-volumes and its like")
+	}
+	v.Or = alternatives(others)
+}
+
+// alternativesMax is how many other products are told.
+const alternativesMax = 4
+
+// alternatives are other products as orders, with why they would do.
+func alternatives(others []candidate) []string {
+	var out []string
+	for _, c := range others[:min(len(others), alternativesMax)] {
+		o := c.Order
+		out = append(out, fmt.Sprintf("%s (%s)", o.String(), c.Why))
+	}
+	return out
+}
+
+func (w *seenVolume) enterSize(key string, size units.Size) {
+	if w.size > 0 {
+		w.add(key+"size", exactly(float64(size)), w.sizeIs, "the volume's size: %s", w.sizeHow)
+		return
+	}
+	w.add(key+"size", exactly(float64(size)), Assumed, "the volume's size; %s taken", size.Exact()).
+		measure("lsblk; a volume's price, and its IOPS on some types, go by it")
+}
+
+// enterLevel enters one limit of a product: as it was met, or what the product has.
+func (w *seenVolume) enterLevel(key string, x *level, m *candidate, fits bool) {
+	t, err := catalog.Type(m.Order.Type)
+	if err != nil {
+		return
+	}
+	chooses, ordered, included, least := t.ChoosesIOPS, float64(m.Order.IOPS), float64(t.IOPSIncluded.Value), m.IOPSLeast
+	as := iops
+	if x.field == "throughput" {
+		chooses, ordered, included, least = t.ChoosesThroughput, float64(m.Order.Throughput), float64(t.ThroughputIncluded.Value), m.ThroughputLeast
+		as = ordinary
+	}
+	has := max(ordered, included)
+	if ordered > 0 {
+		has = ordered
+	}
+	text, own := x.text(w.fitting), x.stood != nil && w.instances(x) == ""
+	switch {
+	case !chooses || !fits:
+		v := w.add(key+x.field, quantity{"", x.most, x.as(x.most).unit}, Assumed, "%s; %s has what follows from the rest", text, t.Name).left()
+		if own {
+			v.Known = Inferred
+			v.between(x.low, x.high)
+		}
+	case own:
+		w.add(key+x.field, as(has), Inferred, "%s, and %s", text, m.Why).between(x.low, x.high)
+	case ordered > 0 && !least:
+		w.add(key+x.field, as(has), Inferred, "%s; %s follows from the other limit", text, x.field)
+	case ordered > 0:
+		w.add(key+x.field, as(has), Assumed, "%s; the least that lets it pass is taken", text).between(x.most, math.NaN()).
+			measure("the provider's console")
+	default:
+		w.add(key+x.field, as(has), Assumed, "%s; what %s includes is taken", text, t.Name).between(x.most, math.NaN()).left().
+			measure("the provider's console, or plimsoll probe on an idle volume of the kind")
+	}
+}
+
+// ordinary is a throughput as it is ordered: in MiB/s where it is a whole number of them.
+func ordinary(x float64) quantity {
+	return quantity{units.Size(math.Round(x)).Exact() + "/s", math.Round(x), "bytes/s"}
+}
+
+// Within these the calm latency is the type's own: the mean of calm seconds is some tenths too long, since requests that come in pairs wait for
+// each other.
+const scaleLow, scaleHigh = 0.8, 1.35
+
+// enterScale enters the latency where it is not the product's own.
+func (w *seenVolume) enterScale(key, name string) {
+	x := w.scaleOf(name)
+	if math.IsNaN(x) || x <= 0 {
+		w.add(key+"latency.scale", quantity{"100%", 1, "ratio"}, Assumed, "requests' latency: no %d s in which few were in flight; as of %s", calmCells, name).left()
+		return
+	}
+	v := w.add(key+"latency.scale", factor(x), Inferred, "a request took %s on average in calm seconds, %s times what one of %s does", units.Seconds(w.calmMedian()), units.Number(x), name)
+	if x >= scaleLow && x <= scaleHigh {
+		v.Text, v.Number = "100%", new(float64)
+		*v.Number = 1
+		v.Evidence += ": it is taken for as usual"
+		v.left()
+	}
+}
+
+func (w *seenVolume) calmMedian() float64 {
+	if x := w.calm.writes.median(); !math.IsNaN(x) {
+		return x
+	}
+	return w.calm.reads.median()
+}
+
+// enterLocal enters a disk of the machine.
+func (w *seenVolume) enterLocal(key string) {
+	w.add(key+"type", word("nvme"), Measured, "device %s is the volume %s: %s. It is a disk of the machine itself (%s): empty after the machine was stopped", w.device, w.volume, w.use.why, w.whose)
+	if i := w.instance(); i == nil || i.Disk.Count == 0 {
+		w.add(key+"size", exactly(float64(cmp.Or(w.size, w.room()))), w.sizeKnown(), "the disk's size")
+	}
+	for i := range w.levels {
+		x := &w.levels[i]
+		w.add(key+x.field, quantity{"", x.most, x.as(x.most).unit}, Assumed, "%s; the instance's type says what its disks do", x.text(w.fitting)).left()
+	}
+}
+
+func (w *seenVolume) sizeKnown() Known {
+	if w.size > 0 {
+		return w.sizeIs
+	}
+	return Assumed
+}
+
+// enterCustom enters the limits and the latency seen, where nothing names a product.
+func (w *seenVolume) enterCustom(matches []candidate, like *catalog.VolumeType) {
+	key := "volumes." + w.volume + "."
+	lacks := slices.Clone(w.lacks)
+	if !w.reached() {
+		lacks = append(lacks, "a limit that was reached")
+	}
+	missing := "nothing that is sold has such limits"
+	if len(lacks) > 0 {
+		missing = "the recording lacks " + strings.Join(lacks, ", ")
+	}
+	v := w.add(key+"type", word("custom"), w.use.known, "device %s is the volume %s: %s. Which product it is cannot be told: %s. Its limits and latency are those seen", w.device, w.volume, w.use.why, missing)
+	if w.reached() {
+		v.Or = alternatives(matches)
+	}
+	w.limits(key)
+	w.latency(key, like)
+	w.slots(key, false)
+	w.enterSize(key, cmp.Or(w.size, w.room()))
+}
+
+// room is how large a volume is taken to be where nothing tells it: the data twice over.
+func (w *seenVolume) room() units.Size {
+	const least = 100 * units.GiB
+	if w.volume != "data" {
+		return least
+	}
+	return max(least, units.Size(math.Ceil(2*w.data/float64(units.GiB)))*units.GiB)
+}

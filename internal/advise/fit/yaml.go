@@ -1,0 +1,138 @@
+package fit
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"plimsoll/internal/base/units"
+)
+
+// lineMax is how long a line of comment gets.
+const lineMax = 110
+
+// YAML is the scenario as package scenario reads it: a comment over each value says how it is known, and what is left to a default is
+// commented out.
+func (f *Fitted) YAML() []byte {
+	var b bytes.Buffer
+	comment(&b, 0, fmt.Sprintf("Fitted from a recording of %s (%s).", units.Seconds(f.To.Sub(f.From).Seconds()), f.From.UTC().Format(time.RFC3339)))
+	comment(&b, 0, "Each value says whether it was measured, inferred from what was measured, or is not in the recording and assumed.")
+	for _, r := range f.Remarks {
+		comment(&b, 0, "Note: "+r)
+	}
+	fmt.Fprintf(&b, "plimsoll: 1\nname: %s\nseed: 1\n", strconv.Quote(f.Name))
+	root := &branch{}
+	for i := range f.Values {
+		root.put(strings.Split(f.Values[i].Key, "."), &f.Values[i])
+	}
+	root.write(&b, 0)
+	return b.Bytes()
+}
+
+// A branch is a mapping of the YAML, or a value in one.
+type branch struct {
+	key   string
+	value *Value
+	parts []*branch
+}
+
+func (n *branch) put(path []string, v *Value) {
+	for _, p := range n.parts {
+		if p.key == path[0] && p.value == nil && len(path) > 1 {
+			p.put(path[1:], v)
+			return
+		}
+	}
+	p := &branch{key: path[0]}
+	n.parts = append(n.parts, p)
+	if len(path) == 1 {
+		p.value = v
+		return
+	}
+	p.put(path[1:], v)
+}
+
+// says tells whether anything in the branch is not a comment.
+func (n *branch) says() bool {
+	if n.value != nil {
+		return !n.value.Default
+	}
+	for _, p := range n.parts {
+		if p.says() {
+			return true
+		}
+	}
+	return false
+}
+
+func (n *branch) write(b *bytes.Buffer, depth int) {
+	for _, p := range n.parts {
+		indent := strings.Repeat("  ", depth)
+		switch {
+		case p.value != nil:
+			p.value.write(b, p.key, depth)
+			continue
+		case p.says():
+			fmt.Fprintf(b, "%s%s:\n", indent, p.key)
+		case depth == 1 && n.key == "engine":
+			fmt.Fprintf(b, "%s%s: {}\n", indent, p.key) // an engine with its defaults is an engine
+		default:
+			fmt.Fprintf(b, "%s# %s:\n", indent, p.key)
+		}
+		p.write(b, depth+1)
+	}
+}
+
+func (v *Value) write(b *bytes.Buffer, key string, depth int) {
+	how := string(v.Known)
+	if v.Known == Assumed {
+		how = "not in the recording"
+	}
+	text := how + ": " + v.Evidence
+	switch {
+	case v.Low != nil && v.High != nil:
+		text += fmt.Sprintf("; between %s and %s", units.Value(*v.Low, v.Unit), units.Value(*v.High, v.Unit))
+	case v.Low != nil:
+		text += "; at least " + units.Value(*v.Low, v.Unit)
+	case v.High != nil:
+		text += "; at most " + units.Value(*v.High, v.Unit)
+	}
+	if v.Measure != "" {
+		text += ". To know: " + v.Measure
+	}
+	comment(b, depth, text)
+	if v.Text == "" {
+		return
+	}
+	mark := ""
+	if v.Default {
+		mark = "# "
+	}
+	indent := strings.Repeat("  ", depth)
+	fmt.Fprintf(b, "%s%s%s: %s\n", indent, mark, key, v.Text)
+	for _, or := range v.Or {
+		fmt.Fprintf(b, "%s# or the whole volume: %s\n", indent, or)
+	}
+}
+
+// comment writes words as lines of comment.
+func comment(b *bytes.Buffer, depth int, text string) {
+	indent := strings.Repeat("  ", depth) + "#"
+	line := indent
+	for _, w := range strings.Fields(text) {
+		if len(line)+1+len(w) > lineMax && line != indent {
+			b.WriteString(line + "\n")
+			line = indent
+		}
+		line += " " + w
+	}
+	b.WriteString(line + "\n")
+}
+
+// first is a path's first key.
+func first(path string) string {
+	key, _, _ := strings.Cut(path, ".")
+	return key
+}

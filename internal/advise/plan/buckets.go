@@ -1,0 +1,125 @@
+package plan
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/model/workload"
+)
+
+// bucketSpans are how long a bucket may be open: MongoDB's time-series granularities span an hour, a day and 30 days (MongoDB manual,
+// "Set Granularity for Time Series Data", 2025); people who make their own have minutes.
+var bucketSpans = []time.Duration{
+	time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 6 * time.Hour, 24 * time.Hour,
+}
+
+const (
+	// bucketsReadMax is how many documents of one sensor a query may read (assumed: a day of 5-minute buckets is 288).
+	bucketsReadMax = 500
+	// A bucket of less than two readings gathers nothing. Beyond a thousand, or 125 KiB, MongoDB's own time-series buckets are closed
+	// (timeseriesBucketMaxCount and timeseriesBucketMaxSize, MongoDB 8.0's source).
+	entriesMin  = 2
+	entriesMax  = 1000
+	fullSizeMax = 125 * units.KiB
+)
+
+// spans are coarser and finer buckets, where the workload gathers readings in them: how long one is open is a choice between writes
+// that get longer as a document grows, and the number of documents that a query reads. The nearest to now's comes first: of those that do, it
+// changes least for readers.
+func (m *spaceMaker) spans() []option {
+	b := m.now.Workloads().Spec().Buckets
+	if b == nil {
+		return nil
+	}
+	spans := slices.DeleteFunc(slices.Clone(bucketSpans), func(span time.Duration) bool { return !m.bucketFits(b, units.Duration(span)) })
+	far := func(span time.Duration) float64 { return math.Abs(math.Log(float64(span) / float64(b.Span))) }
+	slices.SortStableFunc(spans, func(a, b time.Duration) int {
+		switch x, y := far(a), far(b); {
+		case x < y:
+			return -1
+		case x > y:
+			return 1
+		}
+		return 0
+	})
+	var out []option
+	for _, span := range spans {
+		// Whatever their length, the run begins at the same fill.
+		sets := []set{{"workload.buckets.span", units.Duration(span).Std().String()}}
+		if b.FilledFor > 0 {
+			filled := units.Duration(float64(span) * (float64(b.FilledFor%b.Span) / float64(b.Span)))
+			sets = append(sets, set{"workload.buckets.filled_for", filled.Std().Truncate(time.Second).String()})
+		}
+		out = append(out, option{sets: sets, need: Application})
+	}
+	return out
+}
+
+// bucketFits tells whether a bucket of a span is worth a try: it gathers readings, but not more than MongoDB's own do, and a query that
+// reads so far back reads no more of them than it may.
+func (m *spaceMaker) bucketFits(b *workload.Buckets, span units.Duration) bool {
+	entries := int64(span / max(b.Interval, 1))
+	return span != b.Span && entries >= entriesMin && entries <= entriesMax && b.Base+b.Entry*units.Size(entries) <= fullSizeMax &&
+		(m.opt.QuerySpan == 0 || bucketsRead(m.opt.QuerySpan, span) <= bucketsReadMax)
+}
+
+// bucketsRead is how many documents of one sensor a query over a time reads, the one under way among them.
+func bucketsRead(query, span units.Duration) int64 {
+	return int64((query + span - 1) / span)
+}
+
+// buckets say what another span asks of the application, and whether the run has seen a bucket's end.
+func (p *planner) buckets() []Statement {
+	now := p.now.Workloads().Spec().Buckets
+	if now == nil {
+		return nil
+	}
+	var out []Statement
+	if seen := p.now.Run.Warmup + p.now.Run.Duration; seen+now.FilledFor%now.Span < now.Span {
+		out = append(out, Statement{"buckets-run", fmt.Sprintf("the run ends %s into buckets of %s: their last part, where writes are longest, is not in these figures; run.duration=%s has it, or workload.buckets.filled_for begins later",
+			units.Seconds((seen + now.FilledFor%now.Span).Std().Seconds()), spanText(now.Span), spanText(now.Span)), []Evidence{{"of a bucket's time", float64(seen) / float64(now.Span), "ratio"}}})
+	}
+	if p.found.chosen == nil {
+		return out
+	}
+	sc, err := p.file.Parse(texts(p.space.sets(p.found.chosen.choice)))
+	if err != nil {
+		return out
+	}
+	then := sc.Workloads().Spec().Buckets
+	if then == nil || then.Span == now.Span {
+		return out
+	}
+	size := func(b *workload.Buckets) units.Size { return b.Base + b.Entry*units.Size(max(1, b.Span/b.Interval)) }
+	query := p.opt.QuerySpan
+	if query == 0 {
+		query = units.Duration(24 * time.Hour)
+	}
+	day := units.Duration(24 * time.Hour)
+	perDay := func(b *workload.Buckets) float64 { return float64(b.Sensors) * float64(bucketsRead(day, b.Span)) }
+	text := fmt.Sprintf("what it asks of the application: a document holds %s of a sensor instead of %s, so its key changes, and readers find both kinds until the old ones are gone; "+
+		"%s of one sensor are %d documents of %s instead of %d of %s, and a day makes %s documents and as many entries of each index instead of %s",
+		spanText(then.Span), spanText(now.Span), spanText(query), bucketsRead(query, then.Span), size(then), bucketsRead(query, now.Span), size(now),
+		units.Number(perDay(then)), units.Number(perDay(now)))
+	if then.Span < now.Span {
+		text += ". A time-series collection's granularity can only be made coarser (collMod): a finer one is a new collection"
+	}
+	return append(out, Statement{"buckets", text, []Evidence{
+		{"documents a query reads", float64(bucketsRead(query, then.Span)), ""}, {"documents a query reads now", float64(bucketsRead(query, now.Span)), ""},
+		{"documents a day", perDay(then), ""}, {"documents a day now", perDay(now), ""},
+	}})
+}
+
+// spanText is a time as people say it: "5 min".
+func spanText(d units.Duration) string {
+	switch s := d.Std(); {
+	case s >= time.Hour && s%time.Hour == 0:
+		return fmt.Sprintf("%dh", s/time.Hour)
+	case s >= time.Minute && s%time.Minute == 0:
+		return fmt.Sprintf("%dmin", s/time.Minute)
+	}
+	return d.Std().String()
+}

@@ -1,0 +1,104 @@
+package plan
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/model/scenario"
+	"plimsoll/internal/model/simulate"
+)
+
+// gathered is a deployment that gathers readings in buckets, small enough to be run whole.
+const gathered = `
+plimsoll: 1
+run: {duration: 40s, warmup: 5s}
+host: {instance: m6i.large}
+volumes: {data: {type: gp3, size: 100GiB}}
+engine: {wiredtiger: {cache: 256MB, checkpoint: 10s, oplog: false}}
+workload: {arrivals: {poisson: 500/s}, buckets: {span: 15min, sensors: 1000, interval: 2s, entry: 100B, filled_for: 14min}}
+`
+
+// The plan chooses what running every span to its end would: the nearest to now's of those that meet the objective.
+func TestBucketsAgainstBruteForce(t *testing.T) {
+	file := scenario.NewFile("gathered.yaml", []byte(gathered))
+	now, err := file.Parse(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &spaceMaker{now: now, opt: &Options{}, members: 1}
+	options := append([]option{{}}, m.spans()...) // in the order of preference
+	p99 := make([]float64, len(options))
+	for i, o := range options {
+		sc, err := file.Parse(texts(o.sets))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := simulate.Run(context.Background(), sc, simulate.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p99[i] = *r.Figure("write_p99")
+		t.Logf("%v: write_p99 %s", o.sets, units.Seconds(p99[i]))
+	}
+	chosen := 0
+	for _, most := range slices.Concat(p99, []float64{1e-4}) {
+		bound := units.Duration(most*1e9) + 1000
+		want := slices.IndexFunc(p99, func(x float64) bool { return x < float64(bound)/1e9 })
+		p, err := Make(context.Background(), file, "gathered.yaml", Options{
+			Objectives: []scenario.Bound{{Name: "write_p99", Most: bound}}, Keep: []string{"volumes", "host", "engine"},
+		})
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case want < 0 && p.Chosen != nil:
+			t.Errorf("under %s nothing is, and %v was chosen", bound, p.Chosen.Sets)
+		case want >= 0 && (p.Chosen == nil || !slices.Equal(p.Chosen.Sets, texts(options[want].sets))):
+			t.Errorf("under %s: %+v, want %v", bound, p.Chosen, options[want].sets)
+		case want > 0:
+			chosen++
+			if !slices.ContainsFunc(p.Statements, func(s Statement) bool {
+				return s.Kind == "buckets" && strings.Contains(s.Text, "what it asks of the application")
+			}) {
+				t.Errorf("what it asks of the application is not told: %+v", p.Statements)
+			}
+		}
+	}
+	if chosen == 0 {
+		t.Error("no other span was ever the answer: the test shows nothing")
+	}
+}
+
+// What is tried follows from the rate of readings and from how far back queries read.
+func TestBucketSpans(t *testing.T) {
+	for _, c := range []struct {
+		interval, entry string
+		query           time.Duration
+		want            string
+	}{
+		{"5s", "40B", 0, "15m0s 5m0s 1m0s"},         // of 6 hours there would be 4,320 readings
+		{"5s", "40B", 24 * time.Hour, "15m0s 5m0s"}, // a day is 1,440 minutes
+		{"5s", "40B", 30 * 24 * time.Hour, ""},      // 2,880 quarters of an hour
+		{"10min", "40B", 0, "6h0m0s 24h0m0s"},       // a quarter of an hour gathers one reading
+		{"1s", "1kB", 0, "1m0s"},                    // 5 minutes are 300 kB
+	} {
+		text := strings.Replace(gathered, "{span: 15min, sensors: 1000, interval: 2s, entry: 100B, filled_for: 14min}",
+			fmt.Sprintf("{span: 1h, sensors: 1000, interval: %s, entry: %s}", c.interval, c.entry), 1)
+		now, err := scenario.NewFile("gathered.yaml", []byte(text)).Parse(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := &spaceMaker{now: now, opt: &Options{QuerySpan: units.Duration(c.query)}, members: 1}
+		var got []string
+		for _, o := range m.spans() {
+			got = append(got, o.sets[0].value)
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s of %s, queries of %s: %q, want %q", c.interval, c.entry, c.query, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,223 @@
+package plan
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/model/scenario"
+	"plimsoll/internal/model/simulate"
+)
+
+// small is a deployment whose run takes milliseconds: a checkpoint every two seconds on a volume that it fills.
+const small = `
+plimsoll: 1
+run: {duration: 6s, warmup: 1s}
+host: {instance: m6i.large}
+volumes:
+  data: {type: gp3, size: 100GiB}
+engine:
+  wiredtiger: {cache: 256MB, checkpoint: 2s, log_bytes: 300B, oplog: false}
+workload:
+  arrivals: {poisson: 700/s}
+  mix: {update: 100%}
+  keys: {count: 20000}
+  document: {size: 4KiB}
+`
+
+// smallIRIS is one whose reads alone are nearly what the volume lets through, with a cycle of the write daemon every second.
+const smallIRIS = `
+plimsoll: 1
+run: {duration: 2s, warmup: 300ms}
+host: {instance: r5n.8xlarge}
+volumes:
+  data: {type: gp3, size: 1000GiB, iops: 9000}
+  wij: {type: gp3, size: 10GiB, throughput: 250MiB/s}
+engine:
+  iris: {database: 8GiB, buffers: 64MiB, cycle: 1s}
+workload:
+  arrivals: {poisson: 5500/s}
+  mix: {read: 80%, update: 20%}
+  keys: {distribution: uniform}
+`
+
+// TestExactAgainstBruteForce: with real runs, ended early, repeated and pruned as they are, a plan chooses what running every layout to its end
+// would, whether one is run at once or several, which is told with the same counts.
+func TestExactAgainstBruteForce(t *testing.T) {
+	file, whole := gridOf(t, small)
+	met, pruned := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		// A few options of a few axes of the real grid.
+		s := &Space{atOnce: 2}
+		for _, i := range rapid.SliceOfNDistinct(rapid.IntRange(0, len(whole.axes)-1), 1, 3, rapid.ID).Draw(t, "axes") {
+			a := whole.axes[i]
+			kept := []option{a.options[0]}
+			for _, k := range rapid.SliceOfNDistinct(rapid.IntRange(0, len(a.options)-1), 1, 2, rapid.ID).Draw(t, a.path) {
+				if k > 0 {
+					kept = append(kept, a.options[k])
+				}
+			}
+			a.options = kept
+			s.axes = append(s.axes, a)
+		}
+		want := []scenario.Bound{{
+			Name: rapid.SampledFrom([]string{"write_p50", "write_p99", "write_max", "checkpoint"}).Draw(t, "objective"),
+			Most: units.Duration(rapid.SampledFrom([]int64{5e4, 2e5, 1e6, 2e6, 5e6, 2e7, 5e7, 1e8, 1e9}).Draw(t, "most")),
+		}}
+		m, p := exact(t.Context(), t, file, s, want)
+		met, pruned = met+m, pruned+p
+	})
+	if met == 0 || pruned == 0 {
+		t.Errorf("%d objectives met, %d layouts rejected without a run: nothing was tested", met, pruned)
+	}
+}
+
+// TestExactIRIS: the same of an engine that is read more than it writes.
+func TestExactIRIS(t *testing.T) {
+	file, whole := gridOf(t, smallIRIS)
+	met, pruned := 0, 0
+	for i, most := range []int64{1e6, 3e6, 5e6, 1e7, 2e7, 1e9} {
+		s := &Space{}
+		for _, a := range whole.axes[:2] { // the databases' volume and the WIJ's
+			a.options = []option{a.options[0], a.options[1+i%2], a.options[(2+7*i)%len(a.options)]}
+			s.axes = append(s.axes, a)
+		}
+		m, p := exact(t.Context(), t, file, s, []scenario.Bound{{Name: "read_p99", Most: units.Duration(most)}})
+		met, pruned = met+m, pruned+p
+	}
+	if met == 0 || pruned == 0 {
+		t.Errorf("%d objectives met, %d layouts rejected without a run: nothing was tested", met, pruned)
+	}
+}
+
+// gridOf is a scenario and its grid.
+func gridOf(t *testing.T, text string) (*scenario.File, *Space) {
+	file := scenario.NewFile("small.yaml", []byte(text))
+	now, err := file.Parse(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, err := makeSpace(now, &Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file, whole
+}
+
+// exact holds a search to running every layout to its end. It tells whether one met, and how many were rejected without a run.
+func exact(ctx context.Context, t rapid.TB, file *scenario.File, s *Space, want []scenario.Bound) (met, pruned int) {
+	got, err := search(ctx, s, newSimulator(file, s, want, 2), 2, 1<<20, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	alone, err := search(ctx, s, newSimulator(file, s, want, 1), 1, 1<<20, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, b := summed(got), summed(alone); a != b {
+		t.Fatalf("two at once: %s; one: %s", a, b)
+	}
+	for _, o := range got.rejected {
+		if o.pruned || o.repeated {
+			pruned++
+		}
+	}
+	sim, w := newSimulator(file, s, want, 2), s.walk()
+	for c := w.next(); c != nil; c = w.next() {
+		if o := sim.whole(ctx, &job{candidate: c}); o.met {
+			if got.chosen == nil || !slices.Equal(got.chosen.choice, c.choice) {
+				t.Fatalf("chose %v, want %v", got.chosen, texts(s.sets(c.choice)))
+			}
+			return 1, pruned
+		}
+	}
+	if got.chosen != nil {
+		t.Fatalf("chose %v, which does not meet when it is run to its end", texts(s.sets(got.chosen.choice)))
+	}
+	return 0, pruned
+}
+
+// summed is what a plan tells of a search.
+func summed(s *searched) string {
+	text := fmt.Sprint(s.runs, s.complete, s.chosen != nil && s.chosen.met)
+	for _, o := range s.rejected {
+		text += fmt.Sprint("\n", o.choice, o.pruned, o.repeated, o.result != nil, o.reason)
+	}
+	return text
+}
+
+// TestPrunedIsMissed: what the floor or the load rules out is missed when it is run.
+func TestPrunedIsMissed(t *testing.T) {
+	for _, c := range []struct {
+		name, sets string
+		want       scenario.Bound
+	}{
+		{"floor of gp3", "volumes.data.type=gp3", scenario.Bound{Name: "write_p50", Most: 300_000}},
+		{"floor of io2", "volumes.data={type: io2, size: 100GiB, iops: 1000}", scenario.Bound{Name: "write_p99", Most: 150_000}},
+		{"load", "engine.wiredtiger.log_bytes=1MB", scenario.Bound{Name: "write_p99", Most: 3_600e9}},
+		{"reads", "volumes.data.iops=3000", scenario.Bound{Name: "read_p99", Most: 3_600e9}},
+	} {
+		text := small
+		if c.name == "reads" {
+			text = smallIRIS
+		}
+		file := scenario.NewFile("small.yaml", []byte(text))
+		sc, err := file.Parse([]string{c.sets})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := []scenario.Bound{c.want}
+		come := simulate.Come(sc)
+		if floor(sc, want)+demand(sc, come)+reading(sc, come, func() int64 { return firstReads(sc, come) }) == "" {
+			t.Errorf("%s: not ruled out", c.name)
+		}
+		r, err := simulate.Run(t.Context(), sc, simulate.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if judge(r, want) == "" {
+			t.Errorf("%s: ruled out, and met when it is run", c.name)
+		}
+	}
+}
+
+// TestPriceIsTheScenarios: what a layout is said to cost is what simulate says it costs, on every option of every axis.
+func TestPriceIsTheScenarios(t *testing.T) {
+	for _, path := range []string{"telemetry", "etcd", "iris", "postgres"} {
+		file, err := scenario.Open("../../../examples/scenarios/" + path + ".yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		now, err := file.Parse(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := makeSpace(now, &Options{Ephemeral: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		checked := 0
+		for i := range s.axes {
+			for k := range s.axes[i].options {
+				choice := make([]int, len(s.axes))
+				choice[i] = k
+				sc, err := file.Parse(texts(s.sets(choice)))
+				if err != nil {
+					continue // refused by the scenario's checks, so no layout
+				}
+				checked++
+				volumes, instances, _ := sc.Monthly()
+				if got := s.price(choice); got-micro(volumes+instances) > 10 || micro(volumes+instances)-got > 10 {
+					t.Errorf("%s: %v costs %v, the scenario says %v", path, texts(s.sets(choice)), got.usd(), volumes+instances)
+				}
+			}
+		}
+		if checked < 20 {
+			t.Errorf("%s: %d layouts could be looked at", path, checked)
+		}
+	}
+}

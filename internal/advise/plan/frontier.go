@@ -1,0 +1,183 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/model/volume"
+)
+
+// alternativesMax is how many layouts beyond the chosen one are run to their end, for the frontier.
+const alternativesMax = 4
+
+// alternatives are what more money could buy than a layout, by price: the log's volume of the least latency, the data's, both, and for all
+// volumes the most IOPS there are. Which layouts they are follows from the grid alone. Where no write waits for its log, a quicker one buys nothing.
+func (p *planner) alternatives(from *candidate) []*candidate {
+	var out []*candidate
+	add := func(choice []int) {
+		price := p.space.price(choice)
+		if price <= from.price || p.space.most > 0 && price > p.space.most {
+			return
+		}
+		c := p.space.candidate(choice, choice, price)
+		if !slices.ContainsFunc(out, func(o *candidate) bool { return slices.Equal(o.choice, choice) }) {
+			out = append(out, &c)
+		}
+	}
+	quick, strong := slices.Clone(from.choice), slices.Clone(from.choice)
+	for _, log := range []bool{true, false} {
+		for i := range p.space.axes {
+			a := &p.space.axes[i]
+			if a.setting || !within(a.path, "volumes") || (a.path == "volumes.data") == log || log && !waitsForLog(&p.now.Engine) {
+				continue
+			}
+			one := slices.Clone(from.choice)
+			one[i] = p.best(a, from.choice[i], quicker)
+			quick[i], strong[i] = one[i], p.best(a, from.choice[i], stronger)
+			add(one)
+		}
+	}
+	add(quick)
+	add(strong)
+	if len(out) > alternativesMax {
+		out = append(out[:alternativesMax-2], out[len(out)-2:]...) // the last two are the most that money buys
+	}
+	slices.SortStableFunc(out, func(a, b *candidate) int { return sign(int64(a.price - b.price)) })
+	return out
+}
+
+// best is the cheapest option of those that are better than all others, the one at hand if none is better than it.
+func (p *planner) best(a *axis, at int, better func(x, y *given) int) int {
+	best, has := at, p.gives(a, at)
+	for k := range a.options {
+		g := p.gives(a, k)
+		if !g.known {
+			continue
+		}
+		if d := better(&g, &has); !has.known || d > 0 || d == 0 && best != at && a.options[k].cost < a.options[best].cost {
+			best, has = k, g
+		}
+	}
+	return best
+}
+
+// quicker prefers the shorter median, if it gives no fewer IOPS.
+func quicker(x, y *given) int {
+	if x.iops < y.iops && x.median < y.median {
+		return -1
+	}
+	return sign(int64(y.median - x.median))
+}
+
+// stronger prefers more IOPS, then more throughput, then the shorter median.
+func stronger(x, y *given) int {
+	for _, d := range [...]int64{int64(x.iops - y.iops), int64(x.throughput - y.throughput), int64(y.median - x.median)} {
+		if d != 0 {
+			return sign(d)
+		}
+	}
+	return 0
+}
+
+// given is what an option of a volume gives, as far as it says how quick it is.
+type given struct {
+	known      bool // false: it is no volume
+	median     units.Duration
+	iops       units.Frequency
+	throughput units.Throughput
+}
+
+func (p *planner) gives(a *axis, k int) given {
+	sc, err := p.file.Parse(texts(append(slices.Clone(p.space.base), a.options[k].sets...)))
+	if err != nil {
+		return given{}
+	}
+	name, _ := strings.CutPrefix(a.path, "volumes.")
+	o := sc.Volumes.Get(name)
+	if o == nil {
+		return given{}
+	}
+	cfg, err := o.Config("given", sc.Instance())
+	if err != nil {
+		return given{}
+	}
+	return given{
+		known: true, median: cfg.Latency[volume.Write].Quantile(0.5),
+		iops:       cfg.Sustained.IOPS * units.Frequency(o.Members()),
+		throughput: cfg.Sustained.Throughput * units.Throughput(o.Members()),
+	}
+}
+
+// figure is what layouts are compared by: the first objective.
+func (p *planner) figure(o *outcome) (float64, bool) {
+	if o.result == nil {
+		return 0, false
+	}
+	x := o.result.Figure(p.want[0].Name)
+	if x == nil {
+		return 0, false
+	}
+	return *x, true
+}
+
+// whole are all outcomes of runs to their end.
+func (p *planner) whole() []*outcome {
+	out := []*outcome{p.current}
+	out = append(out, p.found.rejected...)
+	if p.found.chosen != nil && p.found.chosen != p.current {
+		out = append(out, p.found.chosen)
+	}
+	out = append(out, p.extra...)
+	return slices.DeleteFunc(out, func(o *outcome) bool { _, ok := p.figure(o); return !ok })
+}
+
+// frontier are the layouts of which no other is as cheap and better, by price. Of those beyond the chosen one each is better by what one
+// would notice.
+func (p *planner) frontier() []*outcome {
+	all := p.whole()
+	slices.SortStableFunc(all, func(a, b *outcome) int {
+		if d := sign(int64(a.price - b.price)); d != 0 {
+			return d
+		}
+		x, _ := p.figure(a)
+		y, _ := p.figure(b)
+		switch {
+		case x < y:
+			return -1
+		case x > y:
+			return 1
+		}
+		return a.values - b.values
+	})
+	var out []*outcome
+	for _, o := range all {
+		x, _ := p.figure(o)
+		if len(out) > 0 {
+			best, _ := p.figure(out[len(out)-1])
+			if x >= best || p.found.chosen != nil && slices.Contains(p.extra, o) && x > noticed(best) {
+				continue
+			}
+		}
+		out = append(out, o)
+	}
+	return out
+}
+
+// nearest is what comes nearest to the objectives: the least of how many times over its bound the worst of them is.
+func (p *planner) nearest() *outcome {
+	var best *outcome
+	least := 0.0
+	for _, o := range p.whole() {
+		worst := 0.0
+		for _, b := range p.want {
+			if x := o.result.Figure(b.Name); x != nil {
+				worst = max(worst, *x/(float64(b.Most)/1e9))
+			}
+		}
+		if best == nil || worst < least {
+			best, least = o, worst
+		}
+	}
+	return best
+}

@@ -1,0 +1,280 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/model/catalog"
+	"plimsoll/internal/model/scenario"
+)
+
+// A spaceMaker makes the space of a deployment.
+type spaceMaker struct {
+	now     *scenario.Scenario
+	opt     *Options
+	keep    []string // paths that stay as they are
+	members int
+	// machineUnpriced: what the instance costs is not known, so it stays and is in no sum.
+	machineUnpriced bool
+	// What the largest machine of the space lets pass to its volumes: no ladder goes over it. 0: no machine is named.
+	capIOPS       catalog.IOPS
+	capThroughput units.Throughput
+}
+
+// makeSpace makes the space of a deployment: the grid of docs/plan.md.
+func makeSpace(now *scenario.Scenario, opt *Options) (*Space, error) {
+	m := &spaceMaker{now: now, opt: opt, members: now.MemberCount()}
+	if err := m.asked(); err != nil {
+		return nil, err
+	}
+	if err := m.priced(); err != nil {
+		return nil, err
+	}
+	if err := m.keeping(opt.Keep); err != nil {
+		return nil, err
+	}
+	s := m.make()
+	s.atOnce = opt.atOnce()
+	return s, nil
+}
+
+func (m *spaceMaker) make() *Space {
+	s := &Space{}
+	fixed := dollars(0)
+	machines := m.instances()
+	var volumes []axis
+	for _, v := range m.now.Volumes {
+		n := 0
+		for k := 1; k <= m.members; k++ {
+			if own := m.now.Members.Get(fmt.Sprint(k)); own == nil || own.Volumes.Get(v.Name) == nil {
+				n++
+			}
+		}
+		g := &volumeGrid{space: m, path: "volumes." + v.Name, now: &v.Value, machines: n}
+		volumes = append(volumes, axis{path: g.path, options: g.options()})
+	}
+	for _, own := range m.now.Members {
+		for _, v := range own.Value.Volumes {
+			g := &volumeGrid{space: m, machines: 1}
+			fixed += max(g.cost(&v.Value), 0)
+		}
+	}
+	s.axes = slices.Concat(m.settings(), volumes, m.logAxis(), machines, m.membersAxis())
+	s.bill = func(choice []int) dollars {
+		sum := dollars(0)
+		for i, k := range choice {
+			sum += s.axes[i].options[k].cost
+		}
+		return fixed + sum/dollars(m.members)*dollars(m.membersOf(s, choice))
+	}
+	if m.opt.Unpriced {
+		s.amounts = func(choice []int) ordered {
+			sum := ordered{}
+			for i, k := range choice {
+				sum = sum.plus(s.axes[i].options[k].ordered)
+			}
+			n := int64(m.members) // a part of each member's
+			return ordered{sum.iops / n, sum.throughput / n, sum.size / n}.times(m.membersOf(s, choice))
+		}
+	}
+	return s
+}
+
+// membersOf is how many machines a choice has.
+func (m *spaceMaker) membersOf(s *Space, choice []int) int {
+	members := m.members
+	for i, k := range choice {
+		if a := &s.axes[i]; a.path == "engine.etcd.members" && k > 0 {
+			if _, err := fmt.Sscan(a.options[k].sets[0].value, &members); err != nil {
+				members = m.members
+			}
+		}
+	}
+	return members
+}
+
+// asked refuses options that would say nothing of this deployment.
+func (m *spaceMaker) asked() error {
+	if m.opt.QuerySpan != 0 && m.now.Workloads().Spec().Buckets == nil {
+		return inputf("leave --query-span out", "--query-span: the workload gathers nothing in buckets, so no query reads some")
+	}
+	if !m.opt.Ephemeral {
+		return nil
+	}
+	for _, v := range m.now.Volumes {
+		if t, err := catalog.Type(v.Value.Type); err == nil && (t.Provider == "gcp" || t.Provider == "azure") {
+			return inputf("leave --ephemeral out", "--ephemeral: volumes.%s is %s, and the catalogue knows the disks of Amazon's machines only", v.Name, t.Name)
+		}
+	}
+	if m.now.Instance() == nil {
+		return inputf("name it: --set host.instance=m6i.xlarge", "--ephemeral: which machine it is, is not named, so what disks it could have is not known")
+	}
+	return nil
+}
+
+// priced tells whether what is deployed now has a price: without one there is no cheaper and no dearer. A machine's may be missing: then sums
+// are of volumes alone, and it stays as it is.
+func (m *spaceMaker) priced() error {
+	if m.opt.Unpriced {
+		return nil
+	}
+	for k := 1; k <= m.members; k++ {
+		for _, v := range m.now.VolumesOf(k) {
+			_, err := v.Value.Monthly(m.opt.Region)
+			if err == nil {
+				continue
+			}
+			next := ""
+			var none *catalog.NoPriceError
+			if errors.As(err, &none) {
+				next = none.Hint() + "; --unpriced plans without prices"
+			}
+			if t, kind := catalog.Type(v.Value.Type); kind == nil && t.Name == "custom" {
+				next = "say which product it is: --set 'volumes." + v.Name + "={type: gp3, size: 500GiB}'; plimsoll catalog list names them"
+			}
+			return inputf(next, "volumes.%s: %v: a plan compares prices", v.Name, err)
+		}
+	}
+	if i := m.now.Instance(); i != nil {
+		_, err := i.Monthly(m.opt.Region)
+		m.machineUnpriced = err != nil
+	}
+	return nil
+}
+
+// short are what paths are called for short.
+var short = map[string]string{
+	"instance": "host.instance", "filesystem": "host.filesystem", "writeback": "host.dirty_background_bytes",
+	"members": "engine.etcd.members", "cache": "engine.wiredtiger.cache", "buckets": "workload.buckets.span",
+}
+
+// KeepNames are the paths that can be kept, beside those of the scenario's volumes.
+func KeepNames() []string {
+	return []string{
+		"host.instance", "host.filesystem", "host.dirty_background_bytes", "engine", "volumes", "volumes.data", "volumes.data.type",
+		"volumes.data.iops", "volumes.data.throughput", "volumes.data.stripe", "volumes.journal", "volumes.wal", "workload",
+	}
+}
+
+// keeping reads what is to stay as it is.
+func (m *spaceMaker) keeping(names []string) error {
+	all := *m
+	known := []string{"volumes", "host", "engine", "workload", "instance", "filesystem", "writeback", "members", "cache", "buckets"}
+	for _, a := range all.make().axes {
+		known = append(known, a.path)
+		for _, o := range a.options {
+			for _, s := range o.sets {
+				known = append(known, s.path)
+			}
+		}
+	}
+	for _, v := range logsApart(m.now) {
+		known = append(known, "volumes."+v.name)
+	}
+	for _, v := range m.now.Volumes {
+		for _, key := range []string{"", ".type", ".size", ".iops", ".throughput", ".stripe"} {
+			known = append(known, "volumes."+v.Name+key)
+		}
+	}
+	known = append(known, "host.instance")
+	for _, name := range names {
+		name = strings.TrimSpace(name)
+		if !slices.Contains(known, name) && !slices.ContainsFunc(known, func(k string) bool { return within(k, name) }) {
+			next := "what a plan may change is named by path: " + strings.Join(KeepNames()[:6], ", ") + ", ..."
+			if near := nearest(name, known); near != "" {
+				next = "did you mean " + near + "?"
+			}
+			return inputf(next, "--keep %s: a plan changes nothing of that name", name)
+		}
+		if path, ok := short[name]; ok {
+			name = path
+		}
+		m.keep = append(m.keep, name)
+	}
+	return nil
+}
+
+// kept tells whether assignments change what is to stay.
+func (m *spaceMaker) kept(sets []set) bool {
+	return slices.ContainsFunc(sets, func(s set) bool {
+		return slices.ContainsFunc(m.keep, func(k string) bool { return within(s.path, k) || s.path == k || within(k, s.path) && s.value != "" })
+	})
+}
+
+// family takes apart the name of an instance's family: m6idn is class m, generation 6, processor i, and what it has besides: dn.
+// Families of before generation 6 name no processor where it is Intel's.
+var family = regexp.MustCompile(`^([a-z]+?)(\d+)(i|a|g)?([a-z]*)$`)
+
+// extras are the letters that say what an instance has for storage: local disks, network and EBS bandwidth.
+const extras = "dnb"
+
+// extends tells whether a family has all that another has besides, and more of storage only.
+func extends(has, own string) bool {
+	for _, letter := range own {
+		if !strings.ContainsRune(has, letter) {
+			return false
+		}
+	}
+	return !strings.ContainsFunc(has, func(r rune) bool { return !strings.ContainsRune(own+extras, r) })
+}
+
+// sizesUp is how much larger than now a machine may be.
+const sizesUp = 4
+
+// instances are the machines: the same class, generation and processor, with no fewer cores and no less memory. A plan for storage does
+// not take cores away: the model knows what they do to the storage, not to the rest.
+func (m *spaceMaker) instances() []axis {
+	now := m.now.Instance()
+	if now == nil {
+		return nil
+	}
+	m.cap(now)
+	if m.opt.Unpriced || m.machineUnpriced {
+		return []axis{{path: "host.instance", options: []option{{}}}}
+	}
+	a := axis{path: "host.instance", options: []option{{cost: m.instanceCost(now)}}}
+	name, _, _ := strings.Cut(now.Name, ".")
+	own := family.FindStringSubmatch(name)
+	all := catalog.Current().Instances()
+	for i := range all {
+		t := &all[i]
+		kind, size, _ := strings.Cut(t.Name, ".")
+		parts := family.FindStringSubmatch(kind)
+		if t.Name == now.Name || own == nil || parts == nil ||
+			!slices.Equal(parts[1:4], own[1:4]) || !extends(parts[4], own[4]) ||
+			strings.HasPrefix(size, "metal") || !t.HasEBS || t.VCPU < now.VCPU || t.VCPU > sizesUp*now.VCPU || t.Memory < now.Memory {
+			continue
+		}
+		// A larger machine of the same family, or another of the same size: not both at once.
+		if kind != name && t.VCPU != now.VCPU {
+			continue
+		}
+		sets := []set{{"host.instance", t.Name}}
+		// Cores and memory that the scenario gives hold on: a container has its limit on any machine.
+		if cost := m.instanceCost(t); cost >= 0 && !m.kept(sets) {
+			a.options = append(a.options, option{sets: sets, need: Restart, cost: cost})
+			m.cap(t)
+		}
+	}
+	return []axis{a}
+}
+
+// cap raises what ladders go up to.
+func (m *spaceMaker) cap(t *catalog.InstanceType) {
+	if t.HasEBS {
+		m.capIOPS = max(m.capIOPS, catalog.IOPS(t.Maximum.IOPS))
+		m.capThroughput = max(m.capThroughput, t.Maximum.Throughput)
+	}
+}
+
+func (m *spaceMaker) instanceCost(t *catalog.InstanceType) dollars {
+	usd, err := t.Monthly(m.opt.Region)
+	if err != nil {
+		return -1
+	}
+	return micro(usd) * dollars(m.members)
+}

@@ -1,0 +1,357 @@
+package plan
+
+import (
+	"slices"
+	"strconv"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/model/catalog"
+	"plimsoll/internal/model/scenario"
+)
+
+// The grid of volumes. Figures that one chooses are doubled from what is included: two neighbours differ by more than the
+// model's error.
+const (
+	ladder    = 2
+	iopsFirst = 1000 // where none are included (io2, ultra)
+	// ladderSteps bounds a ladder: 2^9 times what is included is over what any product has.
+	ladderSteps = 10
+)
+
+// stripes are the widths that are tried. LVM takes more, and each volume adds its own failures.
+var stripes = []int{2, 4, 8}
+
+// unplanned are types that no plan moves to, and why.
+var unplanned = map[string]string{
+	"io1":         "costs what io2 does and gives less",
+	"gp2":         "costs more than gp3 at every size, and more latency",
+	"st1":         "its latency is not published: nothing is bought on an assumption",
+	"sc1":         "its latency is not published: nothing is bought on an assumption",
+	"pd-ssd":      "its limits are shared by all disks of a machine",
+	"pd-balanced": "its limits are shared by all disks of a machine",
+}
+
+// A volumeGrid makes the options of one volume.
+type volumeGrid struct {
+	space    *spaceMaker
+	path     string // "volumes.data"
+	now      *catalog.Order
+	machines int // that have it, for prices
+}
+
+// options are what the volume can be, the first of them as it is.
+func (g *volumeGrid) options() []option {
+	out := []option{{cost: g.cost(g.now), ordered: g.ordered(g.now)}}
+	t, err := catalog.Type(g.now.Type)
+	if err != nil {
+		return out
+	}
+	for _, kind := range catalog.VolumeTypes() {
+		if kind.Name != t.Name && (unplanned[kind.Name] != "" || kind.Provider != t.Provider) {
+			continue
+		}
+		if kind.Local {
+			continue
+		}
+		for _, o := range g.orders(kind) {
+			g.add(&out, o, g.need(o))
+		}
+	}
+	// A log is written one request after the other: more volumes in a row take none of its waits away.
+	if t.Provider == "aws" && g.now.Members() == 1 && g.path == "volumes.data" {
+		for _, n := range stripes {
+			if o, ok := striped(g.now, n); ok {
+				g.add(&out, o, NewVolume)
+			}
+		}
+	}
+	if g.space.opt.Ephemeral && t.Provider == "aws" {
+		for _, n := range localStripes {
+			g.add(&out, localDisks(g.now, n), NewVolume)
+		}
+	}
+	return out
+}
+
+// localStripes are over how many of an instance's own disks data may lie; machines that have fewer, or smaller ones, are passed over.
+var localStripes = []int{1, 2, 4}
+
+// localDisks is the same data over n disks of the instance.
+func localDisks(o *catalog.Order, n int) catalog.Order {
+	s := catalog.Order{Type: "nvme"}
+	if n > 1 {
+		s.Stripe = n
+	}
+	if o.Size > 0 {
+		all := o.Size * units.Size(o.Members())
+		s.Size = (all/units.Size(n) + units.GiB - 1) / units.GiB * units.GiB
+	}
+	return s
+}
+
+// add adds an order as an option if its checks let it pass, what it costs is known, and nothing is changed that is to be kept.
+func (g *volumeGrid) add(out *[]option, o catalog.Order, need Need) {
+	sets := orderSets(g.path, g.now, &o)
+	if len(sets) == 0 || len(o.Check()) > 0 || g.space.kept(sets) {
+		return
+	}
+	cost := g.cost(&o)
+	if cost < 0 {
+		return
+	}
+	op := option{sets: sets, need: need, cost: cost, ordered: g.ordered(&o), danger: o.Members() - 1}
+	if o.Type == "nvme" {
+		op.danger += 100
+	}
+	if !slices.ContainsFunc(*out, func(other option) bool { return slices.Equal(other.sets, op.sets) }) {
+		*out = append(*out, op)
+	}
+}
+
+// need is what it takes to make one order of another. EBS changes type, IOPS, throughput of a volume in use, and makes it larger, never
+// smaller (Amazon EBS user guide, "Modify a volume using Elastic Volumes operations"). Google and Azure change the figures of a disk in use, and make
+// one of another type from a snapshot (Google Cloud documentation, "Change the disk type"; Azure's conversions need the machine stopped).
+func (g *volumeGrid) need(o catalog.Order) Need {
+	was, err1 := catalog.Type(g.now.Type)
+	is, err2 := catalog.Type(o.Type)
+	if g.now.Members() != o.Members() || err1 == nil && err2 == nil && was != is && was.Provider != "aws" {
+		return NewVolume
+	}
+	return Online
+}
+
+// cost is a month of the order on every machine that has it; less than 0: no price is known.
+func (g *volumeGrid) cost(o *catalog.Order) dollars {
+	if g.space.opt.Unpriced {
+		return 0
+	}
+	bill, err := o.Monthly(g.space.opt.Region)
+	if err != nil {
+		return -1
+	}
+	return micro(bill.Total) * dollars(g.machines)
+}
+
+// ordered is what the order has on every machine that has it: of a type whose figures one chooses, over what it includes.
+func (g *volumeGrid) ordered(o *catalog.Order) ordered {
+	sum := ordered{size: int64(o.Size)}
+	if t, err := catalog.Type(o.Type); err == nil {
+		full := inFull(*o)
+		if t.ChoosesIOPS {
+			asked := int64(full.IOPS)
+			if asked == 0 {
+				asked = int64(float64(full.IOPSPerGB) * float64(full.Size/units.GiB))
+			}
+			sum.iops = max(asked-int64(t.IOPSIncluded.Value), 0)
+		}
+		if t.ChoosesThroughput {
+			sum.throughput = max(int64(full.Throughput-t.ThroughputIncluded.Value), 0)
+		}
+	}
+	return sum.times(o.Members() * g.machines)
+}
+
+// orders are the ladder of a type, at the size there is.
+func (g *volumeGrid) orders(t *catalog.VolumeType) []catalog.Order {
+	base := *g.now
+	base.IOPS, base.IOPSPerGB, base.Throughput = 0, 0, 0
+	if base.Type != t.Name {
+		base.Type, base.Latency = t.Name, nil
+	}
+	if t.SizeMin.Known() {
+		base.Size = max(base.Size, t.SizeMin.Value)
+	}
+	if !t.ChoosesIOPS {
+		return []catalog.Order{base}
+	}
+	var out []catalog.Order
+	// No more than the largest machine lets pass to it: over that, what is paid for is not had.
+	cap := g.space.capIOPS
+	iops := max(t.IOPSIncluded.Value, t.IOPSMin.Value)
+	if !t.IOPSIncluded.Known() {
+		iops = max(iops, iopsFirst)
+	}
+	for range ladderSteps {
+		o := base
+		if o.IOPS = iops; iops == t.IOPSIncluded.Value {
+			o.IOPS = 0
+		}
+		out = append(out, g.throughputs(t, o, iops)...)
+		if next := iops * ladder; iops == t.IOPSMax.Value || cap > 0 && iops >= cap {
+			break
+		} else if iops = next; t.IOPSMax.Known() {
+			iops = min(iops, t.IOPSMax.Value)
+		}
+	}
+	return out
+}
+
+func (g *volumeGrid) throughputs(t *catalog.VolumeType, o catalog.Order, iops catalog.IOPS) []catalog.Order {
+	if !t.ChoosesThroughput {
+		return []catalog.Order{o}
+	}
+	var out []catalog.Order
+	mib := t.ThroughputIncluded.Value
+	for range ladderSteps {
+		if mib == 0 || t.ThroughputMax.Known() && mib > t.ThroughputMax.Value {
+			break
+		}
+		// What a type allows for each IOPS.
+		if per := t.ThroughputPerIOPS; per.Known() && mib > units.Throughput(iops)*units.Throughput(per.Value) {
+			break
+		}
+		with := o
+		if with.Throughput = mib; mib == t.ThroughputIncluded.Value {
+			with.Throughput = 0
+		}
+		out = append(out, with)
+		if most := g.space.capThroughput; most > 0 && mib >= most {
+			break
+		}
+		mib *= ladder
+	}
+	if len(out) == 0 {
+		out = append(out, o)
+	}
+	return out
+}
+
+// striped is the same data over n volumes of the type, each with what is included.
+func striped(o *catalog.Order, n int) (catalog.Order, bool) {
+	t, err := catalog.Type(o.Type)
+	if err != nil || !t.IOPSIncluded.Known() || o.Size == 0 {
+		return catalog.Order{}, false
+	}
+	s := *o
+	s.IOPS, s.IOPSPerGB, s.Throughput, s.Stripe = 0, 0, 0, n
+	s.Size = (o.Size/units.Size(n) + units.GiB - 1) / units.GiB * units.GiB
+	return s, true
+}
+
+// orderSets are the assignments that make one order of another.
+func orderSets(path string, from, to *catalog.Order) []set {
+	var out []set
+	put := func(key, was, is string) {
+		if was != is {
+			out = append(out, set{path + "." + key, is})
+		}
+	}
+	number := func(n int64) string {
+		if n == 0 {
+			return ""
+		}
+		return strconv.FormatInt(n, 10)
+	}
+	size := func(s units.Size, per string) string {
+		if s == 0 {
+			return ""
+		}
+		return s.Exact() + per
+	}
+	canonical := func(name string) string {
+		if t, err := catalog.Type(name); err == nil {
+			return t.Name
+		}
+		return name
+	}
+	a, b := *from, *to
+	a.Type, b.Type = canonical(a.Type), canonical(b.Type)
+	a, b = inFull(a), inFull(b)
+	put("type", a.Type, b.Type)
+	put("size", size(a.Size, ""), size(b.Size, ""))
+	put("iops", number(int64(a.IOPS)), number(int64(b.IOPS)))
+	put("iops_per_gb", number(int64(a.IOPSPerGB)), number(int64(b.IOPSPerGB)))
+	put("throughput", size(units.Size(a.Throughput), "/s"), size(units.Size(b.Throughput), "/s"))
+	put("stripe", number(int64(a.Stripe)), number(int64(b.Stripe)))
+	if from.Latency != nil && to.Latency == nil {
+		out = append(out, set{path + ".latency", ""})
+	}
+	return out
+}
+
+// inFull says what is included anyway: {} of gp3 is {iops: 3000, throughput: 125MiB/s}.
+func inFull(o catalog.Order) catalog.Order {
+	t, err := catalog.Type(o.Type)
+	if err != nil {
+		return o
+	}
+	if t.ChoosesIOPS && t.IOPSIncluded.Known() && o.IOPS == 0 && o.IOPSPerGB == 0 {
+		o.IOPS = t.IOPSIncluded.Value
+	}
+	if t.ChoosesThroughput && t.ThroughputIncluded.Known() && o.Throughput == 0 {
+		o.Throughput = t.ThroughputIncluded.Value
+	}
+	return o
+}
+
+// logAxis is a volume of its own for the log, where there is none yet and the engine can have one.
+func (m *spaceMaker) logAxis() []axis {
+	var out []axis
+	for _, v := range logsApart(m.now) {
+		if m.now.Volumes.Get(v.name) != nil {
+			continue
+		}
+		path := "volumes." + v.name
+		a := axis{path: path, options: []option{{}}}
+		data := m.now.Volumes.Get("data")
+		if data == nil {
+			continue
+		}
+		t, err := catalog.Type(data.Type)
+		if err != nil {
+			continue
+		}
+		if m.opt.Ephemeral && t.Provider == "aws" {
+			o := catalog.Order{Type: "nvme", Size: v.size}
+			op := option{sets: []set{{path, o.String()}}, need: NewVolume, ordered: ordered{size: int64(o.Size)}.times(m.members), danger: 100}
+			if !m.kept(op.sets) {
+				a.options = append(a.options, op)
+			}
+		}
+		for _, kind := range catalog.VolumeTypes() {
+			if kind.Provider != t.Provider || kind.Local || unplanned[kind.Name] != "" {
+				continue
+			}
+			g := &volumeGrid{space: m, path: path, now: &catalog.Order{Type: kind.Name, Size: v.size}, machines: m.members}
+			for _, o := range g.orders(kind) {
+				if len(o.Check()) > 0 {
+					continue
+				}
+				op := option{sets: []set{{path, o.String()}}, need: NewVolume, cost: g.cost(&o), ordered: g.ordered(&o)}
+				if op.cost >= 0 && !m.kept(op.sets) {
+					a.options = append(a.options, op)
+				}
+			}
+		}
+		out = append(out, a)
+	}
+	return out
+}
+
+type apart struct {
+	name string
+	size units.Size
+}
+
+// logsApart are the volumes that an engine can have beside its data, and how large one has to be.
+func logsApart(sc *scenario.Scenario) []apart {
+	const small = 10 * units.GiB
+	switch e := &sc.Engine; {
+	case e.WiredTiger != nil:
+		if j := e.WiredTiger.Journal; j != nil && !*j {
+			return nil
+		}
+		return []apart{{"journal", max(small, gibs(10*e.WiredTiger.LogFile))}}
+	case e.Etcd != nil:
+		return []apart{{"wal", small}}
+	case e.Postgres != nil:
+		// Between checkpoints, and as much again for what max_wal_size does not bound: slots, archiving.
+		return []apart{{"wal", max(small, gibs(2*e.Postgres.MaxWALSize))}}
+	case e.IRIS != nil:
+		// The write image journal holds a cycle's blocks at most, so all buffers.
+		return []apart{{"wij", max(small, gibs(e.IRIS.Buffers))}, {"journal", max(small, gibs(e.IRIS.Buffers))}}
+	}
+	return nil
+}
+
+func gibs(s units.Size) units.Size { return (s + units.GiB - 1) / units.GiB * units.GiB }

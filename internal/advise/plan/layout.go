@@ -1,0 +1,272 @@
+package plan
+
+import (
+	"encoding"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/model/catalog"
+	"plimsoll/internal/model/scenario"
+	"plimsoll/internal/model/simulate"
+)
+
+// A Layout is a deployment: assignments over the scenario, what they change and cost, and what they come to.
+type Layout struct {
+	Sets       []string `json:"sets"` // in the grammar of `simulate --set`; none: as it is now
+	MonthlyUSD float64  `json:"monthly_usd"`
+	Changes    []Change `json:"changes"`
+	// Predicted are the model's figures with its error bar; empty where the run was ended early or never begun.
+	Predicted map[string]Prediction `json:"predicted"`
+	Risks     []Risk                `json:"risks"`
+}
+
+// A Change is one value that a layout has otherwise than now.
+type Change struct {
+	Path  string  `json:"path"`
+	From  string  `json:"from"` // as a scenario writes it; "" if there was none, or the product's own
+	To    string  `json:"to"`
+	USD   float64 `json:"usd"`  // a month, more than now
+	Free  bool    `json:"free"` // it costs nothing a month
+	Needs string  `json:"what_it_needs"`
+}
+
+// A Prediction is a figure of the model with its error bar: of the figures of this kind that were held against real engines none was
+// further off than Low and High, and half were between TypicalLow and TypicalHigh.
+type Prediction struct {
+	Value       float64 `json:"value"`
+	Low         float64 `json:"low"`
+	High        float64 `json:"high"`
+	TypicalLow  float64 `json:"typical_low"`
+	TypicalHigh float64 `json:"typical_high"`
+}
+
+// A Risk is what one takes upon oneself with a layout.
+type Risk struct {
+	Kind string `json:"kind"`
+	Text string `json:"text"`
+}
+
+// predict gives a figure the error bar of its kind.
+func predict(value float64, kind simulate.Kind) Prediction {
+	e := simulate.AccuracyOf(kind)
+	return Prediction{
+		Value: value, Low: value / e.Worst, High: value * e.Worst, TypicalLow: value / e.Median, TypicalHigh: value * e.Median,
+	}
+}
+
+// ErrorBar is what the ranges of predictions rest on.
+func (p *Plan) ErrorBar() string {
+	title := map[simulate.Kind]string{simulate.Rate: "rates", simulate.Duration: "checkpoints", simulate.P50: "medians", simulate.P99: "p99s"}
+	var worst []string
+	for _, k := range simulate.Kinds {
+		worst = append(worst, fmt.Sprintf("%s %s times", title[k], units.Number(simulate.AccuracyOf(k).Worst)))
+	}
+	return fmt.Sprintf("the ranges are how far the models were off at worst (%s): %s", strings.Join(worst, ", "), p.ModelError)
+}
+
+// kindOf is what sort of figure an objective is about.
+func kindOf(objective string) simulate.Kind {
+	switch {
+	case objective == "checkpoint":
+		return simulate.Duration
+	case strings.HasSuffix(objective, "_p50"):
+		return simulate.P50
+	}
+	return simulate.P99 // what is further out is no better known
+}
+
+// predicted are a result's figures.
+func predicted(r *simulate.Result) map[string]Prediction {
+	out := map[string]Prediction{}
+	if r == nil {
+		return out
+	}
+	out["operations_per_second"] = predict(r.DonePerSec, simulate.Rate)
+	for _, name := range objectiveNames {
+		if x := r.Figure(name); x != nil {
+			out[name+"_seconds"] = predict(*x, kindOf(name))
+		}
+	}
+	if x := r.Checkpoints.MedianSeconds; x != nil {
+		out["checkpoint_median_seconds"] = predict(*x, simulate.Duration)
+	}
+	return out
+}
+
+// layout tells an outcome as a layout.
+func (p *planner) layout(o *outcome) *Layout {
+	l := &Layout{
+		Sets: texts(p.space.sets(o.choice)), MonthlyUSD: o.price.usd(), Changes: []Change{}, Predicted: predicted(o.result), Risks: []Risk{},
+	}
+	sets := p.space.sets(o.choice)
+	grown := p.space.now - p.before // what the new size costs
+	for _, s := range p.space.base[len(p.opt.Sets):] {
+		if s := slices.Index(sets, s); s >= 0 {
+			l.Changes = append(l.Changes, p.change(sets[s], grown, Online))
+			grown = 0
+		}
+	}
+	for i, k := range o.choice {
+		a := &p.space.axes[i]
+		op := &a.options[k]
+		spent := p.spent(a, op)
+		for n, s := range op.sets {
+			if assigns(p.space.base[len(p.opt.Sets):], s.path) {
+				spent[n] += grown
+			}
+			l.Changes = append(l.Changes, p.change(s, spent[n], op.need))
+		}
+	}
+	if sc, err := p.file.Parse(l.Sets); err == nil {
+		l.Risks = p.risks(sc, o)
+	}
+	return l
+}
+
+func (p *planner) change(s set, spent dollars, need Need) Change {
+	return Change{Path: s.path, From: valueAt(p.now, s.path), To: s.value, USD: spent.usd(), Free: spent <= 0, Needs: need.String()}
+}
+
+// spent is what each assignment of an option adds to the bill. They are made one after the other, so their sum is the option's, and of a
+// change of type the first one has what only all of them together cost.
+func (p *planner) spent(a *axis, op *option) []dollars {
+	out := make([]dollars, len(op.sets))
+	if a.setting || len(op.sets) == 0 {
+		return out
+	}
+	whole := op.cost - a.options[0].cost
+	name, ok := strings.CutPrefix(a.path, "volumes.")
+	o := p.now.Volumes.Get(name)
+	if !ok || o == nil || len(op.sets) == 1 {
+		out[0] = whole
+		return out
+	}
+	order, rest := *o, whole
+	was, err := order.Monthly(p.opt.Region)
+	if err != nil {
+		out[0] = whole
+		return out
+	}
+	per := float64(a.options[0].cost) / float64(max(micro(was.Total), 1)) // machines that have it
+	for i := len(op.sets) - 1; i > 0; i-- {
+		// From the last back: throughput, IOPS, size, and what is left is the type's.
+		with := order
+		if op.sets[i].apply(&with) != nil {
+			continue
+		}
+		now, err1 := order.Monthly(p.opt.Region)
+		then, err2 := with.Monthly(p.opt.Region)
+		if err1 != nil || err2 != nil || op.sets[0].path == a.path+".type" {
+			continue
+		}
+		out[i] = dollars(float64(micro(then.Total)-micro(now.Total)) * per)
+		rest -= out[i]
+		order = with
+	}
+	out[0] = rest
+	return out
+}
+
+// apply makes the assignment on an order.
+func (s set) apply(o *catalog.Order) error {
+	key := s.path[strings.LastIndexByte(s.path, '.')+1:]
+	text := []byte(s.value)
+	switch key {
+	case "iops":
+		o.IOPS = 0
+		if s.value != "" {
+			return o.IOPS.UnmarshalText(text)
+		}
+	case "throughput":
+		o.Throughput = 0
+		if s.value != "" {
+			return o.Throughput.UnmarshalText(text)
+		}
+	case "size":
+		return o.Size.UnmarshalText(text)
+	default:
+		return fmt.Errorf("%s changes the price with others only", s.path)
+	}
+	return nil
+}
+
+// valueAt is what a scenario has at a path, as it is written; "" if it has nothing there.
+func valueAt(sc *scenario.Scenario, path string) string {
+	v := reflect.ValueOf(*sc)
+	for key := range strings.SplitSeq(path, ".") {
+		for v.Kind() == reflect.Pointer {
+			if v.IsNil() {
+				return ""
+			}
+			v = v.Elem()
+		}
+		switch v.Kind() {
+		case reflect.Struct:
+			v = field(v, key)
+		case reflect.Slice:
+			v = entry(v, key)
+		default:
+			return ""
+		}
+		if !v.IsValid() {
+			return ""
+		}
+	}
+	return written(v)
+}
+
+// written is a value as a scenario has it; a zero is nothing said.
+func written(v reflect.Value) string {
+	if v.IsZero() {
+		return ""
+	}
+	if l, ok := v.Interface().(*catalog.LatencyOrder); ok {
+		return l.String()
+	}
+	if v.Kind() == reflect.Pointer {
+		return written(v.Elem())
+	}
+	if o, ok := v.Interface().(catalog.Order); ok {
+		return o.String()
+	}
+	if m, ok := v.Interface().(encoding.TextMarshaler); ok {
+		if b, err := m.MarshalText(); err == nil {
+			return string(b)
+		}
+	}
+	if d, ok := v.Interface().(units.Duration); ok {
+		return d.Std().String()
+	}
+	return fmt.Sprint(v.Interface())
+}
+
+// field is a struct's field of a YAML key.
+func field(v reflect.Value, key string) reflect.Value {
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		name, options, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+		switch {
+		case !f.IsExported() || name == "-":
+		case name == key:
+			return v.Field(i)
+		case name == "" && options == "inline":
+			if in := field(v.Field(i), key); in.IsValid() {
+				return in
+			}
+		}
+	}
+	return reflect.Value{}
+}
+
+// entry is the value of a name in a scenario's mapping.
+func entry(v reflect.Value, key string) reflect.Value {
+	for i := range v.Len() {
+		if e := v.Index(i); e.Kind() == reflect.Struct && e.NumField() == 2 && e.Field(0).String() == key {
+			return e.Field(1)
+		}
+	}
+	return reflect.Value{}
+}

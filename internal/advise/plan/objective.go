@@ -1,0 +1,113 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/model/scenario"
+)
+
+// An InputError is what is wrong with what a person asked for, and what to do about it.
+type InputError struct {
+	Text string
+	Next string // what to do; "" if that is plain
+}
+
+// Error is what is wrong.
+func (e *InputError) Error() string { return e.Text }
+
+// Hint is what to do next.
+func (e *InputError) Hint() string { return e.Next }
+
+func inputf(next, format string, args ...any) error {
+	return &InputError{Text: fmt.Sprintf(format, args...), Next: next}
+}
+
+// objectiveNames are what can be asked for, as scenarios have it.
+var objectiveNames = []string{
+	"write_p50", "write_p95", "write_p99", "write_p999", "write_max",
+	"read_p50", "read_p95", "read_p99", "read_p999", "read_max", "checkpoint",
+}
+
+// ObjectiveNames are what can be asked for.
+func ObjectiveNames() []string { return slices.Clone(objectiveNames) }
+
+// objectiveBytesMax bounds the text of an objective.
+const objectiveBytesMax = 100
+
+// ParseObjective reads an objective: "write_p99 < 25ms", also with <= and without blanks. The error is an *[InputError].
+func ParseObjective(text string) (scenario.Bound, error) {
+	const how = "write it as --objective 'write_p99 < 25ms'"
+	if len(text) > objectiveBytesMax {
+		return scenario.Bound{}, inputf(how, "an objective of %d characters: it has a name and a time", len(text))
+	}
+	name, most, ok := strings.Cut(text, "<")
+	if !ok {
+		return scenario.Bound{}, inputf(how, "%q is no objective", text)
+	}
+	name, most = strings.TrimSpace(name), strings.TrimSpace(strings.TrimPrefix(most, "="))
+	if !slices.Contains(objectiveNames, name) {
+		next := "one of " + strings.Join(objectiveNames, ", ")
+		if near := nearest(name, objectiveNames); near != "" {
+			next = "did you mean " + near + "?"
+		}
+		return scenario.Bound{}, inputf(next, "objective %q: nothing is called %q", text, name)
+	}
+	d, err := units.ParseDuration(most)
+	if err != nil {
+		return scenario.Bound{}, inputf(how, "objective %q: %v", text, err)
+	}
+	if d <= 0 {
+		return scenario.Bound{}, inputf("", "objective %q: no operation takes no time", text)
+	}
+	return scenario.Bound{Name: name, Most: d}, nil
+}
+
+// nearest is the word that one may be meant to be, "" if none is near.
+func nearest(word string, among []string) string {
+	best, least := "", 1+len(word)/4
+	if len(word) > objectiveBytesMax {
+		return ""
+	}
+	for _, a := range among {
+		d := diagnostics.Distance(word, a)
+		if strings.HasPrefix(a, word) || strings.HasSuffix(a, "."+word) {
+			d = min(d, 1)
+		}
+		if d <= least {
+			best, least = a, d-1
+		}
+	}
+	return best
+}
+
+// objectives are what is to be reached: those given, else the scenario's own. They are checked against each other and against
+// what the workload does.
+func objectives(sc *scenario.Scenario, given []scenario.Bound) ([]scenario.Bound, error) {
+	if len(given) == 0 {
+		given = sc.Objective.Bounds()
+	}
+	if len(given) == 0 {
+		return nil, inputf("for example --objective 'write_p99 < 25ms'", "there is nothing to reach: the scenario has no objective, and none is given")
+	}
+	writes := float64(sc.Workloads().Writes())
+	for i, b := range given {
+		for _, other := range given[:i] {
+			if other.Name == b.Name {
+				return nil, inputf("give one of them", "contradictory objectives: %s is to be under %s and under %s", b.Name, other.Most, b.Most)
+			}
+		}
+		switch {
+		case strings.HasPrefix(b.Name, "read_") && writes >= 1:
+			return nil, inputf("ask for write_p99, for example", "objective %s: the workload reads nothing, so nothing could meet it", b.Name)
+		case strings.HasPrefix(b.Name, "write_") && writes <= 0:
+			return nil, inputf("ask for read_p99, for example", "objective %s: the workload writes nothing, so nothing could meet it", b.Name)
+		case b.Name == "checkpoint" && sc.Engine.Streams != nil:
+			return nil, inputf("ask for write_p99, for example", "objective checkpoint: streams are no database, and have none")
+		}
+	}
+	return slices.Clone(given), nil
+}

@@ -1,0 +1,357 @@
+package plan
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/model/catalog"
+	"plimsoll/internal/model/scenario"
+	"plimsoll/internal/model/volume"
+)
+
+// Version is the version of Plan's JSON: additions leave it.
+const Version = 1
+
+// A Plan is what a search came to. Its JSON is a contract: fields are added, never changed.
+type Plan struct {
+	Version    int         `json:"version"`
+	Scenario   Document    `json:"scenario"`
+	Objectives []Objective `json:"objectives"`
+	Region     string      `json:"region"`
+	BudgetUSD  *float64    `json:"budget_usd"` // null: none
+	// Unpriced: prices were left out, so no figure in dollars means anything.
+	Unpriced bool    `json:"unpriced,omitempty"`
+	Now      *Layout `json:"now"`
+	Chosen   *Layout `json:"chosen"`  // null: no layout that was looked at meets the objectives
+	Nearest  *Layout `json:"nearest"` // then: what comes nearest
+	// Frontier are layouts of which none is both cheaper and better, among those that were run to their end, by price.
+	Frontier   []*Layout   `json:"frontier"`
+	Rejected   []Rejected  `json:"rejected"` // the first of them, in the order of preference
+	Statements []Statement `json:"statements"`
+	Sizing     *Sizing     `json:"sizing"` // null: no sizing was asked for
+	Searched   Searched    `json:"searched"`
+	ModelError string      `json:"model_error"`
+}
+
+// A Document is the scenario that a plan is for.
+type Document struct {
+	File string `json:"file"`
+	Text string `json:"text"`
+}
+
+// An Objective is what was to be reached.
+type Objective struct {
+	Name        string  `json:"name"`
+	MostSeconds float64 `json:"most_seconds"`
+}
+
+// Rejected is a layout that is preferred to the chosen one and does not meet the objectives.
+type Rejected struct {
+	Layout *Layout `json:"layout"`
+	Reason string  `json:"reason"`
+}
+
+// Searched is what was looked at.
+type Searched struct {
+	Space     int64 `json:"space"`     // layouts there are
+	Simulated int   `json:"simulated"` // of which so many were simulated
+	Pruned    int   `json:"pruned"`    // and so many rejected without, some of them since they would repeat a run
+	// Complete: every layout that is preferred to the chosen one was rejected; or all of them, if none is chosen.
+	Complete bool `json:"complete"`
+}
+
+// rejectedMax bounds the rejected layouts that are told.
+const rejectedMax = 100
+
+// A planner makes one plan.
+type planner struct {
+	file  *scenario.File
+	opt   *Options
+	now   *scenario.Scenario
+	want  []scenario.Bound
+	space *Space
+	sim   *simulator
+
+	grows   bool       // the data's volume gets a new size
+	before  dollars    // what is deployed costs, as it is written
+	written *outcome   // and is, where a new size makes another of it
+	current *outcome   // what is deployed now, at the size it is to have
+	boosted []*outcome // the same with the most IOPS of a volume
+	found   *searched
+	extra   []*outcome // run for the frontier
+	guess   guess
+}
+
+// Make finds the cheapest layout of a scenario that meets its objectives. An error in what was asked is an *[InputError], one in the scenario
+// of type [scenario.Problems]. That nothing meets them is no error: Chosen is nil.
+func Make(ctx context.Context, file *scenario.File, name string, opt Options) (*Plan, error) {
+	p := &planner{file: file, opt: &opt}
+	if err := p.prepare(); err != nil {
+		return nil, err
+	}
+	if err := p.look(ctx); err != nil {
+		return nil, err
+	}
+	return p.tell(name), nil
+}
+
+func (p *planner) prepare() error {
+	var err error
+	if p.now, err = p.file.Parse(p.opt.Sets); err != nil {
+		return err
+	}
+	var base []set
+	for _, text := range p.opt.Sets {
+		path, value, _ := strings.Cut(text, "=")
+		base = append(base, set{strings.TrimSpace(path), value})
+	}
+	if p.want, err = objectives(p.now, p.opt.Objectives); err != nil {
+		return err
+	}
+	given := len(base)
+	if s := p.opt.Size; s != nil {
+		grown, err := s.sets(p.now)
+		if err != nil {
+			return err
+		}
+		base = append(base, grown...)
+	}
+	sized := p.now
+	if p.grows = len(base) > given; p.grows {
+		if sized, err = p.file.Parse(texts(base)); err != nil {
+			return err
+		}
+	}
+	if p.space, err = makeSpace(sized, p.opt); err != nil {
+		return err
+	}
+	p.before = p.space.price(make([]int, len(p.space.axes)))
+	if p.grows {
+		was, err := makeSpace(p.now, p.opt)
+		if err != nil {
+			return err
+		}
+		p.before = was.price(make([]int, len(was.axes)))
+	}
+	p.space.base = base
+	p.space.now = p.space.price(make([]int, len(p.space.axes)))
+	p.space.most = micro(p.opt.Budget)
+	p.sim = newSimulator(p.file, p.space, p.want, p.opt.workers())
+	if p.opt.Budget > 0 {
+		if w := p.space.walk(); len(w.paid) > 0 && w.paid[0].price > p.space.most {
+			least := w.paid[0].price.usd()
+			return inputf(fmt.Sprintf("--budget %.0fUSD is the least", least+0.5), "a budget of %s a month: the cheapest layout costs %s, whatever is tuned",
+				money(float64(p.opt.Budget)), money(least))
+		}
+	}
+	return nil
+}
+
+// look searches, and runs beside that what is told in the end: what is deployed now, the same with the most IOPS, what it is before it grows,
+// and what more money buys.
+func (p *planner) look(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	beside, runs := errgroup.WithContext(ctx)
+	defer func() { cancel(); _ = beside.Wait() }()
+	none := p.space.candidate(make([]int, len(p.space.axes)), make([]int, len(p.space.axes)), p.space.price(make([]int, len(p.space.axes))))
+	now := &job{candidate: &none, certain: newDecision(), rank: told}
+	p.guess.ctx, p.guess.beside = runs, beside
+	p.sim.likely = p.expect
+	p.sim.now = func() *outcome {
+		<-now.certain.made
+		return now.certain.outcome
+	}
+	p.current = &outcome{candidate: &none}
+	beside.Go(func() error { return p.sim.work(runs, now) })
+	most, before := p.mostIOPS(), now
+	for _, b := range most {
+		b.job = &job{candidate: &none, more: b.sets, unlike: now.certain, rank: argued}
+		beside.Go(func() error { return p.boost(runs, b, now.certain) })
+	}
+	if p.grows {
+		before = &job{candidate: &none, plain: append([]string{}, p.opt.Sets...), rank: told}
+		beside.Go(func() error { return p.sim.work(runs, before) })
+	}
+	err := p.choose(ctx)
+	switch o := p.sim.now(); {
+	case o.passed:
+		return fmt.Errorf("plan: the scenario as it is cannot be simulated: %s", o.reason)
+	case o.problem != nil:
+		return ended(ctx, o.problem)
+	case err != nil:
+		return err
+	}
+	if err := beside.Wait(); err != nil {
+		return ended(ctx, err)
+	}
+	p.current, p.written = now.outcome, before.outcome
+	for i, o := range p.found.rejected {
+		if slices.Equal(o.choice, none.choice) { // it was rejected as soon as that was certain
+			full := *now.outcome
+			full.candidate = o.candidate
+			p.found.rejected[i] = &full
+		}
+	}
+	for _, b := range most {
+		if !b.job.outcome.passed {
+			p.boosted = append(p.boosted, b.job.outcome)
+		}
+	}
+	return nil
+}
+
+// A boost is what is deployed now with the most IOPS of a volume.
+type boost struct {
+	sets []set
+	job  *job
+}
+
+// boost runs a boost, unless its run would repeat that of what is deployed now (see [twin]).
+func (p *planner) boost(ctx context.Context, b *boost, now *decision) error {
+	<-now.made
+	o := now.outcome
+	mattered := [][volume.Limits]bool(nil)
+	switch {
+	case o.missed != nil:
+		mattered = o.missed.Mattered
+	case o.result != nil:
+		mattered = o.result.Mattered
+	}
+	if !p.repeats(o.candidate, mattered, b.sets) {
+		return p.sim.work(ctx, b.job)
+	}
+	same := *o
+	same.more = b.sets
+	b.job.outcome = &same
+	return nil
+}
+
+// repeats tells whether assignments over what is deployed now leave its run as it is, of which the limits that mattered are given.
+func (p *planner) repeats(now *candidate, mattered [][volume.Limits]bool, more []set) bool {
+	sets := p.space.sets(now.choice)
+	was, err1 := p.file.Parse(texts(sets))
+	is, err2 := p.file.Parse(texts(append(sets, more...)))
+	if err1 != nil || err2 != nil {
+		return false
+	}
+	a, b := twinOf(p.space, now, was), twinOf(p.space, now, is)
+	if a == nil || b == nil || a.key != b.key || len(mattered) != len(a.limits) {
+		return false
+	}
+	a.mattered = mattered
+	return a.repeats(b)
+}
+
+// ended is an error of a run, or why all of them were ended.
+func ended(ctx context.Context, err error) error {
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// choose finds the layout, and what more money buys.
+func (p *planner) choose(ctx context.Context) error {
+	var tell func(int, dollars)
+	if p.opt.Progress != nil {
+		tell = func(runs int, at dollars) { p.opt.Progress(runs, units.USD(at.usd())) }
+	}
+	var err error
+	if p.found, err = search(ctx, p.space, p.sim, p.opt.workers(), p.opt.most(), tell); err != nil {
+		return err
+	}
+	if p.found.chosen == nil && !p.found.complete {
+		if err := p.settle(ctx); err != nil {
+			return err
+		}
+	}
+	return p.buy(ctx)
+}
+
+// settleMax bounds the runs by which a layout that meets the objective is made cheaper.
+const settleMax = 200
+
+// settle finds a layout that meets the objective where the search was given up: the best that money can buy, made cheaper as long as a
+// single change does that.
+func (p *planner) settle(ctx context.Context) error {
+	if err := p.buy(ctx); err != nil {
+		return err
+	}
+	var from *outcome
+	for _, o := range p.extra {
+		if o.met && (from == nil || o.before(from.candidate) < 0) {
+			from = o
+		}
+	}
+	if from == nil {
+		return nil
+	}
+	best, err := descend(ctx, p.space, p.sim, from, p.opt.workers(), settleMax)
+	if err == nil {
+		p.found.chosen, p.extra = best, nil
+	}
+	return err
+}
+
+// tell makes the plan of what was found.
+func (p *planner) tell(name string) *Plan {
+	out := &Plan{
+		Version: Version, Scenario: Document{name, string(p.file.Text())}, Region: p.region(), Unpriced: p.opt.Unpriced,
+		Now: p.nowLayout(), Objectives: []Objective{}, Frontier: []*Layout{}, Rejected: []Rejected{}, Statements: []Statement{},
+		Searched:   Searched{Space: p.space.size(), Simulated: p.found.runs, Complete: p.found.complete},
+		ModelError: p.current.result.ModelError,
+	}
+	if p.opt.Budget > 0 {
+		b := float64(p.opt.Budget)
+		out.BudgetUSD = &b
+	}
+	for _, b := range p.want {
+		out.Objectives = append(out.Objectives, Objective{b.Name, float64(b.Most) / 1e9})
+	}
+	for _, o := range p.found.rejected {
+		if o.pruned || o.repeated {
+			out.Searched.Pruned++
+		}
+		if len(out.Rejected) < rejectedMax {
+			out.Rejected = append(out.Rejected, Rejected{p.layout(o), o.reason})
+		}
+	}
+	if c := p.found.chosen; c != nil {
+		out.Chosen = p.layout(c)
+	} else if n := p.nearest(); n != nil {
+		out.Nearest = p.layout(n)
+	}
+	for _, o := range p.frontier() {
+		out.Frontier = append(out.Frontier, p.layout(o))
+	}
+	out.Statements = slices.Concat(p.statements(), p.buckets(), p.priceStatements())
+	if p.opt.Size != nil {
+		out.Sizing = p.opt.Size.table(p.now)
+	}
+	return out
+}
+
+// region is whose prices count.
+func (p *planner) region() string { return cmp.Or(p.opt.Region, catalog.Region) }
+
+// nowLayout is the deployment as it is written.
+func (p *planner) nowLayout() *Layout {
+	return &Layout{
+		Sets: append([]string{}, p.opt.Sets...), MonthlyUSD: p.before.usd(), Changes: []Change{}, Predicted: predicted(p.written.result), Risks: p.risks(p.now, p.written),
+	}
+}
+
+// money prints dollars.
+func money(usd float64) string {
+	if usd >= 100 || usd == float64(int64(usd)) {
+		return fmt.Sprintf("%.0f USD", usd)
+	}
+	return fmt.Sprintf("%.2f USD", usd)
+}

@@ -1,0 +1,170 @@
+package plan
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/model/catalog"
+	"plimsoll/internal/model/scenario"
+)
+
+// The annual failure rate of an EBS volume that is not io2 (Amazon EBS product page, "Durability": 99.8 to 99.9 %).
+const failuresLow, failuresHigh = 0.001, 0.002
+
+// modified is what changing a volume in use means (Amazon EBS user guide, "Elastic Volumes", 2025; Google Cloud documentation, "Modify a
+// Hyperdisk", 2025; Azure documentation, "Deploy a Premium SSD v2", 2025).
+var modified = map[string]string{
+	"aws":   "slower while it is optimised, and not changed again within six hours",
+	"gcp":   "its figures can be changed once in four hours",
+	"azure": "its figures can be changed four times in 24 hours",
+}
+
+// risks are what a layout takes upon itself, of itself and by what it changes.
+func (p *planner) risks(sc *scenario.Scenario, o *outcome) []Risk {
+	out := []Risk{}
+	add := func(kind, format string, args ...any) {
+		out = append(out, Risk{kind, fmt.Sprintf(format, args...)})
+	}
+	moved := false
+	for _, v := range sc.Volumes {
+		if v.Value.Type == "nvme" {
+			add("ephemeral", "volumes.%s is the instance's own disk: empty after the instance was stopped, lost, or moved to other hardware (a reboot leaves it). %s", v.Name, ephemeral(sc, v.Name))
+		}
+		provider := ""
+		if t, err := catalog.Type(v.Value.Type); err == nil {
+			provider = t.Provider
+		}
+		if n := v.Value.Members(); n > 1 && provider != "aws" {
+			add("stripe", "volumes.%s: one of %d volumes lost is all lost", v.Name, n)
+		} else if n > 1 {
+			add("stripe", "volumes.%s: one of %d volumes lost is all lost: %.1f to %.1f %% a year instead of %.1f to %.1f", v.Name, n,
+				100*lostOf(n, failuresLow), 100*lostOf(n, failuresHigh), 100*failuresLow, 100*failuresHigh)
+		}
+		was := p.now.Volumes.Get(v.Name)
+		if was == nil && v.Value.Type != "nvme" {
+			add("snapshots", "volumes.%s is apart: a snapshot of one volume is no backup any more; take them together (multi-volume snapshots), or from the engine", v.Name)
+		}
+		if v.Value.Type == "nvme" { // synced anew, not restored from a snapshot
+			continue
+		}
+		moved = moved || was != nil && (was.Members() != v.Value.Members() || was.Type != v.Value.Type && (was.Type == "nvme" || v.Value.Type == "nvme" || provider != "aws")) ||
+			sc.Host.FileSystem != p.now.Host.FileSystem
+		if was != nil && was.Type != v.Value.Type && !moved || was != nil && (was.IOPS != v.Value.IOPS || was.Throughput != v.Value.Throughput) && !moved {
+			add("modification", "volumes.%s is changed in use: %s", v.Name, modified[provider])
+		}
+	}
+	if moved {
+		add("first-touch", "data is brought to a new volume: restored from a snapshot, each block is slow when it is touched first")
+	}
+	for _, c := range credits(sc, o) {
+		add("credits", "%s", c.text)
+	}
+	if m := sc.MemberCount(); m < p.now.MemberCount() {
+		add("members", "%d members instead of %d", m, p.now.MemberCount())
+	}
+	return out
+}
+
+// ephemeral is what a loss of an instance's own disk means to a deployment.
+func ephemeral(sc *scenario.Scenario, volume string) string {
+	w := sc.Engine.WiredTiger
+	alone := w != nil && w.Oplog != nil && !*w.Oplog
+	switch {
+	case sc.Engine.Etcd != nil:
+		return "The member is removed and added anew; all of them are on such disks, so the loss of a majority at once is the loss of the cluster: keep snapshots elsewhere"
+	case w != nil && !alone && volume == "data":
+		return "The member is synced anew from the others: never let all members of a set be on such disks of one zone, and have the others take the load of it"
+	case w != nil && !alone:
+		return "Without its journal the member does not start and is synced anew from the others"
+	case volume == "data":
+		return "This deployment tells of no other copy: the database is lost with it, but for backups"
+	}
+	return "This deployment tells of no other copy: what was acknowledged since the last checkpoint is lost with it"
+}
+
+// lostOf is the chance that one of n is lost.
+func lostOf(n int, each float64) float64 { return 1 - math.Pow(1-each, float64(n)) }
+
+// A credit is a bucket that runs out at the mean demand.
+type credit struct {
+	text   string
+	empty  time.Duration // 0: never
+	demand float64
+	refill float64
+}
+
+// credits are the buckets of a layout, of its volumes and of its instance, that its mean demand empties.
+func credits(sc *scenario.Scenario, o *outcome) []credit {
+	if o == nil || o.result == nil {
+		return nil
+	}
+	var out []credit
+	iops, bytes := 0.0, 0.0
+	rented := map[string]*catalog.Order{}
+	for k := 1; k <= sc.MemberCount(); k++ {
+		for _, v := range sc.VolumesOf(k) {
+			name := v.Name
+			if sc.Engine.Etcd != nil {
+				name = fmt.Sprintf("m%d/%s", k, v.Name)
+			}
+			rented[name] = &v.Value
+		}
+	}
+	first := "" // of etcd's members one stands for the instance's demand
+	for _, r := range o.result.Volumes {
+		order := rented[r.Name]
+		if order == nil {
+			continue
+		}
+		if member := memberOf(r.Name); first == "" || member == first {
+			first = member
+			iops, bytes = iops+r.IOPS, bytes+r.BytesPerSec
+		}
+		l, err := order.Limits(sc.Instance())
+		if err != nil || l.Burst == nil {
+			continue
+		}
+		demand, refill := r.IOPS/float64(order.Members()), float64(l.Sustained.IOPS)
+		if l.Burst.Bytes {
+			demand, refill = r.BytesPerSec/float64(order.Members()), float64(l.Sustained.Throughput)
+		}
+		if c, ok := emptied("volumes."+r.Name, float64(l.Burst.Initial), demand, refill); ok {
+			out = append(out, c)
+		}
+	}
+	if i := sc.Instance(); i != nil && i.HasEBS && i.Bursts() {
+		if c, ok := emptied(i.Name, float64(i.Maximum.IOPS-i.Baseline.IOPS)*instanceBurst, iops, float64(i.Baseline.IOPS)); ok {
+			out = append(out, c)
+		} else if c, ok := emptied(i.Name, float64(i.Maximum.Throughput-i.Baseline.Throughput)*instanceBurst, bytes, float64(i.Baseline.Throughput)); ok {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// instanceBurst is how long an instance lasts at its maximum, in seconds (Amazon EC2 user guide, "Amazon EBS-optimized instances": 30
+// minutes at least once a day).
+const instanceBurst = 1800
+
+func memberOf(device string) string {
+	for i := range device {
+		if device[i] == '/' {
+			return device[:i]
+		}
+	}
+	return " "
+}
+
+// emptied is when a full bucket is empty at a mean demand.
+func emptied(name string, bucket, demand, refill float64) (credit, bool) {
+	if demand <= refill || refill <= 0 {
+		return credit{}, false
+	}
+	after := time.Duration(bucket / (demand - refill) * 1e9)
+	day := int(after/(24*time.Hour)) + 1
+	text := fmt.Sprintf("%s: credits run out after %s at the mean demand, on day %d: %s a second asked, %s refilled", name,
+		units.Seconds(after.Seconds()), day, units.Number(demand), units.Number(refill))
+	return credit{text: text, empty: after, demand: demand, refill: refill}, true
+}

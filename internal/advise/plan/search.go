@@ -1,0 +1,221 @@
+package plan
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"plimsoll/internal/model/simulate"
+)
+
+// An outcome is what became of a candidate.
+type outcome struct {
+	*candidate
+	met      bool
+	passed   bool   // the scenario's checks refuse it: it is no layout
+	pruned   bool   // rejected without a run
+	repeated bool   // rejected without a run as well, since another layout's was the same
+	reason   string // why it was rejected
+	result   *simulate.Result
+	more     []set                 // assignments beside the candidate's
+	missed   *simulate.MissedError // not nil: its run was ended since it misses this
+	twin     *twin                 // of a run that was rejected: what others repeat it
+	problem  error                 // nothing can be said: the search ends
+}
+
+// An evaluator tells what a candidate does. prune is asked first, of one candidate at a time, and costs little; run is asked of
+// several at once. counts is asked of the outcomes of runs, in the order of the search: whether it was a run that a search with one worker makes
+// too, and not one of which prune would have known by then that it repeats another.
+type evaluator interface {
+	prune(c *candidate) *outcome
+	run(ctx context.Context, c *candidate) *outcome
+	counts(o *outcome) bool
+}
+
+// A searched is what a search came to.
+type searched struct {
+	chosen   *outcome // nil: none met
+	rejected []*outcome
+	runs     int
+	complete bool // every layout before the chosen one, or all, were decided
+}
+
+// aheadMax is how many candidates may wait for one before them, of which most are rejected without a run.
+const aheadMax = 256
+
+// search goes through a space in the order of preference and ends at the first layout that meets the objective, which is therefore the
+// most preferred of all that do. workers candidates are run at once; their outcomes count in order, so that the answer is that of one
+// worker. most bounds the runs whose outcomes count.
+func search(ctx context.Context, space *Space, e evaluator, workers, most int, tell func(runs int, at dollars)) (*searched, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	q := &queue{space: space, evaluator: e, walk: space.walk(), workers: max(workers, 1)}
+	// What was started and does not count is waited for: it must not outlive the search.
+	defer func() {
+		cancel()
+		q.drain()
+	}()
+	s := &searched{}
+	for {
+		q.fill(ctx, most-s.runs)
+		if len(q.pending) == 0 {
+			s.complete = q.next == nil
+			return s, nil
+		}
+		o, run := q.pop()
+		if o.problem != nil {
+			if errors.Is(o.problem, context.Canceled) && ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			return nil, o.problem
+		}
+		if run && !o.passed && e.counts(o) {
+			s.runs++
+			if tell != nil {
+				tell(s.runs, o.price)
+			}
+		} else if run && !o.passed { // as if prune had said so
+			o.repeated, o.result = true, nil
+		}
+		switch {
+		case o.met:
+			s.chosen, s.complete = o, true
+			return s, nil
+		case !o.passed:
+			s.rejected = append(s.rejected, o)
+		}
+	}
+}
+
+// A queue is the candidates that were begun and whose outcome does not count yet, in order.
+type queue struct {
+	space     *Space
+	evaluator evaluator
+	walk      *walk
+	workers   int
+	next      *candidate // comes next, but needs a run that may be one too many; nil: whichever the walk gives
+	pending   []pending
+	running   int
+}
+
+type pending struct {
+	done chan *outcome
+	run  bool
+}
+
+// fill begins candidates while a worker is free and no more runs are at work than may count.
+func (q *queue) fill(ctx context.Context, most int) {
+	for q.running < q.workers && len(q.pending) < aheadMax {
+		if q.next == nil {
+			if q.next = q.walk.next(); q.next == nil {
+				return
+			}
+		}
+		p, c := pending{done: make(chan *outcome, 1)}, q.next
+		switch o := q.evaluator.prune(c); {
+		case o != nil:
+			p.done <- o
+		case q.running >= most:
+			return
+		default:
+			p.run = true
+			q.running++
+			go func() { p.done <- q.evaluator.run(ctx, c) }()
+		}
+		q.pending, q.next = append(q.pending, p), nil
+	}
+}
+
+// pop waits for the first outcome and tells whether it was run.
+func (q *queue) pop() (o *outcome, run bool) {
+	p := q.pending[0]
+	q.pending = q.pending[1:]
+	if p.run {
+		q.running--
+	}
+	return <-p.done, p.run
+}
+
+// drain waits for what is at work.
+func (q *queue) drain() {
+	for len(q.pending) > 0 {
+		q.pop()
+	}
+}
+
+// neighbours are the layouts that differ from one in a single axis and are preferred to it, the most preferred first.
+func (s *Space) neighbours(of *candidate) []*candidate {
+	var out []*candidate
+	for i := range s.axes {
+		for k := range s.axes[i].options {
+			if k == of.choice[i] {
+				continue
+			}
+			choice := slices.Clone(of.choice)
+			choice[i] = k
+			if s.axes[i].setting && s.changed(choice) > s.atOnce {
+				continue
+			}
+			c := s.candidate(choice, choice, s.price(choice))
+			// The grid's order is of whole spaces: here what it alone would tell apart is equal, and no better.
+			if c.ordinal = of.ordinal; c.before(of) < 0 {
+				c.ordinal = len(out)
+				out = append(out, &c)
+			}
+		}
+	}
+	slices.SortFunc(out, (*candidate).before)
+	return out
+}
+
+// changed is how many settings a choice changes.
+func (s *Space) changed(choice []int) int {
+	n := 0
+	for i, k := range choice {
+		if s.axes[i].setting && k > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// descend makes a layout that meets the objective cheaper, one axis at a time, until no single change does or most runs are made. It
+// is for spaces too large to be searched: what it finds is the best of its neighbours, which is no proof that it is the cheapest.
+func descend(ctx context.Context, space *Space, e evaluator, from *outcome, workers, most int) (*outcome, error) {
+	for runs := 0; runs < most; {
+		better := (*outcome)(nil)
+		next := space.neighbours(from.candidate)
+		for len(next) > 0 && better == nil && runs < most {
+			// As many at once as there are workers: the first of them that meets counts, so the answer is that of one.
+			var batch []*outcome
+			g := sync.WaitGroup{}
+			for len(next) > 0 && len(batch) < min(max(workers, 1), most-runs) {
+				c := next[0]
+				next = next[1:]
+				o := e.prune(c)
+				switch {
+				case o == nil:
+					o = &outcome{}
+					g.Go(func() { *o = *e.run(ctx, c) })
+				case !o.repeated:
+					continue
+				}
+				batch = append(batch, o)
+			}
+			g.Wait()
+			for _, o := range batch {
+				if o.problem != nil {
+					return nil, o.problem
+				}
+				if runs++; o.met && better == nil {
+					better = o
+				}
+			}
+		}
+		if better == nil {
+			return from, nil
+		}
+		from = better
+	}
+	return from, nil
+}

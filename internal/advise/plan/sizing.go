@@ -1,0 +1,253 @@
+package plan
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/model/catalog"
+	"plimsoll/internal/model/scenario"
+)
+
+// A Growth is what the data's volume is to hold.
+type Growth struct {
+	Data     units.Size  // now
+	PerMonth units.Size  // that it grows by
+	Months   int         // for which it is to last; 0: 6
+	Oplog    units.Size  // the oplog, or WAL that is kept; OplogSet tells whether it was given
+	Journal  units.Size  // the engine's own log
+	Indexes  units.Ratio // of the data as it will be
+	Headroom units.Ratio // of all that, for compaction, a rebuild of an index, a checkpoint's second copy
+	Round    units.Size  // to a multiple of it; 0: a quarter of the power of ten
+
+	OplogSet bool
+}
+
+// Defaults of a growth. A fifth is the usual rule for headroom: compaction and index builds write before they free.
+const (
+	growthMonths   = 6
+	growthHeadroom = 0.2
+	growthSizeMax  = units.Size(1) << 55
+	growthTextMax  = 500
+	oplogSeconds   = 24 * 3600 // the window of an oplog where none is given
+)
+
+var growthKeys = []string{"data", "growth", "months", "oplog", "journal", "indexes", "headroom", "round"}
+
+// ParseGrowth reads "data=800GB,growth=100GB/month,months=6,oplog=270GB,journal=1GB,indexes=20%,headroom=20%". Only data is needed. The error is
+// an *[InputError].
+func ParseGrowth(text string) (*Growth, error) {
+	const how = "write it as --size data=800GB,growth=100GB/month,months=6,oplog=270GB,journal=1GB,indexes=20%,headroom=20%"
+	g := &Growth{Months: growthMonths, Headroom: growthHeadroom}
+	if len(text) > growthTextMax {
+		return nil, inputf(how, "--size has %d characters: at most %d", len(text), growthTextMax)
+	}
+	seen := map[string]bool{}
+	for part := range strings.SplitSeq(text, ",") {
+		key, value, ok := strings.Cut(part, "=")
+		key, value = strings.TrimSpace(key), strings.TrimSpace(value)
+		if !ok || value == "" {
+			return nil, inputf(how, "--size: %q says nothing", part)
+		}
+		if seen[key] {
+			return nil, inputf("", "--size: %s is given twice", key)
+		}
+		seen[key] = true
+		if err := g.put(key, value); err != nil {
+			next := how
+			if near := nearest(key, growthKeys); !slices.Contains(growthKeys, key) && near != "" {
+				next = "did you mean " + near + "?"
+			}
+			return nil, inputf(next, "--size %s: %v", key, err)
+		}
+	}
+	if g.Data <= 0 {
+		return nil, inputf(how, "--size: how much data there is now is missing")
+	}
+	return g, nil
+}
+
+func (g *Growth) put(key, value string) error {
+	size := func(to *units.Size, text string) error {
+		s, err := units.ParseSize(text)
+		if err == nil && (s < 0 || s > growthSizeMax) {
+			err = fmt.Errorf("%s is no size of a database", text)
+		}
+		*to = s
+		return err
+	}
+	share := func(to *units.Ratio) error {
+		r, err := units.ParseRatio(value)
+		if err == nil && !(r >= 0 && r <= 10) {
+			err = fmt.Errorf("%s is no share", value)
+		}
+		*to = r
+		return err
+	}
+	switch key {
+	case "data":
+		return size(&g.Data, value)
+	case "growth":
+		return size(&g.PerMonth, strings.TrimSuffix(value, "/month"))
+	case "months":
+		n, err := strconv.Atoi(value)
+		if err != nil || n < 0 || n > 120 {
+			return fmt.Errorf("%q is no number of months from 0 to 120", value)
+		}
+		g.Months = n
+		return nil
+	case "oplog":
+		g.OplogSet = true
+		return size(&g.Oplog, value)
+	case "journal":
+		return size(&g.Journal, value)
+	case "indexes":
+		return share(&g.Indexes)
+	case "headroom":
+		return share(&g.Headroom)
+	case "round":
+		return size(&g.Round, value)
+	}
+	return fmt.Errorf("there is no such key: %s", strings.Join(growthKeys, ", "))
+}
+
+// A Sizing is how large the data's volume is to be: a table that a person can add up.
+type Sizing struct {
+	Rows []SizingRow `json:"rows"`
+	// Bytes is the size that is ordered; of a stripe all its volumes together.
+	Bytes int64 `json:"bytes"`
+	// Limits are what the volume may have at that size, by its type.
+	Limits []string `json:"limits"`
+}
+
+// A SizingRow is an addend, or a sum.
+type SizingRow struct {
+	Text  string `json:"text"`
+	How   string `json:"how"` // the arithmetic
+	Bytes int64  `json:"bytes"`
+	Sum   bool   `json:"sum"`
+}
+
+// rows are the addends and sums, the last of which is the size.
+func (g *Growth) rows(sc *scenario.Scenario) []SizingRow {
+	var out []SizingRow
+	sum := units.Size(0)
+	add := func(text, how string, s units.Size) {
+		if s != 0 {
+			out = append(out, SizingRow{text, how, int64(s), false})
+			sum += s
+		}
+	}
+	grown := units.Size(g.Months) * g.PerMonth
+	add("data", "", g.Data)
+	add("growth", fmt.Sprintf("%d months x %s", g.Months, g.PerMonth.Exact()), grown)
+	oplog, how := g.Oplog, ""
+	if !g.OplogSet {
+		oplog, how = kept(sc)
+	}
+	add("oplog, or log that is kept", how, oplog)
+	add("journal", "", g.Journal)
+	data := g.Data + grown
+	add("indexes", fmt.Sprintf("%s of %s", g.Indexes, data), share(g.Indexes, data))
+	out = append(out, SizingRow{"together", "", int64(sum), true})
+	add("headroom", fmt.Sprintf("%s of %s, for compaction and index builds", g.Headroom, sum), share(g.Headroom, sum))
+	out = append(out, SizingRow{"needed", "", int64(sum), true})
+	step := g.Round
+	if step <= 0 {
+		step = roundStep(sum)
+	}
+	whole := (sum + step - 1) / step * step
+	return append(out, SizingRow{"rounded", "to " + step.Exact(), int64(whole), true})
+}
+
+func share(r units.Ratio, of units.Size) units.Size {
+	return units.Size(math.Round(float64(r) * float64(of)))
+}
+
+// roundStep is a quarter of a size's power of ten, in decimal units: 2.341 TB go by 250 GB.
+func roundStep(s units.Size) units.Size {
+	step := units.GB
+	for step*40 <= s {
+		step *= 10
+	}
+	if s < 4*units.GB {
+		return units.GB
+	}
+	return step * 10 / 4
+}
+
+// kept is the log that a member keeps for others, where none is said: a day of what is written.
+func kept(sc *scenario.Scenario) (units.Size, string) {
+	w := sc.Workloads()
+	e := &sc.Engine
+	switch {
+	case e.Postgres != nil:
+		return e.Postgres.MaxWALSize, "max_wal_size"
+	case e.WiredTiger == nil || e.WiredTiger.Oplog != nil && !*e.WiredTiger.Oplog:
+		return 0, ""
+	}
+	rate := float64(w.Rate()) * float64(w.Writes())
+	bytes := units.Size(rate * float64(w.DocumentSize()+e.WiredTiger.LogRecord) * oplogSeconds)
+	return bytes / units.GB * units.GB, fmt.Sprintf("24 h x %s writes/s x %s", units.Number(rate), w.DocumentSize()+e.WiredTiger.LogRecord)
+}
+
+// bytes is the size that is ordered.
+func (g *Growth) bytes(sc *scenario.Scenario) units.Size {
+	rows := g.rows(sc)
+	return units.Size(rows[len(rows)-1].Bytes)
+}
+
+// sets are the assignments that give the data's volume the size, none where it is as large already: volumes do not shrink.
+func (g *Growth) sets(sc *scenario.Scenario) ([]set, error) {
+	data := sc.Volumes.Get("data")
+	if data == nil {
+		return nil, inputf("", "--size: the scenario has no volume called data")
+	}
+	n := units.Size(data.Members())
+	each := (g.bytes(sc) + n - 1) / n
+	if each <= data.Size {
+		return nil, nil
+	}
+	s := set{"volumes.data.size", each.Exact()}
+	o := *data
+	o.Size = each
+	if problems := o.Check(); len(problems) > 0 {
+		return nil, inputf("stripe it, or take less", "--size: %v", problems[0])
+	}
+	return []set{s}, nil
+}
+
+// table is the sizing, with what the volume may have at that size.
+func (g *Growth) table(sc *scenario.Scenario) *Sizing {
+	out := &Sizing{Rows: g.rows(sc), Bytes: int64(g.bytes(sc)), Limits: []string{}}
+	if data := sc.Volumes.Get("data"); data != nil {
+		o := *data
+		o.Size = max(o.Size, units.Size(out.Bytes)/units.Size(o.Members()))
+		out.Limits = coupled(&o, sc.Instance())
+	}
+	return out
+}
+
+// coupled are the limits that follow from a volume's size.
+func coupled(o *catalog.Order, on *catalog.InstanceType) []string {
+	t, err := catalog.Type(o.Type)
+	if err != nil {
+		return []string{}
+	}
+	gib := (o.Size + units.GiB - 1) / units.GiB
+	out := []string{fmt.Sprintf("ordered as %d GiB, which providers write GB", int64(gib))}
+	if l, err := o.Limits(on); err == nil && !t.ChoosesIOPS {
+		out = append(out, fmt.Sprintf("%s of this size has %s IOPS and %s", t.Name, units.Number(float64(l.Sustained.IOPS)), l.Sustained.Throughput))
+	}
+	if t.ChoosesIOPS && t.IOPSPerGiB.Known() {
+		most := t.IOPSPerGiB.Value * catalog.IOPS(gib)
+		if t.IOPSMax.Known() {
+			most = min(most, t.IOPSMax.Value)
+		}
+		out = append(out, fmt.Sprintf("%s of this size can have up to %s IOPS (%s a GiB)", t.Name, most, t.IOPSPerGiB.Value))
+	}
+	return out
+}

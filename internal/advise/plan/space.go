@@ -1,0 +1,292 @@
+package plan
+
+import (
+	"math"
+	"slices"
+
+	"plimsoll/internal/base/units"
+)
+
+// A Need is what a change asks of those who run the deployment, from the least.
+type Need int
+
+// The needs.
+const (
+	Online      Need = iota // applied while it runs
+	Restart                 // the engine or the machine is started again
+	NewVolume               // data is brought to another volume, or a volume is added
+	Application             // the application changes
+)
+
+// String is the need as a plan tells it.
+func (n Need) String() string {
+	return [...]string{"online", "restart", "new volume", "application"}[n]
+}
+
+// An option is one choice of an axis: assignments over the scenario.
+type option struct {
+	sets []set
+	need Need
+	// cost is what the option makes of the axis's part of the bill; an axis of settings has none.
+	cost dollars
+	// ordered is what the option has of a volume, on all machines that have it; counted where there are no prices.
+	ordered ordered
+	// danger orders options of one price and need: what is at risk more than now.
+	danger int
+}
+
+// A set is an assignment: "volumes.data.iops" and "6000". An empty value takes the key away.
+type set struct{ path, value string }
+
+func (s set) String() string { return s.path + "=" + s.value }
+
+// dollars are millionths of a dollar a month: whole, so that equal prices are equal.
+type dollars int64
+
+func micro(u units.USD) dollars { return dollars(math.Round(float64(u) * 1e6)) }
+
+func (d dollars) usd() float64 { return float64(d) / 1e6 }
+
+// An axis is one thing that can be chosen. Its first option is what is deployed now.
+type axis struct {
+	path    string // what it is about, in the scenario
+	options []option
+	setting bool // costs nothing; see Options.AtOnce
+}
+
+// A Space is every layout that is considered: one option of each axis. Layouts that the scenario's own checks refuse are in
+// it too, and passed over.
+type Space struct {
+	axes   []axis
+	atOnce int     // settings that differ from now at most
+	base   []set   // what every layout has unless its options say otherwise: a new size
+	now    dollars // what is deployed now costs
+	most   dollars // over this no layout is considered; 0: any is
+	// bill is what a choice costs; nil: the sum of the options.
+	bill func(choice []int) dollars
+	// amounts are what a choice orders, where there are no prices; nil: there are.
+	amounts func(choice []int) ordered
+}
+
+// ordered is what is rented of volumes, in the order in which it is compared where no price says what it is worth: IOPS and throughput over
+// what the type includes, which are what fast storage is mostly paid for, and the size.
+type ordered struct {
+	iops       int64
+	throughput int64 // bytes a second
+	size       int64 // bytes; of a candidate steps of sizeStep over or under now's
+}
+
+// sizeStep is in what sizes are compared: less than 100 GiB more counts as none. Nobody moves a database for the 10 GiB of a log's volume.
+const sizeStep = int64(100 * units.GiB)
+
+func (o ordered) plus(p ordered) ordered {
+	return ordered{o.iops + p.iops, o.throughput + p.throughput, o.size + p.size}
+}
+
+func (o ordered) times(n int) ordered {
+	return ordered{o.iops * int64(n), o.throughput * int64(n), o.size * int64(n)}
+}
+
+// A candidate is a layout of a space, before it is known what it does.
+type candidate struct {
+	choice  []int // an option of each axis
+	price   dollars
+	whole   int64 // what it costs more than now, in whole steps of priceStep
+	ordered ordered
+	worst   Need // of the changes
+	values  int  // that are changed
+	needs   int  // summed
+	danger  int
+	ordinal int // in the order of the grid
+}
+
+// priceStep is in what prices are compared: whole dollars a month over or under now's. Nobody moves a database for eighty cents.
+const priceStep dollars = 1e6
+
+// before is the order in which layouts are preferred: the price in whole dollars over now's, or without prices what is ordered, what the most disturbing change needs (so settings come
+// before volumes), how many values change, what they need together, what is at risk, the price to the cent, and the grid's order, in which no two
+// are equal.
+func (c *candidate) before(o *candidate) int {
+	for _, d := range [...]int64{
+		c.whole - o.whole, c.ordered.iops - o.ordered.iops, c.ordered.throughput - o.ordered.throughput, c.ordered.size - o.ordered.size, int64(c.worst - o.worst), int64(c.values - o.values), int64(c.needs - o.needs), int64(c.danger - o.danger),
+		int64(c.price - o.price), int64(c.ordinal - o.ordinal),
+	} {
+		if d != 0 {
+			return sign(d)
+		}
+	}
+	return 0
+}
+
+func sign(d int64) int {
+	switch {
+	case d < 0:
+		return -1
+	case d > 0:
+		return 1
+	}
+	return 0
+}
+
+// sets are a choice's assignments, in the order of the axes.
+func (s *Space) sets(choice []int) []set {
+	var out []set
+	for i, k := range choice {
+		out = append(out, s.axes[i].options[k].sets...)
+	}
+	var base []set
+	for _, b := range s.base {
+		if !assigns(out, b.path) {
+			base = append(base, b)
+		}
+	}
+	return append(base, out...)
+}
+
+// assigns tells whether one of the assignments is at a path.
+func assigns(sets []set, path string) bool {
+	return slices.ContainsFunc(sets, func(s set) bool { return s.path == path })
+}
+
+// size is how many layouts there are.
+func (s *Space) size() int64 {
+	paid := int64(1)
+	var settings []int64
+	for _, a := range s.axes {
+		if a.setting {
+			settings = append(settings, int64(len(a.options)-1))
+		} else {
+			paid *= int64(len(a.options))
+		}
+	}
+	// of[k]: ways to change k settings.
+	of := make([]int64, s.atOnce+1)
+	of[0] = 1
+	for _, n := range settings {
+		for k := s.atOnce; k > 0; k-- {
+			of[k] += of[k-1] * n
+		}
+	}
+	sum := int64(0)
+	for _, n := range of {
+		sum += n
+	}
+	return paid * sum
+}
+
+// A walk gives a space's candidates in the order of preference. It holds all that is paid for, with its price, and of the
+// settings those of one whole dollar at a time.
+type walk struct {
+	space    *Space
+	paid     []candidate // by price
+	settings [][]int     // choices of the settings' axes; the others are 0
+	group    []candidate
+	at       int
+}
+
+func (s *Space) walk() *walk {
+	w := &walk{space: s}
+	s.product(make([]int, len(s.axes)), 0, false, len(s.axes), func(choice []int) {
+		w.paid = append(w.paid, candidate{choice: slices.Clone(choice), price: s.price(choice), ordinal: len(w.paid)})
+	})
+	// Of equal prices in the order of the grid. Quicker than a stable sort, and there may be hundreds of thousands.
+	slices.SortFunc(w.paid, func(a, b candidate) int {
+		if d := sign(int64(a.price - b.price)); d != 0 {
+			return d
+		}
+		return a.ordinal - b.ordinal
+	})
+	s.product(make([]int, len(s.axes)), 0, true, s.atOnce, func(choice []int) {
+		w.settings = append(w.settings, slices.Clone(choice))
+	})
+	return w
+}
+
+// product tells every choice of the axes that are settings, or of those that are not, with at most so many other than now.
+func (s *Space) product(choice []int, from int, setting bool, changed int, tell func([]int)) {
+	if from == len(s.axes) {
+		tell(choice)
+		return
+	}
+	n := len(s.axes[from].options)
+	if s.axes[from].setting != setting || changed == 0 {
+		n = 1
+	}
+	for k := range n {
+		choice[from] = k
+		left := changed
+		if k > 0 {
+			left--
+		}
+		s.product(choice, from+1, setting, left, tell)
+	}
+	choice[from] = 0
+}
+
+func (s *Space) price(choice []int) dollars {
+	if s.bill != nil {
+		return s.bill(choice)
+	}
+	sum := dollars(0)
+	for i, k := range choice {
+		sum += s.axes[i].options[k].cost
+	}
+	return sum
+}
+
+// next gives the next candidate, nil after the last.
+func (w *walk) next() *candidate {
+	for len(w.group) == 0 {
+		if w.at == len(w.paid) {
+			return nil
+		}
+		step := w.space.steps(w.paid[w.at].price)
+		for ; w.at < len(w.paid) && w.space.steps(w.paid[w.at].price) == step; w.at++ {
+			price := w.paid[w.at].price
+			if w.space.most > 0 && price > w.space.most {
+				continue
+			}
+			for k, settings := range w.settings {
+				c := w.space.candidate(w.paid[w.at].choice, settings, price)
+				c.ordinal = w.at*len(w.settings) + k
+				w.group = append(w.group, c)
+			}
+		}
+		slices.SortFunc(w.group, func(a, b candidate) int { return a.before(&b) })
+	}
+	c := w.group[0]
+	w.group = w.group[1:]
+	return &c
+}
+
+// steps is what a price is over now's, in whole dollars: less than one more counts as none.
+func (s *Space) steps(d dollars) int64 {
+	over := d - s.now
+	if over < 0 {
+		over -= priceStep - 1
+	}
+	return int64(over / priceStep)
+}
+
+func (s *Space) candidate(paid, settings []int, price dollars) candidate {
+	c := candidate{choice: slices.Clone(paid), price: price, whole: s.steps(price)}
+	for i, a := range s.axes {
+		if a.setting {
+			c.choice[i] = settings[i]
+		}
+		o := &a.options[c.choice[i]]
+		c.values += len(o.sets)
+		c.worst = max(c.worst, o.need)
+		c.needs += int(o.need)
+		c.danger += o.danger
+	}
+	if s.amounts != nil {
+		c.ordered = s.amounts(c.choice)
+		over := c.ordered.size - s.amounts(make([]int, len(s.axes))).size
+		if over < 0 {
+			over -= sizeStep - 1
+		}
+		c.ordered.size = over / sizeStep
+	}
+	return c
+}

@@ -1,0 +1,197 @@
+package prove
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"plimsoll/internal/base/units"
+)
+
+// conclude sums the verdicts of what clients feel up, and says them in a sentence. Where nothing tells what clients feel, all figures count.
+func (r *Report) conclude(pairs []pair) {
+	felt := slices.DeleteFunc(slices.Clone(pairs), func(x pair) bool { return !x.kind.felt })
+	if len(felt) == 0 {
+		felt = pairs
+	}
+	count := map[Verdict]int{}
+	for i := range felt {
+		count[felt[i].figure.Verdict]++
+	}
+	switch {
+	case count[Better] > 0 && count[Worse] > 0:
+		r.Verdict = Mixed
+	case count[Better] > 0:
+		r.Verdict = Better
+	case count[Worse] > 0:
+		r.Verdict = Worse
+	case count[NoChange] > 0 && count[CantTell] == 0:
+		r.Verdict = NoChange
+	default:
+		r.Verdict = CantTell
+	}
+	r.Sentence = r.sentence(felt)
+}
+
+// sentence says the verdict with the figure that carries it.
+func (r *Report) sentence(felt []pair) string {
+	var b strings.Builder
+	switch r.Verdict {
+	case Better, Worse:
+		fmt.Fprintf(&b, "%s: %s.", capital(string(r.Verdict)), r.said(felt, r.Verdict))
+	case Mixed:
+		fmt.Fprintf(&b, "Better and worse: %s; but %s.", r.said(felt, Better), r.said(felt, Worse))
+	case NoChange:
+		f := weightiest(felt, NoChange)
+		fmt.Fprintf(&b, "No change: %s was %s before and %s after; whatever changed is under %s.", f.Title, value(f.Before.Value, f.Unit), value(f.After.Value, f.Unit), Percent(math.Round(100*(sameRatio+f.Resolution))/100))
+	default:
+		f := weightiest(felt, CantTell)
+		fmt.Fprintf(&b, "No change is proved: %s was %s before and %s after", f.Title, value(f.Before.Value, f.Unit), value(f.After.Value, f.Unit))
+		switch x := pairOf(felt, f); {
+		case f.P == nil:
+			b.WriteString(", and the recordings are too short for more")
+		case x.blurred(1 - r.Confidence):
+			fmt.Fprintf(&b, ", which is no chance, but its classes are %.0f %% wide there", 100*f.Resolution)
+		default:
+			b.WriteString(", which may be chance")
+		}
+		if f.Record != nil {
+			fmt.Fprintf(&b, "; two recordings of %s would tell %s", units.Seconds(f.Record.Seconds), f.Record.For)
+		}
+		b.WriteString(".")
+	}
+	if !r.Workload.Comparable {
+		b.WriteString(" But the workload was another.")
+	}
+	return b.String()
+}
+
+func pairOf(of []pair, f *Figure) *pair {
+	return &of[slices.IndexFunc(of, func(x pair) bool { return x.figure.Name == f.Name })]
+}
+
+// said tells the weightiest figure of a verdict and how many more there are.
+func (r *Report) said(felt []pair, v Verdict) string {
+	f := weightiest(felt, v)
+	return fmt.Sprintf("%s %s, from %s to %s (%s sure: %s)", f.Title, f.verb(), value(f.Before.Value, f.Unit), value(f.After.Value, f.Unit),
+		Percent(r.Confidence), f.within())
+}
+
+// order is by weight: what hurts most first.
+var order = []string{"write_p99", "stalled", "wal_fsync_p99", "read_p99", "write_p999", "read_p999", "write_p50", "read_p50", "backend_commit_p99"}
+
+func weightiest(of []pair, v Verdict) *Figure {
+	rank := func(x *Figure) int {
+		if i := slices.Index(order, x.Name); i >= 0 {
+			return i
+		}
+		return len(order)
+	}
+	var best *Figure
+	for i := range of {
+		f := &of[i].figure
+		if f.Verdict != v {
+			continue
+		}
+		// That there was none of it, before and after, says less than a figure that has a value.
+		if best == nil || nothing(best) && !nothing(f) || nothing(best) == nothing(f) && rank(f) < rank(best) {
+			best = f
+		}
+	}
+	return best
+}
+
+func nothing(f *Figure) bool {
+	return f.Before.Value != nil && f.After.Value != nil && *f.Before.Value == 0 && *f.After.Value == 0
+}
+
+// verb says by how much a figure moved.
+func (f *Figure) verb() string {
+	word := "rose"
+	if *f.Difference.Value < 0 {
+		word = "fell"
+	}
+	if f.Ratio.Value == nil {
+		return word
+	}
+	if x := *f.Ratio.Value; x >= 10 || x > 0 && x <= 0.1 {
+		return fmt.Sprintf("%s %s-fold", word, units.Number(max(x, 1/x)))
+	}
+	return fmt.Sprintf("%s by %.0f %%", word, math.Abs(100*(*f.Ratio.Value-1)))
+}
+
+// within is the interval of the change: in percent, or as a difference where before was nothing.
+func (f *Figure) within() string {
+	if f.Ratio.Low == nil && f.Ratio.High == nil {
+		return fmt.Sprintf("%s to %s", Signed(f.Difference.Low, f.Unit), Signed(f.Difference.High, f.Unit))
+	}
+	return fmt.Sprintf("%s to %s", Change(f.Ratio.Low), Change(f.Ratio.High))
+}
+
+// Interval is the interval of the change in words: in percent or as a factor, as a difference where before was nothing, "" where
+// nothing changed at all.
+func (f *Figure) Interval() string {
+	switch d := f.Difference; {
+	case f.P == nil:
+		return "too short"
+	case d.Low != nil && d.High != nil && *d.Low == 0 && *d.High == 0:
+		return ""
+	}
+	return f.within()
+}
+
+// Change is a ratio as people say it: "-67 %", "+12 %", "1/539", "x 12".
+func Change(ratio *float64) string {
+	switch {
+	case ratio == nil:
+		return "?"
+	case *ratio >= 10:
+		return "x " + units.Number(*ratio)
+	case *ratio > 0 && *ratio <= 0.1:
+		return "1/" + units.Number(1 / *ratio)
+	}
+	percent := 100 * (*ratio - 1)
+	if math.Abs(percent) < 9.95 {
+		if math.Abs(percent) < 0.05 {
+			return "0 %"
+		}
+		return fmt.Sprintf("%+.1f %%", percent)
+	}
+	return fmt.Sprintf("%+.0f %%", percent)
+}
+
+// Signed is a difference with its sign and unit.
+func Signed(x *float64, unit string) string {
+	if x == nil {
+		return "?"
+	}
+	sign := "+"
+	if *x < 0 {
+		sign = "-"
+	}
+	v := math.Abs(*x)
+	return sign + value(&v, unit)
+}
+
+// value prints a figure in its unit.
+func value(x *float64, unit string) string {
+	if x == nil {
+		return "-"
+	}
+	if unit == "seconds/h" {
+		return units.Value(*x, "seconds")
+	}
+	return units.Value(*x, unit)
+}
+
+// Text is an estimate's value in words, "-" where there is none.
+func (e Estimate) Text(unit string) string { return value(e.Value, unit) }
+
+// Percent prints a share that somebody set: "95 %", "99.9 %".
+func Percent(x float64) string {
+	return strconv.FormatFloat(math.Round(1e4*x)/1e2, 'f', -1, 64) + " %"
+}
+
+func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

@@ -1,0 +1,153 @@
+package prove
+
+import (
+	"math"
+
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/timeline"
+)
+
+const (
+	// unitsMin is how many units, or runs of them, each side needs: of two sides of six the most extreme of 924 permutations has
+	// a p of 0.0022, which a family of a dozen figures leaves under 0.05; of two sides of five, 0.0079, it does not.
+	unitsMin = 6
+	// unitsMax bounds the units where there are no cycles: cells are taken together beyond.
+	unitsMax = 20_000
+	// tooClose is the part of the usual distance of two checkpoints' starts under which the second is none, and
+	// tooFar the multiple over which something is missing between them.
+	tooClose, tooFar = 1.0 / 3, 3
+)
+
+// A partition cuts the cells of a grid into units.
+type partition struct {
+	unit   []int32 // of each cell; -1: it is in none
+	n      int
+	cycles bool    // they are whole checkpoint cycles
+	usual  float64 // median length in cells, of cycles
+	begun  int     // checkpoints that were seen to start
+}
+
+// seconds is the time in units.
+func (p partition) seconds(step float64) float64 {
+	in := 0
+	for _, u := range p.unit {
+		if u >= 0 {
+			in++
+		}
+	}
+	return float64(in) * step
+}
+
+// checkpoints is where a checkpoint ran, and whether the recording tells.
+func checkpoints(c *rules.Case) (timeline.Mask, bool) {
+	if m, ok := c.CheckpointCells(); ok {
+		return m, true
+	}
+	m, _, _, ok := c.PostgresCheckpoints()
+	return m, ok
+}
+
+// byCycles cuts a case from each checkpoint's start to the next one's; cycles is false if there are not two starts.
+func byCycles(c *rules.Case) partition {
+	p := partition{unit: make([]int32, c.Grid.N)}
+	for k := range p.unit {
+		p.unit[k] = -1
+	}
+	running, ok := checkpoints(c)
+	if !ok {
+		return p
+	}
+	var starts []int
+	for _, e := range running.Episodes() {
+		if e.First > 0 { // of one that was running when the recording began the start is not known
+			starts = append(starts, e.First)
+		}
+	}
+	starts = notTooClose(starts)
+	p.begun = len(starts)
+	if len(starts) < 2 {
+		return p
+	}
+	p.cycles, p.usual = true, medianStep(starts)
+	for i := 1; i < len(starts); i++ {
+		// A hole of the recording is folded or unknown cells; the cycle it lies in is not whole.
+		took := float64(c.Grid.Time(starts[i]).Sub(c.Grid.Time(starts[i-1]))) / float64(c.Grid.Step())
+		if took > tooFar*p.usual || took > float64(starts[i]-starts[i-1])+1 {
+			continue
+		}
+		for k := starts[i-1]; k < starts[i]; k++ {
+			p.unit[k] = int32(p.n)
+		}
+		p.n++
+	}
+	return p
+}
+
+func medianStep(starts []int) float64 {
+	var steps []float64
+	for i := 1; i < len(starts); i++ {
+		steps = append(steps, float64(starts[i]-starts[i-1]))
+	}
+	return timeline.Quantile(steps, 0.5)
+}
+
+// notTooClose merges a start with the one before it where they are one checkpoint seen twice.
+func notTooClose(starts []int) []int {
+	if len(starts) < 3 {
+		return starts
+	}
+	least := tooClose * medianStep(starts)
+	out := starts[:1:1]
+	for _, s := range starts[1:] {
+		if float64(s-out[len(out)-1]) >= least {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// byLength cuts all cells into units of the same length; what is left at the end is in none.
+func byLength(n, length int) partition {
+	p := partition{unit: make([]int32, n), n: n / length}
+	for k := range p.unit {
+		p.unit[k] = -1
+		if k/length < p.n {
+			p.unit[k] = int32(k / length)
+		}
+	}
+	return p
+}
+
+// cut gives both sides their units: whole cycles; cycles and stretches as long as the other's; or cells.
+func cut(before, after *rules.Case) (a, b partition) {
+	a, b = byCycles(before), byCycles(after)
+	switch {
+	case a.cycles && b.cycles:
+	case a.cycles:
+		b = like(a, b, after.Grid.N)
+	case b.cycles:
+		a = like(b, a, before.Grid.N)
+	default:
+		length := 1 + (max(before.Grid.N, after.Grid.N)-1)/unitsMax
+		begun := [2]int{a.begun, b.begun}
+		a, b = byLength(before.Grid.N, length), byLength(after.Grid.N, length)
+		a.begun, b.begun = begun[0], begun[1]
+	}
+	return a, b
+}
+
+func like(model, own partition, n int) partition {
+	p := byLength(n, max(1, int(math.Round(model.usual))))
+	p.begun = own.begun
+	return p
+}
+
+// known reports whether any of the values in a unit is known.
+func (p partition) known(values []float64) bool {
+	for k, u := range p.unit {
+		if u >= 0 && !math.IsNaN(values[k]) {
+			return true
+		}
+	}
+	return false
+}

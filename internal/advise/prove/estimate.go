@@ -1,0 +1,210 @@
+package prove
+
+import (
+	"context"
+	"math"
+	"runtime"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"plimsoll/internal/base/random"
+)
+
+// sameRatio is the relative change under which nobody acts: an interval within it says that nothing changed.
+const sameRatio = 0.05
+
+// estimate computes values, intervals, p and verdicts of all pairs. Each has streams of chance of its own, so the order in which they are
+// computed does not matter.
+func estimate(ctx context.Context, pairs []pair, r *Report, opt Options) error {
+	var mu sync.Mutex
+	done := 0
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range pairs {
+		g.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			pairs[i].estimate(r, opt)
+			mu.Lock()
+			defer mu.Unlock()
+			if done++; opt.Progress != nil {
+				opt.Progress("resampling", done, len(pairs))
+			}
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	var p []float64
+	var of []int
+	for i := range pairs {
+		if pairs[i].figure.P != nil && pairs[i].varies {
+			p, of = append(p, *pairs[i].figure.P), append(of, i)
+		}
+	}
+	for k, x := range holm(p) {
+		pairs[of[k]].figure.PAdjusted = &x
+	}
+	for i := range pairs {
+		pairs[i].judge(1 - r.Confidence)
+		pairs[i].advise(len(p), 1-r.Confidence)
+	}
+	return nil
+}
+
+// estimate computes one pair.
+func (x *pair) estimate(r *Report, opt Options) {
+	f := &x.figure
+	nBefore, nAfter := x.before.units(), x.after.units()
+	a, b := x.before.estimate(once(nBefore)), x.after.estimate(once(nAfter))
+	f.Before.Value, f.After.Value = finite(a), finite(b)
+	f.Difference.Value, f.Ratio.Value = finite(b-a), finite(b/a)
+	if math.IsNaN(a) || math.IsNaN(b) {
+		return
+	}
+	ia, ib := x.before.influence(), x.after.influence()
+	f.BlockUnits = max(blockLength(ia), blockLength(ib))
+	if r.Before.CyclesOfOwn || r.After.CyclesOfOwn {
+		// Of a dozen cycles the rule sees dependence where there is none.
+		f.BlockUnits = min(f.BlockUnits, max(1, min(nBefore, nAfter)/unitsMin))
+	}
+	x.varies = vary(ia) || vary(ib) || a != b
+	x.afterBlocks = nAfter / f.BlockUnits
+	x.blocks, x.unitSeconds = nBefore/f.BlockUnits, r.Before.UnitSeconds
+	if x.afterBlocks < x.blocks {
+		x.blocks, x.unitSeconds = x.afterBlocks, r.After.UnitSeconds
+	}
+	if x.blocks < unitsMin {
+		return
+	}
+	alpha := 1 - float64(opt.Confidence)
+	chance := func(what string) *random.Stream { return opt.Seed.Stream("prove." + f.Name + "." + what) }
+	p := permute(x.before, x.after, f.BlockUnits, opt.Resamples, chance("order"))
+	f.P = &p
+	side := func(m measure, at float64, what string) span {
+		errors := critical(alpha, m.units()/f.BlockUnits)
+		s, reach := m.spread(at, errors, func(q *quotient) float64 {
+			return deviation(bootstrap(q, f.BlockUnits, opt.Resamples, chance(what)))
+		})
+		x.reach = max(x.reach, reach)
+		return s
+	}
+	sa, sb := side(x.before, a, "before"), side(x.after, b, "after")
+	x.difference, x.ratio, x.afterSpan = difference(sa, sb), ratio(sa, sb), sb
+	f.Before.between(sa)
+	f.After.between(sb)
+	f.Difference.between(x.difference)
+	f.Ratio.between(x.ratio)
+	f.Resolution = max(resolution(x.before, a), resolution(x.after, b))
+}
+
+// resolution is how wide the class is in which a value lies, over the value: no change of less is seen. 0: there are no classes.
+func resolution(m measure, at float64) float64 {
+	h, ok := m.(*histogram)
+	if !ok {
+		return 0
+	}
+	from, to := h.within(once(h.units()))
+	if math.IsInf(to, 1) || !(at > 0) {
+		return 0 // it has no upper end, which the interval says
+	}
+	return (to - from) / at
+}
+
+func (e *Estimate) between(s span) {
+	s = s.stated()
+	e.Low, e.High = finite(s.low), finite(s.high)
+}
+
+// finite is a number, or nil where there is none.
+func finite(x float64) *float64 {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return nil
+	}
+	return &x
+}
+
+func vary(x []float64) bool {
+	for _, v := range x {
+		if math.Abs(v) > 1e-12 {
+			return true
+		}
+	}
+	return false
+}
+
+// judge gives the figure its verdict.
+func (x *pair) judge(alpha float64) {
+	f := &x.figure
+	low, high := f.Difference.Low, f.Difference.High
+	switch {
+	case f.P == nil:
+	case x.same():
+		f.Verdict = NoChange
+	case f.PAdjusted == nil || *f.PAdjusted > alpha:
+	case high != nil && *high < 0:
+		f.Verdict = map[string]Verdict{wantLess: Better, wantMore: Worse, wantNeither: Lower}[f.Wanted]
+	case low != nil && *low > 0:
+		f.Verdict = map[string]Verdict{wantLess: Worse, wantMore: Better, wantNeither: Higher}[f.Wanted]
+	}
+}
+
+// same reports whether the whole interval is of changes that are none, but for what the classes of a histogram hide: that is told
+// beside it, as the figure's resolution.
+func (x *pair) same() bool {
+	return x.difference.low == 0 && x.difference.high == 0 || x.ratio.low >= 1-sameRatio && x.ratio.high <= 1+sameRatio
+}
+
+// blurred reports whether there is a change, but classes too wide to tell that it is one of this figure.
+func (x *pair) blurred(alpha float64) bool {
+	f := &x.figure
+	return f.Verdict == CantTell && f.PAdjusted != nil && *f.PAdjusted <= alpha && (x.difference.high < 0 || x.difference.low > 0)
+}
+
+const (
+	// power is the chance to see a change that is there, which advice is for: four in five, and the normal quantile of that.
+	powerQuantile = 0.8416
+	// aim is the relative change that advice is for where the one seen is next to none.
+	aim = 0.10
+	// again is the least multiple of what there is that advice asks for.
+	again = 1.5
+)
+
+// advise says how long to record: the interval's width falls with the square root of the number of units.
+func (x *pair) advise(family int, alpha float64) {
+	f := &x.figure
+	if f.Verdict != CantTell || f.Before.Value == nil || f.After.Value == nil {
+		return
+	}
+	if x.blocks < unitsMin {
+		f.Record = x.advice(float64(unitsMin+1)*float64(f.BlockUnits), "any verdict")
+		return
+	}
+	if x.reach >= 1 {
+		f.Record = x.advice(float64(x.blocks*f.BlockUnits)*max(again, square(2*x.reach)), "an upper end")
+		return
+	}
+	if f.Difference.Low == nil || f.Difference.High == nil || x.blurred(alpha) {
+		return // classes do not get finer by recording for longer
+	}
+	error := (x.difference.high - x.difference.low) / 2 / critical(alpha, x.blocks)
+	change, what := math.Abs(*f.Difference.Value), "the change seen"
+	if scale := max(math.Abs(*f.Before.Value), math.Abs(*f.After.Value)); change < sameRatio*scale {
+		change, what = aim*scale, "a change of 10 %"
+	}
+	if change == 0 {
+		return
+	}
+	z := normalQuantile(1-alpha/2/float64(max(family, 1))) + powerQuantile
+	f.Record = x.advice(float64(x.blocks*f.BlockUnits)*max(again, square(z*error/change)), what)
+}
+
+func square(x float64) float64 { return x * x }
+
+func (x *pair) advice(units float64, what string) *Advice {
+	n := math.Ceil(units)
+	return &Advice{Seconds: n * x.unitSeconds, Units: int(min(n, math.MaxInt32)), For: what}
+}

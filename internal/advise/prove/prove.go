@@ -1,0 +1,246 @@
+package prove
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"plimsoll/internal/base/random"
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/recording"
+	"plimsoll/internal/record/timeline"
+)
+
+// Options say how to compare.
+type Options struct {
+	// Confidence is that of intervals, and of a report to hold no false verdict; 0 is 0.95.
+	Confidence units.Ratio
+	Require    []Bound
+	// What each costs a month; nil where it is not known.
+	CostBefore, CostAfter *units.USD
+	Seed                  random.Seed
+	// Before and After bound the time that is taken of each.
+	Before, After Window
+	// Resamples is how many resamples and permutations each figure gets; 0 is 4,000.
+	Resamples int
+	// Progress, if not nil, is told how far a stage has come.
+	Progress func(stage string, done, total int)
+}
+
+// A Window bounds time; a zero time is no bound.
+type Window struct{ From, To time.Time }
+
+const (
+	confidenceDefault = 0.95
+	resamplesDefault  = 4000
+)
+
+// A side is one of the recordings, laid on a grid and cut.
+type side struct {
+	word   string // "before"
+	in     []recording.Reader
+	c      *rules.Case
+	cut    partition
+	device string
+}
+
+// Compare compares two recordings, of any number of sources each. It fails where one cannot be read, is too short to tell anything,
+// where both are the same, and where they have no figure in common.
+func Compare(ctx context.Context, before, after []recording.Reader, opt Options) (*Report, error) {
+	if opt.Confidence == 0 {
+		opt.Confidence = confidenceDefault
+	}
+	if opt.Resamples == 0 {
+		opt.Resamples = resamplesDefault
+	}
+	a, b := &side{word: "before", in: before}, &side{word: "after", in: after}
+	for _, x := range []struct {
+		*side
+		Window
+	}{{a, opt.Before}, {b, opt.After}} {
+		if err := x.lay(ctx, diagnose.Options{From: x.From, To: x.To, Progress: opt.Progress}); err != nil {
+			return nil, err
+		}
+	}
+	if err := evenSteps(ctx, a, b, opt); err != nil {
+		return nil, err
+	}
+	return compare(ctx, a, b, opt)
+}
+
+func (s *side) lay(ctx context.Context, opt diagnose.Options) (err error) {
+	if s.c, err = diagnose.Lay(ctx, s.in, opt); err != nil {
+		return fmt.Errorf("%s: %w", s.word, err)
+	}
+	return nil
+}
+
+// evenSteps lays the finer recording on cells as long as the other's: the mean of fifteen seconds has no p99 that one of a single
+// second could be compared with.
+func evenSteps(ctx context.Context, a, b *side, opt Options) error {
+	fine, coarse, window := a, b, opt.Before
+	if b.c.Grid.StepMs < a.c.Grid.StepMs {
+		fine, coarse, window = b, a, opt.After
+	}
+	if fine.c.Grid.StepMs == coarse.c.Grid.StepMs {
+		return nil
+	}
+	return fine.lay(ctx, diagnose.Options{From: window.From, To: window.To, Step: coarse.c.Grid.Step(), Progress: opt.Progress})
+}
+
+// compare is Compare for what is laid already.
+func compare(ctx context.Context, a, b *side, opt Options) (*Report, error) {
+	if err := distinct(a, b); err != nil {
+		return nil, err
+	}
+	a.cut, b.cut = cut(a.c, b.c)
+	if err := longEnough(a, b); err != nil {
+		return nil, err
+	}
+	a.device, b.device = busiestDevice(a.c), busiestDevice(b.c)
+	r := &Report{
+		Version: Version, Confidence: float64(opt.Confidence), Seed: uint64(opt.Seed), Before: a.describe(), After: b.describe(),
+		Requirements: []Requirement{}, Warnings: []string{}, OnlyBefore: []string{}, OnlyAfter: []string{},
+	}
+	r.Workload = sameWorkload(a, b)
+	pairs := both(a, b, r)
+	if len(pairs) == 0 {
+		return nil, nothingInCommon(a, b, r)
+	}
+	if err := estimate(ctx, pairs, r, opt); err != nil {
+		return nil, err
+	}
+	r.Method = method(a, b, pairs, opt)
+	for i := range pairs {
+		r.Figures = append(r.Figures, pairs[i].figure)
+	}
+	r.cost(opt)
+	r.require(pairs, opt)
+	r.warn(a, b)
+	r.conclude(pairs)
+	return r, nil
+}
+
+// A pair is a figure of both sides, while it is worked on.
+type pair struct {
+	kind          kind
+	before, after measure
+	figure        Figure
+	// blocks are how many runs the side with fewer has; afterBlocks how many the one after has.
+	blocks, afterBlocks int
+	// The change's intervals and that of the value after, with chance and classes apart.
+	difference, ratio, afterSpan span
+	varies                       bool    // some permutation could give another value
+	unitSeconds                  float64 // of the side with fewer runs
+	reach                        float64 // of a percentile: the interval of the share above it, over that share; from 1 on it has no upper end
+}
+
+// both finds the figures that both sides tell in the same way, and lists those that only one does.
+func both(a, b *side, r *Report) []pair {
+	var out []pair
+	for _, k := range kinds() {
+		told := [2]bool{}
+		found := false
+		for _, w := range k.ways {
+			x, signals := a.reading(w.of)
+			y := w.of(b)
+			told[0], told[1] = told[0] || x != nil, told[1] || y != nil
+			if x == nil || y == nil || !alike(x, y) {
+				continue
+			}
+			basis := basisText(w, a.c.Grid.StepSeconds())
+			out = append(out, pair{kind: k, before: x, after: y, figure: Figure{
+				Name: k.name, Title: k.title, Unit: k.unit, Wanted: k.wanted, Basis: basis, Signals: signals, Verdict: CantTell,
+			}})
+			found = true
+			break
+		}
+		switch {
+		case found:
+		case told[0] && told[1]:
+			r.Warnings = append(r.Warnings, fmt.Sprintf("%s is told by both, but in ways that cannot be compared", k.title))
+		case told[0]:
+			r.OnlyBefore = append(r.OnlyBefore, k.name)
+		case told[1]:
+			r.OnlyAfter = append(r.OnlyAfter, k.name)
+		}
+	}
+	return out
+}
+
+// reading reads a figure and tells the signals that it was read from, in their order.
+func (s *side) reading(of func(*side) measure) (m measure, signals []string) {
+	signal := s.c.Signal
+	defer func() { s.c.Signal = signal }()
+	s.c.Signal = func(name string) []timeline.Track {
+		tracks := signal(name)
+		if len(tracks) > 0 && !slices.Contains(signals, name) {
+			signals = append(signals, name)
+		}
+		return tracks
+	}
+	return of(s), signals
+}
+
+// alike reports whether two measures can be joined: histograms must have the same classes.
+func alike(x, y measure) bool {
+	h, ok := x.(*histogram)
+	if !ok {
+		return true
+	}
+	return slices.Equal(h.edges, y.(*histogram).edges)
+}
+
+func (s *side) describe() Side {
+	step := s.c.Grid.StepSeconds()
+	used := s.cut.seconds(step)
+	out := Side{
+		Sources: diagnose.Describe(s.in), Span: s.c.Whole(), StepSeconds: step, Units: s.cut.n, UsedSeconds: used,
+		LeftSeconds: float64(s.c.Grid.N)*step - used, CyclesOfOwn: s.cut.cycles, StallSubject: s.c.Stall.Subject,
+		ThresholdS: s.c.Stall.Threshold, Device: s.device,
+	}
+	if s.cut.n > 0 {
+		out.UnitSeconds = used / float64(s.cut.n)
+	}
+	return out
+}
+
+func method(a, b *side, pairs []pair, opt Options) Method {
+	m := Method{
+		Units: "intervals", Resamples: opt.Resamples, Permutations: opt.Resamples, Correction: "Holm", Margin: sameRatio,
+		Assumptions: []string{
+			"the units of one recording are alike, and do not depend on each other beyond a run of them",
+			"what else changed between the two recordings does not matter",
+		},
+	}
+	if a.cut.cycles || b.cut.cycles {
+		m.Units = "checkpoint cycles"
+	}
+	for i := range pairs {
+		if pairs[i].figure.P != nil && pairs[i].varies {
+			m.Family++
+		}
+	}
+	return m
+}
+
+func (r *Report) cost(opt Options) {
+	if opt.CostBefore == nil && opt.CostAfter == nil {
+		return
+	}
+	of := func(x *units.USD) *float64 {
+		if x == nil {
+			return nil
+		}
+		v := float64(*x)
+		return &v
+	}
+	r.Cost = &Cost{BeforeUSD: of(opt.CostBefore), AfterUSD: of(opt.CostAfter)}
+	if opt.CostBefore != nil && opt.CostAfter != nil {
+		change := float64(*opt.CostAfter - *opt.CostBefore)
+		r.Cost.ChangeUSD = &change
+	}
+}

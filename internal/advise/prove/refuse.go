@@ -1,0 +1,151 @@
+package prove
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/timeline"
+)
+
+// A refusal is why there is nothing to compare, with what to do.
+type refusal struct{ text, hint string }
+
+func (r *refusal) Error() string { return r.text }
+
+// Hint says what to do next.
+func (r *refusal) Hint() string { return r.hint }
+
+func refuse(hint, format string, args ...any) error {
+	return &refusal{text: fmt.Sprintf(format, args...), hint: hint}
+}
+
+// sameCellsMin is how many cells of both recordings must have the same times and values to be the same ones.
+const sameCellsMin = 10
+
+// distinct refuses two recordings that are one, or share a part: two of the same thing never have the same values in the same second.
+func distinct(a, b *side) error {
+	shared, same := 0, true
+	from := (b.c.Grid.FromMs - a.c.Grid.FromMs) / a.c.Grid.StepMs
+	if !a.c.Grid.Time(0).Add(time.Duration(from) * a.c.Grid.Step()).Equal(b.c.Grid.Time(0)) {
+		return nil // cells begin at other times; then they are not compared
+	}
+	for _, sig := range rules.Signals() {
+		for _, t := range a.c.Signal(sig.Name) {
+			i := slices.IndexFunc(b.c.Signal(sig.Name), func(o timeline.Track) bool { return labels.Equal(o.Labels, t.Labels) })
+			if i < 0 {
+				continue
+			}
+			n, equal := equalCells(t.Values, b.c.Signal(sig.Name)[i].Values, int(max(min(from, math.MaxInt32), -math.MaxInt32)))
+			shared, same = max(shared, n), same && equal
+		}
+	}
+	if !same || shared < sameCellsMin {
+		return nil
+	}
+	if shared >= min(a.c.Grid.N, b.c.Grid.N)*9/10 {
+		return refuse("give the recording from before the change, then the one from after it; of one source, --before-to and --after-from tell the times apart",
+			"before and after are the same recording: the same values at the same times, from %s to %s", stamp(a.c.Whole().From), stamp(a.c.Whole().To))
+	}
+	return refuse("--before-to and --after-from tell the times apart",
+		"before and after overlap: %s of them are the same samples", units.Seconds(float64(shared)*a.c.Grid.StepSeconds()))
+}
+
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
+
+// equalCells compares two series over the time both have, y beginning shift cells after x: how many cells are known in both, and whether all are
+// equal. The cells at the ends hold only a part of a sample's interval.
+func equalCells(x, y []float64, shift int) (n int, equal bool) {
+	for k := max(shift, 0) + 1; k < min(len(x), shift+len(y))-1; k++ {
+		v, w := x[k], y[k-shift]
+		if math.IsNaN(v) || math.IsNaN(w) {
+			continue
+		}
+		if n++; math.Abs(v-w) > 1e-9*(math.Abs(v)+math.Abs(w)) {
+			return n, false
+		}
+	}
+	return n, true
+}
+
+// cellsMin is how many cells a recording without cycles needs, whatever is in them.
+const cellsMin = 60
+
+// longEnough refuses recordings that are too short to tell anything.
+func longEnough(a, b *side) error {
+	for i, s := range []*side{a, b} {
+		other := []*side{b, a}[i]
+		step := s.c.Grid.StepSeconds()
+		length := units.Seconds(float64(s.c.Grid.N) * step)
+		switch {
+		case s.cut.cycles && s.cut.n < unitsMin:
+			return refuse(fmt.Sprintf("record %s at least, better twice as long", units.Seconds((unitsMin+1)*s.cut.usual*step)),
+				"%s is too short: its %s hold %s of %s, and %d are needed", s.word, length, wholeCycles(s.cut.n), units.Seconds(s.cut.usual*step), unitsMin)
+		case !s.cut.cycles && other.cut.cycles && s.cut.n < unitsMin:
+			return refuse(fmt.Sprintf("record %s at least, better twice as long", units.Seconds((unitsMin+1)*other.cut.usual*step)),
+				"%s is too short: %s, and the recording %s has checkpoints every %s: %d times that are needed", s.word, length, other.word, units.Seconds(other.cut.usual*step), unitsMin)
+		case !s.cut.cycles && !other.cut.cycles && s.checkpointing():
+			return refuse(fmt.Sprintf("record until %d checkpoints have begun: 8 minutes of MongoDB at its default of 60 s, 40 of PostgreSQL at 5 min", unitsMin+2),
+				"%s is too short: in its %s %s, and %d whole checkpoint cycles are needed", s.word, length, begun(s.cut.begun), unitsMin)
+		case s.c.Grid.N < cellsMin:
+			return refuse(fmt.Sprintf("record %s at least, better ten times as long", units.Seconds(cellsMin*step)),
+				"%s is too short: %d intervals of %s, and %d are needed", s.word, s.c.Grid.N, units.Seconds(step), cellsMin)
+		}
+	}
+	return nil
+}
+
+// cycleUsualMax is the longest usual distance of two checkpoints: PostgreSQL's checkpoint_timeout by default is 5 min. A recording of
+// many times that in which none is seen is of a database without.
+const cycleUsualMax = 5 * time.Minute
+
+// checkpointing tells whether checkpoints are to be expected although no two were seen.
+func (s *side) checkpointing() bool {
+	_, told := checkpoints(s.c)
+	return told && s.c.Whole().Seconds() < unitsMin*cycleUsualMax.Seconds()
+}
+
+func begun(n int) string {
+	if n == 0 {
+		return "no checkpoint begins"
+	}
+	return "one checkpoint begins" // of two there is a cycle
+}
+
+func wholeCycles(n int) string {
+	if n == 1 {
+		return "one whole checkpoint cycle"
+	}
+	return fmt.Sprintf("%d whole checkpoint cycles", n)
+}
+
+// nothingInCommon refuses recordings that tell no figure both.
+func nothingInCommon(a, b *side, r *Report) error {
+	tell := func(s *side, names []string) string {
+		var kinds []string
+		for _, src := range r.sideOf(s).Sources {
+			if !slices.Contains(kinds, src.Kind) {
+				kinds = append(kinds, src.Kind)
+			}
+		}
+		if len(names) == 0 {
+			return fmt.Sprintf("%s (%s) tells none", s.word, strings.Join(kinds, ", "))
+		}
+		return fmt.Sprintf("%s (%s) tells %s", s.word, strings.Join(kinds, ", "), strings.Join(names, ", "))
+	}
+	return refuse("record both with the same sources: mongodb_exporter or diagnostic.data, postgres_exporter, or etcd's /metrics for the database; iostat, node_exporter or host for the device (plimsoll record SOURCE... --out DIR)",
+		"no figure is in both: %s; %s", tell(a, r.OnlyBefore), tell(b, r.OnlyAfter))
+}
+
+func (r *Report) sideOf(s *side) *Side {
+	if s.word == "before" {
+		return &r.Before
+	}
+	return &r.After
+}

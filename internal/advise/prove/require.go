@@ -1,0 +1,165 @@
+package prove
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/base/units"
+)
+
+// requireBytesMax bounds a requirement's text.
+const requireBytesMax = 200
+
+// A Bound is what is required of a figure after.
+type Bound struct {
+	text  string
+	name  string
+	unit  string
+	less  bool
+	bound float64
+}
+
+// String is the bound as it was written.
+func (b Bound) String() string { return b.text }
+
+var requirement = regexp.MustCompile(`^\s*([A-Za-z0-9_]+)\s*(<=|>=|<|>)\s*(\S.*?)\s*$`)
+
+// Names are the figures' names, as a requirement may give them.
+func Names() []string {
+	var out []string
+	for _, k := range kinds() {
+		out = append(out, k.name)
+	}
+	return out
+}
+
+// ParseBound reads a requirement: "write_p99 < 25ms". A value has the figure's unit: a duration, a size, a rate or a share; that of
+// stalled is the time stalled in an hour. The error says how it is written.
+func ParseBound(text string) (Bound, error) {
+	if len(text) > requireBytesMax {
+		return Bound{}, fmt.Errorf("a requirement has at most %d characters, not %d", requireBytesMax, len(text))
+	}
+	m := requirement.FindStringSubmatch(text)
+	if m == nil {
+		return Bound{}, fmt.Errorf("%q is no requirement: write a figure, < or >, and a value, as in 'write_p99 < 25ms'", text)
+	}
+	all := kinds()
+	i := slices.IndexFunc(all, func(k kind) bool { return k.name == m[1] })
+	if i < 0 {
+		return Bound{}, fmt.Errorf("no figure %q%s", m[1], nearest(m[1]))
+	}
+	b := Bound{text: strings.TrimSpace(text), name: m[1], unit: all[i].unit, less: m[2][0] == '<'}
+	var err error
+	if b.bound, err = parseValue(m[3], b.unit); err != nil {
+		return Bound{}, fmt.Errorf("%s: %w", m[1], err)
+	}
+	return b, nil
+}
+
+func parseValue(text, unit string) (float64, error) {
+	switch unit {
+	case "seconds", "seconds/h":
+		d, err := units.ParseDuration(strings.TrimSuffix(text, "/h"))
+		return d.Std().Seconds(), err
+	case "bytes":
+		x, err := units.ParseSize(text)
+		return float64(x), err
+	case "bytes/s":
+		x, err := units.ParseThroughput(text)
+		return float64(x), err
+	case "ratio":
+		x, err := units.ParseRatio(text)
+		return float64(x), err
+	}
+	x, err := units.ParseFrequency(text)
+	return float64(x), err
+}
+
+// nearest names the figure that may have been meant, else all.
+func nearest(name string) string {
+	best, least := "", 4
+	for _, n := range Names() {
+		if d := diagnostics.Distance(name, n); d < least {
+			best, least = n, d
+		}
+	}
+	if best != "" {
+		return fmt.Sprintf(": did you mean %s?", best)
+	}
+	return ": there are " + strings.Join(Names(), ", ")
+}
+
+// require holds the requirements to the figures after. A requirement is met only if the whole interval keeps it. As all have to be met,
+// their number needs no correction: the chance that all pass while one is not kept is at most that of this one
+// (an intersection-union test: Berger, Technometrics 24 (1982) 295-300).
+func (r *Report) require(pairs []pair, opt Options) {
+	for _, b := range opt.Require {
+		q := Requirement{Text: b.text, Name: b.name, Less: b.less, Bound: b.bound, Unit: b.unit, Outcome: NotMeasured}
+		if i := slices.IndexFunc(pairs, func(x pair) bool { return x.figure.Name == b.name }); i >= 0 {
+			q.After = pairs[i].figure.After
+			q.Outcome = b.outcome(q.After)
+			if q.Outcome == CantTellYet {
+				q.Record = pairs[i].adviseBound(b, 1-r.Confidence)
+			}
+		}
+		if !r.Workload.Comparable && q.Outcome != NotMeasured {
+			q.Outcome, q.Record = Incomparable, nil
+		}
+		r.Requirements = append(r.Requirements, q)
+	}
+}
+
+func (b Bound) outcome(e Estimate) Outcome {
+	if e.Value == nil {
+		return NotMeasured
+	}
+	if e.Low == nil && e.High == nil {
+		return CantTellYet
+	}
+	low, high := math.Inf(-1), math.Inf(1)
+	if e.Low != nil {
+		low = *e.Low
+	}
+	if e.High != nil {
+		high = *e.High
+	}
+	if !b.less {
+		low, high = -high, -low
+	}
+	bound := b.bound
+	if !b.less {
+		bound = -bound
+	}
+	switch {
+	case high < bound:
+		return Met
+	case low >= bound:
+		return NotMet
+	}
+	return CantTellYet
+}
+
+// adviseBound says how long to record to tell on which side of a bound the figure is.
+func (x *pair) adviseBound(b Bound, alpha float64) *Advice {
+	e := x.figure.After
+	if e.Low == nil || e.High == nil {
+		if x.figure.P != nil {
+			return x.advice(float64(x.afterBlocks*x.figure.BlockUnits)*max(again, square(2*x.reach)), "an upper end")
+		}
+		return x.figure.Record
+	}
+	gap := math.Abs(b.bound - *e.Value)
+	if gap == 0 {
+		return nil // it is the bound: no recording is long enough
+	}
+	if s := x.afterSpan; s.high < b.bound || s.low > b.bound {
+		return nil // it lies in the class of the bound, and classes do not get finer
+	}
+	error := (x.afterSpan.high - x.afterSpan.low) / 2 / critical(alpha, x.afterBlocks)
+	z := normalQuantile(1-alpha/2) + powerQuantile
+	return x.advice(float64(x.afterBlocks*x.figure.BlockUnits)*max(again, square(z*error/gap)), "the bound")
+}

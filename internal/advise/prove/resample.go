@@ -1,0 +1,214 @@
+package prove
+
+import (
+	"math"
+
+	"plimsoll/internal/base/random"
+)
+
+// drawBlocks counts how often each of len(times) units comes up when runs of block units are drawn, circularly, until there are as
+// many units as before.
+func drawBlocks(times []int32, block int, s *random.Stream) {
+	clear(times)
+	n := len(times)
+	for left := n; left > 0; left -= block {
+		at := int(s.Below(uint64(n)))
+		for range min(block, left) {
+			times[at]++
+			if at++; at == n {
+				at = 0
+			}
+		}
+	}
+}
+
+// bootstrap gives estimates of resampled units, in the order drawn.
+func bootstrap(m measure, block, resamples int, s *random.Stream) []float64 {
+	times := make([]int32, m.units())
+	out := make([]float64, resamples)
+	for i := range out {
+		drawBlocks(times, block, s)
+		out[i] = m.estimate(times)
+	}
+	return out
+}
+
+// contrast is how far b is from a, the same both ways round, and 0 where both are 0.
+func contrast(a, b float64) float64 {
+	if a == b {
+		return 0
+	}
+	return (b - a) / (math.Abs(a) + math.Abs(b))
+}
+
+// permute is the share of orders of both sides' runs in which the two are at least as far apart as they are: runs are of block units,
+// and as many of them come before as did. One is added to both counts, for the order seen is one of them (Phipson, Smyth 2010:
+// permutation p-values should never be zero).
+func permute(a, b measure, block, permutations int, s *random.Stream) float64 {
+	both := a.join(b)
+	n := both.units()
+	runs := make([][2]int, 0, n/block+2)
+	for _, side := range [][2]int{{0, a.units()}, {a.units(), n}} {
+		for at := side[0]; at < side[1]; at += block {
+			runs = append(runs, [2]int{at, min(at+block, side[1])})
+		}
+	}
+	first := (a.units() + block - 1) / block
+	seen := math.Abs(contrast(a.estimate(once(a.units())), b.estimate(once(b.units()))))
+	const rounding = 1e-12 // sums of the same numbers in another order
+	in, out := make([]int32, n), make([]int32, n)
+	asFar := 1
+	for range permutations {
+		for i := len(runs) - 1; i > 0; i-- {
+			j := s.Below(uint64(i + 1))
+			runs[i], runs[j] = runs[j], runs[i]
+		}
+		for i, r := range runs {
+			for u := r[0]; u < r[1]; u++ {
+				in[u], out[u] = 0, 1
+				if i < first {
+					in[u], out[u] = 1, 0
+				}
+			}
+		}
+		c := math.Abs(contrast(both.estimate(in), both.estimate(out)))
+		if !(c < seen-rounding) { // also where it cannot be told
+			asFar++
+		}
+	}
+	return float64(asFar) / float64(permutations+1)
+}
+
+// blockLength is how many units to draw together: the automatic choice for the circular block bootstrap of Politis and White,
+// Econometric Reviews 23 (2004) 53-70, with the correction of Patton, Politis and White, ibid. 28 (2009) 372-375. The constants
+// are theirs.
+func blockLength(series []float64) int {
+	n := len(series)
+	if n < 4 {
+		return 1
+	}
+	size := float64(n)
+	significant := 2 * math.Sqrt(math.Log10(size)/size)
+	insignificant := max(5, int(math.Ceil(math.Sqrt(math.Log10(size))))) // so many in a row end the dependence
+	lags := min(int(math.Ceil(math.Sqrt(size)))+insignificant, n-1)
+	cov := autocovariance(series, lags)
+	if cov[0] <= 0 {
+		return 1
+	}
+	last := 0
+	for k, quiet := 1, 0; k <= lags && quiet < insignificant; k++ {
+		if quiet++; math.Abs(cov[k]/cov[0]) >= significant {
+			last, quiet = k, 0
+		}
+	}
+	if last == 0 {
+		return 1
+	}
+	reach := min(2*last, lags)
+	spectrum, curvature := cov[0], 0.0
+	for k := 1; k <= reach; k++ {
+		window := min(1, 2*(1-float64(k)/float64(reach)))
+		spectrum += float64(2 * window * cov[k])
+		curvature += float64(2 * window * float64(k) * cov[k])
+	}
+	if spectrum <= cov[0] {
+		return 1 // neighbours make up for each other: drawn alone they vary more than together, which is on the safe side
+	}
+	best := math.Cbrt(2 * curvature * curvature / (4.0 / 3 * spectrum * spectrum) * size)
+	most := math.Ceil(min(3*math.Sqrt(size), size/3))
+	return int(math.Ceil(max(1, min(best, most))))
+}
+
+// autocovariance is that of lags 0 to most.
+func autocovariance(x []float64, most int) []float64 {
+	mean := 0.0
+	for _, v := range x {
+		mean += v
+	}
+	mean /= float64(len(x))
+	out := make([]float64, most+1)
+	for lag := range out {
+		sum := 0.0
+		for i := lag; i < len(x); i++ {
+			sum += float64((x[i] - mean) * (x[i-lag] - mean))
+		}
+		out[lag] = sum / float64(len(x))
+	}
+	return out
+}
+
+// critical is how many standard errors an interval reaches to either side, of so many independent runs: Student's t, and the bootstrap's
+// standard error is too small by sqrt((n-1)/n) (Hesterberg, The American Statistician 69 (2015) 371-386, section 3.2).
+func critical(alpha float64, runs int) float64 {
+	n := float64(runs)
+	return math.Sqrt(n/(n-1)) * studentQuantile(1-alpha/2, runs-1)
+}
+
+// deviation is the standard deviation of what resamples came to: the bootstrap's standard error.
+func deviation(estimates []float64) float64 {
+	n, mean := 0.0, 0.0
+	for _, x := range estimates {
+		if !math.IsNaN(x) {
+			n++
+			mean += (x - mean) / n
+		}
+	}
+	sum := 0.0
+	for _, x := range estimates {
+		if !math.IsNaN(x) {
+			sum += float64((x - mean) * (x - mean))
+		}
+	}
+	if n < 2 {
+		return math.NaN()
+	}
+	return math.Sqrt(sum / (n - 1))
+}
+
+// A span is a value and the interval it lies in by chance; high is infinite where nothing bounds it. below and above are how much
+// further it may lie because what was recorded is no finer: the rest of a histogram's class. That is no matter of chance, and no longer
+// recording makes it less.
+type span struct{ value, low, high, below, above float64 }
+
+// stated is the interval with both.
+func (s span) stated() span {
+	return span{value: s.value, low: s.low - s.below, high: s.high + s.above}
+}
+
+// difference is the interval of b less a, from those of both (the method of variance estimates recovery: Zou, Donner, Statistics
+// in Medicine 27 (2008) 1693-1702): each end is as far as both sides' ends in that direction together, at right angles. Of what classes
+// hide the worst of both is taken.
+func difference(a, b span) span {
+	return span{
+		value: b.value - a.value,
+		low:   b.value - a.value - math.Hypot(b.value-b.low, a.high-a.value),
+		high:  b.value - a.value + math.Hypot(b.high-b.value, a.value-a.low),
+		below: b.below + a.above, above: b.above + a.below,
+	}
+}
+
+// ratio is the interval of b over a: that of the difference of their logarithms. Neither may be negative.
+func ratio(a, b span) span {
+	if a.value <= 0 || b.value <= 0 {
+		d := b.value / a.value // 0, infinite or not a number
+		return span{value: d, low: d, high: d}
+	}
+	d := difference(logarithm(a), logarithm(b))
+	r := span{value: math.Exp(d.value), low: math.Exp(d.low), high: math.Exp(d.high)}
+	r.below, r.above = further(r.low, math.Exp(d.low-d.below)), further(math.Exp(d.high+d.above), r.high)
+	return r
+}
+
+func logarithm(s span) span {
+	l := span{value: math.Log(s.value), low: math.Log(max(s.low, 0)), high: math.Log(s.high)}
+	l.below, l.above = further(l.low, math.Log(max(s.low-s.below, 0))), further(math.Log(s.high+s.above), l.high)
+	return l
+}
+
+// further is how far x is above y; nothing where y has no end.
+func further(x, y float64) float64 {
+	if math.IsInf(y, 0) && math.IsInf(x, 0) || math.IsInf(y, 1) {
+		return 0
+	}
+	return max(x-y, 0)
+}

@@ -1,0 +1,146 @@
+package prove
+
+import (
+	"fmt"
+	"math"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/timeline"
+)
+
+// How far two workloads may be apart to be called the same.
+const (
+	rateTolerance = 0.10 // of the operations a second
+	mixTolerance  = 0.05 // of the share of reads, or of inserts, absolute
+	sizeTolerance = 0.20 // of the bytes a write puts into the journal
+)
+
+// sameWorkload compares what was asked of both.
+func sameWorkload(a, b *side) Workload {
+	w := Workload{Comparable: true, Checks: []Check{}}
+	add := func(c Check, known bool) {
+		if known {
+			w.Checks = append(w.Checks, c)
+			w.Comparable = w.Comparable && c.OK
+		}
+	}
+	if x, y := databaseOf(a.c), databaseOf(b.c); x != "" && y != "" && x != y {
+		add(Check{Name: "database", Text: fmt.Sprintf("%s before, %s after", x, y)}, true)
+	}
+	for _, names := range operationSignals {
+		x, y := a.rate(a.operations(names)), b.rate(b.operations(names))
+		if !math.IsNaN(x) && !math.IsNaN(y) {
+			add(relative("rate", "1/s", x, y, rateTolerance))
+			break
+		}
+	}
+	for _, names := range [][2]string{{"client_reads:rate", "client_writes:rate"}, {"mongodb_reads:rate", "mongodb_writes:rate"}} {
+		x, y := a.share(names[0], names[1]), b.share(names[0], names[1])
+		if !math.IsNaN(x) && !math.IsNaN(y) {
+			add(absolute("share of reads", x, y))
+			break
+		}
+	}
+	add(absolute("share of inserts in writes", a.share("mongodb_inserts:rate", "mongodb_updates:rate"), b.share("mongodb_inserts:rate", "mongodb_updates:rate")))
+	add(relative("journal bytes a write", "bytes", a.per("wt_log_payload:bytes", "mongodb_writes:rate"), b.per("wt_log_payload:bytes", "mongodb_writes:rate"), sizeTolerance))
+	if a.cut.cycles && b.cut.cycles {
+		add(cycles(a, b), true)
+	}
+	return w
+}
+
+// cycles tells whether both recordings cover the phases of the checkpoint cycle.
+func cycles(a, b *side) Check {
+	x, y := float64(a.cut.n), float64(b.cut.n)
+	return Check{
+		Name: "whole checkpoint cycles", Before: &x, After: &y, OK: a.cut.n >= unitsMin && b.cut.n >= unitsMin,
+		Text: fmt.Sprintf("%d before, %d after (at least %d each)", a.cut.n, b.cut.n, unitsMin),
+	}
+}
+
+func databaseOf(c *rules.Case) string {
+	if len(c.Engines) == 1 {
+		return string(c.Engines[0])
+	}
+	return ""
+}
+
+// rate is the mean of a signal over the units.
+func (s *side) rate(values []float64) float64 {
+	if values == nil || !s.cut.known(values) {
+		return math.NaN()
+	}
+	return newQuotient(s.cut, values, ones(len(values))).estimate(once(s.cut.n))
+}
+
+// share is one rate's part of it and another together.
+func (s *side) share(one, other string) float64 {
+	x, y := s.rate(s.one(one)), s.rate(s.one(other))
+	if !(x+y > 0) {
+		return math.NaN()
+	}
+	return x / (x + y)
+}
+
+// per is one rate over another.
+func (s *side) per(num, den string) float64 {
+	x, y := s.rate(s.one(num)), s.rate(s.one(den))
+	if !(y > 0) || !(x > 0) {
+		return math.NaN()
+	}
+	return x / y
+}
+
+func relative(name, unit string, x, y, tolerance float64) (Check, bool) {
+	c := Check{Name: name, Before: finite(x), After: finite(y), Unit: unit, Tolerance: tolerance}
+	c.OK = math.Abs(y-x) <= tolerance*max(x, y)
+	c.Text = fmt.Sprintf("%s before, %s after (tolerance %s)", units.Value(x, unit), units.Value(y, unit), units.Percent(tolerance))
+	return c, c.Before != nil && c.After != nil
+}
+
+func absolute(name string, x, y float64) (Check, bool) {
+	c := Check{Name: name, Before: finite(x), After: finite(y), Unit: "ratio", Tolerance: mixTolerance, OK: math.Abs(y-x) <= mixTolerance}
+	c.Text = fmt.Sprintf("%s before, %s after (tolerance %.0f points)", units.Percent(x), units.Percent(y), 100*mixTolerance)
+	return c, c.Before != nil && c.After != nil
+}
+
+// warn says what is odd about the comparison.
+func (r *Report) warn(a, b *side) {
+	for _, c := range r.Workload.Checks {
+		if !c.OK {
+			r.Warnings = append(r.Warnings, "not comparable: "+c.Name+": "+c.Text)
+		}
+	}
+	if len(r.Workload.Checks) == 0 {
+		r.Warnings = append(r.Warnings, "nothing tells what was asked of either: that the workload was the same is for you to know")
+	}
+	if a.cut.cycles != b.cut.cycles {
+		have, not := a, b
+		if b.cut.cycles {
+			have, not = b, a
+		}
+		r.Warnings = append(r.Warnings, fmt.Sprintf("no two checkpoints are seen %s; it is cut into stretches of %s, as long as the cycles %s",
+			not.word, units.Seconds(have.cut.usual*have.c.Grid.StepSeconds()), have.word))
+	}
+	if a.device != b.device && a.device != "" && b.device != "" {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("the device's figures are those of %s before and of %s after", a.device, b.device))
+	}
+	if x, y := a.c.Stall, b.c.Stall; x.Rule != "" && y.Rule != "" && x.Rule != y.Rule {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("stalled time is judged by %s before and by %s after", x.Subject, y.Subject))
+	}
+	for _, s := range []*side{a, b} {
+		if n := timeline.Count(s.operationsTold()); n > 0 && n < s.c.Grid.N*9/10 {
+			r.Warnings = append(r.Warnings, fmt.Sprintf("%s of the recording %s is holes", units.Percent(1-float64(n)/float64(s.c.Grid.N)), s.word))
+		}
+	}
+}
+
+func (s *side) operationsTold() []float64 {
+	for _, names := range operationSignals {
+		if x := s.operations(names); x != nil {
+			return x
+		}
+	}
+	return nil
+}

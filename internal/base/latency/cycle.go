@@ -1,0 +1,171 @@
+package latency
+
+import (
+	"strconv"
+
+	"plimsoll/internal/base/vtime"
+)
+
+// Parts of a cycle: 10 ms wide in the first second, then 100 ms to ten, 1 s to a hundred, and so on.
+const (
+	partEdgeNs  = 10_000_000 // of the finest
+	partDecades = 5
+	parts       = 100 + 4*90 + 1 // the last is whatever is longer
+)
+
+// partOf is the part of a cycle that an instant so long after its start falls into. Tenths of the cycle are made of
+// them at the end, when its length is known.
+func partOf(ns int64) int {
+	width, from, first := int64(partEdgeNs), int64(0), 0
+	for range partDecades {
+		if ns < 100*width {
+			return first + int((ns-from)/width)
+		}
+		first += int((100*width - from) / width)
+		from = 100 * width
+		width *= 10
+	}
+	return parts - 1
+}
+
+// partMiddle is the middle of a part, in ns.
+func partMiddle(p int) int64 {
+	width, from, first := int64(partEdgeNs), int64(0), 0
+	for {
+		n := int((100*width - from) / width)
+		if p < first+n {
+			return from + int64(p-first)*width + width/2
+		}
+		first += n
+		from = 100 * width
+		width *= 10
+	}
+}
+
+// A ByCycle is the latency of one kind of operation by where in the cycle of writing it was to begin. The zero
+// ByCycle is empty.
+type ByCycle struct {
+	during, outside Distribution
+	since           [parts]Distribution
+}
+
+// Before is how long after a cycle's start an operation was to begin that began before any.
+const Before vtime.Instant = -1
+
+// Add counts an operation that took ns nanoseconds: since is how long after the start of the last cycle it was to begin,
+// or Before, and writing whether that cycle was still on.
+func (b *ByCycle) Add(ns int64, since vtime.Instant, writing bool) {
+	if since >= 0 && writing {
+		b.during.Add(ns)
+	} else {
+		b.outside.Add(ns)
+	}
+	if since >= 0 {
+		b.since[partOf(int64(since))].Add(ns)
+	}
+}
+
+// All is the whole, whatever the cycle.
+func (b *ByCycle) All() *Distribution {
+	var all Distribution
+	all.Merge(&b.during)
+	all.Merge(&b.outside)
+	return &all
+}
+
+// Class tells the latency as a whole and by phase. period is the usual distance of two cycles' starts in seconds; nil:
+// there is none, and no tenths of it.
+func (b *ByCycle) Class(period *float64) Class {
+	all := b.All()
+	c := Class{
+		All: all.Latency(), DuringCheckpoint: b.during.Latency(), OutsideCheckpoint: b.outside.Latency(),
+		SinceCheckpoint: []Phase{},
+	}
+	if period == nil || *period <= 0 || all.n == 0 {
+		return c
+	}
+	// What comes later than the usual distance, since a checkpoint is late, is in the last.
+	tenth := *period / 10
+	var tenths [10]Distribution
+	for i := range b.since {
+		at := float64(partMiddle(i)) / 1e9
+		tenths[min(int(at/tenth), 9)].Merge(&b.since[i])
+	}
+	for i := range tenths {
+		from, to := tenth*float64(i), tenth*float64(i+1)
+		c.SinceCheckpoint = append(c.SinceCheckpoint, Phase{
+			Name: trim(from) + "-" + trim(to) + "s", FromSeconds: from, ToSeconds: to, Latency: tenths[i].Latency(),
+		})
+	}
+	return c
+}
+
+// trim prints seconds of a phase's edge.
+func trim(seconds float64) string {
+	digits := 0
+	switch {
+	case seconds != 0 && seconds < 1:
+		digits = 3
+	case seconds < 10:
+		digits = 1
+	}
+	text := strconv.FormatFloat(seconds, 'f', digits, 64)
+	for digits > 0 && (text[len(text)-1] == '0' || text[len(text)-1] == '.') {
+		if text[len(text)-1] == '.' {
+			return text[:len(text)-1]
+		}
+		text = text[:len(text)-1]
+	}
+	return text
+}
+
+// An Operation is one that was acknowledged, until it is known which cycle it fell into.
+type Operation struct {
+	At    vtime.Instant // its intended start
+	Took  int64         // ns
+	Write bool
+	// Aside says that its latency counts for nothing: the machine stood still.
+	Aside bool
+}
+
+// A Sorter puts operations under the cycles they fell into, reads and writes apart.
+type Sorter struct {
+	Reads, Writes ByCycle
+}
+
+// Sort counts operations, in about the order of their intended starts. cycle gives the i-th of n cycles, in
+// order: its end is vtime.Never while it is on.
+func (s *Sorter) Sort(ops []Operation, n int, cycle func(i int) (start, end vtime.Instant)) {
+	at := n - 1
+	var start, next, end vtime.Instant
+	look := func() {
+		start, end, next = Before, Before, vtime.Never
+		if at >= 0 {
+			start, end = cycle(at)
+		}
+		if at+1 < n {
+			next, _ = cycle(at + 1)
+		}
+	}
+	look()
+	for i := range ops {
+		p := &ops[i]
+		for p.At >= next {
+			at++
+			look()
+		}
+		for at >= 0 && start > p.At {
+			at--
+			look()
+		}
+		since := Before
+		if at >= 0 {
+			since = p.At - start
+		}
+		if p.Write {
+			s.Writes.Add(p.Took, since, p.At < end)
+		} else {
+			s.Reads.Add(p.Took, since, p.At < end)
+		}
+	}
+}

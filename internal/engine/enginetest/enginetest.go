@@ -1,0 +1,352 @@
+// Package enginetest is what every engine must keep to, whatever it models: one suite that each
+// engine's own tests run.
+//
+// An engine is asked little here. It acknowledges each operation once, not before it was given and,
+// once it is left alone, all of them. What it says an operation waited for is no more than the operation
+// took. Its counters do not fall, its series keep their names, and looking at them changes nothing. Its
+// checkpoints follow each other. And the same seed gives the same bytes.
+//
+//	func TestConformance(t *testing.T) {
+//		enginetest.Run(t, enginetest.Case{
+//			Volumes: []string{"data", "wal"},
+//			New:     func(env engine.Env) (engine.Engine, error) { return postgres.New(postgres.Defaults(), env) },
+//			Op: func(n uint64, chance *random.Stream) workload.Op {
+//				return workload.Op{Kind: workload.Update, Key: chance.Below(1000)}
+//			},
+//		})
+//	}
+package enginetest
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/internal/base/random"
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/base/vtime"
+	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/kernel"
+	"plimsoll/internal/model/volume"
+	"plimsoll/internal/model/workload"
+)
+
+// A Case is an engine and what it is asked.
+type Case struct {
+	// Volumes are the names of those it gets, each of its own.
+	Volumes []string
+	// Host is what it runs on; nil: four cores, 16 GiB, the kernel's defaults.
+	Host *kernel.Config
+	// New makes the engine.
+	New func(env engine.Env) (engine.Engine, error)
+	// Op makes the n-th operation, but for its time.
+	Op func(n uint64, chance *random.Stream) workload.Op
+	// Rate is how many operations a second come (200), and For how long (90 s).
+	Rate int
+	For  time.Duration
+	// Drain is how long it may take to acknowledge all of them afterwards (30 min: the slowest of
+	// the volumes allows 150 operations a second).
+	Drain time.Duration
+	// Counter says which series may not fall; nil: those whose names end in _total, _sum or _bucket.
+	Counter func(name string) bool
+}
+
+// volumes are what the suite runs an engine on.
+func volumes() map[string]volume.Config {
+	ms := func(x int) units.Duration { return units.Duration(x) * units.Duration(time.Millisecond) }
+	fixed := func(d units.Duration) (out [volume.Ops]volume.Latency) {
+		l, err := volume.NewLatency(volume.Quantile{Share: 0, Takes: d}, volume.Quantile{Share: 1, Takes: 2 * d})
+		if err != nil {
+			panic(err) // two ascending quantiles are a distribution
+		}
+		return [volume.Ops]volume.Latency{l, l, l}
+	}
+	return map[string]volume.Config{
+		"fast":  {},
+		"usual": {Sustained: volume.Rate{IOPS: 3000, Throughput: 125 * units.MiBps}, Operation: 256 * units.KiB, Latency: fixed(ms(1) / 2)},
+		"slow":  {Sustained: volume.Rate{IOPS: 150, Throughput: 20 * units.MBps}, Latency: fixed(ms(5))},
+		"slots": {Sustained: volume.Rate{IOPS: 1000, Throughput: 20 * units.MBps}, Latency: fixed(ms(1)), Slots: 8},
+	}
+}
+
+// Run holds an engine to the contract, on volumes of several kinds, in an open and a closed loop.
+func Run(t *testing.T, c Case) {
+	t.Helper()
+	all := volumes()
+	for _, name := range []string{"fast", "usual", "slow", "slots"} {
+		t.Run(name, func(t *testing.T) {
+			for _, text := range Check(c, all[name]) {
+				t.Error(text)
+			}
+		})
+	}
+}
+
+// Check runs an engine on volumes of one kind and gives what is wrong, at most twenty of each sort.
+func Check(c Case, v volume.Config) []string {
+	c = c.filled()
+	first, err := c.open(v, 1, time.Second)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	again, _ := c.open(v, 1, 7*time.Second) // sampled less often: looking changes nothing
+	closed, _ := c.open(v, 2, time.Second)
+	first.openLoop()
+	again.openLoop()
+	closed.closedLoop(8)
+	out := slices.Concat(first.problems(), closed.problems())
+	if !slices.Equal(first.log, again.log) {
+		out = append(out, "two runs of one seed, sampled at different times, acknowledge differently")
+	}
+	if !same(first.sample(), again.sample()) {
+		out = append(out, "two runs of one seed, sampled at different times, end with different metrics")
+	}
+	return out
+}
+
+func (c Case) filled() Case {
+	if c.Host == nil {
+		h := kernel.Defaults()
+		c.Host = &h
+	}
+	if c.Rate == 0 {
+		c.Rate = 200
+	}
+	if c.For == 0 {
+		c.For = 90 * time.Second
+	}
+	if c.Drain == 0 {
+		c.Drain = 30 * time.Minute
+	}
+	if c.Counter == nil {
+		c.Counter = func(name string) bool {
+			return strings.HasSuffix(name, "_total") || strings.HasSuffix(name, "_sum") || strings.HasSuffix(name, "_bucket")
+		}
+	}
+	return c
+}
+
+// answer is an acknowledgement, as far as two runs are compared.
+type answer struct {
+	given, done vtime.Instant
+	waits       engine.Waits
+}
+
+// run is an engine under load.
+type run struct {
+	Case
+	clock   vtime.Clock
+	engine  engine.Engine
+	chance  *random.Stream
+	period  time.Duration // of sampling
+	until   vtime.Instant // no operation comes from then on
+	closed  bool
+	sent    uint64
+	most    uint64 // of a closed loop, which a fast volume would let run away
+	last    vtime.Instant
+	open    map[vtime.Instant]workload.Op // by the time given, which is theirs alone
+	log     []answer
+	wrong   map[string]int
+	texts   []string
+	metrics []engine.Metric
+	values  []float64
+	cycles  []engine.Cycle
+}
+
+func (c Case) open(v volume.Config, seed random.Seed, period time.Duration) (*run, error) {
+	r := &run{Case: c, chance: seed.Stream("enginetest"), period: period, until: vtime.At(c.For), open: map[vtime.Instant]workload.Op{}, wrong: map[string]int{}}
+	host := kernel.NewHost(*c.Host, &r.clock, seed)
+	var devices []*kernel.Device
+	for _, name := range c.Volumes {
+		v.Name = name
+		q, err := volume.New(v, seed, nil)
+		if err != nil {
+			return nil, err
+		}
+		devices = append(devices, host.Attach(name, q))
+	}
+	e, err := c.New(engine.Env{Clock: &r.clock, Host: host, Seed: seed, Client: r, Volumes: devices})
+	if err != nil {
+		return nil, err
+	}
+	r.engine = e
+	r.metrics = slices.Clone(e.Metrics())
+	return r, nil
+}
+
+// fail notes what is wrong, no more than twenty times for each sort.
+func (r *run) fail(sort, format string, args ...any) {
+	if r.wrong[sort]++; r.wrong[sort] <= 20 {
+		r.texts = append(r.texts, sort+": "+fmt.Sprintf(format, args...))
+	}
+}
+
+// send gives the engine an operation now. Its time is its own: a nanosecond after the last one's where
+// they come at once.
+func (r *run) send(now vtime.Instant) {
+	op := r.Op(r.sent, r.chance)
+	r.sent++
+	r.last = max(now, r.last+1)
+	op.At = r.last
+	r.open[op.At] = op
+	if op.At == now {
+		r.engine.Do(op)
+		return
+	}
+	r.clock.At(op.At, vtime.HandlerFunc(func(vtime.Instant, uint64) { r.engine.Do(op) }), 0)
+}
+
+// Fire is the next operation of an open loop.
+func (r *run) Fire(now vtime.Instant, _ uint64) {
+	if now < r.until {
+		r.send(now)
+		r.clock.After(r.chance.Exponential(time.Second/time.Duration(r.Rate))+1, r, 0)
+	}
+}
+
+// Done checks an acknowledgement.
+func (r *run) Done(now vtime.Instant, op *workload.Op, w *engine.Waits) {
+	given, ok := r.open[op.At]
+	if !ok {
+		r.fail("acknowledged", "an operation given at %d that is not open: never given, or acknowledged before", op.At)
+		return
+	}
+	delete(r.open, op.At)
+	if given != *op {
+		r.fail("changed", "%+v comes back as %+v", given, *op)
+	}
+	if now != r.clock.Now() || now < op.At {
+		r.fail("time", "an operation given at %d is acknowledged at %d, by a clock at %d", op.At, now, r.clock.Now())
+	}
+	sum, latency := int64(0), int64(now.Sub(op.At))
+	for k, x := range w {
+		sum += x
+		if x < 0 {
+			r.fail("waits", "%s is %d ns", engine.Wait(k), x)
+		}
+	}
+	if sum > latency {
+		r.fail("waits", "%v in a latency of %v", time.Duration(sum), time.Duration(latency))
+	}
+	r.log = append(r.log, answer{op.At, now, *w})
+	if r.closed && now < r.until && r.sent < r.most {
+		r.send(now)
+	}
+}
+
+func (r *run) openLoop() {
+	r.clock.At(0, r, 0)
+	r.finish()
+}
+
+func (r *run) closedLoop(clients int) {
+	r.closed, r.most = true, uint64(2*r.Rate)*uint64(r.For/time.Second)
+	for range clients {
+		r.send(0)
+	}
+	r.finish()
+}
+
+// finish runs to the end of the load, then until nothing is open or the time for that is over.
+func (r *run) finish() {
+	end := r.until.Add(r.Drain)
+	for at := vtime.Instant(0); at < r.until || len(r.open) > 0 && at < end; {
+		at = at.Add(r.period)
+		r.clock.Run(at)
+		r.look()
+	}
+	// Nothing is acknowledged again. The end is a whole minute, whatever the period.
+	r.clock.Run((r.clock.Now()/vtime.At(time.Minute) + 2) * vtime.At(time.Minute))
+	r.look()
+	if n := len(r.open); n > 0 {
+		r.fail("lost", "%d of %d operations are not acknowledged %v after the last", n, r.sent, r.Drain)
+	}
+	if r.sent == 0 || r.log == nil {
+		r.fail("lost", "no operation was sent and acknowledged: the suite has seen nothing")
+	}
+}
+
+func (r *run) sample() []float64 {
+	values := make([]float64, len(r.metrics))
+	r.engine.Sample(values)
+	return values
+}
+
+// look samples the engine and checks what does not depend on an operation.
+func (r *run) look() {
+	now := r.sample()
+	if !same(now, r.sample()) {
+		r.fail("sample", "two at %d differ", r.clock.Now())
+	}
+	for k, m := range r.metrics {
+		switch {
+		case math.IsInf(now[k], 0):
+			r.fail("sample", "%s is infinite", m.Name)
+		case r.values != nil && now[k] < r.values[k] && r.Counter(m.Name):
+			r.fail("counter", "%s%q falls from %g to %g", m.Name, m.Labels, r.values[k], now[k])
+		}
+	}
+	r.values = now
+	r.lookAtCycles()
+}
+
+// lookAtCycles: they are in order, and those that ended do not change any more.
+func (r *run) lookAtCycles() {
+	cycles := r.engine.Cycles()
+	if len(cycles) < len(r.cycles) {
+		r.fail("cycles", "%d, and %d before", len(cycles), len(r.cycles))
+	}
+	for k, c := range cycles {
+		running := c.End == vtime.Never
+		switch {
+		case c.Start > r.clock.Now() || c.End < c.Start || !running && c.End > r.clock.Now() || c.Dirty < 0 || c.Written < 0:
+			r.fail("cycles", "%d is %+v at %d", k, c, r.clock.Now())
+		case running && k < len(cycles)-1:
+			r.fail("cycles", "%d still runs, and %d has begun", k, k+1)
+		case k > 0 && c.Start < cycles[k-1].End:
+			r.fail("cycles", "%d begins at %d, before the end of the one before it at %d", k, c.Start, cycles[k-1].End)
+		case k < len(r.cycles) && r.cycles[k].End != vtime.Never && r.cycles[k] != c:
+			r.fail("cycles", "%d ended and changes from %+v to %+v", k, r.cycles[k], c)
+		}
+	}
+	r.cycles = append(r.cycles[:0], cycles...)
+}
+
+var (
+	metricName = regexp.MustCompile(`^[a-zA-Z_:][a-zA-Z0-9_:]*$`) // Prometheus' data model
+	labelName  = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
+)
+
+// problems are all that was noted, and what is wrong with the names.
+func (r *run) problems() []string {
+	seen := map[string]bool{}
+	for _, m := range r.metrics {
+		series := fmt.Sprintf("%s%q", m.Name, m.Labels)
+		if seen[series] {
+			r.fail("names", "%s is there twice", series)
+		}
+		seen[series] = true
+		if !metricName.MatchString(m.Name) || len(m.Labels)%2 != 0 {
+			r.fail("names", "%s is no series", series)
+		}
+		for k := 0; k < len(m.Labels); k += 2 {
+			if !labelName.MatchString(m.Labels[k]) {
+				r.fail("names", "%s has a label %q", series, m.Labels[k])
+			}
+		}
+	}
+	equal := func(a, b engine.Metric) bool { return a.Name == b.Name && slices.Equal(a.Labels, b.Labels) }
+	if !slices.EqualFunc(r.metrics, r.engine.Metrics(), equal) {
+		r.fail("names", "they change")
+	}
+	return r.texts
+}
+
+// same compares samples; a missing one equals a missing one.
+func same(a, b []float64) bool {
+	return slices.EqualFunc(a, b, func(x, y float64) bool { return x == y || x != x && y != y })
+}

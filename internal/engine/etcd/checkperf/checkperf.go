@@ -1,0 +1,194 @@
+//go:build linux
+
+// Package checkperf is etcdctl's check perf as an open loop, against a cluster that runs already.
+//
+// `etcdctl check perf` puts keys of 256 B with values of 1,024 B for a minute, at one of four rates, from as many clients, and
+// passes a cluster by its throughput, its slowest request and their standard deviation. Its clients take requests from a channel
+// with a place for each of them: while the cluster stalls nobody asks, and a latency counts from when a client took the request and
+// not from when it was due (coordinated omission). Here the same rates are an open loop: each put has its instant.
+//
+// The same three criteria are then judged by what users would have felt, and beside them what etcd's own documents ask of a disk:
+// the 99th percentile of the log's fsync and of the backend's commit, from the members' histograms.
+//
+// Other than there: keys count up instead of being random, and values are not zeros, which a volume could compress.
+package checkperf
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"plimsoll/internal/base/latency"
+	"plimsoll/internal/base/random"
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/base/vtime"
+	etcd "plimsoll/internal/engine/etcd/server"
+	"plimsoll/internal/lab/loadgen"
+	"plimsoll/internal/model/workload"
+)
+
+// A Load is one of etcdctl's (etcdctl/ctlv3/command/check.go, checkPerfCfgMap, the same from 3.2 to 3.7).
+type Load struct {
+	Name    string
+	Rate    units.Frequency
+	Clients int
+}
+
+// Loads are the four, from small to extra large.
+func Loads() []Load {
+	return []Load{{"s", 150, 50}, {"m", 1000, 200}, {"l", 8000, 500}, {"xl", 15000, 1000}}
+}
+
+// Find gives a load by its name or by etcdctl's long one.
+func Find(name string) (Load, error) {
+	long := map[string]string{"small": "s", "medium": "m", "large": "l", "xLarge": "xl"}
+	if short := long[name]; short != "" {
+		name = short
+	}
+	all := Loads()
+	if i := slices.IndexFunc(all, func(l Load) bool { return l.Name == name }); i >= 0 {
+		return all[i], nil
+	}
+	return Load{}, fmt.Errorf("there is no load %q, only s, m, l and xl", name)
+}
+
+// What is put, and for how long (the same file).
+const (
+	KeyBytes   = 256
+	ValueSize  = units.Size(1024)
+	DurationOf = time.Minute
+)
+
+// etcdctl's criteria (the same file, newCheckPerfCommand).
+const (
+	throughputLeast = 0.9 // of the rate
+	slowestMost     = 500 * time.Millisecond
+	deviationMost   = 100 * time.Millisecond
+)
+
+// What etcd asks of its disk and itself, at the 99th percentile: etcd's FAQ, "What does the etcd warning 'failed to send out
+// heartbeat on time' mean" and its metrics document (wal_fsync under 10 ms, backend_commit under 25 ms); and where it logs that
+// applying a request took too long (--warning-apply-duration).
+const (
+	fsyncMost  = 10 * time.Millisecond
+	commitMost = 25 * time.Millisecond
+	putMost    = 100 * time.Millisecond
+)
+
+const (
+	fsyncMetric  = "etcd_disk_wal_fsync_duration_seconds"
+	commitMetric = "etcd_disk_backend_commit_duration_seconds"
+)
+
+// grace is how long answers are waited for after the last put was due: longer than the slowest may take.
+const grace = 2 * slowestMost
+
+// Options say how to check.
+type Options struct {
+	Load     Load
+	Duration time.Duration // etcdctl's is DurationOf
+	Seed     random.Seed
+	// Progress, if not nil, is told about once a second.
+	Progress func(done, all time.Duration, rate units.Frequency, p99 units.Duration)
+}
+
+// Puts are how many there will be.
+func (o *Options) Puts() int64 { return int64(float64(o.Load.Rate) * o.Duration.Seconds()) }
+
+// Run checks the cluster that v has looked at, and removes what it put, however it ends.
+func Run(ctx context.Context, v *etcd.Visitor, opt Options) (r *Result, err error) {
+	load, err := opt.workload()
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+		defer cancel()
+		if e := v.Stop(ending); e != nil {
+			r, err = nil, errors.Join(err, e)
+		}
+	}()
+	if err := v.Begin(load.Connections(), ValueSize, load.Connections()); err != nil {
+		return nil, err
+	}
+	before, missing := v.Histograms(ctx, fsyncMetric, commitMetric)
+	end := vtime.At(opt.Duration + grace)
+	d := loadgen.New(loadgen.Config{Server: v, Workload: load, Seed: opt.Seed, End: end})
+	done := make(chan struct{})
+	told := make(chan struct{})
+	go func() { defer close(told); opt.tell(d, done) }()
+	err = d.Run(ctx, end, nil)
+	close(done)
+	<-told
+	if err != nil {
+		return nil, err
+	}
+	asked, _ := d.Result() // which operations failed is a criterion here
+	after, gone := v.Histograms(ctx, fsyncMetric, commitMetric)
+	if missing == nil {
+		missing = gone
+	}
+	return judge(v.Describe(), &opt, asked, before, after, missing), nil
+}
+
+func (o *Options) workload() (*workload.Workload, error) {
+	rate := o.Load.Rate
+	spec := workload.Spec{
+		Arrivals: &workload.Arrivals{Constant: &rate}, Mix: &workload.Mix{Insert: 1}, Keys: &workload.Keys{},
+		Document: &workload.Document{Size: ValueSize}, Connections: o.Load.Clients, Duration: units.Duration(o.Duration),
+	}
+	w, problems := spec.Resolve(nil)
+	return w, problems.Err()
+}
+
+func (o *Options) tell(d *loadgen.Driver, done <-chan struct{}) {
+	t := time.NewTicker(time.Second)
+	defer t.Stop()
+	last := int64(0)
+	for {
+		select {
+		case <-done:
+			return
+		case <-t.C:
+		}
+		now := d.Totals()
+		if o.Progress != nil {
+			o.Progress(time.Duration(now.At), o.Duration, units.Frequency(now.Done-last), now.P99)
+		}
+		last = now.Done
+	}
+}
+
+// figures are the distribution of puts' latencies.
+type figures struct {
+	dist    latency.Distribution
+	stddev  float64 // seconds
+	slowest units.Duration
+	inside  int64 // answered while puts were due
+}
+
+func figuresOf(ops []latency.Operation, within time.Duration) figures {
+	var f figures
+	sum, n := 0.0, 0.0
+	for i := range ops {
+		op := &ops[i]
+		f.dist.Add(op.Took)
+		f.slowest = max(f.slowest, units.Duration(op.Took))
+		sum += float64(op.Took) / 1e9
+		n++
+		if op.At+vtime.Instant(op.Took) <= vtime.At(within) {
+			f.inside++
+		}
+	}
+	for i := range ops {
+		x := float64(ops[i].Took)/1e9 - sum/n
+		f.stddev += float64(x * x)
+	}
+	if n > 0 {
+		f.stddev = math.Sqrt(f.stddev / n)
+	}
+	return f
+}

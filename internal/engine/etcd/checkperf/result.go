@@ -1,0 +1,123 @@
+//go:build linux
+
+package checkperf
+
+import (
+	"fmt"
+	"time"
+
+	etcd "plimsoll/internal/engine/etcd/server"
+	"plimsoll/internal/lab/loadgen"
+)
+
+// ResultVersion is the version of Result's JSON: additions leave it, changes raise it.
+const ResultVersion = 1
+
+// A Result is what came of a check. Its JSON is a contract: fields are added, never changed.
+type Result struct {
+	Version int     `json:"version"`
+	Server  string  `json:"server"` // product and version
+	Load    string  `json:"load"`   // s, m, l or xl
+	Rate    float64 `json:"rate_asked_per_second"`
+	Clients int     `json:"clients"`
+	Seconds float64 `json:"seconds"`
+	// Puts were answered; Unanswered were not within a second after the last was due; Failed ended with an error.
+	Puts       int64            `json:"puts"`
+	Unanswered int64            `json:"unanswered"`
+	Failed     int64            `json:"failed"`
+	Errors     map[string]int64 `json:"errors"`
+	// Latencies of puts from when they were due.
+	P50 float64 `json:"p50_seconds"`
+	P99 float64 `json:"p99_seconds"`
+	Max float64 `json:"max_seconds"`
+	// Etcdctl are its criteria, P99s those of etcd's documents.
+	Etcdctl []Criterion `json:"etcdctl"`
+	P99s    []Criterion `json:"p99"`
+	// Passed says that no criterion failed.
+	Passed bool `json:"passed"`
+	// Behind says that this program could not ask when it should: then latencies are partly its own.
+	Behind  bool     `json:"driver_behind"`
+	LateP99 float64  `json:"driver_late_p99_seconds"`
+	Remarks []string `json:"remarks"`
+}
+
+// A Criterion is a bound and what was seen.
+type Criterion struct {
+	Name string `json:"name"` // "throughput", "wal_fsync_p99"
+	// Value is what was seen, null where it could not be; Bound is the least or the most that passes.
+	Value *float64 `json:"value"`
+	Bound float64  `json:"bound"`
+	Unit  string   `json:"unit"` // seconds, 1/s, or "" of a count
+	// AtLeast says that Bound is the least.
+	AtLeast bool `json:"at_least"`
+	// Passed is null where there is no value.
+	Passed *bool `json:"passed"`
+}
+
+func most(name string, value float64, bound time.Duration) Criterion {
+	return criterion(name, value, bound.Seconds(), "seconds", value <= bound.Seconds(), false)
+}
+
+func criterion(name string, value, bound float64, unit string, passed, least bool) Criterion {
+	return Criterion{Name: name, Value: &value, Bound: bound, Unit: unit, AtLeast: least, Passed: &passed}
+}
+
+func judge(server string, opt *Options, asked *loadgen.Result, before, after *etcd.Histograms, missing error) *Result {
+	f := figuresOf(asked.Operations, opt.Duration)
+	rate := float64(opt.Load.Rate)
+	r := &Result{
+		Version: ResultVersion, Server: server, Load: opt.Load.Name, Rate: rate, Clients: opt.Load.Clients, Seconds: opt.Duration.Seconds(),
+		Puts: int64(len(asked.Operations)), Failed: asked.Failed, Errors: asked.Errors, Remarks: []string{},
+		P50: float64(f.dist.Percentile(50)) / 1e9, P99: float64(f.dist.Percentile(99)) / 1e9, Max: float64(f.slowest) / 1e9,
+		Behind: asked.Behind, LateP99: float64(asked.LateP99) / 1e9,
+	}
+	if r.Errors == nil {
+		r.Errors = map[string]int64{}
+	}
+	if r.Unanswered = max(asked.Asked-r.Puts-r.Failed, 0); r.Unanswered > 0 {
+		r.Max = max(r.Max, grace.Seconds()) // they took longer than that
+		r.Remarks = append(r.Remarks, fmt.Sprintf("%d puts had no answer a second after the last was due: they count as slower than that", r.Unanswered))
+	}
+	done := float64(f.inside) / opt.Duration.Seconds()
+	r.Etcdctl = []Criterion{
+		criterion("errors", float64(r.Failed), 0, "", r.Failed == 0, false),
+		criterion("throughput", done, throughputLeast*rate, "1/s", done > throughputLeast*rate, true),
+		most("slowest", r.Max, slowestMost),
+		most("stddev", f.stddev, deviationMost),
+	}
+	for _, h := range []struct {
+		name, metric string
+		bound        time.Duration
+	}{{"wal_fsync_p99", fsyncMetric, fsyncMost}, {"backend_commit_p99", commitMetric, commitMost}} {
+		c := Criterion{Name: h.name, Bound: h.bound.Seconds(), Unit: "seconds"}
+		if d, ok := after.Percentile(before, h.metric, 99); ok && missing == nil {
+			c = most(h.name, d.Std().Seconds(), h.bound)
+		}
+		r.P99s = append(r.P99s, c)
+	}
+	r.P99s = append(r.P99s, most("put_p99", r.P99, putMost))
+	if missing != nil {
+		r.Remarks = append(r.Remarks, "the log's fsync and the backend's commit could not be judged: "+missing.Error())
+	}
+	if r.Behind {
+		r.Remarks = append(r.Remarks, "puts began late: this machine's cores were busy, which is a part of these latencies; run it from another one")
+	}
+	r.Passed = passed(r.Etcdctl) && passed(r.P99s)
+	return r
+}
+
+// passed tells whether none failed: what could not be seen did not.
+func passed(all []Criterion) bool {
+	for _, c := range all {
+		if c.Passed != nil && !*c.Passed {
+			return false
+		}
+	}
+	return true
+}
+
+// PassedEtcdctl tells whether etcdctl's criteria are met.
+func (r *Result) PassedEtcdctl() bool { return passed(r.Etcdctl) }
+
+// PassedP99 tells whether no criterion by p99 failed.
+func (r *Result) PassedP99() bool { return passed(r.P99s) }

@@ -1,0 +1,261 @@
+// Package etcdtest starts real etcd clusters for tests: members on ports of this machine, with or without TLS.
+//
+// The idea is that what is read from a cluster live can only be held against one: members that are found by one of them, one that
+// dies, certificates that do not fit. Whoever tests so skips where [ErrMissing] says that there is no etcd.
+package etcdtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"plimsoll/internal/lab/process"
+)
+
+// ErrMissing says that there is no etcd here.
+var ErrMissing = errors.New("etcd is not installed: apt-get install etcd-server")
+
+const patience = time.Minute
+
+// A Cluster is running members.
+type Cluster struct {
+	Files     *Files // of TLS; nil: none
+	Endpoints []string
+	Metrics   []string // addresses of metrics alone, without TLS
+	procs     []*process.Process
+}
+
+// Available says why no cluster can be started here; nil if one can.
+func Available() error {
+	if _, err := exec.LookPath("etcd"); err != nil {
+		return ErrMissing
+	}
+	return nil
+}
+
+// Run gives a test a cluster as Start does, which is stopped when the test ends; without an etcd the test is skipped.
+func Run(t testing.TB, members int, sealed bool, flags ...string) *Cluster {
+	t.Helper()
+	c, err := Start(t.TempDir(), members, sealed, flags...)
+	if errors.Is(err, ErrMissing) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+// Start starts a cluster in a folder, with certificates for servers and clients if sealed. Ports that are free may be taken by others
+// before the members listen: then it tries others. More flags of etcd's may follow.
+func Start(dir string, members int, sealed bool, flags ...string) (*Cluster, error) {
+	const tries = 4
+	for try := 1; ; try++ {
+		c, err := start(filepath.Join(dir, fmt.Sprintf("try%d", try)), members, sealed, flags)
+		if err == nil || try == tries || !strings.Contains(err.Error(), "address already in use") {
+			return c, err
+		}
+	}
+}
+
+func start(dir string, members int, sealed bool, flags []string) (*Cluster, error) {
+	path, err := exec.LookPath("etcd")
+	if err != nil {
+		return nil, ErrMissing
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	c := &Cluster{}
+	scheme := "http"
+	if sealed {
+		scheme = "https"
+		if c.Files, err = newFiles(dir); err != nil {
+			return nil, err
+		}
+	}
+	ports, err := freePorts(3 * members)
+	if err != nil {
+		return nil, err
+	}
+	var initial []string
+	for k := range members {
+		initial = append(initial, fmt.Sprintf("m%d=http://%s", k+1, ports[3*k+1]))
+	}
+	for k := range members {
+		client, peer, metrics := ports[3*k], "http://"+ports[3*k+1], ports[3*k+2]
+		name := fmt.Sprintf("m%d", k+1)
+		args := []string{"--name=" + name, "--data-dir=" + filepath.Join(dir, name), "--logger=zap", "--log-level=error", "--unsafe-no-fsync", "--strict-reconfig-check=false",
+			"--listen-client-urls=" + scheme + "://" + client, "--advertise-client-urls=" + scheme + "://" + client,
+			"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer, "--listen-metrics-urls=http://" + metrics,
+			"--initial-cluster=" + strings.Join(initial, ","), "--initial-cluster-token=" + dir}
+		if sealed {
+			args = append(args, "--cert-file="+c.Files.ServerCert, "--key-file="+c.Files.ServerKey, "--client-cert-auth", "--trusted-ca-file="+c.Files.CA)
+		}
+		p, err := process.Start(process.Options{Path: path, Args: append(args, flags...)})
+		if err != nil {
+			return nil, errors.Join(err, c.Stop())
+		}
+		c.procs = append(c.procs, p)
+		c.Endpoints, c.Metrics = append(c.Endpoints, client), append(c.Metrics, metrics)
+	}
+	if err := c.wait(); err != nil {
+		return nil, errors.Join(err, c.Stop())
+	}
+	return c, nil
+}
+
+// wait waits until all members say that they are well, which they are when there is a leader.
+func (c *Cluster) wait() error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	look := time.NewTicker(20 * time.Millisecond)
+	defer look.Stop()
+	for k, at := range c.Metrics {
+		for !healthy(ctx, at) {
+			select {
+			case <-look.C:
+			case <-c.procs[k].Done():
+				return fmt.Errorf("member %d ended: %w; %s", k+1, c.procs[k].Err(), c.procs[k].Tail())
+			case <-ctx.Done():
+				return fmt.Errorf("member %d has no leader: %w", k+1, ctx.Err())
+			}
+		}
+	}
+	return nil
+}
+
+func healthy(ctx context.Context, at string) bool {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+at+"/health", nil)
+	if err != nil {
+		return false
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return false
+	}
+	return resp.Body.Close() == nil && resp.StatusCode == http.StatusOK
+}
+
+// Kill ends a member, from 0, without warning.
+func (c *Cluster) Kill(k int) error { return c.procs[k].Kill() }
+
+// Replace removes a member, from 0, of a cluster without TLS, and adds a new one whose data is in a folder; it gives the new one's endpoint.
+func (c *Cluster) Replace(dir string, k int) (endpoint string, err error) {
+	path, err := exec.LookPath("etcd")
+	if err != nil {
+		return "", ErrMissing
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	conn, err := grpc.NewClient("passthrough:///"+c.Endpoints[0], grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close()
+	api := etcdserverpb.NewClusterClient(conn)
+	at := func(url string) func(*etcdserverpb.Member) bool {
+		return func(m *etcdserverpb.Member) bool { return slices.Contains(append(m.ClientURLs, m.PeerURLs...), url) }
+	}
+	old := at("http://" + c.Endpoints[k])
+	left, err := change(ctx, api, func(list []*etcdserverpb.Member) bool { return !slices.ContainsFunc(list, old) },
+		func(ctx context.Context, list []*etcdserverpb.Member) {
+			id := list[slices.IndexFunc(list, old)].ID
+			_, _ = api.MemberRemove(ctx, &etcdserverpb.MemberRemoveRequest{ID: id})
+		})
+	if err != nil {
+		return "", err
+	}
+	var initial []string
+	for _, m := range left {
+		initial = append(initial, m.Name+"="+m.PeerURLs[0])
+	}
+	ports, err := freePorts(2)
+	if err != nil {
+		return "", err
+	}
+	peer := "http://" + ports[1]
+	if _, err := change(ctx, api, func(list []*etcdserverpb.Member) bool { return slices.ContainsFunc(list, at(peer)) },
+		func(ctx context.Context, _ []*etcdserverpb.Member) {
+			_, _ = api.MemberAdd(ctx, &etcdserverpb.MemberAddRequest{PeerURLs: []string{peer}})
+		}); err != nil {
+		return "", err
+	}
+	p, err := process.Start(process.Options{Path: path, Args: []string{"--name=added", "--data-dir=" + filepath.Join(dir, "added"), "--logger=zap", "--log-level=error", "--unsafe-no-fsync",
+		"--listen-client-urls=http://" + ports[0], "--advertise-client-urls=http://" + ports[0], "--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer,
+		"--initial-cluster=" + strings.Join(append(initial, "added="+peer), ","), "--initial-cluster-state=existing"}})
+	if err != nil {
+		return "", err
+	}
+	c.procs = append(c.procs, p)
+	return ports[0], nil
+}
+
+// change asks for a change of the members until it is made: a request that comes between two leaders is lost, and etcd answers it never.
+func change(ctx context.Context, api etcdserverpb.ClusterClient, made func([]*etcdserverpb.Member) bool,
+	ask func(context.Context, []*etcdserverpb.Member),
+) ([]*etcdserverpb.Member, error) {
+	look := time.NewTicker(50 * time.Millisecond)
+	defer look.Stop()
+	for ; ; <-look.C {
+		list, err := api.MemberList(ctx, &etcdserverpb.MemberListRequest{})
+		if err != nil {
+			return nil, err
+		}
+		if made(list.Members) {
+			return list.Members, nil
+		}
+		once, cancel := context.WithTimeout(ctx, 2*time.Second)
+		ask(once, list.Members)
+		cancel()
+	}
+}
+
+// Stop ends all members.
+func (c *Cluster) Stop() error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	for _, p := range c.procs {
+		_ = p.Stop(ctx, syscall.SIGTERM) // it ends by the signal, which is an error, or is gone
+	}
+	return ctx.Err()
+}
+
+// freePorts gives addresses on which nobody listens.
+func freePorts(n int) ([]string, error) {
+	var out []string
+	var held []net.Listener
+	defer func() {
+		for _, l := range held {
+			_ = l.Close()
+		}
+	}()
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, err
+		}
+		held = append(held, l)
+		out = append(out, l.Addr().String())
+	}
+	return out, nil
+}

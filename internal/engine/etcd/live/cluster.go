@@ -1,0 +1,198 @@
+package live
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+)
+
+const (
+	// askWithin is how long a member may take to say who it is.
+	askWithin = 5 * time.Second
+	// answerBytesMax bounds an answer: a list of members has a few kilobytes.
+	answerBytesMax = 1 << 20
+	// tokenField is the field of a request's metadata that carries a user's token (etcd, api/v3rpc/rpctypes,
+	// metadatafields.go).
+	tokenField = "token"
+)
+
+// A member is one of a cluster's, as far as it is known.
+type member struct {
+	endpoint string // host:port, the label instance
+	id       uint64 // 0: it did not say
+	name     string
+	leads    bool
+	learns   bool
+	version  string
+	bytes    int64 // of its database
+}
+
+func (m *member) facts() map[string]string {
+	if m.id == 0 {
+		return nil
+	}
+	role := "follower"
+	switch {
+	case m.learns:
+		role = "learner"
+	case m.leads:
+		role = "leader"
+	}
+	f := map[string]string{"etcd.member_id": strconv.FormatUint(m.id, 16), "etcd.role": role}
+	if m.name != "" {
+		f["etcd.member"] = m.name
+	}
+	if m.bytes > 0 {
+		f["etcd.db_size_bytes"] = strconv.FormatInt(m.bytes, 10)
+	}
+	return f
+}
+
+// cluster asks the members that an address names who they are, and one of them for all others. What it cannot be told is the
+// error; the members are those named, at least.
+func (a *address) cluster(ctx context.Context, config *tls.Config) ([]*member, error) {
+	members := make([]*member, len(a.endpoints))
+	lists := make([]*roll, len(a.endpoints))
+	errs := make([]error, len(a.endpoints))
+	var asking sync.WaitGroup
+	for i, e := range a.endpoints {
+		members[i] = &member{endpoint: e}
+		asking.Go(func() { lists[i], errs[i] = a.ask(ctx, config, members[i]) })
+	}
+	asking.Wait()
+	best := slices.IndexFunc(lists, func(l *roll) bool { return l != nil })
+	if best < 0 {
+		return members, errs[0]
+	}
+	for _, x := range lists[best].members {
+		i := slices.IndexFunc(members, func(m *member) bool { return m.id == x.ID || m.id == 0 && serves(x, m.endpoint) })
+		if i < 0 {
+			e := firstEndpoint(x)
+			if e == "" || len(members) >= membersMax {
+				continue // not started yet
+			}
+			members = append(members, &member{endpoint: e})
+			i = len(members) - 1
+		}
+		members[i].id, members[i].name, members[i].learns, members[i].leads = x.ID, x.Name, x.IsLearner, x.ID == lists[best].leader
+	}
+	return members, nil
+}
+
+// serves tells whether a member says that it is found at an endpoint.
+func serves(x *etcdserverpb.Member, endpoint string) bool {
+	return slices.ContainsFunc(x.ClientURLs, func(u string) bool { return hostPort(u) == endpoint })
+}
+
+func firstEndpoint(x *etcdserverpb.Member) string {
+	for _, u := range x.ClientURLs {
+		if e := hostPort(u); e != "" {
+			return e
+		}
+	}
+	return ""
+}
+
+// hostPort is that of a URL; "" of what is none.
+func hostPort(text string) string {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" {
+		return ""
+	}
+	e, err := endpoint(u.Host)
+	if err != nil {
+		return ""
+	}
+	return e
+}
+
+// A roll is what a member says of its cluster.
+type roll struct {
+	leader  uint64
+	members []*etcdserverpb.Member
+}
+
+// ask asks a member who it is, and who the others are.
+func (a *address) ask(ctx context.Context, config *tls.Config, m *member) (*roll, error) {
+	ctx, cancel := context.WithTimeout(ctx, askWithin)
+	defer cancel()
+	secured := insecure.NewCredentials()
+	if config != nil {
+		secured = credentials.NewTLS(config)
+	}
+	c, err := grpc.NewClient("passthrough:///"+m.endpoint,
+		grpc.WithTransportCredentials(secured), grpc.WithNoProxy(), grpc.WithDisableServiceConfig(),
+		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, MaxDelay: time.Second}, MinConnectTimeout: askWithin}),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(answerBytesMax)))
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	if a.user != "" {
+		got, err := etcdserverpb.NewAuthClient(c).Authenticate(ctx, &etcdserverpb.AuthenticateRequest{Name: a.user, Password: a.password})
+		switch {
+		case err == nil:
+			ctx = metadata.AppendToOutgoingContext(ctx, tokenField, got.Token)
+		case !strings.Contains(err.Error(), "authentication is not enabled"):
+			return nil, a.explain(m.endpoint, err)
+		}
+	}
+	s, err := etcdserverpb.NewMaintenanceClient(c).Status(ctx, &etcdserverpb.StatusRequest{})
+	if err != nil {
+		return nil, a.explain(m.endpoint, err)
+	}
+	m.id, m.version, m.bytes = s.GetHeader().GetMemberId(), s.Version, s.DbSize
+	list, err := etcdserverpb.NewClusterClient(c).MemberList(ctx, &etcdserverpb.MemberListRequest{})
+	if err != nil {
+		return nil, a.explain(m.endpoint, err)
+	}
+	return &roll{s.Leader, list.Members}, nil
+}
+
+// explain says why a member was not asked, and what to do.
+func (a *address) explain(endpoint string, err error) error {
+	text := status.Convert(err).Message()
+	if a.password != "" {
+		text = strings.ReplaceAll(text, a.password, "***")
+	}
+	switch {
+	case strings.Contains(text, "authentication failed"):
+		return fmt.Errorf("%s does not let user %s in: check ETCDCTL_USER, or user and password in the address", endpoint, a.user)
+	case strings.Contains(text, "user name is empty"), strings.Contains(text, "permission denied"), strings.Contains(text, "invalid auth token"):
+		return fmt.Errorf("%s wants a user for this (%s): give one by ETCDCTL_USER=name:password", endpoint, text)
+	case strings.Contains(text, "certificate"), strings.Contains(text, "tls:"), strings.Contains(text, "x509:"):
+		return errors.New(endpoint + ": " + aboutTLS(text))
+	case status.Code(err) == codes.DeadlineExceeded:
+		return fmt.Errorf("%s does not answer within %s", endpoint, askWithin)
+	}
+	return fmt.Errorf("%s: %s", endpoint, text)
+}
+
+// aboutTLS adds to the text of a TLS error what to do.
+func aboutTLS(text string) string {
+	switch {
+	case strings.Contains(text, "unknown authority"):
+		return "its certificate is signed by nobody known here: name the authority's file by ETCDCTL_CACERT or ?cacert="
+	case strings.Contains(text, "certificate required"), strings.Contains(text, "bad certificate"):
+		return "it wants a client's certificate that it trusts: name its files by ETCDCTL_CERT and ETCDCTL_KEY, or ?cert= and &key="
+	case strings.Contains(text, "first record does not look like a TLS handshake"):
+		return "it does not speak TLS: give etcd:// instead of etcds://, without certificates"
+	}
+	return text
+}

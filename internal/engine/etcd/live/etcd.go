@@ -1,0 +1,146 @@
+package live
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"plimsoll/internal/record/exposition"
+	"plimsoll/internal/record/recording"
+	"plimsoll/internal/record/source"
+)
+
+// Options say how to ask.
+type Options struct {
+	// Insecure accepts any certificate of the servers'.
+	Insecure bool
+	// Getenv replaces os.Getenv.
+	Getenv func(string) string
+}
+
+// A cluster is asked again and again; it implements source.Source.
+type cluster struct {
+	address *address
+	config  *tls.Config
+	desc    recording.Source
+	every   time.Duration // how often members are asked who is among them
+}
+
+// followEvery is how often a cluster is asked for its members again: a new one is there for years.
+const followEvery = 15 * time.Second
+
+// Open prepares the cluster at an etcd:// or etcds:// address. The files of TLS are read; nothing is asked yet.
+func Open(text string, opt Options) (source.Source, error) {
+	if opt.Getenv == nil {
+		opt.Getenv = os.Getenv
+	}
+	a, err := parse(text, opt.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	config, err := a.files.config(a.secure, opt.Insecure)
+	if err != nil {
+		return nil, err
+	}
+	return &cluster{address: a, config: config, every: followEvery,
+		desc: recording.Source{Kind: "etcd", Name: a.name(), Engine: "etcd"}}, nil
+}
+
+// Describe implements [source.Source].
+func (c *cluster) Describe() recording.Source { return c.desc }
+
+// Live implements [source.Source].
+func (*cluster) Live() bool { return true }
+
+// Read implements [source.Source]. It fails if no member shows its metrics at first.
+func (c *cluster) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
+	members, err := c.address.cluster(ctx, c.config)
+	if ctx.Err() != nil {
+		return nil //nolint:nilerr // the end of the context ends a live source without an error
+	}
+	if err != nil {
+		w.Note(recording.Note{Kind: recording.NoteLimit, Source: c.desc.Name, Text: fmt.Sprintf("whether there are other members could not be asked: %v", err)})
+	}
+	pages := make([]source.Source, len(members))
+	for i, m := range members {
+		if pages[i], err = c.open(m); err != nil {
+			return err
+		}
+	}
+	if err := c.probe(ctx, pages, w); err != nil {
+		return err
+	}
+	f := &follower{c: c, w: w, members: members, pages: pages}
+	return source.NewGroup(c.desc, pages, f.follow).Read(ctx, w, opt)
+}
+
+// open prepares the metrics of a member.
+func (c *cluster) open(m *member) (source.Source, error) {
+	transport := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // it is one
+	transport.TLSClientConfig = c.config.Clone()
+	transport.Proxy = nil
+	transport.MaxConnsPerHost = 1
+	about := exposition.Member{Instance: m.endpoint, Tell: func(d *recording.Source) {
+		d.Kind, d.Engine = "etcd", "etcd"
+		if d.Version == "" {
+			d.Version = m.version
+		}
+		if d.Facts == nil {
+			d.Facts = map[string]string{}
+		}
+		maps.Copy(d.Facts, m.facts())
+	}}
+	// Credentials for other exporters are none of etcd's business.
+	return exposition.OpenMember(c.address.page(m.endpoint), about, exposition.URLOptions{Transport: transport, Getenv: func(string) string { return "" }})
+}
+
+// probe looks whether any member shows its metrics, and notes those that do not. If none does, the error is that of the first named.
+func (c *cluster) probe(ctx context.Context, pages []source.Source, w recording.Writer) error {
+	errs := make([]error, len(pages))
+	var asking sync.WaitGroup
+	for i, p := range pages {
+		asking.Go(func() { errs[i] = exposition.Probe(ctx, p) })
+	}
+	asking.Wait()
+	if ctx.Err() != nil {
+		return nil //nolint:nilerr // likewise
+	}
+	if slices.Contains(errs, nil) {
+		for i, err := range errs {
+			if err != nil {
+				w.Note(recording.Note{Kind: recording.NoteGap, Source: pages[i].Describe().Name, Text: "at first this member did not show its metrics: " + err.Error()})
+			}
+		}
+		return nil
+	}
+	err := errs[0]
+	var refused *exposition.Refused
+	switch text := err.Error(); {
+	case errors.As(err, &refused), errors.Is(err, exposition.ErrNotMetrics), strings.Contains(text, "malformed HTTP"):
+		return fmt.Errorf("%s: %w; etcd may have its metrics at another address (--listen-metrics-urls): give etcd://...?metrics=http://:2381", c.desc.Name, err)
+	case c.config == nil && errors.Is(err, io.EOF):
+		return fmt.Errorf("%s: it ends the connection without an answer: it may want TLS, which is etcds://", c.desc.Name)
+	case strings.Contains(text, "certificate"), strings.Contains(text, "tls:"), strings.Contains(text, "x509:"):
+		return fmt.Errorf("%s: %s", c.desc.Name, aboutTLS(text))
+	case c.address.secure && c.address.files.cert == "" && hungUp(err):
+		// Its alert got lost: what was sent already came to a closed socket.
+		return fmt.Errorf("%s: it ends the connection: %s", c.desc.Name, aboutTLS("certificate required"))
+	}
+	return fmt.Errorf("%s: %w", c.desc.Name, err)
+}
+
+// hungUp says that the other side closed the connection before it was asked.
+func hungUp(err error) bool {
+	return errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.EOF) ||
+		strings.Contains(err.Error(), "http2: client conn could not be established") // what net/http makes of it, at times
+}

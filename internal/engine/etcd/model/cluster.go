@@ -1,0 +1,194 @@
+package model
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/base/vtime"
+	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/kernel"
+	"plimsoll/internal/model/workload"
+)
+
+// A Member is what one member runs on. WAL and Data may be the same device, and members may share
+// a Host.
+type Member struct {
+	Host      *kernel.Host
+	WAL, Data *kernel.Device
+}
+
+// Members finds n members' devices on one host, by their names: "m1/wal", "m1/data", "m2/wal"...
+// A member without a WAL device keeps its WAL with its data.
+func Members(env *engine.Env, n int) ([]Member, error) {
+	var out []Member
+	for k := 1; k <= n; k++ {
+		name := "m" + strconv.Itoa(k)
+		m := Member{Host: env.Host, WAL: env.Volume(name+"/wal", name+"/data"), Data: env.Volume(name + "/data")}
+		if m.Data == nil {
+			return nil, fmt.Errorf("etcd: member %d has no volume %q", k, name+"/data")
+		}
+		out = append(out, m)
+	}
+	return out, nil
+}
+
+// A Cluster is the model: all members, the network between them, and the clients' requests.
+type Cluster struct {
+	cfg     Config
+	clock   *vtime.Clock
+	client  engine.Client
+	members []member
+	leader  *member
+	log     raftLog
+	slots   engine.Slots
+	done    doneCounts
+
+	loop    loop
+	applier applier
+	cycles  []engine.Cycle
+}
+
+var _ engine.Engine = (*Cluster)(nil)
+
+// doneCounts are the counters of requests.
+type doneCounts struct {
+	heartbeatsLate, slowApplies int64
+}
+
+// New makes a cluster that has been running and is idle. cfg must have as many members as there are.
+func New(cfg Config, env *engine.Env, members []Member) (*Cluster, error) {
+	if l := cfg.Check(); len(l) > 0 {
+		return nil, fmt.Errorf("etcd: %w", l.Err())
+	}
+	if len(members) != cfg.Members {
+		return nil, fmt.Errorf("etcd: %d members are configured and %d have volumes", cfg.Members, len(members))
+	}
+	if env.Client == nil || env.Clock == nil {
+		return nil, errors.New("etcd: needs a clock and a client")
+	}
+	c := &Cluster{cfg: cfg, clock: env.Clock, client: env.Client, members: make([]member, cfg.Members)}
+	for i := range c.members {
+		m := members[i]
+		if m.Host == nil || m.WAL == nil || m.Data == nil {
+			return nil, fmt.Errorf("etcd: member %d lacks a host or a volume", i+1)
+		}
+		c.members[i].init(&c.cfg, i, m, env.Seed)
+	}
+	c.leader = &c.members[cfg.Leader-1]
+	c.log.init()
+	return c, nil
+}
+
+// An event's argument is what happened, to which member, and a slot or an index in the log.
+type what uint8
+
+const (
+	requested   what = iota // a put's request was parsed: it is proposed
+	asked                   // a read's request was parsed
+	confirmed               // a read's round trip is over
+	readied                 // the leader's loop has a Ready on the CPU
+	held                    // the kernel let a WAL's writer go on
+	synced                  // a WAL's fdatasync is done
+	arrived                 // a message is at a follower
+	taken                   // a follower's loop has a Ready on the CPU
+	answered                // a follower's answer is at the leader
+	applied                 // puts were applied
+	replied                 // an answer is written
+	commitDue               // the backend's interval is over
+	commitCPU               // its pages are made
+	commitPages             // its first sync is done
+	commitMeta              // its second
+	sent                    // a snapshot of the database is at a follower and on its disk
+	ignored                 // nothing waits for it
+)
+
+func event(w what, member int, n uint64) uint64 { return uint64(w)<<56 | uint64(member)<<48 | n }
+
+// Fire handles the cluster's own events.
+func (c *Cluster) Fire(now vtime.Instant, arg uint64) {
+	m, n := &c.members[arg>>48&0xff], arg&(1<<48-1)
+	switch what(arg >> 56) {
+	case requested:
+		c.propose(now, uint32(n))
+	case asked:
+		c.confirm(now, uint32(n))
+	case confirmed:
+		c.slots.At(uint32(n)).Spend(now, engine.WaitQuorum)
+		c.reply(now, uint32(n))
+	case readied:
+		c.ready(now)
+	case held:
+		c.sync(now, m)
+	case synced:
+		c.walSynced(now, m)
+	case arrived:
+		c.arrive(now, m, n)
+	case taken:
+		c.take(now, m)
+	case answered:
+		c.answer(now, m, n)
+	case applied:
+		c.apply(now)
+	case replied:
+		c.acknowledge(now, uint32(n))
+	case commitDue:
+		c.backendDue(now, m)
+	case commitCPU:
+		c.backendWrite(m)
+	case commitPages:
+		c.backendMeta(m)
+	case commitMeta:
+		c.backendDone(now, m)
+	case sent:
+		c.snapshotArrived(now, m, n)
+	case ignored:
+	}
+}
+
+func (c *Cluster) at(when vtime.Instant, w what, m *member, n uint64) {
+	c.clock.At(when, c, event(w, m.index, n))
+}
+
+// Do starts an operation: a write is proposed, a read asks whether the leader still leads.
+func (c *Cluster) Do(op workload.Op) {
+	now := c.clock.Now()
+	slot := c.slots.Take(op, now)
+	_, parsed := c.leader.host.CPU(now, c.cfg.CPU.Request.Std())
+	kind := asked
+	if op.Kind.Writes() {
+		kind = requested
+	}
+	c.at(parsed, kind, c.leader, uint64(slot))
+}
+
+// confirm lets a read wait for a majority to say that the leader still leads.
+func (c *Cluster) confirm(now vtime.Instant, slot uint32) {
+	c.slots.At(slot).Spend(now, engine.WaitCPU)
+	if c.cfg.Members == 1 {
+		c.reply(now, slot)
+		return
+	}
+	c.at(now.Add(c.cfg.RTT.Std()), confirmed, c.leader, uint64(slot))
+}
+
+func (c *Cluster) reply(now vtime.Instant, slot uint32) {
+	_, written := c.leader.host.CPU(now, c.cfg.CPU.Reply.Std())
+	c.at(written, replied, c.leader, uint64(slot))
+}
+
+func (c *Cluster) acknowledge(now vtime.Instant, slot uint32) {
+	s := c.slots.At(slot)
+	s.Spend(now, engine.WaitCPU)
+	c.client.Done(now, &s.Op, &s.Waits)
+	c.slots.Give(slot)
+}
+
+// entrySize is what a put takes in the WAL, records being aligned to 8 bytes.
+func (c *Cluster) entrySize(op *workload.Op) units.Size {
+	return (max(op.Size, 0) + c.cfg.Overhead + 7) &^ 7
+}
+
+// Cycles are the leader's backend commits; of very long runs the last [cyclesMax].
+func (c *Cluster) Cycles() []engine.Cycle { return c.cycles }

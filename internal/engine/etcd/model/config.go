@@ -1,0 +1,166 @@
+package model
+
+import (
+	"strconv"
+	"time"
+
+	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/base/units"
+)
+
+// Config is an etcd cluster as a person describes it. [Defaults] is etcd 3.6's.
+type Config struct {
+	// Members is how many there are, an odd number: an even one bears no more failures.
+	Members int `yaml:"members"`
+	// Leader is which of them leads, from 1.
+	Leader int `yaml:"leader"`
+	// RTT is the round trip between members: within one zone 0.1 to 0.5 ms, between zones of a region
+	// 0.5 to 2 ms (assumed).
+	RTT units.Duration `yaml:"rtt"`
+	// Heartbeat and Election are --heartbeat-interval (100 ms) and --election-timeout (1,000 ms).
+	Heartbeat units.Duration `yaml:"heartbeat"`
+	Election  units.Duration `yaml:"election"`
+	// The backend commits after BatchInterval or BatchLimit puts (--backend-batch-interval,
+	// --backend-batch-limit: 100 ms, 10,000; etcd server/storage/backend, 3.6).
+	BatchInterval units.Duration `yaml:"batch_interval"`
+	BatchLimit    int            `yaml:"batch_limit"`
+	// SnapshotCount is --snapshot-count (10,000 since 3.6, 100,000 before); CatchUp is how many entries
+	// the leader keeps behind it for slow followers (--experimental-snapshot-catchup-entries: 5,000).
+	// A follower further behind is sent the whole database.
+	SnapshotCount int `yaml:"snapshot_count"`
+	CatchUp       int `yaml:"catchup_entries"`
+	// Segment is a WAL file, preallocated (64 MB; etcd server/storage/wal, SegmentSizeBytes).
+	Segment units.Size `yaml:"wal_segment"`
+	// MaxMessage and MaxInflight bound what is sent to a follower and not acknowledged
+	// (maxSizePerMsg 1 MB, maxInflightMsgs 512; etcd server/etcdserver/raft.go).
+	MaxMessage  units.Size `yaml:"max_message"`
+	MaxInflight int        `yaml:"max_inflight"`
+	// Overhead is what an entry is larger than its key and value, in the WAL and in the database:
+	// request and entry headers, record and checksum, revision, page element (about 90 B by the formats
+	// of etcd 3.6 and bbolt 1.4; assumed to be the same for both).
+	Overhead units.Size `yaml:"entry_overhead"`
+	// Quota is --quota-backend-bytes (2 GB): as far as the database grows here.
+	Quota units.Size `yaml:"quota"`
+	CPU   CPU        `yaml:"cpu"`
+}
+
+// CPU is what the steps cost a core. The defaults were fitted to eight measured runs of etcd
+// 3.6 with one and with five members, 1 to 1,000 clients on the same two cores (the package's test
+// prints them side by side): a put's share of the client is therefore in Request and Reply.
+type CPU struct {
+	Request   units.Duration `yaml:"request"`   // a request, from its arrival to its proposal
+	Reply     units.Duration `yaml:"reply"`     // its answer
+	Ready     units.Duration `yaml:"ready"`     // a turn of the raft loop with its goroutines
+	Entry     units.Duration `yaml:"entry"`     // an entry in it: encoded, written to the WAL
+	Apply     units.Duration `yaml:"apply"`     // a put applied to the database's pages
+	Message   units.Duration `yaml:"message"`   // a message, at each end
+	Replicate units.Duration `yaml:"replicate"` // an entry in a message, at each end
+	Commit    units.Duration `yaml:"commit"`    // a commit of the backend
+	Page      units.Duration `yaml:"page"`      // a page in it
+}
+
+// Defaults are etcd 3.6's, of one member.
+func Defaults() Config {
+	return Config{
+		Members: 1, Leader: 1,
+		RTT:       units.Duration(200 * time.Microsecond),
+		Heartbeat: units.Duration(100 * time.Millisecond), Election: units.Duration(time.Second),
+		BatchInterval: units.Duration(100 * time.Millisecond), BatchLimit: 10_000,
+		SnapshotCount: 10_000, CatchUp: 5_000,
+		Segment: 64 * units.MB, MaxMessage: units.MiB, MaxInflight: 512,
+		Overhead: 90, Quota: 2 * units.GiB,
+		CPU: CPU{
+			Request: us(45), Reply: us(20), Ready: us(95), Entry: us(3), Apply: us(9),
+			Message: us(20), Replicate: us(5), Commit: us(60), Page: us(3),
+		},
+	}
+}
+
+func us(n int64) units.Duration { return units.Duration(n * int64(time.Microsecond)) }
+
+// What no cluster goes beyond. Raft's cost grows with the members; etcd's documentation (FAQ,
+// "What is maximum cluster size?") recommends seven at most.
+const (
+	membersMax  = 11
+	entryMax    = 100_000_000
+	quotaMax    = 100 * units.GiB
+	segmentMin  = units.MB
+	durationMax = time.Hour
+)
+
+// Check finds what cannot be.
+func (c *Config) Check() diagnostics.List {
+	var l diagnostics.List
+	count := func(field string, n, least, most int, what string) {
+		if n >= least && n <= most {
+			return
+		}
+		l = append(l, diagnostics.Problem{
+			Field: field, Text: strconv.Itoa(n) + " " + what,
+			Limit:   strconv.Itoa(least) + " to " + strconv.Itoa(most),
+			Nearest: strconv.Itoa(min(max(n, least), most)),
+		})
+	}
+	span := func(field string, d, least units.Duration) {
+		if d < least || d > units.Duration(durationMax) {
+			nearest := min(max(d, least), units.Duration(durationMax))
+			l = append(l, diagnostics.Problem{
+				Field: field, Text: d.Std().String() + " is out of its range",
+				Limit: least.Std().String() + " to " + durationMax.String(), Nearest: nearest.Std().String(),
+			})
+		}
+	}
+	size := func(field string, s, least, most units.Size) {
+		if s < least || s > most {
+			l = append(l, diagnostics.Problem{
+				Field: field, Text: s.Exact() + " is out of its range",
+				Limit: least.Exact() + " to " + most.Exact(), Nearest: min(max(s, least), most).Exact(),
+			})
+		}
+	}
+	count("members", c.Members, 1, membersMax, "members: etcd's FAQ recommends 7 at most")
+	if c.Members > 0 && c.Members <= membersMax && c.Members%2 == 0 {
+		l = append(l, diagnostics.Problem{
+			Field: "members", Text: strconv.Itoa(c.Members) + " members bear no more failures than " + strconv.Itoa(c.Members-1),
+			Limit: "an odd number", Source: "etcd documentation, FAQ, \"Why an odd number of cluster members?\"", Nearest: strconv.Itoa(c.Members - 1),
+		})
+	}
+	count("leader", c.Leader, 1, max(1, min(c.Members, membersMax)), "is none of the members")
+	span("rtt", c.RTT, 0)
+	span("heartbeat", c.Heartbeat, units.Duration(time.Millisecond))
+	if c.Election < 5*c.Heartbeat {
+		l = append(l, diagnostics.Problem{
+			Field: "election", Text: c.Election.Std().String() + " is under five heartbeats", Limit: "5 x heartbeat",
+			Source: "etcd server/embed/config.go, Validate", Nearest: (5 * c.Heartbeat).Std().String(),
+		})
+	}
+	span("batch_interval", c.BatchInterval, units.Duration(time.Millisecond))
+	count("batch_limit", c.BatchLimit, 1, entryMax, "puts a commit")
+	count("snapshot_count", c.SnapshotCount, 1, entryMax, "entries a snapshot")
+	count("catchup_entries", c.CatchUp, 1, entryMax, "entries kept")
+	size("wal_segment", c.Segment, segmentMin, units.GiB)
+	size("max_message", c.MaxMessage, 4*units.KiB, 64*units.MiB)
+	count("max_inflight", c.MaxInflight, 1, 1<<16, "messages in flight")
+	size("entry_overhead", c.Overhead, 0, units.MiB)
+	size("quota", c.Quota, 16*units.MiB, quotaMax)
+	return append(l, c.CPU.check().Under("cpu")...)
+}
+
+func (c *CPU) check() diagnostics.List {
+	var l diagnostics.List
+	for _, x := range []struct {
+		field string
+		d     units.Duration
+	}{
+		{"request", c.Request}, {"reply", c.Reply}, {"ready", c.Ready}, {"entry", c.Entry}, {"apply", c.Apply},
+		{"message", c.Message}, {"replicate", c.Replicate}, {"commit", c.Commit}, {"page", c.Page},
+	} {
+		if x.d < 0 || x.d > units.Duration(time.Second) {
+			l = append(l, diagnostics.Problem{
+				Field: x.field, Text: x.d.Std().String() + " of CPU a step", Limit: "0s to 1s",
+				Nearest: min(max(x.d, 0), units.Duration(time.Second)).Std().String(),
+			})
+		}
+	}
+	return l
+}

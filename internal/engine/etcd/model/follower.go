@@ -1,0 +1,175 @@
+package model
+
+import (
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/base/vtime"
+)
+
+// A flight is a message on its way: the entries up to last, counted as weight messages.
+type flight struct {
+	last   uint64
+	weight int
+}
+
+// sending is what the leader knows of a follower.
+type sending struct {
+	flights     []flight // a ring
+	head, count int
+	inflight    int    // messages in flights
+	next        uint64 // entries up to here were sent
+	match       uint64 // entries up to here are on its disk
+	behind      bool   // something could not be sent at once
+	snapshot    bool   // it is being sent the database
+	snapshotAt  uint64 // as of this entry
+}
+
+// send sends a follower what it has not been sent, as far as messages in flight allow. Raft makes a
+// message of every proposal while a follower keeps up; once it does not, what has gathered
+// goes into one.
+func (c *Cluster) send(now vtime.Instant, f *member) {
+	s, m := &f.sending, c.leader
+	if s.snapshot {
+		return
+	}
+	if m.applied > s.match+uint64(c.cfg.SnapshotCount+c.cfg.CatchUp) {
+		c.sendSnapshot(f)
+		return
+	}
+	for s.next < m.received {
+		room := c.cfg.MaxInflight - s.inflight
+		if room <= 0 || s.count == len(s.flights) {
+			s.behind = true
+			return
+		}
+		last, weight := m.received, 1
+		if !s.behind {
+			last = min(last, s.next+uint64(room))
+		}
+		last = c.log.within(s.next, last, c.cfg.MaxMessage)
+		if !s.behind {
+			weight = int(last - s.next)
+		}
+		n := units.Duration(last - s.next)
+		_, out := m.host.CPU(now, (c.cfg.CPU.Message + n*c.cfg.CPU.Replicate).Std())
+		s.flights[(s.head+s.count)%len(s.flights)] = flight{last, weight}
+		s.count++
+		s.inflight += weight
+		s.next = last
+		c.at(out.Add(c.cfg.RTT.Std()/2), arrived, f, last)
+	}
+	s.behind = false
+}
+
+// arrive is a follower receiving entries.
+func (c *Cluster) arrive(now vtime.Instant, f *member, last uint64) {
+	if last <= f.received || f.sending.snapshot {
+		return
+	}
+	cost := c.cfg.CPU.Message + units.Duration(last-f.received)*c.cfg.CPU.Replicate
+	f.received = last
+	if f.busy {
+		f.host.CPU(now, cost.Std()) // what arrived waits for the next turn of its loop
+		return
+	}
+	c.followerReady(now, f, cost)
+}
+
+// followerReady takes up a Ready with all that has arrived.
+func (c *Cluster) followerReady(now vtime.Instant, f *member, cost units.Duration) {
+	f.busy, f.to = true, f.received
+	cost += c.cfg.CPU.Ready + units.Duration(f.to-f.synced)*c.cfg.CPU.Entry
+	_, done := f.host.CPU(now, cost.Std())
+	c.at(done, taken, f, 0)
+}
+
+// take writes a follower's Ready to its WAL.
+func (c *Cluster) take(now vtime.Instant, f *member) {
+	if f.sending.snapshot || f.synced >= f.to { // the snapshot takes its place
+		c.followerFree(now, f)
+		return
+	}
+	resume := f.wal.append(now, c.log.bytes(f.synced, f.to))
+	if resume > now {
+		c.at(resume, held, f, 0)
+		return
+	}
+	c.sync(now, f)
+}
+
+// followerSynced answers the leader.
+func (c *Cluster) followerSynced(now vtime.Instant, f *member) {
+	f.synced = max(f.synced, f.to)
+	_, out := f.host.CPU(now, c.cfg.CPU.Message.Std())
+	c.at(out.Add(c.cfg.RTT.Std()/2), answered, f, f.synced)
+	c.followerApply(now, f)
+	c.followerFree(now, f)
+}
+
+func (c *Cluster) followerFree(now vtime.Instant, f *member) {
+	f.busy = false
+	if f.received > f.synced {
+		c.followerReady(now, f, 0)
+	}
+}
+
+// answer is the leader receiving a follower's answer.
+func (c *Cluster) answer(now vtime.Instant, f *member, match uint64) {
+	s := &f.sending
+	c.loop.owed += c.cfg.CPU.Message
+	s.match = max(s.match, match)
+	for s.count > 0 && s.flights[s.head].last <= match {
+		s.inflight -= s.flights[s.head].weight
+		s.head = (s.head + 1) % len(s.flights)
+		s.count--
+	}
+	if s.behind {
+		c.send(now, f)
+	}
+	c.commit(now)
+}
+
+// notify tells a follower what is committed. The message is not followed on its way: nobody waits
+// for it, it only costs both ends their CPU.
+func (c *Cluster) notify(now vtime.Instant, f *member) {
+	c.loop.owed += c.cfg.CPU.Message
+	cost := c.cfg.CPU.Message
+	if !f.busy {
+		cost += c.cfg.CPU.Ready // a Ready without entries: no sync
+	}
+	f.host.CPU(now, cost.Std())
+	c.followerApply(now, f)
+}
+
+// followerApply lets a follower apply what is committed and on its disk.
+func (c *Cluster) followerApply(now vtime.Instant, f *member) {
+	to := min(c.loop.committed, f.synced)
+	if to <= f.applied || f.sending.snapshot {
+		return
+	}
+	f.host.CPU(now, (units.Duration(to-f.applied) * c.cfg.CPU.Apply).Std())
+	c.memberApplied(now, f, to)
+}
+
+// sendSnapshot brings a follower that is too far behind up to date: it gets the whole database.
+func (c *Cluster) sendSnapshot(f *member) {
+	s := &f.sending
+	s.snapshot, s.snapshotAt = true, c.leader.applied
+	s.head, s.count, s.inflight, s.behind = 0, 0, 0, false
+	f.received = f.synced // what is on its way is dropped
+	b := &f.backend
+	b.snapshot.Write(0, max(c.leader.backend.grown, pageSize))
+	b.snapshot.Sync(c, event(sent, f.index, c.leader.applied))
+}
+
+// snapshotArrived lets a follower go on from a snapshot.
+func (c *Cluster) snapshotArrived(now vtime.Instant, f *member, at uint64) {
+	s := &f.sending
+	s.snapshot = false
+	s.match = max(s.match, at)
+	s.next = s.match // what was on its way when the snapshot was sent was dropped, and is sent again
+	f.received, f.synced = max(f.received, at), max(f.synced, at)
+	f.applied, f.backend.counted = max(f.applied, at), max(f.backend.counted, at)
+	c.followerApply(now, f) // it may have had more on its disk than the snapshot
+	c.commit(now)
+	c.send(now, f)
+}

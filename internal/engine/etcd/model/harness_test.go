@@ -1,0 +1,164 @@
+package model
+
+import (
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"plimsoll/internal/base/random"
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/base/vtime"
+	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/kernel"
+	"plimsoll/internal/model/volume"
+	"plimsoll/internal/model/workload"
+)
+
+// A bed is a cluster on hosts, and clients that put.
+type bed struct {
+	t       testing.TB
+	clock   *vtime.Clock
+	hosts   []*kernel.Host
+	devices []*kernel.Device
+	cluster *Cluster
+
+	closed  bool // a client that is answered asks again
+	payload units.Size
+	chance  *random.Stream
+	issued  int
+	latency []time.Duration
+	at      []vtime.Instant
+	waits   engine.Waits
+	over    int // operations whose waits are not their latency
+	quota   int // operations that may still be asked for; 0: any number
+	check   func(now vtime.Instant)
+}
+
+type bedConfig struct {
+	config  Config
+	host    kernel.Config
+	shared  bool // one host for all members
+	volumes func(member int) volume.Config
+	data    func(member int) volume.Config // nil: with the WAL
+	// together puts members whose volumes have one name on one volume.
+	together bool
+	cache    bool // of the volumes, volatile
+	seed     random.Seed
+}
+
+func newBed(t testing.TB, bc bedConfig) *bed {
+	t.Helper()
+	b := &bed{t: t, clock: new(vtime.Clock), payload: 256, chance: bc.seed.Stream("test")}
+	var members []Member
+	made := map[string]*kernel.Device{}
+	for k := 1; k <= bc.config.Members; k++ {
+		if len(b.hosts) == 0 || !bc.shared {
+			b.hosts = append(b.hosts, kernel.NewHost(bc.host, b.clock, bc.seed))
+		}
+		host := b.hosts[len(b.hosts)-1]
+		attach := func(vc volume.Config, name string) *kernel.Device {
+			if !bc.together {
+				vc.Name = "m" + strconv.Itoa(k) + name
+			}
+			d := made[vc.Name]
+			if d == nil {
+				v, err := volume.New(vc, bc.seed, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				d = host.Attach(vc.Name, v)
+				d.SetVolatileCache(bc.cache)
+				made[vc.Name] = d
+				b.devices = append(b.devices, d)
+			}
+			return d
+		}
+		if bc.data == nil {
+			d := attach(bc.volumes(k), "/data")
+			members = append(members, Member{Host: host, WAL: d, Data: d})
+			continue
+		}
+		members = append(members, Member{Host: host, WAL: attach(bc.volumes(k), "/wal"), Data: attach(bc.data(k), "/data")})
+	}
+	c, err := New(bc.config, b.env(), members)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.cluster = c
+	return b
+}
+
+// env is what New needs beside the members.
+func (b *bed) env() *engine.Env { return &engine.Env{Clock: b.clock, Seed: 1, Client: b} }
+
+func (b *bed) put() {
+	b.issued++
+	b.cluster.Do(workload.Op{At: b.clock.Now(), Kind: workload.Update, Key: b.chance.Below(1 << 30), Size: b.payload})
+}
+
+func (b *bed) Done(now vtime.Instant, op *workload.Op, w *engine.Waits) {
+	took := now.Sub(op.At)
+	b.latency = append(b.latency, took)
+	b.at = append(b.at, now)
+	sum := int64(0)
+	for i, x := range w {
+		sum += x
+		b.waits[i] += x
+		if x < 0 {
+			b.over++
+		}
+	}
+	if sum != int64(took) { // the model explains all of it
+		b.over++
+	}
+	if b.check != nil {
+		b.check(now)
+	}
+	if b.closed && (b.quota == 0 || b.issued < b.quota) {
+		b.put()
+	}
+}
+
+// closedLoop lets n clients put one after the other for a while, of which the first second does not
+// count, and gives puts a second.
+func (b *bed) closedLoop(n int, d time.Duration) float64 {
+	b.closed = true
+	for range n {
+		b.put()
+	}
+	b.clock.Run(b.clock.Now().Add(time.Second))
+	b.latency, b.at, b.waits = b.latency[:0], b.at[:0], engine.Waits{}
+	b.clock.Run(b.clock.Now().Add(d))
+	return float64(len(b.latency)) / d.Seconds()
+}
+
+func (b *bed) quantile(q float64) time.Duration {
+	if len(b.latency) == 0 {
+		return 0
+	}
+	s := slices.Clone(b.latency)
+	slices.Sort(s)
+	return s[int(q*float64(len(s)-1))]
+}
+
+func (b *bed) fsyncs() (n int64) {
+	for _, x := range b.cluster.leader.wal.fsync.counts {
+		n += x
+	}
+	return n
+}
+
+func latency(t testing.TB, quantiles ...volume.Quantile) volume.Latency {
+	t.Helper()
+	l, err := volume.NewLatency(quantiles...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func always(t testing.TB, d time.Duration) volume.Latency {
+	t.Helper()
+	return latency(t, volume.Quantile{Share: 0, Takes: units.Duration(d)}, volume.Quantile{Share: 1, Takes: units.Duration(d)})
+}

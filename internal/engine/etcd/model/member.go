@@ -1,0 +1,68 @@
+package model
+
+import (
+	"strconv"
+
+	"plimsoll/internal/base/random"
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/base/vtime"
+	"plimsoll/internal/model/kernel"
+)
+
+// A member is one etcd process.
+type member struct {
+	index int
+	name  string // "m1"
+	host  *kernel.Host
+
+	wal wal
+	// Of the log: what is here, what of it is on disk, what of that is applied.
+	received, synced, applied uint64
+	busy                      bool   // its loop is at a Ready
+	to                        uint64 // up to which entry that goes
+
+	backend backend
+	sending sending // what the leader has sent it
+}
+
+func (m *member) init(cfg *Config, index int, on Member, seed random.Seed) {
+	m.index, m.name, m.host = index, "m"+strconv.Itoa(index+1), on.Host
+	m.wal.init(m.name, cfg.Segment, on)
+	m.backend.init(m.name, cfg, on, seed)
+	m.sending.flights = make([]flight, cfg.MaxInflight)
+}
+
+// segments are how many WAL files a member keeps (--max-wals: 5) and the one made in advance.
+const segments = 6
+
+// A wal is a member's write-ahead log. Its segments are preallocated and not written before, so
+// that an append into new blocks changes the file system's metadata.
+type wal struct {
+	file  *kernel.File
+	size  units.Size // of all segments
+	used  units.Size // of them, since the first was begun anew
+	bytes units.Size // written, ever
+	began vtime.Instant
+	fsync histogram
+	write histogram
+}
+
+func (w *wal) init(name string, segment units.Size, on Member) {
+	w.size = segments * segment
+	w.file = on.Host.Create(name+"/wal", on.WAL, w.size)
+}
+
+// append writes n bytes at the log's end, into the page cache. The writer may go on at the
+// instant it gives.
+func (w *wal) append(now vtime.Instant, n units.Size) vtime.Instant {
+	if w.used+n > w.size {
+		w.file.Rewind(0) // the oldest segment went, and a new one lies where it was
+		w.used = 0
+	}
+	w.used += n
+	w.bytes += n
+	_, resume := w.file.Append(n)
+	resume = max(resume, now)
+	w.write.observe(resume.Sub(now))
+	return resume
+}

@@ -1,0 +1,108 @@
+//go:build linux
+
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"golang.org/x/sync/errgroup"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/lab"
+)
+
+// loaders is how many transactions are under way while the first documents are put.
+const loaders = 16
+
+// batch is how many documents a transaction takes: a third of what a request may have, so that raft's messages of
+// 1 MB hold one or two.
+func batch(size units.Size) uint64 {
+	return uint64(min(max(requestBytes/3/(max(size, SeqBytes)+64), 1), operationsMost))
+}
+
+// load puts the documents that there are at the beginning.
+func (s *Server) load(ctx context.Context, l *links, documents uint64, progress lab.Progress) error {
+	if s.mean > requestBytes {
+		return fmt.Errorf("documents of %s: etcd takes no more than %s at a time", s.mean.Exact(), requestBytes.Exact())
+	}
+	if all := float64(documents) * float64(s.mean); all > float64(s.cfg.Quota) {
+		return fmt.Errorf("%d documents of %s are more than engine.etcd.quota of %s: raise it, or have fewer",
+			documents, s.mean.Exact(), s.cfg.Quota.Exact())
+	}
+	return put(ctx, l, keys{}, s.mean, documents, loaders, progress)
+}
+
+// put puts documents of a size, some transactions at a time.
+func put(ctx context.Context, l *links, k keys, mean units.Size, documents uint64, atOnce int, progress lab.Progress) error {
+	var at atomic.Uint64
+	var mu sync.Mutex
+	var done uint64
+	each := batch(mean + units.Size(k.bytes))
+	group, ctx := errgroup.WithContext(ctx)
+	for i := range atOnce {
+		group.Go(func() error {
+			kv, w := l.kv(i), writer{}
+			for {
+				from := at.Add(each) - each
+				if from >= documents {
+					return nil
+				}
+				to := min(from+each, documents)
+				txn := &etcdserverpb.TxnRequest{}
+				for key := from; key < to; key++ {
+					put := &etcdserverpb.PutRequest{Key: k.of(key), Value: w.value(mean, 0)}
+					txn.Success = append(txn.Success, &etcdserverpb.RequestOp{Request: &etcdserverpb.RequestOp_RequestPut{RequestPut: put}})
+				}
+				if _, err := kv.Txn(ctx, txn); err != nil {
+					return fmt.Errorf("putting documents %d to %d: %w", from, to-1, explain(err))
+				}
+				mu.Lock()
+				done += to - from
+				if progress != nil {
+					progress("putting documents", int64(done), int64(documents))
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	return group.Wait()
+}
+
+// lead makes the configured member the leader. etcd moves leadership on request, and only to a member that is not
+// behind.
+func (s *Server) lead(ctx context.Context, l *links) error {
+	ctx, cancel := context.WithTimeout(ctx, startWithin)
+	defer cancel()
+	want, last := s.cfg.Leader-1, errors.New("no member tells")
+	for ctx.Err() == nil {
+		ids := make([]uint64, len(l.members))
+		var leader uint64
+		for k, c := range l.members {
+			status, err := etcdserverpb.NewMaintenanceClient(c).Status(ctx, &etcdserverpb.StatusRequest{})
+			if err != nil {
+				last = err
+				continue
+			}
+			ids[k] = status.Header.MemberId
+			if k == want {
+				leader = status.Leader
+			}
+		}
+		for k, id := range ids {
+			if id == 0 || id != leader {
+				continue
+			}
+			if k == want {
+				return nil
+			}
+			_, last = etcdserverpb.NewMaintenanceClient(l.members[k]).MoveLeader(ctx, &etcdserverpb.MoveLeaderRequest{TargetID: ids[want]})
+		}
+		pause(ctx, movePause)
+	}
+	return fmt.Errorf("member %d does not become the leader (%w): %w", s.cfg.Leader, ctx.Err(), last)
+}

@@ -1,0 +1,133 @@
+//go:build linux
+
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"plimsoll/internal/lab"
+	"plimsoll/internal/lab/process"
+)
+
+// startWithin is how long a member may take to start: after a crash it reads its whole log from the volume.
+const startWithin = 5 * time.Minute
+
+// lay finds the members' folders and ports. Folders are the user's own.
+func lay(m *lab.Machine, n int, user *process.User) ([]place, error) {
+	out := make([]place, n)
+	for k := range out {
+		p := &out[k]
+		p.name = fmt.Sprintf("m%d", k+1)
+		data, wal := m.Dir(p.name+"/data", "data"), m.Dir(p.name+"/wal", "wal")
+		if data == "" {
+			return nil, fmt.Errorf("member %d of etcd has no volume: the scenario needs one named data", k+1)
+		}
+		p.data = filepath.Join(data, "etcd-"+p.name)
+		owned := []string{p.data}
+		if wal != "" && wal != data {
+			// etcd makes the log's folder itself, by renaming another one beside it.
+			above := filepath.Join(wal, "etcd-"+p.name)
+			p.wal = filepath.Join(above, "wal")
+			owned = append(owned, above)
+		}
+		for _, dir := range owned {
+			if err := user.Own(dir); err != nil {
+				return nil, err
+			}
+			if err := user.Admit(dir); err != nil {
+				return nil, err
+			}
+		}
+	}
+	ports, err := freePorts(2 * n)
+	if err != nil {
+		return nil, err
+	}
+	for k := range out {
+		out[k].client, out[k].peer = ports[2*k], ports[2*k+1]
+	}
+	return out, nil
+}
+
+// Ports that are looked at lie below those the kernel gives to outgoing connections (32768 and up, by its default
+// ip_local_port_range), since a member that starts again must find its own free.
+const (
+	portFirst = 20_000
+	portLast  = 32_000
+)
+
+// freePorts finds ports of the loopback that nobody listens on, from one on that differs by program.
+func freePorts(n int) ([]int, error) {
+	var out []int
+	span := portLast - portFirst
+	from := os.Getpid() * 37 % span
+	for i := 0; i < span && len(out) < n; i++ {
+		port := portFirst + (from+i)%span
+		l, err := net.Listen("tcp", address(port))
+		if err != nil {
+			continue
+		}
+		defer l.Close() // all are held until all are found
+		out = append(out, port)
+	}
+	if len(out) < n {
+		return nil, fmt.Errorf("there are no %d free ports between %d and %d on 127.0.0.1", n, portFirst, portLast)
+	}
+	return out, nil
+}
+
+// healthy waits until a member says that it has a leader.
+func healthy(ctx context.Context, p *place, proc *process.Process) error {
+	ctx, cancel := context.WithTimeout(ctx, startWithin)
+	defer cancel()
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 10 * time.Second}
+	pause := time.NewTicker(20 * time.Millisecond)
+	defer pause.Stop()
+	for {
+		err := health(ctx, client, "http://"+address(p.client)+"/health")
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-proc.Done():
+			return fmt.Errorf("member %s: %w", p.name, proc.Err())
+		case <-ctx.Done():
+			return fmt.Errorf("member %s does not serve (%w): %w; its log ends: %s", p.name, err, ctx.Err(), proc.Tail())
+		case <-pause.C:
+		}
+	}
+}
+
+// healthBytesMax bounds a member's answer about its health: {"health":"true"}.
+const healthBytesMax = 4096
+
+func health(ctx context.Context, client *http.Client, url string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	var answer struct {
+		Health string `json:"health"`
+		Reason string `json:"reason"`
+	}
+	if err := json.NewDecoder(io.LimitReader(resp.Body, healthBytesMax)).Decode(&answer); err != nil {
+		return err
+	}
+	if answer.Health != "true" {
+		return fmt.Errorf("its health is %q %s", answer.Health, answer.Reason)
+	}
+	return nil
+}

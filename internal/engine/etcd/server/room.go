@@ -1,0 +1,157 @@
+//go:build linux
+
+package server
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"google.golang.org/grpc"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/record/recording"
+	"plimsoll/internal/record/source"
+)
+
+// A cluster whose database reaches its quota takes no more writes from anybody (alarm NOSPACE) until a person has compacted,
+// defragmented and disarmed it. So a visit that would come near it is refused, and one that does is ended.
+const (
+	quotaAsk  = 0.8 // of the quota, expected at the end
+	quotaStop = 0.9 // of the quota, seen while it runs
+	// quotaDefault is etcd's own where nobody tells another (etcd, server/storage/quota.go, DefaultQuotaBytes).
+	quotaDefault = 2 * units.GiB
+	// revisionBytes is what a revision takes in the backend beside key and value: its own key of 17 bytes, the fields of
+	// mvccpb.KeyValue, the page's element of 16; pageShare what bbolt leaves free of a page written in order (measured, etcd 3.4: 1.2).
+	revisionBytes = 64
+	pageShare     = 1.3
+)
+
+// grows is what so many writes add to a database, at the most.
+func grows(key int, size units.Size, writes int64) int64 {
+	return int64(float64(writes) * float64(int64(size)+int64(key)+revisionBytes) * pageShare)
+}
+
+// room tells whether the database has room; note is what to know of it.
+func (v *Visitor) room(size units.Size, writes int64) (note string, err error) {
+	more := grows(max(len(v.keys.prefix)+16, v.keys.bytes), size, writes)
+	whose := "quota"
+	if !v.known {
+		whose = "quota (assumed: /metrics does not tell it)"
+	}
+	if float64(v.least+more) > quotaAsk*float64(v.quota) {
+		return "", fmt.Errorf("etcd's database has %v and would get up to %v more; %.0f %% of its %s are %v: over the quota the whole cluster refuses writes. Compact and defragment it, or ask for less",
+			units.Size(v.least), units.Size(more), quotaAsk*100, whose, units.Size(float64(v.quota)*quotaAsk))
+	}
+	return fmt.Sprintf("its database of %v grows by up to %v; its %s is %v", units.Size(v.least), units.Size(more), whose, units.Size(v.quota)), nil
+}
+
+// readQuota takes the quota from the first /metrics that tells it.
+func (v *Visitor) readQuota(ctx context.Context) {
+	v.quota, v.known = int64(quotaDefault), false
+	for _, host := range v.hosts {
+		src, err := v.source(host)
+		if err != nil {
+			continue
+		}
+		page, err := scrape(ctx, src, func(name string) bool { return name == "etcd_server_quota_backend_bytes" })
+		if err != nil {
+			continue
+		}
+		for _, s := range page {
+			if s.value > 0 {
+				v.quota, v.known = int64(s.value), true
+				return
+			}
+		}
+	}
+}
+
+// A sample is one of a page of metrics.
+type sample struct {
+	labels labels.Labels
+	value  float64
+}
+
+// scrape asks for a page once.
+func scrape(ctx context.Context, src source.Source, want func(string) bool) ([]sample, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	p := &scraped{enough: cancel}
+	err := src.Read(ctx, p, source.Options{Want: want, Parallel: 1})
+	if p.samples == nil && err == nil {
+		err = ctx.Err()
+	}
+	return p.samples, err
+}
+
+// scraped is a recording of one page.
+type scraped struct {
+	samples []sample
+	enough  context.CancelFunc
+}
+
+// Append implements recording.Writer.
+func (p *scraped) Append(_ context.Context, b *recording.Batch) error {
+	if p.samples != nil {
+		return nil
+	}
+	p.samples = []sample{}
+	for _, c := range b.Columns {
+		p.samples = append(p.samples, sample{c.Labels, c.Values[0]})
+	}
+	p.enough()
+	return nil
+}
+
+// Source and Note implement recording.Writer.
+func (*scraped) Source(recording.Source) {}
+func (*scraped) Note(recording.Note)     {}
+
+// A guard looks at a database's size while a visit writes.
+type guard struct {
+	cancel context.CancelFunc
+	all    sync.WaitGroup
+	passed atomic.Pointer[error]
+}
+
+// guardEvery is how often it looks: at 15,000 writes a second of a kilobyte a database grows by 4 MB meanwhile.
+const guardEvery = 200 * time.Millisecond
+
+func watchRoom(c *grpc.ClientConn, most int64) *guard {
+	ctx, cancel := context.WithCancel(context.Background())
+	g := &guard{cancel: cancel}
+	g.all.Go(func() {
+		client := etcdserverpb.NewMaintenanceClient(c)
+		for {
+			pause(ctx, guardEvery)
+			if ctx.Err() != nil {
+				return
+			}
+			s, err := client.Status(ctx, &etcdserverpb.StatusRequest{})
+			if err == nil && s.DbSize > most {
+				err = fmt.Errorf("stopped: etcd's database has come to %v, near its quota, over which the whole cluster would refuse writes", units.Size(s.DbSize))
+				g.passed.Store(&err)
+				return
+			}
+		}
+	})
+	return g
+}
+
+// full is why nothing more is written; nil while there is room.
+func (g *guard) full() error {
+	if err := g.passed.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+func (g *guard) stop() {
+	g.cancel()
+	g.all.Wait()
+}

@@ -1,0 +1,213 @@
+//go:build linux
+
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"plimsoll/internal/base/units"
+	etcd "plimsoll/internal/engine/etcd/model"
+	"plimsoll/internal/lab"
+	"plimsoll/internal/lab/process"
+	"plimsoll/internal/record/source"
+)
+
+const (
+	// movePause is between two looks at who leads.
+	movePause = 50 * time.Millisecond
+	// stopWithin is how long members may take to end in order.
+	stopWithin = 30 * time.Second
+)
+
+var errNotRunning = errors.New("etcd is not running")
+
+// A Server is a cluster of real members. It implements lab.Server.
+type Server struct {
+	cfg     etcd.Config
+	path    string
+	version string
+	shared  int // connections of HTTP/2
+
+	m       *lab.Machine
+	user    *process.User
+	places  []place
+	procs   []*process.Process // the members that were started, nil before
+	mean    units.Size         // of a document
+	writers []writer           // of each connection of the workload
+	links   atomic.Pointer[links]
+}
+
+// New prepares a cluster; nothing is started. The error says what is wrong with the settings, or how to come by
+// etcd.
+func New(cfg etcd.Config) (lab.Server, error) { return NewAt("", cfg) }
+
+// NewAt is New with the etcd at a path, or of a name on PATH; "": that of the environment ([EnvBinary]), or etcd.
+func NewAt(path string, cfg etcd.Config) (lab.Server, error) {
+	if problems := cfg.Check(); len(problems) > 0 {
+		return nil, fmt.Errorf("etcd: %w", problems)
+	}
+	path, err := find(path)
+	if err != nil {
+		return nil, err
+	}
+	v, err := version(context.Background(), path)
+	if err != nil {
+		return nil, err
+	}
+	return &Server{cfg: cfg, path: path, version: v, shared: Links}, nil
+}
+
+// Describe names the version, and says where the round trip is not the scenario's.
+func (s *Server) Describe() string {
+	if s.cfg.Members == 1 {
+		return "etcd " + s.version
+	}
+	return fmt.Sprintf("etcd %s, %d members over loopback: the scenario's round trip of %v is not emulated",
+		s.version, s.cfg.Members, s.cfg.RTT)
+}
+
+// Start implements lab.Server.
+func (s *Server) Start(ctx context.Context, m *lab.Machine, progress lab.Progress) error {
+	work := m.Scenario.Workloads()
+	if work == nil {
+		return errors.New("etcd: the scenario was not made by Parse or Load")
+	}
+	s.m, s.mean, s.writers = m, work.DocumentSize(), make([]writer, work.Connections())
+	for _, line := range compiledIn(&s.cfg, s.version) {
+		s.log(line)
+	}
+	var err error
+	if s.user, err = process.Unprivileged("nobody"); err != nil {
+		s.log("etcd runs as root: " + err.Error())
+	}
+	if err := s.user.Admit(s.path); err != nil {
+		return fmt.Errorf("starting etcd: %w", err)
+	}
+	if s.places, err = lay(m, s.cfg.Members, s.user); err != nil {
+		return fmt.Errorf("starting etcd: %w", err)
+	}
+	if err := s.begin(ctx); err != nil {
+		return err
+	}
+	return s.load(ctx, s.links.Load(), uint64(work.Documents()), progress)
+}
+
+func (s *Server) log(line string) {
+	if s.m.Log != nil {
+		s.m.Log(line)
+	}
+}
+
+// begin starts all members at once, since none serves before a majority does.
+func (s *Server) begin(ctx context.Context) error {
+	s.procs = nil
+	for k := range s.places {
+		name := s.places[k].name
+		p, err := process.Start(process.Options{
+			Path: s.path, Args: flags(&s.cfg, s.version, s.places, k), User: s.user,
+			Log:  filepath.Join(s.m.Scratch, "etcd-"+name+".log"),
+			Line: func(line string) { s.log(name + " " + line) },
+		})
+		if err != nil {
+			return err
+		}
+		s.procs = append(s.procs, p)
+	}
+	err := s.each(func(k int, p *process.Process) error { return healthy(ctx, &s.places[k], p) })
+	if err != nil {
+		return fmt.Errorf("starting etcd: %w", err)
+	}
+	l, err := connect(s.places, s.cfg.Leader-1, min(max(len(s.writers), 1), s.shared))
+	if err != nil {
+		return fmt.Errorf("starting etcd: %w", err)
+	}
+	if err := s.lead(ctx, l); err != nil {
+		return errors.Join(fmt.Errorf("starting etcd: %w", err), l.close())
+	}
+	s.links.Store(l)
+	return nil
+}
+
+// each does something with all members at once.
+func (s *Server) each(f func(k int, p *process.Process) error) error {
+	errs := make([]error, len(s.procs))
+	var all sync.WaitGroup
+	for k, p := range s.procs {
+		all.Go(func() { errs[k] = f(k, p) })
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// Sources implements lab.Server: each member's /metrics.
+func (s *Server) Sources() []source.Source {
+	var out []source.Source
+	for k := range s.places {
+		if src, err := newSource(&s.places[k]); err == nil {
+			out = append(out, src)
+		}
+	}
+	return out
+}
+
+// Cycles implements lab.Server. Nothing tells from outside when the backend of an etcd commits, so there are none.
+func (s *Server) Cycles(context.Context) ([]lab.Cycle, error) { return nil, nil }
+
+// Crash implements lab.Server: all members are killed.
+func (s *Server) Crash() error {
+	err := s.each(func(_ int, p *process.Process) error { return p.Kill() })
+	return errors.Join(err, s.disconnect())
+}
+
+func (s *Server) disconnect() error {
+	if l := s.links.Swap(nil); l != nil {
+		return l.close()
+	}
+	return nil
+}
+
+// Restart implements lab.Server: the same members, flags and ports.
+func (s *Server) Restart(ctx context.Context) error {
+	if s.procs == nil {
+		return errNotRunning
+	}
+	if err := s.Crash(); err != nil { // what runs still
+		return err
+	}
+	return s.begin(ctx)
+}
+
+// Stop implements lab.Server. The leader is the last: one that is told to end hands the lead over, and waits in vain where
+// all others end as well.
+func (s *Server) Stop(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, stopWithin)
+	defer cancel()
+	errs := []error{s.disconnect()}
+	for _, leads := range []bool{false, true} {
+		errs = append(errs, s.each(func(k int, p *process.Process) error {
+			if (k == s.cfg.Leader-1) != leads {
+				return nil
+			}
+			return p.Stop(ctx, syscall.SIGTERM)
+		}))
+	}
+	s.procs = nil
+	return errors.Join(errs...)
+}
+
+// pause waits, no longer than the context.
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,298 @@
+//go:build linux
+
+package server
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/lab"
+	"plimsoll/internal/lab/existing"
+	"plimsoll/internal/model/scenario"
+	"plimsoll/internal/record/exposition"
+	"plimsoll/internal/record/source"
+)
+
+const (
+	// answerWithin is how long a cluster that is there may take to say who it is.
+	answerWithin = 5 * time.Second
+	// putters is how many transactions are under way while documents are put into a cluster that others use too.
+	putters = 4
+	// removeAtOnce is how many keys a transaction removes: a range of all would be one entry of raft, which nobody gets past.
+	removeAtOnce = 500
+)
+
+// A Visitor is a cluster that runs already. It implements visit.Guest: keys below a prefix of its own are all it touches.
+type Visitor struct {
+	opt   VisitOptions
+	hosts []string
+	tls   *tls.Config
+	token token
+	keys  keys
+
+	version string
+	least   int64 // bytes of the largest member's database when it was looked at
+	quota   int64
+	known   bool // the quota is the cluster's, and not assumed
+
+	mean    units.Size
+	writers []writer
+	links   atomic.Pointer[links]
+	made    bool // keys may be there
+	guard   *guard
+}
+
+// VisitOptions say how to visit.
+type VisitOptions struct {
+	Address *existing.Address
+	// Name is what the keys begin with, before a slash.
+	Name string
+	TLS  Files
+	// KeyBytes is how long keys are, with the prefix; 0: as they come.
+	KeyBytes int
+	// Keep leaves the keys where they are at the end.
+	Keep bool
+}
+
+// Visit prepares a visit; nothing is asked yet.
+func Visit(opt VisitOptions) (*Visitor, error) {
+	config, err := opt.TLS.config(opt.Address.Secure())
+	if err != nil {
+		return nil, err
+	}
+	if err := existing.CheckName(opt.Name); err != nil {
+		return nil, err
+	}
+	v := &Visitor{opt: opt, hosts: endpoints(opt.Address), tls: config, keys: keys{opt.Name + "/", opt.KeyBytes}}
+	v.token.user, v.token.password = opt.Address.User()
+	return v, nil
+}
+
+// Describe implements lab.Server.
+func (v *Visitor) Describe() string { return "etcd " + v.version }
+
+// connect makes links to all endpoints, in turn.
+func (v *Visitor) connect(n int) (*links, error) {
+	l := &links{}
+	for i := range max(n, len(v.hosts)) + len(v.hosts) {
+		c, err := dialTo(v.hosts[i%len(v.hosts)], v.tls, &v.token)
+		if err != nil {
+			return nil, errors.Join(err, l.close())
+		}
+		if i < len(v.hosts) {
+			l.members = append(l.members, c)
+		} else {
+			l.leader = append(l.leader, c) // whoever leads: a member that does not hands on
+		}
+	}
+	return l, nil
+}
+
+// Look implements visit.Guest.
+func (v *Visitor) Look(ctx context.Context, sc *scenario.Scenario) (*existing.Sight, error) {
+	w := sc.Workloads()
+	writes := existing.IntentOf(v.opt.Address, v.opt.Name, sc, nil)
+	return v.LookFor(ctx, w.DocumentSize(), writes.Loaded+max(writes.Writes, 0))
+}
+
+// LookFor asks who is there, and whether there is room for so many writes of a size.
+func (v *Visitor) LookFor(ctx context.Context, size units.Size, writes int64) (*existing.Sight, error) {
+	if size > requestBytes {
+		return nil, fmt.Errorf("documents of %s: etcd takes no more than %s at a time", size.Exact(), requestBytes.Exact())
+	}
+	l, err := v.connect(1)
+	if err != nil {
+		return nil, v.explain(err)
+	}
+	defer func() { _ = l.close() }()
+	for i := range l.members {
+		asking, cancel := context.WithTimeout(ctx, answerWithin)
+		s, err := etcdserverpb.NewMaintenanceClient(l.members[i]).Status(asking, &etcdserverpb.StatusRequest{})
+		cancel()
+		if err != nil {
+			return nil, v.unreachable(ctx, v.hosts[i], err)
+		}
+		v.version, v.least = s.Version, max(v.least, s.DbSize)
+	}
+	asking, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	got, err := l.kv(0).Range(asking, &etcdserverpb.RangeRequest{Key: []byte(v.keys.prefix), RangeEnd: v.keys.end(), CountOnly: true})
+	switch {
+	case err != nil:
+		return nil, v.explain(err)
+	case got.Count > 0:
+		return nil, fmt.Errorf("%d keys begin with %s already: take another name, or remove them (etcdctl del --prefix %s)", got.Count, v.keys.prefix, v.keys.prefix)
+	}
+	v.readQuota(ctx)
+	sight := &existing.Sight{
+		Server: v.Describe(), Least: v.leastPrivilege(), Remove: "etcdctl del --prefix " + v.keys.prefix,
+		Notes: []string{"etcd keeps each revision until it is compacted, and the space until it is defragmented: both are yours to do"},
+	}
+	note, err := v.room(size, writes)
+	if err != nil {
+		return nil, err
+	}
+	if note != "" {
+		sight.Notes = append(sight.Notes, note)
+	}
+	return sight, nil
+}
+
+func (v *Visitor) leastPrivilege() string {
+	return "with authentication on, a role that may do no more: etcdctl role grant-permission ROLE readwrite " + existing.NamePrefix + " --prefix=true"
+}
+
+// explain says what to do about a refusal.
+func (v *Visitor) explain(err error) error {
+	if err == nil {
+		return nil
+	}
+	err = v.opt.Address.Redact(err)
+	switch text := err.Error(); {
+	case strings.Contains(text, "permission denied"):
+		return fmt.Errorf("%w: the user may not use keys that begin with %s (%s)", err, v.keys.prefix, v.leastPrivilege())
+	case strings.Contains(text, "user name is empty"):
+		return fmt.Errorf("%w: the cluster wants a user: etcd://USER@host:2379, its password in $%s", err, existing.EnvPassword)
+	}
+	return explain(err)
+}
+
+// unreachable is the error of an endpoint that does not answer.
+func (v *Visitor) unreachable(ctx context.Context, host string, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if text := err.Error(); strings.Contains(text, "permission denied") || strings.Contains(text, "user name is empty") || strings.Contains(text, "authenticating as") {
+		return v.explain(err)
+	}
+	hint := "is it an etcd, and is the port its clients'?"
+	if v.tls == nil {
+		hint = "is it an etcd, and does it want TLS (https://, --cacert, --cert, --key)?"
+	}
+	return fmt.Errorf("%s does not answer as an etcd: %w: %s", host, v.opt.Address.Redact(err), hint)
+}
+
+// Start implements lab.Server: it puts the documents.
+func (v *Visitor) Start(ctx context.Context, m *lab.Machine, progress lab.Progress) error {
+	w := m.Scenario.Workloads()
+	if v.version == "" {
+		if _, err := v.Look(ctx, m.Scenario); err != nil {
+			return err
+		}
+	}
+	if err := v.Begin(w.Connections(), w.DocumentSize(), Links); err != nil {
+		return err
+	}
+	return v.explain(put(ctx, v.links.Load(), v.keys, v.mean, uint64(w.Documents()), putters, progress))
+}
+
+// Begin makes ready for Do on so many connections, which share so many of HTTP/2, after LookFor. There are no documents yet. Stop ends it.
+func (v *Visitor) Begin(connections int, mean units.Size, shared int) error {
+	v.mean, v.writers = mean, make([]writer, connections)
+	l, err := v.connect(min(max(connections, 1), shared))
+	if err != nil {
+		return v.explain(err)
+	}
+	v.links.Store(l)
+	v.guard = watchRoom(l.members[0], int64(float64(v.quota)*quotaStop))
+	v.made = true
+	return nil
+}
+
+// Do implements lab.Server.
+func (v *Visitor) Do(ctx context.Context, conn int, op *lab.Op) error {
+	l := v.links.Load()
+	if l == nil {
+		return errNotRunning
+	}
+	if err := v.guard.full(); err != nil && op.Kind.Writes() {
+		return err
+	}
+	return v.explain(perform(ctx, l.kv(conn), v.keys, &v.writers[conn], v.mean, op))
+}
+
+// Sources implements lab.Server: /metrics of each endpoint.
+func (v *Visitor) Sources() []source.Source {
+	var out []source.Source
+	for _, host := range v.hosts {
+		if src, err := v.source(host); err == nil {
+			out = append(out, src)
+		}
+	}
+	return out
+}
+
+func (v *Visitor) source(host string) (source.Source, error) {
+	opt, scheme := exposition.URLOptions{Getenv: func(string) string { return "" }}, "http"
+	if v.tls != nil {
+		t := http.DefaultTransport.(*http.Transport).Clone()
+		t.TLSClientConfig, t.Proxy = v.tls.Clone(), nil
+		opt.Transport, scheme = t, "https"
+	}
+	page := scheme + "://" + host + "/metrics"
+	if len(v.hosts) == 1 {
+		return exposition.OpenURL(page, opt)
+	}
+	return exposition.OpenMember(page, exposition.Member{Instance: host}, opt)
+}
+
+// Cycles implements lab.Server: nothing tells from outside when the backend commits.
+func (v *Visitor) Cycles(context.Context) ([]lab.Cycle, error) { return nil, nil }
+
+// Crash implements lab.Server: a cluster that others use is not killed.
+func (v *Visitor) Crash() error { return existing.ErrNotOurs }
+
+// Restart implements lab.Server.
+func (v *Visitor) Restart(context.Context) error { return existing.ErrNotOurs }
+
+// Read implements lab.Server.
+func (v *Visitor) Read(ctx context.Context, key uint64) (seq uint64, found bool, err error) {
+	l := v.links.Load()
+	if l == nil {
+		return 0, false, errNotRunning
+	}
+	seq, found, err = readSeq(ctx, l.kv(0), v.keys.of(key))
+	return seq, found, v.explain(err)
+}
+
+// Stop implements lab.Server: it removes the keys, some at a time, so that nobody waits behind it.
+func (v *Visitor) Stop(ctx context.Context) error {
+	l := v.links.Swap(nil)
+	if l == nil {
+		return nil
+	}
+	v.guard.stop()
+	var err error
+	if v.made && !v.opt.Keep {
+		if err = v.remove(ctx, l); err != nil {
+			err = fmt.Errorf("keys that begin with %s are still in %s (etcdctl del --prefix %s): %w", v.keys.prefix, v.opt.Address, v.keys.prefix, v.explain(err))
+		}
+	}
+	return errors.Join(err, l.close())
+}
+
+func (v *Visitor) remove(ctx context.Context, l *links) error {
+	kv := l.kv(0)
+	for {
+		got, err := kv.Range(ctx, &etcdserverpb.RangeRequest{Key: []byte(v.keys.prefix), RangeEnd: v.keys.end(), Limit: removeAtOnce, KeysOnly: true})
+		if err != nil || len(got.Kvs) == 0 {
+			return err
+		}
+		last := append(slices.Clone(got.Kvs[len(got.Kvs)-1].Key), 0)
+		if _, err := kv.DeleteRange(ctx, &etcdserverpb.DeleteRangeRequest{Key: got.Kvs[0].Key, RangeEnd: last}); err != nil {
+			return err
+		}
+	}
+}
+
+var _ existing.Guest = (*Visitor)(nil)

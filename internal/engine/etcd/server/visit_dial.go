@@ -1,0 +1,148 @@
+//go:build linux
+
+package server
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+
+	"plimsoll/internal/lab/existing"
+)
+
+// clientPort is where etcd listens for clients unless told.
+const clientPort = "2379"
+
+// Files are TLS as etcdctl's flags name it: a client's certificate with its key, and who signs the servers'. "": none, and the
+// system's.
+type Files struct{ Cert, Key, CACert string }
+
+// config is nil where neither files nor the address's scheme ask for TLS.
+func (f *Files) config(secure bool) (*tls.Config, error) {
+	if !secure && *f == (Files{}) {
+		return nil, nil
+	}
+	c := &tls.Config{MinVersion: tls.VersionTLS12}
+	if (f.Cert == "") != (f.Key == "") {
+		return nil, errors.New("a client's certificate needs its key, and the key its certificate: give both --cert and --key")
+	}
+	if f.Cert != "" {
+		pair, err := tls.LoadX509KeyPair(f.Cert, f.Key)
+		if err != nil {
+			return nil, fmt.Errorf("--cert and --key: %w", err)
+		}
+		c.Certificates = []tls.Certificate{pair}
+	}
+	if f.CACert != "" {
+		text, err := os.ReadFile(f.CACert)
+		if err != nil {
+			return nil, fmt.Errorf("--cacert: %w", err)
+		}
+		c.RootCAs = x509.NewCertPool()
+		if !c.RootCAs.AppendCertsFromPEM(text) {
+			return nil, fmt.Errorf("--cacert: %s has no certificate in PEM", f.CACert)
+		}
+	}
+	return c, nil
+}
+
+// hostPort adds the port that etcd has unless told.
+func hostPort(host string) string {
+	if _, _, err := net.SplitHostPort(host); err == nil {
+		return host
+	}
+	return net.JoinHostPort(strings.Trim(host, "[]"), clientPort)
+}
+
+// endpoints are those of a cluster that an address names.
+func endpoints(a *existing.Address) []string {
+	var out []string
+	for _, h := range a.Hosts() {
+		out = append(out, hostPort(h))
+	}
+	return out
+}
+
+// dialTo connects to an endpoint that is none of ours.
+func dialTo(endpoint string, config *tls.Config, t *token) (*grpc.ClientConn, error) {
+	secured := insecure.NewCredentials()
+	if config != nil {
+		secured = credentials.NewTLS(config)
+	}
+	return grpc.NewClient("passthrough:///"+endpoint,
+		grpc.WithTransportCredentials(secured),
+		grpc.WithNoProxy(),
+		grpc.WithDisableServiceConfig(),
+		grpc.WithUnaryInterceptor(t.intercept),
+		grpc.WithConnectParams(grpc.ConnectParams{
+			Backoff:           backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.6, MaxDelay: time.Second},
+			MinConnectTimeout: 5 * time.Second,
+		}),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(answerBytesMax)))
+}
+
+// A token is what etcd gives a user for name and password; it is asked for again when it has run out.
+type token struct {
+	user, password string
+
+	mu    sync.Mutex
+	value string
+}
+
+// tokenField is the field of a request's metadata that carries it (etcd, api/v3rpc/rpctypes, metadatafields.go).
+const tokenField = "token"
+
+// refused are the errors of a token that has run out (etcd, api/v3rpc/rpctypes, error.go, 3.4 to 3.7).
+func refused(err error) bool {
+	return strings.Contains(err.Error(), "invalid auth token") || strings.Contains(err.Error(), "revision of auth store is old")
+}
+
+func (t *token) intercept(ctx context.Context, method string, req, reply any, c *grpc.ClientConn, call grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	if t.user == "" || strings.HasSuffix(method, "/Authenticate") {
+		return call(ctx, method, req, reply, c, opts...)
+	}
+	value, err := t.get(ctx, c, "")
+	if err != nil {
+		return err
+	}
+	err = call(metadata.AppendToOutgoingContext(ctx, tokenField, value), method, req, reply, c, opts...)
+	if err == nil || !refused(err) {
+		return err
+	}
+	if value, err = t.get(ctx, c, value); err != nil {
+		return err
+	}
+	return call(metadata.AppendToOutgoingContext(ctx, tokenField, value), method, req, reply, c, opts...)
+}
+
+// get gives a token other than one that was refused.
+func (t *token) get(ctx context.Context, c *grpc.ClientConn, not string) (string, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.value != "" && t.value != not {
+		return t.value, nil
+	}
+	got, err := etcdserverpb.NewAuthClient(c).Authenticate(ctx, &etcdserverpb.AuthenticateRequest{Name: t.user, Password: t.password})
+	switch {
+	case err != nil && strings.Contains(err.Error(), "authentication is not enabled"):
+		return "", nil // then nobody looks at it
+	case err != nil:
+		return "", fmt.Errorf("authenticating as %s: %w", t.user, err)
+	}
+	t.value = got.Token
+	return t.value, nil
+}

@@ -1,0 +1,260 @@
+//go:build linux
+
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/authpb"
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+
+	"plimsoll/internal/base/units"
+	etcd "plimsoll/internal/engine/etcd/model"
+	"plimsoll/internal/lab"
+	"plimsoll/internal/lab/existing"
+	"plimsoll/internal/lab/process"
+	"plimsoll/internal/model/scenario"
+	"plimsoll/internal/model/workload"
+)
+
+// visitor visits an address.
+func visitor(t *testing.T, text string, change func(*VisitOptions)) *Visitor {
+	t.Helper()
+	a, err := existing.Parse(text, func(string) string { return "" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	opt := VisitOptions{Address: a, Name: "plimsoll_lab_test"}
+	if change != nil {
+		change(&opt)
+	}
+	v, err := Visit(opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := v.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return v
+}
+
+// count is how many keys a cluster has that begin with a prefix.
+func (b *bench) count(t *testing.T, prefix string) int64 {
+	t.Helper()
+	k := keys{prefix: prefix}
+	from := []byte(prefix)
+	if prefix == "" {
+		from = []byte{0} // the first key there is
+	}
+	got, err := b.links.Load().kv(0).Range(t.Context(), &etcdserverpb.RangeRequest{Key: from, RangeEnd: k.end(), CountOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got.Count
+}
+
+// A cluster that runs already has keys below a prefix for as long as the visit lasts, and its own stay.
+func TestVisit(t *testing.T) {
+	b := start(t, folder(t, t.TempDir()), etcd.Defaults(), text, "data")
+	v := visitor(t, "etcd://"+address(b.places[0].client), nil)
+	sc, err := scenario.Parse("test.yaml", []byte(strings.Replace(text, "count: 300", "count: 1200", 1)), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sight, err := v.Look(t.Context(), sc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sight.Server != b.Describe() || !strings.Contains(strings.Join(sight.Notes, "; "), "its quota is") || strings.Contains(strings.Join(sight.Notes, "; "), "assumed") {
+		t.Errorf("%+v", sight)
+	}
+	if err := v.Start(t.Context(), &lab.Machine{Scenario: sc}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if n := b.count(t, "plimsoll_lab_test/"); n != 1200 {
+		t.Errorf("%d keys were put", n)
+	}
+	for _, kind := range []workload.Kind{workload.Update, workload.Read, workload.Scan} {
+		op := &lab.Op{Op: workload.Op{Kind: kind, Key: 5, Size: 300, Document: 3000}, Seq: 9}
+		if err := v.Do(t.Context(), 1, op); err != nil {
+			t.Errorf("%v: %v", kind, err)
+		}
+	}
+	if seq, found, err := v.Read(t.Context(), 5); seq != 9 || !found || err != nil {
+		t.Errorf("write %d, %v, %v", seq, found, err)
+	}
+	if got := gather(t, v.Sources()[0]); got[`{__name__="etcd_server_has_leader"}`] != 1 {
+		t.Errorf("%d series", len(got))
+	}
+	if err := errors.Join(v.Crash(), v.Restart(t.Context())); !errors.Is(err, existing.ErrNotOurs) {
+		t.Errorf("killing somebody's cluster: %v", err)
+	}
+	second := visitor(t, "etcd://"+address(b.places[0].client), nil)
+	if _, err := second.Look(t.Context(), sc); err == nil || !strings.Contains(err.Error(), "1200 keys begin with plimsoll_lab_test/ already") {
+		t.Errorf("a prefix that is taken: %v", err)
+	}
+	if err := v.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n, own := b.count(t, "plimsoll_lab_test/"), b.count(t, ""); n != 0 || own != 300 {
+		t.Errorf("%d keys are left, and %d of the cluster's own 300", n, own)
+	}
+}
+
+// Over its quota a cluster refuses everybody's writes: a visit that may come there does not begin, and one that does ends.
+func TestQuotaIsLeftAlone(t *testing.T) {
+	cfg := etcd.Defaults()
+	cfg.Quota = 16 * units.MiB
+	b := start(t, folder(t, t.TempDir()), cfg, text, "data")
+	v := visitor(t, "etcd://"+address(b.places[0].client), nil)
+	if _, err := v.LookFor(t.Context(), 1000, 10_000); err == nil || !strings.Contains(err.Error(), "over the quota the whole cluster refuses writes") {
+		t.Errorf("more than there is room for: %v", err)
+	}
+	if _, err := v.LookFor(t.Context(), 1000, 100); err != nil {
+		t.Fatal(err)
+	}
+	if err := v.Begin(1, 100_000, 1); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	var err error
+	for seq := uint64(1); err == nil && ctx.Err() == nil; seq++ {
+		err = v.Do(ctx, 0, &lab.Op{Op: workload.Op{Kind: workload.Update, Key: 1, Size: 100_000, Document: 100_000}, Seq: seq})
+		pause(ctx, 20*time.Millisecond) // 5 MB a second: a look is 1 MB
+	}
+	if err == nil || !strings.Contains(err.Error(), "near its quota") {
+		t.Errorf("it ended with %v", err)
+	}
+	if err := b.Do(ctx, 0, &lab.Op{Op: workload.Op{Kind: workload.Update, Key: 1, Size: 10, Document: 10}}); err != nil {
+		t.Errorf("the cluster's own write: %v", err)
+	}
+}
+
+// A user needs no right but to the prefix, and is told which.
+func TestVisitWithAuthentication(t *testing.T) {
+	b := start(t, folder(t, t.TempDir()), etcd.Defaults(), text, "data")
+	auth := etcdserverpb.NewAuthClient(b.links.Load().members[0])
+	ctx := t.Context()
+	must := func(_ any, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for user, role := range map[string]string{"root": "root", "me": "visitor", "other": "other"} {
+		must(auth.UserAdd(ctx, &etcdserverpb.AuthUserAddRequest{Name: user, Password: "s3cret", Options: &authpb.UserAddOptions{}}))
+		must(auth.RoleAdd(ctx, &etcdserverpb.AuthRoleAddRequest{Name: role}))
+		must(auth.UserGrantRole(ctx, &etcdserverpb.AuthUserGrantRoleRequest{User: user, Role: role}))
+	}
+	k := keys{prefix: existing.NamePrefix}
+	must(auth.RoleGrantPermission(ctx, &etcdserverpb.AuthRoleGrantPermissionRequest{Name: "visitor",
+		Perm: &authpb.Permission{PermType: authpb.READWRITE, Key: []byte(k.prefix), RangeEnd: k.end()}}))
+	must(auth.AuthEnable(ctx, &etcdserverpb.AuthEnableRequest{}))
+	host := address(b.places[0].client)
+	v := visitor(t, "etcd://me:s3cret@"+host, nil)
+	if _, err := v.LookFor(ctx, 300, 100); err != nil {
+		t.Fatal(err)
+	}
+	if err := v.Start(ctx, b.m, nil); err != nil {
+		t.Fatal(err)
+	}
+	v.token.value = "of yesterday" // as one that has run out
+	if err := v.Do(ctx, 0, &lab.Op{Op: workload.Op{Kind: workload.Update, Key: 1, Size: 300, Document: 300}, Seq: 4}); err != nil {
+		t.Error(err)
+	}
+	for text, want := range map[string]string{
+		"etcd://other:s3cret@" + host: "etcdctl role grant-permission ROLE readwrite plimsoll_lab_ --prefix=true",
+		"etcd://" + host:              "etcd://USER@host:2379",
+		"etcd://me:wr0ng@" + host:     "authenticating as me",
+	} {
+		_, err := visitor(t, text, func(o *VisitOptions) { o.Name = "plimsoll_lab_other" }).LookFor(ctx, 300, 100)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cret") || strings.Contains(err.Error(), "wr0ng") {
+			t.Errorf("%v, not %q", err, want)
+		}
+	}
+	if err := v.Stop(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+// Certificates are named as etcdctl names them.
+func TestVisitWithTLS(t *testing.T) {
+	path, err := find("")
+	if errors.Is(err, errMissing) {
+		t.Skip(err)
+	}
+	dir := t.TempDir()
+	ports, err := freePorts(2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, peer := "https://"+address(ports[0]), "http://"+address(ports[1])
+	p, err := process.Start(process.Options{Path: path, Args: []string{"--data-dir=" + filepath.Join(dir, "d"), "--auto-tls", "--listen-client-urls=" + client,
+		"--advertise-client-urls=" + client, "--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer, "--initial-cluster=default=" + peer, "--logger=zap"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := p.Kill(); err != nil {
+			t.Error(err)
+		}
+	}()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	signed := func(o *VisitOptions) { o.TLS.CACert = filepath.Join(dir, "d", "fixtures", "client", "cert.pem") }
+	var v *Visitor
+	for err = errors.New("not asked"); err != nil && ctx.Err() == nil; pause(ctx, 100*time.Millisecond) {
+		a, e := existing.Parse(client, func(string) string { return "" })
+		if e != nil {
+			t.Fatal(e)
+		}
+		opt := VisitOptions{Address: a, Name: "plimsoll_lab_test"}
+		signed(&opt)
+		if v, err = Visit(opt); err == nil { // else its certificate is not made yet
+			_, err = v.LookFor(ctx, 300, 100)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !v.known {
+		t.Error("/metrics was not read")
+	}
+	for text, want := range map[string]string{client: "certificate", "etcd://" + address(ports[0]): "does it want TLS"} {
+		if _, err := visitor(t, text, nil).LookFor(ctx, 300, 100); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, not %q", text, err, want)
+		}
+	}
+	for want, files := range map[string]Files{"both --cert and --key": {Cert: "x"}, "--cacert": {CACert: "/nowhere"}, "no certificate": {CACert: "visit_test.go"}} {
+		if _, err := files.config(true); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v", files, err)
+		}
+	}
+}
+
+func TestHistograms(t *testing.T) {
+	before := []bucket{{0.001, 10}, {0.002, 10}, {0.004, 10}, {math.Inf(1), 10}}
+	now := []bucket{{0.001, 10}, {0.002, 60}, {0.004, 110}, {math.Inf(1), 110}}
+	for q, want := range map[float64]string{0.5: "0.00200", 0.25: "0.00150", 0.99: "0.00396"} {
+		if x, ok := quantile(now, before, q); !ok || fmt.Sprintf("%.5f", x) != want {
+			t.Errorf("q %v is %v, %v, not %s", q, x, ok, want)
+		}
+	}
+	now[3].count = 210 // half of them longer than any bucket tells
+	if x, ok := quantile(now, before, 0.99); !ok || x != 0.004 {
+		t.Errorf("%v, %v", x, ok)
+	}
+	if _, ok := quantile(before, before, 0.5); ok {
+		t.Error("nothing was counted, and it has a median")
+	}
+}

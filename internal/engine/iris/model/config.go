@@ -1,0 +1,124 @@
+package model
+
+import (
+	"time"
+
+	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/base/units"
+)
+
+// BlockSize is a database block (8 KB; InterSystems IRIS documentation, "Configuring Databases").
+const BlockSize = 8 * units.KiB
+
+// Config is an instance of IRIS as a person describes it.
+type Config struct {
+	// Database is how large the databases are together, Buffers how large the global buffers.
+	Database units.Size `yaml:"database"`
+	Buffers  units.Size `yaml:"buffers"`
+	// Cycle is from one start of the write daemon to the next (80 s; documentation of the System
+	// Monitor, which alerts from 90 s).
+	Cycle units.Duration `yaml:"cycle"`
+	// WakeDirty is the share of dirty buffers that wakes the daemon early, HoldDirty the one from which
+	// updates are held back until it has written some (both assumed; the documentation says that
+	// there are such limits).
+	WakeDirty units.Ratio `yaml:"wake_dirty"`
+	HoldDirty units.Ratio `yaml:"hold_dirty"`
+	// Writes are the database writes that the daemon keeps in flight, with its helpers (assumed:
+	// 64, which gives the published 40,000 writes a second at 0.7 ms and twice that at most).
+	Writes int `yaml:"database_writes"`
+	// WIJRequest and WIJWrites are the length of a write to the WIJ and how many are in flight
+	// (256 KB and one after the other, from the published case; assumed).
+	WIJRequest units.Size `yaml:"wij_request"`
+	WIJWrites  int        `yaml:"wij_writes"`
+	// Pause is how long phases 2 to 4 hold global updates (assumed).
+	Pause units.Duration `yaml:"pause"`
+
+	// Synchronous makes each update wait until its journal record is durable.
+	Synchronous bool `yaml:"synchronous_commit"`
+	// JournalInterval is how long a record stays in memory at most (2 s; documentation,
+	// "Journaling"). JournalBuffer is the memory for it: when it is full it is written (64 KB
+	// blocks; mgstat's unit).
+	JournalInterval units.Duration `yaml:"journal_interval"`
+	JournalBuffer   units.Size     `yaml:"journal_buffer"`
+	// JournalOverhead is what a record is longer than its value: header, reference, old value's
+	// pointer (assumed).
+	JournalOverhead units.Size `yaml:"journal_overhead"`
+
+	CPU CPU `yaml:"cpu"`
+}
+
+// CPU is what the steps cost a core (assumed: of the order of measured systems of 100,000 to
+// 500,000 global references a second and core).
+type CPU struct {
+	Read   units.Duration `yaml:"read"`
+	Update units.Duration `yaml:"update"`
+}
+
+// Defaults are IRIS's, with 64 GB of databases behind 8 GB of buffers.
+func Defaults() Config {
+	return Config{
+		Database: 64 * units.GiB, Buffers: 8 * units.GiB,
+		Cycle:     units.Duration(80 * time.Second),
+		WakeDirty: 0.5, HoldDirty: 0.9,
+		Writes: 64, WIJRequest: 256 * units.KiB, WIJWrites: 1,
+		Pause:           units.Duration(2 * time.Millisecond),
+		JournalInterval: units.Duration(2 * time.Second), JournalBuffer: 64 * units.KiB, JournalOverhead: 64,
+		CPU: CPU{Read: units.Duration(5 * time.Microsecond), Update: units.Duration(8 * time.Microsecond)},
+	}
+}
+
+// What no instance goes beyond here. A byte of memory is kept for each block that was touched, so
+// databasesMax bounds it: 512 MiB.
+const (
+	databasesMax = 4 * units.TiB
+	inFlightMax  = 1 << 14
+	intervalMax  = time.Hour
+)
+
+// Check finds what cannot be.
+func (c *Config) Check() diagnostics.List {
+	var l diagnostics.List
+	size := func(field string, s, least, most units.Size) {
+		if s < least || s > most {
+			l = append(l, diagnostics.Problem{
+				Field: field, Text: s.Exact() + " is out of its range",
+				Limit: least.Exact() + " to " + most.Exact(), Nearest: min(max(s, least), most).Exact(),
+			})
+		}
+	}
+	span := func(field string, d units.Duration, least, most time.Duration) {
+		if d.Std() < least || d.Std() > most {
+			l = append(l, diagnostics.Problem{
+				Field: field, Text: d.Std().String() + " is out of its range",
+				Limit: least.String() + " to " + most.String(), Nearest: min(max(d.Std(), least), most).String(),
+			})
+		}
+	}
+	size("database", c.Database, units.MiB, databasesMax)
+	size("buffers", c.Buffers, 128*BlockSize, databasesMax)
+	span("cycle", c.Cycle, time.Second, intervalMax)
+	if !(c.WakeDirty > 0 && c.WakeDirty <= c.HoldDirty) {
+		l.Addf("wake_dirty", "%v of the buffers: above 0, up to hold_dirty (%v)", float64(c.WakeDirty), float64(c.HoldDirty))
+	}
+	if !(c.HoldDirty > 0 && c.HoldDirty <= 0.95) {
+		l = append(l, diagnostics.Problem{
+			Field: "hold_dirty", Text: c.HoldDirty.String() + " of the buffers leaves none for reads", Limit: "95%", Nearest: "95%",
+		})
+	}
+	for _, n := range []struct {
+		field string
+		n     int
+	}{{"database_writes", c.Writes}, {"wij_writes", c.WIJWrites}} {
+		if n.n < 1 || n.n > inFlightMax {
+			l.Addf(n.field, "%d writes in flight: 1 to %d", n.n, inFlightMax)
+		}
+	}
+	size("wij_request", c.WIJRequest, BlockSize, 4*units.MiB)
+	span("pause", c.Pause, 0, time.Second)
+	span("journal_interval", c.JournalInterval, 10*time.Millisecond, intervalMax)
+	size("journal_buffer", c.JournalBuffer, 4*units.KiB, 256*units.MiB)
+	size("journal_overhead", c.JournalOverhead, 0, units.MiB)
+	span("cpu.read", c.CPU.Read, 0, time.Second)
+	span("cpu.update", c.CPU.Update, 0, time.Second)
+	return l
+}

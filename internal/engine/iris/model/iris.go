@@ -1,0 +1,229 @@
+package model
+
+import (
+	"errors"
+	"fmt"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/base/vtime"
+	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/kernel"
+	"plimsoll/internal/model/volume"
+	"plimsoll/internal/model/workload"
+)
+
+// An Instance is the model.
+type Instance struct {
+	cfg    Config
+	clock  *vtime.Clock
+	host   *kernel.Host
+	client engine.Client
+
+	data     extent
+	buffers  buffers
+	hold     int // unclean buffers from which updates are held
+	wake     int // dirty buffers from which the daemon is woken
+	slots    engine.Slots
+	starved  engine.Queue // updates held for want of clean buffers
+	feeding  bool         // the first of them is being tried again
+	journal  journal
+	daemon   daemon
+	counters counters
+	window   window
+}
+
+var _ engine.Engine = (*Instance)(nil)
+
+// An extent is where something lies on its device.
+type extent struct {
+	device *kernel.Device
+	start  units.Size
+	shared bool // with something else of the engine's
+}
+
+// New makes an instance that has just started: nothing is in its buffers.
+func New(cfg Config, env *engine.Env) (*Instance, error) {
+	if l := cfg.Check(); len(l) > 0 {
+		return nil, fmt.Errorf("iris: %w", l.Err())
+	}
+	data := env.Volume("data")
+	if data == nil {
+		return nil, errors.New(`iris: there is no volume "data" for the databases`)
+	}
+	if env.Client == nil || env.Clock == nil || env.Host == nil {
+		return nil, errors.New("iris: needs a clock, a host and a client")
+	}
+	x := &Instance{cfg: cfg, clock: env.Clock, host: env.Host, client: env.Client}
+	wij, journal := env.Volume("wij", "data"), env.Volume("journal", "data")
+	size := max(cfg.Buffers, cfg.Database)
+	x.data = extent{data, 0, wij == data || journal == data}
+	x.daemon.wij = extent{device: wij, shared: wij == data || wij == journal}
+	x.journal.at = extent{device: journal, shared: journal == data || journal == wij}
+	if wij == data {
+		x.daemon.wij.start = size
+	}
+	if journal == data || journal == wij {
+		x.journal.at.start = 2 * size
+	}
+	blocks := uint64(cfg.Database / BlockSize)
+	room := int(min(cfg.Buffers/BlockSize, units.Size(blocks)))
+	x.buffers.init(blocks, room)
+	x.hold = int(float64(room) * float64(cfg.HoldDirty))
+	x.wake = max(1, int(float64(room)*float64(cfg.WakeDirty)))
+	x.daemon.last.none()
+	x.clock.After(cfg.Cycle.Std(), x, event(cycleDue, 0))
+	return x, nil
+}
+
+// An event's argument is what happened and to which slot, block or cycle.
+type what uint8
+
+const (
+	parsed         what = iota // an operation has had its CPU
+	fetched                    // a block was read
+	resumed                    // a pause of updates is over
+	answered                   // an update is done
+	journalDue                 // the journal's interval is over
+	journalWritten             // its writes are done
+	journaled                  // and flushed
+	cycleDue                   // the write daemon's interval is over
+	paused                     // its pause of updates is over
+	wijWritten                 // a write to the WIJ is done
+	wijFlushed                 // and all of them are flushed
+	wijMarked                  // the WIJ is marked valid
+	dbWritten                  // a block is written to a database
+	dbFlushed                  // all of them are, and flushed
+	wijCleared                 // the WIJ is marked as done with
+)
+
+func event(w what, n uint64) uint64 { return uint64(w)<<56 | n }
+
+// Fire handles the instance's own events.
+func (x *Instance) Fire(now vtime.Instant, arg uint64) {
+	n := arg & (1<<56 - 1)
+	switch what(arg >> 56) {
+	case parsed:
+		x.work(now, uint32(n))
+	case fetched:
+		x.fetched(now, uint32(n))
+	case resumed:
+		x.slots.At(uint32(n)).Spend(now, engine.WaitLock)
+		x.update(now, uint32(n))
+	case answered:
+		x.acknowledge(now, uint32(n))
+	case journalDue:
+		x.journalDue(now)
+	case journaled:
+		x.journaled(now)
+	case cycleDue:
+		x.cycleDue(now, n)
+	case paused:
+		x.writeWIJ(now)
+	case wijWritten:
+		x.wijWritten(now)
+	case wijMarked:
+		x.wijMarked(now)
+	case dbWritten:
+		x.dbWritten(now, uint32(n))
+	case wijCleared:
+		x.endCycle(now)
+	}
+}
+
+// Do starts an operation.
+func (x *Instance) Do(op workload.Op) {
+	now := x.clock.Now()
+	slot := x.slots.Take(op, now)
+	cost := x.cfg.CPU.Read
+	if op.Kind.Writes() {
+		cost = x.cfg.CPU.Update
+	}
+	_, done := x.host.CPU(now, cost.Std())
+	x.clock.At(done, x, event(parsed, uint64(slot)))
+}
+
+// block is the one that an operation touches.
+func (x *Instance) block(s *engine.Slot) uint32 { return uint32(s.Op.Key % x.buffers.blocks) }
+
+// work reads an operation's block unless it is in memory.
+func (x *Instance) work(now vtime.Instant, i uint32) {
+	s := x.slots.At(i)
+	s.Spend(now, engine.WaitCPU)
+	x.count().references++
+	block := x.block(s)
+	if state := x.buffers.state(block); *state&resident != 0 {
+		*state |= referenced
+		x.inMemory(now, i)
+		return
+	}
+	c := x.data.device.Do(volume.Request{Op: volume.Read, Offset: x.data.start + units.Size(block)*BlockSize, Length: BlockSize})
+	x.clock.At(c.Done, x, event(fetched, uint64(i)))
+}
+
+func (x *Instance) fetched(now vtime.Instant, i uint32) {
+	s := x.slots.At(i)
+	count := x.count()
+	count.reads++
+	count.readTime += now.Sub(s.Mark)
+	s.Spend(now, engine.WaitRead)
+	x.buffers.admit(x.block(s))
+	x.inMemory(now, i)
+}
+
+func (x *Instance) inMemory(now vtime.Instant, i uint32) {
+	if x.slots.At(i).Op.Kind.Writes() {
+		x.update(now, i)
+		return
+	}
+	x.acknowledge(now, i)
+}
+
+// update changes the block, unless updates are held, and appends to the journal.
+func (x *Instance) update(now vtime.Instant, i uint32) {
+	s := x.slots.At(i)
+	if now < x.daemon.pausedUntil {
+		x.clock.At(x.daemon.pausedUntil, x, event(resumed, uint64(i)))
+		return
+	}
+	if x.buffers.unclean() >= x.hold || x.starved.Len() > 0 && !x.feeding {
+		x.starved.Push(&x.slots, i)
+		x.wakeDaemon(now)
+		return
+	}
+	block := x.block(s)
+	if *x.buffers.state(block)&resident == 0 {
+		x.buffers.admit(block) // it went while the update was held; its read is not repeated
+	}
+	x.buffers.change(block)
+	x.count().updates++
+	if len(x.buffers.dirty) >= x.wake {
+		x.wakeDaemon(now)
+	}
+	x.append(now, max(s.Op.Size, 0)+x.cfg.JournalOverhead)
+	if x.cfg.Synchronous {
+		x.journal.waiting.Push(&x.slots, i)
+		x.syncJournal(now)
+		return
+	}
+	x.acknowledge(now, i)
+}
+
+// feed lets held updates go on as buffers become clean.
+func (x *Instance) feed(now vtime.Instant) {
+	x.feeding = true
+	for x.starved.Len() > 0 && x.buffers.unclean() < x.hold && now >= x.daemon.pausedUntil {
+		i := x.starved.Pop(&x.slots)
+		x.slots.At(i).Spend(now, engine.WaitCache)
+		x.update(now, i)
+	}
+	x.feeding = false
+}
+
+func (x *Instance) acknowledge(now vtime.Instant, i uint32) {
+	s := x.slots.At(i)
+	x.client.Done(now, &s.Op, &s.Waits)
+	x.slots.Give(i)
+}
+
+// Cycles are the write daemon's; of very long runs the last [cyclesMax].
+func (x *Instance) Cycles() []engine.Cycle { return x.daemon.cycles }

@@ -1,0 +1,183 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/event"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
+)
+
+const (
+	// openWithin is how long a server is looked for at first, unless the address says serverSelectionTimeoutMS: a person waits.
+	openWithin = 5 * time.Second
+	// againWithin is the same while samples are taken: what is away longer is a gap, and asked for again.
+	againWithin = 2 * time.Second
+	// connectWithin is how long a connection may take to be made, unless the address says connectTimeoutMS.
+	connectWithin = 5 * time.Second
+	// connections are asking, and looking at sizes beside that.
+	connections = 2
+	// resolveWithin is how long names of mongodb+srv are looked up.
+	resolveWithin = 5 * time.Second
+)
+
+// A link is a client, and what became of its attempts to connect.
+type link struct {
+	*mongo.Client
+	address *address
+	tls     bool
+
+	mu       sync.Mutex
+	failed   map[string]error // by server, the last failure
+	mended   error            // the last failure that an answer ended
+	seen     *event.ServerDescription
+	hopeless context.CancelCauseFunc // ends the wait for a server where all have failed; nil: none waits
+	seeds    int
+}
+
+// connect prepares a client; the driver connects when it is needed, and again when a connection broke.
+func connect(ctx context.Context, a *address, opt Options, within time.Duration) (*link, error) {
+	l := &link{address: a, failed: map[string]error{}}
+	o, err := clientOptions(ctx, a, opt, within)
+	if err != nil {
+		return nil, err
+	}
+	l.tls, l.seeds = o.TLSConfig != nil, len(o.Hosts)
+	o.SetServerMonitor(&event.ServerMonitor{
+		ServerHeartbeatFailed: func(e *event.ServerHeartbeatFailedEvent) { l.beat(e.ConnectionID, nil, e.Failure) },
+		ServerHeartbeatSucceeded: func(e *event.ServerHeartbeatSucceededEvent) {
+			l.beat(e.ConnectionID, &e.Reply, nil)
+		},
+	})
+	if l.Client, err = mongo.Connect(o); err != nil {
+		return nil, a.errorf(err, "cannot be read: %v", err)
+	}
+	return l, nil
+}
+
+// clientOptions are the address's, and ours where it says nothing.
+func clientOptions(ctx context.Context, a *address, opt Options, within time.Duration) (*options.ClientOptions, error) {
+	type made struct {
+		o   *options.ClientOptions
+		err error
+	}
+	done := make(chan made, 1)
+	go func() { // names of mongodb+srv are looked up here
+		o := options.Client().ApplyURI(a.secret)
+		done <- made{o, o.Validate()}
+	}()
+	var m made
+	wait := time.NewTimer(resolveWithin)
+	defer wait.Stop()
+	select {
+	case m = <-done:
+	case <-wait.C:
+		return nil, a.errorf(context.DeadlineExceeded, "cannot be resolved: no answer within %s: check the name and this machine's DNS server", resolveWithin)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	o, err := m.o, m.err
+	if err != nil {
+		return nil, a.unresolved(err)
+	}
+	o.SetAppName("plimsoll").SetMaxPoolSize(connections).SetRetryReads(false).SetServerMonitoringMode("poll")
+	if !a.has("serverSelectionTimeoutMS") {
+		o.SetServerSelectionTimeout(within)
+	}
+	if !a.has("connectTimeoutMS") {
+		o.SetConnectTimeout(connectWithin)
+	}
+	if a.one() {
+		o.SetDirect(true)
+	} else {
+		o.SetReadPreference(readpref.Primary())
+	}
+	if opt.Insecure && o.TLSConfig != nil {
+		o.TLSConfig.InsecureSkipVerify = true
+	}
+	if opt.dialer != nil {
+		o.SetDialer(opt.dialer)
+	}
+	return o, nil
+}
+
+// beat takes note of an attempt to reach a server. One that the driver itself broke off, since a connection beside it
+// had failed, says nothing of the server: why that one failed is what a person is to read.
+func (l *link) beat(id string, reply *event.ServerDescription, err error) {
+	if errors.Is(err, context.Canceled) {
+		return
+	}
+	server, _, _ := strings.Cut(id, "[")
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err != nil {
+		l.failed[server] = err
+		if l.seen != nil && l.seen.Addr.String() == server {
+			l.seen = nil
+		}
+	} else {
+		if was, failed := l.failed[server]; failed {
+			l.mended = was
+		}
+		delete(l.failed, server)
+		l.seen = reply
+	}
+	if l.hopeless != nil && l.seen == nil && len(l.failed) >= l.seeds {
+		l.hopeless(err)
+	}
+}
+
+// last gives what one of the servers said that could be reached, and why another could not.
+func (l *link) last() (seen *event.ServerDescription, failure error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, server := range slices.Sorted(maps.Keys(l.failed)) {
+		return l.seen, l.failed[server] // one is enough to say
+	}
+	return l.seen, nil
+}
+
+// before is the failure that the last answer ended: why no server could be selected just now, where one answers again.
+func (l *link) before() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.mended
+}
+
+// impatient ends a context as soon as all servers of the address have failed once.
+func (l *link) impatient(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	l.mu.Lock()
+	l.hopeless = cancel
+	l.mu.Unlock()
+	return ctx, func() {
+		l.mu.Lock()
+		l.hopeless = nil
+		l.mu.Unlock()
+		cancel(nil)
+	}
+}
+
+// ask runs a command of the admin database.
+func (l *link) ask(ctx context.Context, name string, more ...bson.E) (bson.Raw, error) {
+	return l.askOf(ctx, "admin", name, more...)
+}
+
+func (l *link) askOf(ctx context.Context, database, name string, more ...bson.E) (bson.Raw, error) {
+	return l.Database(database).RunCommand(ctx, append(bson.D{{Key: name, Value: 1}}, more...)).Raw()
+}
+
+// close disconnects.
+func (l *link) close() {
+	ctx, cancel := context.WithTimeout(context.Background(), againWithin)
+	defer cancel()
+	_ = l.Disconnect(ctx) // what was read is read
+}

@@ -1,0 +1,184 @@
+package live
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"plimsoll/internal/engine/mongodb/mongotest"
+)
+
+// answering are servers that give something, so that nothing but what a test is about is wrong with them.
+func answering(s *mongotest.Server) *mongotest.Server {
+	s.Version = "8.0.4"
+	if s.Reply == nil {
+		s.Reply = func(name string, _ bson.Raw) any {
+			if name == "serverStatus" {
+				return bson.D{{Key: "host", Value: "db"}, {Key: "version", Value: "8.0.4"}, {Key: "uptimeMillis", Value: int64(5)}, {Key: "ok", Value: 1.0}}
+			}
+			return nil
+		}
+	}
+	return s
+}
+
+// pair is a certificate for a name by an authority of its own, and the file of that.
+func pair(t *testing.T, name string) (tls.Certificate, string) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	long := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name}, IsCA: true, BasicConstraintsValid: true,
+		NotBefore: time.Unix(0, 0), NotAfter: time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)}
+	der, err := x509.CreateCertificate(rand.Reader, long, long, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, file
+}
+
+// Whatever is in the way is one sentence that says what to do, within seconds, without a secret.
+func TestErrors(t *testing.T) {
+	cert, ca := pair(t, "db")
+	speaks := &tls.Config{Certificates: []tls.Certificate{cert}}
+	wire := func(most int32) bson.D {
+		return bson.D{{Key: "minWireVersion", Value: int32(0)}, {Key: "maxWireVersion", Value: most}}
+	}
+	secondary := bson.D{{Key: "isWritablePrimary", Value: false}, {Key: "ismaster", Value: false}, {Key: "secondary", Value: true}}
+	only := mongotest.Server{User: "me", Password: "s3cret"}
+	for name, c := range map[string]struct {
+		server  *mongotest.Server // at db:27017; nil: nobody
+		address string
+		env     map[string]string
+		want    string // "": it opens
+	}{
+		"open":               {&mongotest.Server{}, "mongodb://db", nil, ""},
+		"password":           {&only, "mongodb://me:s3cret@db:27017/?authSource=admin", nil, ""},
+		"password elsewhere": {&only, "mongodb://me@db", map[string]string{"PLIMSOLL_PASSWORD": "s3cret"}, ""},
+		"user elsewhere":     {&only, "mongodb://db", map[string]string{"PLIMSOLL_USER": "me", "PLIMSOLL_PASSWORD": "s3cret"}, ""},
+		"wrong password":     {&only, "mongodb://me:s3cret2@db", nil, "does not accept user and password: check them (they may stand in PLIMSOLL_USER and PLIMSOLL_PASSWORD too), and ?authSource="},
+		"no password":        {&only, "mongodb://db", nil, "wants to know who asks: give user and password in the address or by PLIMSOLL_USER"},
+		"no privilege": {&mongotest.Server{User: "me", Password: "s3cret", Refuse: map[string]bool{"serverStatus": true}}, "mongodb://me:s3cret@db", nil,
+			"does not let this user ask for serverStatus: grant it the role clusterMonitor"},
+		"TLS":                 {&mongotest.Server{TLS: speaks}, "mongodb://db/?tls=true&tlsCAFile=" + ca, nil, ""},
+		"unknown authority":   {&mongotest.Server{TLS: speaks}, "mongodb://db/?tls=true", nil, "name that by ?tlsCAFile=FILE"},
+		"another's name":      {&mongotest.Server{TLS: speaks}, "mongodb://other:27017/?tls=true&tlsCAFile=" + ca, nil, "its certificate is for another name"},
+		"no TLS":              {&mongotest.Server{}, "mongodb://db/?tls=true", nil, "it seems to speak no TLS: leave out tls=true"},
+		"TLS wanted":          {&mongotest.Server{TLS: speaks}, "mongodb://db", nil, "if it takes TLS only, add ?tls=true"},
+		"no such file":        {nil, "mongodb://db/?tls=true&tlsCAFile=/nowhere/ca.pem", nil, "/nowhere/ca.pem"},
+		"too old":             {&mongotest.Server{Hello: wire(8)}, "mongodb://db", nil, "is a MongoDB older than 4.4, which the driver does not speak to: give its diagnostic.data folder"},
+		"arbiter":             {&mongotest.Server{Set: "rs0", Hello: bson.D{{Key: "isWritablePrimary", Value: false}, {Key: "ismaster", Value: false}, {Key: "arbiterOnly", Value: true}}}, "mongodb://db", nil, "is an arbiter, which holds no data: give a member that does: db:27017"},
+		"nobody":              {nil, "mongodb://db", nil, "cannot be reached: dial tcp db:27017: connection refused: check host and port"},
+		"nobody of three":     {nil, "mongodb://db,db:27018,db:27019/?replicaSet=rs0", nil, "cannot be reached"},
+		"no primary":          {&mongotest.Server{Set: "rs0", Hello: secondary}, "mongodb://db/?replicaSet=rs0", nil, "has no primary at the moment: give one member alone, such as mongodb://db:27017"},
+		"a secondary":         {&mongotest.Server{Set: "rs0", Hello: secondary}, "mongodb://db", nil, ""},
+		"another set":         {&mongotest.Server{Set: "rs0"}, "mongodb://db/?replicaSet=rs1", nil, `is of replica set "rs0", not "rs1": mend ?replicaSet=`},
+		"no set":              {&mongotest.Server{}, "mongodb://db,db:27018", nil, "is of no replica set: give it alone, mongodb://db:27017"},
+		"several mongos":      {&mongotest.Server{Hello: bson.D{{Key: "msg", Value: "isdbgrid"}}}, "mongodb://db,other:27017", nil, "are several mongos"},
+		"unescaped":           {nil, "mongodb://me:s3cret/x@db", nil, "percent-encoded"},
+		"unescaped too":       {nil, "mongodb://me:s3cret@x@db", nil, "percent-encoded"},
+		"unknown mechanism":   {nil, "mongodb://me:s3cret@db/?authMechanism=NOSUCH", nil, "cannot be used"},
+		"a port that is none": {nil, "mongodb://me:s3cret@db:port", nil, "cannot be used"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var w mongotest.Wire
+				if c.server != nil {
+					s := answering(c.server)
+					defer w.Start("db:27017", s)()
+					if strings.Contains(c.address, "other") {
+						defer w.Start("other:27017", s)()
+					}
+				}
+				begin := time.Now()
+				src, err := Open(t.Context(), c.address, Options{dialer: &w, Getenv: func(k string) string { return c.env[k] }})
+				if took := time.Since(begin); took > 6*time.Second {
+					t.Errorf("a person waited for %s", took)
+				}
+				if c.want == "" && err == nil {
+					if n := src.Describe().Name; strings.Contains(n, "s3cret") || strings.Contains(n, "me") {
+						t.Errorf("%s shows secrets", n)
+					}
+					return
+				}
+				if err == nil || c.want == "" || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "s3cret") || strings.Contains(err.Error(), "\n") {
+					t.Errorf("error %v, not %q", err, c.want)
+				}
+			})
+		})
+	}
+}
+
+// A server that wants a client's certificate says so only when the handshake seems over.
+func TestClientCertificate(t *testing.T) {
+	cert, ca := pair(t, "localhost")
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go answering(&mongotest.Server{TLS: &tls.Config{Certificates: []tls.Certificate{cert}, ClientAuth: tls.RequireAnyClientCert}}).Serve(l)
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	_, err = Open(t.Context(), "mongodb://localhost:"+port+"/?tls=true&tlsCAFile="+ca, Options{})
+	if err == nil || !strings.Contains(err.Error(), "?tlsCertificateKeyFile=FILE") {
+		t.Errorf("%v", err)
+	}
+}
+
+// Whoever stops waiting is told nothing else.
+func TestInterrupted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var w mongotest.Wire
+		ctx, cancel := contextFor(t, time.Second)
+		defer cancel()
+		defer w.Start("db:27017", &mongotest.Server{Set: "rs0", Hello: bson.D{{Key: "isWritablePrimary", Value: false}, {Key: "ismaster", Value: false}, {Key: "secondary", Value: true}}})()
+		_, err := Open(ctx, "mongodb://db/?replicaSet=rs0", Options{dialer: &w, Getenv: os.Getenv})
+		if err == nil || err != ctx.Err() { //nolint:errorlint // that very error, unwrapped: who waits compares it
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+// What speaks another protocol is no MongoDB.
+func TestNoMongoDB(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = c.Read(make([]byte, 16))
+			_, _ = c.Write(bytes.Repeat([]byte("HTTP/1.1 400 Bad Request\r\n"), 4))
+			c.Close()
+		}
+	}()
+	_, err = Open(t.Context(), "mongodb://"+l.Addr().String(), Options{})
+	if err == nil || !strings.Contains(err.Error(), "cannot be reached") {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,200 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"plimsoll/internal/record/ftdc"
+	"plimsoll/internal/record/recording"
+	"plimsoll/internal/record/source"
+)
+
+// Options say how to connect.
+type Options struct {
+	// Insecure accepts any TLS certificate.
+	Insecure bool
+	// Getenv replaces os.Getenv.
+	Getenv func(string) string
+
+	dialer options.ContextDialer // of tests
+}
+
+// server is what an address means; it implements source.Source.
+type server struct {
+	*source.Polled
+	address *address
+	opt     Options
+	router  bool // it is a mongos
+	limits  []string
+}
+
+// Open connects to a mongodb:// or mongodb+srv:// address, finds out who is there and what may be asked, and disconnects. The error says
+// within seconds what is wrong: the address, the way to it, TLS, the credentials, the privileges or the server. It has no secret
+// in it.
+func Open(ctx context.Context, text string, opt Options) (source.Source, error) {
+	if opt.Getenv == nil {
+		opt.Getenv = os.Getenv
+	}
+	a, err := parse(text, opt.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	l, err := connect(ctx, a, opt, openWithin)
+	if err != nil {
+		return nil, err
+	}
+	defer l.close()
+	impatient, patient := l.impatient(ctx)
+	defer patient()
+	m := &server{address: a, opt: opt}
+	d := recording.Source{Kind: "mongodb", Name: a.name, Engine: "mongodb"}
+	if err := m.look(impatient, l, &d); err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, l.explain(err)
+	}
+	m.Polled = source.NewPolled(d)
+	return m, nil
+}
+
+// look finds out who is there.
+func (m *server) look(ctx context.Context, l *link, d *recording.Source) error {
+	who, err := l.ask(ctx, "hello")
+	if err != nil {
+		return err
+	}
+	if arbiter, _ := who.Lookup("arbiterOnly").BooleanOK(); arbiter {
+		return m.address.arbiter(nil, hosts(who))
+	}
+	if msg, _ := who.Lookup("msg").StringValueOK(); msg == "isdbgrid" {
+		if len(m.address.hosts) > 1 {
+			return m.address.errorf(nil, "are several mongos, which would be asked in turn: give one of them, or better a shard's member")
+		}
+		m.router = true
+	}
+	status, err := l.ask(ctx, "serverStatus", leftOut...)
+	if err != nil {
+		return err
+	}
+	m.limits = identify(ctx, l, status, d)
+	if m.router {
+		m.limits = append(m.limits, routed(ctx, l))
+	}
+	return nil
+}
+
+func hosts(who bson.Raw) (out []string) {
+	list, _ := who.Lookup("hosts").ArrayOK()
+	values, _ := list.Values() // none where it is no list
+	for _, v := range values {
+		if s, ok := v.StringValueOK(); ok {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// routed says what a mongos cannot tell, and who can.
+func routed(ctx context.Context, l *link) string {
+	text := "it is a mongos, which has no storage: journal, cache, checkpoints and disks are told by the shards' own members"
+	answer, err := l.ask(ctx, "listShards")
+	if err != nil {
+		return text + " (sh.status() lists them)"
+	}
+	list, _ := answer.Lookup("shards").ArrayOK()
+	values, _ := list.Values()
+	var shards []string
+	for _, v := range values {
+		if d, ok := v.DocumentOK(); ok {
+			if host, ok := d.Lookup("host").StringValueOK(); ok && len(shards) < shardsMax {
+				shards = append(shards, host)
+			}
+		}
+	}
+	if len(shards) == 0 {
+		return text
+	}
+	return text + ": " + strings.Join(shards, "; ")
+}
+
+// shardsMax bounds the shards that a note lists.
+const shardsMax = 16
+
+// identify takes facts about a server, and says which it does not give.
+func identify(ctx context.Context, l *link, status bson.Raw, d *recording.Source) (limits []string) {
+	sections := []ftdc.Section{{Name: "serverStatus", Answer: status}}
+	var denied []string
+	for _, c := range []struct {
+		command string
+		value   any
+	}{{"buildInfo", 1}, {"hostInfo", 1}, {"getCmdLineOpts", 1}, {"getParameter", "*"}} {
+		answer, err := l.Database("admin").RunCommand(ctx, bson.D{{Key: c.command, Value: c.value}}).Raw()
+		switch {
+		case err == nil:
+			sections = append(sections, ftdc.Section{Name: c.command, Answer: answer})
+		case refused(err):
+			denied = append(denied, c.command)
+		}
+	}
+	m := ftdc.Identify(ftdc.Join(sections...))
+	d.Version, d.Host, d.Facts = m.Version, m.Host, m.Facts
+	if len(denied) > 0 {
+		limits = append(limits, fmt.Sprintf("this user may not ask for %s: cores, memory, kernel and settings of the server are not known; the role clusterMonitor gives it", strings.Join(denied, ", ")))
+	}
+	return limits
+}
+
+// Read implements source.Source, as source.Polled.Poll has it.
+func (m *server) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
+	l, err := connect(ctx, m.address, m.opt, againWithin)
+	if err != nil {
+		if errors.Is(err, ctx.Err()) {
+			return nil // the end of the context ends a live source without an error
+		}
+		return err
+	}
+	defer l.close()
+	s := newSampler(m, l, w, opt)
+	for _, text := range m.limits {
+		s.limit(text)
+	}
+	beside, cancel := context.WithCancel(ctx)
+	weighed := make(chan struct{})
+	go func() {
+		defer close(weighed)
+		s.weigh(beside)
+	}()
+	err = m.Poll(ctx, w, opt, s)
+	cancel()
+	<-weighed
+	return err
+}
+
+// leftOut is how serverStatus is asked: without what the server leaves out of its own capture, for its cost
+// or since it is no number, and tcmalloc, which stops the allocator; asked for is the oplog's first and last time.
+var leftOut = []bson.E{
+	{Key: "sharding", Value: false}, {Key: "timing", Value: false}, {Key: "defaultRWConcern", Value: false},
+	{Key: "tenantMigrationAccessBlocker", Value: false}, {Key: "tcmalloc", Value: false}, {Key: "oplog", Value: true},
+}
+
+// pause waits; false if the context ended.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+var errUnsaid = errors.New("the server has collected nothing yet")

@@ -1,0 +1,97 @@
+package live
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"plimsoll/internal/engine/mongodb/mongotest"
+	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/record/ftdc"
+	"plimsoll/internal/record/recording"
+	"plimsoll/internal/record/source"
+)
+
+// capture is a real mongod's diagnostic.data, where the checkout has some beside it.
+func capture(t testing.TB, name string, samples int) *mongotest.Replay {
+	t.Helper()
+	r, err := mongotest.Load(filepath.Join("../../../../../shared/data/ftdc", name), samples)
+	if errors.Is(err, fs.ErrNotExist) {
+		t.Skip("no captures of a real mongod beside the checkout: ", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+const busy = "metrics.visualzhou-example" // 600 s of MongoDB 8.0, writing as much as it can
+
+// open opens an address of a wire.
+func open(t *testing.T, w *mongotest.Wire, text string) source.Source {
+	t.Helper()
+	src, err := Open(t.Context(), text, Options{dialer: w, Getenv: func(string) string { return "" }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return src
+}
+
+// A running server is diagnosed as its diagnostic.data is: the same findings, with the same numbers.
+func TestSameAsCapture(t *testing.T) {
+	const samples = 300
+	r := capture(t, busy, samples)
+	file := filepath.Join("../../../../../shared/data/ftdc", busy)
+	src, err := ftdc.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored := recording.NewMemory(recording.MemoryOptions{})
+	if err := src.Read(t.Context(), stored, source.Options{Want: diagnose.Wants(), To: r.Times[samples-1]}); err != nil {
+		t.Fatal(err)
+	}
+	live := recording.NewMemory(recording.MemoryOptions{})
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(r.Times[0]))
+		var w mongotest.Wire
+		defer w.Start("db:27017", &mongotest.Server{Version: "8.0.0", Reply: r.Answer(time.Now)})()
+		src := open(t, &w, "mongodb://db:27017")
+		// What is asked for beside it has a time of its own, half a second later, at which this recording would end.
+		wants := diagnose.Wants()
+		want := func(metric string) bool { return metric != latencyMetric && wants(metric) }
+		if err := src.Read(t.Context(), live, source.Options{Want: want, For: samples * time.Second}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	for _, n := range live.Notes() {
+		t.Error(n)
+	}
+	want, got := verdict(t, stored), verdict(t, live)
+	if len(want.Findings) == 0 {
+		t.Fatal("the capture shows nothing")
+	}
+	if d := cmp.Diff(want.Findings, got.Findings); d != "" {
+		t.Errorf("findings, stored (-) and live (+):\n%s", d)
+	}
+	if d := cmp.Diff(want.Account, got.Account); d != "" {
+		t.Errorf("where the time went, stored (-) and live (+):\n%s", d)
+	}
+	if d := live.Sources()[0]; d.Kind != "mongodb" || d.Samples < samples-1 || !strings.HasPrefix(d.Version, "8.0") || d.Facts["cores"] != "4" {
+		t.Errorf("described as %+v", d)
+	}
+}
+
+func verdict(t *testing.T, r recording.Reader) *diagnose.Report {
+	t.Helper()
+	rep, err := diagnose.Run(t.Context(), []recording.Reader{r}, diagnose.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rep
+}

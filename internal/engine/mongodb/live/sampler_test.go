@@ -1,0 +1,355 @@
+package live
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"plimsoll/internal/engine/mongodb/mongotest"
+	"plimsoll/internal/record/recording"
+	"plimsoll/internal/record/source"
+)
+
+func contextFor(t *testing.T, d time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(t.Context(), d)
+}
+
+// read samples a source for a while.
+func read(t *testing.T, src source.Source, opt source.Options) *recording.Memory {
+	t.Helper()
+	m := recording.NewMemory(recording.MemoryOptions{})
+	if err := src.Read(t.Context(), m, opt); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// times are those of a metric's samples, in seconds since a moment, as text.
+func times(t *testing.T, m *recording.Memory, metric string, since time.Time) string {
+	t.Helper()
+	series, err := m.Samples(t.Context(), metric, since.Add(-time.Hour), since.Add(time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := ""
+	for _, s := range series {
+		out += s.Labels.Get("instance") + ":"
+		for _, p := range s.Points {
+			out += fmt.Sprintf(" %v", float64(p.T-since.UnixMilli())/1000)
+		}
+	}
+	return out
+}
+
+func notes(m *recording.Memory) string {
+	out := ""
+	for _, n := range m.Notes() {
+		out += fmt.Sprintf("%s: %s\n", n.Kind, n.Text)
+	}
+	return out
+}
+
+// Who may not ask for getDiagnosticData has serverStatus and the members, and is told what is missing and which role gives it.
+func TestLeastPrivilege(t *testing.T) {
+	r := capture(t, busy, 40)
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(r.Times[0]))
+		begin := time.Now()
+		var w mongotest.Wire
+		defer w.Start("db:27017", &mongotest.Server{Version: "8.0.0", Reply: r.Answer(time.Now),
+			Refuse: map[string]bool{"getDiagnosticData": true, "hostInfo": true, "getParameter": true, "getCmdLineOpts": true}})()
+		m := read(t, open(t, &w, "mongodb://db"), source.Options{For: 12 * time.Second})
+		if got := times(t, m, "mongodb_ss_wt_cache_tracked_dirty_bytes_in_the_cache", begin); got != "db: 0 1 2 3 4 5 6 7 8 9 10 11 12" {
+			t.Errorf("serverStatus at %s", got)
+		}
+		if got := times(t, m, `mongodb_rs_members_state{member_idx="0"}`, begin); got != "db: 0 10" {
+			t.Errorf("replSetGetStatus at %s", got)
+		}
+		if got := times(t, m, "mongodb_sys_disks_io_time_ms", begin); got != "" {
+			t.Errorf("disks that serverStatus does not know: %s", got)
+		}
+		for _, want := range []string{"limit: getDiagnosticData may not be asked for: disks, memory and pressure", "limit: this user may not ask for hostInfo, getCmdLineOpts, getParameter", "the role clusterMonitor gives it"} {
+			if !strings.Contains(notes(m), want) {
+				t.Errorf("notes without %q:\n%s", want, notes(m))
+			}
+		}
+	})
+}
+
+// Below a second serverStatus is asked itself, and the rest comes each second.
+func TestFinePeriod(t *testing.T) {
+	r := capture(t, busy, 40)
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(r.Times[0]))
+		begin := time.Now()
+		var w mongotest.Wire
+		defer w.Start("db:27017", &mongotest.Server{Version: "8.0.0", Reply: r.Answer(time.Now)})()
+		m := read(t, open(t, &w, "mongodb://db"), source.Options{For: 2 * time.Second, Period: 500 * time.Millisecond})
+		if got := times(t, m, "mongodb_ss_wt_cache_tracked_dirty_bytes_in_the_cache", begin); got != "db: 0 0.5 1 1.5 2" {
+			t.Errorf("serverStatus at %s", got)
+		}
+		if got := times(t, m, `mongodb_sys_vmstat_pgfault`, begin); got != "db: 0 1 2" {
+			t.Errorf("the rest at %s", got)
+		}
+		if notes(m) != "" {
+			t.Error(notes(m))
+		}
+	})
+}
+
+// A server that collects no more is asked for serverStatus, and read as before when it collects again.
+func TestStale(t *testing.T) {
+	r := capture(t, busy, 60)
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(r.Times[0]))
+		begin := time.Now()
+		stops, goesOn := begin.Add(3*time.Second), begin.Add(14*time.Second)
+		now, frozen := r.Answer(time.Now), r.Answer(func() time.Time { return stops })
+		s := &mongotest.Server{Version: "8.0.0", Reply: func(name string, c bson.Raw) any {
+			if at := time.Now(); name == "getDiagnosticData" && at.After(stops) && at.Before(goesOn) {
+				return frozen(name, c)
+			}
+			return now(name, c)
+		}}
+		var w mongotest.Wire
+		defer w.Start("db:27017", s)()
+		m := read(t, open(t, &w, "mongodb://db"), source.Options{For: 18 * time.Second})
+		// After five seconds without anything new; the document is asked for first, between two seconds.
+		if got := times(t, m, "mongodb_ss_wt_cache_tracked_dirty_bytes_in_the_cache", begin); got != "db: 0 1 2 3 8.75 9.75 10.75 11.75 12.75 13.75 14 15 16 17 18" {
+			t.Errorf("serverStatus at %s", got)
+		}
+		if got := times(t, m, `mongodb_sys_vmstat_pgfault`, begin); got != "db: 0 1 2 3 14 15 16 17 18" {
+			t.Errorf("the rest at %s", got)
+		}
+		if n := notes(m); !strings.Contains(n, "limit: the server collects nothing of its own for more than 5s (diagnosticDataCollectionEnabled") {
+			t.Errorf("notes:\n%s", n)
+		}
+	})
+}
+
+// A server that restarts leaves a gap, and is read on when it is back.
+func TestRestart(t *testing.T) {
+	r := capture(t, busy, 60)
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(r.Times[0]))
+		begin := time.Now()
+		var w mongotest.Wire
+		stop := w.Start("db:27017", &mongotest.Server{Version: "8.0.0", Reply: r.Answer(time.Now)})
+		src := open(t, &w, "mongodb://db")
+		go func() {
+			time.Sleep(5200 * time.Millisecond)
+			stop()
+			time.Sleep(6 * time.Second)
+			// Its uptime is that of the capture's beginning again.
+			stop = w.Start("db:27017", &mongotest.Server{Version: "8.0.1", Reply: again(r, begin)})
+		}()
+		m := read(t, src, source.Options{For: 20 * time.Second})
+		stop()
+		if got := times(t, m, "mongodb_ss_wt_cache_tracked_dirty_bytes_in_the_cache", begin); !strings.HasPrefix(got, "db: 0 1 2 3 4 12") && !strings.HasPrefix(got, "db: 0 1 2 3 4 11") {
+			t.Errorf("samples at %s", got)
+		}
+		for _, want := range []string{"gap: ", "connection refused", "gap: the server was restarted in between, its counters began anew"} {
+			if !strings.Contains(notes(m), want) {
+				t.Errorf("notes without %q:\n%s", want, notes(m))
+			}
+		}
+		if v := m.Sources()[0].Version; v != "8.0.1" {
+			t.Errorf("after the restart it is %s", v)
+		}
+	})
+}
+
+// again answers as the server did at the capture's beginning, with times that go on.
+func again(r *mongotest.Replay, begin time.Time) func(string, bson.Raw) any {
+	restarted := time.Now()
+	answer := r.Answer(func() time.Time { return begin.Add(time.Since(restarted)) })
+	return func(name string, c bson.Raw) any {
+		a := answer(name, c)
+		if d, ok := a.(bson.D); ok && name == "getDiagnosticData" {
+			var data bson.D
+			if err := bson.Unmarshal(d[0].Value.(bson.Raw), &data); err != nil {
+				return err
+			}
+			for i := range data {
+				if data[i].Key == "start" {
+					data[i].Value = bson.NewDateTimeFromTime(time.Now().Truncate(time.Second))
+				}
+			}
+			return bson.D{{Key: "data", Value: data}, {Key: "ok", Value: 1.0}}
+		}
+		return a
+	}
+}
+
+// A server whose clock is an hour off, or is set while it is read: samples are at this machine's time, and that is said.
+func TestSkew(t *testing.T) {
+	r := capture(t, busy, 60)
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(r.Times[0].Add(time.Hour)))
+		begin := time.Now()
+		clock := func() time.Time {
+			if time.Since(begin) > 4500*time.Millisecond && time.Since(begin) < 9*time.Second {
+				return time.Now().Add(-time.Hour).Add(20 * time.Second)
+			}
+			return time.Now().Add(-time.Hour)
+		}
+		s := &mongotest.Server{Version: "8.0.0", Reply: r.Answer(clock), Clock: clock}
+		var w mongotest.Wire
+		defer w.Start("db:27017", s)()
+		m := read(t, open(t, &w, "mongodb://db"), source.Options{For: 14 * time.Second})
+		got := times(t, m, "mongodb_ss_wt_cache_tracked_dirty_bytes_in_the_cache", begin)
+		if got != "db: 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14" {
+			t.Errorf("samples at %s", got)
+		}
+		if n := notes(m); !strings.Contains(n, "clock: the server's clock is 1h0m0s behind this machine's") || !strings.Contains(n, "clock: the server's clock is 59m40s behind") {
+			t.Errorf("notes:\n%s", n)
+		}
+	})
+}
+
+// A set is read at its primary; after an election at the new one, under its own label.
+func TestElection(t *testing.T) {
+	r := capture(t, busy, 60)
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(r.Times[0]))
+		begin := time.Now()
+		moved := func() bool { return time.Since(begin) > 4200*time.Millisecond }
+		member := func(address string, primary func() bool) *mongotest.Server {
+			reply := r.Answer(time.Now)
+			return &mongotest.Server{Version: "8.0.0", Reply: func(name string, c bson.Raw) any {
+				switch name {
+				case "hello", "isMaster", "ismaster":
+					d := bson.D{{Key: "isWritablePrimary", Value: primary()}, {Key: "ismaster", Value: primary()}, {Key: "secondary", Value: !primary()}, {Key: "helloOk", Value: true},
+						{Key: "hosts", Value: bson.A{"a:27017", "b:27017"}}, {Key: "setName", Value: "rs0"}, {Key: "setVersion", Value: int32(1)}, {Key: "me", Value: address},
+						{Key: "maxBsonObjectSize", Value: int32(16 << 20)}, {Key: "maxMessageSizeBytes", Value: int32(48_000_000)}, {Key: "minWireVersion", Value: int32(0)},
+						{Key: "maxWireVersion", Value: int32(25)}, {Key: "localTime", Value: bson.NewDateTimeFromTime(time.Now())}, {Key: "ok", Value: 1.0}}
+					return d
+				case "getDiagnosticData":
+					if !primary() {
+						return bson.D{{Key: "ok", Value: 0.0}, {Key: "code", Value: int32(13435)}, {Key: "errmsg", Value: "not primary and secondaryOk=false"}}
+					}
+					return named(r.At(time.Now()), address)
+				}
+				return reply(name, c)
+			}}
+		}
+		var w mongotest.Wire
+		defer w.Start("a:27017", member("a:27017", func() bool { return !moved() }))()
+		defer w.Start("b:27017", member("b:27017", moved))()
+		m := read(t, open(t, &w, "mongodb://a,b/?replicaSet=rs0"), source.Options{For: 20 * time.Second})
+		got := times(t, m, "mongodb_ss_wt_cache_tracked_dirty_bytes_in_the_cache", begin)
+		if !strings.HasPrefix(got, "a:27017: 0 1 2 3b:27017: ") || !strings.HasSuffix(got, " 18 19 20") {
+			t.Errorf("samples at %s", got)
+		}
+		if n := notes(m); !strings.Contains(n, "gap: the primary was a:27017, and is b:27017 from here on") {
+			t.Errorf("notes:\n%s", n)
+		}
+	})
+}
+
+// named is what a server of a name collected.
+func named(doc bson.Raw, host string) any {
+	var data bson.D
+	if err := bson.Unmarshal(doc, &data); err != nil {
+		return err
+	}
+	for i, e := range data {
+		if status, ok := e.Value.(bson.D); ok && e.Key == "serverStatus" {
+			for k := range status {
+				if status[k].Key == "host" {
+					status[k].Value = host
+				}
+			}
+			data[i].Value = status
+		}
+	}
+	return bson.D{{Key: "data", Value: data}, {Key: "ok", Value: 1.0}}
+}
+
+// A mongos is read, and says which members to ask about storage.
+func TestRouter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shards := bson.A{bson.D{{Key: "_id", Value: "rs0"}, {Key: "host", Value: "rs0/a:27018,b:27018"}}}
+		s := answering(&mongotest.Server{Hello: bson.D{{Key: "msg", Value: "isdbgrid"}}})
+		reply := s.Reply
+		s.Reply = func(name string, c bson.Raw) any {
+			if name == "listShards" {
+				return bson.D{{Key: "shards", Value: shards}, {Key: "ok", Value: 1.0}}
+			}
+			return reply(name, c)
+		}
+		var w mongotest.Wire
+		defer w.Start("db:27017", s)()
+		m := read(t, open(t, &w, "mongodb://db"), source.Options{For: 2 * time.Second})
+		if n := notes(m); !strings.Contains(n, "it is a mongos, which has no storage: journal, cache, checkpoints and disks are told by the shards' own members: rs0/a:27018,b:27018") {
+			t.Errorf("notes:\n%s", n)
+		}
+	})
+}
+
+// Sizes come beside the samples, of the largest databases.
+func TestSizes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := answering(&mongotest.Server{})
+		reply := s.Reply
+		s.Reply = func(name string, c bson.Raw) any {
+			switch name {
+			case "listDatabases":
+				list := bson.A{}
+				for i := range databasesMax + 4 {
+					list = append(list, bson.D{{Key: "name", Value: fmt.Sprintf("d%02d", i)}, {Key: "sizeOnDisk", Value: int64(i) << 30}})
+				}
+				return bson.D{{Key: "databases", Value: list}, {Key: "ok", Value: 1.0}}
+			case "dbStats":
+				db, _ := c.Lookup("$db").StringValueOK()
+				if db == "d10" {
+					return bson.D{{Key: "ok", Value: 0.0}, {Key: "code", Value: int32(50)}, {Key: "errmsg", Value: "operation exceeded time limit"}}
+				}
+				return bson.D{{Key: "dataSize", Value: 1e9}, {Key: "indexSize", Value: int64(1e8)}, {Key: "ok", Value: 1.0}}
+			}
+			return reply(name, c)
+		}
+		var w mongotest.Wire
+		defer w.Start("db:27017", s)()
+		m := read(t, open(t, &w, "mongodb://db"), source.Options{For: 5 * time.Second})
+		series, err := m.Samples(t.Context(), "mongodb_dbstats_indexSize", time.Now().Add(-time.Hour), time.Now())
+		if err != nil || len(series) != databasesMax-1 || series[0].Labels.Get("database") != "d04" || series[0].Points[0].F != 1e8 {
+			t.Errorf("%v, %v", series, err)
+		}
+	})
+}
+
+// A real mongod, where there is one on PATH.
+func TestRealServer(t *testing.T) {
+	path, err := exec.LookPath("mongod")
+	if err != nil {
+		t.Skip("no mongod on PATH")
+	}
+	const port = "27993"
+	cmd := exec.CommandContext(t.Context(), path, "--dbpath", t.TempDir(), "--port", port, "--bind_ip", "127.0.0.1")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
+	var src source.Source
+	for range 60 {
+		if src, err = Open(t.Context(), "mongodb://127.0.0.1:"+port, Options{}); err == nil {
+			break
+		}
+		time.Sleep(time.Second)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := read(t, src, source.Options{For: 4 * time.Second})
+	metrics, err := m.Metrics(t.Context())
+	if err != nil || len(metrics) < 500 || notes(m) != "" {
+		t.Errorf("%d metrics, %v, notes:\n%s", len(metrics), err, notes(m))
+	}
+}

@@ -1,0 +1,89 @@
+package live
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"plimsoll/internal/record/recording"
+)
+
+const (
+	// weighEvery is between two looks at sizes. dbStats visits each collection of a database.
+	weighEvery = 10 * time.Minute
+	// databasesMax is how many databases are looked at: those that take most space.
+	databasesMax = 16
+	// weighWithin is how long the server may take for one of them, before it is to give up.
+	weighWithin = 2 * time.Second
+)
+
+// sizes are the fields of dbStats that are kept, all in bytes but the first three.
+var sizes = []string{"collections", "indexes", "objects", "dataSize", "indexSize", "storageSize", "totalSize", "fsUsedSize", "fsTotalSize"}
+
+// weigh looks at the sizes of databases now and then, beside the samples, until the context ends.
+func (s *sampler) weigh(ctx context.Context) {
+	if s.m.router || s.opt.Want != nil && !s.opt.Want(sizeName(sizes[0])) && !s.opt.Want(sizeName("dataSize")) {
+		return
+	}
+	for pause(ctx, time.Second) { // the first sample goes before
+		for _, name := range s.largest(ctx) {
+			answer, err := s.l.askOf(ctx, name, "dbStats", bson.E{Key: "maxTimeMS", Value: weighWithin.Milliseconds()})
+			if err != nil {
+				continue // it was dropped, takes too long, or may not be asked
+			}
+			if err := s.w.Append(ctx, weighed(answer, *s.instance.Load(), name, time.Now().Add(s.opt.ClockOffset))); err != nil {
+				return // the samples' own writing says why
+			}
+		}
+		if !pause(ctx, weighEvery) {
+			return
+		}
+	}
+}
+
+func sizeName(field string) string { return "mongodb_dbstats_" + field }
+
+// largest are the databases that take most space.
+func (s *sampler) largest(ctx context.Context) []string {
+	answer, err := s.l.ask(ctx, "listDatabases")
+	if err != nil {
+		return nil
+	}
+	type database struct {
+		Name string `bson:"name"`
+		Size int64  `bson:"sizeOnDisk"`
+	}
+	var list struct {
+		Databases []database `bson:"databases"`
+	}
+	if bson.Unmarshal(answer, &list) != nil {
+		return nil
+	}
+	slices.SortFunc(list.Databases, func(a, b database) int { return cmp.Or(cmp.Compare(b.Size, a.Size), cmp.Compare(a.Name, b.Name)) })
+	var out []string
+	for _, d := range list.Databases[:min(databasesMax, len(list.Databases))] {
+		out = append(out, d.Name)
+	}
+	return out
+}
+
+// weighed is what dbStats answered, as a sample.
+func weighed(answer bson.Raw, instance, name string, at time.Time) *recording.Batch {
+	b := &recording.Batch{TimesMs: []int64{at.UnixMilli()}}
+	for _, field := range sizes {
+		v := answer.Lookup(field)
+		x, ok := v.DoubleOK()
+		if n, whole := v.AsInt64OK(); whole && !ok {
+			x, ok = float64(n), true
+		}
+		if ok {
+			b.Columns = append(b.Columns, recording.Column{Values: []float64{x},
+				Labels: labels.FromStrings(labels.MetricName, sizeName(field), "database", name, "instance", instance)})
+		}
+	}
+	return b
+}

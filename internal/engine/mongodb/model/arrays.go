@@ -1,0 +1,34 @@
+package model
+
+import "sync"
+
+// arrays are the pages' of an engine that is done with, by tree. A plan simulates a dozen layouts of one database, whose pages are most of
+// what a run takes of memory: made anew each time they would have to be cleared, and grown again to what the inserts make of them.
+type arrays struct{ pages [][]page }
+
+// used holds those that nobody has.
+var used sync.Pool // of *arrays
+
+// take gives an array of n pages for the i-th tree, whose content is anything.
+func (a *arrays) take(i, n int) []page {
+	if a != nil && i < len(a.pages) && cap(a.pages[i]) >= n {
+		return a.pages[i][:n]
+	}
+	return make([]page, n, n+n/4+1024)
+}
+
+// Release hands the pages' memory on to an engine that is made later. Nothing may be asked of this one any more.
+func (e *Engine) Release() {
+	a := e.arrays
+	if a == nil {
+		a = &arrays{}
+	}
+	for i, t := range e.trees {
+		if i == len(a.pages) {
+			a.pages = append(a.pages, nil)
+		}
+		a.pages[i], t.pages = t.pages[:0], nil
+	}
+	e.arrays = nil
+	used.Put(a)
+}

@@ -1,0 +1,165 @@
+package model
+
+import (
+	"time"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/base/vtime"
+	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/kernel"
+)
+
+// checkpointBatch is how many pages a checkpoint writes before anything else gets its turn.
+const checkpointBatch = 16
+
+// scrubLook is how often a checkpoint looks whether eviction still brings the dirty share down;
+// when it does not, it goes on (WT: __checkpoint_reduce_dirty_cache).
+const scrubLook = 100 * time.Millisecond
+
+// scrubLooks is how many looks it may take at the present rate; if it would take longer the checkpoint gives up
+// scrubbing (the source gives up when dirty bytes stop falling; two seconds are assumed).
+const scrubLooks = 20
+
+// A checkpoint writes all that is dirty and syncs the files. It is always in one of its phases.
+type checkpoint struct {
+	e         *Engine
+	phase     phase
+	scrubbing bool
+	dirtyWas  int64
+	tree, at  int // where it is
+	meta      *kernel.File
+	cycles    []engine.Cycle
+	took      time.Duration // the last one
+	sum       time.Duration
+	written   int64
+}
+
+type phase uint8
+
+const (
+	pausing phase = iota
+	scrubbing
+	writing
+	syncing
+	describing // the metadata file, which makes the checkpoint be
+)
+
+// cyclesMax bounds the checkpoints that are remembered: a week of them.
+const cyclesMax = 10080
+
+func (k *checkpoint) start(e *Engine) {
+	k.e = e
+	k.meta = e.env.Host.Create("WiredTiger.wt", e.device, 64*units.MiB)
+	e.env.Clock.After(e.cfg.Checkpoint.Std(), k, 0)
+}
+
+func (k *checkpoint) running() bool { return k.phase != pausing }
+
+// Fire goes on with what the phase has to do.
+func (k *checkpoint) Fire(now vtime.Instant, _ uint64) {
+	e := k.e
+	switch k.phase {
+	case pausing:
+		k.begin(now)
+	case scrubbing:
+		k.scrub(now)
+	case writing:
+		k.write(now)
+	case syncing:
+		k.sync()
+	default:
+		k.end(now)
+	}
+	e.fillMax = max(e.fillMax, float64(e.memory)/float64(e.cfg.Cache))
+}
+
+func (k *checkpoint) begin(now vtime.Instant) {
+	e := k.e
+	if len(k.cycles) == cyclesMax {
+		k.cycles = append(k.cycles[:0], k.cycles[1:]...)
+	}
+	k.cycles = append(k.cycles, engine.Cycle{Start: now, End: vtime.Never, Dirty: e.dirtyBytes})
+	k.phase, k.scrubbing, k.dirtyWas = scrubbing, true, e.dirtyBytes
+	k.written = e.c.written
+	e.evictor.wake()
+	e.env.Clock.After(scrubLook, k, 0)
+}
+
+// scrub lets eviction write before the checkpoint does, as long as that helps.
+func (k *checkpoint) scrub(now vtime.Instant) {
+	e := k.e
+	target := float64(float64(e.cfg.Cache) * float64(e.cfg.EvictionCheckpointTarget))
+	left := float64(e.dirtyBytes) - target
+	if left > 0 && float64(k.dirtyWas-e.dirtyBytes) > left/scrubLooks {
+		k.dirtyWas = e.dirtyBytes
+		e.env.Clock.After(scrubLook, k, 0)
+		return
+	}
+	k.scrubbing = false
+	k.phase, k.tree, k.at = writing, 0, 0
+	// Blocks written from here on belong to the next checkpoint.
+	e.epoch++
+	k.write(now)
+}
+
+// write writes the next dirty pages, in the order of keys.
+func (k *checkpoint) write(now vtime.Instant) {
+	e := k.e
+	pages := 0
+	for k.tree < len(e.trees) && pages < checkpointBatch {
+		t := e.trees[k.tree]
+		i := t.unmark(k.at)
+		if i < 0 {
+			k.tree, k.at = k.tree+1, 0
+			continue
+		}
+		p := &t.pages[i]
+		k.at = i + 1
+		if p.state&dirty != 0 { // else eviction has written it
+			before := e.c.written
+			e.write(t, p)
+			e.c.forCheckpoint += e.c.written - before
+			pages++
+		}
+	}
+	if k.tree < len(e.trees) {
+		_, done := e.env.Host.CPU(now, time.Duration(pages)*e.cfg.CPU.Page.Std())
+		e.env.Clock.At(max(done, e.paced()), k, 0)
+		return
+	}
+	k.phase, k.tree = syncing, 0
+	k.sync()
+}
+
+// sync has one file after the other made durable.
+func (k *checkpoint) sync() {
+	e := k.e
+	if k.tree < len(e.trees) {
+		t := e.trees[k.tree]
+		k.tree++
+		t.unsynced = 0
+		e.c.fsyncs++
+		t.file.Sync(k, 0)
+		return
+	}
+	k.phase = describing
+	k.meta.Write(0, 2*unit)
+	e.c.fsyncs++
+	k.meta.Sync(k, 0)
+}
+
+func (k *checkpoint) end(now vtime.Instant) {
+	e := k.e
+	for _, t := range e.trees {
+		t.checkpointed()
+	}
+	c := &k.cycles[len(k.cycles)-1]
+	c.End, c.Written = now, e.c.written-k.written
+	k.took = now.Sub(c.Start)
+	k.sum += k.took
+	k.phase = pausing
+	e.env.Clock.After(e.cfg.Checkpoint.Std(), k, 0)
+}
+
+// Cycles are the checkpoints.
+func (e *Engine) Cycles() []engine.Cycle { return e.checkpoint.cycles }

@@ -1,0 +1,172 @@
+package model
+
+import (
+	"time"
+
+	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/base/units"
+)
+
+// Config is WiredTiger as mongod or an application configures it. [Defaults] is mongod's.
+type Config struct {
+	// Cache is cache_size; mongod's default is half of the memory less 1 GB.
+	Cache units.Size `yaml:"cache"`
+
+	// Eviction begins over a target, and is done by the application's threads too over a
+	// trigger: of the whole cache (80 % and 95 %), of what is dirty (5 % and 20 %), and of
+	// updates not yet on a page's image (half of the dirty ones; 0 means that).
+	EvictionTarget         units.Ratio `yaml:"eviction_target"`
+	EvictionTrigger        units.Ratio `yaml:"eviction_trigger"`
+	EvictionDirtyTarget    units.Ratio `yaml:"eviction_dirty_target"`
+	EvictionDirtyTrigger   units.Ratio `yaml:"eviction_dirty_trigger"`
+	EvictionUpdatesTarget  units.Ratio `yaml:"eviction_updates_target"`
+	EvictionUpdatesTrigger units.Ratio `yaml:"eviction_updates_trigger"`
+	// EvictionCheckpointTarget is how far a checkpoint first lets eviction bring the dirty share
+	// down (1 %).
+	EvictionCheckpointTarget units.Ratio `yaml:"eviction_checkpoint_target"`
+	// Threads of eviction: mongod pins both to 4.
+	EvictionThreadsMin int `yaml:"eviction_threads_min"`
+	EvictionThreadsMax int `yaml:"eviction_threads_max"`
+
+	// Checkpoint is the pause after one ended until the next begins (storage.syncPeriodSecs, 60 s).
+	Checkpoint units.Duration `yaml:"checkpoint"`
+	// LeafPage is leaf_page_max (32 KB): what a leaf takes on disk, before compression.
+	LeafPage units.Size `yaml:"leaf_page"`
+	// Compression is what is left of a page's bytes on disk: about 0.5 with snappy on
+	// documents (assumed), 1 without.
+	Compression units.Ratio `yaml:"compression"`
+	// IOCapacity is io_capacity=(total=...), 0: no limit, the default. With it, the engine's writes are
+	// paced, and what it wrote is handed to the volume every 10 MB instead of left to the kernel.
+	IOCapacity units.Throughput `yaml:"io_capacity"`
+
+	// Journal says that there is a log (on by default). Without one nothing is synced between checkpoints, writes are answered
+	// at once, and a crash takes what was written since the last checkpoint; the settings below say nothing then. mongod alone
+	// could run so (--nojournal) until 6.0; a program with WiredTiger in it can (WiredTiger's log=(enabled=false), its default).
+	Journal *bool `yaml:"journal"`
+	// JournalEach says that each write waits for the log (write concern j: true, or majority); otherwise the
+	// log is synced every JournalInterval (100 ms) and writes do not wait.
+	JournalEach     *bool          `yaml:"journal_each_write"`
+	JournalInterval units.Duration `yaml:"journal_interval"`
+	// LogRecord is what a write puts into the log beside its document: record header, keys (about 100 B,
+	// assumed). LogBytes, if not 0, is what it puts there in all, whatever the document.
+	LogRecord units.Size `yaml:"log_record"`
+	LogBytes  units.Size `yaml:"log_bytes"`
+	// LogFile is the size of a log file (100 MB).
+	LogFile units.Size `yaml:"log_file"`
+
+	// Documents and DocumentSize are the collection as the run begins; the workload tells them
+	// where they are not given.
+	Documents    uint64     `yaml:"documents"`
+	DocumentSize units.Size `yaml:"document_size"`
+	// Indexes beside _id, whose entries lie in random places; IndexEntry is what one takes (40 B, assumed).
+	Indexes    int        `yaml:"indexes"`
+	IndexEntry units.Size `yaml:"index_entry"`
+	// Oplog says that each write is also inserted into the oplog, as in a replica set.
+	Oplog *bool `yaml:"oplog"`
+	// PageCache says that a page which is not in the cache may be in the kernel's (on by default).
+	PageCache *bool `yaml:"page_cache"`
+
+	CPU CPU `yaml:"cpu"`
+}
+
+// CPU is what steps cost a core, and what an eviction thread takes for a page with its search for
+// one. Calibrated on the measured runs, on 2 virtual CPUs (see the package's doc).
+type CPU struct {
+	Operation units.Duration `yaml:"operation"`
+	Page      units.Duration `yaml:"page"`     // reconciling and writing a page
+	Eviction  units.Duration `yaml:"eviction"` // a page's turn of an eviction thread, most of it not on a core
+}
+
+// Defaults are mongod's, of a replica set's member.
+func Defaults() Config {
+	yes := true
+	return Config{
+		Cache:          units.GiB,
+		EvictionTarget: 0.80, EvictionTrigger: 0.95,
+		EvictionDirtyTarget: 0.05, EvictionDirtyTrigger: 0.20,
+		EvictionCheckpointTarget: 0.01,
+		EvictionThreadsMin:       4, EvictionThreadsMax: 4,
+		Checkpoint: units.Duration(60 * time.Second),
+		LeafPage:   32 * units.KiB, Compression: 1,
+		Journal: &yes, JournalEach: &yes, JournalInterval: units.Duration(100 * time.Millisecond),
+		LogRecord: 100, LogFile: 100 * units.MB,
+		IndexEntry: 40,
+		Oplog:      &yes, PageCache: &yes,
+		CPU: CPU{
+			Operation: units.Duration(60 * time.Microsecond),
+			Page:      units.Duration(90 * time.Microsecond),
+			Eviction:  units.Duration(2 * time.Millisecond),
+		},
+	}
+}
+
+// The bounds: of memory, a page is 12 bytes here.
+const (
+	pagesMax   = 1 << 28
+	indexesMax = 64
+)
+
+// Check finds what cannot be.
+func (c *Config) Check() diagnostics.List {
+	var l diagnostics.List
+	add := func(field, text, limit, nearest string) {
+		l = append(l, diagnostics.Problem{Field: field, Text: text, Limit: limit, Source: "WiredTiger configuration reference, 11.3", Nearest: nearest})
+	}
+	if c.Cache < units.MiB || c.Cache > 10*units.TiB {
+		add("cache", c.Cache.Exact()+" is no cache size", "1MiB to 10TiB", min(max(c.Cache, units.MiB), 10*units.TiB).Exact())
+	}
+	for _, p := range []struct {
+		name            string
+		target, trigger units.Ratio
+	}{
+		{"eviction", c.EvictionTarget, c.EvictionTrigger},
+		{"eviction_dirty", c.EvictionDirtyTarget, c.EvictionDirtyTrigger},
+	} {
+		if p.target <= 0 || p.target > 1 {
+			add(p.name+"_target", p.target.String()+" is no target", "over 0 to 100 %", "")
+		}
+		if p.trigger <= p.target || p.trigger > 1 {
+			add(p.name+"_trigger", p.trigger.String()+" is not over the target of "+p.target.String(), "over the target, to 100 %", "")
+		}
+	}
+	if c.EvictionThreadsMin < 1 || c.EvictionThreadsMin > 20 || c.EvictionThreadsMax < 1 || c.EvictionThreadsMax > 20 {
+		add("eviction_threads_max", "eviction has 1 to 20 threads", "20", "20")
+	}
+	if c.LeafPage < 512 || c.LeafPage > 512*units.MiB {
+		add("leaf_page", c.LeafPage.Exact()+" is no leaf page", "512B to 512MiB", "32KiB")
+	}
+	if c.Compression <= 0 || c.Compression > 1 {
+		add("compression", c.Compression.String()+" is left of no page", "over 0 to 100 %", "100%")
+	}
+	if c.Checkpoint < units.Duration(100*time.Millisecond) {
+		add("checkpoint", c.Checkpoint.String()+" is no pause between checkpoints", "100ms at least", "100ms")
+	}
+	if c.IOCapacity != 0 && c.IOCapacity < 1024*1024 {
+		add("io_capacity", c.IOCapacity.String()+" is too little", "1MB/s at least", "1MiB/s")
+	}
+	if c.LogFile < 100*units.KB || c.LogFile > 2*units.GiB {
+		add("log_file", c.LogFile.Exact()+" is no log file", "100kB to 2GiB", "100MB")
+	}
+	if c.Indexes < 0 || c.Indexes > indexesMax {
+		add("indexes", "a collection has at most 64 indexes", "64 (MongoDB limits, 8.0)", "64")
+	}
+	if c.DocumentSize < 0 || c.DocumentSize > 16*units.MiB {
+		add("document_size", c.DocumentSize.Exact()+" is no document", "16MiB (BSON)", "16MiB")
+	}
+	if pages := uint64(max(c.DocumentSize, 1)) * c.Documents / uint64(max(c.LeafPage, 1)); c.Documents > 1<<40 || pages > pagesMax {
+		add("documents", "more documents than are modelled", "8 TiB of leaf pages of 32 KiB", "")
+	}
+	return l
+}
+
+func (c *Config) complete() {
+	if c.EvictionUpdatesTarget == 0 {
+		c.EvictionUpdatesTarget = c.EvictionDirtyTarget / 2
+	}
+	if c.EvictionUpdatesTrigger == 0 {
+		c.EvictionUpdatesTrigger = c.EvictionDirtyTrigger / 2
+	}
+	c.DocumentSize = max(c.DocumentSize, 1)
+}
+
+func is(b *bool) bool { return b == nil || *b }

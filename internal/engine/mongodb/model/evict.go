@@ -1,0 +1,181 @@
+package model
+
+import (
+	"time"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/base/vtime"
+	"plimsoll/internal/model/engine"
+)
+
+// evictionTurn is how often the eviction threads' work is booked: a compromise between events and
+// evenness (assumed).
+const evictionTurn = 10 * time.Millisecond
+
+// An evictor is the eviction threads together.
+type evictor struct {
+	e      *Engine
+	awake  bool
+	credit float64 // pages they may still do
+	last   vtime.Instant
+}
+
+// pressure is how far the worst of the three shares stands between its target and its trigger: 0 at
+// or under the target, 1 at the trigger. While a checkpoint prepares, the target of what is dirty is lower.
+func (e *Engine) pressure() float64 {
+	cache := float64(e.cfg.Cache)
+	worst := between(float64(e.memory)/cache, float64(e.cfg.EvictionTarget), float64(e.cfg.EvictionTrigger))
+	target := float64(e.cfg.EvictionDirtyTarget)
+	share := float64(e.dirtyBytes) / cache
+	if e.checkpoint.scrubbing && share > float64(e.cfg.EvictionCheckpointTarget) {
+		return 1
+	}
+	worst = max(worst, between(share, target, float64(e.cfg.EvictionDirtyTrigger)))
+	return max(worst, between(float64(e.updates)/cache, float64(e.cfg.EvictionUpdatesTarget), float64(e.cfg.EvictionUpdatesTrigger)))
+}
+
+func between(x, from, to float64) float64 { return max(0, (x-from)/(to-from)) }
+
+// overTrigger tells whether the application's threads have to help.
+func (e *Engine) overTrigger() bool {
+	cache := float64(e.cfg.Cache)
+	return float64(e.memory) > cache*float64(e.cfg.EvictionTrigger) ||
+		float64(e.dirtyBytes) > cache*float64(e.cfg.EvictionDirtyTrigger) ||
+		float64(e.updates) > cache*float64(e.cfg.EvictionUpdatesTrigger)
+}
+
+// wake starts the threads if there is something to do.
+func (v *evictor) wake() {
+	if v.awake || v.e.pressure() == 0 {
+		return
+	}
+	v.awake = true
+	v.last = v.e.env.Clock.Now()
+	v.e.env.Clock.After(evictionTurn, v, 0)
+}
+
+// Fire lets the threads do what they could since the last time.
+func (v *evictor) Fire(now vtime.Instant, _ uint64) {
+	e := v.e
+	pressure := min(4*e.pressure(), 1)
+	if pressure == 0 {
+		v.awake, v.credit = false, 0
+		return
+	}
+	least, most := float64(e.cfg.EvictionThreadsMin), float64(max(e.cfg.EvictionThreadsMax, e.cfg.EvictionThreadsMin))
+	threads := least + float64((most-least)*pressure)
+	// The nearer to the trigger, the harder they try.
+	v.credit += float64(float64(now.Sub(v.last)) / float64(e.cfg.CPU.Eviction) * threads * pressure)
+	v.last = now
+	pages, next := 0, now.Add(evictionTurn)
+	for v.credit >= 1 && e.pressure() > 0 {
+		v.credit--
+		if !e.evict() {
+			v.credit = 0
+			break
+		}
+		pages++
+	}
+	if pages > 0 {
+		e.c.evicted += int64(pages)
+		_, done := e.env.Host.CPU(now, time.Duration(pages)*e.cfg.CPU.Page.Std())
+		next = max(next, done, e.paced())
+	}
+	e.env.Clock.At(next, v, 0)
+}
+
+// evict takes one page: where the cache is too full a clean one, dropped, else the one that has been dirty longest
+// and was not used again since, written. false: there is none.
+func (e *Engine) evict() bool {
+	if float64(e.memory) > float64(e.cfg.Cache)*float64(e.cfg.EvictionTarget) && e.drop() {
+		return true
+	}
+	for range 2*e.queue.n + 1 {
+		x, ok := e.queue.pop()
+		if !ok {
+			return false
+		}
+		t := e.trees[x.tree]
+		p := &t.pages[x.page]
+		if p.state&dirty == 0 {
+			p.state &^= queued
+			continue
+		}
+		if p.state&touched != 0 {
+			p.state &^= touched
+			e.queue.push(x)
+			continue
+		}
+		p.state &^= queued
+		e.write(t, p)
+		return true
+	}
+	return false
+}
+
+// dropLook bounds how many pages one search for a clean one looks at; the next goes on from there.
+const dropLook = 4096
+
+// drop lets go of a clean page that was not used since the search last came by, of any tree.
+func (e *Engine) drop() bool {
+	for range dropLook {
+		t := e.trees[e.hand]
+		if t.hand++; t.hand >= len(t.pages) {
+			t.hand = -1
+			e.hand = (e.hand + 1) % len(e.trees)
+			continue
+		}
+		p := &t.pages[t.hand]
+		if p.state&(cached|dirty) != cached {
+			continue
+		}
+		if p.state&touched != 0 {
+			p.state &^= touched
+			continue
+		}
+		p.state &^= cached
+		e.memory -= p.memory()
+		return true
+	}
+	return false
+}
+
+// write writes a dirty page and, with io_capacity, hands the file to the volume from time to time.
+func (e *Engine) write(t *tree, p *page) {
+	n := e.clean(t, p)
+	if e.cfg.IOCapacity == 0 {
+		return
+	}
+	now := e.env.Clock.Now()
+	e.c.paceUntil = max(e.c.paceUntil, now).Add(time.Duration(float64(n) / float64(e.cfg.IOCapacity) * 1e9))
+	if t.unsynced >= max(10*units.MB, units.Size(e.cfg.IOCapacity)/10) && now >= e.c.rangeAfter {
+		e.c.rangeAfter = now.Add(time.Second)
+		t.file.WriteRange(0, units.Size(t.end)*unit)
+		t.unsynced = 0
+	}
+}
+
+// paced is when the engine may write on.
+func (e *Engine) paced() vtime.Instant { return e.c.paceUntil }
+
+// appPagesMax bounds what one operation is made to evict before it goes on (assumed).
+const appPagesMax = 20
+
+// makeRoom has an operation evict, or wait for it, while the cache is over a trigger.
+func (e *Engine) makeRoom(p *pending) {
+	if !e.overTrigger() {
+		return
+	}
+	now := e.env.Clock.Now()
+	pages := 0
+	for pages < appPagesMax && e.overTrigger() && e.evict() {
+		pages++
+	}
+	from := max(now, p.ready)
+	_, done := e.env.Host.CPU(from, time.Duration(pages)*e.cfg.CPU.Page.Std())
+	done = max(done, min(e.paced(), done.Add(time.Second)))
+	p.waits[engine.WaitCache] += int64(done.Sub(p.ready))
+	e.c.appEvicted += int64(pages)
+	e.c.appTime += int64(done.Sub(p.ready))
+	p.ready = done
+}

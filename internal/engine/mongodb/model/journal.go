@@ -1,0 +1,109 @@
+package model
+
+import (
+	"time"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/base/vtime"
+	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/kernel"
+)
+
+// A journal is the log: a buffer, and one fdatasync at a time for all who wait.
+type journal struct {
+	e        *Engine
+	file     *kernel.File // nil: there is none
+	off      units.Size
+	buffered units.Size // in the buffer
+	waiting  []pending
+	syncing  []pending
+	busy     bool // a sync is under way or about to begin
+	began    vtime.Instant
+}
+
+func (j *journal) start(e *Engine, d *kernel.Device) {
+	j.e = e
+	if !is(e.cfg.Journal) {
+		return
+	}
+	j.file = e.env.Host.Create("WiredTigerLog", d, 2*e.cfg.LogFile)
+	if !is(e.cfg.JournalEach) {
+		e.env.Clock.After(e.cfg.JournalInterval.Std(), j, 0)
+	}
+}
+
+// add puts a write behind the log's sync, or past it if writes do not wait.
+func (j *journal) add(p *pending) {
+	if j.file == nil || !is(j.e.cfg.JournalEach) {
+		j.e.acknowledge(p)
+		return
+	}
+	j.waiting = append(j.waiting, *p)
+	j.next()
+}
+
+// next begins a sync when the first of those who wait has done its part.
+func (j *journal) next() {
+	if j.busy || len(j.waiting) == 0 {
+		return
+	}
+	j.busy = true
+	j.e.env.Clock.At(j.waiting[0].ready, j, 0)
+}
+
+// Fire begins a sync: of all who are ready.
+func (j *journal) Fire(now vtime.Instant, _ uint64) {
+	if !is(j.e.cfg.JournalEach) && j.buffered == 0 {
+		j.e.env.Clock.After(j.e.cfg.JournalInterval.Std(), j, 0)
+		return
+	}
+	n := 0
+	for n < len(j.waiting) && j.waiting[n].ready <= now {
+		n++
+	}
+	if n == len(j.waiting) { // as mostly
+		j.syncing, j.waiting = j.waiting, j.syncing[:0]
+	} else {
+		j.syncing = append(j.syncing[:0], j.waiting[:n]...)
+		j.waiting = j.waiting[:copy(j.waiting, j.waiting[n:])]
+	}
+	// A record of somebody not ready yet may go along: the buffer is one.
+	bytes := (j.buffered + 127) / 128 * 128
+	j.buffered = 0
+	if j.off += bytes; j.off > j.e.cfg.LogFile {
+		j.off = bytes
+		j.file.Rewind(0)
+	}
+	j.file.Append(bytes)
+	j.e.c.logBytes += int64(bytes)
+	j.began = now
+	j.file.Sync((*logSynced)(j), 0)
+}
+
+// logSynced is the journal as the handler of a sync's end.
+type logSynced journal
+
+// Fire acknowledges those whom the sync was for, and goes on with those who came meanwhile.
+func (l *logSynced) Fire(now vtime.Instant, _ uint64) {
+	j := (*journal)(l)
+	e := j.e
+	s := j.file.LastSync()
+	e.c.syncs++
+	e.c.syncTime += int64(now.Sub(j.began))
+	for i := range j.syncing {
+		p := &j.syncing[i]
+		p.waits[engine.WaitLogTurn] = int64(max(j.began.Sub(p.ready), 0))
+		p.waits[engine.WaitLogQueue] = int64(s.Queue)
+		p.waits[engine.WaitLogLimit] = int64(s.Limit)
+		p.waits[engine.WaitLogDevice] = int64(s.Device)
+		p.ready = now
+		e.finish(p)
+	}
+	j.syncing = j.syncing[:0]
+	j.busy = false
+	if !is(e.cfg.JournalEach) {
+		e.env.Clock.After(max(e.cfg.JournalInterval.Std()-now.Sub(j.began), time.Microsecond), j, 0)
+		return
+	}
+	j.next()
+}

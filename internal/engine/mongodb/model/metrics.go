@@ -1,0 +1,112 @@
+package model
+
+import (
+	"math"
+
+	"plimsoll/internal/base/vtime"
+	"plimsoll/internal/model/engine"
+)
+
+// counters are what serverStatus counts, since the start.
+type counters struct {
+	ops, latency           [2]int64 // reads, writes; nanoseconds
+	inserts, updates       int64    // acknowledged; a push is an update
+	writes                 int64
+	readIn, readTime       int64
+	written, forCheckpoint int64 // bytes of the block manager
+	evicted, appEvicted    int64 // pages
+	appTime                int64 // ns
+	logBytes, syncs        int64
+	syncTime, fsyncs       int64
+	paceUntil, rangeAfter  vtime.Instant // of io_capacity
+}
+
+// tickets are the write tickets of mongod up to 6.0 (storageEngineConcurrentWriteTransactions, 128).
+const tickets = 128
+
+// each names what serverStatus tells, as mongodb_exporter does, with its value now.
+func (e *Engine) each(put func(name string, value float64, labels ...string)) {
+	us := func(ns int64) float64 { return float64(ns / 1000) }
+	for kind, name := range []string{"reads", "writes"} {
+		put("mongodb_ss_opLatencies_latency", us(e.c.latency[kind]), "op_type", name)
+		put("mongodb_ss_opLatencies_ops", float64(e.c.ops[kind]), "op_type", name)
+	}
+	put("mongodb_ss_opcounters", float64(e.c.inserts), "legacy_op_type", "insert")
+	put("mongodb_ss_opcounters", float64(e.c.updates), "legacy_op_type", "update")
+	put("mongodb_ss_opcounters", float64(e.c.ops[0]), "legacy_op_type", "query")
+	cache := "mongodb_ss_wt_cache_"
+	put(cache+"maximum_bytes_configured", float64(e.cfg.Cache))
+	put(cache+"bytes_currently_in_the_cache", float64(e.memory))
+	put(cache+"tracked_dirty_bytes_in_the_cache", float64(e.dirtyBytes))
+	put(cache+"bytes_allocated_for_updates", float64(e.updates))
+	put(cache+"pages_evicted_by_application_threads", float64(e.c.appEvicted))
+	put(cache+"pages_read_into_cache", float64(e.c.readIn))
+	put(cache+"application_threads_page_read_from_disk_to_cache_time_usecs", us(e.c.readTime))
+	put("mongodb_ss_wt_thread_yield_application_thread_time_evicting_usecs", us(e.c.appTime))
+	put("mongodb_ss_wt_thread_yield_application_thread_time_waiting_for_cache_usecs", us(e.c.appTime))
+	running := 0.0
+	if e.checkpoint.running() {
+		running = 1
+	}
+	txn := "mongodb_ss_wt_txn_transaction_checkpoint_"
+	put(txn+"currently_running", running)
+	put(txn+"most_recent_time_msecs", float64(e.checkpoint.took.Milliseconds()))
+	put(txn+"total_time_msecs", float64(e.checkpoint.sum.Milliseconds()))
+	put("mongodb_ss_wt_block_manager_bytes_written", float64(e.c.written))
+	put("mongodb_ss_wt_block_manager_bytes_written_for_checkpoint", float64(e.c.forCheckpoint))
+	put("mongodb_ss_wt_log_log_sync_time_duration_usecs", us(e.c.syncTime))
+	put("mongodb_ss_wt_log_log_sync_operations", float64(e.c.syncs))
+	put("mongodb_ss_wt_log_log_bytes_of_payload_data", float64(e.c.logBytes))
+	put("mongodb_ss_wt_connection_total_fsync_I_Os", float64(e.c.fsyncs+e.c.syncs))
+	for kind, name := range []string{"read", "write"} {
+		put("mongodb_ss_wt_concurrentTransactions_available", float64(max(tickets-e.inside[kind], 0)), "txn_rw_type", name)
+		put("mongodb_ss_wt_concurrentTransactions_out", float64(min(e.inside[kind], tickets)), "txn_rw_type", name)
+		put("mongodb_ss_wt_concurrentTransactions_totalTickets", tickets, "txn_rw_type", name)
+	}
+}
+
+// Metrics names what Sample gives.
+func (e *Engine) Metrics() []engine.Metric {
+	var out []engine.Metric
+	e.each(func(name string, _ float64, labels ...string) {
+		out = append(out, engine.Metric{Name: name, Labels: labels})
+	})
+	return out
+}
+
+// Sample gives serverStatus as an exporter would at this moment.
+func (e *Engine) Sample(values []float64) {
+	i := 0
+	e.each(func(_ string, value float64, _ ...string) {
+		values[i] = value
+		i++
+	})
+	e.fillMax = max(e.fillMax, float64(e.memory)/float64(e.cfg.Cache))
+}
+
+// ResetFigures begins them anew.
+func (e *Engine) ResetFigures() {
+	e.mark, e.since = e.c, e.env.Clock.Now()
+	e.fillMax = float64(e.memory) / float64(e.cfg.Cache)
+}
+
+// Figures are the amplification, and how hard the cache was pressed.
+func (e *Engine) Figures() []engine.Figure {
+	seconds := e.env.Clock.Now().Sub(e.since).Seconds()
+	writes := float64(e.c.writes - e.mark.writes)
+	per := func(n int64, by float64) float64 {
+		if by == 0 {
+			return math.NaN()
+		}
+		return float64(n) / by
+	}
+	return []engine.Figure{
+		{Name: "app_evictions_per_second", Value: per(e.c.appEvicted-e.mark.appEvicted, seconds), Unit: "1/s"},
+		{Name: "evictions_per_second", Value: per(e.c.evicted-e.mark.evicted, seconds), Unit: "1/s"},
+		{Name: "cache_fill_max", Value: e.fillMax, Unit: "ratio"},
+		{Name: "written_bytes_per_write", Value: per(e.c.written-e.mark.written, writes), Unit: "bytes"},
+		{Name: "journal_bytes_per_write", Value: per(e.c.logBytes-e.mark.logBytes, writes), Unit: "bytes"},
+		{Name: "writes_per_journal_sync", Value: per(e.c.ops[1]-e.mark.ops[1], float64(e.c.syncs-e.mark.syncs)), Unit: ""},
+		{Name: "pages_read_per_second", Value: per(e.c.readIn-e.mark.readIn, seconds), Unit: "1/s"},
+	}
+}

@@ -1,0 +1,146 @@
+package model
+
+import (
+	"math/bits"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/model/kernel"
+)
+
+// A page is a leaf: of a collection, an index or the oplog.
+type page struct {
+	image   int32  // bytes of what it holds, as it would be written
+	updates int32  // bytes of changes in memory that are not on the image
+	block   int32  // where it lies in its file, in allocation units; -1: never written
+	length  uint16 // of that block, in allocation units
+	epoch   uint16 // the checkpoint before which the block was allocated
+	state   uint8
+}
+
+// The states of a page, as bits.
+const (
+	cached  = 1 << iota
+	dirty   // changed since it was written
+	touched // used since eviction last looked at it
+	queued  // in the queue of dirty pages
+)
+
+func (p *page) memory() int64 { return int64(p.image) + int64(p.updates) }
+
+// unit is the allocation unit of a file (allocation_size, 4 KB).
+const unit = 4 * units.KiB
+
+// A tree is a file with its leaves in the order of keys.
+type tree struct {
+	file    *kernel.File
+	pages   []page
+	perPage uint64
+	// The leaf that a key was asked for last, and the first key on it: the next is often the same, and a division costs more.
+	lastLeaf int
+	lastKey  uint64
+	// changed has a bit for each page that was dirtied since a checkpoint came by: most pages of a collection were not, and looking
+	// at each of them is what a checkpoint would spend its time with.
+	changed []uint64
+	hand    int // where the search for clean pages goes on
+
+	// Free blocks by their length. A block that the last checkpoint refers to is freed when the next
+	// one is complete; one that was written since, at once, and so it is written again soon.
+	free     [][]int32
+	deferred []freed
+	end      int32 // of the file, in units
+
+	unsynced units.Size // written since it was last handed to the volume
+}
+
+type freed struct {
+	block  int32
+	length uint16
+}
+
+// key gives the leaf a key lies on, which is a new one if it lies behind all.
+func (t *tree) key(key uint64) int {
+	if key-t.lastKey >= t.perPage {
+		leaf := key / t.perPage
+		t.lastLeaf, t.lastKey = int(leaf), leaf*t.perPage
+	}
+	return t.lastLeaf
+}
+
+// grow makes leaves up to the i-th, empty and in the cache.
+func (t *tree) grow(i int) {
+	for len(t.pages) <= i && len(t.pages) < pagesMax {
+		t.pages = append(t.pages, page{block: -1, state: cached | touched})
+	}
+}
+
+// mark notes that a page was dirtied.
+func (t *tree) mark(i int) {
+	for len(t.changed) <= i/64 {
+		t.changed = append(t.changed, 0)
+	}
+	t.changed[i/64] |= 1 << (i % 64)
+}
+
+// unmark is the first page from the i-th on that is marked, and no longer is then; -1 if there is none.
+func (t *tree) unmark(i int) int {
+	for w := i / 64; w < len(t.changed); w++ {
+		left := t.changed[w]
+		if w == i/64 {
+			left &= ^uint64(0) << (i % 64)
+		}
+		if left != 0 {
+			bit := bits.TrailingZeros64(left)
+			t.changed[w] &^= 1 << bit
+			return 64*w + bit
+		}
+	}
+	return -1
+}
+
+// place gives a block of so many units.
+func (t *tree) place(length uint16) int32 {
+	if int(length) < len(t.free) {
+		if l := t.free[length]; len(l) > 0 {
+			b := l[len(l)-1]
+			t.free[length] = l[:len(l)-1]
+			return b
+		}
+	}
+	b := t.end
+	t.end += int32(length)
+	return b
+}
+
+func (t *tree) release(b freed) {
+	for int(b.length) >= len(t.free) {
+		t.free = append(t.free, nil)
+	}
+	t.free[b.length] = append(t.free[b.length], b.block)
+}
+
+// checkpointed frees what only the checkpoint before referred to.
+func (t *tree) checkpointed() {
+	for _, b := range t.deferred {
+		t.release(b)
+	}
+	t.deferred = t.deferred[:0]
+}
+
+// write puts a page's image at a new place, into the kernel's page cache, and gives its bytes.
+func (t *tree) write(p *page, epoch uint16, compression units.Ratio) (n units.Size) {
+	bytes := units.Size(float64(p.image) * float64(compression))
+	length := uint16(min(max((bytes+unit-1)/unit, 1), 1<<16-1))
+	if p.block >= 0 {
+		b := freed{p.block, p.length}
+		if p.epoch == epoch {
+			t.release(b)
+		} else {
+			t.deferred = append(t.deferred, b)
+		}
+	}
+	p.block, p.length, p.epoch = t.place(length), length, epoch
+	n = units.Size(length) * unit
+	t.file.Write(units.Size(p.block)*unit, n)
+	t.unsynced += n
+	return n
+}

@@ -1,0 +1,323 @@
+package model
+
+import (
+	"errors"
+
+	"plimsoll/internal/base/random"
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/base/vtime"
+	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/kernel"
+	"plimsoll/internal/model/volume"
+	"plimsoll/internal/model/workload"
+)
+
+// An Engine is a mongod's WiredTiger: data on the volume "data", the log on "journal" if there is
+// one, else beside the data.
+type Engine struct {
+	cfg    Config
+	env    engine.Env
+	device *kernel.Device // of the data
+	chance *random.Stream
+
+	trees      []*tree // the collection, its indexes, the oplog
+	oplog      *tree   // nil without
+	oplogFill  units.Size
+	inFiles    int64      // bytes in the files when the run begins, in memory
+	onDisk     units.Size // and as they lie on the volume
+	resident   float64    // share of pages not in the cache that the kernel's page cache has
+	memory     int64      // bytes in the cache
+	dirtyBytes int64
+	updates    int64
+	queue      queue // dirty pages, the longest dirty first
+	hand       int   // the tree in which the search for clean pages is
+
+	evictor    evictor
+	checkpoint checkpoint
+	journal    journal
+	underway   engine.Kept[pending]
+	inside     [2]int64 // operations in the engine: reads, writes
+	epoch      uint16
+
+	arrays  *arrays // of an engine before; nil: there was none
+	c       counters
+	mark    counters // at the end of the warm-up
+	since   vtime.Instant
+	fillMax float64
+}
+
+// New makes an engine with the collection on its volume and as much of it in the cache as the target lets. It fails if
+// the configuration is not possible or there is no volume for the data.
+func New(cfg Config, env engine.Env) (*Engine, error) {
+	if err := cfg.Check().Err(); err != nil {
+		return nil, err
+	}
+	cfg.complete()
+	e := &Engine{cfg: cfg, env: env, device: env.Volume("data"), chance: env.Seed.Stream("wiredtiger")}
+	log := env.Volume("journal", "data")
+	if e.device == nil || log == nil {
+		return nil, errors.New("wiredtiger needs a volume called data (and may have one called journal)")
+	}
+	e.arrays, _ = used.Get().(*arrays)
+	e.addTree("collection", cfg.Documents, cfg.DocumentSize)
+	for range cfg.Indexes {
+		e.addTree("index", cfg.Documents, cfg.IndexEntry)
+	}
+	if is(cfg.Oplog) {
+		e.oplog = e.addTree("oplog", 0, cfg.LeafPage)
+	}
+	e.warm()
+	e.journal.start(e, log)
+	e.evictor.e = e
+	e.checkpoint.start(e)
+	return e, nil
+}
+
+// splitPercent is how full a leaf is after it was written first (split_pct, 90 %).
+const splitPercent = 90
+
+// addTree makes a file with so many entries in it.
+func (e *Engine) addTree(name string, entries uint64, size units.Size) *tree {
+	t := &tree{perPage: uint64(max(e.cfg.LeafPage*splitPercent/100/max(size, 1), 1))}
+	n := int((entries + t.perPage - 1) / t.perPage)
+	image := int32(min(units.Size(t.perPage)*size, 1<<30))
+	length := uint16(min(max((units.Size(float64(image)*float64(e.cfg.Compression))+unit-1)/unit, 1), 1<<16-1))
+	t.pages = e.arrays.take(len(e.trees), n)
+	for i := range t.pages {
+		t.pages[i] = page{image: image, block: t.end, length: length, epoch: 1<<16 - 1}
+		t.end += int32(length)
+	}
+	e.inFiles += int64(n) * int64(image)
+	e.onDisk += units.Size(n) * units.Size(length) * unit
+	// Room to grow by half, and 64 GB: files lie behind each other on the volume.
+	t.file = e.env.Host.Create(name, e.device, units.Size(t.end)*unit*3/2+64*units.GiB)
+	e.trees = append(e.trees, t)
+	return t
+}
+
+// warm fills the cache with pages taken evenly from all files, up to its target.
+func (e *Engine) warm() {
+	whole, disk := float64(e.inFiles), float64(e.onDisk)
+	room := float64(e.cfg.Cache) * float64(e.cfg.EvictionTarget)
+	share := 1.0
+	if whole > room {
+		share = room / whole
+	}
+	for _, t := range e.trees {
+		for i := range t.pages {
+			if share == 1 || e.chance.Float() < share {
+				t.pages[i].state |= cached
+				e.memory += t.pages[i].memory()
+			}
+		}
+	}
+	// What the cache leaves of the memory, less a gigabyte for the rest, holds files' pages.
+	left := float64(e.env.Host.Config().Memory - e.cfg.Cache - units.GiB)
+	if is(e.cfg.PageCache) && disk > 0 && left > 0 {
+		e.resident = min(1, left/disk)
+	}
+}
+
+// Do starts an operation.
+func (e *Engine) Do(op workload.Op) {
+	now := e.env.Clock.Now()
+	kind := 0
+	if op.Kind.Writes() {
+		kind = 1
+	}
+	e.inside[kind]++
+	_, ready := e.env.Host.CPU(now, e.cfg.CPU.Operation.Std())
+	p := pending{op: op, since: now, ready: ready}
+	p.waits[engine.WaitCPU] = int64(ready.Sub(now))
+	e.reach(&p, 0)
+}
+
+// reach brings the pages an operation needs into the cache, from the part-th on, then performs
+// it. A scan is a read of the leaf it begins on.
+func (e *Engine) reach(p *pending, part int) {
+	t := e.trees[0]
+	i := t.key(p.op.Key)
+	if i >= pagesMax {
+		i = pagesMax - 1
+	}
+	t.grow(i)
+	if part == 0 {
+		pg := &t.pages[i]
+		if pg.state&cached == 0 {
+			if until := e.read(t, i); until > p.ready {
+				p.waits[engine.WaitRead] += int64(until.Sub(p.ready))
+				p.ready = until
+				e.env.Clock.At(until, (*readDone)(e), e.underway.Keep(*p))
+				return
+			}
+		}
+		pg.state |= touched
+	}
+	e.perform(p, i)
+}
+
+// read brings a page into the cache and gives when it is there: at once if the kernel has it.
+func (e *Engine) read(t *tree, i int) vtime.Instant {
+	now := e.env.Clock.Now()
+	p := &t.pages[i]
+	p.state |= cached | touched
+	e.memory += p.memory()
+	e.c.readIn++
+	e.evictor.wake()
+	if e.chance.Float() < e.resident {
+		return now
+	}
+	c := e.device.Do(volume.Request{Op: volume.Read, Offset: units.Size(p.block) * unit, Length: max(units.Size(p.length)*unit, unit)})
+	e.c.readTime += int64(c.Done.Sub(now))
+	return c.Done
+}
+
+// readDone is the engine as the handler of a read's end.
+type readDone Engine
+
+// Fire performs the operation that waited for the page.
+func (r *readDone) Fire(_ vtime.Instant, arg uint64) {
+	e := (*Engine)(r)
+	p := e.underway.Take(arg)
+	e.reach(&p, 1)
+}
+
+// perform does an operation whose page is there.
+func (e *Engine) perform(p *pending, i int) {
+	if !p.op.Kind.Writes() {
+		e.acknowledge(p)
+		return
+	}
+	e.makeRoom(p)
+	e.change(&p.op, i)
+	e.evictor.wake()
+	e.journal.add(p)
+}
+
+// change applies a write to its pages and the log's buffer.
+func (e *Engine) change(op *workload.Op, i int) {
+	size := max(op.Document, op.Size)
+	carried, grown := size, units.Size(0)
+	switch op.Kind {
+	case workload.Insert:
+		grown = size
+	case workload.Push:
+		grown = op.Size
+	}
+	// mongod gives the engine a difference instead of the document if that is over 1 KB and the
+	// difference no more than a tenth of it.
+	if op.Kind != workload.Insert && size > units.KiB && 10*op.Size <= size {
+		carried = op.Size
+	}
+	e.dirtyPage(0, i, grown, carried)
+	if op.Kind == workload.Insert {
+		for k := range e.cfg.Indexes {
+			t := e.trees[1+k]
+			if len(t.pages) == 0 {
+				t.grow(0)
+			}
+			j := int(e.chance.Below(uint64(len(t.pages))))
+			if t.pages[j].state&cached == 0 {
+				e.read(t, j) // the insert does not wait for an index's leaf: a simplification
+			}
+			e.dirtyPage(1+k, j, e.cfg.IndexEntry, e.cfg.IndexEntry)
+		}
+	}
+	if e.oplog != nil {
+		e.oplogFill += carried + e.cfg.LogRecord
+		j := len(e.oplog.pages) - 1
+		if j < 0 || e.oplogFill > e.cfg.LeafPage {
+			e.oplogFill = carried + e.cfg.LogRecord
+			j = min(j+1, pagesMax-1)
+			e.oplog.grow(j)
+		}
+		e.dirtyPage(len(e.trees)-1, j, carried+e.cfg.LogRecord, carried+e.cfg.LogRecord)
+	}
+	e.c.writes++
+	if e.journal.file == nil {
+		return
+	}
+	// Once, also with an oplog: in a replica set the tables of collections are not journalled, only the oplog is
+	// (MongoDB source, wiredtiger_util.cpp, useTableLogging; since 4.0).
+	n := e.cfg.LogBytes
+	if n == 0 {
+		n = carried + e.cfg.LogRecord
+	}
+	e.journal.buffered += n
+}
+
+// dirtyPage books a change of a page: what its image grows by, and what it takes in memory.
+func (e *Engine) dirtyPage(tree, i int, grown, carried units.Size) {
+	p := &e.trees[tree].pages[i]
+	if p.state&cached == 0 {
+		// It was dropped between its read and this; the real engine holds on to it.
+		p.state |= cached
+		e.memory += p.memory()
+	}
+	if p.state&dirty == 0 {
+		p.state |= dirty
+		e.trees[tree].mark(i)
+		e.dirtyBytes += p.memory()
+		if p.state&queued == 0 {
+			p.state |= queued
+			e.queue.push(entry{int32(tree), int32(i)})
+		}
+	}
+	p.state |= touched
+	limit := units.Size(1<<30) - units.Size(p.memory())
+	grown, carried = min(grown, limit/2), min(carried, limit/2)
+	p.image += int32(grown)
+	p.updates += int32(carried)
+	e.memory += int64(grown + carried)
+	e.dirtyBytes += int64(grown + carried)
+	e.updates += int64(carried)
+}
+
+// clean writes a dirty page, as eviction and checkpoints do.
+func (e *Engine) clean(t *tree, p *page) units.Size {
+	e.dirtyBytes -= p.memory()
+	e.updates -= int64(p.updates)
+	e.memory -= int64(p.updates)
+	p.updates = 0
+	p.state &^= dirty
+	n := t.write(p, e.epoch, e.cfg.Compression)
+	e.c.written += int64(n)
+	return n
+}
+
+// acknowledge tells the client, at the time the operation is ready.
+func (e *Engine) acknowledge(p *pending) {
+	if now := e.env.Clock.Now(); p.ready > now {
+		e.env.Clock.At(p.ready, (*acknowledged)(e), e.underway.Keep(*p))
+		return
+	}
+	done := *p
+	e.finish(&done)
+}
+
+// acknowledged is the engine as the handler of an operation's end.
+type acknowledged Engine
+
+// Fire tells the client.
+func (a *acknowledged) Fire(_ vtime.Instant, arg uint64) {
+	e := (*Engine)(a)
+	p := e.underway.Take(arg)
+	e.finish(&p)
+}
+
+func (e *Engine) finish(p *pending) {
+	now := e.env.Clock.Now()
+	kind := 0
+	if p.op.Kind.Writes() {
+		kind = 1
+		if p.op.Kind == workload.Insert {
+			e.c.inserts++
+		} else {
+			e.c.updates++
+		}
+	}
+	e.inside[kind]--
+	e.c.ops[kind]++
+	e.c.latency[kind] += int64(now.Sub(p.since))
+	e.env.Client.Done(now, &p.op, &p.waits)
+}

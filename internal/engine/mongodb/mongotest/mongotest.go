@@ -1,0 +1,372 @@
+// Package mongotest is a server for tests that speaks MongoDB's wire protocol: enough of it for MongoDB's own driver to insert, update,
+// push, find and drop, with the documents really kept.
+//
+// It is no database: it keeps documents with integers for _id in memory, knows $set, $push, $gte, sort by _id and limit, and refuses
+// everything else by mongod's own error, so that a test does not pass by what is not there. serverStatus is answered with
+// documents that a real mongod gave, taken from diagnostic.data ([Answers]); without any it is refused, as to a user without clusterMonitor.
+package mongotest
+
+import (
+	"bufio"
+	"crypto/tls"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"plimsoll/internal/record/ftdc"
+)
+
+// Messages of the protocol (MongoDB manual, wire protocol): a header of four integers, length, id, the answered id, and what it is.
+const (
+	headerBytes = 16
+	opReply     = 1
+	opQuery     = 2004 // only for the first hello
+	opMsg       = 2013
+	messageMax  = 48_000_000
+)
+
+// A Server is one. Its fields are set before Serve.
+type Server struct {
+	// Version is what buildInfo tells.
+	Version string
+	// Answers are given to serverStatus, one after the other, and the last again and again.
+	Answers []bson.Raw
+	// Set is the replica set it says to be of; "": it stands alone. Fresh says that replSetInitiate is wanted first.
+	Set   string
+	Fresh bool
+	// Privileges are those of the user that connectionStatus tells; nil: nobody is authenticated, and all is allowed.
+	Privileges bson.A
+	// Refuse are commands that are refused for want of a right.
+	Refuse map[string]bool
+	// Reply, if not nil, answers commands before all else; nil leaves one to the server. What it gives is marshalled.
+	Reply func(name string, command bson.Raw) any
+	// Hello replaces and adds fields of what hello answers: versions of the protocol, arbiterOnly, msg.
+	Hello bson.D
+	// User and Password are what a client has to know (SCRAM-SHA-256) before anything but hello is answered; "": nothing.
+	User, Password string
+	// Clock is the server's; nil: this machine's.
+	Clock func() time.Time
+	// TLS, if not nil, is spoken with each client.
+	TLS *tls.Config
+	// Saw, if not nil, is told each command.
+	Saw func(name string, command bson.Raw)
+
+	mu      sync.Mutex
+	at      string // its address
+	asked   int    // serverStatus
+	data    map[string]map[int64]bson.D
+	cursors map[int64][]bson.D
+	next    int64
+}
+
+// Answers reads what a mongod told of itself: the first sample of each chunk of a file of diagnostic.data.
+func Answers(file string) ([]bson.Raw, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var out []bson.Raw
+	for s := ftdc.NewScanner(file, f); ; {
+		e, err := s.Next()
+		if errors.Is(err, io.EOF) {
+			return out, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if e.Chunk == nil {
+			continue
+		}
+		status, ok := bson.Raw(e.Chunk.Reference).Lookup("serverStatus").DocumentOK()
+		if !ok {
+			return nil, fmt.Errorf("%s: a sample without serverStatus", file)
+		}
+		out = append(out, append(bson.Raw(nil), status...))
+	}
+}
+
+// Serve answers on a listener until that is closed.
+func (s *Server) Serve(l net.Listener) {
+	s.mu.Lock()
+	s.at, s.data, s.cursors = l.Addr().String(), map[string]map[int64]bson.D{}, map[int64][]bson.D{}
+	s.mu.Unlock()
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		go func() {
+			defer c.Close()
+			_ = s.answer(c) // the client is gone
+		}()
+	}
+}
+
+func (s *Server) answer(c net.Conn) error {
+	if s.TLS != nil {
+		c = tls.Server(c, s.TLS)
+	}
+	in := bufio.NewReader(c)
+	who := &login{open: s.User == ""}
+	head := make([]byte, headerBytes)
+	le := binary.LittleEndian
+	for {
+		if _, err := io.ReadFull(in, head); err != nil {
+			return err
+		}
+		n, id, kind := le.Uint32(head), le.Uint32(head[4:]), le.Uint32(head[12:])
+		if n < headerBytes || n > messageMax {
+			return fmt.Errorf("a message of %d bytes", n)
+		}
+		body := make([]byte, n-headerBytes)
+		if _, err := io.ReadFull(in, body); err != nil {
+			return err
+		}
+		command, err := parse(kind, body)
+		if err != nil {
+			return err
+		}
+		reply, err := bson.Marshal(s.do(command, who))
+		if err != nil {
+			return err
+		}
+		var out []byte
+		put := func(x uint32) { out = le.AppendUint32(out, x) }
+		if kind == opQuery {
+			put(uint32(headerBytes + 20 + len(reply)))
+			put(0)
+			put(id)
+			put(opReply)
+			for _, x := range []uint32{8, 0, 0, 0, 1} { // flags, cursor, from, documents
+				put(x)
+			}
+		} else {
+			put(uint32(headerBytes + 5 + len(reply)))
+			put(0)
+			put(id)
+			put(opMsg)
+			put(0)
+			out = append(out, 0)
+		}
+		if _, err := c.Write(append(out, reply...)); err != nil {
+			return err
+		}
+	}
+}
+
+// A command is a document, with the sequences that came beside it.
+type command struct {
+	bson.Raw
+	beside map[string][]bson.Raw
+}
+
+// list gives an array of the command, wherever it came.
+func (c *command) list(name string) []bson.Raw {
+	if l, ok := c.beside[name]; ok {
+		return l
+	}
+	array, _ := c.Lookup(name).ArrayOK()
+	values, err := array.Values()
+	if err != nil {
+		return nil
+	}
+	var out []bson.Raw
+	for _, v := range values {
+		if d, ok := v.DocumentOK(); ok {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+var errShort = errors.New("a message ends early")
+
+// document takes one from the front of b.
+func document(b []byte) (d bson.Raw, rest []byte, err error) {
+	if len(b) < 5 {
+		return nil, nil, errShort
+	}
+	n := binary.LittleEndian.Uint32(b)
+	if n < 5 || uint64(n) > uint64(len(b)) {
+		return nil, nil, errShort
+	}
+	d = bson.Raw(b[:n])
+	return d, b[n:], d.Validate()
+}
+
+// text takes a text that ends with a zero.
+func text(b []byte) (string, []byte, error) {
+	for i, c := range b {
+		if c == 0 {
+			return string(b[:i]), b[i+1:], nil
+		}
+	}
+	return "", nil, errShort
+}
+
+func parse(kind uint32, body []byte) (*command, error) {
+	c := &command{beside: map[string][]bson.Raw{}}
+	if len(body) < 4 {
+		return nil, errShort
+	}
+	b := body[4:]
+	switch kind {
+	case opQuery:
+		_, rest, err := text(b)
+		if err != nil || len(rest) < 8 {
+			return nil, errShort
+		}
+		c.Raw, _, err = document(rest[8:])
+		return c, err
+	case opMsg:
+	default:
+		return nil, fmt.Errorf("a message of kind %d", kind)
+	}
+	for len(b) > 0 {
+		section := b[0]
+		b = b[1:]
+		if section == 0 {
+			var err error
+			if c.Raw, b, err = document(b); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if section != 1 || len(b) < 4 {
+			return nil, errShort
+		}
+		n := binary.LittleEndian.Uint32(b)
+		if n < 4 || uint64(n) > uint64(len(b)) {
+			return nil, errShort
+		}
+		name, docs, err := text(b[4:n])
+		if err != nil {
+			return nil, err
+		}
+		for b = b[n:]; len(docs) > 0; {
+			var d bson.Raw
+			if d, docs, err = document(docs); err != nil {
+				return nil, err
+			}
+			c.beside[name] = append(c.beside[name], d)
+		}
+	}
+	if c.Raw == nil {
+		return nil, errShort
+	}
+	return c, nil
+}
+
+func refused(code int32, format string, args ...any) bson.D {
+	return bson.D{{Key: "ok", Value: 0.0}, {Key: "code", Value: code}, {Key: "errmsg", Value: fmt.Sprintf(format, args...)}}
+}
+
+func fine(more ...bson.E) bson.D { return append(bson.D(more), bson.E{Key: "ok", Value: 1.0}) }
+
+func (s *Server) do(c *command, who *login) any {
+	elements, err := c.Elements()
+	if err != nil || len(elements) == 0 {
+		return refused(9, "no command")
+	}
+	name := elements[0].Key()
+	if s.Saw != nil {
+		s.Saw(name, c.Raw)
+	}
+	if answer := s.authenticate(name, c, who); answer != nil {
+		return answer
+	}
+	if s.Reply != nil && !s.Refuse[name] {
+		if answer := s.Reply(name, c.Raw); answer != nil {
+			return answer
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.Refuse[name] {
+		return refused(13, "not authorized to execute command %s", name)
+	}
+	db, _ := c.Lookup("$db").StringValueOK()
+	of, _ := elements[0].Value().StringValueOK()
+	space := db + "." + of
+	switch name {
+	case "hello", "isMaster", "ismaster":
+		return s.hello(c, who)
+	case "ping", "endSessions", "fsync", "killCursors":
+		return fine()
+	case "replSetInitiate":
+		s.Fresh = false
+		return fine()
+	case "buildInfo":
+		return fine(bson.E{Key: "version", Value: s.Version})
+	case "connectionStatus":
+		users := bson.A{}
+		if s.Privileges != nil {
+			users = bson.A{bson.D{{Key: "user", Value: "me"}, {Key: "db", Value: "admin"}}}
+		}
+		return fine(bson.E{Key: "authInfo", Value: bson.D{{Key: "authenticatedUsers", Value: users}, {Key: "authenticatedUserPrivileges", Value: s.Privileges}}})
+	case "serverStatus":
+		return s.status()
+	case "listDatabases", "listCollections":
+		return s.list(name, db, c)
+	case "insert":
+		return s.insert(space, c)
+	case "update":
+		return s.update(space, c)
+	case "find":
+		return s.find(space, c)
+	case "getMore":
+		id := elements[0].Value().AsInt64()
+		rest := s.cursors[id]
+		delete(s.cursors, id)
+		return fine(bson.E{Key: "cursor", Value: bson.D{{Key: "nextBatch", Value: rest}, {Key: "id", Value: int64(0)}, {Key: "ns", Value: space}}})
+	case "dropDatabase":
+		for k := range s.data {
+			if len(k) > len(db) && k[:len(db)+1] == db+"." {
+				delete(s.data, k)
+			}
+		}
+		return fine()
+	}
+	return refused(59, "no such command: '%s'", name)
+}
+
+func (s *Server) hello(c *command, who *login) bson.D {
+	clock := s.Clock
+	if clock == nil {
+		clock = time.Now
+	}
+	d := bson.D{
+		{Key: "isWritablePrimary", Value: !s.Fresh}, {Key: "ismaster", Value: !s.Fresh}, {Key: "helloOk", Value: true}, {Key: "maxBsonObjectSize", Value: int32(16 << 20)},
+		{Key: "maxMessageSizeBytes", Value: int32(messageMax)}, {Key: "maxWriteBatchSize", Value: int32(100_000)},
+		{Key: "localTime", Value: bson.NewDateTimeFromTime(clock())}, {Key: "minWireVersion", Value: int32(0)}, {Key: "maxWireVersion", Value: int32(25)},
+		{Key: "logicalSessionTimeoutMinutes", Value: int32(30)}, {Key: "readOnly", Value: false},
+	}
+	if s.Set != "" && !s.Fresh {
+		d = append(d, bson.E{Key: "setName", Value: s.Set}, bson.E{Key: "hosts", Value: bson.A{s.at}}, bson.E{Key: "primary", Value: s.at}, bson.E{Key: "me", Value: s.at})
+	}
+	for _, e := range s.Hello {
+		d = set(d, e.Key, e.Value)
+	}
+	return fine(s.offer(d, c, who)...)
+}
+
+func (s *Server) status() bson.D {
+	if len(s.Answers) == 0 {
+		return refused(13, "not authorized on admin to execute command { serverStatus: 1 }")
+	}
+	answer := s.Answers[min(s.asked, len(s.Answers)-1)]
+	s.asked++
+	var d bson.D
+	if err := bson.Unmarshal(answer, &d); err != nil {
+		return refused(8, "%v", err)
+	}
+	return d
+}

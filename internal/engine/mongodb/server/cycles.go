@@ -1,0 +1,113 @@
+//go:build linux
+
+package server
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"plimsoll/internal/lab"
+)
+
+const (
+	// lookEvery is how often checkpoints are looked for: the end of one is seen up to so much late, its length is exact.
+	lookEvery = 500 * time.Millisecond
+	// cyclesMax bounds the checkpoints that are remembered: a week of them, a minute apart.
+	cyclesMax = 10_080
+)
+
+// What serverStatus says of checkpoints under wiredTiger: section and name by version. Up to 7.0 the section is transaction, since
+// 8.0 checkpoint (diagnostic.data of 3.6.3, 8.0.0 and 8.2.1).
+var (
+	countOf = [][]string{
+		{"wiredTiger", "transaction", "transaction checkpoints"}, {"wiredTiger", "checkpoint", "total succeed number of checkpoints"},
+		{"wiredTiger", "checkpoint", "number of checkpoints"},
+	}
+	lastedOf = [][]string{
+		{"wiredTiger", "transaction", "transaction checkpoint most recent time (msecs)"}, {"wiredTiger", "checkpoint", "most recent time (msecs)"},
+		{"wiredTiger", "checkpoint", "transaction checkpoint most recent time (msecs)"},
+	}
+	runningOf = [][]string{
+		{"wiredTiger", "transaction", "transaction checkpoint currently running"}, {"wiredTiger", "checkpoint", "progress state"},
+		{"wiredTiger", "checkpoint", "currently running"},
+	}
+)
+
+// first is the first of some paths that a document has.
+func first(d bson.Raw, paths [][]string) (float64, bool) {
+	for _, p := range paths {
+		if v, err := d.LookupErr(p...); err == nil {
+			return number(v), true
+		}
+	}
+	return 0, false
+}
+
+// cycles are checkpoints as serverStatus tells them.
+type cycles struct {
+	all   []lab.Cycle
+	count float64 // that have ended; of the last answer
+	known bool
+}
+
+// look takes in an answer.
+func (c *cycles) look(at time.Time, d bson.Raw) {
+	count, ok := first(d, countOf)
+	if !ok {
+		return // mongos, or another engine
+	}
+	lasted, _ := first(d, lastedOf)
+	running, _ := first(d, runningOf)
+	open := len(c.all) > 0 && c.all[len(c.all)-1].To.IsZero()
+	if c.known && count > c.count {
+		done := lab.Cycle{From: at.Add(-time.Duration(lasted * float64(time.Millisecond))), To: at}
+		if open { // its beginning was seen, its end lies between two looks
+			begun := c.all[len(c.all)-1].From
+			done = lab.Cycle{From: begun, To: begun.Add(time.Duration(lasted * float64(time.Millisecond)))}
+			if done.To.After(at) {
+				done.To = at
+			}
+			c.all = c.all[:len(c.all)-1]
+		}
+		c.add(done)
+		open = false
+	}
+	if running > 0 && !open {
+		c.add(lab.Cycle{From: at})
+	}
+	c.count, c.known = count, true
+}
+
+func (c *cycles) add(one lab.Cycle) {
+	if len(c.all) == cyclesMax {
+		c.all = slices.Delete(c.all, 0, 1)
+	}
+	c.all = append(c.all, one)
+}
+
+// watch looks for checkpoints until the store is closed.
+func (s *store) watch() {
+	ctx, cancel := context.WithCancel(context.Background())
+	s.watcher = cancel
+	s.watched.Go(func() {
+		for {
+			if d, err := serverStatus(ctx, s.client); err == nil {
+				s.mu.Lock()
+				s.cycles.look(time.Now(), d)
+				s.mu.Unlock()
+			}
+			if !wait(ctx, lookEvery) {
+				return
+			}
+		}
+	})
+}
+
+func (s *store) seen() []lab.Cycle {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.cycles.all)
+}

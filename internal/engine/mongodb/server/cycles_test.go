@@ -1,0 +1,66 @@
+//go:build linux
+
+package server
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"plimsoll/internal/lab"
+)
+
+// Checkpoints are seen by their number and their length, under the names of either version.
+func TestCycles(t *testing.T) {
+	start := time.Date(2026, 7, 1, 3, 0, 0, 0, time.UTC)
+	at := func(ms int) time.Time { return start.Add(time.Duration(ms) * time.Millisecond) }
+	old := func(n, ms, running int) bson.D {
+		return bson.D{{Key: "transaction", Value: bson.D{{Key: "transaction checkpoints", Value: n},
+			{Key: "transaction checkpoint most recent time (msecs)", Value: ms}, {Key: "transaction checkpoint currently running", Value: running}}}}
+	}
+	recent := func(n, ms, running int) bson.D {
+		return bson.D{{Key: "checkpoint", Value: bson.D{{Key: "total succeed number of checkpoints", Value: n},
+			{Key: "most recent time (msecs)", Value: ms}, {Key: "progress state", Value: running}}}}
+	}
+	for name, version := range map[string]func(n, ms, running int) bson.D{"3.6": old, "8.2": recent} {
+		t.Run(name, func(t *testing.T) {
+			var c cycles
+			look := func(ms, n, lasted, running int) {
+				d, err := bson.Marshal(bson.D{{Key: "wiredTiger", Value: version(n, lasted, running)}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				c.look(at(ms), d)
+			}
+			look(0, 7, 999, 0) // those before are nobody's
+			look(500, 7, 999, 0)
+			look(1000, 8, 120, 0) // began and ended between two looks
+			look(1500, 8, 120, 1)
+			look(2000, 8, 120, 1)
+			look(3000, 9, 1400, 0) // its beginning was seen
+			look(3500, 9, 1400, 1)
+			want := []lab.Cycle{{From: at(880), To: at(1000)}, {From: at(1500), To: at(2900)}, {From: at(3500)}}
+			if !slices.EqualFunc(c.all, want, func(a, b lab.Cycle) bool { return a.From.Equal(b.From) && a.To.Equal(b.To) }) {
+				t.Errorf("%v, not %v", c.all, want)
+			}
+		})
+	}
+}
+
+// What real mongods say is understood.
+func TestCyclesOfRealServers(t *testing.T) {
+	for file, want := range map[string]float64{"v3.6.3/metrics.interim.0c2fdde": 74, "v8.2.1/metrics.interim": 20} {
+		answers := captures(t, file)
+		if n, ok := first(answers[0], countOf); !ok || n != want {
+			t.Errorf("%s: %v checkpoints, %v", file, n, ok)
+		}
+		if _, ok := first(answers[0], lastedOf); !ok {
+			t.Errorf("%s: it does not tell how long the last took", file)
+		}
+		if running, ok := first(answers[0], runningOf); !ok || running != 0 {
+			t.Errorf("%s: running is %v, %v", file, running, ok)
+		}
+	}
+}

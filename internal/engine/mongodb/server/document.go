@@ -1,0 +1,91 @@
+//go:build linux
+
+package server
+
+import (
+	"encoding/binary"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/lab"
+	"plimsoll/internal/model/workload"
+)
+
+// Sizes in BSON (bsonspec.org): a document has 4 bytes of length and a zero at its end, an element a type, its name with a zero, and
+// its value: 8 bytes of an integer; of binary data 4 of length, one of subtype, and the data.
+const (
+	fixedBytes  = 5 + (1 + len("_id") + 1 + 8) + (1 + len("seq") + 1 + 8)
+	fillerBytes = 1 + len("filler") + 1 + 5
+	changeBytes = 1 + len("change") + 1 + 5
+	entryBytes  = 1 + 4 + 1 + 5 // an element of an array of some hundreds, whose name is its number
+)
+
+// poolBytes is how much there is of which fillers are pieces: more than a page has, so that compression finds none twice.
+const poolBytes = 4 << 20
+
+// A maker makes documents of the sizes that a workload says. It may be used by several at once.
+type maker struct {
+	pool   []byte
+	share  units.Ratio // of a filler that does not compress
+	change units.Size  // of the field that updates set; 0: they set the filler
+}
+
+func newMaker(share units.Ratio, change units.Size) *maker {
+	m := &maker{pool: make([]byte, 0, poolBytes+8), share: share, change: change}
+	for x := uint64(1); len(m.pool) < poolBytes; { // splitmix64
+		x += 0x9e3779b97f4a7c15
+		m.pool = binary.LittleEndian.AppendUint64(m.pool, mix(x))
+	}
+	return m
+}
+
+func mix(x uint64) uint64 {
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// bytes are n of them, other ones for each write of each key, of which a share does not compress.
+func (m *maker) bytes(n int, key, seq uint64) bson.Binary {
+	n = max(n, 0)
+	random := int(float64(n) * float64(m.share))
+	at := int(mix(key*0x9e3779b97f4a7c15+seq) % poolBytes)
+	if random == n && at+n <= len(m.pool) {
+		return bson.Binary{Data: m.pool[at : at+n]}
+	}
+	out := make([]byte, n)
+	for done := 0; done < random; {
+		done += copy(out[done:random], m.pool[at:])
+		at = int(mix(uint64(at)+1) % poolBytes)
+	}
+	return bson.Binary{Data: out}
+}
+
+// document is one of a size, as it is inserted.
+func (m *maker) document(key, seq uint64, size units.Size) bson.D {
+	d := bson.D{{Key: "_id", Value: int64(key)}, {Key: "seq", Value: int64(seq)}}
+	left := int(size) - fixedBytes - fillerBytes
+	if m.change > 0 {
+		own := min(int(m.change), max(left-changeBytes, 0))
+		d = append(d, bson.E{Key: "change", Value: m.bytes(own, key, ^seq)})
+		left -= own + changeBytes
+	}
+	return append(d, bson.E{Key: "filler", Value: m.bytes(left, key, seq)})
+}
+
+// update is what an update or push does to a document.
+func (m *maker) update(op *lab.Op) bson.D {
+	set := bson.D{{Key: "seq", Value: int64(op.Seq)}}
+	size := max(op.Document, op.Size)
+	switch {
+	case op.Kind == workload.Push:
+		entry := m.bytes(int(op.Size)-entryBytes, op.Key, op.Seq)
+		return bson.D{{Key: "$set", Value: set}, {Key: "$push", Value: bson.D{{Key: "entries", Value: entry}}}}
+	case m.change > 0 && op.Size < size:
+		set = append(set, bson.E{Key: "change", Value: m.bytes(int(op.Size), op.Key, op.Seq)})
+	default:
+		set = append(set, bson.E{Key: "filler", Value: m.bytes(int(size)-fixedBytes-fillerBytes, op.Key, op.Seq)})
+	}
+	return bson.D{{Key: "$set", Value: set}}
+}

@@ -1,0 +1,161 @@
+//go:build linux
+
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"plimsoll/internal/base/units"
+	wiredtiger "plimsoll/internal/engine/mongodb/model"
+)
+
+// find gives the path of the mongod that was asked for: a path, or a name on PATH.
+func find(asked string) (string, error) {
+	path, err := exec.LookPath(asked)
+	if err != nil {
+		return "", fmt.Errorf("the mongod asked for: %w: MongoDB's packages have it (www.mongodb.com/try/download/community)", err)
+	}
+	return filepath.Abs(path) // it runs elsewhere
+}
+
+// version asks a binary: "8.0.4".
+func version(ctx context.Context, path string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, path, "--version").Output()
+	if err != nil {
+		return "", fmt.Errorf("%s --version: %w", path, err)
+	}
+	return parseVersion(string(out))
+}
+
+var versions = regexp.MustCompile(`^db version v(\d{1,3}\.\d{1,3}\.\d{1,3}\S{0,40})`)
+
+func parseVersion(text string) (string, error) {
+	if m := versions.FindStringSubmatch(text); m != nil {
+		return m[1], nil
+	}
+	first, _, _ := strings.Cut(text, "\n")
+	return "", fmt.Errorf("this is no mongod: it says of its version %.60q", first)
+}
+
+// release is the beginning of a version, 8 and 0 of "8.0.4".
+func release(version string) (major, minor int) {
+	first, rest, _ := strings.Cut(version, ".")
+	second, _, _ := strings.Cut(rest, ".")
+	major, _ = strconv.Atoi(first)
+	minor, _ = strconv.Atoi(second)
+	return major, minor
+}
+
+// A place is where a mongod is: its data, its journal if that has a volume of its own, and its port on the loopback.
+type place struct {
+	data, journal string
+	port          int
+}
+
+// replicaSet is what the set of one member is called.
+const replicaSet = "plimsoll"
+
+// cacheLeast is the least cache that mongod takes (MongoDB manual, storage.wiredTiger.engineConfig.cacheSizeGB: 0.25 GB).
+const cacheLeast = 256 * units.MiB
+
+// conf is mongod's configuration file (MongoDB manual, configuration file options, 8.0). JSON strings are YAML's.
+func conf(cfg *wiredtiger.Config, at place) string {
+	var b strings.Builder
+	line := func(indent int, format string, args ...any) {
+		fmt.Fprintf(&b, strings.Repeat("  ", indent)+format+"\n", args...)
+	}
+	line(0, "# the scenario's")
+	line(0, "storage:")
+	line(1, "dbPath: %q", at.data)
+	line(1, "syncPeriodSecs: %s", rounded(max(cfg.Checkpoint.Std().Seconds(), 1)))
+	line(1, "journal:")
+	line(2, "commitIntervalMs: %d", min(max(cfg.JournalInterval.Std().Milliseconds(), 1), 500))
+	line(1, "wiredTiger:")
+	line(2, "engineConfig:")
+	line(3, "cacheSizeGB: %s", decimal(float64(max(cfg.Cache, cacheLeast))/float64(units.GiB)))
+	if text := engineConfig(cfg); text != "" {
+		line(3, "configString: %q", text)
+	}
+	line(2, "collectionConfig:")
+	compressor := "none"
+	if cfg.Compression < 1 {
+		compressor = "snappy"
+	}
+	line(3, "blockCompressor: %s", compressor)
+	if cfg.Oplog == nil || *cfg.Oplog {
+		line(0, "replication:")
+		line(1, "replSetName: %s", replicaSet)
+		line(1, "oplogSizeMB: %d", 990) // the least that mongod gives it by itself
+	}
+	line(0, "# the lab's")
+	line(0, "net:")
+	line(1, "bindIp: 127.0.0.1")
+	line(1, "port: %d", at.port)
+	line(1, "unixDomainSocket: {enabled: false}")
+	return b.String()
+}
+
+// engineConfig is what mongod hands to WiredTiger as it is: what of the scenario is not mongod's own default.
+func engineConfig(cfg *wiredtiger.Config) string {
+	fixed := wiredtiger.Defaults()
+	var set []string
+	share := func(name string, is, usual units.Ratio) {
+		if is != usual {
+			set = append(set, name+"="+rounded(float64(is)*100))
+		}
+	}
+	share("eviction_target", cfg.EvictionTarget, fixed.EvictionTarget)
+	share("eviction_trigger", cfg.EvictionTrigger, fixed.EvictionTrigger)
+	share("eviction_dirty_target", cfg.EvictionDirtyTarget, fixed.EvictionDirtyTarget)
+	share("eviction_dirty_trigger", cfg.EvictionDirtyTrigger, fixed.EvictionDirtyTrigger)
+	share("eviction_updates_target", cfg.EvictionUpdatesTarget, fixed.EvictionUpdatesTarget)
+	share("eviction_updates_trigger", cfg.EvictionUpdatesTrigger, fixed.EvictionUpdatesTrigger)
+	share("eviction_checkpoint_target", cfg.EvictionCheckpointTarget, fixed.EvictionCheckpointTarget)
+	if cfg.EvictionThreadsMin != fixed.EvictionThreadsMin || cfg.EvictionThreadsMax != fixed.EvictionThreadsMax {
+		set = append(set, fmt.Sprintf("eviction=(threads_min=%d,threads_max=%d)", cfg.EvictionThreadsMin, cfg.EvictionThreadsMax))
+	}
+	if cfg.IOCapacity != 0 {
+		set = append(set, fmt.Sprintf("io_capacity=(total=%d)", int64(cfg.IOCapacity)))
+	}
+	return strings.Join(set, ",")
+}
+
+// rounded and decimal write a number: whole seconds and percents are all that mongod and WiredTiger take.
+func rounded(x float64) string { return strconv.FormatFloat(math.Round(x), 'f', -1, 64) }
+func decimal(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
+
+// noIndexes is said of scenarios with engine.wiredtiger.indexes.
+const noIndexes = "engine.wiredtiger.indexes are left out: the collection has _id alone"
+
+// cannot tells which of a scenario's settings mongod has its own mind about; the error is what it cannot do at all.
+func cannot(cfg *wiredtiger.Config, version string) ([]string, error) {
+	if cfg.Journal != nil && !*cfg.Journal {
+		if major, minor := release(version); major > 6 || major == 6 && minor >= 1 {
+			return nil, errors.New("journal: false: mongod has no such thing since 6.1; plimsoll's own worker of WiredTiger has (leave --mongod out)")
+		}
+		return nil, errors.New("journal: false: with mongod the lab always has a journal; plimsoll's own worker of WiredTiger can do without (leave --mongod out)")
+	}
+	var out []string
+	if cfg.Cache < cacheLeast {
+		out = append(out, fmt.Sprintf("engine.wiredtiger.cache is %s in the scenario, and %s is the least that mongod takes: it has that here", cfg.Cache.Exact(), cacheLeast.Exact()))
+	}
+	if cfg.Indexes > 0 {
+		out = append(out, noIndexes)
+	}
+	fixed := wiredtiger.Defaults()
+	if cfg.LeafPage != fixed.LeafPage || cfg.LogFile != fixed.LogFile {
+		out = append(out, "engine.wiredtiger.leaf_page and log_file are compiled into mongod: 32 KB and 100 MB here")
+	}
+	return out, nil
+}

@@ -1,0 +1,305 @@
+//go:build linux
+
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	wiredtiger "plimsoll/internal/engine/mongodb/model"
+	"plimsoll/internal/lab"
+	"plimsoll/internal/lab/process"
+	"plimsoll/internal/record/source"
+)
+
+const (
+	// startWithin is how long it may take to start: after a crash it replays its journal from the volume.
+	startWithin = 15 * time.Minute
+	// stopWithin is how long it may take to end in order: it writes a checkpoint.
+	stopWithin = 2 * time.Minute
+	// askEvery is between two questions whether it serves.
+	askEvery = 100 * time.Millisecond
+)
+
+// A Server is a mongod of ours on a machine's volumes. It implements lab.Server.
+type Server struct {
+	cfg     wiredtiger.Config
+	path    string
+	version string
+
+	m     *lab.Machine
+	user  *process.User
+	at    place
+	file  string // the configuration
+	proc  *process.Process
+	store atomic.Pointer[store]
+	ended []lab.Cycle // checkpoints of before the last crash
+}
+
+// New prepares the mongod at a path, or of a name on PATH; nothing is started.
+func New(path string, cfg wiredtiger.Config) (*Server, error) {
+	if err := cfg.Check().Err(); err != nil {
+		return nil, err
+	}
+	path, err := find(path)
+	if err != nil {
+		return nil, err
+	}
+	v, err := version(context.Background(), path)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := cannot(&cfg, v); err != nil {
+		return nil, err
+	}
+	return &Server{cfg: cfg, path: path, version: v}, nil
+}
+
+// Describe implements lab.Server.
+func (s *Server) Describe() string { return "MongoDB " + s.version }
+
+func (s *Server) log(line string) {
+	if s.m.Log != nil {
+		s.m.Log(line)
+	}
+}
+
+// Start implements lab.Server.
+func (s *Server) Start(ctx context.Context, m *lab.Machine, progress lab.Progress) error {
+	fail := func(err error) error { return fmt.Errorf("starting mongod: %w", err) }
+	if m.Scenario.Workloads() == nil {
+		return fail(errors.New("the scenario was not made by Parse or Load"))
+	}
+	s.m = m
+	said, err := cannot(&s.cfg, s.version)
+	if err != nil {
+		return fail(err)
+	}
+	for _, line := range said {
+		s.log(line)
+	}
+	if s.user, err = process.Unprivileged("mongodb", "nobody"); err != nil {
+		s.log("mongod runs as root: " + err.Error())
+	}
+	if err := s.lay(); err != nil {
+		return fail(err)
+	}
+	if err := s.begin(ctx, true); err != nil {
+		return fail(err)
+	}
+	if err := s.store.Load().load(ctx, m.Scenario, progress); err != nil {
+		return fail(err)
+	}
+	if progress != nil {
+		progress("checkpoint", 0, 0)
+	}
+	// fsync ends in a checkpoint: the load is then none of the run's business.
+	c := s.store.Load().client
+	if err := c.Database("admin").RunCommand(ctx, bson.D{{Key: "fsync", Value: 1}}).Err(); err != nil {
+		return fail(fmt.Errorf("the checkpoint after loading: %w", err))
+	}
+	s.store.Load().watch()
+	return nil
+}
+
+// lay makes folders and the configuration. The journal is a folder below the data, and a link where it has a volume of its own, which
+// is what MongoDB's production notes say to do.
+func (s *Server) lay() error {
+	data, journal := s.m.Dir("data"), s.m.Dir("journal")
+	if data == "" {
+		return errors.New("there is no volume: the scenario needs one named data")
+	}
+	s.at.data = filepath.Join(data, "mongodb")
+	folders := []string{s.at.data}
+	if journal != "" && journal != data {
+		s.at.journal = filepath.Join(journal, "journal")
+		folders = append(folders, s.at.journal)
+	}
+	for _, dir := range folders {
+		if err := errors.Join(s.user.Own(dir), s.user.Admit(dir)); err != nil {
+			return err
+		}
+	}
+	if s.at.journal != "" {
+		if err := os.Symlink(s.at.journal, filepath.Join(s.at.data, "journal")); err != nil {
+			return err
+		}
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	s.at.port = l.Addr().(*net.TCPAddr).Port
+	s.file = filepath.Join(s.m.Scratch, "mongod.conf")
+	return errors.Join(l.Close(), os.WriteFile(s.file, []byte(conf(&s.cfg, s.at)), 0o644), s.user.Admit(s.m.Scratch))
+}
+
+// arguments are mongod's command line.
+func arguments(file string) []string { return []string{"--config", file} }
+
+// begin starts mongod, and returns when it takes writes.
+func (s *Server) begin(ctx context.Context, first bool) error {
+	ctx, cancel := context.WithTimeout(ctx, startWithin)
+	defer cancel()
+	p, err := process.Start(process.Options{
+		Path: s.path, Args: arguments(s.file), User: s.user, Dir: s.m.Scratch,
+		Log: filepath.Join(s.m.Scratch, "mongod.log"), Line: s.log,
+	})
+	if err != nil {
+		return err
+	}
+	s.proc = p
+	uri := "mongodb://127.0.0.1:" + strconv.Itoa(s.at.port) + "/?directConnection=true"
+	c, err := connect(uri, s.m.Scenario.Workloads().Connections(), func(o *options.ClientOptions) {
+		// An error is one: what is tried again by the driver would be a latency.
+		o.SetRetryWrites(false).SetRetryReads(false).SetServerSelectionTimeout(time.Second)
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.ready(ctx, c, first); err != nil {
+		return errors.Join(err, c.Disconnect(context.WithoutCancel(ctx)))
+	}
+	s.store.Store(newStore(c, "plimsoll", &s.cfg, s.m.Scenario))
+	return nil
+}
+
+// alreadyInitialized is the error of a replica set that is one (MongoDB, error_codes.yml).
+const alreadyInitialized = 23
+
+// ready waits until mongod is there and takes writes, and makes a replica set of it first.
+func (s *Server) ready(ctx context.Context, c *mongo.Client, first bool) error {
+	admin := c.Database("admin")
+	last := errors.New("it does not answer")
+	for {
+		who, err := admin.RunCommand(ctx, bson.D{{Key: "hello", Value: 1}}).Raw()
+		if err != nil {
+			last = err
+		} else if writable, _ := who.Lookup("isWritablePrimary").BooleanOK(); writable {
+			return nil
+		} else if first && (s.cfg.Oplog == nil || *s.cfg.Oplog) {
+			member := bson.D{{Key: "_id", Value: 0}, {Key: "host", Value: "127.0.0.1:" + strconv.Itoa(s.at.port)}}
+			set := bson.D{{Key: "_id", Value: replicaSet}, {Key: "members", Value: bson.A{member}}}
+			err := admin.RunCommand(ctx, bson.D{{Key: "replSetInitiate", Value: set}}).Err()
+			if first = err != nil; err != nil {
+				last = err
+				if refused := (mongo.CommandError{}); errors.As(err, &refused) && refused.HasErrorCode(alreadyInitialized) {
+					first = false
+				}
+			}
+		} else {
+			last = errors.New("it is no primary yet")
+		}
+		select {
+		case <-s.proc.Done():
+			return s.proc.Err()
+		case <-ctx.Done():
+			return fmt.Errorf("it does not take writes (%w): %w; its log ends: %s", last, ctx.Err(), s.proc.Tail())
+		case <-time.After(askEvery):
+		}
+	}
+}
+
+// Do implements lab.Server.
+func (s *Server) Do(ctx context.Context, _ int, op *lab.Op) error {
+	st := s.store.Load()
+	if st == nil {
+		return errNotRunning
+	}
+	return st.do(ctx, op)
+}
+
+// Read implements lab.Server.
+func (s *Server) Read(ctx context.Context, key uint64) (seq uint64, found bool, err error) {
+	st := s.store.Load()
+	if st == nil {
+		return 0, false, errNotRunning
+	}
+	return st.read(ctx, key)
+}
+
+// Sources implements lab.Server.
+func (s *Server) Sources() []source.Source {
+	if st := s.store.Load(); st != nil {
+		return []source.Source{newStatistics(st.client, "serverStatus", s.version)}
+	}
+	return nil
+}
+
+// Cycles implements lab.Server.
+func (s *Server) Cycles(context.Context) ([]lab.Cycle, error) {
+	out := append([]lab.Cycle(nil), s.ended...)
+	if st := s.store.Load(); st != nil {
+		out = append(out, st.seen()...)
+	}
+	return out, nil
+}
+
+// disconnect keeps the checkpoints that were seen; one under way has ended with the server.
+func (s *Server) disconnect(ctx context.Context) error {
+	st := s.store.Swap(nil)
+	if st == nil {
+		return nil
+	}
+	err := st.close(ctx)
+	for _, c := range st.seen() {
+		if c.To.IsZero() {
+			c.To = time.Now()
+		}
+		s.ended = append(s.ended, c)
+	}
+	return err
+}
+
+// Crash implements lab.Server.
+func (s *Server) Crash() error {
+	var err error
+	if s.proc != nil {
+		err = s.proc.Kill()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), answerWithin)
+	defer cancel()
+	return errors.Join(err, s.disconnect(ctx))
+}
+
+// Restart implements lab.Server: recovery, and all connections anew.
+func (s *Server) Restart(ctx context.Context) error {
+	if s.proc == nil {
+		return errNotRunning
+	}
+	if err := s.Crash(); err != nil { // what runs still
+		return err
+	}
+	// A lock file that names who is gone is overlooked by mongod, an empty one too.
+	if err := s.begin(ctx, false); err != nil {
+		return fmt.Errorf("starting mongod again: %w", err)
+	}
+	s.store.Load().watch()
+	return nil
+}
+
+// Stop implements lab.Server.
+func (s *Server) Stop(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, stopWithin)
+	defer cancel()
+	err := s.disconnect(ctx)
+	if s.proc != nil {
+		err = errors.Join(err, s.proc.Stop(ctx, syscall.SIGTERM))
+		s.proc = nil
+	}
+	return err
+}
+
+var _ lab.Server = (*Server)(nil)

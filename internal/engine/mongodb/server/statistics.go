@@ -1,0 +1,87 @@
+//go:build linux
+
+package server
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"plimsoll/internal/record/ftdc"
+	"plimsoll/internal/record/recording"
+	"plimsoll/internal/record/source"
+)
+
+// answerWithin is how long an answer is waited for: a server that stalls answers late, and that answer counts.
+const answerWithin = 10 * time.Second
+
+// statistics are a server's serverStatus. It implements source.Source.
+type statistics struct {
+	*source.Polled
+	client *mongo.Client
+}
+
+func newStatistics(c *mongo.Client, name, version string) *statistics {
+	d := recording.Source{Kind: "mongodb", Name: name, Engine: "mongodb", Version: version}
+	return &statistics{Polled: source.NewPolled(d), client: c}
+}
+
+// Read implements source.Source. A sample's time is when it was asked for.
+func (s *statistics) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
+	return s.Poll(ctx, w, opt, &sampler{client: s.client, documents: ftdc.NewDocuments(opt.Want)})
+}
+
+// A sampler is one Read.
+type sampler struct {
+	client    *mongo.Client
+	documents *ftdc.Documents
+}
+
+// Sample implements source.Sampler.
+func (s *sampler) Sample(ctx context.Context, at time.Time) ([]recording.Batch, error) {
+	d, err := serverStatus(ctx, s.client)
+	if err != nil {
+		return nil, fmt.Errorf("asking MongoDB for serverStatus: %w", err)
+	}
+	read, err := s.documents.Read(ftdc.Join(ftdc.Section{Name: "serverStatus", Answer: d}))
+	if err != nil {
+		return nil, fmt.Errorf("MongoDB's serverStatus: %w", err)
+	}
+	return []recording.Batch{{TimesMs: []int64{at.UnixMilli()}, Columns: read.Columns}}, nil
+}
+
+// Tell implements source.Sampler.
+func (*sampler) Tell(*recording.Source) {}
+
+func wait(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func serverStatus(ctx context.Context, c *mongo.Client) (bson.Raw, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	return c.Database("admin").RunCommand(ctx, bson.D{{Key: "serverStatus", Value: 1}}).Raw()
+}
+
+// number is a value that is one, 0 of others.
+func number(v bson.RawValue) float64 {
+	switch v.Type {
+	case bson.TypeInt32:
+		return float64(v.Int32())
+	case bson.TypeInt64:
+		return float64(v.Int64())
+	case bson.TypeDouble:
+		return v.Double()
+	}
+	return 0
+}

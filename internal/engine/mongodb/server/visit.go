@@ -1,0 +1,277 @@
+//go:build linux
+
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	wiredtiger "plimsoll/internal/engine/mongodb/model"
+	"plimsoll/internal/lab"
+	"plimsoll/internal/lab/existing"
+	"plimsoll/internal/model/scenario"
+	"plimsoll/internal/record/source"
+)
+
+// A Visitor is a mongod, replica set or mongos that runs already. It implements visit.Guest: a database of its own is all it touches.
+type Visitor struct {
+	opt VisitOptions
+	cfg wiredtiger.Config
+
+	version string
+	blind   bool // serverStatus may not be asked for
+	made    bool
+	store   atomic.Pointer[store]
+}
+
+// VisitOptions say how to visit.
+type VisitOptions struct {
+	Address *existing.Address
+	Name    string // of the database
+	Keep    bool   // at the end
+}
+
+// Visit prepares a visit; nothing is asked yet. Of the configuration what a write waits for counts: the server keeps its own settings.
+func Visit(cfg wiredtiger.Config, opt VisitOptions) (*Visitor, error) {
+	if err := cfg.Check().Err(); err != nil {
+		return nil, err
+	}
+	if err := existing.CheckName(opt.Name); err != nil {
+		return nil, err
+	}
+	if err := options.Client().ApplyURI(opt.Address.Secret()).Validate(); err != nil {
+		return nil, opt.Address.Redact(err)
+	}
+	return &Visitor{opt: opt, cfg: cfg}, nil
+}
+
+// Describe implements lab.Server.
+func (v *Visitor) Describe() string { return "MongoDB " + v.version }
+
+// explain says what to do about a refusal, and shows no password.
+func (v *Visitor) explain(err error) error {
+	if err == nil {
+		return nil
+	}
+	out := v.opt.Address.Redact(err)
+	switch codes := mongo.ErrorCodes(err); {
+	case slices.Contains(codes, unauthorized):
+		return fmt.Errorf("%w: %s", out, v.least())
+	case slices.Contains(codes, authenticationFailed), strings.Contains(err.Error(), "auth error"):
+		return fmt.Errorf("%w: a password may stand in $%s; the database that knows the user is named by ?authSource=", out, existing.EnvPassword)
+	}
+	return out
+}
+
+// Codes of errors (MongoDB, src/mongo/base/error_codes.yml).
+const (
+	unauthorized         = 13
+	authenticationFailed = 18
+)
+
+func (v *Visitor) least() string {
+	return fmt.Sprintf("the user needs readWrite and dbAdmin on %s (name one with --database, and grant them there: db.grantRolesToUser(USER, "+
+		"[{role: \"readWrite\", db: NAME}, {role: \"dbAdmin\", db: NAME}])), or readWriteAnyDatabase and dbAdminAnyDatabase; and clusterMonitor for statistics", v.opt.Name)
+}
+
+// Look implements visit.Guest.
+func (v *Visitor) Look(ctx context.Context, sc *scenario.Scenario) (*existing.Sight, error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*selectWithin)
+	defer cancel()
+	c, err := connect(v.opt.Address.Secret(), 1, nil)
+	if err != nil {
+		return nil, v.explain(err)
+	}
+	defer func() { _ = c.Disconnect(ctx) }()
+	who, err := c.Database("admin").RunCommand(ctx, bson.D{{Key: "hello", Value: 1}}).Raw()
+	if err != nil {
+		return nil, v.unreachable(ctx, err)
+	}
+	build, err := c.Database("admin").RunCommand(ctx, bson.D{{Key: "buildInfo", Value: 1}}).Raw()
+	if err != nil {
+		return nil, v.explain(err)
+	}
+	v.version, _ = build.Lookup("version").StringValueOK()
+	_, waits := concern(&v.cfg)
+	sight := &existing.Sight{
+		Server: v.Describe(), Least: v.least(), Remove: fmt.Sprintf("db.getSiblingDB(%q).dropDatabase()", v.opt.Name),
+		Notes: []string{"settings are the server's own, whatever engine.wiredtiger says; writes wait for " + waits},
+	}
+	if err := v.allowed(ctx, c); err != nil {
+		return nil, err
+	}
+	if names, err := c.ListDatabaseNames(ctx, bson.D{{Key: "name", Value: v.opt.Name}}, options.ListDatabases().SetAuthorizedDatabases(true)); err == nil && len(names) > 0 {
+		return nil, fmt.Errorf("a database %s is there already: take another name, or remove it (%s)", v.opt.Name, sight.Remove)
+	}
+	d, err := serverStatus(ctx, c)
+	_, tells := first(d, countOf)
+	switch {
+	case err != nil:
+		v.blind = true
+		sight.Notes = append(sight.Notes, "MongoDB's own statistics are not recorded, and its checkpoints not seen: the user has no clusterMonitor")
+	case !tells:
+		sight.Notes = append(sight.Notes, "checkpoints are not seen: it is a mongos, or its engine is another than WiredTiger")
+	}
+	if v.cfg.Indexes > 0 {
+		sight.Notes = append(sight.Notes, noIndexes)
+	}
+	if set, ok := who.Lookup("setName").StringValueOK(); ok {
+		sight.Notes = append(sight.Notes, fmt.Sprintf("it is of replica set %s: its members copy all of it, and it pushes as much out of their oplogs", set))
+	}
+	return sight, nil
+}
+
+func (v *Visitor) unreachable(ctx context.Context, err error) error {
+	if ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled) {
+		return ctx.Err()
+	}
+	return fmt.Errorf("it does not answer as a MongoDB: %w", v.explain(err))
+}
+
+// needed are the actions that a run takes in its database (MongoDB manual, privilege actions).
+var needed = []string{"find", "insert", "update", "dropDatabase"}
+
+// allowed tells which right is missing. Where nobody is authenticated there is no telling: then the server's own refusal does.
+func (v *Visitor) allowed(ctx context.Context, c *mongo.Client) error {
+	got, err := c.Database("admin").RunCommand(ctx, bson.D{{Key: "connectionStatus", Value: 1}, {Key: "showPrivileges", Value: true}}).Raw()
+	if err != nil {
+		return nil //nolint:nilerr // an old server, or a proxy: it refuses by itself
+	}
+	users, _ := got.Lookup("authInfo", "authenticatedUsers").ArrayOK()
+	if names, err := users.Values(); err != nil || len(names) == 0 {
+		_, err := c.Database(v.opt.Name).ListCollectionNames(ctx, bson.D{})
+		return v.explain(err)
+	}
+	privileges, _ := got.Lookup("authInfo", "authenticatedUserPrivileges").ArrayOK()
+	values, err := privileges.Values()
+	if err != nil {
+		return nil //nolint:nilerr // it does not tell
+	}
+	have := map[string]bool{}
+	for _, p := range values {
+		d, ok := p.DocumentOK()
+		if !ok || !v.covers(d.Lookup("resource")) {
+			continue
+		}
+		actions, _ := d.Lookup("actions").ArrayOK()
+		all, err := actions.Values()
+		if err != nil {
+			continue
+		}
+		for _, a := range all {
+			if text, ok := a.StringValueOK(); ok {
+				have[text] = true
+			}
+		}
+	}
+	for _, action := range needed {
+		if !have[action] && !have["anyAction"] {
+			return fmt.Errorf("the user may not %s in database %s: %s", action, v.opt.Name, v.least())
+		}
+	}
+	return nil
+}
+
+// covers tells whether a privilege's resource is the database, with all its collections.
+func (v *Visitor) covers(resource bson.RawValue) bool {
+	d, ok := resource.DocumentOK()
+	if !ok {
+		return false
+	}
+	if any, ok := d.Lookup("anyResource").BooleanOK(); ok && any {
+		return true
+	}
+	db, has := d.Lookup("db").StringValueOK()
+	in, whole := d.Lookup("collection").StringValueOK()
+	return has && whole && in == "" && (db == "" || db == v.opt.Name)
+}
+
+// Start implements lab.Server: it inserts the documents, which makes the database.
+func (v *Visitor) Start(ctx context.Context, m *lab.Machine, progress lab.Progress) error {
+	if v.version == "" {
+		if _, err := v.Look(ctx, m.Scenario); err != nil {
+			return err
+		}
+	}
+	c, err := connect(v.opt.Address.Secret(), m.Scenario.Workloads().Connections(), nil)
+	if err != nil {
+		return v.explain(err)
+	}
+	s := newStore(c, v.opt.Name, &v.cfg, m.Scenario)
+	v.store.Store(s)
+	v.made = true
+	if err := s.load(ctx, m.Scenario, progress); err != nil {
+		return v.explain(err)
+	}
+	if !v.blind {
+		s.watch()
+	}
+	return nil
+}
+
+// Do implements lab.Server.
+func (v *Visitor) Do(ctx context.Context, _ int, op *lab.Op) error {
+	s := v.store.Load()
+	if s == nil {
+		return errNotRunning
+	}
+	return v.explain(s.do(ctx, op))
+}
+
+// Read implements lab.Server.
+func (v *Visitor) Read(ctx context.Context, key uint64) (seq uint64, found bool, err error) {
+	s := v.store.Load()
+	if s == nil {
+		return 0, false, errNotRunning
+	}
+	seq, found, err = s.read(ctx, key)
+	return seq, found, v.explain(err)
+}
+
+// Sources implements lab.Server.
+func (v *Visitor) Sources() []source.Source {
+	s := v.store.Load()
+	if s == nil || v.blind {
+		return nil
+	}
+	return []source.Source{newStatistics(s.client, "serverStatus", v.version)}
+}
+
+// Cycles implements lab.Server.
+func (v *Visitor) Cycles(context.Context) ([]lab.Cycle, error) {
+	if s := v.store.Load(); s != nil {
+		return s.seen(), nil
+	}
+	return nil, nil
+}
+
+// Crash implements lab.Server: a server that others use is not killed.
+func (v *Visitor) Crash() error { return existing.ErrNotOurs }
+
+// Restart implements lab.Server.
+func (v *Visitor) Restart(context.Context) error { return existing.ErrNotOurs }
+
+// Stop implements lab.Server: it drops the database.
+func (v *Visitor) Stop(ctx context.Context) error {
+	s := v.store.Swap(nil)
+	if s == nil {
+		return nil
+	}
+	var err error
+	if v.made && !v.opt.Keep {
+		if err = s.of.Database().Drop(ctx); err != nil {
+			err = fmt.Errorf("database %s is still in %s (db.getSiblingDB(%q).dropDatabase()): %w", v.opt.Name, v.opt.Address, v.opt.Name, v.explain(err))
+		}
+	}
+	return errors.Join(err, s.close(ctx))
+}
+
+var _ existing.Guest = (*Visitor)(nil)

@@ -1,0 +1,191 @@
+//go:build linux
+
+package worker
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"plimsoll/internal/base/units"
+	wiredtiger "plimsoll/internal/engine/mongodb/model"
+)
+
+// tickets are mongod's up to 6.0, of reads and of writes (storageEngineConcurrentReadTransactions and -Write-, 128).
+const tickets = 128
+
+// sessionsBeside are those that are not a ticket's: the worker's own, and the engine's.
+const sessionsBeside = 64
+
+// oplogSize is how long the oplog gets before it is cut: the least that mongod gives it (MongoDB manual, replica set oplog,
+// 8.0: 5 % of the disk, at least 990 MB).
+const oplogSize = 990 * units.MB
+
+// mongod's tables: internal pages of 4 KB and leaves of 32 that split when they come to 10 MB in memory, 90 % full;
+// no document gets pages of its own. (MongoDB 8.0, WiredTigerRecordStore::generateCreateString.)
+const tableFormat = "allocation_size=%d,internal_page_max=%d,leaf_page_max=%d,leaf_value_max=64MB,memory_page_max=%d,split_pct=90,checksum=on"
+
+// mongod's indexes: pages of 16 KB, with prefixes compressed. (MongoDB 8.0, WiredTigerIndex::generateCreateString.)
+const indexFormat = "internal_page_max=16KB,leaf_page_max=16KB,prefix_compression=true"
+
+// A configuration is what the worker is to open.
+type configuration struct {
+	home                                string
+	connection, documents, index, oplog string
+	threads                             int
+	checkpointMs, syncMs                uint32
+	log, whole                          bool
+	randomPercent                       byte
+	indexes, indexEntry                 uint32
+	oplogRecord, oplogBytes             uint32
+	oplogSize                           units.Size
+	warm                                units.Size // bytes that the cache has when a run begins
+}
+
+// A place is where a database lies.
+type place struct {
+	home, journal string
+}
+
+// options are what tests want otherwise than any scenario.
+type options struct {
+	whole bool       // changes are never handed over as differences
+	oplog units.Size // how long it gets; 0: as mongod's
+}
+
+// configure says a scenario's settings in the engine's words.
+func configure(cfg *wiredtiger.Config, at place, connections int, major int, opt options) (c configuration, warnings []string, err error) {
+	snappy := ""
+	if cfg.Compression < 1 {
+		if snappy, err = findSnappy(); err != nil {
+			return c, nil, err
+		}
+	}
+	c = configuration{
+		home: at.home, threads: min(max(connections, 1), tickets),
+		checkpointMs: ms(cfg.Checkpoint), syncMs: ms(cfg.JournalInterval), log: journaled(cfg), whole: opt.whole,
+		randomPercent: randomPercent(cfg.Compression), indexes: uint32(cfg.Indexes), indexEntry: uint32(min(cfg.IndexEntry, 1<<15)),
+		oplogRecord: uint32(min(max(cfg.LogRecord, 0), documentBytesMax)), oplogBytes: uint32(min(max(cfg.LogBytes, 0), documentBytesMax)),
+		warm: units.Size(float64(cfg.Cache) * float64(cfg.EvictionTarget)),
+	}
+	if c.oplogSize = opt.oplog; c.oplogSize == 0 {
+		c.oplogSize = oplogSize
+	}
+	if c.connection, warnings, err = connection(cfg, at, 2*c.threads+sessionsBeside, major, snappy); err != nil {
+		return c, nil, err
+	}
+	compressor, logged, unlogged := "", "", ""
+	if snappy != "" {
+		compressor = ",block_compressor=snappy"
+	}
+	if c.log {
+		logged, unlogged = ",log=(enabled=true)", ",log=(enabled=false)"
+	}
+	unit := 4 * units.KiB
+	if cfg.LeafPage < unit {
+		unit = 512
+	}
+	leaf := (cfg.LeafPage + unit - 1) / unit * unit
+	table := fmt.Sprintf(tableFormat, unit, unit, leaf, max(10*units.MiB, 4*leaf)) + compressor
+	oplog := cfg.Oplog == nil || *cfg.Oplog
+	if oplog {
+		c.oplog, logged = table+logged, unlogged
+	}
+	c.documents, c.index = table+logged, indexFormat+compressor+logged
+	return c, warnings, nil
+}
+
+// journaled tells whether there is a log. Without one there is the last checkpoint after a crash.
+func journaled(cfg *wiredtiger.Config) bool { return cfg.Journal == nil || *cfg.Journal }
+
+// connection is wiredtiger_open's configuration.
+func connection(cfg *wiredtiger.Config, at place, sessions, major int, snappy string) (string, []string, error) {
+	var warnings []string
+	set := []string{
+		"create", "config_base=false", "statistics=(fast)",
+		fmt.Sprintf("cache_size=%d", cfg.Cache), fmt.Sprintf("session_max=%d", sessions),
+		fmt.Sprintf("eviction=(threads_min=%d,threads_max=%d)", cfg.EvictionThreadsMin, max(cfg.EvictionThreadsMin, cfg.EvictionThreadsMax)),
+	}
+	share := func(name string, r units.Ratio, least int64) {
+		set = append(set, name+"="+strconv.FormatInt(threshold(r, cfg.Cache, least), 10))
+	}
+	share("eviction_target", cfg.EvictionTarget, 10)
+	share("eviction_trigger", cfg.EvictionTrigger, 10)
+	share("eviction_dirty_target", cfg.EvictionDirtyTarget, 1)
+	share("eviction_dirty_trigger", cfg.EvictionDirtyTrigger, 1)
+	share("eviction_checkpoint_target", cfg.EvictionCheckpointTarget, 0)
+	if cfg.EvictionUpdatesTarget != 0 || cfg.EvictionUpdatesTrigger != 0 {
+		if major < 10 { // 3.2.1 is MongoDB 4.2's; 4.4 and later have 10.0
+			warnings = append(warnings, fmt.Sprintf("this WiredTiger, %d.x, has no eviction_updates_target and _trigger: they are left out", major))
+		} else {
+			share("eviction_updates_target", cfg.EvictionUpdatesTarget, 0)
+			share("eviction_updates_trigger", cfg.EvictionUpdatesTrigger, 0)
+		}
+	}
+	if cfg.IOCapacity != 0 {
+		set = append(set, fmt.Sprintf("io_capacity=(total=%d)", int64(cfg.IOCapacity)))
+	}
+	if snappy != "" {
+		set = append(set, "extensions=["+snappy+"]")
+	}
+	if !journaled(cfg) {
+		return strings.Join(append(set, "log=(enabled=false)"), ","), warnings, nil
+	}
+	if strings.ContainsAny(at.journal, "\"\\\n") {
+		return "", nil, fmt.Errorf("WiredTiger takes no quotation mark, backslash or line feed in the journal's path: choose another folder than %q", at.journal)
+	}
+	// Old log files are removed, which is the default under a name that changed between versions.
+	log := fmt.Sprintf(`log=(enabled=true,file_max=%d,path="%s"`, cfg.LogFile, at.journal)
+	if snappy != "" {
+		log += ",compressor=snappy"
+	}
+	return strings.Join(append(set, log+")"), ","), warnings, nil
+}
+
+// threshold says a share of the cache as the engine takes it: a percentage where it is whole, else bytes, which it takes
+// a value of over 100 for.
+func threshold(r units.Ratio, cache units.Size, least int64) int64 {
+	percent := float64(r) * 100
+	whole := int64(percent + 0.5)
+	if diff := percent - float64(whole); diff < 1e-9 && diff > -1e-9 && whole >= least {
+		return whole
+	}
+	return max(int64(float64(cache)*float64(r)), 101)
+}
+
+func ms(d units.Duration) uint32 { return uint32(min(max(d.Std().Milliseconds(), 1), 1<<31)) }
+
+// lineOverhead is what snappy leaves of the zeros between random bytes (measured on 3.2.1, 4 kB documents: of 75, 50, 30 and
+// 10 % asked for there are 76, 52, 35 and 14 % left).
+const lineOverhead = 0.04
+
+// randomPercent is how much of a document has to be random for a share of it to be left by compression.
+func randomPercent(left units.Ratio) byte {
+	if left >= 1 {
+		return 100
+	}
+	return byte(min(max((float64(left)-lineOverhead)*100+0.5, 0), 100))
+}
+
+// snappyName is how Debian calls the extension.
+const snappyName = "libwiredtiger_snappy.so"
+
+// findSnappy finds the engine's extension for snappy, which is a file of its own.
+func findSnappy() (string, error) {
+	var found []string
+	for _, dir := range []string{"/usr/local/lib", "/usr/lib/*-linux-gnu", "/usr/lib64", "/usr/lib"} {
+		files, err := filepath.Glob(filepath.Join(dir, snappyName))
+		if err != nil {
+			return "", err
+		}
+		found = append(found, files...)
+	}
+	found = slices.DeleteFunc(found, func(p string) bool { return strings.ContainsAny(p, `,"[]() `) })
+	if len(found) == 0 {
+		return "", errors.New("compression under 100 % asks for snappy, and " + snappyName + " is in no folder for libraries: install it (Debian: libwiredtiger0), or set compression: 100%")
+	}
+	return found[0], nil
+}

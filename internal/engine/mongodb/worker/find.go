@@ -1,0 +1,84 @@
+//go:build linux
+
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+)
+
+// variable is where a person says which worker to take; workerName is how it is called else.
+const (
+	variable   = "PLIMSOLL_WIREDTIGER"
+	workerName = "plimsoll-wiredtiger"
+)
+
+// errWorker says how to come to a worker.
+var errWorker = errors.New("no " + workerName + " beside this program or on PATH, and " + variable + " is not set: make worker builds it " +
+	"(Debian: apt-get install gcc libc6-dev libwiredtiger-dev)")
+
+// findWorker finds the program that WiredTiger runs in.
+func findWorker() (string, error) {
+	if path := os.Getenv(variable); path != "" {
+		path, err := filepath.Abs(path)
+		if err != nil {
+			return "", fmt.Errorf("%s: %w", variable, err)
+		}
+		if _, err := os.Stat(path); err != nil {
+			return "", fmt.Errorf("%s: %w: make worker builds one", variable, err)
+		}
+		return path, nil
+	}
+	if self, err := os.Executable(); err == nil {
+		path := filepath.Join(filepath.Dir(self), workerName)
+		if st, err := os.Stat(path); err == nil && st.Mode().IsRegular() && st.Mode()&0o111 != 0 {
+			return path, nil
+		}
+	}
+	path, err := exec.LookPath(workerName)
+	if err != nil {
+		return "", errWorker
+	}
+	return filepath.Abs(path)
+}
+
+// What a worker says of itself.
+var versions = regexp.MustCompile(`^plimsoll-wiredtiger, protocol (\d{1,6}), WiredTiger (\d{1,4}\.\d{1,4}\.\d{1,4})\n$`)
+
+// askVersion runs a worker to learn which WiredTiger it has.
+func askVersion(path string) (string, error) {
+	out, err := exec.CommandContext(context.Background(), path, "--version").Output()
+	if err != nil {
+		// A library that is missing says so on stderr.
+		if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && len(exit.Stderr) > 0 {
+			return "", fmt.Errorf("%s --version: %w: %.200s", path, err, exit.Stderr)
+		}
+		return "", fmt.Errorf("%s --version: %w", path, err)
+	}
+	said := versions.FindSubmatch(out)
+	if said == nil {
+		return "", fmt.Errorf("%s is no %s: asked for its version it says %.80q", path, workerName, out)
+	}
+	if p, err := strconv.Atoi(string(said[1])); err != nil || p != protocol {
+		return "", fmt.Errorf("%s speaks version %s of the protocol, this program version %d: make worker", path, said[1], protocol)
+	}
+	return string(said[2]), nil
+}
+
+// majorOf is the first number of a version.
+func majorOf(version string) int {
+	major := 0
+	for _, c := range version {
+		if c < '0' || c > '9' || major > 1000 {
+			break
+		}
+		major = 10*major + int(c-'0')
+	}
+	return major
+}

@@ -1,0 +1,352 @@
+//go:build linux
+
+package worker
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"plimsoll/internal/base/units"
+	wiredtiger "plimsoll/internal/engine/mongodb/model"
+	"plimsoll/internal/lab"
+	"plimsoll/internal/lab/process"
+	"plimsoll/internal/model/workload"
+)
+
+// cyclesMax bounds the checkpoints that are remembered: a week of them, a minute apart.
+const cyclesMax = 10080
+
+// server implements lab.Server.
+type server struct {
+	cfg     wiredtiger.Config
+	opt     options
+	path    string
+	version string
+
+	user    *process.User
+	config  configuration
+	machine *lab.Machine
+	each    bool // a write waits for the journal
+	callers []*caller
+
+	worker       atomic.Pointer[worker] // nil: none runs
+	ops, latency [2]atomic.Int64        // reads, writes; nanoseconds
+	inserts      atomic.Int64           // of the writes
+
+	mu     sync.Mutex
+	cycles []lab.Cycle
+}
+
+// New makes a server of WiredTiger. It fails where there is no worker to run it in, and with what is impossible in the
+// configuration.
+func New(cfg wiredtiger.Config) (lab.Server, error) { return newServer(cfg, options{}) }
+
+func newServer(cfg wiredtiger.Config, opt options) (*server, error) {
+	if err := cfg.Check().Err(); err != nil {
+		return nil, err
+	}
+	path, err := findWorker()
+	if err != nil {
+		return nil, err
+	}
+	version, err := askVersion(path)
+	if err != nil {
+		return nil, err
+	}
+	return &server{cfg: cfg, opt: opt, path: path, version: version, each: cfg.JournalEach == nil || *cfg.JournalEach}, nil
+}
+
+// Describe names the engine.
+func (s *server) Describe() string { return "WiredTiger " + s.version }
+
+func (s *server) current() *worker { return s.worker.Load() }
+
+// Start makes and loads the database.
+func (s *server) Start(ctx context.Context, m *lab.Machine, progress lab.Progress) error {
+	if s.current() != nil || s.machine != nil {
+		return errors.New("it was started already")
+	}
+	load := m.Scenario.Workloads()
+	if load == nil {
+		return errors.New("the scenario has no workload")
+	}
+	at, err := s.makeFolders(m)
+	if err != nil {
+		return err
+	}
+	config, warnings, err := configure(&s.cfg, at, load.Connections(), majorOf(s.version), s.opt)
+	if err != nil {
+		return err
+	}
+	for _, text := range warnings {
+		s.log(m, text)
+	}
+	s.config, s.machine = config, m
+	s.callers = make([]*caller, load.Connections())
+	for i := range s.callers {
+		s.callers[i] = newCaller()
+	}
+	w, err := s.run(ctx)
+	if err == nil {
+		err = s.load(ctx, w, load, progress)
+	}
+	if err == nil {
+		err = s.serve(ctx, w)
+	}
+	if err != nil {
+		return errors.Join(err, s.Crash())
+	}
+	return nil
+}
+
+func (s *server) log(m *lab.Machine, line string) {
+	if m.Log != nil {
+		m.Log(line)
+	}
+}
+
+// makeFolders makes those of the database, whose owner the worker's user is: as mongod's, the journal's is within the
+// data's unless it has a volume of its own.
+func (s *server) makeFolders(m *lab.Machine) (place, error) {
+	data := m.Dir("data")
+	if data == "" {
+		return place{}, errors.New("WiredTiger needs a volume called data (and may have one called journal)")
+	}
+	user, err := process.Unprivileged("mongodb", "nobody")
+	if err != nil {
+		return place{}, err
+	}
+	s.user = user
+	if data, err = filepath.Abs(data); err != nil {
+		return place{}, err
+	}
+	at := place{home: filepath.Join(data, "db")}
+	at.journal = filepath.Join(at.home, "journal")
+	if dir := m.Dir("journal"); dir != "" {
+		if dir, err = filepath.Abs(dir); err != nil {
+			return place{}, err
+		}
+		at.journal = filepath.Join(dir, "journal")
+	}
+	for _, dir := range []string{at.home, at.journal} {
+		if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 && dir == at.home {
+			return place{}, fmt.Errorf("%s is not empty: a database is made on empty volumes", dir)
+		}
+		if err := errors.Join(user.Own(dir), user.Admit(dir)); err != nil {
+			return place{}, err
+		}
+	}
+	return at, nil
+}
+
+// run starts a worker and has it open the database.
+func (s *server) run(ctx context.Context) (*worker, error) {
+	w, err := spawn(ctx, spawning{
+		path: s.path, user: s.user, checkpoint: s.checkpoint,
+		line: func(line string) { s.log(s.machine, line) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.worker.Store(w)
+	again, err := w.open(ctx, &s.config)
+	if err != nil {
+		return nil, fmt.Errorf("opening %s: %w", s.config.home, err)
+	}
+	if again > 0 {
+		s.log(s.machine, fmt.Sprintf("%d writes since the last checkpoint were done again from the oplog", again))
+	}
+	return w, nil
+}
+
+// load makes the documents that there are when a run begins, and has as much of them in the cache as its target lets.
+func (s *server) load(ctx context.Context, w *worker, load *workload.Workload, progress lab.Progress) error {
+	size := load.Sizes(s.machine.Scenario.Seed)
+	if s.cfg.DocumentSize != load.DocumentSize() && s.cfg.DocumentSize > 0 {
+		size = func(uint64) units.Size { return s.cfg.DocumentSize } // the scenario says otherwise
+	}
+	if progress == nil {
+		progress = func(string, int64, int64) {}
+	}
+	c := newCaller()
+	for first := uint64(0); first < s.cfg.Documents; {
+		n := min(loadMax, s.cfg.Documents-first)
+		_, err := w.call(ctx, c, kindLoad, func(b []byte) ([]byte, error) {
+			b = binary.LittleEndian.AppendUint64(b, first)
+			b = binary.LittleEndian.AppendUint32(b, uint32(n))
+			b = binary.LittleEndian.AppendUint32(b, uint32(n))
+			for k := first; k < first+n; k++ {
+				b = binary.LittleEndian.AppendUint32(b, uint32(min(size(k), documentBytesMax)))
+			}
+			return b, nil
+		})
+		if err != nil {
+			return fmt.Errorf("loading documents: %w", err)
+		}
+		first += n
+		progress("documents", int64(first), int64(s.cfg.Documents))
+	}
+	progress("indexes, a checkpoint, and documents into the cache", 0, 0)
+	_, err := w.call(ctx, c, kindLoaded, func(b []byte) ([]byte, error) {
+		return binary.LittleEndian.AppendUint64(b, uint64(s.config.warm)), nil
+	})
+	if err != nil {
+		return fmt.Errorf("the checkpoint after loading: %w", err)
+	}
+	return nil
+}
+
+func (s *server) serve(ctx context.Context, w *worker) error {
+	_, err := w.call(ctx, newCaller(), kindServe, nil)
+	return err
+}
+
+// kinds are the protocol's words for operations.
+var kinds = [workload.Kinds]kind{
+	workload.Read: kindRead, workload.Insert: kindInsert, workload.Update: kindUpdate, workload.Push: kindPush, workload.Scan: kindScan,
+}
+
+// Do performs an operation.
+func (s *server) Do(ctx context.Context, conn int, op *lab.Op) error {
+	w := s.current()
+	if w == nil {
+		return errKilled
+	}
+	size, document := op.Size, max(op.Document, op.Size)
+	if op.Kind == workload.Scan {
+		size = min(size, documentBytesMax)
+		document = size
+	}
+	if op.Key >= keyEnd || document > documentBytesMax {
+		return fmt.Errorf("document %d of %s: WiredTiger's worker takes keys under 2^62 and documents up to 64 MiB", op.Key, document)
+	}
+	begin := time.Now()
+	body, err := w.call(ctx, s.callers[conn], kinds[op.Kind], func(b []byte) ([]byte, error) {
+		b = binary.LittleEndian.AppendUint64(b, op.Key)
+		switch {
+		case op.Kind == workload.Scan:
+			return binary.LittleEndian.AppendUint32(b, uint32(size)), nil
+		case op.Kind.Writes():
+			b = binary.LittleEndian.AppendUint64(b, op.Seq)
+			b = binary.LittleEndian.AppendUint32(b, uint32(size))
+			b = binary.LittleEndian.AppendUint32(b, uint32(document))
+			if s.each {
+				return append(b, 1), nil
+			}
+			return append(b, 0), nil
+		}
+		return b, nil
+	})
+	if err != nil {
+		return err
+	}
+	if op.Kind == workload.Read {
+		if _, _, _, err := parseRead(body); err != nil {
+			return err
+		}
+	}
+	which := 0
+	if op.Kind.Writes() {
+		which = 1
+	}
+	s.ops[which].Add(1)
+	if op.Kind == workload.Insert {
+		s.inserts.Add(1)
+	}
+	s.latency[which].Add(int64(time.Since(begin)))
+	return nil
+}
+
+// checkpoint takes note of one that began or ended.
+func (s *server) checkpoint(at time.Time, began bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !began {
+		if n := len(s.cycles); n > 0 {
+			s.cycles[n-1].To = at
+		}
+		return
+	}
+	if len(s.cycles) == cyclesMax {
+		s.cycles = slices.Delete(s.cycles, 0, 1)
+	}
+	s.cycles = append(s.cycles, lab.Cycle{From: at})
+}
+
+// Cycles are the checkpoints.
+func (s *server) Cycles(context.Context) ([]lab.Cycle, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.cycles), nil
+}
+
+// Crash kills the worker. A checkpoint under way ends with it.
+func (s *server) Crash() error {
+	w := s.worker.Swap(nil)
+	if w == nil {
+		return nil
+	}
+	err := w.kill()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n := len(s.cycles); n > 0 && s.cycles[n-1].To.IsZero() {
+		s.cycles[n-1].To = time.Now()
+	}
+	return err
+}
+
+// Restart opens the database again. The engine recovers by its log, and the worker by the oplog.
+func (s *server) Restart(ctx context.Context) error {
+	if s.machine == nil {
+		return errors.New("it was never started")
+	}
+	if err := s.Crash(); err != nil {
+		return err
+	}
+	w, err := s.run(ctx)
+	if err == nil {
+		err = s.serve(ctx, w)
+	}
+	if err != nil {
+		return errors.Join(err, s.Crash())
+	}
+	return nil
+}
+
+// Read gives the seq of a document.
+func (s *server) Read(ctx context.Context, key uint64) (seq uint64, found bool, err error) {
+	w := s.current()
+	if w == nil {
+		return 0, false, errKilled
+	}
+	body, err := w.call(ctx, newCaller(), kindRead, func(b []byte) ([]byte, error) {
+		return binary.LittleEndian.AppendUint64(b, key), nil
+	})
+	if err != nil {
+		return 0, false, err
+	}
+	seq, _, found, err = parseRead(body)
+	return seq, found, err
+}
+
+// Stop closes the database.
+func (s *server) Stop(ctx context.Context) error {
+	w := s.worker.Swap(nil)
+	if w == nil {
+		return nil
+	}
+	select {
+	case <-w.gone: // it ended by itself, which operations were told
+		return w.kill()
+	default:
+		return w.quit(ctx)
+	}
+}

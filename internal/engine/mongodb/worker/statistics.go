@@ -1,0 +1,158 @@
+//go:build linux
+
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+
+	"plimsoll/internal/record/recording"
+	"plimsoll/internal/record/source"
+)
+
+// statistics samples the engine's counters, and ours, under the names that mongodb_exporter gives serverStatus.
+type statistics struct {
+	*source.Polled
+	s *server
+}
+
+// Sources tell WiredTiger's statistics.
+func (s *server) Sources() []source.Source {
+	d := recording.Source{Kind: "lab", Name: "wiredtiger", Engine: "mongodb", Version: s.Describe()}
+	return []source.Source{&statistics{Polled: source.NewPolled(d).Patient(), s: s}}
+}
+
+// Read implements source.Source. While the engine is not there (a loss of power) there are no samples: a hole.
+func (s *statistics) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
+	return s.Poll(ctx, w, opt, &batch{s: s.s, want: opt.Want, known: map[string]labels.Labels{}})
+}
+
+// Sample implements source.Sampler. The time is when the engine answered.
+func (b *batch) Sample(ctx context.Context, _ time.Time) ([]recording.Batch, error) {
+	if err := b.take(ctx, b.s); err != nil {
+		return nil, err
+	}
+	return []recording.Batch{b.Batch}, nil
+}
+
+// Tell implements source.Sampler.
+func (b *batch) Tell(d *recording.Source) { d.Version = b.s.Describe() }
+
+// errBad is an answer that is none.
+var errBad = errors.New("WiredTiger's statistics cannot be read")
+
+// A batch is one sample.
+type batch struct {
+	recording.Batch
+	s     *server
+	want  func(string) bool
+	known map[string]labels.Labels // by the engine's own name; empty: not wanted
+	seen  map[uint64]bool          // labels, by their hash
+}
+
+// take samples the engine as it is now.
+func (b *batch) take(ctx context.Context, s *server) error {
+	w := s.current()
+	if w == nil {
+		return errKilled
+	}
+	body, err := w.call(ctx, newCaller(), kindStatistics, nil)
+	if err != nil {
+		return err
+	}
+	at, lines, err := parseTime(body)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errBad, err)
+	}
+	b.TimesMs, b.Columns, b.seen = []int64{at.UnixMilli()}, b.Columns[:0], map[uint64]bool{}
+	for op, name := range []string{"reads", "writes"} {
+		b.put("mongodb_ss_opLatencies_latency", float64(s.latency[op].Load()/1000), "op_type", name)
+		b.put("mongodb_ss_opLatencies_ops", float64(s.ops[op].Load()), "op_type", name)
+	}
+	inserts, writes := s.inserts.Load(), s.ops[1].Load()
+	b.put("mongodb_ss_opcounters", float64(inserts), "legacy_op_type", "insert")
+	b.put("mongodb_ss_opcounters", float64(max(writes-inserts, 0)), "legacy_op_type", "update")
+	b.put("mongodb_ss_opcounters", float64(s.ops[0].Load()), "legacy_op_type", "query")
+	if err := parseStatistics(lines, b.statistic); err != nil {
+		return fmt.Errorf("%w: %w", errBad, err)
+	}
+	return nil
+}
+
+// statistic puts one of the engine's.
+func (b *batch) statistic(s statistic) {
+	own := s.section + ": " + s.name
+	if s.section == "plimsoll" {
+		b.tickets(s)
+		return
+	}
+	l, ok := b.known[own]
+	if !ok {
+		name, label := exported(s.section, s.name)
+		l = b.labels(name, label...)
+		b.known[own] = l
+	}
+	b.column(l, float64(s.value))
+}
+
+// tickets puts what the worker itself counts: who is in a transaction.
+func (b *batch) tickets(s statistic) {
+	kind, ok := strings.CutSuffix(s.name, "s out")
+	if !ok || kind != "read" && kind != "write" {
+		return
+	}
+	const prefix = "mongodb_ss_wt_concurrentTransactions_"
+	b.put(prefix+"out", float64(s.value), "txn_rw_type", kind)
+	b.put(prefix+"available", float64(max(tickets-s.value, 0)), "txn_rw_type", kind)
+	b.put(prefix+"totalTickets", tickets, "txn_rw_type", kind)
+}
+
+func (b *batch) put(name string, value float64, label ...string) {
+	b.column(b.labels(name, label...), value)
+}
+
+// labels makes a series' labels; none where it is not wanted.
+func (b *batch) labels(name string, label ...string) labels.Labels {
+	if name == "" || b.want != nil && !b.want(name) {
+		return labels.EmptyLabels()
+	}
+	return labels.FromStrings(append([]string{labels.MetricName, name}, label...)...)
+}
+
+// column adds a sample. Two statistics that come to one name are one series: the first.
+func (b *batch) column(l labels.Labels, value float64) {
+	if hash := l.Hash(); !l.IsEmpty() && !b.seen[hash] {
+		b.seen[hash] = true
+		b.Columns = append(b.Columns, recording.Column{Labels: l, Values: []float64{value}})
+	}
+}
+
+// exported names a statistic as mongodb_exporter does: wiredTiger is ss_wt, wiredTiger.transaction ss_wt_txn, and one
+// underscore stands for each run of other characters. Histograms' buckets are one metric with a label.
+func exported(section, name string) (metric string, label []string) {
+	switch section {
+	case "perf":
+		return "mongodb_ss_wt_perf", []string{"perf_bucket", name}
+	case "transaction":
+		section = "txn"
+	}
+	var out strings.Builder
+	out.WriteString("mongodb_ss_wt_")
+	gap := false
+	for _, c := range []byte(section + "_" + name) {
+		word := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
+		if word {
+			if gap {
+				out.WriteByte('_')
+			}
+			out.WriteByte(c)
+		}
+		gap = !word
+	}
+	return out.String(), nil
+}

@@ -1,0 +1,299 @@
+//go:build linux
+
+package worker
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"plimsoll/internal/lab/process"
+)
+
+// A worker is the process, and who waits for its answers.
+type worker struct {
+	process *process.Process
+	in      *os.File
+	version string
+
+	// What is to be written gathers while one goroutine writes: it takes along what came meanwhile.
+	sending sync.Mutex
+	writes  bool
+	out     []byte
+	spare   []byte
+
+	mu      sync.Mutex
+	next    uint64
+	waiting map[uint64]chan frame
+	ended   error         // why nothing is answered any more
+	gone    chan struct{} // closed with ended
+
+	checkpoint func(at time.Time, began bool)
+}
+
+// errKilled is what operations under way get when the worker is killed on purpose.
+var errKilled = errors.New("WiredTiger was stopped")
+
+// Options of a worker's process.
+type spawning struct {
+	path       string
+	user       *process.User
+	line       func(string)
+	checkpoint func(at time.Time, began bool) // called from one goroutine
+}
+
+// spawn starts a worker and hears its hello.
+func spawn(ctx context.Context, s spawning) (*worker, error) {
+	if err := s.user.Admit(s.path); err != nil {
+		return nil, err
+	}
+	stdin, in, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	out, stdout, err := os.Pipe()
+	if err != nil {
+		return nil, errors.Join(err, stdin.Close(), in.Close())
+	}
+	opt := process.Options{Path: s.path, User: s.user, Line: s.line, Stdin: stdin, Stdout: stdout}
+	if dirs := os.Getenv("LD_LIBRARY_PATH"); dirs != "" {
+		opt.Env = []string{"LD_LIBRARY_PATH=" + dirs} // where a WiredTiger of one's own lies
+	}
+	p, err := process.Start(opt)
+	_, _ = stdin.Close(), stdout.Close()
+	if err != nil {
+		return nil, errors.Join(err, in.Close(), out.Close())
+	}
+	w := newWorker(in)
+	w.process, w.checkpoint = p, s.checkpoint
+	hello := make(chan error, 1)
+	go w.listen(out, hello)
+	select {
+	case err = <-hello:
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", s.path, err), w.kill())
+	}
+	return w, nil
+}
+
+func newWorker(in *os.File) *worker {
+	return &worker{in: in, waiting: map[uint64]chan frame{}, gone: make(chan struct{})}
+}
+
+// listen takes what the worker says until it is gone.
+func (w *worker) listen(out *os.File, hello chan<- error) {
+	defer out.Close()
+	r := bufio.NewReaderSize(out, 64<<10)
+	f, err := readFrame(r)
+	if err == nil {
+		w.version, err = parseHello(f)
+	} else if p := w.process.Err(); errors.Is(err, io.EOF) && p != nil {
+		err = p
+	}
+	hello <- err
+	for err == nil {
+		if f, err = readFrame(r); err == nil {
+			err = w.take(f)
+		}
+	}
+	w.end(err)
+}
+
+// take gives a frame to whom it is for.
+func (w *worker) take(f frame) error {
+	if f.id == 0 {
+		if f.status != statusBegan && f.status != statusEnded {
+			return fmt.Errorf("a frame of status %d that nobody asked for", f.status)
+		}
+		at, _, err := parseTime(f.body)
+		if err == nil && w.checkpoint != nil {
+			w.checkpoint(at, f.status == statusBegan)
+		}
+		return err
+	}
+	w.mu.Lock()
+	c, ok := w.waiting[f.id]
+	delete(w.waiting, f.id)
+	w.mu.Unlock()
+	if ok { // else who asked went away
+		c <- f
+	}
+	return nil
+}
+
+// end tells all who wait, and all who will, that there is no answer.
+func (w *worker) end(err error) {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		select { // it is about to be waited for
+		case <-w.process.Done():
+		case <-time.After(time.Second):
+		}
+		if p := w.process.Err(); p != nil {
+			err = p
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ended == nil {
+		w.ended = err
+		close(w.gone)
+	}
+}
+
+// lastWords is how long a worker that takes no more requests is given to say why: twice what end waits for its process.
+const lastWords = 2 * time.Second
+
+// endWith ends a worker that a request could not be written to. Its own last words, which come with the end of its
+// output, say more than a broken pipe, so they are waited for.
+func (w *worker) endWith(err error) {
+	select {
+	case <-w.gone:
+	case <-time.After(lastWords):
+		w.end(err)
+	}
+}
+
+// A caller asks one thing at a time; it may be used again.
+type caller struct{ answer chan frame }
+
+func newCaller() *caller { return &caller{make(chan frame, 1)} }
+
+// call sends a request and waits for its answer. fill appends the body.
+func (w *worker) call(ctx context.Context, c *caller, k kind, fill func([]byte) ([]byte, error)) ([]byte, error) {
+	w.mu.Lock()
+	if w.ended != nil {
+		defer w.mu.Unlock()
+		return nil, w.ended
+	}
+	w.next++
+	id := w.next
+	w.waiting[id] = c.answer
+	w.mu.Unlock()
+	b := request(id, k)
+	if fill != nil {
+		var err error
+		if b, err = fill(b); err != nil {
+			w.forget(id, c)
+			return nil, err
+		}
+	}
+	if err := w.send(sealed(b)); err != nil {
+		w.endWith(err)
+	}
+	select {
+	case f := <-c.answer:
+		if f.status == statusFailed {
+			return nil, fmt.Errorf("WiredTiger: %s", f.body)
+		}
+		if f.status != statusDone {
+			return nil, fmt.Errorf("WiredTiger's worker answers with status %d", f.status)
+		}
+		return f.body, nil
+	case <-w.gone:
+		w.forget(id, c)
+		return nil, w.ended
+	case <-ctx.Done():
+		w.forget(id, c)
+		return nil, ctx.Err()
+	}
+}
+
+// forget takes a caller back, who may ask again.
+func (w *worker) forget(id uint64, c *caller) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if _, ok := w.waiting[id]; ok {
+		delete(w.waiting, id)
+		return
+	}
+	// The answer is there or about to be, and is nobody's: the next request must not get it.
+	c.answer = make(chan frame, 1)
+}
+
+// send writes a frame, together with those of others.
+func (w *worker) send(b []byte) error {
+	w.sending.Lock()
+	defer w.sending.Unlock()
+	w.out = append(w.out, b...)
+	if w.writes {
+		return nil
+	}
+	w.writes = true
+	defer func() { w.writes = false }()
+	for len(w.out) > 0 {
+		p := w.out
+		w.out = w.spare[:0]
+		w.sending.Unlock()
+		_, err := w.in.Write(p)
+		w.sending.Lock()
+		w.spare = p
+		if err != nil {
+			w.out = nil
+			return err
+		}
+	}
+	return nil
+}
+
+// open has the database opened, and gives how many entries of the oplog were done again.
+func (w *worker) open(ctx context.Context, c *configuration) (again uint64, err error) {
+	body, err := w.call(ctx, newCaller(), kindOpen, func(b []byte) ([]byte, error) {
+		put := func(all ...uint32) {
+			for _, x := range all {
+				b = binary.LittleEndian.AppendUint32(b, x)
+			}
+		}
+		put(uint32(c.threads), uint32(c.threads), c.checkpointMs, c.syncMs)
+		flags := byte(0)
+		if c.log {
+			flags |= 1
+		}
+		if c.whole {
+			flags |= 2
+		}
+		b = append(b, flags, c.randomPercent)
+		put(c.indexes, c.indexEntry, c.oplogRecord, c.oplogBytes)
+		b = binary.LittleEndian.AppendUint64(b, uint64(c.oplogSize))
+		return texts(b, c.home, c.connection, c.documents, c.index, c.oplog)
+	})
+	if err != nil {
+		return 0, err
+	}
+	if len(body) != 8 {
+		return 0, errShort
+	}
+	return binary.LittleEndian.Uint64(body), nil
+}
+
+// kill ends it as a loss of power does.
+func (w *worker) kill() error {
+	w.mu.Lock()
+	if w.ended == nil {
+		w.ended = errKilled
+		close(w.gone)
+	}
+	w.mu.Unlock()
+	return errors.Join(w.process.Kill(), w.in.Close())
+}
+
+// quit closes the database in order, or kills the worker when the context ends first.
+func (w *worker) quit(ctx context.Context) error {
+	_, err := w.call(ctx, newCaller(), kindQuit, nil)
+	if err == nil {
+		select {
+		case <-w.process.Done():
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+	}
+	return errors.Join(err, w.kill())
+}

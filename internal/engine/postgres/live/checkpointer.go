@@ -1,0 +1,50 @@
+package live
+
+import (
+	"fmt"
+	"slices"
+
+	"plimsoll/internal/record/recording"
+)
+
+const (
+	checkpointerCount = "plimsoll_postgres_checkpointer_count"
+	// checkpointerQuery gives what the checkpointer waits for; nothing stands for a CPU, and for a wait that a version does not tell (older than
+	// 15: the naps of a paced checkpoint). Without pg_monitor its row cannot be told from others. With track_activities off older versions tell no
+	// wait of any process, which would look like work.
+	checkpointerQuery = `SELECT coalesce(wait_event_type, ''), coalesce(wait_event, '')
+ FROM pg_stat_activity WHERE backend_type = 'checkpointer' AND current_setting('track_activities') = 'on'`
+	// checkpointerWaitsMax bounds the waits that are told apart: PostgreSQL 18 has some 270 of all processes, a checkpoint a dozen.
+	checkpointerWaitsMax = 300
+)
+
+var checkpointerLabels = []string{"wait_event_type", "wait_event"}
+
+// A checkpointer remembers what the process has waited for: where it does no longer, that is 0.
+type checkpointer struct {
+	s     *sampler
+	waits [][][]byte // type and event, in the order they were seen
+}
+
+// take takes the rows of [checkpointerQuery].
+func (c *checkpointer) take(rows [][][]byte) ([]recording.Column, error) {
+	now := -1
+	for _, r := range rows {
+		if len(r) != len(checkpointerLabels) {
+			return nil, fmt.Errorf("a row has %d columns, not %d", len(r), len(checkpointerLabels))
+		}
+		now = slices.IndexFunc(c.waits, func(w [][]byte) bool { return slices.EqualFunc(w, r, slices.Equal) })
+		if now < 0 && len(c.waits) < checkpointerWaitsMax {
+			now = len(c.waits)
+			c.waits = append(c.waits, [][]byte{slices.Clone(r[0]), slices.Clone(r[1])})
+		}
+	}
+	out := make([]recording.Column, len(c.waits))
+	for i, w := range c.waits {
+		out[i] = recording.Column{Labels: c.s.labelled(checkpointerCount, checkpointerLabels, w), Values: []float64{0}}
+		if i == now {
+			out[i].Values[0] = 1
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,128 @@
+package live
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// sightQuery asks who answers: the version, whether it is a standby, whether we see all sessions, how many databases there
+// are, and where and how large pg_stat_statements is.
+const sightQuery = `SELECT current_setting('server_version_num'), current_setting('server_version'), version(), pg_is_in_recovery(),
+ pg_has_role('pg_read_all_stats', 'usage'), (SELECT count(*) FROM pg_database),
+ (SELECT quote_ident(nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE extname = 'pg_stat_statements'),
+ current_setting('pg_stat_statements.max', true), current_setting('track_activities')`
+
+// connect connects, and finds out what this server tells this user.
+func (s *sampler) connect(ctx context.Context) error {
+	c, err := pgconn.ConnectConfig(ctx, s.target.config)
+	if err != nil {
+		return err
+	}
+	s.conn = c
+	if err := s.oldEnough(); err != nil {
+		return err
+	}
+	got := c.ExecParams(ctx, sightQuery, nil, nil, nil, nil).Read()
+	if got.Err != nil {
+		if missing(got.Err) {
+			return &explained{s.target.name + ": this is no PostgreSQL of 10 or later, though it speaks its protocol (" + s.target.hide(root(got.Err).Error()) + ")", got.Err}
+		}
+		return got.Err
+	}
+	if len(got.Rows) != 1 || len(got.Rows[0]) != 9 {
+		return fmt.Errorf("it does not tell its version")
+	}
+	row := got.Rows[0]
+	if full := string(row[2]); !strings.HasPrefix(full, "PostgreSQL ") && !strings.HasPrefix(full, "EnterpriseDB ") {
+		product, _, _ := strings.Cut(full, " ")
+		return &explained{fmt.Sprintf("%s: this is %s, which speaks PostgreSQL's protocol but has no statistics of its kind: give the /metrics address that it has", s.target.name, product), nil}
+	}
+	if s.version, err = strconv.Atoi(string(row[0])); err != nil {
+		return fmt.Errorf("its version: %w", err)
+	}
+	s.text, _, _ = strings.Cut(string(row[1]), " ")
+	databases, err := strconv.Atoi(string(row[5]))
+	if err != nil {
+		return fmt.Errorf("its databases: %w", err)
+	}
+	total := databases > databasesMax
+	if total {
+		s.limit(fmt.Sprintf("its %d databases are not told apart: only their sums are asked, beyond %d of them", databases, databasesMax))
+	}
+	if string(row[3]) == "t" {
+		s.limit("it is a standby: commits, and the checkpoints that stall them, are its primary's; give that one too")
+	}
+	if string(row[4]) != "t" {
+		s.limit("what sessions of other users do is hidden: " + s.grant())
+	}
+	if string(row[8]) != "on" {
+		s.limit("track_activities is off: how many sessions execute, and what they wait for, is not told")
+	}
+	s.facts = map[string]string{"postgresql.standby": strconv.FormatBool(string(row[3]) == "t")}
+	return s.prepare(ctx, total, string(row[6]), string(row[7]))
+}
+
+// oldEnough looks at the version that is told with the connection, before anything is asked that an older one would not know.
+func (s *sampler) oldEnough() error {
+	text := s.conn.ParameterStatus("server_version")
+	if strings.Contains(text, "bouncer") {
+		return &explained{s.target.name + ": this is PgBouncer's own database: give the address of the server behind it", nil}
+	}
+	digits := text // "15.18 (Debian ...)", "18beta1"
+	if i := strings.IndexFunc(digits, func(r rune) bool { return r < '0' || r > '9' }); i >= 0 {
+		digits = digits[:i]
+	}
+	if major, err := strconv.Atoi(digits); err == nil && major < v10/10000 {
+		return &explained{fmt.Sprintf("%s: it is version %s, and what it tells of itself is read from 10 on: use postgres_exporter's /metrics address", s.target.name, text), nil}
+	}
+	return nil
+}
+
+func (s *sampler) grant() string {
+	return "GRANT pg_monitor TO " + quoted(s.target.config.User)
+}
+
+// prepare makes the questions, each tried by itself, so that what this user may not ask is left out alone.
+func (s *sampler) prepare(ctx context.Context, total bool, statements, statementsMost string) error {
+	s.questions = nil
+	if s.activity == nil {
+		s.activity, s.checkpointer = newActivity(s), &checkpointer{s: s}
+	}
+	var all []*question
+	for _, v := range viewsOf(total) {
+		if v.in(s.version) {
+			if q := s.questionOf(&v); q != nil {
+				all = append(all, q)
+			}
+		}
+	}
+	if s.wants(activityCount) || s.wants(activityAge) {
+		all = append(all, &question{name: "pg_stat_activity", query: activityOf(total), take: s.activity.take})
+	}
+	if s.wants(checkpointerCount) {
+		all = append(all, &question{name: "the checkpointer's row of pg_stat_activity", query: checkpointerQuery, take: s.checkpointer.take})
+	}
+	all = append(all, s.commits(statements, statementsMost)...)
+	all = append(all, s.aboutItself()...)
+	for _, q := range all {
+		answers, err := s.conn.Exec(ctx, q.query).ReadAll()
+		if err == nil && len(answers) == 1 {
+			_, err = q.take(answers[0].Rows)
+		}
+		switch {
+		case err == nil:
+			s.questions = append(s.questions, q)
+		case denied(err):
+			s.limit(fmt.Sprintf("%s is left out (%s): %s", q.name, s.target.hide(root(err).(*pgconn.PgError).Message), s.grant())) //nolint:errorlint,forcetypeassert // denied has looked
+		case missing(err):
+			s.limit(fmt.Sprintf("%s is left out: this server has none", q.name))
+		default:
+			return err
+		}
+	}
+	return nil
+}

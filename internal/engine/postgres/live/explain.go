@@ -1,0 +1,154 @@
+package live
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"strings"
+	"syscall"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// An explained error has a text of its own. What it is can still be asked.
+type explained struct {
+	text string
+	err  error
+}
+
+func (e *explained) Error() string { return e.text }
+
+// Is keeps errors.Is working without handing out what may hold a secret.
+func (e *explained) Is(target error) bool { return errors.Is(e.err, target) }
+
+// explain says in one sentence what went wrong, and what to do. No secret is in it.
+func (t *target) explain(err error) error {
+	if err == nil {
+		return nil
+	}
+	var done *explained
+	if errors.As(err, &done) {
+		return err
+	}
+	pg := (*pgconn.PgError)(nil)
+	text := ""
+	if errors.As(err, &pg) {
+		text = t.refusal(pg)
+	} else {
+		text = t.trouble(err)
+	}
+	return &explained{t.name + ": " + text, err}
+}
+
+// hideFrom is the length from which a secret is looked for: of shorter ones the holes in the text would tell more.
+const hideFrom = 3
+
+// hide takes passwords out of what the server or the driver says. Neither should have any in it.
+func (t *target) hide(text string) string {
+	for _, s := range t.secrets {
+		if len(s) >= hideFrom {
+			text = strings.ReplaceAll(text, s, "***")
+		}
+	}
+	return strings.ReplaceAll(text, "\n", "; ")
+}
+
+// refusal is about what the server itself answers (PostgreSQL's documentation, appendix A: error codes).
+func (t *target) refusal(pg *pgconn.PgError) string {
+	user, database, message := t.config.User, t.config.Database, t.hide(pg.Message)
+	switch pg.Code {
+	case "28P01":
+		if t.config.Password == "" {
+			return fmt.Sprintf("user %s needs a password, and none was given: put it in $PGPASSWORD, ~/.pgpass or $%s", user, EnvPassword)
+		}
+		return fmt.Sprintf("the password of user %s is not right: it was taken from the address, $PGPASSWORD, ~/.pgpass or $%s", user, EnvPassword)
+	case "28000":
+		switch {
+		case strings.Contains(message, "no encryption"), strings.Contains(message, "SSL off"):
+			return fmt.Sprintf("pg_hba.conf lets user %s in only by TLS, if at all (%s): give ?sslmode=require", user, message)
+		case strings.Contains(message, "pg_hba.conf"):
+			return fmt.Sprintf("pg_hba.conf does not let user %s in from here (%s): add a line for it there", user, message)
+		}
+		return message + ": check the user"
+	case "3D000":
+		return fmt.Sprintf("there is no database %s: name one that is there behind the last slash, such as /postgres", database)
+	case "42501":
+		return fmt.Sprintf("user %s may not do this (%s): GRANT pg_monitor TO %s, and CONNECT on the database", user, message, quoted(user))
+	case "53300":
+		return fmt.Sprintf("no connection is left (%s): end idle ones, raise max_connections there, or let user %s use those that are reserved", message, user)
+	case "57P03":
+		return "it does not take connections now (" + message + "): try again in a moment"
+	case "57P01", "57P02":
+		return "it was shut down, or somebody ended the connection (" + message + ")"
+	case "57014":
+		return "it did not answer within " + statementTimeout.String() + " (" + message + ")"
+	case "08P01":
+		if strings.Contains(message, "startup parameter") {
+			return "this is PgBouncer (" + message + "): give the address of the server behind it"
+		}
+	}
+	return fmt.Sprintf("it answers: %s (SQLSTATE %s)", message, pg.Code)
+}
+
+// trouble is about what happens on the way to the server.
+func (t *target) trouble(err error) string {
+	var dns *net.DNSError
+	var unknown x509.UnknownAuthorityError
+	var name x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	var alert tls.AlertError
+	switch {
+	case errors.As(err, &dns):
+		return "there is no host " + dns.Name + " (" + dns.Err + "): check the name"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "nothing listens there (connection refused): check host and port, that the server runs, and its listen_addresses"
+	case errors.Is(err, fs.ErrNotExist) && t.socket():
+		return "there is no such socket: check the folder (SHOW unix_socket_directories), the port, and that the server runs"
+	case errors.Is(err, fs.ErrPermission):
+		return "the socket's folder is closed to this user of the machine: " + t.hide(root(err).Error())
+	case errors.As(err, &unknown):
+		return "its certificate is signed by nobody known here: name the authority's file by ?sslrootcert=FILE, or use sslmode=require"
+	case errors.As(err, &name):
+		return "its certificate is for other names (" + name.Error() + "): give one of them, or use sslmode=verify-ca"
+	case errors.As(err, &invalid):
+		return "its certificate is not valid (" + invalid.Error() + ")"
+	case errors.As(err, &alert):
+		return "it ends the TLS handshake (" + alert.Error() + "): it may want a certificate of ours (sslcert=, sslkey=)"
+	case strings.Contains(err.Error(), "refused TLS"):
+		return "it offers no TLS: use sslmode=disable if the way to it is safe, or turn ssl on there"
+	case errors.Is(err, context.DeadlineExceeded):
+		return "it does not answer in time: it stalls, a firewall drops what is sent, or it is no PostgreSQL"
+	case strings.Contains(err.Error(), "unexpected message"), strings.Contains(err.Error(), "unknown message type"), strings.Contains(err.Error(), "body len"):
+		return "what listens there does not speak PostgreSQL's protocol: check the port"
+	}
+	return t.hide(root(err).Error())
+}
+
+// root is the error at the end of a chain: the driver wraps each in the address and the user.
+func root(err error) error {
+	for {
+		switch e := err.(type) { //nolint:errorlint // the chain itself is walked
+		case interface{ Unwrap() error }:
+			inner := e.Unwrap()
+			if inner == nil {
+				return err
+			}
+			err = inner
+		case interface{ Unwrap() []error }:
+			all := e.Unwrap()
+			if len(all) == 0 {
+				return err
+			}
+			err = all[len(all)-1]
+		default:
+			return err
+		}
+	}
+}
+
+// quoted is a name in SQL.
+func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }

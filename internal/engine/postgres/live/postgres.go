@@ -1,0 +1,182 @@
+package live
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"plimsoll/internal/record/recording"
+	"plimsoll/internal/record/source"
+)
+
+// The environment variables that credentials are taken from where neither the address nor PostgreSQL's own places have any.
+const (
+	EnvUser     = "PLIMSOLL_USER"
+	EnvPassword = "PLIMSOLL_PASSWORD"
+)
+
+const (
+	// addressBytesMax bounds an address; one with a dozen of hosts and options has some hundred bytes.
+	addressBytesMax = 4096
+	// messageBytesMax bounds a message of the server's: a row of statistics has less than a kilobyte.
+	messageBytesMax = 1 << 20
+	// connectWithin is how long a connection may take: the server forks for it.
+	connectWithin = 8 * time.Second
+	// statementTimeout is after how long the server itself gives up a question, before we do.
+	statementTimeout = 8 * time.Second
+)
+
+// Options say how to connect.
+type Options struct {
+	// Insecure accepts any certificate of the server's.
+	Insecure bool
+	// Getenv replaces os.Getenv for the variables of this program. PostgreSQL's own (PGPASSWORD, PGSSLMODE, ...) are read
+	// from the environment by its driver.
+	Getenv func(string) string
+}
+
+// A target is the server that an address means. It holds secrets; name has none.
+type target struct {
+	config  *pgconn.Config
+	name    string // postgres://host:5432/db
+	server  string // host:5432, the label
+	secrets []string
+}
+
+// live is a server that is asked again and again; it implements source.Source.
+type live struct {
+	*source.Polled
+	target *target
+}
+
+// Open prepares the server at a postgres:// address, as libpq reads it. Nothing is asked yet. Of several hosts the first that
+// answers is read, or the one that target_session_attrs asks for.
+func Open(address string, opt Options) (source.Source, error) {
+	t, err := newTarget(address, opt)
+	if err != nil {
+		return nil, err
+	}
+	return &live{source.NewPolled(recording.Source{Kind: "postgres", Name: t.name, Engine: "postgres"}), t}, nil
+}
+
+// Read implements [source.Source].
+func (l *live) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
+	s := newSampler(l.target, opt.Want, w.Note)
+	defer s.close()
+	return l.Poll(ctx, w, opt, s)
+}
+
+var errAddress = errors.New("the postgres:// address cannot be read (a password's special characters must be written as %XX): give one such as postgres://user@host:5432/postgres")
+
+func newTarget(address string, opt Options) (*target, error) {
+	if len(address) > addressBytesMax {
+		return nil, fmt.Errorf("a postgres:// address of more than %d bytes is none", addressBytesMax)
+	}
+	if opt.Getenv == nil {
+		opt.Getenv = os.Getenv
+	}
+	cfg, err := pgconn.ParseConfig(address)
+	if err != nil {
+		return nil, misread(err)
+	}
+	t := &target{config: cfg}
+	if cfg.Password == "" {
+		if p := opt.Getenv(EnvPassword); p != "" {
+			cfg.Password = p
+		}
+	}
+	if u := opt.Getenv(EnvUser); u != "" && !namesUser(address) && os.Getenv("PGUSER") == "" {
+		cfg.User = u
+	}
+	t.secrets = secretsOf(address, cfg.Password)
+	cfg.ConnectTimeout = connectWithin
+	cfg.MaxProtocolMessageBodyLen = messageBytesMax
+	cfg.RuntimeParams["application_name"] = "plimsoll"
+	cfg.RuntimeParams["default_transaction_read_only"] = "on"
+	cfg.RuntimeParams["statement_timeout"] = strconv.FormatInt(statementTimeout.Milliseconds(), 10)
+	if opt.Insecure {
+		accept := func(c *tls.Config) {
+			if c != nil {
+				c.InsecureSkipVerify, c.VerifyPeerCertificate = true, nil
+			}
+		}
+		accept(cfg.TLSConfig)
+		for _, f := range cfg.Fallbacks {
+			accept(f.TLSConfig)
+		}
+	}
+	t.server = net.JoinHostPort(cfg.Host, strconv.Itoa(int(cfg.Port)))
+	if t.socket() {
+		t.server = cfg.Host + ":" + strconv.Itoa(int(cfg.Port))
+		t.name = fmt.Sprintf("postgres:///%s?host=%s&port=%d", url.PathEscape(cfg.Database), cfg.Host, cfg.Port)
+	} else {
+		t.name = "postgres://" + t.server + "/" + url.PathEscape(cfg.Database)
+	}
+	return t, nil
+}
+
+// socket tells whether the server is reached by a socket of this machine.
+func (t *target) socket() bool { return strings.HasPrefix(t.config.Host, "/") }
+
+// misread says what is wrong with an address. The driver's error repeats it.
+func misread(err error) error {
+	var parse *pgconn.ParseConfigError
+	if !errors.As(err, &parse) {
+		return errAddress
+	}
+	inner := errors.Unwrap(parse)
+	var path *os.PathError
+	switch {
+	case errors.As(inner, &path): // sslrootcert, sslcert, a service file
+		return fmt.Errorf("the postgres:// address names a file that cannot be read: %w", path)
+	case strings.Contains(parse.Error(), "sslmode is invalid"):
+		return errors.New("the postgres:// address has an sslmode that is none: disable, allow, prefer, require, verify-ca or verify-full")
+	}
+	return errAddress
+}
+
+// namesUser tells whether an address says who connects.
+func namesUser(address string) bool {
+	_, rest, _ := strings.Cut(address, "://")
+	authority, query, _ := strings.Cut(rest, "?")
+	if i := strings.IndexByte(authority, '/'); i >= 0 {
+		authority = authority[:i]
+	}
+	return strings.LastIndexByte(authority, '@') > 0 || strings.Contains("&"+query, "&user=")
+}
+
+// secretsOf are what no text may hold: the password as it is and as it stands in the address.
+func secretsOf(address, password string) []string {
+	var out []string
+	add := func(s string) {
+		if s != "" {
+			out = append(out, s)
+		}
+	}
+	add(password)
+	_, rest, _ := strings.Cut(address, "://")
+	body, query, _ := strings.Cut(rest, "?")
+	if i := strings.LastIndexByte(body, '@'); i >= 0 {
+		_, p, _ := strings.Cut(body[:i], ":")
+		add(p)
+	}
+	for part := range strings.SplitSeq(query, "&") {
+		key, value, _ := strings.Cut(part, "=")
+		if strings.Contains(strings.ToLower(key), "password") {
+			add(value)
+			if plain, err := url.QueryUnescape(value); err == nil {
+				add(plain)
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,204 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/prometheus/prometheus/model/labels"
+
+	"plimsoll/internal/record/recording"
+)
+
+// A question is a statement that is asked now and then, and what takes its rows.
+type question struct {
+	name  string
+	query string
+	every time.Duration
+	needs string
+	take  func(rows [][][]byte) ([]recording.Column, error)
+
+	asked time.Time
+}
+
+func (q *question) due(at time.Time) bool {
+	return q.every == 0 || q.asked.IsZero() || at.Sub(q.asked) >= q.every
+}
+
+// A sampler asks a server. It implements source.Sampler.
+type sampler struct {
+	target *target
+	want   func(string) bool
+	note   func(recording.Note)
+	server string
+
+	conn         *pgconn.PgConn
+	version      int
+	text         string // of the version: "15.18"
+	facts        map[string]string
+	questions    []*question
+	activity     *activity
+	checkpointer *checkpointer
+	settings     []recording.Column
+	told         map[string]bool // notes
+	series       map[string]labels.Labels
+}
+
+func newSampler(t *target, want func(string) bool, note func(recording.Note)) *sampler {
+	return &sampler{target: t, want: want, note: note, server: t.server, told: map[string]bool{}, series: map[string]labels.Labels{}}
+}
+
+func (s *sampler) wants(metric string) bool { return s.want == nil || s.want(metric) }
+
+// limit leaves a note about what cannot be told, once.
+func (s *sampler) limit(text string) {
+	if !s.told[text] {
+		s.told[text] = true
+		s.note(recording.Note{Kind: recording.NoteLimit, Source: s.target.name, Text: text})
+	}
+}
+
+func (s *sampler) close() {
+	if s.conn == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	_ = s.conn.Close(ctx) // the server may be gone
+	s.conn = nil
+}
+
+// Tell implements source.Sampler.
+func (s *sampler) Tell(d *recording.Source) {
+	d.Version = s.text
+	d.Facts = maps.Clone(s.facts)
+	if !s.target.socket() {
+		d.Host = s.target.config.Host
+	}
+}
+
+// Sample implements source.Sampler.
+func (s *sampler) Sample(ctx context.Context, at time.Time) ([]recording.Batch, error) {
+	if s.conn == nil || s.conn.IsClosed() {
+		if err := s.connect(ctx); err != nil {
+			s.close()
+			return nil, s.target.explain(err)
+		}
+	}
+	var due []*question
+	var text []string
+	for _, q := range s.questions {
+		if q.due(at) {
+			due, text = append(due, q), append(text, q.query)
+		}
+	}
+	answers, err := s.conn.Exec(ctx, strings.Join(text, ";\n")).ReadAll()
+	if err == nil && len(answers) != len(due) {
+		err = fmt.Errorf("%d answers to %d questions", len(answers), len(due))
+	}
+	if err != nil {
+		// A role or an extension may have been changed meanwhile: what can be asked is found out anew.
+		s.close()
+		return nil, s.target.explain(err)
+	}
+	batch := recording.Batch{TimesMs: []int64{at.UnixMilli()}, Columns: s.plain(nil, "pg_up", 1)}
+	for i, q := range due {
+		q.asked = at
+		columns, err := q.take(answers[i].Rows)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %s: %w", s.target.name, q.name, err)
+		}
+		batch.Columns = append(batch.Columns, columns...)
+	}
+	batch.Columns = append(batch.Columns, s.settings...)
+	return []recording.Batch{batch}, nil
+}
+
+func (s *sampler) plain(to []recording.Column, metric string, value float64) []recording.Column {
+	if !s.wants(metric) {
+		return to
+	}
+	return append(to, recording.Column{Labels: s.labelled(metric, nil, nil), Values: []float64{value}})
+}
+
+// labelled gives the labels of a series, made once.
+func (s *sampler) labelled(metric string, names []string, values [][]byte) labels.Labels {
+	key := metric
+	for _, v := range values {
+		key += "\x00" + string(v)
+	}
+	l, ok := s.series[key]
+	if !ok {
+		b := labels.NewBuilder(labels.FromStrings(labels.MetricName, metric, "server", s.server))
+		for i, n := range names {
+			b.Set(n, strings.ToValidUTF8(string(values[i]), "\uFFFD"))
+		}
+		l = b.Labels()
+		if len(s.series) < seriesMax {
+			s.series[key] = l
+		}
+	}
+	return l
+}
+
+// seriesMax bounds the series whose labels are remembered; there are some hundred, and a hundred for each database.
+const seriesMax = 100_000
+
+// questionOf asks a view.
+func (s *sampler) questionOf(v *view) *question {
+	of, skip := v.columns(s.version), len(v.labels)
+	wanted := false
+	for _, c := range of {
+		wanted = wanted || s.wants(c.metric)
+	}
+	if !wanted {
+		return nil
+	}
+	return &question{name: v.name, query: v.query(s.version), every: v.every, needs: v.needs, take: func(rows [][][]byte) ([]recording.Column, error) {
+		var out []recording.Column
+		for _, r := range rows {
+			if len(r) != skip+len(of) {
+				return nil, fmt.Errorf("a row has %d columns, not %d", len(r), skip+len(of))
+			}
+			for i, c := range of {
+				value := r[skip+i]
+				if value == nil || !s.wants(c.metric) {
+					continue // pg_stat_io says so of what cannot happen
+				}
+				x, err := number(value)
+				if err != nil {
+					return nil, fmt.Errorf("column %s: %w", c.name, err)
+				}
+				out = append(out, recording.Column{Labels: s.labelled(c.metric, v.labels, r[:skip]), Values: []float64{x}})
+			}
+		}
+		return out, nil
+	}}
+}
+
+// number reads a number as PostgreSQL writes it.
+func number(text []byte) (float64, error) {
+	x, err := strconv.ParseFloat(string(text), 64)
+	if err != nil || math.IsInf(x, 0) || math.IsNaN(x) {
+		return 0, fmt.Errorf("%.40q is no number", text)
+	}
+	return x, nil
+}
+
+// denied tells whether the server refuses for want of a privilege (PostgreSQL's documentation, appendix A).
+func denied(err error) bool {
+	pg := (*pgconn.PgError)(nil)
+	return errors.As(err, &pg) && pg.Code == "42501"
+}
+
+// missing tells whether what was asked for is not there: a fork of PostgreSQL leaves out views.
+func missing(err error) bool {
+	pg := (*pgconn.PgError)(nil)
+	return errors.As(err, &pg) && (pg.Code == "42P01" || pg.Code == "42703" || pg.Code == "42883" || pg.Code == "0A000")
+}

@@ -1,0 +1,426 @@
+package live
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"math/big"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+
+	"plimsoll/internal/engine/postgres/postgrestest"
+	"plimsoll/internal/record/recording"
+	"plimsoll/internal/record/source"
+)
+
+// One server serves the tests of this package; those that stop it start it again.
+var (
+	making sync.Once
+	server *postgrestest.Server
+	failed error
+	folder string
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if server != nil {
+		if err := server.Stop(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}
+	if folder != "" {
+		if err := os.RemoveAll(folder); err != nil {
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+// certificate is a server's, signed by itself, for a name that is not the address it is reached by.
+func certificate() (cert, key []byte, err error) {
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, nil, err
+	}
+	of := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{"db.example"}, NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true}
+	der, err := x509.CreateCertificate(rand.Reader, of, of, &private.PublicKey, private)
+	if err != nil {
+		return nil, nil, err
+	}
+	pkcs, err := x509.MarshalPKCS8PrivateKey(private)
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs}), err
+}
+
+// real gives the server, or skips.
+func real(t testing.TB) *postgrestest.Server {
+	t.Helper()
+	making.Do(func() {
+		var cert, key []byte
+		if cert, key, failed = certificate(); failed != nil {
+			return
+		}
+		if folder, failed = os.MkdirTemp("", "plimsoll-pg-"); failed != nil {
+			return
+		}
+		if failed = os.Chmod(folder, 0o755); failed != nil {
+			return
+		}
+		server, failed = postgrestest.Start(filepath.Join(folder, "pg"), postgrestest.Options{
+			Conf:  "ssl = on\nmax_connections = 12\nshared_preload_libraries = 'pg_stat_statements'\nfsync = off\n",
+			HBA:   "hostssl all sealed 127.0.0.1/32 scram-sha-256\nhostnossl all sealed 127.0.0.1/32 reject",
+			Files: map[string][]byte{"server.crt": cert, "server.key": key},
+		})
+		if failed == nil {
+			_, failed = server.Exec(`CREATE ROLE monitor LOGIN PASSWORD 'm0nit0r-s3cret' IN ROLE pg_monitor;
+				CREATE ROLE weak LOGIN PASSWORD 'w3ak-s3cret'; CREATE ROLE sealed LOGIN PASSWORD 's3aled-s3cret' IN ROLE pg_monitor`)
+		}
+		if failed == nil {
+			_, failed = server.Exec("CREATE EXTENSION pg_stat_statements")
+		}
+	})
+	if errors.Is(failed, postgrestest.ErrMissing) {
+		t.Skip(failed)
+	}
+	if failed != nil {
+		t.Fatal(failed)
+	}
+	return server
+}
+
+// page is a writer that keeps the last sample, and calls each with the number of samples so far.
+type page struct {
+	mu     sync.Mutex
+	values map[string]float64 // of the last sample of each series
+	n      int
+	notes  []recording.Note
+	source recording.Source
+	each   func(n int)
+}
+
+func (p *page) Append(_ context.Context, b *recording.Batch) error {
+	p.mu.Lock()
+	if p.values == nil {
+		p.values = map[string]float64{}
+	}
+	for _, c := range b.Columns {
+		p.values[c.Labels.String()] = c.Values[0]
+	}
+	p.n++
+	n := p.n
+	p.mu.Unlock()
+	if p.each != nil {
+		p.each(n)
+	}
+	return nil
+}
+
+func (p *page) Note(n recording.Note) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.notes = append(p.notes, n)
+}
+
+func (p *page) Source(s recording.Source) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.source = s
+}
+
+func (p *page) told() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return fmt.Sprintf("%+v %+v %v", p.notes, p.source, p.values)
+}
+
+// read takes n samples.
+func read(t testing.TB, address string, n int, opt Options) (*page, error) {
+	t.Helper()
+	src, err := Open(address, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	p := &page{each: func(k int) {
+		if k == n {
+			cancel()
+		}
+	}}
+	return p, src.Read(ctx, p, source.Options{Period: 20 * time.Millisecond})
+}
+
+func series(metric, server string, pairs ...string) string {
+	return labels.FromStrings(append([]string{labels.MetricName, metric, "server", server}, pairs...)...).String()
+}
+
+func TestWhoMayLookSeesAll(t *testing.T) {
+	s := real(t)
+	p, err := read(t, s.Address("monitor:m0nit0r-s3cret", "postgres"), 2, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.notes) > 0 {
+		t.Errorf("notes: %+v", p.notes)
+	}
+	if d := p.source; d.Engine != "postgres" || !strings.HasPrefix(d.Version, "1") || d.Facts["postgresql.max_connections"] != "12" || d.Facts["postgresql.standby"] != "false" {
+		t.Errorf("%+v", d)
+	}
+	at := fmt.Sprintf("127.0.0.1:%d", s.Port)
+	for name, least := range map[string]float64{
+		series("pg_up", at):                       1,
+		series("pg_settings_max_connections", at): 12,
+		series("pg_stat_database_xact_commit", at, "datid", "5", "datname", "postgres"): 1,
+		series("pg_stat_activity_count", at, "datname", "postgres", "state", "active"):  1,
+		series("pg_wal_size_bytes", at):                                                          16 << 20,
+		series("pg_database_size_bytes", at, "datname", "postgres"):                              1 << 20,
+		series("pg_stat_activity_max_tx_duration", at, "datname", "postgres", "state", "active"): 0,
+	} {
+		if got, ok := p.values[name]; !ok || got < least {
+			t.Errorf("%s is %v, %v; not %v or more", name, got, ok, least)
+		}
+	}
+	if strings.Contains(p.told(), "s3cret") {
+		t.Error("a password is recorded")
+	}
+}
+
+// What a user may not see is left out, and a note says who may.
+func TestWhoMayNotLook(t *testing.T) {
+	p, err := read(t, real(t).Address("weak:w3ak-s3cret", "postgres"), 2, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := fmt.Sprint(p.notes)
+	for _, want := range []string{"sessions of other users do is hidden", "pg_ls_waldir is left out", `GRANT pg_monitor TO "weak"`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no note says %q: %s", want, text)
+		}
+	}
+	for name := range p.values {
+		if strings.Contains(name, "pg_wal_size_bytes") || strings.Contains(name, checkpointerCount) {
+			t.Errorf("%s is there", name)
+		}
+	}
+	if strings.Contains(p.told(), "s3cret") {
+		t.Error("a password is recorded")
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	s := real(t)
+	none := func(string) string { return "" }
+	missing := filepath.Join(t.TempDir(), "nowhere")
+	for _, x := range []struct {
+		name, address, want string
+		opt                 Options
+	}{
+		{"wrong password", s.Address("monitor:wr0ng-s3cret", "postgres"), "the password of user monitor is not right", Options{}},
+		{"no password", s.Address("monitor", "postgres"), "none was given: put it in $PGPASSWORD", Options{}},
+		{"no such user", s.Address("nobody:wr0ng-s3cret", "postgres"), "the password of user nobody", Options{}},
+		{"no such role", s.Socket("nobody", "postgres"), `role "nobody" does not exist`, Options{}},
+		{"no such database", s.Address("monitor:m0nit0r-s3cret", "shop"), "there is no database shop", Options{}},
+		{"TLS required", s.Address("sealed:s3aled-s3cret", "postgres") + "?sslmode=disable", "only by TLS, if at all", Options{}},
+		{"unknown authority", s.Address("sealed:s3aled-s3cret", "postgres") + "?sslmode=verify-ca", "signed by nobody known here", Options{}},
+		{"another name", s.Address("sealed:s3aled-s3cret", "postgres") + "?sslmode=verify-full", "its certificate is for other names", Options{}},
+		{"no TLS on a socket", s.Socket("monitor", "postgres") + "&sslmode=require", "", Options{}},
+		{"nothing listens", "postgres://monitor:m0nit0r-s3cret@127.0.0.1:1/postgres", "nothing listens there", Options{}},
+		{"no such host", "postgres://monitor:m0nit0r-s3cret@nowhere.invalid/postgres", "there is no host nowhere.invalid", Options{}},
+		{"no such socket", "postgres:///postgres?host=" + missing, "there is no such socket", Options{}},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			x.opt.Getenv = none
+			p, err := read(t, x.address, 1, x.opt)
+			switch {
+			case x.want == "" && err == nil: // libpq does not speak TLS over a socket, whatever is asked
+			case err == nil || x.want == "" || !strings.Contains(err.Error(), x.want):
+				t.Errorf("%v; want %q", err, x.want)
+			case !strings.HasPrefix(err.Error(), "postgres://"):
+				t.Errorf("it does not say where: %v", err)
+			case strings.Contains(err.Error(), "\n"):
+				t.Errorf("more than a line: %v", err)
+			}
+			if text := fmt.Sprint(err) + p.told(); strings.Contains(text, "s3cret") {
+				t.Errorf("a password is told: %s", text)
+			}
+		})
+	}
+}
+
+func TestTLS(t *testing.T) {
+	s := real(t)
+	for _, x := range []struct {
+		query string
+		opt   Options
+	}{{"?sslmode=require", Options{}}, {"", Options{}}, {"?sslmode=verify-full", Options{Insecure: true}}} {
+		if _, err := read(t, s.Address("sealed:s3aled-s3cret", "postgres")+x.query, 1, x.opt); err != nil {
+			t.Errorf("%q: %v", x.query, err)
+		}
+	}
+}
+
+func TestNoConnectionIsLeft(t *testing.T) {
+	s := real(t)
+	tg, err := newTarget(s.Address("monitor:m0nit0r-s3cret", "postgres"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []*sampler
+	defer func() {
+		for _, c := range all {
+			c.close()
+		}
+	}()
+	for range 12 {
+		c := newSampler(tg, nil, func(recording.Note) {})
+		all = append(all, c)
+		if _, err = c.Sample(t.Context(), time.Now()); err != nil {
+			break
+		}
+	}
+	if err == nil || !strings.Contains(err.Error(), "no connection is left") {
+		t.Errorf("%v", err)
+	}
+}
+
+// A restart in the middle is a gap with a note; samples go on after it.
+func TestRestart(t *testing.T) {
+	s := real(t)
+	src, err := Open(s.Socket("monitor", "postgres"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	stop, restarted := make(chan struct{}), make(chan struct{})
+	var after int
+	p := &page{}
+	p.each = func(n int) {
+		if n == 3 {
+			close(stop)
+		}
+		select {
+		case <-restarted:
+			if after++; after == 3 {
+				cancel()
+			}
+		default:
+		}
+	}
+	done := make(chan error, 1)
+	go func() { done <- src.Read(ctx, p, source.Options{Period: 20 * time.Millisecond}) }()
+	<-stop
+	if err := errors.Join(s.Stop(), s.Start()); err != nil {
+		t.Fatal(err)
+	}
+	close(restarted)
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if after < 3 || len(p.notes) == 0 || p.notes[0].Kind != recording.NoteGap || !strings.Contains(p.notes[0].Text, "could") {
+		t.Errorf("%d samples after it; %+v", after, p.notes)
+	}
+}
+
+func TestStandby(t *testing.T) {
+	s := real(t)
+	if err := s.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	signal := filepath.Join(s.Dir, "data", "standby.signal")
+	if err := os.WriteFile(signal, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Start(); err != nil {
+		t.Fatal(err)
+	}
+	p, err := read(t, s.Socket("monitor", "postgres"), 1, Options{})
+	if err != nil {
+		t.Error(err)
+	}
+	if !strings.Contains(fmt.Sprint(p.notes), "it is a standby") || p.values[series("pg_replication_is_replica", fmt.Sprintf("%s:%d", s.Dir, s.Port))] != 1 {
+		t.Errorf("%+v", p.notes)
+	}
+	if _, err := s.Exec("SELECT pg_promote()"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// COMMITs and the time they took come from pg_stat_statements, whichever word was used for them.
+func TestCommits(t *testing.T) {
+	s := real(t)
+	if _, err := s.Exec("SELECT pg_stat_statements_reset()"); err != nil {
+		t.Fatal(err)
+	}
+	for _, word := range []string{"COMMIT", "END", "commit work", "Commit Transaction"} {
+		if _, err := s.Exec("BEGIN; CREATE TEMPORARY TABLE x(); " + word); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.Exec("BEGIN; SELECT 'COMMIT'; ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
+	p, err := read(t, s.Socket("monitor", "postgres"), 2, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	commits, spent := 0.0, 0.0
+	for name, v := range p.values {
+		switch {
+		case strings.Contains(name, commitsMetric):
+			commits += v
+		case strings.Contains(name, commitSecondsMetric):
+			spent += v
+		}
+	}
+	if commits != 4 || !(spent > 0) {
+		t.Errorf("%v commits took %v s", commits, spent)
+	}
+}
+
+// What nobody wants is not asked.
+func TestWant(t *testing.T) {
+	src, err := Open(real(t).Socket("monitor", "postgres"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	p := &page{each: func(int) { cancel() }}
+	want := func(metric string) bool { return metric == "pg_stat_wal_wal_bytes" || metric == "pg_settings_fsync" }
+	if err := src.Read(ctx, p, source.Options{Want: want}); err != nil {
+		t.Fatal(err)
+	}
+	if len(p.values) != 2 {
+		t.Errorf("%v", p.values)
+	}
+}
+
+// What a sample costs this program; the server's part comes to it.
+func BenchmarkSample(b *testing.B) {
+	t, err := newTarget(real(b).Socket("monitor", "postgres"), Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	s := newSampler(t, nil, func(recording.Note) {})
+	defer s.close()
+	at := time.Now()
+	b.ReportAllocs()
+	for b.Loop() {
+		at = at.Add(time.Second)
+		if _, err := s.Sample(b.Context(), at); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package live
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"plimsoll/internal/record/recording"
+)
+
+// settingsQuery gives the settings that are numbers or switches, as the exporter takes them, but for those of our own session.
+const settingsQuery = "SELECT name, setting, coalesce(unit, ''), vartype FROM pg_settings WHERE vartype IN ('bool', 'integer', 'real')" +
+	" AND source <> 'client' AND name <> 'transaction_read_only'"
+
+// units of settings (pg_settings.unit), in seconds or bytes. A number may stand before them: 8kB.
+var (
+	seconds = map[string]float64{"ms": 1e-3, "s": 1, "min": 60, "h": 3600, "d": 86400}
+	bytes   = map[string]float64{"B": 1, "kB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
+)
+
+// metricOfSetting gives the series of a setting: pg_settings_checkpoint_timeout_seconds. -1, which stands for
+// "off" or "as another setting has it", stays what it is. ok is false for what is no number.
+func metricOfSetting(name, setting, unit, vartype string) (metric string, value float64, ok bool) {
+	metric = "pg_settings_" + strings.ReplaceAll(name, ".", "_")
+	if vartype == "bool" {
+		if setting == "on" {
+			value = 1
+		}
+		return metric, value, setting == "on" || setting == "off"
+	}
+	value, err := strconv.ParseFloat(setting, 64)
+	if err != nil {
+		return "", 0, false
+	}
+	if unit == "" {
+		return metric, value, true
+	}
+	count, base := 1.0, strings.TrimLeft(unit, "0123456789")
+	if digits := strings.TrimSuffix(unit, base); digits != "" {
+		if count, err = strconv.ParseFloat(digits, 64); err != nil {
+			return "", 0, false
+		}
+	}
+	suffix := "_seconds"
+	scale, known := seconds[base]
+	if !known {
+		suffix = "_bytes"
+		scale, known = bytes[base]
+	}
+	if !known {
+		return metric, value, true
+	}
+	switch {
+	case value == -1:
+	case base == "ms": // 1500/1000 is the double nearest to 1.5, 1500*0.001 may not be
+		value = value * count / 1000
+	default:
+		value *= count * scale
+	}
+	return metric + suffix, value, true
+}
+
+// factsQuery gives settings as people write them.
+const factsQuery = "SELECT name, current_setting(name) FROM pg_settings WHERE name IN ("
+
+// factNames are the settings that say how a server writes.
+var factNames = []string{
+	"shared_buffers", "checkpoint_timeout", "checkpoint_completion_target", "checkpoint_flush_after", "bgwriter_flush_after", "backend_flush_after",
+	"max_wal_size", "min_wal_size", "full_page_writes", "wal_compression", "wal_buffers", "wal_sync_method", "synchronous_commit", "fsync", "commit_delay",
+	"max_connections", "track_io_timing", "track_wal_io_timing", "huge_pages", "effective_io_concurrency", "io_method", "data_checksums",
+}
+
+func factsStatement() string {
+	return factsQuery + "'" + strings.Join(factNames, "', '") + "')"
+}
+
+// rereadEvery is how often settings are asked for again: they change by a reload.
+const rereadEvery = time.Minute
+
+// aboutItself are the settings, as series and as facts.
+func (s *sampler) aboutItself() []*question {
+	return []*question{
+		{name: "pg_settings", query: settingsQuery, every: rereadEvery, take: s.takeSettings},
+		{name: "pg_settings", query: factsStatement(), every: rereadEvery, take: s.takeFacts},
+	}
+}
+
+// takeSettings keeps the settings as series: each sample has them, as each page of the exporter has.
+func (s *sampler) takeSettings(rows [][][]byte) ([]recording.Column, error) {
+	s.settings = nil
+	for _, r := range rows {
+		metric, value, ok := metricOfSetting(string(r[0]), string(r[1]), string(r[2]), string(r[3]))
+		if ok && s.wants(metric) {
+			s.settings = append(s.settings, recording.Column{Labels: s.labelled(metric, nil, nil), Values: []float64{value}})
+		}
+	}
+	return nil, nil
+}
+
+func (s *sampler) takeFacts(rows [][][]byte) ([]recording.Column, error) {
+	for _, r := range rows {
+		s.facts["postgresql."+string(r[0])] = string(r[1])
+	}
+	return nil, nil
+}

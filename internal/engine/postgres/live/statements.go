@@ -1,0 +1,83 @@
+package live
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"plimsoll/internal/record/recording"
+)
+
+const (
+	commitsMetric       = "plimsoll_postgres_commits_total"
+	commitSecondsMetric = "plimsoll_postgres_commit_seconds_total"
+	// statementsMax is up to how many statements remembered (pg_stat_statements.max) the commits among them are looked for each second: all
+	// are walked for it, a few milliseconds for the 5,000 that are usual.
+	statementsMax = 10_000
+	// commitsLookEvery is how often it is looked for new ways of writing COMMIT, which reads the statements' texts.
+	commitsLookEvery = 5 * time.Minute
+	// commitIDsMax bounds them.
+	commitIDsMax = 64
+)
+
+// findCommits gives the ids of the statements that end a transaction; END is PostgreSQL's other word for COMMIT.
+const findCommits = `SELECT DISTINCT queryid FROM %s.pg_stat_statements(true) WHERE query ~* '^\s*(commit|end)(\s+(work|transaction))?\s*;?\s*$' AND queryid IS NOT NULL LIMIT %d`
+
+// commitsQuery gives their sums without reading texts.
+const commitsQuery = `SELECT d.datname, s.queryid, sum(s.calls), sum(s.%s) / 1000 FROM %s.pg_stat_statements(false) s JOIN pg_database d ON d.oid = s.dbid
+ WHERE s.queryid IN (%s) GROUP BY 1, 2`
+
+// commits asks pg_stat_statements, if there is one in a schema of this database, for COMMITs: which they are, and their sums. nil:
+// there is none, or it is too large.
+func (s *sampler) commits(schema, most string) []*question {
+	if schema == "" || !s.wants(commitsMetric) && !s.wants(commitSecondsMetric) {
+		return nil
+	}
+	n, err := strconv.Atoi(most)
+	if err != nil {
+		return nil // installed in the database, but not loaded by the server
+	}
+	if n > statementsMax {
+		s.limit(fmt.Sprintf("how long COMMITs take is not told: pg_stat_statements.max is %d, and more than %d are not walked each second", n, statementsMax))
+		return nil
+	}
+	spent := "total_exec_time"
+	if s.version < v13 {
+		spent = "total_time"
+	}
+	sums := func(ids []string) string {
+		return fmt.Sprintf(commitsQuery, spent, schema, strings.Join(append(ids, "NULL"), ", "))
+	}
+	asking := &question{name: "pg_stat_statements", query: sums(nil), needs: monitor, take: s.takeCommits}
+	finding := &question{name: "pg_stat_statements", query: fmt.Sprintf(findCommits, schema, commitIDsMax), every: commitsLookEvery, needs: monitor}
+	finding.take = func(rows [][][]byte) ([]recording.Column, error) {
+		var ids []string
+		for _, r := range rows {
+			if _, err := strconv.ParseInt(string(r[0]), 10, 64); err != nil {
+				return nil, fmt.Errorf("a queryid is %.30q", r[0])
+			}
+			ids = append(ids, string(r[0]))
+		}
+		asking.query = sums(ids)
+		return nil, nil
+	}
+	return []*question{finding, asking}
+}
+
+// takeCommits takes the rows of [commitsQuery].
+func (s *sampler) takeCommits(rows [][][]byte) ([]recording.Column, error) {
+	var out []recording.Column
+	for _, r := range rows {
+		for i, metric := range []string{commitsMetric, commitSecondsMetric} {
+			x, err := number(r[2+i])
+			if err != nil {
+				return nil, err
+			}
+			if s.wants(metric) {
+				out = append(out, recording.Column{Labels: s.labelled(metric, []string{"datname", "queryid"}, r[:2]), Values: []float64{x}})
+			}
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,167 @@
+package live
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Versions as server_version_num has them.
+const (
+	v10 = 100000
+	v12 = 120000
+	v13 = 130000
+	v14 = 140000
+	v16 = 160000
+	v17 = 170000
+	v18 = 180000
+)
+
+// A column is one of a view's, and the series made of it.
+type column struct {
+	name   string // or an expression
+	metric string
+	since  int // the first version that has it; 0: all
+	until  int // the first version that has it no longer; 0: none
+}
+
+// A view is a statement whose rows are told apart by labels and whose other columns are series.
+type view struct {
+	name   string // for people
+	since  int
+	until  int
+	every  time.Duration // 0: with each sample
+	labels []string      // columns
+	of     []column
+	from   string // what stands behind the columns
+	needs  string // who may ask, beyond everybody
+}
+
+func (v *view) in(version int) bool {
+	return version >= v.since && (v.until == 0 || version < v.until)
+}
+
+// columns are those that a version has.
+func (v *view) columns(version int) []column {
+	var out []column
+	for _, c := range v.of {
+		if version >= c.since && (c.until == 0 || version < c.until) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// query asks a server of a version.
+func (v *view) query(version int) string {
+	parts := append([]string(nil), v.labels...)
+	for _, c := range v.columns(version) {
+		parts = append(parts, c.name)
+	}
+	return "SELECT " + strings.Join(parts, ", ") + " FROM " + v.from
+}
+
+// named makes columns whose series are called like them.
+func named(prefix, suffix string, names ...string) []column {
+	out := make([]column, len(names))
+	for i, n := range names {
+		out[i] = column{name: n, metric: prefix + n + suffix}
+	}
+	return out
+}
+
+// between sets from which version on columns are there, and from which no longer.
+func between(since, until int, of []column) []column {
+	for i := range of {
+		of[i].since, of[i].until = since, until
+	}
+	return of
+}
+
+func join(groups ...[]column) []column {
+	var out []column
+	for _, g := range groups {
+		out = append(out, g...)
+	}
+	return out
+}
+
+const (
+	monitor = "pg_monitor"
+	// databasesMax is how many databases are told apart; of more only sums are asked.
+	databasesMax = 200
+)
+
+var databaseColumns = join(
+	named("pg_stat_database_", "", "numbackends", "xact_commit", "xact_rollback", "blks_read", "blks_hit", "tup_returned", "tup_fetched",
+		"tup_inserted", "tup_updated", "tup_deleted", "conflicts", "temp_files", "temp_bytes", "deadlocks", "blk_read_time", "blk_write_time"),
+	between(v12, 0, named("pg_stat_database_", "", "checksum_failures")),
+	between(v14, 0, named("pg_stat_database_", "", "session_time", "active_time", "idle_in_transaction_time",
+		"sessions", "sessions_abandoned", "sessions_fatal", "sessions_killed")))
+
+// summed makes sums of columns, under the same names.
+func summed(of []column) []column {
+	out := append([]column(nil), of...)
+	for i := range out {
+		out[i].name = "sum(" + out[i].name + ")"
+	}
+	return out
+}
+
+// viewsOf are what is asked. total: the databases are too many to be told apart.
+//
+// Sources: the chapter "The Cumulative Statistics System" of the documentation of versions 10 to 18; names of series:
+// postgres_exporter 0.11.1 as it runs, and the collectors of its later releases for pg_stat_io, pg_stat_checkpointer,
+// pg_stat_wal and pg_wal.
+func viewsOf(total bool) []view {
+	databases := view{name: "pg_stat_database", labels: []string{"datid", "datname"}, of: databaseColumns,
+		from: "pg_stat_database WHERE datname IS NOT NULL"}
+	sizes := view{name: "pg_database_size", every: time.Minute, labels: []string{"datname"}, needs: monitor,
+		of: []column{{name: "pg_database_size(oid)", metric: "pg_database_size_bytes"}}, from: "pg_database WHERE has_database_privilege(oid, 'CONNECT') OR pg_has_role('pg_read_all_stats', 'usage')"}
+	if total {
+		databases.labels, databases.of = nil, summed(databaseColumns)
+		sizes.labels, sizes.of = nil, summed(sizes.of)
+	}
+	return []view{
+		databases,
+		{name: "pg_stat_bgwriter", from: "pg_stat_bgwriter", of: join(
+			named("pg_stat_bgwriter_", "_total", "buffers_clean", "maxwritten_clean", "buffers_alloc"),
+			between(0, v17, named("pg_stat_bgwriter_", "_total", "checkpoints_timed", "checkpoints_req", "checkpoint_write_time", "checkpoint_sync_time",
+				"buffers_checkpoint", "buffers_backend", "buffers_backend_fsync")))},
+		{name: "pg_stat_checkpointer", since: v17, from: "pg_stat_checkpointer", of: join(
+			named("pg_stat_checkpointer_", "_total", "num_timed", "num_requested", "restartpoints_timed", "restartpoints_req", "restartpoints_done",
+				"write_time", "sync_time", "buffers_written"))},
+		{name: "pg_stat_wal", since: v14, from: "pg_stat_wal", of: join(
+			named("pg_stat_wal_", "", "wal_records", "wal_fpi", "wal_bytes", "wal_buffers_full"),
+			between(0, v18, named("pg_stat_wal_", "", "wal_write", "wal_sync", "wal_write_time", "wal_sync_time")))},
+		{name: "pg_stat_io", since: v16, from: "pg_stat_io", labels: []string{"backend_type", "object", "context"}, of: join(
+			[]column{
+				{name: "reads", metric: "pg_stat_io_reads_total"}, {name: "read_time", metric: "pg_stat_io_read_time_total"},
+				{name: "writes", metric: "pg_stat_io_writes_total"}, {name: "write_time", metric: "pg_stat_io_writes_time_total"},
+				{name: "writebacks", metric: "pg_stat_io_write_back_total"}, {name: "writeback_time", metric: "pg_stat_io_write_back_time_total"},
+				{name: "extends", metric: "pg_stat_io_extends_total"}, {name: "extend_time", metric: "pg_stat_io_extends_time_total"},
+				{name: "fsyncs", metric: "pg_stat_io_fsync_total"}, {name: "fsync_time", metric: "pg_stat_io_fsync_time_total"},
+			},
+			named("pg_stat_io_", "_total", "hits", "evictions", "reuses"),
+			between(v18, 0, named("pg_stat_io_", "_total", "read_bytes", "write_bytes", "extend_bytes")))},
+		{name: "pg_ls_waldir", every: 10 * time.Second, needs: monitor, from: "pg_ls_waldir() WHERE name ~ '^[0-9A-F]{24}$'", of: []column{
+			{name: "count(*)", metric: "pg_wal_segments"}, {name: "coalesce(sum(size), 0)", metric: "pg_wal_size_bytes"}}},
+		{name: "the position in WAL", until: v14, from: "(SELECT) AS x", of: []column{{metric: "plimsoll_postgres_wal_position_bytes",
+			name: "pg_wal_lsn_diff(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_lsn() END, '0/0')"}}},
+		{name: "whether it is a standby", from: "(SELECT) AS x", of: []column{{metric: "pg_replication_is_replica", name: "pg_is_in_recovery()::int"}}},
+		sizes,
+	}
+}
+
+// activityQuery gives sessions with a database by state and by what they wait for; %s is the column of databases. Our own
+// session is among them, as the exporter's is.
+const activityQuery = `SELECT %s, coalesce(state, ''), coalesce(wait_event_type, ''), coalesce(wait_event, ''), count(*),
+ coalesce(max(extract(epoch FROM now() - xact_start)), 0)
+ FROM pg_stat_activity WHERE datname IS NOT NULL AND state IS NOT NULL GROUP BY 1, 2, 3, 4`
+
+func activityOf(total bool) string {
+	if total {
+		return fmt.Sprintf(activityQuery, "''")
+	}
+	return fmt.Sprintf(activityQuery, "datname")
+}

@@ -1,0 +1,122 @@
+package model
+
+import (
+	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/workload"
+)
+
+// counters are PostgreSQL's statistics, since the start.
+type counters struct {
+	commits, hits, reads                   int64
+	inserted, updated                      int64 // rows; history's are inserted
+	allocated                              int64
+	buffersCheckpoint, buffersClean        int64
+	buffersBackend, maxWrittenClean        int64
+	checkpointsTimed, checkpointsRequested int64
+	checkpointWriteMs, checkpointSyncMs    float64
+	walRecords, walImages, walBytes        int64
+	walBuffersFull, walWrites, walSyncs    int64
+	walSegments                            int64
+}
+
+const database = "postgres"
+
+// names are those of postgres_exporter 0.11 to 0.15 against PostgreSQL 15; the pg_stat_wal family is
+// what its custom queries name so (examples/postgres-checkpoint/queries.yaml).
+func (e *Engine) names() []engine.Metric {
+	out := make([]engine.Metric, 0, 48)
+	e.each(func(name string, _ float64, labels ...string) {
+		out = append(out, engine.Metric{Name: name, Labels: labels})
+	})
+	return out
+}
+
+// Metrics names what Sample gives.
+func (e *Engine) Metrics() []engine.Metric { return e.metrics }
+
+// Sample gives PostgreSQL's statistics as an exporter would at this moment.
+func (e *Engine) Sample(values []float64) {
+	i := 0
+	e.each(func(_ string, value float64, _ ...string) {
+		values[i] = value
+		i++
+	})
+}
+
+func bool01(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// each calls f with every series, always in the same order.
+func (e *Engine) each(f func(name string, value float64, labels ...string)) {
+	n := &e.n
+	f("pg_up", 1)
+	f("pg_stat_database_xact_commit", float64(n.commits), "datname", database)
+	f("pg_stat_database_xact_rollback", 0, "datname", database)
+	f("pg_stat_database_tup_inserted", float64(n.inserted), "datname", database)
+	f("pg_stat_database_tup_updated", float64(n.updated), "datname", database)
+	f("pg_stat_database_blks_hit", float64(n.hits), "datname", database)
+	f("pg_stat_database_blks_read", float64(n.reads), "datname", database)
+	oldest := 0.0
+	if e.oldest != none {
+		oldest = e.clock.Now().Sub(e.ops[e.oldest].begun).Seconds()
+	}
+	f("pg_stat_activity_count", float64(e.active), "datname", database, "state", "active")
+	f("pg_stat_activity_max_tx_duration", oldest, "datname", database, "state", "active")
+	f("pg_stat_bgwriter_buffers_alloc_total", float64(n.allocated))
+	f("pg_stat_bgwriter_buffers_backend_fsync_total", 0) // the checkpointer's queue never overflows here
+	f("pg_stat_bgwriter_buffers_backend_total", float64(n.buffersBackend))
+	f("pg_stat_bgwriter_buffers_checkpoint_total", float64(n.buffersCheckpoint))
+	f("pg_stat_bgwriter_buffers_clean_total", float64(n.buffersClean))
+	f("pg_stat_bgwriter_checkpoint_sync_time_total", n.checkpointSyncMs)
+	f("pg_stat_bgwriter_checkpoint_write_time_total", n.checkpointWriteMs)
+	f("pg_stat_bgwriter_checkpoints_req_total", float64(n.checkpointsRequested))
+	f("pg_stat_bgwriter_checkpoints_timed_total", float64(n.checkpointsTimed))
+	f("pg_stat_bgwriter_maxwritten_clean_total", float64(n.maxWrittenClean))
+	f("pg_stat_wal_wal_records", float64(n.walRecords))
+	f("pg_stat_wal_wal_fpi", float64(n.walImages))
+	f("pg_stat_wal_wal_bytes", float64(n.walBytes))
+	f("pg_stat_wal_wal_buffers_full", float64(n.walBuffersFull))
+	f("pg_stat_wal_wal_write", float64(n.walWrites))
+	f("pg_stat_wal_wal_sync", float64(n.walSyncs))
+	f("pg_wal_size_bytes", float64(e.walSize()))
+	e.settings(f)
+}
+
+func (e *Engine) settings(f func(name string, value float64, labels ...string)) {
+	c := &e.cfg
+	f("pg_settings_shared_buffers_bytes", float64(c.SharedBuffers))
+	f("pg_settings_checkpoint_timeout_seconds", c.CheckpointTimeout.Std().Seconds())
+	f("pg_settings_checkpoint_completion_target", float64(c.CheckpointCompletionTarget))
+	f("pg_settings_checkpoint_flush_after_bytes", float64(c.CheckpointFlushAfter))
+	f("pg_settings_bgwriter_flush_after_bytes", float64(c.BgwriterFlushAfter))
+	f("pg_settings_max_wal_size_bytes", float64(c.MaxWALSize))
+	f("pg_settings_min_wal_size_bytes", float64(c.MinWALSize))
+	f("pg_settings_full_page_writes", bool01(c.FullPageWrites))
+	f("pg_settings_wal_buffers_bytes", float64(c.walBuffers()))
+}
+
+// walSize is what the log's folder holds: at the most there were, since segments no longer needed are
+// kept to be used again.
+func (e *Engine) walSize() int64 { return e.n.walSegments * int64(WALSegment) }
+
+// countSegments counts the segments from the checkpoint before on, no fewer than min_wal_size.
+func (e *Engine) countSegments() {
+	needed := e.wal.inserted/int64(WALSegment) - e.checkpoint.kept/int64(WALSegment) + 1
+	e.n.walSegments = max(e.n.walSegments, needed, int64(e.cfg.MinWALSize/WALSegment))
+}
+
+// countRows counts the rows of a write that is acknowledged.
+func (e *Engine) countRows(k workload.Kind) {
+	if k == workload.Insert {
+		e.n.inserted++
+		return
+	}
+	e.n.updated++
+	if e.cfg.HistoryRow > 0 {
+		e.n.inserted++
+	}
+}

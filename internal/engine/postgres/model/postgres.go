@@ -1,0 +1,237 @@
+package model
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"plimsoll/internal/base/random"
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/base/vtime"
+	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/kernel"
+	"plimsoll/internal/model/workload"
+)
+
+// What an event is about: its kind in the low byte, the transaction above it.
+const (
+	evExecute uint64 = iota // a transaction goes on
+	evFlush                 // commit_delay is over
+	evSegmentWritten
+	evSegmentMade
+	evLogWritten
+	evLogSynced
+	evWALWriter
+	evCheckpointDue
+	evCheckpointStep
+	evFileSynced
+	evControlSynced
+	evBackgroundWriter
+	eventBits = 8
+)
+
+// An Engine is the model. It implements [engine.Engine].
+type Engine struct {
+	cfg    Config
+	clock  *vtime.Clock
+	host   *kernel.Host
+	client engine.Client
+	data   *kernel.Device
+	cached *random.Stream // whether a page that is read is in the page cache
+	// Of pageCacheOf pages that are not in shared buffers pageCached are in the page cache.
+	pageCached, pageCacheOf uint64
+
+	tables      [relations]table
+	rowsPerPage int64
+	buffers     buffers
+	wal         wal
+	segments    segments
+	checkpoint  checkpointer
+	background  backgroundWriter
+	backends    flusher
+
+	ops            []op
+	free           int32 // list of ops not in use
+	oldest, newest int32 // of the active, in the order in which they began
+	active         int
+	queue          backlog
+	done           op // what was acknowledged last: the client may look at it during the call
+
+	n       counters
+	metrics []engine.Metric
+	cycles  []engine.Cycle
+}
+
+// New makes an engine on env's volumes: the log on "wal" or else "data", the rest on "data".
+func New(cfg Config, env engine.Env) (*Engine, error) {
+	if err := cfg.Check().Err(); err != nil {
+		return nil, err
+	}
+	e := &Engine{cfg: cfg, clock: env.Clock, host: env.Host, client: env.Client, data: env.Volume("data")}
+	logVolume := env.Volume("wal", "data")
+	if e.data == nil {
+		return nil, errors.New(`postgres: there is no volume "data"; the log may have one of its own, "wal"`)
+	}
+	memory := env.Host.Config().Memory
+	if cfg.SharedBuffers >= memory {
+		return nil, fmt.Errorf("postgres: shared_buffers of %s do not fit a memory of %s", cfg.SharedBuffers.Exact(), memory.Exact())
+	}
+	e.cached = env.Seed.Stream("postgres.pagecache")
+	e.layTables()
+	e.buffers = newBuffers(int(cfg.SharedBuffers / PageSize))
+	e.fill()
+	e.pageCacheOf = uint64(e.tables[heap].pages + e.tables[index].pages)
+	e.pageCached = min(e.pageCacheOf, uint64(pageCache(memory, cfg.SharedBuffers)/PageSize))
+
+	size := max(cfg.MaxWALSize/WALSegment, 2) * WALSegment
+	e.wal = wal{file: env.Host.Create("pg_wal", logVolume, size), buffers: cfg.walBuffers()}
+	e.wal.ring = (e.wal.buffers + int64(WALSegment) - 1) / int64(WALSegment) * int64(WALSegment)
+	e.wal.file.SetPrewritten(true)
+	e.wal.waiting, e.wal.served = queue{none, none}, queue{none, none}
+	e.wal.room, e.wal.victims = queue{none, none}, queue{none, none}
+
+	e.layLog(logVolume)
+
+	e.backends = flusher{after: flushPages(cfg.BackendFlushAfter)}
+	e.startCheckpointer()
+	e.startBackgroundWriter()
+	e.clock.After(time.Duration(cfg.WALWriterDelay), e, evWALWriter)
+
+	e.ops = make([]op, cfg.MaxConnections)
+	for i := range e.ops {
+		e.ops[i].next = int32(i) + 1
+	}
+	e.ops[len(e.ops)-1].next = none
+	e.oldest, e.newest = none, none
+	e.countSegments()
+	e.metrics = e.names()
+	return e, nil
+}
+
+// pageCache is what memory is left for the kernel to cache files in: 90 % of what shared buffers leave
+// (assumed; the rest goes to processes).
+func pageCache(memory, shared units.Size) units.Size { return (memory - shared) / 10 * 9 }
+
+// Do starts a transaction, or queues it behind max_connections others.
+func (e *Engine) Do(o workload.Op) {
+	now := e.clock.Now()
+	if e.free == none {
+		e.queue.push(queued{o, now})
+		return
+	}
+	e.begin(now, now, &o)
+}
+
+// begin gives a transaction that came at came a connection now, and a core.
+func (e *Engine) begin(now, came vtime.Instant, o *workload.Op) {
+	i := e.free
+	t := &e.ops[i]
+	e.free = t.next
+	*t = op{op: *o, begun: now, older: e.newest, newer: none, held: none}
+	if e.newest == none {
+		e.oldest = i
+	} else {
+		e.ops[e.newest].newer = i
+	}
+	e.newest = i
+	e.active++
+	_, done := e.host.CPU(now, e.cfg.CPU.Std())
+	t.waits[engine.WaitConnection] = int64(now.Sub(came))
+	t.wait(engine.WaitCPU, now)
+	e.clock.At(done, e, evExecute|uint64(i)<<eventBits)
+}
+
+// acknowledge ends a transaction: its connection is the next one's.
+func (e *Engine) acknowledge(now vtime.Instant, i int32) {
+	t := &e.ops[i]
+	if t.older == none {
+		e.oldest = t.newer
+	} else {
+		e.ops[t.older].newer = t.newer
+	}
+	if t.newer == none {
+		e.newest = t.older
+	} else {
+		e.ops[t.newer].older = t.older
+	}
+	e.active--
+	e.n.commits++
+	if t.op.Kind.Writes() {
+		e.countRows(t.op.Kind)
+	}
+	e.done.op, e.done.waits, e.done.lsn = t.op, t.waits, t.lsn
+	t.next = e.free
+	e.free = i
+	if q, ok := e.queue.pop(); ok {
+		e.begin(now, q.came, &q.op)
+	}
+	e.client.Done(now, &e.done.op, &e.done.waits)
+}
+
+// Cycles are the checkpoints so far.
+func (e *Engine) Cycles() []engine.Cycle { return e.cycles }
+
+// Fire handles what was scheduled.
+func (e *Engine) Fire(now vtime.Instant, arg uint64) {
+	switch arg & (1<<eventBits - 1) {
+	case evExecute:
+		e.execute(now, int32(arg>>eventBits))
+	case evFlush:
+		e.beginFlush(now)
+	case evSegmentWritten:
+		e.segments.fresh.Sync(e, evSegmentMade)
+	case evSegmentMade:
+		e.segmentMade(now)
+	case evLogWritten:
+		e.syncLog(now)
+	case evLogSynced:
+		e.logSynced(now)
+	case evWALWriter:
+		e.walWriter(now)
+	case evCheckpointDue:
+		e.checkpointDue(now, arg>>eventBits)
+	case evCheckpointStep:
+		e.checkpointStep(now)
+	case evFileSynced:
+		e.syncNextFile(now)
+	case evControlSynced:
+		e.checkpointDone(now)
+	case evBackgroundWriter:
+		e.backgroundWrite(now)
+	}
+}
+
+// backlog is the queue before the connections: a ring that grows. What bounds it is the run: an
+// operation is as large here as wherever else it waited.
+type backlog struct {
+	ring  []queued
+	first int
+	n     int
+}
+
+type queued struct {
+	op   workload.Op
+	came vtime.Instant
+}
+
+func (b *backlog) push(q queued) {
+	if b.n == len(b.ring) {
+		ring := make([]queued, max(64, 2*b.n))
+		for k := range b.n {
+			ring[k] = b.ring[(b.first+k)%len(b.ring)]
+		}
+		b.ring, b.first = ring, 0
+	}
+	b.ring[(b.first+b.n)%len(b.ring)] = q
+	b.n++
+}
+
+func (b *backlog) pop() (q queued, ok bool) {
+	if b.n == 0 {
+		return q, false
+	}
+	q = b.ring[b.first]
+	b.first = (b.first + 1) % len(b.ring)
+	b.n--
+	return q, true
+}

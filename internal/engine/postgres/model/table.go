@@ -1,0 +1,180 @@
+package model
+
+import (
+	"slices"
+	"strconv"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/base/vtime"
+	"plimsoll/internal/model/kernel"
+)
+
+// A relation is a table or an index.
+type relation uint32
+
+const (
+	heap relation = iota // the table
+	index
+	history
+	relations = 3
+)
+
+// A pageID is a page of a relation: the relation in the top two bits, the block below. Their
+// order is the order in which a checkpoint writes: by relation, then block.
+type pageID uint32
+
+const (
+	blockBits = 30
+	blocksMax = 1 << blockBits
+)
+
+func (r relation) page(block int64) pageID { return pageID(uint32(r)<<blockBits | uint32(block)) }
+func (p pageID) relation() relation        { return relation(p >> blockBits) }
+func (p pageID) block() int64              { return int64(p & (blocksMax - 1)) }
+
+// A file is a segment of 1 GiB of a relation.
+type file struct {
+	*kernel.File
+	unsynced bool // written since it was synced
+}
+
+// A table is a relation's pages, as far as they are known without looking into them.
+type table struct {
+	name    string
+	files   []file
+	pages   int64  // blocks it has
+	rows    int64  // rows in its last page, where it grows
+	perPage int64  // rows a page takes when it grows
+	imaged  bitmap // logged whole since the checkpoint began
+	roomy   bitmap // has room for another version of a row
+	base    units.Size
+}
+
+// bitmap has a bit a page. Pages beyond its end are 0.
+type bitmap []uint64
+
+func (b bitmap) has(i int64) bool {
+	w := i / 64
+	return w < int64(len(b)) && b[w]&(1<<(i%64)) != 0
+}
+
+func (b *bitmap) set(i int64) {
+	w := i / 64
+	if w >= int64(len(*b)) {
+		*b = append(*b, make([]uint64, w+1-int64(len(*b)))...)
+	}
+	(*b)[w] |= 1 << (i % 64)
+}
+
+// layTables makes the files of what is there at the start, one behind the other.
+func (e *Engine) layTables() {
+	names := [relations]string{"pgbench_accounts", "pgbench_accounts_pkey", "pgbench_history"}
+	e.rowsPerPage = e.cfg.rowsPerPage()
+	e.tables[heap].pages = (e.cfg.Rows + e.rowsPerPage - 1) / e.rowsPerPage
+	e.tables[index].pages = (e.cfg.Rows + leafEntries - 1) / leafEntries
+	e.tables[heap].perPage, e.tables[index].perPage = e.rowsPerPage, leafEntries
+	if e.cfg.HistoryRow > 0 {
+		e.tables[history].perPage = e.cfg.historyPerPage()
+	}
+	var base units.Size
+	for r := range e.tables {
+		t := &e.tables[r]
+		t.name, t.base = names[r], base
+		t.rows = t.perPage // the last page is full: the next row makes a new one
+		base += units.Size(t.pages) * PageSize
+		for at := int64(0); at < t.pages; at += pagesPerFile {
+			e.addFile(t, units.Size(min(t.pages-at, pagesPerFile))*PageSize)
+		}
+		if r == int(heap) && e.cfg.FillFactor < 1 {
+			for b := range t.pages {
+				t.roomy.set(b)
+			}
+		}
+	}
+}
+
+func (e *Engine) addFile(t *table, size units.Size) {
+	name := t.name + "." + strconv.Itoa(len(t.files))
+	t.files = append(t.files, file{File: e.host.Create(name, e.data, size)})
+}
+
+// write hands a page to the page cache; the writer may go on at resume.
+func (e *Engine) write(p pageID) (resume vtime.Instant) {
+	t := &e.tables[p.relation()]
+	b := p.block()
+	f := &t.files[b/pagesPerFile]
+	f.unsynced = true
+	return f.Write(units.Size(b%pagesPerFile)*PageSize, PageSize)
+}
+
+// place is where a page lies on the volume, for reads of it.
+func (e *Engine) place(p pageID) units.Size {
+	return e.tables[p.relation()].base + units.Size(p.block())*PageSize
+}
+
+// grow adds a page at the end of a relation: the file is extended at once, through the page
+// cache, and counts as a backend's write (PostgreSQL 15 source, mdextend and pg_stat_bgwriter).
+func (e *Engine) grow(r relation) (p pageID, resume vtime.Instant) {
+	t := &e.tables[r]
+	p = r.page(t.pages)
+	if t.pages/pagesPerFile >= int64(len(t.files)) {
+		e.addFile(t, FileSegment)
+	}
+	t.pages++
+	t.imaged.set(p.block()) // it is initialised in the log, not copied
+	e.n.buffersBackend++
+	return p, e.write(p)
+}
+
+// reserve gives the page that the next row of a growing relation goes to, and whether that page is
+// new.
+func (e *Engine) reserve(r relation) (p pageID, isNew bool, resume vtime.Instant) {
+	t := &e.tables[r]
+	if t.rows < t.perPage {
+		t.rows++
+		return r.page(t.pages - 1), false, 0
+	}
+	t.rows = 1
+	p, resume = e.grow(r)
+	return p, true, resume
+}
+
+// flusher gathers the pages that a process has written and has the kernel write them out, neighbours
+// together, once there are enough of them (PostgreSQL 15 source, IssuePendingWritebacks).
+type flusher struct {
+	pages []pageID
+	after int // 0: never
+}
+
+func (f *flusher) add(e *Engine, p pageID) {
+	if f.after == 0 {
+		return
+	}
+	if f.pages = append(f.pages, p); len(f.pages) >= f.after {
+		f.flush(e)
+	}
+}
+
+func (f *flusher) flush(e *Engine) {
+	slices.Sort(f.pages)
+	for i := 0; i < len(f.pages); {
+		first := f.pages[i]
+		n := pageID(1)
+		for i++; i < len(f.pages) && (f.pages[i] == first+n || f.pages[i] == first+n-1); i++ {
+			n = f.pages[i] - first + 1
+		}
+		e.startWriting(first, int64(n))
+	}
+	f.pages = f.pages[:0]
+}
+
+// startWriting is sync_file_range over neighbouring pages, which may be in two files.
+func (e *Engine) startWriting(first pageID, n int64) {
+	t := &e.tables[first.relation()]
+	for b := first.block(); n > 0; {
+		at := b % pagesPerFile
+		here := min(n, pagesPerFile-at)
+		t.files[b/pagesPerFile].WriteRange(units.Size(at)*PageSize, units.Size(here)*PageSize)
+		b, n = b+here, n-here
+	}
+}

@@ -1,0 +1,261 @@
+package model
+
+import (
+	"plimsoll/internal/base/vtime"
+	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/volume"
+	"plimsoll/internal/model/workload"
+)
+
+// none is no transaction and no buffer.
+const none int32 = -1
+
+// An op is a transaction under way.
+type op struct {
+	op     workload.Op
+	waits  engine.Waits
+	begun  vtime.Instant
+	since  vtime.Instant // of the present wait
+	on     engine.Wait
+	lsn    int64 // its commit's end in the log
+	next   int32 // in a queue, or the list of those free
+	older  int32
+	newer  int32
+	pinned [pinsPerOp]int32
+	leaf   int64 // block of the index leaf
+	step   uint8
+	steps  uint8
+	plan   [pinsPerOp]step
+	held   int32 // the buffer of the present step, until its page is there
+	unread bool  // its page is still to be read, once the kernel lets go
+}
+
+// A step is a page a transaction needs.
+type step struct {
+	page  pageID
+	fresh bool // new: nothing to read
+	dirty bool // it changes
+}
+
+func (o *op) wait(w engine.Wait, now vtime.Instant) { o.on, o.since = w, now }
+
+func (o *op) waited(now vtime.Instant) {
+	o.waits[o.on] += int64(now.Sub(o.since))
+	o.since = now
+}
+
+// execute goes on with a transaction: pins the pages it needs one after the other, then changes
+// them and commits.
+func (e *Engine) execute(now vtime.Instant, i int32) {
+	t := &e.ops[i]
+	t.waited(now)
+	if t.steps == 0 {
+		if resume := e.planPages(t); resume > now {
+			e.resumeAt(t, i, engine.WaitThrottle, now, resume)
+			return
+		}
+	}
+	for t.step < t.steps {
+		s := &t.plan[t.step]
+		if t.held == none && !e.pin(now, t, i, s) {
+			return
+		}
+		f := &e.buffers.all[t.held]
+		if t.unread && f.ready <= now {
+			t.unread = false
+			f.ready = e.read(now, s.page)
+		}
+		if f.ready > now {
+			on := engine.WaitRead
+			if s.fresh || t.unread {
+				on = engine.WaitThrottle
+			}
+			e.resumeAt(t, i, on, now, f.ready)
+			return
+		}
+		f.usage = min(f.usage+1, usageMax)
+		t.pinned[t.step], t.held = t.held, none
+		t.step++
+	}
+	e.change(now, i)
+}
+
+// pin finds a page's buffer or takes one for it, and holds it there until the transaction's log is
+// written. It gives false where the transaction has to wait, and will be called again.
+func (e *Engine) pin(now vtime.Instant, t *op, i int32, s *step) bool {
+	b := e.buffers.find(s.page)
+	if b != none {
+		e.n.hits++
+	} else if b = e.take(now, t, i, s); b == none {
+		return false
+	}
+	t.held = b
+	e.buffers.all[b].pins++
+	return true
+}
+
+func (e *Engine) resumeAt(t *op, i int32, w engine.Wait, now, at vtime.Instant) {
+	t.wait(w, now)
+	e.clock.At(at, e, evExecute|uint64(i)<<eventBits)
+}
+
+// take finds a buffer for a page, writing out the one it holds if that is dirty. It gives none where
+// the transaction has to wait for the log of those there are.
+func (e *Engine) take(now vtime.Instant, t *op, i int32, s *step) int32 {
+	b, held, ok := e.buffers.victim(now, e.wal.durable)
+	if !ok {
+		// Some are pinned, the rest are dirty and wait for their log: max_connections cannot pin all.
+		t.wait(engine.WaitCache, now)
+		e.wal.victims.push(e, i)
+		e.flushLog(now)
+		return none
+	}
+	e.n.allocated++
+	resume := now
+	if held && e.buffers.all[b].dirty {
+		old := e.buffers.all[b].page
+		resume = e.write(old)
+		e.buffers.clean(b)
+		e.backends.add(e, old)
+		e.n.buffersBackend++
+	}
+	f := e.buffers.assign(b, s.page, held)
+	switch {
+	case s.fresh:
+		f.ready = resume
+	case resume > now: // held for having dirtied too much: the read comes after
+		e.n.reads++
+		t.unread = true
+		f.ready = resume
+	default:
+		e.n.reads++
+		f.ready = e.read(now, s.page)
+	}
+	return b
+}
+
+// read reads a page, from the page cache or the volume, and tells when it is there.
+func (e *Engine) read(now vtime.Instant, p pageID) vtime.Instant {
+	if e.cached.Below(e.pageCacheOf) < e.pageCached {
+		return now
+	}
+	return e.data.Do(volume.Request{Op: volume.Read, Offset: e.place(p), Length: PageSize}).Done
+}
+
+// planPages lists the pages a transaction needs. Where a file grows for it the kernel may hold the
+// writer, until resume.
+func (e *Engine) planPages(t *op) (resume vtime.Instant) {
+	add := func(p pageID, fresh, dirty bool) {
+		t.plan[t.steps] = step{p, fresh, dirty}
+		t.steps++
+	}
+	grown := func(r relation) {
+		p, fresh, held := e.reserve(r)
+		resume = max(resume, held)
+		add(p, fresh, true)
+	}
+	key := int64(min(t.op.Key, 1<<62))
+	block := key / e.rowsPerPage % e.tables[heap].pages
+	t.leaf = key / leafEntries % e.tables[index].pages
+	if t.op.Kind == workload.Insert {
+		if key >= e.cfg.Rows { // ascending keys go to the last leaf
+			grown(index)
+		} else {
+			add(index.page(t.leaf), false, true)
+		}
+		grown(heap)
+		return resume
+	}
+	writes := t.op.Kind.Writes()
+	moves := writes && !e.tables[heap].roomy.has(block)
+	add(index.page(t.leaf), false, moves)
+	add(heap.page(block), false, writes)
+	if moves {
+		e.tables[heap].roomy.set(block) // what the old version leaves is pruned
+		grown(heap)
+	}
+	if writes && e.cfg.HistoryRow > 0 {
+		grown(history)
+	}
+	return resume
+}
+
+// change logs what a transaction changes, makes its pages dirty, lets go of them, and commits.
+func (e *Engine) change(now vtime.Instant, i int32) {
+	t := &e.ops[i]
+	if !t.op.Kind.Writes() {
+		e.unpin(t)
+		e.acknowledge(now, i)
+		return
+	}
+	if !e.logFits(recordCommit + int64(t.steps)*(int64(PageSize)+recordIndex)) {
+		t.wait(engine.WaitLogTurn, now)
+		e.wal.room.push(e, i)
+		return
+	}
+	for k := range t.steps {
+		s := &t.plan[k]
+		if !s.dirty {
+			continue
+		}
+		e.log(s.page, e.record(t, s), e.usedBytes(s.page))
+		e.buffers.change(t.pinned[k], e.wal.inserted)
+	}
+	e.n.walRecords++
+	e.insertLog(recordCommit)
+	t.lsn = e.wal.inserted
+	e.unpin(t)
+	if !e.cfg.SynchronousCommit {
+		e.acknowledge(now, i)
+		return
+	}
+	t.wait(engine.WaitLogTurn, now)
+	e.wal.waiting.push(e, i)
+	e.flushLog(now)
+}
+
+func (e *Engine) unpin(t *op) {
+	for _, b := range t.pinned[:t.steps] {
+		e.buffers.all[b].pins--
+	}
+}
+
+// record is the size of what is logged about a page of a transaction.
+func (e *Engine) record(t *op, s *step) int64 {
+	switch s.page.relation() {
+	case index:
+		return recordIndex
+	case history:
+		return recordInsert + int64(e.cfg.HistoryRow)
+	}
+	switch {
+	case t.op.Kind == workload.Insert:
+		return recordInsert + int64(e.cfg.Row)
+	case s.page == t.plan[1].page && !t.plan[0].dirty:
+		return recordHotUpdate
+	case s.page == t.plan[1].page:
+		return 0 // the old version's page is named in the record of the new one
+	}
+	return recordUpdate + int64(e.cfg.Row)
+}
+
+// usedBytes is what an image of a page holds.
+func (e *Engine) usedBytes(p pageID) int64 {
+	t := &e.tables[p.relation()]
+	last := p.block() == t.pages-1
+	switch p.relation() {
+	case index:
+		return pageHeader + leafSpecial + leafEntries*leafEntry
+	case history:
+		n := t.perPage
+		if last {
+			n = t.rows
+		}
+		return pageHeader + n*itemBytes(e.cfg.HistoryRow)
+	}
+	n := e.rowsPerPage
+	if last {
+		n = t.rows
+	}
+	return pageHeader + n*itemBytes(e.cfg.Row)
+}

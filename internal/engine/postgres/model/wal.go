@@ -1,0 +1,216 @@
+package model
+
+import (
+	"time"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/base/vtime"
+	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/kernel"
+)
+
+// Sizes of log records with their headers, aligned to 8 B (computed from the structures of
+// PostgreSQL 15: xlogrecord.h, heapam_xlog.h, nbtxlog.h, xact.h). An update within its page logs what
+// differs between the versions; one into another page logs the row. An image adds its header.
+const (
+	recordHotUpdate  = 72
+	recordUpdate     = 64 // and the row
+	recordInsert     = 40 // and the row
+	recordIndex      = 64
+	recordCommit     = 40
+	recordCheckpoint = 120
+	imageHeader      = 8
+)
+
+// wal is the log: positions are bytes since the start.
+type wal struct {
+	file *kernel.File
+	// ring is how much of the file is written before it begins again: no less than buffers hold, so that
+	// nothing is written over before it is durable, and no more, since where on the volume a record
+	// lies makes no difference and a short file is quicker to look through for what is dirty.
+	ring     int64
+	buffers  int64
+	inserted int64
+	written  int64 // handed to the page cache
+	durable  int64
+
+	busy      bool          // a flush is under way, or waits for company
+	target    int64         // what it makes durable
+	began     vtime.Instant // when it took its turn
+	submitted vtime.Instant // when its fdatasync was called
+	waiting   queue         // for the next flush
+	served    queue         // by the one under way
+	room      queue         // for room in the buffers
+	victims   queue         // for a buffer that may be written
+}
+
+// queue is a list of transactions, first come first served, linked through them.
+type queue struct{ head, tail int32 }
+
+func (q *queue) push(e *Engine, i int32) {
+	e.ops[i].next = none
+	if q.head == none {
+		q.head = i
+	} else {
+		e.ops[q.tail].next = i
+	}
+	q.tail = i
+}
+
+// take empties the queue into a list that starts with the transaction given.
+func (q *queue) take() (head int32) {
+	head, q.head, q.tail = q.head, none, none
+	return head
+}
+
+// log appends a record about a page. The first change after a checkpoint began takes an image of
+// the page, used bytes of it: the hole between pointers and rows is left out.
+func (e *Engine) log(p pageID, record, used int64) {
+	e.n.walRecords++
+	t := &e.tables[p.relation()]
+	if e.cfg.FullPageWrites && !t.imaged.has(p.block()) {
+		t.imaged.set(p.block())
+		record += imageHeader + min(used, int64(PageSize))
+		e.n.walImages++
+	}
+	e.insertLog(record)
+}
+
+func (e *Engine) insertLog(n int64) {
+	w := &e.wal
+	before := w.inserted / int64(WALSegment)
+	w.inserted += n
+	e.n.walBytes += n
+	if w.inserted/int64(WALSegment) != before {
+		e.countSegments()
+		e.checkpointIfFull()
+	}
+}
+
+// logFits says whether the buffers have room for n bytes more. Without, the oldest are handed to
+// the page cache, unless a flush holds the lock for that.
+func (e *Engine) logFits(n int64) bool {
+	w := &e.wal
+	if w.inserted+n-w.written <= w.buffers || w.inserted == w.written {
+		return true
+	}
+	e.n.walBuffersFull++
+	if w.busy {
+		return false
+	}
+	if e.missesSegment() { // a flush makes it, and there is room then
+		e.flushLog(e.clock.Now())
+		return false
+	}
+	e.writeLog()
+	return true
+}
+
+// writeLog hands what was logged to the page cache: whole pages, the last one partly filled.
+func (e *Engine) writeLog() (resume vtime.Instant) {
+	w := &e.wal
+	page := int64(PageSize)
+	from, to := w.written/page*page, (w.inserted+page-1)/page*page
+	w.written = w.inserted
+	e.n.walWrites++
+	for from < to {
+		at := from % w.ring
+		n := min(to-from, w.ring-at)
+		resume = max(resume, w.file.Write(units.Size(at), units.Size(n)))
+		from += n
+	}
+	return resume
+}
+
+// flushLog starts a flush unless one is under way: at once, or after commit_delay where
+// commit_siblings others are active.
+func (e *Engine) flushLog(now vtime.Instant) {
+	if e.wal.busy {
+		return
+	}
+	e.wal.busy = true
+	if e.cfg.CommitDelay > 0 && e.active > e.cfg.CommitSiblings {
+		e.clock.After(e.cfg.CommitDelay.Std(), e, evFlush)
+		return
+	}
+	e.beginFlush(now)
+}
+
+func (e *Engine) beginFlush(now vtime.Instant) {
+	w := &e.wal
+	if e.missesSegment() {
+		e.segments.awaited = true
+		e.makeSegment(now)
+		return
+	}
+	w.served, w.waiting = w.waiting, queue{none, none}
+	w.began, w.target = now, w.inserted
+	if resume := e.writeLog(); resume > now {
+		e.clock.At(resume, e, evLogWritten)
+		return
+	}
+	e.syncLog(now)
+}
+
+func (e *Engine) syncLog(now vtime.Instant) {
+	e.wal.submitted = now
+	e.n.walSyncs++
+	e.wal.file.Sync(e, evLogSynced)
+}
+
+// logSynced acknowledges everybody the flush served, then flushes for those who came meanwhile.
+func (e *Engine) logSynced(now vtime.Instant) {
+	w := &e.wal
+	w.durable = w.target
+	w.busy = false
+	stats := w.file.LastSync()
+	for i := w.served.take(); i != none; {
+		next := e.ops[i].next
+		e.ops[i].shareSync(now, w, &stats)
+		e.acknowledge(now, i)
+		i = next
+	}
+	for i := w.room.take(); i != none; {
+		next := e.ops[i].next
+		e.ops[i].waited(now)
+		e.change(now, i)
+		i = next
+	}
+	for i := w.victims.take(); i != none; {
+		next := e.ops[i].next
+		e.execute(now, i)
+		i = next
+	}
+	if e.checkpoint.needsLog {
+		e.checkpoint.needsLog = false
+		e.checkpointStep(now)
+	}
+	if e.wal.waiting.head != none || e.checkpoint.needsLog {
+		e.flushLog(now)
+	}
+}
+
+// shareSync divides the time a transaction waited for the log: until its flush had its turn,
+// while the kernel held the write, and the fdatasync by what the volume was doing.
+func (o *op) shareSync(now vtime.Instant, w *wal, s *kernel.SyncStats) {
+	o.waits[engine.WaitLogTurn] += int64(max(0, w.began.Sub(o.since)))
+	o.waits[engine.WaitThrottle] += int64(w.submitted.Sub(max(w.began, o.since)))
+	left := now.Sub(w.submitted)
+	for _, part := range [...]struct {
+		wait engine.Wait
+		took units.Duration
+	}{{engine.WaitLogQueue, s.Queue}, {engine.WaitLogLimit, s.Limit}, {engine.WaitLogDevice, s.Device}} {
+		d := min(max(part.took.Std(), 0), left)
+		o.waits[part.wait] += int64(d)
+		left -= d
+	}
+}
+
+// walWriter makes durable what nobody waits for, every wal_writer_delay: with synchronous_commit
+// off that is how commits get there.
+func (e *Engine) walWriter(now vtime.Instant) {
+	if e.wal.inserted > e.wal.durable {
+		e.flushLog(now)
+	}
+	e.clock.After(time.Duration(e.cfg.WALWriterDelay), e, evWALWriter)
+}

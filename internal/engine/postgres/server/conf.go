@@ -1,0 +1,90 @@
+//go:build linux
+
+package server
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"plimsoll/internal/base/units"
+	postgres "plimsoll/internal/engine/postgres/model"
+)
+
+// reserve is how many connections there are beside the workload's: who loads and reads, who watches, and one more
+// while either is made anew.
+const reserve = 3
+
+// conf is what is added to postgresql.conf.
+func conf(c *postgres.Config, socket string) string {
+	var b strings.Builder
+	set := func(name, value string) { fmt.Fprintf(&b, "%s = %s\n", name, value) }
+	b.WriteString("# the scenario's\n")
+	set("shared_buffers", size(c.SharedBuffers))
+	set("max_connections", strconv.Itoa(c.MaxConnections+reserve))
+	set("checkpoint_timeout", span(c.CheckpointTimeout))
+	set("checkpoint_completion_target", number(c.CheckpointCompletionTarget))
+	set("checkpoint_flush_after", size(c.CheckpointFlushAfter))
+	set("max_wal_size", size(c.MaxWALSize))
+	set("min_wal_size", size(c.MinWALSize))
+	set("full_page_writes", on(c.FullPageWrites))
+	if c.WALBuffers > 0 {
+		set("wal_buffers", size(c.WALBuffers))
+	}
+	set("synchronous_commit", on(c.SynchronousCommit))
+	set("wal_writer_delay", span(c.WALWriterDelay))
+	set("commit_delay", strconv.FormatInt(c.CommitDelay.Std().Microseconds(), 10)) // microseconds
+	set("commit_siblings", strconv.Itoa(c.CommitSiblings))
+	set("bgwriter_delay", span(c.BgwriterDelay))
+	set("bgwriter_lru_maxpages", strconv.Itoa(c.BgwriterLRUMaxpages))
+	set("bgwriter_lru_multiplier", number(c.BgwriterLRUMultiplier))
+	set("bgwriter_flush_after", size(c.BgwriterFlushAfter))
+	set("backend_flush_after", size(c.BackendFlushAfter))
+	b.WriteString("# the lab's\n")
+	set("listen_addresses", "''")
+	set("unix_socket_directories", quoted(socket))
+	set("log_checkpoints", "on")
+	set("log_line_prefix", "'%m '")
+	set("log_timezone", "'UTC'")
+	set("lc_messages", "'C'")
+	set("logging_collector", "off")
+	return b.String()
+}
+
+// size writes a size in PostgreSQL's kB, which are 1,024 bytes, or in bytes; it rounds to its blocks itself.
+func size(s units.Size) string {
+	switch {
+	case s == 0:
+		return "0"
+	case s%units.KiB == 0:
+		return strconv.FormatInt(int64(s/units.KiB), 10) + "kB"
+	}
+	return strconv.FormatInt(int64(s), 10) + "B"
+}
+
+// span writes a time in the largest unit that loses nothing; PostgreSQL rounds to the setting's own.
+func span(d units.Duration) string {
+	switch n := d.Std(); {
+	case n%time.Second == 0:
+		return strconv.FormatInt(int64(n/time.Second), 10) + "s"
+	case n%time.Millisecond == 0:
+		return strconv.FormatInt(n.Milliseconds(), 10) + "ms"
+	default:
+		return strconv.FormatInt(n.Microseconds(), 10) + "us"
+	}
+}
+
+func number(r units.Ratio) string { return strconv.FormatFloat(float64(r), 'f', -1, 64) }
+
+func on(b bool) string {
+	if b {
+		return "on"
+	}
+	return "off"
+}
+
+// quoted is a string of postgresql.conf.
+func quoted(s string) string {
+	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `''`).Replace(s) + "'"
+}

@@ -1,0 +1,272 @@
+//go:build linux
+
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"plimsoll/internal/base/units"
+	postgres "plimsoll/internal/engine/postgres/model"
+	"plimsoll/internal/lab"
+	"plimsoll/internal/lab/process"
+	"plimsoll/internal/record/source"
+)
+
+const (
+	// startWithin is how long the server may take to start: after a crash it replays up to max_wal_size from the volume.
+	startWithin = 15 * time.Minute
+	// stopWithin is how long it may take to end in order: it writes a checkpoint.
+	stopWithin = 2 * time.Minute
+	// socketBytesMost is what the kernel takes as a socket's path (unix(7), sun_path with the zero behind it).
+	socketBytesMost = 107
+)
+
+var errNotRunning = errors.New("PostgreSQL is not running")
+
+// A Server is a real PostgreSQL. It implements lab.Server.
+type Server struct {
+	cfg     postgres.Config
+	schema  schema
+	bin     string
+	version string
+
+	m      *lab.Machine
+	user   *process.User
+	data   string
+	socket string
+	short  string // the socket's folder, where it is no part of the scratch folder
+	mean   units.Size
+	cycles checkpoints
+	proc   *process.Process
+	reader *link // of Read
+	pool   atomic.Pointer[pool]
+}
+
+// New prepares a server; nothing is started. The error says what is wrong with the settings, or how to come by
+// PostgreSQL.
+func New(cfg postgres.Config) (lab.Server, error) {
+	if problems := cfg.Check(); len(problems) > 0 {
+		return nil, fmt.Errorf("postgres: %w", problems)
+	}
+	bin, err := find(debianFolders)
+	if err != nil {
+		return nil, err
+	}
+	v, err := version(context.Background(), bin)
+	if err != nil {
+		return nil, err
+	}
+	return &Server{cfg: cfg, schema: newSchema(&cfg), bin: bin, version: v}, nil
+}
+
+// Describe implements lab.Server.
+func (s *Server) Describe() string { return "PostgreSQL " + s.version }
+
+func (s *Server) log(line string) {
+	if s.m.Log != nil {
+		s.m.Log(line)
+	}
+}
+
+// Start implements lab.Server.
+func (s *Server) Start(ctx context.Context, m *lab.Machine, progress lab.Progress) error {
+	fail := func(err error) error { return fmt.Errorf("starting PostgreSQL: %w", err) }
+	work := m.Scenario.Workloads()
+	if work == nil {
+		return fail(errors.New("the scenario was not made by Parse or Load"))
+	}
+	s.m, s.mean = m, work.DocumentSize()
+	var err error
+	if s.user, err = process.Unprivileged("postgres", "nobody"); err != nil {
+		return fail(err) // it refuses to be root
+	}
+	if err := s.make(ctx); err != nil {
+		return fail(err)
+	}
+	if err := s.begin(ctx); err != nil {
+		return fail(err)
+	}
+	if err := s.load(ctx, max(s.cfg.Rows, int64(work.Documents())), progress); err != nil {
+		return fail(err)
+	}
+	p := newPool(dialSocket(s.socket), &s.schema, work.Connections(), s.cfg.MaxConnections)
+	s.pool.Store(p)
+	if err := p.connect(ctx); err != nil {
+		return fail(err)
+	}
+	return nil
+}
+
+// make makes the database's files.
+func (s *Server) make(ctx context.Context) error {
+	data, wal := s.m.Dir("data"), s.m.Dir("wal")
+	if data == "" {
+		return errors.New("there is no volume: the scenario needs one named data")
+	}
+	s.data = filepath.Join(data, "postgres")
+	folders := []string{s.data}
+	args := []string{"--pgdata=" + s.data, "--username=" + superuser, "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-instructions"}
+	if wal != "" {
+		wal = filepath.Join(wal, "pg_wal")
+		folders, args = append(folders, wal), append(args, "--waldir="+wal)
+	}
+	var err error
+	if s.socket, err = s.socketFolder(); err != nil {
+		return err
+	}
+	for _, dir := range append(folders, s.socket) {
+		if err := s.user.Own(dir); err != nil {
+			return err
+		}
+		if err := s.user.Admit(dir); err != nil {
+			return err
+		}
+	}
+	p, err := process.Start(process.Options{Path: filepath.Join(s.bin, "initdb"), Args: args, User: s.user, Line: s.log})
+	if err != nil {
+		return err
+	}
+	if err := p.Finish(ctx); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(filepath.Join(s.data, "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(conf(&s.cfg, s.socket))
+	return errors.Join(err, f.Close())
+}
+
+// socketFolder is within the scratch folder, unless that makes the socket's name too long for the kernel.
+func (s *Server) socketFolder() (string, error) {
+	dir := filepath.Join(s.m.Scratch, "pg")
+	if len(dir)+len("/.s.PGSQL.5432") <= socketBytesMost {
+		return dir, nil
+	}
+	short, err := os.MkdirTemp("", "plimsoll-pg-")
+	s.short = short
+	return short, err
+}
+
+// begin starts the server and waits until it takes connections.
+func (s *Server) begin(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startWithin)
+	defer cancel()
+	// Whoever wrote it is gone. A loss of power may have left it empty, which the server would not overlook.
+	if err := os.Remove(filepath.Join(s.data, "postmaster.pid")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	p, err := process.Start(process.Options{
+		Path: filepath.Join(s.bin, "postgres"), Args: []string{"-D", s.data}, User: s.user,
+		DeathSignal: syscall.SIGQUIT, // the postmaster ends its children with it
+		Log:         filepath.Join(s.m.Scratch, "postgres.log"),
+		Line:        func(line string) { s.cycles.hear(line); s.log(line) },
+	})
+	if err != nil {
+		return err
+	}
+	s.proc = p
+	s.reader = &link{dial: dialSocket(s.socket), schema: &s.schema}
+	look := time.NewTicker(50 * time.Millisecond)
+	defer look.Stop()
+	for {
+		c, err := dial(ctx, s.socket, "plimsoll-start")
+		if err == nil {
+			return c.Close(ctx)
+		}
+		select {
+		case <-p.Done():
+			return p.Err()
+		case <-ctx.Done():
+			return fmt.Errorf("it does not take connections (%w): %w; its log ends: %s", err, ctx.Err(), p.Tail())
+		case <-look.C:
+		}
+	}
+}
+
+// Do implements lab.Server.
+func (s *Server) Do(ctx context.Context, conn int, op *lab.Op) error {
+	p := s.pool.Load()
+	if p == nil {
+		return errNotRunning
+	}
+	return p.do(ctx, conn, op, s.mean)
+}
+
+// Read implements lab.Server.
+func (s *Server) Read(ctx context.Context, key uint64) (seq uint64, found bool, err error) {
+	if s.reader == nil {
+		return 0, false, errNotRunning
+	}
+	return s.reader.read(ctx, key)
+}
+
+// Sources implements lab.Server.
+func (s *Server) Sources() []source.Source {
+	return []source.Source{&statistics{dial: dialSocket(s.socket), database: database, version: s.version}}
+}
+
+// Cycles implements lab.Server: the checkpoints that the log tells of, those of the load and of recoveries among them.
+func (s *Server) Cycles(context.Context) ([]lab.Cycle, error) { return s.cycles.list(), nil }
+
+// Crash implements lab.Server. Shared memory goes too, as it would with the power.
+func (s *Server) Crash() error {
+	if s.proc == nil {
+		return nil
+	}
+	shared, err := memoryOf(s.proc)
+	err = errors.Join(err, s.proc.Kill())
+	s.cycles.broken(time.Now())
+	return errors.Join(err, shared.remove())
+}
+
+// Restart implements lab.Server: recovery, and all connections anew.
+func (s *Server) Restart(ctx context.Context) error {
+	p := s.pool.Load()
+	if s.proc == nil || p == nil {
+		return errNotRunning
+	}
+	if err := s.Crash(); err != nil { // what runs still
+		return err
+	}
+	p.close(ctx)
+	s.reader.close(ctx)
+	if err := s.begin(ctx); err != nil {
+		return fmt.Errorf("starting PostgreSQL again: %w", err)
+	}
+	if err := p.connect(ctx); err != nil {
+		return fmt.Errorf("starting PostgreSQL again: %w", err)
+	}
+	return nil
+}
+
+// Stop implements lab.Server: a fast shutdown, with its checkpoint.
+func (s *Server) Stop(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, stopWithin)
+	defer cancel()
+	if p := s.pool.Swap(nil); p != nil {
+		p.close(ctx)
+	}
+	var err error
+	if s.proc != nil {
+		s.reader.close(ctx)
+		shared, _ := memoryOf(s.proc)
+		if err = s.proc.Stop(ctx, syscall.SIGINT); err != nil { // it was killed, and has left its memory
+			err = errors.Join(err, shared.remove())
+		}
+		s.proc, s.reader = nil, nil
+	}
+	if s.short != "" {
+		err = errors.Join(err, os.RemoveAll(s.short))
+		s.short = ""
+	}
+	return err
+}

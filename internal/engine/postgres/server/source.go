@@ -1,0 +1,316 @@
+//go:build linux
+
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/prometheus/prometheus/model/labels"
+
+	"plimsoll/internal/record/recording"
+	"plimsoll/internal/record/source"
+)
+
+// A view is a statement of one row, of whose columns some are series.
+type view struct {
+	// relation has to exist: views come and go with versions. "": always there.
+	relation, query string
+	columns         []column
+}
+
+// A column becomes a series under the name that postgres_exporter 0.11 to 0.15 gives it.
+type column struct {
+	name, metric string
+	labels       labels.Labels
+}
+
+// columns names the columns of a view that has no labels.
+func columns(prefix, suffix string, names ...string) []column {
+	var out []column
+	for _, n := range names {
+		out = append(out, column{name: n, metric: prefix + n + suffix})
+	}
+	return out
+}
+
+func labelled(of []column, pairs ...string) []column {
+	for i := range of {
+		of[i].labels = labels.FromStrings(pairs...)
+	}
+	return of
+}
+
+// viewsOf are what is asked each second of a server, and of one of its databases. What a version does not have gives no series: the checkpointer has a view of its own from 17
+// on, and pg_stat_wal lost its writes and syncs in 18.
+func viewsOf(database string) []view {
+	return []view{
+		{"", "SELECT xact_commit, xact_rollback, blks_hit, blks_read, tup_inserted, tup_updated FROM pg_stat_database WHERE datname = current_database()",
+			labelled(columns("pg_stat_database_", "", "xact_commit", "xact_rollback", "blks_hit", "blks_read", "tup_inserted", "tup_updated"), "datname", database)},
+		{"", "SELECT count(*) AS count, coalesce(max(extract(epoch FROM clock_timestamp() - xact_start)), 0) AS max_tx_duration FROM pg_stat_activity" +
+			" WHERE state = 'active' AND datname = current_database() AND pid <> pg_backend_pid()",
+			labelled(columns("pg_stat_activity_", "", "count", "max_tx_duration"), "datname", database, "state", "active")},
+		{"pg_stat_bgwriter", "SELECT * FROM pg_stat_bgwriter",
+			columns("pg_stat_bgwriter_", "_total", "buffers_alloc", "buffers_backend_fsync", "buffers_backend", "buffers_checkpoint", "buffers_clean",
+				"checkpoint_sync_time", "checkpoint_write_time", "checkpoints_req", "checkpoints_timed", "maxwritten_clean")},
+		{"pg_stat_checkpointer", "SELECT * FROM pg_stat_checkpointer",
+			columns("pg_stat_checkpointer_", "_total", "num_timed", "num_requested", "write_time", "sync_time", "buffers_written")},
+		{"pg_stat_wal", "SELECT * FROM pg_stat_wal",
+			columns("pg_stat_wal_", "", "wal_records", "wal_fpi", "wal_bytes", "wal_buffers_full", "wal_write", "wal_sync")},
+		{"", "SELECT coalesce(sum(size), 0) AS wal_size_bytes FROM pg_ls_waldir() WHERE name ~ '^[0-9A-F]{24}$'", columns("pg_", "", "wal_size_bytes")},
+	}
+}
+
+// settings are asked for once a connection. Their units are made bytes and seconds, as the exporter makes them.
+const settings = `SELECT name, CASE unit WHEN '8kB' THEN setting::numeric * 8192 WHEN 'kB' THEN setting::numeric * 1024 WHEN 'MB' THEN setting::numeric * 1048576
+	WHEN 's' THEN setting::numeric WHEN 'ms' THEN setting::numeric / 1000 ELSE CASE setting WHEN 'on' THEN 1 WHEN 'off' THEN 0 ELSE setting::numeric END END AS value,
+	CASE WHEN unit IN ('8kB', 'kB', 'MB') THEN '_bytes' WHEN unit IN ('s', 'ms') THEN '_seconds' ELSE '' END AS suffix
+	FROM pg_settings WHERE name IN ('shared_buffers', 'checkpoint_timeout', 'checkpoint_completion_target', 'checkpoint_flush_after',
+	'bgwriter_flush_after', 'max_wal_size', 'min_wal_size', 'full_page_writes', 'wal_buffers')`
+
+// statistics is a server's, asked over a connection of its own. It implements source.Source.
+type statistics struct {
+	dial              dialer
+	database, version string
+	spare             bool // what may not be asked is left out, and noted
+
+	mu   sync.Mutex
+	desc recording.Source
+}
+
+// Describe implements source.Source.
+func (s *statistics) Describe() recording.Source {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.desc.Kind == "" {
+		s.desc = recording.Source{Kind: "postgres", Name: "PostgreSQL's statistics", Engine: "postgres", Version: s.version}
+	}
+	return s.desc
+}
+
+// Live implements source.Source.
+func (*statistics) Live() bool { return true }
+
+// answerWithin is how long an answer is waited for: a server that stalls answers late, and that answer counts.
+const answerWithin = 10 * time.Second
+
+// Read implements source.Source. It asks at whole multiples of the period; a sample's time is when it was asked for. Where the
+// server does not answer there is a gap, and a note; only the first question has to be answered.
+func (s *statistics) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
+	period := opt.Period
+	if period <= 0 {
+		period = time.Second
+	}
+	r := &reading{s: s, w: w, opt: opt}
+	defer r.close()
+	begin := time.Now()
+	for {
+		at := time.Now()
+		if err := r.once(ctx, at, max(period, answerWithin)); err != nil && ctx.Err() == nil {
+			return err
+		}
+		if opt.Progress != nil {
+			opt.Progress(int64(time.Since(begin)), int64(opt.For))
+		}
+		next := time.Now().Truncate(period).Add(period)
+		if ctx.Err() != nil || opt.For > 0 && next.After(begin.Add(opt.For)) {
+			break
+		}
+		t := time.NewTimer(time.Until(next))
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+		}
+		t.Stop()
+	}
+	r.gap(time.Now())
+	r.describe(period)
+	return nil
+}
+
+// reading is one Read.
+type reading struct {
+	s    *statistics
+	w    recording.Writer
+	opt  source.Options
+	conn *pgconn.PgConn
+	ask  string // all that is asked each second
+	of   []view // what the answers are of
+	own  []recording.Column
+	out  map[string]bool // metrics left out
+
+	n           int64
+	first, last time.Time
+	failed      int
+	failure     error
+}
+
+func (r *reading) close() {
+	if r.conn == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	_ = r.conn.Close(ctx)
+	r.conn = nil
+}
+
+// once takes a sample. It fails if this was the first, or if the writer does.
+func (r *reading) once(ctx context.Context, at time.Time, within time.Duration) error {
+	asking, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	batch := recording.Batch{TimesMs: []int64{at.Add(r.opt.ClockOffset).UnixMilli()}}
+	err := r.connect(asking)
+	if err == nil {
+		batch.Columns, err = r.sample(asking)
+	}
+	if err != nil {
+		r.close()
+		if ctx.Err() != nil {
+			return nil // asked for no longer: no gap
+		}
+		if r.n == 0 {
+			return fmt.Errorf("asking PostgreSQL for its statistics: %w", err)
+		}
+		r.failed++
+		r.failure = err
+		return nil
+	}
+	r.gap(at)
+	if r.n++; r.n == 1 {
+		r.first = at
+	}
+	r.last = at
+	return r.w.Append(ctx, &batch)
+}
+
+// connect connects where there is no connection, and finds out what this version tells.
+func (r *reading) connect(ctx context.Context) error {
+	if r.conn != nil && !r.conn.IsClosed() {
+		return nil
+	}
+	c, err := r.s.dial(ctx, "plimsoll-watch")
+	if err != nil {
+		return err
+	}
+	r.conn, r.ask, r.of, r.own = c, "", nil, nil
+	for _, v := range viewsOf(r.s.database) {
+		if v.relation != "" {
+			there := c.ExecParams(ctx, "SELECT to_regclass($1) IS NOT NULL", [][]byte{[]byte("pg_catalog." + v.relation)}, nil, nil, nil).Read()
+			if there.Err != nil {
+				return there.Err
+			}
+			if string(there.Rows[0][0]) != "t" {
+				continue
+			}
+		}
+		if r.s.spare {
+			if err := c.Exec(ctx, v.query).Close(); denied(err) {
+				r.leaveOut(v, err)
+				continue
+			}
+		}
+		r.ask += v.query + ";"
+		r.of = append(r.of, v)
+	}
+	set := c.ExecParams(ctx, settings, nil, nil, nil, nil).Read()
+	if set.Err != nil {
+		return set.Err
+	}
+	r.add(&r.own, "pg_up", labels.EmptyLabels(), 1)
+	for _, row := range set.Rows {
+		x, err := strconv.ParseFloat(string(row[1]), 64)
+		if err != nil {
+			return fmt.Errorf("setting %s: %w", row[0], err)
+		}
+		r.add(&r.own, "pg_settings_"+string(row[0])+string(row[2]), labels.EmptyLabels(), x)
+	}
+	return nil
+}
+
+// denied tells whether the server refuses for want of a privilege (PostgreSQL 15 documentation, appendix A).
+func denied(err error) bool {
+	pg := (*pgconn.PgError)(nil)
+	return errors.As(err, &pg) && pg.Code == "42501"
+}
+
+// leaveOut notes, once, what this user may not ask.
+func (r *reading) leaveOut(v view, err error) {
+	if r.out == nil {
+		r.out = map[string]bool{}
+	}
+	if metric := v.columns[0].metric; !r.out[metric] {
+		r.out[metric] = true
+		r.w.Note(recording.Note{Kind: recording.NoteGap, Source: r.s.Describe().Name, Text: metric + " is left out: " + err.Error() + " (the role pg_monitor may ask for it)"})
+	}
+}
+
+// add adds a series, if it is wanted.
+func (r *reading) add(to *[]recording.Column, name string, with labels.Labels, value float64) {
+	if r.opt.Want != nil && !r.opt.Want(name) {
+		return
+	}
+	l := labels.NewBuilder(with).Set(labels.MetricName, name).Labels()
+	*to = append(*to, recording.Column{Labels: l, Values: []float64{value}})
+}
+
+// sample asks for everything at once, in one transaction.
+func (r *reading) sample(ctx context.Context) ([]recording.Column, error) {
+	out := append([]recording.Column(nil), r.own...)
+	results, err := r.conn.Exec(ctx, r.ask).ReadAll()
+	if err != nil {
+		return nil, err
+	}
+	if len(results) != len(r.of) {
+		return nil, fmt.Errorf("%d answers to %d questions", len(results), len(r.of))
+	}
+	for i, v := range r.of {
+		if len(results[i].Rows) != 1 {
+			return nil, fmt.Errorf("%d rows where one was asked for: %.60s", len(results[i].Rows), v.query)
+		}
+		for k, f := range results[i].FieldDescriptions {
+			for _, c := range v.columns {
+				if c.name != f.Name || results[i].Rows[0][k] == nil {
+					continue
+				}
+				x, err := strconv.ParseFloat(string(results[i].Rows[0][k]), 64)
+				if err != nil || math.IsNaN(x) {
+					return nil, errors.Join(fmt.Errorf("column %s is no number", c.name), err)
+				}
+				r.add(&out, c.metric, c.labels, x)
+			}
+		}
+	}
+	return out, nil
+}
+
+// gap leaves a note about the samples that failed until now.
+func (r *reading) gap(now time.Time) {
+	if r.failed == 0 {
+		return
+	}
+	r.w.Note(recording.Note{
+		Kind: recording.NoteGap, Source: r.s.Describe().Name,
+		From: r.last.Add(r.opt.ClockOffset).UTC(), To: now.Add(r.opt.ClockOffset).UTC(),
+		Text: fmt.Sprintf("%d samples in a row could not be taken, the last because: %v", r.failed, r.failure),
+	})
+	r.failed = 0
+}
+
+func (r *reading) describe(period time.Duration) {
+	d := r.s.Describe()
+	d.Samples, d.Period = r.n, period
+	if r.n > 0 {
+		d.From, d.To = r.first.Add(r.opt.ClockOffset).UTC(), r.last.Add(r.opt.ClockOffset).UTC()
+	}
+	r.s.mu.Lock()
+	r.s.desc = d
+	r.s.mu.Unlock()
+	r.w.Source(d)
+}

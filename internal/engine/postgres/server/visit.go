@@ -1,0 +1,275 @@
+//go:build linux
+
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"plimsoll/internal/base/units"
+	postgres "plimsoll/internal/engine/postgres/model"
+	"plimsoll/internal/lab"
+	"plimsoll/internal/lab/existing"
+	"plimsoll/internal/model/scenario"
+	"plimsoll/internal/record/source"
+)
+
+const (
+	// visitWithin is how long a server that is there may take to let us in.
+	visitWithin = 10 * time.Second
+	// beside is how many connections there are beside the workload's: who loads and reads, who watches, and who looks for
+	// checkpoints.
+	beside = 3
+)
+
+// A Visitor is a server that runs already. It implements visit.Guest: a database of its own is all it touches.
+type Visitor struct {
+	opt    VisitOptions
+	cfg    postgres.Config
+	home   *pgconn.Config // the database that the address names
+	schema schema
+
+	version string
+	free    int // connections that the server has left
+
+	mean   units.Size
+	made   bool
+	reader *link
+	pool   atomic.Pointer[pool]
+	clock  *checkpointClock
+}
+
+// VisitOptions say how to visit.
+type VisitOptions struct {
+	Address *existing.Address
+	Name    string // of the database
+	Keep    bool   // at the end
+}
+
+// Visit prepares a visit; nothing is asked yet. Of the configuration rows and their sizes count: the server keeps its own settings.
+func Visit(cfg postgres.Config, opt VisitOptions) (*Visitor, error) {
+	if problems := cfg.Check(); len(problems) > 0 {
+		return nil, fmt.Errorf("postgres: %w", problems)
+	}
+	if err := existing.CheckName(opt.Name); err != nil {
+		return nil, err
+	}
+	home, err := pgconn.ParseConfig(opt.Address.Secret())
+	if err != nil {
+		return nil, opt.Address.Redact(err)
+	}
+	home.ConnectTimeout = connectWithin
+	home.MaxProtocolMessageBodyLen = messageBytesMax
+	return &Visitor{opt: opt, cfg: cfg, home: home, schema: newSchema(&cfg)}, nil
+}
+
+// dialer connects to a database; "" is the one that the address names.
+func (v *Visitor) dialer(database string) dialer {
+	return func(ctx context.Context, name string) (*pgconn.PgConn, error) {
+		cfg := v.home.Copy()
+		if database != "" {
+			cfg.Database = database
+		}
+		cfg.RuntimeParams["application_name"] = name
+		c, err := pgconn.ConnectConfig(ctx, cfg)
+		return c, v.explain(err)
+	}
+}
+
+// explain says what to do about a refusal, and shows no password.
+func (v *Visitor) explain(err error) error {
+	if err == nil {
+		return nil
+	}
+	pg := (*pgconn.PgError)(nil)
+	if !errors.As(err, &pg) {
+		return v.opt.Address.Redact(err)
+	}
+	err = v.opt.Address.Redact(err)
+	switch pg.Code { // PostgreSQL 15 documentation, appendix A
+	case "53300":
+		return fmt.Errorf("%w: it has no connection left; raise max_connections there, or lower workload.connections", err)
+	case "28P01", "28000":
+		return fmt.Errorf("%w: a password may stand in $%s, $PGPASSWORD or ~/.pgpass", err, existing.EnvPassword)
+	}
+	return err
+}
+
+// Describe implements lab.Server.
+func (v *Visitor) Describe() string { return "PostgreSQL " + v.version }
+
+// what is asked of a server before a visit: the version, whether the user may make databases, connections in all and in use,
+// whether it is a standby.
+const sightQuery = `SELECT current_setting('server_version'), (SELECT rolcreatedb OR rolsuper FROM pg_roles WHERE rolname = current_user), current_user,
+	current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int - (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'),
+	pg_is_in_recovery(), (SELECT count(*) FROM pg_database WHERE datname = $1), pg_has_role('pg_monitor', 'member')`
+
+// Look implements visit.Guest.
+func (v *Visitor) Look(ctx context.Context, sc *scenario.Scenario) (*existing.Sight, error) {
+	ctx, cancel := context.WithTimeout(ctx, visitWithin)
+	defer cancel()
+	c, err := v.dialer("")(ctx, "plimsoll-look")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = c.Close(ctx) }()
+	got := c.ExecParams(ctx, sightQuery, [][]byte{[]byte(v.opt.Name)}, nil, nil, nil).Read()
+	if got.Err != nil {
+		return nil, v.explain(got.Err)
+	}
+	row := got.Rows[0]
+	v.version, _, _ = strings.Cut(string(row[0]), " ")
+	user := quotedName(string(row[2]))
+	if v.free, err = strconv.Atoi(string(row[3])); err != nil {
+		return nil, err
+	}
+	sight := &existing.Sight{
+		Server: v.Describe(), Remove: "DROP DATABASE " + v.opt.Name,
+		Least: "the user needs CREATEDB (ALTER ROLE " + user + " CREATEDB), and pg_monitor for all statistics",
+		Notes: []string{"settings are the server's own, whatever engine.postgres says"},
+	}
+	switch {
+	case string(row[4]) == "t":
+		return nil, errors.New("it is a standby: nothing can be written there")
+	case string(row[1]) != "t":
+		return nil, fmt.Errorf("the user may not make a database there: ALTER ROLE %s CREATEDB", user)
+	case string(row[5]) != "0":
+		return nil, fmt.Errorf("a database %s is there already: take another name, or remove it (%s)", v.opt.Name, sight.Remove)
+	case v.free < 2*beside:
+		return nil, fmt.Errorf("it has %d connections left, and a run needs %d: raise max_connections there", max(v.free, 0), 2*beside)
+	}
+	if n := sc.Workloads().Connections(); n > v.most() {
+		sight.Notes = append(sight.Notes, fmt.Sprintf("the workload's %d connections share %d, which is half of what it has left", n, v.most()))
+	}
+	if string(row[6]) != "t" {
+		sight.Notes = append(sight.Notes, "the size of its WAL is not recorded: the user is no member of pg_monitor")
+	}
+	return sight, nil
+}
+
+// most is how many connections the workload may have: others come and go meanwhile.
+func (v *Visitor) most() int { return max(v.free/2, 1) }
+
+// quotedName is a name in SQL.
+func quotedName(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+
+// Start implements lab.Server: it makes the database and fills it.
+func (v *Visitor) Start(ctx context.Context, m *lab.Machine, progress lab.Progress) error {
+	work := m.Scenario.Workloads()
+	v.mean = work.DocumentSize()
+	if v.version == "" {
+		if _, err := v.Look(ctx, m.Scenario); err != nil {
+			return err
+		}
+	}
+	if progress == nil {
+		progress = func(string, int64, int64) {}
+	}
+	home, err := v.dialer("")(ctx, "plimsoll-load")
+	if err != nil {
+		return err
+	}
+	v.made = true // perhaps: an answer may be lost
+	// template1 may hold what is somebody's, and be in use.
+	err = execute(ctx, home, "CREATE DATABASE "+v.opt.Name+" TEMPLATE template0")
+	_ = home.Close(ctx)
+	if err != nil {
+		return v.explain(err)
+	}
+	own := v.dialer(v.opt.Name)
+	c, err := own(ctx, "plimsoll-load")
+	if err != nil {
+		return err
+	}
+	err = v.schema.fill(ctx, c, max(v.cfg.Rows, int64(work.Documents())), progress)
+	if err == nil {
+		progress("checkpoint", 0, 0)
+		if e := execute(ctx, c, "CHECKPOINT"); e != nil && m.Log != nil {
+			m.Log("what was loaded is written by the server's next checkpoint: " + e.Error())
+		}
+	}
+	_ = c.Close(ctx)
+	if err != nil {
+		return v.explain(err)
+	}
+	v.reader = &link{dial: own, schema: &v.schema}
+	p := newPool(own, &v.schema, work.Connections(), v.most())
+	v.pool.Store(p)
+	v.clock = watchCheckpoints(own)
+	return v.explain(p.connect(ctx))
+}
+
+// Do implements lab.Server.
+func (v *Visitor) Do(ctx context.Context, conn int, op *lab.Op) error {
+	p := v.pool.Load()
+	if p == nil {
+		return errNotRunning
+	}
+	return v.explain(p.do(ctx, conn, op, v.mean))
+}
+
+// Read implements lab.Server.
+func (v *Visitor) Read(ctx context.Context, key uint64) (seq uint64, found bool, err error) {
+	if v.reader == nil {
+		return 0, false, errNotRunning
+	}
+	return v.reader.read(ctx, key)
+}
+
+// Sources implements lab.Server.
+func (v *Visitor) Sources() []source.Source {
+	return []source.Source{&statistics{dial: v.dialer(v.opt.Name), database: v.opt.Name, version: v.version, spare: true}}
+}
+
+// Cycles implements lab.Server: the checkpoints that ended while it was looked.
+func (v *Visitor) Cycles(context.Context) ([]lab.Cycle, error) {
+	if v.clock == nil {
+		return nil, nil
+	}
+	return v.clock.list(), nil
+}
+
+// Crash implements lab.Server: a server that others use is not killed.
+func (v *Visitor) Crash() error { return existing.ErrNotOurs }
+
+// Restart implements lab.Server.
+func (v *Visitor) Restart(context.Context) error { return existing.ErrNotOurs }
+
+// Stop implements lab.Server: it drops the database.
+func (v *Visitor) Stop(ctx context.Context) error {
+	if p := v.pool.Swap(nil); p != nil {
+		p.close(ctx)
+	}
+	if v.reader != nil {
+		v.reader.close(ctx)
+		v.reader = nil
+	}
+	if v.clock != nil {
+		v.clock.stop()
+	}
+	if !v.made || v.opt.Keep {
+		return nil
+	}
+	c, err := v.dialer("")(ctx, "plimsoll-drop")
+	if err == nil {
+		// Connections of an interrupted run may not have ended yet: they are nobody else's, and are told to.
+		err = errors.Join(
+			execute(ctx, c, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '"+v.opt.Name+"' AND usename = current_user",
+				"DROP DATABASE IF EXISTS "+v.opt.Name),
+			c.Close(ctx))
+	}
+	if err != nil {
+		return fmt.Errorf("database %s is still in %s (DROP DATABASE %s): %w", v.opt.Name, v.opt.Address, v.opt.Name, v.explain(err))
+	}
+	v.made = false
+	return nil
+}
+
+var _ existing.Guest = (*Visitor)(nil)

@@ -1,0 +1,174 @@
+//go:build linux
+
+package server
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	postgres "plimsoll/internal/engine/postgres/model"
+	"plimsoll/internal/lab"
+	"plimsoll/internal/lab/existing"
+	"plimsoll/internal/model/workload"
+	"plimsoll/internal/record/source"
+)
+
+// guestOf prepares a visit of a server as a user; it is gone at the end of the test.
+func guestOf(t *testing.T, b *bench, user, name string) *Visitor {
+	t.Helper()
+	a, err := existing.Parse("postgres://"+user+"@/postgres?sslmode=disable&host="+b.socket, func(string) string { return "" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := Visit(*b.m.Scenario.Engine.Postgres, VisitOptions{Address: a, Name: name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		for range 2 { // twice is as good as once
+			if err := v.Stop(ctx); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	return v
+}
+
+// roomy is a server that has connections left.
+var roomy = strings.Replace(text, "max_connections: 10", "max_connections: 40", 1)
+
+const databases = "SELECT count(*) FROM pg_database WHERE datname LIKE 'plimsoll\\_lab\\_%'"
+
+// A server that runs already has one database more for as long as the visit lasts.
+func TestVisit(t *testing.T) {
+	b := start(t, folder(t, t.TempDir()), roomy, "data")
+	b.ask(t, "CREATE ROLE guest LOGIN CREATEDB; SELECT 1")
+	v := guestOf(t, b, "guest", "plimsoll_lab_test")
+	sight, err := v.Look(t.Context(), b.m.Scenario)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if notes := strings.Join(sight.Notes, "; "); sight.Server != b.Describe() || !strings.Contains(notes, "no member of pg_monitor") {
+		t.Errorf("%+v", sight)
+	}
+	if got := b.ask(t, databases); got != "0" {
+		t.Errorf("looking made %s databases", got)
+	}
+	if err := v.Start(t.Context(), b.m, nil); err != nil {
+		t.Fatal(err)
+	}
+	for kind, seq := range map[workload.Kind]uint64{workload.Update: 11, workload.Insert: 12, workload.Push: 13, workload.Read: 0, workload.Scan: 0} {
+		op := &lab.Op{Op: workload.Op{Kind: kind, Key: 2490 + seq, Size: 97, Document: 97}, Seq: seq}
+		if err := v.Do(t.Context(), 1, op); err != nil {
+			t.Errorf("%v: %v", kind, err)
+		}
+	}
+	for key, want := range map[uint64]uint64{2501: 11, 2502: 12, 2503: 13, 1: 0} {
+		if seq, found, err := v.Read(t.Context(), key); seq != want || !found || err != nil {
+			t.Errorf("row %d is of write %d, %v, %v; not %d", key, seq, found, err, want)
+		}
+	}
+	if err := errors.Join(v.Crash(), v.Restart(t.Context())); !errors.Is(err, existing.ErrNotOurs) {
+		t.Errorf("killing somebody's server: %v", err)
+	}
+	second := guestOf(t, b, "guest", "plimsoll_lab_test")
+	if _, err := second.Look(t.Context(), b.m.Scenario); err == nil || !strings.Contains(err.Error(), "is there already") {
+		t.Errorf("a name that is taken: %v", err)
+	}
+	if err := v.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.ask(t, databases); got != "0" {
+		t.Errorf("%s databases are left", got)
+	}
+	if got := b.ask(t, "SELECT count(*) FROM pgbench_accounts"); got != "2500" {
+		t.Errorf("the server's own table has %s rows", got)
+	}
+}
+
+// What a guest may not ask is left out of its statistics, and noted; the rest is there.
+func TestVisitStatistics(t *testing.T) {
+	b := start(t, folder(t, t.TempDir()), roomy, "data")
+	b.ask(t, "CREATE ROLE guest LOGIN CREATEDB; SELECT 1")
+	v := guestOf(t, b, "guest", "plimsoll_lab_test")
+	if err := v.Start(t.Context(), b.m, nil); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	p := &page{values: map[string]float64{}, each: func(int) { cancel() }}
+	if err := v.Sources()[0].Read(ctx, p, source.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := p.values[`{__name__="pg_stat_database_xact_commit", datname="plimsoll_lab_test"}`]; !ok {
+		t.Errorf("commits of its own database are not there: %d series", len(p.values))
+	}
+	if _, ok := p.values[`{__name__="pg_wal_size_bytes"}`]; ok || len(p.notes) != 1 || !strings.Contains(p.notes[0], "pg_monitor") {
+		t.Errorf("what it may not ask: %v, %q", ok, p.notes)
+	}
+}
+
+// Checkpoints are seen without the server's log.
+func TestVisitSeesCheckpoints(t *testing.T) {
+	b := start(t, folder(t, t.TempDir()), roomy, "data")
+	v := guestOf(t, b, "postgres", "plimsoll_lab_test")
+	if err := v.Start(t.Context(), b.m, nil); err != nil {
+		t.Fatal(err)
+	}
+	wait := time.NewTimer(patience)
+	defer wait.Stop()
+	for {
+		// pg_control has whole seconds: of two within one the second is not seen.
+		b.ask(t, "CHECKPOINT; SELECT 1")
+		all, err := v.Cycles(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(all) > 0 {
+			if c := all[0]; !c.From.Before(c.To) || time.Since(c.From).Abs() > patience {
+				t.Errorf("from %v to %v", c.From, c.To)
+			}
+			return
+		}
+		select {
+		case <-wait.C:
+			t.Fatal("no checkpoint was seen")
+		case <-time.After(clockEvery):
+		}
+	}
+}
+
+// Who cannot be a guest is told what is missing, before anything is made.
+func TestVisitRefused(t *testing.T) {
+	b := start(t, folder(t, t.TempDir()), roomy, "data")
+	b.ask(t, "CREATE ROLE \"no one\" LOGIN; SELECT 1")
+	if _, err := guestOf(t, b, "no%20one", "plimsoll_lab_test").Look(t.Context(), b.m.Scenario); err == nil || !strings.Contains(err.Error(), `ALTER ROLE "no one" CREATEDB`) {
+		t.Errorf("no right to make a database: %v", err)
+	}
+	a, err := existing.Parse("postgres://nobody:s3cret@/postgres?sslmode=disable&host="+b.socket, func(string) string { return "" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := Visit(postgres.Defaults(), VisitOptions{Address: a, Name: "plimsoll_lab_test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := v.Look(t.Context(), b.m.Scenario); err == nil || strings.Contains(err.Error(), "s3cret") || !strings.Contains(err.Error(), "PGPASSWORD") {
+		t.Errorf("nobody: %v", err)
+	}
+	bad, err := existing.Parse("postgres://me:s3cret@h/x?sslmode=sometimes", func(string) string { return "" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Visit(postgres.Defaults(), VisitOptions{Address: bad, Name: "plimsoll_lab_test"}); err == nil || strings.Contains(err.Error(), "s3cret") {
+		t.Errorf("an address that cannot be: %v", err)
+	}
+	if _, err := Visit(postgres.Defaults(), VisitOptions{Address: a, Name: "template1"}); err == nil {
+		t.Error("template1 would be dropped")
+	}
+}

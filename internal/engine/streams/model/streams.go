@@ -1,0 +1,210 @@
+// Package model is no database but the shapes of I/O that databases make, alone: a log's appends
+// with fdatasync, reads and writes of random blocks past the page cache.
+//
+// It is what benchmark tools run (fio's recipe for etcd: appends of 2,300 bytes, fdatasync after
+// each; InterSystems' RANREAD: processes that read 8 KB blocks), so it tells what a volume gives
+// before any engine makes it harder. A write operation is an append to the log and its
+// fdatasync, of the operation's payload; a read is a block of the data volume. Concurrency
+// is the workload's: one client is one thing in flight.
+//
+// Left out: what a tool costs in CPU beyond a constant, and io_uring against threads.
+package model
+
+import (
+	"errors"
+	"time"
+
+	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/base/random"
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/base/vtime"
+	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/kernel"
+	"plimsoll/internal/model/volume"
+	"plimsoll/internal/model/workload"
+)
+
+// A Config says what the streams look like.
+type Config struct {
+	// File is the size of a log's file, which begins again when the next append does not fit. An
+	// append larger than the file makes it as large as itself.
+	File units.Size `yaml:"file"`
+	// Prewritten says that its blocks were written before, so that an append changes no
+	// metadata; fio lays its file out first unless told otherwise.
+	Prewritten bool `yaml:"prewritten"`
+	// Block is the size of a read, and of a random write.
+	Block units.Size `yaml:"block"`
+	// Data is the extent that reads are spread over.
+	Data units.Size `yaml:"data"`
+	// RandomWrites makes write operations direct writes of random blocks instead of appends.
+	RandomWrites bool `yaml:"random_writes"`
+	// CPU is what one system call with its share of the tool costs, up to a second.
+	CPU units.Duration `yaml:"cpu"`
+}
+
+// Defaults are fio's in etcd's recipe (--size=22m), and RANREAD's blocks; 10 us a call (assumed).
+func Defaults() Config {
+	return Config{File: 22 * units.MiB, Prewritten: true, Block: 8 * units.KiB, Data: 100 * units.GiB, CPU: units.Duration(10 * time.Microsecond)}
+}
+
+// Check finds what cannot be.
+func (c *Config) Check() diagnostics.List {
+	var l diagnostics.List
+	if c.Block < 512 || c.Block > 16*units.MiB {
+		l = append(l, diagnostics.Problem{Field: "block", Text: c.Block.Exact() + " is no block", Limit: "512B to 16MiB", Nearest: min(max(c.Block, 512), 16*units.MiB).Exact()})
+	}
+	if c.File < units.MiB {
+		l = append(l, diagnostics.Problem{Field: "file", Text: c.File.Exact() + " is too small for a log's file", Limit: "1MiB at least", Nearest: "1MiB"})
+	}
+	if c.Data < c.Block {
+		l = append(l, diagnostics.Problem{Field: "data", Text: c.Data.Exact() + " is smaller than one block", Nearest: c.Block.Exact()})
+	}
+	if d := c.CPU.Std(); d < 0 || d > time.Second {
+		l = append(l, diagnostics.Problem{Field: "cpu", Text: d.String() + " of CPU a call", Limit: "0s to 1s", Nearest: min(max(d, 0), time.Second).String()})
+	}
+	return l
+}
+
+// An Engine is the streams on their volumes: appends on "wal" or else "data", blocks on "data" or else "wal".
+type Engine struct {
+	cfg    Config
+	env    engine.Env
+	data   *kernel.Device
+	log    *kernel.File
+	end    units.Size // of what was appended
+	high   units.Size // the highest end so far: blocks below it are there
+	chance *random.Stream
+
+	busy     bool // an fdatasync is under way
+	waiting  []pending
+	syncing  []pending
+	underway engine.Kept[pending] // what the CPU or the volume has
+}
+
+// A pending operation and when it came.
+type pending struct {
+	op    workload.Op
+	since vtime.Instant
+	waits engine.Waits
+}
+
+// New makes the streams. It fails without a volume.
+func New(cfg Config, env engine.Env) (*Engine, error) {
+	if err := cfg.Check().Err(); err != nil {
+		return nil, err
+	}
+	data, wal := env.Volume("data", "wal"), env.Volume("wal", "journal", "data")
+	if data == nil || wal == nil {
+		return nil, errors.New("streams need a volume called data or wal")
+	}
+	e := &Engine{cfg: cfg, env: env, data: data, chance: env.Seed.Stream("streams.blocks")}
+	e.log = env.Host.Create("stream.log", wal, cfg.File)
+	return e, nil
+}
+
+// Do starts an operation.
+func (e *Engine) Do(op workload.Op) {
+	now := e.env.Clock.Now()
+	_, done := e.env.Host.CPU(now, e.cfg.CPU.Std())
+	p := pending{op: op, since: now}
+	p.waits[engine.WaitCPU] = int64(done.Sub(now))
+	if op.Kind.Writes() && !e.cfg.RandomWrites {
+		e.env.Clock.At(done, (*appendTurn)(e), e.underway.Keep(p))
+		return
+	}
+	e.env.Clock.At(done, (*blockTurn)(e), e.underway.Keep(p))
+}
+
+type (
+	appendTurn Engine
+	syncDone   Engine
+	blockTurn  Engine
+	blockDone  Engine
+)
+
+// Fire appends once the CPU has done its part, and syncs unless a sync is under way.
+func (t *appendTurn) Fire(_ vtime.Instant, arg uint64) {
+	e := (*Engine)(t)
+	p := e.underway.Take(arg)
+	if e.end+p.op.Size > e.cfg.File {
+		e.log.Rewind(0)
+		e.end = 0
+	}
+	end := e.end + p.op.Size
+	// Of the blocks up to the high mark none is new, nor is the rest of the last of them.
+	e.log.SetPrewritten(e.cfg.Prewritten || end <= (e.high+kernel.PageSize-1)/kernel.PageSize*kernel.PageSize)
+	e.log.Append(p.op.Size)
+	e.end, e.high = end, max(e.high, end)
+	e.waiting = append(e.waiting, p)
+	e.sync()
+}
+
+func (e *Engine) sync() {
+	if e.busy || len(e.waiting) == 0 {
+		return
+	}
+	e.busy = true
+	e.syncing, e.waiting = e.waiting, e.syncing[:0]
+	e.log.Sync((*syncDone)(e), uint64(e.env.Clock.Now()))
+}
+
+// Fire acknowledges what the sync made durable.
+func (t *syncDone) Fire(now vtime.Instant, arg uint64) {
+	e := (*Engine)(t)
+	s, began := e.log.LastSync(), vtime.Instant(arg)
+	for i := range e.syncing {
+		p := &e.syncing[i]
+		turn := began.Sub(p.since) - time.Duration(p.waits[engine.WaitCPU])
+		p.waits[engine.WaitLogTurn] = int64(turn)
+		p.waits[engine.WaitLogQueue] = int64(s.Queue)
+		p.waits[engine.WaitLogLimit] = int64(s.Limit)
+		p.waits[engine.WaitLogDevice] = int64(s.Device)
+		e.env.Client.Done(now, &p.op, &p.waits)
+	}
+	e.syncing = e.syncing[:0]
+	e.busy = false
+	e.sync()
+}
+
+// Fire submits a block's read or write.
+func (t *blockTurn) Fire(_ vtime.Instant, arg uint64) {
+	e := (*Engine)(t)
+	p := e.underway.At(arg)
+	op := volume.Read
+	if p.op.Kind.Writes() {
+		op = volume.Write
+	}
+	blocks := uint64(e.cfg.Data / e.cfg.Block)
+	off := units.Size(e.chance.Below(blocks)) * e.cfg.Block
+	e.data.Start(volume.Request{Op: op, Offset: off, Length: e.cfg.Block}, t, arg)
+}
+
+// Started accounts what a block waits for, from when its thread asked for it.
+func (t *blockTurn) Started(_ vtime.Instant, c volume.Completion, arg uint64) {
+	e := (*Engine)(t)
+	p := e.underway.At(arg)
+	asked := p.since.Add(time.Duration(p.waits[engine.WaitCPU]))
+	if p.op.Kind.Writes() { // the limits and the latency apart, because the fix differs
+		p.waits[engine.WaitLogLimit] = int64(c.Issued.Sub(asked))
+		p.waits[engine.WaitLogDevice] = int64(c.Done.Sub(c.Issued))
+	} else {
+		p.waits[engine.WaitRead] = int64(c.Done.Sub(asked))
+	}
+	e.env.Clock.At(c.Done, (*blockDone)(e), arg)
+}
+
+// Fire acknowledges a block.
+func (t *blockDone) Fire(now vtime.Instant, arg uint64) {
+	e := (*Engine)(t)
+	p := e.underway.Take(arg)
+	e.env.Client.Done(now, &p.op, &p.waits)
+}
+
+// Metrics are none: what streams do is all on the device, where node_exporter counts it.
+func (e *Engine) Metrics() []engine.Metric { return nil }
+
+// Sample gives nothing.
+func (e *Engine) Sample([]float64) {}
+
+// Cycles are none.
+func (e *Engine) Cycles() []engine.Cycle { return nil }

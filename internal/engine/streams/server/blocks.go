@@ -1,0 +1,165 @@
+//go:build linux
+
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/base/random"
+)
+
+// dataMax bounds the extent of random blocks: what is read must have been written before.
+const dataMax = 512 << 20
+
+// alignment is what direct I/O asks of memory and offsets.
+const alignment = 4096
+
+// A blockFile is read and written in random blocks past the page cache.
+type blockFile struct {
+	path   string
+	block  int64
+	blocks uint64
+
+	mu    sync.Mutex
+	file  *os.File
+	gone  map[uint64]uint64 // key to seq of what another key's block overwrote
+	owner map[uint64]record // block to what is in it
+	locks [64]sync.Mutex    // a block is written by one at a time
+}
+
+// buffer gives memory that direct I/O takes.
+func buffer(bytes int64) ([]byte, error) {
+	b, err := unix.Mmap(-1, 0, int(bytes), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	if err != nil {
+		return nil, fmt.Errorf("%d bytes of memory: %w", bytes, err)
+	}
+	return b, nil
+}
+
+func createBlocks(ctx context.Context, path string, block, extent int64, progress func(done, total int64)) (*blockFile, error) {
+	f := &blockFile{path: path, block: block, blocks: uint64(extent / block), gone: map[uint64]uint64{}, owner: map[uint64]record{}}
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC|unix.O_DIRECT, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	b, err := buffer(layBytes)
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	total := (extent + alignment - 1) / alignment * alignment
+	for at := int64(0); at < total && err == nil; {
+		if err = ctx.Err(); err != nil {
+			break
+		}
+		var n int
+		n, err = file.WriteAt(b[:min(layBytes, total-at)], at)
+		at += int64(n)
+		progress(at, total)
+	}
+	if err = errors.Join(err, file.Sync(), unix.Munmap(b)); err != nil {
+		return nil, errors.Join(fmt.Errorf("laying out the data: %w", err), file.Close())
+	}
+	f.file = file
+	return f, nil
+}
+
+func (f *blockFile) handle() (*os.File, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.file == nil {
+		return nil, errDown
+	}
+	return f.file, nil
+}
+
+// read reads a random block into b.
+func (f *blockFile) read(b []byte, chance *random.Stream) error {
+	file, err := f.handle()
+	if err == nil {
+		_, err = file.ReadAt(b, int64(chance.Below(f.blocks))*f.block)
+	}
+	return err
+}
+
+// blockOf is where a key's block is: anywhere, and the same each time.
+func (f *blockFile) blockOf(key uint64) uint64 { return mix(key) % f.blocks }
+
+// write writes a key's block.
+func (f *blockFile) write(b []byte, r record) error {
+	file, err := f.handle()
+	if err != nil {
+		return err
+	}
+	at := f.blockOf(r.key)
+	lock := &f.locks[at%uint64(len(f.locks))]
+	lock.Lock()
+	defer lock.Unlock()
+	r.put(b)
+	f.mu.Lock()
+	if was, ok := f.owner[at]; ok && was.key != r.key {
+		f.gone[was.key] = max(f.gone[was.key], was.seq)
+	}
+	f.owner[at] = r
+	f.mu.Unlock()
+	_, err = file.WriteAt(b, int64(at)*f.block)
+	return err
+}
+
+func (f *blockFile) close() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	file := f.file
+	f.file = nil
+	if file == nil {
+		return nil
+	}
+	return file.Close()
+}
+
+// open opens the file again, and finds the records in it.
+func (f *blockFile) open(find bool) error {
+	file, err := os.OpenFile(f.path, os.O_RDWR|unix.O_DIRECT, 0)
+	if err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.file = file
+	if !find {
+		return nil
+	}
+	plain, err := os.Open(f.path)
+	if err != nil {
+		return err
+	}
+	defer plain.Close()
+	clear(f.owner)
+	b := make([]byte, f.block)
+	for at := range f.blocks {
+		if _, err := io.ReadFull(plain, b); err != nil {
+			return fmt.Errorf("scanning the data: %w", err)
+		}
+		if r, _, ok := take(b); ok {
+			f.owner[at] = r
+		}
+	}
+	return nil
+}
+
+// find gives what a key's block holds, or held before another took it.
+func (f *blockFile) find(key uint64) (seq uint64, ok bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	seq, ok = f.gone[key]
+	if r, there := f.owner[f.blockOf(key)]; there && r.key == key {
+		seq, ok = max(seq, r.seq), true
+	}
+	return seq, ok
+}

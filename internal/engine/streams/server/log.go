@@ -1,0 +1,259 @@
+//go:build linux
+
+package server
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// A logFile is appended to, and begins again at its end.
+type logFile struct {
+	size int64
+
+	mu   sync.Mutex
+	file *os.File
+	end  int64
+	lap  uint32
+	// older are the records of the lap before that are still there, laid those of this one, in order.
+	older, laid []placed
+	gone        map[uint64]uint64 // key to seq of what was overwritten
+	newest      map[uint64]uint64 // key to seq of what was written last
+
+	waiting []waiter
+	busy    bool // somebody syncs
+}
+
+// A waiter has appended, and waits for a sync of the file that he wrote to: after a restart it is another.
+type waiter struct {
+	told chan turn
+	file *os.File
+}
+
+// A placed record is where it stands.
+type placed struct {
+	record
+	at, end int64
+}
+
+// A turn is what somebody who waits is told: the sync's outcome, or to sync himself.
+type turn struct {
+	err  error
+	lead bool
+}
+
+// createLog makes the file and opens it.
+func createLog(path string, size int64, prewritten bool) (*logFile, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err = unix.Fallocate(int(f.Fd()), 0, 0, size); errors.Is(err, unix.EOPNOTSUPP) {
+		err = nil
+	}
+	if err == nil && prewritten {
+		err = writeAll(f, size)
+	}
+	if err = errors.Join(err, f.Sync()); err != nil {
+		return nil, errors.Join(fmt.Errorf("laying out the log: %w", err), f.Close())
+	}
+	return &logFile{size: size, file: f, lap: 1, gone: map[uint64]uint64{}, newest: map[uint64]uint64{}}, nil
+}
+
+// layBytes is written at once when a file is laid out.
+const layBytes = 1 << 20
+
+func writeAll(f *os.File, size int64) error {
+	zeros := make([]byte, layBytes)
+	for at := int64(0); at < size; at += layBytes {
+		if _, err := f.WriteAt(zeros[:min(layBytes, size-at)], at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// append writes a record of so many bytes and returns when it is durable.
+func (l *logFile) append(r record, length int64) error {
+	l.mu.Lock()
+	if l.file == nil {
+		l.mu.Unlock()
+		return errDown
+	}
+	if err := l.write(r, length); err != nil {
+		l.mu.Unlock()
+		return fmt.Errorf("appending to the log: %w", err)
+	}
+	mine := make(chan turn, 1)
+	l.waiting = append(l.waiting, waiter{mine, l.file})
+	if !l.busy {
+		l.busy = true
+		mine <- turn{lead: true}
+	}
+	l.mu.Unlock()
+	for t := range mine {
+		if !t.lead {
+			return t.err
+		}
+		l.sync()
+	}
+	return nil
+}
+
+// write puts a record at the end. The caller holds the lock.
+func (l *logFile) write(r record, length int64) error {
+	if length > l.size {
+		l.size = length // as the model: the file is as large as its largest record
+	}
+	if l.end+length > l.size {
+		for _, p := range l.older {
+			l.forget(p)
+		}
+		l.older, l.laid, l.end = l.laid, nil, 0
+		l.lap++
+	}
+	r.lap = l.lap
+	b := make([]byte, length)
+	r.put(b)
+	at := l.end
+	for len(l.older) > 0 && l.older[0].at < at+length {
+		l.forget(l.older[0])
+		l.older = l.older[1:]
+	}
+	if _, err := l.file.WriteAt(b, at); err != nil {
+		return err
+	}
+	l.end += length
+	l.laid = append(l.laid, placed{r, at, l.end})
+	l.newest[r.key] = max(l.newest[r.key], r.seq)
+	return nil
+}
+
+// forget remembers a record that is overwritten.
+func (l *logFile) forget(p placed) { l.gone[p.key] = max(l.gone[p.key], p.seq) }
+
+// sync makes durable what was appended, tells those who waited for it, and hands the next turn on.
+func (l *logFile) sync() {
+	l.mu.Lock()
+	served, file := l.waiting, l.file
+	l.waiting = nil
+	l.mu.Unlock()
+	err := errDown
+	if file != nil {
+		err = datasync(file)
+	}
+	l.mu.Lock()
+	if len(l.waiting) > 0 {
+		l.waiting[0].told <- turn{lead: true}
+	} else {
+		l.busy = false
+	}
+	l.mu.Unlock()
+	for _, w := range served {
+		if w.file != file {
+			w.told <- turn{err: errDown}
+			continue
+		}
+		w.told <- turn{err: err}
+	}
+}
+
+// datasync is fdatasync on a file that another goroutine may close.
+func datasync(f *os.File) error {
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var sync error
+	err = raw.Control(func(fd uintptr) {
+		for sync = unix.Fdatasync(int(fd)); errors.Is(sync, unix.EINTR); {
+			sync = unix.Fdatasync(int(fd))
+		}
+	})
+	return errors.Join(err, os.NewSyscallError("fdatasync", sync))
+}
+
+// close drops the file with nothing flushed.
+func (l *logFile) close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	f := l.file
+	l.file = nil
+	if f == nil {
+		return nil
+	}
+	return f.Close()
+}
+
+// open reads what there is after a restart: the records, and where the newest lap ends.
+func (l *logFile) open(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	text, err := io.ReadAll(io.LimitReader(f, l.size))
+	if err != nil {
+		return errors.Join(fmt.Errorf("scanning the log: %w", err), f.Close())
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.file, l.end = f, 0
+	found := scan(text)
+	last := uint32(0)
+	for _, p := range found {
+		last = max(last, p.lap)
+	}
+	l.lap = max(l.lap, last)
+	l.older, l.laid = nil, nil
+	seqs := maps.Clone(l.gone)
+	for _, p := range found {
+		if p.lap == last {
+			l.laid, l.end = append(l.laid, p), p.end
+		}
+		seqs[p.key] = max(seqs[p.key], p.seq)
+	}
+	for _, p := range found {
+		if p.lap != last && p.at >= l.end {
+			l.older = append(l.older, p)
+		}
+	}
+	l.newest = seqs
+	return nil
+}
+
+// scan finds all whole records.
+func scan(text []byte) []placed {
+	magic := binary.LittleEndian.AppendUint32(nil, recordMagic)
+	var out []placed
+	for at := 0; at < len(text); {
+		i := bytes.Index(text[at:], magic)
+		if i < 0 {
+			break
+		}
+		at += i
+		r, n, ok := take(text[at:])
+		if !ok {
+			at++
+			continue
+		}
+		out = append(out, placed{r, int64(at), int64(at + n)})
+		at += n
+	}
+	return out
+}
+
+// find gives the newest record of a key that was written, or after a restart is there.
+func (l *logFile) find(key uint64) (seq uint64, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	seq, ok = l.newest[key]
+	return seq, ok
+}

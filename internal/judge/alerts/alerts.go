@@ -1,0 +1,233 @@
+// Package alerts writes the rule pack as rules that a Prometheus' own ruler evaluates: Prometheus, Thanos rule, Mimir's ruler, the
+// Prometheus Operator, vmalert.
+//
+// A rule of the pack is a condition in PromQL and a judgement in Go. Only the condition can be exported. So an alert says that a rule's condition
+// held, over a cluster, for some part of the last minutes; whether that is why writes stall, how much of the stall it explains and what
+// to do is for `plimsoll diagnose` to say, which each alert names. Rules whose condition says nothing without the judgement, or holds on a healthy
+// database, are left out, each with the reason ([LeftOut]).
+//
+// Signals become recording rules under their own names, in which the labels that tell clusters apart are kept and all others, which differ from
+// exporter to exporter, are gone: a signal of the database's exporter then meets one of the node's. Conditions read as they do in the pack.
+package alerts
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/prometheus/prometheus/promql/parser"
+
+	"plimsoll/internal/judge/rules"
+)
+
+// Options say how the pack is written.
+type Options struct {
+	// By are the labels that tell one database from another. None means cluster.
+	By []string
+	// Window is the time that an alert looks back over. 0 means five minutes.
+	Window time.Duration
+	// Interval is how often rules are evaluated: best as often as the series are scraped, for a stall that falls between two evaluations is not
+	// seen. 0 means 30 s.
+	Interval time.Duration
+}
+
+// The bounds of what is taken.
+const (
+	intervalMin = time.Second
+	windowMax   = 24 * time.Hour
+	// rangeOf is how many intervals a range covers, so that one lost sample leaves two.
+	rangeOf = 4
+	// heldShare is the part of the window in which a condition must have held: as the pack, which names no cause for less than a tenth of a stall.
+	heldShare = 0.1
+	// heldLeast is in how many evaluations at least: one may be a scrape gone wrong.
+	heldLeast = 2
+)
+
+func (o Options) withDefaults() (Options, error) {
+	if len(o.By) == 0 {
+		o.By = []string{"cluster"}
+	}
+	o.Window = cmp.Or(o.Window, 5*time.Minute)
+	o.Interval = cmp.Or(o.Interval, 30*time.Second)
+	switch {
+	case o.Interval < intervalMin || o.Interval%time.Second != 0:
+		return o, fmt.Errorf("an interval of %s: want whole seconds", o.Interval)
+	case o.Window < rangeOf*o.Interval || o.Window > windowMax || o.Window%time.Second != 0:
+		return o, fmt.Errorf("a window of %s: want whole seconds, from four intervals (%s) to %s", o.Window, rangeOf*o.Interval, windowMax)
+	}
+	return o, nil
+}
+
+// A Rule is a recording rule (Record) or an alert (Alert).
+type Rule struct {
+	Record      string            `json:"record,omitempty"`
+	Alert       string            `json:"alert,omitempty"`
+	Expr        string            `json:"expr"`
+	Labels      map[string]string `json:"labels,omitempty"`
+	Annotations map[string]string `json:"annotations,omitempty"`
+}
+
+// A Group is evaluated rule by rule, each seeing what those before it recorded.
+type Group struct {
+	Name     string `json:"name"`
+	Interval string `json:"interval"`
+	Rules    []Rule `json:"rules"`
+}
+
+// LeftOut says of each rule that is not exported why.
+var LeftOut = map[string]string{
+	"evidence/gap":                   "it judges what a source reports about itself, not series",
+	"disk/not-the-cause":             "it refutes: nobody is to be called because a disk is well",
+	"disk/latency-bound":             "it refutes: no more IOPS are to be bought",
+	"disk/burst-exhausted":           "its condition is that of disk/iops-capped; that a ceiling fell in the middle of a load is seen over hours, not by PromQL",
+	"disk/throughput-capped":         "its condition is that of disk/iops-capped; which of the two limits binds is told by the rate that stands still",
+	"wiredtiger/checkpoint-stall":    "its condition is that a checkpoint runs, which is no fault; that writes wait for it is mongodb/slow-writes",
+	"wiredtiger/write-amplification": "it is judged by sums over the whole time; at a checkpoint the condition always holds",
+	"postgres/backend-writes":        "it is judged by sums over the whole time",
+	"postgres/checkpoint-requested":  "it is judged by sums over the whole time; one requested checkpoint is no fault",
+	"etcd/slow-member":               "it compares members with each other over the whole time",
+}
+
+// Groups are the pack's rules for a ruler: first the signals, then the alerts.
+func Groups(opt Options) ([]Group, error) {
+	opt, err := opt.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	signals := Group{Name: "plimsoll-signals", Interval: seconds(opt.Interval)}
+	alerts := Group{Name: "plimsoll-alerts", Interval: seconds(opt.Interval)}
+	var names []string
+	for _, r := range rules.Pack() {
+		if _, out := LeftOut[r.ID]; out || r.When == "" {
+			continue
+		}
+		e, err := rules.Parse(r.When)
+		if err != nil {
+			return nil, fmt.Errorf("rule %s: %w", r.ID, err)
+		}
+		for _, n := range rules.Names(e) {
+			if !slices.Contains(names, n) {
+				names = append(names, n)
+			}
+		}
+		alerts.Rules = append(alerts.Rules, alert(r, Condition(e, opt), opt))
+	}
+	for _, n := range names {
+		s, ok := rules.SignalByName(n)
+		if !ok {
+			return nil, fmt.Errorf("no signal %q", n)
+		}
+		expr, err := recorded(s, opt)
+		if err != nil {
+			return nil, err
+		}
+		signals.Rules = append(signals.Rules, Rule{Record: s.Name, Expr: expr})
+	}
+	return []Group{signals, alerts}, nil
+}
+
+// Condition is a rule's condition over recorded signals, with the labels of By kept.
+func Condition(when parser.Expr, opt Options) string {
+	return kept(when, opt).String()
+}
+
+// recorded is a signal over exporters' metrics. Its alternatives come in the pack's order: of two that a server has both of, the first is taken.
+func recorded(s rules.Signal, opt Options) (string, error) {
+	var alts []string
+	for _, x := range s.Exprs {
+		e, err := rules.Parse(x)
+		if err != nil {
+			return "", fmt.Errorf("signal %s: %w", s.Name, err)
+		}
+		// Of what is told twice, by two jobs say, the larger is taken: a sum would count it twice.
+		alts = append(alts, fmt.Sprintf("max by (%s) (%s)", strings.Join(union(opt.By, s.By), ", "), kept(e, opt)))
+	}
+	return strings.Join(alts, "\nor\n"), nil
+}
+
+// kept makes every aggregation and every match keep the labels that tell clusters apart, and every range cover two samples.
+func kept(e parser.Expr, opt Options) parser.Expr {
+	parser.Inspect(e, func(n parser.Node, _ []parser.Node) error {
+		switch n := n.(type) {
+		case *parser.AggregateExpr:
+			if !n.Without {
+				n.Grouping = union(opt.By, n.Grouping)
+			}
+		case *parser.BinaryExpr:
+			if m := n.VectorMatching; m != nil && m.On {
+				m.MatchingLabels = union(opt.By, m.MatchingLabels)
+			}
+		case *parser.MatrixSelector:
+			n.Range = rangeOf * opt.Interval
+		}
+		return nil
+	})
+	return e
+}
+
+// union is a's elements and those of b that are not among them.
+func union(a, b []string) []string {
+	out := slices.Clone(a)
+	for _, x := range b {
+		if !slices.Contains(out, x) {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// alert fires where a condition held in enough of the window's evaluations.
+func alert(r rules.Rule, condition string, opt Options) Rule {
+	evaluations := int(opt.Window / opt.Interval)
+	least := max(heldLeast, int(heldShare*float64(evaluations)+0.5))
+	severity := "info" // a cause is one only where something stalls: that is the symptom's to call for
+	if r.Kind == rules.Symptom {
+		severity = "warning"
+	}
+	var which, cluster []string
+	for _, l := range opt.By {
+		which = append(which, fmt.Sprintf("{{ $labels.%s }}", l))
+	}
+	cluster = append(cluster, "--by "+strings.Join(opt.By, ","), "--cluster "+strings.Join(which, "/"))
+	subject := strings.Join(which, "/")
+	return Rule{
+		Alert:  Name(r.ID),
+		Expr:   fmt.Sprintf("count_over_time((%s)[%s:%s]) >= %d", condition, seconds(opt.Window), seconds(opt.Interval), least),
+		Labels: map[string]string{"severity": severity, "rule": r.ID, "kind": string(r.Kind)},
+		Annotations: map[string]string{
+			"summary": fmt.Sprintf("%s: %s%s", subject, suspected(r), lower(r.Title)),
+			"description": fmt.Sprintf("The condition of %s held in {{ $value }} of the %d evaluations of the last %s. %s The condition alone is no proof; for the verdict: plimsoll diagnose --prometheus URL %s --from -1h",
+				r.ID, evaluations, seconds(opt.Window), r.Cause, strings.Join(cluster, " ")),
+			"docs": r.Docs(),
+		},
+	}
+}
+
+// suspected stands before what a condition alone cannot prove. What clients feel is no suspicion.
+func suspected(r rules.Rule) string {
+	if r.Kind == rules.Symptom {
+		return ""
+	}
+	return "suspected: "
+}
+
+// Name is the alert's name of a rule: PlimsollDiskIopsCapped.
+func Name(id string) string {
+	var b strings.Builder
+	b.WriteString("Plimsoll")
+	for _, part := range strings.FieldsFunc(id, func(r rune) bool { return r == '/' || r == '-' }) {
+		b.WriteString(strings.ToUpper(part[:1]) + part[1:])
+	}
+	return b.String()
+}
+
+func lower(s string) string {
+	if len(s) > 1 && s[1] >= 'A' && s[1] <= 'Z' {
+		return s
+	}
+	return strings.ToLower(s[:1]) + s[1:]
+}
+
+func seconds(d time.Duration) string { return fmt.Sprintf("%ds", int(d.Seconds())) }

@@ -1,0 +1,99 @@
+package diagnose_test
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/ftdc"
+	"plimsoll/internal/record/recording"
+	"plimsoll/internal/record/source"
+)
+
+// Every signal of MongoDB is one that a real capture gives, of 8.0 all of them: a name in
+// the pack that no mongod has would make a rule silently not measurable. What a version
+// lacks is named.
+func TestSignalsOfCaptures(t *testing.T) {
+	replication := []string{"mongodb_members:count", "mongodb_member_lag:seconds"} // no replica set
+	for _, c := range []struct {
+		file  string
+		lacks []string
+	}{
+		{"metrics.visualzhou-example", nil},
+		{"v8.2.1/metrics.interim", replication},
+		{"v3.6.3/metrics.2019-05-03T10-37-35Z-00000", append([]string{
+			"mongodb_ticket_wait:ratio", "mongodb_ticket_work:ratio",
+			"mongodb_flow_control_wait:ratio", "mongodb_flow_control_lagged:bool", "wt_updates:ratio", "wt_updates:bytes",
+			"mount_size:bytes"}, replication...)},
+	} {
+		t.Run(c.file, func(t *testing.T) {
+			path := filepath.Join("..", "..", "..", "..", "shared", "data", "ftdc", c.file)
+			if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+				t.Skipf("%s is not here", path)
+			}
+			have := metricsOfCapture(t, path)
+			var lacks []string
+			for _, s := range rules.Signals() {
+				if name := strings.TrimPrefix(s.Name, rules.SignalPrefix); fromMongoDB(t, s) && !told(t, s, have) {
+					lacks = append(lacks, name)
+				}
+			}
+			slices.Sort(lacks)
+			want := slices.Sorted(slices.Values(c.lacks))
+			if d := cmp.Diff(want, lacks); d != "" {
+				t.Errorf("signals the capture cannot tell (-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+func metricsOfCapture(t *testing.T, path string) map[string]bool {
+	t.Helper()
+	src, err := ftdc.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mem := recording.NewMemory(recording.MemoryOptions{})
+	if err := src.Read(context.Background(), mem, source.Options{Want: diagnose.Wants()}); err != nil {
+		t.Fatal(err)
+	}
+	metrics, err := mem.Metrics(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	have := map[string]bool{}
+	for _, m := range metrics {
+		have[m.Name] = true
+	}
+	return have
+}
+
+// fromMongoDB reports whether a signal is read from MongoDB's own metrics first.
+func fromMongoDB(t *testing.T, s rules.Signal) bool {
+	e, err := rules.Parse(s.Exprs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := rules.Names(e)
+	return len(names) > 0 && strings.HasPrefix(names[0], "mongodb_")
+}
+
+// told reports whether all metrics of one of a signal's alternatives are there.
+func told(t *testing.T, s rules.Signal, have map[string]bool) bool {
+	return slices.ContainsFunc(s.Exprs, func(x string) bool {
+		e, err := rules.Parse(x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return !slices.ContainsFunc(rules.Names(e), func(n string) bool { return !have[n] })
+	})
+}

@@ -1,0 +1,249 @@
+package diagnose
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/timeline"
+)
+
+// SlotsMax is as many slots as a plot's series may have: an hour of seconds, and a minute to spare, for nobody stops recording to the second.
+const SlotsMax = 3660
+
+// A Detail is what a page with plots shows beyond the contract: finer series of more signals, each
+// with the signal it was read from, every stalled episode, and how latencies are distributed.
+type Detail struct {
+	Plots       []Plot
+	Stalled     []Span
+	Checkpoints []Span
+	Latencies   []*Spread // none where nothing tells a latency
+}
+
+// A Plot is series that share an axis.
+type Plot struct {
+	Title  string
+	Unit   string
+	Signal string // what its series were read from; "" if from several
+	// LimitS, if not 0, is the latency from which an interval counts as stalled.
+	LimitS float64
+	Tracks []Track
+	// Percentiles tells series of percentiles: a point is of all operations of its slot, not the highest of its cells, and nil
+	// where they were too few for it. Operations is then how many it stands on, of several instances the fewest.
+	Percentiles bool
+	Operations  *Track
+}
+
+// A Spread is how many operations met which latency when.
+type Spread struct {
+	Subject string
+	// Signal is what the classes were read from. It is "" where a source tells no more than the mean latency of an interval: then
+	// an operation is counted with its interval's mean.
+	Signal string
+	// SlowestOf is how many instances were counted, of which this has the highest p99.
+	SlowestOf int
+	From      time.Time
+	StepS     float64
+	// BoundsS are the upper bounds of the classes in seconds, increasing; the last class has none.
+	BoundsS []float64
+	// Operations are counted by slot of time, then by class.
+	Operations [][]float64
+	// Stalled are those of them that ended in stalled cells, by class; nil if none did, or all.
+	Stalled []float64
+	// Unseen are the operations of intervals in which a source that samples saw none wait: how long they took is not known.
+	Unseen, StalledUnseen float64
+}
+
+const (
+	spreadColumns = 120   // slots of time of a spread
+	spreadLeastS  = 10e-6 // the first class' bound
+	spreadClasses = 88    // up to about 40 s
+	spreadFactor  = 1.1892071150027210667
+	plottedDevMax = 3 // devices drawn beside each other
+)
+
+// spreadBounds are classes by a factor of the fourth root of two: a fifth wide.
+func spreadBounds() []float64 {
+	out := make([]float64, spreadClasses)
+	for i := range out {
+		out[i] = spreadLeastS
+		if i > 0 {
+			out[i] = out[i-1] * spreadFactor
+		}
+	}
+	return out
+}
+
+// detail takes what a page shows out of a case, each series reduced to so many slots.
+func detail(c *rules.Case, slots int) *Detail {
+	d := &Detail{Stalled: spans(c, c.Stall.Cells)}
+	if ck, ok := c.CheckpointCells(); ok {
+		d.Checkpoints = spans(c, ck)
+	} else if ck, _, _, ok := c.PostgresCheckpoints(); ok {
+		d.Checkpoints = spans(c, ck)
+	}
+	slots = min(max(slots, 1), SlotsMax)
+	add := func(p Plot, names []string, series [][]float64) {
+		for i, vals := range series {
+			if vals != nil && timeline.Count(vals) > 1 {
+				p.Tracks = append(p.Tracks, reduce(c.Grid, names[i], p.Unit, vals, slots))
+			}
+		}
+		if len(p.Tracks) > 0 {
+			d.Plots = append(d.Plots, p)
+		}
+	}
+	one := func(title, unit, signal string) {
+		add(Plot{Title: title, Unit: unit, Signal: rules.SignalPrefix + signal}, []string{title}, [][]float64{c.One(rules.SignalPrefix + signal)})
+	}
+	s := c.Stall
+	add(Plot{Title: s.Subject + ", mean latency", Unit: "seconds", LimitS: s.Threshold}, []string{"mean latency"}, [][]float64{s.Latency})
+	kept := allClasses(c)
+	d.Plots = append(d.Plots, percentilePlots(c, kept, slots)...)
+	add(Plot{Title: s.Subject + ", completed", Unit: "1/s"}, []string{"completed"}, [][]float64{s.Ops})
+	one("WiredTiger dirty", "ratio", "wt_dirty:ratio")
+	one("page cache dirty", "bytes", "memory_dirty:bytes")
+	devices := busiestDevices(c)
+	for _, p := range []Plot{
+		{Title: "busy", Unit: "ratio", Signal: "disk_busy:ratio"},
+		{Title: "IOPS", Unit: "1/s", Signal: "disk_ops:rate"},
+		{Title: "throughput", Unit: "bytes/s", Signal: "disk_moved:bytes"},
+		{Title: "queue", Unit: "", Signal: "disk_queue:requests"},
+		{Title: "write await", Unit: "seconds", Signal: "disk_write_await:seconds"},
+	} {
+		p.Signal = rules.SignalPrefix + p.Signal
+		if len(devices) == 1 {
+			p.Title = devices[0] + " " + p.Title
+		} else {
+			p.Title = "devices' " + p.Title
+		}
+		series := make([][]float64, len(devices))
+		for i, dev := range devices {
+			series[i] = c.For(p.Signal, "device", dev)
+		}
+		add(p, devices, series)
+	}
+	one("CPUs busy", "ratio", "cpu_busy:ratio")
+	d.Latencies = spreads(c, kept)
+	return d
+}
+
+func spans(c *rules.Case, m timeline.Mask) []Span {
+	eps := m.Episodes()
+	out := make([]Span, len(eps))
+	for i, e := range eps {
+		out[i] = c.Span(e)
+	}
+	return out
+}
+
+// busiestDevices are those that moved most, and something.
+func busiestDevices(c *rules.Case) []string {
+	type moved struct {
+		device string
+		bytes  float64
+	}
+	var all []moved
+	for _, t := range c.Signal(rules.SignalPrefix + "disk_moved:bytes") {
+		if sum := timeline.Sum(t.Values); sum > 0 {
+			all = append(all, moved{t.Labels.Get("device"), sum})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b moved) int {
+		switch {
+		case a.bytes > b.bytes:
+			return -1
+		case a.bytes < b.bytes:
+			return 1
+		}
+		return 0
+	})
+	var out []string
+	for _, m := range all[:min(len(all), plottedDevMax)] {
+		out = append(out, m.device)
+	}
+	return out
+}
+
+// spreads are how latencies were distributed: of each subject that is kept in classes the slowest instance, and what is only
+// known by means of intervals, unless it is among these.
+func spreads(c *rules.Case, kept []*classes) []*Spread {
+	var out []*Spread
+	byMeans := true
+	for _, of := range subjects(kept) {
+		h := slowest(of, 1)[0]
+		x := h.spread(c)
+		x.SlowestOf = len(of)
+		out = append(out, x)
+		// Clients' latencies hold the database's; etcd's detector judges by the same fdatasyncs.
+		byMeans = byMeans && h.subject != clientWrites && !strings.HasPrefix(c.Stall.Subject, h.subject)
+	}
+	if s := meanSpread(c); s != nil && byMeans {
+		out = slices.Insert(out, 0, s)
+	}
+	return out
+}
+
+// newSpread is one without operations.
+func newSpread(c *rules.Case, subject string, boundsS []float64) (s *Spread, slot time.Duration) {
+	from, to := c.Grid.Start(0), c.Grid.Time(c.Grid.N-1)
+	slot = slotOf(c.Grid, spreadColumns)
+	s = &Spread{Subject: subject, From: from, StepS: slot.Seconds(), BoundsS: boundsS, Operations: make([][]float64, (to.Sub(from)+slot-1)/slot)}
+	for i := range s.Operations {
+		s.Operations[i] = make([]float64, len(boundsS)+1)
+	}
+	return s, slot
+}
+
+// apartOf tells whether some operations, and not all, are of stalled time.
+func apartOf(stalled, all float64) bool { return stalled > leastCounted && stalled < all-leastCounted }
+
+// spread counts operations of all time by their classes.
+func (h *classes) spread(c *rules.Case) *Spread {
+	out, slot := newSpread(c, h.called(), h.boundsS)
+	out.Signal = h.signal
+	out.Operations = h.slots(c.Grid, slot)
+	if stalled := h.whole(c.Stall.Cells); apartOf(total(stalled), total(h.whole(nil))) {
+		out.Stalled = stalled
+	}
+	return out
+}
+
+// meanSpread counts operations by time and mean latency of their cell; nil if no latency is known.
+func meanSpread(c *rules.Case) *Spread {
+	s := c.Stall
+	if s.Latency == nil || s.Ops == nil || c.Grid.N == 0 {
+		return nil
+	}
+	out, slot := newSpread(c, s.Subject, spreadBounds())
+	stalled, seen, inStall := make([]float64, spreadClasses+1), 0.0, 0.0
+	for k, latency := range s.Latency {
+		if !(s.Ops[k] > 0) || math.IsNaN(latency) || math.IsInf(latency, 0) {
+			continue
+		}
+		n := s.Ops[k] * c.Grid.StepSeconds()
+		if latency <= 0 {
+			out.Unseen += n
+			if s.Cells[k] {
+				out.StalledUnseen += n
+			}
+			continue
+		}
+		class, _ := slices.BinarySearch(out.BoundsS, latency)
+		out.Operations[c.Grid.Start(k).Sub(out.From)/slot][class] += n
+		seen += n
+		if s.Cells[k] {
+			stalled[class] += n
+			inStall += n
+		}
+	}
+	if seen == 0 {
+		return nil
+	}
+	if apartOf(inStall, seen+out.Unseen) {
+		out.Stalled = stalled
+	}
+	return out
+}

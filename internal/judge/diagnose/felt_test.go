@@ -1,0 +1,49 @@
+package diagnose_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/record/recording"
+	"plimsoll/internal/record/source"
+	"plimsoll/internal/record/sources"
+)
+
+// Felt finds the very stalls that a whole diagnosis judges by, of a PostgreSQL and its volume.
+func TestFeltIsWhatIsJudged(t *testing.T) {
+	var in []recording.Reader
+	for _, name := range []string{"postgres.prom.gz", "node.prom.gz", "iostat.log"} {
+		input, err := sources.Open(t.Context(), "../../../examples/postgres-checkpoint/"+name, sources.OpenOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		mem := recording.NewMemory(recording.MemoryOptions{})
+		if err := input.Source.Read(t.Context(), mem, source.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		in = append(in, mem)
+		compareFelt(t, in)
+	}
+}
+
+func compareFelt(t *testing.T, in []recording.Reader) {
+	t.Helper()
+	whole, err := diagnose.Lay(context.Background(), in, diagnose.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	felt, err := diagnose.Felt(context.Background(), in, diagnose.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(whole.Symptoms, felt.Symptoms, cmpopts.EquateNaNs(), cmpopts.EquateEmpty()); d != "" {
+		t.Errorf("of %d sources (-judged +felt):\n%s", len(in), d)
+	}
+	if whole.Stall.Rule != felt.Stall.Rule || len(whole.Symptoms) == 0 {
+		t.Errorf("judged %q, felt %q", whole.Stall.Rule, felt.Stall.Rule)
+	}
+}

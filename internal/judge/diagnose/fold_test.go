@@ -1,0 +1,120 @@
+package diagnose_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+
+	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/record/recording"
+)
+
+// A server that ran for ten minutes in each of three months: a second of stall in the last run is
+// told at its time, the months between are not watched, and the plot's slots are even in time.
+func TestMonthsApart(t *testing.T) {
+	const month = 30 * 86400
+	start := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
+	mem := recording.NewMemory(recording.MemoryOptions{})
+	src := recording.Source{Kind: "ftdc", Name: "diagnostic.data", Engine: "mongodb", From: start, To: start.Add((2*month + 600) * time.Second)}
+	ops, micros := 0.0, 0.0
+	for run := range 3 {
+		b := &recording.Batch{Columns: []recording.Column{
+			{Labels: labels.FromStrings("__name__", "mongodb_ss_opLatencies_ops", "op_type", "writes")},
+			{Labels: labels.FromStrings("__name__", "mongodb_ss_opLatencies_latency", "op_type", "writes")},
+		}}
+		for s := range 601 {
+			ops += 100
+			micros += 100 * 1000
+			if run == 2 && s >= 300 && s < 310 {
+				micros += 100 * 900_000
+			}
+			b.TimesMs = append(b.TimesMs, start.Add(time.Duration(run*month+s)*time.Second).UnixMilli())
+			b.Columns[0].Values = append(b.Columns[0].Values, ops)
+			b.Columns[1].Values = append(b.Columns[1].Values, micros)
+		}
+		if err := mem.Append(context.Background(), b); err != nil {
+			t.Fatal(err)
+		}
+		if run > 0 {
+			mem.Note(recording.Note{Kind: recording.NoteGap, Source: src.Name,
+				From: start.Add(time.Duration((run-1)*month+600) * time.Second), To: start.Add(time.Duration(run*month) * time.Second)})
+		}
+	}
+	mem.Source(src)
+	r, err := diagnose.Run(context.Background(), []recording.Reader{mem}, diagnose.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Stalls.Seconds != 10 || r.Stalls.Of != 1800 || len(r.Stalls.Windows) != 1 {
+		t.Fatalf("stalled %v s of %v s in %v, want 10 of 1800 in one", r.Stalls.Seconds, r.Stalls.Of, r.Stalls.Windows)
+	}
+	stall := start.Add((2*month + 300) * time.Second)
+	if w := r.Stalls.Windows[0]; w.From.Sub(stall).Abs() > time.Second || w.To.Sub(stall.Add(10*time.Second)).Abs() > time.Second {
+		t.Errorf("the stall is told from %v to %v, want ten seconds from %v on", w.From, w.To, stall)
+	}
+	if !r.Span.To.Equal(src.To) {
+		t.Errorf("the span ends at %v, want %v", r.Span.To, src.To)
+	}
+	for _, tr := range r.Timeline {
+		var first, last int
+		for i, v := range tr.Values {
+			if v != nil && first == 0 {
+				first = i
+			}
+			if v != nil {
+				last = i
+			}
+		}
+		if end := tr.From.Add(time.Duration(tr.StepS * float64(len(tr.Values)) * float64(time.Second))); end.Before(tr.To) || last != len(tr.Values)-1 {
+			t.Errorf("%s: %d slots of %v s from %v do not reach %v", tr.Name, len(tr.Values), tr.StepS, tr.From, tr.To)
+		}
+		if mid := tr.Values[len(tr.Values)/4]; mid != nil {
+			t.Errorf("%s has the value %v in a month without samples", tr.Name, *mid)
+		}
+	}
+}
+
+// The stalls of a server whose runs lie months apart do not recur every so many of the seconds that
+// were watched.
+func TestMonthsApartNoPeriod(t *testing.T) {
+	start := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
+	mem := recording.NewMemory(recording.MemoryOptions{})
+	src := recording.Source{Kind: "ftdc", Name: "diagnostic.data", Engine: "mongodb", From: start}
+	ops, micros, at := 0.0, 0.0, 0
+	for _, day := range []int{0, 11, 13, 41, 47, 48} { // each runs for an hour, and stalls in its middle
+		b := &recording.Batch{Columns: []recording.Column{
+			{Labels: labels.FromStrings("__name__", "mongodb_ss_opLatencies_ops", "op_type", "writes")},
+			{Labels: labels.FromStrings("__name__", "mongodb_ss_opLatencies_latency", "op_type", "writes")},
+		}}
+		from := at
+		at = day * 86400
+		for s := range 3601 {
+			ops += 100
+			micros += 100 * 1000
+			if s == 1800 {
+				micros += 100 * 900_000
+			}
+			b.TimesMs = append(b.TimesMs, start.Add(time.Duration(at+s)*time.Second).UnixMilli())
+			b.Columns[0].Values = append(b.Columns[0].Values, ops)
+			b.Columns[1].Values = append(b.Columns[1].Values, micros)
+		}
+		if err := mem.Append(context.Background(), b); err != nil {
+			t.Fatal(err)
+		}
+		if day > 0 {
+			mem.Note(recording.Note{Kind: recording.NoteGap, Source: src.Name,
+				From: start.Add(time.Duration(from+3600) * time.Second), To: start.Add(time.Duration(at) * time.Second)})
+		}
+		src.To = start.Add(time.Duration(at+3600) * time.Second)
+	}
+	mem.Source(src)
+	r, err := diagnose.Run(context.Background(), []recording.Reader{mem}, diagnose.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Stalls.Episodes != 6 || r.Stalls.PeriodS != 0 {
+		t.Errorf("%d episodes every %v s, want 6 without a period (every %d s if the time between the runs were left out)", r.Stalls.Episodes, r.Stalls.PeriodS, 3600)
+	}
+}

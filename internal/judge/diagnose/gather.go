@@ -1,0 +1,189 @@
+package diagnose
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/parser"
+	"golang.org/x/sync/errgroup"
+
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/recording"
+	"plimsoll/internal/record/timeline"
+)
+
+// signals holds the tracks of every signal some source could tell.
+type signals struct {
+	grid   timeline.Grid
+	tracks map[string][]timeline.Track
+}
+
+func (s *signals) get(name string) []timeline.Track { return s.tracks[name] }
+
+// leaves reads an expression's series from one recording.
+type leaves struct {
+	ctx      context.Context
+	r        recording.Reader
+	grid     timeline.Grid
+	from, to time.Time
+}
+
+func (l leaves) Gauge(sel *parser.VectorSelector) ([]timeline.Track, error) {
+	return l.lay(sel, l.grid.Gauge)
+}
+
+func (l leaves) Rate(sel *parser.VectorSelector) ([]timeline.Track, error) {
+	return l.lay(sel, l.grid.Rate)
+}
+
+func (l leaves) lay(sel *parser.VectorSelector, how func([]promql.FPoint) []float64) ([]timeline.Track, error) {
+	series, err := l.r.Samples(l.ctx, sel.String(), l.from, l.to)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]timeline.Track, len(series))
+	for i, s := range series {
+		out[i] = timeline.Track{Labels: s.Labels, Values: how(s.Points)}
+	}
+	return out, nil
+}
+
+// held is what a Reader has, by metric name.
+type held struct {
+	reader recording.Reader
+	names  map[string]bool
+}
+
+// gather evaluates every signal on every recording that has its metrics.
+func gather(ctx context.Context, readers []held, grid timeline.Grid, progress func(done, total int)) (*signals, error) {
+	s := &signals{grid: grid, tracks: map[string][]timeline.Track{}}
+	all := rules.Signals()
+	var mu sync.Mutex
+	done := 0
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for _, sig := range all {
+		g.Go(func() error {
+			tracks, err := evaluate(ctx, readers, grid, sig)
+			if err != nil {
+				return fmt.Errorf("signal %s: %w", sig.Name, err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if len(tracks) > 0 {
+				s.tracks[sig.Name] = tracks
+			}
+			done++
+			if progress != nil {
+				progress(done, len(all))
+			}
+			return nil
+		})
+	}
+	return s, g.Wait()
+}
+
+// evaluate joins a signal's series of all recordings; where two tell the same
+// series, the one named first on the command line is believed.
+func evaluate(ctx context.Context, readers []held, grid timeline.Grid, sig rules.Signal) ([]timeline.Track, error) {
+	var out []timeline.Track
+	for _, h := range readers {
+		e := choose(h, sig)
+		if e == nil {
+			continue
+		}
+		l := leaves{ctx: ctx, r: h.reader, grid: grid, from: grid.Start(0), to: grid.Time(grid.N - 1)}
+		tracks, err := timeline.Eval(grid, e, l)
+		if errors.Is(err, timeline.ErrUnsupported) {
+			tracks, err = byEngine(ctx, h.reader, grid, e)
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range tracks {
+			finite(t.Values)
+			if timeline.Count(t.Values) > 0 {
+				out = join(out, timeline.Track{Labels: only(t.Labels, sig.By), Values: t.Values})
+			}
+		}
+	}
+	return out, nil
+}
+
+// finite makes what is infinite unknown: seconds waited by no operation are a counter credited
+// apart from the other, not a latency.
+func finite(values []float64) {
+	for k, x := range values {
+		if math.IsInf(x, 0) {
+			values[k] = math.NaN()
+		}
+	}
+}
+
+// choose is a signal's first alternative all of whose metrics the recording has.
+func choose(h held, sig rules.Signal) parser.Expr {
+	for _, x := range sig.Exprs {
+		e, err := rules.Parse(x)
+		if err != nil {
+			continue // a test of the pack parses them all
+		}
+		if !slices.ContainsFunc(rules.Names(e), func(n string) bool { return !h.names[n] }) {
+			return e
+		}
+	}
+	return nil
+}
+
+// byEngine asks the recording's own PromQL engine.
+func byEngine(ctx context.Context, r recording.Reader, grid timeline.Grid, e parser.Expr) ([]timeline.Track, error) {
+	var out []timeline.Track
+	for _, run := range grid.Runs() {
+		series, err := r.Range(ctx, e.String(), grid.Time(run.First), grid.Time(run.Last), grid.Step(), 0)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range series {
+			vals := make([]float64, grid.N)
+			for k := range vals {
+				vals[k] = math.NaN()
+			}
+			for _, p := range s.Points {
+				if k, ok := grid.CellAt(time.UnixMilli(p.T)); ok {
+					vals[k] = p.F
+				}
+			}
+			out = join(out, timeline.Track{Labels: s.Labels, Values: vals})
+		}
+	}
+	return out, nil
+}
+
+func only(ls labels.Labels, names []string) labels.Labels {
+	b := labels.NewBuilder(ls)
+	b.Keep(names...)
+	b.Del(model.MetricNameLabel)
+	return b.Labels()
+}
+
+func join(out []timeline.Track, t timeline.Track) []timeline.Track {
+	for i := range out {
+		if labels.Equal(out[i].Labels, t.Labels) {
+			for k, x := range t.Values {
+				if math.IsNaN(out[i].Values[k]) {
+					out[i].Values[k] = x
+				}
+			}
+			return out
+		}
+	}
+	return append(out, t)
+}

@@ -1,0 +1,220 @@
+package diagnose
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/recording"
+	"plimsoll/internal/record/timeline"
+)
+
+// steps are the cell lengths a grid may have: a rule's windows and a report's
+// times read better on round ones.
+var steps = []time.Duration{
+	100 * time.Millisecond, 200 * time.Millisecond, 500 * time.Millisecond,
+	time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 15 * time.Second,
+	30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute,
+}
+
+// roundStep is the step nearest to a source's period.
+func roundStep(period time.Duration) time.Duration {
+	best := steps[0]
+	for _, s := range steps {
+		if (s - period).Abs() < (best - period).Abs() {
+			best = s
+		}
+	}
+	return best
+}
+
+var errNothing = errors.New("nothing to diagnose")
+
+// wantedOnce is rules.Wanted, which reads the whole pack.
+var wantedOnce = sync.OnceValue(rules.Wanted)
+
+// inventory lists what each recording holds and the time it covers.
+func inventory(ctx context.Context, in []recording.Reader) ([]held, []recording.Metric, error) {
+	wanted := wantedOnce()
+	var out []held
+	var metrics []recording.Metric
+	for _, r := range in {
+		ms, err := r.Metrics(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		h := held{reader: r, names: map[string]bool{}}
+		for _, m := range ms {
+			if wanted(m.Name) {
+				h.names[m.Name] = true
+				metrics = append(metrics, m)
+			}
+		}
+		out = append(out, h)
+	}
+	return out, metrics, nil
+}
+
+// chooseGrid covers what the metrics cover, at the finest period among them.
+func chooseGrid(metrics []recording.Metric, holes []timeline.Hole, opt Options) (timeline.Grid, error) {
+	from, to := opt.From, opt.To
+	var period time.Duration
+	var first, last time.Time
+	for _, m := range metrics {
+		if m.From.IsZero() || m.To.IsZero() {
+			continue
+		}
+		if first.IsZero() || m.From.Before(first) {
+			first = m.From
+		}
+		if m.To.After(last) {
+			last = m.To
+		}
+		if m.Period > 0 && (period == 0 || m.Period < period) {
+			period = m.Period
+		}
+	}
+	if len(metrics) == 0 && (!from.IsZero() || !to.IsZero()) {
+		return timeline.Grid{}, fmt.Errorf("%w: between --from and --to the sources hold no sample of any metric the rules read", errNothing)
+	}
+	if len(metrics) == 0 {
+		return timeline.Grid{}, fmt.Errorf("%w: the sources hold none of the metrics the rules read", errNothing)
+	}
+	if !from.IsZero() && from.After(first) {
+		first = from
+	}
+	if !to.IsZero() && to.Before(last) {
+		last = to
+	}
+	if first.IsZero() || !last.After(first) {
+		return timeline.Grid{}, fmt.Errorf("%w: fewer than two samples in the time asked for; a diagnosis needs a stretch of time", errNothing)
+	}
+	if period == 0 {
+		period = time.Second
+	}
+	return timeline.NewGrid(first, last, max(roundStep(period), opt.Step), holes...), nil
+}
+
+// holesOf is the time in which no source has a sample: between sources, and where all that were
+// there note a gap. It is none if a source does not tell its time.
+func holesOf(in []recording.Reader) []timeline.Hole {
+	var covered []timeline.Hole
+	for _, r := range in {
+		gaps := map[string][]recording.Note{}
+		for _, n := range r.Notes() {
+			if n.Kind == recording.NoteGap && n.To.After(n.From) && !n.From.IsZero() {
+				gaps[n.Source] = append(gaps[n.Source], n)
+			}
+		}
+		sources := r.Sources()
+		if len(sources) == 0 {
+			return nil
+		}
+		for _, s := range sources {
+			if s.From.IsZero() || s.To.IsZero() {
+				return nil
+			}
+			at := s.From
+			slices.SortFunc(gaps[s.Name], func(a, b recording.Note) int { return a.From.Compare(b.From) })
+			for _, n := range gaps[s.Name] {
+				if n.From.After(s.To) || n.To.Before(at) {
+					continue
+				}
+				covered = append(covered, timeline.Hole{From: at, To: n.From})
+				at = n.To
+			}
+			covered = append(covered, timeline.Hole{From: at, To: s.To})
+		}
+	}
+	slices.SortFunc(covered, func(a, b timeline.Hole) int { return a.From.Compare(b.From) })
+	var out []timeline.Hole
+	for i, c := range covered {
+		if i == 0 {
+			continue
+		}
+		covered[i].To = maxTime(c.To, covered[i-1].To)
+		if c.From.After(covered[i-1].To) {
+			out = append(out, timeline.Hole{From: covered[i-1].To, To: c.From})
+		}
+	}
+	return out
+}
+
+// trouble is what the sources complained about, and sources that do not meet in time.
+func trouble(in []recording.Reader) []rules.Trouble {
+	var out []rules.Trouble
+	var spans []recording.Source
+	for _, r := range in {
+		for _, n := range r.Notes() {
+			text := n.Text
+			if n.File != "" {
+				text = fmt.Sprintf("%s (%s, byte %d)", n.Text, n.File, n.Offset)
+			}
+			out = append(out, rules.Trouble{
+				Kind: string(n.Kind), Source: n.Source, Text: text,
+				Span: rules.Span{From: n.From, To: n.To},
+			})
+		}
+		spans = append(spans, r.Sources()...)
+	}
+	slices.SortStableFunc(spans, func(a, b recording.Source) int { return a.From.Compare(b.From) })
+	for i, b := range spans {
+		a, far := nearestSource(spans, i)
+		// A benchmark's report stands for itself, and one run follows another.
+		if !far || b.Kind == "fio" {
+			continue
+		}
+		out = append(out, rules.Trouble{
+			Kind: string(recording.NoteClock), Source: b.Name,
+			Text: fmt.Sprintf("%s and %s are %s apart: nothing can be compared between them; if a clock or a time zone is off, use --offset or --tz",
+				b.Name, a.Name, apart(a, b).Round(time.Second)),
+			Span: rules.Span{From: minTime(a.To, b.To), To: maxTime(a.From, b.From)},
+		})
+	}
+	return out
+}
+
+// nearestSource is the source nearest in time to the i-th; far if neither it nor any other meets it.
+// Of two that do not meet only the later one is far: it is told once.
+func nearestSource(spans []recording.Source, i int) (near recording.Source, far bool) {
+	b := spans[i]
+	best := time.Duration(-1)
+	later := false
+	for k, a := range spans {
+		if k == i || a.Kind == "fio" || a.To.IsZero() || b.From.IsZero() {
+			continue
+		}
+		d := apart(a, b)
+		if d <= 0 {
+			return a, false
+		}
+		later = later || k < i
+		if best < 0 || d < best {
+			near, best = a, d
+		}
+	}
+	return near, best > 0 && later
+}
+
+// apart is the time between two sources; not positive if they meet.
+func apart(a, b recording.Source) time.Duration {
+	return maxTime(a.From, b.From).Sub(minTime(a.To, b.To))
+}
+
+func minTime(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func maxTime(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}

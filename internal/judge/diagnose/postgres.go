@@ -1,0 +1,115 @@
+package diagnose
+
+import (
+	"math"
+
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/timeline"
+)
+
+// A report that runs through a quiet night is no stall: completions are few because
+// nobody asks. A transaction tells of a stall when it began about when the
+// completions stopped, or when sessions pile up. postgres_exporter's own query is one of the
+// active sessions, a report another: minPiledUp is one more.
+const (
+	minPiledUp    = 3
+	aroundTheDrop = 2.0 // seconds, and a cell, between the drop and the transaction's begin
+)
+
+// postgresPressure is the age in seconds of the oldest transaction executing, where it
+// speaks for a stall, and 0 where it does not; nil if no source tells it.
+func postgresPressure(c *rules.Case) []float64 {
+	oldest := c.One(rules.SignalPrefix + "postgres_oldest_transaction:seconds")
+	commits := c.One(rules.SignalPrefix + "postgres_commits:rate")
+	active := c.One(rules.SignalPrefix + "postgres_active:count")
+	if oldest == nil || commits == nil {
+		return oldest
+	}
+	var completing []float64
+	for _, x := range commits {
+		if x > 0 {
+			completing = append(completing, x)
+		}
+	}
+	usual := timeline.Quantile(completing, 0.5)
+	busy := timeline.Where(commits, func(x float64) bool { return x >= throughputDrop*usual })
+	usuallyActive := timeline.Quantile(timeline.At(active, busy), 0.5)
+	step := c.Grid.StepSeconds()
+	out := make([]float64, len(oldest))
+	dropped := 0.0
+	for k, age := range oldest {
+		if dropped += step; busy[k] {
+			dropped = 0
+		}
+		began := math.Abs(age-dropped) <= step+aroundTheDrop
+		piled := active != nil && active[k] >= max(minPiledUp, usuallyActive)
+		if began || piled {
+			out[k] = age
+		}
+	}
+	return out
+}
+
+// reportAgeS is the age of a transaction from which it is somebody's report, not a
+// commit that waits. A stall that long has many sessions waiting: one less tells the same.
+const reportAgeS = 60
+
+// postgresSessions is how many sessions execute, without the exporter's own and
+// without a report; nil if no source tells it.
+func postgresSessions(c *rules.Case) []float64 {
+	active := c.One(rules.SignalPrefix + "postgres_active:count")
+	oldest := c.One(rules.SignalPrefix + "postgres_oldest_transaction:seconds")
+	if active == nil {
+		return nil
+	}
+	out := make([]float64, len(active))
+	for k, x := range active {
+		others := 1.0
+		if k < len(oldest) && oldest[k] >= reportAgeS {
+			others++
+		}
+		out[k] = max(0, x-others)
+	}
+	return out
+}
+
+// atMostTheOldest bounds a mean that was computed from sessions and completions: where hardly anything ends, the quotient has no bound, but
+// nobody waited longer than the oldest transaction that was seen around it.
+func atMostTheOldest(c *rules.Case, latency []float64) {
+	oldest := c.One(rules.SignalPrefix + "postgres_oldest_transaction:seconds")
+	if oldest == nil {
+		return
+	}
+	for k := range latency {
+		around := timeline.Max(oldest[max(0, k-1):min(len(oldest), k+2)])
+		if most := around + c.Grid.StepSeconds(); latency[k] > most {
+			latency[k] = most
+		}
+	}
+}
+
+const (
+	// usedUpFactor is how many times the usual a mean latency is that counts where every session executes: the time that
+	// clients wait for one of them comes on top, and is not known.
+	usedUpFactor = 3
+	// usedUpCells is in how many cells one after the other that must be: sessions are looked at now and then, and a few of them
+	// may all be executing in one look.
+	usedUpCells = 2
+)
+
+// usedUp is where every session executes, for longer than usual. What sessions can make of a mean latency is bounded by how many there
+// are: with 90 of them at 1,200 commits a second it is 75 ms, however long clients wait in front of their pool.
+func usedUp(c *rules.Case, slow rules.Stall) timeline.Mask {
+	all := c.SessionsUsedUp()
+	if all == nil {
+		return make(timeline.Mask, c.Grid.N)
+	}
+	least := max(stallFloorS, usedUpFactor*timeline.Quantile(slow.Latency, 0.5))
+	out := all.And(timeline.Where(slow.Latency, func(x float64) bool { return x >= least }))
+	for _, e := range out.Episodes() {
+		for k := e.First; k <= e.Last && e.Cells() < usedUpCells; k++ {
+			out[k] = false
+		}
+	}
+	return out
+}

@@ -1,0 +1,107 @@
+package diagnose_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/record/recording"
+)
+
+// quiet is a server with a write every few seconds, one of which took 340 ms.
+const quiet = `load 1s
+    mongodb_ss_opLatencies_latency{op_type="writes"} 0+0x20 1000+0x9 341000+0x9 342000+0x20
+    mongodb_ss_opLatencies_ops{op_type="writes"} 0+0x20 1+0x9 2+0x9 3+0x20
+    mongodb_ss_wt_cache_maximum_bytes_configured 5368709120x60`
+
+// The plot beside a verdict shows the slow write: the verdict does not deny it.
+func TestVerdictNamesSingleSlowOperations(t *testing.T) {
+	r, err := diagnose.Run(context.Background(), []recording.Reader{fromScript(t, quiet)}, diagnose.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Stalls.Seconds != 0 {
+		t.Fatalf("stalled for %g s, want none: a single write of an idle server is no stall", r.Stalls.Seconds)
+	}
+	if want := "took up to 340 ms"; !strings.HasPrefix(r.Verdict, "No stall") || !strings.Contains(r.Verdict, want) {
+		t.Errorf("verdict %q, want %q in it", r.Verdict, want)
+	}
+}
+
+// A time asked for in which there is nothing is not a source without metrics.
+func TestNothingBetweenFromAndTo(t *testing.T) {
+	empty := recording.NewMemory(recording.MemoryOptions{})
+	for _, c := range []struct {
+		from time.Time
+		want string
+	}{{time.Unix(4e9, 0), "between --from and --to"}, {time.Time{}, "none of the metrics"}} {
+		_, err := diagnose.Run(context.Background(), []recording.Reader{empty}, diagnose.Options{From: c.from})
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("from %v: %v, want %q", c.from, err, c.want)
+		}
+	}
+}
+
+// fio tells latencies, only not those of a database's clients.
+func TestVerdictOfABenchmark(t *testing.T) {
+	mem := fromScript(t, `load 1s
+    fio_write_iops{job="wal"} 1000x10
+    fio_job_iodepth{job="wal"} 1x10`)
+	mem.Source(recording.Source{Kind: "fio", Name: "wal.json"})
+	r, err := diagnose.Run(context.Background(), []recording.Reader{mem}, diagnose.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(r.Verdict, "A benchmark has no clients") || strings.Contains(r.Verdict, "Nothing here tells") {
+		t.Errorf("verdict %q", r.Verdict)
+	}
+}
+
+// Where nobody's waiting was watched there is no why, but there are findings.
+func TestVerdictWithoutClients(t *testing.T) {
+	r, err := diagnose.Run(context.Background(), []recording.Reader{fromScript(t, `load 15s
+    iris_wd_cycle_time 120000x80`)}, diagnose.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(r.Verdict, "Found all the same: the write daemon") || strings.Contains(r.Verdict, "Why:") {
+		t.Errorf("verdict %q", r.Verdict)
+	}
+}
+
+// nearly is a PostgreSQL whose commits take 40 ms for ten seconds, on sdb, beside a backup that moves much more on a sda of its own.
+const nearly = `load 1s
+    pg_stat_database_xact_commit{datname="bench"} 0+500x60
+    pg_stat_database_xact_rollback{datname="bench"} 0x60
+    pg_stat_activity_max_tx_duration{datname="bench",state="active"} 0.01x20 0.04x9 0.01x29
+    pg_stat_activity_count{datname="bench",state="active"} 3x20 21x9 3x29
+    pg_stat_activity_count{datname="bench",state="idle"} 40x60
+    node_disk_io_time_seconds_total{device="sda"} 0+0.3x60
+    node_disk_io_time_seconds_total{device="sdb"} 0+0.9x60
+    node_disk_written_bytes_total{device="sda"} 0+200000000x60
+    node_disk_written_bytes_total{device="sdb"} 0+8000000x60
+    node_disk_read_bytes_total{device="sda"} 0x60
+    node_disk_read_bytes_total{device="sdb"} 0x60`
+
+// What comes near a stall is told, not denied; the device that is shown is the busy one, not the one that moves most.
+func TestVerdictNearAStall(t *testing.T) {
+	r, err := diagnose.Run(context.Background(), []recording.Reader{fromScript(t, nearly)}, diagnose.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "they took up to 40.0 ms, the mean of an interval, and a stall begins at 50.0 ms"; !strings.Contains(r.Verdict, want) {
+		t.Errorf("verdict %q, want %q in it", r.Verdict, want)
+	}
+	shown := false
+	for _, track := range r.Timeline {
+		if strings.HasPrefix(track.Name, "sda ") {
+			t.Errorf("%s is shown", track.Name)
+		}
+		shown = shown || track.Name == "sdb busy"
+	}
+	if !shown {
+		t.Error("sdb is not shown")
+	}
+}

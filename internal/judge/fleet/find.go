@@ -1,0 +1,392 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/recording"
+)
+
+// Host is the label that exporters of one machine share, where no label of this name is: the instance label without its port, for
+// mongodb_exporter is db-1:9216 and node_exporter db-1:9100.
+const Host = "host"
+
+const instance = "instance"
+
+// databasesMax bounds the databases of a fleet.
+const databasesMax = 20_000
+
+// anchors are metrics that only a database's exporter has, and has few of, by engine.
+var anchors = []struct {
+	engine  string
+	metrics []string
+}{
+	{"MongoDB", signalMetrics("wt_cache_max:bytes")},
+	{"etcd", signalMetrics("etcd_wal_fsyncs:rate")},
+	{"PostgreSQL", signalMetrics("postgres_commits:rate")},
+	{"IRIS", signalMetrics("iris_write_daemon_cycle:seconds")},
+}
+
+// disks are what is looked for where there is no database: hosts are judged by what their devices tell.
+var disks = []string{"node_disk_io_time_seconds_total", "mongodb_sys_disks_io_time_ms"}
+
+// signalMetrics are the metrics that a signal can be read from.
+func signalMetrics(name string) []string {
+	s, ok := rules.SignalByName(rules.SignalPrefix + name)
+	if !ok {
+		panic("no signal " + name) // the pack is part of the program
+	}
+	var out []string
+	for _, x := range s.Exprs {
+		e, err := rules.Parse(x)
+		if err != nil {
+			panic(err)
+		}
+		for _, n := range rules.Names(e) {
+			if !slices.Contains(out, n) {
+				out = append(out, n)
+			}
+		}
+	}
+	return out
+}
+
+// A Census is what a server holds of a fleet, before any sample is read.
+type Census struct {
+	By        []string
+	Chosen    bool // By was found, not given
+	Databases []Member
+	// Metrics are the names that a diagnosis reads and the server has, Period the usual distance of their samples.
+	Metrics []string
+	Period  time.Duration
+	Notes   []string
+}
+
+// A Member is one database of a census.
+type Member struct {
+	Name   string
+	Labels map[string]string // by the labels of Census.By
+	Series int               // those a diagnosis reads, at the end of the time asked for; 0: not seen then
+	sets   []labels.Labels   // of its anchors
+}
+
+// A MissingError says that a server has nothing to diagnose.
+type MissingError struct {
+	Server, Selector string
+	From, To         time.Time
+}
+
+func (e *MissingError) Error() string {
+	what := "any series"
+	if e.Selector != "" {
+		what = e.Selector
+	}
+	return fmt.Sprintf("%s has none of the metrics that the rules read of %s between %s and %s", e.Server, what,
+		e.From.UTC().Format(time.RFC3339), e.To.UTC().Format(time.RFC3339))
+}
+
+// Hint says which exporters give them.
+func (e *MissingError) Hint() string {
+	return `see whether --select and --from fit; else let the server scrape
+  MongoDB     percona/mongodb_exporter with --collector.diagnosticdata
+  etcd        its own /metrics
+  PostgreSQL  prometheus-community/postgres_exporter
+  IRIS        its own /api/monitor/metrics
+  disks       node_exporter on the same host, with the same cluster label`
+}
+
+// Find takes the census of a server. Databases are told apart by the labels given; without any, by the first of these that every database has and
+// that leaves one instance of an engine in each: cluster; cluster, namespace and pod; namespace and pod; cluster and host; host; job.
+func Find(ctx context.Context, server *recording.Server, by []string) (*Census, error) {
+	all, err := server.Names(ctx)
+	if err != nil {
+		return nil, err
+	}
+	want := diagnose.Wants()
+	c := &Census{By: by, Metrics: slices.DeleteFunc(all, func(n string) bool { return !want(n) })}
+	from, to := server.Span()
+	if len(c.Metrics) == 0 {
+		return nil, &MissingError{Server: server.Name(), Selector: selectorText(server), From: from, To: to}
+	}
+	byEngine, err := c.anchorSets(ctx, server)
+	if err != nil {
+		return nil, err
+	}
+	if len(by) == 0 {
+		c.By, c.Chosen = choose(byEngine), true
+	}
+	if err := c.group(byEngine); err != nil {
+		return nil, err
+	}
+	if err := c.count(ctx, server, to); err != nil {
+		return nil, err
+	}
+	periods, err := server.Periods(ctx, c.Metrics)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range c.Metrics {
+		if p := periods[n]; p > 0 && (c.Period == 0 || p < c.Period) {
+			c.Period = p
+		}
+	}
+	return c, nil
+}
+
+func selectorText(server *recording.Server) string {
+	if s := server.Narrow(); s != "{}" {
+		return s
+	}
+	return ""
+}
+
+// engineSets are the label sets of one engine's anchors.
+type engineSets struct {
+	engine string
+	sets   []labels.Labels
+}
+
+func (c *Census) anchorSets(ctx context.Context, server *recording.Server) ([]engineSets, error) {
+	var out []engineSets
+	look := func(engine string, metrics []string) error {
+		have := slices.DeleteFunc(slices.Clone(metrics), func(n string) bool { return !slices.Contains(c.Metrics, n) })
+		if len(have) == 0 {
+			return nil
+		}
+		sets, err := server.LabelSets(ctx, have...)
+		if err == nil && len(sets) > 0 {
+			out = append(out, engineSets{engine, sets})
+		}
+		return err
+	}
+	for _, a := range anchors {
+		if err := look(a.engine, a.metrics); err != nil {
+			return nil, err
+		}
+	}
+	if len(out) > 0 {
+		return out, nil
+	}
+	if err := look("", disks); err != nil {
+		return nil, err
+	}
+	if len(out) == 0 {
+		from, to := server.Span()
+		return nil, &MissingError{Server: server.Name(), Selector: selectorText(server), From: from, To: to}
+	}
+	c.Notes = append(c.Notes, "no database's exporter is among the series: hosts are judged by their devices alone")
+	return out, nil
+}
+
+// candidates are the labels by which databases are told apart unasked, the first that fit.
+var candidates = [][]string{
+	{"cluster"}, {"cluster", "namespace", "pod"}, {"namespace", "pod"}, {"cluster", Host}, {Host}, {instance}, {"job"},
+}
+
+// choose is the first candidate that every anchor has all labels of and that leaves one instance of an engine in each group.
+func choose(all []engineSets) []string {
+	for _, by := range candidates {
+		if fits(all, by) {
+			return by
+		}
+	}
+	return []string{Host}
+}
+
+func fits(all []engineSets, by []string) bool {
+	for _, e := range all {
+		of := map[string]string{} // by name: the instance
+		for _, l := range e.sets {
+			for _, name := range by {
+				if value(l, name) == "" {
+					return false
+				}
+			}
+			name := nameOf(l, by)
+			if was, seen := of[name]; seen && was != l.Get(instance) {
+				return false
+			}
+			of[name] = l.Get(instance)
+		}
+	}
+	return true
+}
+
+// port ends an instance label.
+var port = regexp.MustCompile(`:[0-9]+$`)
+
+// value is a label's, with [Host] made of the instance where there is none.
+func value(l labels.Labels, name string) string {
+	v := l.Get(name)
+	if v == "" && name == Host {
+		v = port.ReplaceAllString(l.Get(instance), "")
+	}
+	return v
+}
+
+func nameOf(l labels.Labels, by []string) string {
+	parts := make([]string, len(by))
+	for i, name := range by {
+		parts[i] = value(l, name)
+	}
+	return strings.Join(parts, "/")
+}
+
+// group makes databases of the anchors' label sets.
+func (c *Census) group(all []engineSets) error {
+	members := map[string]*Member{}
+	without := 0
+	for _, e := range all {
+		instances := map[string][]string{}
+		for _, l := range e.sets {
+			name := nameOf(l, c.By)
+			if strings.Trim(name, "/") == "" {
+				without++
+				continue
+			}
+			m := members[name]
+			if m == nil {
+				m = &Member{Name: name, Labels: map[string]string{}}
+				for _, b := range c.By {
+					m.Labels[b] = value(l, b)
+				}
+				members[name] = m
+			}
+			m.sets = append(m.sets, l)
+			if !slices.Contains(instances[name], l.Get(instance)) {
+				instances[name] = append(instances[name], l.Get(instance))
+			}
+		}
+		c.remarkMany(e.engine, instances)
+	}
+	if len(members) == 0 {
+		return fmt.Errorf("no series of a database has the label %s: give others to --by", strings.Join(c.By, ", "))
+	}
+	if len(members) > databasesMax {
+		return fmt.Errorf("%d databases by %s: more than %d are not taken at once; narrow --select", len(members), strings.Join(c.By, ", "), databasesMax)
+	}
+	if without > 0 {
+		c.Notes = append(c.Notes, fmt.Sprintf("%d series of databases have no label %s and are left out", without, strings.Join(c.By, ", ")))
+	}
+	for _, m := range members {
+		c.Databases = append(c.Databases, *m)
+	}
+	slices.SortFunc(c.Databases, func(a, b Member) int { return strings.Compare(a.Name, b.Name) })
+	return nil
+}
+
+// remarkMany notes databases that hold several instances: whose are then judged as if they were one.
+func (c *Census) remarkMany(engine string, instances map[string][]string) {
+	if engine == "" {
+		engine = "hosts"
+	}
+	many, first, most := 0, "", 0
+	for name, in := range instances {
+		if len(in) < 2 {
+			continue
+		}
+		many++
+		if first == "" || name < first {
+			first, most = name, len(in)
+		}
+	}
+	if many > 0 {
+		c.Notes = append(c.Notes, fmt.Sprintf("%d of the groups hold several instances of %s (%s: %d), judged as if they were one: --by %s tells them apart",
+			many, engine, first, most, strings.Join(append(slices.Clone(c.By), Host), ",")))
+	}
+}
+
+// count counts each database's series at a time, all by one request.
+func (c *Census) count(ctx context.Context, server *recording.Server, at time.Time) error {
+	by := slices.Clone(c.By)
+	if slices.Contains(by, Host) {
+		by = append(by, instance)
+	}
+	counted, err := server.Count(ctx, server.Narrow(nameMatcher(c.Metrics)), by, at)
+	if err != nil {
+		return err
+	}
+	series := map[string]int{}
+	for _, g := range counted {
+		series[nameOf(g.Labels, c.By)] += g.Series
+	}
+	for i := range c.Databases {
+		c.Databases[i].Series = series[c.Databases[i].Name]
+	}
+	return nil
+}
+
+func nameMatcher(metrics []string) *labels.Matcher {
+	return labels.MustNewMatcher(labels.MatchRegexp, labels.MetricName, recording.AnyOf(metrics))
+}
+
+// matchers select a database's series.
+func (m *Member) matchers(by []string) []*labels.Matcher {
+	var out []*labels.Matcher
+	for _, b := range by {
+		hasLabel := slices.ContainsFunc(m.sets, func(l labels.Labels) bool { return l.Get(b) != "" })
+		if b == Host && !hasLabel {
+			out = append(out, labels.MustNewMatcher(labels.MatchRegexp, instance, regexp.QuoteMeta(m.Labels[b])+"(:[0-9]+)?"))
+			continue
+		}
+		out = append(out, labels.MustNewMatcher(labels.MatchEqual, b, m.Labels[b]))
+	}
+	return out
+}
+
+// An Estimate is about how much would be read.
+type Estimate struct {
+	Series  int
+	Samples int64
+}
+
+// sampleBytes is about what a sample takes in an answer's JSON: [1700000000.123,"123456.5"].
+const sampleBytes = 30
+
+// Estimate is about how much a time of the databases is to read. One that had no series at its end counts like the mean of the others.
+func (c *Census) Estimate(span time.Duration) Estimate {
+	seen, series := 0, 0
+	for _, d := range c.Databases {
+		if d.Series > 0 {
+			seen++
+			series += d.Series
+		}
+	}
+	if seen > 0 {
+		series += series / seen * (len(c.Databases) - seen)
+	}
+	period := c.Period
+	if period <= 0 {
+		period = time.Second // the most it can be
+	}
+	return Estimate{Series: series, Samples: int64(series) * (int64(span/period) + 1)}
+}
+
+// A TooMuchError is the answer to a query that would read more than is read unasked.
+type TooMuchError struct {
+	Estimate  Estimate
+	Databases int
+	Span      time.Duration
+	Period    time.Duration
+	Max       int64
+}
+
+func (e *TooMuchError) Error() string {
+	return fmt.Sprintf("this would read about %s samples (%d series of %d databases, %s apart, over %s), some %s of answers; %s are read unasked",
+		units.Number(float64(e.Estimate.Samples)), e.Estimate.Series, e.Databases,
+		units.Seconds(e.Period.Seconds()), units.Seconds(e.Span.Seconds()), units.Bytes(float64(e.Estimate.Samples)*sampleBytes), units.Number(float64(e.Max)))
+}
+
+// Hint says how to read less, or all.
+func (e *TooMuchError) Hint() string {
+	return "shorten the time (--from, --to), narrow --select, or read all of it with --force"
+}

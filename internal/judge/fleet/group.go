@@ -1,0 +1,244 @@
+package fleet
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/record/recording"
+)
+
+// newReport counts what the databases have in common. Those that were not looked at have no name.
+func newReport(server *recording.Server, c *Census, dbs []Database, opt Options) *Report {
+	from, to := server.Span()
+	r := &Report{Version: Version, Server: server.Name(), Selector: selectorText(server), By: c.By, Chosen: c.Chosen,
+		Span: diagnose.Span{From: from, To: to}, Found: len(dbs), Databases: []Database{}, Groups: []Group{}, Missing: []Missing{},
+		Notes: slices.Clone(c.Notes)}
+	for _, d := range dbs {
+		if d.Name == "" {
+			continue
+		}
+		r.Databases = append(r.Databases, d)
+		if d.Problem != "" {
+			continue
+		}
+		r.Read++
+		r.Samples += d.Samples
+		r.StalledS += d.StalledS
+		r.WatchedS += d.WatchedS
+		if d.StalledS > 0 {
+			r.Stalled++
+		}
+	}
+	if note := storeNote(dbs); note != "" {
+		r.Notes = append(r.Notes, note)
+	}
+	for _, n := range server.Notes() {
+		r.Notes = append(r.Notes, n.Text)
+	}
+	slices.SortStableFunc(r.Databases, func(a, b Database) int {
+		return cmp.Or(cmp.Compare(b.StalledS, a.StalledS), strings.Compare(a.Name, b.Name))
+	})
+	r.Groups = groups(r.Databases)
+	rank(r.Groups, opt.Rank)
+	r.Missing = missing(r.Databases)
+	r.Verdict = verdict(r)
+	return r
+}
+
+// storeNote says which labels were taken for those of where series are kept.
+func storeNote(dbs []Database) string {
+	var which []string
+	n := 0
+	for _, d := range dbs {
+		if len(d.store) > 0 {
+			n++
+		}
+		for _, l := range d.store {
+			if !slices.Contains(which, l) {
+				which = append(which, l)
+			}
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	slices.Sort(which)
+	return fmt.Sprintf("series of one exporter differ in %s (%s): taken for where they are kept and left out, as Thanos' --query.replica-label does",
+		strings.Join(which, ", "), counted(n, "database"))
+}
+
+// groups joins findings of the same rule. Databases come the most stalled first.
+func groups(dbs []Database) []Group {
+	at := map[string]int{}
+	var out []Group
+	for _, d := range dbs {
+		if d.report == nil {
+			continue
+		}
+		for _, f := range d.report.Findings {
+			key := string(f.Kind) + f.Rule
+			i, ok := at[key]
+			if !ok {
+				i = len(out)
+				at[key] = i
+				out = append(out, Group{Rule: f.Rule, Title: f.Title, Kind: f.Kind, Severity: f.Severity, Example: f.Summary, Docs: f.Docs, Fixes: []FleetFix{}})
+			}
+			out[i].add(d, f)
+		}
+	}
+	for i := range out {
+		slices.SortStableFunc(out[i].Fixes, func(a, b FleetFix) int { return cmp.Compare(b.Databases, a.Databases) })
+		out[i].Fixes = out[i].Fixes[:min(len(out[i].Fixes), fixesMax)]
+		out[i].Price = price(out[i], dbs)
+	}
+	return out
+}
+
+// fixesMax bounds the fixes that a group tells.
+const fixesMax = 4
+
+// add counts one finding of a database. A rule may have several, of several devices: the weightiest counts.
+func (g *Group) add(d Database, f diagnose.Finding) {
+	if graver(f.Severity, g.Severity) {
+		g.Severity = f.Severity
+	}
+	if len(g.Names) > 0 && g.Names[len(g.Names)-1] == d.Name {
+		return
+	}
+	g.Names = append(g.Names, d.Name)
+	heaviest := 0.0
+	critical := false
+	for _, o := range d.report.Findings {
+		if o.Rule == f.Rule && o.Kind == f.Kind {
+			heaviest = max(heaviest, o.Weight)
+			critical = critical || o.Severity == diagnose.Critical
+		}
+	}
+	if critical {
+		g.Critical++
+	}
+	switch f.Kind {
+	case diagnose.Cause:
+		g.ExplainedS += float64(min(1, heaviest) * d.StalledS)
+	default:
+		g.ExplainedS += d.StalledS
+	}
+	for _, x := range f.Fixes {
+		i := slices.IndexFunc(g.Fixes, func(o FleetFix) bool { return o.Summary == x.Summary })
+		if i < 0 {
+			i = len(g.Fixes)
+			g.Fixes = append(g.Fixes, FleetFix{Fix: x})
+		}
+		g.Fixes[i].Databases++
+	}
+}
+
+var kinds = []diagnose.Kind{diagnose.Cause, diagnose.Symptom, diagnose.Refutation}
+
+// rank orders groups: causes, symptoms, refutations; those of which every finding is a remark (info) after the others; then as asked for.
+func rank(gs []Group, by string) {
+	remark := func(g Group) int {
+		if g.Severity == diagnose.Info {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(gs, func(a, b Group) int {
+		asked := 0
+		switch by {
+		case "databases":
+			asked = cmp.Compare(len(b.Names), len(a.Names))
+		case "money":
+			asked = byMoney(a, b)
+		}
+		return cmp.Or(
+			cmp.Compare(slices.Index(kinds, a.Kind), slices.Index(kinds, b.Kind)),
+			cmp.Compare(remark(a), remark(b)),
+			asked,
+			cmp.Compare(b.ExplainedS, a.ExplainedS),
+			cmp.Compare(len(b.Names), len(a.Names)),
+			strings.Compare(a.Rule, b.Rule),
+		)
+	})
+}
+
+// byMoney puts first what explains the most stalled time for a dollar. What has no price is after what has one: not known is not free.
+func byMoney(a, b Group) int {
+	switch {
+	case a.Price == nil && b.Price == nil:
+		return 0
+	case a.Price == nil:
+		return 1
+	case b.Price == nil:
+		return -1
+	}
+	// a before b if a.hours/a.usd is more; multiplied out, for a price may be 0.
+	return cmp.Compare(float64(b.ExplainedS*a.Price.MonthlyUSD), float64(a.ExplainedS*b.Price.MonthlyUSD))
+}
+
+func missing(dbs []Database) []Missing {
+	at := map[string]int{}
+	out := []Missing{}
+	for _, d := range dbs {
+		if d.report == nil {
+			continue
+		}
+		for _, m := range d.report.Missing {
+			i, ok := at[m.Rule]
+			if !ok {
+				i = len(out)
+				at[m.Rule] = i
+				out = append(out, Missing{Rule: m.Rule, Metrics: m.Missing})
+			}
+			out[i].Databases++
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Missing) int {
+		return cmp.Or(cmp.Compare(b.Databases, a.Databases), strings.Compare(a.Rule, b.Rule))
+	})
+	return out
+}
+
+// verdict is what a person reads first.
+func verdict(r *Report) string {
+	var b strings.Builder
+	watched := 0
+	for _, d := range r.Databases {
+		if d.WatchedS > 0 {
+			watched++
+		}
+	}
+	switch {
+	case watched == 0:
+		fmt.Fprintf(&b, "Nothing here tells how long operations of %s took, so no stall can be seen or ruled out.", counted(r.Read, "database"))
+	case r.Stalled == 0:
+		fmt.Fprintf(&b, "No stall: %s were watched for %s together and none waited noticeably.", counted(watched, "database"), units.Seconds(r.WatchedS))
+	default:
+		fmt.Fprintf(&b, "%d of %s stalled, for %s of %s together.", r.Stalled, counted(r.Read, "database"),
+			units.Seconds(r.StalledS), units.Seconds(r.WatchedS))
+	}
+	var why []string
+	for _, g := range r.Groups {
+		if g.Kind == diagnose.Cause && g.Severity != diagnose.Info && g.ExplainedS > 0 && len(why) < 3 {
+			why = append(why, fmt.Sprintf("%s%s (%s)", strings.ToLower(g.Title[:1]), g.Title[1:], counted(len(g.Names), "database")))
+		}
+	}
+	if len(why) > 0 && r.Stalled > 0 {
+		fmt.Fprintf(&b, " Why: %s.", strings.Join(why, "; "))
+	}
+	if r.Read < r.Found {
+		fmt.Fprintf(&b, " %d of %s are not in this.", r.Found-r.Read, counted(r.Found, "database"))
+	}
+	return b.String()
+}
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

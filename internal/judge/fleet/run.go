@@ -1,0 +1,233 @@
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/record/recording"
+)
+
+// samplesUnasked is how many samples are read without Force.
+const samplesUnasked = 250_000_000
+
+// Run diagnoses all databases of a server. A database that cannot be read is told with the reason, and the others go on; an error is
+// returned only where none could be. When ctx ends, what is done until then is returned as interrupted.
+func Run(ctx context.Context, server *recording.Server, opt Options) (*Report, error) {
+	census, err := Find(ctx, server, opt.By)
+	if err != nil {
+		return nil, err
+	}
+	if err := census.bounded(server, opt); err != nil {
+		return nil, err
+	}
+	dbs := make([]Database, len(census.Databases))
+	var (
+		mu      sync.Mutex
+		done    int
+		samples int64
+	)
+	group := errgroup.Group{}
+	group.SetLimit(cmp.Or(max(opt.Parallel, 0), 4))
+	for i := range census.Databases {
+		if ctx.Err() != nil {
+			break
+		}
+		group.Go(func() error {
+			d, whole := judged(ctx, server, census, &census.Databases[i], opt)
+			mu.Lock()
+			defer mu.Unlock()
+			if whole {
+				dbs[i] = d
+				done++
+				samples += d.Samples
+			}
+			if opt.Progress != nil {
+				opt.Progress(done, len(dbs), samples)
+			}
+			return nil
+		})
+	}
+	_ = group.Wait() // each database has its own problem
+	r := newReport(server, census, dbs, opt)
+	if ctx.Err() != nil {
+		r.Interrupted = true
+		if r.Read == 0 {
+			return nil, ctx.Err()
+		}
+	}
+	if r.Read == 0 {
+		return nil, fmt.Errorf("none of %d databases could be read; the first, %s: %s", len(r.Databases), r.Databases[0].Name, r.Databases[0].Problem)
+	}
+	return r, nil
+}
+
+// One diagnoses the database of a name as Run does, and gives its whole diagnosis.
+func One(ctx context.Context, server *recording.Server, name string, opt Options) (*diagnose.Report, error) {
+	census, err := Find(ctx, server, opt.By)
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(census.Databases, func(m Member) bool { return m.Name == name })
+	if i < 0 {
+		return nil, &UnknownError{Name: name, Near: near(name, census)}
+	}
+	census.Databases = census.Databases[i : i+1]
+	if err := census.bounded(server, opt); err != nil {
+		return nil, err
+	}
+	memory, err := census.Databases[0].read(ctx, server, census)
+	if err != nil {
+		return nil, err
+	}
+	return diagnose.Run(ctx, []recording.Reader{memory.Memory}, opt.Diagnose)
+}
+
+// An UnknownError is the answer to a name that no database has.
+type UnknownError struct {
+	Name string
+	Near []string
+}
+
+func (e *UnknownError) Error() string { return fmt.Sprintf("no database is called %q", e.Name) }
+
+// Hint names some that there are.
+func (e *UnknownError) Hint() string {
+	return "there are, for example: " + strings.Join(e.Near, ", ")
+}
+
+// near are a few names to take instead: those that contain it, or the first.
+func near(name string, c *Census) []string {
+	const most = 8
+	var like, all []string
+	for _, m := range c.Databases {
+		if strings.Contains(m.Name, name) {
+			like = append(like, m.Name)
+		}
+		all = append(all, m.Name)
+	}
+	if len(like) == 0 {
+		like = all
+	}
+	return like[:min(len(like), most)]
+}
+
+// bounded refuses to read more than is read unasked.
+func (c *Census) bounded(server *recording.Server, opt Options) error {
+	from, to := server.Span()
+	e := c.Estimate(to.Sub(from))
+	limit := cmp.Or(opt.SamplesMax, samplesUnasked)
+	if opt.Force || e.Samples <= limit {
+		return nil
+	}
+	return &TooMuchError{Estimate: e, Databases: len(c.Databases), Span: to.Sub(from), Period: c.Period, Max: limit}
+}
+
+// errNoSamples is of a database that the server's index lists without there being a sample in the time asked for.
+var errNoSamples = errors.New("no samples in the time asked for")
+
+// held is a database's samples in memory.
+type held struct {
+	*recording.Memory
+	series  int
+	samples int64
+	store   []string // labels that were left out, see storeLabels
+}
+
+// read takes a database's samples into memory.
+func (m *Member) read(ctx context.Context, server *recording.Server, c *Census) (*held, error) {
+	from, to := server.Span()
+	selector := server.Narrow(append(m.matchers(c.By), nameMatcher(c.Metrics))...)
+	series, err := server.Samples(ctx, selector, from, to)
+	if err != nil {
+		if inner := errors.Unwrap(err); inner != nil {
+			err = inner // without the selector, which names all metrics
+		}
+		return nil, err
+	}
+	if len(series) == 0 {
+		return nil, errNoSamples
+	}
+	store := storeLabels(series)
+	series = merged(series, store)
+	memory := &held{Memory: recording.NewMemory(recording.MemoryOptions{}), series: len(series), store: store}
+	s := recording.Source{Kind: "prometheus", Name: server.Name() + " " + m.Name, From: to, To: from}
+	for i := range series {
+		p := series[i].Points
+		b := &recording.Batch{TimesMs: make([]int64, len(p)), Columns: []recording.Column{{Labels: series[i].Labels, Values: make([]float64, len(p))}}}
+		for k, x := range p {
+			b.TimesMs[k], b.Columns[0].Values[k] = x.T, x.F
+		}
+		if err := memory.Append(ctx, b); err != nil {
+			return nil, err
+		}
+		s.Samples = max(s.Samples, int64(len(p)))
+		memory.samples += int64(len(p))
+		series[i].Points = nil // held twice no longer than need be
+	}
+	metrics, err := memory.Metrics(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, x := range metrics {
+		if x.From.Before(s.From) {
+			s.From = x.From
+		}
+		if x.To.After(s.To) {
+			s.To = x.To
+		}
+		if x.Period > 0 && (s.Period == 0 || x.Period < s.Period) {
+			s.Period = x.Period
+		}
+	}
+	memory.Source(s)
+	return memory, nil
+}
+
+// judged is a database's diagnosis in short. whole is false if the context ended it.
+func judged(ctx context.Context, server *recording.Server, c *Census, m *Member, opt Options) (d Database, whole bool) {
+	d = Database{Name: m.Name, Labels: maps.Clone(m.Labels), Series: m.Series, Findings: []Finding{}}
+	memory, err := m.read(ctx, server, c)
+	var r *diagnose.Report
+	if err == nil {
+		d.Series, d.Samples, d.store = memory.series, memory.samples, memory.store
+		r, err = diagnose.Run(ctx, []recording.Reader{memory.Memory}, opt.Diagnose)
+	}
+	if ctx.Err() != nil {
+		return d, false
+	}
+	if err != nil {
+		d.Problem = err.Error()
+		return d, true
+	}
+	d.take(r)
+	return d, true
+}
+
+func (d *Database) take(r *diagnose.Report) {
+	d.report = r
+	d.Verdict, d.Signal = r.Verdict, r.Stalls.Signal
+	d.StalledS, d.WatchedS, d.LongestS, d.PeriodS = r.Stalls.Seconds, r.Stalls.Of, r.Stalls.LongestS, r.Stalls.PeriodS
+	for _, f := range r.Findings {
+		d.Findings = append(d.Findings, Finding{Rule: f.Rule, Kind: f.Kind, Severity: f.Severity, Subject: f.Subject, Weight: f.Weight, Summary: f.Summary})
+		if f.Kind != diagnose.Refutation && (d.Severity == "" || graver(f.Severity, d.Severity)) {
+			d.Severity = f.Severity
+		}
+	}
+	for _, x := range r.Missing {
+		d.Missing = append(d.Missing, x.Rule)
+	}
+}
+
+var order = []diagnose.Severity{diagnose.Critical, diagnose.Warning, diagnose.Info}
+
+// graver reports whether a is worse than b.
+func graver(a, b diagnose.Severity) bool { return slices.Index(order, a) < slices.Index(order, b) }

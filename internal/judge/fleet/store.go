@@ -1,0 +1,67 @@
+package fleet
+
+import (
+	"slices"
+
+	"github.com/prometheus/prometheus/model/labels"
+
+	"plimsoll/internal/record/recording"
+)
+
+// storeLabels are labels that say where a series is kept, not what it is of. Thanos gives each receiver or Prometheus external labels of its own;
+// where a query does not leave them out (--query.replica-label), two series of one exporter that are kept apart differ in them, and nothing
+// that is computed of both has a result: busy time over writes, say. Such a label is on every series of a database, with several values among those of
+// one exporter. Labels that a metric has by itself (device, mode, le) are not on every series.
+func storeLabels(series []recording.Series) []string {
+	everywhere := map[string]int{}
+	for _, s := range series {
+		s.Labels.Range(func(l labels.Label) { everywhere[l.Name]++ })
+	}
+	var out []string
+	for name, n := range everywhere {
+		if n == len(series) && name != labels.MetricName && name != instance && name != "job" && split(series, name) {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// split reports whether series of one exporter differ in a label.
+func split(series []recording.Series, name string) bool {
+	of := map[[2]string]string{}
+	for _, s := range series {
+		exporter := [2]string{s.Labels.Get(instance), s.Labels.Get("job")}
+		was, seen := of[exporter]
+		if seen && was != s.Labels.Get(name) {
+			return true
+		}
+		of[exporter] = s.Labels.Get(name)
+	}
+	return false
+}
+
+// merged are the series without some labels. Of those that are then the same, replicas, the one with the most samples stays.
+func merged(series []recording.Series, without []string) []recording.Series {
+	if len(without) == 0 {
+		return series
+	}
+	at := map[string]int{}
+	var out []recording.Series
+	for _, s := range series {
+		b := labels.NewBuilder(s.Labels)
+		b.Del(without...)
+		s.Labels = b.Labels()
+		key := string(s.Labels.Bytes(nil))
+		i, seen := at[key]
+		switch {
+		case !seen:
+			at[key] = len(out)
+			out = append(out, s)
+		case len(s.Points) > len(out[i].Points):
+			out[i] = s
+		}
+	}
+	slices.SortFunc(out, func(a, b recording.Series) int { return labels.Compare(a.Labels, b.Labels) })
+	return out
+}

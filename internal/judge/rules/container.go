@@ -1,0 +1,94 @@
+package rules
+
+import (
+	"math"
+	"strings"
+
+	"github.com/prometheus/prometheus/model/labels"
+
+	"plimsoll/internal/record/timeline"
+)
+
+// idShown is how much of a container's id, 64 digits, is enough to find it.
+const idShown = 12
+
+// containerName is what a person calls a container: pod/container, its name, or the last part of its cgroup's path.
+func containerName(l labels.Labels) string {
+	if pod := l.Get("pod"); pod != "" {
+		if c := l.Get("container"); c != "" {
+			return pod + "/" + c
+		}
+		return pod
+	}
+	for _, label := range []string{"container", "name"} {
+		if v := l.Get(label); v != "" {
+			return v
+		}
+	}
+	id := strings.TrimSuffix(l.Get("id"), "/")
+	if at := strings.LastIndexByte(id, '/'); at >= 0 {
+		id = id[at+1:]
+	}
+	if len(id) == 64 {
+		id = id[:idShown]
+	}
+	if id == "" {
+		return "container"
+	}
+	return id
+}
+
+// whose names the group that a limit is on: the container, or a group above one, as a pod is, which the host source samples where its
+// limit is the least.
+func (c *Case) whose(l labels.Labels) string {
+	id := l.Get("id")
+	for _, signal := range []string{"container_cpu_used:count", "container_memory_used:bytes", "container_writes:rate"} {
+		for _, t := range c.Signal(SignalPrefix + signal) {
+			if id != "" && strings.HasPrefix(t.Labels.Get("id"), id+"/") {
+				return "the group " + id + ", which the container is in,"
+			}
+		}
+	}
+	return "the container"
+}
+
+// ofContainer is a signal's series of the container that a track is of; nil if not measured.
+func (c *Case) ofContainer(signal string, of timeline.Track, more ...string) []float64 {
+	for _, t := range c.Signal(SignalPrefix + signal) {
+		same := true
+		for _, l := range append([]string{"namespace", "pod", "container", "name", "id"}, more...) {
+			same = same && t.Labels.Get(l) == of.Labels.Get(l)
+		}
+		if same {
+			return t.Values
+		}
+	}
+	return nil
+}
+
+// figureOf adds evidence of a container if it was measured.
+func (c *Case) figureOf(f *Finding, text, signal string, value float64, unit string, m timeline.Mask) {
+	if !math.IsNaN(value) {
+		f.Evidence = append(f.Evidence, c.figure(text, SignalPrefix+signal, value, unit, m))
+	}
+}
+
+// bindsShare is the part of the stalled time from which a container's limit is what the engine's own figures show.
+const bindsShare = 0.5
+
+// containerBinds names what of a container's limits held while it stalled, and the rule that says more; "" if none did.
+func (c *Case) containerBinds() (what, rule string) {
+	if !c.Stall.Any() {
+		return "", ""
+	}
+	if Share(c.containersHeldBack(), c.Stall.Cells) >= bindsShare {
+		return "the container's I/O limit", "container/io-limit"
+	}
+	for _, t := range c.Signal(SignalPrefix + "container_cpu_throttled:ratio") {
+		at := timeline.Where(t.Values, func(x float64) bool { return x > throttledShare })
+		if fraction, _, _ := c.Attributable(at); fraction >= bindsShare {
+			return "the container's CPU quota", "container/cpu-throttled"
+		}
+	}
+	return "", ""
+}

@@ -1,0 +1,152 @@
+package rules
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/record/timeline"
+)
+
+const (
+	// atLimit is the part of a container's I/O limit from which it is reached: the kernel lets requests through in slices of some 100 ms, and
+	// who makes one after the other loses the rest of each. An etcd under a limit of 25 writes/s made 16 to 23.
+	atLimit = 0.7
+	// roomBusy is the busy share under which a device has room for more. One that is busier may be what holds requests back.
+	roomBusy = 0.9
+)
+
+// An ioLimit is one of the four that a container may have for a device.
+type ioLimit struct{ rate, limit, what, key, keyV1 string }
+
+var ioLimits = []ioLimit{
+	{"container_writes:rate", "container_writes_limit:rate", "writes", "wiops", "blkio.throttle.write_iops_device"},
+	{"container_written:bytes", "container_written_limit:bytes", "bytes written", "wbps", "blkio.throttle.write_bps_device"},
+	{"container_reads:rate", "container_reads_limit:rate", "reads", "riops", "blkio.throttle.read_iops_device"},
+	{"container_read:bytes", "container_read_limit:bytes", "bytes read", "rbps", "blkio.throttle.read_bps_device"},
+}
+
+// containerIOWhen holds where any of the limits is reached.
+func containerIOWhen() string {
+	var alts []string
+	for _, l := range ioLimits {
+		alts = append(alts, fmt.Sprintf("%s%s / %s%s > %g", SignalPrefix, l.rate, SignalPrefix, l.limit, atLimit))
+	}
+	return strings.Join(alts, " or ")
+}
+
+func containerIOLimit() Rule {
+	r := Rule{ID: "container/io-limit", Title: "The container's I/O limit binds", Kind: Cause, When: containerIOWhen(), Needs: []string{},
+		Cause: "A limit on the container's I/O (io.max, blkio.throttle) holds its requests back before the device sees them. The device is idle while the database waits as it would on a slow volume, and neither a faster nor a larger volume changes anything."}
+	for _, l := range ioLimits {
+		r.AnyOf = append(r.AnyOf, SignalPrefix+l.limit)
+	}
+	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
+		var out []Finding
+		for _, l := range ioLimits {
+			for _, limit := range c.Signal(SignalPrefix + l.limit) {
+				if f, ok := r.limitFinding(c, l, limit); ok {
+					out = append(out, f)
+				}
+			}
+		}
+		return out
+	}
+	return r
+}
+
+func (r Rule) limitFinding(c *Case, l ioLimit, limit timeline.Track) (Finding, bool) {
+	rate := c.ofContainer(l.rate, limit, "device")
+	cells := c.heldBack(rate, limit.Values)
+	if c.Seconds(cells) < minThrottledS {
+		return Finding{}, false
+	}
+	dev := limit.Labels.Get("device")
+	f, ok := r.condition(c, containerName(limit.Labels)+" on "+dev, cells)
+	in := cells.And(c.Stall.Cells)
+	if !ok {
+		if c.Stall.Any() || Share(cells, c.Stall.Observed) < minAttributable {
+			return f, false
+		}
+		f, in = r.reached(c, containerName(limit.Labels)+" on "+dev, cells), cells
+	}
+	told := func(x float64) string { return num(x) + " " + l.what + "/s" }
+	unit := "1/s"
+	if strings.HasSuffix(l.rate, ":bytes") {
+		told = func(x float64) string { return units.Bytes(x) + "/s" }
+		unit = "bytes/s"
+	}
+	most := timeline.Max(limit.Values)
+	limited := "The container's limit"
+	if who := c.whose(limit.Labels); who != "the container" {
+		limited = "The limit on " + who
+	}
+	f.Summary = fmt.Sprintf("%s of %s for %s was reached in %s of the stalled time.", limited, told(most), dev, pct(Share(cells, c.Stall.Cells)))
+	if !ok {
+		f.Summary = fmt.Sprintf("%s of %s for %s was reached for %s in all.", limited, told(most), dev, dur(c.Seconds(cells)))
+	}
+	if mean := timeline.Mean(timeline.At(c.For(SignalPrefix+"disk_busy:ratio", "device", dev), in)); mean == mean {
+		if mean >= roomBusy {
+			if f.Severity == Critical {
+				f.Severity = Warning
+			}
+			f.Summary += fmt.Sprintf(" But %s itself was busy %s of that time: both limits are near each other, or somebody else uses it up.", dev, pct(mean))
+		} else {
+			f.Summary += fmt.Sprintf(" It is not the disk: %s was busy %s of that time.", dev, pct(mean))
+		}
+		c.figureOf(&f, "busy share of "+dev+" meanwhile, mean", "disk_busy:ratio", mean, "ratio", in)
+	}
+	c.figureOf(&f, "limit of the container on "+dev, l.limit, most, unit, c.Stall.Observed)
+	c.figureOf(&f, l.what+" of the container meanwhile, mean per second", l.rate, timeline.Mean(timeline.At(rate, in)), unit, in)
+	if full := c.ofContainer("container_psi_io_full:ratio", limit); full != nil {
+		c.figureOf(&f, "share of that time in which all of its tasks waited for I/O (PSI), mean", "container_psi_io_full:ratio", timeline.Mean(timeline.At(full, in)), "ratio", in)
+	}
+	f.Fixes = []Fix{
+		{Summary: fmt.Sprintf("Raise the limit, up to what the volume gives: %s in io.max (cgroup v2), %s (v1); systemd: IOWriteIOPSMax=, IOWriteBandwidthMax=; Docker: --device-write-iops, --device-write-bps (read likewise)", l.key, l.keyV1),
+			Expect: "requests reach the device; the stall ends, or the volume's own limit is met next", TradeOff: "neighbours on the same volume feel this container's bursts"},
+		{Summary: "Make the bursts smaller: pace the checkpoint, bound dirty bytes", Expect: "the same bytes under the same limit, spread over more seconds", TradeOff: "see the other findings"},
+	}
+	return f, true
+}
+
+// reached is a limit that was met while nothing stalled. An etcd that misses its own criterion is told by its p99, which a limit is as good
+// a reason for.
+func (r Rule) reached(c *Case, subject string, cells timeline.Mask) Finding {
+	f := r.finding(subject)
+	f.Severity, f.Windows = Info, c.Windows(cells.Close(3))
+	if p99, ok := c.slowestFsync(); ok && p99 > etcdFsyncCriterionS {
+		f.Severity = Warning
+	}
+	return f
+}
+
+// heldBack is where a limit lets no more through: the rate is at it, or what was asked for before has not been let through yet. Version 1
+// counts requests as they come, so the burst of a whole checkpoint is counted in one second and held back over many; version 2 counts them as they
+// go.
+func (c *Case) heldBack(rate, limit []float64) timeline.Mask {
+	out := make(timeline.Mask, c.Grid.N)
+	step := c.Grid.StepSeconds()
+	behind := 0.0
+	for k := range min(len(out), len(rate), len(limit)) {
+		if math.IsNaN(rate[k]) || !(limit[k] > 0) {
+			behind = 0
+			continue
+		}
+		had := behind > 0
+		behind = max(0, behind+(rate[k]-limit[k])*step)
+		out[k] = rate[k] >= atLimit*limit[k] || had
+	}
+	return out.Close(1)
+}
+
+// containersHeldBack is where any container's I/O limit lets no more through.
+func (c *Case) containersHeldBack() timeline.Mask {
+	out := make(timeline.Mask, c.Grid.N)
+	for _, l := range ioLimits {
+		for _, limit := range c.Signal(SignalPrefix + l.limit) {
+			out = out.Or(c.heldBack(c.ofContainer(l.rate, limit, "device"), limit.Values))
+		}
+	}
+	return out
+}

@@ -1,0 +1,74 @@
+package rules
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/record/timeline"
+)
+
+func containerMemoryLimit() Rule {
+	r := Rule{ID: "container/memory-limit", Title: "The container's memory limit binds", Kind: Cause,
+		When: "plimsoll:container_psi_memory_full:ratio > 0.1",
+		Cause: "At memory.max every new page has to be taken back from somebody in the container first, and above memory.high each of its threads is put to sleep for it. " +
+			"The page cache is part of it, and so are dirty pages: a writer waits until some have reached the disk. The host has memory to spare meanwhile."}
+	r.Judge = func(c *Case, held []timeline.Track) []Finding {
+		var out []Finding
+		for _, t := range c.limitedMost(held) {
+			cells := timeline.Known(t.Values)
+			f, ok := r.condition(c, containerName(t.Labels), cells)
+			if !ok {
+				continue
+			}
+			in := cells.And(c.Stall.Cells)
+			f.Summary = fmt.Sprintf("In %s of the stalled time all tasks of %s waited for memory, %s of that time on average.",
+				pct(Share(cells, c.Stall.Cells)), c.whose(t.Labels), pct(timeline.Mean(timeline.At(c.ofContainer("container_psi_memory_full:ratio", t), in))))
+			limit, used := timeline.Max(c.ofContainer("container_memory_limit:bytes", t)), timeline.Max(timeline.At(c.ofContainer("container_memory_used:bytes", t), in))
+			if limit == limit && used == used {
+				f.Summary += fmt.Sprintf(" It had %s of its %s.", size(used), size(limit))
+			}
+			c.figureOf(&f, "share of the stalled time in which all of its tasks waited for memory (PSI), mean", "container_psi_memory_full:ratio",
+				timeline.Mean(timeline.At(c.ofContainer("container_psi_memory_full:ratio", t), c.Stall.Cells)), "ratio", c.Stall.Cells)
+			c.figureOf(&f, "limit of the container", "container_memory_limit:bytes", limit, "bytes", c.Stall.Observed)
+			c.figureOf(&f, "most memory it had meanwhile, page cache included", "container_memory_used:bytes", used, "bytes", in)
+			c.figureOf(&f, "most of it dirty page cache", "container_memory_dirty:bytes", timeline.Max(timeline.At(c.ofContainer("container_memory_dirty:bytes", t), in)), "bytes", in)
+			c.figureOf(&f, "times a second it met its limit while stalled, mean", "container_memory_reclaims:rate",
+				timeline.Mean(timeline.At(c.ofContainer("container_memory_reclaims:rate", t), c.Stall.Cells)), "1/s", c.Stall.Cells)
+			c.figureOf(&f, "memory available on the host while stalled, mean", "memory_available:bytes", timeline.Mean(timeline.At(c.One(SignalPrefix+"memory_available:bytes"), c.Stall.Cells)), "bytes", c.Stall.Cells)
+			f.Fixes = []Fix{
+				{Summary: "Set the database's cache explicitly below the container's limit, with room for connections and for page cache (mongod: cacheSizeGB half of the limit; PostgreSQL: shared_buffers a quarter)",
+					Expect: "no reclaim under load", TradeOff: "more reads from the disk if the working set no longer fits"},
+				{Summary: "Raise the container's memory limit (Kubernetes: resources.limits.memory; systemd: MemoryMax=, MemoryHigh=)", Expect: "the same, without a smaller cache", TradeOff: "memory of the node"},
+			}
+			out = append(out, f)
+		}
+		return out
+	}
+	return r
+}
+
+// limitedMost leaves out groups that wait since one above them or below them is at its limit: of each line of groups the one with the least
+// limit stays.
+func (c *Case) limitedMost(held []timeline.Track) []timeline.Track {
+	limit := func(t timeline.Track) float64 {
+		if x := timeline.Max(c.ofContainer("container_memory_limit:bytes", t)); x == x {
+			return x
+		}
+		return math.Inf(1)
+	}
+	within := func(a, b timeline.Track) bool {
+		below, above := a.Labels.Get("id"), b.Labels.Get("id")
+		return above != "" && strings.HasPrefix(below, above+"/")
+	}
+	var out []timeline.Track
+	for _, t := range held {
+		if !slices.ContainsFunc(held, func(o timeline.Track) bool {
+			return within(t, o) && limit(o) < limit(t) || within(o, t) && limit(o) <= limit(t)
+		}) {
+			out = append(out, t)
+		}
+	}
+	return out
+}

@@ -1,0 +1,176 @@
+package rules
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"plimsoll/internal/record/timeline"
+)
+
+// A burst is over when the ceiling of the saturated time falls by this factor and stays
+// down. Burst credits refill at the baseline rate only, so it does not come back under load.
+const (
+	burstDrop  = 1.5
+	burstCells = 8
+	// The load is the same when bytes fall with the requests (else only their size changed), and
+	// when each request takes longer for it (else there are fewer clients).
+	burstAlike = 1.2
+)
+
+func diskBurstExhausted() Rule {
+	r := Rule{ID: "disk/burst-exhausted", Title: "Burst credits ran out", Kind: Cause, When: saturated,
+		Needs: []string{}, AnyOf: []string{SignalPrefix + "disk_queue:requests", SignalPrefix + "ebs_burst_balance:ratio"},
+		Cause: "Some volumes and instances run faster than their baseline while credits last (gp2 to 3,000 IOPS; st1 and sc1; burstable instances for 30 minutes). When they are spent the ceiling falls to the baseline, in the middle of the same load."}
+	r.Judge = func(c *Case, held []timeline.Track) []Finding {
+		var out []Finding
+		for _, h := range held {
+			measures := []struct{ signal, unit string }{{"disk_ops:rate", "1/s"}, {"disk_moved:bytes", "bytes/s"}}
+			if findCeiling(c, h).requestBytes >= largeRequest {
+				slices.Reverse(measures) // a disk for streaming is sold by its throughput
+			}
+			for _, m := range measures {
+				if f, ok := r.ceilingFell(c, h, m.signal, m.unit); ok {
+					out = append(out, f)
+					break
+				}
+			}
+		}
+		return append(out, r.creditsSpent(c)...)
+	}
+	return r
+}
+
+// ceilingFell looks for the cell after which the saturated rate stays at a lower level.
+func (r Rule) ceilingFell(c *Case, held timeline.Track, signal, unit string) (Finding, bool) {
+	dev := held.Labels.Get("device")
+	rate := c.For(SignalPrefix+signal, "device", dev)
+	sat := timeline.Known(held.Values)
+	var cells []int
+	for k, b := range sat {
+		if b && rate != nil && rate[k] > 0 {
+			cells = append(cells, k)
+		}
+	}
+	if len(cells) < 2*burstCells {
+		return Finding{}, false
+	}
+	vals := make([]float64, len(cells))
+	for i, k := range cells {
+		vals[i] = rate[k]
+	}
+	best, ok := fall(vals)
+	if !ok {
+		return Finding{}, false
+	}
+	before, after := vals[:best], vals[best:]
+	hi, lo := timeline.Quantile(before, 0.5), timeline.Quantile(after, 0.5)
+	if hi < burstDrop*lo {
+		return Finding{}, false
+	}
+	// Both must be levels, not a drift, and the lower one must not be passed again.
+	if timeline.Quantile(after, 0.95) > lo*1.2 || timeline.Quantile(before, 0.25) < lo*1.2 {
+		return Finding{}, false
+	}
+	down := make(timeline.Mask, c.Grid.N)
+	for _, k := range cells[best:] {
+		down[k] = true
+	}
+	if !c.sameLoad(dev, sat.Without(down), down) {
+		return Finding{}, false
+	}
+	f := r.finding(dev)
+	f.Weight = Share(down.Widen(1, 1), c.Stall.Cells)
+	f.Severity = c.severityOf(f.Weight)
+	f.Windows = c.Windows(down.Close(3))
+	show := func(x float64) string {
+		if unit == "bytes/s" {
+			return size(x) + "/s"
+		}
+		return num(x) + " IOPS"
+	}
+	at := c.Grid.Time(cells[best])
+	f.Summary = fmt.Sprintf("At %s UTC the ceiling of %s fell from %s to %s under the same load and stayed there.", at.Format("15:04:05"), dev, show(hi), show(lo))
+	f.Evidence = []Evidence{
+		c.figure("median rate of the saturated intervals before", SignalPrefix+signal, hi, unit, sat.Without(down)),
+		c.figure("median rate of the saturated intervals after", SignalPrefix+signal, lo, unit, down),
+	}
+	f.Fixes = []Fix{
+		{Summary: "Replace gp2 (or st1, sc1) by gp3: no credits; 3,000 IOPS and 125 MiB/s always, more if bought", Expect: "a ceiling that does not move", TradeOff: "gp3 costs less per GB than gp2 (0.08 to 0.10 USD a month, us-east-1), more than st1 (0.045); the change takes hours in which the volume is a little slower"},
+		{Summary: "If the instance is the burstable one, choose a size whose baseline carries the load", Expect: "no cliff after 30 minutes", TradeOff: "the instance's price"},
+	}
+	return f, true
+}
+
+// sameLoad reports whether a device's rate fell under a load that did not change: requests and
+// bytes fall together, and each request takes longer (queue / rate, Little's law).
+func (c *Case) sameLoad(dev string, before, after timeline.Mask) bool {
+	get := func(signal string) []float64 { return c.For(SignalPrefix+signal, "device", dev) }
+	fell := func(v []float64) float64 {
+		return timeline.Quantile(timeline.At(v, before), 0.5) / timeline.Quantile(timeline.At(v, after), 0.5)
+	}
+	ops, moved, queue := get("disk_ops:rate"), get("disk_moved:bytes"), get("disk_queue:requests")
+	// NaN, where one of them was not measured, rules nothing out.
+	if fell(ops) < burstAlike || fell(moved) < burstAlike {
+		return false
+	}
+	if ops == nil || queue == nil {
+		return true
+	}
+	each := make([]float64, len(ops))
+	for k := range each {
+		each[k] = math.NaN()
+		if ops[k] > 0 {
+			each[k] = queue[k] / ops[k]
+		}
+	}
+	return !(fell(each) > 1/burstAlike)
+}
+
+// fall is the index at which a series of positive values splits best into a higher part and a lower
+// one: the least squares change point of their logarithms, with at least burstCells
+// on either side. It is false where no split falls.
+func fall(vals []float64) (at int, ok bool) {
+	var total float64
+	for _, x := range vals {
+		total += math.Log(x)
+	}
+	best, before, n := 0.0, 0.0, float64(len(vals))
+	for i, x := range vals {
+		if left := float64(i); i >= burstCells && len(vals)-i >= burstCells {
+			drop := before/left - (total-before)/(n-left)
+			if gain := drop * math.Abs(drop) * left * (n - left) / n; gain > best {
+				at, best, ok = i, gain, true
+			}
+		}
+		before += math.Log(x)
+	}
+	return at, ok
+}
+
+// balanceSpent is the balance at which a volume is down to its baseline: CloudWatch rounds and
+// averages, so the last percent counts as none.
+const balanceSpent = 0.01
+
+func (r Rule) creditsSpent(c *Case) []Finding {
+	var out []Finding
+	for _, t := range c.Signal(SignalPrefix + "ebs_burst_balance:ratio") {
+		spent := timeline.Where(t.Values, func(x float64) bool { return x <= balanceSpent })
+		if c.Seconds(spent) == 0 {
+			continue
+		}
+		f := r.finding(t.Labels.Get("volume_id"))
+		f.Weight = Share(spent, c.Stall.Cells)
+		f.Severity = c.severityOf(f.Weight)
+		f.Windows = c.Windows(spent)
+		f.Summary = fmt.Sprintf("The burst balance was spent for %s", dur(c.Seconds(spent)))
+		if c.Stall.Any() {
+			f.Summary += ", in " + pct(f.Weight) + " of the stalled time"
+		}
+		f.Summary += "."
+		f.Evidence = []Evidence{c.figure("lowest burst balance", "aws_ebs_burst_balance_average", timeline.Quantile(t.Values, 0), "ratio", spent)}
+		f.Fixes = []Fix{{Summary: "Replace gp2 by gp3 (no credits)", Expect: "a ceiling that does not move", TradeOff: "none in price at the same size"}}
+		out = append(out, f)
+	}
+	return out
+}

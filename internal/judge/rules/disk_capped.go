@@ -1,0 +1,85 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/record/timeline"
+)
+
+// capFinding is what both caps' findings share.
+func (r Rule) capFinding(c *Case, k ceiling, p timeline.Plateau, level, unit string, metric string) Finding {
+	f := r.finding(k.device)
+	at := p.Cells.Close(1)
+	f.Weight = Share(at.Widen(1, 1), c.Stall.Cells)
+	f.Severity = c.severityOf(f.Weight)
+	f.Windows = c.Windows(at.Close(3))
+	f.PeriodS = c.Period(at.Close(c.Cells(5e9)))
+	switch {
+	case !c.Stall.Any():
+		f.Summary = fmt.Sprintf("%s stands at %s for %s in all, and nothing stalled meanwhile.", k.device, level, dur(c.Seconds(at)))
+	case f.Severity == Info:
+		f.Summary = fmt.Sprintf("%s stands at %s for %s in all, but hardly any stalled time falls into it.", k.device, level, dur(c.Seconds(at)))
+	default:
+		f.Summary = fmt.Sprintf("%s stands at %s and goes no higher: %s in all, and in %s of the stalled time.",
+			k.device, level, dur(c.Seconds(at)), pct(f.Weight))
+	}
+	if f.PeriodS > 0 {
+		f.Summary += fmt.Sprintf(" It recurs every %s.", dur(f.PeriodS))
+	}
+	dev := func(signal string) []float64 { return c.For(SignalPrefix+signal, "device", k.device) }
+	median := func(signal string, m timeline.Mask) float64 {
+		return timeline.Quantile(timeline.At(dev(signal), m), 0.5)
+	}
+	calm := k.saturated.Not()
+	f.Evidence = append(f.Evidence,
+		c.figure("the plateau: the rate of "+pct(p.Share)+" of the saturated intervals, within 5 %", metric, p.Level, unit, p.Cells),
+		c.figure("share of all intervals in which it was passed", metric, p.Above, "ratio", timeline.Known(dev("disk_busy:ratio"))),
+		c.figure("median queue at the plateau", SignalPrefix+"disk_queue:requests", median("disk_queue:requests", p.Cells), "requests", p.Cells),
+		c.figure("median write await at the plateau", SignalPrefix+"disk_write_await:seconds", median("disk_write_await:seconds", p.Cells), "seconds", p.Cells),
+		c.figure("median write await elsewhere", SignalPrefix+"disk_write_await:seconds", median("disk_write_await:seconds", calm), "seconds", calm),
+		c.figure("median request at saturation", "", k.requestBytes, "bytes", k.saturated))
+	// What was not measured is no evidence.
+	f.Evidence = slices.DeleteFunc(f.Evidence, func(e Evidence) bool { return e.Value == nil })
+	if k.together && k.hasIOPS != k.hasTP {
+		f.Evidence = append(f.Evidence, c.remark("requests are of one size, so requests and bytes stand still together; this limit is the likelier one"))
+	}
+	return f
+}
+
+// remark is evidence without a number, about the whole time.
+func (c *Case) remark(text string) Evidence {
+	return Evidence{Text: text, From: c.Whole().From, To: c.Whole().To}
+}
+
+// ceilings are the devices' ceilings that some cap of the given kind makes, without those that
+// EBS itself puts down to the instance.
+func (c *Case) ceilings(held []timeline.Track, plateau func(ceiling) (timeline.Plateau, bool)) []ceiling {
+	var out []ceiling
+	for _, h := range held {
+		k := findCeiling(c, h)
+		if p, ok := plateau(k); ok && !c.instanceBinds(p.Cells) {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// company names the other devices that stand at their ceilings in the same cells.
+func (c *Case) company(k ceiling, all []ceiling, plateau func(ceiling) (timeline.Plateau, bool)) []Evidence {
+	p, _ := plateau(k)
+	var names []string
+	for _, o := range all {
+		if q, _ := plateau(o); o.device != k.device && Share(q.Cells, p.Cells) >= sameCells {
+			names = append(names, o.device)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return []Evidence{c.remark(strings.Join(names, ", ") + " stands still in the same intervals: parts of one stripe or, if they are not, the instance's own limit")}
+}
+
+var bursts = Fix{Summary: "First make the bursts smaller: pace the checkpoint, bound the OS's dirty bytes, or give the journal/WAL a volume of its own (see the other findings)",
+	Expect: "the same bytes spread over more seconds; it costs nothing", TradeOff: "less coalescing: more bytes written in all"}

@@ -1,0 +1,203 @@
+package rules
+
+import (
+	"math"
+	"strings"
+
+	"plimsoll/internal/record/timeline"
+)
+
+// saturated is the condition under which a device's rate may stand at a cap: it is
+// never idle, and requests queue. Busy alone says nothing on a device that serves
+// many requests at once.
+const saturated = "plimsoll:disk_busy:ratio > 0.9 and plimsoll:disk_queue:requests > 2"
+
+// The same, as numbers.
+const (
+	saturatedBusy  = 0.9
+	saturatedQueue = 2
+)
+
+// A cap is a plateau that holds most of the saturated time, that is hardly ever
+// passed, and at which requests wait for their turn.
+const (
+	capTolerance = 0.05 // half-width of the band a capped rate stays in
+	capMinCells  = 5
+	capMinShare  = 0.35 // of the saturated cells
+	capMaxAbove  = 0.02 // of all cells
+	sameCells    = 0.8  // both rates stand still together: the request size is constant
+	soldWithin   = 0.04 // how near a plateau must be to a limit sold to be named after it
+	// largeRequest divides the two caps where nothing else does: a gp3 with its baselines meets
+	// throughput before IOPS from 43 KiB on (125 MiB/s / 3,000), one with 16,000 IOPS and 1,000 MiB/s from
+	// 64 KiB on.
+	largeRequest = 64 << 10
+	// A flat rate under a queue is also what a fixed number of clients makes on a volume
+	// that is simply that fast. Requests wait for a cap where the queue varies by queueVaries
+	// and the rate does not; where each takes waitFactor of what it takes when the device is not
+	// saturated; or, with neither to be seen, from waitS on.
+	queueVaries = 1.5
+	waitFactor  = 2.0
+	waitS       = 0.003
+	minCalmOps  = 20.0
+)
+
+// A ceiling is what limits a device, as far as its counters show.
+type ceiling struct {
+	device           string
+	iops, throughput timeline.Plateau
+	hasIOPS, hasTP   bool
+	saturated        timeline.Mask
+	requestBytes     float64 // median size of a request in the saturated cells
+	iopsOf           string  // the signal whose plateau iops is
+	together         bool    // requests of one size: both rates stand still at once
+}
+
+func findCeiling(c *Case, held timeline.Track) ceiling {
+	dev := held.Labels.Get("device")
+	k := ceiling{device: dev, saturated: timeline.Known(held.Values)}
+	ops := c.For(SignalPrefix+"disk_ops:rate", "device", dev)
+	moved := c.For(SignalPrefix+"disk_moved:bytes", "device", dev)
+	isCap := func(p timeline.Plateau, ok bool) bool {
+		return ok && p.Share >= capMinShare && p.Above <= capMaxAbove
+	}
+	var ok bool
+	// Rented volumes count reads and writes together; a cgroup or a hypervisor may limit
+	// them apart, and then only one of them stands still.
+	for _, signal := range []string{"disk_ops:rate", "disk_writes:rate", "disk_reads:rate"} {
+		rate := c.For(SignalPrefix+signal, "device", dev)
+		if rate == nil || k.hasIOPS {
+			continue
+		}
+		k.iops, ok = timeline.FindPlateau(rate, k.saturated, capTolerance, capMinCells)
+		_, sold := soldIOPS(k.iops.Level)
+		k.hasIOPS = isCap(k.iops, ok) && (sold || k.waits(c, k.iops))
+		k.iopsOf = signal
+	}
+	if moved != nil {
+		k.throughput, ok = timeline.FindPlateau(moved, k.saturated, capTolerance, capMinCells)
+		_, sold := soldThroughput(k.throughput.Level)
+		k.hasTP = isCap(k.throughput, ok) && (sold || k.waits(c, k.throughput))
+	}
+	if ops != nil && moved != nil {
+		sizes := make([]float64, len(ops))
+		for i := range sizes {
+			sizes[i] = moved[i] / ops[i]
+		}
+		k.requestBytes = timeline.Quantile(timeline.At(sizes, k.saturated), 0.5)
+		if math.IsInf(k.requestBytes, 0) { // bytes without requests: its counters contradict each other
+			k.requestBytes = math.NaN()
+		}
+	} else {
+		k.requestBytes = math.NaN()
+	}
+	k.settle()
+	return k
+}
+
+// waits tells requests that wait for their turn at a cap from a fixed number of clients
+// each of which waits for the medium. By Little's law a request takes queue / rate.
+func (k ceiling) waits(c *Case, p timeline.Plateau) bool {
+	queue := c.For(SignalPrefix+"disk_queue:requests", "device", k.device)
+	ops := c.For(SignalPrefix+"disk_ops:rate", "device", k.device)
+	if queue == nil || ops == nil {
+		return true // not to be told apart; the queue alone has to do
+	}
+	at := timeline.At(queue, p.Cells)
+	if timeline.Quantile(at, 0.9) >= queueVaries*timeline.Quantile(at, 0.1) {
+		return true
+	}
+	each := make([]float64, len(ops))
+	for i := range each {
+		each[i] = math.NaN()
+		if ops[i] >= minCalmOps {
+			each[i] = queue[i] / ops[i]
+		}
+	}
+	here := timeline.Quantile(timeline.At(each, p.Cells), 0.5)
+	calm := timeline.At(each, k.saturated.Not())
+	if timeline.Count(calm) >= capMinCells {
+		return here >= waitFactor*timeline.Quantile(calm, 0.5)
+	}
+	return here >= waitS
+}
+
+// settle decides which cap binds where both rates stand still. With requests of one
+// size they stand still together: then a limit that is sold as such is the likelier one.
+// Both stay where one maker sells both (8 KiB x 16,000 is 125 MiB/s); where neither is sold, the
+// size of the requests decides.
+func (k *ceiling) settle() {
+	if !k.hasIOPS || !k.hasTP {
+		return
+	}
+	shared := min(Share(k.iops.Cells, k.throughput.Cells), Share(k.throughput.Cells, k.iops.Cells))
+	if shared < sameCells {
+		return // each binds in its own seconds
+	}
+	k.together = true
+	iopsOf, iopsSold := soldIOPS(k.iops.Level)
+	tpOf, tpSold := soldThroughput(k.throughput.Level)
+	switch {
+	case iopsSold && tpSold && azure(iopsOf) == azure(tpOf):
+	case iopsSold && !tpSold:
+		k.hasTP = false
+	case tpSold && !iopsSold:
+		k.hasIOPS = false
+	default:
+		k.hasIOPS = !(k.requestBytes >= largeRequest)
+		k.hasTP = !k.hasIOPS
+	}
+}
+
+type sold struct {
+	level float64
+	what  string
+}
+
+// Limits volumes are sold with. EBS: docs.aws.amazon.com/ebs, general-purpose and
+// provisioned IOPS volumes; Azure: learn.microsoft.com, managed disk types (P
+// series); both as of 2026-08.
+var iopsSold = []sold{
+	{3000, "gp3's baseline, and gp2's burst"},
+	{16000, "gp2's maximum, and gp3's before 2025"},
+	{64000, "io1's maximum"},
+	{80000, "gp3's maximum"},
+	{500, "Azure P10"}, {1100, "Azure P15"}, {2300, "Azure P20"}, {5000, "Azure P30"}, {7500, "Azure P40 and P50"},
+}
+
+const mib = 1 << 20
+
+var throughputSold = []sold{
+	{125 * mib, "gp3's baseline"},
+	{128 * mib, "gp2's under 170 GiB"},
+	{250 * mib, "gp2's maximum"},
+	{500 * mib, "io1's up to 32,000 IOPS"},
+	{1000 * mib, "gp3's before 2025"},
+	{2000 * mib, "gp3's maximum"},
+}
+
+func soldIOPS(level float64) (string, bool)       { return nearest(iopsSold, level) }
+func soldThroughput(level float64) (string, bool) { return nearest(throughputSold, level) }
+
+func azure(what string) bool { return strings.HasPrefix(what, "Azure") }
+
+// nearest is the limit sold that is nearest to the level, if any is near enough.
+func nearest(list []sold, level float64) (string, bool) {
+	what, off := "", math.Inf(1)
+	for _, s := range list {
+		if d := math.Abs(level-s.level) / s.level; d <= soldWithin && d < off {
+			what, off = s.what, d
+		}
+	}
+	return what, what != ""
+}
+
+// kindOfOps names what the IOPS plateau counts, where it is not reads and writes together.
+func (k ceiling) kindOfOps() string {
+	switch k.iopsOf {
+	case "disk_writes:rate":
+		return " write"
+	case "disk_reads:rate":
+		return " read"
+	}
+	return ""
+}

@@ -1,0 +1,97 @@
+package rules
+
+import (
+	"strings"
+
+	"plimsoll/internal/record/timeline"
+)
+
+// exceededShare is the part of a cell spent over a limit from which the cell counts; a
+// finding needs exceededS seconds in all: less is a hiccup. EBS counts the time in which the
+// demand was over the limit, in microseconds.
+const (
+	exceededShare = 0.05
+	exceededS     = 2.0
+)
+
+func diskInstanceCapped() Rule {
+	iopsOver, tpOver := SignalPrefix+"ebs_instance_iops_exceeded:ratio", SignalPrefix+"ebs_instance_throughput_exceeded:ratio"
+	r := Rule{ID: "disk/instance-capped", Title: "The instance's EBS limit binds, not the volume's", Kind: Cause,
+		When:  "plimsoll:ebs_instance_iops_exceeded:ratio > 0.05 or plimsoll:ebs_instance_throughput_exceeded:ratio > 0.05",
+		Needs: []string{}, AnyOf: []string{iopsOver, tpOver},
+		Cause: "An EC2 instance has its own limit for all its volumes together, often lower than the volume's. EBS counts the time spent over each limit apart (NVMe log page 0xD0), so this is no guess."}
+	r.Judge = func(c *Case, held []timeline.Track) []Finding {
+		var out []Finding
+		for _, h := range held {
+			over := timeline.Known(h.Values)
+			vol := h.Labels.Get("volume_id")
+			var seconds float64
+			var parts []string
+			f := r.finding(vol)
+			for _, s := range []struct{ signal, what, metric string }{
+				{iopsOver, "IOPS", "aws_ebs_csi_ec2_exceeded_iops_seconds_total"},
+				{tpOver, "throughput", "aws_ebs_csi_ec2_exceeded_tp_seconds_total"},
+			} {
+				v := c.For(s.signal, "volume_id", vol)
+				if v == nil {
+					continue
+				}
+				x := timeline.Sum(v) * c.Grid.StepSeconds()
+				seconds += x
+				parts = append(parts, dur(x)+" ("+s.what+")")
+				f.Evidence = append(f.Evidence, c.figure("time over the instance's "+s.what+" limit", s.metric, x, "seconds", over))
+			}
+			if seconds < exceededS {
+				continue
+			}
+			f.Weight = Share(over.Widen(1, 1), c.Stall.Cells)
+			f.Severity = c.severityOf(f.Weight)
+			f.Windows = c.Windows(over)
+			f.PeriodS = c.Period(over.Close(c.Cells(5e9)))
+			f.Summary = "The instance's limit was exceeded for " + strings.Join(parts, " and ")
+			if c.Stall.Any() {
+				f.Summary += ", in " + pct(f.Weight) + " of the stalled time"
+			}
+			f.Summary += ". A larger volume will not help."
+			f.Evidence = append(f.Evidence, c.volumesOwn(vol)...)
+			f.Fixes = []Fix{
+				{Summary: "Move to an instance type with a higher EBS limit; leave the volume", Expect: "the wait ends where the next limit begins: the volume's", TradeOff: "the instance's price; a restart"},
+				{Summary: "Spread load: other volumes of this instance share the limit", Expect: "what they use becomes free", TradeOff: "work elsewhere"},
+			}
+			out = append(out, f)
+		}
+		return out
+	}
+	return r
+}
+
+// volumesOwn is the time EBS counted over the volume's own limits, as far as it was told.
+func (c *Case) volumesOwn(vol string) []Evidence {
+	var out []Evidence
+	for _, s := range []struct{ signal, what, metric string }{
+		{"ebs_volume_iops_exceeded:ratio", "IOPS", "aws_ebs_csi_exceeded_iops_seconds_total"},
+		{"ebs_volume_throughput_exceeded:ratio", "throughput", "aws_ebs_csi_exceeded_tp_seconds_total"},
+	} {
+		if v := c.For(SignalPrefix+s.signal, "volume_id", vol); v != nil {
+			out = append(out, c.figure("time over the volume's own "+s.what+" limit", s.metric, timeline.Sum(v)*c.Grid.StepSeconds(), "seconds", timeline.Known(v)))
+		}
+	}
+	return out
+}
+
+// instanceBinds reports whether EBS's own counters put most of these cells down to the
+// instance's limit and not to a volume's: then no volume should be bought for them.
+func (c *Case) instanceBinds(cells timeline.Mask) bool {
+	over := func(signals ...string) timeline.Mask {
+		m := make(timeline.Mask, c.Grid.N)
+		for _, s := range signals {
+			for _, t := range c.Signal(SignalPrefix + s) {
+				m = m.Or(timeline.Where(t.Values, func(x float64) bool { return x > exceededShare }))
+			}
+		}
+		return m
+	}
+	instance := over("ebs_instance_iops_exceeded:ratio", "ebs_instance_throughput_exceeded:ratio")
+	volume := over("ebs_volume_iops_exceeded:ratio", "ebs_volume_throughput_exceeded:ratio")
+	return Share(instance, cells) >= 0.5 && Share(volume, cells) < 0.5
+}

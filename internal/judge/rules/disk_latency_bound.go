@@ -1,0 +1,212 @@
+package rules
+
+import (
+	"fmt"
+	"math"
+
+	"plimsoll/internal/record/timeline"
+)
+
+// One request at a time: by Little's law the rate is then queue / latency, and a
+// higher cap changes neither. The bounds leave room for an occasional second request.
+const (
+	serialQueueLow  = 0.5
+	serialQueueHigh = 1.5
+	serialShare     = 0.5  // of the time the device writes
+	serialMaxSat    = 0.02 // of that time with a deep queue
+	serialFsync     = 0.6  // of the time etcd's WAL is in fdatasync
+	serialMinRate   = 50.0
+	serialInFlight  = 1.4 // requests in flight while busy: a burst's average may be one, too
+	serialMinS      = 5.0
+	alwaysWaiting   = 0.75 // busy share from which the latency, not the demand, makes the rate
+)
+
+// A serial writer held exactly at a cap looks like one held by its latency, but for this: a cap's
+// rate does not vary, while that of n requests of independent latencies varies by their
+// coefficient of variation over sqrt(n). On volumes that coefficient is 0.2 to 0.5 (fio's
+// sync latencies of gp2 and gp3: 0.51, 0.34 and 0.21); under pinnedCV nothing but a
+// clock makes the rate.
+const (
+	pinnedCV     = 0.1
+	pinnedSpread = 3.3  // 5th to 95th percentile of a normal distribution, in deviations
+	pinnedJitter = 2e-3 // seconds a sampler's clock is off
+	pinnedBusy   = 0.9  // a writer held by a cap always has a request waiting
+	pinnedPassed = 1.05 // a rate over this multiple at any other time shows there is no cap there
+	pinnedCells  = 8
+)
+
+// pacedS is the latency from which a serial writer's may be made by a cap, though its rate varies: flash volumes answer in 0.2 to 2 ms (EBS
+// promises "single-digit" for gp2 and gp3, and gives 0.5 to 1; Azure's premium disks 2 on average), while a gp2 that is out of credits lets one request
+// through every 10 ms.
+const pacedS = 0.004
+
+func diskLatencyBound() Rule {
+	r := Rule{ID: "disk/latency-bound", Title: "Latency-bound: more IOPS will not help", Kind: Refutation,
+		When:  "plimsoll:disk_queue:requests > 0.5 and plimsoll:disk_queue:requests < 1.5 and plimsoll:disk_writes:rate > 50",
+		Needs: []string{}, AnyOf: []string{SignalPrefix + "disk_queue:requests", SignalPrefix + "fio_iodepth:count"},
+		Cause: "The writer waits for one request before it makes the next (a WAL's or a journal's fdatasync). Its rate is one over the latency, whatever the volume would allow. A cap that is not reached can be raised without any effect."}
+	r.Judge = func(c *Case, held []timeline.Track) []Finding {
+		var out []Finding
+		for _, h := range held {
+			if f, ok := r.serialDevice(c, h); ok {
+				out = append(out, f)
+			}
+		}
+		return append(out, r.serialFio(c)...)
+	}
+	return r
+}
+
+func (r Rule) serialDevice(c *Case, held timeline.Track) (Finding, bool) {
+	dev := held.Labels.Get("device")
+	get := func(signal string) []float64 { return c.For(SignalPrefix+signal, "device", dev) }
+	writes, queue, ops, busy := get("disk_writes:rate"), get("disk_queue:requests"), get("disk_ops:rate"), get("disk_busy:ratio")
+	if writes == nil || queue == nil || ops == nil {
+		return Finding{}, false
+	}
+	writing := timeline.Where(writes, func(x float64) bool { return x > serialMinRate })
+	serial := timeline.Known(held.Values)
+	deep := timeline.Where(queue, func(x float64) bool { return x > 2 })
+	if c.Seconds(serial) < serialMinS || Share(serial, writing) < serialShare || Share(deep, writing) > serialMaxSat {
+		return Finding{}, false
+	}
+	// Busy with one request or more nearly all the time: the writer does wait for it.
+	if busy != nil && (timeline.Quantile(timeline.At(busy, serial), 0.5) < serialQueueLow || inFlight(queue, busy, serial) > serialInFlight) {
+		return Finding{}, false
+	}
+	rate := timeline.Quantile(timeline.At(ops, serial), 0.5)
+	q := timeline.Quantile(timeline.At(queue, serial), 0.5)
+	if !(rate > 0) { // what its counters say contradicts itself
+		return Finding{}, false
+	}
+	each := q / rate
+	f := r.finding(dev)
+	f.Weight = Share(serial, writing)
+	f.Severity = Info
+	if p99, ok := c.slowestFsync(); ok && p99 > etcdFsyncCriterionS {
+		f.Severity = Warning
+	}
+	f.Windows = c.Windows(serial.Close(3))
+	f.Summary = fmt.Sprintf("%s serves one request at a time: %s requests/s at %s each, a queue of %s.",
+		dev, num(rate), dur(each), num(q))
+	f.Fixes = latencyFixes(each)
+	occupied := timeline.Quantile(timeline.At(busy, serial), 0.5)
+	switch {
+	case c.pinned(ops, busy, serial):
+		f.ambiguous(rate)
+	case each >= pacedS && c.mayBeCapped(serial):
+		f.paced(each, rate/max(occupied, serialQueueLow))
+	case occupied < alwaysWaiting:
+		f.Summary += fmt.Sprintf(" It has no request for %s of the time: no cap holds it, and raising the volume's IOPS buys nothing.", pct(1-occupied))
+	default:
+		f.Summary += " The limit is the latency; raising the volume's IOPS buys nothing."
+	}
+	f.Evidence = c.serialEvidence(ops, queue, serial, writing)
+	return f, true
+}
+
+// ambiguous turns the refutation into what it is where a cap may make the rate: a question. It may be
+// just what IOPS would help.
+func (f *Finding) ambiguous(rate float64) {
+	f.Kind, f.Severity = Symptom, Info
+	f.Title = fmt.Sprintf("One request at a time, at %s/s without variation: its latency, or a cap at just that figure", num(rate))
+	f.Summary += fmt.Sprintf(" The rate does not vary as latencies do, so a clock may make it: if the volume is provisioned with %s IOPS, that cap binds; if with more, the latency does and IOPS buy nothing.", num(rate))
+	// The first of the fixes is not to buy IOPS.
+	f.Fixes = append([]Fix{{Summary: fmt.Sprintf("Look up what the volume is provisioned with; if it is about %s IOPS, raise it once and compare", num(rate)),
+		Expect: "one writer's rate grows up to one over the volume's latency, no further", TradeOff: "a trial costs a day of the higher price; EBS lets a volume be modified again after six hours"}}, f.Fixes[1:]...)
+}
+
+// paced is the same where each request takes longer than a flash volume's: the pause may be a cap's.
+func (f *Finding) paced(each, limit float64) {
+	f.Kind, f.Severity = Symptom, Info
+	f.Title = fmt.Sprintf("One request at a time, at %s each: a slow medium, or a cap that spaces them", dur(each))
+	f.Summary += fmt.Sprintf(" Flash takes 0.2 to 2 ms. A cap of some %s IOPS would make the same picture (a gp2 out of credits, a small Azure disk), and so does a magnetic or overloaded disk: of the first more IOPS are the cure, of the others they are not.", num(limit))
+	f.Fixes = append([]Fix{{Summary: fmt.Sprintf("Look up what the volume is provisioned with and, of gp2, its BurstBalance; if it is about %s IOPS, raise it", num(limit)),
+		Expect: "one writer's rate grows up to one over the volume's own latency", TradeOff: "a trial costs a day of the higher price; EBS lets a volume be modified again after six hours"}}, f.Fixes[1:]...)
+}
+
+func (c *Case) serialEvidence(ops, queue []float64, serial, writing timeline.Mask) []Evidence {
+	rate, q := timeline.Quantile(timeline.At(ops, serial), 0.5), timeline.Quantile(timeline.At(queue, serial), 0.5)
+	deep := timeline.Where(queue, func(x float64) bool { return x > 2 })
+	out := []Evidence{
+		c.figure("median requests completed", SignalPrefix+"disk_ops:rate", rate, "1/s", serial),
+		c.figure("most requests completed in one interval", SignalPrefix+"disk_ops:rate", timeline.Max(ops), "1/s", timeline.Known(ops)),
+		c.figure("median queue while writing", SignalPrefix+"disk_queue:requests", q, "requests", serial),
+		c.figure("share of the writing time with a queue over 2", SignalPrefix+"disk_queue:requests", Share(deep, writing), "ratio", writing),
+		c.figure("latency of a request, by Little's law (queue / rate)", "", q/rate, "seconds", serial),
+	}
+	for _, t := range c.Signal(SignalPrefix + "etcd_wal_fsync_time:ratio") {
+		if in := timeline.Quantile(timeline.At(t.Values, serial), 0.5); in >= serialFsync {
+			fsync := c.For(SignalPrefix+"etcd_wal_fsync:seconds", "instance", t.Labels.Get("instance"))
+			out = append(out,
+				c.figure("share of the time etcd's WAL was in fdatasync", SignalPrefix+"etcd_wal_fsync_time:ratio", in, "ratio", serial),
+				c.figure("mean fdatasync of etcd's WAL", SignalPrefix+"etcd_wal_fsync:seconds", timeline.Quantile(timeline.At(fsync, serial), 0.5), "seconds", serial))
+		}
+	}
+	return out
+}
+
+// inFlight is how many requests are in flight while the device is busy, median.
+func inFlight(queue, busy []float64, m timeline.Mask) float64 {
+	v := make([]float64, len(queue))
+	for k := range v {
+		v[k] = queue[k] / busy[k]
+	}
+	return timeline.Quantile(timeline.At(v, m), 0.5)
+}
+
+// pinned reports whether a serial writer's rate varies so little that a cap may make it:
+// nothing passes it, and EBS, where it tells, does not say that no volume was over its limit.
+func (c *Case) pinned(ops, busy []float64, serial timeline.Mask) bool {
+	in := timeline.At(ops, serial)
+	if timeline.Count(in) < pinnedCells {
+		return false
+	}
+	if busy != nil && timeline.Quantile(timeline.At(busy, serial), 0.5) < pinnedBusy {
+		return false
+	}
+	rate, step := timeline.Quantile(in, 0.5), c.Grid.StepSeconds()
+	spread := (timeline.Quantile(in, 0.95) - timeline.Quantile(in, 0.05)) / rate
+	if spread > pinnedSpread*pinnedCV/math.Sqrt(rate*step)+pinnedJitter/step {
+		return false
+	}
+	if timeline.Max(ops) > pinnedPassed*rate {
+		return false
+	}
+	return c.mayBeCapped(serial)
+}
+
+// mayBeCapped reports whether EBS, where it tells, says that a volume was over its limit; elsewhere it may be.
+func (c *Case) mayBeCapped(serial timeline.Mask) bool {
+	exceeded := c.Signal(SignalPrefix + "ebs_volume_iops_exceeded:ratio")
+	for _, t := range exceeded {
+		if timeline.Max(timeline.At(t.Values, serial)) > exceededShare {
+			return true
+		}
+	}
+	return len(exceeded) == 0
+}
+
+// slowestFsync is the largest p99 of an etcd WAL's fdatasync.
+func (c *Case) slowestFsync() (float64, bool) {
+	worst, ok := 0.0, false
+	for _, t := range c.Signal(SignalPrefix + "etcd_wal_fsync_p99:seconds") {
+		if timeline.Count(t.Values) > 0 {
+			worst, ok = max(worst, timeline.Quantile(t.Values, 0.5)), true
+		}
+	}
+	return worst, ok
+}
+
+func latencyFixes(each float64) []Fix {
+	return []Fix{
+		{Summary: "Do not buy IOPS for this", Expect: "no change: the cap is not reached", TradeOff: "none; money kept"},
+		{Summary: "Make fewer, larger syncs: batch writes, use more clients at once (group commit)",
+			Expect: "the same syncs carry more writes", TradeOff: "each write waits for its batch"},
+		{Summary: "Use a volume with a lower latency: io2 Block Express (under 0.5 ms on average, by its maker), local NVMe",
+			Expect:   fmt.Sprintf("the rate of one writer grows by the ratio of the latencies; %s each now", dur(each)),
+			TradeOff: "io2: USD 0.125 per GB and 0.065 per IOPS a month; local NVMe is lost with the instance"},
+		{Summary: "Write into preallocated files: an append that grows a file costs further journal writes of the file system",
+			Expect: "two to three device writes an append become one", TradeOff: "space taken in advance"},
+	}
+}

@@ -1,0 +1,104 @@
+package rules
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"plimsoll/internal/record/timeline"
+)
+
+// serialFioWaits is the share of its time from which a job of depth one waits for the device.
+const serialFioWaits = 0.7
+
+// A fioRun is what one report of a fio job told.
+type fioRun struct {
+	rate, write, sync, depth float64
+	first, last              int // cells
+}
+
+// each is the time one write takes with its sync.
+func (x fioRun) each() float64 {
+	if x.sync == x.sync {
+		return x.write + x.sync
+	}
+	return x.write
+}
+
+// maxFioRuns bounds the reports of one job that are told apart.
+const maxFioRuns = 16
+
+// fioRuns are the reports of a job, one after the other: trials on different volumes keep their name.
+func (c *Case) fioRuns(job string) []fioRun {
+	get := func(signal string) []float64 { return c.For(SignalPrefix+signal, "job", job) }
+	at := func(v []float64, k int) float64 {
+		if k >= len(v) {
+			return math.NaN()
+		}
+		return v[k]
+	}
+	rate, write, sync, depth := get("fio_write:rate"), get("fio_write_latency:mean"), get("fio_sync_latency:mean"), get("fio_iodepth:count")
+	var out []fioRun
+	for k := range depth {
+		x := fioRun{rate: at(rate, k), write: at(write, k), sync: at(sync, k), depth: depth[k], first: k, last: k}
+		if !(x.depth > 0) || !(x.rate > 0) {
+			continue
+		}
+		if n := len(out); n > 0 && out[n-1].rate == x.rate && out[n-1].each() == x.each() {
+			out[n-1].last = k
+		} else if n < maxFioRuns {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// serialFio judges fio's own report: a job of depth one is serial by construction.
+func (r Rule) serialFio(c *Case) []Finding {
+	var out []Finding
+	for _, t := range c.Signal(SignalPrefix + "fio_iodepth:count") {
+		job := t.Labels.Get("job")
+		runs := slices.DeleteFunc(c.fioRuns(job), func(x fioRun) bool {
+			return x.depth != 1 || !(x.rate*x.each() > serialFioWaits)
+		})
+		if len(runs) == 0 {
+			continue
+		}
+		f := r.finding("fio job " + job)
+		f.Severity, f.Weight = Info, 1
+		best := runs[0]
+		for _, x := range runs {
+			if x.rate > best.rate {
+				best = x
+			}
+			cells := timeline.MaskOf(c.Grid.N, []timeline.Episode{{First: x.first, Last: x.last}})
+			f.Evidence = append(f.Evidence,
+				c.figure("writes", "fio_write_iops", x.rate, "1/s", cells),
+				c.figure("mean latency of a write", "fio_write_latency_mean_seconds", x.write, "seconds", cells),
+				c.figure("mean latency of a sync", "fio_sync_latency_mean_seconds", x.sync, "seconds", cells))
+		}
+		f.Evidence = append(f.Evidence, c.figure("requests in flight", "fio_job_iodepth", 1, "requests", timeline.Known(t.Values)))
+		f.Evidence = slices.DeleteFunc(f.Evidence, func(e Evidence) bool { return e.Value == nil })
+		f.Summary = fioSummary(job, runs, best)
+		f.Fixes = latencyFixes(best.each())
+		out = append(out, f)
+	}
+	return out
+}
+
+func fioSummary(job string, runs []fioRun, best fioRun) string {
+	text := fmt.Sprintf("Job %s makes one write at a time: %s a second at %s each, %s of its time spent waiting",
+		job, num(best.rate), dur(best.each()), pct(min(1, best.rate*best.each())))
+	if len(runs) > 1 {
+		least := best.rate
+		for _, x := range runs {
+			least = min(least, x.rate)
+		}
+		text += fmt.Sprintf(" (the best of %d runs; the least made %s)", len(runs), num(least))
+	}
+	text += ". The limit is the latency; raising the volume's IOPS buys nothing"
+	if what, ok := soldIOPS(best.rate); ok {
+		text += fmt.Sprintf(", unless the volume is held at just this rate: %s IOPS is %s", num(best.rate), what)
+	}
+	return text + "."
+}

@@ -1,0 +1,161 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/record/timeline"
+)
+
+// A disk is idle enough in the stalled time to be ruled out under these.
+const (
+	idleBusyMedian = 0.60 // median of the busiest device's busy share
+	idleBusyP95    = 0.90
+	idleAwaitS     = 0.020 // median write await
+	idleIOFull     = 0.30  // median share of the time all tasks waited for I/O
+	idleJournal    = 0.30  // share of the stalled time a journal sync was on
+	idleFlush      = 0.30  // share of the stalled time a device was in a flush
+	idleQueued     = 0.30  // share of the stalled time in whose stalls a queue burst
+	worstSeconds   = 6
+	// Over a long interval an average hides a stall of a few seconds in which the device was
+	// never idle: from coarseStepS on it has to be idler still.
+	coarseStepS      = 5.0
+	coarseBusyMedian = 0.20
+	coarseBusyP95    = 0.50
+)
+
+func diskNotTheCause() Rule {
+	r := Rule{ID: "disk/not-the-cause", Title: "The disk is not the cause", Kind: Refutation,
+		When:  "plimsoll:disk_busy:ratio < 0.9",
+		Cause: "While clients waited, every device had time to spare. A faster volume would have been idle more."}
+	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
+		if !c.Stall.IsDatabase || !c.Stall.Any() {
+			return nil
+		}
+		busiest, ok := c.busiestInStall()
+		if !ok {
+			return nil
+		}
+		f := r.finding("all devices")
+		for _, t := range c.Signal(SignalPrefix + "disk_busy:ratio") {
+			if !c.idleDevice(t) {
+				return nil
+			}
+		}
+		if _, off := c.ClockShift(); off {
+			return nil // evidence/gap says so
+		}
+		// The kernel counts a flush apart, not in the busy time. Where the flush itself is the
+		// complaint (etcd's fdatasync), a busy share without it refutes nothing.
+		flush, measured := c.flushing(c.Stall.Cells)
+		if flush > idleFlush || !measured && strings.HasPrefix(c.Stall.Rule, "etcd/") {
+			return nil
+		}
+		if queued, _ := c.queuedShare(c.Stall.Cells); queued > idleQueued {
+			return nil // in stalls shorter than two samples, which the busy share of a sample cannot tell
+		}
+		if full := c.One(SignalPrefix + "psi_io_full:ratio"); full != nil &&
+			timeline.Quantile(timeline.At(full, c.Stall.Cells), 0.5) > idleIOFull {
+			return nil
+		}
+		if sync := c.Credited(c.One(SignalPrefix + "wt_log_sync_time:ratio")); sync != nil &&
+			timeline.Mean(timeline.At(sync, c.Stall.Cells)) > idleJournal {
+			return nil
+		}
+		f.Severity, f.Weight = Warning, 1
+		if c.severityOf(1) == Critical {
+			f.Severity = Critical
+		}
+		r.fillNotTheCause(c, &f, busiest)
+		return []Finding{f}
+	}
+	return r
+}
+
+// busiestInStall is the device with the highest mean busy share in the stalled time.
+func (c *Case) busiestInStall() (timeline.Track, bool) {
+	var best timeline.Track
+	high := -1.0
+	for _, t := range c.Signal(SignalPrefix + "disk_busy:ratio") {
+		// The device must have been watched in nearly all of the stalled time.
+		if Share(timeline.Known(t.Values), c.Stall.Cells) < 0.9 {
+			continue
+		}
+		if m := timeline.Mean(timeline.At(t.Values, c.Stall.Cells)); m > high {
+			best, high = t, m
+		}
+	}
+	return best, high >= 0
+}
+
+// flushing is the largest share of the cells' time that any device spent in flush requests,
+// which iostats keep apart from the busy time (kernel: Documentation/admin-guide/iostats.rst).
+func (c *Case) flushing(cells timeline.Mask) (share float64, measured bool) {
+	for _, t := range c.Signal(SignalPrefix + "disk_flushes:rate") {
+		dev := t.Labels.Get("device")
+		await := c.For(SignalPrefix+"disk_flush_await:seconds", "device", dev)
+		spent := make([]float64, len(t.Values))
+		for k, n := range t.Values {
+			spent[k] = n
+			if n > 0 && await != nil {
+				spent[k] = n * await[k]
+			}
+		}
+		if in := timeline.Mean(timeline.At(spent, cells)); in == in {
+			share, measured = max(share, in), true
+		}
+	}
+	return share, measured
+}
+
+func (c *Case) idleDevice(busy timeline.Track) bool {
+	in := timeline.At(busy.Values, c.Stall.Cells)
+	if timeline.Count(in) == 0 {
+		return true // not seen while stalled: busiestInStall asks for one that was
+	}
+	if timeline.Quantile(in, 0.5) < 0.05 && timeline.Quantile(in, 0.95) < 0.3 {
+		return true
+	}
+	await := timeline.At(c.For(SignalPrefix+"disk_write_await:seconds", "device", busy.Labels.Get("device")), c.Stall.Cells)
+	median, p95 := idleBusyMedian, idleBusyP95
+	if c.Grid.StepSeconds() >= coarseStepS {
+		median, p95 = coarseBusyMedian, coarseBusyP95
+	}
+	return timeline.Quantile(in, 0.5) < median && timeline.Quantile(in, 0.95) < p95 &&
+		!(timeline.Quantile(await, 0.5) > idleAwaitS)
+}
+
+func (r Rule) fillNotTheCause(c *Case, f *Finding, busiest timeline.Track) {
+	dev := busiest.Labels.Get("device")
+	get := func(signal string) []float64 { return c.For(SignalPrefix+signal, "device", dev) }
+	stalled := c.Stall.Cells
+	in := timeline.At(busiest.Values, stalled)
+	f.Summary = fmt.Sprintf("While %s stalled, the busiest device (%s) was busy %s of the time, at most %s in any interval",
+		c.Stall.Subject, dev, pct(timeline.Mean(in)), pct(timeline.Max(in)))
+	if ops := timeline.At(get("disk_ops:rate"), stalled); timeline.Count(ops) > 0 {
+		f.Summary += fmt.Sprintf(", with at most %s IOPS", num(timeline.Max(ops)))
+	}
+	f.Summary += ". A faster or larger volume will not help."
+	f.Evidence = append(f.Evidence,
+		c.figure("busy share of "+dev+" while stalled, 95th percentile", SignalPrefix+"disk_busy:ratio", timeline.Quantile(in, 0.95), "ratio", stalled),
+		c.figure("busy share of "+dev+", most in any interval of the recording", SignalPrefix+"disk_busy:ratio", timeline.Max(busiest.Values), "ratio", timeline.Known(busiest.Values)),
+		c.figure("write IOPS of "+dev+", most in any interval", SignalPrefix+"disk_writes:rate", timeline.Max(get("disk_writes:rate")), "1/s", timeline.Known(busiest.Values)),
+		c.figure("write await of "+dev+" while stalled, median", SignalPrefix+"disk_write_await:seconds", timeline.Quantile(timeline.At(get("disk_write_await:seconds"), stalled), 0.5), "seconds", stalled))
+	if c.Stall.Latency != nil {
+		worst := timeline.Top(c.Stall.Latency, worstSeconds)
+		f.Evidence = append(f.Evidence, c.figure(fmt.Sprintf("busy share of %s in the %d intervals of the highest latency, highest of them", dev, worst.Count()),
+			SignalPrefix+"disk_busy:ratio", timeline.Max(timeline.At(busiest.Values, worst)), "ratio", worst))
+		if moved := get("disk_moved:bytes"); moved != nil {
+			if rho := timeline.Correlation(c.Stall.Latency, moved); rho == rho {
+				f.Evidence = append(f.Evidence, c.figure("correlation of latency with the bytes "+dev+" moved (a disk that makes writes wait gives a positive one)", "", rho, "", timeline.Known(moved)))
+			}
+		}
+	}
+	if full := c.One(SignalPrefix + "psi_io_full:ratio"); full != nil {
+		f.Evidence = append(f.Evidence, c.figure("share of the stalled time in which all tasks waited for I/O (PSI), median", SignalPrefix+"psi_io_full:ratio", timeline.Quantile(timeline.At(full, stalled), 0.5), "ratio", stalled))
+	}
+	f.Windows = c.Windows(stalled)
+	f.Fixes = []Fix{{Summary: "Do not buy IOPS or throughput for this", Expect: "no change: the device was not what writes waited for", TradeOff: "none; money kept"}}
+	f.Evidence = slices.DeleteFunc(f.Evidence, func(e Evidence) bool { return e.Value == nil })
+}

@@ -1,0 +1,70 @@
+package rules
+
+import (
+	"math"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/record/timeline"
+)
+
+// figure is evidence with a number, from the span the cells of m cover.
+func (c *Case) figure(text, metric string, value float64, unit string, m timeline.Mask) Evidence {
+	e := Evidence{Text: text, Metric: metric, Unit: unit}
+	if !math.IsNaN(value) && !math.IsInf(value, 0) {
+		e.Value = &value
+	}
+	span := c.Whole()
+	if eps := m.Episodes(); len(eps) > 0 {
+		span = Span{From: c.Grid.Start(eps[0].First), To: c.Grid.Time(eps[len(eps)-1].Last)}
+	}
+	e.From, e.To = span.From, span.To
+	return e
+}
+
+// finding starts a finding of a rule.
+func (r Rule) finding(subject string) Finding {
+	return Finding{Rule: r.ID, Kind: r.Kind, Title: r.Title, Subject: subject, Cause: r.Cause, Docs: r.Docs()}
+}
+
+// serious reports whether enough time stalled to be woken for: a hundredth of it (and
+// five seconds), or five minutes.
+func (c *Case) serious(cells, observed timeline.Mask) bool {
+	stalled, seen := c.Seconds(cells), c.Seconds(observed)
+	return stalled >= max(5, 0.01*seen) || stalled >= 300
+}
+
+// Stalled time of at most trifleS and of less than trifleShare of what was watched is worth a
+// line, not a person's night.
+const (
+	trifleS     = 3.0
+	trifleShare = 1e-4
+)
+
+// Trifle reports whether so little stalled of what was watched that nothing follows from it.
+func Trifle(stalledS, watchedS float64) bool {
+	return stalledS <= trifleS && stalledS < trifleShare*watchedS
+}
+
+// severityOf grades a cause by the share of the stalled time it explains and by
+// how much time stalled at all.
+func (c *Case) severityOf(share float64) Severity {
+	switch {
+	case !c.Stall.Any() || share < 0.05 || Trifle(c.Seconds(c.Stall.Cells), c.Seconds(c.Stall.Observed)):
+		return Info
+	case share >= 0.3 && c.serious(c.Stall.Cells, c.Stall.Observed):
+		return Critical
+	}
+	return Warning
+}
+
+// How sentences print quantities.
+var (
+	num  = units.Number
+	dur  = units.Seconds
+	size = units.Bytes
+	pct  = units.Percent
+)
+
+// opSeconds prints waiting summed over operations: always in seconds, for it is no
+// stretch of time on a clock.
+func opSeconds(s float64) string { return num(s) + " s" }

@@ -1,0 +1,117 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/record/timeline"
+)
+
+const (
+	maxTroubles = 12   // gaps and damages one finding lists
+	minHoleS    = 15.0 // as in package timeline: a sampler may be late by seconds while the host stalls
+)
+
+func evidenceGap() Rule {
+	r := Rule{ID: "evidence/gap", Title: "Part of the evidence is missing", Kind: Symptom, Needs: []string{},
+		Cause: "A sampler that stops is a fact of its own: the database restarted, the host was too busy to write its statistics, or the file is damaged. What was not sampled is not judged."}
+	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
+		trouble := append(slices.Clone(c.Trouble), c.holes()...)
+		shift, off := c.ClockShift()
+		if off {
+			trouble = append([]Trouble{shift.trouble(c.Whole())}, trouble...)
+		}
+		if len(trouble) == 0 {
+			return nil
+		}
+		f := r.finding("sources")
+		f.Severity = Info
+		if off {
+			f.Severity = Warning
+		}
+		counts := map[string]int{}
+		lost := 0.0
+		for i, t := range trouble {
+			counts[t.Kind]++
+			if t.Kind == "gap" || t.Kind == "damage" {
+				f.Severity = Warning
+				lost += max(0, t.Span.Seconds())
+			}
+			if i < maxTroubles {
+				f.Evidence = append(f.Evidence, Evidence{Text: t.Source + ": " + t.Text, From: t.Span.From, To: t.Span.To})
+				if !t.Span.From.IsZero() && !t.Span.To.IsZero() {
+					f.Windows = append(f.Windows, t.Span)
+				}
+			}
+		}
+		var parts []string
+		for _, p := range []struct {
+			n    int
+			what string
+		}{{counts["gap"], "gap"}, {counts["damage"], "damaged place"}, {len(trouble) - counts["gap"] - counts["damage"], "other remark"}} {
+			if p.n > 0 {
+				parts = append(parts, count(p.n, p.what))
+			}
+		}
+		f.Summary = upperFirst(strings.Join(parts, " and ")) + " in the sources"
+		if lost > 0 {
+			f.Summary += fmt.Sprintf("; %s without samples", dur(lost))
+		}
+		f.Summary += ". The rest was judged."
+		if n := len(trouble) - maxTroubles; n > 0 {
+			f.Evidence = append(f.Evidence, Evidence{Text: fmt.Sprintf("and %d more", n), From: c.Whole().From, To: c.Whole().To})
+		}
+		if counts["gap"] > 0 {
+			f.Fixes = []Fix{{Summary: "Look at what happened at the gaps: a restart (the uptime starts again), a sampler that got no CPU or whose own write stalled",
+				Expect: "the worst seconds are often the missing ones", TradeOff: "none"}}
+		}
+		return []Finding{f}
+	}
+	return r
+}
+
+// holes are stretches inside the recording in which no signal at all has a value and of which no
+// source says anything: a server of metrics tells nothing of its scrapes that failed.
+func (c *Case) holes() []Trouble {
+	known := make(timeline.Mask, c.Grid.N)
+	for _, s := range Signals() {
+		for _, t := range c.Signal(s.Name) {
+			for k, x := range t.Values {
+				known[k] = known[k] || x == x
+			}
+		}
+	}
+	var out []Trouble
+	eps := known.Not().Episodes()
+	for _, e := range eps {
+		if e.First == 0 || e.Last == c.Grid.N-1 {
+			continue // before the first sample or after the last
+		}
+		span := c.Span(e)
+		if span.Seconds() < minHoleS {
+			continue // a counter that started again
+		}
+		told := slices.ContainsFunc(c.Trouble, func(t Trouble) bool {
+			return t.Span.From.Before(span.To) && t.Span.To.After(span.From)
+		})
+		if !told {
+			out = append(out, Trouble{Kind: "gap", Source: "all sources", Text: "no sample for " + dur(span.Seconds()), Span: span})
+		}
+	}
+	return out
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "one " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func upperFirst(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}

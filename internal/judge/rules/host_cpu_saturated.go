@@ -1,0 +1,81 @@
+package rules
+
+import (
+	"fmt"
+
+	"plimsoll/internal/record/timeline"
+)
+
+// cpuAlways is the share of the time from which a saturation cannot be told from the usual.
+const cpuAlways = 0.90
+
+// saturatedToo is the share of the stalled time from which a saturated device beside busy CPUs is
+// no idle one.
+const saturatedToo = 0.30
+
+func hostCPUSaturated() Rule {
+	r := Rule{ID: "host/cpu-saturated", Title: "The CPUs are saturated", Kind: Cause,
+		When:  "plimsoll:cpu_busy:ratio > 0.9",
+		Cause: "Operations wait for a CPU. Everything the database does gets slower at once, its eviction and checkpoints too, and the disk has time to spare."}
+	r.Judge = func(c *Case, held []timeline.Track) []Finding {
+		if len(held) == 0 {
+			return nil
+		}
+		cells := timeline.Known(held[0].Values)
+		in := Share(cells, c.Stall.Cells)
+		f, ok := r.condition(c, "host", cells)
+		if !ok {
+			// Saturated nearly always: there is no other time to compare with. Where there is, it
+			// stalled as often, and the CPUs do not explain it.
+			if in < 0.5 || Share(cells, c.Stall.Active) < cpuAlways {
+				return nil
+			}
+			f = r.finding("host")
+			f.Weight, f.Severity = in, c.severityOf(in)
+			f.Evidence = append(f.Evidence, c.remark("it held nearly all the time: there is no other time to compare with"))
+			f.Windows = c.Windows(cells.And(c.Stall.Cells))
+		}
+		if f.Severity == Critical && Share(cells, c.Stall.Active) >= cpuAlways {
+			f.Severity = Warning
+		}
+		busy := c.One(SignalPrefix + "cpu_busy:ratio")
+		f.Summary = fmt.Sprintf("The CPUs were over 90 %% busy in %s of the stalled time (on average %s busy in it).", pct(in), pct(timeline.Mean(timeline.At(busy, c.Stall.Cells))))
+		f.Evidence = append(f.Evidence, c.figure("mean CPU use while stalled", SignalPrefix+"cpu_busy:ratio", timeline.Mean(timeline.At(busy, c.Stall.Cells)), "ratio", c.Stall.Cells))
+		if run := c.One(SignalPrefix + "procs_running:count"); run != nil {
+			f.Evidence = append(f.Evidence, c.figure("tasks running or waiting for a CPU while stalled, median", SignalPrefix+"procs_running:count", timeline.Quantile(timeline.At(run, c.Stall.Cells), 0.5), "", c.Stall.Cells))
+		}
+		if cores := c.One(SignalPrefix + "cpu_cores:count"); cores != nil {
+			f.Evidence = append(f.Evidence, c.figure("CPUs", SignalPrefix+"cpu_cores:count", timeline.Max(cores), "", timeline.Known(cores)))
+		}
+		expect := "waiting for a CPU ends; a faster volume would change nothing"
+		if dev, share := c.saturatedInStall(); share >= saturatedToo {
+			// A busy CPU beside a device that holds everybody up is seldom what they wait for first.
+			if f.Severity == Critical {
+				f.Severity = Warning
+			}
+			f.Cause = "Operations wait for a CPU, and everything the database does gets slower at once. Here a device was saturated in a good part of the stalled time as well: one may hide the other."
+			f.Summary += fmt.Sprintf(" The device %s was saturated in %s of it: begin there.", dev, pct(share))
+			expect = "waiting for a CPU ends; waiting for " + dev + " does not"
+		}
+		f.Fixes = []Fix{{Summary: "Find what uses the CPU (slow queries, missing indexes, compression, many connections) or use an instance with more cores",
+			Expect: expect, TradeOff: "the instance's price"}}
+		return []Finding{f}
+	}
+	return r
+}
+
+// saturatedInStall is the device that was saturated in the largest share of the stalled time.
+func (c *Case) saturatedInStall() (device string, share float64) {
+	for _, t := range c.Signal(SignalPrefix + "disk_busy:ratio") {
+		dev := t.Labels.Get("device")
+		busy := timeline.Where(t.Values, func(x float64) bool { return x > 0.9 })
+		queue := c.For(SignalPrefix+"disk_queue:requests", "device", dev)
+		if queue == nil {
+			continue
+		}
+		if s := Share(busy.And(timeline.Where(queue, func(x float64) bool { return x > 2 })), c.Stall.Cells); s > share {
+			device, share = dev, s
+		}
+	}
+	return device, share
+}

@@ -1,0 +1,45 @@
+package rules
+
+import (
+	"fmt"
+
+	"plimsoll/internal/record/timeline"
+)
+
+// minThrottledS is the least time at a limit that is more than an edge of an interval.
+const minThrottledS = 3.0
+
+func hostIOThrottled() Rule {
+	r := Rule{ID: "host/io-throttled", Title: "I/O waits above the device", Kind: Cause,
+		When:  "plimsoll:psi_io_full:ratio > 0.5 and on() (max(plimsoll:disk_busy:ratio) < 0.6)",
+		Cause: "Tasks wait for I/O while no device shown is busy. Something holds the requests back before the device counts them: a container's or a cgroup's I/O limit (blkio, io.max), a network file system, or a device that this source does not show."}
+	r.Judge = func(c *Case, held []timeline.Track) []Finding {
+		if len(held) == 0 {
+			return nil
+		}
+		cells := timeline.Known(held[0].Values)
+		if flush, _ := c.flushing(cells); flush > idleFlush {
+			return nil // the device is in its flushes, which the busy share leaves out
+		}
+		if c.Seconds(cells.And(c.Stall.Cells)) < minThrottledS {
+			return nil // what slips from one interval into the next looks so too
+		}
+		if Share(c.containersHeldBack(), cells.And(c.Stall.Cells)) >= 0.5 {
+			return nil // container/io-limit names the limit that this one could only suppose
+		}
+		f, ok := r.condition(c, "host", cells)
+		if !ok {
+			return nil
+		}
+		full := c.One(SignalPrefix + "psi_io_full:ratio")
+		f.Summary = fmt.Sprintf("In %s of the stalled time all tasks waited for I/O, but no device was busy.", pct(Share(cells, c.Stall.Cells)))
+		f.Evidence = append(f.Evidence, c.figure("share of time in which all tasks waited for I/O (PSI), mean of these intervals", SignalPrefix+"psi_io_full:ratio", timeline.Mean(timeline.At(full, cells)), "ratio", cells))
+		if busiest, ok := c.busiestInStall(); ok {
+			f.Evidence = append(f.Evidence, c.figure("busy share of "+busiest.Labels.Get("device")+" in them, mean", SignalPrefix+"disk_busy:ratio", timeline.Mean(timeline.At(busiest.Values, cells)), "ratio", cells))
+		}
+		f.Fixes = []Fix{{Summary: "Look at the container's I/O limits (cgroup io.max, blkio.throttle.*), and at devices missing here (record S_TIME_FORMAT=ISO iostat -xt 1 on the node)",
+			Expect: "the limit that binds is found; raising it costs nothing if the volume has room", TradeOff: "less isolation from neighbours"}}
+		return []Finding{f}
+	}
+	return r
+}

@@ -1,0 +1,39 @@
+package rules
+
+import (
+	"fmt"
+
+	"plimsoll/internal/record/timeline"
+)
+
+func hostMemoryLimit() Rule {
+	r := Rule{ID: "host/memory-limit", Title: "Memory is short", Kind: Cause,
+		When:  "plimsoll:psi_memory_full:ratio > 0.1 or plimsoll:swap_out:rate > 100",
+		Needs: []string{}, AnyOf: []string{SignalPrefix + "psi_memory_full:ratio", SignalPrefix + "swap_out:rate"},
+		Cause: "The kernel reclaims or swaps memory the database is using; every thread may be stopped by it, and the reclaim itself writes to the disk. In a container the limit is the container's, not the host's."}
+	r.Judge = func(c *Case, held []timeline.Track) []Finding {
+		if len(held) == 0 {
+			return nil
+		}
+		cells := timeline.Known(held[0].Values)
+		f, ok := r.condition(c, "host", cells)
+		if !ok {
+			return nil
+		}
+		f.Summary = fmt.Sprintf("The host was short of memory in %s of the stalled time.", pct(Share(cells, c.Stall.Cells)))
+		for _, s := range []struct{ signal, text, unit string }{
+			{"psi_memory_full:ratio", "share of the stalled time in which all tasks waited for memory (PSI), mean", "ratio"},
+			{"swap_out:rate", "pages swapped out while stalled, mean", "1/s"},
+			{"memory_available:bytes", "memory available while stalled, mean", "bytes"},
+			{"memory_total:bytes", "memory of the host", "bytes"},
+		} {
+			if v := timeline.Mean(timeline.At(c.One(SignalPrefix+s.signal), c.Stall.Cells)); v == v {
+				f.Evidence = append(f.Evidence, c.figure(s.text, SignalPrefix+s.signal, v, s.unit, c.Stall.Cells))
+			}
+		}
+		f.Fixes = []Fix{{Summary: "Set the database's cache explicitly below the host's or container's memory, with room for connections and page cache",
+			Expect: "no reclaim under load", TradeOff: "more reads from the disk if the working set no longer fits"}}
+		return []Finding{f}
+	}
+	return r
+}

@@ -1,0 +1,56 @@
+package rules
+
+import (
+	"math"
+	"strings"
+
+	"plimsoll/internal/record/timeline"
+)
+
+// A Limit is what a device's rates stand at while requests queue, by the criteria of the rules that accuse a cap.
+type Limit struct {
+	Device string
+	// IOPS and Throughput (bytes/s) are the caps found; nil: none was reached. Of requests of one size both rates stand still at
+	// once; then only the likelier one is given, unless both are sold together.
+	IOPS, Throughput *timeline.Plateau
+	// Counts is what the IOPS count: "" (reads and writes together), "read" or "write", as a cgroup or a hypervisor may limit them.
+	Counts string
+	// SoldIOPS and SoldThroughput say where such a limit is sold: "gp3's baseline, and gp2's burst"; "" if nowhere.
+	SoldIOPS, SoldThroughput string
+	// Saturated is where the device was never idle and requests queued.
+	Saturated timeline.Mask
+	// RequestBytes is the median size of a request there; NaN if not known.
+	RequestBytes float64
+}
+
+// Limits are the ceilings of all devices that tell how busy they are and how long their queue is, in the order of the signal's series.
+// A device that was never saturated has a Limit without caps.
+func (c *Case) Limits() []Limit {
+	var out []Limit
+	for _, t := range c.Signal(SignalPrefix + "disk_busy:ratio") {
+		dev := t.Labels.Get("device")
+		queue := c.For(SignalPrefix+"disk_queue:requests", "device", dev)
+		if queue == nil {
+			continue
+		}
+		held := timeline.Track{Labels: t.Labels, Values: make([]float64, c.Grid.N)}
+		for k := range held.Values {
+			held.Values[k] = math.NaN()
+			if t.Values[k] > saturatedBusy && queue[k] > saturatedQueue {
+				held.Values[k] = t.Values[k]
+			}
+		}
+		k := findCeiling(c, held)
+		l := Limit{Device: dev, Saturated: k.saturated, RequestBytes: k.requestBytes}
+		if k.hasIOPS {
+			l.IOPS, l.Counts = &k.iops, strings.TrimSpace(k.kindOfOps())
+			l.SoldIOPS, _ = soldIOPS(k.iops.Level)
+		}
+		if k.hasTP {
+			l.Throughput = &k.throughput
+			l.SoldThroughput, _ = soldThroughput(k.throughput.Level)
+		}
+		out = append(out, l)
+	}
+	return out
+}

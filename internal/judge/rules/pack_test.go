@@ -1,0 +1,223 @@
+package rules_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/prometheus/promql/parser"
+
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/timeline"
+)
+
+// Every signal's alternatives parse, can be computed on a grid, and say what they are.
+func TestSignals(t *testing.T) {
+	units := []string{"ratio", "seconds", "bytes", "bytes/s", "1/s", "s/s", ""}
+	for _, s := range rules.Signals() {
+		t.Run(s.Name, func(t *testing.T) {
+			if !strings.HasPrefix(s.Name, rules.SignalPrefix) {
+				t.Errorf("the name does not start with %q", rules.SignalPrefix)
+			}
+			if s.Help == "" || !slices.Contains(units, s.Unit) {
+				t.Errorf("help %q, unit %q: want a help and one of the units %q", s.Help, s.Unit, units)
+			}
+			if len(s.Exprs) == 0 {
+				t.Error("nothing to read it from")
+			}
+			for _, x := range s.Exprs {
+				e, err := rules.Parse(x)
+				if err != nil {
+					t.Error(err)
+					continue
+				}
+				if e.Type() != parser.ValueTypeVector {
+					t.Errorf("%s gives a %s, want a vector", x, e.Type())
+				}
+				for _, n := range rules.Names(e) {
+					if strings.HasPrefix(n, rules.SignalPrefix) {
+						t.Errorf("%s reads a signal; signals read exporters' metrics", x)
+					}
+				}
+				g := timeline.Grid{StepMs: 1000, N: 3}
+				if _, err := timeline.Eval(g, e, nothing{}); errors.Is(err, timeline.ErrUnsupported) {
+					t.Errorf("%s cannot be computed on a grid: %v", x, err)
+				}
+			}
+		})
+	}
+}
+
+// nothing is a source without any series.
+type nothing struct{}
+
+func (nothing) Gauge(*parser.VectorSelector) ([]timeline.Track, error) { return nil, nil }
+func (nothing) Rate(*parser.VectorSelector) ([]timeline.Track, error)  { return nil, nil }
+
+// Every metric a signal reads is taken from the sources.
+func TestWantedCoversSignals(t *testing.T) {
+	wanted := rules.Wanted()
+	for _, s := range rules.Signals() {
+		for _, x := range s.Exprs {
+			e, err := rules.Parse(x)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, n := range rules.Names(e) {
+				if !wanted(n) {
+					t.Errorf("%s reads %s, which is not wanted", s.Name, n)
+				}
+			}
+		}
+	}
+	if wanted("go_goroutines") {
+		t.Error("go_goroutines is wanted, and no signal reads it")
+	}
+}
+
+func TestRulesAreWellFormed(t *testing.T) {
+	id := regexp.MustCompile(`^[a-z]+/[a-z0-9]+(-[a-z0-9]+)*$`)
+	seen := map[string]bool{}
+	for _, r := range rules.Pack() {
+		t.Run(strings.ReplaceAll(r.ID, "/", "-"), func(t *testing.T) {
+			if !id.MatchString(r.ID) || seen[r.ID] {
+				t.Errorf("id %q: want family/name in lower case, once in the pack", r.ID)
+			}
+			seen[r.ID] = true
+			if r.Title == "" || r.Cause == "" || r.Judge == nil {
+				t.Error("a rule has a title, a cause and a judge")
+			}
+			if strings.HasSuffix(r.Title, ".") || !strings.HasSuffix(r.Cause, ".") && !strings.HasSuffix(r.Cause, ".)") {
+				t.Errorf("title %q, cause %q: a title is no sentence, a cause is some", r.Title, r.Cause)
+			}
+			if !slices.Contains([]rules.Kind{rules.Cause, rules.Symptom, rules.Refutation}, r.Kind) {
+				t.Errorf("kind %q", r.Kind)
+			}
+			for _, n := range slices.Concat(r.Needs, r.AnyOf) {
+				if _, ok := rules.SignalByName(n); !ok {
+					t.Errorf("needs %s, which is no signal", n)
+				}
+			}
+			checkWhen(t, r)
+			if got, err := rules.ByID(r.ID); err != nil || got.ID != r.ID {
+				t.Errorf("ByID(%q) = %q, %v", r.ID, got.ID, err)
+			}
+		})
+	}
+	if _, err := rules.ByID("disk/no-such-rule"); err == nil || !strings.Contains(err.Error(), "rules list") {
+		t.Errorf("ByID of an unknown rule: %v; want an error that says where to look", err)
+	}
+}
+
+// checkWhen wants a condition over known signals that can be computed on a grid and be written
+// as PromQL over exporters' metrics.
+func checkWhen(t *testing.T, r rules.Rule) {
+	t.Helper()
+	if r.When == "" {
+		return // judged on what the sources report, not on series
+	}
+	e, err := rules.Parse(r.When)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := rules.Names(e)
+	if len(names) == 0 {
+		t.Error("the condition reads no signal")
+	}
+	for _, n := range names {
+		if _, ok := rules.SignalByName(n); !ok {
+			t.Errorf("the condition reads %s, which is no signal", n)
+		}
+	}
+	if _, err := timeline.Eval(timeline.Grid{StepMs: 1000, N: 3}, e, nothing{}); err != nil {
+		t.Errorf("the condition cannot be computed on a grid: %v", err)
+	}
+	inlined, err := rules.Inline(r.When, "1m")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err = rules.Parse(inlined)
+	if err != nil {
+		t.Fatalf("written over exporters' metrics: %v", err)
+	}
+	for _, n := range rules.Names(e) {
+		if strings.HasPrefix(n, rules.SignalPrefix) {
+			t.Errorf("%s is left in %s", n, inlined)
+		}
+	}
+	if strings.Contains(inlined, "$w") {
+		t.Errorf("a range is left open in %s", inlined)
+	}
+}
+
+func TestInlineRefusesUnknownSignals(t *testing.T) {
+	if got, err := rules.Inline("plimsoll:no_such:thing > 1", "1m"); err == nil {
+		t.Errorf("Inline gave %q", got)
+	}
+}
+
+var headings = []string{"## Symptom", "## Cause", "## How we know", "## Fix", "## Trade-off", "## Sources"}
+
+// Every rule has a page, each page a rule, and every page the same headings with text under each.
+func TestPages(t *testing.T) {
+	root := ".."
+	pages, err := filepath.Glob(filepath.Join(root, "docs", "rules", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	orphans := map[string]bool{}
+	for _, p := range pages {
+		orphans[filepath.Base(p)] = true
+	}
+	delete(orphans, "README.md")
+	for _, r := range rules.Pack() {
+		t.Run(strings.ReplaceAll(r.ID, "/", "-"), func(t *testing.T) {
+			delete(orphans, filepath.Base(r.Docs()))
+			b, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(r.Docs())))
+			if err != nil {
+				t.Fatalf("every rule has a page: %v", err)
+			}
+			checkPage(t, r, string(b))
+		})
+	}
+	for p := range orphans {
+		t.Errorf("docs/rules/%s is of no rule in the pack", p)
+	}
+}
+
+func checkPage(t *testing.T, r rules.Rule, page string) {
+	t.Helper()
+	lines := strings.Split(page, "\n")
+	if want := "# " + r.Title + " (" + r.ID + ")"; lines[0] != want {
+		t.Errorf("the first line is %q, want %q", lines[0], want)
+	}
+	var found []string
+	text, fenced := 0, false
+	for _, line := range lines[1:] {
+		if strings.HasPrefix(strings.TrimSpace(line), "```") {
+			fenced = !fenced
+		}
+		switch {
+		case !fenced && strings.HasPrefix(line, "## "):
+			if len(found) > 0 && text == 0 {
+				t.Errorf("nothing under %q", found[len(found)-1])
+			}
+			found, text = append(found, line), 0
+		case strings.TrimSpace(line) != "":
+			text++
+		}
+	}
+	if fenced {
+		t.Error("a code block is not closed")
+	}
+	if text == 0 {
+		t.Error("nothing under the last heading")
+	}
+	if !slices.Equal(found, headings) {
+		t.Errorf("headings %q, want %q", found, headings)
+	}
+}

@@ -1,0 +1,48 @@
+package rules
+
+import (
+	"math"
+
+	"plimsoll/internal/record/timeline"
+)
+
+// A stall that is shorter than two samples never fills one: the queue it waited in shows as a
+// burst in the cell it began in, or, since operations are credited when they end, in the one before.
+const (
+	shortStallCells = 2
+	burstQueue      = 4.0 // times the device's usual queue
+	burstBusy       = 0.5 // of the cell
+)
+
+// queuedShare is the part of the cells in which a device made others wait in its queue: it was
+// saturated or, in a stretch of two cells or fewer, had a burst in its queue.
+func (c *Case) queuedShare(in timeline.Mask) (share float64, measured bool) {
+	queued, measured := c.Saturated()
+	if !measured {
+		return 0, false
+	}
+	burst := c.queueBursts()
+	for _, e := range in.Episodes() {
+		if e.Cells() <= shortStallCells && burst[max(0, e.First-1):e.Last+1].Count() > 0 {
+			queued = queued.Or(timeline.MaskOf(c.Grid.N, []timeline.Episode{e}))
+		}
+	}
+	return Share(queued, in), true
+}
+
+// queueBursts is where some device's queue is far longer than it usually is, and the device busy
+// for much of the cell.
+func (c *Case) queueBursts() timeline.Mask {
+	m := make(timeline.Mask, c.Grid.N)
+	for _, t := range c.Signal(SignalPrefix + "disk_busy:ratio") {
+		q := c.For(SignalPrefix+"disk_queue:requests", "device", t.Labels.Get("device"))
+		usual := timeline.Quantile(timeline.At(q, c.Stall.Active), 0.5)
+		if q == nil || math.IsNaN(usual) {
+			continue
+		}
+		least := max(2, burstQueue*usual)
+		m = m.Or(timeline.Where(t.Values, func(x float64) bool { return x >= burstBusy }).
+			And(timeline.Where(q, func(x float64) bool { return x >= least })))
+	}
+	return m
+}

@@ -1,0 +1,135 @@
+// Package rules is the pack: what Plimsoll knows about why writes stall.
+//
+// A rule is a claim about a recording with the condition under which it
+// holds. The condition is PromQL over signals, and a signal is PromQL over the metric names
+// exporters give, with an alternative for each way a source may tell it. So
+// the same rule judges a recording, a simulation, and, exported, a Prometheus server.
+// Where the condition holds, the rule's Judge looks at the seconds in question and says
+// what it found in numbers, or that it found nothing.
+//
+// Three kinds of findings: a symptom (what hurts), a cause (why), and a refutation
+// (what it is not, or what will not help). A rule whose signals a source cannot
+// give is not measurable; it is never judged on a zero that nobody measured.
+//
+// Each rule has one file here, one script in testdata with a positive, a
+// negative and a not-measurable case, and one page in docs/rules.
+package rules
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"plimsoll/internal/record/timeline"
+)
+
+// Severity says how much a finding matters.
+type Severity string
+
+// The severities, from worst to least.
+const (
+	Critical Severity = "critical"
+	Warning  Severity = "warning"
+	Info     Severity = "info"
+)
+
+// Kind says what a finding is.
+type Kind string
+
+// The kinds of findings.
+const (
+	Cause      Kind = "cause"      // why
+	Symptom    Kind = "symptom"    // what hurts
+	Refutation Kind = "refutation" // what it is not, or what will not help
+)
+
+// Engine names the part of the system a rule is about.
+type Engine string
+
+// The engines. A rule of EngineAny is about the disk, the host or the data.
+const (
+	EngineAny      Engine = ""
+	EngineMongoDB  Engine = "mongodb"
+	EngineEtcd     Engine = "etcd"
+	EnginePostgres Engine = "postgres"
+	EngineIRIS     Engine = "iris"
+)
+
+// A Rule is one claim about a recording.
+type Rule struct {
+	ID     string // "disk/iops-capped"
+	Title  string // a few words: "The volume's IOPS cap binds"
+	Kind   Kind
+	Engine Engine
+	// When is PromQL over signals (names starting with "plimsoll:"); it holds in the
+	// cells where the answer is not empty.
+	When string
+	// Needs are the signals the rule cannot do without; nil means those of When.
+	Needs []string
+	// AnyOf are signals of which it needs at least one.
+	AnyOf []string
+	// Cause is the mechanism, for one who does not know it.
+	Cause string
+	// Judge turns the cells where When holds into findings; one track for
+	// each label set of the answer.
+	Judge func(c *Case, held []timeline.Track) []Finding
+}
+
+// Docs is the path of the rule's page.
+func (r Rule) Docs() string {
+	return "docs/rules/" + strings.ReplaceAll(r.ID, "/", "-") + ".md"
+}
+
+// A Span is a stretch of time.
+type Span struct {
+	From time.Time `json:"from"`
+	To   time.Time `json:"to"`
+}
+
+// Seconds is the span's length.
+func (s Span) Seconds() float64 { return s.To.Sub(s.From).Seconds() }
+
+// A Finding is one thing the diagnosis says.
+type Finding struct {
+	Rule     string     `json:"rule"` // "disk/iops-capped"
+	Severity Severity   `json:"severity"`
+	Kind     Kind       `json:"kind"`
+	Subject  string     `json:"subject"`         // what it is about: "nvme1n1", "mongodb"
+	Title    string     `json:"title"`           // a few words
+	Summary  string     `json:"summary"`         // one or two sentences with the numbers
+	Cause    string     `json:"cause,omitempty"` // the mechanism
+	Weight   float64    `json:"weight"`          // share of the stalled time it explains, 0 to 1
+	Evidence []Evidence `json:"evidence"`
+	Fixes    []Fix      `json:"fixes"`
+	Windows  []Span     `json:"windows,omitempty"` // when it held (the longest ones)
+	// PeriodS is the distance of its recurrences in seconds, if regular.
+	PeriodS float64 `json:"period_seconds,omitempty"`
+	Docs    string  `json:"docs,omitempty"` // the rule's page
+}
+
+// Evidence is one number a finding rests on. Value is nil when the text alone tells.
+type Evidence struct {
+	Text   string    `json:"text"`
+	Metric string    `json:"metric"` // metric or signal it was read from
+	Value  *float64  `json:"value"`
+	Unit   string    `json:"unit"` // "seconds", "bytes", "bytes/s", "ratio", "1/s", ""
+	From   time.Time `json:"from"`
+	To     time.Time `json:"to"`
+}
+
+// A Fix is something to do about a finding.
+type Fix struct {
+	Summary  string `json:"summary"`
+	Expect   string `json:"expect"`
+	TradeOff string `json:"trade_off"`
+}
+
+// ByID finds a rule of the pack.
+func ByID(id string) (Rule, error) {
+	for _, r := range Pack() {
+		if r.ID == id {
+			return r, nil
+		}
+	}
+	return Rule{}, fmt.Errorf("no rule %q in the pack; `plimsoll rules list` names them", id)
+}

@@ -1,0 +1,52 @@
+package rules
+
+import "plimsoll/internal/record/timeline"
+
+// WaitShare is the part of the stalled waiting time that a wait counter (seconds
+// credited per second) accounts for, with both sums. Operations are credited when
+// they end and a wait within them when it ends, so the sums are taken over whole
+// episodes and a cell on either side, never second by second.
+func (c *Case) WaitShare(signal string) (share, seconds, of float64, ok bool) {
+	wait := c.One(signal)
+	if wait == nil || c.Stall.Waiting == nil || !c.Stall.Any() {
+		return 0, 0, 0, false
+	}
+	around := c.Stall.Cells.Widen(1, 1)
+	step := c.Grid.StepSeconds()
+	seconds = timeline.Sum(timeline.At(wait, around)) * step
+	of = timeline.Sum(timeline.At(c.Stall.Waiting, around)) * step
+	if of <= 0 {
+		return 0, 0, 0, false
+	}
+	return min(1, seconds/of), seconds, of, true
+}
+
+// Attributable is the part of the stalled cells that would not have stalled had
+// the condition not held, if cells with and without it differ in nothing else:
+// the population attributable fraction of epidemiology, coverage x (1 - pOut/pIn), with pIn
+// and pOut the shares of cells that stalled with and without the condition. Only time
+// under load counts: an idle database would make any condition of a loaded one look guilty.
+func (c *Case) Attributable(condition timeline.Mask) (fraction, pIn, pOut float64) {
+	active := c.Stall.Active
+	in, out := active.And(condition), active.Without(condition)
+	pIn, pOut = Share(c.Stall.Cells, in), Share(c.Stall.Cells, out)
+	if pIn <= pOut || pIn == 0 {
+		return 0, pIn, pOut
+	}
+	return Share(condition, c.Stall.Cells) * (1 - pOut/pIn), pIn, pOut
+}
+
+// Saturated is where any device is never idle and has requests queued.
+func (c *Case) Saturated() (m timeline.Mask, measured bool) {
+	m = make(timeline.Mask, c.Grid.N)
+	for _, t := range c.Signal(SignalPrefix + "disk_busy:ratio") {
+		q := c.For(SignalPrefix+"disk_queue:requests", "device", t.Labels.Get("device"))
+		if q == nil {
+			continue
+		}
+		measured = true
+		m = m.Or(timeline.Where(t.Values, func(x float64) bool { return x > 0.9 }).
+			And(timeline.Where(q, func(x float64) bool { return x > 2 })))
+	}
+	return m, measured
+}

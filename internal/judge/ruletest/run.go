@@ -1,0 +1,168 @@
+package ruletest
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+
+	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/recording"
+)
+
+// A Failure is what a case got instead of what it wants.
+type Failure struct {
+	Line int
+	Text string
+}
+
+// conditionRange is the range of conditions in scripts, and lookback how far back a sample is looked for: the pack's own tests have both.
+const (
+	conditionRange = "5s"
+	lookback       = 2500 * time.Millisecond
+)
+
+// Run runs one case: the evals by PromQL, then the whole diagnosis for the directives.
+func (s *Script) Run(ctx context.Context, c *Case) ([]Failure, error) {
+	mem := recording.NewMemory(recording.MemoryOptions{})
+	for _, x := range c.series {
+		b := &recording.Batch{Columns: []recording.Column{{Labels: x.labels}}}
+		for i, v := range x.values {
+			b.TimesMs = append(b.TimesMs, int64(i)*x.step.Milliseconds())
+			b.Columns[0].Values = append(b.Columns[0].Values, v)
+		}
+		if len(b.TimesMs) == 0 {
+			continue
+		}
+		if err := mem.Append(ctx, b); err != nil {
+			return nil, &Error{Name: s.Name, Line: c.Line, Err: err}
+		}
+	}
+	var out []Failure
+	for _, e := range c.evals {
+		text, err := s.evaluate(ctx, mem, e)
+		if err != nil {
+			return nil, &Error{Name: s.Name, Line: e.line, Err: err}
+		}
+		if text != "" {
+			out = append(out, Failure{e.line, text})
+		}
+	}
+	report, err := diagnose.Run(ctx, []recording.Reader{mem}, diagnose.Options{})
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil { // nothing to diagnose is what some cases are about
+		report = &diagnose.Report{}
+	}
+	for _, d := range c.directives {
+		if text := holds(s.Rule.ID, report, d); text != "" {
+			out = append(out, Failure{c.Line, text})
+		}
+	}
+	return out, nil
+}
+
+// near is how far off a value may be, relatively.
+const near = 1e-5
+
+func (s *Script) evaluate(ctx context.Context, mem *recording.Memory, e eval) (string, error) {
+	expr := e.expr
+	if strings.Contains(expr, when) {
+		condition, err := rules.Inline(s.Rule.When, conditionRange)
+		if err != nil {
+			return "", err
+		}
+		expr = strings.ReplaceAll(expr, when, condition)
+	}
+	at := time.UnixMilli(e.at.Milliseconds())
+	got, err := mem.Range(ctx, expr, at, at, time.Second, lookback)
+	if err != nil {
+		return "", err
+	}
+	if len(got) != len(e.want) {
+		return fmt.Sprintf("at %s %s gives %s, want %s", e.at, e.expr, count(len(got)), count(len(e.want))), nil
+	}
+	for _, w := range e.want {
+		found := false
+		for _, g := range got {
+			found = found || labels.Equal(g.Labels, w.labels) && len(g.Points) > 0 && same(g.Points[0].F, w.value)
+		}
+		if !found {
+			return fmt.Sprintf("at %s %s gives %s %g, want %s %g", e.at, e.expr, got[0].Labels, got[0].Points[0].F, w.labels, w.value), nil
+		}
+	}
+	return "", nil
+}
+
+func same(a, b float64) bool {
+	return a == b || math.Abs(a-b) <= near*max(math.Abs(a), math.Abs(b)) || a != a && b != b
+}
+
+func count(n int) string {
+	switch n {
+	case 0:
+		return "nothing"
+	case 1:
+		return "one series"
+	}
+	return fmt.Sprintf("%d series", n)
+}
+
+// holds says how a directive does not hold, "" if it does.
+func holds(id string, r *diagnose.Report, directive string) string {
+	var found []diagnose.Finding
+	for _, f := range r.Findings {
+		if f.Rule == id {
+			found = append(found, f)
+		}
+	}
+	var missing []string
+	for _, m := range r.Missing {
+		if m.Rule == id {
+			missing = m.Missing
+		}
+	}
+	word, text, _ := strings.Cut(directive, ": ")
+	switch {
+	case word == "finding":
+		for _, f := range found {
+			if strings.Contains(words(f), text) {
+				return ""
+			}
+		}
+		if len(found) == 0 {
+			return fmt.Sprintf("no finding, want one with %q; %s", text, r.Verdict)
+		}
+		return fmt.Sprintf("no finding says %q; it says: %s", text, found[0].Summary)
+	case word == "severity" && (len(found) == 0 || string(found[0].Severity) != text):
+		return fmt.Sprintf("the first finding is not %s", text)
+	case word == "no finding" && len(found) > 0:
+		return "a finding, want none: " + found[0].Summary
+	case word == "no finding" && len(missing) > 0:
+		return "not measurable, for want of " + strings.Join(missing, ", ")
+	case word == "missing" && (len(found) > 0 || !strings.Contains(strings.Join(missing, " "), text)):
+		return fmt.Sprintf("it does not miss %q but %q", text, missing)
+	}
+	return ""
+}
+
+// words is all that a finding says.
+func words(f diagnose.Finding) string {
+	parts := []string{f.Subject, f.Summary}
+	for _, e := range f.Evidence {
+		v := ""
+		if e.Value != nil {
+			v = fmt.Sprintf(" %.4g %s", *e.Value, e.Unit)
+		}
+		parts = append(parts, e.Text+v)
+	}
+	for _, x := range f.Fixes {
+		parts = append(parts, x.Summary, x.Expect, x.TradeOff)
+	}
+	return strings.Join(parts, "\n")
+}

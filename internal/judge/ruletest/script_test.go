@@ -1,0 +1,116 @@
+package ruletest_test
+
+import (
+	"context"
+	"io/fs"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/judge/ruletest"
+)
+
+// The pack's own scripts, which Prometheus' engine holds elsewhere, pass here as well.
+func TestThePack(t *testing.T) {
+	paths, err := fs.Glob(rules.Scripts, "testdata/*.test")
+	if err != nil || len(paths) < len(rules.Pack()) {
+		t.Fatalf("%d scripts, %v", len(paths), err)
+	}
+	cases := 0
+	for _, p := range paths {
+		f, err := rules.Scripts.Open(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := ruletest.Parse(p, f)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		for i := range s.Cases {
+			cases++
+			failed, err := s.Run(context.Background(), &s.Cases[i])
+			if err != nil {
+				t.Error(err)
+			}
+			for _, x := range failed {
+				t.Errorf("%s:%d: %s", p, x.Line, x.Text)
+			}
+		}
+	}
+	if cases < 200 {
+		t.Errorf("only %d cases", cases)
+	}
+}
+
+const capped = `# rule: disk/iops-capped
+# case: positive: at gp3's cap
+# finding: 3,000 IOPS
+load 1s
+    node_disk_io_time_seconds_total{device="sda"} 0+0.2x20 5+1x9 14.2+0.2x49
+    node_disk_io_time_weighted_seconds_total{device="sda"} 0+0.2x20 36+32x9 324.2+0.2x49
+    node_disk_writes_completed_total{device="sda"} 0+300x20 9000+3000x9 36300+300x49
+    node_disk_reads_completed_total{device="sda"} 0+0x79
+    node_disk_written_bytes_total{device="sda"} 0+1228800x20 36864000+12288000x9 148684800+1228800x49
+    node_disk_read_bytes_total{device="sda"} 0+0x79
+    node_disk_write_time_seconds_total{device="sda"} 0+0.2x20 36+32x9 324.2+0.2x49
+
+eval instant at 25s count({{when}})
+    {} 1
+eval instant at 10s count({{when}})
+`
+
+func TestACaseFailsForEachThingThatIsNotSo(t *testing.T) {
+	for _, c := range []struct{ old, new, want string }{
+		{"", "", ""},
+		{"3,000 IOPS", "4,000 IOPS", `no finding says "4,000 IOPS"`},
+		{"# finding: 3,000 IOPS", "# no finding", "a finding, want none"},
+		{"# finding: 3,000 IOPS", "# severity: info", "the first finding is not info"},
+		{"# finding: 3,000 IOPS", "# missing: node_disk", "does not miss"},
+		{"    {} 1", "    {} 2", "want {} 2"},
+		{"    {} 1\n", "", "gives one series, want nothing"},
+		{"at 10s", "at 26s", "gives one series, want nothing"},
+	} {
+		s, err := ruletest.Parse("x.test", strings.NewReader(strings.Replace(capped, c.old, c.new, 1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		failed, err := s.Run(context.Background(), &s.Cases[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch {
+		case c.want == "" && len(failed) > 0:
+			t.Errorf("as it is: %v", failed)
+		case c.want != "" && (len(failed) == 0 || !strings.Contains(failed[0].Text, c.want)):
+			t.Errorf("%q for %q: %v, want %q", c.new, c.old, failed, c.want)
+		}
+	}
+}
+
+func TestWhatIsNoScript(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                             "x.test:0: no case",
+		"load 1s":                      "x.test:1: before the first case",
+		"# case: a: b\nfoo":            `x.test:2: "foo": want load`,
+		"# case: a: b\nload now":       "x.test:2: load now",
+		"# case: a: b\nload 1s\n  up{": "x.test:3: ",
+		"# case: a: b\nload 1s\n  up 0+1x9999999": "x.test:3: x9999999: a case has at most",
+		"# case: a: b\neval range up":             "x.test:2: eval range up",
+		"# case: a: b\n":                          "x.test:1: no rule \"x\"",
+	} {
+		if _, err := ruletest.Parse("x.test", strings.NewReader(text)); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add(capped)
+	f.Add("# case: a: b\nload 1s\n  up 0+1x60 _x5 stale\neval instant at 5s {{when}}\n  {a=\"b\"} NaN\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		if s, err := ruletest.Parse("disk-iops-capped.test", strings.NewReader(text)); err == nil && len(s.Cases) == 0 {
+			t.Error("a script without a case was taken")
+		}
+	})
+}

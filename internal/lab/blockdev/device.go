@@ -1,0 +1,128 @@
+//go:build linux
+
+package blockdev
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/hanwen/go-fuse/v2/fuse"
+	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/lab/disk"
+)
+
+// Options say how the device looks.
+type Options struct {
+	// Slots is how many requests the block layer keeps in flight (nr_requests); 0: as many as the loop driver
+	// does, 128.
+	Slots int
+	// MaxRequest is the largest request (max_sectors_kb); 0: the kernel's choice.
+	MaxRequest units.Size
+	// Scheduler is the queue's; "": none, which NVMe devices have.
+	Scheduler string
+	// Log takes what could not be set, a line each; nil: nobody does.
+	Log func(line string)
+}
+
+// A Device is a disk as the kernel has it.
+type Device struct {
+	loop   *loop
+	server *fuse.Server
+	dir    string
+	under  *os.Root // dir, below the mount
+	undo   []setting
+}
+
+// Path is the device's node: "/dev/loop3".
+func (v *Device) Path() string { return "/dev/" + v.loop.name }
+
+// Name is the device's name in /proc/diskstats: "loop3".
+func (v *Device) Name() string { return v.loop.name }
+
+// Attach makes a device of a disk, and measures the path to it, which takes some tenths of a second. dir is an empty
+// folder of the caller's, on which the file system in user space is mounted.
+func Attach(ctx context.Context, d *disk.Disk, dir string, opt Options) (*Device, error) {
+	fail := func(err error) (*Device, error) { return nil, fmt.Errorf("attaching disk %s: %w", d.Name(), err) }
+	if err := ctx.Err(); err != nil {
+		return fail(err)
+	}
+	under, err := os.OpenRoot(dir) // what the mount will hide
+	if err != nil {
+		return fail(err)
+	}
+	srv, err := serve(d, dir)
+	if err != nil {
+		return fail(errors.Join(err, under.Close()))
+	}
+	l, err := attachLoop(filepath.Join(dir, imageName))
+	if err != nil {
+		return fail(errors.Join(err, srv.Unmount(), under.Close()))
+	}
+	v := &Device{loop: l, server: srv, dir: dir, under: under}
+	if err := v.setQueue(queueSettings(d, opt), opt.Log); err != nil {
+		return fail(errors.Join(err, v.Detach(ctx)))
+	}
+	if err := v.measurePath(d); err != nil {
+		return fail(errors.Join(err, v.Detach(ctx)))
+	}
+	return v, nil
+}
+
+// Detach takes the device away: nobody may have it open or mounted. It may be called again after an error, and
+// after a success does nothing.
+func (v *Device) Detach(ctx context.Context) error {
+	if v.loop != nil {
+		// Settings outlive the backing file, and the number is another program's next.
+		restore(v.loop.name, v.undo)
+		name := v.loop.name
+		if err := v.loop.detach(); err != nil {
+			return fmt.Errorf("detaching %s: %w", name, err)
+		}
+		if !cleared(ctx, name, 5*time.Second) {
+			return fmt.Errorf("detaching %s: somebody still has it open or mounted; it goes when they close it", name)
+		}
+		v.loop = nil
+	}
+	if v.server != nil {
+		if err := v.server.Unmount(); err != nil {
+			return fmt.Errorf("unmounting %s: %w", v.dir, err)
+		}
+		v.server = nil
+		if err := v.under.Remove(undoName); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		return v.under.Close()
+	}
+	return nil
+}
+
+// Reap undoes what a process that died has left: the loop device by that name, if its backing file is
+// below dir, the mount on dir, and the device's settings, unless somebody has taken it meanwhile. What is not there
+// is fine.
+func Reap(dir, device string) error {
+	errs := []error{Abort(dir)} // first: all that follows may wait for it
+	if device != "" && strings.HasPrefix(backing(device), dir+"/") {
+		dev, err := os.OpenFile("/dev/"+device, os.O_RDWR|unix.O_CLOEXEC, 0)
+		if err == nil {
+			err = (&loop{dev: dev, name: device}).detach()
+		}
+		errs = append(errs, err)
+		cleared(context.Background(), device, time.Second)
+	}
+	err := unix.Unmount(dir, unix.MNT_DETACH)
+	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOENT) { // not mounted
+		err = nil
+	}
+	errs = append(errs, err)
+	if err == nil {
+		errs = append(errs, restoreLeft(dir, device))
+	}
+	return errors.Join(errs...)
+}

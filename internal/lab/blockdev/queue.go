@@ -1,0 +1,133 @@
+//go:build linux
+
+package blockdev
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/lab/disk"
+)
+
+// A setting of a device's queue, /sys/block/NAME/queue/.
+type setting struct{ name, value string }
+
+// undoName is the file in which the settings stand as they were, a line each. It is in the folder that the file
+// system in user space is mounted on, hidden by it: it comes to light when somebody has to clean up.
+const (
+	undoName     = "queue"
+	undoBytesMax = 4096
+)
+
+func queueSettings(d *disk.Disk, opt Options) []setting {
+	cache := "write through"
+	if d.VolatileCache() {
+		cache = "write back"
+	}
+	scheduler := opt.Scheduler
+	if scheduler == "" {
+		scheduler = "none"
+	}
+	out := []setting{{"scheduler", scheduler}, {"rotational", "0"}, {"write_cache", cache}}
+	if opt.MaxRequest > 0 {
+		out = append(out, setting{"max_sectors_kb", strconv.FormatInt(int64(opt.MaxRequest/units.KiB), 10)})
+	}
+	if opt.Slots > 0 {
+		out = append(out, setting{"nr_requests", strconv.Itoa(opt.Slots)})
+	}
+	return out
+}
+
+// setQueue makes settings, writing down first what they were. One that the kernel refuses stays.
+func (v *Device) setQueue(settings []setting, log func(string)) error {
+	var lines strings.Builder
+	for _, s := range settings {
+		old, err := get(v.loop.name, s.name)
+		if err == nil && old != s.value {
+			v.undo = append(v.undo, setting{s.name, old})
+			lines.WriteString(s.name + " " + old + "\n")
+		}
+	}
+	if err := v.under.WriteFile(undoName, []byte(lines.String()), 0o600); err != nil {
+		return err
+	}
+	for _, s := range settings {
+		if err := set(v.loop.name, s); err != nil && log != nil {
+			log(fmt.Sprintf("%s: %s stays as it is: %v", v.loop.name, s.name, err))
+		}
+	}
+	return nil
+}
+
+func queuePath(device, name string) string { return filepath.Join("/sys/block", device, "queue", name) }
+
+// get reads a setting.
+func get(device, name string) (string, error) {
+	text, err := os.ReadFile(queuePath(device, name))
+	if err != nil {
+		return "", err
+	}
+	value := strings.TrimSpace(string(text))
+	if _, chosen, ok := strings.Cut(value, "["); ok { // "[none] mq-deadline"
+		value, _, _ = strings.Cut(chosen, "]")
+	}
+	return value, nil
+}
+
+// set writes a setting that is different.
+func set(device string, s setting) error {
+	if old, err := get(device, s.name); err != nil || old == s.value {
+		return err
+	}
+	return os.WriteFile(queuePath(device, s.name), []byte(s.value), 0o644)
+}
+
+// restore sets what was before, as far as it goes.
+func restore(device string, undo []setting) {
+	for _, s := range slices.Backward(undo) {
+		_ = set(device, s)
+	}
+}
+
+// restoreLeft restores the settings that a process which died has written down in dir, unless the device is
+// another's by now.
+func restoreLeft(dir, device string) error {
+	path := filepath.Join(dir, undoName)
+	f, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, undoBytesMax))
+	if err != nil {
+		return err
+	}
+	if undo := parseUndo(string(text)); device != "" && backing(device) == "" {
+		restore(device, undo)
+	}
+	return os.Remove(path)
+}
+
+// parseUndo reads the lines of what was before. Only settings that are made here are taken.
+func parseUndo(text string) (undo []setting) {
+	for line := range strings.Lines(text) {
+		name, value, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		switch name {
+		case "scheduler", "rotational", "write_cache", "max_sectors_kb", "nr_requests":
+			if ok && value != "" {
+				undo = append(undo, setting{name, value})
+			}
+		}
+	}
+	return undo
+}

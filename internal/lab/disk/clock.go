@@ -1,0 +1,194 @@
+//go:build linux
+
+package disk
+
+import (
+	"container/heap"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/base/vtime"
+)
+
+// A clock tells the time since a host began, and waits.
+type clock interface {
+	Now() vtime.Instant
+	Wait(until vtime.Instant)
+	Close()
+}
+
+// A sleep in the kernel ends late: by some 5 us where the core is awake, by 30 to 60 us where it has to be woken, on a
+// virtual machine. The thread learns by how much, asks to be woken so much sooner, and looks at the clock for
+// what is left: a few microseconds, where looking all the time would cost the core that the database needs.
+const (
+	spinMost = 60 * time.Microsecond
+	spinStep = 16 // of a difference, the share by which what was learned follows it upwards, four times faster than down
+)
+
+// early is how much sooner than its instant a request may be woken, so that requests that end together are woken
+// together.
+const early = 2 * time.Microsecond
+
+// A ticker is the real clock: one thread that wakes everyone.
+type ticker struct {
+	start time.Time
+	event int // an eventfd that ends the thread's sleep
+
+	next atomic.Int64 // the instant that the thread sleeps towards
+
+	mu     sync.Mutex
+	due    waiters
+	closed bool
+	done   chan struct{}
+}
+
+type waiter struct {
+	at   vtime.Instant
+	wake chan struct{}
+}
+
+func newTicker() (*ticker, error) {
+	event, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
+	if err != nil {
+		return nil, err
+	}
+	t := &ticker{start: time.Now(), event: event, done: make(chan struct{})}
+	t.next.Store(int64(vtime.Never))
+	go t.run()
+	return t, nil
+}
+
+func (t *ticker) Now() vtime.Instant { return vtime.Instant(time.Since(t.start)) }
+
+// Wait returns at the given instant, or at once if it is past.
+func (t *ticker) Wait(until vtime.Instant) {
+	if until <= t.Now() {
+		return
+	}
+	w := waiter{at: until, wake: wakes.Get().(chan struct{})}
+	t.mu.Lock()
+	if t.closed {
+		t.mu.Unlock()
+		return
+	}
+	heap.Push(&t.due, w)
+	sooner := int64(until) < t.next.Load()
+	if sooner {
+		t.next.Store(int64(until))
+	}
+	t.mu.Unlock()
+	if sooner {
+		t.poke()
+	}
+	<-w.wake
+	wakes.Put(w.wake)
+}
+
+var wakes = sync.Pool{New: func() any { return make(chan struct{}, 1) }}
+
+func (t *ticker) poke() {
+	one := [8]byte{1}
+	_, _ = unix.Write(t.event, one[:]) // EAGAIN: it is set already
+}
+
+// Close wakes everybody and ends the thread.
+func (t *ticker) Close() {
+	t.mu.Lock()
+	if t.closed {
+		t.mu.Unlock()
+		return
+	}
+	t.closed = true
+	for _, w := range t.due {
+		w.wake <- struct{}{}
+	}
+	t.due = nil
+	t.mu.Unlock()
+	t.poke()
+	<-t.done
+	_ = unix.Close(t.event)
+}
+
+func (t *ticker) run() {
+	runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
+	defer close(t.done)
+	punctual()
+	fds := []unix.PollFd{{Fd: int32(t.event), Events: unix.POLLIN}}
+	var drain [8]byte
+	margin := spinMost / 2
+	for {
+		now, next, ok := t.fire()
+		if !ok {
+			return
+		}
+		left := next.Sub(now)
+		if left <= margin {
+			for t.Now().Add(early) < vtime.Instant(t.next.Load()) {
+				continue // it is the looking that is wanted
+			}
+			continue
+		}
+		var timeout *unix.Timespec
+		if next < vtime.Never {
+			ts := unix.NsecToTimespec(int64(left - margin))
+			timeout = &ts
+		}
+		if n, err := unix.Ppoll(fds, timeout, nil); n > 0 {
+			_, _ = unix.Read(t.event, drain[:])
+		} else if err == nil {
+			margin = learn(margin, t.Now().Sub(next.Add(-margin)))
+		}
+	}
+}
+
+// learn is the margin to take after a sleep that ended late.
+func learn(margin, late time.Duration) time.Duration {
+	step := (late - margin) / spinStep
+	if step < 0 {
+		step /= 4
+	}
+	return min(max(margin+step, early), spinMost)
+}
+
+// punctual has the thread wake up when it asked to, even where all cores are busy: a database on the same machine
+// keeps them so, and a disk does not wait for a core. Without the right to it the thread is as late as any.
+func punctual() {
+	// Timers of a thread may be late by its slack, 50 us unless told.
+	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
+	_ = unix.SchedSetAttr(0, &unix.SchedAttr{
+		Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Flags: unix.SCHED_FLAG_RESET_ON_FORK, Priority: 2,
+	}, 0)
+}
+
+// fire wakes whom it is time for, and tells when the next is due; false at the end.
+func (t *ticker) fire() (now, next vtime.Instant, ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now = t.Now()
+	for len(t.due) > 0 && t.due[0].at <= now.Add(early) {
+		heap.Pop(&t.due).(waiter).wake <- struct{}{}
+	}
+	next = vtime.Never
+	if len(t.due) > 0 {
+		next = t.due[0].at
+	}
+	t.next.Store(int64(next))
+	return now, next, !t.closed
+}
+
+// waiters is a heap by instant.
+type waiters []waiter
+
+func (w waiters) Len() int           { return len(w) }
+func (w waiters) Less(i, k int) bool { return w[i].at < w[k].at }
+func (w waiters) Swap(i, k int)      { w[i], w[k] = w[k], w[i] }
+func (w *waiters) Push(x any)        { *w = append(*w, x.(waiter)) }
+func (w *waiters) Pop() any {
+	last := (*w)[len(*w)-1]
+	*w = (*w)[:len(*w)-1]
+	return last
+}

@@ -1,0 +1,378 @@
+//go:build linux
+
+package disk
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"syscall"
+	"time"
+
+	"plimsoll/internal/base/random"
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/base/vtime"
+	"plimsoll/internal/model/volume"
+)
+
+// A Host is the disks of one machine: they have one clock, and one lock, since their volumes may share
+// an instance's limits.
+type Host struct {
+	opt   Options
+	clock clock
+
+	mu    sync.Mutex // of all volumes
+	disks []*Disk
+}
+
+// Options say how a host emulates.
+type Options struct {
+	// Path is how long a request takes on its way to the disk and back, which is taken off what is waited:
+	// a request is answered so much before its volume would be done. 0: nothing is. [Disk.SetPath] sets
+	// that of one disk.
+	Path units.Duration
+	// Memory is the most that an image in memory may take; 0: what is available when it is made, less 1 GiB.
+	Memory units.Size
+}
+
+// NewHost makes a host without disks. It fails where the kernel gives no timer.
+func NewHost(opt Options) (*Host, error) {
+	t, err := newTicker()
+	if err != nil {
+		return nil, fmt.Errorf("a clock for emulated disks: %w", err)
+	}
+	return &Host{opt: opt, clock: t}, nil
+}
+
+// Close closes all disks. Requests that wait are answered at once.
+func (h *Host) Close() error {
+	h.mu.Lock()
+	disks := h.disks
+	h.disks = nil
+	h.mu.Unlock()
+	h.clock.Close()
+	var errs []error
+	for _, d := range disks {
+		errs = append(errs, d.close())
+	}
+	return errors.Join(errs...)
+}
+
+// A Config says what a disk is.
+type Config struct {
+	Name   string
+	Size   units.Size // rounded up to whole sectors of 4 KiB
+	Volume volume.Volume
+	// File is where the image is, a file to be made and removed again; "": in memory.
+	File string
+	// VolatileCache says that a write is durable only after a flush. Rented volumes have no such cache.
+	VolatileCache bool
+	// PowerLoss keeps what Cut needs, at the cost of two copies of each write that is not durable.
+	PowerLoss bool
+}
+
+// A Disk is an emulated disk. Any number of goroutines may use it at a time.
+type Disk struct {
+	host *Host
+	cfg  Config
+
+	// Under the host's lock.
+	volume volume.Volume
+	epoch  vtime.Instant // the volume's beginning by the host's clock
+	paced  bool
+	path   Path
+
+	mu       sync.RWMutex // of the image, and of what follows: data is copied under it
+	img      image
+	volatile volatileLog
+	down     bool // its power is cut
+	inFlight sync.WaitGroup
+	closed   bool
+
+	counts counts
+}
+
+// Add makes a disk. It fails where there is no room for the image.
+func (h *Host) Add(cfg Config) (*Disk, error) {
+	const sector = 4096
+	if cfg.Size <= 0 || cfg.Volume == nil {
+		return nil, fmt.Errorf("disk %s: a size of %s, and a volume, are needed", cfg.Name, cfg.Size.Exact())
+	}
+	cfg.Size = (cfg.Size + sector - 1) / sector * sector
+	d := &Disk{host: h, cfg: cfg, volume: cfg.Volume, epoch: h.clock.Now(), paced: true, path: Path{Fixed: h.opt.Path}}
+	var err error
+	if cfg.File != "" {
+		d.img, err = newFile(cfg.File, cfg.Size)
+	} else {
+		d.img, err = h.newMemory(cfg.Size)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("disk %s: %w", cfg.Name, err)
+	}
+	h.mu.Lock()
+	h.disks = append(h.disks, d)
+	h.mu.Unlock()
+	return d, nil
+}
+
+func (h *Host) newMemory(size units.Size) (image, error) {
+	most := h.opt.Memory
+	if most == 0 {
+		available, err := memoryAvailable()
+		if err != nil {
+			return nil, err
+		}
+		most = available - keepBytes
+	}
+	if most < 64*units.MiB {
+		return nil, fmt.Errorf("%s of memory are left for an image: free some, or keep the image in a file", max(most, 0).Exact())
+	}
+	return newMemory(size, min(size+chunkBytes, most))
+}
+
+// Size is the disk's size.
+func (d *Disk) Size() units.Size { return d.cfg.Size }
+
+// Name is the disk's name.
+func (d *Disk) Name() string { return d.cfg.Name }
+
+// VolatileCache tells whether writes need a flush to be durable.
+func (d *Disk) VolatileCache() bool { return d.cfg.VolatileCache }
+
+// Pace says whether requests wait for their volume. Making a file system and loading data need not: they
+// would only take their time. A disk begins paced. With v not nil that is the disk's volume from now on, beginning now: its
+// credits are as full as a new one's. Volumes that share an instance are to be given to their disks one right after the
+// other, since the instance takes the beginning of each for its own; its slices of a millisecond hide the rest.
+func (d *Disk) Pace(paced bool, v volume.Volume) {
+	d.host.mu.Lock()
+	defer d.host.mu.Unlock()
+	d.paced = paced
+	if v != nil {
+		d.volume, d.epoch = v, d.host.clock.Now()
+	}
+}
+
+// A promise is when a submitted request is to be answered.
+type promise struct {
+	at    vtime.Instant
+	asked time.Duration // what it takes from its submission to its end, as the volume says
+	late  time.Duration // to be added to what it is late by, as far as the path goes: it may be longer than the request
+	paced bool
+}
+
+// submit hands a request to the volume.
+func (d *Disk) submit(r volume.Request) promise {
+	d.host.mu.Lock()
+	defer d.host.mu.Unlock()
+	now := d.host.clock.Now()
+	if !d.paced {
+		return promise{}
+	}
+	since := vtime.Instant(now.Sub(d.epoch))
+	asked := d.volume.Submit(since, r).Done.Sub(since)
+	path := d.path.of(r.Length)
+	return promise{at: now.Add(max(asked-path, 0)), asked: asked, late: max(path-asked, 0) - d.path.Wake.Std(), paced: true}
+}
+
+// wait waits for a submitted request's time and counts how late it came.
+func (d *Disk) wait(op volume.Op, n int, p promise) {
+	if !p.paced {
+		return
+	}
+	d.host.clock.Wait(p.at)
+	now := d.host.clock.Now()
+	d.counts.add(now, op, n, p.asked, now.Sub(p.at)+p.late)
+}
+
+// begin takes a request in: it fails where the disk is without power, or the request beyond its end.
+func (d *Disk) begin(n int, off int64) error {
+	if off < 0 || n < 0 || off > int64(d.cfg.Size)-int64(n) {
+		return syscall.EINVAL
+	}
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	if d.down || d.closed {
+		return syscall.EIO
+	}
+	d.inFlight.Add(1)
+	return nil
+}
+
+// alive is the answer to a request whose time has come.
+func (d *Disk) alive() error {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	if d.down || d.closed {
+		return syscall.EIO
+	}
+	return nil
+}
+
+// ReadAt reads len(p) bytes, and returns when the volume would have given them. Errors are EINVAL beyond the
+// disk's end and EIO while its power is cut.
+func (d *Disk) ReadAt(p []byte, off int64) (int, error) {
+	if err := d.begin(len(p), off); err != nil {
+		return 0, err
+	}
+	defer d.inFlight.Done()
+	d.wait(volume.Read, len(p), d.submit(volume.Request{Op: volume.Read, Offset: units.Size(off), Length: units.Size(len(p))}))
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	if d.down || d.closed {
+		return 0, syscall.EIO
+	}
+	if err := d.img.read(p, off); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// WriteAt writes p, and returns when the volume would have taken it. Errors are those of ReadAt, and ENOSPC where
+// the image's backing is full.
+func (d *Disk) WriteAt(p []byte, off int64) (int, error) {
+	if err := d.begin(len(p), off); err != nil {
+		return 0, err
+	}
+	defer d.inFlight.Done()
+	answer := d.submit(volume.Request{Op: volume.Write, Offset: units.Size(off), Length: units.Size(len(p))})
+	w, err := d.put(p, off)
+	if err != nil {
+		d.counts.refused.Add(1)
+		if errors.Is(err, errNoRoom) {
+			return 0, syscall.ENOSPC
+		}
+		return 0, err
+	}
+	d.wait(volume.Write, len(p), answer)
+	if w == nil {
+		return len(p), d.alive()
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.down || d.closed {
+		return 0, syscall.EIO
+	}
+	w.done = true
+	if !d.cfg.VolatileCache {
+		d.volatile.durable([]*written{w})
+	}
+	return len(p), nil
+}
+
+// put copies the data of a write into the image.
+func (d *Disk) put(p []byte, off int64) (w *written, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.down || d.closed {
+		return nil, syscall.EIO
+	}
+	if !d.cfg.PowerLoss {
+		return nil, d.img.write(p, off)
+	}
+	if w, err = d.volatile.add(d.img, p, off); err != nil {
+		return nil, err
+	}
+	if err := d.img.write(p, off); err != nil {
+		d.volatile.forget(w)
+		return nil, err
+	}
+	return w, nil
+}
+
+// Flush makes durable what was written and answered before, and returns when the volume would have.
+func (d *Disk) Flush() error {
+	if err := d.begin(0, 0); err != nil {
+		return err
+	}
+	defer d.inFlight.Done()
+	answer := d.submit(volume.Request{Op: volume.Flush})
+	var answered []*written
+	if d.cfg.PowerLoss {
+		d.mu.RLock()
+		answered = d.volatile.answered()
+		d.mu.RUnlock()
+	}
+	d.wait(volume.Flush, 0, answer)
+	if len(answered) == 0 {
+		return d.alive()
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.down || d.closed {
+		return syscall.EIO
+	}
+	d.volatile.durable(answered)
+	return nil
+}
+
+// Discard forgets a range, which then reads as zeros. It takes no time and is durable at once: volumes
+// that one rents do it in the background.
+func (d *Disk) Discard(off, n int64) error {
+	if n < 0 || n > int64(d.cfg.Size) {
+		return syscall.EINVAL
+	}
+	if err := d.begin(int(n), off); err != nil {
+		return err
+	}
+	defer d.inFlight.Done()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.down || d.closed {
+		return syscall.EIO
+	}
+	if d.cfg.PowerLoss {
+		for _, w := range d.volatile.writes {
+			w.zero(off, n)
+		}
+	}
+	return d.img.discard(off, n)
+}
+
+// A Cut is a loss of power: what becomes of writes that are not durable, each by chance.
+type Cut struct {
+	Seed random.Seed
+	Lose units.Ratio // the share that is lost
+	Torn units.Ratio // of the others, the share of which only the first sectors are kept
+	// Sector is what the device writes whole or not at all: 512 B or a multiple; 0 is 512 B. EBS volumes on Nitro-based
+	// instances do so with 4, 8 and 16 KiB at multiples of that (EC2 user guide, "Block sizes for torn write
+	// prevention", 2025).
+	Sector units.Size
+}
+
+// Cut takes the power away: requests in flight fail with EIO, as all do until Revive. The disk has to be made
+// with PowerLoss.
+func (d *Disk) Cut(c Cut) (CutReport, error) {
+	if !d.cfg.PowerLoss {
+		return CutReport{}, fmt.Errorf("disk %s was not made for a loss of power", d.cfg.Name)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.down {
+		return CutReport{}, fmt.Errorf("disk %s has no power already", d.cfg.Name)
+	}
+	if c.Sector < 0 || c.Sector%sectorBytes != 0 {
+		return CutReport{}, fmt.Errorf("a sector of %d bytes: a multiple of %d", c.Sector, sectorBytes)
+	}
+	d.down = true
+	return d.volatile.cut(d.img, c.Seed.Stream("disk.cut."+d.cfg.Name), c)
+}
+
+// Revive gives the power back, once the requests that were in flight have failed.
+func (d *Disk) Revive() {
+	d.inFlight.Wait()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.down = false
+}
+
+func (d *Disk) close() error {
+	d.mu.Lock()
+	if d.closed {
+		d.mu.Unlock()
+		return nil
+	}
+	d.closed = true
+	d.mu.Unlock()
+	d.inFlight.Wait()
+	return d.img.close()
+}

@@ -1,0 +1,146 @@
+//go:build linux
+
+package disk
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/base/units"
+)
+
+// An image holds a disk's bytes. What was never written reads as zeros.
+type image interface {
+	read(p []byte, off int64) error
+	write(p []byte, off int64) error
+	// discard forgets a range: it reads as zeros.
+	discard(off, n int64) error
+	// resident is about how many bytes it takes.
+	resident() int64
+	close() error
+}
+
+// errNoRoom is what a write gets that the backing has no room for.
+var errNoRoom = errors.New("the image's backing has no room left")
+
+// A memory image is anonymous memory. Its size is an address range; it takes what was written, in
+// chunks, which is what lets a disk of 500 GiB be emulated as long as little of it is used.
+type memory struct {
+	bytes  []byte
+	chunks []bool // which were written to
+	used   int64  // chunks
+	most   int64  // chunks it may take
+}
+
+// chunkBytes is the grain in which a memory image counts what it takes.
+const chunkBytes = 64 << 10
+
+// keepBytes is the memory that is left to the machine: a database beside the image needs some.
+const keepBytes = 1 << 30
+
+func newMemory(size units.Size, most units.Size) (*memory, error) {
+	b, err := unix.Mmap(-1, 0, int(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE)
+	if err != nil {
+		return nil, fmt.Errorf("memory for an image of %s: %w: keep it in a file, or make the volume smaller", size.Exact(), err)
+	}
+	// Zeroing 2 MiB at the first write of 4 KiB would be felt.
+	_ = unix.Madvise(b, unix.MADV_NOHUGEPAGE)
+	return &memory{bytes: b, chunks: make([]bool, (int64(size)+chunkBytes-1)/chunkBytes), most: int64(most) / chunkBytes}, nil
+}
+
+func (m *memory) read(p []byte, off int64) error {
+	copy(p, m.bytes[off:])
+	return nil
+}
+
+func (m *memory) write(p []byte, off int64) error {
+	for c := off / chunkBytes; c <= (off+int64(len(p))-1)/chunkBytes; c++ {
+		if !m.chunks[c] {
+			if m.used >= m.most {
+				return errNoRoom
+			}
+			m.chunks[c] = true
+			m.used++
+		}
+	}
+	copy(m.bytes[off:], p)
+	return nil
+}
+
+func (m *memory) discard(off, n int64) error {
+	first, end := (off+chunkBytes-1)/chunkBytes, (off+n)/chunkBytes
+	if first >= end {
+		clear(m.bytes[off : off+n])
+		return nil
+	}
+	clear(m.bytes[off : first*chunkBytes])
+	clear(m.bytes[end*chunkBytes : off+n])
+	for c := first; c < end; c++ {
+		if m.chunks[c] {
+			m.chunks[c] = false
+			m.used--
+		}
+	}
+	return unix.Madvise(m.bytes[first*chunkBytes:end*chunkBytes], unix.MADV_DONTNEED)
+}
+
+func (m *memory) resident() int64 { return m.used * chunkBytes }
+func (m *memory) close() error    { return unix.Munmap(m.bytes) }
+
+// A file image is a file that nothing else was in, gone when it is closed.
+type file struct {
+	*os.File
+	size int64
+}
+
+// newFile makes the file at path, which must not exist, with all of its blocks allocated, so that a
+// write needs none of the host's metadata.
+func newFile(path string, size units.Size) (*file, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("the image's file: %w", err)
+	}
+	if err := unix.Fallocate(int(f.Fd()), 0, 0, int64(size)); err != nil {
+		_ = f.Close()
+		_ = os.Remove(path)
+		if errors.Is(err, syscall.ENOSPC) {
+			return nil, fmt.Errorf("%s has no room for an image of %s: name another folder, or make the volume smaller", filepath.Dir(path), size.Exact())
+		}
+		return nil, fmt.Errorf("allocating the image's file: %w", err)
+	}
+	return &file{f, int64(size)}, nil
+}
+
+func (f *file) read(p []byte, off int64) error {
+	_, err := f.ReadAt(p, off)
+	return err
+}
+
+func (f *file) write(p []byte, off int64) error {
+	_, err := f.WriteAt(p, off)
+	return err
+}
+
+func (f *file) discard(off, n int64) error {
+	return unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_ZERO_RANGE|unix.FALLOC_FL_KEEP_SIZE, off, n)
+}
+
+func (f *file) resident() int64 { return f.size }
+
+func (f *file) close() error {
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
+// memoryAvailable is what the machine could give without swapping (MemAvailable of /proc/meminfo).
+func memoryAvailable() (units.Size, error) {
+	text, err := os.ReadFile("/proc/meminfo")
+	if err != nil {
+		return 0, fmt.Errorf("how much memory there is: %w", err)
+	}
+	return parseAvailable(string(text))
+}

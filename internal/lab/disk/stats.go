@@ -1,0 +1,139 @@
+//go:build linux
+
+package disk
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/base/vtime"
+	"plimsoll/internal/model/volume"
+)
+
+// Stats tell what a disk did, and how well it was emulated.
+type Stats struct {
+	Requests [volume.Ops]int64
+	Bytes    [volume.Ops]int64
+	// Asked is what they were to take from their submission on, as the volume said, summed.
+	Asked [volume.Ops]units.Duration
+	// Refused are writes that the backing had no room for: they failed with ENOSPC.
+	Refused  int64
+	Resident units.Size // what the image takes
+	// Volume is how the volume stands.
+	Volume volume.State
+	// Lateness of answers: how long after its time a request was answered. It is the emulation's own error,
+	// not the volume's.
+	LateP50, LateP99, LateMax units.Duration
+	// Late is the share of requests answered later than 100 us and 5 % of what they were to take, over all time
+	// and in the ten seconds that were the worst.
+	Late, LateWorst units.Ratio
+	// Saturated says that the machine could not keep up: in some ten seconds more than 5 % were late.
+	Saturated bool
+}
+
+// The bounds of what counts as late, and from where on a disk is saturated.
+const (
+	lateBeyond     = 100 * time.Microsecond
+	lateShare      = 20 // a 20th of what was asked, beside it
+	lateSpan       = 10 * time.Second
+	saturatedShare = 0.05
+	saturatedLeast = 100 // requests in the span, fewer say nothing
+)
+
+// counts are a disk's counters.
+type counts struct {
+	refused atomic.Int64
+
+	mu       sync.Mutex
+	requests [volume.Ops]int64
+	bytes    [volume.Ops]int64
+	asked    [volume.Ops]time.Duration
+	hdr      *hdrhistogram.Histogram // of lateness, in microseconds
+	most     time.Duration
+	late     int64
+	total    int64
+	span     vtime.Instant // the running ten seconds
+	spanLate int64
+	spanAll  int64
+	worst    float64
+}
+
+func (c *counts) add(now vtime.Instant, op volume.Op, n int, asked, late time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.requests[op]++
+	c.bytes[op] += int64(n)
+	c.asked[op] += asked
+	if c.hdr == nil {
+		c.hdr = hdrhistogram.New(1, 60_000_000, 2)
+	}
+	late = max(late, 0)
+	_ = c.hdr.RecordValue(min(int64(late/time.Microsecond), 60_000_000)) // in range
+	c.most = max(c.most, late)
+	if span := now / vtime.Instant(lateSpan); span != c.span {
+		c.closeSpan()
+		c.span = span
+	}
+	c.total++
+	c.spanAll++
+	if late > lateBeyond+asked/lateShare {
+		c.late++
+		c.spanLate++
+	}
+}
+
+func (c *counts) closeSpan() {
+	if c.spanAll >= saturatedLeast {
+		c.worst = max(c.worst, float64(c.spanLate)/float64(c.spanAll))
+	}
+	c.spanLate, c.spanAll = 0, 0
+}
+
+// Stats tell how the disk stands.
+func (d *Disk) Stats() Stats {
+	d.host.mu.Lock()
+	state := d.volume.State(vtime.Instant(d.host.clock.Now().Sub(d.epoch)))
+	d.host.mu.Unlock()
+	d.mu.RLock()
+	resident := units.Size(0)
+	if !d.closed {
+		resident = units.Size(d.img.resident())
+	}
+	d.mu.RUnlock()
+
+	c := &d.counts
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := Stats{Requests: c.requests, Bytes: c.bytes, Refused: c.refused.Load(), Resident: resident, Volume: state}
+	for op, asked := range c.asked {
+		s.Asked[op] = units.Duration(asked)
+	}
+	if c.total == 0 {
+		return s
+	}
+	s.LateP50 = units.Duration(c.hdr.ValueAtQuantile(50)) * 1000
+	s.LateP99 = units.Duration(c.hdr.ValueAtQuantile(99)) * 1000
+	s.LateMax = units.Duration(c.most)
+	s.Late = units.Ratio(float64(c.late) / float64(c.total))
+	worst := c.worst
+	if c.spanAll >= saturatedLeast {
+		worst = max(worst, float64(c.spanLate)/float64(c.spanAll))
+	}
+	s.LateWorst = units.Ratio(worst)
+	s.Saturated = worst > saturatedShare
+	return s
+}
+
+// ResetStats begins counting anew, as after a warm-up.
+func (d *Disk) ResetStats() {
+	d.counts.mu.Lock()
+	defer d.counts.mu.Unlock()
+	c := &d.counts
+	c.requests, c.bytes, c.asked = [volume.Ops]int64{}, [volume.Ops]int64{}, [volume.Ops]time.Duration{}
+	c.hdr, c.most, c.late, c.total, c.spanLate, c.spanAll, c.worst = nil, 0, 0, 0, 0, 0, 0
+	c.refused.Store(0)
+}

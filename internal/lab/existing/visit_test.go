@@ -1,0 +1,174 @@
+package existing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/internal/model/scenario"
+)
+
+func none(string) string { return "" }
+
+func TestParse(t *testing.T) {
+	for text, want := range map[string]string{
+		"etcd://127.0.0.1:2379":                 "etcd at 127.0.0.1:2379, local",
+		"etcd://localhost":                      "etcd at localhost, local",
+		"https://a:2379,b:2379/":                "etcd at a:2379,b:2379",
+		"http://[::1]:2379":                     "etcd at [::1]:2379, local",
+		"postgres://me:s3cret@db-1/app":         "PostgreSQL at db-1",
+		"postgresql://me@/app?host=/tmp/pg":     "PostgreSQL on this machine, local",
+		"postgres:///app?host=db-2":             "PostgreSQL at db-2",
+		"mongodb://me:s3cret@h1,h2:2/?a=b":      "MongoDB at h1,h2:2",
+		"mongodb+srv://cluster.example.com/":    "MongoDB at cluster.example.com",
+		"postgres://me:p%40ss@127.0.0.1:5432/x": "PostgreSQL at 127.0.0.1:5432, local",
+	} {
+		a, err := Parse(text, none)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		got := a.String()
+		if a.Local() {
+			got += ", local"
+		}
+		if got != want {
+			t.Errorf("%s is %q, not %q", text, got, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"":                           "an address begins with",
+		"db-1:5432":                  "an address begins with",
+		"mysql://root:s3cret@db/":    "an address begins with",
+		"etcd://":                    "names no host",
+		"mongodb://me:s3cret@/":      "names no host",
+		"mongodb://me:s3%zzcret@h/":  "the address's password cannot be read",
+		"etcd://me:s3cret@bad host/": "no host that can be one",
+		"etcd://h\x1b[31m":           "control character",
+		"etcd://" + strings.Repeat("h", addressBytesMax): "more than",
+	} {
+		_, err := Parse(text, none)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "cret") {
+			t.Errorf("%q: %v, not %q", text, err, want)
+		}
+	}
+}
+
+// Whatever prints an address prints no secret of it, and neither does an error that went through it.
+func TestSecretsAreNotShown(t *testing.T) {
+	env := func(name string) string { return map[string]string{EnvPassword: "hunter 2"}[name] }
+	for _, text := range []string{
+		"postgres://me:s3cret@db/x?sslpassword=s3cret", "mongodb://me:s3cret@h/?tlsCertificateKeyFilePassword=s3cret", "etcd://me:s3cret@h", "mongodb://me:s3c%72et@h/",
+	} {
+		a, err := Parse(text, none)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown := []string{fmt.Sprint(a), fmt.Sprintf("%v %+v %#v %s %q", a, a, a, a, a)}
+		wrapped := a.Redact(fmt.Errorf("dialling %s with s3cret: %w", a.Secret(), context.DeadlineExceeded))
+		shown = append(shown, wrapped.Error(), fmt.Sprintf("%+v", wrapped))
+		for _, x := range shown {
+			if strings.Contains(x, "s3cret") || strings.Contains(x, "s3c%72et") {
+				t.Errorf("%s shows %s", text, x)
+			}
+		}
+		if !errors.Is(wrapped, context.DeadlineExceeded) {
+			t.Error("a redacted error is another one")
+		}
+	}
+	a, err := Parse("mongodb://me@h/", env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if user, password := a.User(); user != "me" || password != "hunter 2" || a.Secret() != "mongodb://me:hunter%202@h/" {
+		t.Errorf("%s, %s: %s", user, password, a.Secret())
+	}
+	if got := a.Hide("hunter 2 or hunter%202"); strings.Contains(got, "hunter") {
+		t.Error(got)
+	}
+	if a.Redact(nil) != nil {
+		t.Error("no error is one")
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, s := range []string{"etcd://a,b", "postgres://u:p@h/d?password=q", "mongodb://u:p%40@[::1]:1/?x", "https://", "://", "postgres:///?host=/x,y"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		a, err := Parse(text, none)
+		if err != nil {
+			return
+		}
+		if a.Engine() == "" || a.Product() == "" || a.Secret() != text {
+			t.Errorf("%q: %#v", text, a)
+		}
+		_, password := a.User()
+		if len(password) > 3 && !strings.Contains(strings.Join(a.Hosts(), ","), password) && !strings.Contains("PostgreSQL at MongoDB etcd on this machine", password) &&
+			strings.Contains(a.String(), password) {
+			t.Errorf("%q shows its password: %s", text, a)
+		}
+	})
+}
+
+func TestNames(t *testing.T) {
+	seen := map[string]bool{}
+	for range 100 {
+		name := NewName()
+		if err := CheckName(name); err != nil || seen[name] {
+			t.Errorf("%s: %v, %v", name, err, seen[name])
+		}
+		seen[name] = true
+	}
+	for _, name := range []string{"", "shop", "plimsoll_lab_", "plimsoll_lab_A", `plimsoll_lab_x";drop`, "plimsoll_lab_" + strings.Repeat("x", 51), "my_plimsoll_lab_x"} {
+		if CheckName(name) == nil {
+			t.Errorf("%q would be removed at the end", name)
+		}
+	}
+}
+
+const text = `
+plimsoll: 1
+run: {duration: 50s, warmup: 10s}
+volumes: {data: {type: gp3, size: 50GiB}}
+engine: {etcd: {}}
+workload:
+  arrivals: {constant: 100/s}
+  mix: {update: 50%, read: 50%}
+  keys: {count: 1000}
+  document: {size: 1kB}
+`
+
+// What is said beforehand is what will be.
+func TestIntent(t *testing.T) {
+	a, err := Parse("etcd://me:s3cret@h:1", none)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		sets []string
+		want string
+	}{
+		"open": {nil, "creates keys below plimsoll_lab_x/ on etcd at h:1 (etcd 3.6.0), writes about 3975 documents (3.98 MB) within 1m0s and 1000 of them before that, and removes it at the end"},
+		"closed": {[]string{"workload.arrivals={clients: 8}"},
+			"creates keys below plimsoll_lab_x/ on etcd at h:1 (etcd 3.6.0), writes 1000 documents (1.00 MB), then for 1m0s as many as its clients can, and removes it at the end"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sc, err := scenario.Parse("test.yaml", []byte(text), c.sets)
+			if err != nil {
+				t.Fatal(err)
+			}
+			in := IntentOf(a, "plimsoll_lab_x", sc, &Sight{Server: "etcd 3.6.0"})
+			if got := in.Plan(); got != c.want {
+				t.Errorf("%s\nnot %s", got, c.want)
+			}
+			in.Keep = true
+			if got := in.Plan(); !strings.HasSuffix(got, ", and keeps it") || in.Within != time.Minute {
+				t.Error(got)
+			}
+		})
+	}
+}

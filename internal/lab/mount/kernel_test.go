@@ -1,0 +1,156 @@
+//go:build linux
+
+package mount
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/base/units"
+)
+
+// What ten seconds of one kind come to.
+func TestComparison(t *testing.T) {
+	const ms = units.Duration(time.Millisecond)
+	for name, tt := range map[string]struct {
+		each  sight // a second
+		added units.Duration
+		slow  bool
+	}{
+		"as asked":            {sight{1000, 1000 * ms, 1000 * ms}, 0, false},
+		"within the bounds":   {sight{1000, 1250 * ms, 1000 * ms}, ms / 4, false},
+		"over both":           {sight{1000, 1400 * ms, 1000 * ms}, ms * 4 / 10, true},
+		"a share of much":     {sight{1000, 10900 * ms, 10000 * ms}, ms * 9 / 10, false},
+		"fewer than say much": {sight{9, 900 * ms, 9 * ms}, 0, false},
+		"sooner than asked":   {sight{1000, 900 * ms, 1000 * ms}, 0, false},
+	} {
+		start := sight{77, 5 * ms, 0}
+		c, now := comparison{from: start, span: start}, start
+		for range slowSeconds {
+			now = sight{now.requests + tt.each.requests, now.took + tt.each.took, now.asked + tt.each.asked}
+			c.second(now)
+		}
+		if c.worst != tt.added || c.slow != tt.slow {
+			t.Errorf("%s: added %v, slow %v", name, c.worst, c.slow)
+		}
+		c.second(now) // a second in which nothing was asked changes nothing
+		if c.worst != tt.added || c.slow != tt.slow {
+			t.Errorf("%s, a second later: added %v, slow %v", name, c.worst, c.slow)
+		}
+		// What comes later does not make good what was.
+		for range 2 * slowSeconds {
+			now.requests += 1000
+			now.took, now.asked = now.took+1000*ms, now.asked+1000*ms
+			c.second(now)
+		}
+		if c.slow != tt.slow {
+			t.Errorf("%s, and all is well afterwards: slow %v", name, c.slow)
+		}
+	}
+}
+
+// Requests that wait before the emulator has them are late, which it cannot know itself: the kernel does.
+func TestKernelSeesThePath(t *testing.T) {
+	command := lab(t)
+	m := start(t, Options{File: write(t, "type: custom\nsize: 1GiB\niops: 20000\nlatency: {write: {p50: 2ms, p99: 2ms}, read: {p50: 2ms, p99: 2ms}}\n"), Command: command})
+	name := filepath.Join(m.Dirs["data"], "file")
+	if err := synced(name, make([]byte, 1<<20)); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.ResetStats(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	const at, readers = 16, 16
+	s := status(t, m)
+	if s.Kernel != nil || s.Asked != nil || s.Slow {
+		t.Errorf("before anything was asked: %+v", s)
+	}
+	readDirect(t, name, readers, at, func() {})
+	s = status(t, m)
+	// The emulator answers sooner by what it takes for the path, so the kernel's mean may be somewhat under what was asked.
+	if s.Kernel == nil || s.Asked == nil || *s.Asked < 1.5e-3 || *s.Kernel < *s.Asked/2 {
+		t.Fatalf("asked %v s, the kernel saw %v s", s.Asked, s.Kernel)
+	}
+	before := *s.Kernel
+
+	// A process that does not run answers nobody, and hears nobody.
+	pid := m.owned.cmd.Process.Pid
+	readDirect(t, name, readers, at, func() {
+		for range 5 {
+			for _, sig := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGCONT} {
+				if err := syscall.Kill(pid, sig); err != nil {
+					t.Error(err)
+				}
+				time.Sleep(50 * time.Millisecond)
+			}
+		}
+	})
+	s = status(t, m)
+	if *s.Kernel <= before || !s.Slow || !s.Saturated || s.Added < float64(slowBeyond)/1e9 {
+		t.Errorf("asked %v s, the kernel saw %v s (%v before), added %v, slow %v, saturated %v", *s.Asked, *s.Kernel, before, s.Added, s.Slow, s.Saturated)
+	}
+	if err := m.ResetStats(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if s := status(t, m); s.Slow || s.Saturated || s.Kernel != nil {
+		t.Errorf("counting began anew: %+v", s)
+	}
+}
+
+func status(t *testing.T, m *Machine) *VolumeStatus {
+	t.Helper()
+	s, err := m.Status(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &s.Volumes[0]
+}
+
+// readDirect reads a file past the page cache, each of so many readers so often, and as long as f runs.
+func readDirect(t *testing.T, name string, readers, times int, f func()) {
+	t.Helper()
+	done := make(chan struct{})
+	var all sync.WaitGroup
+	for range readers {
+		all.Go(func() {
+			if err := readOne(name, times, done); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	f()
+	close(done)
+	all.Wait()
+}
+
+func readOne(name string, times int, done <-chan struct{}) error {
+	f, err := os.OpenFile(name, os.O_RDONLY|unix.O_DIRECT, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	buf, err := unix.Mmap(-1, 0, 4096, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = unix.Munmap(buf) }()
+	for i := 0; ; i++ {
+		if i >= times {
+			select {
+			case <-done:
+				return nil
+			default:
+			}
+		}
+		if _, err := f.ReadAt(buf, int64(i%256)*4096); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,359 @@
+//go:build linux
+
+package mount
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"plimsoll/internal/lab/blockdev"
+	"plimsoll/internal/lab/disk"
+	"plimsoll/internal/model/scenario"
+)
+
+// Options say what is to be mounted, and how.
+type Options struct {
+	// File is a scenario, or a lone volume, and Sets are assignments over it. Text is what is in the file; nil: Start
+	// reads it.
+	File string
+	Text []byte
+	Sets []string
+	// FileSystem is ext4 or xfs; "": the scenario's.
+	FileSystem string
+	// Dir is where the volumes are mounted: a lone one there, several in folders of their names below it, m2/data
+	// where there are several machines. "": in a folder of the daemon's own.
+	Dir string
+	// Images is a folder that the images are kept in; "": in memory.
+	Images string
+	// PowerLoss makes Cut possible, and each write a little dearer.
+	PowerLoss bool
+	// VolatileCache has the disks say that a write is durable only after a flush, as drives do that are one's own.
+	// Rented volumes have none: what they acknowledged stays.
+	VolatileCache bool
+	// Detached leaves the volumes mounted when this process ends.
+	Detached bool
+	// Command is how the daemon is started; nil: this program's `lab serve`.
+	Command []string
+	// Log takes what the daemon has to say; nil: nobody does.
+	Log func(line string)
+}
+
+// A Machine is mounted volumes, in a daemon: those of one machine, or of all that a cluster has.
+type Machine struct {
+	Dirs    map[string]string // where each volume is mounted, by name
+	Devices map[string]string // "loop3"
+	Scratch string            // a folder that goes with the machine
+
+	socket string
+	client *http.Client
+	owned  *owned
+	alive  func() bool // of a daemon that is nobody's child here
+}
+
+// owned is the daemon as a child of this process.
+type owned struct {
+	cmd     *exec.Cmd
+	stdin   io.Closer
+	unguard func() // to be called when it has ended
+	mu      sync.Mutex
+	gone    bool
+}
+
+// guard sweeps up after a daemon that was killed, as the kernel does for want of memory: it may be unable to end by
+// itself (see State.Alive), and its owner would wait for it.
+func guard(pid int) (unguard func()) {
+	ended, done := make(chan struct{}), make(chan struct{})
+	began := startOf(pid)
+	go func() {
+		defer close(done)
+		look := time.NewTicker(guardEach)
+		defer look.Stop()
+		for {
+			select {
+			case <-ended:
+				return
+			case <-look.C:
+			}
+			if !alive(pid, began) {
+				_, _ = Sweep() // the owner learns of it by the daemon's end
+				return
+			}
+		}
+	}()
+	return sync.OnceFunc(func() {
+		close(ended)
+		<-done
+	})
+}
+
+// guardEach is how often the owner looks whether its daemon was killed.
+const guardEach = 250 * time.Millisecond
+
+// Start mounts. Whatever fails, nothing stays behind.
+func Start(ctx context.Context, opt Options) (*Machine, error) {
+	if err := blockdev.Available(); err != nil {
+		return nil, err
+	}
+	if opt.Command == nil {
+		self, err := os.Executable()
+		if err != nil {
+			return nil, err
+		}
+		opt.Command = []string{self, "lab", "serve"}
+	}
+	o, err := opt.order()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(opt.Command[0], opt.Command[1:]...) // not of the context: its end is ordered, not violent
+	// A core more than there are: the clock's thread must not wait for one.
+	cmd.Env = append(os.Environ(), "GOMAXPROCS="+strconv.Itoa(max(4, runtime.NumCPU()+1)))
+	cmd.Dir = "/"                                        // the owner's folder may be on what is unmounted later
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // Ctrl-C is for the owner, who tells the daemon
+	var stderr bytes.Buffer
+	if !opt.Detached {
+		cmd.Stderr = &stderr
+	}
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("starting the lab's daemon: %w", err)
+	}
+	m := &Machine{owned: &owned{cmd: cmd, stdin: stdin, unguard: guard(cmd.Process.Pid)}}
+	stop := context.AfterFunc(ctx, func() { _ = cmd.Process.Signal(syscall.SIGTERM) })
+	defer stop()
+	r, err := m.greet(o, stdin, stdout, opt.Log)
+	if err != nil {
+		_ = stdin.Close()
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		_ = cmd.Wait()
+		m.owned.unguard()
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if text := strings.TrimSpace(stderr.String()); text != "" {
+			err = fmt.Errorf("%w: %s", err, text)
+		}
+		return nil, err
+	}
+	m.Dirs, m.Devices, m.Scratch, m.socket = r.Dirs, r.Devices, r.Scratch, r.Socket
+	m.client = dial(r.Socket)
+	if opt.Detached {
+		pid := cmd.Process.Pid
+		began := startOf(pid)
+		m.alive = func() bool { return alive(pid, began) }
+		m.owned.unguard()
+		_, _, _ = stdin.Close(), stdout.Close(), cmd.Process.Release()
+		m.owned = nil
+	}
+	return m, nil
+}
+
+func (opt *Options) order() (order, error) {
+	o := order{
+		Sets: opt.Sets, FileSystem: opt.FileSystem,
+		PowerLoss: opt.PowerLoss, Volatile: opt.VolatileCache, Detached: opt.Detached, Text: opt.Text,
+	}
+	if o.Text == nil {
+		f, err := scenario.Open(opt.File)
+		if err != nil {
+			return o, err
+		}
+		o.Text = f.Text()
+	}
+	for _, p := range []struct {
+		from string
+		to   *string
+	}{{opt.File, &o.File}, {opt.Dir, &o.Dir}, {opt.Images, &o.Images}} {
+		if p.from == "" {
+			continue
+		}
+		abs, err := filepath.Abs(p.from)
+		if err != nil {
+			return o, err
+		}
+		*p.to = abs
+	}
+	return o, nil
+}
+
+// greet sends the order and waits until the daemon is ready.
+func (m *Machine) greet(o order, to io.Writer, from io.Reader, log func(string)) (*ready, error) {
+	if err := json.NewEncoder(to).Encode(o); err != nil {
+		return nil, fmt.Errorf("the lab's daemon: %w", err)
+	}
+	for lines := bufio.NewScanner(from); lines.Scan(); {
+		var t told
+		if err := json.Unmarshal(lines.Bytes(), &t); err != nil {
+			return nil, fmt.Errorf("the lab's daemon says %q", lines.Text())
+		}
+		switch {
+		case t.Ready != nil:
+			return t.Ready, nil
+		case t.Error != "":
+			return nil, errors.New(t.Error)
+		case log != nil:
+			log(t.Log)
+		}
+	}
+	return nil, errors.New("the lab's daemon ended before it was ready")
+}
+
+func dial(socket string) *http.Client {
+	return &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		var d net.Dialer
+		return d.DialContext(ctx, "unix", socket)
+	}}}
+}
+
+// Attach gives the machine of a state whose daemon runs.
+func Attach(s *State) (*Machine, error) {
+	if s.Socket == "" || !s.Alive() {
+		return nil, fmt.Errorf("nothing answers for what process %d mounted", s.PID)
+	}
+	m := &Machine{socket: s.Socket, client: dial(s.Socket), Dirs: map[string]string{}, Devices: map[string]string{}, Scratch: s.dir, alive: s.Alive}
+	for _, v := range s.Volumes {
+		m.Dirs[v.Name], m.Devices[v.Name] = v.Dir, v.Device
+	}
+	return m, nil
+}
+
+func (m *Machine) ask(ctx context.Context, method, path string, q request) (*answer, error) {
+	body, err := json.Marshal(q)
+	if err != nil {
+		return nil, err
+	}
+	r, err := http.NewRequestWithContext(ctx, method, "http://lab"+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	resp, err := m.client.Do(r)
+	if err != nil {
+		return nil, fmt.Errorf("the lab's daemon: %w", err)
+	}
+	defer resp.Body.Close()
+	var a answer
+	if err := json.NewDecoder(resp.Body).Decode(&a); err != nil {
+		return nil, fmt.Errorf("the lab's daemon: %w", err)
+	}
+	if a.Error != "" {
+		return nil, errors.New(a.Error)
+	}
+	return &a, nil
+}
+
+// Status tells how the volumes stand.
+func (m *Machine) Status(ctx context.Context) (*Status, error) {
+	a, err := m.ask(ctx, http.MethodGet, "/status", request{})
+	if err != nil {
+		return nil, err
+	}
+	return a.Status, nil
+}
+
+// Set changes limits by assignments as a scenario takes them: "volumes.data.iops=16000".
+func (m *Machine) Set(ctx context.Context, sets []string) (*Status, error) {
+	a, err := m.ask(ctx, http.MethodPost, "/set", request{Sets: sets})
+	if err != nil {
+		return nil, err
+	}
+	return a.Status, nil
+}
+
+// Pace lets requests through at once (false), as while data is loaded, or makes them wait for their volumes,
+// which begin anew (true). A machine begins paced.
+func (m *Machine) Pace(ctx context.Context, paced bool) error {
+	_, err := m.ask(ctx, http.MethodPost, "/pace", request{Paced: &paced})
+	return err
+}
+
+// ResetStats begins counting anew.
+func (m *Machine) ResetStats(ctx context.Context) error {
+	_, err := m.ask(ctx, http.MethodPost, "/reset", request{})
+	return err
+}
+
+// Cut takes the power from all volumes at once: from now on every request fails.
+func (m *Machine) Cut(ctx context.Context, c disk.Cut) (CutReport, error) {
+	a, err := m.ask(ctx, http.MethodPost, "/cut", request{Cut: &c})
+	if err != nil {
+		return nil, err
+	}
+	return a.Cut, nil
+}
+
+// Recover gives the power back and mounts again. Whoever had files open must be gone.
+func (m *Machine) Recover(ctx context.Context) error {
+	_, err := m.ask(ctx, http.MethodPost, "/recover", request{})
+	return err
+}
+
+// ended waits until a daemon that was told to quit has undone everything.
+func (m *Machine) ended(ctx context.Context) error {
+	for m.alive() {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(10 * time.Millisecond): // it is not our child
+		}
+	}
+	return nil
+}
+
+// Close unmounts and undoes everything. Without force it fails where somebody still uses a volume.
+func (m *Machine) Close(ctx context.Context, force bool) error {
+	if m.owned != nil {
+		m.owned.mu.Lock()
+		defer m.owned.mu.Unlock()
+		if m.owned.gone {
+			return nil
+		}
+	}
+	_, err := m.ask(ctx, http.MethodPost, "/quit", request{Force: force})
+	if err != nil && (m.owned == nil || !force) {
+		return err
+	}
+	if m.owned == nil {
+		return m.ended(ctx)
+	}
+	// Whatever it answered: the end of its input ends it.
+	m.owned.gone = true
+	defer m.owned.unguard()
+	_ = m.owned.stdin.Close()
+	done := make(chan error, 1)
+	go func() { done <- m.owned.cmd.Wait() }()
+	select {
+	case err = <-done:
+		if err != nil {
+			return fmt.Errorf("the lab's daemon: %w", err)
+		}
+		return nil
+	case <-time.After(40 * time.Second):
+		_ = m.owned.cmd.Process.Kill()
+		ended := <-done
+		_, err := Sweep()
+		return errors.Join(fmt.Errorf("the lab's daemon did not end and was killed (%w)", ended), err)
+	}
+}

@@ -1,0 +1,193 @@
+//go:build linux
+
+package mount
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/model/volume"
+)
+
+// ServeHTTP answers what a Machine asks.
+func (d *daemon) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var q request
+	if r.Method == http.MethodPost {
+		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, orderBytesMax)).Decode(&q); err != nil {
+			reply(w, answer{Error: err.Error()})
+			return
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var a answer
+	var err error
+	switch r.Method + " " + r.URL.Path {
+	case "GET /status":
+		a.Status, err = d.status()
+	case "POST /set":
+		if err = d.set(q.Sets); err == nil {
+			a.Status, err = d.status()
+		}
+	case "POST /pace":
+		if q.Paced == nil {
+			err = errors.New("paced or not?")
+		} else {
+			err = d.pace(*q.Paced)
+		}
+	case "POST /reset":
+		err = d.reset()
+	case "POST /cut":
+		a.Cut, err = d.cut(&q)
+	case "POST /recover":
+		err = d.revive(r.Context())
+	case "POST /quit":
+		if !q.Force {
+			err = d.idle(r.Context())
+		}
+		if err == nil {
+			d.stop()
+		}
+	default:
+		err = fmt.Errorf("%s %s is nothing a lab's daemon does", r.Method, r.URL.Path)
+	}
+	if err != nil {
+		a = answer{Error: err.Error()}
+	}
+	reply(w, a)
+}
+
+func reply(w http.ResponseWriter, a answer) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(a)
+}
+
+func (d *daemon) status() (*Status, error) {
+	s := &Status{About: d.sc.Name, Paced: d.paced, Backing: "memory"}
+	if d.order.Images != "" {
+		s.Backing = d.order.Images
+	}
+	parts := partsOf(d.sc)
+	for i, v := range d.volumes {
+		gives, err := parts[i].order.Gives(d.sc.Instance())
+		if err != nil {
+			return nil, err
+		}
+		vs := VolumeStatus{Name: v.name, Dir: v.dir, Device: v.device.Path(), FileSystem: v.fs, Size: int64(v.disk.Size()), Gives: gives}
+		c, err := parts[i].order.Config(v.name, d.sc.Instance())
+		if err != nil {
+			return nil, err
+		}
+		members := float64(parts[i].order.Members())
+		vs.IOPS, vs.Throughput = members*float64(c.Sustained.IOPS), members*float64(c.Sustained.Throughput)
+		vs.Latency = seconds(c.Latency[volume.Write].Mean())
+		stats := v.disk.Stats()
+		vs.fill(stats)
+		if d.paced {
+			now, err := v.sight(&stats)
+			if err != nil {
+				return nil, err
+			}
+			vs.compare(&v.kernel, now)
+		}
+		s.Volumes = append(s.Volumes, vs)
+	}
+	return s, nil
+}
+
+// set changes limits while everything runs: the volumes begin anew with those of the changed scenario, their
+// sizes and file systems stay.
+func (d *daemon) set(sets []string) error {
+	all := overlay(d.order.Sets, sets)
+	sc, err := d.parse(all)
+	if err != nil {
+		return err
+	}
+	now, then := partsOf(d.sc), partsOf(sc)
+	if before, after := d.sc.Host.Config, sc.Host.Config; before.Scheduler != after.Scheduler || before.MountOptions != after.MountOptions {
+		return errors.New("scheduler and mount options cannot change while volumes are mounted, only their limits")
+	}
+	if len(now) != len(then) {
+		return errors.New("volumes cannot be added or taken away while they are mounted")
+	}
+	for i := range now {
+		a, b := now[i].order, then[i].order
+		if now[i].name != then[i].name || a.Size*units.Size(a.Members()) != b.Size*units.Size(b.Members()) {
+			return fmt.Errorf("volume %s: its size and name cannot change while it is mounted, only its limits", now[i].name)
+		}
+	}
+	before, sets0 := d.sc, d.order.Sets
+	d.sc, d.order.Sets = sc, all
+	if err := d.pace(d.paced); err != nil {
+		d.sc, d.order.Sets = before, sets0
+		return err
+	}
+	return nil
+}
+
+// overlay gives assignments and later ones, of those to the same key the last: a machine may be set for days.
+func overlay(before, later []string) []string {
+	var out []string
+	all := slices.Concat(before, later)
+	for i, set := range all {
+		key, _, _ := strings.Cut(set, "=")
+		if !slices.ContainsFunc(all[i+1:], func(s string) bool { return strings.HasPrefix(s, key+"=") }) {
+			out = append(out, set)
+		}
+	}
+	return out
+}
+
+func (d *daemon) cut(q *request) (CutReport, error) {
+	if q.Cut == nil {
+		return nil, errors.New("how is the power to be cut?")
+	}
+	out := CutReport{}
+	for _, v := range d.volumes {
+		r, err := v.disk.Cut(*q.Cut)
+		if err != nil {
+			return nil, err
+		}
+		out[v.name] = r
+	}
+	return out, nil
+}
+
+// revive mounts everything again after a cut, as a machine does when it boots: the file system replays its
+// journal. Whoever had files open has to be gone.
+func (d *daemon) revive(ctx context.Context) error {
+	for _, v := range d.volumes {
+		if err := unmountFileSystem(ctx, v.device.Path(), v.dir); err != nil {
+			return err
+		}
+	}
+	for _, v := range d.volumes {
+		v.disk.Revive()
+		if err := mountFileSystem(v.fs, v.device.Path(), v.dir, d.sc.Host.MountOptions); err != nil {
+			return fmt.Errorf("after the loss of power: %w", err)
+		}
+	}
+	return nil
+}
+
+// idle unmounts in order, or tells who is in the way.
+func (d *daemon) idle(ctx context.Context) error {
+	for _, v := range d.volumes {
+		v.disk.Pace(false, nil)
+	}
+	for i := len(d.volumes) - 1; i >= 0; i-- {
+		if err := unmountFileSystem(ctx, d.volumes[i].device.Path(), d.volumes[i].dir); err != nil {
+			for _, again := range d.volumes[i+1:] { // those that were unmounted come back
+				err = errors.Join(err, mountFileSystem(again.fs, again.device.Path(), again.dir, d.sc.Host.MountOptions))
+			}
+			return errors.Join(err, d.pace(d.paced))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,336 @@
+//go:build linux
+
+package mount
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/lab/blockdev"
+)
+
+// Root is the folder of all states. It is a variable so that tests have their own.
+var Root = "/run/plimsoll/lab"
+
+// fuseName is what stands in /proc/mounts for the file systems of package blockdev.
+const fuseName = "plimsoll"
+
+// stateName is the file in a state's folder.
+const stateName = "state.json"
+
+// stateBytesMax bounds a state's file: a machine has at most some dozens of volumes.
+const stateBytesMax = 1 << 20
+
+// A State is what a process holds that outlives it.
+type State struct {
+	PID     int    `json:"pid"`
+	Started string `json:"started"` // the process' start by the kernel's clock, since pids are used again
+	Since   string `json:"since"`   // for people
+	// About is what is mounted, for people: the scenario's name.
+	About   string       `json:"about"`
+	Socket  string       `json:"socket,omitempty"`
+	Volumes []StateEntry `json:"volumes,omitempty"`
+	// Files are files, and Dirs empty folders, that were made and are to go.
+	Files []string `json:"files,omitempty"`
+	Dirs  []string `json:"dirs,omitempty"`
+	// Settings are files of /proc/sys with what was in them.
+	Settings map[string]string `json:"settings,omitempty"`
+
+	dir string
+}
+
+// A StateEntry is one volume.
+type StateEntry struct {
+	Name   string `json:"name"`
+	FUSE   string `json:"fuse"`             // folder that the image's file system is mounted on
+	Device string `json:"device,omitempty"` // "loop3"
+	Dir    string `json:"dir,omitempty"`    // where the volume is mounted
+}
+
+// newState makes a folder for the state of this process.
+func newState(about string) (*State, error) {
+	// A database is not root, and has to get through to its volumes.
+	if err := os.MkdirAll(Root, 0o755); err != nil {
+		return nil, err
+	}
+	s := &State{PID: os.Getpid(), Started: startOf(os.Getpid()), Since: time.Now().UTC().Format(time.RFC3339), About: about}
+	err := locked(func() (err error) {
+		if s.dir, err = os.MkdirTemp(Root, "m-"); err != nil {
+			return err
+		}
+		return errors.Join(os.Chmod(s.dir, 0o711), s.save())
+	})
+	return s, err
+}
+
+// save writes the state down, whole or not at all.
+func (s *State) save() error {
+	step()
+	text, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return err
+	}
+	tmp := filepath.Join(s.dir, stateName+".tmp")
+	if err := os.WriteFile(tmp, text, 0o600); err != nil {
+		return err
+	}
+	defer step()
+	return os.Rename(tmp, filepath.Join(s.dir, stateName))
+}
+
+// step is called before and after each writing down, for tests that kill the process there.
+var step = func() {}
+
+// startOf is when a process began, in ticks since boot; "" if there is none.
+func startOf(pid int) string {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return ""
+	}
+	// The name in parentheses may hold anything; fields count from behind it. The 22nd is starttime (proc(5)).
+	_, rest, ok := strings.Cut(string(text), ") ")
+	for next, more, found := strings.Cut(rest, ") "); found; next, more, found = strings.Cut(more, ") ") {
+		_, rest = next, more
+	}
+	fields := strings.Fields(rest)
+	const starttime = 22 - 3
+	if !ok || len(fields) <= starttime || fields[0] == "Z" { // a zombie holds nothing
+		return ""
+	}
+	return fields[starttime]
+}
+
+// Alive tells whether the process that holds it still runs. One that was killed does not, though it may be there
+// for ever: a thread that waits for the kernel to read a device, which waits for this very process to answer.
+func (s *State) Alive() bool { return alive(s.PID, s.Started) }
+
+// alive tells whether a process runs that began then.
+func alive(pid int, began string) bool {
+	return began != "" && startOf(pid) == began && !killed(pid)
+}
+
+// killed tells whether SIGKILL is pending for a process.
+func killed(pid int) bool {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
+	if err != nil {
+		return false
+	}
+	for line := range strings.Lines(string(text)) {
+		name, set, _ := strings.Cut(line, ":")
+		if name != "SigPnd" && name != "ShdPnd" {
+			continue
+		}
+		pending, err := strconv.ParseUint(strings.TrimSpace(set), 16, 64)
+		if err == nil && pending&(1<<(unix.SIGKILL-1)) != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// States are all that are written down, of living processes and of dead ones.
+func States() ([]*State, error) {
+	entries, err := os.ReadDir(Root)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var out []*State
+	var errs []error
+	for _, e := range entries {
+		s, err := readState(filepath.Join(Root, e.Name()))
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // it is being made, or going
+		case err != nil:
+			errs = append(errs, err)
+		default:
+			out = append(out, s)
+		}
+	}
+	return out, errors.Join(errs...)
+}
+
+func readState(dir string) (*State, error) {
+	path := filepath.Join(dir, stateName)
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() > stateBytesMax {
+		return nil, fmt.Errorf("%s: %d bytes are no state of ours", path, info.Size())
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	s := &State{dir: dir}
+	if err := json.Unmarshal(text, s); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return s, nil
+}
+
+// Sweep takes away what processes that died have left, and tells what it was, a line each.
+func Sweep() (did []string, err error) {
+	err = locked(func() error {
+		states, err := States()
+		errs := []error{err}
+		for _, s := range states {
+			if s.Alive() {
+				continue
+			}
+			err := s.undo()
+			if err == nil {
+				did = append(did, fmt.Sprintf("took away what process %d had left: %s", s.PID, s.summary()))
+			}
+			errs = append(errs, err)
+		}
+		return errors.Join(append(errs, sweepUnwritten())...)
+	})
+	return did, err
+}
+
+// sweepUnwritten takes away folders of processes that died before they had written anything down, or after they had
+// undone it all.
+func sweepUnwritten() error {
+	entries, err := os.ReadDir(Root)
+	errs := []error{err}
+	for _, e := range entries {
+		dir := filepath.Join(Root, e.Name())
+		if _, err := os.Stat(filepath.Join(dir, stateName)); !errors.Is(err, fs.ErrNotExist) || !strings.HasPrefix(e.Name(), "m-") {
+			continue
+		}
+		tmp := os.Remove(filepath.Join(dir, stateName+".tmp"))
+		if errors.Is(tmp, fs.ErrNotExist) {
+			tmp = nil
+		}
+		if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, unix.ENOTEMPTY) {
+			errs = append(errs, err)
+		}
+		errs = append(errs, tmp)
+	}
+	return errors.Join(errs...)
+}
+
+func (s *State) summary() string {
+	var parts []string
+	for _, v := range s.Volumes {
+		part := "volume " + v.Name
+		if v.Device != "" {
+			part += " on /dev/" + v.Device
+		}
+		if v.Dir != "" {
+			part += " at " + v.Dir
+		}
+		parts = append(parts, part)
+	}
+	for path := range s.Settings {
+		parts = append(parts, "the setting "+strings.ReplaceAll(strings.TrimPrefix(path, "/proc/sys/"), "/", "."))
+	}
+	slices.Sort(parts)
+	if len(parts) == 0 {
+		return "nothing but a note"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// undo takes away all that a state names, in the reverse order of its making. It goes on after an error, and keeps
+// the state if there was one.
+func (s *State) undo() error {
+	var errs []error
+	for path, value := range s.Settings {
+		if err := os.WriteFile(path, []byte(value), 0o644); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	// First nothing may wait any more for a process that cannot answer, neither it nor we.
+	for _, v := range s.Volumes {
+		if on, err := mountedOn(v.FUSE); err == nil && on == fuseName && strings.HasPrefix(v.FUSE, s.dir+"/") {
+			_ = unix.Unmount(v.FUSE, unix.MNT_FORCE) // fails all requests, and is busy
+		}
+	}
+	for _, v := range slices.Backward(s.Volumes) {
+		if v.Dir != "" && s.ours(&v) {
+			errs = append(errs, detachFileSystem("/dev/"+v.Device, v.Dir))
+		}
+		if strings.HasPrefix(v.FUSE, s.dir+"/") { // only what is ours
+			errs = append(errs, blockdev.Reap(v.FUSE, v.Device))
+		}
+	}
+	for _, f := range s.Files {
+		if err := os.Remove(f); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	for _, d := range slices.Backward(s.Dirs) {
+		if err := os.Remove(d); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, unix.ENOTEMPTY) {
+			errs = append(errs, err)
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("undoing %s: %w", s.dir, err)
+	}
+	return s.remove()
+}
+
+// remove takes the folder away, the state last: who dies in between leaves something that is found. What another has
+// mounted in it is not ours to empty.
+func (s *State) remove() error {
+	mounts, err := mounted()
+	if err != nil {
+		return err
+	}
+	for _, m := range mounts {
+		if strings.HasPrefix(m.dir, s.dir+"/") {
+			return fmt.Errorf("undoing %s: %s is still mounted on %s: unmount it", s.dir, m.device, m.dir)
+		}
+	}
+	entries, err := os.ReadDir(s.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	errs := []error{err}
+	for _, e := range entries {
+		if e.Name() != stateName {
+			errs = append(errs, os.RemoveAll(filepath.Join(s.dir, e.Name())))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	return os.RemoveAll(s.dir)
+}
+
+// ours tells whether a volume's device is still the one that was set up for it: numbers are used again.
+func (s *State) ours(v *StateEntry) bool {
+	file, err := os.ReadFile(filepath.Join("/sys/block", v.Device, "loop/backing_file"))
+	return err == nil && v.Device != "" && strings.HasPrefix(string(file), v.FUSE+"/")
+}
+
+// locked runs f while no other process makes or sweeps states.
+func locked(f func() error) error {
+	root, err := os.Open(Root)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // there is no state
+	}
+	if err != nil {
+		return err
+	}
+	defer root.Close() // and unlock
+	if err := unix.Flock(int(root.Fd()), unix.LOCK_EX); err != nil {
+		return fmt.Errorf("locking %s: %w", Root, err)
+	}
+	return f()
+}

@@ -1,0 +1,141 @@
+//go:build linux
+
+package probe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/base/random"
+	"plimsoll/internal/base/units"
+)
+
+// A folder holds the probe's files, which are unlinked as soon as they are open.
+type folder struct {
+	path  string
+	files map[string]*os.File
+}
+
+// A Place is where a probe is to work.
+type Place struct {
+	Parent string     // the folder in which the probe's own one is made
+	Free   units.Size // what its file system has for this user
+}
+
+// Look finds the place that a path means: a folder, or a name in one that does not exist yet.
+func Look(path string) (Place, error) {
+	info, err := os.Stat(path)
+	if errors.Is(err, os.ErrNotExist) {
+		path = filepath.Dir(path)
+		info, err = os.Stat(path)
+	}
+	if err != nil {
+		return Place{}, fmt.Errorf("probe: %w", err)
+	}
+	if !info.IsDir() {
+		return Place{}, fmt.Errorf("probe: %s exists and is no folder: nothing that exists is written to; give a folder on the device", path)
+	}
+	var s unix.Statfs_t
+	if err := unix.Statfs(path, &s); err != nil {
+		return Place{}, fmt.Errorf("probe: free space of %s: %w", path, err)
+	}
+	return Place{Parent: path, Free: units.Size(s.Bavail) * units.Size(s.Bsize)}, nil
+}
+
+func newFolder(parent string) (*folder, error) {
+	path, err := os.MkdirTemp(parent, ".plimsoll-probe-")
+	if err != nil {
+		return nil, fmt.Errorf("probe: %w", err)
+	}
+	return &folder{path: path, files: map[string]*os.File{}}, nil
+}
+
+// open makes a stream's file. Nothing but this process can see it afterwards.
+func (f *folder) open(s *Stream) (*os.File, error) {
+	path := filepath.Join(f.path, s.Name)
+	flags := os.O_RDWR | os.O_CREATE | os.O_EXCL
+	if s.Direct {
+		flags |= unix.O_DIRECT
+	}
+	file, err := os.OpenFile(path, flags, 0o600)
+	if err == nil {
+		f.files[s.Name] = file
+	}
+	rm := os.Remove(path)
+	if errors.Is(err, unix.EINVAL) && s.Direct {
+		return nil, fmt.Errorf("probe: the file system at %s takes no direct I/O: give a folder on the disk itself", f.path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("probe: %w", err)
+	}
+	if rm != nil {
+		return nil, fmt.Errorf("probe: %w", rm)
+	}
+	return file, nil
+}
+
+// layBytes is written at once when a file is laid out.
+const layBytes = 1 << 20
+
+// lay makes a file as long as it is to be, with blocks that are there or, if not prewritten, allocated only.
+func lay(ctx context.Context, file *os.File, s *Stream, chance *random.Stream, done func(units.Size)) error {
+	length := (s.File + alignment - 1) / alignment * alignment
+	if err := unix.Fallocate(int(file.Fd()), 0, 0, int64(length)); err != nil && !errors.Is(err, unix.EOPNOTSUPP) {
+		return fmt.Errorf("probe: allocating %s: %w", length.String(), err)
+	}
+	if s.Writes() && !s.Prewritten {
+		done(length)
+		return syncFile(file)
+	}
+	b, err := buffer(layBytes)
+	if err != nil {
+		return err
+	}
+	fill(b, chance)
+	for at := units.Size(0); at < length && err == nil; at += layBytes {
+		if err = ctx.Err(); err != nil {
+			break
+		}
+		n := min(layBytes, length-at)
+		_, err = file.WriteAt(b[:n], int64(at))
+		done(n)
+	}
+	if err == nil {
+		err = syncFile(file)
+	}
+	if err != nil {
+		err = fmt.Errorf("probe: laying out a file of %s: %w", length.String(), err)
+	}
+	return errors.Join(err, unix.Munmap(b))
+}
+
+func syncFile(file *os.File) error {
+	if err := file.Sync(); err != nil {
+		return fmt.Errorf("probe: %w", err)
+	}
+	return nil
+}
+
+// fill writes what neither compresses nor repeats.
+func fill(b []byte, chance *random.Stream) {
+	for i := 0; i+8 <= len(b); i += 8 {
+		x := chance.Uint64()
+		for j := range 8 {
+			b[i+j] = byte(x >> (8 * j))
+		}
+	}
+}
+
+// close frees the files and takes the folder away.
+func (f *folder) close() error {
+	var all []error
+	for _, file := range f.files {
+		all = append(all, file.Close())
+	}
+	return errors.Join(append(all, os.Remove(f.path))...)
+}

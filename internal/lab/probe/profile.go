@@ -1,0 +1,270 @@
+//go:build linux
+
+package probe
+
+import (
+	"embed"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/base/units"
+)
+
+//go:embed profiles/*.yaml
+var builtin embed.FS
+
+// A Profile is what streams a probe makes, which of them matters, and what is good enough.
+type Profile struct {
+	Name  string
+	About string
+	// Measured is the stream whose latency is told and explained.
+	Measured string
+	// Stage is how long each stage measures.
+	Stage units.Duration
+	// Criterion is what the engine's own documentation asks for; nil: it asks for nothing.
+	Criterion *Criterion
+	Streams   []Stream
+}
+
+// A Criterion is a bound on the measured stream.
+type Criterion struct {
+	// Of says what is bounded: "fdatasync", the call alone, or "latency", from when the operation was due.
+	Of string
+	// Quantile is mean, p50, p95, p99, p999 or max.
+	Quantile string
+	Under    units.Duration
+	Source   string
+}
+
+// A Kind is a shape of I/O.
+type Kind string
+
+// The kinds of streams.
+const (
+	Append      Kind = "append"       // one after another in a file that begins again at its end
+	RandomWrite Kind = "random-write" // blocks anywhere in a file
+	RandomRead  Kind = "random-read"  // blocks anywhere in a file
+)
+
+// A Stream is one thread of I/O on a file of its own.
+type Stream struct {
+	Name string
+	Kind Kind
+	Size units.Size // of one operation
+	// Rate is how often an operation is due (an open loop); 0: as soon as one before it is done.
+	Rate units.Frequency
+	// Poisson says that due times are random with that mean rate, as those of many users are; else they are even.
+	Poisson bool
+	// Depth is how many are in flight at most. More than 1 needs Direct.
+	Depth int
+	// Direct goes past the page cache.
+	Direct bool
+	// Sync is after how many writes an fdatasync comes; 0: never.
+	Sync int
+	// SyncAtEnd ends each time that the stream is on with an fdatasync, which counts as a part of it.
+	SyncAtEnd bool
+	// File is the size of its file.
+	File units.Size
+	// Prewritten says that the file's blocks are written before: then a write changes no metadata. Files that are
+	// read always are.
+	Prewritten bool
+	// On and Off alternate, On after Off; both 0: always on.
+	On, Off units.Duration
+	// Burst is how many bytes one time that it is on writes at most; 0: any number.
+	Burst units.Size
+}
+
+// Writes tells whether the stream writes.
+func (s *Stream) Writes() bool { return s.Kind != RandomRead }
+
+// Bounds of a profile: what one machine's threads, disks and patience hold.
+const (
+	profileBytesMax = 64 << 10
+	streamsMax      = 16
+	depthMax        = 1024
+	operationMax    = 16 * units.MiB
+	fileMax         = units.TiB
+	stageMax        = time.Hour
+	rateMax         = 1_000_000
+)
+
+// Quantiles a criterion may bound.
+var quantiles = []string{"mean", "p50", "p95", "p99", "p999", "max"}
+
+// Names are the built-in profiles.
+func Names() []string {
+	entries, err := builtin.ReadDir("profiles")
+	if err != nil {
+		panic(err) // embedded: it is there
+	}
+	names := make([]string, 0, len(entries))
+	for _, e := range entries {
+		names = append(names, strings.TrimSuffix(e.Name(), ".yaml"))
+	}
+	return names
+}
+
+// Builtin gives a built-in profile's text; false: there is none of that name.
+func Builtin(name string) ([]byte, bool) {
+	if !slices.Contains(Names(), name) {
+		return nil, false
+	}
+	text, err := builtin.ReadFile(path.Join("profiles", name+".yaml"))
+	return text, err == nil
+}
+
+// stream gives a stream by its name, nil if there is none.
+func (p *Profile) stream(name string) *Stream {
+	for i := range p.Streams {
+		if p.Streams[i].Name == name {
+			return &p.Streams[i]
+		}
+	}
+	return nil
+}
+
+// Check finds what cannot be. Fields are paths of the profile's text: "streams.wal.rate".
+func (p *Profile) Check() diagnostics.List {
+	var l diagnostics.List
+	if len(p.Streams) == 0 {
+		l.Addf("streams", "there is none: a probe needs something to do")
+		return l
+	}
+	if len(p.Streams) > streamsMax {
+		l.Addf("streams", "%d streams are more than %d", len(p.Streams), streamsMax)
+	}
+	if p.stream(p.Measured) == nil {
+		l.Addf("measured", "no stream is called %q", p.Measured)
+	}
+	if d := p.Stage.Std(); d < 10*time.Millisecond || d > stageMax {
+		l.Addf("stage", "%v is no length of a stage: 10ms to %v", d, stageMax)
+	}
+	if c := p.Criterion; c != nil {
+		l = append(l, p.checkCriterion(c).Under("criterion")...)
+	}
+	for i := range p.Streams {
+		l = append(l, p.Streams[i].check().Under("streams."+p.Streams[i].Name)...)
+	}
+	return l
+}
+
+func (p *Profile) checkCriterion(c *Criterion) diagnostics.List {
+	var l diagnostics.List
+	switch c.Of {
+	case "latency":
+	case "fdatasync":
+		if s := p.stream(p.Measured); s != nil && s.Sync == 0 {
+			l.Addf("of", "the measured stream makes no fdatasync")
+		}
+	default:
+		l.Addf("of", "%q is neither latency nor fdatasync", c.Of)
+	}
+	if !slices.Contains(quantiles, c.Quantile) {
+		l.Addf("quantile", "%q is none of %s", c.Quantile, strings.Join(quantiles, ", "))
+	}
+	if c.Under <= 0 {
+		l.Addf("under", "a time over 0 is missing")
+	}
+	return l
+}
+
+func (s *Stream) check() diagnostics.List {
+	var l diagnostics.List
+	switch s.Kind {
+	case Append, RandomWrite, RandomRead:
+	default:
+		l.Addf("kind", "%q is none of append, random-write, random-read", string(s.Kind))
+	}
+	if s.Size < 1 || s.Size > operationMax {
+		l.Addf("size", "%s is no size of an operation: 1B to %s", s.Size.Exact(), operationMax.Exact())
+	} else if s.Direct && s.Size%alignment != 0 {
+		l.Addf("size", "%s past the page cache must be a multiple of %d bytes", s.Size.Exact(), int(alignment))
+	}
+	if s.File < max(s.Size, alignment) || s.File > fileMax {
+		l.Addf("file", "%s is no size of a file: one operation to %s", s.File.Exact(), fileMax.Exact())
+	}
+	if s.Rate < 0 || s.Rate > rateMax {
+		l.Addf("rate", "%g a second is out of 0 to %d", float64(s.Rate), rateMax)
+	}
+	if s.Poisson && s.Rate == 0 {
+		l.Addf("arrivals", "only a stream with a rate has arrivals")
+	}
+	l = append(l, s.checkFlight()...)
+	return append(l, s.checkPhases()...)
+}
+
+func (s *Stream) checkFlight() diagnostics.List {
+	var l diagnostics.List
+	switch {
+	case s.Depth < 1 || s.Depth > depthMax:
+		l.Addf("depth", "%d is out of 1 to %d", s.Depth, depthMax)
+	case s.Depth > 1 && !s.Direct:
+		l.Addf("depth", "the page cache takes one at a time: direct: true, or depth 1")
+	case s.Depth > 1 && s.Sync > 0:
+		l.Addf("depth", "a stream with fdatasync has one in flight")
+	}
+	if s.Sync < 0 || !s.Writes() && (s.Sync > 0 || s.SyncAtEnd) {
+		l.Addf("fdatasync", "only writes are made durable, each 1 or more")
+	}
+	return l
+}
+
+func (s *Stream) checkPhases() diagnostics.List {
+	var l diagnostics.List
+	switch {
+	case s.On < 0 || s.Off < 0 || s.On.Std() > stageMax || s.Off.Std() > stageMax:
+		l.Addf("on", "on and off are 0s to %v", stageMax)
+	case (s.On == 0) != (s.Off == 0):
+		l.Addf("on", "on and off come together, both over 0")
+	case s.On == 0 && (s.Burst != 0 || s.SyncAtEnd):
+		l.Addf("on", "a burst, and an fdatasync at its end, need on and off")
+	}
+	if s.Burst < 0 {
+		l.Addf("burst", "%s is less than nothing", s.Burst.Exact())
+	}
+	return l
+}
+
+// Need is how much room the profile's files take.
+func (p *Profile) Need() units.Size {
+	var sum units.Size
+	for i := range p.Streams {
+		sum += p.Streams[i].File
+	}
+	return sum
+}
+
+// String says in a line what a stream does.
+func (s *Stream) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s of %s", s.Kind, s.Size.Exact())
+	if s.Rate > 0 {
+		fmt.Fprintf(&b, ", %s", s.Rate.String())
+		if s.Poisson {
+			b.WriteString(" (poisson)")
+		}
+	}
+	fmt.Fprintf(&b, ", %d in flight", s.Depth)
+	if s.Direct {
+		b.WriteString(", direct")
+	} else {
+		b.WriteString(", buffered")
+	}
+	if s.Sync > 0 {
+		fmt.Fprintf(&b, ", fdatasync each %d", s.Sync)
+	}
+	if s.On > 0 {
+		fmt.Fprintf(&b, ", on %v off %v", s.On.Std(), s.Off.Std())
+	}
+	if s.Burst > 0 {
+		fmt.Fprintf(&b, ", %s at most each time", s.Burst.Exact())
+	}
+	if s.SyncAtEnd {
+		b.WriteString(", fdatasync at its end")
+	}
+	return b.String()
+}

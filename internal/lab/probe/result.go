@@ -1,0 +1,190 @@
+//go:build linux
+
+package probe
+
+import (
+	"fmt"
+	"time"
+
+	"plimsoll/internal/base/latency"
+	"plimsoll/internal/base/random"
+	"plimsoll/internal/base/units"
+)
+
+// ResultVersion is of the JSON contract: fields are added, never changed.
+const ResultVersion = 1
+
+// A Result is what a probe found.
+type Result struct {
+	Version  int           `json:"version"`
+	Profile  string        `json:"profile"`
+	About    string        `json:"about,omitempty"`
+	Path     string        `json:"path"`
+	Device   string        `json:"device"` // of the kernel's name: "nvme1n1"; "" if none is known
+	Started  time.Time     `json:"started"`
+	Seconds  float64       `json:"seconds"`
+	Seed     random.Seed   `json:"seed"`
+	Measured string        `json:"measured"`
+	Stages   []StageResult `json:"stages"`
+	// Blame says whose fault the measured stream's p99 is.
+	Blame Blame `json:"blame"`
+	// Criterion is null where the profile has none.
+	Criterion *Verdict `json:"criterion"`
+	Limits    Limits   `json:"limits"`
+	Fitted    *Fitted  `json:"fitted,omitempty"`
+}
+
+// A StageResult is a stage: which streams ran at once, and what they did.
+type StageResult struct {
+	Name    string         `json:"name"`
+	Seconds float64        `json:"seconds"`
+	Streams []StreamResult `json:"streams"` // the measured one first
+	// While is the measured stream by whether each companion was on.
+	While []WhileResult `json:"while,omitempty"`
+}
+
+// A StreamResult is what one stream did in a stage.
+type StreamResult struct {
+	Name string `json:"name"`
+	Does string `json:"does"`
+	// OnSeconds is how long it was on: rates are of this time.
+	OnSeconds      float64    `json:"on_seconds"`
+	IOPS           float64    `json:"iops"`
+	Bytes          units.Size `json:"bytes"`
+	BytesPerSecond float64    `json:"bytes_per_second"`
+	// Latency is from when operations were due until they were done; those missed counted as long as
+	// they had waited.
+	Latency latency.Latency `json:"latency"`
+	// Service is from when operations were begun, as tools tell it that know no due time (fio's clat with slat).
+	Service   latency.Latency  `json:"service"`
+	Fdatasync *latency.Latency `json:"fdatasync,omitempty"` // of the calls alone
+	Missed    int64            `json:"missed"`              // due, and not begun in time
+	Share     *Share           `json:"share,omitempty"`
+}
+
+// A Share is where a stream's time went, as parts of 1.
+type Share struct {
+	Waited float64 `json:"waited"`     // for its own operations before
+	Moved  float64 `json:"read_write"` // in reads and writes
+	Synced float64 `json:"fdatasync"`
+}
+
+// A WhileResult is the measured stream's latency while a companion was on, and while it was not.
+type WhileResult struct {
+	Companion string          `json:"companion"`
+	On        latency.Latency `json:"on"`
+	Off       latency.Latency `json:"off"`
+}
+
+// A Blame says who makes the measured stream slow.
+type Blame struct {
+	// Stream is the companion to blame, or the measured stream itself where the device is as slow
+	// alone; "" if nobody is.
+	Stream       string   `json:"stream"`
+	AloneSeconds *float64 `json:"alone_p99_seconds"`
+	WithSeconds  *float64 `json:"with_p99_seconds"` // while the companion to blame was on
+	Text         string   `json:"text"`
+}
+
+// A Verdict is a criterion and what was measured, stage by stage.
+type Verdict struct {
+	Text   string         `json:"text"` // "p99 of fdatasync under 10 ms"
+	Source string         `json:"source"`
+	Met    bool           `json:"met"` // in every stage
+	Stages []StageVerdict `json:"stages"`
+}
+
+// A StageVerdict is a criterion in a stage.
+type StageVerdict struct {
+	Stage   string   `json:"stage"`
+	Seconds *float64 `json:"seconds"` // null: nothing was done, and then it is not met
+	Met     bool     `json:"met"`
+}
+
+// blameRatio is by how much a companion must lengthen the p99 to be blamed: less is within what two runs on rented
+// disks differ by.
+const blameRatio = 2
+
+// sampleLeast is how many operations a p99 needs to be more than the maximum.
+const sampleLeast = 100
+
+// judge draws the conclusions.
+func (r *Result) judge(p *Profile) {
+	if c := p.Criterion; c != nil {
+		r.Criterion = r.verdict(c)
+	}
+	r.Blame = r.blame()
+}
+
+func (r *Result) verdict(c *Criterion) *Verdict {
+	v := &Verdict{Text: fmt.Sprintf("%s of %s under %s", c.Quantile, c.Of, c.Under.String()), Source: c.Source, Met: true}
+	for _, st := range r.Stages {
+		l := &st.Streams[0].Latency
+		if c.Of == "fdatasync" {
+			l = st.Streams[0].Fdatasync
+		}
+		sv := StageVerdict{Stage: st.Name}
+		if l != nil {
+			sv.Seconds = quantile(l, c.Quantile)
+		}
+		sv.Met = sv.Seconds != nil && *sv.Seconds < c.Under.Std().Seconds()
+		v.Met = v.Met && sv.Met
+		v.Stages = append(v.Stages, sv)
+	}
+	return v
+}
+
+func quantile(l *latency.Latency, name string) *float64 {
+	switch name {
+	case "mean":
+		return l.MeanSeconds
+	case "p50":
+		return l.P50Seconds
+	case "p95":
+		return l.P95Seconds
+	case "p99":
+		return l.P99Seconds
+	case "p999":
+		return l.P999Seconds
+	}
+	return l.MaxSeconds
+}
+
+func (r *Result) blame() Blame {
+	alone := r.Stages[0].Streams[0].Latency
+	b := Blame{AloneSeconds: alone.P99Seconds}
+	if alone.P99Seconds == nil {
+		b.Text = r.Measured + " did nothing: nobody can be blamed"
+		return b
+	}
+	few := ""
+	if alone.Operations < sampleLeast {
+		few = fmt.Sprintf("; of only %d operations, so take a longer stage", alone.Operations)
+	}
+	if v := r.Criterion; v != nil && !v.Stages[0].Met {
+		b.Stream = r.Measured
+		b.Text = fmt.Sprintf("the device: alone, %s has a p99 of %s, and misses %s%s", r.Measured, units.Seconds(*alone.P99Seconds), v.Text, few)
+		return b
+	}
+	if len(r.Stages) == 1 {
+		b.Text = fmt.Sprintf("nobody: %s ran alone, with a p99 of %s%s", r.Measured, units.Seconds(*alone.P99Seconds), few)
+		return b
+	}
+	worst, name := 0.0, ""
+	for _, st := range r.Stages[1:] {
+		if len(st.While) != 1 {
+			continue // with all: it tells no one from another
+		}
+		if x := st.While[0].On.P99Seconds; x != nil && *x > worst {
+			worst, name = *x, st.While[0].Companion
+		}
+	}
+	if name == "" || worst < blameRatio**alone.P99Seconds {
+		b.Text = fmt.Sprintf("nobody: the p99 of %s is %s alone, and at most %s beside any companion%s", r.Measured, units.Seconds(*alone.P99Seconds), units.Seconds(worst), few)
+		return b
+	}
+	b.Stream, b.WithSeconds = name, &worst
+	b.Text = fmt.Sprintf("%s: the p99 of %s is %s alone and %s while %s is on, %s times as long%s", name, r.Measured,
+		units.Seconds(*alone.P99Seconds), units.Seconds(worst), name, units.Number(worst / *alone.P99Seconds), few)
+	return b
+}

@@ -1,0 +1,262 @@
+//go:build linux
+
+package probe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"plimsoll/internal/base/latency"
+	"plimsoll/internal/base/random"
+	"plimsoll/internal/base/units"
+)
+
+// Options say how a profile is run.
+type Options struct {
+	Path string
+	Seed random.Seed
+	// Yes allows files that take more than half of what is free.
+	Yes bool
+	// Fit also measures the device by short ramps, for a volume in a scenario.
+	Fit bool
+	// Progress, if not nil, is told what is being done, and how many of how many steps are behind.
+	Progress func(what string, done, total int)
+
+	fitStep time.Duration // of one ramp's closed loop; 0: a second
+	fitFile units.Size    // 0: 512 MiB
+}
+
+// A FullError says that the files would take too much of what is free.
+type FullError struct {
+	Path       string
+	Need, Free units.Size
+	Never      bool // there is no room at all
+}
+
+func (e *FullError) Error() string {
+	return fmt.Sprintf("probe: the files need %s and %s has %s free", e.Need.String(), e.Path, e.Free.String())
+}
+
+// Hint is what to do next.
+func (e *FullError) Hint() string {
+	if e.Never {
+		return "a profile with smaller files (file: 256MiB) measures the same where the device has no cache"
+	}
+	return "--yes if nothing else needs the room meanwhile; the files are gone when the probe ends"
+}
+
+// prober is a run under way.
+type prober struct {
+	p     *Profile
+	opt   Options
+	dir   *folder
+	clock clock
+	step  int
+	steps int
+}
+
+// Run probes. A context that ends stops it within one operation of each stream; nothing is left behind.
+func Run(ctx context.Context, p *Profile, opt Options) (*Result, error) {
+	if err := p.Check().Err(); err != nil {
+		return nil, fmt.Errorf("probe: profile %s: %w", p.Name, err)
+	}
+	place, err := Look(opt.Path)
+	if err != nil {
+		return nil, err
+	}
+	need := p.Need()
+	if opt.fitStep == 0 {
+		opt.fitStep = fitStep
+	}
+	if opt.fitFile == 0 {
+		opt.fitFile = fitFile
+	}
+	if opt.Fit {
+		need += opt.fitFile
+	}
+	if full := need > place.Free; full || need > place.Free/2 && !opt.Yes {
+		return nil, &FullError{place.Parent, need, place.Free, full}
+	}
+	dir, err := newFolder(place.Parent)
+	if err != nil {
+		return nil, err
+	}
+	started := time.Now()
+	r := &prober{p: p, opt: opt, dir: dir, clock: clock{started}}
+	stages := p.stages()
+	r.steps = len(stages) + 1
+	if opt.Fit {
+		r.steps += fitSteps
+	}
+	result, err := r.all(ctx, place, stages)
+	if err = errors.Join(err, dir.close()); err != nil {
+		return nil, err
+	}
+	result.Started, result.Seconds = started.UTC(), time.Since(started).Seconds()
+	return result, nil
+}
+
+func (r *prober) tell(what string) {
+	if r.opt.Progress != nil {
+		r.opt.Progress(what, r.step, r.steps)
+	}
+	r.step++
+}
+
+func (r *prober) all(ctx context.Context, place Place, stages []stage) (*Result, error) {
+	p := r.p
+	result := &Result{Version: ResultVersion, Profile: p.Name, About: p.About, Measured: p.Measured, Path: place.Parent, Seed: r.opt.Seed, Stages: []StageResult{}}
+	r.tell("laying out files")
+	for i := range p.Streams {
+		s := &p.Streams[i]
+		file, err := r.dir.open(s)
+		if err == nil {
+			err = lay(ctx, file, s, r.opt.Seed.Stream("probe.lay."+s.Name), func(units.Size) {})
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	device, before := deviceOf(place.Parent)
+	result.Device = device
+	for _, st := range stages {
+		r.tell("measuring " + st.name)
+		sr, err := r.stage(ctx, st)
+		if err != nil {
+			return nil, err
+		}
+		result.Stages = append(result.Stages, *sr)
+	}
+	if r.opt.Fit {
+		fitted, err := r.fit(ctx)
+		if err != nil {
+			return nil, err
+		}
+		result.Fitted = fitted
+	}
+	result.Limits = limitsSince(place.Parent, before)
+	result.judge(p)
+	return result, nil
+}
+
+// A stage is which streams run at once.
+type stage struct {
+	name    string
+	streams []*Stream
+}
+
+// stages are the measured stream alone, with each companion, and with all of them.
+func (p *Profile) stages() []stage {
+	m := p.stream(p.Measured)
+	out := []stage{{"alone", []*Stream{m}}}
+	all := []*Stream{m}
+	for i := range p.Streams {
+		if s := &p.Streams[i]; s != m {
+			out = append(out, stage{"with " + s.Name, []*Stream{m, s}})
+			all = append(all, s)
+		}
+	}
+	if len(all) > 2 {
+		out = append(out, stage{"with all", all})
+	}
+	return out
+}
+
+// stage runs streams at once.
+func (r *prober) stage(ctx context.Context, st stage) (*StageResult, error) {
+	jobs := make([]*job, 0, len(st.streams))
+	for _, s := range st.streams {
+		j := &job{
+			Stream: s, file: r.dir.files[s.Name], clock: r.clock, keep: s.Name == r.p.Measured,
+			chance: r.opt.Seed.Stream("probe." + st.name + "." + s.Name),
+		}
+		if err := j.prepare(); err != nil {
+			for _, before := range jobs {
+				err = errors.Join(err, before.release())
+			}
+			return nil, err
+		}
+		jobs = append(jobs, j)
+	}
+	defer undisturbed(len(jobs))()
+	begin := r.clock.now() + int64(10*time.Millisecond) // threads are there by then
+	g, gctx := errgroup.WithContext(ctx)
+	for _, j := range jobs {
+		j.begin, j.end = begin, begin+int64(r.p.Stage)
+		g.Go(func() error { return j.run(gctx) })
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	// What one stage left in the page cache is not for the next to write.
+	for _, j := range jobs {
+		if err := r.drain(j.file, j.Stream); err != nil {
+			return nil, err
+		}
+	}
+	out := &StageResult{Name: st.name, Seconds: r.p.Stage.Std().Seconds()}
+	for _, j := range jobs {
+		out.Streams = append(out.Streams, j.result())
+	}
+	for _, j := range jobs[1:] {
+		out.While = append(out.While, while(jobs[0].samples, j))
+	}
+	return out, nil
+}
+
+func (r *prober) drain(f *os.File, s *Stream) error {
+	if s.Direct || !s.Writes() {
+		return nil
+	}
+	return syncFile(f)
+}
+
+// result tells what a stream did.
+func (j *job) result() StreamResult {
+	var on int64
+	for _, i := range j.on {
+		on += i.to - i.from
+	}
+	r := StreamResult{
+		Name: j.Name, Does: j.String(), Latency: j.all.Latency(), Service: j.served.Latency(), Missed: j.missed, Bytes: j.bytes,
+		OnSeconds: float64(on) / 1e9,
+	}
+	if on > 0 {
+		r.IOPS = float64(j.all.Count()-j.missed) / r.OnSeconds
+		r.BytesPerSecond = float64(j.bytes) / r.OnSeconds
+	}
+	if j.syncs.Count() > 0 {
+		l := j.syncs.Latency()
+		r.Fdatasync = &l
+	}
+	if sum := j.waited + j.moved + j.synced; sum > 0 {
+		r.Share = &Share{Waited: float64(j.waited) / float64(sum), Moved: float64(j.moved) / float64(sum), Synced: float64(j.synced) / float64(sum)}
+	}
+	return r
+}
+
+// while splits the measured stream's operations by whether they were due or under way while a companion was on.
+func while(samples []sample, companion *job) WhileResult {
+	var on, off latency.Distribution
+	at := 0
+	for _, s := range samples {
+		// Samples come in about the order of their due times, so few steps are needed.
+		for at < len(companion.on) && companion.on[at].to < s.due {
+			at++
+		}
+		for at > 0 && companion.on[at-1].to >= s.due {
+			at--
+		}
+		if at < len(companion.on) && companion.on[at].from <= s.due+s.took {
+			on.Add(s.took)
+		} else {
+			off.Add(s.took)
+		}
+	}
+	return WhileResult{Companion: companion.Name, On: on.Latency(), Off: off.Latency()}
+}

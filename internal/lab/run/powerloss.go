@@ -1,0 +1,161 @@
+//go:build linux
+
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"plimsoll/internal/base/random"
+	"plimsoll/internal/base/vtime"
+	"plimsoll/internal/lab/disk"
+	"plimsoll/internal/lab/mount"
+)
+
+const (
+	// examplesMax bounds what is told of documents that are not as they should be.
+	examplesMax = 10
+	// apart is the least time between two losses of power: an engine that has just started has nothing to lose.
+	apart = vtime.Instant(500 * time.Millisecond)
+)
+
+// cuts are the instants at which the power is lost, in order: anywhere in the measured time.
+func (x *experiment) cuts() []vtime.Instant {
+	if x.opt.PowerLoss == 0 {
+		return nil
+	}
+	x.power = &PowerLoss{RecoverySeconds: []float64{}, Examples: []string{}}
+	chance := x.sc.Seed.Stream("lab.power")
+	var out []vtime.Instant
+	for range x.opt.PowerLoss {
+		out = append(out, x.from+vtime.Instant(chance.Below(uint64(x.end-x.from))))
+	}
+	slices.Sort(out)
+	for i := range out { // in a short time many have no room: those come at its end
+		least := x.from + apart
+		if i > 0 {
+			least = out[i-1] + apart
+		}
+		out[i] = min(max(out[i], least), x.end-1)
+	}
+	return slices.Compact(out)
+}
+
+// cut takes the power away while operations are under way: volumes fail and processes end at once.
+func (x *experiment) cut(ctx context.Context, n int) error {
+	if x.record != nil {
+		x.record.cut.Store(true)
+	}
+	var report mount.CutReport
+	failed := make(chan error, 1)
+	go func() {
+		var err error
+		report, err = x.m.Cut(ctx, disk.Cut{
+			Seed: x.sc.Seed + random.Seed(n), Lose: 0.5, Torn: 0.5,
+			// What volumes that one rents write whole or not at all, at the least (disk.Cut tells the source).
+			Sector: 4096,
+		})
+		failed <- err
+	}()
+	x.one.Lock()
+	defer x.one.Unlock()
+	err := errors.Join(x.server.Crash(), <-failed)
+	now := time.Now()
+	for i := range x.cycles {
+		if x.cycles[i].To.IsZero() {
+			x.cycles[i].To = now
+		}
+	}
+	for _, r := range report {
+		x.power.Kept += r.Kept
+		x.power.Torn += r.Torn
+		x.power.Dropped += r.Lost
+	}
+	x.power.Cuts++
+	if err != nil {
+		return fmt.Errorf("loss of power %d: %w", n+1, err)
+	}
+	return nil
+}
+
+// recover starts everything again and reads what was written; false: the engine does not serve any more.
+func (x *experiment) recover(ctx context.Context, n int) (again bool, err error) {
+	fail := func(err error) (bool, error) { return false, fmt.Errorf("after loss of power %d: %w", n+1, err) }
+	x.opt.tell(Progress{Phase: "starting again after a loss of power", Done: int64(n + 1), Total: int64(x.opt.PowerLoss)})
+	x.one.Lock()
+	defer x.one.Unlock()
+	back := time.Now()
+	if err := x.m.Recover(ctx); err != nil {
+		return fail(err)
+	}
+	if err := x.server.Restart(ctx); err != nil {
+		if ctx.Err() != nil {
+			return false, ctx.Err()
+		}
+		x.power.FailedRecoveries++
+		x.example("after loss of power %d the engine did not start: %v", n+1, err)
+		return false, nil
+	}
+	x.power.RecoverySeconds = append(x.power.RecoverySeconds, time.Since(back).Seconds())
+	// Reading everything is no part of the experiment.
+	if err := x.m.pace(ctx, false); err != nil {
+		return fail(err)
+	}
+	if err := x.check(ctx, n); err != nil {
+		return fail(err)
+	}
+	if err := x.m.pace(ctx, true); err != nil {
+		return fail(err)
+	}
+	if x.record != nil {
+		x.record.cut.Store(false)
+	}
+	return true, nil
+}
+
+// check reads each document that was written: it has to be as the last acknowledged write left it, or as one did that
+// was asked for since.
+func (x *experiment) check(ctx context.Context, n int) error {
+	known := x.driver.Known()
+	keys := slices.Sorted(maps.Keys(known)) // in the order in which they lie, as likely as not
+	x.power.Acknowledged, x.power.Keys = x.driver.Totals().Writes.Done, 0
+	for i, key := range keys {
+		if i%1000 == 0 {
+			x.opt.tell(Progress{Phase: "reading what was written", Done: int64(i), Total: int64(len(keys))})
+		}
+		k := known[key]
+		if k.Acknowledged > 0 {
+			x.power.Keys++
+		}
+		seq, found, err := x.server.Read(ctx, key)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			x.power.Unreadable++
+			x.example("document %d cannot be read after loss of power %d: %v", key, n+1, err)
+			continue
+		case !found && k.Acknowledged > 0:
+			x.power.Lost++
+			x.example("document %d is gone after loss of power %d: write %d of it was acknowledged", key, n+1, k.Acknowledged)
+		case seq < k.Acknowledged:
+			x.power.Lost++
+			x.example("document %d is as write %d left it after loss of power %d: write %d was acknowledged", key, seq, n+1, k.Acknowledged)
+		case seq > k.Issued:
+			x.power.Wrong++
+			x.example("document %d holds write %d after loss of power %d: none after %d was asked for", key, seq, n+1, k.Issued)
+		}
+		x.driver.Found(key, seq)
+	}
+	return nil
+}
+
+func (x *experiment) example(format string, args ...any) {
+	if len(x.power.Examples) < examplesMax {
+		x.power.Examples = append(x.power.Examples, fmt.Sprintf(format, args...))
+	}
+}

@@ -1,0 +1,183 @@
+//go:build linux
+
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+
+	"plimsoll/internal/lab/loadgen"
+	"plimsoll/internal/lab/mount"
+	"plimsoll/internal/model/scenario"
+	"plimsoll/internal/record/host"
+	"plimsoll/internal/record/recording"
+	"plimsoll/internal/record/source"
+)
+
+// A recorder writes the series of the measured time.
+type recorder struct {
+	w       recording.Writer
+	volumes map[string]string // volume by device: "loop3" is "data"
+	visit   *Visit            // nil: the server is ours
+	first   time.Time
+	last    time.Time
+	samples int64
+
+	cut    atomic.Bool // the power is off: whatever fails now, fails for that
+	mu     sync.Mutex
+	failed []error // of sources, each once
+	told   map[string]bool
+}
+
+func newRecorder(w recording.Writer, devices map[string]string) *recorder {
+	r := &recorder{w: w, volumes: map[string]string{}, told: map[string]bool{}}
+	for name, device := range devices {
+		r.volumes[device] = name
+	}
+	return r
+}
+
+// read reads live sources until the function it gives is called.
+func (r *recorder) read(ctx context.Context, sources []source.Source) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var all sync.WaitGroup
+	one := func(s source.Source, w recording.Writer) {
+		all.Go(func() {
+			if err := s.Read(ctx, w, source.Options{Period: time.Second, Parallel: 1}); err != nil && ctx.Err() == nil && !r.cut.Load() {
+				r.fail(s.Describe().Name, err)
+			}
+		})
+	}
+	for _, s := range sources {
+		one(s, r.w)
+	}
+	if r.visit != nil && !r.visit.Local {
+		return func() { cancel(); all.Wait() } // this machine is not the server's
+	}
+	if this, err := host.Open(""); err != nil {
+		r.fail("this machine", err)
+	} else if r.visit != nil {
+		one(this, r.w)
+	} else {
+		one(this, &ownDevices{Writer: r.w, volumes: r.volumes, seen: map[string]labels.Labels{}})
+	}
+	return func() { cancel(); all.Wait() }
+}
+
+// fail notes that a source could not be read.
+func (r *recorder) fail(name string, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.told[name] {
+		return
+	}
+	r.told[name] = true
+	r.failed = append(r.failed, fmt.Errorf("recording %s: %w", name, err))
+	r.w.Note(recording.Note{Kind: recording.NoteGap, Source: name, Text: "it could not be read on: " + err.Error()})
+}
+
+// own records what driver and volumes tell.
+func (r *recorder) own(ctx context.Context, at time.Time, t loadgen.Totals, volumes []mount.VolumeStatus) error {
+	var b recording.Batch
+	b.TimesMs = []int64{at.UnixMilli()}
+	add := func(value float64, name string, pairs ...string) {
+		b.Columns = append(b.Columns, recording.Column{
+			Labels: labels.FromStrings(append([]string{labels.MetricName, name}, pairs...)...), Values: []float64{value},
+		})
+	}
+	for kind, k := range map[string]*loadgen.KindTotals{"read": &t.Reads, "write": &t.Writes} {
+		add(float64(k.Done), "plimsoll_client_operations_total", "kind", kind)
+		add(float64(k.Took)/1e9, "plimsoll_client_latency_seconds_total", "kind", kind)
+		add(float64(k.Max)/1e9, "plimsoll_client_latency_seconds_max", "kind", kind)
+		if k.Done > 0 { // else no operation is of this kind: a hundred series would say nothing
+			b.Columns = append(b.Columns, felt(kind, &k.Felt)...)
+		}
+	}
+	add(float64(t.Waiting), "plimsoll_client_waiting")
+	for _, v := range volumes {
+		for _, limit := range slices.Sorted(maps.Keys(v.HeldBy)) {
+			add(v.HeldBy[limit], "plimsoll_lab_held_seconds_total", "volume_id", v.Name, "limit", limit)
+		}
+		if v.Credits != nil {
+			add(100**v.Credits, "aws_ebs_burst_balance_average", "volume_id", v.Name)
+		}
+		add(v.LateP50, "plimsoll_lab_late_seconds", "volume_id", v.Name, "quantile", "0.5")
+		add(v.LateP99, "plimsoll_lab_late_seconds", "volume_id", v.Name, "quantile", "0.99")
+	}
+	if r.first.IsZero() {
+		r.first = at
+	}
+	r.last = at
+	r.samples++
+	return r.w.Append(ctx, &b)
+}
+
+// end says where the recording is from.
+func (r *recorder) end(sc *scenario.Scenario, l *Lab) error {
+	facts := map[string]string{
+		"seed": strconv.FormatUint(uint64(sc.Seed), 10), "server": l.Server, "kernel": l.Kernel, "cores": strconv.Itoa(l.Cores),
+		"memory_bytes": strconv.FormatInt(l.Memory, 10), "filesystem": l.FileSystem, "backing": l.Backing,
+		"saturated": strconv.FormatBool(l.Saturated),
+	}
+	if sc.Host.Instance != "" {
+		facts["instance_type"] = sc.Host.Instance
+	}
+	if r.visit == nil { // of the volumes that are emulated
+		maps.Copy(facts, sc.DeviceFacts())
+	}
+	for device, name := range r.volumes {
+		facts["device_of_"+strings.ReplaceAll(name, "/", "_")] = device
+	}
+	version := ""
+	if sc.Engine.Database() != "" {
+		_, version, _ = strings.Cut(l.Server, " ")
+	}
+	r.w.Source(recording.Source{
+		Kind: "lab", Name: sc.Name, Engine: sc.Engine.Database(), Version: version, From: r.first.UTC(), To: r.last.UTC(),
+		Period: time.Second, Samples: r.samples, Facts: facts,
+	})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return errors.Join(r.failed...)
+}
+
+// ownDevices leaves out block devices that are not the laboratory's, and calls the others by their volumes' names.
+type ownDevices struct {
+	recording.Writer
+	volumes map[string]string
+	seen    map[string]labels.Labels // by the source's labels; empty: left out
+}
+
+// Append passes on what is the laboratory's.
+func (o *ownDevices) Append(ctx context.Context, b *recording.Batch) error {
+	out := recording.Batch{TimesMs: b.TimesMs, Columns: make([]recording.Column, 0, len(b.Columns))}
+	for _, c := range b.Columns {
+		device := c.Labels.Get("device")
+		if device == "" {
+			out.Columns = append(out.Columns, c)
+			continue
+		}
+		volume, ours := o.volumes[device]
+		if !ours {
+			continue
+		}
+		key := c.Labels.Get(labels.MetricName) + " " + device
+		l, ok := o.seen[key]
+		if !ok {
+			l = labels.NewBuilder(c.Labels).Set("device", volume).Labels()
+			o.seen[key] = l
+		}
+		out.Columns = append(out.Columns, recording.Column{Labels: l, Values: c.Values})
+	}
+	return o.Writer.Append(ctx, &out)
+}

@@ -1,0 +1,112 @@
+//go:build linux
+
+package run
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+
+	"plimsoll/internal/base/latency"
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/base/vtime"
+	"plimsoll/internal/lab"
+	"plimsoll/internal/lab/loadgen"
+	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/simulate"
+)
+
+// result makes the result of a run that is over.
+func (x *experiment) result(ctx context.Context) (*Result, error) {
+	asked, err := x.driver.Result()
+	if err != nil {
+		return nil, err
+	}
+	o := simulate.Observed{
+		From: x.from, End: x.end, Operations: asked.Operations, Asked: asked.Asked, Refused: asked.Refused, Cycles: x.observed(),
+		Volumes: x.watch.volumes(),
+		Host:    simulate.HostResult{Machine: thisMachine(), DirtyBytesMax: x.watch.dirtyMax, CPUBusy: x.watch.cpuBusy / max(x.watch.cpuAll, 1)},
+	}
+	if v := x.opt.Visit; v != nil {
+		if o.Host.Machine = v.Address; !v.Local {
+			o.Host.DirtyBytesMax, o.Host.CPUBusy = 0, 0 // this machine's are not the server's
+		}
+	}
+	if x.opt.Series {
+		o.Series = x.watch.series(len(latency.NewSeries(x.from, x.end).Cells))
+	}
+	if err := x.describe(ctx, asked); err != nil {
+		return nil, err
+	}
+	if x.record != nil {
+		if err := x.record.end(x.sc, &x.lab); err != nil {
+			x.remark("%v", err)
+		}
+	}
+	return &Result{Result: o.Result(x.sc), Source: "lab", Lab: x.lab, PowerLoss: x.power}, nil
+}
+
+// observed are the checkpoints in the workload's time.
+func (x *experiment) observed() []engine.Cycle {
+	slices.SortFunc(x.cycles, func(a, b lab.Cycle) int { return a.From.Compare(b.From) })
+	out := make([]engine.Cycle, len(x.cycles))
+	for i, c := range x.cycles {
+		out[i] = engine.Cycle{Start: x.driver.At(c.From), End: vtime.Never}
+		if !c.To.IsZero() {
+			out[i].End = x.driver.At(c.To)
+		}
+	}
+	return out
+}
+
+func thisMachine() string {
+	return fmt.Sprintf("this machine's %d cores and %s", runtime.NumCPU(), units.Bytes(float64(memory())))
+}
+
+// describe says what the laboratory was, and what to know of it.
+func (x *experiment) describe(ctx context.Context, asked *loadgen.Result) error {
+	l := &x.lab
+	l.Server, l.Kernel, l.Cores, l.Memory = x.server.Describe(), kernel(), runtime.NumCPU(), memory()
+	l.Failed, l.Errors = asked.Failed, asked.Errors
+	if l.Errors == nil {
+		l.Errors = map[string]int64{}
+	}
+	if l.Remarks == nil {
+		l.Remarks = []string{}
+	}
+	all, err := x.m.status(ctx)
+	if err != nil {
+		return err
+	}
+	l.Backing = all.Backing
+	for _, s := range all.Volumes {
+		l.FileSystem = s.FileSystem
+		e := x.watch.tracks[s.Name].worst
+		l.Volumes = append(l.Volumes, e)
+		l.Saturated = l.Saturated || e.Saturated
+		if e.Refused > 0 {
+			x.remark("%d writes to volume %s failed because its image has no room: name a folder with more for it", e.Refused, s.Name)
+		}
+	}
+	d := func(t units.Duration) float64 { return float64(t) / 1e9 }
+	l.Pauses = Pauses{asked.Pauses.Count, d(asked.Pauses.Total), d(asked.Pauses.Longest), asked.Pauses.Aside}
+	l.Dispatch = Dispatch{d(asked.LateP50), d(asked.LateP99), d(asked.LateMax), asked.Behind}
+	if l.Saturated {
+		x.remark("the emulator could not keep up on this machine: the volumes were slower than they would be, so this result is none")
+	}
+	if asked.Behind {
+		x.remark("operations began late: the machine's cores were busy, which is a part of these latencies")
+	}
+	if l.Pauses.Aside > 0 {
+		x.remark("this machine stood still %d times, %s together and %s at the longest: the %d operations that this accounts for have no latency here",
+			l.Pauses.Count, units.Seconds(l.Pauses.Total), units.Seconds(l.Pauses.Longest), l.Pauses.Aside)
+	}
+	if l.Visit = x.opt.Visit; l.Visit == nil && l.Cores != x.sc.Host.Cores {
+		x.remark("the scenario's %d cores are not emulated: this machine's %d ran engine, driver and volumes together", x.sc.Host.Cores, l.Cores)
+	}
+	if asked.Forgotten > 0 {
+		x.remark("writes to %d documents were not remembered: too many were written", asked.Forgotten)
+	}
+	return nil
+}

@@ -1,0 +1,335 @@
+//go:build linux
+
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/base/vtime"
+	"plimsoll/internal/lab"
+	"plimsoll/internal/lab/blockdev"
+	"plimsoll/internal/lab/loadgen"
+	"plimsoll/internal/lab/mount"
+	"plimsoll/internal/model/scenario"
+	"plimsoll/internal/model/simulate"
+	"plimsoll/internal/record/source"
+)
+
+// closing is how long an engine has to end in order, on volumes that no longer take their time.
+const closing = 60 * time.Second
+
+// An experiment is a run under way.
+type experiment struct {
+	sc     *scenario.Scenario
+	opt    *Options
+	server lab.Server
+	m      *machines
+	kernel *mount.Settings
+	unlock func() // others may run
+	driver *loadgen.Driver
+	watch  *watcher
+	record *recorder // nil: nothing is recorded
+
+	from, end vtime.Instant
+
+	started bool       // the server was
+	one     sync.Mutex // the server's methods are called one at a time
+	cycles  []lab.Cycle
+	lab     Lab
+	power   *PowerLoss
+}
+
+// Run takes a scenario to the laboratory. Whatever comes, nothing of it stays behind: an error, or the context's end.
+// While it runs the program has more threads than there are cores and, while it asks, a higher priority.
+func Run(ctx context.Context, sc *scenario.Scenario, opt Options) (*Result, error) {
+	fail := func(err error) (*Result, error) { return nil, fmt.Errorf("running %s: %w", sc.Name, err) }
+	if sc.Workloads() == nil {
+		return fail(errors.New("the scenario was not made by Parse or Load"))
+	}
+	if opt.Server == nil {
+		opt.Server = newServer
+	}
+	server, err := opt.Server(sc)
+	if err != nil {
+		return fail(err)
+	}
+	x := &experiment{sc: sc, opt: &opt, server: server, from: vtime.At(sc.Run.Warmup.Std())}
+	x.end = x.from.Add(sc.Run.Duration.Std())
+	out, err := x.run(ctx)
+	if err != nil {
+		return fail(err)
+	}
+	if opt.Model {
+		opt.tell(Progress{Phase: "simulating it as well"})
+		if out.Model, err = simulate.Run(ctx, sc, simulate.Options{}); err != nil {
+			return fail(err)
+		}
+	}
+	return out, nil
+}
+
+func (o *Options) tell(p Progress) {
+	if o.Progress != nil {
+		o.Progress(p)
+	}
+}
+
+func (o *Options) log(line string) {
+	if o.Log != nil {
+		o.Log(line)
+	}
+}
+
+// run does it and undoes it.
+func (x *experiment) run(ctx context.Context) (out *Result, err error) {
+	defer processors()()
+	sleep := func() {}
+	if x.opt.Visit == nil {
+		sleep, err = awake() // from before the volumes are mounted: the path to them is measured then
+		x.lab.Awake = err == nil
+	}
+	defer sleep()
+	defer func() {
+		if e := x.close(ctx); err == nil {
+			err = e
+		} else if e != nil {
+			x.opt.log(e.Error()) // the first error is the one that counts
+		}
+	}()
+	if err := x.prepare(ctx); err != nil {
+		return nil, err
+	}
+	x.driver = loadgen.New(loadgen.Config{
+		Server: x.server, Workload: x.sc.Workloads(), Seed: x.sc.Seed, From: x.from, End: x.end, Remember: x.opt.PowerLoss > 0,
+	})
+	if x.opt.Record != nil {
+		x.record = newRecorder(x.opt.Record, x.m.lab.Devices)
+		x.record.visit = x.opt.Visit
+	}
+	x.watch = newWatcher(x.m, x.driver, x.from, x.end)
+	x.watch.record = x.record
+	if err := x.drive(ctx); err != nil {
+		return nil, err
+	}
+	return x.result(ctx)
+}
+
+// prepare mounts, starts and loads.
+func (x *experiment) prepare(ctx context.Context) (err error) {
+	if x.opt.Visit != nil {
+		return x.prepareVisit(ctx)
+	}
+	if err := blockdev.Available(); err != nil {
+		return err
+	}
+	if err := x.fits(); err != nil {
+		return err
+	}
+	// Two at a time would take each other's cores, and change the same settings of the kernel.
+	x.unlock, err = mount.Lock(ctx, "lab-run", func() { x.opt.tell(Progress{Phase: "waiting for another run on this machine to end"}) })
+	if err != nil {
+		return err
+	}
+	x.opt.tell(Progress{Phase: "mounting volumes"})
+	if x.m, err = mountAll(ctx, x.sc, x.opt); err != nil {
+		return err
+	}
+	if err := x.m.pace(ctx, false); err != nil {
+		return err
+	}
+	x.opt.tell(Progress{Phase: "starting " + x.sc.Engine.Name()})
+	x.started = true
+	err = x.server.Start(ctx, &x.m.lab, func(what string, done, total int64) {
+		x.opt.tell(Progress{Phase: what, Done: done, Total: total})
+	})
+	if err != nil {
+		return x.roomless(ctx, err)
+	}
+	x.opt.tell(Progress{Phase: "writing the page cache out"})
+	if err := x.m.sync(); err != nil {
+		return err
+	}
+	x.lab.Settings = settings(&x.sc.Host)
+	if x.kernel, err = mount.SetSysctl(x.lab.Settings); err != nil {
+		// Some containers have it read-only.
+		x.remark("the kernel's write-back limits are this machine's, not the scenario's: %v", err)
+		x.lab.Settings = map[string]string{}
+	}
+	return x.m.pace(ctx, true)
+}
+
+func (x *experiment) remark(format string, args ...any) {
+	x.lab.Remarks = append(x.lab.Remarks, fmt.Sprintf(format, args...))
+}
+
+// close undoes everything. It does not end with the context.
+func (x *experiment) close(ctx context.Context) error {
+	x.opt.tell(Progress{Phase: "taking it down"})
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closing)
+	defer cancel()
+	var errs []error
+	if x.m != nil {
+		errs = append(errs, x.m.pace(ctx, false)) // what is dirty need not wait
+	}
+	if x.started {
+		errs = append(errs, x.server.Stop(ctx))
+	}
+	if x.m != nil {
+		errs = append(errs, x.m.close(ctx))
+	}
+	errs = append(errs, x.kernel.Restore())
+	if x.unlock != nil {
+		x.unlock()
+	}
+	return errors.Join(errs...)
+}
+
+// drive asks, with losses of power in between.
+func (x *experiment) drive(ctx context.Context) error {
+	ends := append(x.cuts(), x.end)
+	for i, until := range ends {
+		asking, give := context.WithCancel(ctx)
+		stop := x.look(ctx, give)
+		var ended func() error
+		if i < len(ends)-1 {
+			ended = func() error { return x.cut(ctx, i) }
+		}
+		prioritize(clientNice)
+		err := x.driver.Run(asking, until, ended)
+		prioritize(programNice) // an engine that is started again has that of programs
+		watched := stop()
+		give()
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case watched != nil: // then nobody asked any more
+			return watched
+		case err != nil:
+			return err
+		}
+		if ended == nil {
+			return x.checkpoints(ctx)
+		}
+		again, err := x.recover(ctx, i)
+		if err != nil {
+			return err
+		}
+		if !again {
+			x.end = until
+			return nil
+		}
+	}
+	return nil
+}
+
+// look watches until the function it gives is called. If it cannot, it gives up the whole.
+func (x *experiment) look(ctx context.Context, give context.CancelFunc) (stop func() error) {
+	done := make(chan struct{})
+	gone := make(chan error, 1)
+	go func() {
+		err := x.watching(ctx, done)
+		if err != nil {
+			give()
+		}
+		gone <- err
+	}()
+	return func() error { close(done); return <-gone }
+}
+
+// cyclesEvery is how many seconds pass before checkpoints are asked for again.
+const cyclesEvery = 5
+
+func (x *experiment) watching(ctx context.Context, done <-chan struct{}) error {
+	measured := false
+	stop := func() {}
+	defer func() { stop() }()
+	last, at := x.driver.Totals(), time.Now()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for n := 1; ; n++ {
+		over := false
+		select {
+		case <-done:
+			over = true
+		case <-timer.C:
+		}
+		var totals loadgen.Totals
+		var err error
+		if measured {
+			totals, err = x.watch.look(ctx)
+		} else if totals = x.driver.Totals(); totals.At >= x.from && !over {
+			measured = true
+			if err = x.watch.begin(ctx); err == nil && x.record != nil {
+				stop = x.record.read(ctx, x.sources())
+			}
+		}
+		if over || err != nil || ctx.Err() != nil {
+			stop()
+			stop = func() {}
+			if measured && err == nil {
+				x.watch.pause()
+			}
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			return err
+		}
+		x.progress(totals, last, time.Since(at))
+		last, at = totals, time.Now()
+		if n%cyclesEvery == 0 {
+			if err := x.checkpoints(ctx); err != nil {
+				x.opt.log(err.Error())
+			}
+		}
+		timer.Reset(x.pause(measured, totals.At))
+	}
+}
+
+func (x *experiment) sources() []source.Source {
+	x.one.Lock()
+	defer x.one.Unlock()
+	return x.server.Sources()
+}
+
+// pause is until the next look: whole seconds, and the beginning of the measured time.
+func (x *experiment) pause(measured bool, at vtime.Instant) time.Duration {
+	if left := x.from.Sub(at); !measured && left < time.Second {
+		return max(left, 0)
+	}
+	return time.Second
+}
+
+func (x *experiment) progress(now, last loadgen.Totals, span time.Duration) {
+	p := Progress{Phase: "measuring", Done: int64((now.At - x.from) / 1e9), Total: int64((x.end - x.from) / 1e9), Timed: true, P99: now.P99}
+	if now.At < x.from {
+		p.Phase, p.Done, p.Total = "warming up", int64(now.At/1e9), int64(x.from/1e9)
+	}
+	if span > 0 {
+		p.Rate = units.Frequency(float64(now.Done-last.Done) / span.Seconds())
+	}
+	x.opt.tell(p)
+}
+
+// checkpoints asks for those so far, and keeps what an engine that is started again may no longer know.
+func (x *experiment) checkpoints(ctx context.Context) error {
+	x.one.Lock()
+	defer x.one.Unlock()
+	all, err := x.server.Cycles(ctx)
+	if err != nil {
+		return fmt.Errorf("asking for checkpoints: %w", err)
+	}
+	for _, c := range all {
+		if i := slices.IndexFunc(x.cycles, func(o lab.Cycle) bool { return o.From.Equal(c.From) }); i >= 0 {
+			x.cycles[i] = c
+		} else {
+			x.cycles = append(x.cycles, c)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,41 @@
+//go:build linux
+
+package run
+
+import (
+	"context"
+
+	"plimsoll/internal/lab"
+	"plimsoll/internal/model/scenario"
+)
+
+// A Visit is a run on a server that runs already: the same workload, asked in the same way, and no volumes of ours beneath it. Options.Server
+// gives the visitor, which makes a database of its own and removes it. Nothing of this machine is changed, and no right to do so
+// is needed.
+type Visit struct {
+	Address  string `json:"address"`  // product and hosts, without secrets
+	Database string `json:"database"` // that was made there, or the prefix of keys
+	Kept     bool   `json:"kept"`
+	// Local says that the server is on this machine, so that its devices and cores are recorded.
+	Local bool `json:"local"`
+}
+
+// prepareVisit makes the visit's database.
+func (x *experiment) prepareVisit(ctx context.Context) error {
+	x.m = noMachines(x.sc, x.opt)
+	x.lab.Settings, x.lab.Volumes = map[string]string{}, []Emulation{}
+	x.remark("volumes are what the scenario says, not measured: the server has its own, and the model beside it is of the scenario's")
+	if !x.opt.Visit.Local {
+		x.remark("the network between here and the server is a part of these latencies")
+	}
+	x.opt.tell(Progress{Phase: "making " + x.opt.Visit.Database})
+	x.started = true
+	return x.server.Start(ctx, &x.m.lab, func(what string, done, total int64) {
+		x.opt.tell(Progress{Phase: what, Done: done, Total: total})
+	})
+}
+
+// noMachines are those of a scenario whose server is elsewhere.
+func noMachines(sc *scenario.Scenario, opt *Options) *machines {
+	return &machines{lab: lab.Machine{Dirs: map[string]string{}, Devices: map[string]string{}, Scenario: sc, Log: opt.log}}
+}

@@ -1,0 +1,201 @@
+//go:build linux
+
+package run
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/internal/engine/etcd/etcdtest"
+	etcd "plimsoll/internal/engine/etcd/server"
+	"plimsoll/internal/engine/postgres/postgrestest"
+	postgres "plimsoll/internal/engine/postgres/server"
+	"plimsoll/internal/lab"
+	"plimsoll/internal/lab/existing"
+	"plimsoll/internal/model/scenario"
+	"plimsoll/internal/record/recording"
+)
+
+// visited is a load that any server bears, on volumes that are nobody's.
+const visited = `plimsoll: 1
+name: visit
+seed: 5
+run: {duration: 1s, warmup: 200ms}
+host: {cores: 2, memory: 2GiB}
+volumes:
+  data: {type: gp3, size: 10GiB}
+engine: {ENGINE: {}}
+workload:
+  arrivals: {poisson: 50/s}
+  mix: {update: 100%}
+  keys: {count: 50}
+  document: {size: 300B}
+  connections: 2
+`
+
+func parsed(t *testing.T, engine string) *scenario.Scenario {
+	t.Helper()
+	text := strings.Replace(visited, "ENGINE: {}", engine, 1)
+	sc, err := scenario.Parse("visit.yaml", []byte(text), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sc
+}
+
+func parsedAddress(t *testing.T, text string) *existing.Address {
+	t.Helper()
+	a, err := existing.Parse(text, func(string) string { return "" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// visiting gives the options of a run on a server, as the command has them: it is looked at first.
+func visiting(t *testing.T, sc *scenario.Scenario, a *existing.Address, guest existing.Guest, keep bool) Options {
+	t.Helper()
+	if _, err := guest.Look(t.Context(), sc); err != nil {
+		t.Fatal(err)
+	}
+	in := existing.IntentOf(a, "plimsoll_lab_test", sc, nil)
+	return Options{
+		Visit:  &Visit{Address: a.String(), Database: in.What(), Kept: keep, Local: a.Local()},
+		Server: func(*scenario.Scenario) (lab.Server, error) { return guest, nil },
+		Log:    func(line string) { t.Error(line) }, // what could not be removed
+	}
+}
+
+// cluster is a real etcd of one member, and a visitor of it.
+func cluster(t *testing.T) (*existing.Address, func() *etcd.Visitor) {
+	t.Helper()
+	c := etcdtest.Run(t, 1, false)
+	a := parsedAddress(t, "etcd://"+c.Endpoints[0])
+	return a, func() *etcd.Visitor {
+		v, err := etcd.Visit(etcd.VisitOptions{Address: a, Name: "plimsoll_lab_test"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+// notOurs holds that a result is of a server that ran already: no volumes of ours, no setting of this machine's, and the reader is told.
+func notOurs(t *testing.T, r *Result, server string, v *Visit) {
+	t.Helper()
+	l := &r.Lab
+	if !strings.HasPrefix(l.Server, server) || l.Visit == nil || *l.Visit != *v || len(l.Volumes) != 0 || len(l.Settings) != 0 || l.Saturated || l.Awake {
+		t.Errorf("%+v", l)
+	}
+	if !slices.ContainsFunc(l.Remarks, func(s string) bool { return strings.HasPrefix(s, "volumes are what the scenario says, not measured") }) {
+		t.Errorf("remarks %q", l.Remarks)
+	}
+	if l.Failed != 0 || r.PowerLoss != nil {
+		t.Errorf("%d failed, %v, %+v", l.Failed, l.Errors, r.PowerLoss)
+	}
+}
+
+// A run on an etcd that is there asks it, is recorded, has the model beside it, and leaves none of its keys.
+func TestRunOnAServer(t *testing.T) {
+	a, visitor := cluster(t)
+	sc := parsed(t, "etcd: {}")
+	opt := visiting(t, sc, a, visitor(), false)
+	record := recording.NewMemory(recording.MemoryOptions{})
+	opt.Record, opt.Model = record, true
+	r, err := Run(t.Context(), sc, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	notOurs(t, r, "etcd 3.", opt.Visit)
+	if r.Model == nil || r.Model.Writes.All.Operations == 0 {
+		t.Error("no model beside it")
+	}
+	series, err := record.Samples(t.Context(), `plimsoll_client_operations_total{kind="write"}`, time.UnixMilli(0), time.Now())
+	if err != nil || len(series) != 1 {
+		t.Errorf("%d series of writes are recorded: %v", len(series), err)
+	}
+	for _, s := range record.Sources() {
+		for fact := range s.Facts {
+			if strings.HasPrefix(fact, "device_of_") {
+				t.Errorf("the recording says %s, and volumes are not ours", fact)
+			}
+		}
+	}
+	again := visitor()
+	if _, err := again.Look(t.Context(), sc); err != nil {
+		t.Errorf("something is left: %v", err)
+	}
+	if err := again.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// However it ends, the keys go: here by its context, once it asks.
+func TestABrokenVisitLeavesNothing(t *testing.T) {
+	a, visitor := cluster(t)
+	sc := parsed(t, "etcd: {}")
+	opt := visiting(t, sc, a, visitor(), false)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	opt.Progress = func(p Progress) {
+		if p.Timed {
+			cancel()
+		}
+	}
+	if _, err := Run(ctx, sc, opt); !errors.Is(err, context.Canceled) {
+		t.Errorf("it ends with %v", err)
+	}
+	again := visitor()
+	if _, err := again.Look(t.Context(), sc); err != nil {
+		t.Errorf("something is left: %v", err)
+	}
+	if err := again.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// A run on a PostgreSQL makes a database, which is kept where that is asked for, with all its rows.
+func TestVisitIsKept(t *testing.T) {
+	dir, err := os.MkdirTemp("", "plimsoll-visit-") // where others may enter, which t.TempDir is not: the server is another user
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	s, err := postgrestest.Start(filepath.Join(dir, "pg"), postgrestest.Options{Conf: "fsync = off"})
+	if errors.Is(err, postgrestest.ErrMissing) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	sc := parsed(t, "postgres: {rows: 50}")
+	a := parsedAddress(t, s.Socket("postgres", "postgres"))
+	guest, err := postgres.Visit(*sc.Engine.Postgres, postgres.VisitOptions{Address: a, Name: "plimsoll_lab_test", Keep: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	opt := visiting(t, sc, a, guest, true)
+	r, err := Run(t.Context(), sc, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	notOurs(t, r, "PostgreSQL ", opt.Visit)
+	got, err := s.Exec("SELECT datname FROM pg_database WHERE datname LIKE 'plimsoll%'")
+	if err != nil || !slices.Equal(got, []string{"plimsoll_lab_test"}) {
+		t.Errorf("databases %v: %v", got, err)
+	}
+}

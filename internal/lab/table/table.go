@@ -1,0 +1,198 @@
+// Package table is the error table: what a real engine did on an emulated volume beside what the model said.
+//
+// A prediction is worth what its error is. Each row is one figure of one scenario that was run in the laboratory and
+// in the simulator, and the error is by how much the model differs from the laboratory. Medians are told by
+// kind of figure, because rates and durations are easier to get right than a p99: one error bar for both would
+// be too wide for the first and too narrow for the second. The median is of errors without their sign, and of factors, so
+// that half as much and twice as much are as wrong: [Row.Off].
+package table
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/model/simulate"
+)
+
+// A Kind is what sort of figure a row is.
+type Kind = simulate.Kind
+
+// The kinds.
+const (
+	Rate     = simulate.Rate
+	Duration = simulate.Duration
+	P50      = simulate.P50
+	P99      = simulate.P99
+)
+
+// A Row is one figure of one scenario.
+type Row struct {
+	Run      string   `json:"run"` // its name in a suite, or the file
+	Scenario string   `json:"scenario"`
+	Figure   string   `json:"figure"`
+	Kind     Kind     `json:"kind"`
+	Unit     string   `json:"unit"`
+	Lab      *float64 `json:"lab"`   // the middle of its runs; null: not measurable
+	Model    *float64 `json:"model"` // null: not measurable
+	// LabLow and LabHigh are the least and the most of LabRuns runs.
+	LabLow  float64 `json:"lab_low"`
+	LabHigh float64 `json:"lab_high"`
+	LabRuns int     `json:"lab_runs"`
+	// Doubtful says that the laboratory's own error is too large for the row to count: the emulator was saturated.
+	Doubtful bool `json:"doubtful"`
+}
+
+// Off is by what factor the model is off, 1 or more, whichever way: 1.15 is 15 % too much, or too little
+// by as much. NaN where either is not known or 0.
+func (r *Row) Off() float64 {
+	if r.Lab == nil || r.Model == nil || *r.Lab <= 0 || *r.Model <= 0 {
+		return math.NaN()
+	}
+	return max(*r.Lab / *r.Model, *r.Model / *r.Lab)
+}
+
+// change is the model against the laboratory: "-12 %", or "1/3.4", "x 2.3" where that says more.
+func (r *Row) change() string {
+	off := r.Off()
+	switch {
+	case math.IsNaN(off):
+		return "-"
+	case off < 2:
+		return fmt.Sprintf("%+.0f %%", 100*(*r.Model / *r.Lab - 1))
+	case *r.Model > *r.Lab:
+		return fmt.Sprintf("x %.1f", off)
+	}
+	return fmt.Sprintf("1/%.1f", off)
+}
+
+// rowsOf are what two results of a scenario come to. Checkpoints count where there are some of a tenth of a second
+// or more: etcd's backend commits are no stalls. Beside the p99 by phase there is that of all operations: it
+// is what people ask for, and it does not depend on which side of a checkpoint's end a stall falls.
+func rowsOf(lab, model *Figures) []Row {
+	var out []Row
+	add := func(figure string, kind Kind, unit string, l, m *float64) {
+		if l != nil || m != nil {
+			out = append(out, Row{Figure: figure, Kind: kind, Unit: unit, Lab: l, Model: m})
+		}
+	}
+	add("operations a second", Rate, "1/s", &lab.DonePerSec, &model.DonePerSec)
+	word := "write"
+	l, m := &lab.Writes, &model.Writes
+	if l.All.Operations == 0 {
+		word, l, m = "read", &lab.Reads, &model.Reads
+	}
+	cycles := lab.Checkpoints.MedianSeconds != nil && model.Checkpoints.MedianSeconds != nil
+	if cycles {
+		add("checkpoint, median", Duration, "seconds", lab.Checkpoints.MedianSeconds, model.Checkpoints.MedianSeconds)
+	}
+	add(word+" p50", P50, "seconds", l.All.P50Seconds, m.All.P50Seconds)
+	add(word+" p99", P99, "seconds", l.All.P99Seconds, m.All.P99Seconds)
+	if cycles {
+		add(word+" p99 in a checkpoint", P99, "seconds", l.DuringCheckpoint.P99Seconds, m.DuringCheckpoint.P99Seconds)
+		add(word+" p99 outside", P99, "seconds", l.OutsideCheckpoint.P99Seconds, m.OutsideCheckpoint.P99Seconds)
+	}
+	return out
+}
+
+// A Summary is the median of how far the rows of a kind are off.
+type Summary struct {
+	Kind  Kind    `json:"kind"`
+	Rows  int     `json:"rows"`
+	Off   float64 `json:"median_factor"` // 1.15: half of them are within 15 % and a factor's other way
+	Worst float64 `json:"worst_factor"`
+}
+
+// Summarise gives a summary of each kind that has rows which count.
+func Summarise(rows []Row) []Summary {
+	var out []Summary
+	for _, k := range simulate.Kinds {
+		var offs []float64
+		for i := range rows {
+			if off := rows[i].Off(); rows[i].Kind == k && !rows[i].Doubtful && !math.IsNaN(off) {
+				offs = append(offs, off)
+			}
+		}
+		if len(offs) == 0 {
+			continue
+		}
+		slices.Sort(offs)
+		n := len(offs)
+		out = append(out, Summary{k, n, (offs[(n-1)/2] + offs[n/2]) / 2, offs[n-1]})
+	}
+	return out
+}
+
+// Write writes the table in Markdown, which is read as text as well.
+func Write(w io.Writer, rows []Row) error {
+	var b strings.Builder
+	b.WriteString("| scenario | figure | lab | model | error |\n|---|---|---|---|---|\n")
+	last := ""
+	for i := range rows {
+		r := &rows[i]
+		name := r.Scenario
+		if name == last {
+			name = ""
+		}
+		last = r.Scenario
+		change := r.change()
+		if r.Doubtful {
+			change += " (saturated: does not count)"
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", name, r.Figure, r.LabText(), show(r.Model, r.Unit), change)
+	}
+	b.WriteString("\n| figures | rows | half are off by less than | the worst by |\n|---|---|---|---|\n")
+	for _, s := range Summarise(rows) {
+		fmt.Fprintf(&b, "| %s | %d | %s | %s |\n", s.Kind, s.Rows, factor(s.Off), factor(s.Worst))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// LabText is what was measured: the middle, and both ends where there were several runs.
+func (r *Row) LabText() string {
+	text := show(r.Lab, r.Unit)
+	if r.LabRuns > 1 && r.LabLow != r.LabHigh {
+		text += fmt.Sprintf(" (%s to %s)", units.Value(r.LabLow, r.Unit), units.Value(r.LabHigh, r.Unit))
+	}
+	return text
+}
+
+// ModelText is what the model says.
+func (r *Row) ModelText() string { return show(r.Model, r.Unit) }
+
+// WriteVerdicts writes what became of advice, in Markdown.
+func WriteVerdicts(w io.Writer, verdicts []Verdict) error {
+	var b strings.Builder
+	b.WriteString("| advice | figure | lab before | lab after | model before | model after | it |\n|---|---|---|---|---|---|---|\n")
+	for _, v := range verdicts {
+		var before, after Row
+		if v.Before != nil {
+			before = *v.Before
+		}
+		if v.After != nil {
+			after = *v.After
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | **%s** |\n", v.Says, v.Figure, before.LabText(), after.LabText(),
+			show(before.Model, before.Unit), show(after.Model, after.Unit), v.Holds)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func factor(off float64) string {
+	if off < 2 {
+		return fmt.Sprintf("%.0f %%", 100*(off-1))
+	}
+	return fmt.Sprintf("a factor of %.1f", off)
+}
+
+func show(x *float64, unit string) string {
+	if x == nil {
+		return "not measurable"
+	}
+	return units.Value(*x, unit)
+}

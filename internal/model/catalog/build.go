@@ -1,0 +1,206 @@
+package catalog
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/base/random"
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/model/volume"
+)
+
+// Config is one volume of an order: of a stripe it is each member. name names its streams of chance
+// and stands in errors. on is the type of instance it is attached to, nil if there is none; only local
+// disks ask. The order must have passed Check.
+func (o *Order) Config(name string, on *InstanceType) (volume.Config, error) {
+	t, err := Type(o.Type)
+	if err != nil {
+		return volume.Config{}, err
+	}
+	limits := t.limits(t, o, on)
+	cfg := volume.Config{
+		Name: name, Size: o.Size,
+		Sustained: limits.Sustained, ReadOnly: limits.ReadOnly, WriteOnly: limits.WriteOnly, Burst: limits.Burst,
+		Operation: t.Operation.Value, Merge: t.Merge,
+		Slots: o.slots(t),
+	}
+	if cfg.Size == 0 && t.Local && on != nil {
+		cfg.Size = on.Disk.Size
+	}
+	if t.Name == "custom" {
+		cfg.Operation, cfg.Merge, cfg.FlushIsOperation = o.Operation, o.Merge, o.FlushIsOperation
+	}
+	if cfg.Latency, err = o.latencies(t); err != nil {
+		return volume.Config{}, err
+	}
+	if o.Episodes != nil {
+		e := o.Episodes.episodes()
+		cfg.Episodes = &e
+	}
+	return cfg, nil
+}
+
+// What the block layer keeps in flight where an order does not say, of one hardware queue. No
+// provider documents it, so it is assumed: look at /sys/block/<device>/queue/nr_requests. It matters much:
+// a log's write waits behind as many requests as fit.
+const (
+	rentedSlots = 32 // assumed, of EBS' NVMe controllers
+	// A local disk takes 1,023 for each core (the NVMe driver's io_queue_depth, drivers/nvme/host/pci.c), and serves its
+	// queues in turn: a request does not stand behind all of another queue's. The volume model has
+	// one queue, so it gets a short one (assumed).
+	localSlots = 64
+)
+
+// slots are an order's queue slots, or those of its type; of custom volumes as many as come, as with the kernel's
+// blk-throttle.
+func (o *Order) slots(t *VolumeType) int {
+	switch {
+	case o.QueueSlots != 0 || t.Name == "custom":
+		return o.QueueSlots
+	case t.Local:
+		return localSlots
+	}
+	return rentedSlots
+}
+
+// Limits are what an order gives on a type of instance, nil if there is none: of one volume, also where it is
+// striped.
+func (o *Order) Limits(on *InstanceType) (Limits, error) {
+	t, err := Type(o.Type)
+	if err != nil {
+		return Limits{}, err
+	}
+	return t.limits(t, o, on), nil
+}
+
+func (o *Order) latencies(t *VolumeType) (by [volume.Ops]volume.Latency, err error) {
+	read, write := t.Read, t.Write
+	if o.Latency != nil && o.Latency.Like != "" {
+		like, err := Type(o.Latency.Like)
+		if err != nil {
+			return by, err
+		}
+		read, write = like.Read, like.Write
+	}
+	if read != nil && write != nil {
+		by[volume.Read], by[volume.Write] = read.Latency(), write.Latency()
+	}
+	l := o.Latency
+	if l == nil {
+		return by, nil
+	}
+	if l.Scale != 0 {
+		for op := range by {
+			by[op] = by[op].Scaled(l.Scale.ratio())
+		}
+	}
+	for op, q := range [volume.Ops]*Quantiles{volume.Read: l.Read, volume.Write: l.Write, volume.Flush: l.Flush} {
+		if q == nil {
+			continue
+		}
+		if by[op], err = q.latency(); err != nil {
+			return by, err
+		}
+	}
+	return by, nil
+}
+
+func (q *Quantiles) latency() (volume.Latency, error) {
+	var quantiles []volume.Quantile
+	for _, p := range []struct {
+		share units.Ratio
+		takes *units.Duration
+	}{{0, q.Min}, {.5, q.P50}, {.9, q.P90}, {.99, q.P99}, {.999, q.P999}, {1, q.Max}} {
+		if p.takes != nil {
+			quantiles = append(quantiles, volume.Quantile{Share: p.share, Takes: *p.takes})
+		}
+	}
+	if len(quantiles) == 0 {
+		return volume.Latency{}, errors.New("no quantile given: at least one of min, p50, p90, p99, p999, max")
+	}
+	return volume.NewLatency(quantiles...)
+}
+
+func (e *EpisodesOrder) episodes() volume.Episodes {
+	cfg := volume.PlanetScaleEpisodes
+	if e.Every != 0 {
+		cfg.Every = e.Every
+	}
+	if e.Lasts != nil {
+		cfg.Lasts = [2]units.Duration{e.Lasts.From, e.Lasts.To}
+	}
+	if e.Latency != nil {
+		cfg.Latency = [2]units.Duration{e.Latency.From, e.Latency.To}
+	}
+	cfg.Reads = e.Reads
+	return cfg
+}
+
+// Attachment is where a volume is: on a type of instance, with the limits that it shares with the
+// instance's other volumes. The zero Attachment is nowhere, without limits of an instance.
+type Attachment struct {
+	Type   *InstanceType
+	Shared *volume.Instance
+}
+
+// CheckOn gives what is wrong with an order on a type of instance, besides what Check gives.
+func (o *Order) CheckOn(on *InstanceType) diagnostics.List {
+	var l diagnostics.List
+	i := slices.IndexFunc(types, func(t *VolumeType) bool { return t.Name == canonical(o.Type) })
+	if i < 0 || on == nil {
+		return nil // Check says that there is no such type
+	}
+	switch t := types[i]; {
+	case t.Local && on.Disk.Count == 0:
+		l.Addf("type", "%s has no local disks; types that have: those with a d, as %s", on.Name, on.withDisks())
+	case t.Local && o.Members() > on.Disk.Count:
+		l = append(l, diagnostics.Problem{
+			Field: "stripe", Text: fmt.Sprintf("over %d local disks: %s has %d", o.Members(), on.Name, on.Disk.Count),
+			Limit: fmt.Sprint(on.Disk.Count), Source: on.Source.String(), Nearest: fmt.Sprint(on.Disk.Count),
+		})
+	case t.Local && o.Size > on.Disk.Size:
+		l = append(l, diagnostics.Problem{
+			Field: "size", Text: fmt.Sprintf("%s: a local disk of %s is smaller", o.Size.Exact(), on.Name),
+			Limit: on.Disk.Size.Exact(), Source: on.Source.String(), Nearest: on.Disk.Size.Exact(),
+		})
+	case !t.Local && t.Provider == "aws" && on.Attachments > 0 && o.Members() > on.Attachments:
+		l = append(l, diagnostics.Problem{
+			Field: "stripe", Text: fmt.Sprintf("over %d volumes: %s attaches %d at most", o.Members(), on.Name, on.Attachments),
+			Limit: fmt.Sprint(on.Attachments), Source: on.Source.String(), Nearest: fmt.Sprint(on.Attachments),
+		})
+	case t.Provider == "gcp" || t.Provider == "azure":
+		l.Addf("type", "%s is a volume of %s, and %s an instance of AWS", t.Name, t.Provider, on.Name)
+	}
+	return l
+}
+
+// Build makes the volume of an order, striped if the order says so. Its chance depends on the seed and the
+// name. The order is checked first.
+func (o *Order) Build(name string, seed random.Seed, at Attachment) (volume.Volume, error) {
+	problems := append(o.Check(), o.CheckOn(at.Type)...)
+	if err := problems.Under(name).Err(); err != nil {
+		return nil, err
+	}
+	cfg, err := o.Config(name, at.Type)
+	if err != nil {
+		return nil, err
+	}
+	t, err := Type(o.Type)
+	if err != nil {
+		return nil, err
+	}
+	shared := at.Shared
+	if t.Local {
+		shared = nil // a local disk does not pass the instance's EBS limits
+	}
+	if o.Members() == 1 {
+		return volume.New(cfg, seed, shared)
+	}
+	unit := o.StripeUnit
+	if unit == 0 {
+		unit = stripeUnitDefault
+	}
+	return volume.StripeOf(o.Members(), unit, cfg, seed, shared)
+}

@@ -1,0 +1,214 @@
+package catalog
+
+import (
+	"fmt"
+	"slices"
+
+	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/base/units"
+)
+
+// A checker gathers the problems of an order.
+type checker struct {
+	diagnostics.List
+	t *VolumeType
+	o *Order
+}
+
+func (c *checker) add(field, text, limit string, s Source, nearest string) {
+	source := ""
+	if s.Text != "" {
+		source = s.String()
+	}
+	c.List = append(c.List, diagnostics.Problem{Field: field, Text: text, Limit: limit, Source: source, Nearest: nearest})
+}
+
+// Check gives all that is wrong with an order, with fields as in its YAML; the list's Err is nil if
+// nothing is. It does not know on which instance the volume will be: see [Order.CheckOn].
+func (o *Order) Check() diagnostics.List {
+	t, err := Type(o.Type)
+	if err != nil {
+		p, _ := err.(diagnostics.Problem) //nolint:errorlint // Type gives it as it is
+		return diagnostics.List{p}
+	}
+	c := &checker{t: t, o: o}
+	c.size()
+	c.iops()
+	c.throughput()
+	c.stripe()
+	if t.Name == "custom" {
+		c.custom()
+	} else {
+		c.customOnly()
+	}
+	c.latency()
+	if len(c.List) == 0 {
+		// What is left is bounded by the model, not by the product.
+		if cfg, err := o.Config("", nil); err != nil {
+			c.Addf("", "%v", err)
+		} else if err := cfg.Check(); err != nil {
+			c.Addf("", "%s", withoutName(err))
+		}
+	}
+	return c.List
+}
+
+func (c *checker) size() {
+	o, t := c.o, c.t
+	least, most := t.SizeMin, t.SizeMax
+	switch {
+	case o.Size < 0:
+		c.add("size", "negative", "", Source{}, "")
+	case o.Size == 0 && least.Known():
+		c.add("size", "missing, or 0: limits and price depend on it", "from "+least.Value.Exact()+" to "+most.Value.Exact(), least.Source, "")
+	case o.Size != 0 && least.Known() && o.Size < least.Value:
+		c.add("size", fmt.Sprintf("%s is less than %s has", o.Size.Exact(), t.Name), "at least "+least.Value.Exact(), least.Source, least.Value.Exact())
+	case most.Known() && o.Size > most.Value:
+		c.add("size", fmt.Sprintf("%s is more than %s has", o.Size.Exact(), t.Name), "at most "+most.Value.Exact(), most.Source, most.Value.Exact())
+	}
+}
+
+// iops checks what is ordered, under the field that orders it.
+func (c *checker) iops() {
+	o, t := c.o, c.t
+	if o.IOPS < 0 || o.IOPSPerGB < 0 {
+		c.add("iops", "negative", "", Source{}, "")
+		return
+	}
+	if o.IOPS != 0 && o.IOPSPerGB != 0 {
+		c.add("iops_per_gb", fmt.Sprintf("given besides iops: one of the two; %s per GiB on %s are %s", o.IOPSPerGB, o.Size.Exact(), count(int64(o.IOPSPerGB)*o.gib())), "", Source{}, "")
+	}
+	field := "iops"
+	if o.IOPS == 0 && o.IOPSPerGB != 0 {
+		field = "iops_per_gb"
+		if o.Size == 0 {
+			c.add(field, "needs a size", "", Source{}, "")
+			return
+		}
+	}
+	asked := o.asked()
+	if !t.ChoosesIOPS {
+		if asked != 0 {
+			c.add(field, fmt.Sprintf("not chosen on %s: %s", t.Name, c.rule()), "", c.ruleSource(), "")
+		}
+		return
+	}
+	if asked == 0 {
+		if t.IOPSMin.Known() && !t.IOPSIncluded.Known() {
+			c.add("iops", fmt.Sprintf("missing: %s has none without", t.Name), fmt.Sprintf("from %s to %s", t.IOPSMin.Value, t.IOPSMax.Value), t.IOPSMin.Source, nearestIOPS(t.IOPSMin.Value))
+		}
+		return
+	}
+	c.iopsBounds(field, asked)
+}
+
+func (c *checker) iopsBounds(field string, asked IOPS) {
+	o, t := c.o, c.t
+	gib := IOPS(o.gib())
+	down := func(n IOPS) string { // the nearest that the field can say
+		if field == "iops" {
+			return nearestIOPS(n)
+		}
+		return nearestIOPS(n / gib)
+	}
+	text := asked.String() + " IOPS"
+	if field == "iops_per_gb" {
+		text = fmt.Sprintf("%s per GiB on %d GiB are %s IOPS", o.IOPSPerGB, gib, asked)
+	}
+	perGiB := t.IOPSPerGiB
+	bySize := max(perGiB.Value*gib, t.IOPSIncluded.Value)
+	switch {
+	case t.IOPSMax.Known() && asked > t.IOPSMax.Value:
+		nearest := t.IOPSMax.Value
+		if perGiB.Known() && o.Size > 0 {
+			nearest = min(nearest, bySize)
+		}
+		c.add(field, text+": more than "+t.Name+" has", "at most "+t.IOPSMax.Value.String()+" IOPS", t.IOPSMax.Source, down(nearest))
+	case t.IOPSMin.Known() && asked < t.IOPSMin.Value:
+		nearest := t.IOPSMin.Value
+		if field == "iops_per_gb" {
+			nearest = (nearest + gib - 1) / gib
+		}
+		c.add(field, text+": fewer than "+t.Name+" can have", "at least "+t.IOPSMin.Value.String()+" IOPS", t.IOPSMin.Source, nearestIOPS(nearest))
+	case perGiB.Known() && o.Size > 0 && asked > bySize:
+		c.add(field, fmt.Sprintf("%s on %d GiB: more than %s of the size has; they take %d GiB", text, gib, t.Name, (asked+perGiB.Value-1)/perGiB.Value),
+			fmt.Sprintf("%s IOPS per GiB", perGiB.Value), perGiB.Source, down(bySize))
+	}
+}
+
+func nearestIOPS(n IOPS) string { return fmt.Sprint(int64(n)) }
+
+// rule is the first rule of a type: how its limits follow.
+func (c *checker) rule() string {
+	if len(c.t.Rules) == 0 {
+		return "it follows from the rest"
+	}
+	return c.t.Rules[0].Value
+}
+
+func (c *checker) ruleSource() Source {
+	if len(c.t.Rules) == 0 {
+		return Source{}
+	}
+	return c.t.Rules[0].Source
+}
+
+func (c *checker) throughput() {
+	o, t := c.o, c.t
+	switch {
+	case o.Throughput < 0:
+		c.add("throughput", "negative", "", Source{}, "")
+		return
+	case o.Throughput == 0:
+		if t.ThroughputMin.Known() && !t.ThroughputIncluded.Known() {
+			c.add("throughput", fmt.Sprintf("missing: %s has none without", t.Name),
+				fmt.Sprintf("from %s to %s", rate(t.ThroughputMin.Value), rate(t.ThroughputMax.Value)), t.ThroughputMin.Source, written(t.ThroughputMin.Value))
+		}
+		return
+	case !t.ChoosesThroughput:
+		rules := slices.Clone(t.Rules)
+		rules = slices.DeleteFunc(rules, func(f Figure[string]) bool { return !speaksOfThroughput(f.Value) })
+		if len(rules) == 0 {
+			rules = t.Rules
+		}
+		c.add("throughput", fmt.Sprintf("not chosen on %s: %s", t.Name, rules[0].Value), "", rules[0].Source, "")
+		return
+	}
+	iops := o.asked()
+	if iops == 0 {
+		iops = t.IOPSIncluded.Value
+	}
+	iops = min(iops, max(t.IOPSMax.Value, t.IOPSIncluded.Value)) // an impossible number has its own problem
+	most := t.ThroughputMax.Value
+	byIOPS := units.Throughput(t.ThroughputPerIOPS.Value) * units.Throughput(iops)
+	switch per := t.ThroughputPerIOPS; {
+	case t.ThroughputMax.Known() && o.Throughput > most:
+		nearest, limit := most, "at most "+rate(most)
+		if byIOPS = max(byIOPS, t.ThroughputIncluded.Value); per.Known() && byIOPS < most {
+			nearest, limit = byIOPS, fmt.Sprintf("%s, and with %s IOPS %s", limit, iops, rate(byIOPS))
+		}
+		c.add("throughput", rate(o.Throughput)+": more than "+t.Name+" has", limit, t.ThroughputMax.Source, written(nearest))
+	case t.ThroughputMin.Known() && o.Throughput < t.ThroughputMin.Value:
+		c.add("throughput", rate(o.Throughput)+": less than "+t.Name+" can have", "at least "+rate(t.ThroughputMin.Value), t.ThroughputMin.Source, written(t.ThroughputMin.Value))
+	case per.Known() && o.Throughput > max(byIOPS, t.ThroughputIncluded.Value):
+		need := (int64(o.Throughput) + int64(per.Value) - 1) / int64(per.Value)
+		c.add("throughput", fmt.Sprintf("%s with %s IOPS: it takes %s IOPS", rate(o.Throughput), iops, count(need)), per.Note, per.Source, written(byIOPS))
+	}
+}
+
+func (c *checker) stripe() {
+	o := c.o
+	lvm := Source{"lvmcreate's stripes, lvm2 2.03", "2024"}
+	if o.Stripe < 0 || o.Stripe > membersMax {
+		c.add("stripe", fmt.Sprintf("over %d volumes", o.Stripe), fmt.Sprintf("from 1 to %d", membersMax), lvm, fmt.Sprint(min(max(o.Stripe, 1), membersMax)))
+	}
+	if u := o.StripeUnit; u != 0 && (u < 512 || u > units.GiB) {
+		c.add("stripe_unit", u.Exact(), "from 512B, a sector, to 1GiB", Source{}, min(max(u, 512), units.GiB).Exact())
+	}
+	if o.StripeUnit != 0 && o.Stripe < 2 {
+		c.add("stripe_unit", "given without a stripe over 2 volumes or more", "", Source{}, "")
+	}
+	if o.QueueSlots < 0 || o.QueueSlots > 1<<20 {
+		c.add("queue_slots", fmt.Sprintf("%d requests in flight", o.QueueSlots), "from 0, which is no bound, to 1048576", Source{}, fmt.Sprint(min(max(o.QueueSlots, 0), 1<<20)))
+	}
+}

@@ -1,0 +1,113 @@
+package catalog
+
+import (
+	"fmt"
+	"strings"
+
+	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/model/volume"
+)
+
+// withoutName is the text of package volume's error of a configuration without a name: the problem's field
+// names it already.
+func withoutName(err error) string { return strings.TrimPrefix(err.Error(), `volume "": `) }
+
+func speaksOfThroughput(rule string) bool {
+	return strings.Contains(rule, "throughput") || strings.Contains(rule, "MiB/s") || strings.Contains(rule, "MB/s")
+}
+
+// customOnly refuses fields that products decide.
+func (c *checker) customOnly() {
+	o := c.o
+	for _, f := range []struct {
+		name  string
+		given bool
+	}{
+		{"read", o.Read != nil}, {"write", o.Write != nil}, {"burst", o.Burst != nil}, {"operation", o.Operation != 0},
+		{"merge", o.Merge}, {"flush_is_operation", o.FlushIsOperation},
+	} {
+		if f.given {
+			c.add(f.name, fmt.Sprintf("%s decides that itself: for limits of your own, type: custom", c.t.Name), "", Source{}, "")
+		}
+	}
+}
+
+func (c *checker) custom() {
+	o := c.o
+	if o.Operation < 0 || o.Operation > units.GiB {
+		c.add("operation", o.Operation.Exact(), "from 1B to 1GiB; without it an operation is of any length", Source{}, units.GiB.Exact())
+	}
+	if o.Merge && o.Operation == 0 {
+		c.add("merge", "needs operation: how much one carries, 256KiB on SSD volumes of AWS", "", Source{}, "")
+	}
+	for _, r := range []struct {
+		name string
+		rate *RateOrder
+	}{{"read", o.Read}, {"write", o.Write}} {
+		if r.rate != nil && (r.rate.IOPS < 0 || r.rate.Throughput < 0) {
+			c.add(r.name, "negative", "", Source{}, "")
+		}
+	}
+	if o.Latency == nil || (o.Latency.Like == "" && o.Latency.Read == nil && o.Latency.Write == nil) {
+		c.add("latency", "missing: a custom volume has none by itself; latency: {like: gp3} takes that of a type, {write: {p50: 700us, p99: 2ms}} says one", "", Source{}, "")
+	}
+	if o.Burst != nil {
+		c.burst()
+	}
+}
+
+func (c *checker) burst() {
+	b, o := c.o.Burst, c.o
+	switch {
+	case (b.IOPS != 0) == (b.Throughput != 0):
+		c.add("burst", "one of iops and throughput: what the credits count", "", Source{}, "")
+	case b.IOPS < 0 || b.Throughput < 0:
+		c.add("burst", "negative", "", Source{}, "")
+	case b.IOPS != 0 && (o.asked() == 0 || b.IOPS <= o.asked()):
+		c.add("burst.iops", fmt.Sprintf("%s IOPS while there are credits, %s without: it must be more than iops, which must be given", b.IOPS, o.asked()), "", Source{}, "")
+	case b.Throughput != 0 && (o.Throughput == 0 || b.Throughput <= o.Throughput):
+		c.add("burst.throughput", fmt.Sprintf("%s while there are credits, %s without: it must be more than throughput, which must be given", rate(b.Throughput), rate(o.Throughput)), "", Source{}, "")
+	}
+	day := units.Duration(86400e9)
+	if b.For <= 0 || b.For > day {
+		c.add("burst.for", fmt.Sprintf("a full bucket that lasts %v", b.For), "more than 0s, to 24h", Source{}, "30min")
+	}
+	if b.Left != nil && !(*b.Left >= 0 && *b.Left <= 1) {
+		c.add("burst.left", fmt.Sprintf("a bucket filled to %v", float64(*b.Left)), "from 0% to 100%", Source{}, "100%")
+	}
+}
+
+func (c *checker) latency() {
+	o := c.o
+	if l := o.Latency; l != nil {
+		if l.Like != "" {
+			t, err := Type(l.Like)
+			switch p, _ := err.(diagnostics.Problem); { //nolint:errorlint // Type gives it as it is
+			case err != nil:
+				p.Field = "latency.like"
+				c.List = append(c.List, p)
+			case t.Write == nil:
+				c.add("latency.like", "a custom volume has no latency to be like", "", Source{}, "gp3")
+			}
+		}
+		for _, q := range []struct {
+			name string
+			of   *Quantiles
+		}{{"read", l.Read}, {"write", l.Write}, {"flush", l.Flush}} {
+			if q.of == nil {
+				continue
+			}
+			if _, err := q.of.latency(); err != nil {
+				c.Addf("latency."+q.name, "%v", err)
+			}
+		}
+	}
+	if e := o.Episodes; e != nil {
+		bad := e.episodes()
+		cfg := volume.Config{Episodes: &bad}
+		if err := cfg.Check(); err != nil {
+			c.Addf("episodes", "%s", withoutName(err))
+		}
+	}
+}

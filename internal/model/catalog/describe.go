@@ -1,0 +1,136 @@
+package catalog
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/model/volume"
+)
+
+// A description is an element of what `aws ec2 describe-instance-types` prints, of which this is what the
+// catalogue holds (EC2 API reference, InstanceTypeInfo, 2025).
+type description struct {
+	InstanceType string
+	EbsInfo      struct {
+		MaximumEbsAttachments int64
+		EbsOptimizedInfo      *struct {
+			BaselineIops, MaximumIops                         float64
+			BaselineThroughputInMBps, MaximumThroughputInMBps float64
+		}
+	}
+	InstanceStorageInfo *struct {
+		Disks []struct {
+			Count, SizeInGB int64
+			Type            string
+		}
+	}
+	MemoryInfo struct{ SizeInMiB int64 }
+	VCpuInfo   struct{ DefaultVCpus int64 }
+}
+
+// nameBytesMax bounds the name of an instance type; the longest today has 22.
+const nameBytesMax = 64
+
+// DescribedInstance reads one element of the InstanceTypes that `aws ec2 describe-instance-types` prints.
+// name is used where the element does not say its own. Source and prices are the caller's to set.
+func DescribedInstance(name string, element []byte) (InstanceType, error) {
+	var d description
+	if err := json.Unmarshal(element, &d); err != nil {
+		return InstanceType{}, err
+	}
+	if d.InstanceType == "" {
+		d.InstanceType = name
+	}
+	r := InstanceType{
+		Name: d.InstanceType, VCPU: int(d.VCpuInfo.DefaultVCpus), Memory: units.Size(d.MemoryInfo.SizeInMiB) * units.MiB,
+		Attachments: int(d.EbsInfo.MaximumEbsAttachments),
+	}
+	// Before anything is multiplied: what no machine has.
+	if m := d.MemoryInfo.SizeInMiB; m < 1 || m > 1<<30 {
+		return r, fmt.Errorf("%q: a memory of %d MiB (MemoryInfo.SizeInMiB)", r.Name, m)
+	}
+	if e := d.EbsInfo.EbsOptimizedInfo; e != nil {
+		for _, mbps := range []float64{e.BaselineThroughputInMBps, e.MaximumThroughputInMBps} {
+			if !(mbps > 0 && mbps <= 1e6) {
+				return r, fmt.Errorf("%q: a throughput of %v MB/s (EbsInfo.EbsOptimizedInfo)", r.Name, mbps)
+			}
+		}
+		r.HasEBS = true
+		r.Baseline = volume.Rate{IOPS: units.Frequency(e.BaselineIops), Throughput: megabytes(e.BaselineThroughputInMBps)}
+		r.Maximum = volume.Rate{IOPS: units.Frequency(e.MaximumIops), Throughput: megabytes(e.MaximumThroughputInMBps)}
+	}
+	if s := d.InstanceStorageInfo; s != nil && len(s.Disks) > 0 {
+		disk := s.Disks[0]
+		if disk.Count < 1 || disk.Count > 1000 || disk.SizeInGB < 1 || disk.SizeInGB > 1e6 {
+			return r, fmt.Errorf("%q: %d disks of %d GB (InstanceStorageInfo.Disks)", r.Name, disk.Count, disk.SizeInGB)
+		}
+		r.Disk = LocalDisk{Count: int(disk.Count), Size: units.Size(disk.SizeInGB) * units.GB, HDD: disk.Type == "hdd"}
+	}
+	return r, r.check()
+}
+
+// megabytes is a throughput in decimal megabytes, an eighth of AWS's Mbps, to a thousand bytes.
+func megabytes(mbps float64) units.Throughput {
+	return units.Throughput(math.Round(float64(mbps*1000))) * 1000
+}
+
+// check refuses what no instance is, wherever it came from.
+func (i *InstanceType) check() error {
+	if err := checkName(i.Name); err != nil {
+		return err
+	}
+	switch {
+	case i.VCPU < 1 || i.VCPU > 1<<16:
+		return fmt.Errorf("%q: %d vCPUs", i.Name, i.VCPU)
+	case i.Memory < units.MiB || i.Memory > 1<<50:
+		return fmt.Errorf("%q: a memory of %d bytes", i.Name, int64(i.Memory))
+	case i.Attachments < 0 || i.Attachments > 1<<16:
+		return fmt.Errorf("%q: %d volumes attached at most", i.Name, i.Attachments)
+	case i.Disk.Count < 0 || i.Disk.Count > 1000 || i.Disk.Size < 0 || i.Disk.Size > units.Size(1e6)*units.GB || (i.Disk.Count > 0) != (i.Disk.Size > 0):
+		return fmt.Errorf("%q: %d local disks of %s", i.Name, i.Disk.Count, i.Disk.Size.Exact())
+	case !i.HasEBS:
+		if (i.Baseline != volume.Rate{}) || (i.Maximum != volume.Rate{}) {
+			return fmt.Errorf("%q: EBS limits of an instance of which they are not known", i.Name)
+		}
+	case i.Baseline.IOPS < 1 || i.Baseline.Throughput < 1:
+		return fmt.Errorf("%q: EBS limits of %v IOPS and %v", i.Name, float64(i.Baseline.IOPS), i.Baseline.Throughput)
+	}
+	cfg := i.Config()
+	if err := cfg.Check(); err != nil {
+		return err
+	}
+	for _, p := range i.Prices {
+		if err := p.check(); err != nil {
+			return fmt.Errorf("%q: %w", i.Name, err)
+		}
+	}
+	return nil
+}
+
+// The most that is believed: a price over it is in another currency, or of another unit.
+const hourlyMax units.USD = 10_000
+
+func (p *InstancePrice) check() error {
+	if err := checkName(p.Region); err != nil {
+		return err
+	}
+	if !(p.Hourly > 0 && p.Hourly <= hourlyMax) {
+		return fmt.Errorf("a price of %v USD an hour: more than 0, to %v", float64(p.Hourly), float64(hourlyMax))
+	}
+	return nil
+}
+
+// checkName accepts names as AWS gives them to instance types and regions.
+func checkName(name string) error {
+	if name == "" || len(name) > nameBytesMax {
+		return fmt.Errorf("a name of %d characters: from 1 to %d", len(name), nameBytesMax)
+	}
+	for _, r := range name {
+		if !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '.' || r == '-') {
+			return fmt.Errorf("%q is not a name as AWS gives them", name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,131 @@
+// Package catalog turns what one rents into what it does: products with their limits, prices,
+// sources and dates on one side, [volume.Config] on the other.
+//
+// A person orders a product: a type, a size, perhaps IOPS and throughput ([Order]). The
+// provider's rules say what such an order gives ([Order.Config]), whether it can be had at all
+// ([Order.Check]: each problem with the limit, who says so, and the nearest legal value), and
+// what it costs a month ([Order.Monthly]). An instance has limits of its own for all its volumes
+// together ([Instance]).
+//
+// Products change: gp3 ended at 16,000 IOPS for five years and now goes to 80,000. So no
+// figure stands here without its source and date ([Figure]), what is not known is said to be
+// unknown, never zero, and what is newer than this program is imported from the provider's own
+// tools ([Import]) and used beside what is embedded.
+//
+// Sizes are bytes. Providers size and bill in GiB, which most of them write GB; an order is
+// rounded up to whole GiB as their interfaces do.
+package catalog
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"plimsoll/internal/base/units"
+)
+
+// A Source is who says a figure, and when.
+type Source struct {
+	Text string `json:"source"`
+	Date string `json:"date"` // of the figure or of its publication: "2026-07-20", or only "2025"
+}
+
+// String is the source with its date.
+func (s Source) String() string {
+	if s.Date == "" {
+		return s.Text
+	}
+	return s.Text + ", " + s.Date
+}
+
+// A Figure is a value with who says so. A figure without a source is not known.
+type Figure[T any] struct {
+	Value T
+	Source
+	// Note is what to know beside it: what older pages say, what is assumed.
+	Note string
+}
+
+// Known tells whether there is a figure.
+func (f Figure[T]) Known() bool { return f.Text != "" }
+
+func said[T any](v T, s Source, note ...string) Figure[T] {
+	return Figure[T]{v, s, strings.Join(note, " ")}
+}
+
+// IOPS is a number of operations a second. Unlike other quantities it is written without a unit,
+// as every provider's interface has it: "16000", also "16k" or "16,000/s".
+type IOPS int64
+
+// iopsOrderMax is over what any provider sells, and bounds what is read.
+const iopsOrderMax IOPS = 1e9
+
+// ParseIOPS reads IOPS. The error says how they are written.
+func ParseIOPS(s string) (IOPS, error) {
+	bad := fmt.Errorf("%q is not a number of IOPS: write it as 16000 or 16k", s)
+	text := strings.TrimSuffix(strings.TrimSpace(s), "/s")
+	text = strings.NewReplacer(",", "", "_", "").Replace(text)
+	factor := 1.0
+	if digits, ok := strings.CutSuffix(text, "k"); ok {
+		text, factor = digits, 1000
+	}
+	x, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(x >= 0) {
+		return 0, bad
+	}
+	n := math.Round(x * factor)
+	switch {
+	case n > float64(iopsOrderMax):
+		return 0, fmt.Errorf("%q is more IOPS than anything has: at most %d", s, iopsOrderMax)
+	case math.Abs(n-float64(x*factor)) > 1e-6:
+		return 0, fmt.Errorf("%q is not a whole number of IOPS", s)
+	}
+	return IOPS(n), nil
+}
+
+// UnmarshalText is ParseIOPS.
+func (i *IOPS) UnmarshalText(b []byte) error {
+	v, err := ParseIOPS(string(b))
+	if err == nil {
+		*i = v
+	}
+	return err
+}
+
+// MarshalText gives the number.
+func (i IOPS) MarshalText() ([]byte, error) { return strconv.AppendInt(nil, int64(i), 10), nil }
+
+// String prints IOPS for people: "16,000".
+func (i IOPS) String() string { return count(int64(i)) }
+
+// Frequency is the same as a rate.
+func (i IOPS) Frequency() units.Frequency { return units.Frequency(i) }
+
+// count prints a whole number in full, with its thousands apart.
+func count(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// wholeGiB is a size in GiB, rounded up.
+func wholeGiB(s units.Size) int64 { return int64((s-1)/units.GiB) + 1 }
+
+// rate prints a throughput as people order it: exactly, in MiB/s where it is one of those.
+func rate(t units.Throughput) string {
+	if t%units.MiBps == 0 {
+		return count(int64(t/units.MiBps)) + " MiB/s"
+	}
+	if t%units.MBps == 0 {
+		return count(int64(t/units.MBps)) + " MB/s"
+	}
+	return strconv.FormatFloat(float64(t)/float64(units.MiBps), 'f', 1, 64) + " MiB/s"
+}
+
+// written is a throughput as it stands in a scenario.
+func written(t units.Throughput) string {
+	return units.Size(t).Exact() + "/s"
+}

@@ -1,0 +1,175 @@
+package catalog
+
+import (
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/model/volume"
+)
+
+// Who says what of Google's and Microsoft's disks.
+var (
+	hyperdiskDocs = Source{"Google Cloud documentation, Hyperdisk Balanced", "2025"}
+	pdDocs        = Source{"Google Cloud documentation, \"About Persistent Disk performance\"", "2025"}
+	azureDocs     = Source{"Microsoft Azure documentation, managed disk types", "2025"}
+)
+
+const likeGP3 = "gp3's (assumed: no calibrated figures of it are known here)"
+
+func gcpTypes() []*VolumeType {
+	return []*VolumeType{{
+		Name: "hyperdisk-balanced", Provider: "gcp", Title: "Hyperdisk Balanced",
+		SizeMin: said(4*units.GiB, hyperdiskDocs), SizeMax: said(64*units.TiB, hyperdiskDocs),
+		ChoosesIOPS: true, ChoosesThroughput: true,
+		IOPSIncluded: said(IOPS(3000), hyperdiskDocs), IOPSMin: said(IOPS(3000), hyperdiskDocs, "for 6 GiB and more"), IOPSMax: said(IOPS(160_000), hyperdiskDocs),
+		ThroughputIncluded: said(140*units.MiBps, hyperdiskDocs), ThroughputMin: said(140*units.MiBps, hyperdiskDocs), ThroughputMax: said(2400*units.MiBps, hyperdiskDocs),
+		Rules: []Figure[string]{said("the size and the machine bound IOPS and throughput further; that is not checked here", hyperdiskDocs)},
+		Read:  &volume.GP3, Write: &volume.GP3, LatencyNote: likeGP3,
+		limits: chosen,
+	}, persistentDisk("pd-ssd", "SSD Persistent Disk", 6000, 30, 100_000, 240, 48),
+		persistentDisk("pd-balanced", "Balanced Persistent Disk", 3000, 6, 80_000, 140, 28)}
+}
+
+// persistentDisk makes a type whose limits grow with its size from a baseline. perGiB of throughput is in
+// hundredths of a MiB/s.
+func persistentDisk(name, title string, base, perGiB, most IOPS, baseMiBps, hundredths int64) *VolumeType {
+	const mostMiBps = 1200
+	return &VolumeType{
+		Name: name, Provider: "gcp", Title: title,
+		SizeMin: said(10*units.GiB, pdDocs), SizeMax: said(64*units.TiB, pdDocs),
+		IOPSMin: said(base, pdDocs, "before the size adds to it"), IOPSMax: said(most, pdDocs, "on the largest machines; a machine has a limit of its own for all its disks of a type, which is not modelled"),
+		ThroughputMax: said(mostMiBps*units.MiBps, pdDocs),
+		Rules: []Figure[string]{
+			said(base.String()+" IOPS and "+perGiB.String()+" per GiB, at most "+most.String(), pdDocs),
+			said(count(baseMiBps)+" MiB/s and 0."+count(hundredths)+" per GiB, at most 1,200 MiB/s", pdDocs),
+			said("all volumes of a type on a machine share its limits", pdDocs),
+		},
+		Read: &volume.GP3, Write: &volume.GP3, LatencyNote: likeGP3,
+		limits: func(_ *VolumeType, o *Order, _ *InstanceType) Limits {
+			mib := min(baseMiBps*100+hundredths*o.gib(), mostMiBps*100)
+			return Limits{Sustained: volume.Rate{
+				IOPS:       min(base+perGiB*IOPS(o.gib()), most).Frequency(),
+				Throughput: units.Throughput(mib) * units.MiBps / 100,
+			}}
+		},
+	}
+}
+
+func azureTypes() []*VolumeType {
+	return []*VolumeType{{
+		Name: "premium-v2", Provider: "azure", Title: "Premium SSD v2",
+		SizeMin: said(units.GiB, azureDocs), SizeMax: said(64*units.TiB, azureDocs),
+		ChoosesIOPS: true, ChoosesThroughput: true,
+		IOPSIncluded: said(IOPS(3000), azureDocs), IOPSMin: said(IOPS(3000), azureDocs), IOPSMax: said(IOPS(80_000), azureDocs),
+		IOPSPerGiB:         said(IOPS(500), azureDocs, "over 6 GiB"),
+		ThroughputIncluded: said(125*units.MBps, azureDocs), ThroughputMin: said(125*units.MBps, azureDocs), ThroughputMax: said(2000*units.MBps, azureDocs),
+		ThroughputPerIOPS: said(units.Size(250_000), azureDocs, "0.25 MB/s for each IOPS"),
+		Read:              &volume.GP3, Write: &volume.GP3, LatencyNote: likeGP3,
+		limits: chosen,
+	}, {
+		Name: "ultra", Provider: "azure", Title: "Ultra Disk",
+		SizeMin: said(4*units.GiB, azureDocs), SizeMax: said(64*units.TiB, azureDocs),
+		ChoosesIOPS: true, ChoosesThroughput: true,
+		IOPSMin: said(IOPS(100), azureDocs), IOPSMax: said(IOPS(400_000), azureDocs), IOPSPerGiB: said(IOPS(1000), azureDocs),
+		ThroughputMin: said(units.MBps, azureDocs), ThroughputMax: said(10_000*units.MBps, azureDocs),
+		Read: &volume.IO2BlockExpress, Write: &volume.IO2BlockExpress, LatencyNote: "io2 Block Express' (assumed: no calibrated figures of it are known here)",
+		limits: chosen,
+	}, {
+		Name: "premium-ssd", Provider: "azure", Title: "Premium SSD",
+		SizeMin: said(units.GiB, azureDocs), SizeMax: said(32_767*units.GiB, azureDocs),
+		IOPSMin: said(IOPS(120), azureDocs), IOPSMax: said(IOPS(20_000), azureDocs), ThroughputMax: said(900*units.MBps, azureDocs),
+		Operation: said(256*units.KiB, azureDocs),
+		Rules: []Figure[string]{
+			said("limits and price are those of the next tier in size, P1 (4 GiB, 120 IOPS, 25 MB/s) to P80 (32 TiB, 20,000 IOPS, 900 MB/s)", azureDocs),
+			said("up to 512 GiB (P20) 3,500 IOPS and 170 MB/s while there are credits: a full bucket lasts 30 minutes", azureDocs, "Operations and bytes have a bucket each; the model counts operations (assumed)."),
+		},
+		Read: &volume.GP3, Write: &volume.GP3, LatencyNote: likeGP3,
+		limits: premiumSSD,
+	}}
+}
+
+// premiumTiers are Premium SSD's tiers by size (Azure documentation, managed disk types, 2025).
+var premiumTiers = [...]struct {
+	size units.Size
+	iops IOPS
+	rate units.Throughput
+}{
+	{16 * units.GiB, 120, 25 * units.MBps}, // P1, P2, P3
+	{32 * units.GiB, 120, 25 * units.MBps}, {64 * units.GiB, 240, 50 * units.MBps}, {128 * units.GiB, 500, 100 * units.MBps},
+	{256 * units.GiB, 1100, 125 * units.MBps}, {512 * units.GiB, 2300, 150 * units.MBps}, {units.TiB, 5000, 200 * units.MBps},
+	{2 * units.TiB, 7500, 250 * units.MBps}, {4 * units.TiB, 7500, 250 * units.MBps}, {8 * units.TiB, 16_000, 500 * units.MBps},
+	{16 * units.TiB, 18_000, 750 * units.MBps}, {32 * units.TiB, 20_000, 900 * units.MBps},
+}
+
+func premiumSSD(_ *VolumeType, o *Order, _ *InstanceType) Limits {
+	tier := premiumTiers[len(premiumTiers)-1]
+	for _, t := range premiumTiers {
+		if o.Size <= t.size {
+			tier = t
+			break
+		}
+	}
+	l := Limits{Sustained: volume.Rate{IOPS: tier.iops.Frequency(), Throughput: tier.rate}}
+	if tier.size <= 512*units.GiB {
+		const burst, lasts IOPS = 3500, 1800
+		credits := volume.Credits((burst - tier.iops) * lasts)
+		l.Burst = &volume.Burst{At: volume.Rate{IOPS: burst.Frequency(), Throughput: 170 * units.MBps}, Capacity: credits, Initial: credits}
+	}
+	return l
+}
+
+func anyTypes() []*VolumeType {
+	return []*VolumeType{{
+		Name: "nvme", Provider: "any", Title: "local NVMe of an instance", Local: true,
+		Rules: []Figure[string]{
+			said("one local disk of the instance, with the limits measured on its type; a stripe takes several", measuredNVMe),
+			said("where none were measured 200,000 IOPS and 2,000 MB/s", typicalNVMe),
+			said("its data is lost when the instance stops", Source{"Amazon EC2 user guide, \"Instance store\"", "2025"}),
+		},
+		Read: &volume.LocalNVMeRead, Write: &volume.LocalNVMeWrite,
+		limits: localNVMe,
+	}, {
+		Name: "custom", Provider: "any", Title: "limits of your own",
+		ChoosesIOPS: true, ChoosesThroughput: true,
+		Rules:  []Figure[string]{said("limits, burst, operation size and latency are what the order says; without latency operations take no time of their own, so one must be given", Source{Text: "by definition"})},
+		limits: custom,
+	}}
+}
+
+var (
+	measuredNVMe = Source{"scylladb/scylla-machine-image, aws_io_params.yaml (iotune's measurements)", "2026"}
+	typicalNVMe  = Source{"a published MongoDB case: 200,000+ IOPS, 2,000+ MB/s", "2024"}
+)
+
+// localNVMe are the limits of one local disk.
+func localNVMe(_ *VolumeType, _ *Order, on *InstanceType) Limits {
+	if on != nil && on.Disk.Measured() {
+		return Limits{ReadOnly: on.Disk.Read, WriteOnly: on.Disk.Write, Source: measuredNVMe}
+	}
+	return Limits{Sustained: volume.Rate{IOPS: 200_000, Throughput: 2000 * units.MBps}, Source: typicalNVMe}
+}
+
+func custom(_ *VolumeType, o *Order, _ *InstanceType) Limits {
+	l := Limits{Sustained: volume.Rate{IOPS: o.asked().Frequency(), Throughput: o.Throughput}, Source: Source{Text: "the order"}}
+	l.ReadOnly, l.WriteOnly = o.Read.rate(), o.Write.rate()
+	if b := o.Burst; b != nil {
+		base, at := float64(o.asked()), float64(b.IOPS)
+		burst := volume.Burst{At: volume.Rate{IOPS: b.IOPS.Frequency()}}
+		if b.IOPS == 0 {
+			base, at = float64(o.Throughput), float64(b.Throughput)
+			burst = volume.Burst{At: volume.Rate{Throughput: b.Throughput}, Bytes: true}
+		}
+		burst.Capacity = volume.Credits(float64(at-base) * b.For.Std().Seconds())
+		burst.Initial = burst.Capacity
+		if b.Left != nil {
+			burst.Initial = volume.Credits(float64(burst.Capacity) * float64(*b.Left))
+		}
+		l.Burst = &burst
+	}
+	return l
+}
+
+func (r *RateOrder) rate() volume.Rate {
+	if r == nil {
+		return volume.Rate{}
+	}
+	return volume.Rate{IOPS: r.IOPS.Frequency(), Throughput: r.Throughput}
+}

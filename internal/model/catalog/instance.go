@@ -1,0 +1,245 @@
+package catalog
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"sync"
+
+	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/model/volume"
+)
+
+// An InstanceType is a machine one rents, and what it lets pass to its volumes.
+type InstanceType struct {
+	Name   string
+	VCPU   int
+	Memory units.Size
+
+	// Baseline is what its volumes have together for ever, Maximum what they have for 30 minutes at
+	// least once a day; the same where it does not burst. Zero where HasEBS is false.
+	Baseline, Maximum volume.Rate
+	HasEBS            bool // its EBS limits are known
+	Attachments       int  // EBS volumes at most, with network interfaces where they share; 0: not known
+	Disk              LocalDisk
+
+	Source Source // of the above
+	// Prices are what it costs on demand with Linux, a region each. Those that are missing are not known.
+	Prices []InstancePrice
+}
+
+// An InstancePrice is what an instance costs in a region.
+type InstancePrice struct {
+	Region string    `json:"region"`
+	Hourly units.USD `json:"hourly"`
+	Source
+}
+
+// Hourly is the price in a region, "" for us-east-1, and whether it is known.
+func (i *InstanceType) Hourly(region string) (InstancePrice, bool) {
+	if region == "" {
+		region = Region
+	}
+	for _, p := range i.Prices {
+		if p.Region == region {
+			return p, true
+		}
+	}
+	return InstancePrice{}, false
+}
+
+// A LocalDisk is one of an instance's own disks.
+type LocalDisk struct {
+	Count int        // 0: it has none
+	Size  units.Size // of each
+	HDD   bool
+	// Read and Write are what one disk was measured to do; zero where it was not.
+	Read, Write volume.Rate
+}
+
+// Measured tells whether the disk's limits are known.
+func (d *LocalDisk) Measured() bool { return d.Read.IOPS > 0 && d.Write.IOPS > 0 }
+
+// Bursts tells whether the instance has more for 30 minutes than for ever.
+func (i *InstanceType) Bursts() bool { return i.Baseline != i.Maximum }
+
+// Config is what the instance's volumes share. Where its EBS limits are not known there are none.
+func (i *InstanceType) Config() volume.InstanceConfig {
+	cfg := volume.InstanceConfig{Name: i.Name, Baseline: i.Baseline}
+	if i.Bursts() {
+		cfg.Maximum = i.Maximum
+	}
+	return cfg
+}
+
+// withDisks names a type like this one that has local disks.
+func (i *InstanceType) withDisks() string {
+	family, size, _ := strings.Cut(i.Name, ".")
+	for _, other := range []string{family + "d." + size, "i4i." + size} {
+		if j, err := Instance(other); err == nil && j.Disk.Count > 0 {
+			return other
+		}
+	}
+	return "i4i.xlarge"
+}
+
+// The table of instances is made by catalog/maketable from public data and embedded as text, a line a type,
+// so that what changes shows in a diff.
+//
+//go:embed instances.csv
+var table []byte
+
+// Hours is how many hours a month has in prices: 365 days' twelfth, as AWS has it.
+const Hours = 730
+
+var (
+	describeInstanceTypes = Source{"EC2 DescribeInstanceTypes, as moto has it", "2026-08-02"}
+	onDemandPrices        = Source{"AWS on-demand prices, us-east-1, as karpenter has them", "2026-07-20"}
+)
+
+// Region is whose prices are embedded.
+const Region = "us-east-1"
+
+// embedded parses the table, once. It was made by the same code (EncodeTable) and is tested, so an error
+// is a mistake of the build.
+var embedded = sync.OnceValue(func() []InstanceType {
+	rows, err := decodeTable(table)
+	if err != nil {
+		panic("catalog: embedded table: " + err.Error())
+	}
+	return rows
+})
+
+const tableHeader = "type,vcpu,memory_mib,base_iops,base_kBps,max_iops,max_kBps,attachments,disks,disk_gb,hdd,read_iops,read_Bps,write_iops,write_Bps,usd_per_hour"
+
+// EncodeTable writes instances as the embedded table. What is 0 is left out.
+func EncodeTable(rows []InstanceType) []byte {
+	var b bytes.Buffer
+	b.WriteString(tableHeader + "\n")
+	for i := range rows {
+		r := &rows[i]
+		maximum := r.Maximum
+		if !r.Bursts() {
+			maximum = volume.Rate{}
+		}
+		fields := []string{r.Name}
+		add := func(n int64) {
+			text := ""
+			if n != 0 {
+				text = strconv.FormatInt(n, 10)
+			}
+			fields = append(fields, text)
+		}
+		add(int64(r.VCPU))
+		add(int64(r.Memory / units.MiB))
+		add(int64(r.Baseline.IOPS))
+		add(int64(r.Baseline.Throughput / 1000))
+		add(int64(maximum.IOPS))
+		add(int64(maximum.Throughput / 1000))
+		add(int64(r.Attachments))
+		d := r.Disk
+		add(int64(d.Count))
+		add(int64(d.Size / units.GB))
+		hdd := int64(0)
+		if d.HDD {
+			hdd = 1
+		}
+		add(hdd)
+		add(int64(d.Read.IOPS))
+		add(int64(d.Read.Throughput))
+		add(int64(d.Write.IOPS))
+		add(int64(d.Write.Throughput))
+		price := ""
+		if p, ok := r.Hourly(Region); ok {
+			price = strconv.FormatFloat(float64(p.Hourly), 'f', -1, 64)
+		}
+		b.WriteString(strings.TrimRight(strings.Join(append(fields, price), ","), ",") + "\n")
+	}
+	return b.Bytes()
+}
+
+func decodeTable(text []byte) ([]InstanceType, error) {
+	r := csv.NewReader(bytes.NewReader(text))
+	r.FieldsPerRecord, r.ReuseRecord = -1, true
+	header, err := r.Read()
+	if err != nil || strings.Join(header, ",") != tableHeader {
+		return nil, fmt.Errorf("header %q, want %s", header, tableHeader)
+	}
+	width := len(header)
+	rows := make([]InstanceType, 0, bytes.Count(text, []byte("\n")))
+	fields := make([]string, width)
+	for {
+		record, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			return rows, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		clear(fields)
+		copy(fields, record)
+		row, err := decodeRow(fields)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", fields[0], err)
+		}
+		rows = append(rows, row)
+	}
+}
+
+func decodeRow(f []string) (InstanceType, error) {
+	var n [15]int64 // f[1] to f[14]
+	for i := 1; i < len(n); i++ {
+		if f[i] == "" {
+			continue
+		}
+		x, err := strconv.ParseInt(f[i], 10, 64)
+		if err != nil {
+			return InstanceType{}, err
+		}
+		n[i] = x
+	}
+	row := InstanceType{
+		Name: strings.Clone(f[0]), VCPU: int(n[1]), Memory: units.Size(n[2]) * units.MiB,
+		Baseline:    volume.Rate{IOPS: units.Frequency(n[3]), Throughput: units.Throughput(n[4]) * 1000},
+		Attachments: int(n[7]),
+		Disk: LocalDisk{
+			Count: int(n[8]), Size: units.Size(n[9]) * units.GB, HDD: n[10] != 0,
+			Read:  volume.Rate{IOPS: units.Frequency(n[11]), Throughput: units.Throughput(n[12])},
+			Write: volume.Rate{IOPS: units.Frequency(n[13]), Throughput: units.Throughput(n[14])},
+		},
+		Source: describeInstanceTypes,
+	}
+	row.HasEBS, row.Maximum = row.Baseline.IOPS > 0, row.Baseline
+	if n[5] != 0 {
+		row.Maximum = volume.Rate{IOPS: units.Frequency(n[5]), Throughput: units.Throughput(n[6]) * 1000}
+	}
+	if f[15] != "" {
+		price, err := strconv.ParseFloat(f[15], 64)
+		if err != nil {
+			return row, err
+		}
+		row.Prices = []InstancePrice{{Region, units.USD(price), onDemandPrices}}
+	}
+	return row, nil
+}
+
+// Instance gives a type of instance from the catalogue in use. The error, a [diagnostics.Problem], names those
+// that may be meant.
+func Instance(name string) (*InstanceType, error) { return Current().Instance(name) }
+
+func unknownInstance(name string, known []string) error {
+	p := diagnostics.Problem{Field: "instance", Text: fmt.Sprintf("no EC2 instance type is called %q", name)}
+	if near := nearest(name, known, 3); len(near) > 0 {
+		p.Text += "; did you mean " + strings.Join(near, ", ") + "?"
+		p.Nearest = near[0]
+	} else {
+		p.Text += "; plimsoll catalog list instances names them, and plimsoll catalog import adds newer ones"
+	}
+	return p
+}

@@ -1,0 +1,131 @@
+package catalog
+
+import "plimsoll/internal/base/units"
+
+// An Order is what a person writes under a volume's name: which product, and how much of it.
+//
+//	data: {type: gp3, size: 2500GiB, iops: 16000, throughput: 250MiB/s}
+//	wal:  {type: io2, size: 10GiB, iops: 5000}
+//	bulk: {type: gp3, size: 1TiB, stripe: 5}
+//	disk: {type: nvme}
+type Order struct {
+	// Type is the product: gp2, gp3, io1, io2, st1, sc1, nvme, hyperdisk-balanced, pd-ssd,
+	// pd-balanced, premium-v2, ultra, premium-ssd, or custom. `plimsoll catalog list` names them.
+	Type string `yaml:"type"`
+	// Size of one volume: "800GiB". AWS, Google and Azure write GB where they mean GiB.
+	Size units.Size `yaml:"size,omitempty"`
+	// IOPS provisioned, where the type lets one choose: 16000 or 16k. Default: what is included.
+	IOPS IOPS `yaml:"iops,omitempty"`
+	// IOPSPerGB are IOPS for each GiB of size, instead of iops: the StorageClass key iopsPerGB of
+	// aws-ebs-csi-driver.
+	IOPSPerGB IOPS `yaml:"iops_per_gb,omitempty"`
+	// Throughput provisioned, where the type lets one choose: "250MiB/s". Default: what is included.
+	Throughput units.Throughput `yaml:"throughput,omitempty"`
+
+	// Stripe is over how many such volumes data is striped (LVM, RAID 0), each of the size and limits
+	// given here. Default 1.
+	Stripe int `yaml:"stripe,omitempty"`
+	// StripeUnit is how much lies on one of them before the next. Default 64KiB, which is LVM's.
+	StripeUnit units.Size `yaml:"stripe_unit,omitempty"`
+
+	// Latency instead of the type's calibrated one.
+	Latency *LatencyOrder `yaml:"latency,omitempty"`
+	// QueueSlots is how many requests the block layer keeps in flight (nr_requests of the
+	// device); further ones wait outside. Default: 32, of local disks 64 (both assumed), and no bound of
+	// custom ones.
+	QueueSlots int `yaml:"queue_slots,omitempty"`
+	// Episodes are bad times of the volume; {} takes the published ones. Default: none.
+	Episodes *EpisodesOrder `yaml:"episodes,omitempty"`
+
+	// Read and Write are limits of one direction, beside those for both. Custom volumes only.
+	Read  *RateOrder `yaml:"read,omitempty"`
+	Write *RateOrder `yaml:"write,omitempty"`
+	// Burst is a bucket of credits over iops or throughput. Custom volumes only.
+	Burst *BurstOrder `yaml:"burst,omitempty"`
+	// Operation is the most bytes that one operation carries; a larger request counts several
+	// times. Custom volumes only; default any length.
+	Operation units.Size `yaml:"operation,omitempty"`
+	// Merge counts requests that follow each other on the volume as one, up to operation.
+	// Custom volumes only.
+	Merge bool `yaml:"merge,omitempty"`
+	// FlushIsOperation counts a flush as an operation. Custom volumes only.
+	FlushIsOperation bool `yaml:"flush_is_operation,omitempty"`
+}
+
+// A RateOrder is a pair of limits.
+type RateOrder struct {
+	IOPS       IOPS             `yaml:"iops,omitempty"`
+	Throughput units.Throughput `yaml:"throughput,omitempty"`
+}
+
+// A BurstOrder is a bucket of credits: full it lasts a time at the higher limit.
+type BurstOrder struct {
+	// IOPS or Throughput while there are credits: one of the two, which is what credits count. It
+	// must be over the order's own limit of the kind, at which the bucket refills.
+	IOPS       IOPS             `yaml:"iops,omitempty"`
+	Throughput units.Throughput `yaml:"throughput,omitempty"`
+	// For is how long a full bucket lasts at the higher limit: "30min".
+	For units.Duration `yaml:"for"`
+	// Left is how full it is at the start: "25%". Default 100%.
+	Left *units.Ratio `yaml:"left,omitempty"`
+}
+
+// A LatencyOrder says how long operations take once the limits let them pass.
+type LatencyOrder struct {
+	// Like takes the calibrated latency of another type: "gp3".
+	Like string `yaml:"like,omitempty"`
+	// Scale multiplies the type's latency: "150%".
+	Scale Scale `yaml:"scale,omitempty"`
+	// Read, Write and Flush replace the distribution of one kind of operation.
+	Read  *Quantiles `yaml:"read,omitempty"`
+	Write *Quantiles `yaml:"write,omitempty"`
+	Flush *Quantiles `yaml:"flush,omitempty"`
+}
+
+// Quantiles are a distribution of times; between two of them it is uniform. One alone is a
+// constant.
+type Quantiles struct {
+	Min  *units.Duration `yaml:"min,omitempty"`
+	P50  *units.Duration `yaml:"p50,omitempty"`
+	P90  *units.Duration `yaml:"p90,omitempty"`
+	P99  *units.Duration `yaml:"p99,omitempty"`
+	P999 *units.Duration `yaml:"p999,omitempty"`
+	Max  *units.Duration `yaml:"max,omitempty"`
+}
+
+// An EpisodesOrder changes the published bad episodes of a network volume: 1 to 10 minutes of
+// writes that take 200 to 500 ms, every 12.4 hours (PlanetScale, 2025).
+type EpisodesOrder struct {
+	Every   units.Duration `yaml:"every,omitempty"`   // mean time between two
+	Lasts   *Span          `yaml:"lasts,omitempty"`   // of one
+	Latency *Span          `yaml:"latency,omitempty"` // of an operation meanwhile
+	Reads   bool           `yaml:"reads,omitempty"`   // reads suffer as well
+}
+
+// A Span is from the shortest to the longest time, uniform between them.
+type Span struct {
+	From units.Duration `yaml:"from"`
+	To   units.Duration `yaml:"to"`
+}
+
+// Defaults of an order.
+const (
+	stripeUnitDefault = 64 * units.KiB
+	// membersMax is what package volume takes: as many stripes as LVM does.
+	membersMax = 128
+)
+
+// Members is over how many volumes the order is striped, at least 1.
+func (o *Order) Members() int { return max(o.Stripe, 1) }
+
+// asked gives the IOPS that are asked for, 0 if none are.
+func (o *Order) asked() IOPS {
+	if o.IOPS != 0 {
+		return o.IOPS
+	}
+	return o.IOPSPerGB * IOPS(o.gib())
+}
+
+// gib is the size of one volume in GiB, rounded up, at least 1. It is bounded, so that products
+// with it do not overflow.
+func (o *Order) gib() int64 { return min(max(wholeGiB(o.Size), 1), 1<<30) }

@@ -1,0 +1,251 @@
+package catalog
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/base/units"
+)
+
+// Prices are what a type of volume costs in a region, a month. What was imported may lack a part.
+type Prices struct {
+	Region string `json:"region"`
+	Source
+	PerGiB     units.USD        `json:"per_gib_month"` // providers write GB and bill GiB
+	IOPS       []Tier           `json:"iops,omitempty"`
+	Throughput []ThroughputTier `json:"throughput,omitempty"`
+	Sizes      []SizePrice      `json:"sizes,omitempty"` // instead of PerGiB: of types that are sold in sizes
+	Note       string           `json:"note,omitempty"`
+}
+
+// A Tier is what each IOPS over a number costs, up to the next tier's.
+type Tier struct {
+	Over IOPS      `json:"over"`
+	Each units.USD `json:"each"`
+}
+
+// A ThroughputTier is what each MiB/s over a throughput costs.
+type ThroughputTier struct {
+	Over      units.Throughput `json:"over"`
+	EachMiBps units.USD        `json:"each_mibps"`
+}
+
+// A SizePrice is what a volume up to a size costs as a whole.
+type SizePrice struct {
+	Most units.Size `json:"most"`
+	Each units.USD  `json:"each"`
+}
+
+// A Line is one item of a bill.
+type Line struct {
+	Text   string // "13,000 IOPS over 3,000, 0.005 USD each"
+	Amount units.USD
+}
+
+// A Bill is what an order costs a month.
+type Bill struct {
+	Total  units.USD
+	Lines  []Line
+	Region string
+	Source Source
+}
+
+// A NoPriceError says that a price is not known: which is not a price of 0.
+type NoPriceError struct {
+	Of, Region string
+	Provider   string   // whose prices are wanting
+	Known      []string // regions of which they are known
+}
+
+// Error says of what, and where.
+func (e *NoPriceError) Error() string {
+	text := fmt.Sprintf("no prices of %s for %s here", e.Of, e.Region)
+	if len(e.Known) > 0 {
+		known := e.Known
+		if len(known) > 8 {
+			known = append(slices.Clone(known[:8]), "...")
+		}
+		text += " (there are for " + strings.Join(known, ", ") + ")"
+	}
+	return text
+}
+
+// Hint says where prices come from.
+func (e *NoPriceError) Hint() string {
+	if len(e.Known) > 0 {
+		return "--region " + e.Known[0] + ", or " + e.importing()
+	}
+	return e.importing()
+}
+
+// importing is how prices are imported.
+func (e *NoPriceError) importing() string {
+	region := e.Region
+	if region == Region && e.Provider != "aws" {
+		region = map[string]string{"azure": "westeurope", "gcp": "europe-west3"}[e.Provider]
+	}
+	switch e.Provider {
+	case "azure":
+		return "import them: curl \"https://prices.azure.com/api/retail/prices?\\$filter=serviceName%20eq%20'Storage'%20and%20armRegionName%20eq%20'" + region +
+			"'%20and%20contains(productName,'SSD')\" > prices.json && plimsoll catalog import prices.json, and name the region with --region"
+	case "gcp":
+		return "import them: curl \"https://cloudbilling.googleapis.com/v1/services/6F81-5844-456A/skus?pageSize=5000&key=KEY\" > prices.json && plimsoll catalog import prices.json, and name the region with --region " + region
+	}
+	return "import them: aws pricing get-products --service-code AmazonEC2 --filters Type=TERM_MATCH,Field=regionCode,Value=" + region +
+		" > prices.json && plimsoll catalog import prices.json"
+}
+
+// Monthly is what an order costs a month in a region, "" for us-east-1, all members of its
+// stripe together. The error is a *NoPriceError where no price is known. The order must have passed Check.
+func (o *Order) Monthly(region string) (Bill, error) { return Current().Monthly(o, region) }
+
+// Monthly is Order.Monthly with this catalogue's prices.
+func (c *Catalog) Monthly(o *Order, region string) (Bill, error) {
+	t, err := Type(o.Type)
+	if err != nil {
+		return Bill{}, err
+	}
+	if region == "" {
+		region = Region
+	}
+	if t.Local {
+		return Bill{Region: region, Lines: []Line{{Text: "in the price of the instance"}}}, nil
+	}
+	prices := c.prices(t)
+	i := slices.IndexFunc(prices, func(p Prices) bool { return p.Region == region })
+	if i < 0 {
+		none := &NoPriceError{Of: t.Name, Region: region, Provider: t.Provider}
+		for _, p := range prices {
+			if !slices.Contains(none.Known, p.Region) {
+				none.Known = append(none.Known, p.Region)
+			}
+		}
+		return Bill{}, none
+	}
+	return prices[i].bill(t, o)
+}
+
+// bill charges an order. What was imported may lack a part: that is no price of 0. Its amounts are printed and compared, never simulated.
+func (p *Prices) bill(t *VolumeType, o *Order) (Bill, error) {
+	l := t.limits(t, o, nil)
+	iops := IOPS(l.Sustained.IOPS)
+	missing := ""
+	switch {
+	case p.PerGiB == 0 && !slices.ContainsFunc(p.Sizes, func(s SizePrice) bool { return o.Size <= s.Most }):
+		missing = "the size of " + t.Name
+	case t.ChoosesIOPS && len(p.IOPS) == 0 && iops > t.IOPSIncluded.Value:
+		missing = "the IOPS of " + t.Name
+	case t.ChoosesThroughput && len(p.Throughput) == 0 && l.Sustained.Throughput > t.ThroughputIncluded.Value:
+		missing = "the throughput of " + t.Name
+	}
+	if missing != "" {
+		return Bill{}, &NoPriceError{Of: missing, Region: p.Region, Provider: t.Provider}
+	}
+	n := float64(o.Members())
+	times := ""
+	if o.Members() > 1 {
+		times = fmt.Sprintf("%d x ", o.Members())
+	}
+	b := Bill{Region: p.Region, Source: p.Source}
+	add := func(amount float64, format string, args ...any) {
+		b.Lines = append(b.Lines, Line{times + fmt.Sprintf(format, args...), units.USD(amount * n)})
+		b.Total += units.USD(amount * n)
+	}
+	if i := slices.IndexFunc(p.Sizes, func(s SizePrice) bool { return o.Size <= s.Most }); i >= 0 {
+		add(float64(p.Sizes[i].Each), "a volume of up to %s, %v USD", p.Sizes[i].Most.Exact(), float64(p.Sizes[i].Each))
+	} else {
+		add(float64(o.gib())*float64(p.PerGiB), "%s GiB, %v USD each", count(o.gib()), float64(p.PerGiB))
+	}
+	for i, tier := range p.IOPS {
+		most := iops
+		if i+1 < len(p.IOPS) {
+			most = min(most, p.IOPS[i+1].Over)
+		}
+		if most <= tier.Over {
+			break
+		}
+		over := ""
+		if tier.Over > 0 {
+			over = " over " + tier.Over.String()
+		}
+		add(float64(most-tier.Over)*float64(tier.Each), "%s IOPS%s, %v USD each", most-tier.Over, over, float64(tier.Each))
+	}
+	for _, tier := range p.Throughput {
+		if l.Sustained.Throughput > tier.Over {
+			mib := float64(l.Sustained.Throughput-tier.Over) / float64(units.MiBps)
+			add(mib*float64(tier.EachMiBps), "%s over %s, %v USD a MiB/s", rate(l.Sustained.Throughput-tier.Over), rate(tier.Over), float64(tier.EachMiBps))
+		}
+	}
+	return b, nil
+}
+
+// Monthly is what an instance costs a month of 730 hours in a region, "" for us-east-1. The error is a
+// *NoPriceError where the price is not known.
+func (i *InstanceType) Monthly(region string) (units.USD, error) {
+	if region == "" {
+		region = Region
+	}
+	p, ok := i.Hourly(region)
+	if !ok {
+		return 0, &NoPriceError{Of: i.Name, Region: region, Provider: "aws"}
+	}
+	return p.Hourly * Hours, nil
+}
+
+// A Catalog is what is embedded, with what was imported over it.
+type Catalog struct {
+	instances []InstanceType // by name
+	volumes   map[string][]Prices
+}
+
+// Embedded is the catalogue this program was made with.
+func Embedded() *Catalog { return &Catalog{instances: embedded()} }
+
+// Instances are all types of instances, by name. They are not to be changed.
+func (c *Catalog) Instances() []InstanceType { return c.instances }
+
+// InstanceNames are the names of all types of instances.
+func (c *Catalog) InstanceNames() []string {
+	names := make([]string, len(c.instances))
+	for i := range c.instances {
+		names[i] = c.instances[i].Name
+	}
+	return names
+}
+
+// Instance is the type of a name; see [Instance].
+func (c *Catalog) Instance(name string) (*InstanceType, error) {
+	i, ok := c.find(name)
+	if !ok {
+		if name == "" {
+			return nil, diagnostics.Problem{Field: "instance", Text: "missing: an EC2 instance type, as m6i.xlarge"}
+		}
+		return nil, unknownInstance(name, c.InstanceNames())
+	}
+	found := c.instances[i]
+	return &found, nil
+}
+
+// find is where a name is among the instances.
+func (c *Catalog) find(name string) (int, bool) {
+	lower := strings.ToLower(strings.TrimSpace(name))
+	return slices.BinarySearchFunc(c.instances, lower, func(t InstanceType, name string) int { return strings.Compare(t.Name, name) })
+}
+
+// prices of a type: imported ones first, since the first of a region counts.
+func (c *Catalog) prices(t *VolumeType) []Prices {
+	return append(slices.Clone(c.volumes[t.Name]), t.Prices...)
+}
+
+// Prices are what is known of a type's prices, a region once.
+func (c *Catalog) Prices(t *VolumeType) []Prices {
+	var out []Prices
+	for _, p := range c.prices(t) {
+		if !slices.ContainsFunc(out, func(o Prices) bool { return o.Region == p.Region }) {
+			out = append(out, p)
+		}
+	}
+	return out
+}

@@ -1,0 +1,231 @@
+package catalog
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"plimsoll/internal/base/units"
+)
+
+// A product is an element of what `aws pricing get-products --service-code AmazonEC2` prints, of which this is
+// what prices are made of (AWS Price List Query API, 2025).
+type product struct {
+	Product struct {
+		ProductFamily string            `json:"productFamily"`
+		Attributes    map[string]string `json:"attributes"`
+	} `json:"product"`
+	Terms struct {
+		OnDemand map[string]struct {
+			PriceDimensions map[string]dimension `json:"priceDimensions"`
+		} `json:"OnDemand"`
+	} `json:"terms"`
+}
+
+type dimension struct {
+	Unit         string            `json:"unit"`
+	PricePerUnit map[string]string `json:"pricePerUnit"`
+}
+
+// add reads a product's price. Products that are neither an instance with Linux nor a volume are passed over.
+func (in *Import) add(element []byte) error {
+	var p product
+	if err := json.Unmarshal(element, &p); err != nil {
+		return err
+	}
+	a := p.Product.Attributes
+	region := a["regionCode"]
+	if region == "" && strings.Contains(a["location"], "N. Virginia") {
+		region = Region
+	}
+	volumeType, instance := a["volumeApiName"], a["instanceType"]
+	if region == "" || (volumeType == "" && instance == "") {
+		in.Skipped++
+		return nil
+	}
+	d, ok := p.dimension()
+	if !ok {
+		in.Skipped++
+		return nil
+	}
+	if _, ok := d.PricePerUnit["USD"]; !ok && len(d.PricePerUnit) > 0 {
+		return fmt.Errorf("%s%s in %s: %w", instance, volumeType, region, in.currency(slices.Min(slices.Collect(maps.Keys(d.PricePerUnit))), "China's regions are billed in CNY"))
+	}
+	usd, err := strconv.ParseFloat(d.PricePerUnit["USD"], 64)
+	if err != nil || !(usd >= 0 && usd <= float64(hourlyMax)) {
+		return fmt.Errorf("%s%s in %s: %q is no price in USD", instance, volumeType, region, d.PricePerUnit["USD"])
+	}
+	switch {
+	case usd == 0:
+		in.Skipped++ // reserved capacity, free tiers: not what one pays
+		return nil
+	case volumeType != "":
+		return in.addVolume(volumeType, region, a["usagetype"], d.Unit, units.USD(usd))
+	case !plain(a, "operatingSystem", "Linux") || !plain(a, "tenancy", "Shared") || !plain(a, "preInstalledSw", "NA") || !plain(a, "capacitystatus", "Used"):
+		in.Skipped++
+		return nil
+	}
+	return in.addInstance(instance, region, units.USD(usd))
+}
+
+// plain tells whether an attribute is what is meant by a price without further words.
+func plain(a map[string]string, name, want string) bool { return a[name] == "" || a[name] == want }
+
+// dimension is the one price of a product on demand. Tiers by how much one uses are not of volumes and instances.
+func (p *product) dimension() (dimension, bool) {
+	var all []dimension
+	// order does not matter: more than one price is refused
+	for _, t := range p.Terms.OnDemand {
+		// order does not matter: as above
+		for _, d := range t.PriceDimensions {
+			all = append(all, d)
+		}
+	}
+	if len(all) != 1 {
+		return dimension{}, false
+	}
+	return all[0], true
+}
+
+func (in *Import) addInstance(name, region string, usd units.USD) error {
+	p := InstancePrice{Region: region, Hourly: usd, Source: in.Source}
+	if err := errors.Join(checkName(name), p.check()); err != nil {
+		return err
+	}
+	if in.count++; in.count > importedMax {
+		return fmt.Errorf("more than %s prices", count(importedMax))
+	}
+	in.InstancePrices = append(in.InstancePrices, NamedPrice{name, p})
+	return nil
+}
+
+// addVolume adds a part of a type's price: of its size, its IOPS or its throughput. Which of them is in the usage
+// type: "EUW1-EBS:VolumeUsage.gp3", "EBS:VolumeP-IOPS.io2.tier2", "EBS:VolumeP-Throughput.gp3".
+func (in *Import) addVolume(name, region, usage, unit string, usd units.USD) error {
+	i := slices.IndexFunc(types, func(t *VolumeType) bool { return t.Name == name && t.Provider == "aws" })
+	_, usage, ok := strings.Cut(usage, "EBS:Volume")
+	if i < 0 || !ok {
+		in.Skipped++
+		return nil
+	}
+	t := types[i]
+	if err := checkName(region); err != nil {
+		return err
+	}
+	p := in.prices(t.Name, region)
+	if p == nil {
+		return fmt.Errorf("prices of more than %d regions", regionsMax)
+	}
+	kind, rest, _ := strings.Cut(usage, ".")
+	switch {
+	case kind == "Usage" && unit == "GB-Mo":
+		p.PerGiB = usd
+	case kind == "P-IOPS" && unit == "IOPS-Mo":
+		over := t.IOPSIncluded.Value
+		if _, tier, ok := strings.Cut(rest, ".tier"); ok {
+			switch tier { // io2's: up to 32,000, to 64,000, above (Amazon EBS pricing, 2025)
+			case "2":
+				over = 32_000
+			case "3":
+				over = 64_000
+			default:
+				in.Skipped++
+				return nil
+			}
+		}
+		p.tier(over, usd)
+	case kind == "P-Throughput" && strings.HasPrefix(strings.ToLower(unit), "gibps"):
+		p.Throughput = []ThroughputTier{{Over: t.ThroughputIncluded.Value, EachMiBps: usd / 1024}}
+	case kind == "P-Throughput" && strings.HasPrefix(strings.ToLower(unit), "mibps"):
+		p.Throughput = []ThroughputTier{{Over: t.ThroughputIncluded.Value, EachMiBps: usd}}
+	default:
+		in.Skipped++
+	}
+	return nil
+}
+
+// tier puts a price of IOPS in order.
+func (p *Prices) tier(over IOPS, usd units.USD) {
+	p.IOPS = slices.DeleteFunc(p.IOPS, func(t Tier) bool { return t.Over == over })
+	p.IOPS = append(p.IOPS, Tier{over, usd})
+	slices.SortFunc(p.IOPS, func(a, b Tier) int { return int(a.Over - b.Over) })
+}
+
+// prices gives the prices of a type in a region, new ones if there are none yet; nil if there are too many.
+func (in *Import) prices(name, region string) *Prices {
+	for i := range in.VolumePrices {
+		if v := &in.VolumePrices[i]; v.Type == name && v.Prices.Region == region {
+			return &v.Prices
+		}
+	}
+	if len(in.VolumePrices) >= regionsMax*len(types) {
+		return nil
+	}
+	in.VolumePrices = append(in.VolumePrices, NamedPrices{name, Prices{Region: region, Source: in.Source}})
+	return &in.VolumePrices[len(in.VolumePrices)-1].Prices
+}
+
+// columns are what a list of prices calls its columns.
+var columns = map[string]string{
+	"instance_type": "type", "instance": "type", "type": "type", "api_name": "type", "name": "type",
+	"usd_per_hour": "usd", "usd/hour": "usd", "usd/h": "usd", "price": "usd", "on_demand": "usd", "price_per_hour": "usd", "hourly": "usd",
+	"region": "region",
+}
+
+// list reads comma-separated prices of instances: a header that names the columns (instance_type, usd_per_hour, and
+// perhaps region, in any order and among others), then a row a type.
+func (in *Import) list(r io.Reader) error {
+	c := csv.NewReader(r)
+	c.ReuseRecord, c.TrimLeadingSpace = true, true
+	header, err := c.Read()
+	if err != nil {
+		return fmt.Errorf("neither JSON nor a list of prices with a header: %w", err)
+	}
+	at := map[string]int{}
+	for i, name := range header {
+		key := strings.ReplaceAll(strings.ToLower(strings.TrimSpace(strings.TrimPrefix(name, "\ufeff"))), " ", "_")
+		if what := columns[key]; what != "" {
+			if _, twice := at[what]; !twice {
+				at[what] = i
+			}
+		}
+	}
+	name, okName := at["type"]
+	usd, okPrice := at["usd"]
+	if !okName || !okPrice {
+		return fmt.Errorf("line 1: neither JSON nor a list of prices: its header needs instance_type and usd_per_hour")
+	}
+	said := map[string]units.USD{}
+	for {
+		row, err := c.Read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err // says its line
+		}
+		line, _ := c.FieldPos(0)
+		price, err := strconv.ParseFloat(strings.TrimPrefix(row[usd], "$"), 64)
+		if err != nil {
+			return fmt.Errorf("line %d: %q is no price in USD an hour", line, row[usd])
+		}
+		region := Region
+		if i, ok := at["region"]; ok {
+			region = row[i]
+		}
+		of := row[name] + " in " + region
+		if before, twice := said[of]; twice && before != units.USD(price) {
+			return fmt.Errorf("line %d: %s costs %v USD an hour, and %v before: which of them is meant?", line, of, price, float64(before))
+		}
+		said[of] = units.USD(price)
+		if err := in.addInstance(strings.Clone(row[name]), strings.Clone(region), units.USD(price)); err != nil {
+			return fmt.Errorf("line %d: %w", line, err)
+		}
+	}
+}

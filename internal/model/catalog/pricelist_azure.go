@@ -1,0 +1,120 @@
+package catalog
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/base/units"
+)
+
+// A retailItem is an element of Items, as the Azure Retail Prices API prints them (Microsoft, "Azure Retail Prices overview", api-version 2023-01-01-preview).
+type retailItem struct {
+	CurrencyCode     string  `json:"currencyCode"`
+	RetailPrice      float64 `json:"retailPrice"`
+	TierMinimumUnits float64 `json:"tierMinimumUnits"`
+	Region           string  `json:"armRegionName"`
+	Meter            string  `json:"meterName"`
+	Product          string  `json:"productName"`
+	Unit             string  `json:"unitOfMeasure"`
+	Type             string  `json:"type"`
+}
+
+// Of which product of Azure's a type's meters are, and what they are called before "LRS": zone-redundant disks have others, and are not in the
+// catalogue.
+var azureProducts = map[string]string{"Azure Premium SSD v2": "premium-v2", "Ultra Disks": "ultra", "Premium SSD Managed Disks": "premium-ssd"}
+
+// premiumSizes are up to how many GiB a tier of Premium SSD is (Azure documentation, managed disk types, 2025).
+var premiumSizes = map[string]units.Size{
+	"P1": 4, "P2": 8, "P3": 16, "P4": 32, "P6": 64, "P10": 128, "P15": 256, "P20": 512, "P30": 1024, "P40": 2048, "P50": 4096, "P60": 8192, "P70": 16_384, "P80": 32_767,
+}
+
+// addAzure reads a meter's price. Meters of anything else are passed over.
+func (in *Import) addAzure(element []byte) error {
+	var m retailItem
+	if err := json.Unmarshal(element, &m); err != nil {
+		return err
+	}
+	name := azureProducts[m.Product]
+	if name == "" || m.Type != "Consumption" || m.Region == "" {
+		in.Skipped++
+		return nil
+	}
+	if err := in.currency(m.CurrencyCode, "currencyCode='USD' asks for it"); err != nil {
+		return fmt.Errorf("%s in %s: %w", m.Meter, m.Region, err)
+	}
+	if !(m.RetailPrice >= 0 && m.RetailPrice <= float64(hourlyMax)) || !(m.TierMinimumUnits >= 0 && m.TierMinimumUnits <= 1e9) {
+		return fmt.Errorf("%s in %s: %v is no price", m.Meter, m.Region, m.RetailPrice)
+	}
+	t, err := Type(name)
+	if err != nil {
+		return err
+	}
+	p, err := in.pricesOf(t, m.Region)
+	if err != nil {
+		return err
+	}
+	usd := units.USD(m.RetailPrice)
+	if strings.HasSuffix(m.Unit, "/Hour") {
+		usd = units.USD(float64(m.RetailPrice * Hours))
+	}
+	if usd == 0 { // what is included
+		in.Skipped++
+		return nil
+	}
+	return in.azureMeter(t, p, &m, usd)
+}
+
+// azureMeter puts a price where it belongs.
+func (in *Import) azureMeter(t *VolumeType, p *Prices, m *retailItem, usd units.USD) error {
+	kind, ok := strings.CutPrefix(m.Meter, map[string]string{"premium-v2": "Premium LRS ", "ultra": "Ultra LRS "}[t.Name])
+	switch tier, disk := strings.CutSuffix(m.Meter, " LRS Disk"); {
+	case t.Name == "premium-ssd" && disk && m.Unit == "1/Month":
+		gib := premiumSizes[tier]
+		if gib == 0 {
+			in.Skipped++
+			return nil
+		}
+		p.size(gib*units.GiB, usd)
+	case t.Name == "premium-ssd" || !ok:
+		in.Skipped++
+	case kind == "Provisioned Capacity":
+		p.PerGiB = usd
+	case kind == "Provisioned IOPS":
+		p.tier(max(IOPS(m.TierMinimumUnits), t.IOPSIncluded.Value), usd)
+	case strings.HasPrefix(kind, "Provisioned Throughput"): // in MB/s
+		each := units.USD(float64(usd) * float64(units.MiBps) / float64(units.MBps))
+		p.Throughput = []ThroughputTier{{Over: max(units.Throughput(m.TierMinimumUnits)*units.MBps, t.ThroughputIncluded.Value), EachMiBps: each}}
+	default:
+		in.Skipped++
+	}
+	return nil
+}
+
+// currency refuses prices in another currency: the catalogue compares dollars.
+func (in *Import) currency(code, how string) error {
+	if code != "USD" {
+		return fmt.Errorf("a price in %q, and the catalogue's are in USD: %s", code, how)
+	}
+	return nil
+}
+
+// pricesOf gives the prices of a type in a region, new ones if there are none yet.
+func (in *Import) pricesOf(t *VolumeType, region string) (*Prices, error) {
+	if err := checkName(region); err != nil {
+		return nil, err
+	}
+	p := in.prices(t.Name, region)
+	if p == nil {
+		return nil, fmt.Errorf("prices of more than %d regions", regionsMax)
+	}
+	return p, nil
+}
+
+// size puts a price of a size in order.
+func (p *Prices) size(most units.Size, usd units.USD) {
+	p.Sizes = slices.DeleteFunc(p.Sizes, func(s SizePrice) bool { return s.Most == most })
+	p.Sizes = append(p.Sizes, SizePrice{most, usd})
+	slices.SortFunc(p.Sizes, func(a, b SizePrice) int { return int(a.Most/units.GiB - b.Most/units.GiB) })
+}

@@ -1,0 +1,103 @@
+package catalog
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"plimsoll/internal/base/units"
+)
+
+// A sku is an element of skus, as Google's Cloud Billing Catalog API prints them for Compute Engine (Google Cloud, "services.skus.list", v1).
+type sku struct {
+	Description string `json:"description"`
+	Category    struct {
+		UsageType string `json:"usageType"`
+	} `json:"category"`
+	Regions []string `json:"serviceRegions"`
+	Pricing []struct {
+		Expression struct {
+			Unit  string `json:"usageUnit"`
+			Rates []struct {
+				Price struct {
+					Currency string `json:"currencyCode"`
+					Units    string `json:"units"`
+					Nanos    int64  `json:"nanos"`
+				} `json:"unitPrice"`
+			} `json:"tieredRates"`
+		} `json:"pricingExpression"`
+	} `json:"pricingInfo"`
+}
+
+// googleSKUs are how descriptions begin, what they are of, and which part of its price.
+var googleSKUs = []struct{ begins, name, part string }{
+	{"Hyperdisk Balanced Capacity", "hyperdisk-balanced", "size"},
+	{"Hyperdisk Balanced IOPS", "hyperdisk-balanced", "IOPS"},
+	{"Hyperdisk Balanced Throughput", "hyperdisk-balanced", "throughput"},
+	{"SSD backed PD Capacity", "pd-ssd", "size"},
+	{"Balanced PD Capacity", "pd-balanced", "size"},
+}
+
+// addGoogle reads a SKU's price. SKUs of anything else are passed over.
+func (in *Import) addGoogle(element []byte) error {
+	var k sku
+	if err := json.Unmarshal(element, &k); err != nil {
+		return err
+	}
+	for _, s := range googleSKUs {
+		rest, ok := strings.CutPrefix(k.Description, s.begins)
+		if !ok || rest != "" && !strings.HasPrefix(rest, " in ") || k.Category.UsageType != "" && k.Category.UsageType != "OnDemand" {
+			continue // "Hyperdisk Balanced Capacity High Availability", commitments
+		}
+		usd, err := in.googlePrice(&k)
+		if err != nil {
+			return fmt.Errorf("%s: %w", k.Description, err)
+		}
+		t, err := Type(s.name)
+		if err != nil {
+			return err
+		}
+		for _, region := range k.Regions {
+			p, err := in.pricesOf(t, region)
+			if err != nil {
+				return err
+			}
+			switch s.part {
+			case "size":
+				p.PerGiB = usd
+			case "IOPS":
+				p.tier(t.IOPSIncluded.Value, usd)
+			default:
+				p.Throughput = []ThroughputTier{{Over: t.ThroughputIncluded.Value, EachMiBps: usd}}
+			}
+		}
+		return nil
+	}
+	in.Skipped++
+	return nil
+}
+
+// googlePrice is a SKU's price a month: of its last tier, since what is free comes before.
+func (in *Import) googlePrice(k *sku) (units.USD, error) {
+	if len(k.Pricing) == 0 || len(k.Pricing[0].Expression.Rates) == 0 {
+		return 0, fmt.Errorf("it has no price")
+	}
+	x := &k.Pricing[0].Expression
+	p := x.Rates[len(x.Rates)-1].Price
+	if err := in.currency(p.Currency, "leave currencyCode out of the request"); err != nil {
+		return 0, err
+	}
+	whole, err := strconv.ParseInt("0"+p.Units, 10, 64)
+	usd := float64(whole) + float64(p.Nanos)/1e9
+	if err != nil || !(usd > 0 && usd <= float64(hourlyMax)) {
+		return 0, fmt.Errorf("units %q and %d nanos are no price", p.Units, p.Nanos)
+	}
+	switch {
+	case strings.HasSuffix(x.Unit, "mo"):
+		return units.USD(usd), nil
+	case strings.HasSuffix(x.Unit, "h"):
+		return units.USD(float64(usd * Hours)), nil
+	}
+	return 0, fmt.Errorf("a price for each %q: neither a month's nor an hour's", x.Unit)
+}

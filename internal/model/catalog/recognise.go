@@ -1,0 +1,274 @@
+package catalog
+
+import (
+	"fmt"
+	"math"
+	"sort"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/model/volume"
+)
+
+// Seen is what a volume was seen to do: the catalogue read backwards makes orders of it ([Recognise]).
+type Seen struct {
+	Provider string // whose it is; "": not known
+	Type     string // the product that a person says it is; "": not known
+	// Size of one volume; where it is not known, what to take for types whose limits do not follow from it.
+	Size      units.Size
+	SizeKnown bool
+	Parts     int // volumes of a stripe that the rates are of; 0 or 1: none
+	// IOPS and Throughput are at what the rates stood while requests waited; 0: no limit was reached.
+	IOPS       units.Frequency
+	Throughput units.Throughput
+	// MostIOPS and MostThroughput were delivered again and again: no limit is under them.
+	MostIOPS       units.Frequency
+	MostThroughput units.Throughput
+}
+
+// A Match is an order that would give what was seen.
+type Match struct {
+	Order Order
+	// Sold: each limit that was reached is what everybody gets who orders the type, or this size of it. Otherwise it was chosen.
+	Sold bool
+	Off  float64 // how far the limits are from those seen, as a share, the worst
+	// IOPSLeast and ThroughputLeast: the figure is the least that lets pass what was delivered; the limit itself was not met.
+	IOPSLeast, ThroughputLeast bool
+	Burst                      bool   // the limit that was met is the one while there are credits
+	Why                        string // "3,000 IOPS are included", in the catalogue's words
+}
+
+// How near a level must be to a limit to be taken for it: the density of a plateau's median over some seconds of a real volume is about
+// a hundredth wide, and 125 and 128 MiB/s are to be told apart.
+const (
+	recogniseWithin = 0.025
+	roundWithin     = 0.01 // what is chosen is taken to be the roundest number so near
+	deliveredOver   = 1.05 // sampling gives to one second what it takes from the next
+)
+
+// Recognise gives the orders of products that would give what was seen: of each type the nearest, in the order of the catalogue. Local disks
+// and custom volumes, which have no limits of a product, are never among them.
+func Recognise(s Seen) []Match {
+	n := units.Throughput(max(s.Parts, 1))
+	s.IOPS, s.MostIOPS = s.IOPS/units.Frequency(n), s.MostIOPS/units.Frequency(n)
+	s.Throughput, s.MostThroughput = s.Throughput/n, s.MostThroughput/n
+	var out []Match
+	for _, t := range types {
+		if t.Local || t.Name == "custom" || s.Provider != "" && t.Provider != s.Provider || s.Type != "" && t.Name != canonical(s.Type) {
+			continue
+		}
+		var best *Match
+		for _, o := range t.explain(&s) {
+			m, ok := t.match(&s, o)
+			if ok && (best == nil || m.Off < best.Off) {
+				best = &m
+			}
+		}
+		if best != nil {
+			if s.Parts > 1 {
+				best.Order.Stripe = s.Parts
+			}
+			out = append(out, *best)
+		}
+	}
+	return out
+}
+
+// explain makes the orders of a type that may give what was seen.
+func (t *VolumeType) explain(s *Seen) []Match {
+	o := Order{Type: t.Name, Size: units.Size(wholeGiB(max(s.Size, 1))) * units.GiB}
+	if !s.SizeKnown && t.SizeMin.Known() {
+		o.Size = min(max(o.Size, t.SizeMin.Value), t.SizeMax.Value)
+	}
+	if !t.ChoosesIOPS {
+		if s.SizeKnown {
+			return []Match{{Order: o}}
+		}
+		return t.sized(s, o)
+	}
+	m := Match{Order: o}
+	t.chooseIOPS(s, &m)
+	t.chooseThroughput(s, &m)
+	if per := t.IOPSPerGiB; per.Known() && !s.SizeKnown { // as large as it must be at least
+		m.Order.Size = max(m.Order.Size, units.Size((m.Order.IOPS+per.Value-1)/per.Value)*units.GiB)
+	}
+	return []Match{m}
+}
+
+func (t *VolumeType) chooseIOPS(s *Seen, m *Match) {
+	included := t.IOPSIncluded.Value
+	switch {
+	case s.IOPS > 0 && stoodAt(float64(s.IOPS), float64(included)):
+	case s.IOPS > 0:
+		m.Order.IOPS = IOPS(roundest(float64(s.IOPS), 1-roundWithin, 1+roundWithin))
+	case float64(s.MostIOPS) > deliveredOver*float64(included):
+		m.Order.IOPS, m.IOPSLeast = IOPS(roundest(float64(s.MostIOPS), 1, 1.2)), true
+	}
+	if !t.ChoosesThroughput && t.ThroughputPerIOPS.Known() {
+		t.throughputOfIOPS(s, m)
+	}
+	if m.Order.IOPS == 0 && !t.IOPSIncluded.Known() || m.IOPSLeast && m.Order.IOPS < t.IOPSMin.Value {
+		m.Order.IOPS, m.IOPSLeast = t.IOPSMin.Value, true
+	}
+}
+
+// throughputOfIOPS is for types whose throughput follows from their IOPS: what was moved tells of them.
+func (t *VolumeType) throughputOfIOPS(s *Seen, m *Match) {
+	per := float64(t.ThroughputPerIOPS.Value)
+	least := IOPS(math.Ceil(float64(s.MostThroughput) / per / deliveredOver))
+	switch {
+	case s.IOPS > 0:
+	case s.Throughput > 0 && float64(s.Throughput) < (1-recogniseWithin)*float64(t.ThroughputMax.Value):
+		m.Order.IOPS, m.IOPSLeast = IOPS(roundest(float64(s.Throughput)/per, 1-roundWithin, 1+roundWithin)), false
+	case least > m.Order.IOPS:
+		m.Order.IOPS, m.IOPSLeast = IOPS(roundest(float64(least), 1, 1.2)), true
+	}
+}
+
+func (t *VolumeType) chooseThroughput(s *Seen, m *Match) {
+	if !t.ChoosesThroughput {
+		return
+	}
+	unit := float64(units.MiBps)
+	if t.ThroughputMin.Value%units.MiBps != 0 {
+		unit = float64(units.MBps)
+	}
+	included := t.ThroughputIncluded.Value
+	switch {
+	case s.Throughput > 0 && stoodAt(float64(s.Throughput), float64(included)):
+	case s.Throughput > 0:
+		m.Order.Throughput = units.Throughput(roundest(float64(s.Throughput)/unit, 1-roundWithin, 1+roundWithin) * unit)
+	case float64(s.MostThroughput) > deliveredOver*float64(included):
+		m.Order.Throughput, m.ThroughputLeast = units.Throughput(roundest(float64(s.MostThroughput)/unit, 1, 1.2)*unit), true
+	}
+	if m.Order.Throughput == 0 && !t.ThroughputIncluded.Known() {
+		m.Order.Throughput, m.ThroughputLeast = t.ThroughputMin.Value, true
+	}
+	// What a type allows for each IOPS: of a limit of IOPS that was not met, at least so many.
+	per := t.ThroughputPerIOPS
+	have := max(m.Order.IOPS, t.IOPSIncluded.Value)
+	if need := IOPS((int64(m.Order.Throughput) + max(int64(per.Value), 1) - 1) / max(int64(per.Value), 1)); per.Known() && need > have && s.IOPS == 0 {
+		m.Order.IOPS, m.IOPSLeast = IOPS(roundest(float64(need), 1, 1.2)), true
+	}
+}
+
+// sized are orders of a type whose limits follow from its size, where that is not known: the smallest sizes that have what was seen.
+func (t *VolumeType) sized(s *Seen, o Order) []Match {
+	least, most := wholeGiB(t.SizeMin.Value), wholeGiB(t.SizeMax.Value)
+	limits := func(gib int64) Limits {
+		with := o
+		with.Size = units.Size(gib) * units.GiB
+		return t.limits(t, &with, nil)
+	}
+	smallest := func(enough func(l Limits) bool) int64 {
+		return least + int64(sort.Search(int(most-least), func(k int) bool { return enough(limits(least + int64(k))) }))
+	}
+	var out []Match
+	try := func(gib int64) {
+		with := o
+		with.Size = units.Size(gib) * units.GiB
+		out = append(out, Match{Order: with})
+	}
+	if s.IOPS > 0 {
+		try(smallest(func(l Limits) bool { return l.Sustained.IOPS >= s.IOPS*(1-recogniseWithin/2) }))
+	}
+	if s.Throughput > 0 {
+		try(smallest(func(l Limits) bool {
+			return float64(l.Sustained.Throughput) >= float64(s.Throughput)*(1-recogniseWithin/2)
+		}))
+	}
+	try(max(wholeGiB(o.Size), smallest(func(l Limits) bool {
+		return float64(l.Sustained.IOPS)*deliveredOver >= float64(s.MostIOPS) && float64(l.Sustained.Throughput)*deliveredOver >= float64(s.MostThroughput)
+	})))
+	return out
+}
+
+// match tells whether an order gives what was seen, and how near it comes.
+func (t *VolumeType) match(s *Seen, m Match) (Match, bool) {
+	o := m.Order
+	if len(o.Check()) > 0 {
+		return m, false
+	}
+	l := t.limits(t, &o, nil)
+	at, most := l.Sustained, l.Sustained
+	if b := l.Burst; b != nil {
+		full := volume.Rate{IOPS: max(at.IOPS, b.At.IOPS), Throughput: max(at.Throughput, b.At.Throughput)}
+		spent := full.IOPS > at.IOPS && stoodAt(float64(s.IOPS), float64(at.IOPS)) ||
+			full.Throughput > at.Throughput && stoodAt(float64(s.Throughput), float64(at.Throughput))
+		if most = full; spent { // without credits it has no more
+			most = at
+		} else if s.IOPS > 0 || s.Throughput > 0 {
+			at, m.Burst = full, true
+		}
+	}
+	if float64(s.MostIOPS) > deliveredOver*float64(most.IOPS) || float64(s.MostThroughput) > deliveredOver*float64(most.Throughput) {
+		return m, false
+	}
+	check := func(level, limit float64) bool {
+		if level > 0 {
+			m.Off = max(m.Off, math.Abs(level/limit-1))
+		}
+		return level == 0 || stoodAt(level, limit)
+	}
+	if !check(float64(s.IOPS), float64(at.IOPS)) || !check(float64(s.Throughput), float64(at.Throughput)) {
+		return m, false
+	}
+	m.Sold = t.sold(s, &m)
+	m.Why = m.why(t, s, at.IOPS)
+	return m, true
+}
+
+// sold tells whether limits that were met are what everybody gets: included, by the size that is known, while there are credits, or the
+// most that there is.
+func (t *VolumeType) sold(s *Seen, m *Match) bool {
+	o := &m.Order
+	switch {
+	case m.Burst:
+		return true
+	case !t.ChoosesIOPS:
+		return s.SizeKnown
+	case s.IOPS > 0 && o.asked() != 0 && o.asked() != t.IOPSMax.Value:
+		return false
+	case s.Throughput > 0 && !t.ChoosesThroughput: // of IOPS that were chosen
+		return s.IOPS == 0 && stoodAt(float64(s.Throughput), float64(t.ThroughputMax.Value))
+	}
+	return s.Throughput == 0 || o.Throughput == 0 || o.Throughput == t.ThroughputMax.Value
+}
+
+func (m *Match) why(t *VolumeType, s *Seen, iops units.Frequency) string {
+	burst := ""
+	if m.Burst {
+		burst = " while there are credits"
+	}
+	switch {
+	case s.IOPS == 0 && s.Throughput == 0:
+		return "what was delivered is within its limits"
+	case !m.Sold:
+		return "such figures can be ordered"
+	case !t.ChoosesIOPS:
+		return fmt.Sprintf("%s of %s has %s IOPS%s", t.Name, m.Order.Size.Exact(), count(int64(iops)), burst)
+	case s.IOPS == 0:
+		return rate(max(m.Order.Throughput, t.ThroughputIncluded.Value)) + " is what " + t.Name + " has without ordering more"
+	}
+	return count(int64(iops)) + " IOPS are what " + t.Name + " has without ordering more"
+}
+
+func stoodAt(level, limit float64) bool { return math.Abs(level-limit) <= recogniseWithin*limit }
+
+// roundest is the roundest whole number between two multiples of x: what a person would have chosen.
+func roundest(x, low, high float64) float64 {
+	for _, step := range []float64{10_000, 5000, 1000, 500, 250, 100, 50, 25, 10, 5} {
+		if step > x {
+			continue
+		}
+		if n := math.Round(x/step) * step; n >= x*low && n <= x*high {
+			return n
+		}
+		if n := math.Ceil(x/step) * step; n >= x*low && n <= x*high {
+			return n
+		}
+	}
+	if low >= 1 {
+		return math.Ceil(x)
+	}
+	return math.Round(x)
+}

@@ -1,0 +1,43 @@
+package catalog
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"plimsoll/internal/base/units"
+)
+
+// A Scale is a factor: "150%" or "1.5". Unlike a [units.Ratio] it may be over 1.
+type Scale float64
+
+const scaleMax = 1000
+
+// ParseScale reads a Scale.
+func ParseScale(s string) (Scale, error) {
+	text, percent := strings.CutSuffix(strings.TrimSpace(s), "%")
+	x, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	if percent {
+		x /= 100
+	}
+	if err != nil || !(x > 0 && x <= scaleMax) {
+		return 0, fmt.Errorf("%q is not a factor over 0, to %d: write it as 150%% or 1.5", s, scaleMax)
+	}
+	return Scale(x), nil
+}
+
+// UnmarshalText is ParseScale.
+func (s *Scale) UnmarshalText(b []byte) error {
+	v, err := ParseScale(string(b))
+	if err == nil {
+		*s = v
+	}
+	return err
+}
+
+// MarshalText gives text that ParseScale reads.
+func (s Scale) MarshalText() ([]byte, error) {
+	return strconv.AppendFloat(nil, float64(s), 'g', -1, 64), nil
+}
+
+func (s Scale) ratio() units.Ratio { return units.Ratio(s) }

@@ -1,0 +1,128 @@
+package catalog
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/model/volume"
+)
+
+// A VolumeType is a product: what its provider says of it. A figure that is not Known does not
+// apply to the type or is not known here.
+type VolumeType struct {
+	Name     string // as it is ordered: "gp3"
+	Provider string // aws, gcp, azure, or any
+	Title    string
+
+	SizeMin, SizeMax Figure[units.Size]
+
+	// Whether an order says how much; otherwise it follows from the size or the IOPS.
+	ChoosesIOPS, ChoosesThroughput bool
+	// IOPSIncluded is what one gets without asking; where it is not known and IOPS are chosen, they
+	// must be ordered.
+	IOPSIncluded, IOPSMin, IOPSMax Figure[IOPS]
+	// IOPSPerGiB bounds the IOPS ordered by the size. (What is included is never denied.)
+	IOPSPerGiB                                       Figure[IOPS]
+	ThroughputIncluded, ThroughputMin, ThroughputMax Figure[units.Throughput]
+	ThroughputPerIOPS                                Figure[units.Size] // bytes a second for each IOPS, at most
+	// Operation is the most bytes that one operation carries.
+	Operation Figure[units.Size]
+	Merge     bool
+
+	// Rules are limits that follow from others, in words; each is in the code as well.
+	Rules []Figure[string]
+	// Read and Write are how long operations take. A flush takes no time of its own: network volumes
+	// and servers' disks have no cache that a loss of power empties (assumed).
+	Read, Write *volume.Calibration
+	LatencyNote string
+	Local       bool // part of the instance: neither its EBS limits nor a price of its own apply
+	Prices      []Prices
+
+	limits func(t *VolumeType, o *Order, on *InstanceType) Limits
+}
+
+// Limits are what an order gives.
+type Limits struct {
+	Sustained, ReadOnly, WriteOnly volume.Rate
+	Burst                          *volume.Burst
+	Source                         Source // where it is not the type's: measured on the instance
+}
+
+// types are all products, by provider. They are made once and never changed.
+var types = slices.Concat(awsTypes(), gcpTypes(), azureTypes(), anyTypes())
+
+// VolumeTypes are all products, in the order of a list: AWS, Google, Azure, any.
+func VolumeTypes() []*VolumeType { return slices.Clone(types) }
+
+// TypeNames are the names of all products.
+func TypeNames() []string {
+	names := make([]string, len(types))
+	for i, t := range types {
+		names[i] = t.Name
+	}
+	return names
+}
+
+// otherNames are what products are called elsewhere.
+var otherNames = map[string]string{
+	"io2-block-express": "io2", "io2bx": "io2", "local-nvme": "nvme", "hyperdisk": "hyperdisk-balanced",
+	"premiumv2_lrs": "premium-v2", "premium-ssd-v2": "premium-v2", "premiumssdv2": "premium-v2",
+	"ultrassd_lrs": "ultra", "premium_lrs": "premium-ssd", "instance-store": "nvme",
+}
+
+// canonical is our name of a product that may be called otherwise elsewhere.
+func canonical(name string) string {
+	lower := strings.ToLower(strings.TrimSpace(name))
+	if other, ok := otherNames[lower]; ok {
+		return other
+	}
+	return lower
+}
+
+// Type gives the product of a name. The error, a [diagnostics.Problem], names those that may be meant.
+func Type(name string) (*VolumeType, error) {
+	lower := canonical(name)
+	for _, t := range types {
+		if t.Name == lower {
+			return t, nil
+		}
+	}
+	p := diagnostics.Problem{Field: "type", Text: fmt.Sprintf("no volume type is called %q: one of %s", name, strings.Join(TypeNames(), ", "))}
+	if name == "" {
+		p.Text = "missing: one of " + strings.Join(TypeNames(), ", ")
+	} else if near := nearest(lower, TypeNames(), 1); len(near) > 0 {
+		p.Nearest = near[0]
+	}
+	return nil, p
+}
+
+// nearest gives up to n of the names that are most like one, those that begin alike first.
+func nearest(name string, among []string, n int) []string {
+	type candidate struct {
+		name     string
+		distance int
+	}
+	var near []candidate
+	name = strings.ToLower(name)
+	if len(name) > 64 {
+		return nil
+	}
+	for _, a := range among {
+		d := diagnostics.Distance(name, a)
+		if strings.HasPrefix(a, name) || strings.HasPrefix(name, a) {
+			d = min(d, 1)
+		}
+		if d <= 1+len(name)/4 {
+			near = append(near, candidate{a, d})
+		}
+	}
+	slices.SortStableFunc(near, func(a, b candidate) int { return a.distance - b.distance })
+	var names []string
+	for _, c := range near[:min(n, len(near))] {
+		names = append(names, c.name)
+	}
+	return names
+}

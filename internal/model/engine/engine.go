@@ -1,0 +1,129 @@
+// Package engine is what storage engines have in common as models: operations go in when they
+// arrive, and are acknowledged when the engine would acknowledge them.
+//
+// An engine is a state machine over volumes. It is told of an operation ([Engine.Do]) and of its
+// own events (through the clock it scheduled them on); it reads and writes through a
+// [kernel.Host], as the real one does; and it tells a [Client] when an operation is done and what
+// it waited for. It never sleeps, and its chance comes from named streams of one seed.
+//
+// What it counts it counts under the names that users' exporters give to the real engine's
+// counters ([Engine.Metrics]), so that one rule pack judges both.
+package engine
+
+import (
+	"plimsoll/internal/base/random"
+	"plimsoll/internal/base/vtime"
+	"plimsoll/internal/model/kernel"
+	"plimsoll/internal/model/workload"
+)
+
+// An Engine is a model of a storage engine.
+type Engine interface {
+	// Do starts an operation now. The engine calls Client.Done exactly once for each, perhaps
+	// before Do returns.
+	Do(op workload.Op)
+	// Metrics names what Sample gives, in its order. It does not change.
+	Metrics() []Metric
+	// Sample writes the present value of each of Metrics into values. A NaN is a sample that
+	// is missing.
+	Sample(values []float64)
+	// Cycles are the checkpoints (or what the engine has of the kind) so far, in order; the last
+	// may still be running.
+	Cycles() []Cycle
+}
+
+// A Client is whom operations are acknowledged to.
+type Client interface {
+	// Done says that op is acknowledged at now, having waited for w. The engine may use w
+	// again after the call.
+	Done(now vtime.Instant, op *workload.Op, w *Waits)
+}
+
+// An Env is what an engine runs on.
+type Env struct {
+	Clock  *vtime.Clock
+	Host   *kernel.Host
+	Seed   random.Seed
+	Client Client
+	// Volumes by the scenario's name: "data", "journal". Volume finds one.
+	Volumes []*kernel.Device
+}
+
+// Volume gives the first of the named volumes that there is: Volume("journal", "data") is the
+// journal's own volume, or else the one it shares with the data. It is nil if there is none.
+func (e *Env) Volume(names ...string) *kernel.Device {
+	for _, name := range names {
+		for _, d := range e.Volumes {
+			if d.Name() == name {
+				return d
+			}
+		}
+	}
+	return nil
+}
+
+// A Metric is a series: a name that an exporter gives, and labels as pairs of name and value.
+type Metric struct {
+	Name   string
+	Labels []string
+}
+
+// A Wait is what an operation waits for.
+type Wait uint8
+
+// The waits, from arrival to acknowledgement. Those of the log's fdatasync are told apart by
+// what the volume was doing meanwhile, because the fix differs.
+const (
+	WaitConnection Wait = iota // for a connection, thread or ticket
+	WaitCPU                    // for a core, and on it
+	WaitRead                   // for a page to be read
+	WaitCache                  // for room in the cache, and evicting for it
+	WaitLock                   // for locks that a checkpoint, or the like, holds
+	WaitThrottle               // held by the kernel for having dirtied too much
+	WaitLogTurn                // for the log's sync that was under way when it came
+	WaitLogQueue               // the log's I/O queued behind other I/O of its volume
+	WaitLogLimit               // the log's I/O held back by its own rate against the volume's limits
+	WaitLogDevice              // the volume's latency for the log's I/O
+	WaitQuorum                 // for other members
+	NumWaits       = 11
+)
+
+// String is the wait's name in reports.
+func (w Wait) String() string {
+	return [...]string{
+		"connection", "CPU", "read", "cache", "locks", "dirty throttle", "log: sync under way",
+		"log: behind other I/O", "log: volume's limit", "log: latency", "quorum",
+	}[w]
+}
+
+// Waits is how long an operation waited for each, in nanoseconds. What the sum lacks of
+// its latency is unexplained, and reports say so.
+type Waits [NumWaits]int64
+
+// A Cycle is a checkpoint, a write-daemon cycle, a backend commit: a recurring burst of writing.
+type Cycle struct {
+	Start, End vtime.Instant // End is vtime.Never while it runs
+	Dirty      int64         // bytes dirty in the engine's cache when it started
+	Written    int64         // bytes it wrote
+	Requested  bool          // something asked for it before its time (a full WAL, full dirty cache)
+}
+
+// A Figure is something an engine can tell of a run that has no exporter's name: "bytes written a
+// write". Unit is one of those that units.Value prints.
+type Figure struct {
+	Name  string
+	Value float64 // NaN: not measurable
+	Unit  string
+}
+
+// A Releaser is an engine whose memory the next one can have. After Release nothing may be asked of it.
+type Releaser interface {
+	Release()
+}
+
+// A Reporter is an engine that has figures. They are of the run so far, from the last call of
+// ResetFigures on, which ends the warm-up.
+type Reporter interface {
+	Figures() []Figure
+	ResetFigures()
+}

@@ -1,0 +1,121 @@
+package kernel
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/base/units"
+)
+
+// Bounds of what a Config may say. Where the kernel has none it is what no machine that one rents goes over (assumed).
+const (
+	coresMax      = 1024
+	memoryMin     = 64 * units.MiB
+	memoryMax     = 64 * units.TiB
+	dirtyMin      = 2 * PageSize
+	timeMax       = units.Duration(24 * time.Hour)
+	intervalMin   = units.Duration(10 * time.Millisecond) // a hundredth of a second, the setting's unit
+	maxRequestMax = 16 * units.MiB
+	depthMax      = 1024
+	wakeupMax     = 10 * time.Millisecond
+)
+
+// Where the bounds are from.
+const (
+	sysctl  = "Linux, Documentation/admin-guide/sysctl/vm.rst, 6.18"
+	block   = "Linux, Documentation/ABI/stable/sysfs-block, 6.18"
+	assumed = "assumed: more than can be rented, or less than a database runs on"
+)
+
+// Check finds what cannot be, each with its limit and the nearest value that can.
+func (c *Config) Check() diagnostics.List {
+	var l diagnostics.List
+	if c.Cores < 1 || c.Cores > coresMax {
+		l = append(l, diagnostics.Problem{
+			Field: "cores", Text: fmt.Sprintf("a host cannot have %d cores", c.Cores),
+			Limit: fmt.Sprintf("1 to %d", coresMax), Source: assumed, Nearest: fmt.Sprint(min(max(c.Cores, 1), coresMax)),
+		})
+	}
+	size(&l, "memory", c.Memory, memoryMin, memoryMax, assumed)
+	most := min(max(c.Memory, memoryMin), memoryMax)
+	if c.DirtyBackground != 0 {
+		size(&l, "dirty_background_bytes", c.DirtyBackground, dirtyMin, most, sysctl+": two pages, to the host's memory")
+	}
+	if c.Dirty != 0 {
+		size(&l, "dirty_bytes", c.Dirty, dirtyMin, most, sysctl+": two pages, to the host's memory")
+	}
+	defaults := Defaults()
+	if c.DirtyBackground == 0 {
+		ratio(&l, "dirty_background_ratio", c.DirtyBackgroundRatio, 0, defaults.DirtyBackgroundRatio)
+	}
+	if c.Dirty == 0 {
+		ratio(&l, "dirty_ratio", c.DirtyRatio, 0.01, defaults.DirtyRatio)
+	}
+	duration(&l, "dirty_expire", c.DirtyExpire, 0)
+	if c.WritebackInterval != 0 {
+		duration(&l, "writeback_interval", c.WritebackInterval, intervalMin)
+	}
+	if c.Wakeup < 0 || c.Wakeup > units.Duration(wakeupMax) {
+		l = append(l, diagnostics.Problem{
+			Field: "wakeup", Text: c.Wakeup.Std().String() + " is no time that a core takes to wake up",
+			Limit: "0s to " + wakeupMax.String(), Source: assumed, Nearest: min(max(c.Wakeup.Std(), 0), wakeupMax).String(),
+		})
+	}
+	if c.FileSystem != XFS && c.FileSystem != Ext4 {
+		l = append(l, diagnostics.Problem{
+			Field: "filesystem", Text: fmt.Sprintf("%q is not modelled", c.FileSystem),
+			Limit: "xfs or ext4", Source: "these two were measured", Nearest: string(XFS),
+		})
+	}
+	c.checkMounting(&l)
+	if c.WritebackDepth < 0 || c.WritebackDepth > depthMax {
+		l = append(l, diagnostics.Problem{
+			Field: "writeback_depth", Text: fmt.Sprintf("%d requests cannot be", c.WritebackDepth),
+			Limit: fmt.Sprintf("0, which is none, to %d", depthMax), Source: assumed, Nearest: fmt.Sprint(min(max(c.WritebackDepth, 0), depthMax)),
+		})
+	}
+	size(&l, "max_request", c.MaxRequest, PageSize, maxRequestMax, block+", max_sectors_kb")
+	if n := c.MaxRequest; n > PageSize && n <= maxRequestMax && n%PageSize != 0 {
+		l = append(l, diagnostics.Problem{
+			Field: "max_request", Text: fmt.Sprintf("%s is not whole pages", n.Exact()),
+			Limit: "a multiple of " + PageSize.Exact(), Source: block + ", max_sectors_kb", Nearest: (n / PageSize * PageSize).Exact(),
+		})
+	}
+	return l
+}
+
+func size(l *diagnostics.List, field string, n, least, most units.Size, source string) {
+	if n < least || n > most {
+		*l = append(*l, diagnostics.Problem{
+			Field: field, Text: fmt.Sprintf("%s cannot be", n.Exact()),
+			Limit: least.Exact() + " to " + most.Exact(), Source: source, Nearest: min(max(n, least), most).Exact(),
+		})
+	}
+}
+
+func duration(l *diagnostics.List, field string, d, least units.Duration) {
+	if d < least || d > timeMax {
+		*l = append(*l, diagnostics.Problem{
+			Field: field, Text: fmt.Sprintf("%v cannot be", d.Std()),
+			Limit: fmt.Sprintf("%v to %v", least.Std(), timeMax.Std()), Source: sysctl + "; a day is assumed",
+			Nearest: min(max(d, least), timeMax).Std().String(),
+		})
+	}
+}
+
+// ratio is written so that NaN is refused; nearest to that is the default.
+func ratio(l *diagnostics.List, field string, r, least, usual units.Ratio) {
+	if r >= least && r <= 1 {
+		return
+	}
+	nearest := usual
+	if !math.IsNaN(float64(r)) {
+		nearest = min(max(r, least), 1)
+	}
+	*l = append(*l, diagnostics.Problem{
+		Field: field, Text: fmt.Sprintf("%v of memory cannot be", float64(r)),
+		Limit: fmt.Sprintf("%v to 1", float64(least)), Source: sysctl, Nearest: fmt.Sprint(float64(nearest)),
+	})
+}

@@ -1,0 +1,138 @@
+package kernel
+
+import (
+	"math/bits"
+
+	"plimsoll/internal/base/units"
+)
+
+// dirtyMap is a file's dirty pages: a bitmap in chunks that exist once touched, so that a large
+// file costs memory only where it is written.
+type dirtyMap struct {
+	chunks []*chunk
+	pages  int64 // dirty
+	low    int64 // no page below it is dirty: a log is dirty at its end only
+}
+
+// chunkPages is how many pages a chunk covers: 64 MiB in 2 KiB.
+const (
+	chunkPages = 1 << 14
+	chunkWords = chunkPages / 64
+)
+
+// fileBytesMax bounds a file: beyond it the index of chunks would grow over 8 MB.
+const fileBytesMax = 64 * units.TiB
+
+type chunk struct {
+	bits  [chunkWords]uint64
+	count int64
+}
+
+// set dirties pages first ... last and gives how many were clean.
+func (m *dirtyMap) set(first, last int64) (fresh int64) {
+	if m.pages == 0 || first < m.low {
+		m.low = first
+	}
+	for page := first; page <= last; {
+		k := page / chunkPages
+		for int64(len(m.chunks)) <= k {
+			m.chunks = append(m.chunks, nil)
+		}
+		c := m.chunks[k]
+		if c == nil {
+			c = new(chunk)
+			m.chunks[k] = c
+		}
+		i := page % chunkPages
+		n := min(64-i%64, last-page+1)
+		mask := (^uint64(0) >> (64 - n)) << (i % 64)
+		added := int64(bits.OnesCount64(mask &^ c.bits[i/64]))
+		c.bits[i/64] |= mask
+		c.count += added
+		fresh += added
+		page += n
+	}
+	m.pages += fresh
+	return fresh
+}
+
+// take finds the first run of dirty pages in [from, to), of most pages at most, cleans it, and gives where it
+// begins and its length; 0 if there is none.
+func (m *dirtyMap) take(from, to, most int64) (first, n int64) {
+	if m.pages == 0 {
+		return 0, 0
+	}
+	lowest := from <= m.low
+	for page := max(from, m.low); page < to; {
+		k := page / chunkPages
+		if k >= int64(len(m.chunks)) {
+			return 0, 0
+		}
+		c := m.chunks[k]
+		if c == nil || c.count == 0 {
+			page = (k + 1) * chunkPages
+			continue
+		}
+		i := page % chunkPages
+		word := c.bits[i/64] >> (i % 64)
+		if word == 0 {
+			page += 64 - i%64
+			continue
+		}
+		first = page + int64(bits.TrailingZeros64(word))
+		if first >= to {
+			return 0, 0
+		}
+		if n = m.clean(first, min(to, first+most)); lowest {
+			m.low = first + n
+		}
+		return first, n
+	}
+	return 0, 0
+}
+
+// next is the first dirty page from page on.
+func (m *dirtyMap) next(page int64) (first int64, ok bool) {
+	for k := page / chunkPages; k < int64(len(m.chunks)); k, page = k+1, (k+1)*chunkPages {
+		c := m.chunks[k]
+		if c == nil || c.count == 0 {
+			continue
+		}
+		i := page % chunkPages
+		word := c.bits[i/64] &^ (1<<(i%64) - 1)
+		for w := i / 64; ; word = c.bits[w] {
+			if word != 0 {
+				return k*chunkPages + w*64 + int64(bits.TrailingZeros64(word)), true
+			}
+			if w++; w == chunkWords {
+				break
+			}
+		}
+	}
+	return 0, false
+}
+
+// clean cleans the run of dirty pages that begins at first, up to end, and gives its length.
+func (m *dirtyMap) clean(first, end int64) (n int64) {
+	for page := first; page < end; {
+		k := page / chunkPages
+		if k >= int64(len(m.chunks)) || m.chunks[k] == nil {
+			break
+		}
+		c, i := m.chunks[k], page%chunkPages
+		run := int64(bits.TrailingZeros64(^(c.bits[i/64] >> (i % 64))))
+		run = min(run, 64-i%64, end-page)
+		if run == 0 {
+			break
+		}
+		c.bits[i/64] &^= (^uint64(0) >> (64 - run)) << (i % 64)
+		c.count -= run
+		n += run
+		page += run
+		if i%64+run < 64 {
+			break
+		}
+	}
+	m.pages -= n
+	return n
+}

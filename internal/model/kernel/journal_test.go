@@ -1,0 +1,120 @@
+package kernel
+
+import (
+	"testing"
+	"time"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/base/vtime"
+	"plimsoll/internal/model/volume"
+)
+
+// appends makes n appends, each with a sync, on a device with a volatile cache or without.
+func appends(t *testing.T, fs FileSystem, n uint64, cache, prewritten bool) *Device {
+	t.Helper()
+	var clock vtime.Clock
+	cfg := Defaults()
+	cfg.FileSystem = fs
+	h := NewHost(cfg, &clock, 1)
+	d := h.Attach("wal", slow(t, 0))
+	d.SetVolatileCache(cache)
+	f := h.Create("wal", d, 22*units.MiB)
+	f.SetPrewritten(prewritten)
+	var next vtime.HandlerFunc
+	next = func(_ vtime.Instant, done uint64) {
+		if done < n {
+			f.Append(2300)
+			f.Sync(next, done+1)
+		}
+	}
+	next(0, 0)
+	clock.Run(vtime.At(time.Hour))
+	return d
+}
+
+// The measured count, to the last request: 5,014 appends of 2,300 B touch 2,816 blocks, and each of these costs
+// two journal writes and a flush beside the one write and one flush of every append.
+func TestFlushesOfAppends(t *testing.T) {
+	for _, c := range []struct {
+		name            string
+		fs              FileSystem
+		cache, written  bool
+		writes, flushes int64
+	}{
+		{"xfs", XFS, true, false, 10_646, 7_830},
+		{"ext4", Ext4, true, false, 10_646, 7_830},
+		{"written before", XFS, true, true, 5_014, 5_014},
+		{"no volatile cache", Ext4, false, false, 10_646, 0},
+	} {
+		s := appends(t, c.fs, 5014, c.cache, c.written).Stats()
+		if s.Writes != c.writes || s.Flushes != c.flushes {
+			t.Errorf("%s: %d writes and %d flushes, want %d and %d", c.name, s.Writes, s.Flushes, c.writes, c.flushes)
+		}
+	}
+}
+
+// The journal is a ring at the beginning of the device: no block of it is written twice before it comes round, and
+// none lies in a file.
+func TestJournalIsARing(t *testing.T) {
+	for _, fs := range []FileSystem{XFS, Ext4} {
+		var clock vtime.Clock
+		cfg := Defaults()
+		cfg.FileSystem = fs
+		h := NewHost(cfg, &clock, 1)
+		seen := &offsets{Volume: slow(t, 0), at: map[units.Size]int{}}
+		f := h.Create("wal", h.Attach("wal", seen), units.MiB)
+		var next vtime.HandlerFunc
+		next = func(_ vtime.Instant, n uint64) {
+			if n < 100 {
+				f.Append(PageSize)
+				f.Sync(next, n+1)
+			}
+		}
+		next(0, 0)
+		clock.Run(vtime.At(time.Minute))
+		if len(seen.at) != 200 {
+			t.Errorf("%s: 100 commits lie in %d blocks, want 200", fs, len(seen.at))
+		}
+	}
+}
+
+type offsets struct {
+	volume.Volume
+	at map[units.Size]int
+}
+
+func (o *offsets) Submit(now vtime.Instant, r volume.Request) volume.Completion {
+	if r.Offset < journalSize {
+		o.at[r.Offset]++
+	}
+	return o.Volume.Submit(now, r)
+}
+
+// A sync never ends within its own call, even where there is nothing to wait for: who syncs in its handler would
+// otherwise go ever deeper.
+func TestSyncReturnsFirst(t *testing.T) {
+	var clock vtime.Clock
+	h := NewHost(Defaults(), &clock, 1)
+	f := h.Create("f", h.Attach("data", slow(t, 0)), units.MiB)
+	inside, ended := false, 0
+	var next vtime.HandlerFunc
+	next = func(now vtime.Instant, n uint64) {
+		if inside {
+			t.Fatal("fired within Sync")
+		}
+		if now != 0 {
+			t.Fatalf("nothing to write took until %d", now)
+		}
+		ended++
+		if n < 1000 {
+			inside = true
+			f.Sync(next, n+1)
+			inside = false
+		}
+	}
+	next(0, 0)
+	clock.Run(vtime.At(time.Second))
+	if ended != 1001 {
+		t.Errorf("%d ended", ended)
+	}
+}

@@ -1,0 +1,91 @@
+package kernel
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/base/diagnostics"
+)
+
+// A Scheduler orders the requests to a device: /sys/block/NAME/queue/scheduler.
+type Scheduler string
+
+// The kernel's schedulers (Documentation/block/, 6.18). None is what fast devices of many queues have by default, NVMe
+// among them.
+const (
+	NoScheduler Scheduler = "none"
+	MQDeadline  Scheduler = "mq-deadline"
+	Kyber       Scheduler = "kyber"
+	BFQ         Scheduler = "bfq"
+)
+
+var schedulers = []Scheduler{NoScheduler, MQDeadline, Kyber, BFQ}
+
+// MountOptions are a file system's, as mount -o takes them: "noatime,logbsize=256k".
+type MountOptions string
+
+// List gives each option.
+func (o MountOptions) List() []string {
+	if o == "" {
+		return nil
+	}
+	return strings.Split(string(o), ",")
+}
+
+// mountOptions are those that make a difference to what is written, or when, by file system; those with a value end in
+// "=". Others are refused: what is mounted here is made for one run, and an option that, say, fails the machine on an
+// error has no place there. (mount(8); Documentation/admin-guide/ext4.rst and xfs.rst, 6.18)
+var mountOptions = map[FileSystem][]string{
+	"":   {"noatime", "relatime", "strictatime", "nodiratime", "lazytime", "sync", "dirsync", "discard", "nodiscard"},
+	Ext4: {"data=", "commit=", "barrier=", "nobarrier", "journal_async_commit", "delalloc", "nodelalloc", "dioread_nolock", "dioread_lock", "stripe=", "max_batch_time=", "min_batch_time="},
+	XFS:  {"logbsize=", "logbufs=", "allocsize=", "inode64", "inode32", "largeio", "nolargeio", "wsync", "swalloc"},
+}
+
+const mountOptionsMax = 256 // bytes
+
+// checkMounting finds what a volume cannot be mounted with.
+func (c *Config) checkMounting(l *diagnostics.List) {
+	if !slices.Contains(schedulers, c.Scheduler) {
+		*l = append(*l, diagnostics.Problem{
+			Field: "scheduler", Text: fmt.Sprintf("%q is no scheduler", c.Scheduler),
+			Limit: "none, mq-deadline, kyber or bfq", Source: block + ", scheduler", Nearest: string(NoScheduler),
+		})
+	}
+	if len(c.MountOptions) > mountOptionsMax {
+		*l = append(*l, diagnostics.Problem{Field: "mount_options", Text: "this is too long", Limit: fmt.Sprintf("%d bytes", mountOptionsMax), Source: assumed})
+		return
+	}
+	for _, option := range c.MountOptions.List() {
+		name, value, valued := strings.Cut(option, "=")
+		if valued {
+			name += "="
+		}
+		known := slices.Concat(mountOptions[""], mountOptions[c.FileSystem])
+		if !slices.Contains(known, name) || (valued && !plain(value)) {
+			*l = append(*l, diagnostics.Problem{
+				Field: "mount_options", Text: fmt.Sprintf("%q is not an option that %s volumes are mounted with here", option, c.FileSystem),
+				Limit: strings.Join(known, " "), Source: "mount(8): those that change what is written, or when",
+			})
+		}
+	}
+}
+
+// plain says that a value is a word or a number.
+func plain(value string) bool {
+	return value != "" && !strings.ContainsFunc(value, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '_'
+	})
+}
+
+// Unmodelled are settings that a model's result is the same with and without: a real run (lab run) has them.
+func (c *Config) Unmodelled() diagnostics.List {
+	var l diagnostics.List
+	if c.Scheduler != NoScheduler {
+		l = append(l, diagnostics.Problem{Field: "scheduler", Text: fmt.Sprintf("%s is set by lab run and not modelled: a simulation has none", c.Scheduler)})
+	}
+	if c.MountOptions != "" {
+		l = append(l, diagnostics.Problem{Field: "mount_options", Text: fmt.Sprintf("%s are set by lab run and not modelled: a simulation has the file system's defaults", c.MountOptions)})
+	}
+	return l
+}

@@ -1,0 +1,44 @@
+package kernel
+
+import "plimsoll/internal/base/vtime"
+
+// A pressure measures how long at least one task waited for I/O: for a sync, for having dirtied too much, or for
+// a request of its own. (The kernel's PSI, "some"; its "full", that nobody did anything else, is not told.) Some
+// waits end with an event and are counted; of the others the end is known when they begin.
+type pressure struct {
+	n     int           // waits under way that end with an event
+	until vtime.Instant // the others are over
+	mark  vtime.Instant // sum is true of this instant
+	sum   vtime.Instant
+}
+
+func (p *pressure) advance(now vtime.Instant) {
+	switch {
+	case p.n > 0:
+		p.sum += now - p.mark
+	case p.until > p.mark:
+		p.sum += min(now, p.until) - p.mark
+	}
+	p.mark = now
+}
+
+func (p *pressure) begin(now vtime.Instant) {
+	p.advance(now)
+	p.n++
+}
+
+func (p *pressure) end(now vtime.Instant) {
+	p.advance(now)
+	p.n--
+}
+
+// hold is a wait from now on whose end is known.
+func (p *pressure) hold(now, until vtime.Instant) {
+	p.advance(now)
+	p.until = max(p.until, until)
+}
+
+func (p *pressure) total(now vtime.Instant) vtime.Instant {
+	p.advance(now)
+	return p.sum
+}

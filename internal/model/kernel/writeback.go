@@ -1,0 +1,187 @@
+package kernel
+
+import (
+	"math/bits"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/base/vtime"
+)
+
+// How much of one file the flusher writes before it looks at the next, and at whether it is to go on at all: what the device
+// writes in half a second, by the flusher's own estimate, an eighth of the limit at most, in multiples of 4 MiB and one at
+// least (writeback_chunk_size in fs/fs-writeback.c; seen in a trace of 6.18: 12 MiB on a volume that took 20 MB/s). So with a
+// small dirty_background_bytes all that is dirty goes out at once, each time.
+const (
+	chunkLeast   = 4 * units.MiB // MIN_WRITEBACK_PAGES
+	chunkOfLimit = 8             // DIRTY_SCOPE
+)
+
+// A flusher is the kernel thread that writes out a device's dirty pages in the background.
+type flusher struct {
+	device *Device
+	active bool
+	file   int   // the one it is at
+	left   int64 // pages of its chunk
+	speed  bandwidth
+	place  place // that it waits for
+}
+
+// A tick is the host as the handler of the flusher's clock (dirty_writeback_centisecs).
+type tick Host
+
+// tick sets the clock while anything is dirty.
+func (h *Host) tick() {
+	if !h.ticking && h.cfg.WritebackInterval > 0 {
+		h.ticking = true
+		h.clock.After(h.cfg.WritebackInterval.Std(), (*tick)(h), 0)
+	}
+}
+
+// Fire finds files that have been dirty for too long: all of their dirty pages are to be written, however young, which is
+// how the page cache of half a minute comes to a volume at once. An fdatasync in between does not help: it
+// writes the pages and leaves the file on the flusher's list, with its time (Linux, fs/fs-writeback.c: only
+// writeback_single_inode takes a file off it). So a file that a database keeps writing to is flushed every dirty_expire to
+// dirty_expire and an interval, whatever its checkpoints did meanwhile; measured so with a real WiredTiger.
+func (t *tick) Fire(now vtime.Instant, _ uint64) {
+	h := (*Host)(t)
+	found, left := false, false
+	for _, f := range h.files {
+		if !f.listed || now.Sub(f.since) < h.cfg.DirtyExpire.Std() {
+			left = left || f.listed
+			continue
+		}
+		f.overdue, f.since = f.dirty.pages, now
+		f.listed = f.dirty.pages > 0
+		found, left = found || f.listed, left || f.listed
+	}
+	if found {
+		h.startFlushers()
+	}
+	h.ticking = false
+	if left {
+		h.tick()
+	}
+}
+
+func (h *Host) startFlushers() {
+	for _, d := range h.devices {
+		if !d.flusher.active {
+			d.flusher.active = true
+			d.flusher.run()
+		}
+	}
+}
+
+// Fire goes on when the block layer has a slot again.
+func (w *flusher) Fire(vtime.Instant, uint64) { w.run() }
+
+// run writes chunks of one file after the other, while any is overdue or too much is dirty.
+func (w *flusher) run() {
+	h := w.device.host
+	now := h.clock.Now()
+	for {
+		if w.left <= 0 && !w.choose() {
+			w.active = false
+			w.device.give(w.place, now)
+			w.place = 0
+			return
+		}
+		if w.place == 0 {
+			var at vtime.Instant
+			if w.place, at = w.device.room(now); at > now {
+				h.clock.At(at, w, 0)
+				return
+			}
+		}
+		f := h.files[w.file]
+		next, c, n, ok := f.submit(f.cursor, min(f.cursor+w.left, int64(fileBytesMax/PageSize)))
+		if ok {
+			w.device.give(w.place, c.Done)
+			w.place = 0
+		}
+		if !ok && !w.seek(f) {
+			w.left, f.overdue, f.listed = 0, 0, false
+			continue
+		}
+		if !ok {
+			continue
+		}
+		pages := int64(n / PageSize)
+		f.cursor = next
+		f.overdue = max(f.overdue-pages, 0)
+		w.left -= pages
+		if c.Admitted > now {
+			h.clock.At(c.Admitted, w, 0)
+			return
+		}
+	}
+}
+
+// seek moves a file's cursor to its next dirty page, from the beginning again after the last; false
+// if it has none.
+func (w *flusher) seek(f *File) bool {
+	page, ok := f.dirty.next(f.cursor)
+	if !ok {
+		page, ok = f.dirty.next(0)
+	}
+	f.cursor = page
+	return ok
+}
+
+// choose takes the next file of the device to write a chunk of.
+func (w *flusher) choose() bool {
+	h := w.device.host
+	for range h.files {
+		w.file = (w.file + 1) % len(h.files)
+		f := h.files[w.file]
+		if f.device == w.device && f.dirty.pages > 0 && (f.overdue > 0 || h.dirty > h.background) {
+			w.left = w.chunk()
+			return true
+		}
+	}
+	return false
+}
+
+// chunk is how many pages of a file are written before others are looked at.
+func (w *flusher) chunk() int64 {
+	h := w.device.host
+	n := max(min(w.speed.read(h.clock.Now(), w.device)/2, h.limit/chunkOfLimit), 0)
+	return int64((n + chunkLeast) / chunkLeast * chunkLeast / PageSize)
+}
+
+// dirtied counts pages, and starts to write them out where too many are dirty. That is not looked at for every page but,
+// by each thread, after as many as the square root of those that are left to the limit, or half of that
+// (dirty_poll_interval in mm/page-writeback.c): megabytes, on a machine with much memory. All threads of a database are
+// one here, which looks as often as they do together.
+func (h *Host) dirtied(pages int64) {
+	h.dirty += units.Size(pages) * PageSize
+	if h.unpolled += pages; h.unpolled < h.poll {
+		return
+	}
+	h.unpolled, h.poll = 0, 1
+	if left := (h.limit - h.dirty) / PageSize; left > 0 {
+		h.poll = 1 << ((bits.Len64(uint64(left)) - 1) / 2)
+	}
+	if h.dirty > h.background {
+		h.startFlushers()
+	}
+}
+
+// balance tells when a writer may go on: at once while dirty pages and those under writeback are
+// under the middle of the two limits (the kernel's freerun ceiling, mm/page-writeback.c), else when
+// enough of them are written.
+func (h *Host) balance(d *Device, now vtime.Instant) vtime.Instant {
+	if h.dirty+d.buffered-units.Size(d.ledger.total.draining) <= h.freerun {
+		return now
+	}
+	over := h.dirty + d.underWriteback(now) - h.freerun
+	if over <= 0 {
+		return now
+	}
+	h.startFlushers()
+	resume := d.ledger.drained(now, over)
+	if resume > now {
+		h.waiting.hold(now, resume)
+	}
+	return resume
+}

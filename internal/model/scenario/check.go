@@ -1,0 +1,330 @@
+package scenario
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/model/catalog"
+	"plimsoll/internal/model/workload"
+)
+
+// Bounds on a run.
+const (
+	runMax = 7 * 24 * 60 * minute
+	runMin = units.Duration(1e9)
+	// operationsMax bounds the operations of a run: at a few million a second, some ten minutes.
+	operationsMax = 2e9
+	// volumesMax is over what any instance attaches.
+	volumesMax = 64
+)
+
+const sourceOwn = "this program's own bound"
+
+// A checker asks every part what is wrong, and fills in what one part tells another.
+type checker struct {
+	*Scenario
+	root      *node
+	open      workload.OpenFile
+	undecoded []placed // what could not be decoded: its parts are not asked
+	problems  diagnostics.List
+	warnings  diagnostics.List
+}
+
+// wrote tells whether the scenario says anything at a path of keys.
+func (c *checker) wrote(path string) bool {
+	n := c.root
+	for key := range strings.SplitSeq(path, ".") {
+		e := n.find(key)
+		if e == nil {
+			return false
+		}
+		n = e.value
+	}
+	return true
+}
+
+// follows tells whether a problem may only follow from what could not be decoded: it is about the same
+// thing, a part of it, or what it is a part of.
+func (c *checker) follows(p diagnostics.Problem) bool {
+	return slices.ContainsFunc(c.undecoded, func(u placed) bool {
+		return !u.noSuch && (within(p.Field, u.Field) || within(u.Field, p.Field))
+	})
+}
+
+// within tells whether a field is another or a part of it.
+func within(field, of string) bool {
+	rest, ok := strings.CutPrefix(field, of)
+	return ok && (rest == "" || of == "" || rest[0] == '.' || rest[0] == '[')
+}
+
+func (c *checker) add(p diagnostics.Problem) { c.problems = append(c.problems, p) }
+
+func (c *checker) check() {
+	if c.Version != Version {
+		text := fmt.Sprintf("version %d is not known to this program", c.Version)
+		if !c.wrote("plimsoll") {
+			text = "missing: the version of the format, which is " + strconv.Itoa(Version)
+		}
+		c.add(diagnostics.Problem{Field: "plimsoll", Text: text, Nearest: strconv.Itoa(Version)})
+	}
+	c.zeros()
+	c.run()
+	c.host()
+	c.volumes()
+	c.engine()
+	c.workload()
+	c.members()
+	c.together()
+	for _, b := range c.Objective.Bounds() {
+		if b.Most <= 0 {
+			c.add(diagnostics.Problem{Field: "objective." + b.Name, Text: "a latency of 0 is never met", Nearest: "1ms"})
+		}
+	}
+}
+
+// zeros refuses a zero where it would be taken for nothing said: a person who writes it gets something else, the
+// preset's or the product's own.
+func (c *checker) zeros() {
+	zero := func(field string, is bool, without string) {
+		if is && c.wrote(field) {
+			c.add(diagnostics.Problem{Field: field, Text: "0 is none: leave it out for " + without})
+		}
+	}
+	zero("workload.working_set", c.Workload.WorkingSet == 0, "what the preset or keys.count says")
+	zero("workload.keys.count", c.Workload.Keys != nil && c.Workload.Keys.Count == 0, "what the preset, the engine or working_set says")
+	orders := func(under string, volumes Keyed[catalog.Order]) {
+		for _, v := range volumes {
+			without, o := "what "+v.Value.Type+" comes with", &v.Value
+			if o.Type == "custom" {
+				without = "no limit"
+			}
+			at := under + "." + v.Name
+			zero(at+".iops", o.IOPS == 0, without)
+			zero(at+".iops_per_gb", o.IOPSPerGB == 0, without)
+			zero(at+".throughput", o.Throughput == 0, without)
+		}
+	}
+	orders("volumes", c.Volumes)
+	for _, m := range c.Members {
+		orders("members."+m.Name+".volumes", m.Value.Volumes)
+	}
+}
+
+func (c *checker) run() {
+	switch d := c.Run.Duration; {
+	case d < runMin:
+		c.add(diagnostics.Problem{Field: "run.duration", Text: d.String() + " is too short to measure anything", Limit: "at least 1s", Source: sourceOwn, Nearest: "1s"})
+	case d > runMax:
+		c.add(diagnostics.Problem{Field: "run.duration", Text: d.String() + " is too long", Limit: "7d", Source: sourceOwn, Nearest: "7d"})
+	}
+	if w := c.Run.Warmup; w < 0 || w > runMax {
+		c.add(diagnostics.Problem{Field: "run.warmup", Text: w.String() + " is too long", Limit: "7d", Source: sourceOwn, Nearest: "7d"})
+	}
+}
+
+// asProblem takes a problem out of an error.
+func asProblem(err error, field string) diagnostics.Problem {
+	var p diagnostics.Problem
+	if !errors.As(err, &p) {
+		p = diagnostics.Problem{Text: err.Error()}
+	}
+	p.Field = field
+	return p
+}
+
+func (c *checker) host() {
+	if c.Host.Instance != "" {
+		i, err := catalog.Instance(c.Host.Instance)
+		if err != nil {
+			c.add(asProblem(err, "host.instance"))
+		} else {
+			c.instance = i
+			if !c.wrote("host.cores") && i.VCPU > 0 {
+				c.Host.Cores = i.VCPU
+			}
+			if !c.wrote("host.memory") && i.Memory > 0 {
+				c.Host.Memory = i.Memory
+			}
+		}
+	}
+	c.problems = append(c.problems, c.Host.Config.Check().Under("host")...)
+	c.warnings = append(c.warnings, c.Host.Config.Unmodelled().Under("host")...)
+	if i := c.instance; i != nil && c.Host.Memory > i.Memory && i.Memory > 0 {
+		c.add(diagnostics.Problem{
+			Field: "host.memory", Text: fmt.Sprintf("%s are more than %s has", c.Host.Memory.Exact(), i.Name),
+			Limit: i.Memory.Exact(), Source: i.Source.String(), Nearest: i.Memory.Exact(),
+		})
+	}
+}
+
+func (c *checker) volumes() {
+	if len(c.Volumes) == 0 {
+		c.add(diagnostics.Problem{Field: "volumes", Text: "missing: an engine needs at least one, {data: {type: gp3, size: 500GiB}} for instance"})
+	}
+	if len(c.Volumes) > volumesMax {
+		c.add(diagnostics.Problem{Field: "volumes", Text: fmt.Sprintf("%d volumes", len(c.Volumes)), Limit: strconv.Itoa(volumesMax), Source: sourceOwn})
+		return
+	}
+	c.orders("volumes", c.Volumes)
+	for _, m := range c.Members {
+		c.orders("members."+m.Name+".volumes", m.Value.Volumes)
+	}
+}
+
+func (c *checker) orders(field string, orders Keyed[catalog.Order]) {
+	c.localDisks(field, orders)
+	for _, v := range orders {
+		at := field + "." + v.Name
+		problems := v.Value.Check()
+		if len(problems) == 0 {
+			problems = v.Value.CheckOn(c.instance)
+		}
+		c.problems = append(c.problems, problems.Under(at)...)
+		if len(problems) == 0 {
+			c.overInstance(at, &v.Value)
+		}
+	}
+}
+
+// localDisks refuses more volumes on an instance's own disks than it has: each is taken for a disk of its own.
+func (c *checker) localDisks(field string, orders Keyed[catalog.Order]) {
+	taken, last := 0, ""
+	for _, v := range orders {
+		if t, err := catalog.Type(v.Value.Type); err == nil && t.Local {
+			taken += v.Value.Members()
+			if v.Name != "data" || last == "" {
+				last = v.Name
+			}
+		}
+	}
+	if i := c.instance; i != nil && i.Disk.Count > 0 && taken > i.Disk.Count && orders.Get(last).Members() <= i.Disk.Count {
+		c.add(diagnostics.Problem{
+			Field: field + "." + last + ".type", Text: fmt.Sprintf("the volumes on local disks take %d of them, and %s has %d: where they lie on one disk, leave volumes.%s out, as what has no volume of its own lies on data; else put it on another volume", taken, i.Name, i.Disk.Count, last),
+			Limit: strconv.Itoa(i.Disk.Count), Source: i.Source.String(),
+		})
+	}
+}
+
+// overInstance warns of a volume that its instance cannot use.
+func (c *checker) overInstance(at string, o *catalog.Order) {
+	t, err := catalog.Type(o.Type)
+	if err != nil || t.Local || c.instance == nil || !c.instance.HasEBS {
+		return
+	}
+	l, err := o.Limits(c.instance)
+	if err != nil {
+		return
+	}
+	i, n := c.instance, o.Members()
+	if iops := l.Sustained.IOPS * units.Frequency(n); i.Maximum.IOPS > 0 && iops > i.Maximum.IOPS {
+		c.warnings = append(c.warnings, diagnostics.Problem{
+			Field: at + ".iops", Text: fmt.Sprintf("%s are more than %s lets pass to all its volumes together: the instance is the cap", inFull(iops), i.Name),
+			Limit: capped(inFull(i.Maximum.IOPS), inFull(i.Baseline.IOPS)), Source: i.Source.String(),
+		})
+	}
+	if rate := l.Sustained.Throughput * units.Throughput(n); i.Maximum.Throughput > 0 && rate > i.Maximum.Throughput {
+		c.warnings = append(c.warnings, diagnostics.Problem{
+			Field: at + ".throughput", Text: fmt.Sprintf("%s are more than %s lets pass to all its volumes together: the instance is the cap", rate, i.Name),
+			Limit: capped(i.Maximum.Throughput.String(), i.Baseline.Throughput.String()), Source: i.Source.String(),
+		})
+	}
+}
+
+// capped tells an instance's limit, which may be more for a while.
+func capped(burst, baseline string) string {
+	if burst == baseline {
+		return baseline
+	}
+	return fmt.Sprintf("%s for 30 minutes a day, %s for ever", burst, baseline)
+}
+
+// inFull prints IOPS.
+func inFull(f units.Frequency) string { return catalog.IOPS(f).String() + " IOPS" }
+
+// workload resolves it. What an engine says of its database is the workload's default.
+func (c *checker) workload() {
+	if !c.wrote("workload") {
+		c.add(diagnostics.Problem{Field: "workload", Text: "missing: {preset: telemetry} for instance"})
+		return
+	}
+	one := len(c.Engine.given()) == 1
+	if one {
+		c.Engine.only().asked(c)
+	} else if c.Workload.Preset == "" {
+		return // what an engine would have said is missing
+	}
+	load, problems := c.Workload.Resolve(c.open)
+	c.problems = append(c.problems, problems.Under("workload")...)
+	if load == nil || !one {
+		return
+	}
+	c.load = load
+	c.Engine.only().told(c, load)
+	for _, p := range c.Engine.only().check().Under("engine." + c.Engine.Name()) {
+		// What the workload told the engine is wrong where the workload says it.
+		if field := toldBy[p.Field]; field != "" && !c.wrote(p.Field) {
+			p.Field = field
+		}
+		c.add(p)
+	}
+	c.operations(load)
+}
+
+// toldBy are the engines' settings that the workload says where the engine does not, with the same limits. A row of
+// PostgreSQL's is none: it is a document and its header.
+var toldBy = map[string]string{"engine.wiredtiger.document_size": "workload.document.size"}
+
+// operations bounds what is simulated. A duration that is too long by itself was told already.
+func (c *checker) operations(load *workload.Workload) {
+	if c.Run.Duration > runMax || c.Run.Warmup > runMax {
+		return
+	}
+	whole := c.Run.Warmup + c.Run.Duration
+	n := float64(load.Rate()) * float64(whole) / 1e9
+	if n <= operationsMax {
+		return
+	}
+	p := diagnostics.Problem{
+		Field: "run.duration", Text: fmt.Sprintf("%s for %s, warm-up included, are %.3g operations", load.Rate(), whole, n),
+		Limit: fmt.Sprintf("%.3g operations", float64(operationsMax)), Source: sourceOwn,
+	}
+	most := units.Duration(operationsMax/float64(load.Rate())*1e9) - c.Run.Warmup
+	if most = most / runMin * runMin; most >= runMin {
+		p.Nearest = most.Std().String()
+	}
+	c.add(p)
+}
+
+func memberName(k int) string { return strconv.Itoa(k) }
+
+func (c *checker) members() {
+	if len(c.Members) > 0 && c.Engine.Etcd == nil && len(c.Engine.given()) == 1 {
+		c.add(diagnostics.Problem{Field: "members", Text: c.Engine.Name() + " has no members here; etcd has"})
+		return
+	}
+	for _, m := range c.Members {
+		k, err := strconv.Atoi(m.Name)
+		if err != nil || k < 1 || (c.Engine.Etcd != nil && k > c.Engine.Etcd.Members) {
+			c.add(diagnostics.Problem{Field: "members." + m.Name, Text: fmt.Sprintf("there is no such member: they are 1 to %d", c.MemberCount())})
+		}
+	}
+}
+
+// sorted puts problems in the order of the file; assignments follow.
+func (p Problems) sorted() Problems {
+	slices.SortStableFunc(p, func(a, b Problem) int {
+		if (a.Line == 0) != (b.Line == 0) {
+			return b.Line - a.Line
+		}
+		if a.Line != b.Line {
+			return a.Line - b.Line
+		}
+		return a.Column - b.Column
+	})
+	return p
+}

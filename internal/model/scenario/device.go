@@ -1,0 +1,38 @@
+package scenario
+
+import (
+	"fmt"
+	"strconv"
+
+	"plimsoll/internal/model/catalog"
+)
+
+// DeviceFacts are what the kernels of the deployment's machines would tell of its volumes' devices, as package observe/host has it of a real
+// one: "model.data", "size.data" in bytes, and of a stripe "parts.data", how many volumes it is made of. Members' devices begin with the member:
+// "size.m1/wal".
+func (s *Scenario) DeviceFacts() map[string]string {
+	out := map[string]string{}
+	for k := 1; k <= s.MemberCount(); k++ {
+		for _, v := range s.VolumesOf(k) {
+			device := v.Name
+			if s.Engine.Etcd != nil {
+				device = fmt.Sprintf("m%d/%s", k, v.Name)
+			}
+			t, err := catalog.Type(v.Value.Type)
+			if err != nil {
+				continue // Parse has refused it
+			}
+			n := v.Value.Members()
+			if v.Value.Size > 0 {
+				out["size."+device] = strconv.FormatInt(int64(v.Value.Size)*int64(n), 10)
+			}
+			if model := t.Model(); model != "" {
+				out["model."+device] = model
+			}
+			if n > 1 {
+				out["parts."+device] = strconv.Itoa(n)
+			}
+		}
+	}
+	return out
+}

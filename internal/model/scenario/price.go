@@ -1,0 +1,31 @@
+package scenario
+
+import "plimsoll/internal/base/units"
+
+// Priced tells which prices are known.
+type Priced struct{ Volumes, Instances bool }
+
+// Monthly is what all members' volumes and instances cost a month, in the region of the catalogue in use.
+func (s *Scenario) Monthly() (volumes, instances units.USD, known Priced) {
+	known = Priced{Volumes: true, Instances: s.instance != nil}
+	for k := 1; k <= s.MemberCount(); k++ {
+		for _, v := range s.VolumesOf(k) {
+			bill, err := v.Value.Monthly("")
+			if err != nil {
+				known.Volumes = false
+				break
+			}
+			volumes += bill.Total
+		}
+		if s.instance == nil {
+			continue
+		}
+		price, err := s.instance.Monthly("")
+		if err != nil {
+			known.Instances = false
+			continue
+		}
+		instances += price
+	}
+	return volumes, instances, known
+}

@@ -1,0 +1,209 @@
+package scenario
+
+import (
+	"plimsoll/internal/base/random"
+	"plimsoll/internal/base/units"
+	etcd "plimsoll/internal/engine/etcd/model"
+	iris "plimsoll/internal/engine/iris/model"
+	wiredtiger "plimsoll/internal/engine/mongodb/model"
+	postgres "plimsoll/internal/engine/postgres/model"
+	streams "plimsoll/internal/engine/streams/model"
+	"plimsoll/internal/model/catalog"
+	"plimsoll/internal/model/kernel"
+	"plimsoll/internal/model/volume"
+	"plimsoll/internal/model/workload"
+)
+
+// Version is the version of the format: additions leave it.
+const Version = 1
+
+// A Scenario is what is deployed, read and checked. Its fields are what was written with defaults
+// filled in.
+type Scenario struct {
+	// Version of the format: 1.
+	Version int `yaml:"plimsoll"`
+	// Name of the scenario, for reports.
+	Name string `yaml:"name,omitempty"`
+	// Seed of all chance: the same seed gives the same bytes.
+	Seed random.Seed `yaml:"seed,omitempty"`
+	// Run is how long is simulated.
+	Run Run `yaml:"run,omitempty"`
+	// Host is the machine, or each member's.
+	Host Host `yaml:"host,omitempty"`
+	// Volumes by the name that the engine knows them by: data, journal, wal, wij.
+	Volumes Keyed[catalog.Order] `yaml:"volumes"`
+	// Engine is exactly one engine with its settings; {} takes its defaults.
+	Engine Engine `yaml:"engine"`
+	// Members, of etcd, by number: what one of them has otherwise than the others.
+	Members Keyed[Member] `yaml:"members,omitempty"`
+	// Workload is who asks for what, when.
+	Workload workload.Spec `yaml:"workload"`
+	// Objective is what the deployment is to reach.
+	Objective Objective `yaml:"objective,omitempty"`
+
+	// Warnings are what is allowed and hardly meant: a volume that gives more than its instance
+	// lets pass.
+	Warnings []Problem `yaml:"-"`
+
+	load     *workload.Workload
+	instance *catalog.InstanceType // nil: none named
+}
+
+// Run is how long is simulated.
+type Run struct {
+	// Duration is what is measured. Default 10min.
+	Duration units.Duration `yaml:"duration,omitempty"`
+	// Warmup is simulated before it and not measured. Default 2min.
+	Warmup units.Duration `yaml:"warmup,omitempty"`
+}
+
+// Host is the machine and its kernel.
+type Host struct {
+	// Instance is a type of EC2 instance: it gives cores, memory, and the limits its volumes share.
+	// Default: none, without limits.
+	Instance string `yaml:"instance,omitempty"`
+
+	kernel.Config `yaml:",inline"`
+}
+
+// Engine is exactly one of the engines.
+type Engine struct {
+	// WiredTiger is MongoDB's engine. Volumes: data, and a journal if it has one of its own.
+	WiredTiger *wiredtiger.Config `yaml:"wiredtiger,omitempty"`
+	// Etcd is a cluster. Volumes of each member: data, and wal if it has one of its own.
+	Etcd *etcd.Config `yaml:"etcd,omitempty"`
+	// Postgres is PostgreSQL 15. Volumes: data, and wal if it has one of its own.
+	Postgres *postgres.Config `yaml:"postgres,omitempty"`
+	// IRIS is an instance of InterSystems IRIS. Volumes: data, and wij and journal if they have
+	// their own.
+	IRIS *iris.Config `yaml:"iris,omitempty"`
+	// Streams is no database but the I/O that benchmark tools make. Volumes: wal, data, or both.
+	Streams *streams.Config `yaml:"streams,omitempty"`
+}
+
+// A Member is what one member has otherwise than the others.
+type Member struct {
+	// Volumes replace those of the same name.
+	Volumes Keyed[catalog.Order] `yaml:"volumes,omitempty"`
+}
+
+// Objective is what is to be reached: bounds of latencies over the measured time.
+type Objective struct {
+	WriteP50 *units.Duration `yaml:"write_p50,omitempty"` // median latency of writes
+	WriteP95 *units.Duration `yaml:"write_p95,omitempty"`
+	WriteP99 *units.Duration `yaml:"write_p99,omitempty"`
+	// WriteP999 is the latency that one write in a thousand may exceed.
+	WriteP999 *units.Duration `yaml:"write_p999,omitempty"`
+	WriteMax  *units.Duration `yaml:"write_max,omitempty"`
+	ReadP50   *units.Duration `yaml:"read_p50,omitempty"`
+	ReadP95   *units.Duration `yaml:"read_p95,omitempty"`
+	ReadP99   *units.Duration `yaml:"read_p99,omitempty"`
+	ReadP999  *units.Duration `yaml:"read_p999,omitempty"`
+	ReadMax   *units.Duration `yaml:"read_max,omitempty"`
+	// Checkpoint is the longest a checkpoint may take.
+	Checkpoint *units.Duration `yaml:"checkpoint,omitempty"`
+}
+
+// Keyed is a mapping whose order counts, as it was written.
+type Keyed[T any] []Named[T]
+
+// Named is an entry of it.
+type Named[T any] struct {
+	Name  string
+	Value T
+}
+
+// Get finds an entry's value, nil if there is none.
+func (k Keyed[T]) Get(name string) *T {
+	for i := range k {
+		if k[i].Name == name {
+			return &k[i].Value
+		}
+	}
+	return nil
+}
+
+// Workloads gives the workload made ready.
+func (s *Scenario) Workloads() *workload.Workload { return s.load }
+
+// Instance is the type of instance, nil if none is named.
+func (s *Scenario) Instance() *catalog.InstanceType { return s.instance }
+
+// MemberCount is how many machines there are: etcd's members, else one.
+func (s *Scenario) MemberCount() int {
+	if s.Engine.Etcd != nil {
+		return s.Engine.Etcd.Members
+	}
+	return 1
+}
+
+// Build makes member k's volumes (k from 1), attached to an instance of their own if one is named, in
+// the order of the scenario. label names each beside its own name, in its chance and in series.
+func (s *Scenario) Build(k int, label func(name string) string) ([]volume.Volume, error) {
+	at := catalog.Attachment{Type: s.instance}
+	if s.instance != nil && s.instance.HasEBS {
+		shared, err := volume.NewInstance(s.instance.Config())
+		if err != nil {
+			return nil, err
+		}
+		at.Shared = shared
+	}
+	var out []volume.Volume
+	for _, v := range s.VolumesOf(k) {
+		built, err := v.Value.Build(label(v.Name), s.Seed, at)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, built)
+	}
+	return out, nil
+}
+
+// VolumesOf are member k's volumes, k from 1.
+func (s *Scenario) VolumesOf(k int) Keyed[catalog.Order] {
+	out := append(Keyed[catalog.Order](nil), s.Volumes...)
+	m := s.Members.Get(memberName(k))
+	if m == nil {
+		return out
+	}
+	for _, v := range m.Volumes {
+		if old := out.Get(v.Name); old != nil {
+			*old = v.Value
+		} else {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// A Bound is an objective: a latency that a share of a class of operations is to keep.
+type Bound struct {
+	Name string // "write_p99"
+	Most units.Duration
+}
+
+// Bounds are the objectives given, in a fixed order.
+func (o *Objective) Bounds() []Bound {
+	var out []Bound
+	for _, b := range []struct {
+		name string
+		most *units.Duration
+	}{
+		{"write_p50", o.WriteP50},
+		{"write_p95", o.WriteP95},
+		{"write_p99", o.WriteP99},
+		{"write_p999", o.WriteP999},
+		{"write_max", o.WriteMax},
+		{"read_p50", o.ReadP50},
+		{"read_p95", o.ReadP95},
+		{"read_p99", o.ReadP99},
+		{"read_p999", o.ReadP999},
+		{"read_max", o.ReadMax},
+		{"checkpoint", o.Checkpoint},
+	} {
+		if b.most != nil {
+			out = append(out, Bound{b.name, *b.most})
+		}
+	}
+	return out
+}

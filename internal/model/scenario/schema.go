@@ -1,0 +1,173 @@
+package scenario
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding"
+	"encoding/json"
+	"reflect"
+	"strings"
+	"sync"
+
+	"plimsoll/internal/base/random"
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/model/catalog"
+	"plimsoll/internal/model/workload"
+)
+
+// The comments of the fields, by type and field, as the source has them: a test writes and compares the file.
+//
+//go:embed fields.json
+var fieldsText []byte
+
+// Schema is the JSON Schema of scenarios (draft 2020-12), for editors: keys, what they mean, how their
+// values are written. It allows a little more than Parse does, which also knows what goes together.
+func Schema() []byte { return bytes.Clone(schema()) }
+
+var schema = sync.OnceValue(func() []byte {
+	m := &schemaMaker{defs: map[string]any{}, docs: map[string]string{}}
+	if err := json.Unmarshal(fieldsText, &m.docs); err != nil {
+		panic("scenario: fields.json: " + err.Error()) // embedded, and tested
+	}
+	root := m.object(reflect.TypeFor[Scenario]())
+	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+	root["title"] = "Plimsoll scenario"
+	root["description"] = "What is deployed: workload, engine, volumes, host, objective."
+	root["required"] = []string{"plimsoll", "volumes", "engine", "workload"}
+	root["$defs"] = m.defs
+	properties, ok := root["properties"].(map[string]any)
+	if ok {
+		properties["plimsoll"] = map[string]any{"const": Version, "description": "Version of the format."}
+	}
+	if e, ok := m.defs["scenario.Engine"].(map[string]any); ok {
+		e["minProperties"], e["maxProperties"] = 1, 1
+	}
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(root); err != nil {
+		panic("scenario: schema: " + err.Error()) // maps and strings only
+	}
+	return out.Bytes()
+})
+
+type schemaMaker struct {
+	defs map[string]any
+	docs map[string]string
+}
+
+// quantities are types that are written as text: how, and an example.
+var quantities = map[reflect.Type]map[string]any{
+	reflect.TypeFor[units.Size]():       written(`^[0-9][0-9.,_]*\s*([kKMGTP]i?B?|B)?$`, "5GB", "800GiB"),
+	reflect.TypeFor[units.Throughput](): written(`^[0-9][0-9.,_]*\s*([kKMGTP]i?B?|B)?/s$`, "125MiB/s"),
+	reflect.TypeFor[units.Duration]():   written(`^([0-9][0-9.,_]*\s*(ns|us|µs|ms|s|min|m|h|d)?)+$`, "60s", "10ms"),
+	reflect.TypeFor[units.Frequency]():  written(`^[0-9][0-9.,_]*\s*(/(s|min|h|d))?$`, "2000/s"),
+	reflect.TypeFor[units.Ratio]():      mixed(`^[0-9.]+\s*%?$`, "5%", "0.05"),
+	reflect.TypeFor[units.USD]():        written(`^\$?[0-9.]+(\s*USD)?$`, "500USD"),
+	reflect.TypeFor[catalog.IOPS]():     mixed(`^[0-9][0-9.,_]*k?(/s)?$`, "16000", "16k"),
+	reflect.TypeFor[catalog.Scale]():    mixed(`^[0-9.]+\s*%?$`, "150%"),
+	reflect.TypeFor[workload.Count]():   mixed(`^[0-9][0-9.,_]*\s*[kMG]?$`, "150k"),
+	reflect.TypeFor[random.Seed]():      {"type": "integer", "minimum": 0},
+}
+
+func written(pattern string, examples ...string) map[string]any {
+	return map[string]any{"type": []string{"string", "number"}, "pattern": pattern, "examples": examples}
+}
+
+// mixed is what may also be a plain number.
+func mixed(pattern string, examples ...string) map[string]any { return written(pattern, examples...) }
+
+// of gives the schema of a type.
+func (m *schemaMaker) of(t reflect.Type) map[string]any {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if q, ok := quantities[t]; ok {
+		return copied(q)
+	}
+	if reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {
+		return map[string]any{"type": []string{"string", "number"}}
+	}
+	switch t.Kind() {
+	case reflect.Struct:
+		name := t.String()
+		if _, ok := m.defs[name]; !ok {
+			m.defs[name] = map[string]any{} // stops a circle
+			m.defs[name] = m.object(t)
+		}
+		return map[string]any{"$ref": "#/$defs/" + name}
+	case reflect.Slice:
+		if isKeyed(t) {
+			return map[string]any{"type": "object", "additionalProperties": m.of(t.Elem().Field(1).Type)}
+		}
+		return map[string]any{"type": "array", "items": m.of(t.Elem())}
+	case reflect.Bool:
+		return map[string]any{"type": "boolean"}
+	case reflect.Int, reflect.Int64, reflect.Uint64:
+		return map[string]any{"type": "integer"}
+	case reflect.Float64:
+		return map[string]any{"type": "number"}
+	}
+	return map[string]any{"type": "string"}
+}
+
+func copied(in map[string]any) map[string]any {
+	out := map[string]any{}
+	for k, v := range in {
+		out[k] = v
+	}
+	return out
+}
+
+// words are fields of text that take one of a few.
+func words(t reflect.Type, key string) []string {
+	switch {
+	case t == reflect.TypeFor[catalog.Order]() && key == "type":
+		return catalog.TypeNames()
+	case t == reflect.TypeFor[workload.Spec]() && key == "preset":
+		var names []string
+		for _, p := range workload.Presets() {
+			names = append(names, p.Name)
+		}
+		return names
+	case key == "filesystem":
+		return []string{"xfs", "ext4"}
+	}
+	return nil
+}
+
+func (m *schemaMaker) object(t reflect.Type) map[string]any {
+	properties := map[string]any{}
+	m.fields(t, properties)
+	kind := any("object")
+	if t != reflect.TypeFor[Scenario]() {
+		kind = []string{"object", "null"} // "iris:" alone is its defaults
+	}
+	return map[string]any{"type": kind, "additionalProperties": false, "properties": properties}
+}
+
+func (m *schemaMaker) fields(t reflect.Type, into map[string]any) {
+	for f := range t.Fields() {
+		name, inline := yamlName(f)
+		if inline {
+			m.fields(f.Type, into)
+			continue
+		}
+		if name == "" {
+			continue
+		}
+		s := m.of(f.Type)
+		if w := words(t, name); w != nil {
+			s["enum"] = w
+			if name == "type" {
+				delete(s, "enum") // other names and capitals are taken as well
+				s["examples"] = w
+			}
+		}
+		if doc := m.docs[t.String()+"."+f.Name]; doc != "" {
+			s["description"] = strings.TrimSpace(doc)
+		}
+		into[name] = s
+	}
+}

@@ -1,0 +1,195 @@
+package simulate
+
+import (
+	"plimsoll/internal/base/vtime"
+	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/workload"
+)
+
+// A queued operation of an open loop had to wait for a connection: until when, and what the operation
+// that held it before had waited for.
+type queued struct {
+	at     vtime.Instant
+	behind engine.Waits
+}
+
+// A driver gives the engine its operations and is told when they are done.
+//
+// An operation is known by its intended start, which is its alone: where two would start in the same
+// nanosecond the second starts in the next.
+type driver struct {
+	clock  *vtime.Clock
+	engine engine.Engine
+	meter  *meter
+	end    vtime.Instant // no operation begins from then on
+
+	// An open loop: the operation that comes next, those that wait for a connection, and when
+	// those that had to wait got theirs.
+	source      workload.Source
+	next        workload.Op
+	last        vtime.Instant
+	connections int
+	inside      int // operations that the engine has
+	queue       ring
+	waited      map[vtime.Instant]queued
+	scratch     queued
+	dispatching bool
+
+	// A closed loop: what each client sends next, and whose an operation is.
+	closed *workload.Closed
+	turns  []workload.Op
+	client map[vtime.Instant]int32
+}
+
+func newDriver(w *workload.Workload, s *system, m *meter, source workload.Source, closed *workload.Closed, end vtime.Instant) *driver {
+	d := &driver{clock: &s.clock, engine: s.engine, meter: m, end: end, last: -1}
+	if closed != nil {
+		d.closed, d.turns = closed, make([]workload.Op, closed.Clients())
+		d.client = make(map[vtime.Instant]int32, closed.Clients())
+		return d
+	}
+	d.source, d.connections = source, w.Connections()
+	d.waited = make(map[vtime.Instant]queued)
+	return d
+}
+
+// start schedules the first operations.
+func (d *driver) start() {
+	if d.closed == nil {
+		d.schedule()
+		return
+	}
+	for client := range d.closed.Clients() {
+		d.begin(client)
+	}
+}
+
+// schedule takes the next operation of an open loop.
+func (d *driver) schedule() {
+	if !d.source.Next(&d.next) {
+		return
+	}
+	d.next.At = max(d.next.At, d.last+1)
+	d.last = d.next.At
+	if d.next.At < d.end {
+		d.clock.At(d.next.At, d, 0)
+	}
+}
+
+// Fire is an arrival of an open loop.
+func (d *driver) Fire(vtime.Instant, uint64) {
+	op := d.next
+	d.schedule()
+	if d.meter.arrived(&op); d.inside < d.connections {
+		d.inside++
+		d.engine.Do(op)
+		return
+	}
+	if !d.queue.push(op) {
+		d.meter.refuse(&op)
+	}
+}
+
+// Done is told by the engine that an operation is acknowledged.
+func (d *driver) Done(now vtime.Instant, op *workload.Op, w *engine.Waits) {
+	if d.closed != nil {
+		client, ok := d.client[op.At]
+		if !ok {
+			return // an engine acknowledges once: its own tests hold it to that
+		}
+		delete(d.client, op.At)
+		d.meter.done(now, op, w, nil)
+		d.begin(int(client))
+		return
+	}
+	var q *queued
+	if len(d.waited) > 0 {
+		if x, ok := d.waited[op.At]; ok {
+			delete(d.waited, op.At)
+			q = &d.scratch
+			*q = x
+		}
+	}
+	d.meter.done(now, op, w, q)
+	d.inside--
+	d.dispatch(now)
+}
+
+// dispatch gives connections that are free to those who wait. An engine may acknowledge within Do: the outer
+// call goes on then.
+func (d *driver) dispatch(now vtime.Instant) {
+	if d.dispatching || d.queue.n == 0 {
+		return
+	}
+	d.dispatching = true
+	for d.inside < d.connections {
+		op, ok := d.queue.pop()
+		if !ok {
+			break
+		}
+		d.waited[op.At] = queued{now, d.meter.causes}
+		d.inside++
+		d.engine.Do(op)
+	}
+	d.dispatching = false
+}
+
+// begin lets a client of a closed loop go on, by an event: never from within the acknowledgement.
+func (d *driver) begin(client int) {
+	op := &d.turns[client]
+	if !d.closed.Begin(client, d.clock.Now(), op) || op.At >= d.end {
+		return
+	}
+	for {
+		if _, taken := d.client[op.At]; !taken {
+			break
+		}
+		op.At++
+	}
+	d.client[op.At] = int32(client)
+	d.clock.At(op.At, (*turn)(d), uint64(client))
+}
+
+// turn is a client's next operation in a closed loop.
+type turn driver
+
+// Fire sends it.
+func (t *turn) Fire(_ vtime.Instant, client uint64) {
+	d := (*driver)(t)
+	op := d.turns[client]
+	d.meter.arrived(&op)
+	d.engine.Do(op)
+}
+
+// A ring is a queue of bounded length.
+type ring struct {
+	ops  []workload.Op
+	head int
+	n    int
+}
+
+func (r *ring) push(op workload.Op) bool {
+	if r.n == waitingMax {
+		return false
+	}
+	if r.n == len(r.ops) {
+		grown := make([]workload.Op, max(2*len(r.ops), 1024))
+		for i := range r.n {
+			grown[i] = r.ops[(r.head+i)&(len(r.ops)-1)]
+		}
+		r.ops, r.head = grown, 0
+	}
+	r.ops[(r.head+r.n)&(len(r.ops)-1)] = op
+	r.n++
+	return true
+}
+
+func (r *ring) pop() (workload.Op, bool) {
+	if r.n == 0 {
+		return workload.Op{}, false
+	}
+	op := r.ops[r.head]
+	r.head = (r.head + 1) & (len(r.ops) - 1)
+	r.n--
+	return op, true
+}

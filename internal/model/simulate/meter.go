@@ -1,0 +1,160 @@
+package simulate
+
+import (
+	"plimsoll/internal/base/latency"
+	"plimsoll/internal/base/vtime"
+	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/workload"
+)
+
+// A meter measures what clients feel. Only operations that begin at from or later count.
+type meter struct {
+	from    vtime.Instant
+	end     vtime.Instant
+	pending []latency.Operation
+	cycles  func() []engine.Cycle
+
+	arrivals, unanswered, refused int64
+	doneInside                    int64 // acknowledged in the measured time, whenever begun
+	sorted                        latency.Sorter
+	waits                         [latency.Classes]waitSum
+	causes                        engine.Waits // of the operation acknowledged last
+	sync, syncBefore              shares       // of what the syncs done last and before it waited for
+	syncAt                        vtime.Instant
+	series                        *latency.Series // of writes, filled if drawn is set
+	drawn                         bool
+	watch                         *watch // nil: the run is wanted whatever it comes to
+	felt                          *felt  // nil: nothing is recorded
+}
+
+// waitSum is the waiting of the writes of one class of latency.
+type waitSum struct {
+	n       int64
+	latency int64
+	waits   engine.Waits
+	causes  engine.Waits // the same, handed on
+}
+
+func newMeter(from, end vtime.Instant) *meter {
+	return &meter{
+		from: from, end: end, pending: make([]latency.Operation, 0, pendingMax), series: latency.NewSeries(from, end),
+	}
+}
+
+func (m *meter) arrived(op *workload.Op) {
+	if op.At >= m.from {
+		m.arrivals++
+		m.unanswered++
+	}
+}
+
+func (m *meter) refuse(op *workload.Op) {
+	if op.At >= m.from {
+		m.refused++
+	}
+}
+
+// done counts an acknowledged operation; q is not nil if it waited for a connection.
+func (m *meter) done(now vtime.Instant, op *workload.Op, w *engine.Waits, q *queued) {
+	if now >= m.from {
+		m.doneInside++
+	}
+	m.hand(now, op, w, q)
+	if m.felt != nil {
+		m.felt.add(op.Kind.Writes(), int64(now-op.At))
+	}
+	if op.At < m.from {
+		return
+	}
+	m.unanswered--
+	took := int64(now - op.At)
+	write := op.Kind.Writes()
+	if m.watch != nil {
+		m.watch.done(write, took)
+	}
+	m.pending = append(m.pending, latency.Operation{At: op.At, Took: took, Write: write})
+	if len(m.pending) == pendingMax {
+		m.classify()
+	}
+	if !write {
+		return
+	}
+	s := &m.waits[latency.ClassOf(took)]
+	s.n++
+	s.latency += took
+	for i, x := range w {
+		s.waits[i] += x
+		s.causes[i] += m.causes[i]
+	}
+	if q != nil {
+		s.waits[engine.WaitConnection] += int64(q.at - op.At)
+	}
+}
+
+// hand finds what an operation waited for in the end. To wait for a sync that is under way is to wait
+// for what that sync waits for; to wait for a connection, for what the operation that had it waited for.
+// So both are handed on, in the proportions of the other's waits: those of the sync that was
+// done last before this one, and those of the operation that made the connection free.
+func (m *meter) hand(now vtime.Instant, op *workload.Op, w *engine.Waits, q *queued) {
+	m.causes = *w
+	if queue, limit, device := w[engine.WaitLogQueue], w[engine.WaitLogLimit], w[engine.WaitLogDevice]; queue|limit|device != 0 && now != m.syncAt {
+		m.syncBefore, m.syncAt = m.sync, now
+		m.sync = sharesOf(&engine.Waits{engine.WaitLogQueue: queue, engine.WaitLogLimit: limit, engine.WaitLogDevice: device})
+	}
+	turn := w[engine.WaitLogTurn]
+	m.causes[engine.WaitLogTurn] = 0
+	spread(&m.causes, turn, &m.syncBefore, engine.WaitLogTurn)
+	if q != nil {
+		behind := sharesOf(&q.behind)
+		spread(&m.causes, int64(q.at-op.At), &behind, engine.WaitConnection)
+	}
+}
+
+// shares are proportions of waits: of a sync they are those of all who waited for it.
+type shares struct {
+	n    int
+	kind [engine.NumWaits]engine.Wait
+	part [engine.NumWaits]float64
+}
+
+func sharesOf(w *engine.Waits) (s shares) {
+	sum := int64(0)
+	for _, x := range w {
+		sum += x
+	}
+	if sum <= 0 {
+		return s
+	}
+	for i, x := range w {
+		if x != 0 { // as most are
+			s.kind[s.n], s.part[s.n] = engine.Wait(i), float64(x)/float64(sum)
+			s.n++
+		}
+	}
+	return s
+}
+
+// spread adds time to waits in the proportions of others; what no proportion says is the kind's own.
+func spread(to *engine.Waits, time int64, as *shares, own engine.Wait) {
+	rest := time
+	if time > 0 {
+		for i, kind := range as.kind[:as.n] {
+			part := int64(float64(time) * as.part[i])
+			to[kind] += part
+			rest -= part
+		}
+	}
+	to[own] += rest
+}
+
+// classify puts what was acknowledged under the cycle in which it was to begin.
+func (m *meter) classify() {
+	cycles := m.cycles()
+	m.sorted.Sort(m.pending, len(cycles), func(i int) (start, end vtime.Instant) { return cycles[i].Start, cycles[i].End })
+	for i := 0; m.drawn && i < len(m.pending); i++ {
+		if p := &m.pending[i]; p.Write {
+			m.series.Add(p.At, p.Took)
+		}
+	}
+	m.pending = m.pending[:0]
+}

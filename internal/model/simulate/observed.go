@@ -1,0 +1,75 @@
+package simulate
+
+import (
+	"plimsoll/internal/base/latency"
+	"plimsoll/internal/base/vtime"
+	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/scenario"
+)
+
+// An Observed is a run that really happened, told as a simulated one is: it comes to the same Result by the same
+// counting, so that the two can be held against each other. Instants count from the run's beginning.
+type Observed struct {
+	From, End  vtime.Instant // of the measured time, after the warm-up
+	Operations []latency.Operation
+	// Asked counts the operations that were to begin in the measured time, answered or not; Refused those of
+	// them that found too many waiting.
+	Asked, Refused int64
+	Cycles         []engine.Cycle // in order; the last may have no end
+	Volumes        []VolumeResult
+	Host           HostResult
+	// Series holds what is known over time beside latencies and checkpoints; nil: none are wanted.
+	Series *Series
+}
+
+// Result is what the run comes to. Where operations waited is not known of a real engine, nor what its checkpoints
+// wrote, so it says nothing of it; and it has no error bar of a model.
+func (o *Observed) Result(sc *scenario.Scenario) *Result {
+	m := newMeter(o.From, o.End)
+	m.cycles, m.drawn = func() []engine.Cycle { return o.Cycles }, o.Series != nil
+	answered := int64(0)
+	for i := range o.Operations {
+		p := &o.Operations[i]
+		if done := p.At + vtime.Instant(p.Took); done >= o.From && done < o.End {
+			m.doneInside++
+		}
+		if p.At < o.From || p.At >= o.End {
+			continue
+		}
+		answered++
+		if p.Aside {
+			continue
+		}
+		if m.pending = append(m.pending, *p); len(m.pending) == pendingMax {
+			m.classify()
+		}
+	}
+	m.classify()
+	span := float64(o.End-o.From) / 1e9
+	cycles := cyclesIn(o.Cycles, o.From)
+	r := &Result{
+		Version: ResultVersion, Scenario: sc.Name, Engine: sc.Engine.Name(), Seed: uint64(sc.Seed),
+		Seconds: span, WarmupSeconds: float64(o.From) / 1e9, OpenLoop: !sc.Workloads().IsClosed(),
+		AskedPerSec: float64(o.Asked) / span, DonePerSec: float64(m.doneInside) / span,
+		Unanswered: max(o.Asked-answered, 0), Refused: o.Refused,
+		Checkpoints: sumCycles(cycles, m),
+		Volumes:     o.Volumes, Waits: []WaitResult{}, Host: o.Host,
+		EngineFigures: map[string]*float64{}, FigureUnits: map[string]string{}, Series: o.Series,
+	}
+	r.Checkpoints.DirtyBytesMax = nil
+	if !r.OpenLoop {
+		r.AskedPerSec = r.DonePerSec
+	}
+	period := r.Checkpoints.PeriodSeconds
+	r.Writes, r.Reads = m.sorted.Writes.Class(period), m.sorted.Reads.Class(period)
+	bill(r, sc)
+	r.Objectives = judge(sc, r)
+	for _, w := range sc.Warnings {
+		r.Warnings = append(r.Warnings, w.Problem.Error())
+	}
+	if r.Series != nil {
+		r.Series.latencies(m)
+		r.Series.checkpoints(m, cycles)
+	}
+	return r
+}

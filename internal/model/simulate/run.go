@@ -1,0 +1,134 @@
+package simulate
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strconv"
+	"time"
+
+	"plimsoll/internal/base/vtime"
+	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/scenario"
+	"plimsoll/internal/model/workload"
+	"plimsoll/internal/record/recording"
+)
+
+// client breaks the circle of engine and driver: each needs the other to be made.
+type client struct{ *driver }
+
+func (c *client) Done(now vtime.Instant, op *workload.Op, w *engine.Waits) { c.driver.Done(now, op, w) }
+
+// Run simulates a scenario and gives its result. It ends early, with the context's error, when the context
+// ends.
+func Run(ctx context.Context, sc *scenario.Scenario, opt Options) (*Result, error) {
+	fail := func(err error) (*Result, error) { return nil, fmt.Errorf("simulating %s: %w", sc.Name, err) }
+	load := sc.Workloads()
+	if load == nil {
+		return fail(fmt.Errorf("the scenario was not made by Parse or Load"))
+	}
+	c := &client{}
+	s, err := build(sc, c)
+	if err != nil {
+		return fail(err)
+	}
+	if r, ok := s.engine.(engine.Releaser); ok {
+		defer r.Release()
+	}
+	from := vtime.At(sc.Run.Warmup.Std())
+	end := from.Add(sc.Run.Duration.Std())
+	m := newMeter(from, end)
+	m.cycles, m.drawn, m.watch = s.engine.Cycles, opt.Series, newWatch(opt.Wanted, from)
+	c.driver = newDriver(load, s, m, opt.Wanted.source(load, sc.Seed, end), load.Closed(sc.Seed), end)
+	p, err := newSampler(s, m, load.Writes(), opt.Record, opt.epoch().UnixMilli())
+	if err != nil {
+		return fail(err)
+	}
+	c.start()
+	if err := drive(ctx, s, m, p, from, end, opt.Progress); err != nil {
+		return fail(err)
+	}
+	if err := p.flush(ctx); err != nil {
+		return fail(err)
+	}
+	if opt.Record != nil {
+		opt.Record.Source(told(sc, p, opt.epoch(), from))
+	}
+	return summarise(sc, s, m, p, opt.Series), nil
+}
+
+const second = vtime.Instant(time.Second)
+
+// drive lets time pass, a second at a time.
+func drive(ctx context.Context, s *system, m *meter, p *sampler, from, end vtime.Instant, progress func(done, total time.Duration)) error {
+	for at := from % second; at < from; at += second {
+		s.clock.Run(at)
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		report(progress, at, end)
+	}
+	s.clock.Run(from)
+	if r, ok := s.engine.(engine.Reporter); ok {
+		r.ResetFigures()
+	}
+	if err := p.sample(ctx); err != nil {
+		return err
+	}
+	for at := from; at < end; {
+		at = min(at+second, end)
+		s.clock.Run(at)
+		m.classify()
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if m.watch != nil {
+			switch miss := m.watch.missed(s, at, end); {
+			case miss == nil:
+			case m.watch.told == nil || !m.watch.told(miss):
+				return miss
+			default:
+				m.watch = nil
+			}
+		}
+		if err := p.sample(ctx); err != nil {
+			return err
+		}
+		report(progress, at, end)
+	}
+	return nil
+}
+
+// report tells progress each ten seconds of virtual time.
+func report(progress func(done, total time.Duration), at, end vtime.Instant) {
+	if progress != nil && int64(at/second)%10 == 0 {
+		progress(time.Duration(at), time.Duration(end))
+	}
+}
+
+// told is what the recording says of where it is from.
+func told(sc *scenario.Scenario, p *sampler, epoch time.Time, from vtime.Instant) recording.Source {
+	facts := map[string]string{
+		"seed":                    strconv.FormatUint(uint64(sc.Seed), 10),
+		"engine_model":            sc.Engine.Name(),
+		"cores":                   strconv.Itoa(sc.Host.Cores),
+		"memory_bytes":            strconv.FormatInt(int64(sc.Host.Memory), 10),
+		"vm_dirty_background":     sc.Host.DirtyBackground.Exact(),
+		"vm_dirty_expire_seconds": strconv.FormatFloat(float64(sc.Host.DirtyExpire)/1e9, 'g', -1, 64),
+	}
+	if sc.Host.DirtyBackground == 0 { // the kernel goes by the ratio then
+		facts["vm_dirty_background"] = sc.Host.DirtyBackgroundRatio.String()
+	}
+	if sc.Host.Instance != "" {
+		facts["instance_type"] = sc.Host.Instance
+	}
+	maps.Copy(facts, sc.DeviceFacts())
+	if w := sc.Engine.WiredTiger; w != nil && (w.Oplog == nil || *w.Oplog) {
+		facts["replica_set"] = "simulated" // its name stands in a real capture
+	}
+	return recording.Source{
+		Kind: "simulation", Name: sc.Name, Engine: sc.Engine.Database(),
+		From: epoch.Add(time.Duration(from)), To: epoch.Add(time.Duration(p.clock.Now())),
+		Period: time.Second, Samples: p.samples, Facts: facts,
+	}
+}

@@ -1,0 +1,207 @@
+package simulate
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/prometheus/prometheus/model/labels"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/base/vtime"
+	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/volume"
+	"plimsoll/internal/record/recording"
+)
+
+// A sampler looks at the system once a virtual second: it writes the recording, and keeps what the result
+// tells of volumes and hosts.
+type sampler struct {
+	*system
+	from  vtime.Instant
+	step  int // seconds of a cell of the series
+	row   []float64
+	first []float64 // the row at from
+	last  []float64 // the row a second ago
+	n     int       // rows so far
+
+	engineRow []float64   // part of row
+	hostRows  [][]float64 // parts of row
+	felt      []feltRow   // parts of row; none unless it is recorded
+	dirtyAt   int         // index of the engine's dirty bytes; -1: it tells none
+	cpu       []int       // indexes of the time that cores worked
+	volumes   []volumeTrack
+
+	hostDirtyMax float64
+	engineDirty  []float64 // a cell each; the most in it
+	hostDirty    []float64
+
+	writer  recording.Writer
+	epochMs int64
+	batch   recording.Batch
+	samples int64
+}
+
+// A volumeTrack follows a device's counters.
+type volumeTrack struct {
+	at     int // index of its first counter in the row
+	before volume.State
+	// busy is time with anything in flight, each of the last ten seconds; ring by second.
+	busy                       [10]float64
+	iopsMax, bytesMax, busyMax float64
+	series                     []float64 // busy share, a cell each
+}
+
+// The counters of a device in linux.Host.Metrics, in their order from the first.
+const (
+	diskReads = iota
+	diskWrites
+	diskReadBytes
+	diskWrittenBytes
+	diskReadTime
+	diskWriteTime
+	diskBusy
+	diskQueued
+)
+
+// dirtyBytes are the series that tell what an engine's cache has to write.
+var dirtyBytes = []string{"mongodb_ss_wt_cache_tracked_dirty_bytes_in_the_cache"}
+
+func newSampler(s *system, m *meter, writes units.Ratio, writer recording.Writer, epochMs int64) (*sampler, error) {
+	p := &sampler{system: s, from: m.from, step: int(m.series.Step / 1e9), writer: writer, epochMs: epochMs, dirtyAt: -1}
+	cells := len(m.series.Cells)
+	p.engineDirty, p.hostDirty = make([]float64, cells), make([]float64, cells)
+	own := s.engine.Metrics()
+	for i, x := range own {
+		if slices.Contains(dirtyBytes, x.Name) {
+			p.dirtyAt = i
+		}
+		p.column(x.Name, x.Labels, nil)
+	}
+	devices := 0
+	bounds := []int{len(own)}
+	for h, host := range s.hosts {
+		for _, x := range host.Metrics() {
+			i := len(p.batch.Columns)
+			switch {
+			case x.Name == "node_disk_reads_completed_total":
+				p.volumes = append(p.volumes, volumeTrack{at: i, series: make([]float64, cells)})
+				devices++
+			case x.Name == "node_cpu_seconds_total" && slices.Contains(x.Labels, "user"):
+				p.cpu = append(p.cpu, i)
+			}
+			p.column(x.Name, x.Labels, s.labels[h])
+		}
+		bounds = append(bounds, len(p.batch.Columns))
+	}
+	if devices != len(s.devices) {
+		return nil, fmt.Errorf("%d of %d devices have counters", devices, len(s.devices))
+	}
+	if writer != nil {
+		m.felt = &felt{}
+		p.clients(m.felt, writes)
+	}
+	n := len(p.batch.Columns)
+	p.row, p.first, p.last = make([]float64, n), make([]float64, n), make([]float64, n)
+	p.engineRow = p.row[:bounds[0]]
+	for h := range s.hosts {
+		p.hostRows = append(p.hostRows, p.row[bounds[h]:bounds[h+1]])
+	}
+	return p, nil
+}
+
+func (p *sampler) column(name string, pairs, more []string) {
+	all := slices.Concat([]string{labels.MetricName, name}, pairs, more)
+	p.batch.Columns = append(p.batch.Columns, recording.Column{Labels: labels.FromStrings(all...)})
+}
+
+// sample looks now. The first call begins what is measured.
+func (p *sampler) sample(ctx context.Context) error {
+	p.engine.Sample(p.engineRow)
+	for h, host := range p.hosts {
+		host.Sample(p.hostRows[h])
+	}
+	for i := range p.felt {
+		p.felt[i].sample(p.row)
+	}
+	now := p.clock.Now()
+	if p.n == 0 {
+		copy(p.first, p.row)
+		for i, d := range p.devices {
+			p.volumes[i].before = d.Volume().State(now)
+		}
+	} else {
+		p.follow(min((p.n-1)/p.step, len(p.hostDirty)-1))
+	}
+	copy(p.last, p.row)
+	p.n++
+	if p.writer == nil {
+		return nil
+	}
+	p.batch.TimesMs = append(p.batch.TimesMs, p.epochMs+int64(now)/1e6)
+	for i, x := range p.row {
+		p.batch.Columns[i].Values = append(p.batch.Columns[i].Values, x)
+	}
+	p.samples++
+	if len(p.batch.TimesMs) < batchSeconds {
+		return nil
+	}
+	return p.flush(ctx)
+}
+
+// follow takes in the second that is over, which belongs to a cell of the series.
+func (p *sampler) follow(cell int) {
+	dirty := 0.0
+	for _, h := range p.hosts {
+		dirty += float64(h.DirtyBytes())
+	}
+	p.hostDirtyMax = max(p.hostDirtyMax, dirty)
+	p.hostDirty[cell] = max(p.hostDirty[cell], dirty)
+	if p.dirtyAt >= 0 {
+		p.engineDirty[cell] = max(p.engineDirty[cell], p.row[p.dirtyAt])
+	}
+	for i := range p.volumes {
+		v := &p.volumes[i]
+		gone := func(counter int) float64 { return p.row[v.at+counter] - p.last[v.at+counter] }
+		v.iopsMax = max(v.iopsMax, gone(diskReads)+gone(diskWrites))
+		v.bytesMax = max(v.bytesMax, gone(diskReadBytes)+gone(diskWrittenBytes))
+		busy := min(gone(diskBusy), 1)
+		v.busy[p.n%len(v.busy)] = busy
+		v.series[cell] += busy / float64(p.step)
+		if p.n >= len(v.busy) {
+			sum := 0.0
+			for _, b := range v.busy {
+				sum += b
+			}
+			v.busyMax = max(v.busyMax, sum/float64(len(v.busy)))
+		}
+	}
+}
+
+// flush hands a batch over.
+func (p *sampler) flush(ctx context.Context) error {
+	if p.writer == nil || len(p.batch.TimesMs) == 0 {
+		return nil
+	}
+	if err := p.writer.Append(ctx, &p.batch); err != nil {
+		return err
+	}
+	p.batch.TimesMs = p.batch.TimesMs[:0]
+	for i := range p.batch.Columns {
+		p.batch.Columns[i].Values = p.batch.Columns[i].Values[:0]
+	}
+	return nil
+}
+
+// delta is how far a counter came in the measured time.
+func (p *sampler) delta(i int) float64 { return p.last[i] - p.first[i] }
+
+// cyclesIn are the engine's cycles that were running at some time after from.
+func cyclesIn(cycles []engine.Cycle, from vtime.Instant) []engine.Cycle {
+	for i, c := range cycles {
+		if c.End > from {
+			return cycles[i:]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,229 @@
+package simulate
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"plimsoll/internal/base/latency"
+	"plimsoll/internal/base/vtime"
+	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/scenario"
+)
+
+// summarise makes the result of a run that is over.
+func summarise(sc *scenario.Scenario, s *system, m *meter, p *sampler, series bool) *Result {
+	span := float64(m.end-m.from) / 1e9
+	cycles := cyclesIn(s.engine.Cycles(), m.from)
+	r := &Result{
+		Version: ResultVersion, Scenario: sc.Name, Engine: sc.Engine.Name(), Seed: uint64(sc.Seed),
+		Seconds: span, WarmupSeconds: float64(m.from) / 1e9,
+		OpenLoop:   !sc.Workloads().IsClosed(),
+		DonePerSec: float64(m.doneInside) / span,
+		Unanswered: m.unanswered, Refused: m.refused,
+		Checkpoints: sumCycles(cycles, m),
+		Host:        HostResult{Machine: machine(sc), DirtyBytesMax: p.hostDirtyMax},
+		ModelError:  errorBar(&sc.Engine),
+	}
+	r.AskedPerSec = float64(m.arrivals) / span
+	if !r.OpenLoop {
+		r.AskedPerSec = r.DonePerSec
+	}
+	period := r.Checkpoints.PeriodSeconds
+	r.Writes, r.Reads = m.sorted.Writes.Class(period), m.sorted.Reads.Class(period)
+	r.Volumes = sumVolumes(s, p, span)
+	r.Waits = sumWaits(m, &r.Writes.All)
+	r.EngineFigures, r.FigureUnits = figures(s.engine)
+	for _, i := range p.cpu {
+		r.Host.CPUBusy += p.delta(i) / span / float64(len(p.cpu))
+	}
+	bill(r, sc)
+	r.Objectives = judge(sc, r)
+	r.Mattered = s.mattered()
+	for _, w := range sc.Warnings {
+		r.Warnings = append(r.Warnings, w.Problem.Error())
+	}
+	if series {
+		r.Series = plots(s, m, p, cycles)
+	}
+	return r
+}
+
+func machine(sc *scenario.Scenario) string {
+	name := sc.Host.Instance
+	if name == "" {
+		name = fmt.Sprintf("%d cores and %s", sc.Host.Cores, sc.Host.Memory.Exact())
+	}
+	if n := sc.MemberCount(); n > 1 {
+		name = fmt.Sprintf("%d x %s", n, name)
+	}
+	return name
+}
+
+func known(x float64) *float64 {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return nil
+	}
+	return &x
+}
+
+func sumCycles(cycles []engine.Cycle, m *meter) Cycles {
+	var out Cycles
+	var took, apart []float64
+	dirty := math.NaN()
+	var covered vtime.Instant
+	for i, c := range cycles {
+		covered += max(min(c.End, m.end)-max(c.Start, m.from), 0)
+		if i > 0 {
+			apart = append(apart, float64(c.Start-cycles[i-1].Start)/1e9)
+		}
+		if c.Start >= m.from {
+			dirty = max(float64(c.Dirty), zeroIfNaN(dirty))
+		}
+		if c.End > m.end {
+			continue
+		}
+		out.Count++
+		if c.Requested {
+			out.Requested++
+		}
+		took = append(took, float64(c.End-c.Start)/1e9)
+		out.WrittenBytes += float64(c.Written)
+	}
+	out.DirtyBytesMax = known(dirty)
+	out.MedianSeconds, out.PeriodSeconds = median(took), median(apart)
+	if len(took) > 0 {
+		out.MaxSeconds = known(slices.Max(took))
+	}
+	out.ShareOfTime = float64(covered) / float64(m.end-m.from)
+	return out
+}
+
+func zeroIfNaN(x float64) float64 {
+	if math.IsNaN(x) {
+		return 0
+	}
+	return x
+}
+
+func median(x []float64) *float64 {
+	if len(x) == 0 {
+		return nil
+	}
+	slices.Sort(x)
+	n := len(x)
+	return known((x[(n-1)/2] + x[n/2]) / 2)
+}
+
+// sumWaits is where writes waited. The last row is what no wait accounts for.
+func sumWaits(m *meter, all *Latency) []WaitResult {
+	var every, slow waitSum
+	// The classes from that of the p99 on, from the top.
+	atLeast := (all.Operations + 99) / 100
+	for c := latency.Classes - 1; c >= 0; c-- {
+		w := &m.waits[c]
+		if slow.n < atLeast {
+			slow.add(w)
+		}
+		every.add(w)
+	}
+	out := []WaitResult{}
+	if every.latency == 0 {
+		return out
+	}
+	row := func(name string, of, cause func(*waitSum) int64) {
+		r := WaitResult{Name: name, Share: float64(of(&every)) / float64(every.latency)}
+		r.SlowShare = float64(of(&slow)) / float64(max(slow.latency, 1))
+		r.SlowSeconds = float64(of(&slow)) / float64(max(slow.n, 1)) / 1e9
+		r.CauseShare = float64(cause(&every)) / float64(every.latency)
+		r.SlowCauseShare = float64(cause(&slow)) / float64(max(slow.latency, 1))
+		if of(&every) != 0 || cause(&every) != 0 {
+			out = append(out, r)
+		}
+	}
+	for k := range engine.NumWaits {
+		row(engine.Wait(k).String(), func(w *waitSum) int64 { return w.waits[k] }, func(w *waitSum) int64 { return w.causes[k] })
+	}
+	row("unexplained", (*waitSum).unexplained, (*waitSum).unexplained)
+	slices.SortStableFunc(out, func(a, b WaitResult) int {
+		switch {
+		case a.SlowShare > b.SlowShare:
+			return -1
+		case a.SlowShare < b.SlowShare:
+			return 1
+		}
+		return 0
+	})
+	return out
+}
+
+func (w *waitSum) add(o *waitSum) {
+	w.n += o.n
+	w.latency += o.latency
+	for i, x := range o.waits {
+		w.waits[i] += x
+		w.causes[i] += o.causes[i]
+	}
+}
+
+func (w *waitSum) unexplained() int64 {
+	rest := w.latency
+	for _, x := range w.waits {
+		rest -= x
+	}
+	return rest
+}
+
+// figures are what the engine tells beyond series.
+func figures(e engine.Engine) (values map[string]*float64, unit map[string]string) {
+	values, unit = map[string]*float64{}, map[string]string{}
+	r, ok := e.(engine.Reporter)
+	if !ok {
+		return values, unit
+	}
+	for _, f := range r.Figures() {
+		values[f.Name], unit[f.Name] = known(f.Value), f.Unit
+	}
+	return values, unit
+}
+
+// judge holds the objectives against the result.
+func judge(sc *scenario.Scenario, r *Result) []ObjectiveResult {
+	out := []ObjectiveResult{}
+	for _, b := range sc.Objective.Bounds() {
+		o := ObjectiveResult{Name: b.Name, Wanted: float64(b.Most) / 1e9, Unit: "seconds", Got: r.Figure(b.Name)}
+		o.Met = o.Got != nil && *o.Got <= o.Wanted
+		out = append(out, o)
+	}
+	return out
+}
+
+// Figure is what an objective of a name is about, in seconds: "write_p99", "checkpoint". nil: it was not measured.
+func (r *Result) Figure(name string) *float64 {
+	w, d := &r.Writes.All, &r.Reads.All
+	switch name {
+	case "write_p50":
+		return w.P50Seconds
+	case "write_p95":
+		return w.P95Seconds
+	case "write_p99":
+		return w.P99Seconds
+	case "write_p999":
+		return w.P999Seconds
+	case "write_max":
+		return w.MaxSeconds
+	case "read_p50":
+		return d.P50Seconds
+	case "read_p95":
+		return d.P95Seconds
+	case "read_p99":
+		return d.P99Seconds
+	case "read_p999":
+		return d.P999Seconds
+	case "read_max":
+		return d.MaxSeconds
+	case "checkpoint":
+		return r.Checkpoints.MaxSeconds
+	}
+	return nil
+}

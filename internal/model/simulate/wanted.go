@@ -1,0 +1,168 @@
+package simulate
+
+import (
+	"fmt"
+	"time"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/base/vtime"
+	"plimsoll/internal/model/scenario"
+	"plimsoll/internal/model/volume"
+	"plimsoll/internal/model/workload"
+)
+
+// Wanted are bounds that a run is of interest for only while it can keep them. Whoever searches among many scenarios
+// rejects most of them, and a stall shows long before a run is over.
+type Wanted struct {
+	Bounds []scenario.Bound
+	// Come is how many operations come in the measured time: see [Come].
+	Come Arrivals
+	// Missed, if not nil, is told once that a bound is certain to be missed, and says whether the run goes on to its end.
+	Missed func(*MissedError) (goesOn bool)
+}
+
+// Arrivals are how many operations come in the measured time of an open loop.
+type Arrivals struct {
+	Known         bool // false: a closed loop, of which nobody can say before
+	Writes, Reads int64
+	tape          *tape // nil: none was made
+}
+
+// Come counts the operations that will come in a scenario's measured time, without running it: in an open loop they come
+// whatever the system does, so the count is of all scenarios with this workload, seed and length. It remembers the operations, too, for
+// the runs that are given it.
+func Come(sc *scenario.Scenario) Arrivals {
+	load := sc.Workloads()
+	if load == nil || load.IsClosed() {
+		return Arrivals{}
+	}
+	from := vtime.At(sc.Run.Warmup.Std())
+	end := from.Add(sc.Run.Duration.Std())
+	source, last := load.Open(sc.Seed), vtime.Instant(-1)
+	a := Arrivals{Known: true, tape: &tape{spec: load.Spec(), seed: sc.Seed, from: from, end: end}}
+	for op := (workload.Op{}); source.Next(&op); {
+		if last = max(op.At, last+1); last >= end { // as the driver has it
+			break
+		}
+		a.tape.add(&op)
+		switch {
+		case last < from:
+		case op.Kind.Writes():
+			a.Writes++
+		default:
+			a.Reads++
+		}
+	}
+	return a
+}
+
+// A MissedError says that a run was ended since it could not keep a bound that was wanted, whatever had come.
+type MissedError struct {
+	Bound scenario.Bound
+	After time.Duration // of virtual time, since the measured time began
+	// Over is how many operations had taken longer than the bound, more than Allowed; of a checkpoint 1 and 0.
+	Over, Allowed int64
+	// Mattered are the limits that ever decided when a request passed: see [Result].
+	Mattered [][volume.Limits]bool
+}
+
+// Error is which bound and when.
+func (e *MissedError) Error() string {
+	return fmt.Sprintf("%s over %s: certain after %s", e.Bound.Name, e.Bound.Most, units.Seconds(e.After.Seconds()))
+}
+
+// quantiles are the objectives that are a percentile of writes or reads. 100 is the maximum.
+var quantiles = map[string]struct {
+	reads   bool
+	percent float64
+}{
+	"write_p50": {false, 50}, "write_p95": {false, 95}, "write_p99": {false, 99}, "write_p999": {false, 99.9}, "write_max": {false, 100},
+	"read_p50": {true, 50}, "read_p95": {true, 95}, "read_p99": {true, 99}, "read_p999": {true, 99.9}, "read_max": {true, 100},
+}
+
+// A watch counts the operations over each bound that is wanted.
+type watch struct {
+	bounds []watched
+	cycles []scenario.Bound
+	from   vtime.Instant
+	told   func(*MissedError) bool
+}
+
+type watched struct {
+	scenario.Bound
+	reads   bool
+	allowed int64 // so many may take longer, and the bound still holds
+	over    int64
+}
+
+// countedNs is by how much a histogram may count a time as less than it took: it rounds to microseconds.
+const countedNs = 1000
+
+// newWatch makes a watch, nil if nothing is wanted.
+//
+// A percentile p of n operations is over a bound exactly if more than n - rank(p, n) took longer: those are the places
+// above the rank. n is not known before the end, since not every operation is answered; but it is at most the number
+// that comes, and n - rank(p, n) does not fall as n grows. So more than that many over the bound is certain to stay a miss.
+func newWatch(w *Wanted, from vtime.Instant) *watch {
+	if w == nil || len(w.Bounds) == 0 {
+		return nil
+	}
+	out := &watch{from: from, told: w.Missed}
+	for _, b := range w.Bounds {
+		q, ok := quantiles[b.Name]
+		switch n := w.Come.Writes; {
+		case b.Name == "checkpoint":
+			out.cycles = append(out.cycles, b)
+		case !ok || !w.Come.Known && q.percent < 100:
+		default:
+			if q.reads {
+				n = w.Come.Reads
+			}
+			out.bounds = append(out.bounds, watched{Bound: b, reads: q.reads, allowed: above(n, q.percent)})
+		}
+	}
+	return out
+}
+
+// above is how many of n places are above the rank of a percentile. The histogram rounds the rank to the nearest, which is this
+// one or the next, so this allows no fewer than it does; one more is for the rounding of the product. Of a maximum it is none.
+func above(n int64, percent float64) int64 {
+	if percent >= 100 {
+		return 0
+	}
+	return n - int64(float64(percent/100*float64(n))) + 1
+}
+
+// done counts an operation of the measured time.
+func (w *watch) done(write bool, took int64) {
+	for i := range w.bounds {
+		if b := &w.bounds[i]; b.reads != write && took > int64(b.Most)+countedNs {
+			b.over++
+		}
+	}
+}
+
+// missed is the bound that can no longer be kept, nil while all can.
+func (w *watch) missed(s *system, now, end vtime.Instant) *MissedError {
+	m := w.over(s, now, end)
+	if m != nil {
+		m.Mattered = s.mattered()
+	}
+	return m
+}
+
+func (w *watch) over(s *system, now, end vtime.Instant) *MissedError {
+	for i := range w.bounds {
+		if b := &w.bounds[i]; b.over > b.allowed {
+			return &MissedError{Bound: b.Bound, After: time.Duration(now - w.from), Over: b.over, Allowed: b.allowed}
+		}
+	}
+	for _, b := range w.cycles {
+		for _, c := range cyclesIn(s.engine.Cycles(), w.from) {
+			if c.End <= min(now, end) && int64(c.End-c.Start) > int64(b.Most) {
+				return &MissedError{Bound: b, After: time.Duration(now - w.from), Over: 1}
+			}
+		}
+	}
+	return nil
+}

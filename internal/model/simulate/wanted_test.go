@@ -1,0 +1,73 @@
+package simulate_test
+
+import (
+	"errors"
+	"reflect"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/model/scenario"
+	"plimsoll/internal/model/simulate"
+)
+
+const unpaced = `
+plimsoll: 1
+run: {duration: 5s, warmup: 1s}
+host: {cores: 2, memory: 8GiB}
+volumes:
+  data: {type: custom, size: 50GiB, iops: 1500, throughput: 40MB/s, latency: {like: gp3}}
+engine:
+  wiredtiger: {cache: 256MB, checkpoint: 1500ms, log_bytes: 300B, oplog: false}
+workload:
+  arrivals: {poisson: 600/s}
+  mix: {update: 70%, read: 30%}
+  keys: {count: 20000}
+  document: {size: 4KiB}
+`
+
+// TestMissIsCertain: a run that is ended early misses its bound when it goes on to its end, and one that is not comes to the same result.
+func TestMissIsCertain(t *testing.T) {
+	sc, err := scenario.Parse("unpaced.yaml", []byte(unpaced), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, err := simulate.Run(t.Context(), sc, simulate.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	come := simulate.Come(sc)
+	if n := come.Writes + come.Reads; float64(n) != whole.AskedPerSec*whole.Seconds {
+		t.Fatalf("%d were to come, %v/s for %v s came", n, whole.AskedPerSec, whole.Seconds)
+	}
+	early, kept := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		name := rapid.SampledFrom([]string{"write_p50", "write_p95", "write_p99", "write_p999", "write_max", "read_p50", "read_p99", "read_max", "checkpoint"}).Draw(t, "name")
+		got := whole.Figure(name)
+		if got == nil {
+			t.Fatalf("no %s", name)
+		}
+		// Around what it comes to, where it matters.
+		most := units.Duration(*got * 1e9 * rapid.Float64Range(0.5, 1.5).Draw(t, "times"))
+		r, err := simulate.Run(t.Context(), sc, simulate.Options{Wanted: &simulate.Wanted{Bounds: []scenario.Bound{{Name: name, Most: most}}, Come: come}})
+		var missed *simulate.MissedError
+		switch {
+		case errors.As(err, &missed):
+			early++
+			if *got <= float64(most)/1e9 {
+				t.Fatalf("ended early for %v, and the whole run has %v", missed, *got)
+			}
+		case err != nil:
+			t.Fatal(err)
+		default:
+			kept++
+			if !reflect.DeepEqual(r, whole) {
+				t.Fatal("another result than without")
+			}
+		}
+	})
+	if early == 0 || kept == 0 {
+		t.Errorf("%d runs ended early, %d did not: both were to be", early, kept)
+	}
+}

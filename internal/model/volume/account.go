@@ -1,0 +1,87 @@
+package volume
+
+import "plimsoll/internal/base/units"
+
+const (
+	// lengthMax is the longest request that is taken as such, far over the 1 MiB or so at
+	// which a block layer splits.
+	lengthMax units.Size = 1 << 30
+	// paced is what passes at a time where an operation may be of any length.
+	paced units.Size = 256 << 10
+)
+
+// clamped is a request that is one, whatever it was.
+func (r Request) clamped() Request {
+	if r.Op >= Ops {
+		r.Op = Write
+	}
+	r.Length = min(max(r.Length, 0), lengthMax)
+	return r
+}
+
+// A charge is what a request costs: head is all of it but its last part, and the last part is
+// what passes when the rest has.
+type charge struct {
+	operations, bytes         int64
+	headOperations, headBytes int64
+	joins                     bool // it begins in the operation before
+}
+
+func (c charge) lastOperations() int64 { return c.operations - c.headOperations }
+func (c charge) lastBytes() int64      { return c.bytes - c.headBytes }
+
+// of is what the charge is for a meter, in all and for the head.
+func (c *charge) of(m *meter) (all, head int64) {
+	if m.bytes {
+		return c.bytes, c.headBytes
+	}
+	return c.operations, c.headOperations
+}
+
+// An account counts operations: what fits into the one before, what takes several.
+type account struct {
+	carries units.Size // bytes of an operation, 0 any
+	merge   bool
+
+	op   Op         // of the request before
+	end  units.Size // where it ended
+	room units.Size // what its last operation still takes
+}
+
+// charge counts a request; live says whether the operation before it may still grow.
+func (a *account) charge(r Request, live bool) charge {
+	c := charge{operations: 1, bytes: int64(r.Length)}
+	if a.carries == 0 {
+		if r.Length > paced {
+			c.headBytes = int64((r.Length - 1) / paced * paced)
+		}
+		return c
+	}
+	if !a.merge && r.Length <= a.carries {
+		return c
+	}
+	rest := r.Length
+	c.operations = 0
+	if live && a.merge && r.Length > 0 && a.room > 0 && r.Op == a.op && r.Offset == a.end {
+		joined := min(rest, a.room)
+		rest -= joined
+		a.room -= joined
+		c.headBytes, c.joins = int64(joined), true
+	} else {
+		a.room = 0
+	}
+	if rest > 0 || r.Length == 0 {
+		n := units.Size(1)
+		if rest > a.carries {
+			n = (rest + a.carries - 1) / a.carries
+		}
+		c.operations = int64(n)
+		c.headOperations = int64(n - 1)
+		c.headBytes += int64((n - 1) * a.carries)
+		a.room = n*a.carries - rest
+	} else {
+		c.headBytes = 0 // it is the last part itself
+	}
+	a.op, a.end = r.Op, r.Offset+r.Length
+	return c
+}

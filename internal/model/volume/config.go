@@ -1,0 +1,172 @@
+package volume
+
+import (
+	"fmt"
+
+	"plimsoll/internal/base/units"
+)
+
+// A Rate is a pair of limits; 0 is none.
+type Rate struct {
+	IOPS       units.Frequency
+	Throughput units.Throughput
+}
+
+// A Config says what a volume promises. The zero Config is a volume without any limit and
+// without latency.
+type Config struct {
+	Name string // names the volume in errors, and its streams of chance
+	Size units.Size
+
+	// Sustained is what it gives for ever, reads and writes together. ReadOnly and WriteOnly
+	// are limits of one direction, beside it: local NVMe has them, and the kernel's throttle.
+	Sustained, ReadOnly, WriteOnly Rate
+	Burst                          *Burst
+
+	// Operation is the most bytes that one operation carries: 256 KiB on SSD volumes of
+	// AWS, 1,024 KiB on HDD ones. A larger request is charged several, and passes as
+	// that many would. 0: a request is one operation whatever its length.
+	Operation units.Size
+	// Merge charges a request that goes on where the one before it ended, in the same
+	// direction, to the same operation while that has room and is not done: 8 sequential
+	// requests of 32 KiB are 1 operation where an operation carries 256 KiB (Amazon EBS user
+	// guide, "I/O size and volume throughput limits", 2025). That an operation which is done takes
+	// no more is assumed.
+	Merge bool
+
+	// Latency of each operation, after the limits let it pass. It does not depend on the length.
+	Latency          [Ops]Latency
+	FlushIsOperation bool // a flush is charged as an operation
+	Episodes         *Episodes
+
+	// Slots is how many requests the block layer keeps in flight (nr_requests); the next
+	// submitter waits. 0 is unlimited, as the kernel's blk-throttle is: it queues without a bound.
+	Slots int
+	// Slack is how far behind its limit a volume may fall and catch up: tokens gather for so
+	// long while it idles. A volume metered by the second lets a second's worth pass at once.
+	Slack units.Duration
+}
+
+// Credits fill a [Burst]'s bucket: operations, or bytes where Burst.Bytes says so.
+type Credits float64
+
+// Burst is a bucket of credits. Each operation (or byte) takes one, and the bucket refills all the
+// time; while there are any the volume gives At, and when there are none it gives what flows in. gp2
+// counts operations, and so do st1 and sc1, of 1 MiB: a smaller request that merges with none takes
+// a credit of 1 MiB all the same (Amazon EBS user guide, HDD volumes, 2025). All three refill at the
+// baseline: a gp2 volume of 100 GiB spends 3,000 a second and gets 300 back, so 5.4 million last
+// 2,000 s.
+type Burst struct {
+	// At are the limits while there are credits. A limit that is 0 here is that of
+	// Config.Sustained.
+	At       Rate
+	Capacity Credits
+	Initial  Credits // what it holds at the start
+	// Refill is what flows in a second; 0 is the limit of Config.Sustained that the
+	// credits count, which is what it must be otherwise.
+	Refill Credits
+	Bytes  bool // the credits are bytes
+}
+
+// Episodes are the bad times of a volume: every so often, for a while, its operations take
+// long although nothing is asked of it. When one comes does not depend on the last (assumed).
+type Episodes struct {
+	Every   units.Duration    // mean time from the end of one to the start of the next
+	Lasts   [2]units.Duration // shortest and longest, uniform between them
+	Latency [2]units.Duration // what an operation takes meanwhile, uniform between them
+	Reads   bool              // reads suffer as well as writes and flushes
+}
+
+// Bounds on what a Config may ask for. A simulation outside them computes nothing that
+// anybody rents.
+const (
+	iopsMin       units.Frequency  = 1
+	iopsMax       units.Frequency  = 1e9
+	throughputMin units.Throughput = 1e3
+	throughputMax units.Throughput = 1e12
+	slotsMax                       = 1 << 20 // 8 MiB of instants
+	slackMax                       = units.Duration(3600e9)
+	creditsMax    Credits          = 1e15
+	episodeMin                     = units.Duration(1e9)
+	episodeMax                     = units.Duration(365 * 86400e9)
+)
+
+// Check reports the first thing that is wrong with a configuration: what, its bound, and the
+// nearest value that is not.
+func (c *Config) Check() error {
+	for _, r := range []struct {
+		name string
+		rate Rate
+	}{{"sustained", c.Sustained}, {"read-only", c.ReadOnly}, {"write-only", c.WriteOnly}} {
+		if err := r.rate.check(); err != nil {
+			return fmt.Errorf("volume %q: %s %w", c.Name, r.name, err)
+		}
+	}
+	switch {
+	case c.Size < 0:
+		return fmt.Errorf("volume %q: a size of %d bytes: at least 0, which is unbounded", c.Name, int64(c.Size))
+	case c.Operation < 0:
+		return fmt.Errorf("volume %q: operations of %d bytes: at least 0, which is without a bound", c.Name, int64(c.Operation))
+	case c.Slots < 0 || c.Slots > slotsMax:
+		return fmt.Errorf("volume %q: %d queue slots: from 0, which is unlimited, to %d", c.Name, c.Slots, slotsMax)
+	case c.Slack < 0 || c.Slack > slackMax:
+		return fmt.Errorf("volume %q: a slack of %v: from 0s to %v", c.Name, c.Slack, slackMax)
+	case c.Merge && c.Operation == 0:
+		return fmt.Errorf("volume %q: requests merge into operations of no size: say how much one carries, 256KiB on SSD volumes of AWS", c.Name)
+	}
+	if c.Burst != nil {
+		if err := c.Burst.check(c.Sustained); err != nil {
+			return fmt.Errorf("volume %q: %w", c.Name, err)
+		}
+	}
+	if c.Episodes != nil {
+		if err := c.Episodes.check(); err != nil {
+			return fmt.Errorf("volume %q: %w", c.Name, err)
+		}
+	}
+	return nil
+}
+
+func (r Rate) check() error {
+	// Written so that NaN is refused.
+	if i := r.IOPS; i != 0 && !(i >= iopsMin && i <= iopsMax) {
+		return fmt.Errorf("IOPS of %v: 0, which is no limit, or from %v to %v", i, iopsMin, iopsMax)
+	}
+	if t := r.Throughput; t != 0 && (t < throughputMin || t > throughputMax) {
+		return fmt.Errorf("throughput of %v: 0, which is no limit, or from %v to %v", t, throughputMin, throughputMax)
+	}
+	return nil
+}
+
+func (b *Burst) check(sustained Rate) error {
+	if err := b.At.check(); err != nil {
+		return fmt.Errorf("burst %w", err)
+	}
+	refill := Credits(sustained.IOPS)
+	if b.Bytes {
+		refill = Credits(sustained.Throughput)
+	}
+	switch {
+	case refill == 0:
+		return fmt.Errorf("burst credits of a volume without a sustained limit: there is nothing to burst over")
+	case b.Refill != 0 && b.Refill != refill:
+		return fmt.Errorf("burst credits refill by %v/s: by the sustained limit, %v/s, or 0, which means that", float64(b.Refill), float64(refill))
+	case !(b.Capacity > 0 && b.Capacity <= creditsMax):
+		return fmt.Errorf("a bucket of %v burst credits: more than 0, to %v", float64(b.Capacity), float64(creditsMax))
+	case !(b.Initial >= 0 && b.Initial <= b.Capacity):
+		return fmt.Errorf("%v burst credits at the start: from 0 to the bucket's %v", float64(b.Initial), float64(b.Capacity))
+	}
+	return nil
+}
+
+func (e *Episodes) check() error {
+	switch {
+	case e.Every < episodeMin || e.Every > episodeMax:
+		return fmt.Errorf("bad episodes every %v: from %v to %v", e.Every, episodeMin, episodeMax)
+	case e.Lasts[0] < 0 || e.Lasts[1] < e.Lasts[0] || e.Lasts[1] > episodeMax:
+		return fmt.Errorf("bad episodes that last from %v to %v: from 0s, ascending, to %v", e.Lasts[0], e.Lasts[1], episodeMax)
+	case e.Latency[0] < 0 || e.Latency[1] < e.Latency[0] || e.Latency[1] > latencyMax:
+		return fmt.Errorf("bad episodes with latencies from %v to %v: from 0s, ascending, to %v", e.Latency[0], e.Latency[1], latencyMax)
+	}
+	return nil
+}

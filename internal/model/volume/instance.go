@@ -1,0 +1,107 @@
+package volume
+
+import (
+	"fmt"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/base/vtime"
+)
+
+// An InstanceConfig says what an instance lets pass to and from all its volumes together.
+type InstanceConfig struct {
+	Name string // in errors
+	// Baseline is what it gives for ever, Maximum what it gives while its burst lasts; a
+	// limit that is 0 in Baseline is none, one that is 0 in Maximum is the baseline.
+	Baseline, Maximum Rate
+	// BurstFor is how long a full burst lasts at the maximum; 0 is 30 minutes.
+	BurstFor units.Duration
+}
+
+// "Can support maximum performance for 30 minutes at least once every 24 hours" is all that Amazon
+// says of a burst (EC2 user guide, "EBS-optimized instance types", 2025). The model of it, assumed:
+// operations and bytes have a bucket each, as there is a metric of each (EBSIOBalance%,
+// EBSByteBalance%), full at the start; what passes over the baseline is taken from it; whenever
+// less than the baseline passes it refills each second, by what was not used, but no faster than what fills it in
+// the 23.5 hours that remain of the day.
+const (
+	burstFor   = units.Duration(30 * 60e9)
+	burstEvery = units.Duration(24 * 3600e9)
+	burstMin   = units.Duration(1e9)
+	burstMax   = units.Duration(2 * 3600e9) // what fits in the account of credits at any rate
+)
+
+// An Instance is the limits that volumes share.
+//
+// A volume with a backlog is told at once when its requests will be issued, far ahead in
+// time. Another volume's request that comes later but is issued earlier must not wait behind
+// those. So an instance is no queue but a calendar: time is cut into slices of a
+// millisecond, each with room for so many operations and bytes, and a request takes what room it
+// finds from the instant on at which its volume lets it pass.
+type Instance struct {
+	now      vtime.Instant
+	calendar calendar
+	state    InstanceState
+}
+
+// An InstanceState is what an instance's own monitoring would tell.
+type InstanceState struct {
+	Operations, Bytes int64 // that it was asked to let pass so far
+	// What is left of the burst, 1 all, as if everything promised so far had passed, and
+	// whether there is one.
+	IOPSCredits, ThroughputCredits       units.Ratio
+	HasIOPSCredits, HasThroughputCredits bool
+}
+
+// NewInstance makes an instance. Give it to New for each of its volumes.
+func NewInstance(cfg InstanceConfig) (*Instance, error) {
+	if err := cfg.Check(); err != nil {
+		return nil, err
+	}
+	lasts := cfg.BurstFor
+	if lasts == 0 {
+		lasts = burstFor
+	}
+	i := &Instance{}
+	i.calendar.init()
+	i.calendar.limits[operations] = newAllowance(float64(cfg.Baseline.IOPS), float64(cfg.Maximum.IOPS), lasts)
+	i.calendar.limits[bytes] = newAllowance(float64(cfg.Baseline.Throughput), float64(cfg.Maximum.Throughput), lasts)
+	return i, nil
+}
+
+// Check reports the first thing that is wrong with a configuration.
+func (c *InstanceConfig) Check() error {
+	if err := c.Baseline.check(); err != nil {
+		return fmt.Errorf("instance %q: baseline %w", c.Name, err)
+	}
+	if err := c.Maximum.check(); err != nil {
+		return fmt.Errorf("instance %q: maximum %w", c.Name, err)
+	}
+	switch {
+	case c.Maximum.IOPS != 0 && (c.Baseline.IOPS == 0 || c.Maximum.IOPS < c.Baseline.IOPS):
+		return fmt.Errorf("instance %q: maximum IOPS of %v: at least the baseline's %v, which must be given with it", c.Name, c.Maximum.IOPS, c.Baseline.IOPS)
+	case c.Maximum.Throughput != 0 && (c.Baseline.Throughput == 0 || c.Maximum.Throughput < c.Baseline.Throughput):
+		return fmt.Errorf("instance %q: maximum throughput of %v: at least the baseline's %v, which must be given with it", c.Name, c.Maximum.Throughput, c.Baseline.Throughput)
+	case c.BurstFor != 0 && (c.BurstFor < burstMin || c.BurstFor > burstMax):
+		return fmt.Errorf("instance %q: a burst of %v: 0, which is %v, or from %v to %v", c.Name, c.BurstFor, burstFor, burstMin, burstMax)
+	}
+	return nil
+}
+
+// pass gives when the last part of a charge passes whose first may from an instant on.
+func (i *Instance) pass(now, from vtime.Instant, c *charge) (vtime.Instant, Limit) {
+	i.now = max(i.now, now)
+	i.state.Operations += c.operations
+	i.state.Bytes += c.bytes
+	i.calendar.advance(i.now)
+	return i.calendar.reserve(from, c)
+}
+
+// State tells how the instance stands.
+func (i *Instance) State(now vtime.Instant) InstanceState {
+	i.now = max(i.now, now)
+	i.calendar.advance(i.now)
+	s := i.state
+	s.IOPSCredits, s.HasIOPSCredits = i.calendar.limits[operations].fill()
+	s.ThroughputCredits, s.HasThroughputCredits = i.calendar.limits[bytes].fill()
+	return s
+}

@@ -1,0 +1,293 @@
+package volume
+
+import (
+	"fmt"
+
+	"plimsoll/internal/base/random"
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/base/vtime"
+)
+
+// A Queue is a volume that keeps what its Config promises.
+type Queue struct {
+	now     vtime.Instant // of the last submission
+	account account
+	slots   slots
+	meters  [Ops][]*meter // those that an operation passes; of a flush those of a write
+	credits *meter        // of the burst bucket, nil if there is none
+	on      *Instance
+
+	latency [Ops]Latency
+	chance  *random.Stream
+	bad     *episodes
+	state   State
+
+	// Requests that share a meter are issued in the order in which they came. Reads and writes
+	// that share none have an order each: of Ops, line says which.
+	line [Ops]uint8
+	last [2]order
+
+	mergeUntil     vtime.Instant // when the operation that others may join is done
+	flushQueues    bool
+	at, bucketSize float64 // what a full burst takes a second, and the bucket
+	emptied        vtime.Instant
+}
+
+// order is what the last request of a line met.
+type order struct {
+	issued vtime.Instant
+	held   Limit
+}
+
+// New makes a volume. Its chance depends on the seed and on the name of the configuration: two
+// volumes of a name are the same volume twice. on is the instance whose limits it shares with
+// others, nil if there is none.
+func New(cfg Config, seed random.Seed, on *Instance) (*Queue, error) {
+	if err := cfg.Check(); err != nil {
+		return nil, err
+	}
+	name := "volumes." + cfg.Name
+	q := &Queue{
+		account:     account{carries: cfg.Operation, merge: cfg.Merge},
+		slots:       newSlots(cfg.Slots),
+		on:          on,
+		latency:     cfg.Latency,
+		chance:      seed.Stream(name + ".latency"),
+		flushQueues: cfg.FlushIsOperation,
+	}
+	if cfg.Episodes != nil {
+		q.bad = newEpisodes(*cfg.Episodes, seed, name)
+	}
+	q.limit(&cfg)
+	return q, nil
+}
+
+// MustNew is New for configurations that are known to be right, as those of tests are.
+func MustNew(cfg Config, seed random.Seed, on *Instance) *Queue {
+	q, err := New(cfg, seed, on)
+	if err != nil {
+		panic(fmt.Sprintf("volume.MustNew: %v", err))
+	}
+	return q
+}
+
+// limit makes the meters.
+func (q *Queue) limit(cfg *Config) {
+	q.emptied = vtime.Never
+	shared := cfg.Sustained
+	if b := cfg.Burst; b != nil {
+		refill := float64(shared.IOPS)
+		if b.Bytes {
+			refill = float64(shared.Throughput)
+			shared.Throughput = 0
+		} else {
+			shared.IOPS = 0
+		}
+		if b.At.IOPS != 0 {
+			shared.IOPS = b.At.IOPS
+		}
+		if b.At.Throughput != 0 {
+			shared.Throughput = b.At.Throughput
+		}
+		q.bucket(*b, refill)
+	}
+	q.pass(cfg.Slack, shared, Read, Write, Flush)
+	q.pass(cfg.Slack, cfg.ReadOnly, Read)
+	q.pass(cfg.Slack, cfg.WriteOnly, Write, Flush)
+	if q.on == nil && shared == (Rate{}) && cfg.Burst == nil {
+		q.line[Write], q.line[Flush] = 1, 1
+	}
+}
+
+// bucket makes a burst bucket: a meter of the refill whose slack is the bucket.
+func (q *Queue) bucket(b Burst, refill float64) {
+	m := newMeter(refill, 0, b.Bytes, VolumeCredits)
+	m.slack = int64(float64(b.Capacity) / refill * 1e9)
+	m.at = vtime.Instant(float64(b.Capacity-b.Initial) / refill * 1e9)
+	q.credits = &m
+	q.at, q.bucketSize = float64(b.At.IOPS), float64(b.Capacity)
+	if b.Bytes {
+		q.at = float64(b.At.Throughput)
+	}
+	q.state.HasCredits = true
+	for op := range q.meters {
+		q.meters[op] = append(q.meters[op], &m)
+	}
+}
+
+// pass has operations go through the meters of a rate.
+func (q *Queue) pass(slack units.Duration, r Rate, ops ...Op) {
+	var made []*meter
+	if r.IOPS != 0 {
+		m := newMeter(float64(r.IOPS), slack, false, VolumeIOPS)
+		made = append(made, &m)
+	}
+	if r.Throughput != 0 {
+		m := newMeter(float64(r.Throughput), slack, true, VolumeThroughput)
+		made = append(made, &m)
+	}
+	for _, op := range ops {
+		q.meters[op] = append(q.meters[op], made...)
+	}
+}
+
+// Slots is how many requests the block layer keeps in flight, 0 if as many as come.
+func (q *Queue) Slots() int { return q.slots.most }
+
+// Submit takes a request in. It costs the same whatever waits: nothing is queued, the meters know.
+func (q *Queue) Submit(now vtime.Instant, r Request) Completion {
+	now = max(now, q.now)
+	q.now = now
+	r = r.clamped()
+	q.state.Submitted[r.Op]++
+	c := Completion{Admitted: now}
+	if q.slots.most > 0 {
+		if free := q.slots.free(now); free > now {
+			c.Admitted, c.Held = free, Slots
+			q.held(Slots, now, free)
+		}
+	}
+	c.Issued = c.Admitted
+	if r.Op != Flush || q.flushQueues {
+		q.issue(&c, r)
+	}
+	c.Done = c.Issued.Add(q.takes(r.Op, &c).Std())
+	if q.slots.most > 0 {
+		q.slots.take(c.Done)
+	}
+	if c.Operations > 0 {
+		q.mergeUntil = c.Done
+	}
+	return c
+}
+
+// issue finds when the limits let a request pass, and charges it.
+func (q *Queue) issue(c *Completion, r Request) {
+	cost := q.account.charge(r, c.Admitted <= q.mergeUntil)
+	meters := q.meters[r.Op]
+	line := &q.last[q.line[r.Op]]
+	first, held, waits := c.Admitted, Unlimited, false
+	if line.issued > first {
+		first, held = line.issued, line.held
+	}
+	for _, m := range meters {
+		if all, _ := cost.of(m); all > 0 && (m.bytes || !cost.joins) {
+			if t := m.ready(); t > first {
+				first, held, waits = t, m.limit, true
+			}
+		}
+	}
+	if waits { // for the last of them alone: the others were over by then
+		q.state.Mattered[held] = true
+	}
+	at := first
+	if cost.headBytes > 0 || cost.headOperations > 0 {
+		at, held = q.head(meters, &cost, first, held)
+	}
+	if held != Unlimited {
+		c.Held = held
+		q.held(held, c.Admitted, at)
+	}
+	if q.on != nil {
+		if passed, by := q.on.pass(q.now, first, &cost); passed > at {
+			c.Held = by
+			q.held(by, at, passed)
+			at, held = passed, by
+		}
+	}
+	for _, m := range meters {
+		all, head := cost.of(m)
+		m.pay(at, all-head)
+	}
+	if q.credits != nil {
+		q.mark(at)
+	}
+	line.issued, line.held = at, held
+	c.Issued = at
+	c.Operations = cost.operations
+	q.state.Operations += cost.operations
+	q.state.Bytes += cost.bytes
+}
+
+// head has all of a request pass but its last part, as one lump that begins at first, and
+// gives when the last part may.
+func (q *Queue) head(meters []*meter, cost *charge, first vtime.Instant, held Limit) (vtime.Instant, Limit) {
+	at := first
+	for _, m := range meters {
+		all, head := cost.of(m)
+		if head > 0 {
+			m.pay(first, head)
+		}
+		if t := m.ready(); all > 0 && t > at {
+			at, held = t, m.limit
+		}
+	}
+	if at > first {
+		q.state.Mattered[held] = true
+	}
+	return at, held
+}
+
+// takes draws how long an operation takes after it was issued.
+func (q *Queue) takes(op Op, c *Completion) units.Duration {
+	// Drawn even where an episode decides, so that with and without episodes all else is the same.
+	d := q.latency[op].Draw(q.chance)
+	if q.bad != nil && q.bad.strikes(op, c.Issued) {
+		d = q.bad.latency()
+		c.Held = Degraded
+		q.state.HeldBy[Degraded] = saturated(q.state.HeldBy[Degraded], d)
+	}
+	return d
+}
+
+// held counts a wait.
+func (q *Queue) held(by Limit, from, to vtime.Instant) {
+	q.state.HeldBy[by] = saturated(q.state.HeldBy[by], units.Duration(to.Sub(from)))
+}
+
+// saturated adds two durations of which neither is negative.
+func saturated(a, b units.Duration) units.Duration {
+	if s := a + b; s >= a {
+		return s
+	}
+	return units.Duration(vtime.Never)
+}
+
+// mark remembers when the burst bucket became empty, as of what was issued so far.
+func (q *Queue) mark(at vtime.Instant) {
+	switch empty := q.credits.ready() > at; {
+	case !empty:
+		q.emptied = vtime.Never
+	case q.emptied == vtime.Never:
+		q.emptied = at
+	}
+}
+
+// State tells how the volume stands.
+func (q *Queue) State(now vtime.Instant) State {
+	s := q.state
+	if q.credits != nil {
+		s.Credits = q.fill(now)
+	}
+	s.Degraded = q.bad != nil && q.bad.bad(now)
+	return s
+}
+
+// fill is how full the burst bucket is. The meter knows it for the last request issued, which may be
+// later than now; from then back to now the burst ran at its limit.
+func (q *Queue) fill(now vtime.Instant) units.Ratio {
+	last := max(now, q.last[0].issued)
+	perSecond := 1e9 * (1 << 32) / float64(q.credits.price)
+	credits := q.bucketSize
+	if owed := q.credits.at.Sub(last); owed > 0 {
+		credits -= float64(float64(owed) / 1e9 * perSecond)
+	}
+	switch {
+	case q.emptied <= now && last > now:
+		return 0
+	case last > now && q.at > perSecond:
+		since := min(last, q.emptied)
+		credits += float64(float64(since.Sub(now)) / 1e9 * (q.at - perSecond))
+	}
+	return units.Ratio(min(max(credits/q.bucketSize, 0), 1))
+}

@@ -1,0 +1,155 @@
+package volume
+
+import (
+	"fmt"
+
+	"plimsoll/internal/base/random"
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/base/vtime"
+)
+
+// membersMax is what LVM stripes over at most (lvmcreate's stripes, lvm2 2.03) and as many volumes
+// as an instance takes at most (EC2 user guide, "Volume limits", 2025).
+const membersMax = 128
+
+// A Stripe is several volumes as one (RAID 0, a striped logical volume): the first unit of bytes is
+// on the first, the next on the second, and so on round. What is sequential on the stripe is
+// sequential on each member, so a request is at most one on each, and is done when the last is.
+type Stripe struct {
+	members   []Volume
+	unit      units.Size
+	now       vtime.Instant // of the last submission
+	submitted [Ops]int64
+}
+
+// NewStripe joins volumes. unit is how much lies on one before the next begins: 64 KiB by
+// LVM's default.
+func NewStripe(unit units.Size, members ...Volume) (*Stripe, error) {
+	if len(members) < 1 || len(members) > membersMax {
+		return nil, fmt.Errorf("a stripe of %d volumes: from 1 to %d", len(members), membersMax)
+	}
+	if unit < 512 || unit > units.GiB {
+		return nil, fmt.Errorf("a stripe unit of %d bytes: from 512B, a sector, to %s; LVM's default is 64KiB", int64(unit), units.GiB.Exact())
+	}
+	return &Stripe{members: members, unit: unit}, nil
+}
+
+// StripeOf joins n volumes of one configuration, each with a name and a stream of chance of its own. Size
+// and limits in cfg are those of one of them.
+func StripeOf(n int, unit units.Size, cfg Config, seed random.Seed, on *Instance) (*Stripe, error) {
+	if n < 1 || n > membersMax {
+		return nil, fmt.Errorf("volume %q: a stripe of %d volumes: from 1 to %d", cfg.Name, n, membersMax)
+	}
+	members := make([]Volume, n)
+	name := cfg.Name
+	for i := range members {
+		if n > 1 {
+			cfg.Name = fmt.Sprintf("%s.%d", name, i)
+		}
+		v, err := New(cfg, seed, on)
+		if err != nil {
+			return nil, err
+		}
+		members[i] = v
+	}
+	return NewStripe(unit, members...)
+}
+
+// Submit splits a request over the members. A flush goes to all.
+func (s *Stripe) Submit(now vtime.Instant, r Request) Completion {
+	now = max(now, s.now)
+	s.now = now
+	r = r.clamped()
+	s.submitted[r.Op]++
+	if r.Op == Flush {
+		c := s.members[0].Submit(now, r)
+		for _, m := range s.members[1:] {
+			c.join(m.Submit(now, r))
+		}
+		return c
+	}
+	n := units.Size(len(s.members))
+	if r.Offset < 0 {
+		r.Offset = 0
+	}
+	r.Length = min(r.Length, 1<<63-1-r.Offset)
+	chunk, within := r.Offset/s.unit, r.Offset%s.unit
+	if within+r.Length <= s.unit {
+		r.Offset = chunk/n*s.unit + within
+		return s.members[chunk%n].Submit(now, r)
+	}
+	var c Completion
+	end := r.Offset + r.Length
+	last, rest := (end-1)/s.unit, (end-1)%s.unit+1
+	for i := range min(n, last-chunk+1) {
+		from := chunk + i          // the first chunk on this member
+		to := last - (last-from)%n // its last
+		part := Request{Op: r.Op, Offset: from / n * s.unit}
+		partEnd := (to/n + 1) * s.unit
+		if i == 0 {
+			part.Offset += within
+		}
+		if to == last {
+			partEnd += rest - s.unit
+		}
+		part.Length = partEnd - part.Offset
+		d := s.members[from%n].Submit(now, part)
+		if i == 0 {
+			c = d
+		} else {
+			c.join(d)
+		}
+	}
+	return c
+}
+
+// join makes a completion that of both parts of a request. What held it back is what held the
+// part that was done last.
+func (c *Completion) join(d Completion) {
+	if d.Done > c.Done {
+		c.Held = d.Held
+	}
+	c.Admitted = max(c.Admitted, d.Admitted)
+	c.Issued = max(c.Issued, d.Issued)
+	c.Done = max(c.Done, d.Done)
+	c.Operations += d.Operations
+}
+
+// State sums the members. Credits are those of the member that has the least, since a stripe is as
+// slow as it is, and it is degraded when one of them is.
+func (s *Stripe) State(now vtime.Instant) State {
+	var sum State
+	for _, m := range s.members {
+		one := m.State(now)
+		sum.Operations += one.Operations
+		sum.Bytes += one.Bytes
+		for l := range one.HeldBy {
+			sum.HeldBy[l] = saturated(sum.HeldBy[l], one.HeldBy[l])
+			sum.Mattered[l] = sum.Mattered[l] || one.Mattered[l]
+		}
+		if one.HasCredits && (!sum.HasCredits || one.Credits < sum.Credits) {
+			sum.Credits, sum.HasCredits = one.Credits, true
+		}
+		sum.Degraded = sum.Degraded || one.Degraded
+	}
+	sum.Submitted = s.submitted
+	return sum
+}
+
+// Member is the number of the member that a request begins on.
+func (s *Stripe) Member(r Request) int {
+	return int(max(r.Offset, 0) / s.unit % units.Size(len(s.members)))
+}
+
+// Members are the volumes of a stripe, in order.
+func (s *Stripe) Members() []Volume { return s.members }
+
+// Slots is how many requests the block layer keeps in flight for all members together, 0 if as many as come.
+func (s *Stripe) Slots() (n int) {
+	for _, m := range s.members {
+		if b, ok := m.(interface{ Slots() int }); ok {
+			n += b.Slots()
+		}
+	}
+	return n
+}

@@ -1,0 +1,116 @@
+package workload
+
+import (
+	"math"
+
+	"plimsoll/internal/base/random"
+	"plimsoll/internal/base/units"
+)
+
+// Spec gives the specification with everything filled in.
+func (w *Workload) Spec() Spec { return w.spec }
+
+// IsClosed tells whether this is a closed loop: Closed gives its clients, and Open nothing.
+func (w *Workload) IsClosed() bool {
+	a := w.spec.Arrivals
+	return a.Clients > 0 || (len(a.Steps) > 0 && a.Steps[0].Rate == nil)
+}
+
+// Classes names the kinds of operations that have a share, in the order of Op.Class.
+func (w *Workload) Classes() []string {
+	out := make([]string, len(w.kinds))
+	for i, k := range w.kinds {
+		out[i] = k.String()
+	}
+	return out
+}
+
+// Connections is how many operations the engine can have at once; the rest queue before it.
+func (w *Workload) Connections() int {
+	if !w.IsClosed() {
+		return w.spec.Connections
+	}
+	n := w.spec.Arrivals.Clients
+	for _, s := range w.spec.Arrivals.Steps {
+		n = max(n, s.Clients)
+	}
+	return n
+}
+
+// Duration is when the workload ends; 0: never.
+func (w *Workload) Duration() units.Duration { return w.spec.Duration }
+
+// Documents is how many documents there are when the run begins: keys 0 ... Documents-1.
+func (w *Workload) Documents() Count { return w.spec.Keys.Count }
+
+// DocumentSize is the mean size of a document when the run begins; of buckets, of a full one.
+func (w *Workload) DocumentSize() units.Size {
+	if w.spec.Buckets != nil {
+		return w.spec.Buckets.full()
+	}
+	return newDocuments(&Document{Size: w.spec.Document.Size, Uniform: w.spec.Document.Uniform, Quantiles: w.spec.Document.Quantiles}, 0, 0).mean()
+}
+
+// Sizes tells how large each document is when the run begins, to those who have to make them. (Documents that grow begin as
+// the seed has them; of buckets, the newest are as full as their filled_for says, and the others full.)
+func (w *Workload) Sizes(seed random.Seed) func(key uint64) units.Size {
+	b := w.spec.Buckets
+	if b == nil {
+		return newDocuments(&Document{Size: w.spec.Document.Size, Uniform: w.spec.Document.Uniform, Quantiles: w.spec.Document.Quantiles}, 0, seed).original
+	}
+	full, newest, open := b.full(), b.full(), uint64(0)
+	if entries := b.FilledFor % b.Span / b.Interval; entries > 0 {
+		newest, open = b.Base+b.Entry*units.Size(entries), uint64(b.Sensors)
+	}
+	return func(key uint64) units.Size {
+		if key+open >= uint64(w.spec.Keys.Count) {
+			return newest
+		}
+		return full
+	}
+}
+
+// Rate is the mean rate of an open loop over its duration, or over its first day if it does not end;
+// 0 for a closed loop without a limit of its rate.
+func (w *Workload) Rate() units.Frequency {
+	if w.IsClosed() {
+		if r := w.spec.Arrivals.Rate; r != nil {
+			return *r
+		}
+		return 0
+	}
+	end := int64(w.spec.Duration)
+	if end == 0 {
+		end = int64(24 * 60 * minute)
+	}
+	return units.Frequency(w.schedule.expected(end) / (float64(end) / 1e9))
+}
+
+// expected is how many arrivals there are on average in the first ns of a schedule.
+func (s *schedule) expected(ns int64) float64 {
+	var sum float64
+	for origin, i, at := int64(0), 0, int64(0); at < ns; i++ {
+		if i == len(s.pieces) {
+			i, origin = 0, at
+		}
+		p := s.pieces[i]
+		until := ns
+		if s.repeats || i < len(s.pieces)-1 {
+			until = min(ns, origin+int64(p.until))
+		}
+		sum += float64(float64(p.rate) * float64(until-at) / 1e9)
+		at = max(at, until)
+	}
+	return sum
+}
+
+// Writes is the share of the operations that change anything.
+func (w *Workload) Writes() units.Ratio {
+	var sum units.Ratio
+	for k, share := range w.spec.Mix.shares() {
+		if Kind(k).Writes() {
+			sum += share
+		}
+	}
+	return units.Ratio(math.Min(1, float64(sum)))
+}

@@ -1,0 +1,103 @@
+package workload
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"plimsoll/internal/base/units"
+)
+
+// The bounds of a recorded rate.
+const (
+	recordedRowsMax      = 1_000_000         // eleven days of seconds
+	recordedLineBytesMax = 4096              // two numbers
+	recordedSecondsMax   = 100 * 366 * 86400 // a century: further apart than any two rows of a recording
+)
+
+// readRecorded reads lines "seconds,rate": from that time on, counted from the first line's, so
+// many operations a second. A heading, empty lines and those that begin with # are skipped. The
+// last rate is taken to hold as long as the one before it.
+func readRecorded(r io.Reader) ([]piece, error) {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(make([]byte, 0, recordedLineBytesMax), recordedLineBytesMax)
+	var rows []piece // until is at first when it begins
+	var first, last float64
+	headed := false
+	n := 0
+	for lines.Scan() {
+		n++
+		text := strings.TrimSpace(lines.Text())
+		if text == "" || text[0] == '#' {
+			continue
+		}
+		at, rate, err := recordedRow(text)
+		if err != nil {
+			if len(rows) == 0 && !headed && !strings.ContainsAny(text[:1], "0123456789+-.") {
+				headed = true
+				continue
+			}
+			return nil, fmt.Errorf("line %d: %w", n, err)
+		}
+		switch {
+		case len(rows) == 0:
+			first = at
+		case at <= last:
+			return nil, fmt.Errorf("line %d: %g s comes after %g s: times must ascend", n, at, last)
+		case at-first > recordedSecondsMax:
+			return nil, fmt.Errorf("line %d: %g s after the first line: a century is the most", n, at-first)
+		case len(rows) == recordedRowsMax:
+			return nil, fmt.Errorf("line %d: over %d rates: thin them out", n, recordedRowsMax)
+		}
+		last = at
+		rows = append(rows, piece{time.Duration(math.Round((at - first) * 1e9)), rate})
+	}
+	switch err := lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return nil, fmt.Errorf("line %d: longer than %d bytes", n+1, recordedLineBytesMax)
+	case err != nil:
+		return nil, fmt.Errorf("line %d: %w", n+1, err)
+	case len(rows) < 2:
+		return nil, fmt.Errorf("%d rates: two lines at least say for how long", len(rows))
+	}
+	return endings(rows)
+}
+
+// endings turns the beginnings of pieces into their ends.
+func endings(rows []piece) ([]piece, error) {
+	some := false
+	n := len(rows)
+	end := 2*rows[n-1].until - rows[n-2].until
+	for i := range rows {
+		if some = some || rows[i].rate >= RateMin; i+1 < n {
+			rows[i].until = rows[i+1].until
+			continue
+		}
+		rows[i].until = end
+	}
+	if !some {
+		return nil, errors.New("no rate is over 0")
+	}
+	return rows, nil
+}
+
+func recordedRow(text string) (at float64, rate units.Frequency, err error) {
+	left, right, ok := strings.Cut(text, ",")
+	if !ok {
+		return 0, 0, fmt.Errorf("%.40q is not seconds,rate", text)
+	}
+	at, err = strconv.ParseFloat(strings.TrimSpace(left), 64)
+	if err != nil || math.IsNaN(at) || math.Abs(at) > 1e12 {
+		return 0, 0, fmt.Errorf("%.40q is no time in seconds", left)
+	}
+	x, err := strconv.ParseFloat(strings.TrimSpace(right), 64)
+	if err != nil || !(x >= 0) || x > float64(RateMax) {
+		return 0, 0, fmt.Errorf("%.40q is no rate: operations a second, 0 ... %g", right, float64(RateMax))
+	}
+	return at, units.Frequency(x), nil
+}

@@ -1,0 +1,280 @@
+package workload
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/base/units"
+)
+
+// A Workload is a specification made ready: preset and defaults filled in, checked, its recorded
+// rate read. It does not change, and any number of runs may open it.
+type Workload struct {
+	spec     Spec
+	schedule schedule
+	kinds    []Kind // that have a share, by class
+}
+
+// An OpenFile opens a file that a specification names. Where relative names start is the caller's.
+type OpenFile func(name string) (io.ReadCloser, error)
+
+// Resolve fills in the preset and defaults and checks the whole; open is nil where there can be no
+// recorded rate. Problems name fields relative to the specification ("arrivals.steps[2].rate");
+// with any, the workload is nil.
+func (s Spec) Resolve(open OpenFile) (*Workload, diagnostics.List) {
+	var problems diagnostics.List
+	w := &Workload{spec: s}
+	if w.spec.fromPreset(&problems); len(problems) > 0 {
+		return nil, problems // what the preset would have said would be missing
+	}
+	w.spec.fillDefaults()
+	c := checker{&w.spec, &problems}
+	c.parts()
+	c.arrivals()
+	c.mix()
+	c.keys()
+	c.document()
+	c.buckets()
+	c.together()
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	w.spec.WorkingSet = 0 // it has become keys.count
+	w.schedule = scheduled(w.spec.Arrivals)
+	if name := w.spec.Arrivals.Recorded; name != "" {
+		pieces, err := recordedFile(open, name)
+		if err != nil {
+			problems.Addf("arrivals.recorded", "%v", err)
+			return nil, problems
+		}
+		w.schedule.pieces = pieces
+	}
+	if w.spec.Duration == 0 {
+		w.spec.Duration = w.spec.stepsLast()
+		if w.spec.Arrivals.Recorded != "" {
+			w.spec.Duration = units.Duration(w.schedule.pieces[len(w.schedule.pieces)-1].until)
+		}
+	}
+	for k, share := range w.spec.Mix.shares() {
+		if share > 0 {
+			w.kinds = append(w.kinds, Kind(k))
+		}
+	}
+	return w, nil
+}
+
+// Check gives the problems that Resolve finds.
+func (s Spec) Check(open OpenFile) diagnostics.List {
+	_, problems := s.Resolve(open)
+	return problems
+}
+
+func (s *Spec) stepsLast() units.Duration {
+	var sum units.Duration
+	for _, step := range s.Arrivals.Steps {
+		sum += step.For
+	}
+	return sum
+}
+
+// fromPreset takes from the preset what is not written.
+func (s *Spec) fromPreset(problems *diagnostics.List) {
+	if s.Preset == "" {
+		return
+	}
+	presets := Presets()
+	i := slices.IndexFunc(presets, func(p Preset) bool { return p.Name == s.Preset })
+	if i < 0 {
+		names := make([]string, len(presets))
+		for i, p := range presets {
+			names[i] = p.Name
+		}
+		*problems = append(*problems, diagnostics.Problem{
+			Field: "preset", Text: "there is no preset " + s.Preset + ", but " + strings.Join(names, ", "), Nearest: nearest(s.Preset, names),
+		})
+		return
+	}
+	p := presets[i].Spec
+	if s.Arrivals == nil {
+		s.Arrivals = p.Arrivals
+		if s.Duration == 0 {
+			s.Duration = p.Duration
+		}
+	}
+	// What documents are is written as a whole: a preset's buckets do not stand beside a
+	// document that is written, nor the other way round.
+	if s.Document != nil {
+		p.Buckets, p.Mix = nil, without(p.Mix, p.Buckets != nil)
+	}
+	if s.Buckets != nil && p.Buckets == nil {
+		p.Document, p.Mix, p.Keys, p.WorkingSet = nil, nil, nil, 0
+		if s.Arrivals == p.Arrivals {
+			s.Arrivals = nil
+		}
+	}
+	s.Mix, s.Document = either(s.Mix, p.Mix), either(s.Document, p.Document)
+	if s.Keys == nil || s.Keys.Count == 0 {
+		s.WorkingSet = first(s.WorkingSet, p.WorkingSet)
+	}
+	s.Keys, s.Buckets = overKeys(s.Keys, p.Keys, s.WorkingSet > 0), overBuckets(s.Buckets, p.Buckets)
+	s.Connections = first(s.Connections, p.Connections)
+}
+
+// without drops a mix that only made sense with what is dropped.
+func without(m *Mix, dropped bool) *Mix {
+	if dropped {
+		return nil
+	}
+	return m
+}
+
+func either[T any](a, b *T) *T {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+func first[T comparable](a, b T) T {
+	var zero T
+	if a != zero {
+		return a
+	}
+	return b
+}
+
+// overKeys is a over b, field by field; a working set that is written takes the count's place.
+func overKeys(a, b *Keys, workingSet bool) *Keys {
+	if a == nil {
+		a = &Keys{}
+	}
+	if b == nil {
+		b = &Keys{}
+	}
+	out := &Keys{
+		Distribution:  first(a.Distribution, b.Distribution),
+		Count:         first(a.Count, b.Count),
+		Theta:         first(a.Theta, b.Theta),
+		HotOperations: first(a.HotOperations, b.HotOperations),
+		HotKeys:       first(a.HotKeys, b.HotKeys),
+	}
+	if workingSet {
+		out.Count = a.Count
+	}
+	return out
+}
+
+func overBuckets(a, b *Buckets) *Buckets {
+	if a == nil || b == nil {
+		return either(a, b)
+	}
+	return &Buckets{
+		Span:      first(a.Span, b.Span),
+		Sensors:   first(a.Sensors, b.Sensors),
+		Interval:  first(a.Interval, b.Interval),
+		Entry:     first(a.Entry, b.Entry),
+		Base:      first(a.Base, b.Base),
+		FilledFor: first(a.FilledFor, b.FilledFor),
+	}
+}
+
+// fillDefaults gives what neither the person nor the preset said its default. It copies what it
+// changes: a preset's parts are shared with nobody, but the person's are theirs.
+func (s *Spec) fillDefaults() {
+	keys := Keys{}
+	if s.Keys != nil {
+		keys = *s.Keys
+	}
+	keys.Distribution = first(keys.Distribution, uniformKeys)
+	if keys.Distribution == zipfKeys || keys.Distribution == latestKeys {
+		keys.Theta = first(keys.Theta, 0.99)
+	}
+	if keys.Distribution == hotsetKeys {
+		keys.HotOperations, keys.HotKeys = first(keys.HotOperations, 0.8), first(keys.HotKeys, 0.2)
+	}
+	s.Keys = &keys
+	if s.Buckets != nil {
+		s.bucketDefaults()
+	}
+	if s.Document != nil && s.Document.Growth != 0 {
+		d := *s.Document
+		d.Largest = first(d.Largest, 16*units.MiB)
+		s.Document = &d
+	}
+	if s.Mix != nil && s.Mix.Scan > 0 {
+		m := *s.Mix
+		m.ScanDocuments = first(m.ScanDocuments, 100)
+		s.Mix = &m
+	}
+	if s.Arrivals != nil {
+		a := *s.Arrivals
+		if len(a.Steps) > 0 || a.Ramp != nil || a.Daily != nil || a.Recorded != "" {
+			a.Spacing = first(a.Spacing, poissonSpacing)
+		}
+		if a.Daily != nil {
+			d := *a.Daily
+			d.Period = first(d.Period, 24*60*minute)
+			a.Daily = &d
+		}
+		s.Arrivals = &a
+	}
+	s.Connections = first(s.Connections, 100)
+}
+
+func (s *Spec) bucketDefaults() {
+	b := *s.Buckets
+	b.Entry = first(b.Entry, 40)
+	s.Buckets = &b
+	if s.Mix == nil {
+		s.Mix = &Mix{Push: 1}
+	}
+	if s.Arrivals == nil && b.Interval > 0 {
+		s.Arrivals = &Arrivals{Constant: rate(units.Frequency(float64(b.Sensors) * 1e9 / float64(b.Interval)))}
+	}
+	if b.Span > 0 && b.FilledFor%b.Span != 0 {
+		// The buckets that are filling already are documents, too.
+		s.Keys.Count = max(s.Keys.Count, b.Sensors)
+	}
+}
+
+// scheduled makes the rate over time of checked arrivals. (A recorded one is read after.)
+func scheduled(a *Arrivals) schedule {
+	forever := units.Duration(1<<63 - 1).Std()
+	s := schedule{poisson: a.Spacing == poissonSpacing}
+	switch {
+	case a.Constant != nil:
+		s.poisson, s.pieces = false, []piece{{forever, *a.Constant}}
+	case a.Poisson != nil:
+		s.poisson, s.pieces = true, []piece{{forever, *a.Poisson}}
+	case a.Ramp != nil:
+		s.pieces = ramped(a.Ramp)
+	case a.Daily != nil:
+		s.pieces, s.repeats = swinging(a.Daily), true
+	case len(a.Steps) > 0 && a.Steps[0].Rate != nil:
+		var until units.Duration
+		for _, step := range a.Steps {
+			until += step.For
+			s.pieces = append(s.pieces, piece{until.Std(), *step.Rate})
+		}
+	}
+	return s
+}
+
+func recordedFile(open OpenFile, name string) ([]piece, error) {
+	if open == nil {
+		return nil, fmt.Errorf("%s: no files are read here", name)
+	}
+	f, err := open(name)
+	if err != nil {
+		return nil, fmt.Errorf("cannot be read: %w", err)
+	}
+	pieces, err := readRecorded(f)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", name, err)
+	}
+	return pieces, errors.Join(err, f.Close())
+}

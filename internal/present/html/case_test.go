@@ -1,0 +1,40 @@
+package html
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/advise/casebook"
+)
+
+// What a walk did not come to is not on its page: no plan was asked for, nothing reaches the objective, or nothing has to change.
+func TestCaseEnds(t *testing.T) {
+	whole := `id="plan" id="files" id="recorded"`
+	for _, c := range []struct {
+		name, ids, says string
+		change          func(*casebook.Walk)
+	}{
+		{"to the end", whole, "storageclass-journal.yaml", func(*casebook.Walk) {}},
+		{"--no-plan", "", "Where the published claim is wrong", func(k *casebook.Walk) { k.Plan, k.Files, k.Proof = nil, nil, nil }},
+		{"no layout", `id="plan"`, "No layout that was looked at reaches write_p99 &lt; 25.0\u00a0ms.", func(k *casebook.Walk) { k.Plan.Chosen, k.Files, k.Proof = nil, nil, nil }},
+		{"no change", `id="plan"`, "Nothing has to change for write_p99 &lt; 25.0\u00a0ms", func(k *casebook.Walk) { k.Plan.Chosen, k.Files, k.Proof = k.Plan.Now, nil, nil }},
+		{"by the application", whole, "for the application to change", func(k *casebook.Walk) { k.Files = nil }},
+	} {
+		k := exampleWalk(t)
+		c.change(k)
+		var b bytes.Buffer
+		if err := Case(&b, k, Options{}); err != nil {
+			t.Fatal(err)
+		}
+		var ids []string
+		for _, id := range strings.Fields(whole) {
+			if strings.Contains(b.String(), "<section "+id) {
+				ids = append(ids, id)
+			}
+		}
+		if got := strings.Join(ids, " "); got != c.ids || !strings.Contains(b.String(), c.says) {
+			t.Errorf("%s: sections %s, want %s and the words %q", c.name, got, c.ids, c.says)
+		}
+	}
+}

@@ -1,0 +1,140 @@
+package html
+
+import (
+	"fmt"
+	"html"
+	"html/template"
+	"math"
+	"strconv"
+	"strings"
+
+	"plimsoll/internal/base/units"
+)
+
+// A drawing is an SVG in the making. Colours are classes, so that they follow the theme; text is escaped.
+type drawing struct {
+	b             strings.Builder
+	width, height float64
+}
+
+// newDrawing starts a drawing that tells those who do not see it what it shows.
+func newDrawing(width, height float64, label string) *drawing {
+	d := &drawing{width: width, height: height}
+	fmt.Fprintf(&d.b, `<svg viewBox="0 0 %s %s" role="img" aria-label="%s">`, coordinate(width), coordinate(height), html.EscapeString(label))
+	return d
+}
+
+func (d *drawing) done() template.HTML {
+	d.b.WriteString("</svg>")
+	return template.HTML(d.b.String()) //nolint:gosec // made of numbers, this package's classes, and escaped text
+}
+
+// coordinate prints a place on a drawing to a tenth of a unit: finer is not seen, and costs bytes.
+func coordinate(x float64) string {
+	return strconv.FormatFloat(math.Round(x*10)/10, 'f', -1, 64)
+}
+
+func number(i int) string { return strconv.Itoa(i) }
+
+func (d *drawing) line(class string, x1, y1, x2, y2 float64) {
+	fmt.Fprintf(&d.b, `<path class="%s" d="M%s %sL%s %s"/>`, class, coordinate(x1), coordinate(y1), coordinate(x2), coordinate(y2))
+}
+
+func (d *drawing) rect(class string, x, y, w, h float64) {
+	fmt.Fprintf(&d.b, `<rect class="%s" x="%s" y="%s" width="%s" height="%s"/>`, class, coordinate(x), coordinate(y), coordinate(w), coordinate(h))
+}
+
+// text writes words at a point; anchor is start, middle or end.
+func (d *drawing) text(class, anchor string, x, y float64, words string) {
+	fmt.Fprintf(&d.b, `<text class="%s" text-anchor="%s" x="%s" y="%s">%s</text>`, class, anchor, coordinate(x), coordinate(y), html.EscapeString(words))
+}
+
+// path draws what was collected in a trace.
+func (d *drawing) path(class, trace string) {
+	if trace != "" {
+		fmt.Fprintf(&d.b, `<path class="%s" d="%s"/>`, class, trace)
+	}
+}
+
+// niceSteps gives round values from 0 to at least high, few enough to be labelled, and the last of them.
+func niceSteps(high float64, atMost int) (steps []float64, top float64) {
+	if !(high > 0) || math.IsInf(high, 0) {
+		return []float64{0, 1}, 1
+	}
+	size := math.Pow(10, math.Floor(math.Log10(high/float64(atMost))))
+	for _, m := range []float64{1, 2, 2.5, 5, 10, 20} {
+		if step := size * m; high <= step*float64(atMost) {
+			for i := 0; ; i++ {
+				v := float64(i) * step
+				steps = append(steps, v)
+				if v >= high*(1-1e-9) {
+					return steps, v
+				}
+			}
+		}
+	}
+	return []float64{0, high}, high
+}
+
+// axisText labels a value of an axis: shorter than in running text, for its neighbours tell its precision.
+func axisText(x float64, unit string) string {
+	if x == 0 {
+		return "0"
+	}
+	text := units.Value(x, unit)
+	figure, rest, spaced := strings.Cut(text, " ")
+	if !spaced {
+		figure, rest, _ = strings.Cut(text, "/")
+		if rest != "" {
+			rest = "/" + rest
+		}
+	} else {
+		rest = " " + rest
+	}
+	if strings.Contains(figure, ".") {
+		figure = strings.TrimRight(strings.TrimRight(figure, "0"), ".")
+	}
+	return figure + rest
+}
+
+// A scale lays values on a drawing.
+type scale struct {
+	from, to   float64 // values
+	start, end float64 // coordinates
+	log        bool
+	// change tells a scale of ratios from 1/to to it, with none in the middle, on which small changes have more room than large
+	// ones: of the root of a ratio's logarithm.
+	change bool
+}
+
+func (s scale) at(x float64) float64 {
+	a, b := s.from, s.to
+	if s.change {
+		far := math.Sqrt(math.Abs(math.Log(x)) / math.Log(b))
+		return (s.start+s.end)/2 + math.Copysign(far, x-1)*(s.end-s.start)/2
+	}
+	if s.log {
+		a, b, x = math.Log(a), math.Log(b), math.Log(max(x, s.from))
+	}
+	if b == a {
+		return s.start
+	}
+	return s.start + (x-a)/(b-a)*(s.end-s.start)
+}
+
+// decades are the powers of ten within a logarithmic scale, with 3 between them where there is room.
+func (s scale) decades(room float64) []float64 {
+	var out []float64
+	per := math.Abs(s.end-s.start) / max(1e-9, math.Log10(s.to/s.from))
+	for e := math.Floor(math.Log10(s.from)); e <= math.Ceil(math.Log10(s.to)); e++ {
+		for _, m := range []float64{1, 3} {
+			if m == 3 && per < 2*room {
+				continue
+			}
+			if v := m * math.Pow(10, e); v >= s.from*0.999 && v <= s.to*1.001 {
+				out = append(out, v)
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,363 @@
+// Package exposition reads what an exporter shows under /metrics: live from its URL, or from a
+// file in which somebody kept such pages.
+//
+// One page is one sample of every series: what the exporter knew at one moment. A
+// stall shows only between two of them, so a file should hold many. The
+// simplest way to make one is a loop that writes a time before each page:
+//
+//	while sleep 1; do date +'# scraped %s'; curl -s http://host:2379/metrics; done > metrics.txt
+//
+// The idea is that pages can be told apart whoever joined them: by OpenMetrics' "# EOF", by
+// a line that is a date (with or without a # and a word before it), or, if there
+// is nothing at all between them, because the first line of a page comes round
+// again. A page's time is, in this order: the timestamps of its own samples, the line with the date,
+// the gauge node_time_seconds, and if it has none of these, one period before
+// the page after it, the last one at the file's modification time; then a note says so.
+//
+// Names and labels are kept as they are. Histograms and summaries stay the classic series
+// (_bucket, _sum, _count). A sample whose value is NaN, as a summary without
+// observations has it, is absent. What cannot be parsed is left out line by
+// line and counted in a note.
+package exposition
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"plimsoll/internal/record/recording"
+	"plimsoll/internal/record/source"
+)
+
+// Bounds. The largest pages in the wild (kube-state-metrics) have some 100 MB; a
+// database's has one.
+const (
+	PageBytesMax = 64 << 20 // of one page, decompressed
+	lineBytesMax = 1 << 20
+	seriesMax    = 200_000 // distinct series of a source
+	resumesMax   = 100     // bad lines skipped within one page before the rest is given up
+)
+
+// FileOptions say what a file's own bytes do not tell.
+type FileOptions struct {
+	// Open opens the file from its start; it is called twice. nil opens the path.
+	Open func() (io.ReadCloser, error)
+	// Bytes is how many bytes Open gives, 0 if unknown. It is for progress only.
+	Bytes int64
+	// Modified is when the file was last written to; zero asks the path.
+	Modified time.Time
+}
+
+// Open prepares the file of pages at path.
+func Open(path string) (source.Source, error) { return New(path, FileOptions{}) }
+
+// New is Open for pages that are not simply a file: compressed, or in memory.
+func New(path string, opt FileOptions) (source.Source, error) {
+	if opt.Open == nil {
+		info, err := os.Stat(path)
+		if err != nil {
+			return nil, fmt.Errorf("metrics file: %w", err)
+		}
+		opt.Open = func() (io.ReadCloser, error) { return os.Open(path) }
+		opt.Bytes = info.Size()
+		if opt.Modified.IsZero() {
+			opt.Modified = info.ModTime()
+		}
+	}
+	return &file{path: path, opt: opt, desc: recording.Source{Kind: "openmetrics", Name: path}}, nil
+}
+
+// Sniff reports whether head, the first bytes of a file, are a page of metrics.
+func Sniff(_ string, head []byte) bool {
+	if i := bytes.LastIndexByte(head, '\n'); i >= 0 {
+		head = head[:i+1] // whole lines
+	}
+	samples := 0
+	for line := range bytes.Lines(head) {
+		line = bytes.TrimSpace(line)
+		switch {
+		case bytes.HasPrefix(line, []byte("# HELP ")), bytes.HasPrefix(line, []byte("# TYPE ")):
+			return true
+		case len(line) == 0 || line[0] == '#':
+		case isSample(line):
+			if samples++; samples == 20 {
+				return true
+			}
+		default:
+			if _, ok := parseTime(line, time.UTC); !ok {
+				return false
+			}
+		}
+	}
+	return samples > 0
+}
+
+// isSample reports whether a line looks like name{labels} value [timestamp].
+func isSample(line []byte) bool {
+	n := 0
+	for n < len(line) && isNameByte(line[n], n > 0) {
+		n++
+	}
+	if n == 0 {
+		return false
+	}
+	rest := line[n:]
+	if len(rest) > 0 && rest[0] == '{' {
+		end := bytes.LastIndexByte(rest, '}')
+		if end < 0 {
+			return false
+		}
+		rest = rest[end+1:]
+	}
+	fields := bytes.Fields(rest)
+	if len(fields) < 1 || len(fields) > 2 || rest[0] != ' ' && rest[0] != '\t' {
+		return false
+	}
+	for _, f := range fields {
+		if !isFloat(f) {
+			return false
+		}
+	}
+	return true
+}
+
+func isNameByte(c byte, inside bool) bool {
+	return c == '_' || c == ':' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || inside && c >= '0' && c <= '9'
+}
+
+// file is a file of pages; it implements source.Source.
+type file struct {
+	path string
+	opt  FileOptions
+
+	mu   sync.Mutex
+	desc recording.Source
+}
+
+// Describe implements source.Source.
+func (f *file) Describe() recording.Source {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.desc
+}
+
+// Live implements source.Source.
+func (f *file) Live() bool { return false }
+
+// Read implements source.Source. The file is read twice: how many pages there
+// are, which places those without a time, is known only at its end.
+func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
+	loc := opt.Location
+	if loc == nil {
+		loc = time.Local
+	}
+	pages, first := 0, false
+	dated, err := f.each(ctx, opt, loc, 0, before, func(p *page) error {
+		first = first || pages == 0 && p.timed
+		pages++
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	where := none
+	if first {
+		where = before
+	} else if dated {
+		where = after
+	}
+	r := &fileReader{f: f, w: w, opt: opt, pages: pages, period: opt.Period, parser: newParser(opt.Want)}
+	if r.period <= 0 {
+		r.period = time.Second
+	}
+	if _, err := f.each(ctx, opt, loc, 1, where, func(p *page) error { return r.take(ctx, p) }); err != nil {
+		return err
+	}
+	if r.parser.samples == 0 {
+		return f.nothing(r)
+	}
+	r.describe()
+	return nil
+}
+
+// nothing is the error of a file without a single sample.
+func (f *file) nothing(r *fileReader) error {
+	if r.damage.Text != "" {
+		return fmt.Errorf("metrics file %s: no sample could be read; first at byte %d: %s; save a page with: curl -s http://host:port/metrics", f.path, r.damage.Offset, r.damage.Text)
+	}
+	return fmt.Errorf("metrics file %s holds no sample; save a page with: curl -s http://host:port/metrics", f.path)
+}
+
+// each hands the pages of the file to visit, one after the other, and tells
+// whether any date stood among them.
+func (f *file) each(ctx context.Context, opt source.Options, loc *time.Location, pass int64, where dates, visit func(*page) error) (dated bool, err error) {
+	in, err := f.opt.Open()
+	if err != nil {
+		return false, fmt.Errorf("metrics file: %w", err)
+	}
+	defer in.Close()
+	s := &splitter{br: bufio.NewReaderSize(in, lineBytesMax), loc: loc, dates: where}
+	for {
+		if err := ctx.Err(); err != nil {
+			return false, err
+		}
+		p, err := s.next()
+		if errors.Is(err, io.EOF) {
+			return s.dated, nil
+		}
+		if err != nil {
+			return false, fmt.Errorf("metrics file %s: read failed after %d bytes: %w", f.path, s.pos, err)
+		}
+		if err := visit(p); err != nil {
+			return false, err
+		}
+		if opt.Progress != nil {
+			opt.Progress((pass*f.opt.Bytes+s.pos)/2, f.opt.Bytes) // two passes make one piece of work
+		}
+	}
+}
+
+// fileReader turns pages into batches.
+type fileReader struct {
+	f      *file
+	w      recording.Writer
+	opt    source.Options
+	parser *parser
+
+	pages, index int
+	period       time.Duration
+	prev         time.Time
+	guessed      int
+	span         span
+	damage       recording.Note // the first of it
+	damaged      int
+}
+
+func (r *fileReader) take(ctx context.Context, p *page) error {
+	samples, bad := r.parser.parse(p.body, p.contentType())
+	r.noteBad(p, bad)
+	at, known := p.time, p.timed
+	if !known && r.parser.nodeTime > 0 {
+		at, known = time.UnixMilli(int64(r.parser.nodeTime*1000)), true
+	}
+	if !known {
+		at = r.guess()
+		if slices.ContainsFunc(samples, func(s sample) bool { return s.ms == 0 }) {
+			r.guessed++
+		}
+	}
+	r.index++
+	r.prev = at
+	for _, b := range batches(samples, at.UnixMilli()) {
+		b = clip(b, r.opt)
+		if len(b.TimesMs) == 0 {
+			continue
+		}
+		r.span.add(b.TimesMs[0])
+		if err := r.w.Append(ctx, &b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// guess is the time of a page that has none.
+func (r *fileReader) guess() time.Time {
+	if !r.prev.IsZero() {
+		return r.prev.Add(r.period)
+	}
+	return r.f.opt.Modified.Add(-time.Duration(r.pages-1-r.index) * r.period)
+}
+
+func (r *fileReader) noteBad(p *page, bad []badLine) {
+	if p.torn != "" {
+		bad = append(bad, badLine{offset: int64(len(p.body)), text: p.torn})
+	}
+	if len(bad) > 0 && r.damaged == 0 {
+		r.damage = recording.Note{Offset: p.offset + bad[0].offset, Text: bad[0].text}
+	}
+	r.damaged += len(bad)
+}
+
+// clip shifts a batch of one time by Options.ClockOffset, and empties it outside From and To.
+func clip(b recording.Batch, opt source.Options) recording.Batch {
+	b.TimesMs[0] += opt.ClockOffset.Milliseconds()
+	ms := b.TimesMs[0]
+	if !opt.From.IsZero() && ms < opt.From.UnixMilli() || !opt.To.IsZero() && ms > opt.To.UnixMilli() {
+		return recording.Batch{}
+	}
+	return b
+}
+
+func (r *fileReader) describe() {
+	d := recording.Source{
+		Kind: "openmetrics", Name: r.f.path,
+		Engine: r.parser.engine(), Version: r.parser.version, Host: r.parser.host,
+		Samples: r.span.n, Period: r.span.period(),
+	}
+	if r.span.n > 0 {
+		d.From, d.To = time.UnixMilli(r.span.firstMs).UTC(), time.UnixMilli(r.span.lastMs).UTC()
+	}
+	r.f.mu.Lock()
+	r.f.desc = d
+	r.f.mu.Unlock()
+	r.w.Source(d)
+	note := func(n recording.Note) {
+		n.Source, n.File = r.f.path, r.f.path
+		r.w.Note(n)
+	}
+	if r.damaged > 0 {
+		r.damage.Kind = recording.NoteDamage
+		r.damage.Text = fmt.Sprintf("%d lines could not be read and were left out, the first at byte %d: %s", r.damaged, r.damage.Offset, r.damage.Text)
+		note(r.damage)
+	}
+	if r.guessed > 0 {
+		note(recording.Note{Kind: recording.NoteLimit, Text: fmt.Sprintf(
+			"%d of %d pages carry no time: they were placed %s apart by the file's modification time; write one before each: date +'# scraped %%s'", r.guessed, r.pages, r.period)})
+	}
+	if r.span.n == 1 {
+		note(recording.Note{Kind: recording.NoteLimit, Text: "the file holds one moment only: no rate can be told from it; put several pages, taken a second apart, into one file"})
+	}
+	if r.parser.dropped > 0 {
+		note(recording.Note{Kind: recording.NoteDropped, Text: fmt.Sprintf("%d samples of series beyond the first %d were left out", r.parser.dropped, seriesMax)})
+	}
+}
+
+// span keeps account of sample times.
+type span struct {
+	n               int64
+	firstMs, lastMs int64
+	steps           []int64 // the first few thousand distances
+}
+
+func (s *span) add(ms int64) {
+	switch {
+	case s.n == 0:
+		s.firstMs, s.lastMs = ms, ms
+	case ms == s.lastMs:
+		return
+	default:
+		if d := ms - s.lastMs; d > 0 && len(s.steps) < 4096 {
+			s.steps = append(s.steps, d)
+		}
+		s.firstMs, s.lastMs = min(s.firstMs, ms), max(s.lastMs, ms)
+	}
+	s.n++
+}
+
+// period is the median distance of two sample times, 0 if there is only one.
+func (s *span) period() time.Duration {
+	if len(s.steps) == 0 {
+		return 0
+	}
+	steps := slices.Clone(s.steps)
+	slices.Sort(steps)
+	return time.Duration(steps[len(steps)/2]) * time.Millisecond
+}

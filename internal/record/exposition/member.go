@@ -1,0 +1,83 @@
+package exposition
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/prometheus/prometheus/model/labels"
+
+	"plimsoll/internal/record/recording"
+	"plimsoll/internal/record/source"
+)
+
+// A Member is one of several servers that show alike pages, as those of a cluster do.
+type Member struct {
+	// Instance is the label that tells its series from the others', as Prometheus has it: host:port.
+	Instance string
+	// Tell adds what is known of it beyond its page. nil: nothing.
+	Tell func(d *recording.Source)
+}
+
+// OpenMember is [OpenURL] for a member. It is patient: where it does not answer at first, others tell of it.
+func OpenMember(raw string, m Member, opt URLOptions) (source.Source, error) {
+	s, err := OpenURL(raw, opt)
+	if err != nil {
+		return nil, err
+	}
+	page, ok := s.(*metricsURL)
+	if !ok {
+		return nil, errors.New("exposition: a URL that is no page")
+	}
+	page.Patient()
+	return &member{page, m}, nil
+}
+
+type member struct {
+	*metricsURL
+	about Member
+}
+
+// Read implements source.Source.
+func (m *member) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
+	return m.metricsURL.Read(ctx, &labelling{Writer: w, about: m.about, known: map[uint64]labels.Labels{}}, opt)
+}
+
+// labelling adds the label to what passes.
+type labelling struct {
+	recording.Writer
+	about Member
+
+	mu    sync.Mutex
+	known map[uint64]labels.Labels // by the hash of what came: the same hundreds of series come each second
+}
+
+// Append implements recording.Writer.
+func (l *labelling) Append(ctx context.Context, b *recording.Batch) error {
+	out := *b
+	out.Columns = slices.Clone(b.Columns)
+	l.mu.Lock()
+	for i := range out.Columns {
+		c := &out.Columns[i]
+		hash := c.Labels.Hash()
+		with, ok := l.known[hash]
+		if !ok {
+			with = labels.NewBuilder(c.Labels).Set("instance", l.about.Instance).Labels()
+			if len(l.known) < seriesMax {
+				l.known[hash] = with
+			}
+		}
+		c.Labels = with
+	}
+	l.mu.Unlock()
+	return l.Writer.Append(ctx, &out)
+}
+
+// Source implements recording.Writer.
+func (l *labelling) Source(d recording.Source) {
+	if l.about.Tell != nil {
+		l.about.Tell(&d)
+	}
+	l.Writer.Source(d)
+}

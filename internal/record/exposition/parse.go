@@ -1,0 +1,228 @@
+package exposition
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/model/textparse"
+
+	"plimsoll/internal/record/recording"
+)
+
+// A sample is one line of a page.
+type sample struct {
+	labels labels.Labels
+	ms     int64 // its own timestamp, 0 if it has none
+	value  float64
+}
+
+// A badLine is a line that could not be read.
+type badLine struct {
+	offset int64 // in the page
+	text   string
+}
+
+// parser reads page after page of one source, and learns on the way whose they are.
+type parser struct {
+	want   func(string) bool
+	series map[string]*known // by the series' text
+	page   int64             // counts the pages
+	usual  int               // samples of the last page
+	table  *labels.SymbolTable
+
+	prefixes map[string]bool // of metric names: etcd, pg, ...
+	version  string
+	host     string
+	nodeTime float64 // node_time_seconds of the current page
+	samples  int64
+	dropped  int64
+}
+
+// known is a series of an earlier line.
+type known struct {
+	labels labels.Labels // empty if not wanted
+	name   string
+	page   int64 // the last page it stood in
+	ms     int64 // and its timestamp there
+}
+
+func newParser(want func(string) bool) *parser {
+	return &parser{
+		want: want, series: map[string]*known{},
+		table: labels.NewSymbolTable(), prefixes: map[string]bool{},
+	}
+}
+
+// parse reads one page. A line that cannot be read is skipped and the rest read on,
+// so that one torn line does not cost a page.
+func (p *parser) parse(body []byte, contentType string) (out []sample, bad []badLine) {
+	p.page++
+	p.nodeTime = 0
+	out = make([]sample, 0, p.usual)
+	defer func() { p.usual = len(out) }()
+	if contentType == "" {
+		contentType = textType // as a shell script behind a web server has it
+	}
+	// The text parser appends a newline: with room for it, it does not copy the page,
+	// and run can tell where a series lies.
+	body = slices.Grow(body, 1)
+	offset := int64(0)
+	for range resumesMax {
+		tp, err := textparse.New(body, contentType, p.table, textparse.ParserOptions{
+			FallbackContentType: textType, OpenMetricsSkipSTSeries: true,
+		})
+		if tp == nil {
+			return out, append(bad, badLine{offset: offset, text: err.Error()})
+		}
+		var good int
+		out, good, err = p.run(tp, body, out)
+		if err == nil {
+			return out, bad
+		}
+		// The line after the last good one is skipped. It may be a description rather
+		// than the bad line itself: then the next round gets there.
+		skip := bytes.IndexByte(body[good:], '\n') + 1
+		bad = append(bad, badLine{offset: offset + int64(good), text: err.Error()})
+		if skip == 0 {
+			return out, bad
+		}
+		body = body[good+skip:]
+		offset += int64(good + skip)
+		if len(body) == 0 || bytes.Equal(bytes.TrimSpace(body), eofLine) {
+			return out, bad
+		}
+	}
+	return out, append(bad, badLine{offset: offset, text: "the rest of the page, after many lines that could not be read"})
+}
+
+// run reads until the end or a bad line; good is where the line after the last
+// readable one begins.
+func (p *parser) run(tp textparse.Parser, body []byte, out []sample) (_ []sample, good int, err error) {
+	for {
+		entry, err := tp.Next()
+		if errors.Is(err, io.EOF) {
+			return out, len(body), nil
+		}
+		if err != nil {
+			return out, good, err
+		}
+		if entry != textparse.EntrySeries {
+			continue
+		}
+		text, ts, v := tp.Series()
+		// text is a part of body, so that the capacities tell where it lies.
+		end := cap(body) - cap(text) + len(text)
+		if end < good || end > len(body) {
+			end = good
+		}
+		if nl := bytes.IndexByte(body[end:], '\n'); nl >= 0 {
+			good = end + nl + 1
+		}
+		ms := int64(0)
+		if ts != nil {
+			ms = *ts
+		}
+		if s, ok := p.sample(tp, text, ms, v); ok {
+			out = append(out, s)
+		}
+	}
+}
+
+func (p *parser) sample(tp textparse.Parser, text []byte, ms int64, v float64) (sample, bool) {
+	k, ok := p.series[string(text)]
+	if !ok {
+		if len(p.series) >= seriesMax {
+			p.dropped++
+			return sample{}, false
+		}
+		var l labels.Labels
+		tp.Labels(&l)
+		k = &known{name: strings.Clone(l.Get(labels.MetricName))}
+		p.learn(k.name, l)
+		if p.want == nil || p.want(k.name) {
+			k.labels = l
+		}
+		p.series[string(text)] = k
+	}
+	if k.name == "node_time_seconds" {
+		p.nodeTime = v
+	}
+	p.samples++
+	if k.labels.IsEmpty() || v != v {
+		return sample{}, false
+	}
+	// A series that stands twice in a page with one time has two values: the first is kept.
+	if k.page == p.page && k.ms == ms {
+		return sample{}, false
+	}
+	k.page, k.ms = p.page, ms
+	return sample{labels: k.labels, ms: ms, value: v}, true
+}
+
+// engines are the prefixes of the databases' own metrics, those of a database before those
+// of the host it shares a page with.
+var engines = []struct{ prefix, name string }{
+	{"mongodb", "mongodb"}, {"etcd", "etcd"}, {"pg", "postgres"}, {"iris", "iris"},
+}
+
+// versions are where exporters tell the database's version: metric and label.
+var versions = map[string]string{
+	"etcd_server_version":  "server_version",
+	"mongodb_version_info": "mongodb",
+	"pg_static":            "short_version",
+}
+
+func (p *parser) learn(name string, l labels.Labels) {
+	prefix, _, _ := strings.Cut(name, "_")
+	p.prefixes[prefix] = true
+	if label, ok := versions[name]; ok && p.version == "" {
+		p.version = strings.Clone(l.Get(label))
+	}
+	if name == "node_uname_info" {
+		p.host = strings.Clone(l.Get("nodename"))
+	}
+}
+
+// engine is the database whose metrics were seen, "" if none.
+func (p *parser) engine() string {
+	for _, e := range engines {
+		if p.prefixes[e.prefix] {
+			return e.name
+		}
+	}
+	return ""
+}
+
+// batches groups samples by their time; those without one get ms.
+func batches(samples []sample, ms int64) []recording.Batch {
+	byTime := map[int64]*recording.Batch{}
+	var times []int64
+	values := make([]float64, len(samples))
+	for i, s := range samples {
+		t := s.ms
+		if t == 0 {
+			t = ms
+		}
+		b := byTime[t]
+		if b == nil {
+			b = &recording.Batch{TimesMs: []int64{t}}
+			if len(times) == 0 { // mostly all are of one time, and never all of each
+				b.Columns = make([]recording.Column, 0, len(samples))
+			}
+			byTime[t] = b
+			times = append(times, t)
+		}
+		values[i] = s.value
+		b.Columns = append(b.Columns, recording.Column{Labels: s.labels, Values: values[i : i+1 : i+1]})
+	}
+	slices.Sort(times)
+	out := make([]recording.Batch, len(times))
+	for i, t := range times {
+		out[i] = *byTime[t]
+	}
+	return out
+}

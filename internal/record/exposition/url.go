@@ -1,0 +1,315 @@
+package exposition
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"regexp"
+	"strings"
+	"time"
+
+	"plimsoll/internal/record/recording"
+	"plimsoll/internal/record/source"
+)
+
+// The environment variables credentials are taken from where the URL has none.
+const (
+	EnvUser     = source.EnvUser
+	EnvPassword = source.EnvPassword
+	EnvToken    = "PLIMSOLL_TOKEN" // a bearer token
+)
+
+// scrapeTimeoutMin is Prometheus' own default scrape_timeout. A database that stalls answers late,
+// and that answer is the one that counts.
+const scrapeTimeoutMin = 10 * time.Second
+
+// irisMonitor is the web application of InterSystems IRIS whose page /metrics is.
+const irisMonitor = "/api/monitor"
+
+// URLOptions say how to ask.
+type URLOptions struct {
+	// Insecure accepts any TLS certificate.
+	Insecure bool
+	// Transport replaces the HTTP transport.
+	Transport http.RoundTripper
+	// Getenv replaces os.Getenv.
+	Getenv func(string) string
+}
+
+// metricsURL is a page that is asked for again and again; it implements source.Source.
+type metricsURL struct {
+	*source.Polled
+	url    *url.URL // without credentials
+	auth   string   // the Authorization header
+	name   string
+	client *http.Client
+}
+
+// OpenURL prepares the page at an http or https address. Nothing is asked yet.
+//
+// Credentials come from the URL, or else from the environment ([EnvToken], or
+// [EnvUser] and [EnvPassword]). They are sent to that host only, and appear in no text.
+func OpenURL(raw string, opt URLOptions) (source.Source, error) {
+	u, err := url.Parse(raw)
+	if err != nil {
+		// The error repeats the URL, and with it a password.
+		return nil, errors.New("the metrics URL cannot be read: give one such as http://host:9100/metrics")
+	}
+	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, fmt.Errorf("%s is no http or https URL: give one such as http://host:9100/metrics", PublicURL(u))
+	}
+	if opt.Getenv == nil {
+		opt.Getenv = os.Getenv
+	}
+	m := &metricsURL{name: PublicURL(u), auth: authorization(u, opt.Getenv)}
+	u.User, u.Fragment = nil, ""
+	m.url = u
+	m.Polled = source.NewPolled(recording.Source{Kind: "metrics-url", Name: m.name})
+	if opt.Transport == nil {
+		t := http.DefaultTransport.(*http.Transport).Clone()
+		t.DisableCompression = onThisHost(u)
+		if opt.Insecure {
+			t.TLSClientConfig = &tls.Config{InsecureSkipVerify: true}
+		}
+		opt.Transport = t
+	}
+	m.client = &http.Client{Transport: opt.Transport, CheckRedirect: checkRedirect}
+	return m, nil
+}
+
+// onThisHost tells whether a page comes over loopback, where packing it costs the database more than the bytes do.
+func onThisHost(u *url.URL) bool {
+	ip := net.ParseIP(u.Hostname())
+	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// checkRedirect refuses a redirect that would send credentials in the clear. (To another host
+// net/http does not send them at all.)
+func checkRedirect(req *http.Request, via []*http.Request) error {
+	if len(via) >= 5 {
+		return errors.New("it redirects again and again: give the page's own address")
+	}
+	if via[0].URL.Scheme == "https" && req.URL.Scheme == "http" {
+		return errors.New("it redirects from https to http: give the page's own address")
+	}
+	return nil
+}
+
+func authorization(u *url.URL, getenv func(string) string) string {
+	basic := func(user, password string) string {
+		r := http.Request{Header: http.Header{}}
+		r.SetBasicAuth(user, password)
+		return r.Header.Get("Authorization")
+	}
+	switch {
+	case u.User != nil:
+		password, _ := u.User.Password()
+		return basic(u.User.Username(), password)
+	case getenv(EnvToken) != "":
+		return "Bearer " + getenv(EnvToken)
+	case getenv(EnvUser) != "":
+		return basic(getenv(EnvUser), getenv(EnvPassword))
+	}
+	return ""
+}
+
+// secretKey matches the names of query parameters whose values are secrets.
+var secretKey = regexp.MustCompile(`(?i)pass|token|secret|key|auth|sig|cred`)
+
+// PublicURL is a URL as it may be shown: without user and password, and without the
+// values of parameters that may be secrets.
+func PublicURL(u *url.URL) string {
+	v := *u
+	v.User, v.Fragment = nil, ""
+	if v.RawQuery != "" {
+		parts := strings.Split(v.RawQuery, "&")
+		for i, p := range parts {
+			if k, _, ok := strings.Cut(p, "="); ok && secretKey.MatchString(k) {
+				parts[i] = k + "=..."
+			}
+		}
+		v.RawQuery = strings.Join(parts, "&")
+	}
+	return v.String()
+}
+
+// Read implements source.Source, as source.Polled.Poll has it. A page's time is when it was asked for.
+func (m *metricsURL) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
+	s := &scraping{m: m, parser: newParser(opt.Want)}
+	err := m.Poll(ctx, w, opt, s)
+	if s.bad > 0 {
+		w.Note(recording.Note{Kind: recording.NoteDamage, Source: m.name,
+			Text: fmt.Sprintf("%d lines could not be read and were left out, the first: %s", s.bad, s.badText)})
+	}
+	return err
+}
+
+// scraping is one Read of a URL.
+type scraping struct {
+	m      *metricsURL
+	parser *parser
+	page   bytes.Buffer // of the last page, whose memory the next one takes
+
+	bad     int
+	badText string
+}
+
+// Sample implements source.Sampler: it asks for one page.
+func (s *scraping) Sample(ctx context.Context, at time.Time) ([]recording.Batch, error) {
+	body, contentType, err := s.m.get(ctx, &s.page)
+	if err != nil {
+		return nil, err
+	}
+	before := s.parser.samples
+	samples, bad := s.parser.parse(body, contentType)
+	if err := s.m.judge(s.parser.samples-before, bad); err != nil {
+		return nil, err
+	}
+	if len(bad) > 0 && s.bad == 0 {
+		s.badText = bad[0].text
+	}
+	s.bad += len(bad)
+	ms := at.UnixMilli()
+	for i := range samples {
+		// When a live page was asked for is known; an exporter that passes on older
+		// samples says so by their timestamps.
+		if samples[i].ms == 0 {
+			samples[i].ms = ms
+		}
+	}
+	return batches(samples, ms), nil
+}
+
+// Tell implements source.Sampler.
+func (s *scraping) Tell(d *recording.Source) {
+	d.Engine, d.Version, d.Host = s.parser.engine(), s.parser.version, s.parser.host
+}
+
+// get asks for the page once; its bytes are page's.
+func (m *metricsURL) get(ctx context.Context, page *bytes.Buffer) (body []byte, contentType string, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, m.url.String(), nil)
+	if err != nil {
+		return nil, "", fmt.Errorf("%s: %w", m.name, err)
+	}
+	req.Header.Set("Accept", openMetricsType+", "+textType+";q=0.8, */*;q=0.1")
+	req.Header.Set("User-Agent", "plimsoll")
+	if m.auth != "" {
+		req.Header.Set("Authorization", m.auth)
+	}
+	resp, err := m.client.Do(req)
+	if err != nil {
+		return nil, "", m.unreachable(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, "", m.refused(resp.StatusCode)
+	}
+	contentType = resp.Header.Get("Content-Type")
+	if strings.HasPrefix(contentType, "text/html") {
+		return nil, "", notMetrics(m.name + " answers with a web page, not with metrics: the path is usually /metrics (IRIS: /api/monitor/metrics)")
+	}
+	page.Reset()
+	if _, err := page.ReadFrom(io.LimitReader(resp.Body, PageBytesMax+1)); err != nil {
+		return nil, "", m.unreachable(err)
+	}
+	if page.Len() > PageBytesMax {
+		return nil, "", fmt.Errorf("%s answers with more than %d MiB: is this the page's address?", m.name, PageBytesMax>>20)
+	}
+	return page.Bytes(), contentType, nil
+}
+
+// Refused is a server's answer with a status other than 200.
+type Refused struct {
+	Status int
+	text   string
+}
+
+func (e *Refused) Error() string { return e.text }
+
+// ErrNotMetrics is wrapped by the error about an answer that is something else than metrics.
+var ErrNotMetrics = errors.New("not metrics")
+
+// notMetrics is an error with its own text that wraps ErrNotMetrics.
+type notMetrics string
+
+func (e notMetrics) Error() string { return string(e) }
+func (notMetrics) Unwrap() error   { return ErrNotMetrics }
+
+// Probe asks for the page of a source made by [OpenURL] or [OpenMember] once, and tells what is wrong with the answer.
+func Probe(ctx context.Context, src source.Source) error {
+	if of, ok := src.(*member); ok {
+		src = of.metricsURL
+	}
+	m, ok := src.(*metricsURL)
+	if !ok {
+		return errors.New("exposition: Probe wants a source made by OpenURL")
+	}
+	ctx, cancel := context.WithTimeout(ctx, scrapeTimeoutMin)
+	defer cancel()
+	body, contentType, err := m.get(ctx, &bytes.Buffer{})
+	if err != nil {
+		return err
+	}
+	p := newParser(nil)
+	_, bad := p.parse(body, contentType)
+	return m.judge(p.samples, bad)
+}
+
+// judge says why a page that could be had holds no metrics.
+func (m *metricsURL) judge(samples int64, bad []badLine) error {
+	switch {
+	case samples > 0:
+		return nil
+	case len(bad) > 0:
+		return notMetrics(fmt.Sprintf("%s answers, but not with metrics: %s", m.name, bad[0].text))
+	}
+	return notMetrics(fmt.Sprintf("%s answers with no metric at all: is this the page's address?", m.name))
+}
+
+func (m *metricsURL) refused(status int) error {
+	hint := "check the address"
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		hint = "give credentials in the URL, by " + EnvUser + " and " + EnvPassword + ", or a bearer token by " + EnvToken
+		if strings.HasPrefix(m.url.Path, irisMonitor) {
+			// InterSystems IRIS documentation, "Monitoring InterSystems IRIS via REST": by default nobody is asked.
+			hint = "IRIS lets in whom its web application " + irisMonitor + " does (Management Portal: System Administration, Security, Applications, Web Applications: allowed authentication methods, and the resource it requires): give such a user by " +
+				EnvUser + " and " + EnvPassword
+		}
+	case http.StatusNotFound:
+		hint = "check the path: it is usually /metrics (IRIS: /api/monitor/metrics)"
+	}
+	return &Refused{Status: status, text: fmt.Sprintf("%s answers %d %s: %s", m.name, status, http.StatusText(status), hint)}
+}
+
+// unreachable says what to check. The client's own error repeats the URL, and with it secrets.
+func (m *metricsURL) unreachable(err error) error {
+	var ue *url.Error
+	if errors.As(err, &ue) {
+		err = ue.Err
+	}
+	hint := "check host and port, that the exporter runs, and firewalls between"
+	var dns *net.DNSError
+	var unknown x509.UnknownAuthorityError
+	var name x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		hint = "the server took the connection but did not answer in time, or a firewall drops it"
+	case errors.As(err, &dns):
+		hint = "check the host's name"
+	case errors.As(err, &unknown), errors.As(err, &name), errors.As(err, &invalid):
+		hint = "its certificate is not trusted here: name the authority's file by SSL_CERT_FILE=ca.pem, or take any certificate with --insecure"
+	case errors.Is(err, http.ErrSchemeMismatch):
+		hint = "it does not speak TLS: try http://"
+	}
+	return fmt.Errorf("%s cannot be read: %w: %s", m.name, err, hint)
+}

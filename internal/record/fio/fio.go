@@ -1,0 +1,356 @@
+// Package fio reads the JSON that fio writes, and the latency, IOPS and bandwidth logs
+// beside it, as time series: a benchmark and a production recording can then be
+// judged by the same rules.
+//
+//	fio --name=wal --rw=write --bs=2300 --fdatasync=1 --size=22m --ioengine=sync \
+//	    --write_lat_log=wal --output-format=json --output=wal.json
+//
+// No exporter for fio is in common use, so the names are ours. Each series has the label
+// job; processes of one job (numjobs) are taken together.
+//
+//	fio_job_info{job, rw, bs, iodepth, numjobs, ioengine, direct, fdatasync, fsync, rate_iops}  1
+//	fio_job_iodepth                           requests in flight at most: iodepth x processes
+//	fio_write_ios_total, fio_write_bytes_total  counters (likewise fio_read_, fio_trim_)
+//	fio_write_iops                            per second, over the time since the report before
+//	fio_write_latency_seconds{quantile}       since the job's start
+//	fio_write_latency_mean_seconds, ..._max_seconds
+//	fio_sync_ios_total, fio_sync_latency_seconds{quantile}, ..._mean_seconds, ..._max_seconds
+//	fio_log_write_latency_mean_seconds{process}, fio_log_write_latency_seconds{process, quantile},
+//	fio_log_write_iops{process}, fio_log_write_bytes_per_second{process}   from the logs, each second
+//
+// fio's percentiles are those of the completion latency unless lat_percentiles was set; the mean
+// and the maximum are of the whole latency, submission included. A write followed by fdatasync
+// shows as two: the write into the page cache in fio_write_latency, the wait for the device in
+// fio_sync_latency.
+//
+// A report without --status-interval holds one set of figures for a whole run: they stand at
+// its start and at its end. With --status-interval=1 each report is a moment. The
+// end is the report's timestamp_ms; the start is job_start, or where fio is older, the
+// end less the job's runtime.
+package fio
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+
+	"plimsoll/internal/record/recording"
+	"plimsoll/internal/record/source"
+)
+
+const (
+	reportBytesMax = 64 << 20 // json+ with bins of hundreds of jobs has a few MB
+	jobsMax        = 4096     // of one report
+)
+
+// FileOptions say what a file's own bytes do not tell.
+type FileOptions struct {
+	// Open opens the file from its start. nil opens the path.
+	Open func() (io.ReadCloser, error)
+	// Bytes is how many bytes Open gives, 0 if unknown. It is for progress only.
+	Bytes int64
+}
+
+// Open prepares fio's JSON at path. Logs are looked for beside it.
+func Open(path string) (source.Source, error) { return New(path, FileOptions{}) }
+
+// New is Open for JSON that is not simply a file: compressed, or in memory.
+func New(path string, opt FileOptions) (source.Source, error) {
+	if opt.Open == nil {
+		info, err := os.Stat(path)
+		if err != nil {
+			return nil, fmt.Errorf("fio JSON: %w", err)
+		}
+		opt.Open = func() (io.ReadCloser, error) { return os.Open(path) }
+		opt.Bytes = info.Size()
+	}
+	return &file{path: path, opt: opt, desc: recording.Source{Kind: "fio", Name: path}}, nil
+}
+
+// Sniff reports whether head, the first bytes of a file, are fio's JSON, perhaps
+// after the warnings fio prints before it.
+func Sniff(_ string, head []byte) bool {
+	at := 0
+	if len(head) == 0 || head[0] != '{' {
+		if at = bytes.Index(head, []byte("\n{")) + 1; at == 0 {
+			return false
+		}
+	}
+	return bytes.Contains(head[at:], []byte(`"fio version"`))
+}
+
+// file is one JSON output; it implements source.Source.
+type file struct {
+	path string
+	opt  FileOptions
+
+	mu   sync.Mutex
+	desc recording.Source
+}
+
+// Describe implements source.Source.
+func (f *file) Describe() recording.Source {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.desc
+}
+
+// Live implements source.Source.
+func (f *file) Live() bool { return false }
+
+// Read implements source.Source.
+func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
+	in, err := f.opt.Open()
+	if err != nil {
+		return fmt.Errorf("fio JSON: %w", err)
+	}
+	defer in.Close()
+	e := &emitter{ctx: ctx, w: w, opt: opt, jobs: map[string]*history{}}
+	s := &scanner{br: bufio.NewReaderSize(in, 64<<10)}
+	var bad *recording.Note
+	for n := 1; ; n++ {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		text, err := s.next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if opt.Progress != nil {
+			opt.Progress(s.pos, f.opt.Bytes)
+		}
+		var r result
+		if err == nil {
+			err = decode(text, &r)
+		}
+		if err == nil {
+			err = e.add(&r)
+		} else {
+			if bad == nil {
+				bad = &recording.Note{Kind: recording.NoteDamage, File: f.path, Offset: s.start,
+					Text: fmt.Sprintf("report %d, at byte %d, could not be read and was left out: %v", n, s.start, err)}
+			}
+			continue
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if e.reports == 0 {
+		why := "it holds no report that starts with {"
+		if bad != nil {
+			why = bad.Text
+		}
+		return fmt.Errorf("fio JSON %s: %s; make one with: fio --output-format=json --output=job.json JOBFILE", f.path, why)
+	}
+	if err := e.logs(filepath.Dir(f.path)); err != nil {
+		return err
+	}
+	f.describe(e, bad)
+	return nil
+}
+
+func (f *file) describe(e *emitter, bad *recording.Note) {
+	d := recording.Source{
+		Kind: "fio", Name: f.path, Version: e.version,
+		Samples: int64(len(e.times)), Facts: map[string]string{},
+	}
+	if len(e.times) > 0 {
+		times := make([]int64, 0, len(e.times))
+		for ms := range e.times {
+			times = append(times, ms)
+		}
+		slices.Sort(times)
+		d.From, d.To = time.UnixMilli(times[0]).UTC(), time.UnixMilli(times[len(times)-1]).UTC()
+		var steps []int64
+		for i := 1; i < len(times); i++ {
+			steps = append(steps, times[i]-times[i-1])
+		}
+		slices.Sort(steps)
+		if len(steps) > 0 {
+			d.Period = time.Duration(steps[len(steps)/2]) * time.Millisecond
+		}
+	}
+	f.mu.Lock()
+	f.desc = d
+	f.mu.Unlock()
+	e.w.Source(d)
+	if bad != nil {
+		e.notes = append(e.notes, *bad)
+	}
+	for _, n := range e.notes {
+		n.Source = f.path
+		e.w.Note(n)
+	}
+}
+
+// scanner cuts fio's output into its JSON objects. What stands between them (warnings, the normal
+// report) is passed over: an object starts with { at a line's start.
+type scanner struct {
+	br    *bufio.Reader
+	pos   int64
+	start int64
+	buf   []byte
+	over  bool
+}
+
+var errTorn = errors.New("the report ends before its closing bracket: fio was stopped while it wrote, or the file was cut")
+
+func (s *scanner) next() ([]byte, error) {
+	s.buf = s.buf[:0]
+	lineStart, inObject, inString, escaped := true, false, false, false
+	depth := 0
+	for {
+		c, err := s.br.ReadByte()
+		if err != nil {
+			if s.over {
+				return nil, io.EOF
+			}
+			s.over = true
+			switch {
+			case err != io.EOF: // compressed bytes that are torn
+				s.start = s.pos
+				return nil, fmt.Errorf("reading failed there: %w", err)
+			case inObject:
+				return nil, errTorn
+			}
+			return nil, io.EOF
+		}
+		s.pos++
+		if !inObject {
+			if lineStart && c == '{' {
+				inObject, s.start = true, s.pos-1
+			} else {
+				lineStart = c == '\n'
+				continue
+			}
+		}
+		if len(s.buf) < reportBytesMax {
+			s.buf = append(s.buf, c)
+		}
+		switch {
+		case escaped:
+			escaped = false
+		case inString:
+			escaped = c == '\\'
+			inString = c != '"'
+		case c == '"':
+			inString = true
+		case c == '{':
+			depth++
+		case c == '}':
+			if depth--; depth == 0 {
+				return s.buf, nil
+			}
+		}
+	}
+}
+
+// decode reads one report and says where it is wrong.
+func decode(text []byte, r *result) error {
+	if len(text) >= reportBytesMax {
+		return fmt.Errorf("it is larger than %d bytes", reportBytesMax)
+	}
+	if err := json.Unmarshal(text, r); err != nil {
+		return err
+	}
+	switch {
+	case r.Version == "":
+		return errors.New(`it has no "fio version": is it fio's?`)
+	case r.endMs() <= 0:
+		return errors.New(`it has no "timestamp_ms"`)
+	case len(r.Jobs) == 0:
+		return errors.New("it has no jobs")
+	case len(r.Jobs) > jobsMax:
+		return fmt.Errorf("it has %d jobs, more than %d", len(r.Jobs), jobsMax)
+	}
+	return nil
+}
+
+// emitter hands on what the reports say.
+type emitter struct {
+	ctx     context.Context
+	w       recording.Writer
+	opt     source.Options
+	version string
+	reports int
+	jobs    map[string]*history // by job name
+	order   []string
+	procs   []process // the processes, in the order fio numbers their logs
+	times   map[int64]bool
+	notes   []recording.Note
+	noted   map[string]bool
+}
+
+// history is what is remembered of a job from one report to the next.
+type history struct {
+	startMs, lastMs int64
+	ios             [directions]float64
+	runtime         [directions]int64 // ms
+	options         map[string]string
+}
+
+// process is one of a job's processes.
+type process struct {
+	job     string
+	startMs int64
+}
+
+// values are the columns of one moment.
+type values map[int64][]recording.Column
+
+func (v values) add(ms int64, value float64, name string, pairs ...string) {
+	l := labels.FromStrings(append([]string{labels.MetricName, name}, pairs...)...)
+	v[ms] = append(v[ms], recording.Column{Labels: l, Values: []float64{value}})
+}
+
+// flush hands on the moments in order, those wanted.
+func (e *emitter) flush(v values) error {
+	if e.times == nil {
+		e.times = map[int64]bool{}
+	}
+	var times []int64
+	for ms := range v {
+		times = append(times, ms)
+	}
+	slices.Sort(times)
+	for _, t := range times {
+		ms := t + e.opt.ClockOffset.Milliseconds()
+		if !e.opt.From.IsZero() && ms < e.opt.From.UnixMilli() || !e.opt.To.IsZero() && ms > e.opt.To.UnixMilli() {
+			continue
+		}
+		cols := slices.DeleteFunc(v[t], func(c recording.Column) bool {
+			return e.opt.Want != nil && !e.opt.Want(c.Labels.Get(labels.MetricName))
+		})
+		if len(cols) == 0 {
+			continue
+		}
+		e.times[ms] = true
+		if err := e.w.Append(e.ctx, &recording.Batch{TimesMs: []int64{ms}, Columns: cols}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// limit leaves a note once.
+func (e *emitter) limit(text string) {
+	if e.noted == nil {
+		e.noted = map[string]bool{}
+	}
+	if !e.noted[text] {
+		e.noted[text] = true
+		e.notes = append(e.notes, recording.Note{Kind: recording.NoteLimit, Text: text})
+	}
+}

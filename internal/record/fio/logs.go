@@ -1,0 +1,245 @@
+package fio
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"plimsoll/internal/record/recording"
+)
+
+// A log's rows are "msec, value, ddir, bs, offset[, prio]" (fio: iolog.c,
+// flush_samples): milliseconds since the job's start; the latency in nanoseconds, requests a second or
+// KiB a second; 0 read, 1 write, 2 trim; the request's bytes. With log_avg_msec a row is
+// the mean of a window and its bs is 0.
+const (
+	slotMs      = 1000
+	slotRowsMax = 4 << 20 // latencies kept for one second's quantiles
+	logLineMax  = 4096
+	logsPerJob  = 64 // processes whose logs are read
+	logMsMax    = 400 * 24 * 3600 * 1000
+	flushSlots  = 256
+)
+
+// logKinds are the logs read, by the option that names their prefix. Of the latency
+// logs the whole latency is read, or else the completion latency.
+var logKinds = []struct {
+	option string
+	names  []string // the first that exists
+	take   func(*slot, row)
+	emit   func(*logReader, values, int64, int, *slot)
+}{
+	{"write_lat_log", []string{"lat", "clat"}, (*slot).takeLatency, (*logReader).emitLatency},
+	{"write_iops_log", []string{"iops"}, (*slot).takeMean, (*logReader).emitIOPS},
+	{"write_bw_log", []string{"bw"}, (*slot).takeMean, (*logReader).emitBandwidth},
+}
+
+// row is one line of a log.
+type row struct {
+	ms    int64
+	value float64
+	dir   int
+	bytes float64 // 0: the row is a mean
+}
+
+// slot gathers one second of one direction.
+type slot struct {
+	n, sum, bytes float64
+	single        float64 // rows that are one request each
+	latencies     []float64
+}
+
+func (s *slot) takeMean(r row) {
+	s.n++
+	s.sum += r.value
+	s.bytes += r.bytes
+	if r.bytes > 0 {
+		s.single++
+	}
+}
+
+func (s *slot) takeLatency(r row) {
+	s.takeMean(r)
+	if r.bytes > 0 && len(s.latencies) < slotRowsMax {
+		s.latencies = append(s.latencies, r.value)
+	}
+}
+
+func (s *slot) reset() { *s = slot{latencies: s.latencies[:0]} }
+
+// logs reads the logs that the jobs' options name, if they lie beside the JSON.
+func (e *emitter) logs(dir string) error {
+	for i, p := range e.procs {
+		if i >= logsPerJob {
+			e.limit(fmt.Sprintf("logs of more than %d processes were not read", logsPerJob))
+			break
+		}
+		h := e.jobs[p.job]
+		if h == nil {
+			continue
+		}
+		measured := false // requests a second are known from another log
+		for _, kind := range logKinds {
+			prefix := h.options[kind.option]
+			if prefix == "" {
+				continue
+			}
+			if prefix == "1" || prefix == "(null)" {
+				prefix = p.job // the option without a value
+			}
+			for _, name := range kind.names {
+				// Only the base name: the JSON may have been moved here with its logs.
+				path := filepath.Join(dir, fmt.Sprintf("%s_%s.%d.log", filepath.Base(prefix), name, i+1))
+				r := &logReader{e: e, p: p, process: strconv.Itoa(i + 1), path: path, measured: &measured}
+				found, err := r.read(kind.take, kind.emit)
+				if err != nil {
+					return err
+				}
+				if found {
+					break
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// logReader reads one log.
+type logReader struct {
+	e        *emitter
+	p        process
+	process  string
+	path     string
+	measured *bool
+	slots    [directions]slot
+}
+
+// read hands on the log second by second; found is false if there is none, or an empty one.
+func (r *logReader) read(take func(*slot, row), emit func(*logReader, values, int64, int, *slot)) (found bool, err error) {
+	f, err := os.Open(r.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("fio log: %w", err)
+	}
+	defer f.Close()
+	br := bufio.NewReaderSize(f, logLineMax)
+	v := values{}
+	current, line, bad := int64(-1), 0, 0
+	end := func() {
+		for d := range r.slots {
+			if r.slots[d].n > 0 {
+				// A slot's figures are of the second that ends here.
+				emit(r, v, r.p.startMs+(current+1)*slotMs, d, &r.slots[d])
+			}
+			r.slots[d].reset()
+		}
+	}
+	for {
+		text, err := br.ReadSlice('\n')
+		if err == io.EOF {
+			break // a last line without its end may have lost digits
+		}
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+			return false, fmt.Errorf("fio log %s: %w", r.path, err)
+		}
+		if line++; line%65536 == 0 && r.e.ctx.Err() != nil {
+			return false, r.e.ctx.Err()
+		}
+		x, ok := parseRow(string(text))
+		if !ok {
+			if bad++; bad == 1 {
+				r.e.notes = append(r.e.notes, recording.Note{Kind: recording.NoteDamage, File: r.path,
+					Text: fmt.Sprintf("line %d is not \"msec, value, direction, bytes, offset\": it and others like it were left out", line)})
+			}
+			continue
+		}
+		// A window's row carries the time of the window's end, a request's that of its completion.
+		// Rows of several requests in flight may be a little out of order.
+		if s := (max(x.ms, 1) - 1) / slotMs; s > current {
+			if current >= 0 {
+				end()
+			}
+			current = s
+			if len(v) >= flushSlots {
+				if err := r.e.flush(v); err != nil {
+					return false, err
+				}
+				clear(v)
+			}
+		}
+		found = true
+		take(&r.slots[x.dir], x)
+	}
+	if current >= 0 {
+		end()
+	}
+	return found, r.e.flush(v)
+}
+
+func parseRow(line string) (r row, ok bool) {
+	f := strings.SplitN(line, ",", 6)
+	if len(f) < 4 {
+		return r, false
+	}
+	var n [4]int64
+	for i := range n {
+		v, err := strconv.ParseInt(strings.TrimSpace(f[i]), 10, 64)
+		if err != nil || v < 0 {
+			return r, false
+		}
+		n[i] = v
+	}
+	if n[0] > logMsMax || n[2] >= directions {
+		return r, false
+	}
+	return row{ms: n[0], value: float64(n[1]), dir: int(n[2]), bytes: float64(n[3])}, true
+}
+
+func (r *logReader) pairs(more ...string) []string {
+	return append([]string{"job", r.p.job, "process", r.process}, more...)
+}
+
+func (r *logReader) emitLatency(v values, ms int64, dir int, s *slot) {
+	prefix := "fio_log_" + directionNames[dir]
+	v.add(ms, seconds(s.sum/s.n), prefix+"_latency_mean_seconds", r.pairs()...)
+	if len(s.latencies) == 0 {
+		return // means of windows have no quantiles
+	}
+	slices.Sort(s.latencies)
+	for _, q := range []float64{0.5, 0.9, 0.99, 0.999, 1} {
+		// The smallest value that at least q of them do not exceed.
+		i := max(int(q*float64(len(s.latencies))+0.999999)-1, 0)
+		v.add(ms, seconds(s.latencies[min(i, len(s.latencies)-1)]), prefix+"_latency_seconds", r.pairs("quantile", strconv.FormatFloat(q, 'f', -1, 64))...)
+	}
+	r.emitRates(v, ms, prefix, s)
+}
+
+// emitRates tells requests and bytes a second from a log with one row for each request.
+func (r *logReader) emitRates(v values, ms int64, prefix string, s *slot) {
+	*r.measured = true
+	v.add(ms, s.single*1000/slotMs, prefix+"_iops", r.pairs()...)
+	v.add(ms, s.bytes*1000/slotMs, prefix+"_bytes_per_second", r.pairs()...)
+}
+
+func (r *logReader) emitIOPS(v values, ms int64, dir int, s *slot) {
+	if *r.measured || s.single > 0 {
+		return // the latency log has told, or each row is one request and its value says nothing
+	}
+	v.add(ms, s.sum/s.n, "fio_log_"+directionNames[dir]+"_iops", r.pairs()...)
+}
+
+func (r *logReader) emitBandwidth(v values, ms int64, dir int, s *slot) {
+	if *r.measured || s.single > 0 {
+		return
+	}
+	v.add(ms, s.sum/s.n*1024, "fio_log_"+directionNames[dir]+"_bytes_per_second", r.pairs()...)
+}

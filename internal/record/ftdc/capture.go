@@ -1,0 +1,243 @@
+package ftdc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"runtime"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
+
+	"plimsoll/internal/record/recording"
+	"plimsoll/internal/record/source"
+)
+
+// inflightBytes bounds what all chunks being decoded at once may inflate to. One chunk of
+// [MaxInflated] bytes takes all of it, and then has the machine for itself.
+const inflightBytes = MaxInflated
+
+// A capture is a source of one path.
+type capture struct {
+	files []string
+
+	mu   sync.Mutex
+	desc recording.Source
+}
+
+// Open recognizes a diagnostic.data folder, or one file of it. It fails, with what to do, if
+// there is nothing to read or if no file begins as FTDC does.
+func Open(path string) (source.Source, error) {
+	files, err := Files(path)
+	if err != nil {
+		return nil, fmt.Errorf("open FTDC: %w", err)
+	}
+	var first error
+	for _, f := range files {
+		err := sniffFile(f)
+		if err == nil {
+			return &capture{
+				files: files,
+				desc:  recording.Source{Kind: "ftdc", Name: path, Engine: "mongodb", Facts: map[string]string{}},
+			}, nil
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return nil, fmt.Errorf("open FTDC: %w", first)
+}
+
+func (c *capture) Live() bool { return false }
+
+func (c *capture) Describe() recording.Source {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	d := c.desc
+	d.Facts = maps.Clone(d.Facts)
+	return d
+}
+
+// learn adds what metadata tell. What a chunk tells of its server is a stand-in where no
+// metadata came.
+func (c *capture) learn(m Metadata, standIn bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	set := func(dst *string, v string) {
+		if v != "" && (*dst == "" || !standIn) {
+			*dst = v
+		}
+	}
+	set(&c.desc.Version, m.Version)
+	set(&c.desc.Host, m.Host)
+	for name, v := range m.Facts {
+		if _, known := c.desc.Facts[name]; !known || !standIn {
+			c.desc.Facts[name] = v
+		}
+	}
+}
+
+// Read decodes the files in order. Up to opt.Parallel chunks are decoded at once; they reach w in
+// the order of time.
+func (c *capture) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
+	c.mu.Lock()
+	c.desc.From, c.desc.To, c.desc.Period, c.desc.Samples = time.Time{}, time.Time{}, 0, 0
+	c.mu.Unlock()
+	parallel := opt.Parallel
+	if parallel <= 0 {
+		parallel = runtime.GOMAXPROCS(0)
+	}
+	in := &input{capture: c, files: c.files, weight: semaphore.NewWeighted(inflightBytes)}
+	defer in.close()
+	for _, f := range c.files {
+		if info, err := os.Stat(f); err == nil {
+			in.total += info.Size()
+		}
+	}
+	out := &output{w: w, opt: opt, name: c.desc.Name, total: in.total}
+	cache := &schemaCache{plan: func(s *Schema) *plan { return makePlan(s, opt.Want) }}
+	group, ctx := errgroup.WithContext(ctx)
+	workers := parallel
+	if parallel > 1 {
+		workers++ // one that waits for its turn to deliver does not decode
+	}
+	for range workers {
+		group.Go(func() error {
+			wk := &worker{in: in, out: out}
+			wk.chunks.layout.cache = cache
+			return wk.run(ctx)
+		})
+	}
+	err := group.Wait()
+	out.finish()
+	c.mu.Lock()
+	c.desc.Samples, c.desc.Period = out.samples, out.order.period()
+	if out.samples > 0 {
+		c.desc.From, c.desc.To = time.UnixMilli(out.first).UTC(), time.UnixMilli(out.last).UTC()
+	}
+	c.mu.Unlock()
+	w.Source(c.Describe())
+	switch {
+	case err != nil:
+		return fmt.Errorf("read FTDC: %w", err)
+	case out.chunks == 0 && out.firstDamage != nil:
+		return fmt.Errorf("read FTDC: no samples could be read: %w", out.firstDamage)
+	case out.chunks == 0:
+		return fmt.Errorf("read FTDC: %s: no samples, only metadata; the server had not yet written any", c.desc.Name)
+	}
+	return nil
+}
+
+// A job is one chunk, or one stretch of damage, in its place among the others.
+type job struct {
+	file   string
+	offset int64
+	date   time.Time
+	data   []byte // the chunk's, in the worker's memory
+	damage error  // instead of data
+	first  bool   // chunk of its file
+	end    int64  // bytes of all files up to and with this one
+
+	weight int64
+	turn   <-chan struct{} // closed when all jobs before are delivered
+	done   chan struct{}   // to close when this one is
+}
+
+// An input hands out the documents of all files one after the other.
+type input struct {
+	capture *capture
+	files   []string
+	total   int64
+	weight  *semaphore.Weighted
+
+	mu       sync.Mutex
+	next     int // file to open
+	file     *os.File
+	stream   *stream
+	fileBase int64 // bytes of the files before
+	chunks   int   // of this file
+	last     chan struct{}
+}
+
+// take gives the next job, io.EOF after the last one. Memory for data is the caller's.
+func (in *input) take(ctx context.Context, data []byte) (job, error) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	for {
+		if err := ctx.Err(); err != nil {
+			return job{}, err
+		}
+		if in.stream == nil {
+			if in.next == len(in.files) {
+				return job{}, io.EOF
+			}
+			if err := in.open(); err != nil {
+				return in.place(job{file: in.files[in.next-1], damage: err}), nil
+			}
+		}
+		d, err := in.stream.next()
+		var damage *DamageError
+		switch {
+		case errors.Is(err, io.EOF):
+			in.close()
+			continue
+		case errors.As(err, &damage):
+			return in.place(job{file: damage.File, offset: damage.Offset, damage: err}), nil
+		case err != nil: // the rest of this file cannot be read
+			j := job{file: in.stream.file, offset: in.stream.offset(), damage: err}
+			in.close()
+			return in.place(j), nil
+		case d.kind != docChunk:
+			in.capture.learn(readMetadata(d), false)
+			continue
+		}
+		j := job{file: in.stream.file, offset: d.offset, date: d.date, first: in.chunks == 0}
+		in.chunks++
+		j.data = append(data[:0], d.payload()...)
+		n, err := inflatedLen(j.data)
+		if err != nil {
+			j.damage = err
+			return in.place(j), nil
+		}
+		if err := in.weight.Acquire(ctx, int64(n)); err != nil {
+			return job{}, err
+		}
+		j.weight = int64(n)
+		return in.place(j), nil
+	}
+}
+
+// place gives a job its turn.
+func (in *input) place(j job) job {
+	j.end = in.fileBase
+	if in.stream != nil {
+		j.end += in.stream.offset()
+	}
+	j.done = make(chan struct{})
+	j.turn, in.last = in.last, j.done
+	return j
+}
+
+func (in *input) open() error {
+	f, err := os.Open(in.files[in.next])
+	in.next++
+	if err != nil {
+		return err
+	}
+	in.file, in.stream, in.chunks = f, newStream(f.Name(), f), 0
+	return nil
+}
+
+func (in *input) close() {
+	if in.file == nil {
+		return
+	}
+	in.fileBase += in.stream.offset()
+	in.file.Close()
+	in.file, in.stream = nil, nil
+}

@@ -1,0 +1,98 @@
+package ftdc
+
+import (
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+
+	"plimsoll/internal/record/recording"
+)
+
+// Documents reads what a running server tells, one document after the other, exactly as it is read from a capture: getDiagnosticData
+// answers with the document that the server is about to store, and [Join] makes one of commands' own answers. Names, numbers and what is
+// left out are those of a capture.
+type Documents struct {
+	layout layout
+	first  []int64
+	out    []recording.Column
+	values []float64
+}
+
+// NewDocuments makes a reader of the metrics that are wanted; nil means all. Each series gets the labels in more.
+func NewDocuments(want func(metric string) bool, more ...labels.Label) *Documents {
+	d := &Documents{}
+	d.layout.cache = &schemaCache{plan: func(s *Schema) *plan {
+		p := makePlan(s, want)
+		for i := range p.steps {
+			b := labels.NewBuilder(p.steps[i].labels)
+			for _, l := range more {
+				b.Set(l.Name, l.Value)
+			}
+			p.steps[i].labels = b.Labels()
+		}
+		return p
+	}}
+	return d
+}
+
+// A Sampled is one document, read.
+type Sampled struct {
+	// Columns have one value each. They are valid until the next document is read.
+	Columns []recording.Column
+	// Time is when the server began to collect it, Uptime since when it runs; zero where the document does not tell.
+	Time   time.Time
+	Uptime time.Duration
+}
+
+// Read takes the metrics out of a document.
+func (d *Documents) Read(doc []byte) (Sampled, error) {
+	schema, first, err := d.layout.read(doc, d.first)
+	if err != nil {
+		return Sampled{}, err
+	}
+	d.first = first
+	if schema.Len() > MaxMetrics {
+		return Sampled{}, fmt.Errorf("a document of %d metrics; at most %d are read", schema.Len(), MaxMetrics)
+	}
+	s := Sampled{}
+	if i := schema.timeAt; i >= 0 && first[i] > 0 && first[i] <= timeMax {
+		s.Time = time.UnixMilli(first[i]).UTC()
+	}
+	if i := schema.uptimeAt; i >= 0 {
+		s.Uptime = time.Duration(first[i]) * time.Millisecond
+	}
+	d.out = d.out[:0]
+	if n := len(schema.plan.steps); len(d.values) < n {
+		d.values = make([]float64, n)
+	}
+	for i, st := range schema.plan.steps {
+		d.values[i] = float64(first[st.metric])
+		d.out = append(d.out, recording.Column{Labels: st.labels, Values: d.values[i : i+1 : i+1]})
+	}
+	s.Columns = d.out
+	return s, nil
+}
+
+// A Section is what a command answered, under the name that it has in a capture.
+type Section struct {
+	Name   string
+	Answer []byte // a document
+}
+
+// Join makes one document of several sections.
+func Join(sections ...Section) []byte {
+	b := make([]byte, 4)
+	for _, s := range sections {
+		b = append(b, byte(kindDocument))
+		b = append(append(append(b, s.Name...), 0), s.Answer...)
+	}
+	b = append(b, 0)
+	binary.LittleEndian.PutUint32(b, uint32(len(b)))
+	return b
+}
+
+// Identify takes the facts about a server from a document with the sections buildInfo, hostInfo, getCmdLineOpts, getParameter and
+// serverStatus, as far as there are any.
+func Identify(doc []byte) Metadata { return identity(doc) }

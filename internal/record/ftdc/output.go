@@ -1,0 +1,244 @@
+package ftdc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"plimsoll/internal/record/recording"
+	"plimsoll/internal/record/source"
+)
+
+const (
+	// notesMax bounds the notes of one kind; the rest is counted.
+	notesMax = 200
+	// progressBytes is how much is read between two calls of Progress.
+	progressBytes = 1 << 20
+)
+
+// A delivery is a job on its way to the writer.
+type delivery struct {
+	job        job
+	times      []int64
+	uptime     int64 // ms, 0 if not told
+	collisions [][]string
+
+	mine     bool // its turn has come
+	admitted bool
+	took     admission
+}
+
+// await waits until all jobs before this one are delivered.
+func (d *delivery) await(ctx context.Context) error {
+	if d.mine || d.job.turn == nil {
+		return nil
+	}
+	select {
+	case <-d.job.turn:
+		d.mine = true
+		// A job that ended by an error passes its turn on too.
+		return ctx.Err()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// An output takes the deliveries, one at a time and in order.
+type output struct {
+	w    recording.Writer
+	opt  source.Options
+	name string
+
+	order       order
+	chunks      int
+	samples     int64
+	first, last int64 // sample times handed over, with the offset
+	uptime      int64 // of the chunk before
+	collided    map[string]bool
+	firstDamage error
+
+	notes       map[recording.NoteKind]int
+	total, told int64 // bytes
+}
+
+// append hands a batch over: those samples that are new and within the bounds asked for.
+func (o *output) append(ctx context.Context, d *delivery, wk *worker) error {
+	if !d.admitted {
+		d.admitted, d.took = true, o.order.admit(d.times)
+		o.chunks++
+		o.remark(d)
+		o.bound(d)
+	}
+	for _, path := range d.collisions {
+		o.collision(path)
+	}
+	keep := d.times[d.took.lo:]
+	if d.took.keep != nil {
+		keep = d.times[:0:0]
+		for _, i := range d.took.keep {
+			keep = append(keep, d.times[i])
+		}
+	}
+	if len(keep) == 0 || len(wk.batch.Columns) == 0 {
+		return nil
+	}
+	wk.shift = wk.shift[:0]
+	for _, t := range keep {
+		wk.shift = append(wk.shift, t+o.opt.ClockOffset.Milliseconds())
+	}
+	wk.batch.TimesMs = wk.shift
+	for i := range wk.batch.Columns {
+		col := &wk.batch.Columns[i]
+		if len(col.Values) == 1 {
+			continue
+		}
+		if d.took.keep == nil {
+			col.Values = col.Values[d.took.lo : d.took.lo+len(keep)]
+			continue
+		}
+		for to, from := range d.took.keep {
+			col.Values[to] = col.Values[from]
+		}
+		col.Values = col.Values[:len(keep)]
+	}
+	return o.w.Append(ctx, &wk.batch)
+}
+
+// bound takes the bounds of time into account, and counts what is left.
+func (o *output) bound(d *delivery) {
+	a := &d.took
+	in := func(i int) bool {
+		t := d.times[i] + o.opt.ClockOffset.Milliseconds()
+		return (o.opt.From.IsZero() || t >= o.opt.From.UnixMilli()) && (o.opt.To.IsZero() || t <= o.opt.To.UnixMilli())
+	}
+	if a.keep != nil {
+		kept := a.keep[:0]
+		for _, i := range a.keep {
+			if in(i) {
+				kept = append(kept, i)
+			}
+		}
+		a.keep = kept
+	} else {
+		hi := len(d.times)
+		for a.lo < hi && !in(a.lo) {
+			a.lo++
+		}
+		for hi > a.lo && !in(hi-1) {
+			hi--
+		}
+		d.times = d.times[:hi]
+	}
+	n := len(d.times) - a.lo
+	at := func(i int) int64 { return d.times[a.lo+i] }
+	if a.keep != nil {
+		n = len(a.keep)
+		at = func(i int) int64 { return d.times[a.keep[i]] }
+	}
+	if n == 0 {
+		return
+	}
+	if o.samples == 0 {
+		o.first = at(0) + o.opt.ClockOffset.Milliseconds()
+	}
+	o.last = at(n-1) + o.opt.ClockOffset.Milliseconds()
+	o.samples += int64(n)
+}
+
+// remark notes what the times of a chunk tell: gaps, restarts, a clock set back.
+func (o *output) remark(d *delivery) {
+	restarted := d.uptime > 0 && d.uptime < o.uptime
+	for i, g := range d.took.gaps {
+		text := fmt.Sprintf("no samples for %s", spell(g.to-g.from))
+		if i == 0 && restarted && g.to == d.times[d.took.lo] {
+			text += "; the server was restarted in between, its counters began anew"
+		}
+		o.note(recording.Note{Kind: recording.NoteGap, File: d.job.file, Offset: d.job.offset, From: o.time(g.from), To: o.time(g.to), Text: text})
+	}
+	if d.uptime > 0 {
+		o.uptime = d.uptime
+	}
+	if b := d.took.back; b != nil {
+		o.note(recording.Note{
+			Kind: recording.NoteClock, File: d.job.file, Offset: d.job.offset, From: o.time(b.to), To: o.time(b.from),
+			Text: fmt.Sprintf("the clock went back by %s; %d samples until it caught up are left out", spell(b.from-b.to), d.took.dropped),
+		})
+	}
+}
+
+// time is a sample time as the recording has it.
+func (o *output) time(ms int64) time.Time {
+	return time.UnixMilli(ms + o.opt.ClockOffset.Milliseconds()).UTC()
+}
+
+func spell(ms int64) string { return (time.Duration(ms) * time.Millisecond).String() }
+
+// collision notes a metric that lost its name to another one, once for each name.
+func (o *output) collision(path []string) {
+	joined := strings.Join(path, "/")
+	if o.collided[joined] {
+		return
+	}
+	if o.collided == nil {
+		o.collided = map[string]bool{}
+	}
+	if len(o.collided) <= notesMax {
+		o.collided[joined] = true
+	}
+	l, _ := MetricName(path)
+	o.note(recording.Note{Kind: recording.NoteLimit, Text: fmt.Sprintf("%s is left out: an earlier metric has its name, %s", limited(joined), l)})
+}
+
+// damaged notes what could not be read.
+func (o *output) damaged(j job, err error) {
+	if o.firstDamage == nil {
+		o.firstDamage = err
+		if !errors.As(err, new(*DamageError)) { // which names its place itself
+			o.firstDamage = fmt.Errorf("%s: byte %d: %w", j.file, j.offset, err)
+		}
+	}
+	n := recording.Note{Kind: recording.NoteDamage, File: j.file, Offset: j.offset}
+	var damage *DamageError
+	if errors.As(err, &damage) {
+		n.Text = fmt.Sprintf("%v; %d bytes left out", damage.Err, damage.Bytes)
+	} else {
+		n.Text = err.Error() + "; its samples are missing"
+	}
+	if !j.date.IsZero() && j.date.UnixMilli() >= 0 && j.date.UnixMilli() <= timeMax {
+		n.From = o.time(j.date.UnixMilli())
+	}
+	o.note(n)
+}
+
+func (o *output) note(n recording.Note) {
+	if o.notes == nil {
+		o.notes = map[recording.NoteKind]int{}
+	}
+	if o.notes[n.Kind]++; o.notes[n.Kind] > notesMax {
+		return
+	}
+	n.Source = o.name
+	o.w.Note(n)
+}
+
+// progress tells how far the reading is.
+func (o *output) progress(done int64) {
+	if o.opt.Progress != nil && (done-o.told >= progressBytes || done == o.total) {
+		o.told = done
+		o.opt.Progress(done, o.total)
+	}
+}
+
+// finish tells what was not told one by one.
+func (o *output) finish() {
+	if o.opt.Progress != nil && o.told < o.total {
+		o.opt.Progress(o.total, o.total)
+	}
+	for _, kind := range []recording.NoteKind{recording.NoteGap, recording.NoteDamage, recording.NoteClock, recording.NoteLimit} {
+		if more := o.notes[kind] - notesMax; more > 0 {
+			o.w.Note(recording.Note{Kind: kind, Source: o.name, Text: fmt.Sprintf("%d more notes of this kind (%s) are not listed", more, kind)})
+		}
+	}
+}

@@ -1,0 +1,198 @@
+package ftdc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"plimsoll/internal/record/recording"
+)
+
+const (
+	// blockValues is how many samples one block of a worker's memory holds: 512 KB.
+	blockValues = 64 << 10
+	// heldValues is how many samples of one chunk a worker holds before it hands them
+	// over: 8 MB. A common chunk of all metrics has a quarter of that.
+	heldValues = 1 << 20
+	// timeMax is the last millisecond of the year 9999, which text formats end with.
+	timeMax = 253402300799999
+)
+
+// An arena is memory for samples, used again for each batch.
+type arena struct {
+	blocks [][]float64
+	block  int // in use
+	used   int // of it
+	held   int // samples in all blocks
+}
+
+func (a *arena) reset() { a.block, a.used, a.held = 0, 0, 0 }
+
+// take gives memory for n samples, whose content is left from before.
+func (a *arena) take(n int) []float64 {
+	for a.block < len(a.blocks) && len(a.blocks[a.block])-a.used < n {
+		a.block, a.used = a.block+1, 0
+	}
+	if a.block == len(a.blocks) {
+		a.blocks = append(a.blocks, make([]float64, max(blockValues, n)))
+		a.used = 0
+	}
+	s := a.blocks[a.block][a.used : a.used+n : a.used+n]
+	a.used += n
+	a.held += n
+	return s
+}
+
+// A worker decodes chunks.
+type worker struct {
+	in     *input
+	out    *output
+	chunks chunkReader
+	data   []byte
+	times  []int64
+	arena  arena
+	batch  recording.Batch
+	shift  []int64 // buffer of output
+}
+
+func (wk *worker) run(ctx context.Context) error {
+	for {
+		j, err := wk.in.take(ctx, wk.data)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if j.data != nil {
+			wk.data = j.data
+		}
+		if err := wk.do(ctx, j); err != nil {
+			return err
+		}
+	}
+}
+
+// do decodes and delivers a job. An error ends the reading: it is the writer's, or the context's.
+func (wk *worker) do(ctx context.Context, j job) error {
+	defer func() {
+		if j.weight > 0 {
+			wk.in.weight.Release(j.weight)
+		}
+		close(j.done)
+	}()
+	d := delivery{job: j}
+	damage := j.damage
+	if damage == nil {
+		var err error
+		if damage, err = wk.decode(ctx, &d); err != nil {
+			return err
+		}
+	}
+	if err := d.await(ctx); err != nil {
+		return err
+	}
+	if damage != nil {
+		wk.out.damaged(j, damage)
+	}
+	wk.out.progress(j.end)
+	return nil
+}
+
+// decode decodes a chunk's wanted columns and delivers them. Damage is about the chunk.
+func (wk *worker) decode(ctx context.Context, d *delivery) (damage, err error) {
+	c, damage := wk.chunks.read(d.job.data)
+	if damage != nil {
+		return damage, nil
+	}
+	if wk.times, damage = c.times(wk.times); damage != nil {
+		return damage, nil
+	}
+	if d.job.first {
+		wk.in.capture.learn(identity(c.Reference), true)
+	}
+	d.times = wk.times
+	if i := c.Schema.uptimeAt; i >= 0 {
+		d.uptime = c.first[i]
+	}
+	wk.arena.reset()
+	wk.batch.Columns = wk.batch.Columns[:0]
+	n := c.samples
+	for _, st := range c.Schema.plan.steps {
+		if damage := c.deltas.skip(uint64(st.skip) * uint64(n-1)); damage != nil {
+			return columnDamage(st.metric, damage), wk.deliver(ctx, d)
+		}
+		var values []float64
+		if c.deltas.constant(n - 1) {
+			values = wk.arena.take(1)
+			values[0] = float64(c.first[st.metric])
+		} else {
+			if wk.arena.held+n > heldValues {
+				if err := wk.deliver(ctx, d); err != nil {
+					return nil, err
+				}
+			}
+			values = wk.arena.take(n)
+			if damage := column(&c.deltas, c.first[st.metric], values); damage != nil {
+				return columnDamage(st.metric, damage), wk.deliver(ctx, d)
+			}
+		}
+		wk.batch.Columns = append(wk.batch.Columns, recording.Column{Labels: st.labels, Values: values})
+	}
+	d.collisions = c.collisions()
+	return nil, wk.deliver(ctx, d)
+}
+
+func columnDamage(metric int, err error) error {
+	return fmt.Errorf("metric %d and those after it: %w", metric+1, err)
+}
+
+// collisions names the metrics that lost their labels to another one.
+func (c *Chunk) collisions() (names [][]string) {
+	for _, i := range c.Schema.plan.collisions {
+		names = append(names, c.Schema.Path(i))
+	}
+	return names
+}
+
+// times decodes the sample times ahead of the columns, in buf's memory if it suffices.
+func (c *Chunk) times(buf []int64) ([]int64, error) {
+	at := c.Schema.timeAt
+	if at < 0 {
+		return buf, errNoTime
+	}
+	n := c.samples
+	if cap(buf) < n {
+		buf = make([]int64, n)
+	}
+	buf = buf[:n]
+	d := c.deltas
+	if err := d.skip(uint64(at) * uint64(n-1)); err != nil {
+		return buf, err
+	}
+	if d.constant(n - 1) {
+		fill(buf, c.first[at])
+	} else if err := column(&d, c.first[at], buf); err != nil {
+		return buf, err
+	}
+	for i, t := range buf {
+		if t < 0 || t > timeMax {
+			return buf, fmt.Errorf("sample %d has the impossible time %d ms since 1970", i+1, t)
+		}
+	}
+	return buf, nil
+}
+
+// deliver hands the columns decoded so far over, in the job's turn.
+func (wk *worker) deliver(ctx context.Context, d *delivery) error {
+	if err := d.await(ctx); err != nil {
+		return err
+	}
+	if err := wk.out.append(ctx, d, wk); err != nil {
+		return err
+	}
+	wk.arena.reset()
+	wk.batch.Columns = wk.batch.Columns[:0]
+	return nil
+}

@@ -1,0 +1,290 @@
+// Package host samples the machine it runs on: block devices, page cache, pressure and CPU
+// from /proc, under node_exporter's names.
+//
+// It is the source that needs nothing installed, and the one to put beside a
+// database's own metrics: whether the journal's fdatasync waits for the device, or the
+// device for the page cache being flushed (node_memory_Dirty_bytes falling while
+// node_disk_written_bytes_total rises) shows only with both.
+//
+// One second apart is right: a stall of eight seconds is half gone in samples
+// of fifteen. A sample is a few small reads of /proc and costs well under a
+// millisecond of CPU.
+//
+// Times of devices are the kernel's: milliseconds, summed over requests, from queueing to
+// completion (kernel: Documentation/admin-guide/iostats.rst); sectors there are 512 bytes
+// whatever the device's own. Pressure is in microseconds (kernel:
+// Documentation/accounting/psi.rst). CPU times are in ticks of 1/100 s: USER_HZ,
+// which is 100 on every architecture Linux has kept.
+//
+// The cgroup that the process is in is sampled too, under cAdvisor's names (container_..., label id): its memory, CPU and I/O, their
+// limits and its pressure, of version 1 and 2; beside them
+//
+//	plimsoll_container_memory_file_dirty_bytes, ..._file_writeback_bytes   its part of the page cache's
+//	plimsoll_container_memory_high_bytes, ..._memory_events_total          memory.high, and how often what was met
+//	plimsoll_container_io_limit_{reads,writes,read_bytes,write_bytes}_per_second   io.max, or blkio.throttle
+//
+// A limit may be on a group above, as a pod's is: the one with the least of a resource is sampled beside the container's, up to the root that can
+// be seen from here.
+//
+// In a database's container that is the database's; in a container beside it, it is not: a cgroup that this process is alone in is not
+// sampled, and only /proc and /sys, which containers share, tell of the database. On the node the cgroup of another process is sampled instead by [OpenArg]:
+// host?pid=4711, host?cgroup=/system.slice/postgresql.service.
+//
+// An Amazon EBS volume is asked which limit holds it back (NVMe log page 0xD0; package internal/ebs), under the names of
+// aws-ebs-csi-driver, if this is root. No other device is ever asked.
+//
+// The kernel's write-back limits (vm.dirty_background_bytes and others), which decide how much
+// the page cache gathers before it floods a volume, are in the source's Facts, as are mounts, I/O schedulers and
+// the cgroup's limits.
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+
+	"plimsoll/internal/record/ebs"
+	"plimsoll/internal/record/recording"
+	"plimsoll/internal/record/source"
+)
+
+// fileBytesMax bounds one file under /proc: /proc/stat of a machine with
+// thousands of CPUs and interrupts has some hundred KiB.
+const fileBytesMax = 4 << 20
+
+// Sniff reports whether an argument means this machine.
+func Sniff(arg string, _ []byte) bool {
+	word, _, _ := strings.Cut(arg, "?")
+	return word == "host" || word == "local" || word == "localhost"
+}
+
+// OpenArg opens what follows the word host on this machine: nothing, or whose cgroup is to be sampled.
+func OpenArg(arg string) (source.Source, error) {
+	a, err := parse(arg)
+	if err != nil {
+		return nil, fmt.Errorf("host: %w", err)
+	}
+	return open("/", a)
+}
+
+// Open prepares the machine whose /proc is under root: "" or "/" is this one. (A
+// container that has the host's at /host gives that.)
+func Open(root string) (source.Source, error) {
+	if root == "" {
+		root = "/"
+	}
+	return open(root, address{})
+}
+
+func open(root string, a address) (source.Source, error) {
+	if _, err := os.Stat(filepath.Join(root, "proc", "diskstats")); err != nil {
+		return nil, fmt.Errorf("host: %w: the host source needs Linux with /proc mounted", err)
+	}
+	name := "host"
+	if root != "/" {
+		name = "host " + root
+	}
+	group, err := a.find(root)
+	if err != nil {
+		return nil, fmt.Errorf("host: %w", err)
+	}
+	if a != (address{}) {
+		name += " " + group.id
+	}
+	return &machine{Polled: source.NewPolled(recording.Source{Kind: "host", Name: name}), root: root, group: group}, nil
+}
+
+// machine is a /proc that is read again and again; it implements source.Source.
+type machine struct {
+	*source.Polled
+	root  string
+	group cgroup
+}
+
+// Read implements source.Source, as source.Polled.Poll has it. A sample that comes late (the machine stalls) carries the time it
+// was taken at.
+func (m *machine) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
+	s := newSampler(m.root, opt.Want)
+	s.group = m.group
+	defer s.files.close()
+	err := m.Poll(ctx, w, opt, s)
+	for _, text := range s.absent {
+		w.Note(recording.Note{Kind: recording.NoteLimit, Source: m.Describe().Name, Text: text})
+	}
+	return err
+}
+
+// Sample implements source.Sampler.
+func (s *sampler) Sample(_ context.Context, at time.Time) ([]recording.Batch, error) {
+	if err := s.sample(at); err != nil {
+		return nil, fmt.Errorf("host: %w", err)
+	}
+	return []recording.Batch{s.batch}, nil
+}
+
+// Tell implements source.Sampler.
+func (s *sampler) Tell(d *recording.Source) {
+	if d.Facts == nil {
+		d.Facts = facts(s.root)
+		mountFacts(s.root, d.Facts)
+		diskFacts(s.root, d.Facts)
+		groupFacts(s.root, s.group, d.Facts)
+		d.Facts["cores"] = strconv.Itoa(s.cores)
+		if s.memTotal > 0 {
+			d.Facts["memory_bytes"] = strconv.FormatInt(s.memTotal, 10)
+		}
+		d.Host = readText(s.root, "proc/sys/kernel/hostname")
+	}
+}
+
+// sysctls are the limits of the page cache: which of bytes or ratio counts is the
+// one that is not zero.
+var sysctls = []string{
+	"dirty_background_bytes", "dirty_background_ratio", "dirty_bytes", "dirty_ratio",
+	"dirty_expire_centisecs", "dirty_writeback_centisecs", "swappiness",
+}
+
+func facts(root string) map[string]string {
+	f := map[string]string{"os": "Linux"}
+	for _, name := range sysctls {
+		if v := readText(root, "proc/sys/vm/"+name); v != "" {
+			f["vm."+name] = v
+		}
+	}
+	if v := readText(root, "proc/sys/kernel/osrelease"); v != "" {
+		f["kernel"] = "Linux " + v
+	}
+	return f
+}
+
+// readText is a small file's text, "" if it cannot be read.
+func readText(root, name string) string {
+	b, err := readFile(root, name)
+	if err != nil || len(b) > 256 {
+		return ""
+	}
+	return strings.TrimSpace(string(b))
+}
+
+func readFile(root, name string) ([]byte, error) {
+	f, err := os.Open(filepath.Join(root, filepath.FromSlash(name)))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, fileBytesMax+1))
+	if err == nil && len(b) > fileBytesMax {
+		err = fmt.Errorf("%s: more than %d bytes", f.Name(), fileBytesMax)
+	}
+	return b, err
+}
+
+// sampler reads one moment of a machine after the other.
+type sampler struct {
+	root   string
+	files  *files
+	want   func(string) bool
+	series map[seriesKey]labels.Labels
+	active map[string]bool // devices that have done I/O
+	absent []string        // what this machine does not tell
+	told   map[string]bool
+
+	cores    int
+	memTotal int64
+
+	group     cgroup
+	above     map[string][]level // by a group's folder
+	ebs       []ebs.Volume
+	askVolume func(device string) (*ebs.StatsPage, error)
+	names     map[string]string // of devices by their numbers: "259:0"
+
+	batch recording.Batch
+	given map[seriesKey]bool // in this sample
+}
+
+type seriesKey struct{ metric, label, value, label2, value2 string }
+
+func newSampler(root string, want func(string) bool) *sampler {
+	return &sampler{
+		root: root, files: newFiles(root), want: want, series: map[seriesKey]labels.Labels{}, active: map[string]bool{}, told: map[string]bool{},
+		group: findCgroup(root), above: map[string][]level{}, ebs: volumesOf(root), askVolume: func(device string) (*ebs.StatsPage, error) { return ebs.Read("/dev/" + device) },
+		names: map[string]string{}, given: map[seriesKey]bool{},
+	}
+}
+
+// sample reads the machine as it is now. Only a missing /proc/diskstats is an
+// error; whatever else is missing is told once and left out.
+func (s *sampler) sample(at time.Time) error {
+	s.batch.TimesMs = append(s.batch.TimesMs[:0], at.UnixMilli())
+	s.batch.Columns = s.batch.Columns[:0]
+	clear(s.given)
+	b, err := s.files.read("proc/diskstats")
+	if err != nil {
+		return err
+	}
+	if err := s.diskstats(b); err != nil {
+		return err
+	}
+	if len(s.names) == 0 && !s.told["devices"] {
+		s.told["devices"] = true
+		s.absent = append(s.absent, "the host does not tell its devices: /proc/diskstats is empty, as in a sandbox whose /proc is not the node's; run this on the node")
+	}
+	s.optional("proc/stat", "CPU times", s.stat)
+	s.optional("proc/meminfo", "dirty memory", s.meminfo)
+	s.optional("proc/vmstat", "write-back counters", s.vmstat)
+	for _, resource := range []string{"io", "memory", "cpu"} {
+		s.optional("proc/pressure/"+resource, resource+" pressure (a kernel with CONFIG_PSI, and psi=1)",
+			func(b []byte) error { return s.pressure(resource, b) })
+	}
+	s.groups()
+	s.volumes()
+	return nil
+}
+
+func (s *sampler) optional(name, what string, take func([]byte) error) {
+	b, err := s.files.read(name)
+	if err == nil {
+		err = take(b)
+	}
+	if err != nil && !s.told[name] {
+		s.told[name] = true
+		reason := err.Error()
+		if errors.Is(err, os.ErrNotExist) {
+			reason = "/" + name + " is missing"
+		}
+		s.absent = append(s.absent, "the host does not tell "+what+": "+reason)
+	}
+}
+
+// add puts one value into the batch.
+func (s *sampler) add(value float64, k seriesKey) {
+	if s.given[k] {
+		return // a file that tells something twice
+	}
+	s.given[k] = true
+	l, ok := s.series[k]
+	if !ok {
+		if s.want == nil || s.want(k.metric) {
+			text := []string{labels.MetricName, k.metric}
+			if k.label != "" {
+				text = append(text, k.label, k.value)
+			}
+			if k.label2 != "" {
+				text = append(text, k.label2, k.value2)
+			}
+			l = labels.FromStrings(text...)
+		}
+		s.series[k] = l
+	}
+	if !l.IsEmpty() {
+		s.batch.Columns = append(s.batch.Columns, recording.Column{Labels: l, Values: []float64{value}})
+	}
+}

@@ -1,0 +1,184 @@
+package iostat
+
+import (
+	"fmt"
+	"time"
+
+	"plimsoll/internal/record/recording"
+	"plimsoll/internal/record/source"
+)
+
+// A clock places reports in time.
+type clock struct {
+	order  dateOrder
+	guess  string // why the order is a guess, "" if it is not
+	loc    *time.Location
+	period time.Duration
+	anchor time.Time // of the first report, where there are no times
+	dated  bool      // anchor comes from the banner's date
+	day    time.Time // for sysstat 9, which prints the time without a date
+
+	prev time.Time
+	back int64 // reports whose time is not after the one before
+	from time.Time
+	run  int
+}
+
+func newClock(s *survey, opt source.Options, modified time.Time) *clock {
+	c := &clock{loc: opt.Location, period: s.period(opt.Period)}
+	if c.loc == nil {
+		c.loc = time.Local
+	}
+	c.order, c.guess = s.dateOrder(c.loc, modified)
+	day, hasDay := s.found.date.midnight(c.order, c.loc)
+	if s.found.date.hasDate && hasDay {
+		c.day = day
+	}
+	if s.stamped == 0 {
+		c.anchor = modified.Truncate(time.Second).Add(-time.Duration(s.reports-1) * c.period)
+		// A copied file's modification time is the copy's. The banner's date tells.
+		if !c.day.IsZero() && (c.anchor.Before(c.day) || c.anchor.After(c.day.Add(24*time.Hour))) {
+			c.anchor, c.dated = c.day, true
+		}
+	}
+	return c
+}
+
+// at is the time of a report in milliseconds since the epoch. Reports must be
+// asked for in order. ok is false if the report cannot be placed.
+func (c *clock) at(r *report) (ms int64, ok bool) {
+	t, ok := c.place(r)
+	if !ok {
+		return 0, false
+	}
+	if !c.prev.IsZero() && !t.After(c.prev) {
+		if c.back == 0 {
+			c.from = t
+		}
+		c.back++
+		return 0, false
+	}
+	c.prev, c.run = t, r.run
+	return t.UnixMilli(), true
+}
+
+func (c *clock) place(r *report) (time.Time, bool) {
+	switch {
+	case !r.stamp.hasTime && c.prev.IsZero():
+		return c.anchor, !c.anchor.IsZero()
+	case !r.stamp.hasTime:
+		return c.prev.Add(c.period), true
+	case r.stamp.hasDate:
+		return r.stamp.time(c.order, c.loc, c.prev)
+	case c.day.IsZero():
+		return time.Time{}, false
+	}
+	// A time without a date: the first moment with this time of day after the one before.
+	base := c.day
+	if c.prev.After(base) {
+		base = c.prev
+	}
+	t := time.Date(base.Year(), base.Month(), base.Day(), r.stamp.hour, r.stamp.min, r.stamp.sec, 0, c.loc)
+	if t.Before(c.prev) {
+		t = t.AddDate(0, 0, 1)
+	}
+	return t, true
+}
+
+// dateOrder decides which figure of the log's dates is the day and which the
+// month. What rules out an order goes first: a figure over 12 (or of four digits), another
+// separator than a slash, a decimal comma, a 12-hour clock; then dates that
+// would lie far apart or run backwards; then dates after the file was last
+// written. If both still stand, the C locale's order is taken and a note says so.
+func (s *survey) dateOrder(loc *time.Location, modified time.Time) (o dateOrder, guess string) {
+	if len(s.dates) == 0 {
+		return yearMonthDay, ""
+	}
+	d := s.dates[0]
+	switch {
+	case d.digits[0] == 4:
+		return yearMonthDay, ""
+	case !d.slash && d.digits[2] != 4 && d.digits[0] == 2 && d.date[0] > 31:
+		return yearMonthDay, ""
+	case !d.slash:
+		return dayMonthYear, "" // de_DE, nl_NL (21-11-26), and others
+	}
+	us, usSpan := s.fits(monthDayYear, loc)
+	eu, euSpan := s.fits(dayMonthYear, loc)
+	switch {
+	case us && !eu:
+		return monthDayYear, ""
+	case eu && !us:
+		return dayMonthYear, ""
+	case !us:
+		return monthDayYear, "its dates fit no known order"
+	case s.ampm:
+		return monthDayYear, ""
+	case s.comma:
+		return dayMonthYear, ""
+	case usSpan != euSpan && min(usSpan, euSpan) <= 31*24*time.Hour:
+		// 05/04 followed by 06/04 is a day or a month later.
+		if euSpan < usSpan {
+			return dayMonthYear, ""
+		}
+		return monthDayYear, ""
+	}
+	last := s.dates[len(s.dates)-1]
+	usDay, _ := last.midnight(monthDayYear, loc)
+	euDay, _ := last.midnight(dayMonthYear, loc)
+	if usDay.Equal(euDay) {
+		return monthDayYear, ""
+	}
+	if !modified.IsZero() {
+		near := func(t time.Time) bool { return modified.Sub(t).Abs() < 48*time.Hour }
+		switch {
+		case near(usDay) && !near(euDay):
+			return monthDayYear, ""
+		case near(euDay) && !near(usDay):
+			return dayMonthYear, ""
+		case euDay.Before(modified) && usDay.After(modified):
+			return dayMonthYear, "only that order lies before the file was last written"
+		}
+	}
+	return monthDayYear, "nothing in the log tells month from day"
+}
+
+// fits reports whether all dates are dates under an order and never run
+// backwards, and how far the last lies from the first.
+func (s *survey) fits(o dateOrder, loc *time.Location) (bool, time.Duration) {
+	var first, prev time.Time
+	for i, d := range s.dates {
+		t, ok := d.midnight(o, loc)
+		if !ok || t.Before(prev) {
+			return false, 0
+		}
+		if i == 0 {
+			first = t
+		}
+		prev = t
+	}
+	return true, prev.Sub(first)
+}
+
+// notes tell what about the times is a guess.
+func (c *clock) notes(s *survey) []recording.Note {
+	var out []recording.Note
+	if s.stamped == 0 {
+		how := "the last one at the file's modification time"
+		if c.dated {
+			how = "the first one at midnight of the banner's date, since the file was written on another day"
+		}
+		out = append(out, recording.Note{Kind: recording.NoteLimit, Text: fmt.Sprintf(
+			"the log has no times (iostat without -t): reports were placed %s apart, %s; record with S_TIME_FORMAT=ISO iostat -xt 1, or give the period", c.period, how)})
+	}
+	if c.guess != "" && !c.dated {
+		as := map[dateOrder]string{yearMonthDay: "year-month-day", monthDayYear: "month/day", dayMonthYear: "day/month"}[c.order]
+		out = append(out, recording.Note{Kind: recording.NoteClock, Text: fmt.Sprintf(
+			"the log's dates were read as %s, but %s; record with S_TIME_FORMAT=ISO to be sure", as, c.guess)})
+	}
+	if c.back > 0 {
+		out = append(out, recording.Note{Kind: recording.NoteClock, From: c.from.UTC(), Text: fmt.Sprintf(
+			"%d reports were not after the one before them and were left out: the host's clock was set back, or logs were joined in another order", c.back)})
+	}
+	return out
+}

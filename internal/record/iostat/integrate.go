@@ -1,0 +1,347 @@
+package iostat
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+
+	"plimsoll/internal/record/recording"
+	"plimsoll/internal/record/source"
+)
+
+// An integrator turns reports back into counters and hands them on in batches.
+//
+// A counter is moved by rate x interval, where the interval ends with the report and begins
+// with the counter's sample before it: irate over two consecutive samples is
+// then the log's rate, whatever happened between them. Each run starts its
+// counters at zero, as after a reboot, so that nobody takes the time between two
+// runs for idleness.
+type integrator struct {
+	ctx context.Context
+	w   recording.Writer
+	opt source.Options
+
+	idle   bool // a missing device is an idle one
+	period time.Duration
+	cpus   float64
+
+	devices map[string]*counters
+	order   []*counters
+	cpu     *counters
+	run     int
+	started bool  // the current run has its baseline
+	lastRep int64 // time of the report before
+
+	times []int64
+	size  int // values gathered
+
+	samples         int64 // sample times handed on
+	outside         int64 // reports outside Options.From and To
+	firstMs, lastMs int64
+	gaps            []recording.Note
+	tooMany         int64 // rows of devices over the bound
+	holes           int64
+}
+
+// counters are the series that share one subject: a device or the CPU.
+type counters struct {
+	labels []labels.Labels // empty where not wanted
+	value  []float64
+	has    []bool // the series has been given a value
+	lastMs int64  // of its last sample
+	live   bool   // has a sample in the current run
+	report int64  // time of the last report it was in
+	cols   [][]float64
+}
+
+func newIntegrator(ctx context.Context, w recording.Writer, opt source.Options, s *survey) *integrator {
+	it := &integrator{
+		ctx: ctx, w: w, opt: opt,
+		idle: s.idleWhenMissing(), period: s.period(opt.Period), cpus: float64(max(s.found.cpus, 1)),
+		devices: map[string]*counters{}, run: -1,
+	}
+	it.cpu = it.newCounters(len(cpuModes), func(i int) labels.Labels {
+		return labels.FromStrings(labels.MetricName, "node_cpu_seconds_total", "cpu", "all", "mode", cpuModes[i])
+	})
+	return it
+}
+
+func (it *integrator) newCounters(n int, name func(int) labels.Labels) *counters {
+	c := &counters{labels: make([]labels.Labels, n), value: make([]float64, n), has: make([]bool, n), cols: make([][]float64, n)}
+	for i := range n {
+		l := name(i)
+		if it.opt.Want == nil || it.opt.Want(l.Get(labels.MetricName)) {
+			c.labels[i] = l
+		}
+	}
+	it.order = append(it.order, c)
+	return c
+}
+
+func (it *integrator) device(name string) *counters {
+	if c, ok := it.devices[name]; ok {
+		return c
+	}
+	if len(it.devices) >= devicesMax {
+		it.tooMany++
+		return nil
+	}
+	c := it.newCounters(int(quantities), func(q int) labels.Labels {
+		return labels.FromStrings(labels.MetricName, metricNames[q], "device", name)
+	})
+	it.devices[name] = c
+	return c
+}
+
+// add takes the report at time ms, which is after all before it.
+func (it *integrator) add(r *report, ms int64) error {
+	if r.run != it.run || !it.started {
+		if err := it.startRun(r, ms); err != nil {
+			return err
+		}
+		if r.sinceBoot {
+			return nil
+		}
+	}
+	if err := it.baselines(r); err != nil {
+		return err
+	}
+	it.row(ms)
+	if r.hasCPU {
+		dt := seconds(it.cpu.lastMs, ms)
+		for i, percent := range r.cpu {
+			it.move(it.cpu, i, percent/100*it.cpus*dt)
+		}
+		it.cpu.lastMs = ms
+	}
+	for i := range r.devices {
+		d := &r.devices[i]
+		c := it.device(d.name)
+		if c == nil || c.report == ms {
+			continue // over the bound, or a row printed twice
+		}
+		dt := seconds(c.lastMs, ms)
+		for q, rate := range d.rates {
+			if rate == rate {
+				it.move(c, q, rate*dt)
+			}
+		}
+		if c.lastMs != it.lastRep {
+			it.holes++
+		}
+		c.lastMs, c.report = ms, ms
+	}
+	if it.idle && r.hasDevices && !r.torn {
+		it.idleDevices(ms)
+	}
+	it.lastRep = ms
+	if len(it.times) >= batchTimesMax || it.size >= batchValuesMax {
+		return it.flush()
+	}
+	return nil
+}
+
+func seconds(fromMs, toMs int64) float64 { return float64(toMs-fromMs) / 1000 }
+
+// idleDevices gives the devices that -z left out another sample of the same value.
+func (it *integrator) idleDevices(ms int64) {
+	for _, c := range it.devices {
+		if c.live && c.report != ms {
+			for q := range c.has {
+				if c.has[q] {
+					it.move(c, q, 0)
+				}
+			}
+			c.lastMs, c.report = ms, ms
+		}
+	}
+}
+
+// startRun begins a run's counters at zero, at the time where its first interval begins.
+func (it *integrator) startRun(r *report, ms int64) error {
+	if err := it.flush(); err != nil {
+		return err
+	}
+	base := ms
+	if !r.sinceBoot {
+		base = ms - it.period.Milliseconds()
+	}
+	if it.run >= 0 && it.started {
+		it.gaps = append(it.gaps, recording.Note{Kind: recording.NoteGap, From: it.clockTime(it.lastRep), To: it.clockTime(base),
+			Text: "no reports between two runs of iostat: what happened in between is not known"})
+		base = max(base, it.lastRep+1)
+	}
+	it.run, it.started = r.run, true
+	it.lastRep = base
+	for _, c := range it.order {
+		clear(c.value)
+		c.live = false
+	}
+	it.row(base)
+	if r.hasCPU {
+		it.begin(it.cpu, base, nil)
+	}
+	for i := range r.devices {
+		if c := it.device(r.devices[i].name); c != nil && !c.live {
+			it.begin(c, base, &r.devices[i].rates)
+		}
+	}
+	return it.flush()
+}
+
+// begin gives the series of c their first sample of the run: zero, at base.
+func (it *integrator) begin(c *counters, base int64, r *rates) {
+	c.live, c.lastMs = true, base
+	for i := range c.value {
+		if r == nil || r[i] == r[i] {
+			it.move(c, i, 0)
+		}
+	}
+}
+
+// baselines gives devices that were not there before a first sample at the time
+// of the report before, where their first interval begins.
+func (it *integrator) baselines(r *report) error {
+	fresh := func(c *counters) bool { return c != nil && !c.live }
+	any := r.hasCPU && fresh(it.cpu)
+	for i := range r.devices {
+		any = any || fresh(it.device(r.devices[i].name))
+	}
+	if !any {
+		return nil
+	}
+	if err := it.flush(); err != nil {
+		return err
+	}
+	it.row(it.lastRep)
+	if r.hasCPU && fresh(it.cpu) {
+		it.begin(it.cpu, it.lastRep, nil)
+	}
+	for i := range r.devices {
+		if c := it.device(r.devices[i].name); fresh(c) {
+			it.begin(c, it.lastRep, &r.devices[i].rates)
+		}
+	}
+	return it.flush()
+}
+
+// row opens a new sample time.
+func (it *integrator) row(ms int64) {
+	it.times = append(it.times, ms)
+}
+
+// move adds to a counter and samples it at the current row.
+func (it *integrator) move(c *counters, i int, by float64) {
+	c.value[i] += by
+	c.has[i] = true
+	if c.labels[i].IsEmpty() {
+		return
+	}
+	for len(c.cols[i]) < len(it.times)-1 {
+		c.cols[i] = append(c.cols[i], math.NaN())
+		it.size++
+	}
+	if len(c.cols[i]) < len(it.times) {
+		c.cols[i] = append(c.cols[i], c.value[i])
+		it.size++
+	}
+}
+
+// flush hands on the rows gathered, those within Options.From and To.
+func (it *integrator) flush() error {
+	if len(it.times) == 0 {
+		return nil
+	}
+	defer it.drop()
+	offset := it.opt.ClockOffset.Milliseconds()
+	lo, hi := 0, len(it.times)
+	for lo < hi && !it.opt.From.IsZero() && it.times[lo]+offset < it.opt.From.UnixMilli() {
+		lo++
+	}
+	for hi > lo && !it.opt.To.IsZero() && it.times[hi-1]+offset > it.opt.To.UnixMilli() {
+		hi--
+	}
+	it.outside += int64(len(it.times) - (hi - lo))
+	if lo == hi {
+		return nil
+	}
+	b := recording.Batch{TimesMs: make([]int64, 0, hi-lo)}
+	for _, ms := range it.times[lo:hi] {
+		b.TimesMs = append(b.TimesMs, ms+offset)
+		it.count(ms + offset)
+	}
+	for _, c := range it.order {
+		for i, col := range c.cols {
+			if len(col) <= lo {
+				continue
+			}
+			for len(col) < hi {
+				col = append(col, math.NaN())
+			}
+			c.cols[i] = col
+			b.Columns = append(b.Columns, recording.Column{Labels: c.labels[i], Values: col[lo:hi]})
+		}
+	}
+	return it.w.Append(it.ctx, &b)
+}
+
+// count counts distinct sample times: a late device's baseline repeats one.
+func (it *integrator) count(ms int64) {
+	if it.samples > 0 && ms <= it.lastMs {
+		return
+	}
+	if it.samples == 0 {
+		it.firstMs = ms
+	}
+	it.samples++
+	it.lastMs = ms
+}
+
+func (it *integrator) drop() {
+	it.times = it.times[:0]
+	it.size = 0
+	for _, c := range it.order {
+		for i := range c.cols {
+			c.cols[i] = c.cols[i][:0]
+		}
+	}
+}
+
+func (it *integrator) clockTime(ms int64) time.Time {
+	return time.UnixMilli(ms).Add(it.opt.ClockOffset).UTC()
+}
+
+// notes tell what the log did not.
+func (it *integrator) notes(s *survey) []recording.Note {
+	out := it.gaps
+	limit := func(text string) { out = append(out, recording.Note{Kind: recording.NoteLimit, Text: text}) }
+	if d := s.found.damage; d.count > 0 {
+		out = append(out, recording.Note{Kind: recording.NoteDamage, Offset: d.offset,
+			Text: fmt.Sprintf("%d places of the log could not be read and were left out, the first at %s: %s", d.count, d.where(), d.what)})
+	}
+	if s.disks && !s.split {
+		limit("the log tells no reads and writes per second apart (iostat without -x, or with -s): device latency cannot be judged; record with iostat -xt 1")
+	} else if s.disks && !s.awaits {
+		limit("the log has one await for reads and writes together (sysstat before 9.1.5): write latency cannot be judged; record with a newer sysstat")
+	}
+	if !s.disks {
+		limit("the log has CPU reports only (iostat -c): devices cannot be judged; record with iostat -xt 1")
+	}
+	if it.cpu.has[0] && s.found.cpus == 0 {
+		limit("the log does not tell how many CPUs the host has: its CPU seconds are those of one")
+	}
+	if it.holes > 0 && !it.idle {
+		limit(strconv.FormatInt(it.holes, 10) + " times a device was missing in reports and came back: its rates there are those of the report in which it came back")
+	}
+	if it.tooMany > 0 {
+		out = append(out, recording.Note{Kind: recording.NoteDropped, Text: fmt.Sprintf("%d rows of devices beyond the first %d were left out", it.tooMany, devicesMax)})
+	}
+	if s.found.groups > 0 {
+		limit(fmt.Sprintf("%d rows of device groups (iostat -g) were left out: they repeat their devices", s.found.groups))
+	}
+	return out
+}

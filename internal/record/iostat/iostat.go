@@ -1,0 +1,300 @@
+// Package iostat reads what iostat printed: a log somebody kept while the database
+// stalled, in whatever mixture of options it was made.
+//
+// The idea is to turn iostat's rates back into the kernel's counters. Each
+// report says what the mean rate was between the report before it and itself.
+// Multiplied by that interval and summed, the rates become counters under
+// node_exporter's names, so that irate over two consecutive samples gives the log's own
+// figure again and every rule written for node_exporter works on a log:
+//
+//	r/s, w/s, d/s, f/s       node_disk_reads_completed_total, ..._writes_completed_total, ...
+//	rkB/s, wMB/s, rsec/s     node_disk_read_bytes_total, node_disk_written_bytes_total
+//	w/s x w_await            node_disk_write_time_seconds_total (reads, discards, flushes alike)
+//	%util                    node_disk_io_time_seconds_total
+//	aqu-sz, avgqu-sz         node_disk_io_time_weighted_seconds_total
+//	avg-cpu                  node_cpu_seconds_total{cpu="all", mode}
+//
+// iostat's kB are 1,024 bytes, its MB 1,048,576 and its sectors 512 (sysstat:
+// iostat.c counts sectors of 512 bytes and divides by 2 or 2,048).
+//
+// What can be read: the text of sysstat 9 to 12 with any of -x -k -m -t -y -z -d
+// -c -s -p, in any locale's dates and decimals, several runs appended to one another, and
+// -o JSON, also cut short by a kill. Not -h: its figures are rounded for people.
+// The best log is made by
+//
+//	S_TIME_FORMAT=ISO iostat -xt 1 > iostat.log
+//
+// # What a log does not tell
+//
+// The first report of a run is the average since boot. It is dropped (its time is
+// kept: the second report's interval starts there), unless the run was made with -y. iostat -y
+// leaves a trace: one more empty line between the banner and the first report.
+// Without that trace the first report is dropped; to lose one real report is
+// better than to show the mean of weeks as the first second.
+//
+// Without -t a log holds no times, only a date. Reports are then placed one
+// period apart (Options.Period, one second if unset) so that the last one falls on the
+// file's modification time, and a note says so.
+//
+// Times are local to the host and carry no zone (except with S_TIME_FORMAT=ISO);
+// Options.Location says which. Whether 05/04 is in May or in April is decided
+// from all dates of the log: see [dateOrder].
+//
+// With -z iostat leaves out devices without activity. A device that is missing in a
+// report counts as idle only if -z is evident: no report of the log has a row of
+// zeros. Otherwise the series have a hole.
+package iostat
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"plimsoll/internal/record/recording"
+	"plimsoll/internal/record/source"
+)
+
+// Bounds on what a log may ask for. They are far beyond any real one; a
+// hostile file meets them before it meets the memory's end.
+const (
+	lineBytesMax   = 64 << 10 // a row of sysstat 12 is 250 bytes
+	valueBytesMax  = 16 << 20 // one report of a JSON log
+	devicesMax     = 4096     // distinct devices of a log
+	stampsKept     = 4096     // timestamps the survey keeps for the median period
+	rateMax        = 1e15     // a larger figure is a counter that wrapped in iostat itself
+	datesKept      = 64       // distinct dates the survey keeps
+	batchValuesMax = 1 << 18  // values gathered before they are handed on
+	batchTimesMax  = 512
+)
+
+// Options say what a file's own bytes do not tell.
+type Options struct {
+	// Open opens the log from its start; it is called twice. nil opens Path.
+	Open func() (io.ReadCloser, error)
+	// Bytes is how many bytes Open gives, 0 if unknown. It is for progress only.
+	Bytes int64
+	// Modified is when the log was last written to; zero asks Path.
+	Modified time.Time
+}
+
+// Open prepares the log at path. It reads only its beginning.
+func Open(path string) (source.Source, error) { return New(path, Options{}) }
+
+// New is Open for a log that is not simply a file: compressed, or in memory.
+func New(path string, opt Options) (source.Source, error) {
+	if opt.Open == nil {
+		info, err := os.Stat(path)
+		if err != nil {
+			return nil, fmt.Errorf("iostat log: %w", err)
+		}
+		opt.Open = func() (io.ReadCloser, error) { return os.Open(path) }
+		opt.Bytes = info.Size()
+		if opt.Modified.IsZero() {
+			opt.Modified = info.ModTime()
+		}
+	}
+	r, err := opt.Open()
+	if err != nil {
+		return nil, fmt.Errorf("iostat log: %w", err)
+	}
+	defer r.Close()
+	head := make([]byte, 4096)
+	n, err := io.ReadFull(r, head)
+	if n == 0 && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("iostat log %s: %w", path, err)
+	}
+	head = head[:n]
+	if !Sniff(path, head) {
+		return nil, fmt.Errorf("%s is no iostat log: neither a \"Device\" nor an \"avg-cpu\" heading nor {\"sysstat\" in its first %d bytes; make one with: S_TIME_FORMAT=ISO iostat -xt 1 > iostat.log", path, n)
+	}
+	return &log{path: path, opt: opt, json: isJSON(head), desc: recording.Source{Kind: "iostat", Name: path}}, nil
+}
+
+// Sniff reports whether head, the first bytes of a file, are iostat's.
+func Sniff(_ string, head []byte) bool {
+	if isJSON(head) {
+		return bytes.Contains(head, []byte(`"sysstat"`)) &&
+			!bytes.Contains(head, []byte(`"cpu-load"`)) // mpstat
+	}
+	for line := range bytes.Lines(head) {
+		line = bytes.TrimRight(line, "\r\n")
+		if isCPUHeading(line) || isDeviceHeading(line) || isHumanHeading(line) {
+			return true
+		}
+	}
+	return false
+}
+
+func isJSON(head []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(head), []byte("{")) }
+
+// log is one iostat log; it implements source.Source.
+type log struct {
+	path string
+	opt  Options
+	json bool
+
+	mu   sync.Mutex
+	desc recording.Source
+}
+
+// Describe implements source.Source.
+func (l *log) Describe() recording.Source {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.desc
+}
+
+// Live implements source.Source.
+func (l *log) Live() bool { return false }
+
+// reports gives the reports of a log one after the other; the report belongs to
+// the caller until the next call. Damage does not end it; a reader that fails
+// (compressed bytes that are torn) does, and is damage too.
+type reports interface {
+	next() (r *report, ok bool)
+	// about is what was learnt on the way.
+	about() *findings
+}
+
+// findings are what the reports of a log are not: who wrote it, what was unreadable.
+type findings struct {
+	host, kernel string
+	cpus         int
+	date         stamp // of the first banner
+	runs         int   // banners
+	human        bool  // -h
+	groups       int64 // rows of -g
+	damage       damage
+}
+
+// damage counts what could not be read, and remembers the first of it.
+type damage struct {
+	count  int64
+	line   int64
+	offset int64
+	what   string
+}
+
+func (d *damage) add(line, offset int64, what string) {
+	if d.count == 0 {
+		d.line, d.offset, d.what = line, offset, what
+	}
+	d.count++
+}
+
+func (l *log) reports(r io.Reader) reports {
+	if l.json {
+		return newJSONReports(r)
+	}
+	return newTextReports(r)
+}
+
+// Read implements source.Source. The log is read twice: what kind of dates it has, how many
+// reports there are and whether -z was given is known only at its end.
+func (l *log) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
+	sv, err := l.survey(ctx, opt)
+	if err != nil {
+		return err
+	}
+	if err := sv.usable(l.path); err != nil {
+		return err
+	}
+	ck := newClock(sv, opt, l.opt.Modified)
+	it := newIntegrator(ctx, w, opt, sv)
+	err = l.each(ctx, opt, 1, func(r *report) error {
+		ms, ok := ck.at(r)
+		if !ok {
+			return nil
+		}
+		return it.add(r, ms)
+	})
+	if err != nil {
+		return err
+	}
+	if err := it.flush(); err != nil {
+		return err
+	}
+	l.describe(w, sv, ck, it)
+	if it.samples == 0 && it.outside == 0 {
+		return fmt.Errorf("iostat log %s: none of its %d reports could be placed in time; record again with: S_TIME_FORMAT=ISO iostat -xt 1", l.path, sv.reports)
+	}
+	return nil
+}
+
+// each hands every report of the log to visit. pass is 0 or 1, for progress.
+func (l *log) each(ctx context.Context, opt source.Options, pass int64, visit func(*report) error) error {
+	return l.eachOf(ctx, opt, pass, func(reports) {}, visit)
+}
+
+// eachOf is each that first shows the reader, whose findings grow as it reads.
+func (l *log) eachOf(ctx context.Context, opt source.Options, pass int64, start func(reports), visit func(*report) error) error {
+	f, err := l.opt.Open()
+	if err != nil {
+		return fmt.Errorf("iostat log: %w", err)
+	}
+	defer f.Close()
+	count := &counter{r: f}
+	rs := l.reports(count)
+	start(rs)
+	for n := 0; ; n++ {
+		if n%1024 == 0 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if opt.Progress != nil {
+				// Two passes make one piece of work of twice the bytes.
+				opt.Progress((pass*l.opt.Bytes+count.n)/2, l.opt.Bytes)
+			}
+		}
+		r, ok := rs.next()
+		if !ok {
+			return nil
+		}
+		if err := visit(r); err != nil {
+			return err
+		}
+	}
+}
+
+// counter counts the bytes read.
+type counter struct {
+	r io.Reader
+	n int64
+}
+
+func (c *counter) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// describe tells the writer who the samples are from and what is wrong with them.
+func (l *log) describe(w recording.Writer, sv *survey, ck *clock, it *integrator) {
+	d := recording.Source{
+		Kind: "iostat", Name: l.path, Host: sv.found.host,
+		Period: ck.period, Samples: it.samples, Facts: map[string]string{},
+	}
+	if it.samples > 0 {
+		d.From, d.To = time.UnixMilli(it.firstMs).UTC(), time.UnixMilli(it.lastMs).UTC()
+	}
+	if sv.found.kernel != "" {
+		d.Facts["os"], d.Facts["kernel"] = strings.Fields(sv.found.kernel)[0], sv.found.kernel
+	}
+	if sv.found.cpus > 0 {
+		d.Facts["cores"] = fmt.Sprint(sv.found.cpus)
+	}
+	l.mu.Lock()
+	l.desc = d
+	l.mu.Unlock()
+	w.Source(d)
+	for _, n := range append(ck.notes(sv), it.notes(sv)...) {
+		n.Source, n.File = l.path, l.path
+		w.Note(n)
+	}
+}

@@ -1,0 +1,164 @@
+package iostat
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"plimsoll/internal/record/source"
+)
+
+// A survey is what one reading of the whole log tells about each of its parts.
+type survey struct {
+	found    findings
+	reports  int64 // all of them
+	counted  int64 // those that are not averages since boot
+	stamped  int64
+	first    stamp
+	last     stamp
+	dates    []stamp // distinct ones, in order of appearance; the banner's first
+	comma    bool
+	ampm     bool
+	disks    bool
+	split    bool // reads and writes apart
+	awaits   bool
+	zeroRow  bool // some row of zeros: -z was not given
+	missing  bool // some device was missing in some report
+	stepsSec []int
+	prev     stamp
+	prevRun  int
+	seen     map[string]int // devices, and the run they were last seen in
+}
+
+// survey reads the log once for what must be known before the first sample is placed.
+func (l *log) survey(ctx context.Context, opt source.Options) (*survey, error) {
+	s := &survey{seen: map[string]int{}}
+	var about *findings
+	err := l.eachOf(ctx, opt, 0, func(rs reports) { about = rs.about() }, func(r *report) error {
+		s.add(r)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.found = *about
+	if d := s.found.date; d.hasDate {
+		s.dates = append([]stamp{d}, s.dates...)
+	}
+	return s, nil
+}
+
+func (s *survey) add(r *report) {
+	s.reports++
+	s.comma = s.comma || r.comma
+	s.addStamp(r)
+	if r.hasDevices {
+		s.disks = true
+		if len(r.devices) == 0 && !r.torn {
+			s.missing = true
+		}
+	}
+	known := 0
+	for i := range r.devices {
+		d := &r.devices[i]
+		s.split = s.split || d.rates[writes] == d.rates[writes]
+		s.awaits = s.awaits || d.rates[writeTime] == d.rates[writeTime]
+		run, ok := s.seen[d.name]
+		if ok && run == r.run {
+			known++
+		}
+		if len(s.seen) < devicesMax || ok {
+			s.seen[d.name] = r.run
+		}
+		if !r.sinceBoot && d.rates.idle() {
+			s.zeroRow = true
+		}
+	}
+	if r.sinceBoot {
+		return
+	}
+	s.counted++
+	if r.hasDevices && !r.torn && known < s.inRun(r.run) {
+		s.missing = true
+	}
+}
+
+// inRun is how many devices the run has shown. It is only asked where -z is
+// still possible, which most logs rule out with their first row of zeros.
+func (s *survey) inRun(run int) int {
+	if s.zeroRow || s.missing {
+		return 0
+	}
+	n := 0
+	for _, r := range s.seen {
+		if r == run {
+			n++
+		}
+	}
+	return n
+}
+
+func (s *survey) addStamp(r *report) {
+	st := r.stamp
+	if !st.hasTime {
+		return
+	}
+	s.stamped++
+	s.ampm = s.ampm || st.ampm
+	if !s.first.hasTime {
+		s.first = st
+	}
+	if n := len(s.dates); st.hasDate && n < datesKept && (n == 0 || s.dates[n-1].date != st.date) {
+		s.dates = append(s.dates, st)
+	}
+	if s.prev.hasTime && s.prevRun == r.run && len(s.stepsSec) < stampsKept {
+		// The step needs no date: a run's steps are far below a day.
+		step := (st.secondOfDay() - s.prev.secondOfDay() + 86400) % 86400
+		s.stepsSec = append(s.stepsSec, step)
+	}
+	s.prev, s.prevRun, s.last = st, r.run, st
+}
+
+// idleWhenMissing reports whether -z is evident: devices come and go, and no row is ever zero.
+func (s *survey) idleWhenMissing() bool { return s.missing && !s.zeroRow }
+
+// period is the usual distance of two reports: the median of those that carry
+// times, or the given one.
+func (s *survey) period(given time.Duration) time.Duration {
+	if len(s.stepsSec) > 0 {
+		steps := slices.Clone(s.stepsSec)
+		slices.Sort(steps)
+		if m := steps[len(steps)/2]; m > 0 {
+			return time.Duration(m) * time.Second
+		}
+	}
+	if given > 0 {
+		return given
+	}
+	return time.Second
+}
+
+// usable says why a log tells nothing.
+func (s *survey) usable(path string) error {
+	const again = "record again with: S_TIME_FORMAT=ISO iostat -xt 1"
+	switch {
+	case s.counted > 0:
+		return nil
+	case s.reports > 0:
+		return fmt.Errorf("iostat log %s holds only the average since boot, no interval: %s", path, again)
+	case s.found.human:
+		return fmt.Errorf("iostat log %s was made with -h, whose rounded figures are for people: %s", path, again)
+	case s.found.damage.count > 0:
+		d := s.found.damage
+		return fmt.Errorf("iostat log %s holds no readable report; first at %s: %s; %s", path, d.where(), d.what, again)
+	}
+	return fmt.Errorf("iostat log %s holds headings but no report: %s", path, again)
+}
+
+func (d *damage) where() string {
+	if d.line > 0 {
+		return fmt.Sprintf("line %d (byte %d)", d.line, d.offset)
+	}
+	return fmt.Sprintf("byte %d", d.offset)
+}

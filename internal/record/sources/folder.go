@@ -1,0 +1,73 @@
+package sources
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"plimsoll/internal/record/ftdc"
+	"plimsoll/internal/record/recording"
+)
+
+// What a folder is looked through for.
+const (
+	folderEntriesMax = 1000 // entries looked at
+	folderSourcesMax = 32   // sources taken from one folder
+)
+
+// Expand gives the sources that an argument stands for: itself, or, if it is a folder that
+// is no source of its own, the sources lying in it: what somebody put together about one
+// incident (iostat's log, saved metrics, a diagnostic.data folder, notes). What is no source is
+// passed over. It fails if there are more than 32 of them: then it is not one incident.
+func Expand(arg string) ([]string, error) {
+	info, err := os.Stat(arg)
+	if err != nil || !info.IsDir() || recording.IsRecording(arg) || ftdc.Sniff(arg, nil) {
+		return []string{arg}, nil // Open tells what is wrong with it
+	}
+	f, err := os.Open(arg)
+	if err != nil {
+		return []string{arg}, nil
+	}
+	defer f.Close()
+	// ReadDir(n) fails at the end of a folder: what it could list is looked at.
+	entries, _ := f.ReadDir(folderEntriesMax)
+	slices.SortFunc(entries, func(a, b os.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
+	var found []string
+	for _, e := range entries {
+		path := filepath.Join(arg, e.Name())
+		if isSource(path) {
+			found = append(found, path)
+		}
+	}
+	switch {
+	case len(found) == 0:
+		return []string{arg}, nil
+	case len(found) > folderSourcesMax:
+		return nil, fmt.Errorf("%s holds %d sources, more than the %d of one incident: name those that belong together", arg, len(found), folderSourcesMax)
+	}
+	return found, nil
+}
+
+func isSource(path string) bool {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return false
+	case info.IsDir():
+		return recording.IsRecording(path) || ftdc.Sniff(path, nil)
+	case !info.Mode().IsRegular():
+		return false
+	}
+	in, err := openFile(path, info)
+	if err != nil {
+		return false
+	}
+	if in.Reader != nil {
+		// A recording's own manifest: its folder was looked at already.
+		_ = in.Reader.Close()
+		return false
+	}
+	return true
+}

@@ -1,0 +1,329 @@
+// Package sources turns what a person has at hand into a recording: [Open] recognises
+// what an argument is, and the packages below it read it.
+//
+// Nobody should have to say what kind of file they hold, least of all while a database
+// stalls. So a source is recognised by its content, never by its name, and
+// what is none of them gets one error that says what it looks like instead.
+//
+// The sources, and how each is made:
+//
+//	diagnostic.data, or the dbPath it lies in, or one metrics.* file      MongoDB writes it by itself
+//	iostat's log, text or JSON       S_TIME_FORMAT=ISO iostat -xt 1 > iostat.log
+//	saved pages of metrics           while sleep 1; do date +'# scraped %s'; curl -s http://host:9100/metrics; done > metrics.txt
+//	http://host:9216/metrics         any exporter, etcd, IRIS (/api/monitor/metrics); read live
+//	mongodb://user@host              a MongoDB; read live
+//	postgres://user@host/postgres    a PostgreSQL; read live
+//	etcd://a:2379,b:2379,c:2379      an etcd, all its members; read live
+//	http://prometheus:9090           a Prometheus-compatible server; asked, not copied
+//	host                             this machine's devices, page cache and pressure; read live
+//	fio's JSON, and the logs beside  fio --output-format=json --output=job.json --write_lat_log=job job.fio
+//	a recording's folder             plimsoll record
+//
+// Text may be compressed by gzip, zstd or bzip2. An iostat log made without -t holds no
+// times; a gzip file remembers when the log was last written to, a copied one does not.
+//
+// Most are a source.Source, which is read once into a recording. A recording and a Prometheus server
+// are a recording.Reader already: they hold their own samples.
+package sources
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	etcd "plimsoll/internal/engine/etcd/live"
+	mongodb "plimsoll/internal/engine/mongodb/live"
+	postgres "plimsoll/internal/engine/postgres/live"
+	"plimsoll/internal/record/exposition"
+	"plimsoll/internal/record/fio"
+	"plimsoll/internal/record/ftdc"
+	"plimsoll/internal/record/host"
+	"plimsoll/internal/record/iostat"
+	"plimsoll/internal/record/recording"
+	"plimsoll/internal/record/source"
+)
+
+// An Input is what an argument stands for: one of the two is set.
+type Input struct {
+	// Source is to be read into a recording.
+	Source source.Source
+	// Reader holds its samples already. The caller closes it.
+	Reader recording.Reader
+}
+
+// Describe tells what the input is, as far as is known before it is read.
+func (in Input) Describe() recording.Source {
+	if in.Source != nil {
+		return in.Source.Describe()
+	}
+	if in.Reader != nil {
+		if s := in.Reader.Sources(); len(s) > 0 {
+			return s[0]
+		}
+	}
+	return recording.Source{}
+}
+
+// OpenOptions say what an argument alone does not.
+type OpenOptions struct {
+	// From and To bound what a Prometheus server is asked for; zero means its last hour.
+	From, To time.Time
+	// Selector restricts the series of a Prometheus server: {instance=~"db-1:.*"}.
+	Selector string
+	// Insecure accepts any TLS certificate.
+	Insecure bool
+	// Transport replaces the HTTP transport, Getenv os.Getenv.
+	Transport http.RoundTripper
+	Getenv    func(string) string
+}
+
+// Open recognises what arg is. Files are opened and their beginning is read; an address is asked
+// once. The error is one sentence: what arg is, and what to give instead.
+func Open(ctx context.Context, arg string, opt OpenOptions) (Input, error) {
+	if opt.Getenv == nil {
+		opt.Getenv = os.Getenv
+	}
+	if opt.Transport == nil && opt.Insecure {
+		t := http.DefaultTransport.(*http.Transport).Clone()
+		t.TLSClientConfig = &tls.Config{InsecureSkipVerify: true}
+		opt.Transport = t
+	}
+	if scheme, _, ok := strings.Cut(arg, "://"); ok {
+		return openURL(ctx, arg, strings.ToLower(scheme), opt)
+	}
+	switch {
+	case arg == "":
+		return Input{}, errors.New("an empty argument is no source: give a file, a folder, a URL or host")
+	case arg == "-":
+		return Input{}, errors.New("standard input cannot be read as a source (logs are read twice): write it to a file and give that")
+	}
+	info, err := os.Stat(arg)
+	switch {
+	case err != nil && host.Sniff(arg, nil):
+		return asInput(host.OpenArg(arg))
+	case errors.Is(err, fs.ErrNotExist):
+		return Input{}, notThere(arg)
+	case err != nil:
+		return Input{}, fmt.Errorf("open source: %w", err)
+	case info.IsDir():
+		return openFolder(arg)
+	case !info.Mode().IsRegular():
+		return Input{}, fmt.Errorf("%s is %s, not a file or folder: give a file, a diagnostic.data folder, a recording, a URL or host", arg, special(info.Mode()))
+	}
+	return openFile(arg, info)
+}
+
+func asInput(src source.Source, err error) (Input, error) {
+	if err != nil {
+		return Input{}, err
+	}
+	return Input{Source: src}, nil
+}
+
+func asReader(r recording.Reader, err error) (Input, error) {
+	if err != nil {
+		return Input{}, err
+	}
+	return Input{Reader: r}, nil
+}
+
+// hostPort matches an address whose scheme was left out.
+var hostPort = regexp.MustCompile(`^[A-Za-z0-9._-]+:\d+(/.*)?$`)
+
+func notThere(arg string) error {
+	if hostPort.MatchString(arg) {
+		return fmt.Errorf("there is no file %s: for an address write http://%s", arg, arg)
+	}
+	return fmt.Errorf("there is no file or folder %s: check the path (this machine itself is called host)", arg)
+}
+
+func special(m fs.FileMode) string {
+	switch {
+	case m&fs.ModeNamedPipe != 0:
+		return "a pipe"
+	case m&fs.ModeSocket != 0:
+		return "a socket"
+	case m&fs.ModeDevice != 0:
+		return "a device"
+	}
+	return "special"
+}
+
+func openFolder(dir string) (Input, error) {
+	if recording.IsRecording(dir) {
+		return asReader(recording.Open(dir))
+	}
+	if ftdc.Sniff(dir, nil) {
+		return asInput(ftdc.Open(dir))
+	}
+	return Input{}, fmt.Errorf("%s is a folder without a recording (%s) and without MongoDB's metrics.* files, in it or in its diagnostic.data: %s",
+		dir, recording.ManifestName, insteadOf(dir))
+}
+
+// insteadOf looks for what in a folder could be meant.
+func insteadOf(dir string) string {
+	f, err := os.Open(dir)
+	if err != nil {
+		var denied *fs.PathError
+		if errors.As(err, &denied) {
+			err = denied.Err // the path was told
+		}
+		return "it cannot be listed: " + err.Error()
+	}
+	defer f.Close()
+	entries, err := f.ReadDir(200)
+	if len(entries) == 0 {
+		return "it is empty"
+	}
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		info, err := os.Stat(path)
+		if err != nil {
+			continue
+		}
+		if info.IsDir() && (recording.IsRecording(path) || ftdc.Sniff(path, nil)) {
+			return "did you mean " + path + "?"
+		}
+		if info.Mode().IsRegular() {
+			if _, err := openFile(path, info); err == nil {
+				return "give one of its files, such as " + path
+			}
+		}
+	}
+	_ = err // what could be listed was looked at
+	return "give a diagnostic.data folder, a recording, or a file"
+}
+
+// openFile recognises a file by its first bytes.
+func openFile(path string, info fs.FileInfo) (Input, error) {
+	if filepath.Base(path) == recording.ManifestName && recording.IsRecording(filepath.Dir(path)) {
+		return asReader(recording.Open(filepath.Dir(path)))
+	}
+	p, err := openPacked(path, info)
+	if err != nil {
+		return Input{}, err
+	}
+	head := p.head
+	switch {
+	case isTar(head):
+		return Input{}, fmt.Errorf("%s %s", path, looksLike(head, p.kind))
+	case len(head) > 0 && p.kind == plain && ftdc.Sniff(path, head):
+		return asInput(ftdc.Open(path))
+	case len(head) > 0 && ftdc.Sniff(path, head):
+		return Input{}, fmt.Errorf("%s is MongoDB's diagnostic data compressed by %s: decompress it, or give the whole diagnostic.data folder", path, p.kind)
+	case iostat.Sniff(path, head):
+		return asInput(iostat.New(path, iostat.Options{Open: p.open, Bytes: p.bytes, Modified: p.modified}))
+	case fio.Sniff(path, head):
+		return asInput(fio.New(path, fio.FileOptions{Open: p.open, Bytes: p.bytes}))
+	case exposition.Sniff(path, head):
+		return asInput(exposition.New(path, exposition.FileOptions{Open: p.open, Bytes: p.bytes, Modified: p.modified}))
+	}
+	return Input{}, fmt.Errorf("%s %s", path, looksLike(head, p.kind))
+}
+
+// openURL decides what an address is.
+func openURL(ctx context.Context, arg, scheme string, opt OpenOptions) (Input, error) {
+	switch scheme {
+	case "http", "https":
+	case "mongodb", "mongodb+srv":
+		return asInput(mongodb.Open(ctx, arg, mongodb.Options{Insecure: opt.Insecure, Getenv: opt.Getenv}))
+	case "postgres", "postgresql":
+		return asInput(postgres.Open(arg, postgres.Options{Insecure: opt.Insecure, Getenv: opt.Getenv}))
+	case "etcd", "etcds":
+		return asInput(etcd.Open(arg, etcd.Options{Insecure: opt.Insecure, Getenv: opt.Getenv}))
+	case "file":
+		return Open(ctx, strings.TrimPrefix(arg, "file://"), opt)
+	default:
+		return Input{}, fmt.Errorf("%q is no scheme of a source: give http://, https://, mongodb://, postgres:// or etcd://, a file or a folder", scheme)
+	}
+	u, err := url.Parse(arg)
+	if err != nil || u.Host == "" {
+		return Input{}, errors.New("the URL cannot be read (a password's special characters must be percent-encoded): give one such as http://host:9216/metrics")
+	}
+	if isMetricsPath(u.Path) {
+		return openMetrics(ctx, arg, opt)
+	}
+	return openServer(ctx, arg, u, opt)
+}
+
+// isMetricsPath reports whether a path is one where metrics are, rather than a server's root.
+func isMetricsPath(path string) bool {
+	switch filepath.Base(path) {
+	case "metrics", "federate", "probe", "vars":
+		return true
+	}
+	return strings.Contains(path, "/metrics/")
+}
+
+func openMetrics(ctx context.Context, arg string, opt OpenOptions) (Input, error) {
+	src, err := exposition.OpenURL(arg, exposition.URLOptions{Insecure: opt.Insecure, Transport: opt.Transport, Getenv: opt.Getenv})
+	if err != nil {
+		return Input{}, err
+	}
+	if err := exposition.Probe(ctx, src); err != nil {
+		return Input{}, err
+	}
+	return Input{Source: src}, nil
+}
+
+// openServer asks an address for Prometheus' API and, at the same time, for a page of
+// metrics, there or under /metrics. (Prometheus has such a page itself: the API goes first.)
+func openServer(ctx context.Context, arg string, u *url.URL, opt OpenOptions) (Input, error) {
+	type answer struct {
+		in  Input
+		err error
+	}
+	pages := make(chan answer, 1)
+	go func() {
+		v := *u
+		v.Path = strings.TrimSuffix(u.Path, "/") + "/metrics"
+		in, err := openMetrics(ctx, v.String(), opt)
+		if err != nil && strings.Trim(u.Path, "/") != "" {
+			if own, ownErr := openMetrics(ctx, arg, opt); ownErr == nil {
+				in, err = own, nil
+			}
+		}
+		pages <- answer{in, err}
+	}()
+	r, apiErr := recording.Remote(arg, remoteOptions(opt))
+	page := <-pages
+	if apiErr == nil {
+		return Input{Reader: r}, nil
+	}
+	if page.err == nil {
+		return page.in, nil
+	}
+	if err := ctx.Err(); err != nil {
+		return Input{}, err
+	}
+	var refused *exposition.Refused
+	answered := errors.As(page.err, &refused) || errors.Is(page.err, exposition.ErrNotMetrics)
+	denied := refused != nil && (refused.Status == http.StatusUnauthorized || refused.Status == http.StatusForbidden)
+	if !answered || denied {
+		return Input{}, page.err
+	}
+	if strings.Contains(apiErr.Error(), recording.EnvToken) { // it asks for credentials
+		return Input{}, apiErr
+	}
+	return Input{}, fmt.Errorf("%s answers, but neither as Prometheus does (/api/v1/query) nor with metrics (/metrics): give the address of a page of metrics or of a Prometheus server",
+		exposition.PublicURL(u))
+}
+
+// remoteOptions pass on the credentials for all addresses where there are none for Prometheus alone.
+func remoteOptions(opt OpenOptions) recording.RemoteOptions {
+	o := recording.RemoteOptions{From: opt.From, To: opt.To, Selector: opt.Selector, Transport: opt.Transport}
+	if opt.Getenv(recording.EnvToken) == "" && opt.Getenv(recording.EnvTokenFile) == "" && opt.Getenv(recording.EnvUser) == "" {
+		o.Token = opt.Getenv(exposition.EnvToken)
+		o.User, o.Password = opt.Getenv(exposition.EnvUser), opt.Getenv(exposition.EnvPassword)
+	}
+	return o
+}

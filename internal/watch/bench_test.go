@@ -1,0 +1,104 @@
+package watch_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"net"
+	"net/http"
+	"os/exec"
+	"testing"
+	"time"
+
+	"plimsoll/internal/record/recording"
+	"plimsoll/internal/record/source"
+	"plimsoll/internal/record/sources"
+	"plimsoll/internal/watch"
+)
+
+// watchFor is how long BenchmarkOverhead watches: minutes tell most, for a ring's memory is full after one block.
+var watchFor = flag.Duration("watch.for", 3*time.Second, "how long BenchmarkOverhead watches")
+
+// BenchmarkOverhead tells what it costs to watch this machine and a real etcd at one second, with a ring: the share of one core and
+// the largest resident set of the process (getrusage), the test's own included. The figures of docs/watch.md are of
+//
+//	go test ./internal/watch -run '^$' -bench Overhead -benchtime 1x -watch.for 8m
+func BenchmarkOverhead(b *testing.B) {
+	address := startEtcd(b)
+	for b.Loop() {
+		inputs := []watch.Input{open(b, "host"), open(b, "http://"+address+"/metrics")}
+		ring, err := recording.Create(b.TempDir(), recording.DiskOptions{Keep: 24 * time.Hour, KeepBytes: 2 << 30})
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer watch.OneCore()()
+		ctx, cancel := context.WithTimeout(b.Context(), *watchFor)
+		before, _ := watch.ProcessCost()
+		began := time.Now()
+		if err := watch.New(inputs, watch.Options{Ring: ring}).Run(ctx); err != nil {
+			b.Fatal(err)
+		}
+		cancel()
+		after, ok := watch.ProcessCost()
+		if !ok {
+			b.Skip("this system does not tell what a process uses")
+		}
+		took := time.Since(began)
+		if err := ring.Close(); err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(100*(after.CPU-before.CPU).Seconds()/took.Seconds(), "%core")
+		b.ReportMetric(float64(after.PeakBytes)/1e6, "MB-peak")
+		b.ReportMetric(0, "ns/op")
+	}
+}
+
+func open(b *testing.B, arg string) watch.Input {
+	b.Helper()
+	in, err := sources.Open(b.Context(), arg, sources.OpenOptions{})
+	if err != nil {
+		b.Skip(err)
+	}
+	return watch.Input{Source: in.Source, Options: source.Options{Period: time.Second}}
+}
+
+// startEtcd runs an etcd of one member on a free port until the benchmark ends, with a few writes a second.
+func startEtcd(b *testing.B) (address string) {
+	b.Helper()
+	program, err := exec.LookPath("etcd")
+	if err != nil {
+		b.Skip("etcd is not installed")
+	}
+	address, peer := freeAddress(b), freeAddress(b)
+	ctx, cancel := context.WithCancel(context.Background())
+	cmd := exec.CommandContext(ctx, program, "--data-dir", b.TempDir(), "--logger", "zap", "--log-outputs", "/dev/null",
+		"--listen-client-urls", "http://"+address, "--advertise-client-urls", "http://"+address,
+		"--listen-peer-urls", "http://"+peer, "--initial-advertise-peer-urls", "http://"+peer, "--initial-cluster", "default=http://"+peer)
+	if err := cmd.Start(); err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		cancel()
+		_ = cmd.Wait() // it was killed
+	})
+	for range 1000 {
+		resp, err := http.Get(fmt.Sprintf("http://%s/health", address)) //nolint:noctx // ends with the benchmark
+		if err == nil {
+			resp.Body.Close()
+			return address
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	b.Fatal("etcd does not answer")
+	return ""
+}
+
+func freeAddress(b *testing.B) string {
+	b.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}

@@ -1,0 +1,74 @@
+package watch_test
+
+import (
+	"log/slog"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/rulefmt"
+	"github.com/prometheus/prometheus/promql/parser"
+
+	"plimsoll/internal/record/recording"
+	"plimsoll/internal/watch"
+)
+
+// The page's alerts are rules that Prometheus takes, about metrics that are served; and each of its own metrics that is served is on the page.
+func TestPageTellsTheMetrics(t *testing.T) {
+	page, err := os.ReadFile("../../docs/watch.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(page), "```yaml\n")
+	alerts, _, found := strings.Cut(rest, "```")
+	groups, errs := rulefmt.Parse([]byte(alerts), false, model.UTF8Validation, parser.NewParser(parser.Options{}), slog.New(slog.DiscardHandler))
+	if !found || len(errs) > 0 || len(groups.Groups) != 1 || len(groups.Groups[0].Rules) < 4 {
+		t.Fatalf("the page's alerts: %v", errs)
+	}
+	served := servedMetrics(t)
+	for _, name := range regexp.MustCompile(`plimsoll_[a-z_]+`).FindAllString(alerts, -1) {
+		if !served[name] {
+			t.Errorf("the alerts are about %s, which is not served", name)
+		}
+	}
+	for name := range served {
+		stem := name
+		for strings.Contains(stem, "_") && !strings.Contains(string(page), stem) {
+			stem = stem[:strings.LastIndexByte(stem, '_')]
+		}
+		if stem == "plimsoll" {
+			t.Errorf("%s is not on the page", name)
+		}
+	}
+}
+
+// servedMetrics are the program's own metrics, of a watch with a ring that sees a stall.
+func servedMetrics(t *testing.T) map[string]bool {
+	served := map[string]bool{}
+	synctest.Test(t, func(t *testing.T) {
+		ring, err := recording.Create(t.TempDir(), recording.DiskOptions{Keep: time.Hour})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := start(t, watch.Options{Ring: ring, Push: recording.NewMemory(recording.MemoryOptions{})}, newStalling(func(second int) bool { return second > 30 }))
+		time.Sleep(100 * time.Second)
+		families, err := w.Registry().Gather()
+		if err != nil {
+			t.Error(err)
+		}
+		for _, f := range families {
+			if strings.HasPrefix(f.GetName(), "plimsoll_") {
+				served[f.GetName()] = true
+			}
+		}
+		w.end()
+		if err := ring.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return served
+}

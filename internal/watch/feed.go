@@ -1,0 +1,246 @@
+package watch
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/record/recording"
+)
+
+// How long a source that ended is left alone: sources outlast the restart of their database themselves, so this
+// is for what they give up on.
+const (
+	againAfter = time.Second
+	againMax   = time.Minute
+)
+
+// windowBytesMax bounds the memory of one source's window.
+const windowBytesMax = 256 << 20
+
+// windowTail is how many samples of a series are kept unpacked: some minutes, for what is older than the window goes by
+// packs.
+const windowTail = 128
+
+// remarksMax bounds the remarks of a source that are remembered so as to say each once.
+const remarksMax = 100
+
+// A feed reads one source into its window, and into the ring and to the receiver.
+type feed struct {
+	in     Input
+	name   string // as it may be shown
+	window *recording.Memory
+	outs   []*queue
+	log    *slog.Logger
+	wants  func(metric string) bool
+	period time.Duration
+	figs   figures
+
+	mu      sync.Mutex
+	told    map[string]recording.Source // what the source said of itself, by name
+	samples int64
+	values  int64
+	lastMs  int64     // of the newest sample
+	heard   time.Time // when it came
+	silent  bool
+	remarks map[string]bool
+	kept    time.Time // when the ring was told last how far the source has come
+}
+
+// tellRingEvery is how often a ring is told how far its sources have come: it writes that to disk, and waits for it.
+const tellRingEvery = time.Minute
+
+func newFeed(in Input, outs []*queue, log *slog.Logger) *feed {
+	f := &feed{
+		in: in, name: in.Source.Describe().Name, outs: outs, log: log, wants: remembered(diagnose.Wants()), period: in.Options.Period,
+		window: recording.NewMemory(recording.MemoryOptions{MaxBytes: windowBytesMax, Tail: windowTail}),
+		told:   map[string]recording.Source{}, remarks: map[string]bool{}, heard: time.Now(),
+	}
+	if f.period <= 0 {
+		f.period = time.Second
+	}
+	if len(outs) == 0 && f.in.Options.Want == nil {
+		f.in.Options.Want = func(metric string) bool { return f.wants(metric) || isFigure(metric) }
+	}
+	return f
+}
+
+// remembered asks about each name once: a page has the same thousand names every second. It may be called by several goroutines at once, as a
+// source's Append is: the members of an etcd are read side by side.
+func remembered(wants func(metric string) bool) func(metric string) bool {
+	var mu sync.Mutex
+	known := map[string]bool{}
+	return func(metric string) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		wanted, ok := known[metric]
+		if !ok {
+			wanted = wants(metric)
+			if len(known) < namesMax {
+				known[strings.Clone(metric)] = wanted
+			}
+		}
+		return wanted
+	}
+}
+
+// namesMax bounds the names of metrics that are remembered.
+const namesMax = 20_000
+
+// run reads until the context ends, again and again if need be.
+func (f *feed) run(ctx context.Context) {
+	for pause := againAfter; ; pause = min(2*pause, againMax) {
+		before := f.count()
+		err := f.in.Source.Read(ctx, f, f.in.Options)
+		if ctx.Err() != nil {
+			return
+		}
+		if f.count() > before {
+			pause = againAfter
+		}
+		if err != nil {
+			f.log.Warn("the source cannot be read; it is tried again", "source", f.name, "error", err, "pause", pause.String())
+		}
+		if !sleep(ctx, pause) {
+			return
+		}
+	}
+}
+
+func (f *feed) count() int64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.samples
+}
+
+// last is the newest sample's time, zero without any.
+func (f *feed) last() time.Time {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.samples == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(f.lastMs).UTC()
+}
+
+// move lets the window begin at from, and tells it what is known of the source now.
+func (f *feed) move(from time.Time) *recording.Memory {
+	f.window.Forget(from)
+	f.mu.Lock()
+	told := slices.Collect(maps.Values(f.told))
+	to := time.UnixMilli(f.lastMs).UTC()
+	keep := time.Since(f.kept) >= tellRingEvery
+	if keep {
+		f.kept = time.Now()
+	}
+	f.mu.Unlock()
+	now := f.in.Source.Describe()
+	slices.SortFunc(told, func(a, b recording.Source) int { return a.From.Compare(b.From) })
+	for _, s := range told {
+		if s.Name == now.Name {
+			s.Samples = max(s.Samples, now.Samples)
+		}
+		s.To = to
+		if keep {
+			f.put(queued{source: &s})
+		}
+		if s.From.Before(from) {
+			s.From = from
+		}
+		f.window.Source(s)
+	}
+	return f.window
+}
+
+// Append implements [recording.Writer]: it never waits, and never fails for what is wrong with the ring.
+func (f *feed) Append(ctx context.Context, b *recording.Batch) error {
+	if len(b.TimesMs) == 0 {
+		return nil
+	}
+	f.figs.take(b)
+	kept := recording.Batch{TimesMs: b.TimesMs, Columns: make([]recording.Column, 0, len(b.Columns))}
+	for _, c := range b.Columns {
+		if f.wants(c.Labels.Get("__name__")) {
+			kept.Columns = append(kept.Columns, c)
+		}
+	}
+	if len(f.outs) > 0 {
+		f.put(copied(b))
+	}
+	last := b.TimesMs[len(b.TimesMs)-1]
+	f.mu.Lock()
+	if last > f.lastMs {
+		f.lastMs = last
+		f.samples += int64(len(b.TimesMs)) // several batches of one time are one sample
+	}
+	f.values += int64(len(b.TimesMs)) * int64(len(b.Columns))
+	f.heard = time.Now()
+	f.mu.Unlock()
+	if len(kept.Columns) == 0 {
+		return nil
+	}
+	return f.window.Append(ctx, &kept)
+}
+
+// put gives something to all who keep it.
+func (f *feed) put(item queued) {
+	for _, q := range f.outs {
+		q.put(item)
+	}
+}
+
+// Note implements [recording.Writer].
+func (f *feed) Note(n recording.Note) {
+	f.window.Note(n)
+	f.put(queued{note: &n})
+	if n.Kind == recording.NoteGap { // silences tells of those, while they last
+		return
+	}
+	f.mu.Lock()
+	said := f.remarks[n.Text] || len(f.remarks) >= remarksMax
+	f.remarks[n.Text] = true
+	f.mu.Unlock()
+	if !said {
+		f.log.Info("the source has a remark", "source", f.name, "kind", string(n.Kind), "remark", n.Text)
+	}
+}
+
+// Source implements [recording.Writer].
+func (f *feed) Source(s recording.Source) {
+	f.mu.Lock()
+	f.told[s.Name] = s
+	f.mu.Unlock()
+	f.window.Source(s)
+	f.put(queued{source: &s})
+}
+
+// silence tells whether a source went silent or came back since it was asked last, and for how long it
+// has been.
+func (f *feed) silence(now time.Time) (changed, silent bool, since time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	since = now.Sub(f.heard)
+	silent = since > max(silentAfter, silentPeriods*f.period)
+	changed = silent != f.silent
+	f.silent = silent
+	return changed, silent, since
+}
+
+// silences says which sources give no samples any more, and which do again.
+func (w *Watch) silences(now time.Time) {
+	for _, f := range w.feeds {
+		changed, silent, since := f.silence(now)
+		switch {
+		case !changed:
+		case silent:
+			w.opt.Log.Warn("the source gives no samples; it is asked on", "source", f.name, "for", since.Round(time.Second).String())
+		default:
+			w.opt.Log.Info("the source gives samples again", "source", f.name)
+		}
+	}
+}

@@ -1,0 +1,205 @@
+package watch
+
+import (
+	"math"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"plimsoll/internal/judge/diagnose"
+)
+
+// labelMax bounds a label's value in bytes: subjects and names come from sources.
+const labelMax = 200
+
+// The metrics. A finding's series is there while it holds, so that an alert is `plimsoll_finding == 1` with a `for`.
+var (
+	descFinding = prometheus.NewDesc("plimsoll_finding",
+		"1 for each finding that holds: what was found by which rule, about which device, engine or member.",
+		[]string{"rule", "subject", "severity", "kind"}, nil)
+	descFindingShare = prometheus.NewDesc("plimsoll_finding_stalled_ratio",
+		"Share of the window's stalled time that a finding explains, 0 to 1.", []string{"rule", "subject"}, nil)
+	descFindingSince = prometheus.NewDesc("plimsoll_finding_since_timestamp_seconds",
+		"When a finding began to hold, in seconds since 1970.", []string{"rule", "subject"}, nil)
+	descWindow = prometheus.NewDesc("plimsoll_window_observed_seconds",
+		"Time of the window in which something tells whether clients wait.", nil, nil)
+	descWindowStalled = prometheus.NewDesc("plimsoll_window_stalled_seconds",
+		"Time of the window in which clients stalled.", nil, nil)
+	descStall = prometheus.NewDesc("plimsoll_stall_in_progress",
+		"1 while clients stall, 0 while they do not.", []string{"subject"}, nil)
+	descStalls = prometheus.NewDesc("plimsoll_stalls_total",
+		"Stalls that began since watching did.", nil, nil)
+	descStalled = prometheus.NewDesc("plimsoll_stalled_seconds_total",
+		"Time of the stalls that ended since watching began.", nil, nil)
+	descLatency = prometheus.NewDesc("plimsoll_client_latency_seconds",
+		"Mean latency of what clients did in the newest 15 s.", []string{"subject"}, nil)
+	descHighest = prometheus.NewDesc("plimsoll_client_latency_highest_seconds",
+		"Highest mean latency of a sampling interval in the newest 15 s.", []string{"subject"}, nil)
+	descUsual = prometheus.NewDesc("plimsoll_client_latency_usual_seconds",
+		"Median over the window of the mean latencies of its sampling intervals.", []string{"subject"}, nil)
+	descRate = prometheus.NewDesc("plimsoll_client_operations_rate",
+		"Operations of clients completed a second in the newest 15 s.", []string{"subject"}, nil)
+	descUp = prometheus.NewDesc("plimsoll_source_up",
+		"1 while a source gives samples.", []string{"source"}, nil)
+	descSamples = prometheus.NewDesc("plimsoll_source_samples_total",
+		"Samples taken of a source: times, not values.", []string{"source"}, nil)
+	descValues = prometheus.NewDesc("plimsoll_source_values_total",
+		"Values in the samples of a source.", []string{"source"}, nil)
+	descLag = prometheus.NewDesc("plimsoll_source_lag_seconds",
+		"Time since the newest sample of a source came.", []string{"source"}, nil)
+	descMemory = prometheus.NewDesc("plimsoll_window_memory_bytes",
+		"Memory that the windows' samples take.", nil, nil)
+	descRing = prometheus.NewDesc("plimsoll_ring_bytes",
+		"Size of the ring's files on disk.", nil, nil)
+	descRingWriting = prometheus.NewDesc("plimsoll_ring_writing",
+		"1 while the ring on disk is written, 0 while its disk is full or fails.", nil, nil)
+	descRingLost = prometheus.NewDesc("plimsoll_ring_lost_values_total",
+		"Values that are not in the ring because its disk was full, failed, or was too slow.", nil, nil)
+	descRingWaiting = prometheus.NewDesc("plimsoll_ring_waiting_values",
+		"Values that wait to be written to the ring.", nil, nil)
+	descPushing = prometheus.NewDesc("plimsoll_push_working",
+		"1 while samples are pushed (--remote-write), 0 while the receiver does not take them.", nil, nil)
+	descPushLost = prometheus.NewDesc("plimsoll_push_lost_values_total",
+		"Values that were not pushed because the receiver did not take them or was too slow.", nil, nil)
+	descPushWaiting = prometheus.NewDesc("plimsoll_push_waiting_values",
+		"Values that wait to be pushed.", nil, nil)
+	descDiagnoses = prometheus.NewDesc("plimsoll_diagnoses_total",
+		"Diagnoses made.", nil, nil)
+	descDiagnosesFailed = prometheus.NewDesc("plimsoll_diagnoses_failed_total",
+		"Diagnoses that could not be made, mostly for want of samples.", nil, nil)
+	descDiagnosing = prometheus.NewDesc("plimsoll_diagnosing_seconds_total",
+		"CPU time that diagnoses took.", nil, nil)
+	descDiagnosed = prometheus.NewDesc("plimsoll_diagnosis_timestamp_seconds",
+		"Time of the newest sample that the last diagnosis saw, in seconds since 1970.", nil, nil)
+	descBuild = prometheus.NewDesc("plimsoll_build_info",
+		"1, with the program's version.", []string{"version"}, nil)
+)
+
+// Registry is all that /metrics tells: findings, what clients wait for, the sources' storage, and what watching itself
+// costs (process_* and go_* are client_golang's own).
+func (w *Watch) Registry() *prometheus.Registry {
+	r := prometheus.NewRegistry()
+	r.MustRegister(w, collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), collectors.NewGoCollector())
+	return r
+}
+
+// Describe implements prometheus.Collector: which series there are depends on what is watched.
+func (w *Watch) Describe(chan<- *prometheus.Desc) {}
+
+// Collect implements prometheus.Collector.
+func (w *Watch) Collect(ch chan<- prometheus.Metric) {
+	w.mu.Lock()
+	s := w.state
+	w.mu.Unlock()
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) { give(ch, d, prometheus.GaugeValue, v, labels) }
+	counter := func(d *prometheus.Desc, v float64, labels ...string) { give(ch, d, prometheus.CounterValue, v, labels) }
+	gauge(descBuild, 1, w.opt.Version)
+	collectFindings(gauge, s.states)
+	if s.report != nil {
+		gauge(descWindow, s.report.Stalls.Of)
+		gauge(descWindowStalled, s.report.Stalls.Seconds)
+		gauge(descDiagnosed, seconds(s.at))
+	}
+	counter(descDiagnoses, float64(s.diagnoses))
+	counter(descDiagnosesFailed, float64(s.failed))
+	counter(descDiagnosing, s.cost.Seconds())
+	now := s.stallsNow
+	counter(descStalls, float64(now.Count))
+	counter(descStalled, now.Stalled)
+	if now.Subject != "" {
+		gauge(descStall, flag(now.Going), now.Subject)
+		gauge(descLatency, now.Latency, now.Subject)
+		gauge(descHighest, now.Highest, now.Subject)
+		gauge(descUsual, now.Usual, now.Subject)
+		gauge(descRate, now.Rate, now.Subject)
+	}
+	if w.ring != nil {
+		writing, lost, waiting := w.ring.health()
+		gauge(descRing, float64(s.ringBytes))
+		gauge(descRingWriting, flag(writing))
+		counter(descRingLost, float64(lost))
+		gauge(descRingWaiting, float64(waiting))
+	}
+	if w.push != nil {
+		working, lost, waiting := w.push.health()
+		gauge(descPushing, flag(working))
+		counter(descPushLost, float64(lost))
+		gauge(descPushWaiting, float64(waiting))
+	}
+	w.collectFeeds(ch)
+}
+
+func collectFindings(gauge func(d *prometheus.Desc, v float64, labels ...string), states []State) {
+	given := map[[2]string]bool{} // a label that was shortened may meet another one
+	for _, st := range states {
+		f := st.Finding
+		id := [2]string{f.Rule, label(f.Subject)}
+		if given[id] {
+			continue
+		}
+		given[id] = true
+		gauge(descFinding, 1, f.Rule, f.Subject, string(f.Severity), string(f.Kind))
+		gauge(descFindingSince, seconds(st.Since), f.Rule, f.Subject)
+		if f.Kind != diagnose.Refutation {
+			gauge(descFindingShare, f.Weight, f.Rule, f.Subject)
+		}
+	}
+}
+
+// collectFeeds tells of the sources. Two of one name are told apart by a number.
+func (w *Watch) collectFeeds(ch chan<- prometheus.Metric) {
+	memory := int64(0)
+	names := map[string]int{}
+	for _, f := range w.feeds {
+		name := label(f.name)
+		if names[name]++; names[name] > 1 {
+			name += "#" + string(rune('0'+min(names[name], 9)))
+		}
+		f.mu.Lock()
+		samples, values, lag, silent := f.samples, f.values, time.Since(f.heard), f.silent
+		f.mu.Unlock()
+		memory += f.window.Bytes()
+		give(ch, descUp, prometheus.GaugeValue, flag(samples > 0 && !silent), []string{name})
+		give(ch, descSamples, prometheus.CounterValue, float64(samples), []string{name})
+		give(ch, descValues, prometheus.CounterValue, float64(values), []string{name})
+		give(ch, descLag, prometheus.GaugeValue, lag.Seconds(), []string{name})
+		f.figs.collect(name, ch)
+	}
+	give(ch, descMemory, prometheus.GaugeValue, float64(memory), nil)
+}
+
+// give sends a metric; what is not known is not sent.
+func give(ch chan<- prometheus.Metric, d *prometheus.Desc, kind prometheus.ValueType, v float64, labels []string) {
+	if math.IsNaN(v) {
+		return
+	}
+	for i := range labels {
+		labels[i] = label(labels[i])
+	}
+	ch <- prometheus.MustNewConstMetric(d, kind, v, labels...)
+}
+
+// label is a text as a label's value: valid, and not too long.
+func label(s string) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if len(s) <= labelMax {
+		return s
+	}
+	s = s[:labelMax]
+	for !utf8.ValidString(s) {
+		s = s[:len(s)-1]
+	}
+	return s
+}
+
+func flag(on bool) float64 {
+	if on {
+		return 1
+	}
+	return 0
+}
+
+func seconds(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }

@@ -1,0 +1,184 @@
+package watch
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/timeline"
+)
+
+const (
+	// beginSpan and beginLeast: a stall goes on when of the newest 5 s two or more are stalled. One alone is told by the
+	// diagnosis, if there are many of them.
+	beginSpan  = 5 * time.Second
+	beginLeast = 2 * time.Second
+	// endSpan: it is over when none of the newest 10 s is stalled, for waits are counted when they end.
+	endSpan = 10 * time.Second
+	// nowSpan is the time over which present latency is told.
+	nowSpan = 15 * time.Second
+	// toldMost is how many stalls are told one by one within toldSpan; of others the number is told when it is over.
+	toldMost = 3
+	toldSpan = 10 * time.Minute
+)
+
+// stallState is what clients wait for just now.
+type stallState struct {
+	Subject string // what was judged: "MongoDB writes"; "" while nothing tells
+	// Latency and Highest are the mean and the highest mean of an interval over the newest 15 s, in seconds, NaN if not told;
+	// Usual is the median of the window, Threshold the latency from which on an interval is stalled.
+	Latency, Highest, Usual, Threshold float64
+	// Rate is the completions a second over the newest 15 s, NaN if not told.
+	Rate    float64
+	Going   bool // a stall goes on
+	Since   time.Time
+	Count   int64   // stalls that began since watching did
+	Stalled float64 // seconds of them
+}
+
+// stalls notices when stalls begin and end.
+type stalls struct {
+	state stallState
+	worst float64 // latency of the stall that goes on
+	last  time.Time
+	// begun and untold count the stalls of the current span of toldSpan.
+	spanFrom time.Time
+	begun    int
+	untold   int
+	spoken   bool // of the one that goes on
+}
+
+// A stallEvent is the beginning or the end of a stall, or what became of those that were not told.
+type stallEvent struct {
+	began, ended, more bool
+	state              stallState
+	lasted             time.Duration
+	worst              float64 // seconds
+	untold             int
+}
+
+// observe looks at a window that ends now.
+func (s *stalls) observe(c *rules.Case) (out []stallEvent) {
+	stall, grid := c.Stall, c.Grid
+	now := grid.Time(grid.N - 1)
+	s.present(stall, grid)
+	if s.untold > 0 && now.Sub(s.spanFrom) >= toldSpan {
+		out = append(out, stallEvent{more: true, untold: s.untold, state: s.state})
+	}
+	if now.Sub(s.spanFrom) >= toldSpan {
+		s.spanFrom, s.begun, s.untold = now, 0, 0
+	}
+	cells := func(span time.Duration) int { return int(span / grid.Step()) }
+	first, last := newest(stall.Cells, max(1, cells(endSpan)))
+	recent := countFrom(stall.Cells, grid.N-max(1, cells(beginSpan)))
+	switch {
+	case !s.state.Going && recent >= max(1, cells(beginLeast)) && grid.Start(first).After(s.last):
+		s.state.Going, s.state.Since, s.worst = true, grid.Start(first), 0
+		s.state.Count++
+		s.begun++
+		s.spoken = s.begun <= toldMost
+		if s.spoken {
+			out = append(out, stallEvent{began: true, state: s.state})
+		} else {
+			s.untold++
+		}
+	case s.state.Going && now.Sub(grid.Time(max(0, last))) >= endSpan:
+		s.state.Going = false
+		s.last = grid.Time(max(0, last))
+		lasted := s.last.Sub(s.state.Since)
+		s.state.Stalled += max(0, lasted.Seconds())
+		if s.spoken {
+			out = append(out, stallEvent{ended: true, state: s.state, lasted: lasted, worst: s.worst})
+		}
+	}
+	if s.state.Going {
+		s.worst = max(s.worst, s.state.Highest)
+	}
+	return out
+}
+
+// present tells the newest latency and rate.
+func (s *stalls) present(stall rules.Stall, grid timeline.Grid) {
+	from := max(0, grid.N-int(max(1, nowSpan/grid.Step())))
+	st := &s.state
+	st.Subject, st.Threshold = stall.Subject, stall.Threshold
+	st.Latency, st.Highest, st.Usual, st.Rate = math.NaN(), math.NaN(), math.NaN(), math.NaN()
+	var waited, ops float64
+	known := false
+	for k := from; k < grid.N; k++ {
+		if k >= len(stall.Ops) || math.IsNaN(stall.Ops[k]) {
+			continue
+		}
+		known = true
+		ops += stall.Ops[k]
+		if k < len(stall.Latency) && stall.Latency[k] >= 0 {
+			waited += stall.Latency[k] * stall.Ops[k]
+			if !(st.Highest >= stall.Latency[k]) {
+				st.Highest = stall.Latency[k]
+			}
+		}
+	}
+	if !known {
+		return
+	}
+	st.Rate = ops / float64(grid.N-from)
+	if st.Highest >= 0 && ops > 0 {
+		st.Latency = waited / ops
+	}
+	if stall.Latency != nil {
+		st.Usual = timeline.Quantile(stall.Latency, 0.5)
+	}
+}
+
+// newest is the newest run of marked cells in which gaps are shorter than gap: its first and its last cell; -1 of none.
+func newest(m timeline.Mask, gap int) (first, last int) {
+	first, last = -1, -1
+	for k := len(m) - 1; k >= 0; k-- {
+		switch {
+		case m[k] && last < 0:
+			first, last = k, k
+		case m[k]:
+			first = k
+		case last >= 0 && first-k > gap:
+			return first, last
+		}
+	}
+	return first, last
+}
+
+func countFrom(m timeline.Mask, from int) (n int) {
+	for _, on := range m[max(0, min(from, len(m))):] {
+		if on {
+			n++
+		}
+	}
+	return n
+}
+
+// feel looks whether clients wait right now, and tells when that changed. It gives the CPU that took.
+func (w *Watch) feel(ctx context.Context, s *schedule, now time.Time) time.Duration {
+	in, from, to := w.readers()
+	if in == nil {
+		return 0
+	}
+	began := w.opt.CPU()
+	c, err := diagnose.Felt(ctx, in, diagnose.Options{From: from, To: to})
+	if err != nil || c.Stall.Cells == nil || c.Grid.N == 0 {
+		return w.opt.CPU() - began
+	}
+	events := w.stalls.observe(c)
+	took := w.opt.CPU() - began
+	w.mu.Lock()
+	w.state.stallsNow = w.stalls.state
+	states := w.state.states
+	w.mu.Unlock()
+	for _, e := range events {
+		if soon := now.Add(afterBegin); e.began && soon.Before(s.diagnosis) {
+			s.diagnosis = soon
+		}
+		w.tellStall(ctx, e, states)
+	}
+	return took
+}

@@ -1,0 +1,88 @@
+package watch
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/judge/diagnose"
+)
+
+// levels are those of log lines: what is critical wakes somebody.
+var levels = map[diagnose.Severity]slog.Level{
+	diagnose.Critical: slog.LevelError, diagnose.Warning: slog.LevelWarn, diagnose.Info: slog.LevelInfo,
+}
+
+// tell writes a change of a finding as one line: what, since when, the numbers, and what to do first.
+func (w *Watch) tell(ctx context.Context, c Change) {
+	f := c.Finding
+	attrs := []slog.Attr{
+		slog.String("event", string(c.Event)), slog.String("rule", f.Rule), slog.String("subject", f.Subject),
+		slog.String("severity", string(f.Severity)), slog.String("kind", string(f.Kind)),
+		slog.Time("since", c.Since.In(w.zone())),
+	}
+	level := levels[f.Severity]
+	if f.Kind == diagnose.Refutation {
+		level = slog.LevelInfo
+	}
+	switch c.Event {
+	case Ended:
+		level = slog.LevelInfo
+		attrs = append(attrs, slog.String("lasted", c.At.Sub(c.Since).Round(time.Second).String()))
+	case Worse, Better:
+		attrs = append(attrs, slog.String("was", string(c.Before)))
+	}
+	if c.Event != Ended {
+		attrs = append(attrs, slog.Float64("share", f.Weight), slog.String("summary", f.Summary))
+		if len(f.Fixes) > 0 {
+			attrs = append(attrs, slog.String("fix", f.Fixes[0].Summary))
+		}
+	}
+	w.opt.Changes.LogAttrs(ctx, level, f.Title, attrs...)
+}
+
+// tellStall writes the beginning or the end of a stall as one line, with the cause that is known already.
+func (w *Watch) tellStall(ctx context.Context, e stallEvent, states []State) {
+	attrs := []slog.Attr{slog.String("event", "stall"), slog.String("subject", e.state.Subject)}
+	switch {
+	case e.more:
+		attrs = append(attrs, slog.Int("stalls", e.untold), slog.Int64("stalls_in_all", e.state.Count),
+			slog.String("stalled_in_all", units.Seconds(e.state.Stalled)))
+		w.opt.Changes.LogAttrs(ctx, slog.LevelWarn, "clients stalled again and again", attrs...)
+	case e.ended:
+		attrs = append(attrs, slog.Time("since", e.state.Since.In(w.zone())), slog.String("lasted", units.Seconds(e.lasted.Seconds())))
+		if e.worst > 0 {
+			attrs = append(attrs, slog.String("worst", units.Seconds(e.worst)))
+		}
+		w.opt.Changes.LogAttrs(ctx, slog.LevelInfo, "the stall is over", attrs...)
+	default:
+		attrs = append(attrs, slog.Time("since", e.state.Since.In(w.zone())))
+		if e.state.Highest >= 0 {
+			attrs = append(attrs, slog.String("latency", units.Seconds(e.state.Highest)))
+		}
+		if e.state.Usual >= 0 {
+			attrs = append(attrs, slog.String("usual", units.Seconds(e.state.Usual)))
+		}
+		if e.state.Rate >= 0 {
+			attrs = append(attrs, slog.String("completing", units.Number(e.state.Rate)+"/s"))
+		}
+		for _, s := range states {
+			if s.Finding.Kind == diagnose.Cause && s.Finding.Severity != diagnose.Info {
+				attrs = append(attrs, slog.String("known_cause", s.Finding.Title+" ("+s.Finding.Subject+")"))
+				if len(s.Finding.Fixes) > 0 {
+					attrs = append(attrs, slog.String("fix", s.Finding.Fixes[0].Summary))
+				}
+				break
+			}
+		}
+		w.opt.Changes.LogAttrs(ctx, slog.LevelWarn, "clients stall now", attrs...)
+	}
+}
+
+func (w *Watch) zone() *time.Location {
+	if w.opt.Location == nil {
+		return time.UTC
+	}
+	return w.opt.Location
+}

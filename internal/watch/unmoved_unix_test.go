@@ -1,0 +1,192 @@
+//go:build unix
+
+package watch_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"plimsoll/internal/engine/postgres/postgrestest"
+	"plimsoll/internal/record/recording"
+	"plimsoll/internal/record/source"
+	"plimsoll/internal/record/sources"
+	"plimsoll/internal/watch"
+)
+
+// How long BenchmarkUnmoved loads a database: so many pairs of a leg without and a leg with a watch.
+var (
+	pairs = flag.Int("watch.pairs", 1, "pairs of legs of BenchmarkUnmoved")
+	leg   = flag.Duration("watch.leg", 2*time.Second, "length of a leg")
+	rate  = flag.Int("watch.rate", 200, "transactions a second")
+)
+
+// envChild makes the test binary a watch of these sources, which ends with SIGTERM; envRing is its ring.
+const (
+	envChild = "WATCH_TEST_CHILD_SOURCES"
+	envRing  = "WATCH_TEST_CHILD_RING"
+)
+
+func TestMain(m *testing.M) {
+	if sources := os.Getenv(envChild); sources != "" {
+		if err := childWatch(strings.Fields(sources), os.Getenv(envRing)); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func childWatch(args []string, dir string) error {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	defer watch.OneCore()()
+	var inputs []watch.Input
+	for _, arg := range args {
+		in, err := sources.Open(ctx, arg, sources.OpenOptions{})
+		if err != nil {
+			return err
+		}
+		inputs = append(inputs, watch.Input{Source: in.Source, Options: source.Options{Period: time.Second}})
+	}
+	ring, err := recording.Create(dir, recording.DiskOptions{Keep: 24 * time.Hour, KeepBytes: 2 << 30})
+	if err != nil {
+		return err
+	}
+	return errors.Join(watch.New(inputs, watch.Options{Ring: ring}).Run(ctx), ring.Close())
+}
+
+// BenchmarkUnmoved loads a real PostgreSQL with pgbench at a fixed rate, in legs without and with a watch beside it, and tells the
+// latencies of each leg and their medians. The order within a pair alternates, so that what changes with time falls on both.
+// The figures of docs/watch.md are of
+//
+//	go test ./internal/watch -run '^$' -bench Unmoved -benchtime 1x -watch.pairs 8 -watch.leg 20s
+func BenchmarkUnmoved(b *testing.B) {
+	pgbench, err := exec.LookPath("pgbench")
+	if err != nil {
+		b.Skip("pgbench is not installed")
+	}
+	dir, err := os.MkdirTemp("", "plimsoll-watch-") // where others may enter, which b.TempDir is not
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	if err := os.Chmod(dir, 0o755); err != nil {
+		b.Fatal(err)
+	}
+	server, err := postgrestest.Start(filepath.Join(dir, "pg"), postgrestest.Options{Conf: "max_connections = 30\n"})
+	if errors.Is(err, postgrestest.ErrMissing) {
+		b.Skip(err)
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() {
+		if err := server.Stop(); err != nil {
+			b.Error(err)
+		}
+	}()
+	dsn := server.Address("postgres:"+postgrestest.Password, "postgres")
+	run(b, dir, pgbench, "--initialize", "--quiet", "--scale=5", dsn)
+	for b.Loop() {
+		p50, p99 := map[bool][]float64{}, map[bool][]float64{}
+		for i := range 2 * *pairs {
+			watching := i%4 == 1 || i%4 == 2
+			end := func() {}
+			if watching {
+				end = startWatch(b, dsn, filepath.Join(dir, fmt.Sprintf("ring-%d", i)))
+			}
+			ms := pgbenchLeg(b, dir, pgbench, dsn)
+			end()
+			p50[watching] = append(p50[watching], quantile(ms, 0.50))
+			p99[watching] = append(p99[watching], quantile(ms, 0.99))
+			b.Logf("leg %2d, watched %-5v: %6d transactions, p50 %.2f ms, p99 %.2f ms", i, watching, len(ms), quantile(ms, 0.50), quantile(ms, 0.99))
+		}
+		b.ReportMetric(quantile(p50[false], 0.5), "p50-ms-alone")
+		b.ReportMetric(quantile(p50[true], 0.5), "p50-ms-watched")
+		b.ReportMetric(quantile(p99[false], 0.5), "p99-ms-alone")
+		b.ReportMetric(quantile(p99[true], 0.5), "p99-ms-watched")
+		b.ReportMetric(0, "ns/op")
+	}
+}
+
+// startWatch watches in a process of its own; what it gives ends that.
+func startWatch(b *testing.B, dsn, ring string) (end func()) {
+	b.Helper()
+	cmd := exec.CommandContext(b.Context(), os.Args[0])
+	cmd.Env = append(os.Environ(), envChild+"=host "+dsn, envRing+"="+ring)
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		b.Fatal(err)
+	}
+	return func() {
+		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			b.Fatal(err)
+		}
+		if err := cmd.Wait(); err != nil {
+			b.Fatalf("the watch: %v", err)
+		}
+		use := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+		b.Logf("the watch took %.2f s of CPU in %s, %.0f MB", (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds(), *leg, float64(use.Maxrss)/1000)
+	}
+}
+
+// pgbenchLeg runs one leg and gives the transactions' latencies, from their intended starts, in milliseconds.
+func pgbenchLeg(b *testing.B, dir, pgbench, dsn string) (ms []float64) {
+	b.Helper()
+	log := filepath.Join(dir, "leg")
+	run(b, dir, pgbench, "--client=4", "--rate="+strconv.Itoa(*rate), "--time="+strconv.Itoa(int(max(1, leg.Seconds()))), "--no-vacuum", "--log", "--log-prefix="+log, dsn)
+	files, err := filepath.Glob(log + ".*")
+	if err != nil || len(files) == 0 {
+		b.Fatalf("pgbench left no log: %v", err)
+	}
+	for _, name := range files {
+		f, err := os.Open(name)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for lines := bufio.NewScanner(f); lines.Scan(); {
+			// client, transaction, microseconds, script, time, and the lag behind the schedule, which is part of the latency.
+			if fields := strings.Fields(lines.Text()); len(fields) > 2 {
+				if us, err := strconv.ParseFloat(fields[2], 64); err == nil {
+					ms = append(ms, us/1000)
+				}
+			}
+		}
+		f.Close()
+		if err := os.Remove(name); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return ms
+}
+
+func run(b *testing.B, dir, name string, args ...string) {
+	b.Helper()
+	cmd := exec.CommandContext(b.Context(), name, args...)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		b.Fatalf("%s: %v\n%s", filepath.Base(name), err, out)
+	}
+}
+
+func quantile(values []float64, q float64) float64 {
+	if len(values) == 0 {
+		return 0
+	}
+	v := slices.Sorted(slices.Values(values))
+	return v[min(len(v)-1, int(q*float64(len(v))))]
+}
