@@ -9,7 +9,7 @@
 //	func TestConformance(t *testing.T) {
 //		enginetest.Run(t, enginetest.Case{
 //			Volumes: []string{"data", "wal"},
-//			New:     func(env engine.Env) (engine.Engine, error) { return postgres.New(postgres.Defaults(), env) },
+//			New:     func(env engine.Env) (engine.Model, error) { return postgres.New(postgres.Defaults(), env) },
 //			Op: func(n uint64, chance *random.Stream) workload.Op {
 //				return workload.Op{Kind: workload.Update, Key: chance.Below(1000)}
 //			},
@@ -42,7 +42,7 @@ type Case struct {
 	// Host is what it runs on; nil: four cores, 16 GiB, the kernel's defaults.
 	Host *kernel.Config
 	// New makes the engine.
-	New func(env engine.Env) (engine.Engine, error)
+	New func(env engine.Env) (engine.Model, error)
 	// Op makes the n-th operation, but for its time.
 	Op func(n uint64, chance *random.Stream) workload.Op
 	// Rate is how many operations a second come (200), and For how long (90 s).
@@ -140,7 +140,7 @@ type answer struct {
 type run struct {
 	Case
 	clock   vtime.Clock
-	engine  engine.Engine
+	engine  engine.Model
 	chance  *random.Stream
 	period  time.Duration // of sampling
 	until   vtime.Instant // no operation comes from then on

@@ -82,7 +82,7 @@ func TestFaultsAreFound(t *testing.T) {
 	for _, fault := range []string{"", "lost", "acknowledged", "changed", "time", "waits", "two runs", "names", "names no series", "sample", "counter", "cycles"} {
 		c := Case{
 			Volumes: []string{"data"}, For: 10 * time.Second, Drain: time.Second,
-			New: func(env engine.Env) (engine.Engine, error) { return &faulty{fault: fault, env: env}, nil },
+			New: func(env engine.Env) (engine.Model, error) { return &faulty{fault: fault, env: env}, nil },
 			Op: func(_ uint64, chance *random.Stream) workload.Op {
 				return workload.Op{Kind: workload.Update, Key: chance.Below(10)}
 			},

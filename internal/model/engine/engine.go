@@ -1,13 +1,13 @@
 // Package engine is what storage engines have in common as models: operations go in when they
 // arrive, and are acknowledged when the engine would acknowledge them.
 //
-// An engine is a state machine over volumes. It is told of an operation ([Engine.Do]) and of its
+// An engine is a state machine over volumes. It is told of an operation ([Model.Do]) and of its
 // own events (through the clock it scheduled them on); it reads and writes through a
 // [kernel.Host], as the real one does; and it tells a [Client] when an operation is done and what
 // it waited for. It never sleeps, and its chance comes from named streams of one seed.
 //
 // What it counts it counts under the names that users' exporters give to the real engine's
-// counters ([Engine.Metrics]), so that one rule pack judges both.
+// counters ([Model.Metrics]), so that one rule pack judges both.
 package engine
 
 import (
@@ -17,8 +17,8 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// An Engine is a model of a storage engine.
-type Engine interface {
+// A Model is a storage engine in virtual time.
+type Model interface {
 	// Do starts an operation now. The engine calls Client.Done exactly once for each, perhaps
 	// before Do returns.
 	Do(op workload.Op)

@@ -19,7 +19,7 @@ type queued struct {
 // nanosecond the second starts in the next.
 type driver struct {
 	clock  *vtime.Clock
-	engine engine.Engine
+	engine engine.Model
 	meter  *meter
 	end    vtime.Instant // no operation begins from then on
 

@@ -175,7 +175,7 @@ func (w *waitSum) unexplained() int64 {
 }
 
 // figures are what the engine tells beyond series.
-func figures(e engine.Engine) (values map[string]*float64, unit map[string]string) {
+func figures(e engine.Model) (values map[string]*float64, unit map[string]string) {
 	values, unit = map[string]*float64{}, map[string]string{}
 	r, ok := e.(engine.Reporter)
 	if !ok {

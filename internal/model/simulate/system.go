@@ -22,7 +22,7 @@ type system struct {
 	hosts   []*kernel.Host
 	labels  [][]string // of each host's series
 	devices []*kernel.Device
-	engine  engine.Engine
+	engine  engine.Model
 }
 
 // build puts a scenario together.
@@ -78,7 +78,7 @@ func (s *system) mattered() [][volume.Limits]bool {
 	return out
 }
 
-func makeEngine(e *scenario.Engine, env *engine.Env, members []etcd.Member) (engine.Engine, error) {
+func makeEngine(e *scenario.Engine, env *engine.Env, members []etcd.Member) (engine.Model, error) {
 	switch {
 	case e.WiredTiger != nil:
 		return wiredtiger.New(*e.WiredTiger, *env)

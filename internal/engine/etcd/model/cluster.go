@@ -50,7 +50,7 @@ type Cluster struct {
 	cycles  []engine.Cycle
 }
 
-var _ engine.Engine = (*Cluster)(nil)
+var _ engine.Model = (*Cluster)(nil)
 
 // doneCounts are the counters of requests.
 type doneCounts struct {

@@ -216,7 +216,7 @@ func TestConformance(t *testing.T) {
 	cfg.Members = 3
 	enginetest.Run(t, enginetest.Case{
 		Volumes: []string{"m1/data", "m2/data", "m3/data", "m2/wal"}, For: 15 * time.Second,
-		New: func(env engine.Env) (engine.Engine, error) {
+		New: func(env engine.Env) (engine.Model, error) {
 			members, err := Members(&env, cfg.Members)
 			if err != nil {
 				return nil, err

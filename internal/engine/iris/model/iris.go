@@ -32,7 +32,7 @@ type Instance struct {
 	window   window
 }
 
-var _ engine.Engine = (*Instance)(nil)
+var _ engine.Model = (*Instance)(nil)
 
 // An extent is where something lies on its device.
 type extent struct {

@@ -24,7 +24,7 @@ func TestConformance(t *testing.T) {
 		cfg.Database, cfg.Buffers, cfg.Cycle, cfg.Synchronous = 64*units.MiB, 2*units.MiB, units.Duration(10*time.Second), synchronous
 		enginetest.Run(t, enginetest.Case{
 			Volumes: []string{"data", "wij"}, For: 25 * time.Second,
-			New: func(env engine.Env) (engine.Engine, error) { return New(cfg, &env) },
+			New: func(env engine.Env) (engine.Model, error) { return New(cfg, &env) },
 			Op: func(n uint64, chance *random.Stream) workload.Op {
 				return workload.Op{Kind: workload.Kind(n % workload.Kinds), Key: chance.Below(1 << 40), Size: 100}
 			},

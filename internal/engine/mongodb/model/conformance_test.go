@@ -22,7 +22,7 @@ func TestConformance(t *testing.T) {
 	}{{[]string{"data"}, &yes}, {[]string{"data", "journal"}, &yes}, {[]string{"data"}, &no}} {
 		enginetest.Run(t, enginetest.Case{
 			Volumes: tt.volumes,
-			New: func(env engine.Env) (engine.Engine, error) {
+			New: func(env engine.Env) (engine.Model, error) {
 				cfg := Defaults()
 				cfg.Journal = tt.journal
 				cfg.Cache, cfg.Documents, cfg.DocumentSize, cfg.Indexes = 8*units.MB, 10_000, 2*units.KB, 1

@@ -14,7 +14,7 @@ import (
 func TestConformance(t *testing.T) {
 	enginetest.Run(t, enginetest.Case{
 		Volumes: []string{"data", "wal"},
-		New: func(env engine.Env) (engine.Engine, error) {
+		New: func(env engine.Env) (engine.Model, error) {
 			cfg := Defaults()
 			cfg.SharedBuffers, cfg.MaxConnections = 8*units.MiB, 50
 			cfg.Rows = 300_000

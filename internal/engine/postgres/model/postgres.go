@@ -30,7 +30,7 @@ const (
 	eventBits = 8
 )
 
-// An Engine is the model. It implements [engine.Engine].
+// An Engine is the model. It implements [engine.Model].
 type Engine struct {
 	cfg    Config
 	clock  *vtime.Clock

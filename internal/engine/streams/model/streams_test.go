@@ -29,7 +29,7 @@ func TestConformance(t *testing.T) {
 			change(&cfg)
 			enginetest.Run(t, enginetest.Case{
 				Volumes: []string{"data", "wal"},
-				New:     func(env engine.Env) (engine.Engine, error) { return New(cfg, env) },
+				New:     func(env engine.Env) (engine.Model, error) { return New(cfg, env) },
 				Op: func(n uint64, chance *random.Stream) workload.Op {
 					return workload.Op{Kind: workload.Kind(n % workload.Kinds), Key: chance.Below(1 << 20), Size: 2300}
 				},
