@@ -24,7 +24,9 @@ var all = flag.Bool("all", false, "compile for arm64 also the models that need p
 
 // models are the packages whose results depend on a seed and nothing else.
 var models = []string{
-	"./random/...", "./vtime/...", "./volume/...", "./catalog", "./workload/...", "./linux/...", "./engine/...", "./simulate/...",
+	"./internal/base/random/...", "./internal/base/vtime/...", "./internal/model/volume/...", "./internal/model/catalog", "./internal/model/workload/...",
+	"./internal/model/kernel/...", "./internal/model/engine/...", "./internal/engine/mongodb/model", "./internal/engine/etcd/model", "./internal/engine/postgres/model",
+	"./internal/engine/iris/model", "./internal/engine/streams/model", "./internal/model/simulate/...",
 }
 
 const module = "plimsoll"
@@ -35,7 +37,7 @@ func list(t *testing.T) []Package {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"/random", "/vtime", "/volume", "/workload"} {
+	for _, name := range []string{"/internal/base/random", "/internal/base/vtime", "/internal/model/volume", "/internal/model/workload"} {
 		if !slices.ContainsFunc(packages, func(p Package) bool { return p.ImportPath == module+name && !p.DepOnly }) {
 			t.Errorf("%s is not among the packages: what is checked?", name)
 		}
@@ -69,7 +71,7 @@ func TestModelsCompiled(t *testing.T) {
 	for _, p := range list(t) {
 		switch {
 		case p.DepOnly:
-		case slices.Contains(p.Deps, module+"/recording") && !*all:
+		case slices.Contains(p.Deps, module+"/internal/record/recording") && !*all:
 			t.Logf("%s is left out, it needs package recording: go test ./internal/check/portable -all", p.ImportPath)
 		default:
 			paths = append(paths, p.ImportPath)
