@@ -18,22 +18,7 @@ func newCasebookCommand(a *app) *cobra.Command {
 	var output choice
 	noPlan := false
 	cmd := &cobra.Command{
-		Use:   "casebook [CASE]",
-		Short: "Walk published cases from symptom to trade-off, the model beside the published figures",
-		Long: `Without an argument, lists the cases. With one (its name, its number, or a folder
-of your own with case.yaml and scenario.yaml) walks it: every variant is
-simulated, the recording of the first is diagnosed, and each published figure is
-printed beside the model's with the deviation, and where the published claim is
-wrong. A published figure is never what the model is held to.
-
-Then the case's objective is planned for: the cheapest layout that meets it, the
-files that emit writes for that, and what prove says of two recordings, of
-before and after. --no-plan leaves that out.`,
-		Example: `  plimsoll casebook
-  plimsoll casebook etcd-latency
-  plimsoll casebook 4 --no-plan
-  plimsoll casebook 1 -o html > case.html
-  plimsoll casebook 1 -o json`,
+		Use:  "casebook [CASE]",
 		Args: needArgs(0, 1, ""),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 {

@@ -15,17 +15,7 @@ import (
 
 func newCatalogCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "catalog",
-		Short: "Tell what can be rented: limits, prices, and who says so",
-		Long: `The catalogue turns products into mechanisms: volume types with limits and
-prices, EC2 instances with what they let pass to their volumes. Every figure has
-its source and date. What is newer is imported from what the provider's own tool
-prints, and used by every command beside what is embedded.`,
-		Example: `  plimsoll catalog list
-  plimsoll catalog list instances --like m6i --min-iops 20000
-  plimsoll catalog show gp3
-  plimsoll catalog show m6i.xlarge
-  aws ec2 describe-instance-types > types.json; plimsoll catalog import types.json`,
+		Use: "catalog",
 	}
 	cmd.AddCommand(newCatalogListCommand(a), newCatalogShowCommand(a), newCatalogImportCommand(a))
 	return cmd
@@ -73,11 +63,7 @@ func newCatalogListCommand(a *app) *cobra.Command {
 	var output choice
 	var filter catalogFilter
 	cmd := &cobra.Command{
-		Use:   "list [volumes|instances]",
-		Short: "List volume types, or EC2 instances",
-		Example: `  plimsoll catalog list
-  plimsoll catalog list volumes --provider aws --min-iops 50000
-  plimsoll catalog list instances --like r7g -o json`,
+		Use:  "list [volumes|instances]",
 		Args: needArgs(0, 1, ""),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 {

@@ -15,25 +15,7 @@ func newCatalogImportCommand(a *app) *cobra.Command {
 	var output choice
 	var to string
 	cmd := &cobra.Command{
-		Use:   "import FILE...",
-		Short: "Take in newer instances and prices, as the provider's tools print them",
-		Long: `Reads, and recognises by content:
-  aws ec2 describe-instance-types                      instances and their EBS limits
-  aws pricing get-products --service-code AmazonEC2    prices of volumes and instances
-  Azure's retail prices (prices.azure.com)             prices of premium-ssd, premium-v2, ultra
-  Google's SKUs of Compute Engine (Cloud Billing API)  prices of hyperdisk-balanced, pd-ssd, pd-balanced
-  CSV with a header: instance_type,usd_per_hour        prices of instances, us-east-1 unless
-                                                       there is a column region
-They are kept in $PLIMSOLL_CATALOG, or catalog.json in the user's configuration,
-and used by every command beside what is embedded, with the file as their source.
-If one file is wrong nothing is taken from any.`,
-		Example: `  aws ec2 describe-instance-types > types.json
-  aws pricing get-products --service-code AmazonEC2 --filters \
-    Type=TERM_MATCH,Field=regionCode,Value=eu-west-1 > prices.json
-  plimsoll catalog import types.json prices.json
-  curl "https://prices.azure.com/api/retail/prices?\$filter=armRegionName%20eq%20'westeurope'%20and%20productName%20eq%20'Azure%20Premium%20SSD%20v2'" > azure.json
-  curl "https://cloudbilling.googleapis.com/v1/services/6F81-5844-456A/skus?pageSize=5000&key=KEY" > google.json
-  plimsoll catalog import azure.json google.json`,
+		Use:  "import FILE...",
 		Args: needArgs(1, -1, "plimsoll catalog import --help says what is read"),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			if to == "" && cmd.Flags().Changed("to") {

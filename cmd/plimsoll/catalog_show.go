@@ -14,10 +14,7 @@ import (
 func newCatalogShowCommand(a *app) *cobra.Command {
 	var output choice
 	cmd := &cobra.Command{
-		Use:   "show NAME",
-		Short: "Show a volume type or an instance: every figure with its source, and a worked example",
-		Example: `  plimsoll catalog show gp3
-  plimsoll catalog show m6i.xlarge -o json`,
+		Use:  "show NAME",
 		Args: needArgs(1, 1, "plimsoll catalog list names them"),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 || a.useCatalog() != nil {

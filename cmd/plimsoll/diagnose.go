@@ -32,37 +32,7 @@ const sampleUnasked = 2*time.Minute + 10*time.Second
 func newDiagnoseCommand(a *app) *cobra.Command {
 	o := &diagnoseOptions{sourceOptions: sourceOptions{durationUnless: sampleUnasked}}
 	cmd := &cobra.Command{
-		Use:   "diagnose SOURCE... | --prometheus URL",
-		Short: "Tell why writes stall",
-		Long: `Reads one or more sources of the same stretch of time and tells why writes stall:
-each cause with the numbers it rests on, what to do, what to expect of it and what
-it costs; where the stalled time went; what it is not; and what could not be
-judged, with how to record it the next time.
-
-What a SOURCE is gets recognised by its content: a diagnostic.data folder or file,
-an iostat log (text or JSON), saved metrics, a /metrics URL, a Prometheus URL,
-a running database's address (mongodb://, postgres://, etcd://), fio's JSON, a
-recording, or the word host for this machine (host?pid=4711: with the limits of that
-process' container). Text files may be compressed by gzip, zstd or bzip2. Credentials
-for addresses are taken from PLIMSOLL_USER and PLIMSOLL_PASSWORD, or PLIMSOLL_TOKEN; for
-a Prometheus server, PLIMSOLL_PROMETHEUS_USER, _PASSWORD, _TOKEN and _TOKEN_FILE come
-before these.
-
-With --prometheus every database that a server holds is diagnosed, hundreds by one
-command, and what they have in common is told: docs/fleet.md.
-
-Text goes to stdout, progress and errors to stderr. -o html writes one file with
-plots to zoom, for a browser or for paper; it needs no network. The JSON of -o json
-is a contract (--schema prints it): fields are added, never renamed or removed.`,
-		Example: `  plimsoll diagnose /var/lib/mongodb/diagnostic.data
-  plimsoll diagnose diagnostic.data iostat.log --offset iostat.log=-2s
-  plimsoll diagnose http://prometheus:9090 --selector '{instance=~"db-1:.*"}' --from -2h
-  plimsoll diagnose mongodb://db-1:27017 --for 5m
-  plimsoll diagnose host http://localhost:2379/metrics --for 5m
-  plimsoll diagnose incident -o html > incident.html
-  plimsoll diagnose --prometheus http://thanos:9090 --select 'cluster=~"prod-.*"' --from -24h
-  plimsoll diagnose --prometheus http://thanos:9090 --cluster prod-17 --from -24h
-  plimsoll diagnose incident -o json --fail-on critical`,
+		Use: "diagnose SOURCE... | --prometheus URL",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if o.schema {
 				return needArgs(0, 0, "")(cmd, args)

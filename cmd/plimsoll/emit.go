@@ -32,22 +32,8 @@ type emitOptions struct {
 func newEmitCommand(a *app) *cobra.Command {
 	o := &emitOptions{}
 	cmd := &cobra.Command{
-		Use:   "emit PLAN.json|SCENARIO.yaml --to TARGET...",
-		Short: "Write the files that apply a layout: StorageClasses, mongod.conf, LVM, Terraform",
-		Long: `Writes the files with which a layout is applied: the one that a plan chose (what
-plimsoll plan -o json printed), or a scenario with --set. Only what changes is
-written, each value with what it was, what it becomes and why, and a README.md says
-how to apply it, what to look at then, how to go back, what restarts and what may
-go wrong. Nothing is applied.
-
-` + emitTargets() + `
-Without --dir the files are printed, each under a line with its name. With --dir the
-folder is written as a whole or not at all. Files in it that were edited since are
-not written over without --force; --diff shows what would change.`,
-		Example: `  plimsoll emit plan.json --to aws --to mongod --dir layout
-  plimsoll emit telemetry.yaml --set 'volumes.journal={type: gp3, size: 10GiB}' --to kubernetes --statefulset mongo.yaml
-  plimsoll emit telemetry.yaml --set host.dirty_background_bytes=8MB --to sysctl
-  plimsoll emit plan.json --to terraform --dir layout --diff`,
+		Use:  "emit PLAN.json|SCENARIO.yaml --to TARGET...",
+		Long: emitTargets(),
 		Args: needArgs(1, 1, "a plan (plimsoll plan SCENARIO -o json > plan.json), or a scenario with --set"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.Validate(cmd); err != nil {

@@ -35,28 +35,7 @@ type fitOptions struct {
 func newFitCommand(a *app) *cobra.Command {
 	o := &fitOptions{sourceOptions: sourceOptions{durationUnless: sampleUnasked}}
 	cmd := &cobra.Command{
-		Use:   "fit SOURCE...",
-		Short: "Make a scenario of a recording: what would have produced it",
-		Long: `Reads one or more sources of the same stretch of time, as diagnose does, and writes
-the scenario that would have produced them: rate and mix, document size, how many
-documents, cache, checkpoints, the volumes' limits and latency, the host.
-
-A comment over each value says whether it was measured, inferred from what was
-measured (with its range), or is not in the recording: then what was taken, and how
-to find out. A limit that was never reached is not a limit, and none is set.
-
-A volume's product is named where the evidence says so: the device's model, its size, a
-limit that was met. Others that would do stand under it as comments. Where nothing
-tells, it is custom, with the limits and the latency seen; --volume says what you know.
-
-The YAML goes to stdout or --out, and plimsoll simulate runs it. -o json gives the same
-as data. A recording must hold two checkpoints, or a minute of etcd.`,
-		Example: `  plimsoll fit /var/lib/mongodb/diagnostic.data --from -1h > scenario.yaml
-  plimsoll fit incident --out scenario.yaml && plimsoll simulate scenario.yaml
-  plimsoll fit http://localhost:2379/metrics host --for 2m --device wal=nvme1n1 --device data=nvme2n1
-  plimsoll fit incident --volume data=gp3,500GiB --volume journal=gp3
-  plimsoll fit iostat.log --engine streams
-  plimsoll fit incident -o json`,
+		Use:  "fit SOURCE...",
 		Args: needSources,
 	}
 	o.AddFlags(cmd)

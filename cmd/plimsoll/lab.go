@@ -20,16 +20,7 @@ import (
 // newLabCommand holds the verbs that try things for real.
 func newLabCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "lab",
-		Short: "Try it: real file systems and engines on an emulated volume",
-		Long: `The lab makes a volume that one thinks of renting on this machine: a real ext4 or xfs
-on a block device that is as slow as the volume would be, its limits, credits and
-latency by the same model that simulate computes with. Whatever runs on it runs for real.
-
-It needs Linux and root: a loop device, FUSE and mounts. It leaves nothing behind: each
-command first takes away what a killed one may have left.`,
-		Example: `  sudo plimsoll lab mount gp3.yaml /mnt/gp3
-  sudo plimsoll lab exec gp3.yaml -- fio --name=wal --directory={} --rw=write --bs=2300 --size=22m --fdatasync=1`,
+		Use: "lab",
 	}
 	cmd.AddCommand(newLabMountCommand(a), newLabUmountCommand(a), newLabStatusCommand(a), newLabSetCommand(a), newLabExecCommand(a), newLabRunCommand(a), newLabCheckPerfCommand(a), newLabTableCommand(a), newLabBucketsCommand(a), newLabServeCommand(a))
 	return cmd
@@ -131,19 +122,7 @@ func newLabMountCommand(a *app) *cobra.Command {
 	o := &labOptions{}
 	var output choice
 	cmd := &cobra.Command{
-		Use:   "mount VOLUME.yaml DIR",
-		Short: "Mount emulated volumes on a folder",
-		Long: `Mounts what VOLUME.yaml describes, a scenario or a lone volume, on the empty folder DIR:
-one volume there, several in folders of their names below it. They stay until lab umount;
-a process in the background serves them.
-
-The image is in memory, where a volume may be larger than that as long as little of it is
-written: a write beyond it fails (no space left). With --images DIR it is a file there, as
-large as the volume.`,
-		Example: `  printf 'type: gp3\nsize: 100GiB\niops: 3000\n' > gp3.yaml
-  sudo plimsoll lab mount gp3.yaml /mnt/gp3
-  sudo plimsoll lab set /mnt/gp3 iops=16000
-  sudo plimsoll lab umount /mnt/gp3`,
+		Use:  "mount VOLUME.yaml DIR",
 		Args: needArgs(2, 2, "a volume's file and a folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f, err := o.read(a, args[0])
@@ -222,8 +201,6 @@ func newLabUmountCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "umount DIR",
 		Aliases: []string{"unmount"},
-		Short:   "Unmount emulated volumes, and forget what is on them",
-		Example: `  sudo plimsoll lab umount /mnt/gp3`,
 		Args:    needArgs(1, 1, "the folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := ready(a); err != nil {
@@ -246,13 +223,8 @@ func newLabUmountCommand(a *app) *cobra.Command {
 func newLabSetCommand(a *app) *cobra.Command {
 	var output choice
 	cmd := &cobra.Command{
-		Use:   "set DIR KEY=VALUE...",
-		Short: "Change a mounted volume's limits while it is used",
-		Long: `Changes limits of mounted volumes: iops=16000 where DIR is one volume, or by the
-scenario's path, volumes.journal.iops=5000. Each volume of the machine begins anew with a
-full bucket of credits. Sizes cannot change.`,
-		Example: `  sudo plimsoll lab set /mnt/gp3 iops=16000 throughput=500MiB/s`,
-		Args:    needArgs(2, 100, "a folder, and what is to change"),
+		Use:  "set DIR KEY=VALUE...",
+		Args: needArgs(2, 100, "a folder, and what is to change"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := ready(a); err != nil {
 				return err
@@ -298,8 +270,6 @@ func labSet(name, set string) (string, error) {
 func newLabServeCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "serve", Hidden: true, Args: needArgs(0, 0, ""),
-		Short:   "Serve volumes: what lab mount starts in the background",
-		Example: `  plimsoll lab mount gp3.yaml /mnt/gp3`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := a.useCatalog(); err != nil {
 				return err

@@ -32,20 +32,7 @@ type labBucketsOptions struct {
 func newLabBucketsCommand(a *app) *cobra.Command {
 	o := &labBucketsOptions{}
 	cmd := &cobra.Command{
-		Use:   "buckets",
-		Short: "Measure what bucket documents cost, by how much time one spans, on a real WiredTiger",
-		Long: `Pushes readings into bucket documents of 1, 5, 15 and 60 minutes (a reading each 5 s) in a
-real WiredTiger on an emulated gp3, and tells for each what a push takes when the document
-is new, half full and full, what reaches the volume, how many pushes a second last, and what
-a day takes; the published figures of case 4 (plimsoll casebook bucket-granularity) beside it.
-
-Each is measured twice: with the whole document handed to the engine, and with the
-difference (WT_MODIFY), which mongod chooses over 1 KiB. It takes about two minutes: 1,000
-sensors instead of 10,000, and a checkpoint when twelve readings of each were made, which
-would be a minute's. It needs Linux, root and the WiredTiger worker (make worker).`,
-		Example: `  sudo plimsoll lab buckets
-  sudo plimsoll lab buckets --entries 60,720 --set volumes.data.iops=10000
-  sudo plimsoll lab buckets --sensors 200 --sustained 1s -o json`,
+		Use:  "buckets",
 		Args: needArgs(0, 0, "buckets are chosen by --entries"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), a) },
 	}

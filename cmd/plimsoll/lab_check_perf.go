@@ -36,24 +36,7 @@ const checkPerfMost = time.Hour
 func newLabCheckPerfCommand(a *app) *cobra.Command {
 	o := &checkPerfOptions{}
 	cmd := &cobra.Command{
-		Use:   "check-perf --server URI",
-		Short: "etcdctl's check perf as an open loop, judged by its criteria and by p99",
-		Long: `Puts what etcdctl check perf puts (keys of 256 B, values of 1,024 B, for a minute) into an
-etcd that runs already, at the rate of one of its four loads, and judges it twice: by
-etcdctl's criteria (throughput, slowest request, standard deviation), and by what etcd asks
-of its disk (p99 of the log's fsync under 10 ms, of the backend's commit under 25 ms) with
-the p99 of puts under 100 ms.
-
-etcdctl's clients wait for each other: in a stall hardly anybody asks. Here each put has its
-instant and its latency counts from there, so a cluster may pass there and fail here.
-
-It needs no root. Keys lie below a prefix of their own; it asks before it writes, and removes
-them at the end. Compacting and defragmenting are yours, as with etcdctl. Who needs rights:
-etcdctl role grant-permission ROLE readwrite plimsoll_lab_ --prefix=true. The password of
-etcd://USER@host is taken from $PLIMSOLL_PASSWORD. The exit code is 3 if a criterion failed.`,
-		Example: `  plimsoll lab check-perf --server etcd://127.0.0.1:2379
-  plimsoll lab check-perf --server https://10.0.0.5:2379 --cacert ca.pem --cert me.pem --key me.key --load m --yes
-  plimsoll lab check-perf --server etcd://127.0.0.1:2379 --duration 10s --yes -o json`,
+		Use:  "check-perf --server URI",
 		Args: needArgs(0, 0, "the cluster goes behind --server"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := o.Validate(cmd); err != nil {

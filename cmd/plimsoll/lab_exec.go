@@ -22,14 +22,7 @@ import (
 func newLabExecCommand(a *app) *cobra.Command {
 	o := &labOptions{}
 	cmd := &cobra.Command{
-		Use:   "exec VOLUME.yaml -- COMMAND [ARGUMENT...]",
-		Short: "Run a program on emulated volumes",
-		Long: `Mounts what VOLUME.yaml describes, runs the command, and unmounts. {} in its arguments is
-the folder of the only volume (or of the one called data), {journal} that of another; each is
-also in the environment as PLIMSOLL_VOLUME_DATA and so on. Signals go to the command,
-and its exit code is this one's.`,
-		Example: `  sudo plimsoll lab exec gp3.yaml -- mongod --dbpath {}
-  sudo plimsoll lab exec gp3.yaml -- fio --name=wal --directory={} --rw=write --bs=2300 --size=22m --fdatasync=1`,
+		Use: "exec VOLUME.yaml -- COMMAND [ARGUMENT...]",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if cmd.ArgsLenAtDash() != 1 || len(args) < 2 {
 				return usagef("plimsoll lab exec VOLUME.yaml -- mongod --dbpath {}", "lab exec: wants a volume's file, then -- and a command")

@@ -41,30 +41,7 @@ const powerLossesMax = 1000
 func newLabRunCommand(a *app) *cobra.Command {
 	o := &labRunOptions{}
 	cmd := &cobra.Command{
-		Use:   "run SCENARIO",
-		Short: "Run a scenario with the real engine on emulated volumes",
-		Long: `Mounts the scenario's volumes, starts the engine on them (etcd, PostgreSQL, WiredTiger, or
-the streams of benchmark tools), loads the documents, and asks what the workload says, when
-it says so. Tells what simulate tells, and the model's answer beside it.
-
-Volumes, file system, write-back limits, engine and workload are the scenario's; cores and
-memory are this machine's. The result says how late the volumes answered and how late the
-driver asked: one whose emulator was saturated is none.
-
-With --server it asks a server that runs already instead, the same workload in the same way,
-in a database of its own that it asks for first and removes at the end. Then it needs
-neither root nor volumes; volumes are what the scenario says, not measured.
-
---power-loss N cuts the power N times, at instants by the seed, with writes in flight: then
-everything starts again and each document that was written is read. If an acknowledged
-write is missing the exit code is 3.`,
-		Example: `  sudo plimsoll lab run examples/scenarios/lab-etcd.yaml
-  sudo plimsoll lab run lab-postgres.yaml --record measured && plimsoll diagnose measured
-  sudo plimsoll lab run lab-etcd.yaml --power-loss 5 --seed 7
-  sudo plimsoll lab run lab-wiredtiger.yaml --set volumes.data.iops=6000 -o json
-  sudo plimsoll lab run lab-etcd.yaml -o html > lab.html
-  plimsoll lab run lab-etcd.yaml --server https://10.0.0.5:2379 --cacert ca.pem --cert me.pem --key me.key
-  plimsoll lab run lab-postgres.yaml --server postgres://me@db-1/ --yes --record measured`,
+		Use:  "run SCENARIO",
 		Args: needArgs(1, 1, "a scenario's file, such as examples/scenarios/lab-etcd.yaml"),
 	}
 	o.AddFlags(cmd)

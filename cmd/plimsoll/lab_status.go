@@ -21,10 +21,8 @@ func newLabStatusCommand(a *app) *cobra.Command {
 	var output choice
 	var watch bool
 	cmd := &cobra.Command{
-		Use:     "status [DIR]",
-		Short:   "Tell how mounted volumes stand, and how well they are emulated",
-		Example: `  sudo plimsoll lab status /mnt/gp3 --watch`,
-		Args:    needArgs(0, 1, "a folder"),
+		Use:  "status [DIR]",
+		Args: needArgs(0, 1, "a folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := ready(a); err != nil {
 				return err

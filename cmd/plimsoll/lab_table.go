@@ -38,21 +38,7 @@ const tableRunsMax = 100
 func newLabTableCommand(a *app) *cobra.Command {
 	o := &labTableOptions{}
 	cmd := &cobra.Command{
-		Use:   "table FOLDER | SCENARIO...",
-		Short: "Run scenarios in the lab and in the simulator, and tell how far the model is off",
-		Long: `Runs each scenario twice, with the real engine on emulated volumes and in virtual time, and
-prints the figures side by side: operations a second, checkpoints, p50 and p99. The end
-is how far the model is off, by kind of figure. A folder stands for the scenarios that its
-suite.yaml lists, or for all that are in it; a suite may also list published advice, and then
-the table says what the real engine made of it.
-
---save keeps what was measured, run by run, beside what the file holds already; --measured
-takes it from there and runs no engine, so that a changed model can be held against it in a
-minute and without root. A scenario that cannot be run here (an engine that is not
-installed) is named and left out. The table is Markdown.`,
-		Example: `  sudo plimsoll lab table examples/lab --runs 3 --save examples/lab/measured.json
-  plimsoll lab table examples/lab --measured examples/lab/measured.json
-  sudo plimsoll lab table my-scenario.yaml`,
+		Use:  "table FOLDER | SCENARIO...",
 		Args: needArgs(1, -1, "name scenarios, or a folder of them"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.runs < 1 || o.runs > tableRunsMax {

@@ -20,12 +20,7 @@ func newManCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:    "man",
 		Hidden: true,
-		Short:  "Write the manual pages",
-		Long: `Writes a manual page for each command, in section 1, made of what --help says. Their
-date is SOURCE_DATE_EPOCH, or else the program's revision's.`,
-		Example: `  plimsoll man --dir man
-  man -l man/plimsoll-diagnose.1`,
-		Args: needArgs(0, 0, ""),
+		Args:   needArgs(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if dir == "" {
 				return usagef("plimsoll man --dir man", "man: which folder? --dir is missing")

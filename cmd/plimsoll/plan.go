@@ -45,25 +45,7 @@ type planOptions struct {
 func newPlanCommand(a *app) *cobra.Command {
 	o := &planOptions{}
 	cmd := &cobra.Command{
-		Use:   "plan SCENARIO|RECORDING",
-		Short: "Find the cheapest layout that meets an objective, and what tuning does for free",
-		Long: `Simulates layouts of what a scenario describes in the order of their price (settings,
-which cost nothing, then volumes, a volume for the log, the instance) and ends at the
-first that meets the objective: the cheapest of all that are considered, and of those
-the one with the fewest changes. It says what it costs, what it risks, what lost and
-why, and whether more IOPS would have helped.
-
-Of a recording (a folder, a capture) the scenario that would have produced it is made first, as
-plimsoll fit does. A layout is a set of assignments: plimsoll simulate SCENARIO --set ... runs it again,
-plimsoll emit writes the files that apply it. Data on an instance's own disks is
-considered with --ephemeral only. Where prices are wanting it says how to import them;
---unpriced goes without. docs/plan.md has the grid of what is considered.`,
-		Example: `  plimsoll plan telemetry.yaml --objective 'write_p99 < 25ms'
-  plimsoll plan telemetry.yaml --objective 'write_p99 < 25ms' --objective 'checkpoint < 10s' --budget 500USD/month
-  plimsoll plan telemetry.yaml --keep instance,volumes.data.type -o json > plan.json
-  plimsoll plan telemetry.yaml --objective 'write_p99 < 25ms' -o html > plan.html
-  plimsoll plan incident --set volumes.data.type=gp3 --objective 'write_p99 < 25ms'
-  plimsoll plan telemetry.yaml --size data=800GB,growth=100GB/month,months=6,oplog=270GB,indexes=20%`,
+		Use:  "plan SCENARIO|RECORDING",
 		Args: needArgs(1, 1, "plimsoll simulate --schema prints what a scenario may say"),
 	}
 	o.AddFlags(cmd)

@@ -31,22 +31,7 @@ type probeOptions struct {
 func newProbeCommand(a *app) *cobra.Command {
 	o := &probeOptions{}
 	cmd := &cobra.Command{
-		Use:   "probe PATH",
-		Short: "Measure a device under the I/O that databases make, and say who makes the log slow",
-		Long: `Makes files in a folder of its own under PATH, on the device that is asked about,
-and runs the streams of a profile on them: first the one that matters alone (a
-log's appends with fdatasync, say), then with each companion (checkpoints, reads),
-then with all. Latency counts from when an operation was due. It tells whose fault
-the p99 is, and whether the engine's own criterion is met.
-
-It writes to the device as fast as the profile says: a database on the same device
-will feel it. No file that exists is touched, and the probe's own are gone
-whatever ends it.`,
-		Example: `  plimsoll probe /var/lib/etcd --profile etcd-wal --fail-on criterion
-  plimsoll probe /data --profile wiredtiger-checkpoint
-  plimsoll probe /data --profile randread --fit -o json
-  plimsoll probe /data --profile postgres -o fio > postgres.fio
-  plimsoll probe --show --profile postgres > mine.yaml`,
+		Use: "probe PATH",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if o.show {
 				return needArgs(0, 0, "")(cmd, args)

@@ -47,24 +47,8 @@ const (
 func newProveCommand(a *app) *cobra.Command {
 	o := &proveOptions{sourceOptions: sourceOptions{durationUnless: 10 * time.Minute}}
 	cmd := &cobra.Command{
-		Use:   "prove BEFORE AFTER",
-		Short: "Tell whether a change made it better, by how much, and how sure",
-		Long: `Compares two recordings, from before a change and from after it: each figure that
-both tell, with the change, the interval it lies in and whether it is better,
-worse, unchanged, or cannot be told; and then how long to record to tell.
-
-BEFORE and AFTER are whatever diagnose takes. The unit that is counted is the
-checkpoint cycle, not the second: seconds of one stall are no independent proof.
-The chance that a report holds any false "better" or "worse" is 5 % at most
-(--confidence).
-
-A requirement is about AFTER and is met only if the whole interval keeps it:
-  ` + strings.Join(wrapWords(strings.Join(prove.Names(), " "), 76), "\n  "),
-		Example: `  plimsoll prove before/ after/
-  plimsoll prove before/ after/ --require 'write_p99 < 25ms' --require 'stalled < 10s'
-  plimsoll prove diagnostic.data diagnostic.data --before-to '2026-07-20 15:00' --after-from '2026-07-20 15:10'
-  plimsoll prove before/ after/ -o html > proof.html
-  plimsoll prove before after --cost-before 100USD/month --cost-after 80USD/month`,
+		Use:  "prove BEFORE AFTER",
+		Long: "  " + strings.Join(wrapWords(strings.Join(prove.Names(), " "), 76), "\n  "),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if slices.Contains(args, "") {
 				return usagef(seeHelp(cmd), "%s: an empty name is no recording", verb(cmd))

@@ -25,26 +25,7 @@ type recordOptions struct {
 func newRecordCommand(a *app) *cobra.Command {
 	o := &recordOptions{}
 	cmd := &cobra.Command{
-		Use:   "record SOURCE... --out DIR | --remote-write URL",
-		Short: "Keep sources as a recording: a folder to diagnose or mail later",
-		Long: `Reads sources and keeps all their series in a folder, under the names the
-ecosystem's exporters give them. Live sources are sampled at the same time, until
---for is over or Ctrl-C, which ends the recording cleanly; the folder is a
-complete recording even if the machine kills the program. Series of a Prometheus
-server or of another recording are copied.
-
-A DIR that is a recording already is continued, with samples newer than what it
-holds. Series of two hosts that do not name their host cannot be told apart in one
-recording: make one for each, and diagnose them together.
-
-With --remote-write series are pushed to a Prometheus, Thanos, Mimir or
-VictoriaMetrics: live sources as they are sampled, files and recordings in the
-order of time. Credentials are those for Prometheus (PLIMSOLL_PROMETHEUS_USER,
-_PASSWORD, _TOKEN, _TOKEN_FILE, or in the URL). Give captures a --label that tells them apart.`,
-		Example: `  plimsoll record host http://localhost:9216/metrics --out incident
-  plimsoll record host --for 10m --period 500ms --out before
-  plimsoll record http://prometheus:9090 --selector '{instance="db-1:9100"}' --from -2h --out incident
-  plimsoll record incident --remote-write http://prometheus:9090/api/v1/write --label cluster=prod-17`,
+		Use:  "record SOURCE... --out DIR | --remote-write URL",
 		Args: needSources,
 	}
 	o.AddFlags(cmd)

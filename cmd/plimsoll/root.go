@@ -18,13 +18,7 @@ const helpTemplate = `{{with (or .Long .Short)}}{{. | trimTrailingWhitespaces}}
 
 func newRootCommand(a *app) *cobra.Command {
 	root := &cobra.Command{
-		Use:   "plimsoll",
-		Short: "Why a database's writes stall, what fixes it, and what that costs",
-		Long: `Plimsoll reads what is at hand when a database stalls (MongoDB's diagnostic.data,
-iostat logs, exporters' metrics, fio's JSON, a Prometheus server) and tells why
-its writes wait, with the numbers; what it is not; and what could not be known.`,
-		Example: `  plimsoll diagnose /var/lib/mongodb/diagnostic.data
-  plimsoll record host --for 10m --out incident`,
+		Use:           "plimsoll",
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.ArbitraryArgs,
@@ -61,6 +55,7 @@ its writes wait, with the numbers; what it is not; and what could not be known.`
 	root.AddCommand(newManCommand(a))
 	root.SetHelpCommand(newHelpCommand())
 	root.InitDefaultHelpCmd()
+	describe(root)
 	root.InitDefaultCompletionCmd(a.args...)
 	strictGroups(root)
 	return root
@@ -91,8 +86,7 @@ func strictGroups(root *cobra.Command) {
 // newHelpCommand is cobra's help command, but a name it does not know is an error.
 func newHelpCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "help [COMMAND]",
-		Short: "Help about any command",
+		Use: "help [COMMAND]",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			of, rest, err := cmd.Root().Find(args)
 			if err != nil || len(rest) > 0 {

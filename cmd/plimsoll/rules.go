@@ -13,12 +13,7 @@ import (
 
 func newRulesCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "rules",
-		Short: "Tell what plimsoll judges by",
-		Example: `  plimsoll rules list
-  plimsoll rules show disk/iops-capped
-  plimsoll rules test
-  plimsoll rules export --to prometheusrule --dir manifests`,
+		Use: "rules",
 	}
 	cmd.AddCommand(newRulesListCommand(a), newRulesShowCommand(a), newRulesTestCommand(a), newRulesExportCommand(a))
 	return cmd
@@ -84,10 +79,8 @@ func describeRule(r rules.Rule) (ruleRow, error) {
 func newRulesListCommand(a *app) *cobra.Command {
 	var output choice
 	cmd := &cobra.Command{
-		Use:     "list",
-		Short:   "List the rules",
-		Example: "  plimsoll rules list -o json",
-		Args:    needArgs(0, 0, ""),
+		Use:  "list",
+		Args: needArgs(0, 0, ""),
 		RunE: func(*cobra.Command, []string) error {
 			if output.value == "json" {
 				rows := []ruleRow{}
@@ -128,8 +121,6 @@ func newRulesShowCommand(a *app) *cobra.Command {
 	var output choice
 	cmd := &cobra.Command{
 		Use:               "show RULE",
-		Short:             "Show what a rule says, how it knows, and its PromQL",
-		Example:           "  plimsoll rules show disk/iops-capped",
 		Args:              needArgs(1, 1, "plimsoll rules list names them"),
 		ValidArgsFunction: cobra.FixedCompletions(ruleIDs(), cobra.ShellCompDirectiveNoFileComp),
 		RunE: func(_ *cobra.Command, args []string) error {

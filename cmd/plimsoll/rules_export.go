@@ -24,19 +24,7 @@ func newRulesExportCommand(a *app) *cobra.Command {
 	)
 	to.value = alerts.Prometheus
 	cmd := &cobra.Command{
-		Use:   "export",
-		Short: "Write the rules for a Prometheus' ruler",
-		Long: `Writes the conditions of the rules as recording rules and alerts: a rule file for
-Prometheus, Thanos rule, Mimir's ruler or vmalert, or a PrometheusRule for the
-Prometheus Operator. The labels of --by tell clusters apart and are kept.
-
-An alert says that a condition held for a tenth of the window or more. That it is
-why writes stall, and what to do, is told by plimsoll diagnose --prometheus, which
-each alert's description names. Rules of which the condition alone says nothing are
-left out; the file begins with which, and why.`,
-		Example: `  plimsoll rules export > plimsoll-rules.yaml
-  plimsoll rules export --to prometheusrule --by cluster,namespace --dir manifests
-  plimsoll rules export --interval 15s --window 10m | promtool check rules /dev/stdin`,
+		Use:  "export",
 		Args: needArgs(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			opt := alerts.Options{By: by}

@@ -16,14 +16,7 @@ import (
 func newRulesTestCommand(a *app) *cobra.Command {
 	var output choice
 	cmd := &cobra.Command{
-		Use:   "test [FILE...]",
-		Short: "Run test scripts of the rules: the pack's own, or files",
-		Long: `Runs the cases of test scripts: series, where a rule's condition holds on them, and
-what a diagnosis of them says. Without a FILE, the pack's own scripts run. A file
-is the way to ask what the rules make of a situation one knows: docs/fleet.md has
-the form, rules/testdata the pack's.`,
-		Example: `  plimsoll rules test
-  plimsoll rules test disk-iops-capped.test`,
+		Use: "test [FILE...]",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runRuleTests(cmd.Context(), a, args, output.value == "json")
 		},

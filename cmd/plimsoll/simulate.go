@@ -36,26 +36,7 @@ type simulateOptions struct {
 func newSimulateCommand(a *app) *cobra.Command {
 	o := &simulateOptions{}
 	cmd := &cobra.Command{
-		Use:   "simulate SCENARIO",
-		Short: "Predict latencies, checkpoints and volumes of what a scenario describes",
-		Long: `Reads a scenario, a YAML file that says what is deployed (workload, engine, volumes,
-host, objective), runs it in virtual time and tells what comes of it: latencies
-by phase of the checkpoint cycle, checkpoints, how the volumes were used, where
-slow writes waited, and all of it over time. The same seed gives the same bytes.
-
---set changes a value, by its path of keys; --compare runs variants, each a name
-with its changes, beside the scenario as it is written. --record keeps what the
-exporters would have told: plimsoll diagnose reads it like one of production.
-
-It is a model. Each result says what its error bar is; what a model leaves out
-stands in the documentation of its package.`,
-		Example: `  plimsoll simulate examples/scenarios/telemetry.yaml
-  plimsoll simulate telemetry.yaml --set volumes.data.iops=16000 --set volumes.data.throughput=250MiB/s
-  plimsoll simulate telemetry.yaml --compare 'journal apart: volumes.journal={type: gp3, size: 10GiB}' \
-    --compare 'bounded dirty: host.dirty_background_bytes=8MB'
-  plimsoll simulate telemetry.yaml --record predicted && plimsoll diagnose predicted
-  plimsoll simulate telemetry.yaml -o html > telemetry.html
-  plimsoll simulate telemetry.yaml -o json --fail-on objective`,
+		Use: "simulate SCENARIO",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if o.schema {
 				return needArgs(0, 0, "")(cmd, args)

@@ -52,10 +52,8 @@ func setting(info *debug.BuildInfo, key string) string {
 func newVersionCommand(a *app) *cobra.Command {
 	var output choice
 	cmd := &cobra.Command{
-		Use:     "version",
-		Short:   "Tell the version of this program",
-		Example: "  plimsoll version -o json",
-		Args:    needArgs(0, 0, ""),
+		Use:  "version",
+		Args: needArgs(0, 0, ""),
 		RunE: func(*cobra.Command, []string) error {
 			b := thisBuild()
 			if output.value == "json" {

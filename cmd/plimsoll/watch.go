@@ -51,26 +51,7 @@ func newWatchCommand(a *app) *cobra.Command {
 	o := &watchOptions{keep: keepUnasked, keepBytes: keepBytesUnasked,
 		window: units.Duration(watch.WindowDefault), every: units.Duration(watch.EveryDefault)}
 	cmd := &cobra.Command{
-		Use:   "watch SOURCE...",
-		Short: "Diagnose live sources all the time, with a page, metrics and a ring of recordings",
-		Long: `Samples live sources, judges the last minutes of them again and again by the rules
-that diagnose has, and prints what changes: a cause appears, grows worse or better,
-ends; clients begin to stall, within seconds, and stop. One line each on stdout, as
-text or JSON; what happens to the watching itself goes to stderr.
-
-Under --web.listen-address it serves the diagnosis as a page (/), as JSON
-(/api/report, as of diagnose -o json), metrics with findings for alerts (/metrics),
-/-/healthy and /-/ready. TLS and passwords are those of all of Prometheus'
-exporters: --web.config.file.
-
-With --dir what is sampled is kept in a recording that forgets: diagnose, record and
-prove read it, also while it is written. A disk that is full or stalls does not keep
-it from watching. SIGTERM and Ctrl-C end it cleanly; SIGHUP checks the web
-configuration, which is read for each connection. See docs/watch.md.`,
-		Example: `  plimsoll watch host http://localhost:2379/metrics
-  plimsoll watch host mongodb://localhost --dir /var/lib/plimsoll --keep 48h --keep-size 4GiB
-  plimsoll diagnose /var/lib/plimsoll --from -2h
-  plimsoll watch host -o json --web.listen-address :9814 --web.config.file web.yml`,
+		Use:  "watch SOURCE...",
 		Args: needSources,
 	}
 	o.AddFlags(cmd)

@@ -111,7 +111,7 @@ func TestFusedIsFound(t *testing.T) {
 	var got []string
 	for _, f := range found {
 		got = append(got, strings.TrimPrefix(filepath.Base(f.Path), "fused.go"))
-		if !strings.Contains(f.Text, "plimsoll/internal/portable/testdata/fused.") {
+		if !strings.Contains(f.Text, "plimsoll/internal/check/portable/testdata/fused.") {
 			t.Errorf("%s: which function?", f)
 		}
 	}
