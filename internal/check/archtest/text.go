@@ -66,12 +66,12 @@ func Links(t *Tree) []Problem {
 }
 
 // boundsPage is the page with the table of bounds.
-const boundsPage = "CONTRIBUTING.md"
+const boundsPage = "docs/bounds.md"
 
 // boundsRow is a row of that table: a constant and its value for people.
 var boundsRow = regexp.MustCompile("^\\| `([a-z0-9/]+)\\.([A-Za-z0-9]+)` \\| ([^|]+) \\|")
 
-// Bounds reports rows of the table of bounds in CONTRIBUTING.md that differ from the code, so that
+// Bounds reports rows of the table of bounds in docs/bounds.md that differ from the code, so that
 // the table can be relied on.
 func Bounds(t *Tree) []Problem {
 	var out []Problem
