@@ -292,7 +292,7 @@ func TestTerraform(t *testing.T) {
 	} {
 		text := filesOf(t, l, Options{}, "terraform")["terraform/volumes.tf"]
 		if got := string(hclwrite.Format([]byte(text))); got != text {
-			t.Errorf("terraform fmt would write it otherwise:\n%s", unified("volumes.tf", text, got, true, true))
+			t.Errorf("terraform fmt would write it otherwise:\n%s", unified("volumes.tf", []byte(text), []byte(got), true, true))
 		}
 		file, diags := hclparse.NewParser().ParseHCL([]byte(text), "volumes.tf")
 		if diags.HasErrors() {

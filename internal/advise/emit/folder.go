@@ -165,7 +165,7 @@ func (f *Folder) Diff(files []File) string {
 			new = files[i].Text
 		}
 		old, there := f.is[name]
-		b.WriteString(unified(name, string(old), string(new), there, i >= 0))
+		b.WriteString(unified(name, old, new, there, i >= 0))
 	}
 	return b.String()
 }

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -155,35 +156,43 @@ func TestFolderAsAWhole(t *testing.T) {
 	}
 }
 
-// A diff, applied, is the new text; its old side is the old text; and equal texts have none.
+// A diff, applied, is the new text; the other way round it is the old one; and equal texts have none.
 func TestDiffIsTheDifference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		line := rapid.SampledFrom([]string{"a\n", "b\n", "c\n", "\n"})
-		a, b := rapid.SliceOfN(line, 0, 30).Draw(t, "before"), rapid.SliceOfN(line, 0, 30).Draw(t, "after")
-		var was, is []string
-		for _, e := range compareLines(a, b) {
-			if e.op != '+' {
-				was = append(was, e.line)
-			}
-			if e.op != '-' {
-				is = append(is, e.line)
-			}
+		before := strings.Join(rapid.SliceOfN(line, 0, 30).Draw(t, "before"), "")
+		after := strings.Join(rapid.SliceOfN(line, 0, 30).Draw(t, "after"), "")
+		diff := unified("f", []byte(before), []byte(after), true, true)
+		if (diff == "") != (before == after) {
+			t.Fatalf("the diff is %q", diff)
 		}
-		before, after := strings.Join(a, ""), strings.Join(b, "")
-		if strings.Join(was, "") != before || strings.Join(is, "") != after {
-			t.Fatalf("sides are %q and %q", was, is)
-		}
-		if got := patchText(t, before, unified("f", before, after, true, true)); got != after {
+		if got := patchText(t, before, diff); got != after {
 			t.Fatalf("applied it gives %q, want %q", got, after)
+		}
+		if got := patchText(t, after, unified("f", []byte(after), []byte(before), true, true)); got != before {
+			t.Fatalf("the other way round it gives %q, want %q", got, before)
 		}
 	})
 }
 
+// A long file that changed throughout takes no time, as a table of all its lines would.
+func TestDiffOfLongFiles(t *testing.T) {
+	var before, after strings.Builder
+	for n := range 100_000 {
+		fmt.Fprintf(&before, "%d\n", n)
+		fmt.Fprintf(&after, "%d\n", -n-1)
+	}
+	diff := unified("f", []byte(before.String()), []byte(after.String()), true, true)
+	if n := strings.Count(diff, "\n"); n != 200_003 {
+		t.Errorf("the diff has %d lines", n)
+	}
+}
+
 // patchText applies a unified diff by its hunks' positions alone.
 func patchText(t *rapid.T, before, diff string) string {
-	old, at := lines(before), 0
+	old, at := slices.Collect(strings.Lines(before)), 0
 	var out []string
-	for _, l := range lines(diff) {
+	for l := range strings.Lines(diff) {
 		switch {
 		case strings.HasPrefix(l, "--- "), strings.HasPrefix(l, "+++ "):
 		case strings.HasPrefix(l, "@@ "):
