@@ -142,7 +142,7 @@ func choose(l *Layout, names []string, o *Options) ([]target, error) {
 	for _, name := range names {
 		i := slices.IndexFunc(targets, func(t target) bool { return t.name == name })
 		if i < 0 {
-			return nil, inputf(nearest(name, Targets()), "--to %q is no target: one of %s", name, strings.Join(Targets(), ", "))
+			return nil, inputf(meant(name), "--to %q is no target: one of %s", name, strings.Join(Targets(), ", "))
 		}
 		if e := targets[i].engine; e != "" && e != engine {
 			return nil, inputf("for it there are --to "+strings.Join(fits, ", "), "--to %s does not fit: the scenario's engine is %s", name, engine)
@@ -172,18 +172,12 @@ func (l *Layout) inShort() string {
 	return strings.Join(paths, ", ")
 }
 
-// nearest is a hint with the name that may have been meant.
-func nearest(name string, among []string) string {
-	best, distance := "", 3
-	for _, a := range among {
-		if d := diagnostics.Distance(name, a); len(name) < 64 && d < distance {
-			best, distance = a, d
-		}
+// meant is a hint at the target that may have been meant, "" if there is none.
+func meant(name string) string {
+	if near := diagnostics.Nearest(name, Targets()); near != "" {
+		return "did you mean " + near + "?"
 	}
-	if best == "" {
-		return ""
-	}
-	return "did you mean " + best + "?"
+	return ""
 }
 
 // head is the comment at the beginning of a file, a line each behind a mark.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"plimsoll/internal/base/diagnostics"
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/model/catalog"
 	"plimsoll/internal/model/scenario"
@@ -185,7 +186,7 @@ func (m *spaceMaker) keeping(names []string) error {
 		name = strings.TrimSpace(name)
 		if !slices.Contains(known, name) && !slices.ContainsFunc(known, func(k string) bool { return within(k, name) }) {
 			next := "what a plan may change is named by path: " + strings.Join(KeepNames()[:6], ", ") + ", ..."
-			if near := nearest(name, known); near != "" {
+			if near := diagnostics.Nearest(name, known); near != "" {
 				next = "did you mean " + near + "?"
 			}
 			return inputf(next, "--keep %s: a plan changes nothing of that name", name)

@@ -51,7 +51,7 @@ func ParseObjective(text string) (scenario.Bound, error) {
 	name, most = strings.TrimSpace(name), strings.TrimSpace(strings.TrimPrefix(most, "="))
 	if !slices.Contains(objectiveNames, name) {
 		next := "one of " + strings.Join(objectiveNames, ", ")
-		if near := nearest(name, objectiveNames); near != "" {
+		if near := diagnostics.Nearest(name, objectiveNames); near != "" {
 			next = "did you mean " + near + "?"
 		}
 		return scenario.Bound{}, inputf(next, "objective %q: nothing is called %q", text, name)
@@ -64,24 +64,6 @@ func ParseObjective(text string) (scenario.Bound, error) {
 		return scenario.Bound{}, inputf("", "objective %q: no operation takes no time", text)
 	}
 	return scenario.Bound{Name: name, Most: d}, nil
-}
-
-// nearest is the word that one may be meant to be, "" if none is near.
-func nearest(word string, among []string) string {
-	best, least := "", 1+len(word)/4
-	if len(word) > objectiveBytesMax {
-		return ""
-	}
-	for _, a := range among {
-		d := diagnostics.Distance(word, a)
-		if strings.HasPrefix(a, word) || strings.HasSuffix(a, "."+word) {
-			d = min(d, 1)
-		}
-		if d <= least {
-			best, least = a, d-1
-		}
-	}
-	return best
 }
 
 // objectives are what is to be reached: those given, else the scenario's own. They are checked against each other and against

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"plimsoll/internal/base/diagnostics"
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/model/catalog"
 	"plimsoll/internal/model/scenario"
@@ -58,7 +59,7 @@ func ParseGrowth(text string) (*Growth, error) {
 		seen[key] = true
 		if err := g.put(key, value); err != nil {
 			next := how
-			if near := nearest(key, growthKeys); !slices.Contains(growthKeys, key) && near != "" {
+			if near := diagnostics.Nearest(key, growthKeys); !slices.Contains(growthKeys, key) && near != "" {
 				next = "did you mean " + near + "?"
 			}
 			return nil, inputf(next, "--size %s: %v", key, err)

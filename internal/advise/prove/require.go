@@ -50,7 +50,7 @@ func ParseBound(text string) (Bound, error) {
 	all := kinds()
 	i := slices.IndexFunc(all, func(k kind) bool { return k.name == m[1] })
 	if i < 0 {
-		return Bound{}, fmt.Errorf("no figure %q%s", m[1], nearest(m[1]))
+		return Bound{}, fmt.Errorf("no figure %q: %s", m[1], orAll(m[1]))
 	}
 	b := Bound{text: strings.TrimSpace(text), name: m[1], unit: all[i].unit, less: m[2][0] == '<'}
 	var err error
@@ -79,18 +79,12 @@ func parseValue(text, unit string) (float64, error) {
 	return float64(x), err
 }
 
-// nearest names the figure that may have been meant, else all.
-func nearest(name string) string {
-	best, least := "", 4
-	for _, n := range Names() {
-		if d := diagnostics.Distance(name, n); d < least {
-			best, least = n, d
-		}
+// orAll names the figure that may have been meant, else all.
+func orAll(name string) string {
+	if near := diagnostics.Nearest(name, Names()); near != "" {
+		return "did you mean " + near + "?"
 	}
-	if best != "" {
-		return fmt.Sprintf(": did you mean %s?", best)
-	}
-	return ": there are " + strings.Join(Names(), ", ")
+	return "there are " + strings.Join(Names(), ", ")
 }
 
 // require holds the requirements to the figures after. A requirement is met only if the whole interval keeps it. As all have to be met,

@@ -1,6 +1,8 @@
 package diagnostics
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -28,4 +30,27 @@ func TestDistanceIsMetric(t *testing.T) {
 			t.Fatal("no metric")
 		}
 	})
+}
+
+func TestNearest(t *testing.T) {
+	for _, c := range []struct {
+		word, want string
+		among      []string
+	}{
+		{"telemetri", "telemetry", []string{"ranread", "telemetry"}},
+		{"randread", "ranread", []string{"telemetry", "ranread", "ranwrite"}},
+		{"x", "", []string{"telemetry", "ranread"}},
+		{"GP-3", "gp3", []string{"gp2", "gp3"}},
+		{"write_p9", "write_p95", []string{"write_p50", "write_p95", "write_p99", "write_p999"}},
+		{"iops", "volumes.data.iops", []string{"volumes.data.type", "volumes.data.iops"}},
+		{"zzz.q", "", []string{"m6i.xlarge"}},
+		{strings.Repeat("y", 1000), "", []string{"y"}},
+	} {
+		if got := Nearest(c.word, c.among); got != c.want {
+			t.Errorf("%s: %q, want %q", c.word, got, c.want)
+		}
+	}
+	if got := Near("m6i.xlarg", []string{"m5.large", "m6i.2xlarge", "m6i.xlarge"}, 2); !slices.Equal(got, []string{"m6i.xlarge", "m6i.2xlarge"}) {
+		t.Errorf("%v", got)
+	}
 }

@@ -235,7 +235,7 @@ func Instance(name string) (*InstanceType, error) { return Current().Instance(na
 
 func unknownInstance(name string, known []string) error {
 	p := diagnostics.Problem{Field: "instance", Text: fmt.Sprintf("no EC2 instance type is called %q", name)}
-	if near := nearest(name, known, 3); len(near) > 0 {
+	if near := diagnostics.Near(name, known, 3); len(near) > 0 {
 		p.Text += "; did you mean " + strings.Join(near, ", ") + "?"
 		p.Nearest = near[0]
 	} else {

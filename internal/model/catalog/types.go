@@ -93,36 +93,8 @@ func Type(name string) (*VolumeType, error) {
 	p := diagnostics.Problem{Field: "type", Text: fmt.Sprintf("no volume type is called %q: one of %s", name, strings.Join(TypeNames(), ", "))}
 	if name == "" {
 		p.Text = "missing: one of " + strings.Join(TypeNames(), ", ")
-	} else if near := nearest(lower, TypeNames(), 1); len(near) > 0 {
-		p.Nearest = near[0]
+	} else if near := diagnostics.Nearest(lower, TypeNames()); near != "" {
+		p.Nearest = near
 	}
 	return nil, p
-}
-
-// nearest gives up to n of the names that are most like one, those that begin alike first.
-func nearest(name string, among []string, n int) []string {
-	type candidate struct {
-		name     string
-		distance int
-	}
-	var near []candidate
-	name = strings.ToLower(name)
-	if len(name) > 64 {
-		return nil
-	}
-	for _, a := range among {
-		d := diagnostics.Distance(name, a)
-		if strings.HasPrefix(a, name) || strings.HasPrefix(name, a) {
-			d = min(d, 1)
-		}
-		if d <= 1+len(name)/4 {
-			near = append(near, candidate{a, d})
-		}
-	}
-	slices.SortStableFunc(near, func(a, b candidate) int { return a.distance - b.distance })
-	var names []string
-	for _, c := range near[:min(n, len(near))] {
-		names = append(names, c.name)
-	}
-	return names
 }

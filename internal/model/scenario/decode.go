@@ -198,7 +198,7 @@ func (d *decoder) mapping(n *node, v reflect.Value, field string) {
 
 func (d *decoder) unknown(e entry, known []string, field string) {
 	p := diagnostics.Problem{Field: join(field, e.key), Text: "there is no such key"}
-	if near := nearest(e.key, known); near != "" {
+	if near := diagnostics.Nearest(e.key, known); near != "" {
 		p.Text += "; did you mean " + near + "?"
 	} else {
 		p.Text += ": " + strings.Join(some(known), ", ")
@@ -251,24 +251,4 @@ func fieldOf(v reflect.Value, key string) (reflect.Value, bool) {
 		}
 	}
 	return reflect.Value{}, false
-}
-
-// nearest gives the key most like a word, "" if none is.
-func nearest(word string, among []string) string {
-	best, least := "", len(word)/3+2
-	if len(word) > 64 {
-		return ""
-	}
-	plain := strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(word))
-	for _, key := range among {
-		k := strings.ReplaceAll(key, "_", "")
-		n := diagnostics.Distance(plain, k)
-		if len(plain) >= 3 && strings.HasPrefix(k, plain) {
-			n = min(n, 1)
-		}
-		if n < least {
-			best, least = key, n
-		}
-	}
-	return best
 }

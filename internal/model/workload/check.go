@@ -102,7 +102,7 @@ func (c *checker) arrivals() {
 	default:
 		c.add(diagnostics.Problem{
 			Field: "arrivals.spacing", Text: a.Spacing + " is neither poisson nor constant",
-			Nearest: nearest(a.Spacing, []string{poissonSpacing, constantSpacing}),
+			Nearest: diagnostics.Nearest(a.Spacing, []string{poissonSpacing, constantSpacing}),
 		})
 	}
 	switch {

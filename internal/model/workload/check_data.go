@@ -22,7 +22,7 @@ func (c *checker) keys() {
 		c.share("keys.hot_keys", k.HotKeys)
 	case uniformKeys, sequentialKeys:
 	default:
-		c.add(diagnostics.Problem{Field: "keys.distribution", Text: "there is no " + k.Distribution + ", but uniform, zipf, latest, hotset and sequential", Nearest: nearest(k.Distribution, names)})
+		c.add(diagnostics.Problem{Field: "keys.distribution", Text: "there is no " + k.Distribution + ", but uniform, zipf, latest, hotset and sequential", Nearest: diagnostics.Nearest(k.Distribution, names)})
 	}
 	if k.Count > CountMax {
 		c.add(diagnostics.Problem{Field: "keys.count", Text: k.Count.String() + " are too many", Limit: fmt.Sprint(uint64(CountMax)), Source: sourceProgram, Nearest: fmt.Sprint(uint64(CountMax))})
@@ -187,18 +187,4 @@ func (c *checker) meanSize() units.Size {
 		return 0
 	}
 	return newDocuments(&d, 0, 0).mean()
-}
-
-// nearest is the name that is fewest edits away, if that is not most of it; else "".
-func nearest(name string, names []string) string {
-	best, edits := "", (len(name)+1)/2+1
-	if len(name) > 100 {
-		return ""
-	}
-	for _, n := range names {
-		if d := diagnostics.Distance(name, n); d < edits {
-			best, edits = n, d
-		}
-	}
-	return best
 }

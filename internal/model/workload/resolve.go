@@ -94,7 +94,7 @@ func (s *Spec) fromPreset(problems *diagnostics.List) {
 			names[i] = p.Name
 		}
 		*problems = append(*problems, diagnostics.Problem{
-			Field: "preset", Text: "there is no preset " + s.Preset + ", but " + strings.Join(names, ", "), Nearest: nearest(s.Preset, names),
+			Field: "preset", Text: "there is no preset " + s.Preset + ", but " + strings.Join(names, ", "), Nearest: diagnostics.Nearest(s.Preset, names),
 		})
 		return
 	}

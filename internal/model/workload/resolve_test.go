@@ -132,17 +132,6 @@ func FuzzSpec(f *testing.F) {
 	})
 }
 
-func TestNearest(t *testing.T) {
-	names := []string{"telemetry", "ranread", "ranwrite"}
-	for _, tt := range []struct{ name, want string }{
-		{"telemetri", "telemetry"}, {"randread", "ranread"}, {"x", ""}, {"ranwrit", "ranwrite"}, {strings.Repeat("y", 1000), ""},
-	} {
-		if got := nearest(tt.name, names); got != tt.want {
-			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
-		}
-	}
-}
-
 // The working set is bytes of documents.
 func TestWorkingSet(t *testing.T) {
 	w := resolved(t, Spec{Preset: "ycsb-c", WorkingSet: 18 * units.GB})
