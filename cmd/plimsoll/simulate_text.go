@@ -91,14 +91,8 @@ func (t *simulateText) header(r *simulate.Result) {
 	}
 }
 
-// whole prints a count in full, with its thousands apart.
-func whole(n int64) string {
-	text := strconv.FormatInt(n, 10)
-	for i := len(text) - 3; i > 0; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
-}
+// whole prints a count.
+func whole(n int64) string { return units.Count(n) }
 
 func dollars(x float64) string {
 	if math.Abs(x) >= 100 {

@@ -9,6 +9,7 @@ package units
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 )
 
@@ -30,6 +31,9 @@ func Number(x float64) string {
 	}
 	return fmt.Sprintf("%.2g", x)
 }
+
+// Count prints a whole number in full, with thousands separated: "12,390,000".
+func Count(n int64) string { return thousands(strconv.FormatInt(n, 10)) }
 
 func thousands(s string) string {
 	sign := ""

@@ -35,3 +35,11 @@ func TestPrint(t *testing.T) {
 		}
 	}
 }
+
+func TestCount(t *testing.T) {
+	for n, want := range map[int64]string{0: "0", -7: "-7", 999: "999", 1000: "1,000", -123456: "-123,456", 12390000: "12,390,000"} {
+		if got := Count(n); got != want {
+			t.Errorf("%d is printed %s, want %s", n, got, want)
+		}
+	}
+}

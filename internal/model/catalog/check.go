@@ -76,7 +76,7 @@ func (c *checker) iops() {
 		return
 	}
 	if o.IOPS != 0 && o.IOPSPerGB != 0 {
-		c.add("iops_per_gb", fmt.Sprintf("given besides iops: one of the two; %s per GiB on %s are %s", o.IOPSPerGB, o.Size.Exact(), count(int64(o.IOPSPerGB)*o.gib())), "", Source{}, "")
+		c.add("iops_per_gb", fmt.Sprintf("given besides iops: one of the two; %s per GiB on %s are %s", o.IOPSPerGB, o.Size.Exact(), units.Count(int64(o.IOPSPerGB)*o.gib())), "", Source{}, "")
 	}
 	field := "iops"
 	if o.IOPS == 0 && o.IOPSPerGB != 0 {
@@ -192,7 +192,7 @@ func (c *checker) throughput() {
 		c.add("throughput", rate(o.Throughput)+": less than "+t.Name+" can have", "at least "+rate(t.ThroughputMin.Value), t.ThroughputMin.Source, written(t.ThroughputMin.Value))
 	case per.Known() && o.Throughput > max(byIOPS, t.ThroughputIncluded.Value):
 		need := (int64(o.Throughput) + int64(per.Value) - 1) / int64(per.Value)
-		c.add("throughput", fmt.Sprintf("%s with %s IOPS: it takes %s IOPS", rate(o.Throughput), iops, count(need)), per.Note, per.Source, written(byIOPS))
+		c.add("throughput", fmt.Sprintf("%s with %s IOPS: it takes %s IOPS", rate(o.Throughput), iops, units.Count(need)), per.Note, per.Source, written(byIOPS))
 	}
 }
 

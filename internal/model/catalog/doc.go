@@ -97,19 +97,10 @@ func (i *IOPS) UnmarshalText(b []byte) error {
 func (i IOPS) MarshalText() ([]byte, error) { return strconv.AppendInt(nil, int64(i), 10), nil }
 
 // String prints IOPS for people: "16,000".
-func (i IOPS) String() string { return count(int64(i)) }
+func (i IOPS) String() string { return units.Count(int64(i)) }
 
 // Frequency is the same as a rate.
 func (i IOPS) Frequency() units.Frequency { return units.Frequency(i) }
-
-// count prints a whole number in full, with its thousands apart.
-func count(n int64) string {
-	s := strconv.FormatInt(n, 10)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
 
 // wholeGiB is a size in GiB, rounded up.
 func wholeGiB(s units.Size) int64 { return int64((s-1)/units.GiB) + 1 }
@@ -117,10 +108,10 @@ func wholeGiB(s units.Size) int64 { return int64((s-1)/units.GiB) + 1 }
 // rate prints a throughput as people order it: exactly, in MiB/s where it is one of those.
 func rate(t units.Throughput) string {
 	if t%units.MiBps == 0 {
-		return count(int64(t/units.MiBps)) + " MiB/s"
+		return units.Count(int64(t/units.MiBps)) + " MiB/s"
 	}
 	if t%units.MBps == 0 {
-		return count(int64(t/units.MBps)) + " MB/s"
+		return units.Count(int64(t/units.MBps)) + " MB/s"
 	}
 	return strconv.FormatFloat(float64(t)/float64(units.MiBps), 'f', 1, 64) + " MiB/s"
 }

@@ -39,7 +39,7 @@ func persistentDisk(name, title string, base, perGiB, most IOPS, baseMiBps, hund
 		ThroughputMax: said(mostMiBps*units.MiBps, pdDocs),
 		Rules: []Figure[string]{
 			said(base.String()+" IOPS and "+perGiB.String()+" per GiB, at most "+most.String(), pdDocs),
-			said(count(baseMiBps)+" MiB/s and 0."+count(hundredths)+" per GiB, at most 1,200 MiB/s", pdDocs),
+			said(units.Count(baseMiBps)+" MiB/s and 0."+units.Count(hundredths)+" per GiB, at most 1,200 MiB/s", pdDocs),
 			said("all volumes of a type on a machine share its limits", pdDocs),
 		},
 		Read: &volume.GP3, Write: &volume.GP3, LatencyNote: likeGP3,

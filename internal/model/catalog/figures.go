@@ -169,7 +169,7 @@ func (o *Order) Gives(on *InstanceType) ([]string, error) {
 	say := func(before string, r volume.Rate) {
 		var parts []string
 		if r.IOPS != 0 {
-			parts = append(parts, count(int64(r.IOPS))+" IOPS")
+			parts = append(parts, units.Count(int64(r.IOPS))+" IOPS")
 		}
 		if r.Throughput != 0 {
 			parts = append(parts, rate(r.Throughput))

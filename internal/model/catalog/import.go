@@ -232,7 +232,7 @@ func (r *jsonReader) element(of string, element []byte) error {
 	case r.instances[i.Name]:
 		return fmt.Errorf("%s is there twice", i.Name)
 	case len(in.Instances) >= importedMax:
-		return fmt.Errorf("more than %s instance types", count(importedMax))
+		return fmt.Errorf("more than %s instance types", units.Count(importedMax))
 	}
 	r.instances[i.Name] = true
 	i.Source = in.Source

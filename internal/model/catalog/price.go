@@ -156,7 +156,7 @@ func (p *Prices) bill(t *VolumeType, o *Order) (Bill, error) {
 	if i := slices.IndexFunc(p.Sizes, func(s SizePrice) bool { return o.Size <= s.Most }); i >= 0 {
 		add(float64(p.Sizes[i].Each), "a volume of up to %s, %v USD", p.Sizes[i].Most.Exact(), float64(p.Sizes[i].Each))
 	} else {
-		add(float64(o.gib())*float64(p.PerGiB), "%s GiB, %v USD each", count(o.gib()), float64(p.PerGiB))
+		add(float64(o.gib())*float64(p.PerGiB), "%s GiB, %v USD each", units.Count(o.gib()), float64(p.PerGiB))
 	}
 	for i, tier := range p.IOPS {
 		most := iops

@@ -99,7 +99,7 @@ func (in *Import) addInstance(name, region string, usd units.USD) error {
 		return err
 	}
 	if in.count++; in.count > importedMax {
-		return fmt.Errorf("more than %s prices", count(importedMax))
+		return fmt.Errorf("more than %s prices", units.Count(importedMax))
 	}
 	in.InstancePrices = append(in.InstancePrices, NamedPrice{name, p})
 	return nil

@@ -245,11 +245,11 @@ func (m *Match) why(t *VolumeType, s *Seen, iops units.Frequency) string {
 	case !m.Sold:
 		return "such figures can be ordered"
 	case !t.ChoosesIOPS:
-		return fmt.Sprintf("%s of %s has %s IOPS%s", t.Name, m.Order.Size.Exact(), count(int64(iops)), burst)
+		return fmt.Sprintf("%s of %s has %s IOPS%s", t.Name, m.Order.Size.Exact(), units.Count(int64(iops)), burst)
 	case s.IOPS == 0:
 		return rate(max(m.Order.Throughput, t.ThroughputIncluded.Value)) + " is what " + t.Name + " has without ordering more"
 	}
-	return count(int64(iops)) + " IOPS are what " + t.Name + " has without ordering more"
+	return units.Count(int64(iops)) + " IOPS are what " + t.Name + " has without ordering more"
 }
 
 func stoodAt(level, limit float64) bool { return math.Abs(level-limit) <= recogniseWithin*limit }

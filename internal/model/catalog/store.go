@@ -95,7 +95,7 @@ func decodeStore(text []byte) (*Store, error) {
 	case s.Version != storeVersion:
 		return nil, fmt.Errorf("version %d, want %d", s.Version, storeVersion)
 	case len(s.Instances) > importedMax || len(s.InstancePrices) > importedMax || len(s.VolumePrices) > regionsMax*len(types):
-		return nil, fmt.Errorf("more than %s entries", count(importedMax))
+		return nil, fmt.Errorf("more than %s entries", units.Count(importedMax))
 	}
 	for i := range s.Instances {
 		in := s.Instances[i].instance()
@@ -199,7 +199,7 @@ func (s *Store) Add(in *Import) ([]Change, error) {
 	}
 	s.VolumePrices = merge(s.VolumePrices, prices, func(p *NamedPrices) string { return p.Type + " " + p.Prices.Region })
 	if len(s.Instances) > importedMax || len(s.InstancePrices) > importedMax || len(s.VolumePrices) > regionsMax*len(types) {
-		return nil, fmt.Errorf("with what was imported before, more than %s entries", count(importedMax))
+		return nil, fmt.Errorf("with what was imported before, more than %s entries", units.Count(importedMax))
 	}
 	return changes(before, s.Catalog(), in), nil
 }

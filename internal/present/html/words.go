@@ -23,13 +23,8 @@ func dollars(x float64) string {
 	return text + " USD"
 }
 
-// whole prints a count: units.Number would give a small one decimals.
-func whole(n int64) string {
-	if n > -100 && n < 100 {
-		return number(int(n))
-	}
-	return units.Number(float64(n))
-}
+// whole prints a count.
+func whole(n int64) string { return units.Count(n) }
 
 // figureOf prints a value, amounts of money among them.
 func figureOf(x float64, unit string) string {

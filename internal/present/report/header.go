@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"plimsoll/internal/base/units"
@@ -97,17 +96,9 @@ func (p *page) stalls(s diagnose.StallSummary) {
 	}
 }
 
-// count prints a whole number: units.Number would give a small one decimals.
-func count(n int64) string {
-	if n > -100 && n < 100 {
-		return strconv.FormatInt(n, 10)
-	}
-	return units.Number(float64(n))
-}
-
 func plural(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
-	return count(int64(n)) + " " + what + "s"
+	return units.Count(int64(n)) + " " + what + "s"
 }
