@@ -2,11 +2,12 @@
 // long a file or a function may grow, what a package must say of itself.
 //
 // A rule that only people keep erodes one exception at a time; a rule that a
-// test keeps is discussed when it changes. So [Layers] is the one table of the
-// packages and what each may import, size.go has the bounds on size, and the
-// test of this package holds the whole repository to both on every `go test
-// ./...`. It reads sources only: it builds nothing, needs no network, and takes
-// any [io/fs.FS], which is how its own tests show each check failing.
+// test keeps is discussed when it changes. The test holds one table of the
+// packages and what each imports, engines.go keeps each storage engine in its
+// folder, size.go has the bounds on size, and the test of this package holds the
+// whole repository to them on every `go test ./...`. It reads sources only: it
+// builds nothing, needs no network, and takes any [io/fs.FS], which is how its
+// own tests show each check failing.
 //
 // What third-party and standard packages may be used where is another matter, kept by
 // the linters (.golangci.yml).
@@ -107,7 +108,7 @@ func Load(fsys fs.FS) (*Tree, error) {
 			return err
 		}
 		t.Texts = append(t.Texts, Text{Path: name, Bytes: info.Size(), Data: src})
-		if path.Ext(name) != ".go" || within(name, nested) || inTestdata(name) {
+		if path.Ext(name) != ".go" || below(name, nested) || inTestdata(name) {
 			return nil
 		}
 		f, err := parseGo(name, src)
@@ -138,8 +139,8 @@ func parseGo(name string, src []byte) (*GoFile, error) {
 	}, nil
 }
 
-// within reports whether name lies in one of the folders.
-func within(name string, folders map[string]bool) bool {
+// below reports whether name lies in one of the folders.
+func below(name string, folders map[string]bool) bool {
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
 		if folders[dir] {
 			return true
@@ -152,12 +153,16 @@ func inTestdata(name string) bool {
 	return slices.Contains(strings.Split(path.Dir(name), "/"), "testdata")
 }
 
+// Rules are what differs from one tree to another.
+type Rules struct {
+	Layers  []Layer
+	Engines []EngineName
+}
+
 // Check runs every check and gives the problems sorted by place.
-func Check(t *Tree) []Problem {
-	var all []Problem
-	for _, check := range []func(*Tree) []Problem{
-		Imports, Sizes, Names, Docs, Paths, Page, Links, Bounds,
-	} {
+func Check(t *Tree, r Rules) []Problem {
+	all := slices.Concat(imports(t, r.Layers), engineNames(t, r.Engines), page(t, r.Layers))
+	for _, check := range []func(*Tree) []Problem{Sizes, Names, Docs, Paths, Links, Bounds} {
 		all = append(all, check(t)...)
 	}
 	slices.SortFunc(all, func(a, b Problem) int {

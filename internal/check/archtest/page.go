@@ -2,87 +2,60 @@ package archtest
 
 import (
 	"fmt"
-	"path"
-	"regexp"
 	"strings"
 )
 
-// architecturePage is the page with the table of packages for people.
-const architecturePage = "ARCHITECTURE.md"
-
-var (
-	// packageRow is a row of it: a package, its idea, what it imports of ours.
-	packageRow = regexp.MustCompile("^\\| `([a-z0-9/]+)` \\|.*\\| ([^|]*) \\|$")
-	quotedWord = regexp.MustCompile("`([a-z0-9/]+)`")
+const (
+	// tableFile holds the table of layers.
+	tableFile = "internal/check/archtest/table_test.go"
+	// architecturePage shows it to people.
+	architecturePage = "ARCHITECTURE.md"
+	tableBegin       = "<!-- packages: make generate -->\n"
+	tableEnd         = "<!-- end of packages -->\n"
 )
 
-// Page reports where the table of packages in ARCHITECTURE.md is not true: a package
-// without a row, a row without a package, an import the row does not name. A
-// row may say in words what it imports ("all of the above"); "-" means nothing.
-// Folders under internal, and packages that only help tests (named ...test), are
-// not in the table.
-func Page(t *Tree) []Problem {
-	rows := map[string]string{}
-	var out []Problem
-	present := map[string]bool{}
-	for _, f := range t.Go {
-		if !f.Test {
-			present[f.Dir()] = true
+// PageTable is the table of layers as the architecture's page has it, one table for each wing.
+func PageTable(layers []Layer) string {
+	var b strings.Builder
+	wing := ""
+	for _, l := range layers {
+		if w, _, _ := strings.Cut(l.Package, "/"); w != wing {
+			wing = w
+			fmt.Fprintf(&b, "\n| `%s` | its one idea | imports of ours |\n|---|---|---|\n", wing)
 		}
+		var names []string
+		for _, p := range l.Imports {
+			names = append(names, "`"+p+"`")
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", l.Package, l.Idea, strings.Join(names, ", "))
 	}
-	page := false
+	return b.String() + "\n"
+}
+
+// WithTable is the architecture's page with the table of layers written anew. The error says that
+// the page has no place for it.
+func WithTable(page string, layers []Layer) (string, error) {
+	head, rest, begun := strings.Cut(page, tableBegin)
+	_, tail, ended := strings.Cut(rest, tableEnd)
+	if !begun || !ended {
+		return "", fmt.Errorf("%s has no lines %q and %q, between which the table of packages stands", architecturePage, tableBegin, tableEnd)
+	}
+	return head + tableBegin + PageTable(layers) + tableEnd + tail, nil
+}
+
+// page reports whether the architecture's page shows another table than the layers'.
+func page(t *Tree, layers []Layer) []Problem {
 	for _, f := range t.Texts {
 		if f.Path != architecturePage {
 			continue
 		}
-		page = true
-		for i, line := range strings.Split(string(f.Data), "\n") {
-			m := packageRow.FindStringSubmatch(line)
-			if m == nil {
-				continue
-			}
-			rows[m[1]] = m[2]
-			if !present[m[1]] {
-				out = append(out, Problem{Path: f.Path, Line: i + 1, Text: fmt.Sprintf("package %s is not in the source: drop its row", m[1])})
-			}
-		}
-	}
-	if !page {
-		return nil
-	}
-	missing := map[string]bool{}
-	for _, f := range t.Go {
-		cell, listed := rows[f.Dir()]
+		want, err := WithTable(string(f.Data), layers)
 		switch {
-		case f.Test || !built(f.AST) || strings.HasPrefix(f.Dir(), "internal/") || strings.HasSuffix(f.Dir(), "test"):
-		case !listed && !missing[f.Dir()]:
-			missing[f.Dir()] = true
-			out = append(out, Problem{Path: f.Dir(), Text: "package without a row in the table of " + architecturePage})
-		case listed:
-			out = append(out, unnamedImports(f, cell)...)
+		case err != nil:
+			return []Problem{{Path: f.Path, Text: err.Error()}}
+		case want != string(f.Data):
+			return []Problem{{Path: f.Path, Text: "the table of packages is not that of " + tableFile + ": make generate"}}
 		}
 	}
-	return out
-}
-
-// unnamedImports are the imports of a file that its package's row does not name.
-func unnamedImports(f *GoFile, cell string) []Problem {
-	named := map[string]bool{}
-	for _, m := range quotedWord.FindAllStringSubmatch(cell, -1) {
-		named[m[1]] = true
-	}
-	if len(named) == 0 && cell != "-" {
-		return nil // said in words
-	}
-	var out []Problem
-	for _, spec := range f.AST.Imports {
-		target, ours := inModule(spec.Path.Value)
-		if ours && !named[target] && path.Dir(target) != "internal" {
-			out = append(out, Problem{
-				Path: f.Path, Line: f.Fset.Position(spec.Pos()).Line,
-				Text: fmt.Sprintf("%s imports %s, which its row in %s does not name", f.Dir(), target, architecturePage),
-			})
-		}
-	}
-	return out
+	return nil
 }

@@ -112,7 +112,7 @@ func boundProblem(t *Tree, pkg, name, said string) string {
 // constantExpr is the expression a package gives a constant, nil if it has no such one.
 func constantExpr(t *Tree, pkg, name string) ast.Expr {
 	for _, f := range t.Go {
-		if f.Dir() != pkg || f.Test {
+		if within(f.Dir()) != pkg || f.Test {
 			continue
 		}
 		for _, d := range f.AST.Decls {

@@ -1,0 +1,77 @@
+package archtest
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"strings"
+)
+
+// An EngineName is a word by which code knows one storage engine.
+type EngineName struct {
+	Folder string // its folder below engine/: "etcd"
+	// Within are letters that no identifier or string may have in it, in lower case, without
+	// the marks between words: "wiredtiger" is found in WiredTiger and wired_tiger.
+	Within string
+	// Exactly is a string that stands for the engine only where it is the whole of one.
+	Exactly string
+}
+
+// engineNames reports identifiers and strings that name an engine anywhere but in its folder and in
+// the one list. What all engines have is asked of them by an interface; what one has is its own.
+func engineNames(t *Tree, names []EngineName) []Problem {
+	var out []Problem
+	for _, f := range t.Go {
+		if f.Test || !built(f.AST) || f.Dir() == "internal/engine" || strings.HasPrefix(f.Path, "examples/") {
+			continue
+		}
+		ast.Inspect(f.AST, func(n ast.Node) bool {
+			var text string
+			var pos token.Pos
+			switch n := n.(type) {
+			case *ast.Ident:
+				text, pos = n.Name, n.Pos()
+			case *ast.BasicLit:
+				if n.Kind != token.STRING {
+					return true
+				}
+				text, pos = n.Value, n.Pos()
+			default:
+				return true
+			}
+			for _, name := range names {
+				if inFolder(f.Dir(), name.Folder) || !name.in(text) {
+					continue
+				}
+				out = append(out, Problem{
+					Path: f.Path, Line: f.Fset.Position(pos).Line,
+					Text: fmt.Sprintf("%s names an engine outside internal/engine/%s: ask for it by an interface", shortened(text), name.Folder),
+				})
+				break
+			}
+			return true
+		})
+	}
+	return out
+}
+
+func (n EngineName) in(text string) bool {
+	if n.Exactly != "" && strings.Trim(text, "\"`") == n.Exactly {
+		return true
+	}
+	plain := strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(text))
+	return n.Within != "" && strings.Contains(plain, n.Within)
+}
+
+func inFolder(dir, engine string) bool {
+	own := "internal/engine/" + engine
+	return dir == own || strings.HasPrefix(dir, own+"/")
+}
+
+func shortened(text string) string {
+	const most = 40
+	if r := []rune(text); len(r) > most {
+		return string(r[:most]) + "..."
+	}
+	return text
+}
