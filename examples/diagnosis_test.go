@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	engines "plimsoll/internal/engine"
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/recording"
@@ -84,7 +85,7 @@ func TestNegativeControl(t *testing.T) {
 		t.Skip("the public capture is not beside the checkout (../shared/data from its root)")
 	}
 	ctx := context.Background()
-	input, err := sources.Open(ctx, file, sources.OpenOptions{})
+	input, err := sources.For(engines.All()).Open(ctx, file, sources.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

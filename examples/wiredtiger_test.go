@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	engines "plimsoll/internal/engine"
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/recording"
@@ -86,13 +87,13 @@ func TestWiredTigerStalls(t *testing.T) {
 func diagnosis(t *testing.T, dir string) *diagnose.Report {
 	t.Helper()
 	ctx := context.Background()
-	files, err := sources.Expand(dir)
+	files, err := sources.For(engines.All()).Expand(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var in []recording.Reader
 	for _, file := range files {
-		input, err := sources.Open(ctx, file, sources.OpenOptions{})
+		input, err := sources.For(engines.All()).Open(ctx, file, sources.OpenOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/spf13/cobra"
 
+	engines "plimsoll/internal/engine"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
 	"plimsoll/internal/record/sources"
@@ -98,6 +99,9 @@ type input struct {
 	sources.Input
 }
 
+// opener recognizes the sources of all engines.
+func opener() *sources.Opener { return sources.For(engines.All()) }
+
 // open opens all sources at once; the error is that of the first argument that cannot
 // be opened.
 func (o *sourceOptions) open(ctx context.Context, a *app, args []string) ([]input, error) {
@@ -108,7 +112,7 @@ func (o *sourceOptions) open(ctx context.Context, a *app, args []string) ([]inpu
 	inputs := make([]input, len(args))
 	err = each(ctx, len(args), func(ctx context.Context, i int) error {
 		off := o.clockOffsets.of(args[i])
-		in, err := sources.Open(ctx, args[i], sources.OpenOptions{From: later(o.fromAt, -off), To: later(o.toAt, -off), Selector: o.selector, Insecure: o.insecure, Getenv: a.getenv})
+		in, err := opener().Open(ctx, args[i], sources.OpenOptions{From: later(o.fromAt, -off), To: later(o.toAt, -off), Selector: o.selector, Insecure: o.insecure, Getenv: a.getenv})
 		if err == nil && in.Reader != nil && len(o.matchers) > 0 {
 			in.Reader = selection{Reader: in.Reader, matchers: o.matchers}
 		}
@@ -129,7 +133,7 @@ func (o *sourceOptions) open(ctx context.Context, a *app, args []string) ([]inpu
 func expand(args []string) ([]string, error) {
 	var out []string
 	for _, arg := range args {
-		found, err := sources.Expand(arg)
+		found, err := opener().Expand(arg)
 		if err != nil {
 			return nil, err
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	engines "plimsoll/internal/engine"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
 	"plimsoll/internal/record/sources"
@@ -55,7 +56,7 @@ func BenchmarkOverhead(b *testing.B) {
 
 func open(b *testing.B, arg string) watch.Input {
 	b.Helper()
-	in, err := sources.Open(b.Context(), arg, sources.OpenOptions{})
+	in, err := sources.For(engines.All()).Open(b.Context(), arg, sources.OpenOptions{})
 	if err != nil {
 		b.Skip(err)
 	}

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	engines "plimsoll/internal/engine"
 	"plimsoll/internal/engine/postgres/postgrestest"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
@@ -56,7 +57,7 @@ func childWatch(args []string, dir string) error {
 	defer watch.OneCore()()
 	var inputs []watch.Input
 	for _, arg := range args {
-		in, err := sources.Open(ctx, arg, sources.OpenOptions{})
+		in, err := sources.For(engines.All()).Open(ctx, arg, sources.OpenOptions{})
 		if err != nil {
 			return err
 		}

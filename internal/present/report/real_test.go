@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	engines "plimsoll/internal/engine"
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
@@ -51,7 +52,7 @@ func TestRealDiagnosesConform(t *testing.T) {
 func diagnoseFile(t *testing.T, file string) *diagnose.Report {
 	t.Helper()
 	ctx := context.Background()
-	in, err := sources.Open(ctx, file, sources.OpenOptions{})
+	in, err := sources.For(engines.All()).Open(ctx, file, sources.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

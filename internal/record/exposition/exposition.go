@@ -53,6 +53,8 @@ type FileOptions struct {
 	Bytes int64
 	// Modified is when the file was last written to; zero asks the path.
 	Modified time.Time
+	// Exporters are those that are known.
+	Exporters []Exporter
 }
 
 // Open prepares the file of pages at path.
@@ -173,7 +175,7 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 	} else if dated {
 		where = after
 	}
-	r := &fileReader{f: f, w: w, opt: opt, pages: pages, period: opt.Period, parser: newParser(opt.Want)}
+	r := &fileReader{f: f, w: w, opt: opt, pages: pages, period: opt.Period, parser: newParser(f.opt.Exporters, opt.Want)}
 	if r.period <= 0 {
 		r.period = time.Second
 	}

@@ -25,7 +25,7 @@ var modified = time.Date(2026, 11, 21, 2, 43, 30, 0, time.UTC)
 
 func openText(t testing.TB, text string) source.Source {
 	t.Helper()
-	src, err := New("m.txt", FileOptions{
+	src, err := New("m.txt", FileOptions{Exporters: exporters,
 		Open:     func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil },
 		Modified: modified, Bytes: int64(len(text)),
 	})
@@ -61,6 +61,14 @@ func points(t testing.TB, m *recording.Memory, selector string) string {
 		}
 	}
 	return strings.Join(out, " ")
+}
+
+// exporters are some that there are.
+var exporters = []Exporter{
+	{Engine: "mongodb", Prefix: "mongodb", VersionMetric: "mongodb_version_info", VersionLabel: "mongodb"},
+	{Engine: "etcd", Prefix: "etcd", VersionMetric: "etcd_server_version", VersionLabel: "server_version"},
+	{Engine: "postgres", Prefix: "pg", VersionMetric: "pg_static", VersionLabel: "short_version"},
+	{Engine: "iris", Prefix: "iris", Product: "IRIS", Page: "/api/monitor/metrics"},
 }
 
 const etcdPage = `# HELP etcd_disk_wal_fsync_duration_seconds The latency distributions of fsync called by WAL.
@@ -326,7 +334,7 @@ func (f fakeExporter) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func openFake(t *testing.T, raw string, env map[string]string, f fakeExporter) source.Source {
 	t.Helper()
-	src, err := OpenURL(raw, URLOptions{Transport: f, Getenv: func(k string) string { return env[k] }})
+	src, err := OpenURL(raw, URLOptions{Exporters: exporters, Transport: f, Getenv: func(k string) string { return env[k] }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,6 +28,8 @@ type badLine struct {
 
 // parser reads page after page of one source, and learns on the way whose they are.
 type parser struct {
+	exporters []Exporter
+
 	want   func(string) bool
 	series map[string]*known // by the series' text
 	page   int64             // counts the pages
@@ -50,9 +52,9 @@ type known struct {
 	ms     int64 // and its timestamp there
 }
 
-func newParser(want func(string) bool) *parser {
+func newParser(exporters []Exporter, want func(string) bool) *parser {
 	return &parser{
-		want: want, series: map[string]*known{},
+		exporters: exporters, want: want, series: map[string]*known{},
 		table: labels.NewSymbolTable(), prefixes: map[string]bool{},
 	}
 }
@@ -163,35 +165,24 @@ func (p *parser) sample(tp textparse.Parser, text []byte, ms int64, v float64) (
 	return sample{labels: k.labels, ms: ms, value: v}, true
 }
 
-// engines are the prefixes of the databases' own metrics, those of a database before those
-// of the host it shares a page with.
-var engines = []struct{ prefix, name string }{
-	{"mongodb", "mongodb"}, {"etcd", "etcd"}, {"pg", "postgres"}, {"iris", "iris"},
-}
-
-// versions are where exporters tell the database's version: metric and label.
-var versions = map[string]string{
-	"etcd_server_version":  "server_version",
-	"mongodb_version_info": "mongodb",
-	"pg_static":            "short_version",
-}
-
 func (p *parser) learn(name string, l labels.Labels) {
 	prefix, _, _ := strings.Cut(name, "_")
 	p.prefixes[prefix] = true
-	if label, ok := versions[name]; ok && p.version == "" {
-		p.version = strings.Clone(l.Get(label))
+	for i := range p.exporters {
+		if e := &p.exporters[i]; name == e.VersionMetric && p.version == "" {
+			p.version = strings.Clone(l.Get(e.VersionLabel))
+		}
 	}
 	if name == "node_uname_info" {
 		p.host = strings.Clone(l.Get("nodename"))
 	}
 }
 
-// engine is the database whose metrics were seen, "" if none.
+// engine is the database whose metrics were seen, "" if none. A host may share its page.
 func (p *parser) engine() string {
-	for _, e := range engines {
-		if p.prefixes[e.prefix] {
-			return e.name
+	for i := range p.exporters {
+		if p.prefixes[p.exporters[i].Prefix] {
+			return p.exporters[i].Engine
 		}
 	}
 	return ""

@@ -31,9 +31,6 @@ const (
 // and that answer is the one that counts.
 const scrapeTimeoutMin = 10 * time.Second
 
-// irisMonitor is the web application of InterSystems IRIS whose page /metrics is.
-const irisMonitor = "/api/monitor"
-
 // URLOptions say how to ask.
 type URLOptions struct {
 	// Insecure accepts any TLS certificate.
@@ -42,6 +39,8 @@ type URLOptions struct {
 	Transport http.RoundTripper
 	// Getenv replaces os.Getenv.
 	Getenv func(string) string
+	// Exporters are those that are known.
+	Exporters []Exporter
 }
 
 // metricsURL is a page that is asked for again and again; it implements source.Source.
@@ -51,6 +50,8 @@ type metricsURL struct {
 	auth   string   // the Authorization header
 	name   string
 	client *http.Client
+
+	exporters []Exporter
 }
 
 // OpenURL prepares the page at an http or https address. Nothing is asked yet.
@@ -69,7 +70,7 @@ func OpenURL(raw string, opt URLOptions) (source.Source, error) {
 	if opt.Getenv == nil {
 		opt.Getenv = os.Getenv
 	}
-	m := &metricsURL{name: PublicURL(u), auth: authorization(u, opt.Getenv)}
+	m := &metricsURL{name: PublicURL(u), auth: authorization(u, opt.Getenv), exporters: opt.Exporters}
 	u.User, u.Fragment = nil, ""
 	m.url = u
 	m.Polled = source.NewPolled(recording.Source{Kind: "metrics-url", Name: m.name})
@@ -143,7 +144,7 @@ func PublicURL(u *url.URL) string {
 
 // Read implements source.Source, as source.Polled.Poll has it. A page's time is when it was asked for.
 func (m *metricsURL) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
-	s := &scraping{m: m, parser: newParser(opt.Want)}
+	s := &scraping{m: m, parser: newParser(m.exporters, opt.Want)}
 	err := m.Poll(ctx, w, opt, s)
 	if s.bad > 0 {
 		w.Note(recording.Note{Kind: recording.NoteDamage, Source: m.name,
@@ -214,7 +215,7 @@ func (m *metricsURL) get(ctx context.Context, page *bytes.Buffer) (body []byte, 
 	}
 	contentType = resp.Header.Get("Content-Type")
 	if strings.HasPrefix(contentType, "text/html") {
-		return nil, "", notMetrics(m.name + " answers with a web page, not with metrics: the path is usually /metrics (IRIS: /api/monitor/metrics)")
+		return nil, "", notMetrics(m.name + " answers with a web page, not with metrics: the path is usually " + usualPath(m.exporters))
 	}
 	page.Reset()
 	if _, err := page.ReadFrom(io.LimitReader(resp.Body, PageBytesMax+1)); err != nil {
@@ -258,7 +259,7 @@ func Probe(ctx context.Context, src source.Source) error {
 	if err != nil {
 		return err
 	}
-	p := newParser(nil)
+	p := newParser(nil, nil)
 	_, bad := p.parse(body, contentType)
 	return m.judge(p.samples, bad)
 }
@@ -279,13 +280,13 @@ func (m *metricsURL) refused(status int) error {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		hint = "give credentials in the URL, by " + EnvUser + " and " + EnvPassword + ", or a bearer token by " + EnvToken
-		if strings.HasPrefix(m.url.Path, irisMonitor) {
-			// InterSystems IRIS documentation, "Monitoring InterSystems IRIS via REST": by default nobody is asked.
-			hint = "IRIS lets in whom its web application " + irisMonitor + " does (Management Portal: System Administration, Security, Applications, Web Applications: allowed authentication methods, and the resource it requires): give such a user by " +
-				EnvUser + " and " + EnvPassword
+		for _, e := range m.exporters {
+			if e.Refused != "" && strings.HasPrefix(m.url.Path, e.Below) {
+				hint = e.Refused
+			}
 		}
 	case http.StatusNotFound:
-		hint = "check the path: it is usually /metrics (IRIS: /api/monitor/metrics)"
+		hint = "check the path: it is usually " + usualPath(m.exporters)
 	}
 	return &Refused{Status: status, text: fmt.Sprintf("%s answers %d %s: %s", m.name, status, http.StatusText(status), hint)}
 }

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"plimsoll/internal/record/ftdc"
 	"plimsoll/internal/record/recording"
 )
 
@@ -21,9 +20,9 @@ const (
 // is no source of its own, the sources lying in it: what somebody put together about one
 // incident (iostat's log, saved metrics, a diagnostic.data folder, notes). What is no source is
 // passed over. It fails if there are more than 32 of them: then it is not one incident.
-func Expand(arg string) ([]string, error) {
+func (o *Opener) Expand(arg string) ([]string, error) {
 	info, err := os.Stat(arg)
-	if err != nil || !info.IsDir() || recording.IsRecording(arg) || ftdc.Sniff(arg, nil) {
+	if err != nil || !info.IsDir() || recording.IsRecording(arg) || o.capture(arg, nil) != nil {
 		return []string{arg}, nil // Open tells what is wrong with it
 	}
 	f, err := os.Open(arg)
@@ -37,7 +36,7 @@ func Expand(arg string) ([]string, error) {
 	var found []string
 	for _, e := range entries {
 		path := filepath.Join(arg, e.Name())
-		if isSource(path) {
+		if o.isSource(path) {
 			found = append(found, path)
 		}
 	}
@@ -50,17 +49,17 @@ func Expand(arg string) ([]string, error) {
 	return found, nil
 }
 
-func isSource(path string) bool {
+func (o *Opener) isSource(path string) bool {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
 		return false
 	case info.IsDir():
-		return recording.IsRecording(path) || ftdc.Sniff(path, nil)
+		return recording.IsRecording(path) || o.capture(path, nil) != nil
 	case !info.Mode().IsRegular():
 		return false
 	}
-	in, err := openFile(path, info)
+	in, err := o.openFile(path, info)
 	if err != nil {
 		return false
 	}

@@ -1,10 +1,12 @@
-package sources
+package sources_test
 
 import (
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"plimsoll/internal/record/sources"
 )
 
 const iostatLog = `Linux 6.1.0 (db) 	2026-11-21 	_x86_64_	(2 CPU)
@@ -30,29 +32,29 @@ func TestExpand(t *testing.T) {
 	write("empty", "")
 	write("node.prom", "# scraped 1763692501000\nnode_memory_Dirty_bytes 4096\n")
 	write("iostat.log", iostatLog)
-	got, err := Expand(dir)
+	got, err := opener.Expand(dir)
 	want := []string{filepath.Join(dir, "iostat.log"), filepath.Join(dir, "node.prom")}
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("Expand gives %v, %v; want %v", got, err, want)
 	}
 	one := filepath.Join(dir, "README.md")
-	if got, err := Expand(one); err != nil || !slices.Equal(got, []string{one}) {
+	if got, err := opener.Expand(one); err != nil || !slices.Equal(got, []string{one}) {
 		t.Errorf("a file stands for itself, not for %v, %v", got, err)
 	}
-	if got, err := Expand(t.TempDir()); err != nil || len(got) != 1 {
+	if got, err := opener.Expand(t.TempDir()); err != nil || len(got) != 1 {
 		t.Errorf("an empty folder is left to Open, which says so; got %v, %v", got, err)
 	}
 }
 
 func TestExpandBounded(t *testing.T) {
 	dir := t.TempDir()
-	for i := range folderSourcesMax + 1 {
+	for i := range sources.FolderSourcesMax + 1 {
 		name := filepath.Join(dir, string(rune('a'+i/26))+string(rune('a'+i%26))+".log")
 		if err := os.WriteFile(name, []byte(iostatLog), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if got, err := Expand(dir); err == nil {
+	if got, err := opener.Expand(dir); err == nil {
 		t.Errorf("a heap of %d logs was taken for one incident", len(got))
 	}
 }

@@ -28,6 +28,9 @@ type Options struct {
 	Getenv func(string) string
 }
 
+// Exporter is how etcd's page of metrics is known.
+var Exporter = exposition.Exporter{Engine: "etcd", Prefix: "etcd", VersionMetric: "etcd_server_version", VersionLabel: "server_version"}
+
 // A cluster is asked again and again; it implements source.Source.
 type cluster struct {
 	address *address
@@ -101,7 +104,9 @@ func (c *cluster) open(m *member) (source.Source, error) {
 		maps.Copy(d.Facts, m.facts())
 	}}
 	// Credentials for other exporters are none of etcd's business.
-	return exposition.OpenMember(c.address.page(m.endpoint), about, exposition.URLOptions{Transport: transport, Getenv: func(string) string { return "" }})
+	return exposition.OpenMember(c.address.page(m.endpoint), about, exposition.URLOptions{
+		Transport: transport, Getenv: func(string) string { return "" }, Exporters: []exposition.Exporter{Exporter},
+	})
 }
 
 // probe looks whether any member shows its metrics, and notes those that do not. If none does, the error is that of the first named.

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"plimsoll/internal/engine/etcd/live"
 	"plimsoll/internal/record/exposition"
 	"plimsoll/internal/record/source"
 )
@@ -9,6 +10,6 @@ import (
 // has it.
 func newSource(p *place) (source.Source, error) {
 	// A process of ours: credentials for other exporters are none of its business.
-	opt := exposition.URLOptions{Getenv: func(string) string { return "" }}
+	opt := exposition.URLOptions{Getenv: func(string) string { return "" }, Exporters: []exposition.Exporter{live.Exporter}}
 	return exposition.OpenMember("http://"+address(p.client)+"/metrics", exposition.Member{Instance: p.name}, opt)
 }

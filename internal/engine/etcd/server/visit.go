@@ -16,6 +16,7 @@ import (
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 
 	"plimsoll/internal/base/units"
+	"plimsoll/internal/engine/etcd/live"
 	"plimsoll/internal/lab"
 	"plimsoll/internal/lab/existing"
 	"plimsoll/internal/model/scenario"
@@ -233,7 +234,7 @@ func (v *Visitor) Sources() []source.Source {
 }
 
 func (v *Visitor) source(host string) (source.Source, error) {
-	opt, scheme := exposition.URLOptions{Getenv: func(string) string { return "" }}, "http"
+	opt, scheme := exposition.URLOptions{Getenv: func(string) string { return "" }, Exporters: []exposition.Exporter{live.Exporter}}, "http"
 	if v.tls != nil {
 		t := http.DefaultTransport.(*http.Transport).Clone()
 		t.TLSClientConfig, t.Proxy = v.tls.Clone(), nil

@@ -1,4 +1,4 @@
-package exposition
+package iris_test
 
 import (
 	"context"
@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/engine/iris"
+	"plimsoll/internal/record/exposition"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
 )
@@ -41,9 +43,11 @@ func irisServer(t *testing.T, user, password string, allowed bool) *httptest.Ser
 }
 
 func TestIRIS(t *testing.T) {
-	env := func(k string) string { return map[string]string{EnvUser: "monitor", EnvPassword: "iris-s3cret"}[k] }
+	env := func(k string) string {
+		return map[string]string{exposition.EnvUser: "monitor", exposition.EnvPassword: "iris-s3cret"}[k]
+	}
 	s := irisServer(t, "monitor", "iris-s3cret", true)
-	src, err := OpenURL(s.URL+"/api/monitor/metrics", URLOptions{Getenv: env})
+	src, err := exposition.OpenURL(s.URL+"/api/monitor/metrics", exposition.URLOptions{Exporters: iris.Engine{}.Exporters(), Getenv: env})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,16 +85,16 @@ func TestIRISRefuses(t *testing.T) {
 		allowed bool
 	}{
 		{"no user", nil, true},
-		{"a wrong password", map[string]string{EnvUser: "monitor", EnvPassword: "wr0ng-s3cret"}, true},
-		{"a user that may not", map[string]string{EnvUser: "monitor", EnvPassword: "iris-s3cret"}, false},
+		{"a wrong password", map[string]string{exposition.EnvUser: "monitor", exposition.EnvPassword: "wr0ng-s3cret"}, true},
+		{"a user that may not", map[string]string{exposition.EnvUser: "monitor", exposition.EnvPassword: "iris-s3cret"}, false},
 	} {
 		s := irisServer(t, "monitor", "iris-s3cret", x.allowed)
-		src, err := OpenURL(s.URL+"/api/monitor/metrics", URLOptions{Getenv: func(k string) string { return x.env[k] }})
+		src, err := exposition.OpenURL(s.URL+"/api/monitor/metrics", exposition.URLOptions{Exporters: iris.Engine{}.Exporters(), Getenv: func(k string) string { return x.env[k] }})
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = Probe(t.Context(), src)
-		if err == nil || !strings.Contains(err.Error(), "web application /api/monitor") || !strings.Contains(err.Error(), EnvUser) || strings.Contains(err.Error(), "s3cret") {
+		err = exposition.Probe(t.Context(), src)
+		if err == nil || !strings.Contains(err.Error(), "web application /api/monitor") || !strings.Contains(err.Error(), exposition.EnvUser) || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("%s: %v", x.name, err)
 		}
 	}

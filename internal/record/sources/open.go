@@ -1,5 +1,5 @@
-// Package sources turns what a person has at hand into a recording: [Open] recognises
-// what an argument is, and the packages below it read it.
+// Package sources turns what a person has at hand into a recording: an [Opener] recognises
+// what an argument is, and the packages below it, and the engines it knows, read it.
 //
 // Nobody should have to say what kind of file they hold, least of all while a database
 // stalls. So a source is recognised by its content, never by its name, and
@@ -40,12 +40,8 @@ import (
 	"strings"
 	"time"
 
-	etcd "plimsoll/internal/engine/etcd/live"
-	mongodb "plimsoll/internal/engine/mongodb/live"
-	postgres "plimsoll/internal/engine/postgres/live"
 	"plimsoll/internal/record/exposition"
 	"plimsoll/internal/record/fio"
-	"plimsoll/internal/record/ftdc"
 	"plimsoll/internal/record/host"
 	"plimsoll/internal/record/iostat"
 	"plimsoll/internal/record/recording"
@@ -88,7 +84,7 @@ type OpenOptions struct {
 
 // Open recognises what arg is. Files are opened and their beginning is read; an address is asked
 // once. The error is one sentence: what arg is, and what to give instead.
-func Open(ctx context.Context, arg string, opt OpenOptions) (Input, error) {
+func (o *Opener) Open(ctx context.Context, arg string, opt OpenOptions) (Input, error) {
 	if opt.Getenv == nil {
 		opt.Getenv = os.Getenv
 	}
@@ -98,7 +94,7 @@ func Open(ctx context.Context, arg string, opt OpenOptions) (Input, error) {
 		opt.Transport = t
 	}
 	if scheme, _, ok := strings.Cut(arg, "://"); ok {
-		return openURL(ctx, arg, strings.ToLower(scheme), opt)
+		return o.openURL(ctx, arg, strings.ToLower(scheme), opt)
 	}
 	switch {
 	case arg == "":
@@ -115,11 +111,11 @@ func Open(ctx context.Context, arg string, opt OpenOptions) (Input, error) {
 	case err != nil:
 		return Input{}, fmt.Errorf("open source: %w", err)
 	case info.IsDir():
-		return openFolder(arg)
+		return o.openFolder(arg)
 	case !info.Mode().IsRegular():
 		return Input{}, fmt.Errorf("%s is %s, not a file or folder: give a file, a diagnostic.data folder, a recording, a URL or host", arg, special(info.Mode()))
 	}
-	return openFile(arg, info)
+	return o.openFile(arg, info)
 }
 
 func asInput(src source.Source, err error) (Input, error) {
@@ -158,19 +154,22 @@ func special(m fs.FileMode) string {
 	return "special"
 }
 
-func openFolder(dir string) (Input, error) {
+func (o *Opener) openFolder(dir string) (Input, error) {
 	if recording.IsRecording(dir) {
 		return asReader(recording.Open(dir))
 	}
-	if ftdc.Sniff(dir, nil) {
-		return asInput(ftdc.Open(dir))
+	if c := o.capture(dir, nil); c != nil {
+		return asInput(c.Open(dir))
 	}
-	return Input{}, fmt.Errorf("%s is a folder without a recording (%s) and without MongoDB's metrics.* files, in it or in its diagnostic.data: %s",
-		dir, recording.ManifestName, insteadOf(dir))
+	without := fmt.Sprintf("without a recording (%s)", recording.ManifestName)
+	for _, c := range o.captures {
+		without += " and without " + c.Holds
+	}
+	return Input{}, fmt.Errorf("%s is a folder %s: %s", dir, without, o.insteadOf(dir))
 }
 
 // insteadOf looks for what in a folder could be meant.
-func insteadOf(dir string) string {
+func (o *Opener) insteadOf(dir string) string {
 	f, err := os.Open(dir)
 	if err != nil {
 		var denied *fs.PathError
@@ -190,11 +189,11 @@ func insteadOf(dir string) string {
 		if err != nil {
 			continue
 		}
-		if info.IsDir() && (recording.IsRecording(path) || ftdc.Sniff(path, nil)) {
+		if info.IsDir() && (recording.IsRecording(path) || o.capture(path, nil) != nil) {
 			return "did you mean " + path + "?"
 		}
 		if info.Mode().IsRegular() {
-			if _, err := openFile(path, info); err == nil {
+			if _, err := o.openFile(path, info); err == nil {
 				return "give one of its files, such as " + path
 			}
 		}
@@ -204,7 +203,7 @@ func insteadOf(dir string) string {
 }
 
 // openFile recognises a file by its first bytes.
-func openFile(path string, info fs.FileInfo) (Input, error) {
+func (o *Opener) openFile(path string, info fs.FileInfo) (Input, error) {
 	if filepath.Base(path) == recording.ManifestName && recording.IsRecording(filepath.Dir(path)) {
 		return asReader(recording.Open(filepath.Dir(path)))
 	}
@@ -213,46 +212,55 @@ func openFile(path string, info fs.FileInfo) (Input, error) {
 		return Input{}, err
 	}
 	head := p.head
+	if isTar(head) {
+		return Input{}, fmt.Errorf("%s %s", path, o.looksLike(head, p.kind))
+	}
+	if len(head) > 0 {
+		switch c := o.capture(path, head); {
+		case c != nil && p.kind == plain:
+			return asInput(c.Open(path))
+		case c != nil:
+			return Input{}, fmt.Errorf("%s is %s compressed by %s: decompress it, or give %s", path, c.Name, p.kind, c.Whole)
+		}
+	}
 	switch {
-	case isTar(head):
-		return Input{}, fmt.Errorf("%s %s", path, looksLike(head, p.kind))
-	case len(head) > 0 && p.kind == plain && ftdc.Sniff(path, head):
-		return asInput(ftdc.Open(path))
-	case len(head) > 0 && ftdc.Sniff(path, head):
-		return Input{}, fmt.Errorf("%s is MongoDB's diagnostic data compressed by %s: decompress it, or give the whole diagnostic.data folder", path, p.kind)
 	case iostat.Sniff(path, head):
 		return asInput(iostat.New(path, iostat.Options{Open: p.open, Bytes: p.bytes, Modified: p.modified}))
 	case fio.Sniff(path, head):
 		return asInput(fio.New(path, fio.FileOptions{Open: p.open, Bytes: p.bytes}))
 	case exposition.Sniff(path, head):
-		return asInput(exposition.New(path, exposition.FileOptions{Open: p.open, Bytes: p.bytes, Modified: p.modified}))
+		return asInput(exposition.New(path, exposition.FileOptions{Open: p.open, Bytes: p.bytes, Modified: p.modified, Exporters: o.exporters}))
 	}
-	return Input{}, fmt.Errorf("%s %s", path, looksLike(head, p.kind))
+	return Input{}, fmt.Errorf("%s %s", path, o.looksLike(head, p.kind))
 }
 
 // openURL decides what an address is.
-func openURL(ctx context.Context, arg, scheme string, opt OpenOptions) (Input, error) {
+func (o *Opener) openURL(ctx context.Context, arg, scheme string, opt OpenOptions) (Input, error) {
 	switch scheme {
 	case "http", "https":
-	case "mongodb", "mongodb+srv":
-		return asInput(mongodb.Open(ctx, arg, mongodb.Options{Insecure: opt.Insecure, Getenv: opt.Getenv}))
-	case "postgres", "postgresql":
-		return asInput(postgres.Open(arg, postgres.Options{Insecure: opt.Insecure, Getenv: opt.Getenv}))
-	case "etcd", "etcds":
-		return asInput(etcd.Open(arg, etcd.Options{Insecure: opt.Insecure, Getenv: opt.Getenv}))
 	case "file":
-		return Open(ctx, strings.TrimPrefix(arg, "file://"), opt)
+		return o.Open(ctx, strings.TrimPrefix(arg, "file://"), opt)
 	default:
-		return Input{}, fmt.Errorf("%q is no scheme of a source: give http://, https://, mongodb://, postgres:// or etcd://, a file or a folder", scheme)
+		if engine := o.live[scheme]; engine != nil {
+			return asInput(engine.OpenLive(ctx, arg, LiveOptions{Insecure: opt.Insecure, Getenv: opt.Getenv}))
+		}
+		return Input{}, fmt.Errorf("%q is no scheme of a source: give %s, a file or a folder", scheme, o.addresses())
 	}
 	u, err := url.Parse(arg)
 	if err != nil || u.Host == "" {
 		return Input{}, errors.New("the URL cannot be read (a password's special characters must be percent-encoded): give one such as http://host:9216/metrics")
 	}
 	if isMetricsPath(u.Path) {
-		return openMetrics(ctx, arg, opt)
+		return o.openMetrics(ctx, arg, opt)
 	}
-	return openServer(ctx, arg, u, opt)
+	return o.openServer(ctx, arg, u, opt)
+}
+
+// addresses are how addresses begin: "http://, https:// or etcd://".
+func (o *Opener) addresses() string {
+	all := append([]string{"http", "https"}, o.schemes...)
+	last := len(all) - 1
+	return strings.Join(all[:last], "://, ") + ":// or " + all[last] + "://"
 }
 
 // isMetricsPath reports whether a path is one where metrics are, rather than a server's root.
@@ -264,8 +272,8 @@ func isMetricsPath(path string) bool {
 	return strings.Contains(path, "/metrics/")
 }
 
-func openMetrics(ctx context.Context, arg string, opt OpenOptions) (Input, error) {
-	src, err := exposition.OpenURL(arg, exposition.URLOptions{Insecure: opt.Insecure, Transport: opt.Transport, Getenv: opt.Getenv})
+func (o *Opener) openMetrics(ctx context.Context, arg string, opt OpenOptions) (Input, error) {
+	src, err := exposition.OpenURL(arg, exposition.URLOptions{Insecure: opt.Insecure, Transport: opt.Transport, Getenv: opt.Getenv, Exporters: o.exporters})
 	if err != nil {
 		return Input{}, err
 	}
@@ -277,7 +285,7 @@ func openMetrics(ctx context.Context, arg string, opt OpenOptions) (Input, error
 
 // openServer asks an address for Prometheus' API and, at the same time, for a page of
 // metrics, there or under /metrics. (Prometheus has such a page itself: the API goes first.)
-func openServer(ctx context.Context, arg string, u *url.URL, opt OpenOptions) (Input, error) {
+func (o *Opener) openServer(ctx context.Context, arg string, u *url.URL, opt OpenOptions) (Input, error) {
 	type answer struct {
 		in  Input
 		err error
@@ -286,9 +294,9 @@ func openServer(ctx context.Context, arg string, u *url.URL, opt OpenOptions) (I
 	go func() {
 		v := *u
 		v.Path = strings.TrimSuffix(u.Path, "/") + "/metrics"
-		in, err := openMetrics(ctx, v.String(), opt)
+		in, err := o.openMetrics(ctx, v.String(), opt)
 		if err != nil && strings.Trim(u.Path, "/") != "" {
-			if own, ownErr := openMetrics(ctx, arg, opt); ownErr == nil {
+			if own, ownErr := o.openMetrics(ctx, arg, opt); ownErr == nil {
 				in, err = own, nil
 			}
 		}

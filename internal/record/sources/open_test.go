@@ -1,4 +1,4 @@
-package sources
+package sources_test
 
 import (
 	"bytes"
@@ -17,15 +17,20 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
+	engines "plimsoll/internal/engine"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
+	"plimsoll/internal/record/sources"
 )
+
+// opener knows all engines.
+var opener = sources.For(engines.All())
 
 func noEnv(string) string { return "" }
 
-func open(t *testing.T, arg string) (Input, error) {
+func open(t *testing.T, arg string) (sources.Input, error) {
 	t.Helper()
-	in, err := Open(t.Context(), arg, OpenOptions{Getenv: noEnv})
+	in, err := opener.Open(t.Context(), arg, sources.OpenOptions{Getenv: noEnv})
 	if in.Reader != nil {
 		t.Cleanup(func() { in.Reader.Close() })
 	}
@@ -86,7 +91,7 @@ const metrics = "# TYPE etcd_a gauge\netcd_a 1\n"
 // TestRecognised: whatever a file is called, what is in it tells.
 func TestRecognised(t *testing.T) {
 	dir := t.TempDir()
-	iostat, js, fioJSON := file(t, "iostat/testdata/xmt_c.log"), file(t, "iostat/testdata/xt.json"), file(t, "fio/testdata/serial.json")
+	iostat, js, fioJSON := file(t, "../iostat/testdata/xmt_c.log"), file(t, "../iostat/testdata/xt.json"), file(t, "../fio/testdata/serial.json")
 	for name, tt := range map[string]struct {
 		text []byte
 		kind string
@@ -133,7 +138,7 @@ func hasDamage(notes []recording.Note) bool {
 // TestGzipRemembers: the time in a gzip file's header places a log without times.
 func TestGzipRemembers(t *testing.T) {
 	modified := time.Date(2026, 11, 21, 2, 43, 30, 0, time.UTC)
-	in, err := open(t, write(t, filepath.Join(t.TempDir(), "x.gz"), gzipped(t, file(t, "iostat/testdata/xy_no_times.log"), modified)))
+	in, err := open(t, write(t, filepath.Join(t.TempDir(), "x.gz"), gzipped(t, file(t, "../iostat/testdata/xy_no_times.log"), modified)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +195,7 @@ func TestNotRecognised(t *testing.T) {
 	dir := t.TempDir()
 	tar := make([]byte, 1024)
 	copy(tar[257:], "ustar")
-	logged := append(bytes.Clone(tar), file(t, "iostat/testdata/xmt_c.log")...)
+	logged := append(bytes.Clone(tar), file(t, "../iostat/testdata/xmt_c.log")...)
 	for name, tt := range map[string]struct {
 		text []byte
 		want string
@@ -233,7 +238,7 @@ func TestNotRecognised(t *testing.T) {
 	if err := os.MkdirAll(empty, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	logs := write(t, filepath.Join(dir, "logs", "z.log"), file(t, "iostat/testdata/xmt_c.log"))
+	logs := write(t, filepath.Join(dir, "logs", "z.log"), file(t, "../iostat/testdata/xmt_c.log"))
 	for arg, want := range map[string]string{
 		"":                       "empty argument",
 		"-":                      "standard input",
@@ -318,7 +323,7 @@ func TestURLs(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := Open(ctx, exporter+"/metrics", OpenOptions{Getenv: noEnv}); err == nil {
+	if _, err := opener.Open(ctx, exporter+"/metrics", sources.OpenOptions{Getenv: noEnv}); err == nil {
 		t.Error("a cancelled Open found something")
 	}
 }

@@ -1,0 +1,28 @@
+package etcd
+
+import (
+	"context"
+
+	"plimsoll/internal/engine/etcd/live"
+	"plimsoll/internal/record/exposition"
+	"plimsoll/internal/record/source"
+	"plimsoll/internal/record/sources"
+)
+
+// Schemes implements sources.Live: etcds is with TLS.
+func (Engine) Schemes() []string { return []string{"etcd", "etcds"} }
+
+// OpenLive implements sources.Live.
+func (Engine) OpenLive(_ context.Context, address string, opt sources.LiveOptions) (source.Source, error) {
+	return live.Open(address, live.Options{Insecure: opt.Insecure, Getenv: opt.Getenv})
+}
+
+// Exporters implements sources.Exporting.
+func (Engine) Exporters() []exposition.Exporter { return []exposition.Exporter{live.Exporter} }
+
+// Looks implements sources.Recognizing.
+func (Engine) Looks() []sources.Look {
+	return []sources.Look{
+		{Is: sources.Matches(`^\{"level":"(info|warn|error|debug)","ts":"`), Text: "is an etcd log: give what etcd shows under /metrics"},
+	}
+}

@@ -1,0 +1,33 @@
+package postgres
+
+import (
+	"context"
+
+	"plimsoll/internal/engine/postgres/live"
+	"plimsoll/internal/record/exposition"
+	"plimsoll/internal/record/source"
+	"plimsoll/internal/record/sources"
+)
+
+// Schemes implements sources.Live: libpq takes both.
+func (Engine) Schemes() []string { return []string{"postgres", "postgresql"} }
+
+// OpenLive implements sources.Live.
+func (Engine) OpenLive(_ context.Context, address string, opt sources.LiveOptions) (source.Source, error) {
+	return live.Open(address, live.Options{Insecure: opt.Insecure, Getenv: opt.Getenv})
+}
+
+// Exporters implements sources.Exporting: postgres_exporter's page.
+func (Engine) Exporters() []exposition.Exporter {
+	return []exposition.Exporter{{Engine: "postgres", Prefix: "pg", VersionMetric: "pg_static", VersionLabel: "short_version"}}
+}
+
+// Looks implements sources.Recognizing.
+func (Engine) Looks() []sources.Look {
+	return []sources.Look{
+		{
+			Is:   sources.Matches(`(?m)^\d{4}-\d\d-\d\d [\d:.]+ \S+ \[\d+\].*(LOG|ERROR|FATAL|WARNING|STATEMENT): `),
+			Text: "is a PostgreSQL log: give what its exporter shows under /metrics, and an iostat log",
+		},
+	}
+}

@@ -1,0 +1,3 @@
+package sources
+
+const FolderSourcesMax = folderSourcesMax
