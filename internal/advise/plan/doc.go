@@ -27,9 +27,9 @@
 //   - in its run: more operations have been over the bound than a percentile allows of all that will come
 //     ([simulate.Wanted]). A shorter run decides nothing, as a p99 over a minute is no bound of one over ten.
 //
-// Two layouts or more are simulated at once, and committed in order: the answer does not depend on how many cores there are. What
-// decides nothing and is only told, such as now's own figures, runs while the search leaves a core free ([crew]), and what is dearer than the
-// chosen layout only until it is certain to be no better than something cheaper.
+// As many layouts are simulated at once as there are workers, and their outcomes count in order: the answer does not depend on how many
+// cores there are. What only the report needs runs after the search. A layout that costs more than the chosen one runs only until it is
+// certain to be no better than something cheaper.
 //
 // What a search may cost is bounded by a number of simulations, not by time ([Options].Most); when it is reached the plan says that it
 // does not know.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"time"
 
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/model/scenario"
@@ -23,11 +22,9 @@ type simulator struct {
 	file  *scenario.File
 	space *Space
 	want  []scenario.Bound
-	crew  *crew
-	// now, if not nil, tells what is deployed now, as soon as it is certain whether it meets, and waits until then.
+	slots chan struct{} // as many as may be simulated at once
+	// now, if not nil, waits until it is certain whether the current deployment meets the objectives.
 	now func() *outcome
-	// likely, if not nil, is told of a candidate when so much of its run went well that it will probably meet: once each.
-	likely func(*candidate)
 
 	mu     sync.Mutex
 	come   map[string]simulate.Arrivals // by the assignments that change the workload
@@ -40,7 +37,7 @@ type simulator struct {
 
 func newSimulator(file *scenario.File, space *Space, want []scenario.Bound, workers int) *simulator {
 	return &simulator{
-		file: file, space: space, want: want, crew: newCrew(workers),
+		file: file, space: space, want: want, slots: make(chan struct{}, max(workers, 1)),
 		come: map[string]simulate.Arrivals{}, reads: map[string]int64{}, floors: map[string]string{}, parsed: map[*candidate]*scenario.Scenario{},
 	}
 }
@@ -157,12 +154,7 @@ func (s *simulator) run(ctx context.Context, c *candidate) *outcome {
 	sc := s.parsed[c]
 	delete(s.parsed, c)
 	s.mu.Unlock()
-	defer s.crew.hurry()()
-	opt := simulate.Options{Wanted: &simulate.Wanted{Bounds: s.want, Come: s.arrivals(c, sc)}}
-	if s.likely != nil {
-		opt.Progress = s.hopeful(c, sc)
-	}
-	r, err := simulate.Run(ctx, sc, opt)
+	r, err := s.simulate(ctx, sc, simulate.Options{Wanted: &simulate.Wanted{Bounds: s.want, Come: s.arrivals(c, sc)}})
 	var missed *simulate.MissedError
 	switch {
 	case errors.As(err, &missed):
@@ -179,6 +171,17 @@ func (s *simulator) run(ctx context.Context, c *candidate) *outcome {
 	return o
 }
 
+// simulate runs a scenario as soon as a slot is free.
+func (s *simulator) simulate(ctx context.Context, sc *scenario.Scenario, opt simulate.Options) (*simulate.Result, error) {
+	select {
+	case s.slots <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	defer func() { <-s.slots }()
+	return simulate.Run(ctx, sc, opt)
+}
+
 // reject remembers a layout that does not meet, with the limits that mattered in its run.
 func (s *simulator) reject(o *outcome, sc *scenario.Scenario, mattered [][volume.Limits]bool) {
 	if o.twin = twinOf(s.space, o.candidate, sc); o.twin == nil || len(mattered) != len(o.twin.limits) {
@@ -189,17 +192,6 @@ func (s *simulator) reject(o *outcome, sc *scenario.Scenario, mattered [][volume
 	s.twins.add(o.twin)
 }
 
-// hopeful tells of a candidate that was not rejected within the first quarter of its measured time: nearly all that are to be are by then.
-func (s *simulator) hopeful(c *candidate, sc *scenario.Scenario) func(done, total time.Duration) {
-	told, enough := false, sc.Run.Warmup.Std()+sc.Run.Duration.Std()/4
-	return func(done, _ time.Duration) {
-		if !told && done >= enough {
-			told = true
-			s.likely(c)
-		}
-	}
-}
-
 func missedText(m *simulate.MissedError) string {
 	if m.Bound.Name == "checkpoint" {
 		return fmt.Sprintf("a checkpoint took over %s, %s into the run", m.Bound.Most, units.Seconds(m.After.Seconds()))
@@ -207,18 +199,14 @@ func missedText(m *simulate.MissedError) string {
 	return fmt.Sprintf("%s over %s: %d operations were, %s into the run", m.Bound.Name, m.Bound.Most, m.Over, units.Seconds(m.After.Seconds()))
 }
 
-// A job is a run beside the search, to its end unless one of better and unlike ends it.
+// A job is a run beside the search. It goes on to its end unless a bound ends it.
 type job struct {
 	candidate *candidate
 	more      []set    // beside the candidate's
 	plain     []string // not nil: assignments instead of all of these
-	rank      rank
-	// better, if not nil, ends the run as soon as it is certain that it keeps this bound no better.
-	better *scenario.Bound
-	// unlike, if not nil, ends the run as soon as it is certain that it misses an objective, if that one, whose outcome it is, does too.
-	unlike *decision
-	// certain, if not nil, makes the run urgent until it is certain whether it meets the objectives, which is told then; from then on it has
-	// its rank.
+	// bounds end the run as soon as it is certain to miss one of them.
+	bounds []scenario.Bound
+	// certain, if not nil, is made as soon as it is certain whether the run meets the objectives. The run goes on.
 	certain *decision
 	outcome *outcome
 }
@@ -232,7 +220,7 @@ type decision struct {
 
 func newDecision() *decision { return &decision{made: make(chan struct{})} }
 
-// make tells it, the first time.
+// make sets it, the first time.
 func (d *decision) make(o *outcome) {
 	d.once.Do(func() {
 		d.outcome = o
@@ -262,9 +250,7 @@ func (s *simulator) whole(ctx context.Context, j *job) *outcome {
 	case err != nil:
 		return &outcome{candidate: j.candidate, problem: err}
 	}
-	opt, end := s.pace(ctx, j, sc)
-	r, err := simulate.Run(ctx, sc, opt)
-	end()
+	r, err := s.simulate(ctx, sc, s.options(j, sc))
 	var missed *simulate.MissedError
 	switch {
 	case errors.As(err, &missed):
@@ -276,57 +262,21 @@ func (s *simulator) whole(ctx context.Context, j *job) *outcome {
 	return &outcome{candidate: j.candidate, result: r, met: why == "", reason: why, more: j.more}
 }
 
-// pace says how a job is run: urgent, or in the time that nobody needs, or first the one and then the other; and what ends it.
-func (s *simulator) pace(ctx context.Context, j *job, sc *scenario.Scenario) (opt simulate.Options, end func()) {
-	var leave func()
-	hurries := j.certain != nil || j.rank == urgent
-	if j.better != nil {
-		opt.Wanted = &simulate.Wanted{Bounds: []scenario.Bound{*j.better}, Come: s.arrivals(j.candidate, sc)}
-	}
-	if hurries {
-		leave = s.crew.hurry()
-	} else {
-		s.crew.wait(ctx, j.rank)
-		leave = s.crew.leave
-	}
-	opt.Progress = func(time.Duration, time.Duration) {
-		if !hurries {
-			s.crew.pause(ctx, j.rank)
-		}
-	}
-	switch {
-	case j.certain != nil:
-		opt.Wanted = &simulate.Wanted{Bounds: s.want, Come: s.arrivals(j.candidate, sc), Missed: func(m *simulate.MissedError) bool {
+// options says what ends a job's run.
+func (s *simulator) options(j *job, sc *scenario.Scenario) simulate.Options {
+	wanted := simulate.Wanted{Bounds: j.bounds}
+	if j.certain != nil {
+		wanted.Bounds = s.want
+		wanted.Missed = func(m *simulate.MissedError) bool {
 			j.certain.make(&outcome{candidate: j.candidate, reason: missedText(m), missed: m})
-			leave()
-			hurries, leave = false, s.crew.leave
-			s.crew.wait(ctx, j.rank)
 			return true
-		}}
-		if s.likely != nil {
-			pause, hopeful := opt.Progress, s.hopeful(j.candidate, sc)
-			opt.Progress = func(done, total time.Duration) {
-				if pause(done, total); hurries {
-					hopeful(done, total)
-				}
-			}
 		}
-	case j.unlike != nil:
-		opt.Wanted = &simulate.Wanted{Bounds: s.want, Come: s.arrivals(j.candidate, sc), Missed: func(*simulate.MissedError) bool {
-			s.crew.leave()
-			select {
-			case <-j.unlike.made:
-			case <-ctx.Done():
-			}
-			if ctx.Err() != nil || !j.unlike.met {
-				leave = func() {}
-				return false
-			}
-			s.crew.wait(ctx, j.rank)
-			return true
-		}}
 	}
-	return opt, func() { leave() }
+	if len(wanted.Bounds) == 0 {
+		return simulate.Options{}
+	}
+	wanted.Come = s.arrivals(j.candidate, sc)
+	return simulate.Options{Wanted: &wanted}
 }
 
 // judge says which objective a result misses, "" if none.

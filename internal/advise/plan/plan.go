@@ -86,7 +86,6 @@ type planner struct {
 	boosted []*outcome // the same with the most IOPS of a volume
 	found   *searched
 	extra   []*outcome // run for the frontier
-	guess   guess
 }
 
 // Make finds the cheapest layout of a scenario that meets its objectives. An error in what was asked is an *[InputError], one in the scenario
@@ -154,38 +153,38 @@ func (p *planner) prepare() error {
 	return nil
 }
 
-// look searches, and runs beside that what is told in the end: what is deployed now, the same with the most IOPS, what it is before it grows,
-// and what more money buys.
+// look searches while the current deployment runs to its end. What only the report needs runs after the search, beside what more money
+// buys: the current deployment with the most IOPS, and as it is before it grows.
 func (p *planner) look(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	beside, runs := errgroup.WithContext(ctx)
 	defer func() { cancel(); _ = beside.Wait() }()
 	none := p.space.candidate(make([]int, len(p.space.axes)), make([]int, len(p.space.axes)), p.space.price(make([]int, len(p.space.axes))))
-	now := &job{candidate: &none, certain: newDecision(), rank: told}
-	p.guess.ctx, p.guess.beside = runs, beside
-	p.sim.likely = p.expect
+	now := &job{candidate: &none, certain: newDecision()}
 	p.sim.now = func() *outcome {
 		<-now.certain.made
 		return now.certain.outcome
 	}
 	p.current = &outcome{candidate: &none}
 	beside.Go(func() error { return p.sim.work(runs, now) })
-	most, before := p.mostIOPS(), now
-	for _, b := range most {
-		b.job = &job{candidate: &none, more: b.sets, unlike: now.certain, rank: argued}
-		beside.Go(func() error { return p.boost(runs, b, now.certain) })
-	}
-	if p.grows {
-		before = &job{candidate: &none, plain: append([]string{}, p.opt.Sets...), rank: told}
-		beside.Go(func() error { return p.sim.work(runs, before) })
-	}
-	err := p.choose(ctx)
+	err := p.search(ctx)
 	switch o := p.sim.now(); {
 	case o.passed:
 		return fmt.Errorf("plan: the scenario as it is cannot be simulated: %s", o.reason)
 	case o.problem != nil:
 		return ended(ctx, o.problem)
 	case err != nil:
+		return err
+	}
+	most, before := p.mostIOPS(), now
+	for _, b := range most {
+		beside.Go(func() error { return p.boost(runs, b, now.certain.outcome) })
+	}
+	if p.grows {
+		before = &job{candidate: &none, plain: append([]string{}, p.opt.Sets...)}
+		beside.Go(func() error { return p.sim.work(runs, before) })
+	}
+	if err := p.settleAndBuy(ctx); err != nil {
 		return err
 	}
 	if err := beside.Wait(); err != nil {
@@ -200,36 +199,32 @@ func (p *planner) look(ctx context.Context) error {
 		}
 	}
 	for _, b := range most {
-		if !b.job.outcome.passed {
-			p.boosted = append(p.boosted, b.job.outcome)
+		if !b.outcome.passed {
+			p.boosted = append(p.boosted, b.outcome)
 		}
 	}
 	return nil
 }
 
-// A boost is what is deployed now with the most IOPS of a volume.
-type boost struct {
-	sets []set
-	job  *job
-}
-
-// boost runs a boost, unless its run would repeat that of what is deployed now (see [twin]).
-func (p *planner) boost(ctx context.Context, b *boost, now *decision) error {
-	<-now.made
-	o := now.outcome
+// boost runs the current deployment with the most IOPS of a volume, unless that would repeat the deployment's own run (see [twin]), and
+// ends as soon as it is certain to miss an objective if now misses one too.
+func (p *planner) boost(ctx context.Context, b *job, now *outcome) error {
 	mattered := [][volume.Limits]bool(nil)
 	switch {
-	case o.missed != nil:
-		mattered = o.missed.Mattered
-	case o.result != nil:
-		mattered = o.result.Mattered
+	case now.missed != nil:
+		mattered = now.missed.Mattered
+	case now.result != nil:
+		mattered = now.result.Mattered
 	}
-	if !p.repeats(o.candidate, mattered, b.sets) {
-		return p.sim.work(ctx, b.job)
+	if !p.repeats(now.candidate, mattered, b.more) {
+		if !now.met {
+			b.bounds = p.want
+		}
+		return p.sim.work(ctx, b)
 	}
-	same := *o
-	same.more = b.sets
-	b.job.outcome = &same
+	same := *now
+	same.more = b.more
+	b.outcome = &same
 	return nil
 }
 
@@ -257,16 +252,19 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
-// choose finds the layout, and what more money buys.
-func (p *planner) choose(ctx context.Context) error {
+// search finds the layout.
+func (p *planner) search(ctx context.Context) error {
 	var tell func(int, dollars)
 	if p.opt.Progress != nil {
 		tell = func(runs int, at dollars) { p.opt.Progress(runs, units.USD(at.usd())) }
 	}
 	var err error
-	if p.found, err = search(ctx, p.space, p.sim, p.opt.workers(), p.opt.most(), tell); err != nil {
-		return err
-	}
+	p.found, err = search(ctx, p.space, p.sim, p.opt.workers(), p.opt.most(), tell)
+	return err
+}
+
+// settleAndBuy finds what more money buys, and a layout if the search was given up.
+func (p *planner) settleAndBuy(ctx context.Context) error {
 	if p.found.chosen == nil && !p.found.complete {
 		if err := p.settle(ctx); err != nil {
 			return err

@@ -143,8 +143,8 @@ func mostHeld(r *simulate.Result) (name, limit string, seconds float64) {
 
 // mostIOPS are the most IOPS of each volume where one chooses them, and fewer are had: as many as the product has, of that size, and the
 // instance ever lets through. Whether they help is not argued, but run.
-func (p *planner) mostIOPS() []*boost {
-	var out []*boost
+func (p *planner) mostIOPS() []*job {
+	var out []*job
 	on := p.now.Instance()
 	for _, v := range p.now.Volumes {
 		t, err := catalog.Type(v.Value.Type)
@@ -172,7 +172,7 @@ func (p *planner) mostIOPS() []*boost {
 		if v.Value.IOPSPerGB != 0 {
 			sets = append(sets, set{"volumes." + v.Name + ".iops_per_gb", ""})
 		}
-		out = append(out, &boost{sets: sets})
+		out = append(out, &job{candidate: p.current.candidate, more: sets})
 	}
 	return out
 }

@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/model/simulate"
 )
 
-// However many workers there are, and so whatever runs beside the search and stands still for it, the plan is the same to the byte.
+// The plan is the same to the byte however many workers there are.
 func TestWorkersChangeNothing(t *testing.T) {
 	file := scenario.NewFile("small.yaml", []byte(small))
 	for _, c := range []struct {
