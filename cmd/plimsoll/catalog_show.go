@@ -146,7 +146,7 @@ func showInstance(a *app, i *catalog.InstanceType) error {
 	if d := i.Disk; d.Count > 0 {
 		add("local disks", fmt.Sprintf("%d x %s", d.Count, d.Size.Exact()), "lost when the instance stops", i.Source)
 		if d.Measured() {
-			o := catalog.Order{Type: "nvme"}
+			o := catalog.Order{Type: catalog.LocalType}
 			gives, err := o.Gives(i)
 			if err != nil {
 				return err

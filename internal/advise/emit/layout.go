@@ -123,6 +123,7 @@ func mountOptions(s *scenario.Scenario) []string {
 // A spec is a volume as one orders it: the figures that a provider is told.
 type spec struct {
 	kind  string // the catalogue's name of the product
+	local bool   // the machine's own disks
 	aws   bool   // an EBS volume
 	gib   int64  // of each
 	iops  int64  // of each, 0: not chosen
@@ -147,7 +148,7 @@ func specOf(o *catalog.Order, fs string) (*spec, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &spec{kind: t.Name, aws: t.Provider == "aws", gib: int64((o.Size + units.GiB - 1) / units.GiB), width: o.Members(), fs: fs}
+	s := &spec{kind: t.Name, local: t.Local, aws: t.Provider == "aws", gib: int64((o.Size + units.GiB - 1) / units.GiB), width: o.Members(), fs: fs}
 	if t.ChoosesIOPS {
 		s.iops = int64(limits.Sustained.IOPS)
 	}
@@ -280,12 +281,12 @@ func (d *disk) isNew() bool { return d.fate == created || d.fate == remade }
 func (d *disk) why() string { return fmt.Sprintf("%s: from %s to %s", d.path, d.before, d.after) }
 
 // local tells that the volume is to lie on the instance's own disks.
-func (d *disk) local() bool { return d.after != nil && d.after.kind == "nvme" }
+func (d *disk) local() bool { return d.after != nil && d.after.local }
 
 // ebs refuses volumes that AWS does not rent out.
 func (d *disk) ebs(target string) error {
 	for _, s := range []*spec{d.before, d.after} {
-		if s != nil && s.kind == "nvme" {
+		if s != nil && s.local {
 			next := "leave out --to " + target + "; --to lvm makes the file system on them"
 			if target == "kubernetes" {
 				next += "; pods get them as local volumes (the local volume static provisioner, sigs.k8s.io/sig-storage-local-static-provisioner), which bind a pod to its machine"

@@ -155,7 +155,7 @@ func (w *seenVolume) nameable(best *candidate) bool {
 
 // local tells whether the device is one of the machine's own disks.
 func (w *seenVolume) local() bool {
-	return w.given.Type == "" && w.model.Local || w.given.Type == "nvme"
+	return w.given.Type == "" && w.model.Local || w.given.Local()
 }
 
 // enter enters a product by its name.
@@ -339,7 +339,7 @@ func (w *seenVolume) calmMedian() float64 {
 
 // enterLocal enters a disk of the machine.
 func (w *seenVolume) enterLocal(key string) {
-	w.add(key+"type", word("nvme"), Measured, "device %s is the volume %s: %s. It is a disk of the machine itself (%s): empty after the machine was stopped", w.device, w.volume, w.use.why, w.whose)
+	w.add(key+"type", word(catalog.LocalType), Measured, "device %s is the volume %s: %s. It is a disk of the machine itself (%s): empty after the machine was stopped", w.device, w.volume, w.use.why, w.whose)
 	if i := w.instance(); i == nil || i.Disk.Count == 0 {
 		w.add(key+"size", exactly(float64(cmp.Or(w.size, w.room()))), w.sizeKnown(), "the disk's size")
 	}

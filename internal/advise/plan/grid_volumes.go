@@ -78,7 +78,7 @@ var localStripes = []int{1, 2, 4}
 
 // localDisks is the same data over n disks of the instance.
 func localDisks(o *catalog.Order, n int) catalog.Order {
-	s := catalog.Order{Type: "nvme"}
+	s := catalog.Order{Type: catalog.LocalType}
 	if n > 1 {
 		s.Stripe = n
 	}
@@ -100,7 +100,7 @@ func (g *volumeGrid) add(out *[]option, o catalog.Order, need Need) {
 		return
 	}
 	op := option{sets: sets, need: need, cost: cost, ordered: g.ordered(&o), danger: o.Members() - 1}
-	if o.Type == "nvme" {
+	if o.Local() {
 		op.danger += 100
 	}
 	if !slices.ContainsFunc(*out, func(other option) bool { return slices.Equal(other.sets, op.sets) }) {
@@ -302,7 +302,7 @@ func (m *spaceMaker) logAxis() []axis {
 			continue
 		}
 		if m.opt.Ephemeral && t.Provider == "aws" {
-			o := catalog.Order{Type: "nvme", Size: v.size}
+			o := catalog.Order{Type: catalog.LocalType, Size: v.size}
 			op := option{sets: []set{{path, o.String()}}, need: NewVolume, ordered: ordered{size: int64(o.Size)}.times(m.members), danger: 100}
 			if !m.kept(op.sets) {
 				a.options = append(a.options, op)

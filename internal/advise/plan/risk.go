@@ -29,7 +29,7 @@ func (p *planner) risks(sc *scenario.Scenario, o *outcome) []Risk {
 	}
 	moved := false
 	for _, v := range sc.Volumes {
-		if v.Value.Type == "nvme" {
+		if v.Value.Local() {
 			add("ephemeral", "volumes.%s is the instance's own disk: empty after the instance was stopped, lost, or moved to other hardware (a reboot leaves it). %s", v.Name, ephemeral(sc, v.Name))
 		}
 		provider := ""
@@ -43,13 +43,13 @@ func (p *planner) risks(sc *scenario.Scenario, o *outcome) []Risk {
 				100*lostOf(n, failuresLow), 100*lostOf(n, failuresHigh), 100*failuresLow, 100*failuresHigh)
 		}
 		was := p.now.Volumes.Get(v.Name)
-		if was == nil && v.Value.Type != "nvme" {
+		if was == nil && !v.Value.Local() {
 			add("snapshots", "volumes.%s is apart: a snapshot of one volume is no backup any more; take them together (multi-volume snapshots), or from the engine", v.Name)
 		}
-		if v.Value.Type == "nvme" { // synced anew, not restored from a snapshot
+		if v.Value.Local() { // synced anew, not restored from a snapshot
 			continue
 		}
-		moved = moved || was != nil && (was.Members() != v.Value.Members() || was.Type != v.Value.Type && (was.Type == "nvme" || v.Value.Type == "nvme" || provider != "aws")) ||
+		moved = moved || was != nil && (was.Members() != v.Value.Members() || was.Type != v.Value.Type && (was.Local() || provider != "aws")) ||
 			sc.Host.FileSystem != p.now.Host.FileSystem
 		if was != nil && was.Type != v.Value.Type && !moved || was != nil && (was.IOPS != v.Value.IOPS || was.Throughput != v.Value.Throughput) && !moved {
 			add("modification", "volumes.%s is changed in use: %s", v.Name, modified[provider])

@@ -194,4 +194,9 @@ func Percent(x float64) string {
 	return strconv.FormatFloat(math.Round(1e4*x)/1e2, 'f', -1, 64) + " %"
 }
 
-func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+func capital(s string) string {
+	if s == "" {
+		return ""
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}

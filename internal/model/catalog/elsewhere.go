@@ -118,7 +118,7 @@ func premiumSSD(_ *VolumeType, o *Order, _ *InstanceType) Limits {
 
 func anyTypes() []*VolumeType {
 	return []*VolumeType{{
-		Name: "nvme", Provider: "any", Title: "local NVMe of an instance", Local: true,
+		Name: LocalType, Provider: "any", Title: "local NVMe of an instance", Local: true,
 		Rules: []Figure[string]{
 			said("one local disk of the instance, with the limits measured on its type; a stripe takes several", measuredNVMe),
 			said("where none were measured 200,000 IOPS and 2,000 MB/s", typicalNVMe),

@@ -68,9 +68,9 @@ func TypeNames() []string {
 
 // otherNames are what products are called elsewhere.
 var otherNames = map[string]string{
-	"io2-block-express": "io2", "io2bx": "io2", "local-nvme": "nvme", "hyperdisk": "hyperdisk-balanced",
+	"io2-block-express": "io2", "io2bx": "io2", "local-nvme": LocalType, "hyperdisk": "hyperdisk-balanced",
 	"premiumv2_lrs": "premium-v2", "premium-ssd-v2": "premium-v2", "premiumssdv2": "premium-v2",
-	"ultrassd_lrs": "ultra", "premium_lrs": "premium-ssd", "instance-store": "nvme",
+	"ultrassd_lrs": "ultra", "premium_lrs": "premium-ssd", "instance-store": LocalType,
 }
 
 // canonical is our name of a product that may be called otherwise elsewhere.
@@ -80,6 +80,15 @@ func canonical(name string) string {
 		return other
 	}
 	return lower
+}
+
+// LocalType is the product that a machine's own disks are.
+const LocalType = "nvme"
+
+// Local tells whether the order is for disks of the machine itself, whatever name it calls them by.
+func (o *Order) Local() bool {
+	t, err := Type(o.Type)
+	return err == nil && t.Local
 }
 
 // Type gives the product of a name. The error, a [diagnostics.Problem], names those that may be meant.
