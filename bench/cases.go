@@ -18,8 +18,9 @@ import (
 	"github.com/klauspost/compress/zlib"
 	"golang.org/x/sync/errgroup"
 
+	"plimsoll/internal/engine/mongodb/ftdctest"
+	"plimsoll/internal/engine/mongodb/names"
 	"plimsoll/internal/record/ftdc"
-	"plimsoll/internal/record/ftdc/ftdctest"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
 )
@@ -58,7 +59,7 @@ func (c *counter) Note(recording.Note)     {}
 func (c *counter) Source(recording.Source) {}
 
 func read(path string, opt source.Options) (result, error) {
-	src, err := ftdc.Open(path)
+	src, err := ftdc.Open(path, names.Server)
 	if err != nil {
 		return result{}, err
 	}
@@ -81,7 +82,7 @@ func want150(path string) (func(string) bool, error) {
 		return nil, err
 	}
 	defer f.Close()
-	for s := ftdc.NewScanner(files[0], f); ; {
+	for s := ftdc.NewScanner(files[0], f, nil); ; {
 		e, err := s.Next()
 		if err != nil {
 			return nil, err
@@ -91,7 +92,7 @@ func want150(path string) (func(string) bool, error) {
 		}
 		wanted := map[string]bool{}
 		for i := 0; i < e.Chunk.Schema.Len(); i += max(1, e.Chunk.Schema.Len()/150) {
-			if l, ok := ftdc.MetricName(e.Chunk.Schema.Path(i)); ok {
+			if l, ok := names.Metric(e.Chunk.Schema.Path(i)); ok {
 				wanted[l.Get("__name__")] = true
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/advise/fit"
+	"plimsoll/internal/engine/mongodb/names"
 	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/record/ftdc"
 	"plimsoll/internal/record/recording"
@@ -32,7 +33,7 @@ func TestCaptures(t *testing.T) {
 			if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 				t.Skipf("%s is not here", path)
 			}
-			src, err := ftdc.Open(path)
+			src, err := ftdc.Open(path, names.Server)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -32,7 +32,7 @@ var layers = []Layer{
 	{"record/ftdc", "MongoDB's diagnostic.data, decoded at the speed of inflating it", []string{
 		"record/recording", "record/source",
 	}},
-	{"record/ftdc/ftdctest", "makes captures for tests", nil},
+	{"engine/mongodb/ftdctest", "makes captures for tests", nil},
 	{"record/host", "this machine's /proc and /sys, under node_exporter's names", []string{
 		"record/ebs", "record/recording", "record/source",
 	}},

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"plimsoll/internal/engine/mongodb/live"
+	"plimsoll/internal/engine/mongodb/names"
 	"plimsoll/internal/record/exposition"
 	"plimsoll/internal/record/ftdc"
 	"plimsoll/internal/record/source"
@@ -22,7 +23,8 @@ func (Engine) OpenLive(ctx context.Context, address string, opt sources.LiveOpti
 func (Engine) Captures() []sources.Capture {
 	return []sources.Capture{{
 		Name: "MongoDB's diagnostic data", Holds: "MongoDB's metrics.* files, in it or in its diagnostic.data",
-		Whole: "the whole diagnostic.data folder", Sniff: ftdc.Sniff, Open: ftdc.Open,
+		Whole: "the whole diagnostic.data folder", Sniff: ftdc.Sniff,
+		Open: func(path string) (source.Source, error) { return ftdc.Open(path, names.Server) },
 	}}
 }
 

@@ -7,9 +7,10 @@ import (
 	"path/filepath"
 	"testing"
 
+	"plimsoll/internal/engine/mongodb/ftdctest"
+	"plimsoll/internal/engine/mongodb/names"
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/record/ftdc"
-	"plimsoll/internal/record/ftdc/ftdctest"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
 )
@@ -23,7 +24,7 @@ func BenchmarkCaptureOfADay(b *testing.B) {
 	b.SetBytes(bytes)
 	b.ReportAllocs()
 	for b.Loop() {
-		src, err := ftdc.Open(dir)
+		src, err := ftdc.Open(dir, names.Server)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"plimsoll/internal/engine/mongodb/names"
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/ftdc"
@@ -58,7 +59,7 @@ func TestSignalsOfCaptures(t *testing.T) {
 
 func metricsOfCapture(t *testing.T, path string) map[string]bool {
 	t.Helper()
-	src, err := ftdc.Open(path)
+	src, err := ftdc.Open(path, names.Server)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,8 @@ import (
 	"runtime"
 	"testing"
 
-	"plimsoll/internal/record/ftdc/ftdctest"
+	"plimsoll/internal/engine/mongodb/ftdctest"
+	"plimsoll/internal/engine/mongodb/names"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
 )
@@ -29,7 +30,7 @@ func (d *drain) Source(recording.Source) {}
 func want150(s *Schema) func(string) bool {
 	wanted := map[string]bool{}
 	for i := 0; i < s.Len() && len(wanted) < 150; i += max(1, s.Len()/150) {
-		if l, ok := MetricName(s.Path(i)); ok {
+		if l, ok := names.Metric(s.Path(i)); ok {
 			wanted[l.Get("__name__")] = true
 		}
 	}
@@ -66,7 +67,7 @@ func BenchmarkRead(b *testing.B) {
 					b.SetBytes(size)
 					before := cpuSeconds()
 					for b.Loop() {
-						src, err := Open(c.path)
+						src, err := Open(c.path, names.Server)
 						if err != nil {
 							b.Fatal(err)
 						}
@@ -142,7 +143,7 @@ func survey(tb testing.TB, path string) (schema *Schema, size int64) {
 			tb.Fatal(err)
 		}
 		size += info.Size()
-		for s := NewScanner(name, f); schema == nil; {
+		for s := NewScanner(name, f, names.Server); schema == nil; {
 			e, err := s.Next()
 			if err != nil {
 				tb.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/semaphore"
 
+	"plimsoll/internal/record/ftdc/dialect"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
 )
@@ -24,7 +25,8 @@ const inflightBytes = MaxInflated
 
 // A capture is a source of one path.
 type capture struct {
-	files []string
+	files  []string
+	server *dialect.Server
 
 	mu   sync.Mutex
 	desc recording.Source
@@ -32,7 +34,7 @@ type capture struct {
 
 // Open recognizes a diagnostic.data folder, or one file of it. It fails, with what to do, if
 // there is nothing to read or if no file begins as FTDC does.
-func Open(path string) (source.Source, error) {
+func Open(path string, server *dialect.Server) (source.Source, error) {
 	files, err := Files(path)
 	if err != nil {
 		return nil, fmt.Errorf("open FTDC: %w", err)
@@ -42,8 +44,8 @@ func Open(path string) (source.Source, error) {
 		err := sniffFile(f)
 		if err == nil {
 			return &capture{
-				files: files,
-				desc:  recording.Source{Kind: "ftdc", Name: path, Engine: "mongodb", Facts: map[string]string{}},
+				files: files, server: server,
+				desc: recording.Source{Kind: "ftdc", Name: path, Engine: server.Engine, Facts: map[string]string{}},
 			}, nil
 		}
 		if first == nil {
@@ -99,8 +101,8 @@ func (c *capture) Read(ctx context.Context, w recording.Writer, opt source.Optio
 			in.total += info.Size()
 		}
 	}
-	out := &output{w: w, opt: opt, name: c.desc.Name, total: in.total}
-	cache := &schemaCache{plan: func(s *Schema) *plan { return makePlan(s, opt.Want) }}
+	out := &output{w: w, opt: opt, name: c.desc.Name, server: c.server, total: in.total}
+	cache := &schemaCache{plan: func(s *Schema) *plan { return makePlan(s, c.server, opt.Want) }}
 	group, ctx := errgroup.WithContext(ctx)
 	workers := parallel
 	if parallel > 1 {
@@ -193,7 +195,7 @@ func (in *input) take(ctx context.Context, data []byte) (job, error) {
 			in.close()
 			return in.place(j), nil
 		case d.kind != docChunk:
-			in.capture.learn(readMetadata(d), false)
+			in.capture.learn(readMetadata(d, in.capture.server), false)
 			continue
 		}
 		j := job{file: in.stream.file, offset: d.offset, date: d.date, first: in.chunks == 0}

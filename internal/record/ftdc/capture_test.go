@@ -12,6 +12,7 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 
+	"plimsoll/internal/engine/mongodb/names"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
 )
@@ -119,7 +120,7 @@ func (s *sink) last(name string, pairs ...string) float64 {
 // read reads a path into a sink.
 func read(t tester, path string, opt source.Options) *sink {
 	t.Helper()
-	src, err := Open(path)
+	src, err := Open(path, names.Server)
 	if err != nil {
 		t.Fatal(err)
 	}

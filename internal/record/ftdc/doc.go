@@ -30,27 +30,6 @@
 //
 // # Names
 //
-// [MetricName] gives a metric the name that percona/mongodb_exporter gives it (v0.53.0,
-// exporter/metrics.go), so that rules written for a Prometheus hold for a capture:
-//
-//   - The path's beginning is shortened: serverStatus.wiredTiger.transaction is ss_wt_txn,
-//     serverStatus.wiredTiger is ss_wt, serverStatus.queues.execution (8.0 and later) is
-//     ss_wt_concurrentTransactions as the tickets were called before, serverStatus is ss,
-//     replSetGetStatus is rs, systemMetrics is sys, local.oplog.rs.stats is oplog_stats.
-//   - All is joined by '_' behind "mongodb_"; each run of other characters than letters and digits is
-//     one '_', none at the end. No unit or "_total" is added.
-//   - Some keys become labels: op_type of opLatencies, txn_rw_type of the tickets, legacy_op_type of
-//     opcounters, conn_type of connections, and so on.
-//
-// Beyond what the exporter does, the keys of disks (device_name), mounts (mount_point), replica set
-// members (member_idx, their position) and pooled connections (host, pool) become labels, where
-// the exporter would make a metric of each or does not export them. Two differences are deliberate: the
-// exporter's tickets have the label txn_rw, and its disks are part of the metric's name.
-//
-// Builds of 8.x that put all sections under "shard", "router" or "common" get the same names. A key that
-// occurs twice in a sample (two mounts of one name) has one series, of the first.
-// The increment of a timestamp has the name of the timestamp and "_inc". On Windows systemMetrics
-// holds performance counters: mongodb_sys_disks_PhysicalDisk_Disk_Write_Bytes_sec{device_name="0 C:"}.
-//
-// Names changed over the versions of MongoDB; [Aliases] tells which was used when.
+// The format says nothing of what a metric is called or what a setting means: a
+// [dialect.Server] does, which the engine gives.
 package ftdc

@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 
+	"plimsoll/internal/record/ftdc/dialect"
 	"plimsoll/internal/record/recording"
 )
 
@@ -21,10 +22,10 @@ type Documents struct {
 }
 
 // NewDocuments makes a reader of the metrics that are wanted; nil means all. Each series gets the labels in more.
-func NewDocuments(want func(metric string) bool, more ...labels.Label) *Documents {
+func NewDocuments(server *dialect.Server, want func(metric string) bool, more ...labels.Label) *Documents {
 	d := &Documents{}
 	d.layout.cache = &schemaCache{plan: func(s *Schema) *plan {
-		p := makePlan(s, want)
+		p := makePlan(s, server, want)
 		for i := range p.steps {
 			b := labels.NewBuilder(p.steps[i].labels)
 			for _, l := range more {
@@ -95,4 +96,4 @@ func Join(sections ...Section) []byte {
 
 // Identify takes the facts about a server from a document with the sections buildInfo, hostInfo, getCmdLineOpts, getParameter and
 // serverStatus, as far as there are any.
-func Identify(doc []byte) Metadata { return identity(doc) }
+func Identify(server *dialect.Server, doc []byte) Metadata { return identity(doc, server) }

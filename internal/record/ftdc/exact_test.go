@@ -13,7 +13,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"plimsoll/internal/record/ftdc/ftdctest"
+	"plimsoll/internal/engine/mongodb/ftdctest"
+	"plimsoll/internal/engine/mongodb/names"
 	"plimsoll/internal/record/source"
 )
 
@@ -145,7 +146,7 @@ func TestExact(t *testing.T) {
 
 // decodeAll gives the values of each sample.
 func decodeAll(t interface{ Fatal(...any) }, file []byte) (samples [][]int64) {
-	s := NewScanner("test", bytes.NewReader(file))
+	s := NewScanner("test", bytes.NewReader(file), names.Server)
 	for {
 		e, err := s.Next()
 		if errors.Is(err, io.EOF) {
@@ -289,7 +290,7 @@ func TestServerMix(t *testing.T) {
 		}
 	}
 	var columns, constant, deltas, zeros, decreases, gauges, one, two, three, others int
-	s := NewScanner("server", &b)
+	s := NewScanner("server", &b, names.Server)
 	for {
 		e, err := s.Next()
 		if errors.Is(err, io.EOF) {

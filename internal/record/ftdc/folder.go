@@ -37,7 +37,7 @@ func Files(path string) ([]string, error) {
 		}
 	}
 	if len(files) == 0 {
-		return nil, fmt.Errorf("%s: no metrics.* files with data in this folder; give MongoDB's diagnostic.data folder (it lies in dbPath)", path)
+		return nil, fmt.Errorf("%s: no metrics.* files with data in this folder; give the diagnostic.data folder (it lies in dbPath)", path)
 	}
 	return files, nil
 }

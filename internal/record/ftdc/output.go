@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"plimsoll/internal/record/ftdc/dialect"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
 )
@@ -47,9 +48,10 @@ func (d *delivery) await(ctx context.Context) error {
 
 // An output takes the deliveries, one at a time and in order.
 type output struct {
-	w    recording.Writer
-	opt  source.Options
-	name string
+	w      recording.Writer
+	opt    source.Options
+	name   string
+	server *dialect.Server
 
 	order       order
 	chunks      int
@@ -187,7 +189,7 @@ func (o *output) collision(path []string) {
 	if len(o.collided) <= notesMax {
 		o.collided[joined] = true
 	}
-	l, _ := MetricName(path)
+	l, _ := o.server.Metric(path)
 	o.note(recording.Note{Kind: recording.NoteLimit, Text: fmt.Sprintf("%s is left out: an earlier metric has its name, %s", limited(joined), l)})
 }
 

@@ -1,6 +1,10 @@
 package ftdc
 
-import "github.com/prometheus/prometheus/model/labels"
+import (
+	"github.com/prometheus/prometheus/model/labels"
+
+	"plimsoll/internal/record/ftdc/dialect"
+)
 
 // A plan says what a reader does with each metric of a schema. It is made once for
 // a schema, so that a chunk costs no look-up of names.
@@ -18,7 +22,7 @@ type step struct {
 }
 
 // makePlan names the metrics of a schema that are wanted: nil means all.
-func makePlan(s *Schema, want func(metric string) bool) *plan {
+func makePlan(s *Schema, server *dialect.Server, want func(metric string) bool) *plan {
 	p := &plan{}
 	seen := make(map[uint64][]int, len(s.paths)) // hash of labels to steps
 	next := 0
@@ -26,7 +30,7 @@ func makePlan(s *Schema, want func(metric string) bool) *plan {
 		if s.twin[i] {
 			continue
 		}
-		l, ok := MetricName(s.paths[i])
+		l, ok := server.Metric(s.paths[i])
 		if !ok || want != nil && !want(l.Get(labels.MetricName)) {
 			continue
 		}

@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"sync"
+
+	"plimsoll/internal/record/ftdc/dialect"
 )
 
 // Bounds on what a chunk may say of itself. Real ones stay far below: 1,000 to
@@ -274,7 +276,7 @@ func (s *Schema) remember(path []string, date bool) {
 	if date && last == "start" && (s.timeAt < 0 || len(path) == 1 && len(s.paths[s.timeAt]) > 1) {
 		s.timeAt = i
 	}
-	if p := bare(path); s.uptimeAt < 0 && len(p) == 2 && p[0] == "serverStatus" && p[1] == "uptimeMillis" {
+	if p := dialect.Bare(path); s.uptimeAt < 0 && len(p) == 2 && p[0] == "serverStatus" && p[1] == "uptimeMillis" {
 		s.uptimeAt = i
 	}
 }

@@ -15,7 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/internal/record/ftdc/ftdctest"
+	"plimsoll/internal/engine/mongodb/ftdctest"
+	"plimsoll/internal/engine/mongodb/names"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
 )
@@ -246,7 +247,7 @@ func TestErrors(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			path := filepath.Join(folder(t, tt.files), tt.file)
-			if _, err := Open(path); err == nil || !strings.Contains(err.Error(), tt.want) {
+			if _, err := Open(path, names.Server); err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("error %v, want %q", err, tt.want)
 			}
 			if Sniff(path, nil) {
@@ -261,7 +262,7 @@ func TestErrors(t *testing.T) {
 		"only damage":      ftdctest.RawChunk(t0, []byte("no document")),
 		"no sample times ": file(t, []doc{{{Key: "n", Value: int64(1)}}}),
 	} {
-		src, err := Open(folder(t, map[string][]byte{"metrics.1": b}))
+		src, err := Open(folder(t, map[string][]byte{"metrics.1": b}), names.Server)
 		if err != nil {
 			t.Fatal(name, err)
 		}
@@ -402,7 +403,7 @@ func TestProgress(t *testing.T) {
 func TestCancel(t *testing.T) {
 	path := syntheticFolder(t, 200, 1, 4)
 	for _, parallel := range []int{1, 4} {
-		src, err := Open(path)
+		src, err := Open(path, names.Server)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -432,7 +433,7 @@ func TestMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	src, err := Open(dir)
+	src, err := Open(dir, names.Server)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"plimsoll/internal/engine/mongodb/mongotest"
+	"plimsoll/internal/engine/mongodb/names"
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/record/ftdc"
 	"plimsoll/internal/record/recording"
@@ -48,7 +49,7 @@ func TestSameAsCapture(t *testing.T) {
 	const samples = 300
 	r := capture(t, busy, samples)
 	file := filepath.Join("../../../../../shared/data/ftdc", busy)
-	src, err := ftdc.Open(file)
+	src, err := ftdc.Open(file, names.Server)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -74,7 +74,7 @@ func Answers(file string) ([]bson.Raw, error) {
 	}
 	defer f.Close()
 	var out []bson.Raw
-	for s := ftdc.NewScanner(file, f); ; {
+	for s := ftdc.NewScanner(file, f, nil); ; {
 		e, err := s.Next()
 		if errors.Is(err, io.EOF) {
 			return out, nil

@@ -34,7 +34,7 @@ func Load(file string, samples int) (*Replay, error) {
 	}
 	defer f.Close()
 	r := &Replay{}
-	for s := ftdc.NewScanner(file, f); len(r.Times) < samples; {
+	for s := ftdc.NewScanner(file, f, nil); len(r.Times) < samples; {
 		e, err := s.Next()
 		if errors.Is(err, io.EOF) {
 			break

@@ -11,6 +11,7 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 
+	"plimsoll/internal/engine/mongodb/names"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
 )
@@ -93,8 +94,10 @@ func (b *batch) statistic(s statistic) {
 	}
 	l, ok := b.known[own]
 	if !ok {
-		name, label := exported(s.section, s.name)
-		l = b.labels(name, label...)
+		l, ok = names.Metric([]string{"serverStatus", "wiredTiger", s.section, s.name})
+		if !ok || b.want != nil && !b.want(l.Get(labels.MetricName)) {
+			l = labels.EmptyLabels()
+		}
 		b.known[own] = l
 	}
 	b.column(l, float64(s.value))
@@ -130,29 +133,4 @@ func (b *batch) column(l labels.Labels, value float64) {
 		b.seen[hash] = true
 		b.Columns = append(b.Columns, recording.Column{Labels: l, Values: []float64{value}})
 	}
-}
-
-// exported names a statistic as mongodb_exporter does: wiredTiger is ss_wt, wiredTiger.transaction ss_wt_txn, and one
-// underscore stands for each run of other characters. Histograms' buckets are one metric with a label.
-func exported(section, name string) (metric string, label []string) {
-	switch section {
-	case "perf":
-		return "mongodb_ss_wt_perf", []string{"perf_bucket", name}
-	case "transaction":
-		section = "txn"
-	}
-	var out strings.Builder
-	out.WriteString("mongodb_ss_wt_")
-	gap := false
-	for _, c := range []byte(section + "_" + name) {
-		word := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
-		if word {
-			if gap {
-				out.WriteByte('_')
-			}
-			out.WriteByte(c)
-		}
-		gap = !word
-	}
-	return out.String(), nil
 }

@@ -32,12 +32,14 @@ func TestExported(t *testing.T) {
 		"thread-yield: application thread time waiting for cache (usecs)": "mongodb_ss_wt_thread_yield_application_thread_time_waiting_for_cache_usecs",
 	} {
 		section, name, _ := strings.Cut(own, ": ")
-		got, label := exported(section, name)
-		if got != want {
+		b := batch{known: map[string]labels.Labels{}, seen: map[uint64]bool{}}
+		b.statistic(statistic{section: section, name: name})
+		got := b.Columns[0].Labels
+		if got.Get(labels.MetricName) != want {
 			t.Errorf("%s: %s, not %s", own, got, want)
 		}
-		if section == "perf" && (len(label) != 2 || label[0] != "perf_bucket" || label[1] != name) {
-			t.Errorf("%s: %q", own, label)
+		if section == "perf" && got.Get("perf_bucket") != name {
+			t.Errorf("%s: %s", own, got)
 		}
 	}
 }

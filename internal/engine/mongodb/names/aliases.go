@@ -1,4 +1,4 @@
-package ftdc
+package names
 
 // An Alias is a metric name, and the versions of MongoDB that have it.
 type Alias struct {

@@ -1,10 +1,38 @@
-package ftdc
+// Package names is what MongoDB's metrics and settings are called: the one translation from the
+// paths of serverStatus and of captures to the names that percona/mongodb_exporter gives them.
+//
+// [Metric] gives a metric the name that percona/mongodb_exporter gives it (v0.53.0,
+// exporter/metrics.go), so that rules written for a Prometheus hold for a capture:
+//
+//   - The path's beginning is shortened: serverStatus.wiredTiger.transaction is ss_wt_txn,
+//     serverStatus.wiredTiger is ss_wt, serverStatus.queues.execution (8.0 and later) is
+//     ss_wt_concurrentTransactions as the tickets were called before, serverStatus is ss,
+//     replSetGetStatus is rs, systemMetrics is sys, local.oplog.rs.stats is oplog_stats.
+//   - All is joined by '_' behind "mongodb_"; each run of other characters than letters and digits is
+//     one '_', none at the end. No unit or "_total" is added.
+//   - Some keys become labels: op_type of opLatencies, txn_rw_type of the tickets, legacy_op_type of
+//     opcounters, conn_type of connections, and so on.
+//
+// Beyond what the exporter does, the keys of disks (device_name), mounts (mount_point), replica set
+// members (member_idx, their position) and pooled connections (host, pool) become labels, where
+// the exporter would make a metric of each or does not export them. Two differences are deliberate: the
+// exporter's tickets have the label txn_rw, and its disks are part of the metric's name.
+//
+// Builds of 8.x that put all sections under "shard", "router" or "common" get the same names. A key that
+// occurs twice in a sample (two mounts of one name) has one series, of the first.
+// The increment of a timestamp has the name of the timestamp and "_inc". On Windows systemMetrics
+// holds performance counters: mongodb_sys_disks_PhysicalDisk_Disk_Write_Bytes_sec{device_name="0 C:"}.
+//
+// Names changed over the versions of MongoDB; [Aliases] tells which was used when.
+package names
 
 import (
 	"slices"
 	"strings"
 
 	"github.com/prometheus/prometheus/model/labels"
+
+	"plimsoll/internal/record/ftdc/dialect"
 )
 
 // metricPrefix is what all names begin with, as mongodb_exporter's do.
@@ -71,26 +99,14 @@ var nodeLabels = map[string]struct {
 
 var ticketFields = []string{"out", "available", "totalTickets"}
 
-// bare is a path without the section that builds of 8.x put around all: the part of the
-// process it comes from.
-func bare(path []string) []string {
-	if len(path) > 1 {
-		switch path[0] {
-		case "shard", "router", "common":
-			return path[1:]
-		}
-	}
-	return path
-}
-
-// MetricName gives the labels, __name__ among them, of the metric at a path of a
-// sampled document (see [Schema.Path]): the name percona/mongodb_exporter gives it
+// Metric gives the labels, __name__ among them, of the metric at a path of a sampled document
+// (see ftdc's Schema.Path): the name percona/mongodb_exporter gives it
 // where that exports it, and one made by its rules where it does not. It
 // reports false for a path without a name: none, or without a letter or digit.
 //
 // Two paths may have the same labels ("a b" and "a-b"); a reader keeps the first.
-func MetricName(path []string) (labels.Labels, bool) {
-	path = bare(path)
+func Metric(path []string) (labels.Labels, bool) {
+	path = dialect.Bare(path)
 	if len(path) == 0 {
 		return labels.EmptyLabels(), false
 	}
