@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/advise/casebook"
+	engines "plimsoll/internal/engine"
 	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/present/html"
 )
@@ -116,7 +117,8 @@ func walkCase(ctx context.Context, a *app, name string, given []string, output s
 	t.setStage("simulating", 0, len(c.Variants))
 	stop := a.meter(t).show()
 	w, err := casebook.Run(ctx, c, casebook.Options{
-		Series: output == asPage, NoPlan: noPlan, Stage: t.setStage,
+		Engines: engines.All(),
+		Series:  output == asPage, NoPlan: noPlan, Stage: t.setStage,
 		Progress: func(variant string, done, total int) { t.setStage("simulating, last "+variant, done, total) },
 	})
 	stop()

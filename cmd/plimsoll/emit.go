@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/advise/emit"
+	engines "plimsoll/internal/engine"
 	"plimsoll/internal/model/scenario"
 )
 
@@ -49,24 +50,33 @@ func newEmitCommand(a *app) *cobra.Command {
 // emitTargets is the part of the help that lists them.
 func emitTargets() string {
 	var b strings.Builder
-	for _, name := range emit.Targets() {
-		fmt.Fprintf(&b, "  %-11s %s\n", name, emit.About(name))
+	for _, t := range emit.Targets(engines.All()) {
+		fmt.Fprintf(&b, "  %-11s %s\n", t.Name, t.About)
 	}
 	return b.String()
+}
+
+// emitTargetNames are all names of targets.
+func emitTargetNames() []string {
+	var out []string
+	for _, t := range emit.Targets(engines.All()) {
+		out = append(out, t.Name)
+	}
+	return out
 }
 
 func (o *emitOptions) AddFlags(cmd *cobra.Command) {
 	addOutput(cmd, &o.output)
 	f := cmd.Flags()
 	f.StringArrayVar(&o.sets, "set", nil, "of a scenario: what the layout changes, volumes.data.iops=16000 (again for more)")
-	f.StringSliceVar(&o.to, "to", nil, strings.Join(emit.Targets(), ", ")+" (again for more)")
+	f.StringSliceVar(&o.to, "to", nil, strings.Join(emitTargetNames(), ", ")+" (again for more)")
 	f.StringVar(&o.dir, "dir", "", "write into this folder: new, empty, or written by emit before")
 	f.BoolVar(&o.diff, "diff", false, "print how --dir would change, and write nothing")
 	f.BoolVar(&o.force, "force", false, "write over files that were edited since")
 	f.StringVar(&o.statefulSet, "statefulset", "", "for kubernetes: the manifest of the StatefulSet that runs the database")
 	f.StringVar(&o.container, "container", "", "the database's container in it (default: the one called like the engine, or the only one)")
 	f.StringArrayVar(&o.claims, "claim", nil, "which claim template a volume is, where its name does not say: data=mongo-storage (again for more)")
-	complete(cmd, "to", emit.Targets()...)
+	complete(cmd, "to", emitTargetNames()...)
 	for _, name := range []string{"set", "container", "claim"} {
 		complete(cmd, name)
 	}
@@ -173,14 +183,14 @@ func (o *emitOptions) layout(ctx context.Context, path string) (*emit.Layout, er
 		if err != nil {
 			return nil, err
 		}
-		l, err := p.Layout()
+		l, err := p.Layout(engines.All())
 		var problems scenario.Problems
 		if errors.As(err, &problems) {
 			err = fmt.Errorf("the plan %s cannot be applied:\n%w", path, err)
 		}
 		return l, err
 	}
-	l, err := emit.NewLayout(scenario.NewFile(path, text), path, o.sets)
+	l, err := emit.NewLayout(engines.All(), scenario.NewFile(path, text), path, o.sets)
 	var problems scenario.Problems
 	if errors.As(err, &problems) {
 		err = fmt.Errorf("the layout cannot be emitted:\n%w", err)

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	engines "plimsoll/internal/engine"
 )
 
 // The arc's end of the first case: the plan is the least that reaches the objective, the published sum is added up, the files say what was
@@ -43,14 +45,14 @@ func TestNoFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := c.written([]string{"workload.buckets.span=5min"})
+	files, err := c.written(engines.All(), []string{"workload.buckets.span=5min"})
 	if err != nil || len(files) != 0 {
 		t.Errorf("%+v, %v", files, err)
 	}
 	if c, err = Open("iris-stripe"); err != nil {
 		t.Fatal(err)
 	}
-	files, err = c.written([]string{"volumes.data={type: gp3, size: 125GiB, stripe: 8}"})
+	files, err = c.written(engines.All(), []string{"volumes.data={type: gp3, size: 125GiB, stripe: 8}"})
 	if err != nil || len(files) < 2 {
 		t.Errorf("%+v, %v", files, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"plimsoll/internal/advise/emit"
 	"plimsoll/internal/advise/plan"
 	"plimsoll/internal/base/units"
+	"plimsoll/internal/model/engine"
 )
 
 // A Layout is what a case's plan is to reach, what may be changed for it, and what is shown of the files that apply it.
@@ -95,8 +96,8 @@ func (c *Case) planned(ctx context.Context, opt Options) (*Planned, error) {
 }
 
 // written are the files of a plan's layout, README first; nothing is said of one that only an application can apply.
-func (c *Case) written(sets []string) ([]Written, error) {
-	l, err := emit.NewLayout(c.file(), c.Name+"/scenario.yaml", sets)
+func (c *Case) written(all []engine.Engine, sets []string) ([]Written, error) {
+	l, err := emit.NewLayout(all, c.file(), c.Name+"/scenario.yaml", sets)
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"plimsoll/internal/advise/prove"
 	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/model/engine"
 	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/model/simulate"
 	"plimsoll/internal/record/recording"
@@ -74,6 +75,8 @@ type Options struct {
 	Stage func(stage string, done, total int)
 	// NoPlan ends the walk before the plan, which takes longer than all variants.
 	NoPlan bool
+	// Engines are those that a layout's files can be written of.
+	Engines []engine.Engine
 	// Series keeps each variant's series over time in its result, for plots.
 	Series bool
 }
@@ -139,7 +142,7 @@ func (w *Walk) end(ctx context.Context, opt Options) (err error) {
 	if w.Plan, err = c.planned(ctx, opt); err != nil || w.Plan.Chosen == nil || len(w.Plan.Chosen.Changes) == 0 {
 		return err
 	}
-	if w.Files, err = c.written(w.Plan.Chosen.Sets[len(c.Layout.Set):]); err != nil {
+	if w.Files, err = c.written(opt.Engines, w.Plan.Chosen.Sets[len(c.Layout.Set):]); err != nil {
 		return err
 	}
 	w.Proof, err = c.proven(ctx, w.Plan, opt)

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	engines "plimsoll/internal/engine"
 )
 
 var update = flag.Bool("update", false, "rewrite the walks in testdata")
@@ -97,7 +99,7 @@ func walk(t *testing.T, name string) *Walk {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if walks[name], err = Run(context.Background(), c, Options{NoPlan: !planned[name]}); err != nil {
+		if walks[name], err = Run(context.Background(), c, Options{Engines: engines.All(), NoPlan: !planned[name]}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -12,8 +12,8 @@ import (
 var awsScript string
 
 // aws writes a script of `aws ec2` commands: volumes modified in place, volumes created and attached, the instance's type.
-func aws(l *Layout, _ *Options) (*part, error) {
-	p := &part{}
+func aws(l *Layout, _ *Options) (*Part, error) {
+	p := &Part{}
 	var b, ids strings.Builder
 	needsInstance := false
 	for _, d := range l.disks {
@@ -23,7 +23,7 @@ func aws(l *Layout, _ *Options) (*part, error) {
 		if err := d.ebs("aws"); err != nil {
 			return nil, err
 		}
-		p.applies = append(p.applies, d.path)
+		p.Applies = append(p.Applies, d.path)
 		fmt.Fprintf(&b, "\n# %s\n", d.why())
 		if d.fate == modified {
 			variable := strings.ToUpper(strings.ReplaceAll(d.name, "-", "_")) + "_VOLUMES"
@@ -41,14 +41,14 @@ func aws(l *Layout, _ *Options) (*part, error) {
 			fmt.Fprintf(&b, "\tcreate \"$instance\" %s %s\n", name, d.order())
 		}
 		b.WriteString("done\n")
-		p.apply = append(p.apply, fmt.Sprintf("%s is new: a file system on it and the mount are the `lvm` target's. %s", d.path, bringing(l.After.Engine.Name(), d.volume)))
+		p.Apply = append(p.Apply, fmt.Sprintf("%s is new: a file system on it and the mount are the `lvm` target's. %s", d.path, l.bring(d.volume)))
 	}
-	if l.changed("host.instance") && l.After.Host.Instance != "" {
+	if l.Changed("host.instance") && l.After.Host.Instance != "" {
 		needsInstance = true
-		fmt.Fprintf(&b, "\n# %s\n# The instance stops for it: what stands on its local NVMe is lost.\nfor instance in ${INSTANCES:?ids of the instances}; do\n\tretype \"$instance\" %s\ndone\n", l.because("host.instance"), l.After.Instance().Name)
-		p.applies = append(p.applies, "host.instance", "host.cores", "host.memory")
-		p.restarts = append(p.restarts, "each instance, since its type changes: it is stopped and started. Do one member at a time: run the script with one id in `INSTANCES`.")
-		p.risks = append(p.risks, "An instance that is stopped loses its local NVMe and, without an Elastic IP, its public address.")
+		fmt.Fprintf(&b, "\n# %s\n# The instance stops for it: what stands on its local NVMe is lost.\nfor instance in ${INSTANCES:?ids of the instances}; do\n\tretype \"$instance\" %s\ndone\n", l.Because("host.instance"), l.After.Instance().Name)
+		p.Applies = append(p.Applies, "host.instance", "host.cores", "host.memory")
+		p.Restarts = append(p.Restarts, "each instance, since its type changes: it is stopped and started. Do one member at a time: run the script with one id in `INSTANCES`.")
+		p.Risks = append(p.Risks, "An instance that is stopped loses its local NVMe and, without an Elastic IP, its public address.")
 	}
 	if b.Len() == 0 {
 		return nil, nil
@@ -56,13 +56,13 @@ func aws(l *Layout, _ *Options) (*part, error) {
 	if needsInstance {
 		ids.WriteString("#   INSTANCES        ids of the instances that run the database, with spaces between\n")
 	}
-	text := "#!/bin/bash\n" + l.head("#", "Commands of the AWS CLI for EBS volumes.", "", "It takes from its environment:") + ids.String() +
+	text := "#!/bin/bash\n" + l.Head("#", "Commands of the AWS CLI for EBS volumes.", "", "It takes from its environment:") + ids.String() +
 		"# and what the AWS CLI takes: AWS_PROFILE, AWS_REGION. Run it with --dry-run first.\nset -euo pipefail\n\n" + awsScript + "\nlayout() {" + indented(b.String()) + "}\n\nmain \"$@\"\n"
-	p.files = []File{{Path: "aws/volumes.sh", Text: []byte(text), Mode: executable}}
-	p.apply = append([]string{"`aws/volumes.sh --dry-run` tells which variables it wants and what it would do; then without. It can be run again: what is so already is left, and a volume modified less than six hours ago is refused with the time from which it may be."}, p.apply...)
-	p.verify = []string{"`aws ec2 describe-volumes --volume-ids ...` gives the new figures. They count from the state *optimizing* on, at least as good as the old ones and not yet always the new."}
-	p.back = []string{"The same commands with the old values (they stand in the script's comments), six hours later at the earliest."}
-	p.risks = append(p.risks, ebsRisks(l)...)
+	p.Files = []File{{Path: "aws/volumes.sh", Text: []byte(text), Mode: executable}}
+	p.Apply = append([]string{"`aws/volumes.sh --dry-run` tells which variables it wants and what it would do; then without. It can be run again: what is so already is left, and a volume modified less than six hours ago is refused with the time from which it may be."}, p.Apply...)
+	p.Verify = []string{"`aws ec2 describe-volumes --volume-ids ...` gives the new figures. They count from the state *optimizing* on, at least as good as the old ones and not yet always the new."}
+	p.Back = []string{"The same commands with the old values (they stand in the script's comments), six hours later at the earliest."}
+	p.Risks = append(p.Risks, ebsRisks(l)...)
 	return p, nil
 }
 

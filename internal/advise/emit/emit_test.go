@@ -1,4 +1,4 @@
-package emit
+package emit_test
 
 import (
 	"bytes"
@@ -12,11 +12,14 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
+	"plimsoll/internal/advise/emit"
+	engines "plimsoll/internal/engine"
+	"plimsoll/internal/model/engine"
 	"plimsoll/internal/model/scenario"
 )
 
 // layoutOf is a layout over one of the examples, or over a text.
-func layoutOf(t testing.TB, file string, sets ...string) *Layout {
+func layoutOf(t testing.TB, file string, sets ...string) *emit.Layout {
 	t.Helper()
 	l, err := tryLayout(t, file, sets)
 	if err != nil {
@@ -25,7 +28,7 @@ func layoutOf(t testing.TB, file string, sets ...string) *Layout {
 	return l
 }
 
-func tryLayout(t testing.TB, file string, sets []string) (*Layout, error) {
+func tryLayout(t testing.TB, file string, sets []string) (*emit.Layout, error) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("../../../examples/scenarios", file))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -34,13 +37,22 @@ func tryLayout(t testing.TB, file string, sets []string) (*Layout, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return NewLayout(scenario.NewFile(file, text), file, sets)
+	return emit.NewLayout(engines.All(), scenario.NewFile(file, text), file, sets)
+}
+
+// targets are the names of those that fit an engine.
+func targets(key string) []string {
+	var out []string
+	for _, t := range emit.Targets([]engine.Engine{engine.ByKey(engines.All(), key)}) {
+		out = append(out, t.Name)
+	}
+	return out
 }
 
 // filesOf are the files of a layout for targets.
-func filesOf(t testing.TB, l *Layout, o Options, names ...string) map[string]string {
+func filesOf(t testing.TB, l *emit.Layout, o emit.Options, names ...string) map[string]string {
 	t.Helper()
-	r, err := Files(l, names, o)
+	r, err := emit.Files(l, names, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +82,7 @@ func TestLayouts(t *testing.T) {
 					to = a.Vals
 				}
 			}
-			o := Options{Container: container}
+			o := emit.Options{Container: container}
 			if set != "" {
 				text, err := os.ReadFile(filepath.Join("testdata", set))
 				if err != nil {
@@ -82,21 +94,21 @@ func TestLayouts(t *testing.T) {
 			if err != nil {
 				return told(err)
 			}
-			r, err := Files(l, to, o)
+			r, err := emit.Files(l, to, o)
 			if err != nil {
 				return told(err)
 			}
-			var files []File
+			var files []emit.File
 			for _, f := range r.Files {
 				if (only == "" && f.Path == "README.md") || (only != "" && f.Path != only) {
 					continue
 				}
-				f.Text = bytes.ReplaceAll(f.Text, []byte(lvmScript), []byte("[lvm.bash]\n"))
-				f.Text = bytes.ReplaceAll(f.Text, []byte(awsScript), []byte("[aws.bash]\n"))
+				f.Text = bytes.ReplaceAll(f.Text, []byte(emit.LVMScript), []byte("[lvm.bash]\n"))
+				f.Text = bytes.ReplaceAll(f.Text, []byte(emit.AWSScript), []byte("[aws.bash]\n"))
 				files = append(files, f)
 			}
 			var b strings.Builder
-			if err := Print(&b, files); err != nil {
+			if err := emit.Print(&b, files); err != nil {
 				t.Fatal(err)
 			}
 			return b.String()
@@ -116,7 +128,7 @@ func told(err error) string {
 // A change that no asked target applies is told with who can.
 func TestEveryChangeIsAppliedOrTold(t *testing.T) {
 	l := layoutOf(t, "telemetry.yaml", "volumes.data.iops=6000", "host.dirty_background_bytes=8MB", "engine.wiredtiger.leaf_page=16KiB", "workload.working_set=10GB", "seed=7", "objective.write_p99=1s")
-	r, err := Files(l, []string{"sysctl", "mongod"}, Options{})
+	r, err := emit.Files(l, []string{"sysctl", "mongod"}, emit.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,12 +170,12 @@ func TestNamesCannotRunAnything(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l, err := NewLayout(scenario.NewFile(evil, text), evil, []string{"name=" + string(name), "volumes.journal={type: gp3, size: 10GiB}", "volumes.data.iops=6000", "host.dirty_bytes=64MB", "engine.wiredtiger.cache=4GB"})
+		l, err := emit.NewLayout(engines.All(), scenario.NewFile(evil, text), evil, []string{"name=" + string(name), "volumes.journal={type: gp3, size: 10GiB}", "volumes.data.iops=6000", "host.dirty_bytes=64MB", "engine.wiredtiger.cache=4GB"})
 		if err != nil {
 			t.Logf("%q is refused: %v", evil, err)
 			continue
 		}
-		for path, text := range filesOf(t, l, Options{}, Targets()[:6]...) {
+		for path, text := range filesOf(t, l, emit.Options{}, targets("wiredtiger")...) {
 			if strings.HasSuffix(path, ".md") {
 				continue
 			}
@@ -173,7 +185,7 @@ func TestNamesCannotRunAnything(t *testing.T) {
 				}
 			}
 		}
-		if s := l.slug(); strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" || len(s) > 40 {
+		if s := l.Slug(); strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" || len(s) > 40 {
 			t.Errorf("%q becomes %q in names", evil, s)
 		}
 	}
@@ -181,7 +193,7 @@ func TestNamesCannotRunAnything(t *testing.T) {
 
 func TestReadPlan(t *testing.T) {
 	const good = `{"version":1,"scenario":{"file":"a.yaml","text":"plimsoll: 1\n"},"objectives":[],"chosen":{"sets":["volumes.data.iops=6000"],"changes":[{"path":"x"}],"monthly_usd":3},"frontier":[{}]}`
-	p, err := ReadPlan("p.json", []byte(good))
+	p, err := emit.ReadPlan("p.json", []byte(good))
 	if err != nil || p.File != "a.yaml" || p.Text != "plimsoll: 1\n" || len(p.Sets) != 1 {
 		t.Errorf("a plan is read as %+v, %v", p, err)
 	}
@@ -197,12 +209,12 @@ func TestReadPlan(t *testing.T) {
 		{good + good, "goes on"},
 		{strings.Repeat(`{"a":`, 20_000), "no plan"},
 	} {
-		if _, err := ReadPlan("p.json", []byte(c.text)); err == nil || !strings.Contains(err.Error(), c.says) {
+		if _, err := emit.ReadPlan("p.json", []byte(c.text)); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%.60q: error %v, want it to say %q", c.text, err, c.says)
 		}
 	}
-	_, err = ReadPlan("p.json", []byte(`{"version":1,"scenario":{"text":"x"},"chosen":null}`))
-	if input := (*InputError)(nil); !errors.As(err, &input) || !input.Unmet {
+	_, err = emit.ReadPlan("p.json", []byte(`{"version":1,"scenario":{"text":"x"},"chosen":null}`))
+	if input := (*emit.InputError)(nil); !errors.As(err, &input) || !input.Unmet {
 		t.Errorf("a plan that chose nothing: %v", err)
 	}
 }
@@ -226,16 +238,16 @@ func FuzzPlan(f *testing.F) {
 	f.Add(plan("volumes.data.type=nvme", "volumes.data.size=", "volumes.data.iops=", "volumes.data.throughput="))
 	f.Add([]byte(`{"version":1,"scenario":{"text":"x"},"chosen":null}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		p, err := ReadPlan("p.json", text)
+		p, err := emit.ReadPlan("p.json", text)
 		if err != nil {
 			return
 		}
 		p.File = "testdata/none/p.json" // nothing that a scenario names is there
-		l, err := p.Layout()
+		l, err := p.Layout(engines.All())
 		if err != nil {
 			return
 		}
-		r, err := Files(l, targetsOf(l.After.Engine.Name()), Options{})
+		r, err := emit.Files(l, targets(l.After.Engine.Name()), emit.Options{})
 		if err != nil {
 			return
 		}
@@ -252,14 +264,14 @@ func FuzzPlan(f *testing.F) {
 // A new claim for an etcd member is a new member: one whose data went away without being removed does not come back.
 func TestNewClaimOfEtcd(t *testing.T) {
 	l := layoutOf(t, "etcd-one-volume.yaml", "volumes.wal={type: io2, size: 10GiB, iops: 1000}")
-	readme := filesOf(t, l, Options{}, "kubernetes")["README.md"]
+	readme := filesOf(t, l, emit.Options{}, "kubernetes")["README.md"]
 	for _, says := range []string{"etcdctl member remove ID", "etcdctl member add NAME", "ETCD_INITIAL_CLUSTER_STATE=existing", "never becomes smaller", "the leader last"} {
 		if !strings.Contains(readme, says) {
 			t.Errorf("the README does not say %q:\n%s", says, readme)
 		}
 	}
 	l = layoutOf(t, "etcd-one-volume.yaml", "volumes.data.iops=6000")
-	if readme := filesOf(t, l, Options{}, "kubernetes")["README.md"]; strings.Contains(readme, "member remove") || !strings.Contains(readme, "patch pvc") {
+	if readme := filesOf(t, l, emit.Options{}, "kubernetes")["README.md"]; strings.Contains(readme, "member remove") || !strings.Contains(readme, "patch pvc") {
 		t.Errorf("other figures of a claim take no new member:\n%s", readme)
 	}
 }

@@ -1,6 +1,6 @@
 //go:build linux
 
-package emit
+package emit_test
 
 import (
 	"context"
@@ -23,44 +23,9 @@ import (
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	"sigs.k8s.io/yaml"
 
+	"plimsoll/internal/advise/emit"
 	"plimsoll/internal/lab/process"
 )
-
-// Every option of the emitted mongod.conf is one that mongod has, of its kind and within its bounds.
-func TestMongodTakesItsOptions(t *testing.T) {
-	l := layoutOf(t, "telemetry.yaml", "engine.wiredtiger.cache=6GB", "engine.wiredtiger.eviction_dirty_target=0.02", "engine.wiredtiger.checkpoint=30s", "engine.wiredtiger.journal_interval=50ms")
-	var tree map[string]any
-	if err := yaml.UnmarshalStrict([]byte(filesOf(t, l, Options{}, "mongod")["mongod/mongod.conf"]), &tree); err != nil {
-		t.Fatal(err)
-	}
-	seen := 0
-	var walk func(path string, v any)
-	walk = func(path string, v any) {
-		if m, ok := v.(map[string]any); ok {
-			for key, x := range m {
-				walk(strings.TrimPrefix(path+"."+key, "."), x)
-			}
-			return
-		}
-		seen++
-		i := slices.IndexFunc(mongodOptions, func(o mongodOption) bool { return o.path == path })
-		if i < 0 {
-			t.Errorf("mongod has no option %s", path)
-			return
-		}
-		_, number := v.(float64)
-		if number != (mongodOptions[i].kind != "string") {
-			t.Errorf("%s is %T %v, want a %s", path, v, v, mongodOptions[i].kind)
-		}
-		if err := mongodOptions[i].check(fmt.Sprint(v)); err != nil {
-			t.Error(err)
-		}
-	}
-	walk("", tree)
-	if seen != len(mongodOptions) {
-		t.Errorf("%d options are written, want all %d", seen, len(mongodOptions))
-	}
-}
 
 // freePort is one that nobody listens on now.
 func freePort(t *testing.T) int {
@@ -84,7 +49,7 @@ func TestEtcdTakesItsSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := layoutOf(t, "lab-etcd.yaml", "engine.etcd.heartbeat=150ms", "engine.etcd.election=1500ms", "engine.etcd.batch_interval=20ms", "engine.etcd.batch_limit=1000", "engine.etcd.snapshot_count=5000", "engine.etcd.catchup_entries=2000", "engine.etcd.quota=1500MiB")
-	files := filesOf(t, l, Options{}, "etcd")
+	files := filesOf(t, l, emit.Options{}, "etcd")
 	want := []string{`"heartbeat-interval":"150ms"`, `"election-timeout":"1.5s"`, `"snapshot-count":5000`, `"quota-size-bytes":1572864000`}
 	if strings.Contains(string(out), "Version: 3.6") || strings.Contains(string(out), "Version: 3.7") {
 		want = append(want, `"snapshot-catchup-entries":2000`)
@@ -205,7 +170,7 @@ func TestPostgresTakesItsSettings(t *testing.T) {
 		"engine.postgres.checkpoint_flush_after=0B", "engine.postgres.max_wal_size=16GB", "engine.postgres.min_wal_size=1GB", "engine.postgres.full_page_writes=false", "engine.postgres.wal_buffers=3MiB",
 		"engine.postgres.synchronous_commit=false", "engine.postgres.wal_writer_delay=50ms", "engine.postgres.commit_delay=100us", "engine.postgres.commit_siblings=7", "engine.postgres.bgwriter_delay=50ms",
 		"engine.postgres.bgwriter_lru_maxpages=400", "engine.postgres.bgwriter_lru_multiplier=0.5", "engine.postgres.bgwriter_flush_after=256KiB", "engine.postgres.backend_flush_after=128KiB")
-	conf := filesOf(t, l, Options{}, "postgres")["postgres/90-plimsoll.conf"]
+	conf := filesOf(t, l, emit.Options{}, "postgres")["postgres/90-plimsoll.conf"]
 	dir, err := os.MkdirTemp("", "emit-pg-") // short: it holds a socket
 	if err != nil {
 		t.Fatal(err)
@@ -285,14 +250,14 @@ var settingsWanted = map[string]string{
 
 // Terraform's language: as terraform fmt would write it, parsed without a word, and every reference defined.
 func TestTerraform(t *testing.T) {
-	for _, l := range []*Layout{
+	for _, l := range []*emit.Layout{
 		layoutOf(t, "iris.yaml", "volumes.data.stripe=12", "volumes.wij.iops=4000", "volumes.journal.size=200GiB"),
 		layoutOf(t, "telemetry.yaml", `name="${var.x} %{if true}"`, "volumes.data.type=io2", "volumes.data.throughput=", "volumes.journal={type: st1, size: 125GiB}"),
 		layoutOf(t, "etcd.yaml", "members.3.volumes.wal={type: gp3, size: 60GiB}"),
 	} {
-		text := filesOf(t, l, Options{}, "terraform")["terraform/volumes.tf"]
+		text := filesOf(t, l, emit.Options{}, "terraform")["terraform/volumes.tf"]
 		if got := string(hclwrite.Format([]byte(text))); got != text {
-			t.Errorf("terraform fmt would write it otherwise:\n%s", unified("volumes.tf", []byte(text), []byte(got), true, true))
+			t.Errorf("terraform fmt would write it otherwise:\n%s", emit.Unified("volumes.tf", []byte(text), []byte(got)))
 		}
 		file, diags := hclparse.NewParser().ParseHCL([]byte(text), "volumes.tf")
 		if diags.HasErrors() {
@@ -340,11 +305,11 @@ func TestSysctlNamesAreTheKernels(t *testing.T) {
 		t.Skip("there is no /proc/sys/vm here")
 	}
 	seen := map[string]bool{}
-	for _, l := range []*Layout{
+	for _, l := range []*emit.Layout{
 		layoutOf(t, "telemetry.yaml", "host.dirty_background_bytes=8MB", "host.dirty_bytes=64MB", "host.dirty_expire=5s", "host.writeback_interval=1s"),
 		layoutOf(t, "telemetry.yaml", "host.dirty_background_ratio=0.03", "host.dirty_ratio=0.1"),
 	} {
-		for line := range strings.Lines(filesOf(t, l, Options{}, "sysctl")["sysctl/90-plimsoll.conf"]) {
+		for line := range strings.Lines(filesOf(t, l, emit.Options{}, "sysctl")["sysctl/90-plimsoll.conf"]) {
 			name, _, ok := strings.Cut(line, " = ")
 			if !ok || strings.HasPrefix(line, "#") {
 				continue

@@ -52,7 +52,7 @@ func OpenFolder(dir string) (*Folder, error) {
 	real, err := filepath.EvalSymlinks(abs)
 	if errors.Is(err, fs.ErrNotExist) {
 		if info, err := os.Lstat(abs); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-			return nil, inputf("name a new folder", "--dir %s is a symbolic link to nothing", dir)
+			return nil, Inputf("name a new folder", "--dir %s is a symbolic link to nothing", dir)
 		}
 		return f, nil
 	}
@@ -65,10 +65,10 @@ func OpenFolder(dir string) (*Folder, error) {
 		return nil, err
 	}
 	if !info.IsDir() {
-		return nil, inputf("name a new folder", "--dir %s is no folder", dir)
+		return nil, Inputf("name a new folder", "--dir %s is no folder", dir)
 	}
 	if wd, err := os.Getwd(); err == nil && (wd == real || strings.HasPrefix(wd, real+string(filepath.Separator))) {
-		return nil, inputf("go elsewhere, or name a folder in it: --dir layout", "--dir %s is the folder one is in: it would be replaced as a whole", dir)
+		return nil, Inputf("go elsewhere, or name a folder in it: --dir layout", "--dir %s is the folder one is in: it would be replaced as a whole", dir)
 	}
 	return f, f.read(dir)
 }
@@ -80,7 +80,7 @@ func (f *Folder) read(dir string) error {
 	if mine {
 		var m checksums
 		if err := json.Unmarshal(text, &m); err != nil || m.Version != 1 {
-			return inputf("delete the folder, or name another one", "%s: %s is damaged, so edited files cannot be told", dir, manifestName)
+			return Inputf("delete the folder, or name another one", "%s: %s is damaged, so edited files cannot be told", dir, manifestName)
 		}
 		f.ours = m.Files
 	} else if !errors.Is(err, fs.ErrNotExist) {
@@ -97,11 +97,11 @@ func (f *Folder) read(dir string) error {
 		name = filepath.ToSlash(name)
 		switch {
 		case !mine:
-			return inputf("name a new folder", "--dir %s has files that were not written by emit (%s), and is left alone", dir, oneLine(name))
+			return Inputf("name a new folder", "--dir %s has files that were not written by emit (%s), and is left alone", dir, oneLine(name))
 		case !e.Type().IsRegular():
-			return inputf("move it elsewhere, or name another folder", "%s is no file: the folder cannot be replaced as a whole", p)
+			return Inputf("move it elsewhere, or name another folder", "%s is no file: the folder cannot be replaced as a whole", p)
 		case len(f.is) >= entriesMax:
-			return inputf("name another folder", "--dir %s has more than %d files", dir, entriesMax)
+			return Inputf("name another folder", "--dir %s has more than %d files", dir, entriesMax)
 		}
 		info, err := e.Info()
 		if err != nil {
@@ -123,7 +123,7 @@ func readMost(path string, most int64) ([]byte, error) {
 	defer file.Close()
 	text, err := io.ReadAll(io.LimitReader(file, most+1))
 	if err == nil && int64(len(text)) > most {
-		err = inputf("move it elsewhere, or name another folder", "%s has more than %d MiB: it was not written here", path, most>>20)
+		err = Inputf("move it elsewhere, or name another folder", "%s has more than %d MiB: it was not written here", path, most>>20)
 	}
 	return text, err
 }
@@ -174,7 +174,7 @@ func (f *Folder) Diff(files []File) string {
 // else's in the folder stay. Edited files are refused with an *[InputError] unless force is given.
 func (f *Folder) Write(files []File, force bool) (err error) {
 	if edited := f.Edited(files); len(edited) > 0 && !force {
-		return inputf("--diff shows what would change; --force writes over them; or name another folder", "%s: edited since emit wrote it, and left alone: %s", f.path, oneLine(strings.Join(edited, ", ")))
+		return Inputf("--diff shows what would change; --force writes over them; or name another folder", "%s: edited since emit wrote it, and left alone: %s", f.path, oneLine(strings.Join(edited, ", ")))
 	}
 	parent := filepath.Dir(f.path)
 	if err := os.MkdirAll(parent, 0o755); err != nil {

@@ -21,8 +21,8 @@ const ebsDriver = "ebs.csi.aws.com"
 // kubernetes writes a StorageClass for volumes that are to be made, a VolumeAttributesClass (storage.k8s.io/v1, from
 // Kubernetes 1.34 on) for those that are modified in use, and a patch of the StatefulSet if there is its manifest.
 // Parameters of both classes are immutable, so a class carries its figures in its name.
-func kubernetes(l *Layout, o *Options) (*part, error) {
-	p := &part{}
+func kubernetes(l *Layout, o *Options) (*Part, error) {
+	p := &Part{}
 	var set *statefulSet
 	if o.StatefulSet != nil {
 		var err error
@@ -40,13 +40,13 @@ func kubernetes(l *Layout, o *Options) (*part, error) {
 			return nil, err
 		}
 		if d.after.width > 1 {
-			return nil, inputf("use --to lvm on the nodes with a local volume, or one larger volume (gp3 goes to 80,000 IOPS)",
+			return nil, Inputf("use --to lvm on the nodes with a local volume, or one larger volume (gp3 goes to 80,000 IOPS)",
 				"%s is a stripe of %d: a claim is one volume, Kubernetes stripes none", d.path, d.after.width)
 		}
 		if err := l.classes(p, d); err != nil {
 			return nil, err
 		}
-		p.applies = append(p.applies, d.path)
+		p.Applies = append(p.Applies, d.path)
 		if err := claims.add(p, d); err != nil {
 			return nil, err
 		}
@@ -60,11 +60,11 @@ func kubernetes(l *Layout, o *Options) (*part, error) {
 			return p, nil
 		}
 	}
-	if len(p.files) == 0 {
+	if len(p.Files) == 0 {
 		return nil, nil
 	}
 	if set == nil {
-		p.apply = append(p.apply, "Claim templates, mounts and limits of memory are not written: emit again with `--statefulset FILE` (`kubectl get statefulset NAME -o yaml > FILE`).")
+		p.Apply = append(p.Apply, "Claim templates, mounts and limits of memory are not written: emit again with `--statefulset FILE` (`kubectl get statefulset NAME -o yaml > FILE`).")
 	}
 	return p, nil
 }
@@ -82,20 +82,20 @@ func (l *Layout) className(d *disk, s *spec, with ...string) string {
 }
 
 // classes writes a disk's classes.
-func (l *Layout) classes(p *part, d *disk) error {
+func (l *Layout) classes(p *Part, d *disk) error {
 	if d.member == 0 && (d.isNew() || d.tuned) {
 		text, err := manifest(l.storageClass(d))
 		if err != nil {
 			return err
 		}
-		head := l.head("#", "A StorageClass for "+d.name+".", d.why(),
+		head := l.Head("#", "A StorageClass for "+d.name+".", d.why(),
 			"It waits for the first consumer, so that the volume is made in the pod's zone, and keeps the volume",
 			"when its claim is deleted: a database's last copy should not go with a typing error.")
-		p.files = append(p.files, File{Path: "kubernetes/storageclass-" + d.name + ".yaml", Text: []byte(head + text), Mode: plain})
-		p.apply = append(p.apply, "`kubectl apply -f kubernetes/storageclass-"+d.name+".yaml`: claims made from now on can have it. It changes none that is there.")
+		p.Files = append(p.Files, File{Path: "kubernetes/storageclass-" + d.name + ".yaml", Text: []byte(head + text), Mode: plain})
+		p.Apply = append(p.Apply, "`kubectl apply -f kubernetes/storageclass-"+d.name+".yaml`: claims made from now on can have it. It changes none that is there.")
 		if d.isNew() {
-			p.apply = append(p.apply, anew(l.After.Engine.Name(), d.volume))
-			p.risks = append(p.risks, ebsRisks(&Layout{disks: []disk{*d}})...)
+			p.Apply = append(p.Apply, l.renewing(d.volume))
+			p.Risks = append(p.Risks, ebsRisks(&Layout{disks: []disk{*d}})...)
 		}
 	}
 	if !d.tuned {
@@ -109,32 +109,21 @@ func (l *Layout) classes(p *part, d *disk) error {
 	if err != nil {
 		return err
 	}
-	head := l.head("#", "A VolumeAttributesClass for "+d.name+" (Kubernetes 1.34 and later).", d.why(), "The driver modifies volumes in use whose claims name it.")
+	head := l.Head("#", "A VolumeAttributesClass for "+d.name+" (Kubernetes 1.34 and later).", d.why(), "The driver modifies volumes in use whose claims name it.")
 	path := "kubernetes/volumeattributesclass-" + d.name + ".yaml"
-	p.files = append(p.files, File{Path: path, Text: []byte(head + text + "---\n# To go back.\n" + old), Mode: plain})
-	p.apply = append(p.apply, "`kubectl apply -f "+path+"`")
-	p.risks = append(p.risks, ebsRisks(&Layout{disks: []disk{*d}})...)
+	p.Files = append(p.Files, File{Path: path, Text: []byte(head + text + "---\n# To go back.\n" + old), Mode: plain})
+	p.Apply = append(p.Apply, "`kubectl apply -f "+path+"`")
+	p.Risks = append(p.Risks, ebsRisks(&Layout{disks: []disk{*d}})...)
 	return nil
 }
 
-// anew says how pods come to a claim that is made anew: a claim's class cannot be changed, and none becomes smaller.
-func anew(engine, volume string) string {
+// renewing says how pods come to a claim that is made anew: a claim's class cannot be changed, and none becomes smaller.
+func (l *Layout) renewing(volume string) string {
 	const what = "A claim grows (where its class has `allowVolumeExpansion`) and takes another VolumeAttributesClass in use; its StorageClass cannot be changed and it never becomes smaller, so this takes new claims: "
-	switch engine {
-	case "etcd":
-		// etcd documentation, "Runtime reconfiguration": a member that lost its data is removed and added again, never started empty under its old name.
-		return what + "one member after the other is replaced, a follower first and the leader last (`etcdctl endpoint status --cluster -w table` tells which it is):\n\n" +
-			"    etcdctl endpoint health --cluster          # all healthy, or stop here\n" +
-			"    etcdctl snapshot save before.db            # once\n" +
-			"    etcdctl member remove ID                   # of the member that is replaced\n" +
-			"    etcdctl member add NAME --peer-urls=URL    # the same name and URL\n" +
-			"    kubectl delete pvc CLAIM... --wait=false && kubectl delete pod POD\n\n" +
-			"The pod comes back with new claims. It must start with `ETCD_INITIAL_CLUSTER_STATE=existing`, or it makes a cluster of its own. Wait until `etcdctl endpoint health --cluster` is healthy and " +
-			"`endpoint status` shows its raft index with the others' before the next: of three members one may be missing, not two. A member whose data is deleted without `member remove` and `member add` does not come back."
-	case "wiredtiger":
-		return what + bringing(engine, volume) + " In a pod the paths are the container's. Simpler in a replica set: delete one secondary's claims and pod, let it sync (`rs.status()`), then the next; the primary last, after `rs.stepDown()`. The oplog must reach over the time of a sync."
+	if renew := l.deployment.Renew; renew != nil {
+		return what + renew(l.bring(volume))
 	}
-	return what + bringing(engine, volume) + " In a pod the paths are the container's. Where replicas can be made anew it is simpler: delete one's pod and claims and let it copy, then the next."
+	return what + l.bring(volume) + " In a pod the paths are the container's. Where replicas can be made anew it is simpler: delete one's pod and claims and let it copy, then the next."
 }
 
 func (l *Layout) storageClass(d *disk) *storagev1.StorageClass {
@@ -177,7 +166,7 @@ type claims struct {
 }
 
 // add writes the commands for a disk, and hands its claim template to the patch.
-func (c *claims) add(p *part, d *disk) error {
+func (c *claims) add(p *Part, d *disk) error {
 	if c.set != nil {
 		if err := c.set.claim(d); err != nil {
 			return err
@@ -201,11 +190,11 @@ func (c *claims) add(p *part, d *disk) error {
 		return err
 	}
 	names, namespace := c.names(d)
-	p.apply = append(p.apply, fmt.Sprintf("For each claim of %s, one member first:\n\n    for claim in %s; do\n      kubectl%s patch pvc \"$claim\" --type merge -p '%s'\n    done\n\n"+
+	p.Apply = append(p.Apply, fmt.Sprintf("For each claim of %s, one member first:\n\n    for claim in %s; do\n      kubectl%s patch pvc \"$claim\" --type merge -p '%s'\n    done\n\n"+
 		"`kubectl%s get pvc -o custom-columns=NAME:.metadata.name,CLASS:.status.currentVolumeAttributesClassName,STATE:.status.modifyVolumeStatus.status` shows when it has it. "+
 		"Before Kubernetes 1.34, or with a driver that does not modify volumes, use the `aws` target on the volumes themselves.", d.path, names, namespace, body, namespace))
-	p.back = append(p.back, d.path+": "+strings.Join(back, "; ")+".")
-	p.verify = append(p.verify, d.path+": `aws ec2 describe-volumes-modifications` says *optimizing*, then *completed*; `iostat -x 1` on its node goes beyond the old limit.")
+	p.Back = append(p.Back, d.path+": "+strings.Join(back, "; ")+".")
+	p.Verify = append(p.Verify, d.path+": `aws ec2 describe-volumes-modifications` says *optimizing*, then *completed*; `iostat -x 1` on its node goes beyond the old limit.")
 	return nil
 }
 

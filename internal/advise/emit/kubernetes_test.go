@@ -1,4 +1,4 @@
-package emit
+package emit_test
 
 import (
 	"bufio"
@@ -18,6 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	k8syaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
+
+	"plimsoll/internal/advise/emit"
 )
 
 // forKubernetes is a layout that makes every kind of manifest.
@@ -28,7 +30,7 @@ func forKubernetes(t *testing.T) (files map[string]string, set []byte) {
 		t.Fatal(err)
 	}
 	l := layoutOf(t, "telemetry.yaml", "volumes.data.iops=6000", "volumes.data.size=800GiB", "volumes.journal={type: io2, size: 10GiB, iops: 5000}", "host.memory=12GiB", "host.instance=r6i.xlarge")
-	return filesOf(t, l, Options{StatefulSet: set, StatefulSetFile: "mongo.yaml"}, "kubernetes"), set
+	return filesOf(t, l, emit.Options{StatefulSet: set, StatefulSetFile: "mongo.yaml"}, "kubernetes"), set
 }
 
 // documents are the manifests in a file, by kind.

@@ -11,6 +11,7 @@ import (
 
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/model/catalog"
+	"plimsoll/internal/model/engine"
 	"plimsoll/internal/model/scenario"
 )
 
@@ -20,12 +21,16 @@ type Layout struct {
 	File          string   // the scenario's, for comments
 	Sets          []string // what makes After of Before, in the grammar of `simulate --set`
 
-	changes []Change
-	disks   []disk
+	targets    targets
+	deployment Deployment
+	changes    []Change
+	disks      []disk
 }
 
-// NewLayout reads a scenario twice, as it is written and with assignments over it.
-func NewLayout(f *scenario.File, name string, sets []string) (*Layout, error) {
+// NewLayout reads a scenario of one of some engines twice: as it is written, and with assignments
+// over it. The error is an *[InputError] where the engine changes, and an *[engine.LackError] where
+// the engine is not one that layouts are emitted of.
+func NewLayout(all []engine.Engine, f *scenario.File, name string, sets []string) (*Layout, error) {
 	before, err := f.Parse(nil)
 	if err != nil {
 		return nil, err
@@ -34,10 +39,15 @@ func NewLayout(f *scenario.File, name string, sets []string) (*Layout, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Layout{Before: before, After: after, File: name, Sets: sets}
+	l := &Layout{Before: before, After: after, File: name, Sets: sets, targets: targetsOf(all)}
 	if b, a := before.Engine.Name(), after.Engine.Name(); b != a {
-		return nil, inputf("emit a layout of one engine", "the engine changes from %s to %s: no file moves a database from one to the other", b, a)
+		return nil, Inputf("emit a layout of one engine", "the engine changes from %s to %s: no file moves a database from one to the other", b, a)
 	}
+	e, err := engine.Facet[Engine](all, l.engine(), "be emitted")
+	if err != nil {
+		return nil, err
+	}
+	l.deployment = e.Deployment()
 	l.changes = compare(before, after)
 	if l.disks, err = l.compareDisks(); err != nil {
 		return nil, err
@@ -49,13 +59,13 @@ func NewLayout(f *scenario.File, name string, sets []string) (*Layout, error) {
 // must make.
 func (l *Layout) Changes() []Change { return l.changes }
 
-// changed tells whether a path of the scenario has changed, or anything below it.
-func (l *Layout) changed(path string) bool {
+// Changed tells whether a path of the scenario has changed, or anything below it.
+func (l *Layout) Changed(path string) bool {
 	return slices.ContainsFunc(l.changes, func(c Change) bool { return c.within(path) })
 }
 
-// because is what a value was and what it becomes, as comments say it; "" where nothing changed.
-func (l *Layout) because(path string) string {
+// Because is what a value was and what it becomes, as comments say it; "" where nothing changed.
+func (l *Layout) Because(path string) string {
 	for _, c := range l.changes {
 		if c.Path == path {
 			return c.String()
@@ -274,6 +284,24 @@ func (d *disk) judge() {
 	}
 }
 
+// A NewVolume is one that the layout did not have before.
+type NewVolume struct {
+	Volume string // the engine's name of it
+	Path   string // in the scenario
+	Why    string // the change in a line
+}
+
+// NewVolumes are those that the layout did not have before; one in the place of another is none.
+func (l *Layout) NewVolumes() []NewVolume {
+	var out []NewVolume
+	for _, d := range l.disks {
+		if d.fate == created {
+			out = append(out, NewVolume{d.volume, d.path, d.why()})
+		}
+	}
+	return out
+}
+
 // isNew tells whether volumes are to be rented, so that file systems must be made.
 func (d *disk) isNew() bool { return d.fate == created || d.fate == remade }
 
@@ -291,10 +319,10 @@ func (d *disk) ebs(target string) error {
 			if target == "kubernetes" {
 				next += "; pods get them as local volumes (the local volume static provisioner, sigs.k8s.io/sig-storage-local-static-provisioner), which bind a pod to its machine"
 			}
-			return inputf(next, "%s is the instance's own disks, which come with the machine: %s makes Amazon EBS volumes only", d.path, target)
+			return Inputf(next, "%s is the instance's own disks, which come with the machine: %s makes Amazon EBS volumes only", d.path, target)
 		}
 		if s != nil && !s.aws {
-			return inputf("leave out --to "+target, "%s is %s: %s is written for Amazon EBS volumes only", d.path, s.kind, target)
+			return Inputf("leave out --to "+target, "%s is %s: %s is written for Amazon EBS volumes only", d.path, s.kind, target)
 		}
 	}
 	return nil

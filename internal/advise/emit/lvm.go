@@ -16,19 +16,19 @@ var lvmScript string
 
 // lvm writes a script for each volume that is to be made: a volume group of its own, a logical volume over all of
 // its devices, a file system, a line of fstab.
-func lvm(l *Layout, _ *Options) (*part, error) {
-	p := &part{}
+func lvm(l *Layout, _ *Options) (*Part, error) {
+	p := &Part{}
 	for _, d := range l.disks {
 		if !d.isNew() {
 			continue
 		}
 		// lvcreate(8): a power of two from 4 KiB, no more than an extent, which is 4 MiB unless one is asked for.
 		if u := d.after.unit; d.after.width > 1 && (u < 4*units.KiB || u > 4*units.MiB || u&(u-1) != 0) {
-			return nil, inputf("choose 64KiB, or another power of two", "%s.stripe_unit: LVM makes no stripes of %s: it has powers of two from 4KiB to 4MiB", d.path, u.Exact())
+			return nil, Inputf("choose 64KiB, or another power of two", "%s.stripe_unit: LVM makes no stripes of %s: it has powers of two from 4KiB to 4MiB", d.path, u.Exact())
 		}
 		file := File{Path: "lvm/" + d.name + ".sh", Text: []byte(l.lvmOf(&d)), Mode: executable}
-		p.files = append(p.files, file)
-		p.applies = append(p.applies, d.path, "host.filesystem", "host.mount_options")
+		p.Files = append(p.Files, file)
+		p.Applies = append(p.Applies, d.path, "host.filesystem", "host.mount_options")
 		devices := strings.Repeat(" DEVICE", min(d.after.width, 3))
 		if d.after.width > 3 {
 			devices = fmt.Sprintf(" DEVICE... (%d of them)", d.after.width)
@@ -40,23 +40,23 @@ func lvm(l *Layout, _ *Options) (*part, error) {
 		which := "with the new volumes attached (`lsblk -o NAME,SIZE,SERIAL` shows which they are: the serial is the volume's id)"
 		if d.local() {
 			which = "on the instance's own disks (`lsblk -o NAME,SIZE,MODEL`: their model is Amazon EC2 NVMe Instance Storage)"
-			p.risks = append(p.risks, fmt.Sprintf("%s: the disks are empty after the instance was stopped, lost, or moved to other hardware; a reboot leaves them. The line in fstab has `nofail`, so the machine starts without the volume: "+
+			p.Risks = append(p.Risks, fmt.Sprintf("%s: the disks are empty after the instance was stopped, lost, or moved to other hardware; a reboot leaves them. The line in fstab has `nofail`, so the machine starts without the volume: "+
 				"let the engine's unit require the mount (`RequiresMountsFor=%s`), or it starts on an empty folder of the root volume. Then run the script again, and let the member be synced anew; without another copy the data is lost. "+
-				"No snapshot is taken of such disks: back up from the engine.", d.path, placeOf(l.After.Engine.Name(), d.volume).mount))
+				"No snapshot is taken of such disks: back up from the engine.", d.path, l.place(d.volume).Mount))
 		}
-		p.apply = append(p.apply, fmt.Sprintf("On the machine%s, as root, %s: "+
-			"`%s --dry-run%s`, then without `--dry-run`. It refuses any device that carries anything. %s", who, which, file.Path, devices, bringing(l.After.Engine.Name(), d.volume)))
+		p.Apply = append(p.Apply, fmt.Sprintf("On the machine%s, as root, %s: "+
+			"`%s --dry-run%s`, then without `--dry-run`. It refuses any device that carries anything. %s", who, which, file.Path, devices, l.bring(d.volume)))
 		if d.after.width > 1 && !d.local() {
-			p.risks = append(p.risks, fmt.Sprintf("%s: losing one of %d volumes loses all of the stripe: %d times a volume's annual failure rate (0.1-0.2 %%, Amazon EBS features, \"Durability\"). "+
+			p.Risks = append(p.Risks, fmt.Sprintf("%s: losing one of %d volumes loses all of the stripe: %d times a volume's annual failure rate (0.1-0.2 %%, Amazon EBS features, \"Durability\"). "+
 				"A snapshot must be of all of them at once (`aws ec2 create-snapshots`).", d.path, d.after.width, d.after.width))
 		}
 	}
-	if len(p.files) == 0 {
+	if len(p.Files) == 0 {
 		return nil, nil
 	}
-	p.verify = []string{"`findmnt -o TARGET,SOURCE,FSTYPE`, `lvs -o name,stripes,stripe_size` and `iostat -x 1`: a stripe's volumes are busy alike."}
-	p.back = []string{"Nothing that was there is touched, so the old volume can be mounted where it was: take the new line out of `/etc/fstab`, unmount, mount the old one, start. What was written meanwhile is on the new one alone."}
-	p.restarts = []string{"the engine, stopped while its data is brought to the new volume."}
+	p.Verify = []string{"`findmnt -o TARGET,SOURCE,FSTYPE`, `lvs -o name,stripes,stripe_size` and `iostat -x 1`: a stripe's volumes are busy alike."}
+	p.Back = []string{"Nothing that was there is touched, so the old volume can be mounted where it was: take the new line out of `/etc/fstab`, unmount, mount the old one, start. What was written meanwhile is on the new one alone."}
+	p.Restarts = []string{"the engine, stopped while its data is brought to the new volume."}
 	return p, nil
 }
 
@@ -69,7 +69,7 @@ func (l *Layout) lvmOf(d *disk) string {
 	}
 	var b strings.Builder
 	b.WriteString("#!/bin/bash\n")
-	b.WriteString(l.head("#", "Makes the volume "+d.name+": "+what+", "+s.fs+".", d.why()))
+	b.WriteString(l.Head("#", "Makes the volume "+d.name+": "+what+", "+s.fs+".", d.why()))
 	b.WriteString("# Run it with --dry-run first. Run again it does only what is left to do.\nset -euo pipefail\n\n")
 	mount := append([]string{"defaults"}, mountOptions(l.After)...)
 	if d.local() { // it may be gone when the machine starts
@@ -78,7 +78,7 @@ func (l *Layout) lvmOf(d *disk) string {
 	fmt.Fprintf(&b, "readonly width=%d\nreadonly unit_kib=%d\nreadonly size_gib=%d # of each device, at least\nreadonly filesystem=%s\nreadonly options=%s\n",
 		s.width, max(int64(s.unit/units.KiB), 4), s.gib, s.fs, strings.Join(mount, ","))
 	group := strings.ReplaceAll(l.slug(), "-", "_") + "_" + strings.ReplaceAll(d.name, "-", "_")
-	fmt.Fprintf(&b, "readonly group=%s\nreadonly volume=%s\nmount_at=${MOUNT:-%s}\n\n", group, path.Base(d.volume), placeOf(l.After.Engine.Name(), d.volume).mount)
+	fmt.Fprintf(&b, "readonly group=%s\nreadonly volume=%s\nmount_at=${MOUNT:-%s}\n\n", group, path.Base(d.volume), l.place(d.volume).Mount)
 	b.WriteString(lvmScript)
 	return b.String()
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 
+	"plimsoll/internal/model/engine"
 	"plimsoll/internal/model/scenario"
 )
 
@@ -34,7 +35,8 @@ func (e *InputError) Error() string { return e.Text }
 // Hint is what to do next.
 func (e *InputError) Hint() string { return e.Next }
 
-func inputf(next, format string, args ...any) error {
+// Inputf is an [InputError].
+func Inputf(next, format string, args ...any) error {
 	return &InputError{Text: fmt.Sprintf(format, args...), Next: next}
 }
 
@@ -54,7 +56,7 @@ func IsPlan(text []byte) bool {
 func ReadPlan(name string, text []byte) (*Plan, error) {
 	const again = "plimsoll plan SCENARIO --objective 'write_p99 < 25ms' -o json > plan.json makes one"
 	if len(text) > PlanBytesMax {
-		return nil, inputf(again, "%s is longer than any plan (%d MiB)", name, PlanBytesMax>>20)
+		return nil, Inputf(again, "%s is longer than any plan (%d MiB)", name, PlanBytesMax>>20)
 	}
 	var p struct {
 		Version  int `json:"version"`
@@ -67,18 +69,18 @@ func ReadPlan(name string, text []byte) (*Plan, error) {
 	d := json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(text, []byte("\ufeff"))))
 	if err := d.Decode(&p); err != nil {
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			return nil, inputf("was it cut off? "+again, "%s ends in the middle: it is no whole plan", name)
+			return nil, Inputf("was it cut off? "+again, "%s ends in the middle: it is no whole plan", name)
 		}
-		return nil, inputf(again, "%s is no plan: %v", name, err)
+		return nil, Inputf(again, "%s is no plan: %v", name, err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, inputf(again, "%s goes on after the plan: it should be one JSON object", name)
+		return nil, Inputf(again, "%s goes on after the plan: it should be one JSON object", name)
 	}
 	switch {
 	case p.Version == 0 || p.Scenario.Text == "" || p.Chosen == nil:
-		return nil, inputf(again, "%s is no plan: it lacks %s", name, lacking(p.Version, p.Scenario.Text))
+		return nil, Inputf(again, "%s is no plan: it lacks %s", name, lacking(p.Version, p.Scenario.Text))
 	case p.Version != planVersion:
-		return nil, inputf("use the plimsoll that made it, or make it again", "%s is a plan of version %d, this program reads %d", name, p.Version, planVersion)
+		return nil, Inputf("use the plimsoll that made it, or make it again", "%s is a plan of version %d, this program reads %d", name, p.Version, planVersion)
 	case string(p.Chosen) == "null":
 		return nil, &InputError{Unmet: true, Text: name + ": the plan chose nothing: no layout it looked at meets the objective",
 			Next: "plimsoll plan says what comes nearest and which limit forbids it; loosen the objective, or raise the budget"}
@@ -87,10 +89,10 @@ func ReadPlan(name string, text []byte) (*Plan, error) {
 		Sets []string `json:"sets"`
 	}
 	if err := json.Unmarshal(p.Chosen, &chosen); err != nil {
-		return nil, inputf(again, "%s is no plan: chosen: %v", name, err)
+		return nil, Inputf(again, "%s is no plan: chosen: %v", name, err)
 	}
 	if len(chosen.Sets) > planSetsMax {
-		return nil, inputf(again, "%s: %d assignments are more than %d", name, len(chosen.Sets), planSetsMax)
+		return nil, Inputf(again, "%s: %d assignments are more than %d", name, len(chosen.Sets), planSetsMax)
 	}
 	return &Plan{File: p.Scenario.File, Text: p.Scenario.Text, Sets: chosen.Sets}, nil
 }
@@ -105,7 +107,7 @@ func lacking(version int, text string) string {
 	return `"chosen"`
 }
 
-// Layout makes the scenarios of a plan. The error is of type scenario.Problems where the scenario or an assignment is wrong.
-func (p *Plan) Layout() (*Layout, error) {
-	return NewLayout(scenario.NewFile(p.File, []byte(p.Text)), p.File, p.Sets)
+// Layout makes the scenarios of a plan, of one of some engines. The error is of type scenario.Problems where the scenario or an assignment is wrong.
+func (p *Plan) Layout(all []engine.Engine) (*Layout, error) {
+	return NewLayout(all, scenario.NewFile(p.File, []byte(p.Text)), p.File, p.Sets)
 }

@@ -1,4 +1,4 @@
-package emit
+package emit_test
 
 import (
 	"context"

@@ -9,7 +9,7 @@ import (
 
 // readme tells a person what the files do, in which order to apply them, what to look at, how to go back, and what may go
 // wrong.
-func readme(l *Layout, parts []*part, r *Result) []byte {
+func readme(l *Layout, parts []*Part, r *Result) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# A layout for %s\n\nWritten by `plimsoll emit` from `%s`. Nothing is applied yet. Only what changes is in these files.\n", l.title(), strings.ReplaceAll(oneLine(l.File), "`", ""))
 	b.WriteString("\n## What changes\n\n| what | from | to | by |\n|---|---|---|---|\n")
@@ -27,7 +27,7 @@ func readme(l *Layout, parts []*part, r *Result) []byte {
 		}
 		b.WriteString("\n")
 	}
-	section := func(title, before string, of func(*part) []string, otherwise string) {
+	section := func(title, before string, of func(*Part) []string, otherwise string) {
 		b.WriteString("\n## " + title + "\n")
 		if before != "" {
 			b.WriteString("\n" + before + "\n")
@@ -48,18 +48,18 @@ func readme(l *Layout, parts []*part, r *Result) []byte {
 			b.WriteString("\n" + otherwise + "\n")
 		}
 	}
-	section("Apply", ways(parts)+"First keep what is: `plimsoll record SOURCE... --for 30m --out before`, over a time with the load that hurts.", func(p *part) []string { return p.apply }, "Nothing.")
+	section("Apply", ways(parts)+"First keep what is: `plimsoll record SOURCE... --for 30m --out before`, over a time with the load that hurts.", func(p *Part) []string { return p.Apply }, "Nothing.")
 	section("Verify", "The same load again: `plimsoll record SOURCE... --for 30m --out after`, then `plimsoll prove before after` says what got better, by how much and how sure that is."+goals(l),
-		func(p *part) []string { return p.verify }, "Nothing more.")
-	section("Go back", "", func(p *part) []string { return p.back }, "Nothing more.")
-	section("What restarts", "", func(p *part) []string { return p.restarts }, "Nothing.")
-	section("Risks", "", func(p *part) []string { return p.risks }, "None that is known here.")
+		func(p *Part) []string { return p.Verify }, "Nothing more.")
+	section("Go back", "", func(p *Part) []string { return p.Back }, "Nothing more.")
+	section("What restarts", "", func(p *Part) []string { return p.Restarts }, "Nothing.")
+	section("Risks", "", func(p *Part) []string { return p.Risks }, "None that is known here.")
 	b.WriteString("\n`.plimsoll-emit.json` has the files' checksums: by them `plimsoll emit --dir` tells files you have edited, and leaves them alone.\n")
 	return []byte(b.String())
 }
 
 // ways says which targets do the same: who applies all of them does it twice.
-func ways(parts []*part) string {
+func ways(parts []*Part) string {
 	var same []string
 	for _, p := range parts {
 		if p.target == "terraform" || p.target == "aws" || p.target == "kubernetes" {
@@ -111,22 +111,18 @@ func otherwise(l *Layout, c Change) string {
 		{"host.mount_options", "a line of fstab or a StorageClass of new volumes have them (--to lvm or kubernetes); a mounted one: mount -o remount, then its line"},
 		{"host.scheduler", "echo it into /sys/block/DEVICE/queue/scheduler, and a udev rule (ATTR{queue/scheduler}) keeps it"},
 		{"host", "a setting of the block layer in /sys/block/DEVICE/queue"},
-		{"engine.wiredtiger.leaf_page", "an option of each collection when it is created"},
-		{"engine.wiredtiger.compression", "an option of each collection when it is created"},
-		{"engine.wiredtiger.journal_each_write", "the application's write concern (j: true)"},
-		{"engine.wiredtiger.indexes", "the application's to drop or create"},
-		{"engine.etcd.members", "etcdctl member add or remove; --to kubernetes --statefulset FILE for the replicas"},
-		{"engine.etcd.wal_segment", "compiled into etcd"}, {"engine.etcd.max_message", "compiled into etcd"}, {"engine.etcd.max_inflight", "compiled into etcd"},
-		{"engine.iris.buffers", "--to iris"}, {"engine.iris.synchronous_commit", "--to iris"},
-		{"engine.iris.cycle", "InterSystems documents no parameter for the write daemon's cycle: ask their support, or plan with --keep engine.iris.cycle"},
-		{"engine.iris", "it describes the model, or a parameter that InterSystems does not document"},
 	} {
 		if !c.within(by.path) {
 			continue
 		}
 		return by.text
 	}
-	for _, t := range targets {
+	for _, by := range l.deployment.Elsewhere {
+		if c.within(strings.TrimSuffix(l.setting(by.Setting), ".")) {
+			return by.Text
+		}
+	}
+	for _, t := range l.targets {
 		if t.engine != "" && c.within("engine."+t.engine) {
 			return "--to " + t.name + ", if it is one of its settings; else it describes the model"
 		}

@@ -1,4 +1,4 @@
-package emit
+package emit_test
 
 import (
 	"bytes"
@@ -8,27 +8,29 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"plimsoll/internal/advise/emit"
 )
 
 // scripts are all scripts of a layout that has every kind of them.
 func scripts(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{}
-	for _, l := range []*Layout{
+	for _, l := range []*emit.Layout{
 		layoutOf(t, "iris.yaml", "volumes.data.stripe=2", "volumes.data.stripe_unit=128KiB", "volumes.wij.iops=4000", "host.instance=r5n.4xlarge", "host.memory=64GiB"),
 		layoutOf(t, "telemetry.yaml", "volumes.journal={type: gp3, size: 10GiB}", "host.filesystem=ext4"),
 		layoutOf(t, "etcd.yaml", "volumes.wal.iops=4000", "members.3.volumes.wal={type: gp3, size: 60GiB}"),
 	} {
-		r, err := Files(l, []string{"aws", "lvm"}, Options{})
+		r, err := emit.Files(l, []string{"aws", "lvm"}, emit.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, f := range r.Files {
 			if strings.HasSuffix(f.Path, ".sh") {
-				if f.Mode != executable {
+				if f.Mode != 0o755 {
 					t.Errorf("%s has mode %v", f.Path, f.Mode)
 				}
-				out[l.slug()+"-"+strings.ReplaceAll(f.Path, "/", "-")] = string(f.Text)
+				out[l.Slug()+"-"+strings.ReplaceAll(f.Path, "/", "-")] = string(f.Text)
 			}
 		}
 	}
@@ -198,7 +200,7 @@ func newLVMBench(t *testing.T, mib int64) *lvmBench {
 	l := layoutOf(t, "telemetry.yaml", "name=emit test "+fmt.Sprint(os.Getpid()), "volumes.journal={type: gp3, size: 1GiB, stripe: 2}")
 	dir := t.TempDir()
 	b := &lvmBench{script: filepath.Join(dir, "journal.sh"), fstab: filepath.Join(dir, "fstab"), mount: filepath.Join(dir, "journal")}
-	files := filesOf(t, l, Options{}, "lvm")
+	files := filesOf(t, l, emit.Options{}, "lvm")
 	if err := os.WriteFile(b.script, []byte(files["lvm/journal.sh"]), 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -46,7 +46,7 @@ func readStatefulSet(l *Layout, o *Options) (*statefulSet, error) {
 	const how = "kubectl get statefulset NAME -o yaml > statefulset.yaml writes one"
 	name := o.StatefulSetFile
 	if len(o.StatefulSet) > StatefulSetBytesMax {
-		return nil, inputf(how, "%s is longer than any StatefulSet (%d MiB)", name, StatefulSetBytesMax>>20)
+		return nil, Inputf(how, "%s is longer than any StatefulSet (%d MiB)", name, StatefulSetBytesMax>>20)
 	}
 	s := &statefulSet{l: l, templates: map[string]string{}}
 	reader := k8syaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(o.StatefulSet)))
@@ -56,7 +56,7 @@ func readStatefulSet(l *Layout, o *Options) (*statefulSet, error) {
 			break
 		}
 		if err != nil {
-			return nil, inputf(how, "%s: %v", name, err)
+			return nil, Inputf(how, "%s: %v", name, err)
 		}
 		var kind metav1.TypeMeta
 		if err := yaml.Unmarshal(doc, &kind); err != nil {
@@ -64,28 +64,28 @@ func readStatefulSet(l *Layout, o *Options) (*statefulSet, error) {
 			if bytes.Contains(doc, []byte("{{")) {
 				next = "a chart's template is no manifest yet: helm template, or " + how
 			}
-			return nil, inputf(next, "%s is no YAML: %s", name, oneLine(err.Error()))
+			return nil, Inputf(next, "%s is no YAML: %s", name, oneLine(err.Error()))
 		}
 		if kind.Kind != "StatefulSet" {
 			continue
 		}
 		if s.manifest != nil {
-			return nil, inputf("give a file with one", "%s has two StatefulSets, which of them runs the database cannot be told", name)
+			return nil, Inputf("give a file with one", "%s has two StatefulSets, which of them runs the database cannot be told", name)
 		}
 		s.manifest = &appsv1.StatefulSet{}
 		if err := yaml.Unmarshal(doc, s.manifest); err != nil {
-			return nil, inputf(how, "%s: the StatefulSet cannot be read: %s", name, oneLine(err.Error()))
+			return nil, Inputf(how, "%s: the StatefulSet cannot be read: %s", name, oneLine(err.Error()))
 		}
 	}
 	switch {
 	case s.manifest == nil:
-		return nil, inputf(how, "there is no StatefulSet in %s", name)
+		return nil, Inputf(how, "there is no StatefulSet in %s", name)
 	case s.manifest.APIVersion != "apps/v1":
-		return nil, inputf(how, "%s: the StatefulSet is of %q, not of apps/v1", name, oneLine(s.manifest.APIVersion))
+		return nil, Inputf(how, "%s: the StatefulSet is of %q, not of apps/v1", name, oneLine(s.manifest.APIVersion))
 	case !isName(s.manifest.Name) || s.manifest.Namespace != "" && !isName(s.manifest.Namespace):
-		return nil, inputf(how, "%s: the StatefulSet has no name that Kubernetes would take", name)
+		return nil, Inputf(how, "%s: the StatefulSet has no name that Kubernetes would take", name)
 	case s.replicas() < 0 || s.replicas() > replicasMax:
-		return nil, inputf(how, "%s: %d replicas", name, s.replicas())
+		return nil, Inputf(how, "%s: %d replicas", name, s.replicas())
 	}
 	if err := s.findContainer(name, o.Container); err != nil {
 		return nil, err
@@ -107,14 +107,6 @@ func (s *statefulSet) replicas() int {
 	return int(*s.manifest.Spec.Replicas)
 }
 
-// containerNames are what the engines' containers are usually called.
-var containerNames = map[string][]string{
-	"wiredtiger": {"mongod", "mongodb", "mongo", "psmdb"},
-	"etcd":       {"etcd"},
-	"postgres":   {"postgres", "postgresql", "database"},
-	"iris":       {"iris"},
-}
-
 func (s *statefulSet) findContainer(file, asked string) error {
 	all := s.manifest.Spec.Template.Spec.Containers
 	var names []string
@@ -125,7 +117,7 @@ func (s *statefulSet) findContainer(file, asked string) error {
 	if len(names) == 0 {
 		among = "it has none"
 	}
-	wanted := containerNames[s.l.After.Engine.Name()]
+	wanted := s.l.deployment.Containers
 	if asked != "" {
 		wanted = []string{asked}
 	}
@@ -137,12 +129,12 @@ func (s *statefulSet) findContainer(file, asked string) error {
 	}
 	switch {
 	case asked != "":
-		return inputf("--container names one of them", "the StatefulSet %s in %s has no container %q: %s", s.manifest.Name, file, asked, oneLine(among))
+		return Inputf("--container names one of them", "the StatefulSet %s in %s has no container %q: %s", s.manifest.Name, file, asked, oneLine(among))
 	case len(all) == 1:
 		s.container = &all[0]
 		return nil
 	}
-	return inputf("name it: --container NAME", "which container of the StatefulSet %s in %s is %s cannot be told: %s", s.manifest.Name, file, s.l.After.Engine.Name(), oneLine(among))
+	return Inputf("name it: --container NAME", "which container of the StatefulSet %s in %s is %s cannot be told: %s", s.manifest.Name, file, s.l.engine(), oneLine(among))
 }
 
 // findClaims finds the templates of the volumes that there are: by --claim, by name, or because there is one only.
@@ -161,23 +153,23 @@ func (s *statefulSet) findClaims(file string, asked map[string]string) error {
 	volumes := names(s.l.Before.Volumes)
 	for volume := range asked {
 		if !slices.Contains(volumes, volume) {
-			return inputf("", "--claim %s: the scenario has no volume of that name, it has %s", oneLine(volume), strings.Join(volumes, ", "))
+			return Inputf("", "--claim %s: the scenario has no volume of that name, it has %s", oneLine(volume), strings.Join(volumes, ", "))
 		}
 	}
 	for _, v := range volumes {
 		name := asked[v]
 		switch {
 		case name != "" && !slices.Contains(mounted, name):
-			return inputf("", "--claim %s=%s: container %s of %s mounts no claim template of that name, it mounts %s", v, oneLine(name), s.container.Name, file, orNone(mounted))
+			return Inputf("", "--claim %s=%s: container %s of %s mounts no claim template of that name, it mounts %s", v, oneLine(name), s.container.Name, file, orNone(mounted))
 		case name != "":
 		default:
 			name = likely(v, volumes, mounted)
 		}
-		if name == "" && s.l.changed("volumes."+v) {
-			return inputf("name it: --claim "+v+"=NAME", "which claim template of %s in %s is volume %s cannot be told: container %s mounts %s", s.manifest.Name, file, v, s.container.Name, orNone(mounted))
+		if name == "" && s.l.Changed("volumes."+v) {
+			return Inputf("name it: --claim "+v+"=NAME", "which claim template of %s in %s is volume %s cannot be told: container %s mounts %s", s.manifest.Name, file, v, s.container.Name, orNone(mounted))
 		}
 		if name != "" && !isName(name) {
-			return inputf("", "%s: a claim template has no name that Kubernetes would take", file)
+			return Inputf("", "%s: a claim template has no name that Kubernetes would take", file)
 		}
 		s.templates[v] = name
 		if v == "data" {
@@ -226,7 +218,7 @@ func (s *statefulSet) claim(d *disk) error {
 	if d.fate == created {
 		mount := s.mountOf(d.volume)
 		if s.has(d.volume, mount) {
-			return inputf("put it under volumes in the scenario, so that what it is now is known", "%s is new by the scenario, and container %s of the StatefulSet %s has a volume %s, or something at %s, already",
+			return Inputf("put it under volumes in the scenario, so that what it is now is known", "%s is new by the scenario, and container %s of the StatefulSet %s has a volume %s, or something at %s, already",
 				d.path, s.container.Name, s.manifest.Name, d.volume, oneLine(mount))
 		}
 		s.claims = append(s.claims, corev1.PersistentVolumeClaim{
@@ -267,33 +259,18 @@ func (s *statefulSet) has(name, mount string) bool {
 		slices.ContainsFunc(s.container.VolumeMounts, func(m corev1.VolumeMount) bool { return path.Clean(m.MountPath) == mount })
 }
 
-// mountOf is where a further volume goes in the container: WiredTiger's journal into its dbPath, others beside it.
+// mountOf is where a further volume goes in the container.
 func (s *statefulSet) mountOf(volume string) string {
-	if s.l.After.Engine.WiredTiger != nil && volume == "journal" {
-		return path.Join(s.dbPath(), "journal")
+	if in := s.l.deployment.MountIn; in != nil {
+		if at := in(volume, s.data, slices.Concat(s.container.Command, s.container.Args)); at != "" {
+			return at
+		}
 	}
 	return "/" + volume
 }
 
-// dbPath is mongod's, as its arguments say, or where its volume is mounted.
-func (s *statefulSet) dbPath() string {
-	args := append(slices.Clone(s.container.Command), s.container.Args...)
-	for i, arg := range args {
-		if v, ok := strings.CutPrefix(arg, "--dbpath="); ok {
-			return v
-		}
-		if arg == "--dbpath" && i+1 < len(args) {
-			return args[i+1]
-		}
-	}
-	if s.data == "" {
-		return "/data/db"
-	}
-	return s.data
-}
-
 // patch writes what changes of the set, and tells whether anything does.
-func (s *statefulSet) patch(p *part) (bool, error) {
+func (s *statefulSet) patch(p *Part) (bool, error) {
 	out := &appsv1.StatefulSet{
 		TypeMeta:   s.manifest.TypeMeta,
 		ObjectMeta: metav1.ObjectMeta{Name: s.manifest.Name, Namespace: s.manifest.Namespace},
@@ -301,27 +278,27 @@ func (s *statefulSet) patch(p *part) (bool, error) {
 	container := corev1.Container{Name: s.container.Name, VolumeMounts: s.mounts}
 	comments := s.memory(p, &container)
 	pod := &out.Spec.Template.Spec
-	if i := s.l.After.Instance(); i != nil && s.l.changed("host.instance") {
+	if i := s.l.After.Instance(); i != nil && s.l.Changed("host.instance") {
 		pod.NodeSelector = map[string]string{corev1.LabelInstanceTypeStable: i.Name}
-		comments = append(comments, s.l.because("host.instance")+": the nodes must be there, or the pods stay pending.")
-		p.applies = append(p.applies, "host.instance", "host.cores")
-		p.restarts = append(p.restarts, "each pod: it moves to a node of type "+i.Name+".")
+		comments = append(comments, s.l.Because("host.instance")+": the nodes must be there, or the pods stay pending.")
+		p.Applies = append(p.Applies, "host.instance", "host.cores")
+		p.Restarts = append(p.Restarts, "each pod: it moves to a node of type "+i.Name+".")
 	}
 	if len(container.VolumeMounts) > 0 || len(container.Resources.Limits) > 0 {
 		pod.Containers = []corev1.Container{container}
-		p.restarts = append(p.restarts, "each pod of "+s.manifest.Name+", the last ordinal first (a rolling update), since its template changes.")
+		p.Restarts = append(p.Restarts, "each pod of "+s.manifest.Name+", the last ordinal first (a rolling update), since its template changes.")
 	}
-	if e := s.l.After.Engine.Etcd; e != nil && s.l.changed("engine.etcd.members") {
-		n := int32(e.Members)
+	if members := s.l.setting(s.l.deployment.Members); s.l.deployment.Members != "" && s.l.Changed(members) {
+		n := int32(s.l.After.MemberCount())
 		out.Spec.Replicas = &n
-		comments = append(comments, s.l.because("engine.etcd.members")+": a member more is announced first (etcdctl member add), a member less taken out first (etcdctl member remove).")
-		p.applies = append(p.applies, "engine.etcd.members")
+		comments = append(comments, s.l.Because(members)+": "+s.l.deployment.MembersChange)
+		p.Applies = append(p.Applies, members)
 	}
 	if s.changed {
 		out.Spec.VolumeClaimTemplates = s.claims
 	}
 	if !s.changed && len(pod.Containers) == 0 && pod.NodeSelector == nil && out.Spec.Replicas == nil {
-		return len(p.files) > 0, nil
+		return len(p.Files) > 0, nil
 	}
 	text, err := manifest(out)
 	if err != nil {
@@ -336,22 +313,23 @@ func (s *statefulSet) patch(p *part) (bool, error) {
 	if s.changed {
 		comments = append(comments, "volumeClaimTemplates are immutable, and in a patch they replace the whole list: all are here. README.md", "tells how a StatefulSet is replaced without touching its pods and claims.")
 	}
-	head := s.l.head("#", "A strategic merge patch of the StatefulSet "+s.manifest.Name+". It is no manifest by itself.", comments...)
-	p.files = append(p.files, File{Path: file, Text: []byte(head + text), Mode: plain})
+	head := s.l.Head("#", "A strategic merge patch of the StatefulSet "+s.manifest.Name+". It is no manifest by itself.", comments...)
+	p.Files = append(p.Files, File{Path: file, Text: []byte(head + text), Mode: plain})
 	s.tell(p, file)
 	return true, nil
 }
 
 // memory limits the container, if the scenario's memory is a container's and it or the cache changes.
-func (s *statefulSet) memory(p *part, c *corev1.Container) (comments []string) {
+func (s *statefulSet) memory(p *Part, c *corev1.Container) (comments []string) {
 	l := s.l
 	limit := l.After.Host.Memory
 	ofMachine := l.After.Instance() != nil && limit >= l.After.Instance().Memory
-	if ofMachine || !l.changed("host.memory") {
-		if wt := l.After.Engine.WiredTiger; wt != nil && l.changed("engine.wiredtiger.cache") {
-			if is, ok := s.container.Resources.Limits[corev1.ResourceMemory]; ok && is.Value() < int64(wt.Cache+units.GiB) {
-				p.risks = append(p.risks, fmt.Sprintf("Container %s is limited to %s of memory, and a cache of %s needs about 1 GiB more than itself: it would be killed. Raise the limit (`host.memory` in the scenario).",
-					s.container.Name, is.String(), wt.Cache.Exact()))
+	if ofMachine || !l.Changed("host.memory") {
+		if beside := l.deployment.BesideCache; beside > 0 && l.deployment.Cache(l.Before) != l.deployment.Cache(l.After) {
+			cache := l.deployment.Cache(l.After)
+			if is, ok := s.container.Resources.Limits[corev1.ResourceMemory]; ok && is.Value() < int64(cache+beside) {
+				p.Risks = append(p.Risks, fmt.Sprintf("Container %s is limited to %s of memory, and a cache of %s needs about %d GiB more than itself: it would be killed. Raise the limit (`host.memory` in the scenario).",
+					s.container.Name, is.String(), cache.Exact(), beside/units.GiB))
 			}
 		}
 		return nil
@@ -361,34 +339,34 @@ func (s *statefulSet) memory(p *part, c *corev1.Container) (comments []string) {
 		Limits:   corev1.ResourceList{corev1.ResourceMemory: q},
 		Requests: corev1.ResourceList{corev1.ResourceMemory: q},
 	}
-	p.applies = append(p.applies, "host.memory")
-	return []string{l.because("host.memory"), why("host.memory") + " Request and limit are the same, so that no other pod can have it."}
+	p.Applies = append(p.Applies, "host.memory")
+	return []string{l.Because("host.memory"), l.why("host.memory") + " Request and limit are the same, so that no other pod can have it."}
 }
 
 // tell writes how the patch is applied, and undone.
-func (s *statefulSet) tell(p *part, file string) {
+func (s *statefulSet) tell(p *Part, file string) {
 	ns := ""
 	if s.manifest.Namespace != "" {
 		ns = " -n " + s.manifest.Namespace
 	}
 	name := s.manifest.Name
 	for _, m := range s.mounts {
-		if e := s.l.After.Engine.Name(); e != "wiredtiger" {
-			p.apply = append(p.apply, fmt.Sprintf("In the container the volume %s is at `%s`: tell %s (%s).", m.Name, m.MountPath, e, placeOf(e, m.Name).tell))
+		if tell := s.l.place(m.Name).Tell; tell != "" {
+			p.Apply = append(p.Apply, fmt.Sprintf("In the container the volume %s is at `%s`: tell %s (%s).", m.Name, m.MountPath, s.l.engine(), tell))
 		}
 	}
 	if !s.changed {
-		p.apply = append(p.apply, fmt.Sprintf("`kubectl%s patch statefulset %s --type strategic --patch-file %s`", ns, name, file))
-		p.back = append(p.back, fmt.Sprintf("`kubectl%s rollout undo statefulset %s`.", ns, name))
+		p.Apply = append(p.Apply, fmt.Sprintf("`kubectl%s patch statefulset %s --type strategic --patch-file %s`", ns, name, file))
+		p.Back = append(p.Back, fmt.Sprintf("`kubectl%s rollout undo statefulset %s`.", ns, name))
 		return
 	}
-	p.apply = append(p.apply, fmt.Sprintf("The StatefulSet's claim templates cannot be changed, so it is replaced while its pods and claims stay (`--cascade=orphan`):\n\n"+
+	p.Apply = append(p.Apply, fmt.Sprintf("The StatefulSet's claim templates cannot be changed, so it is replaced while its pods and claims stay (`--cascade=orphan`):\n\n"+
 		"    kubectl%[1]s get statefulset %[2]s -o yaml > before.yaml\n"+
 		"    kubectl%[1]s patch --local -f before.yaml --type strategic --patch-file %[3]s -o yaml > after.yaml\n"+
 		"    kubectl%[1]s apply --dry-run=server -f after.yaml   # only the claim templates may be refused\n"+
 		"    kubectl%[1]s delete statefulset %[2]s --cascade=orphan\n"+
 		"    kubectl%[1]s apply -f after.yaml\n\n"+
 		"The pods run on meanwhile. An operator that owns the StatefulSet would undo this: change its own resource instead.", ns, name, file))
-	p.back = append(p.back, fmt.Sprintf("The same way with `before.yaml`: `kubectl%[1]s delete statefulset %[2]s --cascade=orphan && kubectl%[1]s apply -f before.yaml`. Claims of a volume that is no longer named stay until you delete them.", ns, name))
-	p.risks = append(p.risks, "Between `delete --cascade=orphan` and `apply` nobody restarts a pod that dies. Do both at once.")
+	p.Back = append(p.Back, fmt.Sprintf("The same way with `before.yaml`: `kubectl%[1]s delete statefulset %[2]s --cascade=orphan && kubectl%[1]s apply -f before.yaml`. Claims of a volume that is no longer named stay until you delete them.", ns, name))
+	p.Risks = append(p.Risks, "Between `delete --cascade=orphan` and `apply` nobody restarts a pod that dies. Do both at once.")
 }

@@ -10,10 +10,10 @@ import (
 
 // sysctl writes a file for /etc/sysctl.d with the kernel's limits on dirty pages (Documentation/admin-guide/sysctl/vm.rst).
 // Of bytes and ratio the kernel keeps the one that was written last, so only one of each pair is written.
-func sysctl(l *Layout, _ *Options) (*part, error) {
+func sysctl(l *Layout, _ *Options) (*Part, error) {
 	b, a := &l.Before.Host, &l.After.Host
-	p := &part{}
-	text := l.head("#", "Limits on what the kernel's page cache may hold unwritten.")
+	p := &Part{}
+	text := l.Head("#", "Limits on what the kernel's page cache may hold unwritten.")
 	undo := ""
 	pair := func(path string, was, is units.Size, wasRatio, isRatio units.Ratio, name string) {
 		if was == is && (is != 0 || wasRatio == isRatio) {
@@ -23,9 +23,9 @@ func sysctl(l *Layout, _ *Options) (*part, error) {
 		if is == 0 && was == 0 {
 			at = path + "_ratio"
 		}
-		text += "\n" + l.comments(at) + limit(name, is, isRatio)
+		text += "\n" + l.Comments(at) + limit(name, is, isRatio)
 		undo += "    sysctl -w " + inWords(limit(name, was, wasRatio)) + "\n"
-		p.applies = append(p.applies, path+"_bytes", path+"_ratio")
+		p.Applies = append(p.Applies, path+"_bytes", path+"_ratio")
 	}
 	pair("host.dirty_background", b.DirtyBackground, a.DirtyBackground, b.DirtyBackgroundRatio, a.DirtyBackgroundRatio, "vm.dirty_background")
 	pair("host.dirty", b.Dirty, a.Dirty, b.DirtyRatio, a.DirtyRatio, "vm.dirty")
@@ -33,22 +33,22 @@ func sysctl(l *Layout, _ *Options) (*part, error) {
 		if was == is {
 			return
 		}
-		text += "\n" + l.comments(path) + fmt.Sprintf("%s = %d\n", name, centiseconds(is))
+		text += "\n" + l.Comments(path) + fmt.Sprintf("%s = %d\n", name, centiseconds(is))
 		undo += fmt.Sprintf("    sysctl -w %s=%d\n", name, centiseconds(was))
-		p.applies = append(p.applies, path)
+		p.Applies = append(p.Applies, path)
 	}
 	span("host.dirty_expire", b.DirtyExpire, a.DirtyExpire, "vm.dirty_expire_centisecs")
 	span("host.writeback_interval", b.WritebackInterval, a.WritebackInterval, "vm.dirty_writeback_centisecs")
-	if len(p.applies) == 0 {
+	if len(p.Applies) == 0 {
 		return nil, nil
 	}
 	const name = "90-plimsoll.conf"
-	p.files = []File{{Path: "sysctl/" + name, Text: []byte(text), Mode: plain}}
-	p.apply = []string{"On each machine (in Kubernetes on each node: these settings are not a container's), as root:\n\n" +
+	p.Files = []File{{Path: "sysctl/" + name, Text: []byte(text), Mode: plain}}
+	p.Apply = []string{"On each machine (in Kubernetes on each node: these settings are not a container's), as root:\n\n" +
 		"    install -m 644 sysctl/" + name + " /etc/sysctl.d/" + name + "\n    sysctl -p /etc/sysctl.d/" + name}
-	p.verify = []string{"`grep -E 'Dirty|Writeback:' /proc/meminfo` once a second: Dirty stays near the background limit. `plimsoll diagnose host` draws it."}
-	p.back = []string{"`rm /etc/sysctl.d/" + name + "`, and set what was before (as far as the scenario knew it):\n\n" + undo[:len(undo)-1]}
-	p.risks = []string{"The limits hold for everything on the machine: whoever writes much there, a backup say, is slowed down with the database. " +
+	p.Verify = []string{"`grep -E 'Dirty|Writeback:' /proc/meminfo` once a second: Dirty stays near the background limit. `plimsoll diagnose host` draws it."}
+	p.Back = []string{"`rm /etc/sysctl.d/" + name + "`, and set what was before (as far as the scenario knew it):\n\n" + undo[:len(undo)-1]}
+	p.Risks = []string{"The limits hold for everything on the machine: whoever writes much there, a backup say, is slowed down with the database. " +
 		"Writing out earlier merges fewer writes: measured with 8 MB for WiredTiger, the volume was given 40 % more bytes."}
 	return p, nil
 }

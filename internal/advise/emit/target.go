@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/model/engine"
 )
 
 // A File is one of those that apply a layout.
@@ -16,18 +17,22 @@ type File struct {
 	Mode fs.FileMode
 }
 
+// Text is a file that is read, not run.
+func Text(path, text string) File { return File{Path: path, Text: []byte(text), Mode: plain} }
+
 const (
 	plain      fs.FileMode = 0o644
 	executable fs.FileMode = 0o755
 )
 
-// A part is what a target makes of a layout.
-type part struct {
-	target  string
-	files   []File
-	applies []string // paths of the scenario whose changes these files apply
+// A Part is what a target makes of a layout.
+type Part struct {
+	Files   []File
+	Applies []string // paths of the scenario whose changes these files apply
 	// Lines of the README, as Markdown.
-	apply, verify, back, restarts, risks []string
+	Apply, Verify, Back, Restarts, Risks []string
+
+	target string
 }
 
 // Options are what targets are told besides the layout.
@@ -46,44 +51,56 @@ type target struct {
 	name   string
 	about  string
 	engine string // the only one it is for, "" for all
-	emit   func(*Layout, *Options) (*part, error)
+	emit   func(*Layout, *Options) (*Part, error)
 }
 
-// targets are all, in the order in which a layout is applied: the machine's storage first, the engine last.
-var targets = []target{
+// platforms are the targets of every engine.
+var platforms = []target{
 	{"terraform", "aws_ebs_volume and its attachment", "", terraform},
 	{"aws", "a script of aws ec2 commands", "", aws},
 	{"lvm", "a script that makes stripes and file systems", "", lvm},
 	{"kubernetes", "StorageClass, VolumeAttributesClass, a patch of the StatefulSet", "", kubernetes},
 	{"sysctl", "vm.dirty_* of the kernel", "", sysctl},
-	{"mongod", "mongod.conf, and what can be set while it runs", "wiredtiger", mongod},
-	{"etcd", "environment file and YAML configuration", "etcd", etcd},
-	{"postgres", "a file for conf.d", "postgres", postgres},
-	{"iris", "a configuration merge file (CPF)", "iris", iris},
 }
 
-// Targets are the names of all targets.
-func Targets() []string { return targetsOf("") }
+// targets are those that there are with some engines, in the order in which a layout is applied: the
+// machine's storage first, the engine last.
+type targets []target
 
-// targetsOf are those that fit an engine.
-func targetsOf(engine string) []string {
-	var out []string
-	for _, t := range targets {
-		if engine == "" || t.engine == "" || t.engine == engine {
-			out = append(out, t.name)
+func targetsOf(all []engine.Engine) targets {
+	out := slices.Clone(targets(platforms))
+	for _, e := range engine.Facets[Engine](all) {
+		for _, t := range e.Deployment().Targets {
+			write := func(l *Layout, _ *Options) (*Part, error) { return t.Write(l) }
+			out = append(out, target{t.Name, t.About, e.Traits().Key, write})
 		}
 	}
 	return out
 }
 
-// About says in a few words what a target writes.
-func About(name string) string {
-	for _, t := range targets {
-		if t.name == name {
-			return t.about
-		}
+func (all targets) names() []string {
+	var out []string
+	for _, t := range all {
+		out = append(out, t.name)
 	}
-	return ""
+	return out
+}
+
+// of are those that fit an engine.
+func (all targets) of(engine string) targets {
+	return slices.DeleteFunc(slices.Clone(all), func(t target) bool { return t.engine != "" && t.engine != engine })
+}
+
+// A TargetInfo is a target's name and, in a few words, what it writes.
+type TargetInfo struct{ Name, About string }
+
+// Targets are all targets that there are with some engines.
+func Targets(all []engine.Engine) []TargetInfo {
+	var out []TargetInfo
+	for _, t := range targetsOf(all) {
+		out = append(out, TargetInfo{t.name, t.about})
+	}
+	return out
 }
 
 // A Result is the files that apply a layout, with what they do not apply.
@@ -103,30 +120,30 @@ func Files(l *Layout, names []string, o Options) (*Result, error) {
 		return nil, err
 	}
 	if len(l.changes) == 0 {
-		return nil, inputf("give changes with --set, or a plan that chose some", "nothing changes, so there is nothing to emit: the layout is the scenario as it is written")
+		return nil, Inputf("give changes with --set, or a plan that chose some", "nothing changes, so there is nothing to emit: the layout is the scenario as it is written")
 	}
 	r := &Result{By: make([][]string, len(l.changes))}
-	var parts []*part
+	var parts []*Part
 	for _, t := range chosen {
 		p, err := t.emit(l, &o)
 		if err != nil {
 			return nil, err
 		}
-		if p == nil || len(p.files) == 0 {
+		if p == nil || len(p.Files) == 0 {
 			r.Idle = append(r.Idle, t.name)
 			continue
 		}
 		p.target = t.name
 		parts = append(parts, p)
-		r.Files = append(r.Files, p.files...)
+		r.Files = append(r.Files, p.Files...)
 		for i, c := range l.changes {
-			if slices.ContainsFunc(p.applies, c.within) {
+			if slices.ContainsFunc(p.Applies, c.within) {
 				r.By[i] = append(r.By[i], t.name)
 			}
 		}
 	}
 	if len(parts) == 0 {
-		return nil, inputf("for "+l.changes[0].Path+": "+otherwise(l, l.changes[0]), "--to %s has nothing to do: what changes is %s", strings.Join(r.Idle, ", "), l.inShort())
+		return nil, Inputf("for "+l.changes[0].Path+": "+otherwise(l, l.changes[0]), "--to %s has nothing to do: what changes is %s", strings.Join(r.Idle, ", "), l.inShort())
 	}
 	r.Files = append([]File{{Path: "README.md", Text: readme(l, parts, r), Mode: plain}}, r.Files...)
 	return r, nil
@@ -134,25 +151,24 @@ func Files(l *Layout, names []string, o Options) (*Result, error) {
 
 // choose finds the targets by name, in the order of applying.
 func choose(l *Layout, names []string, o *Options) ([]target, error) {
-	engine := l.After.Engine.Name()
-	fits := targetsOf(engine)
+	fits := l.targets.of(l.engine()).names()
 	if len(names) == 0 {
-		return nil, inputf("for example --to "+fits[0]+" --to "+fits[len(fits)-1], "which files? --to %s fit %s", strings.Join(fits, ", "), engine)
+		return nil, Inputf("for example --to "+fits[0]+" --to "+fits[len(fits)-1], "which files? --to %s fit %s", strings.Join(fits, ", "), l.engine())
 	}
 	for _, name := range names {
-		i := slices.IndexFunc(targets, func(t target) bool { return t.name == name })
+		i := slices.IndexFunc(l.targets, func(t target) bool { return t.name == name })
 		if i < 0 {
-			return nil, inputf(meant(name), "--to %q is no target: one of %s", name, strings.Join(Targets(), ", "))
+			return nil, Inputf(meant(name, l.targets.names()), "--to %q is no target: one of %s", name, strings.Join(l.targets.names(), ", "))
 		}
-		if e := targets[i].engine; e != "" && e != engine {
-			return nil, inputf("for it there are --to "+strings.Join(fits, ", "), "--to %s does not fit: the scenario's engine is %s", name, engine)
+		if e := l.targets[i].engine; e != "" && e != l.engine() {
+			return nil, Inputf("for it there are --to "+strings.Join(fits, ", "), "--to %s does not fit: the scenario's engine is %s", name, l.engine())
 		}
 	}
 	if !slices.Contains(names, "kubernetes") && (o.StatefulSet != nil || o.Container != "" || len(o.Claims) > 0) {
-		return nil, inputf("add --to kubernetes", "--statefulset, --container and --claim are for --to kubernetes")
+		return nil, Inputf("add --to kubernetes", "--statefulset, --container and --claim are for --to kubernetes")
 	}
 	var out []target
-	for _, t := range targets {
+	for _, t := range l.targets {
 		if slices.Contains(names, t.name) {
 			out = append(out, t)
 		}
@@ -173,15 +189,15 @@ func (l *Layout) inShort() string {
 }
 
 // meant is a hint at the target that may have been meant, "" if there is none.
-func meant(name string) string {
-	if near := diagnostics.Nearest(name, Targets()); near != "" {
+func meant(name string, among []string) string {
+	if near := diagnostics.Nearest(name, among); near != "" {
 		return "did you mean " + near + "?"
 	}
 	return ""
 }
 
-// head is the comment at the beginning of a file, a line each behind a mark.
-func (l *Layout) head(mark, what string, more ...string) string {
+// Head is the comment at the beginning of a file, a line each behind a mark.
+func (l *Layout) Head(mark, what string, more ...string) string {
 	lines := append([]string{what, "Of the layout of " + l.title() + ", written by plimsoll emit. README.md says how to apply it."}, more...)
 	var b strings.Builder
 	for _, line := range lines {

@@ -12,11 +12,11 @@ import (
 
 // terraform writes aws_ebs_volume and aws_volume_attachment of each volume that is new or changes, one for each machine
 // of a map that the user fills in. Attributes: the AWS provider's documentation of these two resources, 6.0.
-func terraform(l *Layout, _ *Options) (*part, error) {
-	p := &part{}
+func terraform(l *Layout, _ *Options) (*Part, error) {
+	p := &Part{}
 	f := hclwrite.NewEmptyFile()
 	body := f.Body()
-	comment(body, strings.Split(strings.TrimSuffix(l.head("#", "EBS volumes for Terraform's AWS provider."), "\n"), "\n")...)
+	comment(body, strings.Split(strings.TrimSuffix(l.Head("#", "EBS volumes for Terraform's AWS provider."), "\n"), "\n")...)
 	wrote := false
 	slot := 0
 	for _, d := range l.disks {
@@ -44,20 +44,20 @@ func terraform(l *Layout, _ *Options) (*part, error) {
 				slot++
 			}
 		}
-		p.applies = append(p.applies, d.path)
+		p.Applies = append(p.Applies, d.path)
 		if d.isNew() {
-			p.apply = append(p.apply, fmt.Sprintf("%s is new: a file system on it and the mount are the `lvm` target's. %s", d.path, bringing(l.After.Engine.Name(), d.volume)))
+			p.Apply = append(p.Apply, fmt.Sprintf("%s is new: a file system on it and the mount are the `lvm` target's. %s", d.path, l.bring(d.volume)))
 		}
 	}
 	if !wrote {
 		return nil, nil
 	}
-	p.files = []File{{Path: "terraform/volumes.tf", Text: hclwrite.Format(f.Bytes()), Mode: plain}}
-	p.apply = append([]string{"Name the machines in `var.plimsoll_machines`. A volume that is there already must be known to Terraform before: either change the resource you have to these values, or " +
-		"`terraform import 'aws_ebs_volume.data[\"NAME\"]' vol-...`. `terraform plan` must say *update in-place* for it: **a plan that says *replace* or *destroy* would delete the data.**"}, p.apply...)
-	p.verify = []string{"`terraform plan` says that nothing changes; `aws ec2 describe-volumes-modifications` says *optimizing*, then *completed*."}
-	p.back = []string{"The old values back into the resource and `terraform apply`, six hours after the change at the earliest: Amazon EBS takes one modification of a volume in six hours. A volume cannot be made smaller again."}
-	p.risks = ebsRisks(l)
+	p.Files = []File{{Path: "terraform/volumes.tf", Text: hclwrite.Format(f.Bytes()), Mode: plain}}
+	p.Apply = append([]string{"Name the machines in `var.plimsoll_machines`. A volume that is there already must be known to Terraform before: either change the resource you have to these values, or " +
+		"`terraform import 'aws_ebs_volume.data[\"NAME\"]' vol-...`. `terraform plan` must say *update in-place* for it: **a plan that says *replace* or *destroy* would delete the data.**"}, p.Apply...)
+	p.Verify = []string{"`terraform plan` says that nothing changes; `aws ec2 describe-volumes-modifications` says *optimizing*, then *completed*."}
+	p.Back = []string{"The old values back into the resource and `terraform apply`, six hours after the change at the earliest: Amazon EBS takes one modification of a volume in six hours. A volume cannot be made smaller again."}
+	p.Risks = ebsRisks(l)
 	return p, nil
 }
 
@@ -187,10 +187,8 @@ func ebsRisks(l *Layout) []string {
 		if d.fate == modified && d.before.kind != d.after.kind {
 			out = append(out, d.path+": going back to "+d.before.kind+" is another modification, and some types cannot be gone back to.")
 		}
-		if d.volume == "journal" || d.volume == "wal" || d.volume == "wij" {
-			if d.fate == created {
-				out = append(out, d.path+": a snapshot of one volume is no backup any more. Snapshot all of the database's volumes at once (`aws ec2 create-snapshots`), or lock writes meanwhile.")
-			}
+		if d.fate == created && d.volume != "data" {
+			out = append(out, d.path+": a snapshot of one volume is no backup any more. Snapshot all of the database's volumes at once (`aws ec2 create-snapshots`), or lock writes meanwhile.")
 		}
 	}
 	return out

@@ -1,16 +1,18 @@
-package emit
+package advise
 
 import (
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+
+	"plimsoll/internal/advise/emit"
 )
 
-// etcd writes its settings twice, since it takes them from one of two places: environment (as systemd units and containers
+// settings writes them twice, since etcd takes them from one of two places: environment (as systemd units and containers
 // have it) or a YAML file, and where a file is given the environment counts for nothing (etcd documentation, "Configuration
 // options"). Names are those of 3.6; in a file durations of the backend are nanoseconds, heartbeats milliseconds.
-func etcd(l *Layout, _ *Options) (*part, error) {
+func settings(l *emit.Layout) (*emit.Part, error) {
 	b, a := l.Before.Engine.Etcd, l.After.Engine.Etcd
 	type option struct {
 		path, flag          string
@@ -29,44 +31,40 @@ func etcd(l *Layout, _ *Options) (*part, error) {
 		number("catchup_entries", "snapshot-catchup-entries", int64(b.CatchUp), int64(a.CatchUp)),
 		number("quota", "quota-backend-bytes", int64(b.Quota), int64(a.Quota)),
 	}
-	wal := placeOf("etcd", "wal").mount + "/wal"
-	for _, d := range l.disks {
-		if d.volume == "wal" && d.fate == created && !slices.ContainsFunc(all, func(o option) bool { return o.flag == "wal-dir" }) {
-			all = append(all, option{d.path, "wal-dir", "in the data directory", wal, strconv.Quote(wal)})
+	for _, v := range l.NewVolumes() {
+		if v.Volume == "wal" && !slices.ContainsFunc(all, func(o option) bool { return o.flag == "wal-dir" }) {
+			all = append(all, option{v.Path, "wal-dir", "in the data directory", walDir, strconv.Quote(walDir)})
 		}
 	}
-	p := &part{}
-	env := l.head("#", "Settings of etcd for its environment: an EnvironmentFile of systemd, or a container's.", "etcd reads none of them where it is started with --config-file.")
-	conf := l.head("#", "Settings of etcd for its configuration file (--config-file).", "Put them into the one you have: with a file, flags and environment count for nothing.")
+	p := &emit.Part{}
+	env := l.Head("#", "Settings of etcd for its environment: an EnvironmentFile of systemd, or a container's.", "etcd reads none of them where it is started with --config-file.")
+	conf := l.Head("#", "Settings of etcd for its configuration file (--config-file).", "Put them into the one you have: with a file, flags and environment count for nothing.")
 	var back []string
 	for _, o := range all {
 		if o.before == o.env {
 			continue
 		}
-		comment := "\n" + l.comments(o.path)
+		comment := "\n" + l.Comments(o.path)
 		if o.flag == "snapshot-catchup-entries" {
 			comment += "# Since 3.6; 3.5.14 and later call it experimental-snapshot-catchup-entries, older ones have no such setting.\n"
 		}
 		env += comment + "ETCD_" + strings.ToUpper(strings.ReplaceAll(o.flag, "-", "_")) + "=" + o.env + "\n"
 		conf += comment + o.flag + ": " + o.inFile + "\n"
 		back = append(back, fmt.Sprintf("`--%s` %s", o.flag, o.before))
-		p.applies = append(p.applies, o.path)
+		p.Applies = append(p.Applies, o.path)
 	}
-	if len(p.applies) == 0 {
+	if len(p.Applies) == 0 {
 		return nil, nil
 	}
-	p.files = []File{
-		{Path: "etcd/etcd.env", Text: []byte(env), Mode: plain},
-		{Path: "etcd/etcd.conf.yml", Text: []byte(conf), Mode: plain},
-	}
-	p.apply = []string{"Take `etcd/etcd.env` (environment) **or** `etcd/etcd.conf.yml` (`--config-file`), whichever the members are started with. One member after the other, followers first; " +
+	p.Files = []emit.File{emit.Text("etcd/etcd.env", env), emit.Text("etcd/etcd.conf.yml", conf)}
+	p.Apply = []string{"Take `etcd/etcd.env` (environment) **or** `etcd/etcd.conf.yml` (`--config-file`), whichever the members are started with. One member after the other, followers first; " +
 		"`etcdctl endpoint health --cluster` before the next."}
-	p.restarts = []string{"each etcd member, one at a time: a majority keeps serving."}
-	p.verify = []string{"`etcd_disk_wal_fsync_duration_seconds` p99 under 10 ms and `etcd_disk_backend_commit_duration_seconds` p99 under 25 ms (etcd's own criteria); " +
+	p.Restarts = []string{"each etcd member, one at a time: a majority keeps serving."}
+	p.Verify = []string{"`etcd_disk_wal_fsync_duration_seconds` p99 under 10 ms and `etcd_disk_backend_commit_duration_seconds` p99 under 25 ms (etcd's own criteria); " +
 		"the member's first log lines repeat its settings."}
-	p.back = []string{"Restart the members with what was before: " + strings.Join(back, ", ") + "."}
-	if l.changed(at("heartbeat")) || l.changed(at("election")) {
-		p.risks = append(p.risks, "Heartbeat and election timeout should be the same on all members: change them in one round.")
+	p.Back = []string{"Restart the members with what was before: " + strings.Join(back, ", ") + "."}
+	if l.Changed(at("heartbeat")) || l.Changed(at("election")) {
+		p.Risks = append(p.Risks, "Heartbeat and election timeout should be the same on all members: change them in one round.")
 	}
 	return p, nil
 }

@@ -1,10 +1,12 @@
-package emit
+package advise
 
 import (
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+
+	"plimsoll/internal/advise/emit"
 )
 
 // A mongodOption is an option of mongod.conf as the server takes it.
@@ -37,7 +39,7 @@ func (o *mongodOption) check(value string) error {
 		return fmt.Errorf("%s: %q is no %s", o.path, value, o.kind)
 	}
 	if x < o.least || x > o.most {
-		return inputf("choose another value, or leave out --to mongod", "mongod takes no %s of %s: it has %v to %v", o.path, value, o.least, o.most)
+		return emit.Inputf("choose another value, or leave out --to mongod", "mongod takes no %s of %s: it has %v to %v", o.path, value, o.least, o.most)
 	}
 	return nil
 }

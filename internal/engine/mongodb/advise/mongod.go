@@ -1,4 +1,4 @@
-package emit
+package advise
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"plimsoll/internal/advise/emit"
 	"plimsoll/internal/base/units"
 	wiredtiger "plimsoll/internal/engine/mongodb/model"
 )
@@ -14,73 +15,72 @@ import (
 // runs. The parameter for that, wiredTigerEngineRuntimeConfig, is no option of the file (it is settable at run time only: the server's
 // source, wiredtiger_global_options.idl, "set_at: runtime"); what it sets is gone with the next restart, so the file
 // says the same to WiredTiger as configString.
-func mongod(l *Layout, _ *Options) (*part, error) {
+func mongod(l *emit.Layout) (*emit.Part, error) {
 	b, a := l.Before.Engine.WiredTiger, l.After.Engine.WiredTiger
-	p := &part{}
+	p := &emit.Part{}
 	conf := &mongodConf{}
 	engine := wiredTigerStrings(b, a, l)
 	var live, back []string
-	if path := "engine.wiredtiger.cache"; l.changed(path) {
+	if path := "engine.wiredtiger.cache"; l.Changed(path) {
 		mib := int64(a.Cache / units.MiB)
-		conf.set("storage.wiredTiger.engineConfig.cacheSizeGB", gib(a.Cache), l.comments(path)+"# mongod counts in GiB.\n")
+		conf.set("storage.wiredTiger.engineConfig.cacheSizeGB", gib(a.Cache), l.Comments(path)+"# mongod counts in GiB.\n")
 		live = append(live, fmt.Sprintf("cache_size=%dMB", mib))
 		back = append(back, fmt.Sprintf("cache_size=%dMB", int64(b.Cache/units.MiB)))
-		p.applies = append(p.applies, path)
+		p.Applies = append(p.Applies, path)
 	}
 	if len(engine) > 0 {
 		comment, values := "", []string{}
 		for _, e := range engine {
-			comment += l.comments(e.path)
+			comment += l.Comments(e.path)
 			values = append(values, e.value)
 			back = append(back, e.before)
-			p.applies = append(p.applies, e.paths...)
+			p.Applies = append(p.Applies, e.paths...)
 		}
 		live = append(live, values...)
 		conf.set("storage.wiredTiger.engineConfig.configString", strings.Join(values, ","),
 			comment+"# mongod hands this to WiredTiger, after its own. If you have a configString, join the two with a comma.\n")
 	}
 	seconds := func(d units.Duration) string { return strconv.FormatFloat(d.Std().Seconds(), 'f', -1, 64) }
-	if path := "engine.wiredtiger.checkpoint"; l.changed(path) {
-		conf.set("storage.syncPeriodSecs", seconds(a.Checkpoint), l.comments(path))
-		p.applies = append(p.applies, path)
+	if path := "engine.wiredtiger.checkpoint"; l.Changed(path) {
+		conf.set("storage.syncPeriodSecs", seconds(a.Checkpoint), l.Comments(path))
+		p.Applies = append(p.Applies, path)
 	}
-	if path := "engine.wiredtiger.journal_interval"; l.changed(path) {
-		conf.set("storage.journal.commitIntervalMs", strconv.FormatInt(a.JournalInterval.Std().Milliseconds(), 10), l.comments(path))
-		p.applies = append(p.applies, path)
+	if path := "engine.wiredtiger.journal_interval"; l.Changed(path) {
+		conf.set("storage.journal.commitIntervalMs", strconv.FormatInt(a.JournalInterval.Std().Milliseconds(), 10), l.Comments(path))
+		p.Applies = append(p.Applies, path)
 	}
 	if conf.err != nil {
 		return nil, conf.err
 	}
-	text := l.head("#", "Options of mongod: join them with the mongod.conf you have.")
-	for _, d := range l.disks {
-		if d.volume == "journal" && d.fate == created {
-			at := placeOf("wiredtiger", "journal").mount
-			text += "\n# " + d.why() + "\n# No option says where the journal is: it is the folder journal of dbPath, so its volume is mounted there\n# (" + at + " if dbPath is Debian's). README.md tells how it is moved.\n"
+	text := l.Head("#", "Options of mongod: join them with the mongod.conf you have.")
+	for _, v := range l.NewVolumes() {
+		if v.Volume == "journal" {
+			text += "\n# " + v.Why + "\n# No option says where the journal is: it is the folder journal of dbPath, so its volume is mounted there\n# (" + journalMount + " if dbPath is Debian's). README.md tells how it is moved.\n"
 		}
 	}
 	if len(conf.lines) == 0 {
 		return nil, nil
 	}
-	p.files = []File{{Path: "mongod/mongod.conf", Text: []byte(text + "\n" + conf.String()), Mode: plain}}
-	p.apply = []string{"Join `mongod/mongod.conf` with each member's own; it counts from the next start."}
+	p.Files = []emit.File{emit.Text("mongod/mongod.conf", text+"\n"+conf.String())}
+	p.Apply = []string{"Join `mongod/mongod.conf` with each member's own; it counts from the next start."}
 	if script := runtimeScript(l, live, a.Checkpoint); script != "" {
-		p.files = append(p.files, File{Path: "mongod/runtime.js", Text: []byte(script), Mode: plain})
-		p.apply = append(p.apply, "Without a restart, on each member: `mongosh \"mongodb://member/?directConnection=true\" mongod/runtime.js`. It is gone with the next restart, for which there is the file.")
+		p.Files = append(p.Files, emit.Text("mongod/runtime.js", script))
+		p.Apply = append(p.Apply, "Without a restart, on each member: `mongosh \"mongodb://member/?directConnection=true\" mongod/runtime.js`. It is gone with the next restart, for which there is the file.")
 	}
-	p.restarts = []string{"mongod, if you do not use `runtime.js`. `commitIntervalMs` always takes a restart."}
-	p.verify = []string{"`db.serverStatus().wiredTiger.cache`: `maximum bytes configured`, `tracked dirty bytes in the cache`, pages evicted by application threads; " +
+	p.Restarts = []string{"mongod, if you do not use `runtime.js`. `commitIntervalMs` always takes a restart."}
+	p.Verify = []string{"`db.serverStatus().wiredTiger.cache`: `maximum bytes configured`, `tracked dirty bytes in the cache`, pages evicted by application threads; " +
 		"`db.serverStatus().wiredTiger` `checkpoint` (before 8.0 `transaction`) `most recent time (msecs)`."}
-	p.back = []string{"Take the options out again and restart"}
+	p.Back = []string{"Take the options out again and restart"}
 	if len(back) > 0 {
-		p.back[0] += ", or at once: `db.adminCommand({setParameter: 1, wiredTigerEngineRuntimeConfig: \"" + strings.Join(back, ",") + "\"})`"
+		p.Back[0] += ", or at once: `db.adminCommand({setParameter: 1, wiredTigerEngineRuntimeConfig: \"" + strings.Join(back, ",") + "\"})`"
 	}
-	if l.changed("engine.wiredtiger.checkpoint") {
-		p.back[0] += ", and `db.adminCommand({setParameter: 1, syncdelay: " + seconds(b.Checkpoint) + "})`"
+	if l.Changed("engine.wiredtiger.checkpoint") {
+		p.Back[0] += ", and `db.adminCommand({setParameter: 1, syncdelay: " + seconds(b.Checkpoint) + "})`"
 	}
-	p.back[0] += "."
-	p.risks = []string{"`configString` is an option that mongod takes and does not document: a word WiredTiger does not know keeps mongod from starting. Try it on one secondary first."}
+	p.Back[0] += "."
+	p.Risks = []string{"`configString` is an option that mongod takes and does not document: a word WiredTiger does not know keeps mongod from starting. Try it on one secondary first."}
 	if a.Cache > b.Cache {
-		p.risks = append(p.risks, "A larger cache is taken from the page cache, and in a container from its limit of memory: mongod needs about 1 GiB more than the cache, and so much for each connection.")
+		p.Risks = append(p.Risks, "A larger cache is taken from the page cache, and in a container from its limit of memory: mongod needs about 1 GiB more than the cache, and so much for each connection.")
 	}
 	return p, nil
 }
@@ -93,11 +93,11 @@ type wiredTigerString struct {
 }
 
 // wiredTigerStrings are the parts that changed, by the names of the WiredTiger configuration reference, 11.3 (WT_CONNECTION::reconfigure).
-func wiredTigerStrings(b, a *wiredtiger.Config, l *Layout) []wiredTigerString {
+func wiredTigerStrings(b, a *wiredtiger.Config, l *emit.Layout) []wiredTigerString {
 	var out []wiredTigerString
 	share := func(name string, was, is units.Ratio) {
 		path := "engine.wiredtiger." + name
-		if l.changed(path) {
+		if l.Changed(path) {
 			out = append(out, wiredTigerString{path, []string{path}, name + "=" + wtShare(is, a.Cache), name + "=" + wtShare(was, b.Cache)})
 		}
 	}
@@ -109,9 +109,9 @@ func wiredTigerStrings(b, a *wiredtiger.Config, l *Layout) []wiredTigerString {
 	share("eviction_updates_trigger", b.EvictionUpdatesTrigger, a.EvictionUpdatesTrigger)
 	share("eviction_checkpoint_target", b.EvictionCheckpointTarget, a.EvictionCheckpointTarget)
 	least, most := "engine.wiredtiger.eviction_threads_min", "engine.wiredtiger.eviction_threads_max"
-	if l.changed(least) || l.changed(most) {
+	if l.Changed(least) || l.Changed(most) {
 		path := most
-		if !l.changed(most) {
+		if !l.Changed(most) {
 			path = least
 		}
 		threads := func(c *wiredtiger.Config) string {
@@ -119,7 +119,7 @@ func wiredTigerStrings(b, a *wiredtiger.Config, l *Layout) []wiredTigerString {
 		}
 		out = append(out, wiredTigerString{path, []string{least, most}, threads(a), threads(b)})
 	}
-	if path := "engine.wiredtiger.io_capacity"; l.changed(path) {
+	if path := "engine.wiredtiger.io_capacity"; l.Changed(path) {
 		total := func(t units.Throughput) string { return fmt.Sprintf("io_capacity=(total=%d)", int64(t)) }
 		out = append(out, wiredTigerString{path, []string{path}, total(a.IOCapacity), total(b.IOCapacity)})
 	}
@@ -142,16 +142,16 @@ func gib(s units.Size) string {
 }
 
 // runtimeScript is for mongosh: what can be changed while mongod runs, with what it answers.
-func runtimeScript(l *Layout, live []string, checkpoint units.Duration) string {
+func runtimeScript(l *emit.Layout, live []string, checkpoint units.Duration) string {
 	var b strings.Builder
 	if len(live) > 0 {
 		fmt.Fprintf(&b, "printjson(db.adminCommand({setParameter: 1, wiredTigerEngineRuntimeConfig: %q}));\n", strings.Join(live, ","))
 	}
-	if l.changed("engine.wiredtiger.checkpoint") {
+	if l.Changed("engine.wiredtiger.checkpoint") {
 		fmt.Fprintf(&b, "printjson(db.adminCommand({setParameter: 1, syncdelay: %d}));\n", int64(math.Ceil(checkpoint.Std().Seconds())))
 	}
 	if b.Len() == 0 {
 		return ""
 	}
-	return l.head("//", "Settings of mongod while it runs, for mongosh. They are gone with its next restart.") + "\n" + b.String()
+	return l.Head("//", "Settings of mongod while it runs, for mongosh. They are gone with its next restart.") + "\n" + b.String()
 }

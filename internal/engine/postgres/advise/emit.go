@@ -1,4 +1,4 @@
-package emit
+package advise
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"plimsoll/internal/advise/emit"
 	"plimsoll/internal/base/units"
 )
 
@@ -18,8 +19,8 @@ type setting struct {
 	restart bool // it takes a restart; the others a reload
 }
 
-// postgres writes a file for conf.d. Names and which of them take a restart: PostgreSQL 15 documentation, chapter 20.
-func postgres(l *Layout, _ *Options) (*part, error) {
+// settings writes a file for conf.d. Names and which of them take a restart: PostgreSQL 15 documentation, chapter 20.
+func settings(l *emit.Layout) (*emit.Part, error) {
 	b, a := l.Before.Engine.Postgres, l.After.Engine.Postgres
 	at := func(name string) string { return "engine.postgres." + name }
 	all := []setting{
@@ -42,45 +43,45 @@ func postgres(l *Layout, _ *Options) (*part, error) {
 		{at("bgwriter_flush_after"), "bgwriter_flush_after", pgSize(a.BgwriterFlushAfter), pgSize(b.BgwriterFlushAfter), false},
 		{at("backend_flush_after"), "backend_flush_after", pgSize(a.BackendFlushAfter), pgSize(b.BackendFlushAfter), false},
 	}
-	p := &part{}
-	text := l.head("#", "Settings of PostgreSQL, for conf.d: the last one to set a parameter wins.")
+	p := &emit.Part{}
+	text := l.Head("#", "Settings of PostgreSQL, for conf.d: the last one to set a parameter wins.")
 	var restart, back []string
 	for _, s := range all {
 		if s.value == s.before {
 			continue
 		}
-		text += "\n" + l.comments(s.path)
+		text += "\n" + l.Comments(s.path)
 		if s.restart {
 			text += "# It takes a restart.\n"
 			restart = append(restart, "`"+s.name+"`")
 		}
 		text += s.name + " = " + s.value + "\n"
 		back = append(back, "`"+s.name+" = "+s.before+"`")
-		p.applies = append(p.applies, s.path)
+		p.Applies = append(p.Applies, s.path)
 	}
-	if len(p.applies) == 0 {
+	if len(p.Applies) == 0 {
 		return nil, nil
 	}
 	const name = "90-plimsoll.conf"
-	p.files = []File{{Path: "postgres/" + name, Text: []byte(text), Mode: plain}}
-	p.apply = []string{"Copy `postgres/" + name + "` into the server's `conf.d` (Debian: `/etc/postgresql/<version>/<cluster>/conf.d`; elsewhere add `include_dir = 'conf.d'` to postgresql.conf), look at " +
+	p.Files = []emit.File{emit.Text("postgres/"+name, text)}
+	p.Apply = []string{"Copy `postgres/" + name + "` into the server's `conf.d` (Debian: `/etc/postgresql/<version>/<cluster>/conf.d`; elsewhere add `include_dir = 'conf.d'` to postgresql.conf), look at " +
 		"`SELECT name, setting, applied, error FROM pg_file_settings WHERE NOT applied OR error IS NOT NULL`, which reads the files anew and applies nothing, then `SELECT pg_reload_conf()`. " +
 		"What `ALTER SYSTEM` has set wins over this file: `ALTER SYSTEM RESET` it."}
 	if len(restart) > 0 {
-		p.restarts = []string{"PostgreSQL, for " + strings.Join(restart, ", ") + ". `SELECT name FROM pg_settings WHERE pending_restart` tells what waits for it."}
+		p.Restarts = []string{"PostgreSQL, for " + strings.Join(restart, ", ") + ". `SELECT name FROM pg_settings WHERE pending_restart` tells what waits for it."}
 	} else {
-		p.restarts = []string{"PostgreSQL: nothing, a reload is enough."}
+		p.Restarts = []string{"PostgreSQL: nothing, a reload is enough."}
 	}
-	p.verify = []string{"`SHOW checkpoint_timeout` and so on give the new values; `log_checkpoints = on` tells how long checkpoints write and sync."}
-	p.back = []string{"Remove `" + name + "` from `conf.d` and reload (or restart). Before it was " + strings.Join(back, ", ") + ", as far as the scenario knew."}
-	if l.changed(at("full_page_writes")) && !a.FullPageWrites {
-		p.risks = append(p.risks, "`full_page_writes = off`: a crash can leave torn pages, which is data lost, unless the file system never tears 8 kB.")
+	p.Verify = []string{"`SHOW checkpoint_timeout` and so on give the new values; `log_checkpoints = on` tells how long checkpoints write and sync."}
+	p.Back = []string{"Remove `" + name + "` from `conf.d` and reload (or restart). Before it was " + strings.Join(back, ", ") + ", as far as the scenario knew."}
+	if l.Changed(at("full_page_writes")) && !a.FullPageWrites {
+		p.Risks = append(p.Risks, "`full_page_writes = off`: a crash can leave torn pages, which is data lost, unless the file system never tears 8 kB.")
 	}
-	if l.changed(at("synchronous_commit")) && !a.SynchronousCommit {
-		p.risks = append(p.risks, "`synchronous_commit = off`: a crash loses commits of up to three times `wal_writer_delay` that clients were told of.")
+	if l.Changed(at("synchronous_commit")) && !a.SynchronousCommit {
+		p.Risks = append(p.Risks, "`synchronous_commit = off`: a crash loses commits of up to three times `wal_writer_delay` that clients were told of.")
 	}
-	if l.changed(at("checkpoint_timeout")) || l.changed(at("max_wal_size")) {
-		p.risks = append(p.risks, "More WAL between checkpoints makes recovery after a crash longer, and takes room on its volume.")
+	if l.Changed(at("checkpoint_timeout")) || l.Changed(at("max_wal_size")) {
+		p.Risks = append(p.Risks, "More WAL between checkpoints makes recovery after a crash longer, and takes room on its volume.")
 	}
 	return p, nil
 }

@@ -1,0 +1,13 @@
+package emit
+
+// What the tests of real layouts see of the package.
+var (
+	LVMScript = lvmScript
+	AWSScript = awsScript
+)
+
+func (l *Layout) Slug() string { return l.slug() }
+
+func Unified(name string, before, after []byte) string {
+	return unified(name, before, after, true, true)
+}

@@ -1,0 +1,69 @@
+package advise
+
+import (
+	"fmt"
+	"strings"
+
+	"plimsoll/internal/advise/emit"
+	"plimsoll/internal/base/units"
+)
+
+// merge writes a configuration merge file: lines of the CPF that iris merge lays over those there are (InterSystems IRIS documentation,
+// "Automating Configuration of InterSystems IRIS with Configuration Merge" and "Configuration Parameter File Reference", 2025). Only parameters
+// of which name and meaning stand there are written: globals and wijdir in [config], CurrentDirectory in [Journal], SynchCommit in
+// [Miscellaneous]. For the write daemon's cycle, its number of writes and its pauses the reference has none.
+func merge(l *emit.Layout) (*emit.Part, error) {
+	p := &emit.Part{}
+	sections := map[string][]string{}
+	var back []string
+	put := func(section, path, comment, name, value, was string) {
+		sections[section] = append(sections[section], "; "+comment+"\n"+name+"="+value)
+		p.Applies = append(p.Applies, path)
+		if was == "" {
+			back = append(back, fmt.Sprintf("`%s` in `%s` as the copy of `iris.cpf` has it", name, section))
+		} else {
+			back = append(back, fmt.Sprintf("`%s=%s` in `%s`", name, was, section))
+		}
+	}
+	b, a := l.Before.Engine.IRIS, l.After.Engine.IRIS
+	if a.Buffers != b.Buffers {
+		// Megabytes by size of block, 2 to 64 kB in order; databases have blocks of 8 kB.
+		globals := func(s units.Size) string { return fmt.Sprintf("0,0,%d,0,0,0", int64((s+units.MiB-1)/units.MiB)) }
+		put("[config]", "engine.iris.buffers", l.Because("engine.iris.buffers")+". Megabytes of buffers by size of block; the third is of 8 kB", "globals", globals(a.Buffers), globals(b.Buffers))
+	}
+	if a.Synchronous != b.Synchronous {
+		digit := map[bool]string{false: "0", true: "1"}
+		put("[Miscellaneous]", "engine.iris.synchronous_commit", l.Because("engine.iris.synchronous_commit"), "SynchCommit", digit[a.Synchronous], digit[b.Synchronous])
+	}
+	moves := ""
+	for _, v := range l.NewVolumes() { // one in the place of another keeps its path
+		switch v.Volume {
+		case "wij":
+			dir := wijMount + "/"
+			put("[config]", v.Path, v.Why+". IRIS makes IRIS.WIJ in it when it starts", "wijdir", dir, "")
+			moves += " The write image journal is made anew in `" + dir + "`: the instance must have been stopped in order (`iris stop`), since what an unclean stop left in the old one is needed to recover."
+		case "journal":
+			put("[Journal]", v.Path, v.Why+". AlternateDirectory stays as it is: let it be on another volume", "CurrentDirectory", journalMount+"/", "")
+			moves += " Journal files that are there stay where they are: keep them as long as a backup needs them."
+		}
+	}
+	if len(p.Applies) == 0 {
+		return nil, nil
+	}
+	text := l.Head(";", "A configuration merge file of InterSystems IRIS: only what changes.")
+	for _, section := range []string{"[config]", "[Journal]", "[Miscellaneous]"} {
+		if lines := sections[section]; len(lines) > 0 {
+			text += "\n" + section + "\n" + strings.Join(lines, "\n") + "\n"
+		}
+	}
+	p.Files = []emit.File{emit.Text("iris/merge.cpf", text)}
+	p.Apply = []string{"Keep `iris.cpf` (a copy). With the new volumes mounted, their folders owned as the instance's `mgr` is: `iris merge INSTANCE /absolute/path/iris/merge.cpf`, which takes no relative path and says " +
+		"\"completed successfully\" even of a file that is not there; then `iris stop INSTANCE` and `iris start INSTANCE`. In a container `ISC_CPF_MERGE_FILE` names the file when it starts." + moves}
+	p.Restarts = []string{"the instance: buffers and directories are taken when it starts. A mirror's members one after the other, the primary last."}
+	p.Verify = []string{"`grep -E '^(globals|wijdir|CurrentDirectory|SynchCommit)=' iris.cpf` has the new values, and `messages.log` tells buffers and journal of the start; `iostat -x 1` shows who writes where."}
+	p.Back = []string{"`iris merge` with what was before, and a restart: " + strings.Join(back, ", ") + ", as far as the scenario knew; or the copy of `iris.cpf` in its place while the instance is stopped."}
+	if l.Changed("engine.iris.synchronous_commit") && !a.Synchronous {
+		p.Risks = append(p.Risks, "`SynchCommit=0`: a crash loses transactions of the last moments that were committed.")
+	}
+	return p, nil
+}

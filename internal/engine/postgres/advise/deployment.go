@@ -1,0 +1,44 @@
+// Package advise is what Plimsoll advises of PostgreSQL: how a layout is applied to a server.
+package advise
+
+import "plimsoll/internal/advise/emit"
+
+// walMount is where the WAL's volume is.
+const walMount = "/var/lib/postgresql-wal"
+
+// Deployment is how a server is deployed, as Debian's packages have it.
+func Deployment() emit.Deployment {
+	return emit.Deployment{
+		Targets: []emit.Target{{Name: "postgres", About: "a file for conf.d", Write: settings}},
+		Places: map[string]emit.Place{
+			"data": {Mount: "/var/lib/postgresql", Tell: "data_directory"},
+			"wal": {
+				Mount: walMount, Tell: "pg_wal is a symbolic link to it",
+				Bring: "The WAL moves with PostgreSQL stopped in order: copy `pg_wal` to `" + walMount + "/pg_wal` (`rsync -a`, owner and mode 0700 kept), replace it in the data directory by a symbolic link, start.",
+			},
+		},
+		Reasons:    reasons,
+		Containers: []string{"postgres", "postgresql", "database"},
+	}
+}
+
+var reasons = map[string]string{
+	"shared_buffers":               "the cache of pages: what is dirty in it a checkpoint writes.",
+	"max_connections":              "transactions at once.",
+	"checkpoint_timeout":           "longer means fewer checkpoints, less WAL (full-page images) and a longer recovery.",
+	"checkpoint_completion_target": "the share of the interval over which a checkpoint's writes are spread: unpaced they reach the volume at once.",
+	"checkpoint_flush_after":       "has the kernel write out as the checkpoint goes, so that the fsync at its end finds little.",
+	"max_wal_size":                 "a checkpoint is requested when the WAL reaches about half of it, whatever the timeout.",
+	"min_wal_size":                 "WAL files kept for reuse: no new ones are allocated within it.",
+	"full_page_writes":             "pages are logged whole at their first change after a checkpoint. Off risks torn pages after a crash.",
+	"wal_buffers":                  "the WAL's buffer.",
+	"synchronous_commit":           "off acknowledges before the WAL is durable: a crash loses the last commits, not the database.",
+	"wal_writer_delay":             "how often the WAL is synced for commits that do not wait.",
+	"commit_delay":                 "how long a flush waits for company.",
+	"commit_siblings":              "how many others must be active for it to wait.",
+	"bgwriter_delay":               "how often the background writer looks.",
+	"bgwriter_lru_maxpages":        "how many pages it writes each time.",
+	"bgwriter_lru_multiplier":      "how far ahead of the demand it writes.",
+	"bgwriter_flush_after":         "has the kernel write out what the background writer wrote.",
+	"backend_flush_after":          "has the kernel write out what backends wrote themselves.",
+}
