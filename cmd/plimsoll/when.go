@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"plimsoll/internal/record/sources"
+	"plimsoll/internal/record/address"
 )
 
 // moments are the ways to write one, beside RFC 3339 and a negative duration.
@@ -66,9 +66,9 @@ func parseOffsets(values, args []string) (offsets, error) {
 		if !known {
 			called := make([]string, len(args))
 			for i, s := range args {
-				called[i] = sources.Public(s)
+				called[i] = address.Public(s)
 			}
-			return o, usagef("name it as on the command line: "+strings.Join(called, ", "), "--offset %s: no source is called %q", text, sources.Public(name))
+			return o, usagef("name it as on the command line: "+strings.Join(called, ", "), "--offset %s: no source is called %q", text, address.Public(name))
 		}
 		o.some[name] = d
 	}

@@ -12,10 +12,10 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"regexp"
 	"strings"
 	"time"
 
+	"plimsoll/internal/record/address"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
 )
@@ -65,12 +65,12 @@ func OpenURL(raw string, opt URLOptions) (source.Source, error) {
 		return nil, errors.New("the metrics URL cannot be read: give one such as http://host:9100/metrics")
 	}
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, fmt.Errorf("%s is no http or https URL: give one such as http://host:9100/metrics", PublicURL(u))
+		return nil, fmt.Errorf("%s is no http or https URL: give one such as http://host:9100/metrics", address.PublicURL(u))
 	}
 	if opt.Getenv == nil {
 		opt.Getenv = os.Getenv
 	}
-	m := &metricsURL{name: PublicURL(u), auth: authorization(u, opt.Getenv), exporters: opt.Exporters}
+	m := &metricsURL{name: address.PublicURL(u), auth: authorization(u, opt.Getenv), exporters: opt.Exporters}
 	u.User, u.Fragment = nil, ""
 	m.url = u
 	m.Polled = source.NewPolled(recording.Source{Kind: "metrics-url", Name: m.name})
@@ -120,26 +120,6 @@ func authorization(u *url.URL, getenv func(string) string) string {
 		return basic(getenv(EnvUser), getenv(EnvPassword))
 	}
 	return ""
-}
-
-// secretKey matches the names of query parameters whose values are secrets.
-var secretKey = regexp.MustCompile(`(?i)pass|token|secret|key|auth|sig|cred`)
-
-// PublicURL is a URL as it may be shown: without user and password, and without the
-// values of parameters that may be secrets.
-func PublicURL(u *url.URL) string {
-	v := *u
-	v.User, v.Fragment = nil, ""
-	if v.RawQuery != "" {
-		parts := strings.Split(v.RawQuery, "&")
-		for i, p := range parts {
-			if k, _, ok := strings.Cut(p, "="); ok && secretKey.MatchString(k) {
-				parts[i] = k + "=..."
-			}
-		}
-		v.RawQuery = strings.Join(parts, "&")
-	}
-	return v.String()
 }
 
 // Read implements source.Source, as source.Polled.Poll has it. A page's time is when it was asked for.

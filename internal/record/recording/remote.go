@@ -18,6 +18,8 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
 	"golang.org/x/sync/errgroup"
+
+	"plimsoll/internal/record/address"
 )
 
 // The environment variables [Remote] takes credentials from where neither the URL nor the
@@ -125,7 +127,7 @@ func Dial(rawURL string, opt RemoteOptions) (*Server, error) {
 		return nil, fmt.Errorf("prometheus: the URL cannot be read: give one such as http://host:9090")
 	}
 	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		return nil, fmt.Errorf("prometheus: %q is not an http or https URL: give one such as http://host:9090", u.Redacted())
+		return nil, fmt.Errorf("prometheus: %q is not an http or https URL: give one such as http://host:9090", address.PublicURL(u))
 	}
 	opt = opt.withDefaults()
 	if opt.To.Before(opt.From) {

@@ -19,6 +19,8 @@ import (
 	"github.com/klauspost/compress/s2"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/prompb"
+
+	"plimsoll/internal/record/address"
 )
 
 // PushOptions say how samples are pushed. The zero value is ready for use.
@@ -82,7 +84,7 @@ func NewPusher(ctx context.Context, rawURL string, opt PushOptions) (*Pusher, er
 		return nil, errors.New("remote write: the URL cannot be read: give one such as http://prometheus:9090/api/v1/write")
 	}
 	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		return nil, fmt.Errorf("remote write: %q is not an http or https URL: give one such as http://prometheus:9090/api/v1/write", u.Redacted())
+		return nil, fmt.Errorf("remote write: %q is not an http or https URL: give one such as http://prometheus:9090/api/v1/write", address.PublicURL(u))
 	}
 	opt.Timeout = cmp.Or(opt.Timeout, 30*time.Second)
 	opt.Patience = cmp.Or(opt.Patience, 5*time.Minute)

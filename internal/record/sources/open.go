@@ -40,6 +40,7 @@ import (
 	"strings"
 	"time"
 
+	"plimsoll/internal/record/address"
 	"plimsoll/internal/record/exposition"
 	"plimsoll/internal/record/fio"
 	"plimsoll/internal/record/host"
@@ -323,7 +324,7 @@ func (o *Opener) openServer(ctx context.Context, arg string, u *url.URL, opt Ope
 		return Input{}, apiErr
 	}
 	return Input{}, fmt.Errorf("%s answers, but neither as Prometheus does (/api/v1/query) nor with metrics (/metrics): give the address of a page of metrics or of a Prometheus server",
-		exposition.PublicURL(u))
+		address.PublicURL(u))
 }
 
 // remoteOptions pass on the credentials for all addresses where there are none for Prometheus alone.

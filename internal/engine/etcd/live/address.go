@@ -1,19 +1,17 @@
 package live
 
 import (
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
 	"net/url"
-	"os"
 	"strings"
+
+	"plimsoll/internal/engine/etcd/endpoint"
+	location "plimsoll/internal/record/address"
 )
 
 const (
-	// clientPort is where etcd listens for clients unless told.
-	clientPort = "2379"
 	// addressBytesMax bounds an address; one of five members with certificates has some hundred bytes.
 	addressBytesMax = 4096
 	// membersMax bounds the members of a cluster; etcd's documentation advises against more than seven.
@@ -24,13 +22,10 @@ const (
 type address struct {
 	endpoints      []string // host:port
 	secure         bool
-	files          files
+	files          endpoint.Files
 	metrics        *url.URL // nil: where clients are served
 	user, password string
 }
-
-// files are TLS as etcdctl's flags name it: who signs the servers' certificates, and a client's certificate with its key.
-type files struct{ cacert, cert, key string }
 
 var errAddress = errors.New("the etcd:// address cannot be read (a password's special characters must be written as %XX): give one such as etcd://a:2379,b:2379,c:2379, or etcds:// with TLS")
 
@@ -39,24 +34,23 @@ func parse(text string, getenv func(string) string) (*address, error) {
 	if len(text) > addressBytesMax {
 		return nil, fmt.Errorf("an etcd:// address of more than %d bytes is none", addressBytesMax)
 	}
-	scheme, rest, ok := strings.Cut(text, "://")
-	if !ok || scheme != "etcd" && scheme != "etcds" || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+	parsed, err := location.Parse(text)
+	if err != nil || parsed.Scheme != "etcd" && parsed.Scheme != "etcds" {
 		return nil, errAddress
 	}
-	a := &address{secure: scheme == "etcds", files: files{getenv("ETCDCTL_CACERT"), getenv("ETCDCTL_CERT"), getenv("ETCDCTL_KEY")}}
-	rest, query, _ := strings.Cut(rest, "?")
-	authority, path, _ := strings.Cut(rest, "/")
-	if path != "" {
+	a := &address{
+		secure: parsed.Scheme == "etcds",
+		files:  endpoint.Files{CACert: getenv("ETCDCTL_CACERT"), Cert: getenv("ETCDCTL_CERT"), Key: getenv("ETCDCTL_KEY")},
+	}
+	if strings.Trim(parsed.Path, "/") != "" {
 		return nil, errors.New("an etcd:// address has no path: give the members' hosts and ports alone")
 	}
-	if err := a.credentials(&authority, getenv); err != nil {
+	a.credentials(parsed, getenv)
+	if err := a.parameters(parsed.Query); err != nil {
 		return nil, err
 	}
-	if err := a.parameters(query); err != nil {
-		return nil, err
-	}
-	for host := range strings.SplitSeq(authority, ",") {
-		e, err := endpoint(host)
+	for _, host := range parsed.Hosts {
+		e, err := endpointOf(host)
 		if err != nil {
 			return nil, err
 		}
@@ -65,31 +59,24 @@ func parse(text string, getenv func(string) string) (*address, error) {
 	if len(a.endpoints) > membersMax {
 		return nil, fmt.Errorf("an etcd:// address of %d members: at most %d are read", len(a.endpoints), membersMax)
 	}
-	a.secure = a.secure || a.files != files{}
+	a.secure = a.secure || a.files != endpoint.Files{}
 	return a, nil
 }
 
-func (a *address) credentials(authority *string, getenv func(string) string) error {
-	user, password, has := strings.Cut(getenv("ETCDCTL_USER"), ":")
-	if !has {
-		password = getenv("ETCDCTL_PASSWORD")
+// credentials are the address's, and where it has none those that etcdctl takes.
+func (a *address) credentials(parsed *location.Address, getenv func(string) string) {
+	if parsed.UserInfo == "" {
+		user, password, has := strings.Cut(getenv("ETCDCTL_USER"), ":")
+		if !has {
+			password = getenv("ETCDCTL_PASSWORD")
+		}
+		a.user, a.password = user, password
+		return
 	}
-	if i := strings.LastIndexByte(*authority, '@'); i >= 0 {
-		var err error
-		name, word, _ := strings.Cut((*authority)[:i], ":")
-		if name, err = url.PathUnescape(name); err != nil {
-			return errAddress
-		}
-		if word, err = url.PathUnescape(word); err != nil {
-			return errAddress
-		}
-		if word == "" {
-			word = getenv("ETCDCTL_PASSWORD")
-		}
-		user, password, *authority = name, word, (*authority)[i+1:]
+	a.user, a.password = parsed.User, parsed.Password
+	if a.password == "" {
+		a.password = getenv("ETCDCTL_PASSWORD")
 	}
-	a.user, a.password = user, password
-	return nil
 }
 
 // parameters are those after the question mark.
@@ -102,11 +89,11 @@ func (a *address) parameters(query string) error {
 		value := v[len(v)-1]
 		switch key {
 		case "cacert":
-			a.files.cacert = value
+			a.files.CACert = value
 		case "cert":
-			a.files.cert = value
+			a.files.Cert = value
 		case "key":
-			a.files.key = value
+			a.files.Key = value
 		case "metrics":
 			u, err := url.Parse(value)
 			if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Port() == "" || u.User != nil || u.Path != "" || u.RawQuery != "" {
@@ -120,16 +107,10 @@ func (a *address) parameters(query string) error {
 	return nil
 }
 
-// endpoint adds the port that etcd has unless told.
-func endpoint(host string) (string, error) {
-	name, port, err := net.SplitHostPort(host)
-	if err != nil {
-		name, port = strings.Trim(host, "[]"), clientPort
-		if strings.Contains(name, ":") && net.ParseIP(name) == nil {
-			return "", errAddress
-		}
-	}
-	if name == "" || port == "" || strings.ContainsAny(name, `"'<>\^{|}#@%`+"`") {
+// endpointOf is a host with its port.
+func endpointOf(host string) (string, error) {
+	name, port, err := net.SplitHostPort(endpoint.WithPort(host))
+	if err != nil || name == "" || port == "" || strings.Contains(name, "%") || strings.Contains(name, ":") && net.ParseIP(name) == nil {
 		return "", errAddress
 	}
 	return net.JoinHostPort(name, port), nil
@@ -160,31 +141,9 @@ func (a *address) page(endpoint string) string {
 	return u.String()
 }
 
-// config is nil where nothing asks for TLS.
-func (f *files) config(secure, insecure bool) (*tls.Config, error) {
-	if !secure {
-		return nil, nil
-	}
-	c := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: insecure} //nolint:gosec // a person asked for it by a flag
-	if (f.cert == "") != (f.key == "") {
-		return nil, errors.New("a client's certificate needs its key, and the key its certificate: name both, by ETCDCTL_CERT and ETCDCTL_KEY, or ?cert= and &key=")
-	}
-	if f.cert != "" {
-		pair, err := tls.LoadX509KeyPair(f.cert, f.key)
-		if err != nil {
-			return nil, fmt.Errorf("etcd's client certificate (ETCDCTL_CERT, ETCDCTL_KEY): %w", err)
-		}
-		c.Certificates = []tls.Certificate{pair}
-	}
-	if f.cacert != "" {
-		text, err := os.ReadFile(f.cacert)
-		if err != nil {
-			return nil, fmt.Errorf("etcd's authority (ETCDCTL_CACERT): %w", err)
-		}
-		c.RootCAs = x509.NewCertPool()
-		if !c.RootCAs.AppendCertsFromPEM(text) {
-			return nil, fmt.Errorf("etcd's authority (ETCDCTL_CACERT): %s has no certificate in PEM", f.cacert)
-		}
-	}
-	return c, nil
+// called is how TLS's files are named here.
+var called = endpoint.Names{
+	Both:      "name both, by ETCDCTL_CERT and ETCDCTL_KEY, or ?cert= and &key=",
+	Client:    "etcd's client certificate (ETCDCTL_CERT, ETCDCTL_KEY)",
+	Authority: "etcd's authority (ETCDCTL_CACERT)",
 }

@@ -115,7 +115,7 @@ func hostPort(text string) string {
 	if err != nil || u.Host == "" {
 		return ""
 	}
-	e, err := endpoint(u.Host)
+	e, err := endpointOf(u.Host)
 	if err != nil {
 		return ""
 	}

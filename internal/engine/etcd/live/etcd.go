@@ -51,7 +51,7 @@ func Open(text string, opt Options) (source.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	config, err := a.files.config(a.secure, opt.Insecure)
+	config, err := a.files.Config(called, a.secure, opt.Insecure)
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +137,7 @@ func (c *cluster) probe(ctx context.Context, pages []source.Source, w recording.
 		return fmt.Errorf("%s: it ends the connection without an answer: it may want TLS, which is etcds://", c.desc.Name)
 	case strings.Contains(text, "certificate"), strings.Contains(text, "tls:"), strings.Contains(text, "x509:"):
 		return fmt.Errorf("%s: %s", c.desc.Name, aboutTLS(text))
-	case c.address.secure && c.address.files.cert == "" && hungUp(err):
+	case c.address.secure && c.address.files.Cert == "" && hungUp(err):
 		// Its alert got lost: what was sent already came to a closed socket.
 		return fmt.Errorf("%s: it ends the connection: %s", c.desc.Name, aboutTLS("certificate required"))
 	}

@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
+	location "plimsoll/internal/record/address"
 	"plimsoll/internal/record/source"
 )
 
@@ -25,64 +25,40 @@ type address struct {
 	srv     bool
 	set     string // replica set
 	options url.Values
-	hidden  []string // texts that may not be shown
-	user    bool     // there are credentials
+	hidden  location.Secrets
+	user    bool // there are credentials
 }
-
-// secretOption matches options whose values are secrets (MongoDB manual, connection string options).
-var secretOption = regexp.MustCompile(`(?i)pass|token|secret|authMechanismProperties`)
 
 // parse reads a connection string. Where it has no user or no password, they are taken from the environment.
 func parse(text string, getenv func(string) string) (*address, error) {
-	scheme, rest, ok := strings.Cut(text, "://")
-	scheme = strings.ToLower(scheme)
-	if !ok || scheme != "mongodb" && scheme != "mongodb+srv" || len(text) > addressBytesMax ||
-		strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+	parsed, err := location.Parse(text)
+	if err != nil || len(text) > addressBytesMax || parsed.Scheme != "mongodb" && parsed.Scheme != "mongodb+srv" ||
+		slices.Contains(parsed.Hosts, "") || strings.ContainsRune(parsed.UserInfo, '@') {
 		return nil, errAddress
 	}
-	a := &address{srv: scheme == "mongodb+srv"}
-	authority, tail := rest, ""
-	if i := strings.IndexAny(rest, "/?"); i >= 0 {
-		authority, tail = rest[:i], rest[i:]
-	}
-	path, query, _ := strings.Cut(tail, "?")
-	if strings.ContainsRune(path, '@') { // the slash was one of the password's
-		return nil, errAddress
-	}
-	user, hosts := "", authority
-	if i := strings.LastIndexByte(authority, '@'); i >= 0 {
-		user, hosts = authority[:i], authority[i+1:]
-		if strings.ContainsAny(user, "@") {
-			return nil, errAddress
-		}
-	}
-	a.hosts = strings.Split(hosts, ",")
-	if hosts == "" || slices.Contains(a.hosts, "") {
-		return nil, errAddress
-	}
-	var err error
-	if a.options, err = url.ParseQuery(query); err != nil {
+	a := &address{srv: parsed.Scheme == "mongodb+srv", hosts: parsed.Hosts, hidden: parsed.Secrets}
+	if a.options, err = url.ParseQuery(parsed.Query); err != nil {
 		return nil, errAddress
 	}
 	a.option(&a.set, "replicaSet")
-	for k, values := range a.options {
-		if secretOption.MatchString(k) {
-			a.hide(values...)
-		}
-	}
-	if user, err = a.credentials(user, getenv); err != nil {
+	user, err := a.credentials(parsed, getenv)
+	if err != nil {
 		return nil, err
 	}
-	if strings.HasPrefix(tail, "?") { // the driver wants a slash before it
-		tail = "/" + tail
+	hosts, tail := strings.Join(a.hosts, ","), parsed.Path
+	if parsed.Query != "" {
+		if tail == "" { // the driver wants a slash before it
+			tail = "/"
+		}
+		tail += "?" + parsed.Query
 	}
-	a.secret = scheme + "://" + user + hosts + tail
-	a.name = scheme + "://" + hosts + "/"
+	a.secret = parsed.Scheme + "://" + user + hosts + tail
+	a.name = parsed.Scheme + "://" + hosts + "/"
 	if a.set != "" {
 		a.name += "?replicaSet=" + a.set
 	}
 	if a.user {
-		a.hide(a.secret)
+		a.hidden.Add(a.secret)
 	}
 	return a, nil
 }
@@ -113,55 +89,32 @@ func (a *address) on(name string) bool {
 }
 
 // credentials gives the address's part with user and password.
-func (a *address) credentials(text string, getenv func(string) string) (string, error) {
-	name, password, has := strings.Cut(text, ":")
-	plainName, err := url.PathUnescape(name)
-	if err != nil {
+func (a *address) credentials(parsed *location.Address, getenv func(string) string) (string, error) {
+	if _, raw, _ := strings.Cut(parsed.UserInfo, ":"); strings.ContainsRune(raw, ':') {
 		return "", errAddress
 	}
-	plain, err := url.PathUnescape(password)
-	if err != nil || strings.ContainsRune(password, ':') {
-		return "", errAddress
-	}
+	name, password, has := parsed.User, parsed.Password, parsed.HasPassword
 	mechanism := ""
 	a.option(&mechanism, "authMechanism")
 	if mechanism == "" && !has { // other mechanisms have no password, or take it from elsewhere
 		if name == "" {
-			plainName = getenv(source.EnvUser)
+			name = getenv(source.EnvUser)
 		}
-		if plainName != "" && getenv(source.EnvPassword) != "" {
-			plain, has = getenv(source.EnvPassword), true
+		if name != "" && getenv(source.EnvPassword) != "" {
+			password, has = getenv(source.EnvPassword), true
 		}
 	}
-	if plainName == "" {
-		return text, nil
+	if name == "" {
+		return "", nil
 	}
 	a.user = true
-	out := url.User(plainName).String()
+	out := url.User(name).String()
 	if has {
-		out = url.UserPassword(plainName, plain).String()
+		out = url.UserPassword(name, password).String()
 		_, escaped, _ := strings.Cut(out, ":")
-		a.hide(password, plain, escaped)
+		a.hidden.Add(password, escaped)
 	}
 	return out + "@", nil
-}
-
-func (a *address) hide(texts ...string) {
-	for _, t := range texts {
-		if t != "" {
-			a.hidden = append(a.hidden, t)
-		}
-	}
-	// The longest first: a secret may be part of another.
-	slices.SortFunc(a.hidden, func(x, y string) int { return len(y) - len(x) })
-}
-
-// public takes the address's secrets out of a text.
-func (a *address) public(text string) string {
-	for _, t := range a.hidden {
-		text = strings.ReplaceAll(text, t, "...")
-	}
-	return text
 }
 
 // one reports whether the address means one server, rather than a set to look for its primary in.
@@ -172,15 +125,6 @@ func (a *address) one() bool {
 	return len(a.hosts) == 1 && !a.srv && a.set == "" && !a.on("loadBalanced")
 }
 
-// A shown error is one whose text has no secret in it.
-type shown struct {
-	text string
-	err  error
-}
-
-func (e *shown) Error() string { return e.text }
-func (e *shown) Unwrap() error { return e.err }
-
 func (a *address) errorf(err error, format string, args ...any) error {
-	return &shown{text: a.name + " " + a.public(fmt.Sprintf(format, args...)), err: err}
+	return location.Shown(a.name+" "+a.hidden.Hide(fmt.Sprintf(format, args...)), err)
 }

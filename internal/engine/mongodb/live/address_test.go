@@ -56,11 +56,8 @@ func FuzzAddress(f *testing.F) {
 			}
 			return
 		}
-		for _, secret := range a.hidden {
-			said := a.errorf(nil, "the driver says %s of %s", secret, a.secret).Error()
-			if rest := strings.TrimPrefix(said, a.name); len(secret) > len("the driver says ... of ...") && strings.Contains(rest, secret) {
-				t.Fatalf("%q of %q is shown: %s", secret, text, said)
-			}
+		if said := a.errorf(nil, "the driver says %s", a.secret).Error(); a.user && strings.Contains(said, a.secret) {
+			t.Fatalf("%q is shown: %s", text, said)
 		}
 		if u, err := url.Parse(text); err == nil && u.User != nil {
 			if p, _ := u.User.Password(); len(p) > 3 && strings.Contains(a.name, p) && !strings.Contains(u.Host+u.RawQuery, p) {

@@ -15,6 +15,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
+	location "plimsoll/internal/record/address"
 	"plimsoll/internal/record/source"
 )
 
@@ -38,7 +39,7 @@ var tooOld = regexp.MustCompile(`reports wire version (\d+), but .* requires at 
 func (l *link) explain(err error) error {
 	a := l.address
 	seen, failure := l.last()
-	if err == nil || errors.As(err, new(*shown)) || errors.Is(err, context.Canceled) && failure == nil {
+	if err == nil || errors.As(err, new(*location.ShownError)) || errors.Is(err, context.Canceled) && failure == nil {
 		return err
 	}
 	text := err.Error()

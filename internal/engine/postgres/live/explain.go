@@ -44,17 +44,9 @@ func (t *target) explain(err error) error {
 	return &explained{t.name + ": " + text, err}
 }
 
-// hideFrom is the length from which a secret is looked for: of shorter ones the holes in the text would tell more.
-const hideFrom = 3
-
 // hide takes passwords out of what the server or the driver says. Neither should have any in it.
 func (t *target) hide(text string) string {
-	for _, s := range t.secrets {
-		if len(s) >= hideFrom {
-			text = strings.ReplaceAll(text, s, "***")
-		}
-	}
-	return strings.ReplaceAll(text, "\n", "; ")
+	return strings.ReplaceAll(t.secrets.Hide(text), "\n", "; ")
 }
 
 // refusal is about what the server itself answers (PostgreSQL's documentation, appendix A: error codes).

@@ -14,14 +14,15 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	location "plimsoll/internal/record/address"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
 )
 
 // The environment variables that credentials are taken from where neither the address nor PostgreSQL's own places have any.
 const (
-	EnvUser     = "PLIMSOLL_USER"
-	EnvPassword = "PLIMSOLL_PASSWORD"
+	EnvUser     = source.EnvUser
+	EnvPassword = source.EnvPassword
 )
 
 const (
@@ -49,7 +50,7 @@ type target struct {
 	config  *pgconn.Config
 	name    string // postgres://host:5432/db
 	server  string // host:5432, the label
-	secrets []string
+	secrets location.Secrets
 }
 
 // live is a server that is asked again and again; it implements source.Source.
@@ -84,20 +85,24 @@ func newTarget(address string, opt Options) (*target, error) {
 	if opt.Getenv == nil {
 		opt.Getenv = os.Getenv
 	}
+	parsed, err := location.Parse(address)
+	if err != nil {
+		return nil, errAddress
+	}
 	cfg, err := pgconn.ParseConfig(address)
 	if err != nil {
 		return nil, misread(err)
 	}
-	t := &target{config: cfg}
+	t := &target{config: cfg, secrets: parsed.Secrets}
 	if cfg.Password == "" {
 		if p := opt.Getenv(EnvPassword); p != "" {
 			cfg.Password = p
 		}
 	}
-	if u := opt.Getenv(EnvUser); u != "" && !namesUser(address) && os.Getenv("PGUSER") == "" {
+	if u := opt.Getenv(EnvUser); u != "" && parsed.User == "" && !strings.Contains("&"+parsed.Query, "&user=") && os.Getenv("PGUSER") == "" {
 		cfg.User = u
 	}
-	t.secrets = secretsOf(address, cfg.Password)
+	t.secrets.Add(cfg.Password)
 	cfg.ConnectTimeout = connectWithin
 	cfg.MaxProtocolMessageBodyLen = messageBytesMax
 	cfg.RuntimeParams["application_name"] = "plimsoll"
@@ -142,41 +147,4 @@ func misread(err error) error {
 		return errors.New("the postgres:// address has an sslmode that is none: disable, allow, prefer, require, verify-ca or verify-full")
 	}
 	return errAddress
-}
-
-// namesUser tells whether an address says who connects.
-func namesUser(address string) bool {
-	_, rest, _ := strings.Cut(address, "://")
-	authority, query, _ := strings.Cut(rest, "?")
-	if i := strings.IndexByte(authority, '/'); i >= 0 {
-		authority = authority[:i]
-	}
-	return strings.LastIndexByte(authority, '@') > 0 || strings.Contains("&"+query, "&user=")
-}
-
-// secretsOf are what no text may hold: the password as it is and as it stands in the address.
-func secretsOf(address, password string) []string {
-	var out []string
-	add := func(s string) {
-		if s != "" {
-			out = append(out, s)
-		}
-	}
-	add(password)
-	_, rest, _ := strings.Cut(address, "://")
-	body, query, _ := strings.Cut(rest, "?")
-	if i := strings.LastIndexByte(body, '@'); i >= 0 {
-		_, p, _ := strings.Cut(body[:i], ":")
-		add(p)
-	}
-	for part := range strings.SplitSeq(query, "&") {
-		key, value, _ := strings.Cut(part, "=")
-		if strings.Contains(strings.ToLower(key), "password") {
-			add(value)
-			if plain, err := url.QueryUnescape(value); err == nil {
-				add(plain)
-			}
-		}
-	}
-	return out
 }

@@ -1,0 +1,105 @@
+// Package address parses the addresses of servers, and keeps what is secret in them from being
+// shown.
+//
+// A password may hold any character, and a person may forget to escape one. So nothing of an
+// address is repeated in an error, an address whose parts cannot be told apart for certain is
+// refused, and what a driver says goes through [Secrets.Hide] or [Secrets.Redact].
+package address
+
+import (
+	"errors"
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+// What is wrong with an address. None repeats a part of it.
+var (
+	ErrScheme   = errors.New("an address begins with a scheme, as in https://")
+	ErrControl  = errors.New("the address has a control character in it")
+	ErrUser     = errors.New("the address's user cannot be read: write special characters as %XX")
+	ErrPassword = errors.New("the address's password cannot be read: write special characters as %XX")
+	ErrAt       = errors.New("the address has an @ behind its hosts: write special characters of user and password as %XX")
+	ErrHost     = errors.New("the address has no host that can be one")
+)
+
+// An Address is a parsed address of one or several servers: scheme://user:password@a:1,b:2/path?query.
+// It holds secrets: only Hosts, Scheme and User may be shown.
+type Address struct {
+	// Scheme is in lower case.
+	Scheme string
+	// UserInfo is user and password as they stand, without the @.
+	UserInfo string
+	// User and Password are unescaped. HasPassword tells an empty password from none.
+	User, Password string
+	HasPassword    bool
+	// Hosts are those between commas, with their ports, as they stand. One may be empty.
+	Hosts []string
+	// Path begins with a slash or is empty, Query is what follows the question mark.
+	Path, Query string
+	// Secrets are the password, and the values of parameters that may be secret.
+	Secrets Secrets
+}
+
+// Parse reads an address. It refuses one in which an @ comes after the hosts: what seemed to end
+// the hosts may have been a character of the password.
+func Parse(text string) (*Address, error) {
+	scheme, rest, ok := strings.Cut(text, "://")
+	if !ok {
+		return nil, ErrScheme
+	}
+	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		return nil, ErrControl
+	}
+	a := &Address{Scheme: strings.ToLower(scheme)}
+	authority, tail := rest, ""
+	if i := strings.IndexAny(rest, "/?"); i >= 0 {
+		authority, tail = rest[:i], rest[i:]
+	}
+	if strings.ContainsRune(tail, '@') {
+		return nil, ErrAt
+	}
+	a.Path, a.Query, _ = strings.Cut(tail, "?")
+	if i := strings.LastIndexByte(authority, '@'); i >= 0 {
+		a.UserInfo, authority = authority[:i], authority[i+1:]
+	}
+	if err := a.credentials(); err != nil {
+		return nil, err
+	}
+	a.Hosts = strings.Split(authority, ",")
+	if strings.ContainsAny(authority, " \"'<>\\^`{|}#") {
+		return nil, ErrHost
+	}
+	a.Secrets.parameters(a.Query)
+	return a, nil
+}
+
+func (a *Address) credentials() (err error) {
+	user, password, has := strings.Cut(a.UserInfo, ":")
+	if a.User, err = url.PathUnescape(user); err != nil {
+		return ErrUser
+	}
+	if a.Password, err = url.PathUnescape(password); err != nil {
+		return ErrPassword
+	}
+	a.HasPassword = has
+	a.Secrets.Add(password, a.Password)
+	return nil
+}
+
+// secretParameter matches the names of parameters whose values no text may have in it.
+var secretParameter = regexp.MustCompile(`(?i)pass|token|secret|authMechanismProperties`)
+
+// parameters adds the values of those that may be secret, as they stand and unescaped.
+func (s *Secrets) parameters(query string) {
+	for part := range strings.SplitSeq(query, "&") {
+		key, value, _ := strings.Cut(part, "=")
+		if !secretParameter.MatchString(key) {
+			continue
+		}
+		s.Add(value)
+		if plain, err := url.QueryUnescape(value); err == nil {
+			s.Add(plain)
+		}
+	}
+}

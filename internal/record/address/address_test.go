@@ -1,0 +1,83 @@
+package address
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+)
+
+func TestParse(t *testing.T) {
+	a, err := Parse("PostgreSQL://me:p%40ss@a:1,[::1]:2/db?sslpassword=q%26r&x=y")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := fmt.Sprint(a.Scheme, " ", a.User, " ", a.Password, " ", a.HasPassword, " ", a.Hosts, " ", a.Path, " ", a.Query)
+	if want := "postgresql me p@ss true [a:1 [::1]:2] /db sslpassword=q%26r&x=y"; got != want {
+		t.Errorf("%s, not %s", got, want)
+	}
+	if got := a.Secrets.Hide("p%40ss p@ss q%26r q&r y"); got != "*** *** *** *** y" {
+		t.Error(got)
+	}
+	for text, want := range map[string]error{
+		"db:5432": ErrScheme, "x://h\n": ErrControl, "x://%zz@h": ErrUser, "x://u:s3cret%zz@h": ErrPassword, "x://a b": ErrHost,
+		"x://u:s3/cret@h": ErrAt, "x://u:s3?cret@h": ErrAt, "x://u:s3#cret": ErrHost,
+	} {
+		if _, err := Parse(text); !errors.Is(err, want) {
+			t.Errorf("%q: %v, not %v", text, err, want)
+		}
+	}
+}
+
+func TestRedact(t *testing.T) {
+	var s Secrets
+	s.Add("cret", "s3cret", "", "x")
+	err := s.Redact(fmt.Errorf("x://u:x@h: s3cret: %w", context.DeadlineExceeded))
+	if want := "x://u:***@h: ***: context deadline exceeded"; err.Error() != want || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%v, not %s", err, want)
+	}
+	if s.Redact(nil) != nil || Shown("x", nil).Error() != "x" || errors.Is(Shown("x", nil), err) {
+		t.Error("no error is one")
+	}
+}
+
+// What may be shown of an address has nothing of its password, whatever characters that has: not
+// the hosts, not an error, not an argument on the command line, and not what a driver repeats.
+func FuzzSecrets(f *testing.F) {
+	for _, password := range []string{"s3cret", "a/b", "a?b", "a#b", "a@b", "a:b", "a%b", "%41", "p@h:1/x?y=z", "://", ",", "@@", " "} {
+		for _, rest := range []string{"h", "a:1,b:2/db?sslpassword=q", "[::1]:2/", "h/?x@"} {
+			f.Add("mongodb", password, rest)
+		}
+	}
+	f.Fuzz(func(t *testing.T, scheme, filling, rest string) {
+		if strings.ContainsAny(scheme, ":/?#@") {
+			return
+		}
+		const first, last = "qZx7", "w9Kv"
+		password := first + filling + last
+		text := scheme + "://me:" + password + "@" + rest
+		for _, shown := range []string{Public(text), Public(scheme + "://me:" + url.PathEscape(password) + "@" + rest)} {
+			if strings.Contains(shown, first) || strings.Contains(shown, last) {
+				t.Errorf("%q is shown as %s", text, shown)
+			}
+		}
+		if u, err := url.Parse(text); err == nil && u.User != nil {
+			if shown := PublicURL(u); strings.Contains(shown, first) || strings.Contains(shown, last) {
+				t.Errorf("%q is shown as %s", text, shown)
+			}
+		}
+		a, err := Parse(text)
+		if err != nil {
+			if strings.Contains(err.Error(), first) || strings.Contains(err.Error(), last) {
+				t.Errorf("%q: %v", text, err)
+			}
+			return
+		}
+		shown := a.Scheme + strings.Join(a.Hosts, ",") + a.User + a.Secrets.Hide("the driver says "+text+" and "+a.Password)
+		if strings.Contains(shown, first) || strings.Contains(shown, last) {
+			t.Errorf("%q tells %s", text, shown)
+		}
+	})
+}

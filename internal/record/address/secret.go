@@ -1,0 +1,114 @@
+package address
+
+import (
+	"errors"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// hidden stands where a secret was.
+const hidden = "***"
+
+// hideFrom is the length from which a secret is looked for anywhere: the holes that a shorter one
+// leaves in a text would give it away. It is hidden where a URI has it.
+const hideFrom = 3
+
+// Secrets are what no text may have in it.
+type Secrets struct {
+	texts []string // the longest first: a secret may be part of another
+}
+
+// Add adds secrets; empty ones are none.
+func (s *Secrets) Add(texts ...string) {
+	for _, t := range texts {
+		if t != "" && !slices.Contains(s.texts, t) {
+			s.texts = append(s.texts, t)
+		}
+	}
+	slices.SortStableFunc(s.texts, func(x, y string) int { return len(y) - len(x) })
+}
+
+// Hide takes the secrets out of a text.
+func (s *Secrets) Hide(text string) string {
+	for _, t := range s.texts {
+		if len(t) >= hideFrom {
+			text = strings.ReplaceAll(text, t, hidden)
+		} else {
+			text = strings.ReplaceAll(text, ":"+t+"@", ":"+hidden+"@")
+		}
+	}
+	return text
+}
+
+// Redact takes the secrets out of an error's text. What the error is can still be asked.
+func (s *Secrets) Redact(err error) error {
+	if err == nil {
+		return nil
+	}
+	text := s.Hide(err.Error())
+	if text == err.Error() {
+		return err
+	}
+	return Shown(text, err)
+}
+
+// A ShownError has a text of its own instead of that of an error which may hold a secret. What it
+// is can be asked by errors.Is, but the error itself is not handed out.
+type ShownError struct {
+	text string
+	err  error
+}
+
+// Shown makes a ShownError of text for err, which may be nil.
+func Shown(text string, err error) error { return &ShownError{text, err} }
+
+func (e *ShownError) Error() string { return e.text }
+
+// Is tells what the error is.
+func (e *ShownError) Is(target error) bool { return e.err != nil && errors.Is(e.err, target) }
+
+// Public is an argument as it may be shown: of an address, without user, password and parameters.
+func Public(arg string) string {
+	scheme, rest, ok := strings.Cut(arg, "://")
+	if !ok {
+		return arg
+	}
+	authority, path := rest, ""
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+		authority, path = rest[:i], rest[i:]
+	}
+	if strings.ContainsRune(path, '@') { // what ended the host may have been one of a password's characters
+		return scheme + "://..."
+	}
+	if i := strings.IndexAny(path, "?#"); i >= 0 {
+		path = path[:i]
+	}
+	return scheme + "://" + authority[strings.LastIndexByte(authority, '@')+1:] + path
+}
+
+// maybeSecret matches the names of a page's parameters whose values are not shown: more than
+// those that are certainly secret.
+var maybeSecret = regexp.MustCompile(`(?i)pass|token|secret|key|auth|sig|cred`)
+
+// PublicURL is a URL as it may be shown: without user and password, and without the values of
+// parameters that may be secrets. Where an @ comes after the host, it shows the scheme alone: what
+// ended the host may have been one of a password's characters.
+func PublicURL(u *url.URL) string {
+	if strings.ContainsRune(u.EscapedPath()+u.RawQuery+u.Fragment, '@') {
+		return u.Scheme + "://..."
+	}
+	v := *u
+	v.User, v.Fragment = nil, ""
+	if v.RawQuery != "" {
+		parts := strings.Split(v.RawQuery, "&")
+		for i, p := range parts {
+			if k, _, ok := strings.Cut(p, "="); ok && maybeSecret.MatchString(k) {
+				parts[i] = k + "=..."
+			}
+		}
+		v.RawQuery = strings.Join(parts, "&")
+	}
+	return v.String()
+}
