@@ -58,10 +58,14 @@ func mongod(l *emit.Layout) (*emit.Part, error) {
 			text += "\n# " + v.Why + "\n# No option says where the journal is: it is the folder journal of dbPath, so its volume is mounted there\n# (" + journalMount + " if dbPath is Debian's). README.md tells how it is moved.\n"
 		}
 	}
-	if len(conf.lines) == 0 {
+	if len(conf.values) == 0 {
 		return nil, nil
 	}
-	p.Files = []emit.File{emit.Text("mongod/mongod.conf", text+"\n"+conf.String())}
+	options, err := conf.yaml()
+	if err != nil {
+		return nil, err
+	}
+	p.Files = []emit.File{emit.Text("mongod/mongod.conf", text+"\n"+options)}
 	p.Apply = []string{"Join `mongod/mongod.conf` with each member's own; it counts from the next start."}
 	if script := runtimeScript(l, live, a.Checkpoint); script != "" {
 		p.Files = append(p.Files, emit.Text("mongod/runtime.js", script))

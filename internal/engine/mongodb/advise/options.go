@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/goccy/go-yaml"
+
 	"plimsoll/internal/advise/emit"
 )
 
@@ -46,9 +48,16 @@ func (o *mongodOption) check(value string) error {
 
 // A mongodConf is made option by option, each checked. It is written in the order of mongodOptions.
 type mongodConf struct {
-	lines map[string]string // option to its comment and line
-	err   error
+	values   map[string]literal
+	comments yaml.CommentMap
+	err      error
 }
+
+// A literal is a scalar as it is written.
+type literal string
+
+// MarshalYAML is the literal.
+func (v literal) MarshalYAML() ([]byte, error) { return []byte(v), nil }
 
 func (c *mongodConf) set(path, value, comment string) {
 	i := slices.IndexFunc(mongodOptions, func(o mongodOption) bool { return o.path == path })
@@ -62,35 +71,40 @@ func (c *mongodConf) set(path, value, comment string) {
 	if mongodOptions[i].kind == "string" {
 		value = strconv.Quote(value)
 	}
-	if c.lines == nil {
-		c.lines = map[string]string{}
+	if c.values == nil {
+		c.values, c.comments = map[string]literal{}, yaml.CommentMap{}
 	}
-	c.lines[path] = comment + path[strings.LastIndexByte(path, '.')+1:] + ": " + value + "\n"
+	var lines []string
+	for line := range strings.Lines(comment) {
+		lines = append(lines, strings.TrimSuffix(strings.TrimPrefix(line, "#"), "\n"))
+	}
+	c.values[path] = literal(value)
+	c.comments["$."+path] = []*yaml.Comment{yaml.HeadComment(lines...)}
 }
 
-// String is the options as YAML in blocks.
-func (c *mongodConf) String() string {
-	var b strings.Builder
-	var open []string // the mappings one is in
+// yaml is the options as the file has them.
+func (c *mongodConf) yaml() (string, error) {
+	var tree yaml.MapSlice
 	for _, o := range mongodOptions {
-		line, ok := c.lines[o.path]
-		if !ok {
-			continue
-		}
-		parents := strings.Split(o.path, ".")
-		parents = parents[:len(parents)-1]
-		shared := 0
-		for shared < len(open) && shared < len(parents) && open[shared] == parents[shared] {
-			shared++
-		}
-		for depth := shared; depth < len(parents); depth++ {
-			b.WriteString(strings.Repeat("  ", depth) + parents[depth] + ":\n")
-		}
-		open = parents
-		indent := strings.Repeat("  ", len(parents))
-		for text := range strings.Lines(line) {
-			b.WriteString(indent + text)
+		if v, ok := c.values[o.path]; ok {
+			tree = put(tree, strings.Split(o.path, "."), v)
 		}
 	}
-	return b.String()
+	text, err := yaml.MarshalWithOptions(tree, yaml.WithComment(c.comments))
+	return string(text), err
+}
+
+// put sets a value at a path below a mapping.
+func put(tree yaml.MapSlice, path []string, v literal) yaml.MapSlice {
+	i := slices.IndexFunc(tree, func(x yaml.MapItem) bool { return x.Key == path[0] })
+	if i < 0 {
+		i, tree = len(tree), append(tree, yaml.MapItem{Key: path[0]})
+	}
+	if len(path) == 1 {
+		tree[i].Value = v
+	} else {
+		below, _ := tree[i].Value.(yaml.MapSlice)
+		tree[i].Value = put(below, path[1:], v)
+	}
+	return tree
 }
