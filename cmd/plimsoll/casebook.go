@@ -12,7 +12,8 @@ import (
 	"plimsoll/internal/advise/casebook"
 	engines "plimsoll/internal/engine"
 	"plimsoll/internal/model/scenario"
-	"plimsoll/internal/present/html"
+	"plimsoll/internal/present/results"
+	"plimsoll/internal/present/text"
 )
 
 func newCasebookCommand(a *app) *cobra.Command {
@@ -29,18 +30,18 @@ func newCasebookCommand(a *app) *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				if output.value == asPage {
-					return usagef("for example plimsoll casebook 1 -o html > case.html", "-o html: a page is of one case")
+				if output.value == asPage || output.value == asMarkdown {
+					return usagef("for example plimsoll casebook 1 -o html > case.html", "-o %s: a page is of one case", output.value)
 				}
 				return listCases(a, output.value == "json")
 			}
 			if err := a.pageGoesSomewhere(output); err != nil {
 				return err
 			}
-			return walkCase(cmd.Context(), a, args[0], asGiven(cmd, args), output.value, noPlan)
+			return walkCase(cmd.Context(), a, args[0], asGiven(cmd, args), output, noPlan)
 		},
 	}
-	addOutputOrPage(cmd, &output)
+	addFormat(cmd, &output)
 	cmd.Flags().BoolVar(&noPlan, "no-plan", false, "end before the plan, its files and the proof, which take longest")
 	return cmd
 }
@@ -89,8 +90,8 @@ func openCase(name string) (*casebook.Case, error) {
 }
 
 // caseOrigin is what a case's page is made from: the scenario in its folder, which of an embedded case lies in this program's source.
-func caseOrigin(name string, given []string) html.Origin {
-	out := html.Origin{Command: given, File: filepath.Join(name, "scenario.yaml")}
+func caseOrigin(name string, given []string) results.Origin {
+	out := results.Origin{Command: given, File: filepath.Join(name, "scenario.yaml")}
 	if info, err := os.Stat(name); err == nil && info.IsDir() {
 		if file, err := scenario.Open(out.File); err == nil {
 			out.Text = file.Text()
@@ -105,7 +106,7 @@ func caseOrigin(name string, given []string) html.Origin {
 	return out
 }
 
-func walkCase(ctx context.Context, a *app, name string, given []string, output string, noPlan bool) error {
+func walkCase(ctx context.Context, a *app, name string, given []string, output choice, noPlan bool) error {
 	c, err := openCase(name)
 	if err != nil {
 		return err
@@ -118,18 +119,18 @@ func walkCase(ctx context.Context, a *app, name string, given []string, output s
 	stop := a.meter(t).show()
 	w, err := casebook.Run(ctx, c, casebook.Options{
 		Engines: engines.All(),
-		Series:  output == asPage, NoPlan: noPlan, Stage: t.setStage,
+		Series:  output.value == asPage, NoPlan: noPlan, Stage: t.setStage,
 		Progress: func(variant string, done, total int) { t.setStage("simulating, last "+variant, done, total) },
 	})
 	stop()
 	if err != nil {
 		return err
 	}
-	switch output {
+	switch output.value {
 	case "json":
 		return writeJSON(a, w)
-	case asPage:
-		return html.Case(a.stdout, w, a.pageOptionsOf(caseOrigin(name, given)))
+	case asPage, asMarkdown:
+		return a.write(results.Case(w, caseOrigin(name, given)), output, text.Options{})
 	}
 	width := 100
 	if n := a.columns(); n > 0 {

@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/model/catalog"
-	"plimsoll/internal/present/report"
 )
 
 func newCatalogShowCommand(a *app) *cobra.Command {
@@ -224,7 +223,7 @@ const showColumns = 80
 // writeWrapped writes a sentence behind what its first line begins with.
 func writeWrapped(b *strings.Builder, first, text string) {
 	indent := len(first)
-	for _, line := range report.Wrap(text, showColumns-indent) {
+	for _, line := range wrapped(text, showColumns-indent) {
 		b.WriteString(first + line + "\n")
 		first = strings.Repeat(" ", indent)
 	}

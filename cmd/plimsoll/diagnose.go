@@ -10,8 +10,7 @@ import (
 
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/judge/fleet"
-	"plimsoll/internal/present/html"
-	"plimsoll/internal/present/report"
+	"plimsoll/internal/present/diagnosis"
 	"plimsoll/internal/record/recording"
 )
 
@@ -46,7 +45,7 @@ func newDiagnoseCommand(a *app) *cobra.Command {
 	o.AddFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if o.schema {
-			schema := report.Schema()
+			schema := diagnosis.Schema()
 			if o.fleet.asked() {
 				schema = fleet.Schema()
 			}
@@ -62,7 +61,7 @@ func newDiagnoseCommand(a *app) *cobra.Command {
 }
 
 func (o *diagnoseOptions) AddFlags(cmd *cobra.Command) {
-	addOutputOrPage(cmd, &o.output)
+	addFormat(cmd, &o.output)
 	addChoice(cmd, &o.failOn, "fail-on", "", "exit with 3 if a cause or symptom is this severe, or more so", "critical", "warning", "info")
 	cmd.Flags().BoolVar(&o.schema, "schema", false, "print the JSON Schema of -o json and end")
 	o.sourceOptions.AddFlags(cmd)
@@ -103,15 +102,10 @@ func (o *diagnoseOptions) Run(ctx context.Context, a *app, args []string) error 
 
 // write writes a diagnosis as it is asked for.
 func (o *diagnoseOptions) write(a *app, r *diagnose.Report) error {
-	switch o.output.value {
-	case "json":
-		return report.JSON(a.stdout, r)
-	case asPage:
-		return html.Diagnosis(a.stdout, r, a.pageOptions(o.zone))
+	if o.output.value == "json" {
+		return diagnosis.JSON(a.stdout, r)
 	}
-	opt := o.options(a)
-	opt.Location = o.zone
-	return report.Text(a.stdout, r, opt)
+	return a.write(diagnosis.Document(r, diagnosis.Options{Location: o.zone}), o.output, o.options(a))
 }
 
 // diagnose reads what is to be read and runs the rules, with progress on stderr.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/internal/present/report"
+	"plimsoll/internal/present/text"
 )
 
 // display is how text is shown.
@@ -45,8 +45,8 @@ func (d *display) Validate(cmd *cobra.Command) error {
 }
 
 // options settles what was left open by looking at the surroundings.
-func (d *display) options(a *app) report.Options {
-	opt := report.Options{Width: d.width, Verbose: d.verbose, ASCII: d.ascii, Color: d.color.value == "always"}
+func (d *display) options(a *app) text.Options {
+	opt := text.Options{Width: d.width, Verbose: d.verbose, ASCII: d.ascii, Color: d.color.value == "always"}
 	if d.color.value == "auto" {
 		// https://no-color.org: set and not empty, whatever the value.
 		opt.Color = a.stdout.terminal && a.getenv("NO_COLOR") == "" && a.getenv("TERM") != "dumb"
@@ -73,3 +73,6 @@ func (a *app) unicode() bool {
 	}
 	return false
 }
+
+// wrapped breaks text at spaces into lines of at most width columns.
+func wrapped(s string, width int) []string { return text.Wrap(s, width) }

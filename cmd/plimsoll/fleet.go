@@ -132,7 +132,7 @@ func transport(insecure bool) http.RoundTripper {
 
 // run diagnoses the fleet and reports.
 func (o *fleetOptions) run(ctx context.Context, a *app, d *diagnoseOptions) error {
-	if d.output.value == asPage && o.cluster == "" {
+	if (d.output.value == asPage || d.output.value == asMarkdown) && o.cluster == "" {
 		return usagef("--cluster NAME -o html for one of them; -o json for all", "diagnose --prometheus: a fleet is told as text or JSON")
 	}
 	if err := a.pageGoesSomewhere(d.output); err != nil {
@@ -190,10 +190,8 @@ func (o *fleetOptions) tell(a *app, d *diagnoseOptions, r *fleet.Report) error {
 	if d.output.value == "json" {
 		return writeJSON(a, r)
 	}
-	opt := d.options(a)
-	opt.Location = d.zone
-	text := fleetText{r: r, opt: opt}
-	_, err := fmt.Fprint(a.stdout, text.String())
+	page := fleetText{r: r, opt: d.options(a), zone: d.zone}
+	_, err := fmt.Fprint(a.stdout, page.String())
 	return err
 }
 

@@ -9,7 +9,8 @@ import (
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/judge/fleet"
-	"plimsoll/internal/present/report"
+	"plimsoll/internal/present/document"
+	"plimsoll/internal/present/text"
 )
 
 // How much of a fleet a page shows unless all is asked for: what one acts upon first.
@@ -21,9 +22,10 @@ const (
 
 // fleetText writes a fleet's diagnosis for a person.
 type fleetText struct {
-	r   *fleet.Report
-	opt report.Options
-	b   strings.Builder
+	r    *fleet.Report
+	opt  text.Options
+	zone *time.Location
+	b    strings.Builder
 }
 
 func (t *fleetText) String() string {
@@ -44,7 +46,7 @@ func (t *fleetText) line(format string, args ...any) {
 // para writes text under a lead, wrapped to the page.
 func (t *fleetText) para(lead, text string) {
 	indent := strings.Repeat(" ", len(lead))
-	for i, l := range report.Wrap(report.Visible(text), t.opt.Width-len(lead)) {
+	for i, l := range wrapped(document.Visible(text), t.opt.Width-len(lead)) {
 		if i == 0 {
 			t.line("%s%s", lead, l)
 		} else {
@@ -84,7 +86,7 @@ func (t *fleetText) head() {
 }
 
 func (t *fleetText) moment(at time.Time) string {
-	zone := t.opt.Location
+	zone := t.zone
 	if zone == nil {
 		zone = time.Local
 	}
@@ -179,7 +181,7 @@ func (t *fleetText) databases() {
 		} else {
 			text += ": no cause found in what is measured"
 		}
-		t.para(fmt.Sprintf("%-20s ", report.Visible(d.Name)), text)
+		t.para(fmt.Sprintf("%-20s ", document.Visible(d.Name)), text)
 	}
 	if over := shown - fleetDatabases; over > 0 && !t.opt.Verbose {
 		t.line("and %d more (--verbose)", over)
@@ -193,7 +195,7 @@ func (t *fleetText) databases() {
 			continue
 		}
 		if problems++; problems <= fleetDatabases || t.opt.Verbose {
-			t.para(fmt.Sprintf("%-20s ", report.Visible(d.Name)), "not judged: "+d.Problem)
+			t.para(fmt.Sprintf("%-20s ", document.Visible(d.Name)), "not judged: "+d.Problem)
 		}
 	}
 	if over := problems - fleetDatabases; over > 0 && !t.opt.Verbose {

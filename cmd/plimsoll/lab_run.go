@@ -19,6 +19,7 @@ import (
 	"plimsoll/internal/lab"
 	"plimsoll/internal/lab/run"
 	"plimsoll/internal/model/scenario"
+	"plimsoll/internal/present/text"
 )
 
 // labRunOptions are those of `plimsoll lab run`: simulate's for the scenario and for how the result is told, and
@@ -61,7 +62,7 @@ func newLabRunCommand(a *app) *cobra.Command {
 func (o *labRunOptions) AddFlags(cmd *cobra.Command) {
 	o.lab.AddFlags(cmd)
 	o.visit.AddFlags(cmd, "ask this server that runs already: etcd://host:2379, http(s)://host:2379, postgres://user@host/, mongodb://user@host/")
-	addOutputOrPage(cmd, &o.output)
+	addFormat(cmd, &o.output)
 	f := cmd.Flags()
 	f.Uint64Var(&o.seed, "seed", 0, "the seed of all chance, instead of the scenario's")
 	f.StringVar(&o.record, "record", "", "write a recording of the measured time into this folder")
@@ -129,10 +130,10 @@ func (o *labRunOptions) Run(ctx context.Context, a *app, path string) error {
 	switch o.output.value {
 	case "json":
 		err = writeJSON(a, r)
-	case asPage:
+	case asPage, asMarkdown:
 		origin := o.origin(path, variants)
 		origin.Command = o.given
-		err = labRunPage(a, r, origin)
+		err = a.write(labRunDocument(r, origin), o.output, text.Options{})
 	default:
 		t := &labText{simulateText{width: o.columns(a), ascii: o.ascii || (!o.asciiSet && !a.unicode())}, r}
 		err = t.write(a.stdout)
@@ -143,7 +144,7 @@ func (o *labRunOptions) Run(ctx context.Context, a *app, path string) error {
 	if p := r.PowerLoss; p != nil && !p.Held() {
 		return &failure{code: exitFindings, err: errors.New("what was acknowledged was not there after a loss of power")}
 	}
-	return o.verdict(results(r))
+	return o.verdict(labResults(r))
 }
 
 // binary checks what --etcd and --mongod name.

@@ -9,13 +9,14 @@ import (
 
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/lab/run"
-	"plimsoll/internal/present/html"
+	"plimsoll/internal/present/document"
+	"plimsoll/internal/present/results"
 )
 
-// labRunPage writes a result of the lab as a page. A server's address is not repeated: what was given may hold a password.
-func labRunPage(a *app, r *run.Result, origin html.Origin) error {
+// labRunDocument is a result of the lab as a document. A server's address is not repeated: what was given may hold a password.
+func labRunDocument(r *run.Result, origin results.Origin) *document.Document {
 	l := &r.Lab
-	page := html.LabResult{Result: r.Result, Model: r.Model, Saturated: l.Saturated || l.Dispatch.Behind}
+	page := results.LabResult{Result: r.Result, Model: r.Model, Saturated: l.Saturated || l.Dispatch.Behind}
 	if v := l.Visit; v != nil {
 		origin.Command = append(origin.Command, "--server", "ADDRESS")
 		page.Where = fmt.Sprintf("a server that runs already, %s (%s); %s %s", v.Address, l.Server, v.Database, keptWord(v.Kept))
@@ -30,5 +31,5 @@ func labRunPage(a *app, r *run.Result, origin html.Origin) error {
 	}
 	page.Remarks = append(page.Remarks, fmt.Sprintf("Operations began late by %s in the median, %s at p99", units.Seconds(l.Dispatch.LateP50), units.Seconds(l.Dispatch.LateP99)))
 	page.Remarks = append(page.Remarks, l.Remarks...)
-	return html.LabRun(a.stdout, page, a.pageOptionsOf(origin))
+	return results.LabRun(page, origin)
 }

@@ -21,11 +21,11 @@ type labText struct {
 	r *run.Result
 }
 
-func results(r *run.Result) []*simulate.Result { return []*simulate.Result{r.Result} }
+func labResults(r *run.Result) []*simulate.Result { return []*simulate.Result{r.Result} }
 
 func (t *labText) write(w io.Writer) error {
 	r := t.r.Result
-	t.results = results(t.r)
+	t.results = labResults(t.r)
 	t.header(r)
 	l := &t.r.Lab
 	if v := l.Visit; v != nil {

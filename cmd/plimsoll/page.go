@@ -3,23 +3,30 @@ package main
 import (
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"plimsoll/internal/model/catalog"
 	"plimsoll/internal/model/scenario"
+	"plimsoll/internal/present/document"
 	"plimsoll/internal/present/html"
+	"plimsoll/internal/present/markdown"
+	"plimsoll/internal/present/results"
+	"plimsoll/internal/present/text"
 )
 
-// asPage is the word of -o for one HTML file.
-const asPage = "html"
+// The formats of a result beside text and json.
+const (
+	asPage     = "html"
+	asMarkdown = "markdown"
+)
 
-// addOutputOrPage is addOutput for verbs whose result can be a page as well.
-func addOutputOrPage(cmd *cobra.Command, output *choice) {
+// addFormat is addOutput for verbs whose result is a document.
+func addFormat(cmd *cobra.Command, output *choice) {
 	output.value = "text"
-	addChoice(cmd, output, "output", "o", "how to write the result; html is one file with plots, json writes errors as JSON too", "text", "json", asPage)
+	addChoice(cmd, output, "output", "o", "how to write the result; html is one file with plots, markdown is for an issue or a chat, json writes errors as JSON too",
+		"text", "json", asPage, asMarkdown)
 }
 
 // pageGoesSomewhere refuses to write a page to a terminal, before any work is done for it.
@@ -30,16 +37,16 @@ func (a *app) pageGoesSomewhere(output choice) error {
 	return nil
 }
 
-// pageOptions are those of every page.
-func (a *app) pageOptions(zone *time.Location) html.Options {
-	return html.Options{Location: zone, Program: "plimsoll " + thisBuild().Version}
-}
-
-// pageOptionsOf are those of a page whose figures were made from something.
-func (a *app) pageOptionsOf(origin html.Origin) html.Options {
-	opt := a.pageOptions(nil)
-	opt.Origin = origin
-	return opt
+// write writes a result in the format that was asked for.
+func (a *app) write(d *document.Document, output choice, opt text.Options) error {
+	d.Program = "plimsoll " + thisBuild().Version
+	switch output.value {
+	case asPage:
+		return html.Write(a.stdout, d)
+	case asMarkdown:
+		return markdown.Write(a.stdout, d)
+	}
+	return text.Write(a.stdout, d, opt)
 }
 
 // asGiven is a call of a verb again: its words and the flags that were given, but for those that say how the result is written, and a server's address, which may hold a
@@ -65,11 +72,11 @@ func asGiven(cmd *cobra.Command, args []string) []string {
 }
 
 // pricesOf are the products of scenarios whose prices are known, each once, with who tells its price.
-func pricesOf(region string, all ...*scenario.Scenario) []html.Price {
-	var out []html.Price
+func pricesOf(region string, all ...*scenario.Scenario) []results.Price {
+	var out []results.Price
 	add := func(product, source string) {
-		if !slices.ContainsFunc(out, func(p html.Price) bool { return p.Product == product }) {
-			out = append(out, html.Price{Product: product, Source: source})
+		if !slices.ContainsFunc(out, func(p results.Price) bool { return p.Product == product }) {
+			out = append(out, results.Price{Product: product, Source: source})
 		}
 	}
 	for _, sc := range all {

@@ -17,7 +17,8 @@ import (
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/model/catalog"
 	"plimsoll/internal/model/scenario"
-	"plimsoll/internal/present/html"
+	"plimsoll/internal/present/results"
+	"plimsoll/internal/present/text"
 )
 
 // planOptions are those of `plimsoll plan`.
@@ -61,7 +62,7 @@ func newPlanCommand(a *app) *cobra.Command {
 }
 
 func (o *planOptions) AddFlags(cmd *cobra.Command) {
-	addOutputOrPage(cmd, &o.output)
+	addFormat(cmd, &o.output)
 	f := cmd.Flags()
 	f.StringArrayVar(&o.sets, "set", nil, "what is so now and the file does not say: 'volumes.data={type: gp3, size: 500GiB}' (again for more)")
 	f.StringArrayVar(&o.objectives, "objective", nil, "what is to be reached: 'write_p99 < 25ms' (again for more; default: the scenario's)")
@@ -117,7 +118,7 @@ func (o *planOptions) Validate(cmd *cobra.Command) (plan.Options, error) {
 	switch {
 	case o.unpriced && cmd.Flags().Changed("budget"):
 		return opt, usagef("leave one of them out", "--budget with --unpriced: without prices no budget can be kept")
-	case o.unpriced && o.output.value == asPage:
+	case o.unpriced && (o.output.value == asPage || o.output.value == asMarkdown):
 		return opt, usagef("-o text or -o json", "-o html with --unpriced: the page is about prices")
 	}
 	if cmd.Flags().Changed("budget") {
@@ -179,8 +180,8 @@ func (o *planOptions) Run(ctx context.Context, a *app, path string, opt plan.Opt
 	switch o.output.value {
 	case "json":
 		err = writeJSON(a, p)
-	case asPage:
-		err = html.Plan(a.stdout, p, a.pageOptionsOf(o.origin(file, path, p, fitted)))
+	case asPage, asMarkdown:
+		err = a.write(results.Plan(p, o.origin(file, path, p, fitted)), o.output, text.Options{})
 	default:
 		text := &planText{simulateText{width: o.columns(a), ascii: o.ascii || (!o.asciiSet && !a.unicode())}, p, o.fitCommand(path, fitted)}
 		err = text.write(a.stdout)
@@ -195,8 +196,8 @@ func (o *planOptions) Run(ctx context.Context, a *app, path string, opt plan.Opt
 }
 
 // origin is what a plan's page is made from: its layouts' scenarios, whose prices count, and of a recording the scenario that was fitted.
-func (o *planOptions) origin(file *scenario.File, path string, p *plan.Plan, fitted *fit.Fitted) html.Origin {
-	out := html.Origin{File: path, Command: o.given}
+func (o *planOptions) origin(file *scenario.File, path string, p *plan.Plan, fitted *fit.Fitted) results.Origin {
+	out := results.Origin{File: path, Command: o.given}
 	if fitted != nil {
 		out.File, out.Made = "fitted.yaml", o.fitCommand(path, fitted)+" > fitted.yaml"
 	}

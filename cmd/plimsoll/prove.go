@@ -15,7 +15,8 @@ import (
 	"plimsoll/internal/base/random"
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/judge/diagnose"
-	"plimsoll/internal/present/html"
+	"plimsoll/internal/present/results"
+	"plimsoll/internal/present/text"
 	"plimsoll/internal/record/recording"
 )
 
@@ -73,7 +74,7 @@ func newProveCommand(a *app) *cobra.Command {
 }
 
 func (o *proveOptions) AddFlags(cmd *cobra.Command) {
-	addOutputOrPage(cmd, &o.output)
+	addFormat(cmd, &o.output)
 	f := cmd.Flags()
 	f.StringArrayVar(&o.require, "require", nil, "exit with 3 unless AFTER keeps this: 'write_p99 < 25ms' (again for more)")
 	f.StringVar(&o.confidence, "confidence", "95%", "of the intervals, and of the report to hold no false verdict")
@@ -179,8 +180,8 @@ func (o *proveOptions) Run(ctx context.Context, a *app, args []string) error {
 		e.SetIndent("", "  ")
 		e.SetEscapeHTML(false)
 		err = e.Encode(r)
-	case asPage:
-		err = html.Proof(a.stdout, r, a.pageOptions(o.zone))
+	case asPage, asMarkdown:
+		err = a.write(results.Proof(r, o.zone), o.output, text.Options{})
 	default:
 		err = proveText(a.stdout, r, o.options(a), o.zone)
 	}

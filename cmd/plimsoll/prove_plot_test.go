@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/advise/prove"
-	"plimsoll/internal/present/report"
+	"plimsoll/internal/present/text"
 )
 
 // changed is a figure whose ratio is known with an interval; an end of 0 is none.
@@ -27,16 +27,16 @@ func TestPlotOfChanges(t *testing.T) {
 		{Title: "too short", Verdict: prove.CantTell, Ratio: prove.Estimate{Value: new(float64)}},
 	}}
 	for _, c := range []struct {
-		opt  report.Options
+		opt  text.Options
 		want string
 	}{
-		{report.Options{Width: 80}, `
+		{text.Options{Width: 80}, `
 write p99           ├●┤                          │
 write p99.9        <─────────────────────────○─────────────────────────────────>
 operations                                     ├●─┤
 await                                            │                   ●
                    1/1,000    1/10   -50 %   as before  +100 %  x 10     x 1,000
-`}, {report.Options{Width: 50, ASCII: true}, `
+`}, {text.Options{Width: 50, ASCII: true}, `
 write p99           *             |
 write p99.9        <------------o---------------->
 operations                       [*]
@@ -51,7 +51,7 @@ await                             |         *
 			t.Errorf("%d columns:\n%s\nwant\n%s", c.opt.Width, "write"+got, want)
 		}
 	}
-	narrow := &provePage{r: r, opt: report.Options{Width: 39}}
+	narrow := &provePage{r: r, opt: text.Options{Width: 39}}
 	if narrow.changes(); narrow.b.Len() > 0 {
 		t.Errorf("too narrow to show anything:\n%s", narrow.b.String())
 	}

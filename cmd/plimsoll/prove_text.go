@@ -10,19 +10,19 @@ import (
 
 	"plimsoll/internal/advise/prove"
 	"plimsoll/internal/base/units"
-	"plimsoll/internal/present/report"
+	"plimsoll/internal/present/text"
 )
 
 // A provePage is a comparison as a page of text.
 type provePage struct {
 	b    strings.Builder
 	r    *prove.Report
-	opt  report.Options
+	opt  text.Options
 	zone *time.Location
 }
 
 // proveText writes a comparison for a person: the verdict, whether it is one, the table, and what to do to tell more.
-func proveText(w io.Writer, r *prove.Report, opt report.Options, zone *time.Location) error {
+func proveText(w io.Writer, r *prove.Report, opt text.Options, zone *time.Location) error {
 	p := &provePage{r: r, opt: opt, zone: zone}
 	p.para("", p.verdict(), "1")
 	for _, text := range r.Warnings {
@@ -60,7 +60,7 @@ func (p *provePage) paint(text, style string) string {
 // para writes text wrapped behind a first word's width. The text may hold what sources call themselves.
 func (p *provePage) para(first, text, style string) {
 	rest := strings.Repeat(" ", utf8.RuneCountInString(first))
-	for i, l := range report.Wrap(p.safe(text), p.opt.Width-len(rest)) {
+	for i, l := range wrapped(p.safe(text), p.opt.Width-len(rest)) {
 		if i > 0 {
 			first = rest
 		}

@@ -14,7 +14,8 @@ import (
 
 	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/model/simulate"
-	"plimsoll/internal/present/html"
+	"plimsoll/internal/present/results"
+	"plimsoll/internal/present/text"
 )
 
 // simulateOptions are those of `plimsoll simulate`.
@@ -59,7 +60,7 @@ func newSimulateCommand(a *app) *cobra.Command {
 }
 
 func (o *simulateOptions) AddFlags(cmd *cobra.Command) {
-	addOutputOrPage(cmd, &o.output)
+	addFormat(cmd, &o.output)
 	f := cmd.Flags()
 	f.StringArrayVar(&o.sets, "set", nil, "change a value: volumes.data.iops=16000 (again for more)")
 	f.StringArrayVar(&o.compare, "compare", nil, "a variant beside the scenario: 'name: a.b=c,d.e=f' (again for more)")
@@ -120,23 +121,23 @@ func (o *simulateOptions) Run(ctx context.Context, a *app, path string) error {
 	if o.output.value != "json" {
 		warn(a, variants)
 	}
-	results, err := o.simulate(ctx, a, variants)
+	all, err := o.simulate(ctx, a, variants)
 	if err != nil {
 		return err
 	}
 	switch o.output.value {
 	case "json":
-		err = o.writeJSON(a, results)
-	case asPage:
-		err = html.Simulation(a.stdout, results, a.pageOptionsOf(o.origin(path, variants)))
+		err = o.writeJSON(a, all)
+	case asPage, asMarkdown:
+		err = a.write(results.Simulation(all, o.origin(path, variants)), o.output, text.Options{})
 	default:
-		t := &simulateText{width: o.columns(a), ascii: o.ascii || (!o.asciiSet && !a.unicode()), results: results}
+		t := &simulateText{width: o.columns(a), ascii: o.ascii || (!o.asciiSet && !a.unicode()), results: all}
 		err = t.write(a.stdout)
 	}
 	if err != nil {
 		return err
 	}
-	return o.verdict(results)
+	return o.verdict(all)
 }
 
 // warn tells what is taken but may not be meant: of a variant only what the scenario as it is does not share.

@@ -9,7 +9,6 @@ import (
 
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/model/simulate"
-	"plimsoll/internal/present/report"
 )
 
 // simulateText is a result as a page of text; of several, a table of them side by side.
@@ -45,7 +44,7 @@ func (t *simulateText) line(format string, args ...any) {
 // para writes text that is wrapped behind an indent.
 func (t *simulateText) para(first, text string) {
 	rest := strings.Repeat(" ", utf8.RuneCountInString(first))
-	for i, l := range report.Wrap(text, t.width-len(rest)) {
+	for i, l := range wrapped(text, t.width-len(rest)) {
 		if i > 0 {
 			first = rest
 		}

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/model/scenario"
-	"plimsoll/internal/present/html"
+	"plimsoll/internal/present/results"
 )
 
 // variantsMax bounds what is compared: more do not fit a page.
@@ -69,8 +69,8 @@ func (o *simulateOptions) variants(ctx context.Context, path string) ([]variant,
 }
 
 // origin is what a page of variants is made from.
-func (o *simulateOptions) origin(path string, variants []variant) html.Origin {
-	out := html.Origin{File: path, Text: variants[0].text}
+func (o *simulateOptions) origin(path string, variants []variant) results.Origin {
+	out := results.Origin{File: path, Text: variants[0].text}
 	var all []*scenario.Scenario
 	for _, v := range variants {
 		out.Sets, all = append(out.Sets, v.sets), append(all, v.sc)

@@ -13,7 +13,7 @@ import (
 
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/present/html"
-	"plimsoll/internal/present/report"
+	"plimsoll/internal/present/diagnosis"
 )
 
 // refreshEvery is how often the page asks for itself anew.
@@ -120,7 +120,7 @@ func jsonOf(w *Watch, r *diagnose.Report) (string, []byte, error) {
 	}
 	if w.pages.json == nil {
 		var b bytes.Buffer
-		if err := report.JSON(&b, r); err != nil {
+		if err := diagnosis.JSON(&b, r); err != nil {
 			return jsonType, nil, err
 		}
 		w.pages.json = b.Bytes()
@@ -135,7 +135,9 @@ func pageOf(w *Watch, r *diagnose.Report) (string, []byte, error) {
 	}
 	if w.pages.html == nil {
 		var b bytes.Buffer
-		if err := html.Diagnosis(&b, r, html.Options{Location: w.opt.Location, Program: w.opt.Program}); err != nil {
+		d := diagnosis.Document(r, diagnosis.Options{Location: w.opt.Location})
+		d.Program = w.opt.Program
+		if err := html.Write(&b, d); err != nil {
 			return "", nil, err
 		}
 		w.pages.html = b.Bytes()

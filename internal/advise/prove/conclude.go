@@ -144,22 +144,10 @@ func (f *Figure) Interval() string {
 
 // Change is a ratio as people say it: "-67 %", "+12 %", "1/539", "x 12".
 func Change(ratio *float64) string {
-	switch {
-	case ratio == nil:
+	if ratio == nil {
 		return "?"
-	case *ratio >= 10:
-		return "x " + units.Number(*ratio)
-	case *ratio > 0 && *ratio <= 0.1:
-		return "1/" + units.Number(1 / *ratio)
 	}
-	percent := 100 * (*ratio - 1)
-	if math.Abs(percent) < 9.95 {
-		if math.Abs(percent) < 0.05 {
-			return "0 %"
-		}
-		return fmt.Sprintf("%+.1f %%", percent)
-	}
-	return fmt.Sprintf("%+.0f %%", percent)
+	return units.Change(*ratio)
 }
 
 // Signed is a difference with its sign and unit.

@@ -109,7 +109,7 @@ func Percent(r float64) string {
 const OpSeconds = "op-seconds"
 
 // Value prints a number in one of the units that evidence and tracks carry: "seconds", "bytes",
-// "bytes/s", "ratio", "1/s", "s/s", any other word, or none.
+// "bytes/s", "ratio", "1/s", "s/s", "USD", any other word, or none.
 func Value(x float64, unit string) string {
 	switch unit {
 	case "seconds":
@@ -124,10 +124,58 @@ func Value(x float64, unit string) string {
 		return Number(x) + "/s"
 	case "s/s":
 		return Number(x)
+	case "USD":
+		return Dollars(x)
 	case OpSeconds:
 		return Number(x) + " s"
 	case "":
 		return Number(x)
 	}
 	return Number(x) + " " + unit
+}
+
+// Dollars prints an amount of money, with cents where they matter: "0.8 USD", "1,250 USD".
+func Dollars(x float64) string {
+	if math.Abs(x) >= 100 {
+		return Count(int64(math.Round(x))) + " USD"
+	}
+	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.2f", x), "0"), ".") + " USD"
+}
+
+// Tick labels a value of an axis: shorter than in running text, because its neighbours show its precision.
+func Tick(x float64, unit string) string {
+	if x == 0 {
+		return "0"
+	}
+	figure, rest, spaced := strings.Cut(Value(x, unit), " ")
+	if !spaced {
+		figure, rest, _ = strings.Cut(figure, "/")
+		if rest != "" {
+			rest = "/" + rest
+		}
+	} else {
+		rest = " " + rest
+	}
+	if strings.Contains(figure, ".") {
+		figure = strings.TrimRight(strings.TrimRight(figure, "0"), ".")
+	}
+	return figure + rest
+}
+
+// Change prints the ratio of a figure to another as a change: a percentage, or a factor from 10 on: "-12 %", "x 22.2", "1/509".
+func Change(r float64) string {
+	switch {
+	case r >= 10:
+		return "x " + Number(r)
+	case r > 0 && r <= 0.1:
+		return "1/" + Number(1/r)
+	}
+	percent := 100 * (r - 1)
+	switch a := math.Abs(percent); {
+	case a < 0.05:
+		return "0 %"
+	case a < 9.95:
+		return fmt.Sprintf("%+.1f %%", percent)
+	}
+	return fmt.Sprintf("%+.0f %%", percent)
 }

@@ -26,6 +26,8 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"plimsoll/internal/present/diagnosis"
 )
 
 // pageBytesMax is what a page of an hour at one second may be.
@@ -179,22 +181,16 @@ func TestInChromium(t *testing.T) {
 	t.Run("reload", func(t *testing.T) { remembers(browser, t, all["hour"]) })
 	t.Run("theme", func(t *testing.T) { toggles(browser, t, all["diagnosis"]) })
 	t.Run("names", func(t *testing.T) {
-		var b strings.Builder
-		if err := Diagnosis(&b, stalledReport(120, `</script><img src=x onerror="hacked=1"><script>hacked=1</script>`), Options{}); err != nil {
-			t.Fatal(err)
-		}
-		p := open(browser, t, b.String())
+		page := pageOf(t, diagnosis.Document(stalledReport(120, `</script><img src=x onerror="hacked=1"><script>hacked=1</script>`), diagnosis.Options{}))
+		p := open(browser, t, page)
 		if js[bool](p, `"hacked" in window`) {
 			t.Error("a device's name ran as a script")
 		}
 		p.quiet()
 	})
 	t.Run("long names", func(t *testing.T) {
-		var b strings.Builder
-		if err := Diagnosis(&b, stalledReport(120, "eviction_dirty_target=5,"+strings.Repeat("/a_path_without_a_space", 9)), Options{}); err != nil {
-			t.Fatal(err)
-		}
-		loads(browser, t, b.String())
+		page := pageOf(t, diagnosis.Document(stalledReport(120, "eviction_dirty_target=5,"+strings.Repeat("/a_path_without_a_space", 9)), diagnosis.Options{}))
+		loads(browser, t, page)
 	})
 	t.Run("paper", func(t *testing.T) { prints(browser, t, all["diagnosis"]) })
 	t.Run("no scripts", func(t *testing.T) {
@@ -339,11 +335,8 @@ func remembers(browser context.Context, t *testing.T, page string) {
 	shown("moved to the end by keys", 1800, 3600, "false")
 	later := func(seconds int) {
 		t.Helper()
-		var b strings.Builder
-		if err := Diagnosis(&b, stalledReport(seconds, "nvme1n1"), Options{}); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(p.path, []byte(b.String()), 0o644); err != nil {
+		page := pageOf(t, diagnosis.Document(stalledReport(seconds, "nvme1n1"), diagnosis.Options{}))
+		if err := os.WriteFile(p.path, []byte(page), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		p.reload()

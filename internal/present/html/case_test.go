@@ -1,11 +1,11 @@
 package html
 
 import (
-	"bytes"
 	"strings"
 	"testing"
 
 	"plimsoll/internal/advise/casebook"
+	"plimsoll/internal/present/results"
 )
 
 // What a walk did not come to is not on its page: no plan was asked for, nothing reaches the objective, or nothing has to change.
@@ -23,17 +23,14 @@ func TestCaseEnds(t *testing.T) {
 	} {
 		k := exampleWalk(t)
 		c.change(k)
-		var b bytes.Buffer
-		if err := Case(&b, k, Options{}); err != nil {
-			t.Fatal(err)
-		}
+		page := pageOf(t, results.Case(k, results.Origin{}))
 		var ids []string
 		for _, id := range strings.Fields(whole) {
-			if strings.Contains(b.String(), "<section "+id) {
+			if strings.Contains(page, "<section "+id) {
 				ids = append(ids, id)
 			}
 		}
-		if got := strings.Join(ids, " "); got != c.ids || !strings.Contains(b.String(), c.says) {
+		if got := strings.Join(ids, " "); got != c.ids || !strings.Contains(page, c.says) {
 			t.Errorf("%s: sections %s, want %s and the words %q", c.name, got, c.ids, c.says)
 		}
 	}

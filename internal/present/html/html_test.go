@@ -1,7 +1,6 @@
 package html
 
 import (
-	"bytes"
 	"encoding/json"
 	"math"
 	"regexp"
@@ -13,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"plimsoll/internal/check/golden"
+	"plimsoll/internal/present/diagnosis"
 )
 
 // What a reader, and a screen reader, finds on each kind of page. Drawings' paths are left out: the browser's test looks at them.
@@ -88,11 +88,7 @@ func shape(t testing.TB, page string) string {
 // Whatever a recording calls things, the page's markup is the same: a name is text.
 func TestNamesAreText(t *testing.T) {
 	of := func(name string) string {
-		var b bytes.Buffer
-		if err := Diagnosis(&b, stalledReport(120, name), Options{}); err != nil {
-			t.Fatal(err)
-		}
-		return shape(t, b.String())
+		return shape(t, pageOf(t, diagnosis.Document(stalledReport(120, name), diagnosis.Options{})))
 	}
 	plain := of("nvme1n1")
 	for _, name := range []string{"</script><script>hacked=1</script>", `"><img src=x onerror=hacked=1>`, "<!--", "-->", "]]>", "{{.}}", "</style>", "\u2028", "\x00\x1b[2J", "javascript:hacked=1", "</title>", "'+hacked+'"} {

@@ -10,99 +10,15 @@ import (
 	"regexp"
 	"strings"
 
-	"plimsoll/internal/present/report"
+	"plimsoll/internal/present/document"
 )
 
 //go:embed assets uplot
 var files embed.FS
 
-// A page is what a verb found, ready to be set.
-type page struct {
-	Kind     string   // what it is: "Diagnosis"
-	Title    string   // what stands in the window's title
-	Verdict  string   // the first sentence
-	Lead     []string // what follows it
-	Facts    []fact
-	Sections []section
-	Charts   *timeline // series that are zoomed together; nil if there are none
-	Footer   string
-
-	queries  *queries
-	evidence *ledger
-}
-
-// A fact is a figure that carries the verdict.
-type fact struct {
-	Label, Value, Note string
-	Href               string
-	Ref                string // its evidence
-	Level              string // "critical", "warning", "good" or ""
-}
-
-// A section is a part of a page with a heading.
-type section struct {
-	ID, Title, Note string
-	Parts           []part
-}
-
-// A part is one of what its fields name.
-type part struct {
-	Text     string
-	Ref      string // the evidence of the text
-	Source   *cell  // what the rest was read from
-	Quote    string // what somebody else said
-	Table    *table
-	Figure   *figure
-	Findings []finding
-	Timeline *timeline
-	Queries  []query
-	Files    []listing
-	Evidence []*evidence
-	Scenario *scenarioText
-}
-
-// A table has a caption for those who do not see what stands before it.
-type table struct {
-	Caption string
-	Fold    string // if not empty, the table is folded behind these words
-	Columns []column
-	Rows    [][]cell
-	Notes   []string
-}
-
-// A column is a heading; numbers are set right.
-type column struct {
-	Text   string
-	Ref    string // the evidence of what is below
-	Number bool
-}
-
-// A cell of a table.
-type cell struct {
-	Text   string
-	Note   string // smaller, below
-	Href   string
-	Ref    string // the evidence that its row rests on
-	Class  string
-	Number bool
-	Zoom   *window // the charts show this when it is clicked
-	Bar    template.HTML
-}
-
-// A window is a stretch of a chart's time, in its seconds.
-type window struct{ From, To float64 }
-
-// A figure is a drawing with its words and its numbers.
-type figure struct {
-	ID, Title, Caption string
-	Keys               []string // of its series, in their order
-	SVG                template.HTML
-	Table              *table
-}
-
 // rendered is what the template is given beyond the page.
 type rendered struct {
-	*page
+	*document.Document
 	Policy  string
 	Style   template.CSS
 	Scripts []template.JS // run at the end
@@ -111,20 +27,34 @@ type rendered struct {
 }
 
 var pageTemplate = template.Must(template.New("page.html").Funcs(template.FuncMap{
-	"visible": visible,
-	"exact":   report.Visible, // a space before a unit stays one: it is to be copied
-	"inc":     func(i int) int { return i + 1 },
-	"refnum":  func(href string) string { return strings.TrimPrefix(href, evidencePrefix) },
-	"lower":   strings.ToLower,
-	"legend":  legend,
+	"visible":  visible,
+	"exact":    document.Visible, // a space before a unit stays one: it is to be copied
+	"inc":      func(i int) int { return i + 1 },
+	"refnum":   document.EvidenceNumber,
+	"lower":    strings.ToLower,
+	"legend":   legend,
+	"draw":     draw,
+	"bar":      shareBar,
+	"still":    still,
+	"shares":   sharesTable,
+	"gaps":     gapsTable,
+	"observed": observationsTable,
+	"first":    document.FirstSentence,
+	"rest":     afterFirst,
+	"sentence": document.Sentence,
 }).ParseFS(files, "assets/*.html"))
+
+// afterFirst is a text without its first sentence.
+func afterFirst(s string) string {
+	return strings.TrimSpace(strings.TrimPrefix(s, document.FirstSentence(s)))
+}
 
 // beforeUnit is the space between a number and its unit, at which no line is to break.
 var beforeUnit = regexp.MustCompile(`([0-9]) (%|(?:s|ms|us|min|h|B|kB|MB|GB|TB|KiB|MiB|GiB|TiB|USD|IOPS)\b)`)
 
 // visible is text from elsewhere made safe to show, each number kept together with its unit.
 func visible(s string) string {
-	return beforeUnit.ReplaceAllString(report.Visible(s), "$1\u00a0$2")
+	return beforeUnit.ReplaceAllString(document.Visible(s), "$1\u00a0$2")
 }
 
 func asset(name string) string {
@@ -135,19 +65,20 @@ func asset(name string) string {
 	return string(b)
 }
 
-func (p *page) render() ([]byte, error) {
+// render makes a page of a document.
+func render(p *document.Document) ([]byte, error) {
 	style := asset("uplot/uPlot.min.css") + "\n" + themes() + asset("assets/page.css")
 	early := asset("assets/theme.js")
 	var scripts []string
 	var data []byte
-	if p.Charts != nil {
+	if p.Timeline != nil {
 		var err error
-		if data, err = json.Marshal(p.Charts); err != nil { // escapes <, > and &
+		if data, err = json.Marshal(dataOf(p.Timeline)); err != nil { // escapes <, > and &
 			return nil, err
 		}
 		scripts = []string{asset("uplot/uPlot.iife.min.js"), asset("assets/charts.js")}
 	}
-	r := rendered{page: p, Policy: policy(style, append([]string{early}, scripts...))}
+	r := rendered{Document: p, Policy: policy(style, append([]string{early}, scripts...))}
 	// The conversions tell html/template to leave these as they are. They are files of this package and JSON
 	// whose angle brackets are escaped, and the policy's hashes hold of exactly these bytes.
 	r.Style, r.Early, r.Data = template.CSS(style), template.JS(early), template.JS(data) //nolint:gosec // see above

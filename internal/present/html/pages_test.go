@@ -14,6 +14,9 @@ import (
 	"plimsoll/internal/base/vtime"
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/model/simulate"
+	"plimsoll/internal/present/diagnosis"
+	"plimsoll/internal/present/document"
+	"plimsoll/internal/present/results"
 )
 
 var start = time.Date(2026, 7, 20, 15, 0, 0, 0, time.UTC)
@@ -197,41 +200,41 @@ func exampleWalk(t testing.TB) *casebook.Walk {
 	return k
 }
 
+// pageOf is a document as a page.
+func pageOf(t testing.TB, d *document.Document) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := Write(&b, d); err != nil {
+		t.Fatalf("%s: %v", d.Title, err)
+	}
+	return b.String()
+}
+
 // A made page of each kind, by its name.
 func pages(t testing.TB) map[string]string {
 	t.Helper()
 	out := map[string]string{}
-	make := func(name string, write func(b *bytes.Buffer) error) {
-		var b bytes.Buffer
-		if err := write(&b); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		out[name] = b.String()
-	}
-	opt := Options{Program: "plimsoll 1.0.0"}
-	of := func(command ...string) Options {
-		with := opt
-		with.Origin = Origin{File: "telemetry.yaml", Text: []byte("# two volumes\nplimsoll: 1\nvolumes:\n  wal: {type: gp3}\n  data: {type: gp3}\nengine: {wiredtiger: {}}\nworkload: {preset: telemetry}\n"),
+	of := func(command ...string) results.Origin {
+		return results.Origin{File: "telemetry.yaml", Text: []byte("# two volumes\nplimsoll: 1\nvolumes:\n  wal: {type: gp3}\n  data: {type: gp3}\nengine: {wiredtiger: {}}\nworkload: {preset: telemetry}\n"),
 			Sets: [][]string{nil, {"volumes.journal={type: gp3, size: 10 GiB}"}}, Command: command,
-			Prices: []Price{{"gp3", "price list, 2026"}, {"io2", "price list, 2026"}, {"m6i.xlarge", "on-demand prices, 2026-07-20"}}}
-		return with
+			Prices: []results.Price{{Product: "gp3", Source: "price list, 2026"}, {Product: "io2", Source: "price list, 2026"}, {Product: "m6i.xlarge", Source: "on-demand prices, 2026-07-20"}}}
 	}
 	written, faster := simulated("", 1), simulated("journal apart", 0.002)
-	make("diagnosis", func(b *bytes.Buffer) error { return Diagnosis(b, stalledReport(300, "nvme1n1"), opt) })
-	make("hour", func(b *bytes.Buffer) error { return Diagnosis(b, stalledReport(3600, "nvme1n1"), opt) })
-	make("nothing", func(b *bytes.Buffer) error {
-		return Diagnosis(b, &diagnose.Report{Verdict: "Nothing here tells how long writes took."}, opt)
-	})
-	make("simulation", func(b *bytes.Buffer) error { return Simulation(b, []*simulate.Result{written}, of()) })
-	make("variants", func(b *bytes.Buffer) error { return Simulation(b, []*simulate.Result{written, faster}, of()) })
-	make("lab", func(b *bytes.Buffer) error {
-		return LabRun(b, LabResult{Result: written, Model: faster, Where: "etcd 3.6 on ext4", Remarks: []string{"the machine stood still once"}}, of("lab", "run", "telemetry.yaml"))
-	})
-	make("plan", func(b *bytes.Buffer) error {
-		return Plan(b, examplePlan(), of("plan", "telemetry.yaml", "--objective", "write_p99 < 25ms"))
-	})
-	make("proof", func(b *bytes.Buffer) error { return Proof(b, exampleProof(), opt) })
-	make("case", func(b *bytes.Buffer) error { return Case(b, exampleWalk(t), of("casebook", "1")) })
+	for name, d := range map[string]*document.Document{
+		"diagnosis":  diagnosis.Document(stalledReport(300, "nvme1n1"), diagnosis.Options{}),
+		"hour":       diagnosis.Document(stalledReport(3600, "nvme1n1"), diagnosis.Options{}),
+		"nothing":    diagnosis.Document(&diagnose.Report{Verdict: "Nothing here tells how long writes took."}, diagnosis.Options{}),
+		"simulation": results.Simulation([]*simulate.Result{written}, of()),
+		"variants":   results.Simulation([]*simulate.Result{written, faster}, of()),
+		"lab": results.LabRun(results.LabResult{Result: written, Model: faster, Where: "etcd 3.6 on ext4", Remarks: []string{"the machine stood still once"}},
+			of("lab", "run", "telemetry.yaml")),
+		"plan":  results.Plan(examplePlan(), of("plan", "telemetry.yaml", "--objective", "write_p99 < 25ms")),
+		"proof": results.Proof(exampleProof(), nil),
+		"case":  results.Case(exampleWalk(t), of("casebook", "1")),
+	} {
+		d.Program = "plimsoll 1.0.0"
+		out[name] = pageOf(t, d)
+	}
 	return out
 }
 

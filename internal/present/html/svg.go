@@ -7,8 +7,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-
-	"plimsoll/internal/base/units"
 )
 
 // A drawing is an SVG in the making. Colours are classes, so that they follow the theme; text is escaped.
@@ -74,27 +72,6 @@ func niceSteps(high float64, atMost int) (steps []float64, top float64) {
 		}
 	}
 	return []float64{0, high}, high
-}
-
-// axisText labels a value of an axis: shorter than in running text, for its neighbours tell its precision.
-func axisText(x float64, unit string) string {
-	if x == 0 {
-		return "0"
-	}
-	text := units.Value(x, unit)
-	figure, rest, spaced := strings.Cut(text, " ")
-	if !spaced {
-		figure, rest, _ = strings.Cut(text, "/")
-		if rest != "" {
-			rest = "/" + rest
-		}
-	} else {
-		rest = " " + rest
-	}
-	if strings.Contains(figure, ".") {
-		figure = strings.TrimRight(strings.TrimRight(figure, "0"), ".")
-	}
-	return figure + rest
 }
 
 // A scale lays values on a drawing.

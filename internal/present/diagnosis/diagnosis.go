@@ -1,0 +1,327 @@
+// Package diagnosis makes a diagnosis ready to be read: [Document] for people, [JSON] for programs.
+//
+// The JSON is a contract: fields are added, never renamed or removed. [Schema] describes it.
+package diagnosis
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/present/document"
+)
+
+// Options say how a diagnosis is shown.
+type Options struct {
+	// Location is the time zone of the times shown; nil means UTC.
+	Location *time.Location
+}
+
+// A diagnosed is a diagnosis that is made into a document.
+type diagnosed struct {
+	*diagnose.Report
+	clock   Clock
+	loc     *time.Location
+	queries *document.Queries
+	charts  *document.Timeline
+}
+
+// Document is a diagnosis as a document. With r.Detail ([diagnose.Options], Slots) its timeline has the
+// detail that zooming deserves, and latencies are drawn as a heat map and a distribution; without, the
+// timeline has the few series of the contract.
+func Document(r *diagnose.Report, opt Options) *document.Document {
+	if opt.Location == nil {
+		opt.Location = time.UTC
+	}
+	d := &diagnosed{Report: r, clock: NewClock(r.Span, opt.Location), loc: opt.Location, queries: NewQueries()}
+	p := &document.Document{Kind: "Diagnosis", Title: document.FirstSentence(r.Verdict), Verdict: r.Verdict}
+	if d.charts = d.timeline(); d.charts != nil {
+		p.Timeline = d.charts
+		p.Sections = append(p.Sections, document.Section{ID: "timeline", Title: "Timeline", Note: d.charts.Note, Parts: []document.Part{{Timeline: d.charts}}})
+	}
+	p.Facts, p.Summary = d.facts(), d.summary()
+	causes, symptoms := d.ofKind(diagnose.Cause), d.ofKind(diagnose.Symptom)
+	if len(causes)+len(symptoms) == 0 && r.Stalls.Of > 0 {
+		p.Sections = append(p.Sections, document.Section{ID: "why", Title: "Findings", Parts: []document.Part{{Text: "None: no rule of those that could be judged found a cause or a symptom."}}})
+	}
+	p.Sections = append(p.Sections, d.findings("why", "Why", "", causes, 0)...)
+	p.Sections = append(p.Sections, d.findings("hurts", "What hurts", "", symptoms, len(causes))...)
+	p.Sections = append(p.Sections, d.account()...)
+	p.Sections = append(p.Sections, d.latency()...)
+	p.Sections = append(p.Sections, d.findings("not", "What it is not", "What not to spend money on.", d.ofKind(diagnose.Refutation), len(causes)+len(symptoms))...)
+	p.Sections = append(p.Sections, d.gaps()...)
+	p.Sections = append(p.Sections, d.sources())
+	p.Sections = append(p.Sections, d.queries.Section()...)
+	if len(r.Findings) > 0 {
+		p.Next = "More on a finding: plimsoll rules show " + r.Findings[0].Rule
+	}
+	return p
+}
+
+func (d *diagnosed) ofKind(k diagnose.Kind) []diagnose.Finding {
+	var out []diagnose.Finding
+	for _, f := range d.Findings {
+		if f.Kind == k {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// facts are the figures that carry the verdict.
+func (d *diagnosed) facts() []document.Fact {
+	s := d.Stalls
+	var out []document.Fact
+	timelineLink := ""
+	if d.charts != nil {
+		timelineLink = "#timeline"
+	}
+	switch {
+	case s.Of <= 0:
+		out = append(out, document.Fact{Label: "Stalled", Value: "not known", Note: "no source tells how long clients' writes took"})
+	case s.Seconds <= 0:
+		out = append(out, document.Fact{Label: "Stalled", Value: "0 s", Note: "of " + units.Seconds(s.Of) + " of " + s.Signal, Level: "good", Href: timelineLink})
+	default:
+		out = append(out, document.Fact{Label: "Stalled", Value: units.Seconds(s.Seconds), Level: "critical", Href: timelineLink,
+			Note: fmt.Sprintf("of %s, %s", units.Seconds(s.Of), units.Percent(s.Seconds/s.Of))})
+		note := "longest " + units.Seconds(s.LongestS)
+		if s.PeriodS > 0 {
+			note += ", every " + units.Seconds(s.PeriodS)
+		}
+		out = append(out, document.Fact{Label: "Episodes", Value: strconv.Itoa(s.Episodes), Note: note, Href: timelineLink})
+	}
+	if worst := highest(d.Timeline); worst > 0 {
+		out = append(out, document.Fact{Label: "Worst mean latency", Value: units.Seconds(worst), Note: "of an interval, " + s.Signal, Href: timelineLink})
+	}
+	out = append(out, d.percentileFacts()...)
+	for i, f := range d.ofKind(diagnose.Cause) {
+		if i == 0 && f.Weight > 0 && s.Seconds > 0 {
+			out = append(out, document.Fact{Label: "First cause", Value: units.Percent(f.Weight), Note: "of the stall: " + f.Title, Level: level(f.Severity), Href: "#f1"})
+		}
+	}
+	if !d.Span.From.IsZero() && !d.Span.To.IsZero() {
+		out = append(out, document.Fact{Label: "Watched", Value: units.Seconds(d.Span.Seconds()), Note: d.clock.Whole(d.Span), Href: "#sources"})
+	}
+	return out
+}
+
+// percentileFacts are the p99 of the first that is known by classes, over all time.
+func (d *diagnosed) percentileFacts() []document.Fact {
+	if d.Detail == nil || d.charts == nil {
+		return nil
+	}
+	for i, x := range d.Detail.Latencies {
+		h, _ := d.densityOfSpread(x)
+		all := h.Everything("")
+		if x.Signal == "" || len(h.BoundsS) < 2 || !all.Enough(document.P99) {
+			continue
+		}
+		href := "#latency"
+		if i > 0 {
+			href += strconv.Itoa(i + 1)
+		}
+		return []document.Fact{{Label: "p99 of " + x.Subject, Value: h.Told(all, document.P99), Note: "of all " + document.Counted(all.Total()) + ", median " + h.Told(all, document.Median), Href: href}}
+	}
+	return nil
+}
+
+// highest is the highest latency plotted; 0 if none is.
+func highest(tracks []diagnose.Track) (s float64) {
+	if len(tracks) == 0 || tracks[0].Unit != "seconds" {
+		return 0
+	}
+	for _, v := range tracks[0].Values {
+		if v != nil && !math.IsNaN(*v) && !math.IsInf(*v, 0) {
+			s = max(s, *v)
+		}
+	}
+	return s
+}
+
+// timeline lays the report's series on one time; nil if there are none.
+func (d *diagnosed) timeline() *document.Timeline {
+	if !d.Span.To.After(d.Span.From) {
+		return nil
+	}
+	t := &document.Timeline{FromS: document.ClockSeconds(d.Span.From, d.loc), ToS: document.ClockSeconds(d.Span.To, d.loc), Zone: d.Span.From.In(d.loc).Format("MST")}
+	var slot float64
+	add := func(p diagnose.Plot) {
+		c := document.Chart{ID: "c" + strconv.Itoa(len(t.Charts)+1), Title: p.Title, Unit: p.Unit, Limit: p.LimitS, Href: d.queries.Link(p.Signal),
+			FromS: document.ClockSeconds(p.Tracks[0].From, d.loc), StepS: p.Tracks[0].StepS}
+		for i, x := range p.Tracks {
+			if x.StepS != c.StepS || !x.From.Equal(p.Tracks[0].From) || !(x.StepS > 0) {
+				continue // of another grid: it cannot stand on this axis
+			}
+			s := document.Series{Name: x.Name, Style: i%document.SeriesStyles + 1, Values: make([]float64, len(x.Values))}
+			for k, v := range x.Values {
+				if s.Values[k] = math.NaN(); v != nil {
+					s.Values[k] = *v
+				}
+			}
+			c.Series = append(c.Series, s)
+		}
+		if len(c.Series) == 0 {
+			return
+		}
+		if p.Percentiles {
+			percentiles(&c, p)
+		} else {
+			slot = max(slot, c.StepS)
+		}
+		t.Charts = append(t.Charts, c)
+	}
+	if d.Detail != nil {
+		band(t, "stall", "stalled", d.Detail.Stalled, d.loc)
+		band(t, "checkpoint", "checkpoint running", d.Detail.Checkpoints, d.loc)
+		for _, p := range d.Detail.Plots {
+			add(p)
+		}
+	} else {
+		band(t, "stall", "stalled", d.Stalls.Windows, d.loc)
+		for _, x := range d.Report.Timeline {
+			add(diagnose.Plot{Title: x.Name, Unit: x.Unit, Tracks: []diagnose.Track{x}})
+		}
+	}
+	if len(t.Charts) == 0 {
+		return nil
+	}
+	t.Note = d.pointsNote(slot, t)
+	t.From, t.To = d.clock.At(d.Span.From), d.clock.At(d.Span.To)
+	return t
+}
+
+// pointsNote says what a point of the charts is.
+func (d *diagnosed) pointsNote(slot float64, t *document.Timeline) string {
+	note := "Times are " + t.Zone + "."
+	if slot > 0 {
+		note = fmt.Sprintf("Each point is the highest value of its %s. %s", units.Seconds(slot), note)
+	}
+	if slices.ContainsFunc(t.Charts, func(c document.Chart) bool { return c.Counts != nil }) {
+		note += " A percentile is of all operations of its stretch of time, and missing where they were too few for it: under 10 for p50, 100 for p99, 1,000 for p99.9."
+	}
+	return note
+}
+
+func band(t *document.Timeline, kind, name string, spans []diagnose.Span, loc *time.Location) {
+	b := document.Band{Kind: kind, Name: name}
+	for _, s := range spans {
+		b.Spans = append(b.Spans, [2]float64{document.ClockSeconds(s.From, loc), document.ClockSeconds(s.To, loc)})
+	}
+	if len(b.Spans) > 0 {
+		t.Bands = append(t.Bands, b)
+	}
+}
+
+// smallShare is the part of the stalled time under which a share is told by name alone, as in the text.
+const smallShare = 0.01
+
+// account says where the stalled time went.
+func (d *diagnosed) account() []document.Section {
+	if len(d.Account) == 0 {
+		return nil
+	}
+	aside, unit := "", "seconds"
+	if of := d.Account[0].Of; of > 0 {
+		if math.Abs(of-d.Stalls.Seconds) > 1e-9 {
+			unit = units.OpSeconds
+			aside = "of " + units.Value(of, unit) + " of waiting, summed over operations"
+		} else {
+			aside = "of " + units.Seconds(of)
+		}
+	}
+	shares := &document.Shares{Caption: "Where the stalled time went", Under: units.Percent(smallShare)}
+	for _, s := range d.Account {
+		row := document.SharePart{Name: s.Share, Amount: units.Value(s.Seconds, unit), Note: s.Note, Overlaps: s.Overlaps}
+		if s.Of > 0 {
+			row.Part = s.Seconds / s.Of
+			row.Minor = s.Seconds < smallShare*s.Of && s.Share != "unexplained"
+		}
+		shares.Rows = append(shares.Rows, row)
+	}
+	return []document.Section{{ID: "accounting", Title: "Where the stalled time went", Aside: aside, Parts: []document.Part{{Shares: shares}}}}
+}
+
+// densityOfSpread is a spread as it is drawn, with those of its operations that are told apart.
+func (d *diagnosed) densityOfSpread(x *diagnose.Spread) (h document.Density, parts []document.Population) {
+	h = document.Density{FromS: document.ClockSeconds(x.From, d.loc), StepS: x.StepS, BoundsS: x.BoundsS, Counts: x.Operations, Unseen: x.Unseen}
+	if x.Stalled != nil {
+		stalled := document.Population{Name: "in stalled intervals", Counts: x.Stalled, Unseen: x.StalledUnseen}
+		parts = []document.Population{stalled, h.Everything("").Without("otherwise", stalled)}
+	}
+	return h, parts
+}
+
+// latency draws how latencies were distributed.
+func (d *diagnosed) latency() []document.Section {
+	if d.Detail == nil || d.charts == nil {
+		return nil
+	}
+	var out []document.Section
+	for _, x := range d.Detail.Latencies {
+		h, stalled := d.densityOfSpread(x)
+		id := "latency"
+		if len(out) > 0 {
+			id += strconv.Itoa(len(out) + 1)
+		}
+		var parts []document.Part
+		if x.Signal != "" {
+			parts = append(parts, document.Part{Source: &document.Cell{Text: x.Signal, Href: d.queries.Link(x.Signal)}})
+		}
+		for _, f := range []*document.Figure{h.HeatMap(d.charts, x.Subject), h.Distribution(x.Subject, stalled...)} {
+			if f != nil {
+				f.ID += strings.TrimPrefix(id, "latency")
+				parts = append(parts, document.Part{Figure: f})
+			}
+		}
+		if len(parts) < 2 {
+			continue
+		}
+		note := "Each operation counts by itself, as the source's histogram has it."
+		if x.SlowestOf > 1 {
+			note += " Of " + strconv.Itoa(x.SlowestOf) + " this one has the highest p99."
+		}
+		if x.Signal == "" {
+			note = "These are means: what is known is the mean latency of each interval, and an operation is counted with it. Single operations were slower, and quicker."
+		}
+		out = append(out, document.Section{ID: id, Title: "Latency of " + x.Subject, Note: note, Parts: parts})
+	}
+	return out
+}
+
+// gaps are the rules that could not be judged.
+func (d *diagnosed) gaps() []document.Section {
+	all := gaps(d.Report)
+	if len(all) == 0 {
+		return nil
+	}
+	return []document.Section{{ID: "gaps", Title: "Not measurable here", Aside: "neither found nor ruled out", Parts: []document.Part{{Gaps: all}}}}
+}
+
+// sources say what was looked at.
+func (d *diagnosed) sources() document.Section {
+	tab := &document.Table{Caption: "Sources", Columns: []document.Column{{Text: "source"}, {Text: "what it is"}, {Text: "samples", Number: true}, {Text: "from"}, {Text: "to"}}}
+	for _, s := range d.Sources {
+		what := strings.TrimSpace(s.Kind + " " + strings.TrimSpace(s.Engine+" "+s.Version))
+		if s.Host != "" {
+			what += ", host " + s.Host
+		}
+		samples := ""
+		if s.Samples > 0 {
+			samples = units.Number(float64(s.Samples))
+		}
+		row := []document.Cell{{Text: s.Name, Roles: "code long", Note: facts(s.Facts)}, {Text: what}, {Text: samples, Number: true}, {}, {}}
+		if s.PeriodS > 0 {
+			row[2].Note = units.Seconds(s.PeriodS) + " apart"
+		}
+		if !s.From.IsZero() && !s.To.IsZero() {
+			row[3].Text, row[4].Text = s.From.In(d.loc).Format(time.DateTime), s.To.In(d.loc).Format(time.DateTime)
+		}
+		tab.Rows = append(tab.Rows, row)
+	}
+	return document.Section{ID: "sources", Title: "Sources", Only: document.Page | document.Markdown, Parts: []document.Part{{Table: tab}}}
+}

@@ -1,0 +1,116 @@
+package diagnosis
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/present/document"
+)
+
+// findings are a section of findings that are counted from before+1 on; nothing if there are none.
+func (d *diagnosed) findings(id, title, note string, all []diagnose.Finding, before int) []document.Section {
+	if len(all) == 0 {
+		return nil
+	}
+	out := make([]document.Finding, len(all))
+	for i, f := range all {
+		out[i] = d.finding(f, before+i+1)
+	}
+	return []document.Section{{ID: id, Title: title, Note: note, Parts: []document.Part{{Findings: out}}}}
+}
+
+func (d *diagnosed) finding(f diagnose.Finding, n int) document.Finding {
+	out := document.Finding{ID: "f" + strconv.Itoa(n), Number: n, Level: level(f.Severity), Word: string(f.Severity), Title: f.Title, Subject: f.Subject,
+		Summary: f.Summary, Cause: f.Cause, Rule: f.Rule, Condition: condition(f.Rule), Essential: f.Rule == evidenceRule}
+	if f.Kind == diagnose.Refutation {
+		out.Level, out.Word = document.Not, "not this"
+	}
+	if f.Kind == diagnose.Cause && f.Weight > 0 && d.Stalls.Seconds > 0 {
+		out.Weight = "in " + units.Percent(f.Weight) + " of the stall"
+	}
+	for _, w := range f.Windows {
+		out.When = append(out.When, d.when(w))
+	}
+	if f.PeriodS > 0 {
+		out.Period = "every " + units.Seconds(f.PeriodS)
+	}
+	for _, x := range f.Fixes {
+		out.Fixes = append(out.Fixes, document.Fix{Summary: x.Summary, Expect: x.Expect, Cost: x.TradeOff})
+	}
+	if out.Condition != "" {
+		if e, err := rules.Parse(out.Condition); err == nil {
+			for _, name := range rules.Names(e) {
+				out.Signals = append(out.Signals, document.Cell{Text: name, Href: d.queries.Link(name)})
+			}
+		}
+	}
+	for _, e := range f.Evidence {
+		out.Observations = append(out.Observations, document.Observation{Value: figure(e), Text: e.Text, Metric: e.Metric, Signal: strings.TrimPrefix(e.Metric, rules.SignalPrefix),
+			Href: d.queries.Link(e.Metric), When: d.when(diagnose.Span{From: e.From, To: e.To}), Whole: d.throughout(e)})
+	}
+	return out
+}
+
+// evidenceRule is the rule about the sources themselves: what is missing, and in which file, is the finding.
+const evidenceRule = "evidence/gap"
+
+// figure prints a number of evidence with its unit; requests a second of a device are IOPS. It is empty
+// where the text alone says it.
+func figure(e diagnose.Evidence) string {
+	if e.Value == nil {
+		return ""
+	}
+	if e.Unit == "1/s" && strings.Contains(e.Metric, "disk_") {
+		return units.Number(*e.Value) + " IOPS"
+	}
+	return units.Value(*e.Value, e.Unit)
+}
+
+// when is a stretch of time that leads to the charts.
+func (d *diagnosed) when(s diagnose.Span) document.Cell {
+	out := document.Cell{Text: d.clock.Window(s.From, s.To)}
+	if d.charts != nil && !s.From.IsZero() && !s.To.IsZero() {
+		out.Href = "#timeline"
+		out.Zoom = &document.Window{From: document.ClockSeconds(s.From, d.loc), To: document.ClockSeconds(s.To, d.loc)}
+	}
+	return out
+}
+
+// throughout tells evidence of as good as the whole span: its window would be no news.
+func (d *diagnosed) throughout(e diagnose.Evidence) bool {
+	slack := d.Span.To.Sub(d.Span.From) / 50
+	return e.From.Sub(d.Span.From).Abs() <= slack && e.To.Sub(d.Span.To).Abs() <= slack
+}
+
+// facts are a source's settings as one line, in order of their names.
+func facts(all map[string]string) string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		out = append(out, name+"="+all[name])
+	}
+	return strings.Join(out, ", ")
+}
+
+func level(s diagnose.Severity) document.Level {
+	switch s {
+	case diagnose.Critical:
+		return document.Critical
+	case diagnose.Warning:
+		return document.Warning
+	}
+	return document.Info
+}
+
+// condition is the PromQL that a rule's finding begins with; "" if the rule is not of the pack or has none.
+func condition(rule string) string {
+	r, err := rules.ByID(rule)
+	if err != nil {
+		return ""
+	}
+	return r.When
+}

@@ -1,0 +1,105 @@
+package diagnosis
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"time"
+
+	"plimsoll/internal/judge/diagnose"
+)
+
+//go:embed schema.json
+var schema []byte
+
+// Schema is the JSON Schema (draft 2020-12) of what [JSON] writes.
+func Schema() []byte { return slices.Clone(schema) }
+
+// JSON writes a report for a program: indented, in a stable order, times in UTC. Arrays are
+// never null; a number that is not finite is null where the contract lets it be, and
+// an error elsewhere, for it would be a lie as zero.
+func JSON(w io.Writer, r *diagnose.Report) error {
+	text, err := encode(r)
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(text); err != nil {
+		return fmt.Errorf("writing the report: %w", err)
+	}
+	return nil
+}
+
+func encode(r *diagnose.Report) ([]byte, error) {
+	b := &jsonBuffer{}
+	enc := json.NewEncoder(b)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false) // "<" in a text is more readable than its escape, and this is no web page
+	if err := enc.Encode(contract(r)); err != nil {
+		return nil, fmt.Errorf("report as JSON: %w", err)
+	}
+	return b.text, nil
+}
+
+// jsonBuffer holds the encoder's output, so that an error leaves nothing half written.
+type jsonBuffer struct{ text []byte }
+
+func (b *jsonBuffer) Write(p []byte) (int, error) {
+	b.text = append(b.text, p...)
+	return len(p), nil
+}
+
+// contract is a copy of r that keeps the promises of the contract.
+func contract(r *diagnose.Report) *diagnose.Report {
+	out := *r
+	out.Span = utcSpan(r.Span)
+	out.Sources = mapped(r.Sources, func(s diagnose.Source) diagnose.Source {
+		s.From, s.To = utc(s.From), utc(s.To)
+		return s
+	})
+	out.Findings = mapped(r.Findings, func(f diagnose.Finding) diagnose.Finding {
+		f.Evidence = mapped(f.Evidence, func(e diagnose.Evidence) diagnose.Evidence {
+			e.Value, e.From, e.To = finite(e.Value), utc(e.From), utc(e.To)
+			return e
+		})
+		f.Fixes = mapped(f.Fixes, func(x diagnose.Fix) diagnose.Fix { return x })
+		f.Windows = mapped(f.Windows, utcSpan)
+		return f
+	})
+	out.Account = mapped(r.Account, func(s diagnose.Share) diagnose.Share { return s })
+	out.Missing = mapped(r.Missing, func(m diagnose.NotMeasured) diagnose.NotMeasured {
+		m.Missing = mapped(m.Missing, func(s string) string { return s })
+		return m
+	})
+	out.Timeline = mapped(r.Timeline, func(t diagnose.Track) diagnose.Track {
+		t.From, t.To = utc(t.From), utc(t.To)
+		t.Values = mapped(t.Values, finite)
+		return t
+	})
+	out.Stalls.Windows = mapped(r.Stalls.Windows, utcSpan)
+	return &out
+}
+
+// mapped is a new slice of what f makes of each element; empty, not nil, where s has none.
+func mapped[T any](s []T, f func(T) T) []T {
+	out := make([]T, len(s))
+	for i, x := range s {
+		out[i] = f(x)
+	}
+	return out
+}
+
+func finite(x *float64) *float64 {
+	if x != nil && (math.IsNaN(*x) || math.IsInf(*x, 0)) {
+		return nil
+	}
+	return x
+}
+
+func utc(t time.Time) time.Time { return t.UTC() }
+
+func utcSpan(s diagnose.Span) diagnose.Span {
+	return diagnose.Span{From: utc(s.From), To: utc(s.To)}
+}

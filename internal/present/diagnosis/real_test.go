@@ -1,0 +1,69 @@
+package diagnosis
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	engines "plimsoll/internal/engine"
+	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/present/text"
+	"plimsoll/internal/record/recording"
+	"plimsoll/internal/record/source"
+	"plimsoll/internal/record/sources"
+)
+
+// What the engine really says of real captures conforms to the schema, and can be printed.
+func TestRealDiagnosesConform(t *testing.T) {
+	s := readSchema(t)
+	for _, file := range []string{
+		"../../record/iostat/testdata/xkt_iso.log",
+		"../../../../shared/data/ftdc/metrics.visualzhou-example",
+		"../../../../shared/data/ftdc/v3.6.3",
+		"../../../../shared/data/ftdc/v8.2.1",
+	} {
+		t.Run(file, func(t *testing.T) {
+			if _, err := os.Stat(file); err != nil {
+				t.Skip("this capture is not beside the checkout")
+			}
+			r := diagnoseFile(t, file)
+			var doc any
+			if err := json.Unmarshal([]byte(renderJSON(t, r)), &doc); err != nil {
+				t.Fatal(err)
+			}
+			for _, problem := range s.check("", s.root, doc) {
+				t.Error(problem)
+			}
+			for _, opt := range []text.Options{{}, {Verbose: true, ASCII: true, Width: 60}} {
+				out := render(t, r, opt)
+				checkCharacters(t, file, out, opt)
+				for line := range strings.Lines(out) {
+					if n := columns(strings.TrimSuffix(line, "\n")); n > max(opt.Width, 80) {
+						t.Errorf("a line of %d columns: %q", n, line)
+					}
+				}
+			}
+		})
+	}
+}
+
+func diagnoseFile(t *testing.T, file string) *diagnose.Report {
+	t.Helper()
+	ctx := context.Background()
+	in, err := sources.For(engines.All()).Open(ctx, file, sources.OpenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := recording.NewMemory(recording.MemoryOptions{})
+	if err := in.Source.Read(ctx, m, source.Options{Want: diagnose.Wants(), Location: time.UTC}); err != nil {
+		t.Fatal(err)
+	}
+	r, err := diagnose.Run(ctx, []recording.Reader{m}, diagnose.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}

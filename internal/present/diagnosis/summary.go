@@ -1,0 +1,74 @@
+package diagnosis
+
+import (
+	"fmt"
+	"strings"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/present/document"
+)
+
+// summary says what was looked at, and how much of it stalled.
+func (d *diagnosed) summary() []document.Term {
+	sources := document.Term{Label: "sources"}
+	if len(d.Sources) == 1 {
+		sources.Label = "source"
+	}
+	for _, s := range d.Sources {
+		sources.Lines = append(sources.Lines, document.Line{Text: sourceLine(s), Detail: facts(s.Facts)})
+	}
+	span := "unknown"
+	if !d.Span.From.IsZero() && !d.Span.To.IsZero() {
+		span = fmt.Sprintf("%s (%s)", d.clock.Whole(d.Span), units.Seconds(d.Span.Seconds()))
+	}
+	return []document.Term{sources, {Label: "span", Lines: []document.Line{{Text: span}}}, {Label: "stalled", Lines: []document.Line{stalled(d.Stalls)}}}
+}
+
+// sourceLine names a source, with what is known of it.
+func sourceLine(s diagnose.Source) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s (%s", s.Name, s.Kind)
+	if what := strings.TrimSpace(s.Engine + " " + s.Version); what != "" {
+		b.WriteString(", " + what)
+	}
+	if s.Host != "" {
+		b.WriteString(", host " + s.Host)
+	}
+	if s.Samples > 0 {
+		b.WriteString(", " + plural(int(s.Samples), "sample"))
+		if s.PeriodS > 0 {
+			b.WriteString(" " + units.Seconds(s.PeriodS) + " apart")
+		}
+	}
+	b.WriteString(")")
+	return b.String()
+}
+
+// stalled is how much of the time stalled.
+func stalled(s diagnose.StallSummary) document.Line {
+	var out document.Line
+	switch {
+	case s.Of <= 0:
+		return document.Line{Text: "not known: no source tells how long clients' writes took"}
+	case s.Seconds <= 0:
+		out.Text = fmt.Sprintf("0 s of %s of %s", units.Seconds(s.Of), s.Signal)
+	default:
+		out.Text = fmt.Sprintf("%s of %s (%s), %s, longest %s", units.Seconds(s.Seconds), units.Seconds(s.Of),
+			units.Percent(s.Seconds/s.Of), plural(s.Episodes, "episode"), units.Seconds(s.LongestS))
+		if s.PeriodS > 0 {
+			out.Text += ", every " + units.Seconds(s.PeriodS)
+		}
+	}
+	if s.ThresholdS > 0 {
+		out.Note = fmt.Sprintf("(judged by %s: an interval counts as stalled from a mean latency of %s on)", s.Signal, units.Seconds(s.ThresholdS))
+	}
+	return out
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return units.Count(int64(n)) + " " + what + "s"
+}

@@ -1,0 +1,83 @@
+package document
+
+// A Finding is one thing that a diagnosis says, with what it rests on.
+type Finding struct {
+	ID           string // "f1"
+	Number       int
+	Level        Level
+	Word         string // the severity as it is read
+	Title        string
+	Subject      string // what it is about: a device, a server
+	Weight       string // how much of the whole it explains, in words
+	Rule         string // its ID
+	Summary      string
+	Cause        string
+	When         []Cell // the stretches of time in which it held
+	Period       string // how often it recurs, in words
+	Observations []Observation
+	// Essential says that the observations are the finding, so that even a short form shows them.
+	Essential bool
+	Fixes     []Fix
+	Condition string // the rule's PromQL
+	Signals   []Cell // the signals of the condition
+}
+
+// An Observation is a number that a finding rests on.
+type Observation struct {
+	Value  string // with its unit; "" where the text alone says it
+	Text   string
+	When   Cell   // Text is "" where the time is not known
+	Whole  bool   // it holds for all of the time that was looked at
+	Metric string // what it was read from
+	Signal string // Metric as it is shown
+	Href   string // the query of Metric
+}
+
+// A Fix is something to do.
+type Fix struct {
+	Summary, Expect, Cost string
+}
+
+// A Gap is rules that could not be judged, with what to record the next time.
+type Gap struct {
+	Advice string
+	Rules  []Unjudged
+}
+
+// An Unjudged rule lacks metrics.
+type Unjudged struct {
+	Rule    string
+	Missing []string
+}
+
+// Shares say where an amount of time went.
+type Shares struct {
+	Caption string
+	Rows    []SharePart
+	// Under names the bound below which a share is minor: "1.0 %".
+	Under string
+}
+
+// A SharePart is one share of the whole.
+type SharePart struct {
+	Name     string
+	Part     float64 // of 0 to 1
+	Amount   string  // with its unit
+	Note     string
+	Overlaps bool // it may be counted in another share too
+	Minor    bool // a short form gives its name alone
+}
+
+// Overlap explains the mark of shares that overlap.
+const Overlap = "may be counted in another share too: these do not add up to the whole"
+
+// Minor are the names of the minor shares.
+func (s *Shares) Minor() []string {
+	var out []string
+	for _, x := range s.Rows {
+		if x.Minor {
+			out = append(out, x.Name)
+		}
+	}
+	return out
+}

@@ -1,0 +1,190 @@
+package document
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"plimsoll/internal/base/units"
+)
+
+// A Timeline is charts that share the time, a cursor and a zoom, with bands behind them.
+type Timeline struct {
+	// FromS and ToS are the shared time. Times of day are seconds since 1970 as the page's zone has them, as if it
+	// were UTC: readers elsewhere see the report's clock, not theirs.
+	FromS float64
+	ToS   float64
+	// Elapsed tells that times count from a run's start, not from a clock.
+	Elapsed bool
+	Bands   []Band
+	Charts  []Chart
+
+	Zone string
+	Note string
+	// From and To are the ends of the time in words.
+	From, To string
+}
+
+// A Band is stretches of time in which something held.
+type Band struct {
+	Kind  string // "stall" or "checkpoint"
+	Name  string
+	Spans [][2]float64
+}
+
+// A Chart is one or several series of one unit.
+type Chart struct {
+	ID     string
+	Title  string
+	Unit   string
+	Limit  float64 // a line to compare with, in the unit
+	FromS  float64
+	StepS  float64
+	Series []Series
+	// Log tells that values lie orders of magnitude apart: their axis is logarithmic.
+	Log bool
+	// Counts, of percentiles, is how many operations each point stands on.
+	Counts []float64
+
+	About string // a few words beside the title
+	Href  string // its query
+
+}
+
+// A Series has a value for each step; NaN where nothing was measured.
+type Series struct {
+	Name string
+	// Style is the colour and dash it is drawn with, from 1 to SeriesStyles: the same for the same thing in all charts.
+	Style  int
+	Values []float64
+}
+
+// ClockSeconds is a time in a zone as a timeline has it.
+func ClockSeconds(t time.Time, loc *time.Location) float64 {
+	t = t.In(loc)
+	_, offset := t.Zone()
+	return float64(t.UnixMilli())/1000 + float64(offset)
+}
+
+// High is the highest value; 0 if there is none over it.
+func (c Chart) High() float64 {
+	high := 0.0
+	for _, s := range c.Series {
+		for _, v := range s.Values {
+			if !math.IsNaN(v) && !math.IsInf(v, 0) {
+				high = max(high, v)
+			}
+		}
+	}
+	return high
+}
+
+// Low is the lowest value over zero; 0 if there is none.
+func (c Chart) Low() float64 {
+	low := math.Inf(1)
+	for _, s := range c.Series {
+		for _, v := range s.Values {
+			if v > 0 && !math.IsInf(v, 0) {
+				low = min(low, v)
+			}
+		}
+	}
+	if math.IsInf(low, 1) {
+		return 0
+	}
+	return low
+}
+
+// Most is the highest value in words.
+func (c Chart) Most() string { return "max " + units.Value(c.High(), c.Unit) }
+
+// SeriesStyles is how many series are told apart by colour and dash.
+const SeriesStyles = 4
+
+// Clock prints a time of a timeline.
+func (t *Timeline) Clock(s float64) string {
+	if t.Elapsed {
+		return elapsed(s)
+	}
+	at := time.UnixMilli(int64(math.Round(s * 1000))).UTC()
+	if t.ToS-t.FromS >= 86400 {
+		return at.Format("01-02 15:04")
+	}
+	return at.Format("15:04:05")
+}
+
+// elapsed prints a time since a run's start: "1:05", or "1:00:05" from an hour on.
+func elapsed(s float64) string {
+	whole := int(math.Round(s))
+	if whole < 3600 {
+		return fmt.Sprintf("%d:%02d", whole/60, whole%60)
+	}
+	return fmt.Sprintf("%d:%02d:%02d", whole/3600, whole/60%60, whole%60)
+}
+
+// tableRows is how many rows the table behind the charts has at most.
+const tableRows = 48
+
+// Tabulate is the charts' values as a table: the highest of each stretch.
+func (t *Timeline) Tabulate() *Table {
+	out := &Table{Caption: "The charts' values, the highest of each stretch of time", Fold: "Data as a table", Columns: []Column{{Text: "from"}}}
+	whole := t.ToS - t.FromS
+	if !(whole > 0) {
+		return nil
+	}
+	grid := make([][]float64, tableRows)
+	for _, c := range t.Charts {
+		for _, s := range c.Series {
+			name := c.Title
+			if len(c.Series) > 1 {
+				name += " " + s.Name
+			}
+			out.Columns = append(out.Columns, Column{Text: name, Number: true})
+			for i := range grid {
+				grid[i] = append(grid[i], math.NaN())
+			}
+			for k, v := range s.Values {
+				i := int((c.FromS + float64(k)*c.StepS - t.FromS) / whole * tableRows)
+				if i < 0 || i >= tableRows || math.IsNaN(v) {
+					continue
+				}
+				if at := &grid[i][len(grid[i])-1]; math.IsNaN(*at) || v > *at {
+					*at = v
+				}
+			}
+		}
+		if c.Counts != nil {
+			out.Columns = append(out.Columns, Column{Text: "operations", Number: true})
+		}
+	}
+	for i, values := range grid {
+		from := t.FromS + float64(i)*whole/tableRows
+		row := []Cell{{Text: t.Clock(from), Href: "#timeline", Zoom: &Window{from, from + whole/tableRows}}}
+		k := 0
+		for _, c := range t.Charts {
+			for range c.Series {
+				text := "–"
+				if !math.IsNaN(values[k]) {
+					text = units.Value(values[k], c.Unit)
+				}
+				row = append(row, Cell{Text: text, Number: true})
+				k++
+			}
+			if c.Counts != nil {
+				row = append(row, Cell{Text: Counted(t.operations(c, from, from+whole/tableRows)), Number: true})
+			}
+		}
+		out.Rows = append(out.Rows, row)
+	}
+	return out
+}
+
+// operations are those that a chart's points of a stretch of time stand on.
+func (t *Timeline) operations(c Chart, from, to float64) (sum float64) {
+	for k, n := range c.Counts {
+		if at := c.FromS + float64(k)*c.StepS; at >= from && at < to && !math.IsNaN(n) {
+			sum += n
+		}
+	}
+	return sum
+}

@@ -1,0 +1,69 @@
+package document
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Visible makes text from elsewhere safe to show: white space becomes spaces, control and
+// format characters and broken UTF-8 become escapes.
+func Visible(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && n <= 1:
+			fmt.Fprintf(&b, `\x%02x`, s[i])
+		case r == '\n' || r == '\t' || r == '\r':
+			b.WriteByte(' ')
+		case unicode.Is(unicode.Cc, r):
+			fmt.Fprintf(&b, `\x%02x`, r)
+		case unicode.Is(unicode.Cf, r) && r != '\u200d', r == '\u2028', r == '\u2029':
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			b.WriteRune(r)
+		}
+		i += n
+	}
+	return b.String()
+}
+
+// ASCII is [Visible] text with everything beyond ASCII as escapes.
+func ASCII(s string) string {
+	var b strings.Builder
+	for _, r := range Visible(s) {
+		if r > unicode.MaxASCII {
+			fmt.Fprintf(&b, `\u%04x`, r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// FirstSentence is the first sentence of a text. A period that ends an abbreviation is followed by no capital.
+func FirstSentence(s string) string {
+	for i := 0; i+2 < len(s); i++ {
+		if s[i] == '.' && s[i+1] == ' ' && (s[i+2] < 'a' || s[i+2] > 'z') {
+			return s[:i+1]
+		}
+	}
+	return s
+}
+
+// Sentence begins a text with a capital and ends it with a period.
+func Sentence(s string) string {
+	if s == "" {
+		return s
+	}
+	first, _, _ := strings.Cut(s, " ")
+	if c := s[0]; c >= 'a' && c <= 'z' && !strings.HasPrefix(s, "etcd") && !strings.ContainsAny(first, "_./") {
+		s = strings.ToUpper(s[:1]) + s[1:]
+	}
+	if strings.HasSuffix(s, ".") {
+		return s
+	}
+	return s + "."
+}

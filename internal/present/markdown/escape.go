@@ -1,0 +1,107 @@
+package markdown
+
+import (
+	"fmt"
+	"html"
+	"strings"
+	"unicode"
+
+	"plimsoll/internal/present/document"
+)
+
+// inline makes text safe within a line or a cell of a table.
+func inline(s string) string {
+	runes := []rune(strings.Join(strings.Fields(document.Visible(s)), " "))
+	var b strings.Builder
+	for i, r := range runes {
+		switch r {
+		case '&', '<', '>', '|', '$': // $ begins a formula on GitHub; | ends a cell whatever stands before it
+			b.WriteString(entity(r))
+		case '\\', '`', '*', '[', ']', '~', '!', '#':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case '_':
+			if !(i > 0 && i+1 < len(runes) && alphanumeric(runes[i-1]) && alphanumeric(runes[i+1])) {
+				b.WriteByte('\\')
+			}
+			b.WriteRune(r)
+		case '@':
+			b.WriteRune(r)
+			if i+1 < len(runes) && alphanumeric(runes[i+1]) {
+				b.WriteRune('\u2060') // joins words: nobody is mentioned by a host's name
+			}
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+func alphanumeric(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+
+// line is text that stands at the beginning of a line: it begins no list, heading or quote.
+func line(s string) string {
+	return guard(inline(strings.TrimSpace(s)))
+}
+
+// guard keeps the beginning of a line that was made safe within it from being markup.
+func guard(out string) string {
+	if out == "" {
+		return ""
+	}
+	digits := len(out) - len(strings.TrimLeft(out, "0123456789"))
+	switch {
+	case strings.ContainsRune("+-=:", rune(out[0])):
+		return "\\" + out
+	case digits > 0 && digits < len(out) && strings.ContainsRune(".)", rune(out[digits])):
+		return out[:digits] + "\\" + out[digits:]
+	}
+	return out
+}
+
+// entity is a character that nothing takes for markup.
+func entity(r rune) string { return fmt.Sprintf("&#%d;", r) }
+
+// entities is text within a tag.
+func entities(s string) string {
+	return strings.ReplaceAll(html.EscapeString(document.Visible(s)), "|", entity('|'))
+}
+
+// code is text in the type of code.
+func code(s string) string {
+	s = strings.TrimSpace(document.Visible(s))
+	if s == "" {
+		return ""
+	}
+	if !strings.ContainsAny(s, "|`\\") {
+		return "`" + s + "`"
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if r <= unicode.MaxASCII && !alphanumeric(r) && r != ' ' && r != '/' && r != '.' && r != ':' {
+			b.WriteString(entity(r))
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return "<code>" + b.String() + "</code>"
+}
+
+// fence writes lines as they are.
+func (p *page) fence(language string, lines []string) {
+	longest, run := 0, 0
+	var b strings.Builder
+	for _, l := range lines {
+		l = document.Visible(l)
+		run = 0
+		for _, r := range l {
+			if run++; r != '`' {
+				run = 0
+			}
+			longest = max(longest, run)
+		}
+		b.WriteString(l + "\n")
+	}
+	marks := strings.Repeat("`", max(3, longest+1))
+	p.para(marks + language + "\n" + b.String() + marks)
+}

@@ -1,0 +1,266 @@
+// Package markdown writes a document as GitHub flavoured Markdown, for an issue, a pull request or a chat.
+//
+// It has all that the text has: the verdict, the figures, findings with what to do, tables. Series are
+// drawn in a fenced block as a terminal draws them. What stands behind the numbers (observations, queries,
+// commands) is folded.
+//
+// What a recording calls things is text and nothing else: no name can begin a list, end a cell, open a tag
+// or mention somebody.
+package markdown
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"plimsoll/internal/present/document"
+	"plimsoll/internal/present/text"
+)
+
+// blockColumns is the width of what is drawn in characters.
+const blockColumns = 100
+
+// Write writes a document as Markdown.
+func Write(w io.Writer, d *document.Document) error {
+	p := &page{}
+	p.para("**" + inline(d.Verdict) + "**")
+	for _, t := range d.Lead {
+		p.para(line(t))
+	}
+	if len(d.Facts) > 0 {
+		p.facts(d.Facts)
+	} else {
+		p.terms(d.Summary)
+	}
+	for _, s := range d.Sections {
+		p.section(s)
+	}
+	if d.Program != "" {
+		p.para("<sub>" + inline(d.Kind+", written by "+d.Program) + "</sub>")
+	}
+	if _, err := io.WriteString(w, p.out.String()); err != nil {
+		return fmt.Errorf("writing the Markdown: %w", err)
+	}
+	return nil
+}
+
+// A page collects blocks, with an empty line between two.
+type page struct{ out strings.Builder }
+
+// para writes a block.
+func (p *page) para(block string) {
+	if block == "" || block == "****" {
+		return
+	}
+	if p.out.Len() > 0 {
+		p.out.WriteByte('\n')
+	}
+	p.out.WriteString(block + "\n")
+}
+
+// folded writes blocks that are unfolded by a click.
+func (p *page) folded(summary string, write func()) {
+	p.para("<details><summary>" + entities(summary) + "</summary>")
+	write()
+	p.para("</details>")
+}
+
+func (p *page) section(s document.Section) {
+	if !s.Only.Has(document.Markdown) {
+		return
+	}
+	from := p.out.Len()
+	p.para("## " + inline(s.Title))
+	if s.Aside != "" {
+		p.para(line(document.Sentence(s.Aside)))
+	}
+	if s.Note != "" && s.ID != "timeline" { // whose note explains its zooming
+		p.para(line(s.Note))
+	}
+	before := p.out.Len()
+	for _, x := range s.Parts {
+		if x.Only.Has(document.Markdown) {
+			p.part(x)
+		}
+	}
+	if p.out.Len() == before { // nothing of it can be written: no heading either
+		kept := p.out.String()[:from]
+		p.out.Reset()
+		p.out.WriteString(kept)
+	}
+}
+
+func (p *page) part(x document.Part) {
+	p.para(line(x.Text))
+	if x.Quote != "" {
+		p.para("> " + line(x.Quote))
+	}
+	p.terms(x.Terms)
+	if len(x.Commands) > 0 {
+		p.fence("sh", x.Commands)
+	}
+	if x.Timeline != nil {
+		p.fence("", strings.Split(strings.Trim(text.Timeline(x.Timeline, blockColumns), "\n"), "\n"))
+	}
+	if x.Figure != nil && x.Figure.Table != nil && x.Figure.Table.Fold == "" {
+		p.para("**" + inline(x.Figure.Title) + "**")
+		p.table(x.Figure.Table)
+	}
+	p.findings(x.Findings)
+	if x.Shares != nil {
+		p.shares(x.Shares)
+	}
+	p.gaps(x.Gaps)
+	if x.Table != nil {
+		p.table(x.Table)
+	}
+	if len(x.Queries) > 0 {
+		p.folded("PromQL", func() { p.queries(x.Queries) })
+	}
+	if len(x.Evidence) > 0 {
+		p.folded("How these figures are made again", func() { p.evidence(x.Evidence) })
+	}
+	for _, f := range x.Files {
+		p.para("- " + code(f.Path))
+		if len(f.Lines) > 0 {
+			p.fence("", f.Lines)
+		}
+	}
+}
+
+// facts are a table without a head, as GitHub has it: of empty cells.
+func (p *page) facts(all []document.Fact) {
+	t := &document.Table{Columns: []document.Column{{}, {Number: true}, {}}}
+	for _, f := range all {
+		t.Rows = append(t.Rows, []document.Cell{{Text: f.Label}, {Text: f.Value, Number: true, Roles: "strong"}, {Text: f.Note}})
+	}
+	p.table(t)
+}
+
+func (p *page) terms(all []document.Term) {
+	var b strings.Builder
+	for _, t := range all {
+		for i, l := range t.Lines {
+			if i == 0 {
+				b.WriteString("- " + inline(t.Label) + ": ")
+			} else {
+				b.WriteString("  <br>")
+			}
+			b.WriteString(inline(l.Text))
+			if l.Note != "" {
+				b.WriteString(" " + inline(l.Note))
+			}
+			b.WriteByte('\n')
+		}
+	}
+	p.para(strings.TrimSuffix(b.String(), "\n"))
+}
+
+func (p *page) findings(all []document.Finding) {
+	for _, f := range all {
+		p.para(fmt.Sprintf("### %d. %s: %s", f.Number, inline(f.Word), inline(f.Title)))
+		var about []string
+		if f.Subject != "" {
+			about = append(about, inline(f.Subject))
+		}
+		about = append(about, code(f.Rule))
+		if f.Weight != "" {
+			about = append(about, inline(f.Weight))
+		}
+		p.para(guard(strings.Join(about, ", ")))
+		p.para(line(f.Summary))
+		p.para(line(f.Cause))
+		var when []string
+		for _, w := range f.When {
+			when = append(when, inline(w.Text))
+		}
+		if f.Period != "" {
+			when = append(when, inline(f.Period))
+		}
+		if len(when) > 0 {
+			p.para("When: " + strings.Join(when, ", "))
+		}
+		p.fixes(f.Fixes)
+		if len(f.Observations) > 0 {
+			p.folded("Evidence", func() { p.observations(f.Observations) })
+		}
+	}
+}
+
+func (p *page) fixes(all []document.Fix) {
+	var b strings.Builder
+	for i, x := range all {
+		fmt.Fprintf(&b, "%d. **%s**", i+1, inline(x.Summary))
+		if x.Expect != "" {
+			b.WriteString("<br>Expect: " + inline(x.Expect))
+		}
+		if x.Cost != "" {
+			b.WriteString("<br>Costs: " + inline(x.Cost))
+		}
+		b.WriteByte('\n')
+	}
+	p.para(strings.TrimSuffix(b.String(), "\n"))
+}
+
+func (p *page) observations(all []document.Observation) {
+	t := &document.Table{Columns: []document.Column{{Text: "figure", Number: true}, {Text: "what it is"}, {Text: "when"}, {Text: "read from"}}}
+	for _, o := range all {
+		when := o.When.Text
+		if o.Whole {
+			when = "throughout"
+		}
+		t.Rows = append(t.Rows, []document.Cell{{Text: o.Value, Number: true}, {Text: o.Text}, {Text: when}, {Text: o.Signal, Roles: "code"}})
+	}
+	p.table(t)
+}
+
+func (p *page) gaps(all []document.Gap) {
+	var b strings.Builder
+	for _, g := range all {
+		for i, r := range g.Rules {
+			if i == 0 {
+				b.WriteString("- ")
+			} else {
+				b.WriteString(", ")
+			}
+			b.WriteString(code(r.Rule))
+		}
+		b.WriteString("<br>Record: " + inline(g.Advice) + "\n")
+	}
+	p.para(strings.TrimSuffix(b.String(), "\n"))
+}
+
+func (p *page) queries(all []document.Query) {
+	for _, q := range all {
+		p.para(code(q.Name) + ": " + inline(q.Help))
+		p.fence("promql", q.PromQL)
+	}
+}
+
+func (p *page) evidence(all []*document.Evidence) {
+	for _, e := range all {
+		head := fmt.Sprintf("%d. **%s**", e.Number, inline(e.Name))
+		if e.Text != "" {
+			head += " " + inline(e.Text)
+		}
+		for i, f := range e.Fields {
+			if i == 0 {
+				head += " Field"
+			}
+			head += " " + code(f)
+		}
+		for i, l := range e.Lines {
+			if i == 0 {
+				head += " By"
+			}
+			head += " " + code(l.Text)
+		}
+		p.para(head)
+		if len(e.Commands) > 0 {
+			p.fence("sh", e.Commands)
+		}
+		if len(e.PromQL) > 0 {
+			p.fence("promql", e.PromQL)
+		}
+	}
+}

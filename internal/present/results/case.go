@@ -1,0 +1,160 @@
+package results
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"plimsoll/internal/advise/casebook"
+	"plimsoll/internal/base/units"
+	measuredtable "plimsoll/internal/lab/table"
+	"plimsoll/internal/present/diagnosis"
+	"plimsoll/internal/present/document"
+)
+
+// Case is a walk through a published case: its steps with each published figure beside the model's, where the
+// published claim is wrong, the plan with its files and its proof, and the simulated scenario with its charts.
+func Case(k *casebook.Walk, origin Origin) *document.Document {
+	c := k.Case
+	title := strings.ToUpper(c.Title[:min(1, len(c.Title))]) + c.Title[min(1, len(c.Title)):]
+	p := &document.Document{Kind: "Case", Title: title, Verdict: title, Lead: []string{c.Published}}
+	for _, v := range c.Variants {
+		origin.Sets = append(origin.Sets, v.Set)
+	}
+	g, queries := newLedger(origin), diagnosis.NewQueries()
+	g.page("This walk")
+	if found := planVerdict(k.Plan); found != "" {
+		p.Verdict += ": " + found
+	}
+	p.Facts = caseFacts(k, g)
+	for i, s := range k.Steps {
+		out := document.Section{ID: "step" + strconv.Itoa(i+1), Title: sentenceCase(s.Step), Parts: []document.Part{{Text: s.Text}}}
+		if s.Step == "cause" && k.Diagnosis != nil {
+			out.Parts = append(out.Parts, document.Part{Text: "Diagnosing the simulated recording says: " + k.Diagnosis.Verdict},
+				document.Part{Text: "Rules that hold: " + strings.Join(k.Diagnosis.Rules, ", ") + "."})
+		}
+		if len(s.Figures) > 0 {
+			out.Parts = append(out.Parts, document.Part{Table: walkedTable(c, s.Figures, g)})
+		}
+		p.Sections = append(p.Sections, out)
+	}
+	p.Sections = append(p.Sections, caseEnd(k, queries, g)...)
+	if len(k.Corrections) > 0 {
+		out := document.Section{ID: "wrong", Title: "Where the published claim is wrong"}
+		for _, x := range k.Corrections {
+			out.Parts = append(out.Parts, document.Part{Quote: x.Claim}, document.Part{Text: x.Truth})
+			if len(x.Figures) > 0 {
+				out.Parts = append(out.Parts, document.Part{Table: walkedTable(c, x.Figures, g)})
+			}
+		}
+		p.Sections = append(p.Sections, out)
+	}
+	if len(k.Tried) > 0 {
+		p.Sections = append(p.Sections, triedSection(k.Tried, g))
+	}
+	if len(k.Results) > 0 && k.Results[0] != nil {
+		g.runs(k.Results)
+		p.Sections = append(p.Sections, compareSection(k.Results, g))
+		resultSections(p, k.Results, g)
+	}
+	p.Sections = append(p.Sections, caseTrust(k, g))
+	p.Sections = append(p.Sections, g.section()...)
+	p.Sections = append(p.Sections, queries.Section()...)
+	return p
+}
+
+func sentenceCase(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+// caseFacts are the first figures that both the publication and the model have.
+func caseFacts(k *casebook.Walk, g *ledger) []document.Fact {
+	var out []document.Fact
+	for i, s := range k.Steps {
+		for _, f := range s.Figures {
+			if len(out) < 4 && len(f.Published) > 0 && f.Got != nil {
+				out = append(out, document.Fact{Label: figureLabel(f), Value: units.Value(*f.Got, f.Unit), Note: "published " + publishedText(f), Href: "#step" + strconv.Itoa(i+1), Ref: g.walked(k.Case, f)})
+			}
+		}
+	}
+	if f, ok := planFact(k.Plan, g); ok {
+		out = append(out, f)
+	}
+	if n := len(k.Corrections); n > 0 {
+		out = append(out, document.Fact{Label: "published claims that are wrong", Value: strconv.Itoa(n), Href: "#wrong"})
+	}
+	return out
+}
+
+func figureLabel(f casebook.WalkedFigure) string {
+	if f.Variant == "" {
+		return f.Name
+	}
+	return f.Name + ", " + f.Variant
+}
+
+func publishedText(f casebook.WalkedFigure) string {
+	var ends []string
+	for _, x := range f.Published {
+		ends = append(ends, units.Value(x, f.Unit))
+	}
+	return strings.Join(ends, " to ")
+}
+
+func walkedTable(c *casebook.Case, figures []casebook.WalkedFigure, g *ledger) *document.Table {
+	tab := &document.Table{Caption: "Published figures beside the model's", Columns: []document.Column{{}, {Text: "published", Number: true}, {Text: "model", Number: true}, {Text: "deviation", Number: true}}}
+	for _, f := range figures {
+		published, got, deviation, source, told := "–", "not modelled", "–", "", g.walked(c, f)
+		if len(f.Published) > 0 {
+			published, source = publishedText(f), g.published(c)
+		}
+		if f.Got != nil {
+			got = units.Value(*f.Got, f.Unit)
+		} else if f.Model != "" {
+			got = "not measurable"
+		}
+		if f.Deviation != nil {
+			deviation = fmt.Sprintf("%+.0f %%", 100**f.Deviation)
+			if len(f.Published) == 2 && *f.Deviation == 0 {
+				deviation = "within"
+			}
+		}
+		tab.Rows = append(tab.Rows, []document.Cell{{Text: figureLabel(f), Note: f.Note, Ref: told}, {Text: published, Number: true, Href: source}, {Text: got, Number: true, Href: told}, {Text: deviation, Number: true, Href: told}})
+	}
+	return tab
+}
+
+// triedSection is what the real engine made of the case's advice.
+func triedSection(all []casebook.Tried, g *ledger) document.Section {
+	tab := &document.Table{Caption: "The advice, tried with a real engine", Columns: []document.Column{{Text: "advice"}, {Text: "does it hold"}, {Text: "figure"}, {Text: "before", Number: true}, {Text: "after", Number: true}}}
+	for _, x := range all {
+		row := []document.Cell{{Text: x.Says, Note: x.Claim}, {Text: string(x.Holds)}, {}, {Number: true}, {Number: true}}
+		for i, r := range []*measuredtable.Row{x.Before, x.After} {
+			if r != nil {
+				row[2].Text = r.Figure
+				row[3+i].Href = g.accurate()
+				row[3+i].Text, row[3+i].Note = optional(r.Lab, r.Unit), "model "+optional(r.Model, r.Unit)
+			}
+		}
+		tab.Rows = append(tab.Rows, row)
+	}
+	return document.Section{ID: "tried", Title: "Tried with a real engine", Note: "On emulated volumes a fraction of the published size: the figures differ, what helped should help.", Parts: []document.Part{{Table: tab}}}
+}
+
+func caseTrust(k *casebook.Walk, g *ledger) document.Section {
+	text := "No parameter of the model was set with this case's figures: each deviation is the model's, or the publication's."
+	if k.Case.Calibrated != "" {
+		text = "Calibrated on this very case: " + k.Case.Calibrated
+	}
+	parts := []document.Part{{Text: text}}
+	if len(k.Results) > 0 && k.Results[0] != nil && k.Results[0].ModelError != "" {
+		parts = append(parts, document.Part{Text: "Error bar: " + k.Results[0].ModelError, Ref: g.accurate()})
+	}
+	for _, a := range k.Case.Assumed {
+		parts = append(parts, document.Part{Text: "Assumed: " + document.Sentence(a)})
+	}
+	return document.Section{ID: "trust", Title: "How far to trust it", Parts: parts}
+}

@@ -1,0 +1,154 @@
+package results
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"plimsoll/internal/advise/casebook"
+	"plimsoll/internal/advise/plan"
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/present/document"
+)
+
+// A listing is a file with the lines of it that decide.
+type listing struct {
+	Path  string
+	Lines []string
+}
+
+// caseEnd is the end of a case's arc: the plan, the files that apply it, and the proof by recordings; nothing where the walk had none.
+func caseEnd(k *casebook.Walk, q *document.Queries, g *ledger) []document.Section {
+	if k.Plan == nil {
+		return nil
+	}
+	p := planOf(k.Plan)
+	out := []document.Section{casePlan(k.Plan, p, g)}
+	if p.Chosen == nil || len(p.Chosen.Changes) == 0 {
+		return out
+	}
+	out = append(out, caseFiles(k.Files))
+	if k.Proof != nil {
+		out = append(out, caseProof(k, p.Chosen, q))
+	}
+	return out
+}
+
+// planOf is a case's plan as the page of a plan takes it.
+func planOf(n *casebook.Planned) *plan.Plan {
+	return &plan.Plan{Objectives: n.Objectives, Now: n.Now, Chosen: n.Chosen, Frontier: n.Frontier, Statements: n.Statements, Sizing: n.Sizing, Searched: n.Searched}
+}
+
+// casePlan has the parts of a plan's page under one heading.
+func casePlan(n *casebook.Planned, p *plan.Plan, g *ledger) document.Section {
+	text := fmt.Sprintf("To reach %s at the least price; %d layouts were simulated.", goal(p.Objectives), p.Searched.Simulated)
+	switch {
+	case p.Chosen == nil:
+		text = "No layout that was looked at reaches " + goal(p.Objectives) + "."
+	case len(p.Chosen.Changes) == 0:
+		text = fmt.Sprintf("Nothing has to change for %s: %s a month as it is.", goal(p.Objectives), units.Dollars(p.Chosen.MonthlyUSD))
+	}
+	out := document.Section{ID: "plan", Title: "Plan", Parts: []document.Part{{Text: text}}}
+	if p.Chosen != nil && len(p.Chosen.Changes) > 0 {
+		out.Parts = append(out.Parts, document.Part{Table: changesTable(p.Chosen, g)})
+	}
+	predicted := predictedSection(p, g)
+	if len(predicted.Parts) > 0 && predicted.Parts[0].Table != nil && n.ErrorBar != "" {
+		predicted.Parts[0].Table.Notes = append(predicted.Parts[0].Table.Notes, "Error bar: "+n.ErrorBar)
+	}
+	out.Parts = append(out.Parts, predicted.Parts...)
+	if s, ok := frontierSection(p, g); ok {
+		out.Parts = append(out.Parts, s.Parts...)
+	}
+	for _, s := range planWords(p, g) {
+		out.Parts = append(out.Parts, s.Parts...)
+	}
+	return out
+}
+
+func caseFiles(files []casebook.Written) document.Section {
+	out := document.Section{ID: "files", Title: "Files", Note: "What plimsoll emit writes for the plan, and the lines that decide."}
+	if len(files) == 0 {
+		out.Note = ""
+		out.Parts = []document.Part{{Text: "None: what changes is for the application to change."}}
+		return out
+	}
+	var all []document.File
+	for _, f := range files {
+		all = append(all, document.File{Path: f.Path, Lines: f.Lines})
+	}
+	out.Parts = []document.Part{{Files: all}}
+	return out
+}
+
+// caseProof sets what was published beside what two recordings of the plan prove.
+func caseProof(k *casebook.Walk, chosen *plan.Layout, q *document.Queries) document.Section {
+	r := *k.Proof
+	r.Figures = k.ProofFigures()
+	var sets []string
+	for _, x := range chosen.Changes {
+		sets = append(sets, x.Path+" = "+orWord(x.To, "(not set)"))
+	}
+	beside := &document.Table{Caption: "The published change and the plan's", Columns: []document.Column{{Text: "by"}, {Text: "before and after"}}}
+	if k.Case.Layout != nil && k.Case.Layout.Published != "" {
+		beside.Rows = append(beside.Rows, []document.Cell{{Text: "published"}, {Text: document.Sentence(k.Case.Layout.Published)}})
+	}
+	beside.Rows = append(beside.Rows, []document.Cell{{Text: "the plan, by recordings"}, {Text: r.Sentence, Note: "with " + strings.Join(sets, "; ") + ": " + costOf(k.Plan)}})
+	out := document.Section{ID: "recorded", Title: "Proof by recordings",
+		Note:  "The scenario was recorded in simulation, as it is and with the plan, by other seeds; the two are compared as plimsoll prove compares those of production.",
+		Parts: []document.Part{{Table: beside}}}
+	for _, w := range r.Warnings {
+		out.Parts = append(out.Parts, document.Part{Text: "⚠ " + w})
+	}
+	out.Parts = append(out.Parts, figuresSection(&r, q).Parts...)
+	if len(r.Requirements) > 0 {
+		out.Parts = append(out.Parts, requirementsSection(&r).Parts...)
+	}
+	out.Parts = append(out.Parts, document.Part{Text: methodText(&r)})
+	return out
+}
+
+// costOf is a plan's price a month and how far it is from now's.
+func costOf(n *casebook.Planned) string {
+	now, then := n.Now.MonthlyUSD, n.Chosen.MonthlyUSD
+	if math.Abs(then-now) < 0.005 {
+		return units.Dollars(then) + " a month, as much as now"
+	}
+	return units.Dollars(then) + " a month, " + change(&now, &then, "USD")
+}
+
+// planVerdict is what helps, in a few words; "" where nothing was planned or nothing was found.
+func planVerdict(n *casebook.Planned) string {
+	if n == nil || n.Chosen == nil || len(n.Chosen.Changes) == 0 || len(n.Objectives) == 0 {
+		return ""
+	}
+	name := n.Objectives[0].Name
+	before, known := n.Now.Predicted[name+"_seconds"]
+	after, also := n.Chosen.Predicted[name+"_seconds"]
+	if !known || !also {
+		return ""
+	}
+	var sets []string
+	for _, x := range n.Chosen.Changes {
+		sets = append(sets, x.Path+" = "+orWord(x.To, "(not set)"))
+	}
+	return fmt.Sprintf("in the model %s brings %s from %s to %s, %s.", strings.Join(sets, "; "), plainName(name), units.Seconds(before.Value),
+		units.Seconds(after.Value), morePrice(n.Now.MonthlyUSD, n.Chosen.MonthlyUSD))
+}
+
+// planFact is what the plan comes to, among the figures that carry a case; false without one.
+func planFact(n *casebook.Planned, g *ledger) (document.Fact, bool) {
+	if n == nil || n.Chosen == nil || len(n.Objectives) == 0 {
+		return document.Fact{}, false
+	}
+	name := n.Objectives[0].Name
+	f, known := n.Chosen.Predicted[name+"_seconds"]
+	if !known {
+		return document.Fact{}, false
+	}
+	note := costOf(n)
+	if before, ok := n.Now.Predicted[name+"_seconds"]; ok {
+		note = "now " + units.Seconds(before.Value) + "; " + note
+	}
+	return document.Fact{Label: plainName(name) + ", planned", Value: units.Seconds(f.Value), Note: note, Href: "#plan", Ref: g.layout(n.Chosen), Level: "good"}, true
+}

@@ -1,0 +1,56 @@
+package results
+
+import (
+	"slices"
+	"strconv"
+
+	"plimsoll/internal/advise/plan"
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/present/document"
+)
+
+// A pointed is a layout on the drawing of the frontier.
+type pointed struct {
+	*plan.Layout
+	figure      plan.Prediction
+	now, chosen bool
+}
+
+// frontierSection is price against the first objective. It is missing where fewer than two layouts can be compared.
+func frontierSection(p *plan.Plan, g *ledger) (document.Section, bool) {
+	if len(p.Frontier) < 2 || len(p.Objectives) == 0 {
+		return document.Section{}, false
+	}
+	objective := p.Objectives[0]
+	name := objective.Name + "_seconds"
+	var all []pointed
+	for _, l := range p.Frontier {
+		if f, ok := l.Predicted[name]; ok && f.Value > 0 {
+			all = append(all, pointed{l, f, slices.Equal(l.Sets, p.Now.Sets), p.Chosen != nil && slices.Equal(l.Sets, p.Chosen.Sets)})
+		}
+	}
+	if len(all) < 2 {
+		return document.Section{}, false
+	}
+	tab := &document.Table{Caption: "Price against " + objective.Name, Columns: []document.Column{{Text: "", Number: true}, {Text: "a month", Number: true}, {Text: plainName(objective.Name), Number: true},
+		{Text: "with the model's error", Number: true}, {Text: "layout"}}}
+	drawn := document.Frontier{Objective: objective.Name, MostSeconds: objective.MostSeconds}
+	for i, x := range all {
+		drawn.Points = append(drawn.Points, document.FrontierPoint{MonthlyUSD: x.MonthlyUSD, Seconds: x.figure.Value, LowSeconds: x.figure.Low, HighSeconds: x.figure.High, Now: x.now, Chosen: x.chosen})
+		word := ""
+		switch {
+		case x.chosen && x.now:
+			word = "now, and chosen"
+		case x.chosen:
+			word = "chosen"
+		case x.now:
+			word = "now"
+		}
+		run := g.layout(x.Layout)
+		tab.Rows = append(tab.Rows, []document.Cell{{Text: strconv.Itoa(i + 1), Number: true, Ref: run}, {Text: units.Dollars(x.MonthlyUSD), Number: true, Href: g.priced()}, {Text: units.Seconds(x.figure.Value), Number: true, Href: run},
+			{Text: units.Seconds(x.figure.Low) + " to " + units.Seconds(x.figure.High), Number: true, Href: g.accurate()}, {Text: setsText(x.Layout), Roles: "code long", Note: word}})
+	}
+	return document.Section{ID: "frontier", Title: "Price against " + plainName(objective.Name),
+		Note:  "Of the layouts that were run to their end, none is both cheaper and better than one of these.",
+		Parts: []document.Part{{Figure: &document.Figure{ID: "frontier-plot", Title: "What more money buys", Plot: drawn, Table: tab, Caption: "A bar is the model's error. The dotted line is the objective; a square is now, a diamond what was chosen."}}}}, true
+}

@@ -1,0 +1,199 @@
+package results
+
+import (
+	"strconv"
+	"strings"
+
+	"plimsoll/internal/base/shellword"
+	"plimsoll/internal/present/document"
+)
+
+// An Origin is what a page's figures were made from, so that each of them leads to it.
+type Origin struct {
+	// File is the scenario as commands name it, and Text what it says; without them the page says less.
+	File string
+	Text []byte
+	// Sets are each result's assignments over it, as --set takes them, in the order of the results.
+	Sets [][]string
+	// Command is what made the page where that is not simulate: the words behind the program's name, without -o.
+	Command []string
+	// Made is the command that makes File, where nobody wrote it: of a recording.
+	Made string
+	// Prices are what the sums of money were made of.
+	Prices []Price
+}
+
+// A Price is a product of the catalogue with where its price is from.
+type Price struct {
+	Product string // "gp3", as `plimsoll catalog show` takes it
+	Source  string // who says so, and the date
+}
+
+// A ledger is the evidence that a page's figures link to, in the order in which it was first asked for.
+type ledger struct {
+	Origin
+	list  []*document.Evidence
+	index map[string]string // addresses by what it says
+	again string            // the address of how the page is made again
+	ran   map[string]string // addresses of results' runs, by variant
+	first string            // of the first one's
+	real  bool              // a real engine ran: the model's names of devices and cycles are not those of its recording
+	ruled bool              // some of it is PromQL
+}
+
+func newLedger(o Origin) *ledger {
+	if o.File == "" || strings.HasPrefix(o.File, "/dev/") {
+		o.File = "scenario.yaml" // of a pipe there is only the text, which the page has
+	}
+	return &ledger{Origin: o, index: map[string]string{}, ran: map[string]string{}}
+}
+
+// cite gives the address of a piece of evidence, which is told once.
+func (g *ledger) cite(e document.Evidence) string {
+	key := e.Name + strings.Join(e.Fields, " ") + strings.Join(e.Commands, " ")
+	if href, ok := g.index[key]; ok {
+		return href
+	}
+	e.Number = len(g.list) + 1
+	g.list = append(g.list, &e)
+	g.index[key] = e.Href()
+	g.ruled = g.ruled || len(e.PromQL) > 0
+	return e.Href()
+}
+
+// rests has the figures of a row lead to their evidence, and its first cell tell that evidence's number.
+func rests(href string, row []document.Cell) []document.Cell {
+	for i := range row {
+		switch c := &row[i]; {
+		case i == 0 && href != "":
+			c.Ref = href
+		case c.Text != "" && c.Text != "–" && c.Href == "":
+			c.Href = href
+		}
+	}
+	return row
+}
+
+// section tells all evidence, and the scenario that it points to; nothing if no figure leads to any.
+func (g *ledger) section() []document.Section {
+	if len(g.list) == 0 {
+		return nil
+	}
+	out := document.Section{ID: "evidence", Title: "Evidence", Parts: []document.Part{{Evidence: g.list}},
+		Note: "A number in brackets leads here."}
+	if g.ruled {
+		out.Note += " A field is of the JSON that the run prints; PromQL is asked of its recording, at the end."
+	}
+	if g.Made != "" {
+		out.Note += " The scenario is made by: " + g.Made
+	}
+	if lines := g.lines(); len(lines) > 0 {
+		out.Parts = append(out.Parts, document.Part{Scenario: &document.Scenario{File: g.File, Lines: lines}})
+	}
+	return []document.Section{out}
+}
+
+const (
+	// linesMax and lineBytesMax bound what is shown of a scenario: a page is no archive of recorded rates.
+	linesMax     = 300
+	lineBytesMax = 400
+)
+
+// lines are the scenario's, as far as they are shown.
+func (g *ledger) lines() []string {
+	text := strings.TrimRight(strings.TrimPrefix(string(g.Text), "\ufeff"), "\r\n\t ")
+	if text == "" {
+		return nil
+	}
+	var out []string
+	for line := range strings.Lines(text) {
+		if len(out) == linesMax {
+			break
+		}
+		line = strings.TrimRight(line, "\r\n")
+		if len(line) > lineBytesMax {
+			line = line[:lineBytesMax] + "..."
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+// where gives the lines on which the scenario says something: the first of a key at its left edge, or the entry of that name below it.
+// What it does not say in such lines leads to the scenario as a whole.
+func (g *ledger) where(keys ...string) []document.Cell {
+	var out []document.Cell
+	lines := g.lines()
+	for _, path := range keys {
+		top, entry, _ := strings.Cut(path, ".")
+		at := 0
+		for i, line := range lines {
+			switch indented := strings.TrimLeft(line, " "); {
+			case strings.HasPrefix(line, top+":"):
+				at = i + 1
+			case at > 0 && entry != "" && len(indented) < len(line) && strings.HasPrefix(indented, entry+":"):
+				at, entry = i+1, ""
+			case at > 0 && indented != "" && len(indented) == len(line) && line[0] != '#':
+				entry = "" // the next key begins
+			}
+		}
+		if at > 0 {
+			out = append(out, document.Cell{Text: g.File + ":" + strconv.Itoa(at), Href: "#line" + strconv.Itoa(at)})
+		}
+	}
+	return out
+}
+
+// simulated is the command that runs the scenario with assignments over it.
+func (g *ledger) simulated(sets []string) string {
+	return call(append([]string{"simulate", g.File}, assigned(sets)...)...)
+}
+
+// assigned are assignments as arguments.
+func assigned(sets []string) []string {
+	var out []string
+	for _, s := range sets {
+		out = append(out, "--set", s)
+	}
+	return out
+}
+
+// call is one of this program for a shell.
+func call(words ...string) string {
+	out := "plimsoll"
+	for _, w := range words {
+		out += " " + shellword.Quote(w)
+	}
+	return out
+}
+
+// priced is what sums of money rest on.
+func (g *ledger) priced() string {
+	e := document.Evidence{Name: "Prices"}
+	var sources []string
+	products := map[string][]string{}
+	for _, p := range g.Prices {
+		if products[p.Source] == nil {
+			sources = append(sources, p.Source)
+		}
+		products[p.Source] = append(products[p.Source], p.Product)
+		e.Commands = append(e.Commands, call("catalog", "show", p.Product))
+	}
+	for i, s := range sources {
+		sources[i] = strings.Join(products[s], ", ") + ": " + s
+	}
+	if len(sources) > 0 {
+		e.Text = strings.Join(sources, "; ") + "."
+	} else {
+		e.Text = "From the catalogue, which tells each price with its source and date."
+		e.Commands = []string{call("catalog", "list")}
+	}
+	e.Lines = g.where("volumes", "host")
+	return g.cite(e)
+}
+
+// accurate is what the model's error bar rests on.
+func (g *ledger) accurate() string {
+	return g.cite(document.Evidence{Name: "The model's error", Text: "docs/models.md, \"Beside real engines\".",
+		Commands: []string{"plimsoll lab table examples/lab --measured examples/lab/measured.json"}})
+}

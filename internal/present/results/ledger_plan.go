@@ -1,0 +1,74 @@
+package results
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"plimsoll/internal/advise/casebook"
+	"plimsoll/internal/advise/plan"
+	"plimsoll/internal/base/shellword"
+	"plimsoll/internal/present/document"
+)
+
+// page is how the page itself is made again; "" where its origin does not say.
+func (g *ledger) page(name string) string {
+	if len(g.Command) == 0 || g.again != "" {
+		return g.again
+	}
+	again := call(g.Command...)
+	commands := []string{again + " -o json"}
+	if g.Command[0] == "lab" {
+		if !slices.Contains(g.Command, "--server") {
+			again = "sudo " + again // volumes are mounted
+		}
+		commands = []string{again + " -o json", again + " --record DIR"}
+	}
+	g.again = g.cite(document.Evidence{Name: name, Commands: commands})
+	return g.again
+}
+
+// layout is the run that a layout's figures are of.
+func (g *ledger) layout(l *plan.Layout) string {
+	name := "Layout"
+	if len(l.Sets) == 0 {
+		name = "As it is now"
+	}
+	return g.cite(document.Evidence{Name: name, Commands: []string{g.simulated(l.Sets)}})
+}
+
+// lost is of the layouts that were rejected: their rows hold the assignments.
+func (g *ledger) lost() string {
+	return g.cite(document.Evidence{Name: "Layouts that lost", Text: "The row's assignments stand behind this:", Commands: []string{g.simulated(nil)}})
+}
+
+// orderText is a layout as the arguments that make it.
+func orderText(l *plan.Layout) string {
+	if len(l.Sets) == 0 {
+		return "as it is now"
+	}
+	var out []string
+	for _, w := range assigned(l.Sets) {
+		out = append(out, shellword.Quote(w))
+	}
+	return strings.Join(out, " ")
+}
+
+// walked is where the model's figure of a case stands, in the result of one of its variants.
+func (g *ledger) walked(c *casebook.Case, f casebook.WalkedFigure) string {
+	if f.Got == nil {
+		return ""
+	}
+	i := max(0, slices.IndexFunc(c.Variants, func(v casebook.Variant) bool { return v.Name == f.Variant }))
+	text := "The model's, of results[" + strconv.Itoa(i) + "] (" + c.Variants[i].Name + ")."
+	if strings.Contains(f.Model, ":") {
+		text = "The model's, of the variants named."
+	}
+	return g.cite(document.Evidence{Name: figureLabel(f), Text: text, Fields: []string{f.Model}})
+}
+
+// published is where a case's published figures are from.
+func (g *ledger) published(c *casebook.Case) string {
+	file := strings.TrimSuffix(g.File, "scenario.yaml") + "case.yaml"
+	return g.cite(document.Evidence{Name: "Published", Text: document.Sentence(c.Published) + " Each figure stands in " + file + "."})
+}

@@ -1,0 +1,148 @@
+package results
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"plimsoll/internal/model/simulate"
+	"plimsoll/internal/present/document"
+)
+
+// runs tell how each result is made again, and recorded; a figure's evidence then says where it stands in it.
+func (g *ledger) runs(results []*simulate.Result) {
+	for i, r := range results {
+		g.run(r, g.sets(i))
+	}
+}
+
+func (g *ledger) sets(i int) []string {
+	if i < len(g.Sets) {
+		return g.Sets[i]
+	}
+	return nil
+}
+
+// run is how one result is made again.
+func (g *ledger) run(r *simulate.Result, sets []string) string {
+	again := g.simulated(sets)
+	ran := g.cite(document.Evidence{Name: "Run: " + variantName(r), Commands: []string{again + " -o json", again + " --record DIR"}})
+	if g.ran[r.Variant] = ran; g.first == "" {
+		g.first = ran
+	}
+	return ran
+}
+
+// A told figure is where one stands: its fields in the JSON of a result, PromQL out of a recording, and what of the scenario decides it.
+type told struct {
+	name, text string
+	fields     []string
+	promQL     []string
+	keys       []string
+}
+
+// figure is the evidence of a figure of the runs.
+func (g *ledger) figure(f told) string {
+	if g.real {
+		f.promQL = slices.DeleteFunc(f.promQL, func(q string) bool { return !strings.Contains(q, "plimsoll_client_latency") })
+		if len(f.promQL) == 0 {
+			f.text = ""
+		}
+	}
+	return g.cite(document.Evidence{Name: f.name, Text: f.text, Fields: f.fields, PromQL: f.promQL, Lines: g.where(f.keys...)})
+}
+
+// spanOf is a result's measured time as a range of PromQL.
+func spanOf(r *simulate.Result) string { return strconv.FormatFloat(r.Seconds, 'f', -1, 64) + "s" }
+
+// classTold is of latencies: kind is "write" or "read", and class a part of them.
+func (g *ledger) classTold(r *simulate.Result, kind, class string) string {
+	f := told{name: "Latency of " + kind + "s", fields: []string{kind + "s." + class}, keys: []string{"workload", "engine"}}
+	switch class {
+	case "all":
+		f.promQL = []string{fmt.Sprintf(`histogram_quantile(0.99, sum by (le) (increase(plimsoll_client_latency_seconds_bucket{kind=%q}[%s])))`, kind, spanOf(r))}
+		f.text = "Each operation counts from its intended start. The recording has classes 12 % wide; other percentiles by another number for 0.99."
+	case "during_checkpoint":
+		f.name += " in a " + cycleWord(r)
+	case "outside_checkpoint":
+		f.name += " outside"
+	default:
+		f.name += " by the time since a " + cycleWord(r)
+	}
+	return g.figure(f)
+}
+
+// doneTold is of operations a second.
+func (g *ledger) doneTold(r *simulate.Result) string {
+	return g.figure(told{name: "Operations a second", fields: []string{"done_per_second", "asked_per_second"}, keys: []string{"workload"},
+		promQL: []string{"sum(increase(plimsoll_client_latency_seconds_count[" + spanOf(r) + "])) / " + strconv.FormatFloat(r.Seconds, 'f', -1, 64)}})
+}
+
+// cyclesTold is of checkpoints, or what the engine has of the kind.
+func (g *ledger) cyclesTold(r *simulate.Result) string {
+	f := told{name: sentenceCase(cycleWord(r)) + "s", fields: []string{"checkpoints"}, keys: []string{"engine"}}
+	span := spanOf(r)
+	switch r.Engine {
+	case "wiredtiger":
+		f.promQL = []string{"quantile_over_time(0.5, (mongodb_ss_wt_txn_transaction_checkpoint_most_recent_time_msecs > 0)[" + span + ":1s]) / 1000"}
+		f.text = "The recording tells how long the last one took, so that its median is by time."
+	case "etcd":
+		f.promQL = []string{"histogram_quantile(0.5, sum by (le) (increase(etcd_disk_backend_commit_duration_seconds_bucket[" + span + "])))"}
+	case "postgres":
+		f.promQL = []string{"(increase(pg_stat_bgwriter_checkpoint_write_time_total[" + span + "]) + increase(pg_stat_bgwriter_checkpoint_sync_time_total[" + span + "])) / 1000"}
+		f.text = "The recording tells the time of all of them, in sum."
+	case "iris":
+		f.promQL = []string{"quantile_over_time(0.5, (iris_wd_cycle_time > 0)[" + span + ":1s]) / 1000"}
+		f.text = "The recording tells how long the last one took, so that its median is by time."
+	}
+	return g.figure(f)
+}
+
+// dirtyTold is of the page cache.
+func (g *ledger) dirtyTold(r *simulate.Result) string {
+	return g.figure(told{name: "Page cache", fields: []string{"host.dirty_bytes_max"}, keys: []string{"host"},
+		promQL: []string{"max_over_time(sum(node_memory_Dirty_bytes)[" + spanOf(r) + ":1s])"}})
+}
+
+// engineDirtyTold is of the engine's own cache.
+func (g *ledger) engineDirtyTold(r *simulate.Result) string {
+	return g.figure(told{name: "Dirty in the engine's cache", fields: []string{"checkpoints.dirty_bytes_max"}, keys: []string{"engine"},
+		promQL: []string{"max_over_time(mongodb_ss_wt_cache_tracked_dirty_bytes_in_the_cache[" + spanOf(r) + "])"}})
+}
+
+// volumeTold is of one volume's use, by what node_exporter counts of a device.
+func (g *ledger) volumeTold(r *simulate.Result, name string) string {
+	i := slices.IndexFunc(r.Volumes, func(v simulate.VolumeResult) bool { return v.Name == name })
+	f := told{name: "Volume " + name, keys: []string{"volumes." + name[strings.LastIndexByte(name, '/')+1:]}}
+	if i < 0 {
+		return g.figure(f)
+	}
+	f.text = "Requests a second, and busy in its worst 10 s."
+	if run := g.ran[r.Variant]; len(g.ran) > 1 && run != "" && run != g.first {
+		f.text += " Of the run in [" + document.EvidenceNumber(run) + "]."
+	}
+	f.fields = []string{"volumes[" + strconv.Itoa(i) + "]"}
+	of := func(counter string) string { return fmt.Sprintf("node_disk_%s{device=%q}", counter, name) }
+	span := spanOf(r)
+	f.promQL = []string{
+		fmt.Sprintf("rate(%s[%s]) + rate(%s[%s])", of("reads_completed_total"), span, of("writes_completed_total"), span),
+		fmt.Sprintf("max_over_time(rate(%s[10s])[%s:1s])", of("io_time_seconds_total"), span),
+	}
+	return g.figure(f)
+}
+
+// waitsTold is of where writes waited, which no exporter tells.
+func (g *ledger) waitsTold() string {
+	return g.figure(told{name: "Where writes waited", fields: []string{"waits"}, text: "No exporter tells it: it is in the result alone."})
+}
+
+// objectiveTold is of an objective.
+func (g *ledger) objectiveTold() string {
+	return g.figure(told{name: "Objectives", fields: []string{"objectives"}, keys: []string{"objective"}})
+}
+
+// hostTold is of the engine's own figures and the machine.
+func (g *ledger) hostTold() string {
+	return g.figure(told{name: "Host and engine", fields: []string{"host", "engine_figures"}, keys: []string{"host", "engine"}})
+}

@@ -1,0 +1,234 @@
+package results
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/advise/plan"
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/present/document"
+)
+
+// Plan is a plan: what to change, what it is predicted to do with the model's error, and price against the objective of
+// the layouts of which none is both cheaper and better.
+func Plan(p *plan.Plan, origin Origin) *document.Document {
+	goal := goal(p.Objectives)
+	if origin.File == "" {
+		origin.File = p.Scenario.File
+	}
+	g := newLedger(origin)
+	out := &document.Document{Kind: "Plan", Title: "Plan: " + goal}
+	g.page("This plan")
+	c := p.Chosen
+	switch {
+	case c == nil:
+		out.Verdict = "No layout that was looked at reaches " + goal + "."
+	case len(c.Changes) == 0:
+		out.Verdict = fmt.Sprintf("Nothing has to change for %s: %s a month as it is.", goal, units.Dollars(c.MonthlyUSD))
+	default:
+		var sets []string
+		for _, x := range c.Changes {
+			sets = append(sets, x.Path+" = "+orWord(x.To, "(not set)"))
+		}
+		out.Verdict = fmt.Sprintf("To reach %s: %s, %s.", goal, strings.Join(sets, "; "), morePrice(p.Now.MonthlyUSD, c.MonthlyUSD))
+	}
+	out.Lead = []string{fmt.Sprintf("%s, in %s. %s layouts there are; %d were simulated, %d ruled out without.", p.Scenario.File, p.Region, units.Count(p.Searched.Space), p.Searched.Simulated, p.Searched.Pruned)}
+	out.Facts = planFacts(p, g)
+	if c != nil && len(c.Changes) > 0 {
+		out.Sections = append(out.Sections, document.Section{ID: "changes", Title: "What to change", Parts: []document.Part{{Table: changesTable(c, g)}}})
+	}
+	out.Sections = append(out.Sections, predictedSection(p, g))
+	if s, ok := frontierSection(p, g); ok {
+		out.Sections = append(out.Sections, s)
+	}
+	out.Sections = append(out.Sections, planWords(p, g)...)
+	out.Sections = append(out.Sections, document.Section{ID: "trust", Title: "How far to trust it",
+		Parts: []document.Part{{Text: "Error bar: " + p.ErrorBar() + ".", Ref: g.accurate()}}})
+	out.Sections = append(out.Sections, g.section()...)
+	return out
+}
+
+// morePrice is what a layout costs beside now's.
+func morePrice(now, then float64) string {
+	switch {
+	case math.Abs(then-now) < 0.005:
+		return "for as much as now"
+	case then > now:
+		return "for " + units.Dollars(then-now) + " more a month"
+	}
+	return "for " + units.Dollars(now-then) + " less a month"
+}
+
+func goal(objectives []plan.Objective) string {
+	var want []string
+	for _, o := range objectives {
+		want = append(want, o.Name+" < "+units.Seconds(o.MostSeconds))
+	}
+	return strings.Join(want, " and ")
+}
+
+func orWord(text, instead string) string {
+	if text == "" {
+		return instead
+	}
+	return text
+}
+
+func planFacts(p *plan.Plan, g *ledger) []document.Fact {
+	shown, word := p.Chosen, "chosen"
+	if shown == nil {
+		shown, word = p.Nearest, "nearest"
+	}
+	out := []document.Fact{{Label: "now, a month", Value: units.Dollars(p.Now.MonthlyUSD), Ref: g.priced()}}
+	if shown == nil {
+		return out
+	}
+	now := p.Now.MonthlyUSD
+	note := "as much as now"
+	if math.Abs(shown.MonthlyUSD-now) >= 0.005 {
+		note = change(&now, &shown.MonthlyUSD, "USD")
+	}
+	out = append(out, document.Fact{Label: word + ", a month", Value: units.Dollars(shown.MonthlyUSD), Note: note, Href: "#frontier", Ref: g.priced()})
+	for _, o := range p.Objectives {
+		f, ok := shown.Predicted[o.Name+"_seconds"]
+		if !ok {
+			continue
+		}
+		level := document.Critical
+		if f.Value <= o.MostSeconds {
+			level = document.Good
+		}
+		note := units.Seconds(f.Low) + " to " + units.Seconds(f.High) + " with the model's error"
+		if before, ok := p.Now.Predicted[o.Name+"_seconds"]; ok {
+			note += "; now " + units.Seconds(before.Value)
+		}
+		out = append(out, document.Fact{Label: plainName(o.Name) + ", " + word, Value: units.Seconds(f.Value), Note: note, Level: level, Href: "#predicted", Ref: g.layout(shown)})
+	}
+	return out
+}
+
+func plainName(figure string) string {
+	return strings.ReplaceAll(strings.TrimSuffix(figure, "_seconds"), "_", " ")
+}
+
+func changesTable(c *plan.Layout, g *ledger) *document.Table {
+	tab := &document.Table{Caption: "Changes", Columns: []document.Column{{Text: "setting"}, {Text: "now"}, {Text: "then"}, {Text: "a month", Number: true}, {Text: "what it needs"}}}
+	for _, x := range c.Changes {
+		cost := "free"
+		switch {
+		case x.USD > 0:
+			cost = "+" + units.Dollars(x.USD)
+		case x.USD < 0:
+			cost = "−" + units.Dollars(-x.USD)
+		}
+		tab.Rows = append(tab.Rows, []document.Cell{{Text: x.Path, Roles: "code"}, {Text: orWord(x.From, "–"), Roles: "code"}, {Text: orWord(x.To, "(not set)"), Roles: "code"},
+			{Text: cost, Number: true, Href: g.priced()}, {Text: x.Needs}})
+	}
+	for _, r := range c.Risks {
+		tab.Notes = append(tab.Notes, "Risk: "+r.Text)
+	}
+	return tab
+}
+
+// predictedSection is the model's figures of now and of the layout shown, each with the model's error.
+func predictedSection(p *plan.Plan, g *ledger) document.Section {
+	shown, word := p.Chosen, "chosen"
+	if shown == nil {
+		shown, word = p.Nearest, "nearest"
+	}
+	now, then, off := g.layout(p.Now), "", ""
+	if shown != nil {
+		then, off = g.layout(shown), g.accurate()
+	}
+	tab := &document.Table{Caption: "Predicted figures", Columns: []document.Column{{}, {Text: "now", Number: true, Ref: now}, {Text: word, Number: true, Ref: then}, {Text: "with the model's error", Number: true, Ref: off}, {Text: "change", Number: true}}}
+	var names []string
+	for _, o := range p.Objectives {
+		names = append(names, o.Name+"_seconds")
+	}
+	for _, n := range []string{"write_p50_seconds", "write_p99_seconds", "write_max_seconds", "read_p99_seconds", "checkpoint_median_seconds", "operations_per_second"} {
+		if !slices.Contains(names, n) {
+			names = append(names, n)
+		}
+	}
+	for _, name := range names {
+		unit, label := "seconds", plainName(name)
+		if name == "operations_per_second" {
+			unit = "1/s"
+		}
+		before, was := p.Now.Predicted[name]
+		row := []document.Cell{{Text: label}, {Text: "–", Number: true}, {Text: "–", Number: true}, {Number: true}, {Number: true}}
+		if was {
+			row[1].Text, row[1].Href = units.Value(before.Value, unit), now
+		}
+		is := false
+		if shown != nil {
+			var f plan.Prediction
+			if f, is = shown.Predicted[name]; is {
+				row[2].Text, row[2].Href = units.Value(f.Value, unit), then
+				row[3].Text, row[3].Href = units.Value(f.Low, unit)+" to "+units.Value(f.High, unit), off
+				if was {
+					row[4].Text, row[4].Href = change(&before.Value, &f.Value, unit), then
+				}
+			}
+		}
+		if was || is {
+			tab.Rows = append(tab.Rows, row)
+		}
+	}
+	if shown == nil {
+		tab.Columns = tab.Columns[:2]
+		for i, row := range tab.Rows {
+			tab.Rows[i] = row[:2]
+		}
+	}
+	return document.Section{ID: "predicted", Title: "Now and then", Parts: []document.Part{{Table: tab}}}
+}
+
+// planWords are statements, size, and what was preferred but is not enough.
+func planWords(p *plan.Plan, g *ledger) []document.Section {
+	var out []document.Section
+	if len(p.Statements) > 0 {
+		s := document.Section{ID: "know", Title: "What to know"}
+		for _, x := range p.Statements {
+			s.Parts = append(s.Parts, document.Part{Text: document.Sentence(x.Text)})
+		}
+		out = append(out, s)
+	}
+	if size := p.Sizing; size != nil {
+		sized := g.page("This plan")
+		tab := &document.Table{Caption: "Size", Columns: []document.Column{{Text: "what"}, {Text: "size", Number: true}, {Text: "how"}}, Notes: size.Limits}
+		for _, r := range size.Rows {
+			text := r.Text
+			if r.Sum {
+				text = "= " + text
+			}
+			tab.Rows = append(tab.Rows, []document.Cell{{Text: text}, {Text: units.Number(float64(r.Bytes)/1e9) + " GB", Number: true, Href: sized}, {Text: r.How}})
+		}
+		out = append(out, document.Section{ID: "size", Title: "Size", Parts: []document.Part{{Table: tab}}})
+	}
+	if len(p.Rejected) > 0 {
+		tab := &document.Table{Caption: "Layouts that are preferred but not enough", Columns: []document.Column{{Text: "layout", Ref: g.lost()}, {Text: "a month", Number: true}, {Text: "why not"}}}
+		shown := slices.Clone(p.Rejected)
+		slices.SortStableFunc(shown, func(a, b plan.Rejected) int { return len(a.Layout.Sets) - len(b.Layout.Sets) })
+		for _, r := range shown {
+			tab.Rows = append(tab.Rows, []document.Cell{{Text: orderText(r.Layout), Roles: "code long"}, {Text: units.Dollars(r.Layout.MonthlyUSD), Number: true, Href: g.priced()}, {Text: r.Reason}})
+		}
+		if len(shown) > rejectedUnfolded {
+			tab.Fold = fmt.Sprintf("%d layouts, those that change least first", len(shown))
+		}
+		out = append(out, document.Section{ID: "rejected", Title: "Preferred, but not enough", Parts: []document.Part{{Table: tab}}})
+	}
+	return out
+}
+
+// rejectedUnfolded is how many rejected layouts are shown at once.
+const rejectedUnfolded = 8
+
+func setsText(l *plan.Layout) string {
+	if len(l.Sets) == 0 {
+		return "as it is now"
+	}
+	return strings.Join(l.Sets, ", ")
+}

@@ -1,0 +1,316 @@
+package results
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/model/simulate"
+	"plimsoll/internal/present/document"
+)
+
+// Simulation is results of simulations, of which there is at least one: the first is the scenario as it is written, the
+// others its variants, which stand beside it in a table and over it in the charts. Results without
+// [simulate.Series] have no charts.
+func Simulation(results []*simulate.Result, origin Origin) *document.Document {
+	r := results[0]
+	g := newLedger(origin)
+	g.runs(results)
+	p := &document.Document{Kind: "Simulation", Title: r.Scenario + ": simulation", Verdict: verdictOf(r)}
+	p.Lead = []string{loadText(r)}
+	if bad := unsettled(r); bad != "" {
+		p.Lead = append(p.Lead, bad)
+	}
+	p.Facts = resultFacts(r, g)
+	if len(results) > 1 {
+		p.Sections = append(p.Sections, compareSection(results, g))
+	}
+	resultSections(p, results, g)
+	p.Sections = append(p.Sections, aboutSection(r, g))
+	p.Sections = append(p.Sections, g.section()...)
+	return p
+}
+
+// resultSections are what a result has, whoever it is of: charts, latencies, waits, volumes.
+func resultSections(p *document.Document, results []*simulate.Result, g *ledger) {
+	r := results[0]
+	if p.Timeline = simulatedTimeline(results, g); p.Timeline != nil {
+		p.Sections = append(p.Sections, document.Section{ID: "timeline", Title: "Timeline", Note: p.Timeline.Note, Parts: []document.Part{{Timeline: p.Timeline}}})
+	}
+	p.Sections = append(p.Sections, latencySection(results, p.Timeline, g))
+	if len(r.Waits) > 0 {
+		p.Sections = append(p.Sections, waitSection(r, g))
+	}
+	p.Sections = append(p.Sections, volumeSection(r, g))
+}
+
+// verdictOf is a result in a sentence: its objectives first.
+func verdictOf(r *simulate.Result) string {
+	var missed, met []string
+	for _, o := range r.Objectives {
+		got := "not known"
+		if o.Got != nil {
+			got = units.Value(*o.Got, o.Unit)
+		}
+		text := fmt.Sprintf("%s is %s, wanted within %s", o.Name, got, units.Value(o.Wanted, o.Unit))
+		if o.Met {
+			met = append(met, text)
+		} else {
+			missed = append(missed, text)
+		}
+	}
+	switch {
+	case len(missed) > 0:
+		return "Objective not met: " + strings.Join(missed, "; ") + "."
+	case len(met) > 0:
+		return "Objective met: " + strings.Join(met, "; ") + "."
+	case r.Writes.All.Operations > 0:
+		return fmt.Sprintf("Writes take %s at the median and %s at p99.", optional(r.Writes.All.P50Seconds, "seconds"), optional(r.Writes.All.P99Seconds, "seconds"))
+	case r.Reads.All.Operations > 0:
+		return fmt.Sprintf("Reads take %s at the median and %s at p99.", optional(r.Reads.All.P50Seconds, "seconds"), optional(r.Reads.All.P99Seconds, "seconds"))
+	}
+	return "No operation was answered."
+}
+
+func loadText(r *simulate.Result) string {
+	text := r.Scenario + ", " + r.Engine
+	if r.Host.Machine != "" {
+		text += " on " + r.Host.Machine
+	}
+	text += fmt.Sprintf(", %s measured after %s of warm-up. ", units.Seconds(r.Seconds), units.Seconds(r.WarmupSeconds))
+	if r.OpenLoop {
+		text += fmt.Sprintf("Open loop: %s/s came, %s/s were done", units.Number(r.AskedPerSec), units.Number(r.DonePerSec))
+	} else {
+		text += fmt.Sprintf("Closed loop: %s/s, each client waiting for its answer; what users would feel in a stall it does not tell", units.Number(r.DonePerSec))
+	}
+	if r.Unanswered > 0 {
+		text += fmt.Sprintf("; %s unanswered at the end", units.Count(r.Unanswered))
+	}
+	return text + "."
+}
+
+// unsettledShare is the part of operations without an answer from which percentiles are lower bounds.
+const unsettledShare = 0.01
+
+func unsettled(r *simulate.Result) string {
+	if r.OpenLoop && float64(r.Unanswered) > unsettledShare*float64(r.Writes.All.Operations+r.Reads.All.Operations) {
+		return "More than one in a hundred has no answer yet: percentiles are lower bounds, and it may never settle."
+	}
+	return ""
+}
+
+func resultFacts(r *simulate.Result, g *ledger) []document.Fact {
+	var out []document.Fact
+	add := func(label string, x *float64, unit, note, href string, ref func() string) {
+		if x != nil {
+			out = append(out, document.Fact{Label: label, Value: units.Value(*x, unit), Note: note, Href: href, Ref: ref()})
+		}
+	}
+	name, class := "write", &r.Writes
+	if class.All.Operations == 0 {
+		name, class = "read", &r.Reads
+	}
+	latencies := func() string { return g.classTold(r, name, "all") }
+	add(name+" p99", class.All.P99Seconds, "seconds", "median "+optional(class.All.P50Seconds, "seconds"), "#latency", latencies)
+	if len(out) > 0 {
+		for _, o := range r.Objectives {
+			if o.Name == name+"_p99" && o.Met {
+				out[0].Level = "good"
+			} else if o.Name == name+"_p99" {
+				out[0].Level = "critical"
+			}
+		}
+	}
+	add("slowest "+name, class.All.MaxSeconds, "seconds", "of "+units.Count(class.All.Operations), "#latency", latencies)
+	if r.Checkpoints.Count > 0 {
+		add(cycleWord(r)+", median", r.Checkpoints.MedianSeconds, "seconds", units.Percent(r.Checkpoints.ShareOfTime)+" of the time", "#timeline", func() string { return g.cyclesTold(r) })
+	}
+	for i := range r.Volumes {
+		if v := &r.Volumes[i]; i < 2 {
+			add(v.Name+" busy", &v.BusyMax, "ratio", "in the worst 10 s; "+units.Number(v.IOPS)+" IO/s on average", "#volumes", func() string { return g.volumeTold(r, v.Name) })
+		}
+	}
+	if r.MonthlyUSD != nil {
+		add("a month", r.MonthlyUSD, "USD", "volumes "+optional(r.MonthlyVolumesUSD, "USD"), "", g.priced)
+	} else {
+		add("volumes a month", r.MonthlyVolumesUSD, "USD", "", "", g.priced)
+	}
+	return out
+}
+
+// chartedMax is how many variants are drawn over each other: more are not told apart.
+const chartedMax = document.SeriesStyles
+
+// simulatedTimeline lays the results' series over each other; nil if the first has none.
+func simulatedTimeline(results []*simulate.Result, g *ledger) *document.Timeline {
+	r := results[0]
+	if r.Series == nil || !(r.Seconds > 0) || !(r.Series.StepSeconds > 0) {
+		return nil
+	}
+	t := &document.Timeline{ToS: r.Seconds, Elapsed: true}
+	if len(r.Series.Checkpoints) > 0 {
+		t.Bands = []document.Band{{Kind: "checkpoint", Name: cycleWord(r) + " running", Spans: r.Series.Checkpoints}}
+	}
+	shown := results[:min(len(results), chartedMax)]
+	add := func(title, unit string, limit float64, ref func() string, of func(s *simulate.Series) []*float64) {
+		c := document.Chart{ID: "c" + strconv.Itoa(len(t.Charts)+1), Title: title, Unit: unit, Limit: limit, StepS: r.Series.StepSeconds}
+		for i, x := range shown {
+			if x.Series == nil || x.Series.StepSeconds != c.StepS {
+				continue
+			}
+			if values := known(of(x.Series)); values != nil {
+				c.Series = append(c.Series, document.Series{Name: variantName(x), Style: i%document.SeriesStyles + 1, Values: values})
+			}
+		}
+		if len(c.Series) > 0 {
+			c.Href = ref()
+			t.Charts = append(t.Charts, c)
+		}
+	}
+	limit := 0.0
+	for _, o := range r.Objectives {
+		if o.Name == "write_p99" {
+			limit = o.Wanted
+		}
+	}
+	writes := func() string { return g.classTold(r, "write", "all") }
+	add("write p99", "seconds", limit, writes, func(s *simulate.Series) []*float64 { return s.WriteP99 })
+	add("slowest write", "seconds", 0, writes, func(s *simulate.Series) []*float64 { return s.WriteMax })
+	for i := range t.Charts {
+		t.Charts[i].Log = true // a stall of seconds beside writes of a millisecond
+	}
+	add("dirty in the engine's cache", "bytes", 0, func() string { return g.engineDirtyTold(r) }, func(s *simulate.Series) []*float64 { return s.EngineDirty })
+	add("page cache dirty", "bytes", 0, func() string { return g.dirtyTold(r) }, func(s *simulate.Series) []*float64 { return s.HostDirty })
+	for _, name := range volumesOf(shown) {
+		add(name+" busy", "ratio", 0, func() string { return g.volumeTold(having(shown, name), name) }, func(s *simulate.Series) []*float64 { return s.Busy[name] })
+	}
+	if len(t.Charts) == 0 {
+		return nil
+	}
+	t.Note = fmt.Sprintf("A point is %s of the measured time; a latency belongs to when its operation was to begin.", units.Seconds(r.Series.StepSeconds))
+	if len(results) > chartedMax {
+		t.Note += fmt.Sprintf(" The first %d of %d are drawn.", chartedMax, len(results))
+	}
+	if len(results) > 1 && len(t.Bands) > 0 {
+		t.Note += " Bands are of the scenario as written."
+	}
+	t.From, t.To = "0", units.Seconds(r.Seconds)
+	return t
+}
+
+// having is the first result with a volume: one may be of a variant alone.
+func having(results []*simulate.Result, name string) *simulate.Result {
+	for _, r := range results {
+		if slices.Contains(volumesOf([]*simulate.Result{r}), name) {
+			return r
+		}
+	}
+	return results[0]
+}
+
+// known turns optional values into points; nil if there are none.
+func known(values []*float64) []float64 {
+	some := false
+	out := make([]float64, len(values))
+	for i, v := range values {
+		if out[i] = math.NaN(); v != nil {
+			out[i], some = *v, true
+		}
+	}
+	if !some {
+		return nil
+	}
+	return out
+}
+
+func volumesOf(results []*simulate.Result) []string {
+	var out []string
+	for _, r := range results {
+		for i := range r.Volumes {
+			if name := r.Volumes[i].Name; !slices.Contains(out, name) {
+				out = append(out, name)
+			}
+		}
+	}
+	return out
+}
+
+// variantName is what a result is called beside others.
+func variantName(r *simulate.Result) string {
+	if r.Variant == "" {
+		return "as written"
+	}
+	return r.Variant
+}
+
+func waitSection(r *simulate.Result, g *ledger) document.Section {
+	tab := &document.Table{Caption: "Where writes waited", Columns: []document.Column{{Text: "where"}, {Text: "slowest 1 %"}, {Text: "", Number: true}, {Text: "all writes", Number: true},
+		{Text: "of a slow one", Number: true}, {Text: "in the end for", Number: true}}}
+	for _, w := range r.Waits {
+		if w.Share < 0.001 && w.SlowShare < 0.001 && w.SlowCauseShare < 0.001 {
+			continue
+		}
+		tab.Rows = append(tab.Rows, rests(g.waitsTold(), []document.Cell{{Text: w.Name}, {Bar: document.Share(w.SlowShare)}, {Text: units.Percent(w.SlowShare), Number: true},
+			{Text: units.Percent(w.Share), Number: true}, {Text: units.Seconds(w.SlowSeconds), Number: true}, {Text: units.Percent(w.SlowCauseShare), Number: true}}))
+	}
+	return document.Section{ID: "waits", Title: "Where writes waited", Parts: []document.Part{{Table: tab}},
+		Note: "In the end for: the slowest, with the wait for a connection or for a sync under way handed on to what those waited for who held it."}
+}
+
+func volumeSection(r *simulate.Result, g *ledger) document.Section {
+	tab := &document.Table{Caption: "Volumes", Columns: []document.Column{{Text: "volume"}, {Text: "IO/s", Number: true}, {Text: "busiest second", Number: true}, {Text: "bytes", Number: true},
+		{Text: "busiest second", Number: true}, {Text: "busy", Number: true}, {Text: "worst 10 s", Number: true}, {Text: "queue", Number: true}, {Text: "await", Number: true}}}
+	for i := range r.Volumes {
+		v := &r.Volumes[i]
+		tab.Rows = append(tab.Rows, rests(g.volumeTold(r, v.Name), []document.Cell{{Text: v.Name, Note: heldText(v)}, {Text: units.Number(v.IOPS), Number: true}, {Text: units.Number(v.IOPSMax), Number: true},
+			{Text: units.Value(v.BytesPerSec, "bytes/s"), Number: true}, {Text: units.Value(v.BytesPerSecMax, "bytes/s"), Number: true}, {Text: units.Percent(v.Busy), Number: true},
+			{Text: units.Percent(v.BusyMax), Number: true}, {Text: units.Number(v.QueueMean), Number: true}, {Text: optional(v.AwaitSeconds, "seconds"), Number: true}}))
+	}
+	host := []string{"page cache up to " + units.Bytes(r.Host.DirtyBytesMax) + " dirty", "cores " + units.Percent(r.Host.CPUBusy) + " busy"}
+	for _, name := range slices.Sorted(maps.Keys(r.EngineFigures)) {
+		if x := r.EngineFigures[name]; x != nil {
+			host = append(host, strings.ReplaceAll(name, "_", " ")+" "+units.Value(*x, r.FigureUnits[name]))
+		}
+	}
+	tab.Notes = []string{"Host: " + strings.Join(host, "; ") + "."}
+	return document.Section{ID: "volumes", Title: "Volumes and host", Parts: []document.Part{{Table: tab}, {Source: &document.Cell{Text: "host and engine", Href: g.hostTold()}}}}
+}
+
+// heldText says which limits held a volume's requests back.
+func heldText(v *simulate.VolumeResult) string {
+	sum := 0.0
+	for _, h := range v.HeldBy {
+		sum += h.Seconds
+	}
+	var parts []string
+	for _, h := range v.HeldBy {
+		if sum > 0 && h.Seconds >= 0.02*sum {
+			parts = append(parts, h.Name+" "+units.Percent(h.Seconds/sum))
+		}
+	}
+	text := ""
+	if len(parts) > 0 {
+		text = fmt.Sprintf("held back for %s in sum: %s", units.Value(sum, units.OpSeconds), strings.Join(parts, ", "))
+	}
+	if v.Credits != nil {
+		text = strings.TrimPrefix(text+"; "+units.Percent(*v.Credits)+" of its burst credits left", "; ")
+	}
+	return text
+}
+
+// aboutSection says how far to trust it and how to have it again.
+func aboutSection(r *simulate.Result, g *ledger) document.Section {
+	var parts []document.Part
+	if r.ModelError != "" { // a run of the lab has none
+		parts = append(parts, document.Part{Text: "Error bar: " + r.ModelError + ".", Ref: g.accurate()})
+	}
+	for _, w := range r.Warnings {
+		parts = append(parts, document.Part{Text: w})
+	}
+	parts = append(parts, document.Part{Text: fmt.Sprintf("Seed %d: the same scenario, seed and version give the same bytes.", r.Seed)})
+	return document.Section{ID: "trust", Title: "How far to trust it", Parts: parts}
+}

@@ -1,0 +1,171 @@
+package results
+
+import (
+	"fmt"
+	"strings"
+
+	"plimsoll/internal/base/latency"
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/model/simulate"
+	"plimsoll/internal/present/document"
+)
+
+// latencySection is what is known of latencies: a heat map, percentiles drawn, and both as tables.
+func latencySection(results []*simulate.Result, t *document.Timeline, g *ledger) document.Section {
+	r := results[0]
+	out := document.Section{ID: "latency", Title: "Latency"}
+	if t != nil && len(r.Series.Writes) > 0 {
+		if f := densityOf(r.Series).HeatMap(t, "writes"); f != nil {
+			out.Parts = append(out.Parts, document.Part{Figure: f})
+		}
+	}
+	if f := percentilePlot(results); f != nil {
+		out.Parts = append(out.Parts, document.Part{Figure: f})
+	}
+	out.Parts = append(out.Parts, document.Part{Table: latencyTable(r, g)})
+	return out
+}
+
+// coarse is how many classes of [latency.ClassOf] are drawn as one: four an octave.
+const coarse = 8
+
+// densityOf counts writes in columns of time that are wide enough to be seen.
+func densityOf(s *simulate.Series) document.Density {
+	per := (len(s.Writes) + heatColumns - 1) / heatColumns
+	out := document.Density{StepS: float64(per) * s.StepSeconds, Counts: make([][]float64, (len(s.Writes)+per-1)/per)}
+	classes := 1
+	for i := range s.Writes {
+		classes = max(classes, (len(s.Writes[i].Counts())+coarse-1)/coarse)
+	}
+	for i := range classes {
+		out.BoundsS = append(out.BoundsS, float64(latency.ClassTop((i+1)*coarse-1)+1)/1e9)
+	}
+	for i := range out.Counts {
+		out.Counts[i] = make([]float64, classes+1)
+	}
+	for i := range s.Writes {
+		for class, n := range s.Writes[i].Counts() {
+			out.Counts[i/per][class/coarse] += float64(n)
+		}
+	}
+	return out
+}
+
+// heatColumns is how many columns of time a heat map has at most.
+const heatColumns = 120
+
+// A nine is a percentile as it is drawn: distances between them are of nines, so that a tail has room.
+type nine struct {
+	name string
+	of   func(l *simulate.Latency) *float64
+}
+
+var nines = []nine{
+	{"p50", func(l *simulate.Latency) *float64 { return l.P50Seconds }},
+	{"p95", func(l *simulate.Latency) *float64 { return l.P95Seconds }},
+	{"p99", func(l *simulate.Latency) *float64 { return l.P99Seconds }},
+	{"p99.9", func(l *simulate.Latency) *float64 { return l.P999Seconds }},
+	{"max", func(l *simulate.Latency) *float64 { return l.MaxSeconds }},
+}
+
+// A curve is percentiles of one kind of operations.
+type curve struct {
+	name string
+	of   *simulate.Latency
+}
+
+// curves are variants' writes, or of a single result its operations in and outside checkpoints.
+func curves(results []*simulate.Result) []curve {
+	var out []curve
+	if len(results) > 1 {
+		for _, r := range results[:min(len(results), chartedMax)] {
+			out = append(out, curve{variantName(r), &r.Writes.All})
+		}
+		return out
+	}
+	r := results[0]
+	out = append(out, curve{"writes", &r.Writes.All})
+	if r.Writes.DuringCheckpoint.Operations > 0 {
+		out = append(out, curve{"writes in a " + cycleWord(r), &r.Writes.DuringCheckpoint}, curve{"writes outside", &r.Writes.OutsideCheckpoint})
+	}
+	return append(out, curve{"reads", &r.Reads.All})
+}
+
+// percentilePlot is latency by percentile; nil if none is known.
+func percentilePlot(results []*simulate.Result) *document.Figure {
+	out := &document.Figure{ID: "percentiles", Title: "Latency by percentile"}
+	drawn := document.Percentiles{}
+	tab := &document.Table{Caption: "Latency by percentile", Fold: "Data as a table", Columns: []document.Column{{Text: ""}}}
+	for _, n := range nines {
+		drawn.Names = append(drawn.Names, n.name)
+		tab.Columns = append(tab.Columns, document.Column{Text: n.name, Number: true})
+	}
+	some := false
+	for _, c := range curves(results) {
+		if c.of.Operations == 0 || c.of.P50Seconds == nil {
+			continue
+		}
+		curve, row := document.Curve{Name: c.name}, []document.Cell{{Text: c.name}}
+		for _, n := range nines {
+			x := n.of(c.of)
+			some = some || x != nil && *x > 0
+			curve.Seconds = append(curve.Seconds, x)
+			row = append(row, document.Cell{Text: optional(x, "seconds"), Number: true})
+		}
+		drawn.Curves = append(drawn.Curves, curve)
+		tab.Rows = append(tab.Rows, row)
+		out.Keys = append(out.Keys, c.name)
+	}
+	if !some {
+		return nil
+	}
+	out.Plot, out.Table = drawn, tab
+	return out
+}
+
+// latencyTable is a result's latencies by kind and by phase of the cycle.
+func latencyTable(r *simulate.Result, g *ledger) *document.Table {
+	tab := &document.Table{Caption: "Latencies", Columns: []document.Column{{Text: ""}, {Text: "operations", Number: true}}}
+	for _, n := range nines {
+		tab.Columns = append(tab.Columns, document.Column{Text: n.name, Number: true})
+	}
+	add := func(name, note, kind, part string, l *simulate.Latency) {
+		if l.Operations == 0 {
+			return
+		}
+		row := []document.Cell{{Text: name, Note: note}, {Text: units.Count(l.Operations), Number: true}}
+		for _, n := range nines {
+			row = append(row, document.Cell{Text: optional(n.of(l), "seconds"), Number: true})
+		}
+		tab.Rows = append(tab.Rows, rests(g.classTold(r, kind, part), row))
+	}
+	for _, c := range []struct {
+		name, kind string
+		class      *simulate.Class
+	}{{"writes", "write", &r.Writes}, {"reads", "read", &r.Reads}} {
+		add(c.name, "", c.kind, "all", &c.class.All)
+		if c.class.DuringCheckpoint.Operations > 0 {
+			add(c.name+" in a "+cycleWord(r), "", c.kind, "during_checkpoint", &c.class.DuringCheckpoint)
+			add(c.name+" outside", "", c.kind, "outside_checkpoint", &c.class.OutsideCheckpoint)
+		}
+	}
+	main, kind := &r.Writes, "write"
+	if main.All.Operations == 0 {
+		main, kind = &r.Reads, "read"
+	}
+	for i := range main.SinceCheckpoint {
+		p := &main.SinceCheckpoint[i]
+		add(kind+"s "+phaseText(p), "after the start of a "+cycleWord(r), kind, "since_checkpoint", &p.Latency)
+	}
+	return tab
+}
+
+// shortPhaseS is the length of a phase under which seconds say little.
+const shortPhaseS = 0.1
+
+func phaseText(p *simulate.Phase) string {
+	if p.ToSeconds-p.FromSeconds < shortPhaseS {
+		return fmt.Sprintf("%.0f-%.0f ms", 1e3*p.FromSeconds, 1e3*p.ToSeconds)
+	}
+	return strings.TrimSuffix(p.Name, "s") + " s"
+}

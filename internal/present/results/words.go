@@ -1,0 +1,52 @@
+package results
+
+import (
+	"fmt"
+	"math"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/model/simulate"
+)
+
+// optional prints a value that may not be known.
+func optional(x *float64, unit string) string {
+	if x == nil {
+		return "–"
+	}
+	return units.Value(*x, unit)
+}
+
+// change is how far a value is from another: a percentage, a factor from 10 on, a difference of money.
+func change(base, x *float64, unit string) string {
+	switch {
+	case base == nil || x == nil || *base == *x:
+		return ""
+	case unit == "USD" && *x > *base:
+		return "+" + units.Dollars(*x-*base)
+	case unit == "USD":
+		return "−" + units.Dollars(*base-*x)
+	case *base == 0:
+		return ""
+	case *x > 0 && *base/(*x) >= 10:
+		return "1/" + units.Number(*base/(*x))
+	case *x/(*base) >= 10:
+		return "× " + units.Number(*x/(*base))
+	}
+	if percent := math.Round(100 * (*x/(*base) - 1)); percent > 0 {
+		return fmt.Sprintf("+%.0f %%", percent)
+	} else if percent < 0 {
+		return fmt.Sprintf("−%.0f %%", -percent)
+	}
+	return ""
+}
+
+// cycleWord is what an engine calls its cycle of writing.
+func cycleWord(r *simulate.Result) string {
+	switch r.Engine {
+	case "etcd":
+		return "backend commit"
+	case "iris":
+		return "write daemon cycle"
+	}
+	return "checkpoint"
+}

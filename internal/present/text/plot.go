@@ -1,0 +1,151 @@
+package text
+
+import (
+	"math"
+	"strings"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/present/document"
+)
+
+// What a plot is drawn with, from zero to the most; nothing measured is a space.
+var (
+	blocks = []rune("▁▂▃▄▅▆▇█")
+	ascii  = []rune("_.:-=+*#")
+)
+
+const (
+	nameColumns = 25 // of a series' name
+	mostColumns = 16 // of its highest value
+	rowsMax     = 9  // in a text that is not verbose
+)
+
+// timeline draws the charts over the same time, a row for each series with its highest value.
+func (p *page) timeline(t *document.Timeline) {
+	var rows []row
+	names := 0
+	for _, c := range t.Charts {
+		for _, s := range c.Series {
+			r := row{name: c.Title, chart: c, series: s}
+			if len(c.Series) > 1 {
+				r.name += ", " + s.Name
+			}
+			rows = append(rows, r)
+			names = max(names, columns(p.clean(r.name)))
+		}
+	}
+	names = min(names, nameColumns)
+	slots := p.width - 2 - names - 2 - 2 - mostColumns
+	if slots < 10 || !(t.ToS > t.FromS) {
+		return // too narrow to show anything by its shape
+	}
+	p.blank()
+	for i, r := range rows {
+		if i == rowsMax && !p.verbose {
+			p.shortened = true
+			break
+		}
+		drawn, most := p.draw(t, r, slots)
+		p.line("  ", p.pad(r.name, names), "  ", p.paint(drawn, cyan), "  ", most)
+	}
+	from, to := p.clean(t.From), p.clean(t.To)
+	if gap := slots - columns(from) - columns(to); gap > 0 {
+		column := units.Seconds((t.ToS-t.FromS)/float64(slots)) + "/column"
+		p.line(strings.Repeat(" ", names+4), p.paint(from+strings.Repeat(" ", gap)+to, dim), "  ", p.paint(p.fit(column, mostColumns), dim))
+	}
+}
+
+// A row is one series of a timeline.
+type row struct {
+	name   string
+	chart  document.Chart
+	series document.Series
+}
+
+// draw gives a series as one row of slots, and its highest value in words.
+func (p *page) draw(t *document.Timeline, r row, slots int) (drawn, most string) {
+	vals := slotMax(t, r, slots)
+	high := math.Inf(-1)
+	for _, v := range vals {
+		if !math.IsNaN(v) {
+			high = max(high, v)
+		}
+	}
+	if math.IsInf(high, -1) {
+		return strings.Repeat(" ", slots), "not measured"
+	}
+	full := high
+	if r.chart.Unit == "ratio" && high > 0.5 {
+		full = max(1, high) // a share is drawn against the whole
+	}
+	ramp := blocks
+	if p.ascii {
+		ramp = ascii
+	}
+	var b strings.Builder
+	for _, v := range vals {
+		switch {
+		case math.IsNaN(v):
+			b.WriteByte(' ')
+		case full <= 0 || v <= 0:
+			b.WriteRune(ramp[0])
+		default:
+			b.WriteRune(ramp[min(len(ramp)-1, int(math.Round(v/full*float64(len(ramp)-1))))])
+		}
+	}
+	if isFlag(r) {
+		return b.String(), ""
+	}
+	return b.String(), p.fit("max "+units.Value(high, r.chart.Unit), mostColumns)
+}
+
+// isFlag tells a series that only says on or off: its highest value is no news.
+func isFlag(r row) bool {
+	if r.chart.Unit != "" {
+		return false
+	}
+	for _, v := range r.series.Values {
+		if !math.IsNaN(v) && v != 0 && v != 1 {
+			return false
+		}
+	}
+	return true
+}
+
+// slack is how far, in slots, a time may be off for the precision of seconds since 1970.
+const slack = 1e-6
+
+// slotMax lays a series on equal slots of the time, each the highest of what falls into it
+// (a stall must not vanish by averaging); NaN where nothing was measured.
+func slotMax(t *document.Timeline, r row, slots int) []float64 {
+	out := make([]float64, slots)
+	for i := range out {
+		out[i] = math.NaN()
+	}
+	step := r.chart.StepS
+	at := func(s float64) float64 { return (s - t.FromS) / (t.ToS - t.FromS) * float64(slots) }
+	for k, v := range r.series.Values {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			continue
+		}
+		from := r.chart.FromS + float64(k)*step
+		first := clamp(math.Floor(at(from)+slack), slots)
+		last := clamp(math.Ceil(at(from+step)-slack)-1, slots)
+		for i := max(0, first); i <= min(slots-1, max(first, last)); i++ {
+			if math.IsNaN(out[i]) || v > out[i] {
+				out[i] = v
+			}
+		}
+	}
+	return out
+}
+
+// clamp is a slot's number, as far as it is near: a float may be beyond all integers.
+func clamp(x float64, slots int) int { return int(min(max(x, -1), float64(slots))) }
+
+// Timeline draws a timeline in so many columns, as [Write] does.
+func Timeline(t *document.Timeline, width int) string {
+	p := &page{width: max(width, widthMin)}
+	p.timeline(t)
+	return p.out.String()
+}

@@ -1,0 +1,196 @@
+// Package text writes a document for a terminal.
+//
+// The text is made for somebody tired. What was found comes first, in two or three lines. Then what was
+// looked at and when, drawn over time; then the sections. Every number carries its unit.
+//
+// What sources call themselves (paths, hosts, devices) is printed but never obeyed: control characters
+// are shown as escapes, so that no file name can move the cursor.
+package text
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"plimsoll/internal/present/document"
+)
+
+// Options say how a text is set.
+type Options struct {
+	// Width is the number of columns; 0 means 80, and no less than 40 are used.
+	Width int
+	// Color adds ANSI colours (SGR sequences).
+	Color bool
+	// ASCII keeps to 7-bit characters, for terminals that are not UTF-8.
+	ASCII bool
+	// Verbose writes every finding in full, with all evidence and metric names.
+	Verbose bool
+}
+
+const (
+	widthDefault = 80
+	widthMin     = 40
+)
+
+// Write writes a document for a terminal.
+func Write(w io.Writer, d *document.Document, opt Options) error {
+	if opt.Width == 0 {
+		opt.Width = widthDefault
+	}
+	p := &page{width: max(opt.Width, widthMin), color: opt.Color, ascii: opt.ASCII, verbose: opt.Verbose}
+	p.para("", "", d.Verdict, bold)
+	for _, text := range d.Lead {
+		p.para("", "", text, plain)
+	}
+	if len(d.Summary) > 0 {
+		p.blank()
+		p.terms(d.Summary)
+	} else if len(d.Facts) > 0 {
+		p.blank()
+		p.facts(d.Facts)
+	}
+	for _, s := range d.Sections {
+		p.section(s)
+	}
+	if d.Next != "" {
+		p.blank()
+		text := d.Next
+		if p.shortened {
+			text += ". All of it: add -v."
+		}
+		p.para("", "", text, dim)
+	}
+	if _, err := io.WriteString(w, p.out.String()); err != nil {
+		return fmt.Errorf("writing the text: %w", err)
+	}
+	return nil
+}
+
+// section writes a section that a terminal shows.
+func (p *page) section(s document.Section) {
+	var parts []document.Part
+	for _, x := range s.Parts {
+		if x.Only.Has(document.Terminal) && shown(x) {
+			parts = append(parts, x)
+		}
+	}
+	if !s.Only.Has(document.Terminal) || len(parts) == 0 {
+		return
+	}
+	if len(parts) > 1 || parts[0].Timeline == nil { // a timeline stands for itself
+		p.heading(strings.ToUpper(s.Title), s.Aside)
+	}
+	for i, x := range parts {
+		if i > 0 && (block(x) || block(parts[i-1])) {
+			p.blank()
+		}
+		p.part(x)
+	}
+}
+
+// shown reports whether a terminal has anything of a part: not what only leads from page to page.
+func shown(x document.Part) bool {
+	switch {
+	case x.Source != nil, x.Queries != nil, x.Evidence != nil, x.Scenario != nil:
+		return false
+	case x.Figure != nil:
+		return drawable(x.Figure.Plot)
+	}
+	return true
+}
+
+// block reports whether a part stands apart from what is before and after it.
+func block(x document.Part) bool { return x.Text == "" }
+
+func (p *page) part(x document.Part) {
+	if x.Text != "" {
+		p.para(indent3, indent3, x.Text, plain)
+	}
+	if x.Quote != "" {
+		p.para(indent3+"> ", indent3+"> ", x.Quote, dim)
+	}
+	for _, c := range x.Commands {
+		p.line(indent3, p.clean(c)) // never wrapped: it is to be copied
+	}
+	p.terms(x.Terms)
+	if x.Table != nil {
+		p.table(x.Table)
+	}
+	if x.Figure != nil {
+		p.figure(x.Figure)
+	}
+	p.findings(x.Findings)
+	if x.Shares != nil {
+		p.shares(x.Shares)
+	}
+	p.gaps(x.Gaps)
+	if x.Timeline != nil {
+		p.timeline(x.Timeline)
+	}
+	for _, f := range x.Files {
+		p.line(indent3, p.paint(p.clean(f.Path), bold))
+		for _, l := range f.Lines {
+			p.line(indent3, "  ", p.clean(l))
+		}
+	}
+}
+
+// facts are the figures that carry the verdict, one in a line.
+func (p *page) facts(all []document.Fact) {
+	labels, values := 0, 0
+	for _, f := range all {
+		labels, values = max(labels, columns(p.clean(f.Label))), max(values, columns(p.clean(f.Value)))
+	}
+	labels, values = min(labels, p.width/3), min(values, p.width/4)
+	for _, f := range all {
+		value := right(p.fit(f.Value, values), values)
+		first := "  " + p.paint(p.pad(f.Label, labels), dim) + "  " + p.paint(value, styleOf(f.Level)) + "  "
+		p.para(first, strings.Repeat(" ", columns(first)), f.Note, plain)
+	}
+}
+
+// termLinesMax bounds the lines of a term in a short text.
+const termLinesMax = 4
+
+// terms writes labels with what they stand for, in two columns.
+func (p *page) terms(all []document.Term) {
+	column := 0
+	for _, t := range all {
+		column = max(column, 2+columns(p.clean(t.Label))+2)
+	}
+	column = min(column, p.width/3)
+	for _, t := range all {
+		for i, l := range t.Lines {
+			label := ""
+			if i == 0 {
+				label = t.Label
+			}
+			if i == termLinesMax && !p.verbose && len(t.Lines) > termLinesMax+1 {
+				p.labelled(2, column, label, fmt.Sprintf("and %d more", len(t.Lines)-i), plain)
+				p.shortened = true
+				break
+			}
+			p.labelled(2, column, label, l.Text, plain)
+			if l.Note != "" {
+				p.labelled(2, column, "", l.Note, dim)
+			}
+			if p.verbose && l.Detail != "" {
+				p.labelled(2, column, "", l.Detail, dim)
+			}
+		}
+	}
+}
+
+func styleOf(l document.Level) style {
+	switch l {
+	case document.Critical:
+		return red
+	case document.Warning:
+		return yellow
+	case document.Good:
+		return green
+	case document.Info:
+		return cyan
+	}
+	return bold
+}

@@ -1,0 +1,23 @@
+package watch
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// A watch runs beside a database for months: it links no model, no laboratory, no planner and nothing that emits files.
+func TestLinksLittle(t *testing.T) {
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range strings.Fields(string(out)) {
+		own, ok := strings.CutPrefix(name, "plimsoll/internal/")
+		for _, part := range []string{"advise", "lab", "model"} {
+			if ok && strings.HasPrefix(own+"/", part+"/") {
+				t.Errorf("watch links %s", name)
+			}
+		}
+	}
+}
