@@ -12,8 +12,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"plimsoll/internal/judge/diagnose"
-	"plimsoll/internal/present/html"
 	"plimsoll/internal/present/diagnosis"
+	"plimsoll/internal/present/html"
 )
 
 // refreshEvery is how often the page asks for itself anew.
