@@ -2,16 +2,7 @@
 // its live source, its rules and its real server.
 package etcd
 
-import "plimsoll/internal/model/engine"
+import "plimsoll/internal/engine/etcd/model"
 
 // Engine is etcd.
-type Engine struct{}
-
-// Traits are etcd's.
-func (Engine) Traits() engine.Traits {
-	return engine.Traits{
-		Key: "etcd", Product: "etcd", Database: "etcd", Cycle: "backend commit",
-		Volumes: []engine.Role{{Name: "data", Needed: true}, {Name: "wal", Log: true}},
-		Cache:   "",
-	}
-}
+type Engine struct{ model.Facets }

@@ -2,16 +2,7 @@
 // its live source, its rules and its real server.
 package iris
 
-import "plimsoll/internal/model/engine"
+import "plimsoll/internal/engine/iris/model"
 
 // Engine is InterSystems IRIS.
-type Engine struct{}
-
-// Traits are InterSystems IRIS's.
-func (Engine) Traits() engine.Traits {
-	return engine.Traits{
-		Key: "iris", Product: "InterSystems IRIS", Database: "iris", Cycle: "write daemon cycle",
-		Volumes: []engine.Role{{Name: "data", Needed: true}, {Name: "wij"}, {Name: "journal", Log: true}},
-		Cache:   "buffers",
-	}
-}
+type Engine struct{ model.Facets }

@@ -2,16 +2,7 @@
 // its live source, its rules and its real server.
 package mongodb
 
-import "plimsoll/internal/model/engine"
+import "plimsoll/internal/engine/mongodb/model"
 
 // Engine is MongoDB.
-type Engine struct{}
-
-// Traits are MongoDB's.
-func (Engine) Traits() engine.Traits {
-	return engine.Traits{
-		Key: "wiredtiger", Product: "MongoDB", Database: "mongodb", Cycle: "checkpoint",
-		Volumes: []engine.Role{{Name: "data", Needed: true}, {Name: "journal", Log: true}},
-		Cache:   "cache",
-	}
-}
+type Engine struct{ model.Facets }

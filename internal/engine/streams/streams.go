@@ -2,16 +2,7 @@
 // its live source, its rules and its real server.
 package streams
 
-import "plimsoll/internal/model/engine"
+import "plimsoll/internal/engine/streams/model"
 
 // Engine is I/O streams.
-type Engine struct{}
-
-// Traits are I/O streams's.
-func (Engine) Traits() engine.Traits {
-	return engine.Traits{
-		Key: "streams", Product: "I/O streams", Database: "", Cycle: "checkpoint",
-		Volumes: []engine.Role{{Name: "wal", OneOf: true, Log: true}, {Name: "data", OneOf: true}, {Name: "journal"}},
-		Cache:   "",
-	}
-}
+type Engine struct{ model.Facets }

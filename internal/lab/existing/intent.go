@@ -47,12 +47,15 @@ type Intent struct {
 	Sight   *Sight
 }
 
+// A loader is a [scenario.Config] that says itself how many rows there are before the first operation.
+type loader interface{ Loaded() int64 }
+
 // IntentOf computes what a scenario does to a server.
 func IntentOf(a *Address, name string, sc *scenario.Scenario, sight *Sight) *Intent {
 	w := sc.Workloads()
 	in := &Intent{Address: a, Name: name, Sight: sight, Loaded: int64(w.Documents()), Within: span(sc)}
-	if p := sc.Engine.Postgres; p != nil {
-		in.Loaded = max(in.Loaded, p.Rows)
+	if l, ok := sc.Engine.Config.(loader); ok {
+		in.Loaded = max(in.Loaded, l.Loaded())
 	}
 	size := w.DocumentSize()
 	in.Bytes = units.Size(float64(in.Loaded) * float64(size))

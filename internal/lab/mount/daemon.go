@@ -68,11 +68,12 @@ type served struct {
 
 // A daemon serves a scenario's volumes.
 type daemon struct {
-	order order
-	sc    *scenario.Scenario
-	state *State
-	host  *disk.Host
-	tell  func(told)
+	language *scenario.Language
+	order    order
+	sc       *scenario.Scenario
+	state    *State
+	host     *disk.Host
+	tell     func(told)
 
 	mu      sync.Mutex
 	volumes []*served
@@ -87,7 +88,7 @@ const orderBytesMax = 1 << 20
 // Serve is the daemon: the hidden verb `lab serve`. It reads what to mount from in, tells out when it is ready, and
 // serves until it is told to quit, the context ends or, unless it is detached, in ends. Everything is undone
 // when it returns.
-func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
+func Serve(ctx context.Context, language *scenario.Language, in io.Reader, out io.Writer) error {
 	lines := bufio.NewReaderSize(in, orderBytesMax)
 	unix.Umask(0o022)              // a database that is not root has to reach its volumes
 	signal.Ignore(syscall.SIGPIPE) // whoever started this may be gone
@@ -96,7 +97,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 		return fmt.Errorf("what to mount: %w (this verb is for plimsoll itself: use lab mount)", err)
 	}
 	enc := json.NewEncoder(out)
-	d := &daemon{quit: make(chan struct{}), tell: func(t told) { _ = enc.Encode(t) }}
+	d := &daemon{language: language, quit: make(chan struct{}), tell: func(t told) { _ = enc.Encode(t) }}
 	if err := json.Unmarshal(line, &d.order); err != nil {
 		return fmt.Errorf("what to mount: %w", err)
 	}
@@ -115,7 +116,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 
 // parse reads what is to be mounted, with assignments over it. The text stays as it was, whatever becomes of the file.
 func (d *daemon) parse(sets []string) (*scenario.Scenario, error) {
-	return scenario.NewFile(d.order.File, d.order.Text).ParseVolumes(sets)
+	return d.language.NewFile(d.order.File, d.order.Text).ParseVolumes(sets)
 }
 
 func (d *daemon) stop() { d.once.Do(func() { close(d.quit) }) }

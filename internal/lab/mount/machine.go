@@ -177,11 +177,11 @@ func (opt *Options) order() (order, error) {
 		PowerLoss: opt.PowerLoss, Volatile: opt.VolatileCache, Detached: opt.Detached, Text: opt.Text,
 	}
 	if o.Text == nil {
-		f, err := scenario.Open(opt.File)
+		text, err := scenario.ReadText(opt.File)
 		if err != nil {
 			return o, err
 		}
-		o.Text = f.Text()
+		o.Text = text
 	}
 	for _, p := range []struct {
 		from string

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	etcdmodel "plimsoll/internal/engine/etcd/model"
 	etcd "plimsoll/internal/engine/etcd/server"
 	"plimsoll/internal/lab"
 	"plimsoll/internal/model/scenario"
@@ -41,7 +42,9 @@ func TestCurrentEtcd(t *testing.T) {
 	}
 	sc, opt := options(t, puts, nil)
 	mayEnter(t)
-	opt.Server = func(sc *scenario.Scenario) (lab.Server, error) { return etcd.NewAt(built, *sc.Engine.Etcd) }
+	opt.Server = func(sc *scenario.Scenario) (lab.Server, error) {
+		return etcd.NewAt(built, *scenario.ConfigOf[*etcdmodel.Config](sc))
+	}
 	opt.PowerLoss = 1
 	r, err := Run(t.Context(), sc, opt)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	wiredtigermodel "plimsoll/internal/engine/mongodb/model"
 	wiredtiger "plimsoll/internal/engine/mongodb/worker"
 	"plimsoll/internal/lab"
 	"plimsoll/internal/lab/mount"
@@ -58,7 +59,7 @@ func TestJournalIsWhatIsKept(t *testing.T) {
 				}
 				t.Setenv("PLIMSOLL_WIREDTIGER", built)
 			}
-			server, err := wiredtiger.New(*sc.Engine.WiredTiger)
+			server, err := wiredtiger.New(*scenario.ConfigOf[*wiredtigermodel.Config](sc))
 			if err != nil {
 				t.Skip(err)
 			}

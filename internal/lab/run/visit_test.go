@@ -14,6 +14,7 @@ import (
 
 	"plimsoll/internal/engine/etcd/etcdtest"
 	etcd "plimsoll/internal/engine/etcd/server"
+	postgresmodel "plimsoll/internal/engine/postgres/model"
 	"plimsoll/internal/engine/postgres/postgrestest"
 	postgres "plimsoll/internal/engine/postgres/server"
 	"plimsoll/internal/lab"
@@ -184,7 +185,7 @@ func TestVisitIsKept(t *testing.T) {
 	})
 	sc := parsed(t, "postgres: {rows: 50}")
 	a := parsedAddress(t, s.Socket("postgres", "postgres"))
-	guest, err := postgres.Visit(*sc.Engine.Postgres, postgres.VisitOptions{Address: a, Name: "plimsoll_lab_test", Keep: true})
+	guest, err := postgres.Visit(*scenario.ConfigOf[*postgresmodel.Config](sc), postgres.VisitOptions{Address: a, Name: "plimsoll_lab_test", Keep: true})
 	if err != nil {
 		t.Fatal(err)
 	}

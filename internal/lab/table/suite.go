@@ -110,12 +110,12 @@ func (s *Suite) check() diagnostics.List {
 }
 
 // Open reads the scenario of a run from the suite's folder.
-func (r *Run) Open(folder fs.FS) (*scenario.Scenario, error) {
+func (r *Run) Open(folder fs.FS, language *scenario.Language) (*scenario.Scenario, error) {
 	text, err := readBounded(folder, r.Scenario, suiteBytesMax)
 	if err != nil {
 		return nil, fmt.Errorf("run %s: %w", r.Name, err)
 	}
-	sc, err := scenario.Parse(path.Clean(r.Scenario), text, r.Set)
+	sc, err := language.Parse(path.Clean(r.Scenario), text, r.Set)
 	if err != nil {
 		return nil, err
 	}

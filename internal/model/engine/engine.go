@@ -11,6 +11,8 @@
 package engine
 
 import (
+	"path"
+
 	"plimsoll/internal/base/random"
 	"plimsoll/internal/base/vtime"
 	"plimsoll/internal/model/kernel"
@@ -45,16 +47,32 @@ type Env struct {
 	Host   *kernel.Host
 	Seed   random.Seed
 	Client Client
-	// Volumes by the scenario's name: "data", "journal". Volume finds one.
+	// Volumes of all machines, by the scenario's name: "data", "journal". Volume finds one.
+	Volumes []*kernel.Device
+	// Members are the machines, the first of which has Host.
+	Members []Member
+}
+
+// Volume gives the first of the named volumes that exists: Volume("journal", "data") is the
+// journal's own volume, or else the one it shares with the data. It is nil if there is none.
+func (e *Env) Volume(names ...string) *kernel.Device { return volume(e.Volumes, "", names) }
+
+// A Member is one machine that an engine runs on.
+type Member struct {
+	// Name is "m1", or "" where an engine has a single machine.
+	Name string
+	Host *kernel.Host
+	// Volumes are called as the scenario calls them, after the member's name: "m1/data".
 	Volumes []*kernel.Device
 }
 
-// Volume gives the first of the named volumes that there is: Volume("journal", "data") is the
-// journal's own volume, or else the one it shares with the data. It is nil if there is none.
-func (e *Env) Volume(names ...string) *kernel.Device {
+// Volume gives the first of the named volumes that the member has, as [Env.Volume] does.
+func (m *Member) Volume(names ...string) *kernel.Device { return volume(m.Volumes, m.Name, names) }
+
+func volume(among []*kernel.Device, member string, names []string) *kernel.Device {
 	for _, name := range names {
-		for _, d := range e.Volumes {
-			if d.Name() == name {
+		for _, d := range among {
+			if d.Name() == path.Join(member, name) {
 				return d
 			}
 		}
@@ -114,6 +132,12 @@ type Figure struct {
 	Name  string
 	Value float64 // NaN: not measurable
 	Unit  string
+}
+
+// A DirtyCounter is an engine with a series of what its cache has yet to write.
+type DirtyCounter interface {
+	// DirtyMetric is the name of the series, in bytes.
+	DirtyMetric() string
 }
 
 // A Releaser is an engine whose memory the next one can have. After Release nothing may be asked of it.

@@ -28,6 +28,8 @@ const sourceOwn = "this program's own bound"
 // A checker asks every part what is wrong, and fills in what one part tells another.
 type checker struct {
 	*Scenario
+	*Language
+	chosen    []Chosen // the engines that it names, all of them
 	root      *node
 	open      workload.OpenFile
 	undecoded []placed // what could not be decoded: its parts are not asked
@@ -85,6 +87,13 @@ func (c *checker) check() {
 			c.add(diagnostics.Problem{Field: "objective." + b.Name, Text: "a latency of 0 is never met", Nearest: "1ms"})
 		}
 	}
+}
+
+// mounted checks what a mount needs of a scenario.
+func (c *checker) mounted() {
+	c.zeros()
+	c.host()
+	c.volumes()
 }
 
 // zeros refuses a zero where it would be taken for nothing said: a person who writes it gets something else, the
@@ -252,9 +261,9 @@ func (c *checker) workload() {
 		c.add(diagnostics.Problem{Field: "workload", Text: "missing: {preset: telemetry} for instance"})
 		return
 	}
-	one := len(c.Engine.given()) == 1
+	one := len(c.chosen) == 1
 	if one {
-		c.Engine.only().asked(c)
+		c.Engine.Config.Ask(&c.Workload)
 	} else if c.Workload.Preset == "" {
 		return // what an engine would have said is missing
 	}
@@ -264,20 +273,9 @@ func (c *checker) workload() {
 		return
 	}
 	c.load = load
-	c.Engine.only().told(c, load)
-	for _, p := range c.Engine.only().check().Under("engine." + c.Engine.Name()) {
-		// What the workload told the engine is wrong where the workload says it.
-		if field := toldBy[p.Field]; field != "" && !c.wrote(p.Field) {
-			p.Field = field
-		}
-		c.add(p)
-	}
+	c.fill(&c.Engine, load)
 	c.operations(load)
 }
-
-// toldBy are the engines' settings that the workload says where the engine does not, with the same limits. A row of
-// PostgreSQL's is none: it is a document and its header.
-var toldBy = map[string]string{"engine.wiredtiger.document_size": "workload.document.size"}
 
 // operations bounds what is simulated. A duration that is too long by itself was told already.
 func (c *checker) operations(load *workload.Workload) {
@@ -300,16 +298,15 @@ func (c *checker) operations(load *workload.Workload) {
 	c.add(p)
 }
 
-func memberName(k int) string { return strconv.Itoa(k) }
-
 func (c *checker) members() {
-	if len(c.Members) > 0 && c.Engine.Etcd == nil && len(c.Engine.given()) == 1 {
-		c.add(diagnostics.Problem{Field: "members", Text: c.Engine.Name() + " has no members here; etcd has"})
+	cluster, ok := c.Engine.Config.(Cluster)
+	if len(c.Members) > 0 && !ok && len(c.chosen) == 1 {
+		c.add(diagnostics.Problem{Field: "members", Text: c.Engine.Name() + " has no members here; " + strings.Join(c.clusters(), " and ") + " has"})
 		return
 	}
 	for _, m := range c.Members {
 		k, err := strconv.Atoi(m.Name)
-		if err != nil || k < 1 || (c.Engine.Etcd != nil && k > c.Engine.Etcd.Members) {
+		if err != nil || k < 1 || (ok && k > cluster.MemberCount()) {
 			c.add(diagnostics.Problem{Field: "members." + m.Name, Text: fmt.Sprintf("there is no such member: they are 1 to %d", c.MemberCount())})
 		}
 	}

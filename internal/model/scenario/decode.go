@@ -11,27 +11,17 @@ import (
 	"strings"
 
 	"plimsoll/internal/base/diagnostics"
-	etcd "plimsoll/internal/engine/etcd/model"
-	iris "plimsoll/internal/engine/iris/model"
-	wiredtiger "plimsoll/internal/engine/mongodb/model"
-	postgres "plimsoll/internal/engine/postgres/model"
-	streams "plimsoll/internal/engine/streams/model"
 )
-
-// defaults are what a part has where it is given and says nothing of a field.
-var defaults = map[reflect.Type]func() any{
-	reflect.TypeFor[wiredtiger.Config](): func() any { return wiredtiger.Defaults() },
-	reflect.TypeFor[etcd.Config]():       func() any { return etcd.Defaults() },
-	reflect.TypeFor[postgres.Config]():   func() any { return postgres.Defaults() },
-	reflect.TypeFor[iris.Config]():       func() any { return iris.Defaults() },
-	reflect.TypeFor[streams.Config]():    func() any { return streams.Defaults() },
-}
 
 // listMax bounds a list or a mapping.
 const listMax = 10_000
 
 // A decoder puts a tree into Go values and notes what does not fit, all of it.
-type decoder struct{ problems []placed }
+type decoder struct {
+	language *Language
+	problems []placed
+	chosen   []Chosen // the engines that the tree names, in the language's order
+}
 
 // A placed problem has its position already.
 type placed struct {
@@ -48,11 +38,7 @@ func (d *decoder) fail(field string, at position, format string, args ...any) {
 func (d *decoder) decode(n *node, v reflect.Value, field string) {
 	if v.Kind() == reflect.Pointer {
 		p := reflect.New(v.Type().Elem())
-		if v.IsNil() {
-			if make, ok := defaults[v.Type().Elem()]; ok {
-				p.Elem().Set(reflect.ValueOf(make()))
-			}
-		} else {
+		if !v.IsNil() {
 			p.Elem().Set(v.Elem())
 		}
 		d.decode(n, p.Elem(), field)
@@ -65,6 +51,10 @@ func (d *decoder) decode(n *node, v reflect.Value, field string) {
 				d.fail(field, n.at, "%v", err)
 			}
 		}
+		return
+	}
+	if v.Type() == reflect.TypeFor[Chosen]() {
+		d.engines(n, field)
 		return
 	}
 	switch v.Kind() {
@@ -176,14 +166,41 @@ func join(field, key string) string {
 	return field + "." + key
 }
 
-// mapping decodes a struct. A part that is there and says nothing is its defaults.
-func (d *decoder) mapping(n *node, v reflect.Value, field string) {
-	switch n.kind {
-	case null:
+// engines decodes the engines that are named; the checker refuses all but one.
+func (d *decoder) engines(n *node, field string) {
+	keys := d.language.keys()
+	if !d.isMapping(n, keys, field) {
 		return
-	case mapping:
-	default:
-		d.fail(field, n.at, "wants a mapping of %s and has %s", strings.Join(some(keysOf(v.Type())), ", "), n.kind)
+	}
+	configs := map[string]Config{}
+	for _, e := range n.entries {
+		i := slices.Index(keys, e.key)
+		if i < 0 {
+			d.unknown(e, keys, field)
+			continue
+		}
+		cfg := d.language.engines[i].NewConfig()
+		d.decode(e.value, reflect.ValueOf(cfg).Elem(), join(field, e.key))
+		configs[e.key] = cfg
+	}
+	for i, key := range keys {
+		if cfg, ok := configs[key]; ok {
+			d.chosen = append(d.chosen, Chosen{d.language.engines[i], cfg, d.language.all})
+		}
+	}
+}
+
+// isMapping tells whether there are keys to decode: a part that is there and says nothing is its defaults.
+func (d *decoder) isMapping(n *node, keys []string, field string) bool {
+	if n.kind != null && n.kind != mapping {
+		d.fail(field, n.at, "wants a mapping of %s and has %s", strings.Join(some(keys), ", "), n.kind)
+	}
+	return n.kind == mapping
+}
+
+// mapping decodes a struct.
+func (d *decoder) mapping(n *node, v reflect.Value, field string) {
+	if !d.isMapping(n, keysOf(v.Type()), field) {
 		return
 	}
 	for _, e := range n.entries {

@@ -1,7 +1,6 @@
 package scenario
 
 import (
-	"fmt"
 	"strconv"
 
 	"plimsoll/internal/model/catalog"
@@ -14,10 +13,7 @@ func (s *Scenario) DeviceFacts() map[string]string {
 	out := map[string]string{}
 	for k := 1; k <= s.MemberCount(); k++ {
 		for _, v := range s.VolumesOf(k) {
-			device := v.Name
-			if s.Engine.Etcd != nil {
-				device = fmt.Sprintf("m%d/%s", k, v.Name)
-			}
+			device := s.DeviceName(k, v.Name)
 			t, err := catalog.Type(v.Value.Type)
 			if err != nil {
 				continue // Parse has refused it

@@ -9,25 +9,10 @@ import (
 	"unicode/utf8"
 )
 
-// LoadVolumes reads what is to be mounted: a scenario of which only volumes and host matter, or a lone volume:
-// an order by itself ("type: gp3"), with the instance it is attached to if that matters ("instance: m5.large"). A lone
-// volume becomes a scenario's volume called data, and assignments over it need not say so: "iops=4000".
-// Problems are told where they stand in the file, by its own keys.
-func LoadVolumes(path string, sets []string) (*Scenario, error) {
-	f, err := Open(path)
-	if err != nil {
-		return nil, err
-	}
-	return f.ParseVolumes(sets)
-}
-
-// NewFile is a file whose text was read before, by another process.
-func NewFile(path string, text []byte) *File { return &File{path, text} }
-
 // Text is what was read.
 func (f *File) Text() []byte { return f.text }
 
-// ParseVolumes makes volumes of the file, with assignments over it, as [LoadVolumes] does.
+// ParseVolumes makes volumes of the file, with assignments over it, as [Language.LoadVolumes] does.
 func (f *File) ParseVolumes(sets []string) (*Scenario, error) {
 	root, err := parseTree(bytes.TrimPrefix(f.text, []byte("\ufeff")), "")
 	if err != nil || root.find("type") == nil {
@@ -37,7 +22,7 @@ func (f *File) ParseVolumes(sets []string) (*Scenario, error) {
 	for i, set := range sets {
 		long[i] = loneSet(set)
 	}
-	sc, err := parse(f.path, f.text, long, f.open, loneVolume)
+	sc, err := f.language.parse(f.path, f.text, long, f.open, loneVolume)
 	var problems Problems
 	if errors.As(err, &problems) {
 		for i := range problems {
@@ -58,12 +43,9 @@ const (
 	instanceKey    = "instance"
 )
 
-// loneVolume makes a scenario of a lone volume. What it is used for does not matter, only that it is complete.
+// loneVolume makes of a lone volume as much of a scenario as is mounted.
 func loneVolume(lone *node) *node {
-	root, err := parseTree([]byte("plimsoll: 1\nengine: {streams: {}}\nworkload: {arrivals: {clients: 1}, mix: {read: 100%}}\n"), "")
-	if err != nil {
-		panic(err) // it is a constant
-	}
+	root := &node{kind: mapping, at: lone.at}
 	if on := lone.find(instanceKey); on != nil {
 		host := &node{kind: mapping, at: on.at, entries: []entry{*on}}
 		lone.remove(instanceKey)

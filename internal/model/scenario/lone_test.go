@@ -1,4 +1,4 @@
-package scenario
+package scenario_test
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/base/units"
+	"plimsoll/internal/model/scenario"
 )
 
 func TestLoadVolumes(t *testing.T) {
@@ -30,7 +31,7 @@ func TestLoadVolumes(t *testing.T) {
 		if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		s, err := LoadVolumes(path, c.sets)
+		s, err := language.LoadVolumes(path, c.sets)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -50,7 +51,7 @@ func TestLoadVolumes(t *testing.T) {
 	}
 }
 
-// Problems of a lone volume stand where they are in the file, by its own keys.
+// scenario.Problems of a lone volume stand where they are in the file, by its own keys.
 func TestLoneProblems(t *testing.T) {
 	for name, c := range map[string]struct {
 		text string
@@ -65,8 +66,8 @@ func TestLoneProblems(t *testing.T) {
 		"no assignment": {"type: gp3\nsize: 10GiB\n", []string{"iops"}, "is no assignment"},
 		"an empty one":  {"type: gp3\nsize: 10GiB\n", []string{""}, "is no assignment"},
 	} {
-		_, err := NewFile("v.yaml", []byte(c.text)).ParseVolumes(c.sets)
-		var problems Problems
+		_, err := language.NewFile("v.yaml", []byte(c.text)).ParseVolumes(c.sets)
+		var problems scenario.Problems
 		if !errors.As(err, &problems) || len(problems) != 1 || !strings.Contains(problems[0].String(), c.want) {
 			t.Errorf("%s: %v", name, err)
 			continue

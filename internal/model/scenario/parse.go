@@ -15,40 +15,17 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// Load reads a scenario from a file, with assignments over it. Files that it names, a recorded rate, are
-// looked for beside it. An error of what is written is of type [Problems].
-func Load(path string, sets []string) (*Scenario, error) {
-	f, err := Open(path)
-	if err != nil {
-		return nil, err
-	}
-	return f.Parse(sets)
-}
-
 // A File is a scenario's text as it was when it was opened: variants of it are parsed from the same bytes, though
 // the file may be a pipe, which can be read once.
 type File struct {
-	path string
-	text []byte
+	language *Language
+	path     string
+	text     []byte
 }
 
-// Open reads a file for [File.Parse], no more of it than a scenario may have.
-func Open(path string) (*File, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("scenario: %w", err)
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, fileBytesMax+1))
-	if err != nil {
-		return nil, fmt.Errorf("scenario: %w", err)
-	}
-	return &File{path, text}, nil
-}
-
-// Parse makes a scenario of the file, with assignments over it, as [Load] does.
+// Parse makes a scenario of the file, with assignments over it, as [Language.Load] does.
 func (f *File) Parse(sets []string) (*Scenario, error) {
-	return parse(f.path, f.text, sets, f.open, nil)
+	return f.language.parse(f.path, f.text, sets, f.open, nil)
 }
 
 // open opens a file that the text names.
@@ -59,15 +36,8 @@ func (f *File) open(name string) (io.ReadCloser, error) {
 	return os.Open(name)
 }
 
-// Parse reads a scenario from text that came from the named file, with assignments over it
-// ("volumes.data.iops=16000"). It opens no other file. An error of what is written is of type
-// [Problems].
-func Parse(name string, text []byte, sets []string) (*Scenario, error) {
-	return parse(name, text, sets, nil, nil)
-}
-
-// parse reads a scenario; reshape, if not nil, makes one of what the text says.
-func parse(name string, text []byte, sets []string, open workload.OpenFile, reshape func(*node) *node) (*Scenario, error) {
+// parse reads a scenario; reshape, if not nil, makes volumes and host of what the text says, and nothing else is asked for.
+func (l *Language) parse(name string, text []byte, sets []string, open workload.OpenFile, reshape func(*node) *node) (*Scenario, error) {
 	text = bytes.TrimPrefix(text, []byte("\ufeff")) // some editors begin a file with a byte order mark
 	src := newSource(name, text)
 	root, err := parseTree(text, "")
@@ -90,13 +60,19 @@ func parse(name string, text []byte, sets []string, open workload.OpenFile, resh
 		return nil, err
 	}
 	s := &Scenario{Name: name, Seed: 1, Run: Run{Duration: 10 * minute, Warmup: 2 * minute}, Host: Host{Config: kernel.Defaults()}}
-	d := &decoder{}
+	d := &decoder{language: l}
 	if root.kind == null {
 		d.fail("", position{line: 1, column: 1}, "the file says nothing: a scenario has volumes, an engine and a workload")
 	}
 	d.decode(root, reflect.ValueOf(s).Elem(), "")
-	c := &checker{Scenario: s, root: root, open: open, undecoded: d.problems}
-	if root.kind == mapping {
+	if len(d.chosen) > 0 {
+		s.Engine = d.chosen[0]
+	}
+	c := &checker{Scenario: s, Language: l, root: root, open: open, chosen: d.chosen, undecoded: d.problems}
+	switch {
+	case reshape != nil:
+		c.mounted()
+	case root.kind == mapping:
 		c.check()
 	}
 	var found Problems

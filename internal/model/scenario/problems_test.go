@@ -1,4 +1,4 @@
-package scenario
+package scenario_test
 
 import (
 	"errors"
@@ -8,8 +8,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/datadriven"
+
+	"plimsoll/internal/base/units"
+	wiredtiger "plimsoll/internal/engine/mongodb/model"
+	"plimsoll/internal/model/scenario"
 )
 
 // right is a scenario to assign to.
@@ -27,10 +32,10 @@ func TestProblems(t *testing.T) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			switch d.Cmd {
 			case "parse":
-				s, err := Parse("f.yaml", []byte(d.Input), nil)
+				s, err := language.Parse("f.yaml", []byte(d.Input), nil)
 				return told(t, s, err)
 			case "set":
-				s, err := Parse("f.yaml", []byte(right), strings.Split(d.Input, "\n"))
+				s, err := language.Parse("f.yaml", []byte(right), strings.Split(d.Input, "\n"))
 				return told(t, s, err)
 			}
 			d.Fatalf(t, "no command %s", d.Cmd)
@@ -39,12 +44,12 @@ func TestProblems(t *testing.T) {
 	})
 }
 
-func told(t *testing.T, s *Scenario, err error) string {
+func told(t *testing.T, s *scenario.Scenario, err error) string {
 	t.Helper()
 	if err != nil {
-		var p Problems
+		var p scenario.Problems
 		if !errors.As(err, &p) || len(p) == 0 || p.Hint() == "" {
-			t.Errorf("%T is no Problems", err)
+			t.Errorf("%T is no scenario.Problems", err)
 		}
 		return err.Error() + "\n"
 	}
@@ -61,15 +66,15 @@ func told(t *testing.T, s *Scenario, err error) string {
 
 // TestFilledIn: what one part tells another.
 func TestFilledIn(t *testing.T) {
-	s, err := Parse("f.yaml", []byte(right), []string{"host.instance=m6i.xlarge", "engine.wiredtiger.cache="})
+	s, err := language.Parse("f.yaml", []byte(right), []string{"host.instance=m6i.xlarge", "engine.wiredtiger.cache="})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := s.Engine.WiredTiger
+	w := scenario.ConfigOf[*wiredtiger.Config](s)
 	if s.Host.Cores != 4 || s.Host.Memory != 16<<30 || w.Cache != 15<<30/2 || w.Documents != 6_000_000 || w.DocumentSize != 3000 {
 		t.Errorf("%+v, %+v", s.Host, w)
 	}
-	if s.Seed != 1 || s.Run.Duration != 10*minute || s.Run.Warmup != 2*minute || s.MemberCount() != 1 {
+	if s.Seed != 1 || s.Run.Duration != 10*units.Duration(time.Minute) || s.Run.Warmup != 2*units.Duration(time.Minute) || s.MemberCount() != 1 {
 		t.Errorf("%+v", s)
 	}
 	volumes, instances, known := s.Monthly()
@@ -77,14 +82,14 @@ func TestFilledIn(t *testing.T) {
 		t.Errorf("%v and %v a month, %+v", volumes, instances, known)
 	}
 	// A person's word stands.
-	s, err = Parse("f.yaml", []byte(right), []string{"host.instance=m6i.xlarge", "host.cores=2", "engine.wiredtiger.documents=5"})
-	if err != nil || s.Host.Cores != 2 || s.Engine.WiredTiger.Documents != 5 || s.Engine.WiredTiger.Cache != 2e9 {
+	s, err = language.Parse("f.yaml", []byte(right), []string{"host.instance=m6i.xlarge", "host.cores=2", "engine.wiredtiger.documents=5"})
+	if err != nil || s.Host.Cores != 2 || scenario.ConfigOf[*wiredtiger.Config](s).Documents != 5 || scenario.ConfigOf[*wiredtiger.Config](s).Cache != 2e9 {
 		t.Errorf("%+v, %v", s, err)
 	}
 }
 
 func TestMembers(t *testing.T) {
-	s, err := Parse("f.yaml", []byte(`plimsoll: 1
+	s, err := language.Parse("f.yaml", []byte(`plimsoll: 1
 volumes: {wal: {type: gp3, size: 10GiB}, data: {type: gp3, size: 20GiB}}
 engine: {etcd: {members: 3}}
 members: {2: {volumes: {wal: {type: io2, size: 4GiB, iops: 500}}}}
@@ -114,7 +119,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		s, err := Parse("f.yaml", []byte(text), nil)
+		s, err := language.Parse("f.yaml", []byte(text), nil)
 		holds(t, s, err)
 	})
 }
@@ -125,14 +130,14 @@ func FuzzSet(f *testing.F) {
 		f.Add(set)
 	}
 	f.Fuzz(func(t *testing.T, set string) {
-		s, err := Parse("f.yaml", []byte(right), []string{set})
+		s, err := language.Parse("f.yaml", []byte(right), []string{set})
 		holds(t, s, err)
 	})
 }
 
-func holds(t *testing.T, s *Scenario, err error) {
+func holds(t *testing.T, s *scenario.Scenario, err error) {
 	t.Helper()
-	var p Problems
+	var p scenario.Problems
 	switch {
 	case err == nil:
 		if s.Workloads() == nil {
@@ -156,16 +161,16 @@ func holds(t *testing.T, s *Scenario, err error) {
 // TestEncodings: a byte order mark is no part of the first key, and what is no text is said to be none, where
 // it begins.
 func TestEncodings(t *testing.T) {
-	if _, err := Parse("f.yaml", []byte("\ufeff"+strings.ReplaceAll(right, "\n", "\r\n")), nil); err != nil {
+	if _, err := language.Parse("f.yaml", []byte("\ufeff"+strings.ReplaceAll(right, "\n", "\r\n")), nil); err != nil {
 		t.Error(err)
 	}
 	for text, place := range map[string]string{"\xff\xfea\x00": "f.yaml:1:1: ", "name: ü\nseed: 1\xfc": "f.yaml:2:8: ", "a: \x00": "f.yaml:1:4: "} {
-		_, err := Parse("f.yaml", []byte(text), nil)
+		_, err := language.Parse("f.yaml", []byte(text), nil)
 		if err == nil || !strings.HasPrefix(err.Error(), place+"no text in UTF-8") {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
-	_, err := Parse("f.yaml", []byte(right), []string{"name=\xff"})
+	_, err := language.Parse("f.yaml", []byte(right), []string{"name=\xff"})
 	if err == nil || !strings.Contains(err.Error(), "--set: no text in UTF-8") {
 		t.Error(err)
 	}
@@ -176,9 +181,9 @@ func TestNoText(t *testing.T) {
 	for name, text := range map[string]string{
 		"binary":   "\x7fELF\x02\x01\x00\x00\xff\xfe",
 		"UTF-16":   "\xff\xfep\x00l\x00",
-		"too long": "a: \x00" + strings.Repeat("\x00", fileBytesMax),
+		"too long": "a: \x00" + strings.Repeat("\x00", scenario.FileBytesMax),
 	} {
-		_, err := Parse("f.yaml", []byte(text), nil)
+		_, err := language.Parse("f.yaml", []byte(text), nil)
 		if err == nil || strings.ContainsAny(err.Error(), "\n\x00^") || !strings.HasPrefix(err.Error(), "f.yaml:1:") {
 			t.Errorf("%s: %q", name, err)
 		}
@@ -187,7 +192,7 @@ func TestNoText(t *testing.T) {
 
 // TestNoAssignment: an empty assignment is told as one, and not as a mistake of the file.
 func TestNoAssignment(t *testing.T) {
-	_, err := Parse("f.yaml", []byte(right), []string{""})
+	_, err := language.Parse("f.yaml", []byte(right), []string{""})
 	if err == nil || !strings.HasPrefix(err.Error(), "--set: is no assignment") {
 		t.Errorf("%v", err)
 	}
@@ -199,7 +204,7 @@ func TestOpenOnce(t *testing.T) {
 	if err := os.WriteFile(path, []byte(right), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f, err := Open(path)
+	f, err := language.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,13 +1,11 @@
 package scenario
 
 import (
+	"path"
+	"strconv"
+
 	"plimsoll/internal/base/random"
 	"plimsoll/internal/base/units"
-	etcd "plimsoll/internal/engine/etcd/model"
-	iris "plimsoll/internal/engine/iris/model"
-	wiredtiger "plimsoll/internal/engine/mongodb/model"
-	postgres "plimsoll/internal/engine/postgres/model"
-	streams "plimsoll/internal/engine/streams/model"
 	"plimsoll/internal/model/catalog"
 	"plimsoll/internal/model/kernel"
 	"plimsoll/internal/model/volume"
@@ -33,7 +31,7 @@ type Scenario struct {
 	// Volumes by the name that the engine knows them by: data, journal, wal, wij.
 	Volumes Keyed[catalog.Order] `yaml:"volumes"`
 	// Engine is exactly one engine with its settings; {} takes its defaults.
-	Engine Engine `yaml:"engine"`
+	Engine Chosen `yaml:"engine"`
 	// Members, of etcd, by number: what one of them has otherwise than the others.
 	Members Keyed[Member] `yaml:"members,omitempty"`
 	// Workload is who asks for what, when.
@@ -64,21 +62,6 @@ type Host struct {
 	Instance string `yaml:"instance,omitempty"`
 
 	kernel.Config `yaml:",inline"`
-}
-
-// Engine is exactly one of the engines.
-type Engine struct {
-	// WiredTiger is MongoDB's engine. Volumes: data, and a journal if it has one of its own.
-	WiredTiger *wiredtiger.Config `yaml:"wiredtiger,omitempty"`
-	// Etcd is a cluster. Volumes of each member: data, and wal if it has one of its own.
-	Etcd *etcd.Config `yaml:"etcd,omitempty"`
-	// Postgres is PostgreSQL 15. Volumes: data, and wal if it has one of its own.
-	Postgres *postgres.Config `yaml:"postgres,omitempty"`
-	// IRIS is an instance of InterSystems IRIS. Volumes: data, and wij and journal if they have
-	// their own.
-	IRIS *iris.Config `yaml:"iris,omitempty"`
-	// Streams is no database but the I/O that benchmark tools make. Volumes: wal, data, or both.
-	Streams *streams.Config `yaml:"streams,omitempty"`
 }
 
 // A Member is what one member has otherwise than the others.
@@ -129,13 +112,25 @@ func (s *Scenario) Workloads() *workload.Workload { return s.load }
 // Instance is the type of instance, nil if none is named.
 func (s *Scenario) Instance() *catalog.InstanceType { return s.instance }
 
-// MemberCount is how many machines there are: etcd's members, else one.
+// MemberCount is how many machines there are: a cluster's members, else one.
 func (s *Scenario) MemberCount() int {
-	if s.Engine.Etcd != nil {
-		return s.Engine.Etcd.Members
+	if c, ok := s.Engine.Config.(Cluster); ok {
+		return c.MemberCount()
 	}
 	return 1
 }
+
+// MemberName is what member k's devices and series begin with, k from 1: "m1"; "" where the engine runs on one machine.
+func (s *Scenario) MemberName(k int) string {
+	if _, ok := s.Engine.Config.(Cluster); ok {
+		return "m" + strconv.Itoa(k)
+	}
+	return ""
+}
+
+// DeviceName is what a volume of member k is called in recordings and results: "m1/wal", or "wal" where the
+// engine runs on one machine.
+func (s *Scenario) DeviceName(k int, volume string) string { return path.Join(s.MemberName(k), volume) }
 
 // Build makes member k's volumes (k from 1), attached to an instance of their own if one is named, in
 // the order of the scenario. label names each beside its own name, in its chance and in series.
@@ -162,7 +157,7 @@ func (s *Scenario) Build(k int, label func(name string) string) ([]volume.Volume
 // VolumesOf are member k's volumes, k from 1.
 func (s *Scenario) VolumesOf(k int) Keyed[catalog.Order] {
 	out := append(Keyed[catalog.Order](nil), s.Volumes...)
-	m := s.Members.Get(memberName(k))
+	m := s.Members.Get(strconv.Itoa(k))
 	if m == nil {
 		return out
 	}

@@ -1,4 +1,4 @@
-package scenario
+package scenario_test
 
 import (
 	"os"
@@ -20,7 +20,7 @@ func TestExamples(t *testing.T) {
 		t.Fatalf("only %d scenarios: %q", len(files), files)
 	}
 	for _, file := range files {
-		s, err := Load(file, nil)
+		s, err := language.Load(file, nil)
 		if err != nil {
 			t.Errorf("%v", err)
 			continue

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"reflect"
 	"strings"
-	"sync"
 
 	"plimsoll/internal/base/random"
 	"plimsoll/internal/base/units"
@@ -15,19 +14,23 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// The comments of the fields, by type and field, as the source has them: a test writes and compares the file.
+// The comments of the fields, by type and field, as the source has them: a test writes and compares the file. Those of
+// engines' settings are in files of their own.
 //
 //go:embed fields.json
 var fieldsText []byte
 
 // Schema is the JSON Schema of scenarios (draft 2020-12), for editors: keys, what they mean, how their
 // values are written. It allows a little more than Parse does, which also knows what goes together.
-func Schema() []byte { return bytes.Clone(schema()) }
+func (l *Language) Schema() []byte { return bytes.Clone(l.schema()) }
 
-var schema = sync.OnceValue(func() []byte {
-	m := &schemaMaker{defs: map[string]any{}, docs: map[string]string{}}
-	if err := json.Unmarshal(fieldsText, &m.docs); err != nil {
-		panic("scenario: fields.json: " + err.Error()) // embedded, and tested
+func (l *Language) makeSchema() []byte {
+	m := &schemaMaker{language: l, defs: map[string]any{}, docs: map[string]string{}, engines: map[string]string{}}
+	m.readDocs("", fieldsText)
+	for _, e := range l.engines {
+		key := e.Traits().Key
+		m.engines[reflect.TypeOf(e.NewConfig()).Elem().PkgPath()] = key
+		m.readDocs(key+".", e.FieldDocs())
 	}
 	root := m.object(reflect.TypeFor[Scenario]())
 	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
@@ -39,9 +42,6 @@ var schema = sync.OnceValue(func() []byte {
 	if ok {
 		properties["plimsoll"] = map[string]any{"const": Version, "description": "Version of the format."}
 	}
-	if e, ok := m.defs["scenario.Engine"].(map[string]any); ok {
-		e["minProperties"], e["maxProperties"] = 1, 1
-	}
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
 	enc.SetIndent("", "  ")
@@ -50,11 +50,31 @@ var schema = sync.OnceValue(func() []byte {
 		panic("scenario: schema: " + err.Error()) // maps and strings only
 	}
 	return out.Bytes()
-})
+}
 
 type schemaMaker struct {
-	defs map[string]any
-	docs map[string]string
+	language *Language
+	defs     map[string]any
+	docs     map[string]string
+	engines  map[string]string // keys by the path of the package that has the settings
+}
+
+func (m *schemaMaker) readDocs(prefix string, text []byte) {
+	var docs map[string]string
+	if err := json.Unmarshal(text, &docs); err != nil {
+		panic("scenario: " + prefix + "fields.json: " + err.Error()) // embedded, and tested
+	}
+	for key, doc := range docs {
+		m.docs[prefix+key] = doc
+	}
+}
+
+// name is a type's in definitions: "catalog.Order"; of an engine's settings "etcd.Config", by its key.
+func (m *schemaMaker) name(t reflect.Type) string {
+	if key, ok := m.engines[t.PkgPath()]; ok {
+		return key + "." + t.Name()
+	}
+	return t.String()
 }
 
 // quantities are types that are written as text: how, and an example.
@@ -91,7 +111,7 @@ func (m *schemaMaker) of(t reflect.Type) map[string]any {
 	}
 	switch t.Kind() {
 	case reflect.Struct:
-		name := t.String()
+		name := m.name(t)
 		if _, ok := m.defs[name]; !ok {
 			m.defs[name] = map[string]any{} // stops a circle
 			m.defs[name] = m.object(t)
@@ -139,6 +159,16 @@ func words(t reflect.Type, key string) []string {
 
 func (m *schemaMaker) object(t reflect.Type) map[string]any {
 	properties := map[string]any{}
+	if t == reflect.TypeFor[Chosen]() {
+		for _, e := range m.language.engines {
+			s := m.of(reflect.TypeOf(e.NewConfig()))
+			s["description"] = e.About()
+			properties[e.Traits().Key] = s
+		}
+		return map[string]any{
+			"type": []string{"object", "null"}, "additionalProperties": false, "properties": properties, "minProperties": 1, "maxProperties": 1,
+		}
+	}
 	m.fields(t, properties)
 	kind := any("object")
 	if t != reflect.TypeFor[Scenario]() {
@@ -165,7 +195,7 @@ func (m *schemaMaker) fields(t reflect.Type, into map[string]any) {
 				s["examples"] = w
 			}
 		}
-		if doc := m.docs[t.String()+"."+f.Name]; doc != "" {
+		if doc := m.docs[m.name(t)+"."+f.Name]; doc != "" {
 			s["description"] = strings.TrimSpace(doc)
 		}
 		into[name] = s

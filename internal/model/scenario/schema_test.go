@@ -1,4 +1,4 @@
-package scenario
+package scenario_test
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -18,7 +19,14 @@ import (
 	"testing"
 
 	"github.com/goccy/go-yaml"
+
+	engines "plimsoll/internal/engine"
+	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/scenario"
 )
+
+// language is of all the engines.
+var language = scenario.NewLanguage(engines.All())
 
 var update = flag.Bool("update", false, "write fields.json and the golden files anew")
 
@@ -38,19 +46,38 @@ func structs(t reflect.Type, into map[reflect.Type]bool) {
 	}
 }
 
-// TestFieldDocs holds fields.json against the comments in the source.
+// TestFieldDocs holds each fields.json against the comments in the source.
 func TestFieldDocs(t *testing.T) {
-	all := map[reflect.Type]bool{}
-	structs(reflect.TypeFor[Scenario](), all)
+	all := map[reflect.Type]bool{reflect.TypeFor[scenario.Chosen](): true}
+	structs(reflect.TypeFor[scenario.Scenario](), all)
+	delete(all, reflect.TypeFor[scenario.Chosen]())
+	holdDocs(t, all, "fields.json", scenario.FieldsText, reflect.Type.String)
+	for _, e := range engine.Facets[scenario.Engine](engines.All()) {
+		own := maps.Clone(all)
+		settings := reflect.TypeOf(e.NewConfig()).Elem()
+		structs(settings, own)
+		maps.DeleteFunc(own, func(t reflect.Type, _ bool) bool { return all[t] })
+		holdDocs(t, own, filepath.Join(folder(settings), "fields.json"), e.FieldDocs(), reflect.Type.Name)
+	}
+}
+
+// folder is where a type's package lies.
+func folder(t reflect.Type) string {
+	return filepath.Join("..", "..", "..", strings.TrimPrefix(t.PkgPath(), "plimsoll/"))
+}
+
+// holdDocs holds a file with the comments of some structs' fields, named so, against the source.
+func holdDocs(t *testing.T, all map[reflect.Type]bool, file string, text []byte, name func(reflect.Type) string) {
+	t.Helper()
 	packages := map[string]map[string]*ast.StructType{}
 	docs := map[string]string{}
 	for s := range all {
-		path := s.PkgPath()
+		path := folder(s)
 		if packages[path] == nil {
-			packages[path] = parseStructs(t, filepath.Join("..", "..", "..", strings.TrimPrefix(path, "plimsoll/")))
+			packages[path] = parseStructs(t, path)
 		}
-		name, _, _ := strings.Cut(s.Name(), "[")
-		node := packages[path][name]
+		bare, _, _ := strings.Cut(s.Name(), "[")
+		node := packages[path][bare]
 		if node == nil {
 			t.Errorf("%v has no source", s)
 			continue
@@ -62,7 +89,7 @@ func TestFieldDocs(t *testing.T) {
 			}
 			for _, n := range f.Names {
 				if text = strings.Join(strings.Fields(text), " "); text != "" {
-					docs[s.String()+"."+n.Name] = text
+					docs[name(s)+"."+n.Name] = text
 				}
 			}
 		}
@@ -75,13 +102,13 @@ func TestFieldDocs(t *testing.T) {
 		t.Fatal(err)
 	}
 	if *update {
-		if err := os.WriteFile("fields.json", out.Bytes(), 0o644); err != nil {
+		if err := os.WriteFile(file, out.Bytes(), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
-	if !bytes.Equal(out.Bytes(), fieldsText) {
-		t.Error("fields.json is not what the comments say: go test ./internal/model/scenario -run FieldDocs -update")
+	if !bytes.Equal(out.Bytes(), text) {
+		t.Errorf("%s is not what the comments say: go test ./internal/model/scenario -run FieldDocs -update", file)
 	}
 }
 
@@ -112,7 +139,7 @@ func parseStructs(t *testing.T, dir string) map[string]*ast.StructType {
 // TestSchema holds the scenarios of the repository, and what is wrong on purpose, against the schema.
 func TestSchema(t *testing.T) {
 	var s validator
-	if err := json.Unmarshal(Schema(), &s.root); err != nil {
+	if err := json.Unmarshal(language.Schema(), &s.root); err != nil {
 		t.Fatal(err)
 	}
 	files, err := filepath.Glob("../../../examples/scenarios/*.yaml")
@@ -162,7 +189,7 @@ func asJSON(t *testing.T, text []byte) any {
 // TestSchemaDescribes: what an editor shows is there.
 func TestSchemaDescribes(t *testing.T) {
 	for _, want := range []string{`"cache"`, "MongoDB's engine", `"checkpoint_completion_target"`, "telemetry-buckets", `"dirty_background_bytes"`} {
-		if !bytes.Contains(Schema(), []byte(want)) {
+		if !bytes.Contains(language.Schema(), []byte(want)) {
 			t.Errorf("no %s in the schema", want)
 		}
 	}

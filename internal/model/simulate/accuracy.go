@@ -40,23 +40,18 @@ func AccuracyOf(k Kind) Accuracy {
 	}
 }
 
-// errorBar says how far off an engine's model is.
-func errorBar(e *scenario.Engine) string {
-	d, p := AccuracyOf(Duration), AccuracyOf(P99)
-	beside := fmt.Sprintf("beside real engines on emulated volumes half of the p99s were off by less than %s, the worst by a factor of %.1f; "+
-		"checkpoints by %s (docs/models.md); ", percent(p.Median), p.Worst, percent(d.Median))
-	switch {
-	case e.WiredTiger != nil:
-		return beside + "WiredTiger 3.2.1 and 11.3.1 of eight measured kinds of runs had p99s of 0.4 to 2 times the model's"
-	case e.Etcd != nil:
-		return beside + "puts a second are within a factor of 1.5 of eighteen measured runs of etcd 3.6, of which eight set its CPU costs"
-	case e.Postgres != nil:
-		return beside + "below 10 ms a latency is a lower bound"
-	case e.IRIS != nil:
-		return "no instance of IRIS could be run: documentation and one published case are all it rests on"
-	default:
-		return beside + "the volume's latency is calibrated on published measurements"
+// errorBar says how far off a scenario's model is, "" where nothing can simulate it.
+func errorBar(sc *scenario.Scenario) string {
+	e, err := scenario.Facet[Engine](sc, "be simulated")
+	if err != nil {
+		return ""
 	}
+	d, p, own := AccuracyOf(Duration), AccuracyOf(P99), e.Evidence()
+	if !own.Measured {
+		return own.Text
+	}
+	return fmt.Sprintf("beside real engines on emulated volumes half of the p99s were off by less than %s, the worst by a factor of %.1f; "+
+		"checkpoints by %s (docs/models.md); %s", percent(p.Median), p.Worst, percent(d.Median), own.Text)
 }
 
 // percent tells a factor of less than two as people do.

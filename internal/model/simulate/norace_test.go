@@ -1,5 +1,5 @@
 //go:build !race
 
-package simulate
+package simulate_test
 
 const raced = false

@@ -16,7 +16,9 @@ type Result struct {
 	Scenario string `json:"scenario"` // its name
 	Variant  string `json:"variant,omitempty"`
 	Engine   string `json:"engine"`
-	Seed     uint64 `json:"seed"`
+	// CycleWord is what the engine calls its Checkpoints: "write daemon cycle". It is for people, and not part of the JSON.
+	CycleWord string `json:"-"`
+	Seed      uint64 `json:"seed"`
 	// Seconds is the virtual time that was measured, after WarmupSeconds.
 	Seconds       float64 `json:"seconds"`
 	WarmupSeconds float64 `json:"warmup_seconds"`

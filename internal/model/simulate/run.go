@@ -123,8 +123,8 @@ func told(sc *scenario.Scenario, p *sampler, epoch time.Time, from vtime.Instant
 		facts["instance_type"] = sc.Host.Instance
 	}
 	maps.Copy(facts, sc.DeviceFacts())
-	if w := sc.Engine.WiredTiger; w != nil && (w.Oplog == nil || *w.Oplog) {
-		facts["replica_set"] = "simulated" // its name stands in a real capture
+	if d, ok := sc.Engine.Config.(Describer); ok {
+		maps.Copy(facts, d.SourceFacts())
 	}
 	return recording.Source{
 		Kind: "simulation", Name: sc.Name, Engine: sc.Engine.Database(),

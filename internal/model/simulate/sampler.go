@@ -64,16 +64,16 @@ const (
 	diskQueued
 )
 
-// dirtyBytes are the series that tell what an engine's cache has to write.
-var dirtyBytes = []string{"mongodb_ss_wt_cache_tracked_dirty_bytes_in_the_cache"}
-
 func newSampler(s *system, m *meter, writes units.Ratio, writer recording.Writer, epochMs int64) (*sampler, error) {
 	p := &sampler{system: s, from: m.from, step: int(m.series.Step / 1e9), writer: writer, epochMs: epochMs, dirtyAt: -1}
 	cells := len(m.series.Cells)
 	p.engineDirty, p.hostDirty = make([]float64, cells), make([]float64, cells)
-	own := s.engine.Metrics()
+	own, dirty := s.engine.Metrics(), ""
+	if d, ok := s.engine.(engine.DirtyCounter); ok {
+		dirty = d.DirtyMetric()
+	}
 	for i, x := range own {
-		if slices.Contains(dirtyBytes, x.Name) {
+		if x.Name == dirty {
 			p.dirtyAt = i
 		}
 		p.column(x.Name, x.Labels, nil)

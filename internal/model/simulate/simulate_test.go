@@ -1,4 +1,4 @@
-package simulate
+package simulate_test
 
 import (
 	"bytes"
@@ -18,15 +18,19 @@ import (
 	"pgregory.net/rapid"
 
 	"plimsoll/internal/base/latency"
+	engines "plimsoll/internal/engine"
 	"plimsoll/internal/model/scenario"
+	"plimsoll/internal/model/simulate"
 	"plimsoll/internal/record/recording"
 )
+
+var language = scenario.NewLanguage(engines.All())
 
 var update = flag.Bool("update", false, "write golden files anew")
 
 func load(t testing.TB, name string, sets ...string) *scenario.Scenario {
 	t.Helper()
-	sc, err := scenario.Load(filepath.Join("../../../examples/scenarios", name+".yaml"), sets)
+	sc, err := language.Load(filepath.Join("../../../examples/scenarios", name+".yaml"), sets)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,16 +39,16 @@ func load(t testing.TB, name string, sets ...string) *scenario.Scenario {
 
 func parse(t testing.TB, text string, sets ...string) *scenario.Scenario {
 	t.Helper()
-	sc, err := scenario.Parse("test.yaml", []byte(text), sets)
+	sc, err := language.Parse("test.yaml", []byte(text), sets)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return sc
 }
 
-func run(t testing.TB, sc *scenario.Scenario, opt Options) *Result {
+func run(t testing.TB, sc *scenario.Scenario, opt simulate.Options) *simulate.Result {
 	t.Helper()
-	r, err := Run(context.Background(), sc, opt)
+	r, err := simulate.Run(context.Background(), sc, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +75,7 @@ objective: {write_p99: 5ms, write_max: 500us}
 `
 
 func TestAppendsByHand(t *testing.T) {
-	r := run(t, parse(t, appends), Options{})
+	r := run(t, parse(t, appends), simulate.Options{})
 	near := func(name string, got, want float64) {
 		t.Helper()
 		if !(math.Abs(got-want) <= 0.02*want) {
@@ -96,7 +100,7 @@ func TestAppendsByHand(t *testing.T) {
 // millisecond behind one fdatasync. Who waits in the queue is counted from the intended start.
 func TestQueueForConnections(t *testing.T) {
 	sc := parse(t, strings.Replace(appends, "{clients: 1}", "{constant: 1500/s}", 1)+"", "workload.connections=1", "run.warmup=0s")
-	r := run(t, sc, Options{})
+	r := run(t, sc, simulate.Options{})
 	// 1,500/s come and 1,000/s are served: after 20 s, 10,000 wait, and the last served came 2/3 s * 10
 	// ago.
 	if r.Unanswered < 9_500 || r.Unanswered > 10_500 || math.Abs(r.DonePerSec-1000) > 20 {
@@ -119,7 +123,7 @@ func TestQueueForConnections(t *testing.T) {
 func digest(t testing.TB, sc *scenario.Scenario) (result []byte, record uint64) {
 	t.Helper()
 	m := recording.NewMemory(recording.MemoryOptions{})
-	r := run(t, sc, Options{Record: m, Series: true})
+	r := run(t, sc, simulate.Options{Record: m, Series: true})
 	if err := m.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -157,9 +161,9 @@ func TestRecordedHistogram(t *testing.T) {
 	m := recording.NewMemory(recording.MemoryOptions{})
 	sc := parse(t, appends, "run.warmup=0s", "run.duration=60s", "workload.arrivals={poisson: 900/s}", "workload.mix={insert: 70%, read: 30%}",
 		"volumes.wal.latency={read: {min: 200us, p50: 500us, max: 3ms}, write: {min: 300us, p50: 700us, p99: 2ms, max: 9ms}}")
-	r := run(t, sc, Options{Record: m})
-	for kind, want := range map[string]*Latency{"read": &r.Reads.All, "write": &r.Writes.All} {
-		series, err := m.Samples(context.Background(), clientLatency+`_bucket{kind="`+kind+`"}`, time.UnixMilli(0), time.Now())
+	r := run(t, sc, simulate.Options{Record: m})
+	for kind, want := range map[string]*simulate.Latency{"read": &r.Reads.All, "write": &r.Writes.All} {
+		series, err := m.Samples(context.Background(), simulate.ClientLatency+`_bucket{kind="`+kind+`"}`, time.UnixMilli(0), time.Now())
 		if err != nil || len(series) != latency.BucketCount {
 			t.Fatalf("%s: %d buckets, %v", kind, len(series), err)
 		}
@@ -239,7 +243,7 @@ func TestGoldenBytes(t *testing.T) {
 func check(t interface {
 	Helper()
 	Errorf(format string, args ...any)
-}, r *Result,
+}, r *simulate.Result,
 ) {
 	t.Helper()
 	share, slow, cause := 0.0, 0.0, 0.0
@@ -258,7 +262,7 @@ func check(t interface {
 	if asked := int64(math.Round(r.AskedPerSec * r.Seconds)); r.OpenLoop && asked != acknowledged+r.Unanswered {
 		t.Errorf("%d came, %d have a latency and %d are unanswered", asked, acknowledged, r.Unanswered)
 	}
-	for _, c := range []Class{r.Writes, r.Reads} {
+	for _, c := range []simulate.Class{r.Writes, r.Reads} {
 		if c.DuringCheckpoint.Operations+c.OutsideCheckpoint.Operations != c.All.Operations {
 			t.Errorf("phases have %d and %d operations of %d", c.DuringCheckpoint.Operations, c.OutsideCheckpoint.Operations, c.All.Operations)
 		}
@@ -284,7 +288,7 @@ func TestExamples(t *testing.T) {
 		t.Skip("minutes of virtual time: without the race detector")
 	}
 	for _, name := range examples {
-		r := run(t, load(t, name, "run.warmup=30s", "run.duration=150s"), Options{Series: true})
+		r := run(t, load(t, name, "run.warmup=30s", "run.duration=150s"), simulate.Options{Series: true})
 		check(t, r)
 		if r.Writes.All.Operations < 1000 || len(r.Series.WriteP99) == 0 || r.ModelError == "" {
 			t.Errorf("%s: %+v", name, r)
@@ -301,7 +305,7 @@ func TestProperties(t *testing.T) {
 		arrivals := rapid.SampledFrom([]string{"{poisson: 300/s}", "{constant: 2000/s}", "{clients: 7}", "{clients: 3, think: 2ms}", "{steps: [{rate: 100/s, for: 1s}, {rate: 3000/s, for: 2s}]}"}).Draw(t, "arrivals")
 		mix := rapid.SampledFrom([]string{"{insert: 100%}", "{read: 100%}", "{read: 30%, update: 70%}"}).Draw(t, "mix")
 		engine := rapid.SampledFrom([]string{"streams: {}", "postgres: {shared_buffers: 16MiB, rows: 200000, checkpoint_timeout: 30s}", "iris: {database: 256MiB, buffers: 64MiB, cycle: 2s}", "etcd: {}", "wiredtiger: {cache: 64MB, checkpoint: 3s}"}).Draw(t, "engine")
-		sc, err := scenario.Parse("test.yaml", []byte(`
+		sc, err := language.Parse("test.yaml", []byte(`
 plimsoll: 1
 run: {duration: 5s, warmup: 1s}
 host: {cores: 2, memory: 4GiB}
@@ -316,7 +320,7 @@ workload: {mix: `+mix+`, arrivals: `+arrivals+`, document: {size: 1kB}, keys: {c
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := Run(context.Background(), sc, Options{})
+		r, err := simulate.Run(context.Background(), sc, simulate.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -327,7 +331,7 @@ workload: {mix: `+mix+`, arrivals: `+arrivals+`, document: {size: 1kB}, keys: {c
 func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	sc := parse(t, appends)
-	_, err := Run(ctx, sc, Options{Progress: func(done, total time.Duration) {
+	_, err := simulate.Run(ctx, sc, simulate.Options{Progress: func(done, total time.Duration) {
 		if total != 22*time.Second {
 			t.Errorf("a run of 22 s takes %v", total)
 		}
@@ -344,6 +348,6 @@ func TestCancelled(t *testing.T) {
 func BenchmarkTelemetry(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
-		run(b, load(b, "telemetry"), Options{})
+		run(b, load(b, "telemetry"), simulate.Options{})
 	}
 }

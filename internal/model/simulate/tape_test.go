@@ -1,4 +1,4 @@
-package simulate
+package simulate_test
 
 import (
 	"encoding/json"
@@ -7,6 +7,7 @@ import (
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/base/vtime"
 	"plimsoll/internal/model/scenario"
+	"plimsoll/internal/model/simulate"
 	"plimsoll/internal/model/workload"
 )
 
@@ -14,16 +15,16 @@ import (
 func TestTapeIsTheWorkload(t *testing.T) {
 	for _, name := range []string{"telemetry", "iris", "postgres", "etcd"} {
 		sc := load(t, name, "run={duration: 3s, warmup: 1s}")
-		come := Come(sc)
+		come := simulate.Come(sc)
 		end := vtime.Instant(4e9)
-		if !come.tape.of(sc.Workloads(), sc.Seed, end) {
+		if !come.TapeOf(sc.Workloads(), sc.Seed, end) {
 			t.Fatalf("%s: no tape of %+v", name, come)
 		}
-		if come.tape.of(sc.Workloads(), sc.Seed+1, end) || come.tape.of(sc.Workloads(), sc.Seed, end+1) ||
-			come.tape.of(load(t, name, "workload.connections=77").Workloads(), sc.Seed, end) {
+		if come.TapeOf(sc.Workloads(), sc.Seed+1, end) || come.TapeOf(sc.Workloads(), sc.Seed, end+1) ||
+			come.TapeOf(load(t, name, "workload.connections=77").Workloads(), sc.Seed, end) {
 			t.Errorf("%s: the tape is taken for another workload's", name)
 		}
-		drawn, played := sc.Workloads().Open(sc.Seed), &player{tape: come.tape}
+		drawn, played := sc.Workloads().Open(sc.Seed), come.Play()
 		n := 0
 		for d, p := (workload.Op{}), (workload.Op{}); played.Next(&p); n++ {
 			if !drawn.Next(&d) || d != p {
@@ -33,8 +34,8 @@ func TestTapeIsTheWorkload(t *testing.T) {
 		if n == 0 {
 			t.Errorf("%s: nothing on the tape", name)
 		}
-		result := func(opt Options) string {
-			r, err := Run(t.Context(), sc, opt)
+		result := func(opt simulate.Options) string {
+			r, err := simulate.Run(t.Context(), sc, opt)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -45,23 +46,8 @@ func TestTapeIsTheWorkload(t *testing.T) {
 			return string(b)
 		}
 		never := scenario.Bound{Name: "write_max", Most: units.Duration(3600e9)}
-		if a, b := result(Options{}), result(Options{Wanted: &Wanted{Bounds: []scenario.Bound{never}, Come: come}}); a != b {
+		if a, b := result(simulate.Options{}), result(simulate.Options{Wanted: &simulate.Wanted{Bounds: []scenario.Bound{never}, Come: come}}); a != b {
 			t.Errorf("%s: another run:\n%s\n%s", name, a, b)
 		}
-	}
-}
-
-// TestTapeIsBounded: what does not fit is drawn anew.
-func TestTapeIsBounded(t *testing.T) {
-	for _, op := range []workload.Op{{At: 1 << 40}, {Size: 1 << 40}, {Document: 1 << 40}} {
-		tp := &tape{}
-		tp.add(&workload.Op{})
-		if tp.add(&op); !tp.over || tp.chunks != nil {
-			t.Errorf("%+v: on the tape", op)
-		}
-	}
-	tp := &tape{n: tapeMax}
-	if tp.add(&workload.Op{}); !tp.over {
-		t.Errorf("a tape of more than %d operations", tapeMax)
 	}
 }

@@ -29,7 +29,7 @@ workload:
 
 // TestMissIsCertain: a run that is ended early misses its bound when it goes on to its end, and one that is not comes to the same result.
 func TestMissIsCertain(t *testing.T) {
-	sc, err := scenario.Parse("unpaced.yaml", []byte(unpaced), nil)
+	sc, err := language.Parse("unpaced.yaml", []byte(unpaced), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"plimsoll/internal/base/units"
+	wiredtigermodel "plimsoll/internal/engine/mongodb/model"
 	wiredtiger "plimsoll/internal/engine/mongodb/worker"
 	"plimsoll/internal/lab"
 	"plimsoll/internal/lab/blockdev"
@@ -39,10 +40,10 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if sc.Engine.WiredTiger == nil {
+	if scenario.ConfigOf[*wiredtigermodel.Config](sc) == nil {
 		return nil, errors.New("buckets are measured on WiredTiger: --set cannot choose another engine")
 	}
-	if _, err := wiredtiger.NewBench(*sc.Engine.WiredTiger, false); err != nil {
+	if _, err := wiredtiger.NewBench(*scenario.ConfigOf[*wiredtigermodel.Config](sc), false); err != nil {
 		return nil, err
 	}
 	if err := blockdev.Available(); err != nil {
@@ -109,7 +110,7 @@ func measure(ctx context.Context, cfg *Config, sc *scenario.Scenario, r *Result,
 	if err != nil {
 		return err
 	}
-	server, err := wiredtiger.NewBench(*sc.Engine.WiredTiger, row.Whole)
+	server, err := wiredtiger.NewBench(*scenario.ConfigOf[*wiredtigermodel.Config](sc), row.Whole)
 	if err == nil {
 		b := &bench{cfg: cfg, sc: sc, mount: m, server: server, row: row}
 		err = b.run(ctx, r)

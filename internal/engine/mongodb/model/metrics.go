@@ -24,6 +24,11 @@ type counters struct {
 // tickets are the write tickets of mongod up to 6.0 (storageEngineConcurrentWriteTransactions, 128).
 const tickets = 128
 
+const dirtyMetric = "mongodb_ss_wt_cache_tracked_dirty_bytes_in_the_cache"
+
+// DirtyMetric is the series of the cache's dirty bytes.
+func (*Engine) DirtyMetric() string { return dirtyMetric }
+
 // each names what serverStatus tells, as mongodb_exporter does, with its value now.
 func (e *Engine) each(put func(name string, value float64, labels ...string)) {
 	us := func(ns int64) float64 { return float64(ns / 1000) }
@@ -37,7 +42,7 @@ func (e *Engine) each(put func(name string, value float64, labels ...string)) {
 	cache := "mongodb_ss_wt_cache_"
 	put(cache+"maximum_bytes_configured", float64(e.cfg.Cache))
 	put(cache+"bytes_currently_in_the_cache", float64(e.memory))
-	put(cache+"tracked_dirty_bytes_in_the_cache", float64(e.dirtyBytes))
+	put(dirtyMetric, float64(e.dirtyBytes))
 	put(cache+"bytes_allocated_for_updates", float64(e.updates))
 	put(cache+"pages_evicted_by_application_threads", float64(e.c.appEvicted))
 	put(cache+"pages_read_into_cache", float64(e.c.readIn))

@@ -18,6 +18,7 @@ import (
 	wiredtiger "plimsoll/internal/engine/mongodb/model"
 	"plimsoll/internal/engine/mongodb/mongotest"
 	"plimsoll/internal/lab"
+	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/model/workload"
 )
 
@@ -80,7 +81,7 @@ func machine(t *testing.T, dir, text string, volumes ...string) *lab.Machine {
 func TestMongod(t *testing.T) {
 	path, dir := standIn(t)
 	m := machine(t, dir, strings.Replace(text, "volumes: {", "volumes: {journal: {type: gp3, size: 10GiB}, ", 1), "data", "journal")
-	s, err := New(path, *m.Scenario.Engine.WiredTiger)
+	s, err := New(path, *scenario.ConfigOf[*wiredtiger.Config](m.Scenario))
 	if err != nil {
 		t.Fatal(err)
 	}

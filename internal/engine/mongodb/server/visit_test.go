@@ -15,6 +15,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"plimsoll/internal/base/units"
+	wiredtigermodel "plimsoll/internal/engine/mongodb/model"
 	"plimsoll/internal/engine/mongodb/mongotest"
 	"plimsoll/internal/lab"
 	"plimsoll/internal/lab/existing"
@@ -99,7 +100,7 @@ func guest(t *testing.T, s *mongotest.Server, text string) (*Visitor, *existing.
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := Visit(*sc.Engine.WiredTiger, VisitOptions{Address: address, Name: "plimsoll_lab_test"})
+	v, err := Visit(*scenario.ConfigOf[*wiredtigermodel.Config](sc), VisitOptions{Address: address, Name: "plimsoll_lab_test"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -273,7 +274,7 @@ func TestLeastPrivilege(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			v, err := Visit(*sc.Engine.WiredTiger, VisitOptions{Address: address, Name: "plimsoll_lab_test"})
+			v, err := Visit(*scenario.ConfigOf[*wiredtigermodel.Config](sc), VisitOptions{Address: address, Name: "plimsoll_lab_test"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -298,7 +299,7 @@ func TestNameIsTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	opt := VisitOptions{Address: address, Name: "plimsoll_lab_test", Keep: true}
-	first, err := Visit(*sc.Engine.WiredTiger, opt)
+	first, err := Visit(*scenario.ConfigOf[*wiredtigermodel.Config](sc), opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -309,7 +310,7 @@ func TestNameIsTaken(t *testing.T) {
 		t.Errorf("kept: %d documents, %v", s.Count(space), err)
 	}
 	opt.Keep = false
-	second, err := Visit(*sc.Engine.WiredTiger, opt)
+	second, err := Visit(*scenario.ConfigOf[*wiredtigermodel.Config](sc), opt)
 	if err != nil {
 		t.Fatal(err)
 	}

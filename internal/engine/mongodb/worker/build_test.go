@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	wiredtigermodel "plimsoll/internal/engine/mongodb/model"
 	"plimsoll/internal/lab"
 	"plimsoll/internal/model/scenario"
 )
@@ -111,7 +112,7 @@ func machine(t testing.TB, text string) *lab.Machine {
 func started(t testing.TB, m *lab.Machine, opt options) *server {
 	t.Helper()
 	build(t)
-	s, err := newServer(*m.Scenario.Engine.WiredTiger, opt)
+	s, err := newServer(*scenario.ConfigOf[*wiredtigermodel.Config](m.Scenario), opt)
 	if err != nil {
 		t.Fatal(err)
 	}

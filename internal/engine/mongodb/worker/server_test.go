@@ -13,7 +13,9 @@ import (
 	"time"
 
 	"plimsoll/internal/base/units"
+	wiredtigermodel "plimsoll/internal/engine/mongodb/model"
 	"plimsoll/internal/lab"
+	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/model/workload"
 )
 
@@ -344,7 +346,7 @@ func TestOplogIsCut(t *testing.T) {
 func TestItIsToldWhatIsWrong(t *testing.T) {
 	t.Setenv(variable, filepath.Join(t.TempDir(), "none"))
 	m := machine(t, yaml(updates, "checkpoint: 60s"))
-	cfg := *m.Scenario.Engine.WiredTiger
+	cfg := *scenario.ConfigOf[*wiredtigermodel.Config](m.Scenario)
 	if _, err := New(cfg); err == nil || !strings.Contains(err.Error(), "make worker") {
 		t.Errorf("no worker: %v", err)
 	}

@@ -68,7 +68,7 @@ func start(t testing.TB, dir, text string, names ...string) *bench {
 	if _, err := process.Unprivileged("postgres", "nobody"); err != nil {
 		t.Skip("PostgreSQL refuses to be root, and there is nobody else: " + err.Error())
 	}
-	server, err := New(*sc.Engine.Postgres)
+	server, err := New(*scenario.ConfigOf[*postgres.Config](sc))
 	if errors.Is(err, errMissing) {
 		t.Skip(err)
 	}

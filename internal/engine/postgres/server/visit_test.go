@@ -12,6 +12,7 @@ import (
 	postgres "plimsoll/internal/engine/postgres/model"
 	"plimsoll/internal/lab"
 	"plimsoll/internal/lab/existing"
+	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/model/workload"
 	"plimsoll/internal/record/source"
 )
@@ -23,7 +24,7 @@ func guestOf(t *testing.T, b *bench, user, name string) *Visitor {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := Visit(*b.m.Scenario.Engine.Postgres, VisitOptions{Address: a, Name: name})
+	v, err := Visit(*scenario.ConfigOf[*postgres.Config](b.m.Scenario), VisitOptions{Address: a, Name: name})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,69 @@
+package model
+
+import (
+	_ "embed"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/scenario"
+	"plimsoll/internal/model/simulate"
+	"plimsoll/internal/model/workload"
+)
+
+// Facets are what scenarios and the simulator know of InterSystems IRIS.
+type Facets struct{}
+
+// Traits are InterSystems IRIS's.
+func (Facets) Traits() engine.Traits {
+	return engine.Traits{
+		Key: "iris", Product: "InterSystems IRIS", Database: "iris", Cycle: "write daemon cycle",
+		Volumes: []engine.Role{{Name: "data", Needed: true}, {Name: "wij"}, {Name: "journal", Log: true}},
+		Cache:   "buffers",
+	}
+}
+
+// NewConfig makes the settings with their defaults.
+func (Facets) NewConfig() scenario.Config {
+	c := Defaults()
+	return &c
+}
+
+// About describes the engine and its volumes.
+func (Facets) About() string {
+	return "IRIS is an instance of InterSystems IRIS. Volumes: data, and wij and journal if they have their own."
+}
+
+//go:embed fields.json
+var fieldDocs []byte
+
+// FieldDocs are the comments of Config's fields.
+func (Facets) FieldDocs() []byte { return fieldDocs }
+
+// NewModel makes the model.
+func (Facets) NewModel(cfg scenario.Config, env *engine.Env) (engine.Model, error) {
+	return New(*cfg.(*Config), env)
+}
+
+// Evidence is what the model's error bar rests on.
+func (Facets) Evidence() simulate.Evidence {
+	return simulate.Evidence{Text: "no instance of IRIS could be run: documentation and one published case are all it rests on"}
+}
+
+// Ask asks for the databases' blocks.
+func (c *Config) Ask(w *workload.Spec) {
+	w.AskDocuments(BlockSize)
+	w.AskKeys(uint64(max(c.Database/BlockSize, 1)))
+}
+
+// Fill lets the databases be as large as the documents.
+func (c *Config) Fill(from *scenario.Filling) {
+	if from.Omits("database") {
+		c.Database = max(c.Database, from.Workload.DocumentSize().Times(uint64(from.Workload.Documents())))
+	}
+}
+
+// DataSize is the databases'.
+func (c *Config) DataSize() units.Size { return c.Database }
+
+// CacheSize is the global buffers'.
+func (c *Config) CacheSize() units.Size { return c.Buffers }

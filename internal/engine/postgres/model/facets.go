@@ -1,0 +1,79 @@
+package model
+
+import (
+	_ "embed"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/scenario"
+	"plimsoll/internal/model/simulate"
+	"plimsoll/internal/model/workload"
+)
+
+// Facets are what scenarios and the simulator know of PostgreSQL.
+type Facets struct{}
+
+// Traits are PostgreSQL's.
+func (Facets) Traits() engine.Traits {
+	return engine.Traits{
+		Key: "postgres", Product: "PostgreSQL", Database: "postgres", Cycle: "checkpoint",
+		Volumes: []engine.Role{{Name: "data", Needed: true}, {Name: "wal", Log: true}},
+		Cache:   "shared_buffers",
+	}
+}
+
+// NewConfig makes the settings with their defaults.
+func (Facets) NewConfig() scenario.Config {
+	c := Defaults()
+	return &c
+}
+
+// About describes the engine and its volumes.
+func (Facets) About() string {
+	return "Postgres is PostgreSQL 15. Volumes: data, and wal if it has one of its own."
+}
+
+//go:embed fields.json
+var fieldDocs []byte
+
+// FieldDocs are the comments of Config's fields.
+func (Facets) FieldDocs() []byte { return fieldDocs }
+
+// NewModel makes the model.
+func (Facets) NewModel(cfg scenario.Config, env *engine.Env) (engine.Model, error) {
+	return New(*cfg.(*Config), *env)
+}
+
+// Evidence is what the model's error bar rests on.
+func (Facets) Evidence() simulate.Evidence {
+	return simulate.Evidence{Measured: true, Text: "below 10 ms a latency is a lower bound"}
+}
+
+// tupleHeader is a row's header (PostgreSQL 15 documentation, 73.6.1).
+const tupleHeader = 24
+
+// Ask asks for as many documents as there are rows, of a row's length.
+func (c *Config) Ask(w *workload.Spec) {
+	w.AskDocuments(max(c.Row-tupleHeader, 1))
+	w.AskKeys(uint64(max(c.Rows, 0)))
+}
+
+// Fill takes the rows from the workload. None of them is blamed for what is wrong: a row is a
+// document and its header.
+func (c *Config) Fill(from *scenario.Filling) {
+	if n := from.Workload.Documents(); from.Omits("rows") && n > 0 {
+		c.Rows = int64(min(n, 1<<40))
+	}
+	if from.Omits("row") {
+		c.Row = from.Workload.DocumentSize() + tupleHeader
+	}
+}
+
+// DataSize is the table's.
+func (c *Config) DataSize() units.Size { return c.Row.Times(uint64(max(c.Rows, 0))) }
+
+// CacheSize is shared_buffers.
+func (c *Config) CacheSize() units.Size { return c.SharedBuffers }
+
+// Loaded is how many rows there are before the first operation.
+func (c *Config) Loaded() int64 { return c.Rows }

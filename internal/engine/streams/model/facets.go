@@ -1,0 +1,68 @@
+package model
+
+import (
+	_ "embed"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/scenario"
+	"plimsoll/internal/model/simulate"
+	"plimsoll/internal/model/workload"
+)
+
+// Facets are what scenarios and the simulator know of I/O streams.
+type Facets struct{}
+
+// Traits are I/O streams's.
+func (Facets) Traits() engine.Traits {
+	return engine.Traits{
+		Key: "streams", Product: "I/O streams", Database: "", Cycle: "checkpoint",
+		Volumes: []engine.Role{{Name: "wal", OneOf: true, Log: true}, {Name: "data", OneOf: true}, {Name: "journal"}},
+		Cache:   "",
+	}
+}
+
+// NewConfig makes the settings with their defaults.
+func (Facets) NewConfig() scenario.Config {
+	c := Defaults()
+	return &c
+}
+
+// About describes the engine and its volumes.
+func (Facets) About() string {
+	return "Streams is no database but the I/O that benchmark tools make. Volumes: wal, data, or both."
+}
+
+//go:embed fields.json
+var fieldDocs []byte
+
+// FieldDocs are the comments of Config's fields.
+func (Facets) FieldDocs() []byte { return fieldDocs }
+
+// NewModel makes the model.
+func (Facets) NewModel(cfg scenario.Config, env *engine.Env) (engine.Model, error) {
+	return New(*cfg.(*Config), *env)
+}
+
+// Evidence is what the model's error bar rests on.
+func (Facets) Evidence() simulate.Evidence {
+	return simulate.Evidence{Measured: true, Text: "the volume's latency is calibrated on published measurements"}
+}
+
+// Ask asks for blocks of the file.
+func (c *Config) Ask(w *workload.Spec) {
+	if c.Block <= 0 {
+		return // Check refuses it
+	}
+	w.AskDocuments(c.Block)
+	w.AskKeys(uint64(max(c.Data/c.Block, 1)))
+}
+
+// Fill takes nothing.
+func (*Config) Fill(*scenario.Filling) {}
+
+// DataSize is not told: what is read and appended may take less than the volume.
+func (*Config) DataSize() units.Size { return 0 }
+
+// CacheSize is 0: there is none.
+func (*Config) CacheSize() units.Size { return 0 }

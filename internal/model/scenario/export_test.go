@@ -1,0 +1,6 @@
+package scenario
+
+// What tests compare with.
+const FileBytesMax = fileBytesMax
+
+var FieldsText = fieldsText
