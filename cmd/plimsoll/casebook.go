@@ -93,8 +93,8 @@ func openCase(name string) (*casebook.Case, error) {
 func caseOrigin(name string, given []string) results.Origin {
 	out := results.Origin{Command: given, File: filepath.Join(name, "scenario.yaml")}
 	if info, err := os.Stat(name); err == nil && info.IsDir() {
-		if file, err := scenario.Open(out.File); err == nil {
-			out.Text = file.Text()
+		if text, err := scenario.ReadText(out.File); err == nil {
+			out.Text = text
 		}
 		return out
 	}

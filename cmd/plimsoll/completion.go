@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/model/catalog"
-	"plimsoll/internal/model/scenario"
 )
 
 // A completer offers the shell what a flag may take, knowing the arguments before it.
@@ -59,7 +58,7 @@ type schemaNode struct {
 func scenarioPaths(before, typed string) ([]string, cobra.ShellCompDirective) {
 	const noFiles = cobra.ShellCompDirectiveNoFileComp
 	var root schemaNode
-	if err := json.Unmarshal(scenario.Schema(), &root); err != nil {
+	if err := json.Unmarshal(language().Schema(), &root); err != nil {
 		return nil, noFiles // it is this program's own: scenario's tests read it
 	}
 	node, path := &root, typed

@@ -190,7 +190,7 @@ func (o *emitOptions) layout(ctx context.Context, path string) (*emit.Layout, er
 		}
 		return l, err
 	}
-	l, err := emit.NewLayout(engines.All(), scenario.NewFile(path, text), path, o.sets)
+	l, err := emit.NewLayout(engines.All(), language().NewFile(path, text), path, o.sets)
 	var problems scenario.Problems
 	if errors.As(err, &problems) {
 		err = fmt.Errorf("the layout cannot be emitted:\n%w", err)

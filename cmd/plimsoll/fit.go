@@ -14,7 +14,6 @@ import (
 	"plimsoll/internal/advise/fit"
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/model/catalog"
-	"plimsoll/internal/model/scenario"
 )
 
 // fitOptions are those of `plimsoll fit`.
@@ -143,7 +142,7 @@ func (o *fitOptions) Run(ctx context.Context, a *app, args []string) error {
 	}
 	text := fitted.YAML()
 	// What is printed is taken by simulate: a fit that makes anything else is a mistake of ours, and says so.
-	if _, err := scenario.Parse("the fitted scenario", text, nil); err != nil {
+	if _, err := language().Parse("the fitted scenario", text, nil); err != nil {
 		return &failure{code: exitFailure, err: fmt.Errorf("what was fitted is no scenario:\n%w", err), hint: "plimsoll fit -o json prints the values; --from and --to choose another stretch of time"}
 	}
 	if err := o.write(a, fitted, text); err != nil {

@@ -72,7 +72,7 @@ func (o *labOptions) read(a *app, file string) (*scenario.File, error) {
 	if err := a.useCatalog(); err != nil {
 		return nil, err
 	}
-	f, err := scenario.Open(file)
+	f, err := language().Open(file)
 	if err != nil {
 		return nil, err
 	}
@@ -274,7 +274,7 @@ func newLabServeCommand(a *app) *cobra.Command {
 			if err := a.useCatalog(); err != nil {
 				return err
 			}
-			return mount.Serve(cmd.Context(), os.Stdin, os.Stdout)
+			return mount.Serve(cmd.Context(), language(), os.Stdin, os.Stdout)
 		},
 	}
 }

@@ -56,7 +56,8 @@ func (o *labBucketsOptions) run(ctx context.Context, a *app) error {
 	}
 	t := &tally{}
 	cfg := buckets.Config{
-		Entries: o.entries, Sensors: o.sensors, Sustained: units.Duration(o.sustained), Sets: o.sets,
+		Language: language(),
+		Entries:  o.entries, Sensors: o.sensors, Sustained: units.Duration(o.sustained), Sets: o.sets,
 		Progress: t.setStage,
 	}
 	if o.verbose {

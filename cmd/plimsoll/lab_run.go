@@ -15,7 +15,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/base/units"
+	etcdmodel "plimsoll/internal/engine/etcd/model"
 	etcd "plimsoll/internal/engine/etcd/server"
+	wiredtigermodel "plimsoll/internal/engine/mongodb/model"
 	"plimsoll/internal/lab"
 	"plimsoll/internal/lab/run"
 	"plimsoll/internal/model/scenario"
@@ -150,7 +152,7 @@ func (o *labRunOptions) Run(ctx context.Context, a *app, path string) error {
 // binary checks what --etcd and --mongod name.
 func (o *labRunOptions) binary(sc *scenario.Scenario) error {
 	if o.mongod != "" {
-		if sc.Engine.WiredTiger == nil {
+		if scenario.ConfigOf[*wiredtigermodel.Config](sc) == nil {
 			return usagef("leave it out", "--mongod %s: the scenario's engine is %s", o.mongod, sc.Engine.Name())
 		}
 		if _, err := exec.LookPath(o.mongod); err != nil {
@@ -160,7 +162,7 @@ func (o *labRunOptions) binary(sc *scenario.Scenario) error {
 	if o.etcd == "" {
 		return nil
 	}
-	if sc.Engine.Etcd == nil {
+	if scenario.ConfigOf[*etcdmodel.Config](sc) == nil {
 		return usagef("leave it out", "--etcd %s: the scenario's engine is %s", o.etcd, sc.Engine.Name())
 	}
 	if _, err := exec.LookPath(o.etcd); err != nil {
@@ -181,7 +183,9 @@ func (o *labRunOptions) measure(ctx context.Context, a *app, path string, v vari
 		Series: o.series || o.output.value != "json", Progress: func(p run.Progress) { tellLab(t, p) },
 	}
 	if o.etcd != "" {
-		opt.Server = func(sc *scenario.Scenario) (lab.Server, error) { return etcd.NewAt(o.etcd, *sc.Engine.Etcd) }
+		opt.Server = func(sc *scenario.Scenario) (lab.Server, error) {
+			return etcd.NewAt(o.etcd, *scenario.ConfigOf[*etcdmodel.Config](sc))
+		}
 	}
 	if o.mongod != "" {
 		opt.Server = run.NewMongod(o.mongod)

@@ -120,7 +120,7 @@ func (o *labTableOptions) jobs(args []string) (*table.Suite, []tableJob, error) 
 			continue
 		}
 		file := filepath.Join(folder, filepath.FromSlash(r.Scenario))
-		sc, err := scenario.Load(file, r.Set)
+		sc, err := language().Load(file, r.Set)
 		if err != nil {
 			return nil, nil, &failure{code: exitUsage, err: fmt.Errorf("%s cannot be run:\n%w", file, err)}
 		}

@@ -15,7 +15,9 @@ import (
 	"golang.org/x/term"
 
 	etcd "plimsoll/internal/engine/etcd/server"
+	wiredtigermodel "plimsoll/internal/engine/mongodb/model"
 	mongodb "plimsoll/internal/engine/mongodb/server"
+	postgresmodel "plimsoll/internal/engine/postgres/model"
 	postgres "plimsoll/internal/engine/postgres/server"
 	"plimsoll/internal/lab"
 	"plimsoll/internal/lab/existing"
@@ -100,10 +102,10 @@ func (o *visitOptions) guest(address *existing.Address, sc *scenario.Scenario) (
 		v, err := etcd.Visit(etcd.VisitOptions{Address: address, Name: o.name, TLS: o.tls, Keep: o.keep})
 		return v, wrong(err)
 	case "wiredtiger":
-		v, err := mongodb.Visit(*sc.Engine.WiredTiger, mongodb.VisitOptions{Address: address, Name: o.name, Keep: o.keep})
+		v, err := mongodb.Visit(*scenario.ConfigOf[*wiredtigermodel.Config](sc), mongodb.VisitOptions{Address: address, Name: o.name, Keep: o.keep})
 		return v, wrong(err)
 	default:
-		v, err := postgres.Visit(*sc.Engine.Postgres, postgres.VisitOptions{Address: address, Name: o.name, Keep: o.keep})
+		v, err := postgres.Visit(*scenario.ConfigOf[*postgresmodel.Config](sc), postgres.VisitOptions{Address: address, Name: o.name, Keep: o.keep})
 		return v, wrong(err)
 	}
 }

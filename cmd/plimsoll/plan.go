@@ -241,7 +241,7 @@ func (o *planOptions) scenario(ctx context.Context, a *app, path string) (file *
 	for _, r := range made.Remarks {
 		fmt.Fprintf(a.stderr, "plimsoll: note: %s\n", printable(r))
 	}
-	return scenario.NewFile(path, made.YAML()), made, nil
+	return language().NewFile(path, made.YAML()), made, nil
 }
 
 // isRecording tells a recording, a folder or a capture in one file, from a scenario, which is text.

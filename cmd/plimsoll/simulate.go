@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
-	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/model/simulate"
 	"plimsoll/internal/present/results"
 	"plimsoll/internal/present/text"
@@ -48,7 +47,7 @@ func newSimulateCommand(a *app) *cobra.Command {
 	o.AddFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if o.schema {
-			_, err := a.stdout.Write(scenario.Schema())
+			_, err := a.stdout.Write(language().Schema())
 			return err
 		}
 		if err := o.Validate(cmd); err != nil {

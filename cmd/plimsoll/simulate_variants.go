@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	engines "plimsoll/internal/engine"
 	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/present/results"
 )
@@ -79,6 +80,9 @@ func (o *simulateOptions) origin(path string, variants []variant) results.Origin
 	return out
 }
 
+// language is what scenarios may say.
+func language() *scenario.Language { return scenario.NewLanguage(engines.All()) }
+
 // openScenario reads the file. A pipe may never come to an end, so the person who waits for it can end it.
 func openScenario(ctx context.Context, path string) (*scenario.File, error) {
 	type opened struct {
@@ -87,7 +91,7 @@ func openScenario(ctx context.Context, path string) (*scenario.File, error) {
 	}
 	done := make(chan opened, 1)
 	go func() {
-		file, err := scenario.Open(path)
+		file, err := language().Open(path)
 		done <- opened{file, err}
 	}()
 	select {

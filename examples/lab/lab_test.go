@@ -34,7 +34,7 @@ func compared(t *testing.T) (*table.Suite, []table.Row) {
 	}
 	var rows []table.Row
 	for _, r := range suite.Runs {
-		sc, err := r.Open(lab.Files)
+		sc, err := r.Open(lab.Files, language)
 		if err != nil {
 			t.Fatal(err)
 		}

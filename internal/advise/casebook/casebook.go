@@ -26,6 +26,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"plimsoll/internal/model/engine"
 	"plimsoll/internal/model/scenario"
 )
 
@@ -133,7 +134,9 @@ func Open(name string) (*Case, error) {
 }
 
 // file is the case's scenario.
-func (c *Case) file() *scenario.File { return scenario.NewFile(c.Name+"/scenario.yaml", c.scenario) }
+func (c *Case) file(all []engine.Engine) *scenario.File {
+	return scenario.NewLanguage(all).NewFile(c.Name+"/scenario.yaml", c.scenario)
+}
 
 // fileBytesMax bounds a file of a case.
 const fileBytesMax = 1 << 20

@@ -7,6 +7,8 @@ import (
 
 	lab "plimsoll/examples/lab"
 	"plimsoll/internal/lab/table"
+	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/model/simulate"
 )
 
@@ -22,7 +24,7 @@ type Tried struct {
 }
 
 // tried looks up what was measured of a case's advice, and simulates the same.
-func tried(ctx context.Context, name string) ([]Tried, error) {
+func tried(ctx context.Context, all []engine.Engine, name string) ([]Tried, error) {
 	suite, err := table.ReadSuite(lab.Files)
 	if err != nil {
 		return nil, err
@@ -42,7 +44,7 @@ func tried(ctx context.Context, name string) ([]Tried, error) {
 		if !of.Asks(r.Name) {
 			continue
 		}
-		sc, err := r.Open(lab.Files)
+		sc, err := r.Open(lab.Files, scenario.NewLanguage(all))
 		if err != nil {
 			return nil, fmt.Errorf("run %s of the lab: %w", r.Name, err)
 		}

@@ -88,7 +88,7 @@ func (c *Case) planned(ctx context.Context, opt Options) (*Planned, error) {
 	}
 	want.Progress = func(runs int, _ units.USD) { opt.stage("planning, layout", runs, 0) }
 	opt.stage("planning", 0, 0)
-	p, err := plan.Make(ctx, c.file(), c.Name+"/scenario.yaml", want)
+	p, err := plan.Make(ctx, c.file(opt.Engines), c.Name+"/scenario.yaml", want)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func (c *Case) planned(ctx context.Context, opt Options) (*Planned, error) {
 
 // written are the files of a plan's layout, README first; nothing is said of one that only an application can apply.
 func (c *Case) written(all []engine.Engine, sets []string) ([]Written, error) {
-	l, err := emit.NewLayout(all, c.file(), c.Name+"/scenario.yaml", sets)
+	l, err := emit.NewLayout(all, c.file(all), c.Name+"/scenario.yaml", sets)
 	if err != nil {
 		return nil, err
 	}

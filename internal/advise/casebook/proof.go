@@ -9,7 +9,6 @@ import (
 
 	"plimsoll/internal/advise/prove"
 	"plimsoll/internal/base/units"
-	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/model/simulate"
 	"plimsoll/internal/record/recording"
 )
@@ -28,7 +27,7 @@ func (c *Case) proven(ctx context.Context, p *Planned, opt Options) (*prove.Repo
 		s := &sides[i]
 		s.store = recording.NewMemory(recording.MemoryOptions{})
 		g.Go(func() error {
-			sc, err := scenario.Parse(c.Name+"/scenario.yaml", c.scenario, slices.Concat(s.sets, c.Layout.Record, []string{"seed=" + s.seed}))
+			sc, err := c.file(opt.Engines).Parse(slices.Concat(s.sets, c.Layout.Record, []string{"seed=" + s.seed}))
 			if err != nil {
 				return err
 			}

@@ -14,7 +14,6 @@ import (
 	"plimsoll/internal/advise/prove"
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/model/engine"
-	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/model/simulate"
 	"plimsoll/internal/record/recording"
 )
@@ -75,7 +74,7 @@ type Options struct {
 	Stage func(stage string, done, total int)
 	// NoPlan ends the walk before the plan, which takes longer than all variants.
 	NoPlan bool
-	// Engines are those that a layout's files can be written of.
+	// Engines are those that the case's scenario may name.
 	Engines []engine.Engine
 	// Series keeps each variant's series over time in its result, for plots.
 	Series bool
@@ -96,7 +95,7 @@ func Run(ctx context.Context, c *Case, opt Options) (*Walk, error) {
 			if i == 0 {
 				store = recording.NewMemory(recording.MemoryOptions{})
 			}
-			r, err := c.simulate(gctx, v, store, opt.Series)
+			r, err := c.simulate(gctx, v, store, &opt)
 			if err != nil {
 				return fmt.Errorf("case %s, variant %s: %w", c.Name, v.Name, err)
 			}
@@ -124,7 +123,7 @@ func Run(ctx context.Context, c *Case, opt Options) (*Walk, error) {
 		results[v.Name] = docs[i]
 	}
 	var err error
-	if w.Tried, err = tried(ctx, c.Name); err != nil {
+	if w.Tried, err = tried(ctx, opt.Engines, c.Name); err != nil {
 		return nil, fmt.Errorf("case %s: %w", c.Name, err)
 	}
 	if err := w.fill(results); err != nil || c.Layout == nil || opt.NoPlan {
@@ -155,16 +154,16 @@ func (o *Options) stage(text string, done, total int) {
 	}
 }
 
-func (c *Case) simulate(ctx context.Context, v Variant, store *recording.Memory, series bool) (*simulate.Result, error) {
-	sc, err := scenario.Parse(c.Name+"/scenario.yaml", c.scenario, v.Set)
+func (c *Case) simulate(ctx context.Context, v Variant, store *recording.Memory, opt *Options) (*simulate.Result, error) {
+	sc, err := c.file(opt.Engines).Parse(v.Set)
 	if err != nil {
 		return nil, err
 	}
-	opt := simulate.Options{Series: series}
+	how := simulate.Options{Series: opt.Series}
 	if store != nil {
-		opt.Record = store
+		how.Record = store
 	}
-	r, err := simulate.Run(ctx, sc, opt)
+	r, err := simulate.Run(ctx, sc, how)
 	if err != nil {
 		return nil, err
 	}

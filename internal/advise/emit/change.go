@@ -80,6 +80,11 @@ func walk(before, after reflect.Value, path string, optional bool, tell func(Cha
 			tell(Change{path, shown(before), shown(after)})
 		}
 	case reflect.Struct:
+		if b, ok := before.Interface().(scenario.Chosen); ok { // of one engine: a layout has no other
+			a, _ := after.Interface().(scenario.Chosen)
+			walk(reflect.ValueOf(b.Config), reflect.ValueOf(a.Config), join(path, b.Name()), false, tell)
+			return
+		}
 		for i := range before.NumField() {
 			f := before.Type().Field(i)
 			key, options, _ := strings.Cut(f.Tag.Get("yaml"), ",")

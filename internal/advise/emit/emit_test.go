@@ -37,7 +37,7 @@ func tryLayout(t testing.TB, file string, sets []string) (*emit.Layout, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return emit.NewLayout(engines.All(), scenario.NewFile(file, text), file, sets)
+	return emit.NewLayout(engines.All(), scenario.NewLanguage(engines.All()).NewFile(file, text), file, sets)
 }
 
 // targets are the names of those that fit an engine.
@@ -170,7 +170,7 @@ func TestNamesCannotRunAnything(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l, err := emit.NewLayout(engines.All(), scenario.NewFile(evil, text), evil, []string{"name=" + string(name), "volumes.journal={type: gp3, size: 10GiB}", "volumes.data.iops=6000", "host.dirty_bytes=64MB", "engine.wiredtiger.cache=4GB"})
+		l, err := emit.NewLayout(engines.All(), scenario.NewLanguage(engines.All()).NewFile(evil, text), evil, []string{"name=" + string(name), "volumes.journal={type: gp3, size: 10GiB}", "volumes.data.iops=6000", "host.dirty_bytes=64MB", "engine.wiredtiger.cache=4GB"})
 		if err != nil {
 			t.Logf("%q is refused: %v", evil, err)
 			continue

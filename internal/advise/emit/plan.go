@@ -109,5 +109,5 @@ func lacking(version int, text string) string {
 
 // Layout makes the scenarios of a plan, of one of some engines. The error is of type scenario.Problems where the scenario or an assignment is wrong.
 func (p *Plan) Layout(all []engine.Engine) (*Layout, error) {
-	return NewLayout(all, scenario.NewFile(p.File, []byte(p.Text)), p.File, p.Sets)
+	return NewLayout(all, scenario.NewLanguage(all).NewFile(p.File, []byte(p.Text)), p.File, p.Sets)
 }

@@ -11,7 +11,6 @@ import (
 
 	"plimsoll/internal/advise/fit"
 	"plimsoll/internal/engine/mongodb/names"
-	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/record/ftdc"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
@@ -52,7 +51,7 @@ func TestCaptures(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := scenario.Parse("fitted.yaml", fitted.YAML(), nil); err != nil {
+			if _, err := language.Parse("fitted.yaml", fitted.YAML(), nil); err != nil {
 				t.Fatalf("%v\n%s", err, fitted.YAML())
 			}
 			if v := fitted.Value("host.cores"); v == nil || *v.Number != c.cores || v.Known != fit.Measured {
@@ -73,7 +72,7 @@ func TestYAML(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := string(fitted.YAML())
-	sc, err := scenario.Parse("fitted.yaml", fitted.YAML(), nil)
+	sc, err := language.Parse("fitted.yaml", fitted.YAML(), nil)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
@@ -131,7 +130,7 @@ func TestMissing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := scenario.Parse("fitted.yaml", fitted.YAML(), nil); err != nil || len(fitted.Remarks) == 0 {
+	if _, err := language.Parse("fitted.yaml", fitted.YAML(), nil); err != nil || len(fitted.Remarks) == 0 {
 		t.Errorf("a device's I/O alone: %v, remarks %q\n%s", err, fitted.Remarks, fitted.YAML())
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"plimsoll/internal/advise/fit"
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/model/catalog"
-	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/record/recording"
 )
 
@@ -48,7 +47,7 @@ func (s silent) Sources() []recording.Source {
 // orderOf is the volume as it was fitted.
 func orderOf(t *testing.T, f *fit.Fitted) catalog.Order {
 	t.Helper()
-	sc, err := scenario.Parse("fitted.yaml", f.YAML(), nil)
+	sc, err := language.Parse("fitted.yaml", f.YAML(), nil)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, f.YAML())
 	}
@@ -100,7 +99,7 @@ func TestProducts(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				sc, err := scenario.Parse("device.yaml", []byte(text), nil)
+				sc, err := language.Parse("device.yaml", []byte(text), nil)
 				if err != nil {
 					t.Fatal(err)
 				}

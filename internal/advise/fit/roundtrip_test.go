@@ -7,7 +7,6 @@ import (
 
 	"plimsoll/internal/advise/fit"
 	"plimsoll/internal/base/units"
-	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/model/simulate"
 	"plimsoll/internal/record/recording"
 )
@@ -125,7 +124,7 @@ workload: {preset: wiredtiger-lab}
 // run simulates a scenario and keeps what exporters would have told.
 func run(t *testing.T, name string, yaml []byte) (*simulate.Result, *recording.Memory) {
 	t.Helper()
-	sc, err := scenario.Parse(name, yaml, nil)
+	sc, err := language.Parse(name, yaml, nil)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, yaml)
 	}

@@ -3,13 +3,11 @@ package plan
 import (
 	"context"
 	"testing"
-
-	"plimsoll/internal/model/scenario"
 )
 
 // BenchmarkTelemetry makes a whole plan for ten minutes of the telemetry platform, with the AWS catalogue.
 func BenchmarkTelemetry(b *testing.B) {
-	file, err := scenario.Open("../../../examples/scenarios/telemetry.yaml")
+	file, err := language.Open("../../../examples/scenarios/telemetry.yaml")
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // logVolumes are where an engine's log may lie: the first of these names that is there.
-func logVolumes(e *scenario.Engine) []string {
+func logVolumes(e settings) []string {
 	switch {
 	case e.WiredTiger != nil, e.IRIS != nil:
 		return []string{"journal", "data"}
@@ -27,7 +27,7 @@ func logOrders(sc *scenario.Scenario) []*catalog.Order {
 	var out []*catalog.Order
 	for k := 1; k <= sc.MemberCount(); k++ {
 		volumes := sc.VolumesOf(k)
-		for _, name := range logVolumes(&sc.Engine) {
+		for _, name := range logVolumes(settingsOf(sc)) {
 			if o := volumes.Get(name); o != nil {
 				out = append(out, o)
 				break
@@ -38,7 +38,7 @@ func logOrders(sc *scenario.Scenario) []*catalog.Order {
 }
 
 // waitsForLog tells whether every write is acknowledged only when its log record is durable.
-func waitsForLog(e *scenario.Engine) bool {
+func waitsForLog(e settings) bool {
 	is := func(b *bool) bool { return b == nil || *b }
 	switch {
 	case e.WiredTiger != nil:
@@ -60,7 +60,7 @@ func waitsForLog(e *scenario.Engine) bool {
 // So every percentile of writes is at least that. Of etcd's members any may be in the quorum, so it is the least of all of theirs.
 // The microsecond is what the histogram may round away.
 func floor(sc *scenario.Scenario, want []scenario.Bound) string {
-	if !waitsForLog(&sc.Engine) {
+	if !waitsForLog(settingsOf(sc)) {
 		return ""
 	}
 	least, kind := units.Duration(-1), ""
@@ -91,7 +91,7 @@ const countedNs = 1000
 // and what a limit lets one catch up with are taken as a second's worth and a twentieth more.
 func demand(sc *scenario.Scenario, come simulate.Arrivals) string {
 	bytes := recordMin(sc)
-	if !come.Known || bytes == 0 || !waitsForLog(&sc.Engine) {
+	if !come.Known || bytes == 0 || !waitsForLog(settingsOf(sc)) {
 		return ""
 	}
 	most := units.Throughput(0)
@@ -141,7 +141,7 @@ func recordMin(sc *scenario.Scenario) units.Size {
 		spec.Mix != nil && spec.Mix.Push == 0 {
 		payload = d.Size
 	}
-	switch e := &sc.Engine; {
+	switch e := settingsOf(sc); {
 	case e.WiredTiger != nil:
 		return e.WiredTiger.LogBytes
 	case e.Etcd != nil, e.Streams != nil:

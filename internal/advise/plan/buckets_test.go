@@ -25,7 +25,7 @@ workload: {arrivals: {poisson: 500/s}, buckets: {span: 15min, sensors: 1000, int
 
 // The plan chooses what running every span to its end would: the nearest to now's of those that meet the objective.
 func TestBucketsAgainstBruteForce(t *testing.T) {
-	file := scenario.NewFile("gathered.yaml", []byte(gathered))
+	file := language.NewFile("gathered.yaml", []byte(gathered))
 	now, err := file.Parse(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -88,7 +88,7 @@ func TestBucketSpans(t *testing.T) {
 	} {
 		text := strings.Replace(gathered, "{span: 15min, sensors: 1000, interval: 2s, entry: 100B, filled_for: 14min}",
 			fmt.Sprintf("{span: 1h, sensors: 1000, interval: %s, entry: %s}", c.interval, c.entry), 1)
-		now, err := scenario.NewFile("gathered.yaml", []byte(text)).Parse(nil)
+		now, err := language.NewFile("gathered.yaml", []byte(text)).Parse(nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -96,7 +96,7 @@ func TestExactIRIS(t *testing.T) {
 
 // gridOf is a scenario and its grid.
 func gridOf(t *testing.T, text string) (*scenario.File, *Space) {
-	file := scenario.NewFile("small.yaml", []byte(text))
+	file := language.NewFile("small.yaml", []byte(text))
 	now, err := file.Parse(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -165,7 +165,7 @@ func TestPrunedIsMissed(t *testing.T) {
 		if c.name == "reads" {
 			text = smallIRIS
 		}
-		file := scenario.NewFile("small.yaml", []byte(text))
+		file := language.NewFile("small.yaml", []byte(text))
 		sc, err := file.Parse([]string{c.sets})
 		if err != nil {
 			t.Fatal(err)
@@ -188,7 +188,7 @@ func TestPrunedIsMissed(t *testing.T) {
 // TestPriceIsTheScenarios: what a layout is said to cost is what simulate says it costs, on every option of every axis.
 func TestPriceIsTheScenarios(t *testing.T) {
 	for _, path := range []string{"telemetry", "etcd", "iris", "postgres"} {
-		file, err := scenario.Open("../../../examples/scenarios/" + path + ".yaml")
+		file, err := language.Open("../../../examples/scenarios/" + path + ".yaml")
 		if err != nil {
 			t.Fatal(err)
 		}

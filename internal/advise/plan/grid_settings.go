@@ -6,7 +6,11 @@ import (
 	"time"
 
 	"plimsoll/internal/base/units"
+	etcdmodel "plimsoll/internal/engine/etcd/model"
+	irismodel "plimsoll/internal/engine/iris/model"
+	streamsmodel "plimsoll/internal/engine/streams/model"
 	"plimsoll/internal/model/kernel"
+	"plimsoll/internal/model/scenario"
 )
 
 // The grid of settings: few values each, those that the engine's own documentation and measured runs name. docs/plan.md lists them
@@ -27,10 +31,10 @@ func (m *spaceMaker) settings() []axis {
 		}
 	}
 	sc := m.now
-	if sc.Engine.IRIS == nil && sc.Engine.Streams == nil { // those two write past the page cache
+	if scenario.ConfigOf[*irismodel.Config](sc) == nil && scenario.ConfigOf[*streamsmodel.Config](sc) == nil { // those two write past the page cache
 		add("host.dirty_background_bytes", m.writeback())
 	}
-	switch e := &sc.Engine; {
+	switch e := settingsOf(sc); {
 	case e.WiredTiger != nil:
 		w := "engine.wiredtiger."
 		c := e.WiredTiger
@@ -92,7 +96,7 @@ func cacheOption(path string, now, to units.Size) option {
 }
 
 func (m *spaceMaker) fileSystem() option {
-	if m.now.Engine.IRIS != nil {
+	if scenario.ConfigOf[*irismodel.Config](m.now) != nil {
 		return option{}
 	}
 	to := kernel.XFS
@@ -105,7 +109,7 @@ func (m *spaceMaker) fileSystem() option {
 // membersAxis is how many members etcd has. A plan takes no tolerance of failures away: n members live through the loss of
 // (n-1)/2, so of an even number one may go.
 func (m *spaceMaker) membersAxis() []axis {
-	e := m.now.Engine.Etcd
+	e := scenario.ConfigOf[*etcdmodel.Config](m.now)
 	if e == nil || len(m.now.Members) > 0 {
 		return nil
 	}

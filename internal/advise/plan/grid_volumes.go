@@ -336,7 +336,7 @@ type apart struct {
 // logsApart are the volumes that an engine can have beside its data, and how large one has to be.
 func logsApart(sc *scenario.Scenario) []apart {
 	const small = 10 * units.GiB
-	switch e := &sc.Engine; {
+	switch e := settingsOf(sc); {
 	case e.WiredTiger != nil:
 		if j := e.WiredTiger.Journal; j != nil && !*j {
 			return nil

@@ -245,6 +245,12 @@ func written(v reflect.Value) string {
 
 // field is a struct's field of a YAML key.
 func field(v reflect.Value, key string) reflect.Value {
+	if e, ok := v.Interface().(scenario.Chosen); ok {
+		if key != e.Name() {
+			return reflect.Value{}
+		}
+		return reflect.ValueOf(e.Config)
+	}
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
 		name, options, _ := strings.Cut(f.Tag.Get("yaml"), ",")

@@ -7,6 +7,7 @@ import (
 
 	"plimsoll/internal/base/diagnostics"
 	"plimsoll/internal/base/units"
+	streamsmodel "plimsoll/internal/engine/streams/model"
 	"plimsoll/internal/model/scenario"
 )
 
@@ -87,7 +88,7 @@ func objectives(sc *scenario.Scenario, given []scenario.Bound) ([]scenario.Bound
 			return nil, inputf("ask for write_p99, for example", "objective %s: the workload reads nothing, so nothing could meet it", b.Name)
 		case strings.HasPrefix(b.Name, "write_") && writes <= 0:
 			return nil, inputf("ask for read_p99, for example", "objective %s: the workload writes nothing, so nothing could meet it", b.Name)
-		case b.Name == "checkpoint" && sc.Engine.Streams != nil:
+		case b.Name == "checkpoint" && scenario.ConfigOf[*streamsmodel.Config](sc) != nil:
 			return nil, inputf("ask for write_p99, for example", "objective checkpoint: streams are no database, and have none")
 		}
 	}

@@ -19,7 +19,7 @@ import (
 // as nobody asked before the measured time began, in that time. A volume joins a read to the one before it only where that one ended
 // where this begins, so if it was of the neighbour, which nobody reads.
 func firstReads(sc *scenario.Scenario, come simulate.Arrivals) int64 {
-	blocks := uint64(sc.Engine.IRIS.Database / iris.BlockSize)
+	blocks := uint64(scenario.ConfigOf[*iris.Config](sc).Database / iris.BlockSize)
 	before, within := make([]uint64, blocks/64+1), make([]uint64, blocks/64+1)
 	known := come.Each(func(key uint64, measured bool) {
 		b := key % blocks
@@ -48,7 +48,7 @@ func firstReads(sc *scenario.Scenario, come simulate.Arrivals) int64 {
 // second's worth and a twentieth more. Of a stripe, whose parts are neighbours too, nothing is said.
 func reading(sc *scenario.Scenario, come simulate.Arrivals, reads func() int64) string {
 	data := sc.Volumes.Get("data")
-	if sc.Engine.IRIS == nil || data == nil || data.Members() > 1 {
+	if scenario.ConfigOf[*iris.Config](sc) == nil || data == nil || data.Members() > 1 {
 		return ""
 	}
 	most := readsMax(data, sc.Instance())

@@ -10,13 +10,13 @@ import (
 
 // TestFirstReads counts them the plain way.
 func TestFirstReads(t *testing.T) {
-	file := scenario.NewFile("iris.yaml", []byte(smallIRIS))
+	file := language.NewFile("iris.yaml", []byte(smallIRIS))
 	for _, size := range []string{"64MiB", "256MiB", "8GiB"} {
 		sc, err := file.Parse([]string{"engine.iris.database=" + size})
 		if err != nil {
 			t.Fatal(err)
 		}
-		come, blocks := simulate.Come(sc), uint64(sc.Engine.IRIS.Database/iris.BlockSize)
+		come, blocks := simulate.Come(sc), uint64(scenario.ConfigOf[*iris.Config](sc).Database/iris.BlockSize)
 		before, within := map[uint64]bool{}, map[uint64]bool{}
 		known := come.Each(func(key uint64, measured bool) {
 			if measured {

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"plimsoll/internal/base/units"
+	etcdmodel "plimsoll/internal/engine/etcd/model"
+	wiredtigermodel "plimsoll/internal/engine/mongodb/model"
 	"plimsoll/internal/model/catalog"
 	"plimsoll/internal/model/scenario"
 )
@@ -69,10 +71,10 @@ func (p *planner) risks(sc *scenario.Scenario, o *outcome) []Risk {
 
 // ephemeral is what a loss of an instance's own disk means to a deployment.
 func ephemeral(sc *scenario.Scenario, volume string) string {
-	w := sc.Engine.WiredTiger
+	w := scenario.ConfigOf[*wiredtigermodel.Config](sc)
 	alone := w != nil && w.Oplog != nil && !*w.Oplog
 	switch {
-	case sc.Engine.Etcd != nil:
+	case scenario.ConfigOf[*etcdmodel.Config](sc) != nil:
 		return "The member is removed and added anew; all of them are on such disks, so the loss of a majority at once is the loss of the cluster: keep snapshots elsewhere"
 	case w != nil && !alone && volume == "data":
 		return "The member is synced anew from the others: never let all members of a set be on such disks of one zone, and have the others take the load of it"
@@ -106,7 +108,7 @@ func credits(sc *scenario.Scenario, o *outcome) []credit {
 	for k := 1; k <= sc.MemberCount(); k++ {
 		for _, v := range sc.VolumesOf(k) {
 			name := v.Name
-			if sc.Engine.Etcd != nil {
+			if scenario.ConfigOf[*etcdmodel.Config](sc) != nil {
 				name = fmt.Sprintf("m%d/%s", k, v.Name)
 			}
 			rented[name] = &v.Value

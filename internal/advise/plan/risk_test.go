@@ -3,13 +3,11 @@ package plan
 import (
 	"slices"
 	"testing"
-
-	"plimsoll/internal/model/scenario"
 )
 
 // That a machine's own disks are empty after a stop is said under each of their names.
 func TestLocalDisksAreARisk(t *testing.T) {
-	file := scenario.NewFile("small.yaml", []byte(small))
+	file := language.NewFile("small.yaml", []byte(small))
 	for _, name := range []string{"nvme", "instance-store", "local-nvme"} {
 		sc, err := file.Parse([]string{"host.instance=m6id.large", "volumes.data={type: " + name + ", size: 100GiB}"})
 		if err != nil {

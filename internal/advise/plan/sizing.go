@@ -183,7 +183,7 @@ func roundStep(s units.Size) units.Size {
 // kept is the log that a member keeps for others, where none is said: a day of what is written.
 func kept(sc *scenario.Scenario) (units.Size, string) {
 	w := sc.Workloads()
-	e := &sc.Engine
+	e := settingsOf(sc)
 	switch {
 	case e.Postgres != nil:
 		return e.Postgres.MaxWALSize, "max_wal_size"

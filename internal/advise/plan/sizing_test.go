@@ -16,7 +16,7 @@ func TestPublishedSizing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sc, err := scenario.Parse("small.yaml", []byte(small), nil)
+	sc, err := language.Parse("small.yaml", []byte(small), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func TestPublishedSizing(t *testing.T) {
 
 // TestSizeNeverShrinks: a volume that is large enough stays as it is.
 func TestSizeNeverShrinks(t *testing.T) {
-	sc, err := scenario.Parse("small.yaml", []byte(small), nil)
+	sc, err := language.Parse("small.yaml", []byte(small), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func FuzzParseGrowth(f *testing.F) {
 	for _, s := range []string{"data=800GB,growth=100GB/month,months=6,indexes=20%", "data=", "months=-1,data=1GB", "data=1GB,data=2GB", "=,", "data=36028797018963968B,months=120,growth=30PB"} {
 		f.Add(s)
 	}
-	sc, err := scenario.Parse("small.yaml", []byte(small), nil)
+	sc, err := language.Parse("small.yaml", []byte(small), nil)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func FuzzParseObjective(f *testing.F) {
 }
 
 func TestObjectives(t *testing.T) {
-	sc, err := scenario.Parse("small.yaml", []byte(small), nil)
+	sc, err := language.Parse("small.yaml", []byte(small), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

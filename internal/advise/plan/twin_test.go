@@ -14,7 +14,7 @@ import (
 
 // TestRepeatedIsTheSame: a layout that is said to repeat another's run does: it is rejected at the same instant for the same reason.
 func TestRepeatedIsTheSame(t *testing.T) {
-	file := scenario.NewFile("small.yaml", []byte(small))
+	file := language.NewFile("small.yaml", []byte(small))
 	repeated, ran := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		layouts := func(name string) axis {

@@ -12,7 +12,7 @@ import (
 
 // The plan is the same to the byte however many workers there are.
 func TestWorkersChangeNothing(t *testing.T) {
-	file := scenario.NewFile("small.yaml", []byte(small))
+	file := language.NewFile("small.yaml", []byte(small))
 	for _, c := range []struct {
 		name string
 		most units.Duration
@@ -75,7 +75,7 @@ func TestErrorBarIsTheTable(t *testing.T) {
 
 // A layout that is met by less than the model was off at worst is told to be tried.
 func TestMarginIsOfTheWorst(t *testing.T) {
-	file := scenario.NewFile("small.yaml", []byte(small))
+	file := language.NewFile("small.yaml", []byte(small))
 	p, err := Make(t.Context(), file, "small.yaml", Options{Objectives: []scenario.Bound{{Name: "write_p50", Most: 5e6}}, Most: 3})
 	if err != nil {
 		t.Fatal(err)

@@ -13,7 +13,6 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 
 	"plimsoll/internal/judge/diagnose"
-	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/model/simulate"
 	"plimsoll/internal/record/recording"
 )
@@ -75,7 +74,7 @@ func simulated(t testing.TB, length time.Duration) [][]line {
 	out := make([][]line, len(kinds), len(kinds)+1)
 	for i, k := range kinds {
 		sets := append(slices.Clone(k.sets), fmt.Sprintf("run.duration=%dm", int(length.Minutes())))
-		sc, err := scenario.Load(filepath.Join("..", "..", "..", "examples", "scenarios", k.file), sets)
+		sc, err := language.Load(filepath.Join("..", "..", "..", "examples", "scenarios", k.file), sets)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"plimsoll/internal/model/scenario"
 )
 
 func none(string) string { return "" }
@@ -157,7 +155,7 @@ func TestIntent(t *testing.T) {
 			"creates keys below plimsoll_lab_x/ on etcd at h:1 (etcd 3.6.0), writes 1000 documents (1.00 MB), then for 1m0s as many as its clients can, and removes it at the end"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			sc, err := scenario.Parse("test.yaml", []byte(text), c.sets)
+			sc, err := language.Parse("test.yaml", []byte(text), c.sets)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	if root := os.Getenv("PLIMSOLL_TEST_LAB_ROOT"); root != "" {
 		Root = root
 		dieAt(os.Getenv("PLIMSOLL_TEST_LAB_STEP"), os.Getenv("PLIMSOLL_TEST_LAB_AFTER"))
-		if err := Serve(context.Background(), os.Stdin, os.Stdout); err != nil {
+		if err := Serve(context.Background(), language, os.Stdin, os.Stdout); err != nil {
 			os.Exit(1)
 		}
 		os.Exit(0)

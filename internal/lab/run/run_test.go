@@ -27,7 +27,7 @@ import (
 func TestMain(m *testing.M) {
 	if root := os.Getenv("PLIMSOLL_TEST_LAB_ROOT"); root != "" {
 		mount.Root = root
-		if err := mount.Serve(context.Background(), os.Stdin, os.Stdout); err != nil {
+		if err := mount.Serve(context.Background(), language, os.Stdin, os.Stdout); err != nil {
 			os.Exit(1)
 		}
 		os.Exit(0)
@@ -66,7 +66,7 @@ func options(t *testing.T, text string, server lab.Server) (*scenario.Scenario, 
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	sc, err := scenario.Load(file, nil)
+	sc, err := language.Load(file, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -289,7 +289,7 @@ func killDaemon(t *testing.T) {
 }
 
 func TestNoSuchServer(t *testing.T) {
-	sc, err := scenario.Load("../../../examples/scenarios/iris.yaml", nil)
+	sc, err := language.Load("../../../examples/scenarios/iris.yaml", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,7 +43,7 @@ workload:
 func parsed(t *testing.T, engine string) *scenario.Scenario {
 	t.Helper()
 	text := strings.Replace(visited, "ENGINE: {}", engine, 1)
-	sc, err := scenario.Parse("visit.yaml", []byte(text), nil)
+	sc, err := language.Parse("visit.yaml", []byte(text), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ func TestSuite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sc, err := s.Runs[1].Open(folder)
+	sc, err := s.Runs[1].Open(folder, language)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -147,7 +147,7 @@ func (c *checker) needed(e *Chosen) {
 			return
 		}
 		p := diagnostics.Problem{Field: field + "." + name, Text: fmt.Sprintf("%s uses no volume called %s: it has %s", e.Name(), name, strings.Join(known, ", "))}
-		p.Nearest = nearest(name, known)
+		p.Nearest = diagnostics.Nearest(name, known)
 		c.add(p)
 	}
 	for _, v := range c.Volumes {

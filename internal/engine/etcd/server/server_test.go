@@ -19,7 +19,6 @@ import (
 	"plimsoll/internal/base/units"
 	etcd "plimsoll/internal/engine/etcd/model"
 	"plimsoll/internal/lab"
-	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/model/simulate"
 	"plimsoll/internal/model/workload"
 	"plimsoll/internal/record/recording"
@@ -51,7 +50,7 @@ var sharedByTest int
 // start starts a cluster on folders of the given names, or skips.
 func start(t testing.TB, dir string, cfg etcd.Config, text string, names ...string) *bench {
 	t.Helper()
-	sc, err := scenario.Parse("test.yaml", []byte(text), nil)
+	sc, err := language.Parse("test.yaml", []byte(text), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -313,7 +312,7 @@ func TestWhatCannotStart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sc, err := scenario.Parse("test.yaml", []byte(text), nil)
+	sc, err := language.Parse("test.yaml", []byte(text), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -343,7 +342,7 @@ func TestWhatCannotStart(t *testing.T) {
 // modelled are the names that the model gives.
 func modelled(t *testing.T) map[string]bool {
 	t.Helper()
-	sc, err := scenario.Parse("test.yaml", []byte(text), []string{"run={duration: 1s, warmup: 1s}"})
+	sc, err := language.Parse("test.yaml", []byte(text), []string{"run={duration: 1s, warmup: 1s}"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,6 @@ import (
 	"plimsoll/internal/lab"
 	"plimsoll/internal/lab/existing"
 	"plimsoll/internal/lab/process"
-	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/model/workload"
 )
 
@@ -66,7 +65,7 @@ func (b *bench) count(t *testing.T, prefix string) int64 {
 func TestVisit(t *testing.T) {
 	b := start(t, folder(t, t.TempDir()), etcd.Defaults(), text, "data")
 	v := visitor(t, "etcd://"+address(b.places[0].client), nil)
-	sc, err := scenario.Parse("test.yaml", []byte(strings.Replace(text, "count: 300", "count: 1200", 1)), nil)
+	sc, err := language.Parse("test.yaml", []byte(strings.Replace(text, "count: 300", "count: 1200", 1)), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,8 @@ import (
 
 	"plimsoll/internal/advise/emit"
 	"plimsoll/internal/base/units"
+	"plimsoll/internal/engine/iris/model"
+	"plimsoll/internal/model/scenario"
 )
 
 // merge writes a configuration merge file: lines of the CPF that iris merge lays over those there are (InterSystems IRIS documentation,
@@ -25,7 +27,7 @@ func merge(l *emit.Layout) (*emit.Part, error) {
 			back = append(back, fmt.Sprintf("`%s=%s` in `%s`", name, was, section))
 		}
 	}
-	b, a := l.Before.Engine.IRIS, l.After.Engine.IRIS
+	b, a := scenario.ConfigOf[*model.Config](l.Before), scenario.ConfigOf[*model.Config](l.After)
 	if a.Buffers != b.Buffers {
 		// Megabytes by size of block, 2 to 64 kB in order; databases have blocks of 8 kB.
 		globals := func(s units.Size) string { return fmt.Sprintf("0,0,%d,0,0,0", int64((s+units.MiB-1)/units.MiB)) }

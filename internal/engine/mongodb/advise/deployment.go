@@ -7,6 +7,7 @@ import (
 
 	"plimsoll/internal/advise/emit"
 	"plimsoll/internal/base/units"
+	"plimsoll/internal/engine/mongodb/model"
 	"plimsoll/internal/model/scenario"
 )
 
@@ -36,7 +37,7 @@ func Deployment() emit.Deployment {
 			return bring + " In a pod the paths are the container's. Simpler in a replica set: delete one secondary's claims and pod, let it sync (`rs.status()`), then the next; the primary last, after `rs.stepDown()`. The oplog must reach over the time of a sync."
 		},
 		BesideCache: units.GiB,
-		Cache:       func(s *scenario.Scenario) units.Size { return s.Engine.WiredTiger.Cache },
+		Cache:       func(s *scenario.Scenario) units.Size { return scenario.ConfigOf[*model.Config](s).Cache },
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"plimsoll/internal/advise/emit"
 	"plimsoll/internal/base/units"
 	wiredtiger "plimsoll/internal/engine/mongodb/model"
+	"plimsoll/internal/model/scenario"
 )
 
 // mongod writes what mongod.conf takes and, since a restart of a replica set is a long evening, what can be set while it
@@ -16,7 +17,7 @@ import (
 // source, wiredtiger_global_options.idl, "set_at: runtime"); what it sets is gone with the next restart, so the file
 // says the same to WiredTiger as configString.
 func mongod(l *emit.Layout) (*emit.Part, error) {
-	b, a := l.Before.Engine.WiredTiger, l.After.Engine.WiredTiger
+	b, a := scenario.ConfigOf[*wiredtiger.Config](l.Before), scenario.ConfigOf[*wiredtiger.Config](l.After)
 	p := &emit.Part{}
 	conf := &mongodConf{}
 	engine := wiredTigerStrings(b, a, l)

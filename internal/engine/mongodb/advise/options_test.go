@@ -23,7 +23,7 @@ func TestMongodTakesItsOptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := []engine.Engine{mongodb.Engine{}}
-	l, err := emit.NewLayout(all, scenario.NewFile("telemetry.yaml", text), "telemetry.yaml", []string{"engine.wiredtiger.cache=6GB", "engine.wiredtiger.eviction_dirty_target=0.02", "engine.wiredtiger.checkpoint=30s", "engine.wiredtiger.journal_interval=50ms"})
+	l, err := emit.NewLayout(all, scenario.NewLanguage(all).NewFile("telemetry.yaml", text), "telemetry.yaml", []string{"engine.wiredtiger.cache=6GB", "engine.wiredtiger.eviction_dirty_target=0.02", "engine.wiredtiger.checkpoint=30s", "engine.wiredtiger.journal_interval=50ms"})
 	if err != nil {
 		t.Fatal(err)
 	}

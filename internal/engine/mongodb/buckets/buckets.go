@@ -25,6 +25,7 @@ import (
 
 	"plimsoll/internal/base/diagnostics"
 	"plimsoll/internal/base/units"
+	"plimsoll/internal/model/scenario"
 )
 
 // The published case's: 10,000 sensors, a reading of 40 B each 5 s (28 KB at 720 readings come to that).
@@ -51,10 +52,11 @@ const (
 
 // A Config says what is measured.
 type Config struct {
-	Entries   []int          // readings of a full document, for each granularity
-	Sensors   int            // documents that are pushed to
-	Sustained units.Duration // for how long the writers push
-	Sets      []string       // assignments over the built-in scenario (Scenario)
+	Language  *scenario.Language // of the scenario; needed to run
+	Entries   []int              // readings of a full document, for each granularity
+	Sensors   int                // documents that are pushed to
+	Sustained units.Duration     // for how long the writers push
+	Sets      []string           // assignments over the built-in scenario (Scenario)
 	// Daemon is how the process that serves the volume is started; nil: this program's `lab serve`.
 	Daemon   []string
 	Progress func(what string, done, total int) // nil: nobody is told

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	if root := os.Getenv("PLIMSOLL_TEST_LAB_ROOT"); root != "" {
 		mount.Root = root
 		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM) // as the program has it
-		err := mount.Serve(ctx, os.Stdin, os.Stdout)
+		err := mount.Serve(ctx, language, os.Stdin, os.Stdout)
 		stop()
 		if err != nil {
 			os.Exit(1)
@@ -73,7 +73,8 @@ func config(t *testing.T) Config {
 		mount.Root = before
 	})
 	return Config{
-		Entries: []int{12, 60}, Sensors: sensorsMin, Sustained: units.Duration(100 * time.Millisecond),
+		Language: language,
+		Entries:  []int{12, 60}, Sensors: sensorsMin, Sustained: units.Duration(100 * time.Millisecond),
 		Daemon: []string{os.Args[0]}, Log: func(line string) { t.Log(line) },
 	}
 }
@@ -178,6 +179,7 @@ func TestWhatCannotBeMeasured(t *testing.T) {
 		"another engine":         func(c *Config) { c.Sets = []string{"engine={etcd: {}}", "workload.connections=1"} },
 	} {
 		cfg := Defaults()
+		cfg.Language = language
 		change(&cfg)
 		if _, err := Run(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)

@@ -36,7 +36,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	if err := cfg.Check().Err(); err != nil {
 		return nil, err
 	}
-	sc, err := scenario.NewFile(scenarioName, Scenario).Parse(cfg.Sets)
+	sc, err := cfg.Language.NewFile(scenarioName, Scenario).Parse(cfg.Sets)
 	if err != nil {
 		return nil, err
 	}

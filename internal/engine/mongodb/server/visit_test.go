@@ -64,7 +64,7 @@ func serve(t testing.TB, s *mongotest.Server) string {
 
 func parse(t testing.TB, text string) *scenario.Scenario {
 	t.Helper()
-	sc, err := scenario.Parse("test.yaml", []byte(text), nil)
+	sc, err := language.Parse("test.yaml", []byte(text), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -97,7 +97,7 @@ func folder(t testing.TB) string {
 // machine is a scenario on plain folders.
 func machine(t testing.TB, text string) *lab.Machine {
 	t.Helper()
-	sc, err := scenario.Parse("test.yaml", []byte(text), nil)
+	sc, err := language.Parse("test.yaml", []byte(text), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

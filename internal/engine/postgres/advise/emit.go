@@ -8,6 +8,8 @@ import (
 
 	"plimsoll/internal/advise/emit"
 	"plimsoll/internal/base/units"
+	"plimsoll/internal/engine/postgres/model"
+	"plimsoll/internal/model/scenario"
 )
 
 // A setting is a line of a configuration.
@@ -21,7 +23,7 @@ type setting struct {
 
 // settings writes a file for conf.d. Names and which of them take a restart: PostgreSQL 15 documentation, chapter 20.
 func settings(l *emit.Layout) (*emit.Part, error) {
-	b, a := l.Before.Engine.Postgres, l.After.Engine.Postgres
+	b, a := scenario.ConfigOf[*model.Config](l.Before), scenario.ConfigOf[*model.Config](l.After)
 	at := func(name string) string { return "engine.postgres." + name }
 	all := []setting{
 		{at("shared_buffers"), "shared_buffers", pgSize(a.SharedBuffers), pgSize(b.SharedBuffers), true},

@@ -52,7 +52,7 @@ func folder(t testing.TB, dir string) string {
 // start starts a server on folders of the given names, or skips.
 func start(t testing.TB, dir, text string, names ...string) *bench {
 	t.Helper()
-	sc, err := scenario.Parse("test.yaml", []byte(text), nil)
+	sc, err := language.Parse("test.yaml", []byte(text), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -307,7 +307,7 @@ func TestWhatCannotStart(t *testing.T) {
 	if got := server.Describe(); got != "PostgreSQL 99.1" {
 		t.Errorf("version: %s", got)
 	}
-	sc, err := scenario.Parse("test.yaml", []byte(text), nil)
+	sc, err := language.Parse("test.yaml", []byte(text), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

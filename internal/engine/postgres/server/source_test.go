@@ -13,7 +13,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/model/simulate"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
@@ -60,7 +59,7 @@ func TestModelAndServerAgreeOnNames(t *testing.T) {
 	if err := src.Read(ctx, got, source.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	sc, err := scenario.Parse("test.yaml", []byte(text), []string{"run={duration: 1s, warmup: 1s}"})
+	sc, err := language.Parse("test.yaml", []byte(text), []string{"run={duration: 1s, warmup: 1s}"})
 	if err != nil {
 		t.Fatal(err)
 	}

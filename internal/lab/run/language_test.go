@@ -1,0 +1,16 @@
+//go:build linux
+
+package run
+
+import (
+	etcd "plimsoll/internal/engine/etcd/model"
+	iris "plimsoll/internal/engine/iris/model"
+	mongodb "plimsoll/internal/engine/mongodb/model"
+	postgres "plimsoll/internal/engine/postgres/model"
+	streams "plimsoll/internal/engine/streams/model"
+	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/scenario"
+)
+
+// language is what the tests' scenarios may say.
+var language = scenario.NewLanguage([]engine.Engine{mongodb.Facets{}, etcd.Facets{}, postgres.Facets{}, iris.Facets{}, streams.Facets{}})
