@@ -90,10 +90,10 @@ func TestNegativeControl(t *testing.T) {
 		t.Fatal(err)
 	}
 	mem := recording.NewMemory(recording.MemoryOptions{})
-	if err := input.Source.Read(ctx, mem, source.Options{Want: diagnose.Wants()}); err != nil {
+	if err := input.Source.Read(ctx, mem, source.Options{Want: diagnose.Wants(pack)}); err != nil {
 		t.Fatal(err)
 	}
-	r, err := diagnose.Run(ctx, []recording.Reader{mem}, diagnose.Options{})
+	r, err := diagnose.Run(ctx, []recording.Reader{mem}, diagnose.Options{Pack: pack})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -98,12 +98,12 @@ func diagnosis(t *testing.T, dir string) *diagnose.Report {
 			t.Fatal(err)
 		}
 		mem := recording.NewMemory(recording.MemoryOptions{})
-		if err := input.Source.Read(ctx, mem, source.Options{Want: diagnose.Wants()}); err != nil {
+		if err := input.Source.Read(ctx, mem, source.Options{Want: diagnose.Wants(pack)}); err != nil {
 			t.Fatalf("%s: %v", file, err)
 		}
 		in = append(in, mem)
 	}
-	report, err := diagnose.Run(ctx, in, diagnose.Options{})
+	report, err := diagnose.Run(ctx, in, diagnose.Options{Pack: pack})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -118,8 +118,8 @@ func walkCase(ctx context.Context, a *app, name string, given []string, output c
 	t.setStage("simulating", 0, len(c.Variants))
 	stop := a.meter(t).show()
 	w, err := casebook.Run(ctx, c, casebook.Options{
-		Engines: engines.All(),
-		Series:  output.value == asPage, NoPlan: noPlan, Stage: t.setStage,
+		Engines: engines.All(), Pack: pack(),
+		Series: output.value == asPage, NoPlan: noPlan, Stage: t.setStage,
 		Progress: func(variant string, done, total int) { t.setStage("simulating, last "+variant, done, total) },
 	})
 	stop()
@@ -130,7 +130,7 @@ func walkCase(ctx context.Context, a *app, name string, given []string, output c
 	case "json":
 		return writeJSON(a, w)
 	case asPage, asMarkdown:
-		return a.write(results.Case(w, caseOrigin(name, given)), output, text.Options{})
+		return a.write(results.Case(pack(), w, caseOrigin(name, given)), output, text.Options{})
 	}
 	width := 100
 	if n := a.columns(); n > 0 {

@@ -105,7 +105,7 @@ func (o *diagnoseOptions) write(a *app, r *diagnose.Report) error {
 	if o.output.value == "json" {
 		return diagnosis.JSON(a.stdout, r)
 	}
-	return a.write(diagnosis.Document(r, diagnosis.Options{Location: o.zone}), o.output, o.options(a))
+	return a.write(diagnosis.Document(r, diagnosis.Options{Pack: pack(), Location: o.zone}), o.output, o.options(a))
 }
 
 // diagnose reads what is to be read and runs the rules, with progress on stderr.
@@ -126,7 +126,7 @@ func (o *diagnoseOptions) diagnose(ctx context.Context, a *app, args []string) (
 			readers[i] = memories[i]
 		}
 	}
-	err = o.readAll(ctx, inputs, diagnose.Wants(), t, func(i int) recording.Writer { return memories[i] })
+	err = o.readAll(ctx, inputs, diagnose.Wants(pack()), t, func(i int) recording.Writer { return memories[i] })
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +136,7 @@ func (o *diagnoseOptions) diagnose(ctx context.Context, a *app, args []string) (
 	if interrupted != nil {
 		ctx = context.WithoutCancel(ctx)
 	}
-	opt := diagnose.Options{From: o.fromAt, To: o.toAt, Progress: t.setStage}
+	opt := diagnose.Options{Pack: pack(), From: o.fromAt, To: o.toAt, Progress: t.setStage}
 	if o.output.value == asPage {
 		opt.Slots = diagnose.SlotsMax
 	}

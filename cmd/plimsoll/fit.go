@@ -199,7 +199,7 @@ func (o *fitOptions) fit(ctx context.Context, a *app, args []string) (*fit.Fitte
 	t := &tally{}
 	stop := a.meter(t).show()
 	defer stop()
-	opt := fit.Options{From: o.fromAt, To: o.toAt, Engine: o.engine.value, Name: o.name, Devices: o.volumes, Volumes: o.orders, Progress: t.setStage}
+	opt := fit.Options{Pack: pack(), From: o.fromAt, To: o.toAt, Engine: o.engine.value, Name: o.name, Devices: o.volumes, Volumes: o.orders, Progress: t.setStage}
 	in, done, err := o.readers(ctx, a, args, t)
 	if err != nil {
 		return nil, err

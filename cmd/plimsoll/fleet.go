@@ -146,7 +146,7 @@ func (o *fleetOptions) run(ctx context.Context, a *app, d *diagnoseOptions) erro
 	if err != nil {
 		return err
 	}
-	opt := fleet.Options{By: o.by, Parallel: o.parallel, Force: o.force, Rank: o.rank.value, Progress: func(done, of int, samples int64) {
+	opt := fleet.Options{Pack: pack(), By: o.by, Parallel: o.parallel, Force: o.force, Rank: o.rank.value, Progress: func(done, of int, samples int64) {
 		t.setCount(fmt.Sprintf("diagnosing (%s samples)", shortNumber(samples)), "databases", done, of)
 	}}
 	if o.cluster != "" {

@@ -20,8 +20,6 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/txtar"
-
-	"plimsoll/internal/judge/rules"
 )
 
 // exampleWork is what examples are about: recordings of a small platform, before and after its journal went apart; a log; a plan;
@@ -75,8 +73,11 @@ func newExampleWork(t *testing.T) *exampleWork {
 			}
 		}
 	}
-	script, err := rules.Scripts.ReadFile("testdata/disk-iops-capped.test")
+	f, err := pack().Script("disk/iops-capped")
 	must(err)
+	script, err := io.ReadAll(f)
+	must(err)
+	must(f.Close())
 	write("disk-iops-capped.test", string(script))
 	w.programs(t)
 	for _, line := range []string{

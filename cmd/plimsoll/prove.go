@@ -49,7 +49,7 @@ func newProveCommand(a *app) *cobra.Command {
 	o := &proveOptions{sourceOptions: sourceOptions{durationUnless: 10 * time.Minute}}
 	cmd := &cobra.Command{
 		Use:  "prove BEFORE AFTER",
-		Long: "  " + strings.Join(wrapWords(strings.Join(prove.Names(), " "), 76), "\n  "),
+		Long: "  " + strings.Join(wrapWords(strings.Join(prove.Names(pack()), " "), 76), "\n  "),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if slices.Contains(args, "") {
 				return usagef(seeHelp(cmd), "%s: an empty name is no recording", verb(cmd))
@@ -91,7 +91,7 @@ func (o *proveOptions) AddFlags(cmd *cobra.Command) {
 	}
 	complete(cmd, "confidence", "90%", "95%", "99%")
 	var words []string
-	for _, n := range prove.Names() {
+	for _, n := range prove.Names(pack()) {
 		words = append(words, n+" < ")
 	}
 	complete(cmd, "require", words...)
@@ -124,7 +124,7 @@ func (o *proveOptions) Validate(cmd *cobra.Command, args []string, now time.Time
 		return usagef("", "--require is given %d times, and taken %d times", len(o.require), requirementsMax)
 	}
 	for _, text := range o.require {
-		b, err := prove.ParseBound(text)
+		b, err := prove.ParseBound(pack(), text)
 		if err != nil {
 			return usagef("for example --require 'write_p99 < 25ms'", "--require: %w", err)
 		}
@@ -181,7 +181,7 @@ func (o *proveOptions) Run(ctx context.Context, a *app, args []string) error {
 		e.SetEscapeHTML(false)
 		err = e.Encode(r)
 	case asPage, asMarkdown:
-		err = a.write(results.Proof(r, o.zone), o.output, text.Options{})
+		err = a.write(results.Proof(pack(), r, o.zone), o.output, text.Options{})
 	default:
 		err = proveText(a.stdout, r, o.options(a), o.zone)
 	}
@@ -229,7 +229,7 @@ func (o *sourceOptions) readers(ctx context.Context, a *app, args []string, t *t
 			readers[i] = memories[i]
 		}
 	}
-	if err = o.readAll(ctx, inputs, diagnose.Wants(), t, func(i int) recording.Writer { return memories[i] }); err != nil {
+	if err = o.readAll(ctx, inputs, diagnose.Wants(pack()), t, func(i int) recording.Writer { return memories[i] }); err != nil {
 		closeAll(inputs)
 		return nil, nil, err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -46,10 +47,13 @@ type signalRow struct {
 const exampleRange = "1m"
 
 func describeRule(r rules.Rule) (ruleRow, error) {
-	row := ruleRow{ID: r.ID, Title: r.Title, Kind: string(r.Kind), Engine: string(r.Engine), Cause: r.Cause, When: r.When, Docs: r.Docs(), Signals: []signalRow{}}
-	names := append(append([]string{}, r.Needs...), r.AnyOf...)
+	row := ruleRow{ID: r.ID, Title: r.Title, Kind: string(r.Kind), Engine: r.Engine, Cause: r.Cause, When: r.When, Docs: r.Docs(), Signals: []signalRow{}}
+	var names []string
+	for _, s := range slices.Concat(r.Needs, r.AnyOf) {
+		names = append(names, s.Name)
+	}
 	if r.When != "" {
-		text, err := rules.Inline(r.When, exampleRange)
+		text, err := pack().Inline(r.When, exampleRange)
 		if err != nil {
 			return row, fmt.Errorf("rule %s: %w", r.ID, err)
 		}
@@ -62,8 +66,8 @@ func describeRule(r rules.Rule) (ruleRow, error) {
 	}
 	seen := map[string]bool{}
 	for _, n := range names {
-		s, ok := rules.SignalByName(n)
-		if !ok || seen[n] {
+		s := pack().Signal(n)
+		if s == nil || seen[n] {
 			continue
 		}
 		seen[n] = true
@@ -84,7 +88,7 @@ func newRulesListCommand(a *app) *cobra.Command {
 		RunE: func(*cobra.Command, []string) error {
 			if output.value == "json" {
 				rows := []ruleRow{}
-				for _, r := range rules.Pack() {
+				for _, r := range pack().Rules() {
 					row, err := describeRule(r)
 					if err != nil {
 						return err
@@ -95,8 +99,8 @@ func newRulesListCommand(a *app) *cobra.Command {
 			}
 			w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 			fmt.Fprintln(w, "RULE\tKIND\tABOUT\tTITLE")
-			for _, r := range rules.Pack() {
-				about := string(r.Engine)
+			for _, r := range pack().Rules() {
+				about := r.Engine
 				if about == "" {
 					about = "any"
 				}
@@ -111,7 +115,7 @@ func newRulesListCommand(a *app) *cobra.Command {
 
 func ruleIDs() []string {
 	var ids []string
-	for _, r := range rules.Pack() {
+	for _, r := range pack().Rules() {
 		ids = append(ids, r.ID)
 	}
 	return ids
@@ -124,7 +128,7 @@ func newRulesShowCommand(a *app) *cobra.Command {
 		Args:              needArgs(1, 1, "plimsoll rules list names them"),
 		ValidArgsFunction: cobra.FixedCompletions(ruleIDs(), cobra.ShellCompDirectiveNoFileComp),
 		RunE: func(_ *cobra.Command, args []string) error {
-			r, err := rules.ByID(args[0])
+			r, err := pack().Rule(args[0])
 			if err != nil {
 				return unknownRule(args[0])
 			}

@@ -43,7 +43,7 @@ func newRulesExportCommand(a *app) *cobra.Command {
 					return usagef("for example --by cluster", "--by %q: a label's name is wanted", name)
 				}
 			}
-			text, err := alerts.YAML(to.value, opt)
+			text, err := alerts.YAML(pack(), to.value, opt)
 			if err != nil {
 				return usagef(seeHelp(cmd), "%s: %w", verb(cmd), err)
 			}

@@ -3,13 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/judge/ruletest"
 )
 
@@ -87,23 +84,18 @@ func runRuleTests(ctx context.Context, a *app, files []string, asJSON bool) erro
 	return nil
 }
 
-// readScripts reads files, or the pack's own scripts.
+// readScripts reads files, or the pack's own scripts, by name.
 func readScripts(files []string) ([]*ruletest.Script, error) {
-	open := func(name string) (io.ReadCloser, error) { return os.Open(name) }
 	if len(files) == 0 {
-		var err error
-		if files, err = fs.Glob(rules.Scripts, "testdata/*.test"); err != nil {
-			return nil, err
-		}
-		open = func(name string) (io.ReadCloser, error) { return rules.Scripts.Open(name) }
+		return ruletest.Scripts(pack())
 	}
 	var out []*ruletest.Script
 	for _, name := range files {
-		f, err := open(name)
+		f, err := os.Open(name)
 		if err != nil {
 			return nil, err
 		}
-		s, err := ruletest.Parse(name, f)
+		s, err := ruletest.Parse(pack(), name, f)
 		_ = f.Close() // it was only read
 		if err != nil {
 			return nil, err

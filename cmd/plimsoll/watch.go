@@ -133,7 +133,7 @@ func (o *watchOptions) Run(ctx context.Context, a *app, args []string) (err erro
 	}
 	defer closeAll(inputs)
 	b := thisBuild()
-	opt := watch.Options{Window: o.window.Std(), Every: o.every.Std(), Changes: changes, Log: log,
+	opt := watch.Options{Pack: pack(), Window: o.window.Std(), Every: o.every.Std(), Changes: changes, Log: log,
 		Program: "plimsoll " + b.Version, Version: b.Version, Location: o.zone}
 	if o.dir != "" {
 		ring, err := recording.Create(o.dir, recording.DiskOptions{Keep: o.keep.Std(), KeepBytes: int64(o.keepBytes)})

@@ -18,6 +18,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
 
+	engines "plimsoll/internal/engine"
 	"plimsoll/internal/judge/rules"
 )
 
@@ -37,6 +38,9 @@ var rows = []struct {
 	{"PostgreSQL", "postgres_", "postgres/.*"},
 	{"InterSystems IRIS", "iris_", "iris/.*"},
 }
+
+// pack is what the dashboard shows.
+var pack = rules.NewPack(engines.All())
 
 type object = map[string]any
 
@@ -106,7 +110,7 @@ func dashboard() (object, error) {
 		l.line()
 		l.add(object{"type": "row", "title": row.title, "collapsed": false, "panels": []any{}}, true, 1)
 		l.add(findings(row.title, row.rules), true, findingsHeight)
-		for _, s := range rules.Signals() {
+		for _, s := range pack.Signals() {
 			if taken[s.Name] || !hasPrefix(s, row.signals) {
 				continue
 			}
@@ -169,8 +173,8 @@ func findings(title, ids string) object {
 }
 
 // query is a signal over exporters' metrics, of what the variables select.
-func query(s rules.Signal) (string, error) {
-	text, err := rules.Inline(s.Name, rangeMark)
+func query(s *rules.Signal) (string, error) {
+	text, err := pack.Inline(s.Name, rangeMark)
 	if err != nil {
 		return "", fmt.Errorf("signal %s: %w", s.Name, err)
 	}
@@ -189,7 +193,7 @@ func query(s rules.Signal) (string, error) {
 	return strings.ReplaceAll(e.String(), "["+rangeMark+"]", "["+grafanaRange+"]"), nil
 }
 
-func hasPrefix(s rules.Signal, prefixes string) bool {
+func hasPrefix(s *rules.Signal, prefixes string) bool {
 	name := strings.TrimPrefix(s.Name, rules.SignalPrefix)
 	for p := range strings.SplitSeq(prefixes, "|") {
 		if strings.HasPrefix(name, p) {
@@ -200,12 +204,12 @@ func hasPrefix(s rules.Signal, prefixes string) bool {
 }
 
 // title is a signal's name as words.
-func title(s rules.Signal) string {
+func title(s *rules.Signal) string {
 	name, _, _ := strings.Cut(strings.TrimPrefix(s.Name, rules.SignalPrefix), ":")
 	return strings.ReplaceAll(name, "_", " ")
 }
 
-func legend(s rules.Signal) string {
+func legend(s *rules.Signal) string {
 	text := "{{instance}}"
 	for _, l := range s.By {
 		text += " {{" + l + "}}"

@@ -10,8 +10,6 @@ import (
 	"testing"
 
 	"github.com/prometheus/prometheus/promql/parser"
-
-	"plimsoll/internal/judge/rules"
 )
 
 var update = flag.Bool("update", false, "write plimsoll.json anew")
@@ -92,12 +90,12 @@ func TestDashboardHasThePack(t *testing.T) {
 	for _, p := range read(t).Panels {
 		titles[p.Title] = true
 	}
-	for _, s := range rules.Signals() {
+	for _, s := range pack.Signals() {
 		if !titles[title(s)] && !hasPrefix(s, "fio_|deployment_") {
 			t.Errorf("no row has signal %s", s.Name)
 		}
 	}
-	for _, r := range rules.Pack() {
+	for _, r := range pack.Rules() {
 		held := 0
 		for _, row := range rows {
 			if regexp.MustCompile("^(?:" + row.rules + ")$").MatchString(r.ID) {

@@ -36,7 +36,7 @@ func BenchmarkOverhead(b *testing.B) {
 		ctx, cancel := context.WithTimeout(b.Context(), *watchFor)
 		before, _ := watch.ProcessCost()
 		began := time.Now()
-		if err := watch.New(inputs, watch.Options{Ring: ring}).Run(ctx); err != nil {
+		if err := watch.New(inputs, watch.Options{Pack: pack, Ring: ring}).Run(ctx); err != nil {
 			b.Fatal(err)
 		}
 		cancel()

@@ -54,7 +54,7 @@ func servedMetrics(t *testing.T) map[string]bool {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := start(t, watch.Options{Ring: ring, Push: recording.NewMemory(recording.MemoryOptions{})}, newStalling(func(second int) bool { return second > 30 }))
+		w := start(t, watch.Options{Pack: pack, Ring: ring, Push: recording.NewMemory(recording.MemoryOptions{})}, newStalling(func(second int) bool { return second > 30 }))
 		time.Sleep(100 * time.Second)
 		families, err := w.Registry().Gather()
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/recording"
 )
 
@@ -39,7 +40,7 @@ type feed struct {
 	log    *slog.Logger
 	wants  func(metric string) bool
 	period time.Duration
-	figs   figures
+	figs   *figures
 
 	mu      sync.Mutex
 	told    map[string]recording.Source // what the source said of itself, by name
@@ -55,9 +56,10 @@ type feed struct {
 // tellRingEvery is how often a ring is told how far its sources have come: it writes that to disk, and waits for it.
 const tellRingEvery = time.Minute
 
-func newFeed(in Input, outs []*queue, log *slog.Logger) *feed {
+func newFeed(in Input, outs []*queue, pack *rules.Pack, log *slog.Logger) *feed {
 	f := &feed{
-		in: in, name: in.Source.Describe().Name, outs: outs, log: log, wants: remembered(diagnose.Wants()), period: in.Options.Period,
+		figs: newFigures(pack),
+		in:   in, name: in.Source.Describe().Name, outs: outs, log: log, wants: remembered(diagnose.Wants(pack)), period: in.Options.Period,
 		window: recording.NewMemory(recording.MemoryOptions{MaxBytes: windowBytesMax, Tail: windowTail}),
 		told:   map[string]recording.Source{}, remarks: map[string]bool{}, heard: time.Now(),
 	}
@@ -65,7 +67,7 @@ func newFeed(in Input, outs []*queue, log *slog.Logger) *feed {
 		f.period = time.Second
 	}
 	if len(outs) == 0 && f.in.Options.Want == nil {
-		f.in.Options.Want = func(metric string) bool { return f.wants(metric) || isFigure(metric) }
+		f.in.Options.Want = func(metric string) bool { return f.wants(metric) || f.figs.has(metric) }
 	}
 	return f
 }

@@ -44,7 +44,7 @@ func TestFullDisk(t *testing.T) {
 			since := time.Since(begin)
 			return since > 100*time.Second && since < 400*time.Second
 		}}
-		w := start(t, watch.Options{Ring: ring}, newStalling(nil))
+		w := start(t, watch.Options{Pack: pack, Ring: ring}, newStalling(nil))
 		time.Sleep(300 * time.Second)
 		if _, text := w.get("/metrics"); !contains(text, "plimsoll_ring_writing 0", "plimsoll_ring_bytes 12345") {
 			t.Errorf("while the disk is full:\n%s", text)
@@ -88,7 +88,7 @@ func checkGap(t *testing.T, ring *recording.Memory, begin time.Time) {
 func TestSlowDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ring := &faultyRing{Memory: recording.NewMemory(recording.MemoryOptions{}), wait: time.Minute}
-		w := start(t, watch.Options{Ring: ring, Every: time.Minute}, newStalling(nil))
+		w := start(t, watch.Options{Pack: pack, Ring: ring, Every: time.Minute}, newStalling(nil))
 		time.Sleep(10 * time.Minute)
 		if r := w.Report(); r == nil || r.Stalls.Of < 500 {
 			t.Errorf("what was watched in memory has holes: %+v", r)
@@ -112,7 +112,7 @@ func TestRingOnDisk(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			w := start(t, watch.Options{Ring: ring, Every: time.Minute}, newStalling(nil))
+			w := start(t, watch.Options{Pack: pack, Ring: ring, Every: time.Minute}, newStalling(nil))
 			time.Sleep(2 * time.Minute)
 			// Others read while it is written.
 			r, err := recording.Open(dir)

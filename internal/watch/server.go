@@ -135,7 +135,7 @@ func pageOf(w *Watch, r *diagnose.Report) (string, []byte, error) {
 	}
 	if w.pages.html == nil {
 		var b bytes.Buffer
-		d := diagnosis.Document(r, diagnosis.Options{Location: w.opt.Location})
+		d := diagnosis.Document(r, diagnosis.Options{Pack: w.opt.Pack, Location: w.opt.Location})
 		d.Program = w.opt.Program
 		if err := html.Write(&b, d); err != nil {
 			return "", nil, err

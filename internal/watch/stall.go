@@ -164,7 +164,7 @@ func (w *Watch) feel(ctx context.Context, s *schedule, now time.Time) time.Durat
 		return 0
 	}
 	began := w.opt.CPU()
-	c, err := diagnose.Felt(ctx, in, diagnose.Options{From: from, To: to})
+	c, err := diagnose.Felt(ctx, in, diagnose.Options{Pack: w.opt.Pack, From: from, To: to})
 	if err != nil || c.Stall.Cells == nil || c.Grid.N == 0 {
 		return w.opt.CPU() - began
 	}

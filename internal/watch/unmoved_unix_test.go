@@ -67,7 +67,7 @@ func childWatch(args []string, dir string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(watch.New(inputs, watch.Options{Ring: ring}).Run(ctx), ring.Close())
+	return errors.Join(watch.New(inputs, watch.Options{Pack: pack, Ring: ring}).Run(ctx), ring.Close())
 }
 
 // BenchmarkUnmoved loads a real PostgreSQL with pgbench at a fixed rate, in legs without and with a watch beside it, and tells the

@@ -27,6 +27,7 @@ import (
 	"time"
 
 	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
 )
@@ -74,6 +75,8 @@ type Input struct {
 
 // Options say how to watch.
 type Options struct {
+	// Pack is what is judged by.
+	Pack *rules.Pack
 	// Window is the stretch of time that is diagnosed, up to now; 0 means [WindowDefault].
 	Window time.Duration
 	// Every is the time between two diagnoses; 0 means [EveryDefault].
@@ -157,7 +160,7 @@ func New(inputs []Input, opt Options) *Watch {
 		outs = append(outs, w.push)
 	}
 	for _, in := range inputs {
-		w.feeds = append(w.feeds, newFeed(in, outs, opt.Log))
+		w.feeds = append(w.feeds, newFeed(in, outs, opt.Pack, opt.Log))
 	}
 	return w
 }
@@ -251,7 +254,7 @@ func (w *Watch) diagnose(ctx context.Context) (took time.Duration, err error) {
 		return 0, nil // no sample since
 	}
 	began := w.opt.CPU()
-	r, err := diagnose.Run(ctx, in, diagnose.Options{From: from, To: to, Slots: detailSlots})
+	r, err := diagnose.Run(ctx, in, diagnose.Options{Pack: w.opt.Pack, From: from, To: to, Slots: detailSlots})
 	took = w.opt.CPU() - began
 	if err != nil {
 		w.mu.Lock()

@@ -157,7 +157,7 @@ func (w *watched) get(path string) (status int, body string) {
 func TestStallIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := newStalling(func(second int) bool { return second > 120 && second <= 150 })
-		w := start(t, watch.Options{Window: 3 * time.Minute, Every: 30 * time.Second}, src)
+		w := start(t, watch.Options{Pack: pack, Window: 3 * time.Minute, Every: 30 * time.Second}, src)
 		defer w.end()
 		began := time.Now()
 		time.Sleep(120*time.Second - time.Millisecond)
@@ -205,7 +205,7 @@ func TestStallIsTold(t *testing.T) {
 func TestManyStallsAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := newStalling(func(second int) bool { return second > 60 && second%60 < 8 })
-		w := start(t, watch.Options{Window: 2 * time.Minute, Every: time.Minute}, src)
+		w := start(t, watch.Options{Pack: pack, Window: 2 * time.Minute, Every: time.Minute}, src)
 		defer w.end()
 		time.Sleep(15 * time.Minute)
 		each, counted := w.changes.said(t, "clients stall now"), w.changes.said(t, "clients stalled again and again")
@@ -218,7 +218,7 @@ func TestManyStallsAreCounted(t *testing.T) {
 // What is served: nothing before the first diagnosis, then the contract of diagnose -o json.
 func TestPages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := start(t, watch.Options{}, newStalling(func(second int) bool { return second > 30 && second < 50 }))
+		w := start(t, watch.Options{Pack: pack}, newStalling(func(second int) bool { return second > 30 && second < 50 }))
 		defer w.end()
 		synctest.Wait()
 		for path, want := range map[string]int{"/-/healthy": 200, "/-/ready": 503, "/": 503, "/api/report": 503, "/metrics": 200, "/debug/pprof/": 404, "/other": 404} {
@@ -256,7 +256,7 @@ func TestMetricsLint(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := start(t, watch.Options{Ring: ring}, newStalling(func(second int) bool { return second > 30 }), newStalling(nil))
+		w := start(t, watch.Options{Pack: pack, Ring: ring}, newStalling(func(second int) bool { return second > 30 }), newStalling(nil))
 		time.Sleep(100 * time.Second)
 		problems, err := testutil.GatherAndLint(w.Registry())
 		if err != nil {
@@ -282,7 +282,7 @@ func TestSourceGoesAndComesBack(t *testing.T) {
 			}
 			return nil
 		}
-		w := start(t, watch.Options{}, src)
+		w := start(t, watch.Options{Pack: pack}, src)
 		defer w.end()
 		time.Sleep(115 * time.Second)
 		if _, text := w.get("/metrics"); !strings.Contains(text, `plimsoll_source_up{source="mongodb://db:27017"} 0`) {
@@ -306,7 +306,7 @@ func TestCostIsBounded(t *testing.T) {
 		var used time.Duration
 		log := &lines{}
 		src := newStalling(func(second int) bool { return second > 300 && second < 320 })
-		w := watch.New([]watch.Input{{Source: src, Options: source.Options{Period: time.Second}}}, watch.Options{
+		w := watch.New([]watch.Input{{Source: src, Options: source.Options{Period: time.Second}}}, watch.Options{Pack: pack,
 			Changes: slog.New(slog.NewJSONHandler(log, nil)),
 			CPU:     func() time.Duration { used += 500 * time.Millisecond; return used }, // a step asks twice
 		})

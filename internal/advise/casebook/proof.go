@@ -41,11 +41,12 @@ func (c *Case) proven(ctx context.Context, p *Planned, opt Options) (*prove.Repo
 	before, after := units.USD(p.Now.MonthlyUSD), units.USD(p.Chosen.MonthlyUSD)
 	bounds := make([]prove.Bound, 0, len(c.Layout.Objective))
 	for _, text := range c.Layout.Objective {
-		if b, err := prove.ParseBound(text); err == nil { // prove has no maximum, of which a recording tells nothing
+		if b, err := prove.ParseBound(opt.Pack, text); err == nil { // prove has no maximum, of which a recording tells nothing
 			bounds = append(bounds, b)
 		}
 	}
 	return prove.Compare(ctx, []recording.Reader{sides[0].store}, []recording.Reader{sides[1].store}, prove.Options{
+		Pack:       opt.Pack,
 		CostBefore: &before, CostAfter: &after, Require: bounds, Seed: 1,
 		Progress: func(stage string, done, total int) { opt.stage("proof: "+stage, done, total) },
 	})

@@ -13,6 +13,7 @@ import (
 
 	"plimsoll/internal/advise/prove"
 	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/model/engine"
 	"plimsoll/internal/model/simulate"
 	"plimsoll/internal/record/recording"
@@ -67,6 +68,8 @@ type WalkedFigure struct {
 
 // Options say how a case is walked.
 type Options struct {
+	// Pack is what the first variant is judged by.
+	Pack *rules.Pack
 	// Progress, if not nil, is told of each variant as it is done. It may be called by several
 	// goroutines at once.
 	Progress func(variant string, done, total int)
@@ -100,7 +103,7 @@ func Run(ctx context.Context, c *Case, opt Options) (*Walk, error) {
 				return fmt.Errorf("case %s, variant %s: %w", c.Name, v.Name, err)
 			}
 			if i == 0 {
-				if w.Diagnosis, err = judge(gctx, store); err != nil {
+				if w.Diagnosis, err = judge(gctx, opt.Pack, store); err != nil {
 					return fmt.Errorf("case %s: diagnosing variant %s: %w", c.Name, v.Name, err)
 				}
 			}
@@ -171,8 +174,8 @@ func (c *Case) simulate(ctx context.Context, v Variant, store *recording.Memory,
 	return r, nil
 }
 
-func judge(ctx context.Context, store *recording.Memory) (*Diagnosis, error) {
-	report, err := diagnose.Run(ctx, []recording.Reader{store}, diagnose.Options{})
+func judge(ctx context.Context, pack *rules.Pack, store *recording.Memory) (*Diagnosis, error) {
+	report, err := diagnose.Run(ctx, []recording.Reader{store}, diagnose.Options{Pack: pack})
 	if err != nil {
 		return nil, err
 	}

@@ -74,9 +74,9 @@ func names(flows []flow) []string {
 // partition, a loop device's file system.
 func (f *fitting) traffic() []flow {
 	var out []flow
-	for _, t := range f.Signal(rules.SignalPrefix + "disk_moved:bytes") {
+	for _, t := range f.Signal(rules.DiskMoved) {
 		dev := t.Labels.Get("device")
-		ops := f.For(rules.SignalPrefix+"disk_ops:rate", "device", dev)
+		ops := f.For(rules.DiskOps, "device", dev)
 		if m := timeline.Mean(t.Values); ops != nil && m > 0 {
 			out = append(out, flow{dev, m, timeline.Mean(ops), t.Values, ops})
 		}
@@ -111,7 +111,7 @@ func (f *fitting) givenDevices(busy []flow) error {
 		if !slices.Contains(f.engine.volumes, volume) {
 			return &MissingError{What: fmt.Sprintf("a volume %q of %s", volume, f.engine.name), From: "its volumes are called " + strings.Join(f.engine.volumes, ", ")}
 		}
-		if f.For(rules.SignalPrefix+"disk_ops:rate", "device", dev) == nil {
+		if f.For(rules.DiskOps, "device", dev) == nil {
 			return &MissingError{What: fmt.Sprintf("a device %q, given as %s", dev, volume), From: "the devices that did anything are " + strings.Join(names(busy), ", ")}
 		}
 		f.uses = append(f.uses, use{volume, dev, Measured, "given as such"})
@@ -128,7 +128,7 @@ func (f *fitting) namedDevices() {
 	}
 	for _, volume := range f.engine.volumes {
 		for _, name := range []string{prefix + volume, volume} {
-			if f.For(rules.SignalPrefix+"disk_ops:rate", "device", name) != nil {
+			if f.For(rules.DiskOps, "device", name) != nil {
 				f.uses = append(f.uses, use{volume, name, Measured, "called so"})
 				break
 			}

@@ -8,7 +8,6 @@ import (
 
 	"plimsoll/internal/base/units"
 	model "plimsoll/internal/engine/etcd/model"
-	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/timeline"
 )
 
@@ -17,7 +16,7 @@ func (f *fitting) etcd() error {
 	committed := f.byInstance("etcd_proposals_committed:rate")
 	var puts []float64
 	var instances []string
-	for _, t := range f.Signal(rules.SignalPrefix + "etcd_wal_fsyncs:rate") {
+	for _, t := range f.Signal(named("etcd_wal_fsyncs:rate")) {
 		instances = append(instances, t.Labels.Get("instance"))
 	}
 	slices.Sort(instances)
@@ -64,7 +63,7 @@ func (f *fitting) etcd() error {
 // byInstance are a signal's series by member.
 func (f *fitting) byInstance(signal string) map[string][]float64 {
 	out := map[string][]float64{}
-	for _, t := range f.Signal(rules.SignalPrefix + signal) {
+	for _, t := range f.Signal(named(signal)) {
 		out[t.Labels.Get("instance")] = t.Values
 	}
 	return out

@@ -17,6 +17,8 @@ import (
 
 // Options say what of the recordings to fit.
 type Options struct {
+	// Pack is what recordings are read by.
+	Pack *rules.Pack
 	// From and To bound the time; zero means all there is.
 	From, To time.Time
 	// Engine is the engine's key in scenarios: "wiredtiger", "etcd", "postgres", "iris", "streams". Empty: the one the recordings tell of.
@@ -56,7 +58,7 @@ func (f *Fitted) Value(key string) *Value {
 }
 
 // Wants tells which metrics a fit reads: a source need not give others.
-func Wants() func(metric string) bool { return diagnose.Wants() }
+func Wants(pack *rules.Pack) func(metric string) bool { return diagnose.Wants(pack) }
 
 // An engine is what fits one engine.
 type engine struct {
@@ -68,10 +70,10 @@ type engine struct {
 }
 
 var engines = []engine{
-	{"wiredtiger", string(rules.EngineMongoDB), []string{"data", "journal"}, (*fitting).mongodb},
-	{"etcd", string(rules.EngineEtcd), []string{"data", "wal"}, (*fitting).etcd},
-	{"postgres", string(rules.EnginePostgres), []string{"data", "wal"}, (*fitting).postgres},
-	{"iris", string(rules.EngineIRIS), []string{"data", "wij", "journal"}, (*fitting).iris},
+	{"wiredtiger", "mongodb", []string{"data", "journal"}, (*fitting).mongodb},
+	{"etcd", "etcd", []string{"data", "wal"}, (*fitting).etcd},
+	{"postgres", "postgres", []string{"data", "wal"}, (*fitting).postgres},
+	{"iris", "iris", []string{"data", "wij", "journal"}, (*fitting).iris},
 	{"streams", "", []string{"data", "wal"}, (*fitting).streams},
 }
 
@@ -87,7 +89,7 @@ func Engines() []string {
 // Fit makes a scenario of recordings of the same stretch of time. It fails when they cannot be read, with a [ShortError] where they are too
 // short, a [MissingError] where they lack what a scenario needs, and an [EngineError] where it is not plain whose they are.
 func Fit(ctx context.Context, in []recording.Reader, opt Options) (*Fitted, error) {
-	c, err := diagnose.Lay(ctx, in, diagnose.Options{From: opt.From, To: opt.To, Progress: opt.Progress})
+	c, err := diagnose.Lay(ctx, in, diagnose.Options{Pack: opt.Pack, From: opt.From, To: opt.To, Progress: opt.Progress})
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +146,7 @@ func choose(c *rules.Case, name string) (engine, error) {
 	var found []string
 	var one engine
 	for _, e := range engines {
-		if e.name == name || name == "" && slices.Contains(c.Engines, rules.Engine(e.product)) {
+		if e.name == name || name == "" && slices.Contains(c.Engines, e.product) {
 			found, one = append(found, e.name), e
 		}
 	}
@@ -171,12 +173,15 @@ func (f *fitting) remark(format string, args ...any) {
 	f.remarks = append(f.remarks, fmt.Sprintf(format, args...))
 }
 
+// named is a signal by its name without the prefix.
+func named(signal string) *rules.Signal { return &rules.Signal{Name: rules.SignalPrefix + signal} }
+
 // one is a signal's values, summed over its series; nil if not measured.
-func (f *fitting) one(signal string) []float64 { return f.One(rules.SignalPrefix + signal) }
+func (f *fitting) one(signal string) []float64 { return f.One(named(signal)) }
 
 // gauge is the median of a signal that hardly changes: a setting. NaN if not measured.
 func (f *fitting) gauge(signal string) float64 {
-	for _, t := range f.Signal(rules.SignalPrefix + signal) {
+	for _, t := range f.Signal(named(signal)) {
 		if timeline.Count(t.Values) > 0 {
 			return timeline.Quantile(t.Values, 0.5)
 		}

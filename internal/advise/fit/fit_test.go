@@ -37,10 +37,10 @@ func TestCaptures(t *testing.T) {
 				t.Fatal(err)
 			}
 			mem := recording.NewMemory(recording.MemoryOptions{})
-			if err := src.Read(context.Background(), mem, source.Options{Want: fit.Wants()}); err != nil {
+			if err := src.Read(context.Background(), mem, source.Options{Want: fit.Wants(pack)}); err != nil {
 				t.Fatal(err)
 			}
-			fitted, err := fit.Fit(context.Background(), []recording.Reader{mem}, fit.Options{})
+			fitted, err := fit.Fit(context.Background(), []recording.Reader{mem}, fit.Options{Pack: pack})
 			var short *fit.ShortError
 			if c.cores == 0 {
 				if !errors.As(err, &short) || short.Need.Seconds() != 120 {
@@ -67,7 +67,7 @@ func TestCaptures(t *testing.T) {
 // What is commented out is not in the scenario, and each value says what it rests on.
 func TestYAML(t *testing.T) {
 	_, mem := run(t, trips[2].name, []byte(trips[2].yaml))
-	fitted, err := fit.Fit(context.Background(), []recording.Reader{mem}, fit.Options{Name: `a "name": #1`})
+	fitted, err := fit.Fit(context.Background(), []recording.Reader{mem}, fit.Options{Pack: pack, Name: `a "name": #1`})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestYAML(t *testing.T) {
 func TestDevices(t *testing.T) {
 	_, mem := run(t, trips[2].name, []byte(trips[2].yaml))
 	in := []recording.Reader{mem}
-	fitted, err := fit.Fit(context.Background(), in, fit.Options{Devices: map[string]string{"wal": "m3/wal", "data": "m3/data"}})
+	fitted, err := fit.Fit(context.Background(), in, fit.Options{Pack: pack, Devices: map[string]string{"wal": "m3/wal", "data": "m3/data"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func TestDevices(t *testing.T) {
 		t.Errorf("the log's volume: %+v", v)
 	}
 	for _, devices := range []map[string]string{{"data": "sdz"}, {"journal": "m1/wal"}, {"wal": "m1/wal"}} {
-		_, err := fit.Fit(context.Background(), in, fit.Options{Devices: devices})
+		_, err := fit.Fit(context.Background(), in, fit.Options{Pack: pack, Devices: devices})
 		var missing *fit.MissingError
 		if !errors.As(err, &missing) || missing.Hint() == "" {
 			t.Errorf("%v: %v, want what is missing and what there is", devices, err)
@@ -120,13 +120,13 @@ func TestMissing(t *testing.T) {
 	for engine, from := range map[string]string{
 		"wiredtiger": "diagnostic.data", "postgres": "postgres_exporter", "iris": "api/monitor",
 	} {
-		_, err := fit.Fit(context.Background(), []recording.Reader{mem}, fit.Options{Engine: engine, Devices: map[string]string{"data": "m1/data"}})
+		_, err := fit.Fit(context.Background(), []recording.Reader{mem}, fit.Options{Pack: pack, Engine: engine, Devices: map[string]string{"data": "m1/data"}})
 		var missing *fit.MissingError
 		if !errors.As(err, &missing) || !strings.Contains(missing.Hint(), from) {
 			t.Errorf("etcd's recording as %s: %v", engine, err)
 		}
 	}
-	fitted, err := fit.Fit(context.Background(), []recording.Reader{mem}, fit.Options{Engine: "streams", Devices: map[string]string{"data": "m2/wal"}})
+	fitted, err := fit.Fit(context.Background(), []recording.Reader{mem}, fit.Options{Pack: pack, Engine: "streams", Devices: map[string]string{"data": "m2/wal"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -52,7 +52,7 @@ func (f *fitting) identify(u use) identity {
 
 func (f *fitting) identifyModel(u use, id *identity) {
 	name := f.Facts["model."+u.device]
-	for _, t := range f.Signal(rules.SignalPrefix + "disk_info:model") {
+	for _, t := range f.Signal(rules.DiskInfo) {
 		if t.Labels.Get("device") == u.device && name == "" {
 			name = t.Labels.Get("model")
 		}
@@ -93,7 +93,7 @@ func (f *fitting) identifySize(u use, id *identity) {
 
 // fileSystem is the size of the file system on a volume's device, and what tells it; 0 if nothing does.
 func (f *fitting) fileSystem(u use) (bytes float64, of string) {
-	if b := timeline.Max(f.For(rules.SignalPrefix+"filesystem_size:bytes", "device", u.device)); b > 0 {
+	if b := timeline.Max(f.For(rules.FilesystemSize, "device", u.device)); b > 0 {
 		return b, "its file system"
 	}
 	path := f.fact("dbpath")
@@ -101,7 +101,7 @@ func (f *fitting) fileSystem(u use) (bytes float64, of string) {
 		path += "/" + u.volume
 	}
 	best := ""
-	mounts := f.Signal(rules.SignalPrefix + "mount_size:bytes")
+	mounts := f.Signal(rules.MountSize)
 	for _, t := range mounts {
 		at := t.Labels.Get("mount_point")
 		if at == "/" && slices.ContainsFunc(mounts, func(o timeline.Track) bool { return holdsData(o.Labels.Get("mount_point")) }) {

@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"plimsoll/internal/base/units"
-	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/timeline"
 
 	wt "plimsoll/internal/engine/mongodb/model"
@@ -261,7 +260,7 @@ func (f *fitting) eviction(key string) {
 // leader is the instance of etcd that leads most of the time, "m1" if none tells.
 func (f *fitting) leader() string {
 	best, name := 0.0, "m1"
-	for _, t := range f.Signal(rules.SignalPrefix + "etcd_is_leader:bool") {
+	for _, t := range f.Signal(named("etcd_is_leader:bool")) {
 		if s := timeline.Sum(t.Values); s > best {
 			best, name = s, t.Labels.Get("instance")
 		}

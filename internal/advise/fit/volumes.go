@@ -44,13 +44,13 @@ func (f *fitting) fitVolumes() error {
 
 // on is a device's signal; nil if not measured.
 func (f *fitting) on(device, signal string) []float64 {
-	return f.For(rules.SignalPrefix+signal, "device", device)
+	return f.For(named(signal), "device", device)
 }
 
 // exceeded is for how much of the time a volume itself said that it was over one of its limits: the driver's counters, where their
 // volume is called like the device, or is the only one.
 func (f *fitting) exceeded(device, what string) []float64 {
-	tracks := f.Signal(rules.SignalPrefix + "ebs_volume_" + what + "_exceeded:ratio")
+	tracks := f.Signal(named("ebs_volume_" + what + "_exceeded:ratio"))
 	for _, t := range tracks {
 		if t.Labels.Get("volume_id") == device || len(tracks) == 1 && len(f.uses) == 1 {
 			return t.Values

@@ -76,9 +76,9 @@ func TestChangeOfClasses(t *testing.T) {
 // withClasses gives a made recording a histogram of its writes: each second's take its latency times a factor, and a hundredth ten times that.
 func (m made) withClasses(word string, edges []string, factor float64) *side {
 	s := m.side(word)
-	all := s.c.Signal
-	mean := s.c.One(rules.SignalPrefix + "mongodb_write_latency:seconds")
-	rate := s.c.One(rules.SignalPrefix + "mongodb_writes:rate")
+	all := s.c.Tracks
+	mean := s.c.One(pack.Signal(rules.SignalPrefix + "mongodb_write_latency:seconds"))
+	rate := s.c.One(pack.Signal(rules.SignalPrefix + "mongodb_writes:rate"))
 	tracks := make([]timeline.Track, len(edges))
 	for i, le := range edges {
 		upTo := make([]float64, len(mean))
@@ -93,11 +93,11 @@ func (m made) withClasses(word string, edges []string, factor float64) *side {
 		}
 		tracks[i] = timeline.Track{Labels: labels.FromStrings("le", le), Values: upTo}
 	}
-	s.c.Signal = func(name string) []timeline.Track {
-		if name == rules.SignalPrefix+"client_write_classes:rate" {
+	s.c.Tracks = func(of *rules.Signal) []timeline.Track {
+		if of == rules.ClientWriteClasses {
 			return tracks
 		}
-		return all(name)
+		return all(of)
 	}
 	return s
 }

@@ -76,7 +76,7 @@ func TestRefusals(t *testing.T) {
 
 // Another rate is another workload: it is told, and no requirement is met by it.
 func TestAnotherWorkload(t *testing.T) {
-	b, err := ParseBound("write_p99 < 10s")
+	b, err := ParseBound(pack, "write_p99 < 10s")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,10 +114,10 @@ func TestOneSideWithoutCheckpoints(t *testing.T) {
 func TestNothingInCommon(t *testing.T) {
 	only := func(word string, seed random.Seed, has func(name string) bool) *side {
 		s := made{seed: seed, cells: 300}.side(word)
-		all := s.c.Signal
-		s.c.Signal = func(name string) []timeline.Track {
-			if has(strings.TrimPrefix(name, rules.SignalPrefix)) {
-				return all(name)
+		all := s.c.Tracks
+		s.c.Tracks = func(of *rules.Signal) []timeline.Track {
+			if has(strings.TrimPrefix(of.Name, rules.SignalPrefix)) {
+				return all(of)
 			}
 			return nil
 		}

@@ -38,13 +38,12 @@ func (p partition) seconds(step float64) float64 {
 	return float64(in) * step
 }
 
-// checkpoints is where a checkpoint ran, and whether the recording tells.
-func checkpoints(c *rules.Case) (timeline.Mask, bool) {
-	if m, ok := c.CheckpointCells(); ok {
-		return m, true
+// checkpoints is where a checkpoint ran, if the recording tells.
+func checkpoints(c *rules.Case) (rules.Cycle, bool) {
+	if cycles := c.Cycles(); len(cycles) > 0 {
+		return cycles[0], true
 	}
-	m, _, _, ok := c.PostgresCheckpoints()
-	return m, ok
+	return rules.Cycle{}, false
 }
 
 // byCycles cuts a case from each checkpoint's start to the next one's; cycles is false if there are not two starts.
@@ -53,12 +52,12 @@ func byCycles(c *rules.Case) partition {
 	for k := range p.unit {
 		p.unit[k] = -1
 	}
-	running, ok := checkpoints(c)
+	cycle, ok := checkpoints(c)
 	if !ok {
 		return p
 	}
 	var starts []int
-	for _, e := range running.Episodes() {
+	for _, e := range cycle.Cells.Episodes() {
 		if e.First > 0 { // of one that was running when the recording began the start is not known
 			starts = append(starts, e.First)
 		}

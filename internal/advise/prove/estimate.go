@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"plimsoll/internal/base/random"
+	"plimsoll/internal/judge/rules"
 )
 
 // sameRatio is the relative change under which nobody acts: an interval within it says that nothing changed.
@@ -146,9 +147,9 @@ func (x *pair) judge(alpha float64) {
 		f.Verdict = NoChange
 	case f.PAdjusted == nil || *f.PAdjusted > alpha:
 	case high != nil && *high < 0:
-		f.Verdict = map[string]Verdict{wantLess: Better, wantMore: Worse, wantNeither: Lower}[f.Wanted]
+		f.Verdict = map[rules.Wanted]Verdict{rules.Less: Better, rules.More: Worse, rules.Neither: Lower}[rules.Wanted(f.Wanted)]
 	case low != nil && *low > 0:
-		f.Verdict = map[string]Verdict{wantLess: Worse, wantMore: Better, wantNeither: Higher}[f.Wanted]
+		f.Verdict = map[rules.Wanted]Verdict{rules.Less: Worse, rules.More: Better, rules.Neither: Higher}[rules.Wanted(f.Wanted)]
 	}
 }
 

@@ -12,16 +12,10 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// What is wanted of a figure.
-const (
-	wantLess    = "less"
-	wantMore    = "more"
-	wantNeither = "neither"
-)
-
 // A kind is a figure that recordings may tell.
 type kind struct {
-	name, title, unit, wanted string
+	name, title, unit string
+	wanted            rules.Wanted
 	// felt is what clients feel: by these a change is called better or worse as a whole.
 	felt bool
 	// ways are how to read it, the most exact first. Both recordings are read in the same way.
@@ -41,62 +35,111 @@ const (
 )
 
 // kinds are all figures, those that clients feel first.
-func kinds() []kind {
+func kinds(pack *rules.Pack) []kind {
 	out := []kind{
-		{"write_p50", "write p50", "seconds", wantLess, true, latencies(0.5, "client_write", "mongodb_write", "postgres/commit-stall")},
-		{"write_p99", "write p99", "seconds", wantLess, true, latencies(0.99, "client_write", "mongodb_write", "postgres/commit-stall")},
-		{"write_p999", "write p99.9", "seconds", wantLess, true, []way{felt("client_write", 0.999)}},
-		{"read_p50", "read p50", "seconds", wantLess, true, latencies(0.5, "client_read", "mongodb_read", "")},
-		{"read_p99", "read p99", "seconds", wantLess, true, latencies(0.99, "client_read", "mongodb_read", "")},
-		{"read_p999", "read p99.9", "seconds", wantLess, true, []way{felt("client_read", 0.999)}},
-		{"stalled", "stalled an hour", "seconds/h", wantLess, true, []way{{stalled, "stalled intervals, as diagnose finds them"}}},
-		{"wal_fsync_p99", "WAL fsync p99", "seconds", wantLess, true, []way{{classes("etcd_wal_fsync_classes:rate", 0.99), summed}}},
-		{"backend_commit_p99", "backend commit p99", "seconds", wantLess, true, []way{{classes("etcd_backend_commit_classes:rate", 0.99), summed}}},
-		{"journal_sync", "journal sync", "seconds", wantLess, false, []way{{perEvent("wt_log_sync_time:ratio", "wt_log_syncs:rate"), "mean"}}},
-		{"checkpoint", "checkpoint", "seconds", wantLess, false, []way{
-			{checkpointSeconds, "mean"}, {overTime("iris_write_daemon_cycle:seconds"), "mean over time of the last cycle's"}}},
-		{"operations", "operations", "1/s", wantMore, false, operationWays()},
-		{"app_evictions", "app evictions", "1/s", wantLess, false, []way{{overTime("wt_app_evictions:rate"), "mean over time"}}},
-		{"dirty_bytes", "dirty in cache", "bytes", wantNeither, false, []way{{overTime("wt_dirty:bytes"), "mean over time"}}},
-		{"page_cache_dirty", "page cache dirty", "bytes", wantNeither, false, []way{{overTime("memory_dirty:bytes"), "mean over time"}}},
+		{"write_p50", "write p50", "seconds", rules.Less, true, writes.latencies(pack, 0.5)},
+		{"write_p99", "write p99", "seconds", rules.Less, true, writes.latencies(pack, 0.99)},
+		{"write_p999", "write p99.9", "seconds", rules.Less, true, []way{writes.felt(0.999)}},
+		{"read_p50", "read p50", "seconds", rules.Less, true, reads.latencies(pack, 0.5)},
+		{"read_p99", "read p99", "seconds", rules.Less, true, reads.latencies(pack, 0.99)},
+		{"read_p999", "read p99.9", "seconds", rules.Less, true, []way{reads.felt(0.999)}},
+		{"stalled", "stalled an hour", "seconds/h", rules.Less, true, []way{{stalled, "stalled intervals, as diagnose finds them"}}},
 	}
+	times := func(f rules.Figure) bool { return f.Unit == "seconds" }
+	out = append(out, ofEngines(pack, func(f rules.Figure) bool { return times(f) && f.Felt })...)
+	out = append(out, ofEngines(pack, func(f rules.Figure) bool { return times(f) && !f.Felt })...)
+	out = append(out,
+		kind{"checkpoint", "checkpoint", "seconds", rules.Less, false, checkpointWays(pack)},
+		kind{"operations", "operations", "1/s", rules.More, false, operationWays(pack)})
+	out = append(out, ofEngines(pack, func(f rules.Figure) bool { return !times(f) })...)
 	return append(out,
-		kind{"iops", "device IOPS", "1/s", wantNeither, false, []way{{onDevice("disk_ops:rate"), "mean over time"}}},
-		kind{"throughput", "device throughput", "bytes/s", wantNeither, false, []way{{onDevice("disk_moved:bytes"), "mean over time"}}},
-		kind{"utilisation", "device busy", "ratio", wantLess, false, []way{{onDevice("disk_busy:ratio"), "mean over time"}}},
-		kind{"await", "device write await", "seconds", wantLess, false, []way{{await, "mean of writes"}}},
+		kind{"page_cache_dirty", "page cache dirty", "bytes", rules.Neither, false, []way{{overTime(rules.MemoryDirty), "mean over time"}}},
+		kind{"iops", "device IOPS", "1/s", rules.Neither, false, []way{{onDevice(rules.DiskOps), "mean over time"}}},
+		kind{"throughput", "device throughput", "bytes/s", rules.Neither, false, []way{{onDevice(rules.DiskMoved), "mean over time"}}},
+		kind{"utilisation", "device busy", "ratio", rules.Less, false, []way{{onDevice(rules.DiskBusy), "mean over time"}}},
+		kind{"await", "device write await", "seconds", rules.Less, false, []way{{await, "mean of writes"}}},
 	)
 }
 
+// ofEngines are the figures of the engines' own.
+func ofEngines(pack *rules.Pack, wanted func(rules.Figure) bool) (out []kind) {
+	for _, e := range pack.Engines() {
+		for _, f := range e.Compared.Figures {
+			if wanted(f) {
+				out = append(out, kind{f.Name, f.Title, f.Unit, f.Wanted, f.Felt, []way{ofEngine(f)}})
+			}
+		}
+	}
+	return out
+}
+
+func ofEngine(f rules.Figure) way {
+	switch {
+	case f.Classes != nil:
+		return way{classes(f.Classes, f.Q), summed}
+	case f.Time != nil:
+		return way{perEvent(f.Time, f.Events), "mean"}
+	}
+	return way{overTime(f.Mean), "mean over time"}
+}
+
+func checkpointWays(pack *rules.Pack) []way {
+	out := []way{{checkpointSeconds, "mean"}}
+	for _, e := range pack.Engines() {
+		if last := e.Compared.LastCycle; last != nil {
+			out = append(out, way{overTime(last), "mean over time of the last cycle's"})
+		}
+	}
+	return out
+}
+
 // one is a signal's one series, or the sum of several; nil if it was not measured.
-func (s *side) one(signal string) []float64 { return s.c.One(rules.SignalPrefix + signal) }
+func (s *side) one(signal *rules.Signal) []float64 { return s.c.One(signal) }
+
+// An asked is a kind of operation that clients ask for: what a driver told of it, and what a server does.
+type asked struct {
+	classes, latency, rate *rules.Signal
+	server                 func(rules.Compared) rules.Felt
+}
+
+var (
+	writes = asked{rules.ClientWriteClasses, rules.ClientWriteLatency, rules.ClientWrites, func(c rules.Compared) rules.Felt { return c.Writes }}
+	reads  = asked{rules.ClientReadClasses, rules.ClientReadLatency, rules.ClientReads, func(c rules.Compared) rules.Felt { return c.Reads }}
+)
 
 // felt is a percentile of all latencies from the intended starts, by the histogram that a simulation and the laboratory record. Only
 // this way tells a p99.9: of means of a second it would be that of the worst second.
-func felt(driver string, q float64) way {
-	return way{classes(driver+"_classes:rate", q), summed + ", from the intended starts"}
+func (a asked) felt(q float64) way {
+	return way{classes(a.classes, q), summed + ", from the intended starts"}
 }
 
 // latencies are the ways to a percentile of operations' latency: as a driver counted each of them, as it summed them, as the
 // server did, and by a symptom's detector.
-func latencies(q float64, driver, server, symptom string) []way {
-	bySignals := func(prefix string) func(s *side) measure {
-		return func(s *side) measure {
-			return s.quantile(q, s.one(prefix+"_latency:seconds"), s.one(prefix+"s:rate"))
+func (a asked) latencies(pack *rules.Pack, q float64) []way {
+	bySignals := func(latency, rate *rules.Signal) func(s *side) measure {
+		return func(s *side) measure { return s.quantile(q, s.one(latency), s.one(rate)) }
+	}
+	out := []way{a.felt(q), {bySignals(a.latency, a.rate), means + ", as the driver counted them"}}
+	for _, e := range pack.Engines() {
+		f := a.server(e.Compared)
+		if f.Latency != nil {
+			out = append(out, way{bySignals(f.Latency, f.Rate), means + ", as the server counted them: without what waited before it, for a connection"})
+		}
+		if f.Rule != "" {
+			out = append(out, way{byStalls(q, f.Rule), little})
 		}
 	}
-	return []way{
-		felt(driver, q),
-		{bySignals(driver), means + ", as the driver counted them"},
-		{bySignals(server), means + ", as the server counted them: without what waited before it, for a connection"},
-		{func(s *side) measure {
-			for _, x := range s.c.Symptoms {
-				if x.Rule == symptom && x.Latency != nil {
-					return s.quantile(q, x.Latency, x.Ops)
-				}
+	return out
+}
+
+func byStalls(q float64, rule string) func(s *side) measure {
+	return func(s *side) measure {
+		for _, x := range s.c.Symptoms {
+			if x.Rule == rule && x.Latency != nil {
+				return s.quantile(q, x.Latency, x.Ops)
 			}
-			return nil
-		}, little},
+		}
+		return nil
 	}
 }
 
@@ -108,7 +151,7 @@ func (s *side) quantile(q float64, values, weights []float64) measure {
 }
 
 // overTime is a signal's mean over time.
-func overTime(signal string) func(s *side) measure {
+func overTime(signal *rules.Signal) func(s *side) measure {
 	return func(s *side) measure { return s.mean(s.one(signal)) }
 }
 
@@ -128,7 +171,7 @@ func ones(n int) []float64 {
 }
 
 // perEvent is time credited over events ended.
-func perEvent(time, events string) func(s *side) measure {
+func perEvent(time, events *rules.Signal) func(s *side) measure {
 	return func(s *side) measure {
 		num, den := s.one(time), s.one(events)
 		if num == nil || den == nil || !s.cut.known(num) || !(timeline.Sum(den) > 0) {
@@ -138,28 +181,30 @@ func perEvent(time, events string) func(s *side) measure {
 	}
 }
 
-// operationSignals are completions a second: what a driver or a server counted.
-var operationSignals = [][]string{
-	{"client_writes:rate", "client_reads:rate"},
-	{"mongodb_writes:rate", "mongodb_reads:rate"},
-	{"mongodb_write_counters:rate"}, {"postgres_commits:rate"}, {"etcd_proposals_committed:rate"}, {"iris_global_updates:rate"},
+// operations are completions a second: what a driver or a server counted.
+func operations(pack *rules.Pack) []rules.Operations {
+	out := []rules.Operations{{Signals: []*rules.Signal{rules.ClientWrites, rules.ClientReads}}}
+	for _, e := range pack.Engines() {
+		out = append(out, e.Compared.Operations...)
+	}
+	return out
 }
 
-func operationWays() []way {
+func operationWays(pack *rules.Pack) []way {
 	var out []way
-	for _, names := range operationSignals {
-		out = append(out, way{func(s *side) measure { return s.mean(s.operations(names)) }, "mean over time"})
+	for _, of := range operations(pack) {
+		out = append(out, way{func(s *side) measure { return s.mean(s.operations(of)) }, "mean over time"})
 	}
 	return out
 }
 
 // operations adds up the completions that are told; nil if none are.
-func (s *side) operations(names []string) []float64 {
+func (s *side) operations(of rules.Operations) []float64 {
 	var sum []float64
-	for _, name := range names {
-		values := s.one(name)
-		if name == "etcd_proposals_committed:rate" {
-			values = s.busiest(rules.SignalPrefix + name) // each member counts all of them
+	for _, signal := range of.Signals {
+		values := s.one(signal)
+		if of.EachCountsAll {
+			values = s.busiest(signal)
 		}
 		switch {
 		case values == nil:
@@ -177,7 +222,7 @@ func (s *side) operations(names []string) []float64 {
 }
 
 // busiest is the series of a signal with the largest sum.
-func (s *side) busiest(signal string) []float64 {
+func (s *side) busiest(signal *rules.Signal) []float64 {
 	var best []float64
 	most := math.Inf(-1)
 	for _, t := range s.c.Signal(signal) {
@@ -211,14 +256,8 @@ func checkpointSeconds(s *side) measure {
 		return nil
 	}
 	step := s.c.Grid.StepSeconds()
-	took := s.one("wt_checkpoint_time:ratio")
-	if _, write, sync, ok := s.c.PostgresCheckpoints(); took == nil && ok {
-		took = make([]float64, len(write))
-		for k := range took {
-			took[k] = write[k] + sync[k]
-		}
-	}
-	running, _ := checkpoints(s.c)
+	cycle, _ := checkpoints(s.c)
+	took, running := cycle.Took, cycle.Cells
 	q := &quotient{num: make([]float64, s.cut.n), den: ones(s.cut.n)}
 	for k, u := range s.cut.unit {
 		switch {
@@ -233,10 +272,10 @@ func checkpointSeconds(s *side) measure {
 }
 
 // classes is a quantile of durations that are kept in classes, over all instances.
-func classes(signal string, q float64) func(s *side) measure {
+func classes(signal *rules.Signal, q float64) func(s *side) measure {
 	return func(s *side) measure {
 		h := &histogram{q: q}
-		tracks := s.c.Signal(rules.SignalPrefix + signal)
+		tracks := s.c.Signal(signal)
 		for _, t := range tracks {
 			if edge, err := strconv.ParseFloat(t.Labels.Get("le"), 64); err == nil && !slices.Contains(h.edges, edge) {
 				h.edges = append(h.edges, edge)
@@ -272,16 +311,16 @@ func classes(signal string, q float64) func(s *side) measure {
 }
 
 // onDevice is a signal's mean over time, of the busiest device.
-func onDevice(signal string) func(s *side) measure {
+func onDevice(signal *rules.Signal) func(s *side) measure {
 	return func(s *side) measure {
-		return s.mean(s.c.For(rules.SignalPrefix+signal, "device", s.device))
+		return s.mean(s.c.For(signal, "device", s.device))
 	}
 }
 
 // await is the mean time of a write at the busiest device: each cell's weighs as many writes as it had.
 func await(s *side) measure {
-	took := s.c.For(rules.SignalPrefix+"disk_write_await:seconds", "device", s.device)
-	writes := s.c.For(rules.SignalPrefix+"disk_writes:rate", "device", s.device)
+	took := s.c.For(rules.DiskWriteAwait, "device", s.device)
+	writes := s.c.For(rules.DiskWrites, "device", s.device)
 	if took == nil || writes == nil || !s.cut.known(took) {
 		return nil
 	}
@@ -295,7 +334,7 @@ func await(s *side) measure {
 // busiestDevice is the device that moved the most bytes.
 func busiestDevice(c *rules.Case) string {
 	best, high := "", -1.0
-	for _, t := range c.Signal(rules.SignalPrefix + "disk_moved:bytes") {
+	for _, t := range c.Signal(rules.DiskMoved) {
 		if s := timeline.Sum(t.Values); s > high {
 			best, high = t.Labels.Get("device"), s
 		}

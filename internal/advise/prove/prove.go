@@ -16,6 +16,8 @@ import (
 
 // Options say how to compare.
 type Options struct {
+	// Pack is what recordings are judged by.
+	Pack *rules.Pack
 	// Confidence is that of intervals, and of a report to hold no false verdict; 0 is 0.95.
 	Confidence units.Ratio
 	Require    []Bound
@@ -61,7 +63,7 @@ func Compare(ctx context.Context, before, after []recording.Reader, opt Options)
 		*side
 		Window
 	}{{a, opt.Before}, {b, opt.After}} {
-		if err := x.lay(ctx, diagnose.Options{From: x.From, To: x.To, Progress: opt.Progress}); err != nil {
+		if err := x.lay(ctx, diagnose.Options{Pack: opt.Pack, From: x.From, To: x.To, Progress: opt.Progress}); err != nil {
 			return nil, err
 		}
 	}
@@ -88,7 +90,7 @@ func evenSteps(ctx context.Context, a, b *side, opt Options) error {
 	if fine.c.Grid.StepMs == coarse.c.Grid.StepMs {
 		return nil
 	}
-	return fine.lay(ctx, diagnose.Options{From: window.From, To: window.To, Step: coarse.c.Grid.Step(), Progress: opt.Progress})
+	return fine.lay(ctx, diagnose.Options{Pack: opt.Pack, From: window.From, To: window.To, Step: coarse.c.Grid.Step(), Progress: opt.Progress})
 }
 
 // compare is Compare for what is laid already.
@@ -141,7 +143,7 @@ type pair struct {
 // both finds the figures that both sides tell in the same way, and lists those that only one does.
 func both(a, b *side, r *Report) []pair {
 	var out []pair
-	for _, k := range kinds() {
+	for _, k := range kinds(a.c.Pack) {
 		told := [2]bool{}
 		found := false
 		for _, w := range k.ways {
@@ -153,7 +155,7 @@ func both(a, b *side, r *Report) []pair {
 			}
 			basis := basisText(w, a.c.Grid.StepSeconds())
 			out = append(out, pair{kind: k, before: x, after: y, figure: Figure{
-				Name: k.name, Title: k.title, Unit: k.unit, Wanted: k.wanted, Basis: basis, Signals: signals, Verdict: CantTell,
+				Name: k.name, Title: k.title, Unit: k.unit, Wanted: string(k.wanted), Basis: basis, Signals: signals, Verdict: CantTell,
 			}})
 			found = true
 			break
@@ -173,14 +175,14 @@ func both(a, b *side, r *Report) []pair {
 
 // reading reads a figure and tells the signals that it was read from, in their order.
 func (s *side) reading(of func(*side) measure) (m measure, signals []string) {
-	signal := s.c.Signal
-	defer func() { s.c.Signal = signal }()
-	s.c.Signal = func(name string) []timeline.Track {
-		tracks := signal(name)
-		if len(tracks) > 0 && !slices.Contains(signals, name) {
-			signals = append(signals, name)
+	tracks := s.c.Tracks
+	defer func() { s.c.Tracks = tracks }()
+	s.c.Tracks = func(signal *rules.Signal) []timeline.Track {
+		out := tracks(signal)
+		if len(out) > 0 && !slices.Contains(signals, signal.Name) {
+			signals = append(signals, signal.Name)
 		}
-		return tracks
+		return out
 	}
 	return of(s), signals
 }

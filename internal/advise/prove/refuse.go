@@ -36,13 +36,13 @@ func distinct(a, b *side) error {
 	if !a.c.Grid.Time(0).Add(time.Duration(from) * a.c.Grid.Step()).Equal(b.c.Grid.Time(0)) {
 		return nil // cells begin at other times; then they are not compared
 	}
-	for _, sig := range rules.Signals() {
-		for _, t := range a.c.Signal(sig.Name) {
-			i := slices.IndexFunc(b.c.Signal(sig.Name), func(o timeline.Track) bool { return labels.Equal(o.Labels, t.Labels) })
+	for _, sig := range a.c.Pack.Signals() {
+		for _, t := range a.c.Signal(sig) {
+			i := slices.IndexFunc(b.c.Signal(sig), func(o timeline.Track) bool { return labels.Equal(o.Labels, t.Labels) })
 			if i < 0 {
 				continue
 			}
-			n, equal := equalCells(t.Values, b.c.Signal(sig.Name)[i].Values, int(max(min(from, math.MaxInt32), -math.MaxInt32)))
+			n, equal := equalCells(t.Values, b.c.Signal(sig)[i].Values, int(max(min(from, math.MaxInt32), -math.MaxInt32)))
 			shared, same = max(shared, n), same && equal
 		}
 	}
@@ -91,7 +91,7 @@ func longEnough(a, b *side) error {
 			return refuse(fmt.Sprintf("record %s at least, better twice as long", units.Seconds((unitsMin+1)*other.cut.usual*step)),
 				"%s is too short: %s, and the recording %s has checkpoints every %s: %d times that are needed", s.word, length, other.word, units.Seconds(other.cut.usual*step), unitsMin)
 		case !s.cut.cycles && !other.cut.cycles && s.checkpointing():
-			return refuse(fmt.Sprintf("record until %d checkpoints have begun: 8 minutes of MongoDB at its default of 60 s, 40 of PostgreSQL at 5 min", unitsMin+2),
+			return refuse(fmt.Sprintf("record until %d checkpoints have begun: %s", unitsMin+2, usualCycles(s.c.Pack, unitsMin+2)),
 				"%s is too short: in its %s %s, and %d whole checkpoint cycles are needed", s.word, length, begun(s.cut.begun), unitsMin)
 		case s.c.Grid.N < cellsMin:
 			return refuse(fmt.Sprintf("record %s at least, better ten times as long", units.Seconds(cellsMin*step)),
@@ -101,14 +101,32 @@ func longEnough(a, b *side) error {
 	return nil
 }
 
-// cycleUsualMax is the longest usual distance of two checkpoints: PostgreSQL's checkpoint_timeout by default is 5 min. A recording of
-// many times that in which none is seen is of a database without.
-const cycleUsualMax = 5 * time.Minute
+// usualCycles says how long so many cycles take at the engines' defaults.
+func usualCycles(pack *rules.Pack, n int) string {
+	var out []string
+	for _, e := range pack.Engines() {
+		every := e.Compared.CycleEvery
+		if every == 0 {
+			continue
+		}
+		minutes, at := "", ""
+		if len(out) == 0 {
+			minutes, at = " minutes", " its default of"
+		}
+		out = append(out, fmt.Sprintf("%d%s of %s at%s %s", int(every.Minutes())*n, minutes, e.Traits.Product, at, strings.TrimSuffix(every.String(), "0s")))
+	}
+	return strings.Join(out, ", ")
+}
 
-// checkpointing tells whether checkpoints are to be expected although no two were seen.
+// checkpointing tells whether checkpoints are to be expected although no two were seen: a recording of many
+// times the longest usual distance of two, in which none is seen, is of a database without.
 func (s *side) checkpointing() bool {
+	longest := 0.0
+	for _, e := range s.c.Pack.Engines() {
+		longest = max(longest, e.Compared.CycleEvery.Seconds())
+	}
 	_, told := checkpoints(s.c)
-	return told && s.c.Whole().Seconds() < unitsMin*cycleUsualMax.Seconds()
+	return told && s.c.Whole().Seconds() < unitsMin*longest
 }
 
 func begun(n int) string {
@@ -139,7 +157,13 @@ func nothingInCommon(a, b *side, r *Report) error {
 		}
 		return fmt.Sprintf("%s (%s) tells %s", s.word, strings.Join(kinds, ", "), strings.Join(names, ", "))
 	}
-	return refuse("record both with the same sources: mongodb_exporter or diagnostic.data, postgres_exporter, or etcd's /metrics for the database; iostat, node_exporter or host for the device (plimsoll record SOURCE... --out DIR)",
+	var sources []string
+	for _, e := range a.c.Pack.Engines() {
+		if e.Compared.Source != "" {
+			sources = append(sources, e.Compared.Source)
+		}
+	}
+	return refuse("record both with the same sources: "+strings.Join(sources, ", or ")+" for the database; iostat, node_exporter or host for the device (plimsoll record SOURCE... --out DIR)",
 		"no figure is in both: %s; %s", tell(a, r.OnlyBefore), tell(b, r.OnlyAfter))
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"plimsoll/internal/base/diagnostics"
 	"plimsoll/internal/base/units"
+	"plimsoll/internal/judge/rules"
 )
 
 // requireBytesMax bounds a requirement's text.
@@ -29,9 +30,9 @@ func (b Bound) String() string { return b.text }
 var requirement = regexp.MustCompile(`^\s*([A-Za-z0-9_]+)\s*(<=|>=|<|>)\s*(\S.*?)\s*$`)
 
 // Names are the figures' names, as a requirement may give them.
-func Names() []string {
+func Names(pack *rules.Pack) []string {
 	var out []string
-	for _, k := range kinds() {
+	for _, k := range kinds(pack) {
 		out = append(out, k.name)
 	}
 	return out
@@ -39,7 +40,7 @@ func Names() []string {
 
 // ParseBound reads a requirement: "write_p99 < 25ms". A value has the figure's unit: a duration, a size, a rate or a share; that of
 // stalled is the time stalled in an hour. The error says how it is written.
-func ParseBound(text string) (Bound, error) {
+func ParseBound(pack *rules.Pack, text string) (Bound, error) {
 	if len(text) > requireBytesMax {
 		return Bound{}, fmt.Errorf("a requirement has at most %d characters, not %d", requireBytesMax, len(text))
 	}
@@ -47,10 +48,10 @@ func ParseBound(text string) (Bound, error) {
 	if m == nil {
 		return Bound{}, fmt.Errorf("%q is no requirement: write a figure, < or >, and a value, as in 'write_p99 < 25ms'", text)
 	}
-	all := kinds()
+	all := kinds(pack)
 	i := slices.IndexFunc(all, func(k kind) bool { return k.name == m[1] })
 	if i < 0 {
-		return Bound{}, fmt.Errorf("no figure %q: %s", m[1], orAll(m[1]))
+		return Bound{}, fmt.Errorf("no figure %q: %s", m[1], orAll(pack, m[1]))
 	}
 	b := Bound{text: strings.TrimSpace(text), name: m[1], unit: all[i].unit, less: m[2][0] == '<'}
 	var err error
@@ -80,11 +81,11 @@ func parseValue(text, unit string) (float64, error) {
 }
 
 // orAll names the figure that may have been meant, else all.
-func orAll(name string) string {
-	if near := diagnostics.Nearest(name, Names()); near != "" {
+func orAll(pack *rules.Pack, name string) string {
+	if near := diagnostics.Nearest(name, Names(pack)); near != "" {
 		return "did you mean " + near + "?"
 	}
-	return "there are " + strings.Join(Names(), ", ")
+	return "there are " + strings.Join(Names(pack), ", ")
 }
 
 // require holds the requirements to the figures after. A requirement is met only if the whole interval keeps it. As all have to be met,

@@ -18,7 +18,7 @@ func TestParseBound(t *testing.T) {
 		{"utilisation < 80%", 0.8, true},
 		{"dirty_bytes < 1GB", 1e9, true},
 	} {
-		b, err := ParseBound(c.text)
+		b, err := ParseBound(pack, c.text)
 		if err != nil || b.bound != c.bound || b.less != c.less {
 			t.Errorf("%q: %+v, %v", c.text, b, err)
 		}
@@ -32,7 +32,7 @@ func TestParseBound(t *testing.T) {
 		"write_p99 < -1ms":       "write_p99: ",
 		strings.Repeat("x", 201): "at most 200 characters",
 	} {
-		if _, err := ParseBound(text); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := ParseBound(pack, text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}
@@ -57,7 +57,7 @@ func TestOutcome(t *testing.T) {
 		{"operations > 500/s", Estimate{p(490), p(480), p(500)}, NotMet},
 		{"operations > 500/s", Estimate{}, NotMeasured},
 	} {
-		b, err := ParseBound(c.text)
+		b, err := ParseBound(pack, c.text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,7 +72,7 @@ func FuzzParseBound(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		b, err := ParseBound(s)
+		b, err := ParseBound(pack, s)
 		if err == nil && (b.bound != b.bound || b.name == "" || b.bound < 0) {
 			t.Errorf("%q is taken as %+v", s, b)
 		}

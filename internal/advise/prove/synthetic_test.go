@@ -99,8 +99,9 @@ func (m made) side(word string) *side {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(m.from)
 	return &side{word: word, c: &rules.Case{
 		Grid:    timeline.Grid{FromMs: start.Add(time.Second).UnixMilli(), StepMs: 1000, N: m.cells},
-		Signal:  func(name string) []timeline.Track { return tracks[name] },
-		Engines: []rules.Engine{rules.EngineMongoDB},
+		Tracks:  func(of *rules.Signal) []timeline.Track { return tracks[of.Name] },
+		Pack:    pack,
+		Engines: []string{"mongodb"},
 		Stall:   rules.Stall{Rule: "mongodb/slow-writes", Subject: "MongoDB writes", Cells: stalls, Observed: all, Threshold: 0.1},
 	}}
 }

@@ -28,26 +28,43 @@ func sameWorkload(a, b *side) Workload {
 	if x, y := databaseOf(a.c), databaseOf(b.c); x != "" && y != "" && x != y {
 		add(Check{Name: "database", Text: fmt.Sprintf("%s before, %s after", x, y)}, true)
 	}
-	for _, names := range operationSignals {
-		x, y := a.rate(a.operations(names)), b.rate(b.operations(names))
+	for _, of := range operations(a.c.Pack) {
+		x, y := a.rate(a.operations(of)), b.rate(b.operations(of))
 		if !math.IsNaN(x) && !math.IsNaN(y) {
 			add(relative("rate", "1/s", x, y, rateTolerance))
 			break
 		}
 	}
-	for _, names := range [][2]string{{"client_reads:rate", "client_writes:rate"}, {"mongodb_reads:rate", "mongodb_writes:rate"}} {
-		x, y := a.share(names[0], names[1]), b.share(names[0], names[1])
+	for _, of := range readsAndWrites(a.c.Pack) {
+		x, y := a.share(of[0], of[1]), b.share(of[0], of[1])
 		if !math.IsNaN(x) && !math.IsNaN(y) {
 			add(absolute("share of reads", x, y))
 			break
 		}
 	}
-	add(absolute("share of inserts in writes", a.share("mongodb_inserts:rate", "mongodb_updates:rate"), b.share("mongodb_inserts:rate", "mongodb_updates:rate")))
-	add(relative("journal bytes a write", "bytes", a.per("wt_log_payload:bytes", "mongodb_writes:rate"), b.per("wt_log_payload:bytes", "mongodb_writes:rate"), sizeTolerance))
+	for _, e := range a.c.Pack.Engines() {
+		if k := e.Compared; k.Inserts != nil {
+			add(absolute("share of inserts in writes", a.share(k.Inserts, k.Updates), b.share(k.Inserts, k.Updates)))
+		}
+		if k := e.Compared; k.Logged != nil {
+			add(relative("journal bytes a write", "bytes", a.per(k.Logged, k.Writes.Rate), b.per(k.Logged, k.Writes.Rate), sizeTolerance))
+		}
+	}
 	if a.cut.cycles && b.cut.cycles {
 		add(cycles(a, b), true)
 	}
 	return w
+}
+
+// readsAndWrites are the ways to tell reads from writes, the most exact first.
+func readsAndWrites(pack *rules.Pack) [][2]*rules.Signal {
+	out := [][2]*rules.Signal{{reads.rate, writes.rate}}
+	for _, e := range pack.Engines() {
+		if k := e.Compared; k.Reads.Rate != nil && k.Writes.Rate != nil {
+			out = append(out, [2]*rules.Signal{k.Reads.Rate, k.Writes.Rate})
+		}
+	}
+	return out
 }
 
 // cycles tells whether both recordings cover the phases of the checkpoint cycle.
@@ -61,7 +78,7 @@ func cycles(a, b *side) Check {
 
 func databaseOf(c *rules.Case) string {
 	if len(c.Engines) == 1 {
-		return string(c.Engines[0])
+		return c.Engines[0]
 	}
 	return ""
 }
@@ -75,7 +92,7 @@ func (s *side) rate(values []float64) float64 {
 }
 
 // share is one rate's part of it and another together.
-func (s *side) share(one, other string) float64 {
+func (s *side) share(one, other *rules.Signal) float64 {
 	x, y := s.rate(s.one(one)), s.rate(s.one(other))
 	if !(x+y > 0) {
 		return math.NaN()
@@ -84,7 +101,7 @@ func (s *side) share(one, other string) float64 {
 }
 
 // per is one rate over another.
-func (s *side) per(num, den string) float64 {
+func (s *side) per(num, den *rules.Signal) float64 {
 	x, y := s.rate(s.one(num)), s.rate(s.one(den))
 	if !(y > 0) || !(x > 0) {
 		return math.NaN()
@@ -137,8 +154,8 @@ func (r *Report) warn(a, b *side) {
 }
 
 func (s *side) operationsTold() []float64 {
-	for _, names := range operationSignals {
-		if x := s.operations(names); x != nil {
+	for _, of := range operations(s.c.Pack) {
+		if x := s.operations(of); x != nil {
 			return x
 		}
 	}

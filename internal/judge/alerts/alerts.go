@@ -76,22 +76,19 @@ type Group struct {
 	Rules    []Rule `json:"rules"`
 }
 
-// LeftOut says of each rule that is not exported why.
-var LeftOut = map[string]string{
-	"evidence/gap":                   "it judges what a source reports about itself, not series",
-	"disk/not-the-cause":             "it refutes: nobody is to be called because a disk is well",
-	"disk/latency-bound":             "it refutes: no more IOPS are to be bought",
-	"disk/burst-exhausted":           "its condition is that of disk/iops-capped; that a ceiling fell in the middle of a load is seen over hours, not by PromQL",
-	"disk/throughput-capped":         "its condition is that of disk/iops-capped; which of the two limits binds is told by the rate that stands still",
-	"wiredtiger/checkpoint-stall":    "its condition is that a checkpoint runs, which is no fault; that writes wait for it is mongodb/slow-writes",
-	"wiredtiger/write-amplification": "it is judged by sums over the whole time; at a checkpoint the condition always holds",
-	"postgres/backend-writes":        "it is judged by sums over the whole time",
-	"postgres/checkpoint-requested":  "it is judged by sums over the whole time; one requested checkpoint is no fault",
-	"etcd/slow-member":               "it compares members with each other over the whole time",
+// LeftOut says of each rule that is not exported why, by the rule's id.
+func LeftOut(pack *rules.Pack) map[string]string {
+	out := map[string]string{}
+	for _, r := range pack.Rules() {
+		if r.NoAlert != "" {
+			out[r.ID] = r.NoAlert
+		}
+	}
+	return out
 }
 
 // Groups are the pack's rules for a ruler: first the signals, then the alerts.
-func Groups(opt Options) ([]Group, error) {
+func Groups(pack *rules.Pack, opt Options) ([]Group, error) {
 	opt, err := opt.withDefaults()
 	if err != nil {
 		return nil, err
@@ -99,8 +96,8 @@ func Groups(opt Options) ([]Group, error) {
 	signals := Group{Name: "plimsoll-signals", Interval: seconds(opt.Interval)}
 	alerts := Group{Name: "plimsoll-alerts", Interval: seconds(opt.Interval)}
 	var names []string
-	for _, r := range rules.Pack() {
-		if _, out := LeftOut[r.ID]; out || r.When == "" {
+	for _, r := range pack.Rules() {
+		if r.NoAlert != "" || r.When == "" {
 			continue
 		}
 		e, err := rules.Parse(r.When)
@@ -115,10 +112,7 @@ func Groups(opt Options) ([]Group, error) {
 		alerts.Rules = append(alerts.Rules, alert(r, Condition(e, opt), opt))
 	}
 	for _, n := range names {
-		s, ok := rules.SignalByName(n)
-		if !ok {
-			return nil, fmt.Errorf("no signal %q", n)
-		}
+		s := pack.Signal(n)
 		expr, err := recorded(s, opt)
 		if err != nil {
 			return nil, err
@@ -134,7 +128,7 @@ func Condition(when parser.Expr, opt Options) string {
 }
 
 // recorded is a signal over exporters' metrics. Its alternatives come in the pack's order: of two that a server has both of, the first is taken.
-func recorded(s rules.Signal, opt Options) (string, error) {
+func recorded(s *rules.Signal, opt Options) (string, error) {
 	var alts []string
 	for _, x := range s.Exprs {
 		e, err := rules.Parse(x)

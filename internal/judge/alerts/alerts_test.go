@@ -23,7 +23,7 @@ import (
 
 func TestPrometheusTakesTheRules(t *testing.T) {
 	for _, opt := range []alerts.Options{{}, {By: []string{"namespace", "pod"}, Window: 15 * time.Minute, Interval: time.Minute}} {
-		text, err := alerts.YAML(alerts.Prometheus, opt)
+		text, err := alerts.YAML(pack, alerts.Prometheus, opt)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -51,7 +51,7 @@ func TestPrometheusTakesTheRules(t *testing.T) {
 
 // Every rule of the pack is exported, or it is said why it is not.
 func TestEveryRuleIsExportedOrNot(t *testing.T) {
-	groups, err := alerts.Groups(alerts.Options{})
+	groups, err := alerts.Groups(pack, alerts.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,8 +59,8 @@ func TestEveryRuleIsExportedOrNot(t *testing.T) {
 	for _, r := range groups[1].Rules {
 		exported[r.Labels["rule"]] = true
 	}
-	for _, r := range rules.Pack() {
-		if _, out := alerts.LeftOut[r.ID]; out == exported[r.ID] {
+	for _, r := range pack.Rules() {
+		if _, out := alerts.LeftOut(pack)[r.ID]; out == exported[r.ID] {
 			t.Errorf("%s: exported %v, left out %v", r.ID, exported[r.ID], out)
 		}
 		delete(exported, r.ID)
@@ -71,7 +71,7 @@ func TestEveryRuleIsExportedOrNot(t *testing.T) {
 }
 
 func TestPrometheusRuleIsTheSameRules(t *testing.T) {
-	text, err := alerts.YAML(alerts.PrometheusRule, alerts.Options{})
+	text, err := alerts.YAML(pack, alerts.PrometheusRule, alerts.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,11 +101,11 @@ func TestPrometheusRuleIsTheSameRules(t *testing.T) {
 
 func TestWhatIsRefused(t *testing.T) {
 	for _, opt := range []alerts.Options{{Interval: time.Millisecond}, {Window: time.Second}, {Window: 48 * time.Hour}} {
-		if _, err := alerts.Groups(opt); err == nil {
+		if _, err := alerts.Groups(pack, opt); err == nil {
 			t.Errorf("%+v is taken", opt)
 		}
 	}
-	if _, err := alerts.YAML("helm", alerts.Options{}); err == nil {
+	if _, err := alerts.YAML(pack, "helm", alerts.Options{}); err == nil {
 		t.Error("a form that is none is taken")
 	}
 }
@@ -118,7 +118,7 @@ func TestPromtool(t *testing.T) {
 		t.Skip("no promtool here (Debian: prometheus)")
 	}
 	dir := t.TempDir()
-	whole, err := alerts.YAML(alerts.Prometheus, alerts.Options{})
+	whole, err := alerts.YAML(pack, alerts.Prometheus, alerts.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,12 +127,12 @@ func TestPromtool(t *testing.T) {
 	var tests []string
 	for _, step := range []time.Duration{time.Second, 15 * time.Second} {
 		opt := alerts.Options{Interval: step, Window: 10 * step}
-		groups, err := alerts.Groups(opt)
+		groups, err := alerts.Groups(pack, opt)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, r := range rules.Pack() {
-			if _, out := alerts.LeftOut[r.ID]; out {
+		for _, r := range pack.Rules() {
+			if _, out := alerts.LeftOut(pack)[r.ID]; out {
 				continue
 			}
 			unit := unitTests(t, r, step, opt)
@@ -159,11 +159,11 @@ func TestPromtoolFires(t *testing.T) {
 		t.Skip("no promtool here (Debian: prometheus)")
 	}
 	dir := t.TempDir()
-	r, err := rules.ByID("host/memory-limit")
+	r, err := pack.Rule("host/memory-limit")
 	if err != nil {
 		t.Fatal(err)
 	}
-	groups, err := alerts.Groups(alerts.Options{Interval: 15 * time.Second})
+	groups, err := alerts.Groups(pack, alerts.Options{Interval: 15 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -275,7 +275,7 @@ type eval struct {
 // cases reads a rule's script as far as promtool needs it: one load, and evals of the condition.
 func cases(t *testing.T, r rules.Rule) (out []scriptCase) {
 	t.Helper()
-	f, err := os.Open(filepath.Join("..", "rules", "testdata", strings.ReplaceAll(r.ID, "/", "-")+".test"))
+	f, err := pack.Script(r.ID)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"sigs.k8s.io/yaml"
+
+	"plimsoll/internal/judge/rules"
 )
 
 // The forms that rules are written in.
@@ -44,8 +46,8 @@ type file struct {
 }
 
 // YAML writes the pack in a form.
-func YAML(form string, opt Options) ([]byte, error) {
-	groups, err := Groups(opt)
+func YAML(pack *rules.Pack, form string, opt Options) ([]byte, error) {
+	groups, err := Groups(pack, opt)
 	if err != nil {
 		return nil, err
 	}
@@ -63,19 +65,20 @@ func YAML(form string, opt Options) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("rules as YAML: %w", err)
 	}
-	return append([]byte(header()), text...), nil
+	return append([]byte(header(pack)), text...), nil
 }
 
 // header says what the file is and what is not in it.
-func header() string {
+func header(pack *rules.Pack) string {
 	var b strings.Builder
 	b.WriteString(`# Written by plimsoll rules export. An alert says that a rule's condition held, and no more: the verdict, with numbers
 # and what to do, is that of plimsoll diagnose --prometheus.
 #
 # Not in here:
 `)
-	for _, id := range slices.Sorted(maps.Keys(LeftOut)) {
-		fmt.Fprintf(&b, "#   %-31s %s\n", id, LeftOut[id])
+	left := LeftOut(pack)
+	for _, id := range slices.Sorted(maps.Keys(left)) {
+		fmt.Fprintf(&b, "#   %-31s %s\n", id, left[id])
 	}
 	return b.String()
 }

@@ -51,7 +51,7 @@ func leaves(t *testing.T) []leaf {
 			}
 		}
 	}
-	for _, s := range rules.Signals() {
+	for _, s := range pack.Signals() {
 		for _, x := range s.Exprs {
 			e, err := rules.Parse(x)
 			if err != nil {
@@ -131,7 +131,7 @@ func TestAnythingIsJudged(t *testing.T) {
 		if err := mem.Append(context.Background(), b); err != nil {
 			t.Fatal(err)
 		}
-		r, err := diagnose.Run(context.Background(), []recording.Reader{mem}, diagnose.Options{})
+		r, err := diagnose.Run(context.Background(), []recording.Reader{mem}, diagnose.Options{Pack: pack})
 		if err != nil {
 			return // nothing to judge
 		}

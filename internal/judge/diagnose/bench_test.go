@@ -20,7 +20,7 @@ func BenchmarkDay(b *testing.B) {
 	fillDay(b, mem, 86400)
 	b.ReportAllocs()
 	for b.Loop() {
-		r, err := diagnose.Run(context.Background(), []recording.Reader{mem}, diagnose.Options{})
+		r, err := diagnose.Run(context.Background(), []recording.Reader{mem}, diagnose.Options{Pack: pack})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -33,7 +33,7 @@ func BenchmarkDay(b *testing.B) {
 func fillDay(tb testing.TB, w recording.Writer, seconds int) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var series []labels.Labels
-	for _, s := range rules.Signals() {
+	for _, s := range pack.Signals() {
 		for _, x := range s.Exprs {
 			e, err := rules.Parse(x)
 			if err != nil {

@@ -39,7 +39,7 @@ func TestNeverBusierThanAllTheTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	mem.Source(recording.Source{Kind: "ftdc", Name: "x", Engine: "mongodb", From: time.UnixMilli(b.TimesMs[0]), To: time.UnixMilli(b.TimesMs[119])})
-	r, err := diagnose.Run(context.Background(), []recording.Reader{mem}, diagnose.Options{})
+	r, err := diagnose.Run(context.Background(), []recording.Reader{mem}, diagnose.Options{Pack: pack})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,10 +29,10 @@ func BenchmarkCaptureOfADay(b *testing.B) {
 			b.Fatal(err)
 		}
 		mem := recording.NewMemory(recording.MemoryOptions{})
-		if err := src.Read(context.Background(), mem, source.Options{Want: diagnose.Wants()}); err != nil {
+		if err := src.Read(context.Background(), mem, source.Options{Want: diagnose.Wants(pack)}); err != nil {
 			b.Fatal(err)
 		}
-		r, err := diagnose.Run(context.Background(), []recording.Reader{mem}, diagnose.Options{})
+		r, err := diagnose.Run(context.Background(), []recording.Reader{mem}, diagnose.Options{Pack: pack})
 		if err != nil {
 			b.Fatal(err)
 		}

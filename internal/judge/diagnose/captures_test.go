@@ -43,7 +43,7 @@ func TestSignalsOfCaptures(t *testing.T) {
 			}
 			have := metricsOfCapture(t, path)
 			var lacks []string
-			for _, s := range rules.Signals() {
+			for _, s := range pack.Signals() {
 				if name := strings.TrimPrefix(s.Name, rules.SignalPrefix); fromMongoDB(t, s) && !told(t, s, have) {
 					lacks = append(lacks, name)
 				}
@@ -64,7 +64,7 @@ func metricsOfCapture(t *testing.T, path string) map[string]bool {
 		t.Fatal(err)
 	}
 	mem := recording.NewMemory(recording.MemoryOptions{})
-	if err := src.Read(context.Background(), mem, source.Options{Want: diagnose.Wants()}); err != nil {
+	if err := src.Read(context.Background(), mem, source.Options{Want: diagnose.Wants(pack)}); err != nil {
 		t.Fatal(err)
 	}
 	metrics, err := mem.Metrics(context.Background())
@@ -79,7 +79,7 @@ func metricsOfCapture(t *testing.T, path string) map[string]bool {
 }
 
 // fromMongoDB reports whether a signal is read from MongoDB's own metrics first.
-func fromMongoDB(t *testing.T, s rules.Signal) bool {
+func fromMongoDB(t *testing.T, s *rules.Signal) bool {
 	e, err := rules.Parse(s.Exprs[0])
 	if err != nil {
 		t.Fatal(err)
@@ -89,7 +89,7 @@ func fromMongoDB(t *testing.T, s rules.Signal) bool {
 }
 
 // told reports whether all metrics of one of a signal's alternatives are there.
-func told(t *testing.T, s rules.Signal, have map[string]bool) bool {
+func told(t *testing.T, s *rules.Signal, have map[string]bool) bool {
 	return slices.ContainsFunc(s.Exprs, func(x string) bool {
 		e, err := rules.Parse(x)
 		if err != nil {

@@ -18,16 +18,20 @@ import (
 // stretch of time can be summed and its percentiles told: of every operation, not of means.
 
 // A distribution is what sources may keep in classes.
-type distribution struct{ signal, subject string }
+type distribution struct {
+	signal  *rules.Signal
+	subject string
+}
 
 // distributions in the order in which they are shown: what clients felt first.
-var distributions = []distribution{
-	{rules.SignalPrefix + "client_write_classes:rate", clientWrites},
-	{rules.SignalPrefix + "client_read_classes:rate", "client reads"},
-	{rules.SignalPrefix + "mongodb_write_classes:rate", "MongoDB writes"},
-	{rules.SignalPrefix + "mongodb_read_classes:rate", "MongoDB reads"},
-	{rules.SignalPrefix + "etcd_wal_fsync_classes:rate", "etcd WAL fdatasync"},
-	{rules.SignalPrefix + "etcd_backend_commit_classes:rate", "etcd backend commits"},
+func distributions(pack *rules.Pack) []distribution {
+	out := []distribution{{rules.ClientWriteClasses, clientWrites}, {rules.ClientReadClasses, "client reads"}}
+	for _, e := range pack.Engines() {
+		for _, l := range e.Latencies {
+			out = append(out, distribution{l.Classes, l.Subject})
+		}
+	}
+	return out
 }
 
 const clientWrites = "client writes"
@@ -59,7 +63,7 @@ type classes struct {
 // allClasses are the distributions that a case tells, those of one subject one after the other, by instance.
 func allClasses(c *rules.Case) []*classes {
 	var out []*classes
-	for _, d := range distributions {
+	for _, d := range distributions(c.Pack) {
 		type class struct {
 			bound float64
 			track timeline.Track
@@ -112,7 +116,7 @@ func subjects(all []*classes) [][]*classes {
 	return out
 }
 
-func (h *classes) called() string { return subject(h.subject, h.instance) }
+func (h *classes) called() string { return rules.SubjectOn(h.subject, h.instance) }
 
 // leastCounted is less than any operation: rates of intervals that cells divide leave such rests.
 const leastCounted = 1e-6
@@ -268,7 +272,7 @@ func percentilePlots(c *rules.Case, all []*classes, slots int) []Plot {
 			h := of[0]
 			tracks, operations := h.series(c.Grid, h.slotFor(c, p99, slots), percentiles)
 			tracks = slices.DeleteFunc(tracks, func(t Track) bool { return !drawable(t) })
-			out = append(out, Plot{Title: h.called() + ", latency", Unit: "seconds", Signal: h.signal, Tracks: tracks, Percentiles: true, Operations: &operations})
+			out = append(out, Plot{Title: h.called() + ", latency", Unit: "seconds", Signal: h.signal.Name, Tracks: tracks, Percentiles: true, Operations: &operations})
 		} else {
 			p := besides(c, slowest(of, plottedDevMax), slots)
 			if len(of) > plottedDevMax {
@@ -282,7 +286,7 @@ func percentilePlots(c *rules.Case, all []*classes, slots int) []Plot {
 
 // besides are the p99 of several instances, over slots in which all of them mostly have enough operations.
 func besides(c *rules.Case, all []*classes, slots int) Plot {
-	p := Plot{Title: all[0].subject + " p99", Unit: "seconds", Signal: all[0].signal, Percentiles: true}
+	p := Plot{Title: all[0].subject + " p99", Unit: "seconds", Signal: all[0].signal.Name, Percentiles: true}
 	slot := time.Duration(0)
 	for _, h := range all {
 		slot = max(slot, h.slotFor(c, p99, slots))

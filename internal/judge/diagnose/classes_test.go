@@ -78,7 +78,7 @@ func recorded(t testing.TB, members ...member) recording.Reader {
 
 func detailed(t testing.TB, in recording.Reader) *diagnose.Report {
 	t.Helper()
-	r, err := diagnose.Run(context.Background(), []recording.Reader{in}, diagnose.Options{Slots: diagnose.SlotsMax})
+	r, err := diagnose.Run(context.Background(), []recording.Reader{in}, diagnose.Options{Pack: pack, Slots: diagnose.SlotsMax})
 	if err != nil {
 		t.Fatal(err)
 	}

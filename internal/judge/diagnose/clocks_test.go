@@ -48,7 +48,7 @@ func stalling(t *testing.T, saturatedFrom int) (db, dev *recording.Memory) {
 
 func rulesOf(t *testing.T, in ...recording.Reader) (found map[string]string) {
 	t.Helper()
-	r, err := diagnose.Run(context.Background(), in, diagnose.Options{})
+	r, err := diagnose.Run(context.Background(), in, diagnose.Options{Pack: pack})
 	if err != nil {
 		t.Fatal(err)
 	}

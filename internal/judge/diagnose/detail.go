@@ -79,10 +79,8 @@ func spreadBounds() []float64 {
 // detail takes what a page shows out of a case, each series reduced to so many slots.
 func detail(c *rules.Case, slots int) *Detail {
 	d := &Detail{Stalled: spans(c, c.Stall.Cells)}
-	if ck, ok := c.CheckpointCells(); ok {
-		d.Checkpoints = spans(c, ck)
-	} else if ck, _, _, ok := c.PostgresCheckpoints(); ok {
-		d.Checkpoints = spans(c, ck)
+	if cycles := c.Cycles(); len(cycles) > 0 {
+		d.Checkpoints = spans(c, cycles[0].Cells)
 	}
 	slots = min(max(slots, 1), SlotsMax)
 	add := func(p Plot, names []string, series [][]float64) {
@@ -95,25 +93,27 @@ func detail(c *rules.Case, slots int) *Detail {
 			d.Plots = append(d.Plots, p)
 		}
 	}
-	one := func(title, unit, signal string) {
-		add(Plot{Title: title, Unit: unit, Signal: rules.SignalPrefix + signal}, []string{title}, [][]float64{c.One(rules.SignalPrefix + signal)})
+	one := func(title string, signal *rules.Signal) {
+		add(Plot{Title: title, Unit: signal.Unit, Signal: signal.Name}, []string{title}, [][]float64{c.One(signal)})
 	}
 	s := c.Stall
 	add(Plot{Title: s.Subject + ", mean latency", Unit: "seconds", LimitS: s.Threshold}, []string{"mean latency"}, [][]float64{s.Latency})
 	kept := allClasses(c)
 	d.Plots = append(d.Plots, percentilePlots(c, kept, slots)...)
 	add(Plot{Title: s.Subject + ", completed", Unit: "1/s"}, []string{"completed"}, [][]float64{s.Ops})
-	one("WiredTiger dirty", "ratio", "wt_dirty:ratio")
-	one("page cache dirty", "bytes", "memory_dirty:bytes")
+	for _, p := range enginePlots(c) {
+		one(p.Title, p.Signal)
+	}
+	one("page cache dirty", rules.MemoryDirty)
 	devices := busiestDevices(c)
-	for _, p := range []Plot{
-		{Title: "busy", Unit: "ratio", Signal: "disk_busy:ratio"},
-		{Title: "IOPS", Unit: "1/s", Signal: "disk_ops:rate"},
-		{Title: "throughput", Unit: "bytes/s", Signal: "disk_moved:bytes"},
-		{Title: "queue", Unit: "", Signal: "disk_queue:requests"},
-		{Title: "write await", Unit: "seconds", Signal: "disk_write_await:seconds"},
+	for _, of := range []rules.Plot{
+		{Title: "busy", Signal: rules.DiskBusy},
+		{Title: "IOPS", Signal: rules.DiskOps},
+		{Title: "throughput", Signal: rules.DiskMoved},
+		{Title: "queue", Signal: rules.DiskQueue},
+		{Title: "write await", Signal: rules.DiskWriteAwait},
 	} {
-		p.Signal = rules.SignalPrefix + p.Signal
+		p := Plot{Title: of.Title, Unit: of.Signal.Unit, Signal: of.Signal.Name}
 		if len(devices) == 1 {
 			p.Title = devices[0] + " " + p.Title
 		} else {
@@ -121,13 +121,21 @@ func detail(c *rules.Case, slots int) *Detail {
 		}
 		series := make([][]float64, len(devices))
 		for i, dev := range devices {
-			series[i] = c.For(p.Signal, "device", dev)
+			series[i] = c.For(of.Signal, "device", dev)
 		}
 		add(p, devices, series)
 	}
-	one("CPUs busy", "ratio", "cpu_busy:ratio")
+	one("CPUs busy", rules.CPUBusy)
 	d.Latencies = spreads(c, kept)
 	return d
+}
+
+// enginePlots are the signals that engines draw.
+func enginePlots(c *rules.Case) (out []rules.Plot) {
+	for _, e := range c.Pack.Engines() {
+		out = append(out, e.Plots...)
+	}
+	return out
 }
 
 func spans(c *rules.Case, m timeline.Mask) []Span {
@@ -146,7 +154,7 @@ func busiestDevices(c *rules.Case) []string {
 		bytes  float64
 	}
 	var all []moved
-	for _, t := range c.Signal(rules.SignalPrefix + "disk_moved:bytes") {
+	for _, t := range c.Signal(rules.DiskMoved) {
 		if sum := timeline.Sum(t.Values); sum > 0 {
 			all = append(all, moved{t.Labels.Get("device"), sum})
 		}
@@ -203,7 +211,7 @@ func apartOf(stalled, all float64) bool { return stalled > leastCounted && stall
 // spread counts operations of all time by their classes.
 func (h *classes) spread(c *rules.Case) *Spread {
 	out, slot := newSpread(c, h.called(), h.boundsS)
-	out.Signal = h.signal
+	out.Signal = h.signal.Name
 	out.Operations = h.slots(c.Grid, slot)
 	if stalled := h.whole(c.Stall.Cells); apartOf(total(stalled), total(h.whole(nil))) {
 		out.Stalled = stalled

@@ -33,11 +33,11 @@ func TestFeltIsWhatIsJudged(t *testing.T) {
 
 func compareFelt(t *testing.T, in []recording.Reader) {
 	t.Helper()
-	whole, err := diagnose.Lay(context.Background(), in, diagnose.Options{})
+	whole, err := diagnose.Lay(context.Background(), in, diagnose.Options{Pack: pack})
 	if err != nil {
 		t.Fatal(err)
 	}
-	felt, err := diagnose.Felt(context.Background(), in, diagnose.Options{})
+	felt, err := diagnose.Felt(context.Background(), in, diagnose.Options{Pack: pack})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,7 +43,7 @@ func TestMonthsApart(t *testing.T) {
 		}
 	}
 	mem.Source(src)
-	r, err := diagnose.Run(context.Background(), []recording.Reader{mem}, diagnose.Options{})
+	r, err := diagnose.Run(context.Background(), []recording.Reader{mem}, diagnose.Options{Pack: pack})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func TestMonthsApartNoPeriod(t *testing.T) {
 		src.To = start.Add(time.Duration(at+3600) * time.Second)
 	}
 	mem.Source(src)
-	r, err := diagnose.Run(context.Background(), []recording.Reader{mem}, diagnose.Options{})
+	r, err := diagnose.Run(context.Background(), []recording.Reader{mem}, diagnose.Options{Pack: pack})
 	if err != nil {
 		t.Fatal(err)
 	}

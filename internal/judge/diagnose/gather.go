@@ -27,7 +27,7 @@ type signals struct {
 	tracks map[string][]timeline.Track
 }
 
-func (s *signals) get(name string) []timeline.Track { return s.tracks[name] }
+func (s *signals) get(of *rules.Signal) []timeline.Track { return s.tracks[of.Name] }
 
 // leaves reads an expression's series from one recording.
 type leaves struct {
@@ -64,9 +64,9 @@ type held struct {
 }
 
 // gather evaluates every signal on every recording that has its metrics.
-func gather(ctx context.Context, readers []held, grid timeline.Grid, progress func(done, total int)) (*signals, error) {
+func gather(ctx context.Context, pack *rules.Pack, readers []held, grid timeline.Grid, progress func(done, total int)) (*signals, error) {
 	s := &signals{grid: grid, tracks: map[string][]timeline.Track{}}
-	all := rules.Signals()
+	all := pack.Signals()
 	var mu sync.Mutex
 	done := 0
 	g, ctx := errgroup.WithContext(ctx)
@@ -94,7 +94,7 @@ func gather(ctx context.Context, readers []held, grid timeline.Grid, progress fu
 
 // evaluate joins a signal's series of all recordings; where two tell the same
 // series, the one named first on the command line is believed.
-func evaluate(ctx context.Context, readers []held, grid timeline.Grid, sig rules.Signal) ([]timeline.Track, error) {
+func evaluate(ctx context.Context, readers []held, grid timeline.Grid, sig *rules.Signal) ([]timeline.Track, error) {
 	var out []timeline.Track
 	for _, h := range readers {
 		e := choose(h, sig)
@@ -130,7 +130,7 @@ func finite(values []float64) {
 }
 
 // choose is a signal's first alternative all of whose metrics the recording has.
-func choose(h held, sig rules.Signal) parser.Expr {
+func choose(h held, sig *rules.Signal) parser.Expr {
 	for _, x := range sig.Exprs {
 		e, err := rules.Parse(x)
 		if err != nil {

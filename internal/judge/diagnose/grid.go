@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"plimsoll/internal/judge/rules"
@@ -34,12 +33,8 @@ func roundStep(period time.Duration) time.Duration {
 
 var errNothing = errors.New("nothing to diagnose")
 
-// wantedOnce is rules.Wanted, which reads the whole pack.
-var wantedOnce = sync.OnceValue(rules.Wanted)
-
 // inventory lists what each recording holds and the time it covers.
-func inventory(ctx context.Context, in []recording.Reader) ([]held, []recording.Metric, error) {
-	wanted := wantedOnce()
+func inventory(ctx context.Context, in []recording.Reader, pack *rules.Pack) ([]held, []recording.Metric, error) {
 	var out []held
 	var metrics []recording.Metric
 	for _, r := range in {
@@ -49,7 +44,7 @@ func inventory(ctx context.Context, in []recording.Reader) ([]held, []recording.
 		}
 		h := held{reader: r, names: map[string]bool{}}
 		for _, m := range ms {
-			if wanted(m.Name) {
+			if pack.Wants(m.Name) {
 				h.names[m.Name] = true
 				metrics = append(metrics, m)
 			}

@@ -19,7 +19,7 @@ type derived struct{ s *signals }
 
 func (d derived) Gauge(sel *parser.VectorSelector) ([]timeline.Track, error) {
 	var out []timeline.Track
-	for _, t := range d.s.get(sel.Name) {
+	for _, t := range d.s.tracks[sel.Name] {
 		matches := true
 		for _, m := range sel.LabelMatchers {
 			if m.Name != model.MetricNameLabel && !m.Matches(t.Labels.Get(m.Name)) {
@@ -43,28 +43,24 @@ func judge(c *rules.Case, sig *signals, rule rules.Rule) (found []Finding, missi
 		return nil, nil, nil
 	}
 	var held []timeline.Track
-	needs := slices.Clone(rule.Needs)
 	if rule.When != "" {
 		e, err := rules.Parse(rule.When)
 		if err != nil {
 			return nil, nil, fmt.Errorf("rule %s: %w", rule.ID, err)
 		}
-		if rule.Needs == nil {
-			needs = rules.Names(e)
-		}
 		if held, err = timeline.Eval(c.Grid, e, derived{sig}); err != nil {
 			return nil, nil, fmt.Errorf("rule %s: %w", rule.ID, err)
 		}
 	}
-	for _, n := range needs {
+	for _, n := range rule.Needs {
 		if !c.Measured(n) {
-			missing = append(missing, metricsOf(n))
+			missing = append(missing, metricsOf(c.Pack, n))
 		}
 	}
 	if len(rule.AnyOf) > 0 && !slices.ContainsFunc(rule.AnyOf, c.Measured) {
 		alts := make([]string, len(rule.AnyOf))
 		for i, n := range rule.AnyOf {
-			alts[i] = metricsOf(n)
+			alts[i] = metricsOf(c.Pack, n)
 		}
 		missing = append(missing, strings.Join(alts, " or "))
 	}
@@ -92,17 +88,13 @@ func judge(c *rules.Case, sig *signals, rule rules.Rule) (found []Finding, missi
 
 // concerns leaves out the rules of other databases than those the sources are of.
 func concerns(c *rules.Case, rule rules.Rule) bool {
-	return rule.Engine == rules.EngineAny || len(c.Engines) == 0 || slices.Contains(c.Engines, rule.Engine)
+	return rule.Engine == "" || len(c.Engines) == 0 || slices.Contains(c.Engines, rule.Engine)
 }
 
 // metricsOf names what a signal is read from: its alternatives' metrics.
-func metricsOf(signal string) string {
-	s, ok := rules.SignalByName(signal)
-	if !ok {
-		return signal
-	}
+func metricsOf(pack *rules.Pack, signal *rules.Signal) string {
 	var alts []string
-	for _, x := range s.Exprs {
+	for _, x := range pack.Signal(signal.Name).Exprs {
 		if e, err := rules.Parse(x); err == nil {
 			alts = append(alts, strings.Join(rules.Names(e), " + "))
 		}

@@ -26,6 +26,7 @@ type (
 	Span     = rules.Span
 	Severity = rules.Severity
 	Kind     = rules.Kind
+	Share    = rules.Spent // a part of the stalled time and where it went
 )
 
 // The severities and kinds of findings.
@@ -65,16 +66,6 @@ type Source struct {
 	PeriodS float64           `json:"period_seconds"`
 	Samples int64             `json:"samples"`
 	Facts   map[string]string `json:"facts,omitempty"`
-}
-
-// A Share is a part of the stalled time and where it went.
-type Share struct {
-	Share   string  `json:"share"`   // "journal fdatasync", "execution queue", "unexplained"
-	Seconds float64 `json:"seconds"` // of waiting, summed over operations
-	Of      float64 `json:"of"`      // the whole it is a part of, in the same seconds
-	// Overlaps is true when this share may be counted in another one too.
-	Overlaps bool   `json:"overlaps,omitempty"`
-	Note     string `json:"note,omitempty"`
 }
 
 // NotMeasured names a rule that could not be judged and the metrics it lacks.

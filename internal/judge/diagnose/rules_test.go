@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -24,7 +22,7 @@ import (
 // underRace says that the race detector is on.
 var underRace bool
 
-// Each rule has a script ../rules/testdata/<id, / as ->.test of at least three
+// Each rule has a script testdata/<id, / as ->.test of at least three
 // cases. A case starts with a line
 //
 //	# case: positive|negative|not-measurable: what it shows
@@ -42,10 +40,9 @@ func TestRules(t *testing.T) {
 	if underRace {
 		t.Skip("some hundred diagnoses one after another; made without the race detector")
 	}
-	for _, r := range rules.Pack() {
+	for _, r := range pack.Rules() {
 		t.Run(strings.ReplaceAll(r.ID, "/", "-"), func(t *testing.T) {
-			path := filepath.Join("..", "rules", "testdata", strings.ReplaceAll(r.ID, "/", "-")+".test")
-			cases, err := readCases(path)
+			cases, err := readCases(r.ID)
 			if err != nil {
 				t.Fatalf("every rule has a script: %v", err)
 			}
@@ -56,11 +53,11 @@ func TestRules(t *testing.T) {
 			}
 			for _, k := range []string{"positive", "negative"} {
 				if kinds[k] == 0 {
-					t.Errorf("%s has no %s case", path, k)
+					t.Errorf("%s has no %s case", r.ID, k)
 				}
 			}
 			if kinds["not-measurable"] == 0 && (len(r.Needs) > 0 || r.Needs == nil || len(r.AnyOf) > 0) {
-				t.Errorf("%s has no not-measurable case", path)
+				t.Errorf("%s has no not-measurable case", r.ID)
 			}
 		})
 	}
@@ -74,8 +71,8 @@ type ruleCase struct {
 	directives  []string
 }
 
-func readCases(path string) ([]ruleCase, error) {
-	f, err := os.Open(path)
+func readCases(id string) ([]ruleCase, error) {
+	f, err := pack.Script(id)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +111,7 @@ func readCases(path string) ([]ruleCase, error) {
 func runCase(t *testing.T, r rules.Rule, c ruleCase) {
 	t.Helper()
 	if r.When != "" {
-		when, err := rules.Inline(r.When, "5s")
+		when, err := pack.Inline(r.When, "5s")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -122,7 +119,7 @@ func runCase(t *testing.T, r rules.Rule, c ruleCase) {
 		promqltest.RunTest(t, script, promqltest.NewTestEngine(t, false, 2500*time.Millisecond, 50_000_000))
 	}
 	mem := fromScript(t, strings.Join(c.loads, "\n"))
-	report, err := diagnose.Run(context.Background(), []recording.Reader{mem}, diagnose.Options{})
+	report, err := diagnose.Run(context.Background(), []recording.Reader{mem}, diagnose.Options{Pack: pack})
 	if err != nil && !strings.Contains(err.Error(), "nothing to diagnose") {
 		t.Fatalf("case at line %d: %v", c.line, err)
 	}

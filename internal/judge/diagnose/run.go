@@ -12,6 +12,8 @@ import (
 
 // Options say what of the recordings to diagnose.
 type Options struct {
+	// Pack is what is judged by.
+	Pack *rules.Pack
 	// From and To bound the time; zero means all there is.
 	From, To time.Time
 	// Step, if not 0, is the least length of a cell of the grid: 0 is the finest that the sources tell.
@@ -23,7 +25,7 @@ type Options struct {
 }
 
 // Wants tells which metrics a diagnosis reads: a source need not give others.
-func Wants() func(metric string) bool { return rules.Wanted() }
+func Wants(pack *rules.Pack) func(metric string) bool { return pack.Wants }
 
 // Run diagnoses recordings of the same stretch of time together. It fails when a
 // recording cannot be read, when the context ends, and when there is nothing to
@@ -34,12 +36,12 @@ func Run(ctx context.Context, in []recording.Reader, opt Options) (*Report, erro
 		return nil, err
 	}
 	r := &Report{Version: Version, Sources: Describe(in), Span: c.Whole()}
-	for i, rule := range rules.Pack() {
+	for i, rule := range opt.Pack.Rules() {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		if opt.Progress != nil {
-			opt.Progress("judging rules", i, len(rules.Pack()))
+			opt.Progress("judging rules", i, len(opt.Pack.Rules()))
 		}
 		found, missing, err := judge(c, sig, rule)
 		if err != nil {
@@ -57,7 +59,7 @@ func Run(ctx context.Context, in []recording.Reader, opt Options) (*Report, erro
 	if opt.Slots > 0 {
 		r.Detail = detail(c, opt.Slots)
 	}
-	r.Verdict = verdict(r, c.Stall.Active.Count() > 0)
+	r.Verdict = verdict(r, opt.Pack, c.Stall.Active.Count() > 0)
 	return r, nil
 }
 
@@ -69,7 +71,7 @@ func Lay(ctx context.Context, in []recording.Reader, opt Options) (*rules.Case, 
 }
 
 func lay(ctx context.Context, in []recording.Reader, opt Options) (*rules.Case, *signals, error) {
-	holding, metrics, err := inventory(ctx, in)
+	holding, metrics, err := inventory(ctx, in, opt.Pack)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -82,34 +84,28 @@ func lay(ctx context.Context, in []recording.Reader, opt Options) (*rules.Case, 
 			opt.Progress("reading signals", done, total)
 		}
 	}
-	sig, err := gather(ctx, holding, grid, progress)
+	sig, err := gather(ctx, opt.Pack, holding, grid, progress)
 	if err != nil {
 		return nil, nil, err
 	}
-	return newCase(in, sig), sig, nil
+	return newCase(in, sig, opt.Pack), sig, nil
 }
 
-func newCase(in []recording.Reader, sig *signals) *rules.Case {
-	c := &rules.Case{Grid: sig.grid, Signal: sig.get, Facts: map[string]string{}, Trouble: trouble(in)}
-	seen := map[rules.Engine]bool{}
+func newCase(in []recording.Reader, sig *signals, pack *rules.Pack) *rules.Case {
+	c := &rules.Case{Grid: sig.grid, Tracks: sig.get, Pack: pack, Facts: map[string]string{}, Trouble: trouble(in)}
+	seen := map[string]bool{}
 	for _, r := range in {
 		for _, s := range r.Sources() {
 			maps.Copy(c.Facts, s.Facts)
-			seen[rules.Engine(s.Engine)] = true
+			seen[s.Engine] = true
 			if s.Kind != "fio" { // a benchmark of another time
 				c.Clocks++
 			}
 		}
 	}
-	for _, e := range []struct {
-		engine rules.Engine
-		signal string
-	}{
-		{rules.EngineMongoDB, "wt_cache_max:bytes"}, {rules.EngineEtcd, "etcd_wal_fsyncs:rate"},
-		{rules.EnginePostgres, "postgres_commits:rate"}, {rules.EngineIRIS, "iris_write_daemon_cycle:seconds"},
-	} {
-		if seen[e.engine] || c.Measured(rules.SignalPrefix+e.signal) {
-			c.Engines = append(c.Engines, e.engine)
+	for _, e := range pack.Engines() {
+		if seen[e.Traits.Database] || c.Measured(e.Anchor) {
+			c.Engines = append(c.Engines, e.Traits.Database)
 		}
 	}
 	c.Symptoms = detect(c)

@@ -37,7 +37,7 @@ const nearStall = 0.5
 
 // verdict is what a person reads first: is there a stall, why, and what it is not. active
 // tells whether anything was asked of what was watched.
-func verdict(r *Report, active bool) string {
+func verdict(r *Report, pack *rules.Pack, active bool) string {
 	var causes, refutations []Finding
 	for _, f := range r.Findings {
 		switch f.Kind {
@@ -66,7 +66,7 @@ func verdict(r *Report, active bool) string {
 	case r.Stalls.Seconds == 0:
 		fmt.Fprintf(&b, "No stall: %s were watched for %s and none waited noticeably.", r.Stalls.Signal, clock(r.Stalls.Of))
 	default:
-		fmt.Fprintf(&b, "%s stalled for %s of %s", upperFirst(r.Stalls.Signal), clock(r.Stalls.Seconds), clock(r.Stalls.Of))
+		fmt.Fprintf(&b, "%s stalled for %s of %s", upperFirst(r.Stalls.Signal, pack), clock(r.Stalls.Seconds), clock(r.Stalls.Of))
 		if r.Stalls.PeriodS > 0 {
 			fmt.Fprintf(&b, ", every %s", clock(r.Stalls.PeriodS))
 		}
@@ -133,9 +133,9 @@ func clock(s float64) string {
 	return text
 }
 
-// upperFirst begins a sentence; etcd is written so even there.
-func upperFirst(s string) string {
-	if s == "" || strings.HasPrefix(s, "etcd") {
+// upperFirst begins a sentence; a product is written there as ever.
+func upperFirst(s string, pack *rules.Pack) string {
+	if s == "" || slices.ContainsFunc(pack.Engines(), func(e rules.Known) bool { return strings.HasPrefix(s, e.Traits.Product) }) {
 		return s
 	}
 	return strings.ToUpper(s[:1]) + s[1:]
@@ -166,20 +166,18 @@ func plot(c *rules.Case) []Track {
 		add(c.Stall.Subject, "1/s", c.Stall.Ops)
 	}
 	out = append(out, plotP99(allClasses(c), c)...)
-	if ck, ok := c.CheckpointCells(); ok {
-		add("checkpoint running", "", flags(ck))
-	}
-	if ck, _, _, ok := c.PostgresCheckpoints(); ok {
-		add("checkpoint running", "", flags(ck))
+	for _, k := range c.Cycles() {
+		add("checkpoint running", "", flags(k.Cells))
 	}
 	if dev := busiestDevice(c); dev != "" {
-		p := rules.SignalPrefix
-		add(dev+" busy", "ratio", c.For(p+"disk_busy:ratio", "device", dev))
-		add(dev+" IOPS", "1/s", c.For(p+"disk_ops:rate", "device", dev))
-		add(dev+" throughput", "bytes/s", c.For(p+"disk_moved:bytes", "device", dev))
+		add(dev+" busy", "ratio", c.For(rules.DiskBusy, "device", dev))
+		add(dev+" IOPS", "1/s", c.For(rules.DiskOps, "device", dev))
+		add(dev+" throughput", "bytes/s", c.For(rules.DiskMoved, "device", dev))
 	}
-	add("WiredTiger dirty", "ratio", c.One(rules.SignalPrefix+"wt_dirty:ratio"))
-	add("page cache dirty", "bytes", c.One(rules.SignalPrefix+"memory_dirty:bytes"))
+	for _, p := range enginePlots(c) {
+		add(p.Title, p.Signal.Unit, c.One(p.Signal))
+	}
+	add("page cache dirty", "bytes", c.One(rules.MemoryDirty))
 	return out
 }
 
@@ -187,11 +185,11 @@ func plot(c *rules.Case) []Track {
 // disk. Of some that are as busy, as a stripe and its parts are, it is the one that moved most.
 func busiestDevice(c *rules.Case) string {
 	best, busiest, most := "", -1.0, -1.0
-	for _, t := range c.Signal(rules.SignalPrefix + "disk_moved:bytes") {
+	for _, t := range c.Signal(rules.DiskMoved) {
 		dev := t.Labels.Get("device")
-		busy, moved := timeline.Sum(c.For(rules.SignalPrefix+"disk_busy:ratio", "device", dev)), timeline.Sum(t.Values)
+		busy, moved := timeline.Sum(c.For(rules.DiskBusy, "device", dev)), timeline.Sum(t.Values)
 		if c.Stall.Any() {
-			busy = timeline.Sum(timeline.At(c.For(rules.SignalPrefix+"disk_busy:ratio", "device", dev), c.Stall.Cells))
+			busy = timeline.Sum(timeline.At(c.For(rules.DiskBusy, "device", dev), c.Stall.Cells))
 		}
 		if math.IsNaN(busy) {
 			busy = 0 // not told, as of Windows' disks

@@ -18,7 +18,7 @@ const quiet = `load 1s
 
 // The plot beside a verdict shows the slow write: the verdict does not deny it.
 func TestVerdictNamesSingleSlowOperations(t *testing.T) {
-	r, err := diagnose.Run(context.Background(), []recording.Reader{fromScript(t, quiet)}, diagnose.Options{})
+	r, err := diagnose.Run(context.Background(), []recording.Reader{fromScript(t, quiet)}, diagnose.Options{Pack: pack})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func TestNothingBetweenFromAndTo(t *testing.T) {
 		from time.Time
 		want string
 	}{{time.Unix(4e9, 0), "between --from and --to"}, {time.Time{}, "none of the metrics"}} {
-		_, err := diagnose.Run(context.Background(), []recording.Reader{empty}, diagnose.Options{From: c.from})
+		_, err := diagnose.Run(context.Background(), []recording.Reader{empty}, diagnose.Options{Pack: pack, From: c.from})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("from %v: %v, want %q", c.from, err, c.want)
 		}
@@ -50,7 +50,7 @@ func TestVerdictOfABenchmark(t *testing.T) {
     fio_write_iops{job="wal"} 1000x10
     fio_job_iodepth{job="wal"} 1x10`)
 	mem.Source(recording.Source{Kind: "fio", Name: "wal.json"})
-	r, err := diagnose.Run(context.Background(), []recording.Reader{mem}, diagnose.Options{})
+	r, err := diagnose.Run(context.Background(), []recording.Reader{mem}, diagnose.Options{Pack: pack})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func TestVerdictOfABenchmark(t *testing.T) {
 // Where nobody's waiting was watched there is no why, but there are findings.
 func TestVerdictWithoutClients(t *testing.T) {
 	r, err := diagnose.Run(context.Background(), []recording.Reader{fromScript(t, `load 15s
-    iris_wd_cycle_time 120000x80`)}, diagnose.Options{})
+    iris_wd_cycle_time 120000x80`)}, diagnose.Options{Pack: pack})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ const nearly = `load 1s
 
 // What comes near a stall is told, not denied; the device that is shown is the busy one, not the one that moves most.
 func TestVerdictNearAStall(t *testing.T) {
-	r, err := diagnose.Run(context.Background(), []recording.Reader{fromScript(t, nearly)}, diagnose.Options{})
+	r, err := diagnose.Run(context.Background(), []recording.Reader{fromScript(t, nearly)}, diagnose.Options{Pack: pack})
 	if err != nil {
 		t.Fatal(err)
 	}

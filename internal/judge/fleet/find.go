@@ -11,7 +11,6 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 
 	"plimsoll/internal/base/units"
-	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/recording"
 )
@@ -24,41 +23,6 @@ const instance = "instance"
 
 // databasesMax bounds the databases of a fleet.
 const databasesMax = 20_000
-
-// anchors are metrics that only a database's exporter has, and has few of, by engine.
-var anchors = []struct {
-	engine  string
-	metrics []string
-}{
-	{"MongoDB", signalMetrics("wt_cache_max:bytes")},
-	{"etcd", signalMetrics("etcd_wal_fsyncs:rate")},
-	{"PostgreSQL", signalMetrics("postgres_commits:rate")},
-	{"IRIS", signalMetrics("iris_write_daemon_cycle:seconds")},
-}
-
-// disks are what is looked for where there is no database: hosts are judged by what their devices tell.
-var disks = []string{"node_disk_io_time_seconds_total", "mongodb_sys_disks_io_time_ms"}
-
-// signalMetrics are the metrics that a signal can be read from.
-func signalMetrics(name string) []string {
-	s, ok := rules.SignalByName(rules.SignalPrefix + name)
-	if !ok {
-		panic("no signal " + name) // the pack is part of the program
-	}
-	var out []string
-	for _, x := range s.Exprs {
-		e, err := rules.Parse(x)
-		if err != nil {
-			panic(err)
-		}
-		for _, n := range rules.Names(e) {
-			if !slices.Contains(out, n) {
-				out = append(out, n)
-			}
-		}
-	}
-	return out
-}
 
 // A Census is what a server holds of a fleet, before any sample is read.
 type Census struct {
@@ -83,6 +47,7 @@ type Member struct {
 type MissingError struct {
 	Server, Selector string
 	From, To         time.Time
+	pack             *rules.Pack
 }
 
 func (e *MissingError) Error() string {
@@ -96,28 +61,28 @@ func (e *MissingError) Error() string {
 
 // Hint says which exporters give them.
 func (e *MissingError) Hint() string {
-	return `see whether --select and --from fit; else let the server scrape
-  MongoDB     percona/mongodb_exporter with --collector.diagnosticdata
-  etcd        its own /metrics
-  PostgreSQL  prometheus-community/postgres_exporter
-  IRIS        its own /api/monitor/metrics
-  disks       node_exporter on the same host, with the same cluster label`
+	var b strings.Builder
+	b.WriteString("see whether --select and --from fit; else let the server scrape")
+	for _, x := range e.pack.Engines() {
+		fmt.Fprintf(&b, "\n  %-11s %s", x.Short(), x.Exporter)
+	}
+	b.WriteString("\n  disks       node_exporter on the same host, with the same cluster label")
+	return b.String()
 }
 
 // Find takes the census of a server. Databases are told apart by the labels given; without any, by the first of these that every database has and
 // that leaves one instance of an engine in each: cluster; cluster, namespace and pod; namespace and pod; cluster and host; host; job.
-func Find(ctx context.Context, server *recording.Server, by []string) (*Census, error) {
+func Find(ctx context.Context, server *recording.Server, pack *rules.Pack, by []string) (*Census, error) {
 	all, err := server.Names(ctx)
 	if err != nil {
 		return nil, err
 	}
-	want := diagnose.Wants()
-	c := &Census{By: by, Metrics: slices.DeleteFunc(all, func(n string) bool { return !want(n) })}
+	c := &Census{By: by, Metrics: slices.DeleteFunc(all, func(n string) bool { return !pack.Wants(n) })}
 	from, to := server.Span()
 	if len(c.Metrics) == 0 {
-		return nil, &MissingError{Server: server.Name(), Selector: selectorText(server), From: from, To: to}
+		return nil, &MissingError{Server: server.Name(), Selector: selectorText(server), From: from, To: to, pack: pack}
 	}
-	byEngine, err := c.anchorSets(ctx, server)
+	byEngine, err := c.anchorSets(ctx, server, pack)
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +120,7 @@ type engineSets struct {
 	sets   []labels.Labels
 }
 
-func (c *Census) anchorSets(ctx context.Context, server *recording.Server) ([]engineSets, error) {
+func (c *Census) anchorSets(ctx context.Context, server *recording.Server, pack *rules.Pack) ([]engineSets, error) {
 	var out []engineSets
 	look := func(engine string, metrics []string) error {
 		have := slices.DeleteFunc(slices.Clone(metrics), func(n string) bool { return !slices.Contains(c.Metrics, n) })
@@ -168,20 +133,20 @@ func (c *Census) anchorSets(ctx context.Context, server *recording.Server) ([]en
 		}
 		return err
 	}
-	for _, a := range anchors {
-		if err := look(a.engine, a.metrics); err != nil {
+	for _, e := range pack.Engines() {
+		if err := look(e.Short(), pack.Metrics(e.Anchor)); err != nil {
 			return nil, err
 		}
 	}
 	if len(out) > 0 {
 		return out, nil
 	}
-	if err := look("", disks); err != nil {
+	if err := look("", pack.Metrics(rules.DiskBusy)); err != nil {
 		return nil, err
 	}
 	if len(out) == 0 {
 		from, to := server.Span()
-		return nil, &MissingError{Server: server.Name(), Selector: selectorText(server), From: from, To: to}
+		return nil, &MissingError{Server: server.Name(), Selector: selectorText(server), From: from, To: to, pack: pack}
 	}
 	c.Notes = append(c.Notes, "no database's exporter is among the series: hosts are judged by their devices alone")
 	return out, nil

@@ -16,6 +16,7 @@ package fleet
 
 import (
 	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/judge/rules"
 )
 
 // Version is the version of the JSON contract of [Report]. Fields are added, never renamed or removed.
@@ -133,6 +134,8 @@ var Ranks = []string{"hours", "databases", "money"}
 
 // Options say how to diagnose a fleet.
 type Options struct {
+	// Pack is what databases are judged by.
+	Pack *rules.Pack
 	// By are the labels that tell one database from another. None: those that fit are found, see [Find].
 	By []string
 	// Parallel is how many databases are read at the same time, each held in memory while it is judged. 0 means 4.
@@ -142,7 +145,7 @@ type Options struct {
 	Force      bool
 	// Rank is one of [Ranks], "" for hours.
 	Rank string
-	// Diagnose are the options of each diagnosis.
+	// Diagnose are the options of each diagnosis, but for the pack.
 	Diagnose diagnose.Options
 	// Progress, if not nil, is told after each database how many are done.
 	Progress func(done, of int, samples int64)

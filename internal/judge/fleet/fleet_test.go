@@ -89,7 +89,7 @@ func TestFindingsAreThoseOfTheEmbeddedEngine(t *testing.T) {
 	f := newSynthetic(hour(), 6, begin, time.Hour)
 	url := serve(t, &answers{data: f.inMemory(t)})
 	var last, of int
-	r, err := fleet.Run(context.Background(), dial(t, url, f, recording.RemoteOptions{}), fleet.Options{Parallel: 2,
+	r, err := fleet.Run(context.Background(), dial(t, url, f, recording.RemoteOptions{}), fleet.Options{Pack: pack, Parallel: 2,
 		Progress: func(done, all int, _ int64) { last, of = max(last, done), all }})
 	if err != nil {
 		t.Fatal(err)
@@ -120,14 +120,14 @@ func TestFindingsAreThoseOfTheEmbeddedEngine(t *testing.T) {
 	if r.Groups[0].Kind != diagnose.Cause || !strings.Contains(r.Verdict, "databases stalled") {
 		t.Errorf("first is %s; verdict %q", r.Groups[0].Rule, r.Verdict)
 	}
-	whole, err := fleet.One(context.Background(), dial(t, url, f, recording.RemoteOptions{}), "prod-000", fleet.Options{})
+	whole, err := fleet.One(context.Background(), dial(t, url, f, recording.RemoteOptions{}), "prod-000", fleet.Options{Pack: pack})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(f.embedded(t, "prod-000").Findings, whole.Findings); diff != "" {
 		t.Errorf("in full (-embedded +fleet)\n%s", diff)
 	}
-	_, err = fleet.One(context.Background(), dial(t, url, f, recording.RemoteOptions{}), "prod-9", fleet.Options{})
+	_, err = fleet.One(context.Background(), dial(t, url, f, recording.RemoteOptions{}), "prod-9", fleet.Options{Pack: pack})
 	var unknown *fleet.UnknownError
 	if !errors.As(err, &unknown) || !strings.Contains(unknown.Hint(), "prod-000") {
 		t.Errorf("an unknown name: %v", err)
@@ -140,7 +140,7 @@ func TestSameBytes(t *testing.T) {
 	url := serve(t, &answers{data: f.inMemory(t)})
 	var texts []string
 	for _, parallel := range []int{1, 4} {
-		r, err := fleet.Run(context.Background(), dial(t, url, f, recording.RemoteOptions{}), fleet.Options{Parallel: parallel})
+		r, err := fleet.Run(context.Background(), dial(t, url, f, recording.RemoteOptions{}), fleet.Options{Pack: pack, Parallel: parallel})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -158,7 +158,7 @@ func TestSameBytes(t *testing.T) {
 func TestTooMuchIsSaidBeforeItIsRead(t *testing.T) {
 	f := newSynthetic(hour(), 3, begin, 20*time.Minute)
 	url := serve(t, &answers{data: f.inMemory(t)})
-	_, err := fleet.Run(context.Background(), dial(t, url, f, recording.RemoteOptions{}), fleet.Options{SamplesMax: 100})
+	_, err := fleet.Run(context.Background(), dial(t, url, f, recording.RemoteOptions{}), fleet.Options{Pack: pack, SamplesMax: 100})
 	var much *fleet.TooMuchError
 	if !errors.As(err, &much) {
 		t.Fatalf("error %v", err)
@@ -170,7 +170,7 @@ func TestTooMuchIsSaidBeforeItIsRead(t *testing.T) {
 	if !strings.Contains(much.Error(), "3 databases") || !strings.Contains(much.Hint(), "--force") {
 		t.Errorf("%v; %s", much, much.Hint())
 	}
-	if _, err := fleet.Run(context.Background(), dial(t, url, f, recording.RemoteOptions{}), fleet.Options{SamplesMax: 100, Force: true}); err != nil {
+	if _, err := fleet.Run(context.Background(), dial(t, url, f, recording.RemoteOptions{}), fleet.Options{Pack: pack, SamplesMax: 100, Force: true}); err != nil {
 		t.Errorf("with force: %v", err)
 	}
 }
@@ -178,7 +178,7 @@ func TestTooMuchIsSaidBeforeItIsRead(t *testing.T) {
 func TestWarningsAreShown(t *testing.T) {
 	f := newSynthetic(hour(), 1, begin, 20*time.Minute)
 	url := serve(t, &answers{data: f.inMemory(t), warning: "receive store 10.0.0.7: connection refused"})
-	r, err := fleet.Run(context.Background(), dial(t, url, f, recording.RemoteOptions{}), fleet.Options{})
+	r, err := fleet.Run(context.Background(), dial(t, url, f, recording.RemoteOptions{}), fleet.Options{Pack: pack})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +194,7 @@ func TestNothingToDiagnoseNamesExporters(t *testing.T) {
 	if err := mem.Append(context.Background(), b); err != nil {
 		t.Fatal(err)
 	}
-	_, err := fleet.Run(context.Background(), dial(t, serve(t, &answers{data: mem}), f, recording.RemoteOptions{}), fleet.Options{})
+	_, err := fleet.Run(context.Background(), dial(t, serve(t, &answers{data: mem}), f, recording.RemoteOptions{}), fleet.Options{Pack: pack})
 	var missing *fleet.MissingError
 	if !errors.As(err, &missing) || !strings.Contains(missing.Hint(), "mongodb_exporter") {
 		t.Errorf("error %v", err)
@@ -220,7 +220,7 @@ func TestSomeCannotBeRead(t *testing.T) {
 		good.ServeHTTP(w, req)
 	}))
 	defer s.Close()
-	r, err := fleet.Run(ctx, dial(t, s.URL, f, recording.RemoteOptions{}), fleet.Options{Parallel: 1})
+	r, err := fleet.Run(ctx, dial(t, s.URL, f, recording.RemoteOptions{}), fleet.Options{Pack: pack, Parallel: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,7 +229,7 @@ func TestSomeCannotBeRead(t *testing.T) {
 		t.Errorf("read %d: %+v; %s", r.Read, r.Databases, r.Verdict)
 	}
 	interrupt = true
-	r, err = fleet.Run(ctx, dial(t, s.URL, f, recording.RemoteOptions{}), fleet.Options{Parallel: 1})
+	r, err = fleet.Run(ctx, dial(t, s.URL, f, recording.RemoteOptions{}), fleet.Options{Pack: pack, Parallel: 1})
 	if err != nil || !r.Interrupted || r.Read != 1 || r.Databases[0].Name != "prod-000" {
 		t.Errorf("interrupted: %+v, %v", r, err)
 	}
@@ -258,7 +258,7 @@ func TestLabelsThatMakeADatabase(t *testing.T) {
 				t.Fatal(err)
 			}
 			f := &synthetic{from: begin, steps: 4}
-			census, err := fleet.Find(context.Background(), dial(t, serve(t, &answers{data: mem}), f, recording.RemoteOptions{}), nil)
+			census, err := fleet.Find(context.Background(), dial(t, serve(t, &answers{data: mem}), f, recording.RemoteOptions{}), pack, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -13,8 +13,8 @@ import (
 // price is what the volumes of a group's fix cost a month: twice the limit that binds, where what binds is a limit as gp3 is sold with. Of other
 // limits, and of fixes that are settings, a layout of its own or another instance, samples alone do not tell the price.
 func price(g Group, dbs []Database) *Price {
-	signal := map[string]string{"disk/iops-capped": "disk_ops:rate", "disk/throughput-capped": "disk_moved:bytes"}[g.Rule]
-	if signal == "" {
+	signal := map[string]*rules.Signal{"disk/iops-capped": rules.DiskOps, "disk/throughput-capped": rules.DiskMoved}[g.Rule]
+	if signal == nil {
 		return nil
 	}
 	out := &Price{}
@@ -26,7 +26,7 @@ func price(g Group, dbs []Database) *Price {
 			if f.Rule != g.Rule || f.Severity == diagnose.Info {
 				continue
 			}
-			level, ok := plateau(f, rules.SignalPrefix+signal)
+			level, ok := plateau(f, signal)
 			if !ok {
 				continue
 			}
@@ -47,10 +47,10 @@ func price(g Group, dbs []Database) *Price {
 }
 
 // plateau is the level that a cap's finding rests on, if it is one that gp3 is sold with: then the finding says so.
-func plateau(f diagnose.Finding, signal string) (level float64, ok bool) {
+func plateau(f diagnose.Finding, signal *rules.Signal) (level float64, ok bool) {
 	sold := false
 	for _, e := range f.Evidence {
-		if e.Value != nil && e.Metric == signal && !ok { // the first such figure is the plateau itself
+		if e.Value != nil && e.Metric == signal.Name && !ok { // the first such figure is the plateau itself
 			level, ok = *e.Value, true
 		}
 		sold = sold || strings.Contains(e.Text, "gp3")

@@ -19,7 +19,7 @@ import (
 // with the cluster's label, and on a database that is well it does not.
 func TestRulersRunTheExportedPack(t *testing.T) {
 	file := filepath.Join(t.TempDir(), alerts.FileName(alerts.Prometheus))
-	text, err := alerts.YAML(alerts.Prometheus, alerts.Options{Interval: time.Second, Window: 10 * time.Second})
+	text, err := alerts.YAML(pack, alerts.Prometheus, alerts.Options{Interval: time.Second, Window: 10 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}

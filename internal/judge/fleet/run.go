@@ -22,7 +22,8 @@ const samplesUnasked = 250_000_000
 // Run diagnoses all databases of a server. A database that cannot be read is told with the reason, and the others go on; an error is
 // returned only where none could be. When ctx ends, what is done until then is returned as interrupted.
 func Run(ctx context.Context, server *recording.Server, opt Options) (*Report, error) {
-	census, err := Find(ctx, server, opt.By)
+	opt.Diagnose.Pack = opt.Pack
+	census, err := Find(ctx, server, opt.Pack, opt.By)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +73,8 @@ func Run(ctx context.Context, server *recording.Server, opt Options) (*Report, e
 
 // One diagnoses the database of a name as Run does, and gives its whole diagnosis.
 func One(ctx context.Context, server *recording.Server, name string, opt Options) (*diagnose.Report, error) {
-	census, err := Find(ctx, server, opt.By)
+	opt.Diagnose.Pack = opt.Pack
+	census, err := Find(ctx, server, opt.Pack, opt.By)
 	if err != nil {
 		return nil, err
 	}

@@ -43,7 +43,7 @@ func TestSchema(t *testing.T) {
 		}
 	}
 	f := newSynthetic(hour(), 4, begin, hourly)
-	r, err := fleet.Run(context.Background(), dial(t, serve(t, &answers{data: f.inMemory(t)}), f, recording.RemoteOptions{}), fleet.Options{})
+	r, err := fleet.Run(context.Background(), dial(t, serve(t, &answers{data: f.inMemory(t)}), f, recording.RemoteOptions{}), fleet.Options{Pack: pack})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -290,7 +290,7 @@ func TestEngines(t *testing.T) {
 func (e *engine) diagnose(t testing.TB, f *synthetic, parallel int) *fleet.Report {
 	t.Helper()
 	for range 300 {
-		r, err := fleet.Run(context.Background(), dial(t, e.read, f, recording.RemoteOptions{Parallel: parallel}), fleet.Options{Parallel: parallel, Force: true})
+		r, err := fleet.Run(context.Background(), dial(t, e.read, f, recording.RemoteOptions{Parallel: parallel}), fleet.Options{Pack: pack, Parallel: parallel, Force: true})
 		if err == nil && r.Samples == f.samples() {
 			return r
 		}
@@ -308,7 +308,7 @@ func (e *engine) visible(t testing.TB, f *synthetic) {
 	t.Helper()
 	names := f.names()
 	for range 300 {
-		r, err := fleet.One(context.Background(), dial(t, e.read, f, recording.RemoteOptions{}), names[len(names)-1], fleet.Options{Force: true})
+		r, err := fleet.One(context.Background(), dial(t, e.read, f, recording.RemoteOptions{}), names[len(names)-1], fleet.Options{Pack: pack, Force: true})
 		if err == nil && len(r.Sources) == 1 && r.Sources[0].Samples == int64(f.steps) {
 			return
 		}
@@ -341,7 +341,7 @@ func TestTable(t *testing.T) {
 			for _, parallel := range []int{1, 4} {
 				engineBefore, mineBefore := e.cpu(t), cpuOf(t, os.Getpid())
 				began := time.Now()
-				r, err := fleet.Run(context.Background(), dial(t, e.read, f, recording.RemoteOptions{Parallel: parallel}), fleet.Options{Parallel: parallel, Force: true})
+				r, err := fleet.Run(context.Background(), dial(t, e.read, f, recording.RemoteOptions{Parallel: parallel}), fleet.Options{Pack: pack, Parallel: parallel, Force: true})
 				took := time.Since(began)
 				if err != nil {
 					t.Fatal(err)

@@ -96,7 +96,7 @@ func lines(t testing.TB, mem *recording.Memory) []line {
 		t.Fatal(err)
 	}
 	var out []line
-	want := diagnose.Wants()
+	want := diagnose.Wants(pack)
 	for _, m := range metrics {
 		if !want(m.Name) || strings.HasPrefix(m.Name, "plimsoll_") { // what no exporter gives
 			continue
@@ -212,7 +212,7 @@ func (f *synthetic) embedded(t testing.TB, cluster string) *diagnose.Report {
 	t.Helper()
 	mem := recording.NewMemory(recording.MemoryOptions{})
 	f.write(t, mem, cluster, 0, f.steps)
-	r, err := diagnose.Run(context.Background(), []recording.Reader{mem}, diagnose.Options{})
+	r, err := diagnose.Run(context.Background(), []recording.Reader{mem}, diagnose.Options{Pack: pack})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,10 +13,12 @@ import (
 // stalled time in it.
 type Case struct {
 	Grid timeline.Grid
-	// Signal gives a signal's tracks, none if no source could tell it.
-	Signal func(name string) []timeline.Track
+	// Tracks gives a signal's tracks, none if no source could tell it.
+	Tracks func(*Signal) []timeline.Track
+	// Pack is what the case is judged by.
+	Pack *Pack
 	// Engines are the databases the sources are of.
-	Engines []Engine
+	Engines []string
 	// Stall is the stalled time, found before any cause is judged.
 	Stall Stall
 	// Symptoms are the detectors that fired, worst first, the chosen one (Stall) among them.
@@ -57,6 +59,11 @@ type Stall struct {
 	Active timeline.Mask
 	// IsDatabase tells a database's own view from a device's.
 	IsDatabase bool
+	// OfLog says that what stalled are syncs of the log themselves.
+	OfLog bool
+	// Foremost says that what clients wrote is what stalled: no longer stall of something else goes
+	// before it.
+	Foremost bool
 }
 
 // Any reports whether anything stalled.
@@ -65,9 +72,12 @@ func (s Stall) Any() bool { return s.Cells.Count() > 0 }
 // Seconds is the stalled time.
 func (c *Case) Seconds(m timeline.Mask) float64 { return float64(m.Count()) * c.Grid.StepSeconds() }
 
+// Signal is a signal's tracks, none if no source could tell it.
+func (c *Case) Signal(s *Signal) []timeline.Track { return c.Tracks(s) }
+
 // Measured reports whether a signal has any value.
-func (c *Case) Measured(name string) bool {
-	for _, t := range c.Signal(name) {
+func (c *Case) Measured(s *Signal) bool {
+	for _, t := range c.Signal(s) {
 		if timeline.Count(t.Values) > 0 {
 			return true
 		}
@@ -76,8 +86,8 @@ func (c *Case) Measured(name string) bool {
 }
 
 // One is a signal that has one series, or the sum of its series; nil if not measured.
-func (c *Case) One(name string) []float64 {
-	tracks := c.Signal(name)
+func (c *Case) One(s *Signal) []float64 {
+	tracks := c.Signal(s)
 	switch len(tracks) {
 	case 0:
 		return nil
@@ -100,8 +110,8 @@ func (c *Case) One(name string) []float64 {
 }
 
 // For is a signal's series with the given value of a label; nil if not measured.
-func (c *Case) For(name, label, value string) []float64 {
-	for _, t := range c.Signal(name) {
+func (c *Case) For(s *Signal, label, value string) []float64 {
+	for _, t := range c.Signal(s) {
 		if t.Labels.Get(label) == value {
 			return t.Values
 		}

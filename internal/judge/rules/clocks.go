@@ -35,7 +35,7 @@ func (c *Case) ClockShift() (Shift, bool) {
 	if c.Clocks < 2 || !c.Stall.IsDatabase || len(c.Stall.Cells.Episodes()) < shiftEpisodes {
 		return Shift{}, false
 	}
-	for _, t := range c.Signal(SignalPrefix + "disk_busy:ratio") {
+	for _, t := range c.Signal(DiskBusy) {
 		busy := timeline.Where(t.Values, func(x float64) bool { return x > shiftBusy })
 		now := Share(busy, c.Stall.Cells)
 		if now > shiftApart || Share(busy, timeline.Known(t.Values)) > shiftCommon || len(busy.Episodes()) < shiftEpisodes {

@@ -42,8 +42,8 @@ func containerName(l labels.Labels) string {
 // limit is the least.
 func (c *Case) whose(l labels.Labels) string {
 	id := l.Get("id")
-	for _, signal := range []string{"container_cpu_used:count", "container_memory_used:bytes", "container_writes:rate"} {
-		for _, t := range c.Signal(SignalPrefix + signal) {
+	for _, signal := range []*Signal{ContainerCPUUsed, ContainerMemoryUsed, ContainerWrites} {
+		for _, t := range c.Signal(signal) {
 			if id != "" && strings.HasPrefix(t.Labels.Get("id"), id+"/") {
 				return "the group " + id + ", which the container is in,"
 			}
@@ -53,8 +53,8 @@ func (c *Case) whose(l labels.Labels) string {
 }
 
 // ofContainer is a signal's series of the container that a track is of; nil if not measured.
-func (c *Case) ofContainer(signal string, of timeline.Track, more ...string) []float64 {
-	for _, t := range c.Signal(SignalPrefix + signal) {
+func (c *Case) ofContainer(signal *Signal, of timeline.Track, more ...string) []float64 {
+	for _, t := range c.Signal(signal) {
 		same := true
 		for _, l := range append([]string{"namespace", "pod", "container", "name", "id"}, more...) {
 			same = same && t.Labels.Get(l) == of.Labels.Get(l)
@@ -67,24 +67,24 @@ func (c *Case) ofContainer(signal string, of timeline.Track, more ...string) []f
 }
 
 // figureOf adds evidence of a container if it was measured.
-func (c *Case) figureOf(f *Finding, text, signal string, value float64, unit string, m timeline.Mask) {
+func (c *Case) figureOf(f *Finding, text string, signal *Signal, value float64, unit string, m timeline.Mask) {
 	if !math.IsNaN(value) {
-		f.Evidence = append(f.Evidence, c.figure(text, SignalPrefix+signal, value, unit, m))
+		f.Evidence = append(f.Evidence, c.Figure(text, signal, value, unit, m))
 	}
 }
 
 // bindsShare is the part of the stalled time from which a container's limit is what the engine's own figures show.
 const bindsShare = 0.5
 
-// containerBinds names what of a container's limits held while it stalled, and the rule that says more; "" if none did.
-func (c *Case) containerBinds() (what, rule string) {
+// ContainerBinds names what of a container's limits held while it stalled, and the rule that says more; "" if none did.
+func (c *Case) ContainerBinds() (what, rule string) {
 	if !c.Stall.Any() {
 		return "", ""
 	}
 	if Share(c.containersHeldBack(), c.Stall.Cells) >= bindsShare {
 		return "the container's I/O limit", "container/io-limit"
 	}
-	for _, t := range c.Signal(SignalPrefix + "container_cpu_throttled:ratio") {
+	for _, t := range c.Signal(ContainerCPUThrottled) {
 		at := timeline.Where(t.Values, func(x float64) bool { return x > throttledShare })
 		if fraction, _, _ := c.Attributable(at); fraction >= bindsShare {
 			return "the container's CPU quota", "container/cpu-throttled"

@@ -27,26 +27,26 @@ func containerCPUThrottled() Rule {
 				f.Severity = Warning // there is next to no other time to compare with
 			}
 			in := cells.And(c.Stall.Cells)
-			throttled := c.ofContainer("container_cpu_throttled:ratio", t)
+			throttled := c.ofContainer(ContainerCPUThrottled, t)
 			f.Summary = fmt.Sprintf("T%s was at its CPU quota in %s of the stalled time: stopped in %s of the periods there.",
 				c.whose(t.Labels)[1:], pct(Share(cells, c.Stall.Cells)), pct(timeline.Mean(timeline.At(throttled, in))))
-			used, quota := timeline.Mean(timeline.At(c.ofContainer("container_cpu_used:count", t), in)), timeline.Max(c.ofContainer("container_cpu_quota:count", t))
+			used, quota := timeline.Mean(timeline.At(c.ofContainer(ContainerCPUUsed, t), in)), timeline.Max(c.ofContainer(ContainerCPUQuota, t))
 			if used == used && quota == quota {
 				f.Summary += fmt.Sprintf(" It used %s of the %s CPUs it may use", num(used), num(quota))
-				if busy := timeline.Mean(timeline.At(c.One(SignalPrefix+"cpu_busy:ratio"), in)); busy == busy {
+				if busy := timeline.Mean(timeline.At(c.One(CPUBusy), in)); busy == busy {
 					f.Summary += fmt.Sprintf("; the host's were %s busy", pct(busy))
 				}
 				f.Summary += "."
 			}
-			c.figureOf(&f, "periods in which it was stopped, of those while stalled, mean", "container_cpu_throttled:ratio", timeline.Mean(timeline.At(throttled, c.Stall.Cells)), "ratio", c.Stall.Cells)
-			c.figureOf(&f, "CPUs' time it was stopped, per second while stalled", "container_cpu_throttled_time:ratio",
-				timeline.Mean(timeline.At(c.ofContainer("container_cpu_throttled_time:ratio", t), c.Stall.Cells)), "s/s", c.Stall.Cells)
-			c.figureOf(&f, "CPUs used in these intervals, mean", "container_cpu_used:count", used, "", in)
-			c.figureOf(&f, "CPUs it may use", "container_cpu_quota:count", quota, "", c.Stall.Observed)
+			c.figureOf(&f, "periods in which it was stopped, of those while stalled, mean", ContainerCPUThrottled, timeline.Mean(timeline.At(throttled, c.Stall.Cells)), "ratio", c.Stall.Cells)
+			c.figureOf(&f, "CPUs' time it was stopped, per second while stalled", ContainerCPUThrottledTime,
+				timeline.Mean(timeline.At(c.ofContainer(ContainerCPUThrottledTime, t), c.Stall.Cells)), "s/s", c.Stall.Cells)
+			c.figureOf(&f, "CPUs used in these intervals, mean", ContainerCPUUsed, used, "", in)
+			c.figureOf(&f, "CPUs it may use", ContainerCPUQuota, quota, "", c.Stall.Observed)
 			f.Fixes = []Fix{
 				{Summary: "Raise the container's CPU limit, or take it away and keep the request (Kubernetes: resources.limits.cpu; Docker: --cpus; systemd: CPUQuota=)",
 					Expect: "the stops end; a faster volume would change nothing", TradeOff: "its neighbours can be crowded; with a limit taken away a pod is no longer of the class Guaranteed"},
-				{Summary: "Let the engine know how many CPUs it has (GOMAXPROCS for etcd before it is built with Go 1.25; max_parallel_workers for PostgreSQL)",
+				{Summary: "Let the engine know how many CPUs it has" + c.Pack.hints(func(k Knowledge) string { return k.CoresHint }),
 					Expect: "fewer threads that use the quota up at once: the same work, shorter stops", TradeOff: "hardly any"},
 			}
 			out = append(out, f)

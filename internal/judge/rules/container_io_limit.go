@@ -18,34 +18,37 @@ const (
 )
 
 // An ioLimit is one of the four that a container may have for a device.
-type ioLimit struct{ rate, limit, what, key, keyV1 string }
+type ioLimit struct {
+	rate, limit      *Signal
+	what, key, keyV1 string
+}
 
 var ioLimits = []ioLimit{
-	{"container_writes:rate", "container_writes_limit:rate", "writes", "wiops", "blkio.throttle.write_iops_device"},
-	{"container_written:bytes", "container_written_limit:bytes", "bytes written", "wbps", "blkio.throttle.write_bps_device"},
-	{"container_reads:rate", "container_reads_limit:rate", "reads", "riops", "blkio.throttle.read_iops_device"},
-	{"container_read:bytes", "container_read_limit:bytes", "bytes read", "rbps", "blkio.throttle.read_bps_device"},
+	{ContainerWrites, ContainerWritesLimit, "writes", "wiops", "blkio.throttle.write_iops_device"},
+	{ContainerWritten, ContainerWrittenLimit, "bytes written", "wbps", "blkio.throttle.write_bps_device"},
+	{ContainerReads, ContainerReadsLimit, "reads", "riops", "blkio.throttle.read_iops_device"},
+	{ContainerRead, ContainerReadLimit, "bytes read", "rbps", "blkio.throttle.read_bps_device"},
 }
 
 // containerIOWhen holds where any of the limits is reached.
 func containerIOWhen() string {
 	var alts []string
 	for _, l := range ioLimits {
-		alts = append(alts, fmt.Sprintf("%s%s / %s%s > %g", SignalPrefix, l.rate, SignalPrefix, l.limit, atLimit))
+		alts = append(alts, fmt.Sprintf("%s / %s > %g", l.rate.Name, l.limit.Name, atLimit))
 	}
 	return strings.Join(alts, " or ")
 }
 
 func containerIOLimit() Rule {
-	r := Rule{ID: "container/io-limit", Title: "The container's I/O limit binds", Kind: Cause, When: containerIOWhen(), Needs: []string{},
+	r := Rule{ID: "container/io-limit", Title: "The container's I/O limit binds", Kind: Cause, When: containerIOWhen(), Needs: []*Signal{},
 		Cause: "A limit on the container's I/O (io.max, blkio.throttle) holds its requests back before the device sees them. The device is idle while the database waits as it would on a slow volume, and neither a faster nor a larger volume changes anything."}
 	for _, l := range ioLimits {
-		r.AnyOf = append(r.AnyOf, SignalPrefix+l.limit)
+		r.AnyOf = append(r.AnyOf, l.limit)
 	}
 	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
 		var out []Finding
 		for _, l := range ioLimits {
-			for _, limit := range c.Signal(SignalPrefix + l.limit) {
+			for _, limit := range c.Signal(l.limit) {
 				if f, ok := r.limitFinding(c, l, limit); ok {
 					out = append(out, f)
 				}
@@ -66,14 +69,14 @@ func (r Rule) limitFinding(c *Case, l ioLimit, limit timeline.Track) (Finding, b
 	f, ok := r.condition(c, containerName(limit.Labels)+" on "+dev, cells)
 	in := cells.And(c.Stall.Cells)
 	if !ok {
-		if c.Stall.Any() || Share(cells, c.Stall.Observed) < minAttributable {
+		if c.Stall.Any() || Share(cells, c.Stall.Observed) < MinAttributable {
 			return f, false
 		}
 		f, in = r.reached(c, containerName(limit.Labels)+" on "+dev, cells), cells
 	}
 	told := func(x float64) string { return num(x) + " " + l.what + "/s" }
 	unit := "1/s"
-	if strings.HasSuffix(l.rate, ":bytes") {
+	if l.limit.Unit == "bytes/s" {
 		told = func(x float64) string { return units.Bytes(x) + "/s" }
 		unit = "bytes/s"
 	}
@@ -86,7 +89,7 @@ func (r Rule) limitFinding(c *Case, l ioLimit, limit timeline.Track) (Finding, b
 	if !ok {
 		f.Summary = fmt.Sprintf("%s of %s for %s was reached for %s in all.", limited, told(most), dev, dur(c.Seconds(cells)))
 	}
-	if mean := timeline.Mean(timeline.At(c.For(SignalPrefix+"disk_busy:ratio", "device", dev), in)); mean == mean {
+	if mean := timeline.Mean(timeline.At(c.For(DiskBusy, "device", dev), in)); mean == mean {
 		if mean >= roomBusy {
 			if f.Severity == Critical {
 				f.Severity = Warning
@@ -95,12 +98,12 @@ func (r Rule) limitFinding(c *Case, l ioLimit, limit timeline.Track) (Finding, b
 		} else {
 			f.Summary += fmt.Sprintf(" It is not the disk: %s was busy %s of that time.", dev, pct(mean))
 		}
-		c.figureOf(&f, "busy share of "+dev+" meanwhile, mean", "disk_busy:ratio", mean, "ratio", in)
+		c.figureOf(&f, "busy share of "+dev+" meanwhile, mean", DiskBusy, mean, "ratio", in)
 	}
 	c.figureOf(&f, "limit of the container on "+dev, l.limit, most, unit, c.Stall.Observed)
 	c.figureOf(&f, l.what+" of the container meanwhile, mean per second", l.rate, timeline.Mean(timeline.At(rate, in)), unit, in)
-	if full := c.ofContainer("container_psi_io_full:ratio", limit); full != nil {
-		c.figureOf(&f, "share of that time in which all of its tasks waited for I/O (PSI), mean", "container_psi_io_full:ratio", timeline.Mean(timeline.At(full, in)), "ratio", in)
+	if full := c.ofContainer(ContainerPSIIOFull, limit); full != nil {
+		c.figureOf(&f, "share of that time in which all of its tasks waited for I/O (PSI), mean", ContainerPSIIOFull, timeline.Mean(timeline.At(full, in)), "ratio", in)
 	}
 	f.Fixes = []Fix{
 		{Summary: fmt.Sprintf("Raise the limit, up to what the volume gives: %s in io.max (cgroup v2), %s (v1); systemd: IOWriteIOPSMax=, IOWriteBandwidthMax=; Docker: --device-write-iops, --device-write-bps (read likewise)", l.key, l.keyV1),
@@ -110,12 +113,12 @@ func (r Rule) limitFinding(c *Case, l ioLimit, limit timeline.Track) (Finding, b
 	return f, true
 }
 
-// reached is a limit that was met while nothing stalled. An etcd that misses its own criterion is told by its p99, which a limit is as good
-// a reason for.
+// reached is a limit that was met while nothing stalled. An engine whose log misses its own criterion
+// has felt it all the same.
 func (r Rule) reached(c *Case, subject string, cells timeline.Mask) Finding {
-	f := r.finding(subject)
+	f := r.Finding(subject)
 	f.Severity, f.Windows = Info, c.Windows(cells.Close(3))
-	if p99, ok := c.slowestFsync(); ok && p99 > etcdFsyncCriterionS {
+	if c.logLate() {
 		f.Severity = Warning
 	}
 	return f
@@ -144,7 +147,7 @@ func (c *Case) heldBack(rate, limit []float64) timeline.Mask {
 func (c *Case) containersHeldBack() timeline.Mask {
 	out := make(timeline.Mask, c.Grid.N)
 	for _, l := range ioLimits {
-		for _, limit := range c.Signal(SignalPrefix + l.limit) {
+		for _, limit := range c.Signal(l.limit) {
 			out = out.Or(c.heldBack(c.ofContainer(l.rate, limit, "device"), limit.Values))
 		}
 	}

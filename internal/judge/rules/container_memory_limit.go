@@ -24,21 +24,21 @@ func containerMemoryLimit() Rule {
 			}
 			in := cells.And(c.Stall.Cells)
 			f.Summary = fmt.Sprintf("In %s of the stalled time all tasks of %s waited for memory, %s of that time on average.",
-				pct(Share(cells, c.Stall.Cells)), c.whose(t.Labels), pct(timeline.Mean(timeline.At(c.ofContainer("container_psi_memory_full:ratio", t), in))))
-			limit, used := timeline.Max(c.ofContainer("container_memory_limit:bytes", t)), timeline.Max(timeline.At(c.ofContainer("container_memory_used:bytes", t), in))
+				pct(Share(cells, c.Stall.Cells)), c.whose(t.Labels), pct(timeline.Mean(timeline.At(c.ofContainer(ContainerPSIMemoryFull, t), in))))
+			limit, used := timeline.Max(c.ofContainer(ContainerMemoryLimit, t)), timeline.Max(timeline.At(c.ofContainer(ContainerMemoryUsed, t), in))
 			if limit == limit && used == used {
 				f.Summary += fmt.Sprintf(" It had %s of its %s.", size(used), size(limit))
 			}
-			c.figureOf(&f, "share of the stalled time in which all of its tasks waited for memory (PSI), mean", "container_psi_memory_full:ratio",
-				timeline.Mean(timeline.At(c.ofContainer("container_psi_memory_full:ratio", t), c.Stall.Cells)), "ratio", c.Stall.Cells)
-			c.figureOf(&f, "limit of the container", "container_memory_limit:bytes", limit, "bytes", c.Stall.Observed)
-			c.figureOf(&f, "most memory it had meanwhile, page cache included", "container_memory_used:bytes", used, "bytes", in)
-			c.figureOf(&f, "most of it dirty page cache", "container_memory_dirty:bytes", timeline.Max(timeline.At(c.ofContainer("container_memory_dirty:bytes", t), in)), "bytes", in)
-			c.figureOf(&f, "times a second it met its limit while stalled, mean", "container_memory_reclaims:rate",
-				timeline.Mean(timeline.At(c.ofContainer("container_memory_reclaims:rate", t), c.Stall.Cells)), "1/s", c.Stall.Cells)
-			c.figureOf(&f, "memory available on the host while stalled, mean", "memory_available:bytes", timeline.Mean(timeline.At(c.One(SignalPrefix+"memory_available:bytes"), c.Stall.Cells)), "bytes", c.Stall.Cells)
+			c.figureOf(&f, "share of the stalled time in which all of its tasks waited for memory (PSI), mean", ContainerPSIMemoryFull,
+				timeline.Mean(timeline.At(c.ofContainer(ContainerPSIMemoryFull, t), c.Stall.Cells)), "ratio", c.Stall.Cells)
+			c.figureOf(&f, "limit of the container", ContainerMemoryLimit, limit, "bytes", c.Stall.Observed)
+			c.figureOf(&f, "most memory it had meanwhile, page cache included", ContainerMemoryUsed, used, "bytes", in)
+			c.figureOf(&f, "most of it dirty page cache", ContainerMemoryDirty, timeline.Max(timeline.At(c.ofContainer(ContainerMemoryDirty, t), in)), "bytes", in)
+			c.figureOf(&f, "times a second it met its limit while stalled, mean", ContainerMemoryReclaims,
+				timeline.Mean(timeline.At(c.ofContainer(ContainerMemoryReclaims, t), c.Stall.Cells)), "1/s", c.Stall.Cells)
+			c.figureOf(&f, "memory available on the host while stalled, mean", MemoryAvailable, timeline.Mean(timeline.At(c.One(MemoryAvailable), c.Stall.Cells)), "bytes", c.Stall.Cells)
 			f.Fixes = []Fix{
-				{Summary: "Set the database's cache explicitly below the container's limit, with room for connections and for page cache (mongod: cacheSizeGB half of the limit; PostgreSQL: shared_buffers a quarter)",
+				{Summary: "Set the database's cache explicitly below the container's limit, with room for connections and for page cache" + c.Pack.hints(func(k Knowledge) string { return k.CacheHint }),
 					Expect: "no reclaim under load", TradeOff: "more reads from the disk if the working set no longer fits"},
 				{Summary: "Raise the container's memory limit (Kubernetes: resources.limits.memory; systemd: MemoryMax=, MemoryHigh=)", Expect: "the same, without a smaller cache", TradeOff: "memory of the node"},
 			}
@@ -53,7 +53,7 @@ func containerMemoryLimit() Rule {
 // limit stays.
 func (c *Case) limitedMost(held []timeline.Track) []timeline.Track {
 	limit := func(t timeline.Track) float64 {
-		if x := timeline.Max(c.ofContainer("container_memory_limit:bytes", t)); x == x {
+		if x := timeline.Max(c.ofContainer(ContainerMemoryLimit, t)); x == x {
 			return x
 		}
 		return math.Inf(1)

@@ -25,8 +25,8 @@ func TestLimitedMost(t *testing.T) {
 		{"no limit is known", nil, []string{"/k/pod1/c1", "/k/pod10"}},
 		{"the least is on top", map[string]float64{"/k": 1, "/k/pod1": 2, "/k/pod10": 2}, []string{"/k"}},
 	} {
-		c := &Case{Grid: timeline.Grid{N: 1, StepMs: 1000}, Signal: func(name string) (out []timeline.Track) {
-			if name == SignalPrefix+"container_memory_limit:bytes" {
+		c := &Case{Grid: timeline.Grid{N: 1, StepMs: 1000}, Tracks: func(s *Signal) (out []timeline.Track) {
+			if s == ContainerMemoryLimit {
 				for id, v := range test.limits {
 					out = append(out, track(id, v))
 				}

@@ -20,12 +20,16 @@ const (
 
 func diskBurstExhausted() Rule {
 	r := Rule{ID: "disk/burst-exhausted", Title: "Burst credits ran out", Kind: Cause, When: saturated,
-		Needs: []string{}, AnyOf: []string{SignalPrefix + "disk_queue:requests", SignalPrefix + "ebs_burst_balance:ratio"},
-		Cause: "Some volumes and instances run faster than their baseline while credits last (gp2 to 3,000 IOPS; st1 and sc1; burstable instances for 30 minutes). When they are spent the ceiling falls to the baseline, in the middle of the same load."}
+		Needs: []*Signal{}, AnyOf: []*Signal{DiskQueue, EBSBurstBalance},
+		NoAlert: "its condition is that of disk/iops-capped; that a ceiling fell in the middle of a load is seen over hours, not by PromQL",
+		Cause:   "Some volumes and instances run faster than their baseline while credits last (gp2 to 3,000 IOPS; st1 and sc1; burstable instances for 30 minutes). When they are spent the ceiling falls to the baseline, in the middle of the same load."}
 	r.Judge = func(c *Case, held []timeline.Track) []Finding {
 		var out []Finding
 		for _, h := range held {
-			measures := []struct{ signal, unit string }{{"disk_ops:rate", "1/s"}, {"disk_moved:bytes", "bytes/s"}}
+			measures := []struct {
+				signal *Signal
+				unit   string
+			}{{DiskOps, "1/s"}, {DiskMoved, "bytes/s"}}
 			if findCeiling(c, h).requestBytes >= largeRequest {
 				slices.Reverse(measures) // a disk for streaming is sold by its throughput
 			}
@@ -42,9 +46,9 @@ func diskBurstExhausted() Rule {
 }
 
 // ceilingFell looks for the cell after which the saturated rate stays at a lower level.
-func (r Rule) ceilingFell(c *Case, held timeline.Track, signal, unit string) (Finding, bool) {
+func (r Rule) ceilingFell(c *Case, held timeline.Track, signal *Signal, unit string) (Finding, bool) {
 	dev := held.Labels.Get("device")
-	rate := c.For(SignalPrefix+signal, "device", dev)
+	rate := c.For(signal, "device", dev)
 	sat := timeline.Known(held.Values)
 	var cells []int
 	for k, b := range sat {
@@ -79,9 +83,9 @@ func (r Rule) ceilingFell(c *Case, held timeline.Track, signal, unit string) (Fi
 	if !c.sameLoad(dev, sat.Without(down), down) {
 		return Finding{}, false
 	}
-	f := r.finding(dev)
+	f := r.Finding(dev)
 	f.Weight = Share(down.Widen(1, 1), c.Stall.Cells)
-	f.Severity = c.severityOf(f.Weight)
+	f.Severity = c.SeverityOf(f.Weight)
 	f.Windows = c.Windows(down.Close(3))
 	show := func(x float64) string {
 		if unit == "bytes/s" {
@@ -92,8 +96,8 @@ func (r Rule) ceilingFell(c *Case, held timeline.Track, signal, unit string) (Fi
 	at := c.Grid.Time(cells[best])
 	f.Summary = fmt.Sprintf("At %s UTC the ceiling of %s fell from %s to %s under the same load and stayed there.", at.Format("15:04:05"), dev, show(hi), show(lo))
 	f.Evidence = []Evidence{
-		c.figure("median rate of the saturated intervals before", SignalPrefix+signal, hi, unit, sat.Without(down)),
-		c.figure("median rate of the saturated intervals after", SignalPrefix+signal, lo, unit, down),
+		c.Figure("median rate of the saturated intervals before", signal, hi, unit, sat.Without(down)),
+		c.Figure("median rate of the saturated intervals after", signal, lo, unit, down),
 	}
 	f.Fixes = []Fix{
 		{Summary: "Replace gp2 (or st1, sc1) by gp3: no credits; 3,000 IOPS and 125 MiB/s always, more if bought", Expect: "a ceiling that does not move", TradeOff: "gp3 costs less per GB than gp2 (0.08 to 0.10 USD a month, us-east-1), more than st1 (0.045); the change takes hours in which the volume is a little slower"},
@@ -105,11 +109,11 @@ func (r Rule) ceilingFell(c *Case, held timeline.Track, signal, unit string) (Fi
 // sameLoad reports whether a device's rate fell under a load that did not change: requests and
 // bytes fall together, and each request takes longer (queue / rate, Little's law).
 func (c *Case) sameLoad(dev string, before, after timeline.Mask) bool {
-	get := func(signal string) []float64 { return c.For(SignalPrefix+signal, "device", dev) }
+	get := func(signal *Signal) []float64 { return c.For(signal, "device", dev) }
 	fell := func(v []float64) float64 {
 		return timeline.Quantile(timeline.At(v, before), 0.5) / timeline.Quantile(timeline.At(v, after), 0.5)
 	}
-	ops, moved, queue := get("disk_ops:rate"), get("disk_moved:bytes"), get("disk_queue:requests")
+	ops, moved, queue := get(DiskOps), get(DiskMoved), get(DiskQueue)
 	// NaN, where one of them was not measured, rules nothing out.
 	if fell(ops) < burstAlike || fell(moved) < burstAlike {
 		return false
@@ -154,21 +158,21 @@ const balanceSpent = 0.01
 
 func (r Rule) creditsSpent(c *Case) []Finding {
 	var out []Finding
-	for _, t := range c.Signal(SignalPrefix + "ebs_burst_balance:ratio") {
+	for _, t := range c.Signal(EBSBurstBalance) {
 		spent := timeline.Where(t.Values, func(x float64) bool { return x <= balanceSpent })
 		if c.Seconds(spent) == 0 {
 			continue
 		}
-		f := r.finding(t.Labels.Get("volume_id"))
+		f := r.Finding(t.Labels.Get("volume_id"))
 		f.Weight = Share(spent, c.Stall.Cells)
-		f.Severity = c.severityOf(f.Weight)
+		f.Severity = c.SeverityOf(f.Weight)
 		f.Windows = c.Windows(spent)
 		f.Summary = fmt.Sprintf("The burst balance was spent for %s", dur(c.Seconds(spent)))
 		if c.Stall.Any() {
 			f.Summary += ", in " + pct(f.Weight) + " of the stalled time"
 		}
 		f.Summary += "."
-		f.Evidence = []Evidence{c.figure("lowest burst balance", "aws_ebs_burst_balance_average", timeline.Quantile(t.Values, 0), "ratio", spent)}
+		f.Evidence = []Evidence{c.FigureOf("lowest burst balance", "aws_ebs_burst_balance_average", timeline.Quantile(t.Values, 0), "ratio", spent)}
 		f.Fixes = []Fix{{Summary: "Replace gp2 by gp3 (no credits)", Expect: "a ceiling that does not move", TradeOff: "none in price at the same size"}}
 		out = append(out, f)
 	}

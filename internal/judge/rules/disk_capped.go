@@ -9,11 +9,11 @@ import (
 )
 
 // capFinding is what both caps' findings share.
-func (r Rule) capFinding(c *Case, k ceiling, p timeline.Plateau, level, unit string, metric string) Finding {
-	f := r.finding(k.device)
+func (r Rule) capFinding(c *Case, k ceiling, p timeline.Plateau, level, unit string, metric *Signal) Finding {
+	f := r.Finding(k.device)
 	at := p.Cells.Close(1)
 	f.Weight = Share(at.Widen(1, 1), c.Stall.Cells)
-	f.Severity = c.severityOf(f.Weight)
+	f.Severity = c.SeverityOf(f.Weight)
 	f.Windows = c.Windows(at.Close(3))
 	f.PeriodS = c.Period(at.Close(c.Cells(5e9)))
 	switch {
@@ -28,28 +28,28 @@ func (r Rule) capFinding(c *Case, k ceiling, p timeline.Plateau, level, unit str
 	if f.PeriodS > 0 {
 		f.Summary += fmt.Sprintf(" It recurs every %s.", dur(f.PeriodS))
 	}
-	dev := func(signal string) []float64 { return c.For(SignalPrefix+signal, "device", k.device) }
-	median := func(signal string, m timeline.Mask) float64 {
+	dev := func(signal *Signal) []float64 { return c.For(signal, "device", k.device) }
+	median := func(signal *Signal, m timeline.Mask) float64 {
 		return timeline.Quantile(timeline.At(dev(signal), m), 0.5)
 	}
 	calm := k.saturated.Not()
 	f.Evidence = append(f.Evidence,
-		c.figure("the plateau: the rate of "+pct(p.Share)+" of the saturated intervals, within 5 %", metric, p.Level, unit, p.Cells),
-		c.figure("share of all intervals in which it was passed", metric, p.Above, "ratio", timeline.Known(dev("disk_busy:ratio"))),
-		c.figure("median queue at the plateau", SignalPrefix+"disk_queue:requests", median("disk_queue:requests", p.Cells), "requests", p.Cells),
-		c.figure("median write await at the plateau", SignalPrefix+"disk_write_await:seconds", median("disk_write_await:seconds", p.Cells), "seconds", p.Cells),
-		c.figure("median write await elsewhere", SignalPrefix+"disk_write_await:seconds", median("disk_write_await:seconds", calm), "seconds", calm),
-		c.figure("median request at saturation", "", k.requestBytes, "bytes", k.saturated))
+		c.Figure("the plateau: the rate of "+pct(p.Share)+" of the saturated intervals, within 5 %", metric, p.Level, unit, p.Cells),
+		c.Figure("share of all intervals in which it was passed", metric, p.Above, "ratio", timeline.Known(dev(DiskBusy))),
+		c.Figure("median queue at the plateau", DiskQueue, median(DiskQueue, p.Cells), "requests", p.Cells),
+		c.Figure("median write await at the plateau", DiskWriteAwait, median(DiskWriteAwait, p.Cells), "seconds", p.Cells),
+		c.Figure("median write await elsewhere", DiskWriteAwait, median(DiskWriteAwait, calm), "seconds", calm),
+		c.Figure("median request at saturation", nil, k.requestBytes, "bytes", k.saturated))
 	// What was not measured is no evidence.
 	f.Evidence = slices.DeleteFunc(f.Evidence, func(e Evidence) bool { return e.Value == nil })
 	if k.together && k.hasIOPS != k.hasTP {
-		f.Evidence = append(f.Evidence, c.remark("requests are of one size, so requests and bytes stand still together; this limit is the likelier one"))
+		f.Evidence = append(f.Evidence, c.Remark("requests are of one size, so requests and bytes stand still together; this limit is the likelier one"))
 	}
 	return f
 }
 
-// remark is evidence without a number, about the whole time.
-func (c *Case) remark(text string) Evidence {
+// Remark is evidence without a number, about the whole time.
+func (c *Case) Remark(text string) Evidence {
 	return Evidence{Text: text, From: c.Whole().From, To: c.Whole().To}
 }
 
@@ -78,7 +78,7 @@ func (c *Case) company(k ceiling, all []ceiling, plateau func(ceiling) (timeline
 	if len(names) == 0 {
 		return nil
 	}
-	return []Evidence{c.remark(strings.Join(names, ", ") + " stands still in the same intervals: parts of one stripe or, if they are not, the instance's own limit")}
+	return []Evidence{c.Remark(strings.Join(names, ", ") + " stands still in the same intervals: parts of one stripe or, if they are not, the instance's own limit")}
 }
 
 var bursts = Fix{Summary: "First make the bursts smaller: pace the checkpoint, bound the OS's dirty bytes, or give the journal/WAL a volume of its own (see the other findings)",

@@ -48,23 +48,23 @@ type ceiling struct {
 	hasIOPS, hasTP   bool
 	saturated        timeline.Mask
 	requestBytes     float64 // median size of a request in the saturated cells
-	iopsOf           string  // the signal whose plateau iops is
+	iopsOf           *Signal // the signal whose plateau iops is
 	together         bool    // requests of one size: both rates stand still at once
 }
 
 func findCeiling(c *Case, held timeline.Track) ceiling {
 	dev := held.Labels.Get("device")
 	k := ceiling{device: dev, saturated: timeline.Known(held.Values)}
-	ops := c.For(SignalPrefix+"disk_ops:rate", "device", dev)
-	moved := c.For(SignalPrefix+"disk_moved:bytes", "device", dev)
+	ops := c.For(DiskOps, "device", dev)
+	moved := c.For(DiskMoved, "device", dev)
 	isCap := func(p timeline.Plateau, ok bool) bool {
 		return ok && p.Share >= capMinShare && p.Above <= capMaxAbove
 	}
 	var ok bool
 	// Rented volumes count reads and writes together; a cgroup or a hypervisor may limit
 	// them apart, and then only one of them stands still.
-	for _, signal := range []string{"disk_ops:rate", "disk_writes:rate", "disk_reads:rate"} {
-		rate := c.For(SignalPrefix+signal, "device", dev)
+	for _, signal := range []*Signal{DiskOps, DiskWrites, DiskReads} {
+		rate := c.For(signal, "device", dev)
 		if rate == nil || k.hasIOPS {
 			continue
 		}
@@ -97,8 +97,8 @@ func findCeiling(c *Case, held timeline.Track) ceiling {
 // waits tells requests that wait for their turn at a cap from a fixed number of clients
 // each of which waits for the medium. By Little's law a request takes queue / rate.
 func (k ceiling) waits(c *Case, p timeline.Plateau) bool {
-	queue := c.For(SignalPrefix+"disk_queue:requests", "device", k.device)
-	ops := c.For(SignalPrefix+"disk_ops:rate", "device", k.device)
+	queue := c.For(DiskQueue, "device", k.device)
+	ops := c.For(DiskOps, "device", k.device)
 	if queue == nil || ops == nil {
 		return true // not to be told apart; the queue alone has to do
 	}
@@ -194,9 +194,9 @@ func nearest(list []sold, level float64) (string, bool) {
 // kindOfOps names what the IOPS plateau counts, where it is not reads and writes together.
 func (k ceiling) kindOfOps() string {
 	switch k.iopsOf {
-	case "disk_writes:rate":
+	case DiskWrites:
 		return " write"
-	case "disk_reads:rate":
+	case DiskReads:
 		return " read"
 	}
 	return ""

@@ -7,7 +7,7 @@ import (
 )
 
 // exceededShare is the part of a cell spent over a limit from which the cell counts; a
-// finding needs exceededS seconds in all: less is a hiccup. EBS counts the time in which the
+// Finding needs exceededS seconds in all: less is a hiccup. EBS counts the time in which the
 // demand was over the limit, in microseconds.
 const (
 	exceededShare = 0.05
@@ -15,10 +15,10 @@ const (
 )
 
 func diskInstanceCapped() Rule {
-	iopsOver, tpOver := SignalPrefix+"ebs_instance_iops_exceeded:ratio", SignalPrefix+"ebs_instance_throughput_exceeded:ratio"
+	iopsOver, tpOver := EBSInstanceIOPSExceeded, EBSInstanceThroughputExceeded
 	r := Rule{ID: "disk/instance-capped", Title: "The instance's EBS limit binds, not the volume's", Kind: Cause,
 		When:  "plimsoll:ebs_instance_iops_exceeded:ratio > 0.05 or plimsoll:ebs_instance_throughput_exceeded:ratio > 0.05",
-		Needs: []string{}, AnyOf: []string{iopsOver, tpOver},
+		Needs: []*Signal{}, AnyOf: []*Signal{iopsOver, tpOver},
 		Cause: "An EC2 instance has its own limit for all its volumes together, often lower than the volume's. EBS counts the time spent over each limit apart (NVMe log page 0xD0), so this is no guess."}
 	r.Judge = func(c *Case, held []timeline.Track) []Finding {
 		var out []Finding
@@ -27,8 +27,11 @@ func diskInstanceCapped() Rule {
 			vol := h.Labels.Get("volume_id")
 			var seconds float64
 			var parts []string
-			f := r.finding(vol)
-			for _, s := range []struct{ signal, what, metric string }{
+			f := r.Finding(vol)
+			for _, s := range []struct {
+				signal       *Signal
+				what, metric string
+			}{
 				{iopsOver, "IOPS", "aws_ebs_csi_ec2_exceeded_iops_seconds_total"},
 				{tpOver, "throughput", "aws_ebs_csi_ec2_exceeded_tp_seconds_total"},
 			} {
@@ -39,13 +42,13 @@ func diskInstanceCapped() Rule {
 				x := timeline.Sum(v) * c.Grid.StepSeconds()
 				seconds += x
 				parts = append(parts, dur(x)+" ("+s.what+")")
-				f.Evidence = append(f.Evidence, c.figure("time over the instance's "+s.what+" limit", s.metric, x, "seconds", over))
+				f.Evidence = append(f.Evidence, c.FigureOf("time over the instance's "+s.what+" limit", s.metric, x, "seconds", over))
 			}
 			if seconds < exceededS {
 				continue
 			}
 			f.Weight = Share(over.Widen(1, 1), c.Stall.Cells)
-			f.Severity = c.severityOf(f.Weight)
+			f.Severity = c.SeverityOf(f.Weight)
 			f.Windows = c.Windows(over)
 			f.PeriodS = c.Period(over.Close(c.Cells(5e9)))
 			f.Summary = "The instance's limit was exceeded for " + strings.Join(parts, " and ")
@@ -68,12 +71,15 @@ func diskInstanceCapped() Rule {
 // volumesOwn is the time EBS counted over the volume's own limits, as far as it was told.
 func (c *Case) volumesOwn(vol string) []Evidence {
 	var out []Evidence
-	for _, s := range []struct{ signal, what, metric string }{
-		{"ebs_volume_iops_exceeded:ratio", "IOPS", "aws_ebs_csi_exceeded_iops_seconds_total"},
-		{"ebs_volume_throughput_exceeded:ratio", "throughput", "aws_ebs_csi_exceeded_tp_seconds_total"},
+	for _, s := range []struct {
+		signal       *Signal
+		what, metric string
+	}{
+		{EBSVolumeIOPSExceeded, "IOPS", "aws_ebs_csi_exceeded_iops_seconds_total"},
+		{EBSVolumeThroughputExceeded, "throughput", "aws_ebs_csi_exceeded_tp_seconds_total"},
 	} {
-		if v := c.For(SignalPrefix+s.signal, "volume_id", vol); v != nil {
-			out = append(out, c.figure("time over the volume's own "+s.what+" limit", s.metric, timeline.Sum(v)*c.Grid.StepSeconds(), "seconds", timeline.Known(v)))
+		if v := c.For(s.signal, "volume_id", vol); v != nil {
+			out = append(out, c.FigureOf("time over the volume's own "+s.what+" limit", s.metric, timeline.Sum(v)*c.Grid.StepSeconds(), "seconds", timeline.Known(v)))
 		}
 	}
 	return out
@@ -82,16 +88,16 @@ func (c *Case) volumesOwn(vol string) []Evidence {
 // instanceBinds reports whether EBS's own counters put most of these cells down to the
 // instance's limit and not to a volume's: then no volume should be bought for them.
 func (c *Case) instanceBinds(cells timeline.Mask) bool {
-	over := func(signals ...string) timeline.Mask {
+	over := func(signals ...*Signal) timeline.Mask {
 		m := make(timeline.Mask, c.Grid.N)
 		for _, s := range signals {
-			for _, t := range c.Signal(SignalPrefix + s) {
+			for _, t := range c.Signal(s) {
 				m = m.Or(timeline.Where(t.Values, func(x float64) bool { return x > exceededShare }))
 			}
 		}
 		return m
 	}
-	instance := over("ebs_instance_iops_exceeded:ratio", "ebs_instance_throughput_exceeded:ratio")
-	volume := over("ebs_volume_iops_exceeded:ratio", "ebs_volume_throughput_exceeded:ratio")
+	instance := over(EBSInstanceIOPSExceeded, EBSInstanceThroughputExceeded)
+	volume := over(EBSVolumeIOPSExceeded, EBSVolumeThroughputExceeded)
 	return Share(instance, cells) >= 0.5 && Share(volume, cells) < 0.5
 }

@@ -10,16 +10,16 @@ func atIOPS(k ceiling) (timeline.Plateau, bool) { return k.iops, k.hasIOPS }
 
 func diskIOPSCapped() Rule {
 	r := Rule{ID: "disk/iops-capped", Title: "The volume's IOPS cap binds", Kind: Cause, When: saturated,
-		Needs: []string{SignalPrefix + "disk_busy:ratio", SignalPrefix + "disk_queue:requests", SignalPrefix + "disk_ops:rate"},
+		Needs: []*Signal{DiskBusy, DiskQueue, DiskOps},
 		Cause: "A rented volume serves so many requests a second and makes the rest wait in its queue. The device is never idle, the queue is deep, and the rate stands at one figure that it does not pass."}
 	r.Judge = func(c *Case, held []timeline.Track) []Finding {
 		var out []Finding
 		all := c.ceilings(held, atIOPS)
 		for _, k := range all {
 			level := num(k.iops.Level) + k.kindOfOps() + " IOPS"
-			f := r.capFinding(c, k, k.iops, level, "1/s", SignalPrefix+"disk_ops:rate")
+			f := r.capFinding(c, k, k.iops, level, "1/s", DiskOps)
 			if what, ok := soldIOPS(k.iops.Level); ok {
-				f.Evidence = append(f.Evidence, c.remark(level+" is "+what+", within 4 %"))
+				f.Evidence = append(f.Evidence, c.Remark(level+" is "+what+", within 4 %"))
 			}
 			f.Evidence = append(f.Evidence, c.company(k, all, atIOPS)...)
 			until := "until the throughput limit or the instance's is met"

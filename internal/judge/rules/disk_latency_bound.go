@@ -14,7 +14,6 @@ const (
 	serialQueueHigh = 1.5
 	serialShare     = 0.5  // of the time the device writes
 	serialMaxSat    = 0.02 // of that time with a deep queue
-	serialFsync     = 0.6  // of the time etcd's WAL is in fdatasync
 	serialMinRate   = 50.0
 	serialInFlight  = 1.4 // requests in flight while busy: a burst's average may be one, too
 	serialMinS      = 5.0
@@ -43,8 +42,9 @@ const pacedS = 0.004
 func diskLatencyBound() Rule {
 	r := Rule{ID: "disk/latency-bound", Title: "Latency-bound: more IOPS will not help", Kind: Refutation,
 		When:  "plimsoll:disk_queue:requests > 0.5 and plimsoll:disk_queue:requests < 1.5 and plimsoll:disk_writes:rate > 50",
-		Needs: []string{}, AnyOf: []string{SignalPrefix + "disk_queue:requests", SignalPrefix + "fio_iodepth:count"},
-		Cause: "The writer waits for one request before it makes the next (a WAL's or a journal's fdatasync). Its rate is one over the latency, whatever the volume would allow. A cap that is not reached can be raised without any effect."}
+		Needs: []*Signal{}, AnyOf: []*Signal{DiskQueue, FioIodepth},
+		NoAlert: "it refutes: no more IOPS are to be bought",
+		Cause:   "The writer waits for one request before it makes the next (a WAL's or a journal's fdatasync). Its rate is one over the latency, whatever the volume would allow. A cap that is not reached can be raised without any effect."}
 	r.Judge = func(c *Case, held []timeline.Track) []Finding {
 		var out []Finding
 		for _, h := range held {
@@ -59,8 +59,8 @@ func diskLatencyBound() Rule {
 
 func (r Rule) serialDevice(c *Case, held timeline.Track) (Finding, bool) {
 	dev := held.Labels.Get("device")
-	get := func(signal string) []float64 { return c.For(SignalPrefix+signal, "device", dev) }
-	writes, queue, ops, busy := get("disk_writes:rate"), get("disk_queue:requests"), get("disk_ops:rate"), get("disk_busy:ratio")
+	get := func(signal *Signal) []float64 { return c.For(signal, "device", dev) }
+	writes, queue, ops, busy := get(DiskWrites), get(DiskQueue), get(DiskOps), get(DiskBusy)
 	if writes == nil || queue == nil || ops == nil {
 		return Finding{}, false
 	}
@@ -80,10 +80,10 @@ func (r Rule) serialDevice(c *Case, held timeline.Track) (Finding, bool) {
 		return Finding{}, false
 	}
 	each := q / rate
-	f := r.finding(dev)
+	f := r.Finding(dev)
 	f.Weight = Share(serial, writing)
 	f.Severity = Info
-	if p99, ok := c.slowestFsync(); ok && p99 > etcdFsyncCriterionS {
+	if c.logLate() {
 		f.Severity = Warning
 	}
 	f.Windows = c.Windows(serial.Close(3))
@@ -129,18 +129,15 @@ func (c *Case) serialEvidence(ops, queue []float64, serial, writing timeline.Mas
 	rate, q := timeline.Quantile(timeline.At(ops, serial), 0.5), timeline.Quantile(timeline.At(queue, serial), 0.5)
 	deep := timeline.Where(queue, func(x float64) bool { return x > 2 })
 	out := []Evidence{
-		c.figure("median requests completed", SignalPrefix+"disk_ops:rate", rate, "1/s", serial),
-		c.figure("most requests completed in one interval", SignalPrefix+"disk_ops:rate", timeline.Max(ops), "1/s", timeline.Known(ops)),
-		c.figure("median queue while writing", SignalPrefix+"disk_queue:requests", q, "requests", serial),
-		c.figure("share of the writing time with a queue over 2", SignalPrefix+"disk_queue:requests", Share(deep, writing), "ratio", writing),
-		c.figure("latency of a request, by Little's law (queue / rate)", "", q/rate, "seconds", serial),
+		c.Figure("median requests completed", DiskOps, rate, "1/s", serial),
+		c.Figure("most requests completed in one interval", DiskOps, timeline.Max(ops), "1/s", timeline.Known(ops)),
+		c.Figure("median queue while writing", DiskQueue, q, "requests", serial),
+		c.Figure("share of the writing time with a queue over 2", DiskQueue, Share(deep, writing), "ratio", writing),
+		c.Figure("latency of a request, by Little's law (queue / rate)", nil, q/rate, "seconds", serial),
 	}
-	for _, t := range c.Signal(SignalPrefix + "etcd_wal_fsync_time:ratio") {
-		if in := timeline.Quantile(timeline.At(t.Values, serial), 0.5); in >= serialFsync {
-			fsync := c.For(SignalPrefix+"etcd_wal_fsync:seconds", "instance", t.Labels.Get("instance"))
-			out = append(out,
-				c.figure("share of the time etcd's WAL was in fdatasync", SignalPrefix+"etcd_wal_fsync_time:ratio", in, "ratio", serial),
-				c.figure("mean fdatasync of etcd's WAL", SignalPrefix+"etcd_wal_fsync:seconds", timeline.Quantile(timeline.At(fsync, serial), 0.5), "seconds", serial))
+	for _, e := range c.Pack.Engines() {
+		if e.Log.Serial != nil {
+			out = append(out, e.Log.Serial(c, serial)...)
 		}
 	}
 	return out
@@ -178,24 +175,13 @@ func (c *Case) pinned(ops, busy []float64, serial timeline.Mask) bool {
 
 // mayBeCapped reports whether EBS, where it tells, says that a volume was over its limit; elsewhere it may be.
 func (c *Case) mayBeCapped(serial timeline.Mask) bool {
-	exceeded := c.Signal(SignalPrefix + "ebs_volume_iops_exceeded:ratio")
+	exceeded := c.Signal(EBSVolumeIOPSExceeded)
 	for _, t := range exceeded {
 		if timeline.Max(timeline.At(t.Values, serial)) > exceededShare {
 			return true
 		}
 	}
 	return len(exceeded) == 0
-}
-
-// slowestFsync is the largest p99 of an etcd WAL's fdatasync.
-func (c *Case) slowestFsync() (float64, bool) {
-	worst, ok := 0.0, false
-	for _, t := range c.Signal(SignalPrefix + "etcd_wal_fsync_p99:seconds") {
-		if timeline.Count(t.Values) > 0 {
-			worst, ok = max(worst, timeline.Quantile(t.Values, 0.5)), true
-		}
-	}
-	return worst, ok
 }
 
 func latencyFixes(each float64) []Fix {

@@ -30,14 +30,14 @@ const maxFioRuns = 16
 
 // fioRuns are the reports of a job, one after the other: trials on different volumes keep their name.
 func (c *Case) fioRuns(job string) []fioRun {
-	get := func(signal string) []float64 { return c.For(SignalPrefix+signal, "job", job) }
+	get := func(signal *Signal) []float64 { return c.For(signal, "job", job) }
 	at := func(v []float64, k int) float64 {
 		if k >= len(v) {
 			return math.NaN()
 		}
 		return v[k]
 	}
-	rate, write, sync, depth := get("fio_write:rate"), get("fio_write_latency:mean"), get("fio_sync_latency:mean"), get("fio_iodepth:count")
+	rate, write, sync, depth := get(FioWrite), get(FioWriteLatency), get(FioSyncLatency), get(FioIodepth)
 	var out []fioRun
 	for k := range depth {
 		x := fioRun{rate: at(rate, k), write: at(write, k), sync: at(sync, k), depth: depth[k], first: k, last: k}
@@ -56,7 +56,7 @@ func (c *Case) fioRuns(job string) []fioRun {
 // serialFio judges fio's own report: a job of depth one is serial by construction.
 func (r Rule) serialFio(c *Case) []Finding {
 	var out []Finding
-	for _, t := range c.Signal(SignalPrefix + "fio_iodepth:count") {
+	for _, t := range c.Signal(FioIodepth) {
 		job := t.Labels.Get("job")
 		runs := slices.DeleteFunc(c.fioRuns(job), func(x fioRun) bool {
 			return x.depth != 1 || !(x.rate*x.each() > serialFioWaits)
@@ -64,7 +64,7 @@ func (r Rule) serialFio(c *Case) []Finding {
 		if len(runs) == 0 {
 			continue
 		}
-		f := r.finding("fio job " + job)
+		f := r.Finding("fio job " + job)
 		f.Severity, f.Weight = Info, 1
 		best := runs[0]
 		for _, x := range runs {
@@ -73,11 +73,11 @@ func (r Rule) serialFio(c *Case) []Finding {
 			}
 			cells := timeline.MaskOf(c.Grid.N, []timeline.Episode{{First: x.first, Last: x.last}})
 			f.Evidence = append(f.Evidence,
-				c.figure("writes", "fio_write_iops", x.rate, "1/s", cells),
-				c.figure("mean latency of a write", "fio_write_latency_mean_seconds", x.write, "seconds", cells),
-				c.figure("mean latency of a sync", "fio_sync_latency_mean_seconds", x.sync, "seconds", cells))
+				c.FigureOf("writes", "fio_write_iops", x.rate, "1/s", cells),
+				c.FigureOf("mean latency of a write", "fio_write_latency_mean_seconds", x.write, "seconds", cells),
+				c.FigureOf("mean latency of a sync", "fio_sync_latency_mean_seconds", x.sync, "seconds", cells))
 		}
-		f.Evidence = append(f.Evidence, c.figure("requests in flight", "fio_job_iodepth", 1, "requests", timeline.Known(t.Values)))
+		f.Evidence = append(f.Evidence, c.FigureOf("requests in flight", "fio_job_iodepth", 1, "requests", timeline.Known(t.Values)))
 		f.Evidence = slices.DeleteFunc(f.Evidence, func(e Evidence) bool { return e.Value == nil })
 		f.Summary = fioSummary(job, runs, best)
 		f.Fixes = latencyFixes(best.each())

@@ -3,7 +3,6 @@ package rules
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"plimsoll/internal/record/timeline"
 )
@@ -27,8 +26,9 @@ const (
 
 func diskNotTheCause() Rule {
 	r := Rule{ID: "disk/not-the-cause", Title: "The disk is not the cause", Kind: Refutation,
-		When:  "plimsoll:disk_busy:ratio < 0.9",
-		Cause: "While clients waited, every device had time to spare. A faster volume would have been idle more."}
+		When:    "plimsoll:disk_busy:ratio < 0.9",
+		NoAlert: "it refutes: nobody is to be called because a disk is well",
+		Cause:   "While clients waited, every device had time to spare. A faster volume would have been idle more."}
 	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
 		if !c.Stall.IsDatabase || !c.Stall.Any() {
 			return nil
@@ -37,8 +37,8 @@ func diskNotTheCause() Rule {
 		if !ok {
 			return nil
 		}
-		f := r.finding("all devices")
-		for _, t := range c.Signal(SignalPrefix + "disk_busy:ratio") {
+		f := r.Finding("all devices")
+		for _, t := range c.Signal(DiskBusy) {
 			if !c.idleDevice(t) {
 				return nil
 			}
@@ -49,22 +49,21 @@ func diskNotTheCause() Rule {
 		// The kernel counts a flush apart, not in the busy time. Where the flush itself is the
 		// complaint (etcd's fdatasync), a busy share without it refutes nothing.
 		flush, measured := c.flushing(c.Stall.Cells)
-		if flush > idleFlush || !measured && strings.HasPrefix(c.Stall.Rule, "etcd/") {
+		if flush > idleFlush || !measured && c.Stall.OfLog {
 			return nil
 		}
-		if queued, _ := c.queuedShare(c.Stall.Cells); queued > idleQueued {
+		if queued, _ := c.QueuedShare(c.Stall.Cells); queued > idleQueued {
 			return nil // in stalls shorter than two samples, which the busy share of a sample cannot tell
 		}
-		if full := c.One(SignalPrefix + "psi_io_full:ratio"); full != nil &&
+		if full := c.One(PSIIOFull); full != nil &&
 			timeline.Quantile(timeline.At(full, c.Stall.Cells), 0.5) > idleIOFull {
 			return nil
 		}
-		if sync := c.Credited(c.One(SignalPrefix + "wt_log_sync_time:ratio")); sync != nil &&
-			timeline.Mean(timeline.At(sync, c.Stall.Cells)) > idleJournal {
+		if c.logSyncing(c.Stall.Cells) > idleJournal {
 			return nil
 		}
 		f.Severity, f.Weight = Warning, 1
-		if c.severityOf(1) == Critical {
+		if c.SeverityOf(1) == Critical {
 			f.Severity = Critical
 		}
 		r.fillNotTheCause(c, &f, busiest)
@@ -77,7 +76,7 @@ func diskNotTheCause() Rule {
 func (c *Case) busiestInStall() (timeline.Track, bool) {
 	var best timeline.Track
 	high := -1.0
-	for _, t := range c.Signal(SignalPrefix + "disk_busy:ratio") {
+	for _, t := range c.Signal(DiskBusy) {
 		// The device must have been watched in nearly all of the stalled time.
 		if Share(timeline.Known(t.Values), c.Stall.Cells) < 0.9 {
 			continue
@@ -92,9 +91,9 @@ func (c *Case) busiestInStall() (timeline.Track, bool) {
 // flushing is the largest share of the cells' time that any device spent in flush requests,
 // which iostats keep apart from the busy time (kernel: Documentation/admin-guide/iostats.rst).
 func (c *Case) flushing(cells timeline.Mask) (share float64, measured bool) {
-	for _, t := range c.Signal(SignalPrefix + "disk_flushes:rate") {
+	for _, t := range c.Signal(DiskFlushes) {
 		dev := t.Labels.Get("device")
-		await := c.For(SignalPrefix+"disk_flush_await:seconds", "device", dev)
+		await := c.For(DiskFlushAwait, "device", dev)
 		spent := make([]float64, len(t.Values))
 		for k, n := range t.Values {
 			spent[k] = n
@@ -117,7 +116,7 @@ func (c *Case) idleDevice(busy timeline.Track) bool {
 	if timeline.Quantile(in, 0.5) < 0.05 && timeline.Quantile(in, 0.95) < 0.3 {
 		return true
 	}
-	await := timeline.At(c.For(SignalPrefix+"disk_write_await:seconds", "device", busy.Labels.Get("device")), c.Stall.Cells)
+	await := timeline.At(c.For(DiskWriteAwait, "device", busy.Labels.Get("device")), c.Stall.Cells)
 	median, p95 := idleBusyMedian, idleBusyP95
 	if c.Grid.StepSeconds() >= coarseStepS {
 		median, p95 = coarseBusyMedian, coarseBusyP95
@@ -128,32 +127,32 @@ func (c *Case) idleDevice(busy timeline.Track) bool {
 
 func (r Rule) fillNotTheCause(c *Case, f *Finding, busiest timeline.Track) {
 	dev := busiest.Labels.Get("device")
-	get := func(signal string) []float64 { return c.For(SignalPrefix+signal, "device", dev) }
+	get := func(signal *Signal) []float64 { return c.For(signal, "device", dev) }
 	stalled := c.Stall.Cells
 	in := timeline.At(busiest.Values, stalled)
 	f.Summary = fmt.Sprintf("While %s stalled, the busiest device (%s) was busy %s of the time, at most %s in any interval",
 		c.Stall.Subject, dev, pct(timeline.Mean(in)), pct(timeline.Max(in)))
-	if ops := timeline.At(get("disk_ops:rate"), stalled); timeline.Count(ops) > 0 {
+	if ops := timeline.At(get(DiskOps), stalled); timeline.Count(ops) > 0 {
 		f.Summary += fmt.Sprintf(", with at most %s IOPS", num(timeline.Max(ops)))
 	}
 	f.Summary += ". A faster or larger volume will not help."
 	f.Evidence = append(f.Evidence,
-		c.figure("busy share of "+dev+" while stalled, 95th percentile", SignalPrefix+"disk_busy:ratio", timeline.Quantile(in, 0.95), "ratio", stalled),
-		c.figure("busy share of "+dev+", most in any interval of the recording", SignalPrefix+"disk_busy:ratio", timeline.Max(busiest.Values), "ratio", timeline.Known(busiest.Values)),
-		c.figure("write IOPS of "+dev+", most in any interval", SignalPrefix+"disk_writes:rate", timeline.Max(get("disk_writes:rate")), "1/s", timeline.Known(busiest.Values)),
-		c.figure("write await of "+dev+" while stalled, median", SignalPrefix+"disk_write_await:seconds", timeline.Quantile(timeline.At(get("disk_write_await:seconds"), stalled), 0.5), "seconds", stalled))
+		c.Figure("busy share of "+dev+" while stalled, 95th percentile", DiskBusy, timeline.Quantile(in, 0.95), "ratio", stalled),
+		c.Figure("busy share of "+dev+", most in any interval of the recording", DiskBusy, timeline.Max(busiest.Values), "ratio", timeline.Known(busiest.Values)),
+		c.Figure("write IOPS of "+dev+", most in any interval", DiskWrites, timeline.Max(get(DiskWrites)), "1/s", timeline.Known(busiest.Values)),
+		c.Figure("write await of "+dev+" while stalled, median", DiskWriteAwait, timeline.Quantile(timeline.At(get(DiskWriteAwait), stalled), 0.5), "seconds", stalled))
 	if c.Stall.Latency != nil {
 		worst := timeline.Top(c.Stall.Latency, worstSeconds)
-		f.Evidence = append(f.Evidence, c.figure(fmt.Sprintf("busy share of %s in the %d intervals of the highest latency, highest of them", dev, worst.Count()),
-			SignalPrefix+"disk_busy:ratio", timeline.Max(timeline.At(busiest.Values, worst)), "ratio", worst))
-		if moved := get("disk_moved:bytes"); moved != nil {
+		f.Evidence = append(f.Evidence, c.Figure(fmt.Sprintf("busy share of %s in the %d intervals of the highest latency, highest of them", dev, worst.Count()),
+			DiskBusy, timeline.Max(timeline.At(busiest.Values, worst)), "ratio", worst))
+		if moved := get(DiskMoved); moved != nil {
 			if rho := timeline.Correlation(c.Stall.Latency, moved); rho == rho {
-				f.Evidence = append(f.Evidence, c.figure("correlation of latency with the bytes "+dev+" moved (a disk that makes writes wait gives a positive one)", "", rho, "", timeline.Known(moved)))
+				f.Evidence = append(f.Evidence, c.Figure("correlation of latency with the bytes "+dev+" moved (a disk that makes writes wait gives a positive one)", nil, rho, "", timeline.Known(moved)))
 			}
 		}
 	}
-	if full := c.One(SignalPrefix + "psi_io_full:ratio"); full != nil {
-		f.Evidence = append(f.Evidence, c.figure("share of the stalled time in which all tasks waited for I/O (PSI), median", SignalPrefix+"psi_io_full:ratio", timeline.Quantile(timeline.At(full, stalled), 0.5), "ratio", stalled))
+	if full := c.One(PSIIOFull); full != nil {
+		f.Evidence = append(f.Evidence, c.Figure("share of the stalled time in which all tasks waited for I/O (PSI), median", PSIIOFull, timeline.Quantile(timeline.At(full, stalled), 0.5), "ratio", stalled))
 	}
 	f.Windows = c.Windows(stalled)
 	f.Fixes = []Fix{{Summary: "Do not buy IOPS or throughput for this", Expect: "no change: the device was not what writes waited for", TradeOff: "none; money kept"}}

@@ -1,9 +1,9 @@
 package rules
 
 func diskSlowWrites() Rule {
-	r := symptom("disk/slow-writes", "The device's writes are slow", EngineAny,
+	r := SymptomRule("disk/slow-writes", "The device's writes are slow",
 		"plimsoll:disk_write_await:seconds >= 0.1 and plimsoll:disk_queue:requests >= 0.5",
 		"Time from a write's queueing to its completion, as the kernel counts it. It includes waiting in the device's own queue, which on a rented volume is where a cap makes requests wait.")
-	r.Needs = []string{SignalPrefix + "disk_write_await:seconds"}
+	r.Needs = []*Signal{DiskWriteAwait}
 	return r
 }

@@ -7,8 +7,16 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// figure is evidence with a number, from the span the cells of m cover.
-func (c *Case) figure(text, metric string, value float64, unit string, m timeline.Mask) Evidence {
+// Figure is evidence with a number that was read from a signal, or from several (nil), in the span that the cells of m cover.
+func (c *Case) Figure(text string, of *Signal, value float64, unit string, m timeline.Mask) Evidence {
+	if of == nil {
+		return c.FigureOf(text, "", value, unit, m)
+	}
+	return c.FigureOf(text, of.Name, value, unit, m)
+}
+
+// FigureOf is the same of a metric that an exporter gives.
+func (c *Case) FigureOf(text, metric string, value float64, unit string, m timeline.Mask) Evidence {
 	e := Evidence{Text: text, Metric: metric, Unit: unit}
 	if !math.IsNaN(value) && !math.IsInf(value, 0) {
 		e.Value = &value
@@ -21,8 +29,8 @@ func (c *Case) figure(text, metric string, value float64, unit string, m timelin
 	return e
 }
 
-// finding starts a finding of a rule.
-func (r Rule) finding(subject string) Finding {
+// Finding starts a finding of a rule.
+func (r Rule) Finding(subject string) Finding {
 	return Finding{Rule: r.ID, Kind: r.Kind, Title: r.Title, Subject: subject, Cause: r.Cause, Docs: r.Docs()}
 }
 
@@ -45,9 +53,9 @@ func Trifle(stalledS, watchedS float64) bool {
 	return stalledS <= trifleS && stalledS < trifleShare*watchedS
 }
 
-// severityOf grades a cause by the share of the stalled time it explains and by
+// SeverityOf grades a cause by the share of the stalled time it explains and by
 // how much time stalled at all.
-func (c *Case) severityOf(share float64) Severity {
+func (c *Case) SeverityOf(share float64) Severity {
 	switch {
 	case !c.Stall.Any() || share < 0.05 || Trifle(c.Seconds(c.Stall.Cells), c.Seconds(c.Stall.Observed)):
 		return Info
@@ -65,6 +73,6 @@ var (
 	pct  = units.Percent
 )
 
-// opSeconds prints waiting summed over operations: always in seconds, for it is no
+// OpSeconds prints waiting summed over operations: always in seconds, for it is no
 // stretch of time on a clock.
-func opSeconds(s float64) string { return num(s) + " s" }
+func OpSeconds(s float64) string { return num(s) + " s" }

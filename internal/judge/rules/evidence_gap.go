@@ -14,8 +14,9 @@ const (
 )
 
 func evidenceGap() Rule {
-	r := Rule{ID: "evidence/gap", Title: "Part of the evidence is missing", Kind: Symptom, Needs: []string{},
-		Cause: "A sampler that stops is a fact of its own: the database restarted, the host was too busy to write its statistics, or the file is damaged. What was not sampled is not judged."}
+	r := Rule{ID: "evidence/gap", Title: "Part of the evidence is missing", Kind: Symptom, Needs: []*Signal{},
+		NoAlert: "it judges what a source reports about itself, not series",
+		Cause:   "A sampler that stops is a fact of its own: the database restarted, the host was too busy to write its statistics, or the file is damaged. What was not sampled is not judged."}
 	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
 		trouble := append(slices.Clone(c.Trouble), c.holes()...)
 		shift, off := c.ClockShift()
@@ -25,7 +26,7 @@ func evidenceGap() Rule {
 		if len(trouble) == 0 {
 			return nil
 		}
-		f := r.finding("sources")
+		f := r.Finding("sources")
 		f.Severity = Info
 		if off {
 			f.Severity = Warning
@@ -75,8 +76,8 @@ func evidenceGap() Rule {
 // source says anything: a server of metrics tells nothing of its scrapes that failed.
 func (c *Case) holes() []Trouble {
 	known := make(timeline.Mask, c.Grid.N)
-	for _, s := range Signals() {
-		for _, t := range c.Signal(s.Name) {
+	for _, s := range c.Pack.Signals() {
+		for _, t := range c.Signal(s) {
 			for k, x := range t.Values {
 				known[k] = known[k] || x == x
 			}

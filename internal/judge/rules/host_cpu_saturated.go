@@ -30,22 +30,22 @@ func hostCPUSaturated() Rule {
 			if in < 0.5 || Share(cells, c.Stall.Active) < cpuAlways {
 				return nil
 			}
-			f = r.finding("host")
-			f.Weight, f.Severity = in, c.severityOf(in)
-			f.Evidence = append(f.Evidence, c.remark("it held nearly all the time: there is no other time to compare with"))
+			f = r.Finding("host")
+			f.Weight, f.Severity = in, c.SeverityOf(in)
+			f.Evidence = append(f.Evidence, c.Remark("it held nearly all the time: there is no other time to compare with"))
 			f.Windows = c.Windows(cells.And(c.Stall.Cells))
 		}
 		if f.Severity == Critical && Share(cells, c.Stall.Active) >= cpuAlways {
 			f.Severity = Warning
 		}
-		busy := c.One(SignalPrefix + "cpu_busy:ratio")
+		busy := c.One(CPUBusy)
 		f.Summary = fmt.Sprintf("The CPUs were over 90 %% busy in %s of the stalled time (on average %s busy in it).", pct(in), pct(timeline.Mean(timeline.At(busy, c.Stall.Cells))))
-		f.Evidence = append(f.Evidence, c.figure("mean CPU use while stalled", SignalPrefix+"cpu_busy:ratio", timeline.Mean(timeline.At(busy, c.Stall.Cells)), "ratio", c.Stall.Cells))
-		if run := c.One(SignalPrefix + "procs_running:count"); run != nil {
-			f.Evidence = append(f.Evidence, c.figure("tasks running or waiting for a CPU while stalled, median", SignalPrefix+"procs_running:count", timeline.Quantile(timeline.At(run, c.Stall.Cells), 0.5), "", c.Stall.Cells))
+		f.Evidence = append(f.Evidence, c.Figure("mean CPU use while stalled", CPUBusy, timeline.Mean(timeline.At(busy, c.Stall.Cells)), "ratio", c.Stall.Cells))
+		if run := c.One(ProcsRunning); run != nil {
+			f.Evidence = append(f.Evidence, c.Figure("tasks running or waiting for a CPU while stalled, median", ProcsRunning, timeline.Quantile(timeline.At(run, c.Stall.Cells), 0.5), "", c.Stall.Cells))
 		}
-		if cores := c.One(SignalPrefix + "cpu_cores:count"); cores != nil {
-			f.Evidence = append(f.Evidence, c.figure("CPUs", SignalPrefix+"cpu_cores:count", timeline.Max(cores), "", timeline.Known(cores)))
+		if cores := c.One(CPUCores); cores != nil {
+			f.Evidence = append(f.Evidence, c.Figure("CPUs", CPUCores, timeline.Max(cores), "", timeline.Known(cores)))
 		}
 		expect := "waiting for a CPU ends; a faster volume would change nothing"
 		if dev, share := c.saturatedInStall(); share >= saturatedToo {
@@ -66,10 +66,10 @@ func hostCPUSaturated() Rule {
 
 // saturatedInStall is the device that was saturated in the largest share of the stalled time.
 func (c *Case) saturatedInStall() (device string, share float64) {
-	for _, t := range c.Signal(SignalPrefix + "disk_busy:ratio") {
+	for _, t := range c.Signal(DiskBusy) {
 		dev := t.Labels.Get("device")
 		busy := timeline.Where(t.Values, func(x float64) bool { return x > 0.9 })
-		queue := c.For(SignalPrefix+"disk_queue:requests", "device", dev)
+		queue := c.For(DiskQueue, "device", dev)
 		if queue == nil {
 			continue
 		}

@@ -31,11 +31,11 @@ func hostIOThrottled() Rule {
 		if !ok {
 			return nil
 		}
-		full := c.One(SignalPrefix + "psi_io_full:ratio")
+		full := c.One(PSIIOFull)
 		f.Summary = fmt.Sprintf("In %s of the stalled time all tasks waited for I/O, but no device was busy.", pct(Share(cells, c.Stall.Cells)))
-		f.Evidence = append(f.Evidence, c.figure("share of time in which all tasks waited for I/O (PSI), mean of these intervals", SignalPrefix+"psi_io_full:ratio", timeline.Mean(timeline.At(full, cells)), "ratio", cells))
+		f.Evidence = append(f.Evidence, c.Figure("share of time in which all tasks waited for I/O (PSI), mean of these intervals", PSIIOFull, timeline.Mean(timeline.At(full, cells)), "ratio", cells))
 		if busiest, ok := c.busiestInStall(); ok {
-			f.Evidence = append(f.Evidence, c.figure("busy share of "+busiest.Labels.Get("device")+" in them, mean", SignalPrefix+"disk_busy:ratio", timeline.Mean(timeline.At(busiest.Values, cells)), "ratio", cells))
+			f.Evidence = append(f.Evidence, c.Figure("busy share of "+busiest.Labels.Get("device")+" in them, mean", DiskBusy, timeline.Mean(timeline.At(busiest.Values, cells)), "ratio", cells))
 		}
 		f.Fixes = []Fix{{Summary: "Look at the container's I/O limits (cgroup io.max, blkio.throttle.*), and at devices missing here (record S_TIME_FORMAT=ISO iostat -xt 1 on the node)",
 			Expect: "the limit that binds is found; raising it costs nothing if the volume has room", TradeOff: "less isolation from neighbours"}}

@@ -9,7 +9,7 @@ import (
 func hostMemoryLimit() Rule {
 	r := Rule{ID: "host/memory-limit", Title: "Memory is short", Kind: Cause,
 		When:  "plimsoll:psi_memory_full:ratio > 0.1 or plimsoll:swap_out:rate > 100",
-		Needs: []string{}, AnyOf: []string{SignalPrefix + "psi_memory_full:ratio", SignalPrefix + "swap_out:rate"},
+		Needs: []*Signal{}, AnyOf: []*Signal{PSIMemoryFull, SwapOut},
 		Cause: "The kernel reclaims or swaps memory the database is using; every thread may be stopped by it, and the reclaim itself writes to the disk. In a container the limit is the container's, not the host's."}
 	r.Judge = func(c *Case, held []timeline.Track) []Finding {
 		if len(held) == 0 {
@@ -21,14 +21,17 @@ func hostMemoryLimit() Rule {
 			return nil
 		}
 		f.Summary = fmt.Sprintf("The host was short of memory in %s of the stalled time.", pct(Share(cells, c.Stall.Cells)))
-		for _, s := range []struct{ signal, text, unit string }{
-			{"psi_memory_full:ratio", "share of the stalled time in which all tasks waited for memory (PSI), mean", "ratio"},
-			{"swap_out:rate", "pages swapped out while stalled, mean", "1/s"},
-			{"memory_available:bytes", "memory available while stalled, mean", "bytes"},
-			{"memory_total:bytes", "memory of the host", "bytes"},
+		for _, s := range []struct {
+			signal     *Signal
+			text, unit string
+		}{
+			{PSIMemoryFull, "share of the stalled time in which all tasks waited for memory (PSI), mean", "ratio"},
+			{SwapOut, "pages swapped out while stalled, mean", "1/s"},
+			{MemoryAvailable, "memory available while stalled, mean", "bytes"},
+			{MemoryTotal, "memory of the host", "bytes"},
 		} {
-			if v := timeline.Mean(timeline.At(c.One(SignalPrefix+s.signal), c.Stall.Cells)); v == v {
-				f.Evidence = append(f.Evidence, c.figure(s.text, SignalPrefix+s.signal, v, s.unit, c.Stall.Cells))
+			if v := timeline.Mean(timeline.At(c.One(s.signal), c.Stall.Cells)); v == v {
+				f.Evidence = append(f.Evidence, c.Figure(s.text, s.signal, v, s.unit, c.Stall.Cells))
 			}
 		}
 		f.Fixes = []Fix{{Summary: "Set the database's cache explicitly below the host's or container's memory, with room for connections and page cache",

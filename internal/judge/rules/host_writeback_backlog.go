@@ -27,12 +27,12 @@ const (
 func hostWritebackBacklog() Rule {
 	r := Rule{ID: "host/writeback-backlog", Title: "The OS flushes a backlog of its page cache", Kind: Cause,
 		When:  "(plimsoll:memory_dirty:bytes > 20e6 or plimsoll:memory_writeback:bytes > 20e6) and on() (max(plimsoll:disk_busy:ratio) > 0.9)",
-		Needs: []string{SignalPrefix + "memory_dirty:bytes", SignalPrefix + "disk_written:bytes"},
+		Needs: []*Signal{MemoryDirty, DiskWritten},
 		Cause: "Buffered writes (checkpoints, eviction, data files) collect in the page cache until they are 30 s old (vm.dirty_expire_centisecs), an fsync asks for them, or a share of memory is dirty, which on a large host never comes. Then they all go to the volume at once, and a journal's or a WAL's small fdatasync waits behind them."}
 	r.Judge = func(c *Case, held []timeline.Track) []Finding {
-		dirty := c.One(SignalPrefix + "memory_dirty:bytes")
-		writeback := c.One(SignalPrefix + "memory_writeback:bytes")
-		written := c.mostWritten()
+		dirty := c.One(MemoryDirty)
+		writeback := c.One(MemoryWriteback)
+		written := c.MostWritten(c.Stall.Cells)
 		b := backlogEpisodes(c, dirty, writeback, written)
 		if b.cells.Count() == 0 {
 			return nil
@@ -41,9 +41,9 @@ func hostWritebackBacklog() Rule {
 		if share < minBacklogCoverage {
 			return nil
 		}
-		f := r.finding("page cache")
+		f := r.Finding("page cache")
 		f.Weight = share
-		f.Severity = c.severityOf(share)
+		f.Severity = c.SeverityOf(share)
 		f.Windows = c.Windows(b.cells)
 		f.PeriodS = c.Period(b.cells.Close(c.Cells(5e9)))
 		// In a stall the writes may all be credited to its end: then the median is nothing.
@@ -56,19 +56,21 @@ func hostWritebackBacklog() Rule {
 			f.Summary += fmt.Sprintf(", which at the volume's %s/s is %s of writing that everything else waits behind", size(rate), dur(b.peak/rate))
 		}
 		f.Summary += "."
-		if cells, _, _, ok := c.PostgresCheckpoints(); ok && Share(cells.Widen(1, 1), b.cells) >= byCheckpoint {
-			// The checkpoint is the cause, this its mechanism.
-			f.Weight *= byCheckpoint
-			f.Summary += " It is a checkpoint's fsync that asks for it (see postgres/checkpoint-burst)."
+		for _, k := range c.Cycles() {
+			if k.Flushes != "" && Share(k.Cells.Widen(1, 1), b.cells) >= byCheckpoint {
+				// The checkpoint is the cause, this its mechanism.
+				f.Weight *= byCheckpoint
+				f.Summary += " It is a checkpoint's fsync that asks for it (see " + k.Flushes + ")."
+			}
 		}
 		f.Evidence = []Evidence{
-			c.figure("most dirty page cache before a stall", SignalPrefix+"memory_dirty:bytes", b.peak, "bytes", b.cells),
-			c.figure("dirty page cache otherwise, median", SignalPrefix+"memory_dirty:bytes", timeline.Quantile(timeline.At(dirty, c.NotStalled()), 0.5), "bytes", c.NotStalled()),
-			c.figure("bytes written per second while flushing", SignalPrefix+"disk_written:bytes", rate, "bytes/s", b.cells),
-			c.figure("share of what was written in these stalls that came out of the dirty bytes", "", b.fromCache, "ratio", b.cells),
+			c.Figure("most dirty page cache before a stall", MemoryDirty, b.peak, "bytes", b.cells),
+			c.Figure("dirty page cache otherwise, median", MemoryDirty, timeline.Quantile(timeline.At(dirty, c.NotStalled()), 0.5), "bytes", c.NotStalled()),
+			c.Figure("bytes written per second while flushing", DiskWritten, rate, "bytes/s", b.cells),
+			c.Figure("share of what was written in these stalls that came out of the dirty bytes", nil, b.fromCache, "ratio", b.cells),
 		}
 		if writeback != nil {
-			f.Evidence = append(f.Evidence, c.figure("page cache under writeback while flushing, median", SignalPrefix+"memory_writeback:bytes", timeline.Quantile(timeline.At(writeback, b.cells), 0.5), "bytes", b.cells))
+			f.Evidence = append(f.Evidence, c.Figure("page cache under writeback while flushing, median", MemoryWriteback, timeline.Quantile(timeline.At(writeback, b.cells), 0.5), "bytes", b.cells))
 		}
 		for _, k := range []string{"vm.dirty_background_bytes", "vm.dirty_background_ratio", "vm.dirty_expire_centisecs"} {
 			if v, ok := c.Facts[k]; ok {
@@ -95,19 +97,6 @@ func hostWritebackBacklog() Rule {
 // backgroundBytes is the bound on the dirty bytes for a volume of this rate, in whole MiB.
 func backgroundBytes(rate float64) float64 {
 	return max(1, math.Round(rate*tolerableStallS/mib)) * mib
-}
-
-// mostWritten is what the device that wrote the most in the stalled time wrote per second: a
-// stripe and its parts, a partition and its disk must not be added up.
-func (c *Case) mostWritten() []float64 {
-	var best []float64
-	most := -1.0
-	for _, t := range c.Signal(SignalPrefix + "disk_written:bytes") {
-		if s := timeline.Sum(timeline.At(t.Values, c.Stall.Cells)); s > most {
-			best, most = t.Values, s
-		}
-	}
-	return best
 }
 
 type backlog struct {
@@ -158,7 +147,7 @@ func backlogEpisodes(c *Case, dirty, writeback, written []float64) backlog {
 // measured; without any, a writeback under way has to do.
 func (c *Case) feltFlush() func(e timeline.Episode, flushing bool) bool {
 	saturated, known := c.Saturated()
-	full := c.One(SignalPrefix + "psi_io_full:ratio")
+	full := c.One(PSIIOFull)
 	return func(e timeline.Episode, flushing bool) bool {
 		if known && saturated[e.First:e.Last+1].Count()*2 >= e.Cells() {
 			return true

@@ -27,9 +27,9 @@ type Limit struct {
 // A device that was never saturated has a Limit without caps.
 func (c *Case) Limits() []Limit {
 	var out []Limit
-	for _, t := range c.Signal(SignalPrefix + "disk_busy:ratio") {
+	for _, t := range c.Signal(DiskBusy) {
 		dev := t.Labels.Get("device")
-		queue := c.For(SignalPrefix+"disk_queue:requests", "device", dev)
+		queue := c.For(DiskQueue, "device", dev)
 		if queue == nil {
 			continue
 		}

@@ -1,49 +1,278 @@
 package rules
 
-// Pack is every rule, in the order they are judged. The order of findings is
-// another matter: they are ranked by what they explain.
-func Pack() []Rule {
-	return []Rule{
-		evidenceGap(),
+import (
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync"
 
-		mongodbSlowWrites(),
-		mongodbSlowReads(),
-		postgresCommitStall(),
-		diskSlowWrites(),
+	"github.com/prometheus/prometheus/model/labels"
 
-		diskIOPSCapped(),
-		diskThroughputCapped(),
-		diskInstanceCapped(),
-		diskBurstExhausted(),
-		diskLatencyBound(),
-		diskNotTheCause(),
+	"plimsoll/internal/model/engine"
+)
 
-		hostWritebackBacklog(),
-		hostMemoryLimit(),
-		hostCPUSaturated(),
-		hostIOThrottled(),
+// A Pack is every signal and every rule: those of disks, hosts, containers and evidence, and those
+// of the engines that it was made of. A nil Pack has none. It does not change, and may be used from several goroutines.
+type Pack struct {
+	engines []Known
+	signals []*Signal
+	byName  map[string]*Signal
+	rules   []Rule
+	wanted  func() func(metric string) bool
+}
 
-		containerIOLimit(),
-		containerCPUThrottled(),
-		containerMemoryLimit(),
+// Known is an engine of a pack.
+type Known struct {
+	Traits engine.Traits
+	Knowledge
+}
 
-		wiredtigerCheckpointStall(),
-		wiredtigerJournalStall(),
-		wiredtigerCachePressure(),
-		wiredtigerAppEviction(),
-		wiredtigerTicketQueue(),
-		wiredtigerWriteAmplification(),
-		mongodbFlowControl(),
-		mongodbWriteConcernWait(),
+// Short is its name in a table: the product without its maker.
+func (k Known) Short() string {
+	words := strings.Fields(k.Traits.Product)
+	return words[len(words)-1]
+}
 
-		etcdWALFsyncSlow(),
-		etcdBackendCommitSlow(),
-		etcdSlowMember(),
-
-		postgresCheckpointBurst(),
-		postgresCheckpointRequested(),
-		postgresBackendWrites(),
-
-		irisWriteDaemonStall(),
+// NewPack makes the pack of the core and of those engines that are an [Engine]. It panics where two
+// signals or two rules have one name, and where a rule or a signal is not what it may be: the pack
+// is part of the program, and each of its tests makes one.
+func NewPack(all []engine.Engine) *Pack {
+	p := &Pack{byName: map[string]*Signal{}}
+	for _, e := range engine.Facets[Engine](all) {
+		p.engines = append(p.engines, Known{Traits: e.Traits(), Knowledge: e.Rules()})
 	}
+	p.addSignals()
+	p.addRules()
+	p.wanted = sync.OnceValue(p.readWanted)
+	return p
+}
+
+func (p *Pack) addSignals() {
+	add := func(g Group) {
+		for _, s := range g {
+			if p.byName[s.Name] != nil {
+				panic("signal defined twice: " + s.Name)
+			}
+			complete := *s
+			for _, e := range p.engines {
+				complete.Exprs = append(slices.Clip(complete.Exprs), e.Host[s]...)
+			}
+			for _, x := range complete.Exprs {
+				if _, err := Parse(x); err != nil {
+					panic(fmt.Sprintf("signal %s: %v", s.Name, err))
+				}
+			}
+			p.byName[s.Name] = &complete
+			p.signals = append(p.signals, &complete)
+		}
+	}
+	add(core)
+	for _, e := range p.engines {
+		add(e.Signals)
+	}
+}
+
+// addRules puts first what the sources lack, then what clients feel, then why: the order in which
+// they are judged. The order of findings is another matter: they are ranked by what they explain.
+func (p *Pack) addRules() {
+	symptom := func(r Rule) bool { return r.Kind == Symptom }
+	ofEngines := func(wanted func(Rule) bool) (out []Rule) {
+		for _, e := range p.engines {
+			for _, r := range e.Rules {
+				if r.Engine = e.Traits.Database; wanted(r) {
+					out = append(out, r)
+				}
+			}
+		}
+		return out
+	}
+	p.rules = slices.Concat([]Rule{evidenceGap()}, ofEngines(symptom), p.coreRules(), ofEngines(func(r Rule) bool { return !symptom(r) }))
+	seen := map[string]bool{}
+	for i, r := range p.rules {
+		if seen[r.ID] {
+			panic("rule defined twice: " + r.ID)
+		}
+		seen[r.ID] = true
+		if err := p.check(&p.rules[i]); err != nil {
+			panic(fmt.Sprintf("rule %s: %v", r.ID, err))
+		}
+	}
+}
+
+// check holds a rule to signals of the pack, and sets what it needs where it does not say.
+func (p *Pack) check(r *Rule) error {
+	for _, s := range slices.Concat(r.Needs, r.AnyOf) {
+		if p.byName[s.Name] == nil {
+			return fmt.Errorf("it needs %s, which is no signal", s.Name)
+		}
+	}
+	if r.When == "" {
+		return nil
+	}
+	e, err := Parse(r.When)
+	if err != nil {
+		return err
+	}
+	var read []*Signal
+	for _, name := range Names(e) {
+		s := p.byName[name]
+		if s == nil {
+			return fmt.Errorf("its condition reads %s, which is no signal", name)
+		}
+		read = append(read, s)
+	}
+	if r.Needs == nil {
+		r.Needs = read
+	}
+	return nil
+}
+
+// Engines are those that the pack was made of, in the list's order.
+func (p *Pack) Engines() []Known {
+	if p == nil {
+		return nil
+	}
+	return p.engines
+}
+
+// hints are what the engines say of a setting, in brackets; "" if none does.
+func (p *Pack) hints(of func(Knowledge) string) string {
+	var out []string
+	for _, e := range p.Engines() {
+		if h := of(e.Knowledge); h != "" {
+			out = append(out, h)
+		}
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(out, "; ") + ")"
+}
+
+// Signals are all signals: the core's, then the engines'.
+func (p *Pack) Signals() []*Signal { return p.signals }
+
+// Signal finds a signal with all its alternatives; nil if there is none of the name.
+func (p *Pack) Signal(name string) *Signal {
+	if p == nil {
+		return nil
+	}
+	return p.byName[name]
+}
+
+// Rules is every rule, in the order they are judged.
+func (p *Pack) Rules() []Rule {
+	if p == nil {
+		return nil
+	}
+	return p.rules
+}
+
+// Rule finds a rule.
+func (p *Pack) Rule(id string) (Rule, error) {
+	for _, r := range p.Rules() {
+		if r.ID == id {
+			return r, nil
+		}
+	}
+	return Rule{}, fmt.Errorf("no rule %q in the pack; `plimsoll rules list` names them", id)
+}
+
+// Scripts are the test scripts of the rules, by folder: testdata/<id with - for />.test in each.
+func (p *Pack) Scripts() []fs.FS {
+	out := []fs.FS{scripts}
+	for _, e := range p.engines {
+		out = append(out, e.Scripts)
+	}
+	return out
+}
+
+// Script opens the test script of a rule.
+func (p *Pack) Script(id string) (fs.File, error) {
+	name := "testdata/" + strings.ReplaceAll(id, "/", "-") + ".test"
+	for _, folder := range p.Scripts() {
+		if f, err := folder.Open(name); err == nil {
+			return f, nil
+		}
+	}
+	return nil, fmt.Errorf("rule %s: %s: %w", id, name, fs.ErrNotExist)
+}
+
+// Wants tells whether any signal can be read from a metric: what a diagnosis takes from a source.
+func (p *Pack) Wants(metric string) bool { return p.wanted()(metric) }
+
+func (p *Pack) readWanted() func(metric string) bool {
+	exact := map[string]bool{}
+	var patterns []*labels.Matcher
+	for _, s := range p.signals {
+		for _, x := range s.Exprs {
+			e, err := Parse(x)
+			if err != nil {
+				panic(err) // NewPack has parsed it
+			}
+			for _, n := range Names(e) {
+				exact[n] = true
+			}
+			patterns = append(patterns, namePatterns(e)...)
+		}
+	}
+	return func(metric string) bool {
+		if exact[metric] {
+			return true
+		}
+		for _, m := range patterns {
+			if m.Matches(metric) {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// Metrics are the metrics that a signal can be read from, each once.
+func (p *Pack) Metrics(s *Signal) []string {
+	var out []string
+	for _, x := range p.byName[s.Name].Exprs {
+		e, err := Parse(x)
+		if err != nil {
+			panic(err) // NewPack has parsed it
+		}
+		for _, n := range Names(e) {
+			if !slices.Contains(out, n) {
+				out = append(out, n)
+			}
+		}
+	}
+	return out
+}
+
+// Inline writes a condition over signals as PromQL over exporters' metrics: each
+// signal becomes its alternatives joined by "or", with $w replaced by the given range.
+func (p *Pack) Inline(expr, window string) (string, error) {
+	const mark = "\x00"
+	e, err := Parse(expr)
+	if err != nil {
+		return "", err
+	}
+	text := e.String()
+	for _, n := range Names(e) {
+		if !strings.HasPrefix(n, SignalPrefix) {
+			continue
+		}
+		s := p.byName[n]
+		if s == nil {
+			return "", fmt.Errorf("no signal %q", n)
+		}
+		alts := make([]string, len(s.Exprs))
+		for i, x := range s.Exprs {
+			alts[i] = strings.ReplaceAll(x, "$w", window)
+			if len(s.Exprs) > 1 {
+				alts[i] = "(" + alts[i] + ")"
+			}
+		}
+		// A name may begin another one's: replace whole names only.
+		text = replaceName(text, n, mark+"("+strings.Join(alts, " or ")+")")
+	}
+	return strings.ReplaceAll(text, mark, ""), nil
 }

@@ -18,7 +18,7 @@ import (
 // Every signal's alternatives parse, can be computed on a grid, and say what they are.
 func TestSignals(t *testing.T) {
 	units := []string{"ratio", "seconds", "bytes", "bytes/s", "1/s", "s/s", ""}
-	for _, s := range rules.Signals() {
+	for _, s := range pack.Signals() {
 		t.Run(s.Name, func(t *testing.T) {
 			if !strings.HasPrefix(s.Name, rules.SignalPrefix) {
 				t.Errorf("the name does not start with %q", rules.SignalPrefix)
@@ -60,8 +60,8 @@ func (nothing) Rate(*parser.VectorSelector) ([]timeline.Track, error)  { return 
 
 // Every metric a signal reads is taken from the sources.
 func TestWantedCoversSignals(t *testing.T) {
-	wanted := rules.Wanted()
-	for _, s := range rules.Signals() {
+	wanted := pack.Wants
+	for _, s := range pack.Signals() {
 		for _, x := range s.Exprs {
 			e, err := rules.Parse(x)
 			if err != nil {
@@ -82,7 +82,7 @@ func TestWantedCoversSignals(t *testing.T) {
 func TestRulesAreWellFormed(t *testing.T) {
 	id := regexp.MustCompile(`^[a-z]+/[a-z0-9]+(-[a-z0-9]+)*$`)
 	seen := map[string]bool{}
-	for _, r := range rules.Pack() {
+	for _, r := range pack.Rules() {
 		t.Run(strings.ReplaceAll(r.ID, "/", "-"), func(t *testing.T) {
 			if !id.MatchString(r.ID) || seen[r.ID] {
 				t.Errorf("id %q: want family/name in lower case, once in the pack", r.ID)
@@ -98,17 +98,17 @@ func TestRulesAreWellFormed(t *testing.T) {
 				t.Errorf("kind %q", r.Kind)
 			}
 			for _, n := range slices.Concat(r.Needs, r.AnyOf) {
-				if _, ok := rules.SignalByName(n); !ok {
-					t.Errorf("needs %s, which is no signal", n)
+				if pack.Signal(n.Name) == nil {
+					t.Errorf("needs %s, which is no signal", n.Name)
 				}
 			}
 			checkWhen(t, r)
-			if got, err := rules.ByID(r.ID); err != nil || got.ID != r.ID {
+			if got, err := pack.Rule(r.ID); err != nil || got.ID != r.ID {
 				t.Errorf("ByID(%q) = %q, %v", r.ID, got.ID, err)
 			}
 		})
 	}
-	if _, err := rules.ByID("disk/no-such-rule"); err == nil || !strings.Contains(err.Error(), "rules list") {
+	if _, err := pack.Rule("disk/no-such-rule"); err == nil || !strings.Contains(err.Error(), "rules list") {
 		t.Errorf("ByID of an unknown rule: %v; want an error that says where to look", err)
 	}
 }
@@ -129,14 +129,14 @@ func checkWhen(t *testing.T, r rules.Rule) {
 		t.Error("the condition reads no signal")
 	}
 	for _, n := range names {
-		if _, ok := rules.SignalByName(n); !ok {
+		if pack.Signal(n) == nil {
 			t.Errorf("the condition reads %s, which is no signal", n)
 		}
 	}
 	if _, err := timeline.Eval(timeline.Grid{StepMs: 1000, N: 3}, e, nothing{}); err != nil {
 		t.Errorf("the condition cannot be computed on a grid: %v", err)
 	}
-	inlined, err := rules.Inline(r.When, "1m")
+	inlined, err := pack.Inline(r.When, "1m")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +155,7 @@ func checkWhen(t *testing.T, r rules.Rule) {
 }
 
 func TestInlineRefusesUnknownSignals(t *testing.T) {
-	if got, err := rules.Inline("plimsoll:no_such:thing > 1", "1m"); err == nil {
+	if got, err := pack.Inline("plimsoll:no_such:thing > 1", "1m"); err == nil {
 		t.Errorf("Inline gave %q", got)
 	}
 }
@@ -164,7 +164,7 @@ var headings = []string{"## Symptom", "## Cause", "## How we know", "## Fix", "#
 
 // Every rule has a page, each page a rule, and every page the same headings with text under each.
 func TestPages(t *testing.T) {
-	root := ".."
+	root := "../../.."
 	pages, err := filepath.Glob(filepath.Join(root, "docs", "rules", "*.md"))
 	if err != nil {
 		t.Fatal(err)
@@ -174,7 +174,7 @@ func TestPages(t *testing.T) {
 		orphans[filepath.Base(p)] = true
 	}
 	delete(orphans, "README.md")
-	for _, r := range rules.Pack() {
+	for _, r := range pack.Rules() {
 		t.Run(strings.ReplaceAll(r.ID, "/", "-"), func(t *testing.T) {
 			delete(orphans, filepath.Base(r.Docs()))
 			b, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(r.Docs())))

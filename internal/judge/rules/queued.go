@@ -14,9 +14,9 @@ const (
 	burstBusy       = 0.5 // of the cell
 )
 
-// queuedShare is the part of the cells in which a device made others wait in its queue: it was
+// QueuedShare is the part of the cells in which a device made others wait in its queue: it was
 // saturated or, in a stretch of two cells or fewer, had a burst in its queue.
-func (c *Case) queuedShare(in timeline.Mask) (share float64, measured bool) {
+func (c *Case) QueuedShare(in timeline.Mask) (share float64, measured bool) {
 	queued, measured := c.Saturated()
 	if !measured {
 		return 0, false
@@ -34,8 +34,8 @@ func (c *Case) queuedShare(in timeline.Mask) (share float64, measured bool) {
 // for much of the cell.
 func (c *Case) queueBursts() timeline.Mask {
 	m := make(timeline.Mask, c.Grid.N)
-	for _, t := range c.Signal(SignalPrefix + "disk_busy:ratio") {
-		q := c.For(SignalPrefix+"disk_queue:requests", "device", t.Labels.Get("device"))
+	for _, t := range c.Signal(DiskBusy) {
+		q := c.For(DiskQueue, "device", t.Labels.Get("device"))
 		usual := timeline.Quantile(timeline.At(q, c.Stall.Active), 0.5)
 		if q == nil || math.IsNaN(usual) {
 			continue

@@ -16,7 +16,6 @@
 package rules
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
@@ -43,33 +42,23 @@ const (
 	Refutation Kind = "refutation" // what it is not, or what will not help
 )
 
-// Engine names the part of the system a rule is about.
-type Engine string
-
-// The engines. A rule of EngineAny is about the disk, the host or the data.
-const (
-	EngineAny      Engine = ""
-	EngineMongoDB  Engine = "mongodb"
-	EngineEtcd     Engine = "etcd"
-	EnginePostgres Engine = "postgres"
-	EngineIRIS     Engine = "iris"
-)
-
 // A Rule is one claim about a recording.
 type Rule struct {
 	ID     string // "disk/iops-capped"
 	Title  string // a few words: "The volume's IOPS cap binds"
 	Kind   Kind
-	Engine Engine
+	Engine string // the database it is about, as recordings name it; set by the pack. "" is the disk, the host or the data
 	// When is PromQL over signals (names starting with "plimsoll:"); it holds in the
 	// cells where the answer is not empty.
 	When string
 	// Needs are the signals the rule cannot do without; nil means those of When.
-	Needs []string
+	Needs []*Signal
 	// AnyOf are signals of which it needs at least one.
-	AnyOf []string
+	AnyOf []*Signal
 	// Cause is the mechanism, for one who does not know it.
 	Cause string
+	// NoAlert says why the condition alone makes no alert; "" if it does.
+	NoAlert string
 	// Judge turns the cells where When holds into findings; one track for
 	// each label set of the answer.
 	Judge func(c *Case, held []timeline.Track) []Finding
@@ -122,14 +111,4 @@ type Fix struct {
 	Summary  string `json:"summary"`
 	Expect   string `json:"expect"`
 	TradeOff string `json:"trade_off"`
-}
-
-// ByID finds a rule of the pack.
-func ByID(id string) (Rule, error) {
-	for _, r := range Pack() {
-		if r.ID == id {
-			return r, nil
-		}
-	}
-	return Rule{}, fmt.Errorf("no rule %q in the pack; `plimsoll rules list` names them", id)
 }

@@ -2,7 +2,7 @@ package rules
 
 import "embed"
 
-// Scripts are the test scripts of the rules, testdata/<id with - for />.test, inside the program: package ruletest runs them.
+// scripts are the test scripts of the core's rules, testdata/<id with - for />.test, inside the program: package ruletest runs them.
 //
 //go:embed testdata/*.test
-var Scripts embed.FS
+var scripts embed.FS

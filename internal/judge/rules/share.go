@@ -6,7 +6,7 @@ import "plimsoll/internal/record/timeline"
 // credited per second) accounts for, with both sums. Operations are credited when
 // they end and a wait within them when it ends, so the sums are taken over whole
 // episodes and a cell on either side, never second by second.
-func (c *Case) WaitShare(signal string) (share, seconds, of float64, ok bool) {
+func (c *Case) WaitShare(signal *Signal) (share, seconds, of float64, ok bool) {
 	wait := c.One(signal)
 	if wait == nil || c.Stall.Waiting == nil || !c.Stall.Any() {
 		return 0, 0, 0, false
@@ -39,8 +39,8 @@ func (c *Case) Attributable(condition timeline.Mask) (fraction, pIn, pOut float6
 // Saturated is where any device is never idle and has requests queued.
 func (c *Case) Saturated() (m timeline.Mask, measured bool) {
 	m = make(timeline.Mask, c.Grid.N)
-	for _, t := range c.Signal(SignalPrefix + "disk_busy:ratio") {
-		q := c.For(SignalPrefix+"disk_queue:requests", "device", t.Labels.Get("device"))
+	for _, t := range c.Signal(DiskBusy) {
+		q := c.For(DiskQueue, "device", t.Labels.Get("device"))
 		if q == nil {
 			continue
 		}
@@ -49,4 +49,18 @@ func (c *Case) Saturated() (m timeline.Mask, measured bool) {
 			And(timeline.Where(q, func(x float64) bool { return x > 2 })))
 	}
 	return m, measured
+}
+
+// MostWritten is the bytes per second written to the device that wrote most in the
+// cells. A stripe, its partitions and its members each count the same bytes: the sum over
+// devices would count them twice.
+func (c *Case) MostWritten(in timeline.Mask) []float64 {
+	var best []float64
+	most := -1.0
+	for _, t := range c.Signal(DiskWritten) {
+		if s := timeline.Sum(timeline.At(t.Values, in)); s > most {
+			best, most = t.Values, s
+		}
+	}
+	return best
 }

@@ -60,66 +60,6 @@ func Names(e parser.Expr) []string {
 	return out
 }
 
-// SignalByName finds a signal.
-func SignalByName(name string) (Signal, bool) {
-	s, ok := signalIndex[name]
-	return s, ok
-}
-
-// Signals are all signals, in the order they are defined.
-func Signals() []Signal { return allSignals }
-
-var allSignals = concat(diskSignals, hostSignals, containerSignals, mongodbSignals, etcdSignals, postgresSignals, irisSignals, fioSignals, clientSignals, deploymentSignals)
-
-var signalIndex = func() map[string]Signal {
-	m := map[string]Signal{}
-	for _, s := range allSignals {
-		if _, twice := m[s.Name]; twice {
-			panic("signal defined twice: " + s.Name)
-		}
-		m[s.Name] = s
-	}
-	return m
-}()
-
-func concat(groups ...[]Signal) []Signal {
-	var out []Signal
-	for _, g := range groups {
-		out = append(out, g...)
-	}
-	return out
-}
-
-// Wanted tells which metrics, by name, any signal can be read from: what a diagnosis
-// takes from a source. The function may be called from several goroutines.
-func Wanted() func(metric string) bool {
-	exact := map[string]bool{}
-	var patterns []*labels.Matcher
-	for _, s := range allSignals {
-		for _, x := range s.Exprs {
-			e, err := Parse(x)
-			if err != nil {
-				panic(err) // the pack is part of the program
-			}
-			for _, n := range Names(e) {
-				exact[n] = true
-			}
-			patterns = append(patterns, namePatterns(e)...)
-		}
-	}
-	return func(metric string) bool {
-		if exact[metric] {
-			return true
-		}
-		for _, m := range patterns {
-			if m.Matches(metric) {
-				return true
-			}
-		}
-		return false
-	}
-}
-
 // namePatterns are the matchers by which an expression selects names it does not spell.
 func namePatterns(e parser.Expr) []*labels.Matcher {
 	var out []*labels.Matcher
@@ -134,44 +74,6 @@ func namePatterns(e parser.Expr) []*labels.Matcher {
 		return nil
 	})
 	return out
-}
-
-// Inline writes a condition over signals as PromQL over exporters' metrics: each
-// signal becomes its alternatives joined by "or", with $w replaced by the given range.
-func Inline(expr, window string) (string, error) {
-	e, err := Parse(expr)
-	if err != nil {
-		return "", err
-	}
-	var failed error
-	out := inline(e, window, &failed)
-	return out, failed
-}
-
-func inline(e parser.Expr, window string, failed *error) string {
-	const mark = "\x00"
-	text := e.String()
-	for _, n := range Names(e) {
-		if !strings.HasPrefix(n, SignalPrefix) {
-			continue
-		}
-		s, ok := SignalByName(n)
-		if !ok {
-			*failed = fmt.Errorf("no signal %q", n)
-			return ""
-		}
-		alts := make([]string, len(s.Exprs))
-		for i, x := range s.Exprs {
-			alts[i] = strings.ReplaceAll(x, "$w", window)
-			if len(s.Exprs) > 1 {
-				alts[i] = "(" + alts[i] + ")"
-			}
-		}
-		body := "(" + strings.Join(alts, " or ") + ")"
-		// A name may begin another one's: replace whole names only.
-		text = replaceName(text, n, mark+body)
-	}
-	return strings.ReplaceAll(text, mark, "")
 }
 
 func replaceName(text, name, by string) string {

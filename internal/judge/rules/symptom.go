@@ -6,11 +6,11 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// symptom makes a symptom rule: it reports the stalled time that the detector of
+// SymptomRule makes a symptom rule: it reports the stalled time that the detector of
 // its name found. when is the same condition for an engine that cannot look at a
 // median over the whole recording.
-func symptom(id, title string, engine Engine, when string, cause string) Rule {
-	r := Rule{ID: id, Title: title, Kind: Symptom, Engine: engine, When: when, Cause: cause}
+func SymptomRule(id, title, when, cause string) Rule {
+	r := Rule{ID: id, Title: title, Kind: Symptom, When: when, Cause: cause}
 	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
 		var out []Finding
 		for _, s := range c.Symptoms {
@@ -24,7 +24,7 @@ func symptom(id, title string, engine Engine, when string, cause string) Rule {
 }
 
 func (r Rule) symptomFinding(c *Case, s Stall) Finding {
-	f := r.finding(s.Subject)
+	f := r.Finding(s.Subject)
 	eps := s.Cells.Episodes()
 	stalled, seen := c.Seconds(s.Cells), c.Seconds(s.Observed)
 	longest := 0.0
@@ -42,7 +42,7 @@ func (r Rule) symptomFinding(c *Case, s Stall) Finding {
 	}
 	if !s.IsDatabase && c.Stall.IsDatabase {
 		// What clients felt is known: a device's slowness matters as far as they felt it.
-		if felt := Share(c.Stall.Cells, s.Cells); felt < minAttributable {
+		if felt := Share(c.Stall.Cells, s.Cells); felt < MinAttributable {
 			f.Severity = Info
 			f.Summary += fmt.Sprintf(" %s hardly stalled meanwhile: clients did not feel it.", c.Stall.Subject)
 		}
@@ -61,15 +61,15 @@ func (r Rule) symptomFinding(c *Case, s Stall) Finding {
 		}
 		f.Summary += "."
 		f.Evidence = append(f.Evidence,
-			c.figure("worst mean latency in one interval", "", timeline.Max(lat), "seconds", s.Cells),
-			c.figure("median of the intervals' mean latency over the whole recording", "", timeline.Quantile(s.Latency, 0.5), "seconds", s.Observed),
-			c.figure("95th percentile of the intervals' mean latency", "", timeline.Quantile(s.Latency, 0.95), "seconds", s.Observed),
-			c.figure("latency from which an interval counts as stalled", "", s.Threshold, "seconds", s.Observed))
+			c.Figure("worst mean latency in one interval", nil, timeline.Max(lat), "seconds", s.Cells),
+			c.Figure("median of the intervals' mean latency over the whole recording", nil, timeline.Quantile(s.Latency, 0.5), "seconds", s.Observed),
+			c.Figure("95th percentile of the intervals' mean latency", nil, timeline.Quantile(s.Latency, 0.95), "seconds", s.Observed),
+			c.Figure("latency from which an interval counts as stalled", nil, s.Threshold, "seconds", s.Observed))
 	}
 	if s.Ops != nil {
 		f.Evidence = append(f.Evidence,
-			c.figure("usual completions", "", timeline.Quantile(s.Ops, 0.5), "1/s", s.Observed),
-			c.figure("completions in the stalled intervals, median", "", timeline.Quantile(timeline.At(s.Ops, s.Cells), 0.5), "1/s", s.Cells))
+			c.Figure("usual completions", nil, timeline.Quantile(s.Ops, 0.5), "1/s", s.Observed),
+			c.Figure("completions in the stalled intervals, median", nil, timeline.Quantile(timeline.At(s.Ops, s.Cells), 0.5), "1/s", s.Cells))
 	}
 	return f
 }

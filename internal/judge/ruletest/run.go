@@ -10,7 +10,6 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 
 	"plimsoll/internal/judge/diagnose"
-	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/recording"
 )
 
@@ -52,7 +51,7 @@ func (s *Script) Run(ctx context.Context, c *Case) ([]Failure, error) {
 			out = append(out, Failure{e.line, text})
 		}
 	}
-	report, err := diagnose.Run(ctx, []recording.Reader{mem}, diagnose.Options{})
+	report, err := diagnose.Run(ctx, []recording.Reader{mem}, diagnose.Options{Pack: s.pack})
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -73,7 +72,7 @@ const near = 1e-5
 func (s *Script) evaluate(ctx context.Context, mem *recording.Memory, e eval) (string, error) {
 	expr := e.expr
 	if strings.Contains(expr, when) {
-		condition, err := rules.Inline(s.Rule.When, conditionRange)
+		condition, err := s.pack.Inline(s.Rule.When, conditionRange)
 		if err != nil {
 			return "", err
 		}

@@ -47,6 +47,7 @@ type Script struct {
 	Name  string
 	Rule  rules.Rule
 	Cases []Case
+	pack  *rules.Pack
 }
 
 // A Case is one situation and what is to be said of it.
@@ -93,8 +94,8 @@ func ID(name string) string {
 }
 
 // Parse reads a script.
-func Parse(name string, r io.Reader) (*Script, error) {
-	p := &scriptParser{script: &Script{Name: name}, id: ID(name)}
+func Parse(pack *rules.Pack, name string, r io.Reader) (*Script, error) {
+	p := &scriptParser{script: &Script{Name: name, pack: pack}, id: ID(name)}
 	sc := bufio.NewScanner(io.LimitReader(r, scriptBytesMax+1))
 	sc.Buffer(nil, scriptLineMax)
 	size := 0
@@ -115,7 +116,7 @@ func Parse(name string, r io.Reader) (*Script, error) {
 		return nil, p.fail(errors.New("no case: one begins with a line such as \"# case: positive: the volume stands at its cap\""))
 	}
 	var err error
-	if p.script.Rule, err = rules.ByID(p.id); err != nil {
+	if p.script.Rule, err = pack.Rule(p.id); err != nil {
 		return nil, p.fail(fmt.Errorf("%w; a script names its rule by a line \"# rule: disk/iops-capped\", or by its file's name", err))
 	}
 	return p.script, nil

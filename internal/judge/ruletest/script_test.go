@@ -2,31 +2,20 @@ package ruletest_test
 
 import (
 	"context"
-	"io/fs"
 	"strings"
 	"testing"
 
-	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/judge/ruletest"
 )
 
 // The pack's own scripts, which Prometheus' engine holds elsewhere, pass here as well.
 func TestThePack(t *testing.T) {
-	paths, err := fs.Glob(rules.Scripts, "testdata/*.test")
-	if err != nil || len(paths) < len(rules.Pack()) {
-		t.Fatalf("%d scripts, %v", len(paths), err)
+	scripts, err := ruletest.Scripts(pack)
+	if err != nil || len(scripts) < len(pack.Rules()) {
+		t.Fatalf("%d scripts, %v", len(scripts), err)
 	}
 	cases := 0
-	for _, p := range paths {
-		f, err := rules.Scripts.Open(p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := ruletest.Parse(p, f)
-		if err != nil {
-			t.Error(err)
-			continue
-		}
+	for _, s := range scripts {
 		for i := range s.Cases {
 			cases++
 			failed, err := s.Run(context.Background(), &s.Cases[i])
@@ -34,7 +23,7 @@ func TestThePack(t *testing.T) {
 				t.Error(err)
 			}
 			for _, x := range failed {
-				t.Errorf("%s:%d: %s", p, x.Line, x.Text)
+				t.Errorf("%s:%d: %s", s.Name, x.Line, x.Text)
 			}
 		}
 	}
@@ -71,7 +60,7 @@ func TestACaseFailsForEachThingThatIsNotSo(t *testing.T) {
 		{"    {} 1\n", "", "gives one series, want nothing"},
 		{"at 10s", "at 26s", "gives one series, want nothing"},
 	} {
-		s, err := ruletest.Parse("x.test", strings.NewReader(strings.Replace(capped, c.old, c.new, 1)))
+		s, err := ruletest.Parse(pack, "x.test", strings.NewReader(strings.Replace(capped, c.old, c.new, 1)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,7 +88,7 @@ func TestWhatIsNoScript(t *testing.T) {
 		"# case: a: b\neval range up":             "x.test:2: eval range up",
 		"# case: a: b\n":                          "x.test:1: no rule \"x\"",
 	} {
-		if _, err := ruletest.Parse("x.test", strings.NewReader(text)); err == nil || !strings.HasPrefix(err.Error(), want) {
+		if _, err := ruletest.Parse(pack, "x.test", strings.NewReader(text)); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", text, err, want)
 		}
 	}
@@ -109,7 +98,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(capped)
 	f.Add("# case: a: b\nload 1s\n  up 0+1x60 _x5 stale\neval instant at 5s {{when}}\n  {a=\"b\"} NaN\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		if s, err := ruletest.Parse("disk-iops-capped.test", strings.NewReader(text)); err == nil && len(s.Cases) == 0 {
+		if s, err := ruletest.Parse(pack, "disk-iops-capped.test", strings.NewReader(text)); err == nil && len(s.Cases) == 0 {
 			t.Error("a script without a case was taken")
 		}
 	})

@@ -13,11 +13,14 @@ import (
 
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/present/document"
 )
 
 // Options say how a diagnosis is shown.
 type Options struct {
+	// Pack explains what findings rest on: the rules' conditions and the signals' PromQL.
+	Pack *rules.Pack
 	// Location is the time zone of the times shown; nil means UTC.
 	Location *time.Location
 }
@@ -25,6 +28,7 @@ type Options struct {
 // A diagnosed is a diagnosis that is made into a document.
 type diagnosed struct {
 	*diagnose.Report
+	pack    *rules.Pack
 	clock   Clock
 	loc     *time.Location
 	queries *document.Queries
@@ -38,7 +42,7 @@ func Document(r *diagnose.Report, opt Options) *document.Document {
 	if opt.Location == nil {
 		opt.Location = time.UTC
 	}
-	d := &diagnosed{Report: r, clock: NewClock(r.Span, opt.Location), loc: opt.Location, queries: NewQueries()}
+	d := &diagnosed{Report: r, clock: NewClock(r.Span, opt.Location), loc: opt.Location, queries: NewQueries(opt.Pack), pack: opt.Pack}
 	p := &document.Document{Kind: "Diagnosis", Title: document.FirstSentence(r.Verdict), Verdict: r.Verdict}
 	if d.charts = d.timeline(); d.charts != nil {
 		p.Timeline = d.charts

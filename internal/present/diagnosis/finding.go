@@ -26,7 +26,7 @@ func (d *diagnosed) findings(id, title, note string, all []diagnose.Finding, bef
 
 func (d *diagnosed) finding(f diagnose.Finding, n int) document.Finding {
 	out := document.Finding{ID: "f" + strconv.Itoa(n), Number: n, Level: level(f.Severity), Word: string(f.Severity), Title: f.Title, Subject: f.Subject,
-		Summary: f.Summary, Cause: f.Cause, Rule: f.Rule, Condition: condition(f.Rule), Essential: f.Rule == evidenceRule}
+		Summary: f.Summary, Cause: f.Cause, Rule: f.Rule, Condition: condition(d.pack, f.Rule), Essential: f.Rule == evidenceRule}
 	if f.Kind == diagnose.Refutation {
 		out.Level, out.Word = document.Not, "not this"
 	}
@@ -107,8 +107,8 @@ func level(s diagnose.Severity) document.Level {
 }
 
 // condition is the PromQL that a rule's finding begins with; "" if the rule is not of the pack or has none.
-func condition(rule string) string {
-	r, err := rules.ByID(rule)
+func condition(pack *rules.Pack, rule string) string {
+	r, err := pack.Rule(rule)
 	if err != nil {
 		return ""
 	}

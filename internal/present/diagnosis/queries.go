@@ -11,13 +11,15 @@ import (
 // 15 seconds, the usual four intervals.
 const queryWindow = "1m"
 
-// NewQueries are no queries yet, of the rule pack's signals and of metrics as they are.
-func NewQueries() *document.Queries { return &document.Queries{Describe: describe} }
+// NewQueries are no queries yet, of a pack's signals and of metrics as they are.
+func NewQueries(pack *rules.Pack) *document.Queries {
+	return &document.Queries{Describe: func(metric string) (name, help string, promQL []string) { return describe(pack, metric) }}
+}
 
-func describe(metric string) (name, help string, promQL []string) {
+func describe(pack *rules.Pack, metric string) (name, help string, promQL []string) {
 	name = strings.TrimPrefix(metric, rules.SignalPrefix)
-	s, ok := rules.SignalByName(metric)
-	if !ok {
+	s := pack.Signal(metric)
+	if s == nil {
 		return name, "a metric of its own", []string{metric}
 	}
 	for _, x := range s.Exprs {

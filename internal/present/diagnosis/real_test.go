@@ -58,10 +58,10 @@ func diagnoseFile(t *testing.T, file string) *diagnose.Report {
 		t.Fatal(err)
 	}
 	m := recording.NewMemory(recording.MemoryOptions{})
-	if err := in.Source.Read(ctx, m, source.Options{Want: diagnose.Wants(), Location: time.UTC}); err != nil {
+	if err := in.Source.Read(ctx, m, source.Options{Want: diagnose.Wants(pack), Location: time.UTC}); err != nil {
 		t.Fatal(err)
 	}
-	r, err := diagnose.Run(ctx, []recording.Reader{m}, diagnose.Options{})
+	r, err := diagnose.Run(ctx, []recording.Reader{m}, diagnose.Options{Pack: pack})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ var update = flag.Bool("update", false, "write the golden files instead of compa
 func render(t *testing.T, r *diagnose.Report, opt text.Options) string {
 	t.Helper()
 	var b strings.Builder
-	if err := text.Write(&b, Document(r, Options{}), opt); err != nil {
+	if err := text.Write(&b, Document(r, Options{Pack: pack}), opt); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()

@@ -23,7 +23,7 @@ func TestCaseEnds(t *testing.T) {
 	} {
 		k := exampleWalk(t)
 		c.change(k)
-		page := pageOf(t, results.Case(k, results.Origin{}))
+		page := pageOf(t, results.Case(pack, k, results.Origin{}))
 		var ids []string
 		for _, id := range strings.Fields(whole) {
 			if strings.Contains(page, "<section "+id) {

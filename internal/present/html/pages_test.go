@@ -221,16 +221,16 @@ func pages(t testing.TB) map[string]string {
 	}
 	written, faster := simulated("", 1), simulated("journal apart", 0.002)
 	for name, d := range map[string]*document.Document{
-		"diagnosis":  diagnosis.Document(stalledReport(300, "nvme1n1"), diagnosis.Options{}),
-		"hour":       diagnosis.Document(stalledReport(3600, "nvme1n1"), diagnosis.Options{}),
-		"nothing":    diagnosis.Document(&diagnose.Report{Verdict: "Nothing here tells how long writes took."}, diagnosis.Options{}),
+		"diagnosis":  diagnosis.Document(stalledReport(300, "nvme1n1"), diagnosis.Options{Pack: pack}),
+		"hour":       diagnosis.Document(stalledReport(3600, "nvme1n1"), diagnosis.Options{Pack: pack}),
+		"nothing":    diagnosis.Document(&diagnose.Report{Verdict: "Nothing here tells how long writes took."}, diagnosis.Options{Pack: pack}),
 		"simulation": results.Simulation([]*simulate.Result{written}, of()),
 		"variants":   results.Simulation([]*simulate.Result{written, faster}, of()),
 		"lab": results.LabRun(results.LabResult{Result: written, Model: faster, Where: "etcd 3.6 on ext4", Remarks: []string{"the machine stood still once"}},
 			of("lab", "run", "telemetry.yaml")),
 		"plan":  results.Plan(examplePlan(), of("plan", "telemetry.yaml", "--objective", "write_p99 < 25ms")),
-		"proof": results.Proof(exampleProof(), nil),
-		"case":  results.Case(exampleWalk(t), of("casebook", "1")),
+		"proof": results.Proof(pack, exampleProof(), nil),
+		"case":  results.Case(pack, exampleWalk(t), of("casebook", "1")),
 	} {
 		d.Program = "plimsoll 1.0.0"
 		out[name] = pageOf(t, d)

@@ -7,6 +7,7 @@ import (
 
 	"plimsoll/internal/advise/casebook"
 	"plimsoll/internal/base/units"
+	"plimsoll/internal/judge/rules"
 	measuredtable "plimsoll/internal/lab/table"
 	"plimsoll/internal/present/diagnosis"
 	"plimsoll/internal/present/document"
@@ -14,14 +15,14 @@ import (
 
 // Case is a walk through a published case: its steps with each published figure beside the model's, where the
 // published claim is wrong, the plan with its files and its proof, and the simulated scenario with its charts.
-func Case(k *casebook.Walk, origin Origin) *document.Document {
+func Case(pack *rules.Pack, k *casebook.Walk, origin Origin) *document.Document {
 	c := k.Case
 	title := strings.ToUpper(c.Title[:min(1, len(c.Title))]) + c.Title[min(1, len(c.Title)):]
 	p := &document.Document{Kind: "Case", Title: title, Verdict: title, Lead: []string{c.Published}}
 	for _, v := range c.Variants {
 		origin.Sets = append(origin.Sets, v.Set)
 	}
-	g, queries := newLedger(origin), diagnosis.NewQueries()
+	g, queries := newLedger(origin), diagnosis.NewQueries(pack)
 	g.page("This walk")
 	if found := planVerdict(k.Plan); found != "" {
 		p.Verdict += ": " + found

@@ -7,6 +7,7 @@ import (
 
 	"plimsoll/internal/advise/prove"
 	"plimsoll/internal/base/units"
+	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/present/diagnosis"
 	"plimsoll/internal/present/document"
 )
@@ -14,11 +15,11 @@ import (
 // Proof is a comparison of two recordings: the verdict, each figure's change with its interval, drawn and as a table, whether
 // the same was asked of both, and what the intervals rest on.
 // Times are in the time zone; nil means UTC.
-func Proof(r *prove.Report, zone *time.Location) *document.Document {
+func Proof(pack *rules.Pack, r *prove.Report, zone *time.Location) *document.Document {
 	if zone == nil {
 		zone = time.UTC
 	}
-	queries := diagnosis.NewQueries()
+	queries := diagnosis.NewQueries(pack)
 	p := &document.Document{Kind: "Before and after", Title: document.FirstSentence(r.Sentence), Verdict: r.Sentence}
 	for _, w := range r.Warnings {
 		p.Lead = append(p.Lead, "⚠ "+w)

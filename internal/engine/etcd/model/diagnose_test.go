@@ -97,7 +97,7 @@ func TestDiagnosed(t *testing.T) {
 			bc.config.Members, bc.shared, bc.host.Cores = run.members, true, 4*run.members
 			bc.volumes = run.wal
 			b := newBed(t, bc)
-			r, err := diagnose.Run(context.Background(), []recording.Reader{b.record(1, 90)}, diagnose.Options{})
+			r, err := diagnose.Run(context.Background(), []recording.Reader{b.record(1, 90)}, diagnose.Options{Pack: pack})
 			if err != nil {
 				t.Fatal(err)
 			}

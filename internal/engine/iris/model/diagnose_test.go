@@ -65,7 +65,7 @@ func TestDiagnosed(t *testing.T) {
 		b := newBed(t, cfg, volume.MustNew(vc, 1, nil), func(name string) volume.Volume { return volume.MustNew(gp3(name), 1, nil) }, 4)
 		b.hot, b.gap, b.until = 20_000, 2*time.Millisecond, 1<<60
 		b.clock.At(0, b, 0)
-		r, err := diagnose.Run(context.Background(), []recording.Reader{b.record(t, 420)}, diagnose.Options{})
+		r, err := diagnose.Run(context.Background(), []recording.Reader{b.record(t, 420)}, diagnose.Options{Pack: pack})
 		if err != nil {
 			t.Fatal(err)
 		}

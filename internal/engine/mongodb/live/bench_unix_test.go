@@ -23,7 +23,7 @@ type nowhere struct{ *recording.Memory }
 // that of the server of the tests too: an upper bound.
 func BenchmarkSample(b *testing.B) {
 	for name, without := range map[string]string{"getDiagnosticData": "", "serverStatus": "getDiagnosticData"} {
-		for kind, want := range map[string]func(string) bool{"all": nil, "wanted": diagnose.Wants()} {
+		for kind, want := range map[string]func(string) bool{"all": nil, "wanted": diagnose.Wants(pack)} {
 			b.Run(name+"/"+kind, func(b *testing.B) { sample(b, without, want) })
 		}
 	}

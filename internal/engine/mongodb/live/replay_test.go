@@ -54,7 +54,7 @@ func TestSameAsCapture(t *testing.T) {
 		t.Fatal(err)
 	}
 	stored := recording.NewMemory(recording.MemoryOptions{})
-	if err := src.Read(t.Context(), stored, source.Options{Want: diagnose.Wants(), To: r.Times[samples-1]}); err != nil {
+	if err := src.Read(t.Context(), stored, source.Options{Want: diagnose.Wants(pack), To: r.Times[samples-1]}); err != nil {
 		t.Fatal(err)
 	}
 	live := recording.NewMemory(recording.MemoryOptions{})
@@ -64,7 +64,7 @@ func TestSameAsCapture(t *testing.T) {
 		defer w.Start("db:27017", &mongotest.Server{Version: "8.0.0", Reply: r.Answer(time.Now)})()
 		src := open(t, &w, "mongodb://db:27017")
 		// What is asked for beside it has a time of its own, half a second later, at which this recording would end.
-		wants := diagnose.Wants()
+		wants := diagnose.Wants(pack)
 		want := func(metric string) bool { return metric != latencyMetric && wants(metric) }
 		if err := src.Read(t.Context(), live, source.Options{Want: want, For: samples * time.Second}); err != nil {
 			t.Fatal(err)
@@ -90,7 +90,7 @@ func TestSameAsCapture(t *testing.T) {
 
 func verdict(t *testing.T, r recording.Reader) *diagnose.Report {
 	t.Helper()
-	rep, err := diagnose.Run(t.Context(), []recording.Reader{r}, diagnose.Options{})
+	rep, err := diagnose.Run(t.Context(), []recording.Reader{r}, diagnose.Options{Pack: pack})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -72,14 +72,14 @@ func TestPercentiles(t *testing.T) {
 				}
 			}})()
 		src := open(t, &w, "mongodb://db")
-		if err := src.Read(t.Context(), m, source.Options{Want: diagnose.Wants(), For: time.Minute}); err != nil {
+		if err := src.Read(t.Context(), m, source.Options{Want: diagnose.Wants(pack), For: time.Minute}); err != nil {
 			t.Fatal(err)
 		}
 	})
 	if asked["with all else"] != 1 || asked["alone"] != 60 || len(asked) != 2 {
 		t.Errorf("the histograms were asked for %v", asked)
 	}
-	rep, err := diagnose.Run(t.Context(), []recording.Reader{m}, diagnose.Options{Slots: 600})
+	rep, err := diagnose.Run(t.Context(), []recording.Reader{m}, diagnose.Options{Pack: pack, Slots: 600})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -65,7 +65,7 @@ func TestDiagnosed(t *testing.T) {
 		g := lab()
 		c.change(&g)
 		b := g.run(t, 2*time.Minute, 0)
-		r, err := diagnose.Run(context.Background(), []recording.Reader{b.record(t, 6*time.Minute)}, diagnose.Options{})
+		r, err := diagnose.Run(context.Background(), []recording.Reader{b.record(t, 6*time.Minute)}, diagnose.Options{Pack: pack})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -69,7 +69,7 @@ func TestDiagnosed(t *testing.T) {
 			cfg := exampleConfig()
 			run.change(&cfg)
 			b := newBench(t, cfg, labHost(), labVolume(), 600, 1)
-			r, err := diagnose.Run(context.Background(), []recording.Reader{b.record(t, 200)}, diagnose.Options{})
+			r, err := diagnose.Run(context.Background(), []recording.Reader{b.record(t, 200)}, diagnose.Options{Pack: pack})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,0 +1,82 @@
+package judge
+
+import (
+	"fmt"
+	"math"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/timeline"
+)
+
+// etcd's own criteria (etcd.io, hardware and FAQ pages): 99 % of the WAL's
+// fdatasyncs under 10 ms, of the backend's commits under 25 ms.
+const (
+	fsyncCriterionS  = 0.010
+	commitCriterionS = 0.025
+	minShare         = 0.05 // of the time over the criterion
+)
+
+// An etcd member that makes one sync a second has a p99 over 30 s that a single late sync
+// decides: fewer than minSlowSyncs are no finding.
+const (
+	minSlowSyncs = 3
+	busyCPU      = 0.9
+	heartbeat    = 0.100 // --heartbeat-interval's default: a sync of this length delays one
+)
+
+// A criterion is one of etcd's p99s and what it must stay under.
+type criterion struct {
+	p99, slow *rules.Signal
+	what      string
+	limit     float64 // seconds
+	edge      string  // the histogram's bucket edge below the limit
+}
+
+// overCriterion judges one of etcd's p99s against its criterion, member by member.
+func overCriterion(r rules.Rule, c *rules.Case, held []timeline.Track, k criterion, explain func(f *rules.Finding, instance string, over timeline.Mask)) []rules.Finding {
+	var out []rules.Finding
+	for _, h := range held {
+		inst := h.Labels.Get("instance")
+		p99 := c.For(k.p99, "instance", inst)
+		over := timeline.Known(h.Values)
+		seen := timeline.Known(p99)
+		slow := c.For(k.slow, "instance", inst)
+		late := timeline.Sum(slow) * c.Grid.StepSeconds()
+		if rules.Share(over, seen) < minShare || slow != nil && late < minSlowSyncs {
+			continue
+		}
+		f := r.Finding(subjectOf("etcd", inst))
+		share, typical := rules.Share(over, seen), timeline.Quantile(timeline.At(p99, over), 0.5)
+		f.Weight = share
+		if c.Stall.Any() {
+			f.Weight = rules.Share(over, c.Stall.Cells)
+		}
+		f.Severity = rules.Warning
+		if share >= 0.3 && typical >= 2*k.limit || typical >= heartbeat {
+			f.Severity = rules.Critical
+		}
+		f.Windows = c.Windows(over)
+		f.PeriodS = c.Period(over.Close(c.Cells(5e9)))
+		f.Summary = fmt.Sprintf("The p99 of %s was over %s in %s of the time: there %s at the median, %s at worst.",
+			k.what, units.Seconds(k.limit), units.Percent(share), units.Seconds(typical), units.Seconds(timeline.Max(p99)))
+		f.Evidence = []rules.Evidence{
+			c.Figure("p99 over 30 s, median", k.p99, timeline.Quantile(p99, 0.5), "seconds", seen),
+			c.Figure("p99 over 30 s, worst", k.p99, timeline.Max(p99), "seconds", seen),
+			c.Figure("criterion", nil, k.limit, "seconds", seen),
+		}
+		if slow != nil {
+			f.Evidence = append(f.Evidence, c.Figure("how many took over "+k.edge, k.slow, math.Round(late), "", seen))
+		}
+		explain(&f, inst, over)
+		out = append(out, f)
+	}
+	return out
+}
+
+func subjectOf(what, instance string) string {
+	if instance == "" {
+		return what
+	}
+	return what + " " + instance
+}

@@ -1,0 +1,58 @@
+// Package judge is what Plimsoll knows of how etcd stalls: the signals by which recordings of it are
+// read, the detector of stalled time, and the rules with their test scripts.
+package judge
+
+import (
+	"embed"
+
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/timeline"
+)
+
+//go:embed testdata/*.test
+var scripts embed.FS
+
+// Knowledge is what the pack takes from here.
+func Knowledge() rules.Knowledge {
+	return rules.Knowledge{
+		Anchor:    WALFsyncs,
+		Signals:   signals,
+		Rules:     []rules.Rule{walFsyncSlow(), backendCommitSlow(), slowMember()},
+		Scripts:   scripts,
+		Stalls:    stalls,
+		Felt:      felt,
+		Log:       rules.Log{Late: late, Serial: serial},
+		Latencies: []rules.Latency{{Classes: WALFsyncClasses, Subject: "etcd WAL fdatasync"}, {Classes: BackendCommitClasses, Subject: "etcd backend commits"}},
+		Compared:  compared,
+		Counters:  counters,
+		Exporter:  "its own /metrics",
+		CoresHint: "GOMAXPROCS for etcd before it is built with Go 1.25",
+	}
+}
+
+// late reports whether some member's WAL misses etcd's own criterion at the median.
+func late(c *rules.Case) bool {
+	worst := 0.0
+	for _, t := range c.Signal(WALFsyncP99) {
+		if timeline.Count(t.Values) > 0 {
+			worst = max(worst, timeline.Quantile(t.Values, 0.5))
+		}
+	}
+	return worst > fsyncCriterionS
+}
+
+// serialFsync is the part of the time in fdatasync from which the WAL is what is written one at a time.
+const serialFsync = 0.6
+
+func serial(c *rules.Case, cells timeline.Mask) []rules.Evidence {
+	var out []rules.Evidence
+	for _, t := range c.Signal(WALFsyncTime) {
+		if in := timeline.Quantile(timeline.At(t.Values, cells), 0.5); in >= serialFsync {
+			fsync := c.For(WALFsync, "instance", t.Labels.Get("instance"))
+			out = append(out,
+				c.Figure("share of the time etcd's WAL was in fdatasync", WALFsyncTime, in, "ratio", cells),
+				c.Figure("mean fdatasync of etcd's WAL", WALFsync, timeline.Quantile(timeline.At(fsync, cells), 0.5), "seconds", cells))
+		}
+	}
+	return out
+}

@@ -1,0 +1,13 @@
+package judge
+
+// Signals that no rule judges by: what is deployed and what is asked of it, for whoever makes a scenario of a recording.
+var (
+	WALWritten = signal("etcd_wal_written:bytes", "bytes/s", "bytes written to the WAL per second",
+		`irate(etcd_disk_wal_write_bytes_total[$w])`)
+	Ranges = signal("etcd_ranges:rate", "1/s", "ranges read per second",
+		`irate(etcd_mvcc_range_total[$w])`)
+	Quota = signal("etcd_quota:bytes", "bytes", "the database's quota",
+		`etcd_server_quota_backend_bytes`)
+	PeerRoundTrip = signal("etcd_peer_round_trip:seconds", "seconds", "mean round trip between members",
+		`sum by (instance) (irate(etcd_network_peer_round_trip_time_seconds_sum[$w])) / sum by (instance) (irate(etcd_network_peer_round_trip_time_seconds_count[$w]))`)
+)

@@ -1,0 +1,63 @@
+package judge
+
+import (
+	"fmt"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/timeline"
+)
+
+func walFsyncSlow() rules.Rule {
+	r := rules.Rule{ID: "etcd/wal-fsync-slow", Title: "The WAL's fdatasync is slow", Kind: rules.Cause,
+		When:  "plimsoll:etcd_wal_fsync_p99:seconds > 0.01",
+		Needs: []*rules.Signal{WALSlowFsyncs},
+		Cause: "Every batch of proposals is fdatasynced to the WAL before it is acknowledged; a quorum of members has to. A slow sync delays every write, and one of a second or more costs the leader its heartbeats."}
+	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
+		return overCriterion(r, c, held, criterion{WALFsyncP99, WALSlowFsyncs, "the WAL's fdatasync", fsyncCriterionS, "8 ms"},
+			func(f *rules.Finding, inst string, over timeline.Mask) {
+				if mean := c.For(WALFsync, "instance", inst); mean != nil {
+					f.Evidence = append(f.Evidence, c.Figure("mean fdatasync, median of the intervals", WALFsync, timeline.Quantile(mean, 0.5), "seconds", timeline.Known(mean)),
+						c.Figure("mean fdatasync, worst interval", WALFsync, timeline.Max(mean), "seconds", timeline.Known(mean)))
+				}
+				for _, s := range []struct {
+					signal *rules.Signal
+					text   string
+				}{
+					{ProposalsPending, "most proposals pending"},
+					{LeaderChanges, "leader changes"},
+					{HeartbeatFailures, "heartbeats sent late"},
+				} {
+					if v := c.For(s.signal, "instance", inst); v != nil {
+						x := timeline.Max(v)
+						if s.signal != ProposalsPending {
+							x = timeline.Sum(v) * c.Grid.StepSeconds()
+						}
+						f.Evidence = append(f.Evidence, c.Figure(s.text, s.signal, x, "", timeline.Known(v)))
+					}
+				}
+				sat, measured := c.Saturated()
+				if !measured {
+					f.Summary += " Whether the volume has a queue or answers late by itself cannot be told without the device's counters."
+				}
+				f.Fixes = []rules.Fix{{Summary: "Give etcd's WAL (--wal-dir) a volume of its own", Expect: "nothing else queues before its syncs", TradeOff: "one more volume a member"}}
+				if limit, see := c.ContainerBinds(); limit != "" {
+					f.Summary += fmt.Sprintf(" What holds the syncs back is %s (%s), not the volume.", limit, see)
+					f.Fixes = []rules.Fix{{Summary: "See " + see, Expect: "the syncs take what the device takes", TradeOff: "told there"}}
+					return
+				}
+				if measured && rules.Share(sat, over) < rules.IdleSaturation {
+					if busy := timeline.Mean(timeline.At(c.One(rules.CPUBusy), over)); busy > busyCPU {
+						f.Summary += fmt.Sprintf(" No device had a queue meanwhile, but the CPUs were %s busy: a sync that is done may wait for a CPU before it returns.", units.Percent(busy))
+					} else {
+						f.Summary += " No device had a queue meanwhile: each sync takes the device that long."
+					}
+					f.Evidence = append(f.Evidence, c.Figure("share of that time in which a device was saturated", rules.DiskBusy, rules.Share(sat, over), "ratio", over))
+					f.Fixes = append(f.Fixes, rules.Fix{Summary: "Choose the volume by latency, not by IOPS: io2 Block Express or local NVMe; more IOPS will not help", Expect: "one fdatasync at a time goes as fast as the device answers", TradeOff: "io2 costs 0.065 USD an IOPS a month; local NVMe is lost with the instance"})
+				} else {
+					f.Fixes = append(f.Fixes, rules.Fix{Summary: "Take other load off the volume, or raise the cap that binds (see the disk findings)", Expect: "the queue before the sync empties", TradeOff: "the volume's price"})
+				}
+			})
+	}
+	return r
+}

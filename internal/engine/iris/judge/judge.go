@@ -1,0 +1,24 @@
+// Package judge is what Plimsoll knows of how InterSystems IRIS stalls: the signals by which
+// recordings of it are read, and the rules with their test scripts.
+package judge
+
+import (
+	"embed"
+
+	"plimsoll/internal/judge/rules"
+)
+
+//go:embed testdata/*.test
+var scripts embed.FS
+
+// Knowledge is what the pack takes from here.
+func Knowledge() rules.Knowledge {
+	return rules.Knowledge{
+		Anchor:   WriteDaemonCycle,
+		Signals:  signals,
+		Rules:    []rules.Rule{writeDaemonStall()},
+		Scripts:  scripts,
+		Compared: compared,
+		Exporter: "its own /api/monitor/metrics",
+	}
+}

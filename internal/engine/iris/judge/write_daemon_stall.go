@@ -1,0 +1,61 @@
+package judge
+
+import (
+	"fmt"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/timeline"
+)
+
+// A write daemon cycle is due every 80 s; InterSystems' own monitor alerts from 90 s
+// (System Monitor's documentation).
+const cycleAlertS = 90.0
+
+func writeDaemonStall() rules.Rule {
+	r := rules.Rule{ID: "iris/write-daemon-stall", Title: "The write daemon cannot finish its cycle", Kind: rules.Cause,
+		When:  "plimsoll:iris_write_daemon_cycle:seconds >= 90",
+		Needs: []*rules.Signal{WriteDaemonCycle},
+		Cause: "About every 80 s the write daemon writes all changed blocks twice: to the write image journal, then to the databases. When a cycle takes longer than that, changed blocks pile up; reads queue on the volume behind the daemon, and with too few clean buffers global updates are held back. (A queue that never reaches zero is normal.)"}
+	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
+		cycle := c.One(WriteDaemonCycle)
+		over := timeline.Where(cycle, func(x float64) bool { return x >= cycleAlertS })
+		seen := timeline.Known(cycle)
+		if over.Count() == 0 {
+			return nil
+		}
+		f := r.Finding("write daemon")
+		f.Weight = rules.Share(over, seen)
+		f.Severity = rules.Warning
+		if f.Weight >= 0.3 {
+			f.Severity = rules.Critical
+		}
+		f.Windows = c.Windows(over)
+		f.Summary = fmt.Sprintf("The write daemon's cycle took up to %s, and %s or more in %s of the time.", units.Seconds(timeline.Max(cycle)), units.Seconds(cycleAlertS), units.Percent(f.Weight))
+		f.Evidence = []rules.Evidence{c.FigureOf("longest cycle", "iris_wd_cycle_time", timeline.Max(cycle), "seconds", over)}
+		for _, s := range []struct {
+			signal             *rules.Signal
+			metric, text, unit string
+		}{
+			{WriteDaemonWrite, "iris_wd_write_time", "writing databases, most in a cycle", "seconds"},
+			{WIJ, "iris_wdwij_time", "writing the WIJ, most in a cycle", "seconds"},
+			{DatabaseLatency, "iris_db_latency", "random database read, slowest", "seconds"},
+			{PhysicalWrites, "iris_phys_writes_per_sec", "physical writes, most", "1/s"},
+		} {
+			if v := c.One(s.signal); v != nil {
+				f.Evidence = append(f.Evidence, c.FigureOf(s.text, s.metric, timeline.Max(v), s.unit, timeline.Known(v)))
+			}
+		}
+		wij, db := timeline.Max(c.One(WIJ)), timeline.Max(c.One(WriteDaemonWrite))
+		where := "Put the WIJ, the journal and the databases on volumes of their own"
+		if wij > db {
+			where = "The WIJ takes the longer part: give it a volume of its own with throughput (it is written in 256 KB blocks, sequentially)"
+		}
+		f.Fixes = []rules.Fix{
+			{Summary: where, Expect: "the phases stop queueing behind each other", TradeOff: "more volumes to snapshot together"},
+			{Summary: "Stripe the database volume (LVM, gp3): it lowers read latency as well as raising the caps", Expect: "shorter write phases, fewer read spikes while the daemon writes", TradeOff: "losing one volume loses the stripe"},
+		}
+		return []rules.Finding{f}
+	}
+	return r
+}

@@ -1,0 +1,181 @@
+package judge
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/timeline"
+)
+
+// A journal sync is slow from slowSyncS on: a flash volume's takes about a millisecond. One
+// slow sync among many quick ones hides in an interval's mean; then the time
+// beyond what as many usual syncs take gives it away.
+const (
+	slowSyncS        = 0.050
+	excessSyncS      = 0.5  // seconds of an interval
+	excessSyncShare  = 0.05 // of the interval
+	syncOnShare      = 0.3  // of a cell in which a slow sync was under way
+	minJournalCover  = 0.5  // of the stalled time, where nothing is to compare with
+	flushedElsewhere = 2.0  // times what WiredTiger handed over
+	mostlyCheckpoint = 0.7
+	seldomCheckpoint = 0.3
+)
+
+func journalStall() rules.Rule {
+	r := rules.Rule{ID: "wiredtiger/journal-stall", Title: "The journal's fdatasync stalls", Kind: rules.Cause,
+		When:  "plimsoll:wt_log_sync:seconds > 0.05",
+		Needs: []*rules.Signal{LogSyncTime, LogSyncs},
+		Cause: "A write that waits for the journal waits for its fdatasync, one at a time. The sync itself is a few kilobytes; it is slow because the volume's queue is full of something else: page cache that the OS flushes, or a checkpoint's writes."}
+	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
+		each := c.One(LogSync)
+		if !c.Stall.Any() || each == nil { // nil: nothing was synced
+			return nil
+		}
+		on, slow := slowJournalSyncs(c)
+		fraction, pIn, pOut := c.Attributable(on)
+		cover := rules.Share(on, c.Stall.Cells)
+		compared := c.Contrasts(on) && fraction >= rules.MinAttributable && pIn >= rules.StallRatio*pOut
+		if !compared && (cover < minJournalCover || c.Contrasts(on)) {
+			return nil
+		}
+		f := r.Finding("wiredtiger journal")
+		f.Weight = fraction
+		if !compared {
+			f.Weight = cover / 2 // coincidence alone: nothing to compare with
+		}
+		f.Severity = c.SeverityOf(f.Weight)
+		f.Windows = c.Windows(on.And(c.Stall.Cells))
+		f.PeriodS = c.Period(on.Close(c.Cells(5e9)))
+		calm := timeline.Quantile(timeline.At(each, c.NotStalled()), 0.5)
+		longest := longestSync(c, slow)
+		f.Summary = fmt.Sprintf("A slow fdatasync of the journal was under way in %s of the stalled time, for up to %s on end", units.Percent(cover), units.Seconds(longest))
+		if !math.IsNaN(calm) {
+			f.Summary += fmt.Sprintf("; outside it one takes %s", units.Seconds(calm))
+		}
+		f.Fixes = []rules.Fix{
+			{Summary: "Give the journal a volume of its own (mounted at <dbPath>/journal)", Expect: "its fdatasync no longer waits behind data; measured: write p99 7.9 s to 4.7 ms with nothing else changed", TradeOff: "one more small volume; snapshots of a single volume are no longer consistent; the checkpoint takes as long as before"},
+			{Summary: "Or bound the OS's dirty bytes: vm.dirty_background_bytes = the volume's bytes/s x the seconds of stall you tolerate", Expect: "p99 7.9 s to 0.27 s in the same measurement", TradeOff: "about 40 % more bytes to the device"},
+		}
+		f.Summary += ". " + behindWhat(r, c, on, &f)
+		f.Evidence = append(f.Evidence,
+			c.Figure("share of the time that stalled while a slow journal sync was under way", LogSyncTime, pIn, "ratio", on),
+			c.Figure("share of the time that stalled while none was", LogSyncTime, pOut, "ratio", on.Not()),
+			c.Figure("longest time in journal syncs credited to one interval", LogSyncTime, longest, "seconds", slow),
+			c.Figure("longest mean journal fdatasync of an interval", LogSync, timeline.Max(wholeSyncs(c, each)), "seconds", slow))
+		if !math.IsNaN(calm) {
+			f.Evidence = append(f.Evidence, c.Figure("journal fdatasync outside the stalls, median", LogSync, calm, "seconds", c.NotStalled()))
+		}
+		if n := c.One(FsyncsInProgress); n != nil {
+			f.Evidence = append(f.Evidence, c.Figure("fsync calls in progress while stalled, mean", FsyncsInProgress, timeline.Mean(timeline.At(n, c.Stall.Cells)), "", c.Stall.Cells))
+		}
+		return []rules.Finding{f}
+	}
+	return r
+}
+
+// slowJournalSyncs is where a slow sync was under way, and the cells it is credited to. An
+// eight-second sync is credited when it ends, together with the quick ones that follow
+// in the same second; it reaches back as far as the credited seconds do.
+func slowJournalSyncs(c *rules.Case) (on, credited timeline.Mask) {
+	credit, each, syncs := c.One(LogSyncTime), c.One(LogSync), c.One(LogSyncs)
+	step := c.Grid.StepSeconds()
+	usual := timeline.Quantile(each, 0.5)
+	slow := make([]float64, len(credit))
+	credited = make(timeline.Mask, len(credit))
+	for k, x := range credit {
+		slow[k] = x
+		if math.IsNaN(x) {
+			continue
+		}
+		excess := 0.0
+		if k < len(syncs) && !math.IsNaN(syncs[k]) && !math.IsNaN(usual) {
+			excess = x - syncs[k]*usual
+		}
+		credited[k] = each[k] >= slowSyncS || excess*step >= excessSyncS && excess >= excessSyncShare
+		if !credited[k] {
+			slow[k] = 0
+		}
+	}
+	least := c.LeastOfCell(syncOnShare)
+	return timeline.Where(c.Credited(slow), func(x float64) bool { return x >= least }), credited
+}
+
+// wholeSyncs is the mean of the syncs that ended in a cell where at least half a sync did: a
+// sample that lies across two cells leaves a twentieth of a sync in one of them, whose
+// time the server may have counted a sample earlier.
+func wholeSyncs(c *rules.Case, each []float64) []float64 {
+	syncs, step := c.One(LogSyncs), c.Grid.StepSeconds()
+	out := slices.Clone(each)
+	for k := range out {
+		if k < len(syncs) && syncs[k]*step < 0.5 {
+			out[k] = math.NaN()
+		}
+	}
+	return out
+}
+
+// longestSync is the most time in syncs credited to one interval: an upper bound of
+// the longest sync, and where it is over a cell's length, nearly that sync alone.
+func longestSync(c *rules.Case, slow timeline.Mask) float64 {
+	credit := c.One(LogSyncTime)
+	longest := timeline.Max(timeline.At(credit, slow)) * c.Grid.StepSeconds()
+	// A sample that came late spreads its seconds over several cells, one in each.
+	for _, e := range timeline.Where(credit, func(x float64) bool { return x >= 0.99 }).Episodes() {
+		longest = max(longest, timeline.Sum(credit[e.First:e.Last+1])*c.Grid.StepSeconds())
+	}
+	return longest
+}
+
+// behindWhat says what the journal waited behind, as far as the recording can tell.
+func behindWhat(r rules.Rule, c *rules.Case, on timeline.Mask, f *rules.Finding) string {
+	ckpt, known := CheckpointCells(c)
+	inCkpt := 0.0
+	if known {
+		inCkpt = rules.Share(ckpt.Widen(0, 1), on)
+		f.Evidence = append(f.Evidence, c.Figure("share of the slow syncs' time in which a checkpoint ran", CheckpointRunning, inCkpt, "ratio", on))
+	}
+	if busiest, journal, apart := journalApart(c, on); apart {
+		return behindApart(c, busiest, journal, on, f)
+	}
+	written, wt := c.MostWritten(on), c.One(BlocksWritten)
+	if written == nil || wt == nil {
+		switch {
+		case known && inCkpt >= mostlyCheckpoint:
+			return "It coincides with checkpoints; whether it waited behind a checkpoint's own writes or behind page cache the OS flushed cannot be told without the device's counters."
+		case known && inCkpt < seldomCheckpoint:
+			return "No checkpoint ran in most of it. What it waited behind cannot be told without the device's counters; page cache that the OS flushes is the usual answer."
+		}
+		return "What it waited behind cannot be told without the device's counters."
+	}
+	// A checkpoint hands its bytes to the OS first and syncs them then: what it handed
+	// over since it began belongs to the syncs that wait at its end.
+	span := on
+	for _, e := range ckpt.Episodes() {
+		m := timeline.MaskOf(c.Grid.N, []timeline.Episode{e})
+		if m.Widen(0, 1).And(on).Count() > 0 {
+			span = span.Or(m)
+		}
+	}
+	step := c.Grid.StepSeconds()
+	toDevice := timeline.Sum(timeline.At(written, span)) * step
+	handed := timeline.Sum(timeline.At(wt, span)) * step
+	handed += timeline.Sum(timeline.At(c.One(LogPayload), span)) * step
+	f.Evidence = append(f.Evidence,
+		c.Figure("written to the device from the start of these checkpoints or syncs to their end", rules.DiskWritten, toDevice, "bytes", span),
+		c.Figure("handed to the OS by WiredTiger meanwhile", BlocksWritten, handed, "bytes", span))
+	if share, ok := c.QueuedShare(on); ok && share < rules.IdleSaturation {
+		return fmt.Sprintf("A device was saturated in only %s of it: it did not wait in a volume's queue. The volume itself answered late, or the host did (CPU).", units.Percent(share))
+	}
+	switch {
+	case toDevice > flushedElsewhere*handed:
+		return fmt.Sprintf("The device wrote %s meanwhile, of which WiredTiger had just handed over %s: the sync waited behind page cache written earlier, which the OS was flushing (see host/writeback-backlog).", units.Bytes(toDevice), units.Bytes(handed))
+	case known && inCkpt >= mostlyCheckpoint:
+		return "It waited behind the checkpoint's own writes."
+	case known && inCkpt < seldomCheckpoint:
+		return "No checkpoint ran in most of it: it waited behind what eviction wrote, or behind another user of the volume."
+	}
+	return "It waited behind a mix of checkpoint writes and page cache flushed by the OS."
+}

@@ -1,0 +1,55 @@
+// Package judge is what Plimsoll knows of how MongoDB stalls: the signals by which recordings of it
+// are read, the detectors of stalled time, the accounting of waits, and the rules with their test
+// scripts.
+package judge
+
+import (
+	"embed"
+
+	"plimsoll/internal/judge/rules"
+)
+
+//go:embed testdata/*.test
+var scripts embed.FS
+
+// Knowledge is what the pack takes from here.
+func Knowledge() rules.Knowledge {
+	return rules.Knowledge{
+		Anchor:  CacheMax,
+		Signals: signals,
+		Host:    hostSignals,
+		Rules: []rules.Rule{
+			slowWrites(),
+			slowReads(),
+			checkpointStall(),
+			journalStall(),
+			cachePressure(),
+			appEviction(),
+			ticketQueue(),
+			writeAmplification(),
+			flowControl(),
+			writeConcernWait(),
+		},
+		Scripts:   scripts,
+		Stalls:    stalls,
+		Felt:      felt,
+		Account:   account,
+		Cycle:     cycle,
+		Log:       rules.Log{Syncing: syncing},
+		Latencies: []rules.Latency{{Classes: WriteClasses, Subject: "MongoDB writes"}, {Classes: ReadClasses, Subject: "MongoDB reads"}},
+		Plots:     []rules.Plot{{Title: "WiredTiger dirty", Signal: DirtyRatio}},
+		Compared:  compared,
+		Counters:  counters,
+		Exporter:  "percona/mongodb_exporter with --collector.diagnosticdata",
+		CacheHint: "mongod: cacheSizeGB half of the limit",
+	}
+}
+
+// cycle is where checkpoints ran: the writers that waited are credited in the interval after.
+func cycle(c *rules.Case) (rules.Cycle, bool) {
+	cells, ok := CheckpointCells(c)
+	return rules.Cycle{Cells: cells, Took: c.One(CheckpointTime), After: 1}, ok
+}
+
+// syncing is the share of each cell in which a sync of the journal was under way.
+func syncing(c *rules.Case) []float64 { return c.Credited(c.One(LogSyncTime)) }

@@ -1,0 +1,61 @@
+package judge
+
+import (
+	"fmt"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/timeline"
+)
+
+// A leaf page written for each small change; below this it is not worth a word, nor is it
+// where little is written at all.
+const (
+	minAmplification  = 5
+	minAmplifiedBytes = 50e6
+)
+
+func writeAmplification() rules.Rule {
+	r := rules.Rule{ID: "wiredtiger/write-amplification", Title: "Each changed byte is written many times", Kind: rules.Cause,
+		When:    "plimsoll:wt_blocks_written:bytes > 5 * plimsoll:wt_log_payload:bytes",
+		Needs:   []*rules.Signal{BlocksWritten, LogPayload},
+		NoAlert: "it is judged by sums over the whole time; at a checkpoint the condition always holds",
+		Cause:   "WiredTiger rewrites a whole leaf page (32 KB) however little of it changed, once between two checkpoints or evictions. Small updates spread over many pages are written many times over; large documents that grow are rewritten whole."}
+	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
+		step := c.Grid.StepSeconds()
+		blocks := timeline.Sum(c.One(BlocksWritten)) * step
+		payload := timeline.Sum(c.One(LogPayload)) * step
+		if payload <= 0 || blocks < minAmplifiedBytes || blocks < minAmplification*payload {
+			return nil
+		}
+		// Every random update is amplified; it matters where the volume has no room for it.
+		if !writesMatter(c) {
+			return nil
+		}
+		f := r.Finding("wiredtiger")
+		f.Severity = rules.Info
+		all := timeline.Known(c.One(BlocksWritten))
+		f.Summary = fmt.Sprintf("%s were written to data files for %s of logged changes: %s times as much.", units.Bytes(blocks), units.Bytes(payload), units.Number(blocks/payload))
+		f.Evidence = []rules.Evidence{
+			c.Figure("written by the block manager", BlocksWritten, blocks, "bytes", all),
+			c.Figure("changes logged in the journal", LogPayload, payload, "bytes", all),
+		}
+		if ckpt := c.One(CheckpointWritten); ckpt != nil {
+			f.Evidence = append(f.Evidence, c.Figure("of it for checkpoints (the rest by eviction)", CheckpointWritten, min(1, timeline.Sum(ckpt)*step/blocks), "ratio", all))
+		}
+		f.Fixes = []rules.Fix{{Summary: "Write fewer pages: group documents that change together, drop unused indexes, smaller bucket documents, a longer checkpoint interval where recovery time allows",
+			Expect: "more changes share a page write", TradeOff: "a day's query may read more documents; recovery replays more journal"}}
+		return []rules.Finding{f}
+	}
+	return r
+}
+
+// writesMatter reports whether fewer bytes would have helped: a device was saturated in part of
+// the stalled time, or something stalled and no device's counters tell.
+func writesMatter(c *rules.Case) bool {
+	sat, measured := c.Saturated()
+	if measured && sat.Count() > 0 && rules.Share(sat, timeline.Known(c.One(BlocksWritten))) >= rules.MinAttributable {
+		return true
+	}
+	return c.Stall.Any() && (!measured || rules.Share(sat, c.Stall.Cells) >= rules.MinAttributable)
+}

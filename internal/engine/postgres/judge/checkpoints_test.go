@@ -1,0 +1,64 @@
+package judge
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+	"github.com/prometheus/prometheus/model/labels"
+
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/timeline"
+)
+
+// The scripts draw what the checkpointer waits for in each second: . CheckpointerMain, w something else, s DataFileSync, ? no sample; and below
+// it the seconds PostgreSQL credits with a checkpoint's end, as digits. The answer is where a checkpoint ran.
+func TestPostgresCheckpoints(t *testing.T) {
+	events := map[byte]string{'.': "CheckpointerMain", 'w': "DataFileWrite", 's': "DataFileSync"}
+	datadriven.RunTest(t, "testdata/checkpoints/postgres", func(t *testing.T, d *datadriven.TestData) string {
+		waits, credits, _ := strings.Cut(d.Input, "\n")
+		n := max(len(waits), len(credits))
+		tracks := map[*rules.Signal][]timeline.Track{}
+		track := func(signal *rules.Signal, of labels.Labels, value func(k int) float64) {
+			x := timeline.Track{Labels: of, Values: make([]float64, n)}
+			for k := range x.Values {
+				x.Values[k] = value(k)
+			}
+			tracks[signal] = append(tracks[signal], x)
+		}
+		for _, sign := range []byte(".ws") {
+			if d.Cmd == "exporter" { // which does not tell of the checkpointer
+				break
+			}
+			track(Checkpointer, labels.FromStrings("wait_event", events[sign]), func(k int) float64 {
+				switch waits[k] {
+				case sign:
+					return 1
+				case '?':
+					return math.NaN()
+				}
+				return 0
+			})
+		}
+		track(CheckpointWrite, labels.EmptyLabels(), func(int) float64 { return 0 })
+		track(CheckpointSync, labels.EmptyLabels(), func(k int) float64 {
+			x, err := strconv.Atoi(credits[k : k+1])
+			if err != nil {
+				return 0
+			}
+			return float64(x)
+		})
+		c := &rules.Case{Grid: timeline.Grid{StepMs: 1000, N: n}, Tracks: func(s *rules.Signal) []timeline.Track { return tracks[s] }}
+		ran, ok := cycle(c)
+		if !ok {
+			return "not known\n"
+		}
+		var b strings.Builder
+		for _, on := range ran.Cells {
+			b.WriteByte(map[bool]byte{true: '#', false: '-'}[on])
+		}
+		return b.String() + "\n"
+	})
+}

@@ -1,0 +1,44 @@
+// Package judge is what Plimsoll knows of how PostgreSQL stalls: the signals by which recordings of
+// it are read, the detector of stalled time, and the rules with their test scripts.
+package judge
+
+import (
+	"embed"
+
+	"plimsoll/internal/judge/rules"
+)
+
+//go:embed testdata/*.test
+var scripts embed.FS
+
+// Knowledge is what the pack takes from here.
+func Knowledge() rules.Knowledge {
+	return rules.Knowledge{
+		Anchor:    Commits,
+		Signals:   signals,
+		Rules:     []rules.Rule{commitStall(), checkpointBurst(), checkpointRequested(), backendWrites()},
+		Scripts:   scripts,
+		Stalls:    stalls,
+		Felt:      felt,
+		Cycle:     cycle,
+		Compared:  compared,
+		Exporter:  "prometheus-community/postgres_exporter",
+		CoresHint: "max_parallel_workers for PostgreSQL",
+		CacheHint: "PostgreSQL: shared_buffers a quarter",
+	}
+}
+
+// cycle is where a checkpoint wrote or synced. Both times are credited when it ends: one that is
+// still under way at the end of the recording took nothing yet, and its cells are those in which
+// the checkpointer was seen at work.
+func cycle(c *rules.Case) (rules.Cycle, bool) {
+	p, ok := findCheckpoints(c)
+	if !ok {
+		return rules.Cycle{}, false
+	}
+	took := make([]float64, len(p.write))
+	for k := range took {
+		took[k] = p.write[k] + p.sync[k]
+	}
+	return rules.Cycle{Cells: p.all(), Took: took, Before: 1, After: 1, Flushes: "postgres/checkpoint-burst"}, true
+}

@@ -1,0 +1,81 @@
+package judge
+
+import "plimsoll/internal/judge/rules"
+
+// signals are all of this folder.
+var signals rules.Group
+
+func signal(name, unit, help string, exprs ...string) *rules.Signal {
+	return signals.Add(rules.Signal{Name: rules.SignalPrefix + name, Unit: unit, Help: help, Exprs: exprs})
+}
+
+// Signals of PostgreSQL: postgres_exporter's names; from version 17 on the checkpointer has a
+// view of its own. Older exporters leave out the _total.
+var (
+	Commits = signal("postgres_commits:rate", "1/s", "transactions ended per second, over all databases",
+		`sum(irate(pg_stat_database_xact_commit[$w])) + sum(irate(pg_stat_database_xact_rollback[$w]))`,
+		`sum(irate(pg_stat_database_xact_commit_total[$w])) + sum(irate(pg_stat_database_xact_rollback_total[$w]))`)
+	Active = signal("postgres_active:count", "", "sessions executing",
+		`sum(pg_stat_activity_count{state="active"})`)
+	Sessions = signal("postgres_sessions:count", "", "sessions of clients, whatever they do",
+		`sum(pg_stat_activity_count{state!=""})`)
+	Waiting = signals.Add(rules.Signal{Name: rules.SignalPrefix + "postgres_waiting:count", By: []string{"wait_event_type", "wait_event"},
+		Help:  "sessions executing, by what they wait for; without it, on a CPU",
+		Exprs: []string{`sum by (wait_event_type, wait_event) (pg_stat_activity_count{state="active"})`}})
+	Checkpointer = signals.Add(rules.Signal{Name: rules.SignalPrefix + "postgres_checkpointer:count", By: []string{"wait_event_type", "wait_event"},
+		Help:  "the checkpointer, by what it waits for: CheckpointerMain between checkpoints; without it, on a CPU",
+		Exprs: []string{`sum by (wait_event_type, wait_event) (plimsoll_postgres_checkpointer_count)`}})
+	CommitStatements = signal("postgres_commit_statements:rate", "1/s", "COMMIT statements ended per second, where pg_stat_statements counts them",
+		`sum(irate(plimsoll_postgres_commits_total[$w]))`)
+	CommitStatementTime = signal("postgres_commit_statement_time:ratio", "s/s", "COMMIT statements: seconds per second, when one ends",
+		`sum(irate(plimsoll_postgres_commit_seconds_total[$w]))`)
+	OldestTransaction = signal("postgres_oldest_transaction:seconds", "seconds", "age of the oldest transaction that is executing",
+		`max(pg_stat_activity_max_tx_duration{state="active"})`)
+	CheckpointWrite = signal("postgres_checkpoint_write:ratio", "s/s", "checkpoints writing: seconds credited per second, when a checkpoint ends",
+		`irate(pg_stat_checkpointer_write_time_total[$w]) / 1000`,
+		`irate(pg_stat_bgwriter_checkpoint_write_time_total[$w]) / 1000`,
+		`irate(pg_stat_bgwriter_checkpoint_write_time[$w]) / 1000`)
+	CheckpointSync = signal("postgres_checkpoint_sync:ratio", "s/s", "checkpoints in fsync: seconds credited per second, when a checkpoint ends",
+		`irate(pg_stat_checkpointer_sync_time_total[$w]) / 1000`,
+		`irate(pg_stat_bgwriter_checkpoint_sync_time_total[$w]) / 1000`,
+		`irate(pg_stat_bgwriter_checkpoint_sync_time[$w]) / 1000`)
+	CheckpointsTimed = signal("postgres_checkpoints_timed:rate", "1/s", "checkpoints by the clock per second",
+		`irate(pg_stat_checkpointer_num_timed_total[$w])`,
+		`irate(pg_stat_bgwriter_checkpoints_timed_total[$w])`,
+		`irate(pg_stat_bgwriter_checkpoints_timed[$w])`)
+	CheckpointsRequested = signal("postgres_checkpoints_requested:rate", "1/s", "checkpoints asked for (max_wal_size reached, or by hand) per second",
+		`irate(pg_stat_checkpointer_num_requested_total[$w])`,
+		`irate(pg_stat_bgwriter_checkpoints_req_total[$w])`,
+		`irate(pg_stat_bgwriter_checkpoints_req[$w])`)
+	BuffersCheckpoint = signal("postgres_buffers_checkpoint:rate", "1/s", "8 kB buffers written by checkpoints per second",
+		`irate(pg_stat_checkpointer_buffers_written_total[$w])`,
+		`irate(pg_stat_bgwriter_buffers_checkpoint_total[$w])`,
+		`irate(pg_stat_bgwriter_buffers_checkpoint[$w])`)
+	BuffersBackend = signal("postgres_buffers_backend:rate", "1/s", "8 kB buffers written by backends themselves per second",
+		`irate(pg_stat_bgwriter_buffers_backend_total[$w])`,
+		`irate(pg_stat_bgwriter_buffers_backend[$w])`,
+		// From 17 on; a buffer each, unless blocks were extended together.
+		`sum(irate(pg_stat_io_writes_total{backend_type="client backend",object="relation"}[$w]))`)
+	BuffersClean = signal("postgres_buffers_clean:rate", "1/s", "8 kB buffers written by the background writer per second",
+		`irate(pg_stat_bgwriter_buffers_clean_total[$w])`,
+		`irate(pg_stat_bgwriter_buffers_clean[$w])`)
+	BackendFsyncs = signal("postgres_backend_fsyncs:rate", "1/s", "fsyncs backends had to do themselves per second",
+		`irate(pg_stat_bgwriter_buffers_backend_fsync_total[$w])`,
+		`irate(pg_stat_bgwriter_buffers_backend_fsync[$w])`,
+		`sum(irate(pg_stat_io_fsync_total{backend_type="client backend",object="relation"}[$w]))`)
+	WALGenerated = signal("postgres_wal:bytes", "bytes/s", "WAL generated per second",
+		`irate(pg_stat_wal_wal_bytes[$w])`,
+		`irate(pg_stat_wal_bytes_total[$w])`,
+		`irate(plimsoll_postgres_wal_position_bytes[$w])`,
+		`max(irate(pg_replication_slots_slot_current_wal_lsn[$w]))`,
+		`max(irate(pg_replication_slot_slot_current_wal_lsn[$w]))`,
+		`max(irate(pg_stat_replication_pg_current_wal_lsn_bytes[$w]))`)
+	CheckpointCompletionTarget = signal("postgres_checkpoint_completion_target:ratio", "ratio", "checkpoint_completion_target",
+		`pg_settings_checkpoint_completion_target`)
+	CheckpointTimeout = signal("postgres_checkpoint_timeout:seconds", "seconds", "checkpoint_timeout",
+		`pg_settings_checkpoint_timeout_seconds`)
+	MaxWALSize = signal("postgres_max_wal_size:bytes", "bytes", "max_wal_size",
+		`pg_settings_max_wal_size_bytes`)
+	CheckpointFlushAfter = signal("postgres_checkpoint_flush_after:bytes", "bytes", "checkpoint_flush_after",
+		`pg_settings_checkpoint_flush_after_bytes`)
+)

@@ -1,0 +1,28 @@
+package judge
+
+// Signals that no rule judges by: what is deployed and what is asked of it, for whoever makes a scenario of a recording.
+var (
+	RowsInserted = signal("postgres_rows_inserted:rate", "1/s", "rows inserted per second, over all databases",
+		`sum(irate(pg_stat_database_tup_inserted[$w]))`,
+		`sum(irate(pg_stat_database_tup_inserted_total[$w]))`)
+	RowsUpdated = signal("postgres_rows_updated:rate", "1/s", "rows updated per second, over all databases",
+		`sum(irate(pg_stat_database_tup_updated[$w]))`,
+		`sum(irate(pg_stat_database_tup_updated_total[$w]))`)
+	RowsDeleted = signal("postgres_rows_deleted:rate", "1/s", "rows deleted per second, over all databases",
+		`sum(irate(pg_stat_database_tup_deleted[$w]))`,
+		`sum(irate(pg_stat_database_tup_deleted_total[$w]))`)
+	SharedBuffers = signal("postgres_shared_buffers:bytes", "bytes", "shared_buffers",
+		`pg_settings_shared_buffers_bytes`)
+	MinWALSize = signal("postgres_min_wal_size:bytes", "bytes", "min_wal_size",
+		`pg_settings_min_wal_size_bytes`)
+	WALBuffers = signal("postgres_wal_buffers:bytes", "bytes", "wal_buffers",
+		`pg_settings_wal_buffers_bytes`)
+	BgwriterFlushAfter = signal("postgres_bgwriter_flush_after:bytes", "bytes", "bgwriter_flush_after",
+		`pg_settings_bgwriter_flush_after_bytes`)
+	FullPageWrites = signal("postgres_full_page_writes:bool", "", "1 with full_page_writes",
+		`pg_settings_full_page_writes`)
+	MaxConnections = signal("postgres_max_connections:count", "", "max_connections",
+		`pg_settings_max_connections`)
+	Database = signal("postgres_database:bytes", "bytes", "size of all databases",
+		`sum(pg_database_size_bytes)`)
+)

@@ -1,0 +1,143 @@
+package judge
+
+import (
+	"math"
+
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/timeline"
+)
+
+// felt are the signals that stalls reads.
+var felt = []*rules.Signal{Commits, Active, Sessions, OldestTransaction}
+
+// sampledFloorS is the latency from which a commit may be stalled: it is computed from a count of sessions sampled now and then.
+const sampledFloorS = 0.050
+
+// minSessions is how many sessions must be executing at once before they are a queue.
+const minSessions = 4
+
+// stalls judges PostgreSQL, whose exporters tell no latency: by Little's law a transaction
+// takes the sessions executing (less the exporter's own and a report) over the commits a second. A second without
+// any commit has no such quotient; there the fall of the completions tells.
+func stalls(c *rules.Case) []rules.Stall {
+	s := rules.Stall{Rule: "postgres/commit-stall", Subject: "PostgreSQL commits", IsDatabase: true,
+		Ops: c.One(Commits)}
+	fallen, ok := rules.ByThroughput(c, s, pressure(c), rules.StallCeilingS)
+	if s.Waiting = executing(c); s.Waiting == nil || s.Ops == nil {
+		return rules.Found(fallen, ok)
+	}
+	slow, ok := rules.ByLatency(c, sampledFloorS, s)
+	atMostTheOldest(c, slow.Latency)
+	// A report that runs on when the others have gone home is one session, not a queue.
+	queue := max(minSessions, 2*timeline.Quantile(s.Waiting, 0.5))
+	slow.Cells = slow.Cells.And(timeline.Where(s.Waiting, func(x float64) bool { return x >= queue })).Or(usedUp(c, slow))
+	slow.Cells, slow.Observed = slow.Cells.Or(fallen.Cells), slow.Observed.Or(fallen.Observed)
+	return rules.Found(slow, ok)
+}
+
+// A report that runs through a quiet night is no stall: completions are few because
+// nobody asks. A transaction tells of a stall when it began about when the
+// completions stopped, or when sessions pile up. postgres_exporter's own query is one of the
+// active sessions, a report another: minPiledUp is one more.
+const (
+	minPiledUp    = 3
+	aroundTheDrop = 2.0 // seconds, and a cell, between the drop and the transaction's begin
+)
+
+// pressure is the age in seconds of the oldest transaction executing, where it
+// speaks for a stall, and 0 where it does not; nil if no source tells it.
+func pressure(c *rules.Case) []float64 {
+	oldest := c.One(OldestTransaction)
+	commits := c.One(Commits)
+	active := c.One(Active)
+	if oldest == nil || commits == nil {
+		return oldest
+	}
+	var completing []float64
+	for _, x := range commits {
+		if x > 0 {
+			completing = append(completing, x)
+		}
+	}
+	usual := timeline.Quantile(completing, 0.5)
+	busy := timeline.Where(commits, func(x float64) bool { return x >= rules.ThroughputDrop*usual })
+	usuallyActive := timeline.Quantile(timeline.At(active, busy), 0.5)
+	step := c.Grid.StepSeconds()
+	out := make([]float64, len(oldest))
+	dropped := 0.0
+	for k, age := range oldest {
+		if dropped += step; busy[k] {
+			dropped = 0
+		}
+		began := math.Abs(age-dropped) <= step+aroundTheDrop
+		piled := active != nil && active[k] >= max(minPiledUp, usuallyActive)
+		if began || piled {
+			out[k] = age
+		}
+	}
+	return out
+}
+
+// reportAgeS is the age of a transaction from which it is somebody's report, not a
+// commit that waits. A stall that long has many sessions waiting: one less tells the same.
+const reportAgeS = 60
+
+// executing is how many sessions execute, without the exporter's own and
+// without a report; nil if no source tells it.
+func executing(c *rules.Case) []float64 {
+	active := c.One(Active)
+	oldest := c.One(OldestTransaction)
+	if active == nil {
+		return nil
+	}
+	out := make([]float64, len(active))
+	for k, x := range active {
+		others := 1.0
+		if k < len(oldest) && oldest[k] >= reportAgeS {
+			others++
+		}
+		out[k] = max(0, x-others)
+	}
+	return out
+}
+
+// atMostTheOldest bounds a mean that was computed from sessions and completions: where hardly anything ends, the quotient has no bound, but
+// nobody waited longer than the oldest transaction that was seen around it.
+func atMostTheOldest(c *rules.Case, latency []float64) {
+	oldest := c.One(OldestTransaction)
+	if oldest == nil {
+		return
+	}
+	for k := range latency {
+		around := timeline.Max(oldest[max(0, k-1):min(len(oldest), k+2)])
+		if most := around + c.Grid.StepSeconds(); latency[k] > most {
+			latency[k] = most
+		}
+	}
+}
+
+const (
+	// usedUpFactor is how many times the usual a mean latency is that counts where every session executes: the time that
+	// clients wait for one of them comes on top, and is not known.
+	usedUpFactor = 3
+	// usedUpCells is in how many cells one after the other that must be: sessions are looked at now and then, and a few of them
+	// may all be executing in one look.
+	usedUpCells = 2
+)
+
+// usedUp is where every session executes, for longer than usual. What sessions can make of a mean latency is bounded by how many there
+// are: with 90 of them at 1,200 commits a second it is 75 ms, however long clients wait in front of their pool.
+func usedUp(c *rules.Case, slow rules.Stall) timeline.Mask {
+	all := SessionsUsedUp(c)
+	if all == nil {
+		return make(timeline.Mask, c.Grid.N)
+	}
+	least := max(rules.StallFloorS, usedUpFactor*timeline.Quantile(slow.Latency, 0.5))
+	out := all.And(timeline.Where(slow.Latency, func(x float64) bool { return x >= least }))
+	for _, e := range out.Episodes() {
+		for k := e.First; k <= e.Last && e.Cells() < usedUpCells; k++ {
+			out[k] = false
+		}
+	}
+	return out
+}

@@ -1,0 +1,95 @@
+package rules
+
+import (
+	"math"
+
+	"plimsoll/internal/record/timeline"
+)
+
+// MinWaitShare is the part of the stalled waiting time from which a wait is worth a finding.
+const MinWaitShare = 0.05
+
+// IdleSaturation is the share of the stalled time in checkpoints below which no device
+// is what the writes wait for.
+const IdleSaturation = 0.1
+
+// LeastOfCell is the share of a cell from which it counts as covered: the given
+// one, or half a second where a cell is many seconds long.
+func (c *Case) LeastOfCell(share float64) float64 {
+	return min(share, 0.5/c.Grid.StepSeconds())
+}
+
+// AftermathS is how long after a checkpoint a stall is still counted to it: the
+// writers that waited are credited when they are through.
+const AftermathS = 2
+
+// WithAftermath adds to checkpoints the time in which the writers that waited get through. Where
+// checkpoints follow each other closely it adds less, lest nothing is left between them.
+func (c *Case) WithAftermath(running timeline.Mask) timeline.Mask {
+	var gaps []float64
+	eps := running.Episodes()
+	for i := 1; i < len(eps); i++ {
+		gaps = append(gaps, float64(eps[i].First-eps[i-1].Last-1))
+	}
+	after := c.Cells(AftermathS * 1e9)
+	if gap := timeline.Quantile(gaps, 0.5); gap == gap {
+		after = min(after, int(gap/4))
+	}
+	return running.Widen(0, after)
+}
+
+// A condition that holds in nearly all of the recording leaves nothing to compare with, and
+// one that holds in much of it meets a few stalls by chance: then nothing can be
+// attributed to it.
+const (
+	minContrast      = 0.05
+	minContrastCells = 3
+	MaxChance        = 0.2
+)
+
+// Contrasts reports whether enough of the time under load is outside a condition, and whether
+// so many of the stalls would seldom meet it by chance: each does with the share of the time it holds.
+func (c *Case) Contrasts(condition timeline.Mask) bool {
+	return c.Comparable(condition) && c.ChanceToMeet(condition) <= MaxChance
+}
+
+// Comparable reports whether enough of the time under load is outside a condition.
+func (c *Case) Comparable(condition timeline.Mask) bool {
+	out := c.Stall.Active.Without(condition).Count()
+	return out >= minContrastCells && float64(out) >= minContrast*float64(c.Stall.Active.Count())
+}
+
+// ChanceToMeet is how likely as many stalls would meet a condition as do, had the two nothing to
+// do with each other.
+func (c *Case) ChanceToMeet(condition timeline.Mask) float64 {
+	met, stalls := 0, c.Stall.Cells.Close(c.Cells(AftermathS*1e9)).Episodes()
+	for _, e := range stalls {
+		if timeline.MaskOf(c.Grid.N, []timeline.Episode{e}).And(condition).Count() > 0 {
+			met++
+		}
+	}
+	return byChance(len(stalls), met, Share(condition, c.Stall.Active))
+}
+
+// byChance is how likely at least met of n stalls meet a condition that holds for a share p of
+// the time, if they have nothing to do with each other: the upper tail of the binomial distribution.
+func byChance(n, met int, p float64) (tail float64) {
+	if p >= 1 || met <= 0 {
+		return 1
+	}
+	if p <= 0 {
+		return 0
+	}
+	lnFactorial := func(k int) float64 {
+		x, _ := math.Lgamma(float64(k) + 1)
+		return x
+	}
+	for k := met; k <= n; k++ { // by logarithms: a day has thousands of stalls
+		tail += math.Exp(lnFactorial(n) - lnFactorial(k) - lnFactorial(n-k) + float64(k)*math.Log(p) + float64(n-k)*math.Log1p(-p))
+	}
+	return min(1, tail)
+}
+
+// StallRatio is how many times as often cells must stall under a condition as without
+// it before the condition is called a cause: below it the two meet by chance.
+const StallRatio = 2.0

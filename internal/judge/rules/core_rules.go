@@ -1,0 +1,23 @@
+package rules
+
+// coreRules are the rules that belong to no engine, but for what the sources lack.
+func (p *Pack) coreRules() []Rule {
+	return []Rule{
+		diskSlowWrites(),
+		diskIOPSCapped(),
+		diskThroughputCapped(),
+		diskInstanceCapped(),
+		diskBurstExhausted(),
+		diskLatencyBound(),
+		diskNotTheCause(),
+
+		hostWritebackBacklog(),
+		hostMemoryLimit(),
+		hostCPUSaturated(),
+		hostIOThrottled(),
+
+		containerIOLimit(),
+		containerCPUThrottled(),
+		containerMemoryLimit(),
+	}
+}

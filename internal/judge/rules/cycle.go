@@ -1,0 +1,39 @@
+package rules
+
+import (
+	"slices"
+
+	"plimsoll/internal/record/timeline"
+)
+
+// Cycles are the engines' recurring bursts of writing that the recording tells of.
+func (c *Case) Cycles() []Cycle {
+	var out []Cycle
+	for _, e := range c.Pack.Engines() {
+		if e.Cycle == nil {
+			continue
+		}
+		if k, ok := e.Cycle(c); ok {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// logLate reports whether the syncs of a log miss their engine's own criterion.
+func (c *Case) logLate() bool {
+	return slices.ContainsFunc(c.Pack.Engines(), func(e Known) bool { return e.Log.Late != nil && e.Log.Late(c) })
+}
+
+// logSyncing is the largest share of some cells in which a log's sync was under way.
+func (c *Case) logSyncing(cells timeline.Mask) (share float64) {
+	for _, e := range c.Pack.Engines() {
+		if e.Log.Syncing == nil {
+			continue
+		}
+		if in := timeline.Mean(timeline.At(e.Log.Syncing(c), cells)); in > share {
+			share = in
+		}
+	}
+	return share
+}

@@ -1,0 +1,108 @@
+package rules
+
+import (
+	"io/fs"
+
+	"plimsoll/internal/model/engine"
+	"plimsoll/internal/record/timeline"
+)
+
+// An Engine is a storage engine that recordings can be judged of.
+type Engine interface {
+	engine.Engine
+	Rules() Knowledge
+}
+
+// Knowledge is what the pack takes from an engine's folder. What is left out the engine cannot tell.
+type Knowledge struct {
+	// Anchor is a signal that every recording of the engine has and no other, of few series.
+	Anchor *Signal
+	// Signals are those that the folder declares.
+	Signals Group
+	// Host are further ways to read the core's signals: what the engine tells of its host.
+	Host map[*Signal][]string
+	// Rules in the order in which they are judged, and their test scripts.
+	Rules   []Rule
+	Scripts fs.FS
+
+	// Stalls finds stalled time, where the engine's own view of it is told; it reads the signals of
+	// Felt and no others.
+	Stalls func(c *Case) []Stall
+	Felt   []*Signal
+	// Account says where the stalled waiting went, by the engine's own wait counters; nil if the
+	// recording has none of them.
+	Account func(c *Case) []Spent
+	// Cycle is the engine's recurring burst of writing, if the recording tells of it.
+	Cycle func(c *Case) (Cycle, bool)
+	Log   Log
+
+	// Latencies are distributions of durations that are kept in classes.
+	Latencies []Latency
+	// Plots are signals that a diagnosis draws.
+	Plots    []Plot
+	Compared Compared
+	// Counters are the metrics that watching passes on as they are.
+	Counters []Counter
+
+	// Exporter says what a server of metrics has to scrape for it.
+	Exporter string
+	// CoresHint and CacheHint say how the engine is told of its CPUs and of how much to cache.
+	CoresHint, CacheHint string
+}
+
+// Log is what an engine tells of the syncs of its log.
+type Log struct {
+	// Syncing is the share of each cell in which a sync was under way; nil if not measured.
+	Syncing func(c *Case) []float64
+	// Late reports whether syncs miss the engine's own criterion.
+	Late func(c *Case) bool
+	// Serial is evidence that the syncs are what is written one at a time in some cells.
+	Serial func(c *Case, cells timeline.Mask) []Evidence
+}
+
+// A Cycle is a recurring burst of writing: a checkpoint.
+type Cycle struct {
+	// Cells are those in which one ran, or wrote.
+	Cells timeline.Mask
+	// Took is the time credited per second when one ends; nil if only told by running.
+	Took []float64
+	// Before and After are how many cells around one are counted to it.
+	Before, After int
+	// Flushes is the rule that tells of cycles whose own fsync asks the kernel for its dirty pages;
+	// "" where they do not.
+	Flushes string
+}
+
+// Spent is a part of the stalled time and where it went.
+type Spent struct {
+	Share   string  `json:"share"`   // "journal fdatasync", "execution queue", "unexplained"
+	Seconds float64 `json:"seconds"` // of waiting, summed over operations
+	Of      float64 `json:"of"`      // the whole it is a part of, in the same seconds
+	// Overlaps is true when this share may be counted in another one too.
+	Overlaps bool   `json:"overlaps,omitempty"`
+	Note     string `json:"note,omitempty"`
+}
+
+// A Latency is a distribution of durations: a signal whose series are classes, by their label le.
+type Latency struct {
+	Classes *Signal
+	Subject string // "PostgreSQL commits"
+}
+
+// A Plot is a signal that is drawn.
+type Plot struct {
+	Title  string
+	Signal *Signal
+}
+
+// A Counter is a counter or gauge of a source that is passed on as it is.
+type Counter struct {
+	Metric string // as the source names it
+	Name   string // as passed on
+	Help   string
+	Gauge  bool
+	// Scale makes the unit of what is passed on from what the source tells.
+	Scale float64
+	// Label is the source's label that is passed on, and As is its name there; "" for none.
+	Label, As string
+}

@@ -1,0 +1,13 @@
+package rules
+
+// A Group is the signals that one package declares, in the order in which people are shown them.
+type Group []*Signal
+
+// Add declares a signal.
+func (g *Group) Add(s Signal) *Signal {
+	*g = append(*g, &s)
+	return &s
+}
+
+// core are the signals that belong to no engine: of disks, hosts, containers, fio and clients.
+var core Group
