@@ -6,9 +6,10 @@ import (
 	"strings"
 )
 
-// Distance is how many letters to put in, take out or replace to make b of a (Levenshtein 1966): how far a misspelt
-// word is from one that may have been meant. It looks at bytes, which names here consist of, and takes time and
-// memory by the lengths' product and sum: what a person wrote is to be cut off before.
+// Distance returns how many letters must be inserted, deleted or replaced to turn a into b
+// (Levenshtein 1966). It measures how far a misspelt word is from one that may have been meant. It
+// compares bytes, because the names here are ASCII. It takes time proportional to the product of
+// the lengths and memory proportional to their sum, so the caller must limit what a person wrote.
 func Distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
@@ -29,11 +30,11 @@ func Distance(a, b string) int {
 	return row[len(b)]
 }
 
-// wordMax bounds a word that is compared: nothing here has a longer name.
+// wordMax bounds the length of a compared word: no name here is longer.
 const wordMax = 100
 
-// Nearest is the name that a misspelt word may be meant to be, "" if none is like it. Case, hyphens
-// and underscores do not count.
+// Nearest returns the name that a misspelt word may stand for, or "" if none is similar. It ignores
+// case, hyphens and underscores.
 func Nearest(word string, among []string) string {
 	if near := Near(word, among, 1); len(near) > 0 {
 		return near[0]
@@ -41,9 +42,9 @@ func Nearest(word string, among []string) string {
 	return ""
 }
 
-// Near are up to n names that a misspelt word may be meant to be, the most alike first; of those
-// alike in the same measure, in their order. One that begins with the word, or has it as its last
-// part after a dot, is one letter away.
+// Near returns up to n names that a misspelt word may stand for, the most similar first; equally
+// similar ones keep their order. A name that begins with the word, or has it as its last part after
+// a dot, counts as one letter away.
 func Near(word string, among []string, n int) []string {
 	if len(word) > wordMax {
 		return nil

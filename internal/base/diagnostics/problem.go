@@ -1,9 +1,9 @@
-// Package diagnostics is what is wrong with something a person wrote: which field, what about it,
-// which limit it breaks and who says so, and what would be right.
+// Package diagnostics describes what is wrong with something a person wrote: which field, what is
+// wrong with it, which limit it exceeds, the source of that limit, and the nearest legal value.
 //
-// Checks gather problems instead of stopping at the first, and name fields by a path
-// ("volumes.data.iops"). Where the text came from a file, its reader turns the path into a
-// line and a column.
+// Checks collect problems instead of stopping at the first one, and name fields by a path
+// ("volumes.data.iops"). If the text came from a file, its reader turns the path into a line and a
+// column.
 package diagnostics
 
 import (
@@ -11,16 +11,16 @@ import (
 	"strings"
 )
 
-// A Problem is one thing that is wrong.
+// A Problem is one error in what a person wrote.
 type Problem struct {
 	Field   string `json:"field"`             // path, relative to what was checked: "iops"
 	Text    string `json:"text"`              // what is wrong, one clause: "90,000 IOPS is over the most that gp3 has"
-	Limit   string `json:"limit,omitempty"`   // the limit it breaks: "80,000 IOPS"
-	Source  string `json:"source,omitempty"`  // who says so, and when: "AWS EC2 API reference, 2026"
-	Nearest string `json:"nearest,omitempty"` // the nearest legal value, as it is written: "80000"
+	Limit   string `json:"limit,omitempty"`   // the limit it exceeds: "80,000 IOPS"
+	Source  string `json:"source,omitempty"`  // the source of the limit, with its date: "AWS EC2 API reference, 2026"
+	Nearest string `json:"nearest,omitempty"` // the nearest legal value, as it would be written: "80000"
 }
 
-// Error is the problem in one line: field, text, source, and the nearest legal value.
+// Error returns the problem in one line: field, text, source, and the nearest legal value.
 func (p Problem) Error() string {
 	var b strings.Builder
 	if p.Field != "" {
@@ -41,10 +41,10 @@ func (p Problem) Error() string {
 	return b.String()
 }
 
-// A List is all that is wrong. An empty List is no error: give Err.
+// A List holds all problems. An empty List is not an error: return Err instead of the List.
 type List []Problem
 
-// Err is the list as an error, nil if it is empty.
+// Err returns the list as an error, or nil if it is empty.
 func (l List) Err() error {
 	if len(l) == 0 {
 		return nil
@@ -52,7 +52,7 @@ func (l List) Err() error {
 	return l
 }
 
-// Error is a line a problem.
+// Error returns one line per problem.
 func (l List) Error() string {
 	lines := make([]string, len(l))
 	for i, p := range l {
@@ -61,13 +61,13 @@ func (l List) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Addf adds a problem of a field.
+// Addf adds a problem with a field.
 func (l *List) Addf(field, format string, args ...any) {
 	*l = append(*l, Problem{Field: field, Text: fmt.Sprintf(format, args...)})
 }
 
-// Under gives the list with each field's path put under a parent: "volumes.data" and "iops" give
-// "volumes.data.iops".
+// Under returns the list with the path of each field put below a parent: "volumes.data" and "iops"
+// give "volumes.data.iops".
 func (l List) Under(parent string) List {
 	out := make(List, len(l))
 	for i, p := range l {

@@ -8,7 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Edges are a twentieth of a decade apart, but for rounding to three digits, and their labels are read back as they are.
+// Edges are a twentieth of a decade apart, except for rounding to three digits, and their labels
+// parse back to the same values.
 func TestBucketEdges(t *testing.T) {
 	edges := BucketEdges()
 	if len(edges) != BucketCount || edges[0] != "1e-05" || edges[60] != "0.01" || edges[BucketCount-2] != "100" || edges[BucketCount-1] != "+Inf" {
@@ -27,7 +28,7 @@ func TestBucketEdges(t *testing.T) {
 	}
 }
 
-// Up to each edge is counted what took at most as long.
+// Each bucket counts what took at most its edge.
 func TestBuckets(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		edge := rapid.Map(rapid.IntRange(0, BucketCount-2), func(i int) int64 { return bucketEdges[i] })

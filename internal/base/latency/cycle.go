@@ -6,15 +6,16 @@ import (
 	"plimsoll/internal/base/vtime"
 )
 
-// Parts of a cycle: 10 ms wide in the first second, then 100 ms to ten, 1 s to a hundred, and so on.
+// The parts of a cycle are 10 ms wide in the first second, then 100 ms up to ten, 1 s up to a
+// hundred, and so on.
 const (
-	partEdgeNs  = 10_000_000 // of the finest
+	partEdgeNs  = 10_000_000 // of the finest part
 	partDecades = 5
-	parts       = 100 + 4*90 + 1 // the last is whatever is longer
+	parts       = 100 + 4*90 + 1 // the last one holds everything longer
 )
 
-// partOf is the part of a cycle that an instant so long after its start falls into. Tenths of the cycle are made of
-// them at the end, when its length is known.
+// partOf returns the part of a cycle for a time since its start. The tenths of the cycle are made
+// from the parts at the end, when its length is known.
 func partOf(ns int64) int {
 	width, from, first := int64(partEdgeNs), int64(0), 0
 	for range partDecades {
@@ -28,7 +29,7 @@ func partOf(ns int64) int {
 	return parts - 1
 }
 
-// partMiddle is the middle of a part, in ns.
+// partMiddle returns the middle of a part, in ns.
 func partMiddle(p int) int64 {
 	width, from, first := int64(partEdgeNs), int64(0), 0
 	for {
@@ -42,18 +43,19 @@ func partMiddle(p int) int64 {
 	}
 }
 
-// A ByCycle is the latency of one kind of operation by where in the cycle of writing it was to begin. The zero
+// ByCycle is the latency of one kind of operation, by where in the write cycle it was due. The zero
 // ByCycle is empty.
 type ByCycle struct {
 	during, outside Distribution
 	since           [parts]Distribution
 }
 
-// Before is how long after a cycle's start an operation was to begin that began before any.
+// Before marks an operation that was due before any cycle began; it is used in place of the time
+// since a cycle's start.
 const Before vtime.Instant = -1
 
-// Add counts an operation that took ns nanoseconds: since is how long after the start of the last cycle it was to begin,
-// or Before, and writing whether that cycle was still on.
+// Add counts an operation that took ns nanoseconds. since is how long after the start of the last
+// cycle it was due, or Before; writing says whether that cycle was still running.
 func (b *ByCycle) Add(ns int64, since vtime.Instant, writing bool) {
 	if since >= 0 && writing {
 		b.during.Add(ns)
@@ -65,7 +67,7 @@ func (b *ByCycle) Add(ns int64, since vtime.Instant, writing bool) {
 	}
 }
 
-// All is the whole, whatever the cycle.
+// All is the whole distribution, whatever the cycle.
 func (b *ByCycle) All() *Distribution {
 	var all Distribution
 	all.Merge(&b.during)
@@ -73,8 +75,8 @@ func (b *ByCycle) All() *Distribution {
 	return &all
 }
 
-// Class tells the latency as a whole and by phase. period is the usual distance of two cycles' starts in seconds; nil:
-// there is none, and no tenths of it.
+// Class returns the latency as a whole and by phase. period is the usual distance between the
+// starts of two cycles in seconds; nil means that there is none, and no tenths are returned.
 func (b *ByCycle) Class(period *float64) Class {
 	all := b.All()
 	c := Class{
@@ -84,7 +86,8 @@ func (b *ByCycle) Class(period *float64) Class {
 	if period == nil || *period <= 0 || all.n == 0 {
 		return c
 	}
-	// What comes later than the usual distance, since a checkpoint is late, is in the last.
+	// What comes later than the usual distance, because a checkpoint is late, goes into the last
+	// tenth.
 	tenth := *period / 10
 	var tenths [10]Distribution
 	for i := range b.since {
@@ -100,7 +103,7 @@ func (b *ByCycle) Class(period *float64) Class {
 	return c
 }
 
-// trim prints seconds of a phase's edge.
+// trim formats the seconds of a phase's edge.
 func trim(seconds float64) string {
 	digits := 0
 	switch {
@@ -119,22 +122,22 @@ func trim(seconds float64) string {
 	return text
 }
 
-// An Operation is one that was acknowledged, until it is known which cycle it fell into.
+// An Operation is an acknowledged operation whose cycle is not known yet.
 type Operation struct {
 	At    vtime.Instant // its intended start
 	Took  int64         // ns
 	Write bool
-	// Aside says that its latency counts for nothing: the machine stood still.
+	// Aside means that its latency does not count, because the machine stood still.
 	Aside bool
 }
 
-// A Sorter puts operations under the cycles they fell into, reads and writes apart.
+// A Sorter assigns operations to the cycles they fell into, with reads and writes separate.
 type Sorter struct {
 	Reads, Writes ByCycle
 }
 
-// Sort counts operations, in about the order of their intended starts. cycle gives the i-th of n cycles, in
-// order: its end is vtime.Never while it is on.
+// Sort counts operations, in roughly the order of their intended starts. cycle returns the i-th of
+// n cycles, in order; its end is vtime.Never while it runs.
 func (s *Sorter) Sort(ops []Operation, n int, cycle func(i int) (start, end vtime.Instant)) {
 	at := n - 1
 	var start, next, end vtime.Instant

@@ -1,20 +1,21 @@
-// Package latency is how latencies are counted and told: as distributions, and by where in the
+// Package latency counts latencies and reports them: as distributions, and by where in the
 // checkpoint cycle an operation fell.
 //
-// A mean says nothing of a stall, and a percentile over the whole run says only that there was one. Databases that
-// write in cycles (checkpoints, a write daemon, backend commits) stall at the same part of each cycle, so latencies
-// are kept by that as well: while a cycle was writing, between two of them, and by tenths of the time since the
-// last one started. An operation belongs to the instant at which it was meant to start, whenever it
-// was answered: then everybody who came during a stall counts as having come during it.
+// A mean hides a stall, and a percentile over the whole run only shows that there was one.
+// Databases that write in cycles (checkpoints, a write daemon, backend commits) stall in the same
+// part of each cycle. So latencies are also kept by phase: while a cycle was writing, between two
+// of them, and by tenths of the time since the last one started. An operation belongs to its
+// intended start, whenever it was answered: everybody who arrived during a stall counts as having
+// arrived during it.
 //
 //	var m latency.ByCycle
 //	m.Add(took, since, writing)                   // for each operation
 //	class := m.Class(period)                      // percentiles, by phase
 //
-// A [Distribution] is a histogram of two significant digits, so a percentile is within 1 %; sum and maximum are exact.
-// A [Series] has coarser classes, 3 % wide, for a percentile of each second. [Sorter] finds the cycles of
-// operations whose answers come in any order. Simulated runs, real ones and probes of devices are all counted here,
-// so that their figures mean the same.
+// A [Distribution] is a histogram of two significant digits, so a percentile is within 1 %; sum and
+// maximum are exact. A [Series] has coarser classes, 3 % wide, for a percentile of each second.
+// [Sorter] finds the cycles of operations whose answers arrive in any order. Simulated runs, real
+// runs and device probes are all counted here, so that their figures mean the same.
 package latency
 
 import (
@@ -23,15 +24,15 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// A histogram counts in microseconds, to a day, with two significant digits.
+// A histogram counts in microseconds, up to a day, with two significant digits.
 const (
 	hdrUnit   = 1000 // nanoseconds
 	hdrMost   = 86_400_000_000
 	hdrDigits = 2
 )
 
-// A Distribution is a histogram of times, with what it rounds away: sum and maximum. The zero Distribution is
-// empty. It belongs to one goroutine.
+// A Distribution is a histogram of times plus what it would round away: sum and maximum. The zero
+// Distribution is empty. It is not safe for concurrent use.
 type Distribution struct {
 	hdr  *hdrhistogram.Histogram
 	n    int64
@@ -39,19 +40,19 @@ type Distribution struct {
 	most int64 // ns
 }
 
-// Add counts a time, in nanoseconds. Those over a day are counted as a day.
+// Add counts a time in nanoseconds. Times over a day are counted as a day.
 func (d *Distribution) Add(ns int64) {
 	if d.hdr == nil {
 		d.hdr = hdrhistogram.New(1, hdrMost, hdrDigits)
 	}
-	// In range by min and max: no error is possible.
+	// The value is within range by min and max, so no error is possible.
 	_ = d.hdr.RecordValue(min((max(ns, 0)+hdrUnit/2)/hdrUnit, hdrMost))
 	d.n++
 	d.sum += ns
 	d.most = max(d.most, ns)
 }
 
-// Merge adds all that o has counted.
+// Merge adds everything that o has counted.
 func (d *Distribution) Merge(o *Distribution) {
 	if o.n == 0 {
 		return
@@ -65,13 +66,14 @@ func (d *Distribution) Merge(o *Distribution) {
 	d.most = max(d.most, o.most)
 }
 
-// Count is how many times were added.
+// Count returns how many times were added.
 func (d *Distribution) Count() int64 { return d.n }
 
-// Max is the longest, in nanoseconds; 0 if there is none.
+// Max returns the longest time in nanoseconds, 0 if there is none.
 func (d *Distribution) Max() int64 { return d.most }
 
-// Percentile is the time in nanoseconds that so many of a hundred keep; 0 if there is none.
+// Percentile returns the time in nanoseconds that the given percentage does not exceed, 0 if there
+// is none.
 func (d *Distribution) Percentile(p float64) int64 {
 	if d.n == 0 {
 		return 0
@@ -79,7 +81,7 @@ func (d *Distribution) Percentile(p float64) int64 {
 	return min(d.hdr.ValueAtPercentile(p)*hdrUnit, d.most)
 }
 
-// Latency is the distribution in figures.
+// Latency returns the distribution as figures.
 func (d *Distribution) Latency() Latency {
 	l := Latency{Operations: d.n}
 	if d.n == 0 {
@@ -92,11 +94,11 @@ func (d *Distribution) Latency() Latency {
 	return l
 }
 
-// A Latency is a distribution of times from the intended start to the acknowledgement. Its JSON is a contract: fields
-// are added, never changed.
+// A Latency describes a distribution of times from the intended start to the acknowledgement. Its
+// JSON is a contract: fields are added, never changed.
 type Latency struct {
 	Operations  int64    `json:"operations"`
-	MeanSeconds *float64 `json:"mean_seconds"` // null without operations, as all below
+	MeanSeconds *float64 `json:"mean_seconds"` // null without operations, as are all below
 	P50Seconds  *float64 `json:"p50_seconds"`
 	P95Seconds  *float64 `json:"p95_seconds"`
 	P99Seconds  *float64 `json:"p99_seconds"`
@@ -109,12 +111,12 @@ type Class struct {
 	All               Latency `json:"all"`
 	DuringCheckpoint  Latency `json:"during_checkpoint"`
 	OutsideCheckpoint Latency `json:"outside_checkpoint"`
-	// SinceCheckpoint is by time since the last checkpoint (or cycle) started: tenths of the
-	// median distance of two starts.
+	// SinceCheckpoint is the latency by time since the last checkpoint (or cycle) started, in
+	// tenths of the median distance between two starts.
 	SinceCheckpoint []Phase `json:"since_checkpoint"`
 }
 
-// A Phase is the latency of a part of the checkpoint cycle.
+// A Phase is the latency in one part of the checkpoint cycle.
 type Phase struct {
 	Name        string  `json:"name"` // "0-6s"
 	FromSeconds float64 `json:"from_seconds"`
@@ -122,7 +124,7 @@ type Phase struct {
 	Latency
 }
 
-// known is a figure for JSON, which has no NaN: null is what cannot be told.
+// known returns a figure for JSON, which has no NaN: null means not measured.
 func known(x float64) *float64 {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return nil

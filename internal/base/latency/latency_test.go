@@ -11,7 +11,7 @@ import (
 	"plimsoll/internal/base/vtime"
 )
 
-// TestClasses: a class holds what it says, and parts of a cycle are where they say.
+// A class contains what it says, and the parts of a cycle are where they say.
 func TestClasses(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ns := rapid.Int64Range(0, 1<<42).Draw(t, "ns")
@@ -29,8 +29,8 @@ func TestClasses(t *testing.T) {
 	})
 }
 
-// TestPercentiles: a percentile is within 1 % (or half a microsecond) of the one that sorting gives, and two
-// distributions that are merged are one of all.
+// A percentile is within 1 % (or half a microsecond) of the one that sorting gives, and two merged
+// distributions equal one of all operations.
 func TestPercentiles(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		times := rapid.SliceOfN(rapid.Int64Range(0, 1e11), 1, 200).Draw(t, "times")
@@ -48,7 +48,7 @@ func TestPercentiles(t *testing.T) {
 		slices.Sort(times)
 		for _, p := range []int64{1, 50, 95, 99, 100} {
 			want := times[(int64(len(times))*p+99)/100-1]
-			// The histogram rounds the rank, to that or the one before.
+			// The histogram rounds the rank to this one or the one before.
 			before := times[max((int64(len(times))*p)/100-1, 0)]
 			if got := float64(a.Percentile(float64(p))); got > 1.01*float64(want)+500 || got < 0.99*float64(before)-500 {
 				t.Fatalf("p%d of %v is %g, want %d", p, times, got, want)
@@ -76,14 +76,14 @@ func TestNothingCounted(t *testing.T) {
 	}
 }
 
-// TestSort puts operations under two cycles, of which the second is still on, in any order.
+// TestSort assigns operations to two cycles in any order, the second of which is still running.
 func TestSort(t *testing.T) {
 	cycles := [][2]vtime.Instant{{10e9, 14e9}, {20e9, vtime.Never}}
 	cycle := func(i int) (start, end vtime.Instant) { return cycles[i][0], cycles[i][1] }
 	ops := []Operation{
 		{At: 21e9, Took: 7e6, Write: true},      // in the second, 1 s after its start
-		{At: 9e9, Took: 1e6, Write: true},       // before any
-		{At: 10e9, Took: 5e6, Write: true},      // at the first's start
+		{At: 9e9, Took: 1e6, Write: true},       // before any cycle
+		{At: 10e9, Took: 5e6, Write: true},      // at the start of the first
 		{At: 14e9, Took: 2e6, Write: true},      // at its end: outside
 		{At: 20e9 - 1, Took: 3e6, Write: false}, // just before the second
 		{At: 13e9, Took: 6e6, Write: true},
@@ -103,7 +103,7 @@ func TestSort(t *testing.T) {
 	for _, p := range w.SinceCheckpoint {
 		got += fmt.Sprintf(" %s:%d", p.Name, p.Operations)
 	}
-	// Who came before any cycle is in no tenth.
+	// Operations before any cycle are in no tenth.
 	if want := " 0-1s:1 1-2s:1 2-3s:0 3-4s:1 4-5s:1 5-6s:0 6-7s:0 7-8s:0 8-9s:0 9-10s:0"; got != want {
 		t.Errorf("tenths%s, want%s", got, want)
 	}
@@ -113,7 +113,7 @@ func TestSort(t *testing.T) {
 	}
 }
 
-// TestSortsLikeASearch: whatever the order, each operation is under the last cycle that began by then.
+// Whatever the order, each operation belongs to the last cycle that had begun by then.
 func TestSortsLikeASearch(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		starts := rapid.SliceOfNDistinct(rapid.Int64Range(0, 100), 0, 8, rapid.ID).Draw(t, "starts")

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// lnBits is the precision of the table of logarithms: a table of 2^lnBits intervals,
-// interpolated, is right to 2^-2*lnBits/8.
+// lnBits is the precision of the table of logarithms: an interpolated table of 2^lnBits intervals
+// is accurate to 2^-2*lnBits/8.
 const lnBits = 10
 
 // ln2 is the natural logarithm of 2 in units of 2^-32: round(0.693147180559945 x 2^32).
@@ -15,8 +15,8 @@ const ln2 = 2977044472
 // lnTable[i] is -ln(1/2 + i/2^(lnBits+1)) in units of 2^-32.
 var lnTable = makeLnTable()
 
-// makeLnTable computes logarithms bit by bit, by squaring, in whole numbers only: the same
-// table on every machine.
+// makeLnTable computes logarithms bit by bit, by squaring, using only whole numbers: the table is
+// the same on every machine.
 func makeLnTable() (t [1<<lnBits + 1]uint64) {
 	for i := range t {
 		// x in [1, 2] is twice the argument, in units of 2^-62; -ln(x/2) = ln 2 - ln x.
@@ -40,7 +40,8 @@ func makeLnTable() (t [1<<lnBits + 1]uint64) {
 	return t
 }
 
-// Exponential is a waiting time with the given mean, as between the arrivals of a Poisson process.
+// Exponential returns a waiting time with the given mean, like those between the arrivals of a
+// Poisson process.
 func (s *Stream) Exponential(mean time.Duration) time.Duration {
 	u := s.pcg.Uint64() | 1
 	zeros := bits.LeadingZeros64(u)

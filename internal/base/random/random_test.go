@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A change of these numbers changes every published result.
+// Changing these numbers changes every published result.
 func TestStreamIsForever(t *testing.T) {
 	s := Seed(1).Stream("volumes.data.latency")
 	h := fnv.New64a()

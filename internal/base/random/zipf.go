@@ -6,28 +6,28 @@ import (
 	"math/bits"
 )
 
-// The bounds of a Zipf distribution.
+// Bounds of a Zipf distribution.
 const (
-	// ZipfItemsMax bounds the items: 2^40 of the smallest blocks are more than any volume holds.
+	// ZipfItemsMax bounds the items: 2^40 of the smallest blocks exceed any volume.
 	ZipfItemsMax = 1 << 40
 	// ZipfThetaMax bounds the exponent: at 5, 96 % of the draws are one item.
 	ZipfThetaMax = 5
 )
 
 const (
-	zipfHead  = 1024 // ranks that have a cell each
+	zipfHead  = 1024 // ranks with a cell each
 	zipfBlock = 64   // a block of further ranks is as wide as its first rank divided by this
 )
 
-// A Zipf draws ranks 0 ... n-1, of which rank r comes up in proportion to (r+1)^-theta: a few
-// are asked for all the time, most hardly ever. (Zipf's law as Knuth, The Art of Computer
-// Programming 3, 6.1 has it; theta 0.99 is what YCSB takes, Cooper et al., SoCC 2010.)
+// A Zipf draws ranks 0 ... n-1; the probability of rank r is proportional to (r+1)^-theta. A few
+// ranks are drawn all the time, most hardly ever. (Zipf's law as in Knuth, The Art of Computer
+// Programming 3, 6.1; theta 0.99 is that of YCSB, Cooper et al., SoCC 2010.)
 //
-// It draws from the distribution itself, for any number of items, in constant time and some
-// 40 KB: the first 1,024 ranks are cells of an alias table (Walker 1977, Vose 1991), and so are
-// blocks of the ranks after them. Within a block the probabilities differ by a few hundredths
-// at most, and a rank is drawn by rejection. The approximation usual in load generators (Gray et al.,
-// SIGMOD 1994) needs theta below 1 and is off by some percent for the first ranks.
+// It draws from the exact distribution, for any number of items, in constant time and some 40 KB.
+// The first 1,024 ranks are cells of an alias table (Walker 1977, Vose 1991), and so are blocks of
+// the ranks after them. Within a block the probabilities differ by a few hundredths at most, and a
+// rank is drawn by rejection. The usual approximation in load generators (Gray et al., SIGMOD 1994)
+// needs theta below 1 and is off by some percent for the first ranks.
 type Zipf struct {
 	items  uint64
 	theta  float64
@@ -36,8 +36,8 @@ type Zipf struct {
 	blocks []zipfRange
 }
 
-// A zipfCell of an alias table: of 2^64 equal parts of it, keep belong to itself, the
-// others to alias.
+// A zipfCell is a cell of an alias table: of its 2^64 equal parts, keep belong to the cell itself
+// and the others to alias.
 type zipfCell struct {
 	keep  uint64
 	alias uint32
@@ -47,11 +47,11 @@ type zipfCell struct {
 type zipfRange struct {
 	first, width uint64
 	lnFirst      float64
-	least        float64 // probability of the last over that of the first
+	least        float64 // probability of the last rank over that of the first
 }
 
-// NewZipf makes the distribution over items ranks. theta is over 0 and at most ZipfThetaMax;
-// (use [Stream.Below] for 0, which is uniform).
+// NewZipf returns the distribution over items ranks. theta is above 0 and at most ZipfThetaMax.
+// (For 0, which is uniform, use [Stream.Below].)
 func NewZipf(items uint64, theta float64) (*Zipf, error) {
 	switch {
 	case items == 0 || items > ZipfItemsMax:
@@ -78,10 +78,10 @@ func NewZipf(items uint64, theta float64) (*Zipf, error) {
 	return z, nil
 }
 
-// Items is how many ranks there are.
+// Items returns the number of ranks.
 func (z *Zipf) Items() uint64 { return z.items }
 
-// Draw takes a rank from the distribution, 0 being the most frequent.
+// Draw draws a rank from the distribution, 0 being the most frequent.
 func (z *Zipf) Draw(s *Stream) uint64 {
 	cell, part := bits.Mul64(s.pcg.Uint64(), uint64(len(z.cells)))
 	if c := &z.cells[cell]; part >= c.keep {
@@ -93,7 +93,8 @@ func (z *Zipf) Draw(s *Stream) uint64 {
 	b := &z.blocks[cell-z.head]
 	for {
 		k := b.first + s.Below(b.width)
-		// Most draws are below what even the last rank of the block has: no logarithm.
+		// Most draws are below the probability of even the last rank of the block: they need no
+		// logarithm.
 		if u := s.Float(); u < b.least || u < exp(float64(-z.theta*(ln(float64(k))-b.lnFirst))) {
 			return k - 1
 		}
@@ -103,7 +104,7 @@ func (z *Zipf) Draw(s *Stream) uint64 {
 // weight is k^-theta.
 func (z *Zipf) weight(k float64) float64 { return exp(float64(-z.theta * ln(k))) }
 
-// gauss are the nodes and weights of Gauss-Legendre quadrature of five points over -1 ... 1
+// gauss holds the nodes and weights of five-point Gauss-Legendre quadrature over -1 ... 1
 // (Abramowitz and Stegun 1964, table 25.4).
 var gauss = [5][2]float64{
 	{-0.906179845938664, 0.236926885056189},
@@ -113,9 +114,9 @@ var gauss = [5][2]float64{
 	{0.906179845938664, 0.236926885056189},
 }
 
-// sum is the sum of the weights of ranks a ... b, a being over zipfHead and b at most a few
-// percent larger: the integral, by quadrature, and the first two terms of Euler and
-// Maclaurin's formula. What it leaves out is below 1e-13 of it.
+// sum returns the sum of the weights of ranks a ... b, where a is over zipfHead and b at most a few
+// percent larger. It is the integral, by quadrature, plus the first two terms of the
+// Euler-Maclaurin formula. The remainder is below 1e-13 of it.
 func (z *Zipf) sum(a, b float64) float64 {
 	middle, half := float64((a+b)/2), float64((b-a)/2)
 	var integral float64
@@ -128,11 +129,11 @@ func (z *Zipf) sum(a, b float64) float64 {
 	return float64(integral*half) + float64((wa+wb)/2) + slopes/12
 }
 
-// aliasTable makes cells from which index i is drawn in proportion to weights[i]. The weights
-// are rounded to 2^-50 of their sum; from there on it is whole numbers.
+// aliasTable returns cells from which index i is drawn in proportion to weights[i]. The weights are
+// rounded to 2^-50 of their sum; from there on, everything is whole numbers.
 func aliasTable(weights []float64) []zipfCell {
 	var sum float64
-	for i := len(weights) - 1; i >= 0; i-- { // small ones first: they would be lost against a large sum
+	for i := len(weights) - 1; i >= 0; i-- { // small ones first: they would be lost in a large sum
 		sum += weights[i]
 	}
 	n := uint64(len(weights))
@@ -162,7 +163,7 @@ func aliasTable(weights []float64) []zipfCell {
 			poor = append(poor, r)
 		}
 	}
-	// In whole numbers nothing is left over but cells that are exactly full.
+	// In whole numbers, only cells that are exactly full are left over.
 	for _, r := range rich {
 		cells[r] = zipfCell{keep: math.MaxUint64, alias: r}
 	}

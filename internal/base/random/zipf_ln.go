@@ -2,17 +2,18 @@ package random
 
 import "math"
 
-// ln2Hi + ln2Lo is the natural logarithm of 2 (OEIS A002162); ln2Hi has so few digits that a
+// ln2Hi + ln2Lo is the natural logarithm of 2 (OEIS A002162); ln2Hi has so few digits that its
 // product with a small whole number is exact.
 const (
 	ln2Hi = 0x1.62e42fee00000p-1
 	ln2Lo = 0x1.a39ef35793c76p-33
 )
 
-// ln is the natural logarithm of a positive, normal x, right to a few units of the last
-// place and the same on every machine: only +, -, * and / rounded one by one, which IEEE 754
-// defines to the bit. (Who calls exp with a product converts it explicitly too: inlined, it could be
-// fused with the subtraction here.) The series of the area hyperbolic tangent: ln m = 2 atanh((m-1)/(m+1)).
+// ln returns the natural logarithm of a positive, normal x, accurate to a few units in the last
+// place and the same on every machine. It uses only +, -, * and /, each rounded, which IEEE 754
+// defines to the bit. (A caller that passes a product to exp must convert it explicitly too: after
+// inlining, the product could be fused with the subtraction here.) It sums the series of the area
+// hyperbolic tangent: ln m = 2 atanh((m-1)/(m+1)).
 func ln(x float64) float64 {
 	const sqrt2 = 1.4142135623730951
 	b := math.Float64bits(x)
@@ -22,7 +23,7 @@ func ln(x float64) float64 {
 		m /= 2
 		e++
 	}
-	s := (m - 1) / (m + 1) // within 0.172, so that the term left out is below 1e-18
+	s := (m - 1) / (m + 1) // at most 0.172, so that the omitted term is below 1e-18
 	s2 := s * s
 	p := 0.0
 	for k := 23; k >= 1; k -= 2 {
@@ -32,11 +33,12 @@ func ln(x float64) float64 {
 	return float64(float64(e)*ln2Hi) + low
 }
 
-// exp is e^x for x within 700 of 0, as ln is: 2^k times the Taylor series of what remains.
+// exp returns e^x for x within 700 of 0, with the same guarantees as ln: 2^k times the Taylor
+// series of the remainder.
 func exp(x float64) float64 {
 	const perLn2 = 1.4426950408889634
 	k := math.Floor(float64(x*perLn2) + 0.5)
-	r := x - float64(k*ln2Hi) - float64(k*ln2Lo) // within 0.347
+	r := x - float64(k*ln2Hi) - float64(k*ln2Lo) // at most 0.347
 	p := 1.0
 	for n := 15; n >= 1; n-- {
 		p = float64(p*r)/float64(n) + 1

@@ -17,7 +17,7 @@ func mustZipf(t testing.TB, n uint64, theta float64) *Zipf {
 	return z
 }
 
-// shares gives the probability of each cell as the alias table draws it.
+// shares returns the probability of each cell as the alias table draws it.
 func (z *Zipf) shares() []float64 {
 	n := float64(len(z.cells))
 	out := make([]float64, len(z.cells))
@@ -29,7 +29,7 @@ func (z *Zipf) shares() []float64 {
 	return out
 }
 
-// The table's probabilities are held to the sums they stand for, computed rank by rank.
+// The table's probabilities must match the sums they stand for, computed rank by rank.
 func TestZipfCellsAreExact(t *testing.T) {
 	for _, theta := range []float64{0.01, 0.5, 0.99, 1, 1.5, ZipfThetaMax} {
 		for _, n := range []uint64{1, 2, 10, zipfHead, zipfHead + 1, 400_000} {
@@ -49,7 +49,7 @@ func TestZipfCellsAreExact(t *testing.T) {
 					want += math.Pow(float64(k), -theta)
 				}
 				want /= all
-				// 2^-50 of the whole is what the table rounds to.
+				// The table rounds to 2^-50 of the whole.
 				if math.Abs(got-want) > 1e-11*want+2e-15 {
 					t.Fatalf("theta %g, %d items: ranks %d ... have %.17g of the draws, want %.17g", theta, n, first, got, want)
 				}
@@ -63,15 +63,15 @@ func TestZipfCellsAreExact(t *testing.T) {
 	}
 }
 
-// chiSquared holds counts to the counts expected and fails five standard deviations above the
-// mean of the statistic, which has as many degrees of freedom as there are counts, less one.
-// The seeds are fixed: it passes always or never.
+// chiSquared compares counts with the expected ones and fails at five standard deviations above the
+// mean of the statistic, which has as many degrees of freedom as there are counts, minus one. The
+// seeds are fixed: it passes always or never.
 func chiSquared(t *testing.T, name string, got, want []float64) {
 	t.Helper()
 	var x, dof float64
 	dof = -1
 	for i := range got {
-		if want[i] < 5 { // the usual rule: the approximation fails below
+		if want[i] < 5 { // the usual rule: below this, the approximation fails
 			t.Fatalf("%s: %v expected in class %d are too few to judge", name, want[i], i)
 		}
 		x += (got[i] - want[i]) * (got[i] - want[i]) / want[i]
@@ -90,7 +90,8 @@ func TestZipfDraws(t *testing.T) {
 	}{{1, 0.99}, {10, 0.99}, {1000, 0.99}, {5000, 0.5}, {100_000, 0.01}, {100_000, 1}, {500_000, 0.99}} {
 		z := mustZipf(t, tt.n, tt.theta)
 		s := Seed(3).Stream(fmt.Sprint("zipf", tt.n))
-		// Classes of ranks: one each at first, then 37 %, wide as they are expected to be seen.
+		// Classes of ranks: one rank each at first, then 37 % wide, for as long as enough draws are
+		// expected.
 		var bounds []uint64 // first rank of each class
 		for b := uint64(0); b < tt.n; b += 1 + b*3/8 {
 			bounds = append(bounds, b)
@@ -128,7 +129,8 @@ func TestZipfDraws(t *testing.T) {
 	}
 }
 
-// Within one wide block, ranks come up in proportion to their probabilities: rejection is right.
+// Within one wide block, ranks come up in proportion to their probabilities: the rejection is
+// right.
 func TestZipfWithinABlock(t *testing.T) {
 	const theta, n, classes = 5, 1 << 30, 8
 	z := mustZipf(t, n, theta)
@@ -210,8 +212,8 @@ func TestScrambleIsAPermutation(t *testing.T) {
 	})
 }
 
-// The most popular ranks lie on pages as chance would lay them: uniformly, by chi-squared
-// over the keys, and without the order of their ranks.
+// The most popular ranks are spread over pages at random: uniformly, by chi-squared over the keys,
+// and without the order of their ranks.
 func TestScrambleSpreads(t *testing.T) {
 	const n, hot, parts = 10_000_000, 20_000, 100
 	var got, want [parts]float64
@@ -230,7 +232,7 @@ func TestScrambleSpreads(t *testing.T) {
 		want[i] = hot / parts
 	}
 	chiSquared(t, "spread", got[:], want[:])
-	// Of independent numbers half the steps ascend; the deviation is sqrt(n/12).
+	// Half the steps of independent numbers ascend; the standard deviation is sqrt(n/12).
 	if math.Abs(ascending-hot/2) > 5*math.Sqrt(hot/12.0) {
 		t.Errorf("%.0f of %d steps ascend", ascending, hot)
 	}

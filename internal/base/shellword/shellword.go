@@ -1,10 +1,11 @@
-// Package shellword writes words for a POSIX shell, so that a command that is printed can be copied and does what it says, whatever
-// stands in the names of files and in values.
+// Package shellword quotes words for a POSIX shell, so that a printed command can be copied and
+// does what it says, whatever file names and values contain.
 package shellword
 
 import "strings"
 
-// Quote makes one word of a shell of any text: in single quotes, or as it is where it needs none (POSIX Shell Command Language, 2.2).
+// Quote turns any text into one shell word: in single quotes, or unchanged if it needs none (POSIX
+// Shell Command Language, 2.2).
 func Quote(s string) string {
 	if s != "" && !strings.ContainsFunc(s, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-_./=:,%+@", r)

@@ -8,14 +8,14 @@ import (
 	"pgregory.net/rapid"
 )
 
-// What a shell takes a quoted word for is the text.
+// A shell reads a quoted word as the original text.
 func TestShellReadsIt(t *testing.T) {
 	sh, err := exec.LookPath("sh")
 	if err != nil {
 		t.Skip("no sh here")
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		text := strings.ReplaceAll(rapid.String().Draw(t, "text"), "\x00", "") // no argument has that
+		text := strings.ReplaceAll(rapid.String().Draw(t, "text"), "\x00", "") // no argument can contain this
 		out, err := exec.CommandContext(t.Context(), sh, "-c", "printf %s "+Quote(text)+" end").Output()
 		if err != nil {
 			t.Fatal(err)

@@ -1,9 +1,8 @@
-// Package units prints quantities as people in this field write them: three
-// significant digits, thousands separated, the unit that keeps the number readable, decimal
-// multiples (a volume's 125 MiB/s is 131 MB/s, and iostat -m means MiB: say which).
+// Package units prints quantities as people in this field write them: three significant digits,
+// separated thousands, a unit that keeps the number readable, and decimal multiples (a volume's 125
+// MiB/s is 131 MB/s, and iostat -m means MiB: say which).
 //
-// Quantities are held in base units everywhere else: seconds, bytes, bytes per
-// second, ratios from 0 to 1.
+// Everywhere else, quantities are in base units: seconds, bytes, bytes per second, ratios from 0 to 1.
 package units
 
 import (
@@ -13,7 +12,7 @@ import (
 	"strings"
 )
 
-// Number prints x with three significant digits and thousands separated; "?" for NaN.
+// Number formats x with three significant digits and separated thousands; NaN is "?".
 func Number(x float64) string {
 	switch a := math.Abs(x); {
 	case math.IsNaN(x) || math.IsInf(x, 0):
@@ -32,7 +31,7 @@ func Number(x float64) string {
 	return fmt.Sprintf("%.2g", x)
 }
 
-// Count prints a whole number in full, with thousands separated: "12,390,000".
+// Count formats a whole number in full, with separated thousands: "12,390,000".
 func Count(n int64) string { return thousands(strconv.FormatInt(n, 10)) }
 
 func thousands(s string) string {
@@ -50,7 +49,7 @@ func thousands(s string) string {
 	return sign + b.String()
 }
 
-// Seconds prints a duration given in seconds: "250 us", "4.70 ms", "8.13 s", "12.0 min".
+// Seconds formats a duration in seconds: "250 us", "4.70 ms", "8.13 s", "12.0 min".
 func Seconds(s float64) string {
 	switch a := math.Abs(s); {
 	case math.IsNaN(s) || math.IsInf(s, 0):
@@ -69,7 +68,7 @@ func Seconds(s float64) string {
 	return Number(s/3600) + " h"
 }
 
-// Bytes prints bytes in decimal multiples: "48.0 MB".
+// Bytes formats bytes in decimal multiples: "48.0 MB".
 func Bytes(b float64) string {
 	switch a := math.Abs(b); {
 	case math.IsNaN(b) || math.IsInf(b, 0):
@@ -86,7 +85,7 @@ func Bytes(b float64) string {
 	return Number(b) + " B"
 }
 
-// Percent prints a ratio of 0 to 1 in percent, without decimals from 10 % on.
+// Percent formats a ratio of 0 to 1 as a percentage, without decimals from 10 % on.
 func Percent(r float64) string {
 	p := 100 * r
 	switch a := math.Abs(p); {
@@ -104,12 +103,12 @@ func Percent(r float64) string {
 	return fmt.Sprintf("%.0f %%", p)
 }
 
-// OpSeconds is the unit of waiting summed over operations that wait at once: no stretch of
-// time on a clock, and so always printed in seconds.
+// OpSeconds is the unit of waiting time summed over concurrent operations. It is not a stretch of
+// wall-clock time, so it is always printed in seconds.
 const OpSeconds = "op-seconds"
 
-// Value prints a number in one of the units that evidence and tracks carry: "seconds", "bytes",
-// "bytes/s", "ratio", "1/s", "s/s", "USD", any other word, or none.
+// Value formats a number in one of the units of evidence and tracks: "seconds", "bytes", "bytes/s",
+// "ratio", "1/s", "s/s", "USD", any other word, or none.
 func Value(x float64, unit string) string {
 	switch unit {
 	case "seconds":
@@ -134,7 +133,7 @@ func Value(x float64, unit string) string {
 	return Number(x) + " " + unit
 }
 
-// Dollars prints an amount of money, with cents where they matter: "0.8 USD", "1,250 USD".
+// Dollars formats an amount of money, with cents if they matter: "0.8 USD", "1,250 USD".
 func Dollars(x float64) string {
 	if math.Abs(x) >= 100 {
 		return Count(int64(math.Round(x))) + " USD"
@@ -142,7 +141,8 @@ func Dollars(x float64) string {
 	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.2f", x), "0"), ".") + " USD"
 }
 
-// Tick labels a value of an axis: shorter than in running text, because its neighbours show its precision.
+// Tick formats a value on an axis. It is shorter than in running text, because its neighbours show
+// the precision.
 func Tick(x float64, unit string) string {
 	if x == 0 {
 		return "0"
@@ -162,7 +162,8 @@ func Tick(x float64, unit string) string {
 	return figure + rest
 }
 
-// Change prints the ratio of a figure to another as a change: a percentage, or a factor from 10 on: "-12 %", "x 22.2", "1/509".
+// Change formats the ratio of two figures as a change: a percentage, or a factor from 10 on: "-12
+// %", "x 22.2", "1/509".
 func Change(r float64) string {
 	switch {
 	case r >= 10:

@@ -9,27 +9,26 @@ import (
 	"time"
 )
 
-// The quantities a person writes. Each is a type of its own, so that a size is not taken for
-// a rate, and each is written with its unit: a bare number is an error, because
-// "throughput: 125" has been read as MB/s and as MiB/s by different tools. All of them are
-// read from and printed to text (encoding.TextUnmarshaler, TextMarshaler), which is how YAML and
-// JSON carry them.
+// The quantities that a person writes. Each is a type of its own, so that a size is not mistaken
+// for a rate. Each is written with its unit: a bare number is an error, because different tools
+// have read "throughput: 125" as MB/s and as MiB/s. All of them implement encoding.TextUnmarshaler
+// and TextMarshaler, which YAML and JSON use.
 type (
 	// Size is a number of bytes: "5GB", "800 GiB", "4KiB", "300B".
 	Size int64
-	// Throughput is bytes a second: "125MiB/s", "48MB/s".
+	// Throughput is bytes per second: "125MiB/s", "48MB/s".
 	Throughput int64
 	// Duration is a length of time: "60s", "600us", "2m30s", "30min", "14d".
 	Duration time.Duration
-	// Frequency is events a second: "2000/s", "120/min".
+	// Frequency is events per second: "2000/s", "120/min".
 	Frequency float64
-	// Ratio is a share, 1 being the whole: "5%", "0.05".
+	// Ratio is a share, where 1 is the whole: "5%", "0.05".
 	Ratio float64
-	// USD is United States dollars; what they are paid for is in the field's name.
+	// USD is United States dollars; the field's name says what they pay for.
 	USD float64
 )
 
-// The multiples people write. Decimal and binary ones are different units: 125 MiB/s is
+// The multiples that people write. Decimal and binary multiples are different units: 125 MiB/s is
 // 131.072 MB/s.
 const (
 	KB Size = 1e3
@@ -72,7 +71,7 @@ func number(s string) (float64, string, error) {
 
 var errNegative = errors.New("may not be negative")
 
-// scaled parses a number with one of the units given. example is shown where it fails.
+// scaled parses a number with one of the given units. The error shows example.
 func scaled(s string, table map[string]float64, example string) (float64, error) {
 	x, unit, err := number(s)
 	if err != nil {
@@ -94,7 +93,7 @@ func scaled(s string, table map[string]float64, example string) (float64, error)
 	return x * k, nil
 }
 
-// ParseSize reads a Size. The error says how it is written.
+// ParseSize parses a Size. The error shows how to write one.
 func ParseSize(s string) (Size, error) {
 	x, err := scaled(s, sizeUnits, "5GB, 800GiB or 300B")
 	if err == nil && x > math.MaxInt64/2 {
@@ -106,7 +105,7 @@ func ParseSize(s string) (Size, error) {
 	return Size(math.Round(x)), nil
 }
 
-// ParseThroughput reads a Throughput. The error says how it is written.
+// ParseThroughput parses a Throughput. The error shows how to write one.
 func ParseThroughput(s string) (Throughput, error) {
 	base, ok := strings.CutSuffix(strings.TrimSpace(s), "/s")
 	if !ok {
@@ -123,7 +122,7 @@ var durationUnits = map[string]float64{
 	"ns": 1, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9, "min": 60e9, "m": 60e9, "h": 3600e9, "d": 86400e9,
 }
 
-// ParseDuration reads a Duration, also in Go's spelling ("2m30s").
+// ParseDuration parses a Duration, also in Go's notation ("2m30s").
 func ParseDuration(s string) (Duration, error) {
 	if d, err := time.ParseDuration(strings.TrimSpace(s)); err == nil && d >= 0 && strings.TrimSpace(s) != "0" {
 		return Duration(d), nil
@@ -140,13 +139,13 @@ func ParseDuration(s string) (Duration, error) {
 
 var frequencyUnits = map[string]float64{"/s": 1, "/min": 1.0 / 60, "/h": 1.0 / 3600, "/d": 1.0 / 86400}
 
-// ParseFrequency reads a Frequency.
+// ParseFrequency parses a Frequency.
 func ParseFrequency(s string) (Frequency, error) {
 	x, err := scaled(s, frequencyUnits, "2000/s or 120/min")
 	return Frequency(x), err
 }
 
-// ParseRatio reads a Ratio: a percentage, or a plain number from 0 to 1.
+// ParseRatio parses a Ratio: a percentage, or a plain number from 0 to 1.
 func ParseRatio(s string) (Ratio, error) {
 	x, unit, err := number(s)
 	switch {
@@ -162,7 +161,7 @@ func ParseRatio(s string) (Ratio, error) {
 	return Ratio(x), err
 }
 
-// ParseUSD reads dollars: "500USD", "500 USD", "$500".
+// ParseUSD parses dollars: "500USD", "500 USD", "$500".
 func ParseUSD(s string) (USD, error) {
 	t := strings.TrimPrefix(strings.TrimSpace(s), "$")
 	x, unit, err := number(t)
@@ -198,31 +197,31 @@ func set[T any](q *T, parse func(string) (T, error), b []byte) error {
 	return err
 }
 
-// MarshalText gives text that ParseSize reads back to the same value.
+// MarshalText returns text that ParseSize parses to the same value.
 func (q Size) MarshalText() ([]byte, error) { return []byte(q.Exact()), nil }
 
-// MarshalText gives text that ParseThroughput reads back to the same value.
+// MarshalText returns text that ParseThroughput parses to the same value.
 func (q Throughput) MarshalText() ([]byte, error) { return []byte(Size(q).Exact() + "/s"), nil }
 
-// MarshalText gives text that ParseDuration reads back to the same value.
+// MarshalText returns text that ParseDuration parses to the same value.
 func (q Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(q).String()), nil }
 
-// MarshalText gives text that ParseFrequency reads back to the same value.
+// MarshalText returns text that ParseFrequency parses to the same value.
 func (q Frequency) MarshalText() ([]byte, error) {
 	return append(strconv.AppendFloat(nil, float64(q), 'f', -1, 64), "/s"...), nil
 }
 
-// MarshalText gives text that ParseRatio reads back to the same value.
+// MarshalText returns text that ParseRatio parses to the same value.
 func (q Ratio) MarshalText() ([]byte, error) {
 	return strconv.AppendFloat(nil, float64(q), 'g', -1, 64), nil
 }
 
-// MarshalText gives text that ParseUSD reads back to the same value.
+// MarshalText returns text that ParseUSD parses to the same value.
 func (q USD) MarshalText() ([]byte, error) {
 	return append(strconv.AppendFloat(nil, float64(q), 'f', -1, 64), "USD"...), nil
 }
 
-// Exact gives a size in the largest unit, binary or decimal, that loses nothing: "125MiB",
+// Exact formats a size in the largest unit, binary or decimal, that loses nothing: "125MiB",
 // "48MB", "301B".
 func (q Size) Exact() string {
 	for _, u := range []struct {
@@ -236,7 +235,7 @@ func (q Size) Exact() string {
 	return strconv.FormatInt(int64(q), 10) + "B"
 }
 
-// String prints a quantity for people, rounded; MarshalText is exact.
+// String formats a quantity for people, rounded; MarshalText is exact.
 func (q Size) String() string       { return Bytes(float64(q)) }
 func (q Throughput) String() string { return Bytes(float64(q)) + "/s" }
 func (q Duration) String() string   { return Seconds(float64(q) / 1e9) }
@@ -244,5 +243,5 @@ func (q Frequency) String() string  { return Number(float64(q)) + "/s" }
 func (q Ratio) String() string      { return Percent(float64(q)) }
 func (q USD) String() string        { return Number(float64(q)) + " USD" }
 
-// Std is the duration as the standard library has it.
+// Std returns the duration as the standard library's type.
 func (q Duration) Std() time.Duration { return time.Duration(q) }

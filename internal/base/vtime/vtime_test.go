@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Events fire in the order of their instants, and at one instant in the order in which
-// they were scheduled, whatever else is scheduled meanwhile.
+// Events fire in the order of their instants and, at one instant, in the order of scheduling,
+// whatever else is scheduled meanwhile.
 func TestOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var c Clock

@@ -1,16 +1,14 @@
-// Package archtest keeps the shape of the source tree: who may import whom, how
-// long a file or a function may grow, what a package must say of itself.
+// Package archtest checks the shape of the source tree: which package may import which, how long a
+// file or a function may grow, what a package must document.
 //
-// A rule that only people keep erodes one exception at a time; a rule that a
-// test keeps is discussed when it changes. The test holds one table of the
-// packages and what each imports, engines.go keeps each storage engine in its
-// folder, size.go has the bounds on size, and the test of this package holds the
-// whole repository to them on every `go test ./...`. It reads sources only: it
-// builds nothing, needs no network, and takes any [io/fs.FS], which is how its
-// own tests show each check failing.
+// A rule that only people enforce erodes one exception at a time. A rule that a test enforces is
+// discussed when it changes. The test has one table of the packages and their imports, engines.go
+// keeps each storage engine in its folder, size.go has the size limits, and this package's test
+// checks the whole repository on every `go test ./...`. It only reads sources: it builds nothing,
+// needs no network, and takes any [io/fs.FS], which its own tests use to show that each check can
+// fail.
 //
-// What third-party and standard packages may be used where is another matter, kept by
-// the linters (.golangci.yml).
+// The linters (.golangci.yml) decide which third-party and standard packages may be used where.
 package archtest
 
 import (
@@ -26,7 +24,7 @@ import (
 	"strings"
 )
 
-// Module is the import path of the module the checks are about.
+// Module is the import path of the checked module.
 const Module = "plimsoll"
 
 // A Problem is one place where the tree breaks a rule.
@@ -36,7 +34,7 @@ type Problem struct {
 	Text string // what is wrong and what to do
 }
 
-// String gives the problem as file:line: text.
+// String returns the problem as file:line: text.
 func (p Problem) String() string {
 	if p.Line == 0 {
 		return p.Path + ": " + p.Text
@@ -53,32 +51,32 @@ type GoFile struct {
 	Fset  *token.FileSet
 }
 
-// Dir is the folder the file lies in, which is its package's path within the
-// module ("." for the root).
+// Dir returns the folder of the file, which is its package's path within the module ("." for the
+// root).
 func (f *GoFile) Dir() string { return path.Dir(f.Path) }
 
-// A Tree is what the checks look at.
+// A Tree is what the checks examine.
 type Tree struct {
 	Go    []*GoFile // Go files of the main module, without testdata
-	Texts []Text    // every file, nested modules and testdata included
+	Texts []Text    // every file, including nested modules and testdata
 }
 
 // A Text is a file's bytes.
 type Text struct {
 	Path  string
 	Bytes int64  // the file's whole size
-	Data  []byte // nil when it is larger than any file should be
+	Data  []byte // nil if it is larger than any file should be
 }
 
-// skipped are folders that are not part of the source: built things, and what the version
-// control system keeps.
+// skipped lists folders that are not part of the source: build output, and the version control
+// system's folder.
 var skipped = []string{".git", "bin", "build", "dist", "tmp"}
 
-// Load reads a source tree. Symbolic links are not followed. It fails on a
-// file that cannot be read or is not Go where it should be.
+// Load reads a source tree. It does not follow symbolic links. It fails if a file cannot be read,
+// or is not Go where it should be.
 func Load(fsys fs.FS) (*Tree, error) {
 	var t Tree
-	nested := map[string]bool{} // folders that are modules of their own
+	nested := map[string]bool{} // folders that are separate modules
 	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -139,7 +137,7 @@ func parseGo(name string, src []byte) (*GoFile, error) {
 	}, nil
 }
 
-// below reports whether name lies in one of the folders.
+// below reports whether name is in one of the folders.
 func below(name string, folders map[string]bool) bool {
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
 		if folders[dir] {
@@ -153,13 +151,13 @@ func inTestdata(name string) bool {
 	return slices.Contains(strings.Split(path.Dir(name), "/"), "testdata")
 }
 
-// Rules are what differs from one tree to another.
+// Rules hold what differs between trees.
 type Rules struct {
 	Layers  []Layer
 	Engines []EngineName
 }
 
-// Check runs every check and gives the problems sorted by place.
+// Check runs all checks and returns the problems sorted by place.
 func Check(t *Tree, r Rules) []Problem {
 	all := slices.Concat(imports(t, r.Layers), engineNames(t, r.Engines), page(t, r.Layers))
 	for _, check := range []func(*Tree) []Problem{Sizes, Names, Docs, Paths, Links, Bounds} {

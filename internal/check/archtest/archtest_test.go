@@ -11,13 +11,13 @@ import (
 	"testing/fstest"
 )
 
-// root is the repository's, from this package's folder.
+// root is the repository's root, relative to this package's folder.
 const root = "../../.."
 
 var update = flag.Bool("update", false, "write the table of packages into ARCHITECTURE.md anew")
 
-// engines are the words by which code would know an engine. What one of them has to say that all
-// others have not stands in its folder.
+// engines lists the words by which code would know an engine. Whatever is specific to one engine
+// belongs in its folder.
 var engines = []EngineName{
 	{Folder: "mongodb", Within: "mongo"}, {Folder: "mongodb", Within: "wiredtiger"}, {Folder: "mongodb", Exactly: "wt"},
 	{Folder: "etcd", Within: "etcd"},
@@ -26,7 +26,7 @@ var engines = []EngineName{
 	{Folder: "streams", Exactly: "streams"}, {Folder: "streams", Within: "engine/streams"},
 }
 
-// writePage writes the table into the page, in the repository and in the tree that is checked.
+// writePage writes the table into the page, in the repository and in the checked tree.
 func writePage(t *testing.T, tree *Tree) {
 	for i, f := range tree.Texts {
 		if f.Path != architecturePage {
@@ -43,13 +43,13 @@ func writePage(t *testing.T, tree *Tree) {
 	}
 }
 
-// TestTree holds the repository to the checks.
+// TestTree checks the repository.
 func TestTree(t *testing.T) {
 	tree, err := Load(os.DirFS(root))
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A check of nothing would pass: this package alone has more.
+	// A check of nothing would pass; this package alone has more.
 	if len(tree.Go) < 5 || len(tree.Texts) < len(tree.Go) {
 		t.Fatalf("found %d Go files and %d files in all: is %q the repository's root?", len(tree.Go), len(tree.Texts), root)
 	}
@@ -61,7 +61,7 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// TestLayersAreOrdered holds the table to its own rule: a row names only rows above it.
+// TestLayersAreOrdered checks the table's own rule: a row names only rows above it.
 func TestLayersAreOrdered(t *testing.T) {
 	for _, p := range disorder(layers) {
 		t.Error(p)
@@ -92,7 +92,7 @@ func disorder(layers []Layer) []string {
 	return out
 }
 
-// doc is a package clause with a doc comment that Docs accepts.
+// doc returns a package clause with a doc comment that Docs accepts.
 func doc(name string) string {
 	return "// Package " + name + " is here so that a check has something to look at, with words enough to teach it.\npackage " + name + "\n"
 }
@@ -116,7 +116,7 @@ var some = []Layer{
 
 func lines(n int) string { return strings.Repeat("\t_ = 0\n", n) }
 
-// TestChecksCanFail shows, for each check, a tree it accepts and one it does not.
+// TestChecksCanFail shows, for each check, a tree it accepts and one it rejects.
 func TestChecksCanFail(t *testing.T) {
 	home := "/" + "home/someone/x"
 	for _, tt := range []struct {
@@ -201,7 +201,7 @@ func TestChecksCanFail(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := Check(tree, Rules{Layers: some, Engines: []EngineName{{Folder: "log", Within: "mongo"}, {Folder: "log", Exactly: "wt"}}})
-			// The table is of more packages than these few.
+			// The table has more packages than these few.
 			got = slices.DeleteFunc(got, func(p Problem) bool { return p.Path == tableFile })
 			if !slices.EqualFunc(got, tt.want, func(p Problem, want string) bool { return strings.HasPrefix(p.String(), want) }) {
 				t.Errorf("problems %q\nwant     %q", got, tt.want)
@@ -210,7 +210,7 @@ func TestChecksCanFail(t *testing.T) {
 	}
 }
 
-// TestUnused shows that the table holds nothing that the tree does not need.
+// TestUnused shows that an entry of the table that the tree does not need is reported.
 func TestUnused(t *testing.T) {
 	tree, err := Load(fstest.MapFS{"units/a.go": {Data: []byte(doc("units"))}, "internal/volume/a.go": {Data: []byte(doc("volume"))}})
 	if err != nil {
@@ -230,7 +230,7 @@ func TestLoadRefuses(t *testing.T) {
 	}
 }
 
-// TestLoadFollowsNoLinks keeps a link from leading out of the tree, or around in it.
+// TestLoadFollowsNoLinks ensures that a link leads neither out of the tree nor around in it.
 func TestLoadFollowsNoLinks(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Symlink(dir, path.Join(dir, "loop")); err != nil {

@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// docWordsMin is how short a package doc may be and still teach something: the
-// name, what it is for, and one thing to know.
+// docWordsMin is the length from which a package doc can teach something: the name, the purpose,
+// and one thing to know.
 const docWordsMin = 15
 
-// Docs reports packages without a doc comment, or with one of a few words.
-// Commands are asked for the same; packages of test files only, and those built only under a
-// tag that is never set, are not.
+// Docs reports packages without a doc comment or with one of only a few words. This applies to
+// commands too, but not to packages with only test files, or built only under a tag that is never
+// set.
 func Docs(t *Tree) []Problem {
 	type state struct {
 		words int
 		main  bool
-		named bool // the doc starts as godoc wants it
+		named bool // the doc starts as godoc expects
 	}
 	pkgs := map[string]*state{}
 	var order []string
@@ -52,8 +52,8 @@ func Docs(t *Tree) []Problem {
 	return out
 }
 
-// built reports whether a file can be part of some ordinary build: its
-// constraint, if any, does not hinge on a private tag.
+// built reports whether a file can be part of some ordinary build: its constraint, if any, does not
+// depend on a private tag.
 func built(f *ast.File) bool {
 	for _, g := range f.Comments {
 		if g.Pos() > f.Package {
@@ -75,5 +75,5 @@ func built(f *ast.File) bool {
 	return true
 }
 
-// private are the build tags that no ordinary build sets.
+// private lists the build tags that no ordinary build sets.
 var private = map[string]bool{"deps": true, "ignore": true, "tools": true}

@@ -10,15 +10,16 @@ import (
 // An EngineName is a word by which code knows one storage engine.
 type EngineName struct {
 	Folder string // its folder below engine/: "etcd"
-	// Within are letters that no identifier or string may have in it, in lower case, without
-	// the marks between words: "wiredtiger" is found in WiredTiger and wired_tiger.
+	// Within are letters that no identifier or string may contain, in lower case, without
+	// separators: "wiredtiger" is found in WiredTiger and wired_tiger.
 	Within string
-	// Exactly is a string that stands for the engine only where it is the whole of one.
+	// Exactly is a string that stands for the engine only if it is the whole string.
 	Exactly string
 }
 
 // engineNames reports identifiers and strings that name an engine anywhere but in its folder and in
-// the one list. What all engines have is asked of them by an interface; what one has is its own.
+// the one list of engines. Code asks every engine for common things through an interface; specific
+// things stay in its folder.
 func engineNames(t *Tree, names []EngineName) []Problem {
 	var out []Problem
 	for _, f := range t.Go {

@@ -13,18 +13,18 @@ type Layer struct {
 	// Package is a path within the module, without the internal/ that most begin with. An element
 	// "*" stands for any name: engine/*/model is each engine's model.
 	Package string
-	// Idea is what the package is for, in a few words.
+	// Idea is the package's purpose in a few words.
 	Idea string
-	// Imports are the packages of this module that it imports, all of rows above its own.
+	// Imports are the packages of this module that it imports, all from rows above its own.
 	Imports []string
 }
 
-// within is how a package is called in the table: its path without the folder that keeps other
+// within returns the package's name in the table: its path without the folder that keeps other
 // modules from importing it.
 func within(dir string) string { return strings.TrimPrefix(dir, "internal/") }
 
-// layerOf is the index of the row of a package, -1 if there is none. A row that names it exactly
-// goes before a pattern.
+// layerOf returns the index of a package's row, -1 if there is none. A row with the exact name
+// takes precedence over a pattern.
 func layerOf(layers []Layer, pkg string) int {
 	if i := slices.IndexFunc(layers, func(l Layer) bool { return l.Package == pkg }); i >= 0 {
 		return i
@@ -37,7 +37,7 @@ func matches(pattern, pkg string) bool {
 	return err == nil && ok
 }
 
-// imports reports imports that the table does not allow, grants that nobody uses, packages
+// imports reports imports that the table does not allow, permissions that nobody uses, packages
 // without a row and rows without a package.
 func imports(t *Tree, layers []Layer) []Problem {
 	var out []Problem
@@ -78,7 +78,7 @@ func imports(t *Tree, layers []Layer) []Problem {
 	return append(out, unused(layers, used, there)...)
 }
 
-// unused are the rows and grants of the table that the tree does not need.
+// unused returns the rows and permissions of the table that the tree does not need.
 func unused(layers []Layer, used map[string]bool, there map[int]bool) []Problem {
 	var out []Problem
 	for i, l := range layers {
@@ -95,7 +95,7 @@ func unused(layers []Layer, used map[string]bool, there map[int]bool) []Problem 
 	return out
 }
 
-// inModule gives the path of a quoted import path within the module, as the table has it.
+// inModule returns the path within the module of a quoted import path, as in the table.
 func inModule(quoted string) (string, bool) {
 	p, err := strconv.Unquote(quoted)
 	if err != nil {

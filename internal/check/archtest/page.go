@@ -8,13 +8,13 @@ import (
 const (
 	// tableFile holds the table of layers.
 	tableFile = "internal/check/archtest/table_test.go"
-	// architecturePage shows it to people.
+	// architecturePage presents it to people.
 	architecturePage = "ARCHITECTURE.md"
 	tableBegin       = "<!-- packages: make generate -->\n"
 	tableEnd         = "<!-- end of packages -->\n"
 )
 
-// PageTable is the table of layers as the architecture's page has it, one table for each wing.
+// PageTable returns the table of layers as it is in ARCHITECTURE.md, one table per room.
 func PageTable(layers []Layer) string {
 	var b strings.Builder
 	wing := ""
@@ -32,8 +32,8 @@ func PageTable(layers []Layer) string {
 	return b.String() + "\n"
 }
 
-// WithTable is the architecture's page with the table of layers written anew. The error says that
-// the page has no place for it.
+// WithTable returns ARCHITECTURE.md with the table of layers replaced. The error says that the page
+// has no place for it.
 func WithTable(page string, layers []Layer) (string, error) {
 	head, rest, begun := strings.Cut(page, tableBegin)
 	_, tail, ended := strings.Cut(rest, tableEnd)
@@ -43,7 +43,7 @@ func WithTable(page string, layers []Layer) (string, error) {
 	return head + tableBegin + PageTable(layers) + tableEnd + tail, nil
 }
 
-// page reports whether the architecture's page shows another table than the layers'.
+// page reports whether ARCHITECTURE.md has a different table.
 func page(t *Tree, layers []Layer) []Problem {
 	for _, f := range t.Texts {
 		if f.Path != architecturePage {

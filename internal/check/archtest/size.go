@@ -7,9 +7,9 @@ import (
 	"slices"
 )
 
-// The bounds on size. Those on Go code stand a little over the aims in CONTRIBUTING.md (400 lines
-// a file, 70 a function): a bound is where a reader gives up, an aim is where a
-// writer should look for a seam. Tests and generated code are exempt from both.
+// The size limits. Those for Go code are a little above the targets in CONTRIBUTING.md (400 lines
+// per file, 70 per function): at the limit a reader gives up, at the target a writer should look
+// for a seam. Tests and generated code are exempt from both.
 const (
 	fileLinesMax     = 450
 	functionLinesMax = 90
@@ -17,7 +17,7 @@ const (
 	fileBytesMax = 2 << 20
 )
 
-// Sizes reports files and functions that are over the bounds on size.
+// Sizes reports files and functions over the size limits.
 func Sizes(t *Tree) []Problem {
 	var out []Problem
 	for _, f := range t.Texts {
@@ -46,11 +46,11 @@ func Sizes(t *Tree) []Problem {
 	return out
 }
 
-// drawers are package names that say nothing of what is inside, so that
-// everything ends up inside.
+// drawers are package names that say nothing about the contents, so that everything ends up in
+// them.
 var drawers = []string{"util", "utils", "common", "helper", "helpers", "misc", "shared", "types", "base", "lib"}
 
-// Names reports packages named after no idea.
+// Names reports packages whose name carries no idea.
 func Names(t *Tree) []Problem {
 	var out []Problem
 	seen := map[string]bool{}

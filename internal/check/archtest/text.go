@@ -12,12 +12,12 @@ import (
 	"strings"
 )
 
-// Text that names a place on one machine is wrong on every other one. The
-// patterns are put together from parts so that this file does not match itself.
+// Text that names a place on one machine is wrong on every other one. The patterns are assembled
+// from parts so that this file does not match itself.
 var machinePath = regexp.MustCompile(`(^|[\s"'` + "`" + `(=:,])/` + `(work/|root/|home/[a-z]|Users/[A-Za-z])`)
 
-// Paths reports text that holds a path of the machine it was written on: a
-// home directory or a checkout. Files that are not text are not looked at.
+// Paths reports text that contains a path of the machine it was written on: a home directory or a
+// checkout. It skips files that are not text.
 func Paths(t *Tree) []Problem {
 	var out []Problem
 	for _, f := range t.Texts {
@@ -38,9 +38,8 @@ var (
 	scheme = regexp.MustCompile(`^[a-z]+:`)
 )
 
-// Links reports links of Markdown pages to files that are not in the tree.
-// Links to other sites are not followed: a test that needs the network fails
-// for reasons of its own.
+// Links reports links in Markdown pages to files that are not in the tree. It does not follow links
+// to other sites: a test that needs the network fails for unrelated reasons.
 func Links(t *Tree) []Problem {
 	there := map[string]bool{".": true}
 	for _, f := range t.Texts {
@@ -71,8 +70,8 @@ const boundsPage = "docs/bounds.md"
 // boundsRow is a row of that table: a constant and its value for people.
 var boundsRow = regexp.MustCompile("^\\| `([a-z0-9/]+)\\.([A-Za-z0-9]+)` \\| ([^|]+) \\|")
 
-// Bounds reports rows of the table of bounds in docs/bounds.md that differ from the code, so that
-// the table can be relied on.
+// Bounds reports rows of the table in docs/bounds.md that differ from the code, so that readers can
+// rely on the table.
 func Bounds(t *Tree) []Problem {
 	var out []Problem
 	for _, f := range t.Texts {
@@ -92,7 +91,7 @@ func Bounds(t *Tree) []Problem {
 	return out
 }
 
-// boundProblem compares what is said of a constant with what it is; "" if they agree.
+// boundProblem compares the documented value of a constant with the code; "" if they agree.
 func boundProblem(t *Tree, pkg, name, said string) string {
 	expr := constantExpr(t, pkg, name)
 	if expr == nil {
@@ -109,7 +108,8 @@ func boundProblem(t *Tree, pkg, name, said string) string {
 	return ""
 }
 
-// constantExpr is the expression a package gives a constant, nil if it has no such one.
+// constantExpr returns the expression that a package assigns to a constant, nil if there is no such
+// constant.
 func constantExpr(t *Tree, pkg, name string) ast.Expr {
 	for _, f := range t.Go {
 		if within(f.Dir()) != pkg || f.Test {
@@ -133,7 +133,7 @@ func constantExpr(t *Tree, pkg, name string) ast.Expr {
 	return nil
 }
 
-// plainNumber reads a number written for people: "11,000", "64 KiB".
+// plainNumber parses a number written for people: "11,000", "64 KiB".
 func plainNumber(s string) constant.Value {
 	digits, unit, _ := strings.Cut(s, " ")
 	v := constant.MakeFromLiteral(strings.ReplaceAll(digits, ",", ""), token.INT, 0)

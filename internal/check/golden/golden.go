@@ -1,6 +1,8 @@
-// Package golden holds a text against the file that somebody read and committed: of tests whose result is easier read than asserted.
+// Package golden compares text with a file that somebody has read and committed. It is for results
+// that are easier to read than to assert.
 //
-// go test ./some/package -update writes the files anew; what changed is in git's diff then, to be read before it is committed.
+// `go test ./some/package -update` rewrites the files. Read the change in git's diff before you
+// commit it.
 package golden
 
 import (
@@ -19,7 +21,7 @@ type T interface {
 	Errorf(format string, args ...any)
 }
 
-// Compare fails the test where a text is not that of testdata/name.
+// Compare fails the test if the text differs from testdata/name.
 func Compare(t T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", filepath.FromSlash(name))

@@ -1,17 +1,17 @@
-// Package portable finds what would make a model give another result on another machine, or on
-// the same one the next day.
+// Package portable finds code that would make a model give another result on another machine, or on
+// the same machine the next day.
 //
-// A run is told again from its seed only if every processor computes the same bits. Three things in
-// Go break that, and none of them shows in a test on one machine:
+// A run is reproducible from its seed only if every processor computes the same bits. Three things
+// in Go break that, and no test on one machine shows any of them:
 //
-//   - x*y + z may be rounded once instead of twice. On arm64, and others, the compiler fuses the two,
-//     across statements and inlined calls as well. float64(x*y) + z forbids it.
-//   - math.Exp, Log, Pow, Sin and their like are written in assembly for some processors and not for
-//     others. (Sqrt, Floor, Round and a few more are exact, and the same everywhere.)
-//   - range over a map takes another order each time.
+//   - x*y + z may be rounded once instead of twice. On arm64 and others, the compiler fuses the
+//     two, also across statements and inlined calls. float64(x*y) + z forbids it.
+//   - math.Exp, Log, Pow, Sin and similar functions are written in assembly for some processors and
+//     not for others. (Sqrt, Floor, Round and a few more are exact, and the same everywhere.)
+//   - range over a map has a different order each time.
 //
-// [Source] reads packages for all three. It sees only what is written in one expression, so
-// [Fused] reads what the compiler made of it for arm64, which is the truth about the first.
+// [Source] checks packages for all three. It sees only what is written in one expression. So
+// [Fused] checks the compiler's output for arm64, which decides about the first.
 package portable
 
 import (
@@ -36,25 +36,25 @@ import (
 
 // A Finding is a place that is not portable.
 type Finding struct {
-	Path string // as the compiler or the go command gives it
+	Path string // as printed by the compiler or the go command
 	Line int
 	Text string // what is there, and what to write instead
 }
 
-// String is the finding in one line.
+// String returns the finding in one line.
 func (f Finding) String() string { return fmt.Sprintf("%s:%d: %s", f.Path, f.Line, f.Text) }
 
-// A Package is one as the go command lists it.
+// A Package is a package as listed by the go command.
 type Package struct {
 	ImportPath string
 	Dir        string
 	GoFiles    []string
 	Deps       []string
 	Export     string // file with its types, as compiled for this machine
-	DepOnly    bool   // not asked for, but needed
+	DepOnly    bool   // a dependency, not requested itself
 }
 
-// List gives the packages that match patterns, and those they need, compiled for this machine.
+// List returns the packages that match patterns, and their dependencies, compiled for this machine.
 // Patterns that end in /... may match nothing.
 func List(dir string, patterns ...string) ([]Package, error) {
 	args := append([]string{"list", "-export", "-deps", "-json=ImportPath,Dir,GoFiles,Deps,Export,DepOnly"}, patterns...)
@@ -74,7 +74,7 @@ func List(dir string, patterns ...string) ([]Package, error) {
 	}
 }
 
-// run runs the go command and gives what it prints, with what it complains of in the error.
+// run runs the go command and returns its output; the error contains its complaints.
 func run(dir string, env []string, args ...string) ([]byte, error) {
 	cmd := exec.Command("go", args...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
@@ -88,13 +88,13 @@ func run(dir string, env []string, args ...string) ([]byte, error) {
 }
 
 var (
-	// fusedLine is a fused instruction in a listing of the compiler's: its place and its name.
+	// fusedLine matches a fused instruction in a listing of the compiler: its place and its name.
 	fusedLine = regexp.MustCompile(`\(([^()]+):(\d+)\)\s+(FN?M(?:ADD|SUB)[SD]?)\s`)
-	// functionLine begins a function in it.
+	// functionLine matches the start of a function in it.
 	functionLine = regexp.MustCompile(`^(\S+) STEXT `)
 )
 
-// Fused compiles packages for arm64 and gives the products that were fused with a sum.
+// Fused compiles packages for arm64 and returns the products that were fused with a sum.
 func Fused(dir string, importPaths ...string) ([]Finding, error) {
 	// The listing goes to stderr, and comes from the build cache if nothing has changed.
 	args := append([]string{"build", "-gcflags=-S"}, importPaths...)
@@ -107,15 +107,15 @@ func Fused(dir string, importPaths ...string) ([]Finding, error) {
 	return readListing(bytes.NewReader(listing))
 }
 
-// tail is the end of a long output.
+// tail returns the end of a long output.
 func tail(b []byte) []byte { return b[max(0, len(b)-4096):] }
 
-// readListing finds fused instructions in what the compiler prints with -S.
+// readListing finds fused instructions in the output of the compiler's -S.
 func readListing(r io.Reader) ([]Finding, error) {
 	var out []Finding
 	function, functions := "", 0
 	lines := bufio.NewScanner(r)
-	lines.Buffer(nil, 16<<20) // data of a package's strings stand in one line
+	lines.Buffer(nil, 16<<20) // the data of a package's strings is on one line
 	for lines.Scan() {
 		if m := functionLine.FindStringSubmatch(lines.Text()); m != nil {
 			function = m[1]
@@ -141,12 +141,12 @@ func readListing(r io.Reader) ([]Finding, error) {
 	return out, lines.Err()
 }
 
-// inexact are the functions of package math whose results are not the same on all machines.
-// Those that are not here are exact (Sqrt, Floor, Round), or take bits apart.
+// inexact lists the functions of package math whose results differ between machines. Functions not
+// listed are exact (Sqrt, Floor, Round), or take bits apart.
 var inexact = strings.Fields(`Acos Acosh Asin Asinh Atan Atan2 Atanh Cbrt Cos Cosh Erf Erfc Erfcinv Erfinv Exp Exp2 Expm1
 	Gamma Hypot J0 J1 Jn Lgamma Log Log10 Log1p Log2 Pow Sin Sincos Sinh Tan Tanh Y0 Y1 Yn`)
 
-// Source reads the packages of a list that were asked for, without their tests.
+// Source checks the requested packages of a list, without their tests.
 func Source(packages []Package) ([]Finding, error) {
 	exports := map[string]string{}
 	for _, p := range packages {
@@ -181,7 +181,7 @@ func Source(packages []Package) ([]Finding, error) {
 	return out, nil
 }
 
-// check reads one package.
+// check checks one package.
 func check(fset *token.FileSet, path string, files []*ast.File, imports types.Importer) ([]Finding, error) {
 	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}}
 	if _, err := (&types.Config{Importer: imports}).Check(path, fset, files, info); err != nil {
@@ -204,8 +204,8 @@ func check(fset *token.FileSet, path string, files []*ast.File, imports types.Im
 	return out, nil
 }
 
-// excuses are the lines for which a comment says why the order of a map does not matter: its own
-// line and the next.
+// excuses returns the lines for which a comment says why the order of a map does not matter: its
+// own line and the next.
 func excuses(fset *token.FileSet, f *ast.File) map[int]bool {
 	const words = "order does not matter: "
 	out := map[int]bool{}
@@ -243,8 +243,7 @@ func judge(info *types.Info, n ast.Node, excused bool) string {
 	return ""
 }
 
-// product tells whether an expression is a product of floats that is computed when the program
-// runs.
+// product reports whether an expression is a product of floats that is computed at run time.
 func product(info *types.Info, e ast.Expr) bool {
 	for {
 		switch x := e.(type) {

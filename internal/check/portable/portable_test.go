@@ -12,17 +12,17 @@ import (
 	"testing"
 )
 
-// root is the repository's, from this package's folder.
+// root is the repository's root, relative to this package's folder.
 const root = "../../.."
 
-// underRace says that the race detector is on.
+// underRace reports whether the race detector is on.
 var underRace bool
 
-// all compiles for arm64 also what stands on package recording, with all that needs: a minute
-// the first time.
+// all also compiles for arm64 what depends on package recording, with all its dependencies: a
+// minute the first time.
 var all = flag.Bool("all", false, "compile for arm64 also the models that need package recording")
 
-// models are the packages whose results depend on a seed and nothing else.
+// models lists the packages whose results depend only on a seed.
 var models = []string{
 	"./internal/base/random/...", "./internal/base/vtime/...", "./internal/model/volume/...", "./internal/model/catalog", "./internal/model/workload/...",
 	"./internal/model/kernel/...", "./internal/model/engine/...", "./internal/engine/mongodb/model", "./internal/engine/etcd/model", "./internal/engine/postgres/model",
@@ -42,7 +42,7 @@ func list(t *testing.T) []Package {
 			t.Errorf("%s is not among the packages: what is checked?", name)
 		}
 	}
-	// Conformance suites and the like only help tests.
+	// Conformance suites and similar packages only help tests.
 	return slices.DeleteFunc(packages, func(p Package) bool { return !p.DepOnly && strings.HasSuffix(p.ImportPath, "test") })
 }
 
@@ -98,8 +98,8 @@ func report(t *testing.T, found []Finding) {
 	}
 }
 
-// The compiler does fuse, and the listing shows it, also through an inlined call: without
-// this a change of its form would let everything pass.
+// The compiler does fuse, and the listing shows it, also through an inlined call. Without this
+// test, a change of the listing's format would let everything pass.
 func TestFusedIsFound(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles for another machine; not with -short")

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// The program is released for macOS as well; its laboratory is left out there. Types are
-// checked from source, which takes a fraction of what compiling takes; the release compiles.
+// The program is also released for macOS, without the lab. Types are checked from source, which
+// takes a fraction of the time to compile; the release compiles.
 func TestCompilesOnOtherSystems(t *testing.T) {
 	if underRace {
 		t.Skip("nothing here runs at once; checked without the race detector")
@@ -47,10 +47,10 @@ func TestCompilesOnOtherSystems(t *testing.T) {
 	}
 }
 
-// withoutForeignBodies parses a file; what functions of other modules do is left out.
+// withoutForeignBodies parses a file and drops the function bodies of other modules.
 func withoutForeignBodies(fset *token.FileSet, name string, src []byte) (*ast.File, error) {
 	f, err := parser.ParseFile(fset, name, src, parser.SkipObjectResolution)
-	if err != nil || !strings.Contains(name, "@") { // the module cache has versions in its paths
+	if err != nil || !strings.Contains(name, "@") { // paths in the module cache contain versions
 		return f, err
 	}
 	for _, d := range f.Decls {

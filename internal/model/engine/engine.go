@@ -1,13 +1,13 @@
-// Package engine is what storage engines have in common as models: operations go in when they
+// Package engine defines what storage engines have in common as models: operations go in when they
 // arrive, and are acknowledged when the engine would acknowledge them.
 //
-// An engine is a state machine over volumes. It is told of an operation ([Model.Do]) and of its
-// own events (through the clock it scheduled them on); it reads and writes through a
-// [kernel.Host], as the real one does; and it tells a [Client] when an operation is done and what
-// it waited for. It never sleeps, and its chance comes from named streams of one seed.
+// An engine is a state machine over volumes. It is given operations ([Model.Do]) and its own events
+// (through the clock on which it scheduled them). It reads and writes through a [kernel.Host], as
+// the real engine does. It tells a [Client] when an operation is done and what it waited for. It
+// never sleeps, and its randomness comes from named streams of one seed.
 //
-// What it counts it counts under the names that users' exporters give to the real engine's
-// counters ([Model.Metrics]), so that one rule pack judges both.
+// It counts under the names that users' exporters give to the real engine's counters
+// ([Model.Metrics]), so that one pack of rules judges both.
 package engine
 
 import (
@@ -21,27 +21,26 @@ import (
 
 // A Model is a storage engine in virtual time.
 type Model interface {
-	// Do starts an operation now. The engine calls Client.Done exactly once for each, perhaps
+	// Do starts an operation now. The engine calls Client.Done exactly once for each, possibly
 	// before Do returns.
 	Do(op workload.Op)
-	// Metrics names what Sample gives, in its order. It does not change.
+	// Metrics names the values of Sample, in order. It does not change.
 	Metrics() []Metric
-	// Sample writes the present value of each of Metrics into values. A NaN is a sample that
-	// is missing.
+	// Sample writes the current value of each of Metrics into values. NaN means a missing sample.
 	Sample(values []float64)
-	// Cycles are the checkpoints (or what the engine has of the kind) so far, in order; the last
+	// Cycles returns the checkpoints (or the engine's equivalent) so far, in order; the last one
 	// may still be running.
 	Cycles() []Cycle
 }
 
-// A Client is whom operations are acknowledged to.
+// A Client receives the acknowledgements of operations.
 type Client interface {
-	// Done says that op is acknowledged at now, having waited for w. The engine may use w
-	// again after the call.
+	// Done reports that op is acknowledged at now, having waited for w. The engine may reuse w
+	// after the call.
 	Done(now vtime.Instant, op *workload.Op, w *Waits)
 }
 
-// An Env is what an engine runs on.
+// An Env is the environment an engine runs in.
 type Env struct {
 	Clock  *vtime.Clock
 	Host   *kernel.Host
@@ -80,25 +79,25 @@ func volume(among []*kernel.Device, member string, names []string) *kernel.Devic
 	return nil
 }
 
-// A Metric is a series: a name that an exporter gives, and labels as pairs of name and value.
+// A Metric is a series: an exporter's metric name, and labels as pairs of name and value.
 type Metric struct {
 	Name   string
 	Labels []string
 }
 
-// A Wait is what an operation waits for.
+// A Wait is something an operation waits for.
 type Wait uint8
 
-// The waits, from arrival to acknowledgement. Those of the log's fdatasync are told apart by
-// what the volume was doing meanwhile, because the fix differs.
+// The waits, from arrival to acknowledgement. Those for the log's fdatasync are separated by what
+// the volume was doing meanwhile, because the fix differs.
 const (
 	WaitConnection Wait = iota // for a connection, thread or ticket
-	WaitCPU                    // for a core, and on it
+	WaitCPU                    // for a core, and running on it
 	WaitRead                   // for a page to be read
-	WaitCache                  // for room in the cache, and evicting for it
-	WaitLock                   // for locks that a checkpoint, or the like, holds
+	WaitCache                  // for room in the cache, and evicting to get it
+	WaitLock                   // for locks that a checkpoint or similar holds
 	WaitThrottle               // held by the kernel for having dirtied too much
-	WaitLogTurn                // for the log's sync that was under way when it came
+	WaitLogTurn                // for the log's sync that was in progress when it arrived
 	WaitLogQueue               // the log's I/O queued behind other I/O of its volume
 	WaitLogLimit               // the log's I/O held back by its own rate against the volume's limits
 	WaitLogDevice              // the volume's latency for the log's I/O
@@ -106,7 +105,7 @@ const (
 	NumWaits       = 11
 )
 
-// String is the wait's name in reports.
+// String returns the wait's name in reports.
 func (w Wait) String() string {
 	return [...]string{
 		"connection", "CPU", "read", "cache", "locks", "dirty throttle", "log: sync under way",
@@ -114,20 +113,20 @@ func (w Wait) String() string {
 	}[w]
 }
 
-// Waits is how long an operation waited for each, in nanoseconds. What the sum lacks of
-// its latency is unexplained, and reports say so.
+// Waits says how long an operation waited for each, in nanoseconds. The difference between their
+// sum and the latency is unexplained, and reports say so.
 type Waits [NumWaits]int64
 
-// A Cycle is a checkpoint, a write-daemon cycle, a backend commit: a recurring burst of writing.
+// A Cycle is a checkpoint, a write-daemon cycle, a backend commit: a recurring burst of writes.
 type Cycle struct {
 	Start, End vtime.Instant // End is vtime.Never while it runs
-	Dirty      int64         // bytes dirty in the engine's cache when it started
+	Dirty      int64         // dirty bytes in the engine's cache when it started
 	Written    int64         // bytes it wrote
-	Requested  bool          // something asked for it before its time (a full WAL, full dirty cache)
+	Requested  bool          // something requested it early (a full WAL, a full dirty cache)
 }
 
-// A Figure is something an engine can tell of a run that has no exporter's name: "bytes written a
-// write". Unit is one of those that units.Value prints.
+// A Figure is something an engine reports about a run that has no exporter's name: "bytes written
+// per write". Unit is one of those that units.Value formats.
 type Figure struct {
 	Name  string
 	Value float64 // NaN: not measurable
@@ -145,8 +144,8 @@ type Releaser interface {
 	Release()
 }
 
-// A Reporter is an engine that has figures. They are of the run so far, from the last call of
-// ResetFigures on, which ends the warm-up.
+// A Reporter is an engine with figures. They cover the run since the last call of ResetFigures,
+// which ends the warm-up.
 type Reporter interface {
 	Figures() []Figure
 	ResetFigures()

@@ -11,27 +11,27 @@ import (
 type Slot struct {
 	Op    workload.Op
 	Waits Waits
-	Mark  vtime.Instant // up to when its waits are told
-	next  uint32        // in the list of free ones (its number and one; 0 is none), or in a queue
+	Mark  vtime.Instant // up to when its waits are accounted for
+	next  uint32        // in the list of free slots (its number plus one; 0 is none), or in a queue
 }
 
-// Spend accounts the time since the mark to a wait.
+// Spend attributes the time since the mark to a wait.
 func (s *Slot) Spend(now vtime.Instant, w Wait) {
 	s.Waits[w] += int64(now - s.Mark)
 	s.Mark = now
 }
 
-// Slots are the operations under way, by numbers that are used again: as many as clients have asked for and have no answer to. The zero
-// Slots have none.
+// Slots holds the operations in progress, by numbers that are reused: as many as clients have sent
+// without an answer yet. The zero Slots is empty.
 type Slots struct {
 	all  []Slot
-	free uint32 // the number of one, and one; 0 is none
+	free uint32 // its number plus one; 0 is none
 }
 
-// At is the slot of a number. It stays where it is until the next Take.
+// At returns the slot with a number. The pointer is valid until the next Take.
 func (s *Slots) At(i uint32) *Slot { return &s.all[i] }
 
-// Take gives an operation that came now a slot.
+// Take gives a slot to an operation that arrives now.
 func (s *Slots) Take(op workload.Op, now vtime.Instant) uint32 {
 	if s.free == 0 {
 		s.all = append(s.all, Slot{})
@@ -44,19 +44,20 @@ func (s *Slots) Take(op workload.Op, now vtime.Instant) uint32 {
 	return i
 }
 
-// Give lets go of a slot.
+// Give frees a slot.
 func (s *Slots) Give(i uint32) { s.all[i].next, s.free = s.free, i+1 }
 
-// A Queue is a list of slots, first in first out, linked through them: a slot is in one at a time. The zero Queue is empty.
+// A Queue is a first-in, first-out list of slots, linked through them: a slot is in one queue at a
+// time. The zero Queue is empty.
 type Queue struct {
 	first, last uint32
 	n           int
 }
 
-// Len is how many there are.
+// Len returns the number of slots.
 func (q *Queue) Len() int { return q.n }
 
-// Push puts a slot at the end.
+// Push appends a slot.
 func (q *Queue) Push(s *Slots, i uint32) {
 	if q.n == 0 {
 		q.first = i
@@ -67,7 +68,7 @@ func (q *Queue) Push(s *Slots, i uint32) {
 	q.n++
 }
 
-// Pop takes the first, of which there must be one.
+// Pop removes and returns the first slot. The queue must not be empty.
 func (q *Queue) Pop(s *Slots) uint32 {
 	i := q.first
 	q.first = s.At(i).next
@@ -75,7 +76,7 @@ func (q *Queue) Pop(s *Slots) uint32 {
 	return i
 }
 
-// All are the numbers of those in the queue, in order.
+// All returns the numbers of the queued slots, in order.
 func (q *Queue) All(s *Slots) iter.Seq[uint32] {
 	return func(yield func(uint32) bool) {
 		for i, left := q.first, q.n; left > 0 && yield(i); left-- {
@@ -84,13 +85,14 @@ func (q *Queue) All(s *Slots) iter.Seq[uint32] {
 	}
 }
 
-// Kept are things that wait for an event each, by a number to be its argument. Numbers are used again. The zero Kept are none.
+// Kept holds things that each wait for an event, by a number that is the event's argument. Numbers
+// are reused. The zero Kept is empty.
 type Kept[T any] struct {
 	all  []T
 	free []uint64
 }
 
-// Keep gives a thing a number.
+// Keep stores a thing and returns its number.
 func (k *Kept[T]) Keep(x T) uint64 {
 	if n := len(k.free); n > 0 {
 		i := k.free[n-1]
@@ -102,10 +104,10 @@ func (k *Kept[T]) Keep(x T) uint64 {
 	return uint64(len(k.all) - 1)
 }
 
-// At is the thing of a number. It stays where it is until the next Keep.
+// At returns the thing with a number. The pointer is valid until the next Keep.
 func (k *Kept[T]) At(i uint64) *T { return &k.all[i] }
 
-// Take gives the thing and lets go of its number.
+// Take returns the thing and frees its number.
 func (k *Kept[T]) Take(i uint64) T {
 	k.free = append(k.free, i)
 	return k.all[i]

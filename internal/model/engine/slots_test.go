@@ -10,8 +10,8 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// Beside a map and a list: a number is one operation's until it is given back, queues keep their order, and there are no more slots
-// than operations were under way at once.
+// Compared with a map and a list: a number belongs to one operation until it is given back, queues
+// keep their order, and there are never more slots than there were concurrent operations.
 func TestSlotsAndQueues(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var slots Slots

@@ -6,27 +6,28 @@ import (
 	"strings"
 )
 
-// An Engine is all that the program knows of one storage engine: one folder under internal/engine.
+// An Engine is everything the program knows about one storage engine: one folder under
+// internal/engine.
 //
 // A core (scenarios, simulation, rules, plans, the lab, ...) never names one. It declares a small
-// interface of what it must know, engines implement the interfaces they can, and [Facets] finds
-// those that do. An engine that lacks a facet is refused by [Lacks] with a clear word, never
-// treated as some other engine.
+// interface with what it must know. Engines implement the interfaces they can, and [Facets] finds
+// those that do. If an engine lacks a facet, [LackError] says so; the engine is never treated as
+// some other engine.
 type Engine interface {
 	Traits() Traits
 }
 
-// Traits are what every part of the program may know of an engine, as data.
+// Traits are what every part of the program may know about an engine, as data.
 type Traits struct {
-	// Key names it in scenarios: engine: {KEY: {...}}.
+	// Key names the engine in scenarios: engine: {KEY: {...}}.
 	Key string
 	// Product is its name for people: "PostgreSQL".
 	Product string
-	// Database names it in recordings and rules, "" for what is no database.
+	// Database names the engine in recordings and rules; "" if it is not a database.
 	Database string
 	// Cycle is its word for the recurring burst of writing: "checkpoint".
 	Cycle string
-	// Volumes are those it knows, the most important first.
+	// Volumes are those it uses, the most important first.
 	Volumes []Role
 	// Cache is the key of the setting that sizes its own cache, "" if it has none.
 	Cache string
@@ -36,13 +37,13 @@ type Traits struct {
 type Role struct {
 	// Name of the volume in scenarios: "data", "wal".
 	Name string
-	// Log says that the engine's log goes there, which every acknowledged write waits for.
+	// Log means that the engine's log is there, which every acknowledged write waits for.
 	Log bool
-	// Needed says that there must be one; of several that are OneOf, one is enough.
+	// Needed means that the volume is required; of several that are OneOf, one is enough.
 	Needed, OneOf bool
 }
 
-// Log is the name of the volume that may be the log's own, "" if the engine has none.
+// Log returns the name of the volume that the log may have for itself, "" if the engine has none.
 func (t Traits) Log() string {
 	if i := slices.IndexFunc(t.Volumes, func(r Role) bool { return r.Log }); i >= 0 {
 		return t.Volumes[i].Name
@@ -50,7 +51,7 @@ func (t Traits) Log() string {
 	return ""
 }
 
-// Facets are the engines that implement a core's interface, in the list's order.
+// Facets returns the engines that implement a core's interface, in the list's order.
 func Facets[T any](all []Engine) []T {
 	var out []T
 	for _, e := range all {
@@ -61,8 +62,8 @@ func Facets[T any](all []Engine) []T {
 	return out
 }
 
-// Facet is what the engine of a key tells a core. The error is a [*LackError] where it does not
-// have the facet, or where there is no engine of that key.
+// Facet returns a core's facet of the engine with a key. The error is a [*LackError] if the engine
+// lacks the facet or no engine has that key.
 func Facet[T any](all []Engine, key, verb string) (T, error) {
 	var none T
 	var have []string
@@ -78,7 +79,7 @@ func Facet[T any](all []Engine, key, verb string) (T, error) {
 	return none, &LackError{Key: key, Verb: verb, Have: have}
 }
 
-// ByKey is the engine of a key in scenarios, nil if there is none.
+// ByKey returns the engine with a key in scenarios, nil if there is none.
 func ByKey(all []Engine, key string) Engine {
 	for _, e := range all {
 		if e.Traits().Key == key {
@@ -88,7 +89,7 @@ func ByKey(all []Engine, key string) Engine {
 	return nil
 }
 
-// ByDatabase is the engine that recordings name so, nil if there is none.
+// ByDatabase returns the engine with a name in recordings, nil if there is none.
 func ByDatabase(all []Engine, database string) Engine {
 	for _, e := range all {
 		if e.Traits().Database == database && database != "" {
@@ -98,10 +99,10 @@ func ByDatabase(all []Engine, database string) Engine {
 	return nil
 }
 
-// A LackError says that an engine cannot do what a verb asks of it.
+// A LackError says that an engine cannot do what a verb asks.
 type LackError struct {
 	Key  string   // the engine's, in scenarios
-	Verb string   // what was to be done, after "cannot": "run in the lab"
+	Verb string   // what was to be done, as it follows "cannot": "run in the lab"
 	Have []string // the engines that can
 }
 

@@ -1,9 +1,8 @@
-// Package address parses the addresses of servers, and keeps what is secret in them from being
-// shown.
+// Package address parses the addresses of servers and keeps their secrets from being shown.
 //
-// A password may hold any character, and a person may forget to escape one. So nothing of an
-// address is repeated in an error, an address whose parts cannot be told apart for certain is
-// refused, and what a driver says goes through [Secrets.Hide] or [Secrets.Redact].
+// A password may contain any character, and a person may forget to escape one. So no error repeats
+// any part of an address, an address that cannot be parsed for certain is refused, and a driver's
+// messages go through [Secrets.Hide] or [Secrets.Redact].
 package address
 
 import (
@@ -13,7 +12,7 @@ import (
 	"strings"
 )
 
-// What is wrong with an address. None repeats a part of it.
+// What is wrong with an address. None of these errors repeats a part of it.
 var (
 	ErrScheme   = errors.New("an address begins with a scheme, as in https://")
 	ErrControl  = errors.New("the address has a control character in it")
@@ -23,26 +22,26 @@ var (
 	ErrHost     = errors.New("the address has no host that can be one")
 )
 
-// An Address is a parsed address of one or several servers: scheme://user:password@a:1,b:2/path?query.
-// It holds secrets: only Hosts, Scheme and User may be shown.
+// An Address is a parsed address of one or more servers: scheme://user:password@a:1,b:2/path?query.
+// It contains secrets: only Hosts, Scheme and User may be shown.
 type Address struct {
 	// Scheme is in lower case.
 	Scheme string
-	// UserInfo is user and password as they stand, without the @.
+	// UserInfo is user and password as written, without the @.
 	UserInfo string
-	// User and Password are unescaped. HasPassword tells an empty password from none.
+	// User and Password are unescaped. HasPassword distinguishes an empty password from none.
 	User, Password string
 	HasPassword    bool
-	// Hosts are those between commas, with their ports, as they stand. One may be empty.
+	// Hosts are the comma-separated hosts with their ports, as written. One may be empty.
 	Hosts []string
-	// Path begins with a slash or is empty, Query is what follows the question mark.
+	// Path begins with a slash or is empty; Query is what follows the question mark.
 	Path, Query string
-	// Secrets are the password, and the values of parameters that may be secret.
+	// Secrets are the password and the values of parameters that may be secret.
 	Secrets Secrets
 }
 
-// Parse reads an address. It refuses one in which an @ comes after the hosts: what seemed to end
-// the hosts may have been a character of the password.
+// Parse parses an address. It refuses one with an @ after the hosts: what seemed to end the hosts
+// may have been a character of the password.
 func Parse(text string) (*Address, error) {
 	scheme, rest, ok := strings.Cut(text, "://")
 	if !ok {
@@ -87,10 +86,10 @@ func (a *Address) credentials() (err error) {
 	return nil
 }
 
-// secretParameter matches the names of parameters whose values no text may have in it.
+// secretParameter matches the names of parameters whose values no text may contain.
 var secretParameter = regexp.MustCompile(`(?i)pass|token|secret|authMechanismProperties`)
 
-// parameters adds the values of those that may be secret, as they stand and unescaped.
+// parameters adds the values of those that may be secret, as written and unescaped.
 func (s *Secrets) parameters(query string) {
 	for part := range strings.SplitSeq(query, "&") {
 		key, value, _ := strings.Cut(part, "=")

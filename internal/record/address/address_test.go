@@ -43,8 +43,8 @@ func TestRedact(t *testing.T) {
 	}
 }
 
-// What may be shown of an address has nothing of its password, whatever characters that has: not
-// the hosts, not an error, not an argument on the command line, and not what a driver repeats.
+// What may be shown of an address contains nothing of its password, whatever characters that has:
+// neither the hosts, nor an error, nor a command line argument, nor what a driver repeats.
 func FuzzSecrets(f *testing.F) {
 	for _, password := range []string{"s3cret", "a/b", "a?b", "a#b", "a@b", "a:b", "a%b", "%41", "p@h:1/x?y=z", "://", ",", "@@", " "} {
 		for _, rest := range []string{"h", "a:1,b:2/db?sslpassword=q", "[::1]:2/", "h/?x@"} {

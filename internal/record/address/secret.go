@@ -8,19 +8,19 @@ import (
 	"strings"
 )
 
-// hidden stands where a secret was.
+// hidden replaces a secret.
 const hidden = "***"
 
-// hideFrom is the length from which a secret is looked for anywhere: the holes that a shorter one
-// leaves in a text would give it away. It is hidden where a URI has it.
+// hideFrom is the length from which a secret is searched for anywhere. The holes that a shorter one
+// leaves in a text would reveal it; it is hidden only where a URI has it.
 const hideFrom = 3
 
-// Secrets are what no text may have in it.
+// Secrets are what no text may contain.
 type Secrets struct {
 	texts []string // the longest first: a secret may be part of another
 }
 
-// Add adds secrets; empty ones are none.
+// Add adds secrets; empty ones are ignored.
 func (s *Secrets) Add(texts ...string) {
 	for _, t := range texts {
 		if t != "" && !slices.Contains(s.texts, t) {
@@ -30,7 +30,7 @@ func (s *Secrets) Add(texts ...string) {
 	slices.SortStableFunc(s.texts, func(x, y string) int { return len(y) - len(x) })
 }
 
-// Hide takes the secrets out of a text.
+// Hide removes the secrets from a text.
 func (s *Secrets) Hide(text string) string {
 	for _, t := range s.texts {
 		if len(t) >= hideFrom {
@@ -42,7 +42,7 @@ func (s *Secrets) Hide(text string) string {
 	return text
 }
 
-// Redact takes the secrets out of an error's text. What the error is can still be asked.
+// Redact removes the secrets from an error's text. errors.Is still works on the result.
 func (s *Secrets) Redact(err error) error {
 	if err == nil {
 		return nil
@@ -54,22 +54,22 @@ func (s *Secrets) Redact(err error) error {
 	return Shown(text, err)
 }
 
-// A ShownError has a text of its own instead of that of an error which may hold a secret. What it
-// is can be asked by errors.Is, but the error itself is not handed out.
+// A ShownError has its own text instead of that of an error that may contain a secret. errors.Is
+// works on it, but it does not expose the error itself.
 type ShownError struct {
 	text string
 	err  error
 }
 
-// Shown makes a ShownError of text for err, which may be nil.
+// Shown returns a ShownError with text for err, which may be nil.
 func Shown(text string, err error) error { return &ShownError{text, err} }
 
 func (e *ShownError) Error() string { return e.text }
 
-// Is tells what the error is.
+// Is reports whether the hidden error is target.
 func (e *ShownError) Is(target error) bool { return e.err != nil && errors.Is(e.err, target) }
 
-// Public is an argument as it may be shown: of an address, without user, password and parameters.
+// Public returns an argument as it may be shown: an address without user, password and parameters.
 func Public(arg string) string {
 	scheme, rest, ok := strings.Cut(arg, "://")
 	if !ok {
@@ -79,7 +79,7 @@ func Public(arg string) string {
 	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
 		authority, path = rest[:i], rest[i:]
 	}
-	if strings.ContainsRune(path, '@') { // what ended the host may have been one of a password's characters
+	if strings.ContainsRune(path, '@') { // what ended the host may have been a character of a password
 		return scheme + "://..."
 	}
 	if i := strings.IndexAny(path, "?#"); i >= 0 {
@@ -88,13 +88,13 @@ func Public(arg string) string {
 	return scheme + "://" + authority[strings.LastIndexByte(authority, '@')+1:] + path
 }
 
-// maybeSecret matches the names of a page's parameters whose values are not shown: more than
-// those that are certainly secret.
+// maybeSecret matches the names of a page's parameters whose values are not shown: more than those
+// that are certainly secret.
 var maybeSecret = regexp.MustCompile(`(?i)pass|token|secret|key|auth|sig|cred`)
 
-// PublicURL is a URL as it may be shown: without user and password, and without the values of
-// parameters that may be secrets. Where an @ comes after the host, it shows the scheme alone: what
-// ended the host may have been one of a password's characters.
+// PublicURL returns a URL as it may be shown: without user and password, and without the values of
+// parameters that may be secret. If an @ comes after the host, it returns only the scheme: what
+// ended the host may have been a character of the password.
 func PublicURL(u *url.URL) string {
 	if strings.ContainsRune(u.EscapedPath()+u.RawQuery+u.Fragment, '@') {
 		return u.Scheme + "://..."

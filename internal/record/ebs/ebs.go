@@ -1,9 +1,11 @@
-// Package ebs reads what an Amazon EBS volume itself counts: which limit held requests back, the volume's or the instance's.
+// Package ebs reads what an Amazon EBS volume itself counts: which limit held requests back, the
+// volume's or the instance's.
 //
-// The idea is that nobody has to guess a limit from a plateau where the volume tells: NVMe log page 0xD0 has counters of the time
-// for which more was asked than the limit lets through. (Source: Amazon EBS User Guide, "Amazon EBS detailed performance
-// statistics".) The page is vendor-specific: another maker's device may do anything when it is asked. So only those are asked
-// whose identify strings, which the kernel has read already, are Amazon's: [Volumes].
+// Nobody has to guess a limit from a plateau if the volume reports it: NVMe log page 0xD0 counts
+// the time during which demand exceeded each limit. (Source: Amazon EBS User Guide, "Amazon EBS
+// detailed performance statistics".) The page is vendor-specific, and another vendor's device may
+// do anything when asked for it. So only devices whose identify strings, which the kernel has
+// already read, are Amazon's are asked: [Volumes].
 package ebs
 
 import (
@@ -20,8 +22,9 @@ type Volume struct {
 	ID     string // "vol-0123456789abcdef0"
 }
 
-// model is the identify string of EBS volumes (instance store has "Amazon EC2 NVMe Instance Storage"), and serial is theirs: the
-// volume's name without its dash. (Amazon EBS User Guide, "Amazon EBS volumes and NVMe".)
+// model is the identify string of EBS volumes (instance store has "Amazon EC2 NVMe Instance
+// Storage"), and serial matches their serial: the volume's name without its dash. (Amazon EBS User
+// Guide, "Amazon EBS volumes and NVMe".)
 const model = "Amazon Elastic Block Store"
 
 var serial = regexp.MustCompile(`^vol-?([0-9a-f]{8,17})$`)
@@ -30,13 +33,13 @@ var serial = regexp.MustCompile(`^vol-?([0-9a-f]{8,17})$`)
 var namespace = regexp.MustCompile(`^nvme\d+n1$`)
 
 const (
-	// volumesMax bounds the volumes; an instance takes 128.
+	// volumesMax bounds the volumes; an instance supports 128.
 	volumesMax = 128
-	// stringBytesMax bounds an identify string; the model has 40 bytes.
+	// stringBytesMax bounds an identify string; the model is 40 bytes.
 	stringBytesMax = 256
 )
 
-// Volumes lists them by what /sys (below root) says. Nothing is asked of a device.
+// Volumes lists them from /sys (below root). It asks no device.
 func Volumes(root string) []Volume {
 	dir := filepath.Join(root, "sys", "block")
 	entries, err := os.ReadDir(dir)
@@ -59,7 +62,7 @@ func Volumes(root string) []Volume {
 	return out
 }
 
-// text is a short file's, "" if it cannot be read.
+// text returns the contents of a short file, "" if it cannot be read.
 func text(path string) string {
 	f, err := os.Open(path)
 	if err != nil {

@@ -29,7 +29,8 @@ const (
 	getLogPage = 0x02
 )
 
-// Read asks a device, "/dev/nvme1n1", which has to be an Amazon EBS volume's: see [Volumes]. It takes root.
+// Read asks a device, "/dev/nvme1n1", which must be an Amazon EBS volume: see [Volumes]. It needs
+// root.
 func Read(device string) (*StatsPage, error) {
 	f, err := os.Open(device)
 	if err != nil {
@@ -42,7 +43,7 @@ func Read(device string) (*StatsPage, error) {
 	pin.Pin(&page[0])
 	defer pin.Unpin()
 	c.address = uint64(uintptr(unsafe.Pointer(&page[0])))
-	c.dword10 = statsPage | (statsBytes/4-1)<<16 // so many words of 4 bytes, less one
+	c.dword10 = statsPage | (statsBytes/4-1)<<16 // the number of 4-byte words, minus one
 	status, _, errno := unix.Syscall(unix.SYS_IOCTL, f.Fd(), ioctlAdmin, uintptr(unsafe.Pointer(&c)))
 	if errno != 0 {
 		return nil, fmt.Errorf("%s: log page 0xD0: %w", device, errno)

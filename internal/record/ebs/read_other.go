@@ -4,7 +4,7 @@ package ebs
 
 import "errors"
 
-// Read asks a device on Linux alone.
+// Read works only on Linux.
 func Read(string) (*StatsPage, error) {
 	return nil, errors.New("log page 0xD0 is read on Linux")
 }

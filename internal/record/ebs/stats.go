@@ -11,17 +11,17 @@ type StatsPage struct {
 	ReadOps, WriteOps     uint64
 	ReadBytes, WriteBytes uint64
 	ReadUs, WriteUs       uint64 // summed over operations
-	// Microseconds for which more was asked than the volume's, or the instance's, limit.
+	// Microseconds during which demand exceeded the limit of the volume or the instance.
 	VolumeIOPSUs, VolumeThroughputUs     uint64
 	InstanceIOPSUs, InstanceThroughputUs uint64
 	QueueLength                          uint64
 	Reads, Writes                        []StatsBin
 }
 
-// A StatsBin is a class of a latency histogram.
+// A StatsBin is one class of a latency histogram.
 type StatsBin struct{ LowerUs, UpperUs, Count uint64 }
 
-// The page's layout: offsets of little-endian numbers.
+// Layout of the page: offsets of little-endian numbers.
 const (
 	statsPage   = 0xD0
 	statsMagic  = 0x3C23B510
@@ -29,11 +29,11 @@ const (
 	statsFirst  = 8   // eleven numbers of 8 bytes, ReadOps first
 	statsReads  = 512 // the number of bins, then 64 bins of 24 bytes
 	statsWrites = statsReads + 8 + 24*statsBinsMax
-	// statsBinsMax is how many bins a histogram has room for.
+	// statsBinsMax is the number of bins that a histogram has room for.
 	statsBinsMax = 64
 )
 
-// ParseStats reads a log page.
+// ParseStats parses a log page.
 func ParseStats(page []byte) (*StatsPage, error) {
 	if len(page) < statsBytes {
 		return nil, fmt.Errorf("log page 0xD0 has %d bytes of %d", len(page), statsBytes)
@@ -66,7 +66,7 @@ func parseBins(b []byte) ([]StatsBin, error) {
 	out := make([]StatsBin, n)
 	for i := range out {
 		at := b[8+24*i:]
-		// The count has 4 bytes, and 4 that are reserved.
+		// The count is 4 bytes, followed by 4 reserved ones.
 		out[i] = StatsBin{binary.LittleEndian.Uint64(at), binary.LittleEndian.Uint64(at[8:]), uint64(binary.LittleEndian.Uint32(at[16:]))}
 	}
 	return out, nil

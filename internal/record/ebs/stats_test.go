@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// page makes a log page by the documented offsets, told apart by their values.
+// page builds a log page with the documented offsets, with a distinct value at each.
 func page() []byte {
 	b := make([]byte, statsBytes)
 	binary.LittleEndian.PutUint32(b, 0x3C23B510)

@@ -10,29 +10,33 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// A group is several live sources that are one to who gave them.
+// A group is several live sources that appear as one.
 type group struct {
 	desc    recording.Source
 	members []Source
 	follow  func(ctx context.Context, m Membership)
 }
 
-// NewGroup makes one source of several live ones, as the members of a cluster are: each is read by itself, so that one that
-// stalls keeps no other waiting, and each tells who it is. Members should be [Polled.Patient], and their series have labels that
-// tell them apart. There is at least one member at first.
+// NewGroup makes one source of several live ones, such as the members of a cluster. Each is read
+// independently, so that a stalled one does not delay the others, and each describes itself.
+// Members should be [Polled.Patient], and labels must distinguish their series. There must be at
+// least one member at first.
 //
-// follow, if not nil, is run beside the reading until its context ends, and may have members join and leave.
+// follow, if not nil, runs beside the reading until its context ends, and may make members join and
+// leave.
 //
-// A member that gave no sample is told of by a note; only if none gave any, or the recording cannot be written, Read fails.
+// A note reports each member that gave no sample. Read fails only if none gave any, or if the
+// recording cannot be written.
 func NewGroup(d recording.Source, members []Source, follow func(ctx context.Context, m Membership)) Source {
 	return &group{desc: d, members: members, follow: follow}
 }
 
-// A Membership lets members of a group that is being read come and go. It may be used by several goroutines.
+// A Membership lets members join and leave a group while it is being read. It is safe for
+// concurrent use.
 type Membership interface {
-	// Join has a further member read from now on, for as long as the others.
+	// Join starts reading another member, for as long as the others.
 	Join(member Source)
-	// Leave ends the reading of a member that is there.
+	// Leave ends the reading of a current member.
 	Leave(member Source)
 }
 
@@ -50,7 +54,7 @@ func (g *group) Read(ctx context.Context, w recording.Writer, opt Options) error
 	for i, m := range g.members {
 		own := opt
 		if i > 0 {
-			own.Progress = nil // time passes alike for all
+			own.Progress = nil // time passes equally for all
 		}
 		r.add(m, own)
 	}
@@ -64,7 +68,7 @@ func (g *group) Read(ctx context.Context, w recording.Writer, opt Options) error
 	return r.outcome()
 }
 
-// groupReading is a group that is being read. It is over when nobody is read any more.
+// groupReading is a group being read. It ends when no member is being read any more.
 type groupReading struct {
 	ctx    context.Context //nolint:containedctx // that of one Read, for members that join it
 	cancel func()
@@ -76,7 +80,7 @@ type groupReading struct {
 	active int
 	all    int
 	over   bool
-	ends   map[Source]func() // of those that are read
+	ends   map[Source]func() // of those being read
 	failed []failure
 	done   chan struct{}
 }

@@ -12,36 +12,40 @@ import (
 )
 
 const (
-	// periodUnasked is the period where none is asked for: stalls of a few seconds show at one second.
+	// periodUnasked is the default period: at one second, stalls of a few seconds show.
 	periodUnasked = time.Second
-	// answerWithin is how long a sample is waited for, if the period is not longer: Prometheus' own default
-	// scrape_timeout. A database that stalls answers late, and that answer is the one that counts.
+	// answerWithin is how long to wait for a sample, unless the period is longer: Prometheus' own
+	// default scrape_timeout. A stalled database answers late, and that answer is the one that
+	// matters.
 	answerWithin = 10 * time.Second
-	// promptly is how many failures in a row cost one period each: a restart is over within seconds. After that
-	// the wait doubles with each failure, up to awayMax.
+	// promptly is the number of consecutive failures that are retried after one period each,
+	// because a restart is over within seconds. After that, the wait doubles with each failure, up
+	// to awayMax.
 	promptly = 10
 	awayMax  = 15 * time.Second
-	// tellEvery is between two calls of Progress.
+	// tellEvery is the time between two calls of Progress.
 	tellEvery = time.Second
 )
 
-// A Sampler takes samples of something that runs.
+// A Sampler takes samples of something that is running.
 type Sampler interface {
-	// Sample takes one. Its time is at, which is when it is asked for, unless the source knows better; times are
-	// without Options.ClockOffset, which [Polled.Poll] adds. What is given belongs to the sampler again when Sample is
-	// called the next time. An error means that there is no sample now: the next call may succeed, and is to
-	// connect anew where that is needed. [ErrNothingNew] means that all is well, and the last sample the newest there is.
+	// Sample takes one sample. Its time is at, the time of the request, unless the source knows
+	// better. Times exclude Options.ClockOffset, which [Polled.Poll] adds. The returned batch is
+	// only valid until the next call of Sample. An error means that there is no sample now: the
+	// next call may succeed, and should reconnect if necessary. [ErrNothingNew] means that all is
+	// well, and that the last sample is still the newest.
 	Sample(ctx context.Context, at time.Time) ([]recording.Batch, error)
-	// Tell adds what the samples told of the source: version, host, facts. It is called after the first sample, after
-	// each gap, and at the end.
+	// Tell adds what the samples showed about the source: version, host, facts. It is called after
+	// the first sample, after each gap, and at the end.
 	Tell(d *recording.Source)
 }
 
-// ErrNothingNew is what a sampler of a server that samples itself gives where that has taken no sample since the last one.
+// ErrNothingNew is returned by the sampler of a server that samples itself, if it has taken no
+// sample since the last one.
 var ErrNothingNew = errors.New("there is no newer sample yet")
 
-// A Polled is what live sources have in common: who they are, and the loop that reads them. A source embeds one, made by
-// [NewPolled], and its Read calls [Polled.Poll].
+// A Polled is what live sources have in common: their description, and the loop that reads them. A
+// source embeds one, made by [NewPolled], and its Read calls [Polled.Poll].
 type Polled struct {
 	patient bool
 	clock   func() (wall time.Time, elapsed time.Duration) // nil: this machine's
@@ -50,11 +54,11 @@ type Polled struct {
 	desc recording.Source
 }
 
-// NewPolled makes the common part of a source. Of the description, Kind and Name have to be known.
+// NewPolled returns the common part of a source. The description must have Kind and Name.
 func NewPolled(d recording.Source) *Polled { return &Polled{desc: d} }
 
-// Patient makes even the first sample one that may fail: for sources of which others tell that they are not there, and
-// come back. Poll then fails only if there was no sample at all when its time was over.
+// Patient lets even the first sample fail, for sources whose absence others report and that come
+// back. Poll then fails only if there was no sample at all.
 func (l *Polled) Patient() *Polled {
 	l.patient = true
 	return l
@@ -70,22 +74,23 @@ func (l *Polled) Describe() recording.Source {
 	return l.desc
 }
 
-// A writeError is the writer's, not the source's.
+// A writeError is the writer's error, not the source's.
 type writeError struct{ error }
 
 func (e writeError) Unwrap() error { return e.error }
 
 // Poll takes samples until Options.For is over or the context ends, which is no error.
 //
-// The first is taken at once, the others at whole multiples of the period, so that the schedule does not drift and
-// sources beside it sample at the same moments. A sample that takes longer than a period is waited for; those it
-// covers are not made up for, and the next has its own time.
+// The first sample is taken immediately, the others at whole multiples of the period, so that the
+// schedule does not drift and other sources sample at the same moments. Poll waits for a sample
+// that takes longer than a period. It does not make up for the samples missed meanwhile, and the
+// next one has its own time.
 //
-// If the first sample fails, so does Poll. A later failure is a gap: the sampler is asked again at each
-// period, more seldom when it stays away for long, and a note tells from when to when it was.
+// If the first sample fails, so does Poll. A later failure is a gap: the sampler is called again
+// each period, less often if the failures persist, and a note says from when to when the gap was.
 //
-// Times are this machine's and ascend strictly. Where its clock is set back, a note says so, and samples go on
-// in the time they were in.
+// Times are this machine's and ascend strictly. If its clock is set back, a note says so, and
+// samples continue on the old clock.
 func (l *Polled) Poll(ctx context.Context, w recording.Writer, opt Options, s Sampler) error {
 	p := &polling{live: l, w: w, opt: opt, sampler: s, period: cmp.Or(max(opt.Period, 0), periodUnasked), now: l.clock}
 	if p.now == nil {
@@ -103,7 +108,8 @@ func (l *Polled) Poll(ctx context.Context, w recording.Writer, opt Options, s Sa
 	return p.end(ctx)
 }
 
-// machineClock is the wall clock, and time that passes evenly whatever is done to that.
+// machineClock returns the wall clock, and a time that passes evenly whatever happens to the wall
+// clock.
 func machineClock() func() (time.Time, time.Duration) {
 	begin := time.Now()
 	return func() (time.Time, time.Duration) {
@@ -112,7 +118,7 @@ func machineClock() func() (time.Time, time.Duration) {
 	}
 }
 
-// polling is one Poll.
+// polling is one call of Poll.
 type polling struct {
 	live    *Polled
 	w       recording.Writer
@@ -122,14 +128,14 @@ type polling struct {
 	now     func() (wall time.Time, elapsed time.Duration)
 
 	stamps  stamps
-	first   time.Time // of the samples there are
-	last    time.Time // the same; before there is one, when it was asked for at first
+	first   time.Time // of the samples taken
+	last    time.Time // the same; before there is one, when the first was requested
 	samples int64
-	failed  int // in a row
+	failed  int // consecutive failures
 	failure error
 }
 
-// once takes a sample, or keeps in mind why there is none.
+// once takes a sample, or remembers why there is none.
 func (p *polling) once(ctx context.Context) error {
 	at, step := p.stamps.next(p.now())
 	p.stepped(at, step)
@@ -140,7 +146,7 @@ func (p *polling) once(ctx context.Context) error {
 	defer cancel()
 	batches, err := p.sampler.Sample(inner, at)
 	if ctx.Err() != nil {
-		return nil // whatever the last sample says of it
+		return nil // the last sample says how it is
 	}
 	if errors.Is(err, ErrNothingNew) {
 		return nil
@@ -188,7 +194,7 @@ func (p *polling) taken(at time.Time) {
 	}
 }
 
-// tell says who the samples are from.
+// tell reports which source the samples are from.
 func (p *polling) tell() {
 	p.live.mu.Lock()
 	p.sampler.Tell(&p.live.desc)
@@ -224,7 +230,7 @@ func (p *polling) stepped(at time.Time, step time.Duration) {
 
 func (p *polling) name() string { return p.live.Describe().Name }
 
-// pause is how long a failure is waited after, and how far samples are apart else.
+// pause returns the wait after a failure, or else the time between samples.
 func (p *polling) pause() time.Duration {
 	d := p.period
 	for n := promptly; n < p.failed && d < awayMax; n++ {
@@ -233,7 +239,7 @@ func (p *polling) pause() time.Duration {
 	return max(p.period, min(d, awayMax))
 }
 
-// wait waits for the time of the next sample; false if there is none.
+// wait waits for the time of the next sample; false means that there is none.
 func (p *polling) wait(ctx context.Context) bool {
 	wall, elapsed := p.now()
 	pause := p.pause()
@@ -251,13 +257,13 @@ func (p *polling) wait(ctx context.Context) bool {
 	}
 }
 
-// end tells what is known when all is over.
+// end reports the final description.
 func (p *polling) end(ctx context.Context) error {
 	switch {
 	case p.samples == 0 && ctx.Err() == nil:
 		return p.failure
 	case p.samples == 0:
-		return nil // who ended it knows why there is nothing
+		return nil // whoever ended it knows why there is nothing
 	}
 	_, elapsed := p.now()
 	p.endGap(p.stamps.last.Add(elapsed - p.stamps.elapsed).Add(p.opt.ClockOffset).UTC())
@@ -265,7 +271,8 @@ func (p *polling) end(ctx context.Context) error {
 	return nil
 }
 
-// progress calls Progress now and then, also while a sample keeps waiting. What it gives ends that.
+// progress calls Progress now and then, also while a sample is awaited. Call the returned function
+// to stop.
 func (p *polling) progress() (stop func()) {
 	if p.opt.Progress == nil {
 		return func() {}
@@ -288,5 +295,5 @@ func (p *polling) progress() (stop func()) {
 	return func() { close(ended); told.Wait() }
 }
 
-// isWriteError reports whether a Read failed for want of a place to write to.
+// isWriteError reports whether a Read failed because the recording could not be written.
 func isWriteError(err error) bool { return errors.As(err, new(writeError)) }

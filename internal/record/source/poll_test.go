@@ -15,9 +15,9 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// server is a database that answers, late or not at all.
+// server is a database that answers late or not at all.
 type server struct {
-	answer func(n int) (after time.Duration, err error) // nil: at once
+	answer func(n int) (after time.Duration, err error) // nil: immediately
 	asked  int
 	told   int
 }
@@ -43,14 +43,14 @@ func (s *server) Tell(d *recording.Source) {
 	d.Version = fmt.Sprint("asked ", s.asked)
 }
 
-// paper is what is written down, as a text: times since the bubble's beginning.
+// paper records what is written, as text: times since the start of the bubble.
 type paper struct {
 	mu    sync.Mutex
 	lines []string
 	full  bool
 }
 
-var midnight = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // where a bubble of synctest begins
+var midnight = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // where a synctest bubble starts
 
 func since(t time.Time) string {
 	if t.IsZero() {
@@ -92,7 +92,8 @@ func source() *Polled { return NewPolled(recording.Source{Kind: "test", Name: "d
 
 var errAway = errors.New("connection refused")
 
-// Samples come at once, then at whole seconds. One that is late is waited for, and the next is not late for that.
+// The first sample is immediate, the others are at whole seconds. A late one is awaited, and the
+// next one is not late because of it.
 func TestSchedule(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(300 * time.Millisecond)
@@ -115,7 +116,7 @@ db asked 1: 1 from 300ms to 300ms
 5s
 6s
 db asked 5: 5 from 300ms to 6s`)
-		// A person is told of the time also while an answer keeps waiting.
+		// Progress is reported also while an answer is awaited.
 		if got := fmt.Sprint(told); got != "[0 6 1000 6 2000 6 3000 6 4000 6 5000 6]" {
 			t.Errorf("progress %s", got)
 		}
@@ -130,7 +131,7 @@ func TestRestart(t *testing.T) {
 			case 3, 4:
 				return 0, errAway
 			case 7:
-				return time.Hour, nil // it takes the question, and nothing comes
+				return time.Hour, nil // it accepts the request and never answers
 			}
 			return 0, nil
 		}}
@@ -152,7 +153,7 @@ db asked 8: 5 from 1m0s to 1m17s`)
 	})
 }
 
-// What stays away is asked ever more seldom, up to a bound; the gap is told of at the end too.
+// What stays away is asked ever less often, down to a bound; the gap is reported at the end too.
 func TestBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked []string
@@ -177,7 +178,7 @@ db asked 18: 1 from 0s to 0s`)
 	})
 }
 
-// The first sample says whether there is anything to read; a patient source waits for that.
+// The first sample shows whether there is anything to read; a patient source waits for that.
 func TestFirstSample(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		away := func(until int) *server {
@@ -207,7 +208,7 @@ db asked 3: 1 from 12s to 12s`)
 	})
 }
 
-// The end of the context is no error, whenever it comes; that of the recording is one.
+// The end of the context is no error, whenever it comes; the end of the recording is one.
 func TestEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, after := range []time.Duration{0, 100 * time.Millisecond, 1500 * time.Millisecond} {
@@ -228,7 +229,7 @@ func TestEnd(t *testing.T) {
 	})
 }
 
-// A clock that is set, forward or back, is told of. Samples go on, and their times ascend.
+// A clock that is set, forward or back, is reported. Samples continue, and their times ascend.
 func TestClockStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, src := &paper{}, source()
@@ -236,7 +237,7 @@ func TestClockStep(t *testing.T) {
 		src.clock = func() (time.Time, time.Duration) {
 			wall, elapsed := machine()
 			switch {
-			case elapsed >= 7*time.Second: // right again, and an hour's sleep
+			case elapsed >= 7*time.Second: // right again, after an hour's sleep
 				wall = wall.Add(time.Hour)
 			case elapsed >= 3*time.Second: // set back by ten minutes
 				wall = wall.Add(-10 * time.Minute)
@@ -259,8 +260,8 @@ db asked 5: 5 from 0s to 1h0m8s`)
 	})
 }
 
-// Whatever a clock does, the times of samples ascend by a millisecond at least, are never behind the clock, and are no
-// nearer to each other than the time that passed.
+// Whatever a clock does, the times of samples ascend by at least a millisecond, are never behind
+// the clock, and are no closer to each other than the time that passed.
 func TestStamps(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var s stamps
@@ -286,7 +287,7 @@ func TestStamps(t *testing.T) {
 	})
 }
 
-// Of a cluster, a member that is away keeps no other waiting.
+// In a cluster, a member that is away delays no other.
 func TestGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		member := func(name string, answer func(n int) (time.Duration, error)) Source {

@@ -2,11 +2,13 @@ package source
 
 import "time"
 
-// stepMin is the least step of a clock that is told: what is less, ntpd slews (ntpd(8): the step threshold, 128 ms).
+// stepMin is the smallest clock step that is reported: ntpd slews anything less (ntpd(8): the step
+// threshold, 128 ms).
 const stepMin = 128 * time.Millisecond
 
-// Stamps give samples their times: the wall clock's, but never less than the time that has really passed since the
-// sample before. So a clock that is set back makes neither two samples of one time nor an interval that is too short.
+// Stamps give samples their times: the wall clock's, but never less than the time that has really
+// passed since the previous sample. So a clock that is set back causes neither two samples at one
+// time nor an interval that is too short.
 type stamps struct {
 	begun   bool
 	last    time.Time
@@ -14,8 +16,8 @@ type stamps struct {
 	elapsed time.Duration
 }
 
-// next gives the time of a sample, in whole milliseconds, and by how much the wall clock was set since the last one: 0 where it was
-// not.
+// next returns the time of a sample, in whole milliseconds, and by how much the wall clock was set
+// since the last one, 0 if it was not.
 func (t *stamps) next(wall time.Time, elapsed time.Duration) (at time.Time, step time.Duration) {
 	at = wall
 	if t.begun {

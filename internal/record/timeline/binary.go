@@ -119,7 +119,7 @@ func (ev *evaluator) match(e *parser.BinaryExpr, lhs, rhs []Track, f func(a, b f
 	return value{tracks: merged(out)}, nil
 }
 
-// merged joins tracks of equal labels: the first known value of a cell wins.
+// merged joins tracks with equal labels: the first known value of a cell wins.
 func merged(tracks []Track) []Track {
 	index := map[string]int{}
 	var out []Track

@@ -11,16 +11,16 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// Leaves supply what an expression is made of.
+// Leaves supply the series of an expression.
 type Leaves interface {
-	// Gauge gives the series a selector names, laid on the grid.
+	// Gauge returns the series that a selector names, on the grid.
 	Gauge(sel *parser.VectorSelector) ([]Track, error)
-	// Rate gives their per-interval rates per second, laid on the grid.
+	// Rate returns their rates per second and interval, on the grid.
 	Rate(sel *parser.VectorSelector) ([]Track, error)
 }
 
-// ErrUnsupported is wrapped by the errors of [Eval] for PromQL outside the
-// subset: the caller can ask the recording's own engine instead.
+// ErrUnsupported is wrapped by the errors of [Eval] for PromQL outside the subset: the caller can
+// use the recording's own engine instead.
 var ErrUnsupported = errors.New("PromQL outside the subset of the grid")
 
 // Eval computes a PromQL expression on a grid. The subset: selectors without

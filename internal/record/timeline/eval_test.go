@@ -21,8 +21,8 @@ const (
 	startMs = 1_700_000_000_000
 )
 
-// world is random regular data: samples of 1 s exactly on the grid, counters that never go down,
-// gauges with holes, one histogram. Where samples are regular, an interval's own rate is
+// world is random regular data: samples exactly one second apart on the grid, counters that never
+// go down, gauges with holes, one histogram. If samples are regular, an interval's own rate is
 // irate(), so the grid and Prometheus' engine must agree cell by cell.
 type world struct {
 	mem  *recording.Memory
@@ -78,7 +78,7 @@ func (w world) add(t *rapid.T, ls labels.Labels, value func(k int) float64) {
 	}
 }
 
-// leaves lays the recording's samples on the grid.
+// leaves puts the recording's samples on the grid.
 type leaves struct{ w world }
 
 func (l leaves) Gauge(sel *parser.VectorSelector) ([]timeline.Track, error) {
@@ -101,7 +101,7 @@ func (l leaves) lay(sel *parser.VectorSelector, how func([]promql.FPoint) []floa
 	return out, nil
 }
 
-// drawExpr draws an expression of the subset whose answer is a vector by device, or one value.
+// drawExpr draws an expression of the subset whose result is a vector by device, or one value.
 func drawExpr(t *rapid.T, depth int) string {
 	n := func() string { return fmt.Sprint(rapid.IntRange(-50, 3000).Draw(t, "number")) }
 	leaf := rapid.SampledFrom([]string{
@@ -141,8 +141,8 @@ func drawExpr(t *rapid.T, depth int) string {
 	return leaf.Draw(t, "leaf")
 }
 
-// One definition serves this program and a Prometheus server: the grid's evaluation of
-// any expression of the subset is the engine's.
+// One definition serves this program and a Prometheus server: the grid evaluates any expression of
+// the subset like the engine.
 func TestEvalAgreesWithPrometheus(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
@@ -152,7 +152,7 @@ func TestEvalAgreesWithPrometheus(t *testing.T) {
 	})
 }
 
-// The shapes the pack is written in, which random expressions hit seldom.
+// The shapes that the pack uses, which random expressions rarely hit.
 func TestEvalAgreesOnSignalShapes(t *testing.T) {
 	exprs := []string{
 		`histogram_quantile(0.99, sum by (le, instance) (irate(h_bucket[2s])))`,
@@ -180,8 +180,8 @@ func TestEvalAgreesOnSignalShapes(t *testing.T) {
 	})
 }
 
-// The one difference: 0/0, an await without I/O, is a sample of NaN to Prometheus, which count,
-// and and max see; on the grid it is unknown, as if there were no sample.
+// The one difference: 0/0, an await without I/O, is a NaN sample for Prometheus, which count, and
+// and max see. On the grid it is unknown, as if there were no sample.
 func TestNothingOverNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
@@ -201,8 +201,8 @@ func TestNothingOverNothing(t *testing.T) {
 	})
 }
 
-// compare asks both and holds the cells against each other in which either answers, from the cell
-// on in which the grid's trailing windows are full.
+// compare evaluates with both and compares the cells in which either has a value, from the cell on
+// in which the grid's trailing windows are full.
 func compare(t *rapid.T, w world, expr string) {
 	t.Helper()
 	e, err := parser.NewParser(parser.Options{}).ParseExpr(expr)
@@ -211,7 +211,7 @@ func compare(t *rapid.T, w world, expr string) {
 	}
 	want, err := w.mem.Range(context.Background(), expr, w.grid.Time(0), w.grid.Time(seconds-1), time.Second, time.Second)
 	if err != nil {
-		return // a match of many to many, which the grid need not refuse
+		return // a many-to-many match, which the grid need not refuse
 	}
 	tracks, err := timeline.Eval(w.grid, e, leaves{w})
 	if err != nil {

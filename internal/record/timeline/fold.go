@@ -6,25 +6,24 @@ import (
 	"time"
 )
 
-// A Hole is a stretch in which no source has a sample, as between two runs of
-// a server: after From, before To.
+// A Hole is a stretch in which no source has a sample, for example between two runs of a server:
+// after From, before To.
 type Hole struct{ From, To time.Time }
 
-// holeCells is how many cells are kept of a hole: as many as the longest wait that
-// a rule follows back from where it was credited, so that nothing reaches over it.
+// holeCells is how many cells of a hole are kept: as many as the longest wait that a rule follows
+// back from where it was credited, so that nothing reaches across.
 const holeCells = 600
 
-// A fold leaves time out before cell at: from from on, in milliseconds since the epoch, and
-// with the folds before it leftOut milliseconds, a whole number of cells.
+// A fold leaves out time before cell at: starting at from, in milliseconds since the epoch.
+// Together with the folds before it, it leaves out leftOut milliseconds, a whole number of cells.
 type fold struct {
 	at      int
 	from    int64
 	leftOut int64
 }
 
-// fold leaves out what is beyond holeCells of each hole. The servers people start when they
-// need them leave months between their samples; cells for those would need
-// memory for nothing.
+// fold leaves out what exceeds holeCells of each hole. Servers that people start only when needed
+// have months between their samples; cells for those would waste memory.
 func (g *Grid) fold(holes []Hole) {
 	holes = slices.Clone(holes)
 	slices.SortFunc(holes, func(a, b Hole) int { return a.From.Compare(b.From) })
@@ -41,7 +40,7 @@ func (g *Grid) fold(holes []Hole) {
 	}
 }
 
-// end is the end of cell k in milliseconds since the epoch.
+// end returns the end of cell k in milliseconds since the epoch.
 func (g Grid) end(k int) int64 {
 	ms := g.FromMs + int64(k)*g.StepMs
 	if i := sort.Search(len(g.folds), func(i int) bool { return g.folds[i].at > k }); i > 0 {
@@ -50,8 +49,8 @@ func (g Grid) end(k int) int64 {
 	return ms
 }
 
-// cell is the cell that a time lies in, or the one after the fold it lies in; it may be outside
-// the grid.
+// cell returns the cell that contains a time, or the one after the fold that contains it; it may be
+// outside the grid.
 func (g Grid) cell(ms int64) int {
 	i := sort.Search(len(g.folds), func(i int) bool { return g.folds[i].from >= ms })
 	if i == 0 {
@@ -63,13 +62,13 @@ func (g Grid) cell(ms int64) int {
 
 func ceilDiv(a, b int64) int { return int(-floorDiv(-a, b)) }
 
-// CellAt is the cell that t lies in, and whether the grid has it.
+// CellAt returns the cell that contains t, and whether the grid has it.
 func (g Grid) CellAt(t time.Time) (int, bool) {
 	k := g.cell(t.UnixMilli())
 	return k, k >= 0 && k < g.N && !t.Before(g.Start(k))
 }
 
-// Runs are the cells between the folds: in each, time passes evenly.
+// Runs returns the cells between the folds: within each, time passes evenly.
 func (g Grid) Runs() []Episode {
 	var out []Episode
 	first := 0

@@ -9,7 +9,7 @@ import (
 )
 
 // Two runs of a server a month apart: the month between takes 600 cells, every cell has its true
-// time, and what was counted is neither lost nor moved.
+// time, and no count is lost or moved.
 func TestFold(t *testing.T) {
 	const month = 30 * 86400
 	start := time.UnixMilli(0).UTC()
@@ -53,7 +53,7 @@ func TestFold(t *testing.T) {
 	}
 }
 
-// A short hole, one that begins before the grid and one that ends behind it.
+// A short hole, one that begins before the grid and one that ends after it.
 func TestFoldEdges(t *testing.T) {
 	start := time.UnixMilli(0).UTC()
 	at := func(s int) time.Time { return start.Add(time.Duration(s) * time.Second) }

@@ -1,18 +1,16 @@
-// Package timeline lays series of different sources, periods and jitter on one
-// common grid of time, so that they can be compared second by second.
+// Package timeline puts series of different sources, periods and jitter on one common time grid, so
+// that they can be compared second by second.
 //
-// The idea is the interval. A counter sampled at a and then at b does not say what its rate
-// was "at b"; it says what it was on average between a and b. So a rate belongs to
-// the interval, and a grid cell takes the mean of the intervals that cover it. Sampling
-// jitter, a late sample during a stall and a source of another period then
-// neither lose an interval nor count one twice, as evaluating irate() at fixed
-// steps would. An interval much longer than the source's period is a hole: NaN,
-// never zero.
+// The idea is the interval. A counter sampled at a and then at b does not say what its rate was "at
+// b"; it says what the rate was on average between a and b. So a rate belongs to the interval, and
+// a grid cell takes the mean of the intervals that cover it. Sampling jitter, a late sample during
+// a stall or a source with another period then neither lose an interval nor count one twice, as
+// evaluating irate() at fixed steps would. An interval much longer than the source's period is a
+// hole: NaN, never zero.
 //
-// [Eval] computes PromQL over such a grid for the subset in which signals
-// and rules are written (package rules): one definition serves this program, a
-// test script and a Prometheus server, and a property test holds the two engines
-// against each other.
+// [Eval] computes PromQL over such a grid, for the subset that signals and rules use (package
+// rules). One definition serves this program, a test script and a Prometheus server, and a property
+// test compares the two engines.
 package timeline
 
 import (
@@ -23,9 +21,8 @@ import (
 	"github.com/prometheus/prometheus/promql"
 )
 
-// A Grid is a run of N cells of equal length. Cell k covers the time after
-// FromMs+(k-1)*StepMs up to and including FromMs+k*StepMs, later by the folds
-// before it.
+// A Grid is a sequence of N cells of equal length. Cell k covers the time after FromMs+(k-1)*StepMs
+// up to and including FromMs+k*StepMs, plus the folds before it.
 type Grid struct {
 	FromMs int64 // end of cell 0, milliseconds since the epoch
 	StepMs int64 // length of a cell in milliseconds
@@ -33,13 +30,13 @@ type Grid struct {
 	folds  []fold
 }
 
-// MaxCells bounds a grid: 24 days of seconds. A diagnosis holds some hundred tracks
-// of 8 bytes a cell.
+// MaxCells bounds a grid: 24 days of seconds. A diagnosis holds some hundred tracks with 8 bytes
+// per cell.
 const MaxCells = 24 * 86400
 
-// NewGrid is the smallest grid of the given step that covers from to to. The holes, in which
-// no source has a sample, are folded: of a long one some cells are kept. A span of more
-// than [MaxCells] steps besides is covered by longer ones.
+// NewGrid returns the smallest grid with the given step that covers from to to. The holes, in which
+// no source has a sample, are folded: some cells of each long one are kept. If more than [MaxCells]
+// steps remain, the steps get longer.
 func NewGrid(from, to time.Time, step time.Duration, holes ...Hole) Grid {
 	stepMs := max(step.Milliseconds(), 1)
 	for {
@@ -69,34 +66,34 @@ func floorDiv(a, b int64) int64 {
 	return q
 }
 
-// Step is the length of a cell.
+// Step returns the length of a cell.
 func (g Grid) Step() time.Duration { return time.Duration(g.StepMs) * time.Millisecond }
 
-// StepSeconds is the length of a cell in seconds.
+// StepSeconds returns the length of a cell in seconds.
 func (g Grid) StepSeconds() float64 { return float64(g.StepMs) / 1000 }
 
-// Time is the end of cell k.
+// Time returns the end of cell k.
 func (g Grid) Time(k int) time.Time { return time.UnixMilli(g.end(k)).UTC() }
 
-// Start is the beginning of cell k.
+// Start returns the beginning of cell k.
 func (g Grid) Start(k int) time.Time { return time.UnixMilli(g.end(k) - g.StepMs).UTC() }
 
-// A Track is a series on a grid: one value a cell, NaN where nothing is known.
+// A Track is a series on a grid: one value per cell, NaN where nothing is known.
 type Track struct {
 	Labels labels.Labels
 	Values []float64
 }
 
-// Holes: an interval between two samples is a hole in the series when it is
-// longer than holePeriods of the usual ones around it and than holeMinMs. FTDC's and
-// an exporter's sampler are themselves late while the host stalls, by
-// seconds: those intervals are measurements, and just what one looks for.
+// Holes: an interval between two samples is a hole in the series if it is longer than holePeriods
+// of the usual intervals around it and longer than holeMinMs. The samplers of FTDC and of exporters
+// are themselves late by seconds while the host stalls. Those intervals are measurements, and
+// exactly what a diagnosis looks for.
 const (
 	holePeriods = 10
 	holeMinMs   = 15_000
 )
 
-// usualMs is the series' usual interval: the median of those around sample i.
+// usualMs returns the series' usual interval: the median of those around sample i.
 type spacing struct{ medianMs int64 }
 
 func newSpacing(pts []promql.FPoint) spacing {
@@ -111,8 +108,8 @@ func newSpacing(pts []promql.FPoint) spacing {
 	return spacing{medianMs: int64(Quantile(d, 0.5))}
 }
 
-// hole reports whether nothing is known between two samples dtMs apart, given
-// the neighbouring intervals (a source may change its period while it runs).
+// hole reports whether nothing is known between two samples dtMs apart, given the neighbouring
+// intervals (a source may change its period while it runs).
 func (s spacing) hole(dtMs, prevMs, nextMs int64) bool {
 	usual := max(s.medianMs, min(prevMs, nextMs), 1)
 	return dtMs > holeMinMs && dtMs > holePeriods*usual
@@ -125,8 +122,8 @@ func interval(pts []promql.FPoint, i int) int64 {
 	return pts[i].T - pts[i-1].T
 }
 
-// Rate lays a counter's rate per second on the grid. Where the counter went down
-// (a restart) the interval is a hole: what happened in it cannot be known.
+// Rate puts a counter's rate per second on the grid. If the counter went down (a restart), the
+// interval is a hole: what happened in it cannot be known.
 func (g Grid) Rate(pts []promql.FPoint) []float64 {
 	out, cover := make([]float64, g.N), make([]float32, g.N)
 	sp := newSpacing(pts)
@@ -141,7 +138,7 @@ func (g Grid) Rate(pts []promql.FPoint) []float64 {
 		g.spread(out, cover, a.T, b.T, dv/float64(dt)*1000)
 	}
 	for k := range out {
-		// A cell half of which is unknown is unknown.
+		// A cell is unknown if half of it is.
 		if cover[k] < 0.5 {
 			out[k] = math.NaN()
 		} else {
@@ -167,8 +164,8 @@ func (g Grid) spread(out []float64, cover []float32, aMs, bMs int64, value float
 	}
 }
 
-// Gauge lays a gauge on the grid: a cell has the last sample at or before its
-// end, held until the next one unless a hole follows.
+// Gauge puts a gauge on the grid: a cell has the last sample at or before its end, held until the
+// next one unless a hole follows.
 func (g Grid) Gauge(pts []promql.FPoint) []float64 {
 	out := make([]float64, g.N)
 	for k := range out {
@@ -186,8 +183,8 @@ func (g Grid) Gauge(pts []promql.FPoint) []float64 {
 		for k := max(g.cell(p.T), 0); k < g.N && g.end(k) < until; k++ {
 			out[k] = p.F
 		}
-		// The cell in which the next sample falls is overwritten by it; a sample
-		// exactly at a cell's end must be seen even if until equals it.
+		// The cell that contains the next sample is overwritten by it; a sample exactly at a cell's
+		// end must be seen even if until equals it.
 		if k := g.cell(p.T); k >= 0 && k < g.N {
 			out[k] = p.F
 		}

@@ -12,7 +12,7 @@ import (
 
 var nan = math.NaN()
 
-// at makes samples of pairs: milliseconds, value.
+// at makes samples from pairs of milliseconds and value.
 func at(pairs ...float64) []promql.FPoint {
 	var out []promql.FPoint
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -21,7 +21,7 @@ func at(pairs ...float64) []promql.FPoint {
 	return out
 }
 
-// every makes n+1 samples of a counter that grows by rate a second, one each period.
+// every makes n+1 samples of a counter that grows by rate per second, one per period.
 func every(fromMs, periodMs int64, n int, start, rate float64) []promql.FPoint {
 	var out []promql.FPoint
 	for i := range n + 1 {
@@ -102,7 +102,7 @@ func TestHoles(t *testing.T) {
 	}
 }
 
-// A source may change its period while it runs: 0.1, 1 and 10 s, and a capture of 10 s laid on
+// A source may change its period while it runs: 0.1, 1 and 10 s, and a capture at 10 s on a grid of
 // seconds.
 func TestRateMixedPeriods(t *testing.T) {
 	a := every(0, 100, 100, 0, 50)                       // to 10 s
@@ -113,14 +113,14 @@ func TestRateMixedPeriods(t *testing.T) {
 		g := timeline.Grid{FromMs: 0, StepMs: step, N: int(90_000/step) + 1}
 		got := g.Rate(pts)
 		for k := 1; k < g.N; k++ {
-			if !(math.Abs(got[k]-50) < 1e-4) { // shares of a cell are kept in single precision
+			if !(math.Abs(got[k]-50) < 1e-4) { // cell shares have single precision
 				t.Fatalf("step %d ms: cell %d (%v) is %v, want 50", step, k, g.Time(k).Sub(g.Time(0)), got[k])
 			}
 		}
 	}
 }
 
-// Laying a rate on a grid neither loses nor invents what was counted.
+// Putting a rate on a grid neither loses nor invents counts.
 func TestRateConserves(t *testing.T) {
 	pts := at(0, 0, 1003, 10, 1998, 400, 6011, 405, 7000, 900, 8000, 901)
 	g := timeline.Grid{FromMs: 0, StepMs: 1000, N: 9}

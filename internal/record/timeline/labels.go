@@ -46,8 +46,8 @@ type bucket struct {
 	values []float64
 }
 
-// quantile is histogram_quantile over classic buckets, as the Prometheus
-// documentation defines it: linear within a bucket, the highest finite bound above.
+// quantile is histogram_quantile over classic buckets, as defined in the Prometheus documentation:
+// linear within a bucket, the highest finite bound above.
 func (ev *evaluator) quantile(e *parser.Call) (value, error) {
 	phi, err := ev.eval(e.Args[0])
 	if err != nil || !phi.scalar {

@@ -8,7 +8,7 @@ import (
 // A Mask says in which cells of a grid something holds.
 type Mask []bool
 
-// Where is the mask of the cells whose value satisfies hold; NaN never does.
+// Where returns the mask of the cells whose value satisfies hold; NaN never does.
 func Where(values []float64, hold func(float64) bool) Mask {
 	m := make(Mask, len(values))
 	for i, x := range values {
@@ -17,12 +17,12 @@ func Where(values []float64, hold func(float64) bool) Mask {
 	return m
 }
 
-// Known is the mask of the cells that have a value.
+// Known returns the mask of the cells that have a value.
 func Known(values []float64) Mask {
 	return Where(values, func(float64) bool { return true })
 }
 
-// Count is in how many cells the mask holds.
+// Count returns the number of cells in which the mask holds.
 func (m Mask) Count() int {
 	n := 0
 	for _, b := range m {
@@ -77,7 +77,7 @@ func (m Mask) Widen(before, after int) Mask {
 	return out
 }
 
-// Close also holds in holes of at most n cells between two cells where m does.
+// Close also holds in gaps of at most n cells between two cells where m holds.
 func (m Mask) Close(n int) Mask {
 	out := slices.Clone(m)
 	last := -1
@@ -98,10 +98,10 @@ func (m Mask) Close(n int) Mask {
 // An Episode is a run of cells, First to Last inclusive.
 type Episode struct{ First, Last int }
 
-// Cells is the episode's length in cells.
+// Cells returns the episode's length in cells.
 func (e Episode) Cells() int { return e.Last - e.First + 1 }
 
-// Episodes are the runs of cells in which the mask holds, in time order.
+// Episodes returns the runs of cells in which the mask holds, in time order.
 func (m Mask) Episodes() []Episode {
 	var out []Episode
 	for i := 0; i < len(m); i++ {
@@ -118,7 +118,7 @@ func (m Mask) Episodes() []Episode {
 	return out
 }
 
-// MaskOf holds in the episodes of a grid of n cells.
+// MaskOf returns the mask that holds in the episodes, on a grid of n cells.
 func MaskOf(n int, episodes []Episode) Mask {
 	m := make(Mask, n)
 	for _, e := range episodes {
@@ -131,27 +131,27 @@ func MaskOf(n int, episodes []Episode) Mask {
 
 // A Period is a regular recurrence.
 type Period struct {
-	Cells float64 // median distance of two starts, in cells
-	// Spread is what three of four distances deviate by at most, over their
-	// median: 0 is a clock. The fourth may be one that was missed.
+	Cells float64 // median distance between two starts, in cells
+	// Spread is the deviation that three of four distances do not exceed, over their median: 0 is a
+	// clock. The fourth may contain a missed start.
 	Spread float64
-	N      int // distances seen
+	N      int // number of distances
 }
 
-// maxPeriodSpread is the irregularity up to which a recurrence is called
-// periodic. A WiredTiger checkpoint comes 60 s after the last one ended, so its
-// period wanders with its duration. Of a few distances at random some agree by
-// chance: fewer than fewDistances have to agree within maxFewSpread. So of four to ten
-// episodes at random one set in ten or fewer is called periodic, of more hardly any.
+// maxPeriodSpread is the irregularity up to which a recurrence is called periodic. A WiredTiger
+// checkpoint comes 60 s after the last one ended, so its period varies with its duration. Among a
+// few random distances, some agree by chance: fewer than fewDistances must agree within
+// maxFewSpread. So at most one in ten sets of four to ten random episodes is called periodic, and
+// of larger sets hardly any.
 const (
 	maxPeriodSpread = 0.25
 	fewDistances    = 6
 	maxFewSpread    = 0.125
 )
 
-// Recurrence finds the period of episodes' starts. It is false with fewer than
-// three episodes, or when the distances are irregular. Episodes closer than a third of the
-// median distance are one recurrence seen twice and are merged.
+// Recurrence finds the period of the episodes' starts. It returns false with fewer than three
+// episodes, or if the distances are irregular. Episodes closer than a third of the median distance
+// are one recurrence seen twice and are merged.
 func Recurrence(episodes []Episode) (Period, bool) {
 	starts := make([]float64, 0, len(episodes))
 	for _, e := range episodes {
@@ -187,7 +187,7 @@ func Recurrence(episodes []Episode) (Period, bool) {
 	if med > 0 {
 		p.Spread = Quantile(dev, 0.75) / med
 	}
-	// With few distances a coincidence is likely: they must agree closely.
+	// With few distances, a coincidence is likely: they must agree closely.
 	spread := maxPeriodSpread
 	if p.N < fewDistances {
 		spread = maxFewSpread

@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// mask reads "..##.": # where it holds.
+// mask parses "..##.": # where it holds.
 func mask(s string) timeline.Mask {
 	m := make(timeline.Mask, len(s))
 	for i := range s {
@@ -49,7 +49,7 @@ func TestMaskOperations(t *testing.T) {
 	}
 }
 
-// Episodes and MaskOf are each other's inverse, and widening an interval is adding to its ends.
+// Episodes and MaskOf are inverses, and widening an interval extends its ends.
 func TestMaskProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := timeline.Mask(rapid.SliceOfN(rapid.Bool(), 0, 60).Draw(t, "mask"))
@@ -92,7 +92,7 @@ func TestRecurrence(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		eps  []timeline.Episode
-		want float64 // cells; 0 where there is no period
+		want float64 // cells; 0 if there is no period
 	}{
 		{"a clock", episodes(20, 80, 140, 200), 60},
 		{"60 s after the last one ended: the period wanders with the duration", episodes(0, 62, 131, 193, 260), 65},

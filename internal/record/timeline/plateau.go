@@ -5,20 +5,20 @@ import (
 	"slices"
 )
 
-// A Plateau is a level that a rate reaches again and again and does not pass: a cap.
+// A Plateau is a level that a rate reaches again and again and does not exceed: a cap.
 type Plateau struct {
 	Level float64
-	Cells Mask // where the rate stands at the level
-	// Share is the part of the candidate cells that stand at it.
+	Cells Mask // where the rate is at the level
+	// Share is the part of the candidate cells that are at it.
 	Share float64
-	// Above is the part of all known cells in which the rate was over it. I/O that slips from
-	// one candidate into the next does not count.
+	// Above is the part of all known cells in which the rate exceeded it. I/O that slips from one
+	// candidate into the next does not count.
 	Above float64
 }
 
-// FindPlateau looks for the level at which values stand in the cells of
-// where: the densest band of relative half-width tol, the higher one of equals. It is
-// false with fewer than minCells cells in the band.
+// FindPlateau looks for the level at which values stand in the cells of where: the densest band of
+// relative half-width tol, and the higher of two equal ones. It returns false with fewer than
+// minCells cells in the band.
 func FindPlateau(values []float64, where Mask, tol float64, minCells int) (Plateau, bool) {
 	cand := At(values, where)
 	cand = slices.DeleteFunc(cand, func(x float64) bool { return math.IsNaN(x) || x <= 0 })
@@ -45,9 +45,9 @@ func FindPlateau(values []float64, where Mask, tol float64, minCells int) (Plate
 	return p, true
 }
 
-// passed counts the cells over a level, but those that have too much because a candidate beside
-// them has too little: a sampler that comes a tenth of a second late, and a limiter that
-// releases requests in lumps, give to one cell what they take from the next.
+// passed counts the cells over a level, except those that have too much because a candidate beside
+// them has too little. A sampler that is a tenth of a second late, and a limiter that releases
+// requests in bursts, give one cell what they take from the next.
 func passed(values []float64, where Mask, level float64) (n int) {
 	lacks := func(i, j int) bool {
 		return j >= 0 && j < min(len(values), len(where)) && where[j] && values[i]+values[j] <= 2*level

@@ -12,9 +12,9 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// The scripts give a rate over time as "10x3000" (ten cells of 3,000), "10x3000~60" (alternating by
-// 60 up and down), "10x300>3000" (a ramp) and "5x?" (unknown). The answer is plotted, # where the rate
-// stands at the plateau, so that a change of the detector shows.
+// The scripts describe a rate over time as "10x3000" (ten cells of 3,000), "10x3000~60"
+// (alternating by 60 up and down), "10x300>3000" (a ramp) and "5x?" (unknown). The result is
+// plotted, with # where the rate is at the plateau, so that a change of the detector shows.
 func TestFindPlateau(t *testing.T) {
 	datadriven.RunTest(t, "testdata/plateau", func(t *testing.T, d *datadriven.TestData) string {
 		values := series(t, d.Input)
@@ -71,7 +71,8 @@ func number(t *testing.T, s string) float64 {
 
 const plotRows = 8
 
-// plot draws values from the bottom up, one column a cell: # in the cells of the mask, o elsewhere.
+// plot draws values from the bottom up, one column per cell: # in the cells of the mask, o
+// elsewhere.
 func plot(values []float64, m timeline.Mask) string {
 	top := timeline.Max(values)
 	var b strings.Builder

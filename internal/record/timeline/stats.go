@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Quantile is the q-quantile (0 to 1) of the values that are not NaN, linearly
-// interpolated between order statistics; NaN if there are none.
+// Quantile returns the q-quantile (0 to 1) of the values that are not NaN, linearly interpolated
+// between order statistics; NaN if there are none.
 func Quantile(values []float64, q float64) float64 {
 	v := make([]float64, 0, len(values))
 	for _, x := range values {
@@ -41,7 +41,7 @@ func Sum(values []float64) float64 {
 	return s
 }
 
-// Count is how many values are not NaN.
+// Count returns how many values are not NaN.
 func Count(values []float64) int {
 	n := 0
 	for _, x := range values {
@@ -52,7 +52,7 @@ func Count(values []float64) int {
 	return n
 }
 
-// Mean is the mean of the values that are not NaN; NaN if there are none.
+// Mean returns the mean of the values that are not NaN; NaN if there are none.
 func Mean(values []float64) float64 {
 	n := Count(values)
 	if n == 0 {
@@ -61,7 +61,7 @@ func Mean(values []float64) float64 {
 	return Sum(values) / float64(n)
 }
 
-// Max is the largest value that is not NaN; NaN if there are none.
+// Max returns the largest value that is not NaN; NaN if there are none.
 func Max(values []float64) float64 {
 	m := math.NaN()
 	for _, x := range values {
@@ -72,7 +72,7 @@ func Max(values []float64) float64 {
 	return m
 }
 
-// Correlation is Pearson's r of the pairs in which neither is NaN; NaN if fewer than 8
+// Correlation returns Pearson's r of the pairs in which neither value is NaN; NaN if fewer than 8
 // pairs remain or either does not vary.
 func Correlation(a, b []float64) float64 {
 	var n, sa, sb float64
@@ -101,7 +101,7 @@ func Correlation(a, b []float64) float64 {
 	return cov / math.Sqrt(va*vb)
 }
 
-// At gives the values in the cells where mask holds.
+// At returns the values in the cells where mask holds.
 func At(values []float64, mask Mask) []float64 {
 	var out []float64
 	for i, x := range values {
@@ -112,7 +112,7 @@ func At(values []float64, mask Mask) []float64 {
 	return out
 }
 
-// Top is a mask of the n cells with the largest values.
+// Top returns the mask of the n cells with the largest values.
 func Top(values []float64, n int) Mask {
 	idx := make([]int, 0, len(values))
 	for i, x := range values {

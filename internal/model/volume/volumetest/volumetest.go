@@ -1,9 +1,8 @@
-// Package volumetest is what every volume must keep to, whatever it promises: a suite that a test
-// runs on a volume of its own making.
+// Package volumetest is a conformance suite for volumes: a test runs it on a volume that it makes.
 //
-// The engines and the simulator rely on no more than this: instants come in order, nothing is faster
-// than the limits, nothing idles while something waits, accounts add up, the same seed gives
-// the same answers, and no request makes it panic.
+// The engines and the simulator rely on no more than this: instants come in order, nothing is
+// faster than the limits, nothing idles while something waits, the accounts add up, the same seed
+// gives the same answers, and no request causes a panic.
 package volumetest
 
 import (
@@ -20,23 +19,23 @@ import (
 
 // Expectations are what a volume promises.
 type Expectations struct {
-	// Limits hold from the start, when burst buckets are as full as they are at first, for at least
-	// 20,000 operations. What is 0 is not checked.
+	// Limits hold from the start, when burst buckets are at their initial level, for at least
+	// 20,000 operations. A limit of 0 is not checked.
 	Limits volume.Rate
-	// Operation is how much one operation carries; 0: any length.
+	// Operation is how many bytes one operation carries; 0 means any length.
 	Operation units.Size
-	// Members is how many volumes it is made of; 0 is one. Each lets one request
-	// pass at once, and work spreads over them only evenly on average.
+	// Members is the number of volumes it is made of; 0 means one. Each lets one request pass
+	// immediately, and work spreads over them only evenly on average.
 	Members int
-	// Slack is what may pass at once after idling, as time at the limits: that of
+	// Slack is what may pass immediately after idling, as time at the limits: that of
 	// volume.Config, or a millisecond on an instance.
 	Slack units.Duration
-	// Slots says that a submitter may have to wait, for as many as are given: then the
+	// Slots says that a submitter may have to wait once this many requests are in flight. Then the
 	// limits need not be reached.
 	Slots int
 }
 
-// Run checks a volume. fresh makes one, always the same, that nothing was submitted to, with an
+// Run checks a volume. fresh returns one that nothing was submitted to, always the same, with an
 // instance of its own if it has one.
 func Run(t *testing.T, fresh func(testing.TB) volume.Volume, want Expectations) {
 	t.Helper()
@@ -65,8 +64,8 @@ func Run(t *testing.T, fresh func(testing.TB) volume.Volume, want Expectations) 
 	}
 }
 
-// A load is requests of an application: reads and writes of many lengths, mostly at random, some
-// one after another, some flushes, in bursts and with pauses.
+// A load is the requests of an application: reads and writes of many lengths, mostly random, some
+// sequential, some flushes, in bursts and with pauses.
 type load struct {
 	s   *random.Stream
 	now vtime.Instant
@@ -101,7 +100,7 @@ func inOrder(t *testing.T, v volume.Volume) {
 			t.Fatalf("request %d, %+v at %d: admitted %d, issued %d, done %d", i, r, now, c.Admitted, c.Issued, c.Done)
 		}
 		if c.Admitted > now {
-			l.now = c.Admitted // its submitter was blocked so long
+			l.now = c.Admitted // its submitter was blocked that long
 		}
 		if c.Held >= volume.Limits || (c.Held == volume.Unlimited && c.Issued > now) {
 			t.Fatalf("request %d, %+v: issued %v after it was submitted, held by %v", i, r, c.Issued.Sub(now), c.Held)
@@ -114,7 +113,7 @@ func deterministic(t *testing.T, a, b volume.Volume) {
 	for i := range 5000 {
 		now, r := l.next()
 		ca := a.Submit(now, r)
-		a.State(now) // looking changes nothing
+		a.State(now) // reading the state changes nothing
 		if cb := b.Submit(now, r); ca != cb {
 			t.Fatalf("request %d, %+v at %d: %+v and %+v", i, r, now, ca, cb)
 		}
@@ -167,7 +166,7 @@ func takesAnything(t *testing.T, v volume.Volume) {
 	}
 }
 
-// forward checks that an instant before the last counts as the last.
+// forward checks that an instant before the last one counts as the last one.
 func forward(t *testing.T, a, b volume.Volume) {
 	at := vtime.At(time.Second)
 	r := volume.Request{Op: volume.Write, Length: 4096}
@@ -190,8 +189,8 @@ func flushes(t *testing.T, v volume.Volume) {
 	}
 }
 
-// splits checks that a request is charged as many operations as it takes, and as many at most
-// again as members or where it is not aligned.
+// splits checks that a request is charged for as many operations as it needs, plus at most one per
+// member or for misalignment.
 func splits(t *testing.T, v volume.Volume, want Expectations) {
 	var now vtime.Instant
 	for _, n := range []units.Size{1, 2, 3, 4, 16} {
@@ -203,8 +202,8 @@ func splits(t *testing.T, v volume.Volume, want Expectations) {
 	}
 }
 
-// limited submits a backlog of requests at random places and checks that they are issued no faster than
-// perSecond, each counting for so much, and no slower.
+// limited submits a backlog of requests at random places and checks that they are issued no faster
+// than perSecond, with each counted by its size, and no slower.
 func limited(t *testing.T, v volume.Volume, want Expectations, length units.Size, perSecond, each float64) {
 	const requests = 20_000
 	s := random.Seed(4).Stream("volumetest")
@@ -218,7 +217,7 @@ func limited(t *testing.T, v volume.Volume, want Expectations, length units.Size
 	}
 	slices.Sort(issued)
 	members := float64(max(want.Members, 1))
-	// What passes at once: one request a member, the slack, and what nanoseconds round.
+	// What passes immediately: one request per member, the slack, and rounding to nanoseconds.
 	depth := members*each + float64(perSecond*want.Slack.Std().Seconds()) + each/1000
 	var level float64
 	for i, at := range issued {
