@@ -137,6 +137,7 @@ func (o *proveOptions) Validate(cmd *cobra.Command, args []string, now time.Time
 		return err
 	}
 	c.Seed = random.Seed(o.seed)
+	c.Pack = pack()
 	c.Before = prove.Window{From: o.fromAt, To: earlier(o.toAt, o.beforeToAt)}
 	c.After = prove.Window{From: o.fromAt, To: o.toAt}
 	if o.afterFromAt.After(o.fromAt) {
