@@ -70,6 +70,9 @@ func judge(c *rules.Case, sig *signals, rule rules.Rule) (found []Finding, missi
 	held = slices.DeleteFunc(held, func(t timeline.Track) bool { return timeline.Count(t.Values) == 0 })
 	found = rule.Judge(c, held)
 	for i := range found {
+		if err := rule.Write(&found[i]); err != nil {
+			return nil, nil, err
+		}
 		if found[i].Evidence == nil {
 			found[i].Evidence = []Evidence{}
 		}

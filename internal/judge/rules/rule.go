@@ -57,10 +57,13 @@ type Rule struct {
 	AnyOf []*Signal
 	// Cause is the mechanism, for one who does not know it.
 	Cause string
+	// Words and Advice are what is written of what Judge finds, by name.
+	Words  Words
+	Advice map[string]Advice
 	// NoAlert says why the condition alone makes no alert; "" if it does.
 	NoAlert string
-	// Judge turns the cells where When holds into findings; one track for
-	// each label set of the answer.
+	// Judge turns the cells where When holds into findings, in numbers; one track for each label
+	// set of the answer.
 	Judge func(c *Case, held []timeline.Track) []Finding
 }
 
@@ -94,6 +97,9 @@ type Finding struct {
 	// PeriodS is the distance of its recurrences in seconds, if regular.
 	PeriodS float64 `json:"period_seconds,omitempty"`
 	Docs    string  `json:"docs,omitempty"` // the rule's page
+
+	said    []said
+	advised []advised
 }
 
 // Evidence is one number a finding rests on. Value is nil when the text alone tells.

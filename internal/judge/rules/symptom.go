@@ -1,16 +1,20 @@
 package rules
 
-import (
-	"fmt"
+import "plimsoll/internal/record/timeline"
 
-	"plimsoll/internal/record/timeline"
-)
+// symptomWords are those of every symptom.
+var symptomWords = Words{
+	"stalled":   "{{.stalled}} of {{.watched}} stalled ({{.share}}), in {{.episodes}} of at most {{.longest}}.",
+	"not felt":  "{{.clients}} hardly stalled meanwhile: clients did not feel it.",
+	"recurring": "They recur every {{.period}}.",
+	"latency":   "Mean latency in a stalled interval: median {{.median}}, worst {{.worst}}{{with .calm}}; otherwise {{.}}{{end}}.",
+}
 
 // SymptomRule makes a symptom rule: it reports the stalled time that the detector of
 // its name found. when is the same condition for an engine that cannot look at a
 // median over the whole recording.
 func SymptomRule(id, title, when, cause string) Rule {
-	r := Rule{ID: id, Title: title, Kind: Symptom, When: when, Cause: cause}
+	r := Rule{ID: id, Title: title, Kind: Symptom, When: when, Cause: cause, Words: symptomWords}
 	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
 		var out []Finding
 		for _, s := range c.Symptoms {
@@ -31,8 +35,8 @@ func (r Rule) symptomFinding(c *Case, s Stall) Finding {
 	for _, e := range eps {
 		longest = max(longest, float64(e.Cells())*c.Grid.StepSeconds())
 	}
-	f.Summary = fmt.Sprintf("%s of %s stalled (%s), in %s of at most %s.",
-		dur(stalled), dur(seen), pct(stalled/seen), count(len(eps), "episode"), dur(longest))
+	f.Say("stalled", Values{"stalled": Seconds(stalled), "watched": Seconds(seen), "share": Part(stalled / seen),
+		"episodes": Things(len(eps), "episode"), "longest": Seconds(longest)})
 	f.Severity = Warning
 	switch {
 	case c.serious(s.Cells, s.Observed):
@@ -44,22 +48,18 @@ func (r Rule) symptomFinding(c *Case, s Stall) Finding {
 		// What clients felt is known: a device's slowness matters as far as they felt it.
 		if felt := Share(c.Stall.Cells, s.Cells); felt < MinAttributable {
 			f.Severity = Info
-			f.Summary += fmt.Sprintf(" %s hardly stalled meanwhile: clients did not feel it.", c.Stall.Subject)
+			f.Say("not felt", Values{"clients": Called(c.Stall.Subject)})
 		}
 	}
 	f.Weight = stalled / seen
 	f.Windows = c.Windows(s.Cells)
 	if f.PeriodS = c.Period(s.Cells); f.PeriodS > 0 {
-		f.Summary += fmt.Sprintf(" They recur every %s.", dur(f.PeriodS))
+		f.Say("recurring", Values{"period": Seconds(f.PeriodS)})
 	}
 	// Where nothing ended in the stalled cells there is no latency to tell.
 	if lat := timeline.At(s.Latency, s.Cells); timeline.Count(lat) > 0 {
 		calm := timeline.Quantile(timeline.At(s.Latency, s.Observed.Without(s.Cells)), 0.5)
-		f.Summary += fmt.Sprintf(" Mean latency in a stalled interval: median %s, worst %s", dur(timeline.Quantile(lat, 0.5)), dur(timeline.Max(lat)))
-		if calm == calm {
-			f.Summary += fmt.Sprintf("; otherwise %s", dur(calm))
-		}
-		f.Summary += "."
+		f.Say("latency", Values{"median": Seconds(timeline.Quantile(lat, 0.5)), "worst": Seconds(timeline.Max(lat)), "calm": Seconds(calm)})
 		f.Evidence = append(f.Evidence,
 			c.Figure("worst mean latency in one interval", nil, timeline.Max(lat), "seconds", s.Cells),
 			c.Figure("median of the intervals' mean latency over the whole recording", nil, timeline.Quantile(s.Latency, 0.5), "seconds", s.Observed),

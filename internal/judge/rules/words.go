@@ -1,0 +1,155 @@
+package rules
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"text/template"
+
+	"plimsoll/internal/base/units"
+)
+
+// Words are what a rule writes of what its Judge found, by name. They are templates of text/template
+// over [Values]: "A sync was under way in {{.covered}} of the stalled time". A Judge computes and
+// names; it writes no sentence.
+type Words map[string]string
+
+// Advice is a [Fix] whose parts are templates like [Words].
+type Advice struct{ Summary, Expect, TradeOff string }
+
+// Values are the figures and names in words.
+type Values map[string]Value
+
+// A Value is a figure or a name as it reads in a sentence. An empty one was not measured: words can
+// ask for it, {{with .calm}}; outside it one takes {{.}}{{end}}.
+type Value string
+
+// Seconds is a span of time: "8.10 s". NaN is empty, here and below.
+func Seconds(s float64) Value { return of(s, units.Seconds) }
+
+// Part is a part of a whole: "87 %".
+func Part(r float64) Value { return of(r, units.Percent) }
+
+// Bytes is an amount of data: "3.46 GB".
+func Bytes(b float64) Value { return of(b, units.Bytes) }
+
+// Number is a figure without a unit.
+func Number(x float64) Value { return of(x, units.Number) }
+
+// Of is a figure with a unit as evidence has it: "1/s", "bytes/s".
+func Of(x float64, unit string) Value {
+	return of(x, func(x float64) string { return units.Value(x, unit) })
+}
+
+// Things is how many there are of what: "one episode", "3 episodes".
+func Things(n int, what string) Value { return Value(count(n, what)) }
+
+// Called is a name: a device, a setting, a member.
+func Called(name string) Value { return Value(name) }
+
+func of(x float64, text func(float64) string) Value {
+	if math.IsNaN(x) {
+		return ""
+	}
+	return Value(text(x))
+}
+
+// said is a sentence that a Judge asked for.
+type said struct {
+	words  string
+	values Values
+}
+
+// advised is a fix that it asked for.
+type advised struct {
+	advice string
+	values Values
+}
+
+// Say adds words of the finding's rule to its summary. Words that begin with a mark (", ; . :") follow
+// what was said before without a space.
+func (f *Finding) Say(words string, v Values) { f.said = append(f.said, said{words, v}) }
+
+// Advise adds advice of the finding's rule to its fixes.
+func (f *Finding) Advise(advice string, v Values) { f.advised = append(f.advised, advised{advice, v}) }
+
+// Write makes the sentences of a finding from its rule's words and its Judge's values. It fails where
+// the rule has no words of a name, or they name a value that there is not.
+func (r *Rule) Write(f *Finding) error {
+	var b strings.Builder
+	b.WriteString(f.Summary)
+	for _, s := range f.said {
+		text, err := r.print(r.Words[s.words], s.words, s.values)
+		if err != nil {
+			return err
+		}
+		if b.Len() > 0 && !strings.ContainsRune(",;.:", rune(text[0])) {
+			b.WriteByte(' ')
+		}
+		b.WriteString(text)
+	}
+	f.Summary = b.String()
+	for _, a := range f.advised {
+		t := r.Advice[a.advice]
+		var x Fix
+		for _, part := range []struct {
+			to   *string
+			text string
+		}{{&x.Summary, t.Summary}, {&x.Expect, t.Expect}, {&x.TradeOff, t.TradeOff}} {
+			var err error
+			if *part.to, err = r.print(part.text, a.advice, a.values); err != nil {
+				return err
+			}
+		}
+		f.Fixes = append(f.Fixes, x)
+	}
+	f.said, f.advised = nil, nil
+	return nil
+}
+
+func (r *Rule) print(text, name string, v Values) (string, error) {
+	if text == "" {
+		return "", fmt.Errorf("rule %s has no words %q", r.ID, name)
+	}
+	if !strings.Contains(text, "{{") {
+		return text, nil
+	}
+	t, err := template.New(name).Option("missingkey=error").Parse(text)
+	if err != nil {
+		return "", fmt.Errorf("rule %s: words %q: %w", r.ID, name, err)
+	}
+	var b strings.Builder
+	if err := t.Execute(&b, v); err != nil {
+		return "", fmt.Errorf("rule %s: words %q: %w", r.ID, name, err)
+	}
+	return b.String(), nil
+}
+
+// checkWords holds the templates of a rule to their syntax.
+func (r *Rule) checkWords() error {
+	check := func(name, text string) error {
+		if _, err := template.New(name).Parse(text); err != nil {
+			return fmt.Errorf("words %q: %w", name, err)
+		}
+		return nil
+	}
+	for name, text := range r.Words {
+		if text == "" {
+			return fmt.Errorf("words %q are empty", name)
+		}
+		if err := check(name, text); err != nil {
+			return err
+		}
+	}
+	for name, a := range r.Advice {
+		for _, text := range []string{a.Summary, a.Expect, a.TradeOff} {
+			if text == "" {
+				return fmt.Errorf("advice %q lacks a part", name)
+			}
+			if err := check(name, text); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
