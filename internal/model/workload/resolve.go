@@ -183,7 +183,7 @@ func overBuckets(a, b *Buckets) *Buckets {
 }
 
 // fillDefaults gives what neither the person nor the preset said its default. It copies what it
-// changes: a preset's parts are shared with nobody, but the person's are theirs.
+// changes: a preset's parts are every run's, and the person's are theirs.
 func (s *Spec) fillDefaults() {
 	keys := Keys{}
 	if s.Keys != nil {
