@@ -136,7 +136,7 @@ func anyTypes() []*VolumeType {
 
 var (
 	measuredNVMe = Source{"scylladb/scylla-machine-image, aws_io_params.yaml (iotune's measurements)", "2026"}
-	typicalNVMe  = Source{"a published MongoDB case: 200,000+ IOPS, 2,000+ MB/s", "2024"}
+	typicalNVMe  = Source{"a published case: 200,000+ IOPS, 2,000+ MB/s", "2024"}
 )
 
 // localNVMe are the limits of one local disk.

@@ -41,7 +41,7 @@ var (
 	// GP3 is Amazon's gp3.
 	GP3 = Calibration{
 		Name:    "gp3",
-		Source:  "fio, 2,300-byte appends with fdatasync, one at a time, gp3 of 3,000 IOPS on m6i.xlarge: a published etcd case, 2022; 6,000 IOPS gave a mean of 0.61 ms, max 3.92",
+		Source:  "fio, 2,300-byte appends with fdatasync, one at a time, gp3 of 3,000 IOPS on m6i.xlarge: a published case of a key-value store, 2022; 6,000 IOPS gave a mean of 0.61 ms, max 3.92",
 		Assumed: "quantiles between minimum and maximum, chosen to give the mean and the deviation",
 		Mean:    700_240, Deviation: 240_460, Min: 327 * us, Max: 5087 * us,
 		quantiles: []Quantile{{0, 327 * us}, {.05, 490 * us}, {.5, 650 * us}, {.9, 870 * us}, {.99, 1380 * us}, {.999, 2600 * us}, {.9999, 4000 * us}, {1, 5087 * us}},
@@ -50,7 +50,7 @@ var (
 	// etcd's appends has (p50 0.78 ms, p60 1.55, p90 2.18, p99 2.38; 2020).
 	GP2 = Calibration{
 		Name:    "gp2",
-		Source:  "fio, 2,300-byte appends with fdatasync, one at a time, gp2 of 300 GB on m6i.xlarge: a published etcd case, 2022; p99.9 of the table of fio runs above, which is a bound",
+		Source:  "fio, 2,300-byte appends with fdatasync, one at a time, gp2 of 300 GB on m6i.xlarge: a published case of a key-value store, 2022; p99.9 of the table of fio runs above, which is a bound",
 		Assumed: "quantiles between, chosen to give the mean and the deviation",
 		Mean:    1_422_540, Deviation: 727_830, Min: 476 * us, P99: 2671 * us, P999: 6750 * us, Max: 10320 * us,
 		quantiles: []Quantile{{0, 476 * us}, {.15, 600 * us}, {.5, 1350 * us}, {.85, 2130 * us}, {.99, 2671 * us}, {.999, 6750 * us}, {.9999, 9000 * us}, {1, 10320 * us}},

@@ -26,8 +26,10 @@ const (
 
 // Who says so.
 const (
-	sourceField   = "PostgreSQL 15 documentation, appendix K: 1 GB a field; the largest of the engines'"
-	sourceBSON    = "MongoDB manual, limits and thresholds, 2026: BSON document size"
+	// PostgreSQL 15 documentation, appendix K: 1 GB a field, the largest of the engines'.
+	sourceField = "1 GB a field, the largest of the engines'"
+	// MongoDB manual, limits and thresholds, 2026: BSON document size.
+	sourceBSON    = "limits and thresholds, 2026: BSON document size"
 	sourceProgram = "this program's own bound"
 )
 
