@@ -37,9 +37,12 @@ func (a *app) pageGoesSomewhere(output choice) error {
 	return nil
 }
 
+// programName is this program with its version, as results name it.
+func programName() string { return "plimsoll " + thisBuild().Version }
+
 // write writes a result in the format that was asked for.
 func (a *app) write(d *document.Document, output choice, opt text.Options) error {
-	d.Program = "plimsoll " + thisBuild().Version
+	d.Program = programName()
 	switch output.value {
 	case asPage:
 		return html.Write(a.stdout, d)

@@ -49,7 +49,7 @@ func newProveCommand(a *app) *cobra.Command {
 	o := &proveOptions{sourceOptions: sourceOptions{durationUnless: 10 * time.Minute}}
 	cmd := &cobra.Command{
 		Use:  "prove BEFORE AFTER",
-		Long: "  " + strings.Join(wrapWords(strings.Join(prove.Names(pack()), " "), 76), "\n  "),
+		Long: "  " + strings.Join(wrapped(strings.Join(prove.Names(pack()), " "), 76), "\n  "),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if slices.Contains(args, "") {
 				return usagef(seeHelp(cmd), "%s: an empty name is no recording", verb(cmd))

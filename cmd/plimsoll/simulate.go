@@ -127,11 +127,8 @@ func (o *simulateOptions) Run(ctx context.Context, a *app, path string) error {
 	switch o.output.value {
 	case "json":
 		err = o.writeJSON(a, all)
-	case asPage, asMarkdown:
-		err = a.write(results.Simulation(all, o.origin(path, variants)), o.output, text.Options{})
 	default:
-		t := &simulateText{width: o.columns(a), ascii: o.ascii || (!o.asciiSet && !a.unicode()), results: all}
-		err = t.write(a.stdout)
+		err = a.write(results.Simulation(all, o.origin(path, variants)), o.output, o.textOptions(a))
 	}
 	if err != nil {
 		return err
@@ -214,6 +211,11 @@ func (o *simulateOptions) writeJSON(a *app, results []*simulate.Result) error {
 		Version int                `json:"version"`
 		Results []*simulate.Result `json:"results"` // the first is the scenario as it is
 	}{simulate.ResultVersion, results})
+}
+
+// textOptions say how text is set.
+func (o *simulateOptions) textOptions(a *app) text.Options {
+	return text.Options{Width: o.columns(a), ASCII: o.ascii || (!o.asciiSet && !a.unicode())}
 }
 
 // columns is the text's width.

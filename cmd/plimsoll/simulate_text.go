@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"strings"
 	"unicode/utf8"
@@ -17,24 +16,6 @@ type simulateText struct {
 	width   int
 	ascii   bool
 	results []*simulate.Result
-}
-
-func (t *simulateText) write(w io.Writer) error {
-	r := t.results[0]
-	t.header(r)
-	if len(t.results) > 1 {
-		t.compare()
-	} else {
-		t.latencies(r)
-		t.checkpoints(r)
-		t.volumes(r)
-		t.waits(r)
-		t.plots(r)
-		t.objectives(r)
-	}
-	t.footer()
-	_, err := io.WriteString(w, t.b.String())
-	return err
 }
 
 func (t *simulateText) line(format string, args ...any) {
@@ -233,21 +214,6 @@ func heldText(v *simulate.VolumeResult, span float64) string {
 	return text
 }
 
-func (t *simulateText) waits(r *simulate.Result) {
-	if len(r.Waits) == 0 {
-		return
-	}
-	t.line("")
-	t.line("%-24s%11s%13s%15s%16s", "WHERE WRITES WAITED", "all writes", "slowest 1 %", "of a slow one", "in the end for")
-	for _, w := range r.Waits {
-		if w.Share < 0.001 && w.SlowShare < 0.001 && w.SlowCauseShare < 0.001 {
-			continue
-		}
-		t.line("%-24s%11s%13s%15s%16s", w.Name, units.Percent(w.Share), units.Percent(w.SlowShare), units.Seconds(w.SlowSeconds), units.Percent(w.SlowCauseShare))
-	}
-	t.para("  ", "In the end for: the slowest, with the wait for a connection or for a sync under way handed on to what those waited for who held it.")
-}
-
 func (t *simulateText) objectives(r *simulate.Result) {
 	if len(r.Objectives) == 0 {
 		return
@@ -260,9 +226,4 @@ func (t *simulateText) objectives(r *simulate.Result) {
 		}
 		t.line("OBJECTIVE %s within %s: %s (%s)", o.Name, units.Seconds(o.Wanted), verdict, seconds(o.Got))
 	}
-}
-
-func (t *simulateText) footer() {
-	t.line("")
-	t.para("Error bar: ", t.results[0].ModelError+".")
 }

@@ -71,7 +71,7 @@ func (o *simulateOptions) variants(ctx context.Context, path string) ([]variant,
 
 // origin is what a page of variants is made from.
 func (o *simulateOptions) origin(path string, variants []variant) results.Origin {
-	out := results.Origin{File: path, Text: variants[0].text}
+	out := results.Origin{Program: programName(), File: path, Text: variants[0].text}
 	var all []*scenario.Scenario
 	for _, v := range variants {
 		out.Sets, all = append(out.Sets, v.sets), append(all, v.sc)

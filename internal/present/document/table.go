@@ -7,6 +7,9 @@ type Table struct {
 	Columns []Column
 	Rows    [][]Cell
 	Notes   []string
+	// Repeat is how many of the first columns are repeated where a narrow terminal writes the others below
+	// each other; 0 if it does not.
+	Repeat int
 }
 
 // A Column is a heading. Numbers are set right.

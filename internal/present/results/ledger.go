@@ -19,6 +19,8 @@ type Origin struct {
 	Command []string
 	// Made is the command that makes File, where nobody wrote it: of a recording.
 	Made string
+	// Program is what made it, with its version.
+	Program string
 	// Prices are what the sums of money were made of.
 	Prices []Price
 }

@@ -29,7 +29,11 @@ func Simulation(results []*simulate.Result, origin Origin) *document.Document {
 	if len(results) > 1 {
 		p.Sections = append(p.Sections, compareSection(results, g))
 	}
+	first := len(p.Sections)
 	resultSections(p, results, g)
+	for i := first; i < len(p.Sections) && len(results) > 1; i++ {
+		p.Sections[i].Only = document.Page | document.Markdown // in a terminal the table of variants is all
+	}
 	p.Sections = append(p.Sections, aboutSection(r, g))
 	p.Sections = append(p.Sections, g.section()...)
 	return p
@@ -42,10 +46,34 @@ func resultSections(p *document.Document, results []*simulate.Result, g *ledger)
 		p.Sections = append(p.Sections, document.Section{ID: "timeline", Title: "Timeline", Note: p.Timeline.Note, Parts: []document.Part{{Timeline: p.Timeline}}})
 	}
 	p.Sections = append(p.Sections, latencySection(results, p.Timeline, g))
+	p.Sections = append(p.Sections, cyclesSection(r, g)...)
 	if len(r.Waits) > 0 {
 		p.Sections = append(p.Sections, waitSection(r, g))
 	}
 	p.Sections = append(p.Sections, volumeSection(r, g))
+}
+
+// cyclesSection is what is known of checkpoints, or what the engine has of the kind; nothing if none ended.
+func cyclesSection(r *simulate.Result, g *ledger) []document.Section {
+	c := &r.Checkpoints
+	if c.Count == 0 {
+		return nil
+	}
+	text := fmt.Sprintf("%s ended, median %s, longest %s; running %s of the time", units.Count(int64(c.Count)), optional(c.MedianSeconds, "seconds"),
+		optional(c.MaxSeconds, "seconds"), units.Percent(c.ShareOfTime))
+	if c.PeriodSeconds != nil {
+		text += "; one begins every " + units.Seconds(*c.PeriodSeconds)
+	}
+	if c.Requested > 0 {
+		text += fmt.Sprintf("; %d were asked for before their time", c.Requested)
+	}
+	if c.DirtyBytesMax != nil {
+		text += fmt.Sprintf("; up to %s dirty at the start", units.Bytes(*c.DirtyBytesMax))
+	}
+	if c.WrittenBytes > 0 { // of a real engine it is not known
+		text += fmt.Sprintf("; %s written by all", units.Bytes(c.WrittenBytes))
+	}
+	return []document.Section{{ID: "cycles", Title: sentenceCase(cycleWord(r)) + "s", Parts: []document.Part{{Text: text + ".", Ref: g.cyclesTold(r)}}}}
 }
 
 // verdictOf is a result in a sentence: its objectives first.
@@ -257,16 +285,16 @@ func waitSection(r *simulate.Result, g *ledger) document.Section {
 		tab.Rows = append(tab.Rows, rests(g.waitsTold(), []document.Cell{{Text: w.Name}, {Bar: document.Share(w.SlowShare)}, {Text: units.Percent(w.SlowShare), Number: true},
 			{Text: units.Percent(w.Share), Number: true}, {Text: units.Seconds(w.SlowSeconds), Number: true}, {Text: units.Percent(w.SlowCauseShare), Number: true}}))
 	}
-	return document.Section{ID: "waits", Title: "Where writes waited", Parts: []document.Part{{Table: tab}},
-		Note: "In the end for: the slowest, with the wait for a connection or for a sync under way handed on to what those waited for who held it."}
+	tab.Notes = []string{"In the end for: the slowest, with the wait for a connection or for a sync under way handed on to what those waited for who held it."}
+	return document.Section{ID: "waits", Title: "Where writes waited", Parts: []document.Part{{Table: tab}}}
 }
 
 func volumeSection(r *simulate.Result, g *ledger) document.Section {
 	tab := &document.Table{Caption: "Volumes", Columns: []document.Column{{Text: "volume"}, {Text: "IO/s", Number: true}, {Text: "busiest second", Number: true}, {Text: "bytes", Number: true},
-		{Text: "busiest second", Number: true}, {Text: "busy", Number: true}, {Text: "worst 10 s", Number: true}, {Text: "queue", Number: true}, {Text: "await", Number: true}}}
+		{Text: "busiest second", Number: true, Drop: 2}, {Text: "busy", Number: true}, {Text: "worst 10 s", Number: true}, {Text: "queue", Number: true, Drop: 1}, {Text: "await", Number: true}}}
 	for i := range r.Volumes {
 		v := &r.Volumes[i]
-		tab.Rows = append(tab.Rows, rests(g.volumeTold(r, v.Name), []document.Cell{{Text: v.Name, Note: heldText(v)}, {Text: units.Number(v.IOPS), Number: true}, {Text: units.Number(v.IOPSMax), Number: true},
+		tab.Rows = append(tab.Rows, rests(g.volumeTold(r, v.Name), []document.Cell{{Text: v.Name, Note: heldText(v, r.Seconds)}, {Text: units.Number(v.IOPS), Number: true}, {Text: units.Number(v.IOPSMax), Number: true},
 			{Text: units.Value(v.BytesPerSec, "bytes/s"), Number: true}, {Text: units.Value(v.BytesPerSecMax, "bytes/s"), Number: true}, {Text: units.Percent(v.Busy), Number: true},
 			{Text: units.Percent(v.BusyMax), Number: true}, {Text: units.Number(v.QueueMean), Number: true}, {Text: optional(v.AwaitSeconds, "seconds"), Number: true}}))
 	}
@@ -280,9 +308,9 @@ func volumeSection(r *simulate.Result, g *ledger) document.Section {
 	return document.Section{ID: "volumes", Title: "Volumes and host", Parts: []document.Part{{Table: tab}, {Source: &document.Cell{Text: "host and engine", Href: g.hostTold()}}}}
 }
 
-// heldText says which limits held a volume's requests back.
-func heldText(v *simulate.VolumeResult) string {
-	sum := 0.0
+// heldText says which limits held a volume's requests back, leaving out those that hardly did.
+func heldText(v *simulate.VolumeResult, seconds float64) string {
+	sum, took := 0.0, v.QueueMean*seconds
 	for _, h := range v.HeldBy {
 		sum += h.Seconds
 	}
@@ -294,7 +322,11 @@ func heldText(v *simulate.VolumeResult) string {
 	}
 	text := ""
 	if len(parts) > 0 {
-		text = fmt.Sprintf("held back for %s in sum: %s", units.Value(sum, units.OpSeconds), strings.Join(parts, ", "))
+		text = "held back for " + units.Value(sum, units.OpSeconds) + " in sum"
+		if took > 0 && sum <= took {
+			text += ", " + units.Percent(sum/took) + " of the time requests took"
+		}
+		text += ": " + strings.Join(parts, ", ")
 	}
 	if v.Credits != nil {
 		text = strings.TrimPrefix(text+"; "+units.Percent(*v.Credits)+" of its burst credits left", "; ")
@@ -311,6 +343,14 @@ func aboutSection(r *simulate.Result, g *ledger) document.Section {
 	for _, w := range r.Warnings {
 		parts = append(parts, document.Part{Text: w})
 	}
-	parts = append(parts, document.Part{Text: fmt.Sprintf("Seed %d: the same scenario, seed and version give the same bytes.", r.Seed)})
+	parts = append(parts, document.Part{Text: seedText(r.Seed, g.Program)})
 	return document.Section{ID: "trust", Title: "How far to trust it", Parts: parts}
+}
+
+// seedText says how to have a result again.
+func seedText(seed uint64, program string) string {
+	if program != "" {
+		program = ", " + program
+	}
+	return fmt.Sprintf("Seed %d%s: the same scenario, seed and version give the same bytes.", seed, program)
 }

@@ -129,11 +129,11 @@ func latencyTable(r *simulate.Result, g *ledger) *document.Table {
 	for _, n := range nines {
 		tab.Columns = append(tab.Columns, document.Column{Text: n.name, Number: true})
 	}
-	add := func(name, note, kind, part string, l *simulate.Latency) {
+	add := func(name, kind, part string, l *simulate.Latency) {
 		if l.Operations == 0 {
 			return
 		}
-		row := []document.Cell{{Text: name, Note: note}, {Text: units.Count(l.Operations), Number: true}}
+		row := []document.Cell{{Text: name}, {Text: units.Count(l.Operations), Number: true}}
 		for _, n := range nines {
 			row = append(row, document.Cell{Text: optional(n.of(l), "seconds"), Number: true})
 		}
@@ -143,19 +143,22 @@ func latencyTable(r *simulate.Result, g *ledger) *document.Table {
 		name, kind string
 		class      *simulate.Class
 	}{{"writes", "write", &r.Writes}, {"reads", "read", &r.Reads}} {
-		add(c.name, "", c.kind, "all", &c.class.All)
+		add(c.name, c.kind, "all", &c.class.All)
 		if c.class.DuringCheckpoint.Operations > 0 {
-			add(c.name+" in a "+cycleWord(r), "", c.kind, "during_checkpoint", &c.class.DuringCheckpoint)
-			add(c.name+" outside", "", c.kind, "outside_checkpoint", &c.class.OutsideCheckpoint)
+			add(c.name+" in a "+cycleWord(r), c.kind, "during_checkpoint", &c.class.DuringCheckpoint)
+			add(c.name+" outside", c.kind, "outside_checkpoint", &c.class.OutsideCheckpoint)
 		}
 	}
 	main, kind := &r.Writes, "write"
 	if main.All.Operations == 0 {
 		main, kind = &r.Reads, "read"
 	}
+	if len(main.SinceCheckpoint) > 0 {
+		tab.Notes = []string{"Rows with a span: " + kind + "s by their intended start, counted from the start of a " + cycleWord(r) + "."}
+	}
 	for i := range main.SinceCheckpoint {
 		p := &main.SinceCheckpoint[i]
-		add(kind+"s "+phaseText(p), "after the start of a "+cycleWord(r), kind, "since_checkpoint", &p.Latency)
+		add(kind+"s "+phaseText(p), kind, "since_checkpoint", &p.Latency)
 	}
 	return tab
 }

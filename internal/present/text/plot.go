@@ -2,6 +2,7 @@ package text
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"plimsoll/internal/base/units"
@@ -34,12 +35,23 @@ func (p *page) timeline(t *document.Timeline) {
 			names = max(names, columns(p.clean(r.name)))
 		}
 	}
+	for _, b := range t.Bands {
+		names = max(names, columns(p.clean(b.Name)))
+	}
 	names = min(names, nameColumns)
 	slots := p.width - 2 - names - 2 - 2 - mostColumns
 	if slots < 10 || !(t.ToS > t.FromS) {
 		return // too narrow to show anything by its shape
 	}
 	p.blank()
+	if r := slices.IndexFunc(rows, func(r row) bool { return r.chart.Log && len(r.chart.Series) == 1 }); r >= 0 && p.tall(t, rows[r], names, slots) {
+		rows = slices.Delete(rows, r, r+1)
+	}
+	for _, b := range t.Bands {
+		if b.Kind != "stall" { // which the series show
+			p.line("  ", p.pad(b.Name, names), "  ", p.paint(p.marks(t, b, slots), cyan))
+		}
+	}
 	for i, r := range rows {
 		if i == rowsMax && !p.verbose {
 			p.shortened = true

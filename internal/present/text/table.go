@@ -1,6 +1,8 @@
 package text
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"plimsoll/internal/present/document"
@@ -9,49 +11,138 @@ import (
 // cellGap is the space between two columns.
 const cellGap = 2
 
-// table writes a table whose columns are as wide as their cells. Where it is too wide for the page, columns
-// are dropped that say they may be; then the widest column of words is cut.
+// table writes a table whose columns are as wide as their cells. Where it is too wide for the page, it is
+// written in several pieces, if its first columns may be repeated; or columns are dropped that say they may be.
+// At last the widest column is cut.
 func (p *page) table(t *document.Table) {
-	keep := make([]bool, len(t.Columns))
-	for i := range keep {
-		keep[i] = p.filled(t, i)
+	g := p.grid(t)
+	pieces := [][]int{g.columns}
+	if t.Repeat > 0 {
+		pieces = g.pieces(t.Repeat, p.width)
 	}
-	widths := p.widths(t)
-	for p.total(widths, keep) > p.width {
+	for i, piece := range pieces {
+		if i > 0 {
+			p.blank()
+		}
+		if t.Repeat == 0 {
+			piece = p.dropped(g, piece)
+		}
+		p.cut(g, piece)
+		p.headings(g, piece)
+		for _, row := range t.Rows {
+			p.row(g, row, piece)
+		}
+	}
+	for _, n := range t.Notes {
+		p.para(indent3, indent3, n, dim)
+	}
+}
+
+// A grid is a table with the widths of its columns.
+type grid struct {
+	*document.Table
+	columns []int // those that have anything to show
+	widths  []int
+	bar     []bool // a column has bars
+}
+
+const (
+	cutMin  = 8  // the least width that a column is cut to
+	headMax = 14 // the width that a heading alone gives a column
+)
+
+func (p *page) grid(t *document.Table) grid {
+	g := grid{Table: t, widths: make([]int, len(t.Columns)), bar: make([]bool, len(t.Columns))}
+	for i, c := range t.Columns {
+		if p.filled(t, i) {
+			g.columns = append(g.columns, i)
+		}
+		w := min(columns(p.clean(c.Text)), headMax)
+		for _, word := range words(p.clean(c.Text)) {
+			w = max(w, min(columns(word), headMax))
+		}
+		for _, row := range t.Rows {
+			if i >= len(row) {
+				continue
+			}
+			w = max(w, columns(p.clean(row[i].Text)))
+			if g.number(i) {
+				w = max(w, columns(p.clean(row[i].Note)))
+			}
+			if row[i].Bar != nil {
+				w, g.bar[i] = max(w, min(barColumnsMax, p.width/4)), true
+			}
+		}
+		g.widths[i] = w
+	}
+	return g
+}
+
+// number reports whether a column is one of numbers, under which their notes stand.
+func (g grid) number(i int) bool { return i > 0 && g.Columns[i].Number }
+
+// total is the width of some columns.
+func (g grid) total(some []int) int {
+	sum := len(indent3) - cellGap
+	for _, i := range some {
+		sum += g.widths[i] + cellGap
+	}
+	return sum
+}
+
+// pieces parts the columns so that each piece begins with the first ones and fits the page.
+func (g grid) pieces(repeat, width int) [][]int {
+	first := g.columns[:min(repeat, len(g.columns))]
+	var out [][]int
+	piece := slices.Clone(first)
+	for _, i := range g.columns[len(first):] {
+		if g.total(append(slices.Clone(piece), i)) > width && len(piece) > len(first) {
+			out, piece = append(out, piece), slices.Clone(first)
+		}
+		piece = append(piece, i)
+	}
+	return append(out, piece)
+}
+
+// dropped leaves out columns until the rest fits or none may be dropped.
+func (p *page) dropped(g grid, some []int) []int {
+	for g.total(some) > p.width {
 		worst := -1
-		for i, c := range t.Columns {
-			if keep[i] && c.Drop > 0 && (worst < 0 || c.Drop > t.Columns[worst].Drop) {
-				worst = i
+		for k, i := range some {
+			if d := g.Columns[i].Drop; d > 0 && (worst < 0 || d > g.Columns[some[worst]].Drop) {
+				worst = k
 			}
 		}
 		if worst < 0 {
 			break
 		}
-		keep[worst], p.shortened = false, true
+		some = slices.Delete(slices.Clone(some), worst, worst+1)
+		p.shortened = true
 	}
-	for p.total(widths, keep) > p.width {
-		widest := -1
-		for i := range widths {
-			if keep[i] && (widest < 0 || widths[i] > widths[widest]) {
-				widest = i
-			}
-		}
-		if widest < 0 || widths[widest] <= cutMin {
-			break
-		}
-		widths[widest] = max(cutMin, widths[widest]-(p.total(widths, keep)-p.width))
-	}
-	p.headings(t, widths, keep)
-	for _, row := range t.Rows {
-		p.row(t, row, widths, keep)
-	}
-	for _, n := range t.Notes {
-		p.para("  ", "  ", n, dim)
-	}
+	return some
 }
 
-// cutMin is the least width that a column is cut to.
-const cutMin = 8
+// cut narrows bars, then the widest columns, until all fit.
+func (p *page) cut(g grid, some []int) {
+	for _, i := range some {
+		if over := g.total(some) - p.width; over > 0 && g.bar[i] {
+			g.widths[i] = max(cutMin, g.widths[i]-over)
+		}
+	}
+	for over := g.total(some) - p.width; over > 0; over = g.total(some) - p.width {
+		widest := slices.MaxFunc(some, func(a, b int) int { return cmp.Compare(g.widths[a], g.widths[b]) })
+		if g.widths[widest] <= cutMin {
+			return
+		}
+		second := cutMin
+		for _, i := range some {
+			if i != widest {
+				second = max(second, g.widths[i])
+			}
+		}
+		g.widths[widest] = max(g.widths[widest]-over, min(second, g.widths[widest]-1))
+	}
+}
 
 // filled reports whether a column has anything to show.
 func (p *page) filled(t *document.Table, i int) bool {
@@ -63,47 +154,24 @@ func (p *page) filled(t *document.Table, i int) bool {
 	return len(t.Rows) == 0
 }
 
-func (p *page) widths(t *document.Table) []int {
-	out := make([]int, len(t.Columns))
-	for i, c := range t.Columns {
-		out[i] = columns(p.clean(c.Text))
-		for _, row := range t.Rows {
-			if i < len(row) {
-				out[i] = max(out[i], columns(p.clean(row[i].Text)))
-				if i > 0 && t.Columns[i].Number {
-					out[i] = max(out[i], columns(p.clean(row[i].Note)))
-				}
-				if row[i].Bar != nil {
-					out[i] = max(out[i], min(barColumnsMax, p.width/4))
-				}
+// headings writes the columns' headings, unless none has a word. A long one takes several lines.
+func (p *page) headings(g grid, some []int) {
+	heads, lines := map[int][]string{}, 0
+	for _, i := range some {
+		if text := p.clean(g.Columns[i].Text); text != "" {
+			heads[i] = wrap(text, g.widths[i], g.widths[i])
+			lines = max(lines, len(heads[i]))
+		}
+	}
+	for l := range lines {
+		var b strings.Builder
+		for _, i := range some {
+			text := ""
+			if l < len(heads[i]) {
+				text = heads[i][l]
 			}
+			b.WriteString(p.aligned(text, g.widths[i], g.Columns[i].Number) + strings.Repeat(" ", cellGap))
 		}
-	}
-	return out
-}
-
-func (p *page) total(widths []int, keep []bool) int {
-	sum := -cellGap
-	for i, w := range widths {
-		if keep[i] {
-			sum += w + cellGap
-		}
-	}
-	return sum + len(indent3)
-}
-
-// headings writes the columns' heads, unless none has a word.
-func (p *page) headings(t *document.Table, widths []int, keep []bool) {
-	var b strings.Builder
-	some := false
-	for i, c := range t.Columns {
-		if !keep[i] {
-			continue
-		}
-		some = some || c.Text != ""
-		b.WriteString(p.aligned(c.Text, widths[i], c.Number) + strings.Repeat(" ", cellGap))
-	}
-	if some {
 		p.line(indent3, p.paint(strings.TrimRight(b.String(), " "), dim))
 	}
 }
@@ -117,38 +185,45 @@ func (p *page) aligned(text string, width int, number bool) string {
 
 // row writes a row of cells, and below it the notes of its cells: a number's below the number, others in
 // the whole width.
-func (p *page) row(t *document.Table, row []document.Cell, widths []int, keep []bool) {
+func (p *page) row(g grid, row []document.Cell, some []int) {
 	var line, below strings.Builder
 	var notes []string
-	for i, c := range row {
-		if i >= len(widths) || !keep[i] {
-			continue
+	for _, i := range some {
+		c := document.Cell{}
+		if i < len(row) {
+			c = row[i]
 		}
-		text := p.aligned(c.Text, widths[i], c.Number || t.Columns[i].Number)
-		if c.Bar != nil {
-			text = p.paint(p.bar(*c.Bar, widths[i]), cyan)
-		}
-		switch {
-		case strings.Contains(c.Roles, "bad"):
-			text = p.paint(text, red)
-		case strings.Contains(c.Roles, "good"):
-			text = p.paint(text, green)
-		}
-		line.WriteString(text + strings.Repeat(" ", cellGap))
-		if i > 0 && t.Columns[i].Number {
-			below.WriteString(right(p.fit(c.Note, widths[i]), widths[i]) + strings.Repeat(" ", cellGap))
-			continue
-		}
-		below.WriteString(strings.Repeat(" ", widths[i]+cellGap))
-		if c.Note != "" {
+		line.WriteString(p.cell(g, c, i) + strings.Repeat(" ", cellGap))
+		note := ""
+		if g.number(i) {
+			note = c.Note
+		} else if c.Note != "" {
 			notes = append(notes, c.Note)
 		}
+		below.WriteString(right(p.fit(note, g.widths[i]), g.widths[i]) + strings.Repeat(" ", cellGap))
 	}
 	p.line(indent3, line.String())
-	if strings.TrimSpace(below.String()) != "" {
-		p.line(indent3, p.paint(strings.TrimRight(below.String(), " "), dim))
+	if text := strings.TrimRight(below.String(), " "); text != "" {
+		p.line(indent3, p.paint(text, dim))
 	}
 	for _, n := range notes {
-		p.para("     ", "     ", n, dim)
+		p.para(indent3+"  ", indent3+"  ", n, dim)
 	}
+}
+
+// cell is a cell set in its column.
+func (p *page) cell(g grid, c document.Cell, i int) string {
+	if c.Bar != nil {
+		return p.paint(p.bar(*c.Bar, g.widths[i]), cyan)
+	}
+	text := p.aligned(c.Text, g.widths[i], c.Number || g.Columns[i].Number)
+	for role := range strings.FieldsSeq(c.Roles) {
+		switch role {
+		case "bad":
+			return p.paint(text, red)
+		case "good":
+			return p.paint(text, green)
+		}
+	}
+	return text
 }
