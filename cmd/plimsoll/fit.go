@@ -13,7 +13,9 @@ import (
 
 	"plimsoll/internal/advise/fit"
 	"plimsoll/internal/base/units"
+	engines "plimsoll/internal/engine"
 	"plimsoll/internal/model/catalog"
+	"plimsoll/internal/model/engine"
 )
 
 // fitOptions are those of `plimsoll fit`.
@@ -50,7 +52,7 @@ func newFitCommand(a *app) *cobra.Command {
 func (o *fitOptions) AddFlags(cmd *cobra.Command) {
 	o.output.value = "yaml"
 	addChoice(cmd, &o.output, "output", "o", "output format", "yaml", "json")
-	addChoice(cmd, &o.engine, "engine", "", "the engine to fit (default: the one the sources tell of)", fit.Engines()...)
+	addChoice(cmd, &o.engine, "engine", "", "the engine to fit (default: the one the sources tell of)", fitEngines()...)
 	f := cmd.Flags()
 	f.StringVar(&o.name, "name", "", "the scenario's name (default: after the sources)")
 	f.StringVar(&o.out, "out", "", "write into this file, which must not be there yet")
@@ -199,7 +201,7 @@ func (o *fitOptions) fit(ctx context.Context, a *app, args []string) (*fit.Fitte
 	t := &tally{}
 	stop := a.meter(t).show()
 	defer stop()
-	opt := fit.Options{Pack: pack(), From: o.fromAt, To: o.toAt, Engine: o.engine.value, Name: o.name, Devices: o.volumes, Volumes: o.orders, Progress: t.setStage}
+	opt := fit.Options{Pack: pack(), Engines: engines.All(), From: o.fromAt, To: o.toAt, Engine: o.engine.value, Name: o.name, Devices: o.volumes, Volumes: o.orders, Progress: t.setStage}
 	in, done, err := o.readers(ctx, a, args, t)
 	if err != nil {
 		return nil, err
@@ -215,4 +217,13 @@ func (o *fitOptions) fit(ctx context.Context, a *app, args []string) (*fit.Fitte
 		return nil, interrupted // too little was sampled
 	}
 	return fitted, err
+}
+
+// fitEngines are the keys of the engines that can be fitted.
+func fitEngines() []string {
+	var out []string
+	for _, e := range engine.Facets[fit.Engine](engines.All()) {
+		out = append(out, e.Traits().Key)
+	}
+	return out
 }

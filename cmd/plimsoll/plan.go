@@ -75,7 +75,7 @@ func (o *planOptions) AddFlags(cmd *cobra.Command) {
 	f.IntVar(&o.most, "most", 400, "layouts that are simulated before it gives up")
 	f.BoolVar(&o.ephemeral, "ephemeral", false, "data may lie on an instance's own disks, which are empty after it was stopped")
 	f.BoolVar(&o.unpriced, "unpriced", false, "leave prices out, where they are not known: the least IOPS over what is included, then throughput, then size")
-	addChoice(cmd, &o.engine, "engine", "", "of a recording, the engine to fit (default: the one it tells of)", fit.Engines()...)
+	addChoice(cmd, &o.engine, "engine", "", "of a recording, the engine to fit (default: the one it tells of)", fitEngines()...)
 	f.StringArrayVar(&o.devices, "device", nil, "of a recording, which device a volume is, where that is not told by what it does: journal=nvme2n1 (again for more)")
 	f.IntVar(&o.width, "width", 0, "columns of text, 80 or more; 0: the terminal's, at most "+strconv.Itoa(simulateColumns))
 	f.BoolVar(&o.ascii, "ascii", false, "only 7-bit characters (default: if the locale is not UTF-8)")

@@ -9,6 +9,7 @@ import (
 
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/model/engine"
 	"plimsoll/internal/record/timeline"
 )
 
@@ -28,7 +29,7 @@ const logWritesMin = 0.8
 
 // useDevices finds which device is which volume of the engine: as the options say, by name where a device is called like a volume (in a
 // recording of a simulation or of the laboratory), else by what it does.
-func (f *fitting) useDevices() error {
+func (f *Fitting) useDevices() error {
 	busy := f.traffic()
 	if len(f.opt.Devices) > 0 {
 		if err := f.givenDevices(busy); err != nil {
@@ -38,21 +39,28 @@ func (f *fitting) useDevices() error {
 		f.guessDevices(busy)
 	}
 	if len(f.uses) == 0 {
-		return noDevices
+		return f.NoDevices()
 	}
-	if f.engine.name == "streams" {
-		return nil // either volume will do
-	}
-	if !slices.ContainsFunc(f.uses, func(u use) bool { return u.volume == "data" }) {
-		return &MissingError{What: "the device that the data lies on", From: "say which it is: --device data=NAME, one of " + strings.Join(names(busy), ", ")}
+	main := f.volumes[0]
+	if needs(f.engine, main) && !slices.ContainsFunc(f.uses, func(u use) bool { return u.volume == main }) {
+		return &MissingError{What: "the device that the " + main + " lies on", From: "say which it is: --device " + main + "=NAME, one of " + strings.Join(names(busy), ", ")}
 	}
 	return nil
 }
 
-var noDevices = &MissingError{
-	What:    "how the volumes were used",
-	Metrics: []string{"node_disk_writes_completed_total", "mongodb_sys_disks_writes"},
-	From:    "node_exporter gives it, so does S_TIME_FORMAT=ISO iostat -xt 1 > iostat.log on the database's host, and diagnostic.data of a mongod on Linux",
+// NoDevices is the error of a recording that does not say what devices did.
+func (f *Fitting) NoDevices() error {
+	e := &MissingError{
+		What:    "how the volumes were used",
+		Metrics: []string{"node_disk_writes_completed_total"},
+		From:    "node_exporter gives it, so does S_TIME_FORMAT=ISO iostat -xt 1 > iostat.log on the database's host",
+	}
+	for _, t := range engine.Facets[DeviceTeller](f.opt.Engines) {
+		metric, from := t.DeviceMetric()
+		e.Metrics = append(e.Metrics, metric)
+		e.From += ", and " + from
+	}
+	return e
 }
 
 // A flow is how much a device did.
@@ -72,7 +80,7 @@ func names(flows []flow) []string {
 
 // traffic is what every device did, the busiest first, without those that show another one's I/O again: the parts of a stripe, a
 // partition, a loop device's file system.
-func (f *fitting) traffic() []flow {
+func (f *Fitting) traffic() []flow {
 	var out []flow
 	for _, t := range f.Signal(rules.DiskMoved) {
 		dev := t.Labels.Get("device")
@@ -105,11 +113,11 @@ func compare(a, b float64) int {
 	return 0
 }
 
-func (f *fitting) givenDevices(busy []flow) error {
+func (f *Fitting) givenDevices(busy []flow) error {
 	for _, volume := range slices.Sorted(maps.Keys(f.opt.Devices)) {
 		dev := f.opt.Devices[volume]
-		if !slices.Contains(f.engine.volumes, volume) {
-			return &MissingError{What: fmt.Sprintf("a volume %q of %s", volume, f.engine.name), From: "its volumes are called " + strings.Join(f.engine.volumes, ", ")}
+		if !slices.Contains(f.volumes, volume) {
+			return &MissingError{What: fmt.Sprintf("a volume %q of %s", volume, f.engine.Traits().Key), From: "its volumes are called " + strings.Join(f.volumes, ", ")}
 		}
 		if f.For(rules.DiskOps, "device", dev) == nil {
 			return &MissingError{What: fmt.Sprintf("a device %q, given as %s", dev, volume), From: "the devices that did anything are " + strings.Join(names(busy), ", ")}
@@ -121,12 +129,12 @@ func (f *fitting) givenDevices(busy []flow) error {
 }
 
 // namedDevices takes devices that are called as the volumes are; of a cluster, the leader's.
-func (f *fitting) namedDevices() {
+func (f *Fitting) namedDevices() {
 	prefix := ""
-	if f.engine.name == "etcd" {
-		prefix = f.leader() + "/"
+	if e, ok := f.engine.(Leading); ok {
+		prefix = e.Leader(f) + "/"
 	}
-	for _, volume := range f.engine.volumes {
+	for _, volume := range f.volumes {
 		for _, name := range []string{prefix + volume, volume} {
 			if f.For(rules.DiskOps, "device", name) != nil {
 				f.uses = append(f.uses, use{volume, name, Measured, "called so"})
@@ -137,7 +145,7 @@ func (f *fitting) namedDevices() {
 }
 
 // guessDevices takes the busiest device for the data's, and the log's for a second one that is written as often as the log is synced.
-func (f *fitting) guessDevices(busy []flow) {
+func (f *Fitting) guessDevices(busy []flow) {
 	if len(busy) == 0 {
 		return
 	}
@@ -145,9 +153,9 @@ func (f *fitting) guessDevices(busy []flow) {
 	for _, x := range busy {
 		bytes, ops = bytes+x.bytes, ops+x.ops
 	}
-	main := f.engine.volumes[0]
+	main := f.volumes[0]
 	f.uses = append(f.uses, use{main, busy[0].device, Inferred, fmt.Sprintf("it moved %s of all bytes", units.Percent(busy[0].bytes/bytes))})
-	log := f.engine.volumes[len(f.engine.volumes)-1]
+	log := f.volumes[len(f.volumes)-1]
 	syncs := f.syncs()
 	taken := false
 	for _, x := range busy[1:] {
@@ -159,23 +167,12 @@ func (f *fitting) guessDevices(busy []flow) {
 			f.uses = append(f.uses, use{log, x.device, Inferred, fmt.Sprintf("it was written %s times a second, and the log synced %s times", units.Number(x.ops), units.Number(syncs))})
 			continue
 		}
-		f.remark("device %s moved %s/s as well; which volume it is cannot be told, so it is left out: --device VOLUME=%s says it", x.device, units.Bytes(x.bytes), x.device)
+		f.Remark("device %s moved %s/s as well; which volume it is cannot be told, so it is left out: --device VOLUME=%s says it", x.device, units.Bytes(x.bytes), x.device)
 	}
 }
 
-// syncs is how often the engine's log was synced, NaN if that is not known.
-func (f *fitting) syncs() float64 {
-	switch f.engine.name {
-	case "wiredtiger":
-		return f.mean("wt_log_syncs:rate")
-	case "etcd":
-		return f.mean("etcd_wal_fsyncs:rate")
-	}
-	return math.NaN()
-}
-
-func (f *fitting) inOrder() {
+func (f *Fitting) inOrder() {
 	slices.SortStableFunc(f.uses, func(a, b use) int {
-		return slices.Index(f.engine.volumes, a.volume) - slices.Index(f.engine.volumes, b.volume)
+		return slices.Index(f.volumes, a.volume) - slices.Index(f.volumes, b.volume)
 	})
 }

@@ -46,7 +46,8 @@ func (e *MissingError) Hint() string { return e.From }
 
 // An EngineError says that it is not plain which engine is to be fitted.
 type EngineError struct {
-	Found []string // names in scenarios, none if no engine was seen
+	Found   []string // names in scenarios, none if no engine was seen
+	Without string   // the engine that is no database, "" if there is none
 }
 
 func (e *EngineError) Error() string {
@@ -59,7 +60,11 @@ func (e *EngineError) Error() string {
 // Hint says how to choose.
 func (e *EngineError) Hint() string {
 	if len(e.Found) == 0 {
-		return "give the database's own metrics beside it (diagnostic.data, an exporter), or --engine streams: the device's I/O alone, without a database"
+		hint := "give the database's own metrics beside it (diagnostic.data, an exporter)"
+		if e.Without != "" {
+			hint += ", or --engine " + e.Without + ": the device's I/O alone, without a database"
+		}
+		return hint
 	}
 	return "--engine " + strings.Join(e.Found, " or ")
 }

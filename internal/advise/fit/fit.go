@@ -11,6 +11,7 @@ import (
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/model/catalog"
+	"plimsoll/internal/model/engine"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/timeline"
 )
@@ -19,9 +20,11 @@ import (
 type Options struct {
 	// Pack is what recordings are read by.
 	Pack *rules.Pack
+	// Engines are those that recordings may be of.
+	Engines []engine.Engine
 	// From and To bound the time; zero means all there is.
 	From, To time.Time
-	// Engine is the engine's key in scenarios: "wiredtiger", "etcd", "postgres", "iris", "streams". Empty: the one the recordings tell of.
+	// Engine is the engine's key in scenarios. Empty: the one the recordings tell of.
 	Engine string
 	// Name of the scenario. Empty: after the sources.
 	Name string
@@ -60,32 +63,6 @@ func (f *Fitted) Value(key string) *Value {
 // Wants tells which metrics a fit reads: a source need not give others.
 func Wants(pack *rules.Pack) func(metric string) bool { return diagnose.Wants(pack) }
 
-// An engine is what fits one engine.
-type engine struct {
-	name    string // in scenarios
-	product string // as recordings name it
-	volumes []string
-	// fit enters the engine's and the workload's values; it fails with a *ShortError or a *MissingError.
-	fit func(*fitting) error
-}
-
-var engines = []engine{
-	{"wiredtiger", "mongodb", []string{"data", "journal"}, (*fitting).mongodb},
-	{"etcd", "etcd", []string{"data", "wal"}, (*fitting).etcd},
-	{"postgres", "postgres", []string{"data", "wal"}, (*fitting).postgres},
-	{"iris", "iris", []string{"data", "wij", "journal"}, (*fitting).iris},
-	{"streams", "", []string{"data", "wal"}, (*fitting).streams},
-}
-
-// Engines are the engines that can be fitted, by their names in scenarios.
-func Engines() []string {
-	var out []string
-	for _, e := range engines {
-		out = append(out, e.name)
-	}
-	return out
-}
-
 // Fit makes a scenario of recordings of the same stretch of time. It fails when they cannot be read, with a [ShortError] where they are too
 // short, a [MissingError] where they lack what a scenario needs, and an [EngineError] where it is not plain whose they are.
 func Fit(ctx context.Context, in []recording.Reader, opt Options) (*Fitted, error) {
@@ -93,21 +70,21 @@ func Fit(ctx context.Context, in []recording.Reader, opt Options) (*Fitted, erro
 	if err != nil {
 		return nil, err
 	}
-	e, err := choose(c, opt.Engine)
+	e, err := choose(c, &opt)
 	if err != nil {
 		return nil, err
 	}
-	f := &fitting{Case: c, engine: e, opt: opt}
+	f := &Fitting{Case: c, engine: e, volumes: volumesOf(e), opt: opt}
 	if err := f.useDevices(); err != nil {
 		return nil, err
 	}
 	whole := c.Whole()
-	out := &Fitted{Name: opt.Name, Engine: e.name, From: whole.From, To: whole.To}
+	out := &Fitted{Name: opt.Name, Engine: e.Traits().Key, From: whole.From, To: whole.To}
 	if out.Name == "" {
 		out.Name = "fitted from " + nameOf(in)
 	}
 	f.host()
-	if err := e.fit(f); err != nil {
+	if err := e.Fit(f); err != nil {
 		return nil, err
 	}
 	if err := f.fitVolumes(); err != nil { // how much there is to hold is known now
@@ -142,46 +119,52 @@ func nameOf(in []recording.Reader) string {
 }
 
 // choose finds the engine to be fitted.
-func choose(c *rules.Case, name string) (engine, error) {
-	var found []string
-	var one engine
-	for _, e := range engines {
-		if e.name == name || name == "" && slices.Contains(c.Engines, e.product) {
-			found, one = append(found, e.name), e
+func choose(c *rules.Case, opt *Options) (Engine, error) {
+	if opt.Engine != "" {
+		return engine.Facet[Engine](opt.Engines, opt.Engine, "be fitted")
+	}
+	var found []Engine
+	without := ""
+	for _, e := range engine.Facets[Engine](opt.Engines) {
+		switch t := e.Traits(); {
+		case t.Database == "":
+			without = t.Key
+		case slices.Contains(c.Engines, t.Database):
+			found = append(found, e)
 		}
 	}
-	if len(found) != 1 {
-		return engine{}, &EngineError{Found: found}
+	if len(found) == 1 {
+		return found[0], nil
 	}
-	return one, nil
+	none := &EngineError{Without: without}
+	for _, e := range found {
+		none.Found = append(none.Found, e.Traits().Key)
+	}
+	return nil, none
 }
 
-// A fitting is a fit under way.
-type fitting struct {
+// A Fitting is a fit under way.
+type Fitting struct {
 	*rules.Case
-	engine  engine
+	engine  Engine
+	volumes []string // of the engine, its log's last
 	opt     Options
 	uses    []use
 	values  []*Value
 	remarks []string
-	periodS float64 // of checkpoints; 0: the engine has none
-	// data is what the data takes on its volume in bytes, as far as it is known.
-	data float64
+	// PeriodS is that of checkpoints, in seconds; 0: the engine has none.
+	PeriodS float64
+	// Data is what the data takes on its volume, in bytes, as far as it is known.
+	Data float64
 }
 
-func (f *fitting) remark(format string, args ...any) {
+func (f *Fitting) Remark(format string, args ...any) {
 	f.remarks = append(f.remarks, fmt.Sprintf(format, args...))
 }
 
-// named is a signal by its name without the prefix.
-func named(signal string) *rules.Signal { return &rules.Signal{Name: rules.SignalPrefix + signal} }
-
-// one is a signal's values, summed over its series; nil if not measured.
-func (f *fitting) one(signal string) []float64 { return f.One(named(signal)) }
-
-// gauge is the median of a signal that hardly changes: a setting. NaN if not measured.
-func (f *fitting) gauge(signal string) float64 {
-	for _, t := range f.Signal(named(signal)) {
+// Gauge is the median of a signal that hardly changes: a setting. NaN if not measured.
+func (f *Fitting) Gauge(signal *rules.Signal) float64 {
+	for _, t := range f.Signal(signal) {
 		if timeline.Count(t.Values) > 0 {
 			return timeline.Quantile(t.Values, 0.5)
 		}
@@ -189,45 +172,56 @@ func (f *fitting) gauge(signal string) float64 {
 	return math.NaN()
 }
 
-// mean is a signal's mean over the known time; NaN if not measured.
-func (f *fitting) mean(signal string) float64 { return timeline.Mean(f.one(signal)) }
+// Mean is a signal's mean over the known time; NaN if not measured.
+func (f *Fitting) Mean(signal *rules.Signal) float64 { return timeline.Mean(f.One(signal)) }
 
 // known is for how long a signal is known.
-func (f *fitting) known(values []float64) time.Duration {
+func (f *Fitting) known(values []float64) time.Duration {
 	return time.Duration(float64(timeline.Count(values)) * f.Grid.StepSeconds() * 1e9)
 }
 
-// enough checks that a recording is long enough.
-func (f *fitting) enough(values []float64, need time.Duration, why string) error {
+// Enough checks that a recording is long enough.
+func (f *Fitting) Enough(values []float64, need time.Duration, why string) error {
 	got := f.known(values)
 	// The first sample of a counter begins no interval, and a cell at either end may be half known.
 	if got+3*f.Grid.Step() >= need {
 		return nil
 	}
-	return &ShortError{Engine: f.engine.name, Got: got, Need: need, Why: why}
+	return &ShortError{Engine: f.engine.Traits().Key, Got: got, Need: need, Why: why}
 }
 
-// shortest is what is asked of a recording without checkpoints.
-const shortest = 60 * time.Second
+// EnoughForRates checks that a recording without checkpoints is long enough for rates that mean
+// something.
+func (f *Fitting) EnoughForRates(values []float64) error {
+	return f.Enough(values, time.Minute, "a minute, for rates that mean something")
+}
 
 // run says how long the scenario runs: three checkpoints or more.
-func (f *fitting) run() {
+func (f *Fitting) run() {
 	const usual, warmup = 600.0, 120.0
 	last, before := usual, warmup
-	if f.periodS > 0 {
-		last = max(usual, math.Ceil(3*f.periodS/60)*60)
-		before = max(warmup, math.Ceil(f.periodS/60)*60)
+	if f.PeriodS > 0 {
+		last = max(usual, math.Ceil(3*f.PeriodS/60)*60)
+		before = max(warmup, math.Ceil(f.PeriodS/60)*60)
 	}
-	f.add("run.duration", duration(last), Assumed, "how long to run; three checkpoints, 10 min at least (the recording is of %s)", units.Seconds(f.Grid.StepSeconds()*float64(f.Grid.N)))
-	f.add("run.warmup", duration(before), Assumed, "how long to run before that; a checkpoint, 2 min at least")
+	f.Add("run.duration", Duration(last), Assumed, "how long to run; three checkpoints, 10 min at least (the recording is of %s)", units.Seconds(f.Grid.StepSeconds()*float64(f.Grid.N)))
+	f.Add("run.warmup", Duration(before), Assumed, "how long to run before that; a checkpoint, 2 min at least")
 }
 
 // sections are the parts of a scenario, in the order of the YAML.
 var sections = []string{"run", "host", "volumes", "engine", "members", "workload"}
 
 // order puts values in the order of the YAML.
-func (f *fitting) order() {
+func (f *Fitting) order() {
 	slices.SortStableFunc(f.values, func(a, b *Value) int {
 		return slices.Index(sections, first(a.Key)) - slices.Index(sections, first(b.Key))
 	})
+}
+
+// Device is the nth of those that are fitted, "" if there are fewer.
+func (f *Fitting) Device(n int) string {
+	if n >= len(f.uses) {
+		return ""
+	}
+	return f.uses[n].device
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/advise/fit"
+	engines "plimsoll/internal/engine"
 	"plimsoll/internal/engine/mongodb/names"
 	"plimsoll/internal/record/ftdc"
 	"plimsoll/internal/record/recording"
@@ -40,7 +41,7 @@ func TestCaptures(t *testing.T) {
 			if err := src.Read(context.Background(), mem, source.Options{Want: fit.Wants(pack)}); err != nil {
 				t.Fatal(err)
 			}
-			fitted, err := fit.Fit(context.Background(), []recording.Reader{mem}, fit.Options{Pack: pack})
+			fitted, err := fit.Fit(context.Background(), []recording.Reader{mem}, fit.Options{Pack: pack, Engines: engines.All()})
 			var short *fit.ShortError
 			if c.cores == 0 {
 				if !errors.As(err, &short) || short.Need.Seconds() != 120 {
@@ -67,7 +68,7 @@ func TestCaptures(t *testing.T) {
 // What is commented out is not in the scenario, and each value says what it rests on.
 func TestYAML(t *testing.T) {
 	_, mem := run(t, trips[2].name, []byte(trips[2].yaml))
-	fitted, err := fit.Fit(context.Background(), []recording.Reader{mem}, fit.Options{Pack: pack, Name: `a "name": #1`})
+	fitted, err := fit.Fit(context.Background(), []recording.Reader{mem}, fit.Options{Pack: pack, Engines: engines.All(), Name: `a "name": #1`})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +99,7 @@ func TestYAML(t *testing.T) {
 func TestDevices(t *testing.T) {
 	_, mem := run(t, trips[2].name, []byte(trips[2].yaml))
 	in := []recording.Reader{mem}
-	fitted, err := fit.Fit(context.Background(), in, fit.Options{Pack: pack, Devices: map[string]string{"wal": "m3/wal", "data": "m3/data"}})
+	fitted, err := fit.Fit(context.Background(), in, fit.Options{Pack: pack, Engines: engines.All(), Devices: map[string]string{"wal": "m3/wal", "data": "m3/data"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +107,7 @@ func TestDevices(t *testing.T) {
 		t.Errorf("the log's volume: %+v", v)
 	}
 	for _, devices := range []map[string]string{{"data": "sdz"}, {"journal": "m1/wal"}, {"wal": "m1/wal"}} {
-		_, err := fit.Fit(context.Background(), in, fit.Options{Pack: pack, Devices: devices})
+		_, err := fit.Fit(context.Background(), in, fit.Options{Pack: pack, Engines: engines.All(), Devices: devices})
 		var missing *fit.MissingError
 		if !errors.As(err, &missing) || missing.Hint() == "" {
 			t.Errorf("%v: %v, want what is missing and what there is", devices, err)
@@ -120,13 +121,13 @@ func TestMissing(t *testing.T) {
 	for engine, from := range map[string]string{
 		"wiredtiger": "diagnostic.data", "postgres": "postgres_exporter", "iris": "api/monitor",
 	} {
-		_, err := fit.Fit(context.Background(), []recording.Reader{mem}, fit.Options{Pack: pack, Engine: engine, Devices: map[string]string{"data": "m1/data"}})
+		_, err := fit.Fit(context.Background(), []recording.Reader{mem}, fit.Options{Pack: pack, Engines: engines.All(), Engine: engine, Devices: map[string]string{"data": "m1/data"}})
 		var missing *fit.MissingError
 		if !errors.As(err, &missing) || !strings.Contains(missing.Hint(), from) {
 			t.Errorf("etcd's recording as %s: %v", engine, err)
 		}
 	}
-	fitted, err := fit.Fit(context.Background(), []recording.Reader{mem}, fit.Options{Pack: pack, Engine: "streams", Devices: map[string]string{"data": "m2/wal"}})
+	fitted, err := fit.Fit(context.Background(), []recording.Reader{mem}, fit.Options{Pack: pack, Engines: engines.All(), Engine: "streams", Devices: map[string]string{"data": "m2/wal"}})
 	if err != nil {
 		t.Fatal(err)
 	}

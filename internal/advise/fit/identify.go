@@ -27,7 +27,7 @@ type identity struct {
 }
 
 // identify gathers what tells which product a volume may be.
-func (f *fitting) identify(u use) identity {
+func (f *Fitting) identify(u use) identity {
 	id := identity{given: f.opt.Volumes[u.volume]}
 	if t, err := catalog.Type(id.given.Type); err == nil {
 		id.given.Type, id.provider, id.whose = t.Name, t.Provider, "it is given as "+t.Name
@@ -50,7 +50,7 @@ func (f *fitting) identify(u use) identity {
 	return id
 }
 
-func (f *fitting) identifyModel(u use, id *identity) {
+func (f *Fitting) identifyModel(u use, id *identity) {
 	name := f.Facts["model."+u.device]
 	for _, t := range f.Signal(rules.DiskInfo) {
 		if t.Labels.Get("device") == u.device && name == "" {
@@ -65,8 +65,8 @@ func (f *fitting) identifyModel(u use, id *identity) {
 }
 
 // instance is the machine's type, nil if it is not known.
-func (f *fitting) instance() *catalog.InstanceType {
-	i, err := catalog.Instance(f.fact("instance_type"))
+func (f *Fitting) instance() *catalog.InstanceType {
+	i, err := catalog.Instance(f.Fact("instance_type"))
 	if err != nil {
 		return nil
 	}
@@ -74,7 +74,7 @@ func (f *fitting) instance() *catalog.InstanceType {
 }
 
 // identifySize finds how large the volume is: the device says it, or the file system on it, which is a little smaller.
-func (f *fitting) identifySize(u use, id *identity) {
+func (f *Fitting) identifySize(u use, id *identity) {
 	if id.given.Size > 0 {
 		id.size, id.sizeHow, id.sizeIs = id.given.Size, "given as such", Measured
 		return
@@ -92,11 +92,11 @@ func (f *fitting) identifySize(u use, id *identity) {
 }
 
 // fileSystem is the size of the file system on a volume's device, and what tells it; 0 if nothing does.
-func (f *fitting) fileSystem(u use) (bytes float64, of string) {
+func (f *Fitting) fileSystem(u use) (bytes float64, of string) {
 	if b := timeline.Max(f.For(rules.FilesystemSize, "device", u.device)); b > 0 {
 		return b, "its file system"
 	}
-	path := f.fact("dbpath")
+	path := f.Fact("dbpath")
 	if u.volume != "data" {
 		path += "/" + u.volume
 	}

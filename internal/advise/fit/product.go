@@ -14,7 +14,7 @@ import (
 
 // A seenVolume is a volume with all that the recording tells of it.
 type seenVolume struct {
-	*fitting
+	*Fitting
 	use
 	identity
 
@@ -171,12 +171,12 @@ func (w *seenVolume) enter(matches []candidate) {
 		m = matches[0]
 	} else {
 		m.Order = catalog.Order{Type: w.given.Type, Size: cmp.Or(w.size, w.room())}
-		w.remark("volumes.%s is given as %s, and none of it gives what was seen: look at its limits", w.volume, w.given.Type)
+		w.Remark("volumes.%s is given as %s, and none of it gives what was seen: look at its limits", w.volume, w.given.Type)
 	}
 	w.enterType(key, &m, fits, matches[min(1, len(matches)):])
 	w.enterSize(key, m.Order.Size)
 	if n := m.Order.Members(); n > 1 {
-		w.add(key+"stripe", count(float64(n)), Measured, "the device lies over %d others", n)
+		w.Add(key+"stripe", Count(float64(n)), Measured, "the device lies over %d others", n)
 	}
 	for i := range w.levels {
 		w.enterLevel(key, &w.levels[i], &m, fits)
@@ -193,10 +193,10 @@ func (w *seenVolume) enterParts() {
 		return
 	}
 	key := "volumes." + w.volume + ".stripe"
-	w.add(key, count(1), Assumed, "over how many volumes the data lies: %s is a device of %s, which is made of others, and the recording does not tell which; "+
-		"it is fitted as one volume, so limits and size are those of all its parts together", w.device, by).left().
-		measure("lsblk -s /dev/" + lastPart(w.device) + ", and of LVM lvs -o +stripes,devices")
-	w.remark("volumes.%s is %s, a device of %s: its parts are not known, and it is fitted as one volume. If it is a stripe, write type, size and stripe by hand",
+	w.Add(key, Count(1), Assumed, "over how many volumes the data lies: %s is a device of %s, which is made of others, and the recording does not tell which; "+
+		"it is fitted as one volume, so limits and size are those of all its parts together", w.device, by).AsDefault().
+		ToKnow("lsblk -s /dev/" + lastPart(w.device) + ", and of LVM lvs -o +stripes,devices")
+	w.Remark("volumes.%s is %s, a device of %s: its parts are not known, and it is fitted as one volume. If it is a stripe, write type, size and stripe by hand",
 		w.volume, w.device, by)
 }
 
@@ -236,12 +236,12 @@ func (w *seenVolume) enterType(key string, m *candidate, fits bool, others []can
 		for _, c := range others {
 			names = append(names, c.Order.Type)
 		}
-		w.remark("volumes.%s is taken for %s, and may be %s: no limit was reached that would tell. If you know it, say it: fit --volume %s=TYPE, plan --set volumes.%s.type=TYPE",
+		w.Remark("volumes.%s is taken for %s, and may be %s: no limit was reached that would tell. If you know it, say it: fit --volume %s=TYPE, plan --set volumes.%s.type=TYPE",
 			w.volume, m.Order.Type, strings.Join(names, " or "), w.volume, w.volume)
 	}
-	v := w.add(key+"type", word(m.Order.Type), known, "%s. Device %s is the volume %s: %s", why, w.device, w.volume, w.use.why)
+	v := w.Add(key+"type", word(m.Order.Type), known, "%s. Device %s is the volume %s: %s", why, w.device, w.volume, w.use.why)
 	if len(others) > 0 {
-		v.measure("the provider's console, or aws ec2 describe-volumes and its like")
+		v.ToKnow("the provider's console, or aws ec2 describe-volumes and its like")
 	}
 	v.Or = alternatives(others)
 }
@@ -261,11 +261,11 @@ func alternatives(others []candidate) []string {
 
 func (w *seenVolume) enterSize(key string, size units.Size) {
 	if w.size > 0 {
-		w.add(key+"size", exactly(float64(size)), w.sizeIs, "the volume's size: %s", w.sizeHow)
+		w.Add(key+"size", Exactly(float64(size)), w.sizeIs, "the volume's size: %s", w.sizeHow)
 		return
 	}
-	w.add(key+"size", exactly(float64(size)), Assumed, "the volume's size; %s taken", size.Exact()).
-		measure("lsblk; a volume's price, and its IOPS on some types, go by it")
+	w.Add(key+"size", Exactly(float64(size)), Assumed, "the volume's size; %s taken", size.Exact()).
+		ToKnow("lsblk; a volume's price, and its IOPS on some types, go by it")
 }
 
 // enterLevel enters one limit of a product: as it was met, or what the product has.
@@ -284,30 +284,30 @@ func (w *seenVolume) enterLevel(key string, x *level, m *candidate, fits bool) {
 	if ordered > 0 {
 		has = ordered
 	}
-	text, own := x.text(w.fitting), x.stood != nil && w.instances(x) == ""
+	text, own := x.text(w.Fitting), x.stood != nil && w.instances(x) == ""
 	switch {
 	case !chooses || !fits:
-		v := w.add(key+x.field, quantity{"", x.most, x.as(x.most).unit}, Assumed, "%s; %s has what follows from the rest", text, t.Name).left()
+		v := w.Add(key+x.field, Quantity{"", x.most, x.as(x.most).unit}, Assumed, "%s; %s has what follows from the rest", text, t.Name).AsDefault()
 		if own {
 			v.Known = Inferred
-			v.between(x.low, x.high)
+			v.Between(x.low, x.high)
 		}
 	case own:
-		w.add(key+x.field, as(has), Inferred, "%s, and %s", text, m.Why).between(x.low, x.high)
+		w.Add(key+x.field, as(has), Inferred, "%s, and %s", text, m.Why).Between(x.low, x.high)
 	case ordered > 0 && !least:
-		w.add(key+x.field, as(has), Inferred, "%s; %s follows from the other limit", text, x.field)
+		w.Add(key+x.field, as(has), Inferred, "%s; %s follows from the other limit", text, x.field)
 	case ordered > 0:
-		w.add(key+x.field, as(has), Assumed, "%s; the least that lets it pass is taken", text).between(x.most, math.NaN()).
-			measure("the provider's console")
+		w.Add(key+x.field, as(has), Assumed, "%s; the least that lets it pass is taken", text).Between(x.most, math.NaN()).
+			ToKnow("the provider's console")
 	default:
-		w.add(key+x.field, as(has), Assumed, "%s; what %s includes is taken", text, t.Name).between(x.most, math.NaN()).left().
-			measure("the provider's console, or plimsoll probe on an idle volume of the kind")
+		w.Add(key+x.field, as(has), Assumed, "%s; what %s includes is taken", text, t.Name).Between(x.most, math.NaN()).AsDefault().
+			ToKnow("the provider's console, or plimsoll probe on an idle volume of the kind")
 	}
 }
 
 // ordinary is a throughput as it is ordered: in MiB/s where it is a whole number of them.
-func ordinary(x float64) quantity {
-	return quantity{units.Size(math.Round(x)).Exact() + "/s", math.Round(x), "bytes/s"}
+func ordinary(x float64) Quantity {
+	return Quantity{units.Size(math.Round(x)).Exact() + "/s", math.Round(x), "bytes/s"}
 }
 
 // Within these the calm latency is the type's own: the mean of calm seconds is some tenths too long, since requests that come in pairs wait for
@@ -318,15 +318,15 @@ const scaleLow, scaleHigh = 0.8, 1.35
 func (w *seenVolume) enterScale(key, name string) {
 	x := w.scaleOf(name)
 	if math.IsNaN(x) || x <= 0 {
-		w.add(key+"latency.scale", quantity{"100%", 1, "ratio"}, Assumed, "requests' latency: no %d s in which few were in flight; as of %s", calmCells, name).left()
+		w.Add(key+"latency.scale", Quantity{"100%", 1, "ratio"}, Assumed, "requests' latency: no %d s in which few were in flight; as of %s", calmCells, name).AsDefault()
 		return
 	}
-	v := w.add(key+"latency.scale", factor(x), Inferred, "a request took %s on average in calm seconds, %s times what one of %s does", units.Seconds(w.calmMedian()), units.Number(x), name)
+	v := w.Add(key+"latency.scale", factor(x), Inferred, "a request took %s on average in calm seconds, %s times what one of %s does", units.Seconds(w.calmMedian()), units.Number(x), name)
 	if x >= scaleLow && x <= scaleHigh {
 		v.Text, v.Number = "100%", new(float64)
 		*v.Number = 1
 		v.Evidence += ": it is taken for as usual"
-		v.left()
+		v.AsDefault()
 	}
 }
 
@@ -339,13 +339,13 @@ func (w *seenVolume) calmMedian() float64 {
 
 // enterLocal enters a disk of the machine.
 func (w *seenVolume) enterLocal(key string) {
-	w.add(key+"type", word(catalog.LocalType), Measured, "device %s is the volume %s: %s. It is a disk of the machine itself (%s): empty after the machine was stopped", w.device, w.volume, w.use.why, w.whose)
+	w.Add(key+"type", word(catalog.LocalType), Measured, "device %s is the volume %s: %s. It is a disk of the machine itself (%s): empty after the machine was stopped", w.device, w.volume, w.use.why, w.whose)
 	if i := w.instance(); i == nil || i.Disk.Count == 0 {
-		w.add(key+"size", exactly(float64(cmp.Or(w.size, w.room()))), w.sizeKnown(), "the disk's size")
+		w.Add(key+"size", Exactly(float64(cmp.Or(w.size, w.room()))), w.sizeKnown(), "the disk's size")
 	}
 	for i := range w.levels {
 		x := &w.levels[i]
-		w.add(key+x.field, quantity{"", x.most, x.as(x.most).unit}, Assumed, "%s; the instance's type says what its disks do", x.text(w.fitting)).left()
+		w.Add(key+x.field, Quantity{"", x.most, x.as(x.most).unit}, Assumed, "%s; the instance's type says what its disks do", x.text(w.Fitting)).AsDefault()
 	}
 }
 
@@ -367,7 +367,7 @@ func (w *seenVolume) enterCustom(matches []candidate, like *catalog.VolumeType) 
 	if len(lacks) > 0 {
 		missing = "the recording lacks " + strings.Join(lacks, ", ")
 	}
-	v := w.add(key+"type", word("custom"), w.use.known, "device %s is the volume %s: %s. Which product it is cannot be told: %s. Its limits and latency are those seen", w.device, w.volume, w.use.why, missing)
+	v := w.Add(key+"type", word("custom"), w.use.known, "device %s is the volume %s: %s. Which product it is cannot be told: %s. Its limits and latency are those seen", w.device, w.volume, w.use.why, missing)
 	if w.reached() {
 		v.Or = alternatives(matches)
 	}
@@ -383,5 +383,5 @@ func (w *seenVolume) room() units.Size {
 	if w.volume != "data" {
 		return least
 	}
-	return max(least, units.Size(math.Ceil(2*w.data/float64(units.GiB)))*units.GiB)
+	return max(least, units.Size(math.Ceil(2*w.Data/float64(units.GiB)))*units.GiB)
 }

@@ -13,6 +13,7 @@ import (
 
 	"plimsoll/internal/advise/fit"
 	"plimsoll/internal/base/units"
+	engines "plimsoll/internal/engine"
 	"plimsoll/internal/model/catalog"
 	"plimsoll/internal/record/recording"
 )
@@ -95,7 +96,7 @@ func TestProducts(t *testing.T) {
 				t.Parallel()
 				text := device(order, load.block, load.clients, load.think)
 				_, mem := run(t, "device.yaml", []byte(text))
-				fitted, err := fit.Fit(context.Background(), []recording.Reader{mem}, fit.Options{Pack: pack, Engine: "streams"})
+				fitted, err := fit.Fit(context.Background(), []recording.Reader{mem}, fit.Options{Pack: pack, Engines: engines.All(), Engine: "streams"})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -174,7 +175,7 @@ func TestProductsUntold(t *testing.T) {
 		{"{type: custom, size: 100GiB, iops: 777, latency: {like: gp3}}", 4 * units.KiB, 128, "0s", "custom"},
 	} {
 		_, mem := run(t, "device.yaml", []byte(device(c.order, c.block, c.clients, c.think)))
-		fitted, err := fit.Fit(context.Background(), []recording.Reader{silent{mem}}, fit.Options{Pack: pack, Engine: "streams"})
+		fitted, err := fit.Fit(context.Background(), []recording.Reader{silent{mem}}, fit.Options{Pack: pack, Engines: engines.All(), Engine: "streams"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -182,7 +183,8 @@ func TestProductsUntold(t *testing.T) {
 			t.Errorf("%s is %s, want %s: %s", c.order, v.Text, c.want, v.Evidence)
 		}
 		// A person knows more: then it is that product, with the figures that were met.
-		told, err := fit.Fit(context.Background(), []recording.Reader{silent{mem}}, fit.Options{Pack: pack,
+		told, err := fit.Fit(context.Background(), []recording.Reader{silent{mem}}, fit.Options{
+			Pack: pack, Engines: engines.All(),
 			Engine: "streams", Volumes: map[string]catalog.Order{"data": {Type: "gp3", Size: 300 * units.GiB}},
 		})
 		if err != nil {
@@ -210,7 +212,7 @@ func TestProductsOfAnExporter(t *testing.T) {
 	if err := mem.Append(context.Background(), &b); err != nil {
 		t.Fatal(err)
 	}
-	fitted, err := fit.Fit(context.Background(), []recording.Reader{silent{mem}}, fit.Options{Pack: pack, Engine: "streams"})
+	fitted, err := fit.Fit(context.Background(), []recording.Reader{silent{mem}}, fit.Options{Pack: pack, Engines: engines.All(), Engine: "streams"})
 	if err != nil {
 		t.Fatal(err)
 	}

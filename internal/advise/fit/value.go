@@ -44,8 +44,8 @@ type Value struct {
 	Default bool `json:"default"`
 }
 
-// between gives a value its range; a bound that is not finite is none.
-func (v *Value) between(low, high float64) *Value {
+// Between gives a value its range; a bound that is not finite is none.
+func (v *Value) Between(low, high float64) *Value {
 	if !math.IsNaN(low) && !math.IsInf(low, 0) {
 		v.Low = &low
 	}
@@ -55,33 +55,41 @@ func (v *Value) between(low, high float64) *Value {
 	return v
 }
 
-// measure says how to find out.
-func (v *Value) measure(how string) *Value {
+// ToKnow says how to find out.
+func (v *Value) ToKnow(how string) *Value {
 	v.Measure = how
 	return v
 }
 
-// left leaves the value to the scenario's default.
-func (v *Value) left() *Value {
+// AsDefault leaves the value to the scenario's default.
+func (v *Value) AsDefault() *Value {
 	v.Default = true
 	return v
 }
 
-// A quantity is a value before it is known how it is known.
-type quantity struct {
+// Set gives the value another quantity.
+func (v *Value) Set(q Quantity) {
+	v.Text, v.Unit, v.Number = q.text, q.unit, nil
+	if !math.IsNaN(q.number) {
+		v.Number = &q.number
+	}
+}
+
+// A Quantity is a value before it is known how it is known.
+type Quantity struct {
 	text   string
 	number float64 // NaN: it is a word
 	unit   string
 }
 
 // word is a value that is no number.
-func word(text string) quantity { return quantity{text: text, number: math.NaN()} }
+func word(text string) Quantity { return Quantity{text: text, number: math.NaN()} }
 
-// yes and no are words as well.
-func boolean(b bool) quantity { return word(strconv.FormatBool(b)) }
+// Boolean is true or false.
+func Boolean(b bool) Quantity { return word(strconv.FormatBool(b)) }
 
-// significant rounds to four digits: a rate that was measured over some minutes has no more.
-func significant(x float64) float64 {
+// Significant rounds to four digits: a rate that was measured over some minutes has no more.
+func Significant(x float64) float64 {
 	y, err := strconv.ParseFloat(strconv.FormatFloat(x, 'e', 3, 64), 64)
 	if err != nil {
 		return x
@@ -91,52 +99,52 @@ func significant(x float64) float64 {
 
 func plain(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 
-func count(x float64) quantity {
-	return quantity{plain(math.Round(x)), math.Round(x), ""}
+func Count(x float64) Quantity {
+	return Quantity{plain(math.Round(x)), math.Round(x), ""}
 }
 
-func rate(x float64) quantity {
-	x = significant(x)
-	return quantity{plain(x) + "/s", x, "1/s"}
+func rate(x float64) Quantity {
+	x = Significant(x)
+	return Quantity{plain(x) + "/s", x, "1/s"}
 }
 
-// exactly is a size that was told as such; about is one that was computed.
-func exactly(x float64) quantity {
+// Exactly is a size that was told as such; about is one that was computed.
+func Exactly(x float64) Quantity {
 	s := units.Size(math.Round(x))
-	return quantity{s.Exact(), float64(s), "bytes"}
+	return Quantity{s.Exact(), float64(s), "bytes"}
 }
 
-func about(x float64) quantity {
-	x = significant(math.Round(x))
+func About(x float64) Quantity {
+	x = Significant(math.Round(x))
 	for _, u := range []struct {
 		name string
 		of   units.Size
 	}{{"TB", units.TB}, {"GB", units.GB}, {"MB", units.MB}, {"kB", units.KB}} {
 		if x >= float64(u.of) {
-			return quantity{plain(significant(x/float64(u.of))) + u.name, x, "bytes"}
+			return Quantity{plain(Significant(x/float64(u.of))) + u.name, x, "bytes"}
 		}
 	}
-	return quantity{plain(x) + "B", x, "bytes"}
+	return Quantity{plain(x) + "B", x, "bytes"}
 }
 
-func throughput(x float64) quantity {
-	q := about(x)
-	return quantity{q.text + "/s", q.number, "bytes/s"}
+func throughput(x float64) Quantity {
+	q := About(x)
+	return Quantity{q.text + "/s", q.number, "bytes/s"}
 }
 
-func ratio(x float64) quantity {
+func Ratio(x float64) Quantity {
 	x = math.Round(x*1e4) / 1e4
-	return quantity{plain(math.Round(x*1e4)/100) + "%", x, "ratio"}
+	return Quantity{plain(math.Round(x*1e4)/100) + "%", x, "ratio"}
 }
 
 // factor is a percentage without decimals, which may be over 100.
-func factor(x float64) quantity {
+func factor(x float64) Quantity {
 	x = math.Round(x*100) / 100
-	return quantity{plain(math.Round(x*100)) + "%", x, "ratio"}
+	return Quantity{plain(math.Round(x*100)) + "%", x, "ratio"}
 }
 
-// duration is rounded to three digits.
-func duration(seconds float64) quantity {
+// Duration is rounded to three digits.
+func Duration(seconds float64) Quantity {
 	d := time.Duration(seconds * 1e9)
 	for _, unit := range []time.Duration{time.Second, time.Millisecond, time.Microsecond} {
 		if d >= 100*unit {
@@ -156,15 +164,21 @@ func duration(seconds float64) quantity {
 		text += "in"
 	}
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "h0min", "h"), "µ", "u")
-	return quantity{text, d.Seconds(), "seconds"}
+	return Quantity{text, d.Seconds(), "seconds"}
 }
 
-// add enters a value.
-func (f *fitting) add(key string, q quantity, known Known, evidence string, args ...any) *Value {
-	v := &Value{Key: key, Text: q.text, Unit: q.unit, Known: known, Evidence: fmt.Sprintf(evidence, args...)}
-	if !math.IsNaN(q.number) {
-		v.Number = &q.number
-	}
+// Add enters a value.
+func (f *Fitting) Add(key string, q Quantity, known Known, evidence string, args ...any) *Value {
+	v := &Value{Key: key, Known: known, Evidence: fmt.Sprintf(evidence, args...)}
+	v.Set(q)
 	f.values = append(f.values, v)
 	return v
+}
+
+// Zero is x, or 0 where it is not known.
+func Zero(x float64) float64 {
+	if math.IsNaN(x) {
+		return 0
+	}
+	return x
 }

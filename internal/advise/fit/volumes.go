@@ -15,7 +15,7 @@ import (
 const likeType = "gp3"
 
 // fitVolumes enters what each volume is.
-func (f *fitting) fitVolumes() error {
+func (f *Fitting) fitVolumes() error {
 	like, err := catalog.Type(likeType)
 	if err != nil {
 		return err
@@ -29,7 +29,7 @@ func (f *fitting) fitVolumes() error {
 		if !found {
 			l = rules.Limit{Device: u.device}
 		}
-		w := &seenVolume{fitting: f, use: u, limit: l, identity: f.identify(u), calm: f.calmAwaits(l)}
+		w := &seenVolume{Fitting: f, use: u, limit: l, identity: f.identify(u), calm: f.calmAwaits(l)}
 		w.levels = f.levels(l, w.provider != "" && !w.model.Local)
 		matches := w.matches()
 		if w.local() || w.given.Type != "" || len(matches) > 0 && w.nameable(&matches[0]) {
@@ -42,15 +42,15 @@ func (f *fitting) fitVolumes() error {
 	return nil
 }
 
-// on is a device's signal; nil if not measured.
-func (f *fitting) on(device, signal string) []float64 {
-	return f.For(named(signal), "device", device)
+// On is a device's signal; nil if not measured.
+func (f *Fitting) On(device string, signal *rules.Signal) []float64 {
+	return f.For(signal, "device", device)
 }
 
 // exceeded is for how much of the time a volume itself said that it was over one of its limits: the driver's counters, where their
 // volume is called like the device, or is the only one.
-func (f *fitting) exceeded(device, what string) []float64 {
-	tracks := f.Signal(named("ebs_volume_" + what + "_exceeded:ratio"))
+func (f *Fitting) exceeded(device string, signal *rules.Signal) []float64 {
+	tracks := f.Signal(signal)
 	for _, t := range tracks {
 		if t.Labels.Get("volume_id") == device || len(tracks) == 1 && len(f.uses) == 1 {
 			return t.Values
@@ -71,7 +71,7 @@ const (
 // A level is what a rate of a device came to: where it stood at a limit, or the most that was delivered.
 type level struct {
 	field, unit string // "iops", "read IOPS"
-	as          func(float64) quantity
+	as          func(float64) Quantity
 	stood       *timeline.Plateau // nil: no limit was reached
 	proof, sold string
 	low, high   float64 // between which it stood
@@ -79,24 +79,27 @@ type level struct {
 	most, often float64 // delivered in one second, and in more than a fiftieth of them
 }
 
+// requests are the signals of one direction's requests.
+var requests = map[string]*rules.Signal{"read": rules.DiskReads, "write": rules.DiskWrites}
+
 // levels are what the volume's IOPS and throughput came to. A volume that is rented counts reads and writes together.
-func (f *fitting) levels(l rules.Limit, rented bool) []level {
+func (f *Fitting) levels(l rules.Limit, rented bool) []level {
 	var out []level
 	for _, x := range []struct {
-		what, signal string
-		found        *timeline.Plateau
+		signal, exceeded *rules.Signal
+		found            *timeline.Plateau
 		level
 	}{
-		{"iops", "disk_ops:rate", l.IOPS, level{field: "iops", unit: "IOPS", as: iops, sold: l.SoldIOPS}},
-		{"throughput", "disk_moved:bytes", l.Throughput, level{field: "throughput", as: throughput, sold: l.SoldThroughput}},
+		{rules.DiskOps, rules.EBSVolumeIOPSExceeded, l.IOPS, level{field: "iops", unit: "IOPS", as: iops, sold: l.SoldIOPS}},
+		{rules.DiskMoved, rules.EBSVolumeThroughputExceeded, l.Throughput, level{field: "throughput", as: throughput, sold: l.SoldThroughput}},
 	} {
-		over := f.exceeded(l.Device, x.what)
-		if x.what == "iops" && l.Counts != "" && (over != nil || rented) {
+		over := f.exceeded(l.Device, x.exceeded)
+		if oneWay := x.field == "iops" && l.Counts != ""; oneWay && (over != nil || rented) {
 			x.found = nil
-		} else if x.what == "iops" && l.Counts != "" { // of one direction alone
-			x.field, x.signal, x.unit = l.Counts+"."+x.field, "disk_"+l.Counts+"s:rate", l.Counts+" "+x.unit
+		} else if oneWay {
+			x.field, x.signal, x.unit = l.Counts+"."+x.field, requests[l.Counts], l.Counts+" "+x.unit
 		}
-		values := f.on(l.Device, x.signal)
+		values := f.On(l.Device, x.signal)
 		x.stood = x.found
 		if over != nil {
 			at := timeline.Where(over, func(r float64) bool { return r >= exceededAll })
@@ -112,7 +115,7 @@ func (f *fitting) levels(l rules.Limit, rented bool) []level {
 		if x.stood != nil {
 			at := timeline.At(values, x.stood.Cells)
 			x.low, x.high = timeline.Quantile(at, 0.05), timeline.Quantile(at, 0.95)
-			x.queued = timeline.Quantile(timeline.At(f.on(l.Device, "disk_queue:requests"), x.stood.Cells), 0.5)
+			x.queued = timeline.Quantile(timeline.At(f.On(l.Device, rules.DiskQueue), x.stood.Cells), 0.5)
 		}
 		out = append(out, x.level)
 	}
@@ -149,7 +152,7 @@ func standing(levels []level) []level {
 const overShare = 0.02
 
 // text tells of a level in a sentence.
-func (x *level) text(f *fitting) string {
+func (x *level) text(f *Fitting) string {
 	if x.stood == nil {
 		return fmt.Sprintf("its %s limit: at least %s%s was delivered in a second, and the limit was not reached", x.field, trim(x.as(x.most)), unit(x.unit))
 	}
@@ -162,15 +165,15 @@ func (w *seenVolume) limits(key string) {
 	for i := range w.levels {
 		x := &w.levels[i]
 		if x.stood == nil {
-			f := w.add(key+x.field, quantity{"", x.most, x.as(x.most).unit}, Assumed, "%s. None is set", x.text(w.fitting))
-			f.between(x.most, math.NaN()).left().measure("the provider's console, or plimsoll probe on an idle volume of the kind")
+			f := w.Add(key+x.field, Quantity{"", x.most, x.as(x.most).unit}, Assumed, "%s. None is set", x.text(w.Fitting))
+			f.Between(x.most, math.NaN()).AsDefault().ToKnow("the provider's console, or plimsoll probe on an idle volume of the kind")
 			continue
 		}
 		sold := ""
 		if x.sold != "" {
 			sold = " (" + x.sold + " is sold so)"
 		}
-		w.add(key+x.field, x.as(x.stood.Level), Inferred, "%s%s", x.text(w.fitting), sold).between(x.low, x.high)
+		w.Add(key+x.field, x.as(x.stood.Level), Inferred, "%s%s", x.text(w.Fitting), sold).Between(x.low, x.high)
 	}
 }
 
@@ -185,8 +188,8 @@ func (w *seenVolume) atLimit() timeline.Mask {
 	return at
 }
 
-func iops(x float64) quantity {
-	q := count(x)
+func iops(x float64) Quantity {
+	q := Count(x)
 	q.unit = "1/s"
 	return q
 }
@@ -199,7 +202,7 @@ func unit(u string) string {
 }
 
 // trim prints a limit for a sentence.
-func trim(q quantity) string {
+func trim(q Quantity) string {
 	if q.unit == "bytes/s" {
 		return units.Bytes(q.number) + "/s"
 	}
@@ -219,18 +222,18 @@ const (
 )
 
 // calm is where a device worked with few requests in flight, and at none of its limits.
-func (f *fitting) calm(l rules.Limit, rate []float64) timeline.Mask {
+func (f *Fitting) calm(l rules.Limit, rate []float64) timeline.Mask {
 	cells := timeline.Where(rate, func(x float64) bool { return x >= calmOps })
 	for _, p := range []*timeline.Plateau{l.IOPS, l.Throughput} {
 		if p != nil {
 			cells = cells.Without(p.Cells.Widen(1, 1))
 		}
 	}
-	if queue := f.on(l.Device, "disk_queue:requests"); queue != nil {
+	if queue := f.On(l.Device, rules.DiskQueue); queue != nil {
 		most := max(calmQueue, timeline.Quantile(timeline.At(queue, cells), 0.25))
 		cells = cells.And(timeline.Where(queue, func(x float64) bool { return x <= most }))
 	}
-	moved := f.on(l.Device, "disk_moved:bytes")
+	moved := f.On(l.Device, rules.DiskMoved)
 	if moved == nil {
 		return cells
 	}
@@ -254,11 +257,11 @@ func (a *await) median() float64 {
 }
 
 // calmAwaits are a device's writes and reads with few requests in flight.
-func (f *fitting) calmAwaits(l rules.Limit) (out struct{ writes, reads await }) {
-	of := func(signal, rate string) await {
-		return await{timeline.At(f.on(l.Device, signal), f.calm(l, f.on(l.Device, rate)))}
+func (f *Fitting) calmAwaits(l rules.Limit) (out struct{ writes, reads await }) {
+	of := func(signal, rate *rules.Signal) await {
+		return await{timeline.At(f.On(l.Device, signal), f.calm(l, f.On(l.Device, rate)))}
 	}
-	out.writes, out.reads = of("disk_write_await:seconds", "disk_writes:rate"), of("disk_read_await:seconds", "disk_reads:rate")
+	out.writes, out.reads = of(rules.DiskWriteAwait, rules.DiskWrites), of(rules.DiskReadAwait, rules.DiskReads)
 	return out
 }
 
@@ -266,27 +269,27 @@ func (f *fitting) calmAwaits(l rules.Limit) (out struct{ writes, reads await }) 
 func (w *seenVolume) latency(key string, like *catalog.VolumeType) {
 	usualWrite, usualRead := like.Write.Latency().Mean().Std().Seconds(), like.Read.Latency().Mean().Std().Seconds()
 	write, read := w.calm.writes.median()/usualWrite, w.calm.reads.median()/usualRead
-	w.add(key+"latency.like", word(likeType), Assumed, "how single requests' times spread: a second's mean is all that counters tell; as of %s", likeType).
-		measure("plimsoll probe, or the volume's NVMe log page 0xD0")
+	w.Add(key+"latency.like", word(likeType), Assumed, "how single requests' times spread: a second's mean is all that counters tell; as of %s", likeType).
+		ToKnow("plimsoll probe, or the volume's NVMe log page 0xD0")
 	main, k, usual, what := write, &w.calm.writes, usualWrite, "a write"
 	if math.IsNaN(write) {
 		main, k, usual, what = read, &w.calm.reads, usualRead, "a read"
 	}
 	if math.IsNaN(main) || main <= 0 {
-		w.add(key+"latency.scale", quantity{"100%", 1, "ratio"}, Assumed, "requests' latency: no %d s in which few were in flight", calmCells).left()
+		w.Add(key+"latency.scale", Quantity{"100%", 1, "ratio"}, Assumed, "requests' latency: no %d s in which few were in flight", calmCells).AsDefault()
 		return
 	}
-	w.add(key+"latency.scale", factor(main), Inferred, "%s took %s (median of %d s with few in flight), and %s on a %s", what,
+	w.Add(key+"latency.scale", factor(main), Inferred, "%s took %s (median of %d s with few in flight), and %s on a %s", what,
 		units.Seconds(k.median()), timeline.Count(k.seconds), units.Seconds(usual), likeType).
 		// Requests that come in pairs wait for each other at a limit, seen or not: that makes it longer, never shorter.
-		between(math.NaN(), timeline.Quantile(k.seconds, 0.75)/usual)
+		Between(math.NaN(), timeline.Quantile(k.seconds, 0.75)/usual)
 	if !math.IsNaN(read) && !math.IsNaN(write) && math.Abs(read/write-1) > apart && read > 0 {
 		lat := like.Read.Latency()
 		for _, q := range []struct {
 			field string
 			share units.Ratio
 		}{{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p999", 0.999}} {
-			v := w.add(key+"latency.read."+q.field, duration(lat.Quantile(q.share).Std().Seconds()*read), Inferred,
+			v := w.Add(key+"latency.read."+q.field, Duration(lat.Quantile(q.share).Std().Seconds()*read), Inferred,
 				"%s's, times %s as for p50", likeType, units.Number(read))
 			if q.share == 0.5 {
 				v.Evidence = fmt.Sprintf("a read took %s (median of %d s with few in flight), and %s on a %s", units.Seconds(w.calm.reads.median()),
@@ -294,8 +297,8 @@ func (w *seenVolume) latency(key string, like *catalog.VolumeType) {
 			}
 		}
 	}
-	if flush := timeline.Quantile(timeline.At(w.on(w.device, "disk_flush_await:seconds"), w.limit.Saturated.Not()), 0.5); flush >= flushFloor {
-		w.add(key+"latency.flush.p50", duration(flush), Inferred, "a flush took %s (median of seconds that were not saturated)", units.Seconds(flush))
+	if flush := timeline.Quantile(timeline.At(w.On(w.device, rules.DiskFlushAwait), w.limit.Saturated.Not()), 0.5); flush >= flushFloor {
+		w.Add(key+"latency.flush.p50", Duration(flush), Inferred, "a flush took %s (median of seconds that were not saturated)", units.Seconds(flush))
 	}
 }
 
@@ -311,20 +314,20 @@ const (
 
 // slots enters how many requests the device takes at once: a queue that stands still while requests wait outside.
 func (w *seenVolume) slots(key string, product bool) {
-	queue := w.on(w.device, "disk_queue:requests")
+	queue := w.On(w.device, rules.DiskQueue)
 	how := "cat /sys/block/" + lastPart(w.device) + "/queue/nr_requests"
 	p, ok := timeline.FindPlateau(queue, w.atLimit(), plateauWidth, slotsCells)
 	most := timeline.Max(queue)
 	switch {
 	case ok && p.Share >= gradesMin && p.Level >= slotsLeast && most <= slotsOver*p.Level:
-		w.add(key+"queue_slots", count(p.Level), Inferred, "the queue stood at %s for %s at the volume's limit and was hardly ever longer",
-			units.Number(p.Level), units.Seconds(w.Seconds(p.Cells))).measure(how)
+		w.Add(key+"queue_slots", Count(p.Level), Inferred, "the queue stood at %s for %s at the volume's limit and was hardly ever longer",
+			units.Number(p.Level), units.Seconds(w.Seconds(p.Cells))).ToKnow(how)
 	case most > slotsOver*slotsUsual && product:
-		w.add(key+"queue_slots", count(math.Ceil(most)), Inferred, "as many as %s requests were in flight (the longest queue of a second): so many fit, or more", units.Number(most)).measure(how)
+		w.Add(key+"queue_slots", Count(math.Ceil(most)), Inferred, "as many as %s requests were in flight (the longest queue of a second): so many fit, or more", units.Number(most)).ToKnow(how)
 	case most > slotsOver*slotsUsual:
-		w.add(key+"queue_slots", count(0), Inferred, "as many as %s requests were in flight (the longest queue of a second): no bound is set", units.Number(most)).left().measure(how)
+		w.Add(key+"queue_slots", Count(0), Inferred, "as many as %s requests were in flight (the longest queue of a second): no bound is set", units.Number(most)).AsDefault().ToKnow(how)
 	default:
-		v := w.add(key+"queue_slots", count(slotsUsual), Assumed, "how many requests the device takes at once; %d taken", slotsUsual).measure(how)
+		v := w.Add(key+"queue_slots", Count(slotsUsual), Assumed, "how many requests the device takes at once; %d taken", slotsUsual).ToKnow(how)
 		if most > 0 {
 			v.Evidence += fmt.Sprintf(", the longest queue of a second was %s", units.Number(most))
 		}

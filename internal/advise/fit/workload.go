@@ -9,69 +9,69 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// A share is a kind of operation and how many came a second.
-type share struct {
-	kind string // in workload.mix
-	rate float64
+// A Share is a kind of operation and how many came a second.
+type Share struct {
+	Kind string  // in workload.mix
+	Rate float64 // 1/s
 }
 
-// A load is what was asked, as far as an engine tells it.
-type load struct {
-	shares []share
-	ops    []float64 // what the rate was read from, over time; nil: not known
-	how    Known     // of the mix
-	rateOf string    // what was counted
-	mixOf  string    // how it is known what operations did
+// A Load is what was asked, as far as an engine tells it.
+type Load struct {
+	Shares []Share
+	Ops    []float64 // what the rate was read from, over time; nil: not known
+	How    Known     // of the mix
+	RateOf string    // what was counted
+	MixOf  string    // how it is known what operations did
 }
 
 // shareMin is under which a kind of operation is left out of the mix.
 const shareMin = 0.0005
 
-// arrivals enters the rate and the mix. It fails where nothing was asked.
-func (f *fitting) arrivals(l load) error {
+// Arrivals enters the rate and the mix. It fails where nothing was asked.
+func (f *Fitting) Arrivals(l Load) error {
 	total := 0.0
-	l.shares = slices.DeleteFunc(l.shares, func(s share) bool { return !(s.rate > 0) })
-	for _, s := range l.shares {
-		total += s.rate
+	l.Shares = slices.DeleteFunc(l.Shares, func(s Share) bool { return !(s.Rate > 0) })
+	for _, s := range l.Shares {
+		total += s.Rate
 	}
 	const least = 1.0 / 86400 // package workload's
 	if total < least {
 		return &MissingError{What: "work: nothing was asked of the database in this time", From: "choose a busy stretch: --from TIME --to TIME"}
 	}
-	low, high := f.spread(l.ops)
-	v := f.add("workload.arrivals.poisson", rate(total), Measured,
-		"%s; as an open loop: what was completed is what was asked, unless it fell behind for good", l.rateOf)
+	low, high := f.spread(l.Ops)
+	v := f.Add("workload.arrivals.poisson", rate(total), Measured,
+		"%s; as an open loop: what was completed is what was asked, unless it fell behind for good", l.RateOf)
 	if !math.IsNaN(low) {
-		mean := timeline.Mean(l.ops)
-		v.between(total*low/mean, total*high/mean)
+		mean := timeline.Mean(l.Ops)
+		v.Between(total*low/mean, total*high/mean)
 		v.Evidence += " (the range is of whole minutes)"
 		if high > 2*max(low, mean/2) {
-			f.remark("the load varies: minutes of %s/s to %s/s. A scenario with its mean is calmer than its peaks: fit a busy stretch by --from and --to", units.Number(*v.Low), units.Number(*v.High))
+			f.Remark("the load varies: minutes of %s/s to %s/s. A scenario with its mean is calmer than its peaks: fit a busy stretch by --from and --to", units.Number(*v.Low), units.Number(*v.High))
 		}
 	}
-	l.shares = slices.DeleteFunc(l.shares, func(s share) bool { return s.rate < shareMin*total })
+	l.Shares = slices.DeleteFunc(l.Shares, func(s Share) bool { return s.Rate < shareMin*total })
 	total = 0
-	for _, s := range l.shares {
-		total += s.rate
+	for _, s := range l.Shares {
+		total += s.Rate
 	}
 	// Shares are written in hundredths of a percent and must be 100 % together: the largest takes what rounding leaves.
-	slices.SortStableFunc(l.shares, func(a, b share) int { return -cmp.Compare(a.rate, b.rate) })
+	slices.SortStableFunc(l.Shares, func(a, b Share) int { return -cmp.Compare(a.Rate, b.Rate) })
 	rest := 1.0
-	for _, s := range l.shares[1:] {
-		rest -= ratio(s.rate / total).number
+	for _, s := range l.Shares[1:] {
+		rest -= Ratio(s.Rate / total).number
 	}
-	for i, s := range l.shares {
-		q := ratio(s.rate / total)
+	for i, s := range l.Shares {
+		q := Ratio(s.Rate / total)
 		if i == 0 {
-			q = ratio(rest)
+			q = Ratio(rest)
 		}
-		f.add("workload.mix."+s.kind, q, l.how, "%s", l.mixOf)
+		f.Add("workload.mix."+s.Kind, q, l.How, "%s", l.MixOf)
 	}
 	return nil
 }
 
 // spread is the least and the most rate of whole minutes, of nine in ten; NaN with fewer than three.
-func (f *fitting) spread(ops []float64) (low, high float64) {
+func (f *Fitting) spread(ops []float64) (low, high float64) {
 	cells := max(1, int(60/f.Grid.StepSeconds()))
 	var minutes []float64
 	for at := 0; at+cells <= len(ops); at += cells {
@@ -86,20 +86,19 @@ func (f *fitting) spread(ops []float64) (low, high float64) {
 	return timeline.Quantile(minutes, 0.05), timeline.Quantile(minutes, 0.95)
 }
 
-// connections leaves how many operations the engine may have at once to the default, or takes what it was told.
-func (f *fitting) connections() {
-	f.add("workload.connections", count(100), Assumed, "how many operations clients have under way at most; 100 taken, which is a MongoDB driver's maxPoolSize").
-		left().measure("the pools' sizes of all clients together")
+// Connections leaves how many operations the engine may have at once to the default, and says why.
+func (f *Fitting) Connections(why string) {
+	f.Add("workload.connections", Count(100), Assumed, "%s", why).AsDefault().ToKnow("the pools' sizes of all clients together")
 }
 
-// skew says what cannot be known of keys.
-func (f *fitting) skew() {
-	f.add("workload.keys.distribution", word("uniform"), Assumed, "how unevenly keys are asked for; uniform taken, so that the number of keys is an effective one: hot keys look like fewer").left()
+// Skew says what cannot be known of keys.
+func (f *Fitting) Skew() {
+	f.Add("workload.keys.distribution", word("uniform"), Assumed, "how unevenly keys are asked for; uniform taken, so that the number of keys is an effective one: hot keys look like fewer").AsDefault()
 }
 
-// distinct is how many things there are, if so many draws, uniform and independent, met so many different ones: the n of
+// Distinct is how many things there are, if so many draws, uniform and independent, met so many different ones: the n of
 // met = n (1 - exp(-draws / n)), by bisection. It is +Inf where nearly every draw met another one.
-func distinct(met, draws float64) float64 {
+func Distinct(met, draws float64) float64 {
 	if !(met > 0) || !(draws > 0) {
 		return math.NaN()
 	}

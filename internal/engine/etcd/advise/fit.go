@@ -1,0 +1,131 @@
+package advise
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/advise/fit"
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/engine/etcd/judge"
+	model "plimsoll/internal/engine/etcd/model"
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/timeline"
+)
+
+// A fitting is of a cluster.
+type fitting struct{ *fit.Fitting }
+
+// Fit enters a cluster as its leader tells of it.
+func Fit(f *fit.Fitting) error { return fitting{f}.fit() }
+
+// LogSyncs is how often the logs were synced.
+func LogSyncs(f *fit.Fitting) float64 { return f.Mean(judge.WALFsyncs) }
+
+func (f fitting) fit() error {
+	committed := f.byInstance(judge.ProposalsCommitted)
+	var puts []float64
+	var instances []string
+	for _, t := range f.Signal(judge.WALFsyncs) {
+		instances = append(instances, t.Labels.Get("instance"))
+	}
+	slices.Sort(instances)
+	lead := Leader(f.Fitting)
+	if puts = committed[lead]; puts == nil {
+		for _, name := range instances { // no leader is told: they all commit the same
+			puts = committed[name]
+			lead = name
+			break
+		}
+	}
+	if puts == nil {
+		return &fit.MissingError{What: "what is asked of the cluster", Metrics: []string{"etcd_server_proposals_committed_total"},
+			From: "etcd's own page gives it: http://MEMBER:2379/metrics, of all members at once if you can"}
+	}
+	if err := f.EnoughForRates(puts); err != nil {
+		return err
+	}
+	f.members(instances, lead)
+	key := "engine.etcd."
+	reads := f.Mean(judge.Ranges)
+	l := fit.Load{Shares: []fit.Share{{Kind: "insert", Rate: timeline.Mean(puts)}, {Kind: "read", Rate: reads}}, Ops: puts, How: fit.Measured,
+		RateOf: "proposals that " + lead + " committed", MixOf: "proposals are puts; ranges are reads"}
+	if math.IsNaN(reads) {
+		l.How, l.MixOf = fit.Assumed, "how many reads there are (etcd_mvcc_range_total): none taken, for they do not touch the disk"
+	}
+	if err := f.Arrivals(l); err != nil {
+		return err
+	}
+	f.entries(lead, timeline.Mean(puts))
+	if q := f.Gauge(judge.Quota); q > 0 {
+		f.Add(key+"quota", fit.Exactly(q), fit.Measured, "the backend's quota")
+	}
+	if rtt := timeline.Quantile(f.One(judge.PeerRoundTrip), 0.5); rtt > 0 && len(instances) > 1 {
+		f.Add(key+"rtt", fit.Duration(rtt), fit.Measured, "the round trip between members, median")
+	} else if len(instances) > 1 {
+		f.Add(key+"rtt", fit.Duration(model.Defaults().RTT.Std().Seconds()), fit.Assumed, "the round trip between members; that within a zone taken").AsDefault().
+			ToKnow("etcd_network_peer_round_trip_time_seconds, or ping")
+	}
+	f.Add(key+"snapshot_count", fit.Count(10_000), fit.Assumed, "--snapshot-count; 10,000 taken, as etcd 3.6 has it (100,000 before)").AsDefault()
+	return nil
+}
+
+// byInstance are a signal's series by member.
+func (f fitting) byInstance(signal *rules.Signal) map[string][]float64 {
+	out := map[string][]float64{}
+	for _, t := range f.Signal(signal) {
+		out[t.Labels.Get("instance")] = t.Values
+	}
+	return out
+}
+
+// members enters how many there are and who leads.
+func (f fitting) members(instances []string, lead string) {
+	n := len(instances)
+	odd := n
+	if odd%2 == 0 {
+		odd++
+	}
+	v := f.Add("engine.etcd.members", fit.Count(float64(odd)), fit.Measured, "%d members tell of themselves", n)
+	if n == 1 {
+		v.Known = fit.Assumed
+		v.Evidence = "how many members there are: one tells of itself, and one is taken"
+		v.ToKnow("etcdctl member list; give the metrics of all members at once")
+	} else if n != odd {
+		v.Known = fit.Inferred
+		v.Evidence = fmt.Sprintf("%d members tell of themselves, and a cluster has an odd number", n)
+	}
+	if i := slices.Index(instances, lead); i > 0 {
+		f.Add("engine.etcd.leader", fit.Count(float64(i+1)), fit.Measured, "%s led", lead)
+	}
+	if n > 1 && f.Device(0) != "" && strings.Contains(f.Device(0), "/") {
+		f.Remark("the volumes are those of the leader, %s; a member whose volumes are slower goes under members", lead)
+	}
+}
+
+// entries enters how large a put is: what the log grew by for each.
+func (f fitting) entries(lead string, puts float64) {
+	f.Add("workload.connections", fit.Count(100), fit.Assumed, "how many requests clients have under way at most; 100 taken").AsDefault().ToKnow("the clients' concurrency")
+	const ask = "etcdctl get KEY, or etcd_debugging_mvcc_total_put_size_in_bytes over etcd_mvcc_put_total"
+	overhead := float64(model.Defaults().Overhead)
+	each := timeline.Mean(f.byInstance(judge.WALWritten)[lead]) / puts
+	if math.IsNaN(each) || each <= overhead+1 {
+		f.Add("workload.document.size", fit.Exactly(float64(units.KiB)), fit.Assumed, "the size of keys and values together; 1 KiB taken").ToKnow(ask)
+		return
+	}
+	size := each - overhead
+	f.Add("workload.document.size", fit.About(size), fit.Inferred, "the log grew by %s a proposal, of which some %s are headers", units.Bytes(each), units.Bytes(overhead)).
+		Between(max(size-overhead, 1), each).ToKnow(ask)
+}
+
+// Leader is the instance that leads most of the time, "m1" if none tells.
+func Leader(f *fit.Fitting) string {
+	best, name := 0.0, "m1"
+	for _, t := range f.Signal(judge.IsLeader) {
+		if s := timeline.Sum(t.Values); s > best {
+			best, name = s, t.Labels.Get("instance")
+		}
+	}
+	return name
+}
