@@ -81,12 +81,13 @@ func (s *simulator) prune(c *candidate) *outcome {
 		return &outcome{candidate: c, problem: err}
 	}
 	come := s.arrivals(c, sc)
-	why := floor(sc, s.want)
+	e := profileOf(sc)
+	why := floor(sc, &e, s.want)
 	if why == "" {
-		why = demand(sc, come)
+		why = demand(sc, &e, come)
 	}
 	if why == "" {
-		why = reading(sc, come, func() int64 { return s.firstReads(c, sc, come) })
+		why = reading(sc, &e, come, func() int64 { return s.firstReads(c, &e, come) })
 	}
 	s.floors[key] = why
 	if why != "" {
@@ -102,11 +103,11 @@ func (s *simulator) prune(c *candidate) *outcome {
 }
 
 // firstReads are counted once for each workload: no layout changes the size of the databases.
-func (s *simulator) firstReads(c *candidate, sc *scenario.Scenario, come simulate.Arrivals) int64 {
+func (s *simulator) firstReads(c *candidate, e *Profile, come simulate.Arrivals) int64 {
 	key := s.workload(c)
 	n, ok := s.reads[key]
 	if !ok {
-		n = firstReads(sc, come)
+		n = e.FirstReads(come)
 		s.reads[key] = n
 	}
 	return n

@@ -171,8 +171,8 @@ func TestPrunedIsMissed(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := []scenario.Bound{c.want}
-		come := simulate.Come(sc)
-		if floor(sc, want)+demand(sc, come)+reading(sc, come, func() int64 { return firstReads(sc, come) }) == "" {
+		come, e := simulate.Come(sc), profileOf(sc)
+		if floor(sc, &e, want)+demand(sc, &e, come)+reading(sc, &e, come, func() int64 { return e.FirstReads(come) }) == "" {
 			t.Errorf("%s: not ruled out", c.name)
 		}
 		r, err := simulate.Run(t.Context(), sc, simulate.Options{})

@@ -29,7 +29,7 @@ func (p *planner) alternatives(from *candidate) []*candidate {
 	for _, log := range []bool{true, false} {
 		for i := range p.space.axes {
 			a := &p.space.axes[i]
-			if a.setting || !within(a.path, "volumes") || (a.path == "volumes.data") == log || log && !waitsForLog(settingsOf(p.now)) {
+			if a.setting || !within(a.path, "volumes") || (a.path == "volumes.data") == log || log && !p.engine.LogWait {
 				continue
 			}
 			one := slices.Clone(from.choice)

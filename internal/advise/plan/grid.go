@@ -16,6 +16,7 @@ import (
 // A spaceMaker makes the space of a deployment.
 type spaceMaker struct {
 	now     *scenario.Scenario
+	engine  Profile // of now
 	opt     *Options
 	keep    []string // paths that stay as they are
 	members int
@@ -28,7 +29,7 @@ type spaceMaker struct {
 
 // makeSpace makes the space of a deployment: the grid of docs/plan.md.
 func makeSpace(now *scenario.Scenario, opt *Options) (*Space, error) {
-	m := &spaceMaker{now: now, opt: opt, members: now.MemberCount()}
+	m := &spaceMaker{now: now, engine: profileOf(now), opt: opt, members: now.MemberCount()}
 	if err := m.asked(); err != nil {
 		return nil, err
 	}
@@ -89,7 +90,7 @@ func (m *spaceMaker) make() *Space {
 func (m *spaceMaker) membersOf(s *Space, choice []int) int {
 	members := m.members
 	for i, k := range choice {
-		if a := &s.axes[i]; a.path == "engine.etcd.members" && k > 0 {
+		if a := &s.axes[i]; a.path == m.membersPath() && k > 0 {
 			if _, err := fmt.Sscan(a.options[k].sets[0].value, &members); err != nil {
 				members = m.members
 			}
@@ -148,9 +149,23 @@ func (m *spaceMaker) priced() error {
 }
 
 // short are what paths are called for short.
-var short = map[string]string{
-	"instance": "host.instance", "filesystem": "host.filesystem", "writeback": "host.dirty_background_bytes",
-	"members": "engine.etcd.members", "cache": "engine.wiredtiger.cache", "buckets": "workload.buckets.span",
+func (m *spaceMaker) short(name string) string {
+	cache := m.now.Engine.Traits().Cache
+	switch {
+	case name == "instance":
+		return "host.instance"
+	case name == "filesystem":
+		return "host.filesystem"
+	case name == "writeback":
+		return "host.dirty_background_bytes"
+	case name == "buckets":
+		return "workload.buckets.span"
+	case name == "members" && m.engine.MembersKey != "":
+		return settingPath(m.now, m.engine.MembersKey)
+	case name == "cache" && cache != "":
+		return settingPath(m.now, cache)
+	}
+	return name
 }
 
 // KeepNames are the paths that can be kept, beside those of the scenario's volumes.
@@ -173,8 +188,8 @@ func (m *spaceMaker) keeping(names []string) error {
 			}
 		}
 	}
-	for _, v := range logsApart(m.now) {
-		known = append(known, "volumes."+v.name)
+	for _, v := range m.engine.Apart {
+		known = append(known, "volumes."+v.Name)
 	}
 	for _, v := range m.now.Volumes {
 		for _, key := range []string{"", ".type", ".size", ".iops", ".throughput", ".stripe"} {
@@ -191,10 +206,7 @@ func (m *spaceMaker) keeping(names []string) error {
 			}
 			return inputf(next, "--keep %s: a plan changes nothing of that name", name)
 		}
-		if path, ok := short[name]; ok {
-			name = path
-		}
-		m.keep = append(m.keep, name)
+		m.keep = append(m.keep, m.short(name))
 	}
 	return nil
 }

@@ -6,7 +6,6 @@ import (
 
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/model/catalog"
-	"plimsoll/internal/model/scenario"
 )
 
 // The grid of volumes. Figures that one chooses are doubled from what is included: two neighbours differ by more than the
@@ -287,11 +286,11 @@ func inFull(o catalog.Order) catalog.Order {
 // logAxis is a volume of its own for the log, where there is none yet and the engine can have one.
 func (m *spaceMaker) logAxis() []axis {
 	var out []axis
-	for _, v := range logsApart(m.now) {
-		if m.now.Volumes.Get(v.name) != nil {
+	for _, v := range m.engine.Apart {
+		if m.now.Volumes.Get(v.Name) != nil {
 			continue
 		}
-		path := "volumes." + v.name
+		path := "volumes." + v.Name
 		a := axis{path: path, options: []option{{}}}
 		data := m.now.Volumes.Get("data")
 		if data == nil {
@@ -302,7 +301,7 @@ func (m *spaceMaker) logAxis() []axis {
 			continue
 		}
 		if m.opt.Ephemeral && t.Provider == "aws" {
-			o := catalog.Order{Type: catalog.LocalType, Size: v.size}
+			o := catalog.Order{Type: catalog.LocalType, Size: v.Size}
 			op := option{sets: []set{{path, o.String()}}, need: NewVolume, ordered: ordered{size: int64(o.Size)}.times(m.members), danger: 100}
 			if !m.kept(op.sets) {
 				a.options = append(a.options, op)
@@ -312,7 +311,7 @@ func (m *spaceMaker) logAxis() []axis {
 			if kind.Provider != t.Provider || kind.Local || unplanned[kind.Name] != "" {
 				continue
 			}
-			g := &volumeGrid{space: m, path: path, now: &catalog.Order{Type: kind.Name, Size: v.size}, machines: m.members}
+			g := &volumeGrid{space: m, path: path, now: &catalog.Order{Type: kind.Name, Size: v.Size}, machines: m.members}
 			for _, o := range g.orders(kind) {
 				if len(o.Check()) > 0 {
 					continue
@@ -327,31 +326,3 @@ func (m *spaceMaker) logAxis() []axis {
 	}
 	return out
 }
-
-type apart struct {
-	name string
-	size units.Size
-}
-
-// logsApart are the volumes that an engine can have beside its data, and how large one has to be.
-func logsApart(sc *scenario.Scenario) []apart {
-	const small = 10 * units.GiB
-	switch e := settingsOf(sc); {
-	case e.WiredTiger != nil:
-		if j := e.WiredTiger.Journal; j != nil && !*j {
-			return nil
-		}
-		return []apart{{"journal", max(small, gibs(10*e.WiredTiger.LogFile))}}
-	case e.Etcd != nil:
-		return []apart{{"wal", small}}
-	case e.Postgres != nil:
-		// Between checkpoints, and as much again for what max_wal_size does not bound: slots, archiving.
-		return []apart{{"wal", max(small, gibs(2*e.Postgres.MaxWALSize))}}
-	case e.IRIS != nil:
-		// The write image journal holds a cycle's blocks at most, so all buffers.
-		return []apart{{"wij", max(small, gibs(e.IRIS.Buffers))}, {"journal", max(small, gibs(e.IRIS.Buffers))}}
-	}
-	return nil
-}
-
-func gibs(s units.Size) units.Size { return (s + units.GiB - 1) / units.GiB * units.GiB }

@@ -7,7 +7,6 @@ import (
 
 	"plimsoll/internal/base/diagnostics"
 	"plimsoll/internal/base/units"
-	streamsmodel "plimsoll/internal/engine/streams/model"
 	"plimsoll/internal/model/scenario"
 )
 
@@ -69,7 +68,7 @@ func ParseObjective(text string) (scenario.Bound, error) {
 
 // objectives are what is to be reached: those given, else the scenario's own. They are checked against each other and against
 // what the workload does.
-func objectives(sc *scenario.Scenario, given []scenario.Bound) ([]scenario.Bound, error) {
+func objectives(sc *scenario.Scenario, e *Profile, given []scenario.Bound) ([]scenario.Bound, error) {
 	if len(given) == 0 {
 		given = sc.Objective.Bounds()
 	}
@@ -88,8 +87,8 @@ func objectives(sc *scenario.Scenario, given []scenario.Bound) ([]scenario.Bound
 			return nil, inputf("ask for write_p99, for example", "objective %s: the workload reads nothing, so nothing could meet it", b.Name)
 		case strings.HasPrefix(b.Name, "write_") && writes <= 0:
 			return nil, inputf("ask for read_p99, for example", "objective %s: the workload writes nothing, so nothing could meet it", b.Name)
-		case b.Name == "checkpoint" && scenario.ConfigOf[*streamsmodel.Config](sc) != nil:
-			return nil, inputf("ask for write_p99, for example", "objective checkpoint: streams are no database, and have none")
+		case b.Name == "checkpoint" && e.NoCheckpoint != "":
+			return nil, inputf("ask for write_p99, for example", "objective checkpoint: %s", e.NoCheckpoint)
 		}
 	}
 	return slices.Clone(given), nil

@@ -72,12 +72,13 @@ const rejectedMax = 100
 
 // A planner makes one plan.
 type planner struct {
-	file  *scenario.File
-	opt   *Options
-	now   *scenario.Scenario
-	want  []scenario.Bound
-	space *Space
-	sim   *simulator
+	file   *scenario.File
+	opt    *Options
+	now    *scenario.Scenario
+	engine Profile // of now
+	want   []scenario.Bound
+	space  *Space
+	sim    *simulator
 
 	grows   bool       // the data's volume gets a new size
 	before  dollars    // what is deployed costs, as it is written
@@ -111,7 +112,12 @@ func (p *planner) prepare() error {
 		path, value, _ := strings.Cut(text, "=")
 		base = append(base, set{strings.TrimSpace(path), value})
 	}
-	if p.want, err = objectives(p.now, p.opt.Objectives); err != nil {
+	e, err := engineOf(p.now)
+	if err != nil {
+		return err
+	}
+	p.engine = e.PlanProfile(p.now)
+	if p.want, err = objectives(p.now, &p.engine, p.opt.Objectives); err != nil {
 		return err
 	}
 	given := len(base)

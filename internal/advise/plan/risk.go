@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"plimsoll/internal/base/units"
-	etcdmodel "plimsoll/internal/engine/etcd/model"
-	wiredtigermodel "plimsoll/internal/engine/mongodb/model"
 	"plimsoll/internal/model/catalog"
 	"plimsoll/internal/model/scenario"
 )
@@ -71,16 +69,12 @@ func (p *planner) risks(sc *scenario.Scenario, o *outcome) []Risk {
 
 // ephemeral is what a loss of an instance's own disk means to a deployment.
 func ephemeral(sc *scenario.Scenario, volume string) string {
-	w := scenario.ConfigOf[*wiredtigermodel.Config](sc)
-	alone := w != nil && w.Oplog != nil && !*w.Oplog
-	switch {
-	case scenario.ConfigOf[*etcdmodel.Config](sc) != nil:
-		return "The member is removed and added anew; all of them are on such disks, so the loss of a majority at once is the loss of the cluster: keep snapshots elsewhere"
-	case w != nil && !alone && volume == "data":
-		return "The member is synced anew from the others: never let all members of a set be on such disks of one zone, and have the others take the load of it"
-	case w != nil && !alone:
-		return "Without its journal the member does not start and is synced anew from the others"
-	case volume == "data":
+	if e := profileOf(sc); e.Loss != nil {
+		if text := e.Loss(volume); text != "" {
+			return text
+		}
+	}
+	if volume == "data" {
 		return "This deployment tells of no other copy: the database is lost with it, but for backups"
 	}
 	return "This deployment tells of no other copy: what was acknowledged since the last checkpoint is lost with it"
@@ -105,16 +99,17 @@ func credits(sc *scenario.Scenario, o *outcome) []credit {
 	var out []credit
 	iops, bytes := 0.0, 0.0
 	rented := map[string]*catalog.Order{}
+	_, cluster := sc.Engine.Config.(scenario.Cluster)
 	for k := 1; k <= sc.MemberCount(); k++ {
 		for _, v := range sc.VolumesOf(k) {
 			name := v.Name
-			if scenario.ConfigOf[*etcdmodel.Config](sc) != nil {
+			if cluster {
 				name = fmt.Sprintf("m%d/%s", k, v.Name)
 			}
 			rented[name] = &v.Value
 		}
 	}
-	first := "" // of etcd's members one stands for the instance's demand
+	first := "" // of a cluster's members one stands for the instance's demand
 	for _, r := range o.result.Volumes {
 		order := rented[r.Name]
 		if order == nil {

@@ -33,7 +33,6 @@ const (
 	growthHeadroom = 0.2
 	growthSizeMax  = units.Size(1) << 55
 	growthTextMax  = 500
-	oplogSeconds   = 24 * 3600 // the window of an oplog where none is given
 )
 
 var growthKeys = []string{"data", "growth", "months", "oplog", "journal", "indexes", "headroom", "round"}
@@ -147,7 +146,8 @@ func (g *Growth) rows(sc *scenario.Scenario) []SizingRow {
 	add("growth", fmt.Sprintf("%d months x %s", g.Months, g.PerMonth.Exact()), grown)
 	oplog, how := g.Oplog, ""
 	if !g.OplogSet {
-		oplog, how = kept(sc)
+		e := profileOf(sc)
+		oplog, how = e.KeptLog, e.KeptLogHow
 	}
 	add("oplog, or log that is kept", how, oplog)
 	add("journal", "", g.Journal)
@@ -178,21 +178,6 @@ func roundStep(s units.Size) units.Size {
 		return units.GB
 	}
 	return step * 10 / 4
-}
-
-// kept is the log that a member keeps for others, where none is said: a day of what is written.
-func kept(sc *scenario.Scenario) (units.Size, string) {
-	w := sc.Workloads()
-	e := settingsOf(sc)
-	switch {
-	case e.Postgres != nil:
-		return e.Postgres.MaxWALSize, "max_wal_size"
-	case e.WiredTiger == nil || e.WiredTiger.Oplog != nil && !*e.WiredTiger.Oplog:
-		return 0, ""
-	}
-	rate := float64(w.Rate()) * float64(w.Writes())
-	bytes := units.Size(rate * float64(w.DocumentSize()+e.WiredTiger.LogRecord) * oplogSeconds)
-	return bytes / units.GB * units.GB, fmt.Sprintf("24 h x %s writes/s x %s", units.Number(rate), w.DocumentSize()+e.WiredTiger.LogRecord)
 }
 
 // bytes is the size that is ordered.

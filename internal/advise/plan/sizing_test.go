@@ -126,7 +126,7 @@ func TestObjectives(t *testing.T) {
 		}
 		return out
 	}
-	if got, err := objectives(sc, parse("write_p99 < 25ms", "checkpoint<10s")); err != nil || len(got) != 2 || got[1].Most != units.Duration(10e9) {
+	if got, err := objectives(sc, &Profile{}, parse("write_p99 < 25ms", "checkpoint<10s")); err != nil || len(got) != 2 || got[1].Most != units.Duration(10e9) {
 		t.Errorf("%v, %v", got, err)
 	}
 	for want, bad := range map[string][]scenario.Bound{
@@ -134,7 +134,7 @@ func TestObjectives(t *testing.T) {
 		"objective read_p99: the workload reads nothing, so nothing could meet it":     parse("read_p99 < 1ms"),
 		"there is nothing to reach: the scenario has no objective, and none is given":  nil,
 	} {
-		if _, err := objectives(sc, bad); err == nil || err.Error() != want {
+		if _, err := objectives(sc, &Profile{}, bad); err == nil || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}

@@ -17,7 +17,7 @@ type Facets struct{}
 func (Facets) Traits() engine.Traits {
 	return engine.Traits{
 		Key: "streams", Product: "I/O streams", Database: "", Cycle: "checkpoint",
-		Volumes: []engine.Role{{Name: "wal", OneOf: true, Log: true}, {Name: "data", OneOf: true}, {Name: "journal"}},
+		Volumes: []engine.Role{{Name: "wal", OneOf: true, Log: true}, {Name: "data", OneOf: true}, {Name: "journal", Log: true}},
 		Cache:   "",
 	}
 }

@@ -1,0 +1,135 @@
+package plan
+
+import (
+	"slices"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/model/catalog"
+	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/scenario"
+	"plimsoll/internal/model/simulate"
+)
+
+// An Engine is what a plan must know of a storage engine.
+type Engine interface {
+	engine.Engine
+	// PlanProfile is what matters to a plan of a scenario that has this engine.
+	PlanProfile(sc *scenario.Scenario) Profile
+}
+
+// A Profile is what a plan must know of an engine with the settings that it has in a scenario. Whatever
+// it leaves out is not tried, and rejects no layout without a run.
+type Profile struct {
+	// Settings are worth a try and cost nothing, in the order of the grid.
+	Settings []Setting
+	// DirectIO: the engine writes past the page cache, so the kernel's writeback changes nothing.
+	DirectIO bool
+	// FixedFileSystem: the engine is not moved to another file system.
+	FixedFileSystem bool
+	// Members are the numbers of machines to try, beside the present one, under the setting MembersKey.
+	Members    []int
+	MembersKey string
+	// Apart are the volumes that it can have beside its data.
+	Apart []Apart
+	// NoCheckpoint says why there is none to ask for, "" if there is.
+	NoCheckpoint string
+
+	// LogWait: each write is acknowledged only when its log record is durable. The log lies on the first
+	// there is of the volumes whose role it is, else on "data".
+	LogWait bool
+	// LogRecord is the least that a write puts into the log, 0 where that is not known.
+	LogRecord units.Size
+	// FirstReads counts the reads of the volume "data" in the measured time that no layout can do
+	// without and no volume joins with the one before. It is nil, or counts 0, where they are not known.
+	FirstReads func(come simulate.Arrivals) int64
+
+	// KeptLog is the log that a member keeps for others, where nothing is said of it, and KeptLogHow the
+	// arithmetic behind it.
+	KeptLog    units.Size
+	KeptLogHow string
+	// Loss says what the loss of a volume on the machine's own disks means; nil, or "": that the
+	// deployment has no other copy.
+	Loss func(volume string) string
+}
+
+// A Setting is an alternative to settings as they are. Without values there is nothing to try.
+type Setting struct {
+	// Name is the key of the axis, under the engine's own: "checkpoint".
+	Name   string
+	Values []Value
+	Need   Need
+}
+
+// A Value is what a key under the engine's own is set to.
+type Value struct{ Key, Value string }
+
+// An Apart is a volume that an engine can have beside its data, and how large it has to be.
+type Apart struct {
+	Name string
+	Size units.Size
+}
+
+// smallestApart is the size of a volume beside the data of which nothing demands more.
+const smallestApart = 10 * units.GiB
+
+// NewApart is a volume that has to hold so much, in whole GiB, and 10 GiB at least.
+func NewApart(name string, holds units.Size) Apart {
+	return Apart{name, max(smallestApart, (holds+units.GiB-1)/units.GiB*units.GiB)}
+}
+
+// CacheSetting makes a cache as large as its product recommends, in steps of 256 MiB, if that is more
+// than a tenth away.
+func CacheSetting(key string, now, to units.Size) Setting {
+	to = to / (256 * units.MiB) * (256 * units.MiB)
+	if to <= 0 || now > 0 && float64(to) > 0.9*float64(now) && float64(to) < 1.1*float64(now) {
+		return Setting{Name: key}
+	}
+	return Setting{key, []Value{{key, to.Exact()}}, Restart}
+}
+
+// Payload is the size of the documents that every write of a scenario writes in full, 0 where they differ
+// or writes change a part of them.
+func Payload(sc *scenario.Scenario) units.Size {
+	spec := sc.Workloads().Spec()
+	if d := spec.Document; d != nil && d.Uniform == nil && len(d.Quantiles) == 0 && d.Change == 0 && d.Growth == 0 && spec.Buckets == nil &&
+		spec.Mix != nil && spec.Mix.Push == 0 {
+		return d.Size
+	}
+	return 0
+}
+
+// engineOf gives the engine of a scenario. The error is an [*engine.LackError] if plans know nothing of it.
+func engineOf(sc *scenario.Scenario) (Engine, error) { return scenario.Facet[Engine](sc, "plan") }
+
+// profileOf is the profile of a scenario whose engine was found before.
+func profileOf(sc *scenario.Scenario) Profile {
+	e, err := engineOf(sc)
+	if err != nil {
+		return Profile{}
+	}
+	return e.PlanProfile(sc)
+}
+
+// settingPath is the path of an engine's setting in a scenario.
+func settingPath(sc *scenario.Scenario, key string) string {
+	return "engine." + sc.Engine.Name() + "." + key
+}
+
+// logOrders are the volumes that the members' logs lie on.
+func logOrders(sc *scenario.Scenario) []*catalog.Order {
+	var names []string
+	for _, r := range sc.Engine.Traits().Volumes {
+		if r.Log {
+			names = append(names, r.Name)
+		}
+	}
+	names = append(names, "data")
+	var out []*catalog.Order
+	for k := 1; k <= sc.MemberCount(); k++ {
+		volumes := sc.VolumesOf(k)
+		if i := slices.IndexFunc(names, func(name string) bool { return volumes.Get(name) != nil }); i >= 0 {
+			out = append(out, volumes.Get(names[i]))
+		}
+	}
+	return out
+}

@@ -1,0 +1,39 @@
+package etcd
+
+import (
+	"time"
+
+	"plimsoll/internal/advise/plan"
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/engine/etcd/model"
+	"plimsoll/internal/model/scenario"
+)
+
+// PlanProfile implements plan.Engine.
+func (Engine) PlanProfile(sc *scenario.Scenario) plan.Profile {
+	c := sc.Engine.Config.(*model.Config)
+	p := plan.Profile{
+		LogWait: true, LogRecord: plan.Payload(sc),
+		Apart:   []plan.Apart{plan.NewApart("wal", 0)},
+		Members: memberCounts(c.Members), MembersKey: "members",
+		Loss: func(string) string {
+			return "The member is removed and added anew; all of them are on such disks, so the loss of a majority at once is the loss of the cluster: keep snapshots elsewhere"
+		},
+	}
+	if c.BatchInterval < units.Duration(500*time.Millisecond) {
+		p.Settings = []plan.Setting{{Name: "batch_interval", Values: []plan.Value{{Key: "batch_interval", Value: "500ms"}}, Need: plan.Restart}}
+	}
+	return p
+}
+
+// memberCounts are the numbers of members to try. A plan takes no tolerance of failures away: n members live
+// through the loss of (n-1)/2, so of an even number one may go.
+func memberCounts(now int) []int {
+	var out []int
+	for _, n := range []int{1, 3, 5, 7} {
+		if n != now && (n-1)/2 >= (now-1)/2 && n <= now+2 {
+			out = append(out, n)
+		}
+	}
+	return out
+}

@@ -1,0 +1,46 @@
+package mongodb
+
+import (
+	"fmt"
+
+	"plimsoll/internal/advise/plan"
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/engine/mongodb/model"
+	"plimsoll/internal/model/scenario"
+)
+
+// oplogSeconds is the window of an oplog where none is given: a day.
+const oplogSeconds = 24 * 3600
+
+// PlanProfile implements plan.Engine.
+func (Engine) PlanProfile(sc *scenario.Scenario) plan.Profile {
+	c := sc.Engine.Config.(*model.Config)
+	is := func(b *bool) bool { return b == nil || *b }
+	p := plan.Profile{LogWait: is(c.Journal) && is(c.JournalEach), LogRecord: c.LogBytes}
+	if c.EvictionDirtyTarget > 0.02 || c.EvictionDirtyTrigger > 0.10 {
+		p.Settings = append(p.Settings, plan.Setting{
+			Name: "eviction_dirty_target", Values: []plan.Value{{Key: "eviction_dirty_target", Value: "2%"}, {Key: "eviction_dirty_trigger", Value: "10%"}},
+		})
+	}
+	p.Settings = append(p.Settings,
+		plan.Setting{Name: "checkpoint", Values: []plan.Value{{Key: "checkpoint", Value: (c.Checkpoint / 2).Std().String()}}, Need: plan.Restart},
+		// Half of the memory less 1 GB is mongod's own default.
+		plan.CacheSetting("cache", c.Cache, (sc.Host.Memory-units.GiB)/2))
+	if is(c.Journal) {
+		p.Apart = []plan.Apart{plan.NewApart("journal", 10*c.LogFile)}
+	}
+	if !is(c.Oplog) {
+		return p
+	}
+	w := sc.Workloads()
+	rate, record := float64(w.Rate())*float64(w.Writes()), w.DocumentSize()+c.LogRecord
+	p.KeptLog = units.Size(rate*float64(record)*oplogSeconds) / units.GB * units.GB
+	p.KeptLogHow = fmt.Sprintf("24 h x %s writes/s x %s", units.Number(rate), record)
+	p.Loss = func(volume string) string {
+		if volume == "data" {
+			return "The member is synced anew from the others: never let all members of a set be on such disks of one zone, and have the others take the load of it"
+		}
+		return "Without its journal the member does not start and is synced anew from the others"
+	}
+	return p
+}

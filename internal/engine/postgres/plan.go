@@ -1,0 +1,33 @@
+package postgres
+
+import (
+	"plimsoll/internal/advise/plan"
+	"plimsoll/internal/engine/postgres/model"
+	"plimsoll/internal/model/scenario"
+)
+
+// PlanProfile implements plan.Engine.
+func (Engine) PlanProfile(sc *scenario.Scenario) plan.Profile {
+	c := sc.Engine.Config.(*model.Config)
+	var paced []plan.Value
+	if c.CheckpointCompletionTarget < 0.9 {
+		paced = append(paced, plan.Value{Key: "checkpoint_completion_target", Value: "0.9"})
+	}
+	if c.CheckpointFlushAfter == 0 {
+		paced = append(paced, plan.Value{Key: "checkpoint_flush_after", Value: "256KiB"})
+	}
+	return plan.Profile{
+		Settings: []plan.Setting{
+			{Name: "checkpoint_completion_target", Values: paced},
+			// Fewer checkpoints: the WAL must have room for them.
+			{Name: "checkpoint_timeout", Values: []plan.Value{
+				{Key: "checkpoint_timeout", Value: (2 * c.CheckpointTimeout).Std().String()}, {Key: "max_wal_size", Value: (2 * c.MaxWALSize).Exact()},
+			}},
+			plan.CacheSetting("shared_buffers", c.SharedBuffers, sc.Host.Memory/4),
+		},
+		// Between checkpoints, and as much again for what max_wal_size does not bound: slots, archiving.
+		Apart:   []plan.Apart{plan.NewApart("wal", 2*c.MaxWALSize)},
+		LogWait: c.SynchronousCommit,
+		KeptLog: c.MaxWALSize, KeptLogHow: "max_wal_size",
+	}
+}
