@@ -29,7 +29,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"sync"
 	"time"
 
 	"plimsoll/internal/record/recording"
@@ -73,7 +72,9 @@ func New(path string, opt FileOptions) (source.Source, error) {
 			opt.Modified = info.ModTime()
 		}
 	}
-	return &file{path: path, opt: opt, desc: recording.Source{Kind: "openmetrics", Name: path}}, nil
+	out := &file{path: path, opt: opt}
+	out.SetDescription(recording.Source{Kind: "openmetrics", Name: path})
+	return out, nil
 }
 
 // Sniff reports whether head, the first bytes of a file, are a page of metrics.
@@ -136,22 +137,11 @@ func isNameByte(c byte, inside bool) bool {
 
 // file is a file of pages; it implements source.Source.
 type file struct {
+	source.Recorded
+
 	path string
 	opt  FileOptions
-
-	mu   sync.Mutex
-	desc recording.Source
 }
-
-// Describe implements source.Source.
-func (f *file) Describe() recording.Source {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.desc
-}
-
-// Live implements source.Source.
-func (f *file) Live() bool { return false }
 
 // Read implements source.Source. The file is read twice: how many pages there
 // are, which places those without a time, is known only at its end.
@@ -307,9 +297,7 @@ func (r *fileReader) describe() {
 	if r.span.n > 0 {
 		d.From, d.To = time.UnixMilli(r.span.firstMs).UTC(), time.UnixMilli(r.span.lastMs).UTC()
 	}
-	r.f.mu.Lock()
-	r.f.desc = d
-	r.f.mu.Unlock()
+	r.f.SetDescription(d)
 	r.w.Source(d)
 	note := func(n recording.Note) {
 		n.Source, n.File = r.f.path, r.f.path

@@ -40,7 +40,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
@@ -75,7 +74,9 @@ func New(path string, opt FileOptions) (source.Source, error) {
 		opt.Open = func() (io.ReadCloser, error) { return os.Open(path) }
 		opt.Bytes = info.Size()
 	}
-	return &file{path: path, opt: opt, desc: recording.Source{Kind: "fio", Name: path}}, nil
+	out := &file{path: path, opt: opt}
+	out.SetDescription(recording.Source{Kind: "fio", Name: path})
+	return out, nil
 }
 
 // Sniff reports whether head, the first bytes of a file, are fio's JSON, perhaps
@@ -92,22 +93,11 @@ func Sniff(_ string, head []byte) bool {
 
 // file is one JSON output; it implements source.Source.
 type file struct {
+	source.Recorded
+
 	path string
 	opt  FileOptions
-
-	mu   sync.Mutex
-	desc recording.Source
 }
-
-// Describe implements source.Source.
-func (f *file) Describe() recording.Source {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.desc
-}
-
-// Live implements source.Source.
-func (f *file) Live() bool { return false }
 
 // Read implements source.Source.
 func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
@@ -182,9 +172,7 @@ func (f *file) describe(e *emitter, bad *recording.Note) {
 			d.Period = time.Duration(steps[len(steps)/2]) * time.Millisecond
 		}
 	}
-	f.mu.Lock()
-	f.desc = d
-	f.mu.Unlock()
+	f.SetDescription(d)
 	e.w.Source(d)
 	if bad != nil {
 		e.notes = append(e.notes, *bad)

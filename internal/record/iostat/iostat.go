@@ -53,7 +53,6 @@ import (
 	"io"
 	"os"
 	"strings"
-	"sync"
 	"time"
 
 	"plimsoll/internal/record/recording"
@@ -113,7 +112,9 @@ func New(path string, opt Options) (source.Source, error) {
 	if !Sniff(path, head) {
 		return nil, fmt.Errorf("%s is no iostat log: neither a \"Device\" nor an \"avg-cpu\" heading nor {\"sysstat\" in its first %d bytes; make one with: S_TIME_FORMAT=ISO iostat -xt 1 > iostat.log", path, n)
 	}
-	return &log{path: path, opt: opt, json: isJSON(head), desc: recording.Source{Kind: "iostat", Name: path}}, nil
+	out := &log{path: path, opt: opt, json: isJSON(head)}
+	out.SetDescription(recording.Source{Kind: "iostat", Name: path})
+	return out, nil
 }
 
 // Sniff reports whether head, the first bytes of a file, are iostat's.
@@ -135,23 +136,12 @@ func isJSON(head []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(head), []
 
 // log is one iostat log; it implements source.Source.
 type log struct {
+	source.Recorded
+
 	path string
 	opt  Options
 	json bool
-
-	mu   sync.Mutex
-	desc recording.Source
 }
-
-// Describe implements source.Source.
-func (l *log) Describe() recording.Source {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.desc
-}
-
-// Live implements source.Source.
-func (l *log) Live() bool { return false }
 
 // reports gives the reports of a log one after the other; the report belongs to
 // the caller until the next call. Damage does not end it; a reader that fails
@@ -289,9 +279,7 @@ func (l *log) describe(w recording.Writer, sv *survey, ck *clock, it *integrator
 	if sv.found.cpus > 0 {
 		d.Facts["cores"] = fmt.Sprint(sv.found.cpus)
 	}
-	l.mu.Lock()
-	l.desc = d
-	l.mu.Unlock()
+	l.SetDescription(d)
 	w.Source(d)
 	for _, n := range append(ck.notes(sv), it.notes(sv)...) {
 		n.Source, n.File = l.path, l.path
