@@ -2,7 +2,6 @@ package plan
 
 import (
 	"slices"
-	"strings"
 
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/model/volume"
@@ -89,16 +88,11 @@ type given struct {
 }
 
 func (p *planner) gives(a *axis, k int) given {
-	sc, err := p.file.Parse(texts(append(slices.Clone(p.space.base), a.options[k].sets...)))
-	if err != nil {
-		return given{}
-	}
-	name, _ := strings.CutPrefix(a.path, "volumes.")
-	o := sc.Volumes.Get(name)
+	o := a.options[k].order
 	if o == nil {
 		return given{}
 	}
-	cfg, err := o.Config("given", sc.Instance())
+	cfg, err := o.Config("given", p.now.Instance())
 	if err != nil {
 		return given{}
 	}

@@ -88,15 +88,12 @@ func (m *spaceMaker) make() *Space {
 
 // membersOf is how many machines a choice has.
 func (m *spaceMaker) membersOf(s *Space, choice []int) int {
-	members := m.members
 	for i, k := range choice {
-		if a := &s.axes[i]; a.path == m.membersPath() && k > 0 {
-			if _, err := fmt.Sscan(a.options[k].sets[0].value, &members); err != nil {
-				members = m.members
-			}
+		if n := s.axes[i].options[k].members; n > 0 {
+			return n
 		}
 	}
-	return members
+	return m.members
 }
 
 // asked refuses options that would say nothing of this deployment.

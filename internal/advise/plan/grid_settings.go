@@ -63,26 +63,18 @@ func (m *spaceMaker) fileSystem() option {
 
 // membersAxis is how many machines there are, where the engine lets one choose.
 func (m *spaceMaker) membersAxis() []axis {
-	path := m.membersPath()
-	if path == "" {
+	if m.engine.MembersKey == "" || len(m.now.Members) > 0 {
 		return nil
 	}
+	path := settingPath(m.now, m.engine.MembersKey)
 	a := axis{path: path, options: []option{{}}}
 	for _, n := range m.engine.Members {
-		o := option{sets: []set{{path, strconv.Itoa(n)}}, need: NewVolume}
+		o := option{sets: []set{{path, strconv.Itoa(n)}}, need: NewVolume, members: n}
 		if !m.kept(o.sets) {
 			a.options = append(a.options, o)
 		}
 	}
 	return []axis{a}
-}
-
-// membersPath is where a scenario says how many machines there are, "" if that is not to be changed.
-func (m *spaceMaker) membersPath() string {
-	if m.engine.MembersKey == "" || len(m.now.Members) > 0 {
-		return ""
-	}
-	return settingPath(m.now, m.engine.MembersKey)
 }
 
 // within tells whether a path is another or a part of it.

@@ -40,7 +40,7 @@ type volumeGrid struct {
 
 // options are what the volume can be, the first of them as it is.
 func (g *volumeGrid) options() []option {
-	out := []option{{cost: g.cost(g.now), ordered: g.ordered(g.now)}}
+	out := []option{{order: g.now, cost: g.cost(g.now), ordered: g.ordered(g.now)}}
 	t, err := catalog.Type(g.now.Type)
 	if err != nil {
 		return out
@@ -98,7 +98,7 @@ func (g *volumeGrid) add(out *[]option, o catalog.Order, need Need) {
 	if cost < 0 {
 		return
 	}
-	op := option{sets: sets, need: need, cost: cost, ordered: g.ordered(&o), danger: o.Members() - 1}
+	op := option{sets: sets, need: need, order: &o, cost: cost, ordered: g.ordered(&o), danger: o.Members() - 1}
 	if o.Local() {
 		op.danger += 100
 	}
@@ -302,7 +302,7 @@ func (m *spaceMaker) logAxis() []axis {
 		}
 		if m.opt.Ephemeral && t.Provider == "aws" {
 			o := catalog.Order{Type: catalog.LocalType, Size: v.Size}
-			op := option{sets: []set{{path, o.String()}}, need: NewVolume, ordered: ordered{size: int64(o.Size)}.times(m.members), danger: 100}
+			op := option{sets: []set{{path, o.String()}}, need: NewVolume, order: &o, ordered: ordered{size: int64(o.Size)}.times(m.members), danger: 100}
 			if !m.kept(op.sets) {
 				a.options = append(a.options, op)
 			}
@@ -316,7 +316,7 @@ func (m *spaceMaker) logAxis() []axis {
 				if len(o.Check()) > 0 {
 					continue
 				}
-				op := option{sets: []set{{path, o.String()}}, need: NewVolume, cost: g.cost(&o), ordered: g.ordered(&o)}
+				op := option{sets: []set{{path, o.String()}}, need: NewVolume, order: &o, cost: g.cost(&o), ordered: g.ordered(&o)}
 				if op.cost >= 0 && !m.kept(op.sets) {
 					a.options = append(a.options, op)
 				}

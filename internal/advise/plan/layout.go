@@ -154,8 +154,15 @@ func (p *planner) spent(a *axis, op *option) []dollars {
 	for i := len(op.sets) - 1; i > 0; i-- {
 		// From the last back: throughput, IOPS, size, and what is left is the type's.
 		with := order
-		if op.sets[i].apply(&with) != nil {
-			continue
+		switch strings.TrimPrefix(op.sets[i].path, a.path+".") {
+		case "iops":
+			with.IOPS = op.order.IOPS
+		case "throughput":
+			with.Throughput = op.order.Throughput
+		case "size":
+			with.Size = op.order.Size
+		default:
+			continue // it changes the price with others only
 		}
 		now, err1 := order.Monthly(p.opt.Region)
 		then, err2 := with.Monthly(p.opt.Region)
@@ -168,29 +175,6 @@ func (p *planner) spent(a *axis, op *option) []dollars {
 	}
 	out[0] = rest
 	return out
-}
-
-// apply makes the assignment on an order.
-func (s set) apply(o *catalog.Order) error {
-	key := s.path[strings.LastIndexByte(s.path, '.')+1:]
-	text := []byte(s.value)
-	switch key {
-	case "iops":
-		o.IOPS = 0
-		if s.value != "" {
-			return o.IOPS.UnmarshalText(text)
-		}
-	case "throughput":
-		o.Throughput = 0
-		if s.value != "" {
-			return o.Throughput.UnmarshalText(text)
-		}
-	case "size":
-		return o.Size.UnmarshalText(text)
-	default:
-		return fmt.Errorf("%s changes the price with others only", s.path)
-	}
-	return nil
 }
 
 // valueAt is what a scenario has at a path, as it is written; "" if it has nothing there.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"plimsoll/internal/base/units"
+	"plimsoll/internal/model/catalog"
 )
 
 // A Need is what a change asks of those who run the deployment, from the least.
@@ -25,8 +26,10 @@ func (n Need) String() string {
 
 // An option is one choice of an axis: assignments over the scenario.
 type option struct {
-	sets []set
-	need Need
+	sets    []set
+	need    Need
+	order   *catalog.Order // what it makes of a volume; nil: no volume, or none there
+	members int            // how many machines it makes; 0: as many as now
 	// cost is what the option makes of the axis's part of the bill; an axis of settings has none.
 	cost dollars
 	// ordered is what the option has of a volume, on all machines that have it; counted where there are no prices.
