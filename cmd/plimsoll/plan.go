@@ -16,6 +16,7 @@ import (
 	"plimsoll/internal/advise/plan"
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/model/catalog"
+	"plimsoll/internal/model/engine"
 	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/present/results"
 	"plimsoll/internal/present/text"
@@ -326,9 +327,12 @@ func (o *planOptions) columns(a *app) int {
 func asPlanFailure(err error) error {
 	var input *plan.InputError
 	var problems scenario.Problems
+	var lack *engine.LackError
 	switch {
 	case errors.As(err, &input):
 		return &failure{code: exitUsage, err: fmt.Errorf("plan: %w", err), hint: input.Hint()}
+	case errors.As(err, &lack):
+		return usagef("", "plan: %w", err)
 	case errors.As(err, &problems):
 		return &failure{code: exitUsage, err: fmt.Errorf("the scenario cannot be planned for:\n%w", err), hint: problems.Hint()}
 	}

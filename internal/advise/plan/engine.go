@@ -99,7 +99,9 @@ func Payload(sc *scenario.Scenario) units.Size {
 }
 
 // engineOf gives the engine of a scenario. The error is an [*engine.LackError] if plans know nothing of it.
-func engineOf(sc *scenario.Scenario) (Engine, error) { return scenario.Facet[Engine](sc, "plan") }
+func engineOf(sc *scenario.Scenario) (Engine, error) {
+	return scenario.Facet[Engine](sc, "be planned for")
+}
 
 // profileOf is the profile of a scenario whose engine was found before.
 func profileOf(sc *scenario.Scenario) Profile {

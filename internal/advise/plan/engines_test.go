@@ -1,14 +1,34 @@
 package plan_test
 
 import (
+	"errors"
 	"os"
 	"testing"
 
 	"plimsoll/internal/advise/plan"
 	engines "plimsoll/internal/engine"
+	"plimsoll/internal/engine/streams/model"
+	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/scenario"
 )
 
 func TestMain(m *testing.M) {
 	plan.Speak(engines.All())
 	os.Exit(m.Run())
+}
+
+// An engine that plans know nothing of is refused, and planned for as no other.
+func TestEngineWithoutProfile(t *testing.T) {
+	const text = `
+plimsoll: 1
+volumes: {wal: {type: gp3, size: 100GiB}}
+engine: {streams: {}}
+workload: {arrivals: {poisson: 10/s}, mix: {update: 100%}, keys: {count: 100}, document: {size: 4KiB}}
+objective: {write_p99: 1s}
+`
+	file := scenario.NewLanguage([]engine.Engine{model.Facets{}}).NewFile("streams.yaml", []byte(text))
+	var lack *engine.LackError
+	if _, err := plan.Make(t.Context(), file, "streams.yaml", plan.Options{}); !errors.As(err, &lack) || lack.Key != "streams" {
+		t.Errorf("%v", err)
+	}
 }

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"slices"
+	"strings"
 
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/model/volume"
@@ -88,11 +89,16 @@ type given struct {
 }
 
 func (p *planner) gives(a *axis, k int) given {
-	o := a.options[k].order
+	sc, err := p.file.Parse(texts(append(slices.Clone(p.space.base), a.options[k].sets...)))
+	if err != nil {
+		return given{}
+	}
+	name, _ := strings.CutPrefix(a.path, "volumes.")
+	o := sc.Volumes.Get(name)
 	if o == nil {
 		return given{}
 	}
-	cfg, err := o.Config("given", p.now.Instance())
+	cfg, err := o.Config("given", sc.Instance())
 	if err != nil {
 		return given{}
 	}
