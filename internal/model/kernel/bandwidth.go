@@ -7,29 +7,29 @@ import (
 	"plimsoll/internal/base/vtime"
 )
 
-// A bandwidth is the kernel's estimate of how fast a device takes what the page cache writes (wb_update_write_bandwidth in
-// mm/page-writeback.c): a mean over some four seconds, smoothed.
+// A bandwidth is the kernel's estimate of how fast a device accepts writeback
+// (wb_update_write_bandwidth in mm/page-writeback.c): a smoothed mean over some four seconds.
 type bandwidth struct {
 	begun   bool
 	at      vtime.Instant // of the last reading
 	written units.Size    // until then
-	rate    units.Size    // a second, over the window
-	smooth  units.Size    // a second, what is told
+	rate    units.Size    // per second, over the window
+	smooth  units.Size    // per second, the reported estimate
 }
 
 const (
-	bandwidthFirst = 100 * units.MiB // INIT_BW: what a device is taken for
+	bandwidthFirst = 100 * units.MiB // INIT_BW: the first estimate for any device
 	// bandwidthOver is the mean's window: three seconds, as a power of two of milliseconds.
 	bandwidthOver = 4096 * time.Millisecond
-	// bandwidthIdle is the silence that is not counted.
+	// bandwidthIdle is the silence that does not count.
 	bandwidthIdle = time.Second
-	// bandwidthEach is the least time between two readings (BANDWIDTH_INTERVAL).
+	// bandwidthEach is the minimum time between two readings (BANDWIDTH_INTERVAL).
 	bandwidthEach = 200 * time.Millisecond
-	// bandwidthStep is the share of a difference by which what is told follows.
+	// bandwidthStep is the share of the difference by which the reported estimate follows.
 	bandwidthStep = 8
 )
 
-// read takes in what was written since the last reading, and gives the bytes a second.
+// read takes in what was written since the last reading, and returns the bytes per second.
 func (b *bandwidth) read(now vtime.Instant, d *Device) units.Size {
 	under := d.underWriteback(now)
 	written := d.buffered - under
@@ -47,7 +47,7 @@ func (b *bandwidth) read(now vtime.Instant, d *Device) units.Size {
 	return b.smooth
 }
 
-// add takes in so many bytes in so much time.
+// add takes in that many bytes over that much time.
 func (b *bandwidth) add(n units.Size, elapsed time.Duration) {
 	if elapsed >= bandwidthOver {
 		b.rate = n * units.Size(time.Second/time.Millisecond) / units.Size(elapsed/time.Millisecond)
@@ -57,7 +57,7 @@ func (b *bandwidth) add(n units.Size, elapsed time.Duration) {
 	old := b.rate
 	left := units.Size((bandwidthOver - elapsed) / time.Millisecond)
 	b.rate = (n*1000 + old*left) / units.Size(bandwidthOver/time.Millisecond)
-	// What is told moves only towards where the rate is going as well.
+	// The reported estimate moves only if the rate moves in the same direction.
 	switch {
 	case b.smooth > old && old >= b.rate:
 		b.smooth -= (b.smooth - old) / bandwidthStep

@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// free is a volume that costs nothing, to see what this package does.
+// free is a volume that costs nothing, to measure this package alone.
 type free struct{}
 
 func (free) Submit(now vtime.Instant, _ volume.Request) volume.Completion {
@@ -53,7 +53,7 @@ func BenchmarkDo(b *testing.B) {
 	}
 }
 
-// BenchmarkSync appends and syncs, beside as many dirty pages of another file as the name says.
+// BenchmarkSync appends and syncs, with as many dirty pages of another file as the name says.
 func BenchmarkSync(b *testing.B) {
 	for _, size := range []units.Size{units.MiB, units.GiB, 100 * units.GiB} {
 		b.Run(fmt.Sprintf("log=%s", size.Exact()), func(b *testing.B) {
@@ -73,8 +73,8 @@ func BenchmarkSync(b *testing.B) {
 	}
 }
 
-// BenchmarkWriteback dirties single pages all over a file and syncs them: the cost of a page must not depend on
-// how many there are.
+// BenchmarkWriteback dirties single pages all over a file and syncs them: the cost per page must
+// not depend on their number.
 func BenchmarkWriteback(b *testing.B) {
 	for _, pages := range []uint64{1 << 10, 1 << 14, 1 << 18} {
 		b.Run(fmt.Sprint(pages), func(b *testing.B) {
@@ -98,7 +98,7 @@ func BenchmarkWriteback(b *testing.B) {
 	}
 }
 
-// Nothing is allocated for a page that is written, a request, or a sync, once buffers have grown.
+// Once buffers have grown, nothing is allocated for a written page, a request, or a sync.
 func TestNothingIsAllocated(t *testing.T) {
 	var clock vtime.Clock
 	h := NewHost(Defaults(), &clock, 1)

@@ -9,7 +9,8 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// Bounds of what a Config may say. Where the kernel has none it is what no machine that one rents goes over (assumed).
+// Bounds for a Config. If the kernel has none, the bound exceeds any machine that can be rented
+// (assumed).
 const (
 	coresMax      = 1024
 	memoryMin     = 64 * units.MiB
@@ -22,14 +23,14 @@ const (
 	wakeupMax     = 10 * time.Millisecond
 )
 
-// Where the bounds are from.
+// Sources of the bounds.
 const (
 	sysctl  = "Linux, Documentation/admin-guide/sysctl/vm.rst, 6.18"
 	block   = "Linux, Documentation/ABI/stable/sysfs-block, 6.18"
 	assumed = "assumed: more than can be rented, or less than a database runs on"
 )
 
-// Check finds what cannot be, each with its limit and the nearest value that can.
+// Check reports impossible settings, each with its limit and the nearest legal value.
 func (c *Config) Check() diagnostics.List {
 	var l diagnostics.List
 	if c.Cores < 1 || c.Cores > coresMax {
@@ -105,7 +106,7 @@ func duration(l *diagnostics.List, field string, d, least units.Duration) {
 	}
 }
 
-// ratio is written so that NaN is refused; nearest to that is the default.
+// ratio is written so that NaN is refused; its nearest legal value is the default.
 func ratio(l *diagnostics.List, field string, r, least, usual units.Ratio) {
 	if r >= least && r <= 1 {
 		return

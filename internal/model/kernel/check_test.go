@@ -46,7 +46,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// A flusher without a clock (vm.dirty_writeback_centisecs = 0) writes nothing because of its age, and time goes on.
+// A flusher without a clock (vm.dirty_writeback_centisecs = 0) writes nothing because of its age,
+// and time goes on.
 func TestNoPeriodicWriteback(t *testing.T) {
 	cfg := Defaults()
 	cfg.WritebackInterval = 0

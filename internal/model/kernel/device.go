@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// A Device is a volume as the block layer has it.
+// A Device is a volume as the block layer sees it.
 type Device struct {
 	host     *Host
 	name     string
@@ -17,24 +17,23 @@ type Device struct {
 	stats    DeviceStats
 	ledger   ledger
 	buffered units.Size    // submitted by the page cache so far
-	end      units.Size    // where the next file begins
+	end      units.Size    // where the next file starts
 	issued   vtime.Instant // when the last request is issued
-	journal  units.Size    // where the file system's journal goes on
+	journal  units.Size    // where the file system's journal continues
 	flusher  flusher
-	tags     []*tags // of its queue, of a stripe of each member's; none without slots
+	tags     []*tags // of its queue, for a stripe of each member's; none without slots
 	stripe   *volume.Stripe
 	depth    []vtime.Instant // when each buffered write in flight is done; see Config.WritebackDepth
 }
 
-// A place is somebody's among the buffered writes in flight: the number of one, and 0 for none.
+// A place is a position among the buffered writes in flight; 0 is none.
 type place int
 
-// roomRetry is when somebody looks again for whom there was not even a place to wait for: more wait than
-// fit.
+// roomRetry is when somebody who found not even a place to wait tries again: more wait than fit.
 const roomRetry = 100 * time.Microsecond
 
-// room gives a place among the buffered writes in flight and when it is free. It is kept until give, so that
-// who came first goes first. Without a bound the place is 0.
+// room returns a place among the buffered writes in flight and when it is free. The place is held
+// until give, so that the order of arrival is kept. Without a bound the place is 0.
 func (d *Device) room(now vtime.Instant) (p place, at vtime.Instant) {
 	if len(d.depth) == 0 {
 		return 0, now
@@ -52,7 +51,7 @@ func (d *Device) room(now vtime.Instant) (p place, at vtime.Instant) {
 	return place(least + 1), max(at, now)
 }
 
-// give lets go of a place once what is in it is done.
+// give releases a place once the write in it is done.
 func (d *Device) give(p place, done vtime.Instant) {
 	if p > 0 {
 		d.depth[p-1] = done
@@ -65,7 +64,7 @@ type DeviceStats struct {
 	ReadBytes, WrittenBytes units.Size
 }
 
-// Attach gives the host a volume under a name, which is its device label in series.
+// Attach adds a volume to the host under a name, which is its device label in series.
 func (h *Host) Attach(name string, v volume.Volume) *Device {
 	d := &Device{host: h, name: name, volume: v, end: journalSize}
 	if b, ok := v.(interface{ Slots() int }); ok && b.Slots() > 0 {
@@ -77,22 +76,22 @@ func (h *Host) Attach(name string, v volume.Volume) *Device {
 	return d
 }
 
-// Name is the device's name in scenarios and series.
+// Name returns the device's name in scenarios and series.
 func (d *Device) Name() string { return d.name }
 
-// Volume is what answers its requests.
+// Volume returns the volume that answers its requests.
 func (d *Device) Volume() volume.Volume { return d.volume }
 
-// SetVolatileCache says whether the device has a write cache that loses its content with the power, as disks of
-// one's own have. Then each sync ends in a flush. Rented volumes have none ("write
-// through"), and the kernel sends them none.
+// SetVolatileCache says whether the device has a write cache that loses its content with the power,
+// as local disks do. If so, each sync ends in a flush. Rented volumes have none ("write through"),
+// and the kernel sends them no flushes.
 func (d *Device) SetVolatileCache(yes bool) { d.cache = yes }
 
-// Stats are the totals of what was submitted so far.
+// Stats returns the totals of what was submitted so far.
 func (d *Device) Stats() DeviceStats { return d.stats }
 
-// Do submits a request now, past the page cache, and tells when it is done. Somebody waits for it
-// meanwhile, as far as the pressure of I/O is concerned.
+// Do submits a request now, bypassing the page cache, and reports when it is done. For the I/O
+// pressure counters, somebody waits for it meanwhile.
 func (d *Device) Do(r volume.Request) volume.Completion {
 	c := d.do(r, false)
 	d.host.waiting.hold(d.host.clock.Now(), c.Done)
@@ -103,7 +102,7 @@ func (d *Device) do(r volume.Request, buffered bool) volume.Completion {
 	now := d.host.clock.Now()
 	c := d.volume.Submit(now, r)
 	for _, t := range d.tags {
-		if t.n > 0 { // it may be done before those that are watched
+		if t.n > 0 { // it may be done before the watched ones
 			t.expect(now)
 		}
 	}
@@ -128,22 +127,25 @@ func (d *Device) do(r volume.Request, buffered bool) volume.Completion {
 	return c
 }
 
-// underWriteback is what the page cache submitted to the device and is not done, to the slot.
+// underWriteback returns the bytes that the page cache has submitted to the device and that are not
+// done, to the precision of a slot.
 func (d *Device) underWriteback(now vtime.Instant) units.Size {
 	d.ledger.close(now)
 	return d.buffered - units.Size(d.ledger.total.draining)
 }
 
-// journalSize is the file system's journal, at the beginning of the device: what mkfs.xfs and mkfs.ext4 give a
-// volume of some hundred GB, roughly.
+// journalSize is the size of the file system's journal, at the start of the device: roughly what
+// mkfs.xfs and mkfs.ext4 give a volume of some hundred GB.
 const journalSize = 128 * units.MiB
 
-// xfsRecord is what XFS writes of its log at a time where little changed: a header and a few vectors, in sectors of 512 B. By
-// the bytes and writes of a real etcd and a real WiredTiger on it, it is 0.5 to 1 KB. ext4 writes blocks.
+// xfsRecord is how much XFS writes to its log at a time if little changed: a header and a few
+// vectors, in sectors of 512 B. By the bytes and writes of a real etcd and a real WiredTiger on it,
+// it is 0.5 to 1 KB. ext4 writes blocks.
 const xfsRecord = units.KiB
 
-// journalBlock is the write of the file system's journal's next block. The blocks lie apart, so that no volume
-// takes two of them for one operation: two writes were measured, and not where they lay (assumed).
+// journalBlock returns the write of the next block of the file system's journal. The blocks are
+// apart, so that no volume counts two of them as one operation: two writes were measured, but not
+// where they were (assumed).
 func (d *Device) journalBlock() volume.Request {
 	at := d.journal
 	d.journal = (at + 2*PageSize) % journalSize

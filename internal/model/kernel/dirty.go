@@ -6,21 +6,21 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// dirtyMap is a file's dirty pages: a bitmap in chunks that exist once touched, so that a large
-// file costs memory only where it is written.
+// A dirtyMap holds a file's dirty pages: a bitmap in chunks that exist once touched, so that a
+// large file costs memory only where it is written.
 type dirtyMap struct {
 	chunks []*chunk
 	pages  int64 // dirty
-	low    int64 // no page below it is dirty: a log is dirty at its end only
+	low    int64 // no page below it is dirty: a log is dirty only at its end
 }
 
-// chunkPages is how many pages a chunk covers: 64 MiB in 2 KiB.
+// chunkPages is the number of pages in a chunk: 64 MiB in 2 KiB.
 const (
 	chunkPages = 1 << 14
 	chunkWords = chunkPages / 64
 )
 
-// fileBytesMax bounds a file: beyond it the index of chunks would grow over 8 MB.
+// fileBytesMax bounds a file: beyond it, the index of chunks would exceed 8 MB.
 const fileBytesMax = 64 * units.TiB
 
 type chunk struct {
@@ -28,7 +28,7 @@ type chunk struct {
 	count int64
 }
 
-// set dirties pages first ... last and gives how many were clean.
+// set dirties pages first ... last and returns how many were clean.
 func (m *dirtyMap) set(first, last int64) (fresh int64) {
 	if m.pages == 0 || first < m.low {
 		m.low = first
@@ -56,8 +56,8 @@ func (m *dirtyMap) set(first, last int64) (fresh int64) {
 	return fresh
 }
 
-// take finds the first run of dirty pages in [from, to), of most pages at most, cleans it, and gives where it
-// begins and its length; 0 if there is none.
+// take finds the first run of dirty pages in [from, to), at most most pages long, cleans it, and
+// returns its start and length; length 0 means that there is none.
 func (m *dirtyMap) take(from, to, most int64) (first, n int64) {
 	if m.pages == 0 {
 		return 0, 0
@@ -91,7 +91,7 @@ func (m *dirtyMap) take(from, to, most int64) (first, n int64) {
 	return 0, 0
 }
 
-// next is the first dirty page from page on.
+// next returns the first dirty page from page on.
 func (m *dirtyMap) next(page int64) (first int64, ok bool) {
 	for k := page / chunkPages; k < int64(len(m.chunks)); k, page = k+1, (k+1)*chunkPages {
 		c := m.chunks[k]
@@ -112,7 +112,7 @@ func (m *dirtyMap) next(page int64) (first int64, ok bool) {
 	return 0, false
 }
 
-// clean cleans the run of dirty pages that begins at first, up to end, and gives its length.
+// clean cleans the run of dirty pages that starts at first, up to end, and returns its length.
 func (m *dirtyMap) clean(first, end int64) (n int64) {
 	for page := first; page < end; {
 		k := page / chunkPages

@@ -8,8 +8,9 @@ import (
 	"plimsoll/internal/base/vtime"
 )
 
-// A file that is dirty is written out half a minute after it came to be, and every half minute after that, all of it,
-// however young: a database's own syncs in between do not put it off. (Real kernels were seen to do so.)
+// A dirty file is written out half a minute after it became dirty, and every half minute after
+// that, all of it, including young pages: a database's own syncs in between do not postpone it.
+// (Real kernels were observed to do so.)
 func TestSyncDoesNotPutExpiryOff(t *testing.T) {
 	var clock vtime.Clock
 	h := NewHost(Defaults(), &clock, 1)
@@ -39,8 +40,9 @@ func TestSyncDoesNotPutExpiryOff(t *testing.T) {
 			written[second], last = all-last, all
 		}
 	}
-	// Dirty from 0 s, and the flusher looks every 5 s: at 30 s it writes what came after the sync at 20 s. Clean then, the
-	// file comes to the list again at 31 s, and is written at 65 s, what came after the sync at 50 s.
+	// The file is dirty from 0 s, and the flusher looks every 5 s: at 30 s it writes what came
+	// after the sync at 20 s. Now clean, the file returns to the list at 31 s and is written at 65
+	// s: what came after the sync at 50 s.
 	if len(written) != 2 || written[31] != 10*PageSize || written[66] != 15*PageSize {
 		t.Errorf("flushed, bytes by second: %v", written)
 	}

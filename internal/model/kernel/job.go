@@ -6,32 +6,32 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// A job is somebody who has a file's pages written: a sync, or sync_file_range. It submits until the
-// block layer has no slot for it, and goes on from there when it has one; jobs of one device take
-// turns by that.
+// A job has a file's pages written: a sync, or sync_file_range. It submits until the block layer
+// has no slot for it, and continues when it gets one; so the jobs of one device take turns.
 type job struct {
 	file     *File
-	from, to int64 // pages still to look at
+	from, to int64 // pages still to examine
 	phase    phase
-	journal  bool          // the file system's journal is to be written
+	journal  bool          // the file system's journal has to be written
 	done     vtime.Handler // nil: nobody waits
 	arg      uint64
 	stats    SyncStats
-	taken    vtime.Instant // until when others' I/O that is already submitted keeps the volume
+	taken    vtime.Instant // until when I/O already submitted by others keeps the volume busy
 	issued   vtime.Instant // when its own last I/O of this phase is issued
 	began    vtime.Instant // of this phase
 	place    place         // that it waits for
-	yielded  bool          // an event takes it on: the call that made it has returned
+	yielded  bool          // an event continues it: the call that made it has returned
 }
 
 type phase uint8
 
-// The phases of a sync, each beginning when the I/O of the one before it is done. A commit of the journal is
-// a write that stands behind a flush and is followed by one (REQ_PREFLUSH and REQ_FUA, Linux,
-// Documentation/block/writeback_cache_control.rst), where there is a volatile cache: the second flush is the sync's own.
+// The phases of a sync, each beginning when the I/O of the one before it is done. If there is a
+// volatile cache, a commit of the journal is a write that waits behind a flush and is followed by
+// one (REQ_PREFLUSH and REQ_FUA, Linux, Documentation/block/writeback_cache_control.rst): the
+// second flush is the sync's own.
 const (
 	data    phase = iota
-	journal       // ext4's description; XFS writes its log at once, in the commit
+	journal       // ext4's description; XFS writes its log immediately, in the commit
 	barrier
 	commit
 	flush
@@ -41,7 +41,7 @@ const (
 // A jobTurn is the host as the handler of its jobs' events; the argument is the job's number.
 type jobTurn Host
 
-// newJob gives a job's number, of one that ended if there is one.
+// newJob returns the number of a job, reusing that of a finished one if possible.
 func (h *Host) newJob(f *File, from, to int64) int {
 	now := h.clock.Now()
 	j := job{file: f, from: from, to: to, began: now, taken: f.device.issued, issued: now}
@@ -55,7 +55,7 @@ func (h *Host) newJob(f *File, from, to int64) int {
 	return len(h.jobs) - 1
 }
 
-// Fire goes on with a job.
+// Fire continues a job.
 func (t *jobTurn) Fire(_ vtime.Instant, arg uint64) { (*Host)(t).advance(int(arg)) }
 
 // advance takes a job as far as it can go now.
@@ -98,7 +98,7 @@ func (h *Host) advance(i int) {
 	done.Fire(now, arg)
 }
 
-// later takes a job on at an instant.
+// later continues a job at an instant.
 func (h *Host) later(i int, at vtime.Instant) {
 	h.jobs[i].yielded = true
 	h.clock.At(at, (*jobTurn)(h), uint64(i))
@@ -137,7 +137,7 @@ func (h *Host) submitData(i int) bool {
 	}
 }
 
-// step does the phase that is due, and gives when its I/O is done.
+// step executes the phase that is due, and returns when its I/O is done.
 func (h *Host) step(j *job) (until vtime.Instant) {
 	now := h.clock.Now()
 	d := j.file.device
@@ -145,8 +145,8 @@ func (h *Host) step(j *job) (until vtime.Instant) {
 	switch j.phase {
 	case journal:
 		// Two blocks: a description with the inode, and the commit. ext4 writes the second after
-		// the first, XFS both at once; that is what the measured times (2.1 against 1.5 ms an
-		// append where a write takes 0.6) say.
+		// the first, XFS both together. The measured times show that (2.1 against 1.5 ms per append
+		// if a write takes 0.6).
 		j.phase = barrier
 		if h.cfg.FileSystem == XFS {
 			return now
@@ -184,8 +184,8 @@ func (h *Host) meta(j *job, r volume.Request) vtime.Instant {
 	return c.Done
 }
 
-// close books where a phase's time goes: behind what others had submitted, held with what it
-// submitted itself, and the latency.
+// close accounts for a phase's time: behind the I/O of others, held back because of its own, and
+// the latency.
 func (h *Host) close(j *job, until vtime.Instant) {
 	if until <= j.began {
 		return
@@ -194,7 +194,7 @@ func (h *Host) close(j *job, until vtime.Instant) {
 	queue := min(max(j.taken-j.began, 0), whole)
 	limit := min(max(j.issued-j.began-queue, 0), whole-queue)
 	if j.issued == j.began && j.stats.IOs == 0 {
-		queue, limit = whole, 0 // nothing of its own: pages that others were writing
+		queue, limit = whole, 0 // no I/O of its own: others were writing the pages
 	}
 	j.stats.Queue += units.Duration(queue)
 	j.stats.Limit += units.Duration(limit)

@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// appends makes n appends, each with a sync, on a device with a volatile cache or without.
+// appends makes n appends, each with a sync, on a device with or without a volatile cache.
 func appends(t *testing.T, fs FileSystem, n uint64, cache, prewritten bool) *Device {
 	t.Helper()
 	var clock vtime.Clock
@@ -32,8 +32,8 @@ func appends(t *testing.T, fs FileSystem, n uint64, cache, prewritten bool) *Dev
 	return d
 }
 
-// The measured count, to the last request: 5,014 appends of 2,300 B touch 2,816 blocks, and each of these costs
-// two journal writes and a flush beside the one write and one flush of every append.
+// The measured count, to the last request: 5,014 appends of 2,300 B touch 2,816 blocks, and each of
+// these costs two journal writes and a flush beside the one write and one flush of every append.
 func TestFlushesOfAppends(t *testing.T) {
 	for _, c := range []struct {
 		name            string
@@ -53,8 +53,8 @@ func TestFlushesOfAppends(t *testing.T) {
 	}
 }
 
-// The journal is a ring at the beginning of the device: no block of it is written twice before it comes round, and
-// none lies in a file.
+// The journal is a ring at the start of the device: no block of it is written twice before it wraps
+// around, and none is in a file.
 func TestJournalIsARing(t *testing.T) {
 	for _, fs := range []FileSystem{XFS, Ext4} {
 		var clock vtime.Clock
@@ -90,8 +90,8 @@ func (o *offsets) Submit(now vtime.Instant, r volume.Request) volume.Completion 
 	return o.Volume.Submit(now, r)
 }
 
-// A sync never ends within its own call, even where there is nothing to wait for: who syncs in its handler would
-// otherwise go ever deeper.
+// A sync never ends within its own call, even if there is nothing to wait for: a handler that syncs
+// again would otherwise recurse ever deeper.
 func TestSyncReturnsFirst(t *testing.T) {
 	var clock vtime.Clock
 	h := NewHost(Defaults(), &clock, 1)

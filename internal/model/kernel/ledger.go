@@ -8,11 +8,12 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// When a request is submitted it is already known when it will be done. What a counter shows at some
-// moment is therefore booked ahead, into slots of time, and read when the time has come.
+// When a request is submitted, its completion is already known. So what a counter will show at some
+// moment is entered in advance, into slots of time, and read when the time has come.
 const (
 	slotLength = vtime.Instant(100e6)
-	// slotsMax bounds how far ahead is booked, to a little under two hours; what is done later counts as then.
+	// slotsMax bounds how far ahead entries are made, to a little under two hours; anything done
+	// later counts as done then.
 	slotsMax = 1 << 16
 )
 
@@ -23,8 +24,8 @@ type slot struct {
 	flushTook         int64
 	busy              int64                // ns with anything in flight
 	held              [volume.Limits]int64 // ns in which a request was held by the limit
-	queued            int64                // ns of requests in flight, summed over them, of those that begin or end here
-	slope             int64                // requests in flight from the next slot on, more than before
+	queued            int64                // ns of requests in flight, summed, for those that begin or end here
+	slope             int64                // change in the number of requests in flight from the next slot on
 	draining          int64                // bytes of buffered writes done
 }
 
@@ -33,21 +34,21 @@ type ledger struct {
 	ahead    []slot        // a ring
 	head     int           // where base is in it
 	base     int64         // number of the first slot that is not closed
-	busyTo   vtime.Instant // anything is in flight until then
+	busyTo   vtime.Instant // something is in flight until then
 	heldTo   [volume.Limits]vtime.Instant
 	total    slot // of all closed slots; slope is what is in flight now
 	inflight int64
 }
 
-// number is that of an instant's slot, of those that there can be.
+// number returns the number of an instant's slot, within bounds.
 func (l *ledger) number(t vtime.Instant) int64 {
 	return min(max(int64(t/slotLength), l.base), l.base+slotsMax-1)
 }
 
-// at gives the slot of an instant that is not before base.
+// at returns the slot of an instant that is not before base.
 func (l *ledger) at(t vtime.Instant) *slot { return l.slot(l.number(t)) }
 
-// slot gives the slot of a number.
+// slot returns the slot with a number.
 func (l *ledger) slot(number int64) *slot {
 	i := number - l.base
 	if i >= int64(len(l.ahead)) {
@@ -87,7 +88,7 @@ func (l *ledger) book(from vtime.Instant, op volume.Op, length units.Size, c *vo
 	start.slope++
 	end.queued -= int64(vtime.Instant(last+1)*slotLength - c.Done)
 	end.slope--
-	if c.Done <= over { // as most do: all of it lies in one slot
+	if c.Done <= over { // as for most: all of it is in one slot
 		if l.busyTo < c.Done {
 			start.busy += int64(c.Done - max(from, l.busyTo))
 			l.busyTo = c.Done
@@ -104,8 +105,8 @@ func (l *ledger) book(from vtime.Instant, op volume.Op, length units.Size, c *vo
 	}
 }
 
-// union adds from ... to to what is covered up to covered, and gives the new end. Submissions
-// come in the order of time, so the union of their intervals grows at its end only.
+// union adds from ... to to what is covered up to covered, and returns the new end. Submissions
+// come in time order, so the union of their intervals grows only at its end.
 func (l *ledger) union(from, to, covered vtime.Instant, add func(*slot, int64)) vtime.Instant {
 	from = max(from, covered)
 	limit := vtime.Instant(l.base+slotsMax) * slotLength
@@ -144,8 +145,8 @@ func (l *ledger) close(now vtime.Instant) {
 	}
 }
 
-// drained is when, from now on, at least n bytes of buffered writes will be done, to the slot;
-// at the latest when all are.
+// drained returns when, from now on, at least n bytes of buffered writes will be done, to the
+// precision of a slot; at the latest when all are.
 func (l *ledger) drained(now vtime.Instant, n units.Size) vtime.Instant {
 	for i := range l.ahead {
 		n -= units.Size(l.ahead[(l.head+i)&(len(l.ahead)-1)].draining)

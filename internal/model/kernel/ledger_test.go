@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// told is a volume that answers what it is told to.
+// told is a volume that gives the answers it is told to give.
 type told struct {
 	volume.Volume
 	next volume.Completion
@@ -28,7 +28,8 @@ type flight struct {
 	held     volume.Limit
 }
 
-// The counters at each tenth of a second are what counting the requests one by one gives, whatever they overlap.
+// The counters at each tenth of a second are what counting the requests one by one gives, however
+// they overlap.
 func TestCountersAgainstCounting(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var clock vtime.Clock
@@ -121,7 +122,7 @@ func agree(t *rapid.T, metrics []Metric, values []float64, all []flight, now vti
 	}
 }
 
-// Counters are right however seldom somebody looks.
+// Counters are right however seldom they are read.
 func TestNobodyLooks(t *testing.T) {
 	var clock vtime.Clock
 	h := NewHost(Defaults(), &clock, 1)

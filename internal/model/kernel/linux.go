@@ -1,24 +1,21 @@
-// Package kernel is what Linux does between an engine and its volume: the page cache and its
+// Package kernel models what Linux does between an engine and its volume: the page cache and its
 // writeback, fdatasync, the file system's journal, the block layer's counters, the cores.
 //
-// It is here that many stalls are made. A buffered write costs nothing when it is made; it dirties
-// pages. Later, all at once, they are written out: when a file's oldest dirty page is older than
-// dirty_expire (30 s), when dirty bytes exceed the background limit, or when somebody calls
-// fdatasync. Whatever is submitted to the volume after such a burst stands behind it, and if that
-// is the fdatasync of a journal, every writer of the database waits with it.
+// Many stalls are made here. A buffered write costs nothing when it is made; it dirties pages.
+// Later they are written out in one go: when a file's oldest dirty page is older than dirty_expire
+// (30 s), when dirty bytes exceed the background limit, or when somebody calls fdatasync. Whatever
+// is submitted to the volume after such a burst waits behind it. If that is the fdatasync of a
+// journal, every writer of the database waits with it.
 //
-// Threads that submit past the page cache compete for the block layer's slots ([Device.Start]); whoever else submits waits for one in
-// the order of coming.
+// Threads that submit past the page cache compete for the block layer's slots ([Device.Start]); all
+// others wait for one in the order of arrival.
 //
-// What is left out: I/O schedulers, the writeback throttle's adapting to read latencies, cgroups' own dirty limits, pages read back into the
-// cache, chance. Writers over the limit are held at once, at the middle of the two limits, where the kernel slows them
-// down by degrees from there on. The flusher takes turns between files in slices of 4 MiB, where the
-// kernel's slices grow with the bandwidth it has seen. The journal is two blocks a commit, whoever commits, with no
-// batch of several files' changes and no checkpoint of its own.
-//
-// A [Host] has cores and memory, a [Device] is a volume with the counters iostat reads, a
-// [File] lies on a device. All of them are told the time by one clock and belong to its
-// goroutine.
+// Left out: I/O schedulers, the writeback throttle's adaptation to read latencies, cgroups' own
+// dirty limits, pages read back into the cache, randomness. Writers over the limit are stopped
+// immediately, at the middle of the two limits, where the kernel slows them down by degrees from
+// there on. The flusher takes turns between files in slices of 4 MiB, where the kernel's slices
+// grow with the bandwidth it has seen. The journal is two blocks per commit, whoever commits,
+// without batching several files' changes and without a checkpoint of its own.
 package kernel
 
 import (
@@ -44,34 +41,37 @@ const (
 type Config struct {
 	Cores  int        `yaml:"cores"`  // cores the engine may use
 	Memory units.Size `yaml:"memory"` // of the machine, or the container's limit
-	// DirtyBackground and Dirty are vm.dirty_background_bytes and vm.dirty_bytes; 0: by the ratios.
+	// DirtyBackground and Dirty are vm.dirty_background_bytes and vm.dirty_bytes; 0 means by the
+	// ratios.
 	DirtyBackground units.Size `yaml:"dirty_background_bytes"`
 	Dirty           units.Size `yaml:"dirty_bytes"`
 	// The ratios are of available memory: 10 % and 20 % (Documentation/admin-guide/sysctl/vm.rst).
 	DirtyBackgroundRatio units.Ratio `yaml:"dirty_background_ratio"`
 	DirtyRatio           units.Ratio `yaml:"dirty_ratio"`
-	// DirtyExpire is vm.dirty_expire_centisecs (30 s), WritebackInterval vm.dirty_writeback_centisecs
-	// (5 s); 0 is no periodic writeback, as the kernel has it.
+	// DirtyExpire is vm.dirty_expire_centisecs (30 s), WritebackInterval
+	// vm.dirty_writeback_centisecs (5 s); 0 is no periodic writeback, as the kernel has it.
 	DirtyExpire       units.Duration `yaml:"dirty_expire"`
 	WritebackInterval units.Duration `yaml:"writeback_interval"`
 	FileSystem        FileSystem     `yaml:"filesystem"`
-	// MountOptions are those of every volume's file system, beside its defaults, and Scheduler that of its queue. A lab
-	// sets both; the model knows neither (see Unmodelled).
+	// MountOptions are those of every volume's file system, in addition to its defaults, and
+	// Scheduler is that of its queue. A lab sets both; the model knows neither (see Unmodelled).
 	MountOptions MountOptions `yaml:"mount_options"`
 	Scheduler    Scheduler    `yaml:"scheduler"`
-	// WritebackDepth is how many requests of buffered writes the block layer lets a device have at a time,
-	// so that others' do not wait long behind them, as writeback throttling is meant to (block/blk-wbt.c). 0: as many as
-	// the device takes, the default, for that is what was measured: a real WiredTiger on an emulated volume of 3,000
-	// IOPS and 48 MB/s with 32 requests in flight stalled as long with the kernel's throttling (6.18, wbt_lat_usec 2000) as
-	// without, p99 7.2 and 7.5 s; without it this model says 7.3, with a depth of 8 it says 4.6. While little is read the
-	// kernel lets its depth grow to 3/4 of the queue. It does nothing for volumes without a bound on what is in flight.
+	// WritebackDepth is how many requests of buffered writes the block layer lets a device have at
+	// the same time, so that other requests do not wait long behind them, which is the purpose of
+	// writeback throttling (block/blk-wbt.c). 0, the default, means as many as the device takes,
+	// because that is what was measured. A real WiredTiger on an emulated volume of 3,000 IOPS and
+	// 48 MB/s with 32 requests in flight stalled as long with the kernel's throttling (6.18,
+	// wbt_lat_usec 2000) as without, p99 7.2 and 7.5 s. Without it this model gives 7.3, with a
+	// depth of 8 it gives 4.6. While little is read, the kernel lets its depth grow to 3/4 of the
+	// queue. It does nothing for volumes without a bound on what is in flight.
 	WritebackDepth int `yaml:"writeback_depth"`
-	// Wakeup is what being the first on a core costs that nobody ran on for a millisecond: it is woken, with cold
-	// caches. 0: nothing, as on hardware that is busy. A virtual machine of two cores took some 300 us (measured: etcd with one
-	// client answers within 0.98 ms, asked 300 times a second within 1.47 ms, 50 times within 1.92 ms, on the same volume
-	// with the same fdatasync).
+	// Wakeup is the cost of being first on a core that has been idle for a millisecond: it is
+	// woken, with cold caches. 0 means none, as on busy hardware. A virtual machine with two cores
+	// took some 300 us (measured: etcd with one client answers within 0.98 ms, at 300 requests per
+	// second within 1.47 ms, at 50 within 1.92 ms, on the same volume with the same fdatasync).
 	Wakeup units.Duration `yaml:"wakeup"`
-	// MaxRequest is the most one request carries: the block layer's max_sectors_kb.
+	// MaxRequest is the largest request: the block layer's max_sectors_kb.
 	MaxRequest units.Size `yaml:"max_request"`
 }
 
@@ -94,24 +94,25 @@ type Host struct {
 	clock      *vtime.Clock
 	seed       random.Seed
 	cores      []vtime.Instant // when each is free
-	used       []time.Duration // CPU time taken on each, to then
+	used       []time.Duration // CPU time used on each, up to then
 	devices    []*Device
 	files      []*File
 	dirty      units.Size // in the page cache, of all files
 	background units.Size // limits, in bytes
 	freerun    units.Size
 	limit      units.Size
-	unpolled   int64 // pages dirtied since it was looked at how many there are
-	poll       int64 // after how many it is
+	unpolled   int64 // pages dirtied since the total was last checked
+	poll       int64 // the number after which it is checked
 	ticking    bool
 	waiting    pressure
 	jobs       []job
-	idle       []int // numbers of jobs that ended
+	idle       []int // numbers of finished jobs
 
-	requestPages int64 // that one request carries
+	requestPages int64 // pages in one request
 }
 
-// NewHost makes a host. cfg must pass Check. Chance, by the seed, is in who of several threads runs first; see [Device.Start].
+// NewHost makes a host. cfg must pass Check. Randomness, by the seed, decides which of several
+// threads runs first; see [Device.Start].
 func NewHost(cfg Config, clock *vtime.Clock, seed random.Seed) *Host {
 	h := &Host{
 		cfg: cfg, clock: clock, seed: seed,
@@ -126,7 +127,7 @@ func NewHost(cfg Config, clock *vtime.Clock, seed random.Seed) *Host {
 	if h.background == 0 {
 		h.background = units.Size(float64(cfg.Memory) * float64(cfg.DirtyBackgroundRatio))
 	}
-	// As the kernel does where the background limit is not below the other.
+	// This is what the kernel does if the background limit is not below the other.
 	if h.background >= limit {
 		h.background = limit / 2
 	}
@@ -134,19 +135,21 @@ func NewHost(cfg Config, clock *vtime.Clock, seed random.Seed) *Host {
 	return h
 }
 
-// Config is what the host was made of.
+// Config returns the host's configuration.
 func (h *Host) Config() Config { return h.cfg }
 
-// DirtyBytes is what the page cache holds that is not yet under writeback.
+// DirtyBytes returns what the page cache holds that is not yet under writeback.
 func (h *Host) DirtyBytes() units.Size { return h.dirty }
 
-// asleep is how long nobody has to run on a core until being the first costs; see Config.Wakeup.
+// asleep is how long a core must be idle until being first on it costs; see Config.Wakeup.
 const asleep = time.Millisecond
 
-// CPU takes a core for d, from now on at the earliest: of those that are free the one that was used last, whose caches
-// are warm, as the kernel wakes who slept where it ran; else the one that is free first.
+// CPU takes a core for d, from now on at the earliest. Of the free cores it takes the one used
+// last, whose caches are warm, as the kernel wakes a thread where it last ran; otherwise the one
+// that is free first.
 func (h *Host) CPU(now vtime.Instant, d time.Duration) (start, done vtime.Instant) {
-	// Of instants by now the latest, then of those to come the earliest: one order of numbers, without a branch that nobody can foretell.
+	// Of instants up to now the latest, then of future ones the earliest: one order of numbers,
+	// without an unpredictable branch.
 	least, best := 0, vtime.Instant(math.MinInt64)
 	for i, free := range h.cores {
 		if free > now {

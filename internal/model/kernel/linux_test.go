@@ -30,8 +30,8 @@ func slow(t testing.TB, slots int) volume.Volume {
 	return v
 }
 
-// Every page that is dirtied is written once by the next sync, however runs lie, and nothing
-// else is; the sync ends when the last of them is done.
+// Every dirtied page is written once by the next sync, wherever the runs are, and nothing else is;
+// the sync ends when the last of them is done.
 func TestSyncWritesWhatIsDirty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var clock vtime.Clock
@@ -62,7 +62,7 @@ func TestSyncWritesWhatIsDirty(t *testing.T) {
 			if time.Duration(s.Queue+s.Limit+s.Device) != s.Done.Sub(s.Submitted) {
 				t.Fatalf("%+v does not add up", s)
 			}
-			// The last request is let pass as a whole.
+			// The last request passes as a whole.
 			if least := vtime.Instant(float64(want-cfg.MaxRequest) / 48e6 * 1e9); s.Done < least {
 				t.Fatalf("done at %d: sooner than 48 MB/s allow, %d", s.Done, least)
 			}
@@ -74,14 +74,14 @@ func TestSyncWritesWhatIsDirty(t *testing.T) {
 	})
 }
 
-// What an append costs where blocks are new and where they were written before, as was measured
-// on a file system on an emulated volume of 600 us: 5,014 appends of 2,300 bytes, 10,646 writes.
+// The cost of an append into new blocks and into already written ones, as measured on a file system
+// on an emulated volume of 600 us: 5,014 appends of 2,300 bytes, 10,646 writes.
 func TestAppendAmplification(t *testing.T) {
 	for _, c := range []struct {
 		name       string
 		prewritten bool
 		filesystem FileSystem
-		writes     float64 // measured, an append
+		writes     float64 // measured, per append
 		p50        time.Duration
 	}{
 		{"new blocks, ext4", false, Ext4, 10646.0 / 5014, 2060 * time.Microsecond},
@@ -113,7 +113,7 @@ func TestAppendAmplification(t *testing.T) {
 		slices.Sort(took)
 		p50 := took[len(took)/2]
 		t.Logf("%-18s writes an append: measured %.2f, model %.2f; p50: measured %v, model %v", c.name, c.writes, writes, c.p50, p50)
-		// The measured path cost about 0.1 ms beside the volume's 0.6 ms a request.
+		// The measured path added about 0.1 ms to the volume's 0.6 ms per request.
 		if p50 < c.p50*3/4 || p50 > c.p50*5/4 {
 			t.Errorf("%s: p50 %v, measured %v", c.name, p50, c.p50)
 		}
@@ -123,8 +123,8 @@ func TestAppendAmplification(t *testing.T) {
 	}
 }
 
-// The stall as it was measured: 12 MB/s dirtied into a file on a volume of 48 MB/s, a journal's fdatasync
-// every 10 ms beside it.
+// The stall as measured: 12 MB/s dirtied in a file on a volume of 48 MB/s, with a journal's
+// fdatasync every 10 ms.
 func TestJournalBehindWriteback(t *testing.T) {
 	run := func(background units.Size, apart bool) (worst time.Duration, busy float64) {
 		var clock vtime.Clock
@@ -173,7 +173,7 @@ func TestJournalBehindWriteback(t *testing.T) {
 	}
 }
 
-// Counters are those of a device that is watched: io_time is the union, weighted time the sum.
+// Counters are those of an observed device: io_time is the union, weighted time the sum.
 func TestCounters(t *testing.T) {
 	var clock vtime.Clock
 	h := NewHost(Defaults(), &clock, 1)

@@ -11,8 +11,8 @@ import (
 // A Scheduler orders the requests to a device: /sys/block/NAME/queue/scheduler.
 type Scheduler string
 
-// The kernel's schedulers (Documentation/block/, 6.18). None is what fast devices of many queues have by default, NVMe
-// among them.
+// The kernel's schedulers (Documentation/block/, 6.18). None is the default of fast devices with
+// many queues, including NVMe.
 const (
 	NoScheduler Scheduler = "none"
 	MQDeadline  Scheduler = "mq-deadline"
@@ -22,10 +22,10 @@ const (
 
 var schedulers = []Scheduler{NoScheduler, MQDeadline, Kyber, BFQ}
 
-// MountOptions are a file system's, as mount -o takes them: "noatime,logbsize=256k".
+// MountOptions are a file system's options in the syntax of mount -o: "noatime,logbsize=256k".
 type MountOptions string
 
-// List gives each option.
+// List returns each option.
 func (o MountOptions) List() []string {
 	if o == "" {
 		return nil
@@ -33,9 +33,10 @@ func (o MountOptions) List() []string {
 	return strings.Split(string(o), ",")
 }
 
-// mountOptions are those that make a difference to what is written, or when, by file system; those with a value end in
-// "=". Others are refused: what is mounted here is made for one run, and an option that, say, fails the machine on an
-// error has no place there. (mount(8); Documentation/admin-guide/ext4.rst and xfs.rst, 6.18)
+// mountOptions are those that affect what is written, or when, by file system; those with a value
+// end in "=". Others are refused: what is mounted here is made for one run, and an option that, for
+// example, makes the machine fail on an error does not belong there. (mount(8);
+// Documentation/admin-guide/ext4.rst and xfs.rst, 6.18)
 var mountOptions = map[FileSystem][]string{
 	"":   {"noatime", "relatime", "strictatime", "nodiratime", "lazytime", "sync", "dirsync", "discard", "nodiscard"},
 	Ext4: {"data=", "commit=", "barrier=", "nobarrier", "journal_async_commit", "delalloc", "nodelalloc", "dioread_nolock", "dioread_lock", "stripe=", "max_batch_time=", "min_batch_time="},
@@ -44,7 +45,7 @@ var mountOptions = map[FileSystem][]string{
 
 const mountOptionsMax = 256 // bytes
 
-// checkMounting finds what a volume cannot be mounted with.
+// checkMounting reports options that a volume cannot be mounted with.
 func (c *Config) checkMounting(l *diagnostics.List) {
 	if !slices.Contains(schedulers, c.Scheduler) {
 		*l = append(*l, diagnostics.Problem{
@@ -71,14 +72,14 @@ func (c *Config) checkMounting(l *diagnostics.List) {
 	}
 }
 
-// plain says that a value is a word or a number.
+// plain reports whether a value is a word or a number.
 func plain(value string) bool {
 	return value != "" && !strings.ContainsFunc(value, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '_'
 	})
 }
 
-// Unmodelled are settings that a model's result is the same with and without: a real run (lab run) has them.
+// Unmodelled returns settings that do not change a model's result: a real run (lab run) uses them.
 func (c *Config) Unmodelled() diagnostics.List {
 	var l diagnostics.List
 	if c.Scheduler != NoScheduler {

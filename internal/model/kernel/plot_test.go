@@ -21,8 +21,9 @@ type second struct {
 	written units.Size
 }
 
-// TestPlots draws what the page cache does to a journal: 12 MB/s of pages, all over a file of 10 GB, and a journal's
-// append and fdatasync 10 ms after the last one ended, on volumes of 48 MB/s and 3,000 IOPS.
+// TestPlots draws what the page cache does to a journal: 12 MB/s of pages, all over a file of 10
+// GB, and a journal's append and fdatasync 10 ms after the last one ended, on volumes of 48 MB/s
+// and 3,000 IOPS.
 func TestPlots(t *testing.T) {
 	datadriven.RunTest(t, "testdata/writeback", func(t *testing.T, d *datadriven.TestData) string {
 		var background string
@@ -98,7 +99,8 @@ func stall(t *testing.T, cfg Config, slots int, apart bool, seconds int) []secon
 	return out
 }
 
-// draw gives a line a second, the longest sync as a bar on a scale of three characters for each doubling from 0.5 ms.
+// draw prints one line per second, with the longest sync as a bar on a scale of three characters
+// per doubling from 0.5 ms.
 func draw(run []second, from int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "  s  longest fdatasync                                   dirty MB  written MB/s\n")

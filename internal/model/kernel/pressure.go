@@ -2,13 +2,14 @@ package kernel
 
 import "plimsoll/internal/base/vtime"
 
-// A pressure measures how long at least one task waited for I/O: for a sync, for having dirtied too much, or for
-// a request of its own. (The kernel's PSI, "some"; its "full", that nobody did anything else, is not told.) Some
-// waits end with an event and are counted; of the others the end is known when they begin.
+// A pressure measures how long at least one task waited for I/O: for a sync, because too much was
+// dirty, or for a request of its own. (This is "some" of the kernel's PSI; "full", that nobody did
+// anything else, is not modelled.) Some waits end with an event and are counted; for the others,
+// the end is known when they begin.
 type pressure struct {
-	n     int           // waits under way that end with an event
-	until vtime.Instant // the others are over
-	mark  vtime.Instant // sum is true of this instant
+	n     int           // waits in progress that end with an event
+	until vtime.Instant // the others are over by then
+	mark  vtime.Instant // sum is as of this instant
 	sum   vtime.Instant
 }
 

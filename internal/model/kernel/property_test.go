@@ -12,12 +12,12 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// A witness is a volume that knows which pages should be dirty, and holds each write against that.
+// A witness is a volume that knows which pages should be dirty, and checks each write against that.
 type witness struct {
 	volume.Volume
 	t      *rapid.T
-	from   units.Size // where the one file begins
-	most   units.Size // a request may carry
+	from   units.Size // where the one file starts
+	most   units.Size // that a request may carry
 	dirty  map[int64]bool
 	writes map[int64][]writing // of each page, in the order of submission
 }
@@ -43,7 +43,7 @@ func (w *witness) Submit(now vtime.Instant, r volume.Request) volume.Completion 
 
 type writing struct{ submitted, done vtime.Instant }
 
-// durable says whether what a page held since dirtied is written at now.
+// durable reports whether what a page has held since it was dirtied is written at now.
 func (w *witness) durable(page int64, dirtied, now vtime.Instant) bool {
 	for _, x := range w.writes[page] {
 		if x.submitted >= dirtied && x.done <= now {
@@ -53,14 +53,15 @@ func (w *witness) durable(page int64, dirtied, now vtime.Instant) bool {
 	return false
 }
 
-// A promise is a sync under way: the pages that were written before it, and when they were last.
+// A promise is a sync in progress: the pages that were written before it, and when they were last
+// written.
 type promise struct {
 	pages map[int64]vtime.Instant
 	kept  bool
 }
 
-// Whatever is written when, whoever writes it out: each dirty page is written once, no clean one is, and a sync
-// ends when every page written before it is done.
+// Whatever is written when, whoever writes it out: each dirty page is written once, no clean one
+// is, and a sync ends when every page written before it is done.
 func TestNothingIsLost(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var clock vtime.Clock
@@ -129,7 +130,8 @@ func TestNothingIsLost(t *testing.T) {
 	})
 }
 
-// Pages that lie together leave together: a sync's requests are as few as runs and the largest request allow.
+// Adjacent pages leave together: a sync makes as few requests as the runs and the largest request
+// allow.
 func TestPagesAreJoined(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var clock vtime.Clock
@@ -170,7 +172,7 @@ func TestPagesAreJoined(t *testing.T) {
 	})
 }
 
-// A writer that waits when it is told to never has more than the limit in the page cache, dirty or under
+// A writer that waits as requested never has more than the limit in the page cache, dirty or under
 // writeback, by more than one write.
 func TestWritersAreHeld(t *testing.T) {
 	for _, slots := range []int{0, 128} {

@@ -6,14 +6,15 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// A Metric is a series: a name that an exporter gives, and labels as pairs of name and value.
+// A Metric is a series: an exporter's metric name, and labels as pairs of name and value.
 type Metric struct {
 	Name   string
 	Labels []string
 }
 
-// exceeded are the driver's counters of time over a limit (aws-ebs-csi-driver, from the volume's NVMe log page
-// 0xD0), and the limits they count. Credits that are spent are the baseline that is exceeded.
+// exceeded are the driver's counters of time over a limit (aws-ebs-csi-driver, from the volume's
+// NVMe log page 0xD0), and the limits they count. Exhausted credits count as the baseline being
+// exceeded.
 var exceeded = []struct {
 	name   string
 	limits []volume.Limit
@@ -24,8 +25,8 @@ var exceeded = []struct {
 	{"aws_ebs_csi_ec2_exceeded_tp_seconds_total", []volume.Limit{volume.InstanceThroughput}},
 }
 
-// Metrics names what Sample gives, in its order: node_exporter's counters of each device, of memory, cores
-// and pressure, and the volume's own as the EBS CSI driver and CloudWatch tell them.
+// Metrics names the values of Sample, in order: node_exporter's counters of each device, of memory,
+// cores and pressure, and the volume's own as the EBS CSI driver and CloudWatch report them.
 func (h *Host) Metrics() []Metric {
 	var out []Metric
 	for _, d := range h.devices {
@@ -60,7 +61,7 @@ func (h *Host) Metrics() []Metric {
 	return out
 }
 
-// Sample writes the present value of each of Metrics.
+// Sample writes the current value of each of Metrics.
 func (h *Host) Sample(values []float64) {
 	now := h.clock.Now()
 	i := 0
@@ -104,7 +105,7 @@ func (h *Host) Sample(values []float64) {
 	}
 }
 
-// Held is how long some request of the device was held by a limit so far.
+// Held returns how long some request of the device was held by a limit so far.
 func (d *Device) Held(l volume.Limit) (seconds float64) {
 	d.ledger.close(d.host.clock.Now())
 	return float64(d.ledger.total.held[l]) / 1e9

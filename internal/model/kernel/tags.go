@@ -9,41 +9,45 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// How threads that find no slot wait for one (lib/sbitmap.c, Linux 6.18): in one of eight wait queues, taken in turn, and woken
-// so many at a time as an eighth of the slots is, from one to eight (SBQ_WAIT_QUEUES, SBQ_WAKE_BATCH, sbq_calc_wake_batch).
+// How threads that find no slot wait for one (lib/sbitmap.c, Linux 6.18): in one of eight wait
+// queues, used in turn, and woken in batches of an eighth of the slots, from one to eight
+// (SBQ_WAIT_QUEUES, SBQ_WAKE_BATCH, sbq_calc_wake_batch).
 const (
 	waitQueues   = 8
 	wakeBatchMax = 8
 )
 
-// tags are the slots of one queue as threads get them. They are not handed on in the order of coming. Whoever asks while one is free
-// takes it, also past those who wait (blk_mq_get_tag in block/blk-mq-tag.c tries first and asks nobody), and those who wait are told
-// nothing until as many slots as a wake batch has were given back (sbitmap_queue_wake_up); then as many of them are woken, and who
-// of these runs first finds what is left. The others begin to wait anew, behind all others of the next wait queue.
+// tags are the slots of one queue as threads get them. They are not passed on in the order of
+// arrival. Whoever asks while one is free takes it, ahead of those who wait (blk_mq_get_tag in
+// block/blk-mq-tag.c simply tries first). Waiting threads hear nothing until as many slots as a
+// wake batch have been given back (sbitmap_queue_wake_up). Then that many of them are woken, and
+// whichever runs first finds what is left. The others wait again, behind all others of the next
+// wait queue.
 //
-// So of threads that read all the time, more than there are slots, those that just had an answer nearly always get the next
-// slot: of 32 slots given back one by one only each fourth finds somebody woken to take it. The rest wait, each time it is
-// woken with the same small chance: the median is that of the slots' own threads, the p99 seven times what first come, first
-// served would make of it. Nobody waits for longer than chance has it, and the device does as much.
+// So among threads that read all the time, more than there are slots, those that just had an answer
+// nearly always get the next slot. Of 32 slots given back one by one, only every fourth finds a
+// woken thread to take it. The rest wait, with the same small chance each time they are woken. The
+// median is that of the slots' own threads; the p99 is seven times what first come, first served
+// would give. The wait has no bound but chance, and the device does as much work.
 //
-// Measured with 64 threads that read from a volume of 3,000 IOPS through 32 slots (examples/lab): p50 10.8 ms, p95 79.9, p99 143,
-// p99.9 232. Nothing here is calibrated on it.
+// Measured with 64 threads that read from a volume of 3,000 IOPS through 32 slots (examples/lab):
+// p50 10.8 ms, p95 79.9, p99 143, p99.9 232. Nothing here is calibrated on it.
 type tags struct {
 	device *Device
 	queue  *volume.Queue
-	chance *random.Stream // of who runs first of those that are woken
+	chance *random.Stream // which of the woken threads runs first
 	batch  int64
 
 	waiting    [waitQueues][]waiter
 	n          int   // in all of them
-	join, wake int   // the wait queue that the next is to wait in, and that is to be woken from
-	freed      int64 // slots given back, as far as it was looked
-	completed  int64 // of these, those that woke nobody yet
+	join, wake int   // the wait queue where the next thread waits, and the one to wake next
+	freed      int64 // slots given back, as far as counted
+	completed  int64 // those of them that woke nobody yet
 	due        vtime.Instant
 	woken      []waiter
 }
 
-// A Starter is told when a request that [Device.Start] took has its slot and is with the volume.
+// A Starter is called when a request that [Device.Start] took has its slot and is at the volume.
 type Starter interface {
 	Started(now vtime.Instant, c volume.Completion, arg uint64)
 }
@@ -56,7 +60,8 @@ type waiter struct {
 	since   vtime.Instant
 }
 
-// tagsOf makes the tags of a volume's queues: of a stripe each member's, none where as many requests are taken as come.
+// tagsOf makes the tags of a volume's queues: for a stripe each member's, none if requests are
+// unbounded.
 func (d *Device) tagsOf(v volume.Volume, seed random.Seed) {
 	members := []volume.Volume{v}
 	if s, ok := v.(*volume.Stripe); ok {
@@ -75,9 +80,10 @@ func (d *Device) tagsOf(v volume.Volume, seed random.Seed) {
 	}
 }
 
-// Start submits a request past the page cache for a thread of its own, as [Device.Do] does, but where that takes the next slot in turn the
-// thread competes for one, as threads do: first come is not first served. then is told once the request has its slot, which
-// mostly is before Start returns. Of a request that lies on several members of a stripe the first one's slot counts.
+// Start submits a request past the page cache for a thread of its own, like [Device.Do]. But where
+// Do takes the next slot in turn, the thread competes for one, as threads do: first come is not
+// first served. then is called once the request has its slot, which usually is before Start
+// returns. For a request on several members of a stripe, the first one's slot counts.
 func (d *Device) Start(r volume.Request, then Starter, arg uint64) {
 	now := d.host.clock.Now()
 	if len(d.tags) > 0 {
@@ -97,7 +103,7 @@ func (d *Device) Start(r volume.Request, then Starter, arg uint64) {
 
 // wait puts a thread into the next wait queue.
 func (t *tags) wait(now vtime.Instant, w waiter) {
-	if t.n == 0 { // nobody counts what is given back while nobody waits
+	if t.n == 0 { // while nobody waits, nobody counts
 		t.freed = t.queue.SlotsAt(now).Freed
 	}
 	t.waiting[t.join] = append(t.waiting[t.join], w)
@@ -105,7 +111,7 @@ func (t *tags) wait(now vtime.Instant, w waiter) {
 	t.n++
 }
 
-// expect looks at the next slot that is given back, if anybody waits.
+// expect waits for the next slot to be given back, if anybody waits.
 func (t *tags) expect(now vtime.Instant) {
 	if t.n == 0 {
 		return
@@ -119,7 +125,7 @@ func (t *tags) expect(now vtime.Instant) {
 // Fire counts what was given back, and wakes threads for each whole batch of it.
 func (t *tags) Fire(now vtime.Instant, arg uint64) {
 	if vtime.Instant(arg) != t.due {
-		return // an earlier one came between
+		return // an earlier one came in between
 	}
 	t.due = vtime.Never
 	freed := t.queue.SlotsAt(now).Freed
@@ -131,7 +137,7 @@ func (t *tags) Fire(now vtime.Instant, arg uint64) {
 	t.expect(now)
 }
 
-// wakeUp wakes a batch: the first of a wait queue, then of the next one where that has fewer.
+// wakeUp wakes a batch: the first threads of a wait queue, then of the next one if that has fewer.
 func (t *tags) wakeUp(now vtime.Instant) {
 	t.woken = t.woken[:0]
 	for range waitQueues {

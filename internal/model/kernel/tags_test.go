@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// A crowd is threads that read from a device, each one block after the other.
+// A crowd is threads that read from a device, each one block after another.
 type crowd struct {
 	device *Device
 	clock  *vtime.Clock
@@ -23,7 +23,7 @@ type crowd struct {
 
 	took []time.Duration
 	ends []vtime.Instant // of requests that have a slot
-	most int             // in flight at once
+	most int             // in flight at the same time
 }
 
 type crowdDone crowd
@@ -37,7 +37,7 @@ func gather(h *Host, d *Device, threads, reads int, think time.Duration) *crowd 
 	return c
 }
 
-// Fire is a thread that reads on.
+// Fire is a thread that continues reading.
 func (c *crowd) Fire(now vtime.Instant, thread uint64) {
 	if c.left[thread] == 0 {
 		return
@@ -60,8 +60,9 @@ func (d *crowdDone) Fire(now vtime.Instant, thread uint64) {
 	c.clock.At(now.Add(c.think), c, thread)
 }
 
-// What 64 threads got of a volume of 3,000 IOPS through 32 slots in the laboratory (examples/lab, streams-randread-limit), by
-// a path of some 50 us between an answer and the next request. With the slots first come, first served all of it would be 21.3 ms.
+// What 64 threads got from a volume of 3,000 IOPS through 32 slots in the lab (examples/lab,
+// streams-randread-limit), with some 50 us between an answer and the next request. With first come,
+// first served, all of it would be 21.3 ms.
 func TestThreadsCompeteForSlots(t *testing.T) {
 	var clock vtime.Clock
 	h := NewHost(Defaults(), &clock, 1)
@@ -91,15 +92,15 @@ func TestThreadsCompeteForSlots(t *testing.T) {
 	}
 }
 
-// Whatever the slots, threads and limits: nobody starves, no slot is given twice, and the same seed gives the same
-// waits.
+// Whatever the slots, threads and limits: nobody starves, no slot is given twice, and the same seed
+// gives the same waits.
 func TestNobodyStarves(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		slots, threads := rapid.IntRange(1, 80).Draw(t, "slots"), rapid.IntRange(1, 200).Draw(t, "threads")
 		reads := rapid.IntRange(1, 20).Draw(t, "reads")
 		think := time.Duration(rapid.IntRange(0, 2000).Draw(t, "think")) * time.Microsecond
 		members := rapid.IntRange(1, 3).Draw(t, "members")
-		sync := rapid.Bool().Draw(t, "sync") // the page cache's requests take slots in turn meanwhile
+		sync := rapid.Bool().Draw(t, "sync") // meanwhile the page cache's requests take slots in turn
 		once := func() *crowd {
 			var clock vtime.Clock
 			h := NewHost(Defaults(), &clock, 1)
@@ -136,7 +137,8 @@ func TestNobodyStarves(t *testing.T) {
 	})
 }
 
-// A thread that waits alone is woken by a batch of slots that are given back, and not before: the kernel's slots idle so long.
+// A thread that waits alone is woken by a batch of returned slots, and not before: the kernel's
+// slots are idle for that long.
 func TestWakeBatch(t *testing.T) {
 	var clock vtime.Clock
 	h := NewHost(Defaults(), &clock, 1)

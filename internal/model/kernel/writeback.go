@@ -7,10 +7,11 @@ import (
 	"plimsoll/internal/base/vtime"
 )
 
-// How much of one file the flusher writes before it looks at the next, and at whether it is to go on at all: what the device
-// writes in half a second, by the flusher's own estimate, an eighth of the limit at most, in multiples of 4 MiB and one at
-// least (writeback_chunk_size in fs/fs-writeback.c; seen in a trace of 6.18: 12 MiB on a volume that took 20 MB/s). So with a
-// small dirty_background_bytes all that is dirty goes out at once, each time.
+// How much of one file the flusher writes before it considers the next one, and whether to continue
+// at all: what the device writes in half a second, by the flusher's own estimate, at most an eighth
+// of the limit, in multiples of 4 MiB and at least one (writeback_chunk_size in fs/fs-writeback.c;
+// seen in a trace of 6.18: 12 MiB on a volume that took 20 MB/s). So with a small
+// dirty_background_bytes, everything dirty goes out in one go, each time.
 const (
 	chunkLeast   = 4 * units.MiB // MIN_WRITEBACK_PAGES
 	chunkOfLimit = 8             // DIRTY_SCOPE
@@ -20,8 +21,8 @@ const (
 type flusher struct {
 	device *Device
 	active bool
-	file   int   // the one it is at
-	left   int64 // pages of its chunk
+	file   int   // the current one
+	left   int64 // remaining pages of its chunk
 	speed  bandwidth
 	place  place // that it waits for
 }
@@ -29,7 +30,7 @@ type flusher struct {
 // A tick is the host as the handler of the flusher's clock (dirty_writeback_centisecs).
 type tick Host
 
-// tick sets the clock while anything is dirty.
+// tick starts the clock while anything is dirty.
 func (h *Host) tick() {
 	if !h.ticking && h.cfg.WritebackInterval > 0 {
 		h.ticking = true
@@ -37,11 +38,12 @@ func (h *Host) tick() {
 	}
 }
 
-// Fire finds files that have been dirty for too long: all of their dirty pages are to be written, however young, which is
-// how the page cache of half a minute comes to a volume at once. An fdatasync in between does not help: it
-// writes the pages and leaves the file on the flusher's list, with its time (Linux, fs/fs-writeback.c: only
-// writeback_single_inode takes a file off it). So a file that a database keeps writing to is flushed every dirty_expire to
-// dirty_expire and an interval, whatever its checkpoints did meanwhile; measured so with a real WiredTiger.
+// Fire finds files that have been dirty for too long. All of their dirty pages must be written,
+// including young ones, which is how half a minute of page cache reaches a volume in one go. An
+// fdatasync in between does not help: it writes the pages and leaves the file on the flusher's
+// list, with its time (Linux, fs/fs-writeback.c: only writeback_single_inode removes a file). So a
+// file that a database keeps writing to is flushed after dirty_expire, or up to one interval later,
+// whatever its checkpoints did meanwhile. A real WiredTiger was measured to behave that way.
 func (t *tick) Fire(now vtime.Instant, _ uint64) {
 	h := (*Host)(t)
 	found, left := false, false
@@ -72,10 +74,10 @@ func (h *Host) startFlushers() {
 	}
 }
 
-// Fire goes on when the block layer has a slot again.
+// Fire continues when the block layer has a slot again.
 func (w *flusher) Fire(vtime.Instant, uint64) { w.run() }
 
-// run writes chunks of one file after the other, while any is overdue or too much is dirty.
+// run writes chunks of one file after another, while any is overdue or too much is dirty.
 func (w *flusher) run() {
 	h := w.device.host
 	now := h.clock.Now()
@@ -117,7 +119,7 @@ func (w *flusher) run() {
 	}
 }
 
-// seek moves a file's cursor to its next dirty page, from the beginning again after the last; false
+// seek moves a file's cursor to its next dirty page, and from the last one back to the first; false
 // if it has none.
 func (w *flusher) seek(f *File) bool {
 	page, ok := f.dirty.next(f.cursor)
@@ -128,7 +130,7 @@ func (w *flusher) seek(f *File) bool {
 	return ok
 }
 
-// choose takes the next file of the device to write a chunk of.
+// choose selects the device's next file to write a chunk of.
 func (w *flusher) choose() bool {
 	h := w.device.host
 	for range h.files {
@@ -142,17 +144,17 @@ func (w *flusher) choose() bool {
 	return false
 }
 
-// chunk is how many pages of a file are written before others are looked at.
+// chunk returns how many pages of a file are written before others are considered.
 func (w *flusher) chunk() int64 {
 	h := w.device.host
 	n := max(min(w.speed.read(h.clock.Now(), w.device)/2, h.limit/chunkOfLimit), 0)
 	return int64((n + chunkLeast) / chunkLeast * chunkLeast / PageSize)
 }
 
-// dirtied counts pages, and starts to write them out where too many are dirty. That is not looked at for every page but,
-// by each thread, after as many as the square root of those that are left to the limit, or half of that
-// (dirty_poll_interval in mm/page-writeback.c): megabytes, on a machine with much memory. All threads of a database are
-// one here, which looks as often as they do together.
+// dirtied counts pages, and starts writing them out if too many are dirty. That is not checked for
+// every page. Each thread checks after the square root of the pages that are left to the limit, or
+// half of that (dirty_poll_interval in mm/page-writeback.c): megabytes, on a machine with much
+// memory. All threads of a database are one here, which checks as often as they do together.
 func (h *Host) dirtied(pages int64) {
 	h.dirty += units.Size(pages) * PageSize
 	if h.unpolled += pages; h.unpolled < h.poll {
@@ -167,9 +169,9 @@ func (h *Host) dirtied(pages int64) {
 	}
 }
 
-// balance tells when a writer may go on: at once while dirty pages and those under writeback are
-// under the middle of the two limits (the kernel's freerun ceiling, mm/page-writeback.c), else when
-// enough of them are written.
+// balance returns when a writer may continue: immediately while dirty pages and those under
+// writeback are below the middle of the two limits (the kernel's freerun ceiling,
+// mm/page-writeback.c), else when enough of them are written.
 func (h *Host) balance(d *Device, now vtime.Instant) vtime.Instant {
 	if h.dirty+d.buffered-units.Size(d.ledger.total.draining) <= h.freerun {
 		return now

@@ -3,14 +3,14 @@ package volume
 import "plimsoll/internal/base/units"
 
 const (
-	// lengthMax is the longest request that is taken as such, far over the 1 MiB or so at
-	// which a block layer splits.
+	// lengthMax is the longest accepted request, far over the 1 MiB or so at which a block layer
+	// splits.
 	lengthMax units.Size = 1 << 30
-	// paced is what passes at a time where an operation may be of any length.
+	// paced is what passes at a time if an operation may have any length.
 	paced units.Size = 256 << 10
 )
 
-// clamped is a request that is one, whatever it was.
+// clamped returns a valid request, whatever it was.
 func (r Request) clamped() Request {
 	if r.Op >= Ops {
 		r.Op = Write
@@ -19,18 +19,18 @@ func (r Request) clamped() Request {
 	return r
 }
 
-// A charge is what a request costs: head is all of it but its last part, and the last part is
-// what passes when the rest has.
+// A charge is what a request costs: head is all of it but its last part, and the last part passes
+// when the rest has.
 type charge struct {
 	operations, bytes         int64
 	headOperations, headBytes int64
-	joins                     bool // it begins in the operation before
+	joins                     bool // it begins in the previous operation
 }
 
 func (c charge) lastOperations() int64 { return c.operations - c.headOperations }
 func (c charge) lastBytes() int64      { return c.bytes - c.headBytes }
 
-// of is what the charge is for a meter, in all and for the head.
+// of returns the charge for a meter: the total and the head.
 func (c *charge) of(m *meter) (all, head int64) {
 	if m.bytes {
 		return c.bytes, c.headBytes
@@ -38,17 +38,17 @@ func (c *charge) of(m *meter) (all, head int64) {
 	return c.operations, c.headOperations
 }
 
-// An account counts operations: what fits into the one before, what takes several.
+// An account counts operations: what fits into the previous one, what takes several.
 type account struct {
-	carries units.Size // bytes of an operation, 0 any
+	carries units.Size // bytes per operation, 0 for any
 	merge   bool
 
 	op   Op         // of the request before
 	end  units.Size // where it ended
-	room units.Size // what its last operation still takes
+	room units.Size // room left in its last operation
 }
 
-// charge counts a request; live says whether the operation before it may still grow.
+// charge counts a request; live says whether the previous operation may still grow.
 func (a *account) charge(r Request, live bool) charge {
 	c := charge{operations: 1, bytes: int64(r.Length)}
 	if a.carries == 0 {
@@ -80,7 +80,7 @@ func (a *account) charge(r Request, live bool) charge {
 		c.headBytes += int64((n - 1) * a.carries)
 		a.room = n*a.carries - rest
 	} else {
-		c.headBytes = 0 // it is the last part itself
+		c.headBytes = 0 // it is itself the last part
 	}
 	a.op, a.end = r.Op, r.Offset+r.Length
 	return c

@@ -6,7 +6,7 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// The two things of which a slice of the calendar has room.
+// The two kinds of room in a slice of the calendar.
 const (
 	operations = iota
 	bytes
@@ -15,9 +15,9 @@ const (
 
 const (
 	sliceNs      = 1_000_000
-	secondSlices = 1024 // a second, nearly, and a power of two
-	// Amounts are in thousandths of an operation or byte: then what a slice has room for is the
-	// number that passes in a second, and whole.
+	secondSlices = 1024 // about a second, and a power of two
+	// Amounts are in thousandths of an operation or byte. Then a slice's room equals the number
+	// that passes per second, and it is whole.
 	thousand = 1000
 )
 
@@ -25,13 +25,13 @@ const (
 type allowance struct {
 	limited bool
 	bursts  bool
-	base    int64 // a slice
-	most    int64 // a slice while there are credits
+	base    int64 // per slice
+	most    int64 // per slice while there are credits
 
-	credits, capacity int64 // over the base
-	refill            int64 // credits of a second
+	credits, capacity int64 // above the base
+	refill            int64 // credits per second
 
-	// Nanoseconds of an amount, at either rate.
+	// The time an amount takes in nanoseconds, at either rate.
 	baseNs, mostNs float64
 }
 
@@ -51,7 +51,7 @@ func newAllowance(base, most float64, lasts units.Duration) allowance {
 	return a
 }
 
-// room is what a slice still takes of which so much is used, in a second of which so much is.
+// room returns what a slice can still take, given what is used of it and of its second.
 func (a *allowance) room(used, second int64) int64 {
 	if !a.bursts || a.spent() {
 		return a.base - used
@@ -59,8 +59,8 @@ func (a *allowance) room(used, second int64) int64 {
 	return min(a.most-used, max(0, a.base*secondSlices-second)+a.credits)
 }
 
-// take uses some of a slice's room. Credits are of whole seconds: what is over the baseline in one
-// millisecond and under it in the next is not over it.
+// take uses some of a slice's room. Credits are counted by whole seconds: being above the baseline
+// in one millisecond and below it in the next is not exceeding it.
 func (a *allowance) take(used, second *int64, amount int64) {
 	*used += amount
 	if a.bursts {
@@ -70,10 +70,10 @@ func (a *allowance) take(used, second *int64, amount int64) {
 	}
 }
 
-// spent says whether there was a burst and it is over.
+// spent reports whether there was a burst and it is over.
 func (a *allowance) spent() bool { return a.bursts && a.credits < thousand }
 
-// ns is how long an amount takes.
+// ns returns how long an amount takes.
 func (a *allowance) ns(amount int64) int64 {
 	switch {
 	case !a.limited:
@@ -84,7 +84,7 @@ func (a *allowance) ns(amount int64) int64 {
 	return int64(float64(amount) * a.baseNs)
 }
 
-// rest refills the credits for a number of seconds of which so much was used each.
+// rest refills the credits for a number of seconds, each with that much used.
 func (a *allowance) rest(second, seconds int64) {
 	unused := a.base*secondSlices - second
 	if !a.bursts || unused <= 0 {
@@ -97,7 +97,7 @@ func (a *allowance) rest(second, seconds int64) {
 	a.credits = min(a.capacity, a.credits+min(a.refill, unused)*seconds)
 }
 
-// fill is the share of the credits that is left, and whether there are any to have.
+// fill returns the remaining share of the credits, and whether there are any at all.
 func (a *allowance) fill() (units.Ratio, bool) {
 	if !a.bursts {
 		return 0, false

@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/base/vtime"
 )
 
-// BenchmarkSubmit is the cost of one simulated I/O of 4 to 16 KiB at 90 % of the limits that bind.
+// BenchmarkSubmit measures one simulated I/O of 4 to 16 KiB at 90 % of the limits that bind.
 func BenchmarkSubmit(b *testing.B) {
 	latency, err := NewLatency(Quantile{0, 300_000}, Quantile{0.5, 600_000}, Quantile{0.99, 1_500_000}, Quantile{1, 5_000_000})
 	if err != nil {

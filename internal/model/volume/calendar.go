@@ -6,8 +6,8 @@ import (
 	"plimsoll/internal/base/vtime"
 )
 
-// slicesMax bounds how far ahead the calendar goes: 17 minutes, 24 MiB. What a volume's backlog puts
-// even later takes its turn behind all else so late, at the baseline.
+// slicesMax bounds how far ahead the calendar goes: 17 minutes, 24 MiB. Whatever a volume's backlog
+// puts even later is served after everything else that late, at the baseline.
 const (
 	slicesMin = 1 << 10
 	slicesMax = 1 << 20
@@ -16,18 +16,18 @@ const (
 // A slice is a millisecond of what volumes share.
 type slice struct {
 	used [kinds]int64
-	skip uint32 // full: so many slices further there may be room
-	kind uint8  // of which it is full
+	skip uint32 // full: the number of slices after which there may be room
+	kind uint8  // the kind of which it is full
 }
 
-// A calendar is the slices from now on, a ring of them.
+// A calendar is the slices from now on, as a ring.
 type calendar struct {
 	limits [kinds]allowance
 	ring   []slice
-	// seconds is what is used of each second that the ring may reach into, for the credits.
+	// seconds holds what is used of each second that the ring may reach into, for the credits.
 	seconds [2 * slicesMax / secondSlices][kinds]int64
 	first   int64 // the slice of now
-	end     int64 // after the last that was ever taken from
+	end     int64 // after the last one ever used
 	// What was too late for the ring fills [lateFrom, lateTo), in slices.
 	lateFrom, lateTo int64
 	lateAt           vtime.Instant
@@ -74,12 +74,12 @@ func (c *calendar) settle(second, to int64) {
 	}
 }
 
-// second is what is used of the second that a slice is in.
+// second returns the use of the second that contains a slice.
 func (c *calendar) second(s int64) *[kinds]int64 {
 	return &c.seconds[s/secondSlices&int64(len(c.seconds)-1)]
 }
 
-// reserve takes room for a charge from an instant on, and gives when its last part passes and
+// reserve takes room for a charge from an instant on, and returns when its last part passes and
 // what held it back.
 func (c *calendar) reserve(from vtime.Instant, cost *charge) (vtime.Instant, Limit) {
 	need := [kinds]int64{cost.operations * thousand, cost.bytes * thousand}
@@ -110,8 +110,8 @@ func (c *calendar) reserve(from vtime.Instant, cost *charge) (vtime.Instant, Lim
 	}
 }
 
-// find is the first slice from at on that is not known to be full, and of what the one
-// before it is if that was.
+// find returns the first slice from at on that is not known to be full, and the kind of which the
+// slice before it is full, if it is.
 func (c *calendar) find(at int64, bound int, waited bool) (int64, int, bool) {
 	for {
 		if at >= c.lateFrom && at < c.lateTo {
@@ -135,11 +135,11 @@ func (c *calendar) find(at int64, bound int, waited bool) (int64, int, bool) {
 	}
 }
 
-// fill takes what room a slice has, as much of the one kind as of the other, and marks the
-// slice as full of the kind that it gives.
+// fill takes what room a slice has, as much of one kind as of the other, and marks the slice as
+// full of the kind that it returns.
 func (c *calendar) fill(s *slice, second *[kinds]int64, room [kinds]int64, need *[kinds]int64) int {
 	kind := operations
-	// Which of the two would go further? The shares are compared as fractions.
+	// Which of the two would last longer? The shares are compared as fractions.
 	if float64(room[bytes])*float64(need[operations]) < float64(room[operations])*float64(need[bytes]) {
 		kind = bytes
 	}
@@ -160,8 +160,8 @@ func (c *calendar) fill(s *slice, second *[kinds]int64, room [kinds]int64, need 
 	return kind
 }
 
-// passes is when the last part of a charge does whose last bit a slice took. Room is used from
-// the beginning of a slice on, and a request passes at the beginning of what it uses.
+// passes returns when the last part of a charge passes whose final bit a slice took. Room is used
+// from the start of a slice on, and a request passes at the start of what it uses.
 func (c *calendar) passes(from vtime.Instant, at int64, s *slice, cost *charge, bound int, waited bool) (vtime.Instant, Limit) {
 	o, b := &c.limits[operations], &c.limits[bytes]
 	ends := max(o.ns(s.used[operations]), b.ns(s.used[bytes]))
@@ -176,7 +176,7 @@ func (c *calendar) passes(from vtime.Instant, at int64, s *slice, cost *charge, 
 	return begun, c.limit(bound)
 }
 
-// limit is what being full of a kind is called.
+// limit names the limit of being full of a kind.
 func (c *calendar) limit(kind int) Limit {
 	switch {
 	case c.limits[kind].spent():

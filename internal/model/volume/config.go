@@ -12,26 +12,25 @@ type Rate struct {
 	Throughput units.Throughput
 }
 
-// A Config says what a volume promises. The zero Config is a volume without any limit and
-// without latency.
+// A Config is what a volume promises. The zero Config is a volume without any limit and without
+// latency.
 type Config struct {
-	Name string // names the volume in errors, and its streams of chance
+	Name string // names the volume in errors, and its random streams
 	Size units.Size
 
-	// Sustained is what it gives for ever, reads and writes together. ReadOnly and WriteOnly
-	// are limits of one direction, beside it: local NVMe has them, and the kernel's throttle.
+	// Sustained is what it gives permanently, reads and writes together. ReadOnly and WriteOnly are
+	// additional limits of one direction: local NVMe has them, and the kernel's throttle.
 	Sustained, ReadOnly, WriteOnly Rate
 	Burst                          *Burst
 
-	// Operation is the most bytes that one operation carries: 256 KiB on SSD volumes of
-	// AWS, 1,024 KiB on HDD ones. A larger request is charged several, and passes as
-	// that many would. 0: a request is one operation whatever its length.
+	// Operation is the largest number of bytes per operation: 256 KiB on SSD volumes of AWS, 1,024
+	// KiB on HDD ones. A larger request is charged as several operations, and passes as that many
+	// would. 0 means that a request is one operation, whatever its length.
 	Operation units.Size
-	// Merge charges a request that goes on where the one before it ended, in the same
-	// direction, to the same operation while that has room and is not done: 8 sequential
-	// requests of 32 KiB are 1 operation where an operation carries 256 KiB (Amazon EBS user
-	// guide, "I/O size and volume throughput limits", 2025). That an operation which is done takes
-	// no more is assumed.
+	// Merge charges a request that continues where the previous one ended, in the same direction,
+	// to the same operation while that has room and is not done. 8 sequential requests of 32 KiB
+	// are 1 operation if an operation carries 256 KiB (Amazon EBS user guide, "I/O size and volume
+	// throughput limits", 2025). That a finished operation takes no more is assumed.
 	Merge bool
 
 	// Latency of each operation, after the limits let it pass. It does not depend on the length.
@@ -39,37 +38,37 @@ type Config struct {
 	FlushIsOperation bool // a flush is charged as an operation
 	Episodes         *Episodes
 
-	// Slots is how many requests the block layer keeps in flight (nr_requests); the next
-	// submitter waits. 0 is unlimited, as the kernel's blk-throttle is: it queues without a bound.
+	// Slots is how many requests the block layer keeps in flight (nr_requests); the next submitter
+	// waits. 0 means unlimited, like the kernel's blk-throttle, which queues without a bound.
 	Slots int
-	// Slack is how far behind its limit a volume may fall and catch up: tokens gather for so
-	// long while it idles. A volume metered by the second lets a second's worth pass at once.
+	// Slack is how far behind its limit a volume may fall and catch up: tokens collect for that
+	// long while it idles. A volume metered by the second lets a second's worth pass immediately.
 	Slack units.Duration
 }
 
-// Credits fill a [Burst]'s bucket: operations, or bytes where Burst.Bytes says so.
+// Credits fill a [Burst]'s bucket: operations, or bytes if Burst.Bytes says so.
 type Credits float64
 
 // Burst is a bucket of credits. Each operation (or byte) takes one, and the bucket refills all the
-// time; while there are any the volume gives At, and when there are none it gives what flows in. gp2
-// counts operations, and so do st1 and sc1, of 1 MiB: a smaller request that merges with none takes
-// a credit of 1 MiB all the same (Amazon EBS user guide, HDD volumes, 2025). All three refill at the
-// baseline: a gp2 volume of 100 GiB spends 3,000 a second and gets 300 back, so 5.4 million last
+// time. While there are any, the volume gives At; when there are none, it gives what flows in. gp2
+// counts operations, and so do st1 and sc1, of 1 MiB: a smaller request that merges with none still
+// takes a credit of 1 MiB (Amazon EBS user guide, HDD volumes, 2025). All three refill at the
+// baseline: a gp2 volume of 100 GiB spends 3,000 per second and gets 300 back, so 5.4 million last
 // 2,000 s.
 type Burst struct {
 	// At are the limits while there are credits. A limit that is 0 here is that of
 	// Config.Sustained.
 	At       Rate
 	Capacity Credits
-	Initial  Credits // what it holds at the start
-	// Refill is what flows in a second; 0 is the limit of Config.Sustained that the
-	// credits count, which is what it must be otherwise.
+	Initial  Credits // its content at the start
+	// Refill is what flows in per second; 0 means the limit of Config.Sustained that the credits
+	// count, and no other value is allowed.
 	Refill Credits
 	Bytes  bool // the credits are bytes
 }
 
-// Episodes are the bad times of a volume: every so often, for a while, its operations take
-// long although nothing is asked of it. When one comes does not depend on the last (assumed).
+// Episodes are the bad times of a volume: now and then, for a while, its operations take long
+// although little is asked of it. The start of one does not depend on the previous one (assumed).
 type Episodes struct {
 	Every   units.Duration    // mean time from the end of one to the start of the next
 	Lasts   [2]units.Duration // shortest and longest, uniform between them
@@ -77,8 +76,7 @@ type Episodes struct {
 	Reads   bool              // reads suffer as well as writes and flushes
 }
 
-// Bounds on what a Config may ask for. A simulation outside them computes nothing that
-// anybody rents.
+// Bounds on a Config. A simulation outside them computes nothing that anybody rents.
 const (
 	iopsMin       units.Frequency  = 1
 	iopsMax       units.Frequency  = 1e9
@@ -91,8 +89,8 @@ const (
 	episodeMax                     = units.Duration(365 * 86400e9)
 )
 
-// Check reports the first thing that is wrong with a configuration: what, its bound, and the
-// nearest value that is not.
+// Check reports the first error in a configuration: what it is, its bound, and the nearest legal
+// value.
 func (c *Config) Check() error {
 	for _, r := range []struct {
 		name string

@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// What no volume can be is refused, with what is wrong and what would not be.
+// An impossible volume is refused, with what is wrong and what would be legal.
 func TestConfigRefuses(t *testing.T) {
 	for want, change := range map[string]func(*volume.Config){
 		`volume "data": sustained IOPS of -5.00/s: 0, which is no limit, or from`: func(c *volume.Config) { c.Sustained.IOPS = -5 },
@@ -58,7 +58,7 @@ func TestConfigRefuses(t *testing.T) {
 	}
 }
 
-// Requests that no block layer submits are told.
+// Requests that no block layer submits are reported.
 func TestRequestCheck(t *testing.T) {
 	for want, r := range map[string]volume.Request{
 		"unknown operation 3":            {Op: 3},

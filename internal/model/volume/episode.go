@@ -11,7 +11,7 @@ import (
 type episodes struct {
 	config Episodes
 	times  *random.Stream // when they come and how long they last
-	felt   *random.Stream // what an operation takes meanwhile
+	felt   *random.Stream // how long an operation takes meanwhile
 	known  [8]span        // a ring; known[next-1] is the latest
 	next   int
 	quiet  vtime.Instant // from here to the latest there is none
@@ -40,11 +40,11 @@ func (e *episodes) between(s *random.Stream, bounds [2]units.Duration) units.Dur
 	return bounds[0] + units.Duration(s.Below(uint64(bounds[1]-bounds[0])+1))
 }
 
-// skipped is after how many episodes in which nothing was asked the next one is drawn afresh: what is
-// drawn does not depend on how long ago the last was.
+// skipped is the number of unused episodes after which the next one is drawn afresh: what is drawn
+// does not depend on how long ago the last use was.
 const skipped = 1000
 
-// bad says whether an instant is in an episode.
+// bad reports whether an instant is in an episode.
 func (e *episodes) bad(at vtime.Instant) bool {
 	latest := &e.known[(e.next-1)%len(e.known)]
 	if at < latest.from {
@@ -72,10 +72,10 @@ func (e *episodes) bad(at vtime.Instant) bool {
 	return at >= latest.from && at < latest.to
 }
 
-// strikes says whether an operation issued at an instant is in an episode and feels it.
+// strikes reports whether an operation issued at an instant is in an episode and affected by it.
 func (e *episodes) strikes(op Op, at vtime.Instant) bool {
 	return (op != Read || e.config.Reads) && e.bad(at)
 }
 
-// latency is what an operation takes in an episode.
+// latency returns how long an operation takes in an episode.
 func (e *episodes) latency() units.Duration { return e.between(e.felt, e.config.Latency) }

@@ -12,8 +12,8 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// Bad episodes take the share of time that was published: of 768 volumes one at least is in one, at any time,
-// with a chance of 99.65 %.
+// Bad episodes take the published share of time: of 768 volumes, at least one is in one at any time
+// with a probability of 99.65 %.
 func TestEpisodesShare(t *testing.T) {
 	const volumes, days = 100, 30
 	bad, all := 0, 0
@@ -35,7 +35,7 @@ func TestEpisodesShare(t *testing.T) {
 	}
 }
 
-// In an episode writes and flushes take as long as it says, and reads only if it says so. That there is an
+// In an episode, writes and flushes take as long as it says, and reads only if it says so. An
 // episode changes nothing before it.
 func TestEpisodesStrike(t *testing.T) {
 	cfg := ssd
@@ -63,7 +63,7 @@ func TestEpisodesStrike(t *testing.T) {
 	}
 }
 
-// A clock that jumps for a year costs no more than one that walks.
+// A clock that jumps by a year costs no more than one that advances slowly.
 func TestEpisodesJump(t *testing.T) {
 	e := volume.PlanetScaleEpisodes
 	e.Every, e.Lasts = units.Duration(time.Second), [2]units.Duration{}

@@ -7,52 +7,52 @@ import (
 	"plimsoll/internal/base/vtime"
 )
 
-// An InstanceConfig says what an instance lets pass to and from all its volumes together.
+// An InstanceConfig is what an instance lets pass to and from all its volumes together.
 type InstanceConfig struct {
 	Name string // in errors
-	// Baseline is what it gives for ever, Maximum what it gives while its burst lasts; a
-	// limit that is 0 in Baseline is none, one that is 0 in Maximum is the baseline.
+	// Baseline is what it gives permanently, Maximum what it gives while its burst lasts. A limit
+	// that is 0 in Baseline does not exist; one that is 0 in Maximum is the baseline.
 	Baseline, Maximum Rate
 	// BurstFor is how long a full burst lasts at the maximum; 0 is 30 minutes.
 	BurstFor units.Duration
 }
 
 // "Can support maximum performance for 30 minutes at least once every 24 hours" is all that Amazon
-// says of a burst (EC2 user guide, "EBS-optimized instance types", 2025). The model of it, assumed:
-// operations and bytes have a bucket each, as there is a metric of each (EBSIOBalance%,
-// EBSByteBalance%), full at the start; what passes over the baseline is taken from it; whenever
-// less than the baseline passes it refills each second, by what was not used, but no faster than what fills it in
-// the 23.5 hours that remain of the day.
+// says about a burst (EC2 user guide, "EBS-optimized instance types", 2025). This model of it is
+// assumed: operations and bytes have a bucket each, as there is a metric for each (EBSIOBalance%,
+// EBSByteBalance%), full at the start. What passes above the baseline is taken from it. Whenever
+// less than the baseline passes, it refills each second by what was not used, but no faster than
+// what fills it in the 23.5 hours that remain of the day.
 const (
 	burstFor   = units.Duration(30 * 60e9)
 	burstEvery = units.Duration(24 * 3600e9)
 	burstMin   = units.Duration(1e9)
-	burstMax   = units.Duration(2 * 3600e9) // what fits in the account of credits at any rate
+	burstMax   = units.Duration(2 * 3600e9) // what the account of credits can hold at any rate
 )
 
 // An Instance is the limits that volumes share.
 //
-// A volume with a backlog is told at once when its requests will be issued, far ahead in
-// time. Another volume's request that comes later but is issued earlier must not wait behind
-// those. So an instance is no queue but a calendar: time is cut into slices of a
-// millisecond, each with room for so many operations and bytes, and a request takes what room it
-// finds from the instant on at which its volume lets it pass.
+// A volume with a backlog knows immediately when its requests will be issued, far ahead in time.
+// Another volume's request that comes later but is issued earlier must not wait behind those. So an
+// instance is not a queue but a calendar: time is cut into slices of a millisecond, each with room
+// for a number of operations and bytes, and a request takes the room it finds from the instant on
+// at which its volume lets it pass.
 type Instance struct {
 	now      vtime.Instant
 	calendar calendar
 	state    InstanceState
 }
 
-// An InstanceState is what an instance's own monitoring would tell.
+// An InstanceState is what an instance's own monitoring would report.
 type InstanceState struct {
 	Operations, Bytes int64 // that it was asked to let pass so far
-	// What is left of the burst, 1 all, as if everything promised so far had passed, and
-	// whether there is one.
+	// The remaining burst, 1 being all, as if everything promised so far had passed, and whether
+	// there is one.
 	IOPSCredits, ThroughputCredits       units.Ratio
 	HasIOPSCredits, HasThroughputCredits bool
 }
 
-// NewInstance makes an instance. Give it to New for each of its volumes.
+// NewInstance makes an instance. Pass it to New for each of its volumes.
 func NewInstance(cfg InstanceConfig) (*Instance, error) {
 	if err := cfg.Check(); err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func NewInstance(cfg InstanceConfig) (*Instance, error) {
 	return i, nil
 }
 
-// Check reports the first thing that is wrong with a configuration.
+// Check reports the first error in a configuration.
 func (c *InstanceConfig) Check() error {
 	if err := c.Baseline.check(); err != nil {
 		return fmt.Errorf("instance %q: baseline %w", c.Name, err)
@@ -87,7 +87,7 @@ func (c *InstanceConfig) Check() error {
 	return nil
 }
 
-// pass gives when the last part of a charge passes whose first may from an instant on.
+// pass returns when the last part of a charge passes whose first part may pass from an instant on.
 func (i *Instance) pass(now, from vtime.Instant, c *charge) (vtime.Instant, Limit) {
 	i.now = max(i.now, now)
 	i.state.Operations += c.operations
@@ -96,7 +96,7 @@ func (i *Instance) pass(now, from vtime.Instant, c *charge) (vtime.Instant, Limi
 	return i.calendar.reserve(from, c)
 }
 
-// State tells how the instance stands.
+// State returns the instance's current state.
 func (i *Instance) State(now vtime.Instant) InstanceState {
 	i.now = max(i.now, now)
 	i.calendar.advance(i.now)

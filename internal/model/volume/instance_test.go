@@ -15,7 +15,7 @@ import (
 
 func rapidSeed(t *rapid.T) random.Seed { return random.Seed(rapid.Uint64().Draw(t, "seed")) }
 
-// overshoot is by how much what was issued is over a limit at most, over any window.
+// overshoot returns by how much the issued requests exceed a limit at most, over any window.
 func overshoot(issued []weighted, perSecond float64) float64 {
 	slices.SortFunc(issued, func(a, b weighted) int { return int(a.at - b.at) })
 	var level, most float64
@@ -34,7 +34,7 @@ type weighted struct {
 	amount float64
 }
 
-// Several volumes together are never over the instance's limits by more than a slice's worth and a
+// Several volumes together never exceed the instance's limits by more than a slice's worth and one
 // request each, whatever is submitted in which order.
 func TestTogetherNeverOverTheInstance(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -104,8 +104,8 @@ func TestInstanceIsWorkConserving(t *testing.T) {
 	}
 }
 
-// A backlog of one volume, promised far ahead, is no queue for another's requests: 430 MB behind
-// 48 MB/s are issued over nine seconds, and leave the instance room all the while.
+// A backlog of one volume, promised far ahead, is no queue for another's requests: 430 MB behind 48
+// MB/s are issued over nine seconds, and leave the instance room all the while.
 func TestBacklogLeavesRoom(t *testing.T) {
 	on := instance(t, volume.InstanceConfig{Baseline: volume.Rate{IOPS: 6000, Throughput: 100 * units.MBps}})
 	slow := volume.MustNew(volume.Config{Name: "data", Sustained: volume.Rate{Throughput: 48 * units.MBps}, Operation: ssd.Operation}, 1, on)
@@ -119,19 +119,21 @@ func TestBacklogLeavesRoom(t *testing.T) {
 	}
 	for now := vtime.Instant(0); now < last; now = now.Add(time.Millisecond) {
 		c := wal.Submit(now, volume.Request{Op: volume.Write, Length: 4096})
-		// At worst it finds one large request passing at the instance's rate: 2.6 ms.
+		// At worst it meets one large request passing at the instance's rate: 2.6 ms.
 		if wait := c.Issued.Sub(now); wait > 4*time.Millisecond {
 			t.Fatalf("at %.3f s a write to the other volume waits %v for %v", now.Seconds(), wait, c.Held)
 		}
 	}
 }
 
-// The maximum lasts 30 minutes, then there is the baseline, and after a day's rest it lasts as long again.
+// The maximum lasts 30 minutes, then there is the baseline, and after a day's rest the maximum
+// lasts as long again.
 func TestInstanceBurst(t *testing.T) {
 	on := instance(t, volume.InstanceConfig{Baseline: volume.Rate{IOPS: 50}, Maximum: volume.Rate{IOPS: 200}})
 	q := volume.MustNew(volume.Config{Sustained: volume.Rate{IOPS: 100_000}}, 1, on)
 	drain := func(from vtime.Instant) (time.Duration, vtime.Instant) {
-		// As many requests as pass in 30 minutes at the maximum, each submitted when the last is issued.
+		// As many requests as pass in 30 minutes at the maximum, each submitted when the last is
+		// issued.
 		now := from
 		for {
 			c := q.Submit(now, volume.Request{Op: volume.Write, Length: 4096})
@@ -166,8 +168,8 @@ func TestInstanceBurst(t *testing.T) {
 	}
 }
 
-// What is promised further ahead than the calendar goes is still within the limits, and does not
-// hold up what comes before it.
+// What is promised further ahead than the calendar reaches is still within the limits, and does not
+// delay what comes before it.
 func TestFartherThanTheCalendar(t *testing.T) {
 	on := instance(t, volume.InstanceConfig{Baseline: volume.Rate{IOPS: 1000}})
 	slow := volume.MustNew(volume.Config{Name: "slow", Sustained: volume.Rate{IOPS: 1}}, 1, on)

@@ -7,15 +7,14 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// A Latency is a distribution of times, given by quantiles; between two of them it is uniform.
-// The zero Latency is always 0.
+// A Latency is a distribution of times, given by quantiles; between two of them it is uniform. The
+// zero Latency is always 0.
 //
-// A draw is a look into a table and an interpolation in whole numbers, so that it costs a few
-// nanoseconds and gives the same on every machine. What matters about a latency is its tail, so
-// the table has cells of 1/256 up to 15/16, of 1/4,096 from there, and of 1/1,048,576 in the
-// last of those.
+// A draw is a table lookup and an interpolation in whole numbers. It costs a few nanoseconds and
+// gives the same result on every machine. The tail matters most, so the table has cells of 1/256 up
+// to 15/16, of 1/4,096 from there, and of 1/1,048,576 in the last of those.
 type Latency struct {
-	table *[tableLen]int64 // nanoseconds at the beginning of each cell, and at the end of all
+	table *[tableLen]int64 // nanoseconds at the start of each cell, and at the end of all
 }
 
 const (
@@ -24,12 +23,12 @@ const (
 	farTail  = 256
 	tableLen = body + tail + farTail + 1
 	finest   = 1 << 20 // cells of the far tail's size in the whole
-	// latencyMax is where a latency is no longer one: a kernel gives up on an NVMe request after
-	// 30 s unless it is told otherwise (nvme_core.io_timeout).
+	// latencyMax is the longest latency: by default, a kernel gives up on an NVMe request after 30
+	// s (nvme_core.io_timeout).
 	latencyMax = units.Duration(3600e9)
 )
 
-// cellBegins is where a cell begins, in the finest ones.
+// cellBegins returns where a cell begins, in units of the finest ones.
 func cellBegins(i int) int {
 	switch {
 	case i < body:
@@ -46,9 +45,9 @@ type Quantile struct {
 	Takes units.Duration
 }
 
-// NewLatency gives the distribution that goes through the quantiles, which ascend in both
-// share and time. Below the first it is the first's time, above the last the last's: give shares 0
-// and 1 to say otherwise. One quantile alone is a constant.
+// NewLatency returns the distribution that goes through the quantiles, which ascend in both share
+// and time. Below the first it is the first's time, above the last the last's: give shares 0 and 1
+// to change that. A single quantile is a constant.
 func NewLatency(quantiles ...Quantile) (Latency, error) {
 	if len(quantiles) == 0 {
 		return Latency{}, nil
@@ -89,7 +88,7 @@ func interpolate(quantiles []Quantile, n int) int64 {
 	return int64(last.Takes)
 }
 
-// Constant is the latency that is always d.
+// Constant returns the latency that is always d.
 func Constant(d units.Duration) Latency {
 	l := Latency{new([tableLen]int64)}
 	for i := range l.table {
@@ -98,7 +97,7 @@ func Constant(d units.Duration) Latency {
 	return l
 }
 
-// Scaled is the distribution with every time multiplied by k, which counts as 0 if it is negative.
+// Scaled returns the distribution with every time multiplied by k; a negative k counts as 0.
 func (l Latency) Scaled(k units.Ratio) Latency {
 	if l.table == nil {
 		return l
@@ -110,7 +109,7 @@ func (l Latency) Scaled(k units.Ratio) Latency {
 	return s
 }
 
-// Draw takes a latency from the distribution.
+// Draw draws a latency from the distribution.
 func (l Latency) Draw(s *random.Stream) units.Duration {
 	if l.table == nil {
 		return 0
@@ -136,7 +135,7 @@ func (l Latency) at(u uint64) units.Duration {
 	return units.Duration(low + (high-low)*fraction>>20)
 }
 
-// Quantile is the time that a share of the draws does not exceed.
+// Quantile returns the time that a share of the draws does not exceed.
 func (l Latency) Quantile(share units.Ratio) units.Duration {
 	if l.table == nil {
 		return 0
@@ -147,7 +146,7 @@ func (l Latency) Quantile(share units.Ratio) units.Duration {
 	return l.at(uint64(max(float64(share), 0)*(1<<53)) << 11)
 }
 
-// Mean is the mean of the draws.
+// Mean returns the mean of the draws.
 func (l Latency) Mean() units.Duration {
 	if l.table == nil {
 		return 0

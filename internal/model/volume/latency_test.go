@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// What is drawn has the published figures, within what 400,000 draws can tell.
+// The draws match the published figures, as far as 400,000 draws can show.
 func TestCalibrations(t *testing.T) {
 	const draws = 400_000
 	for _, c := range []*Calibration{&GP3, &GP2, &IO2BlockExpress, &LocalNVMeRead, &LocalNVMeWrite, &HDD} {
@@ -83,8 +83,8 @@ func TestIO2HasFewerOutliers(t *testing.T) {
 	}
 }
 
-// A distribution goes through its quantiles, to the resolution of its table, and stays between
-// the first and the last.
+// A distribution goes through its quantiles, to the resolution of its table, and stays between the
+// first and the last.
 func TestLatencyGoesThroughItsQuantiles(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 8).Draw(t, "n")
@@ -121,7 +121,7 @@ func TestLatencyGoesThroughItsQuantiles(t *testing.T) {
 	})
 }
 
-// The tail is told to a millionth: what one in ten thousand takes is not smeared.
+// The tail has a resolution of a millionth: what one in ten thousand takes is not smeared.
 func TestLatencyTail(t *testing.T) {
 	l, err := NewLatency(Quantile{0, 1000}, Quantile{.9998, 1000}, Quantile{.9999, 1_000_000}, Quantile{1, 1_000_000})
 	if err != nil {

@@ -8,15 +8,14 @@ import (
 	"plimsoll/internal/base/vtime"
 )
 
-// A meter is one limit, as the generic cell rate algorithm has it (ITU-T I.371, 2004): an instant up
-// to which all that passed is paid for. What comes before that instant waits for it; what comes
-// after finds the meter idle. With slack it waits for that much less, so that slack is
-// the depth of a token bucket, in time: of a bucket of 5.4 million that refills at 300 a
-// second, it is 18,000 s.
+// A meter is one limit, as in the generic cell rate algorithm (ITU-T I.371, 2004): an instant up to
+// which everything that passed is paid for. What comes before that instant waits for it; what comes
+// after finds the meter idle. With slack it waits that much less, so slack is the depth of a token
+// bucket, as time: for a bucket of 5.4 million that refills at 300 per second, it is 18,000 s.
 //
-// A price is kept in 2^-32 of a nanosecond, rounded up, and nothing is rounded when it is added,
-// so that 3,000 operations a second are 3,000 after an hour too, and never 3,000.0001. Issues are at
-// whole nanoseconds; the part of one by which that is late is not lost.
+// A price is kept in 2^-32 of a nanosecond, rounded up, and sums are not rounded, so that 3,000
+// operations per second are 3,000 after an hour too, and never 3,000.0001. Issues are at whole
+// nanoseconds; the fraction by which that is late is not lost.
 type meter struct {
 	at    vtime.Instant
 	part  uint32 // of a nanosecond, to be added to at
@@ -26,12 +25,12 @@ type meter struct {
 	limit Limit
 }
 
-// newMeter lets perSecond pass a second; what Config.Check let through fits in a price.
+// newMeter lets perSecond pass per second; whatever Config.Check accepts fits in a price.
 func newMeter(perSecond float64, slack units.Duration, bytes bool, limit Limit) meter {
 	return meter{price: uint64(math.Ceil(1e9 * (1 << 32) / perSecond)), slack: int64(slack), bytes: bytes, limit: limit}
 }
 
-// paid is the instant up to which all is paid for, rounded up to nanoseconds.
+// paid returns the instant up to which everything is paid for, rounded up to nanoseconds.
 func (m *meter) paid() vtime.Instant {
 	if m.part != 0 {
 		return m.at + 1
@@ -39,10 +38,10 @@ func (m *meter) paid() vtime.Instant {
 	return m.at
 }
 
-// ready is when it lets the next pass.
+// ready returns when the next may pass.
 func (m *meter) ready() vtime.Instant { return m.paid() - vtime.Instant(m.slack) }
 
-// pay takes the price of n, which pass at the instant given.
+// pay charges n, which pass at the given instant.
 func (m *meter) pay(at vtime.Instant, n int64) {
 	if m.paid() < at {
 		m.at, m.part = at, 0

@@ -14,8 +14,8 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// TestPlots submits loads and draws what comes out of it over time: a change of behaviour is seen as
-// one. Each file begins with
+// TestPlots submits loads and draws what comes out of it over time: a change of behaviour is seen
+// as one. Each file begins with
 //
 //	volume [iops=3000] [throughput=125MiB/s] [burst=3000/s] [capacity=N] [initial=N] [operation=256KiB] [slots=N]
 //	       [episodes] [latency=gp3] [stripe=4] [unit=64KiB]
@@ -85,7 +85,7 @@ func (a args) frequency(key string) units.Frequency {
 	return units.Frequency(parsed(a, key, func(s string) (float64, error) { return strconv.ParseFloat(s, 64) }))
 }
 
-// A stage has what a file made so far.
+// A stage holds what a file has made so far.
 type stage struct {
 	on     *volume.Instance
 	volume volume.Volume
@@ -153,7 +153,7 @@ func (s *stage) load(a args) string {
 	for n := 0; ; n++ {
 		now := s.now
 		if every == 0 {
-			now = max(now, inFlight[n%len(inFlight)]) // they are done in order but for the latency: near enough
+			now = max(now, inFlight[n%len(inFlight)]) // they finish in order except for the latency: close enough
 		}
 		if now-from >= length {
 			break
@@ -186,7 +186,7 @@ func (s *stage) load(a args) string {
 	return plot(a.all["plot"], buckets, wide)
 }
 
-// plot draws a line a bucket: when it begins, a bar, the figure.
+// plot draws one line per bucket: its start, a bar, the figure.
 func plot(what string, buckets []bucket, wide vtime.Instant) string {
 	value := func(b *bucket) float64 {
 		switch what {

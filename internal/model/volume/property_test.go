@@ -19,7 +19,8 @@ type arrival struct {
 	r   volume.Request
 }
 
-// arrivals draws a load: bursts and pauses, reads and writes of up to four operations at random places.
+// arrivals draws a load: bursts and pauses, reads and writes of up to four operations at random
+// places.
 func arrivals(t *rapid.T, n int) []arrival {
 	pause := rapid.IntRange(0, 5_000_000).Draw(t, "pause")
 	out := make([]arrival, n)
@@ -44,8 +45,8 @@ func rates(t *rapid.T) volume.Rate {
 	}
 }
 
-// A reference is the same limits in rational numbers, one operation after another: what a queue
-// before two leaky buckets does, without any thought of speed.
+// A reference is the same limits in rational numbers, one operation after another: a queue before
+// two leaky buckets, without any regard for speed.
 type reference struct {
 	rate  volume.Rate
 	slack int64
@@ -79,8 +80,8 @@ func (f *reference) submit(now vtime.Instant, length units.Size) vtime.Instant {
 	return vtime.Instant(ceiling.Div(ceiling, at.Denom()).Int64())
 }
 
-// Each request is issued when the reference issues it, to the nanosecond: no faster than the limits, no
-// slower, and a large request exactly as the operations that it is made of.
+// Each request is issued when the reference issues it, to the nanosecond: no faster than the
+// limits, no slower, and a large request exactly like the operations it consists of.
 func TestIssuedExactlyAtTheLimits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cfg := volume.Config{Name: "v", Sustained: rates(t), Operation: ssd.Operation}
@@ -88,8 +89,8 @@ func TestIssuedExactlyAtTheLimits(t *testing.T) {
 		reference := newReference(cfg.Sustained, 0)
 		for i, a := range arrivals(t, 60) {
 			got, want := q.Submit(a.now, a.r).Issued, reference.submit(a.now, a.r.Length)
-			// Each waits for a whole nanosecond, the reference for a part of one, and what a meter has
-			// waited too long by it gets back: a slack of a nanosecond.
+			// Each waits for a whole nanosecond, the reference for a fraction. What a meter has
+			// waited too long, it gets back: a slack of a nanosecond.
 			if off := got - want; off < -2 || off > vtime.Instant(i+2) {
 				t.Fatalf("request %d, %s at %d: issued at %d, want %d", i, a.r.Length, a.now, got, want)
 			}
@@ -97,7 +98,7 @@ func TestIssuedExactlyAtTheLimits(t *testing.T) {
 	})
 }
 
-// With slack too, as long as no request is of several operations.
+// This holds with slack too, as long as no request consists of several operations.
 func TestSlack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cfg := volume.Config{Name: "v", Sustained: rates(t), Operation: ssd.Operation}
@@ -114,7 +115,7 @@ func TestSlack(t *testing.T) {
 	})
 }
 
-// 3,000 a second are 10,800,000 an hour: no rounding adds up.
+// 3,000 per second are 10,800,000 per hour: no rounding adds up.
 func TestAnHourAtTheLimit(t *testing.T) {
 	q := volume.MustNew(volume.Config{Sustained: volume.Rate{IOPS: 3000}}, 1, nil)
 	var c volume.Completion
@@ -139,7 +140,7 @@ func TestStripeOfOne(t *testing.T) {
 		var now vtime.Instant
 		for i, a := range arrivals(t, 60) {
 			if i%3 == 0 {
-				a.r.Offset = 0 // some go on where one ended
+				a.r.Offset = 0 // some continue where one ended
 			}
 			if i%7 == 0 {
 				a.r = volume.Request{Op: volume.Flush}
@@ -155,8 +156,8 @@ func TestStripeOfOne(t *testing.T) {
 	})
 }
 
-// However a request lies on a stripe, all its bytes are written once, and what is sequential on
-// the stripe is charged like what is sequential on a volume.
+// However a request is placed on a stripe, all its bytes are written once, and what is sequential
+// on the stripe is charged like sequential requests on a volume.
 func TestStripeConservesBytes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 5).Draw(t, "n")
@@ -202,7 +203,7 @@ func (m *recorder) Submit(now vtime.Instant, r volume.Request) volume.Completion
 	return m.Volume.Submit(now, r)
 }
 
-// What Amazon's user guide gives as examples of its accounting.
+// The examples of Amazon's user guide for its accounting.
 func TestAccounting(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -235,7 +236,8 @@ func TestAccounting(t *testing.T) {
 			t.Errorf("%s: %d operations, want %d", c.name, got, c.want)
 		}
 	}
-	// One after another, each waiting for the last, is sequential too, but there is nothing left to merge with.
+	// In succession, each waiting for the last, they are sequential too, but there is nothing left
+	// to merge with.
 	q := volume.MustNew(ssd, 1, nil)
 	var now vtime.Instant
 	for i := range units.Size(8) {
@@ -246,7 +248,7 @@ func TestAccounting(t *testing.T) {
 	}
 }
 
-// However a sequential run is cut into requests in flight together, it is charged the same.
+// However a sequential run is cut into concurrent requests, it is charged the same.
 func TestMergingConserves(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		q := volume.MustNew(ssd, 1, nil)
@@ -266,7 +268,8 @@ func TestMergingConserves(t *testing.T) {
 	})
 }
 
-// No more than the slots are ever in flight, and a submitter waits no longer than until one is free.
+// Never more requests than slots are in flight, and a submitter waits no longer than until one is
+// free.
 func TestSlots(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cfg := ssd

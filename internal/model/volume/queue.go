@@ -8,12 +8,12 @@ import (
 	"plimsoll/internal/base/vtime"
 )
 
-// A Queue is a volume that keeps what its Config promises.
+// A Queue is a volume that keeps the promises of its Config.
 type Queue struct {
 	now     vtime.Instant // of the last submission
 	account account
 	slots   slots
-	meters  [Ops][]*meter // those that an operation passes; of a flush those of a write
+	meters  [Ops][]*meter // those that an operation passes; for a flush those of a write
 	credits *meter        // of the burst bucket, nil if there is none
 	on      *Instance
 
@@ -22,14 +22,14 @@ type Queue struct {
 	bad     *episodes
 	state   State
 
-	// Requests that share a meter are issued in the order in which they came. Reads and writes
-	// that share none have an order each: of Ops, line says which.
+	// Requests that share a meter are issued in the order of arrival. Reads and writes that share
+	// none have an order each: for each of Ops, line says which.
 	line [Ops]uint8
 	last [2]order
 
 	mergeUntil     vtime.Instant // when the operation that others may join is done
 	flushQueues    bool
-	at, bucketSize float64 // what a full burst takes a second, and the bucket
+	at, bucketSize float64 // what a full burst takes per second, and the bucket
 	emptied        vtime.Instant
 }
 
@@ -39,8 +39,8 @@ type order struct {
 	held   Limit
 }
 
-// New makes a volume. Its chance depends on the seed and on the name of the configuration: two
-// volumes of a name are the same volume twice. on is the instance whose limits it shares with
+// New makes a volume. Its randomness depends on the seed and on the name in the configuration: two
+// volumes with one name are the same volume twice. on is the instance whose limits it shares with
 // others, nil if there is none.
 func New(cfg Config, seed random.Seed, on *Instance) (*Queue, error) {
 	if err := cfg.Check(); err != nil {
@@ -62,7 +62,7 @@ func New(cfg Config, seed random.Seed, on *Instance) (*Queue, error) {
 	return q, nil
 }
 
-// MustNew is New for configurations that are known to be right, as those of tests are.
+// MustNew is New for configurations known to be valid, as in tests.
 func MustNew(cfg Config, seed random.Seed, on *Instance) *Queue {
 	q, err := New(cfg, seed, on)
 	if err != nil {
@@ -115,7 +115,7 @@ func (q *Queue) bucket(b Burst, refill float64) {
 	}
 }
 
-// pass has operations go through the meters of a rate.
+// pass sends operations through the meters of a rate.
 func (q *Queue) pass(slack units.Duration, r Rate, ops ...Op) {
 	var made []*meter
 	if r.IOPS != 0 {
@@ -131,10 +131,10 @@ func (q *Queue) pass(slack units.Duration, r Rate, ops ...Op) {
 	}
 }
 
-// Slots is how many requests the block layer keeps in flight, 0 if as many as come.
+// Slots returns how many requests the block layer keeps in flight, 0 if unbounded.
 func (q *Queue) Slots() int { return q.slots.most }
 
-// Submit takes a request in. It costs the same whatever waits: nothing is queued, the meters know.
+// Submit takes a request. It costs the same however many wait: nothing is queued, the meters know.
 func (q *Queue) Submit(now vtime.Instant, r Request) Completion {
 	now = max(now, q.now)
 	q.now = now
@@ -177,7 +177,7 @@ func (q *Queue) issue(c *Completion, r Request) {
 			}
 		}
 	}
-	if waits { // for the last of them alone: the others were over by then
+	if waits { // only for the last of them: the others were over by then
 		q.state.Mattered[held] = true
 	}
 	at := first
@@ -209,8 +209,8 @@ func (q *Queue) issue(c *Completion, r Request) {
 	q.state.Bytes += cost.bytes
 }
 
-// head has all of a request pass but its last part, as one lump that begins at first, and
-// gives when the last part may.
+// head passes all of a request but its last part, as one lump that begins at first, and returns
+// when the last part may pass.
 func (q *Queue) head(meters []*meter, cost *charge, first vtime.Instant, held Limit) (vtime.Instant, Limit) {
 	at := first
 	for _, m := range meters {
@@ -230,7 +230,8 @@ func (q *Queue) head(meters []*meter, cost *charge, first vtime.Instant, held Li
 
 // takes draws how long an operation takes after it was issued.
 func (q *Queue) takes(op Op, c *Completion) units.Duration {
-	// Drawn even where an episode decides, so that with and without episodes all else is the same.
+	// Drawn even if an episode decides, so that everything else is the same with and without
+	// episodes.
 	d := q.latency[op].Draw(q.chance)
 	if q.bad != nil && q.bad.strikes(op, c.Issued) {
 		d = q.bad.latency()
@@ -245,7 +246,7 @@ func (q *Queue) held(by Limit, from, to vtime.Instant) {
 	q.state.HeldBy[by] = saturated(q.state.HeldBy[by], units.Duration(to.Sub(from)))
 }
 
-// saturated adds two durations of which neither is negative.
+// saturated adds two durations that are not negative.
 func saturated(a, b units.Duration) units.Duration {
 	if s := a + b; s >= a {
 		return s
@@ -263,7 +264,7 @@ func (q *Queue) mark(at vtime.Instant) {
 	}
 }
 
-// State tells how the volume stands.
+// State returns the volume's current state.
 func (q *Queue) State(now vtime.Instant) State {
 	s := q.state
 	if q.credits != nil {
@@ -273,8 +274,8 @@ func (q *Queue) State(now vtime.Instant) State {
 	return s
 }
 
-// fill is how full the burst bucket is. The meter knows it for the last request issued, which may be
-// later than now; from then back to now the burst ran at its limit.
+// fill returns how full the burst bucket is. The meter knows it for the last request issued, which
+// may be later than now; between now and then, the burst ran at its limit.
 func (q *Queue) fill(now vtime.Instant) units.Ratio {
 	last := max(now, q.last[0].issued)
 	perSecond := 1e9 * (1 << 32) / float64(q.credits.price)

@@ -5,17 +5,19 @@ import (
 	"plimsoll/internal/base/vtime"
 )
 
-// slots are the block layer's: of each that was taken the instant at which its request is done, in a heap of four children a node. One
-// that is done by now is free like one that nobody took, so those leave: mostly few are in flight, and the heap is as small.
+// slots are the block layer's: for each one in use the instant at which its request is done, in a
+// heap with four children per node. One that is done by now is as free as an unused one, so those
+// are removed: usually few are in flight, and the heap is as small.
 type slots struct {
 	done  []vtime.Instant
-	most  int   // 0: as many as come
-	freed int64 // that were given back, or promised to somebody who comes after
+	most  int   // 0: unbounded
+	freed int64 // given back, or promised to a later request
 }
 
 func newSlots(n int) slots { return slots{most: n} }
 
-// free is when the next slot is: now or earlier, unless all are taken. It forgets what is done by now.
+// free returns when the next slot is free: now or earlier, unless all are taken. It forgets what is
+// done by now.
 func (s *slots) free(now vtime.Instant) vtime.Instant {
 	for len(s.done) > 0 && s.done[0] <= now {
 		s.freed++
@@ -31,7 +33,7 @@ func (s *slots) free(now vtime.Instant) vtime.Instant {
 	return s.done[0]
 }
 
-// take gives the slot that free told of to a request that is done at the instant given.
+// take gives the slot that free reported to a request that is done at the given instant.
 func (s *slots) take(done vtime.Instant) {
 	if len(s.done) == s.most {
 		s.freed++
@@ -51,14 +53,16 @@ func (s *slots) take(done vtime.Instant) {
 	s.done[i] = done
 }
 
-// A SlotState is how the block layer's slots stand at an instant, for those who wait for one before they submit.
+// A SlotState is the state of the block layer's slots at an instant, for those who wait for one
+// before they submit.
 type SlotState struct {
-	Free  int           // that nobody has
+	Free  int           // unused slots
 	Next  vtime.Instant // when the first of the others is given back, [vtime.Never] if there is none
-	Freed int64         // that were given back so far
+	Freed int64         // given back so far
 }
 
-// SlotsAt tells how the slots stand at now, which is no earlier than the last submission. Without slots none is free.
+// SlotsAt returns the state of the slots at now, which is no earlier than the last submission.
+// Without slots, none is free.
 func (q *Queue) SlotsAt(now vtime.Instant) SlotState {
 	s := SlotState{Next: vtime.Never}
 	if q.slots.most > 0 {
@@ -71,12 +75,12 @@ func (q *Queue) SlotsAt(now vtime.Instant) SlotState {
 	return s
 }
 
-// SlotWaited counts a wait for a slot that was over before the request was submitted.
+// SlotWaited counts a wait for a slot that ended before the request was submitted.
 func (q *Queue) SlotWaited(d units.Duration) {
 	q.state.HeldBy[Slots] = saturated(q.state.HeldBy[Slots], max(d, 0))
 }
 
-// sink puts an instant at the root's place and lets it down to its own.
+// sink puts an instant at the root and moves it down to its place.
 func (s *slots) sink(done vtime.Instant) {
 	h := s.done
 	i, n := 0, len(h)
@@ -86,7 +90,7 @@ func (s *slots) sink(done vtime.Instant) {
 			break
 		}
 		least, at := first, h[first]
-		if first+4 <= n { // as almost always in a large one: without a check of bounds for each
+		if first+4 <= n { // nearly always, in a large heap: without a bounds check for each
 			c := h[first : first+4 : first+4]
 			if c[1] < at {
 				least, at = first+1, c[1]

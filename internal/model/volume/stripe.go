@@ -8,12 +8,12 @@ import (
 	"plimsoll/internal/base/vtime"
 )
 
-// membersMax is what LVM stripes over at most (lvmcreate's stripes, lvm2 2.03) and as many volumes
-// as an instance takes at most (EC2 user guide, "Volume limits", 2025).
+// membersMax is the most that LVM stripes over (lvmcreate's stripes, lvm2 2.03) and the most
+// volumes of an instance (EC2 user guide, "Volume limits", 2025).
 const membersMax = 128
 
 // A Stripe is several volumes as one (RAID 0, a striped logical volume): the first unit of bytes is
-// on the first, the next on the second, and so on round. What is sequential on the stripe is
+// on the first, the next on the second, and so on in turn. What is sequential on the stripe is
 // sequential on each member, so a request is at most one on each, and is done when the last is.
 type Stripe struct {
 	members   []Volume
@@ -22,8 +22,8 @@ type Stripe struct {
 	submitted [Ops]int64
 }
 
-// NewStripe joins volumes. unit is how much lies on one before the next begins: 64 KiB by
-// LVM's default.
+// NewStripe joins volumes. unit is how much is on one before the next begins: 64 KiB by LVM's
+// default.
 func NewStripe(unit units.Size, members ...Volume) (*Stripe, error) {
 	if len(members) < 1 || len(members) > membersMax {
 		return nil, fmt.Errorf("a stripe of %d volumes: from 1 to %d", len(members), membersMax)
@@ -34,8 +34,8 @@ func NewStripe(unit units.Size, members ...Volume) (*Stripe, error) {
 	return &Stripe{members: members, unit: unit}, nil
 }
 
-// StripeOf joins n volumes of one configuration, each with a name and a stream of chance of its own. Size
-// and limits in cfg are those of one of them.
+// StripeOf joins n volumes of one configuration, each with its own name and random stream. Size and
+// limits in cfg are those of one of them.
 func StripeOf(n int, unit units.Size, cfg Config, seed random.Seed, on *Instance) (*Stripe, error) {
 	if n < 1 || n > membersMax {
 		return nil, fmt.Errorf("volume %q: a stripe of %d volumes: from 1 to %d", cfg.Name, n, membersMax)
@@ -103,8 +103,8 @@ func (s *Stripe) Submit(now vtime.Instant, r Request) Completion {
 	return c
 }
 
-// join makes a completion that of both parts of a request. What held it back is what held the
-// part that was done last.
+// join combines the completions of both parts of a request. What held it back is what held the part
+// that was done last.
 func (c *Completion) join(d Completion) {
 	if d.Done > c.Done {
 		c.Held = d.Held
@@ -115,8 +115,8 @@ func (c *Completion) join(d Completion) {
 	c.Operations += d.Operations
 }
 
-// State sums the members. Credits are those of the member that has the least, since a stripe is as
-// slow as it is, and it is degraded when one of them is.
+// State sums the members. Credits are those of the member with the least, because a stripe is as
+// slow as that one, and the stripe is degraded if any of them is.
 func (s *Stripe) State(now vtime.Instant) State {
 	var sum State
 	for _, m := range s.members {
@@ -136,15 +136,16 @@ func (s *Stripe) State(now vtime.Instant) State {
 	return sum
 }
 
-// Member is the number of the member that a request begins on.
+// Member returns the number of the member that a request begins on.
 func (s *Stripe) Member(r Request) int {
 	return int(max(r.Offset, 0) / s.unit % units.Size(len(s.members)))
 }
 
-// Members are the volumes of a stripe, in order.
+// Members returns the volumes of a stripe, in order.
 func (s *Stripe) Members() []Volume { return s.members }
 
-// Slots is how many requests the block layer keeps in flight for all members together, 0 if as many as come.
+// Slots returns how many requests the block layer keeps in flight for all members together, 0 if
+// unbounded.
 func (s *Stripe) Slots() (n int) {
 	for _, m := range s.members {
 		if b, ok := m.(interface{ Slots() int }); ok {

@@ -1,21 +1,20 @@
-// Package volume is a cloud volume as a pure queue: a request and the time go in, the time at
+// Package volume models a cloud volume as a pure queue: a request and the time go in, the time at
 // which it is done comes out.
 //
-// A volume that one rents is a promise of limits: so many operations and so many bytes a
-// second, some of them lent from a bucket of credits, behind a network whose latency has a
-// distribution. [Queue] is that promise as a state machine. It never sleeps and asks no
-// clock, so the simulator can schedule its answers in virtual time and an emulated volume can
-// wait until them in real time: the limits are written once.
+// A rented volume is a promise of limits: a number of operations and bytes per second, some of them
+// lent from a bucket of credits, behind a network whose latency has a distribution. [Queue] is that
+// promise as a state machine. It never sleeps and reads no clock, so the simulator can schedule its
+// answers in virtual time, and an emulated volume can wait for them in real time. The limits are
+// written once.
 //
-// The order of service is the order of submission, which is what a token bucket with a queue
-// behind it does. Waiting is therefore known at submission, and a simulated I/O costs no event.
-// Three things come after each other:
+// The order of service is the order of submission, as in a token bucket with a queue behind it. So
+// the wait is known at submission, and a simulated I/O costs no event. There are three steps:
 //
 //	submitted -> admitted   a slot of the block layer's queue was free ([Config.Slots])
 //	admitted  -> issued     limits of the volume, then of the instance, let it pass
 //	issued    -> done       the latency, drawn from a distribution, plus any bad episode
 //
-// What real products promise is not here but in package catalog; this package has mechanisms only.
+// The promises of real products are in package catalog; this package has only mechanisms.
 package volume
 
 import (
@@ -29,17 +28,17 @@ import (
 type Op uint8
 
 // The operations. A Flush makes durable the writes that were done before it was submitted, not
-// those still under way (NVM Command Set specification 1.0, 2021, Flush). It takes the flush
-// latency, the time to empty a volatile cache, and waits for a slot but for no limit, nor is it
+// those still in progress (NVM Command Set specification 1.0, 2021, Flush). It takes the flush
+// latency, the time to empty a volatile cache. It waits for a slot but for no limit, and is not
 // charged, unless [Config.FlushIsOperation] says so: then it queues like a write.
 const (
 	Read Op = iota
 	Write
 	Flush
-	Ops = 3 // how many there are, for arrays
+	Ops = 3 // the number of operations, for arrays
 )
 
-// String is the operation's name in series and reports.
+// String returns the operation's name in series and reports.
 func (o Op) String() string { return [...]string{"read", "write", "flush"}[o] }
 
 // A Request is one I/O as the block layer submits it.
@@ -49,24 +48,24 @@ type Request struct {
 	Length units.Size // 0 for a flush
 }
 
-// A Limit is what held a request back: the last of the things it waited for.
+// A Limit is what held a request back: the last thing it waited for.
 type Limit uint8
 
 // The limits, in the order in which a request meets them.
 const (
-	Unlimited          Limit = iota // it waited for nothing but the latency
+	Unlimited          Limit = iota // it waited only for the latency
 	Slots                           // the block layer's queue was full
-	VolumeIOPS                      // the volume's operations a second
-	VolumeThroughput                // the volume's bytes a second
-	VolumeCredits                   // the same, at the baseline, its burst credits being spent
-	InstanceIOPS                    // the instance's operations a second, of all its volumes
-	InstanceThroughput              // the instance's bytes a second
-	InstanceCredits                 // the same, at the baseline, its burst being spent
+	VolumeIOPS                      // the volume's operations per second
+	VolumeThroughput                // the volume's bytes per second
+	VolumeCredits                   // the same, at the baseline, with its burst credits exhausted
+	InstanceIOPS                    // the instance's operations per second, over all its volumes
+	InstanceThroughput              // the instance's bytes per second
+	InstanceCredits                 // the same, at the baseline, with its burst exhausted
 	Degraded                        // a bad episode of the volume
-	Limits             = 9          // how many there are, for arrays
+	Limits             = 9          // the number of limits, for arrays
 )
 
-// String is the limit's name in reports.
+// String returns the limit's name in reports.
 func (l Limit) String() string {
 	return [...]string{
 		"nothing", "queue slots", "volume IOPS", "volume throughput", "volume burst credits",
@@ -74,42 +73,42 @@ func (l Limit) String() string {
 	}[l]
 }
 
-// A Completion tells when a request is done, and what it waited for.
+// A Completion says when a request is done, and what it waited for.
 type Completion struct {
-	Admitted vtime.Instant // when its submitter can go on and submit the next
-	Issued   vtime.Instant // when the limits let it pass, the last part of a split one
+	Admitted vtime.Instant // when its submitter can continue and submit the next
+	Issued   vtime.Instant // when the limits let it pass; the last part of a split one
 	Done     vtime.Instant
-	// Operations is what it was charged: 4 for a write of 1,024 KiB where an operation
-	// carries 256 KiB, 0 where it was merged into the one before it.
+	// Operations is what it was charged: 4 for a write of 1,024 KiB if an operation carries 256
+	// KiB, 0 if it was merged into the previous one.
 	Operations int64
 	Held       Limit
 }
 
-// A Volume answers requests. Submissions come in the order of time: an instant before that of
-// the last submission counts as that one. A Volume belongs to one goroutine, and so do all that
+// A Volume answers requests. Submissions come in time order: an instant before the last submission
+// counts as that one. A Volume is not safe for concurrent use, and neither are all volumes that
 // share an [Instance].
 type Volume interface {
-	// Submit takes a request in at now. It takes any request without a panic: one that
-	// [Request.Check] would refuse counts as a write if its operation is unknown, as empty if its
-	// length is negative, and as the longest one, 1 GiB, if it is longer.
+	// Submit takes a request at now. It takes any request without a panic. One that [Request.Check]
+	// would refuse counts as a write if its operation is unknown, as empty if its length is
+	// negative, and as the longest one, 1 GiB, if it is longer.
 	Submit(now vtime.Instant, r Request) Completion
-	// State tells how the volume stands at now.
+	// State returns the volume's state at now.
 	State(now vtime.Instant) State
 }
 
-// A State is what a volume's own monitoring would tell. Totals are of what was submitted, which
+// A State is what a volume's own monitoring would report. Totals are of what was submitted, which
 // may be issued later than now.
 type State struct {
-	Submitted  [Ops]int64 // requests taken in so far
+	Submitted  [Ops]int64 // requests taken so far
 	Operations int64      // charged so far
 	Bytes      int64      // charged so far
-	// HeldBy is the time requests waited for each limit, summed over requests, each part of a
-	// wait under what it was for. Under Degraded it is the latency in bad episodes; Unlimited stays 0.
+	// HeldBy is the time that requests waited for each limit, summed over requests, with each part
+	// of a wait under its reason. Under Degraded it is the latency in bad episodes; Unlimited stays 0.
 	HeldBy [Limits]units.Duration
-	// Mattered says which limits of the volume a request, or the first part of one, ever waited for last, so which decided when it passed. All
-	// those that never did could be higher, and nothing would be different.
+	// Mattered says which limits of the volume a request, or the first part of one, ever waited for
+	// last, so which decided when it passed. All others could be higher without any difference.
 	Mattered [Limits]bool
-	// Credits is the burst bucket's fill, 1 full, and HasCredits whether there is one.
+	// Credits is the burst bucket's fill, 1 being full; HasCredits says whether there is one.
 	Credits    units.Ratio
 	HasCredits bool
 	Degraded   bool // in a bad episode now

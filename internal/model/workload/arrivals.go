@@ -11,7 +11,7 @@ import (
 	"plimsoll/internal/base/vtime"
 )
 
-// How arrivals of a changing rate are spaced.
+// How arrivals with a changing rate are spaced.
 const (
 	poissonSpacing  = "poisson"
 	constantSpacing = "constant"
@@ -19,25 +19,26 @@ const (
 
 // A piece is a stretch of time with one rate.
 type piece struct {
-	until time.Duration // since the first piece began
+	until time.Duration // since the start of the first piece
 	rate  units.Frequency
 }
 
-// The bounds of a rate. What is below RateMin within a changing rate is a pause.
+// Bounds of a rate. Within a changing rate, anything below RateMin is a pause.
 const (
-	RateMin units.Frequency = 1.0 / 86400 // one a day: a slower one would not come in a run
+	RateMin units.Frequency = 1.0 / 86400 // one per day: a slower one would not occur in a run
 	RateMax units.Frequency = 1e7         // some hundred times what one server has been measured at
 )
 
-// A schedule is a rate over time. After the last piece it starts anew, or its rate holds.
+// A schedule is a rate over time. After the last piece it starts again, or its rate holds.
 type schedule struct {
 	pieces  []piece
 	repeats bool
 	poisson bool // or evenly spaced
 }
 
-// rampPieces and dailyPieces are how finely a changing rate is cut: within a piece it is
-// constant, and off by at most half a step (assumed to be fine enough for anything an engine notices).
+// rampPieces and dailyPieces are how finely a changing rate is cut. Within a piece the rate is
+// constant, and off by at most half a step (assumed to be fine enough for anything an engine
+// notices).
 const (
 	rampPieces  = 256
 	dailyPieces = 288
@@ -54,9 +55,9 @@ func ramped(r *Ramp) []piece {
 	return append(out, piece{math.MaxInt64, r.To})
 }
 
-// swinging cuts a period of a sine that begins at its lowest. The cosines of equal steps
+// swinging cuts a period of a sine that begins at its lowest point. The cosines of equal steps
 // follow from the first by Chebyshev's recurrence, cos (n+1)x = 2 cos x cos nx - cos (n-1)x, which
-// needs no cosine of the machine's own.
+// needs no cosine function of the machine.
 func swinging(d *Daily) []piece {
 	// cos and sin of half a step, pi/288, and cos of a step.
 	const cosHalf, cosStep = 0.99994050595025669, 0.99976203095888343
@@ -71,7 +72,7 @@ func swinging(d *Daily) []piece {
 	return out
 }
 
-// arrivals tells instants of a schedule, one after the other.
+// arrivals yields the instants of a schedule, one after another.
 type arrivals struct {
 	schedule
 	stream *random.Stream
@@ -80,30 +81,31 @@ type arrivals struct {
 	until  vtime.Instant // when the piece ends
 	ended  bool
 
-	// due is the next arrival; in a Poisson process the last one, or the piece's beginning.
-	// Evenly spaced it is duePart/2^32 ns later, and arrivals are gap + gapPart/2^32 ns apart.
+	// due is the next arrival; in a Poisson process the last one, or the start of the piece. If
+	// evenly spaced, it is duePart/2^32 ns later, and arrivals are gap + gapPart/2^32 ns apart.
 	due              vtime.Instant
 	gap              time.Duration // 0: a pause
 	duePart, gapPart uint32
-	// left is the share of a distance, in 2^-32, that the first arrival of a piece still waits.
+	// left is the remaining share of a distance, in 2^-32, that the first arrival of a piece still
+	// waits.
 	left uint64
 	mean time.Duration // Poisson: the mean distance in 2^-meanBits ns
 }
 
-// meanBits is the precision of a Poisson process' mean distance: at 1e7/s it is right to 1e-5.
+// meanBits is the precision of a Poisson process' mean distance: at 1e7/s it is accurate to 1e-5.
 // The slowest rate's times the longest wait, 45 means, stays below 2^63.
 const meanBits = 10
 
 func newArrivals(s schedule, seed random.Seed) *arrivals {
 	// The first of evenly spaced arrivals comes after half a distance.
 	a := &arrivals{schedule: s, stream: seed.Stream("workload.arrivals"), i: -1, left: 1 << 31}
-	// Pauses only, round and round, would never come to an end.
+	// Only pauses, repeated, would never end.
 	a.ended = !slices.ContainsFunc(s.pieces, func(p piece) bool { return p.rate >= RateMin })
 	a.advance(0)
 	return a
 }
 
-// advance goes on to the piece that begins at now.
+// advance moves on to the piece that begins at now.
 func (a *arrivals) advance(now vtime.Instant) {
 	if a.i++; a.i == len(a.pieces) {
 		a.i, a.origin = 0, now
@@ -128,7 +130,7 @@ func (a *arrivals) advance(now vtime.Instant) {
 	a.due = now.Add(time.Duration(hi<<32 | lo>>32))
 }
 
-// next is the next arrival; false: there is none.
+// next returns the next arrival; false means that there is none.
 func (a *arrivals) next() (vtime.Instant, bool) {
 	for !a.ended {
 		if a.gap > 0 && a.poisson {
@@ -148,8 +150,8 @@ func (a *arrivals) next() (vtime.Instant, bool) {
 			a.ended = true
 			break
 		}
-		// The piece ends first. A Poisson process has no memory: it begins anew. Evenly spaced,
-		// the share of the distance that is left is waited at the next rate.
+		// The piece ends first. A Poisson process has no memory: it starts again. If evenly spaced,
+		// the remaining share of the distance is waited at the next rate.
 		if a.gap > 0 && !a.poisson {
 			over := uint64(a.due - a.until)
 			a.left, _ = bits.Div64(over>>32, over<<32, uint64(a.gap))

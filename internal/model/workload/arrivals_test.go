@@ -45,9 +45,8 @@ func drawArrivals(t *rapid.T) *Arrivals {
 	return a
 }
 
-// Whatever the kind: instants ascend, and within any window there are as many as the rate
-// says. Evenly spaced they are so to within two; of a Poisson process to within six
-// deviations.
+// Whatever the kind: instants ascend, and within any window there are as many as the rate says.
+// Evenly spaced arrivals match to within two, those of a Poisson process to within six deviations.
 func TestArrivalsFollowTheRate(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		a := drawArrivals(rt)
@@ -98,8 +97,8 @@ func TestConstantDoesNotDrift(t *testing.T) {
 	}
 }
 
-// The distances of a Poisson process are exponential: mean and deviation 1, and e^-x of them
-// over x.
+// The distances of a Poisson process are exponential: mean and deviation 1, and e^-x of them over
+// x.
 func TestPoissonDistances(t *testing.T) {
 	const n = 400_000
 	when := newArrivals(schedule{poisson: true, pieces: []piece{{math.MaxInt64, 1e6}}}, 11)

@@ -2,14 +2,14 @@ package workload
 
 import "plimsoll/internal/base/units"
 
-// AskDocuments completes a spec that says nothing of its documents: they have a size.
+// AskDocuments completes a spec without documents: it gives them a size.
 func (s *Spec) AskDocuments(size units.Size) {
 	if s.Preset == "" && s.Document == nil && s.Buckets == nil {
 		s.Document = &Document{Size: size}
 	}
 }
 
-// AskKeys completes a spec that does not say how many keys there are: n, as far as a workload may have so many.
+// AskKeys completes a spec without a number of keys: n, limited to what a workload may have.
 func (s *Spec) AskKeys(n uint64) {
 	if s.Preset != "" || s.WorkingSet != 0 || s.Buckets != nil {
 		return

@@ -6,9 +6,9 @@ import (
 	"plimsoll/internal/base/vtime"
 )
 
-// buckets fills documents with readings. The sensors take turns, always in the same order,
-// as they do who report at a fixed interval; so the documents of a span stand in the order in
-// which they are pushed to.
+// buckets fills documents with readings. The sensors take turns, always in the same order, like
+// devices that report at a fixed interval. So the documents of a span are in the order in which
+// they are pushed to.
 type buckets struct {
 	Buckets
 	next    uint64 // sensor
@@ -23,8 +23,8 @@ type bucket struct {
 	entries uint32 // 0: there is none yet
 }
 
-// newBuckets makes the sensors of a checked specification. Documents which are filled
-// already are the last of those that there are.
+// newBuckets makes the sensors of a checked specification. Documents that are already filled are
+// the last of the existing ones.
 func newBuckets(b *Buckets, k *keys) *buckets {
 	out := &buckets{Buckets: *b, sensors: make([]bucket, b.Sensors)}
 	entries := uint32(b.FilledFor % b.Span / b.Interval)
@@ -69,19 +69,19 @@ func (b *buckets) reading(op *Op, k *keys) {
 
 func (b *buckets) size(entries uint32) units.Size { return b.Base + b.Entry*units.Size(entries) }
 
-// full is a closed bucket's size.
+// full returns a closed bucket's size.
 func (b *Buckets) full() units.Size {
 	return b.Base + b.Entry*units.Size(max(1, b.Span/b.Interval))
 }
 
-// read fills in the operation of reading a document: one of the sensors' newest if one of as
-// many newest documents is drawn, else a closed one, which is taken to be full.
+// read fills in the operation of reading a document: a sensor's newest one with their share of
+// probability, else a closed one, which is assumed to be full.
 func (b *buckets) read(op *Op, k *keys, s *random.Stream) {
 	op.Kind, op.Key = Read, k.draw()
 	op.Document = b.full()
 	sensors := uint64(len(b.sensors))
 	if b.begun > 0 && op.Key+sensors >= k.count+k.inserted {
-		// Sensors take turns, so those which begun are the ones before the next.
+		// Sensors take turns, so those that have begun are the ones before the next.
 		newest := &b.sensors[(b.next+sensors-1-s.Below(b.begun))%sensors]
 		op.Key, op.Document = newest.key, b.size(newest.entries)
 	}

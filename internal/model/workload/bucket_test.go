@@ -36,7 +36,7 @@ func TestBucketDay(t *testing.T) {
 }
 
 // Whatever the arrivals: a document is inserted once, grows by one entry at a time, belongs to one
-// span, and is read as large as it is.
+// span, and is read at its current size.
 func TestBuckets(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		b := &Buckets{

@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// The bounds of a specification.
+// Bounds of a specification.
 const (
 	connectionsMax            = 1_000_000
 	clientsMax                = 100_000
@@ -21,10 +21,10 @@ const (
 	bsonMax        units.Size = 16 * units.MiB
 	stepMin                   = units.Duration(1e6)
 	periodMin                 = minute
-	sharesTolerant            = 1e-4 // that shares may miss 100 % by, for 33.33 % thrice
+	sharesTolerant            = 1e-4 // by how much shares may miss 100 %, for three times 33.33 %
 )
 
-// Who says so.
+// Sources of the bounds.
 const (
 	// PostgreSQL 15 documentation, appendix K: 1 GB a field, the largest of the engines'.
 	sourceField = "1 GB a field, the largest of the engines'"
@@ -33,7 +33,7 @@ const (
 	sourceProgram = "this program's own bound"
 )
 
-// A checker gathers the problems of a specification that has its defaults.
+// A checker collects the problems of a specification with its defaults filled in.
 type checker struct {
 	*Spec
 	problems *diagnostics.List
@@ -41,7 +41,7 @@ type checker struct {
 
 func (c *checker) add(p diagnostics.Problem) { *c.problems = append(*c.problems, p) }
 
-// parts checks that what must be said is said.
+// parts checks that the required parts are there.
 func (c *checker) parts() {
 	if c.Arrivals == nil {
 		c.problems.Addf("arrivals", "missing: say when operations come, {poisson: 2000/s} for instance, or name a preset")

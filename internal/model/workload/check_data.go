@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// keys checks which documents are asked for.
+// keys checks which documents are requested.
 func (c *checker) keys() {
 	k := c.Keys
 	names := []string{uniformKeys, zipfKeys, latestKeys, hotsetKeys, sequentialKeys}
@@ -134,7 +134,7 @@ func (c *checker) buckets() {
 	}
 }
 
-// together checks what only shows in two fields at once.
+// together checks what only shows in two fields together.
 func (c *checker) together() {
 	m := c.Mix
 	if m == nil || (c.Document == nil && c.Buckets == nil) {
@@ -163,7 +163,7 @@ func (c *checker) together() {
 	}
 }
 
-// documents is how many documents there are when the run begins.
+// documents returns how many documents exist when the run begins.
 func (c *checker) documents() Count {
 	if c.WorkingSet <= 0 {
 		return c.Keys.Count
@@ -174,7 +174,7 @@ func (c *checker) documents() Count {
 	return 0
 }
 
-// meanSize is a document's mean size, 0 while what is given makes none.
+// meanSize returns a document's mean size, 0 if the given fields make none.
 func (c *checker) meanSize() units.Size {
 	if b := c.Buckets; b != nil {
 		if b.Interval <= 0 || b.Span <= 0 {

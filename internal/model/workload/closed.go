@@ -6,37 +6,38 @@ import (
 	"plimsoll/internal/base/vtime"
 )
 
-// Closed is a closed loop: clients of which each waits for its answer before it asks again. It is
-// for benchmarks that are made so. While the system stalls they hardly ask, so their latencies
-// tell nothing of what users would have felt: reports say that the loop was closed.
+// Closed is a closed loop: clients that each wait for an answer before they send the next request.
+// It is for benchmarks that work this way. While the system stalls they send hardly anything, so
+// their latencies say nothing about what users would have felt: reports say that the loop was
+// closed.
 //
-// Whoever runs it calls [Closed.Begin] once for each client at the start, and again for a client
+// The caller calls [Closed.Begin] once for each client at the start, and again for a client
 // whenever its operation is done.
 type Closed struct {
 	what    *operations
 	crowd   []crowd
 	clients int
 	think   time.Duration
-	// distance between the operations of all clients that the limit of their rate allows; 0:
-	// there is none.
+	// minimum distance between the operations of all clients by the limit of their rate; 0 means
+	// none
 	distance time.Duration
 	token    vtime.Instant // when the limit allows the next
 	end      vtime.Instant
 	begun    []bool
 }
 
-// A crowd is how many clients there are until some time.
+// A crowd is the number of clients until some time.
 type crowd struct {
 	until   vtime.Instant
 	clients int
 }
 
-// Clients is the greatest number of clients at a time; they are numbered from 0.
+// Clients returns the largest number of concurrent clients; they are numbered from 0.
 func (c *Closed) Clients() int { return c.clients }
 
-// Begin writes the next operation of a client that is free since now into op. op.At is when it
-// starts, now or later: after the client's pause, when the limit of the rate allows it, when a
-// later step has that many clients. false says that the client has nothing more to do. Calls
+// Begin writes the next operation of a client that has been free since now into op. op.At is when
+// it starts, now or later: after the client's pause, when the limit of the rate allows it, or when
+// a later step has that many clients. false means that the client has nothing more to do. Calls
 // come in the order of now.
 func (c *Closed) Begin(client int, now vtime.Instant, op *Op) bool {
 	at := now
@@ -55,8 +56,8 @@ func (c *Closed) Begin(client int, now vtime.Instant, op *Op) bool {
 
 func (c *Closed) start(at vtime.Instant, op *Op) bool {
 	if c.distance > 0 {
-		// Requests wait in a channel that has a place for each client (etcdctl's check perf
-		// makes them so), so at most that many are made up for after a stall.
+		// Requests wait in a channel with a place for each client (as in etcdctl's check perf), so
+		// at most that many are made up for after a stall.
 		c.token = max(c.token, at.Add(-c.distance*time.Duration(c.clients)))
 		at = max(at, c.token)
 		c.token = c.token.Add(c.distance)

@@ -11,8 +11,8 @@ import (
 	"plimsoll/internal/base/vtime"
 )
 
-// drive runs a closed loop against a system that takes so long for a client's operation, for at
-// most so many operations.
+// drive runs a closed loop against a system that takes a given time for a client's operation, for
+// at most a given number of operations.
 func drive(c *Closed, takes func(client int, at vtime.Instant) time.Duration, most int, each func(client int, op *Op)) {
 	var clock vtime.Clock
 	var op Op
@@ -34,7 +34,7 @@ func closedSpec(a *Arrivals, d units.Duration) Spec {
 	return Spec{Arrivals: a, Mix: &Mix{Read: 1}, Keys: &Keys{Count: 10}, Document: &Document{Size: 8192}, Duration: d}
 }
 
-// N clients of a system that takes 10 ms do N x 100 operations a second, less their pauses.
+// N clients of a system that takes 10 ms do N x 100 operations per second, minus their pauses.
 func TestClosedLoop(t *testing.T) {
 	const never = math.MaxInt
 	for _, tt := range []struct {
@@ -65,8 +65,8 @@ func TestClosedLoop(t *testing.T) {
 	}
 }
 
-// During a stall of 5 s each client asks once: what a closed loop hides. Afterwards what waited
-// in the channel is made up for, and no more.
+// During a stall of 5 s, each client asks once: that is what a closed loop hides. Afterwards it
+// makes up for what waited in the channel, and no more.
 func TestClosedLoopHidesAStall(t *testing.T) {
 	c := resolved(t, closedSpec(&Arrivals{Clients: 10, Rate: rate(100)}, 20*second)).Closed(1)
 	perSecond := make([]int, 20)
@@ -83,8 +83,8 @@ func TestClosedLoopHidesAStall(t *testing.T) {
 	}
 }
 
-// The limit of the rate holds over any run, whatever the system takes: so many operations, and
-// a channel's worth more.
+// The limit of the rate holds over any run, whatever the system takes: the allowed number of
+// operations, plus one channel's worth.
 func TestClosedLoopRate(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		clients := rapid.IntRange(1, 20).Draw(rt, "clients")

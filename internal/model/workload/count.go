@@ -11,7 +11,7 @@ import (
 // 150k, "10M", 1.5G. (Decimal: 1k is 1,000.)
 type Count uint64
 
-// CountMax bounds a count: 2^40 documents of the smallest size are more than any volume holds.
+// CountMax bounds a count: 2^40 documents of the smallest size exceed any volume.
 const CountMax Count = 1 << 40
 
 var countUnits = [...]struct {
@@ -19,7 +19,7 @@ var countUnits = [...]struct {
 	of   float64
 }{{"k", 1e3}, {"M", 1e6}, {"G", 1e9}, {"", 1}}
 
-// ParseCount reads a Count. The error says how it is written.
+// ParseCount parses a Count. The error shows how to write one.
 func ParseCount(s string) (Count, error) {
 	text := strings.NewReplacer("_", "", ",", "").Replace(strings.TrimSpace(s))
 	for _, u := range countUnits {
@@ -52,10 +52,10 @@ func (c *Count) UnmarshalText(b []byte) error {
 	return err
 }
 
-// MarshalText gives text that ParseCount reads back to the same count.
+// MarshalText returns text that ParseCount parses to the same count.
 func (c Count) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
-// String is the count in the largest multiple that loses nothing: "150k".
+// String returns the count in the largest multiple that loses nothing: "150k".
 func (c Count) String() string {
 	for i := len(countUnits) - 2; i >= 0; i-- {
 		u := countUnits[i]

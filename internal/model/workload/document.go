@@ -8,11 +8,11 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// sizeBits is how finely quantiles of sizes are tabled; between two entries sizes rise evenly.
+// sizeBits is how finely quantiles of sizes are tabulated; between two entries, sizes rise evenly.
 const sizeBits = 10
 
-// documents knows the size of every document without remembering any: it follows from the key
-// by a hash. Only growth is remembered, as a number of updates each.
+// documents knows the size of every document without storing any: it follows from the key by a
+// hash. Only growth is stored, as a number of updates each.
 type documents struct {
 	size    units.Size   // of all, if table is nil
 	table   []units.Size // at shares i/2^sizeBits
@@ -44,9 +44,9 @@ func newDocuments(d *Document, count Count, seed random.Seed) *documents {
 	return out
 }
 
-// quantile is the size at a share, geometrically between the quantiles around it: low x
-// (high/low)^t, where the power is taken bit by bit of t with square roots, which IEEE 754 defines
-// to the bit.
+// quantile returns the size at a share, geometrically between the quantiles around it: low x
+// (high/low)^t, where the power is computed bit by bit of t with square roots, which IEEE 754
+// defines to the bit.
 func quantile(q []SizeQuantile, share float64) units.Size {
 	i := 1
 	for i < len(q)-1 && float64(q[i].Share) < share {
@@ -65,7 +65,7 @@ func quantile(q []SizeQuantile, share float64) units.Size {
 	return units.Size(math.Round(min(max(size, low), high)))
 }
 
-// original is a document's size before any growth.
+// original returns a document's size before any growth.
 func (d *documents) original(key uint64) units.Size {
 	if d.table == nil {
 		return d.size
@@ -73,7 +73,7 @@ func (d *documents) original(key uint64) units.Size {
 	return d.at(mix64(key ^ d.salt))
 }
 
-// at is the size at a share in 2^-64.
+// at returns the size at a share in 2^-64.
 func (d *documents) at(share uint64) units.Size {
 	// Places 0 ... len-1 of the table, with a fraction of 32 bits.
 	place, _ := bits.Mul64(share, uint64(len(d.table)-1)<<32)
@@ -90,7 +90,7 @@ func mix64(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// now is a document's size.
+// now returns a document's current size.
 func (d *documents) now(key uint64) units.Size {
 	size := d.original(key)
 	if key < uint64(len(d.updates)) {
@@ -99,7 +99,7 @@ func (d *documents) now(key uint64) units.Size {
 	return size
 }
 
-// update counts an update of a document and gives what it carries and the size after it.
+// update counts an update of a document and returns its payload and the size after it.
 func (d *documents) update(key uint64) (carried, after units.Size) {
 	if key < uint64(len(d.updates)) && d.updates[key] < math.MaxUint16 {
 		d.updates[key]++
@@ -111,7 +111,7 @@ func (d *documents) update(key uint64) (carried, after units.Size) {
 	return after, after
 }
 
-// mean is the mean size before any growth.
+// mean returns the mean size before any growth.
 func (d *documents) mean() units.Size {
 	if d.table == nil {
 		return d.size

@@ -7,10 +7,11 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// Spec gives the specification with everything filled in.
+// Spec returns the specification with everything filled in.
 func (w *Workload) Spec() Spec { return w.spec }
 
-// IsClosed tells whether this is a closed loop: Closed gives its clients, and Open nothing.
+// IsClosed reports whether this is a closed loop: then Closed returns its clients, and Open
+// nothing.
 func (w *Workload) IsClosed() bool {
 	a := w.spec.Arrivals
 	return a.Clients > 0 || (len(a.Steps) > 0 && a.Steps[0].Rate == nil)
@@ -25,7 +26,8 @@ func (w *Workload) Classes() []string {
 	return out
 }
 
-// Connections is how many operations the engine can have at once; the rest queue before it.
+// Connections returns how many operations the engine can have at the same time; the rest queue
+// before it.
 func (w *Workload) Connections() int {
 	if !w.IsClosed() {
 		return w.spec.Connections
@@ -37,13 +39,13 @@ func (w *Workload) Connections() int {
 	return n
 }
 
-// Duration is when the workload ends; 0: never.
+// Duration returns when the workload ends; 0 means never.
 func (w *Workload) Duration() units.Duration { return w.spec.Duration }
 
-// Documents is how many documents there are when the run begins: keys 0 ... Documents-1.
+// Documents returns how many documents exist when the run begins: keys 0 ... Documents-1.
 func (w *Workload) Documents() Count { return w.spec.Keys.Count }
 
-// DocumentSize is the mean size of a document when the run begins; of buckets, of a full one.
+// DocumentSize returns the mean size of a document when the run begins; for buckets, of a full one.
 func (w *Workload) DocumentSize() units.Size {
 	if w.spec.Buckets != nil {
 		return w.spec.Buckets.full()
@@ -51,8 +53,9 @@ func (w *Workload) DocumentSize() units.Size {
 	return newDocuments(&Document{Size: w.spec.Document.Size, Uniform: w.spec.Document.Uniform, Quantiles: w.spec.Document.Quantiles}, 0, 0).mean()
 }
 
-// Sizes tells how large each document is when the run begins, to those who have to make them. (Documents that grow begin as
-// the seed has them; of buckets, the newest are as full as their filled_for says, and the others full.)
+// Sizes returns how large each document is when the run begins, for those who have to create them.
+// (Documents that grow start at the size that the seed gives; of buckets, the newest are as full as
+// their filled_for says, and the others are full.)
 func (w *Workload) Sizes(seed random.Seed) func(key uint64) units.Size {
 	b := w.spec.Buckets
 	if b == nil {
@@ -70,8 +73,8 @@ func (w *Workload) Sizes(seed random.Seed) func(key uint64) units.Size {
 	}
 }
 
-// Rate is the mean rate of an open loop over its duration, or over its first day if it does not end;
-// 0 for a closed loop without a limit of its rate.
+// Rate returns the mean rate of an open loop over its duration, or over its first day if it does
+// not end; 0 for a closed loop without a rate limit.
 func (w *Workload) Rate() units.Frequency {
 	if w.IsClosed() {
 		if r := w.spec.Arrivals.Rate; r != nil {
@@ -86,7 +89,7 @@ func (w *Workload) Rate() units.Frequency {
 	return units.Frequency(w.schedule.expected(end) / (float64(end) / 1e9))
 }
 
-// expected is how many arrivals there are on average in the first ns of a schedule.
+// expected returns the mean number of arrivals in the first ns of a schedule.
 func (s *schedule) expected(ns int64) float64 {
 	var sum float64
 	for origin, i, at := int64(0), 0, int64(0); at < ns; i++ {
@@ -104,7 +107,7 @@ func (s *schedule) expected(ns int64) float64 {
 	return sum
 }
 
-// Writes is the share of the operations that change anything.
+// Writes returns the share of operations that change anything.
 func (w *Workload) Writes() units.Ratio {
 	var sum units.Ratio
 	for k, share := range w.spec.Mix.shares() {

@@ -53,14 +53,14 @@ func newKeys(k *Keys, seed random.Seed) (*keys, error) {
 	return out, nil
 }
 
-// insert gives a new document's key.
+// insert returns a new document's key.
 func (k *keys) insert() uint64 {
 	k.inserted++
 	return k.count + k.inserted - 1
 }
 
-// draw gives the key of a document that there is. (The popularity of the zipf and hotset
-// distributions stays with the documents that were there when the run began.)
+// draw returns the key of an existing document. (The popularity of the zipf and hotset
+// distributions stays with the documents that existed when the run began.)
 func (k *keys) draw() uint64 {
 	n := k.count + k.inserted
 	switch {

@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// A Preset is a workload that is known by a name.
+// A Preset is a workload known by a name.
 type Preset struct {
 	Name   string `yaml:"name"`
 	About  string `yaml:"about"`  // one line: what it is

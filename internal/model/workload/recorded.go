@@ -20,13 +20,13 @@ const (
 	recordedSecondsMax   = 100 * 366 * 86400 // a century: further apart than any two rows of a recording
 )
 
-// readRecorded reads lines "seconds,rate": from that time on, counted from the first line's, so
-// many operations a second. A heading, empty lines and those that begin with # are skipped. The
-// last rate is taken to hold as long as the one before it.
+// readRecorded reads lines "seconds,rate": from that time on, counted from the first line's, that
+// many operations per second. It skips a heading, empty lines and those that begin with #. The last
+// rate is assumed to hold as long as the one before it.
 func readRecorded(r io.Reader) ([]piece, error) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(make([]byte, 0, recordedLineBytesMax), recordedLineBytesMax)
-	var rows []piece // until is at first when it begins
+	var rows []piece // at first, until is when it begins
 	var first, last float64
 	headed := false
 	n := 0
@@ -68,7 +68,7 @@ func readRecorded(r io.Reader) ([]piece, error) {
 	return endings(rows)
 }
 
-// endings turns the beginnings of pieces into their ends.
+// endings turns the starts of pieces into their ends.
 func endings(rows []piece) ([]piece, error) {
 	some := false
 	n := len(rows)

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// testFile opens what specifications in tests name.
+// testFile opens the files that specifications in tests name.
 func testFile(name string) (io.ReadCloser, error) {
 	return os.Open(filepath.Join("testdata", filepath.FromSlash(name)))
 }
@@ -50,7 +50,7 @@ func TestRecorded(t *testing.T) {
 	}
 }
 
-// Whatever a file has in it: an error, or rates that a run can be made of.
+// Whatever a file contains: an error, or rates that make a run.
 func FuzzRecorded(f *testing.F) {
 	for _, seed := range []string{
 		"seconds,rate\n0,100\n60,200\n", "0,1\n0.000000001,1e7\n0.000000002,0\n", "-5,1\n5,2", "1e12,5\n1e12,6", "0,5\n1,nan\n", "#\n,\n", "0x1p4,1\n17,2\n",

@@ -19,17 +19,18 @@ type Workload struct {
 	kinds    []Kind // that have a share, by class
 }
 
-// An OpenFile opens a file that a specification names. Where relative names start is the caller's.
+// An OpenFile opens a file that a specification names. The caller decides where relative names
+// start.
 type OpenFile func(name string) (io.ReadCloser, error)
 
-// Resolve fills in the preset and defaults and checks the whole; open is nil where there can be no
-// recorded rate. Problems name fields relative to the specification ("arrivals.steps[2].rate");
-// with any, the workload is nil.
+// Resolve fills in the preset and defaults and checks the whole; open is nil if there can be no
+// recorded rate. Problems name fields relative to the specification ("arrivals.steps[2].rate"). If
+// there are any, the workload is nil.
 func (s Spec) Resolve(open OpenFile) (*Workload, diagnostics.List) {
 	var problems diagnostics.List
 	w := &Workload{spec: s}
 	if w.spec.fromPreset(&problems); len(problems) > 0 {
-		return nil, problems // what the preset would have said would be missing
+		return nil, problems // without the preset, its fields would be reported as missing
 	}
 	w.spec.fillDefaults()
 	c := checker{&w.spec, &problems}
@@ -67,7 +68,7 @@ func (s Spec) Resolve(open OpenFile) (*Workload, diagnostics.List) {
 	return w, nil
 }
 
-// Check gives the problems that Resolve finds.
+// Check returns the problems that Resolve finds.
 func (s Spec) Check(open OpenFile) diagnostics.List {
 	_, problems := s.Resolve(open)
 	return problems
@@ -81,7 +82,7 @@ func (s *Spec) stepsLast() units.Duration {
 	return sum
 }
 
-// fromPreset takes from the preset what is not written.
+// fromPreset takes what is not written from the preset.
 func (s *Spec) fromPreset(problems *diagnostics.List) {
 	if s.Preset == "" {
 		return
@@ -105,8 +106,8 @@ func (s *Spec) fromPreset(problems *diagnostics.List) {
 			s.Duration = p.Duration
 		}
 	}
-	// What documents are is written as a whole: a preset's buckets do not stand beside a
-	// document that is written, nor the other way round.
+	// The kind of documents is written as a whole: a preset's buckets do not apply beside a written
+	// document, nor the other way round.
 	if s.Document != nil {
 		p.Buckets, p.Mix = nil, without(p.Mix, p.Buckets != nil)
 	}
@@ -147,7 +148,7 @@ func first[T comparable](a, b T) T {
 	return b
 }
 
-// overKeys is a over b, field by field; a working set that is written takes the count's place.
+// overKeys returns a over b, field by field; a written working set replaces the count.
 func overKeys(a, b *Keys, workingSet bool) *Keys {
 	if a == nil {
 		a = &Keys{}
@@ -236,12 +237,12 @@ func (s *Spec) bucketDefaults() {
 		s.Arrivals = &Arrivals{Constant: rate(units.Frequency(float64(b.Sensors) * 1e9 / float64(b.Interval)))}
 	}
 	if b.Span > 0 && b.FilledFor%b.Span != 0 {
-		// The buckets that are filling already are documents, too.
+		// The buckets that are already filling are documents, too.
 		s.Keys.Count = max(s.Keys.Count, b.Sensors)
 	}
 }
 
-// scheduled makes the rate over time of checked arrivals. (A recorded one is read after.)
+// scheduled makes the rate over time of checked arrivals. (A recorded one is read later.)
 func scheduled(a *Arrivals) schedule {
 	forever := units.Duration(1<<63 - 1).Std()
 	s := schedule{poisson: a.Spacing == poissonSpacing}

@@ -11,8 +11,7 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// TestProblems shows what is said of specifications that are wrong, and what those that are
-// right come to.
+// TestProblems shows what is reported about wrong specifications, and what valid ones resolve to.
 func TestProblems(t *testing.T) {
 	datadriven.Walk(t, "testdata/problems", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(_ *testing.T, d *datadriven.TestData) string {
@@ -33,7 +32,7 @@ func TestProblems(t *testing.T) {
 	})
 }
 
-// What a specification comes to is a specification of the same.
+// A resolved specification resolves to itself.
 func TestResolvedIsResolved(t *testing.T) {
 	specs := varied()
 	for _, p := range Presets() {
@@ -56,7 +55,7 @@ func TestResolvedIsResolved(t *testing.T) {
 	}
 }
 
-// Resolving changes nothing of what it is given, nor of a preset.
+// Resolving changes nothing of its input, nor of a preset.
 func TestResolveLeavesItsArgument(t *testing.T) {
 	make := func() Spec {
 		return Spec{
@@ -94,7 +93,7 @@ func FuzzSpec(f *testing.F) {
 	f.Add("arrivals: {steps: [{rate: -1/s}, {clients: -5, for: 1ns}]}\nmix: {push: 200%}\nbuckets: {span: 0s, interval: 1d}")
 	f.Add("arrivals: {constant: 1e300/s}\nmix: {insert: 1}\ndocument: {quantiles: [{share: 0, size: 1B}, {share: 1, size: 1B}]}")
 	f.Fuzz(func(t *testing.T, text string) {
-		if len(text) > 4096 || strings.ContainsAny(text, "&*") { // aliases are the YAML reader's to bound
+		if len(text) > 4096 || strings.ContainsAny(text, "&*") { // the YAML reader bounds aliases
 			return
 		}
 		var spec Spec

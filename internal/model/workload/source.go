@@ -9,12 +9,12 @@ import (
 	"plimsoll/internal/base/vtime"
 )
 
-// operations draws what is asked for; when is another's part.
+// operations draws what is requested; another part decides when.
 type operations struct {
 	mix      *random.Stream
 	sizes    *random.Stream
 	kinds    []Kind   // by class
-	below    []uint64 // by class: the bound of the random number that chooses it
+	below    []uint64 // by class: the bound of the random number that selects it
 	scanMost uint64
 	keys     *keys
 	document *documents // nil: buckets
@@ -34,7 +34,7 @@ func (w *Workload) operations(seed random.Seed) *operations {
 		sum += float64(shares[k])
 		o.below[i] = chance(sum)
 	}
-	o.below[len(o.below)-1] = math.MaxUint64 // shares are 100 % but for their rounding
+	o.below[len(o.below)-1] = math.MaxUint64 // shares are 100 % except for rounding
 	o.scanMost = uint64(w.spec.Mix.ScanDocuments)
 	var err error
 	if o.keys, err = newKeys(w.spec.Keys, seed); err != nil {
@@ -103,8 +103,8 @@ func (s *open) Next(op *Op) bool {
 	return true
 }
 
-// Open gives the operations of an open loop; nil for a closed one. The same seed gives the
-// same operations.
+// Open returns the operations of an open loop; nil for a closed one. The same seed gives the same
+// operations.
 func (w *Workload) Open(seed random.Seed) Source {
 	if w.IsClosed() {
 		return nil
@@ -112,7 +112,7 @@ func (w *Workload) Open(seed random.Seed) Source {
 	return &open{when: newArrivals(w.schedule, seed), what: w.operations(seed), end: w.end()}
 }
 
-// Closed gives the clients of a closed loop; nil for an open one.
+// Closed returns the clients of a closed loop; nil for an open one.
 func (w *Workload) Closed(seed random.Seed) *Closed {
 	if !w.IsClosed() {
 		return nil
@@ -139,7 +139,7 @@ func (w *Workload) Closed(seed random.Seed) *Closed {
 	return c
 }
 
-// end is when the workload stops.
+// end returns when the workload stops.
 func (w *Workload) end() vtime.Instant {
 	if w.spec.Duration > 0 {
 		return vtime.At(w.spec.Duration.Std())

@@ -3,34 +3,35 @@ package workload
 import "plimsoll/internal/base/units"
 
 // A Spec is a workload as a person writes it, under workload: in a scenario. A preset gives what is
-// not written; what neither gives has the default that its field names.
+// not written; what neither gives has the default that its field documents.
 type Spec struct {
-	// Preset is one of Presets. Arrivals, mix and document written beside it replace the
-	// preset's as a whole; keys and buckets replace it field by field.
+	// Preset is one of Presets. Arrivals, mix and document written beside it replace the preset's
+	// as a whole; keys and buckets replace it field by field.
 	Preset   string    `yaml:"preset,omitempty"`
 	Arrivals *Arrivals `yaml:"arrivals,omitempty"`
 	Mix      *Mix      `yaml:"mix,omitempty"`
 	Keys     *Keys     `yaml:"keys,omitempty"`
-	// WorkingSet is another way to say keys.count: so many bytes of documents.
+	// WorkingSet is another way to write keys.count: as bytes of documents.
 	WorkingSet units.Size `yaml:"working_set,omitempty"`
 	Document   *Document  `yaml:"document,omitempty"`
 	Buckets    *Buckets   `yaml:"buckets,omitempty"`
-	// Connections is how many operations the engine can have at once; the rest queue before it,
-	// and their waiting counts. Default 100, which is a MongoDB driver's maxPoolSize (MongoDB
-	// manual, connection options, 2026). A closed loop has as many as clients.
+	// Connections is how many operations the engine can have at the same time; the rest queue
+	// before it, and their wait counts. Default 100, which is a MongoDB driver's maxPoolSize
+	// (MongoDB manual, connection options, 2026). A closed loop has as many as clients.
 	Connections int `yaml:"connections,omitempty"`
-	// Duration ends the workload. Default: the length of steps or of a recorded rate, and for
-	// others as long as the run lasts.
+	// Duration ends the workload. Default: the length of steps or of a recorded rate; for others,
+	// as long as the run lasts.
 	Duration units.Duration `yaml:"duration,omitempty"`
 }
 
-// Arrivals is when operations come: exactly one of its kinds.
+// Arrivals says when operations come: exactly one of its kinds.
 type Arrivals struct {
-	// Poisson is so many operations a second, each independent of the others, as from many users.
+	// Poisson is a number of operations per second, each independent of the others, as from many
+	// users.
 	Poisson *units.Frequency `yaml:"poisson,omitempty"`
-	// Constant is an operation every so often, evenly.
+	// Constant is evenly spaced operations.
 	Constant *units.Frequency `yaml:"constant,omitempty"`
-	// Steps are rates, or numbers of clients, one after the other; the last holds to the end.
+	// Steps are rates, or numbers of clients, one after another; the last holds to the end.
 	Steps []Step `yaml:"steps,omitempty"`
 	// Ramp rises or falls evenly, then holds.
 	Ramp *Ramp `yaml:"ramp,omitempty"`
@@ -38,15 +39,16 @@ type Arrivals struct {
 	Daily *Daily `yaml:"daily,omitempty"`
 	// Recorded is a CSV file of lines "seconds,rate": the rate holds until the next line's time.
 	Recorded string `yaml:"recorded,omitempty"`
-	// Clients is a closed loop: so many processes, of which each waits for its answer before
-	// it asks again.
+	// Clients is a closed loop: a number of processes that each wait for an answer before they send
+	// the next request.
 	Clients int `yaml:"clients,omitempty"`
 
-	// Rate, of a closed loop: the most operations a second of all clients together. Default: no limit.
+	// Rate, for a closed loop: the most operations per second of all clients together. Default: no
+	// limit.
 	Rate *units.Frequency `yaml:"rate,omitempty"`
-	// Think, of a closed loop: the pause between an answer and the next request. Default 0.
+	// Think, for a closed loop: the pause between an answer and the next request. Default 0.
 	Think units.Duration `yaml:"think,omitempty"`
-	// Spacing, of steps, ramp, daily and recorded: "poisson" (default) or "constant".
+	// Spacing, for steps, ramp, daily and recorded: "poisson" (default) or "constant".
 	Spacing string `yaml:"spacing,omitempty"`
 }
 
@@ -79,45 +81,45 @@ type Mix struct {
 	Update units.Ratio `yaml:"update,omitempty"`
 	Push   units.Ratio `yaml:"push,omitempty"`
 	Scan   units.Ratio `yaml:"scan,omitempty"`
-	// ScanDocuments: a scan reads 1 ... so many documents, each number as likely. Default 100, as
-	// YCSB's workload E has it (Cooper et al., SoCC 2010).
+	// ScanDocuments: a scan reads 1 ... this many documents, each number equally likely. Default
+	// 100, as in YCSB's workload E (Cooper et al., SoCC 2010).
 	ScanDocuments Count `yaml:"scan_documents,omitempty"`
 }
 
-// shares gives the shares in the order of the kinds.
+// shares returns the shares in the order of the kinds.
 func (m *Mix) shares() [Kinds]units.Ratio {
 	return [Kinds]units.Ratio{Read: m.Read, Insert: m.Insert, Update: m.Update, Push: m.Push, Scan: m.Scan}
 }
 
-// Keys is which documents are asked for.
+// Keys says which documents are requested.
 type Keys struct {
-	// Distribution is uniform (default), zipf, latest (as zipf, counted back from the newest
-	// document), hotset, or sequential (one after the other, round and round).
+	// Distribution is uniform (default), zipf, latest (like zipf, counted back from the newest
+	// document), hotset, or sequential (one after another, in rounds).
 	Distribution string `yaml:"distribution,omitempty"`
-	// Count is how many documents there are when the run begins.
+	// Count is how many documents exist when the run begins.
 	Count Count `yaml:"count,omitempty"`
-	// Theta is zipf's exponent. Default 0.99, as YCSB has it.
+	// Theta is zipf's exponent. Default 0.99, as in YCSB.
 	Theta float64 `yaml:"theta,omitempty"`
-	// HotOperations of the operations go to HotKeys of the keys, evenly within them. Defaults
-	// 80 % and 20 %.
+	// HotOperations of the operations go to HotKeys of the keys, evenly within them. Defaults 80 %
+	// and 20 %.
 	HotOperations units.Ratio `yaml:"hot_operations,omitempty"`
 	HotKeys       units.Ratio `yaml:"hot_keys,omitempty"`
 }
 
-// Document is how large documents, rows or blocks are. Which size a document has depends on its
-// key alone, so that it is read as it was written.
+// Document says how large documents, rows or blocks are. A document's size depends only on its key,
+// so that it is read as it was written.
 type Document struct {
 	// Size is the size of all. Exactly one of Size, Uniform and Quantiles is given.
 	Size units.Size `yaml:"size,omitempty"`
-	// Uniform: every size between the two is as likely.
+	// Uniform: every size between the two is equally likely.
 	Uniform *SizeRange `yaml:"uniform,omitempty"`
 	// Quantiles, ascending, the first at 0 % and the last at 100 %: between them sizes rise
 	// geometrically, as they do in a lognormal distribution.
 	Quantiles []SizeQuantile `yaml:"quantiles,omitempty"`
-	// Change is what the statement of an update carries. Default: the whole document.
+	// Change is the payload of an update's statement. Default: the whole document.
 	Change units.Size `yaml:"change,omitempty"`
-	// Growth is by how much each update lets its document grow, up to Largest. Documents
-	// inserted during the run keep their size.
+	// Growth is by how much each update grows its document, up to Largest. Documents inserted
+	// during the run keep their size.
 	Growth  units.Size `yaml:"growth,omitempty"`
 	Largest units.Size `yaml:"largest,omitempty"` // default 16 MiB, which is BSON's
 }
@@ -134,17 +136,17 @@ type SizeQuantile struct {
 	Size  units.Size  `yaml:"size"`
 }
 
-// Buckets are documents that gather the readings of one sensor over a span of time: the first
-// reading of a span inserts a document, each further one is pushed into it. All sensors'
-// spans begin together, at whole multiples of the span. With buckets, arrivals default to sensors
-// readings an interval, evenly; the mix may give a share to reads beside push; document is not given.
+// Buckets are documents that collect the readings of one sensor over a span of time: the first
+// reading of a span inserts a document, each later one is pushed into it. All sensors' spans begin
+// together, at whole multiples of the span. With buckets, arrivals default to sensors readings per
+// interval, evenly; the mix may give a share to reads beside push; document is not given.
 type Buckets struct {
 	Span     units.Duration `yaml:"span,omitempty"`
 	Sensors  Count          `yaml:"sensors,omitempty"`
 	Interval units.Duration `yaml:"interval,omitempty"` // between two readings of one sensor
 	Entry    units.Size     `yaml:"entry,omitempty"`    // what a reading adds to its document; default 40 B
 	Base     units.Size     `yaml:"base,omitempty"`     // of a document without readings; default 0
-	// FilledFor is how long the buckets had been filling when the run begins: 50min of hourly
-	// ones starts the run at minute 50. Default 0: the first reading of each sensor inserts.
+	// FilledFor is how long the buckets had been filling when the run begins: 50min of hourly ones
+	// starts the run at minute 50. Default 0: the first reading of each sensor inserts.
 	FilledFor units.Duration `yaml:"filled_for,omitempty"`
 }

@@ -16,7 +16,7 @@ import (
 	"plimsoll/internal/base/vtime"
 )
 
-// resolved makes a specification ready that must be right.
+// resolved prepares a specification that must be valid.
 func resolved(t testing.TB, s Spec) *Workload {
 	t.Helper()
 	w, problems := s.Resolve(nil)
@@ -65,7 +65,7 @@ func TestPresets(t *testing.T) {
 	}
 }
 
-// checkOp holds an operation to what holds of all.
+// checkOp checks what holds for all operations.
 func checkOp(t interface{ Errorf(string, ...any) }, w *Workload, op *Op) {
 	if op.Size <= 0 || op.Document <= 0 || int(op.Class) >= len(w.Classes()) || op.Kind >= Kinds {
 		t.Errorf("a bad operation: %+v", *op)
@@ -78,7 +78,7 @@ func checkOp(t interface{ Errorf(string, ...any) }, w *Workload, op *Op) {
 	}
 }
 
-// What a preset gives is as its source says.
+// A preset matches its source.
 func TestPresetFigures(t *testing.T) {
 	for _, tt := range []struct {
 		preset, want string
@@ -101,7 +101,7 @@ func TestPresetFigures(t *testing.T) {
 	}
 }
 
-// A change of these numbers changes every published result.
+// Changing these numbers changes every published result.
 func TestOperationsAreForever(t *testing.T) {
 	h := fnv.New64a()
 	for _, p := range Presets() {
@@ -248,7 +248,7 @@ func TestKeyDistributions(t *testing.T) {
 	}
 	near("hotset: the hottest fifth", float64(hot)/n, 0.8)
 
-	// With inserts the newest moves on.
+	// With inserts, the newest moves on.
 	newest := uint64(count)
 	share(&Keys{Distribution: "latest"}, &Mix{Insert: 0.5, Read: 0.5}, func(_ int, k uint64) bool {
 		if k == newest {
@@ -288,7 +288,7 @@ func TestDocumentSizes(t *testing.T) {
 	}
 }
 
-// Who makes the documents is told the sizes that the operations then find.
+// Whoever creates the documents gets the sizes that the operations then find.
 func TestSizes(t *testing.T) {
 	const seed = 5
 	w := resolved(t, Spec{
@@ -319,7 +319,8 @@ func TestSizes(t *testing.T) {
 	})
 }
 
-// An update lets its document grow by so much, up to the largest, and it is read as it was left.
+// An update grows its document by the given amount, up to the largest, and it is read as it was
+// left.
 func TestGrowth(t *testing.T) {
 	w := resolved(t, Spec{
 		Arrivals: &Arrivals{Constant: rate(1000)}, Mix: &Mix{Read: 0.5, Update: 0.5}, Keys: &Keys{Count: 20},
