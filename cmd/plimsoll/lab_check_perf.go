@@ -23,7 +23,7 @@ import (
 
 // checkPerfOptions are those of `plimsoll lab check-perf`.
 type checkPerfOptions struct {
-	visit    visitOptions
+	existing serverOptions
 	load     choice
 	duration time.Duration
 	seed     uint64
@@ -45,7 +45,7 @@ func newLabCheckPerfCommand(a *app) *cobra.Command {
 			return o.Run(cmd.Context(), a)
 		},
 	}
-	o.visit.AddFlags(cmd, "the etcd to check: etcd://host:2379 or http(s)://host:2379, several hosts between commas")
+	o.existing.AddFlags(cmd, "the etcd to check: etcd://host:2379 or http(s)://host:2379, several hosts between commas")
 	addOutput(cmd, &o.output)
 	o.load.value = "s"
 	addChoice(cmd, &o.load, "load", "", "150, 1,000, 8,000 or 15,000 puts a second", "s", "m", "l", "xl")
@@ -59,18 +59,18 @@ func newLabCheckPerfCommand(a *app) *cobra.Command {
 }
 
 func (o *checkPerfOptions) Validate(cmd *cobra.Command) error {
-	if o.visit.server == "" {
+	if o.existing.server == "" {
 		return usagef("for example --server etcd://127.0.0.1:2379", "lab check-perf: which etcd?")
 	}
 	if o.duration < time.Second || o.duration > checkPerfMost {
 		return usagef("leave it out for a minute, as etcdctl has it", "--duration %v: want 1s to %v", o.duration, checkPerfMost)
 	}
-	return o.visit.Validate(cmd)
+	return o.existing.Validate(cmd)
 }
 
 // Run checks, and writes the result.
 func (o *checkPerfOptions) Run(ctx context.Context, a *app) error {
-	address, err := o.visit.address(a)
+	address, err := o.existing.address(a)
 	if err != nil {
 		return err
 	}
@@ -86,19 +86,19 @@ func (o *checkPerfOptions) Run(ctx context.Context, a *app) error {
 		t.setStage(fmt.Sprintf("putting, %s/s, p99 %s so far: second", units.Number(float64(rate)), units.Seconds(p99.Std().Seconds())),
 			int(min(done, all)/time.Second), int(all/time.Second))
 	}}
-	v, err := etcd.Visit(etcd.VisitOptions{Address: address, Name: o.visit.name, TLS: o.visit.tls, KeyBytes: checkperf.KeyBytes, Keep: o.visit.keep})
+	v, err := etcd.NewExisting(existing.Options{Address: address, Name: o.existing.name, TLS: o.existing.tls, Keep: o.existing.keep}, checkperf.KeyBytes)
 	if err != nil {
-		return usagef(existing.Wanted, "--server: %w", err)
+		return usagef(addresses().Wanted(), "--server: %w", err)
 	}
-	sight, err := v.LookFor(ctx, checkperf.ValueSize, opt.Puts())
+	seen, err := v.InspectFor(ctx, checkperf.ValueSize, opt.Puts())
 	if err != nil {
 		return fmt.Errorf("--server %s: %w", address, err)
 	}
 	in := &existing.Intent{
-		Address: address, Name: o.visit.name, Sight: sight, Keep: o.visit.keep, Within: o.duration,
+		Address: address, Name: o.existing.name, Inspection: seen, Keep: o.existing.keep, Within: o.duration,
 		Writes: opt.Puts(), Written: units.Size(opt.Puts()) * (checkperf.KeyBytes + checkperf.ValueSize),
 	}
-	if err := o.visit.ask(ctx, a, in); err != nil {
+	if err := o.existing.ask(ctx, a, in); err != nil {
 		return err
 	}
 	stop := a.meter(t).show()

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -15,9 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/base/units"
-	etcdmodel "plimsoll/internal/engine/etcd/model"
-	etcd "plimsoll/internal/engine/etcd/server"
-	wiredtigermodel "plimsoll/internal/engine/mongodb/model"
+	engines "plimsoll/internal/engine"
 	"plimsoll/internal/lab"
 	"plimsoll/internal/lab/run"
 	"plimsoll/internal/model/scenario"
@@ -29,9 +26,8 @@ import (
 type labRunOptions struct {
 	simulateOptions
 	lab       labOptions
-	visit     visitOptions
-	etcd      string // "": $PLIMSOLL_ETCD, or etcd on PATH
-	mongod    string // "": WiredTiger alone, in its worker
+	existing  serverOptions
+	programs  []*program
 	powerLoss int
 	model     bool
 	verbose   bool
@@ -63,14 +59,13 @@ func newLabRunCommand(a *app) *cobra.Command {
 
 func (o *labRunOptions) AddFlags(cmd *cobra.Command) {
 	o.lab.AddFlags(cmd)
-	o.visit.AddFlags(cmd, "ask this server that runs already: etcd://host:2379, http(s)://host:2379, postgres://user@host/, mongodb://user@host/")
+	o.existing.AddFlags(cmd, "ask this server that runs already: "+addresses().Usage())
 	addFormat(cmd, &o.output)
 	f := cmd.Flags()
 	f.Uint64Var(&o.seed, "seed", 0, "the seed of all chance, instead of the scenario's")
 	f.StringVar(&o.record, "record", "", "write a recording of the measured time into this folder")
 	f.IntVar(&o.powerLoss, "power-loss", 0, "cut the power so many times, and look whether what was acknowledged is there")
-	f.StringVar(&o.etcd, "etcd", "", "of a scenario with etcd, run this binary (default: $"+etcd.EnvBinary+", or etcd on PATH)")
-	f.StringVar(&o.mongod, "mongod", "", "of a scenario with wiredtiger, run this mongod (a path, or a name on PATH) instead of WiredTiger alone")
+	o.programs = addPrograms(cmd)
 	f.BoolVar(&o.model, "compare-model", true, "simulate the scenario as well, and tell how far the model is off")
 	f.BoolVar(&o.series, "series", false, "with -o json: series over time as well")
 	f.BoolVar(&o.verbose, "verbose", false, "print what the engine's processes print, on stderr")
@@ -80,7 +75,7 @@ func (o *labRunOptions) AddFlags(cmd *cobra.Command) {
 	for _, name := range []string{"seed", "width", "power-loss"} {
 		complete(cmd, name)
 	}
-	if err := errors.Join(cmd.MarkFlagDirname("record"), cmd.MarkFlagFilename("etcd"), cmd.MarkFlagFilename("mongod")); err != nil {
+	if err := cmd.MarkFlagDirname("record"); err != nil {
 		panic(err) // the flag was just added
 	}
 }
@@ -89,11 +84,15 @@ func (o *labRunOptions) Validate(cmd *cobra.Command) error {
 	if o.powerLoss < 0 || o.powerLoss > powerLossesMax {
 		return usagef("each takes some seconds", "--power-loss %d: want 0 to %d", o.powerLoss, powerLossesMax)
 	}
-	if err := o.visit.Validate(cmd); err != nil {
+	if err := o.existing.Validate(cmd); err != nil {
 		return err
 	}
-	for _, name := range []string{"power-loss", "filesystem", "images", "etcd", "mongod"} {
-		if o.visit.server != "" && cmd.Flags().Changed(name) {
+	others := []string{"power-loss", "filesystem", "images"}
+	for _, p := range o.programs {
+		others = append(others, p.Flag)
+	}
+	for _, name := range others {
+		if o.existing.server != "" && cmd.Flags().Changed(name) {
 			return usagef("leave one of them out", "--%s and --server: the server has its own machine, whose power and volumes are not ours", name)
 		}
 	}
@@ -116,11 +115,13 @@ func (o *labRunOptions) Run(ctx context.Context, a *app, path string) error {
 	if err := o.judges(variants); err != nil {
 		return err
 	}
-	if err := o.binary(variants[0].sc); err != nil {
-		return err
+	for _, p := range o.programs {
+		if err := p.check(variants[0].sc); err != nil {
+			return err
+		}
 	}
 	warn(a, variants)
-	if o.visit.server == "" {
+	if o.existing.server == "" {
 		if err := sweep(a); err != nil {
 			return err
 		}
@@ -149,28 +150,6 @@ func (o *labRunOptions) Run(ctx context.Context, a *app, path string) error {
 	return o.verdict(labResults(r))
 }
 
-// binary checks what --etcd and --mongod name.
-func (o *labRunOptions) binary(sc *scenario.Scenario) error {
-	if o.mongod != "" {
-		if scenario.ConfigOf[*wiredtigermodel.Config](sc) == nil {
-			return usagef("leave it out", "--mongod %s: the scenario's engine is %s", o.mongod, sc.Engine.Name())
-		}
-		if _, err := exec.LookPath(o.mongod); err != nil {
-			return usagef("leave it out for WiredTiger alone (make worker)", "--mongod: %w", err)
-		}
-	}
-	if o.etcd == "" {
-		return nil
-	}
-	if scenario.ConfigOf[*etcdmodel.Config](sc) == nil {
-		return usagef("leave it out", "--etcd %s: the scenario's engine is %s", o.etcd, sc.Engine.Name())
-	}
-	if _, err := exec.LookPath(o.etcd); err != nil {
-		return usagef("make etcd builds bin/etcd-current", "--etcd: %w", err)
-	}
-	return nil
-}
-
 // measure runs the scenario with progress, and with a recording if one is asked for.
 func (o *labRunOptions) measure(ctx context.Context, a *app, path string, v variant) (*run.Result, error) {
 	path, err := filepath.Abs(path)
@@ -179,19 +158,16 @@ func (o *labRunOptions) measure(ctx context.Context, a *app, path string, v vari
 	}
 	t := &tally{}
 	opt := run.Options{
-		File: path, Sets: v.sets, FileSystem: o.lab.filesystem.value, Images: o.lab.images, PowerLoss: o.powerLoss, Model: o.model,
+		Engines: engines.All(), File: path, Sets: v.sets, FileSystem: o.lab.filesystem.value, Images: o.lab.images, PowerLoss: o.powerLoss, Model: o.model,
 		Series: o.series || o.output.value != "json", Progress: func(p run.Progress) { tellLab(t, p) },
 	}
-	if o.etcd != "" {
-		opt.Server = func(sc *scenario.Scenario) (lab.Server, error) {
-			return etcd.NewAt(o.etcd, *scenario.ConfigOf[*etcdmodel.Config](sc))
+	for _, p := range o.programs {
+		if p.path != "" {
+			opt.Server = func(sc *scenario.Scenario) (lab.Server, error) { return p.New(p.path, sc) }
 		}
 	}
-	if o.mongod != "" {
-		opt.Server = run.NewMongod(o.mongod)
-	}
-	if o.visit.server != "" {
-		if err := o.visit.prepare(ctx, a, v.sc, &opt); err != nil {
+	if o.existing.server != "" {
+		if err := o.existing.prepare(ctx, a, v.sc, &opt); err != nil {
 			return nil, err
 		}
 	}

@@ -17,7 +17,7 @@ import (
 func labRunDocument(r *run.Result, origin results.Origin) *document.Document {
 	l := &r.Lab
 	page := results.LabResult{Result: r.Result, Model: r.Model, Saturated: l.Saturated || l.Dispatch.Behind}
-	if v := l.Visit; v != nil {
+	if v := l.Existing; v != nil {
 		origin.Command = append(origin.Command, "--server", "ADDRESS")
 		page.Where = fmt.Sprintf("a server that runs already, %s (%s); %s %s", v.Address, l.Server, v.Database, keptWord(v.Kept))
 	} else {

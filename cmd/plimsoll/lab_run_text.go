@@ -28,14 +28,14 @@ func (t *labText) write(w io.Writer) error {
 	t.results = labResults(t.r)
 	t.header(r)
 	l := &t.r.Lab
-	if v := l.Visit; v != nil {
+	if v := l.Existing; v != nil {
 		t.para("", fmt.Sprintf("A server that runs already: %s (%s); %s %s.", v.Address, l.Server, v.Database, keptWord(v.Kept)))
 	} else {
 		t.para("", fmt.Sprintf("In the lab: %s on %s; volumes emulated in %s; %s.", l.Server, l.FileSystem, l.Backing, l.Kernel))
 	}
 	t.latencies(r)
 	t.checkpoints(r)
-	if l.Visit == nil {
+	if l.Existing == nil {
 		t.volumes(r)
 	}
 	t.plots(r)
@@ -92,7 +92,7 @@ func powerText(p *run.PowerLoss) string {
 func (t *labText) emulator() {
 	l := &t.r.Lab
 	t.line("")
-	if l.Visit == nil {
+	if l.Existing == nil {
 		t.volumesEmulated(l)
 	}
 	d := &l.Dispatch

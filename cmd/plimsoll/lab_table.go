@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	engines "plimsoll/internal/engine"
 	"plimsoll/internal/lab/run"
 	"plimsoll/internal/lab/table"
 	"plimsoll/internal/model/scenario"
@@ -211,7 +212,7 @@ func (o *labTableOptions) measure(ctx context.Context, a *app, jobs []tableJob) 
 
 // once runs a scenario, with a recording if they are to be kept.
 func (o *labTableOptions) once(ctx context.Context, j *tableJob, round int) (*run.Result, error) {
-	opt := run.Options{File: j.file, Sets: j.Set}
+	opt := run.Options{Engines: engines.All(), File: j.file, Sets: j.Set}
 	var kept *simulatedRecording
 	if o.record != "" {
 		var err error

@@ -5,10 +5,10 @@
 // with a name that nothing else has ([NewName]); it says so beforehand in a sentence ([Intent]); and it removes nothing
 // but what is called that, when it ends, however it ends.
 //
-//	address, err := visit.Parse("postgres://me@db-1/", os.Getenv)
-//	guest := postgres.Visit(address, ...)                    // a Guest: a lab.Server that starts no process
-//	sight, err := guest.Look(ctx, sc)                        // connects and asks; writes nothing
-//	question := visit.IntentOf(address, name, sc, sight).Question()
+//	address, err := existing.KindsOf(engines).Parse("postgres://me@db-1/", os.Getenv)
+//	server, err := engine.NewExisting(sc, existing.Options{Address: address})  // a lab.Server that starts no process
+//	seen, err := server.Inspect(ctx, sc)                                       // connects and asks; writes nothing
+//	plan := existing.IntentOf(address, name, sc, seen).Plan()
 //
 // An [Address] holds a password that it never shows: what prints it, prints it without. Errors of drivers go through
 // [Address.Redact], since some repeat what they were given.

@@ -17,7 +17,7 @@ import (
 // a person sees what it is.
 const NamePrefix = "plimsoll_lab_"
 
-// nameBytesMax is PostgreSQL's bound of a name (NAMEDATALEN less one), the least of the three.
+// nameBytesMax is the least bound of a name that the engines have: PostgreSQL's NAMEDATALEN less one.
 const nameBytesMax = 63
 
 var names = regexp.MustCompile(`^` + NamePrefix + `[a-z0-9_]{1,50}$`)
@@ -44,16 +44,17 @@ type Intent struct {
 	Written units.Size
 	Within  time.Duration
 	Keep    bool
-	Sight   *Sight
+	// Inspection is what was seen there, nil if nobody has looked.
+	Inspection *Inspection
 }
 
 // A loader is a [scenario.Config] that says itself how many rows there are before the first operation.
 type loader interface{ Loaded() int64 }
 
 // IntentOf computes what a scenario does to a server.
-func IntentOf(a *Address, name string, sc *scenario.Scenario, sight *Sight) *Intent {
+func IntentOf(a *Address, name string, sc *scenario.Scenario, seen *Inspection) *Intent {
 	w := sc.Workloads()
-	in := &Intent{Address: a, Name: name, Sight: sight, Loaded: int64(w.Documents()), Within: span(sc)}
+	in := &Intent{Address: a, Name: name, Inspection: seen, Loaded: int64(w.Documents()), Within: span(sc)}
 	if l, ok := sc.Engine.Config.(loader); ok {
 		in.Loaded = max(in.Loaded, l.Loaded())
 	}
@@ -94,20 +95,17 @@ func span(sc *scenario.Scenario) time.Duration { return (sc.Run.Warmup + sc.Run.
 // Expected is what the run puts into documents, loading and asking.
 func (in *Intent) Expected() units.Size { return in.Bytes + in.Written }
 
-// What says what is made: "database plimsoll_lab_x", or "keys below plimsoll_lab_x/".
+// What says what is made: "database plimsoll_lab_x".
 func (in *Intent) What() string {
-	if in.Address.Engine() == "etcd" {
-		return "keys below " + in.Name + "/"
-	}
-	return "database " + in.Name
+	return in.Address.Kind().made(in.Name)
 }
 
 // Plan is what is going to happen, in a sentence without its end.
 func (in *Intent) Plan() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "creates %s on %s", in.What(), in.Address)
-	if in.Sight != nil && in.Sight.Server != "" {
-		fmt.Fprintf(&b, " (%s)", in.Sight.Server)
+	if in.Inspection != nil && in.Inspection.Server != "" {
+		fmt.Fprintf(&b, " (%s)", in.Inspection.Server)
 	}
 	if in.Writes < 0 {
 		fmt.Fprintf(&b, ", writes %d documents (%v), then for %v as many as its clients can", in.Loaded, in.Bytes, in.Within)

@@ -17,7 +17,7 @@ import (
 )
 
 // machines are those of a scenario, one or one for each of etcd's members, with their mounted volumes: nil where a
-// server is visited, which has its own.
+// server runs already, which has its own.
 type machines struct {
 	*mount.Machine
 	lab lab.Machine
@@ -56,7 +56,7 @@ func (m *machines) sync() error {
 	return nil
 }
 
-// status tells how all volumes stand, in the scenario's order; none where a server is visited.
+// status tells how all volumes stand, in the scenario's order; none where the server runs already.
 func (m *machines) status(ctx context.Context) (*mount.Status, error) {
 	if m.Machine == nil {
 		return &mount.Status{}, nil

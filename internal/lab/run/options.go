@@ -5,6 +5,7 @@ package run
 import (
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/lab"
+	"plimsoll/internal/model/engine"
 	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/model/simulate"
 	"plimsoll/internal/record/recording"
@@ -31,8 +32,10 @@ type Options struct {
 	Progress func(Progress)
 	// Log takes what the engine's processes and the volumes have to say; nil: nobody does.
 	Log func(line string)
-	// Visit says that the server runs already, and that Server gives its visitor; nil: volumes are mounted and an engine started on them.
-	Visit *Visit
+	// Existing says that the server runs already, and that Server gives it; nil: volumes are mounted and an engine started on them.
+	Existing *Existing
+	// Engines are those that the program knows.
+	Engines []engine.Engine
 	// Server makes the engine; nil: that of the scenario.
 	Server func(sc *scenario.Scenario) (lab.Server, error)
 	// Daemon is how the process that serves the volumes is started; nil: this program's `lab serve`.
@@ -69,8 +72,8 @@ type Lab struct {
 	Memory     int64  `json:"memory_bytes"` // of this machine
 	FileSystem string `json:"filesystem"`
 	Backing    string `json:"backing"` // "memory", or the images' folder
-	// Visit is what was done to a server that ran already; null: the engine was ours, on emulated volumes.
-	Visit *Visit `json:"visit"`
+	// Existing is what was done to a server that ran already; null: the engine was ours, on emulated volumes.
+	Existing *Existing `json:"visit"`
 	// Settings are the kernel's that were changed for the run.
 	Settings map[string]string `json:"settings"`
 	Volumes  []Emulation       `json:"volumes"`

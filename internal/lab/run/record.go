@@ -26,12 +26,12 @@ import (
 
 // A recorder writes the series of the measured time.
 type recorder struct {
-	w       recording.Writer
-	volumes map[string]string // volume by device: "loop3" is "data"
-	visit   *Visit            // nil: the server is ours
-	first   time.Time
-	last    time.Time
-	samples int64
+	w        recording.Writer
+	volumes  map[string]string // volume by device: "loop3" is "data"
+	existing *Existing         // nil: the server is ours
+	first    time.Time
+	last     time.Time
+	samples  int64
 
 	cut    atomic.Bool // the power is off: whatever fails now, fails for that
 	mu     sync.Mutex
@@ -61,12 +61,12 @@ func (r *recorder) read(ctx context.Context, sources []source.Source) (stop func
 	for _, s := range sources {
 		one(s, r.w)
 	}
-	if r.visit != nil && !r.visit.Local {
+	if r.existing != nil && !r.existing.Local {
 		return func() { cancel(); all.Wait() } // this machine is not the server's
 	}
 	if this, err := host.Open(""); err != nil {
 		r.fail("this machine", err)
-	} else if r.visit != nil {
+	} else if r.existing != nil {
 		one(this, r.w)
 	} else {
 		one(this, &ownDevices{Writer: r.w, volumes: r.volumes, seen: map[string]labels.Labels{}})
@@ -132,7 +132,7 @@ func (r *recorder) end(sc *scenario.Scenario, l *Lab) error {
 	if sc.Host.Instance != "" {
 		facts["instance_type"] = sc.Host.Instance
 	}
-	if r.visit == nil { // of the volumes that are emulated
+	if r.existing == nil { // of the volumes that are emulated
 		maps.Copy(facts, sc.DeviceFacts())
 	}
 	for device, name := range r.volumes {

@@ -28,7 +28,7 @@ func (x *experiment) result(ctx context.Context) (*Result, error) {
 		Volumes: x.watch.volumes(),
 		Host:    simulate.HostResult{Machine: thisMachine(), DirtyBytesMax: x.watch.dirtyMax, CPUBusy: x.watch.cpuBusy / max(x.watch.cpuAll, 1)},
 	}
-	if v := x.opt.Visit; v != nil {
+	if v := x.opt.Existing; v != nil {
 		if o.Host.Machine = v.Address; !v.Local {
 			o.Host.DirtyBytesMax, o.Host.CPUBusy = 0, 0 // this machine's are not the server's
 		}
@@ -102,7 +102,7 @@ func (x *experiment) describe(ctx context.Context, asked *loadgen.Result) error 
 		x.remark("this machine stood still %d times, %s together and %s at the longest: the %d operations that this accounts for have no latency here",
 			l.Pauses.Count, units.Seconds(l.Pauses.Total), units.Seconds(l.Pauses.Longest), l.Pauses.Aside)
 	}
-	if l.Visit = x.opt.Visit; l.Visit == nil && l.Cores != x.sc.Host.Cores {
+	if l.Existing = x.opt.Existing; l.Existing == nil && l.Cores != x.sc.Host.Cores {
 		x.remark("the scenario's %d cores are not emulated: this machine's %d ran engine, driver and volumes together", x.sc.Host.Cores, l.Cores)
 	}
 	if asked.Forgotten > 0 {

@@ -53,7 +53,7 @@ func Run(ctx context.Context, sc *scenario.Scenario, opt Options) (*Result, erro
 		return fail(errors.New("the scenario was not made by Parse or Load"))
 	}
 	if opt.Server == nil {
-		opt.Server = newServer
+		opt.Server = func(sc *scenario.Scenario) (lab.Server, error) { return newServer(opt.Engines, sc) }
 	}
 	server, err := opt.Server(sc)
 	if err != nil {
@@ -90,7 +90,7 @@ func (o *Options) log(line string) {
 func (x *experiment) run(ctx context.Context) (out *Result, err error) {
 	defer processors()()
 	sleep := func() {}
-	if x.opt.Visit == nil {
+	if x.opt.Existing == nil {
 		sleep, err = awake() // from before the volumes are mounted: the path to them is measured then
 		x.lab.Awake = err == nil
 	}
@@ -110,7 +110,7 @@ func (x *experiment) run(ctx context.Context) (out *Result, err error) {
 	})
 	if x.opt.Record != nil {
 		x.record = newRecorder(x.opt.Record, x.m.lab.Devices)
-		x.record.visit = x.opt.Visit
+		x.record.existing = x.opt.Existing
 	}
 	x.watch = newWatcher(x.m, x.driver, x.from, x.end)
 	x.watch.record = x.record
@@ -122,8 +122,8 @@ func (x *experiment) run(ctx context.Context) (out *Result, err error) {
 
 // prepare mounts, starts and loads.
 func (x *experiment) prepare(ctx context.Context) (err error) {
-	if x.opt.Visit != nil {
-		return x.prepareVisit(ctx)
+	if x.opt.Existing != nil {
+		return x.prepareExisting(ctx)
 	}
 	if err := blockdev.Available(); err != nil {
 		return err

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	engines "plimsoll/internal/engine"
 	"plimsoll/internal/lab"
 	"plimsoll/internal/lab/blockdev"
 	"plimsoll/internal/lab/mount"
@@ -81,7 +82,8 @@ func options(t *testing.T, text string, server lab.Server) (*scenario.Scenario, 
 		mount.Root = before
 	})
 	return sc, Options{
-		File: file, Daemon: []string{os.Args[0]}, Log: func(line string) { t.Log(line) },
+		Engines: engines.All(),
+		File:    file, Daemon: []string{os.Args[0]}, Log: func(line string) { t.Log(line) },
 		Server: func(*scenario.Scenario) (lab.Server, error) { return server, nil },
 	}
 }
@@ -293,7 +295,7 @@ func TestNoSuchServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Run(t.Context(), sc, Options{}); err == nil || !strings.Contains(err.Error(), "the lab has no iris") {
+	if _, err := Run(t.Context(), sc, Options{Engines: engines.All()}); err == nil || !strings.Contains(err.Error(), "the lab has no iris") {
 		t.Error(err)
 	}
 }

@@ -99,7 +99,7 @@ type Options struct {
 func (o *Options) Puts() int64 { return int64(float64(o.Load.Rate) * o.Duration.Seconds()) }
 
 // Run checks the cluster that v has looked at, and removes what it put, however it ends.
-func Run(ctx context.Context, v *etcd.Visitor, opt Options) (r *Result, err error) {
+func Run(ctx context.Context, v *etcd.Existing, opt Options) (r *Result, err error) {
 	load, err := opt.workload()
 	if err != nil {
 		return nil, err

@@ -21,16 +21,16 @@ import (
 // The load of a short check arrives whole, is judged by every criterion, and is gone afterwards.
 func TestRun(t *testing.T) {
 	host := etcdtest.Run(t, 1, false, "--unsafe-no-fsync=false").Endpoints[0] // what its log takes is judged
-	a, err := existing.Parse("etcd://"+host, func(string) string { return "" })
+	a, err := existing.Kinds{etcd.Addresses}.Parse("etcd://"+host, func(string) string { return "" })
 	if err != nil {
 		t.Fatal(err)
 	}
 	opt := Options{Load: Load{"s", 150, 50}, Duration: 2 * time.Second, Seed: 1}
-	v, err := etcd.Visit(etcd.VisitOptions{Address: a, Name: "plimsoll_lab_test", KeyBytes: KeyBytes})
+	v, err := etcd.NewExisting(existing.Options{Address: a, Name: "plimsoll_lab_test"}, KeyBytes)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err = v.LookFor(t.Context(), ValueSize, opt.Puts()); err != nil {
+	if _, err = v.InspectFor(t.Context(), ValueSize, opt.Puts()); err != nil {
 		t.Fatal(err)
 	}
 	told := false
@@ -47,11 +47,11 @@ func TestRun(t *testing.T) {
 			t.Errorf("%s was not judged: %+v, %q", c.Name, c, r.Remarks)
 		}
 	}
-	again, err := etcd.Visit(etcd.VisitOptions{Address: a, Name: "plimsoll_lab_test"})
+	again, err := etcd.NewExisting(existing.Options{Address: a, Name: "plimsoll_lab_test"}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := again.LookFor(t.Context(), ValueSize, 1); err != nil { // keys that are left would be in the way
+	if _, err := again.InspectFor(t.Context(), ValueSize, 1); err != nil { // keys that are left would be in the way
 		t.Error(err)
 	}
 }

@@ -1,4 +1,4 @@
-// Package server runs real etcd on a machine's volumes ([New]), or visits a cluster that runs already ([Visit]).
+// Package server runs real etcd on a machine's volumes ([New]), or asks a cluster that runs already ([NewExisting]).
 //
 // Each member is a process of its own with its own volumes ("m1/data", "m1/wal" and so on; "data" and "wal" where
 // there is one), since members of one process would share their metrics. The leader is put where the scenario has it:

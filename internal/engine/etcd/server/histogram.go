@@ -22,7 +22,7 @@ type Histograms struct {
 type bucket struct{ most, count float64 }
 
 // Histograms reads those of the given names from each endpoint's /metrics. The error is that of the first endpoint that does not tell.
-func (v *Visitor) Histograms(ctx context.Context, names ...string) (*Histograms, error) {
+func (v *Existing) Histograms(ctx context.Context, names ...string) (*Histograms, error) {
 	h := &Histograms{of: map[[2]string][]bucket{}}
 	for _, host := range v.hosts {
 		src, err := v.source(host)

@@ -19,7 +19,7 @@ import (
 )
 
 // A cluster whose database reaches its quota takes no more writes from anybody (alarm NOSPACE) until a person has compacted,
-// defragmented and disarmed it. So a visit that would come near it is refused, and one that does is ended.
+// defragmented and disarmed it. So a run that would come near it is refused, and one that does is ended.
 const (
 	quotaAsk  = 0.8 // of the quota, expected at the end
 	quotaStop = 0.9 // of the quota, seen while it runs
@@ -37,7 +37,7 @@ func grows(key int, size units.Size, writes int64) int64 {
 }
 
 // room tells whether the database has room; note is what to know of it.
-func (v *Visitor) room(size units.Size, writes int64) (note string, err error) {
+func (v *Existing) room(size units.Size, writes int64) (note string, err error) {
 	more := grows(max(len(v.keys.prefix)+16, v.keys.bytes), size, writes)
 	whose := "quota"
 	if !v.known {
@@ -51,7 +51,7 @@ func (v *Visitor) room(size units.Size, writes int64) (note string, err error) {
 }
 
 // readQuota takes the quota from the first /metrics that tells it.
-func (v *Visitor) readQuota(ctx context.Context) {
+func (v *Existing) readQuota(ctx context.Context) {
 	v.quota, v.known = int64(quotaDefault), false
 	for _, host := range v.hosts {
 		src, err := v.source(host)
@@ -112,7 +112,7 @@ func (p *scraped) Append(_ context.Context, b *recording.Batch) error {
 func (*scraped) Source(recording.Source) {}
 func (*scraped) Note(recording.Note)     {}
 
-// A guard looks at a database's size while a visit writes.
+// A guard looks at a database's size while a run writes.
 type guard struct {
 	cancel context.CancelFunc
 	all    sync.WaitGroup

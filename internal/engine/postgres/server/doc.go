@@ -1,4 +1,4 @@
-// Package server runs a real PostgreSQL server on a machine's volumes ([New]), or visits one that runs already ([Visit]), whose
+// Package server runs a real PostgreSQL server on a machine's volumes ([New]), or asks one that runs already ([NewExisting]), whose
 // settings are its own.
 //
 // The server is Debian's (package postgresql), or another that is on PATH or named by [EnvBin]. It is made anew on

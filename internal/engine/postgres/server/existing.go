@@ -22,16 +22,16 @@ import (
 )
 
 const (
-	// visitWithin is how long a server that is there may take to let us in.
-	visitWithin = 10 * time.Second
+	// inspectWithin is how long a server that is there may take to let us in.
+	inspectWithin = 10 * time.Second
 	// beside is how many connections there are beside the workload's: who loads and reads, who watches, and who looks for
 	// checkpoints.
 	beside = 3
 )
 
-// A Visitor is a server that runs already. It implements visit.Guest: a database of its own is all it touches.
-type Visitor struct {
-	opt    VisitOptions
+// An Existing is a server that runs already. It implements existing.Server: a database of its own is all it touches.
+type Existing struct {
+	opt    existing.Options
 	cfg    postgres.Config
 	home   *pgconn.Config // the database that the address names
 	schema schema
@@ -46,15 +46,15 @@ type Visitor struct {
 	clock  *checkpointClock
 }
 
-// VisitOptions say how to visit.
-type VisitOptions struct {
-	Address *existing.Address
-	Name    string // of the database
-	Keep    bool   // at the end
+// Addresses are those of servers, as libpq has them.
+var Addresses = existing.Addresses{
+	Engine: "postgres", Product: "PostgreSQL", Schemes: []string{"postgres", "postgresql"},
+	Begin: "postgres://", Example: "postgres://user@host/", Usage: "postgres://user@host/",
+	Socket: true, HostParameter: "host", Parameters: "sslrootcert=, sslcert= and sslkey=",
 }
 
-// Visit prepares a visit; nothing is asked yet. Of the configuration rows and their sizes count: the server keeps its own settings.
-func Visit(cfg postgres.Config, opt VisitOptions) (*Visitor, error) {
+// NewExisting prepares a run's use of a server; nothing is asked yet. Of the configuration rows and their sizes count: the server keeps its own settings.
+func NewExisting(cfg postgres.Config, opt existing.Options) (*Existing, error) {
 	if problems := cfg.Check(); len(problems) > 0 {
 		return nil, fmt.Errorf("postgres: %w", problems)
 	}
@@ -67,11 +67,11 @@ func Visit(cfg postgres.Config, opt VisitOptions) (*Visitor, error) {
 	}
 	home.ConnectTimeout = connectWithin
 	home.MaxProtocolMessageBodyLen = messageBytesMax
-	return &Visitor{opt: opt, cfg: cfg, home: home, schema: newSchema(&cfg)}, nil
+	return &Existing{opt: opt, cfg: cfg, home: home, schema: newSchema(&cfg)}, nil
 }
 
 // dialer connects to a database; "" is the one that the address names.
-func (v *Visitor) dialer(database string) dialer {
+func (v *Existing) dialer(database string) dialer {
 	return func(ctx context.Context, name string) (*pgconn.PgConn, error) {
 		cfg := v.home.Copy()
 		if database != "" {
@@ -84,7 +84,7 @@ func (v *Visitor) dialer(database string) dialer {
 }
 
 // explain says what to do about a refusal, and shows no password.
-func (v *Visitor) explain(err error) error {
+func (v *Existing) explain(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -103,24 +103,24 @@ func (v *Visitor) explain(err error) error {
 }
 
 // Describe implements lab.Server.
-func (v *Visitor) Describe() string { return "PostgreSQL " + v.version }
+func (v *Existing) Describe() string { return "PostgreSQL " + v.version }
 
-// what is asked of a server before a visit: the version, whether the user may make databases, connections in all and in use,
+// what is asked of a server before a run: the version, whether the user may make databases, connections in all and in use,
 // whether it is a standby.
-const sightQuery = `SELECT current_setting('server_version'), (SELECT rolcreatedb OR rolsuper FROM pg_roles WHERE rolname = current_user), current_user,
+const inspectionQuery = `SELECT current_setting('server_version'), (SELECT rolcreatedb OR rolsuper FROM pg_roles WHERE rolname = current_user), current_user,
 	current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int - (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'),
 	pg_is_in_recovery(), (SELECT count(*) FROM pg_database WHERE datname = $1), pg_has_role('pg_monitor', 'member')`
 
-// Look implements visit.Guest.
-func (v *Visitor) Look(ctx context.Context, sc *scenario.Scenario) (*existing.Sight, error) {
-	ctx, cancel := context.WithTimeout(ctx, visitWithin)
+// Inspect implements existing.Server.
+func (v *Existing) Inspect(ctx context.Context, sc *scenario.Scenario) (*existing.Inspection, error) {
+	ctx, cancel := context.WithTimeout(ctx, inspectWithin)
 	defer cancel()
 	c, err := v.dialer("")(ctx, "plimsoll-look")
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = c.Close(ctx) }()
-	got := c.ExecParams(ctx, sightQuery, [][]byte{[]byte(v.opt.Name)}, nil, nil, nil).Read()
+	got := c.ExecParams(ctx, inspectionQuery, [][]byte{[]byte(v.opt.Name)}, nil, nil, nil).Read()
 	if got.Err != nil {
 		return nil, v.explain(got.Err)
 	}
@@ -130,7 +130,7 @@ func (v *Visitor) Look(ctx context.Context, sc *scenario.Scenario) (*existing.Si
 	if v.free, err = strconv.Atoi(string(row[3])); err != nil {
 		return nil, err
 	}
-	sight := &existing.Sight{
+	inspection := &existing.Inspection{
 		Server: v.Describe(), Remove: "DROP DATABASE " + v.opt.Name,
 		Least: "the user needs CREATEDB (ALTER ROLE " + user + " CREATEDB), and pg_monitor for all statistics",
 		Notes: []string{"settings are the server's own, whatever engine.postgres says"},
@@ -141,31 +141,31 @@ func (v *Visitor) Look(ctx context.Context, sc *scenario.Scenario) (*existing.Si
 	case string(row[1]) != "t":
 		return nil, fmt.Errorf("the user may not make a database there: ALTER ROLE %s CREATEDB", user)
 	case string(row[5]) != "0":
-		return nil, fmt.Errorf("a database %s is there already: take another name, or remove it (%s)", v.opt.Name, sight.Remove)
+		return nil, fmt.Errorf("a database %s is there already: take another name, or remove it (%s)", v.opt.Name, inspection.Remove)
 	case v.free < 2*beside:
 		return nil, fmt.Errorf("it has %d connections left, and a run needs %d: raise max_connections there", max(v.free, 0), 2*beside)
 	}
 	if n := sc.Workloads().Connections(); n > v.most() {
-		sight.Notes = append(sight.Notes, fmt.Sprintf("the workload's %d connections share %d, which is half of what it has left", n, v.most()))
+		inspection.Notes = append(inspection.Notes, fmt.Sprintf("the workload's %d connections share %d, which is half of what it has left", n, v.most()))
 	}
 	if string(row[6]) != "t" {
-		sight.Notes = append(sight.Notes, "the size of its WAL is not recorded: the user is no member of pg_monitor")
+		inspection.Notes = append(inspection.Notes, "the size of its WAL is not recorded: the user is no member of pg_monitor")
 	}
-	return sight, nil
+	return inspection, nil
 }
 
 // most is how many connections the workload may have: others come and go meanwhile.
-func (v *Visitor) most() int { return max(v.free/2, 1) }
+func (v *Existing) most() int { return max(v.free/2, 1) }
 
 // quotedName is a name in SQL.
 func quotedName(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
 // Start implements lab.Server: it makes the database and fills it.
-func (v *Visitor) Start(ctx context.Context, m *lab.Machine, progress lab.Progress) error {
+func (v *Existing) Start(ctx context.Context, m *lab.Machine, progress lab.Progress) error {
 	work := m.Scenario.Workloads()
 	v.mean = work.DocumentSize()
 	if v.version == "" {
-		if _, err := v.Look(ctx, m.Scenario); err != nil {
+		if _, err := v.Inspect(ctx, m.Scenario); err != nil {
 			return err
 		}
 	}
@@ -207,7 +207,7 @@ func (v *Visitor) Start(ctx context.Context, m *lab.Machine, progress lab.Progre
 }
 
 // Do implements lab.Server.
-func (v *Visitor) Do(ctx context.Context, conn int, op *lab.Op) error {
+func (v *Existing) Do(ctx context.Context, conn int, op *lab.Op) error {
 	p := v.pool.Load()
 	if p == nil {
 		return errNotRunning
@@ -216,7 +216,7 @@ func (v *Visitor) Do(ctx context.Context, conn int, op *lab.Op) error {
 }
 
 // Read implements lab.Server.
-func (v *Visitor) Read(ctx context.Context, key uint64) (seq uint64, found bool, err error) {
+func (v *Existing) Read(ctx context.Context, key uint64) (seq uint64, found bool, err error) {
 	if v.reader == nil {
 		return 0, false, errNotRunning
 	}
@@ -224,12 +224,12 @@ func (v *Visitor) Read(ctx context.Context, key uint64) (seq uint64, found bool,
 }
 
 // Sources implements lab.Server.
-func (v *Visitor) Sources() []source.Source {
+func (v *Existing) Sources() []source.Source {
 	return []source.Source{&statistics{dial: v.dialer(v.opt.Name), database: v.opt.Name, version: v.version, spare: true}}
 }
 
 // Cycles implements lab.Server: the checkpoints that ended while it was looked.
-func (v *Visitor) Cycles(context.Context) ([]lab.Cycle, error) {
+func (v *Existing) Cycles(context.Context) ([]lab.Cycle, error) {
 	if v.clock == nil {
 		return nil, nil
 	}
@@ -237,13 +237,13 @@ func (v *Visitor) Cycles(context.Context) ([]lab.Cycle, error) {
 }
 
 // Crash implements lab.Server: a server that others use is not killed.
-func (v *Visitor) Crash() error { return existing.ErrNotOurs }
+func (v *Existing) Crash() error { return existing.ErrNotOurs }
 
 // Restart implements lab.Server.
-func (v *Visitor) Restart(context.Context) error { return existing.ErrNotOurs }
+func (v *Existing) Restart(context.Context) error { return existing.ErrNotOurs }
 
 // Stop implements lab.Server: it drops the database.
-func (v *Visitor) Stop(ctx context.Context) error {
+func (v *Existing) Stop(ctx context.Context) error {
 	if p := v.pool.Swap(nil); p != nil {
 		p.close(ctx)
 	}
@@ -272,4 +272,4 @@ func (v *Visitor) Stop(ctx context.Context) error {
 	return nil
 }
 
-var _ existing.Guest = (*Visitor)(nil)
+var _ existing.Server = (*Existing)(nil)

@@ -21,9 +21,9 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// A Visitor is a mongod, replica set or mongos that runs already. It implements visit.Guest: a database of its own is all it touches.
-type Visitor struct {
-	opt VisitOptions
+// A Existing is a mongod, replica set or mongos that runs already. It implements existing.Server: a database of its own is all it touches.
+type Existing struct {
+	opt existing.Options
 	cfg wiredtiger.Config
 
 	version string
@@ -32,15 +32,15 @@ type Visitor struct {
 	store   atomic.Pointer[store]
 }
 
-// VisitOptions say how to visit.
-type VisitOptions struct {
-	Address *existing.Address
-	Name    string // of the database
-	Keep    bool   // at the end
+// Addresses are those of servers, as its drivers have them.
+var Addresses = existing.Addresses{
+	Engine: "wiredtiger", Product: "MongoDB", Schemes: []string{"mongodb", "mongodb+srv"},
+	Begin: "mongodb://", Example: "mongodb://user@host/", Usage: "mongodb://user@host/",
+	Parameters: "tlsCAFile= and tlsCertificateKeyFile=",
 }
 
-// Visit prepares a visit; nothing is asked yet. Of the configuration what a write waits for counts: the server keeps its own settings.
-func Visit(cfg wiredtiger.Config, opt VisitOptions) (*Visitor, error) {
+// NewExisting prepares a run's use of a server; nothing is asked yet. Of the configuration what a write waits for counts: the server keeps its own settings.
+func NewExisting(cfg wiredtiger.Config, opt existing.Options) (*Existing, error) {
 	if err := cfg.Check().Err(); err != nil {
 		return nil, err
 	}
@@ -50,14 +50,14 @@ func Visit(cfg wiredtiger.Config, opt VisitOptions) (*Visitor, error) {
 	if err := options.Client().ApplyURI(opt.Address.Secret()).Validate(); err != nil {
 		return nil, opt.Address.Redact(err)
 	}
-	return &Visitor{opt: opt, cfg: cfg}, nil
+	return &Existing{opt: opt, cfg: cfg}, nil
 }
 
 // Describe implements lab.Server.
-func (v *Visitor) Describe() string { return "MongoDB " + v.version }
+func (v *Existing) Describe() string { return "MongoDB " + v.version }
 
 // explain says what to do about a refusal, and shows no password.
-func (v *Visitor) explain(err error) error {
+func (v *Existing) explain(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -77,13 +77,13 @@ const (
 	authenticationFailed = 18
 )
 
-func (v *Visitor) least() string {
+func (v *Existing) least() string {
 	return fmt.Sprintf("the user needs readWrite and dbAdmin on %s (name one with --database, and grant them there: db.grantRolesToUser(USER, "+
 		"[{role: \"readWrite\", db: NAME}, {role: \"dbAdmin\", db: NAME}])), or readWriteAnyDatabase and dbAdminAnyDatabase; and clusterMonitor for statistics", v.opt.Name)
 }
 
-// Look implements visit.Guest.
-func (v *Visitor) Look(ctx context.Context, sc *scenario.Scenario) (*existing.Sight, error) {
+// Inspect implements existing.Server.
+func (v *Existing) Inspect(ctx context.Context, sc *scenario.Scenario) (*existing.Inspection, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*selectWithin)
 	defer cancel()
 	c, err := connect(v.opt.Address.Secret(), 1, nil)
@@ -101,7 +101,7 @@ func (v *Visitor) Look(ctx context.Context, sc *scenario.Scenario) (*existing.Si
 	}
 	v.version, _ = build.Lookup("version").StringValueOK()
 	_, waits := concern(&v.cfg)
-	sight := &existing.Sight{
+	inspection := &existing.Inspection{
 		Server: v.Describe(), Least: v.least(), Remove: fmt.Sprintf("db.getSiblingDB(%q).dropDatabase()", v.opt.Name),
 		Notes: []string{"settings are the server's own, whatever engine.wiredtiger says; writes wait for " + waits},
 	}
@@ -109,27 +109,27 @@ func (v *Visitor) Look(ctx context.Context, sc *scenario.Scenario) (*existing.Si
 		return nil, err
 	}
 	if names, err := c.ListDatabaseNames(ctx, bson.D{{Key: "name", Value: v.opt.Name}}, options.ListDatabases().SetAuthorizedDatabases(true)); err == nil && len(names) > 0 {
-		return nil, fmt.Errorf("a database %s is there already: take another name, or remove it (%s)", v.opt.Name, sight.Remove)
+		return nil, fmt.Errorf("a database %s is there already: take another name, or remove it (%s)", v.opt.Name, inspection.Remove)
 	}
 	d, err := serverStatus(ctx, c)
 	_, tells := first(d, countOf)
 	switch {
 	case err != nil:
 		v.blind = true
-		sight.Notes = append(sight.Notes, "MongoDB's own statistics are not recorded, and its checkpoints not seen: the user has no clusterMonitor")
+		inspection.Notes = append(inspection.Notes, "MongoDB's own statistics are not recorded, and its checkpoints not seen: the user has no clusterMonitor")
 	case !tells:
-		sight.Notes = append(sight.Notes, "checkpoints are not seen: it is a mongos, or its engine is another than WiredTiger")
+		inspection.Notes = append(inspection.Notes, "checkpoints are not seen: it is a mongos, or its engine is another than WiredTiger")
 	}
 	if v.cfg.Indexes > 0 {
-		sight.Notes = append(sight.Notes, noIndexes)
+		inspection.Notes = append(inspection.Notes, noIndexes)
 	}
 	if set, ok := who.Lookup("setName").StringValueOK(); ok {
-		sight.Notes = append(sight.Notes, fmt.Sprintf("it is of replica set %s: its members copy all of it, and it pushes as much out of their oplogs", set))
+		inspection.Notes = append(inspection.Notes, fmt.Sprintf("it is of replica set %s: its members copy all of it, and it pushes as much out of their oplogs", set))
 	}
-	return sight, nil
+	return inspection, nil
 }
 
-func (v *Visitor) unreachable(ctx context.Context, err error) error {
+func (v *Existing) unreachable(ctx context.Context, err error) error {
 	if ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled) {
 		return ctx.Err()
 	}
@@ -140,7 +140,7 @@ func (v *Visitor) unreachable(ctx context.Context, err error) error {
 var needed = []string{"find", "insert", "update", "dropDatabase"}
 
 // allowed tells which right is missing. Where nobody is authenticated there is no telling: then the server's own refusal does.
-func (v *Visitor) allowed(ctx context.Context, c *mongo.Client) error {
+func (v *Existing) allowed(ctx context.Context, c *mongo.Client) error {
 	got, err := c.Database("admin").RunCommand(ctx, bson.D{{Key: "connectionStatus", Value: 1}, {Key: "showPrivileges", Value: true}}).Raw()
 	if err != nil {
 		return nil //nolint:nilerr // an old server, or a proxy: it refuses by itself
@@ -181,7 +181,7 @@ func (v *Visitor) allowed(ctx context.Context, c *mongo.Client) error {
 }
 
 // covers tells whether a privilege's resource is the database, with all its collections.
-func (v *Visitor) covers(resource bson.RawValue) bool {
+func (v *Existing) covers(resource bson.RawValue) bool {
 	d, ok := resource.DocumentOK()
 	if !ok {
 		return false
@@ -195,9 +195,9 @@ func (v *Visitor) covers(resource bson.RawValue) bool {
 }
 
 // Start implements lab.Server: it inserts the documents, which makes the database.
-func (v *Visitor) Start(ctx context.Context, m *lab.Machine, progress lab.Progress) error {
+func (v *Existing) Start(ctx context.Context, m *lab.Machine, progress lab.Progress) error {
 	if v.version == "" {
-		if _, err := v.Look(ctx, m.Scenario); err != nil {
+		if _, err := v.Inspect(ctx, m.Scenario); err != nil {
 			return err
 		}
 	}
@@ -218,7 +218,7 @@ func (v *Visitor) Start(ctx context.Context, m *lab.Machine, progress lab.Progre
 }
 
 // Do implements lab.Server.
-func (v *Visitor) Do(ctx context.Context, _ int, op *lab.Op) error {
+func (v *Existing) Do(ctx context.Context, _ int, op *lab.Op) error {
 	s := v.store.Load()
 	if s == nil {
 		return errNotRunning
@@ -227,7 +227,7 @@ func (v *Visitor) Do(ctx context.Context, _ int, op *lab.Op) error {
 }
 
 // Read implements lab.Server.
-func (v *Visitor) Read(ctx context.Context, key uint64) (seq uint64, found bool, err error) {
+func (v *Existing) Read(ctx context.Context, key uint64) (seq uint64, found bool, err error) {
 	s := v.store.Load()
 	if s == nil {
 		return 0, false, errNotRunning
@@ -237,7 +237,7 @@ func (v *Visitor) Read(ctx context.Context, key uint64) (seq uint64, found bool,
 }
 
 // Sources implements lab.Server.
-func (v *Visitor) Sources() []source.Source {
+func (v *Existing) Sources() []source.Source {
 	s := v.store.Load()
 	if s == nil || v.blind {
 		return nil
@@ -246,7 +246,7 @@ func (v *Visitor) Sources() []source.Source {
 }
 
 // Cycles implements lab.Server.
-func (v *Visitor) Cycles(context.Context) ([]lab.Cycle, error) {
+func (v *Existing) Cycles(context.Context) ([]lab.Cycle, error) {
 	if s := v.store.Load(); s != nil {
 		return s.seen(), nil
 	}
@@ -254,13 +254,13 @@ func (v *Visitor) Cycles(context.Context) ([]lab.Cycle, error) {
 }
 
 // Crash implements lab.Server: a server that others use is not killed.
-func (v *Visitor) Crash() error { return existing.ErrNotOurs }
+func (v *Existing) Crash() error { return existing.ErrNotOurs }
 
 // Restart implements lab.Server.
-func (v *Visitor) Restart(context.Context) error { return existing.ErrNotOurs }
+func (v *Existing) Restart(context.Context) error { return existing.ErrNotOurs }
 
 // Stop implements lab.Server: it drops the database.
-func (v *Visitor) Stop(ctx context.Context) error {
+func (v *Existing) Stop(ctx context.Context) error {
 	s := v.store.Swap(nil)
 	if s == nil {
 		return nil
@@ -274,4 +274,4 @@ func (v *Visitor) Stop(ctx context.Context) error {
 	return errors.Join(err, s.close(ctx))
 }
 
-var _ existing.Guest = (*Visitor)(nil)
+var _ existing.Server = (*Existing)(nil)

@@ -18,13 +18,13 @@ import (
 )
 
 // guestOf prepares a visit of a server as a user; it is gone at the end of the test.
-func guestOf(t *testing.T, b *bench, user, name string) *Visitor {
+func guestOf(t *testing.T, b *bench, user, name string) *Existing {
 	t.Helper()
-	a, err := existing.Parse("postgres://"+user+"@/postgres?sslmode=disable&host="+b.socket, func(string) string { return "" })
+	a, err := existing.Kinds{Addresses}.Parse("postgres://"+user+"@/postgres?sslmode=disable&host="+b.socket, func(string) string { return "" })
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := Visit(*scenario.ConfigOf[*postgres.Config](b.m.Scenario), VisitOptions{Address: a, Name: name})
+	v, err := NewExisting(*scenario.ConfigOf[*postgres.Config](b.m.Scenario), existing.Options{Address: a, Name: name})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,12 +50,12 @@ func TestVisit(t *testing.T) {
 	b := start(t, folder(t, t.TempDir()), roomy, "data")
 	b.ask(t, "CREATE ROLE guest LOGIN CREATEDB; SELECT 1")
 	v := guestOf(t, b, "guest", "plimsoll_lab_test")
-	sight, err := v.Look(t.Context(), b.m.Scenario)
+	inspection, err := v.Inspect(t.Context(), b.m.Scenario)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if notes := strings.Join(sight.Notes, "; "); sight.Server != b.Describe() || !strings.Contains(notes, "no member of pg_monitor") {
-		t.Errorf("%+v", sight)
+	if notes := strings.Join(inspection.Notes, "; "); inspection.Server != b.Describe() || !strings.Contains(notes, "no member of pg_monitor") {
+		t.Errorf("%+v", inspection)
 	}
 	if got := b.ask(t, databases); got != "0" {
 		t.Errorf("looking made %s databases", got)
@@ -78,7 +78,7 @@ func TestVisit(t *testing.T) {
 		t.Errorf("killing somebody's server: %v", err)
 	}
 	second := guestOf(t, b, "guest", "plimsoll_lab_test")
-	if _, err := second.Look(t.Context(), b.m.Scenario); err == nil || !strings.Contains(err.Error(), "is there already") {
+	if _, err := second.Inspect(t.Context(), b.m.Scenario); err == nil || !strings.Contains(err.Error(), "is there already") {
 		t.Errorf("a name that is taken: %v", err)
 	}
 	if err := v.Stop(t.Context()); err != nil {
@@ -148,28 +148,28 @@ func TestVisitSeesCheckpoints(t *testing.T) {
 func TestVisitRefused(t *testing.T) {
 	b := start(t, folder(t, t.TempDir()), roomy, "data")
 	b.ask(t, "CREATE ROLE \"no one\" LOGIN; SELECT 1")
-	if _, err := guestOf(t, b, "no%20one", "plimsoll_lab_test").Look(t.Context(), b.m.Scenario); err == nil || !strings.Contains(err.Error(), `ALTER ROLE "no one" CREATEDB`) {
+	if _, err := guestOf(t, b, "no%20one", "plimsoll_lab_test").Inspect(t.Context(), b.m.Scenario); err == nil || !strings.Contains(err.Error(), `ALTER ROLE "no one" CREATEDB`) {
 		t.Errorf("no right to make a database: %v", err)
 	}
-	a, err := existing.Parse("postgres://nobody:s3cret@/postgres?sslmode=disable&host="+b.socket, func(string) string { return "" })
+	a, err := existing.Kinds{Addresses}.Parse("postgres://nobody:s3cret@/postgres?sslmode=disable&host="+b.socket, func(string) string { return "" })
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := Visit(postgres.Defaults(), VisitOptions{Address: a, Name: "plimsoll_lab_test"})
+	v, err := NewExisting(postgres.Defaults(), existing.Options{Address: a, Name: "plimsoll_lab_test"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := v.Look(t.Context(), b.m.Scenario); err == nil || strings.Contains(err.Error(), "s3cret") || !strings.Contains(err.Error(), "PGPASSWORD") {
+	if _, err := v.Inspect(t.Context(), b.m.Scenario); err == nil || strings.Contains(err.Error(), "s3cret") || !strings.Contains(err.Error(), "PGPASSWORD") {
 		t.Errorf("nobody: %v", err)
 	}
-	bad, err := existing.Parse("postgres://me:s3cret@h/x?sslmode=sometimes", func(string) string { return "" })
+	bad, err := existing.Kinds{Addresses}.Parse("postgres://me:s3cret@h/x?sslmode=sometimes", func(string) string { return "" })
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Visit(postgres.Defaults(), VisitOptions{Address: bad, Name: "plimsoll_lab_test"}); err == nil || strings.Contains(err.Error(), "s3cret") {
+	if _, err := NewExisting(postgres.Defaults(), existing.Options{Address: bad, Name: "plimsoll_lab_test"}); err == nil || strings.Contains(err.Error(), "s3cret") {
 		t.Errorf("an address that cannot be: %v", err)
 	}
-	if _, err := Visit(postgres.Defaults(), VisitOptions{Address: a, Name: "template1"}); err == nil {
+	if _, err := NewExisting(postgres.Defaults(), existing.Options{Address: a, Name: "template1"}); err == nil {
 		t.Error("template1 would be dropped")
 	}
 }

@@ -5,11 +5,7 @@ package server
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
-	"errors"
 	"fmt"
-	"net"
-	"os"
 	"strings"
 	"sync"
 	"time"
@@ -21,69 +17,26 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 
+	"plimsoll/internal/engine/etcd/endpoint"
 	"plimsoll/internal/lab/existing"
 )
-
-// clientPort is where etcd listens for clients unless told.
-const clientPort = "2379"
-
-// Files are TLS as etcdctl's flags name it: a client's certificate with its key, and who signs the servers'. "": none, and the
-// system's.
-type Files struct{ Cert, Key, CACert string }
-
-// config is nil where neither files nor the address's scheme ask for TLS.
-func (f *Files) config(secure bool) (*tls.Config, error) {
-	if !secure && *f == (Files{}) {
-		return nil, nil
-	}
-	c := &tls.Config{MinVersion: tls.VersionTLS12}
-	if (f.Cert == "") != (f.Key == "") {
-		return nil, errors.New("a client's certificate needs its key, and the key its certificate: give both --cert and --key")
-	}
-	if f.Cert != "" {
-		pair, err := tls.LoadX509KeyPair(f.Cert, f.Key)
-		if err != nil {
-			return nil, fmt.Errorf("--cert and --key: %w", err)
-		}
-		c.Certificates = []tls.Certificate{pair}
-	}
-	if f.CACert != "" {
-		text, err := os.ReadFile(f.CACert)
-		if err != nil {
-			return nil, fmt.Errorf("--cacert: %w", err)
-		}
-		c.RootCAs = x509.NewCertPool()
-		if !c.RootCAs.AppendCertsFromPEM(text) {
-			return nil, fmt.Errorf("--cacert: %s has no certificate in PEM", f.CACert)
-		}
-	}
-	return c, nil
-}
-
-// hostPort adds the port that etcd has unless told.
-func hostPort(host string) string {
-	if _, _, err := net.SplitHostPort(host); err == nil {
-		return host
-	}
-	return net.JoinHostPort(strings.Trim(host, "[]"), clientPort)
-}
 
 // endpoints are those of a cluster that an address names.
 func endpoints(a *existing.Address) []string {
 	var out []string
 	for _, h := range a.Hosts() {
-		out = append(out, hostPort(h))
+		out = append(out, endpoint.WithPort(h))
 	}
 	return out
 }
 
 // dialTo connects to an endpoint that is none of ours.
-func dialTo(endpoint string, config *tls.Config, t *token) (*grpc.ClientConn, error) {
+func dialTo(host string, config *tls.Config, t *token) (*grpc.ClientConn, error) {
 	secured := insecure.NewCredentials()
 	if config != nil {
 		secured = credentials.NewTLS(config)
 	}
-	return grpc.NewClient("passthrough:///"+endpoint,
+	return grpc.NewClient("passthrough:///"+host,
 		grpc.WithTransportCredentials(secured),
 		grpc.WithNoProxy(),
 		grpc.WithDisableServiceConfig(),

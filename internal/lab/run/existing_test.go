@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	engines "plimsoll/internal/engine"
 	"plimsoll/internal/engine/etcd/etcdtest"
 	etcd "plimsoll/internal/engine/etcd/server"
 	postgresmodel "plimsoll/internal/engine/postgres/model"
@@ -52,7 +53,7 @@ func parsed(t *testing.T, engine string) *scenario.Scenario {
 
 func parsedAddress(t *testing.T, text string) *existing.Address {
 	t.Helper()
-	a, err := existing.Parse(text, func(string) string { return "" })
+	a, err := existing.KindsOf(engines.All()).Parse(text, func(string) string { return "" })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,26 +61,26 @@ func parsedAddress(t *testing.T, text string) *existing.Address {
 }
 
 // visiting gives the options of a run on a server, as the command has them: it is looked at first.
-func visiting(t *testing.T, sc *scenario.Scenario, a *existing.Address, guest existing.Guest, keep bool) Options {
+func visiting(t *testing.T, sc *scenario.Scenario, a *existing.Address, guest existing.Server, keep bool) Options {
 	t.Helper()
-	if _, err := guest.Look(t.Context(), sc); err != nil {
+	if _, err := guest.Inspect(t.Context(), sc); err != nil {
 		t.Fatal(err)
 	}
 	in := existing.IntentOf(a, "plimsoll_lab_test", sc, nil)
 	return Options{
-		Visit:  &Visit{Address: a.String(), Database: in.What(), Kept: keep, Local: a.Local()},
-		Server: func(*scenario.Scenario) (lab.Server, error) { return guest, nil },
-		Log:    func(line string) { t.Error(line) }, // what could not be removed
+		Existing: &Existing{Address: a.String(), Database: in.What(), Kept: keep, Local: a.Local()},
+		Server:   func(*scenario.Scenario) (lab.Server, error) { return guest, nil },
+		Log:      func(line string) { t.Error(line) }, // what could not be removed
 	}
 }
 
 // cluster is a real etcd of one member, and a visitor of it.
-func cluster(t *testing.T) (*existing.Address, func() *etcd.Visitor) {
+func cluster(t *testing.T) (*existing.Address, func() *etcd.Existing) {
 	t.Helper()
 	c := etcdtest.Run(t, 1, false)
 	a := parsedAddress(t, "etcd://"+c.Endpoints[0])
-	return a, func() *etcd.Visitor {
-		v, err := etcd.Visit(etcd.VisitOptions{Address: a, Name: "plimsoll_lab_test"})
+	return a, func() *etcd.Existing {
+		v, err := etcd.NewExisting(existing.Options{Address: a, Name: "plimsoll_lab_test"}, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,10 +89,10 @@ func cluster(t *testing.T) (*existing.Address, func() *etcd.Visitor) {
 }
 
 // notOurs holds that a result is of a server that ran already: no volumes of ours, no setting of this machine's, and the reader is told.
-func notOurs(t *testing.T, r *Result, server string, v *Visit) {
+func notOurs(t *testing.T, r *Result, server string, v *Existing) {
 	t.Helper()
 	l := &r.Lab
-	if !strings.HasPrefix(l.Server, server) || l.Visit == nil || *l.Visit != *v || len(l.Volumes) != 0 || len(l.Settings) != 0 || l.Saturated || l.Awake {
+	if !strings.HasPrefix(l.Server, server) || l.Existing == nil || *l.Existing != *v || len(l.Volumes) != 0 || len(l.Settings) != 0 || l.Saturated || l.Awake {
 		t.Errorf("%+v", l)
 	}
 	if !slices.ContainsFunc(l.Remarks, func(s string) bool { return strings.HasPrefix(s, "volumes are what the scenario says, not measured") }) {
@@ -113,7 +114,7 @@ func TestRunOnAServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	notOurs(t, r, "etcd 3.", opt.Visit)
+	notOurs(t, r, "etcd 3.", opt.Existing)
 	if r.Model == nil || r.Model.Writes.All.Operations == 0 {
 		t.Error("no model beside it")
 	}
@@ -129,7 +130,7 @@ func TestRunOnAServer(t *testing.T) {
 		}
 	}
 	again := visitor()
-	if _, err := again.Look(t.Context(), sc); err != nil {
+	if _, err := again.Inspect(t.Context(), sc); err != nil {
 		t.Errorf("something is left: %v", err)
 	}
 	if err := again.Stop(t.Context()); err != nil {
@@ -153,7 +154,7 @@ func TestABrokenVisitLeavesNothing(t *testing.T) {
 		t.Errorf("it ends with %v", err)
 	}
 	again := visitor()
-	if _, err := again.Look(t.Context(), sc); err != nil {
+	if _, err := again.Inspect(t.Context(), sc); err != nil {
 		t.Errorf("something is left: %v", err)
 	}
 	if err := again.Stop(t.Context()); err != nil {
@@ -185,7 +186,7 @@ func TestVisitIsKept(t *testing.T) {
 	})
 	sc := parsed(t, "postgres: {rows: 50}")
 	a := parsedAddress(t, s.Socket("postgres", "postgres"))
-	guest, err := postgres.Visit(*scenario.ConfigOf[*postgresmodel.Config](sc), postgres.VisitOptions{Address: a, Name: "plimsoll_lab_test", Keep: true})
+	guest, err := postgres.NewExisting(*scenario.ConfigOf[*postgresmodel.Config](sc), existing.Options{Address: a, Name: "plimsoll_lab_test", Keep: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +195,7 @@ func TestVisitIsKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	notOurs(t, r, "PostgreSQL ", opt.Visit)
+	notOurs(t, r, "PostgreSQL ", opt.Existing)
 	got, err := s.Exec("SELECT datname FROM pg_database WHERE datname LIKE 'plimsoll%'")
 	if err != nil || !slices.Equal(got, []string{"plimsoll_lab_test"}) {
 		t.Errorf("databases %v: %v", got, err)

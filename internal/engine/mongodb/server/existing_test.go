@@ -93,20 +93,20 @@ func (c *calls) of(name string) []bson.Raw {
 }
 
 // guest visits a server with a scenario; it is gone at the end of the test.
-func guest(t *testing.T, s *mongotest.Server, text string) (*Visitor, *existing.Sight) {
+func guest(t *testing.T, s *mongotest.Server, text string) (*Existing, *existing.Inspection) {
 	t.Helper()
 	sc := parse(t, text)
-	address, err := existing.Parse("mongodb://"+serve(t, s)+"/?directConnection=true", func(string) string { return "" })
+	address, err := existing.Kinds{Addresses}.Parse("mongodb://"+serve(t, s)+"/?directConnection=true", func(string) string { return "" })
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := Visit(*scenario.ConfigOf[*wiredtigermodel.Config](sc), VisitOptions{Address: address, Name: "plimsoll_lab_test"})
+	v, err := NewExisting(*scenario.ConfigOf[*wiredtigermodel.Config](sc), existing.Options{Address: address, Name: "plimsoll_lab_test"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	sight, err := v.Look(ctx, sc)
+	inspection, err := v.Inspect(ctx, sc)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func guest(t *testing.T, s *mongotest.Server, text string) (*Visitor, *existing.
 	if err := v.Start(ctx, &lab.Machine{Scenario: sc}, nil); err != nil {
 		t.Fatal(err)
 	}
-	return v, sight
+	return v, inspection
 }
 
 func do(t *testing.T, v lab.Server, kind workload.Kind, key, seq uint64, size, document units.Size) {
@@ -144,10 +144,10 @@ const space = "plimsoll_lab_test.documents"
 func TestVisit(t *testing.T) {
 	var seen calls
 	s := &mongotest.Server{Version: "8.2.1", Set: "rs0", Saw: seen.saw}
-	v, sight := guest(t, s, text)
-	if sight.Server != "MongoDB 8.2.1" || !strings.Contains(strings.Join(sight.Notes, "; "), "replica set rs0") ||
-		!strings.Contains(strings.Join(sight.Notes, "; "), "no clusterMonitor") {
-		t.Errorf("%+v", sight)
+	v, inspection := guest(t, s, text)
+	if inspection.Server != "MongoDB 8.2.1" || !strings.Contains(strings.Join(inspection.Notes, "; "), "replica set rs0") ||
+		!strings.Contains(strings.Join(inspection.Notes, "; "), "no clusterMonitor") {
+		t.Errorf("%+v", inspection)
 	}
 	if n := s.Count(space); n != 1500 {
 		t.Errorf("%d documents were loaded", n)
@@ -237,14 +237,14 @@ func marshal(t *testing.T, d bson.D) []byte {
 // What a write waits for is the scenario's, whatever the address says.
 func TestWriteConcern(t *testing.T) {
 	var seen calls
-	v, sight := guest(t, &mongotest.Server{Version: "8.2.1", Saw: seen.saw}, strings.Replace(text, "256MiB", "256MiB, journal_each_write: false", 1))
+	v, inspection := guest(t, &mongotest.Server{Version: "8.2.1", Saw: seen.saw}, strings.Replace(text, "256MiB", "256MiB, journal_each_write: false", 1))
 	do(t, v, workload.Update, 1, 2, 300, 300)
 	c := seen.of("update")[0].Lookup("writeConcern").Document()
 	if w, _ := c.Lookup("w").Int32OK(); w != 1 || c.Lookup("j").Boolean() {
 		t.Errorf("%v", c)
 	}
-	if !strings.Contains(sight.Notes[0], "{w: 1, j: false}") {
-		t.Errorf("%q", sight.Notes)
+	if !strings.Contains(inspection.Notes[0], "{w: 1, j: false}") {
+		t.Errorf("%q", inspection.Notes)
 	}
 }
 
@@ -270,15 +270,15 @@ func TestLeastPrivilege(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &mongotest.Server{Version: "8.2.1", Privileges: c.privileges}
-			address, err := existing.Parse("mongodb://"+serve(t, s)+"/?directConnection=true", func(string) string { return "" })
+			address, err := existing.Kinds{Addresses}.Parse("mongodb://"+serve(t, s)+"/?directConnection=true", func(string) string { return "" })
 			if err != nil {
 				t.Fatal(err)
 			}
-			v, err := Visit(*scenario.ConfigOf[*wiredtigermodel.Config](sc), VisitOptions{Address: address, Name: "plimsoll_lab_test"})
+			v, err := NewExisting(*scenario.ConfigOf[*wiredtigermodel.Config](sc), existing.Options{Address: address, Name: "plimsoll_lab_test"})
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = v.Look(t.Context(), sc)
+			_, err = v.Inspect(t.Context(), sc)
 			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v, not %q", err, c.want)
 			}
@@ -294,12 +294,12 @@ func TestNameIsTaken(t *testing.T) {
 	s := &mongotest.Server{Version: "8.2.1"}
 	at := serve(t, s)
 	sc := parse(t, text)
-	address, err := existing.Parse("mongodb://"+at+"/?directConnection=true", func(string) string { return "" })
+	address, err := existing.Kinds{Addresses}.Parse("mongodb://"+at+"/?directConnection=true", func(string) string { return "" })
 	if err != nil {
 		t.Fatal(err)
 	}
-	opt := VisitOptions{Address: address, Name: "plimsoll_lab_test", Keep: true}
-	first, err := Visit(*scenario.ConfigOf[*wiredtigermodel.Config](sc), opt)
+	opt := existing.Options{Address: address, Name: "plimsoll_lab_test", Keep: true}
+	first, err := NewExisting(*scenario.ConfigOf[*wiredtigermodel.Config](sc), opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -310,11 +310,11 @@ func TestNameIsTaken(t *testing.T) {
 		t.Errorf("kept: %d documents, %v", s.Count(space), err)
 	}
 	opt.Keep = false
-	second, err := Visit(*scenario.ConfigOf[*wiredtigermodel.Config](sc), opt)
+	second, err := NewExisting(*scenario.ConfigOf[*wiredtigermodel.Config](sc), opt)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := second.Look(t.Context(), sc); err == nil || !strings.Contains(err.Error(), "is there already") {
+	if _, err := second.Inspect(t.Context(), sc); err == nil || !strings.Contains(err.Error(), "is there already") {
 		t.Errorf("a name that is taken: %v", err)
 	}
 	if err := second.Stop(t.Context()); err != nil || s.Count(space) != 1500 {

@@ -16,6 +16,7 @@ import (
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 
 	"plimsoll/internal/base/units"
+	"plimsoll/internal/engine/etcd/endpoint"
 	"plimsoll/internal/engine/etcd/live"
 	"plimsoll/internal/lab"
 	"plimsoll/internal/lab/existing"
@@ -33,9 +34,9 @@ const (
 	removeAtOnce = 500
 )
 
-// A Visitor is a cluster that runs already. It implements visit.Guest: keys below a prefix of its own are all it touches.
-type Visitor struct {
-	opt   VisitOptions
+// An Existing is a cluster that runs already. It implements existing.Server: keys below a prefix of its own are all it touches.
+type Existing struct {
+	opt   existing.Options
 	hosts []string
 	tls   *tls.Config
 	token token
@@ -53,37 +54,37 @@ type Visitor struct {
 	guard   *guard
 }
 
-// VisitOptions say how to visit.
-type VisitOptions struct {
-	Address *existing.Address
-	// Name is what the keys begin with, before a slash.
-	Name string
-	TLS  Files
-	// KeyBytes is how long keys are, with the prefix; 0: as they come.
-	KeyBytes int
-	// Keep leaves the keys where they are at the end.
-	Keep bool
+// Addresses are those of clusters.
+var Addresses = existing.Addresses{
+	Engine: "etcd", Product: "etcd", Schemes: []string{"etcd", "http", "https"}, Secure: []string{"https"},
+	Begin: "etcd://, http://, https://", Example: "etcd://127.0.0.1:2379, https://host:2379 (etcd)",
+	Usage: "etcd://host:2379, http(s)://host:2379", Files: true, Makes: "keys below %s/",
 }
 
-// Visit prepares a visit; nothing is asked yet.
-func Visit(opt VisitOptions) (*Visitor, error) {
-	config, err := opt.TLS.config(opt.Address.Secure())
+// called is how TLS's files are named here.
+var called = endpoint.Names{Both: "give both --cert and --key", Client: "--cert and --key", Authority: "--cacert"}
+
+// NewExisting prepares a run's use of a cluster; nothing is asked yet. Keys are so many bytes long,
+// with the prefix; 0: as they come.
+func NewExisting(opt existing.Options, keyBytes int) (*Existing, error) {
+	files := endpoint.Files(opt.TLS)
+	config, err := files.Config(called, opt.Address.Secure(), false)
 	if err != nil {
 		return nil, err
 	}
 	if err := existing.CheckName(opt.Name); err != nil {
 		return nil, err
 	}
-	v := &Visitor{opt: opt, hosts: endpoints(opt.Address), tls: config, keys: keys{opt.Name + "/", opt.KeyBytes}}
+	v := &Existing{opt: opt, hosts: endpoints(opt.Address), tls: config, keys: keys{opt.Name + "/", keyBytes}}
 	v.token.user, v.token.password = opt.Address.User()
 	return v, nil
 }
 
 // Describe implements lab.Server.
-func (v *Visitor) Describe() string { return "etcd " + v.version }
+func (v *Existing) Describe() string { return "etcd " + v.version }
 
 // connect makes links to all endpoints, in turn.
-func (v *Visitor) connect(n int) (*links, error) {
+func (v *Existing) connect(n int) (*links, error) {
 	l := &links{}
 	for i := range max(n, len(v.hosts)) + len(v.hosts) {
 		c, err := dialTo(v.hosts[i%len(v.hosts)], v.tls, &v.token)
@@ -99,15 +100,15 @@ func (v *Visitor) connect(n int) (*links, error) {
 	return l, nil
 }
 
-// Look implements visit.Guest.
-func (v *Visitor) Look(ctx context.Context, sc *scenario.Scenario) (*existing.Sight, error) {
+// Inspect implements existing.Server.
+func (v *Existing) Inspect(ctx context.Context, sc *scenario.Scenario) (*existing.Inspection, error) {
 	w := sc.Workloads()
 	writes := existing.IntentOf(v.opt.Address, v.opt.Name, sc, nil)
-	return v.LookFor(ctx, w.DocumentSize(), writes.Loaded+max(writes.Writes, 0))
+	return v.InspectFor(ctx, w.DocumentSize(), writes.Loaded+max(writes.Writes, 0))
 }
 
-// LookFor asks who is there, and whether there is room for so many writes of a size.
-func (v *Visitor) LookFor(ctx context.Context, size units.Size, writes int64) (*existing.Sight, error) {
+// InspectFor asks who is there, and whether there is room for so many writes of a size.
+func (v *Existing) InspectFor(ctx context.Context, size units.Size, writes int64) (*existing.Inspection, error) {
 	if size > requestBytes {
 		return nil, fmt.Errorf("documents of %s: etcd takes no more than %s at a time", size.Exact(), requestBytes.Exact())
 	}
@@ -135,7 +136,7 @@ func (v *Visitor) LookFor(ctx context.Context, size units.Size, writes int64) (*
 		return nil, fmt.Errorf("%d keys begin with %s already: take another name, or remove them (etcdctl del --prefix %s)", got.Count, v.keys.prefix, v.keys.prefix)
 	}
 	v.readQuota(ctx)
-	sight := &existing.Sight{
+	inspection := &existing.Inspection{
 		Server: v.Describe(), Least: v.leastPrivilege(), Remove: "etcdctl del --prefix " + v.keys.prefix,
 		Notes: []string{"etcd keeps each revision until it is compacted, and the space until it is defragmented: both are yours to do"},
 	}
@@ -144,17 +145,17 @@ func (v *Visitor) LookFor(ctx context.Context, size units.Size, writes int64) (*
 		return nil, err
 	}
 	if note != "" {
-		sight.Notes = append(sight.Notes, note)
+		inspection.Notes = append(inspection.Notes, note)
 	}
-	return sight, nil
+	return inspection, nil
 }
 
-func (v *Visitor) leastPrivilege() string {
+func (v *Existing) leastPrivilege() string {
 	return "with authentication on, a role that may do no more: etcdctl role grant-permission ROLE readwrite " + existing.NamePrefix + " --prefix=true"
 }
 
 // explain says what to do about a refusal.
-func (v *Visitor) explain(err error) error {
+func (v *Existing) explain(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -169,7 +170,7 @@ func (v *Visitor) explain(err error) error {
 }
 
 // unreachable is the error of an endpoint that does not answer.
-func (v *Visitor) unreachable(ctx context.Context, host string, err error) error {
+func (v *Existing) unreachable(ctx context.Context, host string, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -184,10 +185,10 @@ func (v *Visitor) unreachable(ctx context.Context, host string, err error) error
 }
 
 // Start implements lab.Server: it puts the documents.
-func (v *Visitor) Start(ctx context.Context, m *lab.Machine, progress lab.Progress) error {
+func (v *Existing) Start(ctx context.Context, m *lab.Machine, progress lab.Progress) error {
 	w := m.Scenario.Workloads()
 	if v.version == "" {
-		if _, err := v.Look(ctx, m.Scenario); err != nil {
+		if _, err := v.Inspect(ctx, m.Scenario); err != nil {
 			return err
 		}
 	}
@@ -198,7 +199,7 @@ func (v *Visitor) Start(ctx context.Context, m *lab.Machine, progress lab.Progre
 }
 
 // Begin makes ready for Do on so many connections, which share so many of HTTP/2, after LookFor. There are no documents yet. Stop ends it.
-func (v *Visitor) Begin(connections int, mean units.Size, shared int) error {
+func (v *Existing) Begin(connections int, mean units.Size, shared int) error {
 	v.mean, v.writers = mean, make([]writer, connections)
 	l, err := v.connect(min(max(connections, 1), shared))
 	if err != nil {
@@ -211,7 +212,7 @@ func (v *Visitor) Begin(connections int, mean units.Size, shared int) error {
 }
 
 // Do implements lab.Server.
-func (v *Visitor) Do(ctx context.Context, conn int, op *lab.Op) error {
+func (v *Existing) Do(ctx context.Context, conn int, op *lab.Op) error {
 	l := v.links.Load()
 	if l == nil {
 		return errNotRunning
@@ -223,7 +224,7 @@ func (v *Visitor) Do(ctx context.Context, conn int, op *lab.Op) error {
 }
 
 // Sources implements lab.Server: /metrics of each endpoint.
-func (v *Visitor) Sources() []source.Source {
+func (v *Existing) Sources() []source.Source {
 	var out []source.Source
 	for _, host := range v.hosts {
 		if src, err := v.source(host); err == nil {
@@ -233,7 +234,7 @@ func (v *Visitor) Sources() []source.Source {
 	return out
 }
 
-func (v *Visitor) source(host string) (source.Source, error) {
+func (v *Existing) source(host string) (source.Source, error) {
 	opt, scheme := exposition.URLOptions{Getenv: func(string) string { return "" }, Exporters: []exposition.Exporter{live.Exporter}}, "http"
 	if v.tls != nil {
 		t := http.DefaultTransport.(*http.Transport).Clone()
@@ -248,16 +249,16 @@ func (v *Visitor) source(host string) (source.Source, error) {
 }
 
 // Cycles implements lab.Server: nothing tells from outside when the backend commits.
-func (v *Visitor) Cycles(context.Context) ([]lab.Cycle, error) { return nil, nil }
+func (v *Existing) Cycles(context.Context) ([]lab.Cycle, error) { return nil, nil }
 
 // Crash implements lab.Server: a cluster that others use is not killed.
-func (v *Visitor) Crash() error { return existing.ErrNotOurs }
+func (v *Existing) Crash() error { return existing.ErrNotOurs }
 
 // Restart implements lab.Server.
-func (v *Visitor) Restart(context.Context) error { return existing.ErrNotOurs }
+func (v *Existing) Restart(context.Context) error { return existing.ErrNotOurs }
 
 // Read implements lab.Server.
-func (v *Visitor) Read(ctx context.Context, key uint64) (seq uint64, found bool, err error) {
+func (v *Existing) Read(ctx context.Context, key uint64) (seq uint64, found bool, err error) {
 	l := v.links.Load()
 	if l == nil {
 		return 0, false, errNotRunning
@@ -267,7 +268,7 @@ func (v *Visitor) Read(ctx context.Context, key uint64) (seq uint64, found bool,
 }
 
 // Stop implements lab.Server: it removes the keys, some at a time, so that nobody waits behind it.
-func (v *Visitor) Stop(ctx context.Context) error {
+func (v *Existing) Stop(ctx context.Context) error {
 	l := v.links.Swap(nil)
 	if l == nil {
 		return nil
@@ -282,7 +283,7 @@ func (v *Visitor) Stop(ctx context.Context) error {
 	return errors.Join(err, l.close())
 }
 
-func (v *Visitor) remove(ctx context.Context, l *links) error {
+func (v *Existing) remove(ctx context.Context, l *links) error {
 	kv := l.kv(0)
 	for {
 		got, err := kv.Range(ctx, &etcdserverpb.RangeRequest{Key: []byte(v.keys.prefix), RangeEnd: v.keys.end(), Limit: removeAtOnce, KeysOnly: true})
@@ -296,4 +297,4 @@ func (v *Visitor) remove(ctx context.Context, l *links) error {
 	}
 }
 
-var _ existing.Guest = (*Visitor)(nil)
+var _ existing.Server = (*Existing)(nil)

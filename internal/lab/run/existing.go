@@ -9,10 +9,10 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// A Visit is a run on a server that runs already: the same workload, asked in the same way, and no volumes of ours beneath it. Options.Server
-// gives the visitor, which makes a database of its own and removes it. Nothing of this machine is changed, and no right to do so
+// An Existing is a run on a server that runs already: the same workload, asked in the same way, and no volumes of ours beneath it. Options.Server
+// gives the server, which makes a database of its own and removes it. Nothing of this machine is changed, and no right to do so
 // is needed.
-type Visit struct {
+type Existing struct {
 	Address  string `json:"address"`  // product and hosts, without secrets
 	Database string `json:"database"` // that was made there, or the prefix of keys
 	Kept     bool   `json:"kept"`
@@ -20,15 +20,15 @@ type Visit struct {
 	Local bool `json:"local"`
 }
 
-// prepareVisit makes the visit's database.
-func (x *experiment) prepareVisit(ctx context.Context) error {
+// prepareExisting makes the run's database.
+func (x *experiment) prepareExisting(ctx context.Context) error {
 	x.m = noMachines(x.sc, x.opt)
 	x.lab.Settings, x.lab.Volumes = map[string]string{}, []Emulation{}
 	x.remark("volumes are what the scenario says, not measured: the server has its own, and the model beside it is of the scenario's")
-	if !x.opt.Visit.Local {
+	if !x.opt.Existing.Local {
 		x.remark("the network between here and the server is a part of these latencies")
 	}
-	x.opt.tell(Progress{Phase: "making " + x.opt.Visit.Database})
+	x.opt.tell(Progress{Phase: "making " + x.opt.Existing.Database})
 	x.started = true
 	return x.server.Start(ctx, &x.m.lab, func(what string, done, total int64) {
 		x.opt.tell(Progress{Phase: what, Done: done, Total: total})

@@ -16,6 +16,7 @@ import (
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 
 	"plimsoll/internal/base/units"
+	"plimsoll/internal/engine/etcd/endpoint"
 	etcd "plimsoll/internal/engine/etcd/model"
 	"plimsoll/internal/lab"
 	"plimsoll/internal/lab/existing"
@@ -24,17 +25,17 @@ import (
 )
 
 // visitor visits an address.
-func visitor(t *testing.T, text string, change func(*VisitOptions)) *Visitor {
+func visitor(t *testing.T, text string, change func(*existing.Options)) *Existing {
 	t.Helper()
-	a, err := existing.Parse(text, func(string) string { return "" })
+	a, err := existing.Kinds{Addresses}.Parse(text, func(string) string { return "" })
 	if err != nil {
 		t.Fatal(err)
 	}
-	opt := VisitOptions{Address: a, Name: "plimsoll_lab_test"}
+	opt := existing.Options{Address: a, Name: "plimsoll_lab_test"}
 	if change != nil {
 		change(&opt)
 	}
-	v, err := Visit(opt)
+	v, err := NewExisting(opt, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,12 +70,12 @@ func TestVisit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sight, err := v.Look(t.Context(), sc)
+	inspection, err := v.Inspect(t.Context(), sc)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if sight.Server != b.Describe() || !strings.Contains(strings.Join(sight.Notes, "; "), "its quota is") || strings.Contains(strings.Join(sight.Notes, "; "), "assumed") {
-		t.Errorf("%+v", sight)
+	if inspection.Server != b.Describe() || !strings.Contains(strings.Join(inspection.Notes, "; "), "its quota is") || strings.Contains(strings.Join(inspection.Notes, "; "), "assumed") {
+		t.Errorf("%+v", inspection)
 	}
 	if err := v.Start(t.Context(), &lab.Machine{Scenario: sc}, nil); err != nil {
 		t.Fatal(err)
@@ -98,7 +99,7 @@ func TestVisit(t *testing.T) {
 		t.Errorf("killing somebody's cluster: %v", err)
 	}
 	second := visitor(t, "etcd://"+address(b.places[0].client), nil)
-	if _, err := second.Look(t.Context(), sc); err == nil || !strings.Contains(err.Error(), "1200 keys begin with plimsoll_lab_test/ already") {
+	if _, err := second.Inspect(t.Context(), sc); err == nil || !strings.Contains(err.Error(), "1200 keys begin with plimsoll_lab_test/ already") {
 		t.Errorf("a prefix that is taken: %v", err)
 	}
 	if err := v.Stop(t.Context()); err != nil {
@@ -115,10 +116,10 @@ func TestQuotaIsLeftAlone(t *testing.T) {
 	cfg.Quota = 16 * units.MiB
 	b := start(t, folder(t, t.TempDir()), cfg, text, "data")
 	v := visitor(t, "etcd://"+address(b.places[0].client), nil)
-	if _, err := v.LookFor(t.Context(), 1000, 10_000); err == nil || !strings.Contains(err.Error(), "over the quota the whole cluster refuses writes") {
+	if _, err := v.InspectFor(t.Context(), 1000, 10_000); err == nil || !strings.Contains(err.Error(), "over the quota the whole cluster refuses writes") {
 		t.Errorf("more than there is room for: %v", err)
 	}
-	if _, err := v.LookFor(t.Context(), 1000, 100); err != nil {
+	if _, err := v.InspectFor(t.Context(), 1000, 100); err != nil {
 		t.Fatal(err)
 	}
 	if err := v.Begin(1, 100_000, 1); err != nil {
@@ -161,7 +162,7 @@ func TestVisitWithAuthentication(t *testing.T) {
 	must(auth.AuthEnable(ctx, &etcdserverpb.AuthEnableRequest{}))
 	host := address(b.places[0].client)
 	v := visitor(t, "etcd://me:s3cret@"+host, nil)
-	if _, err := v.LookFor(ctx, 300, 100); err != nil {
+	if _, err := v.InspectFor(ctx, 300, 100); err != nil {
 		t.Fatal(err)
 	}
 	if err := v.Start(ctx, b.m, nil); err != nil {
@@ -176,7 +177,7 @@ func TestVisitWithAuthentication(t *testing.T) {
 		"etcd://" + host:              "etcd://USER@host:2379",
 		"etcd://me:wr0ng@" + host:     "authenticating as me",
 	} {
-		_, err := visitor(t, text, func(o *VisitOptions) { o.Name = "plimsoll_lab_other" }).LookFor(ctx, 300, 100)
+		_, err := visitor(t, text, func(o *existing.Options) { o.Name = "plimsoll_lab_other" }).InspectFor(ctx, 300, 100)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cret") || strings.Contains(err.Error(), "wr0ng") {
 			t.Errorf("%v, not %q", err, want)
 		}
@@ -210,17 +211,17 @@ func TestVisitWithTLS(t *testing.T) {
 	}()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	signed := func(o *VisitOptions) { o.TLS.CACert = filepath.Join(dir, "d", "fixtures", "client", "cert.pem") }
-	var v *Visitor
+	signed := func(o *existing.Options) { o.TLS.CACert = filepath.Join(dir, "d", "fixtures", "client", "cert.pem") }
+	var v *Existing
 	for err = errors.New("not asked"); err != nil && ctx.Err() == nil; pause(ctx, 100*time.Millisecond) {
-		a, e := existing.Parse(client, func(string) string { return "" })
+		a, e := existing.Kinds{Addresses}.Parse(client, func(string) string { return "" })
 		if e != nil {
 			t.Fatal(e)
 		}
-		opt := VisitOptions{Address: a, Name: "plimsoll_lab_test"}
+		opt := existing.Options{Address: a, Name: "plimsoll_lab_test"}
 		signed(&opt)
-		if v, err = Visit(opt); err == nil { // else its certificate is not made yet
-			_, err = v.LookFor(ctx, 300, 100)
+		if v, err = NewExisting(opt, 0); err == nil { // else its certificate is not made yet
+			_, err = v.InspectFor(ctx, 300, 100)
 		}
 	}
 	if err != nil {
@@ -230,12 +231,12 @@ func TestVisitWithTLS(t *testing.T) {
 		t.Error("/metrics was not read")
 	}
 	for text, want := range map[string]string{client: "certificate", "etcd://" + address(ports[0]): "does it want TLS"} {
-		if _, err := visitor(t, text, nil).LookFor(ctx, 300, 100); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := visitor(t, text, nil).InspectFor(ctx, 300, 100); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, not %q", text, err, want)
 		}
 	}
-	for want, files := range map[string]Files{"both --cert and --key": {Cert: "x"}, "--cacert": {CACert: "/nowhere"}, "no certificate": {CACert: "visit_test.go"}} {
-		if _, err := files.config(true); err == nil || !strings.Contains(err.Error(), want) {
+	for want, files := range map[string]endpoint.Files{"both --cert and --key": {Cert: "x"}, "--cacert": {CACert: "/nowhere"}, "no certificate": {CACert: "existing_test.go"}} {
+		if _, err := files.Config(called, true, false); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v", files, err)
 		}
 	}

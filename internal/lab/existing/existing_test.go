@@ -9,6 +9,22 @@ import (
 	"time"
 )
 
+// kinds are those of three engines.
+var kinds = Kinds{
+	{
+		Engine: "etcd", Product: "etcd", Schemes: []string{"etcd", "http", "https"}, Secure: []string{"https"},
+		Begin: "etcd://, http://, https://", Example: "etcd://127.0.0.1:2379", Makes: "keys below %s/",
+	},
+	{Engine: "postgres", Product: "PostgreSQL", Schemes: []string{"postgres", "postgresql"}, Begin: "postgres://", Example: "postgres://user@host/", Socket: true, HostParameter: "host"},
+	{Engine: "wiredtiger", Product: "MongoDB", Schemes: []string{"mongodb", "mongodb+srv"}, Begin: "mongodb://", Example: "mongodb://user@host/"},
+}
+
+func TestWanted(t *testing.T) {
+	if got, want := kinds.Wanted(), "for example etcd://127.0.0.1:2379, postgres://user@host/ or mongodb://user@host/"; got != want {
+		t.Errorf("%s, not %s", got, want)
+	}
+}
+
 func none(string) string { return "" }
 
 func TestParse(t *testing.T) {
@@ -24,7 +40,7 @@ func TestParse(t *testing.T) {
 		"mongodb+srv://cluster.example.com/":    "MongoDB at cluster.example.com",
 		"postgres://me:p%40ss@127.0.0.1:5432/x": "PostgreSQL at 127.0.0.1:5432, local",
 	} {
-		a, err := Parse(text, none)
+		a, err := kinds.Parse(text, none)
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 			continue
@@ -48,7 +64,7 @@ func TestParse(t *testing.T) {
 		"etcd://h\x1b[31m":           "control character",
 		"etcd://" + strings.Repeat("h", addressBytesMax): "more than",
 	} {
-		_, err := Parse(text, none)
+		_, err := kinds.Parse(text, none)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "cret") {
 			t.Errorf("%q: %v, not %q", text, err, want)
 		}
@@ -61,7 +77,7 @@ func TestSecretsAreNotShown(t *testing.T) {
 	for _, text := range []string{
 		"postgres://me:s3cret@db/x?sslpassword=s3cret", "mongodb://me:s3cret@h/?tlsCertificateKeyFilePassword=s3cret", "etcd://me:s3cret@h", "mongodb://me:s3c%72et@h/",
 	} {
-		a, err := Parse(text, none)
+		a, err := kinds.Parse(text, none)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,7 +93,7 @@ func TestSecretsAreNotShown(t *testing.T) {
 			t.Error("a redacted error is another one")
 		}
 	}
-	a, err := Parse("mongodb://me@h/", env)
+	a, err := kinds.Parse("mongodb://me@h/", env)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +113,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		a, err := Parse(text, none)
+		a, err := kinds.Parse(text, none)
 		if err != nil {
 			return
 		}
@@ -142,7 +158,7 @@ workload:
 
 // What is said beforehand is what will be.
 func TestIntent(t *testing.T) {
-	a, err := Parse("etcd://me:s3cret@h:1", none)
+	a, err := kinds.Parse("etcd://me:s3cret@h:1", none)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +175,7 @@ func TestIntent(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			in := IntentOf(a, "plimsoll_lab_x", sc, &Sight{Server: "etcd 3.6.0"})
+			in := IntentOf(a, "plimsoll_lab_x", sc, &Inspection{Server: "etcd 3.6.0"})
 			if got := in.Plan(); got != c.want {
 				t.Errorf("%s\nnot %s", got, c.want)
 			}

@@ -1,0 +1,185 @@
+//go:build linux
+
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	engines "plimsoll/internal/engine"
+	"plimsoll/internal/lab"
+	"plimsoll/internal/lab/existing"
+	"plimsoll/internal/lab/run"
+	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/scenario"
+)
+
+// serverOptions are those of verbs that ask a server which runs already.
+type serverOptions struct {
+	server string // "": none
+	name   string // of the database or prefix; "": one by chance
+	tls    existing.Files
+	keep   bool
+	yes    bool
+}
+
+// addresses are those of servers that runs can ask.
+func addresses() existing.Kinds { return existing.KindsOf(engines.All()) }
+
+// withFiles are the products whose files of TLS flags give.
+func withFiles(kinds existing.Kinds) string {
+	var products []string
+	for _, k := range kinds {
+		if k.Files {
+			products = append(products, k.Product)
+		}
+	}
+	return strings.Join(products, " or ")
+}
+
+func (o *serverOptions) AddFlags(cmd *cobra.Command, what string) {
+	f := cmd.Flags()
+	files := withFiles(addresses())
+	f.StringVar(&o.server, "server", "", what)
+	f.StringVar(&o.name, "database", "", "with --server: what is made there is called so ("+existing.NamePrefix+"...; default: by chance)")
+	f.StringVar(&o.tls.CACert, "cacert", "", "with an "+files+": who signs its certificates, as in etcdctl")
+	f.StringVar(&o.tls.Cert, "cert", "", "with an "+files+": the client's certificate")
+	f.StringVar(&o.tls.Key, "key", "", "with an "+files+": the certificate's key")
+	f.BoolVar(&o.keep, "keep", false, "with --server: leave there what was made")
+	f.BoolVarP(&o.yes, "yes", "y", false, "with --server: do not ask before anything is written")
+	var schemes []string
+	for _, k := range addresses() {
+		schemes = append(schemes, k.Schemes[0]+"://")
+	}
+	complete(cmd, "server", schemes...)
+	complete(cmd, "database", existing.NamePrefix)
+	for _, name := range []string{"cacert", "cert", "key"} {
+		if err := cmd.MarkFlagFilename(name); err != nil {
+			panic(err) // the flag was just added
+		}
+	}
+}
+
+// Validate finds flags that say nothing without a server, or of another one.
+func (o *serverOptions) Validate(cmd *cobra.Command) error {
+	wanted := addresses().Wanted()
+	if cmd.Flags().Changed("server") && o.server == "" {
+		return usagef(wanted, "--server: no address is given")
+	}
+	for _, name := range []string{"database", "cacert", "cert", "key", "keep", "yes"} {
+		if o.server == "" && cmd.Flags().Changed(name) {
+			return usagef(wanted, "--%s: only with --server", name)
+		}
+	}
+	if o.name != "" {
+		if err := existing.CheckName(o.name); err != nil {
+			return usagef("leave it out, and it has a name that nothing else has", "--database: %w", err)
+		}
+	}
+	return nil
+}
+
+// address reads --server.
+func (o *serverOptions) address(a *app) (*existing.Address, error) {
+	kinds := addresses()
+	address, err := kinds.Parse(o.server, a.getenv)
+	if err != nil {
+		return nil, usagef(kinds.Wanted(), "--server: %w", err)
+	}
+	if !address.Kind().Files && o.tls != (existing.Files{}) {
+		var others []string
+		for _, k := range kinds {
+			if !k.Files {
+				others = append(others, k.Parameters+" ("+k.Product+")")
+			}
+		}
+		return nil, usagef("the address tells it: "+strings.Join(others, ", "), "--cacert, --cert and --key are for %s", withFiles(kinds))
+	}
+	if o.name == "" {
+		o.name = existing.NewName()
+	}
+	return address, nil
+}
+
+// existing prepares the server of a scenario's engine at an address.
+func (o *serverOptions) existing(address *existing.Address, sc *scenario.Scenario) (existing.Server, error) {
+	if sc.Engine.Name() != address.Engine() {
+		return nil, usagef("name a server of that engine, or another scenario", "the scenario's engine is %s, and --server is %s", sc.Engine.Name(), address)
+	}
+	e, err := engine.Facet[existing.Engine](engines.All(), address.Engine(), "use a server that runs already")
+	if err != nil {
+		return nil, err
+	}
+	server, err := e.NewExisting(sc, existing.Options{Address: address, Name: o.name, TLS: o.tls, Keep: o.keep})
+	if err != nil {
+		return nil, usagef(addresses().Wanted(), "--server: %w", err)
+	}
+	return server, nil
+}
+
+// ask says what is going to happen to a server, and asks whether it may.
+func (o *serverOptions) ask(ctx context.Context, a *app, in *existing.Intent) error {
+	plan := printable(in.Plan())
+	for _, note := range in.Inspection.Notes {
+		fmt.Fprintf(a.stderr, "plimsoll: %s\n", printable(note))
+	}
+	if in.Inspection.Remove != "" && !o.keep {
+		fmt.Fprintf(a.stderr, "plimsoll: if this is killed, remove it by hand: %s\n", printable(in.Inspection.Remove))
+	}
+	if o.yes {
+		fmt.Fprintf(a.stderr, "plimsoll: %s\n", plan)
+		return nil
+	}
+	if !term.IsTerminal(int(os.Stdin.Fd())) {
+		return usagef("--yes says yes beforehand", "this %s, and there is no terminal to ask at", plan)
+	}
+	fmt.Fprintf(a.stderr, "plimsoll: %s; continue? [y/N] ", plan)
+	answer := make(chan string, 1)
+	go func() {
+		line, _ := bufio.NewReader(io.LimitReader(os.Stdin, 100)).ReadString('\n')
+		answer <- strings.ToLower(strings.TrimSpace(line))
+	}()
+	select {
+	case word := <-answer:
+		if word == "y" || word == "yes" {
+			return nil
+		}
+		return errors.New("nothing was done")
+	case <-ctx.Done():
+		fmt.Fprintln(a.stderr)
+		return context.Canceled
+	}
+}
+
+// prepare looks at the server, asks, and gives options of a run with it.
+func (o *serverOptions) prepare(ctx context.Context, a *app, sc *scenario.Scenario, opt *run.Options) error {
+	address, err := o.address(a)
+	if err != nil {
+		return err
+	}
+	server, err := o.existing(address, sc)
+	if err != nil {
+		return err
+	}
+	seen, err := server.Inspect(ctx, sc)
+	if err != nil {
+		return fmt.Errorf("--server %s: %w", address, err)
+	}
+	in := existing.IntentOf(address, o.name, sc, seen)
+	in.Keep = o.keep
+	if err := o.ask(ctx, a, in); err != nil {
+		return err
+	}
+	opt.Existing = &run.Existing{Address: address.String(), Database: in.What(), Kept: o.keep, Local: address.Local()}
+	opt.Server = func(*scenario.Scenario) (lab.Server, error) { return server, nil }
+	opt.Log = func(line string) { fmt.Fprintf(a.stderr, "plimsoll: %s\n", printable(line)) } // what could not be removed, among others
+	return nil
+}

@@ -1,0 +1,13 @@
+package streams
+
+import (
+	"plimsoll/internal/engine/streams/model"
+	"plimsoll/internal/engine/streams/server"
+	"plimsoll/internal/lab"
+	"plimsoll/internal/model/scenario"
+)
+
+// NewServer implements lab.Engine.
+func (Engine) NewServer(sc *scenario.Scenario) (lab.Server, error) {
+	return server.New(*scenario.ConfigOf[*model.Config](sc))
+}
