@@ -13,6 +13,7 @@ import (
 	"plimsoll/internal/base/latency"
 	"plimsoll/internal/base/random"
 	"plimsoll/internal/base/units"
+	engines "plimsoll/internal/engine"
 	"plimsoll/internal/lab/probe"
 )
 
@@ -36,7 +37,7 @@ func newProbeCommand(a *app) *cobra.Command {
 			if o.show {
 				return needArgs(0, 0, "")(cmd, args)
 			}
-			return needArgs(1, 1, "a folder on the device, for example plimsoll probe /var/lib/etcd --profile etcd-wal")(cmd, args)
+			return needArgs(1, 1, "a folder on the device, for example plimsoll probe /data --profile "+profiles().Names()[0])(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.show {
@@ -53,7 +54,7 @@ func (o *probeOptions) AddFlags(cmd *cobra.Command) {
 	o.output.value = "text"
 	addChoice(cmd, &o.output, "output", "o", "how to write the result; fio: a job file that does the same, and nothing is run", "text", "json", "fio")
 	f := cmd.Flags()
-	f.StringVar(&o.profile, "profile", "", strings.Join(probe.Names(), ", ")+", or a file")
+	f.StringVar(&o.profile, "profile", "", strings.Join(profiles().Names(), ", ")+", or a file")
 	f.StringVar(&o.stage, "stage", "", "how long each stage measures, instead of the profile's: 30s")
 	f.Uint64Var(&o.seed, "seed", 1, "the seed of where and when")
 	f.BoolVar(&o.fit, "fit", false, "also measure the device by short ramps, and print a volume for a scenario")
@@ -64,18 +65,29 @@ func (o *probeOptions) AddFlags(cmd *cobra.Command) {
 		complete(cmd, name)
 	}
 	if err := cmd.RegisterFlagCompletionFunc("profile", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return probe.Names(), cobra.ShellCompDirectiveDefault
+		return profiles().Names(), cobra.ShellCompDirectiveDefault
 	}); err != nil {
 		panic(err) // the flag was just added
 	}
 }
 
+// profiles are the built-in ones.
+func profiles() probe.Library {
+	l, err := probe.LibraryOf(engines.All())
+	if err != nil {
+		panic(err) // they are a part of the program
+	}
+	return l
+}
+
+func exampleProfile() string { return "--profile " + profiles().Names()[0] + ", for example" }
+
 // load reads the profile.
 func (o *probeOptions) load() (*probe.Profile, error) {
 	if o.profile == "" {
-		return nil, usagef("--profile etcd-wal, for example", "probe: which profile? %s, or a file", strings.Join(probe.Names(), ", "))
+		return nil, usagef(exampleProfile(), "probe: which profile? %s, or a file", strings.Join(profiles().Names(), ", "))
 	}
-	p, err := probe.Load(o.profile)
+	p, err := profiles().Load(o.profile)
 	if err != nil {
 		return nil, err
 	}
@@ -88,16 +100,16 @@ func (o *probeOptions) load() (*probe.Profile, error) {
 		}
 	}
 	if o.failOn.value != "" && p.Criterion == nil {
-		return nil, usagef("a profile with a criterion: etcd-wal, iris, or one of your own", "--fail-on criterion: profile %s has none", o.profile)
+		return nil, usagef("a profile with a criterion: "+strings.Join(profiles().WithCriterion(), ", ")+", or one of your own", "--fail-on criterion: profile %s has none", o.profile)
 	}
 	return p, nil
 }
 
 // Show prints a built-in profile.
 func (o *probeOptions) Show(a *app) error {
-	text, ok := probe.Builtin(o.profile)
+	text, ok := profiles()[o.profile]
 	if !ok {
-		return usagef("--profile etcd-wal, for example", "probe --show: which built-in profile? %s", strings.Join(probe.Names(), ", "))
+		return usagef(exampleProfile(), "probe --show: which built-in profile? %s", strings.Join(profiles().Names(), ", "))
 	}
 	_, err := a.stdout.Write(text)
 	return err

@@ -19,8 +19,8 @@ import (
 )
 
 func TestFioJob(t *testing.T) {
-	for _, name := range Names() {
-		p, err := Load(name)
+	for _, name := range library(t).Names() {
+		p, err := library(t).Load(name)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,8 +7,6 @@ import (
 	"encoding"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,26 +21,6 @@ import (
 	"plimsoll/internal/base/diagnostics"
 	"plimsoll/internal/base/units"
 )
-
-// Load gives a built-in profile by its name, or reads one from a file.
-func Load(nameOrPath string) (*Profile, error) {
-	if text, ok := Builtin(nameOrPath); ok {
-		return Parse(nameOrPath, text)
-	}
-	f, err := os.Open(nameOrPath)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("probe: %s is neither a file nor a built-in profile (%s)", nameOrPath, strings.Join(Names(), ", "))
-	}
-	if err != nil {
-		return nil, fmt.Errorf("probe: profile: %w", err)
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, profileBytesMax+1))
-	if err != nil {
-		return nil, fmt.Errorf("probe: profile: %w", err)
-	}
-	return Parse(nameOrPath, text)
-}
 
 // A position is a line and a column, both from 1.
 type position struct{ line, column int }

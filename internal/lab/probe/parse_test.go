@@ -3,6 +3,8 @@
 package probe
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -73,18 +75,36 @@ func TestBadProfiles(t *testing.T) {
 	if _, err := Parse("p.yaml", nil); err == nil {
 		t.Error("an empty file is taken")
 	}
-	if _, err := Load("no-such-profile"); err == nil || !strings.Contains(err.Error(), "etcd-wal") {
+	if _, err := library(t).Load("no-such-profile"); err == nil || !strings.Contains(err.Error(), "etcd-wal") {
 		t.Errorf("a profile that is not there: %v", err)
 	}
 }
 
+// library has the profiles of all engines, whose packages a test within this one may not import.
+func library(t testing.TB) Library {
+	t.Helper()
+	l := Library{}
+	for _, pattern := range []string{"profiles/*.yaml", "../../engine/*/profiles/*.yaml"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			if l[strings.TrimSuffix(filepath.Base(f), ".yaml")], err = os.ReadFile(f); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return l
+}
+
 // TestBuiltin: each built-in profile is right, and says what it is.
 func TestBuiltin(t *testing.T) {
-	if len(Names()) < 5 {
-		t.Fatalf("only %v", Names())
+	if len(library(t).Names()) < 5 {
+		t.Fatalf("only %v", library(t).Names())
 	}
-	for _, name := range Names() {
-		p, err := Load(name)
+	for _, name := range library(t).Names() {
+		p, err := library(t).Load(name)
 		if err != nil {
 			t.Error(err)
 			continue
@@ -97,8 +117,7 @@ func TestBuiltin(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(small))
-	for _, name := range Names() {
-		text, _ := Builtin(name)
+	for _, text := range library(f) {
 		f.Add(text)
 	}
 	f.Add([]byte("streams: {a: {kind: [1, {}], size: null}}"))

@@ -3,9 +3,7 @@
 package probe
 
 import (
-	"embed"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 	"time"
@@ -13,9 +11,6 @@ import (
 	"plimsoll/internal/base/diagnostics"
 	"plimsoll/internal/base/units"
 )
-
-//go:embed profiles/*.yaml
-var builtin embed.FS
 
 // A Profile is what streams a probe makes, which of them matters, and what is good enough.
 type Profile struct {
@@ -94,28 +89,6 @@ const (
 
 // Quantiles a criterion may bound.
 var quantiles = []string{"mean", "p50", "p95", "p99", "p999", "max"}
-
-// Names are the built-in profiles.
-func Names() []string {
-	entries, err := builtin.ReadDir("profiles")
-	if err != nil {
-		panic(err) // embedded: it is there
-	}
-	names := make([]string, 0, len(entries))
-	for _, e := range entries {
-		names = append(names, strings.TrimSuffix(e.Name(), ".yaml"))
-	}
-	return names
-}
-
-// Builtin gives a built-in profile's text; false: there is none of that name.
-func Builtin(name string) ([]byte, bool) {
-	if !slices.Contains(Names(), name) {
-		return nil, false
-	}
-	text, err := builtin.ReadFile(path.Join("profiles", name+".yaml"))
-	return text, err == nil
-}
 
 // stream gives a stream by its name, nil if there is none.
 func (p *Profile) stream(name string) *Stream {

@@ -1,0 +1,82 @@
+//go:build linux
+
+package probe
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/model/engine"
+)
+
+//go:embed profiles/*.yaml
+var general embed.FS
+
+// A Profiler is an engine that has profiles of the I/O it makes: files profiles/NAME.yaml.
+type Profiler interface {
+	engine.Engine
+	Profiles() fs.FS
+}
+
+// A Library is the texts of built-in profiles by their names.
+type Library map[string][]byte
+
+// LibraryOf has the profiles of the engines in a list, and those of no engine.
+func LibraryOf(all []engine.Engine) (Library, error) {
+	folders := []fs.FS{general}
+	for _, e := range engine.Facets[Profiler](all) {
+		folders = append(folders, e.Profiles())
+	}
+	l := Library{}
+	for _, folder := range folders {
+		files, err := fs.Glob(folder, "profiles/*.yaml")
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range files {
+			if l[strings.TrimSuffix(path.Base(f), ".yaml")], err = fs.ReadFile(folder, f); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return l, nil
+}
+
+// Names are the profiles', in order.
+func (l Library) Names() []string { return slices.Sorted(maps.Keys(l)) }
+
+// WithCriterion are the names of those that have a criterion.
+func (l Library) WithCriterion() []string {
+	return slices.DeleteFunc(l.Names(), func(name string) bool {
+		p, err := Parse(name, l[name])
+		return err != nil || p.Criterion == nil
+	})
+}
+
+// Load gives a built-in profile by its name, or reads one from a file.
+func (l Library) Load(nameOrPath string) (*Profile, error) {
+	if text, ok := l[nameOrPath]; ok {
+		return Parse(nameOrPath, text)
+	}
+	f, err := os.Open(nameOrPath)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("probe: %s is neither a file nor a built-in profile (%s)", nameOrPath, strings.Join(l.Names(), ", "))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("probe: profile: %w", err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, profileBytesMax+1))
+	if err != nil {
+		return nil, fmt.Errorf("probe: profile: %w", err)
+	}
+	return Parse(nameOrPath, text)
+}
