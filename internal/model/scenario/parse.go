@@ -53,45 +53,65 @@ func (l *Language) parse(name string, text []byte, sets []string, open workload.
 		}
 	}
 	if err != nil {
-		var u *unreadable
-		if errors.As(err, &u) {
-			return nil, Problems{src.place(diagnostics.Problem{Text: u.text}, u.at)}
-		}
-		return nil, err
+		return nil, src.refused(err)
 	}
-	s := &Scenario{Name: name, Seed: 1, Run: Run{Duration: 10 * minute, Warmup: 2 * minute}, Host: Host{Config: kernel.Defaults()}}
-	d := &decoder{language: l}
-	if root.kind == null {
-		d.fail("", position{line: 1, column: 1}, "the file says nothing: a scenario has volumes, an engine and a workload")
+	d := &draft{Language: l, src: src, root: root, open: open, mounted: reshape != nil}
+	return d.scenario()
+}
+
+// A draft is what a scenario says, before it is asked what that means.
+type draft struct {
+	*Language
+	src     *source
+	root    *node
+	open    workload.OpenFile // nil: it can name no files
+	mounted bool              // volumes and host are all there is
+}
+
+// scenario decodes what is said and checks it.
+func (d *draft) scenario() (*Scenario, error) {
+	s := &Scenario{Name: d.src.file, Seed: 1, Run: Run{Duration: 10 * minute, Warmup: 2 * minute}, Host: Host{Config: kernel.Defaults()}, draft: d}
+	read := &decoder{language: d.Language}
+	if d.root.kind == null {
+		read.fail("", position{line: 1, column: 1}, "the file says nothing: a scenario has volumes, an engine and a workload")
 	}
-	d.decode(root, reflect.ValueOf(s).Elem(), "")
-	if len(d.chosen) > 0 {
-		s.Engine = d.chosen[0]
+	read.decode(d.root, reflect.ValueOf(s).Elem(), "")
+	if len(read.chosen) > 0 {
+		s.Engine = read.chosen[0]
 	}
-	c := &checker{Scenario: s, Language: l, root: root, open: open, chosen: d.chosen, undecoded: d.problems}
+	c := &checker{Scenario: s, Language: d.Language, root: d.root, open: d.open, chosen: read.chosen, undecoded: read.problems}
 	switch {
-	case reshape != nil:
+	case d.mounted:
 		c.mounted()
-	case root.kind == mapping:
+	case d.root.kind == mapping:
 		c.check()
 	}
 	var found Problems
-	for _, p := range d.problems {
-		found = append(found, src.place(p.Problem, p.at))
+	for _, p := range read.problems {
+		found = append(found, d.src.place(p.Problem, p.at))
 	}
 	for _, p := range c.problems {
 		if c.follows(p) {
 			continue
 		}
-		found = append(found, src.place(p, root.locate(p.Field)))
+		found = append(found, d.src.place(p, d.root.locate(p.Field)))
 	}
 	if len(found) > 0 {
 		return nil, found.sorted()
 	}
 	for _, p := range c.warnings {
-		s.Warnings = append(s.Warnings, src.place(p, root.locate(p.Field)))
+		s.Warnings = append(s.Warnings, d.src.place(p, d.root.locate(p.Field)))
 	}
 	return s, nil
+}
+
+// refused places an error of text that cannot be read.
+func (s *source) refused(err error) error {
+	var u *unreadable
+	if errors.As(err, &u) {
+		return Problems{s.place(diagnostics.Problem{Text: u.text}, u.at)}
+	}
+	return err
 }
 
 const minute = units.Duration(60e9)

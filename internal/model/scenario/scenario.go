@@ -43,6 +43,7 @@ type Scenario struct {
 	// lets pass.
 	Warnings []Problem `yaml:"-"`
 
+	draft    *draft
 	load     *workload.Workload
 	instance *catalog.InstanceType // nil: none named
 }

@@ -19,25 +19,42 @@ func (n *node) assign(text string) error {
 	if !ok || strings.TrimSpace(path) == "" {
 		return &unreadable{position{line: 1, column: 1, set: text}, "is no assignment: write it as volumes.data.iops=16000"}
 	}
-	valueAt := len([]rune(path)) + 1
-	keys, err := splitPath(path)
-	if err != nil {
+	if _, err := splitPath(path); err != nil {
 		return &unreadable{position{line: 1, column: 1, set: text}, err.Error()}
 	}
-	tree, err := parseTree([]byte(value), text)
+	tree, err := assigned(path, value, text)
+	if err != nil {
+		return err
+	}
+	return n.put(path, tree, text)
+}
+
+// assigned reads an assignment's value.
+func assigned(path, value, set string) (*node, error) {
+	valueAt := len([]rune(path)) + 1
+	tree, err := parseTree([]byte(value), set)
 	if err != nil {
 		if u, ok := err.(*unreadable); ok { //nolint:errorlint // made by parseTree, never wrapped
 			u.at.column += valueAt
 		}
-		return err
+		return nil, err
 	}
 	tree.shift(valueAt)
+	return tree, nil
+}
+
+// put puts a value at a path; set is the whole assignment.
+func (n *node) put(path string, value *node, set string) error {
+	keys, err := splitPath(path)
+	if err != nil {
+		return &unreadable{position{line: 1, column: 1, set: set}, err.Error()}
+	}
 	column := 1
 	for i, key := range keys {
-		at := position{line: 1, column: column, set: text}
+		at := position{line: 1, column: column, set: set}
 		column += len([]rune(key)) + 1
 		last := i == len(keys)-1
-		if n, err = n.enter(key, at, last, tree); err != nil || last {
+		if n, err = n.enter(key, at, last, value); err != nil || last {
 			return err
 		}
 	}
