@@ -23,6 +23,7 @@ var engines = []EngineName{
 	{Folder: "etcd", Within: "etcd"},
 	{Folder: "postgres", Within: "postgres"}, {Folder: "postgres", Exactly: "pg"},
 	{Folder: "iris", Within: "intersystems"}, {Folder: "iris", Exactly: "iris"}, {Folder: "iris", Exactly: "IRIS"},
+	{Folder: "applog", Within: "applog"},
 	{Folder: "streams", Exactly: "streams"}, {Folder: "streams", Within: "engine/streams"},
 }
 

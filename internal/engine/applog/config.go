@@ -1,0 +1,88 @@
+package applog
+
+import (
+	_ "embed"
+	"time"
+
+	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/scenario"
+	"plimsoll/internal/model/simulate"
+	"plimsoll/internal/model/workload"
+)
+
+// A Config is the engine's settings in a scenario.
+type Config struct {
+	// Compaction is the time from the end of one compaction to the start of the next.
+	Compaction units.Duration `yaml:"compaction"`
+	// Live is the data that a compaction writes anew.
+	Live units.Size `yaml:"live"`
+}
+
+// compactionMin bounds how often the log is compacted.
+const compactionMin = time.Second
+
+// Check finds what cannot be.
+func (c *Config) Check() diagnostics.List {
+	var l diagnostics.List
+	if c.Compaction.Std() < compactionMin {
+		l = append(l, diagnostics.Problem{
+			Field: "compaction", Text: c.Compaction.Std().String() + " is too short",
+			Limit: "1s at least", Nearest: compactionMin.String(),
+		})
+	}
+	if c.Live < units.MiB {
+		l = append(l, diagnostics.Problem{Field: "live", Text: c.Live.Exact() + " is too little", Limit: "1MiB at least", Nearest: "1MiB"})
+	}
+	return l
+}
+
+// DataSize is the log before and after a compaction.
+func (c *Config) DataSize() units.Size { return 2 * c.Live }
+
+// CacheSize is 0: the page cache is all there is.
+func (*Config) CacheSize() units.Size { return 0 }
+
+// Ask asks for documents of 1 KiB, as many as are live.
+func (c *Config) Ask(w *workload.Spec) {
+	w.AskDocuments(units.KiB)
+	w.AskKeys(uint64(max(c.Live/units.KiB, 1)))
+}
+
+// Fill takes nothing from the host or the workload.
+func (*Config) Fill(*scenario.Filling) {}
+
+// Traits are the engine's.
+func (Engine) Traits() engine.Traits {
+	return engine.Traits{
+		Key: "applog", Product: "Append-only log", Database: "applog", Cycle: "compaction",
+		Volumes: []engine.Role{{Name: "data", Needed: true}, {Name: "log", Log: true}},
+	}
+}
+
+// NewConfig makes the settings with their defaults.
+func (Engine) NewConfig() scenario.Config {
+	return &Config{Compaction: units.Duration(30 * time.Second), Live: 256 * units.MiB}
+}
+
+// About describes the engine and its volumes.
+func (Engine) About() string {
+	return "Applog is an append-only log with a periodic compaction. Volumes: data, and log if it has one of its own."
+}
+
+//go:embed fields.json
+var fieldDocs []byte
+
+// FieldDocs are the comments of Config's fields.
+func (Engine) FieldDocs() []byte { return fieldDocs }
+
+// NewModel makes the model.
+func (Engine) NewModel(cfg scenario.Config, env *engine.Env) (engine.Model, error) {
+	return newModel(cfg.(*Config), env)
+}
+
+// Evidence is what the model was held against: nothing, for the engine does not exist.
+func (Engine) Evidence() simulate.Evidence {
+	return simulate.Evidence{Text: "the engine exists in tests only"}
+}
