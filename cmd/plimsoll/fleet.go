@@ -13,6 +13,7 @@ import (
 
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/judge/fleet"
+	"plimsoll/internal/present/results"
 	"plimsoll/internal/record/exposition"
 	"plimsoll/internal/record/recording"
 )
@@ -132,9 +133,6 @@ func transport(insecure bool) http.RoundTripper {
 
 // run diagnoses the fleet and reports.
 func (o *fleetOptions) run(ctx context.Context, a *app, d *diagnoseOptions) error {
-	if (d.output.value == asPage || d.output.value == asMarkdown) && o.cluster == "" {
-		return usagef("--cluster NAME -o html for one of them; -o json for all", "diagnose --prometheus: a fleet is told as text or JSON")
-	}
 	if err := a.pageGoesSomewhere(d.output); err != nil {
 		return err
 	}
@@ -190,9 +188,7 @@ func (o *fleetOptions) tell(a *app, d *diagnoseOptions, r *fleet.Report) error {
 	if d.output.value == "json" {
 		return writeJSON(a, r)
 	}
-	page := fleetText{r: r, opt: d.options(a), zone: d.zone}
-	_, err := fmt.Fprint(a.stdout, page.String())
-	return err
+	return a.write(results.Fleet(r, d.zone), d.output, d.options(a))
 }
 
 // severities are those of the causes and symptoms of all databases.

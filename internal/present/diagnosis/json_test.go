@@ -109,7 +109,7 @@ func TestSchemaMatchesTypes(t *testing.T) {
 func jsonFields(t reflect.Type) (all, required []string) {
 	for f := range t.Fields() {
 		name, opts, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if name == "-" { // not part of the contract
+		if name == "-" || !f.IsExported() { // not part of the contract
 			continue
 		}
 		all = append(all, name)

@@ -15,6 +15,8 @@ type Finding struct {
 	When         []Cell // the stretches of time in which it held
 	Period       string // how often it recurs, in words
 	Observations []Observation
+	Among        []string // the databases it holds for, the first being the most important
+	Full         bool     // a short form shows all of it
 	// Essential says that the observations are the finding, so that even a short form shows them.
 	Essential bool
 	Fixes     []Fix

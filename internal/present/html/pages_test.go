@@ -13,6 +13,7 @@ import (
 	"plimsoll/internal/base/latency"
 	"plimsoll/internal/base/vtime"
 	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/judge/fleet"
 	"plimsoll/internal/model/simulate"
 	"plimsoll/internal/present/diagnosis"
 	"plimsoll/internal/present/document"
@@ -200,6 +201,17 @@ func exampleWalk(t testing.TB) *casebook.Walk {
 	return k
 }
 
+func exampleFleet() *fleet.Report {
+	return &fleet.Report{
+		Server: "http://thanos:9090", By: []string{"instance"}, Span: diagnose.Span{From: start, To: at(86400)}, Verdict: "2 of 3 databases stalled. In one of them the volume's IOPS cap binds.",
+		Found: 3, Read: 3, Stalled: 2, StalledS: 400, WatchedS: 3 * 86400, Samples: 12_390_000,
+		Groups: []fleet.Group{{Rule: "disk/iops-capped", Title: "The volume's IOPS cap binds", Kind: diagnose.Cause, Severity: diagnose.Critical, ExplainedS: 300, Names: []string{"db-1", "db-<2>"},
+			Fixes: []fleet.FleetFix{{Fix: diagnose.Fix{Summary: "Raise the volume's IOPS"}, Databases: 1}}, Price: &fleet.Price{MonthlyUSD: 15, Of: "3,000 IOPS more"}, Example: "nvme1n1 goes no higher."}},
+		Databases: []fleet.Database{{Name: "db-1", StalledS: 300, WatchedS: 86400, LongestS: 14, PeriodS: 60}, {Name: "db-<2>", StalledS: 100, WatchedS: 86400, LongestS: 3}, {Name: "db-3", WatchedS: 86400}},
+		Missing:   []fleet.Missing{{Rule: "disk/instance-capped", Databases: 3, Metrics: []string{"aws_ebs_csi_ec2_exceeded_iops_seconds_total"}}},
+	}
+}
+
 // pageOf is a document as a page.
 func pageOf(t testing.TB, d *document.Document) string {
 	t.Helper()
@@ -229,6 +241,7 @@ func pages(t testing.TB) map[string]string {
 		"lab": results.LabRun(results.LabResult{Result: written, Model: faster, Where: "etcd 3.6 on ext4", Remarks: []string{"the machine stood still once"}},
 			of("lab", "run", "telemetry.yaml")),
 		"plan":  results.Plan(examplePlan(), of("plan", "telemetry.yaml", "--objective", "write_p99 < 25ms")),
+		"fleet": results.Fleet(exampleFleet(), time.UTC),
 		"proof": results.Proof(pack, exampleProof(), nil),
 		"case":  results.Case(pack, exampleWalk(t), of("casebook", "1")),
 	} {

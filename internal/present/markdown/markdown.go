@@ -170,6 +170,9 @@ func (p *page) findings(all []document.Finding) {
 		p.para(guard(strings.Join(about, ", ")))
 		p.para(line(f.Summary))
 		p.para(line(f.Cause))
+		if len(f.Among) > 0 {
+			p.para("In " + inline(strings.Join(f.Among, ", ")))
+		}
 		var when []string
 		for _, w := range f.When {
 			when = append(when, inline(w.Text))

@@ -14,6 +14,7 @@ const (
 	fullMax         = 4 // findings
 	observationsMax = 5 // numbers of one finding
 	windowsMax      = 3 // windows of one finding
+	amongMax        = 6 // databases of one finding
 )
 
 const (
@@ -40,7 +41,7 @@ func (p *page) findings(all []document.Finding) {
 		}
 		p.finding(p.pad(strconv.Itoa(f.Number), findingIndent)+p.paint(strings.ToUpper(p.clean(f.Word)), styleOf(f.Level))+"  ", f)
 		switch {
-		case p.verbose || f.Number <= fullMax && f.Word != string(document.Info):
+		case p.verbose || f.Full || f.Number <= fullMax && f.Word != string(document.Info):
 			if f.Cause != "" {
 				p.labelled(findingIndent, bodyColumn, "cause", f.Cause, plain)
 			}
@@ -63,6 +64,14 @@ func (p *page) finding(lead string, f document.Finding) {
 	about := slices.DeleteFunc([]string{f.Subject, f.Rule, f.Weight}, func(s string) bool { return s == "" })
 	p.para(indent, indent, strings.Join(about, ", "), dim)
 	p.para(indent, indent, f.Summary, plain)
+	if names := f.Among; len(names) > 0 {
+		more := ""
+		if len(names) > amongMax+1 && !p.verbose {
+			more = fmt.Sprintf(" and %d more", len(names)-amongMax)
+			names, p.shortened = names[:amongMax], true
+		}
+		p.labelled(findingIndent, bodyColumn, "in", strings.Join(names, ", ")+more, plain)
+	}
 }
 
 // windows says when a finding held.

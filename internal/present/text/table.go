@@ -2,9 +2,11 @@ package text
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
+	"plimsoll/internal/base/units"
 	"plimsoll/internal/present/document"
 )
 
@@ -29,7 +31,12 @@ func (p *page) table(t *document.Table) {
 		}
 		p.cut(g, piece)
 		p.headings(g, piece)
-		for _, row := range t.Rows {
+		for i, row := range t.Rows {
+			if i == t.Short && t.Short > 0 && !p.verbose && len(t.Rows) > t.Short+1 {
+				p.line(indent3, p.paint(fmt.Sprintf("and %s more", units.Count(int64(len(t.Rows)-i))), dim))
+				p.shortened = true
+				break
+			}
 			p.row(g, row, piece)
 		}
 	}
@@ -183,47 +190,72 @@ func (p *page) aligned(text string, width int, number bool) string {
 	return p.pad(text, width)
 }
 
-// row writes a row of cells, and below it the notes of its cells: a number's below the number, others in
-// the whole width.
+// row writes a row of cells, whose words take as many lines as they need. Below it stand the notes of its
+// cells: a number's below the number, others in the whole width.
 func (p *page) row(g grid, row []document.Cell, some []int) {
-	var line, below strings.Builder
+	set := make(map[int][]string, len(some))
+	lines := 1
+	below := make(map[int][]string, len(some))
 	var notes []string
 	for _, i := range some {
 		c := document.Cell{}
 		if i < len(row) {
 			c = row[i]
 		}
-		line.WriteString(p.cell(g, c, i) + strings.Repeat(" ", cellGap))
-		note := ""
-		if g.number(i) {
-			note = c.Note
-		} else if c.Note != "" {
+		set[i] = p.cell(g, c, i)
+		lines = max(lines, len(set[i]))
+		switch {
+		case c.Note == "":
+		case g.number(i):
+			below[i] = []string{p.paint(right(p.fit(c.Note, g.widths[i]), g.widths[i]), dim)}
+		default:
 			notes = append(notes, c.Note)
 		}
-		below.WriteString(right(p.fit(note, g.widths[i]), g.widths[i]) + strings.Repeat(" ", cellGap))
 	}
-	p.line(indent3, line.String())
-	if text := strings.TrimRight(below.String(), " "); text != "" {
-		p.line(indent3, p.paint(text, dim))
+	for l := range lines {
+		p.across(g, set, some, l)
+	}
+	if len(below) > 0 {
+		p.across(g, below, some, 0)
 	}
 	for _, n := range notes {
 		p.para(indent3+"  ", indent3+"  ", n, dim)
 	}
 }
 
-// cell is a cell set in its column.
-func (p *page) cell(g grid, c document.Cell, i int) string {
-	if c.Bar != nil {
-		return p.paint(p.bar(*c.Bar, g.widths[i]), cyan)
+// across writes one line of what is set in columns.
+func (p *page) across(g grid, set map[int][]string, some []int, l int) {
+	var b strings.Builder
+	for _, i := range some {
+		text := ""
+		if l < len(set[i]) {
+			text = set[i][l]
+		}
+		b.WriteString(text + strings.Repeat(" ", max(0, g.widths[i]-columns(text))+cellGap))
 	}
-	text := p.aligned(c.Text, g.widths[i], c.Number || g.Columns[i].Number)
+	p.line(indent3, b.String())
+}
+
+// cell is a cell as lines of its column.
+func (p *page) cell(g grid, c document.Cell, i int) []string {
+	if c.Bar != nil {
+		return []string{p.paint(p.bar(*c.Bar, g.widths[i]), cyan)}
+	}
+	st := plain
 	for role := range strings.FieldsSeq(c.Roles) {
 		switch role {
 		case "bad":
-			return p.paint(text, red)
+			st = red
 		case "good":
-			return p.paint(text, green)
+			st = green
 		}
 	}
-	return text
+	if c.Number || g.Columns[i].Number {
+		return []string{p.paint(right(p.fit(c.Text, g.widths[i]), g.widths[i]), st)}
+	}
+	out := wrap(p.clean(c.Text), g.widths[i], g.widths[i])
+	for k := range out {
+		out[k] = p.paint(p.fit(out[k], g.widths[i]), st)
+	}
+	return out
 }

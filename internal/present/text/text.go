@@ -55,7 +55,7 @@ func Write(w io.Writer, d *document.Document, opt Options) error {
 	if d.Next != "" {
 		p.blank()
 		text := d.Next
-		if p.shortened {
+		if p.shortened && !p.verbose {
 			text += ". All of it: add -v."
 		}
 		p.para("", "", text, dim)
