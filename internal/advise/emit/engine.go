@@ -3,7 +3,6 @@ package emit
 import (
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/model/engine"
-	"plimsoll/internal/model/scenario"
 )
 
 // An Engine is what emit must know of a storage engine.
@@ -35,8 +34,6 @@ type Deployment struct {
 	Renew func(bring string) string
 	// BesideCache is the memory that the engine needs besides its cache; 0 if that is not known.
 	BesideCache units.Size
-	// Cache is how large the engine's cache is in a scenario; only asked with BesideCache.
-	Cache func(*scenario.Scenario) units.Size
 	// Members is the setting that is the number of a cluster's members; "" without one.
 	Members string
 	// MembersChange says what has to be done when it changes, after what changed.

@@ -39,6 +39,12 @@ func NewLayout(all []engine.Engine, f *scenario.File, name string, sets []string
 	if err != nil {
 		return nil, err
 	}
+	return Between(all, before, after, name, sets)
+}
+
+// Between is the layout that leads from one scenario to another. Its name is the scenario's file, and sets
+// are what makes the other of the one: both are for comments. Errors are those of [NewLayout].
+func Between(all []engine.Engine, before, after *scenario.Scenario, name string, sets []string) (*Layout, error) {
 	l := &Layout{Before: before, After: after, File: name, Sets: sets, targets: targetsOf(all)}
 	if b, a := before.Engine.Name(), after.Engine.Name(); b != a {
 		return nil, Inputf("emit a layout of one engine", "the engine changes from %s to %s: no file moves a database from one to the other", b, a)

@@ -325,8 +325,8 @@ func (s *statefulSet) memory(p *Part, c *corev1.Container) (comments []string) {
 	limit := l.After.Host.Memory
 	ofMachine := l.After.Instance() != nil && limit >= l.After.Instance().Memory
 	if ofMachine || !l.Changed("host.memory") {
-		if beside := l.deployment.BesideCache; beside > 0 && l.deployment.Cache(l.Before) != l.deployment.Cache(l.After) {
-			cache := l.deployment.Cache(l.After)
+		if beside := l.deployment.BesideCache; beside > 0 && l.Before.Engine.Config.CacheSize() != l.After.Engine.Config.CacheSize() {
+			cache := l.After.Engine.Config.CacheSize()
 			if is, ok := s.container.Resources.Limits[corev1.ResourceMemory]; ok && is.Value() < int64(cache+beside) {
 				p.Risks = append(p.Risks, fmt.Sprintf("Container %s is limited to %s of memory, and a cache of %s needs about %d GiB more than itself: it would be killed. Raise the limit (`host.memory` in the scenario).",
 					s.container.Name, is.String(), cache.Exact(), beside/units.GiB))

@@ -7,8 +7,6 @@ import (
 
 	"plimsoll/internal/advise/emit"
 	"plimsoll/internal/base/units"
-	"plimsoll/internal/engine/mongodb/model"
-	"plimsoll/internal/model/scenario"
 )
 
 // journalMount is the journal's volume: no option says where the journal is, but that it is the
@@ -37,7 +35,6 @@ func Deployment() emit.Deployment {
 			return bring + " In a pod the paths are the container's. Simpler in a replica set: delete one secondary's claims and pod, let it sync (`rs.status()`), then the next; the primary last, after `rs.stepDown()`. The oplog must reach over the time of a sync."
 		},
 		BesideCache: units.GiB,
-		Cache:       func(s *scenario.Scenario) units.Size { return scenario.ConfigOf[*model.Config](s).Cache },
 	}
 }
 
