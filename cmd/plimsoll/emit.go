@@ -75,7 +75,7 @@ func (o *emitOptions) AddFlags(cmd *cobra.Command) {
 	f.BoolVar(&o.force, "force", false, "write over files that were edited since")
 	f.StringVar(&o.statefulSet, "statefulset", "", "for kubernetes: the manifest of the StatefulSet that runs the database")
 	f.StringVar(&o.container, "container", "", "the database's container in it (default: the one called like the engine, or the only one)")
-	f.StringArrayVar(&o.claims, "claim", nil, "which claim template a volume is, where its name does not say: data=mongo-storage (again for more)")
+	f.StringArrayVar(&o.claims, "claim", nil, "which claim template a volume is, where its name does not say: data=db-storage (again for more)")
 	complete(cmd, "to", emitTargetNames()...)
 	for _, name := range []string{"set", "container", "claim"} {
 		complete(cmd, name)
@@ -204,7 +204,7 @@ func (o *emitOptions) options(ctx context.Context) (emit.Options, error) {
 	for _, c := range o.claims {
 		volume, name, ok := strings.Cut(c, "=")
 		if !ok || volume == "" || name == "" {
-			return opt, usagef("for example --claim data=mongo-storage", "emit: --claim %q does not say which volume is which claim template", c)
+			return opt, usagef("for example --claim data=db-storage", "emit: --claim %q does not say which volume is which claim template", c)
 		}
 		if opt.Claims == nil {
 			opt.Claims = map[string]string{}

@@ -49,7 +49,7 @@ func sysctl(l *Layout, _ *Options) (*Part, error) {
 	p.Verify = []string{"`grep -E 'Dirty|Writeback:' /proc/meminfo` once a second: Dirty stays near the background limit. `plimsoll diagnose host` draws it."}
 	p.Back = []string{"`rm /etc/sysctl.d/" + name + "`, and set what was before (as far as the scenario knew it):\n\n" + undo[:len(undo)-1]}
 	p.Risks = []string{"The limits hold for everything on the machine: whoever writes much there, a backup say, is slowed down with the database. " +
-		"Writing out earlier merges fewer writes: measured with 8 MB for WiredTiger, the volume was given 40 % more bytes."}
+		"Writing out earlier merges fewer writes: in the laboratory, a limit of 8 MB gave the volume 40 % more bytes."}
 	return p, nil
 }
 

@@ -63,7 +63,7 @@ func (f *Fitting) host() {
 
 // pageCache enters when the kernel writes back.
 func (f *Fitting) pageCache() {
-	f.Add("host.filesystem", word("xfs"), Assumed, "the file system; xfs taken, as MongoDB advises (ext4 costs the same in the model)").AsDefault().ToKnow("findmnt")
+	f.Add("host.filesystem", word("xfs"), Assumed, "the file system; xfs taken (ext4 costs the same in the model)").AsDefault().ToKnow("findmnt")
 	const how = "sysctl vm.dirty_background_bytes vm.dirty_background_ratio"
 	const said = "the source tells the kernel's setting"
 	told := f.Fact("vm_dirty_background")
