@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -16,9 +14,9 @@ import (
 
 	"plimsoll/internal/base/random"
 	"plimsoll/internal/base/units"
-	"plimsoll/internal/engine/etcd/checkperf"
-	etcd "plimsoll/internal/engine/etcd/server"
+	engines "plimsoll/internal/engine"
 	"plimsoll/internal/lab/existing"
+	"plimsoll/internal/model/engine"
 )
 
 // checkPerfOptions are those of `plimsoll lab check-perf`.
@@ -45,12 +43,13 @@ func newLabCheckPerfCommand(a *app) *cobra.Command {
 			return o.Run(cmd.Context(), a)
 		},
 	}
-	o.existing.AddFlags(cmd, "the etcd to check: etcd://host:2379 or http(s)://host:2379, several hosts between commas")
+	product, example := checked()
+	o.existing.AddFlags(cmd, "the "+product+" to check, for example "+example+"; several hosts between commas")
 	addOutput(cmd, &o.output)
 	o.load.value = "s"
 	addChoice(cmd, &o.load, "load", "", "150, 1,000, 8,000 or 15,000 puts a second", "s", "m", "l", "xl")
 	f := cmd.Flags()
-	f.DurationVar(&o.duration, "duration", checkperf.DurationOf, "for how long; etcdctl's is a minute")
+	f.DurationVar(&o.duration, "duration", time.Minute, "for how long; a minute is what the engine's own tool takes")
 	f.Uint64Var(&o.seed, "seed", 1, "the seed of all chance")
 	for _, name := range []string{"duration", "seed"} {
 		complete(cmd, name)
@@ -60,10 +59,11 @@ func newLabCheckPerfCommand(a *app) *cobra.Command {
 
 func (o *checkPerfOptions) Validate(cmd *cobra.Command) error {
 	if o.existing.server == "" {
-		return usagef("for example --server etcd://127.0.0.1:2379", "lab check-perf: which etcd?")
+		product, example := checked()
+		return usagef("for example --server "+example, "lab check-perf: which %s?", product)
 	}
 	if o.duration < time.Second || o.duration > checkPerfMost {
-		return usagef("leave it out for a minute, as etcdctl has it", "--duration %v: want 1s to %v", o.duration, checkPerfMost)
+		return usagef("leave it out for a minute", "--duration %v: want 1s to %v", o.duration, checkPerfMost)
 	}
 	return o.existing.Validate(cmd)
 }
@@ -74,35 +74,29 @@ func (o *checkPerfOptions) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	if address.Engine() != "etcd" {
-		return usagef("for example --server etcd://127.0.0.1:2379", "lab check-perf is for etcd, and --server is %s", address)
-	}
-	load, err := checkperf.Find(o.load.value)
+	e, err := engine.Facet[existing.PerfEngine](engines.All(), address.Engine(), "be checked")
 	if err != nil {
-		return err
+		product, example := checked()
+		return usagef("for example --server "+example, "lab check-perf is for %s, and --server is %s", product, address)
 	}
 	t := &tally{}
-	opt := checkperf.Options{Load: load, Duration: o.duration, Seed: random.Seed(o.seed), Progress: func(done, all time.Duration, rate units.Frequency, p99 units.Duration) {
+	load := existing.PerfLoad{Name: o.load.value, Duration: o.duration, Seed: random.Seed(o.seed), Progress: func(done, all time.Duration, rate units.Frequency, p99 units.Duration) {
 		t.setStage(fmt.Sprintf("putting, %s/s, p99 %s so far: second", units.Number(float64(rate)), units.Seconds(p99.Std().Seconds())),
 			int(min(done, all)/time.Second), int(all/time.Second))
 	}}
-	v, err := etcd.NewExisting(existing.Options{Address: address, Name: o.existing.name, TLS: o.existing.tls, Keep: o.existing.keep}, checkperf.KeyBytes)
+	check, err := e.NewPerfCheck(existing.Options{Address: address, Name: o.existing.name, TLS: o.existing.tls, Keep: o.existing.keep}, load)
 	if err != nil {
 		return usagef(addresses().Wanted(), "--server: %w", err)
 	}
-	seen, err := v.InspectFor(ctx, checkperf.ValueSize, opt.Puts())
+	in, err := check.Inspect(ctx)
 	if err != nil {
 		return fmt.Errorf("--server %s: %w", address, err)
-	}
-	in := &existing.Intent{
-		Address: address, Name: o.existing.name, Inspection: seen, Keep: o.existing.keep, Within: o.duration,
-		Writes: opt.Puts(), Written: units.Size(opt.Puts()) * (checkperf.KeyBytes + checkperf.ValueSize),
 	}
 	if err := o.existing.ask(ctx, a, in); err != nil {
 		return err
 	}
 	stop := a.meter(t).show()
-	r, err := checkperf.Run(ctx, v, opt)
+	r, err := check.Run(ctx)
 	stop()
 	if err != nil {
 		if ctx.Err() != nil && !errors.Is(err, ctx.Err()) || ctx.Err() == nil {
@@ -116,53 +110,21 @@ func (o *checkPerfOptions) Run(ctx context.Context, a *app) error {
 	if o.output.value == "json" {
 		err = writeJSON(a, r)
 	} else {
-		_, err = io.WriteString(a.stdout, checkPerfText(r))
+		_, err = io.WriteString(a.stdout, r.Text(printable))
 	}
-	if err == nil && !r.Passed {
+	if err == nil && !r.Met() {
 		err = &failure{code: exitFindings, err: errors.New("a criterion was not met")}
 	}
 	return err
 }
 
-// checkPerfText is a result as a page: etcdctl's verdict first, as it says it.
-func checkPerfText(r *checkperf.Result) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s: load %s, %s puts a second from %d clients for %s, an open loop\n\n", r.Server, r.Load, units.Number(r.Rate), r.Clients, units.Seconds(r.Seconds))
-	fmt.Fprintf(&b, "puts %s   p50 %s   p99 %s   slowest %s\n", whole(r.Puts), units.Seconds(r.P50), units.Seconds(r.P99), units.Seconds(r.Max))
-	part := func(title string, all []checkperf.Criterion, passed bool) {
-		fmt.Fprintf(&b, "\n%s\n", title)
-		for i := range all {
-			fmt.Fprintln(&b, criterionText(&all[i]))
-		}
-		fmt.Fprintln(&b, verdictWord(passed))
+// checked are the products that can be checked, with an example of an address.
+func checked() (products, example string) {
+	var names []string
+	for _, e := range engine.Facets[existing.PerfEngine](engines.All()) {
+		k := e.Addresses()
+		names = append(names, k.Product)
+		example, _, _ = strings.Cut(k.Example, ",")
 	}
-	part("BY ETCDCTL'S CRITERIA", r.Etcdctl, r.PassedEtcdctl())
-	part("BY P99", r.P99s, r.PassedP99())
-	for _, text := range slices.Sorted(maps.Keys(r.Errors)) {
-		fmt.Fprintf(&b, "\nfailed: %s (%s)\n", printable(text), whole(r.Errors[text]))
-	}
-	for _, remark := range r.Remarks {
-		fmt.Fprintf(&b, "\n- %s.\n", printable(remark))
-	}
-	return b.String()
-}
-
-func verdictWord(passed bool) string {
-	if passed {
-		return "PASS"
-	}
-	return "FAIL"
-}
-
-// criterionText is a line: the verdict, what was seen, and the bound.
-func criterionText(c *checkperf.Criterion) string {
-	word, value := "?   ", "not known"
-	if c.Value != nil {
-		word, value = verdictWord(*c.Passed), valueText(c.Value, c.Unit)
-	}
-	bound := "at most "
-	if c.AtLeast {
-		bound = "more than "
-	}
-	return fmt.Sprintf("%s  %-20s%14s   %s%s", word, strings.ReplaceAll(c.Name, "_", " "), value, bound, valueText(&c.Bound, c.Unit))
+	return strings.Join(names, " or "), example
 }

@@ -1,6 +1,7 @@
 package etcd
 
 import (
+	"plimsoll/internal/engine/etcd/checkperf"
 	"plimsoll/internal/engine/etcd/model"
 	"plimsoll/internal/engine/etcd/server"
 	"plimsoll/internal/lab"
@@ -30,4 +31,9 @@ func (Engine) Addresses() existing.Addresses { return server.Addresses }
 // NewExisting implements existing.Engine.
 func (Engine) NewExisting(_ *scenario.Scenario, opt existing.Options) (existing.Server, error) {
 	return server.NewExisting(opt, 0)
+}
+
+// NewPerfCheck implements existing.PerfEngine: etcdctl's check perf.
+func (Engine) NewPerfCheck(opt existing.Options, load existing.PerfLoad) (existing.PerfCheck, error) {
+	return checkperf.New(opt, load)
 }
