@@ -11,7 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Available tells what is missing for block devices to be made, in a sentence that says what to do; nil if nothing is.
+// Available returns what is missing to make block devices, in a sentence that says what to do; nil
+// if nothing is.
 func Available() error {
 	if os.Geteuid() != 0 {
 		return errors.New("emulated volumes need root, for loop devices and mounts: run it with sudo")
@@ -32,8 +33,8 @@ func Available() error {
 	return nil
 }
 
-// privileged tells whether the kernel takes this process for the machine's root: being called root is not enough in a
-// container or a user namespace.
+// privileged reports whether the kernel treats this process as the machine's root: being called
+// root is not enough in a container or a user namespace.
 func privileged() error {
 	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var caps [2]unix.CapUserData

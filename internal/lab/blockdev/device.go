@@ -20,8 +20,8 @@ import (
 
 // Options say how the device looks.
 type Options struct {
-	// Slots is how many requests the block layer keeps in flight (nr_requests); 0: as many as the loop driver
-	// does, 128.
+	// Slots is how many requests the block layer keeps in flight (nr_requests); 0: as many as the
+	// loop driver does, 128.
 	Slots int
 	// MaxRequest is the largest request (max_sectors_kb); 0: the kernel's choice.
 	MaxRequest units.Size
@@ -31,7 +31,7 @@ type Options struct {
 	Log func(line string)
 }
 
-// A Device is a disk as the kernel has it.
+// A Device is a disk as the kernel sees it.
 type Device struct {
 	loop   *loop
 	server *fuse.Server
@@ -46,8 +46,9 @@ func (v *Device) Path() string { return "/dev/" + v.loop.name }
 // Name is the device's name in /proc/diskstats: "loop3".
 func (v *Device) Name() string { return v.loop.name }
 
-// Attach makes a device of a disk, and measures the path to it, which takes some tenths of a second. dir is an empty
-// folder of the caller's, on which the file system in user space is mounted.
+// Attach makes a device of a disk, and measures the path to it, which takes some tenths of a
+// second. dir is an empty folder of the caller's, on which the file system in user space is
+// mounted.
 func Attach(ctx context.Context, d *disk.Disk, dir string, opt Options) (*Device, error) {
 	fail := func(err error) (*Device, error) { return nil, fmt.Errorf("attaching disk %s: %w", d.Name(), err) }
 	if err := ctx.Err(); err != nil {
@@ -75,8 +76,8 @@ func Attach(ctx context.Context, d *disk.Disk, dir string, opt Options) (*Device
 	return v, nil
 }
 
-// Detach takes the device away: nobody may have it open or mounted. It may be called again after an error, and
-// after a success does nothing.
+// Detach takes the device away: nobody may have it open or mounted. It may be called again after an
+// error, and after a success does nothing.
 func (v *Device) Detach(ctx context.Context) error {
 	if v.loop != nil {
 		// Settings outlive the backing file, and the number is another program's next.
@@ -103,9 +104,9 @@ func (v *Device) Detach(ctx context.Context) error {
 	return nil
 }
 
-// Reap undoes what a process that died has left: the loop device by that name, if its backing file is
-// below dir, the mount on dir, and the device's settings, unless somebody has taken it meanwhile. What is not there
-// is fine.
+// Reap undoes what a process that died has left: the loop device by that name, if its backing file
+// is below dir, the mount on dir, and the device's settings, unless somebody has taken it
+// meanwhile. What is not there is fine.
 func Reap(dir, device string) error {
 	errs := []error{Abort(dir)} // first: all that follows may wait for it
 	if device != "" && strings.HasPrefix(backing(device), dir+"/") {

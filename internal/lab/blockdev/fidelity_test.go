@@ -79,8 +79,8 @@ func measuredVolumes() []volume.Config {
 	}
 }
 
-// TestFidelity prints how a device compares with the model of its volume under fio, bare and with a file
-// system on it, and what the kernel's own throttle makes of the same limits.
+// TestFidelity prints how a device compares with the model of its volume under fio, bare and with a
+// file system on it, and what the kernel's own throttle makes of the same limits.
 //
 //	go test ./internal/lab/blockdev -run Fidelity -fidelity 5 -v
 func TestFidelity(t *testing.T) {
@@ -154,8 +154,8 @@ func fill(t *testing.T, path string) {
 	run(t, "dd", "if=/dev/zero", "of="+path, "bs=1M", "count=1024", "oflag=direct", "conv=notrunc,fsync", "status=none")
 }
 
-// throttled runs a pattern on a plain loop device in memory that the kernel's block throttle limits (cgroup v1,
-// the root's group, as examples/make/volume.sh explains).
+// throttled runs a pattern on a plain loop device in memory that the kernel's block throttle limits
+// (cgroup v1, the root's group, as examples/make/volume.sh explains).
 func throttled(t *testing.T, cfg volume.Config, p pattern, lasts time.Duration) sample {
 	t.Helper()
 	const group = "/sys/fs/cgroup/blkio"
@@ -189,7 +189,8 @@ func throttled(t *testing.T, cfg volume.Config, p pattern, lasts time.Duration) 
 	return fio(t, "/dev/"+l.name, p, lasts)
 }
 
-// A sample is requests of a closed loop: when each was done, since the start, and how long it took, in ms.
+// A sample is requests of a closed loop: when each was done, since the start, and how long it took,
+// in ms.
 type sample []struct{ done, took float64 }
 
 func (s sample) iops(d time.Duration) float64 { return float64(len(s)) / d.Seconds() }
@@ -253,7 +254,8 @@ func niceness(t *testing.T) int {
 	return n - 20
 }
 
-// modelled runs the same closed loop in virtual time, on as many parts as the block layer makes of a request.
+// modelled runs the same closed loop in virtual time, on as many parts as the block layer makes of
+// a request.
 func modelled(cfg volume.Config, p pattern, lasts time.Duration) sample {
 	v := volume.MustNew(cfg, 1, nil)
 	op := volume.Write

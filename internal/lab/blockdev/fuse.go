@@ -21,7 +21,7 @@ const (
 	imageInode = 2
 )
 
-// foreverSeconds is how long the kernel may believe what it was told: nothing changes here.
+// foreverSeconds is how long the kernel may cache the answer: nothing changes here.
 const foreverSeconds = 1 << 30
 
 // A single file system shows a disk as one file.
@@ -93,7 +93,7 @@ func (s *single) Fsync(<-chan struct{}, *fuse.FsyncIn) fuse.Status {
 	return fuse.ToStatus(s.disk.Flush())
 }
 
-// Flush is what close(2) asks for, which is nothing to a disk.
+// Flush is called for close(2), which means nothing to a disk.
 func (s *single) Flush(<-chan struct{}, *fuse.FlushIn) fuse.Status { return fuse.OK }
 
 // Fallocate is how a loop device discards.
@@ -113,8 +113,8 @@ func (s *single) StatFs(_ <-chan struct{}, _ *fuse.InHeader, out *fuse.StatfsOut
 // inFlightMax is how many requests the kernel hands over at a time: above what any loop device has.
 const inFlightMax = 1024
 
-// readersMost is how many threads wait for a device's requests: go-fuse has as many as Go uses processors when a server is
-// made, and each that waits keeps one of them.
+// readersMost is how many threads wait for a device's requests: go-fuse has as many as Go uses
+// processors when a server is made, and each that waits keeps one of them.
 const readersMost = 4
 
 // serve mounts the disk's file system on dir.
@@ -137,7 +137,7 @@ func newServer(d *disk.Disk, dir string) (*fuse.Server, error) {
 	return fuse.NewServer(&single{fuse.NewDefaultRawFileSystem(), d}, dir, &fuse.MountOptions{
 		MaxBackground: inFlightMax, CongestionThreshold: inFlightMax,
 		MaxWrite: 1 << 20, FsName: "plimsoll", Name: "plimsoll", DisableXAttrs: true,
-		// Without it the kernel sends a file's direct writes one after the other.
+		// Without it, the kernel sends a file's direct writes one after another.
 		ExtraCapabilities: fuse.CAP_ASYNC_DIO,
 		DirectMountStrict: true, DirectMountFlags: syscall.MS_NOSUID | syscall.MS_NODEV | syscall.MS_NOEXEC,
 	})

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A loop is a loop device of the kernel, with the descriptor that keeps it: it clears itself when nobody
-// has it open or mounted any more.
+// A loop is a loop device of the kernel, with the descriptor that keeps it: it clears itself when
+// nobody has it open or mounted any more.
 type loop struct {
 	dev  *os.File
 	name string // "loop3"
@@ -74,7 +74,8 @@ func openDevice(path string, number int) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDWR|unix.O_CLOEXEC, 0)
 }
 
-// detach clears the device: at once if nobody else has it, else when the last one closes it. A second time does nothing.
+// detach clears the device: immediately if nobody else has it open, else when the last one closes
+// it. A second call does nothing.
 func (l *loop) detach() error {
 	if l.dev == nil {
 		return nil
@@ -88,7 +89,7 @@ func (l *loop) detach() error {
 	return err
 }
 
-// backing is the file under a loop device, "" if there is none.
+// backing returns the file under a loop device, "" if there is none.
 func backing(name string) string {
 	text, err := os.ReadFile(filepath.Join("/sys/block", name, "loop/backing_file"))
 	if err != nil {
@@ -105,7 +106,7 @@ func cleared(ctx context.Context, name string, within time.Duration) bool {
 		select {
 		case <-ctx.Done():
 			return false
-		case <-time.After(5 * time.Millisecond): // the kernel tells nobody
+		case <-time.After(5 * time.Millisecond): // the kernel sends no event for this
 		}
 	}
 	return true

@@ -15,12 +15,14 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// DefaultPath is how long a request of 4 KiB takes through the loop device, FUSE, and back to the process that waits
-// for it, on two virtual cores of a Xeon with Linux 6.18: what is taken off before [Attach] has measured it.
+// DefaultPath is how long a request of 4 KiB takes through the loop device, FUSE, and back to the
+// process that waits for it, on two virtual cores of a Xeon with Linux 6.18: what is taken off
+// before [Attach] has measured it.
 const DefaultPath = units.Duration(60 * time.Microsecond)
 
-// The path is measured with reads of a small and of a large size, one at a time as a database's log writes are, from
-// a volume that takes a millisecond: long enough for cores to fall asleep, as they do on a rented volume.
+// The path is measured with reads of a small and of a large size, one at a time as a database's log
+// writes are, from a volume that takes a millisecond: long enough for cores to fall asleep, as they
+// do on a rented volume.
 const (
 	pathTakes = time.Millisecond
 	pathReads = 150 // of each size

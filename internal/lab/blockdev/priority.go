@@ -11,21 +11,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// processorsLeast is how many threads may run Go code at a time, at least. Nearly all are in the kernel, taking a
-// request or answering one, and while one is there what it would run next waits until the scheduler's monitor
-// notices, 20 us to 10 ms, unless another may take that on. Each device has some that wait for requests.
+// processorsLeast is how many threads may run Go code at a time, at least. Nearly all are in the
+// kernel, taking a request or answering one, and while one is there what it would run next waits
+// until the scheduler's monitor notices, 20 us to 10 ms, unless another may take that on. Each
+// device has some that wait for requests.
 const processorsLeast = 64
 
-// Prioritize makes this process fit to be a disk, for as long as it lives: it runs before what uses the disk even
-// if all cores are busy, and the kernel does not ask it for memory by writing to the very disk that it
-// serves. To be called once by a process that serves devices and does little else. What the process has no right
-// to stays as it is.
+// Prioritize makes this process fit to be a disk, for as long as it lives: it runs before what uses
+// the disk even if all cores are busy, and the kernel does not ask it for memory by writing to the
+// very disk that it serves. To be called once by a process that serves devices and does little
+// else. What the process has no right to stays as it is.
 //
-// Its threads are real-time ones (SCHED_RR at the lowest priority): with the highest of ordinary priorities a thread
-// whose request was due still waited for a core, up to milliseconds beside a busy database. What the kernel keeps for
-// others of each second (sched_rt_runtime_us) bounds what that can take from them. There should be one such process on
-// a machine: the kernel moves real-time threads between cores at every wake-up, and five processes with them doubled
-// the machine's work and the latency of a cluster of five.
+// Its threads are real-time ones (SCHED_RR at the lowest priority): with the highest of ordinary
+// priorities a thread whose request was due still waited for a core, up to milliseconds beside a
+// busy database. What the kernel keeps for others of each second (sched_rt_runtime_us) bounds what
+// that can take from them. There should be one such process on a machine: the kernel moves
+// real-time threads between cores at every wake-up, and five processes with them doubled the
+// machine's work and the latency of a cluster of five.
 func Prioritize() {
 	runtime.GOMAXPROCS(max(processorsLeast, runtime.GOMAXPROCS(0)))
 	// Not in programs with cgo, where it is a matter of memory pressure only.

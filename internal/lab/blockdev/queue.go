@@ -19,8 +19,8 @@ import (
 // A setting of a device's queue, /sys/block/NAME/queue/.
 type setting struct{ name, value string }
 
-// undoName is the file in which the settings stand as they were, a line each. It is in the folder that the file
-// system in user space is mounted on, hidden by it: it comes to light when somebody has to clean up.
+// undoName is the file with the original settings, one per line. It is in the folder that the file
+// system in user space is mounted on and hidden by it: it appears when somebody has to clean up.
 const (
 	undoName     = "queue"
 	undoBytesMax = 4096
@@ -96,8 +96,8 @@ func restore(device string, undo []setting) {
 	}
 }
 
-// restoreLeft restores the settings that a process which died has written down in dir, unless the device is
-// another's by now.
+// restoreLeft restores the settings that a process which died has written down in dir, unless the
+// device is another's by now.
 func restoreLeft(dir, device string) error {
 	path := filepath.Join(dir, undoName)
 	f, err := os.Open(path)

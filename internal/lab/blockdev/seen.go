@@ -13,11 +13,11 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// Seen is what the kernel has counted of a device's reads and writes since there is the device.
+// Seen is what the kernel has counted of a device's reads and writes since the device exists.
 type Seen struct {
 	Requests int64
-	// Time is from when each was made until it was answered, summed: the way to the emulator, the emulator, and back. The
-	// wait for a place among those in flight is not in it.
+	// Time is from when each was made until it was answered, summed: the way to the emulator, the
+	// emulator, and back. The wait for a place among those in flight is not in it.
 	Time units.Duration
 }
 
@@ -34,8 +34,8 @@ func (v *Device) Seen() (Seen, error) {
 	return s, nil
 }
 
-// parseSeen reads a line of /sys/block/NAME/stat (Documentation/block/stat.rst): reads, merged, sectors and milliseconds, then
-// the same of writes, and more.
+// parseSeen reads a line of /sys/block/NAME/stat (Documentation/block/stat.rst): reads, merged,
+// sectors and milliseconds, then the same of writes, and more.
 func parseSeen(text string) (Seen, error) {
 	fields := strings.Fields(text)
 	if len(fields) < 8 {

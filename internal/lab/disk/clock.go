@@ -14,23 +14,24 @@ import (
 	"plimsoll/internal/base/vtime"
 )
 
-// A clock tells the time since a host began, and waits.
+// A clock returns the time since a host began, and waits.
 type clock interface {
 	Now() vtime.Instant
 	Wait(until vtime.Instant)
 	Close()
 }
 
-// A sleep in the kernel ends late: by some 5 us where the core is awake, by 30 to 60 us where it has to be woken, on a
-// virtual machine. The thread learns by how much, asks to be woken so much sooner, and looks at the clock for
-// what is left: a few microseconds, where looking all the time would cost the core that the database needs.
+// A sleep in the kernel ends late: by some 5 us where the core is awake, by 30 to 60 us where it
+// has to be woken, on a virtual machine. The thread learns by how much, asks to be woken so much
+// sooner, and looks at the clock for what is left: a few microseconds, where looking all the time
+// would cost the core that the database needs.
 const (
 	spinMost = 60 * time.Microsecond
 	spinStep = 16 // of a difference, the share by which what was learned follows it upwards, four times faster than down
 )
 
-// early is how much sooner than its instant a request may be woken, so that requests that end together are woken
-// together.
+// early is how much sooner than its instant a request may be woken, so that requests that end
+// together are woken together.
 const early = 2 * time.Microsecond
 
 // A ticker is the real clock: one thread that wakes everyone.
@@ -64,7 +65,7 @@ func newTicker() (*ticker, error) {
 
 func (t *ticker) Now() vtime.Instant { return vtime.Instant(time.Since(t.start)) }
 
-// Wait returns at the given instant, or at once if it is past.
+// Wait returns at the given instant, or immediately if it is past.
 func (t *ticker) Wait(until vtime.Instant) {
 	if until <= t.Now() {
 		return
@@ -154,8 +155,9 @@ func learn(margin, late time.Duration) time.Duration {
 	return min(max(margin+step, early), spinMost)
 }
 
-// punctual has the thread wake up when it asked to, even where all cores are busy: a database on the same machine
-// keeps them so, and a disk does not wait for a core. Without the right to it the thread is as late as any.
+// punctual has the thread wake up when it asked to, even where all cores are busy: a database on
+// the same machine keeps them so, and a disk does not wait for a core. Without the right to it the
+// thread is as late as any.
 func punctual() {
 	// Timers of a thread may be late by its slack, 50 us unless told.
 	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
@@ -164,7 +166,7 @@ func punctual() {
 	}, 0)
 }
 
-// fire wakes whom it is time for, and tells when the next is due; false at the end.
+// fire wakes those whose time has come, and returns when the next is due; false at the end.
 func (t *ticker) fire() (now, next vtime.Instant, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

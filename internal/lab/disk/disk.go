@@ -15,8 +15,8 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// A Host is the disks of one machine: they have one clock, and one lock, since their volumes may share
-// an instance's limits.
+// A Host is the disks of one machine. They have one clock and one lock, because their volumes may
+// share an instance's limits.
 type Host struct {
 	opt   Options
 	clock clock
@@ -27,11 +27,12 @@ type Host struct {
 
 // Options say how a host emulates.
 type Options struct {
-	// Path is how long a request takes on its way to the disk and back, which is taken off what is waited:
-	// a request is answered so much before its volume would be done. 0: nothing is. [Disk.SetPath] sets
-	// that of one disk.
+	// Path is how long a request takes on its way to the disk and back, which is taken off what is
+	// waited: a request is answered so much before its volume would be done. 0: nothing is.
+	// [Disk.SetPath] sets that of one disk.
 	Path units.Duration
-	// Memory is the most that an image in memory may take; 0: what is available when it is made, less 1 GiB.
+	// Memory is the most that an image in memory may take; 0: what is available when it is made,
+	// less 1 GiB.
 	Memory units.Size
 }
 
@@ -44,7 +45,7 @@ func NewHost(opt Options) (*Host, error) {
 	return &Host{opt: opt, clock: t}, nil
 }
 
-// Close closes all disks. Requests that wait are answered at once.
+// Close closes all disks. Waiting requests are answered immediately.
 func (h *Host) Close() error {
 	h.mu.Lock()
 	disks := h.disks
@@ -65,7 +66,8 @@ type Config struct {
 	Volume volume.Volume
 	// File is where the image is, a file to be made and removed again; "": in memory.
 	File string
-	// VolatileCache says that a write is durable only after a flush. Rented volumes have no such cache.
+	// VolatileCache says that a write is durable only after a flush. Rented volumes have no such
+	// cache.
 	VolatileCache bool
 	// PowerLoss keeps what Cut needs, at the cost of two copies of each write that is not durable.
 	PowerLoss bool
@@ -92,7 +94,7 @@ type Disk struct {
 	counts counts
 }
 
-// Add makes a disk. It fails where there is no room for the image.
+// Add makes a disk. It fails if there is no room for the image.
 func (h *Host) Add(cfg Config) (*Disk, error) {
 	const sector = 4096
 	if cfg.Size <= 0 || cfg.Volume == nil {
@@ -136,13 +138,14 @@ func (d *Disk) Size() units.Size { return d.cfg.Size }
 // Name is the disk's name.
 func (d *Disk) Name() string { return d.cfg.Name }
 
-// VolatileCache tells whether writes need a flush to be durable.
+// VolatileCache reports whether writes need a flush to be durable.
 func (d *Disk) VolatileCache() bool { return d.cfg.VolatileCache }
 
-// Pace says whether requests wait for their volume. Making a file system and loading data need not: they
-// would only take their time. A disk begins paced. With v not nil that is the disk's volume from now on, beginning now: its
-// credits are as full as a new one's. Volumes that share an instance are to be given to their disks one right after the
-// other, since the instance takes the beginning of each for its own; its slices of a millisecond hide the rest.
+// Pace says whether requests wait for their volume. Making a file system and loading data need not:
+// that would only take time. A disk starts paced. If v is not nil, it is the disk's volume from now
+// on, starting now: its credits are those of a new one. Set volumes that share an instance in quick
+// succession, because the instance takes the start of each as its own; its slices of a millisecond
+// hide the difference.
 func (d *Disk) Pace(paced bool, v volume.Volume) {
 	d.host.mu.Lock()
 	defer d.host.mu.Unlock()
@@ -184,7 +187,8 @@ func (d *Disk) wait(op volume.Op, n int, p promise) {
 	d.counts.add(now, op, n, p.asked, now.Sub(p.at)+p.late)
 }
 
-// begin takes a request in: it fails where the disk is without power, or the request beyond its end.
+// begin takes a request in: it fails where the disk is without power, or the request beyond its
+// end.
 func (d *Disk) begin(n int, off int64) error {
 	if off < 0 || n < 0 || off > int64(d.cfg.Size)-int64(n) {
 		return syscall.EINVAL
@@ -208,8 +212,8 @@ func (d *Disk) alive() error {
 	return nil
 }
 
-// ReadAt reads len(p) bytes, and returns when the volume would have given them. Errors are EINVAL beyond the
-// disk's end and EIO while its power is cut.
+// ReadAt reads len(p) bytes, and returns when the volume would have given them. Errors are EINVAL
+// beyond the disk's end and EIO while its power is cut.
 func (d *Disk) ReadAt(p []byte, off int64) (int, error) {
 	if err := d.begin(len(p), off); err != nil {
 		return 0, err
@@ -227,8 +231,8 @@ func (d *Disk) ReadAt(p []byte, off int64) (int, error) {
 	return len(p), nil
 }
 
-// WriteAt writes p, and returns when the volume would have taken it. Errors are those of ReadAt, and ENOSPC where
-// the image's backing is full.
+// WriteAt writes p, and returns when the volume would have taken it. Errors are those of ReadAt,
+// and ENOSPC where the image's backing is full.
 func (d *Disk) WriteAt(p []byte, off int64) (int, error) {
 	if err := d.begin(len(p), off); err != nil {
 		return 0, err
@@ -305,8 +309,8 @@ func (d *Disk) Flush() error {
 	return nil
 }
 
-// Discard forgets a range, which then reads as zeros. It takes no time and is durable at once: volumes
-// that one rents do it in the background.
+// Discard drops a range, which then reads as zeros. It takes no time and is durable immediately:
+// rented volumes do it in the background.
 func (d *Disk) Discard(off, n int64) error {
 	if n < 0 || n > int64(d.cfg.Size) {
 		return syscall.EINVAL
@@ -333,14 +337,14 @@ type Cut struct {
 	Seed random.Seed
 	Lose units.Ratio // the share that is lost
 	Torn units.Ratio // of the others, the share of which only the first sectors are kept
-	// Sector is what the device writes whole or not at all: 512 B or a multiple; 0 is 512 B. EBS volumes on Nitro-based
-	// instances do so with 4, 8 and 16 KiB at multiples of that (EC2 user guide, "Block sizes for torn write
-	// prevention", 2025).
+	// Sector is what the device writes atomically: 512 B or a multiple; 0 means 512 B. EBS volumes
+	// on Nitro-based instances do so with 4, 8 and 16 KiB at multiples of that (EC2 user guide,
+	// "Block sizes for torn write prevention", 2025).
 	Sector units.Size
 }
 
-// Cut takes the power away: requests in flight fail with EIO, as all do until Revive. The disk has to be made
-// with PowerLoss.
+// Cut takes the power away: requests in flight fail with EIO, as all do until Revive. The disk has
+// to be made with PowerLoss.
 func (d *Disk) Cut(c Cut) (CutReport, error) {
 	if !d.cfg.PowerLoss {
 		return CutReport{}, fmt.Errorf("disk %s was not made for a loss of power", d.cfg.Name)
@@ -357,7 +361,7 @@ func (d *Disk) Cut(c Cut) (CutReport, error) {
 	return d.volatile.cut(d.img, c.Seed.Stream("disk.cut."+d.cfg.Name), c)
 }
 
-// Revive gives the power back, once the requests that were in flight have failed.
+// Revive restores the power, once the requests that were in flight have failed.
 func (d *Disk) Revive() {
 	d.inFlight.Wait()
 	d.mu.Lock()

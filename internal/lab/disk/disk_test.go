@@ -67,7 +67,8 @@ func steady(iops units.Frequency, takes time.Duration) volume.Volume {
 	return volume.MustNew(c, 1, nil)
 }
 
-// A request is answered when the volume says: here each takes a millisecond, or its turn at 100 a second.
+// A request is answered when the volume says: here each takes a millisecond, or its turn at 100 a
+// second.
 func TestAnswersWhenTheVolumeWould(t *testing.T) {
 	d, clock := newDisk(t, Config{Volume: steady(100, time.Millisecond)})
 	p := make([]byte, 4096)
@@ -98,7 +99,8 @@ func TestAnswersWhenTheVolumeWould(t *testing.T) {
 	}
 }
 
-// What is taken off for the path is not waited, and a request shorter than the path is late by the rest.
+// What is taken off for the path is not waited, and a request shorter than the path is late by the
+// rest.
 func TestPathIsTakenOff(t *testing.T) {
 	d, clock := newDisk(t, Config{Volume: steady(0, time.Millisecond)})
 	d.SetPath(Path{Fixed: units.Duration(99 * time.Microsecond), PerMiB: units.Duration(256 * time.Microsecond)})
@@ -247,8 +249,8 @@ const (
 	blocks = 8
 )
 
-// After a loss of power each sector holds either what was durable there, or something written after it:
-// nothing that was durable is lost, nothing is there that nobody wrote.
+// After a loss of power each sector holds either what was durable there, or something written after
+// it: nothing that was durable is lost, nothing is there that nobody wrote.
 func TestCutKeepsWhatIsDurable(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		cached := rapid.Bool().Draw(rt, "volatile cache")

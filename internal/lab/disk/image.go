@@ -25,7 +25,7 @@ type image interface {
 	close() error
 }
 
-// errNoRoom is what a write gets that the backing has no room for.
+// errNoRoom is the error of a write that the backing has no room for.
 var errNoRoom = errors.New("the image's backing has no room left")
 
 // A memory image is anonymous memory. Its size is an address range; it takes what was written, in
@@ -136,7 +136,8 @@ func (f *file) close() error {
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
-// memoryAvailable is what the machine could give without swapping (MemAvailable of /proc/meminfo).
+// memoryAvailable returns what the machine could provide without swapping (MemAvailable of
+// /proc/meminfo).
 func memoryAvailable() (units.Size, error) {
 	text, err := os.ReadFile("/proc/meminfo")
 	if err != nil {

@@ -9,13 +9,13 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// A Path is how long a request takes on its way to the disk and back, beside what the volume takes: it is
-// answered so much sooner.
+// A Path is how long a request takes on its way to the disk and back, beside what the volume takes:
+// it is answered so much sooner.
 type Path struct {
 	Fixed  units.Duration
 	PerMiB units.Duration // of its data, in addition: it is copied on the way
-	// Wake is the part of Fixed that passes until whoever waits for the request runs again: being so late is
-	// what was expected.
+	// Wake is the part of Fixed that passes until whoever waits for the request runs again: being
+	// so late is what was expected.
 	Wake units.Duration
 }
 
@@ -31,15 +31,16 @@ func (d *Disk) SetPath(p Path) {
 	d.path = p
 }
 
-// Path tells what is taken off.
+// Path returns what is subtracted.
 func (d *Disk) Path() Path {
 	d.host.mu.Lock()
 	defer d.host.mu.Unlock()
 	return d.path
 }
 
-// Trial has the disk answer as another volume would, with nothing taken off for the path, while f runs, and tells what
-// happened meanwhile. After it all is as it was, and nothing is counted. It is how the path is measured.
+// Trial has the disk answer as another volume would, with nothing taken off for the path, while f
+// runs, and tells what happened meanwhile. After it all is as it was, and nothing is counted. It is
+// how the path is measured.
 func (d *Disk) Trial(v volume.Volume, f func() error) (Stats, error) {
 	d.host.mu.Lock()
 	volume, epoch, paced, path := d.volume, d.epoch, d.paced, d.path

@@ -14,7 +14,7 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// Stats tell what a disk did, and how well it was emulated.
+// Stats say what a disk did, and how well it was emulated.
 type Stats struct {
 	Requests [volume.Ops]int64
 	Bytes    [volume.Ops]int64
@@ -23,15 +23,16 @@ type Stats struct {
 	// Refused are writes that the backing had no room for: they failed with ENOSPC.
 	Refused  int64
 	Resident units.Size // what the image takes
-	// Volume is how the volume stands.
+	// Volume is the volume's state.
 	Volume volume.State
-	// Lateness of answers: how long after its time a request was answered. It is the emulation's own error,
-	// not the volume's.
+	// Lateness of answers: how long after its time a request was answered. It is the emulation's
+	// own error, not the volume's.
 	LateP50, LateP99, LateMax units.Duration
-	// Late is the share of requests answered later than 100 us and 5 % of what they were to take, over all time
-	// and in the ten seconds that were the worst.
+	// Late is the share of requests answered later than 100 us and 5 % of what they were to take,
+	// over all time and in the ten seconds that were the worst.
 	Late, LateWorst units.Ratio
-	// Saturated says that the machine could not keep up: in some ten seconds more than 5 % were late.
+	// Saturated says that the machine could not keep up: in some ten seconds more than 5 % were
+	// late.
 	Saturated bool
 }
 
@@ -93,7 +94,7 @@ func (c *counts) closeSpan() {
 	c.spanLate, c.spanAll = 0, 0
 }
 
-// Stats tell how the disk stands.
+// Stats returns the disk's statistics.
 func (d *Disk) Stats() Stats {
 	d.host.mu.Lock()
 	state := d.volume.State(vtime.Instant(d.host.clock.Now().Sub(d.epoch)))
@@ -128,7 +129,7 @@ func (d *Disk) Stats() Stats {
 	return s
 }
 
-// ResetStats begins counting anew, as after a warm-up.
+// ResetStats starts counting again, for example after a warm-up.
 func (d *Disk) ResetStats() {
 	d.counts.mu.Lock()
 	defer d.counts.mu.Unlock()

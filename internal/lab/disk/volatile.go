@@ -8,11 +8,12 @@ import (
 	"plimsoll/internal/base/random"
 )
 
-// volatileBytesMax bounds the writes that are remembered because they are not durable yet. A real cache is
-// bounded as well, and writes the oldest out when it is full; so does this one.
+// volatileBytesMax bounds the writes that are remembered because they are not durable yet. A real
+// cache is bounded as well, and writes the oldest out when it is full; so does this one.
 const volatileBytesMax = 256 << 20
 
-// sectorBytes is what any device writes whole or not at all; a write of several may be torn between them.
+// sectorBytes is what any device writes whole or not at all; a write of several may be torn between
+// them.
 const sectorBytes = 512
 
 // A volatile log is the writes that a loss of power may undo, in the order they were made.
@@ -66,9 +67,9 @@ func (v *volatileLog) answered() []*written {
 	return out
 }
 
-// durable forgets writes: they stay whatever happens. (They stay out of the order of the log: a later cut undoes
-// what is left of it, newest first, and a write that is durable must not come undone by an older one
-// under it. So an older write's before-image takes over what lies above.)
+// durable forgets writes: they stay whatever happens. (They stay out of the order of the log: a
+// later cut undoes what is left of it, newest first, and a write that is durable must not come
+// undone by an older one under it. So an older write's before-image takes over what lies above.)
 func (v *volatileLog) durable(ws []*written) {
 	if len(ws) == 0 {
 		return
@@ -116,11 +117,13 @@ func (w *written) zero(off, n int64) {
 type CutReport struct {
 	Kept, Torn, Lost int   // writes
 	LostBytes        int64 // of the lost ones, and of the torn ones' lost parts
-	// Unanswered of the writes were still in flight: whoever made them was not told that they were done.
+	// Unanswered of the writes were still in flight: whoever made them was not told that they were
+	// done.
 	Unanswered int
 }
 
-// cut undoes the log: each write is lost with the chance lose, else torn with the chance torn, else kept.
+// cut undoes the log: each write is lost with the chance lose, else torn with the chance torn, else
+// kept.
 func (v *volatileLog) cut(img image, s *random.Stream, c Cut) (CutReport, error) {
 	var r CutReport
 	sector := max(int64(c.Sector), sectorBytes)

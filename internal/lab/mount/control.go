@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// Status is how a machine's volumes stand.
+// Status is the state of a machine's volumes.
 type Status struct {
 	About   string         `json:"about"`
 	Paced   bool           `json:"paced"` // volumes hold requests back; not so while data is loaded
@@ -16,7 +16,8 @@ type Status struct {
 	Volumes []VolumeStatus `json:"volumes"`
 }
 
-// A VolumeStatus is how one stands. Its JSON is a contract: seconds, bytes, shares from 0 to 1.
+// A VolumeStatus is the state of one volume. Its JSON is a contract: seconds, bytes, shares from 0
+// to 1.
 type VolumeStatus struct {
 	Name       string   `json:"name"`
 	Dir        string   `json:"dir"`
@@ -46,18 +47,19 @@ type VolumeStatus struct {
 	LateMax   float64 `json:"late_max_seconds"`
 	Late      float64 `json:"late_share"`
 	LateWorst float64 `json:"late_share_worst"` // in the worst ten seconds
-	// What a read or write took in the mean, as the kernel counts it, and what it was to take: the path to the emulator and
-	// back is in the first. Null: there was none.
+	// The mean time of a read or write as the kernel counts it, and the mean that was asked for:
+	// the former includes the path to the emulator and back. Null: there was none.
 	Kernel *float64 `json:"kernel_mean_seconds"`
 	Asked  *float64 `json:"asked_mean_seconds"`
 	// Added is the most by which the kernel's mean was over what was asked, in ten seconds.
 	Added float64 `json:"path_added_worst_seconds"`
-	// Saturated says that the machine could not keep up: answers were late (LateWorst), or their path was long (Slow).
+	// Saturated says that the machine could not keep up: answers were late (LateWorst), or their
+	// path was long (Slow).
 	Saturated bool `json:"saturated"`
 	Slow      bool `json:"path_slow"`
 }
 
-// CutReport is what a loss of power did, by volume.
+// CutReport says what a power loss did, by volume.
 type CutReport map[string]disk.CutReport
 
 func (v *VolumeStatus) fill(s disk.Stats) {

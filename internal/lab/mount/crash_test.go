@@ -31,8 +31,8 @@ func dieAt(n, after string) {
 	}
 }
 
-// kill starts a daemon that will be killed, and tells whether it was ready before; then everything it left is
-// taken away.
+// kill starts a daemon that will be killed, and reports whether it was ready before; then
+// everything it left is removed.
 func kill(t *testing.T, opt Options) (ready bool) {
 	t.Helper()
 	m, err := Start(context.Background(), opt)
@@ -92,7 +92,8 @@ func TestKilledAnyTime(t *testing.T) {
 	}
 }
 
-// What another mounts where we were about to is not ours to take away, nor are folders in which it is.
+// What another mounts where we were about to is not ours to take away, nor are folders in which it
+// is.
 func TestSweepLeavesWhatIsOthers(t *testing.T) {
 	command := lab(t)
 	at := t.TempDir()

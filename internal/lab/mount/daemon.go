@@ -29,7 +29,7 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// order is what a daemon is to mount: the first line it is sent.
+// order is what a daemon has to mount: the first line it is sent.
 type order struct {
 	File       string   `json:"file"`
 	Text       []byte   `json:"text"` // the file's, as its owner read it
@@ -42,7 +42,7 @@ type order struct {
 	Detached   bool     `json:"detached"`
 }
 
-// told is a line the daemon tells until it is ready.
+// told is a line that the daemon prints until it is ready.
 type told struct {
 	Log   string `json:"log,omitempty"`
 	Error string `json:"error,omitempty"`
@@ -85,9 +85,9 @@ type daemon struct {
 // orderBytesMax bounds the first line: it is ours.
 const orderBytesMax = 1 << 20
 
-// Serve is the daemon: the hidden verb `lab serve`. It reads what to mount from in, tells out when it is ready, and
-// serves until it is told to quit, the context ends or, unless it is detached, in ends. Everything is undone
-// when it returns.
+// Serve is the daemon: the hidden verb `lab serve`. It reads what to mount from in, reports on out
+// when it is ready, and serves until it is told to quit, the context ends or, unless it is
+// detached, in ends. Everything is undone when it returns.
 func Serve(ctx context.Context, language *scenario.Language, in io.Reader, out io.Writer) error {
 	lines := bufio.NewReaderSize(in, orderBytesMax)
 	unix.Umask(0o022)              // a database that is not root has to reach its volumes
@@ -114,7 +114,8 @@ func Serve(ctx context.Context, language *scenario.Language, in io.Reader, out i
 	return nil
 }
 
-// parse reads what is to be mounted, with assignments over it. The text stays as it was, whatever becomes of the file.
+// parse reads what is to be mounted, with assignments over it. The text stays as it was, whatever
+// becomes of the file.
 func (d *daemon) parse(sets []string) (*scenario.Scenario, error) {
 	return d.language.NewFile(d.order.File, d.order.Text).ParseVolumes(sets)
 }
@@ -237,7 +238,8 @@ func (d *daemon) mountOne(ctx context.Context, p part, model volume.Volume, alon
 	return mountFileSystem(v.fs, v.device.Path(), v.dir, d.sc.Host.MountOptions)
 }
 
-// slots is how many requests a volume's block layer keeps in flight, as far as the loop driver's 128 go.
+// slots is how many requests a volume's block layer keeps in flight, as far as the loop driver's
+// 128 go.
 func slots(v volume.Volume) int {
 	if q, ok := v.(interface{ Slots() int }); ok {
 		return min(q.Slots(), 128)
@@ -271,7 +273,7 @@ func (d *daemon) place(name string, alone bool) (string, error) {
 	return dir, nil
 }
 
-// pace lets requests through at once, or makes them wait for volumes that begin anew.
+// pace lets requests through immediately, or makes them wait for volumes that start again.
 func (d *daemon) pace(paced bool) error {
 	models := make([]volume.Volume, len(d.volumes))
 	if paced {
@@ -287,7 +289,7 @@ func (d *daemon) pace(paced bool) error {
 	return d.reset()
 }
 
-// reset begins counting anew.
+// reset starts counting again.
 func (d *daemon) reset() error {
 	for _, v := range d.volumes {
 		v.disk.ResetStats()

@@ -16,8 +16,8 @@ import (
 	"plimsoll/internal/model/kernel"
 )
 
-// A file system's tools and options. What mkfs would leave to the kernel to do later in the background (ext4's
-// inode tables) is left undone: it would run beside what is measured.
+// A file system's tools and options. What mkfs would leave to the kernel to do later in the
+// background (ext4's inode tables) is left undone: it would run beside what is measured.
 var fileSystems = map[string]struct {
 	program, debian string
 	args            []string
@@ -75,7 +75,8 @@ func mountFileSystem(fs, device, dir string, options kernel.MountOptions) error 
 // errBusy is what a mount in use gives.
 var errBusy = errors.New("in use")
 
-// unmountFileSystem unmounts what is ours in order, waiting a little for those who are about to leave.
+// unmountFileSystem unmounts what is ours in order, waiting a little for those who are about to
+// leave.
 func unmountFileSystem(ctx context.Context, device, dir string) error {
 	const tries = 20
 	for try := 1; ; try++ {
@@ -93,12 +94,13 @@ func unmountFileSystem(ctx context.Context, device, dir string) error {
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(50 * time.Millisecond): // the kernel tells nobody
+		case <-time.After(50 * time.Millisecond): // the kernel sends no event for this
 		}
 	}
 }
 
-// detachFileSystem takes a mount away even where somebody still uses it: what they have open fails from then on.
+// detachFileSystem takes a mount away even where somebody still uses it: what they have open fails
+// from then on.
 func detachFileSystem(device, dir string) error {
 	for {
 		on, err := mountedOn(dir)
@@ -111,7 +113,8 @@ func detachFileSystem(device, dir string) error {
 	}
 }
 
-// mountedOn is what the uppermost mount on a folder is of, "/dev/loop3"; "" if there is none.
+// mountedOn returns the device of the uppermost mount on a folder, "/dev/loop3"; "" if there is
+// none.
 func mountedOn(dir string) (device string, err error) {
 	mounts, err := mounted()
 	for _, m := range mounts {
@@ -143,7 +146,8 @@ func mounted() ([]mountPoint, error) {
 // mountEscapes are the characters that the kernel writes in octal there (seq_file's " \t\n\\").
 var mountEscapes = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
 
-// Free reports why nothing can be mounted on a folder: it is not there, not empty, or mounted on already.
+// Free reports why nothing can be mounted on a folder: it is not there, not empty, or mounted on
+// already.
 func Free(dir string) error {
 	on, err := mountedOn(dir)
 	if err == nil && on != "" {

@@ -10,13 +10,14 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// The emulator knows how late it answers; what a request loses before it has reached the emulator, and on its way back, it
-// cannot know. The kernel counts both (blockdev.Seen). So each volume's mean in the kernel is held against the mean that
-// was asked for, in spans of ten seconds, as the emulator's own lateness is.
+// The emulator knows how late it answers. It cannot know what a request loses before it has reached
+// the emulator and on its way back. The kernel counts both (blockdev.Seen). So each volume's mean
+// in the kernel is compared with the mean that was asked for, in spans of ten seconds, like the
+// emulator's own lateness.
 
-// The bounds of the path, beside what is taken off for it: what is over both in the mean of ten seconds makes a volume slow.
-// Measured on two cores, 0.7 to 58 ms asked: 0 to 0.1 ms over in streams of fio, also beside two busy loops; 0.1 to 0.5 of
-// 2.3 to 4.5 ms beside a busy database.
+// The bounds of the path, beside what is taken off for it: what is over both in the mean of ten
+// seconds makes a volume slow. Measured on two cores, 0.7 to 58 ms asked: 0 to 0.1 ms over in
+// streams of fio, also beside two busy loops; 0.1 to 0.5 of 2.3 to 4.5 ms beside a busy database.
 const (
 	slowBeyond  = units.Duration(100 * time.Microsecond)
 	slowShare   = 5 // a fifth of what was asked, beside it
@@ -34,8 +35,9 @@ func (s sight) since(before sight) sight {
 	return sight{s.requests - before.requests, s.took - before.took, s.asked - before.asked}
 }
 
-// added is by how much a request took longer than asked, in the mean, and whether that is over the bounds. Where the kernel
-// splits a request on its way, the parts' times are in what was asked, and less is seen than there was.
+// added is by how much a request took longer than asked, in the mean, and whether that is over the
+// bounds. Where the kernel splits a request on its way, the parts' times are in what was asked, and
+// less is seen than there was.
 func (s sight) added() (units.Duration, bool) {
 	if s.requests < slowLeast {
 		return 0, false
@@ -64,13 +66,13 @@ func (c *comparison) second(now sight) {
 	c.span, c.seconds = now, 0
 }
 
-// sight is how a volume's counters stand.
+// sight is the state of a volume's counters.
 func (v *served) sight(s *disk.Stats) (sight, error) {
 	seen, err := v.device.Seen()
 	return sight{seen.Requests, seen.Time, s.Asked[volume.Read] + s.Asked[volume.Write]}, err
 }
 
-// begin begins comparing anew.
+// begin starts comparing again.
 func (v *served) begin() error {
 	s := v.disk.Stats()
 	now, err := v.sight(&s)

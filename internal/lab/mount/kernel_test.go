@@ -56,7 +56,8 @@ func TestComparison(t *testing.T) {
 	}
 }
 
-// Requests that wait before the emulator has them are late, which it cannot know itself: the kernel does.
+// Requests that wait before the emulator has them are late, which it cannot know itself: the kernel
+// does.
 func TestKernelSeesThePath(t *testing.T) {
 	command := lab(t)
 	m := start(t, Options{File: write(t, "type: custom\nsize: 1GiB\niops: 20000\nlatency: {write: {p50: 2ms, p99: 2ms}, read: {p50: 2ms, p99: 2ms}}\n"), Command: command})
@@ -74,7 +75,8 @@ func TestKernelSeesThePath(t *testing.T) {
 	}
 	readDirect(t, name, readers, at, func() {})
 	s = status(t, m)
-	// The emulator answers sooner by what it takes for the path, so the kernel's mean may be somewhat under what was asked.
+	// The emulator answers sooner by what it takes for the path, so the kernel's mean may be
+	// somewhat under what was asked.
 	if s.Kernel == nil || s.Asked == nil || *s.Asked < 1.5e-3 || *s.Kernel < *s.Asked/2 {
 		t.Fatalf("asked %v s, the kernel saw %v s", s.Asked, s.Kernel)
 	}
@@ -113,7 +115,8 @@ func status(t *testing.T, m *Machine) *VolumeStatus {
 	return &s.Volumes[0]
 }
 
-// readDirect reads a file past the page cache, each of so many readers so often, and as long as f runs.
+// readDirect reads a file past the page cache, each of so many readers so often, and as long as f
+// runs.
 func readDirect(t *testing.T, name string, readers, times int, f func()) {
 	t.Helper()
 	done := make(chan struct{})

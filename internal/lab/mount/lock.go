@@ -13,12 +13,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// LockRoot is the folder of locks, one for the machine. It is apart from Root, since there may be several of those
-// on a machine in tests.
+// LockRoot is the folder of locks, one for the machine. It is separate from Root, because tests may
+// have several of those on a machine.
 const LockRoot = "/run/plimsoll"
 
-// Lock waits until nobody else on this machine has the lock of a name, and takes it: waiting, if not nil, is called if
-// somebody has. The lock ends with the function that it gives, or with the process.
+// Lock waits until nobody else on this machine has the lock of a name, and takes it: waiting, if
+// not nil, is called if somebody has. The lock ends with the function that it gives, or with the
+// process.
 func Lock(ctx context.Context, name string, waiting func()) (unlock func(), err error) {
 	if err := os.MkdirAll(LockRoot, 0o755); err != nil {
 		return nil, err

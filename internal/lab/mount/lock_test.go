@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestLock: one has it at a time, who waits is told so, and can be ended.
+// TestLock: one process holds it at a time; one that waits is told so, and can be stopped.
 func TestLock(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("locks of the machine need root")

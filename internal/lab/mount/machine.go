@@ -29,22 +29,22 @@ import (
 
 // Options say what is to be mounted, and how.
 type Options struct {
-	// File is a scenario, or a lone volume, and Sets are assignments over it. Text is what is in the file; nil: Start
-	// reads it.
+	// File is a scenario, or a lone volume, and Sets are assignments over it. Text is what is in
+	// the file; nil: Start reads it.
 	File string
 	Text []byte
 	Sets []string
 	// FileSystem is ext4 or xfs; "": the scenario's.
 	FileSystem string
-	// Dir is where the volumes are mounted: a lone one there, several in folders of their names below it, m2/data
-	// where there are several machines. "": in a folder of the daemon's own.
+	// Dir is where the volumes are mounted: a lone one there, several in folders of their names
+	// below it, m2/data where there are several machines. "": in a folder of the daemon's own.
 	Dir string
 	// Images is a folder that the images are kept in; "": in memory.
 	Images string
 	// PowerLoss makes Cut possible, and each write a little dearer.
 	PowerLoss bool
-	// VolatileCache has the disks say that a write is durable only after a flush, as drives do that are one's own.
-	// Rented volumes have none: what they acknowledged stays.
+	// VolatileCache has the disks say that a write is durable only after a flush, as drives do that
+	// are one's own. Rented volumes have none: what they acknowledged stays.
 	VolatileCache bool
 	// Detached leaves the volumes mounted when this process ends.
 	Detached bool
@@ -75,8 +75,8 @@ type owned struct {
 	gone    bool
 }
 
-// guard sweeps up after a daemon that was killed, as the kernel does for want of memory: it may be unable to end by
-// itself (see State.Alive), and its owner would wait for it.
+// guard cleans up after a daemon that was killed, for example by the kernel for lack of memory: it
+// may be unable to end by itself (see State.Alive), and its owner would wait for it.
 func guard(pid int) (unguard func()) {
 	ended, done := make(chan struct{}), make(chan struct{})
 	began := startOf(pid)
@@ -102,7 +102,7 @@ func guard(pid int) (unguard func()) {
 	})
 }
 
-// guardEach is how often the owner looks whether its daemon was killed.
+// guardEach is how often the owner checks whether its daemon was killed.
 const guardEach = 250 * time.Millisecond
 
 // Start mounts. Whatever fails, nothing stays behind.
@@ -228,7 +228,7 @@ func dial(socket string) *http.Client {
 	}}}
 }
 
-// Attach gives the machine of a state whose daemon runs.
+// Attach returns the machine of a state whose daemon runs.
 func Attach(s *State) (*Machine, error) {
 	if s.Socket == "" || !s.Alive() {
 		return nil, fmt.Errorf("nothing answers for what process %d mounted", s.PID)
@@ -264,7 +264,7 @@ func (m *Machine) ask(ctx context.Context, method, path string, q request) (*ans
 	return &a, nil
 }
 
-// Status tells how the volumes stand.
+// Status returns the state of the volumes.
 func (m *Machine) Status(ctx context.Context) (*Status, error) {
 	a, err := m.ask(ctx, http.MethodGet, "/status", request{})
 	if err != nil {
@@ -282,20 +282,20 @@ func (m *Machine) Set(ctx context.Context, sets []string) (*Status, error) {
 	return a.Status, nil
 }
 
-// Pace lets requests through at once (false), as while data is loaded, or makes them wait for their volumes,
-// which begin anew (true). A machine begins paced.
+// Pace lets requests through immediately (false), for example while data is loaded, or makes them
+// wait for their volumes, which start again (true). A machine starts paced.
 func (m *Machine) Pace(ctx context.Context, paced bool) error {
 	_, err := m.ask(ctx, http.MethodPost, "/pace", request{Paced: &paced})
 	return err
 }
 
-// ResetStats begins counting anew.
+// ResetStats starts counting again.
 func (m *Machine) ResetStats(ctx context.Context) error {
 	_, err := m.ask(ctx, http.MethodPost, "/reset", request{})
 	return err
 }
 
-// Cut takes the power from all volumes at once: from now on every request fails.
+// Cut cuts the power of all volumes together: from now on every request fails.
 func (m *Machine) Cut(ctx context.Context, c disk.Cut) (CutReport, error) {
 	a, err := m.ask(ctx, http.MethodPost, "/cut", request{Cut: &c})
 	if err != nil {
@@ -304,7 +304,7 @@ func (m *Machine) Cut(ctx context.Context, c disk.Cut) (CutReport, error) {
 	return a.Cut, nil
 }
 
-// Recover gives the power back and mounts again. Whoever had files open must be gone.
+// Recover restores the power and mounts again. Whoever had files open must be gone.
 func (m *Machine) Recover(ctx context.Context) error {
 	_, err := m.ask(ctx, http.MethodPost, "/recover", request{})
 	return err

@@ -31,7 +31,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// lab gives a test states of its own, and the command of a daemon that uses them. At the end nothing of it may be left.
+// lab gives a test states of its own, and the command of a daemon that uses them. At the end
+// nothing of it may be left.
 func lab(t *testing.T) []string {
 	t.Helper()
 	if err := blockdev.Available(); err != nil {
@@ -110,7 +111,7 @@ func start(t *testing.T, opt Options) *Machine {
 	return m
 }
 
-// synced writes a file and has it on the disk.
+// synced writes a file and makes it durable.
 func synced(path string, data []byte) error {
 	f, err := os.Create(path)
 	if err != nil {

@@ -101,8 +101,8 @@ func (d *daemon) status() (*Status, error) {
 	return s, nil
 }
 
-// set changes limits while everything runs: the volumes begin anew with those of the changed scenario, their
-// sizes and file systems stay.
+// set changes limits while everything runs: the volumes start again with those of the changed
+// scenario; their sizes and file systems stay.
 func (d *daemon) set(sets []string) error {
 	all := overlay(d.order.Sets, sets)
 	sc, err := d.parse(all)
@@ -131,7 +131,8 @@ func (d *daemon) set(sets []string) error {
 	return nil
 }
 
-// overlay gives assignments and later ones, of those to the same key the last: a machine may be set for days.
+// overlay gives assignments and later ones, of those to the same key the last: a machine may be set
+// for days.
 func overlay(before, later []string) []string {
 	var out []string
 	all := slices.Concat(before, later)
@@ -159,8 +160,8 @@ func (d *daemon) cut(q *request) (CutReport, error) {
 	return out, nil
 }
 
-// revive mounts everything again after a cut, as a machine does when it boots: the file system replays its
-// journal. Whoever had files open has to be gone.
+// revive mounts everything again after a cut, as a machine does when it boots: the file system
+// replays its journal. Whoever had files open has to be gone.
 func (d *daemon) revive(ctx context.Context) error {
 	for _, v := range d.volumes {
 		if err := unmountFileSystem(ctx, v.device.Path(), v.dir); err != nil {
@@ -176,7 +177,7 @@ func (d *daemon) revive(ctx context.Context) error {
 	return nil
 }
 
-// idle unmounts in order, or tells who is in the way.
+// idle unmounts in order, or reports who is in the way.
 func (d *daemon) idle(ctx context.Context) error {
 	for _, v := range d.volumes {
 		v.disk.Pace(false, nil)

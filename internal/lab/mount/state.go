@@ -22,7 +22,7 @@ import (
 // Root is the folder of all states. It is a variable so that tests have their own.
 var Root = "/run/plimsoll/lab"
 
-// fuseName is what stands in /proc/mounts for the file systems of package blockdev.
+// fuseName identifies the file systems of package blockdev in /proc/mounts.
 const fuseName = "plimsoll"
 
 // stateName is the file in a state's folder.
@@ -91,13 +91,14 @@ func (s *State) save() error {
 // step is called before and after each writing down, for tests that kill the process there.
 var step = func() {}
 
-// startOf is when a process began, in ticks since boot; "" if there is none.
+// startOf returns when a process started, in ticks since boot; "" if there is none.
 func startOf(pid int) string {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		return ""
 	}
-	// The name in parentheses may hold anything; fields count from behind it. The 22nd is starttime (proc(5)).
+	// The name in parentheses may hold anything; fields count from behind it. The 22nd is starttime
+	// (proc(5)).
 	_, rest, ok := strings.Cut(string(text), ") ")
 	for next, more, found := strings.Cut(rest, ") "); found; next, more, found = strings.Cut(more, ") ") {
 		_, rest = next, more
@@ -110,16 +111,17 @@ func startOf(pid int) string {
 	return fields[starttime]
 }
 
-// Alive tells whether the process that holds it still runs. One that was killed does not, though it may be there
-// for ever: a thread that waits for the kernel to read a device, which waits for this very process to answer.
+// Alive tells whether the process that holds it still runs. One that was killed does not, though it
+// may be there for ever: a thread that waits for the kernel to read a device, which waits for this
+// very process to answer.
 func (s *State) Alive() bool { return alive(s.PID, s.Started) }
 
-// alive tells whether a process runs that began then.
+// alive reports whether the process with that start still runs.
 func alive(pid int, began string) bool {
 	return began != "" && startOf(pid) == began && !killed(pid)
 }
 
-// killed tells whether SIGKILL is pending for a process.
+// killed reports whether SIGKILL is pending for a process.
 func killed(pid int) bool {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
 	if err != nil {
@@ -182,7 +184,7 @@ func readState(dir string) (*State, error) {
 	return s, nil
 }
 
-// Sweep takes away what processes that died have left, and tells what it was, a line each.
+// Sweep removes what dead processes have left, and returns what it was, one line each.
 func Sweep() (did []string, err error) {
 	err = locked(func() error {
 		states, err := States()
@@ -202,8 +204,8 @@ func Sweep() (did []string, err error) {
 	return did, err
 }
 
-// sweepUnwritten takes away folders of processes that died before they had written anything down, or after they had
-// undone it all.
+// sweepUnwritten takes away folders of processes that died before they had written anything down,
+// or after they had undone it all.
 func sweepUnwritten() error {
 	entries, err := os.ReadDir(Root)
 	errs := []error{err}
@@ -246,8 +248,8 @@ func (s *State) summary() string {
 	return strings.Join(parts, ", ")
 }
 
-// undo takes away all that a state names, in the reverse order of its making. It goes on after an error, and keeps
-// the state if there was one.
+// undo removes everything that a state names, in the reverse order of its making. It continues
+// after an error, and keeps the state if there was one.
 func (s *State) undo() error {
 	var errs []error
 	for path, value := range s.Settings {
@@ -285,8 +287,8 @@ func (s *State) undo() error {
 	return s.remove()
 }
 
-// remove takes the folder away, the state last: who dies in between leaves something that is found. What another has
-// mounted in it is not ours to empty.
+// remove takes the folder away, the state last: who dies in between leaves something that is found.
+// What another has mounted in it is not ours to empty.
 func (s *State) remove() error {
 	mounts, err := mounted()
 	if err != nil {
@@ -313,7 +315,8 @@ func (s *State) remove() error {
 	return os.RemoveAll(s.dir)
 }
 
-// ours tells whether a volume's device is still the one that was set up for it: numbers are used again.
+// ours reports whether a volume's device is still the one that was set up for it: numbers are
+// reused.
 func (s *State) ours(v *StateEntry) bool {
 	file, err := os.ReadFile(filepath.Join("/sys/block", v.Device, "loop/backing_file"))
 	return err == nil && v.Device != "" && strings.HasPrefix(string(file), v.FUSE+"/")

@@ -10,15 +10,16 @@ import (
 	"strings"
 )
 
-// Settings are kernel settings that are changed for a while. They are written down first, so that Sweep
-// restores them if this process cannot.
+// Settings are kernel settings that are changed for a while. They are written down first, so that
+// Sweep restores them if this process cannot.
 type Settings struct {
 	state  *State
 	unlock func()
 }
 
-// SetSysctl changes settings given by name ("vm.dirty_background_bytes"). Restore gives back what was. Until then
-// others who change settings wait: each would take what another has set for what there was.
+// SetSysctl changes settings given by name ("vm.dirty_background_bytes"). Restore gives back what
+// was. Until then others who change settings wait: each would take what another has set for what
+// there was.
 func SetSysctl(values map[string]string) (*Settings, error) {
 	unlock, err := Lock(context.Background(), "settings", nil)
 	if err != nil {
@@ -68,7 +69,8 @@ func SetSysctl(values map[string]string) (*Settings, error) {
 	return s, nil
 }
 
-// pairs are settings of which one is in force, and the other 0 (Documentation/admin-guide/sysctl/vm.rst).
+// pairs are settings of which one is in force, and the other 0
+// (Documentation/admin-guide/sysctl/vm.rst).
 var pairs = map[string]string{
 	"vm.dirty_background_bytes": "vm.dirty_background_ratio", "vm.dirty_background_ratio": "vm.dirty_background_bytes",
 	"vm.dirty_bytes": "vm.dirty_ratio", "vm.dirty_ratio": "vm.dirty_bytes",
@@ -87,7 +89,7 @@ func sysctlPath(name string) (string, error) {
 	return "/proc/sys/" + strings.ReplaceAll(name, ".", "/"), nil
 }
 
-// Restore gives the settings back. It does nothing the second time.
+// Restore restores the settings. A second call does nothing.
 func (s *Settings) Restore() error {
 	if s == nil || s.state == nil {
 		return nil

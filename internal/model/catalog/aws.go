@@ -166,8 +166,8 @@ func sc1() *VolumeType {
 	return t
 }
 
-// hdd is what st1 and sc1 have in common: limits in MiB/s for each TiB, with caps. An operation is 1
-// MiB of credits, so MiB/s are operations a second.
+// hdd is what st1 and sc1 have in common: limits in MiB/s for each TiB, with caps. An operation is
+// 1 MiB of credits, so MiB/s are operations a second.
 func hdd(base, burst, baseMost, burstMost int64) *VolumeType {
 	return &VolumeType{
 		Provider: "aws",

@@ -12,8 +12,8 @@ import (
 )
 
 // Config is one volume of an order: of a stripe it is each member. name names its streams of chance
-// and stands in errors. on is the type of instance it is attached to, nil if there is none; only local
-// disks ask. The order must have passed Check.
+// and stands in errors. on is the type of instance it is attached to, nil if there is none; only
+// local disks ask. The order must have passed Check.
 func (o *Order) Config(name string, on *InstanceType) (volume.Config, error) {
 	t, err := Type(o.Type)
 	if err != nil {
@@ -43,18 +43,18 @@ func (o *Order) Config(name string, on *InstanceType) (volume.Config, error) {
 }
 
 // What the block layer keeps in flight where an order does not say, of one hardware queue. No
-// provider documents it, so it is assumed: look at /sys/block/<device>/queue/nr_requests. It matters much:
-// a log's write waits behind as many requests as fit.
+// provider documents it, so it is assumed: look at /sys/block/<device>/queue/nr_requests. It
+// matters much: a log's write waits behind as many requests as fit.
 const (
 	rentedSlots = 32 // assumed, of EBS' NVMe controllers
-	// A local disk takes 1,023 for each core (the NVMe driver's io_queue_depth, drivers/nvme/host/pci.c), and serves its
-	// queues in turn: a request does not stand behind all of another queue's. The volume model has
-	// one queue, so it gets a short one (assumed).
+	// A local disk takes 1,023 for each core (the NVMe driver's io_queue_depth,
+	// drivers/nvme/host/pci.c), and serves its queues in turn: a request does not stand behind all
+	// of another queue's. The volume model has one queue, so it gets a short one (assumed).
 	localSlots = 64
 )
 
-// slots are an order's queue slots, or those of its type; of custom volumes as many as come, as with the kernel's
-// blk-throttle.
+// slots are an order's queue slots, or those of its type; of custom volumes as many as come, as
+// with the kernel's blk-throttle.
 func (o *Order) slots(t *VolumeType) int {
 	switch {
 	case o.QueueSlots != 0 || t.Name == "custom":
@@ -65,8 +65,8 @@ func (o *Order) slots(t *VolumeType) int {
 	return rentedSlots
 }
 
-// Limits are what an order gives on a type of instance, nil if there is none: of one volume, also where it is
-// striped.
+// Limits are what an order gives on a type of instance, nil if there is none: of one volume, also
+// where it is striped.
 func (o *Order) Limits(on *InstanceType) (Limits, error) {
 	t, err := Type(o.Type)
 	if err != nil {
@@ -176,8 +176,8 @@ func (o *Order) CheckOn(on *InstanceType) diagnostics.List {
 	return l
 }
 
-// Build makes the volume of an order, striped if the order says so. Its chance depends on the seed and the
-// name. The order is checked first.
+// Build makes the volume of an order, striped if the order says so. Its chance depends on the seed
+// and the name. The order is checked first.
 func (o *Order) Build(name string, seed random.Seed, at Attachment) (volume.Volume, error) {
 	problems := append(o.Check(), o.CheckOn(at.Type)...)
 	if err := problems.Under(name).Err(); err != nil {

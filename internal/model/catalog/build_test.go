@@ -42,7 +42,8 @@ func TestConformance(t *testing.T) {
 		"nvme":               {"{type: nvme}", nil},
 		"nvme, measured":     {"{type: nvme}", i4i},
 		"custom":             {"{type: custom, iops: 500, throughput: 20MB/s, operation: 256KiB, merge: true, latency: {write: {min: 1ms, p50: 2ms, max: 9ms}}}", nil},
-		// Of 4, over which an operation spreads evenly: the suite counts a request when its last part is issued.
+		// Of 4, over which an operation spreads evenly: the suite counts a request when its last
+		// part is issued.
 		"gp3, stripe":       {"{type: gp3, size: 100GiB, stripe: 4}", nil},
 		"gp3, episodes":     {"{type: gp3, size: 100GiB, queue_slots: 1048576, episodes: {every: 10s}}", nil},
 		"gp3 on m6i.xlarge": {"{type: gp3, size: 100GiB}", m6i},
@@ -111,7 +112,8 @@ func passes(t *testing.T, o *Order, at Attachment, op volume.Op, length units.Si
 	}
 }
 
-// A local disk has the limits measured, reads and writes apart, and does not pass the instance's EBS limits.
+// A local disk has the limits measured, reads and writes apart, and does not pass the instance's
+// EBS limits.
 func TestLocalDisks(t *testing.T) {
 	on, err := Instance("i4i.4xlarge")
 	if err != nil {
@@ -154,8 +156,8 @@ func TestLocalDisks(t *testing.T) {
 	}
 }
 
-// The published case of stripes: one gp3 of 16,000 IOPS passes 125 MiB/s of 8 KiB blocks, five of them are held
-// back by r5n.8xlarge's 30,000.
+// The published case of stripes: one gp3 of 16,000 IOPS passes 125 MiB/s of 8 KiB blocks, five of
+// them are held back by r5n.8xlarge's 30,000.
 func TestInstanceCap(t *testing.T) {
 	on, err := Instance("r5n.8xlarge")
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// A description is an element of what `aws ec2 describe-instance-types` prints, of which this is what the
-// catalogue holds (EC2 API reference, InstanceTypeInfo, 2025).
+// A description is an element of what `aws ec2 describe-instance-types` prints, of which this is
+// what the catalogue holds (EC2 API reference, InstanceTypeInfo, 2025).
 type description struct {
 	InstanceType string
 	EbsInfo      struct {
@@ -33,8 +33,9 @@ type description struct {
 // nameBytesMax bounds the name of an instance type; the longest today has 22.
 const nameBytesMax = 64
 
-// DescribedInstance reads one element of the InstanceTypes that `aws ec2 describe-instance-types` prints.
-// name is used where the element does not say its own. Source and prices are the caller's to set.
+// DescribedInstance reads one element of the InstanceTypes that `aws ec2 describe-instance-types`
+// prints. name is used where the element does not say its own. Source and prices are the caller's
+// to set.
 func DescribedInstance(name string, element []byte) (InstanceType, error) {
 	var d description
 	if err := json.Unmarshal(element, &d); err != nil {

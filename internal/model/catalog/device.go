@@ -2,7 +2,8 @@ package catalog
 
 import "strings"
 
-// A Model is what a kernel calls a device of a provider: /sys/block/*/device/model, node_exporter's node_disk_info.
+// A Model is what a kernel calls a device of a provider: /sys/block/*/device/model, node_exporter's
+// node_disk_info.
 type Model struct {
 	Name     string
 	Provider string
@@ -11,7 +12,8 @@ type Model struct {
 	Source
 }
 
-// models are the identify strings of NVMe and SCSI devices. Microsoft's "Virtual Disk" is not among them: every Hyper-V has it.
+// models are the identify strings of NVMe and SCSI devices. Microsoft's "Virtual Disk" is not among
+// them: every Hyper-V has it.
 var models = []Model{
 	{"Amazon Elastic Block Store", "aws", false, Source{"Amazon EBS user guide, \"Amazon EBS volumes and NVMe\"", "2025"}},
 	{"Amazon EC2 NVMe Instance Storage", "aws", true, Source{"Amazon EC2 user guide, \"Instance store\"", "2025"}},
@@ -35,7 +37,8 @@ func ModelOf(name string) (Model, bool) {
 	return Model{}, false
 }
 
-// Model is what the kernel of a machine calls a volume of the type; "" if that says nothing of where it is from.
+// Model is what the kernel of a machine calls a volume of the type; "" if that says nothing of
+// where it is from.
 func (t *VolumeType) Model() string {
 	if t.Local {
 		return "Amazon EC2 NVMe Instance Storage"

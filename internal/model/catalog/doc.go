@@ -1,19 +1,19 @@
-// Package catalog turns what one rents into what it does: products with their limits, prices,
+// Package catalog turns rented products into what they do: products with their limits, prices,
 // sources and dates on one side, [volume.Config] on the other.
 //
-// A person orders a product: a type, a size, perhaps IOPS and throughput ([Order]). The
-// provider's rules say what such an order gives ([Order.Config]), whether it can be had at all
-// ([Order.Check]: each problem with the limit, who says so, and the nearest legal value), and
-// what it costs a month ([Order.Monthly]). An instance has limits of its own for all its volumes
+// A person orders a product: a type, a size, perhaps IOPS and throughput ([Order]). The provider's
+// rules say what such an order gives ([Order.Config]), whether it is possible at all
+// ([Order.Check]: each problem with the limit, its source, and the nearest legal value), and what
+// it costs per month ([Order.Monthly]). An instance has limits of its own for all its volumes
 // together ([Instance]).
 //
-// Products change: gp3 ended at 16,000 IOPS for five years and now goes to 80,000. So no
-// figure stands here without its source and date ([Figure]), what is not known is said to be
-// unknown, never zero, and what is newer than this program is imported from the provider's own
-// tools ([Import]) and used beside what is embedded.
+// Products change: gp3 ended at 16,000 IOPS for five years and now goes to 80,000. So every figure
+// has its source and date ([Figure]), what is not known is reported as unknown, never zero, and
+// newer figures are imported from the provider's own tools ([Import]) and used beside the embedded
+// ones.
 //
-// Sizes are bytes. Providers size and bill in GiB, which most of them write GB; an order is
-// rounded up to whole GiB as their interfaces do.
+// Sizes are bytes. Providers size and bill in GiB, which most of them write GB; an order is rounded
+// up to whole GiB as in their interfaces.
 package catalog
 
 import (
@@ -43,19 +43,19 @@ func (s Source) String() string {
 type Figure[T any] struct {
 	Value T
 	Source
-	// Note is what to know beside it: what older pages say, what is assumed.
+	// Note is what to know about it: what older pages say, what is assumed.
 	Note string
 }
 
-// Known tells whether there is a figure.
+// Known reports whether there is a figure.
 func (f Figure[T]) Known() bool { return f.Text != "" }
 
 func said[T any](v T, s Source, note ...string) Figure[T] {
 	return Figure[T]{v, s, strings.Join(note, " ")}
 }
 
-// IOPS is a number of operations a second. Unlike other quantities it is written without a unit,
-// as every provider's interface has it: "16000", also "16k" or "16,000/s".
+// IOPS is a number of operations per second. Unlike other quantities it is written without a unit,
+// as in every provider's interface: "16000", also "16k" or "16,000/s".
 type IOPS int64
 
 // iopsOrderMax is over what any provider sells, and bounds what is read.
@@ -93,7 +93,7 @@ func (i *IOPS) UnmarshalText(b []byte) error {
 	return err
 }
 
-// MarshalText gives the number.
+// MarshalText returns the number.
 func (i IOPS) MarshalText() ([]byte, error) { return strconv.AppendInt(nil, int64(i), 10), nil }
 
 // String prints IOPS for people: "16,000".

@@ -28,8 +28,8 @@ func gcpTypes() []*VolumeType {
 		persistentDisk("pd-balanced", "Balanced Persistent Disk", 3000, 6, 80_000, 140, 28)}
 }
 
-// persistentDisk makes a type whose limits grow with its size from a baseline. perGiB of throughput is in
-// hundredths of a MiB/s.
+// persistentDisk makes a type whose limits grow with its size from a baseline. perGiB of throughput
+// is in hundredths of a MiB/s.
 func persistentDisk(name, title string, base, perGiB, most IOPS, baseMiBps, hundredths int64) *VolumeType {
 	const mostMiBps = 1200
 	return &VolumeType{

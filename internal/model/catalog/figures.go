@@ -158,8 +158,8 @@ func (l *LatencyOrder) String() string {
 	return "{" + strings.Join(parts, ", ") + "}"
 }
 
-// Gives says what an order gives on a type of instance, nil if there is none: limits of one volume, how long its
-// burst lasts, and of a stripe the sum. The order must have passed Check.
+// Gives says what an order gives on a type of instance, nil if there is none: limits of one volume,
+// how long its burst lasts, and of a stripe the sum. The order must have passed Check.
 func (o *Order) Gives(on *InstanceType) ([]string, error) {
 	l, err := o.Limits(on)
 	if err != nil {

@@ -68,8 +68,9 @@ func (e *ImportError) Hint() string {
 }
 
 // ReadImport reads what a provider's tool printed, and recognises which by its content: the JSON of
-// `aws ec2 describe-instance-types`, of `aws pricing get-products`, of Azure's retail prices or of Google's billing catalogue, or comma-separated prices. file
-// names it in errors and, with today's date, in the figures' source.
+// `aws ec2 describe-instance-types`, of `aws pricing get-products`, of Azure's retail prices or of
+// Google's billing catalogue, or comma-separated prices. file names it in errors and, with today's
+// date, in the figures' source.
 func ReadImport(file string, text []byte, today string) (*Import, error) {
 	in := &Import{Source: Source{Text: "imported from " + filepath.Base(file), Date: today}}
 	fail := func(at int64, err error) error {
@@ -110,8 +111,8 @@ func tooLarge() error {
 	return fmt.Errorf("over %s: take less at once, as with --filters", units.Bytes(float64(ImportBytesMax)))
 }
 
-// A jsonReader goes through JSON element by element, so that an error has a place and a large list is held
-// once.
+// A jsonReader goes through JSON element by element, so that an error has a place and a large list
+// is held once.
 type jsonReader struct {
 	in           *Import
 	d            *json.Decoder

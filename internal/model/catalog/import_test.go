@@ -94,7 +94,8 @@ func TestImport(t *testing.T) {
 	for _, c := range all {
 		kinds[c.Kind]++
 	}
-	// Added: m9z.large, its price, m6i.xlarge's in eu-west-1, gp3's and io2's prices there. Changed: m6i.xlarge and its price.
+	// Added: m9z.large, its price, m6i.xlarge's in eu-west-1, gp3's and io2's prices there.
+	// Changed: m6i.xlarge and its price.
 	if kinds["added"] != 5 || kinds["changed"] != 2 || kinds["same"] != 2 {
 		t.Errorf("%v: %+v", kinds, all)
 	}
@@ -198,7 +199,8 @@ const (
 ], "nextPageToken": ""}`
 )
 
-// What the other clouds publish becomes prices a month: of capacity, of what is over what is included, and of Premium SSD by the size it is sold in.
+// What the other clouds publish becomes prices a month: of capacity, of what is over what is
+// included, and of Premium SSD by the size it is sold in.
 func TestReadImportClouds(t *testing.T) {
 	s := Store{Version: storeVersion}
 	for name, text := range map[string]string{"azure.json": azureJSON, "google.json": googleJSON} {

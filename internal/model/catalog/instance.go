@@ -16,25 +16,26 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// An InstanceType is a machine one rents, and what it lets pass to its volumes.
+// An InstanceType is a rented machine, and what it lets pass to its volumes.
 type InstanceType struct {
 	Name   string
 	VCPU   int
 	Memory units.Size
 
-	// Baseline is what its volumes have together for ever, Maximum what they have for 30 minutes at
-	// least once a day; the same where it does not burst. Zero where HasEBS is false.
+	// Baseline is what its volumes have together permanently, Maximum what they have for 30 minutes
+	// at least once a day; the same if it does not burst. Zero if HasEBS is false.
 	Baseline, Maximum volume.Rate
 	HasEBS            bool // its EBS limits are known
 	Attachments       int  // EBS volumes at most, with network interfaces where they share; 0: not known
 	Disk              LocalDisk
 
 	Source Source // of the above
-	// Prices are what it costs on demand with Linux, a region each. Those that are missing are not known.
+	// Prices are what it costs on demand with Linux, a region each. Those that are missing are not
+	// known.
 	Prices []InstancePrice
 }
 
-// An InstancePrice is what an instance costs in a region.
+// An InstancePrice is the price of an instance in a region.
 type InstancePrice struct {
 	Region string    `json:"region"`
 	Hourly units.USD `json:"hourly"`
@@ -63,13 +64,14 @@ type LocalDisk struct {
 	Read, Write volume.Rate
 }
 
-// Measured tells whether the disk's limits are known.
+// Measured reports whether the disk's limits are known.
 func (d *LocalDisk) Measured() bool { return d.Read.IOPS > 0 && d.Write.IOPS > 0 }
 
-// Bursts tells whether the instance has more for 30 minutes than for ever.
+// Bursts reports whether the instance has more for 30 minutes than permanently.
 func (i *InstanceType) Bursts() bool { return i.Baseline != i.Maximum }
 
-// Config is what the instance's volumes share. Where its EBS limits are not known there are none.
+// Config returns what the instance's volumes share. If its EBS limits are not known, there are
+// none.
 func (i *InstanceType) Config() volume.InstanceConfig {
 	cfg := volume.InstanceConfig{Name: i.Name, Baseline: i.Baseline}
 	if i.Bursts() {
@@ -106,8 +108,8 @@ var (
 // Region is whose prices are embedded.
 const Region = "us-east-1"
 
-// embedded parses the table, once. It was made by the same code (EncodeTable) and is tested, so an error
-// is a mistake of the build.
+// embedded parses the table, once. It was made by the same code (EncodeTable) and is tested, so an
+// error is a mistake of the build.
 var embedded = sync.OnceValue(func() []InstanceType {
 	rows, err := decodeTable(table)
 	if err != nil {
@@ -229,8 +231,8 @@ func decodeRow(f []string) (InstanceType, error) {
 	return row, nil
 }
 
-// Instance gives a type of instance from the catalogue in use. The error, a [diagnostics.Problem], names those
-// that may be meant.
+// Instance gives a type of instance from the catalogue in use. The error, a [diagnostics.Problem],
+// names those that may be meant.
 func Instance(name string) (*InstanceType, error) { return Current().Instance(name) }
 
 func unknownInstance(name string, known []string) error {

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// merge puts new entries into a list, instead of those of the same key, and gives it in the order of keys.
+// merge puts new entries into a list, instead of those of the same key, and gives it in the order
+// of keys.
 func merge[T any](list, with []T, key func(*T) string) []T {
 	at := make(map[string]int, len(list)+len(with))
 	for i := range list {
@@ -25,8 +26,8 @@ func merge[T any](list, with []T, key func(*T) string) []T {
 	return list
 }
 
-// completed gives imported prices of a volume with what they do not say taken from those known before of the
-// same region: a list of IOPS alone does not make the size unknown.
+// completed gives imported prices of a volume with what they do not say taken from those known
+// before of the same region: a list of IOPS alone does not make the size unknown.
 func (c *Catalog) completed(n *NamedPrices) NamedPrices {
 	out := *n
 	t, err := Type(n.Type)
@@ -56,8 +57,8 @@ func (c *Catalog) completed(n *NamedPrices) NamedPrices {
 	return out
 }
 
-// Catalog is the embedded catalogue with the store's entries over it. An imported instance keeps what its
-// description does not say: prices, and what its local disks were measured to do.
+// Catalog is the embedded catalogue with the store's entries over it. An imported instance keeps
+// what its description does not say: prices, and what its local disks were measured to do.
 func (s *Store) Catalog() *Catalog {
 	c := &Catalog{instances: slices.Clone(embedded()), volumes: map[string][]Prices{}}
 	imported := make([]InstanceType, len(s.Instances))
@@ -88,7 +89,7 @@ func (s *Store) Catalog() *Catalog {
 	return c
 }
 
-// changes tells what an import changed, in the order of what it brought.
+// changes returns what an import changed, in the order of the import.
 func changes(before, after *Catalog, in *Import) []Change {
 	var out []Change
 	note := func(of, was, now string) {

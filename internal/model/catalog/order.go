@@ -19,19 +19,21 @@ type Order struct {
 	// IOPSPerGB are IOPS for each GiB of size, instead of iops: the StorageClass key iopsPerGB of
 	// aws-ebs-csi-driver.
 	IOPSPerGB IOPS `yaml:"iops_per_gb,omitempty"`
-	// Throughput provisioned, where the type lets one choose: "250MiB/s". Default: what is included.
+	// Throughput provisioned, where the type lets one choose: "250MiB/s". Default: what is
+	// included.
 	Throughput units.Throughput `yaml:"throughput,omitempty"`
 
-	// Stripe is over how many such volumes data is striped (LVM, RAID 0), each of the size and limits
-	// given here. Default 1.
+	// Stripe is over how many such volumes data is striped (LVM, RAID 0), each of the size and
+	// limits given here. Default 1.
 	Stripe int `yaml:"stripe,omitempty"`
-	// StripeUnit is how much lies on one of them before the next. Default 64KiB, which is LVM's.
+	// StripeUnit is how much is on one of them before the next begins. Default 64KiB, which is
+	// LVM's.
 	StripeUnit units.Size `yaml:"stripe_unit,omitempty"`
 
 	// Latency instead of the type's calibrated one.
 	Latency *LatencyOrder `yaml:"latency,omitempty"`
-	// QueueSlots is how many requests the block layer keeps in flight (nr_requests of the
-	// device); further ones wait outside. Default: 32, of local disks 64 (both assumed), and no bound of
+	// QueueSlots is how many requests the block layer keeps in flight (nr_requests of the device);
+	// further ones wait outside. Default: 32, of local disks 64 (both assumed), and no bound of
 	// custom ones.
 	QueueSlots int `yaml:"queue_slots,omitempty"`
 	// Episodes are bad times of the volume; {} takes the published ones. Default: none.
@@ -118,7 +120,7 @@ const (
 // Members is over how many volumes the order is striped, at least 1.
 func (o *Order) Members() int { return max(o.Stripe, 1) }
 
-// asked gives the IOPS that are asked for, 0 if none are.
+// asked returns the requested IOPS, 0 if none.
 func (o *Order) asked() IOPS {
 	if o.IOPS != 0 {
 		return o.IOPS

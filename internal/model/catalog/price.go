@@ -20,19 +20,19 @@ type Prices struct {
 	Note       string           `json:"note,omitempty"`
 }
 
-// A Tier is what each IOPS over a number costs, up to the next tier's.
+// A Tier is the price of each IOPS over a number, up to the next tier's.
 type Tier struct {
 	Over IOPS      `json:"over"`
 	Each units.USD `json:"each"`
 }
 
-// A ThroughputTier is what each MiB/s over a throughput costs.
+// A ThroughputTier is the price of each MiB/s over a throughput.
 type ThroughputTier struct {
 	Over      units.Throughput `json:"over"`
 	EachMiBps units.USD        `json:"each_mibps"`
 }
 
-// A SizePrice is what a volume up to a size costs as a whole.
+// A SizePrice is the price of a volume up to a size as a whole.
 type SizePrice struct {
 	Most units.Size `json:"most"`
 	Each units.USD  `json:"each"`
@@ -44,7 +44,7 @@ type Line struct {
 	Amount units.USD
 }
 
-// A Bill is what an order costs a month.
+// A Bill is what an order costs per month.
 type Bill struct {
 	Total  units.USD
 	Lines  []Line
@@ -97,8 +97,9 @@ func (e *NoPriceError) importing() string {
 		" > prices.json && plimsoll catalog import prices.json"
 }
 
-// Monthly is what an order costs a month in a region, "" for us-east-1, all members of its
-// stripe together. The error is a *NoPriceError where no price is known. The order must have passed Check.
+// Monthly returns what an order costs per month in a region, "" for us-east-1, for all members of
+// its stripe together. The error is a *NoPriceError if no price is known. The order must have
+// passed Check.
 func (o *Order) Monthly(region string) (Bill, error) { return Current().Monthly(o, region) }
 
 // Monthly is Order.Monthly with this catalogue's prices.
@@ -127,7 +128,8 @@ func (c *Catalog) Monthly(o *Order, region string) (Bill, error) {
 	return prices[i].bill(t, o)
 }
 
-// bill charges an order. What was imported may lack a part: that is no price of 0. Its amounts are printed and compared, never simulated.
+// bill charges an order. What was imported may lack a part: that is no price of 0. Its amounts are
+// printed and compared, never simulated.
 func (p *Prices) bill(t *VolumeType, o *Order) (Bill, error) {
 	l := t.limits(t, o, nil)
 	iops := IOPS(l.Sustained.IOPS)
@@ -181,8 +183,8 @@ func (p *Prices) bill(t *VolumeType, o *Order) (Bill, error) {
 	return b, nil
 }
 
-// Monthly is what an instance costs a month of 730 hours in a region, "" for us-east-1. The error is a
-// *NoPriceError where the price is not known.
+// Monthly returns what an instance costs per month of 730 hours in a region, "" for us-east-1. The
+// error is a *NoPriceError if the price is not known.
 func (i *InstanceType) Monthly(region string) (units.USD, error) {
 	if region == "" {
 		region = Region

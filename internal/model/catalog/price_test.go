@@ -20,8 +20,8 @@ func monthly(t *testing.T, text string) Bill {
 
 func near(a, b units.USD) bool { return math.Abs(float64(a-b)) < 1e-6 }
 
-// A published case prices 13,000 IOPS over gp3's 3,000 at 104 USD in one table and at 65 in another:
-// 65 is right, 195 for three volumes, and the throughput it needs besides costs 5.
+// A published case prices 13,000 IOPS over gp3's 3,000 at 104 USD in one table and at 65 in
+// another: 65 is right, 195 for three volumes, and the throughput it needs besides costs 5.
 func TestCheckpointCaseCosts(t *testing.T) {
 	plain := monthly(t, "{type: gp3, size: 2500GiB}").Total
 	iops := monthly(t, "{type: gp3, size: 2500GiB, iops: 16000}").Total

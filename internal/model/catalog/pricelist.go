@@ -14,8 +14,8 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// A product is an element of what `aws pricing get-products --service-code AmazonEC2` prints, of which this is
-// what prices are made of (AWS Price List Query API, 2025).
+// A product is an element of what `aws pricing get-products --service-code AmazonEC2` prints, of
+// which this is what prices are made of (AWS Price List Query API, 2025).
 type product struct {
 	Product struct {
 		ProductFamily string            `json:"productFamily"`
@@ -33,7 +33,8 @@ type dimension struct {
 	PricePerUnit map[string]string `json:"pricePerUnit"`
 }
 
-// add reads a product's price. Products that are neither an instance with Linux nor a volume are passed over.
+// add reads a product's price. Products that are neither an instance with Linux nor a volume are
+// passed over.
 func (in *Import) add(element []byte) error {
 	var p product
 	if err := json.Unmarshal(element, &p); err != nil {
@@ -77,7 +78,8 @@ func (in *Import) add(element []byte) error {
 // plain tells whether an attribute is what is meant by a price without further words.
 func plain(a map[string]string, name, want string) bool { return a[name] == "" || a[name] == want }
 
-// dimension is the one price of a product on demand. Tiers by how much one uses are not of volumes and instances.
+// dimension is the one price of a product on demand. Tiers by how much one uses are not of volumes
+// and instances.
 func (p *product) dimension() (dimension, bool) {
 	var all []dimension
 	// order does not matter: more than one price is refused
@@ -105,8 +107,9 @@ func (in *Import) addInstance(name, region string, usd units.USD) error {
 	return nil
 }
 
-// addVolume adds a part of a type's price: of its size, its IOPS or its throughput. Which of them is in the usage
-// type: "EUW1-EBS:VolumeUsage.gp3", "EBS:VolumeP-IOPS.io2.tier2", "EBS:VolumeP-Throughput.gp3".
+// addVolume adds a part of a type's price: of its size, its IOPS or its throughput. Which of them
+// is in the usage type: "EUW1-EBS:VolumeUsage.gp3", "EBS:VolumeP-IOPS.io2.tier2",
+// "EBS:VolumeP-Throughput.gp3".
 func (in *Import) addVolume(name, region, usage, unit string, usd units.USD) error {
 	i := slices.IndexFunc(types, func(t *VolumeType) bool { return t.Name == name && t.Provider == "aws" })
 	_, usage, ok := strings.Cut(usage, "EBS:Volume")
@@ -157,7 +160,8 @@ func (p *Prices) tier(over IOPS, usd units.USD) {
 	slices.SortFunc(p.IOPS, func(a, b Tier) int { return int(a.Over - b.Over) })
 }
 
-// prices gives the prices of a type in a region, new ones if there are none yet; nil if there are too many.
+// prices gives the prices of a type in a region, new ones if there are none yet; nil if there are
+// too many.
 func (in *Import) prices(name, region string) *Prices {
 	for i := range in.VolumePrices {
 		if v := &in.VolumePrices[i]; v.Type == name && v.Prices.Region == region {
@@ -178,8 +182,8 @@ var columns = map[string]string{
 	"region": "region",
 }
 
-// list reads comma-separated prices of instances: a header that names the columns (instance_type, usd_per_hour, and
-// perhaps region, in any order and among others), then a row a type.
+// list reads comma-separated prices of instances: a header that names the columns (instance_type,
+// usd_per_hour, and perhaps region, in any order and among others), then a row a type.
 func (in *Import) list(r io.Reader) error {
 	c := csv.NewReader(r)
 	c.ReuseRecord, c.TrimLeadingSpace = true, true

@@ -9,7 +9,8 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// A retailItem is an element of Items, as the Azure Retail Prices API prints them (Microsoft, "Azure Retail Prices overview", api-version 2023-01-01-preview).
+// A retailItem is an element of Items, as the Azure Retail Prices API prints them (Microsoft,
+// "Azure Retail Prices overview", api-version 2023-01-01-preview).
 type retailItem struct {
 	CurrencyCode     string  `json:"currencyCode"`
 	RetailPrice      float64 `json:"retailPrice"`
@@ -21,11 +22,12 @@ type retailItem struct {
 	Type             string  `json:"type"`
 }
 
-// Of which product of Azure's a type's meters are, and what they are called before "LRS": zone-redundant disks have others, and are not in the
-// catalogue.
+// Of which product of Azure's a type's meters are, and what they are called before "LRS":
+// zone-redundant disks have others, and are not in the catalogue.
 var azureProducts = map[string]string{"Azure Premium SSD v2": "premium-v2", "Ultra Disks": "ultra", "Premium SSD Managed Disks": "premium-ssd"}
 
-// premiumSizes are up to how many GiB a tier of Premium SSD is (Azure documentation, managed disk types, 2025).
+// premiumSizes are up to how many GiB a tier of Premium SSD is (Azure documentation, managed disk
+// types, 2025).
 var premiumSizes = map[string]units.Size{
 	"P1": 4, "P2": 8, "P3": 16, "P4": 32, "P6": 64, "P10": 128, "P15": 256, "P20": 512, "P30": 1024, "P40": 2048, "P50": 4096, "P60": 8192, "P70": 16_384, "P80": 32_767,
 }

@@ -9,7 +9,8 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// A sku is an element of skus, as Google's Cloud Billing Catalog API prints them for Compute Engine (Google Cloud, "services.skus.list", v1).
+// A sku is an element of skus, as Google's Cloud Billing Catalog API prints them for Compute Engine
+// (Google Cloud, "services.skus.list", v1).
 type sku struct {
 	Description string `json:"description"`
 	Category    struct {

@@ -9,15 +9,18 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// Seen is what a volume was seen to do: the catalogue read backwards makes orders of it ([Recognise]).
+// Seen is what was observed of a volume: the catalogue read backwards makes orders of it
+// ([Recognise]).
 type Seen struct {
 	Provider string // whose it is; "": not known
 	Type     string // the product that a person says it is; "": not known
-	// Size of one volume; where it is not known, what to take for types whose limits do not follow from it.
+	// Size of one volume; where it is not known, what to take for types whose limits do not follow
+	// from it.
 	Size      units.Size
 	SizeKnown bool
 	Parts     int // volumes of a stripe that the rates are of; 0 or 1: none
-	// IOPS and Throughput are at what the rates stood while requests waited; 0: no limit was reached.
+	// IOPS and Throughput are at what the rates stood while requests waited; 0: no limit was
+	// reached.
 	IOPS       units.Frequency
 	Throughput units.Throughput
 	// MostIOPS and MostThroughput were delivered again and again: no limit is under them.
@@ -28,25 +31,29 @@ type Seen struct {
 // A Match is an order that would give what was seen.
 type Match struct {
 	Order Order
-	// Sold: each limit that was reached is what everybody gets who orders the type, or this size of it. Otherwise it was chosen.
+	// Sold: each limit that was reached is what everybody gets who orders the type, or this size of
+	// it. Otherwise it was chosen.
 	Sold bool
 	Off  float64 // how far the limits are from those seen, as a share, the worst
-	// IOPSLeast and ThroughputLeast: the figure is the least that lets pass what was delivered; the limit itself was not met.
+	// IOPSLeast and ThroughputLeast: the figure is the least that lets pass what was delivered; the
+	// limit itself was not met.
 	IOPSLeast, ThroughputLeast bool
 	Burst                      bool   // the limit that was met is the one while there are credits
 	Why                        string // "3,000 IOPS are included", in the catalogue's words
 }
 
-// How near a level must be to a limit to be taken for it: the density of a plateau's median over some seconds of a real volume is about
-// a hundredth wide, and 125 and 128 MiB/s are to be told apart.
+// How near a level must be to a limit to be taken for it: the density of a plateau's median over
+// some seconds of a real volume is about a hundredth wide, and 125 and 128 MiB/s are to be told
+// apart.
 const (
 	recogniseWithin = 0.025
 	roundWithin     = 0.01 // what is chosen is taken to be the roundest number so near
 	deliveredOver   = 1.05 // sampling gives to one second what it takes from the next
 )
 
-// Recognise gives the orders of products that would give what was seen: of each type the nearest, in the order of the catalogue. Local disks
-// and custom volumes, which have no limits of a product, are never among them.
+// Recognise gives the orders of products that would give what was seen: of each type the nearest,
+// in the order of the catalogue. Local disks and custom volumes, which have no limits of a product,
+// are never among them.
 func Recognise(s Seen) []Match {
 	n := units.Throughput(max(s.Parts, 1))
 	s.IOPS, s.MostIOPS = s.IOPS/units.Frequency(n), s.MostIOPS/units.Frequency(n)
@@ -111,7 +118,8 @@ func (t *VolumeType) chooseIOPS(s *Seen, m *Match) {
 	}
 }
 
-// throughputOfIOPS is for types whose throughput follows from their IOPS: what was moved tells of them.
+// throughputOfIOPS is for types whose throughput follows from their IOPS: what was moved tells of
+// them.
 func (t *VolumeType) throughputOfIOPS(s *Seen, m *Match) {
 	per := float64(t.ThroughputPerIOPS.Value)
 	least := IOPS(math.Ceil(float64(s.MostThroughput) / per / deliveredOver))
@@ -151,7 +159,8 @@ func (t *VolumeType) chooseThroughput(s *Seen, m *Match) {
 	}
 }
 
-// sized are orders of a type whose limits follow from its size, where that is not known: the smallest sizes that have what was seen.
+// sized are orders of a type whose limits follow from its size, where that is not known: the
+// smallest sizes that have what was seen.
 func (t *VolumeType) sized(s *Seen, o Order) []Match {
 	least, most := wholeGiB(t.SizeMin.Value), wholeGiB(t.SizeMax.Value)
 	limits := func(gib int64) Limits {
@@ -182,7 +191,7 @@ func (t *VolumeType) sized(s *Seen, o Order) []Match {
 	return out
 }
 
-// match tells whether an order gives what was seen, and how near it comes.
+// match reports whether an order gives what was seen, and how close it comes.
 func (t *VolumeType) match(s *Seen, m Match) (Match, bool) {
 	o := m.Order
 	if len(o.Check()) > 0 {
@@ -217,8 +226,8 @@ func (t *VolumeType) match(s *Seen, m Match) (Match, bool) {
 	return m, true
 }
 
-// sold tells whether limits that were met are what everybody gets: included, by the size that is known, while there are credits, or the
-// most that there is.
+// sold tells whether limits that were met are what everybody gets: included, by the size that is
+// known, while there are credits, or the most that there is.
 func (t *VolumeType) sold(s *Seen, m *Match) bool {
 	o := &m.Order
 	switch {
@@ -254,7 +263,8 @@ func (m *Match) why(t *VolumeType, s *Seen, iops units.Frequency) string {
 
 func stoodAt(level, limit float64) bool { return math.Abs(level-limit) <= recogniseWithin*limit }
 
-// roundest is the roundest whole number between two multiples of x: what a person would have chosen.
+// roundest is the roundest whole number between two multiples of x: what a person would have
+// chosen.
 func roundest(x, low, high float64) float64 {
 	for _, step := range []float64{10_000, 5000, 1000, 500, 250, 100, 50, 25, 10, 5} {
 		if step > x {

@@ -40,7 +40,8 @@ func drawOrder(t *rapid.T, kind *catalog.VolumeType) catalog.Order {
 	return o
 }
 
-// Whatever can be ordered is found again by what it does: the product is among those that are recognised, and its figures are near.
+// Whatever can be ordered is found again by what it does: the product is among those that are
+// recognised, and its figures are near.
 func TestRecogniseOrders(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		kind := rapid.SampledFrom(products()).Draw(t, "product")
@@ -75,8 +76,8 @@ func TestRecogniseOrders(t *testing.T) {
 	})
 }
 
-// What no limit tells is not told: without a level no figure is more than the least that lets pass what was delivered, and an order that lets
-// less pass is not given.
+// A figure that no limit shows is left open: without a level, no figure is more than the lowest
+// that lets through what was delivered, and an order that lets through less is not returned.
 func TestRecogniseUnreached(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := catalog.Seen{

@@ -15,7 +15,7 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// A Store is what a person has imported, as it is kept in one JSON file.
+// A Store is what a person has imported, as kept in one JSON file.
 type Store struct {
 	Version        int              `json:"version"`
 	Instances      []storedInstance `json:"instances,omitempty"`
@@ -26,7 +26,7 @@ type Store struct {
 // storeVersion changes when an older program would misread the file.
 const storeVersion = 1
 
-// storedInstance is an InstanceType as the file has it.
+// storedInstance is an InstanceType as in the file.
 type storedInstance struct {
 	Name         string     `json:"name"`
 	VCPU         int        `json:"vcpu"`
@@ -183,8 +183,8 @@ type Change struct {
 	IsNow string `json:"is_now,omitempty"`
 }
 
-// Add takes an import in and tells what it changes against what was known: the embedded catalogue and the
-// store.
+// Add adds an import and returns what it changes compared with what was known: the embedded
+// catalogue and the store.
 func (s *Store) Add(in *Import) ([]Change, error) {
 	before := s.Catalog()
 	instances := make([]storedInstance, len(in.Instances))

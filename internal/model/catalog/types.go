@@ -34,8 +34,8 @@ type VolumeType struct {
 
 	// Rules are limits that follow from others, in words; each is in the code as well.
 	Rules []Figure[string]
-	// Read and Write are how long operations take. A flush takes no time of its own: network volumes
-	// and servers' disks have no cache that a loss of power empties (assumed).
+	// Read and Write are how long operations take. A flush takes no time of its own: network
+	// volumes and servers' disks have no cache that a loss of power empties (assumed).
 	Read, Write *volume.Calibration
 	LatencyNote string
 	Local       bool // part of the instance: neither its EBS limits nor a price of its own apply
@@ -85,13 +85,15 @@ func canonical(name string) string {
 // LocalType is the product that a machine's own disks are.
 const LocalType = "nvme"
 
-// Local tells whether the order is for disks of the machine itself, whatever name it calls them by.
+// Local reports whether the order is for disks of the machine itself, whatever name it uses for
+// them.
 func (o *Order) Local() bool {
 	t, err := Type(o.Type)
 	return err == nil && t.Local
 }
 
-// Type gives the product of a name. The error, a [diagnostics.Problem], names those that may be meant.
+// Type returns the product with a name. The error, a [diagnostics.Problem], names those that may be
+// meant.
 func Type(name string) (*VolumeType, error) {
 	lower := canonical(name)
 	for _, t := range types {

@@ -53,7 +53,7 @@ const (
 	jobsMax        = 4096     // of one report
 )
 
-// FileOptions say what a file's own bytes do not tell.
+// FileOptions hold what a file's own bytes do not contain.
 type FileOptions struct {
 	// Open opens the file from its start. nil opens the path.
 	Open func() (io.ReadCloser, error)
@@ -183,8 +183,8 @@ func (f *file) describe(e *emitter, bad *recording.Note) {
 	}
 }
 
-// scanner cuts fio's output into its JSON objects. What stands between them (warnings, the normal
-// report) is passed over: an object starts with { at a line's start.
+// scanner cuts fio's output into its JSON objects. It skips what is between them (warnings, the
+// normal report): an object starts with { at the start of a line.
 type scanner struct {
 	br    *bufio.Reader
 	pos   int64

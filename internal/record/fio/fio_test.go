@@ -221,7 +221,7 @@ func report(endMs, runtimeMs int64, ios float64) string {
 `, endMs, endMs-runtimeMs, ios*4096, ios, ios/float64(runtimeMs)*1000, runtimeMs, ios)
 }
 
-// TestRuns: reports of one run go on; one of another run starts at zero again.
+// TestRuns: reports of one run continue; one of another run starts at zero again.
 func TestRuns(t *testing.T) {
 	text := report(1_795_000_001_000, 1000, 100) + report(1_795_000_002_000, 2000, 300) + report(1_795_000_002_000, 2000, 300) +
 		report(1_795_000_102_000, 2000, 50)

@@ -15,10 +15,10 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// A log's rows are "msec, value, ddir, bs, offset[, prio]" (fio: iolog.c,
-// flush_samples): milliseconds since the job's start; the latency in nanoseconds, requests a second or
-// KiB a second; 0 read, 1 write, 2 trim; the request's bytes. With log_avg_msec a row is
-// the mean of a window and its bs is 0.
+// A log's rows are "msec, value, ddir, bs, offset[, prio]" (fio: iolog.c, flush_samples):
+// milliseconds since the job's start; the latency in nanoseconds, requests a second or KiB a
+// second; 0 read, 1 write, 2 trim; the request's bytes. With log_avg_msec a row is the mean of a
+// window and its bs is 0.
 const (
 	slotMs      = 1000
 	slotRowsMax = 4 << 20 // latencies kept for one second's quantiles
@@ -74,7 +74,7 @@ func (s *slot) takeLatency(r row) {
 
 func (s *slot) reset() { *s = slot{latencies: s.latencies[:0]} }
 
-// logs reads the logs that the jobs' options name, if they lie beside the JSON.
+// logs reads the logs that the jobs' options name, if they are beside the JSON.
 func (e *emitter) logs(dir string) error {
 	for i, p := range e.procs {
 		if i >= logsPerJob {
@@ -85,7 +85,7 @@ func (e *emitter) logs(dir string) error {
 		if h == nil {
 			continue
 		}
-		measured := false // requests a second are known from another log
+		measured := false // requests per second are known from another log
 		for _, kind := range logKinds {
 			prefix := h.options[kind.option]
 			if prefix == "" {
@@ -223,7 +223,7 @@ func (r *logReader) emitLatency(v values, ms int64, dir int, s *slot) {
 	r.emitRates(v, ms, prefix, s)
 }
 
-// emitRates tells requests and bytes a second from a log with one row for each request.
+// emitRates computes requests and bytes per second from a log with one row for each request.
 func (r *logReader) emitRates(v values, ms int64, prefix string, s *slot) {
 	*r.measured = true
 	v.add(ms, s.single*1000/slotMs, prefix+"_iops", r.pairs()...)

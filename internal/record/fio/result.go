@@ -176,8 +176,8 @@ func group(jobs []job) (byName map[string]*job, count map[string]int, order []st
 	return byName, count, order
 }
 
-// number lists the processes as fio numbers their logs: one after the other over all
-// jobs, those that group_reporting joined included.
+// number lists the processes as fio numbers their logs: one after another over all jobs, including
+// those that group_reporting joined.
 func (e *emitter) number(r *result) {
 	for i := range r.Jobs {
 		j := &r.Jobs[i]
@@ -247,8 +247,8 @@ func (e *emitter) constants(v values, j *job, processes int, options map[string]
 	v.add(ms, depth*float64(max(processes, numjobs(options))), "fio_job_iodepth", "job", j.Name)
 }
 
-// figures puts the figures of a report into the moment at ms. At a
-// run's start the counters are zero and the rest is what its first report says.
+// figures puts the figures of a report at the moment ms. At a run's start the counters are zero,
+// and the rest is from its first report.
 func (e *emitter) figures(v values, j *job, h *history, ms int64, start bool) {
 	for d, name := range directionNames {
 		dir := j.direction(d)

@@ -15,7 +15,7 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// A drain is a writer that looks at nothing, but must be handed everything.
+// A drain is a writer that ignores everything, but must be handed everything.
 type drain struct{ columns, values int64 }
 
 func (d *drain) Append(_ context.Context, b *recording.Batch) error {

@@ -19,8 +19,8 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// inflightBytes bounds what all chunks being decoded at once may inflate to. One chunk of
-// [MaxInflated] bytes takes all of it, and then has the machine for itself.
+// inflightBytes bounds what all chunks that are being decoded may inflate to. One chunk of
+// [MaxInflated] bytes takes all of it, and is then decoded alone.
 const inflightBytes = MaxInflated
 
 // A capture is a source of one path.
@@ -65,8 +65,8 @@ func (c *capture) Describe() recording.Source {
 	return d
 }
 
-// learn adds what metadata tell. What a chunk tells of its server is a stand-in where no
-// metadata came.
+// learn adds what metadata contain. What a chunk says about its server is a stand-in if no metadata
+// came.
 func (c *capture) learn(m Metadata, standIn bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -84,8 +84,8 @@ func (c *capture) learn(m Metadata, standIn bool) {
 	}
 }
 
-// Read decodes the files in order. Up to opt.Parallel chunks are decoded at once; they reach w in
-// the order of time.
+// Read decodes the files in order. It decodes up to opt.Parallel chunks at the same time; they
+// reach w in time order.
 func (c *capture) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
 	c.mu.Lock()
 	c.desc.From, c.desc.To, c.desc.Period, c.desc.Samples = time.Time{}, time.Time{}, 0, 0
@@ -150,7 +150,7 @@ type job struct {
 	done   chan struct{}   // to close when this one is
 }
 
-// An input hands out the documents of all files one after the other.
+// An input hands out the documents of all files one after another.
 type input struct {
 	capture *capture
 	files   []string
@@ -166,7 +166,7 @@ type input struct {
 	last     chan struct{}
 }
 
-// take gives the next job, io.EOF after the last one. Memory for data is the caller's.
+// take returns the next job, io.EOF after the last one. The caller provides memory for data.
 func (in *input) take(ctx context.Context, data []byte) (job, error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()

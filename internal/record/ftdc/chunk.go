@@ -19,7 +19,7 @@ type Chunk struct {
 	columns [][]int64 // filled by the first call of Column
 }
 
-// A chunkReader decodes chunks one after the other in the same memory.
+// A chunkReader decodes chunks one after another in the same memory.
 type chunkReader struct {
 	inflater inflater
 	layout   layout
@@ -86,8 +86,8 @@ func (c *Chunk) Column(i int) ([]int64, error) {
 	return c.columns[i], nil
 }
 
-// Times gives the times of the samples in milliseconds since the Unix epoch, as stored:
-// a server whose clock was set back has them out of order.
+// Times returns the times of the samples in milliseconds since the Unix epoch, as stored: a server
+// whose clock was set back has them out of order.
 func (c *Chunk) Times() ([]int64, error) {
 	if c.Schema.timeAt < 0 {
 		return nil, errNoTime

@@ -11,9 +11,10 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// Documents reads what a running server tells, one document after the other, exactly as it is read from a capture: getDiagnosticData
-// answers with the document that the server is about to store, and [Join] makes one of commands' own answers. Names, numbers and what is
-// left out are those of a capture.
+// Documents reads what a running server tells, one document after the other, exactly as it is read
+// from a capture: getDiagnosticData answers with the document that the server is about to store,
+// and [Join] makes one of commands' own answers. Names, numbers and what is left out are those of a
+// capture.
 type Documents struct {
 	layout layout
 	first  []int64
@@ -21,7 +22,8 @@ type Documents struct {
 	values []float64
 }
 
-// NewDocuments makes a reader of the metrics that are wanted; nil means all. Each series gets the labels in more.
+// NewDocuments makes a reader of the metrics that are wanted; nil means all. Each series gets the
+// labels in more.
 func NewDocuments(server *dialect.Server, want func(metric string) bool, more ...labels.Label) *Documents {
 	d := &Documents{}
 	d.layout.cache = &schemaCache{plan: func(s *Schema) *plan {
@@ -42,7 +44,8 @@ func NewDocuments(server *dialect.Server, want func(metric string) bool, more ..
 type Sampled struct {
 	// Columns have one value each. They are valid until the next document is read.
 	Columns []recording.Column
-	// Time is when the server began to collect it, Uptime since when it runs; zero where the document does not tell.
+	// Time is when the server began to collect it, Uptime since when it runs; zero where the
+	// document does not tell.
 	Time   time.Time
 	Uptime time.Duration
 }
@@ -94,6 +97,6 @@ func Join(sections ...Section) []byte {
 	return b
 }
 
-// Identify takes the facts about a server from a document with the sections buildInfo, hostInfo, getCmdLineOpts, getParameter and
-// serverStatus, as far as there are any.
+// Identify takes the facts about a server from a document with the sections buildInfo, hostInfo,
+// getCmdLineOpts, getParameter and serverStatus, as far as there are any.
 func Identify(server *dialect.Server, doc []byte) Metadata { return identity(doc, server) }

@@ -10,11 +10,11 @@ import (
 	"plimsoll/internal/record/ftdc/dialect"
 )
 
-// Metadata is what a document of type 0 or 2 tells about the server: who it is and
-// how it is set up, not how it fares.
+// Metadata is what a document of type 0 or 2 says about the server: who it is and how it is set up,
+// not how it is doing.
 type Metadata struct {
 	Date time.Time
-	// Version and Host are empty if the document does not tell them.
+	// Version and Host are empty if the document does not have them.
 	Version, Host string
 	// Facts are settings by name: those that dialect.Server lists.
 	Facts map[string]string

@@ -9,8 +9,8 @@ const (
 	// gapPeriods is how many periods without a sample are a gap. The server misses a beat
 	// when collecting takes longer than a period; three are no accident.
 	gapPeriods = 3
-	// gapMinMs is the shortest gap: at a period of 100 ms the sampler is late by a few beats now and
-	// then, and what is missing is less than a second of another capture.
+	// gapMinMs is the shortest gap: at a period of 100 ms the sampler is late by a few beats now
+	// and then, and what is missing is less than a second of another capture.
 	gapMinMs = 1000
 	// gapNeighbors is how many intervals on each side tell what the period is around a
 	// long one, so that a period changed at run time is not a gap.
@@ -24,9 +24,8 @@ const (
 // A span of time without samples, or one that was told twice.
 type gap struct{ from, to int64 }
 
-// An order is the time line of a capture: it takes chunk after chunk, keeps what is
-// newer than all before, and tells what is missing. Times are as the server stamped them, in
-// milliseconds.
+// An order is the time line of a capture: it takes chunk after chunk, keeps what is newer than all
+// before, and reports what is missing. Times are as the server stamped them, in milliseconds.
 type order struct {
 	begun  bool
 	last   int64 // newest time taken
@@ -166,7 +165,7 @@ func medianOf(d []int64) int64 {
 	return s[len(s)/2]
 }
 
-// period is the median of all intervals so far, 0 if there is none.
+// period returns the median of all intervals so far, 0 if there is none.
 func (o *order) period() time.Duration {
 	var n int64
 	kinds := make([]int64, 0, len(o.intervals))

@@ -23,7 +23,7 @@ const (
 type delivery struct {
 	job        job
 	times      []int64
-	uptime     int64 // ms, 0 if not told
+	uptime     int64 // ms, 0 if not known
 	collisions [][]string
 
 	mine     bool // its turn has come
@@ -149,7 +149,7 @@ func (o *output) bound(d *delivery) {
 	o.samples += int64(n)
 }
 
-// remark notes what the times of a chunk tell: gaps, restarts, a clock set back.
+// remark notes what the times of a chunk show: gaps, restarts, a clock set back.
 func (o *output) remark(d *delivery) {
 	restarted := d.uptime > 0 && d.uptime < o.uptime
 	for i, g := range d.took.gaps {
@@ -225,7 +225,7 @@ func (o *output) note(n recording.Note) {
 	o.w.Note(n)
 }
 
-// progress tells how far the reading is.
+// progress reports how far the reading is.
 func (o *output) progress(done int64) {
 	if o.opt.Progress != nil && (done-o.told >= progressBytes || done == o.total) {
 		o.told = done
@@ -233,7 +233,7 @@ func (o *output) progress(done int64) {
 	}
 }
 
-// finish tells what was not told one by one.
+// finish reports what was not reported one by one.
 func (o *output) finish() {
 	if o.opt.Progress != nil && o.told < o.total {
 		o.opt.Progress(o.total, o.total)

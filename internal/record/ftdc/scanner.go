@@ -31,8 +31,8 @@ func NewScanner(name string, r io.Reader, server *dialect.Server) *Scanner {
 	return s
 }
 
-// Next gives the next entry. After a *[DamageError] it can be called again, and gives what
-// comes behind the damage. It gives io.EOF at the end of the file; any other error is final.
+// Next returns the next entry. After a *[DamageError] it can be called again, and returns what
+// comes after the damage. It returns io.EOF at the end of the file; any other error is final.
 func (s *Scanner) Next() (Entry, error) {
 	d, err := s.stream.next()
 	if err != nil {

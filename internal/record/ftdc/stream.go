@@ -43,7 +43,7 @@ type document struct {
 	raw    []byte
 }
 
-// A DamageError tells of bytes of a file that could not be read. What comes after them may be
+// A DamageError reports bytes of a file that could not be read. What comes after them may be
 // readable.
 type DamageError struct {
 	File   string

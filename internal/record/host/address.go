@@ -40,7 +40,8 @@ func parse(arg string) (address, error) {
 	return address{pid: pid}, nil
 }
 
-// find looks up the cgroup that is meant. That of another process has to be there: the one mounted would be somebody else's.
+// find looks up the cgroup that is meant. That of another process has to be there: the one mounted
+// would be somebody else's.
 func (a address) find(root string) (cgroup, error) {
 	switch {
 	case a.cgroup != "":
@@ -69,8 +70,8 @@ func (a address) find(root string) (cgroup, error) {
 	return g, nil
 }
 
-// holdsOnly reports whether a process is alone in a cgroup: what limits plimsoll's own container, or its service, says nothing of a database,
-// and it works most just when that stalls.
+// holdsOnly reports whether a process is alone in a cgroup: what limits plimsoll's own container,
+// or its service, says nothing of a database, and it works most just when that stalls.
 func (g cgroup) holdsOnly(root string, pid int) bool {
 	dirs := []string{g.v2}
 	for _, c := range controllers {
@@ -90,7 +91,8 @@ func (g cgroup) holdsOnly(root string, pid int) bool {
 	return alone
 }
 
-// replaced is what /proc/PID/cgroup would say of a process in a cgroup of one path in all hierarchies.
+// replaced is what /proc/PID/cgroup would say of a process in a cgroup of one path in all
+// hierarchies.
 func replaced(member, path string) string {
 	var b strings.Builder
 	for line := range strings.Lines(member) {

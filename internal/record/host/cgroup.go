@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// A cgroup is the group of processes that this one is in: the container's, where it runs in one. Its limits hold requests back before
-// a device counts them, and its memory is what the database has.
+// A cgroup is the group of processes that this one is in: the container's, if it runs in one. Its
+// limits hold requests back before a device counts them, and its memory is what the database has.
 //
-// Source: the kernel's Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/. Names are cAdvisor's (its docs/storage/prometheus.md); what it
-// has no name for begins with plimsoll_container_.
+// Source: the kernel's Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/. Names are cAdvisor's
+// (its docs/storage/prometheus.md); what it has no name for begins with plimsoll_container_.
 type cgroup struct {
 	id  string            // its path, cAdvisor's label id
 	v2  string            // its folder in the unified hierarchy, "" if that has no controllers
@@ -25,7 +25,8 @@ type cgroup struct {
 // controllers are those of version 1 that are sampled.
 var controllers = []string{"memory", "cpu", "cpuacct", "blkio"}
 
-// findCgroup looks up which group the process is in, and where that is mounted. The zero value stands for none.
+// findCgroup looks up which group the process is in, and where that is mounted. The zero value
+// stands for none.
 func findCgroup(root string) cgroup {
 	member, err := readFile(root, "proc/self/cgroup")
 	if err != nil {
@@ -34,7 +35,8 @@ func findCgroup(root string) cgroup {
 	return memberOf(root, string(member), false)
 }
 
-// memberOf reads what /proc/PID/cgroup says. Strictly, a folder has to be where it says; else the mount stands for it.
+// memberOf reads what /proc/PID/cgroup says. Strictly, a folder has to be where it says; else the
+// mount stands for it.
 func memberOf(root, member string, strictly bool) cgroup {
 	g := cgroup{dir: map[string]string{}, on: map[string]string{}}
 	at := func(mount, path string) (string, bool) {
@@ -78,8 +80,8 @@ func memberOf(root, member string, strictly bool) cgroup {
 // there reports whether the group was found anywhere.
 func (g cgroup) there() bool { return g.v2 != "" || len(g.dir) > 0 }
 
-// within is the folder of a group below a mount. A container without a namespace for cgroups is told its path on the host, and
-// has its own group mounted.
+// within returns the folder of a group below a mount. A container without a cgroup namespace sees
+// its path on the host, and has its own group mounted.
 func within(root, mount, path string) string {
 	if at := strings.TrimSuffix(mount+path, "/"); exists(root, at) {
 		return at
@@ -92,7 +94,8 @@ func exists(root, name string) bool {
 	return err == nil
 }
 
-// groups samples the cgroup. What a kernel or a container does not show is left out: most of it is optional.
+// groups samples the cgroup. What a kernel or a container does not show is left out: most of it is
+// optional.
 func (s *sampler) groups() {
 	if s.group.ours {
 		return
@@ -138,7 +141,7 @@ func (l level) of(value float64, metric string, pair ...string) {
 	l.s.add(value, k)
 }
 
-// file gives a file of the group; "" if there is none. The root group has hardly any.
+// file returns a file of the group; "" if there is none. The root group has hardly any.
 func (l level) file(name string) string {
 	b, err := l.s.files.read(l.dir + "/" + name)
 	if err != nil {
@@ -168,7 +171,7 @@ func flat(text string) map[string]float64 {
 const (
 	// keysMax bounds the keys of such a file; memory.stat has some eighty.
 	keysMax = 1024
-	// devicesMax bounds the devices that a group tells of.
+	// devicesMax bounds the devices that a group reports.
 	devicesMax = 4096
 )
 
@@ -186,7 +189,7 @@ func (l level) each(from map[string]float64, scale float64, names map[string]str
 	}
 }
 
-// device is the name of a device told by its numbers, "8:0".
+// device returns the name of a device given by its numbers, "8:0".
 func (s *sampler) device(numbers string) string {
 	if name := s.names[numbers]; name != "" {
 		return "/dev/" + name // as cAdvisor has it

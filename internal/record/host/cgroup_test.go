@@ -45,7 +45,8 @@ func sampled(t testing.TB, s *sampler) map[string]float64 {
 
 const disks = "   8       0 sda 1 2 3 4 5 6 7 8 9 10 11\n 259       0 nvme1n1 5 1 40 7 8 0 9 10 0 11 12 2 0 16 1 9 4\n"
 
-// unifiedTree is a container of 2 CPUs and 4 GiB as Kubernetes makes it on Linux 6.1, with an io.max.
+// unifiedTree is a container of 2 CPUs and 4 GiB as Kubernetes makes it on Linux 6.1, with an
+// io.max.
 var unifiedTree = map[string]string{
 	"proc/diskstats":                    disks,
 	"proc/self/cgroup":                  "0::/\n",

@@ -2,10 +2,12 @@ package host
 
 import "strings"
 
-// unlimitedBytes is from where a limit of version 1 is none: the kernel writes the largest number of pages (PAGE_COUNTER_MAX), in bytes.
+// unlimitedBytes is from where a limit of version 1 is none: the kernel writes the largest number
+// of pages (PAGE_COUNTER_MAX), in bytes.
 const unlimitedBytes = 1 << 62
 
-// bytesV1 is the group's limit on memory. One above is none on those below where it keeps them apart, as it could once.
+// bytesV1 is the group's limit on memory. One above is none on those below where it keeps them
+// apart, as it could once.
 func (l level) bytesV1() (float64, bool) {
 	v, ok := count(l.file("memory.limit_in_bytes"))
 	above := l.id != l.s.group.id
@@ -58,8 +60,8 @@ func (l level) cpuacctV1() {
 	}
 }
 
-// blkioV1 takes what passes the throttle, and its limits. Version 1 sees direct I/O and reads only: what the page cache writes back is
-// nobody's.
+// blkioV1 takes what passes the throttle, and its limits. Version 1 sees direct I/O and reads only:
+// what the page cache writes back is nobody's.
 func (l level) blkioV1() {
 	for _, x := range [][2]string{{"io_serviced", ""}, {"io_service_bytes", "_bytes"}} {
 		devices := 0

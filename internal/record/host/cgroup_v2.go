@@ -12,7 +12,8 @@ func unified(levels []level) {
 	ioV2(levels)
 }
 
-// bytesV2 is where the group's memory ends: from memory.high on its threads are put to sleep, at memory.max they wait.
+// bytesV2 is where the group's memory ends: from memory.high on its threads are put to sleep, at
+// memory.max they wait.
 func (l level) bytesV2() (least float64, ok bool) {
 	least = math.Inf(1)
 	for _, name := range []string{"memory.max", "memory.high"} {
@@ -50,7 +51,8 @@ func (l level) memoryV2() {
 	l.pressure("memory")
 }
 
-// pressure takes what the group waited for a resource. A file that is no pressure is left out, as the others here are.
+// pressure takes what the group waited for a resource. A file that is no pressure is left out, as
+// the others here are.
 func (l level) pressure(resource string) {
 	if text := l.file(resource + ".pressure"); text != "" {
 		_ = l.s.totals(text, func(kind string, seconds float64) {
@@ -95,7 +97,8 @@ var ioStat = map[string]string{
 	"rios": "container_fs_reads_total", "wios": "container_fs_writes_total",
 	"rbytes": "container_fs_reads_bytes_total", "wbytes": "container_fs_writes_bytes_total"}
 
-// ioV2 takes io.stat and io.max, the latter by device and kind from where it is least: of a group above only such devices are told.
+// ioV2 takes io.stat and io.max, the latter by device and kind from where it is least: of a group
+// above only such devices are told.
 func ioV2(levels []level) {
 	type limit struct{ device, key string }
 	type place struct {

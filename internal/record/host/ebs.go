@@ -6,9 +6,11 @@ import (
 	"plimsoll/internal/record/ebs"
 )
 
-// volumes asks the EBS volumes of this machine, under the names of aws-ebs-csi-driver's node metrics.
+// volumes asks the EBS volumes of this machine, under the names of aws-ebs-csi-driver's node
+// metrics.
 //
-// A machine whose /proc is elsewhere than / is described by files: none of its devices is here to be asked.
+// A machine whose /proc is elsewhere than / is described by files: none of its devices is here to
+// be asked.
 func (s *sampler) volumes() {
 	for _, v := range s.ebs {
 		page, err := s.askVolume(v.Device)

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 )
 
-// files reads the same few files again and again. They stay open: of a file of /proc each read from the beginning is a new
-// one, and opening takes longer than reading.
+// files reads the same few files again and again. They stay open: of a file of /proc each read from
+// the beginning is a new one, and opening takes longer than reading.
 type files struct {
 	root   string
 	open   map[string]*os.File

@@ -1,41 +1,41 @@
-// Package host samples the machine it runs on: block devices, page cache, pressure and CPU
-// from /proc, under node_exporter's names.
+// Package host samples the machine it runs on: block devices, page cache, pressure and CPU from
+// /proc, under node_exporter's names.
 //
-// It is the source that needs nothing installed, and the one to put beside a
-// database's own metrics: whether the journal's fdatasync waits for the device, or the
-// device for the page cache being flushed (node_memory_Dirty_bytes falling while
-// node_disk_written_bytes_total rises) shows only with both.
+// It is the source that needs nothing installed, and the one to put beside a database's own
+// metrics. Whether the journal's fdatasync waits for the device, or the device for the page cache
+// being flushed (node_memory_Dirty_bytes falling while node_disk_written_bytes_total rises), shows
+// only with both.
 //
-// One second apart is right: a stall of eight seconds is half gone in samples
-// of fifteen. A sample is a few small reads of /proc and costs well under a
-// millisecond of CPU.
+// One sample per second is right: a stall of eight seconds is half gone in samples of fifteen. A
+// sample is a few small reads of /proc and costs well under a millisecond of CPU.
 //
 // Times of devices are the kernel's: milliseconds, summed over requests, from queueing to
-// completion (kernel: Documentation/admin-guide/iostats.rst); sectors there are 512 bytes
-// whatever the device's own. Pressure is in microseconds (kernel:
-// Documentation/accounting/psi.rst). CPU times are in ticks of 1/100 s: USER_HZ,
-// which is 100 on every architecture Linux has kept.
+// completion (kernel: Documentation/admin-guide/iostats.rst); sectors there are 512 bytes, whatever
+// the device's own. Pressure is in microseconds (kernel: Documentation/accounting/psi.rst). CPU
+// times are in ticks of 1/100 s: USER_HZ, which is 100 on every architecture that Linux has kept.
 //
-// The cgroup that the process is in is sampled too, under cAdvisor's names (container_..., label id): its memory, CPU and I/O, their
-// limits and its pressure, of version 1 and 2; beside them
+// The cgroup that the process is in is sampled too, under cAdvisor's names (container_..., label
+// id): its memory, CPU and I/O, their limits and its pressure, for version 1 and 2; and in addition
 //
 //	plimsoll_container_memory_file_dirty_bytes, ..._file_writeback_bytes   its part of the page cache's
-//	plimsoll_container_memory_high_bytes, ..._memory_events_total          memory.high, and how often what was met
+//	plimsoll_container_memory_high_bytes, ..._memory_events_total          memory.high, and how often each limit was hit
 //	plimsoll_container_io_limit_{reads,writes,read_bytes,write_bytes}_per_second   io.max, or blkio.throttle
 //
-// A limit may be on a group above, as a pod's is: the one with the least of a resource is sampled beside the container's, up to the root that can
-// be seen from here.
+// A limit may be on a parent group, as a pod's is: the group with the lowest limit of a resource is
+// sampled beside the container's, up to the visible root.
 //
-// In a database's container that is the database's; in a container beside it, it is not: a cgroup that this process is alone in is not
-// sampled, and only /proc and /sys, which containers share, tell of the database. On the node the cgroup of another process is sampled instead by [OpenArg]:
-// host?pid=4711, host?cgroup=/system.slice/postgresql.service.
+// In a database's container that is the database's cgroup. In a container beside it, it is not: a
+// cgroup that this process is alone in is not sampled, and only /proc and /sys, which containers
+// share, say anything about the database. On the node, [OpenArg] samples the cgroup of another
+// process: host?pid=4711, host?cgroup=/system.slice/postgresql.service.
 //
-// An Amazon EBS volume is asked which limit holds it back (NVMe log page 0xD0; package internal/ebs), under the names of
-// aws-ebs-csi-driver, if this is root. No other device is ever asked.
+// If the process is root, an Amazon EBS volume is asked which limit holds it back (NVMe log page
+// 0xD0; package internal/record/ebs), under the names of aws-ebs-csi-driver. No other device is
+// ever asked.
 //
-// The kernel's write-back limits (vm.dirty_background_bytes and others), which decide how much
-// the page cache gathers before it floods a volume, are in the source's Facts, as are mounts, I/O schedulers and
-// the cgroup's limits.
+// The kernel's writeback limits (vm.dirty_background_bytes and others), which decide how much the
+// page cache collects before it floods a volume, are in the source's Facts, as are mounts, I/O
+// schedulers and the cgroup's limits.
 package host
 
 import (
@@ -66,7 +66,8 @@ func Sniff(arg string, _ []byte) bool {
 	return word == "host" || word == "local" || word == "localhost"
 }
 
-// OpenArg opens what follows the word host on this machine: nothing, or whose cgroup is to be sampled.
+// OpenArg opens what follows the word host on this machine: nothing, or whose cgroup is to be
+// sampled.
 func OpenArg(arg string) (source.Source, error) {
 	a, err := parse(arg)
 	if err != nil {
@@ -109,8 +110,8 @@ type machine struct {
 	group cgroup
 }
 
-// Read implements source.Source, as source.Polled.Poll has it. A sample that comes late (the machine stalls) carries the time it
-// was taken at.
+// Read implements source.Source, as source.Polled.Poll has it. A sample that comes late (the
+// machine stalls) carries the time it was taken at.
 func (m *machine) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
 	s := newSampler(m.root, opt.Want)
 	s.group = m.group
@@ -194,7 +195,7 @@ type sampler struct {
 	want   func(string) bool
 	series map[seriesKey]labels.Labels
 	active map[string]bool // devices that have done I/O
-	absent []string        // what this machine does not tell
+	absent []string        // what this machine does not have
 	told   map[string]bool
 
 	cores    int
@@ -220,8 +221,8 @@ func newSampler(root string, want func(string) bool) *sampler {
 	}
 }
 
-// sample reads the machine as it is now. Only a missing /proc/diskstats is an
-// error; whatever else is missing is told once and left out.
+// sample reads the machine as it is now. Only a missing /proc/diskstats is an error; anything else
+// that is missing is reported once and left out.
 func (s *sampler) sample(at time.Time) error {
 	s.batch.TimesMs = append(s.batch.TimesMs[:0], at.UnixMilli())
 	s.batch.Columns = s.batch.Columns[:0]

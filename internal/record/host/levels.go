@@ -6,15 +6,17 @@ import (
 	"strings"
 )
 
-// A limit on a cgroup is one on all that are below it: a pod's is often on the parent of its containers' groups, a service's on its slice. So
-// the groups above the database's are looked at too, up to where they are mounted, and the one with the least limit on a resource is
-// sampled beside it, under its own id: it is the whole of that group, neighbours in it included, that the kernel holds to the limit. A larger limit
-// further up binds too where neighbours use most of it up; that is not seen. Nor is what lies beyond a container's namespace of
-// cgroups, which shows its own group as the root.
+// A limit on a cgroup applies to all groups below it: a pod's is often on the parent of its
+// containers' groups, a service's on its slice. So the parents of the database's group are read
+// too, up to where they are mounted, and the one with the lowest limit on a resource is sampled
+// beside it, under its own id: the kernel holds the whole of that group, including neighbours, to
+// the limit. A higher limit further up binds too if neighbours use most of it; that is not visible.
+// Nor is anything beyond a container's cgroup namespace, which shows its own group as the root.
 //
-// Source: the kernel's Documentation/admin-guide/cgroup-v2.rst (resource distribution models) and cgroup-v1/. Of version 1 the limits of
-// blkio.throttle are no limits on groups below ("practically treat all groups at same level", cgroup-v1/blkio-controller.rst): under a parent's
-// 20 reads/s a child of it made 500 on Linux 6.18.
+// Source: the kernel's Documentation/admin-guide/cgroup-v2.rst (resource distribution models) and
+// cgroup-v1/. In version 1, the limits of blkio.throttle do not limit the groups below
+// ("practically treat all groups at same level", cgroup-v1/blkio-controller.rst): under a parent's
+// 20 reads/s, a child of it made 500 on Linux 6.18.
 
 // A level is one of these groups.
 type level struct {
@@ -24,13 +26,15 @@ type level struct {
 }
 
 const (
-	// levelsMax bounds the groups above one another that are looked at; the kernel's own default is no bound, Kubernetes makes four.
+	// levelsMax bounds the nested groups that are read; the kernel has no bound by default,
+	// Kubernetes makes four.
 	levelsMax = 16
 	// unifiedMount is where version 2 is mounted.
 	unifiedMount = "sys/fs/cgroup"
 )
 
-// levels are a group and those above it, up to the mount, which stands for a group only where it is the database's own.
+// levels are a group and those above it, up to the mount, which stands for a group only where it is
+// the database's own.
 func (s *sampler) levels(dir, mount string) []level {
 	if known, ok := s.above[dir]; ok {
 		return known
@@ -43,7 +47,8 @@ func (s *sampler) levels(dir, mount string) []level {
 	return out
 }
 
-// withBinding takes the database's own group, and the one above it that has the least of a limit, unless its own is as low.
+// withBinding takes the database's own group, and the one above it that has the least of a limit,
+// unless its own is as low.
 func withBinding(levels []level, limit func(level) (float64, bool), take func(level)) {
 	own := levels[0]
 	take(own)
@@ -52,7 +57,8 @@ func withBinding(levels []level, limit func(level) (float64, bool), take func(le
 	}
 }
 
-// least is the level with the least of a limit; the lowest one of several, and where there is no limit.
+// least returns the level with the lowest limit; the innermost of several, also if there is no
+// limit.
 func least(levels []level, limit func(level) (float64, bool)) level {
 	at, best := levels[0], math.Inf(1)
 	for _, l := range levels {

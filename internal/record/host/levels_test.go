@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// podTree is a node with version 2: a container without limits but for I/O, in a pod that has them, in a slice with larger ones.
+// podTree is a node with version 2: a container without limits but for I/O, in a pod that has them,
+// in a slice with larger ones.
 var podTree = map[string]string{
 	"proc/diskstats":                   disks,
 	"proc/self/cgroup":                 "0::/kubepods.slice/pod1/c1\n",
@@ -70,8 +71,8 @@ func with(tree map[string]string, name, text string) map[string]string {
 	return out
 }
 
-// The limit of a pod is on the parent of its containers' groups: the one that has the least is sampled beside the container, with what
-// the whole of it uses.
+// The limit of a pod is on the parent of its containers' groups: the one that has the least is
+// sampled beside the container, with what the whole of it uses.
 func TestLimitsAbove(t *testing.T) {
 	const sda, nvme = "/dev/sda", "/dev/nvme1n1"
 	series := func(metric, id string, device ...string) string {
@@ -163,7 +164,7 @@ func TestLimitsAbove(t *testing.T) {
 	}
 }
 
-// However deep groups lie, so many are looked at.
+// However deep groups are nested, only that many are read.
 func TestDeepGroups(t *testing.T) {
 	root := t.TempDir()
 	path := strings.Repeat("/g", 40)

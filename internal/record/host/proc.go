@@ -146,7 +146,7 @@ func (s *sampler) stat(b []byte) error {
 	return nil
 }
 
-// memory are the lines of /proc/meminfo that tell of the page cache and what is left.
+// memory lists the lines of /proc/meminfo about the page cache and the available memory.
 var memory = map[string]string{
 	"MemTotal":     "node_memory_MemTotal_bytes",
 	"MemFree":      "node_memory_MemFree_bytes",

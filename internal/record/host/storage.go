@@ -10,17 +10,18 @@ import (
 )
 
 const (
-	// mountsMax bounds the mounts that are told; a node with many pods has thousands.
+	// mountsMax bounds the reported mounts; a node with many pods has thousands.
 	mountsMax = 64
-	// disksMax bounds the devices whose scheduler is told.
+	// disksMax bounds the devices whose scheduler is reported.
 	disksMax = 256
 )
 
-// onDevices are the file systems that databases lie on.
+// onDevices are the file systems that databases use.
 var onDevices = []string{"ext4", "ext3", "xfs", "btrfs", "zfs", "f2fs"}
 
-// mountFacts tell file system, options and device of each mount that can hold a database: "mount./var/lib/db" = "ext4 rw,noatime
-// /dev/nvme1n1". (Source: proc(5), mountinfo: options of the mount, " - ", type, source, options of the file system.)
+// mountFacts tell file system, options and device of each mount that can hold a database:
+// "mount./var/lib/db" = "ext4 rw,noatime /dev/nvme1n1". (Source: proc(5), mountinfo: options of the
+// mount, " - ", type, source, options of the file system.)
 func mountFacts(root string, f map[string]string) {
 	b, err := readFile(root, "proc/self/mountinfo")
 	if err != nil {
@@ -58,8 +59,9 @@ func unescape(s string) string {
 	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(s)
 }
 
-// diskFacts tell each device's scheduler, and what its driver does: "scheduler.nvme1n1" = "none"; its size in bytes and what its maker calls it:
-// "model.nvme1n1" = "Amazon Elastic Block Store"; and of a device over others, as a stripe is, of how many: "parts.dm-0" = "4".
+// diskFacts tell each device's scheduler, and what its driver does: "scheduler.nvme1n1" = "none";
+// its size in bytes and what its maker calls it: "model.nvme1n1" = "Amazon Elastic Block Store";
+// and of a device over others, as a stripe is, of how many: "parts.dm-0" = "4".
 func diskFacts(root string, f map[string]string) {
 	entries, err := os.ReadDir(filepath.Join(root, "sys", "block"))
 	if err != nil {
@@ -95,7 +97,7 @@ func diskFacts(root string, f map[string]string) {
 	}
 }
 
-// chosen is what stands in brackets: "[none] mq-deadline".
+// chosen returns the text in brackets: "[none] mq-deadline".
 func chosen(text string) string {
 	_, rest, ok := strings.Cut(text, "[")
 	name, _, closed := strings.Cut(rest, "]")
@@ -105,7 +107,7 @@ func chosen(text string) string {
 	return name
 }
 
-// groupFacts tell the limits of the cgroup that this process is in.
+// groupFacts report the limits of the cgroup that this process is in.
 func groupFacts(root string, g cgroup, f map[string]string) {
 	tell := func(fact, dir, name string) {
 		if dir == "" {

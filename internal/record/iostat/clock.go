@@ -160,7 +160,7 @@ func (s *survey) fits(o dateOrder, loc *time.Location) (bool, time.Duration) {
 	return true, prev.Sub(first)
 }
 
-// notes tell what about the times is a guess.
+// notes report what about the times is a guess.
 func (c *clock) notes(s *survey) []recording.Note {
 	var out []recording.Note
 	if s.stamped == 0 {

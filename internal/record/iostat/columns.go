@@ -29,7 +29,8 @@ const (
 	quantities
 )
 
-// metricNames are node_exporter's names (collector diskstats, diskstats_common.go and diskstats_linux.go).
+// metricNames are node_exporter's names (collector diskstats, diskstats_common.go and
+// diskstats_linux.go).
 var metricNames = [quantities]string{
 	reads:            "node_disk_reads_completed_total",
 	readsMerged:      "node_disk_reads_merged_total",

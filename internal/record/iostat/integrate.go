@@ -315,7 +315,7 @@ func (it *integrator) clockTime(ms int64) time.Time {
 	return time.UnixMilli(ms).Add(it.opt.ClockOffset).UTC()
 }
 
-// notes tell what the log did not.
+// notes report what the log did not contain.
 func (it *integrator) notes(s *survey) []recording.Note {
 	out := it.gaps
 	limit := func(text string) { out = append(out, recording.Note{Kind: recording.NoteLimit, Text: text}) }

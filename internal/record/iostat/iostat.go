@@ -1,11 +1,10 @@
-// Package iostat reads what iostat printed: a log somebody kept while the database
-// stalled, in whatever mixture of options it was made.
+// Package iostat reads what iostat printed: a log that somebody kept while the database stalled,
+// with whatever mixture of options it was made.
 //
-// The idea is to turn iostat's rates back into the kernel's counters. Each
-// report says what the mean rate was between the report before it and itself.
-// Multiplied by that interval and summed, the rates become counters under
-// node_exporter's names, so that irate over two consecutive samples gives the log's own
-// figure again and every rule written for node_exporter works on a log:
+// The idea is to turn iostat's rates back into the kernel's counters. Each report gives the mean
+// rate between the previous report and itself. Multiplied by that interval and summed, the rates
+// become counters under node_exporter's names. So irate over two consecutive samples gives the
+// log's own figure again, and every rule written for node_exporter works on a log:
 //
 //	r/s, w/s, d/s, f/s       node_disk_reads_completed_total, ..._writes_completed_total, ...
 //	rkB/s, wMB/s, rsec/s     node_disk_read_bytes_total, node_disk_written_bytes_total
@@ -14,35 +13,33 @@
 //	aqu-sz, avgqu-sz         node_disk_io_time_weighted_seconds_total
 //	avg-cpu                  node_cpu_seconds_total{cpu="all", mode}
 //
-// iostat's kB are 1,024 bytes, its MB 1,048,576 and its sectors 512 (sysstat:
-// iostat.c counts sectors of 512 bytes and divides by 2 or 2,048).
+// iostat's kB are 1,024 bytes, its MB 1,048,576 and its sectors 512 (sysstat: iostat.c counts
+// sectors of 512 bytes and divides by 2 or 2,048).
 //
-// What can be read: the text of sysstat 9 to 12 with any of -x -k -m -t -y -z -d
-// -c -s -p, in any locale's dates and decimals, several runs appended to one another, and
-// -o JSON, also cut short by a kill. Not -h: its figures are rounded for people.
-// The best log is made by
+// It reads the text of sysstat 9 to 12 with any of -x -k -m -t -y -z -d -c -s -p, in any locale's
+// dates and decimals, several runs appended to one another, and -o JSON, also if cut short by a
+// kill. It does not read -h: those figures are rounded for people. The best log is made by
 //
 //	S_TIME_FORMAT=ISO iostat -xt 1 > iostat.log
 //
-// # What a log does not tell
+// # What a log does not contain
 //
-// The first report of a run is the average since boot. It is dropped (its time is
-// kept: the second report's interval starts there), unless the run was made with -y. iostat -y
-// leaves a trace: one more empty line between the banner and the first report.
-// Without that trace the first report is dropped; to lose one real report is
-// better than to show the mean of weeks as the first second.
+// The first report of a run is the average since boot. It is dropped (its time is kept: the second
+// report's interval starts there), unless the run was made with -y. iostat -y leaves a trace: one
+// more empty line between the banner and the first report. Without that trace the first report is
+// dropped: losing one real report is better than showing the mean of weeks as the first second.
 //
-// Without -t a log holds no times, only a date. Reports are then placed one
-// period apart (Options.Period, one second if unset) so that the last one falls on the
-// file's modification time, and a note says so.
+// Without -t a log has no times, only a date. Reports are then placed one period apart
+// (Options.Period, one second if unset) so that the last one falls on the file's modification time,
+// and a note says so.
 //
-// Times are local to the host and carry no zone (except with S_TIME_FORMAT=ISO);
-// Options.Location says which. Whether 05/04 is in May or in April is decided
-// from all dates of the log: see [dateOrder].
+// Times are local to the host and carry no zone (except with S_TIME_FORMAT=ISO); Options.Location
+// says which. Whether 05/04 is in May or in April is decided from all dates of the log: see
+// [dateOrder].
 //
-// With -z iostat leaves out devices without activity. A device that is missing in a
-// report counts as idle only if -z is evident: no report of the log has a row of
-// zeros. Otherwise the series have a hole.
+// With -z, iostat leaves out devices without activity. A device that is missing in a report counts
+// as idle only if -z is evident: no report of the log has a row of zeros. Otherwise the series have
+// a hole.
 package iostat
 
 import (
@@ -72,7 +69,7 @@ const (
 	batchTimesMax  = 512
 )
 
-// Options say what a file's own bytes do not tell.
+// Options hold what a file's own bytes do not contain.
 type Options struct {
 	// Open opens the log from its start; it is called twice. nil opens Path.
 	Open func() (io.ReadCloser, error)
@@ -143,9 +140,9 @@ type log struct {
 	json bool
 }
 
-// reports gives the reports of a log one after the other; the report belongs to
-// the caller until the next call. Damage does not end it; a reader that fails
-// (compressed bytes that are torn) does, and is damage too.
+// reports returns the reports of a log one after another; the caller owns the report until the next
+// call. Damage does not end it. A failing reader (torn compressed bytes) does, and counts as damage
+// too.
 type reports interface {
 	next() (r *report, ok bool)
 	// about is what was learnt on the way.
@@ -264,7 +261,7 @@ func (c *counter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// describe tells the writer who the samples are from and what is wrong with them.
+// describe tells the writer which source the samples are from and what is wrong with them.
 func (l *log) describe(w recording.Writer, sv *survey, ck *clock, it *integrator) {
 	d := recording.Source{
 		Kind: "iostat", Name: l.path, Host: sv.found.host,

@@ -618,7 +618,7 @@ func TestJSONSaysTheSame(t *testing.T) {
 	})
 }
 
-// endless is a log that goes on: it shows that reading it takes no memory to speak of.
+// endless is a log that continues: it shows that reading it takes hardly any memory.
 type endless struct {
 	report []byte
 	left   int

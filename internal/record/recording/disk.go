@@ -28,8 +28,8 @@ type DiskOptions struct {
 	// BlockBytes is how much memory they may take before they become a
 	// block. 0 means 256 MiB, or 16 MiB where Keep or KeepBytes is set.
 	BlockBytes int64
-	// BlockTime is how long they gather before they become a block. 0 means
-	// without a bound, or an hour where Keep or KeepBytes is set, an eighth of Keep if that is less.
+	// BlockTime is how long they gather before they become a block. 0 means without a bound, or an
+	// hour where Keep or KeepBytes is set, an eighth of Keep if that is less.
 	BlockTime time.Duration
 	// Keep and KeepBytes make the recording a ring: the oldest blocks are removed once all their
 	// samples are older than the newest one by Keep, and before the folder's files take more than
@@ -341,7 +341,8 @@ func (d *Disk) keepManifest() {
 		case <-tick.C:
 			d.manifestMu.Lock()
 			sources, _, version := d.live.all()
-			// Whose the samples are is written as soon as it is known: a recorder may be killed early.
+			// Whose the samples are is written as soon as it is known: a recorder may be killed
+			// early.
 			due := version != d.saved && (len(sources) > d.savedSources || time.Since(d.savedAt) >= manifestPause)
 			d.manifestMu.Unlock()
 			if due {

@@ -177,8 +177,8 @@ func TestLocked(t *testing.T) {
 	mustClose(t, mustCreate(t, dir, DiskOptions{}))
 }
 
-// While blocks are written and the log is cut behind them, a reader that opens the folder sees every
-// sample that was appended before.
+// While blocks are written and the log is cut behind them, a reader that opens the folder sees
+// every sample that was appended before.
 func TestOpenWhileRecording(t *testing.T) {
 	dir := t.TempDir()
 	d := mustCreate(t, dir, DiskOptions{BlockSamples: 2000})

@@ -32,8 +32,8 @@ func limitFiles(t *testing.T, size uint64) func() {
 	}
 }
 
-// When writes fail in their middle and succeed later, all that was appended without an error is there, in the
-// log and in the block.
+// When writes fail in their middle and succeed later, all that was appended without an error is
+// there, in the log and in the block.
 func TestDiskFull(t *testing.T) {
 	dir := t.TempDir()
 	d := mustCreate(t, dir, DiskOptions{})

@@ -130,8 +130,8 @@ func checkKilled(t *testing.T, dir string, last int) {
 	}
 }
 
-// Whose the samples are is on disk soon after it is known, though a recorder may be killed before the
-// least time between two writes of recording.json is over.
+// Whose the samples are is on disk soon after it is known, though a recorder may be killed before
+// the least time between two writes of recording.json is over.
 func TestSourceIsKeptAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()

@@ -20,8 +20,9 @@ type MemoryOptions struct {
 	// MaxBytes is how much memory the samples may take; those beyond are
 	// dropped and noted. 0 means 4 GiB.
 	MaxBytes int64
-	// Tail is how many of a series' newest samples are kept as they came, in 16 bytes each, before they are packed: fewer take
-	// less memory while samples come one by one, and a little more afterwards. 0 means 512, which is the most.
+	// Tail is how many of a series' newest samples are kept as they came, in 16 bytes each, before
+	// they are packed: fewer take less memory while samples come one by one, and a little more
+	// afterwards. 0 means 512, which is the most.
 	Tail int
 	// Query bounds the queries.
 	Query QueryOptions

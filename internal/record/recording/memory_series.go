@@ -144,7 +144,8 @@ func (m *Memory) appendTail(s *memorySeries, times []int64, values []float64, sk
 	m.bytes += 16 * int64(cap(s.tailT)-before)
 }
 
-// seal turns the tail into a segment. The tail's memory is used again, unless a view may still read it.
+// seal turns the tail into a segment. The tail's memory is used again, unless a view may still read
+// it.
 func (m *Memory) seal(s *memorySeries) {
 	if len(s.tailT) == 0 {
 		return

@@ -17,10 +17,9 @@ import (
 	"github.com/prometheus/prometheus/tsdb"
 )
 
-// Open reads a recording on disk as it is now. It writes nothing, so that the folder may be on read-only
-// storage, may be read by any number of processes, may still be recorded
-// to (samples that come later are not seen: open it again), and may have been left by a process that was
-// killed.
+// Open reads a recording on disk as it is now. It writes nothing, so that the folder may be on
+// read-only storage, may be read by any number of processes, may still be recorded to (samples that
+// come later are not seen: open it again), and may have been left by a process that was killed.
 func Open(dir string) (Reader, error) {
 	// A recorder turns its log into a block and then removes the log. Blocks
 	// are listed before the log is read and after; when a new one came up between, samples

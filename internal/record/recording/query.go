@@ -56,7 +56,8 @@ func newQueries(opt QueryOptions) *queries {
 	})}
 }
 
-// checkRange says what is wrong with the times of a query. A query of one moment may do without a step.
+// checkRange says what is wrong with the times of a query. A query of one moment may do without a
+// step.
 func checkRange(expr string, from, to time.Time, step time.Duration) (time.Duration, error) {
 	if to.Before(from) {
 		return 0, fmt.Errorf("query %q: ends at %s, before it starts at %s", expr, to.UTC().Format(time.RFC3339), from.UTC().Format(time.RFC3339))

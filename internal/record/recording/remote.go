@@ -36,8 +36,8 @@ type RemoteOptions struct {
 	// From and To bound the time asked for; queries beyond are cut to it. Zero To
 	// means now, zero From means one hour before To.
 	From, To time.Time
-	// Selector, such as {instance="db1:9216"}, restricts what Metrics lists. Queries are sent as they
-	// are: their selectors are the caller's.
+	// Selector, such as {instance="db1:9216"}, restricts what Metrics lists. Queries are sent as
+	// they are: their selectors are the caller's.
 	Selector string
 	// User and Password, or Token (a bearer token), are sent to the server. Credentials in
 	// the URL come first, the environment ([EnvUser], [EnvPassword], [EnvToken]) last.
@@ -52,10 +52,11 @@ type RemoteOptions struct {
 	MaxBytes int64
 	// MaxSamples bounds the points of one query's whole answer. 0 means 50 million.
 	MaxSamples int
-	// Retries is how often a request that the server put off (429, 503) is made again. 0 means 4, negative never.
+	// Retries is how often a request that the server put off (429, 503) is made again. 0 means 4,
+	// negative never.
 	Retries int
-	// RetryWait is the time before the first of them, which doubles each time; a server that names a time (Retry-After)
-	// is waited for that long, up to half a minute. 0 means half a second.
+	// RetryWait is the time before the first of them, which doubles each time; a server that names
+	// a time (Retry-After) is waited for that long, up to half a minute. 0 means half a second.
 	RetryWait time.Duration
 	// Transport replaces the HTTP transport.
 	Transport http.RoundTripper
@@ -71,7 +72,8 @@ const probeTimeout = 15 * time.Second
 // warningsMax bounds the different warnings of a server that are kept.
 const warningsMax = 20
 
-// probeBytesMax bounds the answer to it, which is a number. What is no server may send without an end.
+// probeBytesMax bounds the answer to it, which is a number. What is no server may send without an
+// end.
 const probeBytesMax = 1 << 20
 
 func (o RemoteOptions) withDefaults() RemoteOptions {
@@ -95,8 +97,8 @@ func (o RemoteOptions) withDefaults() RemoteOptions {
 	return o
 }
 
-// A Server is a Prometheus-compatible server as a [Reader]. Its requests are bounded in number, time and bytes, and those it puts off are
-// made again; what it warns of is kept as a note.
+// A Server is a Prometheus-compatible server as a [Reader]. Its requests are bounded in number,
+// time and bytes, and those it puts off are made again; what it warns of is kept as a note.
 type Server struct {
 	name     string // the URL without credentials
 	opt      RemoteOptions
@@ -167,8 +169,8 @@ func (r *Server) Sources() []Source {
 	return []Source{{Kind: "prometheus", Name: r.name, From: r.opt.From, To: r.opt.To, Period: r.period}}
 }
 
-// Notes implements [Reader]: what the server warned of, such as a store that did not answer. Of what it then
-// left out nothing is known.
+// Notes implements [Reader]: what the server warned of, such as a store that did not answer. Of
+// what it then left out nothing is known.
 func (r *Server) Notes() []Note {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -12,7 +12,8 @@ import (
 	"strings"
 )
 
-// EnvTokenFile names a file with the bearer token. It is read for each request: Kubernetes changes its tokens while they are used.
+// EnvTokenFile names a file with the bearer token. It is read for each request: Kubernetes changes
+// its tokens while they are used.
 const EnvTokenFile = "PLIMSOLL_PROMETHEUS_TOKEN_FILE"
 
 // tokenBytesMax bounds a file with a token: one of Kubernetes' has a kilobyte or two.
@@ -84,8 +85,8 @@ func (i identity) denied(status int) error {
 	return fmt.Errorf("%s: it does not take the %s it was sent: set %s", statusText(status), i.what, ways)
 }
 
-// untrusted says what to do about a server whose certificate is not taken; nil if an error is about something else. It does not
-// get better by waiting.
+// untrusted says what to do about a server whose certificate is not taken; nil if an error is about
+// something else. It does not get better by waiting.
 func untrusted(err error) error {
 	var unknown x509.UnknownAuthorityError
 	var name x509.HostnameError
@@ -104,7 +105,8 @@ func untrusted(err error) error {
 	return nil
 }
 
-// wantsTLS says whether a server's words are those of one that is asked without TLS and wants it (Go's net/http, nginx).
+// wantsTLS says whether a server's words are those of one that is asked without TLS and wants it
+// (Go's net/http, nginx).
 func wantsTLS(status int, said string) bool {
 	return status == http.StatusBadRequest && (strings.Contains(said, "HTTP request to an HTTPS server") || strings.Contains(said, "HTTP request was sent to HTTPS port"))
 }

@@ -35,8 +35,8 @@ func (r *Server) Names(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// Periods tells how far apart the samples of these metrics usually are, by name: sampled from one metric of each exporter,
-// as [Server.Metrics] does. 0 is not known.
+// Periods tells how far apart the samples of these metrics usually are, by name: sampled from one
+// metric of each exporter, as [Server.Metrics] does. 0 is not known.
 func (r *Server) Periods(ctx context.Context, names []string) (map[string]time.Duration, error) {
 	periods, err := r.samplePeriods(ctx, names, nil)
 	if err != nil {
@@ -49,8 +49,8 @@ func (r *Server) Periods(ctx context.Context, names []string) (map[string]time.D
 	return out, nil
 }
 
-// LabelSets are the series that the server lists for any of the metrics, of the selector of [RemoteOptions]: from its index,
-// without a sample. More than 100,000 are an error.
+// LabelSets are the series that the server lists for any of the metrics, of the selector of
+// [RemoteOptions]: from its index, without a sample. More than 100,000 are an error.
 func (r *Server) LabelSets(ctx context.Context, metrics ...string) ([]labels.Labels, error) {
 	var out []labels.Labels
 	name := labels.MustNewMatcher(labels.MatchRegexp, labels.MetricName, AnyOf(metrics))
@@ -83,7 +83,8 @@ type Counted struct {
 	Series int
 }
 
-// Count counts the series that a selector matches at a time, by labels: what a server answers without sending a sample.
+// Count counts the series that a selector matches at a time, by labels: what a server answers
+// without sending a sample.
 func (r *Server) Count(ctx context.Context, selector string, by []string, at time.Time) ([]Counted, error) {
 	expr := fmt.Sprintf("count by (%s) (%s)", strings.Join(by, ", "), selector)
 	var out []Counted

@@ -94,7 +94,8 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 // retryAfterMax bounds how long a server is waited for that says when to come again.
 const retryAfterMax = 30 * time.Second
 
-// call makes one request within the bounds on time and number, again where the server puts it off, and tells its error clearly.
+// call makes one request within the bounds on time and number, again where the server puts it off,
+// and tells its error clearly.
 func (r *Server) call(ctx context.Context, f func(context.Context) error) error {
 	wait := r.opt.RetryWait
 	for tries := 0; ; tries++ {
@@ -193,7 +194,8 @@ func (i identity) explain(ctx context.Context, limit time.Duration, status int, 
 	return err
 }
 
-// said is the kind of error that a server's answer tells, and the first line of its words. The library reads the JSON of some codes only.
+// said is the kind of error that a server's answer tells, and the first line of its words. The
+// library reads the JSON of some codes only.
 func said(err error) (kind v1.ErrorType, words string) {
 	var told *v1.Error
 	if !errors.As(err, &told) {

@@ -24,10 +24,10 @@ const (
 	sampledSpan = 30 * time.Minute
 )
 
-// Metrics implements [Reader]. Names are those the server had between
-// [RemoteOptions] From and To, which are told as each metric's own. The number of series is 0 where the
-// server would not list them. A period is sampled from one metric of each exporter (the part of
-// the name before the second underscore) and told of all of them: they are scraped together.
+// Metrics implements [Reader]. Names are those the server had between [RemoteOptions] From and To,
+// which are told as each metric's own. The number of series is 0 where the server would not list
+// them. A period is sampled from one metric of each exporter (the part of the name before the
+// second underscore) and told of all of them: they are scraped together.
 func (r *Server) Metrics(ctx context.Context) ([]Metric, error) {
 	r.mu.Lock()
 	known := r.metrics
@@ -156,8 +156,8 @@ func (r *Server) samplePeriods(ctx context.Context, names []string, series map[s
 	return out, nil
 }
 
-// samplePeriod looks at samples of one metric at the end of the time, in its middle and at its start,
-// until there are enough.
+// samplePeriod looks at samples of one metric at the end of the time, in its middle and at its
+// start, until there are enough.
 func (r *Server) samplePeriod(ctx context.Context, matchers []*labels.Matcher) (time.Duration, error) {
 	fromMs, toMs := r.opt.From.UnixMilli(), r.opt.To.UnixMilli()
 	span := sampledSpan.Milliseconds()

@@ -6,12 +6,13 @@ import (
 	"time"
 )
 
-// pushStride is the time that is read of all series before the next is. Receivers refuse what is older than about an hour
-// (Prometheus: half a block) before the newest sample they have, of any series; so a recording goes there by time, not by series.
+// pushStride is the time that is read of all series before the next is. Receivers refuse what is
+// older than about an hour (Prometheus: half a block) before the newest sample they have, of any
+// series; so a recording goes there by time, not by series.
 const pushStride = 10 * time.Minute
 
-// Push writes what readers hold, to a [Pusher] mostly, between from and to (zero: all there is), in the order of time over all of them. progress, if not nil,
-// is told how much of the time is done.
+// Push writes what readers hold, to a [Pusher] mostly, between from and to (zero: all there is), in
+// the order of time over all of them. progress, if not nil, is told how much of the time is done.
 func Push(ctx context.Context, readers []Reader, w Writer, from, to time.Time, progress func(done, total time.Duration)) error {
 	first, last, err := covered(ctx, readers)
 	if err != nil {

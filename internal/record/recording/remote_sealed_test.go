@@ -30,7 +30,8 @@ const sealedUsers = `basic_auth_users:
   sre: $2a$04$/tQzF3oNbQ6Lu.0PtqQGce/H97caOkao3S56E7ILu0TIl.tEUlOo6
 `
 
-// sealedPrometheus starts a real one that has TLS and asks for a password, and gives its address and what trusts it.
+// sealedPrometheus starts a real one that has TLS and asks for a password, and gives its address
+// and what trusts it.
 func sealedPrometheus(t *testing.T) (address string, trusting http.RoundTripper) {
 	t.Helper()
 	path, err := exec.LookPath("prometheus")
@@ -109,8 +110,8 @@ func sealedPrometheus(t *testing.T) (address string, trusting http.RoundTripper)
 	}
 }
 
-// A Prometheus with TLS and passwords is asked and written to, and what is in the way is one error that says what to do and holds no
-// secret.
+// A Prometheus with TLS and passwords is asked and written to, and what is in the way is one error
+// that says what to do and holds no secret.
 func TestSealedPrometheus(t *testing.T) {
 	at, trusting := sealedPrometheus(t)
 	for _, name := range []string{recording.EnvUser, recording.EnvPassword, recording.EnvToken, recording.EnvTokenFile} {

@@ -330,8 +330,9 @@ func TestRemoteErrors(t *testing.T) {
 	}
 }
 
-// Credentials are sent, from wherever they are, to the server alone, and are not part of the source's name.
-// What is asked whether it is a server may answer without an end; little of that is kept.
+// Credentials are sent, from wherever they are, to the server alone, and are not part of the
+// source's name. What is asked whether it is a server may answer without an end; little of that is
+// kept.
 func TestRemoteProbeIsBounded(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

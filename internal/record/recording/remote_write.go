@@ -25,17 +25,22 @@ import (
 
 // PushOptions say how samples are pushed. The zero value is ready for use.
 type PushOptions struct {
-	// Labels are added to every series, before those that it has by itself: a capture names no cluster, and a server holds many.
+	// Labels are added to every series, before those that it has by itself: a capture names no
+	// cluster, and a server holds many.
 	Labels labels.Labels
-	// User and Password, or Token, as in [RemoteOptions]: after those in the URL, before the environment's.
+	// User and Password, or Token, as in [RemoteOptions]: after those in the URL, before the
+	// environment's.
 	User, Password, Token string
-	// Header holds further request headers, such as X-Scope-OrgID for Mimir and THANOS-TENANT for Thanos.
+	// Header holds further request headers, such as X-Scope-OrgID for Mimir and THANOS-TENANT for
+	// Thanos.
 	Header http.Header
 	// Timeout ends a request. 0 means half a minute.
 	Timeout time.Duration
-	// Patience is how long a request is tried for that the server puts off or does not take at all. 0 means five minutes.
+	// Patience is how long a request is tried for that the server puts off or does not take at all.
+	// 0 means five minutes.
 	Patience time.Duration
-	// RetryWait is the time before the first retry, which doubles up to half a minute. 0 means half a second.
+	// RetryWait is the time before the first retry, which doubles up to half a minute. 0 means half
+	// a second.
 	RetryWait time.Duration
 	// Samples is how many a request holds. 0 means 5,000; Prometheus' own client sends 2,000.
 	Samples int
@@ -49,13 +54,14 @@ const pushQueue = 16
 // pushAnswerMax bounds what is read of a receiver's answer.
 const pushAnswerMax = 64 << 10
 
-// A Pusher is a [Writer] that pushes samples to a server by Prometheus' remote write protocol, version 1.0
-// (prometheus.io/docs/specs/prw/remote_write_spec: snappy-compressed protobuf over POST), which Prometheus, Thanos, Mimir and
-// VictoriaMetrics receive.
+// A Pusher is a [Writer] that pushes samples to a server by Prometheus' remote write protocol,
+// version 1.0 (prometheus.io/docs/specs/prw/remote_write_spec: snappy-compressed protobuf over
+// POST), which Prometheus, Thanos, Mimir and VictoriaMetrics receive.
 //
-// One request is under way at a time, so that samples arrive in the order in which they are appended: receivers refuse older ones of a
-// series, and of any series those that are more than about an hour behind the newest (see [Push]). What a server refuses ends it;
-// what it puts off is sent again.
+// One request is under way at a time, so that samples arrive in the order in which they are
+// appended: receivers refuse older ones of a series, and of any series those that are more than
+// about an hour behind the newest (see [Push]). What a server refuses ends it; what it puts off is
+// sent again.
 type Pusher struct {
 	name   string
 	opt    PushOptions
@@ -76,8 +82,8 @@ type Pusher struct {
 	cancel context.CancelFunc
 }
 
-// NewPusher makes a pusher to the full URL of a receiver: http://prometheus:9090/api/v1/write. Nothing is sent before there are samples.
-// It ends when ctx does, with what it has not sent lost.
+// NewPusher makes a pusher to the full URL of a receiver: http://prometheus:9090/api/v1/write.
+// Nothing is sent before there are samples. It ends when ctx does, with what it has not sent lost.
 func NewPusher(ctx context.Context, rawURL string, opt PushOptions) (*Pusher, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil {
@@ -121,7 +127,8 @@ func (p *Pusher) Note(Note) {}
 // Source implements [Writer]: nor does it ask where samples are from.
 func (p *Pusher) Source(Source) {}
 
-// Append implements [Writer]. It waits while the receiver is slower than the source; its error is what ended the pushing.
+// Append implements [Writer]. It waits while the receiver is slower than the source; its error is
+// what ended the pushing.
 func (p *Pusher) Append(ctx context.Context, b *Batch) error {
 	if err := b.validate(); err != nil {
 		return err
@@ -181,7 +188,8 @@ func (p *Pusher) flush(ctx context.Context) error {
 	}
 }
 
-// Flush sends what has gathered without waiting for more: what a live source calls after each sample.
+// Flush sends what has gathered without waiting for more: what a live source calls after each
+// sample.
 func (p *Pusher) Flush(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -257,7 +265,8 @@ func (p *Pusher) send(ctx context.Context, series []*prompb.TimeSeries) error {
 	}
 }
 
-// post makes one attempt. after is the least time to wait before the next one, negative if there shall be none.
+// post makes one attempt. after is the least time to wait before the next one, negative if there
+// shall be none.
 func (p *Pusher) post(ctx context.Context, body []byte) (after time.Duration, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.name, bytes.NewReader(body))
 	if err != nil {

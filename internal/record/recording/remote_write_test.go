@@ -71,7 +71,8 @@ func newReceiver(t *testing.T) (*receiver, string) {
 	return r, s.URL
 }
 
-// What is pushed is what is recorded, with the labels that are added, in the order of time over several readers.
+// What is pushed is what is recorded, with the labels that are added, in the order of time over
+// several readers.
 func TestPush(t *testing.T) {
 	ctx := context.Background()
 	a, b := NewMemory(MemoryOptions{}), NewMemory(MemoryOptions{})

@@ -15,11 +15,11 @@ import (
 )
 
 // A ring is a recording that forgets: its oldest blocks are removed once they are older than
-// DiskOptions.Keep or the folder would become larger than DiskOptions.KeepBytes. What is removed is always a
-// whole block, so blocks of a ring are small: an hour, or less.
+// DiskOptions.Keep or the folder would become larger than DiskOptions.KeepBytes. What is removed is
+// always a whole block, so blocks of a ring are small: an hour, or less.
 //
-// Age is measured against the newest sample, not against the clock: a ring that is
-// taken up again after a week still holds the day before the week.
+// Age is measured against the newest sample, not against the clock: a ring that is taken up again
+// after a week still holds the day before the week.
 const (
 	// RingBytesMin is the least DiskOptions.KeepBytes: a block's files alone are
 	// allocated by the megabyte while they are written.
@@ -84,8 +84,8 @@ func (o DiskOptions) validate() error {
 	return nil
 }
 
-// The shares of KeepBytes. While a block is written, its samples are in the log and in the block, and
-// the log goes on: three eighths are kept free for that.
+// The shares of KeepBytes. While a block is written, its samples are in the log and in the block,
+// and the log goes on: three eighths are kept free for that.
 func (o DiskOptions) blocksBudget() int64 { return o.KeepBytes / 8 * 5 }
 func (o DiskOptions) logBudget() int64    { return o.KeepBytes / 8 }
 
@@ -213,7 +213,8 @@ func readBlockMeta(dir string) (meta tsdb.BlockMeta, err error) {
 	return meta, json.NewDecoder(io.LimitReader(f, blockMetaMax)).Decode(&meta)
 }
 
-// removeBlock removes a block: as a whole for those who list the folder, whatever happens meanwhile.
+// removeBlock removes a block: as a whole for those who list the folder, whatever happens
+// meanwhile.
 func removeBlock(dir string) error {
 	if err := os.Rename(dir, dir+deletedSuffix); err != nil {
 		return fmt.Errorf("remove block: %w", err)

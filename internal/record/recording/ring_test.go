@@ -70,8 +70,9 @@ func TestRingKeepsTime(t *testing.T) {
 	}
 }
 
-// The folder is no larger than it may be, log and blocks being written included. Samples come here thousands of times as
-// fast as from any source, so while a slow machine writes a block the log may go on by a sixteenth more.
+// The folder is no larger than it may be, log and blocks being written included. Samples come here
+// thousands of times as fast as from any source, so while a slow machine writes a block the log may
+// go on by a sixteenth more.
 func TestRingKeepsBytes(t *testing.T) {
 	const beyond = RingBytesMin / 16
 	dir := t.TempDir()

@@ -16,20 +16,22 @@ const pageSize = 4 * units.KiB
 const leafFill = pageSize * 9 / 10
 
 // pathPages are the pages that a commit rewrites whatever its size, copying each to a free page
-// elsewhere: the branch over the leaves and the root of the buckets (assumed: a tree of depth three).
+// elsewhere: the branch over the leaves and the root of the buckets (assumed: a tree of depth
+// three).
 const pathPages = 2
 
 // snapshotSize is a snapshot file: the membership and little more since the keys live in the
 // database (assumed; etcd 3.6 stores no v2 store in it).
 const snapshotSize = 8 * units.KiB
 
-// cyclesMax bounds the commits remembered: three hours at the default interval. Over it the older half goes.
+// cyclesMax bounds the commits remembered: three hours at the default interval. Over it the older
+// half goes.
 const cyclesMax = 1 << 17
 
 // A backend is a member's database file.
 type backend struct {
 	file     *kernel.File
-	snap     *kernel.File // snapshot files, one after the other
+	snap     *kernel.File // snapshot files, one after another
 	snapshot *kernel.File // the database that a leader sent
 	chance   *random.Stream
 	quota    units.Size
@@ -88,7 +90,7 @@ func (c *Cluster) backendDue(now vtime.Instant, m *member) {
 	}
 }
 
-// backendStart begins a commit, unless one is under way.
+// backendStart begins a commit, unless one is in progress.
 func (c *Cluster) backendStart(now vtime.Instant, m *member) {
 	b := &m.backend
 	if b.committing {

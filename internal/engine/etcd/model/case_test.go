@@ -16,8 +16,8 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// ebs is a volume like the published case's, its latencies given by what fio's appends met: mean 1.42 ms on
-// gp2, 0.70 on gp3, of which about a third is the file system's journal.
+// ebs is a volume like the published case's, its latencies given by what fio's appends met: mean
+// 1.42 ms on gp2, 0.70 on gp3, of which about a third is the file system's journal.
 func ebs(t testing.TB, name string, iops units.Frequency, p0, p50, p99, p100 time.Duration) volume.Config {
 	vc := volume.Config{Name: name, Operation: 256 * units.KiB, Merge: true}
 	vc.Sustained = volume.Rate{IOPS: iops, Throughput: 250 * units.MiBps}
@@ -50,8 +50,8 @@ func cloud(t testing.TB, vc volume.Config) bedConfig {
 	return bedConfig{config: cfg, host: host, seed: 1, volumes: one, data: one}
 }
 
-// TestLatencyBound: one client's rate is one over the latency, whatever the IOPS; published: 2 % more
-// appends for twice the IOPS. Many clients share syncs and hide it.
+// TestLatencyBound: one client's rate is one over the latency, whatever the IOPS; published: 2 %
+// more appends for twice the IOPS. Many clients share syncs and hide it.
 func TestLatencyBound(t *testing.T) {
 	put := func(iops units.Frequency, clients int) float64 {
 		return newBed(t, cloud(t, gp3(t, iops))).closedLoop(clients, 10*time.Second)
@@ -67,8 +67,9 @@ func TestLatencyBound(t *testing.T) {
 	}
 }
 
-// checker is `etcdctl check perf`: clients that put as fast as they are answered, all of them together no more
-// than a limit a second. (What the limit lets wait is not in its latencies: coordinated omission.)
+// checker is `etcdctl check perf`: clients that put as fast as they are answered, all of them
+// together no more than a limit a second. (What the limit lets wait is not in its latencies:
+// coordinated omission.)
 type checker struct {
 	bed      *bed
 	limit    int
@@ -107,8 +108,8 @@ func (c *checker) Fire(now vtime.Instant, _ uint64) {
 	}
 }
 
-// TestCheckPerf prints what check perf would say on the published volumes. Published for gp2: s passes, l
-// fails at about 6,600 writes a second.
+// TestCheckPerf prints what check perf would say on the published volumes. Published for gp2: s
+// passes, l fails at about 6,600 writes a second.
 func TestCheckPerf(t *testing.T) {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%-9s %-4s %9s %9s %9s  %s\n", "volume", "load", "put/s", "slowest", "stddev", "verdict")
@@ -137,7 +138,8 @@ func TestCheckPerf(t *testing.T) {
 	t.Log("\n" + out.String())
 }
 
-// A slow leader is felt, though a majority is fast: its loop applies nothing until its own sync is done.
+// A slow leader is felt, though a majority is fast: its loop applies nothing until its own sync is
+// done.
 func TestSlowLeader(t *testing.T) {
 	rate := func(slow int) float64 {
 		bc := cloud(t, gp3(t, 3000))
@@ -158,8 +160,8 @@ func TestSlowLeader(t *testing.T) {
 	}
 }
 
-// Heartbeats pass through the leader's loop: a sync of over two intervals makes them late, one a follower. (A
-// sync into new blocks is two writes one after the other.)
+// Heartbeats pass through the leader's loop: a sync of over two intervals makes them late, one per
+// follower. (A sync into new blocks is two writes in succession.)
 func TestHeartbeats(t *testing.T) {
 	for _, test := range []struct {
 		write time.Duration
@@ -176,7 +178,8 @@ func TestHeartbeats(t *testing.T) {
 	}
 }
 
-// A follower that cannot keep up is sent the database, and the log does not grow without a bound for it.
+// A follower that cannot keep up is sent the database, and the log does not grow without a bound
+// for it.
 func TestSnapshotToFollower(t *testing.T) {
 	bc := cloud(t, gp3(t, 3000))
 	bc.config.SnapshotCount, bc.config.CatchUp = 1000, 500

@@ -12,8 +12,8 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// A Member is what one member runs on. WAL and Data may be the same device, and members may share
-// a Host.
+// A Member is the environment of one member. WAL and Data may be the same device, and members may
+// share a Host.
 type Member struct {
 	Host      *kernel.Host
 	WAL, Data *kernel.Device
@@ -57,7 +57,8 @@ type doneCounts struct {
 	heartbeatsLate, slowApplies int64
 }
 
-// New makes a cluster that has been running and is idle. cfg must have as many members as there are.
+// New makes a cluster that has been running and is idle. cfg must have as many members as there
+// are.
 func New(cfg Config, env *engine.Env, members []Member) (*Cluster, error) {
 	if l := cfg.Check(); len(l) > 0 {
 		return nil, fmt.Errorf("etcd: %w", l.Err())
@@ -89,7 +90,7 @@ const (
 	asked                   // a read's request was parsed
 	confirmed               // a read's round trip is over
 	readied                 // the leader's loop has a Ready on the CPU
-	held                    // the kernel let a WAL's writer go on
+	held                    // the kernel let a WAL's writer continue
 	synced                  // a WAL's fdatasync is done
 	arrived                 // a message is at a follower
 	taken                   // a follower's loop has a Ready on the CPU
@@ -185,7 +186,7 @@ func (c *Cluster) acknowledge(now vtime.Instant, slot uint32) {
 	c.slots.Give(slot)
 }
 
-// entrySize is what a put takes in the WAL, records being aligned to 8 bytes.
+// entrySize returns what a put takes in the WAL, where records are aligned to 8 bytes.
 func (c *Cluster) entrySize(op *workload.Op) units.Size {
 	return (max(op.Size, 0) + c.cfg.Overhead + 7) &^ 7
 }

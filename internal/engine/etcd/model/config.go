@@ -14,8 +14,8 @@ type Config struct {
 	Members int `yaml:"members"`
 	// Leader is which of them leads, from 1.
 	Leader int `yaml:"leader"`
-	// RTT is the round trip between members: within one zone 0.1 to 0.5 ms, between zones of a region
-	// 0.5 to 2 ms (assumed).
+	// RTT is the round trip between members: within one zone 0.1 to 0.5 ms, between zones of a
+	// region 0.5 to 2 ms (assumed).
 	RTT units.Duration `yaml:"rtt"`
 	// Heartbeat and Election are --heartbeat-interval (100 ms) and --election-timeout (1,000 ms).
 	Heartbeat units.Duration `yaml:"heartbeat"`
@@ -24,9 +24,10 @@ type Config struct {
 	// --backend-batch-limit: 100 ms, 10,000; etcd server/storage/backend, 3.6).
 	BatchInterval units.Duration `yaml:"batch_interval"`
 	BatchLimit    int            `yaml:"batch_limit"`
-	// SnapshotCount is --snapshot-count (10,000 since 3.6, 100,000 before); CatchUp is how many entries
-	// the leader keeps behind it for slow followers (--experimental-snapshot-catchup-entries: 5,000).
-	// A follower further behind is sent the whole database.
+	// SnapshotCount is --snapshot-count (10,000 since 3.6, 100,000 before); CatchUp is how many
+	// entries the leader keeps behind it for slow followers
+	// (--experimental-snapshot-catchup-entries: 5,000). A follower further behind is sent the whole
+	// database.
 	SnapshotCount int `yaml:"snapshot_count"`
 	CatchUp       int `yaml:"catchup_entries"`
 	// Segment is a WAL file, preallocated (64 MB; etcd server/storage/wal, SegmentSizeBytes).
@@ -35,18 +36,18 @@ type Config struct {
 	// (maxSizePerMsg 1 MB, maxInflightMsgs 512; etcd server/etcdserver/raft.go).
 	MaxMessage  units.Size `yaml:"max_message"`
 	MaxInflight int        `yaml:"max_inflight"`
-	// Overhead is what an entry is larger than its key and value, in the WAL and in the database:
-	// request and entry headers, record and checksum, revision, page element (about 90 B by the formats
-	// of etcd 3.6 and bbolt 1.4; assumed to be the same for both).
+	// Overhead is by how much an entry is longer than its key and value, in the WAL and in the
+	// database: request and entry headers, record and checksum, revision, page element (about 90 B
+	// by the formats of etcd 3.6 and bbolt 1.4; assumed to be the same for both).
 	Overhead units.Size `yaml:"entry_overhead"`
 	// Quota is --quota-backend-bytes (2 GB): as far as the database grows here.
 	Quota units.Size `yaml:"quota"`
 	CPU   CPU        `yaml:"cpu"`
 }
 
-// CPU is what the steps cost a core. The defaults were fitted to eight measured runs of etcd
-// 3.6 with one and with five members, 1 to 1,000 clients on the same two cores (the package's test
-// prints them side by side): a put's share of the client is therefore in Request and Reply.
+// CPU is what the steps cost a core. The defaults were fitted to eight measured runs of etcd 3.6
+// with one and with five members and 1 to 1,000 clients on the same two cores (the package's test
+// prints them side by side). So the client's share of a put is in Request and Reply.
 type CPU struct {
 	Request   units.Duration `yaml:"request"`   // a request, from its arrival to its proposal
 	Reply     units.Duration `yaml:"reply"`     // its answer

@@ -16,7 +16,7 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// record lets clients put one after the other and notes all series each second.
+// record lets clients put one value after another and notes all series every second.
 func (b *bed) record(clients, seconds int) *recording.Memory {
 	b.t.Helper()
 	var batch recording.Batch

@@ -49,7 +49,7 @@ func (Facets) NewModel(cfg scenario.Config, env *engine.Env) (engine.Model, erro
 	return New(*cfg.(*Config), env, members)
 }
 
-// Evidence is what the model's error bar rests on.
+// Evidence describes the measurements behind the model's error bar.
 func (Facets) Evidence() simulate.Evidence {
 	return simulate.Evidence{Measured: true, Text: "puts a second are within a factor of 1.5 of eighteen measured runs of etcd 3.6, of which eight set its CPU costs"}
 }

@@ -11,14 +11,14 @@ type flight struct {
 	weight int
 }
 
-// sending is what the leader knows of a follower.
+// sending is what the leader knows about a follower.
 type sending struct {
 	flights     []flight // a ring
 	head, count int
 	inflight    int    // messages in flights
 	next        uint64 // entries up to here were sent
 	match       uint64 // entries up to here are on its disk
-	behind      bool   // something could not be sent at once
+	behind      bool   // something could not be sent immediately
 	snapshot    bool   // it is being sent the database
 	snapshotAt  uint64 // as of this entry
 }
@@ -128,8 +128,8 @@ func (c *Cluster) answer(now vtime.Instant, f *member, match uint64) {
 	c.commit(now)
 }
 
-// notify tells a follower what is committed. The message is not followed on its way: nobody waits
-// for it, it only costs both ends their CPU.
+// notify tells a follower what is committed. The message itself is not modelled: nobody waits for
+// it, and it only costs both ends CPU.
 func (c *Cluster) notify(now vtime.Instant, f *member) {
 	c.loop.owed += c.cfg.CPU.Message
 	cost := c.cfg.CPU.Message
@@ -161,7 +161,7 @@ func (c *Cluster) sendSnapshot(f *member) {
 	b.snapshot.Sync(c, event(sent, f.index, c.leader.applied))
 }
 
-// snapshotArrived lets a follower go on from a snapshot.
+// snapshotArrived lets a follower continue from a snapshot.
 func (c *Cluster) snapshotArrived(now vtime.Instant, f *member, at uint64) {
 	s := &f.sending
 	s.snapshot = false

@@ -89,7 +89,7 @@ func newBed(t testing.TB, bc bedConfig) *bed {
 	return b
 }
 
-// env is what New needs beside the members.
+// env is what New needs in addition to the members.
 func (b *bed) env() *engine.Env { return &engine.Env{Clock: b.clock, Seed: 1, Client: b} }
 
 func (b *bed) put() {
@@ -120,8 +120,8 @@ func (b *bed) Done(now vtime.Instant, op *workload.Op, w *engine.Waits) {
 	}
 }
 
-// closedLoop lets n clients put one after the other for a while, of which the first second does not
-// count, and gives puts a second.
+// closedLoop lets n clients put one value after another for a while, of which the first second does
+// not count, and returns puts per second.
 func (b *bed) closedLoop(n int, d time.Duration) float64 {
 	b.closed = true
 	for range n {

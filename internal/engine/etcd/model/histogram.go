@@ -26,7 +26,8 @@ func (h *histogram) observe(d time.Duration) {
 	h.sum += d
 }
 
-// histogramSeries is how many series sample writes: a bucket each, the one without an edge, sum and count.
+// histogramSeries is how many series sample writes: a bucket each, the one without an edge, sum and
+// count.
 const histogramSeries = buckets + 3
 
 // edges are the buckets' upper edges as the label le has them.

@@ -64,8 +64,8 @@ func (c *Cluster) kick(now vtime.Instant) {
 	c.at(done, readied, m, 0)
 }
 
-// ready goes on with a Ready: first the messages, so that followers sync while the leader does; then the
-// committed entries to the applier; then the leader's own WAL.
+// ready continues with a Ready: first the messages, so that followers sync while the leader does;
+// then the committed entries to the applier; then the leader's own WAL.
 func (c *Cluster) ready(now vtime.Instant) {
 	m, l := c.leader, &c.loop
 	for i := l.handed + 1; i <= l.picked; i++ {
@@ -113,8 +113,8 @@ func (c *Cluster) walSynced(now vtime.Instant, m *member) {
 		c.followerSynced(now, m)
 		return
 	}
-	// The sync's time in parts: behind others' I/O, behind its own rate, and what is left is latency,
-	// that of the file system's journal with it.
+	// The sync's time in parts: behind others' I/O, behind its own rate, and what is left is
+	// latency, that of the file system's journal with it.
 	stats := m.wal.file.LastSync()
 	queue := min(max(int64(stats.Queue), 0), int64(took))
 	limit := min(max(int64(stats.Limit), 0), int64(took)-queue)
@@ -176,7 +176,7 @@ func (c *Cluster) commit(now vtime.Instant) {
 	}
 }
 
-// An applier applies committed puts one after the other, and cannot while the backend commits.
+// An applier applies committed puts one after another, and cannot while the backend commits.
 type applier struct {
 	busy  bool
 	to    uint64 // the batch it is at
@@ -207,7 +207,8 @@ func (c *Cluster) applyNext(now vtime.Instant) {
 	c.at(done, applied, m, 0)
 }
 
-// slowApply is from when etcd counts an apply as slow (--experimental-warning-apply-duration: 100 ms).
+// slowApply is from when etcd counts an apply as slow (--experimental-warning-apply-duration: 100
+// ms).
 const slowApply = 100e6
 
 // apply has applied a batch: its clients are answered.

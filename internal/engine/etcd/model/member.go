@@ -40,7 +40,7 @@ const segments = 6
 type wal struct {
 	file  *kernel.File
 	size  units.Size // of all segments
-	used  units.Size // of them, since the first was begun anew
+	used  units.Size // of them, since the first was reused
 	bytes units.Size // written, ever
 	began vtime.Instant
 	fsync histogram
@@ -52,11 +52,11 @@ func (w *wal) init(name string, segment units.Size, on Member) {
 	w.file = on.Host.Create(name+"/wal", on.WAL, w.size)
 }
 
-// append writes n bytes at the log's end, into the page cache. The writer may go on at the
-// instant it gives.
+// append writes n bytes at the log's end, into the page cache. The writer may continue at the
+// returned instant.
 func (w *wal) append(now vtime.Instant, n units.Size) vtime.Instant {
 	if w.used+n > w.size {
-		w.file.Rewind(0) // the oldest segment went, and a new one lies where it was
+		w.file.Rewind(0) // the oldest segment went, and a new one takes its place
 		w.used = 0
 	}
 	w.used += n

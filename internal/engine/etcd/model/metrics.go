@@ -28,7 +28,7 @@ var plain = [...]string{
 	"etcd_server_quota_backend_bytes",
 }
 
-// Metrics are each member's, told apart by the label instance.
+// Metrics are each member's, distinguished by the label instance.
 func (c *Cluster) Metrics() []engine.Metric {
 	var out []engine.Metric
 	for k := range c.members {

@@ -32,13 +32,14 @@ func lab(t testing.TB, members int, slow ...int) bedConfig {
 	}}
 }
 
-// TestOracle runs the measured cases (etcd 3.6, puts of 256 B) and prints them beside the model. Puts a
-// second are within a factor of 1.5 in each; the CPU's costs were fitted to the first eight, and two
-// assumptions about the slow volume (below) were chosen by the others. Puts a sync are not asserted: with 100 clients and more the model's batches are
-// three to four times the measured ones, since its cores serve in the order of asking.
+// TestOracle runs the measured cases (etcd 3.6, puts of 256 B) and prints them beside the model.
+// Puts per second are within a factor of 1.5 in each. The CPU costs were fitted to the first eight,
+// and two assumptions about the slow volume (below) were chosen by the others. Puts per sync are
+// not asserted: with 100 clients and more, the model's batches are three to four times the measured
+// ones, because its cores serve in the order of asking.
 //
-// That the slow members share one volume of 200 IOPS, and that a flush takes one of them, is assumed: the
-// measurement says neither, and nothing else gives 16 puts a second.
+// That the slow members share one volume of 200 IOPS, and that a flush uses one of them, is
+// assumed: the measurement shows neither, and nothing else gives 16 puts per second.
 func TestOracle(t *testing.T) {
 	type row struct {
 		name     string

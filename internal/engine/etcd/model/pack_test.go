@@ -5,5 +5,5 @@ import (
 	"plimsoll/internal/engine/etcd/judge"
 )
 
-// pack is what recordings of this engine are judged by.
+// pack is the rule pack that judges recordings of this engine.
 var pack = enginetest.Pack("etcd", "etcd", judge.Knowledge())

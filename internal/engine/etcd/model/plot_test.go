@@ -30,8 +30,8 @@ func (v impaired) Submit(now vtime.Instant, r volume.Request) volume.Completion 
 	return c
 }
 
-// TestPlot draws what clients and members see while some members' volumes answer 30 ms late, from the
-// fourth second to the eighth.
+// TestPlot draws what clients and members see while some members' volumes answer 30 ms late, from
+// the fourth second to the eighth.
 func TestPlot(t *testing.T) {
 	datadriven.RunTest(t, "testdata/slow-member", func(t *testing.T, d *datadriven.TestData) string {
 		var clients int

@@ -43,7 +43,7 @@ func drawn(t testing.TB, rt *rapid.T) bedConfig {
 		}}
 }
 
-// arrivals is a client that asks at given instants, and checks what it is told.
+// arrivals is a client that sends at given instants, and checks the answers.
 type arrivals struct {
 	rt    *rapid.T
 	bed   *bed

@@ -8,8 +8,8 @@ const (
 	taken            // the daemon has still to write it
 )
 
-// buffers are the global buffers: which blocks are in memory, and in what state. Which clean one gives
-// way to another is decided by a clock: the hand passes over those used since it came by.
+// buffers are the global buffers: which blocks are in memory, and in what state. Which clean one
+// gives way to another is decided by a clock: the hand passes over those used since it came by.
 type buffers struct {
 	chunks [][]uint8 // a byte a block, made when first touched
 	blocks uint64
@@ -91,6 +91,6 @@ func (b *buffers) written(block uint32) {
 	b.taken--
 }
 
-// unclean is how many buffers cannot give way, some of them counted twice: changed again after they were
-// taken.
+// unclean is how many buffers cannot give way, some of them counted twice: changed again after they
+// were taken.
 func (b *buffers) unclean() int { return len(b.dirty) + b.taken }

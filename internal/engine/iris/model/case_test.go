@@ -53,7 +53,8 @@ func caseConfig() Config {
 }
 
 // TestRanRead: N processes of random reads, more and more of them, without anything else. Published
-// for A: 0.7 to 1.5 ms, with peaks over 5 ms near 16,000 a second; for B: 0.7 ms on average near 80,000.
+// for A: 0.7 to 1.5 ms, with peaks over 5 ms near 16,000 a second; for B: 0.7 ms on average near
+// 80,000.
 func TestRanRead(t *testing.T) {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%-16s %9s %9s %9s %9s\n", "system", "processes", "reads/s", "mean", "p99")
@@ -66,7 +67,7 @@ func TestRanRead(t *testing.T) {
 			for ; n < processes; n++ {
 				b.read()
 			}
-			b.run(step) // the first half of a second is not looked at
+			b.run(step) // the first half of a second does not count
 			b.run(step)
 			took := b.reads[int(b.clock.Now()/1e9)-1].took
 			took = took[len(took)/2:]
@@ -92,8 +93,9 @@ func TestRanRead(t *testing.T) {
 	t.Log("\n" + out.String())
 }
 
-// TestRanReadBesideDaemon: reads spike while the write daemon writes, and less on a stripe. Published: A, 8,000
-// writes and 12,000 reads a second, spikes over 5 ms; B, 40,000 and 60,000, spikes under 1.4 ms.
+// TestRanReadBesideDaemon: reads spike while the write daemon writes, and less on a stripe.
+// Published: A, 8,000 writes and 12,000 reads a second, spikes over 5 ms; B, 40,000 and 60,000,
+// spikes under 1.4 ms.
 func TestRanReadBesideDaemon(t *testing.T) {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%-16s %9s %9s %9s %9s %9s %9s %9s\n", "system", "reads/s", "mean", "writing:", "writes/s", "reads/s", "mean", "worst p99")

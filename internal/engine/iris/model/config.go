@@ -18,16 +18,16 @@ type Config struct {
 	// Cycle is from one start of the write daemon to the next (80 s; documentation of the System
 	// Monitor, which alerts from 90 s).
 	Cycle units.Duration `yaml:"cycle"`
-	// WakeDirty is the share of dirty buffers that wakes the daemon early, HoldDirty the one from which
-	// updates are held back until it has written some (both assumed; the documentation says that
-	// there are such limits).
+	// WakeDirty is the share of dirty buffers that wakes the daemon early, HoldDirty the one from
+	// which updates are held back until it has written some (both assumed; the documentation says
+	// that there are such limits).
 	WakeDirty units.Ratio `yaml:"wake_dirty"`
 	HoldDirty units.Ratio `yaml:"hold_dirty"`
-	// Writes are the database writes that the daemon keeps in flight, with its helpers (assumed:
-	// 64, which gives the published 40,000 writes a second at 0.7 ms and twice that at most).
+	// Writes is how many database writes the daemon keeps in flight, with its helpers (assumed: 64,
+	// which gives the published 40,000 writes per second at 0.7 ms, and at most twice that).
 	Writes int `yaml:"database_writes"`
-	// WIJRequest and WIJWrites are the length of a write to the WIJ and how many are in flight
-	// (256 KB and one after the other, from the published case; assumed).
+	// WIJRequest and WIJWrites are the length of a write to the WIJ and how many are in flight (256
+	// KB, one after another, from the published case; assumed).
 	WIJRequest units.Size `yaml:"wij_request"`
 	WIJWrites  int        `yaml:"wij_writes"`
 	// Pause is how long phases 2 to 4 hold global updates (assumed).
@@ -40,15 +40,15 @@ type Config struct {
 	// blocks; mgstat's unit).
 	JournalInterval units.Duration `yaml:"journal_interval"`
 	JournalBuffer   units.Size     `yaml:"journal_buffer"`
-	// JournalOverhead is what a record is longer than its value: header, reference, old value's
-	// pointer (assumed).
+	// JournalOverhead is by how much a record is longer than its value: header, reference, old
+	// value's pointer (assumed).
 	JournalOverhead units.Size `yaml:"journal_overhead"`
 
 	CPU CPU `yaml:"cpu"`
 }
 
-// CPU is what the steps cost a core (assumed: of the order of measured systems of 100,000 to
-// 500,000 global references a second and core).
+// CPU is what the steps cost a core (assumed: of the order of measured systems with 100,000 to
+// 500,000 global references per second and core).
 type CPU struct {
 	Read   units.Duration `yaml:"read"`
 	Update units.Duration `yaml:"update"`

@@ -34,7 +34,7 @@ type Instance struct {
 
 var _ engine.Model = (*Instance)(nil)
 
-// An extent is where something lies on its device.
+// An extent is the place of something on its device.
 type extent struct {
 	device *kernel.Device
 	start  units.Size
@@ -208,7 +208,7 @@ func (x *Instance) update(now vtime.Instant, i uint32) {
 	x.acknowledge(now, i)
 }
 
-// feed lets held updates go on as buffers become clean.
+// feed lets held updates continue as buffers become clean.
 func (x *Instance) feed(now vtime.Instant) {
 	x.feeding = true
 	for x.starved.Len() > 0 && x.buffers.unclean() < x.hold && now >= x.daemon.pausedUntil {

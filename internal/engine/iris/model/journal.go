@@ -18,7 +18,7 @@ type journal struct {
 	again     bool // something asked for a sync while one ran
 	scheduled bool
 	began     vtime.Instant
-	queued    time.Duration // of the sync under way, before its last write was issued
+	queued    time.Duration // of the sync in progress, before its last write was issued
 	limit     volume.Limit
 	waiting   engine.Queue // updates whose records are buffered
 	syncing   engine.Queue // updates whose records are being written
@@ -29,7 +29,7 @@ type journal struct {
 // size of a journal file).
 const journalFile = units.GiB
 
-// journalAlign is what a write of the journal is rounded up to.
+// journalAlign is the unit to which a write of the journal is rounded up.
 const journalAlign = 4 * units.KiB
 
 // append buffers a record.
@@ -52,7 +52,7 @@ func (x *Instance) journalDue(now vtime.Instant) {
 	}
 }
 
-// syncJournal writes what is buffered, or asks for another turn if that is under way.
+// syncJournal writes what is buffered, or requests another turn if one is in progress.
 func (x *Instance) syncJournal(now vtime.Instant) {
 	j := &x.journal
 	if j.running {

@@ -17,7 +17,7 @@ type counters struct {
 
 // A window is the last whole second: IRIS reports rates, not totals.
 type window struct {
-	second      int64    // the one under way
+	second      int64    // the current one
 	start, last counters // the totals when that began, and when the one before it did
 }
 
@@ -54,8 +54,8 @@ func (x *Instance) Metrics() []engine.Metric {
 }
 
 // Sample writes the present values of Metrics. Rates and the read latency are those of the last
-// whole second. Before the first cycle its times are missing; so is the latency of a second in which
-// nothing was read.
+// whole second. Before the first cycle its times are missing; so is the latency of a second in
+// which nothing was read.
 func (x *Instance) Sample(values []float64) {
 	x.window.roll(x.clock.Now(), &x.counters)
 	is, was, d := &x.window.start, &x.window.last, &x.daemon.last
@@ -74,7 +74,7 @@ func (x *Instance) Sample(values []float64) {
 	}
 }
 
-// count gives the counters to be changed now.
+// count returns the counters to change now.
 func (x *Instance) count() *counters {
 	x.window.roll(x.clock.Now(), &x.counters)
 	return &x.counters

@@ -195,8 +195,8 @@ func (a *trial) imageFirst(rt *rapid.T) {
 	}
 }
 
-// journalFirst checks that before a cycle's first block goes to the databases, the journal has a write that
-// holds the last update which the cycle can have seen.
+// journalFirst checks that before a cycle's first block goes to the databases, the journal has a
+// write that holds the last update which the cycle can have seen.
 func (a *trial) journalFirst(rt *rapid.T) {
 	for _, cycle := range a.x.Cycles() {
 		var update vtime.Instant = -1

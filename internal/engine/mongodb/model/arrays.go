@@ -2,8 +2,9 @@ package model
 
 import "sync"
 
-// arrays are the pages' of an engine that is done with, by tree. A plan simulates a dozen layouts of one database, whose pages are most of
-// what a run takes of memory: made anew each time they would have to be cleared, and grown again to what the inserts make of them.
+// arrays are the pages' arrays of an engine that is finished, by tree. A plan simulates a dozen
+// layouts of one database, whose pages are most of a run's memory. Made again each time, they would
+// have to be cleared, and grown again to what the inserts make of them.
 type arrays struct{ pages [][]page }
 
 // used holds those that nobody has.
@@ -17,7 +18,8 @@ func (a *arrays) take(i, n int) []page {
 	return make([]page, n, n+n/4+1024)
 }
 
-// Release hands the pages' memory on to an engine that is made later. Nothing may be asked of this one any more.
+// Release hands the pages' memory on to an engine that is made later. Nothing may be asked of this
+// one any more.
 func (e *Engine) Release() {
 	a := e.arrays
 	if a == nil {

@@ -12,12 +12,13 @@ import (
 // checkpointBatch is how many pages a checkpoint writes before anything else gets its turn.
 const checkpointBatch = 16
 
-// scrubLook is how often a checkpoint looks whether eviction still brings the dirty share down;
-// when it does not, it goes on (WT: __checkpoint_reduce_dirty_cache).
+// scrubLook is how often a checkpoint checks whether eviction still lowers the dirty share; when it
+// does not, the checkpoint continues (WT: __checkpoint_reduce_dirty_cache).
 const scrubLook = 100 * time.Millisecond
 
-// scrubLooks is how many looks it may take at the present rate; if it would take longer the checkpoint gives up
-// scrubbing (the source gives up when dirty bytes stop falling; two seconds are assumed).
+// scrubLooks is how many looks it may take at the present rate; if it would take longer the
+// checkpoint gives up scrubbing (the source gives up when dirty bytes stop falling; two seconds are
+// assumed).
 const scrubLooks = 20
 
 // A checkpoint writes all that is dirty and syncs the files. It is always in one of its phases.
@@ -55,7 +56,7 @@ func (k *checkpoint) start(e *Engine) {
 
 func (k *checkpoint) running() bool { return k.phase != pausing }
 
-// Fire goes on with what the phase has to do.
+// Fire continues the current phase.
 func (k *checkpoint) Fire(now vtime.Instant, _ uint64) {
 	e := k.e
 	switch k.phase {

@@ -21,8 +21,8 @@ type Config struct {
 	EvictionDirtyTrigger   units.Ratio `yaml:"eviction_dirty_trigger"`
 	EvictionUpdatesTarget  units.Ratio `yaml:"eviction_updates_target"`
 	EvictionUpdatesTrigger units.Ratio `yaml:"eviction_updates_trigger"`
-	// EvictionCheckpointTarget is how far a checkpoint first lets eviction bring the dirty share
-	// down (1 %).
+	// EvictionCheckpointTarget is the dirty share to which a checkpoint first lets eviction go down
+	// (1 %).
 	EvictionCheckpointTarget units.Ratio `yaml:"eviction_checkpoint_target"`
 	// Threads of eviction: mongod pins both to 4.
 	EvictionThreadsMin int `yaml:"eviction_threads_min"`
@@ -32,33 +32,37 @@ type Config struct {
 	Checkpoint units.Duration `yaml:"checkpoint"`
 	// LeafPage is leaf_page_max (32 KB): what a leaf takes on disk, before compression.
 	LeafPage units.Size `yaml:"leaf_page"`
-	// Compression is what is left of a page's bytes on disk: about 0.5 with snappy on
+	// Compression is the size of a page on disk over its size in memory: about 0.5 with snappy on
 	// documents (assumed), 1 without.
 	Compression units.Ratio `yaml:"compression"`
-	// IOCapacity is io_capacity=(total=...), 0: no limit, the default. With it, the engine's writes are
-	// paced, and what it wrote is handed to the volume every 10 MB instead of left to the kernel.
+	// IOCapacity is io_capacity=(total=...), 0: no limit, the default. With it, the engine's writes
+	// are paced, and what it wrote is handed to the volume every 10 MB instead of left to the
+	// kernel.
 	IOCapacity units.Throughput `yaml:"io_capacity"`
 
-	// Journal says that there is a log (on by default). Without one nothing is synced between checkpoints, writes are answered
-	// at once, and a crash takes what was written since the last checkpoint; the settings below say nothing then. mongod alone
-	// could run so (--nojournal) until 6.0; a program with WiredTiger in it can (WiredTiger's log=(enabled=false), its default).
+	// Journal says that there is a log (on by default). Without one, nothing is synced between
+	// checkpoints, writes are answered immediately, and a crash loses what was written since the
+	// last checkpoint; the settings below have no effect then. mongod alone could run this way
+	// (--nojournal) until 6.0; a program that embeds WiredTiger can (WiredTiger's
+	// log=(enabled=false), its default).
 	Journal *bool `yaml:"journal"`
-	// JournalEach says that each write waits for the log (write concern j: true, or majority); otherwise the
-	// log is synced every JournalInterval (100 ms) and writes do not wait.
+	// JournalEach says that each write waits for the log (write concern j: true, or majority);
+	// otherwise the log is synced every JournalInterval (100 ms) and writes do not wait.
 	JournalEach     *bool          `yaml:"journal_each_write"`
 	JournalInterval units.Duration `yaml:"journal_interval"`
-	// LogRecord is what a write puts into the log beside its document: record header, keys (about 100 B,
-	// assumed). LogBytes, if not 0, is what it puts there in all, whatever the document.
+	// LogRecord is what a write puts into the log in addition to its document: record header, keys
+	// (about 100 B, assumed). LogBytes, if not 0, is the total, whatever the document.
 	LogRecord units.Size `yaml:"log_record"`
 	LogBytes  units.Size `yaml:"log_bytes"`
 	// LogFile is the size of a log file (100 MB).
 	LogFile units.Size `yaml:"log_file"`
 
-	// Documents and DocumentSize are the collection as the run begins; the workload tells them
-	// where they are not given.
+	// Documents and DocumentSize describe the collection as the run begins; if they are not given,
+	// the workload sets them.
 	Documents    uint64     `yaml:"documents"`
 	DocumentSize units.Size `yaml:"document_size"`
-	// Indexes beside _id, whose entries lie in random places; IndexEntry is what one takes (40 B, assumed).
+	// Indexes besides _id, whose entries are in random places; IndexEntry is the size of one entry
+	// (40 B, assumed).
 	Indexes    int        `yaml:"indexes"`
 	IndexEntry units.Size `yaml:"index_entry"`
 	// Oplog says that each write is also inserted into the oplog, as in a replica set.
@@ -69,8 +73,8 @@ type Config struct {
 	CPU CPU `yaml:"cpu"`
 }
 
-// CPU is what steps cost a core, and what an eviction thread takes for a page with its search for
-// one. Calibrated on the measured runs, on 2 virtual CPUs (see the package's doc).
+// CPU is what steps cost a core, and what an eviction thread needs for a page including the search
+// for one. Calibrated on the measured runs, on 2 virtual CPUs (see the package's doc).
 type CPU struct {
 	Operation units.Duration `yaml:"operation"`
 	Page      units.Duration `yaml:"page"`     // reconciling and writing a page

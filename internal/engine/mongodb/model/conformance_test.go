@@ -44,8 +44,8 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// What the engine believes of its cache is what its pages add up to, at any time, and it never holds more than
-// its trigger for long; blocks of a file are nobody's twice.
+// The engine's account of its cache equals the sum of its pages at any time, and never exceeds its
+// trigger for long; no block of a file is used twice.
 func TestAccounts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := lab()

@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// record goes on with a bench and notes all series each second.
+// record continues a bench and notes all series every second.
 func (b *bench) record(t *testing.T, length time.Duration) *recording.Memory {
 	t.Helper()
 	var batch recording.Batch
@@ -49,8 +49,9 @@ func (b *bench) record(t *testing.T, length time.Duration) *recording.Memory {
 	return m
 }
 
-// What the rules say of the model is what they say of the real engine in the same place: the kernel's
-// backlog and the volume's throughput, with eviction a sign at most; no stall where the journal is apart.
+// The rules say of the model what they say of the real engine in the same situation: the kernel's
+// backlog and the volume's throughput, with eviction at most a sign; no stall if the journal has
+// its own volume.
 func TestDiagnosed(t *testing.T) {
 	long(t)
 	for _, c := range []struct {

@@ -1,36 +1,37 @@
-// Package model models MongoDB's storage engine: what it keeps in its cache, when it writes it
-// out, and what a write waits for.
+// Package model models MongoDB's storage engine: what it keeps in its cache, when it writes it out,
+// and what a write waits for.
 //
 // A write changes a document on a leaf page in the cache and appends a record to the log. It is
-// acknowledged when an fdatasync has made the record durable; writers that come while one is under
-// way share the next. Pages that were changed are dirty. Eviction threads write dirty pages out
-// when they come to more than a target, and clean ones are dropped when the cache is full; over a
-// trigger the application's own threads are made to do it. A checkpoint writes every dirty page,
-// then syncs the files.
+// acknowledged when an fdatasync has made the record durable; writers that arrive while one is in
+// progress share the next. Changed pages are dirty. When dirty pages exceed a target, eviction
+// threads write them out; when the cache is full, clean pages are dropped. Over a trigger, the
+// application's own threads have to do it. A checkpoint writes every dirty page, then syncs the
+// files.
 //
-// A page is written whole, however little of it changed, and to a new place: that is the
-// write amplification. It is written into the kernel's page cache (package linux), and it is from
-// there that it comes to the volume, half a minute later or with the checkpoint's fdatasync, all
-// at once; a log on the same volume stands behind it. That, and not eviction, is what the measured
-// stalls of seconds were.
+// A page is written whole, however little of it changed, and to a new place: that is the write
+// amplification. It is written into the kernel's page cache (package kernel). From there it reaches
+// the volume half a minute later, or with the checkpoint's fdatasync, all in one go, and a log on
+// the same volume waits behind it. That, and not eviction, caused the measured stalls of seconds.
 //
 // # Where the parameters are from
 //
-// Sizes, targets, triggers, threads and intervals are WiredTiger's and mongod's defaults (WiredTiger's
-// configuration reference, 11.3; mongod 8.0), said at each field. What no documentation tells was set
-// with ten measured runs of WiredTiger 3.2.1 and 11.3.1 on a throttled volume (1 GB cache, 150,000
-// documents of 4 KB, 800 updates/s): what an eviction thread can do a second, and the CPU of an
-// operation and of writing a page. So on these ten runs the model's absolute figures are
-// calibrated, and their order is not. The test prints them side by side.
+// Sizes, targets, triggers, threads and intervals are the defaults of WiredTiger and mongod
+// (WiredTiger's configuration reference, 11.3; mongod 8.0), named at each field. What no
+// documentation contains was set with ten measured runs of WiredTiger 3.2.1 and 11.3.1 on a
+// throttled volume (1 GB cache, 150,000 documents of 4 KB, 800 updates/s): what an eviction thread
+// can do per second, and the CPU of an operation and of writing a page. So on these ten runs the
+// model's absolute figures are calibrated, and their order is not. The test prints them side by
+// side.
 //
 // # What is left out
 //
-//   - locks of a checkpoint's prepare phase, and of the schema; hazard pointers; contention for a page
-//   - internal pages but for a share of bytes; splits; the history store (old versions read by long
-//     transactions); compression's variance: a ratio stands for it
-//   - reads of a page from the kernel's page cache: the share that is there is estimated from the memory
-//     the cache leaves, evenly over pages
+//   - locks of a checkpoint's prepare phase, and of the schema; hazard pointers; contention for a
+//     page
+//   - internal pages except for a share of bytes; splits; the history store (old versions read by
+//     long transactions); the variance of compression: a ratio stands for it
+//   - reads of a page from the kernel's page cache: the cached share is estimated from the memory
+//     that the cache leaves, evenly over pages
 //   - replication: write concern's wait for other members; the oplog's own writes are in
-//   - the log's slots: one buffer, no limit of 128 slots; log files are not made ahead
+//   - the log's slots: one buffer, no limit of 128 slots; log files are not made in advance
 //   - adaptive tickets (7.0): the number of connections bounds what is in the engine
 package model

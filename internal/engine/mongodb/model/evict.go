@@ -20,8 +20,8 @@ type evictor struct {
 	last   vtime.Instant
 }
 
-// pressure is how far the worst of the three shares stands between its target and its trigger: 0 at
-// or under the target, 1 at the trigger. While a checkpoint prepares, the target of what is dirty is lower.
+// pressure returns where the worst of the three shares is between its target and its trigger: 0 at
+// or under the target, 1 at the trigger. While a checkpoint prepares, the dirty target is lower.
 func (e *Engine) pressure() float64 {
 	cache := float64(e.cfg.Cache)
 	worst := between(float64(e.memory)/cache, float64(e.cfg.EvictionTarget), float64(e.cfg.EvictionTrigger))
@@ -36,7 +36,7 @@ func (e *Engine) pressure() float64 {
 
 func between(x, from, to float64) float64 { return max(0, (x-from)/(to-from)) }
 
-// overTrigger tells whether the application's threads have to help.
+// overTrigger reports whether the application's threads have to help.
 func (e *Engine) overTrigger() bool {
 	cache := float64(e.cfg.Cache)
 	return float64(e.memory) > cache*float64(e.cfg.EvictionTrigger) ||
@@ -84,8 +84,8 @@ func (v *evictor) Fire(now vtime.Instant, _ uint64) {
 	e.env.Clock.At(next, v, 0)
 }
 
-// evict takes one page: where the cache is too full a clean one, dropped, else the one that has been dirty longest
-// and was not used again since, written. false: there is none.
+// evict takes one page: if the cache is too full, a clean one, which is dropped; else the one that
+// has been dirty longest and was not used since, which is written. false means that there is none.
 func (e *Engine) evict() bool {
 	if float64(e.memory) > float64(e.cfg.Cache)*float64(e.cfg.EvictionTarget) && e.drop() {
 		return true
@@ -113,7 +113,8 @@ func (e *Engine) evict() bool {
 	return false
 }
 
-// dropLook bounds how many pages one search for a clean one looks at; the next goes on from there.
+// dropLook bounds how many pages one search for a clean one examines; the next continues from
+// there.
 const dropLook = 4096
 
 // drop lets go of a clean page that was not used since the search last came by, of any tree.
@@ -158,7 +159,7 @@ func (e *Engine) write(t *tree, p *page) {
 // paced is when the engine may write on.
 func (e *Engine) paced() vtime.Instant { return e.c.paceUntil }
 
-// appPagesMax bounds what one operation is made to evict before it goes on (assumed).
+// appPagesMax bounds what one operation has to evict before it continues (assumed).
 const appPagesMax = 20
 
 // makeRoom has an operation evict, or wait for it, while the cache is over a trigger.

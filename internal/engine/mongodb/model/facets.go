@@ -44,7 +44,7 @@ func (Facets) NewModel(cfg scenario.Config, env *engine.Env) (engine.Model, erro
 	return New(*cfg.(*Config), *env)
 }
 
-// Evidence is what the model's error bar rests on.
+// Evidence describes the measurements behind the model's error bar.
 func (Facets) Evidence() simulate.Evidence {
 	return simulate.Evidence{Measured: true, Text: "WiredTiger 3.2.1 and 11.3.1 of eight measured kinds of runs had p99s of 0.4 to 2 times the model's"}
 }
@@ -79,7 +79,8 @@ func (c *Config) DataSize() units.Size { return c.DocumentSize.Times(c.Documents
 // CacheSize is cache_size.
 func (c *Config) CacheSize() units.Size { return c.Cache }
 
-// SourceFacts are what a recording says of the deployment: a replica set has a name in a real capture.
+// SourceFacts are what a recording says of the deployment: a replica set has a name in a real
+// capture.
 func (c *Config) SourceFacts() map[string]string {
 	if c.Oplog != nil && !*c.Oplog {
 		return nil

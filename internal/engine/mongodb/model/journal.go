@@ -12,12 +12,12 @@ import (
 // A journal is the log: a buffer, and one fdatasync at a time for all who wait.
 type journal struct {
 	e        *Engine
-	file     *kernel.File // nil: there is none
+	file     *kernel.File // nil if there is none
 	off      units.Size
 	buffered units.Size // in the buffer
 	waiting  []pending
 	syncing  []pending
-	busy     bool // a sync is under way or about to begin
+	busy     bool // a sync is in progress or about to begin
 	began    vtime.Instant
 }
 
@@ -67,7 +67,7 @@ func (j *journal) Fire(now vtime.Instant, _ uint64) {
 		j.syncing = append(j.syncing[:0], j.waiting[:n]...)
 		j.waiting = j.waiting[:copy(j.waiting, j.waiting[n:])]
 	}
-	// A record of somebody not ready yet may go along: the buffer is one.
+	// A record that is not ready yet may go along: there is one buffer.
 	bytes := (j.buffered + 127) / 128 * 128
 	j.buffered = 0
 	if j.off += bytes; j.off > j.e.cfg.LogFile {
@@ -83,7 +83,7 @@ func (j *journal) Fire(now vtime.Instant, _ uint64) {
 // logSynced is the journal as the handler of a sync's end.
 type logSynced journal
 
-// Fire acknowledges those whom the sync was for, and goes on with those who came meanwhile.
+// Fire acknowledges those whom the sync covered, and continues with those who arrived meanwhile.
 func (l *logSynced) Fire(now vtime.Instant, _ uint64) {
 	j := (*journal)(l)
 	e := j.e

@@ -7,7 +7,7 @@ import (
 	"plimsoll/internal/model/engine"
 )
 
-// counters are what serverStatus counts, since the start.
+// counters are the counters of serverStatus since the start.
 type counters struct {
 	ops, latency           [2]int64 // reads, writes; nanoseconds
 	inserts, updates       int64    // acknowledged; a push is an update
@@ -21,7 +21,8 @@ type counters struct {
 	paceUntil, rangeAfter  vtime.Instant // of io_capacity
 }
 
-// tickets are the write tickets of mongod up to 6.0 (storageEngineConcurrentWriteTransactions, 128).
+// tickets are the write tickets of mongod up to 6.0 (storageEngineConcurrentWriteTransactions,
+// 128).
 const tickets = 128
 
 const dirtyMetric = "mongodb_ss_wt_cache_tracked_dirty_bytes_in_the_cache"
@@ -29,7 +30,7 @@ const dirtyMetric = "mongodb_ss_wt_cache_tracked_dirty_bytes_in_the_cache"
 // DirtyMetric is the series of the cache's dirty bytes.
 func (*Engine) DirtyMetric() string { return dirtyMetric }
 
-// each names what serverStatus tells, as mongodb_exporter does, with its value now.
+// each names the figures of serverStatus as mongodb_exporter does, with the current value.
 func (e *Engine) each(put func(name string, value float64, labels ...string)) {
 	us := func(ns int64) float64 { return float64(ns / 1000) }
 	for kind, name := range []string{"reads", "writes"} {
@@ -89,7 +90,7 @@ func (e *Engine) Sample(values []float64) {
 	e.fillMax = max(e.fillMax, float64(e.memory)/float64(e.cfg.Cache))
 }
 
-// ResetFigures begins them anew.
+// ResetFigures starts them again.
 func (e *Engine) ResetFigures() {
 	e.mark, e.since = e.c, e.env.Clock.Now()
 	e.fillMax = float64(e.memory) / float64(e.cfg.Cache)

@@ -82,7 +82,7 @@ func (b *bench) Fire(now vtime.Instant, _ uint64) {
 	}
 }
 
-// A rig is what a bench is made of.
+// A rig is the parts of a bench.
 type rig struct {
 	cfg     Config
 	host    kernel.Config
@@ -130,8 +130,8 @@ func (b *bench) quantile(q float64) time.Duration {
 	return time.Duration(b.latencies[min(int(q*float64(len(b.latencies))), len(b.latencies)-1)])
 }
 
-// labVolume is the throttled volume of the measured runs: 3,000 IOPS and 48 MB/s, without a bound on
-// what it queues, on a disk whose writes take a third of a millisecond.
+// labVolume is the throttled volume of the measured runs: 3,000 IOPS and 48 MB/s, without a bound
+// on what it queues, on a disk whose writes take a third of a millisecond.
 func labVolume() volume.Config {
 	l, err := volume.NewLatency(volume.Quantile{Share: 0, Takes: 150_000}, volume.Quantile{Share: 0.5, Takes: 300_000}, volume.Quantile{Share: 0.99, Takes: 900_000}, volume.Quantile{Share: 1, Takes: 3_000_000})
 	if err != nil {
@@ -140,7 +140,8 @@ func labVolume() volume.Config {
 	return volume.Config{WriteOnly: volume.Rate{IOPS: 3000, Throughput: 48 * units.MBps}, ReadOnly: volume.Rate{IOPS: 3000, Throughput: 48 * units.MBps}, Latency: [volume.Ops]volume.Latency{l, l, l}}
 }
 
-// lab is the measured run: 150,000 documents of 4 KB in a cache of 1 GB, 300 B logged a write, 64 threads.
+// lab is the measured run: 150,000 documents of 4 KB in a cache of 1 GB, 300 B logged a write, 64
+// threads.
 func lab() rig {
 	no := false
 	cfg := Defaults()
@@ -150,8 +151,9 @@ func lab() rig {
 	return rig{cfg: cfg, host: host, load: workload.Spec{Preset: "wiredtiger-lab"}, volumes: map[string]volume.Config{"data": labVolume()}}
 }
 
-// The ten measured runs (eight here: two repeated a run with WiredTiger 11.3.1, within a tenth). One set of parameters for
-// all; those that were calibrated on these runs are named in the package's doc.
+// The ten measured runs (eight here: two repeated a run with WiredTiger 11.3.1, within a tenth).
+// One set of parameters for all; those that were calibrated on these runs are named in the
+// package's doc.
 func TestMeasuredRuns(t *testing.T) {
 	long(t)
 	tuned := func(c *Config) {
@@ -164,7 +166,7 @@ func TestMeasuredRuns(t *testing.T) {
 		p99, max         float64 // measured, ms
 		checkpoint       float64 // the longest, ms
 		mbps, iops       float64 // of the data volume
-		within           float64 // the factor that the model's p99 is held to
+		within           float64 // the factor within which the model's p99 must be
 		withinCheckpoint float64
 	}{
 		{"baseline", func(*rig) {}, 7909, 8972, 7615, 16.9, 1149, 1.5, 1.6},
@@ -237,8 +239,8 @@ func (b *bench) longest() (d time.Duration) {
 	return d
 }
 
-// What an update writes, measured with a checkpoint every 20 s: 26 KB documents at 300 updates/s, whole and as
-// a difference, and 500 hot ones of them.
+// What an update writes, measured with a checkpoint every 20 s: 26 KB documents at 300 updates/s,
+// whole and as a difference, and 500 hot ones of them.
 func TestMeasuredAmplification(t *testing.T) {
 	long(t)
 	for _, c := range []struct {
@@ -296,7 +298,8 @@ func (b *bench) figure(name string) float64 {
 	return 0
 }
 
-// BenchmarkTelemetry is ten minutes of 2,000 inserts/s, 5 GB of cache, a checkpoint a minute, on gp3.
+// BenchmarkTelemetry is ten minutes of 2,000 inserts/s, 5 GB of cache, a checkpoint a minute, on
+// gp3.
 func BenchmarkTelemetry(b *testing.B) {
 	cfg := Defaults()
 	cfg.Cache = 5 * units.GB

@@ -5,5 +5,5 @@ import (
 	"plimsoll/internal/engine/mongodb/judge"
 )
 
-// pack is what recordings of this engine are judged by.
+// pack is the rule pack that judges recordings of this engine.
 var pack = enginetest.Pack("mongodb", "MongoDB", judge.Knowledge())

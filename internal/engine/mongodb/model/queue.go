@@ -17,8 +17,8 @@ type pending struct {
 // An entry is a page of a tree.
 type entry struct{ tree, page int32 }
 
-// A queue is first in, first out, in a ring. A page is in it once at most, so it is no longer than there
-// are pages.
+// A queue is first in, first out, in a ring. A page is in it once at most, so it is no longer than
+// there are pages.
 type queue struct {
 	ring  []entry // a power of two
 	first int

@@ -11,7 +11,7 @@ import (
 type page struct {
 	image   int32  // bytes of what it holds, as it would be written
 	updates int32  // bytes of changes in memory that are not on the image
-	block   int32  // where it lies in its file, in allocation units; -1: never written
+	block   int32  // its place in the file, in allocation units; -1: never written
 	length  uint16 // of that block, in allocation units
 	epoch   uint16 // the checkpoint before which the block was allocated
 	state   uint8
@@ -21,7 +21,7 @@ type page struct {
 const (
 	cached  = 1 << iota
 	dirty   // changed since it was written
-	touched // used since eviction last looked at it
+	touched // used since eviction last examined it
 	queued  // in the queue of dirty pages
 )
 
@@ -35,16 +35,18 @@ type tree struct {
 	file    *kernel.File
 	pages   []page
 	perPage uint64
-	// The leaf that a key was asked for last, and the first key on it: the next is often the same, and a division costs more.
+	// The leaf that a key was asked for last, and the first key on it: the next is often the same,
+	// and a division costs more.
 	lastLeaf int
 	lastKey  uint64
-	// changed has a bit for each page that was dirtied since a checkpoint came by: most pages of a collection were not, and looking
-	// at each of them is what a checkpoint would spend its time with.
+	// changed has a bit for each page that was dirtied since a checkpoint passed it: most pages of
+	// a collection were not, and a checkpoint would spend its time examining each of them.
 	changed []uint64
-	hand    int // where the search for clean pages goes on
+	hand    int // where the search for clean pages continues
 
-	// Free blocks by their length. A block that the last checkpoint refers to is freed when the next
-	// one is complete; one that was written since, at once, and so it is written again soon.
+	// Free blocks by their length. A block that the last checkpoint refers to is freed when the
+	// next one is complete. One that was written since is freed immediately, and so it is soon
+	// written again.
 	free     [][]int32
 	deferred []freed
 	end      int32 // of the file, in units
@@ -57,7 +59,7 @@ type freed struct {
 	length uint16
 }
 
-// key gives the leaf a key lies on, which is a new one if it lies behind all.
+// key returns the leaf that contains a key, a new one if the key is behind all.
 func (t *tree) key(key uint64) int {
 	if key-t.lastKey >= t.perPage {
 		leaf := key / t.perPage
@@ -81,7 +83,7 @@ func (t *tree) mark(i int) {
 	t.changed[i/64] |= 1 << (i % 64)
 }
 
-// unmark is the first page from the i-th on that is marked, and no longer is then; -1 if there is none.
+// unmark unmarks and returns the first marked page from the i-th on; -1 if there is none.
 func (t *tree) unmark(i int) int {
 	for w := i / 64; w < len(t.changed); w++ {
 		left := t.changed[w]
@@ -97,7 +99,7 @@ func (t *tree) unmark(i int) int {
 	return -1
 }
 
-// place gives a block of so many units.
+// place returns a block with a number of units.
 func (t *tree) place(length uint16) int32 {
 	if int(length) < len(t.free) {
 		if l := t.free[length]; len(l) > 0 {

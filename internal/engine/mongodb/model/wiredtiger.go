@@ -24,7 +24,7 @@ type Engine struct {
 	oplog      *tree   // nil without
 	oplogFill  units.Size
 	inFiles    int64      // bytes in the files when the run begins, in memory
-	onDisk     units.Size // and as they lie on the volume
+	onDisk     units.Size // and their size on the volume
 	resident   float64    // share of pages not in the cache that the kernel's page cache has
 	memory     int64      // bytes in the cache
 	dirtyBytes int64
@@ -46,8 +46,8 @@ type Engine struct {
 	fillMax float64
 }
 
-// New makes an engine with the collection on its volume and as much of it in the cache as the target lets. It fails if
-// the configuration is not possible or there is no volume for the data.
+// New makes an engine with the collection on its volume and as much of it in the cache as the
+// target lets. It fails if the configuration is not possible or there is no volume for the data.
 func New(cfg Config, env engine.Env) (*Engine, error) {
 	if err := cfg.Check().Err(); err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func New(cfg Config, env engine.Env) (*Engine, error) {
 // splitPercent is how full a leaf is after it was written first (split_pct, 90 %).
 const splitPercent = 90
 
-// addTree makes a file with so many entries in it.
+// addTree makes a file with a number of entries in it.
 func (e *Engine) addTree(name string, entries uint64, size units.Size) *tree {
 	t := &tree{perPage: uint64(max(e.cfg.LeafPage*splitPercent/100/max(size, 1), 1))}
 	n := int((entries + t.perPage - 1) / t.perPage)
@@ -89,7 +89,7 @@ func (e *Engine) addTree(name string, entries uint64, size units.Size) *tree {
 	}
 	e.inFiles += int64(n) * int64(image)
 	e.onDisk += units.Size(n) * units.Size(length) * unit
-	// Room to grow by half, and 64 GB: files lie behind each other on the volume.
+	// Room to grow by half, and 64 GB: files are behind each other on the volume.
 	t.file = e.env.Host.Create(name, e.device, units.Size(t.end)*unit*3/2+64*units.GiB)
 	e.trees = append(e.trees, t)
 	return t
@@ -156,7 +156,7 @@ func (e *Engine) reach(p *pending, part int) {
 	e.perform(p, i)
 }
 
-// read brings a page into the cache and gives when it is there: at once if the kernel has it.
+// read brings a page into the cache and returns when it is there: immediately if the kernel has it.
 func (e *Engine) read(t *tree, i int) vtime.Instant {
 	now := e.env.Clock.Now()
 	p := &t.pages[i]
@@ -205,7 +205,7 @@ func (e *Engine) change(op *workload.Op, i int) {
 		grown = op.Size
 	}
 	// mongod gives the engine a difference instead of the document if that is over 1 KB and the
-	// difference no more than a tenth of it.
+	// difference is no more than a tenth of it.
 	if op.Kind != workload.Insert && size > units.KiB && 10*op.Size <= size {
 		carried = op.Size
 	}
@@ -237,8 +237,8 @@ func (e *Engine) change(op *workload.Op, i int) {
 	if e.journal.file == nil {
 		return
 	}
-	// Once, also with an oplog: in a replica set the tables of collections are not journalled, only the oplog is
-	// (MongoDB source, wiredtiger_util.cpp, useTableLogging; since 4.0).
+	// Once, also with an oplog: in a replica set the tables of collections are not journalled, only
+	// the oplog is (MongoDB source, wiredtiger_util.cpp, useTableLogging; since 4.0).
 	n := e.cfg.LogBytes
 	if n == 0 {
 		n = carried + e.cfg.LogRecord
@@ -285,7 +285,7 @@ func (e *Engine) clean(t *tree, p *page) units.Size {
 	return n
 }
 
-// acknowledge tells the client, at the time the operation is ready.
+// acknowledge calls the client when the operation is ready.
 func (e *Engine) acknowledge(p *pending) {
 	if now := e.env.Clock.Now(); p.ready > now {
 		e.env.Clock.At(p.ready, (*acknowledged)(e), e.underway.Keep(*p))
@@ -298,7 +298,7 @@ func (e *Engine) acknowledge(p *pending) {
 // acknowledged is the engine as the handler of an operation's end.
 type acknowledged Engine
 
-// Fire tells the client.
+// Fire calls the client.
 func (a *acknowledged) Fire(_ vtime.Instant, arg uint64) {
 	e := (*Engine)(a)
 	p := e.underway.Take(arg)

@@ -2,8 +2,8 @@ package model
 
 import "plimsoll/internal/base/vtime"
 
-// usageMax is BM_MAX_USAGE_COUNT of PostgreSQL 15's buf_internals.h: a buffer survives as many passes
-// of the clock sweep as it was used, up to five.
+// usageMax is BM_MAX_USAGE_COUNT of PostgreSQL 15's buf_internals.h: a buffer survives as many
+// passes of the clock sweep as it was used, up to five.
 const usageMax = 5
 
 // A buffer holds a page.
@@ -14,7 +14,7 @@ type buffer struct {
 	pins   uint16
 	usage  uint8
 	dirty  bool
-	marked bool // to be written by the checkpoint under way
+	marked bool // to be written by the checkpoint in progress
 }
 
 // buffers is the cache of pages: an array of buffers, a hash table that finds a page's, and the
@@ -28,8 +28,8 @@ type buffers struct {
 	dirty int    // dirty buffers
 }
 
-// An entry says which buffer holds a page: its number + 1, 0 where there is none. The page stands here too,
-// so that a search touches no buffer.
+// An entry says which buffer holds a page: its number + 1, 0 if there is none. The page is here
+// too, so that a search touches no buffer.
 type entry struct {
 	page   pageID
 	buffer uint32
@@ -74,7 +74,7 @@ func (s *buffers) assign(b int32, p pageID, held bool) *buffer {
 	return &s.all[b]
 }
 
-// forget takes a page out of the table, moving up those that stand behind it.
+// forget removes a page from the table, moving up those behind it.
 func (s *buffers) forget(p pageID) {
 	mask := uint32(len(s.table) - 1)
 	i := s.home(p)

@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	// checkpointNap is how long the checkpointer sleeps when it is ahead of its schedule (PostgreSQL
-	// 15 source, CheckpointWriteDelay).
+	// checkpointNap is how long the checkpointer sleeps when it is ahead of its schedule
+	// (PostgreSQL 15 source, CheckpointWriteDelay).
 	checkpointNap = 100 * time.Millisecond
-	// pageWriteCPU is what writing a page into the page cache takes of a core: 49,616 pages in
-	// 0.54 s, 51,984 in 0.54 s (measured, examples/postgres-checkpoint).
+	// pageWriteCPU is the CPU time to write a page into the page cache: 49,616 pages in 0.54 s,
+	// 51,984 in 0.54 s (measured, examples/postgres-checkpoint).
 	pageWriteCPU = 10 * time.Microsecond
 	// checkpointBatch is how many pages one event writes where nothing is paced.
 	checkpointBatch = 16
@@ -125,7 +125,7 @@ func (e *Engine) beginCheckpoint(now vtime.Instant, requested bool) {
 	e.clock.At(now, e, evCheckpointStep)
 }
 
-// checkpointStep goes on with a checkpoint.
+// checkpointStep continues a checkpoint.
 func (e *Engine) checkpointStep(now vtime.Instant) {
 	switch c := &e.checkpoint; c.phase {
 	case writing:
@@ -195,7 +195,7 @@ func (e *Engine) onSchedule(now vtime.Instant) bool {
 	return progress >= log && progress >= elapsed
 }
 
-// syncNextFile syncs the files written to since they were synced, one after the other; then the
+// syncNextFile syncs, one after another, the files written to since their last sync; then the
 // checkpoint's record is logged.
 func (e *Engine) syncNextFile(now vtime.Instant) {
 	c := &e.checkpoint

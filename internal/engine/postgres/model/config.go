@@ -17,19 +17,19 @@ const (
 	pagesPerFile   = int64(FileSegment / PageSize)
 	docPage        = "PostgreSQL 15 documentation, 20.4-20.7"
 	tableSizeMax   = 2 * units.TiB // of this model: it keeps two bits a page
-	pinsPerOp      = 4             // pages a transaction holds at once
+	pinsPerOp      = 4             // pages that a transaction holds at the same time
 	connectionsMax = 10_000        // of this model; PostgreSQL allows 262,143
 	sharedMax      = 256 * units.GiB
 )
 
 // A Config is what postgresql.conf says, under its names, and the table that is worked on. Defaults
-// are those of PostgreSQL 15 unless said otherwise. PostgreSQL's "kB" and "MB" are binary: its 256kB
-// is written 256KiB here.
+// are those of PostgreSQL 15 unless said otherwise. PostgreSQL's "kB" and "MB" are binary: its
+// 256kB is written 256KiB here.
 type Config struct {
 	// SharedBuffers is the cache of pages (128 MB).
 	SharedBuffers units.Size `yaml:"shared_buffers"`
-	// MaxConnections is how many transactions run at once (100). Here those beyond it wait, as in
-	// a pool; PostgreSQL itself refuses them.
+	// MaxConnections is how many transactions run at the same time (100). Here those beyond it
+	// wait, as in a pool; PostgreSQL itself refuses them.
 	MaxConnections int `yaml:"max_connections"`
 
 	// CheckpointTimeout is the time from a checkpoint's start to the next one's (5 min).
@@ -43,7 +43,7 @@ type Config struct {
 	// MaxWALSize is how much log there may be before a checkpoint is requested (1 GB). It comes at
 	// MaxWALSize / (1 + CheckpointCompletionTarget), since the log of the interval before is kept.
 	MaxWALSize units.Size `yaml:"max_wal_size"`
-	// MinWALSize is what the log's folder does not fall below (80 MB).
+	// MinWALSize is the minimum size of the log's folder (80 MB).
 	MinWALSize units.Size `yaml:"min_wal_size"`
 	// FullPageWrites logs a page whole at its first change after a checkpoint began (on).
 	FullPageWrites bool `yaml:"full_page_writes"`
@@ -80,12 +80,12 @@ type Config struct {
 	// HistoryRow is the row that an update inserts into a second table without an index, as
 	// pgbench's history (48 B with its header); 0: none.
 	HistoryRow units.Size `yaml:"history_row"`
-	// JustLoaded says that the data was just loaded and the log has no more segments than that took, as in a benchmark or a
-	// laboratory: before its first checkpoint has ended the server makes new ones, and all commits wait for each (off:
-	// it has run for long, and has them).
+	// JustLoaded says that the data was just loaded and the log has no more segments than that
+	// took, as in a benchmark or a laboratory: before its first checkpoint has ended the server
+	// makes new ones, and all commits wait for each (off: it has run for long, and has them).
 	JustLoaded bool `yaml:"just_loaded"`
-	// CPU is what a transaction takes of a core, client included: 300 us (assumed: simple updates of
-	// pgbench run at some 3,000 a second a core).
+	// CPU is the CPU time of a transaction, client included: 300 us (assumed: simple updates of
+	// pgbench run at some 3,000 per second and core).
 	CPU units.Duration `yaml:"cpu"`
 }
 
@@ -168,9 +168,9 @@ func outside(field, value, least, most string, low bool, source string) diagnost
 	return p
 }
 
-// Page layout (PostgreSQL 15 documentation, 73.6 and 67.4): a page has a header of 24 B, a row takes
-// its size aligned to 8 B and a line pointer of 4 B. An index leaf has 16 B at its end, entries of
-// 16 B + 4 B for an 8-byte key, and is loaded to 90 %.
+// Page layout (PostgreSQL 15 documentation, 73.6 and 67.4): a page has a header of 24 B, a row
+// takes its size aligned to 8 B and a line pointer of 4 B. An index leaf has 16 B at its end,
+// entries of 16 B + 4 B for an 8-byte key, and is loaded to 90 %.
 const (
 	pageHeader   = 24
 	linePointer  = 4

@@ -44,7 +44,7 @@ func (Facets) NewModel(cfg scenario.Config, env *engine.Env) (engine.Model, erro
 	return New(*cfg.(*Config), *env)
 }
 
-// Evidence is what the model's error bar rests on.
+// Evidence describes the measurements behind the model's error bar.
 func (Facets) Evidence() simulate.Evidence {
 	return simulate.Evidence{Measured: true, Text: "below 10 ms a latency is a lower bound"}
 }

@@ -22,7 +22,7 @@ type bench struct {
 	engine  *Engine
 	env     engine.Env
 	sent    int64
-	waiting map[units.Size]bool // nil: not looked at
+	waiting map[units.Size]bool // nil: not observed
 	errors  []string
 	done    int64
 	by      []([]int64) // latencies by the second in which they ended
@@ -80,8 +80,8 @@ func (b *bench) Fire(now vtime.Instant, _ uint64) {
 	b.clock.After(b.chance.Exponential(b.every), b, 0)
 }
 
-// exampleConfig is what examples/postgres-checkpoint/make.sh sets, but for the pacing and the fill
-// factor: those of PostgreSQL.
+// exampleConfig is the configuration of examples/postgres-checkpoint/make.sh, except for the pacing
+// and the fill factor, which are PostgreSQL's.
 func exampleConfig() Config {
 	cfg := Defaults()
 	cfg.SharedBuffers, cfg.MaxWALSize = 2*units.GiB, 16*units.GiB

@@ -5,7 +5,7 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// counters are PostgreSQL's statistics, since the start.
+// counters are PostgreSQL's statistics since the start.
 type counters struct {
 	commits, hits, reads                   int64
 	inserted, updated                      int64 // rows; history's are inserted
@@ -21,8 +21,8 @@ type counters struct {
 
 const database = "postgres"
 
-// names are those of postgres_exporter 0.11 to 0.15 against PostgreSQL 15; the pg_stat_wal family is
-// what its custom queries name so (examples/postgres-checkpoint/queries.yaml).
+// names are those of postgres_exporter 0.11 to 0.15 against PostgreSQL 15; the pg_stat_wal family
+// is what its custom queries name so (examples/postgres-checkpoint/queries.yaml).
 func (e *Engine) names() []engine.Metric {
 	out := make([]engine.Metric, 0, 48)
 	e.each(func(name string, _ float64, labels ...string) {
@@ -99,8 +99,8 @@ func (e *Engine) settings(f func(name string, value float64, labels ...string)) 
 	f("pg_settings_wal_buffers_bytes", float64(c.walBuffers()))
 }
 
-// walSize is what the log's folder holds: at the most there were, since segments no longer needed are
-// kept to be used again.
+// walSize returns the size of the log's folder: the most there ever was, because segments that are
+// no longer needed are kept for reuse.
 func (e *Engine) walSize() int64 { return e.n.walSegments * int64(WALSegment) }
 
 // countSegments counts the segments from the checkpoint before on, no fewer than min_wal_size.

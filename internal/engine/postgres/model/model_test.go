@@ -48,8 +48,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestLayout: pgbench's tables at scale 100 have 163,935 pages of 61 rows and 27,323 leaves; at a fill
-// factor of 90 %, 55 rows a page (pgbench -i, pg_class.relpages).
+// TestLayout: pgbench's tables at scale 100 have 163,935 pages of 61 rows and 27,323 leaves; at a
+// fill factor of 90 %, 55 rows a page (pgbench -i, pg_class.relpages).
 func TestLayout(t *testing.T) {
 	b := newBench(t, Defaults(), labHost(), labVolume(), 1, 1)
 	if n := b.engine.tables[heap].pages; n != 163_935 {
@@ -65,8 +65,8 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// TestGroupCommit: of those who come at once the first has a flush of its own, and one more serves
-// all the others.
+// TestGroupCommit: of those who arrive together, the first has a flush of its own, and one more
+// serves all the others.
 func TestGroupCommit(t *testing.T) {
 	cfg := Defaults()
 	cfg.CPU = 0

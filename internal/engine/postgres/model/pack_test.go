@@ -5,5 +5,5 @@ import (
 	"plimsoll/internal/engine/postgres/judge"
 )
 
-// pack is what recordings of this engine are judged by.
+// pack is the rule pack that judges recordings of this engine.
 var pack = enginetest.Pack("postgres", "PostgreSQL", judge.Knowledge())

@@ -70,7 +70,7 @@ func (b *bench) plot(from, to int) string {
 func decades(took time.Duration, steps int) int {
 	n := 0
 	for x := time.Millisecond; x <= took; x *= 10 {
-		for k := range steps { // ten times in so many equal steps, drawn as straight lines
+		for k := range steps { // ten times in equal steps, drawn as straight lines
 			if took >= x+x*9*time.Duration(k)/time.Duration(steps) {
 				n++
 			}

@@ -15,7 +15,7 @@ import (
 
 // What an event is about: its kind in the low byte, the transaction above it.
 const (
-	evExecute uint64 = iota // a transaction goes on
+	evExecute uint64 = iota // a transaction continues
 	evFlush                 // commit_delay is over
 	evSegmentWritten
 	evSegmentMade
@@ -55,7 +55,7 @@ type Engine struct {
 	oldest, newest int32 // of the active, in the order in which they began
 	active         int
 	queue          backlog
-	done           op // what was acknowledged last: the client may look at it during the call
+	done           op // the last acknowledged one: the client may use it during the call
 
 	n       counters
 	metrics []engine.Metric
@@ -108,8 +108,8 @@ func New(cfg Config, env engine.Env) (*Engine, error) {
 	return e, nil
 }
 
-// pageCache is what memory is left for the kernel to cache files in: 90 % of what shared buffers leave
-// (assumed; the rest goes to processes).
+// pageCache is what memory is left for the kernel to cache files in: 90 % of what shared buffers
+// leave (assumed; the rest goes to processes).
 func pageCache(memory, shared units.Size) units.Size { return (memory - shared) / 10 * 9 }
 
 // Do starts a transaction, or queues it behind max_connections others.

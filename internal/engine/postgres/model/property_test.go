@@ -18,8 +18,8 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// TestMain runs fewer random cases than rapid's hundred, each being half a minute of a server, unless
-// -rapid.checks asks for more.
+// TestMain runs fewer random cases than rapid's hundred, each being half a minute of a server,
+// unless -rapid.checks asks for more.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	asked := false
@@ -136,8 +136,8 @@ func TestProperties(t *testing.T) {
 	})
 }
 
-// checkCycles: checkpoints follow each other, and each page that was dirty when one began was written
-// by it exactly once, unless somebody else had done so.
+// checkCycles: checkpoints follow each other, and each page that was dirty when one began was
+// written by it exactly once, unless somebody else had done so.
 func checkCycles(t *rapid.T, e *Engine) {
 	end := vtime.Instant(0)
 	written := int64(0)

@@ -8,16 +8,19 @@ import (
 	"plimsoll/internal/model/kernel"
 )
 
-// segments are the log's files. One that a checkpoint needs no more is renamed to be a later one; as many as the log is expected to
-// take until the checkpoint after the next (PostgreSQL 15 source, xlog.c: XLOGfileslop, RemoveOldXlogFiles). Who comes to the end of
-// those there are makes a new one, holding the lock that every commit needs: 16 MiB of zeros, and an fsync (XLogFileInitInternal;
-// wal_init_zero). On a volume of 48 MB/s that is a third of a second in which nobody commits.
+// segments are the log's files. One that a checkpoint needs no more is renamed to be a later one;
+// as many as the log is expected to take until the checkpoint after the next (PostgreSQL 15 source,
+// xlog.c: XLOGfileslop, RemoveOldXlogFiles). Who comes to the end of those there are makes a new
+// one, holding the lock that every commit needs: 16 MiB of zeros, and an fsync
+// (XLogFileInitInternal; wal_init_zero). On a volume of 48 MB/s that is a third of a second in
+// which nobody commits.
 //
-// A server that runs for long hardly ever makes any: it has what its longest interval between checkpoints took, which is not known
-// here, so what max_wal_size lets it keep. One that was just loaded ([Config.JustLoaded]) has those that its data was loaded through, fewer than its
-// first interval takes, where nearly every change logs a page whole: 400 updates a second of a million rows,
-// just loaded, made two before the first checkpoint of 30 s had ended, and none afterwards, when each recycled five (measured with
-// PostgreSQL 15.18 by the numbers of its files).
+// A server that runs for long hardly ever makes any: it has what its longest interval between
+// checkpoints took, which is not known here, so what max_wal_size lets it keep. One that was just
+// loaded ([Config.JustLoaded]) has those that its data was loaded through, fewer than its first
+// interval takes, where nearly every change logs a page whole: 400 updates a second of a million
+// rows, just loaded, made two before the first checkpoint of 30 s had ended, and none afterwards,
+// when each recycled five (measured with PostgreSQL 15.18 by the numbers of its files).
 type segments struct {
 	first, last int64 // that there are, by the log's position; the one that is written to is among them
 	estimate    float64
@@ -26,11 +29,11 @@ type segments struct {
 	awaited     bool // a flush goes on when it is there
 }
 
-// recycleSlack is what is kept beyond the estimate (XLOGfileslop: "10% for good measure").
+// recycleSlack is the number kept beyond the estimate (XLOGfileslop: "10% for good measure").
 const recycleSlack = 1.10
 
-// What COPY logs of a row is the row with this much less: 7 bytes instead of a header of 23 (heapam_xlog.h, SizeOfMultiInsertTuple;
-// htup_details.h).
+// What COPY logs of a row is the row with this much less: 7 bytes instead of a header of 23
+// (heapam_xlog.h, SizeOfMultiInsertTuple; htup_details.h).
 const copyLogsLess = 23 - 7
 
 // layLog says which segments there are at the start.
@@ -43,14 +46,15 @@ func (e *Engine) layLog(d *kernel.Device) {
 		s.last = e.recycleTo(0)
 		return
 	}
-	// Those that the log took for loading, the rows by COPY and the index page by page. (It began in the middle of one, in the
-	// mean: to the nearest. pgbench's million rows left eight.)
+	// Those that the log took for loading, the rows by COPY and the index page by page. (It began
+	// in the middle of one, in the mean: to the nearest. pgbench's million rows left eight.)
 	loaded := e.cfg.Rows*max(int64(e.cfg.Row)-copyLogsLess, 0) + e.tables[index].pages*int64(PageSize)
 	s.estimate = float64(min(loaded, most))
 	s.last = min((loaded+int64(WALSegment)/2)/int64(WALSegment), e.recycleTo(0))
 }
 
-// recycleTo is the last segment that is kept for the log to come after a checkpoint whose redo position is given.
+// recycleTo is the last segment that is kept for the log to come after a checkpoint whose redo
+// position is given.
 func (e *Engine) recycleTo(redo int64) int64 {
 	ahead := float64(recycleSlack * float64(1+e.cfg.CheckpointCompletionTarget))
 	to := int64(math.Ceil(float64(float64(redo)+float64(ahead*e.segments.estimate)) / float64(WALSegment)))
@@ -58,11 +62,11 @@ func (e *Engine) recycleTo(redo int64) int64 {
 	return min(max(to, at+int64(e.cfg.MinWALSize/WALSegment)-1), at+int64(e.cfg.MaxWALSize/WALSegment)-1)
 }
 
-// recycle renames what a checkpoint that ended needs no more, and has one segment made ahead if the present one is nearly full
-// (PreallocXlogFiles).
+// recycle renames what a checkpoint that ended needs no more, and has one segment made ahead if the
+// present one is nearly full (PreallocXlogFiles).
 func (e *Engine) recycle(now vtime.Instant) {
 	s, c, w := &e.segments, &e.checkpoint, &e.wal
-	// UpdateCheckPointDistanceEstimate: up at once, down slowly.
+	// UpdateCheckPointDistanceEstimate: up immediately, down slowly.
 	if distance := float64(c.redo - c.kept); distance > s.estimate {
 		s.estimate = distance
 	} else {
@@ -97,7 +101,7 @@ func (e *Engine) makeSegment(now vtime.Instant) {
 	e.clock.At(max(resume, done), e, evSegmentWritten)
 }
 
-// segmentMade lets the flush go on that waits for it.
+// segmentMade lets the waiting flush continue.
 func (e *Engine) segmentMade(now vtime.Instant) {
 	s := &e.segments
 	s.making = false

@@ -98,7 +98,7 @@ func (e *Engine) addFile(t *table, size units.Size) {
 	t.files = append(t.files, file{File: e.host.Create(name, e.data, size)})
 }
 
-// write hands a page to the page cache; the writer may go on at resume.
+// write hands a page to the page cache; the writer may continue at resume.
 func (e *Engine) write(p pageID) (resume vtime.Instant) {
 	t := &e.tables[p.relation()]
 	b := p.block()
@@ -107,12 +107,12 @@ func (e *Engine) write(p pageID) (resume vtime.Instant) {
 	return f.Write(units.Size(b%pagesPerFile)*PageSize, PageSize)
 }
 
-// place is where a page lies on the volume, for reads of it.
+// place returns where a page is on the volume, for reads of it.
 func (e *Engine) place(p pageID) units.Size {
 	return e.tables[p.relation()].base + units.Size(p.block())*PageSize
 }
 
-// grow adds a page at the end of a relation: the file is extended at once, through the page
+// grow adds a page at the end of a relation: the file is extended immediately, through the page
 // cache, and counts as a backend's write (PostgreSQL 15 source, mdextend and pg_stat_bgwriter).
 func (e *Engine) grow(r relation) (p pageID, resume vtime.Instant) {
 	t := &e.tables[r]
@@ -126,8 +126,7 @@ func (e *Engine) grow(r relation) (p pageID, resume vtime.Instant) {
 	return p, e.write(p)
 }
 
-// reserve gives the page that the next row of a growing relation goes to, and whether that page is
-// new.
+// reserve returns the page for the next row of a growing relation, and whether that page is new.
 func (e *Engine) reserve(r relation) (p pageID, isNew bool, resume vtime.Instant) {
 	t := &e.tables[r]
 	if t.rows < t.perPage {
@@ -139,8 +138,9 @@ func (e *Engine) reserve(r relation) (p pageID, isNew bool, resume vtime.Instant
 	return p, true, resume
 }
 
-// flusher gathers the pages that a process has written and has the kernel write them out, neighbours
-// together, once there are enough of them (PostgreSQL 15 source, IssuePendingWritebacks).
+// flusher gathers the pages that a process has written and has the kernel write them out,
+// neighbours together, once there are enough of them (PostgreSQL 15 source,
+// IssuePendingWritebacks).
 type flusher struct {
 	pages []pageID
 	after int // 0: never

@@ -10,7 +10,7 @@ import (
 // none is no transaction and no buffer.
 const none int32 = -1
 
-// An op is a transaction under way.
+// An op is a transaction in progress.
 type op struct {
 	op     workload.Op
 	waits  engine.Waits
@@ -44,8 +44,8 @@ func (o *op) waited(now vtime.Instant) {
 	o.since = now
 }
 
-// execute goes on with a transaction: pins the pages it needs one after the other, then changes
-// them and commits.
+// execute continues a transaction: it pins the pages it needs one after another, then changes them
+// and commits.
 func (e *Engine) execute(now vtime.Instant, i int32) {
 	t := &e.ops[i]
 	t.waited(now)
@@ -99,12 +99,13 @@ func (e *Engine) resumeAt(t *op, i int32, w engine.Wait, now, at vtime.Instant) 
 	e.clock.At(at, e, evExecute|uint64(i)<<eventBits)
 }
 
-// take finds a buffer for a page, writing out the one it holds if that is dirty. It gives none where
-// the transaction has to wait for the log of those there are.
+// take finds a buffer for a page, writing out the one it holds if that is dirty. It gives none
+// where the transaction has to wait for the log of those there are.
 func (e *Engine) take(now vtime.Instant, t *op, i int32, s *step) int32 {
 	b, held, ok := e.buffers.victim(now, e.wal.durable)
 	if !ok {
-		// Some are pinned, the rest are dirty and wait for their log: max_connections cannot pin all.
+		// Some are pinned, the rest are dirty and wait for their log: max_connections cannot pin
+		// all.
 		t.wait(engine.WaitCache, now)
 		e.wal.victims.push(e, i)
 		e.flushLog(now)
@@ -134,7 +135,7 @@ func (e *Engine) take(now vtime.Instant, t *op, i int32, s *step) int32 {
 	return b
 }
 
-// read reads a page, from the page cache or the volume, and tells when it is there.
+// read reads a page, from the page cache or the volume, and reports when it is there.
 func (e *Engine) read(now vtime.Instant, p pageID) vtime.Instant {
 	if e.cached.Below(e.pageCacheOf) < e.pageCached {
 		return now
@@ -239,7 +240,7 @@ func (e *Engine) record(t *op, s *step) int64 {
 	return recordUpdate + int64(e.cfg.Row)
 }
 
-// usedBytes is what an image of a page holds.
+// usedBytes is the size of an image of a page.
 func (e *Engine) usedBytes(p pageID) int64 {
 	t := &e.tables[p.relation()]
 	last := p.block() == t.pages-1

@@ -10,8 +10,8 @@ import (
 )
 
 // Sizes of log records with their headers, aligned to 8 B (computed from the structures of
-// PostgreSQL 15: xlogrecord.h, heapam_xlog.h, nbtxlog.h, xact.h). An update within its page logs what
-// differs between the versions; one into another page logs the row. An image adds its header.
+// PostgreSQL 15: xlogrecord.h, heapam_xlog.h, nbtxlog.h, xact.h). An update within its page logs
+// what differs between the versions; one into another page logs the row. An image adds its header.
 const (
 	recordHotUpdate  = 72
 	recordUpdate     = 64 // and the row
@@ -25,21 +25,22 @@ const (
 // wal is the log: positions are bytes since the start.
 type wal struct {
 	file *kernel.File
-	// ring is how much of the file is written before it begins again: no less than buffers hold, so that
-	// nothing is written over before it is durable, and no more, since where on the volume a record
-	// lies makes no difference and a short file is quicker to look through for what is dirty.
+	// ring is how much of the file is written before it begins again: no less than buffers hold, so
+	// that nothing is written over before it is durable, and no more, since where on the volume a
+	// record lies makes no difference and a short file is quicker to look through for what is
+	// dirty.
 	ring     int64
 	buffers  int64
 	inserted int64
 	written  int64 // handed to the page cache
 	durable  int64
 
-	busy      bool          // a flush is under way, or waits for company
+	busy      bool          // a flush is in progress, or waits for company
 	target    int64         // what it makes durable
 	began     vtime.Instant // when it took its turn
 	submitted vtime.Instant // when its fdatasync was called
 	waiting   queue         // for the next flush
-	served    queue         // by the one under way
+	served    queue         // by the current one
 	room      queue         // for room in the buffers
 	victims   queue         // for a buffer that may be written
 }
@@ -122,7 +123,7 @@ func (e *Engine) writeLog() (resume vtime.Instant) {
 	return resume
 }
 
-// flushLog starts a flush unless one is under way: at once, or after commit_delay where
+// flushLog starts a flush unless one is in progress: immediately, or after commit_delay if
 // commit_siblings others are active.
 func (e *Engine) flushLog(now vtime.Instant) {
 	if e.wal.busy {

@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// A virtual second of 16 processes that ask one after the other.
+// A virtual second of 16 processes, each with one request after another.
 func benchmark(b *testing.B, cfg Config, op workload.Op) {
 	l := newLoop(b, cfg, steady(16_000, 500*time.Microsecond), kernel.XFS)
 	operations := 0

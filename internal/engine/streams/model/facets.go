@@ -44,7 +44,7 @@ func (Facets) NewModel(cfg scenario.Config, env *engine.Env) (engine.Model, erro
 	return New(*cfg.(*Config), *env)
 }
 
-// Evidence is what the model's error bar rests on.
+// Evidence describes the measurements behind the model's error bar.
 func (Facets) Evidence() simulate.Evidence {
 	return simulate.Evidence{Measured: true, Text: "the volume's latency is calibrated on published measurements"}
 }
@@ -61,7 +61,7 @@ func (c *Config) Ask(w *workload.Spec) {
 // Fill takes nothing.
 func (*Config) Fill(*scenario.Filling) {}
 
-// DataSize is not told: what is read and appended may take less than the volume.
+// DataSize is not known: what is read and appended may take less than the volume.
 func (*Config) DataSize() units.Size { return 0 }
 
 // CacheSize is 0: there is none.

@@ -16,10 +16,10 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// Whatever is appended, an fdatasync costs one write for each 256 KiB of its pages and a flush; if a page is new
-// to the file also two blocks of the file system's journal, behind a flush of their own. On a volume
-// without limits its time is that of what comes one after the other: ext4 writes the journal's second block when the
-// first is done, XFS both at once.
+// Whatever is appended, an fdatasync costs one write for each 256 KiB of its pages and a flush; if
+// a page is new to the file also two blocks of the file system's journal, behind a flush of their
+// own. On a volume without limits its time is that of what comes one after the other: ext4 writes
+// the journal's second block when the first is done, XFS both at once.
 func TestAppendsAreArithmetic(t *testing.T) {
 	const write, flush = 600 * time.Microsecond, 100 * time.Microsecond
 	v := steady(0, write)
@@ -92,9 +92,10 @@ type openLoop struct {
 // Fire asks for the operation of a number.
 func (o *openLoop) Fire(_ vtime.Instant, n uint64) { o.streams.Do(o.ops[n]) }
 
-// Whatever comes when, each operation is answered once, its waits are its latency to the nanosecond, of which the
-// volume's latency is what the volume has; who appended first is answered first; each fdatasync
-// carries all that came until it began, and is the only one under way. And the same again is the same.
+// Whatever arrives when, each operation is answered once. Its waits add up to its latency to the
+// nanosecond, and its wait for the volume's latency equals the volume's. Who appended first is
+// answered first. Each fdatasync carries everything that arrived until it began, and is the only
+// one in progress. A second run gives the same result.
 func TestWaitsAddUp(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		const takes = 500 * time.Microsecond
@@ -132,7 +133,8 @@ func TestWaitsAddUp(t *testing.T) {
 	})
 }
 
-// checkWaits holds the waits of reads and random writes to the latency of a volume, and everyone's to their own.
+// checkWaits holds the waits of reads and random writes to the latency of a volume, and everyone's
+// to their own.
 func checkWaits(rt *rapid.T, answers []answer, takes time.Duration, randomWrites bool) {
 	seen := map[uint64]bool{}
 	for _, a := range answers {

@@ -1,13 +1,13 @@
-// Package model is no database but the shapes of I/O that databases make, alone: a log's appends
-// with fdatasync, reads and writes of random blocks past the page cache.
+// Package model is not a database but the shapes of I/O that databases make: a log's appends with
+// fdatasync, and reads and writes of random blocks past the page cache.
 //
-// It is what benchmark tools run (fio's recipe for etcd: appends of 2,300 bytes, fdatasync after
-// each; InterSystems' RANREAD: processes that read 8 KB blocks), so it tells what a volume gives
-// before any engine makes it harder. A write operation is an append to the log and its
-// fdatasync, of the operation's payload; a read is a block of the data volume. Concurrency
-// is the workload's: one client is one thing in flight.
+// Benchmark tools run these shapes (fio's recipe for etcd: appends of 2,300 bytes with fdatasync
+// after each; InterSystems' RANREAD: processes that read 8 KB blocks), so it shows what a volume
+// gives before any engine makes it harder. A write operation is an append to the log and its
+// fdatasync, with the operation's payload; a read is a block of the data volume. Concurrency is the
+// workload's: one client has one operation in flight.
 //
-// Left out: what a tool costs in CPU beyond a constant, and io_uring against threads.
+// Left out: what a tool costs in CPU beyond a constant, and io_uring compared with threads.
 package model
 
 import (
@@ -38,7 +38,7 @@ type Config struct {
 	Data units.Size `yaml:"data"`
 	// RandomWrites makes write operations direct writes of random blocks instead of appends.
 	RandomWrites bool `yaml:"random_writes"`
-	// CPU is what one system call with its share of the tool costs, up to a second.
+	// CPU is the cost of one system call with its share of the tool, up to a second.
 	CPU units.Duration `yaml:"cpu"`
 }
 
@@ -65,7 +65,8 @@ func (c *Config) Check() diagnostics.List {
 	return l
 }
 
-// An Engine is the streams on their volumes: appends on "wal" or else "data", blocks on "data" or else "wal".
+// An Engine is the streams on their volumes: appends on "wal" or else "data", blocks on "data" or
+// else "wal".
 type Engine struct {
 	cfg    Config
 	env    engine.Env
@@ -75,7 +76,7 @@ type Engine struct {
 	high   units.Size // the highest end so far: blocks below it are there
 	chance *random.Stream
 
-	busy     bool // an fdatasync is under way
+	busy     bool // an fdatasync is in progress
 	waiting  []pending
 	syncing  []pending
 	underway engine.Kept[pending] // what the CPU or the volume has
@@ -122,7 +123,7 @@ type (
 	blockDone  Engine
 )
 
-// Fire appends once the CPU has done its part, and syncs unless a sync is under way.
+// Fire appends once the CPU has done its part, and syncs unless a sync is in progress.
 func (t *appendTurn) Fire(_ vtime.Instant, arg uint64) {
 	e := (*Engine)(t)
 	p := e.underway.Take(arg)

@@ -126,9 +126,9 @@ func steady(iops units.Frequency, takes time.Duration) volume.Config {
 	return c
 }
 
-// Processes that read one block after the other get a block each latency, until the limit binds; from
-// there on each waits for its turn among all: the two lines of any datasheet's plot. It holds to the nanosecond for
-// limits that are a whole number of them apart.
+// Processes that read one block after the other get a block each latency, until the limit binds;
+// from there on each waits for its turn among all: the two lines of any datasheet's plot. It holds
+// to the nanosecond for limits that are a whole number of them apart.
 func TestClosedLoopIsArithmetic(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		clients := rapid.IntRange(1, 64).Draw(rt, "clients")
@@ -140,7 +140,8 @@ func TestClosedLoopIsArithmetic(t *testing.T) {
 		const span = 100 * time.Millisecond
 		l.run(clients, workload.Op{Kind: workload.Read, Size: cfg.Block}, span)
 
-		// They ask all at once first, so the n-th is let through n gaps later, and again every turn.
+		// They ask all at once first, so the n-th is let through n gaps later, and again every
+		// turn.
 		turn := max(takes, time.Duration(clients)*gap)
 		want := 0
 		for n := range clients {
@@ -163,14 +164,14 @@ func TestClosedLoopIsArithmetic(t *testing.T) {
 	})
 }
 
-// fio's recipe for etcd: 5,014 appends of 2,300 B. What it costs a volume depends on whether the file's
-// blocks were there before (measured: docs/models.md).
+// fio's recipe for etcd: 5,014 appends of 2,300 B. What it costs a volume depends on whether the
+// file's blocks were there before (measured: docs/models.md).
 func TestAppendsCost(t *testing.T) {
 	for _, c := range []struct {
 		name       string
 		fs         kernel.FileSystem
 		prewritten bool
-		p50        time.Duration // of more than half, which enter a new block: its writes and flushes one after the other
+		p50        time.Duration // of more than half, which enter a new block: its writes and flushes in succession
 	}{
 		{"ext4, new blocks", kernel.Ext4, false, 5 * 600 * time.Microsecond},
 		{"xfs, new blocks", kernel.XFS, false, 4 * 600 * time.Microsecond},
@@ -198,8 +199,8 @@ func TestAppendsCost(t *testing.T) {
 	}
 }
 
-// Appends that come while a sync is under way share the next. Writers who ask again at once end up in two
-// groups that take turns: each fdatasync carries half of them.
+// Appends that arrive while a sync is in progress share the next. Writers who append again
+// immediately end up in two groups that take turns: each fdatasync carries half of them.
 func TestGroupCommit(t *testing.T) {
 	cfg := Defaults()
 	cfg.Prewritten, cfg.CPU = true, 0
