@@ -8,11 +8,22 @@ import (
 
 	"github.com/spf13/cobra"
 
+	engines "plimsoll/internal/engine"
 	"plimsoll/internal/model/catalog"
 )
 
 // A completer offers the shell what a flag may take, knowing the arguments before it.
 type completer = func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective)
+
+// oneFile completes a single argument: a file with one of these endings.
+func oneFile(endings ...string) completer {
+	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return endings, cobra.ShellCompDirectiveFilterFileExt
+	}
+}
 
 // sharedCompletions are flags that take the same thing in whichever verb has them.
 var sharedCompletions = map[string]completer{
@@ -155,7 +166,15 @@ func (s *schemaNode) keys(at *schemaNode) []string {
 	if s.additional(at) == nil {
 		return nil
 	}
-	return []string{"data", "journal", "wal", "wij"}
+	var names []string
+	for _, e := range engines.All() {
+		for _, v := range e.Traits().Volumes {
+			if !slices.Contains(names, v.Name) {
+				names = append(names, v.Name)
+			}
+		}
+	}
+	return names
 }
 
 // values are the words that a leaf takes, or examples of how its quantity is written.

@@ -85,12 +85,7 @@ func (o *emitOptions) AddFlags(cmd *cobra.Command) {
 			panic(err) // the flags were just added
 		}
 	}
-	cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		if len(args) > 0 {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		return []string{"json", "yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
-	}
+	cmd.ValidArgsFunction = oneFile("json", "yaml", "yml")
 }
 
 func (o *emitOptions) Validate(cmd *cobra.Command) error {

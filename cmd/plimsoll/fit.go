@@ -35,18 +35,7 @@ type fitOptions struct {
 
 func newFitCommand(a *app) *cobra.Command {
 	o := &fitOptions{sourceOptions: sourceOptions{durationUnless: sampleUnasked}}
-	cmd := &cobra.Command{
-		Use:  "fit SOURCE...",
-		Args: needSources,
-	}
-	o.AddFlags(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := o.Validate(cmd, args, a.now()); err != nil {
-			return err
-		}
-		return o.Run(cmd.Context(), a, args)
-	}
-	return cmd
+	return newSourcesCommand(a, "fit SOURCE...", o)
 }
 
 func (o *fitOptions) AddFlags(cmd *cobra.Command) {

@@ -102,17 +102,8 @@ func (o *labRunOptions) Validate(cmd *cobra.Command) error {
 
 // Run runs it, and writes the result.
 func (o *labRunOptions) Run(ctx context.Context, a *app, path string) error {
-	if err := a.pageGoesSomewhere(o.output); err != nil {
-		return err
-	}
-	if err := a.useCatalog(); err != nil {
-		return err
-	}
-	variants, err := o.variants(ctx, path)
+	variants, err := o.load(ctx, a, path)
 	if err != nil {
-		return err
-	}
-	if err := o.judges(variants); err != nil {
 		return err
 	}
 	for _, p := range o.programs {

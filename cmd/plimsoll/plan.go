@@ -89,12 +89,7 @@ func (o *planOptions) AddFlags(cmd *cobra.Command) {
 		begins = append(begins, name+" < ")
 	}
 	complete(cmd, "objective", begins...)
-	cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		if len(args) > 0 {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		return []string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
-	}
+	cmd.ValidArgsFunction = oneFile("yaml", "yml")
 }
 
 // Validate reads the flags.

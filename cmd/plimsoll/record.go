@@ -24,18 +24,7 @@ type recordOptions struct {
 
 func newRecordCommand(a *app) *cobra.Command {
 	o := &recordOptions{}
-	cmd := &cobra.Command{
-		Use:  "record SOURCE... --out DIR | --remote-write URL",
-		Args: needSources,
-	}
-	o.AddFlags(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := o.Validate(cmd, args, a.now()); err != nil {
-			return err
-		}
-		return o.Run(cmd.Context(), a, args)
-	}
-	return cmd
+	return newSourcesCommand(a, "record SOURCE... --out DIR | --remote-write URL", o)
 }
 
 func (o *recordOptions) AddFlags(cmd *cobra.Command) {

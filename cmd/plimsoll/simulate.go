@@ -76,12 +76,7 @@ func (o *simulateOptions) AddFlags(cmd *cobra.Command) {
 	if err := cmd.MarkFlagDirname("record"); err != nil {
 		panic(err) // the flag was just added
 	}
-	cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		if len(args) > 0 {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		return []string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
-	}
+	cmd.ValidArgsFunction = oneFile("yaml", "yml")
 }
 
 // simulateColumns is how wide the text is unless a terminal is narrower.
@@ -102,19 +97,25 @@ func (o *simulateOptions) Validate(cmd *cobra.Command) error {
 	return nil
 }
 
-// Run simulates, and writes the result.
-func (o *simulateOptions) Run(ctx context.Context, a *app, path string) error {
+// load reads the scenario and its variants, once it is known that the result can be written.
+func (o *simulateOptions) load(ctx context.Context, a *app, path string) ([]variant, error) {
 	if err := a.pageGoesSomewhere(o.output); err != nil {
-		return err
+		return nil, err
 	}
 	if err := a.useCatalog(); err != nil {
-		return err
+		return nil, err
 	}
 	variants, err := o.variants(ctx, path)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := o.judges(variants); err != nil {
+	return variants, o.judges(variants)
+}
+
+// Run simulates, and writes the result.
+func (o *simulateOptions) Run(ctx context.Context, a *app, path string) error {
+	variants, err := o.load(ctx, a, path)
+	if err != nil {
 		return err
 	}
 	if o.output.value != "json" {

@@ -237,3 +237,23 @@ func needSources(cmd *cobra.Command, args []string) error {
 	}
 	return nil
 }
+
+// A sourcesVerb is a verb whose arguments are sources.
+type sourcesVerb interface {
+	AddFlags(cmd *cobra.Command)
+	Validate(cmd *cobra.Command, args []string, now time.Time) error
+	Run(ctx context.Context, a *app, args []string) error
+}
+
+// newSourcesCommand makes the command of such a verb.
+func newSourcesCommand(a *app, use string, o sourcesVerb) *cobra.Command {
+	cmd := &cobra.Command{Use: use, Args: needSources}
+	o.AddFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := o.Validate(cmd, args, a.now()); err != nil {
+			return err
+		}
+		return o.Run(cmd.Context(), a, args)
+	}
+	return cmd
+}

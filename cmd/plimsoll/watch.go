@@ -50,18 +50,7 @@ const (
 func newWatchCommand(a *app) *cobra.Command {
 	o := &watchOptions{keep: keepUnasked, keepBytes: keepBytesUnasked,
 		window: units.Duration(watch.WindowDefault), every: units.Duration(watch.EveryDefault)}
-	cmd := &cobra.Command{
-		Use:  "watch SOURCE...",
-		Args: needSources,
-	}
-	o.AddFlags(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := o.Validate(cmd, args, a.now()); err != nil {
-			return err
-		}
-		return o.Run(cmd.Context(), a, args)
-	}
-	return cmd
+	return newSourcesCommand(a, "watch SOURCE...", o)
 }
 
 func (o *watchOptions) AddFlags(cmd *cobra.Command) {
