@@ -52,6 +52,7 @@ type Frontier struct {
 
 // A FrontierPoint is a layout: its price a month, and its figure with the model's error.
 type FrontierPoint struct {
+	Name                             string
 	MonthlyUSD                       float64
 	Seconds, LowSeconds, HighSeconds float64
 	Now, Chosen                      bool

@@ -5,7 +5,24 @@ import (
 )
 
 // drawable reports whether a terminal draws a plot. Of the others a builder gives the numbers in a table.
-func drawable(document.Plot) bool { return false }
+func drawable(plot document.Plot) bool {
+	switch plot.(type) {
+	case document.Frontier, document.Changes:
+		return true
+	}
+	return false
+}
 
-// figure draws a figure.
-func (p *page) figure(*document.Figure) {}
+// figure draws a figure. The numbers of what a terminal draws stand in the drawing, or in a table of their own.
+func (p *page) figure(f *document.Figure) {
+	var drawn bool
+	switch plot := f.Plot.(type) {
+	case document.Frontier:
+		drawn = p.frontier(plot)
+	case document.Changes:
+		drawn = p.changes(plot)
+	}
+	if drawn {
+		p.para(indent3, indent3, f.Caption, dim)
+	}
+}

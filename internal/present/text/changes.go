@@ -1,0 +1,147 @@
+package text
+
+import (
+	"math"
+	"strings"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/present/document"
+)
+
+// Of the plot of changes: a row for each figure. As far to the left as to the right is as much less as more,
+// and small changes have more room than large ones: the axis is of the root of the ratio's logarithm. What
+// is to be seen is whether an interval holds no change.
+const (
+	changesName  = 18
+	changesLeast = 21 // columns, under which intervals are not told apart
+	changesMost  = 81
+)
+
+// changesReaches are the ends that the axis may have, times more and times less.
+var changesReaches = []float64{1.5, 2, 3, 5, 10, 30, 100, 300, 1000, 3000}
+
+// changesTicks are changes that the axis names where there is room, the first of them first: less and more.
+var changesTicks = [][2]float64{{0.1, 10}, {0.5, 2}, {0.9, 1.1}, {0.01, 100}}
+
+// changeMarks are what a change is drawn with: certain or not, its interval with its ends, and no change.
+type changeMarks struct{ certain, uncertain, line, from, to, axis rune }
+
+// changes draws each figure's change with its interval against no change. It reports whether there was room.
+func (p *page) changes(c document.Changes) bool {
+	wide := min(p.width-len(indent3)-changesName-1, changesMost)
+	wide -= 1 - wide%2 // a middle is wanted
+	if wide < changesLeast || len(c.Rows) == 0 {
+		return false
+	}
+	a := changesAxis{columns: wide, reach: reachOf(c.Rows)}
+	marks := changeMarks{certain: '●', uncertain: '○', line: '─', from: '├', to: '┤', axis: '│'}
+	if p.ascii {
+		marks = changeMarks{certain: '*', uncertain: 'o', line: '-', from: '[', to: ']', axis: '|'}
+	}
+	for _, r := range c.Rows {
+		st := plain
+		switch r.Level {
+		case document.Good, document.Critical:
+			st = styleOf(r.Level)
+		}
+		p.line(indent3, p.pad(r.Title, changesName), " ", p.paint(marks.row(r, a), st))
+	}
+	p.line(indent3, strings.Repeat(" ", changesName+1), p.paint(a.ticks(), dim))
+	return true
+}
+
+// reachOf is how far the axis goes for all of some changes, as far as it may go.
+func reachOf(rows []document.RatioRow) (reach float64) {
+	far := 1.0
+	for _, r := range rows {
+		for _, x := range []*float64{&r.Ratio, r.Low, r.High} {
+			if x != nil && *x > 0 && !math.IsInf(*x, 0) {
+				far = max(far, *x, 1/(*x))
+			}
+		}
+	}
+	for _, reach = range changesReaches {
+		if reach >= far {
+			break
+		}
+	}
+	return reach
+}
+
+// A changesAxis goes from 1/reach to reach.
+type changesAxis struct {
+	columns int
+	reach   float64
+}
+
+// column is where a ratio stands; -1 is left of the axis, and columns right of it.
+func (a changesAxis) column(ratio float64) int {
+	if !(ratio > 0) {
+		return -1
+	}
+	far := math.Copysign(math.Sqrt(math.Abs(math.Log(ratio))/math.Log(a.reach)), ratio-1)
+	half := float64(a.columns / 2)
+	return int(min(max(half+math.Round(far*half), -1), float64(a.columns)))
+}
+
+// ticks names changes below the plot: none, its ends, and between them as there is room.
+func (a changesAxis) ticks() string {
+	out := []rune(strings.Repeat(" ", a.columns))
+	put := func(ratio float64, text string) {
+		start := min(max(a.column(ratio)-len(text)/2, 0), a.columns-len(text))
+		for _, c := range out[max(start-2, 0):min(start+len(text)+2, a.columns)] {
+			if c != ' ' {
+				return
+			}
+		}
+		copy(out[start:], []rune(text))
+	}
+	put(1, "as before")
+	for _, pair := range append([][2]float64{{1 / a.reach, a.reach}}, changesTicks...) {
+		if pair[1] > a.reach {
+			continue
+		}
+		for _, x := range pair {
+			put(x, strings.TrimSuffix(units.Change(x), ".0")) // a tick is exact
+		}
+	}
+	return strings.TrimRight(string(out), " ")
+}
+
+// row draws one change. What lies beyond the axis, or has no end, is an arrow at its edge.
+func (m changeMarks) row(r document.RatioRow, a changesAxis) string {
+	out := []rune(strings.Repeat(" ", a.columns))
+	out[a.columns/2] = m.axis
+	last, value := a.columns-1, a.column(r.Ratio)
+	low, high := value, value
+	if r.Interval {
+		low, high = -1, a.columns
+		if r.Low != nil {
+			low = a.column(*r.Low)
+		}
+		if r.High != nil {
+			high = a.column(*r.High)
+		}
+		for i := max(low, 0); i <= min(high, last); i++ {
+			out[i] = m.line
+		}
+		if low >= 0 && low <= last {
+			out[low] = m.from
+		}
+		if high >= 0 && high <= last {
+			out[high] = m.to
+		}
+	}
+	mark := m.certain
+	if !r.Certain {
+		mark = m.uncertain
+	}
+	out[min(max(value, 0), last)] = mark
+	if low < 0 {
+		out[0] = '<'
+	}
+	if high > last {
+		out[last] = '>'
+	}
+	return strings.TrimRight(string(out), " ")
+}
