@@ -114,8 +114,6 @@ func (o *planOptions) Validate(cmd *cobra.Command) (plan.Options, error) {
 	switch {
 	case o.unpriced && cmd.Flags().Changed("budget"):
 		return opt, usagef("leave one of them out", "--budget with --unpriced: without prices no budget can be kept")
-	case o.unpriced && (o.output.value == asPage || o.output.value == asMarkdown):
-		return opt, usagef("-o text or -o json", "-o html with --unpriced: the page is about prices")
 	}
 	if cmd.Flags().Changed("budget") {
 		usd, err := units.ParseUSD(strings.TrimSuffix(strings.TrimSpace(o.budget), "/month"))
@@ -173,14 +171,10 @@ func (o *planOptions) Run(ctx context.Context, a *app, path string, opt plan.Opt
 	if err != nil {
 		return asPlanFailure(err)
 	}
-	switch o.output.value {
-	case "json":
+	if o.output.value == "json" {
 		err = writeJSON(a, p)
-	case asPage, asMarkdown:
-		err = a.write(results.Plan(p, o.origin(file, path, p, fitted)), o.output, text.Options{})
-	default:
-		text := &planText{simulateText{width: o.columns(a), ascii: o.ascii || (!o.asciiSet && !a.unicode())}, p, o.fitCommand(path, fitted)}
-		err = text.write(a.stdout)
+	} else {
+		err = a.write(results.Plan(p, o.origin(file, path, p, fitted)), o.output, text.Options{Width: o.columns(a), ASCII: o.ascii || (!o.asciiSet && !a.unicode())})
 	}
 	if err != nil {
 		return err

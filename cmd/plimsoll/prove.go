@@ -16,7 +16,6 @@ import (
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/present/results"
-	"plimsoll/internal/present/text"
 	"plimsoll/internal/record/recording"
 )
 
@@ -175,16 +174,13 @@ func (o *proveOptions) Run(ctx context.Context, a *app, args []string) error {
 	if err != nil {
 		return err
 	}
-	switch o.output.value {
-	case "json":
+	if o.output.value == "json" {
 		e := json.NewEncoder(a.stdout)
 		e.SetIndent("", "  ")
 		e.SetEscapeHTML(false)
 		err = e.Encode(r)
-	case asPage, asMarkdown:
-		err = a.write(results.Proof(pack(), r, o.zone), o.output, text.Options{})
-	default:
-		err = proveText(a.stdout, r, o.options(a), o.zone)
+	} else {
+		err = a.write(results.Proof(pack(), r, o.zone), o.output, o.options(a))
 	}
 	if err != nil {
 		return err

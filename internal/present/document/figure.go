@@ -9,6 +9,7 @@ import (
 // A Figure is a drawing with its words and its numbers.
 type Figure struct {
 	ID, Title, Caption string
+	TerminalCaption    string   // of a terminal's drawing, which looks different
 	Keys               []string // of its series, in their order
 	Plot               Plot
 	Table              *Table

@@ -26,6 +26,7 @@ type Column struct {
 type Cell struct {
 	Text   string
 	Note   string // smaller, below
+	Detail string // more of the same, which a short text leaves out
 	Href   string
 	Ref    string   // the evidence that its row rests on
 	Roles  string   // words of: code, long (may break anywhere), figure, word, good, bad

@@ -226,13 +226,22 @@ func pageOf(t testing.TB, d *document.Document) string {
 func pages(t testing.TB) map[string]string {
 	t.Helper()
 	out := map[string]string{}
+	for name, d := range documents(t) {
+		out[name] = pageOf(t, d)
+	}
+	return out
+}
+
+// documents are those of the pages.
+func documents(t testing.TB) map[string]*document.Document {
+	t.Helper()
 	of := func(command ...string) results.Origin {
 		return results.Origin{File: "telemetry.yaml", Text: []byte("# two volumes\nplimsoll: 1\nvolumes:\n  wal: {type: gp3}\n  data: {type: gp3}\nengine: {wiredtiger: {}}\nworkload: {preset: telemetry}\n"),
 			Sets: [][]string{nil, {"volumes.journal={type: gp3, size: 10 GiB}"}}, Command: command,
 			Prices: []results.Price{{Product: "gp3", Source: "price list, 2026"}, {Product: "io2", Source: "price list, 2026"}, {Product: "m6i.xlarge", Source: "on-demand prices, 2026-07-20"}}}
 	}
 	written, faster := simulated("", 1), simulated("journal apart", 0.002)
-	for name, d := range map[string]*document.Document{
+	out := map[string]*document.Document{
 		"diagnosis":  diagnosis.Document(stalledReport(300, "nvme1n1"), diagnosis.Options{Pack: pack}),
 		"hour":       diagnosis.Document(stalledReport(3600, "nvme1n1"), diagnosis.Options{Pack: pack}),
 		"nothing":    diagnosis.Document(&diagnose.Report{Verdict: "Nothing here tells how long writes took."}, diagnosis.Options{Pack: pack}),
@@ -244,9 +253,9 @@ func pages(t testing.TB) map[string]string {
 		"fleet": results.Fleet(exampleFleet(), time.UTC),
 		"proof": results.Proof(pack, exampleProof(), nil),
 		"case":  results.Case(pack, exampleWalk(t), of("casebook", "1")),
-	} {
+	}
+	for _, d := range out {
 		d.Program = "plimsoll 1.0.0"
-		out[name] = pageOf(t, d)
 	}
 	return out
 }

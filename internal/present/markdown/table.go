@@ -72,6 +72,9 @@ func cell(c document.Cell) string {
 	if c.Note != "" {
 		out += "<br>" + inline(c.Note)
 	}
+	if c.Detail != "" {
+		out += "<br>" + inline(c.Detail)
+	}
 	return out
 }
 

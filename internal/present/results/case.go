@@ -142,7 +142,8 @@ func triedSection(all []casebook.Tried, g *ledger) document.Section {
 		}
 		tab.Rows = append(tab.Rows, row)
 	}
-	return document.Section{ID: "tried", Title: "Tried with a real engine", Note: "On emulated volumes a fraction of the published size: the figures differ, what helped should help.", Parts: []document.Part{{Table: tab}}}
+	return document.Section{ID: "tried", Title: "Tried with a real engine", Parts: []document.Part{
+		{Text: "On emulated volumes, at a fraction of the published size (plimsoll lab table examples/lab): the figures are not the publication's; whether it helps should be."}, {Table: tab}}}
 }
 
 func caseTrust(k *casebook.Walk, g *ledger) document.Section {

@@ -2,8 +2,6 @@ package results
 
 import (
 	"fmt"
-	"math"
-	"strings"
 
 	"plimsoll/internal/advise/casebook"
 	"plimsoll/internal/advise/plan"
@@ -50,7 +48,7 @@ func casePlan(n *casebook.Planned, p *plan.Plan, g *ledger) document.Section {
 	}
 	out := document.Section{ID: "plan", Title: "Plan", Parts: []document.Part{{Text: text}}}
 	if p.Chosen != nil && len(p.Chosen.Changes) > 0 {
-		out.Parts = append(out.Parts, document.Part{Table: changesTable(p.Chosen, g)})
+		out.Parts = append(out.Parts, document.Part{Table: changesTable(p, p.Chosen, g)})
 	}
 	predicted := predictedSection(p, g)
 	if len(predicted.Parts) > 0 && predicted.Parts[0].Table != nil && n.ErrorBar != "" {
@@ -85,18 +83,13 @@ func caseFiles(files []casebook.Written) document.Section {
 func caseProof(k *casebook.Walk, chosen *plan.Layout, q *document.Queries) document.Section {
 	r := *k.Proof
 	r.Figures = k.ProofFigures()
-	var sets []string
-	for _, x := range chosen.Changes {
-		sets = append(sets, x.Path+" = "+orWord(x.To, "(not set)"))
-	}
 	beside := &document.Table{Caption: "The published change and the plan's", Columns: []document.Column{{Text: "by"}, {Text: "before and after"}}}
 	if k.Case.Layout != nil && k.Case.Layout.Published != "" {
 		beside.Rows = append(beside.Rows, []document.Cell{{Text: "published"}, {Text: document.Sentence(k.Case.Layout.Published)}})
 	}
-	beside.Rows = append(beside.Rows, []document.Cell{{Text: "the plan, by recordings"}, {Text: r.Sentence, Note: "with " + strings.Join(sets, "; ") + ": " + costOf(k.Plan)}})
-	out := document.Section{ID: "recorded", Title: "Proof by recordings",
-		Note:  "The scenario was recorded in simulation, as it is and with the plan, by other seeds; the two are compared as plimsoll prove compares those of production.",
-		Parts: []document.Part{{Table: beside}}}
+	beside.Rows = append(beside.Rows, []document.Cell{{Text: "the plan, by recordings"}, {Text: r.Sentence, Note: "with " + changedText(chosen) + ": " + costOf(k.Plan)}})
+	const how = "The scenario was recorded in simulation, as it is and with the plan, by other seeds; the two are compared as plimsoll prove compares those of production."
+	out := document.Section{ID: "recorded", Title: "Proof by recordings", Parts: []document.Part{{Text: how}, {Table: beside}}}
 	for _, w := range r.Warnings {
 		out.Parts = append(out.Parts, document.Part{Text: "⚠ " + w})
 	}
@@ -110,11 +103,7 @@ func caseProof(k *casebook.Walk, chosen *plan.Layout, q *document.Queries) docum
 
 // costOf is a plan's price a month and how far it is from now's.
 func costOf(n *casebook.Planned) string {
-	now, then := n.Now.MonthlyUSD, n.Chosen.MonthlyUSD
-	if math.Abs(then-now) < 0.005 {
-		return units.Dollars(then) + " a month, as much as now"
-	}
-	return units.Dollars(then) + " a month, " + change(&now, &then, "USD")
+	return units.Dollars(n.Chosen.MonthlyUSD) + " a month, " + againstNow(n.Now, n.Chosen)
 }
 
 // planVerdict is what helps, in a few words; "" where nothing was planned or nothing was found.
@@ -128,12 +117,8 @@ func planVerdict(n *casebook.Planned) string {
 	if !known || !also {
 		return ""
 	}
-	var sets []string
-	for _, x := range n.Chosen.Changes {
-		sets = append(sets, x.Path+" = "+orWord(x.To, "(not set)"))
-	}
-	return fmt.Sprintf("in the model %s brings %s from %s to %s, %s.", strings.Join(sets, "; "), plainName(name), units.Seconds(before.Value),
-		units.Seconds(after.Value), morePrice(n.Now.MonthlyUSD, n.Chosen.MonthlyUSD))
+	return fmt.Sprintf("in the model %s brings %s from %s to %s, %s.", changedText(n.Chosen), plainName(name), units.Seconds(before.Value),
+		units.Seconds(after.Value), morePrice(planOf(n), n.Chosen.MonthlyUSD))
 }
 
 // planFact is what the plan comes to, among the figures that carry a case; false without one.

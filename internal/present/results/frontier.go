@@ -16,9 +16,9 @@ type pointed struct {
 	now, chosen bool
 }
 
-// frontierSection is price against the first objective. It is missing where fewer than two layouts can be compared.
+// frontierSection is price against the first objective. It is missing without prices, and where fewer than two layouts can be compared.
 func frontierSection(p *plan.Plan, g *ledger) (document.Section, bool) {
-	if len(p.Frontier) < 2 || len(p.Objectives) == 0 {
+	if p.Unpriced || len(p.Frontier) < 2 || len(p.Objectives) == 0 {
 		return document.Section{}, false
 	}
 	objective := p.Objectives[0]
@@ -36,7 +36,6 @@ func frontierSection(p *plan.Plan, g *ledger) (document.Section, bool) {
 		{Text: "with the model's error", Number: true}, {Text: "layout"}}}
 	drawn := document.Frontier{Objective: objective.Name, MostSeconds: objective.MostSeconds}
 	for i, x := range all {
-		drawn.Points = append(drawn.Points, document.FrontierPoint{MonthlyUSD: x.MonthlyUSD, Seconds: x.figure.Value, LowSeconds: x.figure.Low, HighSeconds: x.figure.High, Now: x.now, Chosen: x.chosen})
 		word := ""
 		switch {
 		case x.chosen && x.now:
@@ -46,11 +45,20 @@ func frontierSection(p *plan.Plan, g *ledger) (document.Section, bool) {
 		case x.now:
 			word = "now"
 		}
+		name := setsText(x.Layout)
+		switch {
+		case x.chosen:
+			name += " (chosen)"
+		case x.now && len(x.Sets) > 0:
+			name += " (now)"
+		}
+		drawn.Points = append(drawn.Points, document.FrontierPoint{Name: name, MonthlyUSD: x.MonthlyUSD, Seconds: x.figure.Value, LowSeconds: x.figure.Low, HighSeconds: x.figure.High, Now: x.now, Chosen: x.chosen})
 		run := g.layout(x.Layout)
 		tab.Rows = append(tab.Rows, []document.Cell{{Text: strconv.Itoa(i + 1), Number: true, Ref: run}, {Text: units.Dollars(x.MonthlyUSD), Number: true, Href: g.priced()}, {Text: units.Seconds(x.figure.Value), Number: true, Href: run},
 			{Text: units.Seconds(x.figure.Low) + " to " + units.Seconds(x.figure.High), Number: true, Href: g.accurate()}, {Text: setsText(x.Layout), Roles: "code long", Note: word}})
 	}
-	return document.Section{ID: "frontier", Title: "Price against " + plainName(objective.Name),
-		Note:  "Of the layouts that were run to their end, none is both cheaper and better than one of these.",
-		Parts: []document.Part{{Figure: &document.Figure{ID: "frontier-plot", Title: "What more money buys", Plot: drawn, Table: tab, Caption: "A bar is the model's error. The dotted line is the objective; a square is now, a diamond what was chosen."}}}}, true
+	const none = "Of the layouts that were run to their end, none is both cheaper and better than one of these."
+	return document.Section{ID: "frontier", Title: "Price against " + plainName(objective.Name), Note: none,
+		Parts: []document.Part{{Figure: &document.Figure{ID: "frontier-plot", Title: "What more money buys", Plot: drawn, Table: tab, TerminalCaption: none + " The bars' scale is logarithmic.",
+			Caption: "A bar is the model's error. The dotted line is the objective; a square is now, a diamond what was chosen."}}}}, true
 }

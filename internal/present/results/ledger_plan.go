@@ -11,6 +11,14 @@ import (
 	"plimsoll/internal/present/document"
 )
 
+// called is the command that made the result, as far as its origin says.
+func (g *ledger) called() string {
+	if len(g.Command) == 0 {
+		return "plimsoll ..."
+	}
+	return call(g.Command...)
+}
+
 // page is how the page itself is made again; "" where its origin does not say.
 func (g *ledger) page(name string) string {
 	if len(g.Command) == 0 || g.again != "" {

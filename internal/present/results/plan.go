@@ -25,19 +25,21 @@ func Plan(p *plan.Plan, origin Origin) *document.Document {
 	switch {
 	case c == nil:
 		out.Verdict = "No layout that was looked at reaches " + goal + "."
+	case len(c.Changes) == 0 && p.Unpriced:
+		out.Verdict = "Nothing has to change for " + goal + "."
 	case len(c.Changes) == 0:
 		out.Verdict = fmt.Sprintf("Nothing has to change for %s: %s a month as it is.", goal, units.Dollars(c.MonthlyUSD))
 	default:
-		var sets []string
-		for _, x := range c.Changes {
-			sets = append(sets, x.Path+" = "+orWord(x.To, "(not set)"))
-		}
-		out.Verdict = fmt.Sprintf("To reach %s: %s, %s.", goal, strings.Join(sets, "; "), morePrice(p.Now.MonthlyUSD, c.MonthlyUSD))
+		out.Verdict = fmt.Sprintf("To reach %s: %s, %s.", goal, changedText(c), morePrice(p, c.MonthlyUSD))
 	}
-	out.Lead = []string{fmt.Sprintf("%s, in %s. %s layouts there are; %d were simulated, %d ruled out without.", p.Scenario.File, p.Region, units.Count(p.Searched.Space), p.Searched.Simulated, p.Searched.Pruned)}
+	where := "in " + p.Region
+	if p.Unpriced {
+		where = "without prices"
+	}
+	out.Lead = []string{fmt.Sprintf("%s, %s. %s layouts there are; %d were simulated, %d ruled out without.", p.Scenario.File, where, units.Count(p.Searched.Space), p.Searched.Simulated, p.Searched.Pruned)}
 	out.Facts = planFacts(p, g)
 	if c != nil && len(c.Changes) > 0 {
-		out.Sections = append(out.Sections, document.Section{ID: "changes", Title: "What to change", Parts: []document.Part{{Table: changesTable(c, g)}}})
+		out.Sections = append(out.Sections, document.Section{ID: "changes", Title: "What to change", Parts: []document.Part{{Table: changesTable(p, c, g)}}})
 	}
 	out.Sections = append(out.Sections, predictedSection(p, g))
 	if s, ok := frontierSection(p, g); ok {
@@ -46,13 +48,41 @@ func Plan(p *plan.Plan, origin Origin) *document.Document {
 	out.Sections = append(out.Sections, planWords(p, g)...)
 	out.Sections = append(out.Sections, document.Section{ID: "trust", Title: "How far to trust it",
 		Parts: []document.Part{{Text: "Error bar: " + p.ErrorBar() + ".", Ref: g.accurate()}}})
+	if c != nil && len(c.Sets) > 0 {
+		out.Sections = append(out.Sections, applySection(c, g))
+	}
 	out.Sections = append(out.Sections, g.section()...)
 	return out
 }
 
+// changedText is what changes, in a line. A figure of a product that was left, and is none of the new one, is not set.
+func changedText(c *plan.Layout) string {
+	var sets []string
+	for _, x := range c.Changes {
+		if x.From != "" || x.To != "" {
+			sets = append(sets, x.Path+" = "+orWord(x.To, "(not set)"))
+		}
+	}
+	return strings.Join(sets, "; ")
+}
+
+// applySection is the commands that run a layout again and write its files.
+func applySection(c *plan.Layout, g *ledger) document.Section {
+	again := g.simulated(c.Sets)
+	if g.Made != "" {
+		again = g.Made + " && " + again
+	}
+	return document.Section{ID: "apply", Title: "How to go on", Parts: []document.Part{
+		{Text: "Run it again:", Commands: []string{again}},
+		{Text: "Write the files that apply it:", Commands: []string{g.called() + " -o json > plan.json", "plimsoll emit plan.json --help"}}}}
+}
+
 // morePrice is what a layout costs beside now's.
-func morePrice(now, then float64) string {
+func morePrice(p *plan.Plan, then float64) string {
+	now := p.Now.MonthlyUSD
 	switch {
+	case p.Unpriced:
+		return "prices left out"
 	case math.Abs(then-now) < 0.005:
 		return "for as much as now"
 	case then > now:
@@ -81,16 +111,16 @@ func planFacts(p *plan.Plan, g *ledger) []document.Fact {
 	if shown == nil {
 		shown, word = p.Nearest, "nearest"
 	}
-	out := []document.Fact{{Label: "now, a month", Value: units.Dollars(p.Now.MonthlyUSD), Ref: g.priced()}}
+	var out []document.Fact
+	if !p.Unpriced {
+		out = append(out, document.Fact{Label: "now, a month", Value: units.Dollars(p.Now.MonthlyUSD), Ref: g.priced()})
+	}
 	if shown == nil {
 		return out
 	}
-	now := p.Now.MonthlyUSD
-	note := "as much as now"
-	if math.Abs(shown.MonthlyUSD-now) >= 0.005 {
-		note = change(&now, &shown.MonthlyUSD, "USD")
+	if !p.Unpriced {
+		out = append(out, document.Fact{Label: word + ", a month", Value: units.Dollars(shown.MonthlyUSD), Note: againstNow(p.Now, shown), Href: "#frontier", Ref: g.priced()})
 	}
-	out = append(out, document.Fact{Label: word + ", a month", Value: units.Dollars(shown.MonthlyUSD), Note: note, Href: "#frontier", Ref: g.priced()})
 	for _, o := range p.Objectives {
 		f, ok := shown.Predicted[o.Name+"_seconds"]
 		if !ok {
@@ -113,9 +143,20 @@ func plainName(figure string) string {
 	return strings.ReplaceAll(strings.TrimSuffix(figure, "_seconds"), "_", " ")
 }
 
-func changesTable(c *plan.Layout, g *ledger) *document.Table {
+// againstNow is how far a layout's price is from now's.
+func againstNow(now, then *plan.Layout) string {
+	if math.Abs(then.MonthlyUSD-now.MonthlyUSD) < 0.005 {
+		return "as much as now"
+	}
+	return change(&now.MonthlyUSD, &then.MonthlyUSD, "USD")
+}
+
+func changesTable(p *plan.Plan, c *plan.Layout, g *ledger) *document.Table {
 	tab := &document.Table{Caption: "Changes", Columns: []document.Column{{Text: "setting"}, {Text: "now"}, {Text: "then"}, {Text: "a month", Number: true}, {Text: "what it needs"}}}
 	for _, x := range c.Changes {
+		if x.From == "" && x.To == "" {
+			continue
+		}
 		cost := "free"
 		switch {
 		case x.USD > 0:
@@ -124,12 +165,31 @@ func changesTable(c *plan.Layout, g *ledger) *document.Table {
 			cost = "−" + units.Dollars(-x.USD)
 		}
 		tab.Rows = append(tab.Rows, []document.Cell{{Text: x.Path, Roles: "code"}, {Text: orWord(x.From, "–"), Roles: "code"}, {Text: orWord(x.To, "(not set)"), Roles: "code"},
-			{Text: cost, Number: true, Href: g.priced()}, {Text: x.Needs}})
+			priceCell(p, cost, g), {Text: needText(x.Needs)}})
 	}
 	for _, r := range c.Risks {
-		tab.Notes = append(tab.Notes, "Risk: "+r.Text)
+		tab.Notes = append(tab.Notes, "Risk: "+strings.TrimSuffix(r.Text, ".")+".")
 	}
 	return tab
+}
+
+// priceCell is a sum of money; empty where prices were left out.
+func priceCell(p *plan.Plan, text string, g *ledger) document.Cell {
+	if p.Unpriced {
+		return document.Cell{Number: true}
+	}
+	return document.Cell{Text: text, Number: true, Href: g.priced()}
+}
+
+// needText is what a change asks for.
+func needText(need string) string {
+	switch need {
+	case "online":
+		return "nothing: while it runs"
+	case "application":
+		return "a change of the application"
+	}
+	return "a " + need
 }
 
 // predictedSection is the model's figures of now and of the layout shown, each with the model's error.
@@ -210,15 +270,21 @@ func planWords(p *plan.Plan, g *ledger) []document.Section {
 	}
 	if len(p.Rejected) > 0 {
 		tab := &document.Table{Caption: "Layouts that are preferred but not enough", Columns: []document.Column{{Text: "layout", Ref: g.lost()}, {Text: "a month", Number: true}, {Text: "why not"}}}
+
 		shown := slices.Clone(p.Rejected)
 		slices.SortStableFunc(shown, func(a, b plan.Rejected) int { return len(a.Layout.Sets) - len(b.Layout.Sets) })
 		for _, r := range shown {
-			tab.Rows = append(tab.Rows, []document.Cell{{Text: orderText(r.Layout), Roles: "code long"}, {Text: units.Dollars(r.Layout.MonthlyUSD), Number: true, Href: g.priced()}, {Text: r.Reason}})
+			tab.Rows = append(tab.Rows, []document.Cell{{Text: orderText(r.Layout), Roles: "code long"}, priceCell(p, units.Dollars(r.Layout.MonthlyUSD), g), {Text: r.Reason}})
 		}
 		if len(shown) > rejectedUnfolded {
 			tab.Fold = fmt.Sprintf("%d layouts, those that change least first", len(shown))
 		}
-		out = append(out, document.Section{ID: "rejected", Title: "Preferred, but not enough", Parts: []document.Part{{Table: tab}}})
+		rejected := document.Section{ID: "rejected", Title: "Preferred, but not enough", Parts: []document.Part{{Table: tab}}}
+		if len(shown) > rejectedUnfolded+1 {
+			tab.Short = rejectedUnfolded
+			rejected.Parts = append(rejected.Parts, document.Part{Only: document.Terminal, Text: "-o json has all of them."})
+		}
+		out = append(out, rejected)
 	}
 	return out
 }

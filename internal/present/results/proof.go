@@ -29,6 +29,7 @@ func Proof(pack *rules.Pack, r *prove.Report, zone *time.Location) *document.Doc
 	if len(r.Requirements) > 0 {
 		p.Sections = append(p.Sections, requirementsSection(r))
 	}
+	p.Sections = append(p.Sections, recordSection(r)...)
 	p.Sections = append(p.Sections, sidesSection(r, zone))
 	p.Sections = append(p.Sections, methodSection(r))
 	p.Sections = append(p.Sections, queries.Section()...)
@@ -94,32 +95,45 @@ func verdictClass(v prove.Verdict) string {
 // figuresSection has each figure's name lead to the first query it was read with.
 func figuresSection(r *prove.Report, q *document.Queries) document.Section {
 	tab := &document.Table{Caption: "Figures before and after", Columns: []document.Column{{Text: "figure"}, {Text: "before", Number: true}, {Text: "after", Number: true}, {Text: "change", Number: true},
-		{Text: prove.Percent(r.Confidence) + " interval", Number: true}, {Text: "verdict"}, {Text: "to tell, record"}}}
+		{Text: prove.Percent(r.Confidence) + " interval", Number: true}, {Text: "verdict"}}}
 	for i := range r.Figures {
 		f := &r.Figures[i]
-		record := ""
-		if f.Record != nil {
-			record = units.Seconds(f.Record.Seconds) + " of both, for " + f.Record.For
-		}
-		name := document.Cell{Text: f.Title, Note: f.Basis}
+		name := document.Cell{Text: f.Title}
 		for i, signal := range f.Signals {
 			if link := q.Link(signal); i == 0 {
 				name.Href = link
 			}
 		}
 		from := name.Href
-		tab.Rows = append(tab.Rows, []document.Cell{name, {Text: f.Before.Text(f.Unit), Number: true, Href: from, Note: within(f.Before, f.Unit)},
-			{Text: f.After.Text(f.Unit), Number: true, Href: from, Note: within(f.After, f.Unit)}, {Text: changeOf(f), Number: true, Href: from}, {Text: intervalOf(f), Number: true},
-			{Text: string(f.Verdict), Roles: strings.TrimSpace("word " + verdictClass(f.Verdict))}, {Text: record}})
+		tab.Rows = append(tab.Rows, []document.Cell{name, {Text: f.Before.Text(f.Unit), Number: true, Href: from, Detail: within(f.Before, f.Unit)},
+			{Text: f.After.Text(f.Unit), Number: true, Href: from, Detail: within(f.After, f.Unit)}, {Text: changeOf(f), Number: true, Href: from}, {Text: f.Interval(), Number: true},
+			{Text: string(f.Verdict), Roles: strings.TrimSpace("word " + verdictClass(f.Verdict))}})
 	}
 	out := document.Section{ID: "figures", Title: "Before and after"}
 	if drawn := changesOf(r); len(drawn.Rows) > 0 {
+		const marks = "A filled mark is a verdict, a hollow one cannot be told yet."
+		interval := prove.Percent(r.Confidence) + " interval"
 		out.Parts = append(out.Parts, document.Part{Figure: &document.Figure{ID: "changes", Title: "Changes with their intervals", Plot: drawn,
-			Caption: "After over before; as far to the left as to the right is as much less as more, and small changes have more room than large ones. A bar is the " + prove.Percent(r.Confidence) + " interval, the grey band is no change (" + prove.Percent(r.Method.Margin) +
-				" either way). A filled mark is told, a hollow one cannot be told yet."}})
+			Caption: "After over before; as far to the left as to the right is as much less as more, and small changes have more room than large ones. A bar is the " + interval + ", the grey band is no change (" + prove.Percent(r.Method.Margin) +
+				" either way). " + marks,
+			TerminalCaption: "After over before, each with its " + interval + ". " + marks}})
 	}
 	out.Parts = append(out.Parts, document.Part{Table: tab})
 	return out
+}
+
+// recordSection says how long to record for the figures that cannot be told.
+func recordSection(r *prove.Report) []document.Section {
+	tab := &document.Table{Caption: "How long to record", Columns: []document.Column{{Text: "figure"}, {Text: "record both", Number: true}, {Text: "to tell"}}}
+	for i := range r.Figures {
+		if f := &r.Figures[i]; f.Record != nil {
+			tab.Rows = append(tab.Rows, []document.Cell{{Text: f.Title}, {Text: units.Seconds(f.Record.Seconds), Number: true}, {Text: f.Record.For}})
+		}
+	}
+	if len(tab.Rows) == 0 {
+		return nil
+	}
+	return []document.Section{{ID: "record", Title: "To tell more, record longer", Parts: []document.Part{{Table: tab}}}}
 }
 
 // within is an estimate's interval; "" where it has none.
@@ -139,18 +153,6 @@ func changeOf(f *prove.Figure) string {
 		return prove.Signed(f.Difference.Value, f.Unit)
 	}
 	return prove.Change(f.Ratio.Value)
-}
-
-func intervalOf(f *prove.Figure) string {
-	switch {
-	case f.P == nil:
-		return "too short"
-	case f.Difference.Low != nil && f.Difference.High != nil && *f.Difference.Low == 0 && *f.Difference.High == 0:
-		return ""
-	case f.Ratio.Low == nil && f.Ratio.High == nil:
-		return prove.Signed(f.Difference.Low, f.Unit) + " to " + prove.Signed(f.Difference.High, f.Unit)
-	}
-	return prove.Change(f.Ratio.Low) + " to " + prove.Change(f.Ratio.High)
 }
 
 func requirementsSection(r *prove.Report) document.Section {
@@ -173,7 +175,7 @@ func requirementsSection(r *prove.Report) document.Section {
 
 // sidesSection says what was compared, and whether the same was asked of both.
 func sidesSection(r *prove.Report, loc *time.Location) document.Section {
-	sides := &document.Table{Caption: "Recordings", Columns: []document.Column{{}, {Text: "sources"}, {Text: "from"}, {Text: "to"}, {Text: "used", Number: true}, {Text: "units", Number: true}}}
+	var sides []document.Term
 	for _, s := range []struct {
 		name string
 		*prove.Side
@@ -184,10 +186,14 @@ func sidesSection(r *prove.Report, loc *time.Location) document.Section {
 		}
 		unit := units.Count(int64(s.Units)) + " intervals of " + units.Seconds(s.UnitSeconds)
 		if s.CyclesOfOwn {
-			unit = units.Count(int64(s.Units)) + " checkpoint cycles of " + units.Seconds(s.UnitSeconds)
+			unit = units.Count(int64(s.Units)) + " whole checkpoint cycles of " + units.Seconds(s.UnitSeconds)
 		}
-		sides.Rows = append(sides.Rows, []document.Cell{{Text: s.name}, {Text: strings.Join(from, ", "), Roles: "long"}, {Text: s.Span.From.In(loc).Format(time.DateTime)},
-			{Text: s.Span.To.In(loc).Format("2006-01-02 15:04:05 MST")}, {Text: units.Seconds(s.UsedSeconds), Number: true}, {Text: unit, Number: true}})
+		unit += ", " + units.Seconds(s.UsedSeconds) + " in all"
+		if s.LeftSeconds >= s.StepSeconds && s.LeftSeconds > 0 {
+			unit += "; " + units.Seconds(s.LeftSeconds) + " outside them not used"
+		}
+		sides = append(sides, document.Term{Label: s.name, Lines: []document.Line{{Text: orWord(strings.Join(from, ", "), "no source")},
+			{Text: s.Span.From.In(loc).Format(time.DateTime) + " to " + s.Span.To.In(loc).Format("2006-01-02 15:04:05 MST")}, {Text: unit}}})
 	}
 	checks := &document.Table{Caption: "Whether the same was asked of both", Columns: []document.Column{{Text: "workload"}, {Text: "before and after"}, {Text: "alike"}}}
 	for _, c := range r.Workload.Checks {
@@ -197,21 +203,51 @@ func sidesSection(r *prove.Report, loc *time.Location) document.Section {
 		}
 		checks.Rows = append(checks.Rows, []document.Cell{{Text: c.Name}, {Text: c.Text}, {Text: word, Roles: class}})
 	}
-	parts := []document.Part{{Table: sides}}
+	parts := []document.Part{{Terms: sides}}
 	if len(checks.Rows) > 0 {
 		parts = append(parts, document.Part{Table: checks})
 	}
 	return document.Section{ID: "sides", Title: "What was compared", Parts: parts}
 }
 
+// basisTable says what figures were computed from, each basis with the figures it is of.
+func basisTable(r *prove.Report) *document.Table {
+	tab := &document.Table{Caption: "What the figures were computed from", Columns: []document.Column{{Text: "figures"}, {Text: "computed from"}}}
+	index := map[string]int{}
+	for i := range r.Figures {
+		f := &r.Figures[i]
+		if f.Basis == "" {
+			continue
+		}
+		text := document.Sentence(f.Basis)
+		if f.Resolution != 0 {
+			text += fmt.Sprintf(" Its classes are %.0f %% wide there, which the intervals hold; no change is one within %s beside that.", 100*f.Resolution, prove.Percent(r.Method.Margin))
+		}
+		if k, ok := index[text]; ok {
+			tab.Rows[k][0].Text += ", " + f.Title
+			continue
+		}
+		index[text] = len(tab.Rows)
+		tab.Rows = append(tab.Rows, []document.Cell{{Text: f.Title}, {Text: text}})
+	}
+	return tab
+}
+
 // methodText says what intervals and verdicts rest on.
 func methodText(r *prove.Report) string {
-	return fmt.Sprintf("Intervals: a block bootstrap over %s, %s of a figure alone. Verdicts: a permutation test, %s's correction over %d figures: the chance of any false better or worse here is %s at most. No change: within %s.",
-		r.Method.Units, prove.Percent(r.Confidence), r.Method.Correction, r.Method.Family, prove.Percent(1-r.Confidence), prove.Percent(r.Method.Margin))
+	of := "whole checkpoint cycles"
+	if r.Method.Units != "checkpoint cycles" {
+		of = r.Method.Units + ", in runs as long as they depend on each other"
+	}
+	return fmt.Sprintf("Intervals: a block bootstrap over %s; %s of a figure alone. Verdicts: a permutation test, %s's correction over %d figures: the chance of any false better or worse here is %s at most. No change: within %s.",
+		of, prove.Percent(r.Confidence), r.Method.Correction, r.Method.Family, prove.Percent(1-r.Confidence), prove.Percent(r.Method.Margin))
 }
 
 func methodSection(r *prove.Report) document.Section {
 	parts := []document.Part{{Text: methodText(r)}}
+	if basis := basisTable(r); len(basis.Rows) > 0 {
+		parts = append(parts, document.Part{Table: basis})
+	}
 	for _, a := range r.Method.Assumptions {
 		parts = append(parts, document.Part{Text: "Assumed: " + document.Sentence(a)})
 	}
@@ -230,7 +266,7 @@ func changesOf(r *prove.Report) document.Changes {
 	out := document.Changes{Margin: r.Method.Margin}
 	for i := range r.Figures {
 		f := &r.Figures[i]
-		if f.Ratio.Value == nil || !(*f.Ratio.Value > 0) {
+		if f.Ratio.Value == nil || !(*f.Ratio.Value >= 0) {
 			continue
 		}
 		row := document.RatioRow{Title: f.Title, Verdict: string(f.Verdict), Ratio: *f.Ratio.Value, Low: f.Ratio.Low, High: f.Ratio.High,

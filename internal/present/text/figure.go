@@ -22,7 +22,7 @@ func (p *page) figure(f *document.Figure) {
 	case document.Changes:
 		drawn = p.changes(plot)
 	}
-	if drawn {
-		p.para(indent3, indent3, f.Caption, dim)
+	if drawn && f.TerminalCaption != "" {
+		p.para(indent3, indent3, f.TerminalCaption, dim)
 	}
 }

@@ -15,7 +15,7 @@ const cellGap = 2
 
 // table writes a table whose columns are as wide as their cells. Where it is too wide for the page, it is
 // written in several pieces, if its first columns may be repeated; or columns are dropped that say they may be.
-// At last the widest column is cut.
+// At last columns are narrowed, those of words first: their cells take several lines then, and numbers are cut.
 func (p *page) table(t *document.Table) {
 	g := p.grid(t)
 	pieces := [][]int{g.columns}
@@ -55,6 +55,7 @@ type grid struct {
 
 const (
 	cutMin  = 8  // the least width that a column is cut to
+	wrapMin = 18 // the least width that a column of words is narrowed to, while that is enough
 	headMax = 14 // the width that a heading alone gives a column
 )
 
@@ -136,12 +137,24 @@ func (p *page) cut(g grid, some []int) {
 			g.widths[i] = max(cutMin, g.widths[i]-over)
 		}
 	}
-	for over := g.total(some) - p.width; over > 0; over = g.total(some) - p.width {
+	var long []int
+	for _, i := range some {
+		if !g.Columns[i].Number {
+			long = append(long, i)
+		}
+	}
+	p.narrow(g, some, long, wrapMin)
+	p.narrow(g, some, some, cutMin)
+}
+
+// narrow makes the widest of some columns narrower, but none than the least, until all columns fit.
+func (p *page) narrow(g grid, all, some []int, least int) {
+	for over := g.total(all) - p.width; over > 0 && len(some) > 0; over = g.total(all) - p.width {
 		widest := slices.MaxFunc(some, func(a, b int) int { return cmp.Compare(g.widths[a], g.widths[b]) })
-		if g.widths[widest] <= cutMin {
+		if g.widths[widest] <= least {
 			return
 		}
-		second := cutMin
+		second := least
 		for _, i := range some {
 			if i != widest {
 				second = max(second, g.widths[i])
@@ -196,7 +209,7 @@ func (p *page) row(g grid, row []document.Cell, some []int) {
 	set := make(map[int][]string, len(some))
 	lines := 1
 	below := make(map[int][]string, len(some))
-	var notes []string
+	var notes, details []string
 	for _, i := range some {
 		c := document.Cell{}
 		if i < len(row) {
@@ -211,6 +224,12 @@ func (p *page) row(g grid, row []document.Cell, some []int) {
 		default:
 			notes = append(notes, c.Note)
 		}
+		if p.verbose && c.Detail != "" {
+			details = append(details, g.Columns[i].Text+" "+c.Detail)
+		}
+	}
+	if len(details) > 0 {
+		notes = append(notes, strings.Join(details, "; "))
 	}
 	for l := range lines {
 		p.across(g, set, some, l)
