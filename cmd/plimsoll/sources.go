@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	_ "embed" // sources.txt
 	"errors"
 	"runtime"
 	"sync"
@@ -211,20 +212,10 @@ func each(ctx context.Context, n int, f func(ctx context.Context, i int) error) 
 	return first
 }
 
-// noSources is the answer to a verb without a source: one example of each kind.
-const sourceExamples = `a SOURCE is what is at hand, for example
-  diagnostic.data                      a MongoDB's folder, or one file of it
-  iostat.log                           written by: S_TIME_FORMAT=ISO iostat -xt 1 > iostat.log
-  mongodb://db-1:27017                 a running MongoDB (user and password: see docs/live.md); sampled live
-  postgres://monitor@db-1/postgres     a PostgreSQL; sampled live
-  etcd://db-1:2379                     an etcd, with all its members; sampled live
-  http://localhost:9216/metrics        an exporter; IRIS has /api/monitor/metrics; sampled live
-  metrics.txt                          exporters' metrics, saved
-  http://prometheus:9090               a Prometheus server, or one that answers like it
-  host                                 this machine; sampled live
-  fio.json                             written by: fio --output-format=json
-  incident/                            a recording made by: plimsoll record
-  bundle/                              a folder with several of these in it`
+// sourceExamples is the answer to a verb without a source: one example of each kind.
+//
+//go:embed sources.txt
+var sourceExamples string
 
 func needSources(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {

@@ -1,6 +1,10 @@
 package mongodb
 
 import (
+	"context"
+
+	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/engine/mongodb/buckets"
 	"plimsoll/internal/engine/mongodb/model"
 	"plimsoll/internal/engine/mongodb/server"
 	"plimsoll/internal/engine/mongodb/worker"
@@ -31,4 +35,19 @@ func (Engine) Addresses() existing.Addresses { return server.Addresses }
 // NewExisting implements existing.Engine.
 func (Engine) NewExisting(sc *scenario.Scenario, opt existing.Options) (existing.Server, error) {
 	return server.NewExisting(*scenario.ConfigOf[*model.Config](sc), opt)
+}
+
+// Buckets implements lab.BucketEngine.
+func (Engine) Buckets() lab.Buckets { return lab.Buckets(buckets.Defaults()) }
+
+// CheckBuckets implements lab.BucketEngine.
+func (Engine) CheckBuckets(b *lab.Buckets) diagnostics.List { return (*buckets.Config)(b).Check() }
+
+// MeasureBuckets implements lab.BucketEngine: in WiredTiger alone.
+func (Engine) MeasureBuckets(ctx context.Context, b lab.Buckets) (lab.BucketResult, error) {
+	r, err := buckets.Run(ctx, buckets.Config(b))
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
 }
