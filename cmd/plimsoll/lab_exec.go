@@ -25,7 +25,7 @@ func newLabExecCommand(a *app) *cobra.Command {
 		Use: "exec VOLUME.yaml -- COMMAND [ARGUMENT...]",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if cmd.ArgsLenAtDash() != 1 || len(args) < 2 {
-				return usagef("plimsoll lab exec VOLUME.yaml -- mongod --dbpath {}", "lab exec: wants a volume's file, then -- and a command")
+				return usagef("plimsoll lab exec VOLUME.yaml -- COMMAND {}", "lab exec: wants a volume's file, then -- and a command")
 			}
 			return nil
 		},

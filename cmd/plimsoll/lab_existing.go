@@ -50,7 +50,7 @@ func (o *serverOptions) AddFlags(cmd *cobra.Command, what string) {
 	files := withFiles(addresses())
 	f.StringVar(&o.server, "server", "", what)
 	f.StringVar(&o.name, "database", "", "with --server: what is made there is called so ("+existing.NamePrefix+"...; default: by chance)")
-	f.StringVar(&o.tls.CACert, "cacert", "", "with an "+files+": who signs its certificates, as in etcdctl")
+	f.StringVar(&o.tls.CACert, "cacert", "", "with an "+files+": who signs its certificates")
 	f.StringVar(&o.tls.Cert, "cert", "", "with an "+files+": the client's certificate")
 	f.StringVar(&o.tls.Key, "key", "", "with an "+files+": the certificate's key")
 	f.BoolVar(&o.keep, "keep", false, "with --server: leave there what was made")

@@ -41,7 +41,7 @@ func newLabRunCommand(a *app) *cobra.Command {
 	o := &labRunOptions{}
 	cmd := &cobra.Command{
 		Use:  "run SCENARIO",
-		Args: needArgs(1, 1, "a scenario's file, such as examples/scenarios/lab-etcd.yaml"),
+		Args: needArgs(1, 1, "a scenario's file, such as one of examples/scenarios/lab-*.yaml"),
 	}
 	o.AddFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -12,16 +12,16 @@ import (
 // An address is what may follow the word host: which cgroup is sampled, if not this process' own.
 type address struct {
 	pid    int    // 0: none
-	cgroup string // a path below the mounts, "/system.slice/postgresql.service"
+	cgroup string // a path below the mounts, "/system.slice/db.service"
 }
 
-// parse reads "host", "host?pid=4711" and "host?cgroup=/system.slice/postgresql.service".
+// parse reads "host", "host?pid=4711" and "host?cgroup=/system.slice/db.service".
 func parse(arg string) (address, error) {
 	_, query, ok := strings.Cut(arg, "?")
 	if !ok {
 		return address{}, nil
 	}
-	const want = "want host, host?pid=4711 or host?cgroup=/system.slice/postgresql.service"
+	const want = "want host, host?pid=4711 or host?cgroup=/system.slice/db.service"
 	values, err := url.ParseQuery(query)
 	if err != nil || len(values) != 1 {
 		return address{}, fmt.Errorf("%q names no cgroup: %s", arg, want)
