@@ -8,8 +8,8 @@
 //	scenario -> lab/run --+--> lab/mount   volumes as file systems, in a process of their own
 //	                      |      lab/blockdev   a disk as a block device of the kernel: FUSE and loop
 //	                      |        lab/disk     an image in user space that answers when the volume would
-//	                      +--> a Server    lab/etcd, lab/postgres, lab/wiredtiger, lab/streams: the engine
-//	                      +--> lab/drive   the open loop that asks it, and measures from intended starts
+//	                      +--> a Server    of an Engine: the real one, from its own folder
+//	                      +--> lab/loadgen the open loop that asks it, and measures from intended starts
 //
 // This package holds only what these agree upon.
 package lab

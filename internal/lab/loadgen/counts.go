@@ -23,7 +23,7 @@ type Result struct {
 	Errors         map[string]int64 // by text; there is a bound on how many are told apart
 	// How late operations began for which a connection was free, in an open loop's measured time and warm-up.
 	LateP50, LateP99, LateMax units.Duration
-	// Behind says that the driver could not keep up: its lateness is a part of the latencies that counts. That is
+	// Behind says that the load generator could not keep up: its lateness is a part of the latencies that counts. That is
 	// where its median is over 100 us and a tenth of theirs, or its p99 over 1 ms and a tenth of theirs.
 	Behind bool
 	// Pauses are those of this machine. Operations that they account for are marked.
@@ -32,7 +32,7 @@ type Result struct {
 	Forgotten int64
 }
 
-// What a driver may be late by without its being told, beside a tenth of the latencies. Volumes that one rents take 500 us
+// What a load generator may be late by without its being told, beside a tenth of the latencies. Volumes that one rents take 500 us
 // and more for a write, and a virtual machine's timers and cores come this late now and then.
 const (
 	lateP50 = 100 * time.Microsecond
@@ -70,7 +70,7 @@ type KindTotals struct {
 	Felt latency.Buckets
 }
 
-// counts are what a Driver counts, under its lock.
+// counts are what a Generator counts, under its lock.
 type counts struct {
 	operations                       []latency.Operation
 	askedAll, refusedAll             int64
@@ -118,7 +118,7 @@ func (c *counts) failure() error {
 	return fmt.Errorf("%d of %d operations failed, the first with: %w", c.failed, c.failed+c.finished, c.first)
 }
 
-func (d *Driver) asked(at vtime.Instant) {
+func (d *Generator) asked(at vtime.Instant) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.count.askedAll++
@@ -127,7 +127,7 @@ func (d *Driver) asked(at vtime.Instant) {
 	}
 }
 
-func (d *Driver) refused(at vtime.Instant) {
+func (d *Generator) refused(at vtime.Instant) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.count.refusedAll++
@@ -137,14 +137,14 @@ func (d *Driver) refused(at vtime.Instant) {
 }
 
 // late counts by how much an operation began after it could have.
-func (d *Driver) late(by vtime.Instant) {
+func (d *Generator) late(by vtime.Instant) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.count.lateness.Add(int64(by))
 }
 
 // issued remembers that a write is about to be made.
-func (d *Driver) issued(op *lab.Op) {
+func (d *Generator) issued(op *lab.Op) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	k, ok := d.known[op.Key]
@@ -157,13 +157,13 @@ func (d *Driver) issued(op *lab.Op) {
 }
 
 // Known gives what is known of each key that was written; of Config.Remember, and between two Runs.
-func (d *Driver) Known() map[uint64]Known { return d.known }
+func (d *Generator) Known() map[uint64]Known { return d.known }
 
 // Found says which write of a key is there after a loss of power: from now on this one counts as acknowledged.
-func (d *Driver) Found(key, seq uint64) { d.known[key] = Known{Acknowledged: seq, Issued: seq} }
+func (d *Generator) Found(key, seq uint64) { d.known[key] = Known{Acknowledged: seq, Issued: seq} }
 
 // At is the workload's time at a time of the day: while the server was down it stood still.
-func (d *Driver) At(t time.Time) vtime.Instant {
+func (d *Generator) At(t time.Time) vtime.Instant {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	at := vtime.Instant(0)
@@ -179,7 +179,7 @@ func (d *Driver) At(t time.Time) vtime.Instant {
 }
 
 // Totals tells how far the run has come.
-func (d *Driver) Totals() Totals {
+func (d *Generator) Totals() Totals {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	c := &d.count
@@ -197,7 +197,7 @@ func (d *Driver) Totals() Totals {
 }
 
 // Result tells what came of the Runs so far. It fails where more than one operation in a hundred did, with the first error.
-func (d *Driver) Result() (*Result, error) {
+func (d *Generator) Result() (*Result, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	c := &d.count

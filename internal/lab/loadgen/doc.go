@@ -6,17 +6,17 @@
 // these seconds is heard (coordinated omission is what happens otherwise: Gil Tene, 2013). In a closed loop each
 // client asks again when it has its answer.
 //
-// A driver that is late itself would measure itself. The dispatcher sleeps in the kernel on a thread of its own, and how late
+// A load generator that is late itself would measure itself. The dispatcher sleeps in the kernel on a thread of its own, and how late
 // operations began for which a connection was free is part of the result ([Result.LateP99]); where that
-// was much, the result says that it could not keep up ([Result.Behind]). Driver and server share the machine's
+// was much, the result says that it could not keep up ([Result.Behind]). Load generator and server share the machine's
 // cores: a late start is as often the server's doing.
 //
-// Power can be lost in between. A [Driver] runs to an instant, and goes on from there when the server is back,
+// Power can be lost in between. A [Generator] runs to an instant, and goes on from there when the server is back,
 // however long that took; the workload's time stands still meanwhile. To find out what was lost it can remember what was
 // acknowledged ([Config.Remember]): then all writes of a key go one after the other, and each carries a number that
 // rises.
 //
-//	d := drive.New(drive.Config{Server: server, Workload: w, Seed: 1, From: warmup, End: end})
+//	d := loadgen.New(loadgen.Config{Server: server, Workload: w, Seed: 1, From: warmup, End: end})
 //	err := d.Run(ctx, end, nil)
 //	result := d.Result()
 package loadgen

@@ -2,7 +2,7 @@
 // with a recording and a result at the end.
 //
 // It is package simulate's counterpart in real time. It mounts the volumes (lab/mount), starts the engine on them (a
-// lab.Server) and asks it what the workload says, when it says so (lab/drive); what comes out is a simulate.Result by
+// lab.Server) and asks it what the workload says, when it says so (lab/loadgen); what comes out is a simulate.Result by
 // the same counting, so that model and laboratory stand side by side.
 //
 //  1. Volumes are mounted, each of etcd's members on a machine of its own, and let everything through at once.
@@ -14,9 +14,9 @@
 // # What is the scenario's, and what this machine's
 //
 // Volumes, file system, write-back limits (as bytes: the scenario's ratios of the scenario's memory), engine and
-// workload are the scenario's. Cores and memory are this machine's, and the driver, the emulated volumes and the
+// workload are the scenario's. Cores and memory are this machine's, and the load generator, the emulated volumes and the
 // engine share them; the network is the loopback. [Lab] says which these were, how late the volumes answered, and how
-// late the driver asked: a result whose emulator was saturated is none.
+// late the load generator asked: a result whose emulator was saturated is none.
 //
 // Two things of this machine are kept out of the figures as far as can be. Its cores do not sleep while a run lasts,
 // since waking one costs a virtual machine hundreds of microseconds. And where the machine itself stood still, which

@@ -116,7 +116,7 @@ type Dispatch struct {
 	LateP50 float64 `json:"late_p50_seconds"`
 	LateP99 float64 `json:"late_p99_seconds"`
 	LateMax float64 `json:"late_max_seconds"`
-	// Behind says that this is a part of the latencies that counts: see drive.Result.
+	// Behind says that this is a part of the latencies that counts: see loadgen.Result.
 	Behind bool `json:"behind"`
 }
 

@@ -120,9 +120,9 @@ func (x *experiment) recover(ctx context.Context, n int) (again bool, err error)
 // check reads each document that was written: it has to be as the last acknowledged write left it, or as one did that
 // was asked for since.
 func (x *experiment) check(ctx context.Context, n int) error {
-	known := x.driver.Known()
+	known := x.load.Known()
 	keys := slices.Sorted(maps.Keys(known)) // in the order in which they lie, as likely as not
-	x.power.Acknowledged, x.power.Keys = x.driver.Totals().Writes.Done, 0
+	x.power.Acknowledged, x.power.Keys = x.load.Totals().Writes.Done, 0
 	for i, key := range keys {
 		if i%1000 == 0 {
 			x.opt.tell(Progress{Phase: "reading what was written", Done: int64(i), Total: int64(len(keys))})
@@ -149,7 +149,7 @@ func (x *experiment) check(ctx context.Context, n int) error {
 			x.power.Wrong++
 			x.example("document %d holds write %d after loss of power %d: none after %d was asked for", key, seq, n+1, k.Issued)
 		}
-		x.driver.Found(key, seq)
+		x.load.Found(key, seq)
 	}
 	return nil
 }

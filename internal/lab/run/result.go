@@ -19,7 +19,7 @@ import (
 
 // result makes the result of a run that is over.
 func (x *experiment) result(ctx context.Context) (*Result, error) {
-	asked, err := x.driver.Result()
+	asked, err := x.load.Result()
 	if err != nil {
 		return nil, err
 	}
@@ -52,9 +52,9 @@ func (x *experiment) observed() []engine.Cycle {
 	slices.SortFunc(x.cycles, func(a, b lab.Cycle) int { return a.From.Compare(b.From) })
 	out := make([]engine.Cycle, len(x.cycles))
 	for i, c := range x.cycles {
-		out[i] = engine.Cycle{Start: x.driver.At(c.From), End: vtime.Never}
+		out[i] = engine.Cycle{Start: x.load.At(c.From), End: vtime.Never}
 		if !c.To.IsZero() {
-			out[i].End = x.driver.At(c.To)
+			out[i].End = x.load.At(c.To)
 		}
 	}
 	return out

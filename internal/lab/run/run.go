@@ -32,7 +32,7 @@ type experiment struct {
 	m      *machines
 	kernel *mount.Settings
 	unlock func() // others may run
-	driver *loadgen.Driver
+	load   *loadgen.Generator
 	watch  *watcher
 	record *recorder // nil: nothing is recorded
 
@@ -105,16 +105,16 @@ func (x *experiment) run(ctx context.Context) (out *Result, err error) {
 	if err := x.prepare(ctx); err != nil {
 		return nil, err
 	}
-	x.driver = loadgen.New(loadgen.Config{
+	x.load = loadgen.New(loadgen.Config{
 		Server: x.server, Workload: x.sc.Workloads(), Seed: x.sc.Seed, From: x.from, End: x.end, Remember: x.opt.PowerLoss > 0,
 	})
 	if x.opt.Record != nil {
 		x.record = newRecorder(x.opt.Record, x.m.lab.Devices)
 		x.record.existing = x.opt.Existing
 	}
-	x.watch = newWatcher(x.m, x.driver, x.from, x.end)
+	x.watch = newWatcher(x.m, x.load, x.from, x.end)
 	x.watch.record = x.record
-	if err := x.drive(ctx); err != nil {
+	if err := x.ask(ctx); err != nil {
 		return nil, err
 	}
 	return x.result(ctx)
@@ -190,8 +190,8 @@ func (x *experiment) close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// drive asks, with losses of power in between.
-func (x *experiment) drive(ctx context.Context) error {
+// ask asks, with losses of power in between.
+func (x *experiment) ask(ctx context.Context) error {
 	ends := append(x.cuts(), x.end)
 	for i, until := range ends {
 		asking, give := context.WithCancel(ctx)
@@ -201,7 +201,7 @@ func (x *experiment) drive(ctx context.Context) error {
 			ended = func() error { return x.cut(ctx, i) }
 		}
 		prioritize(clientNice)
-		err := x.driver.Run(asking, until, ended)
+		err := x.load.Run(asking, until, ended)
 		prioritize(programNice) // an engine that is started again has that of programs
 		watched := stop()
 		give()
@@ -249,7 +249,7 @@ func (x *experiment) watching(ctx context.Context, done <-chan struct{}) error {
 	measured := false
 	stop := func() {}
 	defer func() { stop() }()
-	last, at := x.driver.Totals(), time.Now()
+	last, at := x.load.Totals(), time.Now()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for n := 1; ; n++ {
@@ -263,7 +263,7 @@ func (x *experiment) watching(ctx context.Context, done <-chan struct{}) error {
 		var err error
 		if measured {
 			totals, err = x.watch.look(ctx)
-		} else if totals = x.driver.Totals(); totals.At >= x.from && !over {
+		} else if totals = x.load.Totals(); totals.At >= x.from && !over {
 			measured = true
 			if err = x.watch.begin(ctx); err == nil && x.record != nil {
 				stop = x.record.read(ctx, x.sources())

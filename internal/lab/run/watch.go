@@ -15,11 +15,11 @@ import (
 	"plimsoll/internal/model/simulate"
 )
 
-// A watcher looks at volumes, machine and driver once a second of the measured time. What goes on while
+// A watcher looks at volumes, machine and load generator once a second of the measured time. What goes on while
 // the power is off is not looked at.
 type watcher struct {
 	m      *machines
-	driver *loadgen.Driver
+	load   *loadgen.Generator
 	record *recorder // nil: nothing is recorded
 	from   vtime.Instant
 	step   int // seconds of a cell of the series
@@ -51,9 +51,9 @@ type track struct {
 	worst  Emulation
 }
 
-func newWatcher(m *machines, d *loadgen.Driver, from, end vtime.Instant) *watcher {
+func newWatcher(m *machines, d *loadgen.Generator, from, end vtime.Instant) *watcher {
 	cells := latency.NewSeries(from, end) // the cells that the result's other series have
-	w := &watcher{m: m, driver: d, from: from, step: int(cells.Step / time.Second), tracks: map[string]*track{}}
+	w := &watcher{m: m, load: d, from: from, step: int(cells.Step / time.Second), tracks: map[string]*track{}}
 	n := len(cells.Cells)
 	w.dirty = make([]*float64, n)
 	for name, device := range m.lab.Devices {
@@ -82,7 +82,7 @@ func (w *watcher) begin(ctx context.Context) error {
 	}
 	w.at = time.Now()
 	w.processor, err = cpu()
-	w.driver.Totals() // its maxima begin anew
+	w.load.Totals() // its maxima begin anew
 	return err
 }
 
@@ -90,7 +90,7 @@ func (w *watcher) begin(ctx context.Context) error {
 func (w *watcher) look(ctx context.Context) (loadgen.Totals, error) {
 	now := time.Now()
 	span := now.Sub(w.at).Seconds()
-	totals := w.driver.Totals()
+	totals := w.load.Totals()
 	cell := min(max(int((totals.At-w.from)/1e9)-1, 0)/w.step, len(w.dirty)-1)
 	dirty, err := meminfo("Dirty")
 	if err != nil {

@@ -144,7 +144,7 @@ func (o *Options) workload() (*workload.Workload, error) {
 	return w, problems.Err()
 }
 
-func (o *Options) tell(d *loadgen.Driver, done <-chan struct{}) {
+func (o *Options) tell(d *loadgen.Generator, done <-chan struct{}) {
 	t := time.NewTicker(time.Second)
 	defer t.Stop()
 	last := int64(0)

@@ -70,12 +70,12 @@ func every(t testing.TB, rate units.Frequency, connections int) *workload.Worklo
 	})
 }
 
-func began(cfg Config) *Driver {
+func began(cfg Config) *Generator {
 	cfg.clock = bubble{time.Now()}
 	return New(cfg)
 }
 
-func result(t *testing.T, d *Driver) *Result {
+func result(t *testing.T, d *Generator) *Result {
 	t.Helper()
 	r, err := d.Result()
 	if err != nil {
@@ -105,7 +105,7 @@ func TestQueuedFromTheIntendedStart(t *testing.T) {
 			t.Errorf("%d answered, %d asked in the measured time, %d refused", n, r.Asked, r.Refused)
 		}
 		if r.LateMax != 0 || r.Behind {
-			t.Errorf("began late by %v: waiting for a connection is not the driver's lateness", r.LateMax)
+			t.Errorf("began late by %v: waiting for a connection is not the load generator's lateness", r.LateMax)
 		}
 		if x := d.Totals(); x.Waiting != x.Asked-x.Done || x.Writes.Done != x.Done || x.Writes.Max.Std() < time.Second || x.P99 == 0 || x.At != at(3) {
 			t.Errorf("%+v", x)

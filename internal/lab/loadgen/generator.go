@@ -54,8 +54,8 @@ type Config struct {
 	clock clock // nil: the real one
 }
 
-// A Driver asks. Run and Result belong to one goroutine; the others may be called any time.
-type Driver struct {
+// A Generator asks. Run and Result belong to one goroutine; the others may be called any time.
+type Generator struct {
 	cfg    Config
 	clock  clock
 	source workload.Source  // of an open loop
@@ -86,9 +86,9 @@ type span struct {
 	at, end vtime.Instant
 }
 
-// New makes a driver that stands at the beginning.
-func New(cfg Config) *Driver {
-	d := &Driver{cfg: cfg, clock: cfg.clock, known: map[uint64]Known{}}
+// New makes a load generator that stands at the beginning.
+func New(cfg Config) *Generator {
+	d := &Generator{cfg: cfg, clock: cfg.clock, known: map[uint64]Known{}}
 	if d.clock == nil {
 		d.clock = monotonic{time.Now()}
 	}
@@ -106,7 +106,7 @@ func New(cfg Config) *Driver {
 // Run asks from where the last Run ended until an instant of the workload's time. Then it calls ended, if that is not
 // nil, while operations are under way, and ends these at once; with nil it waits for them. It fails where
 // more than one operation in a hundred does, and with the context's error when that ends.
-func (d *Driver) Run(ctx context.Context, until vtime.Instant, ended func() error) error {
+func (d *Generator) Run(ctx context.Context, until vtime.Instant, ended func() error) error {
 	until = min(until, d.cfg.End)
 	work, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -148,26 +148,26 @@ func (d *Driver) Run(ctx context.Context, until vtime.Instant, ended func() erro
 	return err
 }
 
-func (d *Driver) err() error {
+func (d *Generator) err() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.fatal
 }
 
 // now is the workload's time.
-func (d *Driver) now() vtime.Instant {
+func (d *Generator) now() vtime.Instant {
 	s := &d.spans[len(d.spans)-1] // appended to only while nobody asks
 	return s.at + d.clock.Now() - s.clock
 }
 
 // wait waits for an instant of the workload's time.
-func (d *Driver) wait(ctx context.Context, until vtime.Instant) {
+func (d *Generator) wait(ctx context.Context, until vtime.Instant) {
 	s := &d.spans[len(d.spans)-1]
 	d.clock.Wait(ctx, until-s.at+s.clock)
 }
 
 // start lets everybody begin, and gives a function to be called at the end.
-func (d *Driver) start(ctx context.Context, workers *sync.WaitGroup, until vtime.Instant) (ended func()) {
+func (d *Generator) start(ctx context.Context, workers *sync.WaitGroup, until vtime.Instant) (ended func()) {
 	if d.closed != nil {
 		for client := range d.closed.Clients() {
 			workers.Go(func() { d.ask(ctx, client, until) })
@@ -193,7 +193,7 @@ func (d *Driver) start(ctx context.Context, workers *sync.WaitGroup, until vtime
 }
 
 // lanes are where operations queue: one for all connections, or one each where a key belongs to one.
-func (d *Driver) lanes() []chan lab.Op {
+func (d *Generator) lanes() []chan lab.Op {
 	n := 1
 	if d.cfg.Remember {
 		n = d.cfg.Workload.Connections()
@@ -206,7 +206,7 @@ func (d *Driver) lanes() []chan lab.Op {
 }
 
 // dispatch hands operations over when they are due.
-func (d *Driver) dispatch(ctx context.Context, lanes []chan lab.Op, until vtime.Instant) {
+func (d *Generator) dispatch(ctx context.Context, lanes []chan lab.Op, until vtime.Instant) {
 	for {
 		if !d.drawn {
 			if d.drawn = d.source.Next(&d.next.Op); !d.drawn {
@@ -235,7 +235,7 @@ func (d *Driver) dispatch(ctx context.Context, lanes []chan lab.Op, until vtime.
 }
 
 // serve is a connection of an open loop.
-func (d *Driver) serve(ctx context.Context, conn int, lane <-chan lab.Op) {
+func (d *Generator) serve(ctx context.Context, conn int, lane <-chan lab.Op) {
 	free := d.now()
 	for op := range lane {
 		if d.over.Load() || ctx.Err() != nil {
@@ -248,7 +248,7 @@ func (d *Driver) serve(ctx context.Context, conn int, lane <-chan lab.Op) {
 }
 
 // ask is a client of a closed loop.
-func (d *Driver) ask(ctx context.Context, client int, until vtime.Instant) {
+func (d *Generator) ask(ctx context.Context, client int, until vtime.Instant) {
 	var op lab.Op
 	for ctx.Err() == nil && !d.over.Load() {
 		d.turn.Lock()
@@ -280,7 +280,7 @@ func (d *Driver) ask(ctx context.Context, client int, until vtime.Instant) {
 }
 
 // do performs an operation and counts it.
-func (d *Driver) do(ctx context.Context, conn int, op *lab.Op) {
+func (d *Generator) do(ctx context.Context, conn int, op *lab.Op) {
 	remember := d.cfg.Remember && op.Kind.Writes()
 	if remember {
 		d.issued(op)
@@ -312,14 +312,14 @@ func (d *Driver) do(ctx context.Context, conn int, op *lab.Op) {
 }
 
 // failed counts an error, and ends the run where there are too many.
-func (d *Driver) failed(err error) {
+func (d *Generator) failed(err error) {
 	if d.count.fail(err); d.count.failed >= errorsLeast && d.count.failing() {
 		d.end(d.count.failure())
 	}
 }
 
 // end ends the run with an error.
-func (d *Driver) end(err error) {
+func (d *Generator) end(err error) {
 	if d.fatal == nil {
 		d.fatal = err
 		d.stop()
