@@ -21,7 +21,7 @@ build: ## build bin/plimsoll, one static file
 .PHONY: worker
 worker: ## build bin/plimsoll-wiredtiger, which the laboratory runs WiredTiger in (Debian: gcc libc6-dev libwiredtiger-dev)
 	@mkdir -p bin
-	$${CC:-gcc} -std=gnu11 -O2 $(CFLAGS) -o bin/plimsoll-wiredtiger workers/wiredtiger/*.c $(LDFLAGS) -lwiredtiger -lpthread
+	$${CC:-gcc} -std=gnu11 -O2 $(CFLAGS) -o bin/plimsoll-wiredtiger internal/engine/mongodb/worker/c/*.c $(LDFLAGS) -lwiredtiger -lpthread
 
 # The versions of etcd and of all it is made of stand in a module of their own, as the linters' do.
 .PHONY: etcd

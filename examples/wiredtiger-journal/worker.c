@@ -5,7 +5,7 @@
 // that MongoDB's exporters give them, so that what is written for mongod can be tried on it.
 //
 // It links libwiredtiger, which is under the GPL; see the licence note in README.md. Nothing else
-// in this repository is linked to it but workers/wiredtiger.
+// in this repository is linked to it but internal/engine/mongodb/worker/c.
 //
 // What it takes over from mongod (4.2, whose WiredTiger Debian has): the connection's settings
 // (journal in <home>/journal, four eviction threads), a table of documents that is not journaled and

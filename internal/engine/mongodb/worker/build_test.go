@@ -54,7 +54,7 @@ func build(t testing.TB) string {
 		if built.err = os.Chmod(built.dir, 0o755); built.err != nil {
 			return
 		}
-		sources, err := filepath.Glob("../../../../workers/wiredtiger/*.c")
+		sources, err := filepath.Glob("c/*.c")
 		if err != nil || len(sources) == 0 {
 			built.err = fmt.Errorf("no sources of the worker: %w", err)
 			return

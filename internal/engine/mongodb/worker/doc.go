@@ -1,7 +1,7 @@
 // Package worker is MongoDB's storage engine, really running: a lab.Server.
 //
 // WiredTiger is a C library under the GPL, so it is not in this program. It is in a program of its own, plimsoll-wiredtiger
-// (workers/wiredtiger, made by `make worker`), that opens a database and does what it is told over a pipe:
+// (folder c, made by `make worker`), that opens a database and does what it is told over a pipe:
 //
 //	Do -> frame -> pipe -> worker's queue -> a thread: one transaction -> flusher: a sync for all who wait -> frame -> Do
 //

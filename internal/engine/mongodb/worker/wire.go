@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// The protocol of the worker, workers/wiredtiger/PROTOCOL.md.
+// The protocol of the worker, c/PROTOCOL.md.
 const (
 	protocol = 1
 	magic    = 0x54574c50
