@@ -26,6 +26,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"plimsoll/internal/base/yamltree"
 	"plimsoll/internal/model/engine"
 	"plimsoll/internal/model/scenario"
 )
@@ -150,7 +151,7 @@ func Read(folder fs.FS, name string) (*Case, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	if err := scenario.CheckYAML(name+"/case.yaml", text); err != nil {
+	if err := yamltree.Check(name+"/case.yaml", text); err != nil {
 		return nil, err
 	}
 	c := &Case{Name: name}

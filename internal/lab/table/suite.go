@@ -11,6 +11,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/base/yamltree"
 	"plimsoll/internal/model/scenario"
 )
 
@@ -64,7 +65,7 @@ func ReadSuite(folder fs.FS) (*Suite, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := scenario.CheckYAML(SuiteFile, text); err != nil {
+	if err := yamltree.Check(SuiteFile, text); err != nil {
 		return nil, err
 	}
 	s := &Suite{}

@@ -9,6 +9,7 @@ import (
 
 	"plimsoll/internal/base/diagnostics"
 	"plimsoll/internal/base/units"
+	"plimsoll/internal/base/yamltree"
 	"plimsoll/internal/model/catalog"
 	"plimsoll/internal/model/workload"
 )
@@ -30,9 +31,9 @@ type checker struct {
 	*Scenario
 	*Language
 	chosen    []Chosen // the engines that it names, all of them
-	root      *node
+	root      *yamltree.Node
 	open      workload.OpenFile
-	undecoded []placed // what could not be decoded: its parts are not asked
+	undecoded []yamltree.Placed // what could not be decoded: its parts are not asked
 	problems  diagnostics.List
 	warnings  diagnostics.List
 }
@@ -41,11 +42,11 @@ type checker struct {
 func (c *checker) wrote(path string) bool {
 	n := c.root
 	for key := range strings.SplitSeq(path, ".") {
-		e := n.find(key)
+		e := n.Find(key)
 		if e == nil {
 			return false
 		}
-		n = e.value
+		n = e.Value
 	}
 	return true
 }
@@ -53,8 +54,8 @@ func (c *checker) wrote(path string) bool {
 // follows tells whether a problem may only follow from what could not be decoded: it is about the same
 // thing, a part of it, or what it is a part of.
 func (c *checker) follows(p diagnostics.Problem) bool {
-	return slices.ContainsFunc(c.undecoded, func(u placed) bool {
-		return !u.noSuch && (within(p.Field, u.Field) || within(u.Field, p.Field))
+	return slices.ContainsFunc(c.undecoded, func(u yamltree.Placed) bool {
+		return !u.NoSuch && (within(p.Field, u.Field) || within(u.Field, p.Field))
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"plimsoll/internal/base/diagnostics"
 	"plimsoll/internal/base/units"
+	"plimsoll/internal/base/yamltree"
 	"plimsoll/internal/model/engine"
 	"plimsoll/internal/model/kernel"
 	"plimsoll/internal/model/workload"
@@ -113,7 +114,7 @@ func Facet[T any](s *Scenario, verb string) (T, error) {
 func (c *checker) engine() {
 	switch len(c.chosen) {
 	case 0:
-		if slices.ContainsFunc(c.undecoded, func(u placed) bool { return u.noSuch && within(u.Field, "engine") }) {
+		if slices.ContainsFunc(c.undecoded, func(u yamltree.Placed) bool { return u.NoSuch && within(u.Field, "engine") }) {
 			return // an engine is meant that there is not, which is told
 		}
 		c.add(diagnostics.Problem{Field: "engine", Text: "missing: exactly one of " + strings.Join(c.keys(), ", ") + ", {" + c.keys()[0] + ": {}} for instance"})

@@ -1,6 +1,8 @@
 package scenario
 
+import "plimsoll/internal/base/yamltree"
+
 // What tests compare with.
-const FileBytesMax = fileBytesMax
+const FileBytesMax = yamltree.BytesMax
 
 var FieldsText = fieldsText

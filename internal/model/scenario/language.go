@@ -4,29 +4,32 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"reflect"
+	"slices"
 	"sync"
 
+	"plimsoll/internal/base/yamltree"
 	"plimsoll/internal/model/engine"
 )
 
 // A Language is what scenarios may say: the format, and the engines that they may name.
 type Language struct {
-	all     []engine.Engine
-	engines []Engine // those of all that scenarios can name
-	schema  func() []byte
+	all    []engine.Engine
+	able   []Engine // those of all that scenarios can name
+	schema func() []byte
 }
 
 // NewLanguage makes the language of some engines.
 func NewLanguage(all []engine.Engine) *Language {
-	l := &Language{all: all, engines: engine.Facets[Engine](all)}
+	l := &Language{all: all, able: engine.Facets[Engine](all)}
 	l.schema = sync.OnceValue(l.makeSchema)
 	return l
 }
 
 // keys are the engines' names.
 func (l *Language) keys() []string {
-	out := make([]string, len(l.engines))
-	for i, e := range l.engines {
+	out := make([]string, len(l.able))
+	for i, e := range l.able {
 		out[i] = e.Traits().Key
 	}
 	return out
@@ -35,7 +38,7 @@ func (l *Language) keys() []string {
 // clusters are the keys of the engines that have members.
 func (l *Language) clusters() []string {
 	var out []string
-	for _, e := range l.engines {
+	for _, e := range l.able {
 		if _, ok := e.NewConfig().(Cluster); ok {
 			out = append(out, e.Traits().Key)
 		}
@@ -81,7 +84,7 @@ func ReadText(path string) ([]byte, error) {
 		return nil, fmt.Errorf("scenario: %w", err)
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, fileBytesMax+1))
+	text, err := io.ReadAll(io.LimitReader(f, yamltree.BytesMax+1))
 	if err != nil {
 		return nil, fmt.Errorf("scenario: %w", err)
 	}
@@ -96,4 +99,42 @@ func (l *Language) NewFile(path string, text []byte) *File { return &File{l, pat
 // [Problems].
 func (l *Language) Parse(name string, text []byte, sets []string) (*Scenario, error) {
 	return l.parse(name, text, sets, nil, nil)
+}
+
+// engines decodes the engines that are named, in the language's order; the checker refuses all but one.
+func (l *Language) engines(d *yamltree.Decoder, chosen *[]Chosen) func(*yamltree.Node, reflect.Value, string) bool {
+	return func(n *yamltree.Node, v reflect.Value, field string) bool {
+		if v.Type() != reflect.TypeFor[Chosen]() {
+			return false
+		}
+		keys := l.keys()
+		if !d.IsMapping(n, keys, field) {
+			return true
+		}
+		configs := map[string]Config{}
+		for _, e := range n.Entries {
+			i := slices.Index(keys, e.Key)
+			if i < 0 {
+				d.Unknown(e, keys, field)
+				continue
+			}
+			cfg := l.able[i].NewConfig()
+			d.Decode(e.Value, reflect.ValueOf(cfg).Elem(), yamltree.Join(field, e.Key))
+			configs[e.Key] = cfg
+		}
+		for i, key := range keys {
+			if cfg, ok := configs[key]; ok {
+				*chosen = append(*chosen, Chosen{l.able[i], cfg, l.all})
+			}
+		}
+		return true
+	}
+}
+
+// MarshalTree is what a scenario says of the engine.
+func (c Chosen) MarshalTree() *yamltree.Node {
+	if c.Engine == nil {
+		return &yamltree.Node{}
+	}
+	return &yamltree.Node{Kind: yamltree.Mapping, Entries: []yamltree.Entry{{Key: c.Name(), Value: yamltree.Encode(c.Config)}}}
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"plimsoll/internal/base/yamltree"
 )
 
 // Text is what was read.
@@ -14,8 +16,8 @@ func (f *File) Text() []byte { return f.text }
 
 // ParseVolumes makes volumes of the file, with assignments over it, as [Language.LoadVolumes] does.
 func (f *File) ParseVolumes(sets []string) (*Scenario, error) {
-	root, err := parseTree(bytes.TrimPrefix(f.text, []byte("\ufeff")), "")
-	if err != nil || root.find("type") == nil {
+	root, err := yamltree.Parse(bytes.TrimPrefix(f.text, []byte("\ufeff")), noun, "")
+	if err != nil || root.Find("type") == nil {
 		return f.Parse(sets)
 	}
 	long := make([]string, len(sets))
@@ -26,7 +28,7 @@ func (f *File) ParseVolumes(sets []string) (*Scenario, error) {
 	var problems Problems
 	if errors.As(err, &problems) {
 		for i := range problems {
-			problems[i].shorten(sets)
+			shorten(&problems[i], sets)
 		}
 		return nil, problems
 	}
@@ -44,15 +46,15 @@ const (
 )
 
 // loneVolume makes of a lone volume as much of a scenario as is mounted.
-func loneVolume(lone *node) *node {
-	root := &node{kind: mapping, at: lone.at}
-	if on := lone.find(instanceKey); on != nil {
-		host := &node{kind: mapping, at: on.at, entries: []entry{*on}}
-		lone.remove(instanceKey)
-		root.entries = append(root.entries, entry{"host", on.at, host})
+func loneVolume(lone *yamltree.Node) *yamltree.Node {
+	root := &yamltree.Node{Kind: yamltree.Mapping, At: lone.At}
+	if on := lone.Find(instanceKey); on != nil {
+		host := &yamltree.Node{Kind: yamltree.Mapping, At: on.At, Entries: []yamltree.Entry{*on}}
+		lone.Remove(instanceKey)
+		root.Entries = append(root.Entries, yamltree.Entry{Key: "host", At: on.At, Value: host})
 	}
-	volumes := &node{kind: mapping, at: lone.at, entries: []entry{{"data", lone.at, lone}}}
-	root.entries = append(root.entries, entry{"volumes", lone.at, volumes})
+	volumes := &yamltree.Node{Kind: yamltree.Mapping, At: lone.At, Entries: []yamltree.Entry{{Key: "data", At: lone.At, Value: lone}}}
+	root.Entries = append(root.Entries, yamltree.Entry{Key: "volumes", At: lone.At, Value: volumes})
 	return root
 }
 
@@ -72,7 +74,7 @@ func loneSet(set string) string {
 }
 
 // shorten tells a problem by the keys that a lone volume has, and an assignment as it was written.
-func (p *Problem) shorten(sets []string) {
+func shorten(p *Problem, sets []string) {
 	for _, prefix := range []string{loneVolumeAt, loneInstanceAt} {
 		p.Field = strings.TrimPrefix(p.Field, prefix)
 		if short, ok := strings.CutPrefix(p.Text, prefix); ok && p.Line == 0 && slices.Contains(sets, short) {

@@ -11,6 +11,7 @@ import (
 
 	"plimsoll/internal/base/diagnostics"
 	"plimsoll/internal/base/units"
+	"plimsoll/internal/base/yamltree"
 	"plimsoll/internal/model/kernel"
 	"plimsoll/internal/model/workload"
 )
@@ -37,10 +38,10 @@ func (f *File) open(name string) (io.ReadCloser, error) {
 }
 
 // parse reads a scenario; reshape, if not nil, makes volumes and host of what the text says, and nothing else is asked for.
-func (l *Language) parse(name string, text []byte, sets []string, open workload.OpenFile, reshape func(*node) *node) (*Scenario, error) {
+func (l *Language) parse(name string, text []byte, sets []string, open workload.OpenFile, reshape func(*yamltree.Node) *yamltree.Node) (*Scenario, error) {
 	text = bytes.TrimPrefix(text, []byte("\ufeff")) // some editors begin a file with a byte order mark
-	src := newSource(name, text)
-	root, err := parseTree(text, "")
+	src := yamltree.NewSource(name, text)
+	root, err := yamltree.Parse(text, noun, "")
 	if err == nil && len(sets) > setsMax {
 		return nil, fmt.Errorf("scenario %s: %d assignments are more than %d", name, len(sets), setsMax)
 	}
@@ -49,11 +50,11 @@ func (l *Language) parse(name string, text []byte, sets []string, open workload.
 	}
 	for _, set := range sets {
 		if err == nil {
-			err = root.assign(set)
+			err = root.Assign(set, noun, like)
 		}
 	}
 	if err != nil {
-		return nil, src.refused(err)
+		return nil, refused(src, err)
 	}
 	d := &draft{Language: l, src: src, root: root, open: open, mounted: reshape != nil}
 	return d.scenario()
@@ -62,54 +63,56 @@ func (l *Language) parse(name string, text []byte, sets []string, open workload.
 // A draft is what a scenario says, before it is asked what that means.
 type draft struct {
 	*Language
-	src     *source
-	root    *node
+	src     *yamltree.Source
+	root    *yamltree.Node
 	open    workload.OpenFile // nil: it can name no files
 	mounted bool              // volumes and host are all there is
 }
 
 // scenario decodes what is said and checks it.
 func (d *draft) scenario() (*Scenario, error) {
-	s := &Scenario{Name: d.src.file, Seed: 1, Run: Run{Duration: 10 * minute, Warmup: 2 * minute}, Host: Host{Config: kernel.Defaults()}, draft: d}
-	read := &decoder{language: d.Language}
-	if d.root.kind == null {
-		read.fail("", position{line: 1, column: 1}, "the file says nothing: a scenario has volumes, an engine and a workload")
+	s := &Scenario{Name: d.src.File, Seed: 1, Run: Run{Duration: 10 * minute, Warmup: 2 * minute}, Host: Host{Config: kernel.Defaults()}, draft: d}
+	read := &yamltree.Decoder{}
+	var chosen []Chosen
+	read.Special = d.engines(read, &chosen)
+	if d.root.Kind == yamltree.Null {
+		read.Fail("", yamltree.Position{Line: 1, Column: 1}, "the file says nothing: a scenario has volumes, an engine and a workload")
 	}
-	read.decode(d.root, reflect.ValueOf(s).Elem(), "")
-	if len(read.chosen) > 0 {
-		s.Engine = read.chosen[0]
+	read.Decode(d.root, reflect.ValueOf(s).Elem(), "")
+	if len(chosen) > 0 {
+		s.Engine = chosen[0]
 	}
-	c := &checker{Scenario: s, Language: d.Language, root: d.root, open: d.open, chosen: read.chosen, undecoded: read.problems}
+	c := &checker{Scenario: s, Language: d.Language, root: d.root, open: d.open, chosen: chosen, undecoded: read.Problems}
 	switch {
 	case d.mounted:
 		c.mounted()
-	case d.root.kind == mapping:
+	case d.root.Kind == yamltree.Mapping:
 		c.check()
 	}
 	var found Problems
-	for _, p := range read.problems {
-		found = append(found, d.src.place(p.Problem, p.at))
+	for _, p := range read.Problems {
+		found = append(found, d.src.Place(p.Problem, p.At))
 	}
 	for _, p := range c.problems {
 		if c.follows(p) {
 			continue
 		}
-		found = append(found, d.src.place(p, d.root.locate(p.Field)))
+		found = append(found, d.src.Place(p, d.root.Locate(p.Field)))
 	}
 	if len(found) > 0 {
 		return nil, found.sorted()
 	}
 	for _, p := range c.warnings {
-		s.Warnings = append(s.Warnings, d.src.place(p, d.root.locate(p.Field)))
+		s.Warnings = append(s.Warnings, d.src.Place(p, d.root.Locate(p.Field)))
 	}
 	return s, nil
 }
 
 // refused places an error of text that cannot be read.
-func (s *source) refused(err error) error {
-	var u *unreadable
+func refused(s *yamltree.Source, err error) error {
+	var u *yamltree.Unreadable
 	if errors.As(err, &u) {
-		return Problems{s.place(diagnostics.Problem{Text: u.text}, u.at)}
+		return Problems{s.Place(diagnostics.Problem{Text: u.Text}, u.At)}
 	}
 	return err
 }

@@ -6,6 +6,7 @@ import (
 
 	"plimsoll/internal/base/random"
 	"plimsoll/internal/base/units"
+	"plimsoll/internal/base/yamltree"
 	"plimsoll/internal/model/catalog"
 	"plimsoll/internal/model/kernel"
 	"plimsoll/internal/model/volume"
@@ -89,23 +90,10 @@ type Objective struct {
 }
 
 // Keyed is a mapping whose order counts, as it was written.
-type Keyed[T any] []Named[T]
+type Keyed[T any] = yamltree.Keyed[T]
 
 // Named is an entry of it.
-type Named[T any] struct {
-	Name  string
-	Value T
-}
-
-// Get finds an entry's value, nil if there is none.
-func (k Keyed[T]) Get(name string) *T {
-	for i := range k {
-		if k[i].Name == name {
-			return &k[i].Value
-		}
-	}
-	return nil
-}
+type Named[T any] = yamltree.Named[T]
 
 // Workloads gives the workload made ready.
 func (s *Scenario) Workloads() *workload.Workload { return s.load }

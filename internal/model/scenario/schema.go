@@ -10,6 +10,7 @@ import (
 
 	"plimsoll/internal/base/random"
 	"plimsoll/internal/base/units"
+	"plimsoll/internal/base/yamltree"
 	"plimsoll/internal/model/catalog"
 	"plimsoll/internal/model/workload"
 )
@@ -27,7 +28,7 @@ func (l *Language) Schema() []byte { return bytes.Clone(l.schema()) }
 func (l *Language) makeSchema() []byte {
 	m := &schemaMaker{language: l, defs: map[string]any{}, docs: map[string]string{}, engines: map[string]string{}}
 	m.readDocs("", fieldsText)
-	for _, e := range l.engines {
+	for _, e := range l.able {
 		key := e.Traits().Key
 		m.engines[reflect.TypeOf(e.NewConfig()).Elem().PkgPath()] = key
 		m.readDocs(key+".", e.FieldDocs())
@@ -118,7 +119,7 @@ func (m *schemaMaker) of(t reflect.Type) map[string]any {
 		}
 		return map[string]any{"$ref": "#/$defs/" + name}
 	case reflect.Slice:
-		if isKeyed(t) {
+		if yamltree.IsKeyed(t) {
 			return map[string]any{"type": "object", "additionalProperties": m.of(t.Elem().Field(1).Type)}
 		}
 		return map[string]any{"type": "array", "items": m.of(t.Elem())}
@@ -160,7 +161,7 @@ func words(t reflect.Type, key string) []string {
 func (m *schemaMaker) object(t reflect.Type) map[string]any {
 	properties := map[string]any{}
 	if t == reflect.TypeFor[Chosen]() {
-		for _, e := range m.language.engines {
+		for _, e := range m.language.able {
 			s := m.of(reflect.TypeOf(e.NewConfig()))
 			s["description"] = e.About()
 			properties[e.Traits().Key] = s
@@ -179,7 +180,7 @@ func (m *schemaMaker) object(t reflect.Type) map[string]any {
 
 func (m *schemaMaker) fields(t reflect.Type, into map[string]any) {
 	for f := range t.Fields() {
-		name, inline := yamlName(f)
+		name, inline := yamltree.FieldName(f)
 		if inline {
 			m.fields(f.Type, into)
 			continue

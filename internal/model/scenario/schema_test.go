@@ -40,7 +40,7 @@ func structs(t reflect.Type, into map[reflect.Type]bool) {
 	}
 	into[t] = true
 	for f := range t.Fields() {
-		if f.IsExported() {
+		if f.IsExported() && f.Tag.Get("yaml") != "-" {
 			structs(f.Type, into)
 		}
 	}

@@ -1,13 +1,10 @@
 package scenario
 
 import (
-	"encoding"
 	"fmt"
-	"reflect"
-	"strconv"
 	"strings"
 
-	"github.com/goccy/go-yaml"
+	"plimsoll/internal/base/yamltree"
 )
 
 // A Set is an assignment over a scenario: a value at a path of keys.
@@ -24,7 +21,7 @@ func (s Set) String() string {
 	if text, ok := s.Value.(string); ok || s.Value == nil {
 		return s.Path + "=" + text
 	}
-	b, err := yaml.MarshalWithOptions(encode(reflect.ValueOf(s.Value)).plain(), yaml.Flow(true))
+	b, err := yamltree.Encode(s.Value).YAML(true)
 	if err != nil {
 		return s.Path + "=" + fmt.Sprint(s.Value)
 	}
@@ -32,36 +29,33 @@ func (s Set) String() string {
 }
 
 // value is what is put at the path.
-func (s Set) value() (*node, error) {
+func (s Set) value() (*yamltree.Node, error) {
 	text, ok := s.Value.(string)
 	if !ok {
-		n := &node{}
-		if s.Value != nil {
-			n = encode(reflect.ValueOf(s.Value))
-		}
-		n.stand(position{line: 1, column: len([]rune(s.Path)) + 2, set: s.String()})
+		n := yamltree.Encode(s.Value)
+		n.Stand(yamltree.Position{Line: 1, Column: len([]rune(s.Path)) + 2, Set: s.String()})
 		return n, nil
 	}
-	return assigned(s.Path, text, s.String())
+	return yamltree.Assigned(s.Path, text, noun, s.String())
 }
 
 // Make makes a scenario of assignments alone: what it says and nothing else is at their paths. The
 // name is the scenario's where none is assigned, and the file's in problems. It opens no file.
 func (l *Language) Make(name string, sets []Set) (*Scenario, error) {
-	d := &draft{Language: l, src: newSource(name, nil), root: &node{kind: mapping, at: position{line: 1, column: 1}}}
+	d := &draft{Language: l, src: yamltree.NewSource(name, nil), root: &yamltree.Node{Kind: yamltree.Mapping, At: yamltree.Position{Line: 1, Column: 1}}}
 	return d.with(sets)
 }
 
 // With makes the scenario anew with assignments over what was written: it does not know what was done to its fields since.
 func (s *Scenario) With(sets ...Set) (*Scenario, error) {
 	d := *s.draft
-	d.root = d.root.clone()
+	d.root = d.root.Clone()
 	return d.with(sets)
 }
 
 // YAML is what the scenario says, without the comments of its file.
 func (s *Scenario) YAML() ([]byte, error) {
-	b, err := yaml.MarshalWithOptions(s.draft.root.plain(), yaml.IndentSequence(true))
+	b, err := s.draft.root.YAML(false)
 	if err != nil {
 		return nil, fmt.Errorf("scenario %s: %w", s.Name, err)
 	}
@@ -70,128 +64,16 @@ func (s *Scenario) YAML() ([]byte, error) {
 
 func (d *draft) with(sets []Set) (*Scenario, error) {
 	if len(sets) > setsMax {
-		return nil, fmt.Errorf("scenario %s: %d assignments are more than %d", d.src.file, len(sets), setsMax)
+		return nil, fmt.Errorf("scenario %s: %d assignments are more than %d", d.src.File, len(sets), setsMax)
 	}
 	for _, s := range sets {
 		n, err := s.value()
 		if err == nil {
-			err = d.root.put(s.Path, n, s.String())
+			err = d.root.Put(s.Path, n, s.String(), like)
 		}
 		if err != nil {
-			return nil, d.src.refused(err)
+			return nil, refused(d.src, err)
 		}
 	}
 	return d.scenario()
-}
-
-// encode makes the tree that decodes to a value. A field that may be left out is left out where it is zero.
-func encode(v reflect.Value) *node {
-	if m, ok := v.Interface().(encoding.TextMarshaler); ok && (v.Kind() != reflect.Pointer || !v.IsNil()) {
-		if text, err := m.MarshalText(); err == nil {
-			return &node{kind: scalar, text: string(text)}
-		}
-	}
-	if e, ok := v.Interface().(Chosen); ok {
-		return &node{kind: mapping, entries: []entry{{key: e.Name(), value: encode(reflect.ValueOf(e.Config))}}}
-	}
-	switch v.Kind() {
-	case reflect.Pointer:
-		if v.IsNil() {
-			return &node{}
-		}
-		return encode(v.Elem())
-	case reflect.Struct:
-		n := &node{kind: mapping}
-		n.fields(v)
-		return n
-	case reflect.Slice:
-		n := &node{kind: sequence}
-		if isKeyed(v.Type()) {
-			n.kind = mapping
-		}
-		for i := range v.Len() {
-			if n.kind == mapping {
-				n.entries = append(n.entries, entry{key: v.Index(i).Field(0).String(), value: encode(v.Index(i).Field(1))})
-				continue
-			}
-			n.items = append(n.items, encode(v.Index(i)))
-		}
-		return n
-	}
-	return &node{kind: scalar, text: fmt.Sprint(v.Interface())}
-}
-
-func (n *node) fields(v reflect.Value) {
-	for i := range v.NumField() {
-		f := v.Type().Field(i)
-		switch name, inline := yamlName(f); {
-		case inline:
-			n.fields(v.Field(i))
-		case name == "" || strings.HasSuffix(f.Tag.Get("yaml"), ",omitempty") && v.Field(i).IsZero():
-		default:
-			n.entries = append(n.entries, entry{key: name, value: encode(v.Field(i))})
-		}
-	}
-}
-
-// stand gives all of a tree one place.
-func (n *node) stand(at position) {
-	n.at = at
-	for i := range n.entries {
-		n.entries[i].at = at
-		n.entries[i].value.stand(at)
-	}
-	for _, item := range n.items {
-		item.stand(at)
-	}
-}
-
-func (n *node) clone() *node {
-	out := *n
-	out.entries, out.items = nil, nil
-	for _, e := range n.entries {
-		out.entries = append(out.entries, entry{e.key, e.at, e.value.clone()})
-	}
-	for _, item := range n.items {
-		out.items = append(out.items, item.clone())
-	}
-	return &out
-}
-
-// plain is the tree as the YAML library writes it.
-func (n *node) plain() any {
-	switch n.kind {
-	case mapping:
-		out := yaml.MapSlice{}
-		for _, e := range n.entries {
-			out = append(out, yaml.MapItem{Key: e.key, Value: e.value.plain()})
-		}
-		return out
-	case sequence:
-		out := make([]any, len(n.items))
-		for i, item := range n.items {
-			out[i] = item.plain()
-		}
-		return out
-	case scalar:
-		return scalarOf(n.text)
-	}
-	return nil
-}
-
-// scalarOf is a scalar that reads back as its text: as a number or a truth where that is written as it is.
-func scalarOf(text string) any {
-	if x, err := strconv.ParseInt(text, 10, 64); err == nil && strconv.FormatInt(x, 10) == text {
-		return x
-	}
-	if x, err := strconv.ParseUint(text, 10, 64); err == nil && strconv.FormatUint(x, 10) == text {
-		return x
-	}
-	switch text {
-	case "true":
-		return true
-	case "false":
-		return false
-	}
-	return text
 }

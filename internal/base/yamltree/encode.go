@@ -1,0 +1,140 @@
+package yamltree
+
+import (
+	"encoding"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+)
+
+// A Marshaler knows its own tree.
+type Marshaler interface{ MarshalTree() *Node }
+
+// Encode makes the tree that decodes to a value. A field that may be left out is left out where it is zero.
+func Encode(v any) *Node {
+	if v == nil {
+		return &Node{}
+	}
+	return encode(reflect.ValueOf(v))
+}
+
+// encode makes the tree that decodes to a value.
+func encode(v reflect.Value) *Node {
+	if m, ok := v.Interface().(encoding.TextMarshaler); ok && (v.Kind() != reflect.Pointer || !v.IsNil()) {
+		if text, err := m.MarshalText(); err == nil {
+			return &Node{Kind: Scalar, Text: string(text)}
+		}
+	}
+	if m, ok := v.Interface().(Marshaler); ok {
+		return m.MarshalTree()
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		if v.IsNil() {
+			return &Node{}
+		}
+		return encode(v.Elem())
+	case reflect.Struct:
+		n := &Node{Kind: Mapping}
+		n.fields(v)
+		return n
+	case reflect.Slice:
+		n := &Node{Kind: Sequence}
+		if IsKeyed(v.Type()) {
+			n.Kind = Mapping
+		}
+		for i := range v.Len() {
+			if n.Kind == Mapping {
+				n.Entries = append(n.Entries, Entry{Key: v.Index(i).Field(0).String(), Value: encode(v.Index(i).Field(1))})
+				continue
+			}
+			n.Items = append(n.Items, encode(v.Index(i)))
+		}
+		return n
+	}
+	return &Node{Kind: Scalar, Text: fmt.Sprint(v.Interface())}
+}
+
+func (n *Node) fields(v reflect.Value) {
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		switch name, inline := FieldName(f); {
+		case inline:
+			n.fields(v.Field(i))
+		case name == "" || strings.HasSuffix(f.Tag.Get("yaml"), ",omitempty") && v.Field(i).IsZero():
+		default:
+			n.Entries = append(n.Entries, Entry{Key: name, Value: encode(v.Field(i))})
+		}
+	}
+}
+
+// Stand gives all of a tree one place.
+func (n *Node) Stand(at Position) {
+	n.At = at
+	for i := range n.Entries {
+		n.Entries[i].At = at
+		n.Entries[i].Value.Stand(at)
+	}
+	for _, item := range n.Items {
+		item.Stand(at)
+	}
+}
+
+// Clone is a tree of its own that says the same.
+func (n *Node) Clone() *Node {
+	out := *n
+	out.Entries, out.Items = nil, nil
+	for _, e := range n.Entries {
+		out.Entries = append(out.Entries, Entry{e.Key, e.At, e.Value.Clone()})
+	}
+	for _, item := range n.Items {
+		out.Items = append(out.Items, item.Clone())
+	}
+	return &out
+}
+
+// YAML is the tree as text: in blocks, or in one line.
+func (n *Node) YAML(flow bool) ([]byte, error) {
+	return yaml.MarshalWithOptions(n.plain(), yaml.Flow(flow), yaml.IndentSequence(true))
+}
+
+// plain is the tree as the YAML library takes it.
+func (n *Node) plain() any {
+	switch n.Kind {
+	case Mapping:
+		out := yaml.MapSlice{}
+		for _, e := range n.Entries {
+			out = append(out, yaml.MapItem{Key: e.Key, Value: e.Value.plain()})
+		}
+		return out
+	case Sequence:
+		out := make([]any, len(n.Items))
+		for i, item := range n.Items {
+			out[i] = item.plain()
+		}
+		return out
+	case Scalar:
+		return scalarOf(n.Text)
+	}
+	return nil
+}
+
+// scalarOf is a scalar that reads back as its text: as a number or a truth where that is written as it is.
+func scalarOf(text string) any {
+	if x, err := strconv.ParseInt(text, 10, 64); err == nil && strconv.FormatInt(x, 10) == text {
+		return x
+	}
+	if x, err := strconv.ParseUint(text, 10, 64); err == nil && strconv.FormatUint(x, 10) == text {
+		return x
+	}
+	switch text {
+	case "true":
+		return true
+	case "false":
+		return false
+	}
+	return text
+}
