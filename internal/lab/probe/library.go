@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"plimsoll/internal/base/yamltree"
 	"plimsoll/internal/model/engine"
 )
 
@@ -74,7 +75,7 @@ func (l Library) Load(nameOrPath string) (*Profile, error) {
 		return nil, fmt.Errorf("probe: profile: %w", err)
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, profileBytesMax+1))
+	text, err := io.ReadAll(io.LimitReader(f, yamltree.BytesMax+1))
 	if err != nil {
 		return nil, fmt.Errorf("probe: profile: %w", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/base/units"
+	"plimsoll/internal/base/yamltree"
 )
 
 const small = `measured: wal
@@ -44,7 +45,7 @@ func TestParse(t *testing.T) {
 // TestBadProfiles: each mistake is told with its line and column.
 func TestBadProfiles(t *testing.T) {
 	for _, c := range []struct{ name, from, to, want string }{
-		{"unknown key", "fdatasync: 1", "fsync: 1", `p.yaml:5:49: streams.wal.fsync: there is no such key: arrivals, burst, depth,`},
+		{"unknown key", "fdatasync: 1", "fsync: 1", `p.yaml:5:49: streams.wal.fsync: there is no such key: kind, size, rate,`},
 		{"unit", "size: 2300B", "size: many", "p.yaml:5:29: streams.wal.size: "},
 		{"kind", "kind: append", "kind: log", `p.yaml:5:15: streams.wal.kind: "log" is none of append`},
 		{"number", "depth: 1", "depth: one", `p.yaml:7:49: streams.reads.depth: "one" is not a whole number`},
@@ -53,11 +54,11 @@ func TestBadProfiles(t *testing.T) {
 		{"alone on", "off: 40ms, ", "", "streams.checkpoint.on: on and off come together"},
 		{"measured", "measured: wal", "measured: log", `p.yaml:1:11: measured: no stream is called "log"`},
 		{"quantile", "quantile: p99", "quantile: p98", `p.yaml:3:38: criterion.quantile: "p98" is none of`},
-		{"anchor", "measured: wal", "measured: &x wal", `p.yaml:1:11: "&" is not taken here`},
+		{"anchor", "measured: wal", "measured: &x wal", `p.yaml:1:11: anchors are not taken here`},
 		{"bool", "sync_at_end: true", "sync_at_end: perhaps", `"perhaps" is neither true nor false`},
 		{"direct", "size: 8KiB", "size: 1000B, direct: true", "must be a multiple of 4096 bytes"},
 		{"syntax", "stage: 200ms", "stage: [200ms", "p.yaml:3:1:"},
-		{"mapping", "streams:", "streams: 4\nother:", "streams: wants keys and values"},
+		{"mapping", "streams:", "streams: 4\nother:", "p.yaml:4:10: streams: wants a mapping of names"},
 		{"arrivals", "rate: 200/s", "arrivals: poisson", "streams.wal.arrivals: only a stream with a rate has arrivals"},
 	} {
 		text := strings.Replace(small, c.from, c.to, 1)
@@ -69,7 +70,7 @@ func TestBadProfiles(t *testing.T) {
 			t.Errorf("%s: got %v, want %s", c.name, err, c.want)
 		}
 	}
-	if _, err := Parse("p.yaml", []byte("x: "+strings.Repeat("y", profileBytesMax))); err == nil || !strings.Contains(err.Error(), "64 KiB") {
+	if _, err := Parse("p.yaml", []byte("x: "+strings.Repeat("y", yamltree.BytesMax))); err == nil || !strings.Contains(err.Error(), "64 KiB") {
 		t.Errorf("a long file: %v", err)
 	}
 	if _, err := Parse("p.yaml", nil); err == nil {

@@ -28,11 +28,11 @@ type Profile struct {
 // A Criterion is a bound on the measured stream.
 type Criterion struct {
 	// Of says what is bounded: "fdatasync", the call alone, or "latency", from when the operation was due.
-	Of string
+	Of string `yaml:"of"`
 	// Quantile is mean, p50, p95, p99, p999 or max.
-	Quantile string
-	Under    units.Duration
-	Source   string
+	Quantile string         `yaml:"quantile"`
+	Under    units.Duration `yaml:"under"`
+	Source   string         `yaml:"source"`
 }
 
 // A Kind is a shape of I/O.
@@ -47,30 +47,31 @@ const (
 
 // A Stream is one thread of I/O on a file of its own.
 type Stream struct {
-	Name string
-	Kind Kind
-	Size units.Size // of one operation
+	Name string     `yaml:"-"`
+	Kind Kind       `yaml:"kind"`
+	Size units.Size `yaml:"size"` // of one operation
 	// Rate is how often an operation is due (an open loop); 0: as soon as one before it is done.
-	Rate units.Frequency
+	Rate units.Frequency `yaml:"rate"`
 	// Poisson says that due times are random with that mean rate, as those of many users are; else they are even.
-	Poisson bool
+	Poisson bool `yaml:"-"`
 	// Depth is how many are in flight at most. More than 1 needs Direct.
-	Depth int
+	Depth int `yaml:"-"`
 	// Direct goes past the page cache.
-	Direct bool
+	Direct bool `yaml:"direct"`
 	// Sync is after how many writes an fdatasync comes; 0: never.
-	Sync int
+	Sync int `yaml:"fdatasync"`
 	// SyncAtEnd ends each time that the stream is on with an fdatasync, which counts as a part of it.
-	SyncAtEnd bool
+	SyncAtEnd bool `yaml:"sync_at_end"`
 	// File is the size of its file.
-	File units.Size
+	File units.Size `yaml:"file"`
 	// Prewritten says that the file's blocks are written before: then a write changes no metadata. Files that are
 	// read always are.
-	Prewritten bool
+	Prewritten bool `yaml:"-"`
 	// On and Off alternate, On after Off; both 0: always on.
-	On, Off units.Duration
+	On  units.Duration `yaml:"on"`
+	Off units.Duration `yaml:"off"`
 	// Burst is how many bytes one time that it is on writes at most; 0: any number.
-	Burst units.Size
+	Burst units.Size `yaml:"burst"`
 }
 
 // Writes tells whether the stream writes.
@@ -78,13 +79,12 @@ func (s *Stream) Writes() bool { return s.Kind != RandomRead }
 
 // Bounds of a profile: what one machine's threads, disks and patience hold.
 const (
-	profileBytesMax = 64 << 10
-	streamsMax      = 16
-	depthMax        = 1024
-	operationMax    = 16 * units.MiB
-	fileMax         = units.TiB
-	stageMax        = time.Hour
-	rateMax         = 1_000_000
+	streamsMax   = 16
+	depthMax     = 1024
+	operationMax = 16 * units.MiB
+	fileMax      = units.TiB
+	stageMax     = time.Hour
+	rateMax      = 1_000_000
 )
 
 // Quantiles a criterion may bound.
