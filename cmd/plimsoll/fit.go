@@ -131,12 +131,11 @@ func (o *fitOptions) Run(ctx context.Context, a *app, args []string) error {
 	if err != nil {
 		return asFitFailure(err)
 	}
-	text := fitted.YAML()
 	// What is printed is taken by simulate: a fit that makes anything else is a mistake of ours, and says so.
-	if _, err := language().Parse("the fitted scenario", text, nil); err != nil {
+	if _, err := fitted.Scenario(language()); err != nil {
 		return &failure{code: exitFailure, err: fmt.Errorf("what was fitted is no scenario:\n%w", err), hint: "plimsoll fit -o json prints the values; --from and --to choose another stretch of time"}
 	}
-	if err := o.write(a, fitted, text); err != nil {
+	if err := o.write(a, fitted, fitted.YAML()); err != nil {
 		return err
 	}
 	for _, r := range fitted.Remarks {

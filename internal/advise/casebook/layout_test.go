@@ -45,15 +45,29 @@ func TestNoFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := c.written(engines.All(), []string{"workload.buckets.span=5min"})
+	files, err := written(t, c, []string{"workload.buckets.span=5min"})
 	if err != nil || len(files) != 0 {
 		t.Errorf("%+v, %v", files, err)
 	}
 	if c, err = Open("iris-stripe"); err != nil {
 		t.Fatal(err)
 	}
-	files, err = c.written(engines.All(), []string{"volumes.data={type: gp3, size: 125GiB, stripe: 8}"})
+	files, err = written(t, c, []string{"volumes.data={type: gp3, size: 125GiB, stripe: 8}"})
 	if err != nil || len(files) < 2 {
 		t.Errorf("%+v, %v", files, err)
 	}
+}
+
+// written are the files of assignments over a case's scenario.
+func written(t *testing.T, c *Case, sets []string) ([]Written, error) {
+	t.Helper()
+	before, err := c.file(engines.All()).Parse(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := c.file(engines.All()).Parse(sets)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.written(engines.All(), before, after, sets)
 }

@@ -10,6 +10,7 @@ import (
 	"plimsoll/internal/advise/plan"
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/model/engine"
+	"plimsoll/internal/model/scenario"
 )
 
 // A Layout is what a case's plan is to reach, what may be changed for it, and what is shown of the files that apply it.
@@ -95,9 +96,10 @@ func (c *Case) planned(ctx context.Context, opt Options) (*Planned, error) {
 	return &Planned{p.Objectives, p.Now, p.Chosen, p.Frontier, p.Statements, p.Sizing, p.Searched, p.ErrorBar()}, nil
 }
 
-// written are the files of a plan's layout, README first; nothing is said of one that only an application can apply.
-func (c *Case) written(all []engine.Engine, sets []string) ([]Written, error) {
-	l, err := emit.NewLayout(all, c.file(all), c.Name+"/scenario.yaml", sets)
+// written are the files that lead from one scenario to another, README first; none of a change that only an
+// application can make.
+func (c *Case) written(all []engine.Engine, before, after *scenario.Scenario, sets []string) ([]Written, error) {
+	l, err := emit.Between(all, before, after, c.Name+"/scenario.yaml", sets)
 	if err != nil {
 		return nil, err
 	}

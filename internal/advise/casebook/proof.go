@@ -8,26 +8,33 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"plimsoll/internal/advise/prove"
+	"plimsoll/internal/base/random"
 	"plimsoll/internal/base/units"
+	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/model/simulate"
 	"plimsoll/internal/record/recording"
 )
 
 // proven compares two simulated recordings, of what is deployed and of what the plan chose, as `plimsoll prove` compares those of
 // production. They have other seeds: of one seed both would have the same arrivals, which production never has.
-func (c *Case) proven(ctx context.Context, p *Planned, opt Options) (*prove.Report, error) {
+func (c *Case) proven(ctx context.Context, before, after *scenario.Scenario, p *Planned, opt Options) (*prove.Report, error) {
 	opt.stage("recording what the plan changes", 0, 0)
 	sides := []struct {
-		sets  []string
-		seed  string
-		store *recording.Memory
-	}{{sets: c.Layout.Set, seed: "101"}, {sets: p.Chosen.Sets, seed: "102"}}
+		scenario *scenario.Scenario
+		seed     random.Seed
+		store    *recording.Memory
+	}{{scenario: before, seed: 101}, {scenario: after, seed: 102}}
+	var sets []scenario.Set
+	for _, text := range c.Layout.Record {
+		path, value, _ := strings.Cut(text, "=")
+		sets = append(sets, scenario.Set{Path: path, Value: value})
+	}
 	g, runs := errgroup.WithContext(ctx)
 	for i := range sides {
 		s := &sides[i]
 		s.store = recording.NewMemory(recording.MemoryOptions{})
 		g.Go(func() error {
-			sc, err := c.file(opt.Engines).Parse(slices.Concat(s.sets, c.Layout.Record, []string{"seed=" + s.seed}))
+			sc, err := s.scenario.With(append(slices.Clone(sets), scenario.Set{Path: "seed", Value: s.seed})...)
 			if err != nil {
 				return err
 			}
@@ -38,7 +45,7 @@ func (c *Case) proven(ctx context.Context, p *Planned, opt Options) (*prove.Repo
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
-	before, after := units.USD(p.Now.MonthlyUSD), units.USD(p.Chosen.MonthlyUSD)
+	costBefore, costAfter := units.USD(p.Now.MonthlyUSD), units.USD(p.Chosen.MonthlyUSD)
 	bounds := make([]prove.Bound, 0, len(c.Layout.Objective))
 	for _, text := range c.Layout.Objective {
 		if b, err := prove.ParseBound(opt.Pack, text); err == nil { // prove has no maximum, of which a recording tells nothing
@@ -47,7 +54,7 @@ func (c *Case) proven(ctx context.Context, p *Planned, opt Options) (*prove.Repo
 	}
 	return prove.Compare(ctx, []recording.Reader{sides[0].store}, []recording.Reader{sides[1].store}, prove.Options{
 		Pack:       opt.Pack,
-		CostBefore: &before, CostAfter: &after, Require: bounds, Seed: 1,
+		CostBefore: &costBefore, CostAfter: &costAfter, Require: bounds, Seed: 1,
 		Progress: func(stage string, done, total int) { opt.stage("proof: "+stage, done, total) },
 	})
 }

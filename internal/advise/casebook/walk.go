@@ -144,10 +144,15 @@ func (w *Walk) end(ctx context.Context, opt Options) (err error) {
 	if w.Plan, err = c.planned(ctx, opt); err != nil || w.Plan.Chosen == nil || len(w.Plan.Chosen.Changes) == 0 {
 		return err
 	}
-	if w.Files, err = c.written(opt.Engines, w.Plan.Chosen.Sets[len(c.Layout.Set):]); err != nil {
+	before, err := c.file(opt.Engines).Parse(c.Layout.Set)
+	if err != nil {
 		return err
 	}
-	w.Proof, err = c.proven(ctx, w.Plan, opt)
+	after := w.Plan.Chosen.Scenario
+	if w.Files, err = c.written(opt.Engines, before, after, w.Plan.Chosen.Sets[len(c.Layout.Set):]); err != nil {
+		return err
+	}
+	w.Proof, err = c.proven(ctx, before, after, w.Plan, opt)
 	return err
 }
 

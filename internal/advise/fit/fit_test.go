@@ -12,6 +12,7 @@ import (
 	"plimsoll/internal/advise/fit"
 	engines "plimsoll/internal/engine"
 	"plimsoll/internal/engine/mongodb/names"
+	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/record/ftdc"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
@@ -77,6 +78,9 @@ func TestYAML(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
+	if value, err := fitted.Scenario(language); err != nil || said(t, value) != said(t, sc) {
+		t.Errorf("as a value: %v\n%s\nas text:\n%s", err, said(t, value), said(t, sc))
+	}
 	if sc.Name != `a "name": #1` {
 		t.Errorf("the name is %q", sc.Name)
 	}
@@ -134,4 +138,17 @@ func TestMissing(t *testing.T) {
 	if _, err := language.Parse("fitted.yaml", fitted.YAML(), nil); err != nil || len(fitted.Remarks) == 0 {
 		t.Errorf("a device's I/O alone: %v, remarks %q\n%s", err, fitted.Remarks, fitted.YAML())
 	}
+}
+
+// said is what a scenario says, without comments.
+func said(t *testing.T, s *scenario.Scenario) string {
+	t.Helper()
+	if s == nil {
+		return ""
+	}
+	text, err := s.YAML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }

@@ -155,6 +155,9 @@ func TestRoundTrip(t *testing.T) {
 				t.Fatal(err)
 			}
 			tt.check(t, fitted)
+			if _, err := fitted.Scenario(language); err != nil {
+				t.Errorf("as a value: %v", err)
+			}
 			is, _ := run(t, "fitted.yaml", fitted.YAML())
 			if math.Abs(is.DonePerSec/was.DonePerSec-1) > near {
 				t.Errorf("simulated again: %.1f operations/s, want %.1f", is.DonePerSec, was.DonePerSec)

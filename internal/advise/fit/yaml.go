@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"plimsoll/internal/base/units"
+	"plimsoll/internal/model/scenario"
 )
 
 // lineMax is how long a line of comment gets.
@@ -29,6 +30,24 @@ func (f *Fitted) YAML() []byte {
 	}
 	root.write(&b, 0)
 	return b.Bytes()
+}
+
+// Scenario is what was fitted, as a value: what [Fitted.YAML] says without its comments. The error
+// is of type [scenario.Problems] where that is no scenario.
+func (f *Fitted) Scenario(l *scenario.Language) (*scenario.Scenario, error) {
+	sets := []scenario.Set{{Path: "plimsoll", Value: "1"}, {Path: "name", Value: strconv.Quote(f.Name)}, {Path: "seed", Value: "1"}}
+	chosen := false
+	for i := range f.Values {
+		v := &f.Values[i]
+		if first(v.Key) == "engine" && !chosen { // one with its defaults is an engine
+			chosen = true
+			sets = append(sets, scenario.Set{Path: "engine." + f.Engine, Value: "{}"})
+		}
+		if !v.Default && v.Text != "" {
+			sets = append(sets, scenario.Set{Path: v.Key, Value: v.Text})
+		}
+	}
+	return l.Make(f.Name, sets)
 }
 
 // A branch is a mapping of the YAML, or a value in one.

@@ -21,6 +21,8 @@ type Layout struct {
 	// Predicted are the model's figures with its error bar; empty where the run was ended early or never begun.
 	Predicted map[string]Prediction `json:"predicted"`
 	Risks     []Risk                `json:"risks"`
+	// Scenario is the deployment; nil where the assignments make none.
+	Scenario *scenario.Scenario `json:"-"`
 }
 
 // A Change is one value that a layout has otherwise than now.
@@ -121,7 +123,7 @@ func (p *planner) layout(o *outcome) *Layout {
 		}
 	}
 	if sc, err := p.file.Parse(l.Sets); err == nil {
-		l.Risks = p.risks(sc, o)
+		l.Scenario, l.Risks = sc, p.risks(sc, o)
 	}
 	return l
 }
