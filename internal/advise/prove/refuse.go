@@ -113,7 +113,7 @@ func usualCycles(pack *rules.Pack, n int) string {
 		if len(out) == 0 {
 			minutes, at = " minutes", " its default of"
 		}
-		out = append(out, fmt.Sprintf("%d%s of %s at%s %s", int(every.Minutes())*n, minutes, e.Traits.Product, at, strings.TrimSuffix(every.String(), "0s")))
+		out = append(out, fmt.Sprintf("%d%s of %s at%s %s", int(every.Minutes())*n, minutes, e.Product, at, strings.TrimSuffix(every.String(), "0s")))
 	}
 	return strings.Join(out, ", ")
 }

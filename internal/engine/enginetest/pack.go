@@ -1,20 +1,11 @@
 package enginetest
 
-import (
-	"plimsoll/internal/judge/rules"
-	"plimsoll/internal/model/engine"
-)
+import "plimsoll/internal/judge/rules"
 
-// Pack is what recordings of one engine are judged by, for tests of its packages, which the list of
-// all engines imports.
-func Pack(database, product string, knowledge rules.Knowledge) *rules.Pack {
-	return rules.NewPack([]engine.Engine{known{engine.Traits{Database: database, Product: product}, knowledge}})
-}
+// Pack is what recordings of one engine are judged by, for tests of packages that the list of all
+// engines imports.
+func Pack(k rules.Knowledge) *rules.Pack { return rules.NewPack([]known{{k}}) }
 
-type known struct {
-	traits    engine.Traits
-	knowledge rules.Knowledge
-}
+type known struct{ knowledge rules.Knowledge }
 
-func (k known) Traits() engine.Traits  { return k.traits }
 func (k known) Rules() rules.Knowledge { return k.knowledge }

@@ -104,8 +104,8 @@ func newCase(in []recording.Reader, sig *signals, pack *rules.Pack) *rules.Case 
 		}
 	}
 	for _, e := range pack.Engines() {
-		if seen[e.Traits.Database] || c.Measured(e.Anchor) {
-			c.Engines = append(c.Engines, e.Traits.Database)
+		if seen[e.Database] || c.Measured(e.Anchor) {
+			c.Engines = append(c.Engines, e.Database)
 		}
 	}
 	c.Symptoms = detect(c)

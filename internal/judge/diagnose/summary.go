@@ -135,7 +135,7 @@ func clock(s float64) string {
 
 // upperFirst begins a sentence; a product is written there as ever.
 func upperFirst(s string, pack *rules.Pack) string {
-	if s == "" || slices.ContainsFunc(pack.Engines(), func(e rules.Known) bool { return strings.HasPrefix(s, e.Traits.Product) }) {
+	if s == "" || slices.ContainsFunc(pack.Engines(), func(e rules.Knowledge) bool { return strings.HasPrefix(s, e.Product) }) {
 		return s
 	}
 	return strings.ToUpper(s[:1]) + s[1:]

@@ -22,7 +22,7 @@ func (c *Case) Cycles() []Cycle {
 
 // logLate reports whether the syncs of a log miss their engine's own criterion.
 func (c *Case) logLate() bool {
-	return slices.ContainsFunc(c.Pack.Engines(), func(e Known) bool { return e.Log.Late != nil && e.Log.Late(c) })
+	return slices.ContainsFunc(c.Pack.Engines(), func(e Knowledge) bool { return e.Log.Late != nil && e.Log.Late(c) })
 }
 
 // logSyncing is the largest share of some cells in which a log's sync was under way.

@@ -2,19 +2,20 @@ package rules
 
 import (
 	"io/fs"
+	"strings"
 
-	"plimsoll/internal/model/engine"
 	"plimsoll/internal/record/timeline"
 )
 
 // An Engine is a storage engine that recordings can be judged of.
 type Engine interface {
-	engine.Engine
 	Rules() Knowledge
 }
 
 // Knowledge is what the pack takes from an engine's folder. What is left out the engine cannot tell.
 type Knowledge struct {
+	// Database names the engine in recordings and rules, Product is its name for people.
+	Database, Product string
 	// Anchor is a signal that every recording of the engine has and no other, of few series.
 	Anchor *Signal
 	// Signals are those that the folder declares.
@@ -48,6 +49,12 @@ type Knowledge struct {
 	Exporter string
 	// CoresHint and CacheHint say how the engine is told of its CPUs and of how much to cache.
 	CoresHint, CacheHint string
+}
+
+// Short is the engine's name in a table: the product without its maker.
+func (k Knowledge) Short() string {
+	words := strings.Fields(k.Product)
+	return words[len(words)-1]
 }
 
 // Log is what an engine tells of the syncs of its log.

@@ -8,39 +8,27 @@ import (
 	"sync"
 
 	"github.com/prometheus/prometheus/model/labels"
-
-	"plimsoll/internal/model/engine"
 )
 
 // A Pack is every signal and every rule: those of disks, hosts, containers and evidence, and those
 // of the engines that it was made of. A nil Pack has none. It does not change, and may be used from several goroutines.
 type Pack struct {
-	engines []Known
+	engines []Knowledge
 	signals []*Signal
 	byName  map[string]*Signal
 	rules   []Rule
 	wanted  func() func(metric string) bool
 }
 
-// Known is an engine of a pack.
-type Known struct {
-	Traits engine.Traits
-	Knowledge
-}
-
-// Short is its name in a table: the product without its maker.
-func (k Known) Short() string {
-	words := strings.Fields(k.Traits.Product)
-	return words[len(words)-1]
-}
-
 // NewPack makes the pack of the core and of those engines that are an [Engine]. It panics where two
 // signals or two rules have one name, and where a rule or a signal is not what it may be: the pack
 // is part of the program, and each of its tests makes one.
-func NewPack(all []engine.Engine) *Pack {
+func NewPack[E any](engines []E) *Pack {
 	p := &Pack{byName: map[string]*Signal{}}
-	for _, e := range engine.Facets[Engine](all) {
-		p.engines = append(p.engines, Known{Traits: e.Traits(), Knowledge: e.Rules()})
+	for _, e := range engines {
+		if known, ok := any(e).(Engine); ok {
+			p.engines = append(p.engines, known.Rules())
+		}
 	}
 	p.addSignals()
 	p.addRules()
@@ -80,7 +68,7 @@ func (p *Pack) addRules() {
 	ofEngines := func(wanted func(Rule) bool) (out []Rule) {
 		for _, e := range p.engines {
 			for _, r := range e.Rules {
-				if r.Engine = e.Traits.Database; wanted(r) {
+				if r.Engine = e.Database; wanted(r) {
 					out = append(out, r)
 				}
 			}
@@ -132,7 +120,7 @@ func (p *Pack) check(r *Rule) error {
 }
 
 // Engines are those that the pack was made of, in the list's order.
-func (p *Pack) Engines() []Known {
+func (p *Pack) Engines() []Knowledge {
 	if p == nil {
 		return nil
 	}
@@ -143,7 +131,7 @@ func (p *Pack) Engines() []Known {
 func (p *Pack) hints(of func(Knowledge) string) string {
 	var out []string
 	for _, e := range p.Engines() {
-		if h := of(e.Knowledge); h != "" {
+		if h := of(e); h != "" {
 			out = append(out, h)
 		}
 	}

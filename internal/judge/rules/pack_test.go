@@ -11,7 +11,9 @@ import (
 
 	"github.com/prometheus/prometheus/promql/parser"
 
+	engines "plimsoll/internal/engine"
 	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/model/engine"
 	"plimsoll/internal/record/timeline"
 )
 
@@ -76,6 +78,15 @@ func TestWantedCoversSignals(t *testing.T) {
 	}
 	if wanted("go_goroutines") {
 		t.Error("go_goroutines is wanted, and no signal reads it")
+	}
+}
+
+// Rules name a database as recordings and scenarios do.
+func TestEnginesAreCalledAsElsewhere(t *testing.T) {
+	for _, e := range pack.Engines() {
+		if known := engine.ByDatabase(engines.All(), e.Database); known == nil || known.Traits().Product != e.Product {
+			t.Errorf("%s (%s) is no engine's name", e.Database, e.Product)
+		}
 	}
 }
 

@@ -15,6 +15,7 @@ var scripts embed.FS
 // Knowledge is what the pack takes from here.
 func Knowledge() rules.Knowledge {
 	return rules.Knowledge{
+		Database: "etcd", Product: "etcd",
 		Anchor:    WALFsyncs,
 		Signals:   signals,
 		Rules:     []rules.Rule{walFsyncSlow(), backendCommitSlow(), slowMember()},

@@ -6,4 +6,4 @@ import (
 )
 
 // pack is the rule pack that judges recordings of this engine.
-var pack = enginetest.Pack("iris", "InterSystems IRIS", judge.Knowledge())
+var pack = enginetest.Pack(judge.Knowledge())

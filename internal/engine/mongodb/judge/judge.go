@@ -15,6 +15,7 @@ var scripts embed.FS
 // Knowledge is what the pack takes from here.
 func Knowledge() rules.Knowledge {
 	return rules.Knowledge{
+		Database: "mongodb", Product: "MongoDB",
 		Anchor:  CacheMax,
 		Signals: signals,
 		Host:    hostSignals,

@@ -6,4 +6,4 @@ import (
 )
 
 // pack is what recordings of this engine are judged by.
-var pack = enginetest.Pack("mongodb", "MongoDB", judge.Knowledge())
+var pack = enginetest.Pack(judge.Knowledge())
