@@ -2,7 +2,7 @@ package fleet
 
 import (
 	"fmt"
-	"strings"
+	"slices"
 
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/judge/diagnose"
@@ -10,29 +10,27 @@ import (
 	"plimsoll/internal/model/catalog"
 )
 
+// priced is the type of volume whose limits are bought one by one.
+const priced = "gp3"
+
 // price is what the volumes of a group's fix cost a month: twice the limit that binds, where what binds is a limit as gp3 is sold with. Of other
 // limits, and of fixes that are settings, a layout of its own or another instance, samples alone do not tell the price.
 func price(g Group, dbs []Database) *Price {
-	signal := map[string]*rules.Signal{"disk/iops-capped": rules.DiskOps, "disk/throughput-capped": rules.DiskMoved}[g.Rule]
-	if signal == nil {
-		return nil
-	}
-	out := &Price{}
+	out, what := &Price{}, ""
 	for _, d := range dbs {
 		if d.report == nil {
 			continue
 		}
 		for _, f := range d.report.Findings {
-			if f.Rule != g.Rule || f.Severity == diagnose.Info {
+			if f.Rule != g.Rule || f.Severity == diagnose.Info || f.Cap == nil || !slices.Contains(f.Cap.Types, priced) {
 				continue
 			}
-			level, ok := plateau(f, signal)
+			monthly, ok := twice(f.Cap)
 			if !ok {
 				continue
 			}
-			monthly, ok := twice(g.Rule, level)
-			if !ok {
-				continue
+			if what = "IOPS"; f.Cap.IOPS == 0 {
+				what = "throughput"
 			}
 			out.MonthlyUSD += float64(monthly)
 			out.Volumes++
@@ -41,31 +39,18 @@ func price(g Group, dbs []Database) *Price {
 	if out.Volumes == 0 {
 		return nil
 	}
-	what := map[string]string{"disk/iops-capped": "IOPS", "disk/throughput-capped": "throughput"}[g.Rule]
-	out.Of = fmt.Sprintf("twice the %s for %s, if they are gp3 in %s", what, counted(out.Volumes, "volume"), catalog.Region)
+	out.Of = fmt.Sprintf("twice the %s for %s, if they are %s in %s", what, counted(out.Volumes, "volume"), priced, catalog.Region)
 	return out
 }
 
-// plateau is the level that a cap's finding rests on, if it is one that gp3 is sold with: then the finding says so.
-func plateau(f diagnose.Finding, signal *rules.Signal) (level float64, ok bool) {
-	sold := false
-	for _, e := range f.Evidence {
-		if e.Value != nil && e.Metric == signal.Name && !ok { // the first such figure is the plateau itself
-			level, ok = *e.Value, true
-		}
-		sold = sold || strings.Contains(e.Text, "gp3")
-	}
-	return level, ok && sold
-}
-
 // twice is what a gp3 of twice a limit costs a month more than one of the limit.
-func twice(rule string, level float64) (units.USD, bool) {
+func twice(c *rules.Cap) (units.USD, bool) {
 	bill := func(factor float64) (units.USD, bool) {
-		o := &catalog.Order{Type: "gp3", Size: 1 << 40} // of any size: the difference is the same
-		if rule == "disk/iops-capped" {
-			o.IOPS = catalog.IOPS(factor * rounded(level, 500))
+		o := &catalog.Order{Type: priced, Size: 1 << 40} // of any size: the difference is the same
+		if c.IOPS > 0 {
+			o.IOPS = catalog.IOPS(factor * rounded(c.IOPS, 500))
 		} else {
-			o.Throughput = units.Throughput(factor * rounded(level, 25<<20))
+			o.Throughput = units.Throughput(factor * rounded(c.Throughput, 25<<20))
 		}
 		if o.Check().Err() != nil {
 			return 0, false

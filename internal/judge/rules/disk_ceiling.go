@@ -2,7 +2,6 @@ package rules
 
 import (
 	"math"
-	"strings"
 
 	"plimsoll/internal/record/timeline"
 )
@@ -137,7 +136,7 @@ func (k *ceiling) settle() {
 	iopsOf, iopsSold := soldIOPS(k.iops.Level)
 	tpOf, tpSold := soldThroughput(k.throughput.Level)
 	switch {
-	case iopsSold && tpSold && azure(iopsOf) == azure(tpOf):
+	case iopsSold && tpSold && iopsOf.azure == tpOf.azure:
 	case iopsSold && !tpSold:
 		k.hasTP = false
 	case tpSold && !iopsSold:
@@ -148,47 +147,52 @@ func (k *ceiling) settle() {
 	}
 }
 
+// A sold is a limit that volumes are sold with.
 type sold struct {
 	level float64
 	what  string
+	types []string // the catalogue's
+	azure bool
 }
 
 // Limits volumes are sold with. EBS: docs.aws.amazon.com/ebs, general-purpose and
 // provisioned IOPS volumes; Azure: learn.microsoft.com, managed disk types (P
 // series); both as of 2026-08.
 var iopsSold = []sold{
-	{3000, "gp3's baseline, and gp2's burst"},
-	{16000, "gp2's maximum, and gp3's before 2025"},
-	{64000, "io1's maximum"},
-	{80000, "gp3's maximum"},
-	{500, "Azure P10"}, {1100, "Azure P15"}, {2300, "Azure P20"}, {5000, "Azure P30"}, {7500, "Azure P40 and P50"},
+	{level: 3000, what: "gp3's baseline, and gp2's burst", types: []string{"gp3", "gp2"}},
+	{level: 16000, what: "gp2's maximum, and gp3's before 2025", types: []string{"gp2", "gp3"}},
+	{level: 64000, what: "io1's maximum", types: []string{"io1"}},
+	{level: 80000, what: "gp3's maximum", types: []string{"gp3"}},
+	{level: 500, what: "Azure P10", azure: true},
+	{level: 1100, what: "Azure P15", azure: true},
+	{level: 2300, what: "Azure P20", azure: true},
+	{level: 5000, what: "Azure P30", azure: true},
+	{level: 7500, what: "Azure P40 and P50", azure: true},
 }
 
 const mib = 1 << 20
 
 var throughputSold = []sold{
-	{125 * mib, "gp3's baseline"},
-	{128 * mib, "gp2's under 170 GiB"},
-	{250 * mib, "gp2's maximum"},
-	{500 * mib, "io1's up to 32,000 IOPS"},
-	{1000 * mib, "gp3's before 2025"},
-	{2000 * mib, "gp3's maximum"},
+	{level: 125 * mib, what: "gp3's baseline", types: []string{"gp3"}},
+	{level: 128 * mib, what: "gp2's under 170 GiB", types: []string{"gp2"}},
+	{level: 250 * mib, what: "gp2's maximum", types: []string{"gp2"}},
+	{level: 500 * mib, what: "io1's up to 32,000 IOPS", types: []string{"io1"}},
+	{level: 1000 * mib, what: "gp3's before 2025", types: []string{"gp3"}},
+	{level: 2000 * mib, what: "gp3's maximum", types: []string{"gp3"}},
 }
 
-func soldIOPS(level float64) (string, bool)       { return nearest(iopsSold, level) }
-func soldThroughput(level float64) (string, bool) { return nearest(throughputSold, level) }
-
-func azure(what string) bool { return strings.HasPrefix(what, "Azure") }
+func soldIOPS(level float64) (sold, bool)       { return nearest(iopsSold, level) }
+func soldThroughput(level float64) (sold, bool) { return nearest(throughputSold, level) }
 
 // nearest is the limit sold that is nearest to the level, if any is near enough.
-func nearest(list []sold, level float64) (string, bool) {
-	what, off := "", math.Inf(1)
+func nearest(list []sold, level float64) (best sold, ok bool) {
+	off := math.Inf(1)
 	for _, s := range list {
 		if d := math.Abs(level-s.level) / s.level; d <= soldWithin && d < off {
-			what, off = s.what, d
+			best, off, ok = s, d, true
 		}
 	}
-	return what, what != ""
+	return best, ok
 }
 
 // kindOfOps names what the IOPS plateau counts, where it is not reads and writes together.

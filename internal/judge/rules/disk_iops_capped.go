@@ -18,8 +18,10 @@ func diskIOPSCapped() Rule {
 		for _, k := range all {
 			level := num(k.iops.Level) + k.kindOfOps() + " IOPS"
 			f := r.capFinding(c, k, k.iops, level, "1/s", DiskOps)
-			if what, ok := soldIOPS(k.iops.Level); ok {
-				f.Evidence = append(f.Evidence, c.Remark(level+" is "+what+", within 4 %"))
+			limit, sold := soldIOPS(k.iops.Level)
+			f.Cap = &Cap{IOPS: k.iops.Level, Types: limit.types}
+			if sold {
+				f.Evidence = append(f.Evidence, c.Remark(level+" is "+limit.what+", within 4 %"))
 			}
 			f.Evidence = append(f.Evidence, c.company(k, all, atIOPS)...)
 			until := "until the throughput limit or the instance's is met"

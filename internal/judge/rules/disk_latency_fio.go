@@ -97,8 +97,8 @@ func fioSummary(job string, runs []fioRun, best fioRun) string {
 		text += fmt.Sprintf(" (the best of %d runs; the least made %s)", len(runs), num(least))
 	}
 	text += ". The limit is the latency; raising the volume's IOPS buys nothing"
-	if what, ok := soldIOPS(best.rate); ok {
-		text += fmt.Sprintf(", unless the volume is held at just this rate: %s IOPS is %s", num(best.rate), what)
+	if limit, ok := soldIOPS(best.rate); ok {
+		text += fmt.Sprintf(", unless the volume is held at just this rate: %s IOPS is %s", num(best.rate), limit.what)
 	}
 	return text + "."
 }

@@ -19,8 +19,10 @@ func diskThroughputCapped() Rule {
 		for _, k := range all {
 			level := size(k.throughput.Level) + "/s"
 			f := r.capFinding(c, k, k.throughput, level, "bytes/s", DiskMoved)
-			if what, ok := soldThroughput(k.throughput.Level); ok {
-				f.Evidence = append(f.Evidence, c.Remark(fmt.Sprintf("%s (%.0f MiB/s) is %s, within 4 %%", level, k.throughput.Level/mib, what)))
+			limit, sold := soldThroughput(k.throughput.Level)
+			f.Cap = &Cap{Throughput: k.throughput.Level, Types: limit.types}
+			if sold {
+				f.Evidence = append(f.Evidence, c.Remark(fmt.Sprintf("%s (%.0f MiB/s) is %s, within 4 %%", level, k.throughput.Level/mib, limit.what)))
 			}
 			raise := Fix{Summary: fmt.Sprintf("Then raise the volume's throughput above %.0f MiB/s; leave its IOPS", k.throughput.Level/mib),
 				Expect:   "the time at the cap shrinks in proportion, until the instance's own limit is met",

@@ -44,11 +44,13 @@ func (c *Case) Limits() []Limit {
 		l := Limit{Device: dev, Saturated: k.saturated, RequestBytes: k.requestBytes}
 		if k.hasIOPS {
 			l.IOPS, l.Counts = &k.iops, strings.TrimSpace(k.kindOfOps())
-			l.SoldIOPS, _ = soldIOPS(k.iops.Level)
+			limit, _ := soldIOPS(k.iops.Level)
+			l.SoldIOPS = limit.what
 		}
 		if k.hasTP {
 			l.Throughput = &k.throughput
-			l.SoldThroughput, _ = soldThroughput(k.throughput.Level)
+			limit, _ := soldThroughput(k.throughput.Level)
+			l.SoldThroughput = limit.what
 		}
 		out = append(out, l)
 	}

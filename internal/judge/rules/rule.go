@@ -97,9 +97,18 @@ type Finding struct {
 	// PeriodS is the distance of its recurrences in seconds, if regular.
 	PeriodS float64 `json:"period_seconds,omitempty"`
 	Docs    string  `json:"docs,omitempty"` // the rule's page
+	// Cap is the volume's limit that binds, nil of findings that are of none.
+	Cap *Cap `json:"-"`
 
 	said    []said
 	advised []advised
+}
+
+// A Cap is a volume's limit: of IOPS or of throughput (bytes/s); the other is 0.
+type Cap struct {
+	IOPS, Throughput float64
+	// Types are the catalogue's volumes that are sold with such a limit.
+	Types []string
 }
 
 // Evidence is one number a finding rests on. Value is nil when the text alone tells.

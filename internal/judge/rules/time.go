@@ -1,0 +1,112 @@
+package rules
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
+	"plimsoll/internal/record/timeline"
+)
+
+// Time is the grid on which a recording lies.
+type Time struct {
+	Grid timeline.Grid
+}
+
+// Seconds is the stalled time.
+func (t Time) Seconds(m timeline.Mask) float64 { return float64(m.Count()) * t.Grid.StepSeconds() }
+
+// Span is an episode's time.
+func (t Time) Span(e timeline.Episode) Span {
+	return Span{From: t.Grid.Start(e.First), To: t.Grid.Time(e.Last)}
+}
+
+// Whole is the grid's time.
+func (t Time) Whole() Span {
+	if t.Grid.N == 0 {
+		return Span{}
+	}
+	return Span{From: t.Grid.Start(0), To: t.Grid.Time(t.Grid.N - 1)}
+}
+
+// maxWindows bounds the windows a finding lists: the longest, in time order.
+const maxWindows = 8
+
+// Windows are the longest episodes of a mask, in time order.
+func (t Time) Windows(m timeline.Mask) []Span {
+	eps := m.Episodes()
+	slices.SortStableFunc(eps, func(a, b timeline.Episode) int { return cmp.Compare(b.Cells(), a.Cells()) })
+	eps = eps[:min(len(eps), maxWindows)]
+	slices.SortFunc(eps, func(a, b timeline.Episode) int { return cmp.Compare(a.First, b.First) })
+	out := make([]Span, len(eps))
+	for i, e := range eps {
+		out[i] = t.Span(e)
+	}
+	return out
+}
+
+// A recurrence is one of the long episodes: shorter ones than this part of the
+// longest are noise between them.
+const recurringLength = 0.25
+
+// Period is the period in seconds of a mask's episodes; 0 if irregular.
+func (t Time) Period(m timeline.Mask) float64 {
+	eps := m.Episodes()
+	longest := 0
+	for _, e := range eps {
+		longest = max(longest, e.Cells())
+	}
+	eps = slices.DeleteFunc(eps, func(e timeline.Episode) bool { return float64(e.Cells()) < recurringLength*float64(longest) })
+	// Distances are of time, not of cells: between two runs of a server lie months.
+	for i, e := range eps {
+		first := int(t.Grid.Start(e.First).Sub(t.Grid.Start(0)) / t.Grid.Step())
+		eps[i] = timeline.Episode{First: first, Last: first + e.Cells() - 1}
+	}
+	p, ok := timeline.Recurrence(eps)
+	if !ok {
+		return 0
+	}
+	return p.Cells * t.Grid.StepSeconds()
+}
+
+// Cells is how many cells a duration covers, at least one.
+func (t Time) Cells(d time.Duration) int {
+	return max(1, int((d.Milliseconds()+t.Grid.StepMs-1)/t.Grid.StepMs))
+}
+
+// Credited spreads time that a counter is credited with when a wait ends back over
+// the time it was waited: rate is seconds credited per second, and never more
+// than one wait at once is assumed (a journal's sync, a checkpoint's write). The result
+// is the share of each cell in which the wait was on, 0 to 1. Where the counter grows by less
+// than the cell's length, the cell keeps it.
+func (t Time) Credited(rate []float64) []float64 {
+	if rate == nil {
+		return nil
+	}
+	step := t.Grid.StepSeconds()
+	out := make([]float64, len(rate))
+	for k, x := range rate {
+		if math.IsNaN(x) {
+			if out[k] == 0 {
+				out[k] = math.NaN()
+			}
+			continue
+		}
+		left := x * step
+		for j := k; j >= 0 && left > 1e-9 && k-j < maxCreditCells; j-- {
+			if math.IsNaN(out[j]) {
+				out[j] = 0
+			}
+			room := min(step*(1-out[j]), left)
+			if room > 0 {
+				out[j] += room / step
+				left -= room
+			}
+		}
+	}
+	return out
+}
+
+// maxCreditCells bounds how far back a wait is credited.
+const maxCreditCells = 600
