@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/prometheus/prometheus/model/labels"
@@ -25,18 +26,39 @@ import (
 // rangeMark is a range that nobody writes: it becomes Grafana's own, four scrapes or more.
 const rangeMark, grafanaRange = "1h2m3s", "$__rate_interval"
 
-// Rows of the dashboard: the prefixes that signals and rules of it have.
-var rows = []struct {
-	title, signals, rules string
-}{
-	{"What clients feel", "client_", "evidence/.*"},
-	{"Devices", "disk_|ebs_", "disk/.*"},
-	{"Host", "host_|cgroup_|page_cache_|cpu_|memory_|io_|psi_|swap_|procs_|filesystem_|mount_", "host/.*"},
-	{"Containers", "container_", "container/.*"},
-	{"MongoDB", "mongodb_|wt_", "mongodb/.*|wiredtiger/.*"},
-	{"etcd", "etcd_", "etcd/.*"},
-	{"PostgreSQL", "postgres_", "postgres/.*"},
-	{"InterSystems IRIS", "iris_", "iris/.*"},
+// A row of the dashboard has some signals, and the findings of some families of rules.
+type row struct {
+	title   string
+	signals func(*rules.Signal) bool
+	rules   string // a regular expression of ids
+}
+
+// rows are those of clients, disks, hosts and containers, by how their signals' names begin, and one of each engine.
+func rows() []row {
+	prefixed := func(title, prefixes, ids string) row {
+		return row{title, func(s *rules.Signal) bool { return hasPrefix(s, prefixes) }, ids}
+	}
+	out := []row{
+		prefixed("What clients feel", "client_", "evidence/.*"),
+		prefixed("Devices", "disk_|ebs_", "disk/.*"),
+		prefixed("Host", "host_|cgroup_|page_cache_|cpu_|memory_|io_|psi_|swap_|procs_|filesystem_|mount_", "host/.*"),
+		prefixed("Containers", "container_", "container/.*"),
+	}
+	for _, e := range pack.Engines() {
+		names := map[string]bool{}
+		for _, s := range e.Signals {
+			names[s.Name] = true
+		}
+		var ids []string
+		for _, r := range e.Rules {
+			family, _, _ := strings.Cut(r.ID, "/")
+			if id := family + "/.*"; !slices.Contains(ids, id) {
+				ids = append(ids, id)
+			}
+		}
+		out = append(out, row{e.Product, func(s *rules.Signal) bool { return names[s.Name] }, strings.Join(ids, "|")})
+	}
+	return out
 }
 
 // pack is what the dashboard shows.
@@ -106,12 +128,12 @@ func dashboard() (object, error) {
 	l.add(panel("timeseries", "Stalled", "Share of the time in which clients stalled.", "percentunit",
 		"plimsoll_window_stalled_seconds"+matchers+" / plimsoll_window_observed_seconds"+matchers, "{{instance}}"), false, panelHeight)
 	taken := map[string]bool{}
-	for _, row := range rows {
+	for _, row := range rows() {
 		l.line()
 		l.add(object{"type": "row", "title": row.title, "collapsed": false, "panels": []any{}}, true, 1)
 		l.add(findings(row.title, row.rules), true, findingsHeight)
 		for _, s := range pack.Signals() {
-			if taken[s.Name] || !hasPrefix(s, row.signals) {
+			if taken[s.Name] || !row.signals(s) {
 				continue
 			}
 			taken[s.Name] = true

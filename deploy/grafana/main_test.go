@@ -97,7 +97,7 @@ func TestDashboardHasThePack(t *testing.T) {
 	}
 	for _, r := range pack.Rules() {
 		held := 0
-		for _, row := range rows {
+		for _, row := range rows() {
 			if regexp.MustCompile("^(?:" + row.rules + ")$").MatchString(r.ID) {
 				held++
 			}
