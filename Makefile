@@ -42,14 +42,13 @@ thanos: ## build bin/thanos, the distributed engine that package fleet's tests s
 image: build ## make bin/plimsoll.tar, a container image, without a daemon
 	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(GO) run ./deploy/image -program bin/plimsoll -out bin/plimsoll.tar
 
-.PHONY: dashboard
-dashboard: ## write Grafana's dashboard of the rule pack anew
-	$(GO) run ./deploy/grafana > deploy/grafana/plimsoll.json
-
-.PHONY: alerts
-alerts: ## write deploy/rules.yaml, the pack for the Prometheus operator, anew
+.PHONY: generate
+generate: ## write anew what is made from the code: Grafana's dashboard, deploy/rules.yaml, the scenario's fields, ARCHITECTURE.md's table
 	@mkdir -p build
+	$(GO) run ./deploy/grafana > build/plimsoll.json && mv build/plimsoll.json deploy/grafana/plimsoll.json
 	$(GO) run ./cmd/plimsoll rules export --to prometheusrule > build/rules.yaml && mv build/rules.yaml deploy/rules.yaml
+	$(GO) test -count=1 ./internal/model/scenario -run FieldDocs -update
+	$(GO) test -count=1 ./internal/check/archtest -run TestTree -update
 
 .PHONY: release-check
 release-check: image ## what a release is made of builds, and the image runs (as root; else it is said)

@@ -44,7 +44,7 @@ func TestDeployedRulesAreCurrent(t *testing.T) {
 		t.Fatalf("exit code %d\n%s", code, stderr)
 	}
 	if stdout.String() != string(have) {
-		t.Error("the pack has changed: make alerts")
+		t.Error("the pack has changed: make generate")
 	}
 }
 

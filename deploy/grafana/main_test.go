@@ -30,7 +30,7 @@ func TestDashboardIsCurrent(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got.Bytes(), want) {
-		t.Error("the pack has changed: go run ./deploy/grafana > deploy/grafana/plimsoll.json")
+		t.Error("the pack has changed: make generate")
 	}
 }
 
