@@ -97,13 +97,11 @@ func (m made) side(word string) *side {
 		all[k] = true
 	}
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(m.from)
-	return &side{word: word, c: &rules.Case{
-		Grid:    timeline.Grid{FromMs: start.Add(time.Second).UnixMilli(), StepMs: 1000, N: m.cells},
-		Tracks:  func(of *rules.Signal) []timeline.Track { return tracks[of.Name] },
-		Pack:    pack,
-		Engines: []string{"mongodb"},
-		Stall:   rules.Stall{Rule: "mongodb/slow-writes", Subject: "MongoDB writes", Cells: stalls, Observed: all, Threshold: 0.1},
-	}}
+	c := rules.NewCase(pack, timeline.Grid{FromMs: start.Add(time.Second).UnixMilli(), StepMs: 1000, N: m.cells},
+		func(of *rules.Signal) []timeline.Track { return tracks[of.Name] })
+	c.Engines = []string{"mongodb"}
+	c.Stall = rules.Stall{Rule: "mongodb/slow-writes", Subject: "MongoDB writes", Cells: stalls, Observed: all, Threshold: 0.1}
+	return &side{word: word, c: c}
 }
 
 // binomialTail is the chance of at least k of n where each has chance p.

@@ -92,7 +92,8 @@ func lay(ctx context.Context, in []recording.Reader, opt Options) (*rules.Case, 
 }
 
 func newCase(in []recording.Reader, sig *signals, pack *rules.Pack) *rules.Case {
-	c := &rules.Case{Grid: sig.grid, Tracks: sig.get, Pack: pack, Facts: map[string]string{}, Trouble: trouble(in)}
+	c := rules.NewCase(pack, sig.grid, sig.get)
+	c.Trouble = trouble(in)
 	seen := map[string]bool{}
 	for _, r := range in {
 		for _, s := range r.Sources() {

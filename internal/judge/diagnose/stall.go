@@ -22,7 +22,7 @@ func detect(c *rules.Case) []rules.Stall {
 		if e.Stalls == nil {
 			continue
 		}
-		for _, s := range e.Stalls(c) {
+		for _, s := range e.Stalls(&c.Signals) {
 			add(s)
 		}
 	}
@@ -95,7 +95,7 @@ func byDevice(c *rules.Case, s rules.Stall) (rules.Stall, bool) {
 	}
 	if saturated > len(calm) {
 		// Hardly seen otherwise: what flash takes has to do for the usual.
-		return rules.StalledCells(c, deviceQueuedS, s)
+		return rules.StalledCells(c.Time, deviceQueuedS, s)
 	}
-	return rules.StalledCells(c, min(max(rules.StallFactor*timeline.Quantile(calm, 0.5), deviceFloorS), rules.StallCeilingS), s)
+	return rules.StalledCells(c.Time, min(max(rules.StallFactor*timeline.Quantile(calm, 0.5), deviceFloorS), rules.StallCeilingS), s)
 }

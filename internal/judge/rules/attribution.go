@@ -15,8 +15,8 @@ const IdleSaturation = 0.1
 
 // LeastOfCell is the share of a cell from which it counts as covered: the given
 // one, or half a second where a cell is many seconds long.
-func (c *Case) LeastOfCell(share float64) float64 {
-	return min(share, 0.5/c.Grid.StepSeconds())
+func (t Time) LeastOfCell(share float64) float64 {
+	return min(share, 0.5/t.Grid.StepSeconds())
 }
 
 // AftermathS is how long after a checkpoint a stall is still counted to it: the
@@ -25,13 +25,13 @@ const AftermathS = 2
 
 // WithAftermath adds to checkpoints the time in which the writers that waited get through. Where
 // checkpoints follow each other closely it adds less, lest nothing is left between them.
-func (c *Case) WithAftermath(running timeline.Mask) timeline.Mask {
+func (t Time) WithAftermath(running timeline.Mask) timeline.Mask {
 	var gaps []float64
 	eps := running.Episodes()
 	for i := 1; i < len(eps); i++ {
 		gaps = append(gaps, float64(eps[i].First-eps[i-1].Last-1))
 	}
-	after := c.Cells(AftermathS * 1e9)
+	after := t.Cells(AftermathS * 1e9)
 	if gap := timeline.Quantile(gaps, 0.5); gap == gap {
 		after = min(after, int(gap/4))
 	}
@@ -49,26 +49,26 @@ const (
 
 // Contrasts reports whether enough of the time under load is outside a condition, and whether
 // so many of the stalls would seldom meet it by chance: each does with the share of the time it holds.
-func (c *Case) Contrasts(condition timeline.Mask) bool {
-	return c.Comparable(condition) && c.ChanceToMeet(condition) <= MaxChance
+func (st *Stalls) Contrasts(condition timeline.Mask) bool {
+	return st.Comparable(condition) && st.ChanceToMeet(condition) <= MaxChance
 }
 
 // Comparable reports whether enough of the time under load is outside a condition.
-func (c *Case) Comparable(condition timeline.Mask) bool {
-	out := c.Stall.Active.Without(condition).Count()
-	return out >= minContrastCells && float64(out) >= minContrast*float64(c.Stall.Active.Count())
+func (st *Stalls) Comparable(condition timeline.Mask) bool {
+	out := st.Stall.Active.Without(condition).Count()
+	return out >= minContrastCells && float64(out) >= minContrast*float64(st.Stall.Active.Count())
 }
 
 // ChanceToMeet is how likely as many stalls would meet a condition as do, had the two nothing to
 // do with each other.
-func (c *Case) ChanceToMeet(condition timeline.Mask) float64 {
-	met, stalls := 0, c.Stall.Cells.Close(c.Cells(AftermathS*1e9)).Episodes()
+func (st *Stalls) ChanceToMeet(condition timeline.Mask) float64 {
+	met, stalls := 0, st.Stall.Cells.Close(st.Cells(AftermathS*1e9)).Episodes()
 	for _, e := range stalls {
-		if timeline.MaskOf(c.Grid.N, []timeline.Episode{e}).And(condition).Count() > 0 {
+		if timeline.MaskOf(st.Grid.N, []timeline.Episode{e}).And(condition).Count() > 0 {
 			met++
 		}
 	}
-	return byChance(len(stalls), met, Share(condition, c.Stall.Active))
+	return byChance(len(stalls), met, Share(condition, st.Stall.Active))
 }
 
 // byChance is how likely at least met of n stalls meet a condition that holds for a share p of

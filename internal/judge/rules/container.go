@@ -40,10 +40,10 @@ func containerName(l labels.Labels) string {
 
 // whose names the group that a limit is on: the container, or a group above one, as a pod is, which the host source samples where its
 // limit is the least.
-func (c *Case) whose(l labels.Labels) string {
+func (sig *Signals) whose(l labels.Labels) string {
 	id := l.Get("id")
 	for _, signal := range []*Signal{ContainerCPUUsed, ContainerMemoryUsed, ContainerWrites} {
-		for _, t := range c.Signal(signal) {
+		for _, t := range sig.Signal(signal) {
 			if id != "" && strings.HasPrefix(t.Labels.Get("id"), id+"/") {
 				return "the group " + id + ", which the container is in,"
 			}
@@ -53,8 +53,8 @@ func (c *Case) whose(l labels.Labels) string {
 }
 
 // ofContainer is a signal's series of the container that a track is of; nil if not measured.
-func (c *Case) ofContainer(signal *Signal, of timeline.Track, more ...string) []float64 {
-	for _, t := range c.Signal(signal) {
+func (sig *Signals) ofContainer(signal *Signal, of timeline.Track, more ...string) []float64 {
+	for _, t := range sig.Signal(signal) {
 		same := true
 		for _, l := range append([]string{"namespace", "pod", "container", "name", "id"}, more...) {
 			same = same && t.Labels.Get(l) == of.Labels.Get(l)

@@ -127,9 +127,9 @@ func (r Rule) reached(c *Case, subject string, cells timeline.Mask) Finding {
 // heldBack is where a limit lets no more through: the rate is at it, or what was asked for before has not been let through yet. Version 1
 // counts requests as they come, so the burst of a whole checkpoint is counted in one second and held back over many; version 2 counts them as they
 // go.
-func (c *Case) heldBack(rate, limit []float64) timeline.Mask {
-	out := make(timeline.Mask, c.Grid.N)
-	step := c.Grid.StepSeconds()
+func (t Time) heldBack(rate, limit []float64) timeline.Mask {
+	out := make(timeline.Mask, t.Grid.N)
+	step := t.Grid.StepSeconds()
 	behind := 0.0
 	for k := range min(len(out), len(rate), len(limit)) {
 		if math.IsNaN(rate[k]) || !(limit[k] > 0) {
@@ -144,11 +144,11 @@ func (c *Case) heldBack(rate, limit []float64) timeline.Mask {
 }
 
 // containersHeldBack is where any container's I/O limit lets no more through.
-func (c *Case) containersHeldBack() timeline.Mask {
-	out := make(timeline.Mask, c.Grid.N)
+func (sig *Signals) containersHeldBack() timeline.Mask {
+	out := make(timeline.Mask, sig.Grid.N)
 	for _, l := range ioLimits {
-		for _, limit := range c.Signal(l.limit) {
-			out = out.Or(c.heldBack(c.ofContainer(l.rate, limit, "device"), limit.Values))
+		for _, limit := range sig.Signal(l.limit) {
+			out = out.Or(sig.heldBack(sig.ofContainer(l.rate, limit, "device"), limit.Values))
 		}
 	}
 	return out

@@ -51,9 +51,9 @@ func containerMemoryLimit() Rule {
 
 // limitedMost leaves out groups that wait since one above them or below them is at its limit: of each line of groups the one with the least
 // limit stays.
-func (c *Case) limitedMost(held []timeline.Track) []timeline.Track {
+func (sig *Signals) limitedMost(held []timeline.Track) []timeline.Track {
 	limit := func(t timeline.Track) float64 {
-		if x := timeline.Max(c.ofContainer(ContainerMemoryLimit, t)); x == x {
+		if x := timeline.Max(sig.ofContainer(ContainerMemoryLimit, t)); x == x {
 			return x
 		}
 		return math.Inf(1)

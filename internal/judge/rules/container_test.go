@@ -25,14 +25,14 @@ func TestLimitedMost(t *testing.T) {
 		{"no limit is known", nil, []string{"/k/pod1/c1", "/k/pod10"}},
 		{"the least is on top", map[string]float64{"/k": 1, "/k/pod1": 2, "/k/pod10": 2}, []string{"/k"}},
 	} {
-		c := &Case{Grid: timeline.Grid{N: 1, StepMs: 1000}, Tracks: func(s *Signal) (out []timeline.Track) {
+		c := NewCase(nil, timeline.Grid{N: 1, StepMs: 1000}, func(s *Signal) (out []timeline.Track) {
 			if s == ContainerMemoryLimit {
 				for id, v := range test.limits {
 					out = append(out, track(id, v))
 				}
 			}
 			return out
-		}}
+		})
 		held := []timeline.Track{track("/k", 1), track("/k/pod1", 1), track("/k/pod1/c1", 1), track("/k/pod10", 1)}
 		if test.limits["/k"] == 0 {
 			held = held[1:]

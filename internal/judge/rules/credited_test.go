@@ -38,7 +38,7 @@ func TestCredited(t *testing.T) {
 				rate = append(rate, x/float64(step))
 			}
 		}
-		c := &rules.Case{Grid: timeline.Grid{StepMs: int64(step) * 1000, N: len(rate)}}
+		c := rules.Time{Grid: timeline.Grid{StepMs: int64(step) * 1000, N: len(rate)}}
 		var credited, on strings.Builder
 		got := c.Credited(rate)
 		for k, x := range got {
@@ -77,7 +77,7 @@ func TestCreditedConserves(t *testing.T) {
 			}
 			rate = append(rate, x)
 		}
-		c := &rules.Case{Grid: timeline.Grid{StepMs: 1000, N: len(rate)}}
+		c := rules.Time{Grid: timeline.Grid{StepMs: 1000, N: len(rate)}}
 		got := c.Credited(rate)
 		for k, x := range got {
 			if x < 0 || x > 1+1e-9 {

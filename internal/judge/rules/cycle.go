@@ -13,7 +13,7 @@ func (c *Case) Cycles() []Cycle {
 		if e.Cycle == nil {
 			continue
 		}
-		if k, ok := e.Cycle(c); ok {
+		if k, ok := e.Cycle(&c.Signals); ok {
 			out = append(out, k)
 		}
 	}
@@ -22,7 +22,7 @@ func (c *Case) Cycles() []Cycle {
 
 // logLate reports whether the syncs of a log miss their engine's own criterion.
 func (c *Case) logLate() bool {
-	return slices.ContainsFunc(c.Pack.Engines(), func(e Knowledge) bool { return e.Log.Late != nil && e.Log.Late(c) })
+	return slices.ContainsFunc(c.Pack.Engines(), func(e Knowledge) bool { return e.Log.Late != nil && e.Log.Late(&c.Signals) })
 }
 
 // logSyncing is the largest share of some cells in which a log's sync was under way.
@@ -31,7 +31,7 @@ func (c *Case) logSyncing(cells timeline.Mask) (share float64) {
 		if e.Log.Syncing == nil {
 			continue
 		}
-		if in := timeline.Mean(timeline.At(e.Log.Syncing(c), cells)); in > share {
+		if in := timeline.Mean(timeline.At(e.Log.Syncing(&c.Signals), cells)); in > share {
 			share = in
 		}
 	}

@@ -42,7 +42,7 @@ func Found(s Stall, ok bool) []Stall {
 
 // ByLatency finds stalled time by the mean latency of an interval, from a floor in seconds on. It is
 // false where the waiting or the completions of the stall are not told.
-func ByLatency(c *Case, floor float64, s Stall) (Stall, bool) {
+func ByLatency(t Time, floor float64, s Stall) (Stall, bool) {
 	if s.Waiting == nil || s.Ops == nil {
 		return s, false
 	}
@@ -52,13 +52,13 @@ func ByLatency(c *Case, floor float64, s Stall) (Stall, bool) {
 			active = append(active, s.Waiting[k]/x)
 		}
 	}
-	return StalledCells(c, min(max(StallFactor*timeline.Quantile(active, 0.5), floor), StallCeilingS), s)
+	return StalledCells(t, min(max(StallFactor*timeline.Quantile(active, 0.5), floor), StallCeilingS), s)
 }
 
 // StalledCells marks the cells whose mean latency is at least the threshold, and those over
 // which it reaches.
-func StalledCells(c *Case, threshold float64, s Stall) (Stall, bool) {
-	n := c.Grid.N
+func StalledCells(t Time, threshold float64, s Stall) (Stall, bool) {
+	n := t.Grid.N
 	s.Latency = make([]float64, n)
 	s.Observed = timeline.Known(s.Waiting)
 	for k := range n {
@@ -74,7 +74,7 @@ func StalledCells(c *Case, threshold float64, s Stall) (Stall, bool) {
 	}
 	s.Threshold = threshold
 	usual := timeline.Quantile(s.Ops, 0.5)
-	step := c.Grid.StepSeconds()
+	step := t.Grid.StepSeconds()
 	s.Cells = make(timeline.Mask, n)
 	silences(s, usual, step)
 	for k := range n {
@@ -133,12 +133,12 @@ const (
 
 // ByThroughput judges completions where there is no latency; pressure of at least
 // atLeast shows that clients still wanted something.
-func ByThroughput(c *Case, s Stall, pressure []float64, atLeast float64) (Stall, bool) {
+func ByThroughput(t Time, s Stall, pressure []float64, atLeast float64) (Stall, bool) {
 	if s.Ops == nil {
 		return s, false
 	}
 	s.Observed = timeline.Known(s.Ops)
-	s.Cells = make(timeline.Mask, c.Grid.N)
+	s.Cells = make(timeline.Mask, t.Grid.N)
 	var active []float64
 	for _, x := range s.Ops {
 		if x > 0 {

@@ -30,7 +30,7 @@ func diskBurstExhausted() Rule {
 				signal *Signal
 				unit   string
 			}{{DiskOps, "1/s"}, {DiskMoved, "bytes/s"}}
-			if findCeiling(c, h).requestBytes >= largeRequest {
+			if findCeiling(&c.Signals, h).requestBytes >= largeRequest {
 				slices.Reverse(measures) // a disk for streaming is sold by its throughput
 			}
 			for _, m := range measures {
@@ -108,8 +108,8 @@ func (r Rule) ceilingFell(c *Case, held timeline.Track, signal *Signal, unit str
 
 // sameLoad reports whether a device's rate fell under a load that did not change: requests and
 // bytes fall together, and each request takes longer (queue / rate, Little's law).
-func (c *Case) sameLoad(dev string, before, after timeline.Mask) bool {
-	get := func(signal *Signal) []float64 { return c.For(signal, "device", dev) }
+func (sig *Signals) sameLoad(dev string, before, after timeline.Mask) bool {
+	get := func(signal *Signal) []float64 { return sig.For(signal, "device", dev) }
 	fell := func(v []float64) float64 {
 		return timeline.Quantile(timeline.At(v, before), 0.5) / timeline.Quantile(timeline.At(v, after), 0.5)
 	}

@@ -49,8 +49,8 @@ func (r Rule) capFinding(c *Case, k ceiling, p timeline.Plateau, level, unit str
 }
 
 // Remark is evidence without a number, about the whole time.
-func (c *Case) Remark(text string) Evidence {
-	return Evidence{Text: text, From: c.Whole().From, To: c.Whole().To}
+func (t Time) Remark(text string) Evidence {
+	return Evidence{Text: text, From: t.Whole().From, To: t.Whole().To}
 }
 
 // ceilings are the devices' ceilings that some cap of the given kind makes, without those that
@@ -58,7 +58,7 @@ func (c *Case) Remark(text string) Evidence {
 func (c *Case) ceilings(held []timeline.Track, plateau func(ceiling) (timeline.Plateau, bool)) []ceiling {
 	var out []ceiling
 	for _, h := range held {
-		k := findCeiling(c, h)
+		k := findCeiling(&c.Signals, h)
 		if p, ok := plateau(k); ok && !c.instanceBinds(p.Cells) {
 			out = append(out, k)
 		}

@@ -51,11 +51,11 @@ type ceiling struct {
 	together         bool    // requests of one size: both rates stand still at once
 }
 
-func findCeiling(c *Case, held timeline.Track) ceiling {
+func findCeiling(sig *Signals, held timeline.Track) ceiling {
 	dev := held.Labels.Get("device")
 	k := ceiling{device: dev, saturated: timeline.Known(held.Values)}
-	ops := c.For(DiskOps, "device", dev)
-	moved := c.For(DiskMoved, "device", dev)
+	ops := sig.For(DiskOps, "device", dev)
+	moved := sig.For(DiskMoved, "device", dev)
 	isCap := func(p timeline.Plateau, ok bool) bool {
 		return ok && p.Share >= capMinShare && p.Above <= capMaxAbove
 	}
@@ -63,19 +63,19 @@ func findCeiling(c *Case, held timeline.Track) ceiling {
 	// Rented volumes count reads and writes together; a cgroup or a hypervisor may limit
 	// them apart, and then only one of them stands still.
 	for _, signal := range []*Signal{DiskOps, DiskWrites, DiskReads} {
-		rate := c.For(signal, "device", dev)
+		rate := sig.For(signal, "device", dev)
 		if rate == nil || k.hasIOPS {
 			continue
 		}
 		k.iops, ok = timeline.FindPlateau(rate, k.saturated, capTolerance, capMinCells)
 		_, sold := soldIOPS(k.iops.Level)
-		k.hasIOPS = isCap(k.iops, ok) && (sold || k.waits(c, k.iops))
+		k.hasIOPS = isCap(k.iops, ok) && (sold || k.waits(sig, k.iops))
 		k.iopsOf = signal
 	}
 	if moved != nil {
 		k.throughput, ok = timeline.FindPlateau(moved, k.saturated, capTolerance, capMinCells)
 		_, sold := soldThroughput(k.throughput.Level)
-		k.hasTP = isCap(k.throughput, ok) && (sold || k.waits(c, k.throughput))
+		k.hasTP = isCap(k.throughput, ok) && (sold || k.waits(sig, k.throughput))
 	}
 	if ops != nil && moved != nil {
 		sizes := make([]float64, len(ops))
@@ -95,9 +95,9 @@ func findCeiling(c *Case, held timeline.Track) ceiling {
 
 // waits tells requests that wait for their turn at a cap from a fixed number of clients
 // each of which waits for the medium. By Little's law a request takes queue / rate.
-func (k ceiling) waits(c *Case, p timeline.Plateau) bool {
-	queue := c.For(DiskQueue, "device", k.device)
-	ops := c.For(DiskOps, "device", k.device)
+func (k ceiling) waits(sig *Signals, p timeline.Plateau) bool {
+	queue := sig.For(DiskQueue, "device", k.device)
+	ops := sig.For(DiskOps, "device", k.device)
 	if queue == nil || ops == nil {
 		return true // not to be told apart; the queue alone has to do
 	}

@@ -69,7 +69,7 @@ func diskInstanceCapped() Rule {
 }
 
 // volumesOwn is the time EBS counted over the volume's own limits, as far as it was told.
-func (c *Case) volumesOwn(vol string) []Evidence {
+func (sig *Signals) volumesOwn(vol string) []Evidence {
 	var out []Evidence
 	for _, s := range []struct {
 		signal       *Signal
@@ -78,8 +78,8 @@ func (c *Case) volumesOwn(vol string) []Evidence {
 		{EBSVolumeIOPSExceeded, "IOPS", "aws_ebs_csi_exceeded_iops_seconds_total"},
 		{EBSVolumeThroughputExceeded, "throughput", "aws_ebs_csi_exceeded_tp_seconds_total"},
 	} {
-		if v := c.For(s.signal, "volume_id", vol); v != nil {
-			out = append(out, c.FigureOf("time over the volume's own "+s.what+" limit", s.metric, timeline.Sum(v)*c.Grid.StepSeconds(), "seconds", timeline.Known(v)))
+		if v := sig.For(s.signal, "volume_id", vol); v != nil {
+			out = append(out, sig.FigureOf("time over the volume's own "+s.what+" limit", s.metric, timeline.Sum(v)*sig.Grid.StepSeconds(), "seconds", timeline.Known(v)))
 		}
 	}
 	return out
@@ -87,11 +87,11 @@ func (c *Case) volumesOwn(vol string) []Evidence {
 
 // instanceBinds reports whether EBS's own counters put most of these cells down to the
 // instance's limit and not to a volume's: then no volume should be bought for them.
-func (c *Case) instanceBinds(cells timeline.Mask) bool {
+func (sig *Signals) instanceBinds(cells timeline.Mask) bool {
 	over := func(signals ...*Signal) timeline.Mask {
-		m := make(timeline.Mask, c.Grid.N)
+		m := make(timeline.Mask, sig.Grid.N)
 		for _, s := range signals {
-			for _, t := range c.Signal(s) {
+			for _, t := range sig.Signal(s) {
 				m = m.Or(timeline.Where(t.Values, func(x float64) bool { return x > exceededShare }))
 			}
 		}

@@ -137,7 +137,7 @@ func (c *Case) serialEvidence(ops, queue []float64, serial, writing timeline.Mas
 	}
 	for _, e := range c.Pack.Engines() {
 		if e.Log.Serial != nil {
-			out = append(out, e.Log.Serial(c, serial)...)
+			out = append(out, e.Log.Serial(&c.Signals, serial)...)
 		}
 	}
 	return out
@@ -154,7 +154,7 @@ func inFlight(queue, busy []float64, m timeline.Mask) float64 {
 
 // pinned reports whether a serial writer's rate varies so little that a cap may make it:
 // nothing passes it, and EBS, where it tells, does not say that no volume was over its limit.
-func (c *Case) pinned(ops, busy []float64, serial timeline.Mask) bool {
+func (sig *Signals) pinned(ops, busy []float64, serial timeline.Mask) bool {
 	in := timeline.At(ops, serial)
 	if timeline.Count(in) < pinnedCells {
 		return false
@@ -162,7 +162,7 @@ func (c *Case) pinned(ops, busy []float64, serial timeline.Mask) bool {
 	if busy != nil && timeline.Quantile(timeline.At(busy, serial), 0.5) < pinnedBusy {
 		return false
 	}
-	rate, step := timeline.Quantile(in, 0.5), c.Grid.StepSeconds()
+	rate, step := timeline.Quantile(in, 0.5), sig.Grid.StepSeconds()
 	spread := (timeline.Quantile(in, 0.95) - timeline.Quantile(in, 0.05)) / rate
 	if spread > pinnedSpread*pinnedCV/math.Sqrt(rate*step)+pinnedJitter/step {
 		return false
@@ -170,12 +170,12 @@ func (c *Case) pinned(ops, busy []float64, serial timeline.Mask) bool {
 	if timeline.Max(ops) > pinnedPassed*rate {
 		return false
 	}
-	return c.mayBeCapped(serial)
+	return sig.mayBeCapped(serial)
 }
 
 // mayBeCapped reports whether EBS, where it tells, says that a volume was over its limit; elsewhere it may be.
-func (c *Case) mayBeCapped(serial timeline.Mask) bool {
-	exceeded := c.Signal(EBSVolumeIOPSExceeded)
+func (sig *Signals) mayBeCapped(serial timeline.Mask) bool {
+	exceeded := sig.Signal(EBSVolumeIOPSExceeded)
 	for _, t := range exceeded {
 		if timeline.Max(timeline.At(t.Values, serial)) > exceededShare {
 			return true

@@ -29,8 +29,8 @@ func (x fioRun) each() float64 {
 const maxFioRuns = 16
 
 // fioRuns are the reports of a job, one after the other: trials on different volumes keep their name.
-func (c *Case) fioRuns(job string) []fioRun {
-	get := func(signal *Signal) []float64 { return c.For(signal, "job", job) }
+func (sig *Signals) fioRuns(job string) []fioRun {
+	get := func(signal *Signal) []float64 { return sig.For(signal, "job", job) }
 	at := func(v []float64, k int) float64 {
 		if k >= len(v) {
 			return math.NaN()

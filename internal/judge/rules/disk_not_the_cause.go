@@ -90,10 +90,10 @@ func (c *Case) busiestInStall() (timeline.Track, bool) {
 
 // flushing is the largest share of the cells' time that any device spent in flush requests,
 // which iostats keep apart from the busy time (kernel: Documentation/admin-guide/iostats.rst).
-func (c *Case) flushing(cells timeline.Mask) (share float64, measured bool) {
-	for _, t := range c.Signal(DiskFlushes) {
+func (sig *Signals) flushing(cells timeline.Mask) (share float64, measured bool) {
+	for _, t := range sig.Signal(DiskFlushes) {
 		dev := t.Labels.Get("device")
-		await := c.For(DiskFlushAwait, "device", dev)
+		await := sig.For(DiskFlushAwait, "device", dev)
 		spent := make([]float64, len(t.Values))
 		for k, n := range t.Values {
 			spent[k] = n

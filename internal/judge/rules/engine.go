@@ -28,13 +28,13 @@ type Knowledge struct {
 
 	// Stalls finds stalled time, where the engine's own view of it is told; it reads the signals of
 	// Felt and no others.
-	Stalls func(c *Case) []Stall
+	Stalls func(sig *Signals) []Stall
 	Felt   []*Signal
 	// Account says where the stalled waiting went, by the engine's own wait counters; nil if the
 	// recording has none of them.
 	Account func(c *Case) []Spent
 	// Cycle is the engine's recurring burst of writing, if the recording tells of it.
-	Cycle func(c *Case) (Cycle, bool)
+	Cycle func(sig *Signals) (Cycle, bool)
 	Log   Log
 
 	// Latencies are distributions of durations that are kept in classes.
@@ -60,11 +60,11 @@ func (k Knowledge) Short() string {
 // Log is what an engine tells of the syncs of its log.
 type Log struct {
 	// Syncing is the share of each cell in which a sync was under way; nil if not measured.
-	Syncing func(c *Case) []float64
+	Syncing func(sig *Signals) []float64
 	// Late reports whether syncs miss the engine's own criterion.
-	Late func(c *Case) bool
+	Late func(sig *Signals) bool
 	// Serial is evidence that the syncs are what is written one at a time in some cells.
-	Serial func(c *Case, cells timeline.Mask) []Evidence
+	Serial func(sig *Signals, cells timeline.Mask) []Evidence
 }
 
 // A Cycle is a recurring burst of writing: a checkpoint.

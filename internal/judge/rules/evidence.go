@@ -8,22 +8,22 @@ import (
 )
 
 // Figure is evidence with a number that was read from a signal, or from several (nil), in the span that the cells of m cover.
-func (c *Case) Figure(text string, of *Signal, value float64, unit string, m timeline.Mask) Evidence {
+func (t Time) Figure(text string, of *Signal, value float64, unit string, m timeline.Mask) Evidence {
 	if of == nil {
-		return c.FigureOf(text, "", value, unit, m)
+		return t.FigureOf(text, "", value, unit, m)
 	}
-	return c.FigureOf(text, of.Name, value, unit, m)
+	return t.FigureOf(text, of.Name, value, unit, m)
 }
 
 // FigureOf is the same of a metric that an exporter gives.
-func (c *Case) FigureOf(text, metric string, value float64, unit string, m timeline.Mask) Evidence {
+func (t Time) FigureOf(text, metric string, value float64, unit string, m timeline.Mask) Evidence {
 	e := Evidence{Text: text, Metric: metric, Unit: unit}
 	if !math.IsNaN(value) && !math.IsInf(value, 0) {
 		e.Value = &value
 	}
-	span := c.Whole()
+	span := t.Whole()
 	if eps := m.Episodes(); len(eps) > 0 {
-		span = Span{From: c.Grid.Start(eps[0].First), To: c.Grid.Time(eps[len(eps)-1].Last)}
+		span = Span{From: t.Grid.Start(eps[0].First), To: t.Grid.Time(eps[len(eps)-1].Last)}
 	}
 	e.From, e.To = span.From, span.To
 	return e
@@ -36,8 +36,8 @@ func (r Rule) Finding(subject string) Finding {
 
 // serious reports whether enough time stalled to be woken for: a hundredth of it (and
 // five seconds), or five minutes.
-func (c *Case) serious(cells, observed timeline.Mask) bool {
-	stalled, seen := c.Seconds(cells), c.Seconds(observed)
+func (t Time) serious(cells, observed timeline.Mask) bool {
+	stalled, seen := t.Seconds(cells), t.Seconds(observed)
 	return stalled >= max(5, 0.01*seen) || stalled >= 300
 }
 
@@ -55,11 +55,11 @@ func Trifle(stalledS, watchedS float64) bool {
 
 // SeverityOf grades a cause by the share of the stalled time it explains and by
 // how much time stalled at all.
-func (c *Case) SeverityOf(share float64) Severity {
+func (st *Stalls) SeverityOf(share float64) Severity {
 	switch {
-	case !c.Stall.Any() || share < 0.05 || Trifle(c.Seconds(c.Stall.Cells), c.Seconds(c.Stall.Observed)):
+	case !st.Stall.Any() || share < 0.05 || Trifle(st.Seconds(st.Stall.Cells), st.Seconds(st.Stall.Observed)):
 		return Info
-	case share >= 0.3 && c.serious(c.Stall.Cells, c.Stall.Observed):
+	case share >= 0.3 && st.serious(st.Stall.Cells, st.Stall.Observed):
 		return Critical
 	}
 	return Warning

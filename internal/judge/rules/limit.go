@@ -25,22 +25,22 @@ type Limit struct {
 
 // Limits are the ceilings of all devices that tell how busy they are and how long their queue is, in the order of the signal's series.
 // A device that was never saturated has a Limit without caps.
-func (c *Case) Limits() []Limit {
+func (sig *Signals) Limits() []Limit {
 	var out []Limit
-	for _, t := range c.Signal(DiskBusy) {
+	for _, t := range sig.Signal(DiskBusy) {
 		dev := t.Labels.Get("device")
-		queue := c.For(DiskQueue, "device", dev)
+		queue := sig.For(DiskQueue, "device", dev)
 		if queue == nil {
 			continue
 		}
-		held := timeline.Track{Labels: t.Labels, Values: make([]float64, c.Grid.N)}
+		held := timeline.Track{Labels: t.Labels, Values: make([]float64, sig.Grid.N)}
 		for k := range held.Values {
 			held.Values[k] = math.NaN()
 			if t.Values[k] > saturatedBusy && queue[k] > saturatedQueue {
 				held.Values[k] = t.Values[k]
 			}
 		}
-		k := findCeiling(c, held)
+		k := findCeiling(sig, held)
 		l := Limit{Device: dev, Saturated: k.saturated, RequestBytes: k.requestBytes}
 		if k.hasIOPS {
 			l.IOPS, l.Counts = &k.iops, strings.TrimSpace(k.kindOfOps())

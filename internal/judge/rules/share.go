@@ -26,21 +26,21 @@ func (c *Case) WaitShare(signal *Signal) (share, seconds, of float64, ok bool) {
 // the population attributable fraction of epidemiology, coverage x (1 - pOut/pIn), with pIn
 // and pOut the shares of cells that stalled with and without the condition. Only time
 // under load counts: an idle database would make any condition of a loaded one look guilty.
-func (c *Case) Attributable(condition timeline.Mask) (fraction, pIn, pOut float64) {
-	active := c.Stall.Active
+func (st *Stalls) Attributable(condition timeline.Mask) (fraction, pIn, pOut float64) {
+	active := st.Stall.Active
 	in, out := active.And(condition), active.Without(condition)
-	pIn, pOut = Share(c.Stall.Cells, in), Share(c.Stall.Cells, out)
+	pIn, pOut = Share(st.Stall.Cells, in), Share(st.Stall.Cells, out)
 	if pIn <= pOut || pIn == 0 {
 		return 0, pIn, pOut
 	}
-	return Share(condition, c.Stall.Cells) * (1 - pOut/pIn), pIn, pOut
+	return Share(condition, st.Stall.Cells) * (1 - pOut/pIn), pIn, pOut
 }
 
 // Saturated is where any device is never idle and has requests queued.
-func (c *Case) Saturated() (m timeline.Mask, measured bool) {
-	m = make(timeline.Mask, c.Grid.N)
-	for _, t := range c.Signal(DiskBusy) {
-		q := c.For(DiskQueue, "device", t.Labels.Get("device"))
+func (sig *Signals) Saturated() (m timeline.Mask, measured bool) {
+	m = make(timeline.Mask, sig.Grid.N)
+	for _, t := range sig.Signal(DiskBusy) {
+		q := sig.For(DiskQueue, "device", t.Labels.Get("device"))
 		if q == nil {
 			continue
 		}
@@ -54,10 +54,10 @@ func (c *Case) Saturated() (m timeline.Mask, measured bool) {
 // MostWritten is the bytes per second written to the device that wrote most in the
 // cells. A stripe, its partitions and its members each count the same bytes: the sum over
 // devices would count them twice.
-func (c *Case) MostWritten(in timeline.Mask) []float64 {
+func (sig *Signals) MostWritten(in timeline.Mask) []float64 {
 	var best []float64
 	most := -1.0
-	for _, t := range c.Signal(DiskWritten) {
+	for _, t := range sig.Signal(DiskWritten) {
 		if s := timeline.Sum(timeline.At(t.Values, in)); s > most {
 			best, most = t.Values, s
 		}

@@ -32,9 +32,9 @@ func Knowledge() rules.Knowledge {
 }
 
 // late reports whether some member's WAL misses etcd's own criterion at the median.
-func late(c *rules.Case) bool {
+func late(sig *rules.Signals) bool {
 	worst := 0.0
-	for _, t := range c.Signal(WALFsyncP99) {
+	for _, t := range sig.Signal(WALFsyncP99) {
 		if timeline.Count(t.Values) > 0 {
 			worst = max(worst, timeline.Quantile(t.Values, 0.5))
 		}
@@ -45,14 +45,14 @@ func late(c *rules.Case) bool {
 // serialFsync is the part of the time in fdatasync from which the WAL is what is written one at a time.
 const serialFsync = 0.6
 
-func serial(c *rules.Case, cells timeline.Mask) []rules.Evidence {
+func serial(sig *rules.Signals, cells timeline.Mask) []rules.Evidence {
 	var out []rules.Evidence
-	for _, t := range c.Signal(WALFsyncTime) {
+	for _, t := range sig.Signal(WALFsyncTime) {
 		if in := timeline.Quantile(timeline.At(t.Values, cells), 0.5); in >= serialFsync {
-			fsync := c.For(WALFsync, "instance", t.Labels.Get("instance"))
+			fsync := sig.For(WALFsync, "instance", t.Labels.Get("instance"))
 			out = append(out,
-				c.Figure("share of the time etcd's WAL was in fdatasync", WALFsyncTime, in, "ratio", cells),
-				c.Figure("mean fdatasync of etcd's WAL", WALFsync, timeline.Quantile(timeline.At(fsync, cells), 0.5), "seconds", cells))
+				sig.Figure("share of the time etcd's WAL was in fdatasync", WALFsyncTime, in, "ratio", cells),
+				sig.Figure("mean fdatasync of etcd's WAL", WALFsync, timeline.Quantile(timeline.At(fsync, cells), 0.5), "seconds", cells))
 		}
 	}
 	return out

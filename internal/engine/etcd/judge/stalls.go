@@ -9,12 +9,12 @@ const fsyncFloorS = 0.010
 var felt = []*rules.Signal{WALFsyncTime, WALFsyncs}
 
 // stalls are those of each member's WAL.
-func stalls(c *rules.Case) []rules.Stall {
+func stalls(sig *rules.Signals) []rules.Stall {
 	var out []rules.Stall
-	for _, t := range c.Signal(WALFsyncTime) {
+	for _, t := range sig.Signal(WALFsyncTime) {
 		member := t.Labels.Get("instance")
-		out = append(out, rules.Found(rules.ByLatency(c, fsyncFloorS, rules.Stall{Rule: "etcd/wal-fsync-slow", Subject: rules.SubjectOn("etcd WAL fdatasync", member),
-			IsDatabase: true, OfLog: true, Waiting: t.Values, Ops: c.For(WALFsyncs, "instance", member)}))...)
+		out = append(out, rules.Found(rules.ByLatency(sig.Time, fsyncFloorS, rules.Stall{Rule: "etcd/wal-fsync-slow", Subject: rules.SubjectOn("etcd WAL fdatasync", member),
+			IsDatabase: true, OfLog: true, Waiting: t.Values, Ops: sig.For(WALFsyncs, "instance", member)}))...)
 	}
 	return out
 }

@@ -12,17 +12,17 @@ import (
 // CheckpointCells is where a WiredTiger checkpoint ran: by its running flag, and by
 // the time a checkpoint is credited with when it ends (a flag sampled once a
 // second misses short ones, one sampled every 10 s most).
-func CheckpointCells(c *rules.Case) (timeline.Mask, bool) {
-	running := c.One(CheckpointRunning)
-	credited := c.Credited(c.One(CheckpointTime))
+func CheckpointCells(sig *rules.Signals) (timeline.Mask, bool) {
+	running := sig.One(CheckpointRunning)
+	credited := sig.Credited(sig.One(CheckpointTime))
 	if running == nil && credited == nil {
 		return nil, false
 	}
-	least := c.LeastOfCell(0.5)
+	least := sig.LeastOfCell(0.5)
 	m := timeline.Where(running, func(x float64) bool { return x > 0 })
 	m = m.Or(timeline.Where(credited, func(x float64) bool { return x >= least }))
-	if len(m) < c.Grid.N { // neither series has a value
-		m = make(timeline.Mask, c.Grid.N)
+	if len(m) < sig.Grid.N { // neither series has a value
+		m = make(timeline.Mask, sig.Grid.N)
 	}
 	return m, true
 }
@@ -35,7 +35,7 @@ func checkpointStall() rules.Rule {
 		NoAlert: "its condition is that a checkpoint runs, which is no fault; that writes wait for it is mongodb/slow-writes",
 		Cause:   "Every 60 s after the last one ended, WiredTiger writes all dirty pages and fdatasyncs every file. On a small volume this fills the device's queue for as long as the bytes take, and everything else that needs the device waits in it."}
 	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
-		running, ok := CheckpointCells(c)
+		running, ok := CheckpointCells(&c.Signals)
 		if !ok {
 			return nil
 		}

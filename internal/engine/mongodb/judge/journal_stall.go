@@ -34,7 +34,7 @@ func journalStall() rules.Rule {
 		if !c.Stall.Any() || each == nil { // nil: nothing was synced
 			return nil
 		}
-		on, slow := slowJournalSyncs(c)
+		on, slow := slowJournalSyncs(&c.Signals)
 		fraction, pIn, pOut := c.Attributable(on)
 		cover := rules.Share(on, c.Stall.Cells)
 		compared := c.Contrasts(on) && fraction >= rules.MinAttributable && pIn >= rules.StallRatio*pOut
@@ -50,7 +50,7 @@ func journalStall() rules.Rule {
 		f.Windows = c.Windows(on.And(c.Stall.Cells))
 		f.PeriodS = c.Period(on.Close(c.Cells(5e9)))
 		calm := timeline.Quantile(timeline.At(each, c.NotStalled()), 0.5)
-		longest := longestSync(c, slow)
+		longest := longestSync(&c.Signals, slow)
 		f.Summary = fmt.Sprintf("A slow fdatasync of the journal was under way in %s of the stalled time, for up to %s on end", units.Percent(cover), units.Seconds(longest))
 		if !math.IsNaN(calm) {
 			f.Summary += fmt.Sprintf("; outside it one takes %s", units.Seconds(calm))
@@ -64,7 +64,7 @@ func journalStall() rules.Rule {
 			c.Figure("share of the time that stalled while a slow journal sync was under way", LogSyncTime, pIn, "ratio", on),
 			c.Figure("share of the time that stalled while none was", LogSyncTime, pOut, "ratio", on.Not()),
 			c.Figure("longest time in journal syncs credited to one interval", LogSyncTime, longest, "seconds", slow),
-			c.Figure("longest mean journal fdatasync of an interval", LogSync, timeline.Max(wholeSyncs(c, each)), "seconds", slow))
+			c.Figure("longest mean journal fdatasync of an interval", LogSync, timeline.Max(wholeSyncs(&c.Signals, each)), "seconds", slow))
 		if !math.IsNaN(calm) {
 			f.Evidence = append(f.Evidence, c.Figure("journal fdatasync outside the stalls, median", LogSync, calm, "seconds", c.NotStalled()))
 		}
@@ -79,9 +79,9 @@ func journalStall() rules.Rule {
 // slowJournalSyncs is where a slow sync was under way, and the cells it is credited to. An
 // eight-second sync is credited when it ends, together with the quick ones that follow
 // in the same second; it reaches back as far as the credited seconds do.
-func slowJournalSyncs(c *rules.Case) (on, credited timeline.Mask) {
-	credit, each, syncs := c.One(LogSyncTime), c.One(LogSync), c.One(LogSyncs)
-	step := c.Grid.StepSeconds()
+func slowJournalSyncs(sig *rules.Signals) (on, credited timeline.Mask) {
+	credit, each, syncs := sig.One(LogSyncTime), sig.One(LogSync), sig.One(LogSyncs)
+	step := sig.Grid.StepSeconds()
 	usual := timeline.Quantile(each, 0.5)
 	slow := make([]float64, len(credit))
 	credited = make(timeline.Mask, len(credit))
@@ -99,15 +99,15 @@ func slowJournalSyncs(c *rules.Case) (on, credited timeline.Mask) {
 			slow[k] = 0
 		}
 	}
-	least := c.LeastOfCell(syncOnShare)
-	return timeline.Where(c.Credited(slow), func(x float64) bool { return x >= least }), credited
+	least := sig.LeastOfCell(syncOnShare)
+	return timeline.Where(sig.Credited(slow), func(x float64) bool { return x >= least }), credited
 }
 
 // wholeSyncs is the mean of the syncs that ended in a cell where at least half a sync did: a
 // sample that lies across two cells leaves a twentieth of a sync in one of them, whose
 // time the server may have counted a sample earlier.
-func wholeSyncs(c *rules.Case, each []float64) []float64 {
-	syncs, step := c.One(LogSyncs), c.Grid.StepSeconds()
+func wholeSyncs(sig *rules.Signals, each []float64) []float64 {
+	syncs, step := sig.One(LogSyncs), sig.Grid.StepSeconds()
 	out := slices.Clone(each)
 	for k := range out {
 		if k < len(syncs) && syncs[k]*step < 0.5 {
@@ -119,19 +119,19 @@ func wholeSyncs(c *rules.Case, each []float64) []float64 {
 
 // longestSync is the most time in syncs credited to one interval: an upper bound of
 // the longest sync, and where it is over a cell's length, nearly that sync alone.
-func longestSync(c *rules.Case, slow timeline.Mask) float64 {
-	credit := c.One(LogSyncTime)
-	longest := timeline.Max(timeline.At(credit, slow)) * c.Grid.StepSeconds()
+func longestSync(sig *rules.Signals, slow timeline.Mask) float64 {
+	credit := sig.One(LogSyncTime)
+	longest := timeline.Max(timeline.At(credit, slow)) * sig.Grid.StepSeconds()
 	// A sample that came late spreads its seconds over several cells, one in each.
 	for _, e := range timeline.Where(credit, func(x float64) bool { return x >= 0.99 }).Episodes() {
-		longest = max(longest, timeline.Sum(credit[e.First:e.Last+1])*c.Grid.StepSeconds())
+		longest = max(longest, timeline.Sum(credit[e.First:e.Last+1])*sig.Grid.StepSeconds())
 	}
 	return longest
 }
 
 // behindWhat says what the journal waited behind, as far as the recording can tell.
 func behindWhat(r rules.Rule, c *rules.Case, on timeline.Mask, f *rules.Finding) string {
-	ckpt, known := CheckpointCells(c)
+	ckpt, known := CheckpointCells(&c.Signals)
 	inCkpt := 0.0
 	if known {
 		inCkpt = rules.Share(ckpt.Widen(0, 1), on)

@@ -47,10 +47,10 @@ func Knowledge() rules.Knowledge {
 }
 
 // cycle is where checkpoints ran: the writers that waited are credited in the interval after.
-func cycle(c *rules.Case) (rules.Cycle, bool) {
-	cells, ok := CheckpointCells(c)
-	return rules.Cycle{Cells: cells, Took: c.One(CheckpointTime), After: 1}, ok
+func cycle(sig *rules.Signals) (rules.Cycle, bool) {
+	cells, ok := CheckpointCells(sig)
+	return rules.Cycle{Cells: cells, Took: sig.One(CheckpointTime), After: 1}, ok
 }
 
 // syncing is the share of each cell in which a sync of the journal was under way.
-func syncing(c *rules.Case) []float64 { return c.Credited(c.One(LogSyncTime)) }
+func syncing(sig *rules.Signals) []float64 { return sig.Credited(sig.One(LogSyncTime)) }

@@ -11,15 +11,15 @@ var felt = []*rules.Signal{WriteWaiting, Writes, ReadWaiting, Reads, WriteCounte
 
 // stalls are those of writes and of reads, by their latency; before 3.4, which tells none, of writes by their
 // completions.
-func stalls(c *rules.Case) []rules.Stall {
+func stalls(sig *rules.Signals) []rules.Stall {
 	writes := rules.Stall{Rule: "mongodb/slow-writes", Subject: "MongoDB writes", IsDatabase: true, Foremost: true}
-	reads := rules.Stall{Rule: "mongodb/slow-reads", Subject: "MongoDB reads", IsDatabase: true, Waiting: c.One(ReadWaiting), Ops: c.One(Reads)}
+	reads := rules.Stall{Rule: "mongodb/slow-reads", Subject: "MongoDB reads", IsDatabase: true, Waiting: sig.One(ReadWaiting), Ops: sig.One(Reads)}
 	timed := writes
-	timed.Waiting, timed.Ops = c.One(WriteWaiting), c.One(Writes)
-	out := slices.Concat(rules.Found(rules.ByLatency(c, rules.StallFloorS, timed)), rules.Found(rules.ByLatency(c, rules.StallFloorS, reads)))
+	timed.Waiting, timed.Ops = sig.One(WriteWaiting), sig.One(Writes)
+	out := slices.Concat(rules.Found(rules.ByLatency(sig.Time, rules.StallFloorS, timed)), rules.Found(rules.ByLatency(sig.Time, rules.StallFloorS, reads)))
 	if len(out) > 0 {
 		return out
 	}
-	writes.Ops = c.One(WriteCounters)
-	return rules.Found(rules.ByThroughput(c, writes, c.One(QueuedWriters), 1))
+	writes.Ops = sig.One(WriteCounters)
+	return rules.Found(rules.ByThroughput(sig.Time, writes, sig.One(QueuedWriters), 1))
 }

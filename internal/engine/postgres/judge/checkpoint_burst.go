@@ -46,7 +46,7 @@ func checkpointBurst() rules.Rule {
 		Needs: []*rules.Signal{CheckpointWrite, CheckpointSync},
 		Cause: "A checkpoint writes every dirty buffer and fsyncs every file. Unpaced, all of it reaches the volume at once; commits then wait for their WAL's fdatasync behind it, longest while the checkpoint itself is in fsync."}
 	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
-		ck, ok := findCheckpoints(c)
+		ck, ok := findCheckpoints(&c.Signals)
 		if !ok || !c.Stall.Any() {
 			return nil
 		}
@@ -104,7 +104,7 @@ func tellFinished(c *rules.Case, f *rules.Finding, ck checkpoints) {
 	if cells.Count() == 0 && ck.open.Count() > 0 {
 		return
 	}
-	step, n := c.Grid.StepSeconds(), checkpointCount(c, cells)
+	step, n := c.Grid.StepSeconds(), checkpointCount(&c.Signals, cells)
 	f.Summary += fmt.Sprintf(" A checkpoint wrote for %s and was in fsync for %s on average.", units.Seconds(timeline.Sum(ck.write)*step/n), units.Seconds(timeline.Sum(ck.sync)*step/n))
 	f.Evidence = append(f.Evidence,
 		c.Figure("most fsync time credited to one interval", CheckpointSync, timeline.Max(ck.sync)*step, "seconds", cells),

@@ -25,7 +25,7 @@ func checkpointRequested() rules.Rule {
 		f := r.Finding("postgres")
 		when := timeline.Where(c.One(CheckpointsRequested), func(x float64) bool { return x > 0 })
 		f.Severity = rules.Info
-		if ck, ok := findCheckpoints(c); ok && c.Stall.Any() {
+		if ck, ok := findCheckpoints(&c.Signals); ok && c.Stall.Any() {
 			if f.Weight = worstPhase(c, ck).fraction; f.Weight >= rules.MinAttributable {
 				f.Severity = rules.Warning
 			}

@@ -18,19 +18,19 @@ type checkpoints struct {
 
 func (p *checkpoints) all() timeline.Mask { return p.finished.Or(p.open) }
 
-func findCheckpoints(c *rules.Case) (p checkpoints, ok bool) {
-	p.write = c.One(CheckpointWrite)
-	p.sync = c.One(CheckpointSync)
+func findCheckpoints(sig *rules.Signals) (p checkpoints, ok bool) {
+	p.write = sig.One(CheckpointWrite)
+	p.sync = sig.One(CheckpointSync)
 	if p.write == nil || p.sync == nil {
 		return p, false
 	}
-	both := make([]float64, c.Grid.N)
+	both := make([]float64, sig.Grid.N)
 	for k := range both {
 		both[k] = p.write[k] + p.sync[k]
 	}
-	least := c.LeastOfCell(0.3)
-	p.finished = timeline.Where(c.Credited(both), func(x float64) bool { return x >= least })
-	p.open, p.openSync = openCheckpoint(c, both)
+	least := sig.LeastOfCell(0.3)
+	p.finished = timeline.Where(sig.Credited(both), func(x float64) bool { return x >= least })
+	p.open, p.openSync = openCheckpoint(sig, both)
 	return p, true
 }
 
@@ -57,10 +57,10 @@ const (
 // openCheckpoint is where the checkpoint ran that has not been credited by the end of the recording, and where it was in fsync: the cells before
 // the end in which the checkpointer worked, back to where it was idle or the last one was credited. Writing comes first, then all
 // fsyncs (CheckPointGuts in xlog.c). Nothing is known of it where no source tells of the checkpointer.
-func openCheckpoint(c *rules.Case, credited []float64) (open, syncing timeline.Mask) {
-	open, syncing = make(timeline.Mask, c.Grid.N), make(timeline.Mask, c.Grid.N)
-	did := checkpointer(c)
-	last, idle := len(did)-1, c.Cells(creditLate)
+func openCheckpoint(sig *rules.Signals, credited []float64) (open, syncing timeline.Mask) {
+	open, syncing = make(timeline.Mask, sig.Grid.N), make(timeline.Mask, sig.Grid.N)
+	did := checkpointer(sig)
+	last, idle := len(did)-1, sig.Cells(creditLate)
 	for ; last >= 0 && did[last] < checkpointerWorks; last-- {
 		if did[last] == checkpointerIsIdle {
 			idle--
@@ -84,9 +84,9 @@ func openCheckpoint(c *rules.Case, credited []float64) (open, syncing timeline.M
 }
 
 // checkpointer is what the checkpointer did in each cell.
-func checkpointer(c *rules.Case) []checkpointerState {
-	did := make([]checkpointerState, c.Grid.N)
-	for _, t := range c.Signal(Checkpointer) {
+func checkpointer(sig *rules.Signals) []checkpointerState {
+	did := make([]checkpointerState, sig.Grid.N)
+	for _, t := range sig.Signal(Checkpointer) {
 		state := checkpointerWorks
 		switch t.Labels.Get("wait_event") {
 		case checkpointerIdle:
@@ -105,8 +105,8 @@ func checkpointer(c *rules.Case) []checkpointerState {
 
 // checkpointCount is how many checkpoints there were, at least one: by PostgreSQL's own count
 // where it tells (two that follow each other at once look like one), else by their runs.
-func checkpointCount(c *rules.Case, cells timeline.Mask) float64 {
-	step := c.Grid.StepSeconds()
-	counted := (timeline.Sum(c.One(CheckpointsRequested)) + timeline.Sum(c.One(CheckpointsTimed))) * step
-	return max(1, math.Round(counted), float64(len(cells.Close(c.Cells(3e9)).Episodes())))
+func checkpointCount(sig *rules.Signals, cells timeline.Mask) float64 {
+	step := sig.Grid.StepSeconds()
+	counted := (timeline.Sum(sig.One(CheckpointsRequested)) + timeline.Sum(sig.One(CheckpointsTimed))) * step
+	return max(1, math.Round(counted), float64(len(cells.Close(sig.Cells(3e9)).Episodes())))
 }

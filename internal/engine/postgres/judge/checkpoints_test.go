@@ -50,8 +50,8 @@ func TestPostgresCheckpoints(t *testing.T) {
 			}
 			return float64(x)
 		})
-		c := &rules.Case{Grid: timeline.Grid{StepMs: 1000, N: n}, Tracks: func(s *rules.Signal) []timeline.Track { return tracks[s] }}
-		ran, ok := cycle(c)
+		c := rules.NewCase(nil, timeline.Grid{StepMs: 1000, N: n}, func(s *rules.Signal) []timeline.Track { return tracks[s] })
+		ran, ok := cycle(&c.Signals)
 		if !ok {
 			return "not known\n"
 		}

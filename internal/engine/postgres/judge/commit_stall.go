@@ -41,12 +41,12 @@ const (
 )
 
 // SessionsUsedUp is where clients' sessions all execute; nil if no source tells of any that does not.
-func SessionsUsedUp(c *rules.Case) timeline.Mask {
-	active, all := c.One(Active), c.One(Sessions)
+func SessionsUsedUp(sig *rules.Signals) timeline.Mask {
+	active, all := sig.One(Active), sig.One(Sessions)
 	if active == nil || all == nil {
 		return nil
 	}
-	out, idle := make(timeline.Mask, c.Grid.N), false
+	out, idle := make(timeline.Mask, sig.Grid.N), false
 	for k := range out {
 		// Whoever asks is a session that executes.
 		out[k] = all[k] > usedUpSessions && active[k]-1 >= usedUpShare*(all[k]-1)
@@ -60,7 +60,7 @@ func SessionsUsedUp(c *rules.Case) timeline.Mask {
 
 // usedUpInStall tells that sessions were used up in a good part of some cells.
 func usedUpInStall(c *rules.Case, cells timeline.Mask) ([]rules.Evidence, string) {
-	used := SessionsUsedUp(c)
+	used := SessionsUsedUp(&c.Signals)
 	share := rules.Share(used, cells)
 	if used == nil || share < rules.MinAttributable {
 		return nil, ""

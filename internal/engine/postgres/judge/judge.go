@@ -32,8 +32,8 @@ func Knowledge() rules.Knowledge {
 // cycle is where a checkpoint wrote or synced. Both times are credited when it ends: one that is
 // still under way at the end of the recording took nothing yet, and its cells are those in which
 // the checkpointer was seen at work.
-func cycle(c *rules.Case) (rules.Cycle, bool) {
-	p, ok := findCheckpoints(c)
+func cycle(sig *rules.Signals) (rules.Cycle, bool) {
+	p, ok := findCheckpoints(sig)
 	if !ok {
 		return rules.Cycle{}, false
 	}

@@ -19,18 +19,18 @@ const minSessions = 4
 // stalls judges PostgreSQL, whose exporters tell no latency: by Little's law a transaction
 // takes the sessions executing (less the exporter's own and a report) over the commits a second. A second without
 // any commit has no such quotient; there the fall of the completions tells.
-func stalls(c *rules.Case) []rules.Stall {
+func stalls(sig *rules.Signals) []rules.Stall {
 	s := rules.Stall{Rule: "postgres/commit-stall", Subject: "PostgreSQL commits", IsDatabase: true,
-		Ops: c.One(Commits)}
-	fallen, ok := rules.ByThroughput(c, s, pressure(c), rules.StallCeilingS)
-	if s.Waiting = executing(c); s.Waiting == nil || s.Ops == nil {
+		Ops: sig.One(Commits)}
+	fallen, ok := rules.ByThroughput(sig.Time, s, pressure(sig), rules.StallCeilingS)
+	if s.Waiting = executing(sig); s.Waiting == nil || s.Ops == nil {
 		return rules.Found(fallen, ok)
 	}
-	slow, ok := rules.ByLatency(c, sampledFloorS, s)
-	atMostTheOldest(c, slow.Latency)
+	slow, ok := rules.ByLatency(sig.Time, sampledFloorS, s)
+	atMostTheOldest(sig, slow.Latency)
 	// A report that runs on when the others have gone home is one session, not a queue.
 	queue := max(minSessions, 2*timeline.Quantile(s.Waiting, 0.5))
-	slow.Cells = slow.Cells.And(timeline.Where(s.Waiting, func(x float64) bool { return x >= queue })).Or(usedUp(c, slow))
+	slow.Cells = slow.Cells.And(timeline.Where(s.Waiting, func(x float64) bool { return x >= queue })).Or(usedUp(sig, slow))
 	slow.Cells, slow.Observed = slow.Cells.Or(fallen.Cells), slow.Observed.Or(fallen.Observed)
 	return rules.Found(slow, ok)
 }
@@ -46,10 +46,10 @@ const (
 
 // pressure is the age in seconds of the oldest transaction executing, where it
 // speaks for a stall, and 0 where it does not; nil if no source tells it.
-func pressure(c *rules.Case) []float64 {
-	oldest := c.One(OldestTransaction)
-	commits := c.One(Commits)
-	active := c.One(Active)
+func pressure(sig *rules.Signals) []float64 {
+	oldest := sig.One(OldestTransaction)
+	commits := sig.One(Commits)
+	active := sig.One(Active)
 	if oldest == nil || commits == nil {
 		return oldest
 	}
@@ -62,7 +62,7 @@ func pressure(c *rules.Case) []float64 {
 	usual := timeline.Quantile(completing, 0.5)
 	busy := timeline.Where(commits, func(x float64) bool { return x >= rules.ThroughputDrop*usual })
 	usuallyActive := timeline.Quantile(timeline.At(active, busy), 0.5)
-	step := c.Grid.StepSeconds()
+	step := sig.Grid.StepSeconds()
 	out := make([]float64, len(oldest))
 	dropped := 0.0
 	for k, age := range oldest {
@@ -84,9 +84,9 @@ const reportAgeS = 60
 
 // executing is how many sessions execute, without the exporter's own and
 // without a report; nil if no source tells it.
-func executing(c *rules.Case) []float64 {
-	active := c.One(Active)
-	oldest := c.One(OldestTransaction)
+func executing(sig *rules.Signals) []float64 {
+	active := sig.One(Active)
+	oldest := sig.One(OldestTransaction)
 	if active == nil {
 		return nil
 	}
@@ -103,14 +103,14 @@ func executing(c *rules.Case) []float64 {
 
 // atMostTheOldest bounds a mean that was computed from sessions and completions: where hardly anything ends, the quotient has no bound, but
 // nobody waited longer than the oldest transaction that was seen around it.
-func atMostTheOldest(c *rules.Case, latency []float64) {
-	oldest := c.One(OldestTransaction)
+func atMostTheOldest(sig *rules.Signals, latency []float64) {
+	oldest := sig.One(OldestTransaction)
 	if oldest == nil {
 		return
 	}
 	for k := range latency {
 		around := timeline.Max(oldest[max(0, k-1):min(len(oldest), k+2)])
-		if most := around + c.Grid.StepSeconds(); latency[k] > most {
+		if most := around + sig.Grid.StepSeconds(); latency[k] > most {
 			latency[k] = most
 		}
 	}
@@ -127,10 +127,10 @@ const (
 
 // usedUp is where every session executes, for longer than usual. What sessions can make of a mean latency is bounded by how many there
 // are: with 90 of them at 1,200 commits a second it is 75 ms, however long clients wait in front of their pool.
-func usedUp(c *rules.Case, slow rules.Stall) timeline.Mask {
-	all := SessionsUsedUp(c)
+func usedUp(sig *rules.Signals, slow rules.Stall) timeline.Mask {
+	all := SessionsUsedUp(sig)
 	if all == nil {
-		return make(timeline.Mask, c.Grid.N)
+		return make(timeline.Mask, sig.Grid.N)
 	}
 	least := max(rules.StallFloorS, usedUpFactor*timeline.Quantile(slow.Latency, 0.5))
 	out := all.And(timeline.Where(slow.Latency, func(x float64) bool { return x >= least }))
