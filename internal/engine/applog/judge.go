@@ -34,6 +34,7 @@ const slowAppends = "applog/slow-appends"
 // Rules is what recordings of it are judged by.
 func (Engine) Rules() rules.Knowledge {
 	return rules.Knowledge{
+		Database: "applog", Product: "Append-only log",
 		Anchor:  appends,
 		Signals: signals,
 		Rules: []rules.Rule{
@@ -42,15 +43,15 @@ func (Engine) Rules() rules.Knowledge {
 			compactionStall(),
 		},
 		Scripts: scripts,
-		Stalls: func(c *rules.Case) []rules.Stall {
-			return rules.Found(rules.ByLatency(c, rules.StallFloorS, rules.Stall{
+		Stalls: func(sig *rules.Signals) []rules.Stall {
+			return rules.Found(rules.ByLatency(sig.Time, rules.StallFloorS, rules.Stall{
 				Rule: slowAppends, Subject: "Append-only log's appends", IsDatabase: true, OfLog: true,
-				Waiting: c.One(appendsWaiting), Ops: c.One(appends),
+				Waiting: sig.One(appendsWaiting), Ops: sig.One(appends),
 			}))
 		},
 		Felt: []*rules.Signal{appendsWaiting, appends},
-		Cycle: func(c *rules.Case) (rules.Cycle, bool) {
-			running := c.One(compacting)
+		Cycle: func(sig *rules.Signals) (rules.Cycle, bool) {
+			running := sig.One(compacting)
 			return rules.Cycle{Cells: compactions(running), After: 1}, running != nil
 		},
 		Compared: rules.Compared{
