@@ -27,7 +27,7 @@ func engineNames(t *Tree, names []EngineName) []Problem {
 			continue
 		}
 		ast.Inspect(f.AST, func(n ast.Node) bool {
-			var text string
+			var text, whole string
 			var pos token.Pos
 			switch n := n.(type) {
 			case *ast.Ident:
@@ -37,11 +37,12 @@ func engineNames(t *Tree, names []EngineName) []Problem {
 					return true
 				}
 				text, pos = n.Value, n.Pos()
+				whole = strings.Trim(text, "\"`")
 			default:
 				return true
 			}
 			for _, name := range names {
-				if inFolder(f.Dir(), name.Folder) || !name.in(text) {
+				if inFolder(f.Dir(), name.Folder) || !name.in(text, whole) {
 					continue
 				}
 				out = append(out, Problem{
@@ -56,8 +57,8 @@ func engineNames(t *Tree, names []EngineName) []Problem {
 	return out
 }
 
-func (n EngineName) in(text string) bool {
-	if n.Exactly != "" && strings.Trim(text, "\"`") == n.Exactly {
+func (n EngineName) in(text, whole string) bool {
+	if n.Exactly != "" && whole == n.Exactly {
 		return true
 	}
 	plain := strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(text))

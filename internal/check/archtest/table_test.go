@@ -1,9 +1,9 @@
 package archtest
 
 // layers is the table of packages, from those that need nothing to those that join everything. A
-// package imports exactly what its row names, and a row names only rows above it, so that to
-// understand a package nobody has to look below it. (Test files may import anything: Go itself
-// forbids cycles.) ARCHITECTURE.md shows the table; `make generate` writes it there.
+// package imports exactly what its row names, and a row names only rows above it, so that nobody
+// has to look further up than down to understand a package. (Test files may import anything: Go
+// itself forbids cycles.) ARCHITECTURE.md shows the table; `make generate` writes it there.
 var layers = []Layer{
 	{"base/diagnostics", "what is wrong with something a person wrote: the field, the limit, its source, the nearest legal value", nil},
 	{"base/vtime", "virtual time: one heap of events in whole nanoseconds", nil},
@@ -18,21 +18,24 @@ var layers = []Layer{
 	{"check/golden", "golden files of tests, and how they are written anew", nil},
 	{"check/portable", "finds what would make a model's result differ between machines", nil},
 
+	{"record/address", "parses a server's address in one place and hides what is secret in it", nil},
 	{"record/ebs", "what an EBS volume's NVMe device says of itself", nil},
-	{"record/recording", "the series of a run, in memory, in a folder or on a server, behind one Reader and one Writer", nil},
+	{"record/recording", "the series of a run, in memory, in a folder or on a server, behind one Reader and one Writer", []string{
+		"record/address",
+	}},
 	{"record/source", "what a source is, and the loop that samples a running one", []string{
 		"record/recording",
 	}},
 	{"record/exposition", "Prometheus text, from a file or sampled from a URL", []string{
-		"record/recording", "record/source",
+		"record/address", "record/recording", "record/source",
 	}},
 	{"record/fio", "fio's JSON reports and latency logs", []string{
 		"record/recording", "record/source",
 	}},
+	{"record/ftdc/dialect", "what a writer of FTDC calls its metrics and settings", nil},
 	{"record/ftdc", "MongoDB's diagnostic.data, decoded at the speed of inflating it", []string{
-		"record/recording", "record/source",
+		"record/recording", "record/source", "record/ftdc/dialect",
 	}},
-	{"engine/mongodb/ftdctest", "makes captures for tests", nil},
 	{"record/host", "this machine's /proc and /sys, under node_exporter's names", []string{
 		"record/ebs", "record/recording", "record/source",
 	}},
@@ -40,8 +43,8 @@ var layers = []Layer{
 		"record/recording", "record/source",
 	}},
 	{"record/sources", "recognises which source an argument means", []string{
-		"record/recording", "record/source", "record/exposition", "record/fio", "record/ftdc",
-		"record/host", "record/iostat", "engine/*/live",
+		"record/address", "record/recording", "record/source", "record/exposition", "record/fio",
+		"record/host", "record/iostat",
 	}},
 	{"record/timeline", "series laid on one grid of time: rates, episodes, periods, plateaus, and PromQL over them", nil},
 
@@ -65,19 +68,18 @@ var layers = []Layer{
 	}},
 	{"model/scenario", "the YAML a person writes, with diagnostics at line and column", []string{
 		"base/diagnostics", "base/random", "base/units", "model/volume", "model/catalog",
-		"model/kernel", "model/workload", "engine/*/model",
+		"model/kernel", "model/workload", "model/engine",
 	}},
 	{"model/simulate", "runs a scenario in virtual time: a recording and a result", []string{
 		"base/vtime", "base/latency", "base/random", "base/units", "record/recording",
 		"model/volume", "model/kernel", "model/workload", "model/engine", "model/scenario",
-		"engine/*/model",
 	}},
 	{"model/volume/volumetest", "the conformance suite of all volumes", []string{
 		"base/vtime", "base/random", "base/units", "model/volume",
 	}},
 
 	{"judge/rules", "signals and rules: what Plimsoll knows of why writes stall", []string{
-		"base/units", "record/timeline",
+		"base/units", "record/timeline", "model/engine",
 	}},
 	{"judge/alerts", "the rule pack as rules of a Prometheus server's own ruler", []string{
 		"judge/rules",
@@ -93,7 +95,7 @@ var layers = []Layer{
 	}},
 
 	{"lab", "a real engine on an emulated volume: what its parts agree on", []string{
-		"record/source", "model/workload", "model/scenario",
+		"record/source", "model/workload", "model/engine", "model/scenario",
 	}},
 	{"lab/disk", "an image in user space that answers when a volume would", []string{
 		"base/vtime", "base/random", "base/units", "model/volume",
@@ -102,7 +104,8 @@ var layers = []Layer{
 		"base/units", "model/volume", "lab/disk",
 	}},
 	{"lab/existing", "a server that is already running, and what a run may do there", []string{
-		"base/vtime", "base/units", "model/workload", "model/scenario", "lab",
+		"base/vtime", "base/random", "base/units", "record/address", "record/source",
+		"model/workload", "model/engine", "model/scenario", "lab",
 	}},
 	{"lab/loadgen", "the load generator: an open loop, measured from intended starts", []string{
 		"base/vtime", "base/latency", "base/random", "base/units", "model/workload", "lab",
@@ -113,104 +116,144 @@ var layers = []Layer{
 	}},
 	{"lab/probe", "a real device under the I/O that databases make", []string{
 		"base/diagnostics", "base/latency", "base/random", "base/units", "record/ebs",
-		"model/catalog",
+		"model/catalog", "model/engine",
 	}},
 	{"lab/process", "an engine's processes: unprivileged, and gone when we are", nil},
 	{"lab/run", "a scenario against a real engine in real time: a recording and a result", []string{
 		"base/vtime", "base/latency", "base/random", "base/units", "record/recording",
 		"record/source", "record/host", "model/engine", "model/scenario", "model/simulate",
-		"lab", "lab/disk", "lab/blockdev", "lab/loadgen", "lab/mount", "engine/*/server",
-		"engine/mongodb/worker",
+		"lab", "lab/disk", "lab/blockdev", "lab/loadgen", "lab/mount",
 	}},
 	{"lab/table", "what the lab measured beside what the model said", []string{
 		"base/diagnostics", "base/latency", "base/units", "model/scenario", "model/simulate",
 	}},
 
 	{"advise/emit", "a layout as the files that apply it, each checked by the tool that takes it", []string{
-		"base/diagnostics", "base/shellword", "base/units", "model/catalog", "model/scenario",
-		"engine/*/model",
+		"base/diagnostics", "base/shellword", "base/units", "model/catalog", "model/engine",
+		"model/scenario",
 	}},
 	{"advise/plan", "the cheapest layout that meets an objective", []string{
 		"base/diagnostics", "base/units", "model/volume", "model/catalog", "model/kernel",
-		"model/workload", "model/scenario", "model/simulate", "engine/*/model",
+		"model/workload", "model/engine", "model/scenario", "model/simulate",
 	}},
 	{"advise/prove", "two recordings: is it better, by how much, how sure", []string{
 		"base/diagnostics", "base/random", "base/units", "record/recording", "record/timeline",
 		"judge/rules", "judge/diagnose",
 	}},
 	{"advise/casebook", "published cases, walked from symptom to proof", []string{
-		"base/units", "record/recording", "model/scenario", "model/simulate", "judge/diagnose",
-		"lab/table", "advise/emit", "advise/plan", "advise/prove", "examples/lab",
+		"base/units", "record/recording", "model/engine", "model/scenario", "model/simulate",
+		"judge/rules", "judge/diagnose", "lab/table", "advise/emit", "advise/plan",
+		"advise/prove", "examples/lab",
 	}},
 	{"advise/fit", "a recording as the scenario that would have produced it", []string{
-		"base/units", "record/recording", "record/timeline", "model/catalog", "judge/rules",
-		"judge/diagnose", "engine/*/model",
+		"base/units", "record/recording", "record/timeline", "model/catalog", "model/engine",
+		"judge/rules", "judge/diagnose",
 	}},
 
-	{"present/report", "a diagnosis as text and JSON", []string{
-		"base/units", "judge/diagnose",
+	{"present/document", "the model of a result as it is shown: verdict, facts, tables, series, evidence", []string{
+		"base/units",
+	}},
+	{"present/diagnosis", "a diagnosis as a document, and its JSON", []string{
+		"base/units", "judge/rules", "judge/diagnose", "present/document",
 	}},
 	{"present/html", "results as HTML pages with charts", []string{
+		"base/units", "present/document",
+	}},
+	{"present/text", "writes a document for a terminal", []string{
+		"base/units", "present/document",
+	}},
+	{"present/markdown", "writes a document as Markdown", []string{
+		"base/units", "present/document", "present/text",
+	}},
+	{"present/results", "every other kind of result as a document", []string{
 		"base/latency", "base/shellword", "base/units", "model/simulate", "judge/rules",
-		"judge/diagnose", "lab/table", "advise/plan", "advise/prove", "advise/casebook",
-		"present/report",
+		"judge/diagnose", "judge/fleet", "lab/table", "advise/plan", "advise/prove",
+		"advise/casebook", "present/document", "present/diagnosis",
 	}},
 
 	{"watch", "live sources diagnosed all the time: a page, metrics and a ring of recordings", []string{
 		"base/units", "record/recording", "record/source", "record/timeline", "judge/rules",
-		"judge/diagnose", "present/report", "present/html",
+		"judge/diagnose", "present/diagnosis", "present/html",
 	}},
 
+	{"engine/*/judge", "the signals, detectors, accounting and rules of the engine", []string{
+		"base/units", "record/timeline", "judge/rules",
+	}},
+	{"engine/*/model", "an engine in virtual time, and its configuration", []string{
+		"base/diagnostics", "base/vtime", "base/random", "base/units", "model/volume",
+		"model/kernel", "model/workload", "model/engine", "model/scenario", "model/simulate",
+	}},
+	{"engine/*/advise", "how the engine is fitted, planned and configured", []string{
+		"base/units", "record/timeline", "model/scenario", "judge/rules", "advise/emit",
+		"advise/fit", "engine/*/judge", "engine/*/model",
+	}},
+	{"engine/etcd/endpoint", "the addresses of etcd's members, and their TLS", nil},
+	{"engine/mongodb/names", "what MongoDB's metrics and settings are called, in every spelling", []string{
+		"record/ftdc/dialect",
+	}},
+	{"engine/*/live", "a running server of the engine, sampled once a second", []string{
+		"record/address", "record/recording", "record/source", "record/exposition",
+		"record/ftdc", "engine/etcd/endpoint", "engine/mongodb/names",
+	}},
+	{"engine/*/server", "the engine's real server in the lab", []string{
+		"base/random", "base/units", "record/recording", "record/source", "record/exposition",
+		"record/ftdc", "model/workload", "model/scenario", "lab", "lab/existing", "lab/process",
+		"engine/*/model", "engine/etcd/endpoint", "engine/mongodb/names", "engine/*/live",
+	}},
+	{"engine/etcd/checkperf", "etcdctl's check perf as an open loop", []string{
+		"base/vtime", "base/latency", "base/random", "base/units", "model/workload",
+		"lab/existing", "lab/loadgen", "engine/*/server",
+	}},
 	{"engine/etcd", "all that is known of etcd", []string{
-		"model/engine",
+		"base/units", "record/source", "record/exposition", "record/sources", "model/scenario",
+		"judge/rules", "lab", "lab/existing", "advise/emit", "advise/plan", "advise/fit",
+		"engine/*/judge", "engine/*/model", "engine/*/advise", "engine/*/live",
+		"engine/*/server", "engine/etcd/checkperf",
 	}},
 	{"engine/iris", "all that is known of InterSystems IRIS", []string{
-		"model/engine",
+		"record/source", "record/exposition", "model/scenario", "model/simulate", "judge/rules",
+		"advise/emit", "advise/plan", "advise/fit", "engine/*/judge", "engine/*/model",
+		"engine/*/advise",
+	}},
+	{"engine/mongodb/worker", "WiredTiger alone, in a program of its own", []string{
+		"base/units", "record/recording", "record/source", "model/workload", "lab",
+		"lab/process", "engine/*/model", "engine/mongodb/names",
 	}},
 	{"engine/mongodb", "all that is known of MongoDB", []string{
-		"model/engine",
+		"base/units", "record/source", "record/exposition", "record/ftdc", "record/sources",
+		"model/scenario", "judge/rules", "lab", "lab/existing", "advise/emit", "advise/plan",
+		"advise/fit", "engine/*/judge", "engine/*/model", "engine/*/advise",
+		"engine/mongodb/names", "engine/*/live", "engine/*/server", "engine/mongodb/worker",
 	}},
 	{"engine/postgres", "all that is known of PostgreSQL", []string{
-		"model/engine",
+		"record/source", "record/exposition", "record/sources", "model/scenario", "judge/rules",
+		"lab", "lab/existing", "advise/emit", "advise/plan", "advise/fit", "engine/*/judge",
+		"engine/*/model", "engine/*/advise", "engine/*/live", "engine/*/server",
 	}},
 	{"engine/streams", "the shapes of I/O that benchmark tools make, as an engine", []string{
-		"model/engine",
+		"model/scenario", "lab", "advise/emit", "advise/plan", "advise/fit", "engine/*/model",
+		"engine/*/advise", "engine/*/server",
 	}},
 	{"engine", "the one list of the engines", []string{
 		"model/engine", "engine/etcd", "engine/iris", "engine/mongodb", "engine/postgres",
 		"engine/streams",
 	}},
-	{"engine/*/live", "a running server of the engine, sampled once a second", []string{
-		"record/recording", "record/source", "record/exposition", "record/ftdc",
-	}},
-	{"engine/*/model", "an engine in virtual time, and its configuration", []string{
-		"base/diagnostics", "base/vtime", "base/random", "base/units", "model/volume",
-		"model/kernel", "model/workload", "model/engine",
-	}},
-	{"engine/*/server", "the engine's real server in the lab", []string{
-		"base/random", "base/units", "record/recording", "record/source", "record/exposition",
-		"record/ftdc", "model/workload", "model/scenario", "lab", "lab/existing", "lab/process",
-		"engine/*/model",
+	{"engine/applog", "an engine for tests: one folder, and one line in a list", []string{
+		"base/diagnostics", "base/vtime", "base/units", "record/timeline", "model/kernel",
+		"model/workload", "model/engine", "model/scenario", "model/simulate", "judge/rules",
 	}},
 	{"engine/enginetest", "the conformance suite of all models of engines", []string{
 		"base/vtime", "base/random", "base/units", "model/volume", "model/kernel",
-		"model/workload", "model/engine",
-	}},
-	{"engine/etcd/checkperf", "etcdctl's check perf as an open loop", []string{
-		"base/vtime", "base/latency", "base/random", "base/units", "model/workload",
-		"lab/loadgen", "engine/*/server",
+		"model/workload", "model/engine", "judge/rules",
 	}},
 	{"engine/etcd/etcdtest", "real etcd clusters for tests", []string{
 		"lab/process",
 	}},
-	{"engine/mongodb/worker", "WiredTiger alone, in a program of its own", []string{
-		"base/units", "record/recording", "record/source", "model/workload", "lab",
-		"lab/process", "engine/*/model",
-	}},
 	{"engine/mongodb/buckets", "what the granularity of bucket documents costs a real WiredTiger", []string{
 		"base/diagnostics", "base/units", "model/workload", "model/scenario", "lab",
-		"lab/blockdev", "lab/mount", "engine/mongodb/worker",
+		"lab/blockdev", "lab/mount", "engine/*/model", "engine/mongodb/worker",
 	}},
+	{"engine/mongodb/ftdctest", "captures for tests", nil},
 	{"engine/mongodb/mongotest", "a server for tests that speaks MongoDB's wire protocol", []string{
 		"record/ftdc",
 	}},
@@ -223,17 +266,18 @@ var layers = []Layer{
 	{"docs", "the rules' pages, embedded", nil},
 
 	{"deploy/grafana", "the program that makes Grafana's dashboard of the pack", []string{
-		"judge/rules",
+		"judge/rules", "engine",
 	}},
 	{"deploy/image", "the program that makes a container image", nil},
 
 	{"cmd/plimsoll", "the verbs: flags, a call and a writer each", []string{
-		"base/diagnostics", "base/latency", "base/random", "base/units", "record/recording",
-		"record/source", "record/exposition", "record/sources", "model/catalog",
-		"model/scenario", "model/simulate", "judge/rules", "judge/alerts", "judge/diagnose",
-		"judge/fleet", "judge/ruletest", "lab", "lab/blockdev", "lab/existing", "lab/mount",
-		"lab/probe", "lab/run", "lab/table", "advise/emit", "advise/plan", "advise/prove",
-		"advise/casebook", "advise/fit", "present/report", "present/html", "watch",
-		"engine/*/server", "engine/etcd/checkperf", "engine/mongodb/buckets", "docs",
+		"base/diagnostics", "base/latency", "base/random", "base/units", "record/address",
+		"record/recording", "record/source", "record/exposition", "record/sources",
+		"model/catalog", "model/engine", "model/scenario", "model/simulate", "judge/rules",
+		"judge/alerts", "judge/diagnose", "judge/fleet", "judge/ruletest", "lab", "lab/blockdev",
+		"lab/existing", "lab/mount", "lab/probe", "lab/run", "lab/table", "advise/emit",
+		"advise/plan", "advise/prove", "advise/casebook", "advise/fit", "present/document",
+		"present/diagnosis", "present/html", "present/text", "present/markdown",
+		"present/results", "watch", "engine", "engine/mongodb/buckets", "docs",
 	}},
 }
