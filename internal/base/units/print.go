@@ -62,10 +62,35 @@ func Seconds(s float64) string {
 		return Number(s*1e3) + " ms"
 	case a < 120:
 		return Number(s) + " s"
-	case a < 7200:
-		return Number(s/60) + " min"
 	}
-	return Number(s/3600) + " h"
+	return long(s)
+}
+
+// long prints a duration of minutes or more without the parts that are zero.
+func long(s float64) string {
+	sign := ""
+	if s < 0 {
+		sign, s = "-", -s
+	}
+	unit := 1.0 // what is rounded to
+	if math.Round(s) >= 3600 {
+		unit = 60
+	}
+	whole := math.Round(s/unit) * unit
+	if whole >= 1e9 {
+		return sign + Number(whole/3600) + "h"
+	}
+	n := int64(whole)
+	out := sign
+	for _, part := range []struct {
+		of   int64
+		name string
+	}{{n / 3600, "h"}, {n / 60 % 60, "m"}, {n % 60, "s"}} {
+		if part.of > 0 {
+			out += Count(part.of) + part.name
+		}
+	}
+	return out
 }
 
 // Bytes formats bytes in decimal multiples: "48.0 MB".

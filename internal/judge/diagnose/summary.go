@@ -122,15 +122,7 @@ func clock(s float64) string {
 	if s < 120 {
 		return fmt.Sprintf("%.0f s", s)
 	}
-	d := time.Duration(s * float64(time.Second)).Round(time.Second)
-	text := d.String() // "2m0s", "1h0m0s", "2m10s"
-	if d%time.Minute == 0 {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if d%time.Hour == 0 {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	return text
+	return units.Seconds(s)
 }
 
 // upperFirst begins a sentence; a product is written there as ever.

@@ -139,7 +139,7 @@ func TestLatencyRefuses(t *testing.T) {
 	for want, quantiles := range map[string][]Quantile{
 		"quantile 1.5: from 0 to 1":  {{1.5, 1}},
 		"quantile NaN: from 0 to 1":  {{units.Ratio(math.NaN()), 1}},
-		"to 60.0 min":                {{.5, -1}},
+		"to 1h":                      {{.5, -1}},
 		"0.5 after 0.5: they ascend": {{.5, 1}, {.5, 2}},
 		"less than":                  {{.5, 2}, {.6, 1}},
 	} {

@@ -89,7 +89,7 @@ func TestPresetFigures(t *testing.T) {
 		{"pgbench", "10M documents of 97.0 B, 600/s, [update], 64 connections, 0 s"},
 		{"etcd-check-perf-s", "0 documents of 1.28 kB, 150/s, [insert], 50 connections, 60.0 s"},
 		{"etcd-check-perf-xl", "0 documents of 1.28 kB, 15,000/s, [insert], 1000 connections, 60.0 s"},
-		{"ranread", "13107200 documents of 8.19 kB, 0/s, [read], 50 connections, 10.0 min"},
+		{"ranread", "13107200 documents of 8.19 kB, 0/s, [read], 50 connections, 10m"},
 		{"ycsb-e", "10M documents of 1.00 kB, 1,000/s, [insert scan], 100 connections, 0 s"},
 	} {
 		w := resolved(t, Spec{Preset: tt.preset})

@@ -80,7 +80,7 @@ func checkpointReport() *diagnose.Report {
 		{Rule: "host/writeback-backlog", Severity: diagnose.Info, Kind: diagnose.Cause, Subject: "page cache", Title: "The kernel holds more dirty pages than the volume writes in time", Weight: 0.04,
 			Summary: "Dirty pages reached 412 MB, 8.58 s of the volume's throughput.", Docs: "docs/rules/host-writeback-backlog.md"},
 		{Rule: "mongodb/slow-writes", Severity: diagnose.Critical, Kind: diagnose.Symptom, Subject: "mongodb writes", Title: "Writes stall", Weight: 0.233, PeriodS: 60,
-			Summary:  "70.0 s of 5.00 min stalled (23 %), in 5 episodes of at most 14.0 s. They recur every 60.0 s. Mean latency in a stalled second: median 3.20 s, worst 8.13 s; otherwise 1.20 ms.",
+			Summary:  "70.0 s of 5m stalled (23 %), in 5 episodes of at most 14.0 s. They recur every 60.0 s. Mean latency in a stalled second: median 3.20 s, worst 8.13 s; otherwise 1.20 ms.",
 			Evidence: []diagnose.Evidence{number("worst mean latency in one interval", "", 8.13, "seconds", 42, 296)},
 			Windows:  windows},
 		cacheIsLarge(),

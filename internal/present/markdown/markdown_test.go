@@ -29,7 +29,7 @@ func write(t testing.TB, d *document.Document) string {
 func example(name string) *document.Document {
 	return &document.Document{
 		Kind: "Diagnosis", Verdict: "Writes of " + name + " stall.", Lead: []string{name, "Second."}, Program: "plimsoll 1.0.0",
-		Facts:    []document.Fact{{Label: "Stalled", Value: "70.0 s", Note: "of 5.00 min, " + name}},
+		Facts:    []document.Fact{{Label: "Stalled", Value: "70.0 s", Note: "of 5m, " + name}},
 		Timeline: nil,
 		Sections: []document.Section{
 			{ID: "timeline", Title: "Timeline", Parts: []document.Part{{Timeline: &document.Timeline{ToS: 4, From: "0", To: "4 s",

@@ -38,10 +38,15 @@
       if (Math.abs(x) >= units[i][0] * 0.9995 || i === units.length - 1) return number(x / units[i][0]) + " " + units[i][1];
     }
   }
+  function long(x) {
+    var s = Math.round(x) >= 3600 ? Math.round(x / 60) * 60 : Math.round(x);
+    return [[Math.floor(s / 3600), "h"], [Math.floor(s / 60) % 60, "m"], [s % 60, "s"]].filter(function (p) { return p[0] > 0; })
+      .map(function (p) { return p[0].toLocaleString("en-US") + p[1]; }).join("");
+  }
   function value(x, unit) {
     if (x === 0) return unit === "ratio" ? "0 %" : "0";
     switch (unit) {
-      case "seconds": return scaled(x, x < 120 ? [[1, "s"], [1e-3, "ms"], [1e-6, "us"]] : [[3600, "h"], [60, "min"]]);
+      case "seconds": return x < 120 ? scaled(x, [[1, "s"], [1e-3, "ms"], [1e-6, "us"]]) : long(x);
       case "bytes": return scaled(x, [[1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "kB"], [1, "B"]]);
       case "bytes/s": return scaled(x, [[1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "kB"], [1, "B"]]) + "/s";
       case "ratio": return number(100 * x) + " %";
