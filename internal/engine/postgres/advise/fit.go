@@ -157,5 +157,5 @@ func (f fitting) rows(shares []fit.Share) {
 	}
 	f.Data = 1.5 * pages * float64(model.PageSize) // with its index
 	f.Skew()
-	f.Connections("how many operations clients have under way at most; 100 taken, which is a MongoDB driver's maxPoolSize")
+	f.Connections("how many operations clients have under way at most; 100 taken")
 }
