@@ -100,8 +100,9 @@ type Finding struct {
 	// Cap is the volume's limit that binds, nil of findings that are of none.
 	Cap *Cap `json:"-"`
 
-	said    []said
-	advised []advised
+	said           []said
+	advised        []advised
+	titled, caused *said
 }
 
 // A Cap is a volume's limit: of IOPS or of throughput (bytes/s); the other is 0.

@@ -54,7 +54,7 @@ func of(x float64, text func(float64) string) Value {
 	return Value(text(x))
 }
 
-// said is a sentence that a Judge asked for.
+// said is a title, a cause or a sentence that a Judge asked for.
 type said struct {
 	words  string
 	values Values
@@ -69,6 +69,12 @@ type advised struct {
 // Say adds words of the finding's rule to its summary. Words that begin with a mark (", ; . :") follow
 // what was said before without a space.
 func (f *Finding) Say(words string, v Values) { f.said = append(f.said, said{words, v}) }
+
+// Entitle and Explain put words of the finding's rule in place of its title and its cause.
+func (f *Finding) Entitle(words string, v Values) { f.titled = &said{words, v} }
+
+// Explain is described at Entitle.
+func (f *Finding) Explain(words string, v Values) { f.caused = &said{words, v} }
 
 // Advise adds advice of the finding's rule to its fixes.
 func (f *Finding) Advise(advice string, v Values) { f.advised = append(f.advised, advised{advice, v}) }
@@ -103,7 +109,19 @@ func (r *Rule) Write(f *Finding) error {
 		}
 		f.Fixes = append(f.Fixes, x)
 	}
-	f.said, f.advised = nil, nil
+	for _, x := range []struct {
+		to *string
+		by *said
+	}{{&f.Title, f.titled}, {&f.Cause, f.caused}} {
+		if x.by == nil {
+			continue
+		}
+		var err error
+		if *x.to, err = r.print(r.Words[x.by.words], x.by.words, x.by.values); err != nil {
+			return err
+		}
+	}
+	f.said, f.advised, f.titled, f.caused = nil, nil, nil, nil
 	return nil
 }
 

@@ -1,9 +1,6 @@
 package judge
 
 import (
-	"fmt"
-
-	"plimsoll/internal/base/units"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/timeline"
 )
@@ -12,7 +9,17 @@ func backendCommitSlow() rules.Rule {
 	r := rules.Rule{ID: "etcd/backend-commit-slow", Title: "The backend's commits are slow", Kind: rules.Cause,
 		When:  "plimsoll:etcd_backend_commit_p99:seconds > 0.025",
 		Needs: []*rules.Signal{BackendSlowCommits},
-		Cause: "Every 100 ms or 10,000 writes etcd commits its B+tree file (bbolt) with two fdatasyncs and all changed pages. Slow commits hold up applying, reads at the head of it and compaction; large values and a fragmented file make them larger."}
+		Cause: "Every 100 ms or 10,000 writes etcd commits its B+tree file (bbolt) with two fdatasyncs and all changed pages. Slow commits hold up applying, reads at the head of it and compaction; large values and a fragmented file make them larger.",
+		Words: criterionWords(rules.Words{
+			"limited": "The WAL's fdatasync is slow too ({{.wal}}): not the size of the commits, but {{.limit}} ({{.see}}).",
+			"volume":  "The WAL's fdatasync is slow too ({{.wal}}): it is the volume, not the size of the commits.",
+			"commits": "The WAL's fdatasync is quick ({{.wal}}): the commits themselves are large, or the database is on a volume of its own.",
+		}),
+		Advice: map[string]rules.Advice{
+			"see":     {Summary: "See {{.see}}", Expect: "commits take what the device takes", TradeOff: "told there"},
+			"volume":  {Summary: "If the WAL's fdatasync is slow too, it is the volume: see that finding", Expect: "both fall together", TradeOff: "none"},
+			"compact": {Summary: "Else compact and defragment, and look for large values", Expect: "fewer pages a commit", TradeOff: "a member stops answering while it defragments: one at a time"},
+		}}
 	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
 		return overCriterion(r, c, held, criterion{BackendCommitP99, BackendSlowCommits, "the backend's commit", commitCriterionS, "16 ms"},
 			func(f *rules.Finding, inst string, over timeline.Mask) {
@@ -20,23 +27,22 @@ func backendCommitSlow() rules.Rule {
 				if fsync := c.For(WALFsyncP99, "instance", inst); fsync != nil {
 					wal := timeline.Quantile(timeline.At(fsync, over), 0.5)
 					f.Evidence = append(f.Evidence, c.Figure("p99 of the WAL's fdatasync meanwhile, median", WALFsyncP99, wal, "seconds", over))
+					v := rules.Values{"wal": rules.Seconds(wal), "limit": rules.Called(limit), "see": rules.Called(see)}
 					switch {
 					case wal > fsyncCriterionS && limit != "":
-						f.Summary += fmt.Sprintf(" The WAL's fdatasync is slow too (%s): not the size of the commits, but %s (%s).", units.Seconds(wal), limit, see)
+						f.Say("limited", v)
 					case wal > fsyncCriterionS:
-						f.Summary += fmt.Sprintf(" The WAL's fdatasync is slow too (%s): it is the volume, not the size of the commits.", units.Seconds(wal))
+						f.Say("volume", v)
 					case wal >= 0: // NaN where nothing was synced
-						f.Summary += fmt.Sprintf(" The WAL's fdatasync is quick (%s): the commits themselves are large, or the database is on a volume of its own.", units.Seconds(wal))
+						f.Say("commits", v)
 					}
 				}
 				if limit != "" {
-					f.Fixes = []rules.Fix{{Summary: "See " + see, Expect: "commits take what the device takes", TradeOff: "told there"}}
+					f.Advise("see", rules.Values{"see": rules.Called(see)})
 					return
 				}
-				f.Fixes = []rules.Fix{
-					{Summary: "If the WAL's fdatasync is slow too, it is the volume: see that finding", Expect: "both fall together", TradeOff: "none"},
-					{Summary: "Else compact and defragment, and look for large values", Expect: "fewer pages a commit", TradeOff: "a member stops answering while it defragments: one at a time"},
-				}
+				f.Advise("volume", nil)
+				f.Advise("compact", nil)
 			})
 	}
 	return r

@@ -1,10 +1,8 @@
 package judge
 
 import (
-	"fmt"
 	"math"
 
-	"plimsoll/internal/base/units"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/timeline"
 )
@@ -33,6 +31,12 @@ type criterion struct {
 	edge      string  // the histogram's bucket edge below the limit
 }
 
+// criterionWords are a rule's words and those of every criterion.
+func criterionWords(w rules.Words) rules.Words {
+	w["over"] = "The p99 of {{.what}} was over {{.limit}} in {{.share}} of the time: there {{.typical}} at the median, {{.worst}} at worst."
+	return w
+}
+
 // overCriterion judges one of etcd's p99s against its criterion, member by member.
 func overCriterion(r rules.Rule, c *rules.Case, held []timeline.Track, k criterion, explain func(f *rules.Finding, instance string, over timeline.Mask)) []rules.Finding {
 	var out []rules.Finding
@@ -58,8 +62,8 @@ func overCriterion(r rules.Rule, c *rules.Case, held []timeline.Track, k criteri
 		}
 		f.Windows = c.Windows(over)
 		f.PeriodS = c.Period(over.Close(c.Cells(5e9)))
-		f.Summary = fmt.Sprintf("The p99 of %s was over %s in %s of the time: there %s at the median, %s at worst.",
-			k.what, units.Seconds(k.limit), units.Percent(share), units.Seconds(typical), units.Seconds(timeline.Max(p99)))
+		f.Say("over", rules.Values{"what": rules.Called(k.what), "limit": rules.Seconds(k.limit), "share": rules.Part(share),
+			"typical": rules.Seconds(typical), "worst": rules.Seconds(timeline.Max(p99))})
 		f.Evidence = []rules.Evidence{
 			c.Figure("p99 over 30 s, median", k.p99, timeline.Quantile(p99, 0.5), "seconds", seen),
 			c.Figure("p99 over 30 s, worst", k.p99, timeline.Max(p99), "seconds", seen),

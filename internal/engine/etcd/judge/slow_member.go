@@ -1,10 +1,9 @@
 package judge
 
 import (
-	"fmt"
 	"math"
+	"strconv"
 
-	"plimsoll/internal/base/units"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/timeline"
 )
@@ -21,7 +20,14 @@ func slowMember() rules.Rule {
 		When:    "plimsoll:etcd_wal_fsync:seconds > on() group_left() (3 * min(plimsoll:etcd_wal_fsync:seconds)) and plimsoll:etcd_wal_fsync:seconds > 0.002",
 		Needs:   []*rules.Signal{WALFsyncs},
 		NoAlert: "it compares members with each other over the whole time",
-		Cause:   "A write is committed by the fastest majority: a slow minority costs nothing until a fast member fails, and a slow leader or a slow majority costs every write."}
+		Cause:   "A write is committed by the fastest majority: a slow minority costs nothing until a fast member fails, and a slow leader or a slow majority costs every write.",
+		Words: rules.Words{
+			"syncs":       "Its WAL's fdatasync takes {{.took}} at the median, the fastest member's {{.best}}.",
+			"no majority": "Of the {{.members}} members read {{.slow}} are slow, so no majority is fast: every write waits for one of them.",
+			"led":         "It led in {{.led}} of the time: a leader syncs its own WAL before it takes up the next batch, so every write waited for it.",
+			"minority":    "Of the {{.members}} members read {{.fast}} are fast, a majority: writes do not wait for this one unless it leads or a fast one fails.",
+		},
+		Advice: map[string]rules.Advice{"move": {Summary: "Move the member to a volume like the others'; move leadership off it meanwhile (etcdctl move-leader)", Expect: "the next failure of a fast member costs nothing", TradeOff: "the volume's price"}}}
 	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		var members []timeline.Track
 		var typical []float64
@@ -59,17 +65,18 @@ func slowMemberFinding(r rules.Rule, c *rules.Case, m timeline.Track, fsync, bes
 	inst := m.Labels.Get("instance")
 	f := r.Finding(subjectOf("etcd", inst))
 	led := timeline.Mean(c.For(IsLeader, "instance", inst))
-	f.Summary = fmt.Sprintf("Its WAL's fdatasync takes %s at the median, the fastest member's %s.", units.Seconds(fsync), units.Seconds(best))
+	f.Say("syncs", rules.Values{"took": rules.Seconds(fsync), "best": rules.Seconds(best)})
+	whole := func(n int) rules.Value { return rules.Called(strconv.Itoa(n)) }
 	switch fast := members - slow; {
 	case fast < members/2+1:
 		f.Severity, f.Weight = rules.Critical, 1
-		f.Summary += fmt.Sprintf(" Of the %d members read %d are slow, so no majority is fast: every write waits for one of them.", members, slow)
+		f.Say("no majority", rules.Values{"members": whole(members), "slow": whole(slow)})
 	case led >= 0.5:
 		f.Severity, f.Weight = rules.Critical, led
-		f.Summary += fmt.Sprintf(" It led in %s of the time: a leader syncs its own WAL before it takes up the next batch, so every write waited for it.", units.Percent(led))
+		f.Say("led", rules.Values{"led": rules.Part(led)})
 	default:
 		f.Severity = rules.Warning
-		f.Summary += fmt.Sprintf(" Of the %d members read %d are fast, a majority: writes do not wait for this one unless it leads or a fast one fails.", members, fast)
+		f.Say("minority", rules.Values{"members": whole(members), "fast": whole(fast)})
 	}
 	f.Evidence = []rules.Evidence{
 		c.Figure("median fdatasync of this member", WALFsync, fsync, "seconds", timeline.Known(m.Values)),
@@ -78,6 +85,6 @@ func slowMemberFinding(r rules.Rule, c *rules.Case, m timeline.Track, fsync, bes
 	if !math.IsNaN(led) {
 		f.Evidence = append(f.Evidence, c.Figure("share of the time it led", IsLeader, led, "ratio", timeline.Known(m.Values)))
 	}
-	f.Fixes = []rules.Fix{{Summary: "Move the member to a volume like the others'; move leadership off it meanwhile (etcdctl move-leader)", Expect: "the next failure of a fast member costs nothing", TradeOff: "the volume's price"}}
+	f.Advise("move", nil)
 	return f
 }

@@ -1,9 +1,6 @@
 package judge
 
 import (
-	"fmt"
-
-	"plimsoll/internal/base/units"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/timeline"
 )
@@ -12,7 +9,19 @@ func walFsyncSlow() rules.Rule {
 	r := rules.Rule{ID: "etcd/wal-fsync-slow", Title: "The WAL's fdatasync is slow", Kind: rules.Cause,
 		When:  "plimsoll:etcd_wal_fsync_p99:seconds > 0.01",
 		Needs: []*rules.Signal{WALSlowFsyncs},
-		Cause: "Every batch of proposals is fdatasynced to the WAL before it is acknowledged; a quorum of members has to. A slow sync delays every write, and one of a second or more costs the leader its heartbeats."}
+		Cause: "Every batch of proposals is fdatasynced to the WAL before it is acknowledged; a quorum of members has to. A slow sync delays every write, and one of a second or more costs the leader its heartbeats.",
+		Words: criterionWords(rules.Words{
+			"not measured": "Whether the volume has a queue or answers late by itself cannot be told without the device's counters.",
+			"limited":      "What holds the syncs back is {{.limit}} ({{.see}}), not the volume.",
+			"CPUs":         "No device had a queue meanwhile, but the CPUs were {{.busy}} busy: a sync that is done may wait for a CPU before it returns.",
+			"device":       "No device had a queue meanwhile: each sync takes the device that long.",
+		}),
+		Advice: map[string]rules.Advice{
+			"apart":   {Summary: "Give etcd's WAL (--wal-dir) a volume of its own", Expect: "nothing else queues before its syncs", TradeOff: "one more volume a member"},
+			"see":     {Summary: "See {{.see}}", Expect: "the syncs take what the device takes", TradeOff: "told there"},
+			"latency": {Summary: "Choose the volume by latency, not by IOPS: io2 Block Express or local NVMe; more IOPS will not help", Expect: "one fdatasync at a time goes as fast as the device answers", TradeOff: "io2 costs 0.065 USD an IOPS a month; local NVMe is lost with the instance"},
+			"load":    {Summary: "Take other load off the volume, or raise the cap that binds (see the disk findings)", Expect: "the queue before the sync empties", TradeOff: "the volume's price"},
+		}}
 	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
 		return overCriterion(r, c, held, criterion{WALFsyncP99, WALSlowFsyncs, "the WAL's fdatasync", fsyncCriterionS, "8 ms"},
 			func(f *rules.Finding, inst string, over timeline.Mask) {
@@ -38,24 +47,25 @@ func walFsyncSlow() rules.Rule {
 				}
 				sat, measured := c.Saturated()
 				if !measured {
-					f.Summary += " Whether the volume has a queue or answers late by itself cannot be told without the device's counters."
+					f.Say("not measured", nil)
 				}
-				f.Fixes = []rules.Fix{{Summary: "Give etcd's WAL (--wal-dir) a volume of its own", Expect: "nothing else queues before its syncs", TradeOff: "one more volume a member"}}
 				if limit, see := c.ContainerBinds(); limit != "" {
-					f.Summary += fmt.Sprintf(" What holds the syncs back is %s (%s), not the volume.", limit, see)
-					f.Fixes = []rules.Fix{{Summary: "See " + see, Expect: "the syncs take what the device takes", TradeOff: "told there"}}
+					v := rules.Values{"limit": rules.Called(limit), "see": rules.Called(see)}
+					f.Say("limited", v)
+					f.Advise("see", v)
 					return
 				}
+				f.Advise("apart", nil)
 				if measured && rules.Share(sat, over) < rules.IdleSaturation {
 					if busy := timeline.Mean(timeline.At(c.One(rules.CPUBusy), over)); busy > busyCPU {
-						f.Summary += fmt.Sprintf(" No device had a queue meanwhile, but the CPUs were %s busy: a sync that is done may wait for a CPU before it returns.", units.Percent(busy))
+						f.Say("CPUs", rules.Values{"busy": rules.Part(busy)})
 					} else {
-						f.Summary += " No device had a queue meanwhile: each sync takes the device that long."
+						f.Say("device", nil)
 					}
 					f.Evidence = append(f.Evidence, c.Figure("share of that time in which a device was saturated", rules.DiskBusy, rules.Share(sat, over), "ratio", over))
-					f.Fixes = append(f.Fixes, rules.Fix{Summary: "Choose the volume by latency, not by IOPS: io2 Block Express or local NVMe; more IOPS will not help", Expect: "one fdatasync at a time goes as fast as the device answers", TradeOff: "io2 costs 0.065 USD an IOPS a month; local NVMe is lost with the instance"})
+					f.Advise("latency", nil)
 				} else {
-					f.Fixes = append(f.Fixes, rules.Fix{Summary: "Take other load off the volume, or raise the cap that binds (see the disk findings)", Expect: "the queue before the sync empties", TradeOff: "the volume's price"})
+					f.Advise("load", nil)
 				}
 			})
 	}

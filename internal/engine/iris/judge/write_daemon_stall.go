@@ -1,9 +1,6 @@
 package judge
 
 import (
-	"fmt"
-
-	"plimsoll/internal/base/units"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/timeline"
 )
@@ -16,7 +13,13 @@ func writeDaemonStall() rules.Rule {
 	r := rules.Rule{ID: "iris/write-daemon-stall", Title: "The write daemon cannot finish its cycle", Kind: rules.Cause,
 		When:  "plimsoll:iris_write_daemon_cycle:seconds >= 90",
 		Needs: []*rules.Signal{WriteDaemonCycle},
-		Cause: "About every 80 s the write daemon writes all changed blocks twice: to the write image journal, then to the databases. When a cycle takes longer than that, changed blocks pile up; reads queue on the volume behind the daemon, and with too few clean buffers global updates are held back. (A queue that never reaches zero is normal.)"}
+		Cause: "About every 80 s the write daemon writes all changed blocks twice: to the write image journal, then to the databases. When a cycle takes longer than that, changed blocks pile up; reads queue on the volume behind the daemon, and with too few clean buffers global updates are held back. (A queue that never reaches zero is normal.)",
+		Words: rules.Words{"cycle": "The write daemon's cycle took up to {{.longest}}, and {{.alert}} or more in {{.share}} of the time."},
+		Advice: map[string]rules.Advice{
+			"apart":  {Summary: "Put the WIJ, the journal and the databases on volumes of their own", Expect: "the phases stop queueing behind each other", TradeOff: "more volumes to snapshot together"},
+			"WIJ":    {Summary: "The WIJ takes the longer part: give it a volume of its own with throughput (it is written in 256 KB blocks, sequentially)", Expect: "the phases stop queueing behind each other", TradeOff: "more volumes to snapshot together"},
+			"stripe": {Summary: "Stripe the database volume (LVM, gp3): it lowers read latency as well as raising the caps", Expect: "shorter write phases, fewer read spikes while the daemon writes", TradeOff: "losing one volume loses the stripe"},
+		}}
 	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
 		cycle := c.One(WriteDaemonCycle)
 		over := timeline.Where(cycle, func(x float64) bool { return x >= cycleAlertS })
@@ -31,7 +34,7 @@ func writeDaemonStall() rules.Rule {
 			f.Severity = rules.Critical
 		}
 		f.Windows = c.Windows(over)
-		f.Summary = fmt.Sprintf("The write daemon's cycle took up to %s, and %s or more in %s of the time.", units.Seconds(timeline.Max(cycle)), units.Seconds(cycleAlertS), units.Percent(f.Weight))
+		f.Say("cycle", rules.Values{"longest": rules.Seconds(timeline.Max(cycle)), "alert": rules.Seconds(cycleAlertS), "share": rules.Part(f.Weight)})
 		f.Evidence = []rules.Evidence{c.FigureOf("longest cycle", "iris_wd_cycle_time", timeline.Max(cycle), "seconds", over)}
 		for _, s := range []struct {
 			signal             *rules.Signal
@@ -47,14 +50,12 @@ func writeDaemonStall() rules.Rule {
 			}
 		}
 		wij, db := timeline.Max(c.One(WIJ)), timeline.Max(c.One(WriteDaemonWrite))
-		where := "Put the WIJ, the journal and the databases on volumes of their own"
 		if wij > db {
-			where = "The WIJ takes the longer part: give it a volume of its own with throughput (it is written in 256 KB blocks, sequentially)"
+			f.Advise("WIJ", nil)
+		} else {
+			f.Advise("apart", nil)
 		}
-		f.Fixes = []rules.Fix{
-			{Summary: where, Expect: "the phases stop queueing behind each other", TradeOff: "more volumes to snapshot together"},
-			{Summary: "Stripe the database volume (LVM, gp3): it lowers read latency as well as raising the caps", Expect: "shorter write phases, fewer read spikes while the daemon writes", TradeOff: "losing one volume loses the stripe"},
-		}
+		f.Advise("stripe", nil)
 		return []rules.Finding{f}
 	}
 	return r

@@ -1,8 +1,6 @@
 package judge
 
 import (
-	"fmt"
-
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/timeline"
@@ -11,7 +9,16 @@ import (
 func appEviction() rules.Rule {
 	r := rules.Rule{ID: "wiredtiger/app-eviction", Title: "Application threads evict pages", Kind: rules.Cause,
 		When:  "plimsoll:wt_app_evictions:rate > 10",
-		Cause: "When the eviction threads cannot keep up, the threads that serve clients evict pages before they may go on. It is the second step of cache pressure."}
+		Cause: "When the eviction threads cannot keep up, the threads that serve clients evict pages before they may go on. It is the second step of cache pressure.",
+		Words: rules.Words{
+			"evicted":      "{{.pages}} pages were evicted by application threads (up to {{.most}} a second)",
+			"a sign":       ", which took them {{.took}} while stalled: only {{.share}} of the {{.of}} of stalled waiting. A sign of pressure, not what the time went into.",
+			"took":         ", which took them {{.took}} while stalled, against {{.of}} of stalled waiting in all ({{.share}}).",
+			"no stall":     ". No write stalled: a sign of pressure, nothing more.",
+			"not measured": "; how long it took them this version does not tell.",
+		},
+		Advice: map[string]rules.Advice{"earlier": {Summary: "Let the background start earlier: eviction_dirty_target=2,eviction_dirty_trigger=10,eviction=(threads_min=4,threads_max=8)",
+			Expect: "application threads stop evicting; a stall behind the journal's fdatasync stays as it is", TradeOff: "CPU; more page writes"}}}
 	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
 		rate := c.One(AppEvictions)
 		if len(held) == 0 || c.Seconds(timeline.Known(held[0].Values)) < 2 {
@@ -27,16 +34,17 @@ func appEviction() rules.Rule {
 		}
 		f.Severity = c.SeverityOf(f.Weight)
 		f.Windows = c.Windows(cells.Close(3))
-		f.Summary = fmt.Sprintf("%s pages were evicted by application threads (up to %s a second)", units.Number(pages), units.Number(timeline.Max(rate)))
+		f.Say("evicted", rules.Values{"pages": rules.Number(pages), "most": rules.Number(timeline.Max(rate))})
+		took := rules.Values{"took": rules.Of(seconds, units.OpSeconds), "of": rules.Of(of, units.OpSeconds), "share": rules.Part(share)}
 		switch {
 		case measured && share < rules.MinWaitShare:
-			f.Summary += fmt.Sprintf(", which took them %s while stalled: only %s of the %s of stalled waiting. A sign of pressure, not what the time went into.", rules.OpSeconds(seconds), units.Percent(share), rules.OpSeconds(of))
+			f.Say("a sign", took)
 		case measured:
-			f.Summary += fmt.Sprintf(", which took them %s while stalled, against %s of stalled waiting in all (%s).", rules.OpSeconds(seconds), rules.OpSeconds(of), units.Percent(share))
+			f.Say("took", took)
 		case !c.Stall.Any():
-			f.Summary += ". No write stalled: a sign of pressure, nothing more."
+			f.Say("no stall", nil)
 		default:
-			f.Summary += "; how long it took them this version does not tell."
+			f.Say("not measured", nil)
 		}
 		f.Evidence = []rules.Evidence{
 			c.Figure("pages evicted by application threads", AppEvictions, pages, "pages", cells),
@@ -45,8 +53,7 @@ func appEviction() rules.Rule {
 		if measured {
 			f.Evidence = append(f.Evidence, c.Figure("time it took them in the stalled time, summed", AppEvictTime, seconds, units.OpSeconds, c.Stall.Cells))
 		}
-		f.Fixes = []rules.Fix{{Summary: "Let the background start earlier: eviction_dirty_target=2,eviction_dirty_trigger=10,eviction=(threads_min=4,threads_max=8)",
-			Expect: "application threads stop evicting; a stall behind the journal's fdatasync stays as it is", TradeOff: "CPU; more page writes"}}
+		f.Advise("earlier", nil)
 		return []rules.Finding{f}
 	}
 	return r

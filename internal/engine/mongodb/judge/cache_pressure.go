@@ -1,9 +1,6 @@
 package judge
 
 import (
-	"fmt"
-	"strings"
-
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/timeline"
@@ -26,7 +23,20 @@ func cachePressure() rules.Rule {
 	r := rules.Rule{ID: "wiredtiger/cache-pressure", Title: "Operations wait for room in the cache", Kind: rules.Cause,
 		When:  "plimsoll:wt_cache_fill:ratio >= 0.95 or plimsoll:wt_dirty:ratio >= 0.2 or plimsoll:wt_updates:ratio >= 0.1",
 		Needs: []*rules.Signal{CacheFill, DirtyRatio},
-		Cause: "At 95 % full, 20 % dirty or 10 % updates WiredTiger makes operations wait for eviction, or evict pages themselves, before they may go on. Below these triggers eviction is background work that nobody waits for."}
+		Cause: "At 95 % full, 20 % dirty or 10 % updates WiredTiger makes operations wait for eviction, or evict pages themselves, before they may go on. Below these triggers eviction is background work that nobody waits for.",
+		Words: rules.Words{
+			"levels":         "The cache stood at up to",
+			"level":          "{{if .next}}, {{end}}{{.high}} {{.what}}{{if .over}} (over the trigger){{end}}",
+			"no trigger":     ", over no trigger in any sample",
+			"waited":         "; operations waited {{.waited}} for room in it, against {{.of}} of stalled waiting in all ({{.share}}).",
+			"by coincidence": "; how long operations waited for it is not told here, the share is by coincidence of triggers and stalls.",
+		},
+		Advice: map[string]rules.Advice{
+			"earlier": {Summary: "Start eviction earlier and with more threads: eviction_dirty_target=2,eviction_dirty_trigger=10,eviction=(threads_min=4,threads_max=8)",
+				Expect: "background threads do the work operations do now", TradeOff: "CPU: felt on 4 cores, not on 16; more page writes"},
+			"larger": {Summary: "Give the cache the working set (average object size x hot documents + indexes), explicitly below the host's or container's memory",
+				Expect: "fill falls under the trigger", TradeOff: "less page cache for the OS; larger checkpoints"},
+		}}
 	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
 		over := make(timeline.Mask, c.Grid.N)
 		for _, h := range held {
@@ -50,50 +60,45 @@ func cachePressure() rules.Rule {
 			waits := timeline.Where(c.One(CacheWait), func(x float64) bool { return x > 0.5 })
 			f.Windows = c.Windows(waits.And(c.Stall.Cells))
 		}
-		f.Summary = cacheLevels(r, c, &f)
+		cacheLevels(c, &f)
 		if measured {
-			f.Summary += fmt.Sprintf("; operations waited %s for room in it, against %s of stalled waiting in all (%s)", rules.OpSeconds(seconds), rules.OpSeconds(of), units.Percent(share))
+			f.Say("waited", rules.Values{"waited": rules.Of(seconds, units.OpSeconds), "of": rules.Of(of, units.OpSeconds), "share": rules.Part(share)})
 			f.Evidence = append(f.Evidence, c.Figure("operations' waiting for the cache in the stalled time, summed (reads' too)", CacheWait, seconds, units.OpSeconds, c.Stall.Cells))
 		} else {
-			f.Summary += "; how long operations waited for it is not told here, the share is by coincidence of triggers and stalls"
+			f.Say("by coincidence", nil)
 		}
-		f.Summary += "."
 		f.Evidence = append(f.Evidence, c.Figure("share of the stalled time over a trigger", nil, rules.Share(over, c.Stall.Cells), "ratio", c.Stall.Cells))
 		if maxBytes := c.One(CacheMax); maxBytes != nil {
 			f.Evidence = append(f.Evidence, c.Figure("configured cache", CacheMax, timeline.Max(maxBytes), "bytes", timeline.Known(maxBytes)))
 		}
-		f.Fixes = []rules.Fix{
-			{Summary: "Start eviction earlier and with more threads: eviction_dirty_target=2,eviction_dirty_trigger=10,eviction=(threads_min=4,threads_max=8)",
-				Expect: "background threads do the work operations do now", TradeOff: "CPU: felt on 4 cores, not on 16; more page writes"},
-			{Summary: "Give the cache the working set (average object size x hot documents + indexes), explicitly below the host's or container's memory",
-				Expect: "fill falls under the trigger", TradeOff: "less page cache for the OS; larger checkpoints"},
-		}
+		f.Advise("earlier", nil)
+		f.Advise("larger", nil)
 		return []rules.Finding{f}
 	}
 	return r
 }
 
-// cacheLevels tells how full, dirty and held by updates the cache was, and which of them
+// cacheLevels adds how full, dirty and held by updates the cache was, and which of them
 // stood over its trigger.
-func cacheLevels(r rules.Rule, c *rules.Case, f *rules.Finding) string {
-	var levels []string
-	var reached string
+func cacheLevels(c *rules.Case, f *rules.Finding) {
+	f.Say("levels", nil)
+	reached := false
+	var next rules.Value
 	for _, t := range cacheTriggers {
 		v := c.One(t.signal)
 		high := timeline.Max(v)
 		if timeline.Count(v) == 0 {
 			continue
 		}
-		levels = append(levels, fmt.Sprintf("%s %s", units.Percent(high), t.what))
+		var over rules.Value
 		if high >= t.over {
-			reached = " (over the trigger)"
-			levels[len(levels)-1] += reached
+			over, reached = rules.Part(t.over), true
 		}
+		f.Say("level", rules.Values{"next": next, "high": rules.Part(high), "what": rules.Called(t.what), "over": over})
+		next = rules.Called(t.what)
 		f.Evidence = append(f.Evidence, c.Figure(t.text, t.signal, high, "ratio", timeline.Known(v)))
 	}
-	s := "The cache stood at up to " + strings.Join(levels, ", ")
-	if reached == "" {
-		s += ", over no trigger in any sample"
+	if !reached {
+		f.Say("no trigger", nil)
 	}
-	return s
 }

@@ -1,10 +1,8 @@
 package judge
 
 import (
-	"fmt"
 	"math"
 
-	"plimsoll/internal/base/units"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/timeline"
 )
@@ -33,7 +31,29 @@ func checkpointStall() rules.Rule {
 		Needs:   []*rules.Signal{},
 		AnyOf:   []*rules.Signal{CheckpointRunning, CheckpointTime},
 		NoAlert: "its condition is that a checkpoint runs, which is no fault; that writes wait for it is mongodb/slow-writes",
-		Cause:   "Every 60 s after the last one ended, WiredTiger writes all dirty pages and fdatasyncs every file. On a small volume this fills the device's queue for as long as the bytes take, and everything else that needs the device waits in it."}
+		Cause:   "Every 60 s after the last one ended, WiredTiger writes all dirty pages and fdatasyncs every file. On a small volume this fills the device's queue for as long as the bytes take, and everything else that needs the device waits in it.",
+		Words: rules.Words{
+			"reads":         "Checkpoints stall reads",
+			"during":        "{{.share}} of the stalled time falls into checkpoints: {{.in}} of the time stalled while one ran, {{.out}} while none did.",
+			"longest":       "The longest took {{.longest}}.",
+			"recurring":     "They start every {{.period}}.",
+			"not saturated": "A device was saturated in only {{.share}} of that time: it is not the volume that writes wait for, but what a checkpoint does in the host (CPU, locks, eviction).",
+			"saturated":     "A device was saturated in {{.share}} of that time.",
+			"not measured":  "Whether the volume was saturated meanwhile cannot be told without the device's counters.",
+
+			"harmless":           "Checkpoints are long, and writes do not wait for them",
+			"harmless because":   "A checkpoint makes writes wait by what it puts into the queue of the volume that their journal is on. Where the journal is elsewhere, or the OS writes early, it may take as long as it likes.",
+			"harmless in":        "The longest checkpoint took {{.longest}}; {{.in}} of the time stalled while one ran, and {{.out}} while none did.",
+			"harmless saturated": "A device was saturated in {{.share}} of the checkpoints' time; reads from it may have felt that.",
+		},
+		Advice: map[string]rules.Advice{
+			"bound": {Summary: "Bound the OS's dirty bytes (vm.dirty_background_bytes = the volume's bytes/s x the seconds of stall you tolerate)",
+				Expect:   "the checkpoint's writes reach the volume as they are made, not in one fsync; measured on a 3,000 IOPS volume: longest checkpoint 7.6 s to 1.1 s, write p99 7.9 s to 0.27 s",
+				TradeOff: "about 40 % more bytes to the device"},
+			"smaller": {Summary: "Lower the dirty target so that less is left for the checkpoint: eviction_dirty_target=1,eviction_dirty_trigger=5 (wiredTigerEngineRuntimeConfig)",
+				Expect: "smaller checkpoints; alone it took only a fifth off the p99 measured on a 3,000 IOPS volume, with bounded OS dirty bytes it went from 7.9 s to 0.17 s", TradeOff: "more CPU and more page writes between checkpoints"},
+			"apart": {Summary: "Put the journal on a volume of its own", Expect: "writes no longer wait for the checkpoint (p99 4.7 ms in the same measurement); the checkpoint takes as long as before", TradeOff: "one more volume; snapshots of a single volume are no longer consistent"},
+		}}
 	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		running, ok := CheckpointCells(&c.Signals)
 		if !ok {
@@ -46,27 +66,26 @@ func checkpointStall() rules.Rule {
 		}
 		f := r.Finding("wiredtiger")
 		if c.Stall.Rule == "mongodb/slow-reads" {
-			f.Title = "Checkpoints stall reads"
+			f.Entitle("reads", nil)
 		}
 		f.Weight = fraction
 		f.Severity = c.SeverityOf(fraction)
 		f.Windows = c.Windows(near.And(c.Stall.Cells))
 		f.PeriodS = c.Period(running)
 		last := c.One(CheckpointLast)
-		f.Summary = fmt.Sprintf("%s of the stalled time falls into checkpoints: %s of the time stalled while one ran, %s while none did.",
-			units.Percent(rules.Share(near, c.Stall.Cells)), units.Percent(pIn), units.Percent(pOut))
+		f.Say("during", rules.Values{"share": rules.Part(rules.Share(near, c.Stall.Cells)), "in": rules.Part(pIn), "out": rules.Part(pOut)})
 		if d := timeline.Max(last); d > 0 {
-			f.Summary += fmt.Sprintf(" The longest took %s.", units.Seconds(d))
+			f.Say("longest", rules.Values{"longest": rules.Seconds(d)})
 		}
 		if f.PeriodS > 0 {
-			f.Summary += fmt.Sprintf(" They start every %s.", units.Seconds(f.PeriodS))
+			f.Say("recurring", rules.Values{"period": rules.Seconds(f.PeriodS)})
 		}
 		f.Evidence = append(f.Evidence,
 			c.Figure("share of the time that stalled while a checkpoint ran", CheckpointRunning, pIn, "ratio", near),
 			c.Figure("share of the time that stalled while none ran", CheckpointRunning, pOut, "ratio", near.Not()),
 			c.Figure("checkpoints", nil, float64(len(running.Episodes())), "", running))
-		checkpointFigures(r, c, &f, running)
-		f.Fixes = checkpointFixes(r, c, &f, near.And(c.Stall.Cells))
+		checkpointFigures(c, &f, running)
+		checkpointFixes(c, &f, near.And(c.Stall.Cells))
 		return []rules.Finding{f}
 	}
 	return r
@@ -100,10 +119,11 @@ func harmless(r rules.Rule, c *rules.Case, running, near timeline.Mask) []rules.
 		return nil
 	}
 	f := r.Finding("wiredtiger")
-	f.Kind, f.Severity, f.Title = rules.Refutation, rules.Info, "Checkpoints are long, and writes do not wait for them"
-	f.Cause = "A checkpoint makes writes wait by what it puts into the queue of the volume that their journal is on. Where the journal is elsewhere, or the OS writes early, it may take as long as it likes."
-	f.Summary = fmt.Sprintf("The longest checkpoint took %s; %s of the time stalled while one ran, and %s while none did.",
-		units.Seconds(longest), units.Percent(stalled), units.Percent(rules.Share(c.Stall.Cells, c.Stall.Active.Without(running))))
+	f.Kind, f.Severity = rules.Refutation, rules.Info
+	f.Entitle("harmless", nil)
+	f.Explain("harmless because", nil)
+	f.Say("harmless in", rules.Values{"longest": rules.Seconds(longest), "in": rules.Part(stalled),
+		"out": rules.Part(rules.Share(c.Stall.Cells, c.Stall.Active.Without(running)))})
 	f.Evidence = []rules.Evidence{
 		c.Figure("share of the time that stalled while a checkpoint ran", CheckpointRunning, stalled, "ratio", loaded),
 		c.Figure("checkpoints", nil, float64(len(running.Episodes())), "", running),
@@ -113,13 +133,13 @@ func harmless(r rules.Rule, c *rules.Case, running, near timeline.Mask) []rules.
 		share := rules.Share(sat, loaded)
 		f.Evidence = append(f.Evidence, c.Figure("share of the checkpoints' time in which a device was saturated", rules.DiskBusy, share, "ratio", loaded))
 		if share >= rules.IdleSaturation {
-			f.Summary += fmt.Sprintf(" A device was saturated in %s of the checkpoints' time; reads from it may have felt that.", units.Percent(share))
+			f.Say("harmless saturated", rules.Values{"share": rules.Part(share)})
 		}
 	}
 	return []rules.Finding{f}
 }
 
-func checkpointFigures(r rules.Rule, c *rules.Case, f *rules.Finding, running timeline.Mask) {
+func checkpointFigures(c *rules.Case, f *rules.Finding, running timeline.Mask) {
 	if last := c.One(CheckpointLast); last != nil {
 		f.Evidence = append(f.Evidence, c.Figure("longest checkpoint", CheckpointLast, timeline.Max(last), "seconds", timeline.Known(last)))
 	}
@@ -135,25 +155,20 @@ func checkpointFigures(r rules.Rule, c *rules.Case, f *rules.Finding, running ti
 
 // checkpointFixes depend on what a checkpoint makes writes wait for: the volume, or,
 // where no device had a queue, something inside the host.
-func checkpointFixes(r rules.Rule, c *rules.Case, f *rules.Finding, stalled timeline.Mask) []rules.Fix {
-	smaller := rules.Fix{Summary: "Lower the dirty target so that less is left for the checkpoint: eviction_dirty_target=1,eviction_dirty_trigger=5 (wiredTigerEngineRuntimeConfig)",
-		Expect: "smaller checkpoints; alone it took only a fifth off the p99 measured on a 3,000 IOPS volume, with bounded OS dirty bytes it went from 7.9 s to 0.17 s", TradeOff: "more CPU and more page writes between checkpoints"}
+func checkpointFixes(c *rules.Case, f *rules.Finding, stalled timeline.Mask) {
 	share, ok := c.QueuedShare(stalled)
 	if ok {
 		f.Evidence = append(f.Evidence, c.Figure("share of the stalled time in checkpoints in which a device was saturated", rules.DiskBusy, share, "ratio", stalled))
 		if share < rules.IdleSaturation {
-			f.Summary += fmt.Sprintf(" A device was saturated in only %s of that time: it is not the volume that writes wait for, but what a checkpoint does in the host (CPU, locks, eviction).", units.Percent(share))
-			return []rules.Fix{smaller}
+			f.Say("not saturated", rules.Values{"share": rules.Part(share)})
+			f.Advise("smaller", nil)
+			return
 		}
-		f.Summary += fmt.Sprintf(" A device was saturated in %s of that time.", units.Percent(share))
+		f.Say("saturated", rules.Values{"share": rules.Part(share)})
 	} else {
-		f.Summary += " Whether the volume was saturated meanwhile cannot be told without the device's counters."
+		f.Say("not measured", nil)
 	}
-	return []rules.Fix{
-		{Summary: "Bound the OS's dirty bytes (vm.dirty_background_bytes = the volume's bytes/s x the seconds of stall you tolerate)",
-			Expect:   "the checkpoint's writes reach the volume as they are made, not in one fsync; measured on a 3,000 IOPS volume: longest checkpoint 7.6 s to 1.1 s, write p99 7.9 s to 0.27 s",
-			TradeOff: "about 40 % more bytes to the device"},
-		smaller,
-		{Summary: "Put the journal on a volume of its own", Expect: "writes no longer wait for the checkpoint (p99 4.7 ms in the same measurement); the checkpoint takes as long as before", TradeOff: "one more volume; snapshots of a single volume are no longer consistent"},
-	}
+	f.Advise("bound", nil)
+	f.Advise("smaller", nil)
+	f.Advise("apart", nil)
 }

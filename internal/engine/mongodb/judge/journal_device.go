@@ -1,9 +1,6 @@
 package judge
 
 import (
-	"fmt"
-
-	"plimsoll/internal/base/units"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/timeline"
 )
@@ -27,7 +24,7 @@ func mayHoldJournal(c *rules.Case, device string) bool {
 	return !(n*c.Grid.StepSeconds() >= minSyncs) || timeline.Sum(timeline.At(writes, calm)) >= writesPerSync*n
 }
 
-// journalApart tells of a journal that is not on the device that writes most in the cells: which
+// journalApart finds a journal that is not on the device that writes most in the cells: which
 // that is, and the one device the journal can be on, "" if several can or none is shown.
 func journalApart(c *rules.Case, in timeline.Mask) (busiest, journal string, apart bool) {
 	most := -1.0
@@ -53,22 +50,21 @@ func journalApart(c *rules.Case, in timeline.Mask) (busiest, journal string, apa
 	return busiest, journal, true
 }
 
-// behindApart says what a journal waited behind that is not on the busiest device, and puts
-// what may help in place of what has been done.
-func behindApart(c *rules.Case, busiest, journal string, on timeline.Mask, f *rules.Finding) string {
-	f.Fixes = []rules.Fix{{Summary: "The journal is on a volume of its own already: look at that volume's latency, and at the host's CPUs in these seconds",
-		Expect: "what delays the sync is found", TradeOff: "none"}}
+// behindApart adds what a journal waited behind that is not on the busiest device.
+func behindApart(c *rules.Case, busiest, journal string, on timeline.Mask, f *rules.Finding) {
 	if journal == "" {
-		return fmt.Sprintf("The journal is not on %s, which wrote the most: that completes fewer writes than there are syncs. What it waited behind its own device's counters would tell.", busiest)
+		f.Say("elsewhere", rules.Values{"busiest": rules.Called(busiest)})
+		return
 	}
 	busy := c.For(rules.DiskBusy, "device", journal)
 	queue := c.For(rules.DiskQueue, "device", journal)
 	full := timeline.Where(busy, func(x float64) bool { return x > 0.9 }).And(timeline.Where(queue, func(x float64) bool { return x > 2 }))
 	share := rules.Share(full, on)
 	f.Evidence = append(f.Evidence, c.Figure("share of the slow syncs' time in which "+journal+" was saturated", rules.DiskBusy, share, "ratio", on))
-	has := fmt.Sprintf("The journal has a device of its own, %s (%s completes fewer writes than there are syncs)", journal, busiest)
+	f.Say("own device", rules.Values{"journal": rules.Called(journal), "busiest": rules.Called(busiest)})
+	words := "own saturated"
 	if share < rules.IdleSaturation {
-		return fmt.Sprintf("%s, which was saturated in only %s of it: it did not wait in a volume's queue. The volume itself answered late, or the host did (CPU).", has, units.Percent(share))
+		words = "own idle"
 	}
-	return fmt.Sprintf("%s, which was saturated in %s of it.", has, units.Percent(share))
+	f.Say(words, rules.Values{"share": rules.Part(share)})
 }

@@ -1,11 +1,9 @@
 package judge
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
-	"plimsoll/internal/base/units"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/timeline"
 )
@@ -28,7 +26,8 @@ func journalStall() rules.Rule {
 	r := rules.Rule{ID: "wiredtiger/journal-stall", Title: "The journal's fdatasync stalls", Kind: rules.Cause,
 		When:  "plimsoll:wt_log_sync:seconds > 0.05",
 		Needs: []*rules.Signal{LogSyncTime, LogSyncs},
-		Cause: "A write that waits for the journal waits for its fdatasync, one at a time. The sync itself is a few kilobytes; it is slow because the volume's queue is full of something else: page cache that the OS flushes, or a checkpoint's writes."}
+		Cause: "A write that waits for the journal waits for its fdatasync, one at a time. The sync itself is a few kilobytes; it is slow because the volume's queue is full of something else: page cache that the OS flushes, or a checkpoint's writes.",
+		Words: journalWords, Advice: journalAdvice}
 	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		each := c.One(LogSync)
 		if !c.Stall.Any() || each == nil { // nil: nothing was synced
@@ -51,15 +50,13 @@ func journalStall() rules.Rule {
 		f.PeriodS = c.Period(on.Close(c.Cells(5e9)))
 		calm := timeline.Quantile(timeline.At(each, c.NotStalled()), 0.5)
 		longest := longestSync(&c.Signals, slow)
-		f.Summary = fmt.Sprintf("A slow fdatasync of the journal was under way in %s of the stalled time, for up to %s on end", units.Percent(cover), units.Seconds(longest))
-		if !math.IsNaN(calm) {
-			f.Summary += fmt.Sprintf("; outside it one takes %s", units.Seconds(calm))
+		f.Say("under way", rules.Values{"cover": rules.Part(cover), "longest": rules.Seconds(longest), "calm": rules.Seconds(calm)})
+		if behind(c, on, &f) {
+			f.Advise("own", nil)
+		} else {
+			f.Advise("apart", nil)
+			f.Advise("bound", nil)
 		}
-		f.Fixes = []rules.Fix{
-			{Summary: "Give the journal a volume of its own (mounted at <dbPath>/journal)", Expect: "its fdatasync no longer waits behind data; measured: write p99 7.9 s to 4.7 ms with nothing else changed", TradeOff: "one more small volume; snapshots of a single volume are no longer consistent; the checkpoint takes as long as before"},
-			{Summary: "Or bound the OS's dirty bytes: vm.dirty_background_bytes = the volume's bytes/s x the seconds of stall you tolerate", Expect: "p99 7.9 s to 0.27 s in the same measurement", TradeOff: "about 40 % more bytes to the device"},
-		}
-		f.Summary += ". " + behindWhat(r, c, on, &f)
 		f.Evidence = append(f.Evidence,
 			c.Figure("share of the time that stalled while a slow journal sync was under way", LogSyncTime, pIn, "ratio", on),
 			c.Figure("share of the time that stalled while none was", LogSyncTime, pOut, "ratio", on.Not()),
@@ -74,6 +71,32 @@ func journalStall() rules.Rule {
 		return []rules.Finding{f}
 	}
 	return r
+}
+
+var journalWords = rules.Words{
+	"under way": "A slow fdatasync of the journal was under way in {{.cover}} of the stalled time, for up to {{.longest}} on end{{with .calm}}; outside it one takes {{.}}{{end}}.",
+
+	"elsewhere":     "The journal is not on {{.busiest}}, which wrote the most: that completes fewer writes than there are syncs. What it waited behind its own device's counters would tell.",
+	"own device":    "The journal has a device of its own, {{.journal}} ({{.busiest}} completes fewer writes than there are syncs)",
+	"own idle":      ", which was saturated in only {{.share}} of it: it did not wait in a volume's queue. The volume itself answered late, or the host did (CPU).",
+	"own saturated": ", which was saturated in {{.share}} of it.",
+
+	"in checkpoints, not measured":      "It coincides with checkpoints; whether it waited behind a checkpoint's own writes or behind page cache the OS flushed cannot be told without the device's counters.",
+	"outside checkpoints, not measured": "No checkpoint ran in most of it. What it waited behind cannot be told without the device's counters; page cache that the OS flushes is the usual answer.",
+	"not measured":                      "What it waited behind cannot be told without the device's counters.",
+
+	"idle":               "A device was saturated in only {{.share}} of it: it did not wait in a volume's queue. The volume itself answered late, or the host did (CPU).",
+	"page cache":         "The device wrote {{.written}} meanwhile, of which WiredTiger had just handed over {{.handed}}: the sync waited behind page cache written earlier, which the OS was flushing (see host/writeback-backlog).",
+	"checkpoint":         "It waited behind the checkpoint's own writes.",
+	"outside checkpoint": "No checkpoint ran in most of it: it waited behind what eviction wrote, or behind another user of the volume.",
+	"mixed":              "It waited behind a mix of checkpoint writes and page cache flushed by the OS.",
+}
+
+var journalAdvice = map[string]rules.Advice{
+	"apart": {Summary: "Give the journal a volume of its own (mounted at <dbPath>/journal)", Expect: "its fdatasync no longer waits behind data; measured: write p99 7.9 s to 4.7 ms with nothing else changed", TradeOff: "one more small volume; snapshots of a single volume are no longer consistent; the checkpoint takes as long as before"},
+	"bound": {Summary: "Or bound the OS's dirty bytes: vm.dirty_background_bytes = the volume's bytes/s x the seconds of stall you tolerate", Expect: "p99 7.9 s to 0.27 s in the same measurement", TradeOff: "about 40 % more bytes to the device"},
+	"own": {Summary: "The journal is on a volume of its own already: look at that volume's latency, and at the host's CPUs in these seconds",
+		Expect: "what delays the sync is found", TradeOff: "none"},
 }
 
 // slowJournalSyncs is where a slow sync was under way, and the cells it is credited to. An
@@ -129,8 +152,9 @@ func longestSync(sig *rules.Signals, slow timeline.Mask) float64 {
 	return longest
 }
 
-// behindWhat says what the journal waited behind, as far as the recording can tell.
-func behindWhat(r rules.Rule, c *rules.Case, on timeline.Mask, f *rules.Finding) string {
+// behind adds what the journal waited behind, as far as the recording shows, and reports whether it
+// is on a volume of its own.
+func behind(c *rules.Case, on timeline.Mask, f *rules.Finding) (apart bool) {
 	ckpt, known := CheckpointCells(&c.Signals)
 	inCkpt := 0.0
 	if known {
@@ -138,17 +162,20 @@ func behindWhat(r rules.Rule, c *rules.Case, on timeline.Mask, f *rules.Finding)
 		f.Evidence = append(f.Evidence, c.Figure("share of the slow syncs' time in which a checkpoint ran", CheckpointRunning, inCkpt, "ratio", on))
 	}
 	if busiest, journal, apart := journalApart(c, on); apart {
-		return behindApart(c, busiest, journal, on, f)
+		behindApart(c, busiest, journal, on, f)
+		return true
 	}
 	written, wt := c.MostWritten(on), c.One(BlocksWritten)
 	if written == nil || wt == nil {
 		switch {
 		case known && inCkpt >= mostlyCheckpoint:
-			return "It coincides with checkpoints; whether it waited behind a checkpoint's own writes or behind page cache the OS flushed cannot be told without the device's counters."
+			f.Say("in checkpoints, not measured", nil)
 		case known && inCkpt < seldomCheckpoint:
-			return "No checkpoint ran in most of it. What it waited behind cannot be told without the device's counters; page cache that the OS flushes is the usual answer."
+			f.Say("outside checkpoints, not measured", nil)
+		default:
+			f.Say("not measured", nil)
 		}
-		return "What it waited behind cannot be told without the device's counters."
+		return false
 	}
 	// A checkpoint hands its bytes to the OS first and syncs them then: what it handed
 	// over since it began belongs to the syncs that wait at its end.
@@ -167,15 +194,18 @@ func behindWhat(r rules.Rule, c *rules.Case, on timeline.Mask, f *rules.Finding)
 		c.Figure("written to the device from the start of these checkpoints or syncs to their end", rules.DiskWritten, toDevice, "bytes", span),
 		c.Figure("handed to the OS by WiredTiger meanwhile", BlocksWritten, handed, "bytes", span))
 	if share, ok := c.QueuedShare(on); ok && share < rules.IdleSaturation {
-		return fmt.Sprintf("A device was saturated in only %s of it: it did not wait in a volume's queue. The volume itself answered late, or the host did (CPU).", units.Percent(share))
+		f.Say("idle", rules.Values{"share": rules.Part(share)})
+		return false
 	}
 	switch {
 	case toDevice > flushedElsewhere*handed:
-		return fmt.Sprintf("The device wrote %s meanwhile, of which WiredTiger had just handed over %s: the sync waited behind page cache written earlier, which the OS was flushing (see host/writeback-backlog).", units.Bytes(toDevice), units.Bytes(handed))
+		f.Say("page cache", rules.Values{"written": rules.Bytes(toDevice), "handed": rules.Bytes(handed)})
 	case known && inCkpt >= mostlyCheckpoint:
-		return "It waited behind the checkpoint's own writes."
+		f.Say("checkpoint", nil)
 	case known && inCkpt < seldomCheckpoint:
-		return "No checkpoint ran in most of it: it waited behind what eviction wrote, or behind another user of the volume."
+		f.Say("outside checkpoint", nil)
+	default:
+		f.Say("mixed", nil)
 	}
-	return "It waited behind a mix of checkpoint writes and page cache flushed by the OS."
+	return false
 }

@@ -1,8 +1,6 @@
 package judge
 
 import (
-	"fmt"
-
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/timeline"
@@ -13,7 +11,14 @@ func ticketQueue() rules.Rule {
 		When:  "plimsoll:mongodb_write_tickets_available:count < 1 or plimsoll:mongodb_ticket_wait:ratio > 1",
 		Needs: []*rules.Signal{},
 		AnyOf: []*rules.Signal{WriteTicketsAvailable, TicketWait},
-		Cause: "Only so many operations may be inside the storage engine at once; the others queue. The queue is long because those inside are slow: it multiplies a stall and is seldom where one begins."}
+		Cause: "Only so many operations may be inside the storage engine at once; the others queue. The queue is long because those inside are slow: it multiplies a stall and is seldom where one begins.",
+		Words: rules.Words{
+			"queued":       "Operations queued {{.queued}} for a write ticket, {{.share}} of the {{.of}} of stalled waiting.",
+			"not measured": "How long operations queued this version does not tell.",
+			"none free":    "No ticket was free in {{.share}} of the stalled time.",
+		},
+		Advice: map[string]rules.Advice{"causes": {Summary: "Remove what makes the operations inside slow (the other causes); do not raise the tickets",
+			Expect: "the queue goes with its cause", TradeOff: "more tickets move the wait from the queue into the engine and make cache pressure worse"}}}
 	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
 		if len(held) == 0 || !c.Stall.Any() {
 			return nil
@@ -37,13 +42,13 @@ func ticketQueue() rules.Rule {
 		queued := timeline.Where(c.One(TicketWait), func(x float64) bool { return x > 1 })
 		f.Windows = c.Windows(none.Or(queued).And(c.Stall.Cells).Close(2))
 		if measured {
-			f.Summary = fmt.Sprintf("Operations queued %s for a write ticket, %s of the %s of stalled waiting.", rules.OpSeconds(seconds), units.Percent(share), rules.OpSeconds(of))
+			f.Say("queued", rules.Values{"queued": rules.Of(seconds, units.OpSeconds), "share": rules.Part(share), "of": rules.Of(of, units.OpSeconds)})
 			f.Evidence = append(f.Evidence, c.Figure("time queued for a write ticket in the stalled time, summed", TicketWait, seconds, units.OpSeconds, c.Stall.Cells))
 		} else {
-			f.Summary = "How long operations queued this version does not tell."
+			f.Say("not measured", nil)
 		}
 		if available != nil {
-			f.Summary += fmt.Sprintf(" No ticket was free in %s of the stalled time.", units.Percent(exhausted))
+			f.Say("none free", rules.Values{"share": rules.Part(exhausted)})
 			f.Evidence = append(f.Evidence, c.Figure("share of the stalled time without a free write ticket", WriteTicketsAvailable, exhausted, "ratio", c.Stall.Cells))
 		}
 		if total := c.One(WriteTickets); total != nil {
@@ -52,8 +57,7 @@ func ticketQueue() rules.Rule {
 		if q := c.One(WriteQueue); q != nil {
 			f.Evidence = append(f.Evidence, c.Figure("longest queue", WriteQueue, timeline.Max(q), "", timeline.Known(q)))
 		}
-		f.Fixes = []rules.Fix{{Summary: "Remove what makes the operations inside slow (the other causes); do not raise the tickets",
-			Expect: "the queue goes with its cause", TradeOff: "more tickets move the wait from the queue into the engine and make cache pressure worse"}}
+		f.Advise("causes", nil)
 		return []rules.Finding{f}
 	}
 	return r

@@ -1,9 +1,6 @@
 package judge
 
 import (
-	"fmt"
-
-	"plimsoll/internal/base/units"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/timeline"
 )
@@ -20,7 +17,10 @@ func writeAmplification() rules.Rule {
 		When:    "plimsoll:wt_blocks_written:bytes > 5 * plimsoll:wt_log_payload:bytes",
 		Needs:   []*rules.Signal{BlocksWritten, LogPayload},
 		NoAlert: "it is judged by sums over the whole time; at a checkpoint the condition always holds",
-		Cause:   "WiredTiger rewrites a whole leaf page (32 KB) however little of it changed, once between two checkpoints or evictions. Small updates spread over many pages are written many times over; large documents that grow are rewritten whole."}
+		Cause:   "WiredTiger rewrites a whole leaf page (32 KB) however little of it changed, once between two checkpoints or evictions. Small updates spread over many pages are written many times over; large documents that grow are rewritten whole.",
+		Words:   rules.Words{"written": "{{.blocks}} were written to data files for {{.payload}} of logged changes: {{.times}} times as much."},
+		Advice: map[string]rules.Advice{"fewer pages": {Summary: "Write fewer pages: group documents that change together, drop unused indexes, smaller bucket documents, a longer checkpoint interval where recovery time allows",
+			Expect: "more changes share a page write", TradeOff: "a day's query may read more documents; recovery replays more journal"}}}
 	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		step := c.Grid.StepSeconds()
 		blocks := timeline.Sum(c.One(BlocksWritten)) * step
@@ -35,7 +35,7 @@ func writeAmplification() rules.Rule {
 		f := r.Finding("wiredtiger")
 		f.Severity = rules.Info
 		all := timeline.Known(c.One(BlocksWritten))
-		f.Summary = fmt.Sprintf("%s were written to data files for %s of logged changes: %s times as much.", units.Bytes(blocks), units.Bytes(payload), units.Number(blocks/payload))
+		f.Say("written", rules.Values{"blocks": rules.Bytes(blocks), "payload": rules.Bytes(payload), "times": rules.Number(blocks / payload)})
 		f.Evidence = []rules.Evidence{
 			c.Figure("written by the block manager", BlocksWritten, blocks, "bytes", all),
 			c.Figure("changes logged in the journal", LogPayload, payload, "bytes", all),
@@ -43,8 +43,7 @@ func writeAmplification() rules.Rule {
 		if ckpt := c.One(CheckpointWritten); ckpt != nil {
 			f.Evidence = append(f.Evidence, c.Figure("of it for checkpoints (the rest by eviction)", CheckpointWritten, min(1, timeline.Sum(ckpt)*step/blocks), "ratio", all))
 		}
-		f.Fixes = []rules.Fix{{Summary: "Write fewer pages: group documents that change together, drop unused indexes, smaller bucket documents, a longer checkpoint interval where recovery time allows",
-			Expect: "more changes share a page write", TradeOff: "a day's query may read more documents; recovery replays more journal"}}
+		f.Advise("fewer pages", nil)
 		return []rules.Finding{f}
 	}
 	return r

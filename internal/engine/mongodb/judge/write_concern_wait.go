@@ -1,8 +1,6 @@
 package judge
 
 import (
-	"fmt"
-
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/timeline"
@@ -12,10 +10,26 @@ import (
 // write concern is a cause.
 const minConcernShare = 0.15
 
+const weakerConcern = "a weaker write concern (w: 1) hides the wait and risks a rollback at failover"
+
 func writeConcernWait() rules.Rule {
 	r := rules.Rule{ID: "mongodb/write-concern-wait", Title: "Writes wait for their write concern", Kind: rules.Cause,
 		When:  "plimsoll:mongodb_replication_wait:ratio > 1",
-		Cause: "The write is done here and waits to be acknowledged: for this member's journal (j: true) and, with w: majority, for other members to apply and journal it. A slow disk on a secondary, the network, or this member's own journal is what it waits for."}
+		Cause: "The write is done here and waits to be acknowledged: for this member's journal (j: true) and, with w: majority, for other members to apply and journal it. A slow disk on a secondary, the network, or this member's own journal is what it waits for.",
+		Words: rules.Words{
+			"waited":        "Operations waited {{.waited}} for their write concern, {{.share}} of the {{.of}} they were stalled.",
+			"alone":         "The set has no other member to wait for, and this one's journal is quick (fdatasync {{.sync}}): a majority's point in time cannot pass an older write that still executes, so these wait for the slow ones.",
+			"journal quick": "This member's own journal is not what they wait for: its fdatasync took {{.sync}}.",
+			"journal slow":  "This member's own journal is slow: see wiredtiger/journal-stall.",
+		},
+		Advice: map[string]rules.Advice{
+			"slow writes": {Summary: "Look at what makes writes execute slowly (the other findings): this wait follows them",
+				Expect: "it shrinks with them", TradeOff: weakerConcern},
+			"secondaries": {Summary: "Diagnose the secondaries: hand over their diagnostic.data, and look at the replication lag (flow control, network)",
+				Expect: "the member that acknowledges last is found", TradeOff: weakerConcern},
+			"all members": {Summary: "Diagnose the secondaries: hand over their diagnostic.data; look at this member's journal too",
+				Expect: "the member that acknowledges last is found", TradeOff: weakerConcern},
+		}}
 	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
 		if c.Stall.Rule == "mongodb/slow-reads" {
 			return nil // reads wait for no write concern; what writes waited meanwhile is not why
@@ -30,9 +44,9 @@ func writeConcernWait() rules.Rule {
 		if len(held) > 0 {
 			f.Windows = c.Windows(timeline.Known(held[0].Values).And(c.Stall.Cells).Close(3))
 		}
-		f.Summary = fmt.Sprintf("Operations waited %s for their write concern, %s of the %s they were stalled.", rules.OpSeconds(seconds), units.Percent(share), rules.OpSeconds(of))
+		f.Say("waited", rules.Values{"waited": rules.Of(seconds, units.OpSeconds), "share": rules.Part(share), "of": rules.Of(of, units.OpSeconds)})
 		f.Evidence = []rules.Evidence{c.Figure("time waited for the write concern in the stalled time, summed", ReplicationWait, seconds, units.OpSeconds, c.Stall.Cells)}
-		f.Fixes = []rules.Fix{waitedFor(r, c, &f)}
+		waitedFor(c, &f)
 		return []rules.Finding{f}
 	}
 	return r
@@ -41,8 +55,8 @@ func writeConcernWait() rules.Rule {
 // maxLagS is a lag no member of a working set has: an arbiter's time of last write is the epoch.
 const maxLagS = 1e6
 
-// waitedFor says what acknowledges late, as far as this member can tell.
-func waitedFor(r rules.Rule, c *rules.Case, f *rules.Finding) rules.Fix {
+// waitedFor adds what acknowledges late, as far as this member shows.
+func waitedFor(c *rules.Case, f *rules.Finding) {
 	alone := timeline.Max(c.One(Members)) == 1
 	sync := c.Credited(c.One(LogSyncTime))
 	each := timeline.Quantile(timeline.At(c.One(LogSync), c.Stall.Cells), 0.5)
@@ -56,21 +70,20 @@ func waitedFor(r rules.Rule, c *rules.Case, f *rules.Finding) rules.Fix {
 	if lag > 0 {
 		f.Evidence = append(f.Evidence, c.Figure("lag of member "+lagging+" while stalled, worst", MemberLag, lag, "seconds", c.Stall.Cells))
 	}
-	weaker := "a weaker write concern (w: 1) hides the wait and risks a rollback at failover"
+	took := rules.Values{"sync": rules.Seconds(each)}
 	switch {
 	case alone && journalQuick:
-		f.Summary += fmt.Sprintf(" The set has no other member to wait for, and this one's journal is quick (fdatasync %s): a majority's point in time cannot pass an older write that still executes, so these wait for the slow ones.", units.Seconds(each))
-		return rules.Fix{Summary: "Look at what makes writes execute slowly (the other findings): this wait follows them",
-			Expect: "it shrinks with them", TradeOff: weaker}
+		f.Say("alone", took)
+		f.Advise("slow writes", nil)
 	case journalQuick:
-		f.Summary += fmt.Sprintf(" This member's own journal is not what they wait for: its fdatasync took %s.", units.Seconds(each))
-		return rules.Fix{Summary: "Diagnose the secondaries: hand over their diagnostic.data, and look at the replication lag (flow control, network)",
-			Expect: "the member that acknowledges last is found", TradeOff: weaker}
+		f.Say("journal quick", took)
+		f.Advise("secondaries", nil)
 	case each == each:
-		f.Summary += " This member's own journal is slow: see wiredtiger/journal-stall."
+		f.Say("journal slow", nil)
+		f.Advise("all members", nil)
+	default:
+		f.Advise("all members", nil)
 	}
-	return rules.Fix{Summary: "Diagnose the secondaries: hand over their diagnostic.data; look at this member's journal too",
-		Expect: "the member that acknowledges last is found", TradeOff: weaker}
 }
 
 // laggingMember is the member whose last write was furthest behind while writes stalled.

@@ -1,10 +1,8 @@
 package judge
 
 import (
-	"fmt"
 	"math"
 
-	"plimsoll/internal/base/units"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/timeline"
 )
@@ -21,7 +19,12 @@ func backendWrites() rules.Rule {
 		When:    "plimsoll:postgres_buffers_backend:rate > plimsoll:postgres_buffers_checkpoint:rate + plimsoll:postgres_buffers_clean:rate",
 		Needs:   []*rules.Signal{BuffersBackend, BuffersClean, BuffersCheckpoint},
 		NoAlert: "it is judged by sums over the whole time",
-		Cause:   "A query that needs a buffer and finds only dirty ones writes one out first. (The counter also holds blocks by which files grow: bulk loads raise it without harm.)"}
+		Cause:   "A query that needs a buffer and finds only dirty ones writes one out first. (The counter also holds blocks by which files grow: bulk loads raise it without harm.)",
+		Words: rules.Words{
+			"wrote":  "Backends wrote {{.backend}} buffers, {{.share}} of all; checkpoints wrote {{.checkpoint}}, the background writer {{.clean}}.",
+			"synced": "They had to fsync files themselves {{.fsyncs}} times: the checkpointer's queue of fsync requests was full.",
+		},
+		Advice: map[string]rules.Advice{"clean": {Summary: "Raise bgwriter_lru_maxpages and lower bgwriter_delay; raise shared_buffers if the working set does not fit", Expect: "clean buffers are ready when a query needs one", TradeOff: "some pages are written more than once"}}}
 	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		step := c.Grid.StepSeconds()
 		total := func(s *rules.Signal) float64 { return timeline.Sum(c.One(s)) * step }
@@ -37,16 +40,16 @@ func backendWrites() rules.Rule {
 			f.Severity = rules.Warning
 		}
 		seen := timeline.Known(c.One(BuffersBackend))
-		f.Summary = fmt.Sprintf("Backends wrote %s buffers, %s of all; checkpoints wrote %s, the background writer %s.", units.Number(backend), units.Percent(backend/max(all, 1)), units.Number(ckpt), units.Number(clean))
+		f.Say("wrote", rules.Values{"backend": rules.Number(backend), "share": rules.Part(backend / max(all, 1)), "checkpoint": rules.Number(ckpt), "clean": rules.Number(clean)})
 		if fsyncs >= 1 {
-			f.Summary += fmt.Sprintf(" They had to fsync files themselves %s times: the checkpointer's queue of fsync requests was full.", whole(fsyncs))
+			f.Say("synced", rules.Values{"fsyncs": whole(fsyncs)})
 		}
 		f.Evidence = []rules.Evidence{
 			c.Figure("buffers written by backends", BuffersBackend, backend, "", seen),
 			c.Figure("of all buffers written", nil, backend/max(all, 1), "ratio", seen),
 			c.Figure("fsyncs backends had to do themselves", BackendFsyncs, math.Round(fsyncs), "", seen),
 		}
-		f.Fixes = []rules.Fix{{Summary: "Raise bgwriter_lru_maxpages and lower bgwriter_delay; raise shared_buffers if the working set does not fit", Expect: "clean buffers are ready when a query needs one", TradeOff: "some pages are written more than once"}}
+		f.Advise("clean", nil)
 		return []rules.Finding{f}
 	}
 	return r

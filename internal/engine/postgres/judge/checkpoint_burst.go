@@ -1,9 +1,6 @@
 package judge
 
 import (
-	"fmt"
-
-	"plimsoll/internal/base/units"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/timeline"
 )
@@ -13,7 +10,7 @@ import (
 type checkpointPhase struct {
 	cells               timeline.Mask
 	fraction, pIn, pOut float64
-	name                string
+	words               string
 }
 
 // minSyncStall is the part of the stalled time that must fall into the syncs to name them.
@@ -22,8 +19,8 @@ const minSyncStall = 0.5
 func worstPhase(c *rules.Case, ck checkpoints) checkpointPhase {
 	least := c.LeastOfCell(0.3)
 	after := c.Cells(rules.AftermathS * 1e9)
-	judged := func(m timeline.Mask, name string) checkpointPhase {
-		p := checkpointPhase{cells: m, name: name}
+	judged := func(m timeline.Mask, words string) checkpointPhase {
+		p := checkpointPhase{cells: m, words: words}
 		if !c.Contrasts(m) {
 			return p
 		}
@@ -33,18 +30,36 @@ func worstPhase(c *rules.Case, ck checkpoints) checkpointPhase {
 		return p
 	}
 	syncs := timeline.Where(c.Credited(ck.sync), func(x float64) bool { return x >= least }).Or(ck.openSync)
-	p := judged(syncs.Widen(1, after), "the fsync at the end of checkpoints")
+	p := judged(syncs.Widen(1, after), "in fsyncs")
 	if p.fraction >= rules.MinAttributable && rules.Share(p.cells, c.Stall.Cells) >= minSyncStall {
 		return p
 	}
-	return judged(ck.all().Widen(1, after), "checkpoints")
+	return judged(ck.all().Widen(1, after), "in checkpoints")
 }
 
 func checkpointBurst() rules.Rule {
 	r := rules.Rule{ID: "postgres/checkpoint-burst", Title: "Checkpoints stall commits", Kind: rules.Cause,
 		When:  "plimsoll:postgres_checkpoint_sync:ratio > 0.3",
 		Needs: []*rules.Signal{CheckpointWrite, CheckpointSync},
-		Cause: "A checkpoint writes every dirty buffer and fsyncs every file. Unpaced, all of it reaches the volume at once; commits then wait for their WAL's fdatasync behind it, longest while the checkpoint itself is in fsync."}
+		Cause: "A checkpoint writes every dirty buffer and fsyncs every file. Unpaced, all of it reaches the volume at once; commits then wait for their WAL's fdatasync behind it, longest while the checkpoint itself is in fsync.",
+		Words: rules.Words{
+			"in checkpoints": "{{.share}} of the stalled time falls into checkpoints: {{.in}} of the time stalled in them, {{.out}} otherwise.",
+			"in fsyncs":      "{{.share}} of the stalled time falls into the fsync at the end of checkpoints: {{.in}} of the time stalled in them, {{.out}} otherwise.",
+			"finished":       "A checkpoint wrote for {{.write}} and was in fsync for {{.sync}} on average.",
+			"open":           "The last one has not ended: {{with .writing}}{{.}} writing{{end}}{{if and .writing .syncing}} and {{end}}{{with .syncing}}{{.}} in fsync{{end}} so far.",
+			"recurring":      "They come every {{.period}}.",
+		},
+		Advice: map[string]rules.Advice{
+			"pace": {
+				Summary: "Pace it: checkpoint_completion_target = 0.9 and checkpoint_flush_after = 256kB (PostgreSQL's defaults; 14 and later for the first)" +
+					"{{if .paced}}; both are set so already: look at what else fsyncs, and at the next fixes" +
+					"{{else if and .target .flush}}; they are {{.target}} and {{.flush}} now" +
+					"{{else if .target}}; the first is {{.target}} now{{end}}",
+				Expect:   "the writes spread over the interval and the fsync finds little to do; measured at 600 transactions/s on a 3,000 IOPS volume: p99 3.3 s to 5 ms",
+				TradeOff: "hardly any: recovery time is bounded by checkpoint_timeout and max_wal_size, not by these"},
+			"seldom": {Summary: "Raise checkpoint_timeout and max_wal_size", Expect: "fewer checkpoints, and less WAL: most of it is full-page images after a checkpoint", TradeOff: "a longer recovery after a crash; disk for WAL"},
+			"apart":  {Summary: "Put pg_wal on a volume of its own", Expect: "commits no longer wait behind data", TradeOff: "one more volume"},
+		}}
 	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		ck, ok := findCheckpoints(&c.Signals)
 		if !ok || !c.Stall.Any() {
@@ -60,16 +75,15 @@ func checkpointBurst() rules.Rule {
 		f.Severity = c.SeverityOf(p.fraction)
 		f.Windows = c.Windows(near.And(c.Stall.Cells).Close(1))
 		f.PeriodS = c.Period(cells.Close(c.Cells(3e9)))
-		f.Summary = fmt.Sprintf("%s of the stalled time falls into %s: %s of the time stalled in them, %s otherwise.",
-			units.Percent(rules.Share(near, c.Stall.Cells)), p.name, units.Percent(p.pIn), units.Percent(p.pOut))
+		f.Say(p.words, rules.Values{"share": rules.Part(rules.Share(near, c.Stall.Cells)), "in": rules.Part(p.pIn), "out": rules.Part(p.pOut)})
 		f.Evidence = []rules.Evidence{
 			c.Figure("share of the time that stalled during a checkpoint", CheckpointSync, p.pIn, "ratio", near),
 			c.Figure("share of the time that stalled otherwise", CheckpointSync, p.pOut, "ratio", near.Not()),
 		}
-		tellFinished(c, &f, ck)
-		tellOpen(c, &f, ck)
+		finished(c, &f, ck)
+		open(c, &f, ck)
 		if f.PeriodS > 0 {
-			f.Summary += fmt.Sprintf(" They come every %s.", units.Seconds(f.PeriodS))
+			f.Say("recurring", rules.Values{"period": rules.Seconds(f.PeriodS)})
 		}
 		if sat, ok := c.Saturated(); ok {
 			f.Evidence = append(f.Evidence, c.Figure("share of the checkpoints' time in which a device was saturated", rules.DiskBusy, rules.Share(sat, cells), "ratio", cells))
@@ -86,26 +100,22 @@ func checkpointBurst() rules.Rule {
 				f.Evidence = append(f.Evidence, c.Figure(s.name, s.signal, timeline.Max(v), s.unit, timeline.Known(v)))
 			}
 		}
-		f.Fixes = []rules.Fix{
-			{Summary: "Pace it: checkpoint_completion_target = 0.9 and checkpoint_flush_after = 256kB (PostgreSQL's defaults; 14 and later for the first)" + pacingNow(c),
-				Expect:   "the writes spread over the interval and the fsync finds little to do; measured at 600 transactions/s on a 3,000 IOPS volume: p99 3.3 s to 5 ms",
-				TradeOff: "hardly any: recovery time is bounded by checkpoint_timeout and max_wal_size, not by these"},
-			{Summary: "Raise checkpoint_timeout and max_wal_size", Expect: "fewer checkpoints, and less WAL: most of it is full-page images after a checkpoint", TradeOff: "a longer recovery after a crash; disk for WAL"},
-			{Summary: "Put pg_wal on a volume of its own", Expect: "commits no longer wait behind data", TradeOff: "one more volume"},
-		}
+		f.Advise("pace", pacing(c))
+		f.Advise("seldom", nil)
+		f.Advise("apart", nil)
 		return []rules.Finding{f}
 	}
 	return r
 }
 
-// tellFinished says how long the checkpoints took that have ended.
-func tellFinished(c *rules.Case, f *rules.Finding, ck checkpoints) {
+// finished adds how long the checkpoints took that have ended.
+func finished(c *rules.Case, f *rules.Finding, ck checkpoints) {
 	cells := ck.finished
 	if cells.Count() == 0 && ck.open.Count() > 0 {
 		return
 	}
 	step, n := c.Grid.StepSeconds(), checkpointCount(&c.Signals, cells)
-	f.Summary += fmt.Sprintf(" A checkpoint wrote for %s and was in fsync for %s on average.", units.Seconds(timeline.Sum(ck.write)*step/n), units.Seconds(timeline.Sum(ck.sync)*step/n))
+	f.Say("finished", rules.Values{"write": rules.Seconds(timeline.Sum(ck.write) * step / n), "sync": rules.Seconds(timeline.Sum(ck.sync) * step / n)})
 	f.Evidence = append(f.Evidence,
 		c.Figure("most fsync time credited to one interval", CheckpointSync, timeline.Max(ck.sync)*step, "seconds", cells),
 		c.Figure("checkpoints", nil, n, "", cells))
@@ -114,36 +124,32 @@ func tellFinished(c *rules.Case, f *rules.Finding, ck checkpoints) {
 	}
 }
 
-// tellOpen says how far the one is that has not ended, by what the checkpointer waits for.
-func tellOpen(c *rules.Case, f *rules.Finding, ck checkpoints) {
+// open adds how far the one is that has not ended, by what the checkpointer waits for.
+func open(c *rules.Case, f *rules.Finding, ck checkpoints) {
 	if ck.open.Count() == 0 {
 		return
 	}
-	told := " The last one has not ended: "
+	took := rules.Values{"writing": "", "syncing": ""}
 	for _, phase := range []struct {
-		name  string
-		cells timeline.Mask
-	}{{"writing", ck.open.Without(ck.openSync)}, {"in fsync", ck.openSync}} {
-		if took := c.Seconds(phase.cells); took > 0 {
-			f.Summary += told + units.Seconds(took) + " " + phase.name
-			f.Evidence = append(f.Evidence, c.Figure("time the checkpoint that has not ended has been "+phase.name, Checkpointer, took, "seconds", phase.cells))
-			told = " and "
+		value, text string
+		cells       timeline.Mask
+	}{{"writing", "writing", ck.open.Without(ck.openSync)}, {"syncing", "in fsync", ck.openSync}} {
+		if s := c.Seconds(phase.cells); s > 0 {
+			took[phase.value] = rules.Seconds(s)
+			f.Evidence = append(f.Evidence, c.Figure("time the checkpoint that has not ended has been "+phase.text, Checkpointer, s, "seconds", phase.cells))
 		}
 	}
-	f.Summary += " so far."
+	f.Say("open", took)
 }
 
-// pacingNow says what the settings are, where the exporter tells.
-func pacingNow(c *rules.Case) string {
+// pacing is what the settings are, where the exporter reports them; paced is empty unless they are
+// as advised.
+func pacing(c *rules.Case) rules.Values {
 	target := timeline.Max(c.One(CheckpointCompletionTarget))
 	flush := timeline.Max(c.One(CheckpointFlushAfter))
-	switch {
-	case target >= 0.9 && flush > 0:
-		return "; both are set so already: look at what else fsyncs, and at the next fixes"
-	case target == target && flush == flush:
-		return fmt.Sprintf("; they are %s and %s now", units.Number(target), units.Bytes(flush))
-	case target == target:
-		return fmt.Sprintf("; the first is %s now", units.Number(target))
+	v := rules.Values{"target": rules.Number(target), "flush": rules.Bytes(flush), "paced": ""}
+	if target >= 0.9 && flush > 0 {
+		v["paced"] = rules.Called("paced")
 	}
-	return ""
+	return v
 }

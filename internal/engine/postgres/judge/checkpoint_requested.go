@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"plimsoll/internal/base/units"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/timeline"
 )
@@ -14,7 +13,10 @@ func checkpointRequested() rules.Rule {
 		When:    "plimsoll:postgres_checkpoints_requested:rate > 0",
 		Needs:   []*rules.Signal{CheckpointsRequested, CheckpointsTimed},
 		NoAlert: "it is judged by sums over the whole time; one requested checkpoint is no fault",
-		Cause:   "When max_wal_size is reached a checkpoint starts at once and is paced against the WAL still to come, not against the clock. Each is followed by full-page images of every page touched, which fill the WAL sooner: it feeds itself."}
+		Cause:   "When max_wal_size is reached a checkpoint starts at once and is paced against the WAL still to come, not against the clock. Each is followed by full-page images of every page touched, which fill the WAL sooner: it feeds itself.",
+		Words:   rules.Words{"requested": "{{.requested}} of {{.all}} checkpoints were requested, not timed{{with .every}}, one every {{.}}{{end}}: the WAL reached its size before checkpoint_timeout did, or somebody asked by hand (CHECKPOINT, a base backup)."},
+		Advice: map[string]rules.Advice{"more WAL": {Summary: "Raise max_wal_size until checkpoints come by checkpoint_timeout{{with .need}}: about {{.}} at this rate of writing{{end}}",
+			Expect: "fewer checkpoints and less WAL", TradeOff: "disk for WAL, a longer recovery"}}}
 	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		step := c.Grid.StepSeconds()
 		requested := timeline.Sum(c.One(CheckpointsRequested)) * step
@@ -32,11 +34,11 @@ func checkpointRequested() rules.Rule {
 		}
 		f.Windows = c.Windows(when)
 		f.PeriodS = c.Period(when)
-		f.Summary = fmt.Sprintf("%s of %s checkpoints were requested, not timed", whole(requested), whole(requested+timed))
+		said := rules.Values{"requested": whole(requested), "all": whole(requested + timed), "every": ""}
 		if f.PeriodS > 0 {
-			f.Summary += fmt.Sprintf(", one every %s", units.Seconds(f.PeriodS))
+			said["every"] = rules.Seconds(f.PeriodS)
 		}
-		f.Summary += ": the WAL reached its size before checkpoint_timeout did, or somebody asked by hand (CHECKPOINT, a base backup)."
+		f.Say("requested", said)
 		f.Evidence = []rules.Evidence{
 			c.Figure("checkpoints requested", CheckpointsRequested, math.Round(requested), "", when),
 			c.Figure("checkpoints by the clock", CheckpointsTimed, math.Round(timed), "", when),
@@ -47,12 +49,12 @@ func checkpointRequested() rules.Rule {
 		if m := c.One(MaxWALSize); m != nil {
 			f.Evidence = append(f.Evidence, c.Figure("max_wal_size", MaxWALSize, timeline.Max(m), "bytes", timeline.Known(m)))
 		}
-		advice := "Raise max_wal_size until checkpoints come by checkpoint_timeout"
+		advice := rules.Values{"need": ""}
 		if need := walNeeded(c, requested); need > 0 {
-			advice += fmt.Sprintf(": about %s at this rate of writing", units.Bytes(need))
+			advice["need"] = rules.Bytes(need)
 			f.Evidence = append(f.Evidence, c.Figure("max_wal_size at which checkpoint_timeout would come first, at this rate", MaxWALSize, need, "bytes", when))
 		}
-		f.Fixes = []rules.Fix{{Summary: advice, Expect: "fewer checkpoints and less WAL", TradeOff: "disk for WAL, a longer recovery"}}
+		f.Advise("more WAL", advice)
 		return []rules.Finding{f}
 	}
 	return r
@@ -72,10 +74,10 @@ func walNeeded(c *rules.Case, requested float64) float64 {
 	return need
 }
 
-// whole prints a count of events.
-func whole(n float64) string {
+// whole is a count of events.
+func whole(n float64) rules.Value {
 	if n < 1000 {
-		return fmt.Sprintf("%.0f", n)
+		return rules.Called(fmt.Sprintf("%.0f", n))
 	}
-	return units.Number(n)
+	return rules.Number(n)
 }

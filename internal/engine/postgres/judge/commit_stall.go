@@ -3,9 +3,9 @@ package judge
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
-	"plimsoll/internal/base/units"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/timeline"
 )
@@ -14,6 +14,11 @@ func commitStall() rules.Rule {
 	r := rules.SymptomRule("postgres/commit-stall", "Commits stall",
 		"plimsoll:postgres_oldest_transaction:seconds >= 0.1 and on() (plimsoll:postgres_commits:rate < 1)",
 		"PostgreSQL's exporter tells no latency. It is computed as sessions executing over commits a second; where that cannot be, completions fall under 30 % of the usual while a transaction executes for 100 ms or more. What waits in a pool or a client for a connection is in neither: users wait longer than these figures say.")
+	r.Words = maps.Clone(r.Words)
+	maps.Copy(r.Words, rules.Words{
+		"used up": "In {{.for}} of it all of {{.sessions}} sessions were executing: clients waited for one of them as well, longer than these figures say.",
+		"waiting": "Meanwhile {{.share}} of the sessions executing waited for {{.what}}.",
+	})
 	judge := r.Judge
 	r.Judge = func(c *rules.Case, held []timeline.Track) []rules.Finding {
 		out := judge(c, held)
@@ -22,9 +27,8 @@ func commitStall() rules.Rule {
 				if s.Rule != r.ID {
 					continue
 				}
-				waits, most := waits(c, s.Cells)
-				used, how := usedUpInStall(c, s.Cells)
-				out[i].Summary += how + most
+				used := usedUpInStall(c, s.Cells, &out[i])
+				waits := waits(c, s.Cells, &out[i])
 				out[i].Evidence = slices.Concat(used, waits, commits(c, s.Cells), out[i].Evidence)
 			}
 		}
@@ -58,16 +62,16 @@ func SessionsUsedUp(sig *rules.Signals) timeline.Mask {
 	return out
 }
 
-// usedUpInStall tells that sessions were used up in a good part of some cells.
-func usedUpInStall(c *rules.Case, cells timeline.Mask) ([]rules.Evidence, string) {
+// usedUpInStall is the evidence that sessions were used up in a good part of some cells.
+func usedUpInStall(c *rules.Case, cells timeline.Mask, f *rules.Finding) []rules.Evidence {
 	used := SessionsUsedUp(&c.Signals)
 	share := rules.Share(used, cells)
 	if used == nil || share < rules.MinAttributable {
-		return nil, ""
+		return nil
 	}
 	all := timeline.Max(timeline.At(c.One(Sessions), used.And(cells))) - 1
-	return []rules.Evidence{c.Figure("share of the stalled time in which every session was executing", Sessions, share, "ratio", cells)},
-		fmt.Sprintf(" In %s of it all of %.0f sessions were executing: clients waited for one of them as well, longer than these figures say.", units.Seconds(c.Seconds(used.And(cells))), all)
+	f.Say("used up", rules.Values{"for": rules.Seconds(c.Seconds(used.And(cells))), "sessions": rules.Called(fmt.Sprintf("%.0f", all))})
+	return []rules.Evidence{c.Figure("share of the stalled time in which every session was executing", Sessions, share, "ratio", cells)}
 }
 
 const (
@@ -77,9 +81,9 @@ const (
 	mostOfThem    = 0.5 // from which the summary names it
 )
 
-// waits tells what the sessions that executed in some cells waited for, and in a sentence what most did. Sources that do not tell
-// wait events have sessions that wait for nothing, which says nothing.
-func waits(c *rules.Case, cells timeline.Mask) (out []rules.Evidence, most string) {
+// waits is what the sessions that executed in some cells waited for; the finding says what most did.
+// Sources that do not report wait events have sessions that wait for nothing, which says nothing.
+func waits(c *rules.Case, cells timeline.Mask, f *rules.Finding) (out []rules.Evidence) {
 	type wait struct {
 		name  string
 		share float64
@@ -102,18 +106,18 @@ func waits(c *rules.Case, cells timeline.Mask) (out []rules.Evidence, most strin
 		waits = append(waits, wait{name, x})
 	}
 	if !told || total == 0 {
-		return nil, ""
+		return nil
 	}
 	slices.SortStableFunc(waits, func(a, b wait) int { return cmp.Or(cmp.Compare(b.share, a.share), cmp.Compare(a.name, b.name)) })
 	if first := waits[0]; first.share/total >= mostOfThem {
-		most = fmt.Sprintf(" Meanwhile %s of the sessions executing waited for %s.", units.Percent(first.share/total), first.name)
+		f.Say("waiting", rules.Values{"share": rules.Part(first.share / total), "what": rules.Called(first.name)})
 	}
 	for _, w := range waits[:min(len(waits), waitsTold)] {
 		if w.share/total >= toldWaitShare {
 			out = append(out, c.Figure(fmt.Sprintf("of the sessions executing while stalled, those that waited for %s", w.name), Waiting, w.share/total, "ratio", cells))
 		}
 	}
-	return out, most
+	return out
 }
 
 // commits tells how long a COMMIT took, where pg_stat_statements counts them: in some cells and, since they are credited when they
