@@ -85,7 +85,7 @@ func hostWritebackBacklog() Rule {
 		}
 		f.Fixes = []Fix{
 			{Summary: bound,
-				Expect:   "the flush starts early and stays short; measured on a 3,000 IOPS volume, WiredTiger's write p99 fell from 7.9 s to 0.27 s",
+				Expect:   "the flush starts early and stays short; measured on a 3,000 IOPS volume, write p99 fell from 7.9 s to 0.27 s",
 				TradeOff: "about 40 % more bytes to the device: less coalescing"},
 			{Summary: "Put the journal/WAL on a volume of its own", Expect: "its fdatasync no longer waits behind data; in the same measurement p99 4.7 ms", TradeOff: "one more volume; a snapshot of a single volume is no longer consistent; reads still wait"},
 		}

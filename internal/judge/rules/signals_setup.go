@@ -6,5 +6,5 @@ var (
 		Exprs: []string{`node_disk_info`}})
 	FilesystemSize = core.Add(Signal{Name: SignalPrefix + "filesystem_size:bytes", Unit: "bytes", By: []string{"device"}, Help: "size of the file system on a device",
 		Exprs: []string{`max by (device) (label_replace(node_filesystem_size_bytes, "device", "$1", "device", "/dev/(?:mapper/)?(.+)"))`}})
-	MountSize = core.Add(Signal{Name: SignalPrefix + "mount_size:bytes", Unit: "bytes", By: []string{"mount_point"}, Help: "size of a mounted file system, as MongoDB tells it"})
+	MountSize = core.Add(Signal{Name: SignalPrefix + "mount_size:bytes", Unit: "bytes", By: []string{"mount_point"}, Help: "size of a mounted file system, as the database reports it"})
 )
