@@ -126,15 +126,12 @@ func walkCase(ctx context.Context, a *app, name string, given []string, output c
 	if err != nil {
 		return err
 	}
-	switch output.value {
-	case "json":
+	if output.value == "json" {
 		return writeJSON(a, w)
-	case asPage, asMarkdown:
-		return a.write(results.Case(pack(), w, caseOrigin(name, given)), output, text.Options{})
 	}
-	width := 100
+	width := simulateColumns
 	if n := a.columns(); n > 0 {
 		width = min(max(n, 80), 120)
 	}
-	return casebook.Text(a.stdout, w, width)
+	return a.write(results.Case(pack(), w, caseOrigin(name, given)), output, text.Options{Width: width, ASCII: !a.unicode()})
 }

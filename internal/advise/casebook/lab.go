@@ -67,25 +67,3 @@ func tried(ctx context.Context, all []engine.Engine, name string) ([]Tried, erro
 	}
 	return out, nil
 }
-
-// tried writes the table of it.
-func (p *printer) tried(all []Tried) {
-	if len(all) == 0 {
-		return
-	}
-	p.line("WHAT THE REAL ENGINE MADE OF THE ADVICE")
-	p.para("  ", "Run on emulated volumes, at a fraction of the published size (plimsoll lab table examples/lab): the figures are not the publication's; "+
-		"whether it helps should be.")
-	for _, t := range all {
-		p.para("  - ", fmt.Sprintf("%s: %s", t.Says, t.Holds))
-		if t.Claim != "" {
-			p.para("    ", "claimed: "+t.Claim)
-		}
-		if t.Before == nil || t.After == nil {
-			continue
-		}
-		p.para("    ", fmt.Sprintf("%s: lab %s to %s, model %s to %s", t.After.Figure, t.Before.LabText(), t.After.LabText(),
-			t.Before.ModelText(), t.After.ModelText()))
-	}
-	p.blank()
-}

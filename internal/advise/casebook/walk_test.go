@@ -2,60 +2,13 @@ package casebook
 
 import (
 	"context"
-	"flag"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	engines "plimsoll/internal/engine"
 )
 
-var update = flag.Bool("update", false, "rewrite the walks in testdata")
-
 // underRace says that the race detector is on.
 var underRace bool
-
-// The walks are the same on every machine, to the byte. A change of a model shows here as a change of what a
-// reader is told.
-func TestWalks(t *testing.T) {
-	if underRace {
-		t.Skip("hours of virtual time; walked without the race detector")
-	}
-	for _, name := range Names() {
-		t.Run(name, func(t *testing.T) {
-			w := walk(t, name)
-			var b strings.Builder
-			if err := Text(&b, w, 100); err != nil {
-				t.Fatal(err)
-			}
-			file := filepath.Join("testdata", name+".txt")
-			if *update {
-				if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if b.String() != string(want) {
-				t.Errorf("the walk is not that of %s (go test ./internal/advise/casebook -update writes it anew): %s", file, difference(string(want), b.String()))
-			}
-		})
-	}
-}
-
-// difference is the first line in which two texts differ.
-func difference(a, b string) string {
-	x, y := strings.Split(a, "\n"), strings.Split(b, "\n")
-	for i := range min(len(x), len(y)) {
-		if x[i] != y[i] {
-			return "\n- " + x[i] + "\n+ " + y[i]
-		}
-	}
-	return "one is longer"
-}
 
 // What the cases teach holds whatever the figures are.
 func TestLessons(t *testing.T) {

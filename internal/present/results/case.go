@@ -56,7 +56,11 @@ func Case(pack *rules.Pack, k *casebook.Walk, origin Origin) *document.Document 
 	if len(k.Results) > 0 && k.Results[0] != nil {
 		g.runs(k.Results)
 		p.Sections = append(p.Sections, compareSection(k.Results, g))
+		first := len(p.Sections)
 		resultSections(p, k.Results, g)
+		for i := range p.Sections[first:] {
+			p.Sections[first+i].Only = document.Page | document.Markdown // plimsoll simulate shows them, variant by variant
+		}
 	}
 	p.Sections = append(p.Sections, caseTrust(k, g))
 	p.Sections = append(p.Sections, g.section()...)
@@ -132,7 +136,11 @@ func walkedTable(c *casebook.Case, figures []casebook.WalkedFigure, g *ledger) *
 func triedSection(all []casebook.Tried, g *ledger) document.Section {
 	tab := &document.Table{Caption: "The advice, tried with a real engine", Columns: []document.Column{{Text: "advice"}, {Text: "does it hold"}, {Text: "figure"}, {Text: "before", Number: true}, {Text: "after", Number: true}}}
 	for _, x := range all {
-		row := []document.Cell{{Text: x.Says, Note: x.Claim}, {Text: string(x.Holds)}, {}, {Number: true}, {Number: true}}
+		claim := ""
+		if x.Claim != "" {
+			claim = "claimed: " + x.Claim
+		}
+		row := []document.Cell{{Text: x.Says, Note: claim}, {Text: string(x.Holds)}, {}, {Number: true}, {Number: true}}
 		for i, r := range []*measuredtable.Row{x.Before, x.After} {
 			if r != nil {
 				row[2].Text = r.Figure
@@ -153,7 +161,7 @@ func caseTrust(k *casebook.Walk, g *ledger) document.Section {
 	}
 	parts := []document.Part{{Text: text}}
 	if len(k.Results) > 0 && k.Results[0] != nil && k.Results[0].ModelError != "" {
-		parts = append(parts, document.Part{Text: "Error bar: " + k.Results[0].ModelError, Ref: g.accurate()})
+		parts = append(parts, document.Part{Text: "Error bar: " + k.Results[0].ModelError + ".", Ref: g.accurate()})
 	}
 	for _, a := range k.Case.Assumed {
 		parts = append(parts, document.Part{Text: "Assumed: " + document.Sentence(a)})

@@ -52,7 +52,7 @@ func casePlan(n *casebook.Planned, p *plan.Plan, g *ledger) document.Section {
 	}
 	predicted := predictedSection(p, g)
 	if len(predicted.Parts) > 0 && predicted.Parts[0].Table != nil && n.ErrorBar != "" {
-		predicted.Parts[0].Table.Notes = append(predicted.Parts[0].Table.Notes, "Error bar: "+n.ErrorBar)
+		predicted.Parts[0].Table.Notes = append(predicted.Parts[0].Table.Notes, "Error bar: "+n.ErrorBar+".")
 	}
 	out.Parts = append(out.Parts, predicted.Parts...)
 	if s, ok := frontierSection(p, g); ok {

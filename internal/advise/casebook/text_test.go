@@ -1,0 +1,32 @@
+package casebook_test
+
+import (
+	"strings"
+	"testing"
+
+	"plimsoll/internal/advise/casebook"
+	"plimsoll/internal/check/golden"
+	engines "plimsoll/internal/engine"
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/present/results"
+	"plimsoll/internal/present/text"
+)
+
+// The walks are the same on every machine, to the byte. A change of a model shows here as a change of what a
+// reader is told.
+func TestWalks(t *testing.T) {
+	for _, name := range casebook.Names() {
+		t.Run(name, func(t *testing.T) {
+			w := casebook.WalkOf(t, name)
+			if w == nil {
+				t.Skip("hours of virtual time; walked without the race detector")
+			}
+			var b strings.Builder
+			d := results.Case(rules.NewPack(engines.All()), w, results.Origin{File: "scenario.yaml"})
+			if err := text.Write(&b, d, text.Options{Width: 100}); err != nil {
+				t.Fatal(err)
+			}
+			golden.Compare(t, name+".txt", b.String())
+		})
+	}
+}
