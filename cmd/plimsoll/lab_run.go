@@ -18,7 +18,8 @@ import (
 	"plimsoll/internal/lab"
 	"plimsoll/internal/lab/run"
 	"plimsoll/internal/model/scenario"
-	"plimsoll/internal/present/text"
+	"plimsoll/internal/model/simulate"
+	"plimsoll/internal/present/results"
 )
 
 // labRunOptions are those of `plimsoll lab run`: simulate's for the scenario and for how the result is told, and
@@ -121,16 +122,12 @@ func (o *labRunOptions) Run(ctx context.Context, a *app, path string) error {
 	if err != nil {
 		return err
 	}
-	switch o.output.value {
-	case "json":
+	if o.output.value == "json" {
 		err = writeJSON(a, r)
-	case asPage, asMarkdown:
+	} else {
 		origin := o.origin(path, variants)
 		origin.Command = o.given
-		err = a.write(labRunDocument(r, origin), o.output, text.Options{})
-	default:
-		t := &labText{simulateText{width: o.columns(a), ascii: o.ascii || (!o.asciiSet && !a.unicode())}, r}
-		err = t.write(a.stdout)
+		err = a.write(results.LabRunOf(r, origin), o.output, o.textOptions(a))
 	}
 	if err != nil {
 		return err
@@ -138,7 +135,7 @@ func (o *labRunOptions) Run(ctx context.Context, a *app, path string) error {
 	if p := r.PowerLoss; p != nil && !p.Held() {
 		return &failure{code: exitFindings, err: errors.New("what was acknowledged was not there after a loss of power")}
 	}
-	return o.verdict(labResults(r))
+	return o.verdict([]*simulate.Result{r.Result})
 }
 
 // measure runs the scenario with progress, and with a recording if one is asked for.

@@ -247,7 +247,7 @@ func documents(t testing.TB) map[string]*document.Document {
 		"nothing":    diagnosis.Document(&diagnose.Report{Verdict: "Nothing here tells how long writes took."}, diagnosis.Options{Pack: pack}),
 		"simulation": results.Simulation([]*simulate.Result{written}, of()),
 		"variants":   results.Simulation([]*simulate.Result{written, faster}, of()),
-		"lab": results.LabRun(results.LabResult{Result: written, Model: faster, Where: "etcd 3.6 on ext4", Remarks: []string{"the machine stood still once"}},
+		"lab": results.LabRun(results.LabResult{Result: written, Model: faster, Where: "In the lab: etcd 3.6 on ext4.", Remarks: []string{"the machine stood still once"}},
 			of("lab", "run", "telemetry.yaml")),
 		"plan":  results.Plan(examplePlan(), of("plan", "telemetry.yaml", "--objective", "write_p99 < 25ms")),
 		"fleet": results.Fleet(exampleFleet(), time.UTC),

@@ -1,6 +1,9 @@
 package results
 
 import (
+	"fmt"
+	"slices"
+
 	measuredtable "plimsoll/internal/lab/table"
 	"plimsoll/internal/model/simulate"
 	"plimsoll/internal/present/document"
@@ -12,8 +15,13 @@ type LabResult struct {
 	Model  *simulate.Result // nil if it was not asked for
 	// Saturated tells that the laboratory could not keep up: the result is none, and nothing is to be compared with it.
 	Saturated bool
-	Where     string   // engine, file system and machine
+	Where     string   // engine, file system and machine, a sentence
+	Failure   string   // what must not be, a sentence: it is the verdict then
 	Remarks   []string // what a reader has to know, a sentence each
+	// Existing says that the server ran already, on volumes of its own, of which nothing was measured.
+	Existing bool
+	// Emulation says how well the laboratory did its work.
+	Emulation []document.Part
 }
 
 // LabRun is a run of the laboratory: what a simulation has, with the model beside it in a table and over it in the
@@ -21,14 +29,23 @@ type LabResult struct {
 func LabRun(r LabResult, origin Origin) *document.Document {
 	measured := *r.Result
 	measured.Variant = "lab"
+	if r.Existing {
+		measured.Volumes = nil
+	}
 	results := []*simulate.Result{&measured}
-	p := &document.Document{Kind: "Lab run", Title: measured.Scenario + ": lab run", Verdict: verdictOf(&measured), Lead: []string{loadText(&measured), "In the lab: " + r.Where + "."}}
+	p := &document.Document{Kind: "Lab run", Title: measured.Scenario + ": lab run", Verdict: verdictOf(&measured), Lead: []string{loadText(&measured), r.Where}}
 	g := newLedger(origin)
 	g.real = true
 	ran := g.page("The laboratory")
 	p.Facts = resultFacts(&measured, g)
 	if r.Saturated {
 		p.Verdict = "The laboratory could not keep up: this is no result."
+	}
+	if r.Failure != "" {
+		if r.Saturated {
+			p.Lead = append(p.Lead, p.Verdict)
+		}
+		p.Verdict = r.Failure
 	}
 	for _, text := range r.Remarks {
 		p.Lead = append(p.Lead, document.Sentence(text))
@@ -41,7 +58,18 @@ func LabRun(r LabResult, origin Origin) *document.Document {
 		p.Sections = append(p.Sections, besideSection(&measured, &model, r.Saturated, ran, modelled))
 	}
 	resultSections(p, results, g)
-	p.Sections = append(p.Sections, aboutSection(&measured, g))
+	if r.Existing {
+		p.Sections = slices.DeleteFunc(p.Sections, func(s document.Section) bool { return s.ID == "volumes" })
+	}
+	if len(r.Emulation) > 0 {
+		p.Sections = append(p.Sections, document.Section{ID: "laboratory", Title: "How well it was measured", Parts: r.Emulation})
+	}
+	trust := document.Section{ID: "trust", Title: "How far to trust it"}
+	for _, w := range measured.Warnings {
+		trust.Parts = append(trust.Parts, document.Part{Text: w})
+	}
+	trust.Parts = append(trust.Parts, document.Part{Text: fmt.Sprintf("Seed %d: the same operations are asked for at the same times. What a real engine makes of them differs from run to run.", measured.Seed)})
+	p.Sections = append(p.Sections, trust)
 	p.Sections = append(p.Sections, g.section()...)
 	return p
 }
