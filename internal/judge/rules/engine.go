@@ -45,6 +45,8 @@ type Knowledge struct {
 	// Counters are the metrics that watching passes on as they are.
 	Counters []Counter
 
+	// Providers are what gives the engine's metrics, to whoever lacks them.
+	Providers []Provider
 	// Exporter says what a server of metrics has to scrape for it.
 	Exporter string
 	// CoresHint and CacheHint say how the engine is told of its CPUs and of how much to cache.
@@ -112,4 +114,16 @@ type Counter struct {
 	Scale float64
 	// Label is the source's label that is passed on, and As is its name there; "" for none.
 	Label, As string
+}
+
+// A Provider is what gives the metrics whose names begin with a prefix.
+type Provider struct {
+	Prefix string
+	Ways   []Way
+}
+
+// A Way is something to hand over the next time.
+type Way struct {
+	Kind string // of the source that it makes: whoever gave one is not asked for it again; "" if none
+	Text string
 }

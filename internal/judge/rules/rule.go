@@ -100,9 +100,8 @@ type Finding struct {
 	// Cap is the volume's limit that binds, nil of findings that are of none.
 	Cap *Cap `json:"-"`
 
-	said           []said
-	advised        []advised
-	titled, caused *said
+	// Asked is what the Judge asked for and is not written yet.
+	Asked Asked `json:"-"`
 }
 
 // A Cap is a volume's limit: of IOPS or of throughput (bytes/s); the other is 0.

@@ -54,38 +54,40 @@ func of(x float64, text func(float64) string) Value {
 	return Value(text(x))
 }
 
-// said is a title, a cause or a sentence that a Judge asked for.
-type said struct {
-	words  string
-	values Values
+// A Saying is words that a Judge asked for by name, with the values in them.
+type Saying struct {
+	Name   string
+	Values Values
 }
 
-// advised is a fix that it asked for.
-type advised struct {
-	advice string
-	values Values
+// Asked is all that a Judge asked for in a finding; [Rule.Write] writes it, and nothing is left.
+type Asked struct {
+	Says, Advises []Saying
+	Title, Cause  *Saying // in place of the rule's own; nil if not
 }
 
 // Say adds words of the finding's rule to its summary. Words that begin with a mark (", ; . :") follow
 // what was said before without a space.
-func (f *Finding) Say(words string, v Values) { f.said = append(f.said, said{words, v}) }
+func (f *Finding) Say(words string, v Values) { f.Asked.Says = append(f.Asked.Says, Saying{words, v}) }
 
 // Entitle and Explain put words of the finding's rule in place of its title and its cause.
-func (f *Finding) Entitle(words string, v Values) { f.titled = &said{words, v} }
+func (f *Finding) Entitle(words string, v Values) { f.Asked.Title = &Saying{words, v} }
 
 // Explain is described at Entitle.
-func (f *Finding) Explain(words string, v Values) { f.caused = &said{words, v} }
+func (f *Finding) Explain(words string, v Values) { f.Asked.Cause = &Saying{words, v} }
 
 // Advise adds advice of the finding's rule to its fixes.
-func (f *Finding) Advise(advice string, v Values) { f.advised = append(f.advised, advised{advice, v}) }
+func (f *Finding) Advise(advice string, v Values) {
+	f.Asked.Advises = append(f.Asked.Advises, Saying{advice, v})
+}
 
 // Write makes the sentences of a finding from its rule's words and its Judge's values. It fails where
 // the rule has no words of a name, or they name a value that there is not.
 func (r *Rule) Write(f *Finding) error {
 	var b strings.Builder
 	b.WriteString(f.Summary)
-	for _, s := range f.said {
-		text, err := r.print(r.Words[s.words], s.words, s.values)
+	for _, s := range f.Asked.Says {
+		text, err := r.print(r.Words[s.Name], s.Name, s.Values)
 		if err != nil {
 			return err
 		}
@@ -95,15 +97,15 @@ func (r *Rule) Write(f *Finding) error {
 		b.WriteString(text)
 	}
 	f.Summary = b.String()
-	for _, a := range f.advised {
-		t := r.Advice[a.advice]
+	for _, a := range f.Asked.Advises {
+		t := r.Advice[a.Name]
 		var x Fix
 		for _, part := range []struct {
 			to   *string
 			text string
 		}{{&x.Summary, t.Summary}, {&x.Expect, t.Expect}, {&x.TradeOff, t.TradeOff}} {
 			var err error
-			if *part.to, err = r.print(part.text, a.advice, a.values); err != nil {
+			if *part.to, err = r.print(part.text, a.Name, a.Values); err != nil {
 				return err
 			}
 		}
@@ -111,17 +113,17 @@ func (r *Rule) Write(f *Finding) error {
 	}
 	for _, x := range []struct {
 		to *string
-		by *said
-	}{{&f.Title, f.titled}, {&f.Cause, f.caused}} {
+		by *Saying
+	}{{&f.Title, f.Asked.Title}, {&f.Cause, f.Asked.Cause}} {
 		if x.by == nil {
 			continue
 		}
 		var err error
-		if *x.to, err = r.print(r.Words[x.by.words], x.by.words, x.by.values); err != nil {
+		if *x.to, err = r.print(r.Words[x.by.Name], x.by.Name, x.by.Values); err != nil {
 			return err
 		}
 	}
-	f.said, f.advised, f.titled, f.caused = nil, nil, nil, nil
+	f.Asked = Asked{}
 	return nil
 }
 

@@ -28,3 +28,24 @@ type Describer interface {
 	// SourceFacts are facts of a [recording.Source].
 	SourceFacts() map[string]string
 }
+
+// A Queryable is an engine of whose recordings PromQL can be asked what a run's result says.
+type Queryable interface {
+	Queries() Queries
+}
+
+// Queries are PromQL over a recording of a run; $span stands for the run's length. What cannot be
+// asked is empty.
+type Queries struct {
+	CycleMedian string // median duration of a cycle in seconds, or what is nearest to it
+	CycleNote   string // a sentence on how that differs from a median
+	DirtyMax    string // most dirty bytes in the engine's own cache
+}
+
+// QueriesOf are those of a scenario's engine, none if it has none.
+func QueriesOf(sc *scenario.Scenario) Queries {
+	if q, ok := sc.Engine.Engine.(Queryable); ok {
+		return q.Queries()
+	}
+	return Queries{}
+}

@@ -18,7 +18,9 @@ type Result struct {
 	Engine   string `json:"engine"`
 	// CycleWord is what the engine calls its Checkpoints: "write daemon cycle". It is for people, and not part of the JSON.
 	CycleWord string `json:"-"`
-	Seed      uint64 `json:"seed"`
+	// Queries are those of the engine, and not part of the JSON either.
+	Queries Queries `json:"-"`
+	Seed    uint64  `json:"seed"`
 	// Seconds is the virtual time that was measured, after WarmupSeconds.
 	Seconds       float64 `json:"seconds"`
 	WarmupSeconds float64 `json:"warmup_seconds"`

@@ -299,7 +299,7 @@ func (d *diagnosed) latency() []document.Section {
 
 // gaps are the rules that could not be judged.
 func (d *diagnosed) gaps() []document.Section {
-	all := gaps(d.Report)
+	all := gaps(d.Report, d.pack)
 	if len(all) == 0 {
 		return nil
 	}

@@ -5,52 +5,49 @@ import (
 	"strings"
 
 	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/present/document"
 )
 
-// A way is something to hand to plimsoll the next time.
-type way struct {
-	kind string // of the source it makes: whoever gave one is not told to give it
-	text string
-}
-
 var (
-	wayFTDC    = way{"ftdc", "a MongoDB's diagnostic.data folder"}
-	wayMongoDB = way{"", "mongodb_exporter's metrics"}
-	wayIostat  = way{"iostat", "`S_TIME_FORMAT=ISO iostat -xt 1 > iostat.log` on the database's host"}
-	wayHost    = way{"host", "`plimsoll record host` on the database's host"}
-	wayNode    = way{"", "node_exporter's metrics"}
+	wayIostat = rules.Way{Kind: "iostat", Text: "`S_TIME_FORMAT=ISO iostat -xt 1 > iostat.log` on the database's host"}
+	wayHost   = rules.Way{Kind: "host", Text: "`plimsoll record host` on the database's host"}
+	wayNode   = rules.Way{Text: "node_exporter's metrics"}
 )
 
-// A provider is who gives the metrics whose names start with prefix.
-type provider struct {
-	prefix string
-	ways   []way
+// providers are those of what belongs to no engine. Where one prefix begins another, the longer one
+// comes first.
+var providers = []rules.Provider{
+	{Prefix: "node_disk_", Ways: []rules.Way{wayIostat, wayHost, wayNode}},
+	{Prefix: "node_", Ways: []rules.Way{wayHost, wayNode}},
+	{Prefix: "container_", Ways: []rules.Way{{Text: "cAdvisor's metrics (the kubelet's /metrics/cadvisor)"}}},
+	{Prefix: "aws_ebs_csi_", Ways: []rules.Way{{Text: "the metrics of the AWS EBS CSI driver's node service"}}},
+	{Prefix: "fio_", Ways: []rules.Way{{Kind: "fio", Text: "the JSON output of a fio run"}}},
 }
 
-// providers by metric name; where one prefix begins another, the longer one comes first.
-var providers = []provider{
-	{"mongodb_sys_", []way{wayFTDC}},
-	{"mongodb_", []way{wayFTDC, wayMongoDB}},
-	{"node_disk_", []way{wayIostat, wayHost, wayNode}},
-	{"node_", []way{wayHost, wayNode}},
-	{"container_", []way{{"", "cAdvisor's metrics (the kubelet's /metrics/cadvisor)"}}},
-	{"etcd_", []way{{"", "etcd's own /metrics"}}},
-	{"pg_", []way{{"", "postgres_exporter's metrics"}}},
-	{"iris_", []way{{"", "InterSystems IRIS' /api/monitor/metrics"}}},
-	{"aws_ebs_csi_", []way{{"", "the metrics of the AWS EBS CSI driver's node service"}}},
-	{"fio_", []way{{"fio", "the JSON output of a fio run"}}},
+// known are what could be recorded, as far as a diagnosis knows of it.
+type known struct {
+	providers []rules.Provider
+	given     map[string]bool // kinds of sources that were there already
+}
+
+func providersOf(pack *rules.Pack) []rules.Provider {
+	out := slices.Clone(providers)
+	for _, e := range pack.Engines() {
+		out = append(out, e.Providers...)
+	}
+	return out
 }
 
 // gaps groups the rules that could not be judged by what would have to be recorded.
-func gaps(r *diagnose.Report) []document.Gap {
-	given := map[string]bool{}
+func gaps(r *diagnose.Report, pack *rules.Pack) []document.Gap {
+	k := known{providersOf(pack), map[string]bool{}}
 	for _, s := range r.Sources {
-		given[s.Kind] = true
+		k.given[s.Kind] = true
 	}
 	var out []document.Gap
 	for _, m := range r.Missing {
-		advice := recordFor(m.Missing, given)
+		advice := k.recordFor(m.Missing)
 		i := slices.IndexFunc(out, func(g document.Gap) bool { return g.Advice == advice })
 		if i < 0 {
 			i = len(out)
@@ -64,18 +61,18 @@ func gaps(r *diagnose.Report) []document.Gap {
 // recordFor says what to record so that all of the missing metrics are there, given that
 // sources of some kinds were there already. What gives all of them at once is named
 // alone; else what gives each.
-func recordFor(missing []string, given map[string]bool) string {
-	var all []way
+func (k known) recordFor(missing []string) string {
+	var all []rules.Way
 	var each []string
 	for i, m := range missing {
-		ways := waysTo(m, given)
+		ways := k.waysTo(m)
 		if text := joinWays(ways); !slices.Contains(each, text) {
 			each = append(each, text)
 		}
 		if i == 0 {
 			all = ways
 		} else {
-			all = slices.DeleteFunc(slices.Clone(all), func(w way) bool { return !slices.Contains(ways, w) })
+			all = slices.DeleteFunc(slices.Clone(all), func(w rules.Way) bool { return !slices.Contains(ways, w) })
 		}
 	}
 	if len(all) > 0 {
@@ -89,17 +86,17 @@ func recordFor(missing []string, given map[string]bool) string {
 
 // waysTo are the ways to get one missing metric, which may be a choice: "a + b or c". A kind
 // of source that was given and does not tell it will not tell it the next time.
-func waysTo(metric string, given map[string]bool) []way {
-	var ways []way
-	known := false
+func (k known) waysTo(metric string) []rules.Way {
+	var ways []rules.Way
+	listed := false
 	for word := range strings.FieldsSeq(metric) {
-		i := slices.IndexFunc(providers, func(v provider) bool { return strings.HasPrefix(word, v.prefix) })
+		i := slices.IndexFunc(k.providers, func(v rules.Provider) bool { return strings.HasPrefix(word, v.Prefix) })
 		if i < 0 {
 			continue
 		}
-		known = true
-		for _, w := range providers[i].ways {
-			if !slices.Contains(ways, w) && (w.kind == "" || !given[w.kind]) {
+		listed = true
+		for _, w := range k.providers[i].Ways {
+			if !slices.Contains(ways, w) && (w.Kind == "" || !k.given[w.Kind]) {
 				ways = append(ways, w)
 			}
 		}
@@ -107,16 +104,16 @@ func waysTo(metric string, given map[string]bool) []way {
 	switch {
 	case len(ways) > 0:
 		return ways
-	case known:
-		return []way{{"", "nothing more: the versions of these sources do not count it"}}
+	case listed:
+		return []rules.Way{{Text: "nothing more: the versions of these sources do not count it"}}
 	}
-	return []way{{"", "a source with " + metric}}
+	return []rules.Way{{Text: "a source with " + metric}}
 }
 
-func joinWays(ways []way) string {
+func joinWays(ways []rules.Way) string {
 	texts := make([]string, len(ways))
 	for i, w := range ways {
-		texts[i] = w.text
+		texts[i] = w.Text
 	}
 	return strings.Join(texts, ", or ")
 }

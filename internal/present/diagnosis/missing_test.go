@@ -23,7 +23,8 @@ func TestRecordFor(t *testing.T) {
 		{[]string{"custom"}, "", "a source with custom"},
 		{nil, "", "a source that holds these metrics"},
 	} {
-		if got := recordFor(c.missing, map[string]bool{c.given: true}); got != c.want {
+		k := known{providersOf(pack), map[string]bool{c.given: true}}
+		if got := k.recordFor(c.missing); got != c.want {
 			t.Errorf("%q given %q:\n got %s\nwant %s", c.missing, c.given, got, c.want)
 		}
 	}

@@ -2,6 +2,7 @@ package document
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -53,13 +54,17 @@ func FirstSentence(s string) string {
 	return s
 }
 
+// versioned is the name of a product with its version, which is written as its makers do even where
+// a sentence begins.
+var versioned = regexp.MustCompile(`^[a-z]+ v?[0-9]`)
+
 // Sentence begins a text with a capital and ends it with a period.
 func Sentence(s string) string {
 	if s == "" {
 		return s
 	}
 	first, _, _ := strings.Cut(s, " ")
-	if c := s[0]; c >= 'a' && c <= 'z' && !strings.HasPrefix(s, "etcd") && !strings.ContainsAny(first, "_./") {
+	if c := s[0]; c >= 'a' && c <= 'z' && !versioned.MatchString(s) && !strings.ContainsAny(first, "_./") {
 		s = strings.ToUpper(s[:1]) + s[1:]
 	}
 	if strings.HasSuffix(s, ".") {

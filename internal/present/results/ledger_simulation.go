@@ -82,21 +82,15 @@ func (g *ledger) doneTold(r *simulate.Result) string {
 // cyclesTold is of checkpoints, or what the engine has of the kind.
 func (g *ledger) cyclesTold(r *simulate.Result) string {
 	f := told{name: sentenceCase(cycleWord(r)) + "s", fields: []string{"checkpoints"}, keys: []string{"engine"}}
-	span := spanOf(r)
-	switch r.Engine {
-	case "wiredtiger":
-		f.promQL = []string{"quantile_over_time(0.5, (mongodb_ss_wt_txn_transaction_checkpoint_most_recent_time_msecs > 0)[" + span + ":1s]) / 1000"}
-		f.text = "The recording tells how long the last one took, so that its median is by time."
-	case "etcd":
-		f.promQL = []string{"histogram_quantile(0.5, sum by (le) (increase(etcd_disk_backend_commit_duration_seconds_bucket[" + span + "])))"}
-	case "postgres":
-		f.promQL = []string{"(increase(pg_stat_bgwriter_checkpoint_write_time_total[" + span + "]) + increase(pg_stat_bgwriter_checkpoint_sync_time_total[" + span + "])) / 1000"}
-		f.text = "The recording tells the time of all of them, in sum."
-	case "iris":
-		f.promQL = []string{"quantile_over_time(0.5, (iris_wd_cycle_time > 0)[" + span + ":1s]) / 1000"}
-		f.text = "The recording tells how long the last one took, so that its median is by time."
+	if q := r.Queries; q.CycleMedian != "" {
+		f.promQL, f.text = []string{overRun(q.CycleMedian, r)}, q.CycleNote
 	}
 	return g.figure(f)
+}
+
+// overRun is an engine's query over the whole of a run.
+func overRun(query string, r *simulate.Result) string {
+	return strings.ReplaceAll(query, "$span", spanOf(r))
 }
 
 // dirtyTold is of the page cache.
@@ -107,8 +101,11 @@ func (g *ledger) dirtyTold(r *simulate.Result) string {
 
 // engineDirtyTold is of the engine's own cache.
 func (g *ledger) engineDirtyTold(r *simulate.Result) string {
-	return g.figure(told{name: "Dirty in the engine's cache", fields: []string{"checkpoints.dirty_bytes_max"}, keys: []string{"engine"},
-		promQL: []string{"max_over_time(mongodb_ss_wt_cache_tracked_dirty_bytes_in_the_cache[" + spanOf(r) + "])"}})
+	f := told{name: "Dirty in the engine's cache", fields: []string{"checkpoints.dirty_bytes_max"}, keys: []string{"engine"}}
+	if q := r.Queries.DirtyMax; q != "" {
+		f.promQL = []string{overRun(q, r)}
+	}
+	return g.figure(f)
 }
 
 // volumeTold is of one volume's use, by what node_exporter counts of a device.

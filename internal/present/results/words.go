@@ -1,6 +1,7 @@
 package results
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -41,12 +42,4 @@ func change(base, x *float64, unit string) string {
 }
 
 // cycleWord is what an engine calls its cycle of writing.
-func cycleWord(r *simulate.Result) string {
-	switch r.Engine {
-	case "etcd":
-		return "backend commit"
-	case "iris":
-		return "write daemon cycle"
-	}
-	return "checkpoint"
-}
+func cycleWord(r *simulate.Result) string { return cmp.Or(r.CycleWord, "checkpoint") }

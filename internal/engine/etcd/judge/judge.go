@@ -26,6 +26,7 @@ func Knowledge() rules.Knowledge {
 		Latencies: []rules.Latency{{Classes: WALFsyncClasses, Subject: "etcd WAL fdatasync"}, {Classes: BackendCommitClasses, Subject: "etcd backend commits"}},
 		Compared:  compared,
 		Counters:  counters,
+		Providers: []rules.Provider{{Prefix: "etcd_", Ways: []rules.Way{{Text: "etcd's own /metrics"}}}},
 		Exporter:  "its own /metrics",
 		CoresHint: "GOMAXPROCS for etcd before it is built with Go 1.25",
 	}

@@ -57,6 +57,13 @@ func (Facets) Evidence() simulate.Evidence {
 // MemberCount is how many members there are.
 func (c *Config) MemberCount() int { return c.Members }
 
+// Queries implements [simulate.Queryable].
+func (Facets) Queries() simulate.Queries {
+	return simulate.Queries{
+		CycleMedian: "histogram_quantile(0.5, sum by (le) (increase(etcd_disk_backend_commit_duration_seconds_bucket[$span])))",
+	}
+}
+
 // Ask asks for nothing: a workload says what values are.
 func (*Config) Ask(*workload.Spec) {}
 

@@ -15,11 +15,12 @@ var scripts embed.FS
 func Knowledge() rules.Knowledge {
 	return rules.Knowledge{
 		Database: "iris", Product: "InterSystems IRIS",
-		Anchor:   WriteDaemonCycle,
-		Signals:  signals,
-		Rules:    []rules.Rule{writeDaemonStall()},
-		Scripts:  scripts,
-		Compared: compared,
-		Exporter: "its own /api/monitor/metrics",
+		Anchor:    WriteDaemonCycle,
+		Signals:   signals,
+		Rules:     []rules.Rule{writeDaemonStall()},
+		Scripts:   scripts,
+		Compared:  compared,
+		Providers: []rules.Provider{{Prefix: "iris_", Ways: []rules.Way{{Text: "InterSystems IRIS' /api/monitor/metrics"}}}},
+		Exporter:  "its own /api/monitor/metrics",
 	}
 }

@@ -49,6 +49,14 @@ func (Facets) Evidence() simulate.Evidence {
 	return simulate.Evidence{Text: "no instance of IRIS could be run: documentation and one published case are all it rests on"}
 }
 
+// Queries implements [simulate.Queryable].
+func (Facets) Queries() simulate.Queries {
+	return simulate.Queries{
+		CycleMedian: "quantile_over_time(0.5, (iris_wd_cycle_time > 0)[$span:1s]) / 1000",
+		CycleNote:   "The recording tells how long the last one took, so that its median is by time.",
+	}
+}
+
 // Ask asks for the databases' blocks.
 func (c *Config) Ask(w *workload.Spec) {
 	w.AskDocuments(BlockSize)

@@ -12,6 +12,9 @@ import (
 //go:embed testdata/*.test
 var scripts embed.FS
 
+// captured is the diagnostic data that a mongod keeps by itself.
+var captured = rules.Way{Kind: "ftdc", Text: "a MongoDB's diagnostic.data folder"}
+
 // Knowledge is what the pack takes from here.
 func Knowledge() rules.Knowledge {
 	return rules.Knowledge{
@@ -41,6 +44,7 @@ func Knowledge() rules.Knowledge {
 		Plots:     []rules.Plot{{Title: "WiredTiger dirty", Signal: DirtyRatio}},
 		Compared:  compared,
 		Counters:  counters,
+		Providers: []rules.Provider{{Prefix: "mongodb_sys_", Ways: []rules.Way{captured}}, {Prefix: "mongodb_", Ways: []rules.Way{captured, {Text: "mongodb_exporter's metrics"}}}},
 		Exporter:  "percona/mongodb_exporter with --collector.diagnosticdata",
 		CacheHint: "mongod: cacheSizeGB half of the limit",
 	}

@@ -54,6 +54,15 @@ func (c *Config) Lacks(volume string) bool {
 	return volume == "journal" && c.Journal != nil && !*c.Journal
 }
 
+// Queries implements [simulate.Queryable].
+func (Facets) Queries() simulate.Queries {
+	return simulate.Queries{
+		CycleMedian: "quantile_over_time(0.5, (mongodb_ss_wt_txn_transaction_checkpoint_most_recent_time_msecs > 0)[$span:1s]) / 1000",
+		CycleNote:   "The recording tells how long the last one took, so that its median is by time.",
+		DirtyMax:    "max_over_time(mongodb_ss_wt_cache_tracked_dirty_bytes_in_the_cache[$span])",
+	}
+}
+
 // Ask asks for nothing: a workload says what documents are.
 func (*Config) Ask(*workload.Spec) {}
 

@@ -23,6 +23,7 @@ func Knowledge() rules.Knowledge {
 		Felt:      felt,
 		Cycle:     cycle,
 		Compared:  compared,
+		Providers: []rules.Provider{{Prefix: "pg_", Ways: []rules.Way{{Text: "postgres_exporter's metrics"}}}},
 		Exporter:  "prometheus-community/postgres_exporter",
 		CoresHint: "max_parallel_workers for PostgreSQL",
 		CacheHint: "PostgreSQL: shared_buffers a quarter",

@@ -52,6 +52,14 @@ func (Facets) Evidence() simulate.Evidence {
 // tupleHeader is a row's header (PostgreSQL 15 documentation, 73.6.1).
 const tupleHeader = 24
 
+// Queries implements [simulate.Queryable].
+func (Facets) Queries() simulate.Queries {
+	return simulate.Queries{
+		CycleMedian: "(increase(pg_stat_bgwriter_checkpoint_write_time_total[$span]) + increase(pg_stat_bgwriter_checkpoint_sync_time_total[$span])) / 1000",
+		CycleNote:   "The recording tells the time of all of them, in sum.",
+	}
+}
+
 // Ask asks for as many documents as there are rows, of a row's length.
 func (c *Config) Ask(w *workload.Spec) {
 	w.AskDocuments(max(c.Row-tupleHeader, 1))
