@@ -13,6 +13,9 @@ var layers = []Layer{
 	{"base/random", "randomness by seed and name, the same bits on every machine", nil},
 	{"base/shellword", "words quoted for a shell, so that a printed command can be pasted", nil},
 	{"base/units", "how a quantity is printed: three digits and the unit that keeps it readable", nil},
+	{"base/yamltree", "", []string{
+		"base/diagnostics",
+	}},
 
 	{"check/archtest", "holds the repository to this table, to its sizes, and each engine to its folder", nil},
 	{"check/golden", "golden files of tests, and how they are written anew", nil},
@@ -67,8 +70,8 @@ var layers = []Layer{
 		"base/vtime", "base/random", "model/kernel", "model/workload",
 	}},
 	{"model/scenario", "the YAML a person writes, with diagnostics at line and column", []string{
-		"base/diagnostics", "base/random", "base/units", "model/volume", "model/catalog",
-		"model/kernel", "model/workload", "model/engine",
+		"base/diagnostics", "base/random", "base/units", "base/yamltree", "model/volume",
+		"model/catalog", "model/kernel", "model/workload", "model/engine",
 	}},
 	{"model/simulate", "runs a scenario in virtual time: a recording and a result", []string{
 		"base/vtime", "base/latency", "base/random", "base/units", "record/recording",
@@ -79,7 +82,7 @@ var layers = []Layer{
 	}},
 
 	{"judge/rules", "signals and rules: what Plimsoll knows of why writes stall", []string{
-		"base/units", "record/timeline", "model/engine",
+		"base/units", "record/timeline",
 	}},
 	{"judge/alerts", "the rule pack as rules of a Prometheus server's own ruler", []string{
 		"judge/rules",
@@ -95,7 +98,8 @@ var layers = []Layer{
 	}},
 
 	{"lab", "a real engine on an emulated volume: what its parts agree on", []string{
-		"record/source", "model/workload", "model/engine", "model/scenario",
+		"base/diagnostics", "base/units", "record/source", "model/workload", "model/engine",
+		"model/scenario",
 	}},
 	{"lab/disk", "an image in user space that answers when a volume would", []string{
 		"base/vtime", "base/random", "base/units", "model/volume",
@@ -115,8 +119,8 @@ var layers = []Layer{
 		"lab/disk", "lab/blockdev",
 	}},
 	{"lab/probe", "a real device under the I/O that databases make", []string{
-		"base/diagnostics", "base/latency", "base/random", "base/units", "record/ebs",
-		"model/catalog", "model/engine",
+		"base/diagnostics", "base/latency", "base/random", "base/units", "base/yamltree",
+		"record/ebs", "model/catalog", "model/engine",
 	}},
 	{"lab/process", "an engine's processes: unprivileged, and gone when we are", nil},
 	{"lab/run", "a scenario against a real engine in real time: a recording and a result", []string{
@@ -125,7 +129,8 @@ var layers = []Layer{
 		"lab", "lab/disk", "lab/blockdev", "lab/loadgen", "lab/mount",
 	}},
 	{"lab/table", "what the lab measured beside what the model said", []string{
-		"base/diagnostics", "base/latency", "base/units", "model/scenario", "model/simulate",
+		"base/diagnostics", "base/latency", "base/units", "base/yamltree", "model/scenario",
+		"model/simulate",
 	}},
 
 	{"advise/emit", "a layout as the files that apply it, each checked by the tool that takes it", []string{
@@ -141,13 +146,13 @@ var layers = []Layer{
 		"judge/rules", "judge/diagnose",
 	}},
 	{"advise/casebook", "published cases, walked from symptom to proof", []string{
-		"base/units", "record/recording", "model/engine", "model/scenario", "model/simulate",
-		"judge/rules", "judge/diagnose", "lab/table", "advise/emit", "advise/plan",
-		"advise/prove", "examples/lab",
+		"base/random", "base/units", "base/yamltree", "record/recording", "model/engine",
+		"model/scenario", "model/simulate", "judge/rules", "judge/diagnose", "lab/table",
+		"advise/emit", "advise/plan", "advise/prove", "examples/lab",
 	}},
 	{"advise/fit", "a recording as the scenario that would have produced it", []string{
 		"base/units", "record/recording", "record/timeline", "model/catalog", "model/engine",
-		"judge/rules", "judge/diagnose",
+		"model/scenario", "judge/rules", "judge/diagnose",
 	}},
 
 	{"present/document", "the model of a result as it is shown: verdict, facts, tables, series, evidence", []string{
@@ -219,11 +224,16 @@ var layers = []Layer{
 		"base/units", "record/recording", "record/source", "model/workload", "lab",
 		"lab/process", "engine/*/model", "engine/mongodb/names",
 	}},
+	{"engine/mongodb/buckets", "what the granularity of bucket documents costs a real WiredTiger", []string{
+		"base/diagnostics", "base/units", "model/workload", "model/scenario", "lab",
+		"lab/blockdev", "lab/mount", "engine/*/model", "engine/mongodb/worker",
+	}},
 	{"engine/mongodb", "all that is known of MongoDB", []string{
-		"base/units", "record/source", "record/exposition", "record/ftdc", "record/sources",
-		"model/scenario", "judge/rules", "lab", "lab/existing", "advise/emit", "advise/plan",
-		"advise/fit", "engine/*/judge", "engine/*/model", "engine/*/advise",
+		"base/diagnostics", "base/units", "record/source", "record/exposition", "record/ftdc",
+		"record/sources", "model/scenario", "judge/rules", "lab", "lab/existing", "advise/emit",
+		"advise/plan", "advise/fit", "engine/*/judge", "engine/*/model", "engine/*/advise",
 		"engine/mongodb/names", "engine/*/live", "engine/*/server", "engine/mongodb/worker",
+		"engine/mongodb/buckets",
 	}},
 	{"engine/postgres", "all that is known of PostgreSQL", []string{
 		"record/source", "record/exposition", "record/sources", "model/scenario", "judge/rules",
@@ -241,6 +251,7 @@ var layers = []Layer{
 	{"engine/applog", "an engine for tests: one folder, and one line in a list", []string{
 		"base/diagnostics", "base/vtime", "base/units", "record/timeline", "model/kernel",
 		"model/workload", "model/engine", "model/scenario", "model/simulate", "judge/rules",
+		"advise/plan",
 	}},
 	{"engine/enginetest", "the conformance suite of all models of engines", []string{
 		"base/vtime", "base/random", "base/units", "model/volume", "model/kernel",
@@ -248,10 +259,6 @@ var layers = []Layer{
 	}},
 	{"engine/etcd/etcdtest", "real etcd clusters for tests", []string{
 		"lab/process",
-	}},
-	{"engine/mongodb/buckets", "what the granularity of bucket documents costs a real WiredTiger", []string{
-		"base/diagnostics", "base/units", "model/workload", "model/scenario", "lab",
-		"lab/blockdev", "lab/mount", "engine/*/model", "engine/mongodb/worker",
 	}},
 	{"engine/mongodb/ftdctest", "captures for tests", nil},
 	{"engine/mongodb/mongotest", "a server for tests that speaks MongoDB's wire protocol", []string{
@@ -278,6 +285,6 @@ var layers = []Layer{
 		"lab/existing", "lab/mount", "lab/probe", "lab/run", "lab/table", "advise/emit",
 		"advise/plan", "advise/prove", "advise/casebook", "advise/fit", "present/document",
 		"present/diagnosis", "present/html", "present/text", "present/markdown",
-		"present/results", "watch", "engine", "engine/mongodb/buckets", "docs",
+		"present/results", "watch", "engine", "docs",
 	}},
 }
