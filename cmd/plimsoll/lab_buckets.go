@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -82,12 +84,15 @@ func (o *labBucketsOptions) run(ctx context.Context, a *app) error {
 	if o.output.value == "json" {
 		return writeJSON(a, r.JSON())
 	}
-	_, err = io.WriteString(a.stdout, r.Text(func(prefix, text string) string {
-		t := simulateText{width: bucketColumns}
-		t.para(prefix, text)
-		return t.b.String()
-	}))
+	_, err = io.WriteString(a.stdout, r.Text(behind))
 	return err
+}
+
+// behind is text that is wrapped behind a prefix.
+func behind(prefix, text string) string {
+	indent := utf8.RuneCountInString(prefix)
+	lines := wrapped(printable(text), bucketColumns-indent)
+	return prefix + strings.Join(lines, "\n"+strings.Repeat(" ", indent)) + "\n"
 }
 
 // bucketEngine is the engine in which buckets are measured.

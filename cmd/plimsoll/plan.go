@@ -158,7 +158,7 @@ func (o *planOptions) Run(ctx context.Context, a *app, path string, opt plan.Opt
 	}
 	t := &tally{}
 	opt.Progress = func(runs int, monthly units.USD) {
-		at := fmt.Sprintf("at %s a month, ", dollars(float64(monthly)))
+		at := fmt.Sprintf("at %s a month, ", units.Dollars(float64(monthly)))
 		if opt.Unpriced {
 			at = ""
 		}
