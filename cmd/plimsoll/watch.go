@@ -199,7 +199,7 @@ func (o *watchOptions) openLive(ctx context.Context, a *app, args []string, log 
 		for _, in := range inputs {
 			if in.Reader != nil || !in.Source.Live() {
 				closeAll(inputs)
-				return nil, usagef("watch wants live sources: host, a /metrics address, mongodb://, postgres://, etcd://; for this one: plimsoll diagnose",
+				return nil, usagef("watch wants live sources: host, a /metrics address, or the address of a running database; for this one: plimsoll diagnose",
 					"%s is no live source: there is nothing to wait for in it", in.Describe().Name)
 			}
 		}

@@ -90,7 +90,7 @@ func Load(fsys fs.FS) (*Tree, error) {
 			}
 			return nil
 		}
-		if !d.Type().IsRegular() {
+		if !d.Type().IsRegular() || name == ".git" { // a linked checkout has a file there
 			return nil
 		}
 		info, err := d.Info()

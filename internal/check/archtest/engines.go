@@ -41,8 +41,9 @@ func engineNames(t *Tree, names []EngineName) []Problem {
 			default:
 				return true
 			}
+			plain := marks.Replace(strings.ToLower(text))
 			for _, name := range names {
-				if inFolder(f.Dir(), name.Folder) || !name.in(text, whole) {
+				if inFolder(f.Dir(), name.Folder) || !name.in(plain, whole) {
 					continue
 				}
 				out = append(out, Problem{
@@ -57,13 +58,17 @@ func engineNames(t *Tree, names []EngineName) []Problem {
 	return out
 }
 
-func (n EngineName) in(text, whole string) bool {
+// in reports whether a text names the engine: plain is the text in lower case without marks, whole
+// the text of a string without its quotes.
+func (n EngineName) in(plain, whole string) bool {
 	if n.Exactly != "" && whole == n.Exactly {
 		return true
 	}
-	plain := strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(text))
 	return n.Within != "" && strings.Contains(plain, n.Within)
 }
+
+// marks stand between the parts of a name.
+var marks = strings.NewReplacer("_", "", "-", "", " ", "")
 
 func inFolder(dir, engine string) bool {
 	own := "internal/engine/" + engine

@@ -13,7 +13,7 @@ var layers = []Layer{
 	{"base/random", "randomness by seed and name, the same bits on every machine", nil},
 	{"base/shellword", "words quoted for a shell, so that a printed command can be pasted", nil},
 	{"base/units", "how a quantity is printed: three digits and the unit that keeps it readable", nil},
-	{"base/yamltree", "", []string{
+	{"base/yamltree", "YAML that people write, as a tree of values with places and diagnostics", []string{
 		"base/diagnostics",
 	}},
 
@@ -133,6 +133,8 @@ var layers = []Layer{
 		"model/simulate",
 	}},
 
+	{"examples/lab", "the error table's scenarios and measurements, embedded", nil},
+
 	{"advise/emit", "a layout as the files that apply it, each checked by the tool that takes it", []string{
 		"base/diagnostics", "base/shellword", "base/units", "model/catalog", "model/engine",
 		"model/scenario",
@@ -148,7 +150,7 @@ var layers = []Layer{
 	{"advise/casebook", "published cases, walked from symptom to proof", []string{
 		"base/random", "base/units", "base/yamltree", "record/recording", "model/engine",
 		"model/scenario", "model/simulate", "judge/rules", "judge/diagnose", "lab/table",
-		"advise/emit", "advise/plan", "advise/prove", "examples/lab",
+		"examples/lab", "advise/emit", "advise/plan", "advise/prove",
 	}},
 	{"advise/fit", "a recording as the scenario that would have produced it", []string{
 		"base/units", "record/recording", "record/timeline", "model/catalog", "model/engine",
@@ -172,7 +174,7 @@ var layers = []Layer{
 	}},
 	{"present/results", "every other kind of result as a document", []string{
 		"base/latency", "base/shellword", "base/units", "model/simulate", "judge/rules",
-		"judge/diagnose", "judge/fleet", "lab/table", "advise/plan", "advise/prove",
+		"judge/diagnose", "judge/fleet", "lab/run", "lab/table", "advise/plan", "advise/prove",
 		"advise/casebook", "present/document", "present/diagnosis",
 	}},
 
@@ -267,8 +269,6 @@ var layers = []Layer{
 	{"engine/postgres/postgrestest", "a real PostgreSQL for tests", []string{
 		"lab/process",
 	}},
-
-	{"examples/lab", "the error table's scenarios and measurements, embedded", nil},
 
 	{"docs", "the rules' pages, embedded", nil},
 
