@@ -5,6 +5,7 @@ import (
 	"math"
 	"time"
 
+	"plimsoll/internal/base/units"
 	"plimsoll/internal/record/timeline"
 )
 
@@ -85,12 +86,12 @@ func (c *Case) bestShift(busy timeline.Mask) (cells int, share float64) {
 func (s Shift) trouble(whole Span) Trouble {
 	return Trouble{Kind: "clock", Source: "clocks", Span: whole, Text: fmt.Sprintf(
 		"%s is saturated in %s of the stalled time, but in %s of it if its clock were %s: if the clocks of its source and the database's differ, give --offset SOURCE=%s; until then the disk is not ruled out",
-		s.Device, pct(s.Now), pct(s.Then), forward(s.By), s.By)}
+		s.Device, units.Percent(s.Now), units.Percent(s.Then), forward(s.By), s.By)}
 }
 
 func forward(d time.Duration) string {
 	if d < 0 {
-		return dur(-d.Seconds()) + " earlier"
+		return units.Seconds(-d.Seconds()) + " earlier"
 	}
-	return dur(d.Seconds()) + " later"
+	return units.Seconds(d.Seconds()) + " later"
 }

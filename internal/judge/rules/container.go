@@ -38,18 +38,18 @@ func containerName(l labels.Labels) string {
 	return id
 }
 
-// whose names the group that a limit is on: the container, or a group above one, as a pod is, which the host source samples where its
-// limit is the least.
-func (sig *Signals) whose(l labels.Labels) string {
+// groupAbove is the group that a limit is on where that is not the container but one above it, as a
+// pod is; "" for the container. The host source samples such a group where its limit is the least.
+func (sig *Signals) groupAbove(l labels.Labels) Value {
 	id := l.Get("id")
 	for _, signal := range []*Signal{ContainerCPUUsed, ContainerMemoryUsed, ContainerWrites} {
 		for _, t := range sig.Signal(signal) {
 			if id != "" && strings.HasPrefix(t.Labels.Get("id"), id+"/") {
-				return "the group " + id + ", which the container is in,"
+				return Called(id)
 			}
 		}
 	}
-	return "the container"
+	return ""
 }
 
 // ofContainer is a signal's series of the container that a track is of; nil if not measured.

@@ -5,7 +5,6 @@ import (
 	"math"
 	"strings"
 
-	"plimsoll/internal/base/units"
 	"plimsoll/internal/record/timeline"
 )
 
@@ -39,9 +38,22 @@ func containerIOWhen() string {
 	return strings.Join(alts, " or ")
 }
 
+const ioLimitOf = "The {{with .group}}limit on the group {{.}}, which the container is in,{{else}}container's limit{{end}} of {{.limit}} for {{.device}} "
+
 func containerIOLimit() Rule {
 	r := Rule{ID: "container/io-limit", Title: "The container's I/O limit binds", Kind: Cause, When: containerIOWhen(), Needs: []*Signal{},
-		Cause: "A limit on the container's I/O (io.max, blkio.throttle) holds its requests back before the device sees them. The device is idle while the database waits as it would on a slow volume, and neither a faster nor a larger volume changes anything."}
+		Cause: "A limit on the container's I/O (io.max, blkio.throttle) holds its requests back before the device sees them. The device is idle while the database waits as it would on a slow volume, and neither a faster nor a larger volume changes anything.",
+		Words: Words{
+			"in stalls": ioLimitOf + "was reached in {{.share}} of the stalled time.",
+			"in all":    ioLimitOf + "was reached for {{.for}} in all.",
+			"disk busy": "But {{.device}} itself was busy {{.busy}} of that time: both limits are near each other, or somebody else uses it up.",
+			"disk idle": "It is not the disk: {{.device}} was busy {{.busy}} of that time.",
+		},
+		Advice: map[string]Advice{
+			"raise": {Summary: "Raise the limit, up to what the volume gives: {{.key}} in io.max (cgroup v2), {{.keyV1}} (v1); systemd: IOWriteIOPSMax=, IOWriteBandwidthMax=; Docker: --device-write-iops, --device-write-bps (read likewise)",
+				Expect: "requests reach the device; the stall ends, or the volume's own limit is met next", TradeOff: "neighbours on the same volume feel this container's bursts"},
+			"smaller": {Summary: "Make the bursts smaller: pace the checkpoint, bound dirty bytes", Expect: "the same bytes under the same limit, spread over more seconds", TradeOff: "see the other findings"},
+		}}
 	for _, l := range ioLimits {
 		r.AnyOf = append(r.AnyOf, l.limit)
 	}
@@ -74,30 +86,26 @@ func (r Rule) limitFinding(c *Case, l ioLimit, limit timeline.Track) (Finding, b
 		}
 		f, in = r.reached(c, containerName(limit.Labels)+" on "+dev, cells), cells
 	}
-	told := func(x float64) string { return num(x) + " " + l.what + "/s" }
-	unit := "1/s"
+	unit, of := "1/s", l.what+"/s"
 	if l.limit.Unit == "bytes/s" {
-		told = func(x float64) string { return units.Bytes(x) + "/s" }
-		unit = "bytes/s"
+		unit, of = "bytes/s", "bytes/s"
 	}
 	most := timeline.Max(limit.Values)
-	limited := "The container's limit"
-	if who := c.whose(limit.Labels); who != "the container" {
-		limited = "The limit on " + who
-	}
-	f.Summary = fmt.Sprintf("%s of %s for %s was reached in %s of the stalled time.", limited, told(most), dev, pct(Share(cells, c.Stall.Cells)))
+	reached := "in stalls"
 	if !ok {
-		f.Summary = fmt.Sprintf("%s of %s for %s was reached for %s in all.", limited, told(most), dev, dur(c.Seconds(cells)))
+		reached = "in all"
 	}
+	f.Say(reached, Values{"group": c.groupAbove(limit.Labels), "limit": Of(most, of), "device": Called(dev),
+		"share": Part(Share(cells, c.Stall.Cells)), "for": Seconds(c.Seconds(cells))})
 	if mean := timeline.Mean(timeline.At(c.For(DiskBusy, "device", dev), in)); mean == mean {
+		words := "disk idle"
 		if mean >= roomBusy {
+			words = "disk busy"
 			if f.Severity == Critical {
 				f.Severity = Warning
 			}
-			f.Summary += fmt.Sprintf(" But %s itself was busy %s of that time: both limits are near each other, or somebody else uses it up.", dev, pct(mean))
-		} else {
-			f.Summary += fmt.Sprintf(" It is not the disk: %s was busy %s of that time.", dev, pct(mean))
 		}
+		f.Say(words, Values{"device": Called(dev), "busy": Part(mean)})
 		c.figureOf(&f, "busy share of "+dev+" meanwhile, mean", DiskBusy, mean, "ratio", in)
 	}
 	c.figureOf(&f, "limit of the container on "+dev, l.limit, most, unit, c.Stall.Observed)
@@ -105,11 +113,8 @@ func (r Rule) limitFinding(c *Case, l ioLimit, limit timeline.Track) (Finding, b
 	if full := c.ofContainer(ContainerPSIIOFull, limit); full != nil {
 		c.figureOf(&f, "share of that time in which all of its tasks waited for I/O (PSI), mean", ContainerPSIIOFull, timeline.Mean(timeline.At(full, in)), "ratio", in)
 	}
-	f.Fixes = []Fix{
-		{Summary: fmt.Sprintf("Raise the limit, up to what the volume gives: %s in io.max (cgroup v2), %s (v1); systemd: IOWriteIOPSMax=, IOWriteBandwidthMax=; Docker: --device-write-iops, --device-write-bps (read likewise)", l.key, l.keyV1),
-			Expect: "requests reach the device; the stall ends, or the volume's own limit is met next", TradeOff: "neighbours on the same volume feel this container's bursts"},
-		{Summary: "Make the bursts smaller: pace the checkpoint, bound dirty bytes", Expect: "the same bytes under the same limit, spread over more seconds", TradeOff: "see the other findings"},
-	}
+	f.Advise("raise", Values{"key": Called(l.key), "keyV1": Called(l.keyV1)})
+	f.Advise("smaller", nil)
 	return f, true
 }
 

@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -13,7 +12,16 @@ func containerMemoryLimit() Rule {
 	r := Rule{ID: "container/memory-limit", Title: "The container's memory limit binds", Kind: Cause,
 		When: "plimsoll:container_psi_memory_full:ratio > 0.1",
 		Cause: "At memory.max every new page has to be taken back from somebody in the container first, and above memory.high each of its threads is put to sleep for it. " +
-			"The page cache is part of it, and so are dirty pages: a writer waits until some have reached the disk. The host has memory to spare meanwhile."}
+			"The page cache is part of it, and so are dirty pages: a writer waits until some have reached the disk. The host has memory to spare meanwhile.",
+		Words: Words{
+			"waited": "In {{.share}} of the stalled time all tasks of the {{with .group}}group {{.}}, which the container is in,{{else}}container{{end}} waited for memory, {{.mean}} of that time on average.",
+			"used":   "It had {{.used}} of its {{.limit}}.",
+		},
+		Advice: map[string]Advice{
+			"cache": {Summary: "Set the database's cache explicitly below the container's limit, with room for connections and for page cache{{.hints}}",
+				Expect: "no reclaim under load", TradeOff: "more reads from the disk if the working set no longer fits"},
+			"raise": {Summary: "Raise the container's memory limit (Kubernetes: resources.limits.memory; systemd: MemoryMax=, MemoryHigh=)", Expect: "the same, without a smaller cache", TradeOff: "memory of the node"},
+		}}
 	r.Judge = func(c *Case, held []timeline.Track) []Finding {
 		var out []Finding
 		for _, t := range c.limitedMost(held) {
@@ -23,11 +31,10 @@ func containerMemoryLimit() Rule {
 				continue
 			}
 			in := cells.And(c.Stall.Cells)
-			f.Summary = fmt.Sprintf("In %s of the stalled time all tasks of %s waited for memory, %s of that time on average.",
-				pct(Share(cells, c.Stall.Cells)), c.whose(t.Labels), pct(timeline.Mean(timeline.At(c.ofContainer(ContainerPSIMemoryFull, t), in))))
+			f.Say("waited", Values{"group": c.groupAbove(t.Labels), "share": Part(Share(cells, c.Stall.Cells)), "mean": Part(timeline.Mean(timeline.At(c.ofContainer(ContainerPSIMemoryFull, t), in)))})
 			limit, used := timeline.Max(c.ofContainer(ContainerMemoryLimit, t)), timeline.Max(timeline.At(c.ofContainer(ContainerMemoryUsed, t), in))
 			if limit == limit && used == used {
-				f.Summary += fmt.Sprintf(" It had %s of its %s.", size(used), size(limit))
+				f.Say("used", Values{"used": Bytes(used), "limit": Bytes(limit)})
 			}
 			c.figureOf(&f, "share of the stalled time in which all of its tasks waited for memory (PSI), mean", ContainerPSIMemoryFull,
 				timeline.Mean(timeline.At(c.ofContainer(ContainerPSIMemoryFull, t), c.Stall.Cells)), "ratio", c.Stall.Cells)
@@ -37,11 +44,8 @@ func containerMemoryLimit() Rule {
 			c.figureOf(&f, "times a second it met its limit while stalled, mean", ContainerMemoryReclaims,
 				timeline.Mean(timeline.At(c.ofContainer(ContainerMemoryReclaims, t), c.Stall.Cells)), "1/s", c.Stall.Cells)
 			c.figureOf(&f, "memory available on the host while stalled, mean", MemoryAvailable, timeline.Mean(timeline.At(c.One(MemoryAvailable), c.Stall.Cells)), "bytes", c.Stall.Cells)
-			f.Fixes = []Fix{
-				{Summary: "Set the database's cache explicitly below the container's limit, with room for connections and for page cache" + c.Pack.hints(func(k Knowledge) string { return k.CacheHint }),
-					Expect: "no reclaim under load", TradeOff: "more reads from the disk if the working set no longer fits"},
-				{Summary: "Raise the container's memory limit (Kubernetes: resources.limits.memory; systemd: MemoryMax=, MemoryHigh=)", Expect: "the same, without a smaller cache", TradeOff: "memory of the node"},
-			}
+			f.Advise("cache", Values{"hints": Called(c.Pack.hints(func(k Knowledge) string { return k.CacheHint }))})
+			f.Advise("raise", nil)
 			out = append(out, f)
 		}
 		return out

@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -22,7 +21,16 @@ func diskBurstExhausted() Rule {
 	r := Rule{ID: "disk/burst-exhausted", Title: "Burst credits ran out", Kind: Cause, When: saturated,
 		Needs: []*Signal{}, AnyOf: []*Signal{DiskQueue, EBSBurstBalance},
 		NoAlert: "its condition is that of disk/iops-capped; that a ceiling fell in the middle of a load is seen over hours, not by PromQL",
-		Cause:   "Some volumes and instances run faster than their baseline while credits last (gp2 to 3,000 IOPS; st1 and sc1; burstable instances for 30 minutes). When they are spent the ceiling falls to the baseline, in the middle of the same load."}
+		Cause:   "Some volumes and instances run faster than their baseline while credits last (gp2 to 3,000 IOPS; st1 and sc1; burstable instances for 30 minutes). When they are spent the ceiling falls to the baseline, in the middle of the same load.",
+		Words: Words{
+			"fell":  "At {{.at}} UTC the ceiling of {{.device}} fell from {{.before}} to {{.after}} under the same load and stayed there.",
+			"spent": "The burst balance was spent for {{.for}}{{with .share}}, in {{.}} of the stalled time{{end}}.",
+		},
+		Advice: map[string]Advice{
+			"no credits": {Summary: "Replace gp2 (or st1, sc1) by gp3: no credits; 3,000 IOPS and 125 MiB/s always, more if bought", Expect: "a ceiling that does not move", TradeOff: "gp3 costs less per GB than gp2 (0.08 to 0.10 USD a month, us-east-1), more than st1 (0.045); the change takes hours in which the volume is a little slower"},
+			"instance":   {Summary: "If the instance is the burstable one, choose a size whose baseline carries the load", Expect: "no cliff after 30 minutes", TradeOff: "the instance's price"},
+			"gp2":        {Summary: "Replace gp2 by gp3 (no credits)", Expect: "a ceiling that does not move", TradeOff: "none in price at the same size"},
+		}}
 	r.Judge = func(c *Case, held []timeline.Track) []Finding {
 		var out []Finding
 		for _, h := range held {
@@ -87,22 +95,18 @@ func (r Rule) ceilingFell(c *Case, held timeline.Track, signal *Signal, unit str
 	f.Weight = Share(down.Widen(1, 1), c.Stall.Cells)
 	f.Severity = c.SeverityOf(f.Weight)
 	f.Windows = c.Windows(down.Close(3))
-	show := func(x float64) string {
-		if unit == "bytes/s" {
-			return size(x) + "/s"
-		}
-		return num(x) + " IOPS"
+	shown := unit
+	if unit == "1/s" {
+		shown = "IOPS"
 	}
 	at := c.Grid.Time(cells[best])
-	f.Summary = fmt.Sprintf("At %s UTC the ceiling of %s fell from %s to %s under the same load and stayed there.", at.Format("15:04:05"), dev, show(hi), show(lo))
+	f.Say("fell", Values{"at": Called(at.Format("15:04:05")), "device": Called(dev), "before": Of(hi, shown), "after": Of(lo, shown)})
 	f.Evidence = []Evidence{
 		c.Figure("median rate of the saturated intervals before", signal, hi, unit, sat.Without(down)),
 		c.Figure("median rate of the saturated intervals after", signal, lo, unit, down),
 	}
-	f.Fixes = []Fix{
-		{Summary: "Replace gp2 (or st1, sc1) by gp3: no credits; 3,000 IOPS and 125 MiB/s always, more if bought", Expect: "a ceiling that does not move", TradeOff: "gp3 costs less per GB than gp2 (0.08 to 0.10 USD a month, us-east-1), more than st1 (0.045); the change takes hours in which the volume is a little slower"},
-		{Summary: "If the instance is the burstable one, choose a size whose baseline carries the load", Expect: "no cliff after 30 minutes", TradeOff: "the instance's price"},
-	}
+	f.Advise("no credits", nil)
+	f.Advise("instance", nil)
 	return f, true
 }
 
@@ -167,13 +171,13 @@ func (r Rule) creditsSpent(c *Case) []Finding {
 		f.Weight = Share(spent, c.Stall.Cells)
 		f.Severity = c.SeverityOf(f.Weight)
 		f.Windows = c.Windows(spent)
-		f.Summary = fmt.Sprintf("The burst balance was spent for %s", dur(c.Seconds(spent)))
+		said := Values{"for": Seconds(c.Seconds(spent)), "share": ""}
 		if c.Stall.Any() {
-			f.Summary += ", in " + pct(f.Weight) + " of the stalled time"
+			said["share"] = Part(f.Weight)
 		}
-		f.Summary += "."
+		f.Say("spent", said)
 		f.Evidence = []Evidence{c.FigureOf("lowest burst balance", "aws_ebs_burst_balance_average", timeline.Quantile(t.Values, 0), "ratio", spent)}
-		f.Fixes = []Fix{{Summary: "Replace gp2 by gp3 (no credits)", Expect: "a ceiling that does not move", TradeOff: "none in price at the same size"}}
+		f.Advise("gp2", nil)
 		out = append(out, f)
 	}
 	return out

@@ -5,28 +5,42 @@ import (
 	"slices"
 	"strings"
 
+	"plimsoll/internal/base/units"
 	"plimsoll/internal/record/timeline"
 )
 
+// capWords are those of both caps.
+var capWords = Words{
+	"binds":     "{{.device}} stands at {{.level}} and goes no higher: {{.for}} in all, and in {{.share}} of the stalled time.",
+	"no stall":  "{{.device}} stands at {{.level}} for {{.for}} in all, and nothing stalled meanwhile.",
+	"hardly":    "{{.device}} stands at {{.level}} for {{.for}} in all, but hardly any stalled time falls into it.",
+	"recurring": "It recurs every {{.period}}.",
+}
+
+var bursts = Advice{Summary: "First make the bursts smaller: pace the checkpoint, bound the OS's dirty bytes, or give the journal/WAL a volume of its own (see the other findings)",
+	Expect: "the same bytes spread over more seconds; it costs nothing", TradeOff: "less coalescing: more bytes written in all"}
+
+// mibs is a rate in MiB/s, in which volumes are sold.
+func mibs(bytesPerS float64) Value { return Value(fmt.Sprintf("%.0f MiB/s", bytesPerS/mib)) }
+
 // capFinding is what both caps' findings share.
-func (r Rule) capFinding(c *Case, k ceiling, p timeline.Plateau, level, unit string, metric *Signal) Finding {
+func (r Rule) capFinding(c *Case, k ceiling, p timeline.Plateau, level Value, unit string, metric *Signal) Finding {
 	f := r.Finding(k.device)
 	at := p.Cells.Close(1)
 	f.Weight = Share(at.Widen(1, 1), c.Stall.Cells)
 	f.Severity = c.SeverityOf(f.Weight)
 	f.Windows = c.Windows(at.Close(3))
 	f.PeriodS = c.Period(at.Close(c.Cells(5e9)))
+	words := "binds"
 	switch {
 	case !c.Stall.Any():
-		f.Summary = fmt.Sprintf("%s stands at %s for %s in all, and nothing stalled meanwhile.", k.device, level, dur(c.Seconds(at)))
+		words = "no stall"
 	case f.Severity == Info:
-		f.Summary = fmt.Sprintf("%s stands at %s for %s in all, but hardly any stalled time falls into it.", k.device, level, dur(c.Seconds(at)))
-	default:
-		f.Summary = fmt.Sprintf("%s stands at %s and goes no higher: %s in all, and in %s of the stalled time.",
-			k.device, level, dur(c.Seconds(at)), pct(f.Weight))
+		words = "hardly"
 	}
+	f.Say(words, Values{"device": Called(k.device), "level": level, "for": Seconds(c.Seconds(at)), "share": Part(f.Weight)})
 	if f.PeriodS > 0 {
-		f.Summary += fmt.Sprintf(" It recurs every %s.", dur(f.PeriodS))
+		f.Say("recurring", Values{"period": Seconds(f.PeriodS)})
 	}
 	dev := func(signal *Signal) []float64 { return c.For(signal, "device", k.device) }
 	median := func(signal *Signal, m timeline.Mask) float64 {
@@ -34,7 +48,7 @@ func (r Rule) capFinding(c *Case, k ceiling, p timeline.Plateau, level, unit str
 	}
 	calm := k.saturated.Not()
 	f.Evidence = append(f.Evidence,
-		c.Figure("the plateau: the rate of "+pct(p.Share)+" of the saturated intervals, within 5 %", metric, p.Level, unit, p.Cells),
+		c.Figure("the plateau: the rate of "+units.Percent(p.Share)+" of the saturated intervals, within 5 %", metric, p.Level, unit, p.Cells),
 		c.Figure("share of all intervals in which it was passed", metric, p.Above, "ratio", timeline.Known(dev(DiskBusy))),
 		c.Figure("median queue at the plateau", DiskQueue, median(DiskQueue, p.Cells), "requests", p.Cells),
 		c.Figure("median write await at the plateau", DiskWriteAwait, median(DiskWriteAwait, p.Cells), "seconds", p.Cells),
@@ -80,6 +94,3 @@ func (c *Case) company(k ceiling, all []ceiling, plateau func(ceiling) (timeline
 	}
 	return []Evidence{c.Remark(strings.Join(names, ", ") + " stands still in the same intervals: parts of one stripe or, if they are not, the instance's own limit")}
 }
-
-var bursts = Fix{Summary: "First make the bursts smaller: pace the checkpoint, bound the OS's dirty bytes, or give the journal/WAL a volume of its own (see the other findings)",
-	Expect: "the same bytes spread over more seconds; it costs nothing", TradeOff: "less coalescing: more bytes written in all"}

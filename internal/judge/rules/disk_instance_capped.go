@@ -1,8 +1,6 @@
 package rules
 
 import (
-	"strings"
-
 	"plimsoll/internal/record/timeline"
 )
 
@@ -19,14 +17,20 @@ func diskInstanceCapped() Rule {
 	r := Rule{ID: "disk/instance-capped", Title: "The instance's EBS limit binds, not the volume's", Kind: Cause,
 		When:  "plimsoll:ebs_instance_iops_exceeded:ratio > 0.05 or plimsoll:ebs_instance_throughput_exceeded:ratio > 0.05",
 		Needs: []*Signal{}, AnyOf: []*Signal{iopsOver, tpOver},
-		Cause: "An EC2 instance has its own limit for all its volumes together, often lower than the volume's. EBS counts the time spent over each limit apart (NVMe log page 0xD0), so this is no guess."}
+		Cause: "An EC2 instance has its own limit for all its volumes together, often lower than the volume's. EBS counts the time spent over each limit apart (NVMe log page 0xD0), so this is no guess.",
+		Words: Words{"exceeded": "The instance's limit was exceeded for {{with .IOPS}}{{.}} (IOPS){{end}}{{if and .IOPS .throughput}} and {{end}}{{with .throughput}}{{.}} (throughput){{end}}" +
+			"{{with .share}}, in {{.}} of the stalled time{{end}}. A larger volume will not help."},
+		Advice: map[string]Advice{
+			"instance": {Summary: "Move to an instance type with a higher EBS limit; leave the volume", Expect: "the wait ends where the next limit begins: the volume's", TradeOff: "the instance's price; a restart"},
+			"spread":   {Summary: "Spread load: other volumes of this instance share the limit", Expect: "what they use becomes free", TradeOff: "work elsewhere"},
+		}}
 	r.Judge = func(c *Case, held []timeline.Track) []Finding {
 		var out []Finding
 		for _, h := range held {
 			over := timeline.Known(h.Values)
 			vol := h.Labels.Get("volume_id")
 			var seconds float64
-			var parts []string
+			said := Values{"IOPS": "", "throughput": "", "share": ""}
 			f := r.Finding(vol)
 			for _, s := range []struct {
 				signal       *Signal
@@ -41,7 +45,7 @@ func diskInstanceCapped() Rule {
 				}
 				x := timeline.Sum(v) * c.Grid.StepSeconds()
 				seconds += x
-				parts = append(parts, dur(x)+" ("+s.what+")")
+				said[s.what] = Seconds(x)
 				f.Evidence = append(f.Evidence, c.FigureOf("time over the instance's "+s.what+" limit", s.metric, x, "seconds", over))
 			}
 			if seconds < exceededS {
@@ -51,16 +55,13 @@ func diskInstanceCapped() Rule {
 			f.Severity = c.SeverityOf(f.Weight)
 			f.Windows = c.Windows(over)
 			f.PeriodS = c.Period(over.Close(c.Cells(5e9)))
-			f.Summary = "The instance's limit was exceeded for " + strings.Join(parts, " and ")
 			if c.Stall.Any() {
-				f.Summary += ", in " + pct(f.Weight) + " of the stalled time"
+				said["share"] = Part(f.Weight)
 			}
-			f.Summary += ". A larger volume will not help."
+			f.Say("exceeded", said)
 			f.Evidence = append(f.Evidence, c.volumesOwn(vol)...)
-			f.Fixes = []Fix{
-				{Summary: "Move to an instance type with a higher EBS limit; leave the volume", Expect: "the wait ends where the next limit begins: the volume's", TradeOff: "the instance's price; a restart"},
-				{Summary: "Spread load: other volumes of this instance share the limit", Expect: "what they use becomes free", TradeOff: "work elsewhere"},
-			}
+			f.Advise("instance", nil)
+			f.Advise("spread", nil)
 			out = append(out, f)
 		}
 		return out

@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"fmt"
 	"math"
 
 	"plimsoll/internal/record/timeline"
@@ -44,7 +43,8 @@ func diskLatencyBound() Rule {
 		When:  "plimsoll:disk_queue:requests > 0.5 and plimsoll:disk_queue:requests < 1.5 and plimsoll:disk_writes:rate > 50",
 		Needs: []*Signal{}, AnyOf: []*Signal{DiskQueue, FioIodepth},
 		NoAlert: "it refutes: no more IOPS are to be bought",
-		Cause:   "The writer waits for one request before it makes the next (a WAL's or a journal's fdatasync). Its rate is one over the latency, whatever the volume would allow. A cap that is not reached can be raised without any effect."}
+		Cause:   "The writer waits for one request before it makes the next (a WAL's or a journal's fdatasync). Its rate is one over the latency, whatever the volume would allow. A cap that is not reached can be raised without any effect.",
+		Words:   serialWords, Advice: serialAdvice}
 	r.Judge = func(c *Case, held []timeline.Track) []Finding {
 		var out []Finding
 		for _, h := range held {
@@ -55,6 +55,39 @@ func diskLatencyBound() Rule {
 		return append(out, r.serialFio(c)...)
 	}
 	return r
+}
+
+var serialWords = Words{
+	"serial":  "{{.device}} serves one request at a time: {{.rate}} requests/s at {{.each}} each, a queue of {{.queue}}.",
+	"idle":    "It has no request for {{.idle}} of the time: no cap holds it, and raising the volume's IOPS buys nothing.",
+	"latency": "The limit is the latency; raising the volume's IOPS buys nothing.",
+
+	"ambiguous title": "One request at a time, at {{.rate}}/s without variation: its latency, or a cap at just that figure",
+	"ambiguous":       "The rate does not vary as latencies do, so a clock may make it: if the volume is provisioned with {{.rate}} IOPS, that cap binds; if with more, the latency does and IOPS buy nothing.",
+
+	"paced title": "One request at a time, at {{.each}} each: a slow medium, or a cap that spaces them",
+	"paced":       `Flash takes 0.2 to 2 ms. A cap of some {{or .limit "?"}} IOPS would make the same picture (a gp2 out of credits, a small Azure disk), and so does a magnetic or overloaded disk: of the first more IOPS are the cure, of the others they are not.`,
+
+	"fio": "Job {{.job}} makes one write at a time: {{.rate}} a second at {{.each}} each, {{.waiting}} of its time spent waiting" +
+		"{{with .runs}} (the best of {{.}} runs; the least made {{$.least}}){{end}}. The limit is the latency; raising the volume's IOPS buys nothing" +
+		"{{with .sold}}, unless the volume is held at just this rate: {{$.rate}} IOPS is {{.}}{{end}}.",
+}
+
+const trialCosts = "a trial costs a day of the higher price; EBS lets a volume be modified again after six hours"
+
+var serialAdvice = map[string]Advice{
+	"no IOPS": {Summary: "Do not buy IOPS for this", Expect: "no change: the cap is not reached", TradeOff: "none; money kept"},
+	"ambiguous": {Summary: "Look up what the volume is provisioned with; if it is about {{.rate}} IOPS, raise it once and compare",
+		Expect: "one writer's rate grows up to one over the volume's latency, no further", TradeOff: trialCosts},
+	"paced": {Summary: `Look up what the volume is provisioned with and, of gp2, its BurstBalance; if it is about {{or .limit "?"}} IOPS, raise it`,
+		Expect: "one writer's rate grows up to one over the volume's own latency", TradeOff: trialCosts},
+	"batch": {Summary: "Make fewer, larger syncs: batch writes, use more clients at once (group commit)",
+		Expect: "the same syncs carry more writes", TradeOff: "each write waits for its batch"},
+	"latency": {Summary: "Use a volume with a lower latency: io2 Block Express (under 0.5 ms on average, by its maker), local NVMe",
+		Expect:   "the rate of one writer grows by the ratio of the latencies; {{.each}} each now",
+		TradeOff: "io2: USD 0.125 per GB and 0.065 per IOPS a month; local NVMe is lost with the instance"},
+	"preallocate": {Summary: "Write into preallocated files: an append that grows a file costs further journal writes of the file system",
+		Expect: "two to three device writes an append become one", TradeOff: "space taken in advance"},
 }
 
 func (r Rule) serialDevice(c *Case, held timeline.Track) (Finding, bool) {
@@ -87,42 +120,42 @@ func (r Rule) serialDevice(c *Case, held timeline.Track) (Finding, bool) {
 		f.Severity = Warning
 	}
 	f.Windows = c.Windows(serial.Close(3))
-	f.Summary = fmt.Sprintf("%s serves one request at a time: %s requests/s at %s each, a queue of %s.",
-		dev, num(rate), dur(each), num(q))
-	f.Fixes = latencyFixes(each)
 	occupied := timeline.Quantile(timeline.At(busy, serial), 0.5)
+	said := Values{"device": Called(dev), "rate": Number(rate), "each": Seconds(each), "queue": Number(q),
+		"idle": Part(1 - occupied), "limit": Number(rate / max(occupied, serialQueueLow))}
+	f.Say("serial", said)
 	switch {
 	case c.pinned(ops, busy, serial):
-		f.ambiguous(rate)
+		f.question("ambiguous", said)
 	case each >= pacedS && c.mayBeCapped(serial):
-		f.paced(each, rate/max(occupied, serialQueueLow))
+		// Each request takes longer than a flash volume's: the pause may be a cap's.
+		f.question("paced", said)
 	case occupied < alwaysWaiting:
-		f.Summary += fmt.Sprintf(" It has no request for %s of the time: no cap holds it, and raising the volume's IOPS buys nothing.", pct(1-occupied))
+		f.Say("idle", said)
+		f.Advise("no IOPS", nil)
 	default:
-		f.Summary += " The limit is the latency; raising the volume's IOPS buys nothing."
+		f.Say("latency", said)
+		f.Advise("no IOPS", nil)
 	}
+	f.lowerLatency(each)
 	f.Evidence = c.serialEvidence(ops, queue, serial, writing)
 	return f, true
 }
 
-// ambiguous turns the refutation into what it is where a cap may make the rate: a question. It may be
-// just what IOPS would help.
-func (f *Finding) ambiguous(rate float64) {
+// question turns the refutation into what it is where a cap may make the rate: it may be just what
+// IOPS would help.
+func (f *Finding) question(words string, v Values) {
 	f.Kind, f.Severity = Symptom, Info
-	f.Title = fmt.Sprintf("One request at a time, at %s/s without variation: its latency, or a cap at just that figure", num(rate))
-	f.Summary += fmt.Sprintf(" The rate does not vary as latencies do, so a clock may make it: if the volume is provisioned with %s IOPS, that cap binds; if with more, the latency does and IOPS buy nothing.", num(rate))
-	// The first of the fixes is not to buy IOPS.
-	f.Fixes = append([]Fix{{Summary: fmt.Sprintf("Look up what the volume is provisioned with; if it is about %s IOPS, raise it once and compare", num(rate)),
-		Expect: "one writer's rate grows up to one over the volume's latency, no further", TradeOff: "a trial costs a day of the higher price; EBS lets a volume be modified again after six hours"}}, f.Fixes[1:]...)
+	f.Entitle(words+" title", v)
+	f.Say(words, v)
+	f.Advise(words, v)
 }
 
-// paced is the same where each request takes longer than a flash volume's: the pause may be a cap's.
-func (f *Finding) paced(each, limit float64) {
-	f.Kind, f.Severity = Symptom, Info
-	f.Title = fmt.Sprintf("One request at a time, at %s each: a slow medium, or a cap that spaces them", dur(each))
-	f.Summary += fmt.Sprintf(" Flash takes 0.2 to 2 ms. A cap of some %s IOPS would make the same picture (a gp2 out of credits, a small Azure disk), and so does a magnetic or overloaded disk: of the first more IOPS are the cure, of the others they are not.", num(limit))
-	f.Fixes = append([]Fix{{Summary: fmt.Sprintf("Look up what the volume is provisioned with and, of gp2, its BurstBalance; if it is about %s IOPS, raise it", num(limit)),
-		Expect: "one writer's rate grows up to one over the volume's own latency", TradeOff: "a trial costs a day of the higher price; EBS lets a volume be modified again after six hours"}}, f.Fixes[1:]...)
+// lowerLatency advises what helps a serial writer.
+func (f *Finding) lowerLatency(each float64) {
+	f.Advise("batch", nil)
+	f.Advise("latency", Values{"each": Seconds(each)})
+	f.Advise("preallocate", nil)
 }
 
 func (c *Case) serialEvidence(ops, queue []float64, serial, writing timeline.Mask) []Evidence {
@@ -182,17 +215,4 @@ func (sig *Signals) mayBeCapped(serial timeline.Mask) bool {
 		}
 	}
 	return len(exceeded) == 0
-}
-
-func latencyFixes(each float64) []Fix {
-	return []Fix{
-		{Summary: "Do not buy IOPS for this", Expect: "no change: the cap is not reached", TradeOff: "none; money kept"},
-		{Summary: "Make fewer, larger syncs: batch writes, use more clients at once (group commit)",
-			Expect: "the same syncs carry more writes", TradeOff: "each write waits for its batch"},
-		{Summary: "Use a volume with a lower latency: io2 Block Express (under 0.5 ms on average, by its maker), local NVMe",
-			Expect:   fmt.Sprintf("the rate of one writer grows by the ratio of the latencies; %s each now", dur(each)),
-			TradeOff: "io2: USD 0.125 per GB and 0.065 per IOPS a month; local NVMe is lost with the instance"},
-		{Summary: "Write into preallocated files: an append that grows a file costs further journal writes of the file system",
-			Expect: "two to three device writes an append become one", TradeOff: "space taken in advance"},
-	}
 }

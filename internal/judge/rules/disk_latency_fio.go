@@ -1,9 +1,9 @@
 package rules
 
 import (
-	"fmt"
 	"math"
 	"slices"
+	"strconv"
 
 	"plimsoll/internal/record/timeline"
 )
@@ -79,26 +79,26 @@ func (r Rule) serialFio(c *Case) []Finding {
 		}
 		f.Evidence = append(f.Evidence, c.FigureOf("requests in flight", "fio_job_iodepth", 1, "requests", timeline.Known(t.Values)))
 		f.Evidence = slices.DeleteFunc(f.Evidence, func(e Evidence) bool { return e.Value == nil })
-		f.Summary = fioSummary(job, runs, best)
-		f.Fixes = latencyFixes(best.each())
+		f.Say("fio", fioValues(job, runs, best))
+		f.Advise("no IOPS", nil)
+		f.lowerLatency(best.each())
 		out = append(out, f)
 	}
 	return out
 }
 
-func fioSummary(job string, runs []fioRun, best fioRun) string {
-	text := fmt.Sprintf("Job %s makes one write at a time: %s a second at %s each, %s of its time spent waiting",
-		job, num(best.rate), dur(best.each()), pct(min(1, best.rate*best.each())))
+func fioValues(job string, runs []fioRun, best fioRun) Values {
+	v := Values{"job": Called(job), "rate": Number(best.rate), "each": Seconds(best.each()), "waiting": Part(min(1, best.rate*best.each())),
+		"runs": "", "least": "", "sold": ""}
 	if len(runs) > 1 {
 		least := best.rate
 		for _, x := range runs {
 			least = min(least, x.rate)
 		}
-		text += fmt.Sprintf(" (the best of %d runs; the least made %s)", len(runs), num(least))
+		v["runs"], v["least"] = Called(strconv.Itoa(len(runs))), Number(least)
 	}
-	text += ". The limit is the latency; raising the volume's IOPS buys nothing"
 	if limit, ok := soldIOPS(best.rate); ok {
-		text += fmt.Sprintf(", unless the volume is held at just this rate: %s IOPS is %s", num(best.rate), limit.what)
+		v["sold"] = Called(limit.what)
 	}
-	return text + "."
+	return v
 }

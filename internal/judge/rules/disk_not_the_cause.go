@@ -28,7 +28,10 @@ func diskNotTheCause() Rule {
 	r := Rule{ID: "disk/not-the-cause", Title: "The disk is not the cause", Kind: Refutation,
 		When:    "plimsoll:disk_busy:ratio < 0.9",
 		NoAlert: "it refutes: nobody is to be called because a disk is well",
-		Cause:   "While clients waited, every device had time to spare. A faster volume would have been idle more."}
+		Cause:   "While clients waited, every device had time to spare. A faster volume would have been idle more.",
+		Words: Words{"idle": "While {{.clients}} stalled, the busiest device ({{.device}}) was busy {{.mean}} of the time, at most {{.most}} in any interval" +
+			"{{with .iops}}, with at most {{.}} IOPS{{end}}. A faster or larger volume will not help."},
+		Advice: map[string]Advice{"do not buy": {Summary: "Do not buy IOPS or throughput for this", Expect: "no change: the device was not what writes waited for", TradeOff: "none; money kept"}}}
 	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
 		if !c.Stall.IsDatabase || !c.Stall.Any() {
 			return nil
@@ -130,12 +133,8 @@ func (r Rule) fillNotTheCause(c *Case, f *Finding, busiest timeline.Track) {
 	get := func(signal *Signal) []float64 { return c.For(signal, "device", dev) }
 	stalled := c.Stall.Cells
 	in := timeline.At(busiest.Values, stalled)
-	f.Summary = fmt.Sprintf("While %s stalled, the busiest device (%s) was busy %s of the time, at most %s in any interval",
-		c.Stall.Subject, dev, pct(timeline.Mean(in)), pct(timeline.Max(in)))
-	if ops := timeline.At(get(DiskOps), stalled); timeline.Count(ops) > 0 {
-		f.Summary += fmt.Sprintf(", with at most %s IOPS", num(timeline.Max(ops)))
-	}
-	f.Summary += ". A faster or larger volume will not help."
+	f.Say("idle", Values{"clients": Called(c.Stall.Subject), "device": Called(dev), "mean": Part(timeline.Mean(in)), "most": Part(timeline.Max(in)),
+		"iops": Number(timeline.Max(timeline.At(get(DiskOps), stalled)))})
 	f.Evidence = append(f.Evidence,
 		c.Figure("busy share of "+dev+" while stalled, 95th percentile", DiskBusy, timeline.Quantile(in, 0.95), "ratio", stalled),
 		c.Figure("busy share of "+dev+", most in any interval of the recording", DiskBusy, timeline.Max(busiest.Values), "ratio", timeline.Known(busiest.Values)),
@@ -155,6 +154,6 @@ func (r Rule) fillNotTheCause(c *Case, f *Finding, busiest timeline.Track) {
 		f.Evidence = append(f.Evidence, c.Figure("share of the stalled time in which all tasks waited for I/O (PSI), median", PSIIOFull, timeline.Quantile(timeline.At(full, stalled), 0.5), "ratio", stalled))
 	}
 	f.Windows = c.Windows(stalled)
-	f.Fixes = []Fix{{Summary: "Do not buy IOPS or throughput for this", Expect: "no change: the device was not what writes waited for", TradeOff: "none; money kept"}}
+	f.Advise("do not buy", nil)
 	f.Evidence = slices.DeleteFunc(f.Evidence, func(e Evidence) bool { return e.Value == nil })
 }

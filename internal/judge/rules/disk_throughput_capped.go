@@ -8,36 +8,46 @@ import (
 
 func atThroughput(k ceiling) (timeline.Plateau, bool) { return k.throughput, k.hasTP }
 
+const raiseThroughputCosts = "gp3: USD 0.04 a month for each MiB/s over 125 (us-east-1), at most 0.25 MiB/s for each IOPS"
+
 func diskThroughputCapped() Rule {
 	r := Rule{ID: "disk/throughput-capped", Title: "The volume's throughput cap binds", Kind: Cause, When: saturated,
 		Needs:   []*Signal{DiskBusy, DiskQueue, DiskMoved},
 		NoAlert: "its condition is that of disk/iops-capped; which of the two limits binds is told by the rate that stands still",
-		Cause:   "A rented volume moves so many bytes a second and makes the rest wait in its queue. With large requests this limit is met before the IOPS limit, and buying IOPS changes nothing."}
+		Cause:   "A rented volume moves so many bytes a second and makes the rest wait in its queue. With large requests this limit is met before the IOPS limit, and buying IOPS changes nothing.",
+		Words:   capWords,
+		Advice: map[string]Advice{
+			"bursts": bursts,
+			"raise": {Summary: "Then raise the volume's throughput above {{.throughput}}; leave its IOPS",
+				Expect: "the time at the cap shrinks in proportion, until the instance's own limit is met", TradeOff: raiseThroughputCosts},
+			"raise both": {Summary: "Then raise the volume's throughput above {{.throughput}} and its IOPS above {{.iops}}: both limits are met at once",
+				Expect: "the time at the caps shrinks in proportion; raising one alone changes nothing", TradeOff: raiseThroughputCosts},
+		}}
 	r.Judge = func(c *Case, held []timeline.Track) []Finding {
 		var out []Finding
 		all := c.ceilings(held, atThroughput)
 		for _, k := range all {
-			level := size(k.throughput.Level) + "/s"
+			level := Of(k.throughput.Level, "bytes/s")
 			f := r.capFinding(c, k, k.throughput, level, "bytes/s", DiskMoved)
 			limit, sold := soldThroughput(k.throughput.Level)
 			f.Cap = &Cap{Throughput: k.throughput.Level, Types: limit.types}
 			if sold {
-				f.Evidence = append(f.Evidence, c.Remark(fmt.Sprintf("%s (%.0f MiB/s) is %s, within 4 %%", level, k.throughput.Level/mib, limit.what)))
+				f.Evidence = append(f.Evidence, c.Remark(fmt.Sprintf("%s (%s) is %s, within 4 %%", level, mibs(k.throughput.Level), limit.what)))
 			}
-			raise := Fix{Summary: fmt.Sprintf("Then raise the volume's throughput above %.0f MiB/s; leave its IOPS", k.throughput.Level/mib),
-				Expect:   "the time at the cap shrinks in proportion, until the instance's own limit is met",
-				TradeOff: "gp3: USD 0.04 a month for each MiB/s over 125 (us-east-1), at most 0.25 MiB/s for each IOPS"}
+			f.Advise("bursts", nil)
+			raise := Values{"throughput": mibs(k.throughput.Level), "iops": Number(k.iops.Level)}
 			ops := c.For(DiskOps, "device", k.device)
 			iops := timeline.Quantile(timeline.At(ops, k.throughput.Cells), 0.5)
 			switch {
 			case k.hasIOPS && k.together:
-				raise.Summary = fmt.Sprintf("Then raise the volume's throughput above %.0f MiB/s and its IOPS above %s: both limits are met at once", k.throughput.Level/mib, num(k.iops.Level))
-				raise.Expect = "the time at the caps shrinks in proportion; raising one alone changes nothing"
-			case iops == iops:
+				f.Advise("raise both", raise)
+			default:
+				f.Advise("raise", raise)
+			}
+			if iops == iops && !(k.hasIOPS && k.together) {
 				f.Evidence = append(f.Evidence, c.Figure("median IOPS at the plateau: not what binds", DiskOps, iops, "1/s", k.throughput.Cells))
 			}
 			f.Evidence = append(f.Evidence, c.company(k, all, atThroughput)...)
-			f.Fixes = []Fix{bursts, raise}
 			out = append(out, f)
 		}
 		return out

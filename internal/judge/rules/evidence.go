@@ -3,7 +3,6 @@ package rules
 import (
 	"math"
 
-	"plimsoll/internal/base/units"
 	"plimsoll/internal/record/timeline"
 )
 
@@ -64,15 +63,3 @@ func (st *Stalls) SeverityOf(share float64) Severity {
 	}
 	return Warning
 }
-
-// How sentences print quantities.
-var (
-	num  = units.Number
-	dur  = units.Seconds
-	size = units.Bytes
-	pct  = units.Percent
-)
-
-// OpSeconds prints waiting summed over operations: always in seconds, for it is no
-// stretch of time on a clock.
-func OpSeconds(s float64) string { return num(s) + " s" }

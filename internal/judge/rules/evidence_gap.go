@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"plimsoll/internal/base/units"
 	"plimsoll/internal/record/timeline"
 )
 
@@ -16,7 +17,13 @@ const (
 func evidenceGap() Rule {
 	r := Rule{ID: "evidence/gap", Title: "Part of the evidence is missing", Kind: Symptom, Needs: []*Signal{},
 		NoAlert: "it judges what a source reports about itself, not series",
-		Cause:   "A sampler that stops is a fact of its own: the database restarted, the host was too busy to write its statistics, or the file is damaged. What was not sampled is not judged."}
+		Cause:   "A sampler that stops is a fact of its own: the database restarted, the host was too busy to write its statistics, or the file is damaged. What was not sampled is not judged.",
+		Words: Words{
+			"trouble": "{{if .next}}and {{end}}{{.trouble}}",
+			"judged":  "in the sources{{with .lost}}; {{.}} without samples{{end}}. The rest was judged.",
+		},
+		Advice: map[string]Advice{"look": {Summary: "Look at what happened at the gaps: a restart (the uptime starts again), a sampler that got no CPU or whose own write stalled",
+			Expect: "the worst seconds are often the missing ones", TradeOff: "none"}}}
 	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
 		trouble := append(slices.Clone(c.Trouble), c.holes()...)
 		shift, off := c.ClockShift()
@@ -46,26 +53,30 @@ func evidenceGap() Rule {
 				}
 			}
 		}
-		var parts []string
+		next := Value("")
 		for _, p := range []struct {
 			n    int
 			what string
 		}{{counts["gap"], "gap"}, {counts["damage"], "damaged place"}, {len(trouble) - counts["gap"] - counts["damage"], "other remark"}} {
 			if p.n > 0 {
-				parts = append(parts, count(p.n, p.what))
+				what := Things(p.n, p.what)
+				if next == "" {
+					what = upperFirst(what)
+				}
+				f.Say("trouble", Values{"next": next, "trouble": what})
+				next = what
 			}
 		}
-		f.Summary = upperFirst(strings.Join(parts, " and ")) + " in the sources"
+		judged := Values{"lost": ""}
 		if lost > 0 {
-			f.Summary += fmt.Sprintf("; %s without samples", dur(lost))
+			judged["lost"] = Seconds(lost)
 		}
-		f.Summary += ". The rest was judged."
+		f.Say("judged", judged)
 		if n := len(trouble) - maxTroubles; n > 0 {
 			f.Evidence = append(f.Evidence, Evidence{Text: fmt.Sprintf("and %d more", n), From: c.Whole().From, To: c.Whole().To})
 		}
 		if counts["gap"] > 0 {
-			f.Fixes = []Fix{{Summary: "Look at what happened at the gaps: a restart (the uptime starts again), a sampler that got no CPU or whose own write stalled",
-				Expect: "the worst seconds are often the missing ones", TradeOff: "none"}}
+			f.Advise("look", nil)
 		}
 		return []Finding{f}
 	}
@@ -97,22 +108,10 @@ func (c *Case) holes() []Trouble {
 			return t.Span.From.Before(span.To) && t.Span.To.After(span.From)
 		})
 		if !told {
-			out = append(out, Trouble{Kind: "gap", Source: "all sources", Text: "no sample for " + dur(span.Seconds()), Span: span})
+			out = append(out, Trouble{Kind: "gap", Source: "all sources", Text: "no sample for " + units.Seconds(span.Seconds()), Span: span})
 		}
 	}
 	return out
 }
 
-func count(n int, what string) string {
-	if n == 1 {
-		return "one " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
-func upperFirst(s string) string {
-	if s == "" {
-		return s
-	}
-	return strings.ToUpper(s[:1]) + s[1:]
-}
+func upperFirst(v Value) Value { return Value(strings.ToUpper(string(v[:1]))) + v[1:] }

@@ -1,10 +1,6 @@
 package rules
 
-import (
-	"fmt"
-
-	"plimsoll/internal/record/timeline"
-)
+import "plimsoll/internal/record/timeline"
 
 // cpuAlways is the share of the time from which a saturation cannot be told from the usual.
 const cpuAlways = 0.90
@@ -16,7 +12,15 @@ const saturatedToo = 0.30
 func hostCPUSaturated() Rule {
 	r := Rule{ID: "host/cpu-saturated", Title: "The CPUs are saturated", Kind: Cause,
 		When:  "plimsoll:cpu_busy:ratio > 0.9",
-		Cause: "Operations wait for a CPU. Everything the database does gets slower at once, its eviction and checkpoints too, and the disk has time to spare."}
+		Cause: "Operations wait for a CPU. Everything the database does gets slower at once, its eviction and checkpoints too, and the disk has time to spare.",
+		Words: Words{
+			"busy":          "The CPUs were over 90 % busy in {{.share}} of the stalled time (on average {{.mean}} busy in it).",
+			"disk as well":  "The device {{.device}} was saturated in {{.share}} of it: begin there.",
+			"either, cause": "Operations wait for a CPU, and everything the database does gets slower at once. Here a device was saturated in a good part of the stalled time as well: one may hide the other.",
+		},
+		Advice: map[string]Advice{"use less": {Summary: "Find what uses the CPU (slow queries, missing indexes, compression, many connections) or use an instance with more cores",
+			Expect:   "waiting for a CPU ends; {{with .device}}waiting for {{.}} does not{{else}}a faster volume would change nothing{{end}}",
+			TradeOff: "the instance's price"}}}
 	r.Judge = func(c *Case, held []timeline.Track) []Finding {
 		if len(held) == 0 {
 			return nil
@@ -39,7 +43,7 @@ func hostCPUSaturated() Rule {
 			f.Severity = Warning
 		}
 		busy := c.One(CPUBusy)
-		f.Summary = fmt.Sprintf("The CPUs were over 90 %% busy in %s of the stalled time (on average %s busy in it).", pct(in), pct(timeline.Mean(timeline.At(busy, c.Stall.Cells))))
+		f.Say("busy", Values{"share": Part(in), "mean": Part(timeline.Mean(timeline.At(busy, c.Stall.Cells)))})
 		f.Evidence = append(f.Evidence, c.Figure("mean CPU use while stalled", CPUBusy, timeline.Mean(timeline.At(busy, c.Stall.Cells)), "ratio", c.Stall.Cells))
 		if run := c.One(ProcsRunning); run != nil {
 			f.Evidence = append(f.Evidence, c.Figure("tasks running or waiting for a CPU while stalled, median", ProcsRunning, timeline.Quantile(timeline.At(run, c.Stall.Cells), 0.5), "", c.Stall.Cells))
@@ -47,18 +51,17 @@ func hostCPUSaturated() Rule {
 		if cores := c.One(CPUCores); cores != nil {
 			f.Evidence = append(f.Evidence, c.Figure("CPUs", CPUCores, timeline.Max(cores), "", timeline.Known(cores)))
 		}
-		expect := "waiting for a CPU ends; a faster volume would change nothing"
+		advice := Values{"device": ""}
 		if dev, share := c.saturatedInStall(); share >= saturatedToo {
 			// A busy CPU beside a device that holds everybody up is seldom what they wait for first.
 			if f.Severity == Critical {
 				f.Severity = Warning
 			}
-			f.Cause = "Operations wait for a CPU, and everything the database does gets slower at once. Here a device was saturated in a good part of the stalled time as well: one may hide the other."
-			f.Summary += fmt.Sprintf(" The device %s was saturated in %s of it: begin there.", dev, pct(share))
-			expect = "waiting for a CPU ends; waiting for " + dev + " does not"
+			f.Explain("either, cause", nil)
+			f.Say("disk as well", Values{"device": Called(dev), "share": Part(share)})
+			advice["device"] = Called(dev)
 		}
-		f.Fixes = []Fix{{Summary: "Find what uses the CPU (slow queries, missing indexes, compression, many connections) or use an instance with more cores",
-			Expect: expect, TradeOff: "the instance's price"}}
+		f.Advise("use less", advice)
 		return []Finding{f}
 	}
 	return r

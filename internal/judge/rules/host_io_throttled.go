@@ -1,10 +1,6 @@
 package rules
 
-import (
-	"fmt"
-
-	"plimsoll/internal/record/timeline"
-)
+import "plimsoll/internal/record/timeline"
 
 // minThrottledS is the least time at a limit that is more than an edge of an interval.
 const minThrottledS = 3.0
@@ -12,7 +8,10 @@ const minThrottledS = 3.0
 func hostIOThrottled() Rule {
 	r := Rule{ID: "host/io-throttled", Title: "I/O waits above the device", Kind: Cause,
 		When:  "plimsoll:psi_io_full:ratio > 0.5 and on() (max(plimsoll:disk_busy:ratio) < 0.6)",
-		Cause: "Tasks wait for I/O while no device shown is busy. Something holds the requests back before the device counts them: a container's or a cgroup's I/O limit (blkio, io.max), a network file system, or a device that this source does not show."}
+		Cause: "Tasks wait for I/O while no device shown is busy. Something holds the requests back before the device counts them: a container's or a cgroup's I/O limit (blkio, io.max), a network file system, or a device that this source does not show.",
+		Words: Words{"waited": "In {{.share}} of the stalled time all tasks waited for I/O, but no device was busy."},
+		Advice: map[string]Advice{"limits": {Summary: "Look at the container's I/O limits (cgroup io.max, blkio.throttle.*), and at devices missing here (record S_TIME_FORMAT=ISO iostat -xt 1 on the node)",
+			Expect: "the limit that binds is found; raising it costs nothing if the volume has room", TradeOff: "less isolation from neighbours"}}}
 	r.Judge = func(c *Case, held []timeline.Track) []Finding {
 		if len(held) == 0 {
 			return nil
@@ -32,13 +31,12 @@ func hostIOThrottled() Rule {
 			return nil
 		}
 		full := c.One(PSIIOFull)
-		f.Summary = fmt.Sprintf("In %s of the stalled time all tasks waited for I/O, but no device was busy.", pct(Share(cells, c.Stall.Cells)))
+		f.Say("waited", Values{"share": Part(Share(cells, c.Stall.Cells))})
 		f.Evidence = append(f.Evidence, c.Figure("share of time in which all tasks waited for I/O (PSI), mean of these intervals", PSIIOFull, timeline.Mean(timeline.At(full, cells)), "ratio", cells))
 		if busiest, ok := c.busiestInStall(); ok {
 			f.Evidence = append(f.Evidence, c.Figure("busy share of "+busiest.Labels.Get("device")+" in them, mean", DiskBusy, timeline.Mean(timeline.At(busiest.Values, cells)), "ratio", cells))
 		}
-		f.Fixes = []Fix{{Summary: "Look at the container's I/O limits (cgroup io.max, blkio.throttle.*), and at devices missing here (record S_TIME_FORMAT=ISO iostat -xt 1 on the node)",
-			Expect: "the limit that binds is found; raising it costs nothing if the volume has room", TradeOff: "less isolation from neighbours"}}
+		f.Advise("limits", nil)
 		return []Finding{f}
 	}
 	return r

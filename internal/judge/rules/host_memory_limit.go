@@ -1,16 +1,15 @@
 package rules
 
-import (
-	"fmt"
-
-	"plimsoll/internal/record/timeline"
-)
+import "plimsoll/internal/record/timeline"
 
 func hostMemoryLimit() Rule {
 	r := Rule{ID: "host/memory-limit", Title: "Memory is short", Kind: Cause,
 		When:  "plimsoll:psi_memory_full:ratio > 0.1 or plimsoll:swap_out:rate > 100",
 		Needs: []*Signal{}, AnyOf: []*Signal{PSIMemoryFull, SwapOut},
-		Cause: "The kernel reclaims or swaps memory the database is using; every thread may be stopped by it, and the reclaim itself writes to the disk. In a container the limit is the container's, not the host's."}
+		Cause: "The kernel reclaims or swaps memory the database is using; every thread may be stopped by it, and the reclaim itself writes to the disk. In a container the limit is the container's, not the host's.",
+		Words: Words{"short": "The host was short of memory in {{.share}} of the stalled time."},
+		Advice: map[string]Advice{"cache": {Summary: "Set the database's cache explicitly below the host's or container's memory, with room for connections and page cache",
+			Expect: "no reclaim under load", TradeOff: "more reads from the disk if the working set no longer fits"}}}
 	r.Judge = func(c *Case, held []timeline.Track) []Finding {
 		if len(held) == 0 {
 			return nil
@@ -20,7 +19,7 @@ func hostMemoryLimit() Rule {
 		if !ok {
 			return nil
 		}
-		f.Summary = fmt.Sprintf("The host was short of memory in %s of the stalled time.", pct(Share(cells, c.Stall.Cells)))
+		f.Say("short", Values{"share": Part(Share(cells, c.Stall.Cells))})
 		for _, s := range []struct {
 			signal     *Signal
 			text, unit string
@@ -34,8 +33,7 @@ func hostMemoryLimit() Rule {
 				f.Evidence = append(f.Evidence, c.Figure(s.text, s.signal, v, s.unit, c.Stall.Cells))
 			}
 		}
-		f.Fixes = []Fix{{Summary: "Set the database's cache explicitly below the host's or container's memory, with room for connections and page cache",
-			Expect: "no reclaim under load", TradeOff: "more reads from the disk if the working set no longer fits"}}
+		f.Advise("cache", nil)
 		return []Finding{f}
 	}
 	return r

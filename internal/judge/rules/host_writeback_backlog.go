@@ -24,11 +24,27 @@ const (
 	minFlushRate       = 1e6 // bytes per second from which a rate says something
 )
 
+var backlogWords = Words{
+	"flushing":   "In {{.share}} of the stalled time the OS was flushing its page cache: up to {{.peak}} dirty{{with .took}}, which at the volume's {{$.rate}}/s is {{.}} of writing that everything else waits behind{{end}}.",
+	"checkpoint": "It is a checkpoint's fsync that asks for it (see {{.see}}).",
+}
+
+var backlogAdvice = map[string]Advice{
+	"bound": {
+		Summary: "Bound the OS's dirty bytes: vm.dirty_background_bytes = " +
+			"{{with .bytes}}{{.}} ({{$.mib}} MiB: the volume's {{$.rate}}/s x {{$.tolerable}} s of tolerable stall){{else}}the volume's bytes/s x 0.5 s of tolerable stall{{end}}",
+		Expect:   "the flush starts early and stays short; measured on a 3,000 IOPS volume, write p99 fell from 7.9 s to 0.27 s",
+		TradeOff: "about 40 % more bytes to the device: less coalescing"},
+	"apart": {Summary: "Put the journal/WAL on a volume of its own", Expect: "its fdatasync no longer waits behind data; in the same measurement p99 4.7 ms", TradeOff: "one more volume; a snapshot of a single volume is no longer consistent; reads still wait"},
+}
+
 func hostWritebackBacklog() Rule {
 	r := Rule{ID: "host/writeback-backlog", Title: "The OS flushes a backlog of its page cache", Kind: Cause,
-		When:  "(plimsoll:memory_dirty:bytes > 20e6 or plimsoll:memory_writeback:bytes > 20e6) and on() (max(plimsoll:disk_busy:ratio) > 0.9)",
-		Needs: []*Signal{MemoryDirty, DiskWritten},
-		Cause: "Buffered writes (checkpoints, eviction, data files) collect in the page cache until they are 30 s old (vm.dirty_expire_centisecs), an fsync asks for them, or a share of memory is dirty, which on a large host never comes. Then they all go to the volume at once, and a journal's or a WAL's small fdatasync waits behind them."}
+		When:   "(plimsoll:memory_dirty:bytes > 20e6 or plimsoll:memory_writeback:bytes > 20e6) and on() (max(plimsoll:disk_busy:ratio) > 0.9)",
+		Needs:  []*Signal{MemoryDirty, DiskWritten},
+		Cause:  "Buffered writes (checkpoints, eviction, data files) collect in the page cache until they are 30 s old (vm.dirty_expire_centisecs), an fsync asks for them, or a share of memory is dirty, which on a large host never comes. Then they all go to the volume at once, and a journal's or a WAL's small fdatasync waits behind them.",
+		Words:  backlogWords,
+		Advice: backlogAdvice}
 	r.Judge = func(c *Case, held []timeline.Track) []Finding {
 		dirty := c.One(MemoryDirty)
 		writeback := c.One(MemoryWriteback)
@@ -51,16 +67,18 @@ func hostWritebackBacklog() Rule {
 		if !(rate > minFlushRate) {
 			rate = timeline.Mean(timeline.At(written, b.cells))
 		}
-		f.Summary = fmt.Sprintf("In %s of the stalled time the OS was flushing its page cache: up to %s dirty", pct(share), size(b.peak))
+		said := Values{"share": Part(share), "peak": Bytes(b.peak), "took": "", "rate": Bytes(rate), "bytes": "", "mib": "", "tolerable": Number(tolerableStallS)}
 		if rate > minFlushRate {
-			f.Summary += fmt.Sprintf(", which at the volume's %s/s is %s of writing that everything else waits behind", size(rate), dur(b.peak/rate))
+			bytes := backgroundBytes(rate)
+			said["took"] = Seconds(b.peak / rate)
+			said["bytes"], said["mib"] = Value(fmt.Sprintf("%.0f", bytes)), Value(fmt.Sprintf("%.0f", bytes/mib))
 		}
-		f.Summary += "."
+		f.Say("flushing", said)
 		for _, k := range c.Cycles() {
 			if k.Flushes != "" && Share(k.Cells.Widen(1, 1), b.cells) >= byCheckpoint {
 				// The checkpoint is the cause, this its mechanism.
 				f.Weight *= byCheckpoint
-				f.Summary += " It is a checkpoint's fsync that asks for it (see " + k.Flushes + ")."
+				f.Say("checkpoint", Values{"see": Called(k.Flushes)})
 			}
 		}
 		f.Evidence = []Evidence{
@@ -78,17 +96,8 @@ func hostWritebackBacklog() Rule {
 			}
 		}
 		f.Evidence = slices.DeleteFunc(f.Evidence, func(e Evidence) bool { return e.Metric != "" && e.Value == nil })
-		bound := "Bound the OS's dirty bytes: vm.dirty_background_bytes = the volume's bytes/s x 0.5 s of tolerable stall"
-		if rate > minFlushRate {
-			bound = fmt.Sprintf("Bound the OS's dirty bytes: vm.dirty_background_bytes = %.0f (%.0f MiB: the volume's %s/s x %s s of tolerable stall)",
-				backgroundBytes(rate), backgroundBytes(rate)/mib, size(rate), num(tolerableStallS))
-		}
-		f.Fixes = []Fix{
-			{Summary: bound,
-				Expect:   "the flush starts early and stays short; measured on a 3,000 IOPS volume, write p99 fell from 7.9 s to 0.27 s",
-				TradeOff: "about 40 % more bytes to the device: less coalescing"},
-			{Summary: "Put the journal/WAL on a volume of its own", Expect: "its fdatasync no longer waits behind data; in the same measurement p99 4.7 ms", TradeOff: "one more volume; a snapshot of a single volume is no longer consistent; reads still wait"},
-		}
+		f.Advise("bound", said)
+		f.Advise("apart", nil)
 		return []Finding{f}
 	}
 	return r

@@ -42,7 +42,12 @@ func Of(x float64, unit string) Value {
 }
 
 // Things is how many there are of what: "one episode", "3 episodes".
-func Things(n int, what string) Value { return Value(count(n, what)) }
+func Things(n int, what string) Value {
+	if n == 1 {
+		return Value("one " + what)
+	}
+	return Value(fmt.Sprintf("%d %ss", n, what))
+}
 
 // Called is a name: a device, a setting, a member.
 func Called(name string) Value { return Value(name) }
@@ -85,7 +90,6 @@ func (f *Finding) Advise(advice string, v Values) {
 // the rule has no words of a name, or they name a value that there is not.
 func (r *Rule) Write(f *Finding) error {
 	var b strings.Builder
-	b.WriteString(f.Summary)
 	for _, s := range f.Asked.Says {
 		text, err := r.print(r.Words[s.Name], s.Name, s.Values)
 		if err != nil {

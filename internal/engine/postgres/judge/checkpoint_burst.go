@@ -37,29 +37,33 @@ func worstPhase(c *rules.Case, ck checkpoints) checkpointPhase {
 	return judged(ck.all().Widen(1, after), "in checkpoints")
 }
 
+var burstWords = rules.Words{
+	"in checkpoints": "{{.share}} of the stalled time falls into checkpoints: {{.in}} of the time stalled in them, {{.out}} otherwise.",
+	"in fsyncs":      "{{.share}} of the stalled time falls into the fsync at the end of checkpoints: {{.in}} of the time stalled in them, {{.out}} otherwise.",
+	"finished":       "A checkpoint wrote for {{.write}} and was in fsync for {{.sync}} on average.",
+	"open":           "The last one has not ended: {{with .writing}}{{.}} writing{{end}}{{if and .writing .syncing}} and {{end}}{{with .syncing}}{{.}} in fsync{{end}} so far.",
+	"recurring":      "They come every {{.period}}.",
+}
+
+var burstAdvice = map[string]rules.Advice{
+	"pace": {
+		Summary: "Pace it: checkpoint_completion_target = 0.9 and checkpoint_flush_after = 256kB (PostgreSQL's defaults; 14 and later for the first)" +
+			"{{if .paced}}; both are set so already: look at what else fsyncs, and at the next fixes" +
+			"{{else if and .target .flush}}; they are {{.target}} and {{.flush}} now" +
+			"{{else if .target}}; the first is {{.target}} now{{end}}",
+		Expect:   "the writes spread over the interval and the fsync finds little to do; measured at 600 transactions/s on a 3,000 IOPS volume: p99 3.3 s to 5 ms",
+		TradeOff: "hardly any: recovery time is bounded by checkpoint_timeout and max_wal_size, not by these"},
+	"seldom": {Summary: "Raise checkpoint_timeout and max_wal_size", Expect: "fewer checkpoints, and less WAL: most of it is full-page images after a checkpoint", TradeOff: "a longer recovery after a crash; disk for WAL"},
+	"apart":  {Summary: "Put pg_wal on a volume of its own", Expect: "commits no longer wait behind data", TradeOff: "one more volume"},
+}
+
 func checkpointBurst() rules.Rule {
 	r := rules.Rule{ID: "postgres/checkpoint-burst", Title: "Checkpoints stall commits", Kind: rules.Cause,
-		When:  "plimsoll:postgres_checkpoint_sync:ratio > 0.3",
-		Needs: []*rules.Signal{CheckpointWrite, CheckpointSync},
-		Cause: "A checkpoint writes every dirty buffer and fsyncs every file. Unpaced, all of it reaches the volume at once; commits then wait for their WAL's fdatasync behind it, longest while the checkpoint itself is in fsync.",
-		Words: rules.Words{
-			"in checkpoints": "{{.share}} of the stalled time falls into checkpoints: {{.in}} of the time stalled in them, {{.out}} otherwise.",
-			"in fsyncs":      "{{.share}} of the stalled time falls into the fsync at the end of checkpoints: {{.in}} of the time stalled in them, {{.out}} otherwise.",
-			"finished":       "A checkpoint wrote for {{.write}} and was in fsync for {{.sync}} on average.",
-			"open":           "The last one has not ended: {{with .writing}}{{.}} writing{{end}}{{if and .writing .syncing}} and {{end}}{{with .syncing}}{{.}} in fsync{{end}} so far.",
-			"recurring":      "They come every {{.period}}.",
-		},
-		Advice: map[string]rules.Advice{
-			"pace": {
-				Summary: "Pace it: checkpoint_completion_target = 0.9 and checkpoint_flush_after = 256kB (PostgreSQL's defaults; 14 and later for the first)" +
-					"{{if .paced}}; both are set so already: look at what else fsyncs, and at the next fixes" +
-					"{{else if and .target .flush}}; they are {{.target}} and {{.flush}} now" +
-					"{{else if .target}}; the first is {{.target}} now{{end}}",
-				Expect:   "the writes spread over the interval and the fsync finds little to do; measured at 600 transactions/s on a 3,000 IOPS volume: p99 3.3 s to 5 ms",
-				TradeOff: "hardly any: recovery time is bounded by checkpoint_timeout and max_wal_size, not by these"},
-			"seldom": {Summary: "Raise checkpoint_timeout and max_wal_size", Expect: "fewer checkpoints, and less WAL: most of it is full-page images after a checkpoint", TradeOff: "a longer recovery after a crash; disk for WAL"},
-			"apart":  {Summary: "Put pg_wal on a volume of its own", Expect: "commits no longer wait behind data", TradeOff: "one more volume"},
-		}}
+		When:   "plimsoll:postgres_checkpoint_sync:ratio > 0.3",
+		Needs:  []*rules.Signal{CheckpointWrite, CheckpointSync},
+		Cause:  "A checkpoint writes every dirty buffer and fsyncs every file. Unpaced, all of it reaches the volume at once; commits then wait for their WAL's fdatasync behind it, longest while the checkpoint itself is in fsync.",
+		Words:  burstWords,
+		Advice: burstAdvice}
 	r.Judge = func(c *rules.Case, _ []timeline.Track) []rules.Finding {
 		ck, ok := findCheckpoints(&c.Signals)
 		if !ok || !c.Stall.Any() {
