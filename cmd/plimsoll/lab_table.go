@@ -21,6 +21,7 @@ import (
 	"plimsoll/internal/lab/table"
 	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/model/simulate"
+	"plimsoll/internal/present/results"
 )
 
 // labTableOptions are those of `plimsoll lab table`.
@@ -31,6 +32,7 @@ type labTableOptions struct {
 	save     string
 	measured string
 	record   string
+	display  display
 }
 
 // tableRunsMax bounds how often each scenario is run: they take minutes.
@@ -48,7 +50,7 @@ func newLabTableCommand(a *app) *cobra.Command {
 			return o.run(cmd.Context(), a, args)
 		},
 	}
-	addOutput(cmd, &o.output)
+	addFormat(cmd, &o.output)
 	f := cmd.Flags()
 	f.IntVar(&o.runs, "runs", 1, "run each scenario so many times in the lab, and take the middle")
 	f.StringSliceVar(&o.only, "only", nil, "of a suite, run only these, by their names")
@@ -74,6 +76,9 @@ type tableJob struct {
 }
 
 func (o *labTableOptions) run(ctx context.Context, a *app, args []string) error {
+	if err := a.pageGoesSomewhere(o.output); err != nil {
+		return err
+	}
 	if err := a.useCatalog(); err != nil {
 		return err
 	}
@@ -100,13 +105,7 @@ func (o *labTableOptions) run(ctx context.Context, a *app, args []string) error 
 			"version": 1, "rows": rows, "summary": table.Summarise(rows), "advice": verdicts,
 		})
 	}
-	if err := table.Write(a.stdout, rows); err != nil || len(verdicts) == 0 {
-		return err
-	}
-	if _, err := fmt.Fprintln(a.stdout); err != nil {
-		return err
-	}
-	return table.WriteVerdicts(a.stdout, verdicts)
+	return a.write(results.ErrorTable(rows, verdicts), o.output, o.display.options(a))
 }
 
 // jobs reads all scenarios before the first takes its minute.

@@ -10,6 +10,8 @@ import (
 	lab "plimsoll/examples/lab"
 	"plimsoll/internal/lab/table"
 	"plimsoll/internal/model/simulate"
+	"plimsoll/internal/present/markdown"
+	"plimsoll/internal/present/results"
 )
 
 var update = flag.Bool("update", false, "write the table into docs/models.md")
@@ -56,13 +58,8 @@ func compared(t *testing.T) (*table.Suite, []table.Row) {
 func TestErrorTable(t *testing.T) {
 	suite, rows := compared(t)
 	var b bytes.Buffer
-	if err := table.Write(&b, rows); err != nil {
-		t.Fatal(err)
-	}
-	b.WriteString("\nPublished advice, tried:\n\n")
-	if err := table.WriteVerdicts(&b, suite.Verdicts(rows)); err != nil {
-		t.Fatal(err)
-	}
+	b.WriteString(markdown.Tables(results.ErrorRows(rows), results.ErrorSummary(table.Summarise(rows))))
+	b.WriteString("\nPublished advice, tried:\n\n" + markdown.Tables(results.AdviceTable(suite.Verdicts(rows))))
 	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)

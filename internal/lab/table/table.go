@@ -9,10 +9,8 @@ package table
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"slices"
-	"strings"
 
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/model/simulate"
@@ -55,8 +53,8 @@ func (r *Row) Off() float64 {
 	return max(*r.Lab / *r.Model, *r.Model / *r.Lab)
 }
 
-// change is the model against the laboratory: "-12 %", or "1/3.4", "x 2.3" where that says more.
-func (r *Row) change() string {
+// ErrorText is the model against the laboratory: "-12 %", or "1/3.4", "x 2.3" where that says more.
+func (r *Row) ErrorText() string {
 	off := r.Off()
 	switch {
 	case math.IsNaN(off):
@@ -126,32 +124,6 @@ func Summarise(rows []Row) []Summary {
 	return out
 }
 
-// Write writes the table in Markdown, which is read as text as well.
-func Write(w io.Writer, rows []Row) error {
-	var b strings.Builder
-	b.WriteString("| scenario | figure | lab | model | error |\n|---|---|---|---|---|\n")
-	last := ""
-	for i := range rows {
-		r := &rows[i]
-		name := r.Scenario
-		if name == last {
-			name = ""
-		}
-		last = r.Scenario
-		change := r.change()
-		if r.Doubtful {
-			change += " (saturated: does not count)"
-		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", name, r.Figure, r.LabText(), show(r.Model, r.Unit), change)
-	}
-	b.WriteString("\n| figures | rows | half are off by less than | the worst by |\n|---|---|---|---|\n")
-	for _, s := range Summarise(rows) {
-		fmt.Fprintf(&b, "| %s | %d | %s | %s |\n", s.Kind, s.Rows, factor(s.Off), factor(s.Worst))
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
 // LabText is what was measured: the middle, and both ends where there were several runs.
 func (r *Row) LabText() string {
 	text := show(r.Lab, r.Unit)
@@ -164,26 +136,8 @@ func (r *Row) LabText() string {
 // ModelText is what the model says.
 func (r *Row) ModelText() string { return show(r.Model, r.Unit) }
 
-// WriteVerdicts writes what became of advice, in Markdown.
-func WriteVerdicts(w io.Writer, verdicts []Verdict) error {
-	var b strings.Builder
-	b.WriteString("| advice | figure | lab before | lab after | model before | model after | it |\n|---|---|---|---|---|---|---|\n")
-	for _, v := range verdicts {
-		var before, after Row
-		if v.Before != nil {
-			before = *v.Before
-		}
-		if v.After != nil {
-			after = *v.After
-		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | **%s** |\n", v.Says, v.Figure, before.LabText(), after.LabText(),
-			show(before.Model, before.Unit), show(after.Model, after.Unit), v.Holds)
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-func factor(off float64) string {
+// FactorText is a factor by which figures are off: a percentage, a factor from 2 on.
+func FactorText(off float64) string {
 	if off < 2 {
 		return fmt.Sprintf("%.0f %%", 100*(off-1))
 	}

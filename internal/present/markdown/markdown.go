@@ -267,3 +267,12 @@ func (p *page) evidence(all []*document.Evidence) {
 		}
 	}
 }
+
+// Tables writes tables alone, for a page that has words of its own around them.
+func Tables(all ...*document.Table) string {
+	p := &page{}
+	for _, t := range all {
+		p.table(t)
+	}
+	return p.out.String()
+}
