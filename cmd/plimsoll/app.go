@@ -10,7 +10,7 @@ import (
 	"golang.org/x/term"
 )
 
-// An app is what a run of the program has of its surroundings.
+// An app is the environment of one run: arguments, streams, variables and the terminal.
 type app struct {
 	args           []string // without the program's name
 	getenv         func(name string) string
@@ -18,11 +18,11 @@ type app struct {
 	now            func() time.Time
 }
 
-// A stream is where output goes, and what is known of the terminal behind it.
+// A stream is an output and what is known of the terminal behind it.
 type stream struct {
 	io.Writer
 	terminal bool
-	// columns is the terminal's width at this moment, 0 if not known.
+	// columns is the terminal's current width, 0 if not known.
 	columns func() int
 }
 
@@ -30,8 +30,8 @@ func newApp() *app {
 	return &app{args: os.Args[1:], getenv: os.Getenv, stdout: fileStream(os.Stdout), stderr: fileStream(os.Stderr), now: time.Now}
 }
 
-// columns is how wide text on stdout may be, 0 if nothing is known: COLUMNS, which ls and man
-// heed as well, or else the terminal's width.
+// columns is how wide text on stdout may be, 0 if not known: COLUMNS, as for ls and man, or else
+// the terminal's width.
 func (a *app) columns() int {
 	if n, err := strconv.Atoi(a.getenv("COLUMNS")); err == nil && n > 0 {
 		return n
@@ -52,8 +52,7 @@ func fileStream(f *os.File) stream {
 	}}
 }
 
-// run runs the command that the arguments name, prints its error if it has one, and
-// gives the exit code.
+// run runs the command that the arguments name, prints its error if any, and returns the exit code.
 func (a *app) run(ctx context.Context) int {
 	root := newRootCommand(a)
 	root.SetArgs(a.args)

@@ -31,7 +31,7 @@ func newCasebookCommand(a *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				if output.value == asPage || output.value == asMarkdown {
-					return usagef("for example plimsoll casebook 1 -o html > case.html", "-o %s: a page is of one case", output.value)
+					return usagef("for example plimsoll casebook 1 -o html > case.html", "-o %s: a page shows one case", output.value)
 				}
 				return listCases(a, output.value == "json")
 			}
@@ -42,7 +42,7 @@ func newCasebookCommand(a *app) *cobra.Command {
 		},
 	}
 	addFormat(cmd, &output)
-	cmd.Flags().BoolVar(&noPlan, "no-plan", false, "end before the plan, its files and the proof, which take longest")
+	cmd.Flags().BoolVar(&noPlan, "no-plan", false, "stop before the plan, its files and the proof, which take longest")
 	return cmd
 }
 
@@ -77,19 +77,20 @@ func listCases(a *app, asJSON bool) error {
 	return w.Flush()
 }
 
-// openCase gives an embedded case, or one in a folder if the name is a folder's.
+// openCase opens an embedded case, or one in a folder if the name is a folder.
 func openCase(name string) (*casebook.Case, error) {
 	if info, err := os.Stat(name); err == nil && info.IsDir() {
 		return casebook.Read(os.DirFS(name), filepath.Base(filepath.Clean(name)))
 	}
 	c, err := casebook.Open(name)
 	if err != nil {
-		return nil, usagef("plimsoll casebook lists them", "%w", err)
+		return nil, usagef("plimsoll casebook shows the cases", "%w", err)
 	}
 	return c, nil
 }
 
-// caseOrigin is what a case's page is made from: the scenario in its folder, which of an embedded case lies in this program's source.
+// caseOrigin is what a case's page is made from: the scenario in its folder, which for an embedded
+// case is in this program's source.
 func caseOrigin(name string, given []string) results.Origin {
 	out := results.Origin{Command: given, File: filepath.Join(name, "scenario.yaml")}
 	if info, err := os.Stat(name); err == nil && info.IsDir() {

@@ -21,8 +21,8 @@ func newCatalogCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// catalogPath is where imports are kept: $PLIMSOLL_CATALOG, or in the user's configuration. "" means
-// there is no such place.
+// catalogPath is where imports are kept: $PLIMSOLL_CATALOG, or a file in the user's configuration
+// folder. It is "" if there is neither.
 func (a *app) catalogPath() string {
 	if path := a.getenv("PLIMSOLL_CATALOG"); path != "" {
 		return path
@@ -34,7 +34,7 @@ func (a *app) catalogPath() string {
 	return filepath.Join(dir, "plimsoll", "catalog.json")
 }
 
-// useCatalog has every look-up see what the user has imported. Each verb that looks something up
+// useCatalog makes every lookup see what the user has imported. Each verb that looks something up
 // calls it first.
 func (a *app) useCatalog() error {
 	path := a.catalogPath()
@@ -52,7 +52,7 @@ func (a *app) useCatalog() error {
 	return nil
 }
 
-// A catalogFilter is what a list is restricted to.
+// A catalogFilter restricts a list.
 type catalogFilter struct {
 	provider choice
 	minIOPS  int64
@@ -92,15 +92,15 @@ func newCatalogListCommand(a *app) *cobra.Command {
 		},
 	}
 	addOutput(cmd, &output)
-	addChoice(cmd, &filter.provider, "provider", "", "only of this provider", "aws", "gcp", "azure")
-	cmd.Flags().Int64Var(&filter.minIOPS, "min-iops", 0, "only what can have so many IOPS; of instances without a burst")
-	cmd.Flags().StringVar(&filter.like, "like", "", "only names with this in them")
+	addChoice(cmd, &filter.provider, "provider", "", "only this provider", "aws", "gcp", "azure")
+	cmd.Flags().Int64Var(&filter.minIOPS, "min-iops", 0, "only what can have this many IOPS; for instances, without a burst")
+	cmd.Flags().StringVar(&filter.like, "like", "", "only names that contain this")
 	complete(cmd, "min-iops")
 	complete(cmd, "like")
 	return cmd
 }
 
-// A volumeRow is a volume type as `catalog -o json` tells it. What is not known is left out.
+// A volumeRow is a volume type as `catalog -o json` reports it. What is not known is left out.
 type volumeRow struct {
 	Name        string         `json:"name"`
 	Provider    string         `json:"provider"`
@@ -120,8 +120,8 @@ type volumeRow struct {
 type priceRow struct {
 	Region     string    `json:"region"`
 	PerGiB     float64   `json:"usd_per_gib,omitempty"`
-	IOPS       []tierRow `json:"iops,omitempty"`       // over so many, each
-	Throughput []tierRow `json:"throughput,omitempty"` // over so many bytes a second, each MiB/s
+	IOPS       []tierRow `json:"iops,omitempty"`       // each beyond this many
+	Throughput []tierRow `json:"throughput,omitempty"` // per MiB/s beyond this many bytes a second
 	catalog.Source
 }
 
@@ -172,7 +172,7 @@ func listVolumes(a *app, f *catalogFilter, asJSON bool) error {
 		if t.SizeMin.Known() {
 			size = t.SizeMin.Value.Exact() + " - " + t.SizeMax.Value.Exact()
 		}
-		price := "no price known"
+		price := "price not known"
 		for _, p := range catalog.Current().Prices(t) {
 			if p.Region == catalog.Region {
 				price = p.Short()
@@ -180,7 +180,7 @@ func listVolumes(a *app, f *catalogFilter, asJSON bool) error {
 		}
 		switch {
 		case t.Local:
-			price = "in the instance's"
+			price = "included in the instance's"
 		case t.Name == "custom":
 			price = "-"
 		}
@@ -190,7 +190,7 @@ func listVolumes(a *app, f *catalogFilter, asJSON bool) error {
 		return writeJSON(a, rows)
 	}
 	if len(rows) == 0 {
-		fmt.Fprintln(a.stderr, "plimsoll: no volume type is like that")
+		fmt.Fprintln(a.stderr, "plimsoll: no volume type matches")
 		return nil
 	}
 	return w.Flush()
@@ -203,7 +203,7 @@ func orDash(text string) string {
 	return text
 }
 
-// An instanceRow is an instance type as `catalog -o json` tells it. What is not known is null.
+// An instanceRow is an instance type as `catalog -o json` reports it. What is not known is null.
 type instanceRow struct {
 	Name           string    `json:"name"`
 	VCPU           int       `json:"vcpu"`
@@ -262,7 +262,7 @@ func listInstances(a *app, f *catalogFilter, asJSON bool) error {
 		return writeJSON(a, rows)
 	}
 	if len(rows) == 0 {
-		fmt.Fprintln(a.stderr, "plimsoll: no instance type is like that; those known are EC2's")
+		fmt.Fprintln(a.stderr, "plimsoll: no instance type matches; only EC2's are known")
 		return nil
 	}
 	return w.Flush()
@@ -285,5 +285,5 @@ func instanceCells(t *catalog.InstanceType) []string {
 	return cells
 }
 
-// megabytes is a throughput in decimal megabytes, as EC2 has them.
+// megabytes is a throughput in decimal megabytes, as EC2 states it.
 func megabytes(t units.Throughput) string { return fmt.Sprintf("%.6g", float64(t)/float64(units.MBps)) }

@@ -16,30 +16,30 @@ func newCatalogImportCommand(a *app) *cobra.Command {
 	var to string
 	cmd := &cobra.Command{
 		Use:  "import FILE...",
-		Args: needArgs(1, -1, "plimsoll catalog import --help says what is read"),
+		Args: needArgs(1, -1, "plimsoll catalog import --help lists the formats"),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			if to == "" && cmd.Flags().Changed("to") {
-				return usagef("leave --to out for the user's own", "catalog import: --to: no file is named")
+				return usagef("leave --to out to use your own catalogue", "catalog import: --to is empty")
 			}
 			if to == "" {
 				to = a.catalogPath()
 			}
 			if to == "" {
-				return usagef("set $PLIMSOLL_CATALOG, or give --to", "catalog import: this user has no folder for configuration")
+				return usagef("set $PLIMSOLL_CATALOG, or give --to", "catalog import: this user has no configuration folder")
 			}
 			return importCatalog(a, files, to, output.value == "json")
 		},
 	}
 	addOutput(cmd, &output)
-	cmd.Flags().StringVar(&to, "to", "", "file to keep it in, instead of the user's")
+	cmd.Flags().StringVar(&to, "to", "", "store prices in this file instead of your own catalogue")
 	return cmd
 }
 
-// An importResult is what `catalog import -o json` tells.
+// An importResult is the contract of `catalog import -o json`.
 type importResult struct {
 	File    string           `json:"file"`
 	Changes []catalog.Change `json:"changes"`
-	Skipped int              `json:"skipped"` // entries of the file that are of nothing the catalogue has
+	Skipped int              `json:"skipped"` // entries for nothing in the catalogue
 }
 
 func importCatalog(a *app, files []string, to string, asJSON bool) error {
@@ -64,11 +64,11 @@ func importCatalog(a *app, files []string, to string, asJSON bool) error {
 		}
 		results = append(results, importResult{file, changes, in.Skipped})
 		if in.More {
-			fmt.Fprintf(a.stderr, "plimsoll: note: %s is one page, and more follow it: import them as well, or ask for less\n", file)
+			fmt.Fprintf(a.stderr, "plimsoll: note: %s is one page of several: import the others too, or request fewer prices\n", file)
 		}
 	}
 	if err := store.Write(to); err != nil {
-		return &failure{code: exitFailure, err: fmt.Errorf("catalog import: nothing is kept: %w", err), hint: "set $PLIMSOLL_CATALOG, or give --to, a file that you may write"}
+		return &failure{code: exitFailure, err: fmt.Errorf("catalog import: nothing was stored: %w", err), hint: "set $PLIMSOLL_CATALOG, or give --to, with a file that you can write"}
 	}
 	if asJSON {
 		return writeJSON(a, results)
@@ -76,11 +76,11 @@ func importCatalog(a *app, files []string, to string, asJSON bool) error {
 	for _, r := range results {
 		printChanges(a.stdout, r)
 	}
-	fmt.Fprintf(a.stderr, "plimsoll: kept in %s\n", to)
+	fmt.Fprintf(a.stderr, "plimsoll: stored in %s\n", to)
 	return nil
 }
 
-// readBounded reads a file, but no more than an import may have and one byte.
+// readBounded reads a file, at most one byte more than an import may have.
 func readBounded(file string) ([]byte, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -88,14 +88,14 @@ func readBounded(file string) ([]byte, error) {
 	}
 	defer f.Close()
 	var text bytes.Buffer
-	if info, err := f.Stat(); err == nil { // at once: growing to it takes twice as much
+	if info, err := f.Stat(); err == nil { // in one allocation: growing would take twice the memory
 		text.Grow(int(min(max(info.Size(), 0), catalog.ImportBytesMax)) + bytes.MinRead + 1)
 	}
 	_, err = text.ReadFrom(io.LimitReader(f, catalog.ImportBytesMax+1))
 	return text.Bytes(), err
 }
 
-// linesMax is how many changes of a kind are listed; -o json has all.
+// linesMax is how many changes of each kind are listed; -o json has all.
 const linesMax = 20
 
 func printChanges(w io.Writer, r importResult) {
@@ -103,7 +103,7 @@ func printChanges(w io.Writer, r importResult) {
 	for _, c := range r.Changes {
 		n[c.Kind]++
 	}
-	fmt.Fprintf(w, "%s: %d added, %d changed, %d as before; %d entries passed over\n", r.File, n["added"], n["changed"], n["same"], r.Skipped)
+	fmt.Fprintf(w, "%s: %d added, %d changed, %d unchanged; %d entries skipped\n", r.File, n["added"], n["changed"], n["same"], r.Skipped)
 	for _, kind := range []string{"added", "changed"} {
 		listed := 0
 		for _, c := range r.Changes {

@@ -14,7 +14,7 @@ func newCatalogShowCommand(a *app) *cobra.Command {
 	var output choice
 	cmd := &cobra.Command{
 		Use:  "show NAME",
-		Args: needArgs(1, 1, "plimsoll catalog list names them"),
+		Args: needArgs(1, 1, "plimsoll catalog list shows them"),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 || a.useCatalog() != nil {
 				return nil, cobra.ShellCompDirectiveNoFileComp
@@ -51,13 +51,13 @@ func newCatalogShowCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// unknownProduct names what may have been meant. A name with a dot is an instance's.
+// unknownProduct suggests similar names. A name with a dot is taken for an instance.
 func unknownProduct(name string, instance error) error {
 	_, volume := catalog.Type(name)
 	if strings.Contains(name, ".") {
-		return usagef("plimsoll catalog list instances names them", "%w", instance)
+		return usagef("plimsoll catalog list instances shows them", "%w", instance)
 	}
-	return usagef("plimsoll catalog list names them", "%w", volume)
+	return usagef("plimsoll catalog list shows them", "%w", volume)
 }
 
 func showVolume(a *app, t *catalog.VolumeType) error {
@@ -67,18 +67,18 @@ func showVolume(a *app, t *catalog.VolumeType) error {
 	for _, f := range t.Facts() {
 		writeFact(&b, f, sources)
 	}
-	b.WriteString("\nPrices, a month\n")
+	b.WriteString("\nMonthly prices\n")
 	prices := catalog.Current().Prices(t)
 	for _, p := range prices {
 		writeFact(&b, catalog.Fact{Name: p.Region, Value: p.String(), Source: p.Source, Note: p.Note}, sources)
 	}
 	switch {
 	case t.Local:
-		b.WriteString("  in the price of the instance\n")
+		b.WriteString("  included in the price of the instance\n")
 	case t.Name == "custom":
-		b.WriteString("  limits of your own have no price\n")
+		b.WriteString("  custom limits have no price\n")
 	case len(prices) == 0:
-		b.WriteString("  no price known here: plimsoll catalog import --help says how to come by them\n")
+		b.WriteString("  price not known: plimsoll catalog import --help says how to get it\n")
 	}
 	region := ""
 	if len(prices) > 0 {
@@ -92,7 +92,7 @@ func showVolume(a *app, t *catalog.VolumeType) error {
 	return err
 }
 
-// writeExample works an order out: what it gives and what it costs.
+// writeExample works out an order: its limits and its cost.
 func writeExample(b *strings.Builder, o *catalog.Order, region string) error {
 	fmt.Fprintf(b, "\nExample: %s\n", o)
 	gives, err := o.Gives(nil)
@@ -129,10 +129,10 @@ func showInstance(a *app, i *catalog.InstanceType) error {
 	}
 	if i.HasEBS {
 		baseline := fmt.Sprintf("%s IOPS, %s MB/s", catalog.IOPS(i.Baseline.IOPS), megabytes(i.Baseline.Throughput))
-		add("EBS, for ever", baseline, "all volumes together", i.Source)
+		add("EBS, sustained", baseline, "all volumes together", i.Source)
 		if i.Bursts() {
 			most := fmt.Sprintf("%s IOPS, %s MB/s", catalog.IOPS(i.Maximum.IOPS), megabytes(i.Maximum.Throughput))
-			add("EBS, 30 minutes", most, "at least once in 24 hours; what a benchmark of less than 30 minutes sees", i.Source)
+			add("EBS, 30 minutes", most, "at least once in 24 hours; a benchmark shorter than 30 minutes sees only this", i.Source)
 		} else {
 			add("EBS burst", "none", "", i.Source)
 		}
@@ -140,7 +140,7 @@ func showInstance(a *app, i *catalog.InstanceType) error {
 		add("EBS limits", "not known", "", i.Source)
 	}
 	if i.Attachments > 0 {
-		add("volumes", fmt.Sprintf("%d at most", i.Attachments), "on some types network interfaces count too", i.Source)
+		add("volumes", fmt.Sprintf("%d at most", i.Attachments), "on some types network interfaces count as well", i.Source)
 	}
 	if d := i.Disk; d.Count > 0 {
 		add("local disks", fmt.Sprintf("%d x %s", d.Count, d.Size.Exact()), "lost when the instance stops", i.Source)
@@ -162,7 +162,7 @@ func showInstance(a *app, i *catalog.InstanceType) error {
 		add(p.Region, fmt.Sprintf("%v USD an hour, %.2f a month of %d hours", float64(p.Hourly), float64(p.Hourly)*catalog.Hours, catalog.Hours), "", p.Source)
 	}
 	if len(i.Prices) == 0 {
-		b.WriteString("  no price known here: plimsoll catalog import reads price lists\n")
+		b.WriteString("  price not known: plimsoll catalog import reads price lists\n")
 	}
 	if i.HasEBS {
 		writeInstanceExample(&b, i)
@@ -172,24 +172,24 @@ func showInstance(a *app, i *catalog.InstanceType) error {
 	return err
 }
 
-// writeInstanceExample says which limit is reached first at usual block sizes.
+// writeInstanceExample shows which limit is reached first at usual block sizes.
 func writeInstanceExample(b *strings.Builder, i *catalog.InstanceType) {
-	b.WriteString("\nExample: all volumes together, for ever\n")
+	b.WriteString("\nExample: all volumes together, sustained\n")
 	for _, kib := range []int64{4, 8, 16, 64, 256} {
 		byRate := float64(i.Baseline.Throughput) / float64(kib*1024)
 		iops, by := float64(i.Baseline.IOPS), "IOPS"
 		if byRate < iops {
 			iops, by = byRate, "throughput"
 		}
-		fmt.Fprintf(b, "  %3d KiB each: %s a second, %s MB/s; held by %s\n", kib, catalog.IOPS(iops),
+		fmt.Fprintf(b, "  %3d KiB each: %s a second, %s MB/s; limited by %s\n", kib, catalog.IOPS(iops),
 			fmt.Sprintf("%.6g", float64(int64(iops)*kib*1024)/1e6), by)
 	}
 }
 
-// footnotes gather sources, so that a page names each once.
+// footnotes collects sources, so that a page names each once.
 type footnotes struct{ texts []string }
 
-// mark gives the number of a source.
+// mark returns a source's footnote mark.
 func (f *footnotes) mark(s catalog.Source) string {
 	if s.Text == "" {
 		return ""
@@ -217,10 +217,10 @@ func writeFact(b *strings.Builder, f catalog.Fact, sources *footnotes) {
 	}
 }
 
-// showColumns is how wide sentences get: as every terminal is.
+// showColumns is the width of sentences: it fits every terminal.
 const showColumns = 80
 
-// writeWrapped writes a sentence behind what its first line begins with.
+// writeWrapped writes a sentence after the prefix of its first line.
 func writeWrapped(b *strings.Builder, first, text string) {
 	indent := len(first)
 	for _, line := range wrapped(text, showColumns-indent) {

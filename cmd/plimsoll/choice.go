@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// A choice is a flag that takes one of a few words.
+// A choice is a flag that accepts one of a few words.
 type choice struct {
 	value string
 	among []string
@@ -16,10 +16,10 @@ type choice struct {
 
 func (c *choice) String() string { return c.value }
 
-// Type is what help calls the flag's value.
+// Type is the name of the value in the help.
 func (c *choice) Type() string { return strings.Join(c.among, "|") }
 
-// Set takes a word.
+// Set accepts one of the words.
 func (c *choice) Set(word string) error {
 	if !slices.Contains(c.among, word) {
 		return fmt.Errorf("want one of %s", strings.Join(c.among, ", "))
@@ -28,14 +28,14 @@ func (c *choice) Set(word string) error {
 	return nil
 }
 
-// addChoice adds a choice as a flag, with its words for the shell's completion.
+// addChoice adds a choice as a flag and offers its words for shell completion.
 func addChoice(cmd *cobra.Command, c *choice, name, shorthand, help string, among ...string) {
 	c.among = among
 	cmd.Flags().VarP(c, name, shorthand, help)
 	complete(cmd, name, among...)
 }
 
-// complete gives the shell the words a flag takes; without any, what flags of this name take
+// complete offers the shell a flag's words. Without words it offers what flags of this name accept
 // everywhere, or nothing instead of file names.
 func complete(cmd *cobra.Command, flag string, words ...string) {
 	offer := sharedCompletions[flag]
@@ -46,6 +46,6 @@ func complete(cmd *cobra.Command, flag string, words ...string) {
 	}
 	err := cmd.RegisterFlagCompletionFunc(flag, offer)
 	if err != nil {
-		panic(err) // the flag is not there: a mistake of this program, met by every run
+		panic(err) // the flag does not exist: a bug that every run would hit
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/model/catalog"
 )
 
-// A completer offers the shell what a flag may take, knowing the arguments before it.
+// A completer offers the shell a flag's values, given the arguments before it.
 type completer = func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective)
 
 // oneFile completes a single argument: a file with one of these endings.
@@ -25,14 +25,14 @@ func oneFile(endings ...string) completer {
 	}
 }
 
-// sharedCompletions are flags that take the same thing in whichever verb has them.
+// sharedCompletions are for flags that accept the same values in every verb.
 var sharedCompletions = map[string]completer{
 	"set":     completeSet,
 	"compare": completeCompare,
 	"region":  completeRegion,
 }
 
-// completeSet goes down a scenario's keys by one level at a time, and offers words for a value.
+// completeSet completes a scenario's keys one level at a time, then offers values.
 func completeSet(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 	return scenarioPaths("", typed)
 }
@@ -53,7 +53,7 @@ func completeRegion(*cobra.Command, []string, string) ([]string, cobra.ShellComp
 	return []string{catalog.Region}, cobra.ShellCompDirectiveNoFileComp
 }
 
-// schemaNode is as much of a JSON Schema as scenarios' has.
+// schemaNode is the part of JSON Schema that the scenarios' schema uses.
 type schemaNode struct {
 	Ref         string                 `json:"$ref"`
 	Properties  map[string]*schemaNode `json:"properties"`
@@ -65,12 +65,12 @@ type schemaNode struct {
 	Defs        map[string]*schemaNode `json:"$defs"`
 }
 
-// scenarioPaths completes an assignment over a scenario; before is kept in front of each word.
+// scenarioPaths completes an assignment over a scenario; before is prepended to each word.
 func scenarioPaths(before, typed string) ([]string, cobra.ShellCompDirective) {
 	const noFiles = cobra.ShellCompDirectiveNoFileComp
 	var root schemaNode
 	if err := json.Unmarshal(language().Schema(), &root); err != nil {
-		return nil, noFiles // it is this program's own: scenario's tests read it
+		return nil, noFiles // the schema is built in and tested
 	}
 	node, path := &root, typed
 	if p, _, ok := strings.Cut(typed, "="); ok {
@@ -114,12 +114,12 @@ func under(before string, words []string) []string {
 	return words
 }
 
-// startingWith leaves out what does not go on from what was typed: there are a thousand instances.
+// startingWith drops words that do not continue what was typed: there are a thousand instances.
 func startingWith(typed string, words []string) []string {
 	return slices.DeleteFunc(words, func(word string) bool { return !strings.HasPrefix(word, typed) })
 }
 
-// enter gives the node of a key, nil if there is none.
+// enter returns the node of a key, nil if there is none.
 func (s *schemaNode) enter(at *schemaNode, key string) *schemaNode {
 	at = s.resolve(at)
 	if p := at.Properties[key]; p != nil {
@@ -133,7 +133,7 @@ func (s *schemaNode) enter(at *schemaNode, key string) *schemaNode {
 	return s.additional(at)
 }
 
-// additional is what a mapping with names of one's own holds.
+// additional is the schema of the values in a mapping whose names are free.
 func (s *schemaNode) additional(at *schemaNode) *schemaNode {
 	m, ok := at.Additional.(map[string]any)
 	if !ok {
@@ -157,7 +157,7 @@ func (s *schemaNode) isMapping(at *schemaNode) bool {
 	return len(at.Properties) > 0 || s.additional(at) != nil
 }
 
-// keys are those of a mapping; volumes have the names that engines call theirs.
+// keys are a mapping's keys; volumes have the names that the engines use.
 func (s *schemaNode) keys(at *schemaNode) []string {
 	at = s.resolve(at)
 	if len(at.Properties) > 0 {
@@ -177,7 +177,7 @@ func (s *schemaNode) keys(at *schemaNode) []string {
 	return names
 }
 
-// values are the words that a leaf takes, or examples of how its quantity is written.
+// values are the words that a leaf accepts, or examples of its quantity.
 func (s *schemaNode) values(keys []string) []string {
 	switch last := keys[len(keys)-1]; {
 	case last == "type" && keys[0] == "volumes":

@@ -7,8 +7,8 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// copyReader writes a recording's samples, metric by metric, into another one. Zero times
-// mean all there is.
+// copyReader writes a recording's samples, metric by metric, into another one. Zero times mean the
+// whole recording.
 func copyReader(ctx context.Context, r recording.Reader, w recording.Writer, from, to time.Time, t *tally) error {
 	metrics, err := r.Metrics(ctx)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// diagnoseOptions are those of `plimsoll diagnose`.
+// diagnoseOptions are the flags of `plimsoll diagnose`.
 type diagnoseOptions struct {
 	sourceOptions
 	display
@@ -24,8 +24,8 @@ type diagnoseOptions struct {
 	schema bool
 }
 
-// sampleUnasked is how long diagnose samples live sources where nothing is said: two of
-// MongoDB's checkpoints, which come a minute after the last one ended.
+// sampleUnasked is how long diagnose samples live sources by default: two of MongoDB's checkpoints,
+// each of which starts a minute after the previous one ended.
 const sampleUnasked = 2*time.Minute + 10*time.Second
 
 func newDiagnoseCommand(a *app) *cobra.Command {
@@ -37,7 +37,7 @@ func newDiagnoseCommand(a *app) *cobra.Command {
 				return needArgs(0, 0, "")(cmd, args)
 			}
 			if o.fleet.asked() {
-				return nil // Validate says what does not go with it
+				return nil // Validate rejects what does not go with it
 			}
 			return needSources(cmd, args)
 		},
@@ -62,8 +62,8 @@ func newDiagnoseCommand(a *app) *cobra.Command {
 
 func (o *diagnoseOptions) AddFlags(cmd *cobra.Command) {
 	addFormat(cmd, &o.output)
-	addChoice(cmd, &o.failOn, "fail-on", "", "exit with 3 if a cause or symptom is this severe, or more so", "critical", "warning", "info")
-	cmd.Flags().BoolVar(&o.schema, "schema", false, "print the JSON Schema of -o json and end")
+	addChoice(cmd, &o.failOn, "fail-on", "", "exit with 3 if a cause or symptom has this severity or a higher one", "critical", "warning", "info")
+	cmd.Flags().BoolVar(&o.schema, "schema", false, "print the JSON Schema of -o json and exit")
 	o.sourceOptions.AddFlags(cmd)
 	o.display.AddFlags(cmd)
 	o.fleet.AddFlags(cmd)
@@ -95,12 +95,12 @@ func (o *diagnoseOptions) Run(ctx context.Context, a *app, args []string) error 
 		return err
 	}
 	if ctx.Err() != nil {
-		return &failure{code: exitInterrupted, err: errors.New("interrupted; this is the diagnosis of what was sampled until then")}
+		return &failure{code: exitInterrupted, err: errors.New("interrupted; this diagnosis covers what was sampled until then")}
 	}
 	return o.verdict(r)
 }
 
-// write writes a diagnosis as it is asked for.
+// write writes a diagnosis in the format that was requested.
 func (o *diagnoseOptions) write(a *app, r *diagnose.Report) error {
 	if o.output.value == "json" {
 		return diagnosis.JSON(a.stdout, r)
@@ -108,7 +108,7 @@ func (o *diagnoseOptions) write(a *app, r *diagnose.Report) error {
 	return a.write(diagnosis.Document(r, diagnosis.Options{Pack: pack(), Location: o.zone}), o.output, o.options(a))
 }
 
-// diagnose reads what is to be read and runs the rules, with progress on stderr.
+// diagnose reads the sources and runs the rules, with progress on stderr.
 func (o *diagnoseOptions) diagnose(ctx context.Context, a *app, args []string) (*diagnose.Report, error) {
 	t := &tally{}
 	stop := a.meter(t).show()
@@ -130,8 +130,8 @@ func (o *diagnoseOptions) diagnose(ctx context.Context, a *app, args []string) (
 	if err != nil {
 		return nil, err
 	}
-	// A live source ends without an error, whatever ends it: what was sampled until a
-	// signal is diagnosed all the same. A second signal ends the program at once.
+	// A live source ends without an error, whatever ends it: samples taken before a signal are
+	// still diagnosed. A second signal ends the program at once.
 	interrupted := ctx.Err()
 	if interrupted != nil {
 		ctx = context.WithoutCancel(ctx)
@@ -142,12 +142,12 @@ func (o *diagnoseOptions) diagnose(ctx context.Context, a *app, args []string) (
 	}
 	r, err := diagnose.Run(ctx, readers, opt)
 	if interrupted != nil && err != nil {
-		return nil, interrupted // too little was sampled
+		return nil, interrupted // too few samples
 	}
 	return r, err
 }
 
-// verdict is the error of --fail-on, if there is what it asks for.
+// verdict returns the error of --fail-on, if its condition holds.
 func (o *diagnoseOptions) verdict(r *diagnose.Report) error {
 	var found []diagnose.Severity
 	for _, f := range r.Findings {
@@ -158,7 +158,7 @@ func (o *diagnoseOptions) verdict(r *diagnose.Report) error {
 	return o.failOnSeverity(found)
 }
 
-// failOnSeverity is the error of --fail-on of causes and symptoms of these severities.
+// failOnSeverity returns the error of --fail-on for causes and symptoms of these severities.
 func (o *diagnoseOptions) failOnSeverity(found []diagnose.Severity) error {
 	if o.failOn.value == "" {
 		return nil
@@ -180,7 +180,7 @@ func (o *diagnoseOptions) failOnSeverity(found []diagnose.Severity) error {
 	return &failure{code: exitFindings, err: fmt.Errorf("%d %s of severity %s or worse (--fail-on)", n, word, o.failOn.value)}
 }
 
-// meter shows a tally on stderr.
+// meter returns a meter that shows a tally on stderr.
 func (a *app) meter(t *tally) *meter {
 	return &meter{tally: t, out: a.stderr, now: a.now, ascii: !a.unicode()}
 }

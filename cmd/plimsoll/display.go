@@ -23,16 +23,16 @@ const (
 	widthMin     = 40
 	widthMax     = 1000
 	widthDefault = 80
-	// widthComfortable is as wide as lines get unasked: longer ones are hard to read.
+	// widthComfortable is the widest default: longer lines are hard to read.
 	widthComfortable = 110
 )
 
 func (d *display) AddFlags(cmd *cobra.Command) {
 	d.color.value = "auto"
-	addChoice(cmd, &d.color, "color", "", "colours: auto is on a terminal, unless NO_COLOR is set", "auto", "always", "never")
-	cmd.Flags().IntVar(&d.width, "width", 0, "columns of text; 0: the terminal's, at most "+strconv.Itoa(widthComfortable))
-	cmd.Flags().BoolVar(&d.ascii, "ascii", false, "only 7-bit characters (default: if the locale is not UTF-8)")
-	cmd.Flags().BoolVarP(&d.verbose, "verbose", "v", false, "every finding in full, with metric names")
+	addChoice(cmd, &d.color, "color", "", "colours: auto means on a terminal, unless NO_COLOR is set", "auto", "always", "never")
+	cmd.Flags().IntVar(&d.width, "width", 0, "width of text in columns; 0: the terminal's width, at most "+strconv.Itoa(widthComfortable))
+	cmd.Flags().BoolVar(&d.ascii, "ascii", false, "use only 7-bit characters (default: if the locale is not UTF-8)")
+	cmd.Flags().BoolVarP(&d.verbose, "verbose", "v", false, "show every finding in full, with metric names")
 	complete(cmd, "width")
 }
 
@@ -44,7 +44,7 @@ func (d *display) Validate(cmd *cobra.Command) error {
 	return nil
 }
 
-// options settles what was left open by looking at the surroundings.
+// options fills in what the flags leave open from the environment.
 func (d *display) options(a *app) text.Options {
 	opt := text.Options{Width: d.width, Verbose: d.verbose, ASCII: d.ascii, Color: d.color.value == "always"}
 	if d.color.value == "auto" {
@@ -63,7 +63,8 @@ func (d *display) options(a *app) text.Options {
 	return opt
 }
 
-// unicode reports whether the locale's character set is UTF-8, by the order POSIX gives its variables.
+// unicode reports whether the locale's character set is UTF-8, in the order that POSIX gives its
+// variables.
 func (a *app) unicode() bool {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
 		if v := a.getenv(name); v != "" {

@@ -17,7 +17,7 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// emitOptions are those of `plimsoll emit`.
+// emitOptions are the flags of `plimsoll emit`.
 type emitOptions struct {
 	sets        []string
 	to          []string
@@ -56,7 +56,7 @@ func emitTargets() string {
 	return b.String()
 }
 
-// emitTargetNames are all names of targets.
+// emitTargetNames are the names of all targets.
 func emitTargetNames() []string {
 	var out []string
 	for _, t := range emit.Targets(engines.All()) {
@@ -68,14 +68,14 @@ func emitTargetNames() []string {
 func (o *emitOptions) AddFlags(cmd *cobra.Command) {
 	addOutput(cmd, &o.output)
 	f := cmd.Flags()
-	f.StringArrayVar(&o.sets, "set", nil, "of a scenario: what the layout changes, volumes.data.iops=16000 (again for more)")
-	f.StringSliceVar(&o.to, "to", nil, strings.Join(emitTargetNames(), ", ")+" (again for more)")
-	f.StringVar(&o.dir, "dir", "", "write into this folder: new, empty, or written by emit before")
-	f.BoolVar(&o.diff, "diff", false, "print how --dir would change, and write nothing")
-	f.BoolVar(&o.force, "force", false, "write over files that were edited since")
+	f.StringArrayVar(&o.sets, "set", nil, "for a scenario: a value that the layout changes, volumes.data.iops=16000 (repeatable)")
+	f.StringSliceVar(&o.to, "to", nil, strings.Join(emitTargetNames(), ", ")+" (repeatable)")
+	f.StringVar(&o.dir, "dir", "", "write into this folder: new, empty, or written by an earlier emit")
+	f.BoolVar(&o.diff, "diff", false, "print how --dir would change and write nothing")
+	f.BoolVar(&o.force, "force", false, "overwrite files that were edited since")
 	f.StringVar(&o.statefulSet, "statefulset", "", "for kubernetes: the manifest of the StatefulSet that runs the database")
-	f.StringVar(&o.container, "container", "", "the database's container in it (default: the one called like the engine, or the only one)")
-	f.StringArrayVar(&o.claims, "claim", nil, "which claim template a volume is, where its name does not say: data=db-storage (again for more)")
+	f.StringVar(&o.container, "container", "", "the database's container in it (default: the one named after the engine, or the only one)")
+	f.StringArrayVar(&o.claims, "claim", nil, "the claim template of a volume, if the names differ: data=db-storage (repeatable)")
 	complete(cmd, "to", emitTargetNames()...)
 	for _, name := range []string{"set", "container", "claim"} {
 		complete(cmd, name)
@@ -92,16 +92,16 @@ func (o *emitOptions) Validate(cmd *cobra.Command) error {
 	changed := cmd.Flags().Changed
 	switch {
 	case o.dir == "" && (changed("dir") || o.diff || o.force):
-		return usagef("for example --dir layout", "emit: --dir names no folder: --diff and --force are about one")
+		return usagef("for example --dir layout", "emit: --dir is missing: --diff and --force need it")
 	case o.diff && o.force:
 		return usagef("first --diff, then --force", "emit: --diff writes nothing, so there is nothing to force")
 	case o.statefulSet == "" && (changed("statefulset") || o.container != "" || len(o.claims) > 0):
-		return usagef("kubectl get statefulset NAME -o yaml > statefulset.yaml writes it", "emit: --statefulset FILE is missing: --container and --claim are about it")
+		return usagef("kubectl get statefulset NAME -o yaml > statefulset.yaml creates it", "emit: --statefulset FILE is missing: --container and --claim need it")
 	}
 	return nil
 }
 
-// Run makes the files, and writes them.
+// Run creates the files and writes them.
 func (o *emitOptions) Run(ctx context.Context, a *app, path string) error {
 	if err := a.useCatalog(); err != nil {
 		return err
@@ -130,7 +130,7 @@ func (o *emitOptions) Run(ctx context.Context, a *app, path string) error {
 	return asEmitFailure(o.write(a, layout, r))
 }
 
-// write writes the folder, or tells how it would change.
+// write writes the folder, or reports how it would change.
 func (o *emitOptions) write(a *app, l *emit.Layout, r *emit.Result) error {
 	folder, err := emit.OpenFolder(o.dir)
 	if err != nil {
@@ -158,21 +158,21 @@ func (o *emitOptions) write(a *app, l *emit.Layout, r *emit.Result) error {
 	return nil
 }
 
-// layout reads a plan or a scenario, whichever it is.
+// layout reads a plan or a scenario.
 func (o *emitOptions) layout(ctx context.Context, path string) (*emit.Layout, error) {
 	text, err := readInput(ctx, path, emit.PlanBytesMax)
 	if err != nil {
-		hint := "plimsoll emit --help shows how it is called"
+		hint := "plimsoll emit --help shows the usage"
 		if info, e := os.Stat(path); e == nil && info.IsDir() {
 			hint = "name the plan or the scenario in it"
 		} else if path == "-" {
-			hint = "a plan that comes through a pipe is called /dev/stdin"
+			hint = "to read a plan from a pipe, use /dev/stdin"
 		}
 		return nil, &failure{code: exitFailure, err: err, hint: hint}
 	}
 	if emit.IsPlan(text) || strings.HasSuffix(path, ".json") {
 		if len(o.sets) > 0 {
-			return nil, usagef("plimsoll simulate takes a scenario and --set; a plan has its own", "emit: --set is for a scenario, and %s is a plan", path)
+			return nil, usagef("--set goes with a scenario; a plan has its own changes", "emit: --set is for a scenario, and %s is a plan", path)
 		}
 		p, err := emit.ReadPlan(path, text)
 		if err != nil {
@@ -193,13 +193,13 @@ func (o *emitOptions) layout(ctx context.Context, path string) (*emit.Layout, er
 	return l, err
 }
 
-// options reads what targets are told besides.
+// options reads the targets' other options.
 func (o *emitOptions) options(ctx context.Context) (emit.Options, error) {
 	opt := emit.Options{Container: o.container, StatefulSetFile: o.statefulSet}
 	for _, c := range o.claims {
 		volume, name, ok := strings.Cut(c, "=")
 		if !ok || volume == "" || name == "" {
-			return opt, usagef("for example --claim data=db-storage", "emit: --claim %q does not say which volume is which claim template", c)
+			return opt, usagef("for example --claim data=db-storage", "emit: --claim %q does not map a volume to a claim template", c)
 		}
 		if opt.Claims == nil {
 			opt.Claims = map[string]string{}
@@ -211,17 +211,17 @@ func (o *emitOptions) options(ctx context.Context) (emit.Options, error) {
 	}
 	text, err := readInput(ctx, o.statefulSet, emit.StatefulSetBytesMax)
 	if err != nil {
-		return opt, &failure{code: exitFailure, err: err, hint: "kubectl get statefulset NAME -o yaml > statefulset.yaml writes it"}
+		return opt, &failure{code: exitFailure, err: err, hint: "kubectl get statefulset NAME -o yaml > statefulset.yaml creates it"}
 	}
 	opt.StatefulSet = append([]byte{}, text...)
 	return opt, nil
 }
 
-// warn tells what is taken but may not be meant, and what these files leave undone.
+// warn reports what is accepted but may be a mistake, and what the files do not apply.
 func (o *emitOptions) warn(a *app, l *emit.Layout, r *emit.Result) {
 	warn(a, []variant{{sc: l.After}})
 	for _, name := range r.Idle {
-		fmt.Fprintf(a.stderr, "plimsoll: --to %s: the layout changes nothing that it applies\n", name)
+		fmt.Fprintf(a.stderr, "plimsoll: --to %s: the layout changes nothing that this target applies\n", name)
 	}
 	var left []string
 	for i, c := range l.Changes() {
@@ -234,15 +234,15 @@ func (o *emitOptions) warn(a *app, l *emit.Layout, r *emit.Result) {
 	}
 }
 
-// An emitted is the contract of `emit -o json`: fields are added, never changed.
+// An emitted is the contract of `emit -o json`: fields may be added, never changed.
 type emitted struct {
 	Version int             `json:"version"`
 	Dir     string          `json:"dir,omitempty"`
 	Written bool            `json:"written"`
 	Files   []emittedFile   `json:"files"`
 	Changes []emittedChange `json:"changes"`
-	Idle    []string        `json:"idle,omitempty"` // targets that have nothing to do
-	Diff    string          `json:"diff,omitempty"` // of --dir, before it was written
+	Idle    []string        `json:"idle,omitempty"` // targets with nothing to do
+	Diff    string          `json:"diff,omitempty"` // against --dir before it was written
 }
 
 type emittedFile struct {
@@ -254,7 +254,7 @@ type emittedFile struct {
 
 type emittedChange struct {
 	emit.Change
-	By []string `json:"by"` // targets that apply it; none: nobody here does
+	By []string `json:"by"` // targets that apply it; empty: none of these
 }
 
 func (o *emitOptions) result(l *emit.Layout, r *emit.Result, diff string, written bool) *emitted {
@@ -268,7 +268,7 @@ func (o *emitOptions) result(l *emit.Layout, r *emit.Result, diff string, writte
 	return out
 }
 
-// asEmitFailure gives errors their exit codes: what a person wrote is wrong, or a plan that met nothing.
+// asEmitFailure gives errors their exit codes: wrong input, or a plan that met no objective.
 func asEmitFailure(err error) error {
 	var input *emit.InputError
 	var problems scenario.Problems
@@ -283,8 +283,8 @@ func asEmitFailure(err error) error {
 	return err
 }
 
-// readInput reads a file, at most one byte more than it may have. A pipe may never come to an end, so the person who
-// waits for it can end it.
+// readInput reads a file, at most one byte more than it may have. A pipe may never end, so the read
+// can be interrupted.
 func readInput(ctx context.Context, path string, most int64) ([]byte, error) {
 	type read struct {
 		text []byte

@@ -11,7 +11,7 @@ import (
 	"unicode"
 )
 
-// The exit codes. They are an interface: scripts branch on them.
+// The exit codes. They are a contract: scripts branch on them.
 const (
 	exitFine        = 0
 	exitFailure     = 1
@@ -20,7 +20,7 @@ const (
 	exitInterrupted = 130
 )
 
-// exitCodes is the part of every command's help that tells them.
+// exitCodes is the part of every command's help that lists them.
 const exitCodes = `Exit codes:
     0  fine
     1  failure: something could not be read or written
@@ -29,7 +29,7 @@ const exitCodes = `Exit codes:
   130  interrupted
 `
 
-// A failure is an error with what to do about it and the exit code it ends in.
+// A failure is an error with an exit code and a hint about what to do.
 type failure struct {
 	code int
 	err  error
@@ -42,12 +42,12 @@ func (f *failure) Unwrap() error { return f.err }
 // Hint says what to do next.
 func (f *failure) Hint() string { return f.hint }
 
-// usagef is an error of the command line, with a hint ("" for the command's help).
+// usagef returns an error in the command line, with a hint ("" for the command's help).
 func usagef(hint, format string, args ...any) error {
 	return &failure{code: exitUsage, hint: hint, err: fmt.Errorf(format, args...)}
 }
 
-// hinted is implemented by errors of any package that know what to do next.
+// hinted is implemented by errors of any package that can say what to do next.
 type hinted interface{ Hint() string }
 
 // asFailure gives any error its exit code and hint.
@@ -62,13 +62,13 @@ func asFailure(ctx context.Context, err error) *failure {
 	}
 	out := &failure{code: f.code, hint: f.hint, err: err}
 	if out.code == exitFailure && ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		// Whatever was under way says it was cancelled; the person knows.
+		// Everything that was running reports a cancellation; the user caused it.
 		return &failure{code: exitInterrupted, err: errors.New("interrupted")}
 	}
 	return out
 }
 
-// print writes the error for a person, or as one line of JSON.
+// print writes the error as text, or as one line of JSON.
 func (f *failure) print(w io.Writer, asJSON bool) {
 	text := strings.TrimSpace(f.Error())
 	if !asJSON {
@@ -93,8 +93,8 @@ func (f *failure) print(w io.Writer, asJSON bool) {
 	fmt.Fprintf(w, "%s\n", line)
 }
 
-// printable shows control characters as escapes, newlines and tabs excepted: a file's name may hold
-// what moves a terminal's cursor.
+// printable shows control characters as escapes, except newlines and tabs: a file name may contain
+// terminal control sequences.
 func printable(text string) string {
 	var b strings.Builder
 	for _, r := range text {
@@ -107,8 +107,8 @@ func printable(text string) string {
 	return b.String()
 }
 
-// wantsJSON tells from the bare arguments whether errors are to be JSON: an error may
-// come before flags are parsed.
+// wantsJSON reports from the raw arguments whether errors are written as JSON: an error may occur
+// before flags are parsed.
 func wantsJSON(args []string) bool {
 	for i, arg := range args {
 		switch {

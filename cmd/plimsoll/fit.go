@@ -18,7 +18,7 @@ import (
 	"plimsoll/internal/model/engine"
 )
 
-// fitOptions are those of `plimsoll fit`.
+// fitOptions are the flags of `plimsoll fit`.
 type fitOptions struct {
 	sourceOptions
 	output  choice
@@ -29,8 +29,8 @@ type fitOptions struct {
 	devices []string
 	known   []string
 
-	volumes map[string]string        // devices by the volume they are
-	orders  map[string]catalog.Order // what is known of volumes
+	volumes map[string]string        // devices by volume
+	orders  map[string]catalog.Order // known types and sizes of volumes
 }
 
 func newFitCommand(a *app) *cobra.Command {
@@ -41,13 +41,13 @@ func newFitCommand(a *app) *cobra.Command {
 func (o *fitOptions) AddFlags(cmd *cobra.Command) {
 	o.output.value = "yaml"
 	addChoice(cmd, &o.output, "output", "o", "output format", "yaml", "json")
-	addChoice(cmd, &o.engine, "engine", "", "the engine to fit (default: the one the sources tell of)", fitEngines()...)
+	addChoice(cmd, &o.engine, "engine", "", "the engine to fit (default: the one in the sources)", fitEngines()...)
 	f := cmd.Flags()
-	f.StringVar(&o.name, "name", "", "the scenario's name (default: after the sources)")
-	f.StringVar(&o.out, "out", "", "write into this file, which must not be there yet")
-	f.BoolVar(&o.force, "force", false, "write over the file of --out")
-	f.StringArrayVar(&o.devices, "device", nil, "which device a volume is, where that is not told by what it does: journal=nvme2n1 (again for more)")
-	f.StringArrayVar(&o.known, "volume", nil, "what a volume is known to be, its type, its size or both: data=gp3,500GiB (again for more)")
+	f.StringVar(&o.name, "name", "", "the scenario's name (default: derived from the sources)")
+	f.StringVar(&o.out, "out", "", "write into this file, which must not exist yet")
+	f.BoolVar(&o.force, "force", false, "overwrite the file of --out")
+	f.StringArrayVar(&o.devices, "device", nil, "the device of a volume, if the I/O does not show it: journal=nvme2n1 (repeatable)")
+	f.StringArrayVar(&o.known, "volume", nil, "a volume's known type, size or both: data=gp3,500GiB (repeatable)")
 	o.sourceOptions.AddFlags(cmd)
 	complete(cmd, "name")
 	complete(cmd, "device")
@@ -65,7 +65,7 @@ func (o *fitOptions) Validate(cmd *cobra.Command, args []string, now time.Time) 
 			return usagef("for example --device data=nvme1n1", "--device %q: want VOLUME=DEVICE", d)
 		}
 		if o.volumes[volume] != "" {
-			return usagef("a volume is one device; of a stripe, the device over its parts (dm-0, md0)", "--device %s: %s is given twice", d, volume)
+			return usagef("a volume is one device; for a stripe, give the device on top (dm-0, md0)", "--device %s: %s is already given", d, volume)
 		}
 		o.volumes[volume] = strings.TrimPrefix(device, "/dev/")
 	}
@@ -82,19 +82,19 @@ func (o *fitOptions) Validate(cmd *cobra.Command, args []string, now time.Time) 
 	}
 	switch {
 	case o.out == "" && cmd.Flags().Changed("out"):
-		return usagef("for example --out scenario.yaml", "--out: no file is named")
+		return usagef("for example --out scenario.yaml", "--out is empty")
 	case o.force && o.out == "":
-		return usagef("--out FILE says which file", "--force: there is no file to write over")
+		return usagef("give the file with --out FILE", "--force: there is no file to overwrite")
 	}
 	if o.out != "" && !o.force {
 		if _, err := os.Lstat(o.out); err == nil {
-			return &failure{code: exitFailure, err: fmt.Errorf("--out: %s is there already", o.out), hint: "--force writes over it"}
+			return &failure{code: exitFailure, err: fmt.Errorf("--out: %s already exists", o.out), hint: "--force overwrites it"}
 		}
 	}
 	return o.sourceOptions.Validate(cmd, args, now)
 }
 
-// know takes in a type or a size of a volume.
+// know accepts a volume's type or size.
 func (o *fitOptions) know(volume, word string) error {
 	if o.orders == nil {
 		o.orders = map[string]catalog.Order{}
@@ -106,13 +106,13 @@ func (o *fitOptions) know(volume, word string) error {
 	case notSize == nil && size > 0 && order.Size == 0:
 		order.Size = size
 	case notSize == nil && order.Size == 0:
-		return fmt.Errorf("a size of %s", word)
+		return fmt.Errorf("invalid size %s", word)
 	case notSize == nil:
 		return errors.New("two sizes")
 	case err != nil:
 		return fmt.Errorf("%q is neither a type nor a size", word)
 	case t.Name == "custom":
-		return errors.New("custom is what nothing is known of: leave it out")
+		return errors.New("custom means that the type is not known: leave it out")
 	case order.Type != "":
 		return errors.New("two types")
 	default:
@@ -131,9 +131,9 @@ func (o *fitOptions) Run(ctx context.Context, a *app, args []string) error {
 	if err != nil {
 		return asFitFailure(err)
 	}
-	// What is printed is taken by simulate: a fit that makes anything else is a mistake of ours, and says so.
+	// Simulate must accept what is printed: if it does not, that is a bug, and the error says so.
 	if _, err := fitted.Scenario(language()); err != nil {
-		return &failure{code: exitFailure, err: fmt.Errorf("what was fitted is no scenario:\n%w", err), hint: "plimsoll fit -o json prints the values; --from and --to choose another stretch of time"}
+		return &failure{code: exitFailure, err: fmt.Errorf("the fitted scenario is not valid:\n%w", err), hint: "plimsoll fit -o json prints the values; --from and --to choose another period"}
 	}
 	if err := o.write(a, fitted, fitted.YAML()); err != nil {
 		return err
@@ -142,7 +142,7 @@ func (o *fitOptions) Run(ctx context.Context, a *app, args []string) error {
 		fmt.Fprintf(a.stderr, "plimsoll: note: %s\n", printable(r))
 	}
 	if ctx.Err() != nil {
-		return &failure{code: exitInterrupted, err: errors.New("interrupted; this is the scenario of what was sampled until then")}
+		return &failure{code: exitInterrupted, err: errors.New("interrupted; this scenario covers what was sampled until then")}
 	}
 	return nil
 }
@@ -156,10 +156,10 @@ func (o *fitOptions) write(a *app, fitted *fit.Fitted, text []byte) error {
 		}
 		f, err := os.OpenFile(o.out, flags, 0o644)
 		if errors.Is(err, fs.ErrExist) {
-			return &failure{code: exitFailure, err: fmt.Errorf("--out: %s is there already", o.out), hint: "--force writes over it"}
+			return &failure{code: exitFailure, err: fmt.Errorf("--out: %s already exists", o.out), hint: "--force overwrites it"}
 		}
 		if err != nil {
-			return &failure{code: exitFailure, err: fmt.Errorf("--out: %w", err), hint: "name a file where you may write"}
+			return &failure{code: exitFailure, err: fmt.Errorf("--out: %w", err), hint: "name a file that you can write"}
 		}
 		to.stdout = stream{Writer: f}
 		return errors.Join(o.print(&to, fitted, text), f.Close())
@@ -175,7 +175,7 @@ func (o *fitOptions) print(a *app, fitted *fit.Fitted, text []byte) error {
 	return err
 }
 
-// asFitFailure gives errors of what is in a recording the exit code of a failure, with their hint.
+// asFitFailure gives errors in a recording's content the exit code of a failure, with their hint.
 func asFitFailure(err error) error {
 	var h hinted
 	if errors.As(err, &h) {
@@ -184,7 +184,7 @@ func asFitFailure(err error) error {
 	return err
 }
 
-// fit reads what is to be read and fits it, with progress on stderr.
+// fit reads the sources and fits the scenario, with progress on stderr.
 func (o *fitOptions) fit(ctx context.Context, a *app, args []string) (*fit.Fitted, error) {
 	t := &tally{}
 	stop := a.meter(t).show()
@@ -195,14 +195,15 @@ func (o *fitOptions) fit(ctx context.Context, a *app, args []string) (*fit.Fitte
 		return nil, err
 	}
 	defer done()
-	// A live source ends without an error, whatever ends it: what was sampled until a signal is fitted all the same.
+	// A live source ends without an error, whatever ends it: samples taken before a signal are
+	// still fitted.
 	interrupted := ctx.Err()
 	if interrupted != nil {
 		ctx = context.WithoutCancel(ctx)
 	}
 	fitted, err := fit.Fit(ctx, in, opt)
 	if interrupted != nil && err != nil {
-		return nil, interrupted // too little was sampled
+		return nil, interrupted // too few samples
 	}
 	return fitted, err
 }

@@ -18,7 +18,7 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// fleetOptions are those of `plimsoll diagnose --prometheus`.
+// fleetOptions are the flags of `plimsoll diagnose --prometheus`.
 type fleetOptions struct {
 	server   string
 	selects  string
@@ -29,23 +29,23 @@ type fleetOptions struct {
 	rank     choice
 	headers  []string
 
-	// What Validate makes of them.
+	// Set by Validate.
 	header http.Header
 }
 
-// parallelMax bounds the databases that are read at the same time.
+// parallelMax bounds how many databases are read concurrently.
 const parallelMax = 256
 
 func (o *fleetOptions) AddFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.server, "prometheus", "", "diagnose every database of a Prometheus, Thanos, Mimir or VictoriaMetrics at this URL")
+	f.StringVar(&o.server, "prometheus", "", "diagnose every database in the Prometheus, Thanos, Mimir or VictoriaMetrics at this URL")
 	f.StringVar(&o.selects, "select", "", `with --prometheus, only series with these labels: 'cluster=~"prod-.*"'`)
-	f.StringSliceVar(&o.by, "by", nil, "with --prometheus, the labels that tell one database from another, as cluster or namespace,pod; host is instance without its port (default: found)")
-	f.StringVar(&o.cluster, "cluster", "", "with --prometheus, the whole diagnosis of the one database of this name")
-	f.IntVar(&o.parallel, "parallel", 4, "with --prometheus, databases read at the same time, each held in memory meanwhile")
-	f.BoolVar(&o.force, "force", false, "with --prometheus, read however much it is")
+	f.StringSliceVar(&o.by, "by", nil, "with --prometheus, the labels that identify a database, such as cluster or namespace,pod; host is instance without its port (default: detected)")
+	f.StringVar(&o.cluster, "cluster", "", "with --prometheus, the full diagnosis of the database with this name")
+	f.IntVar(&o.parallel, "parallel", 4, "with --prometheus, how many databases to read concurrently; each is held in memory")
+	f.BoolVar(&o.force, "force", false, "with --prometheus, read any amount of data")
 	o.rank.value = "hours"
-	addChoice(cmd, &o.rank, "rank", "", "with --prometheus, what comes first: most stalled hours explained, most databases, or most hours for the money", fleet.Ranks...)
+	addChoice(cmd, &o.rank, "rank", "", "with --prometheus, the order: most stalled hours explained, most databases, or most hours for the money", fleet.Ranks...)
 	addHeader(cmd, &o.headers)
 	for _, name := range []string{"prometheus", "select", "cluster", "parallel"} {
 		complete(cmd, name)
@@ -53,9 +53,9 @@ func (o *fleetOptions) AddFlags(cmd *cobra.Command) {
 	complete(cmd, "by", "cluster", "namespace,pod", "cluster,host", "host", "instance", "job")
 }
 
-// addHeader adds --header, for what some servers want beside credentials.
+// addHeader adds --header, for servers that need more than credentials.
 func addHeader(cmd *cobra.Command, headers *[]string) {
-	cmd.Flags().StringArrayVar(headers, "header", nil, "a further header of requests to the server, as 'X-Scope-OrgID: team' for Mimir; may be repeated")
+	cmd.Flags().StringArrayVar(headers, "header", nil, "an additional header for requests to the server, such as 'X-Scope-OrgID: team' for Mimir (repeatable)")
 	complete(cmd, "header", "X-Scope-OrgID: ", "THANOS-TENANT: ")
 }
 
@@ -65,7 +65,7 @@ func parseHeaders(values []string) (http.Header, error) {
 	for _, v := range values {
 		name, value, ok := strings.Cut(v, ":")
 		if name = strings.TrimSpace(name); !ok || name == "" || strings.ContainsAny(name+value, "\r\n") || strings.Contains(name, " ") {
-			return nil, usagef("for example --header 'X-Scope-OrgID: team'", "--header %q is no header", v)
+			return nil, usagef("for example --header 'X-Scope-OrgID: team'", "--header %q is not a header", v)
 		}
 		h.Add(name, strings.TrimSpace(value))
 	}
@@ -74,7 +74,7 @@ func parseHeaders(values []string) (http.Header, error) {
 
 func (o *fleetOptions) asked() bool { return o.server != "" }
 
-// Validate says which flags go together. given tells whether a flag is on the command line.
+// Validate checks which flags go together. given reports whether a flag is on the command line.
 func (o *fleetOptions) Validate(given func(flag string) bool, args []string) (err error) {
 	if !o.asked() {
 		for _, name := range []string{"select", "by", "cluster", "parallel", "force", "rank", "header"} {
@@ -85,13 +85,13 @@ func (o *fleetOptions) Validate(given func(flag string) bool, args []string) (er
 		return nil
 	}
 	if len(args) > 0 {
-		return usagef("diagnose either a fleet by --prometheus, or sources", "diagnose: %q beside --prometheus", args[0])
+		return usagef("diagnose either a fleet with --prometheus, or sources", "diagnose: %q beside --prometheus", args[0])
 	}
 	for _, name := range []string{"offset", "for", "period", "selector"} {
 		if given(name) {
 			hint := ""
 			if name == "selector" {
-				hint = "a fleet's is called --select"
+				hint = "for a fleet, use --select"
 			}
 			return usagef(hint, "--%s does not go with --prometheus", name)
 		}
@@ -101,7 +101,7 @@ func (o *fleetOptions) Validate(given func(flag string) bool, args []string) (er
 	}
 	for _, name := range o.by {
 		if strings.ContainsAny(name, "{}=\"' ") || name == "" {
-			return usagef("for example --by cluster or --by namespace,pod", "--by %q: a label's name is wanted", name)
+			return usagef("for example --by cluster or --by namespace,pod", "--by %q is not a label name", name)
 		}
 	}
 	if o.selects, _, err = parseSelector(o.selects); err != nil {
@@ -111,7 +111,7 @@ func (o *fleetOptions) Validate(given func(flag string) bool, args []string) (er
 	return err
 }
 
-// dial reaches the server.
+// dial connects to the server.
 func (o *fleetOptions) dial(a *app, src *sourceOptions) (*recording.Server, error) {
 	opt := recording.RemoteOptions{From: src.fromAt, To: src.toAt, Selector: o.selects, Header: o.header, Parallel: o.parallel, Transport: transport(src.insecure)}
 	if a.getenv(recording.EnvToken) == "" && a.getenv(recording.EnvTokenFile) == "" && a.getenv(recording.EnvUser) == "" {
@@ -121,12 +121,12 @@ func (o *fleetOptions) dial(a *app, src *sourceOptions) (*recording.Server, erro
 	return recording.Dial(o.server, opt)
 }
 
-// transport is Go's usual one, with as many connections as requests are made at once.
+// transport is Go's default one, with a connection for each concurrent request.
 func transport(insecure bool) http.RoundTripper {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxIdleConnsPerHost = parallelMax
 	if insecure {
-		t.TLSClientConfig = &tls.Config{InsecureSkipVerify: true} //nolint:gosec // --insecure is given for just that
+		t.TLSClientConfig = &tls.Config{InsecureSkipVerify: true} //nolint:gosec // --insecure is for exactly that
 	}
 	return t
 }
@@ -139,7 +139,7 @@ func (o *fleetOptions) run(ctx context.Context, a *app, d *diagnoseOptions) erro
 	t := &tally{}
 	stop := a.meter(t).show()
 	defer stop()
-	t.setStage("asking what there is", 0, 0)
+	t.setStage("listing databases", 0, 0)
 	server, err := o.dial(a, &d.sourceOptions)
 	if err != nil {
 		return err
@@ -170,7 +170,7 @@ func (o *fleetOptions) run(ctx context.Context, a *app, d *diagnoseOptions) erro
 		return err
 	}
 	if r.Interrupted {
-		return &failure{code: exitInterrupted, err: fmt.Errorf("interrupted; this is the diagnosis of %d of %d databases", r.Read, r.Found)}
+		return &failure{code: exitInterrupted, err: fmt.Errorf("interrupted; this diagnosis covers %d of %d databases", r.Read, r.Found)}
 	}
 	return d.failOnSeverity(severities(r))
 }
@@ -191,7 +191,7 @@ func (o *fleetOptions) tell(a *app, d *diagnoseOptions, r *fleet.Report) error {
 	return a.write(results.Fleet(r, d.zone), d.output, d.options(a))
 }
 
-// severities are those of the causes and symptoms of all databases.
+// severities are the severities of all databases' causes and symptoms.
 func severities(r *fleet.Report) []diagnose.Severity {
 	var out []diagnose.Severity
 	for _, d := range r.Databases {
@@ -204,7 +204,7 @@ func severities(r *fleet.Report) []diagnose.Severity {
 	return slices.Clip(out)
 }
 
-// shortNumber is a count for a line of progress: 1.2 million.
+// shortNumber writes a count for a progress line: 1.2 million.
 func shortNumber(n int64) string {
 	switch {
 	case n >= 1e6:

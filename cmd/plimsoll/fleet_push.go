@@ -16,20 +16,20 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// pushOptions are those of `plimsoll record --remote-write`.
+// pushOptions are the flags of `plimsoll record --remote-write`.
 type pushOptions struct {
 	url     string
 	added   []string
 	headers []string
 
-	// What Validate makes of them.
+	// Set by Validate.
 	opt recording.PushOptions
 }
 
 func (o *pushOptions) AddFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.url, "remote-write", "", "push to this receiver too, or only: http://prometheus:9090/api/v1/write")
-	f.StringArrayVar(&o.added, "label", nil, "with --remote-write, a label of every series that has it not by itself: cluster=prod-17; may be repeated")
+	f.StringVar(&o.url, "remote-write", "", "push to this receiver, with or without --out: http://prometheus:9090/api/v1/write")
+	f.StringArrayVar(&o.added, "label", nil, "with --remote-write, a label for every series that does not have it: cluster=prod-17 (repeatable)")
 	addHeader(cmd, &o.headers)
 	complete(cmd, "remote-write")
 	complete(cmd, "label", "cluster=", "instance=")
@@ -46,7 +46,7 @@ func (o *pushOptions) Validate() (err error) {
 	for _, l := range o.added {
 		name, value, ok := strings.Cut(l, "=")
 		if !ok || !model.LegacyValidation.IsValidLabelName(name) || name == model.MetricNameLabel || value == "" {
-			return usagef("for example --label cluster=prod-17", "--label %q is no label", l)
+			return usagef("for example --label cluster=prod-17", "--label %q is not a label", l)
 		}
 		b.Set(name, value)
 	}
@@ -55,14 +55,14 @@ func (o *pushOptions) Validate() (err error) {
 	return err
 }
 
-// dial makes the pusher. Nothing is sent yet.
+// dial creates the pusher. Nothing is sent yet.
 func (o *pushOptions) dial(ctx context.Context, src *sourceOptions) (*recording.Pusher, error) {
 	opt := o.opt
 	opt.Transport = transport(src.insecure)
 	return recording.NewPusher(ctx, o.url, opt)
 }
 
-// A both writes to two writers, the first of which may be nil.
+// A both writes to two writers. The first may be nil.
 type both struct {
 	first, second recording.Writer
 }
@@ -101,7 +101,7 @@ func (w live) Append(ctx context.Context, b *recording.Batch) error {
 	return w.Flush(ctx)
 }
 
-// runPush pushes sources to a receiver, and keeps them in --out where that is given.
+// runPush pushes sources to a receiver, and also records them in --out if given.
 func (o *recordOptions) runPush(ctx context.Context, a *app, args []string) error {
 	t := &tally{}
 	stop := a.meter(t).show()
@@ -129,7 +129,7 @@ func (o *recordOptions) runPush(ctx context.Context, a *app, args []string) erro
 	closed := p.Close()
 	interrupted := ctx.Err() != nil
 	if interrupted {
-		closed = nil // what was on its way is lost, and the person knows
+		closed = nil // what was in flight is lost; the user interrupted it
 		if errors.Is(err, context.Canceled) {
 			err = nil
 		}
@@ -144,7 +144,7 @@ func (o *recordOptions) runPush(ctx context.Context, a *app, args []string) erro
 	return o.tellPushed(a, p, w, interrupted)
 }
 
-// pushAll pushes what has been first, then what is sampled.
+// pushAll pushes captures first, then live samples.
 func (o *recordOptions) pushAll(ctx context.Context, inputs []input, p *recording.Pusher, keep recording.Writer, w *countedWriter, t *tally) error {
 	var files, lives []input
 	var past []recording.Reader
@@ -188,7 +188,8 @@ func (o *recordOptions) pushAll(ctx context.Context, inputs []input, p *recordin
 	return o.readAll(ctx, lives, nil, t, func(int) recording.Writer { return w })
 }
 
-// A spool is a recording for as long as it takes to push it: files are read one after the other, receivers take samples in the order of time.
+// A spool is a temporary recording for pushing: files are read one after another, but receivers
+// want samples in time order.
 type spool struct {
 	recording.Reader
 
@@ -221,7 +222,7 @@ func (s *spool) remove() error { return errors.Join(s.Close(), os.RemoveAll(s.di
 type pushed struct {
 	RemoteWrite string    `json:"remote_write"`
 	Recording   string    `json:"recording,omitempty"`
-	Samples     int64     `json:"samples"` // those that the receiver took
+	Samples     int64     `json:"samples"` // those that the receiver accepted
 	From        time.Time `json:"from"`
 	To          time.Time `json:"to"`
 	Interrupted bool      `json:"interrupted"`
@@ -232,8 +233,8 @@ func (o *recordOptions) tellPushed(a *app, p *recording.Pusher, w *countedWriter
 		if interrupted {
 			return context.Canceled
 		}
-		return &failure{code: exitFailure, hint: "see --from and --to, and whether the source is of that time",
-			err: errors.New("nothing was pushed: the sources gave no samples")}
+		return &failure{code: exitFailure, hint: "check --from and --to, and whether the source covers that time",
+			err: errors.New("nothing was pushed: the sources had no samples")}
 	}
 	res := pushed{RemoteWrite: p.Name(), Recording: o.out, Samples: p.Sent(), Interrupted: interrupted,
 		From: time.UnixMilli(w.fromMs).UTC(), To: time.UnixMilli(w.toMs).UTC()}
@@ -242,7 +243,7 @@ func (o *recordOptions) tellPushed(a *app, p *recording.Pusher, w *countedWriter
 	}
 	word := ""
 	if interrupted {
-		word = ", ended by a signal"
+		word = ", stopped by a signal"
 	}
 	_, err := fmt.Fprintf(a.stdout, "%s: %s samples pushed, %s of time%s\n", p.Name(), units.Number(float64(res.Samples)),
 		units.Seconds(res.To.Sub(res.From).Seconds()), word)

@@ -7,20 +7,20 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// helpTexts are what each command says of itself: its one line, its description, and its examples.
-// They are documentation, and so they are files: help/lab-run.txt is that of `plimsoll lab run`.
+// helpTexts hold each command's summary, description and examples. They are documentation, so they
+// are files: help/lab-run.txt belongs to `plimsoll lab run`.
 //
 //go:embed help
 var helpTexts embed.FS
 
-// helpList is the line of a help text in whose place stands what only the program knows: the list
-// that the command's Long held until then.
+// helpList marks the line of a help text that is replaced by a generated list: the command's Long
+// until then.
 const helpList = "{{list}}"
 
 // examplesHeading stands alone on the line before the examples of a help text.
 const examplesHeading = "EXAMPLES"
 
-// describe gives a command and those below it their help texts.
+// describe sets the help texts of a command and its subcommands.
 func describe(cmd *cobra.Command) {
 	if text, err := helpTexts.ReadFile("help/" + helpName(cmd) + ".txt"); err == nil {
 		short, rest, _ := strings.Cut(string(text), "\n")
@@ -39,7 +39,7 @@ func describe(cmd *cobra.Command) {
 	}
 }
 
-// helpName is the name of a command's help text: its words without the program's.
+// helpName is the name of a command's help text: its words without the program's name.
 func helpName(cmd *cobra.Command) string {
 	_, words, sub := strings.Cut(cmd.CommandPath(), " ")
 	if !sub {

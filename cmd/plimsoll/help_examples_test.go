@@ -40,7 +40,7 @@ var ends = map[string]end{
 	"plimsoll lab run":     needsEngine,
 	"plimsoll lab buckets": needsEngine,
 	"plimsoll lab table":   needsEngine,
-	"plimsoll lab status":  {code: exitFailure, stderr: `root|no volume|there are none`},
+	"plimsoll lab status":  {code: exitFailure, stderr: `root|no volume|none is mounted`},
 	"plimsoll watch":       endsWhenStopped,
 
 	"plimsoll lab table examples/lab --measured":                    {code: exitFine},

@@ -17,7 +17,7 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// newLabCommand holds the verbs that try things for real.
+// newLabCommand groups the verbs that run real engines on emulated volumes.
 func newLabCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "lab",
@@ -26,7 +26,7 @@ func newLabCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// ready tells what is missing for volumes to be mounted, and sweeps.
+// ready reports what mounting volumes lacks, and sweeps.
 func ready(a *app) error {
 	if err := blockdev.Available(); err != nil {
 		return err
@@ -34,7 +34,7 @@ func ready(a *app) error {
 	return sweep(a)
 }
 
-// sweep takes away what killed commands have left, and says what it was.
+// sweep removes what killed commands left behind, and reports it.
 func sweep(a *app) error {
 	did, err := mount.Sweep()
 	for _, line := range did {
@@ -43,7 +43,7 @@ func sweep(a *app) error {
 	return err
 }
 
-// labOptions are what mount and exec have in common.
+// labOptions are the flags that mount and exec share.
 type labOptions struct {
 	sets       []string
 	filesystem choice
@@ -52,9 +52,9 @@ type labOptions struct {
 
 func (o *labOptions) AddFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringArrayVar(&o.sets, "set", nil, "change a value: volumes.data.iops=16000 (again for more)")
-	f.StringVar(&o.images, "images", "", "keep the images in files in this folder, not in memory")
-	addChoice(cmd, &o.filesystem, "filesystem", "", "instead of the scenario's", "ext4", "xfs")
+	f.StringArrayVar(&o.sets, "set", nil, "change a value: volumes.data.iops=16000 (repeatable)")
+	f.StringVar(&o.images, "images", "", "store the images as files in this folder instead of in memory")
+	addChoice(cmd, &o.filesystem, "filesystem", "", "override the scenario's file system", "ext4", "xfs")
 	complete(cmd, "set")
 	if err := cmd.MarkFlagDirname("images"); err != nil {
 		panic(err) // the flag was just added
@@ -67,7 +67,7 @@ func (o *labOptions) AddFlags(cmd *cobra.Command) {
 	}
 }
 
-// read reads what is to be mounted, and says what is wrong with it.
+// read reads and validates what is to be mounted.
 func (o *labOptions) read(a *app, file string) (*scenario.File, error) {
 	if err := a.useCatalog(); err != nil {
 		return nil, err
@@ -79,13 +79,13 @@ func (o *labOptions) read(a *app, file string) (*scenario.File, error) {
 	sc, err := f.ParseVolumes(o.sets)
 	var problems scenario.Problems
 	if errors.As(err, &problems) {
-		return nil, &failure{code: exitUsage, err: fmt.Errorf("these volumes cannot be:\n%w", err), hint: problems.Hint()}
+		return nil, &failure{code: exitUsage, err: fmt.Errorf("these volumes cannot be mounted:\n%w", err), hint: problems.Hint()}
 	}
 	if err != nil {
 		return nil, err
 	}
 	if sc.MemberCount() > 1 {
-		return nil, usagef("use lab run, which gives each member a machine of its own", "%s describes %d machines: one can be mounted", file, sc.MemberCount())
+		return nil, usagef("use lab run, which gives each member its own machine", "%s describes %d machines, but only one can be mounted", file, sc.MemberCount())
 	}
 	for _, w := range sc.Warnings {
 		fmt.Fprintf(a.stderr, "plimsoll: warning: %s\n", printable(w.String()))
@@ -93,10 +93,10 @@ func (o *labOptions) read(a *app, file string) (*scenario.File, error) {
 	return f, nil
 }
 
-// start mounts what a file describes; dir "" is a folder of the machine's own.
+// start mounts what a file describes; dir "" means a new folder.
 func (o *labOptions) start(ctx context.Context, a *app, file string, f *scenario.File, dir string, detached bool) (*mount.Machine, *mount.Status, error) {
 	t := &tally{}
-	t.setStage("making volumes and file systems", 0, 0)
+	t.setStage("creating volumes and file systems", 0, 0)
 	stop := a.meter(t).show()
 	defer stop()
 	m, err := mount.Start(ctx, mount.Options{
@@ -151,7 +151,8 @@ func newLabMountCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// mounted finds the machine that serves a folder, which is one of its volumes or holds them all.
+// mounted finds the machine that serves a folder: a volume's, or the one that holds all its
+// volumes.
 func mounted(dir string) (*mount.Machine, string, error) {
 	states, err := mount.States()
 	if err != nil {
@@ -159,13 +160,13 @@ func mounted(dir string) (*mount.Machine, string, error) {
 	}
 	at, err := realPath(dir)
 	if err != nil {
-		return nil, "", usagef("plimsoll lab status tells what is mounted", "%w", err)
+		return nil, "", usagef("plimsoll lab status lists what is mounted", "%w", err)
 	}
 	var known []string
 	for _, s := range states {
 		for _, v := range s.Volumes {
 			if v.Dir == "" {
-				continue // it is being made
+				continue // being created
 			}
 			known = append(known, v.Dir)
 			if v.Dir == at || filepath.Dir(v.Dir) == at {
@@ -179,15 +180,15 @@ func mounted(dir string) (*mount.Machine, string, error) {
 		}
 	}
 	if len(known) == 0 {
-		return nil, "", usagef("plimsoll lab mount VOLUME.yaml DIR mounts one", "%s is no volume of plimsoll's: there are none", dir)
+		return nil, "", usagef("plimsoll lab mount VOLUME.yaml DIR mounts one", "%s is not a volume of plimsoll: none is mounted", dir)
 	}
-	return nil, "", usagef("these are: "+strings.Join(known, ", "), "%s is no volume of plimsoll's", dir)
+	return nil, "", usagef("mounted are: "+strings.Join(known, ", "), "%s is not a volume of plimsoll", dir)
 }
 
-// realPath is a folder's name without symbolic links, as the kernel has it in its list of mounts.
+// realPath is a folder's path without symbolic links, as it appears in the kernel's list of mounts.
 func realPath(dir string) (string, error) {
 	if dir == "" {
-		return "", errors.New("a folder's name is empty")
+		return "", errors.New("the folder's name is empty")
 	}
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -211,12 +212,12 @@ func newLabUmountCommand(a *app) *cobra.Command {
 				return err
 			}
 			if err := m.Close(cmd.Context(), force); err != nil {
-				return &failure{code: exitFailure, err: err, hint: "--force unmounts all the same: what is open there fails from then on"}
+				return &failure{code: exitFailure, err: err, hint: "--force unmounts anyway; files that are open there will fail"}
 			}
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&force, "force", false, "also where somebody still uses it")
+	cmd.Flags().BoolVar(&force, "force", false, "unmount even if it is in use")
 	return cmd
 }
 
@@ -224,7 +225,7 @@ func newLabSetCommand(a *app) *cobra.Command {
 	var output choice
 	cmd := &cobra.Command{
 		Use:  "set DIR KEY=VALUE...",
-		Args: needArgs(2, 100, "a folder, and what is to change"),
+		Args: needArgs(2, 100, "a folder, and what to change"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := ready(a); err != nil {
 				return err
@@ -241,7 +242,7 @@ func newLabSetCommand(a *app) *cobra.Command {
 			}
 			status, err := m.Set(cmd.Context(), sets)
 			if err != nil {
-				return usagef("lab status tells the limits as they are; nothing was changed", "%w", err)
+				return usagef("nothing was changed; lab status shows the current limits", "%w", err)
 			}
 			return tellLabStatus(a, status, &output)
 		},
@@ -250,23 +251,23 @@ func newLabSetCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// labSet is an assignment over the volume called name, or by the scenario's path.
+// labSet turns an assignment into one for the volume called name; a full path stays as it is.
 func labSet(name, set string) (string, error) {
 	key, _, ok := strings.Cut(set, "=")
 	switch {
 	case !ok || key == "":
-		return "", usagef("for example iops=16000", "%q is no assignment", set)
+		return "", usagef("for example iops=16000", "%q is not an assignment", set)
 	case strings.HasPrefix(key, "volumes.") || strings.HasPrefix(key, "host."):
 		return set, nil
 	case key == "instance":
 		return "host." + set, nil
 	case name == "":
-		return "", usagef("volumes.NAME."+set+", or name the folder of one volume", "%s: of which volume?", set)
+		return "", usagef("write volumes.NAME."+set+", or name the folder of one volume", "%s: for which volume?", set)
 	}
 	return "volumes." + name + "." + set, nil
 }
 
-// newLabServeCommand is the daemon's verb, which nobody types.
+// newLabServeCommand is the daemon's verb, which users never type.
 func newLabServeCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "serve", Hidden: true, Args: needArgs(0, 0, ""),

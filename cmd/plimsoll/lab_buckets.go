@@ -20,7 +20,7 @@ import (
 	"plimsoll/internal/model/engine"
 )
 
-// labBucketsOptions are those of `plimsoll lab buckets`.
+// labBucketsOptions are the flags of `plimsoll lab buckets`.
 type labBucketsOptions struct {
 	output    choice
 	entries   []int
@@ -34,17 +34,17 @@ func newLabBucketsCommand(a *app) *cobra.Command {
 	o := &labBucketsOptions{}
 	cmd := &cobra.Command{
 		Use:  "buckets",
-		Args: needArgs(0, 0, "buckets are chosen by --entries"),
+		Args: needArgs(0, 0, "choose buckets with --entries"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), a) },
 	}
 	d := bucketEngine().Buckets()
 	addOutput(cmd, &o.output)
 	f := cmd.Flags()
-	f.IntSliceVar(&o.entries, "entries", d.Entries, "readings of a full document, for each granularity: 12 are a minute")
-	f.IntVar(&o.sensors, "sensors", d.Sensors, "documents that are pushed to")
-	f.DurationVar(&o.sustained, "sustained", d.Sustained.Std(), "how long 32 writers push for pushes a second")
-	f.StringArrayVar(&o.sets, "set", nil, "change a value: volumes.data.iops=16000 (again for more)")
-	f.BoolVar(&o.verbose, "verbose", false, "print what the engine prints, on stderr")
+	f.IntSliceVar(&o.entries, "entries", d.Entries, "readings in a full document, one value per granularity: 12 make a minute")
+	f.IntVar(&o.sensors, "sensors", d.Sensors, "number of documents to push to")
+	f.DurationVar(&o.sustained, "sustained", d.Sustained.Std(), "how long 32 writers push, to measure pushes per second")
+	f.StringArrayVar(&o.sets, "set", nil, "change a value: volumes.data.iops=16000 (repeatable)")
+	f.BoolVar(&o.verbose, "verbose", false, "show the engine's output on stderr")
 	for _, name := range []string{"entries", "sensors", "sustained", "set"} {
 		complete(cmd, name)
 	}
@@ -95,8 +95,8 @@ func behind(prefix, text string) string {
 	return prefix + strings.Join(lines, "\n"+strings.Repeat(" ", indent)) + "\n"
 }
 
-// bucketEngine is the engine in which buckets are measured.
+// bucketEngine is the engine that measures buckets.
 func bucketEngine() lab.BucketEngine { return engine.Facets[lab.BucketEngine](engines.All())[0] }
 
-// bucketColumns is how wide lines of text are beside the tables.
+// bucketColumns is the width of text outside the tables.
 const bucketColumns = 100

@@ -19,7 +19,7 @@ import (
 	"plimsoll/internal/model/engine"
 )
 
-// checkPerfOptions are those of `plimsoll lab check-perf`.
+// checkPerfOptions are the flags of `plimsoll lab check-perf`.
 type checkPerfOptions struct {
 	existing serverOptions
 	load     choice
@@ -28,14 +28,14 @@ type checkPerfOptions struct {
 	output   choice
 }
 
-// checkPerfMost bounds how long it takes.
+// checkPerfMost bounds the duration.
 const checkPerfMost = time.Hour
 
 func newLabCheckPerfCommand(a *app) *cobra.Command {
 	o := &checkPerfOptions{}
 	cmd := &cobra.Command{
 		Use:  "check-perf --server URI",
-		Args: needArgs(0, 0, "the cluster goes behind --server"),
+		Args: needArgs(0, 0, "give the cluster with --server"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := o.Validate(cmd); err != nil {
 				return err
@@ -44,13 +44,13 @@ func newLabCheckPerfCommand(a *app) *cobra.Command {
 		},
 	}
 	product, example := checked()
-	o.existing.AddFlags(cmd, "the "+product+" to check, for example "+example+"; several hosts between commas")
+	o.existing.AddFlags(cmd, "the "+product+" to check, for example "+example+"; separate hosts with commas")
 	addOutput(cmd, &o.output)
 	o.load.value = "s"
-	addChoice(cmd, &o.load, "load", "", "150, 1,000, 8,000 or 15,000 puts a second", "s", "m", "l", "xl")
+	addChoice(cmd, &o.load, "load", "", "150, 1,000, 8,000 or 15,000 puts per second", "s", "m", "l", "xl")
 	f := cmd.Flags()
-	f.DurationVar(&o.duration, "duration", time.Minute, "for how long; a minute is what the engine's own tool takes")
-	f.Uint64Var(&o.seed, "seed", 1, "the seed of all chance")
+	f.DurationVar(&o.duration, "duration", time.Minute, "how long to run; the engine's own tool takes a minute")
+	f.Uint64Var(&o.seed, "seed", 1, "the random seed")
 	for _, name := range []string{"duration", "seed"} {
 		complete(cmd, name)
 	}
@@ -63,12 +63,12 @@ func (o *checkPerfOptions) Validate(cmd *cobra.Command) error {
 		return usagef("for example --server "+example, "lab check-perf: which %s?", product)
 	}
 	if o.duration < time.Second || o.duration > checkPerfMost {
-		return usagef("leave it out for a minute", "--duration %v: want 1s to %v", o.duration, checkPerfMost)
+		return usagef("leave it out to run for a minute", "--duration %v: want 1s to %v", o.duration, checkPerfMost)
 	}
 	return o.existing.Validate(cmd)
 }
 
-// Run checks, and writes the result.
+// Run checks the cluster and writes the result.
 func (o *checkPerfOptions) Run(ctx context.Context, a *app) error {
 	address, err := o.existing.address(a)
 	if err != nil {
@@ -102,7 +102,7 @@ func (o *checkPerfOptions) Run(ctx context.Context, a *app) error {
 		if ctx.Err() != nil && !errors.Is(err, ctx.Err()) || ctx.Err() == nil {
 			return err
 		}
-		if text := strings.TrimPrefix(err.Error(), ctx.Err().Error()); strings.TrimSpace(text) != "" { // what could not be removed
+		if text := strings.TrimPrefix(err.Error(), ctx.Err().Error()); strings.TrimSpace(text) != "" { // reports what could not be removed
 			fmt.Fprintf(a.stderr, "plimsoll: %s\n", printable(strings.TrimSpace(text)))
 		}
 		return context.Canceled
@@ -118,7 +118,7 @@ func (o *checkPerfOptions) Run(ctx context.Context, a *app) error {
 	return err
 }
 
-// checked are the products that can be checked, with an example of an address.
+// checked are the products that can be checked, with an example address.
 func checked() (products, example string) {
 	var names []string
 	for _, e := range engine.Facets[existing.PerfEngine](engines.All()) {

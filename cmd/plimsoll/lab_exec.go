@@ -25,7 +25,7 @@ func newLabExecCommand(a *app) *cobra.Command {
 		Use: "exec VOLUME.yaml -- COMMAND [ARGUMENT...]",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if cmd.ArgsLenAtDash() != 1 || len(args) < 2 {
-				return usagef("plimsoll lab exec VOLUME.yaml -- COMMAND {}", "lab exec: wants a volume's file, then -- and a command")
+				return usagef("plimsoll lab exec VOLUME.yaml -- COMMAND {}", "lab exec: want a volume's file, then -- and a command")
 			}
 			return nil
 		},
@@ -58,13 +58,14 @@ func (o *labOptions) exec(ctx context.Context, a *app, file string, command []st
 	}
 	for _, v := range s.Volumes {
 		if v.Saturated {
-			fmt.Fprintf(a.stderr, "plimsoll: warning: volume %s was slower than it should have been: the emulator was saturated (%s)\n", v.Name, lateness(&v))
+			fmt.Fprintf(a.stderr, "plimsoll: warning: volume %s was slower than specified: the emulator was saturated (%s)\n", v.Name, lateness(&v))
 		}
 	}
 	return errors.Join(err, m.Close(end, true))
 }
 
-// foreground tells whether this process is in the foreground of a terminal, which sends Ctrl-C to its children as well.
+// foreground reports whether this process is in the foreground of a terminal, which sends Ctrl-C to
+// its children as well.
 func foreground() bool {
 	tty, err := os.Open("/dev/tty")
 	if err != nil {
@@ -75,7 +76,7 @@ func foreground() bool {
 	return err == nil && group == unix.Getpgrp()
 }
 
-// runOn runs a program on mounted volumes. That it failed is told by its exit code, which becomes this program's.
+// runOn runs a program on mounted volumes. If it fails, its exit code becomes this program's.
 func runOn(m *mount.Machine, path string, command []string, foreground bool) error {
 	replace := []string{"{}", m.Dirs["data"]}
 	env := os.Environ()
@@ -92,9 +93,9 @@ func runOn(m *mount.Machine, path string, command []string, foreground bool) err
 	}
 	c := exec.Command(path, args...)
 	c.Stdin, c.Stdout, c.Stderr, c.Env = os.Stdin, os.Stdout, os.Stderr, env
-	// It goes when this process does, however that ends: nobody else would unmount from under it.
+	// It dies with this process, however that ends: otherwise it would keep the volumes mounted.
 	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
-	// That is when the thread dies which has started it, not the process.
+	// The kernel sends the signal when the thread that started it dies, not the process.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	signals := make(chan os.Signal, 8)
@@ -109,7 +110,7 @@ func runOn(m *mount.Machine, path string, command []string, foreground bool) err
 		select {
 		case s := <-signals:
 			if s == syscall.SIGINT && foreground {
-				continue // the terminal has sent it there, and a second one means more than the first to many
+				continue // the terminal has already sent it, and many programs treat a second one differently
 			}
 			_ = c.Process.Signal(s)
 		case err := <-done:

@@ -22,19 +22,19 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// serverOptions are those of verbs that ask a server which runs already.
+// serverOptions are the flags of verbs that use an existing server.
 type serverOptions struct {
 	server string // "": none
-	name   string // of the database or prefix; "": one by chance
+	name   string // of the database or prefix; "": random
 	tls    existing.Files
 	keep   bool
 	yes    bool
 }
 
-// addresses are those of servers that runs can ask.
+// addresses are the kinds of server address that a run can use.
 func addresses() existing.Kinds { return existing.KindsOf(engines.All()) }
 
-// withFiles are the products whose files of TLS flags give.
+// withFiles are the products that take TLS files by flags.
 func withFiles(kinds existing.Kinds) string {
 	var products []string
 	for _, k := range kinds {
@@ -49,12 +49,12 @@ func (o *serverOptions) AddFlags(cmd *cobra.Command, what string) {
 	f := cmd.Flags()
 	files := withFiles(addresses())
 	f.StringVar(&o.server, "server", "", what)
-	f.StringVar(&o.name, "database", "", "with --server: what is made there is called so ("+existing.NamePrefix+"...; default: by chance)")
-	f.StringVar(&o.tls.CACert, "cacert", "", "with an "+files+": who signs its certificates")
+	f.StringVar(&o.name, "database", "", "with --server: the name of the database or prefix to create ("+existing.NamePrefix+"...; default: random)")
+	f.StringVar(&o.tls.CACert, "cacert", "", "with an "+files+": the CA certificate")
 	f.StringVar(&o.tls.Cert, "cert", "", "with an "+files+": the client's certificate")
-	f.StringVar(&o.tls.Key, "key", "", "with an "+files+": the certificate's key")
-	f.BoolVar(&o.keep, "keep", false, "with --server: leave there what was made")
-	f.BoolVarP(&o.yes, "yes", "y", false, "with --server: do not ask before anything is written")
+	f.StringVar(&o.tls.Key, "key", "", "with an "+files+": the client certificate's key")
+	f.BoolVar(&o.keep, "keep", false, "with --server: keep what was created")
+	f.BoolVarP(&o.yes, "yes", "y", false, "with --server: do not ask before writing")
 	var schemes []string
 	for _, k := range addresses() {
 		schemes = append(schemes, k.Schemes[0]+"://")
@@ -68,20 +68,20 @@ func (o *serverOptions) AddFlags(cmd *cobra.Command, what string) {
 	}
 }
 
-// Validate finds flags that say nothing without a server, or of another one.
+// Validate rejects flags that need a server, or another kind of server.
 func (o *serverOptions) Validate(cmd *cobra.Command) error {
 	wanted := addresses().Wanted()
 	if cmd.Flags().Changed("server") && o.server == "" {
-		return usagef(wanted, "--server: no address is given")
+		return usagef(wanted, "--server is empty")
 	}
 	for _, name := range []string{"database", "cacert", "cert", "key", "keep", "yes"} {
 		if o.server == "" && cmd.Flags().Changed(name) {
-			return usagef(wanted, "--%s: only with --server", name)
+			return usagef(wanted, "--%s needs --server", name)
 		}
 	}
 	if o.name != "" {
 		if err := existing.CheckName(o.name); err != nil {
-			return usagef("leave it out, and it has a name that nothing else has", "--database: %w", err)
+			return usagef("leave it out to use a unique name", "--database: %w", err)
 		}
 	}
 	return nil
@@ -101,7 +101,7 @@ func (o *serverOptions) address(a *app) (*existing.Address, error) {
 				others = append(others, k.Parameters+" ("+k.Product+")")
 			}
 		}
-		return nil, usagef("the address tells it: "+strings.Join(others, ", "), "--cacert, --cert and --key are for %s", withFiles(kinds))
+		return nil, usagef("the address contains them: "+strings.Join(others, ", "), "--cacert, --cert and --key are for %s", withFiles(kinds))
 	}
 	if o.name == "" {
 		o.name = existing.NewName()
@@ -109,12 +109,12 @@ func (o *serverOptions) address(a *app) (*existing.Address, error) {
 	return address, nil
 }
 
-// existing prepares the server of a scenario's engine at an address.
+// existing prepares the existing server at an address for a scenario's engine.
 func (o *serverOptions) existing(address *existing.Address, sc *scenario.Scenario) (existing.Server, error) {
 	if sc.Engine.Name() != address.Engine() {
 		return nil, usagef("name a server of that engine, or another scenario", "the scenario's engine is %s, and --server is %s", sc.Engine.Name(), address)
 	}
-	e, err := engine.Facet[existing.Engine](engines.All(), address.Engine(), "use a server that runs already")
+	e, err := engine.Facet[existing.Engine](engines.All(), address.Engine(), "use an existing server")
 	if err != nil {
 		return nil, err
 	}
@@ -125,21 +125,21 @@ func (o *serverOptions) existing(address *existing.Address, sc *scenario.Scenari
 	return server, nil
 }
 
-// ask says what is going to happen to a server, and asks whether it may.
+// ask announces what will be done to a server and asks for confirmation.
 func (o *serverOptions) ask(ctx context.Context, a *app, in *existing.Intent) error {
 	plan := printable(in.Plan())
 	for _, note := range in.Inspection.Notes {
 		fmt.Fprintf(a.stderr, "plimsoll: %s\n", printable(note))
 	}
 	if in.Inspection.Remove != "" && !o.keep {
-		fmt.Fprintf(a.stderr, "plimsoll: if this is killed, remove it by hand: %s\n", printable(in.Inspection.Remove))
+		fmt.Fprintf(a.stderr, "plimsoll: if this process is killed, clean up with: %s\n", printable(in.Inspection.Remove))
 	}
 	if o.yes {
 		fmt.Fprintf(a.stderr, "plimsoll: %s\n", plan)
 		return nil
 	}
 	if !term.IsTerminal(int(os.Stdin.Fd())) {
-		return usagef("--yes says yes beforehand", "this %s, and there is no terminal to ask at", plan)
+		return usagef("--yes confirms in advance", "this %s, and there is no terminal for the confirmation", plan)
 	}
 	fmt.Fprintf(a.stderr, "plimsoll: %s; continue? [y/N] ", plan)
 	answer := make(chan string, 1)
@@ -159,7 +159,7 @@ func (o *serverOptions) ask(ctx context.Context, a *app, in *existing.Intent) er
 	}
 }
 
-// prepare looks at the server, asks, and gives options of a run with it.
+// prepare inspects the server, asks for confirmation, and sets a run's options.
 func (o *serverOptions) prepare(ctx context.Context, a *app, sc *scenario.Scenario, opt *run.Options) error {
 	address, err := o.address(a)
 	if err != nil {
@@ -180,6 +180,6 @@ func (o *serverOptions) prepare(ctx context.Context, a *app, sc *scenario.Scenar
 	}
 	opt.Existing = &run.Existing{Address: address.String(), Database: in.What(), Kept: o.keep, Local: address.Local()}
 	opt.Server = func(*scenario.Scenario) (lab.Server, error) { return server, nil }
-	opt.Log = func(line string) { fmt.Fprintf(a.stderr, "plimsoll: %s\n", printable(line)) } // what could not be removed, among others
+	opt.Log = func(line string) { fmt.Fprintf(a.stderr, "plimsoll: %s\n", printable(line)) } // for example what could not be removed
 	return nil
 }

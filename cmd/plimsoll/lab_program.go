@@ -13,14 +13,14 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// A program is a flag that names an engine's program of a person's own.
+// A program is a flag for the user's own build of an engine.
 type program struct {
 	lab.Program
-	engine string // in scenarios
-	path   string // "": that which the lab runs
+	engine string // the engine's name in scenarios
+	path   string // "": the lab's default
 }
 
-// addPrograms adds a flag for each engine that can be run from such a program.
+// addPrograms adds a flag for each engine whose program can be replaced.
 func addPrograms(cmd *cobra.Command) (out []*program) {
 	for _, e := range engine.Facets[lab.ProgramEngine](engines.All()) {
 		p := &program{Program: e.Program(), engine: e.Traits().Key}
@@ -33,7 +33,7 @@ func addPrograms(cmd *cobra.Command) (out []*program) {
 	return out
 }
 
-// check finds a program that is not there, or is another engine's than the scenario's.
+// check rejects a missing program, and one for an engine that the scenario does not use.
 func (p *program) check(sc *scenario.Scenario) error {
 	if p.path == "" {
 		return nil

@@ -22,8 +22,8 @@ import (
 	"plimsoll/internal/present/results"
 )
 
-// labRunOptions are those of `plimsoll lab run`: simulate's for the scenario and for how the result is told, and
-// the lab's for the volumes.
+// labRunOptions are those of `plimsoll lab run`: those of simulate for the scenario and the output,
+// and those of the lab for the volumes.
 type labRunOptions struct {
 	simulateOptions
 	lab       labOptions
@@ -32,10 +32,10 @@ type labRunOptions struct {
 	powerLoss int
 	model     bool
 	verbose   bool
-	given     []string // the call, to be made again
+	given     []string // for the command line in the result
 }
 
-// powerLossesMax bounds the losses of power of a run: each takes seconds.
+// powerLossesMax bounds the power losses of a run: each takes seconds.
 const powerLossesMax = 1000
 
 func newLabRunCommand(a *app) *cobra.Command {
@@ -49,8 +49,8 @@ func newLabRunCommand(a *app) *cobra.Command {
 		if err := o.Validate(cmd); err != nil {
 			return err
 		}
-		if strings.Contains(args[0], "://") { // whose error would repeat it, with its password
-			return usagef("plimsoll lab run SCENARIO.yaml --server ADDRESS", "lab run: SCENARIO is a file; an address goes behind --server")
+		if strings.Contains(args[0], "://") { // the parser's error would repeat it, including its password
+			return usagef("plimsoll lab run SCENARIO.yaml --server ADDRESS", "lab run: SCENARIO is a file; give an address with --server")
 		}
 		o.given = asGiven(cmd, args)
 		return o.Run(cmd.Context(), a, args[0])
@@ -60,18 +60,18 @@ func newLabRunCommand(a *app) *cobra.Command {
 
 func (o *labRunOptions) AddFlags(cmd *cobra.Command) {
 	o.lab.AddFlags(cmd)
-	o.existing.AddFlags(cmd, "ask this server that runs already: "+addresses().Usage())
+	o.existing.AddFlags(cmd, "use this existing server: "+addresses().Usage())
 	addFormat(cmd, &o.output)
 	f := cmd.Flags()
-	f.Uint64Var(&o.seed, "seed", 0, "the seed of all chance, instead of the scenario's")
-	f.StringVar(&o.record, "record", "", "write a recording of the measured time into this folder")
-	f.IntVar(&o.powerLoss, "power-loss", 0, "cut the power so many times, and look whether what was acknowledged is there")
+	f.Uint64Var(&o.seed, "seed", 0, "override the scenario's random seed")
+	f.StringVar(&o.record, "record", "", "write a recording of the measured period into this folder")
+	f.IntVar(&o.powerLoss, "power-loss", 0, "cut the power this many times, and verify that acknowledged writes survive")
 	o.programs = addPrograms(cmd)
-	f.BoolVar(&o.model, "compare-model", true, "simulate the scenario as well, and tell how far the model is off")
-	f.BoolVar(&o.series, "series", false, "with -o json: series over time as well")
-	f.BoolVar(&o.verbose, "verbose", false, "print what the engine's processes print, on stderr")
-	f.IntVar(&o.width, "width", 0, "columns of text, 80 or more; 0: the terminal's, at most "+strconv.Itoa(simulateColumns))
-	f.BoolVar(&o.ascii, "ascii", false, "only 7-bit characters (default: if the locale is not UTF-8)")
+	f.BoolVar(&o.model, "compare-model", true, "also simulate the scenario, and report the model's error")
+	f.BoolVar(&o.series, "series", false, "with -o json: include time series")
+	f.BoolVar(&o.verbose, "verbose", false, "show the output of the engine's processes on stderr")
+	f.IntVar(&o.width, "width", 0, "width of text in columns, 80 or more; 0: the terminal's width, at most "+strconv.Itoa(simulateColumns))
+	f.BoolVar(&o.ascii, "ascii", false, "use only 7-bit characters (default: if the locale is not UTF-8)")
 	addChoice(cmd, &o.failOn, "fail-on", "", "exit with 3 if an objective of the scenario is not met", "objective")
 	for _, name := range []string{"seed", "width", "power-loss"} {
 		complete(cmd, name)
@@ -94,14 +94,14 @@ func (o *labRunOptions) Validate(cmd *cobra.Command) error {
 	}
 	for _, name := range others {
 		if o.existing.server != "" && cmd.Flags().Changed(name) {
-			return usagef("leave one of them out", "--%s and --server: the server has its own machine, whose power and volumes are not ours", name)
+			return usagef("leave one of them out", "--%s and --server: the server runs on its own machine; the lab does not control its power or volumes", name)
 		}
 	}
 	o.sets = o.lab.sets
 	return o.simulateOptions.Validate(cmd)
 }
 
-// Run runs it, and writes the result.
+// Run runs the scenario and writes the result.
 func (o *labRunOptions) Run(ctx context.Context, a *app, path string) error {
 	variants, err := o.load(ctx, a, path)
 	if err != nil {
@@ -133,12 +133,12 @@ func (o *labRunOptions) Run(ctx context.Context, a *app, path string) error {
 		return err
 	}
 	if p := r.PowerLoss; p != nil && !p.Held() {
-		return &failure{code: exitFindings, err: errors.New("what was acknowledged was not there after a loss of power")}
+		return &failure{code: exitFindings, err: errors.New("acknowledged writes were lost after a power loss")}
 	}
 	return o.verdict([]*simulate.Result{r.Result})
 }
 
-// measure runs the scenario with progress, and with a recording if one is asked for.
+// measure runs the scenario with progress, and records it if requested.
 func (o *labRunOptions) measure(ctx context.Context, a *app, path string, v variant) (*run.Result, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -178,7 +178,7 @@ func (o *labRunOptions) measure(ctx context.Context, a *app, path string, v vari
 	return r, asProblem(err)
 }
 
-// asProblem gives what a person wrote wrong the exit code for it.
+// asProblem gives wrong input its exit code.
 func asProblem(err error) error {
 	var problems scenario.Problems
 	if errors.As(err, &problems) {
@@ -187,7 +187,7 @@ func asProblem(err error) error {
 	return err
 }
 
-// tellLab puts how far a run is into the words of a meter.
+// tellLab describes a run's progress for a meter.
 func tellLab(t *tally, p run.Progress) {
 	if !p.Timed {
 		t.setStage(p.Phase, int(p.Done), int(p.Total))

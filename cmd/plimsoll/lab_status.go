@@ -51,11 +51,11 @@ func newLabStatusCommand(a *app) *cobra.Command {
 		},
 	}
 	addOutput(cmd, &output)
-	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "again each second, what happened in it, until interrupted")
+	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "report what happened in each second, until interrupted")
 	return cmd
 }
 
-// allMounted are all machines that serve.
+// allMounted are all mounted machines.
 func allMounted() ([]*mount.Machine, error) {
 	states, err := mount.States()
 	if err != nil {
@@ -64,7 +64,7 @@ func allMounted() ([]*mount.Machine, error) {
 	var out []*mount.Machine
 	for _, s := range states {
 		if s.Socket == "" || !s.Alive() {
-			continue // its volumes are being made, or taken away; or it is about settings
+			continue // its volumes are being created or removed; or the error is about settings
 		}
 		m, err := mount.Attach(s)
 		if err != nil {
@@ -75,7 +75,7 @@ func allMounted() ([]*mount.Machine, error) {
 	return out, nil
 }
 
-// tellLabStatus writes how one machine stands.
+// tellLabStatus writes one machine's status.
 func tellLabStatus(a *app, s *mount.Status, output *choice) error {
 	if output.value == "json" {
 		return writeJSON(a, s)
@@ -83,14 +83,14 @@ func tellLabStatus(a *app, s *mount.Status, output *choice) error {
 	return writeLab(a.stdout, s)
 }
 
-// A labWatch looks at machines.
+// A labWatch observes machines.
 type labWatch struct {
 	*app
 	machines []*mount.Machine
 	json     bool
 }
 
-// once tells how they stand: as JSON, a line each.
+// once writes their status; as JSON, one line each.
 func (w *labWatch) once(ctx context.Context) ([]*mount.Status, error) {
 	out := make([]*mount.Status, len(w.machines))
 	for i, m := range w.machines {
@@ -110,7 +110,7 @@ func (w *labWatch) once(ctx context.Context) ([]*mount.Status, error) {
 	return out, nil
 }
 
-// run tells each second what happened in it, until the context ends, which is no error.
+// run reports each second what happened in it, until the context ends, which is not an error.
 func (w *labWatch) run(ctx context.Context) error {
 	before, err := w.once(ctx)
 	if err != nil {
@@ -142,7 +142,7 @@ func (w *labWatch) run(ctx context.Context) error {
 	}
 }
 
-// writeDelta tells what happened between two looks, a line a volume.
+// writeDelta reports what happened between two looks, one line per volume.
 func writeDelta(w io.Writer, before, now *mount.Status) error {
 	for i, v := range now.Volumes {
 		b := before.Volumes[i]
@@ -169,20 +169,20 @@ func writeDelta(w io.Writer, before, now *mount.Status) error {
 func short(s float64) string { return units.Duration(s * 1e9).String() }
 
 func lateness(v *mount.VolumeStatus) string {
-	return fmt.Sprintf("answers late by %s at p99, %s at most; %.1f %% later than 100 us and 5 %%, %.0f %% in the worst ten seconds",
+	return fmt.Sprintf("replies late by %s at p99, %s at most; %.1f %% later than 100 us and 5 %%, %.0f %% in the worst ten seconds",
 		short(v.LateP99), short(v.LateMax), 100*v.Late, 100*v.LateWorst)
 }
 
-// pathWords tells what the kernel saw beside what was asked.
+// pathWords compares the latency that the kernel saw with what was requested.
 func pathWords(v *mount.VolumeStatus) string {
-	text := fmt.Sprintf("saw reads and writes take %s in the mean, asked were %s; at most %s over in ten seconds", short(*v.Kernel), short(*v.Asked), short(v.Added))
+	text := fmt.Sprintf("saw reads and writes take %s on average, %s was requested; at most %s longer within ten seconds", short(*v.Kernel), short(*v.Asked), short(v.Added))
 	if v.Slow {
 		text += ": the path to the emulator is SLOW (more than 100 us and 20 %)"
 	}
 	return text
 }
 
-// writeLab tells what is mounted.
+// writeLab lists what is mounted.
 func writeLab(w io.Writer, s *mount.Status) error {
 	backing := "in memory"
 	if s.Backing != "memory" {
@@ -198,7 +198,7 @@ func writeLab(w io.Writer, s *mount.Status) error {
 		}
 		fmt.Fprintf(t, "\tdid\t%s\n", did)
 		if v.Refused > 0 {
-			fmt.Fprintf(t, "\tfull\t%d writes were refused: the image's backing has no room\n", v.Refused)
+			fmt.Fprintf(t, "\tfull\t%d writes were refused: no space is left for the image\n", v.Refused)
 		}
 		state := "emulated"
 		if v.Saturated {
@@ -220,16 +220,16 @@ const (
 	emulatedMBs  = 350
 )
 
-// tooFast says why a volume will not be as fast as it should; "" if it can be.
+// tooFast explains why a volume cannot be as fast as specified; "" if it can.
 func tooFast(v *mount.VolumeStatus) string {
 	if v.IOPS > emulatedIOPS {
-		return fmt.Sprintf("%.0f IOPS are more than the emulator does on a few cores (about %d): lab status tells whether it keeps up", v.IOPS, emulatedIOPS)
+		return fmt.Sprintf("%.0f IOPS are more than the emulator can do on a few cores (about %d): lab status shows whether it keeps up", v.IOPS, emulatedIOPS)
 	}
 	if v.Throughput > emulatedMBs*1e6 {
-		return fmt.Sprintf("%s are more than the emulator does on a few cores (about %d MB/s): lab status tells whether it keeps up", units.Throughput(v.Throughput).String(), emulatedMBs)
+		return fmt.Sprintf("%s is more than the emulator can do on a few cores (about %d MB/s): lab status shows whether it keeps up", units.Throughput(v.Throughput).String(), emulatedMBs)
 	}
 	if v.Latency > 0 && v.Latency < 300e-6 {
-		return fmt.Sprintf("a latency of %s is shorter than what the emulator can keep (about 0.3 ms)", short(v.Latency))
+		return fmt.Sprintf("a latency of %s is shorter than the emulator can deliver (about 0.3 ms)", short(v.Latency))
 	}
 	return ""
 }

@@ -24,7 +24,7 @@ import (
 	"plimsoll/internal/present/results"
 )
 
-// labTableOptions are those of `plimsoll lab table`.
+// labTableOptions are the flags of `plimsoll lab table`.
 type labTableOptions struct {
 	output   choice
 	runs     int
@@ -35,7 +35,7 @@ type labTableOptions struct {
 	display  display
 }
 
-// tableRunsMax bounds how often each scenario is run: they take minutes.
+// tableRunsMax bounds how often each scenario runs: a run takes minutes.
 const tableRunsMax = 100
 
 func newLabTableCommand(a *app) *cobra.Command {
@@ -52,11 +52,11 @@ func newLabTableCommand(a *app) *cobra.Command {
 	}
 	addFormat(cmd, &o.output)
 	f := cmd.Flags()
-	f.IntVar(&o.runs, "runs", 1, "run each scenario so many times in the lab, and take the middle")
-	f.StringSliceVar(&o.only, "only", nil, "of a suite, run only these, by their names")
-	f.StringVar(&o.save, "save", "", "add what was measured to this file")
-	f.StringVar(&o.record, "record", "", "keep a recording of each run, in a folder of its own below this one")
-	f.StringVar(&o.measured, "measured", "", "take what was measured from this file, and run no engine")
+	f.IntVar(&o.runs, "runs", 1, "run each scenario this many times in the lab, and use the median")
+	f.StringSliceVar(&o.only, "only", nil, "of a suite, run only these names")
+	f.StringVar(&o.save, "save", "", "append the measurements to this file")
+	f.StringVar(&o.record, "record", "", "record each run in its own folder below this one")
+	f.StringVar(&o.measured, "measured", "", "read the measurements from this file, and run no engine")
 	cmd.MarkFlagsMutuallyExclusive("measured", "runs")
 	cmd.MarkFlagsMutuallyExclusive("measured", "save")
 	cmd.MarkFlagsMutuallyExclusive("measured", "record")
@@ -68,10 +68,10 @@ func newLabTableCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// A tableJob is a run of a suite, with what it needs to be made.
+// A tableJob is a run of a suite and what it needs.
 type tableJob struct {
 	table.Run
-	file string // where its scenario is
+	file string // the scenario's file
 	sc   *scenario.Scenario
 }
 
@@ -90,7 +90,7 @@ func (o *labTableOptions) run(ctx context.Context, a *app, args []string) error 
 	if o.measured != "" {
 		measured, err = table.ReadMeasured(os.DirFS(filepath.Dir(o.measured)), filepath.Base(o.measured))
 		if err != nil {
-			return usagef("such a file is what --save writes", "--measured %s: %w", o.measured, err)
+			return usagef("--save writes such a file", "--measured %s: %w", o.measured, err)
 		}
 	} else if measured, err = o.measure(ctx, a, jobs); err != nil {
 		return err
@@ -108,7 +108,7 @@ func (o *labTableOptions) run(ctx context.Context, a *app, args []string) error 
 	return a.write(results.ErrorTable(rows, verdicts), o.output, o.display.options(a))
 }
 
-// jobs reads all scenarios before the first takes its minute.
+// jobs reads all scenarios before the first run starts.
 func (o *labTableOptions) jobs(args []string) (*table.Suite, []tableJob, error) {
 	suite, folder, err := suiteOf(args)
 	if err != nil {
@@ -135,13 +135,13 @@ func (o *labTableOptions) jobs(args []string) (*table.Suite, []tableJob, error) 
 			for _, r := range suite.Runs {
 				names = append(names, r.Name)
 			}
-			return nil, nil, usagef("there are "+strings.Join(names, ", "), "--only %s: no run is called that", name)
+			return nil, nil, usagef("there are "+strings.Join(names, ", "), "--only %s: there is no such run", name)
 		}
 	}
 	return suite, jobs, nil
 }
 
-// suiteOf is the suite that arguments name: a folder's own, else one of all scenarios named.
+// suiteOf is the suite that the arguments name: a folder's own, or one of all named scenarios.
 func suiteOf(args []string) (s *table.Suite, folder string, err error) {
 	if len(args) == 1 {
 		s, err := table.ReadSuite(os.DirFS(args[0]))
@@ -171,7 +171,7 @@ func suiteOf(args []string) (s *table.Suite, folder string, err error) {
 	return s, "", nil
 }
 
-// measure runs the engines, one scenario after the other.
+// measure runs the engines, one scenario at a time.
 func (o *labTableOptions) measure(ctx context.Context, a *app, jobs []tableJob) (*table.Measured, error) {
 	if err := sweep(a); err != nil {
 		return nil, err
@@ -185,7 +185,7 @@ func (o *labTableOptions) measure(ctx context.Context, a *app, jobs []tableJob) 
 				return nil, context.Canceled
 			}
 			if err != nil {
-				fmt.Fprintf(a.stderr, "plimsoll: %s: left out: %s\n", j.sc.Name, printable(err.Error()))
+				fmt.Fprintf(a.stderr, "plimsoll: %s: skipped: %s\n", j.sc.Name, printable(err.Error()))
 				continue
 			}
 			fmt.Fprintf(a.stderr, "plimsoll: %d of %d, %s: %s in %.0f s\n", round*len(jobs)+i+1, o.runs*len(jobs), j.sc.Name,
@@ -209,7 +209,7 @@ func (o *labTableOptions) measure(ctx context.Context, a *app, jobs []tableJob) 
 	return measured, nil
 }
 
-// once runs a scenario, with a recording if they are to be kept.
+// once runs a scenario, and records it if requested.
 func (o *labTableOptions) once(ctx context.Context, j *tableJob, round int) (*run.Result, error) {
 	opt := run.Options{Engines: engines.All(), File: j.file, Sets: j.Set}
 	var kept *simulatedRecording
@@ -227,7 +227,7 @@ func (o *labTableOptions) once(ctx context.Context, j *tableJob, round int) (*ru
 	return r, err
 }
 
-// keep adds a measurement to the file of --save, at once: the next run may be interrupted.
+// keep appends a measurement to the file of --save immediately: the next run may be interrupted.
 func (o *labTableOptions) keep(m table.Measurement) error {
 	if o.save == "" {
 		return nil
@@ -253,12 +253,12 @@ func (o *labTableOptions) keep(m table.Measurement) error {
 	return os.Rename(f.Name(), o.save)
 }
 
-// modelled simulates what was measured and makes the rows.
+// modelled simulates what was measured and returns the rows.
 func modelled(ctx context.Context, a *app, jobs []tableJob, measured *table.Measured) ([]table.Row, error) {
 	rows := []table.Row{}
 	for _, j := range jobs {
 		if of, _ := measured.Of(j.Name); len(of) == 0 {
-			fmt.Fprintf(a.stderr, "plimsoll: %s: not measured, left out\n", j.sc.Name)
+			fmt.Fprintf(a.stderr, "plimsoll: %s: not measured, skipped\n", j.sc.Name)
 			continue
 		}
 		model, err := simulate.Run(ctx, j.sc, simulate.Options{})

@@ -1,4 +1,4 @@
-// Plimsoll tells why a database's writes stall, from what one already has: MongoDB's
+// Plimsoll explains why a database's writes stall, from data that already exists: MongoDB's
 // diagnostic.data, iostat logs, exporters' metrics, fio's JSON, a Prometheus server.
 //
 //	plimsoll diagnose /var/lib/mongodb/diagnostic.data iostat.log
@@ -7,8 +7,8 @@
 //	plimsoll rules show disk/iops-capped
 //
 // Each verb is one file of this package: an options struct that adds its flags, checks them and
-// runs. What the process has (arguments, environment, streams, terminal) comes in one
-// struct, so that a test can give its own; errors are returned, and printed once.
+// runs. One struct holds the process's environment (arguments, variables, streams, terminal), so
+// that a test can replace it. Errors are returned, and printed once.
 package main
 
 import (
@@ -16,13 +16,13 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
-	_ "time/tzdata" // --tz knows its zones on machines without a zone database, as containers are
+	_ "time/tzdata" // --tz works on machines without a zone database, such as containers
 )
 
 func main() { os.Exit(runProcess()) }
 
-// runProcess runs the program with what the process was given, and gives its exit code. The
-// first SIGINT or SIGTERM ends the work cleanly; the second one ends the process.
+// runProcess runs the program in the process's environment and returns its exit code. The first
+// SIGINT or SIGTERM ends the work cleanly, the second ends the process.
 func runProcess() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// newManCommand writes the manual pages: a release's packages have them, a person asks --help.
+// newManCommand writes the manual pages for a release's packages. It is hidden: users have --help.
 func newManCommand(a *app) *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
@@ -23,19 +23,19 @@ func newManCommand(a *app) *cobra.Command {
 		Args:   needArgs(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if dir == "" {
-				return usagef("plimsoll man --dir man", "man: which folder? --dir is missing")
+				return usagef("plimsoll man --dir man", "man: --dir is missing")
 			}
 			return a.writeManual(cmd.Root(), dir)
 		},
 	}
-	cmd.Flags().StringVar(&dir, "dir", "", "write them into this folder, which is made if need be")
+	cmd.Flags().StringVar(&dir, "dir", "", "write them into this folder, which is created if needed")
 	if err := cmd.MarkFlagDirname("dir"); err != nil {
 		panic(err) // the flag was just added
 	}
 	return cmd
 }
 
-// writeManual writes the pages of a command and of those below it.
+// writeManual writes the pages of a command and its subcommands.
 func (a *app) writeManual(root *cobra.Command, dir string) error {
 	at, err := a.manualDate()
 	if err != nil {
@@ -53,12 +53,12 @@ func (a *app) writeManual(root *cobra.Command, dir string) error {
 	return nil
 }
 
-// manualDate is the day that pages carry: the same for each build of a revision.
+// manualDate is the date on the pages: the same for every build of a revision.
 func (a *app) manualDate() (time.Time, error) {
 	if epoch := a.getenv("SOURCE_DATE_EPOCH"); epoch != "" {
 		seconds, err := strconv.ParseInt(epoch, 10, 64)
 		if err != nil {
-			return time.Time{}, usagef("it is seconds since 1970, as git log -1 --format=%ct prints", "SOURCE_DATE_EPOCH=%q is no time", epoch)
+			return time.Time{}, usagef("want seconds since 1970, as git log -1 --format=%ct prints", "SOURCE_DATE_EPOCH=%q is not a time", epoch)
 		}
 		return time.Unix(seconds, 0).UTC(), nil
 	}
@@ -70,7 +70,7 @@ func (a *app) manualDate() (time.Time, error) {
 	return a.now().UTC(), nil
 }
 
-// documented are a command and all below it that a person is shown.
+// documented are a command and its visible subcommands.
 func documented(c *cobra.Command) []*cobra.Command {
 	out := []*cobra.Command{c}
 	for _, sub := range c.Commands() {
@@ -88,7 +88,7 @@ func manPage(c *cobra.Command, at time.Time) string {
 	var b strings.Builder
 	name := manName(c)
 	fmt.Fprintf(&b, ".TH %s 1 %s \"plimsoll %s\" \"User Commands\"\n", roffWord(strings.ToUpper(name)), at.Format(time.DateOnly), roffText(thisBuild().Version))
-	b.WriteString(".ad l\n.nh\n") // ragged, and no word is broken: most of them are commands
+	b.WriteString(".ad l\n.nh\n") // left-aligned without hyphenation: many words are commands
 	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n", roffText(name), roffText(strings.ToLower(c.Short[:1])+c.Short[1:]))
 	fmt.Fprintf(&b, ".SH SYNOPSIS\n.nf\n%s\n", roffBold(c.UseLine()))
 	if c.HasAvailableSubCommands() {
@@ -134,12 +134,12 @@ func manPage(c *cobra.Command, at time.Time) string {
 	return b.String()
 }
 
-// environment is what every command heeds.
+// environment lists the variables that every command reads.
 var environment = []struct{ name, text string }{
-	{"NO_COLOR", "If set and not empty, there are no colours unless --color always asks for them."},
-	{"COLUMNS", "How wide text is, instead of the terminal's width."},
-	{"LC_ALL, LC_CTYPE, LANG", "Whether characters beyond ASCII are used: if the first that is set names UTF-8."},
-	{"GOMAXPROCS", "How many cores are used at most."},
+	{"NO_COLOR", "If set and not empty, output has no colours, except with --color always."},
+	{"COLUMNS", "The width of text, instead of the terminal's width."},
+	{"LC_ALL, LC_CTYPE, LANG", "Non-ASCII characters are used if the first of these that is set names UTF-8."},
+	{"GOMAXPROCS", "The maximum number of cores to use."},
 }
 
 func availableBelow(c *cobra.Command) []*cobra.Command {
@@ -171,7 +171,7 @@ func roffOption(b *strings.Builder, f *pflag.Flag) {
 	default:
 		text += fmt.Sprintf(" (default %s)", f.DefValue)
 	}
-	// A list without spaces may be broken after its commas.
+	// A list without spaces may break after its commas.
 	b.WriteString("\n" + strings.ReplaceAll(roffText(text), ",", `,\:`) + "\n")
 }
 
@@ -198,7 +198,7 @@ func roffSeeAlso(b *strings.Builder, c *cobra.Command) {
 	}
 }
 
-// roffParagraphs fills paragraphs; lines that are indented stay as they are.
+// roffParagraphs fills paragraphs; indented lines stay as they are.
 func roffParagraphs(b *strings.Builder, text string) {
 	for i, block := range strings.Split(strings.TrimSpace(text), "\n\n") {
 		if i > 0 {
@@ -221,7 +221,7 @@ func roffParagraphs(b *strings.Builder, text string) {
 
 var roffEscapes = strings.NewReplacer(`\`, `\e`, `-`, `\-`, "'", `\(aq`, "`", `\(ga`, "^", `\(ha`, "~", `\(ti`)
 
-// roffText writes text so that roff shows it as it is, to be copied into a shell.
+// roffText escapes text so that roff shows it unchanged, ready to be copied into a shell.
 func roffText(text string) string {
 	text = roffEscapes.Replace(text)
 	if strings.HasPrefix(text, ".") {

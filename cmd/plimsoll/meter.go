@@ -9,17 +9,17 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// When progress is shown: nobody needs it of a run that is over at once.
+// When progress is shown: a run that ends at once needs none.
 const (
 	meterAfter    = 2 * time.Second
 	meterRedraw   = 200 * time.Millisecond // on a terminal: one line, rewritten
-	meterRepeat   = 10 * time.Second       // elsewhere: one line after the other, for logs
-	meterSampling = time.Minute            // the same while live sources are sampled: nobody waits for that
+	meterRepeat   = 10 * time.Second       // elsewhere: one line after another, for logs
+	meterSampling = time.Minute            // the same while live sources are sampled: their end is known
 	meterBarWidth = 16
 )
 
-// A meter shows a tally while work goes on: on a terminal one line that is rewritten and
-// gone at the end, elsewhere a plain line now and then.
+// A meter shows a tally during the work: on a terminal one line that is rewritten and finally
+// erased, elsewhere a plain line now and then.
 type meter struct {
 	tally *tally
 	out   stream
@@ -32,7 +32,7 @@ type meter struct {
 	drawn bool
 }
 
-// show starts showing; the function it gives ends that, and may be called again.
+// show starts the display. The returned function ends it and may be called again.
 func (m *meter) show() (stop func()) {
 	done, gone := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -81,7 +81,7 @@ func repeat(w work) time.Duration {
 	return meterRepeat
 }
 
-// observe notices when a phase begins, so that rates are of this phase alone.
+// observe notices when a phase begins, so that rates cover only this phase.
 func (m *meter) observe(w work) {
 	if w.phase != m.phase {
 		m.phase, m.since, m.from = w.phase, m.now(), w.done
@@ -97,7 +97,7 @@ func (m *meter) rewrite(w work, now time.Time) {
 	if width <= 0 {
 		width = widthDefault
 	}
-	if r := []rune(line); len(r) > width-1 { // not into the last column: terminals may wrap there
+	if r := []rune(line); len(r) > width-1 { // leave the last column free: terminals may wrap there
 		line = string(r[:max(0, width-1)])
 	}
 	fmt.Fprintf(m.out, "\r\x1b[K%s", line)
@@ -113,16 +113,16 @@ func (m *meter) bar(part float64) string {
 	return strings.Repeat(full, n) + strings.Repeat(empty, meterBarWidth-n)
 }
 
-// text is the work in words: how much of how much, how fast, and how long yet.
+// text describes the work: how much of how much, how fast, and how long it will still take.
 func (m *meter) text(w work, now time.Time) string {
 	switch w.unit {
 	case unitTime:
 		if w.total > 0 {
 			return fmt.Sprintf("%s %s of %s", w.phase, units.Seconds(w.done), units.Seconds(w.total))
 		}
-		return fmt.Sprintf("%s for %s; Ctrl-C ends it", w.phase, units.Seconds(w.done))
+		return fmt.Sprintf("%s for %s; Ctrl-C stops it", w.phase, units.Seconds(w.done))
 	case unitSteps:
-		if w.total == 0 { // how much there is to do is not known
+		if w.total == 0 { // the total is not known
 			return w.phase
 		}
 		if w.things != "" {
@@ -146,7 +146,7 @@ func (m *meter) text(w work, now time.Time) string {
 	return text
 }
 
-// countText is how many things are done, how many a second, and how long the others will take.
+// countText reports how many things are done, how many per second, and how long the rest will take.
 func (m *meter) countText(w work, now time.Time) string {
 	text := fmt.Sprintf("%s %.0f of %.0f %s", w.phase, w.done, w.total, w.things)
 	took := now.Sub(m.since).Seconds()

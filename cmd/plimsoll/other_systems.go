@@ -8,20 +8,20 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// newLabCommand is the laboratory where it cannot be: its volumes are loop devices and FUSE.
+// newLabCommand stands in for the lab on other systems: its volumes are loop devices and FUSE.
 func newLabCommand(*app) *cobra.Command {
 	return onLinuxOnly("lab", "Try it on an emulated volume (Linux only)",
 		"loop devices, FUSE and mounts", "plimsoll simulate SCENARIO predicts the same here")
 }
 
-// newProbeCommand is the measurement of a device where it cannot be: it asks the kernel for
-// direct I/O by Linux' calls.
+// newProbeCommand stands in for the measurement of a device on other systems: it needs Linux's
+// direct I/O calls.
 func newProbeCommand(*app) *cobra.Command {
 	return onLinuxOnly("probe", "Measure a device under the I/O that databases make (Linux only)",
-		"Linux' asynchronous direct I/O", "run it on the server whose device it is")
+		"Linux's asynchronous direct I/O", "run it on the server whose device it is")
 }
 
-// onLinuxOnly is a command that says why it is not here, whatever it is given.
+// onLinuxOnly is a command that fails with the reason why it is missing, whatever its arguments.
 func onLinuxOnly(name, short, what, instead string) *cobra.Command {
 	return &cobra.Command{
 		Use: name, Short: short, DisableFlagParsing: true,
@@ -38,9 +38,9 @@ func onLinuxOnly(name, short, what, instead string) *cobra.Command {
 	}
 }
 
-// unsupported is the error of a command that this system has no means for.
+// unsupported is the error of a command that this system cannot support.
 type unsupported struct{ verb, what string }
 
 func (u unsupported) Error() string {
-	return u.verb + " needs " + u.what + ", which " + runtime.GOOS + " has not: it is part of the program for Linux"
+	return u.verb + " needs " + u.what + ", which " + runtime.GOOS + " does not have: use the Linux build"
 }

@@ -7,5 +7,5 @@ import (
 	"plimsoll/internal/judge/rules"
 )
 
-// pack is every signal and every rule that this program judges by.
+// pack holds every signal and every rule of this program.
 var pack = sync.OnceValue(func() *rules.Pack { return rules.NewPack(engines.All()) })

@@ -16,7 +16,7 @@ import (
 	"plimsoll/internal/present/text"
 )
 
-// The formats of a result beside text and json.
+// The formats of a result besides text and JSON.
 const (
 	asPage     = "html"
 	asMarkdown = "markdown"
@@ -25,14 +25,14 @@ const (
 // addFormat is addOutput for verbs whose result is a document.
 func addFormat(cmd *cobra.Command, output *choice) {
 	output.value = "text"
-	addChoice(cmd, output, "output", "o", "how to write the result; html is one file with plots, markdown is for an issue or a chat, json writes errors as JSON too",
+	addChoice(cmd, output, "output", "o", "how to write the result; html is one file with plots, markdown is for an issue or a chat, json also applies to errors",
 		"text", "json", asPage, asMarkdown)
 }
 
-// pageGoesSomewhere refuses to write a page to a terminal, before any work is done for it.
+// pageGoesSomewhere refuses to write a page to a terminal, before any work is done.
 func (a *app) pageGoesSomewhere(output choice) error {
 	if output.value == asPage && a.stdout.terminal {
-		return usagef("add > report.html", "-o html: a terminal does not show a page")
+		return usagef("append > report.html", "-o html: a terminal cannot show a page")
 	}
 	return nil
 }
@@ -52,8 +52,8 @@ func (a *app) write(d *document.Document, output choice, opt text.Options) error
 	return text.Write(a.stdout, d, opt)
 }
 
-// asGiven is a call of a verb again: its words and the flags that were given, but for those that say how the result is written, and a server's address, which may hold a
-// password.
+// asGiven rebuilds a verb's command line from its words and flags. It leaves out the flags for the
+// output, and a server's address, which may contain a password.
 func asGiven(cmd *cobra.Command, args []string) []string {
 	words := append(strings.Fields(cmd.CommandPath())[1:], args...)
 	cmd.Flags().Visit(func(f *pflag.Flag) {
@@ -74,7 +74,7 @@ func asGiven(cmd *cobra.Command, args []string) []string {
 	return words
 }
 
-// pricesOf are the products of scenarios whose prices are known, each once, with who tells its price.
+// pricesOf are the scenarios' products with known prices, each once, with the price's source.
 func pricesOf(region string, all ...*scenario.Scenario) []results.Price {
 	var out []results.Price
 	add := func(product, source string) {

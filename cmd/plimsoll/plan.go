@@ -22,7 +22,7 @@ import (
 	"plimsoll/internal/present/text"
 )
 
-// planOptions are those of `plimsoll plan`.
+// planOptions are the flags of `plimsoll plan`.
 type planOptions struct {
 	sets       []string
 	objectives []string
@@ -35,13 +35,13 @@ type planOptions struct {
 	most       int
 	ephemeral  bool
 	unpriced   bool
-	engine     choice   // of a recording, as fit has it
+	engine     choice   // for a recording, as in fit
 	devices    []string // the same
 	output     choice
 	width      int
 	ascii      bool
 	asciiSet   bool
-	given      []string // the call, to be made again
+	given      []string // for the command line in the result
 }
 
 func newPlanCommand(a *app) *cobra.Command {
@@ -65,21 +65,21 @@ func newPlanCommand(a *app) *cobra.Command {
 func (o *planOptions) AddFlags(cmd *cobra.Command) {
 	addFormat(cmd, &o.output)
 	f := cmd.Flags()
-	f.StringArrayVar(&o.sets, "set", nil, "what is so now and the file does not say: 'volumes.data={type: gp3, size: 500GiB}' (again for more)")
-	f.StringArrayVar(&o.objectives, "objective", nil, "what is to be reached: 'write_p99 < 25ms' (again for more; default: the scenario's)")
-	f.StringVar(&o.budget, "budget", "", "the most that a month may cost: 500USD/month")
-	f.StringSliceVar(&o.keep, "keep", nil, "what stays as it is: instance, volumes.data.type, engine, ... (again for more)")
-	f.StringVar(&o.region, "region", "", "whose prices count (default "+catalog.Region+")")
-	f.StringVar(&o.size, "size", "", "what the data is to grow to: data=800GB,growth=100GB/month,months=6,oplog=270GB,journal=1GB,indexes=20%,headroom=20%")
-	f.StringVar(&o.querySpan, "query-span", "", "how far back a query of one sensor reads, for buckets: 24h")
-	f.IntVar(&o.atOnce, "at-once", 2, "settings that are changed at once at most")
-	f.IntVar(&o.most, "most", 400, "layouts that are simulated before it gives up")
-	f.BoolVar(&o.ephemeral, "ephemeral", false, "data may lie on an instance's own disks, which are empty after it was stopped")
-	f.BoolVar(&o.unpriced, "unpriced", false, "leave prices out, where they are not known: the least IOPS over what is included, then throughput, then size")
-	addChoice(cmd, &o.engine, "engine", "", "of a recording, the engine to fit (default: the one it tells of)", fitEngines()...)
-	f.StringArrayVar(&o.devices, "device", nil, "of a recording, which device a volume is, where that is not told by what it does: journal=nvme2n1 (again for more)")
-	f.IntVar(&o.width, "width", 0, "columns of text, 80 or more; 0: the terminal's, at most "+strconv.Itoa(simulateColumns))
-	f.BoolVar(&o.ascii, "ascii", false, "only 7-bit characters (default: if the locale is not UTF-8)")
+	f.StringArrayVar(&o.sets, "set", nil, "what is deployed now but not in the file: 'volumes.data={type: gp3, size: 500GiB}' (repeatable)")
+	f.StringArrayVar(&o.objectives, "objective", nil, "the objective to meet: 'write_p99 < 25ms' (repeatable; default: the scenario's)")
+	f.StringVar(&o.budget, "budget", "", "the highest monthly cost: 500USD/month")
+	f.StringSliceVar(&o.keep, "keep", nil, "what stays unchanged: instance, volumes.data.type, engine, ... (repeatable)")
+	f.StringVar(&o.region, "region", "", "the region of the prices (default "+catalog.Region+")")
+	f.StringVar(&o.size, "size", "", "the data's future size: data=800GB,growth=100GB/month,months=6,oplog=270GB,journal=1GB,indexes=20%,headroom=20%")
+	f.StringVar(&o.querySpan, "query-span", "", "for buckets, how far back a query of one sensor reads: 24h")
+	f.IntVar(&o.atOnce, "at-once", 2, "how many settings may change at once")
+	f.IntVar(&o.most, "most", 400, "how many layouts to simulate before giving up")
+	f.BoolVar(&o.ephemeral, "ephemeral", false, "allow data on an instance's local disks, which are lost when it stops")
+	f.BoolVar(&o.unpriced, "unpriced", false, "ignore prices: minimise IOPS beyond what is included, then throughput, then size")
+	addChoice(cmd, &o.engine, "engine", "", "for a recording, the engine to fit (default: the one recorded)", fitEngines()...)
+	f.StringArrayVar(&o.devices, "device", nil, "for a recording, the device of a volume, if the I/O does not show it: journal=nvme2n1 (repeatable)")
+	f.IntVar(&o.width, "width", 0, "width of text in columns, 80 or more; 0: the terminal's width, at most "+strconv.Itoa(simulateColumns))
+	f.BoolVar(&o.ascii, "ascii", false, "use only 7-bit characters (default: if the locale is not UTF-8)")
 	for _, name := range []string{"set", "budget", "region", "size", "query-span", "at-once", "most", "width", "device"} {
 		complete(cmd, name)
 	}
@@ -113,19 +113,19 @@ func (o *planOptions) Validate(cmd *cobra.Command) (plan.Options, error) {
 	}
 	switch {
 	case o.unpriced && cmd.Flags().Changed("budget"):
-		return opt, usagef("leave one of them out", "--budget with --unpriced: without prices no budget can be kept")
+		return opt, usagef("leave one of them out", "--budget with --unpriced: a budget needs prices")
 	}
 	if cmd.Flags().Changed("budget") {
 		usd, err := units.ParseUSD(strings.TrimSuffix(strings.TrimSpace(o.budget), "/month"))
 		if err != nil || usd <= 0 {
-			return opt, usagef("write it as --budget 500USD/month", "--budget %q is no amount of money a month", o.budget)
+			return opt, usagef("write it as --budget 500USD/month", "--budget %q is not a monthly amount", o.budget)
 		}
 		opt.Budget = usd
 	}
 	if cmd.Flags().Changed("query-span") {
 		d, err := units.ParseDuration(o.querySpan)
 		if err != nil || d <= 0 {
-			return opt, usagef("write it as --query-span 24h", "--query-span %q is no time", o.querySpan)
+			return opt, usagef("write it as --query-span 24h", "--query-span %q is not a duration", o.querySpan)
 		}
 		opt.QuerySpan = d
 	}
@@ -139,7 +139,7 @@ func (o *planOptions) Validate(cmd *cobra.Command) (plan.Options, error) {
 	return opt, nil
 }
 
-// Run makes the plan, and writes it. That nothing meets the objective is exit code 3.
+// Run makes the plan and writes it. The exit code is 3 if no layout meets the objective.
 func (o *planOptions) Run(ctx context.Context, a *app, path string, opt plan.Options) error {
 	if err := a.pageGoesSomewhere(o.output); err != nil {
 		return err
@@ -185,7 +185,8 @@ func (o *planOptions) Run(ctx context.Context, a *app, path string, opt plan.Opt
 	return nil
 }
 
-// origin is what a plan's page is made from: its layouts' scenarios, whose prices count, and of a recording the scenario that was fitted.
+// origin is what a plan's page is made from: its layouts' scenarios, the region of the prices, and
+// of a recording the scenario that was fitted.
 func (o *planOptions) origin(file *scenario.File, path string, p *plan.Plan, fitted *fit.Fitted) results.Origin {
 	out := results.Origin{File: path, Command: o.given}
 	if fitted != nil {
@@ -204,13 +205,13 @@ func (o *planOptions) origin(file *scenario.File, path string, p *plan.Plan, fit
 	return out
 }
 
-// scenario is what a plan is made for: a scenario's file, or of a folder, which is a recording, the scenario that would have produced it, with what
-// that rests on.
+// scenario reads what to plan for: a scenario file, or, for a recording, the scenario that would
+// have produced it, with its basis.
 func (o *planOptions) scenario(ctx context.Context, a *app, path string) (file *scenario.File, fitted *fit.Fitted, err error) {
 	if !isRecording(path) {
 		file, err := openScenario(ctx, path)
 		if err == nil && (o.engine.value != "" || len(o.devices) > 0) {
-			err = usagef("a scenario names them itself", "--engine and --device are of a recording, and %s is a scenario", path)
+			err = usagef("a scenario already names them", "--engine and --device need a recording, and %s is a scenario", path)
 		}
 		return file, nil, err
 	}
@@ -222,7 +223,7 @@ func (o *planOptions) scenario(ctx context.Context, a *app, path string) (file *
 		return nil, nil, err
 	}
 	o.said(func(volume, word string) {
-		_ = f.know(volume, word) // what is wrong with it is told where the scenario is parsed, with its place
+		_ = f.know(volume, word) // errors in it are reported with their place when the scenario is parsed
 	})
 	made, err := f.fit(ctx, a, []string{path})
 	if err != nil {
@@ -234,7 +235,8 @@ func (o *planOptions) scenario(ctx context.Context, a *app, path string) (file *
 	return language().NewFile(path, made.YAML()), made, nil
 }
 
-// isRecording tells a recording, a folder or a capture in one file, from a scenario, which is text.
+// isRecording distinguishes a recording (a folder, or a capture in one file) from a scenario, which
+// is text.
 func isRecording(path string) bool {
 	info, err := os.Stat(path)
 	if err != nil || info.IsDir() || !info.Mode().IsRegular() {
@@ -250,8 +252,8 @@ func isRecording(path string) bool {
 	return bytes.IndexByte(head[:n], 0) >= 0
 }
 
-// said are what --set says of volumes' types and sizes, by path: what the limits that were seen are then taken to be figures of. What else it
-// says is laid over the scenario that was made.
+// said are the volumes' types and sizes that --set gives, by path; the observed limits then count
+// as figures of these products. Other assignments are applied to the fitted scenario.
 func (o *planOptions) said(tell func(volume, word string)) {
 	for _, text := range o.sets {
 		path, value, _ := strings.Cut(text, "=")
@@ -262,7 +264,8 @@ func (o *planOptions) said(tell func(volume, word string)) {
 	}
 }
 
-// products refuses a recording of which it cannot be told what its volumes are: without a product there is no price.
+// products refuses a recording whose volumes' products are not known: without a product there is no
+// price.
 func (o *planOptions) products(file *scenario.File, fitted *fit.Fitted) error {
 	sc, err := file.Parse(o.sets)
 	if err != nil {
@@ -272,19 +275,20 @@ func (o *planOptions) products(file *scenario.File, fitted *fit.Fitted) error {
 		if v.Value.Type != "custom" {
 			continue
 		}
-		why := "it is custom"
+		why := "its type is custom"
 		if x := fitted.Value("volumes." + v.Name + ".type"); x != nil {
 			why = x.Evidence
 		}
 		return &failure{
 			code: exitUsage, err: fmt.Errorf("plan: volumes.%s has no price: %s", v.Name, why),
-			hint: fmt.Sprintf("say which product it is: --set volumes.%s.type=gp3 --set volumes.%s.size=500GiB; plimsoll catalog list names them", v.Name, v.Name),
+			hint: fmt.Sprintf("give its product: --set volumes.%s.type=gp3 --set volumes.%s.size=500GiB; plimsoll catalog list shows them", v.Name, v.Name),
 		}
 	}
 	return nil
 }
 
-// fitCommand makes the scenario of a recording again; "" where a plan is not of one.
+// fitCommand is the command that recreates a recording's scenario; "" if the plan is not for a
+// recording.
 func (o *planOptions) fitCommand(path string, fitted *fit.Fitted) string {
 	if fitted == nil {
 		return ""
@@ -302,9 +306,9 @@ func (o *planOptions) fitCommand(path string, fitted *fit.Fitted) string {
 
 func unmetHint(p *plan.Plan) string {
 	if !p.Searched.Complete {
-		return fmt.Sprintf("--most %d looks further; --keep makes the space smaller", 4*max(p.Searched.Simulated, 1))
+		return fmt.Sprintf("--most %d searches further; --keep makes the search space smaller", 4*max(p.Searched.Simulated, 1))
 	}
-	return "loosen the objective, raise --budget, or keep less; the plan says what comes nearest"
+	return "relax the objective, raise --budget, or keep less; the plan shows what comes closest"
 }
 
 func (o *planOptions) columns(a *app) int {
@@ -312,7 +316,7 @@ func (o *planOptions) columns(a *app) int {
 	return s.columns(a)
 }
 
-// asPlanFailure gives errors of package plan their exit code: what was asked wrongly is usage.
+// asPlanFailure gives errors of package plan their exit code: wrong input is a usage error.
 func asPlanFailure(err error) error {
 	var input *plan.InputError
 	var problems scenario.Problems
@@ -323,7 +327,7 @@ func asPlanFailure(err error) error {
 	case errors.As(err, &lack):
 		return usagef("", "plan: %w", err)
 	case errors.As(err, &problems):
-		return &failure{code: exitUsage, err: fmt.Errorf("the scenario cannot be planned for:\n%w", err), hint: problems.Hint()}
+		return &failure{code: exitUsage, err: fmt.Errorf("no plan can be made for the scenario:\n%w", err), hint: problems.Hint()}
 	}
 	return err
 }

@@ -15,7 +15,7 @@ import (
 	"plimsoll/internal/present/results"
 )
 
-// probeOptions are those of `plimsoll probe`.
+// probeOptions are the flags of `plimsoll probe`.
 type probeOptions struct {
 	profile string
 	stage   string
@@ -51,14 +51,14 @@ func newProbeCommand(a *app) *cobra.Command {
 
 func (o *probeOptions) AddFlags(cmd *cobra.Command) {
 	o.output.value = "text"
-	addChoice(cmd, &o.output, "output", "o", "how to write the result; fio: a job file that does the same, and nothing is run", "text", "json", asPage, asMarkdown, "fio")
+	addChoice(cmd, &o.output, "output", "o", "how to write the result; fio: print an equivalent job file and run nothing", "text", "json", asPage, asMarkdown, "fio")
 	f := cmd.Flags()
 	f.StringVar(&o.profile, "profile", "", strings.Join(profiles().Names(), ", ")+", or a file")
-	f.StringVar(&o.stage, "stage", "", "how long each stage measures, instead of the profile's: 30s")
-	f.Uint64Var(&o.seed, "seed", 1, "the seed of where and when")
-	f.BoolVar(&o.fit, "fit", false, "also measure the device by short ramps, and print a volume for a scenario")
-	f.BoolVar(&o.yes, "yes", false, "go on though the files take more than half of what is free")
-	f.BoolVar(&o.show, "show", false, "print the profile, to change it, and end")
+	f.StringVar(&o.stage, "stage", "", "how long each stage measures, overriding the profile: 30s")
+	f.Uint64Var(&o.seed, "seed", 1, "the random seed of offsets and times")
+	f.BoolVar(&o.fit, "fit", false, "also measure the device with short ramps, and print a volume for a scenario")
+	f.BoolVar(&o.yes, "yes", false, "continue even if the files take more than half of the free space")
+	f.BoolVar(&o.show, "show", false, "print the profile, for editing, and exit")
 	addChoice(cmd, &o.failOn, "fail-on", "", "exit with 3 if the profile's criterion is not met", "criterion")
 	for _, name := range []string{"stage", "seed"} {
 		complete(cmd, name)
@@ -74,7 +74,7 @@ func (o *probeOptions) AddFlags(cmd *cobra.Command) {
 func profiles() probe.Library {
 	l, err := probe.LibraryOf(engines.All())
 	if err != nil {
-		panic(err) // they are a part of the program
+		panic(err) // they are built in
 	}
 	return l
 }
@@ -99,7 +99,7 @@ func (o *probeOptions) load() (*probe.Profile, error) {
 		}
 	}
 	if o.failOn.value != "" && p.Criterion == nil {
-		return nil, usagef("a profile with a criterion: "+strings.Join(profiles().WithCriterion(), ", ")+", or one of your own", "--fail-on criterion: profile %s has none", o.profile)
+		return nil, usagef("a profile with a criterion: "+strings.Join(profiles().WithCriterion(), ", ")+", or one of your own", "--fail-on criterion: profile %s has no criterion", o.profile)
 	}
 	return p, nil
 }
@@ -114,7 +114,7 @@ func (o *probeOptions) Show(a *app) error {
 	return err
 }
 
-// Run probes, or prints the job file.
+// Run measures the device, or prints the job file.
 func (o *probeOptions) Run(ctx context.Context, a *app, path string) error {
 	if err := a.pageGoesSomewhere(o.output); err != nil {
 		return err

@@ -5,12 +5,11 @@ import (
 	"time"
 )
 
-// A tally counts the work of a run. It knows nothing of how that is shown; see meter.
+// A tally counts the work of a run. A meter displays it.
 type tally struct {
 	mu    sync.Mutex
 	reads []*reading
-	// stage, if not empty, is what is done after the sources have been read: so many of
-	// so many steps.
+	// stage, if not empty, is the work after the sources have been read, counted in steps.
 	stage       string
 	things      string // what is counted, "" for steps
 	done, total int
@@ -18,12 +17,12 @@ type tally struct {
 
 // A reading is one source being read.
 type reading struct {
-	live bool // its progress is in time, else in bytes
+	live bool // progress is in time, otherwise in bytes
 	// done and total are bytes, or nanoseconds of a live source; total 0 is not known.
 	done, total int64
 }
 
-// start counts a further source and gives the function that takes its progress.
+// start counts another source and returns the function that reports its progress.
 func (t *tally) start(live bool) func(done, total int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -36,14 +35,14 @@ func (t *tally) start(live bool) func(done, total int64) {
 	}
 }
 
-// setStage says what is done once the sources have been read.
+// setStage sets the work after the sources have been read.
 func (t *tally) setStage(stage string, done, total int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.stage, t.things, t.done, t.total = stage, "", done, total
 }
 
-// setCount is setStage for things of which it is worth saying how fast they are done.
+// setCount is setStage for things whose rate is worth showing.
 func (t *tally) setCount(stage, things string, done, total int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -57,16 +56,16 @@ const (
 	unitSteps = "steps"
 )
 
-// work is what a tally comes to: the phase a run is in and how far it has come.
+// work sums up a tally: the phase of a run and its progress.
 type work struct {
 	phase       string
 	unit        string
-	things      string  // of steps, what they are; "" where their rate says nothing
+	things      string  // for steps, what they are; "" if their rate means nothing
 	done, total float64 // bytes, seconds, steps; total 0 is not known
 }
 
-// sum adds up the work. Files are read at once and waited for; only where all that is left is
-// live sources is the time of these told.
+// sum adds up the work. The user waits for files; the time of live sources is shown only when
+// nothing else is left.
 func (t *tally) sum() work {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -135,7 +135,7 @@ func TestMeterText(t *testing.T) {
 		want string
 	}{
 		{work{phase: "sampling", unit: unitTime, done: 12, total: 60}, "sampling 12.0 s of 60.0 s"},
-		{work{phase: "sampling", unit: unitTime, done: 12}, "sampling for 12.0 s; Ctrl-C ends it"},
+		{work{phase: "sampling", unit: unitTime, done: 12}, "sampling for 12.0 s; Ctrl-C stops it"},
 		{work{phase: "judging rules", unit: unitSteps, done: 3, total: 30}, "judging rules 3 of 30"},
 		{work{phase: "reading", unit: unitBytes}, "reading 0 B"},
 		{work{phase: "reading", unit: unitBytes, done: 5e6}, "reading 5.00 MB, 500 kB/s"},

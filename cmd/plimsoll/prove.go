@@ -19,7 +19,7 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// proveOptions are those of `plimsoll prove`.
+// proveOptions are the flags of `plimsoll prove`.
 type proveOptions struct {
 	sourceOptions
 	display
@@ -31,13 +31,14 @@ type proveOptions struct {
 	strict                bool
 	seed                  uint64
 
-	// What Validate makes of them.
+	// Set by Validate.
 	compare                 prove.Options
 	beforeToAt, afterFromAt time.Time
 }
 
 const (
-	// confidenceLeast and confidenceMost bound --confidence: below, nothing is proved; above, 4,000 resamples have no such tail.
+	// confidenceLeast and confidenceMost bound --confidence: below, nothing is proved; above, 4,000
+	// resamples have too few in the tail.
 	confidenceLeast = 0.5
 	confidenceMost  = 0.999
 	// requirementsMax bounds --require.
@@ -51,9 +52,9 @@ func newProveCommand(a *app) *cobra.Command {
 		Long: "  " + strings.Join(wrapped(strings.Join(prove.Names(pack()), " "), 76), "\n  "),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if slices.Contains(args, "") {
-				return usagef(seeHelp(cmd), "%s: an empty name is no recording", verb(cmd))
+				return usagef(seeHelp(cmd), "%s: a recording's name is empty", verb(cmd))
 			}
-			return needArgs(2, 2, "give the recording from before the change, then the one from after it; made by plimsoll record SOURCE... --out DIR")(cmd, args)
+			return needArgs(2, 2, "give the recording from before the change, then the one from after it; plimsoll record SOURCE... --out DIR makes them")(cmd, args)
 		},
 	}
 	o.AddFlags(cmd)
@@ -75,14 +76,14 @@ func newProveCommand(a *app) *cobra.Command {
 func (o *proveOptions) AddFlags(cmd *cobra.Command) {
 	addFormat(cmd, &o.output)
 	f := cmd.Flags()
-	f.StringArrayVar(&o.require, "require", nil, "exit with 3 unless AFTER keeps this: 'write_p99 < 25ms' (again for more)")
-	f.StringVar(&o.confidence, "confidence", "95%", "of the intervals, and of the report to hold no false verdict")
-	f.StringVar(&o.costBefore, "cost-before", "", "what it cost before, as 100USD/month")
-	f.StringVar(&o.costAfter, "cost-after", "", "what it costs after, as 80USD/month")
-	f.StringVar(&o.beforeTo, "before-to", "", "BEFORE only up to this time")
-	f.StringVar(&o.afterFrom, "after-from", "", "AFTER only from this time on")
+	f.StringArrayVar(&o.require, "require", nil, "exit with 3 unless AFTER meets this: 'write_p99 < 25ms' (repeatable)")
+	f.StringVar(&o.confidence, "confidence", "95%", "of the intervals, and that the report contains no false verdict")
+	f.StringVar(&o.costBefore, "cost-before", "", "the cost before, such as 100USD/month")
+	f.StringVar(&o.costAfter, "cost-after", "", "the cost after, such as 80USD/month")
+	f.StringVar(&o.beforeTo, "before-to", "", "use BEFORE only up to this time")
+	f.StringVar(&o.afterFrom, "after-from", "", "use AFTER only from this time on")
 	f.BoolVar(&o.strict, "strict", false, "exit with 3 if the workloads are not comparable, instead of a warning")
-	f.Uint64Var(&o.seed, "seed", 1, "the seed of all chance: the same gives the same report")
+	f.Uint64Var(&o.seed, "seed", 1, "the random seed: the same seed gives the same report")
 	o.sourceOptions.AddFlags(cmd)
 	o.display.AddFlags(cmd)
 	for _, name := range []string{"cost-before", "cost-after", "before-to", "after-from", "seed"} {
@@ -120,7 +121,7 @@ func (o *proveOptions) Validate(cmd *cobra.Command, args []string, now time.Time
 		return usagef("95% is usual", "--confidence %s: want %s to %s", o.confidence, "50%", "99.9%")
 	}
 	if len(o.require) > requirementsMax {
-		return usagef("", "--require is given %d times, and taken %d times", len(o.require), requirementsMax)
+		return usagef("", "--require is given %d times, at most %d are allowed", len(o.require), requirementsMax)
 	}
 	for _, text := range o.require {
 		b, err := prove.ParseBound(pack(), text)
@@ -145,7 +146,7 @@ func (o *proveOptions) Validate(cmd *cobra.Command, args []string, now time.Time
 	return nil
 }
 
-// earlier is the earlier of two times, a zero one being none.
+// earlier is the earlier of two times; a zero time does not count.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
@@ -153,7 +154,7 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// parseMonthly reads dollars a month; nil if nothing was given.
+// parseMonthly reads dollars per month; nil if nothing was given.
 func parseMonthly(flag, text string) (*units.USD, error) {
 	if text == "" {
 		return nil, nil
@@ -212,7 +213,8 @@ func (o *proveOptions) prove(ctx context.Context, a *app, args []string) (*prove
 	return prove.Compare(ctx, sides[0], sides[1], opt)
 }
 
-// readers opens sources and reads those that are no readers by themselves into memory; done closes them.
+// readers opens sources. Those that cannot be queried directly are read into memory. done closes
+// them.
 func (o *sourceOptions) readers(ctx context.Context, a *app, args []string, t *tally) (readers []recording.Reader, done func(), err error) {
 	inputs, err := o.open(ctx, a, args)
 	if err != nil {
@@ -233,7 +235,7 @@ func (o *sourceOptions) readers(ctx context.Context, a *app, args []string, t *t
 	return readers, func() { closeAll(inputs) }, nil
 }
 
-// verdict is the error of --strict and --require, if there is what they ask for.
+// verdict returns the error of --strict and --require, if their condition holds.
 func (o *proveOptions) verdict(r *prove.Report) error {
 	if !r.Workload.Comparable && (o.strict || len(r.Requirements) > 0) {
 		var why []string
@@ -258,9 +260,9 @@ func (o *proveOptions) verdict(r *prove.Report) error {
 	for _, q := range r.Requirements {
 		switch {
 		case q.Outcome == prove.NotMeasured:
-			hint = fmt.Sprintf("%s is not told by both recordings: plimsoll prove --help lists the figures", q.Name)
+			hint = fmt.Sprintf("%s is not in both recordings: plimsoll prove --help lists the figures", q.Name)
 		case q.Record != nil && hint == "":
-			hint = fmt.Sprintf("record %s to tell", units.Seconds(q.Record.Seconds))
+			hint = fmt.Sprintf("record %s to decide", units.Seconds(q.Record.Seconds))
 		}
 	}
 	return &failure{code: exitFindings, err: errors.Join(errs...), hint: hint}

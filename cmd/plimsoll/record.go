@@ -14,7 +14,7 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// recordOptions are those of `plimsoll record`.
+// recordOptions are the flags of `plimsoll record`.
 type recordOptions struct {
 	sourceOptions
 	out    string
@@ -75,14 +75,14 @@ func (o *recordOptions) Run(ctx context.Context, a *app, args []string) error {
 	stop()
 	if w.samples == 0 {
 		if errors.Is(statErr, os.ErrNotExist) && recording.IsRecording(o.out) {
-			err = errors.Join(err, os.RemoveAll(o.out)) // made by this run, with nothing in it
+			err = errors.Join(err, os.RemoveAll(o.out)) // created by this run, and empty
 		}
 		if interrupted && err == nil {
 			return context.Canceled
 		}
 		if err == nil {
-			err = &failure{code: exitFailure, hint: "see --from and --to, and whether the source is of that time",
-				err: errors.New("nothing was recorded: the sources gave no samples")}
+			err = &failure{code: exitFailure, hint: "check --from and --to, and whether the source covers that time",
+				err: errors.New("nothing was recorded: the sources had no samples")}
 		}
 		return err
 	}
@@ -92,7 +92,7 @@ func (o *recordOptions) Run(ctx context.Context, a *app, args []string) error {
 	return err
 }
 
-// record reads sources, and copies what can be read already.
+// record reads sources, and copies those that are recordings already.
 func (o *recordOptions) record(ctx context.Context, inputs []input, w *countedWriter, t *tally) error {
 	err := o.readAll(ctx, inputs, nil, t, func(int) recording.Writer { return w })
 	for _, in := range inputs {
@@ -121,7 +121,7 @@ func (o *recordOptions) tell(a *app, w *countedWriter, interrupted bool) error {
 	}
 	word := ""
 	if interrupted {
-		word = ", ended by a signal"
+		word = ", stopped by a signal"
 	}
 	_, err := fmt.Fprintf(a.stdout, "%s: %s samples, %s of time%s\n", o.out, units.Number(float64(res.Samples)),
 		units.Seconds(res.To.Sub(res.From).Seconds()), word)
@@ -163,7 +163,7 @@ func (w *countedWriter) Append(ctx context.Context, b *recording.Batch) error {
 	return nil
 }
 
-// countValues counts the values of a column over so many times; NaN is none.
+// countValues counts a column's values over this many times; NaN is not a value.
 func countValues(values []float64, times int) (n int64) {
 	for _, v := range values {
 		if v == v {
@@ -176,7 +176,7 @@ func countValues(values []float64, times int) (n int64) {
 	return n
 }
 
-// Source remembers whose samples there are.
+// Source passes on where samples come from.
 func (w *countedWriter) Source(s recording.Source) {
 	w.mu.Lock()
 	w.sources[s.Name] = s

@@ -37,7 +37,7 @@ func newRootCommand(a *app) *cobra.Command {
 		}
 		var number *strconv.NumError
 		if errors.As(err, &number) {
-			what := "is no whole number that is taken here"
+			what := "is not a valid whole number"
 			if errors.Is(number.Err, strconv.ErrRange) {
 				what = "is out of range"
 			}
@@ -61,8 +61,8 @@ func newRootCommand(a *app) *cobra.Command {
 	return root
 }
 
-// strictGroups makes commands that only hold others answer a wrong name with an error
-// (cobra would print the help and succeed), and their parts refuse arguments as ours do.
+// strictGroups makes command groups answer a wrong name with an error (cobra would print the help
+// and succeed), and makes cobra's own subcommands refuse arguments as ours do.
 func strictGroups(root *cobra.Command) {
 	for _, c := range root.Commands() {
 		if !c.HasSubCommands() || c.Runnable() {
@@ -71,7 +71,7 @@ func strictGroups(root *cobra.Command) {
 		c.Args = cobra.ArbitraryArgs
 		c.RunE = func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usagef(seeHelp(cmd), "%s: which one?", verb(cmd))
+				return usagef(seeHelp(cmd), "%s: which command?", verb(cmd))
 			}
 			return unknownCommand(cmd, args[0])
 		}
@@ -83,7 +83,7 @@ func strictGroups(root *cobra.Command) {
 	}
 }
 
-// newHelpCommand is cobra's help command, but a name it does not know is an error.
+// newHelpCommand is cobra's help command, except that an unknown name is an error.
 func newHelpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "help [COMMAND]",
@@ -98,7 +98,7 @@ func newHelpCommand() *cobra.Command {
 	}
 }
 
-// verb is how an error names a command: without the program, which main names.
+// verb is a command's name in an error: without the program's name, which main adds.
 func verb(cmd *cobra.Command) string {
 	if _, rest, ok := strings.Cut(cmd.CommandPath(), " "); ok {
 		return rest
@@ -108,7 +108,7 @@ func verb(cmd *cobra.Command) string {
 
 func seeHelp(cmd *cobra.Command) string { return cmd.CommandPath() + " --help" }
 
-// unknownCommand says what is near: a command of a similar name, or what to do with a file.
+// unknownCommand suggests a command with a similar name, or what to do with a file.
 func unknownCommand(cmd *cobra.Command, name string) error {
 	hint := seeHelp(cmd)
 	if cmd.SuggestionsMinimumDistance == 0 {
@@ -125,7 +125,7 @@ func unknownCommand(cmd *cobra.Command, name string) error {
 	return usagef(hint, "no command %q", name)
 }
 
-// needArgs checks how many arguments a command got; max -1 is any number.
+// needArgs checks the number of arguments; max -1 means any number.
 func needArgs(least, most int, hint string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {

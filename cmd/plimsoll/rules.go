@@ -20,22 +20,22 @@ func newRulesCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// A ruleRow is a rule as `rules -o json` tells it.
+// A ruleRow is a rule as `rules -o json` reports it.
 type ruleRow struct {
 	ID     string `json:"id"`
 	Title  string `json:"title"`
 	Kind   string `json:"kind"`
 	Engine string `json:"engine,omitempty"`
 	Cause  string `json:"cause"`
-	// When is PromQL over signals, PromQL the same over exporters' metrics, with
-	// ranges of a minute; empty for a rule that holds whatever the metrics are.
+	// When is PromQL over signals, PromQL the same over exporters' metrics, with ranges of a
+	// minute; both are empty for a rule that does not depend on metrics.
 	When    string      `json:"when,omitempty"`
 	PromQL  string      `json:"promql,omitempty"`
 	Signals []signalRow `json:"signals"`
 	Docs    string      `json:"docs"`
 }
 
-// A signalRow is a quantity a rule speaks of.
+// A signalRow is a quantity that a rule uses.
 type signalRow struct {
 	Name  string   `json:"name"`
 	Unit  string   `json:"unit,omitempty"`
@@ -125,7 +125,7 @@ func newRulesShowCommand(a *app) *cobra.Command {
 	var output choice
 	cmd := &cobra.Command{
 		Use:               "show RULE",
-		Args:              needArgs(1, 1, "plimsoll rules list names them"),
+		Args:              needArgs(1, 1, "plimsoll rules list shows them"),
 		ValidArgsFunction: cobra.FixedCompletions(ruleIDs(), cobra.ShellCompDirectiveNoFileComp),
 		RunE: func(_ *cobra.Command, args []string) error {
 			r, err := pack().Rule(args[0])
@@ -146,7 +146,7 @@ func newRulesShowCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// unknownRule names the rules that may have been meant.
+// unknownRule suggests similar rules.
 func unknownRule(id string) error {
 	var near []string
 	for _, known := range ruleIDs() {
@@ -154,14 +154,14 @@ func unknownRule(id string) error {
 			near = append(near, known)
 		}
 	}
-	hint := "plimsoll rules list names them"
+	hint := "plimsoll rules list shows them"
 	if len(near) > 0 {
 		hint = "did you mean " + strings.Join(near, ", ") + "?"
 	}
-	return usagef(hint, "no rule is called %q", id)
+	return usagef(hint, "there is no rule %q", id)
 }
 
-// showRule writes a rule's page and then its PromQL.
+// showRule writes a rule's page, then its PromQL.
 func showRule(a *app, r rules.Rule, row ruleRow) error {
 	var b strings.Builder
 	page, err := docs.Rules.ReadFile(strings.TrimPrefix(r.Docs(), "docs/"))
@@ -170,7 +170,7 @@ func showRule(a *app, r rules.Rule, row ruleRow) error {
 	}
 	b.Write(page)
 	if row.When != "" {
-		fmt.Fprintf(&b, "\n## In PromQL\n\nOver signals:\n\n    %s\n\nOver exporters' metrics, where the rule may hold if the answer is not empty:\n\n    %s\n", row.When, row.PromQL)
+		fmt.Fprintf(&b, "\n## In PromQL\n\nOver signals:\n\n    %s\n\nOver exporters' metrics, where the rule may hold if the result is not empty:\n\n    %s\n", row.When, row.PromQL)
 	}
 	if len(row.Signals) > 0 {
 		b.WriteString("\n## Signals\n")

@@ -34,13 +34,13 @@ func newRulesExportCommand(a *app) *cobra.Command {
 			}{{"window", window, &opt.Window}, {"interval", interval, &opt.Interval}} {
 				d, err := model.ParseDuration(f.text)
 				if err != nil || d <= 0 {
-					return usagef("for example --"+f.name+" 5m", "--%s %q is no duration", f.name, f.text)
+					return usagef("for example --"+f.name+" 5m", "--%s %q is not a duration", f.name, f.text)
 				}
 				*f.to = time.Duration(d)
 			}
 			for _, name := range by {
 				if !model.LegacyValidation.IsValidLabelName(name) {
-					return usagef("for example --by cluster", "--by %q: a label's name is wanted", name)
+					return usagef("for example --by cluster", "--by %q is not a label name", name)
 				}
 			}
 			text, err := alerts.YAML(pack(), to.value, opt)
@@ -56,9 +56,9 @@ func newRulesExportCommand(a *app) *cobra.Command {
 	}
 	addChoice(cmd, &to, "to", "", "prometheus: a rule file; prometheusrule: a Kubernetes object of the Prometheus Operator", alerts.Forms...)
 	f := cmd.Flags()
-	f.StringVar(&window, "window", "5m", "time that an alert looks back over")
-	f.StringVar(&interval, "interval", "30s", "how often rules are evaluated: best as often as series are scraped")
-	f.StringSliceVar(&by, "by", []string{"cluster"}, "labels that tell one database from another")
+	f.StringVar(&window, "window", "5m", "how far back an alert looks")
+	f.StringVar(&interval, "interval", "30s", "how often rules are evaluated: ideally the scrape interval")
+	f.StringSliceVar(&by, "by", []string{"cluster"}, "labels that identify a database")
 	f.StringVar(&dir, "dir", "", "folder to write the file into (default: stdout)")
 	if err := cmd.MarkFlagDirname("dir"); err != nil {
 		panic(err) // the flag was added above
@@ -69,12 +69,12 @@ func newRulesExportCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// writeRules writes the file, unless there is another of the name that we did not write.
+// writeRules writes the file, but never overwrites one that Plimsoll did not write.
 func writeRules(a *app, path string, text []byte) error {
 	old, err := os.ReadFile(path)
 	switch {
 	case err == nil && !strings.HasPrefix(string(old), "# Written by plimsoll"):
-		return &failure{code: exitFailure, err: fmt.Errorf("%s is there and was not written by plimsoll", path), hint: "give another --dir, or move it away"}
+		return &failure{code: exitFailure, err: fmt.Errorf("%s exists and was not written by plimsoll", path), hint: "give another --dir, or move it away"}
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return err
 	}

@@ -22,7 +22,7 @@ func newRulesTestCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// A ruleTest is what became of a case: the contract of `rules test -o json`.
+// A ruleTest is the result of a case: the contract of `rules test -o json`.
 type ruleTest struct {
 	File     string   `json:"file"`
 	Line     int      `json:"line"`

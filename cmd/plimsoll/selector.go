@@ -12,15 +12,15 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// A selection is a recording of which only the series that match are seen. A server of a
-// fleet holds many hosts' series under the same names; a diagnosis is of one of them.
+// A selection shows only the matching series of a recording. A fleet's server holds the series of
+// many hosts under the same names, but a diagnosis concerns one.
 type selection struct {
 	recording.Reader
 	matchers []*labels.Matcher
 }
 
-// parseSelector reads the matchers of --selector, whose braces may be left out, and gives
-// it with them.
+// parseSelector reads the matchers of --selector. The braces may be left out; the returned text has
+// them.
 func parseSelector(text string) (whole string, matchers []*labels.Matcher, err error) {
 	whole = strings.TrimSpace(text)
 	if whole == "" {
@@ -36,7 +36,7 @@ func parseSelector(text string) (whole string, matchers []*labels.Matcher, err e
 	return whole, matchers, nil
 }
 
-// Samples asks for the selector's series, as far as they are of the selection.
+// Samples returns the selector's series that belong to the selection.
 func (s selection) Samples(ctx context.Context, selector string, from, to time.Time) ([]recording.Series, error) {
 	narrow, err := s.narrow(selector)
 	if err != nil {

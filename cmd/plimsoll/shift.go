@@ -8,17 +8,16 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// shifted is a recording or a server whose clock is off by a known distance, which is added to
-// all its times.
+// shifted is a recording or a server with a known clock offset, which is added to all its times.
 type shifted struct {
 	recording.Reader
 	by time.Duration
 }
 
-// back is a time of the person's in the reader's own clock.
+// back converts the user's time to the reader's own clock.
 func (s shifted) back(t time.Time) time.Time { return later(t, -s.by) }
 
-// later moves a time, unless it is none.
+// later shifts a time, unless it is zero.
 func later(t time.Time, by time.Duration) time.Time {
 	if t.IsZero() {
 		return t
@@ -62,7 +61,7 @@ func (s shifted) Range(ctx context.Context, expr string, from, to time.Time, ste
 
 func (s shifted) forth(series []recording.Series) []recording.Series {
 	for i := range series {
-		series[i].Points = slices.Clone(series[i].Points) // they may be the reader's own
+		series[i].Points = slices.Clone(series[i].Points) // the slice may be the reader's own
 		for k := range series[i].Points {
 			series[i].Points[k].T += s.by.Milliseconds()
 		}

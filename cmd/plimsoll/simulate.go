@@ -17,7 +17,7 @@ import (
 	"plimsoll/internal/present/text"
 )
 
-// simulateOptions are those of `plimsoll simulate`.
+// simulateOptions are the flags of `plimsoll simulate`.
 type simulateOptions struct {
 	sets     []string
 	compare  []string
@@ -61,14 +61,14 @@ func newSimulateCommand(a *app) *cobra.Command {
 func (o *simulateOptions) AddFlags(cmd *cobra.Command) {
 	addFormat(cmd, &o.output)
 	f := cmd.Flags()
-	f.StringArrayVar(&o.sets, "set", nil, "change a value: volumes.data.iops=16000 (again for more)")
-	f.StringArrayVar(&o.compare, "compare", nil, "a variant beside the scenario: 'name: a.b=c,d.e=f' (again for more)")
-	f.Uint64Var(&o.seed, "seed", 0, "the seed of all chance, instead of the scenario's")
-	f.StringVar(&o.record, "record", "", "write a recording into this folder; with --compare, of the scenario as it is")
-	f.BoolVar(&o.series, "series", false, "with -o json: series over time as well")
-	f.BoolVar(&o.schema, "schema", false, "print the JSON Schema of scenarios, for editors, and end")
-	f.IntVar(&o.width, "width", 0, "columns of text, 80 or more; 0: the terminal's, at most "+strconv.Itoa(simulateColumns))
-	f.BoolVar(&o.ascii, "ascii", false, "only 7-bit characters (default: if the locale is not UTF-8)")
+	f.StringArrayVar(&o.sets, "set", nil, "change a value: volumes.data.iops=16000 (repeatable)")
+	f.StringArrayVar(&o.compare, "compare", nil, "compare with a variant: 'name: a.b=c,d.e=f' (repeatable)")
+	f.Uint64Var(&o.seed, "seed", 0, "override the scenario's random seed")
+	f.StringVar(&o.record, "record", "", "write a recording into this folder; with --compare, of the unchanged scenario")
+	f.BoolVar(&o.series, "series", false, "with -o json: include time series")
+	f.BoolVar(&o.schema, "schema", false, "print the JSON Schema of scenarios, for editors, and exit")
+	f.IntVar(&o.width, "width", 0, "width of text in columns, 80 or more; 0: the terminal's width, at most "+strconv.Itoa(simulateColumns))
+	f.BoolVar(&o.ascii, "ascii", false, "use only 7-bit characters (default: if the locale is not UTF-8)")
 	addChoice(cmd, &o.failOn, "fail-on", "", "exit with 3 if an objective of the scenario is not met", "objective")
 	for _, name := range []string{"set", "compare", "seed", "width"} {
 		complete(cmd, name)
@@ -79,7 +79,7 @@ func (o *simulateOptions) AddFlags(cmd *cobra.Command) {
 	cmd.ValidArgsFunction = oneFile("yaml", "yml")
 }
 
-// simulateColumns is how wide the text is unless a terminal is narrower.
+// simulateColumns is the width of the text unless the terminal is narrower.
 const simulateColumns = 100
 
 func (o *simulateOptions) Validate(cmd *cobra.Command) error {
@@ -88,16 +88,16 @@ func (o *simulateOptions) Validate(cmd *cobra.Command) error {
 	case o.width != 0 && (o.width < 80 || o.width > widthMax):
 		return usagef("a terminal has 80 or more", "--width %d: want 80 to %d columns", o.width, widthMax)
 	case len(o.compare) > variantsMax:
-		return usagef("run it several times", "--compare: %d variants are more than %d", len(o.compare), variantsMax)
+		return usagef("run the command several times", "--compare: %d variants, at most %d are allowed", len(o.compare), variantsMax)
 	case o.record == "" && cmd.Flags().Changed("record"):
-		return usagef("name a folder that is not there yet", "--record: no folder is named")
+		return usagef("name a folder that does not exist yet", "--record is empty")
 	case o.series && o.output.value != "json":
-		return usagef("add -o json", "--series: text shows them as plots already")
+		return usagef("add -o json", "--series: text already shows plots")
 	}
 	return nil
 }
 
-// load reads the scenario and its variants, once it is known that the result can be written.
+// load reads the scenario and its variants, after checking that the result can be written.
 func (o *simulateOptions) load(ctx context.Context, a *app, path string) ([]variant, error) {
 	if err := a.pageGoesSomewhere(o.output); err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ func (o *simulateOptions) load(ctx context.Context, a *app, path string) ([]vari
 	return variants, o.judges(variants)
 }
 
-// Run simulates, and writes the result.
+// Run simulates and writes the result.
 func (o *simulateOptions) Run(ctx context.Context, a *app, path string) error {
 	variants, err := o.load(ctx, a, path)
 	if err != nil {
@@ -137,7 +137,8 @@ func (o *simulateOptions) Run(ctx context.Context, a *app, path string) error {
 	return o.verdict(all)
 }
 
-// warn tells what is taken but may not be meant: of a variant only what the scenario as it is does not share.
+// warn reports what is accepted but may be a mistake: for a variant, only what the unchanged
+// scenario does not share.
 func warn(a *app, variants []variant) {
 	said := map[string]bool{}
 	for _, v := range variants {
@@ -210,11 +211,11 @@ func (o *simulateOptions) writeJSON(a *app, results []*simulate.Result) error {
 	}
 	return writeJSON(a, struct {
 		Version int                `json:"version"`
-		Results []*simulate.Result `json:"results"` // the first is the scenario as it is
+		Results []*simulate.Result `json:"results"` // the first is the unchanged scenario
 	}{simulate.ResultVersion, results})
 }
 
-// textOptions say how text is set.
+// textOptions are the options for text.
 func (o *simulateOptions) textOptions(a *app) text.Options {
 	return text.Options{Width: o.columns(a), ASCII: o.ascii || (!o.asciiSet && !a.unicode())}
 }
@@ -230,7 +231,7 @@ func (o *simulateOptions) columns(a *app) int {
 	return simulateColumns
 }
 
-// verdict is the error of --fail-on, if an objective of the scenario as it is was missed.
+// verdict returns the error of --fail-on, if an objective of the unchanged scenario was missed.
 func (o *simulateOptions) verdict(results []*simulate.Result) error {
 	if o.failOn.value == "" {
 		return nil
@@ -247,7 +248,7 @@ func (o *simulateOptions) verdict(results []*simulate.Result) error {
 	return &failure{code: exitFindings, err: fmt.Errorf("objective not met: %s (--fail-on)", strings.Join(missed, ", "))}
 }
 
-// judges tells whether there is anything that --fail-on could fail on: a check that cannot fail is none.
+// judges checks that --fail-on has something to check: a check that cannot fail is useless.
 func (o *simulateOptions) judges(variants []variant) error {
 	if o.failOn.value != "" && len(variants[0].sc.Objective.Bounds()) == 0 {
 		return usagef("for example --set objective.write_p99=25ms", "--fail-on objective: the scenario has no objective")

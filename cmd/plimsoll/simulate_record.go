@@ -13,37 +13,37 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// A simulatedRecording is the folder that --record writes. A simulation's times begin where every simulation's
-// do, so it cannot be continued as a recording of production can; and it costs a second to make anew, so one that did
-// not come to its end is not kept.
+// A simulatedRecording is the folder that --record writes. All simulations start at the same time,
+// so one cannot continue another as recordings of production can. Repeating one takes a second, so
+// an unfinished one is not kept.
 type simulatedRecording struct {
 	dir  string
 	made bool // the folder is ours, not only what is in it
 	disk *recording.Disk
 }
 
-// createRecording takes a folder that is not there, or has nothing in it.
+// createRecording accepts a folder that does not exist or is empty.
 func createRecording(dir string) (*simulatedRecording, error) {
 	within, err := contents(dir)
 	missing := errors.Is(err, fs.ErrNotExist)
 	switch {
 	case err != nil && !missing:
-		return nil, &failure{code: exitFailure, err: fmt.Errorf("--record: %w", err), hint: "name a folder that is not there yet"}
+		return nil, &failure{code: exitFailure, err: fmt.Errorf("--record: %w", err), hint: "name a folder that does not exist yet"}
 	case slices.Contains(within, recording.ManifestName):
-		return nil, &failure{code: exitFailure, err: fmt.Errorf("--record: %s is a recording already, which a simulation does not continue", dir),
+		return nil, &failure{code: exitFailure, err: fmt.Errorf("--record: %s is already a recording, and a simulation cannot continue it", dir),
 			hint: "name another folder, or delete this one"}
 	case len(within) > 0:
-		return nil, &failure{code: exitFailure, err: fmt.Errorf("--record: %s is no recording, and has %s in it", dir, within[0]),
-			hint: "name a folder that is empty, or not there yet"}
+		return nil, &failure{code: exitFailure, err: fmt.Errorf("--record: %s is not a recording, and contains %s", dir, within[0]),
+			hint: "name a folder that is empty or does not exist yet"}
 	}
 	r := &simulatedRecording{dir: dir, made: missing}
 	if r.disk, err = recording.Create(dir, recording.DiskOptions{}); err != nil {
-		return nil, &failure{code: exitFailure, err: fmt.Errorf("--record: %w", err), hint: "name a folder where you may write"}
+		return nil, &failure{code: exitFailure, err: fmt.Errorf("--record: %w", err), hint: "name a folder that you can write to"}
 	}
 	return r, nil
 }
 
-// contents are the names in a folder, but that which file systems have of themselves.
+// contents are the names in a folder, without those that file systems create.
 func contents(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -58,17 +58,18 @@ func contents(dir string) ([]string, error) {
 	return names, nil
 }
 
-// close ends the recording. If the simulation failed, or it cannot be written, what there is of it goes: the folder
-// was empty, so all in it is ours.
+// close ends the recording. If the simulation or the writing failed, it deletes the recording: the
+// folder was empty, so everything in it is ours.
 func (r *simulatedRecording) close(failed error) error {
 	err := errors.Join(failed, r.disk.Close())
 	if err == nil {
 		return nil
 	}
-	// The system's word is the one to act on: what a recording advises is about one that is kept.
+	// The system's error is the one to act on: a recording's hint assumes that the recording is
+	// kept.
 	var system syscall.Errno
 	if errors.As(err, &system) && !errors.Is(failed, context.Canceled) {
-		err = &failure{code: exitFailure, err: fmt.Errorf("--record %s: %w", r.dir, system), hint: "nothing was kept: name a folder elsewhere"}
+		err = &failure{code: exitFailure, err: fmt.Errorf("--record %s: %w", r.dir, system), hint: "nothing was kept: name another folder"}
 	}
 	return errors.Join(err, r.remove())
 }

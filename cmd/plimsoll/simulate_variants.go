@@ -17,10 +17,10 @@ import (
 // variantsMax bounds what is compared: more do not fit a page.
 const variantsMax = 16
 
-// asWritten is what the table calls the variant without a name.
+// asWritten is the table's name for the unchanged scenario.
 const asWritten = "as written"
 
-// A variant is a scenario with a name: the one that is written has none.
+// A variant is a scenario with a name; the unchanged scenario has none.
 type variant struct {
 	name string
 	sets []string
@@ -28,7 +28,7 @@ type variant struct {
 	text []byte // of the file
 }
 
-// variants reads the scenario, and again for each --compare.
+// variants reads the scenario, and reads it again for each --compare.
 func (o *simulateOptions) variants(ctx context.Context, path string) ([]variant, error) {
 	file, err := openScenario(ctx, path)
 	if err != nil {
@@ -46,7 +46,7 @@ func (o *simulateOptions) variants(ctx context.Context, path string) ([]variant,
 			return nil, err
 		}
 		if seen[v.name] {
-			return nil, usagef("give each a name of its own", "--compare: two variants are called %q", v.name)
+			return nil, usagef("give each its own name", "--compare: two variants are called %q", v.name)
 		}
 		seen[v.name] = true
 		v.sets = append(sets[:len(sets):len(sets)], v.sets...)
@@ -80,10 +80,10 @@ func (o *simulateOptions) origin(path string, variants []variant) results.Origin
 	return out
 }
 
-// language is what scenarios may say.
+// language is the language of scenarios.
 func language() *scenario.Language { return scenario.NewLanguage(engines.All()) }
 
-// openScenario reads the file. A pipe may never come to an end, so the person who waits for it can end it.
+// openScenario reads the file. A pipe may never end, so the read can be interrupted.
 func openScenario(ctx context.Context, path string) (*scenario.File, error) {
 	type opened struct {
 		file *scenario.File
@@ -102,11 +102,11 @@ func openScenario(ctx context.Context, path string) (*scenario.File, error) {
 		hint := ""
 		switch info, err := os.Stat(path); {
 		case path == "-":
-			hint = "a scenario that comes through a pipe is called /dev/stdin"
+			hint = "to read a scenario from a pipe, use /dev/stdin"
 		case err == nil && info.IsDir():
 			hint = "name the YAML file in it"
 		case errors.Is(err, fs.ErrNotExist):
-			hint = "plimsoll simulate --help shows how it is called; --schema what a scenario may say"
+			hint = "plimsoll simulate --help shows the usage, --schema what a scenario may contain"
 		}
 		return nil, &failure{code: exitFailure, err: o.err, hint: hint}
 	case <-ctx.Done():
@@ -114,7 +114,7 @@ func openScenario(ctx context.Context, path string) (*scenario.File, error) {
 	}
 }
 
-// parseVariant reads "name: a.b=c,d.e=f"; without a name the changes are it.
+// parseVariant reads "name: a.b=c,d.e=f"; without a name, the changes are the name.
 func parseVariant(text string) (variant, error) {
 	name, rest := "", text
 	if colon, equals := strings.IndexByte(text, ':'), strings.IndexByte(text, '='); colon >= 0 && colon < equals {
@@ -125,12 +125,12 @@ func parseVariant(text string) (variant, error) {
 		v.name = strings.TrimSpace(rest)
 	}
 	if len(v.sets) == 0 || !strings.Contains(v.sets[0], "=") {
-		return v, usagef("for example --compare 'more IOPS: volumes.data.iops=16000,volumes.data.throughput=250MiB/s'", "--compare %q says no change", text)
+		return v, usagef("for example --compare 'more IOPS: volumes.data.iops=16000,volumes.data.throughput=250MiB/s'", "--compare %q contains no change", text)
 	}
 	return v, nil
 }
 
-// splitSets cuts at commas, but not at those within brackets or quotes.
+// splitSets splits at commas outside brackets and quotes.
 func splitSets(text string) []string {
 	var out []string
 	depth, quote, from := 0, rune(0), 0
@@ -139,14 +139,14 @@ func splitSets(text string) []string {
 			out = append(out, s)
 		}
 	}
-	last := rune(0) // but for spaces
+	last := rune(0) // except spaces
 	for i, r := range text {
 		switch {
 		case quote != 0:
 			if r == quote {
 				quote = 0
 			}
-		case (r == '\'' || r == '"') && strings.ContainsRune("=:,[{", last): // a value's first: any other is a letter
+		case (r == '\'' || r == '"') && strings.ContainsRune("=:,[{", last): // only as a value's first character; elsewhere it is literal
 			quote = r
 		case r == '{' || r == '[':
 			depth++

@@ -24,24 +24,24 @@ type sourceOptions struct {
 	offsets  []string
 	selector string
 	insecure bool
-	duration time.Duration // of live sources; 0: until interrupted
+	duration time.Duration // for live sources; 0: until interrupted
 	period   time.Duration
 
-	// What Validate makes of them.
+	// Set by Validate.
 	zone           *time.Location
 	fromAt, toAt   time.Time
 	clockOffsets   offsets
 	matchers       []*labels.Matcher
-	durationUnless time.Duration // of live sources where the flag is not given
+	durationUnless time.Duration // default for live sources
 }
 
 func (o *sourceOptions) AddFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.from, "from", "", "only from this time on: RFC 3339, \"2026-07-20 15:55\", or -2h")
 	f.StringVar(&o.to, "to", "", "only up to this time")
-	f.StringVar(&o.tz, "tz", "", "zone of times printed, and of logs that tell none (iostat), as Europe/Berlin (default: this machine's)")
-	f.StringArrayVar(&o.offsets, "offset", nil, "add to the clock of all sources (2s) or of one (iostat.log=-2s); may be repeated")
-	f.StringVar(&o.selector, "selector", "", `of a server or a recording, only series with these labels: '{instance=~"db-1:.*"}'`)
+	f.StringVar(&o.tz, "tz", "", "time zone for output, and for logs without one (iostat), such as Europe/Berlin (default: this machine's)")
+	f.StringArrayVar(&o.offsets, "offset", nil, "add to the clock of all sources (2s) or of one (iostat.log=-2s) (repeatable)")
+	f.StringVar(&o.selector, "selector", "", `for a server or a recording, only series with these labels: '{instance=~"db-1:.*"}'`)
 	f.BoolVar(&o.insecure, "insecure", false, "accept any TLS certificate of a server")
 	live := "until interrupted"
 	if o.durationUnless > 0 {
@@ -71,7 +71,7 @@ func (o *sourceOptions) Validate(cmd *cobra.Command, args []string, now time.Tim
 	if !o.fromAt.IsZero() && !o.toAt.IsZero() && !o.fromAt.Before(o.toAt) {
 		return usagef("", "--from %s is not before --to %s", o.from, o.to)
 	}
-	if args, err = expand(args); err != nil { // one of a folder's files may be meant
+	if args, err = expand(args); err != nil { // it may name a file in a folder
 		return err
 	}
 	if o.clockOffsets, err = parseOffsets(o.offsets, args); err != nil {
@@ -82,7 +82,7 @@ func (o *sourceOptions) Validate(cmd *cobra.Command, args []string, now time.Tim
 	}
 	const periodLeast = 10 * time.Millisecond
 	if o.period < periodLeast {
-		return usagef("1s is what rules are made for", "--period %s: want %s or more", o.period, periodLeast)
+		return usagef("rules are designed for 1s", "--period %s: want %s or more", o.period, periodLeast)
 	}
 	if cmd.Flags().Changed("for") {
 		if o.duration <= 0 {
@@ -100,7 +100,7 @@ type input struct {
 	sources.Input
 }
 
-// opener recognizes the sources of all engines.
+// opener recognises the sources of all engines.
 func opener() *sources.Opener { return sources.For(engines.All()) }
 
 // open opens all sources at once; the error is that of the first argument that cannot
@@ -118,7 +118,7 @@ func (o *sourceOptions) open(ctx context.Context, a *app, args []string) ([]inpu
 			in.Reader = selection{Reader: in.Reader, matchers: o.matchers}
 		}
 		if err == nil && in.Reader != nil && off != 0 {
-			in.Reader = shifted{Reader: in.Reader, by: off} // what is no reader is told its offset when it is read
+			in.Reader = shifted{Reader: in.Reader, by: off} // other sources get their offset when they are read
 		}
 		inputs[i] = input{arg: args[i], Input: in}
 		return err
@@ -130,7 +130,7 @@ func (o *sourceOptions) open(ctx context.Context, a *app, args []string) ([]inpu
 	return inputs, nil
 }
 
-// expand replaces a folder of sources by what lies in it.
+// expand replaces a folder of sources by its contents.
 func expand(args []string) ([]string, error) {
 	var out []string
 	for _, arg := range args {
@@ -143,8 +143,8 @@ func expand(args []string) ([]string, error) {
 	return out, nil
 }
 
-// closeAll closes those inputs that are readers by themselves. They were only
-// read: there is nothing to lose.
+// closeAll closes the inputs that can be queried directly. They were only read, so nothing can be
+// lost.
 func closeAll(inputs []input) {
 	for _, in := range inputs {
 		if in.Reader != nil {
@@ -153,7 +153,7 @@ func closeAll(inputs []input) {
 	}
 }
 
-// readOptions say how to read one source.
+// readOptions are the options for reading one source.
 func (o *sourceOptions) readOptions(in input, want func(string) bool, t *tally) source.Options {
 	return source.Options{
 		Want: want, ClockOffset: o.clockOffsets.of(in.arg), Location: o.zone,
@@ -161,8 +161,8 @@ func (o *sourceOptions) readOptions(in input, want func(string) bool, t *tally) 
 	}
 }
 
-// readAll reads every input that is a source, each into the writer that to gives for it.
-// Live sources are read all at the same time, files a few at a time.
+// readAll reads every input that is a source, each into the writer that to returns for it. It reads
+// all live sources concurrently, and a few files at a time.
 func (o *sourceOptions) readAll(ctx context.Context, inputs []input, want func(string) bool, t *tally, to func(i int) recording.Writer) error {
 	files := make(chan struct{}, runtime.GOMAXPROCS(0))
 	return each(ctx, len(inputs), func(ctx context.Context, i int) error {
@@ -182,9 +182,9 @@ func (o *sourceOptions) readAll(ctx context.Context, inputs []input, want func(s
 	})
 }
 
-// each runs f for 0 to n-1 at once. The first error cancels the others; what is
-// returned is the error of the lowest number that is not such a cancellation, so that the same
-// mistake gives the same message.
+// each runs f for 0 to n-1 concurrently. The first error cancels the others. It returns the error
+// of the lowest number that is not such a cancellation, so that the same mistake gives the same
+// message.
 func each(ctx context.Context, n int, f func(ctx context.Context, i int) error) error {
 	// Not WithCancelCause: an HTTP request that is cancelled fails with the cause, as if it were its own.
 	inner, cancel := context.WithCancel(ctx)
@@ -212,7 +212,7 @@ func each(ctx context.Context, n int, f func(ctx context.Context, i int) error) 
 	return first
 }
 
-// sourceExamples is the answer to a verb without a source: one example of each kind.
+// sourceExamples is the hint for a verb without a source: one example of each kind.
 //
 //go:embed sources.txt
 var sourceExamples string

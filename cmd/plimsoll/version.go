@@ -11,7 +11,7 @@ import (
 	"plimsoll/internal/judge/diagnose"
 )
 
-// build is what is known of this program: the contract of `version -o json`.
+// build describes this program: the contract of `version -o json`.
 type build struct {
 	Version  string `json:"version"`
 	Revision string `json:"revision,omitempty"`
@@ -39,7 +39,7 @@ func thisBuild() build {
 	return b
 }
 
-// setting is a value that the go command has put into the program, "" if it has not.
+// setting is a value that the go command put into the program, "" if there is none.
 func setting(info *debug.BuildInfo, key string) string {
 	for _, s := range info.Settings {
 		if s.Key == key {

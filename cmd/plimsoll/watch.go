@@ -17,7 +17,7 @@ import (
 	"plimsoll/internal/watch"
 )
 
-// watchOptions are those of `plimsoll watch`.
+// watchOptions are the flags of `plimsoll watch`.
 type watchOptions struct {
 	sourceOptions
 	output choice
@@ -38,12 +38,12 @@ const (
 	keepUnasked      = units.Duration(24 * time.Hour)
 	keepBytesUnasked = 2 * units.GiB
 	addressUnasked   = "127.0.0.1:9814"
-	// windowLeast holds some checkpoints of a fast database; less tells nothing of what is usual.
+	// windowLeast covers some checkpoints of a fast database; less does not show what is usual.
 	windowLeast = units.Duration(time.Minute)
 	everyLeast  = units.Duration(time.Second)
-	// openAgain is the time between two tries to open a source that is waited for.
+	// openAgain is the time between two attempts to open a source.
 	openAgain = 2 * time.Second
-	// closeWithin is how long a ring may take to be closed: its disk may be the one that stalls.
+	// closeWithin is how long closing a ring may take: its disk may be the one that stalls.
 	closeWithin = 5 * time.Second
 )
 
@@ -57,20 +57,20 @@ func (o *watchOptions) AddFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	addOutput(cmd, &o.output)
 	o.push.AddFlags(cmd)
-	f.StringVar(&o.dir, "dir", "", "folder of the ring: new, empty, or one to continue (default: nothing is kept on disk)")
+	f.StringVar(&o.dir, "dir", "", "folder of the ring: new, empty, or a ring to continue (default: nothing is kept on disk)")
 	if err := cmd.MarkFlagDirname("dir"); err != nil {
 		panic(err) // the flag was added in the line above
 	}
-	f.Var(quantity{&o.keep, "duration"}, "keep", "how long samples are kept in the ring")
-	f.Var(quantity{&o.keepBytes, "size"}, "keep-size", "how large the ring may be, log included")
-	f.Var(quantity{&o.window, "duration"}, "window", "how much of the time up to now is diagnosed")
-	f.Var(quantity{&o.every, "duration"}, "every", "time between two diagnoses; longer when they are slow")
+	f.Var(quantity{&o.keep, "duration"}, "keep", "how long the ring keeps samples")
+	f.Var(quantity{&o.keepBytes, "size"}, "keep-size", "maximum size of the ring, including its log")
+	f.Var(quantity{&o.window, "duration"}, "window", "how much recent time to diagnose")
+	f.Var(quantity{&o.every, "duration"}, "every", "time between diagnoses; longer if they are slow")
 	f.Var(quantity{&o.wait, "duration"}, "wait", "how long to wait for sources that cannot be reached yet")
-	f.StringArrayVar(&o.addresses, "web.listen-address", []string{addressUnasked}, "address to serve on; may be repeated")
-	f.StringVar(&o.webConfig, "web.config.file", "", "TLS and passwords of what is served, as all exporters have them")
+	f.StringArrayVar(&o.addresses, "web.listen-address", []string{addressUnasked}, "address to serve on (repeatable)")
+	f.StringVar(&o.webConfig, "web.config.file", "", "TLS and password configuration, in the exporters' usual format")
 	f.DurationVar(&o.period, "period", time.Second, "how often to sample")
-	f.StringVar(&o.tz, "tz", "", "zone of times printed, as Europe/Berlin (default: this machine's)")
-	f.StringArrayVar(&o.offsets, "offset", nil, "add to the clock of all sources (2s) or of one; may be repeated")
+	f.StringVar(&o.tz, "tz", "", "time zone for output, such as Europe/Berlin (default: this machine's)")
+	f.StringArrayVar(&o.offsets, "offset", nil, "add to the clock of all sources (2s) or of one (repeatable)")
 	f.BoolVar(&o.insecure, "insecure", false, "accept any TLS certificate of a source")
 	for _, name := range []string{"keep", "keep-size", "window", "every", "wait", "web.listen-address", "period", "offset"} {
 		complete(cmd, name)
@@ -78,7 +78,7 @@ func (o *watchOptions) AddFlags(cmd *cobra.Command) {
 	complete(cmd, "tz", "UTC", "Local")
 }
 
-// Validate checks what can be checked without looking at anything.
+// Validate checks the flags alone, without opening anything.
 func (o *watchOptions) Validate(cmd *cobra.Command, args []string, now time.Time) error {
 	if err := o.sourceOptions.Validate(cmd, args, now); err != nil {
 		return err
@@ -90,9 +90,9 @@ func (o *watchOptions) Validate(cmd *cobra.Command, args []string, now time.Time
 	case o.window < windowLeast:
 		return usagef("15m is the default", "--window %s: want %s or more", o.window, windowLeast)
 	case o.every < everyLeast:
-		return usagef("30s is the default; stalls are noticed within seconds whatever it is", "--every %s: want %s or more", o.every, everyLeast)
+		return usagef("30s is the default; stalls are noticed within seconds in any case", "--every %s: want %s or more", o.every, everyLeast)
 	case o.every > o.window:
-		return usagef("what happens between two windows would not be seen", "--every %s is longer than --window %s", o.every, o.window)
+		return usagef("the time between two windows would not be diagnosed", "--every %s is longer than --window %s", o.every, o.window)
 	case o.dir != "" && o.keep < o.window:
 		return usagef("for example --keep 24h", "--keep %s is shorter than --window %s", o.keep, o.window)
 	case o.dir != "" && o.keepBytes < recording.RingBytesMin:
@@ -102,7 +102,7 @@ func (o *watchOptions) Validate(cmd *cobra.Command, args []string, now time.Time
 	}
 	for _, name := range []string{"keep", "keep-size"} {
 		if o.dir == "" && cmd.Flags().Changed(name) {
-			return usagef("for example --dir /var/lib/plimsoll", "--%s is given, but no --dir to keep anything in", name)
+			return usagef("for example --dir /var/lib/plimsoll", "--%s needs --dir", name)
 		}
 	}
 	return nil
@@ -132,7 +132,7 @@ func (o *watchOptions) Run(ctx context.Context, a *app, args []string) (err erro
 		opt.Ring = ring
 		defer func() { err = errors.Join(err, closeRing(ring, log)) }()
 	} else {
-		log.Info("nothing is kept on disk; --dir gives a ring")
+		log.Info("nothing is kept on disk; use --dir for a ring")
 	}
 	if o.push.url != "" {
 		p, err := o.pusher(ctx)
@@ -145,12 +145,12 @@ func (o *watchOptions) Run(ctx context.Context, a *app, args []string) (err erro
 	watched := make([]watch.Input, len(inputs))
 	for i, in := range inputs {
 		watched[i] = watch.Input{Source: in.Source, Options: o.readOptions(in, nil, &tally{})}
-		watched[i].Options.Progress = nil // there is no end to come nearer to
+		watched[i].Options.Progress = nil // there is no end to progress towards
 	}
 	return o.watch(ctx, watch.New(watched, opt), server, log)
 }
 
-// watch watches and serves, and tells in the end what that cost.
+// watch watches and serves, and logs in the end what that cost.
 func (o *watchOptions) watch(ctx context.Context, w *watch.Watch, server *watch.Server, log *slog.Logger) error {
 	defer watch.OneCore()()
 	began := time.Now()
@@ -184,7 +184,7 @@ func (o *watchOptions) openLive(ctx context.Context, a *app, args []string, log 
 		var f *failure
 		if err != nil && ctx.Err() == nil && !errors.As(err, &f) && time.Since(began) < o.wait.Std() {
 			if !told {
-				log.Warn("a source cannot be read yet; it is waited for", "error", err, "at_most", o.wait.String())
+				log.Warn("a source cannot be read yet; waiting for it", "error", err, "at_most", o.wait.String())
 			}
 			select {
 			case <-time.After(openAgain):
@@ -199,15 +199,16 @@ func (o *watchOptions) openLive(ctx context.Context, a *app, args []string, log 
 		for _, in := range inputs {
 			if in.Reader != nil || !in.Source.Live() {
 				closeAll(inputs)
-				return nil, usagef("watch wants live sources: host, a /metrics address, or the address of a running database; for this one: plimsoll diagnose",
-					"%s is no live source: there is nothing to wait for in it", in.Describe().Name)
+				return nil, usagef("watch needs live sources: host, a /metrics address, or the address of a running database; for this one: plimsoll diagnose",
+					"%s is not a live source: it has nothing new to watch", in.Describe().Name)
 			}
 		}
 		return inputs, nil
 	}
 }
 
-// closeRing closes the ring, unless its disk does not answer: what is not in a block stays in its log.
+// closeRing closes the ring, unless its disk does not respond: what is not in a block stays in its
+// log.
 func closeRing(ring *recording.Disk, log *slog.Logger) error {
 	closed := make(chan error, 1)
 	go func() { closed <- ring.Close() }()
@@ -215,12 +216,12 @@ func closeRing(ring *recording.Disk, log *slog.Logger) error {
 	case err := <-closed:
 		return err
 	case <-time.After(closeWithin):
-		log.Warn("the ring's disk does not answer; the ring is left as it is and can be read")
+		log.Warn("the ring's disk does not respond; the ring stays as it is and can be read")
 		return nil
 	}
 }
 
-// logger writes lines as text or JSON, with times in the zone asked for.
+// logger writes lines as text or JSON, with times in the chosen zone.
 func (o *watchOptions) logger(w io.Writer) *slog.Logger {
 	opt := &slog.HandlerOptions{ReplaceAttr: func(_ []string, attr slog.Attr) slog.Attr {
 		if attr.Value.Kind() == slog.KindTime {
@@ -244,7 +245,7 @@ type quantity struct {
 }
 
 func (q quantity) String() string {
-	if q.value == nil { // as the library compares with
+	if q.value == nil { // the library compares with this
 		return ""
 	}
 	text, err := q.value.MarshalText()
@@ -254,8 +255,8 @@ func (q quantity) String() string {
 	return string(text)
 }
 
-// Type is what help calls the flag's value.
+// Type is the name of the value in the help.
 func (q quantity) Type() string { return q.kind }
 
-// Set reads a value; the error says how one is written.
+// Set parses a value; the error shows the format.
 func (q quantity) Set(text string) error { return q.value.UnmarshalText([]byte(text)) }

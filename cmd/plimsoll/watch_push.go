@@ -11,16 +11,16 @@ import (
 )
 
 const (
-	// pushPatience is how long one request is tried for before it is said that the receiver is away.
+	// pushPatience is how long one request is retried before the receiver counts as unreachable.
 	pushPatience = 15 * time.Second
-	// pushProbe is the same of the first request after a failure.
+	// pushProbe is the same for the first request after a failure.
 	pushProbe = time.Second
-	// pushEnd is how long the end waits for the receiver.
+	// pushEnd is how long the shutdown waits for the receiver.
 	pushEnd = time.Second
 )
 
-// A steadyPusher pushes what is watched. A pusher ends with the first thing that its receiver refuses; this one begins anew, for a
-// watch outlasts its receivers.
+// A steadyPusher pushes what is watched. A pusher ends at the first refusal by its receiver; this
+// one starts again, because a watch outlives its receivers.
 type steadyPusher struct {
 	dial   func(ctx context.Context, patience time.Duration) (*recording.Pusher, error)
 	ctx    context.Context
@@ -30,14 +30,14 @@ type steadyPusher struct {
 	now *recording.Pusher // nil after a failure
 }
 
-// pusher makes the pusher, and so checks its address.
+// pusher creates the pusher, which checks its address.
 func (o *watchOptions) pusher(ctx context.Context) (*steadyPusher, error) {
 	p := &steadyPusher{dial: func(ctx context.Context, patience time.Duration) (*recording.Pusher, error) {
 		push := o.push
 		push.opt.Patience = patience
 		return push.dial(ctx, &o.sourceOptions)
 	}}
-	// What is left is sent after the watching was ended.
+	// The rest is sent after the watch has ended.
 	p.ctx, p.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	var err error
 	if p.now, err = p.dial(p.ctx, pushPatience); err != nil {
@@ -59,13 +59,14 @@ func (p *steadyPusher) Append(ctx context.Context, b *recording.Batch) error {
 		err = now.Flush(ctx)
 	}
 	if err != nil {
-		_ = now.Close() // its error is this one
+		_ = now.Close() // the pusher reports the same error
 		p.use(nil)
 	}
 	return err
 }
 
-// again pushes a batch after a failure and waits for the answer: only a receiver that takes it is there again.
+// again pushes a batch after a failure and waits for the response: only a receiver that accepts it
+// is back.
 func (p *steadyPusher) again(ctx context.Context, b *recording.Batch) error {
 	try, err := p.dial(p.ctx, pushProbe)
 	if err != nil {
@@ -91,10 +92,10 @@ func (p *steadyPusher) use(now *recording.Pusher) {
 // Note implements [recording.Writer]: a server takes no notes.
 func (*steadyPusher) Note(recording.Note) {}
 
-// Source implements [recording.Writer]: nor does it ask where samples are from.
+// Source implements [recording.Writer]: nor does a server need to know where samples come from.
 func (*steadyPusher) Source(recording.Source) {}
 
-// end sends what is left, for a moment.
+// end sends what is left, for a limited time.
 func (p *steadyPusher) end(log *slog.Logger) {
 	defer p.cancel()
 	p.mu.Lock()
@@ -111,6 +112,6 @@ func (p *steadyPusher) end(log *slog.Logger) {
 			log.Warn("the last samples were not pushed", "error", err)
 		}
 	case <-time.After(pushEnd):
-		log.Warn("the last samples were not pushed: the receiver does not answer")
+		log.Warn("the last samples were not pushed: the receiver does not respond")
 	}
 }

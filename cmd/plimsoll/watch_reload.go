@@ -12,9 +12,11 @@ import (
 	"plimsoll/internal/watch"
 )
 
-// reloadOnHangup takes SIGHUP as Prometheus and its exporters do: configuration is to be read anew. That of what is served is read for each connection
-// anyway, so it is only checked: who rotates certificates is told whether they can be read. Where a terminal has been hung up,
-// for the same signal says that too, end ends the watching as Ctrl-C does. Nothing is done after the context.
+// reloadOnHangup treats SIGHUP as Prometheus and its exporters do: as a request to reload the
+// configuration. The web configuration is read for each connection anyway, so it is only checked,
+// which shows after a rotation whether the certificates can be read. The same signal also means
+// that a terminal hung up; then end ends the watch as Ctrl-C does. Nothing happens after the
+// context has ended.
 func reloadOnHangup(ctx context.Context, server *watch.Server, log *slog.Logger, end func()) {
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
@@ -27,14 +29,14 @@ func reloadOnHangup(ctx context.Context, server *watch.Server, log *slog.Logger,
 		case <-hangups:
 		}
 		if atTerminal {
-			log.Info("the terminal has gone: watching ends; run it as a service, or with setsid and its output in a file")
+			log.Info("the terminal has closed: watching ends; run it as a service, or with setsid and its output in a file")
 			end()
 			return
 		}
 		if err := server.Check(); err != nil {
-			log.Error("what is served goes on as it can, but not with this configuration", "error", err)
+			log.Error("the web configuration is not valid; serving continues where possible", "error", err)
 			continue
 		}
-		log.Info("SIGHUP: the web configuration is read for each connection, and can be; sources and flags stay as they are until a restart")
+		log.Info("SIGHUP: the web configuration is valid and is read for each connection; sources and flags change only on restart")
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/record/address"
 )
 
-// moments are the ways to write one, beside RFC 3339 and a negative duration.
+// moments are the formats of a time, besides RFC 3339 and a negative duration.
 var moments = []string{"2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04", "2006-01-02"}
 
 // parseMoment reads a time: RFC 3339, the same without a zone (then zone's), "now", or
@@ -22,7 +22,7 @@ func parseMoment(flag, text string, now time.Time, zone *time.Location) (time.Ti
 	}
 	if d, err := time.ParseDuration(text); err == nil {
 		if d > 0 {
-			return time.Time{}, usagef("write -"+text+" for "+text+" ago", "%s %s lies in the future", flag, text)
+			return time.Time{}, usagef("write -"+text+" for "+text+" ago", "%s %s is in the future", flag, text)
 		}
 		return now.Add(d), nil
 	}
@@ -34,10 +34,10 @@ func parseMoment(flag, text string, now time.Time, zone *time.Location) (time.Ti
 			return t, nil
 		}
 	}
-	return time.Time{}, usagef("for example 2026-07-20T15:55:00Z, \"2026-07-20 15:55\" (in the zone of --tz), or -2h", "%s %q is no time", flag, text)
+	return time.Time{}, usagef("for example 2026-07-20T15:55:00Z, \"2026-07-20 15:55\" (in the zone of --tz), or -2h", "%s %q is not a time", flag, text)
 }
 
-// offsets are corrections of sources' clocks.
+// offsets are corrections to sources' clocks.
 type offsets struct {
 	all  time.Duration
 	some map[string]time.Duration // by the source's argument, or its last element
@@ -53,7 +53,7 @@ func parseOffsets(values, args []string) (offsets, error) {
 		}
 		d, err := time.ParseDuration(text)
 		if err != nil {
-			return o, usagef("for example --offset 2s, or --offset iostat.log=-90m", "--offset %q: %q is no duration", v, text)
+			return o, usagef("for example --offset 2s, or --offset iostat.log=-90m", "--offset %q: %q is not a duration", v, text)
 		}
 		if name == "" {
 			o.all = d
@@ -68,14 +68,14 @@ func parseOffsets(values, args []string) (offsets, error) {
 			for i, s := range args {
 				called[i] = address.Public(s)
 			}
-			return o, usagef("name it as on the command line: "+strings.Join(called, ", "), "--offset %s: no source is called %q", text, address.Public(name))
+			return o, usagef("name it as on the command line: "+strings.Join(called, ", "), "--offset %s: there is no source %q", text, address.Public(name))
 		}
 		o.some[name] = d
 	}
 	return o, nil
 }
 
-// of is the correction of one source, the one that names it before the one for all.
+// of is the correction for one source: the one that names it, or else the one for all.
 func (o offsets) of(arg string) time.Duration {
 	for _, name := range []string{arg, filepath.Base(arg)} {
 		if d, ok := o.some[name]; ok {

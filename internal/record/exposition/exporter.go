@@ -2,22 +2,23 @@ package exposition
 
 import "strings"
 
-// An Exporter is how a page of metrics shows whose it is. Engines tell theirs; none is known here.
+// An Exporter describes how to recognise a database's page of metrics. Engines describe theirs;
+// this package knows none.
 type Exporter struct {
 	// Engine is the database's name in recordings.
 	Engine string
-	// Prefix is what the names of its metrics begin with, up to the first "_".
+	// Prefix is the start of its metrics' names, up to the first "_".
 	Prefix string
-	// VersionMetric has the database's version as the value of VersionLabel; "" if none has.
+	// VersionMetric has the database's version as the value of VersionLabel; "" if there is none.
 	VersionMetric, VersionLabel string
 
-	// Product is what people call it where its page is not under /metrics but at Page, "" otherwise.
+	// Product is its usual name if its page is at Page instead of /metrics, "" otherwise.
 	Product, Page string
-	// Below is where all of its own pages are, and Refused what to do where it lets nobody in there.
+	// Below is the path of all its own pages, and Refused the hint when it denies access to them.
 	Below, Refused string
 }
 
-// usualPath says where a page of metrics mostly is.
+// usualPath describes the usual paths of a page of metrics.
 func usualPath(exporters []Exporter) string {
 	var others []string
 	for _, e := range exporters {

@@ -199,7 +199,7 @@ func TestDamage(t *testing.T) {
 }
 
 func TestNothing(t *testing.T) {
-	for text, want := range map[string]string{"": "holds no sample", "# HELP a b\n": "holds no sample", "what is this\n": "byte 0"} {
+	for text, want := range map[string]string{"": "contains no sample", "# HELP a b\n": "contains no sample", "what is this\n": "byte 0"} {
 		if _, _, err := readText(t, text, source.Options{}); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "m.txt") {
 			t.Errorf("%q: error %v, want one with %q", text, err, want)
 		}
@@ -488,19 +488,19 @@ func TestURLErrors(t *testing.T) {
 	gone.Close()
 	for url, want := range map[string]string{
 		plain.URL + "/html":    "a web page",
-		plain.URL + "/empty":   "no metric at all",
+		plain.URL + "/empty":   "returns no metrics",
 		plain.URL + "/prose":   "not with metrics",
 		plain.URL + "/huge":    "more than 64 MiB",
 		plain.URL + "/auth":    EnvToken,
-		plain.URL + "/loop":    "redirects again and again",
+		plain.URL + "/loop":    "too many redirects",
 		plain.URL + "/torn":    "unexpected EOF",
 		plain.URL + "/nowhere": "check the path",
 		secure.URL:             "not trusted",
-		gone.URL:               "check host and port",
+		gone.URL:               "check the host and port",
 		"https" + strings.TrimPrefix(plain.URL, "http"):   "try http://",
-		"http://no.such.host.invalid/metrics":             "check the host's name",
+		"http://no.such.host.invalid/metrics":             "check the host name",
 		"http" + strings.TrimPrefix(secure.URL, "https"):  "400",
-		"http://127.0.0.1:1/metrics?access_token=s3cret&": "check host and port",
+		"http://127.0.0.1:1/metrics?access_token=s3cret&": "check the host and port",
 	} {
 		src, err := OpenURL(url, URLOptions{Getenv: func(string) string { return "" }})
 		if err != nil {

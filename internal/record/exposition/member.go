@@ -12,15 +12,17 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// A Member is one of several servers that show alike pages, as those of a cluster do.
+// A Member is one of several servers with the same kind of page, such as those of a cluster.
 type Member struct {
-	// Instance is the label that tells its series from the others', as Prometheus has it: host:port.
+	// Instance is the label that distinguishes its series from the others', as in Prometheus:
+	// host:port.
 	Instance string
-	// Tell adds what is known of it beyond its page. nil: nothing.
+	// Tell adds what is known about it beyond its page; may be nil.
 	Tell func(d *recording.Source)
 }
 
-// OpenMember is [OpenURL] for a member. It is patient: where it does not answer at first, others tell of it.
+// OpenMember is [OpenURL] for a member. It tolerates a member that does not respond at first: the
+// others report its state.
 func OpenMember(raw string, m Member, opt URLOptions) (source.Source, error) {
 	s, err := OpenURL(raw, opt)
 	if err != nil {
@@ -28,7 +30,7 @@ func OpenMember(raw string, m Member, opt URLOptions) (source.Source, error) {
 	}
 	page, ok := s.(*metricsURL)
 	if !ok {
-		return nil, errors.New("exposition: a URL that is no page")
+		return nil, errors.New("exposition: the URL is not a page of metrics")
 	}
 	page.Patient()
 	return &member{page, m}, nil
@@ -44,13 +46,13 @@ func (m *member) Read(ctx context.Context, w recording.Writer, opt source.Option
 	return m.metricsURL.Read(ctx, &labelling{Writer: w, about: m.about, known: map[uint64]labels.Labels{}}, opt)
 }
 
-// labelling adds the label to what passes.
+// labelling adds the label to every series.
 type labelling struct {
 	recording.Writer
 	about Member
 
 	mu    sync.Mutex
-	known map[uint64]labels.Labels // by the hash of what came: the same hundreds of series come each second
+	known map[uint64]labels.Labels // by the hash of the labels: the same hundreds of series arrive each second
 }
 
 // Append implements recording.Writer.

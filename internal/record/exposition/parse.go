@@ -26,7 +26,7 @@ type badLine struct {
 	text   string
 }
 
-// parser reads page after page of one source, and learns on the way whose they are.
+// parser reads the pages of one source and detects which database they belong to.
 type parser struct {
 	exporters []Exporter
 
@@ -44,11 +44,11 @@ type parser struct {
 	dropped  int64
 }
 
-// known is a series of an earlier line.
+// known is a series seen on an earlier line.
 type known struct {
-	labels labels.Labels // empty if not wanted
+	labels labels.Labels // empty if not selected
 	name   string
-	page   int64 // the last page it stood in
+	page   int64 // the last page that contained it
 	ms     int64 // and its timestamp there
 }
 
@@ -59,18 +59,18 @@ func newParser(exporters []Exporter, want func(string) bool) *parser {
 	}
 }
 
-// parse reads one page. A line that cannot be read is skipped and the rest read on,
-// so that one torn line does not cost a page.
+// parse reads one page. It skips a line that cannot be read, so that one torn line does not cost a
+// page.
 func (p *parser) parse(body []byte, contentType string) (out []sample, bad []badLine) {
 	p.page++
 	p.nodeTime = 0
 	out = make([]sample, 0, p.usual)
 	defer func() { p.usual = len(out) }()
 	if contentType == "" {
-		contentType = textType // as a shell script behind a web server has it
+		contentType = textType // as from a shell script behind a web server
 	}
-	// The text parser appends a newline: with room for it, it does not copy the page,
-	// and run can tell where a series lies.
+	// The text parser appends a newline: with room for it, it does not copy the page, and run can
+	// locate a series.
 	body = slices.Grow(body, 1)
 	offset := int64(0)
 	for range resumesMax {
@@ -85,8 +85,8 @@ func (p *parser) parse(body []byte, contentType string) (out []sample, bad []bad
 		if err == nil {
 			return out, bad
 		}
-		// The line after the last good one is skipped. It may be a description rather
-		// than the bad line itself: then the next round gets there.
+		// The line after the last good one is skipped. It may be a description rather than the bad
+		// line itself; then the next round reaches that.
 		skip := bytes.IndexByte(body[good:], '\n') + 1
 		bad = append(bad, badLine{offset: offset + int64(good), text: err.Error()})
 		if skip == 0 {
@@ -98,11 +98,10 @@ func (p *parser) parse(body []byte, contentType string) (out []sample, bad []bad
 			return out, bad
 		}
 	}
-	return out, append(bad, badLine{offset: offset, text: "the rest of the page, after many lines that could not be read"})
+	return out, append(bad, badLine{offset: offset, text: "the rest of the page, after too many lines that could not be read"})
 }
 
-// run reads until the end or a bad line; good is where the line after the last
-// readable one begins.
+// run reads until the end or a bad line; good is the start of the line after the last readable one.
 func (p *parser) run(tp textparse.Parser, body []byte, out []sample) (_ []sample, good int, err error) {
 	for {
 		entry, err := tp.Next()
@@ -116,7 +115,7 @@ func (p *parser) run(tp textparse.Parser, body []byte, out []sample) (_ []sample
 			continue
 		}
 		text, ts, v := tp.Series()
-		// text is a part of body, so that the capacities tell where it lies.
+		// text is a part of body, so the capacities give its offset.
 		end := cap(body) - cap(text) + len(text)
 		if end < good || end > len(body) {
 			end = good
@@ -157,7 +156,7 @@ func (p *parser) sample(tp textparse.Parser, text []byte, ms int64, v float64) (
 	if k.labels.IsEmpty() || v != v {
 		return sample{}, false
 	}
-	// A series that stands twice in a page with one time has two values: the first is kept.
+	// If a series occurs twice in a page with the same time, the first value is kept.
 	if k.page == p.page && k.ms == ms {
 		return sample{}, false
 	}
@@ -178,7 +177,8 @@ func (p *parser) learn(name string, l labels.Labels) {
 	}
 }
 
-// engine is the database whose metrics were seen, "" if none. A host may share its page.
+// engine is the database whose metrics were seen, "" if none. The host's metrics may be on the same
+// page.
 func (p *parser) engine() string {
 	for i := range p.exporters {
 		if p.prefixes[p.exporters[i].Prefix] {
@@ -188,7 +188,7 @@ func (p *parser) engine() string {
 	return ""
 }
 
-// batches groups samples by their time; those without one get ms.
+// batches groups samples by time; those without a time get ms.
 func batches(samples []sample, ms int64) []recording.Batch {
 	byTime := map[int64]*recording.Batch{}
 	var times []int64
@@ -201,7 +201,7 @@ func batches(samples []sample, ms int64) []recording.Batch {
 		b := byTime[t]
 		if b == nil {
 			b = &recording.Batch{TimesMs: []int64{t}}
-			if len(times) == 0 { // mostly all are of one time, and never all of each
+			if len(times) == 0 { // usually all have the same time
 				b.Columns = make([]recording.Column, 0, len(samples))
 			}
 			byTime[t] = b

@@ -12,17 +12,17 @@ import (
 	"time"
 )
 
-// A page is one scrape as it stood in a file.
+// A page is one scrape in a file.
 type page struct {
 	body   []byte
 	offset int64 // of body in the file
 	time   time.Time
 	timed  bool
 	eof    bool   // ends with OpenMetrics' # EOF
-	torn   string // what is wrong with its end, "" if nothing
+	torn   string // why its end is torn, "" if it is not
 }
 
-// contentType is what the exporter would have said of the page.
+// contentType is the page's content type as the exporter would have sent it.
 func (p *page) contentType() string {
 	if p.eof {
 		return openMetricsType
@@ -37,7 +37,7 @@ const (
 
 var eofLine = []byte("# EOF")
 
-// dates says where the dates of a file stand.
+// dates is the position of the dates in a file.
 type dates uint8
 
 const (
@@ -51,14 +51,14 @@ type splitter struct {
 	br      *bufio.Reader
 	loc     *time.Location
 	dates   dates
-	dated   bool // some date was there
+	dated   bool // a date was seen
 	pos     int64
 	err     error
 	failure error // of the reader, other than its end
 	pages   int
 
 	body     bytes.Buffer
-	first    []byte // what the page's first line begins with
+	first    []byte // identity of the page's first line
 	samples  bool   // the page has one
 	pageTime time.Time
 	timed    bool
@@ -68,7 +68,7 @@ type splitter struct {
 	done     page
 }
 
-// next gives the next page that has a sample; it belongs to the caller until the next call.
+// next returns the next page that has a sample. It is valid until the next call.
 func (s *splitter) next() (*page, error) {
 	s.body.Reset()
 	s.first, s.samples, s.large = s.first[:0], false, false
@@ -96,7 +96,7 @@ func (s *splitter) next() (*page, error) {
 		}
 	}
 	if !errors.Is(s.err, io.EOF) {
-		// Compressed bytes that are torn: what came before them is as good as ever.
+		// The compressed bytes are torn; what came before them is still valid.
 		s.done.torn = "reading failed there: " + s.err.Error()
 		s.failure, s.err = s.err, io.EOF
 	}
@@ -118,8 +118,8 @@ func (s *splitter) finish() *page {
 	return &s.done
 }
 
-// readLine gives the next whole line with its end. A line over the bound, and a last
-// one without an end, which may have lost digits, are left out.
+// readLine returns the next complete line with its line end. It drops lines over the bound, and a
+// last line without a line end, which may have lost digits.
 func (s *splitter) readLine() (line []byte, at int64) {
 	at = s.pos
 	b, err := s.br.ReadSlice('\n')
@@ -192,7 +192,7 @@ func (s *splitter) take(line []byte) (ends bool) {
 	return false
 }
 
-// identity is what makes a line come round again: a description whole, a sample
+// identity is the part of a line that repeats on each page: a whole description, or a sample
 // without its value. A comment has none.
 func identity(line []byte) []byte {
 	if bytes.HasPrefix(line, []byte("# HELP ")) || bytes.HasPrefix(line, []byte("# TYPE ")) {
@@ -210,8 +210,8 @@ func identity(line []byte) []byte {
 	return line
 }
 
-// layouts are the dates that people write between pages: RFC 3339, date, date -R,
-// date -Is, and date in other locales.
+// layouts are the usual formats of dates between pages: RFC 3339, date, date -R, date -Is, and date
+// in other locales.
 var layouts = []string{
 	time.RFC3339Nano,
 	"2006-01-02T15:04:05-0700",
@@ -260,7 +260,7 @@ func isWord(s string) bool {
 
 func parseMoment(text string, loc *time.Location) (time.Time, bool) {
 	if len(text) < 9 || (text[0] < '0' || text[0] > '9') && !weekdays[text[:3]] {
-		return time.Time{}, false // most lines: no need to try the layouts
+		return time.Time{}, false // most lines are not dates
 	}
 	if c := text[0]; c >= '0' && c <= '9' {
 		if t, ok := parseEpoch(text); ok {
@@ -272,8 +272,8 @@ func parseMoment(text string, loc *time.Location) (time.Time, bool) {
 		if err != nil {
 			continue
 		}
-		// An abbreviation that loc does not know ("CEST") is taken as a name
-		// without an offset. The wall clock is then the best that is known.
+		// An abbreviation that loc does not know ("CEST") is parsed as a name without an offset.
+		// The wall clock is then the best estimate.
 		if name, offset := t.Zone(); strings.Contains(layout, "MST") && offset == 0 && name != "UTC" && name != "GMT" {
 			t = time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), 0, loc)
 		}
@@ -282,8 +282,7 @@ func parseMoment(text string, loc *time.Location) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// parseEpoch tells the unit from the magnitude: 1e9 to 1e10 seconds are the
-// years 2001 to 2286.
+// parseEpoch infers the unit from the magnitude: 1e9 to 1e10 seconds are the years 2001 to 2286.
 func parseEpoch(text string) (time.Time, bool) {
 	if strings.Trim(text, "0123456789.") != "" {
 		return time.Time{}, false

@@ -20,18 +20,18 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// The environment variables credentials are taken from where the URL has none.
+// The environment variables for credentials that are not in the URL.
 const (
 	EnvUser     = source.EnvUser
 	EnvPassword = source.EnvPassword
 	EnvToken    = "PLIMSOLL_TOKEN" // a bearer token
 )
 
-// scrapeTimeoutMin is Prometheus' own default scrape_timeout. A database that stalls answers late,
-// and that answer is the one that counts.
+// scrapeTimeoutMin is Prometheus' own default scrape_timeout. A database that stalls responds late,
+// and that response matters most.
 const scrapeTimeoutMin = 10 * time.Second
 
-// URLOptions say how to ask.
+// URLOptions are the options of requests.
 type URLOptions struct {
 	// Insecure accepts any TLS certificate.
 	Insecure bool
@@ -39,11 +39,11 @@ type URLOptions struct {
 	Transport http.RoundTripper
 	// Getenv replaces os.Getenv.
 	Getenv func(string) string
-	// Exporters are those that are known.
+	// Exporters are the known exporters.
 	Exporters []Exporter
 }
 
-// metricsURL is a page that is asked for again and again; it implements source.Source.
+// metricsURL is a page that is scraped repeatedly; it implements source.Source.
 type metricsURL struct {
 	*source.Polled
 	url    *url.URL // without credentials
@@ -54,18 +54,18 @@ type metricsURL struct {
 	exporters []Exporter
 }
 
-// OpenURL prepares the page at an http or https address. Nothing is asked yet.
+// OpenURL prepares the page at an http or https address. No request is made yet.
 //
-// Credentials come from the URL, or else from the environment ([EnvToken], or
-// [EnvUser] and [EnvPassword]). They are sent to that host only, and appear in no text.
+// Credentials come from the URL, or else from the environment ([EnvToken], or [EnvUser] and
+// [EnvPassword]). They are sent only to that host and appear in no text.
 func OpenURL(raw string, opt URLOptions) (source.Source, error) {
 	u, err := url.Parse(raw)
 	if err != nil {
 		// The error repeats the URL, and with it a password.
-		return nil, errors.New("the metrics URL cannot be read: give one such as http://host:9100/metrics")
+		return nil, errors.New("the metrics URL is not valid: give one such as http://host:9100/metrics")
 	}
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, fmt.Errorf("%s is no http or https URL: give one such as http://host:9100/metrics", address.PublicURL(u))
+		return nil, fmt.Errorf("%s is not an http or https URL: give one such as http://host:9100/metrics", address.PublicURL(u))
 	}
 	if opt.Getenv == nil {
 		opt.Getenv = os.Getenv
@@ -86,7 +86,8 @@ func OpenURL(raw string, opt URLOptions) (source.Source, error) {
 	return m, nil
 }
 
-// onThisHost tells whether a page comes over loopback, where packing it costs the database more than the bytes do.
+// onThisHost reports whether a page comes over loopback, where compressing it costs the database
+// more than sending it.
 func onThisHost(u *url.URL) bool {
 	ip := net.ParseIP(u.Hostname())
 	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
@@ -96,7 +97,7 @@ func onThisHost(u *url.URL) bool {
 // net/http does not send them at all.)
 func checkRedirect(req *http.Request, via []*http.Request) error {
 	if len(via) >= 5 {
-		return errors.New("it redirects again and again: give the page's own address")
+		return errors.New("too many redirects: give the page's own address")
 	}
 	if via[0].URL.Scheme == "https" && req.URL.Scheme == "http" {
 		return errors.New("it redirects from https to http: give the page's own address")
@@ -122,13 +123,13 @@ func authorization(u *url.URL, getenv func(string) string) string {
 	return ""
 }
 
-// Read implements source.Source, as source.Polled.Poll has it. A page's time is when it was asked for.
+// Read implements source.Source, like source.Polled.Poll. A page's time is the time of the request.
 func (m *metricsURL) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
 	s := &scraping{m: m, parser: newParser(m.exporters, opt.Want)}
 	err := m.Poll(ctx, w, opt, s)
 	if s.bad > 0 {
 		w.Note(recording.Note{Kind: recording.NoteDamage, Source: m.name,
-			Text: fmt.Sprintf("%d lines could not be read and were left out, the first: %s", s.bad, s.badText)})
+			Text: fmt.Sprintf("%d lines could not be read and were skipped, the first: %s", s.bad, s.badText)})
 	}
 	return err
 }
@@ -137,13 +138,13 @@ func (m *metricsURL) Read(ctx context.Context, w recording.Writer, opt source.Op
 type scraping struct {
 	m      *metricsURL
 	parser *parser
-	page   bytes.Buffer // of the last page, whose memory the next one takes
+	page   bytes.Buffer // of the last page; the next one reuses its memory
 
 	bad     int
 	badText string
 }
 
-// Sample implements source.Sampler: it asks for one page.
+// Sample implements source.Sampler: it scrapes one page.
 func (s *scraping) Sample(ctx context.Context, at time.Time) ([]recording.Batch, error) {
 	body, contentType, err := s.m.get(ctx, &s.page)
 	if err != nil {
@@ -160,8 +161,8 @@ func (s *scraping) Sample(ctx context.Context, at time.Time) ([]recording.Batch,
 	s.bad += len(bad)
 	ms := at.UnixMilli()
 	for i := range samples {
-		// When a live page was asked for is known; an exporter that passes on older
-		// samples says so by their timestamps.
+		// The request time of a live page is known; an exporter that forwards older samples gives
+		// them timestamps.
 		if samples[i].ms == 0 {
 			samples[i].ms = ms
 		}
@@ -174,7 +175,7 @@ func (s *scraping) Tell(d *recording.Source) {
 	d.Engine, d.Version, d.Host = s.parser.engine(), s.parser.version, s.parser.host
 }
 
-// get asks for the page once; its bytes are page's.
+// get requests the page once; the returned bytes are those of page.
 func (m *metricsURL) get(ctx context.Context, page *bytes.Buffer) (body []byte, contentType string, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, m.url.String(), nil)
 	if err != nil {
@@ -195,19 +196,19 @@ func (m *metricsURL) get(ctx context.Context, page *bytes.Buffer) (body []byte, 
 	}
 	contentType = resp.Header.Get("Content-Type")
 	if strings.HasPrefix(contentType, "text/html") {
-		return nil, "", notMetrics(m.name + " answers with a web page, not with metrics: the path is usually " + usualPath(m.exporters))
+		return nil, "", notMetrics(m.name + " returns a web page, not metrics: the path is usually " + usualPath(m.exporters))
 	}
 	page.Reset()
 	if _, err := page.ReadFrom(io.LimitReader(resp.Body, PageBytesMax+1)); err != nil {
 		return nil, "", m.unreachable(err)
 	}
 	if page.Len() > PageBytesMax {
-		return nil, "", fmt.Errorf("%s answers with more than %d MiB: is this the page's address?", m.name, PageBytesMax>>20)
+		return nil, "", fmt.Errorf("%s returns more than %d MiB: is this the page's address?", m.name, PageBytesMax>>20)
 	}
 	return page.Bytes(), contentType, nil
 }
 
-// Refused is a server's answer with a status other than 200.
+// Refused is a server's response with a status other than 200.
 type Refused struct {
 	Status int
 	text   string
@@ -215,7 +216,7 @@ type Refused struct {
 
 func (e *Refused) Error() string { return e.text }
 
-// ErrNotMetrics is wrapped by the error about an answer that is something else than metrics.
+// ErrNotMetrics is wrapped by errors about responses that are not metrics.
 var ErrNotMetrics = errors.New("not metrics")
 
 // notMetrics is an error with its own text that wraps ErrNotMetrics.
@@ -224,7 +225,8 @@ type notMetrics string
 func (e notMetrics) Error() string { return string(e) }
 func (notMetrics) Unwrap() error   { return ErrNotMetrics }
 
-// Probe asks for the page of a source made by [OpenURL] or [OpenMember] once, and tells what is wrong with the answer.
+// Probe requests the page of a source made by [OpenURL] or [OpenMember] once, and returns what is
+// wrong with the response.
 func Probe(ctx context.Context, src source.Source) error {
 	if of, ok := src.(*member); ok {
 		src = of.metricsURL
@@ -244,22 +246,22 @@ func Probe(ctx context.Context, src source.Source) error {
 	return m.judge(p.samples, bad)
 }
 
-// judge says why a page that could be had holds no metrics.
+// judge explains why a page that was received contains no metrics.
 func (m *metricsURL) judge(samples int64, bad []badLine) error {
 	switch {
 	case samples > 0:
 		return nil
 	case len(bad) > 0:
-		return notMetrics(fmt.Sprintf("%s answers, but not with metrics: %s", m.name, bad[0].text))
+		return notMetrics(fmt.Sprintf("%s responds, but not with metrics: %s", m.name, bad[0].text))
 	}
-	return notMetrics(fmt.Sprintf("%s answers with no metric at all: is this the page's address?", m.name))
+	return notMetrics(fmt.Sprintf("%s returns no metrics: is this the page's address?", m.name))
 }
 
 func (m *metricsURL) refused(status int) error {
 	hint := "check the address"
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden:
-		hint = "give credentials in the URL, by " + EnvUser + " and " + EnvPassword + ", or a bearer token by " + EnvToken
+		hint = "give credentials in the URL, in " + EnvUser + " and " + EnvPassword + ", or a bearer token in " + EnvToken
 		for _, e := range m.exporters {
 			if e.Refused != "" && strings.HasPrefix(m.url.Path, e.Below) {
 				hint = e.Refused
@@ -268,27 +270,27 @@ func (m *metricsURL) refused(status int) error {
 	case http.StatusNotFound:
 		hint = "check the path: it is usually " + usualPath(m.exporters)
 	}
-	return &Refused{Status: status, text: fmt.Sprintf("%s answers %d %s: %s", m.name, status, http.StatusText(status), hint)}
+	return &Refused{Status: status, text: fmt.Sprintf("%s responds with %d %s: %s", m.name, status, http.StatusText(status), hint)}
 }
 
-// unreachable says what to check. The client's own error repeats the URL, and with it secrets.
+// unreachable adds what to check. The client's own error repeats the URL, and with it secrets.
 func (m *metricsURL) unreachable(err error) error {
 	var ue *url.Error
 	if errors.As(err, &ue) {
 		err = ue.Err
 	}
-	hint := "check host and port, that the exporter runs, and firewalls between"
+	hint := "check the host and port, that the exporter is running, and firewalls"
 	var dns *net.DNSError
 	var unknown x509.UnknownAuthorityError
 	var name x509.HostnameError
 	var invalid x509.CertificateInvalidError
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		hint = "the server took the connection but did not answer in time, or a firewall drops it"
+		hint = "the server accepted the connection but did not respond in time, or a firewall drops packets"
 	case errors.As(err, &dns):
-		hint = "check the host's name"
+		hint = "check the host name"
 	case errors.As(err, &unknown), errors.As(err, &name), errors.As(err, &invalid):
-		hint = "its certificate is not trusted here: name the authority's file by SSL_CERT_FILE=ca.pem, or take any certificate with --insecure"
+		hint = "its certificate is not trusted here: give the CA's file in SSL_CERT_FILE=ca.pem, or accept any certificate with --insecure"
 	case errors.Is(err, http.ErrSchemeMismatch):
 		hint = "it does not speak TLS: try http://"
 	}

@@ -1,12 +1,11 @@
-// Package fio reads the JSON that fio writes, and the latency, IOPS and bandwidth logs
-// beside it, as time series: a benchmark and a production recording can then be
-// judged by the same rules.
+// Package fio reads the JSON that fio writes, and the latency, IOPS and bandwidth logs next to it,
+// as time series: a benchmark and a production recording can then be judged by the same rules.
 //
 //	fio --name=wal --rw=write --bs=2300 --fdatasync=1 --size=22m --ioengine=sync \
 //	    --write_lat_log=wal --output-format=json --output=wal.json
 //
-// No exporter for fio is in common use, so the names are ours. Each series has the label
-// job; processes of one job (numjobs) are taken together.
+// No exporter for fio is in common use, so the names are ours. Each series has the label job;
+// processes of one job (numjobs) are combined.
 //
 //	fio_job_info{job, rw, bs, iodepth, numjobs, ioengine, direct, fdatasync, fsync, rate_iops}  1
 //	fio_job_iodepth                           requests in flight at most: iodepth x processes
@@ -23,10 +22,10 @@
 // shows as two: the write into the page cache in fio_write_latency, the wait for the device in
 // fio_sync_latency.
 //
-// A report without --status-interval holds one set of figures for a whole run: they stand at
-// its start and at its end. With --status-interval=1 each report is a moment. The
-// end is the report's timestamp_ms; the start is job_start, or where fio is older, the
-// end less the job's runtime.
+// A report without --status-interval holds one set of figures for a whole run: they are placed at
+// its start and at its end. With --status-interval=1, each report is one sample. The end is the
+// report's timestamp_ms; the start is job_start, or, with older versions of fio, the end minus the
+// job's runtime.
 package fio
 
 import (
@@ -57,14 +56,14 @@ const (
 type FileOptions struct {
 	// Open opens the file from its start. nil opens the path.
 	Open func() (io.ReadCloser, error)
-	// Bytes is how many bytes Open gives, 0 if unknown. It is for progress only.
+	// Bytes is how many bytes Open returns, 0 if unknown. It is for progress only.
 	Bytes int64
 }
 
-// Open prepares fio's JSON at path. Logs are looked for beside it.
+// Open prepares fio's JSON at path. It looks for logs next to it.
 func Open(path string) (source.Source, error) { return New(path, FileOptions{}) }
 
-// New is Open for JSON that is not simply a file: compressed, or in memory.
+// New is Open for JSON that is not a plain file: compressed, or in memory.
 func New(path string, opt FileOptions) (source.Source, error) {
 	if opt.Open == nil {
 		info, err := os.Stat(path)
@@ -129,7 +128,7 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 		} else {
 			if bad == nil {
 				bad = &recording.Note{Kind: recording.NoteDamage, File: f.path, Offset: s.start,
-					Text: fmt.Sprintf("report %d, at byte %d, could not be read and was left out: %v", n, s.start, err)}
+					Text: fmt.Sprintf("report %d, at byte %d, could not be read and was skipped: %v", n, s.start, err)}
 			}
 			continue
 		}
@@ -138,7 +137,7 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 		}
 	}
 	if e.reports == 0 {
-		why := "it holds no report that starts with {"
+		why := "it contains no report that starts with {"
 		if bad != nil {
 			why = bad.Text
 		}
@@ -193,7 +192,7 @@ type scanner struct {
 	over  bool
 }
 
-var errTorn = errors.New("the report ends before its closing bracket: fio was stopped while it wrote, or the file was cut")
+var errTorn = errors.New("the report ends before its closing bracket: fio was stopped while writing, or the file was truncated")
 
 func (s *scanner) next() ([]byte, error) {
 	s.buf = s.buf[:0]
@@ -207,7 +206,7 @@ func (s *scanner) next() ([]byte, error) {
 			}
 			s.over = true
 			switch {
-			case err != io.EOF: // compressed bytes that are torn
+			case err != io.EOF: // torn compressed bytes
 				s.start = s.pos
 				return nil, fmt.Errorf("reading failed there: %w", err)
 			case inObject:
@@ -245,7 +244,7 @@ func (s *scanner) next() ([]byte, error) {
 	}
 }
 
-// decode reads one report and says where it is wrong.
+// decode reads one report; its error says where the report is wrong.
 func decode(text []byte, r *result) error {
 	if len(text) >= reportBytesMax {
 		return fmt.Errorf("it is larger than %d bytes", reportBytesMax)
@@ -255,7 +254,7 @@ func decode(text []byte, r *result) error {
 	}
 	switch {
 	case r.Version == "":
-		return errors.New(`it has no "fio version": is it fio's?`)
+		return errors.New(`it has no "fio version": is it from fio?`)
 	case r.endMs() <= 0:
 		return errors.New(`it has no "timestamp_ms"`)
 	case len(r.Jobs) == 0:
@@ -266,7 +265,7 @@ func decode(text []byte, r *result) error {
 	return nil
 }
 
-// emitter hands on what the reports say.
+// emitter writes the figures of the reports.
 type emitter struct {
 	ctx     context.Context
 	w       recording.Writer
@@ -281,7 +280,7 @@ type emitter struct {
 	noted   map[string]bool
 }
 
-// history is what is remembered of a job from one report to the next.
+// history is a job's state between reports.
 type history struct {
 	startMs, lastMs int64
 	ios             [directions]float64
@@ -303,7 +302,7 @@ func (v values) add(ms int64, value float64, name string, pairs ...string) {
 	v[ms] = append(v[ms], recording.Column{Labels: l, Values: []float64{value}})
 }
 
-// flush hands on the moments in order, those wanted.
+// flush writes the selected times in order.
 func (e *emitter) flush(v values) error {
 	if e.times == nil {
 		e.times = map[int64]bool{}
@@ -332,7 +331,7 @@ func (e *emitter) flush(v values) error {
 	return nil
 }
 
-// limit leaves a note once.
+// limit writes each note once.
 func (e *emitter) limit(text string) {
 	if e.noted == nil {
 		e.noted = map[string]bool{}

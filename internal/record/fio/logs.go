@@ -28,8 +28,8 @@ const (
 	flushSlots  = 256
 )
 
-// logKinds are the logs read, by the option that names their prefix. Of the latency
-// logs the whole latency is read, or else the completion latency.
+// logKinds are the logs to read, by the option with their prefix. Of the latency logs, total
+// latency is preferred to completion latency.
 var logKinds = []struct {
 	option string
 	names  []string // the first that exists
@@ -52,7 +52,7 @@ type row struct {
 // slot gathers one second of one direction.
 type slot struct {
 	n, sum, bytes float64
-	single        float64 // rows that are one request each
+	single        float64 // rows with one request each
 	latencies     []float64
 }
 
@@ -74,7 +74,7 @@ func (s *slot) takeLatency(r row) {
 
 func (s *slot) reset() { *s = slot{latencies: s.latencies[:0]} }
 
-// logs reads the logs that the jobs' options name, if they are beside the JSON.
+// logs reads the logs that the jobs' options name, if they are next to the JSON.
 func (e *emitter) logs(dir string) error {
 	for i, p := range e.procs {
 		if i >= logsPerJob {
@@ -121,7 +121,7 @@ type logReader struct {
 	slots    [directions]slot
 }
 
-// read hands on the log second by second; found is false if there is none, or an empty one.
+// read writes the log second by second; found is false if it does not exist or is empty.
 func (r *logReader) read(take func(*slot, row), emit func(*logReader, values, int64, int, *slot)) (found bool, err error) {
 	f, err := os.Open(r.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -137,7 +137,7 @@ func (r *logReader) read(take func(*slot, row), emit func(*logReader, values, in
 	end := func() {
 		for d := range r.slots {
 			if r.slots[d].n > 0 {
-				// A slot's figures are of the second that ends here.
+				// A slot's figures cover the second that ends here.
 				emit(r, v, r.p.startMs+(current+1)*slotMs, d, &r.slots[d])
 			}
 			r.slots[d].reset()
@@ -158,12 +158,12 @@ func (r *logReader) read(take func(*slot, row), emit func(*logReader, values, in
 		if !ok {
 			if bad++; bad == 1 {
 				r.e.notes = append(r.e.notes, recording.Note{Kind: recording.NoteDamage, File: r.path,
-					Text: fmt.Sprintf("line %d is not \"msec, value, direction, bytes, offset\": it and others like it were left out", line)})
+					Text: fmt.Sprintf("line %d is not \"msec, value, direction, bytes, offset\": it and similar lines were skipped", line)})
 			}
 			continue
 		}
-		// A window's row carries the time of the window's end, a request's that of its completion.
-		// Rows of several requests in flight may be a little out of order.
+		// A window's row has the time of the window's end, a request's row that of its completion.
+		// With several requests in flight, rows may be slightly out of order.
 		if s := (max(x.ms, 1) - 1) / slotMs; s > current {
 			if current >= 0 {
 				end()
@@ -232,7 +232,7 @@ func (r *logReader) emitRates(v values, ms int64, prefix string, s *slot) {
 
 func (r *logReader) emitIOPS(v values, ms int64, dir int, s *slot) {
 	if *r.measured || s.single > 0 {
-		return // the latency log has told, or each row is one request and its value says nothing
+		return // the latency log has it, or each row is one request and its value is meaningless
 	}
 	v.add(ms, s.sum/s.n, "fio_log_"+directionNames[dir]+"_iops", r.pairs()...)
 }

@@ -18,7 +18,7 @@ type result struct {
 	Jobs        []job          `json:"jobs"`
 }
 
-// yearsMs bounds a time that is a date at all: the year 2200.
+// yearsMs bounds plausible dates: the year 2200.
 const yearsMs = 7_258_118_400_000
 
 func (r *result) endMs() int64 {
@@ -90,7 +90,7 @@ func (j *job) startMs(end int64) int64 {
 	return max(end-j.runtimeMs(), 0)
 }
 
-// settings are a job's options with the global ones beneath.
+// settings are a job's options, with the global ones as defaults.
 func (j *job) settings(global map[string]any) map[string]string {
 	out := map[string]string{}
 	for _, m := range []map[string]any{global, j.Options} {
@@ -103,8 +103,8 @@ func (j *job) settings(global map[string]any) map[string]string {
 	return out
 }
 
-// merge takes another process of the same job into j. A quantile of the whole cannot be told
-// from those of the parts; the larger one is an upper bound.
+// merge adds another process of the same job to j. A quantile of the whole cannot be derived from
+// those of the parts; the larger one is an upper bound.
 func (j *job) merge(o *job) {
 	for d := range directions {
 		a, b := j.direction(d), o.direction(d)
@@ -137,7 +137,7 @@ func (l *latency) merge(o *latency) {
 	}
 }
 
-// add takes one report.
+// add adds one report.
 func (e *emitter) add(r *result) error {
 	e.reports++
 	e.version = r.Version
@@ -150,10 +150,10 @@ func (e *emitter) add(r *result) error {
 	for _, name := range order {
 		j := jobs[name]
 		if count[name] > 1 {
-			e.limit(fmt.Sprintf("job %s has several processes: its quantiles are the largest of theirs (an upper bound); run fio with --group_reporting for the job's own", name))
+			e.limit(fmt.Sprintf("job %s has several processes: its quantiles are their largest (an upper bound); run fio with --group_reporting for the job's own", name))
 		}
 		if j.Error != 0 {
-			e.limit(fmt.Sprintf("job %s ended with error %d: its figures are of the time before that", name, j.Error))
+			e.limit(fmt.Sprintf("job %s ended with error %d: its figures cover the time before that", name, j.Error))
 		}
 		e.job(v, j, count[name], j.settings(r.Global), end)
 	}
@@ -176,8 +176,8 @@ func group(jobs []job) (byName map[string]*job, count map[string]int, order []st
 	return byName, count, order
 }
 
-// number lists the processes as fio numbers their logs: one after another over all jobs, including
-// those that group_reporting joined.
+// number lists the processes as fio numbers their logs: consecutively over all jobs, including
+// those that group_reporting combined.
 func (e *emitter) number(r *result) {
 	for i := range r.Jobs {
 		j := &r.Jobs[i]
@@ -199,10 +199,10 @@ func numjobs(options map[string]string) int {
 	return n
 }
 
-// infoLabels are the options told by fio_job_info.
+// infoLabels are the options in fio_job_info.
 var infoLabels = []string{"rw", "bs", "iodepth", "numjobs", "ioengine", "direct", "fdatasync", "fsync", "rate_iops", "size"}
 
-// job puts what a report says of one job into v.
+// job adds one job's figures from a report to v.
 func (e *emitter) job(v values, j *job, processes int, options map[string]string, end int64) {
 	h := e.jobs[j.Name]
 	start := j.startMs(end)
@@ -247,13 +247,13 @@ func (e *emitter) constants(v values, j *job, processes int, options map[string]
 	v.add(ms, depth*float64(max(processes, numjobs(options))), "fio_job_iodepth", "job", j.Name)
 }
 
-// figures puts the figures of a report at the moment ms. At a run's start the counters are zero,
-// and the rest is from its first report.
+// figures places the figures of a report at the time ms. At a run's start the counters are zero;
+// the rest comes from its first report.
 func (e *emitter) figures(v values, j *job, h *history, ms int64, start bool) {
 	for d, name := range directionNames {
 		dir := j.direction(d)
 		if dir.IOs <= 0 {
-			continue // the job does none of these
+			continue // the job has no such requests
 		}
 		ios, bytes := dir.IOs, dir.Bytes
 		if start {
@@ -283,9 +283,9 @@ func (e *emitter) figures(v values, j *job, h *history, ms int64, start bool) {
 	}
 }
 
-// iops is the rate since the report before: fio's own figure where that was the run's
-// start. The time between is that of the job's runtimes, not of the reports: the last
-// report is printed a while after the last request.
+// iops is the rate since the previous report, or fio's own figure if that was the run's start. The
+// interval comes from the job's runtimes, not the reports' times: the last report is printed some
+// time after the last request.
 func (e *emitter) iops(dir *direction, d int, h *history) float64 {
 	if dt := dir.Runtime - h.runtime[d]; h.ios[d] > 0 && dt > 0 && dir.IOs >= h.ios[d] {
 		return (dir.IOs - h.ios[d]) / (float64(dt) / 1000)
@@ -310,7 +310,7 @@ func (e *emitter) latencies(v values, ms int64, prefix, job string, l latency, p
 		if err != nil || !(p >= 0 && p <= 100) {
 			continue
 		}
-		// 99.9/100 is 0.9990000000000001: the figure has no more than eight decimals.
+		// 99.9/100 is 0.9990000000000001, so round to eight decimals.
 		q := strconv.FormatFloat(math.Round(p*1e6)/1e8, 'f', -1, 64)
 		if !seen[q] {
 			seen[q] = true
@@ -319,5 +319,5 @@ func (e *emitter) latencies(v values, ms int64, prefix, job string, l latency, p
 	}
 }
 
-// seconds are nanoseconds in seconds.
+// seconds converts nanoseconds to seconds.
 func seconds(ns float64) float64 { return ns / 1e9 }

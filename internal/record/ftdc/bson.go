@@ -27,8 +27,8 @@ const (
 	kindDecimal   kind = 0x13
 )
 
-// An element is one field of a document. Its key and value are windows of the
-// document's bytes, whose lengths have been checked.
+// An element is one field of a document. Its key and value are slices of the document's bytes, with
+// checked lengths.
 type element struct {
 	kind  kind
 	key   []byte
@@ -36,9 +36,9 @@ type element struct {
 	at    int // offset of value in the bytes the walk began with
 }
 
-var errShort = errors.New("ends before its length says")
+var errShort = errors.New("ends before its stated length")
 
-// documentLen is the length a document states, if b can hold it.
+// documentLen is the length that a document states, if b is long enough.
 func documentLen(b []byte) (int, error) {
 	if len(b) < 5 {
 		return 0, errShort
@@ -56,8 +56,8 @@ func documentLen(b []byte) (int, error) {
 	return n, nil
 }
 
-// fields gives the fields of a document, until one is damaged: for documents
-// of which some fields are looked at and the rest does not matter.
+// fields yields the fields of a document up to the first damaged one. It is for documents of which
+// only some fields matter.
 func fields(doc []byte) iter.Seq[element] {
 	return func(yield func(element) bool) {
 		n, err := documentLen(doc)
@@ -74,7 +74,7 @@ func fields(doc []byte) iter.Seq[element] {
 	}
 }
 
-// lookup finds the field at a path of keys, none if a part of it is missing.
+// lookup finds the field at a path of keys, if all parts of it exist.
 func lookup(doc []byte, path ...string) (element, bool) {
 	for e := range fields(doc) {
 		if string(e.key) != path[0] {
@@ -163,7 +163,7 @@ func valueLen(k kind, b []byte) (int, error) {
 	return size, nil
 }
 
-// text gives a string element's value, "" for other kinds.
+// text returns a string element's value, "" for other kinds.
 func (e element) text() string {
 	if e.kind != kindString || len(e.value) < 5 {
 		return ""
@@ -171,16 +171,16 @@ func (e element) text() string {
 	return string(e.value[4 : len(e.value)-1])
 }
 
-// integer gives the value as the server turns it into a metric (see [metricValue]).
+// integer returns the value as the server converts it to a metric (see [metricValue]).
 func (e element) integer() int64 { return metricValue(e.kind, e.value) }
 
-// metricValue is the int64 the server makes of a value for FTDC: its plain
-// conversion BSONElement::numberLong, not the clamping one.
+// metricValue is the int64 that the server stores in FTDC for a value: its plain conversion
+// BSONElement::numberLong, not the clamping one.
 //
-// A double is truncated; one that is not a number or does not fit becomes the least
-// int64, which is what x86-64's conversion gives. (A server on ARM saturates;
-// the deltas then start from another value, by a constant.) A decimal128 is
-// rounded to even. For a timestamp, which makes two metrics, it is the seconds.
+// A double is truncated; one that is not a number or does not fit becomes the least int64, the
+// result of x86-64's conversion. (A server on ARM saturates; the deltas then start from another
+// value, by a constant.) A decimal128 is rounded to even. A timestamp is two metrics; this is its
+// seconds.
 func metricValue(k kind, v []byte) int64 {
 	switch k {
 	case kindDouble:
@@ -209,9 +209,9 @@ func truncate(f float64) int64 {
 	return math.MinInt64
 }
 
-// decimalInteger rounds an IEEE 754-2008 decimal128 in its binary encoding (BID) to
-// the nearest integer, ties to even; what does not fit becomes the least int64, the
-// conversion's "invalid" value.
+// decimalInteger rounds an IEEE 754-2008 decimal128 in its binary encoding (BID) to the nearest
+// integer, ties to even; a value that does not fit becomes the least int64, the conversion's
+// "invalid" value.
 func decimalInteger(v []byte) int64 {
 	lo, hi := binary.LittleEndian.Uint64(v), binary.LittleEndian.Uint64(v[8:])
 	if hi>>61&3 == 3 {

@@ -19,11 +19,11 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// inflightBytes bounds what all chunks that are being decoded may inflate to. One chunk of
-// [MaxInflated] bytes takes all of it, and is then decoded alone.
+// inflightBytes bounds the total inflated size of the chunks in decoding. One chunk of
+// [MaxInflated] bytes uses all of it, so it is decoded alone.
 const inflightBytes = MaxInflated
 
-// A capture is a source of one path.
+// A capture is the source at one path.
 type capture struct {
 	files  []string
 	server *dialect.Server
@@ -32,8 +32,8 @@ type capture struct {
 	desc recording.Source
 }
 
-// Open recognizes a diagnostic.data folder, or one file of it. It fails, with what to do, if
-// there is nothing to read or if no file begins as FTDC does.
+// Open recognises a diagnostic.data folder, or one file of it. It fails, with a hint, if there is
+// nothing to read or if no file begins like FTDC.
 func Open(path string, server *dialect.Server) (source.Source, error) {
 	files, err := Files(path)
 	if err != nil {
@@ -65,8 +65,8 @@ func (c *capture) Describe() recording.Source {
 	return d
 }
 
-// learn adds what metadata contain. What a chunk says about its server is a stand-in if no metadata
-// came.
+// learn adds what metadata contain. Without metadata, it uses what a chunk contains about its
+// server.
 func (c *capture) learn(m Metadata, standIn bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -106,7 +106,7 @@ func (c *capture) Read(ctx context.Context, w recording.Writer, opt source.Optio
 	group, ctx := errgroup.WithContext(ctx)
 	workers := parallel
 	if parallel > 1 {
-		workers++ // one that waits for its turn to deliver does not decode
+		workers++ // a worker that waits to deliver does not decode
 	}
 	for range workers {
 		group.Go(func() error {
@@ -130,12 +130,12 @@ func (c *capture) Read(ctx context.Context, w recording.Writer, opt source.Optio
 	case out.chunks == 0 && out.firstDamage != nil:
 		return fmt.Errorf("read FTDC: no samples could be read: %w", out.firstDamage)
 	case out.chunks == 0:
-		return fmt.Errorf("read FTDC: %s: no samples, only metadata; the server had not yet written any", c.desc.Name)
+		return fmt.Errorf("read FTDC: %s: no samples, only metadata; the server had not written any yet", c.desc.Name)
 	}
 	return nil
 }
 
-// A job is one chunk, or one stretch of damage, in its place among the others.
+// A job is one chunk, or one damaged range, with its position.
 type job struct {
 	file   string
 	offset int64
@@ -166,7 +166,7 @@ type input struct {
 	last     chan struct{}
 }
 
-// take returns the next job, io.EOF after the last one. The caller provides memory for data.
+// take returns the next job, and io.EOF after the last one. The caller provides memory for data.
 func (in *input) take(ctx context.Context, data []byte) (job, error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -214,7 +214,7 @@ func (in *input) take(ctx context.Context, data []byte) (job, error) {
 	}
 }
 
-// place gives a job its turn.
+// place queues a job.
 func (in *input) place(j job) job {
 	j.end = in.fileBase
 	if in.stream != nil {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// A Chunk is one document of type 1: some minutes of samples of all metrics.
+// A Chunk is one document of type 1: some minutes of samples, all metrics.
 type Chunk struct {
 	Schema *Schema
 	// Reference is the first sample as the server stored it, strings and all.
@@ -26,8 +26,7 @@ type chunkReader struct {
 	first    []int64
 }
 
-// read inflates a chunk and reads its reference document. What it gives is valid until
-// the next call.
+// read inflates a chunk and reads its reference document. The result is valid until the next call.
 func (r *chunkReader) read(data []byte) (*Chunk, error) {
 	padded, err := r.inflater.inflate(data)
 	if err != nil {
@@ -62,11 +61,11 @@ func (r *chunkReader) read(data []byte) (*Chunk, error) {
 	}, nil
 }
 
-// Samples is the number of samples, one at least.
+// Samples is the number of samples, at least one.
 func (c *Chunk) Samples() int { return c.samples }
 
-// Column gives metric i exactly as stored: one int64 for each sample, or one in
-// all if it is the same in every sample. It fails if the chunk's deltas are damaged.
+// Column gives metric i exactly as stored: one int64 for each sample, or a single one if it is the
+// same in every sample. It fails if the chunk's deltas are damaged.
 func (c *Chunk) Column(i int) ([]int64, error) {
 	if c.columns == nil {
 		columns := make([][]int64, c.Schema.Len())
@@ -86,8 +85,8 @@ func (c *Chunk) Column(i int) ([]int64, error) {
 	return c.columns[i], nil
 }
 
-// Times returns the times of the samples in milliseconds since the Unix epoch, as stored: a server
-// whose clock was set back has them out of order.
+// Times returns the times of the samples in milliseconds since the Unix epoch, as stored: they are
+// out of order if the server's clock was set back.
 func (c *Chunk) Times() ([]int64, error) {
 	if c.Schema.timeAt < 0 {
 		return nil, errNoTime

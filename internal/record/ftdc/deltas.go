@@ -6,33 +6,32 @@ import (
 	"math/bits"
 )
 
-// deltaPad is how many zero bytes must follow the deltas in memory: the loops
-// load eight bytes at once and look at two more, and check their bounds
-// only where they meet a zero or a long delta.
+// deltaPad is how many zero bytes must follow the deltas in memory: the loops load eight bytes at
+// once, look at two more, and check bounds only at a zero or a long delta.
 const deltaPad = 16
 
 var (
-	errDeltasEnd   = errors.New("deltas end before all samples of all metrics are told")
+	errDeltasEnd   = errors.New("deltas end before all samples of all metrics")
 	errDeltaLength = errors.New("a delta of over 10 bytes")
 )
 
 // deltas reads the differences of a chunk, metric after metric. Each is an unsigned 64-bit
-// difference modulo 2^64 in LEB128 (7 bits a byte, lowest first, high bit: more
-// follow). A zero is followed by how many further zeros there are; such a run may go on
-// into the next metrics, which is why the count outlives a column.
+// difference modulo 2^64 in LEB128 (7 bits a byte, lowest first, high bit: more follow). A zero is
+// followed by the number of further zeros. Such a run may continue into the next metrics, so the
+// count outlives a column.
 type deltas struct {
 	buf   []byte // with deltaPad zero bytes at its end
 	end   int    // of the deltas, without the padding
 	pos   int
-	zeros uint64 // zeros left of the run begun
+	zeros uint64 // zeros left in the current run
 }
 
 func newDeltas(padded []byte, from int) deltas {
 	return deltas{buf: padded, end: len(padded) - deltaPad, pos: from}
 }
 
-// constant takes the n deltas of a column if all are zero by one run, and
-// reports whether it did.
+// constant consumes the n deltas of a column if one run makes all of them zero, and reports whether
+// it did.
 func (d *deltas) constant(n int) bool {
 	if d.zeros == 0 && n > 0 && d.pos < d.end && d.buf[d.pos] == 0 {
 		p := d.pos + 1
@@ -40,7 +39,7 @@ func (d *deltas) constant(n int) bool {
 		if size <= 0 || p+size > d.end {
 			return false // let the caller's loop find the damage
 		}
-		if more+1 == 0 { // 2^64 zeros: more than can be asked for
+		if more+1 == 0 { // 2^64 zeros: more than any chunk needs
 			more--
 		}
 		d.pos, d.zeros = p+size, more+1
@@ -94,7 +93,7 @@ func column[T int64 | float64](d *deltas, first int64, out []T) error {
 				return errDeltasEnd
 			}
 			left := uint64(len(out) - j)
-			if more >= left { // the run takes the rest of the column, and more
+			if more >= left { // the run covers the rest of the column and more
 				d.zeros = more - left + 1
 				fill(out[j:], T(int64(v)))
 				break
@@ -132,8 +131,7 @@ const (
 	highBits = 0x8080808080808080
 )
 
-// skip passes over n deltas, of one metric or of many in a row: runs do not
-// mind where a metric ends.
+// skip skips n deltas, of one metric or of several in a row: runs cross the boundaries of metrics.
 func (d *deltas) skip(n uint64) error {
 	if d.zeros >= n {
 		d.zeros -= n
@@ -149,7 +147,7 @@ func (d *deltas) skip(n uint64) error {
 		}
 		w := binary.LittleEndian.Uint64(buf[p:])
 		ends := ^w & highBits // the bytes that end a delta
-		// Zero bytes, exact up to the first one; before it there are only deltas that are not zero.
+		// Zero bytes, exact up to the first one; only nonzero deltas come before it.
 		zero := (w - lowBits) & ends
 		if zero != 0 {
 			ends &= zero&-zero - 1
@@ -172,7 +170,7 @@ func (d *deltas) skip(n uint64) error {
 		if p >= d.end {
 			return errDeltasEnd
 		}
-		if mid { // a needless last byte: no server writes it
+		if mid { // a redundant last byte, which no server writes
 			p++
 			n--
 			mid = false
@@ -211,7 +209,7 @@ func longVarint(b []byte) (v uint64, size int) {
 	switch {
 	case b[8] < 0x80:
 		return v, 9
-	case b[9] < 0x80: // every decrease, as it is 2^64 less a little
+	case b[9] < 0x80: // every decrease, since it is slightly below 2^64
 		return v | uint64(b[9])<<63, 10
 	}
 	return 0, 0
@@ -226,8 +224,8 @@ func gather(w uint64) uint64 {
 	return w&0x000000000fffffff | w&0x0fffffff00000000>>4
 }
 
-// uvarint reads a LEB128 number of any length; size 0 means over 10 bytes. Unlike
-// binary.Uvarint it takes what overflows 64 bits modulo 2^64, as the server does.
+// uvarint reads a LEB128 number of any length; size 0 means over 10 bytes. Unlike binary.Uvarint,
+// it reduces an overflow modulo 2^64, as the server does.
 func uvarint(b []byte) (v uint64, size int) {
 	for i, c := range b[:min(len(b), 10)] {
 		v |= uint64(c&0x7f) << (7 * i)

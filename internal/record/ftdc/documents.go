@@ -11,10 +11,9 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// Documents reads what a running server tells, one document after the other, exactly as it is read
-// from a capture: getDiagnosticData answers with the document that the server is about to store,
-// and [Join] makes one of commands' own answers. Names, numbers and what is left out are those of a
-// capture.
+// Documents reads a running server's documents exactly as from a capture: getDiagnosticData returns
+// the document that the server is about to store, and [Join] builds one from the replies to other
+// commands. Names, numbers and omissions are those of a capture.
 type Documents struct {
 	layout layout
 	first  []int64
@@ -22,8 +21,8 @@ type Documents struct {
 	values []float64
 }
 
-// NewDocuments makes a reader of the metrics that are wanted; nil means all. Each series gets the
-// labels in more.
+// NewDocuments returns a reader of the wanted metrics; nil means all. Each series gets the labels
+// in more.
 func NewDocuments(server *dialect.Server, want func(metric string) bool, more ...labels.Label) *Documents {
 	d := &Documents{}
 	d.layout.cache = &schemaCache{plan: func(s *Schema) *plan {
@@ -40,12 +39,12 @@ func NewDocuments(server *dialect.Server, want func(metric string) bool, more ..
 	return d
 }
 
-// A Sampled is one document, read.
+// A Sampled is one document that has been read.
 type Sampled struct {
 	// Columns have one value each. They are valid until the next document is read.
 	Columns []recording.Column
-	// Time is when the server began to collect it, Uptime since when it runs; zero where the
-	// document does not tell.
+	// Time is when the server began to collect it, Uptime how long the server has been running;
+	// zero if not in the document.
 	Time   time.Time
 	Uptime time.Duration
 }
@@ -79,13 +78,13 @@ func (d *Documents) Read(doc []byte) (Sampled, error) {
 	return s, nil
 }
 
-// A Section is what a command answered, under the name that it has in a capture.
+// A Section is a command's reply, under its name in a capture.
 type Section struct {
 	Name   string
 	Answer []byte // a document
 }
 
-// Join makes one document of several sections.
+// Join joins several sections into one document.
 func Join(sections ...Section) []byte {
 	b := make([]byte, 4)
 	for _, s := range sections {
@@ -98,5 +97,5 @@ func Join(sections ...Section) []byte {
 }
 
 // Identify takes the facts about a server from a document with the sections buildInfo, hostInfo,
-// getCmdLineOpts, getParameter and serverStatus, as far as there are any.
+// getCmdLineOpts, getParameter and serverStatus, of those that exist.
 func Identify(server *dialect.Server, doc []byte) Metadata { return identity(doc, server) }

@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// Files is what a path holds of FTDC: itself if it is a file, or a folder's metrics.* files in
-// the order of their names, which is that of time, and metrics.interim last. The folder may
-// also be the one that diagnostic.data lies in. There is at least one file, or an error.
+// Files are the FTDC files at a path: the file itself, or a folder's metrics.* files in the order
+// of their names, which is their order in time, with metrics.interim last. The folder may also be
+// the parent of diagnostic.data. There is at least one file, or an error.
 func Files(path string) ([]string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -37,7 +37,7 @@ func Files(path string) ([]string, error) {
 		}
 	}
 	if len(files) == 0 {
-		return nil, fmt.Errorf("%s: no metrics.* files with data in this folder; give the diagnostic.data folder (it lies in dbPath)", path)
+		return nil, fmt.Errorf("%s: no metrics.* files with data in this folder; give the diagnostic.data folder (inside dbPath)", path)
 	}
 	return files, nil
 }
@@ -53,7 +53,7 @@ func metricsFiles(folder string) ([]string, error) {
 		if !strings.HasPrefix(name, "metrics.") {
 			continue
 		}
-		// Stat, not the entry's type: a capture may be put together from links.
+		// Stat, not the entry's type: a capture may consist of links.
 		path := filepath.Join(folder, name)
 		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
 			continue
@@ -67,9 +67,9 @@ func metricsFiles(folder string) ([]string, error) {
 	return slices.Concat(archive, interim), nil
 }
 
-// Sniff reports whether what is at path is FTDC, by its content: head are the first bytes of a
-// file (27 of them at least), or nil for a folder, whose metrics.* files are looked
-// into. It never fails: what cannot be read is not FTDC.
+// Sniff reports whether what is at path is FTDC, by its content: head are the first bytes of a file
+// (27 of them at least), or nil for a folder, whose metrics.* files are checked. It never fails: a
+// path that cannot be read is not FTDC.
 func Sniff(path string, head []byte) bool {
 	if len(head) > 0 {
 		_, _, err := parseHead(head)
@@ -82,7 +82,7 @@ func Sniff(path string, head []byte) bool {
 	return slices.ContainsFunc(files, func(f string) bool { return sniffFile(f) == nil })
 }
 
-// sniffFile gives an error if a file does not begin as FTDC does.
+// sniffFile returns an error if a file does not begin like FTDC.
 func sniffFile(path string) error {
 	f, err := os.Open(path)
 	if err != nil {

@@ -11,19 +11,18 @@ import (
 )
 
 const (
-	// MaxInflated bounds a chunk's bytes once inflated. The stated length is
-	// checked against it before a byte is inflated, and a stream that goes on beyond its stated
-	// length is an error, so what a chunk can ask for is known at its head.
+	// MaxInflated bounds a chunk's bytes once inflated. The stated length is checked against it
+	// before a byte is inflated, and a stream that exceeds its stated length is an error. So a
+	// chunk's memory is known from its head.
 	MaxInflated = 64 << 20
-	// inflateFirst is the least memory an inflater begins with; more is taken as bytes
-	// come, not as they are promised. A common chunk inflates to 150 to 250 KB.
+	// inflateFirst is the least memory an inflater begins with; it grows with the bytes that
+	// arrive, not with the stated length. A typical chunk inflates to 150 to 250 KB.
 	inflateFirst = 256 << 10
-	// inflateKeep is the most memory kept for the next chunk: one of unusual size
-	// leaves nothing behind.
+	// inflateKeep is the most memory kept for the next chunk: an unusually large one is not kept.
 	inflateKeep = 8 << 20
 )
 
-// An inflater inflates one chunk after the other in the same memory.
+// An inflater inflates chunks one after another in the same memory.
 type inflater struct {
 	src  bytes.Reader
 	zlib io.ReadCloser
@@ -33,7 +32,7 @@ type inflater struct {
 // inflatedLen is the inflated length that a chunk's data state.
 func inflatedLen(data []byte) (int, error) {
 	if len(data) < 4 {
-		return 0, errors.New("chunk of under 4 bytes has no length")
+		return 0, errors.New("chunk of less than 4 bytes has no length")
 	}
 	n := binary.LittleEndian.Uint32(data)
 	if n > MaxInflated {
@@ -42,8 +41,7 @@ func inflatedLen(data []byte) (int, error) {
 	return int(n), nil
 }
 
-// inflate gives the chunk's bytes and deltaPad zero bytes after them, valid until the
-// next call.
+// inflate returns the chunk's bytes followed by deltaPad zero bytes, valid until the next call.
 func (f *inflater) inflate(data []byte) ([]byte, error) {
 	want, err := inflatedLen(data)
 	if err != nil {
@@ -64,8 +62,7 @@ func (f *inflater) inflate(data []byte) ([]byte, error) {
 	}
 	got := 0
 	for {
-		// One byte more than wanted shows a stream that goes on, and makes the reader
-		// come to the checksum.
+		// Reading one extra byte detects a longer stream, and makes the reader verify the checksum.
 		if space := min(want+1, max(2*got, inflateFirst)); len(f.buf) < space+deltaPad {
 			f.buf = append(make([]byte, 0, space+deltaPad), f.buf[:got]...)[:space+deltaPad]
 		}

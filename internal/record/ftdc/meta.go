@@ -10,15 +10,15 @@ import (
 	"plimsoll/internal/record/ftdc/dialect"
 )
 
-// Metadata is what a document of type 0 or 2 says about the server: who it is and how it is set up,
-// not how it is doing.
+// Metadata is the content of a document of type 0 or 2: the server's identity and settings, not its
+// state.
 type Metadata struct {
 	Date time.Time
 	// Version and Host are empty if the document does not have them.
 	Version, Host string
 	// Facts are settings by name: those that dialect.Server lists.
 	Facts map[string]string
-	// Delta says that a parameter that is missing kept its value.
+	// Delta means that a missing parameter kept its value.
 	Delta bool
 }
 
@@ -41,7 +41,7 @@ func readMetadata(d document, server *dialect.Server) Metadata {
 	m := identity(d.payload(), server)
 	m.Date = d.date
 	if d.kind == docMetadataDelta {
-		// count 0 begins anew with all settings; then each document tells what changed.
+		// count 0 starts again with all settings; each later document has the changes.
 		e, ok := lookup(d.raw, "count")
 		m.Delta = ok && e.integer() != 0
 	}
@@ -49,7 +49,7 @@ func readMetadata(d document, server *dialect.Server) Metadata {
 }
 
 // identity takes the facts from the inner document of metadata, or from a chunk's reference
-// document, which tells a few of them in serverStatus.
+// document, which has a few of them in serverStatus.
 func identity(doc []byte, server *dialect.Server) Metadata {
 	m := Metadata{Facts: map[string]string{}}
 	if server == nil {
@@ -92,7 +92,7 @@ func identity(doc []byte, server *dialect.Server) Metadata {
 	return m
 }
 
-// factLen bounds a fact's text: it is shown to people, and it is untrusted.
+// factLen bounds a fact's text: it is displayed, and it is untrusted.
 const factLen = 256
 
 func limited(s string) string {
@@ -102,8 +102,8 @@ func limited(s string) string {
 	return strings.ToValidUTF8(s, "\uFFFD")
 }
 
-// setting spells a value as a fact, "" if it is not of a kind that has a short text. A
-// number is multiplied by scale if that is not 0.
+// setting formats a value as a fact, "" if its kind has no short text. A number is multiplied by
+// scale if that is not 0.
 func (e element) setting(scale float64) string {
 	switch e.kind {
 	case kindString:

@@ -6,26 +6,26 @@ import (
 )
 
 const (
-	// gapPeriods is how many periods without a sample are a gap. The server misses a beat
-	// when collecting takes longer than a period; three are no accident.
+	// gapPeriods is how many periods without a sample are a gap. The server skips a sample when
+	// collecting takes longer than a period; three in a row are not an accident.
 	gapPeriods = 3
-	// gapMinMs is the shortest gap: at a period of 100 ms the sampler is late by a few beats now
-	// and then, and what is missing is less than a second of another capture.
+	// gapMinMs is the shortest gap: at a period of 100 ms the sampler is sometimes a few samples
+	// late, which is less than one sample of another capture.
 	gapMinMs = 1000
-	// gapNeighbors is how many intervals on each side tell what the period is around a
-	// long one, so that a period changed at run time is not a gap.
+	// gapNeighbors is how many intervals on each side determine the period around a long one, so
+	// that a period changed at run time is not a gap.
 	gapNeighbors = 5
-	// recentChunks is how many chunks' first times are remembered to know a repeated chunk.
+	// recentChunks is how many chunks' first times are kept to recognise a repeated chunk.
 	recentChunks = 64
 	// periodKinds bounds the distinct intervals counted for the usual period.
 	periodKinds = 4096
 )
 
-// A span of time without samples, or one that was told twice.
+// A span of time without samples, or one that was recorded twice.
 type gap struct{ from, to int64 }
 
-// An order is the time line of a capture: it takes chunk after chunk, keeps what is newer than all
-// before, and reports what is missing. Times are as the server stamped them, in milliseconds.
+// An order is the timeline of a capture: it accepts chunks, keeps samples newer than all before,
+// and reports what is missing. Times are the server's, in milliseconds.
 type order struct {
 	begun  bool
 	last   int64 // newest time taken
@@ -37,7 +37,7 @@ type order struct {
 	sorted    []int64         // buffer
 }
 
-// An admission is what of a chunk's samples is new.
+// An admission is the new part of a chunk's samples.
 type admission struct {
 	keep    []int // indices into the times, nil: all from lo on
 	lo      int
@@ -46,7 +46,7 @@ type admission struct {
 	dropped int  // samples not kept because of that
 }
 
-// admit takes the times of the next chunk.
+// admit accepts the times of the next chunk.
 func (o *order) admit(times []int64) admission {
 	a := admission{lo: len(times)}
 	repeated := slices.Contains(o.recent, times[0])
@@ -121,7 +121,7 @@ func (o *order) measure(from int64) []gap {
 		i = k
 	}
 	var gaps []gap
-	// No interval over three times the lower quartile: nothing to look at closer.
+	// No interval over three times the lower quartile: nothing to examine further.
 	quartile := max(1, o.sorted[len(o.sorted)/4])
 	if o.median > 0 {
 		quartile = min(quartile, o.median)
@@ -149,7 +149,7 @@ func (o *order) around(i int) int64 {
 	}
 	after := medianOf(o.diffs[i+1 : min(len(o.diffs), i+1+gapNeighbors)])
 	if before == 0 && after == 0 {
-		return o.diffs[i] // nothing to compare with: no gap
+		return o.diffs[i] // nothing to compare with, so no gap
 	}
 	return max(before, after)
 }

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// notesMax bounds the notes of one kind; the rest is counted.
+	// notesMax bounds the notes of one kind; the rest are counted.
 	notesMax = 200
 	// progressBytes is how much is read between two calls of Progress.
 	progressBytes = 1 << 20
@@ -39,7 +39,7 @@ func (d *delivery) await(ctx context.Context) error {
 	select {
 	case <-d.job.turn:
 		d.mine = true
-		// A job that ended by an error passes its turn on too.
+		// A job that failed passes its turn on as well.
 		return ctx.Err()
 	case <-ctx.Done():
 		return ctx.Err()
@@ -56,7 +56,7 @@ type output struct {
 	order       order
 	chunks      int
 	samples     int64
-	first, last int64 // sample times handed over, with the offset
+	first, last int64 // sample times written, with the offset
 	uptime      int64 // of the chunk before
 	collided    map[string]bool
 	firstDamage error
@@ -65,7 +65,7 @@ type output struct {
 	total, told int64 // bytes
 }
 
-// append hands a batch over: those samples that are new and within the bounds asked for.
+// append writes the samples of a batch that are new and within the requested bounds.
 func (o *output) append(ctx context.Context, d *delivery, wk *worker) error {
 	if !d.admitted {
 		d.admitted, d.took = true, o.order.admit(d.times)
@@ -108,7 +108,7 @@ func (o *output) append(ctx context.Context, d *delivery, wk *worker) error {
 	return o.w.Append(ctx, &wk.batch)
 }
 
-// bound takes the bounds of time into account, and counts what is left.
+// bound applies the bounds of time and counts what remains.
 func (o *output) bound(d *delivery) {
 	a := &d.took
 	in := func(i int) bool {
@@ -149,13 +149,13 @@ func (o *output) bound(d *delivery) {
 	o.samples += int64(n)
 }
 
-// remark notes what the times of a chunk show: gaps, restarts, a clock set back.
+// remark notes what a chunk's times show: gaps, restarts, a clock set back.
 func (o *output) remark(d *delivery) {
 	restarted := d.uptime > 0 && d.uptime < o.uptime
 	for i, g := range d.took.gaps {
 		text := fmt.Sprintf("no samples for %s", spell(g.to-g.from))
 		if i == 0 && restarted && g.to == d.times[d.took.lo] {
-			text += "; the server was restarted in between, its counters began anew"
+			text += "; the server was restarted in between, and its counters started again"
 		}
 		o.note(recording.Note{Kind: recording.NoteGap, File: d.job.file, Offset: d.job.offset, From: o.time(g.from), To: o.time(g.to), Text: text})
 	}
@@ -165,19 +165,19 @@ func (o *output) remark(d *delivery) {
 	if b := d.took.back; b != nil {
 		o.note(recording.Note{
 			Kind: recording.NoteClock, File: d.job.file, Offset: d.job.offset, From: o.time(b.to), To: o.time(b.from),
-			Text: fmt.Sprintf("the clock went back by %s; %d samples until it caught up are left out", spell(b.from-b.to), d.took.dropped),
+			Text: fmt.Sprintf("the clock went back by %s; %d samples until it caught up were skipped", spell(b.from-b.to), d.took.dropped),
 		})
 	}
 }
 
-// time is a sample time as the recording has it.
+// time converts a sample time to the recording's clock.
 func (o *output) time(ms int64) time.Time {
 	return time.UnixMilli(ms + o.opt.ClockOffset.Milliseconds()).UTC()
 }
 
 func spell(ms int64) string { return (time.Duration(ms) * time.Millisecond).String() }
 
-// collision notes a metric that lost its name to another one, once for each name.
+// collision notes a metric with the same name as another, once for each name.
 func (o *output) collision(path []string) {
 	joined := strings.Join(path, "/")
 	if o.collided[joined] {
@@ -190,21 +190,21 @@ func (o *output) collision(path []string) {
 		o.collided[joined] = true
 	}
 	l, _ := o.server.Metric(path)
-	o.note(recording.Note{Kind: recording.NoteLimit, Text: fmt.Sprintf("%s is left out: an earlier metric has its name, %s", limited(joined), l)})
+	o.note(recording.Note{Kind: recording.NoteLimit, Text: fmt.Sprintf("%s is skipped: an earlier metric has the same name, %s", limited(joined), l)})
 }
 
 // damaged notes what could not be read.
 func (o *output) damaged(j job, err error) {
 	if o.firstDamage == nil {
 		o.firstDamage = err
-		if !errors.As(err, new(*DamageError)) { // which names its place itself
+		if !errors.As(err, new(*DamageError)) { // which contains its position
 			o.firstDamage = fmt.Errorf("%s: byte %d: %w", j.file, j.offset, err)
 		}
 	}
 	n := recording.Note{Kind: recording.NoteDamage, File: j.file, Offset: j.offset}
 	var damage *DamageError
 	if errors.As(err, &damage) {
-		n.Text = fmt.Sprintf("%v; %d bytes left out", damage.Err, damage.Bytes)
+		n.Text = fmt.Sprintf("%v; %d bytes skipped", damage.Err, damage.Bytes)
 	} else {
 		n.Text = err.Error() + "; its samples are missing"
 	}
@@ -225,7 +225,7 @@ func (o *output) note(n recording.Note) {
 	o.w.Note(n)
 }
 
-// progress reports how far the reading is.
+// progress reports how much has been read.
 func (o *output) progress(done int64) {
 	if o.opt.Progress != nil && (done-o.told >= progressBytes || done == o.total) {
 		o.told = done

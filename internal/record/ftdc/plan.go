@@ -6,22 +6,22 @@ import (
 	"plimsoll/internal/record/ftdc/dialect"
 )
 
-// A plan says what a reader does with each metric of a schema. It is made once for
-// a schema, so that a chunk costs no look-up of names.
+// A plan says what a reader does with each metric of a schema. It is made once per schema, so that
+// a chunk needs no lookup of names.
 type plan struct {
 	steps []step
-	// collisions are metrics left out because one of another path has their labels.
+	// collisions are metrics skipped because one at another path has the same labels.
 	collisions []int
 }
 
-// A step is one metric to decode, after some to pass over.
+// A step is one metric to decode, after some to skip.
 type step struct {
-	skip   int // metrics to pass over before it
+	skip   int // metrics to skip before it
 	metric int
 	labels labels.Labels
 }
 
-// makePlan names the metrics of a schema that are wanted: nil means all.
+// makePlan names the wanted metrics of a schema; nil means all.
 func makePlan(s *Schema, server *dialect.Server, want func(metric string) bool) *plan {
 	p := &plan{}
 	seen := make(map[uint64][]int, len(s.paths)) // hash of labels to steps

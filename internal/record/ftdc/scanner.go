@@ -10,14 +10,14 @@ import (
 // An Entry is one document of a file: a chunk or metadata.
 type Entry struct {
 	Offset int64     // of the document in the file
-	Date   time.Time // the document's own, about that of the first sample
+	Date   time.Time // the document's own, close to the first sample's
 	// Chunk is nil for metadata. It is valid until the next call of Next.
 	Chunk *Chunk
 	// Metadata is nil for a chunk.
 	Metadata *Metadata
 }
 
-// A Scanner reads one file of diagnostic.data, entry after entry, in bounded memory.
+// A Scanner reads one file of diagnostic.data, entry by entry, in bounded memory.
 type Scanner struct {
 	stream *stream
 	chunks chunkReader
@@ -31,8 +31,8 @@ func NewScanner(name string, r io.Reader, server *dialect.Server) *Scanner {
 	return s
 }
 
-// Next returns the next entry. After a *[DamageError] it can be called again, and returns what
-// comes after the damage. It returns io.EOF at the end of the file; any other error is final.
+// Next returns the next entry. After a *[DamageError] it can be called again and continues after
+// the damage. It returns io.EOF at the end of the file; any other error is final.
 func (s *Scanner) Next() (Entry, error) {
 	d, err := s.stream.next()
 	if err != nil {

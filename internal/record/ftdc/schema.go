@@ -9,32 +9,32 @@ import (
 	"plimsoll/internal/record/ftdc/dialect"
 )
 
-// Bounds on what a chunk may say of itself. Real ones stay far below: 1,000 to
-// 5,000 metrics, 300 samples, 0.2 MB inflated.
+// Bounds on what a chunk may claim. Real chunks stay far below: 1,000 to 5,000 metrics, 300
+// samples, 0.2 MB inflated.
 const (
-	// MaxDepth is how deep documents nest below the reference document; the
-	// server's own limit (kMaxRecursion in src/mongo/db/ftdc/util.cpp).
+	// MaxDepth is how deep documents may nest below the reference document: the server's own limit
+	// (kMaxRecursion in src/mongo/db/ftdc/util.cpp).
 	MaxDepth = 10
 	// MaxMetrics bounds the metrics of a chunk.
 	MaxMetrics = 1 << 17
 	// MaxSamples bounds the samples of a chunk.
 	MaxSamples = 1 << 17
-	// schemaCacheMetrics bounds the metrics of all cached schemas together; a
-	// server makes a new schema when a collection, a disk or a member comes or goes.
+	// schemaCacheMetrics bounds the metrics of all cached schemas together; a server's schema
+	// changes when a collection, a disk or a member is added or removed.
 	schemaCacheMetrics = MaxMetrics
 )
 
-// A Schema is what the metrics of a chunk are called. Chunks whose reference
-// documents have the same keys in the same order share one.
+// A Schema is the names of a chunk's metrics. Chunks whose reference documents have the same keys
+// in the same order share one.
 type Schema struct {
 	paths [][]string
 	// twin marks metrics that repeat the path of an earlier one.
 	twin []bool
 	// timeAt is the metric that holds the sample times, -1 if there is none.
 	timeAt int
-	// uptimeAt is the metric that tells since when the server runs, -1 if none.
+	// uptimeAt is the metric with the server's uptime, -1 if there is none.
 	uptimeAt int
-	plan     *plan // which metrics a reader wants; nil until asked for
+	plan     *plan // which metrics a reader wants; nil until needed
 }
 
 // Len is the number of metrics.
@@ -49,11 +49,11 @@ func (s *Schema) Path(i int) []string { return s.paths[i] }
 // writes the same key twice where, say, two mounts have one name.
 func (s *Schema) Duplicate(i int) bool { return s.twin[i] }
 
-// A slot is where a metric's first value lies in the reference document.
+// A slot is the place of a metric's first value in the reference document.
 type slot struct {
 	at   int32
 	kind kind
-	inc  bool // the increment of a timestamp, which has the slot before as seconds
+	inc  bool // the increment of a timestamp; the previous slot has its seconds
 }
 
 func (s slot) width() int32 {
@@ -71,20 +71,19 @@ func (s slot) width() int32 {
 	return 8
 }
 
-// A layout reads reference documents one after the other. The next document
-// mostly differs from the last one in its values only; then all that lies between the
-// values is compared at the speed of memory, and nothing is walked or looked up.
+// A layout reads successive reference documents. Usually only the values differ; then the bytes
+// between the values are compared at memory speed, without walking or lookups.
 type layout struct {
 	cache  *schemaCache
-	last   []byte // the reference document the slots are of
+	last   []byte // the reference document of the slots
 	slots  []slot
 	schema *Schema
 
 	shape []byte // buffer of walk
 }
 
-// read gives the schema of a reference document and its values, in values' memory if
-// that is large enough.
+// read returns the schema of a reference document and its values, in the memory of values if that
+// is large enough.
 func (l *layout) read(doc []byte, values []int64) (*Schema, []int64, error) {
 	if l.schema == nil || !l.matches(doc) {
 		if err := l.walk(doc); err != nil {
@@ -137,8 +136,8 @@ func (l *layout) walk(doc []byte) error {
 	return nil
 }
 
-// Marks in a shape, each followed by a key and a zero byte (shapeUp by nothing). Numbers
-// of all kinds are alike: the server counts them as the same schema.
+// Marks in a shape, each followed by a key and a zero byte (shapeUp by nothing). All kinds of
+// number share a mark: the server treats them as the same schema.
 const (
 	shapeNumber    = 'n'
 	shapeDate      = 'd'
@@ -196,8 +195,7 @@ func (l *layout) name(mark byte, key []byte) {
 	l.shape = append(append(l.shape, key...), 0)
 }
 
-// A schemaCache keeps the schemas seen, by shape. It may be used by several
-// goroutines at once.
+// A schemaCache keeps the schemas seen, by shape. It is safe for concurrent use.
 type schemaCache struct {
 	mu      sync.Mutex
 	byShape map[string]*Schema
@@ -223,12 +221,12 @@ func (c *schemaCache) get(shape []byte) *Schema {
 	return s
 }
 
-// newSchema spells a shape out as paths.
+// newSchema converts a shape to paths.
 func newSchema(shape []byte) *Schema {
 	s := &Schema{timeAt: -1, uptimeAt: -1}
 	seen := map[string]bool{}
 	var path []string
-	var joined []byte // path with zero bytes between, to tell twins
+	var joined []byte // path with zero bytes between, to detect twins
 	var marks []int   // length of joined at each level
 	add := func(date bool, more ...string) {
 		key := joined
@@ -267,9 +265,9 @@ func newSchema(shape []byte) *Schema {
 	return s
 }
 
-// remember notes the metrics the reader itself needs. The server stamps each sample
-// with a top-level "start"; where a build nests all in sections, the first section's
-// will do, which is taken some milliseconds later.
+// remember notes the metrics the reader itself needs. The server stamps each sample with a
+// top-level "start"; in a build that nests everything in sections, the first section's is used,
+// which is some milliseconds later.
 func (s *Schema) remember(path []string, date bool) {
 	i := len(s.paths)
 	last := path[len(path)-1]

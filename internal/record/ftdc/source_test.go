@@ -212,8 +212,8 @@ func TestDamage(t *testing.T) {
 		{"checksum", slices.Concat(one, flip(two, len(two)-2), three), lost, len(one), "checksum"},
 		{"length that lies", slices.Concat(one, flip(two, 2), three), lost, len(one), "torn"},
 		{"length that is negative", slices.Concat(one, flip(two, 3)[:3], []byte{0xff}, two[4:], three), lost, len(one), "stated length"},
-		{"noise between", slices.Concat(one, bytes.Repeat([]byte("_id\x00\x09_id\x00"), 500), three), lost, len(one), "no FTDC document"},
-		{"zeros at the end", slices.Concat(one, two, make([]byte, 4096)), span(0, 20), len(one) + len(two), "no FTDC document"},
+		{"noise between", slices.Concat(one, bytes.Repeat([]byte("_id\x00\x09_id\x00"), 500), three), lost, len(one), "not an FTDC document"},
+		{"zeros at the end", slices.Concat(one, two, make([]byte, 4096)), span(0, 20), len(one) + len(two), "not an FTDC document"},
 		{"unknown type", slices.Concat(one, doc{{Key: "_id", Value: ftdctest.Date(0)}, {Key: "type", Value: int32(9)}, {Key: "doc", Value: doc{}}}.Marshal(), three), lost, len(one), "unknown type 9"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -241,8 +241,8 @@ func TestErrors(t *testing.T) {
 	}{
 		{"no metrics files", map[string][]byte{"mongod.log": []byte("x")}, "", "no metrics.* files"},
 		{"empty file", map[string][]byte{"metrics.1": nil}, "metrics.1", "empty file"},
-		{"not FTDC", map[string][]byte{"metrics.1": bytes.Repeat([]byte("text "), 100)}, "", "no FTDC document"},
-		{"a file that is not FTDC", map[string][]byte{"iostat.log": bytes.Repeat([]byte("text "), 100)}, "iostat.log", "byte 0: no FTDC document"},
+		{"not FTDC", map[string][]byte{"metrics.1": bytes.Repeat([]byte("text "), 100)}, "", "not an FTDC document"},
+		{"a file that is not FTDC", map[string][]byte{"iostat.log": bytes.Repeat([]byte("text "), 100)}, "iostat.log", "byte 0: not an FTDC document"},
 		{"missing", nil, "nothing", "no such file"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	// MaxDocument bounds a document of a file. The server's own documents stay under
-	// 16 MiB (BSONObjMaxUserSize) and 16 KiB more; a chunk has some 50 KB.
+	// MaxDocument bounds a document of a file. The server's own documents stay under 16 MiB
+	// (BSONObjMaxUserSize) plus 16 KiB; a chunk has about 50 KB.
 	MaxDocument = 16<<20 + 16<<10
-	// streamBuffer is what is read at once, and kept when documents are small.
+	// streamBuffer is the size of one read, and of the buffer while documents are small.
 	streamBuffer = 128 << 10
 )
 
-// headLen is how many bytes of a document are alike in all of FTDC: its length, the field
-// _id with a date, the field type with an int32.
+// headLen is the length of the head that all FTDC documents share: its length, the field _id with a
+// date, the field type with an int32.
 const headLen = 4 + (1 + 4 + 8) + (1 + 5 + 4)
 
 var (
@@ -43,23 +43,23 @@ type document struct {
 	raw    []byte
 }
 
-// A DamageError reports bytes of a file that could not be read. What comes after them may be
+// A DamageError reports bytes of a file that could not be read. The bytes after them may be
 // readable.
 type DamageError struct {
 	File   string
 	Offset int64 // where the unreadable bytes begin
-	Bytes  int64 // how many were passed over
+	Bytes  int64 // how many were skipped
 	Err    error
 }
 
 func (e *DamageError) Error() string {
-	return fmt.Sprintf("%s: byte %d: %v; %d bytes left out", e.File, e.Offset, e.Err, e.Bytes)
+	return fmt.Sprintf("%s: byte %d: %v; %d bytes skipped", e.File, e.Offset, e.Err, e.Bytes)
 }
 
 func (e *DamageError) Unwrap() error { return e.Err }
 
-// A stream reads the documents of one file through a window that is as large as the
-// document at hand and never as large as a length merely says.
+// A stream reads the documents of one file through a buffer that grows with the bytes that arrive,
+// never by a stated length alone.
 type stream struct {
 	file string
 	src  io.Reader
@@ -73,12 +73,12 @@ func newStream(file string, src io.Reader) *stream {
 	return &stream{file: file, src: src, buf: make([]byte, 0, streamBuffer)}
 }
 
-// rest is what of the file is in the window.
+// rest is the part of the file in the buffer.
 func (s *stream) rest() []byte { return s.buf[s.pos:] }
 
 func (s *stream) offset() int64 { return s.base + int64(s.pos) }
 
-// want fills the window until it holds n bytes or the file ends.
+// want fills the buffer until it holds n bytes or the file ends.
 func (s *stream) want(n int) error {
 	for len(s.rest()) < n && !s.eof {
 		if s.pos > 0 && len(s.buf) == cap(s.buf) {
@@ -100,8 +100,8 @@ func (s *stream) want(n int) error {
 	return nil
 }
 
-// next gives the next document; a *DamageError for bytes it had to pass over, after which it
-// can be called again; io.EOF at the end; any other error when the file cannot be read on.
+// next returns the next document; a *DamageError for bytes it had to skip, after which it can be
+// called again; io.EOF at the end; any other error if the file cannot be read further.
 func (s *stream) next() (document, error) {
 	if err := s.want(headLen); err != nil {
 		return document{}, err
@@ -129,15 +129,15 @@ func (s *stream) next() (document, error) {
 	return doc, nil
 }
 
-// parseHead gives the type and the length of the document b begins with.
+// parseHead returns the type and the length of the document at the start of b.
 func parseHead(b []byte) (docType, int, error) {
 	if len(b) < headLen {
-		return 0, 0, fmt.Errorf("torn: %d bytes are no document", len(b))
+		return 0, 0, fmt.Errorf("torn: %d bytes are not a document", len(b))
 	}
 	n := int(int32(binary.LittleEndian.Uint32(b)))
 	at := 4 + len(headID) + 8
 	if !bytes.HasPrefix(b[4:], headID) || !bytes.HasPrefix(b[at:], headType) {
-		return 0, 0, errors.New("no FTDC document: a date _id and an int32 type should come first")
+		return 0, 0, errors.New("not an FTDC document: it must start with a date _id and an int32 type")
 	}
 	kind := docType(binary.LittleEndian.Uint32(b[at+len(headType):]))
 	if kind < docMetadata || kind > docMetadataDelta {
@@ -163,8 +163,8 @@ func checkBody(kind docType, raw []byte) error {
 	return fmt.Errorf("document of type %d without a readable field %q", kind, name)
 }
 
-// resync passes over bytes until a document's head, or the file's end. Its 27 bytes
-// hold 14 that are fixed, so that compressed data do not look like one by chance.
+// resync skips bytes up to a document's head or the end of the file. Of a head's 27 bytes 14 are
+// fixed, so compressed data do not match by chance.
 func (s *stream) resync(cause error) error {
 	damage := &DamageError{File: s.file, Offset: s.offset(), Err: cause}
 	defer func() { damage.Bytes = s.offset() - damage.Offset }()
@@ -194,7 +194,7 @@ func (s *stream) resync(cause error) error {
 	}
 }
 
-// payload is the field that holds what the document is about: a chunk's data, or a document.
+// payload is the field with the document's content: a chunk's data, or a document.
 func (d document) payload() []byte {
 	for e := range fields(d.raw) {
 		switch {

@@ -12,14 +12,14 @@ import (
 const (
 	// blockValues is how many samples one block of a worker's memory holds: 512 KB.
 	blockValues = 64 << 10
-	// heldValues is how many samples of one chunk a worker holds before it hands them
-	// over: 8 MB. A common chunk of all metrics has a quarter of that.
+	// heldValues is how many samples of one chunk a worker holds before it delivers them: 8 MB. A
+	// typical chunk of all metrics has a quarter of that.
 	heldValues = 1 << 20
-	// timeMax is the last millisecond of the year 9999, which text formats end with.
+	// timeMax is the last millisecond of the year 9999, the limit of text formats.
 	timeMax = 253402300799999
 )
 
-// An arena is memory for samples, used again for each batch.
+// An arena is memory for samples, reused for each batch.
 type arena struct {
 	blocks [][]float64
 	block  int // in use
@@ -29,7 +29,7 @@ type arena struct {
 
 func (a *arena) reset() { a.block, a.used, a.held = 0, 0, 0 }
 
-// take gives memory for n samples, whose content is left from before.
+// take returns memory for n samples; its content is undefined.
 func (a *arena) take(n int) []float64 {
 	for a.block < len(a.blocks) && len(a.blocks[a.block])-a.used < n {
 		a.block, a.used = a.block+1, 0
@@ -74,7 +74,7 @@ func (wk *worker) run(ctx context.Context) error {
 	}
 }
 
-// do decodes and delivers a job. An error ends the reading: it is the writer's, or the context's.
+// do decodes and delivers a job. An error ends the reading: it is the writer's or the context's.
 func (wk *worker) do(ctx context.Context, j job) error {
 	defer func() {
 		if j.weight > 0 {
@@ -148,7 +148,7 @@ func columnDamage(metric int, err error) error {
 	return fmt.Errorf("metric %d and those after it: %w", metric+1, err)
 }
 
-// collisions names the metrics that lost their labels to another one.
+// collisions notes the metrics that have the same labels as another.
 func (c *Chunk) collisions() (names [][]string) {
 	for _, i := range c.Schema.plan.collisions {
 		names = append(names, c.Schema.Path(i))
@@ -156,7 +156,7 @@ func (c *Chunk) collisions() (names [][]string) {
 	return names
 }
 
-// times decodes the sample times ahead of the columns, in buf's memory if it suffices.
+// times decodes the sample times ahead of the columns, in buf's memory if it is large enough.
 func (c *Chunk) times(buf []int64) ([]int64, error) {
 	at := c.Schema.timeAt
 	if at < 0 {
@@ -184,7 +184,7 @@ func (c *Chunk) times(buf []int64) ([]int64, error) {
 	return buf, nil
 }
 
-// deliver hands the columns decoded so far over, in the job's turn.
+// deliver writes the columns decoded so far, in the job's turn.
 func (wk *worker) deliver(ctx context.Context, d *delivery) error {
 	if err := d.await(ctx); err != nil {
 		return err

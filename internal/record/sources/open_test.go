@@ -308,9 +308,9 @@ func TestURLs(t *testing.T) {
 		neither + "/metrics":               "error: check the path",
 		server(t, false, false, 401):       "error: PLIMSOLL_TOKEN",
 		server(t, false, false, 503):       "error: neither",
-		"http://127.0.0.1:1":               "error: check host and port",
-		"http://127.0.0.1:1/metrics":       "error: check host and port",
-		"http://no.such.host.invalid:9090": "error: check the host's name",
+		"http://127.0.0.1:1":               "error: check the host and port",
+		"http://127.0.0.1:1/metrics":       "error: check the host and port",
+		"http://no.such.host.invalid:9090": "error: check the host name",
 	} {
 		in, err := open(t, arg)
 		if text, isErr := strings.CutPrefix(want, "error: "); isErr {

@@ -145,7 +145,7 @@ func (l *link) unreachable(err error) error {
 	case closed:
 		hint = "it closes the connection: if it takes TLS only, add ?tls=true; else its connections may be used up (net.maxIncomingConnections)"
 	case errors.As(err, &dns):
-		hint = "check the host's name"
+		hint = "check the host name"
 	case errors.Is(err, context.DeadlineExceeded), isTimeout(err):
 		hint = "nothing answers there: check host and port, and firewalls between"
 	}

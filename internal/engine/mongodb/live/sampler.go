@@ -305,7 +305,7 @@ func (s *sampler) restarted(ctx context.Context, uptime time.Duration, at time.T
 	if uptime > 0 && uptime+restartedBy < s.uptime {
 		s.changed = true
 		s.w.Note(recording.Note{Kind: recording.NoteGap, Source: s.m.address.name, From: s.moment(s.last), To: s.moment(at),
-			Text: "the server was restarted in between, its counters began anew"})
+			Text: "the server was restarted in between, and its counters started again"})
 	}
 	if s.changed {
 		s.changed = false

@@ -154,7 +154,7 @@ func TestRestart(t *testing.T) {
 		if got := times(t, m, "mongodb_ss_wt_cache_tracked_dirty_bytes_in_the_cache", begin); !strings.HasPrefix(got, "db: 0 1 2 3 4 12") && !strings.HasPrefix(got, "db: 0 1 2 3 4 11") {
 			t.Errorf("samples at %s", got)
 		}
-		for _, want := range []string{"gap: ", "connection refused", "gap: the server was restarted in between, its counters began anew"} {
+		for _, want := range []string{"gap: ", "connection refused", "gap: the server was restarted in between, and its counters started again"} {
 			if !strings.Contains(notes(m), want) {
 				t.Errorf("notes without %q:\n%s", want, notes(m))
 			}

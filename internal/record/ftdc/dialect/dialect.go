@@ -1,5 +1,5 @@
-// Package dialect is what a capture's documents mean, which the format does not say: an engine
-// describes its servers by a [Server], and package ftdc reads with it.
+// Package dialect describes the meaning of a capture's documents, which the format leaves open. An
+// engine describes its servers in a [Server], and package ftdc reads with it.
 package dialect
 
 import "github.com/prometheus/prometheus/model/labels"
@@ -11,31 +11,31 @@ type Server struct {
 	// Metric gives the labels, __name__ among them, of the metric at a path of a sampled document;
 	// false for a path without a name.
 	Metric func(path []string) (labels.Labels, bool)
-	// Version and Host are where they stand, the best first.
+	// Version and Host are the paths of these values, the best first.
 	Version, Host []string
-	// Facts are its settings. Of those with one name the first that is there counts.
+	// Facts are its settings. If several have the same name, the first one present counts.
 	Facts []Fact
-	// Parameters are settings that are facts as "parameter.NAME"; they stand below one of
+	// Parameters are settings that are facts as "parameter.NAME"; they are below one of
 	// ParametersIn.
 	Parameters, ParametersIn []string
 }
 
-// A Fact is where in a document of metadata a setting stands.
+// A Fact is the place of a setting in a metadata document.
 type Fact struct {
 	Name string
 	// Path is keys joined by dots.
 	Path string
 	// Scale, if not 0, is the unit of the number in bytes.
 	Scale float64
-	// Spell, if not nil, gives the fact's text as people are told it.
+	// Spell, if not nil, returns the fact's text for display.
 	Spell func(text string) string
 }
 
-// Sections are where newer builds put documents that older servers have at the top: parts of the
-// process. "" is the top.
+// Sections are the parts of a process under which newer builds store what older servers store at
+// the top level. "" is the top level.
 var Sections = []string{"", "common", "shard", "router"}
 
-// Bare is a path without the section that builds of 8.x put around all.
+// Bare is a path without the outer section of 8.x builds.
 func Bare(path []string) []string {
 	if len(path) > 1 {
 		switch path[0] {
