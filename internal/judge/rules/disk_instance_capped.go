@@ -17,7 +17,7 @@ func diskInstanceCapped() Rule {
 	r := Rule{ID: "disk/instance-capped", Title: "The instance's EBS limit binds, not the volume's", Kind: Cause,
 		When:  "plimsoll:ebs_instance_iops_exceeded:ratio > 0.05 or plimsoll:ebs_instance_throughput_exceeded:ratio > 0.05",
 		Needs: []*Signal{}, AnyOf: []*Signal{iopsOver, tpOver},
-		Cause: "An EC2 instance has its own limit for all its volumes together, often lower than the volume's. EBS counts the time spent over each limit apart (NVMe log page 0xD0), so this is no guess.",
+		Cause: "An EC2 instance has its own limit for all its volumes together, often lower than the volume's. EBS counts the time spent over each limit apart (NVMe log page 0xD0), so this is measured, not guessed.",
 		Words: Words{"exceeded": "The instance's limit was exceeded for {{with .IOPS}}{{.}} (IOPS){{end}}{{if and .IOPS .throughput}} and {{end}}{{with .throughput}}{{.}} (throughput){{end}}" +
 			"{{with .share}}, in {{.}} of the stalled time{{end}}. A larger volume will not help."},
 		Advice: map[string]Advice{

@@ -66,7 +66,7 @@ var serialWords = Words{
 	"ambiguous":       "The rate does not vary as latencies do, so a clock may make it: if the volume is provisioned with {{.rate}} IOPS, that cap binds; if with more, the latency does and IOPS buy nothing.",
 
 	"paced title": "One request at a time, at {{.each}} each: a slow medium, or a cap that spaces them",
-	"paced":       `Flash takes 0.2 to 2 ms. A cap of some {{or .limit "?"}} IOPS would make the same picture (a gp2 out of credits, a small Azure disk), and so does a magnetic or overloaded disk: of the first more IOPS are the cure, of the others they are not.`,
+	"paced":       `Flash takes 0.2 to 2 ms. A cap of some {{or .limit "?"}} IOPS would look the same (a gp2 out of credits, a small Azure disk), and so would a magnetic or an overloaded disk. More IOPS help against the cap, not against the others.`,
 
 	"fio": "Job {{.job}} makes one write at a time: {{.rate}} a second at {{.each}} each, {{.waiting}} of its time spent waiting" +
 		"{{with .runs}} (the best of {{.}} runs; the least made {{$.least}}){{end}}. The limit is the latency; raising the volume's IOPS buys nothing" +
@@ -76,14 +76,14 @@ var serialWords = Words{
 const trialCosts = "a trial costs a day of the higher price; EBS lets a volume be modified again after six hours"
 
 var serialAdvice = map[string]Advice{
-	"no IOPS": {Summary: "Do not buy IOPS for this", Expect: "no change: the cap is not reached", TradeOff: "none; money kept"},
+	"no IOPS": {Summary: "Do not buy IOPS for this", Expect: "no change: the cap is not reached", TradeOff: "none; it saves money"},
 	"ambiguous": {Summary: "Look up what the volume is provisioned with; if it is about {{.rate}} IOPS, raise it once and compare",
 		Expect: "one writer's rate grows up to one over the volume's latency, no further", TradeOff: trialCosts},
 	"paced": {Summary: `Look up what the volume is provisioned with and, of gp2, its BurstBalance; if it is about {{or .limit "?"}} IOPS, raise it`,
 		Expect: "one writer's rate grows up to one over the volume's own latency", TradeOff: trialCosts},
 	"batch": {Summary: "Make fewer, larger syncs: batch writes, use more clients at once (group commit)",
 		Expect: "the same syncs carry more writes", TradeOff: "each write waits for its batch"},
-	"latency": {Summary: "Use a volume with a lower latency: io2 Block Express (under 0.5 ms on average, by its maker), local NVMe",
+	"latency": {Summary: "Use a volume with a lower latency: io2 Block Express (under 0.5 ms on average, according to AWS), local NVMe",
 		Expect:   "the rate of one writer grows by the ratio of the latencies; {{.each}} each now",
 		TradeOff: "io2: USD 0.125 per GB and 0.065 per IOPS a month; local NVMe is lost with the instance"},
 	"preallocate": {Summary: "Write into preallocated files: an append that grows a file costs further journal writes of the file system",

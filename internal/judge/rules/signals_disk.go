@@ -49,6 +49,6 @@ var (
 	EBSInstanceIOPSExceeded       = ebs("ebs_instance_iops_exceeded:ratio", "share of the time the instance's IOPS limit was exceeded", "aws_ebs_csi_ec2_exceeded_iops_seconds_total")
 	EBSInstanceThroughputExceeded = ebs("ebs_instance_throughput_exceeded:ratio", "share of the time the instance's throughput limit was exceeded", "aws_ebs_csi_ec2_exceeded_tp_seconds_total")
 	EBSBurstBalance               = core.Add(Signal{Name: SignalPrefix + "ebs_burst_balance:ratio", Unit: "ratio", By: []string{"volume_id"},
-		Help:  "burst credits left, as CloudWatch's BurstBalance tells",
+		Help:  "burst credits left, as CloudWatch's BurstBalance reports",
 		Exprs: []string{`aws_ebs_burst_balance_average / 100`}})
 )

@@ -165,7 +165,7 @@ func refutedReport() *diagnose.Report {
 			number("busy share of nvme1n1 while stalled, 95th percentile", "plimsoll:disk_busy:ratio", 0.087, "ratio", 42, 296),
 			number("write await of nvme1n1 while stalled, median", "plimsoll:disk_write_await:seconds", 0.00042, "seconds", 42, 296),
 		},
-		Fixes:   []diagnose.Fix{{Summary: "Do not buy IOPS or throughput for this", Expect: "no change: the device was not what writes waited for", TradeOff: "none; money kept"}},
+		Fixes:   []diagnose.Fix{{Summary: "Do not buy IOPS or throughput for this", Expect: "no change: the device was not what writes waited for", TradeOff: "none; it saves money"}},
 		Windows: []diagnose.Span{span(42, 296)},
 	}}
 	r.Timeline = r.Timeline[:1]

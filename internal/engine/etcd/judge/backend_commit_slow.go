@@ -16,7 +16,7 @@ func backendCommitSlow() rules.Rule {
 			"commits": "The WAL's fdatasync is quick ({{.wal}}): the commits themselves are large, or the database is on a volume of its own.",
 		}),
 		Advice: map[string]rules.Advice{
-			"see":     {Summary: "See {{.see}}", Expect: "commits take what the device takes", TradeOff: "told there"},
+			"see":     {Summary: "See {{.see}}", Expect: "commits take what the device takes", TradeOff: "see that finding"},
 			"volume":  {Summary: "If the WAL's fdatasync is slow too, it is the volume: see that finding", Expect: "both fall together", TradeOff: "none"},
 			"compact": {Summary: "Else compact and defragment, and look for large values", Expect: "fewer pages a commit", TradeOff: "a member stops answering while it defragments: one at a time"},
 		}}

@@ -11,14 +11,14 @@ func walFsyncSlow() rules.Rule {
 		Needs: []*rules.Signal{WALSlowFsyncs},
 		Cause: "Every batch of proposals is fdatasynced to the WAL before it is acknowledged; a quorum of members has to. A slow sync delays every write, and one of a second or more costs the leader its heartbeats.",
 		Words: criterionWords(rules.Words{
-			"not measured": "Whether the volume has a queue or answers late by itself cannot be told without the device's counters.",
+			"not measured": "Whether the volume has a queue or answers late by itself cannot be known without the device's counters.",
 			"limited":      "What holds the syncs back is {{.limit}} ({{.see}}), not the volume.",
 			"CPUs":         "No device had a queue meanwhile, but the CPUs were {{.busy}} busy: a sync that is done may wait for a CPU before it returns.",
 			"device":       "No device had a queue meanwhile: each sync takes the device that long.",
 		}),
 		Advice: map[string]rules.Advice{
 			"apart":   {Summary: "Give etcd's WAL (--wal-dir) a volume of its own", Expect: "nothing else queues before its syncs", TradeOff: "one more volume a member"},
-			"see":     {Summary: "See {{.see}}", Expect: "the syncs take what the device takes", TradeOff: "told there"},
+			"see":     {Summary: "See {{.see}}", Expect: "the syncs take what the device takes", TradeOff: "see that finding"},
 			"latency": {Summary: "Choose the volume by latency, not by IOPS: io2 Block Express or local NVMe; more IOPS will not help", Expect: "one fdatasync at a time goes as fast as the device answers", TradeOff: "io2 costs 0.065 USD an IOPS a month; local NVMe is lost with the instance"},
 			"load":    {Summary: "Take other load off the volume, or raise the cap that binds (see the disk findings)", Expect: "the queue before the sync empties", TradeOff: "the volume's price"},
 		}}

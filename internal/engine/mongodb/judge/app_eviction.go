@@ -15,7 +15,7 @@ func appEviction() rules.Rule {
 			"a sign":       ", which took them {{.took}} while stalled: only {{.share}} of the {{.of}} of stalled waiting. A sign of pressure, not what the time went into.",
 			"took":         ", which took them {{.took}} while stalled, against {{.of}} of stalled waiting in all ({{.share}}).",
 			"no stall":     ". No write stalled: a sign of pressure, nothing more.",
-			"not measured": "; how long it took them this version does not tell.",
+			"not measured": "; this version does not report how long it took them.",
 		},
 		Advice: map[string]rules.Advice{"earlier": {Summary: "Let the background start earlier: eviction_dirty_target=2,eviction_dirty_trigger=10,eviction=(threads_min=4,threads_max=8)",
 			Expect: "application threads stop evicting; a stall behind the journal's fdatasync stays as it is", TradeOff: "CPU; more page writes"}}}

@@ -29,7 +29,7 @@ func cachePressure() rules.Rule {
 			"level":          "{{if .next}}, {{end}}{{.high}} {{.what}}{{if .over}} (over the trigger){{end}}",
 			"no trigger":     ", over no trigger in any sample",
 			"waited":         "; operations waited {{.waited}} for room in it, against {{.of}} of stalled waiting in all ({{.share}}).",
-			"by coincidence": "; how long operations waited for it is not told here, the share is by coincidence of triggers and stalls.",
+			"by coincidence": "; how long operations waited for it was not measured, so the share is estimated from how triggers and stalls coincide.",
 		},
 		Advice: map[string]rules.Advice{
 			"earlier": {Summary: "Start eviction earlier and with more threads: eviction_dirty_target=2,eviction_dirty_trigger=10,eviction=(threads_min=4,threads_max=8)",

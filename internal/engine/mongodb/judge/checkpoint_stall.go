@@ -39,7 +39,7 @@ func checkpointStall() rules.Rule {
 			"recurring":     "They start every {{.period}}.",
 			"not saturated": "A device was saturated in only {{.share}} of that time: it is not the volume that writes wait for, but what a checkpoint does in the host (CPU, locks, eviction).",
 			"saturated":     "A device was saturated in {{.share}} of that time.",
-			"not measured":  "Whether the volume was saturated meanwhile cannot be told without the device's counters.",
+			"not measured":  "Whether the volume was saturated meanwhile cannot be known without the device's counters.",
 
 			"harmless":           "Checkpoints are long, and writes do not wait for them",
 			"harmless because":   "A checkpoint makes writes wait by what it puts into the queue of the volume that their journal is on. Where the journal is elsewhere, or the OS writes early, it may take as long as it likes.",

@@ -74,16 +74,16 @@ func journalStall() rules.Rule {
 }
 
 var journalWords = rules.Words{
-	"under way": "A slow fdatasync of the journal was under way in {{.cover}} of the stalled time, for up to {{.longest}} on end{{with .calm}}; outside it one takes {{.}}{{end}}.",
+	"under way": "A slow fdatasync of the journal was under way in {{.cover}} of the stalled time, for up to {{.longest}} at a stretch{{with .calm}}; outside it one takes {{.}}{{end}}.",
 
-	"elsewhere":     "The journal is not on {{.busiest}}, which wrote the most: that completes fewer writes than there are syncs. What it waited behind its own device's counters would tell.",
+	"elsewhere":     "The journal is not on {{.busiest}}, which wrote the most: that completes fewer writes than there are syncs. Only its own device's counters would show what it waited behind.",
 	"own device":    "The journal has a device of its own, {{.journal}} ({{.busiest}} completes fewer writes than there are syncs)",
 	"own idle":      ", which was saturated in only {{.share}} of it: it did not wait in a volume's queue. The volume itself answered late, or the host did (CPU).",
 	"own saturated": ", which was saturated in {{.share}} of it.",
 
-	"in checkpoints, not measured":      "It coincides with checkpoints; whether it waited behind a checkpoint's own writes or behind page cache the OS flushed cannot be told without the device's counters.",
-	"outside checkpoints, not measured": "No checkpoint ran in most of it. What it waited behind cannot be told without the device's counters; page cache that the OS flushes is the usual answer.",
-	"not measured":                      "What it waited behind cannot be told without the device's counters.",
+	"in checkpoints, not measured":      "It coincides with checkpoints; whether it waited behind a checkpoint's own writes or behind page cache the OS flushed cannot be known without the device's counters.",
+	"outside checkpoints, not measured": "No checkpoint ran in most of it. What it waited behind cannot be known without the device's counters; page cache that the OS flushes is the usual answer.",
+	"not measured":                      "What it waited behind cannot be known without the device's counters.",
 
 	"idle":               "A device was saturated in only {{.share}} of it: it did not wait in a volume's queue. The volume itself answered late, or the host did (CPU).",
 	"page cache":         "The device wrote {{.written}} meanwhile, of which WiredTiger had just handed over {{.handed}}: the sync waited behind page cache written earlier, which the OS was flushing (see host/writeback-backlog).",

@@ -14,7 +14,7 @@ func ticketQueue() rules.Rule {
 		Cause: "Only so many operations may be inside the storage engine at once; the others queue. The queue is long because those inside are slow: it multiplies a stall and is seldom where one begins.",
 		Words: rules.Words{
 			"queued":       "Operations queued {{.queued}} for a write ticket, {{.share}} of the {{.of}} of stalled waiting.",
-			"not measured": "How long operations queued this version does not tell.",
+			"not measured": "This version does not report how long operations queued.",
 			"none free":    "No ticket was free in {{.share}} of the stalled time.",
 		},
 		Advice: map[string]rules.Advice{"causes": {Summary: "Remove what makes the operations inside slow (the other causes); do not raise the tickets",
