@@ -95,7 +95,7 @@ func (r *Rule) Write(f *Finding) error {
 		if err != nil {
 			return err
 		}
-		if b.Len() > 0 && !strings.ContainsRune(",;.:", rune(text[0])) {
+		if b.Len() > 0 && text != "" && !strings.ContainsRune(",;.:", rune(text[0])) {
 			b.WriteByte(' ')
 		}
 		b.WriteString(text)
