@@ -56,7 +56,7 @@ func FirstSentence(s string) string {
 
 // versioned is the name of a product with its version, which is written as its makers do even where
 // a sentence begins.
-var versioned = regexp.MustCompile(`^[a-z]+ v?[0-9]`)
+var versioned = regexp.MustCompile(`^[a-z]{4,} v?[0-9]+\.[0-9]`)
 
 // Sentence begins a text with a capital and ends it with a period.
 func Sentence(s string) string {
