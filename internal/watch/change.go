@@ -7,7 +7,7 @@ import (
 	"plimsoll/internal/judge/diagnose"
 )
 
-// An Event is what became of a finding.
+// An Event is a change of a finding.
 type Event string
 
 // The events of a finding.
@@ -18,66 +18,67 @@ const (
 	Ended  Event = "ended"
 )
 
-// A Change is a finding that became another one than it was.
+// A Change is a finding that appeared, changed severity or ended.
 type Change struct {
 	Event   Event
 	At      time.Time
-	Finding diagnose.Finding // as it is now; of one that ended, as it was last
-	// Before is the severity it had; empty where it was found.
+	Finding diagnose.Finding // its current state; for one that ended, its last state
+	// Before is its previous severity; empty for a new finding.
 	Before diagnose.Severity
 	// Since is when it began to hold.
 	Since time.Time
 }
 
-// A State is a finding that holds.
+// A State is a finding that currently holds.
 type State struct {
 	Finding diagnose.Finding
 	Since   time.Time
 }
 
-// holdsFor is how many diagnoses in a row something has to hold before it is told.
+// holdsFor is how many diagnoses in a row something must hold before it is reported.
 const holdsFor = 2
 
-// statesMax bounds the findings that are followed at once; a rule has one for each device or member.
+// statesMax bounds the findings tracked at once; a rule has one for each device or member.
 const statesMax = 256
 
-// A Tracker turns one diagnosis after the other into changes.
+// A Tracker turns successive diagnoses into changes.
 //
-// A finding that is critical is told at once, another one when two diagnoses in a row have it. One that grows worse is told
-// at once; one that grows milder, or is gone, when two diagnoses in a row say so. What comes and goes with each
-// diagnosis is thus told once at most, and nothing that matters waits.
+// A critical finding is reported at once, any other when two diagnoses in a row contain it. A
+// finding that grows worse is reported at once; one that improves or disappears, when two diagnoses
+// in a row agree. So what flips with each diagnosis is reported at most once, and nothing important
+// waits.
 //
-// A finding is known by its rule and its subject. Refutations are followed like causes.
+// A finding is identified by its rule and subject. Refutations are tracked like causes.
 type Tracker struct {
 	held map[findingKey]*held
 }
 
 type findingKey struct{ rule, subject string }
 
-// held is a finding that some diagnosis had lately.
+// held is a finding of a recent diagnosis.
 type held struct {
 	State
 	told    bool
-	as      diagnose.Severity // what was told
-	seen    int               // diagnoses in a row that have it
+	as      diagnose.Severity // what was reported
+	seen    int               // diagnoses in a row that contain it
 	missing int               // diagnoses in a row that do not
-	milder  int               // diagnoses in a row that have it milder than was told
+	milder  int               // diagnoses in a row in which it is milder than reported
 }
 
-// NewTracker makes a Tracker that knows of nothing.
+// NewTracker returns an empty Tracker.
 func NewTracker() *Tracker { return &Tracker{held: map[findingKey]*held{}} }
 
 var severities = map[diagnose.Severity]int{diagnose.Critical: 0, diagnose.Warning: 1, diagnose.Info: 2}
 
-// Observe takes the findings of a diagnosis of the time up to at, and gives what changed in the order of a report: causes first, and what a database
-// does before the limit that it meets.
+// Observe takes the findings of a diagnosis of the time up to at, and returns the changes in the
+// order of a report: causes first, and a database's behaviour before the limit behind it.
 func (t *Tracker) Observe(at time.Time, findings []diagnose.Finding) []Change {
 	var out []Change
 	present := map[findingKey]bool{}
 	for _, f := range findings {
 		key := findingKey{f.Rule, f.Subject}
 		if present[key] {
-			continue // a second one of the same rule says more of the same
+			continue // a second finding of the same rule and subject adds nothing
 		}
 		h := t.held[key]
 		if h == nil {
@@ -109,7 +110,7 @@ func (t *Tracker) Observe(at time.Time, findings []diagnose.Finding) []Change {
 	return out
 }
 
-// observe takes the finding as one diagnosis has it.
+// observe updates the finding from one diagnosis.
 func (h *held) observe(at time.Time, f diagnose.Finding) (Change, bool) {
 	h.Finding = f
 	h.missing = 0
@@ -136,7 +137,7 @@ func (h *held) observe(at time.Time, f diagnose.Finding) (Change, bool) {
 	return c, true
 }
 
-// since is when a finding that is new began to hold.
+// since is when a new finding began to hold.
 func since(f diagnose.Finding, at time.Time) time.Time {
 	first := at
 	for _, s := range f.Windows {
@@ -147,7 +148,8 @@ func since(f diagnose.Finding, at time.Time) time.Time {
 	return first
 }
 
-// States are the findings that hold, of which there was a word, in the same order: the first cause is the one that is named where a stall begins.
+// States are the reported findings that hold, in the same order: the first cause is the one named
+// at the beginning of a stall.
 func (t *Tracker) States() []State {
 	var out []State
 	for _, h := range t.held {

@@ -10,5 +10,5 @@ type Cost struct {
 	PeakBytes int64
 }
 
-// ProcessCost is not told here.
+// ProcessCost is not available on this system.
 func ProcessCost() (Cost, bool) { return Cost{}, false }

@@ -14,7 +14,8 @@ type Cost struct {
 	PeakBytes int64 // largest resident set
 }
 
-// ProcessCost asks the kernel what this process has used (getrusage); false where it does not tell.
+// ProcessCost returns what this process has used (getrusage); false if the kernel does not report
+// it.
 func ProcessCost() (Cost, bool) {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -22,7 +23,7 @@ func ProcessCost() (Cost, bool) {
 	}
 	peak := int64(u.Maxrss) //nolint:unconvert // 32 bits on some machines
 	if runtime.GOOS != "darwin" {
-		peak *= 1024 // in KiB but for macOS: getrusage(2)
+		peak *= 1024 // in KiB, except on macOS: getrusage(2)
 	}
 	return Cost{CPU: time.Duration(u.Utime.Nano() + u.Stime.Nano()), PeakBytes: peak}, true
 }

@@ -14,8 +14,8 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// How long a source that ended is left alone: sources outlast the restart of their database themselves, so this
-// is for what they give up on.
+// How long to wait before reopening a source that ended. Sources survive a restart of their
+// database; this is for errors on which they give up.
 const (
 	againAfter = time.Second
 	againMax   = time.Minute
@@ -24,14 +24,14 @@ const (
 // windowBytesMax bounds the memory of one source's window.
 const windowBytesMax = 256 << 20
 
-// windowTail is how many samples of a series are kept unpacked: some minutes, for what is older than the window goes by
-// packs.
+// windowTail is how many samples of a series are kept unpacked: some minutes, because samples older
+// than the window are dropped in packs.
 const windowTail = 128
 
-// remarksMax bounds the remarks of a source that are remembered so as to say each once.
+// remarksMax bounds a source's notes that are remembered so that each is logged once.
 const remarksMax = 100
 
-// A feed reads one source into its window, and into the ring and to the receiver.
+// A feed reads one source into its window, the ring and the receiver.
 type feed struct {
 	in     Input
 	name   string // as it may be shown
@@ -43,17 +43,18 @@ type feed struct {
 	figs   *figures
 
 	mu      sync.Mutex
-	told    map[string]recording.Source // what the source said of itself, by name
+	told    map[string]recording.Source // the source's descriptions, by name
 	samples int64
 	values  int64
 	lastMs  int64     // of the newest sample
 	heard   time.Time // when it came
 	silent  bool
 	remarks map[string]bool
-	kept    time.Time // when the ring was told last how far the source has come
+	kept    time.Time // when the source was last written to the ring
 }
 
-// tellRingEvery is how often a ring is told how far its sources have come: it writes that to disk, and waits for it.
+// tellRingEvery is how often the sources' progress is written to the ring, which waits for its
+// disk.
 const tellRingEvery = time.Minute
 
 func newFeed(in Input, outs []*queue, pack *rules.Pack, log *slog.Logger) *feed {
@@ -72,8 +73,9 @@ func newFeed(in Input, outs []*queue, pack *rules.Pack, log *slog.Logger) *feed 
 	return f
 }
 
-// remembered asks about each name once: a page has the same thousand names every second. It may be called by several goroutines at once, as a
-// source's Append is: the members of an etcd are read side by side.
+// remembered caches the result for each name: a page has the same thousand names every second. It
+// is safe for concurrent use, as is a source's Append: the members of an etcd are read
+// concurrently.
 func remembered(wants func(metric string) bool) func(metric string) bool {
 	var mu sync.Mutex
 	known := map[string]bool{}
@@ -94,7 +96,7 @@ func remembered(wants func(metric string) bool) func(metric string) bool {
 // namesMax bounds the names of metrics that are remembered.
 const namesMax = 20_000
 
-// run reads until the context ends, again and again if need be.
+// run reads until the context ends, reopening the source if needed.
 func (f *feed) run(ctx context.Context) {
 	for pause := againAfter; ; pause = min(2*pause, againMax) {
 		before := f.count()
@@ -106,7 +108,7 @@ func (f *feed) run(ctx context.Context) {
 			pause = againAfter
 		}
 		if err != nil {
-			f.log.Warn("the source cannot be read; it is tried again", "source", f.name, "error", err, "pause", pause.String())
+			f.log.Warn("the source cannot be read; retrying", "source", f.name, "error", err, "pause", pause.String())
 		}
 		if !sleep(ctx, pause) {
 			return
@@ -130,7 +132,7 @@ func (f *feed) last() time.Time {
 	return time.UnixMilli(f.lastMs).UTC()
 }
 
-// move lets the window begin at from, and tells it what is known of the source now.
+// move starts the window at from, and updates its description of the source.
 func (f *feed) move(from time.Time) *recording.Memory {
 	f.window.Forget(from)
 	f.mu.Lock()
@@ -189,7 +191,7 @@ func (f *feed) Append(ctx context.Context, b *recording.Batch) error {
 	return f.window.Append(ctx, &kept)
 }
 
-// put gives something to all who keep it.
+// put passes something on to all writers.
 func (f *feed) put(item queued) {
 	for _, q := range f.outs {
 		q.put(item)
@@ -200,7 +202,7 @@ func (f *feed) put(item queued) {
 func (f *feed) Note(n recording.Note) {
 	f.window.Note(n)
 	f.put(queued{note: &n})
-	if n.Kind == recording.NoteGap { // silences tells of those, while they last
+	if n.Kind == recording.NoteGap { // silences reports these while they last
 		return
 	}
 	f.mu.Lock()
@@ -208,7 +210,7 @@ func (f *feed) Note(n recording.Note) {
 	f.remarks[n.Text] = true
 	f.mu.Unlock()
 	if !said {
-		f.log.Info("the source has a remark", "source", f.name, "kind", string(n.Kind), "remark", n.Text)
+		f.log.Info("the source has a note", "source", f.name, "kind", string(n.Kind), "note", n.Text)
 	}
 }
 
@@ -221,8 +223,8 @@ func (f *feed) Source(s recording.Source) {
 	f.put(queued{source: &s})
 }
 
-// silence tells whether a source went silent or came back since it was asked last, and for how long it
-// has been.
+// silence reports whether a source went silent or came back since the last call, and how long it
+// was silent.
 func (f *feed) silence(now time.Time) (changed, silent bool, since time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -233,16 +235,16 @@ func (f *feed) silence(now time.Time) (changed, silent bool, since time.Duration
 	return changed, silent, since
 }
 
-// silences says which sources give no samples any more, and which do again.
+// silences logs which sources stopped delivering samples and which resumed.
 func (w *Watch) silences(now time.Time) {
 	for _, f := range w.feeds {
 		changed, silent, since := f.silence(now)
 		switch {
 		case !changed:
 		case silent:
-			w.opt.Log.Warn("the source gives no samples; it is asked on", "source", f.name, "for", since.Round(time.Second).String())
+			w.opt.Log.Warn("the source delivers no samples; still trying", "source", f.name, "for", since.Round(time.Second).String())
 		default:
-			w.opt.Log.Info("the source gives samples again", "source", f.name)
+			w.opt.Log.Info("the source delivers samples again", "source", f.name)
 		}
 	}
 }

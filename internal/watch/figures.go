@@ -11,11 +11,13 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// figureSeriesMax bounds the series that are passed on of one source: a host may have thousands of devices.
+// figureSeriesMax bounds the series passed on from one source: a host may have thousands of
+// devices.
 const figureSeriesMax = 256
 
-// figures are the newest values of a source's counters and gauges that are passed on as they are: how a database's storage is used,
-// which its own exporter may not tell or nobody may run. A Prometheus that asks every 15 s takes rates of them.
+// figures are the newest values of a source's counters and gauges that are passed on unchanged: how
+// a database's storage is used, which its exporter may lack, if there is one. A Prometheus that
+// scrapes every 15 s can compute rates from them.
 type figures struct {
 	of map[string]rules.Counter // by the metric they are read from
 
@@ -36,8 +38,8 @@ func (f *figures) has(metric string) bool { _, ok := f.of[metric]; return ok }
 
 type figureKey struct{ metric, label string }
 
-// take remembers the newest values of a batch. A source that tells two series alike but for other labels
-// is believed in the first one.
+// take remembers the newest values of a batch. If two series of a source differ only in other
+// labels, the first counts.
 func (f *figures) take(b *recording.Batch) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -61,7 +63,7 @@ func (f *figures) take(b *recording.Batch) {
 	}
 }
 
-// collect gives the figures as metrics of the source.
+// collect sends the figures as metrics of the source.
 func (f *figures) collect(source string, ch chan<- prometheus.Metric) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -75,7 +77,8 @@ func (f *figures) collect(source string, ch chan<- prometheus.Metric) {
 	given := map[figureKey]bool{}
 	for _, k := range keys {
 		fig := f.of[k.metric]
-		// A source that tells a device under both names, as FTDC and node_exporter would, gives it once.
+		// A device that a source has under both names, as FTDC and node_exporter might, is sent
+		// once.
 		id := figureKey{fig.Name, k.label}
 		if given[id] {
 			continue

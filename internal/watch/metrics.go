@@ -18,40 +18,40 @@ const labelMax = 200
 // The metrics. A finding's series is there while it holds, so that an alert is `plimsoll_finding == 1` with a `for`.
 var (
 	descFinding = prometheus.NewDesc("plimsoll_finding",
-		"1 for each finding that holds: what was found by which rule, about which device, engine or member.",
+		"1 for each finding that holds: the rule and the device, engine or member that it concerns.",
 		[]string{"rule", "subject", "severity", "kind"}, nil)
 	descFindingShare = prometheus.NewDesc("plimsoll_finding_stalled_ratio",
 		"Share of the window's stalled time that a finding explains, 0 to 1.", []string{"rule", "subject"}, nil)
 	descFindingSince = prometheus.NewDesc("plimsoll_finding_since_timestamp_seconds",
 		"When a finding began to hold, in seconds since 1970.", []string{"rule", "subject"}, nil)
 	descWindow = prometheus.NewDesc("plimsoll_window_observed_seconds",
-		"Time of the window in which something tells whether clients wait.", nil, nil)
+		"Time of the window in which clients' waits are measurable.", nil, nil)
 	descWindowStalled = prometheus.NewDesc("plimsoll_window_stalled_seconds",
 		"Time of the window in which clients stalled.", nil, nil)
 	descStall = prometheus.NewDesc("plimsoll_stall_in_progress",
 		"1 while clients stall, 0 while they do not.", []string{"subject"}, nil)
 	descStalls = prometheus.NewDesc("plimsoll_stalls_total",
-		"Stalls that began since watching did.", nil, nil)
+		"Stalls that began since the watch started.", nil, nil)
 	descStalled = prometheus.NewDesc("plimsoll_stalled_seconds_total",
-		"Time of the stalls that ended since watching began.", nil, nil)
+		"Time of the stalls that ended since the watch started.", nil, nil)
 	descLatency = prometheus.NewDesc("plimsoll_client_latency_seconds",
-		"Mean latency of what clients did in the newest 15 s.", []string{"subject"}, nil)
+		"Mean latency of clients' operations in the newest 15 s.", []string{"subject"}, nil)
 	descHighest = prometheus.NewDesc("plimsoll_client_latency_highest_seconds",
 		"Highest mean latency of a sampling interval in the newest 15 s.", []string{"subject"}, nil)
 	descUsual = prometheus.NewDesc("plimsoll_client_latency_usual_seconds",
 		"Median over the window of the mean latencies of its sampling intervals.", []string{"subject"}, nil)
 	descRate = prometheus.NewDesc("plimsoll_client_operations_rate",
-		"Operations of clients completed a second in the newest 15 s.", []string{"subject"}, nil)
+		"Clients' operations completed per second in the newest 15 s.", []string{"subject"}, nil)
 	descUp = prometheus.NewDesc("plimsoll_source_up",
-		"1 while a source gives samples.", []string{"source"}, nil)
+		"1 while a source delivers samples.", []string{"source"}, nil)
 	descSamples = prometheus.NewDesc("plimsoll_source_samples_total",
-		"Samples taken of a source: times, not values.", []string{"source"}, nil)
+		"Samples taken from a source: times, not values.", []string{"source"}, nil)
 	descValues = prometheus.NewDesc("plimsoll_source_values_total",
 		"Values in the samples of a source.", []string{"source"}, nil)
 	descLag = prometheus.NewDesc("plimsoll_source_lag_seconds",
-		"Time since the newest sample of a source came.", []string{"source"}, nil)
+		"Time since the newest sample of a source arrived.", []string{"source"}, nil)
 	descMemory = prometheus.NewDesc("plimsoll_window_memory_bytes",
-		"Memory that the windows' samples take.", nil, nil)
+		"Memory used by the windows' samples.", nil, nil)
 	descRing = prometheus.NewDesc("plimsoll_ring_bytes",
 		"Size of the ring's files on disk.", nil, nil)
 	descRingWriting = prometheus.NewDesc("plimsoll_ring_writing",
@@ -61,32 +61,32 @@ var (
 	descRingWaiting = prometheus.NewDesc("plimsoll_ring_waiting_values",
 		"Values that wait to be written to the ring.", nil, nil)
 	descPushing = prometheus.NewDesc("plimsoll_push_working",
-		"1 while samples are pushed (--remote-write), 0 while the receiver does not take them.", nil, nil)
+		"1 while samples are pushed (--remote-write), 0 while the receiver does not accept them.", nil, nil)
 	descPushLost = prometheus.NewDesc("plimsoll_push_lost_values_total",
-		"Values that were not pushed because the receiver did not take them or was too slow.", nil, nil)
+		"Values that were not pushed because the receiver did not accept them or was too slow.", nil, nil)
 	descPushWaiting = prometheus.NewDesc("plimsoll_push_waiting_values",
 		"Values that wait to be pushed.", nil, nil)
 	descDiagnoses = prometheus.NewDesc("plimsoll_diagnoses_total",
 		"Diagnoses made.", nil, nil)
 	descDiagnosesFailed = prometheus.NewDesc("plimsoll_diagnoses_failed_total",
-		"Diagnoses that could not be made, mostly for want of samples.", nil, nil)
+		"Diagnoses that could not be made, mostly for lack of samples.", nil, nil)
 	descDiagnosing = prometheus.NewDesc("plimsoll_diagnosing_seconds_total",
-		"CPU time that diagnoses took.", nil, nil)
+		"CPU time used by diagnoses.", nil, nil)
 	descDiagnosed = prometheus.NewDesc("plimsoll_diagnosis_timestamp_seconds",
-		"Time of the newest sample that the last diagnosis saw, in seconds since 1970.", nil, nil)
+		"Time of the newest sample in the last diagnosis, in seconds since 1970.", nil, nil)
 	descBuild = prometheus.NewDesc("plimsoll_build_info",
 		"1, with the program's version.", []string{"version"}, nil)
 )
 
-// Registry is all that /metrics tells: findings, what clients wait for, the sources' storage, and what watching itself
-// costs (process_* and go_* are client_golang's own).
+// Registry holds everything under /metrics: findings, what clients wait for, the sources' storage,
+// and what watching itself costs (process_* and go_* are client_golang's own).
 func (w *Watch) Registry() *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	r.MustRegister(w, collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), collectors.NewGoCollector())
 	return r
 }
 
-// Describe implements prometheus.Collector: which series there are depends on what is watched.
+// Describe implements prometheus.Collector: the series depend on what is watched.
 func (w *Watch) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.
@@ -133,7 +133,7 @@ func (w *Watch) Collect(ch chan<- prometheus.Metric) {
 }
 
 func collectFindings(gauge func(d *prometheus.Desc, v float64, labels ...string), states []State) {
-	given := map[[2]string]bool{} // a label that was shortened may meet another one
+	given := map[[2]string]bool{} // a shortened label may equal another one
 	for _, st := range states {
 		f := st.Finding
 		id := [2]string{f.Rule, label(f.Subject)}
@@ -149,7 +149,7 @@ func collectFindings(gauge func(d *prometheus.Desc, v float64, labels ...string)
 	}
 }
 
-// collectFeeds tells of the sources. Two of one name are told apart by a number.
+// collectFeeds collects the sources' metrics. A number distinguishes sources with the same name.
 func (w *Watch) collectFeeds(ch chan<- prometheus.Metric) {
 	memory := int64(0)
 	names := map[string]int{}

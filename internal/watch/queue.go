@@ -15,18 +15,18 @@ const (
 	queuedMax = 1 << 20
 	// queuedItemsMax bounds the batches that wait.
 	queuedItemsMax = 4096
-	// pauseMin and pauseMax are how long a ring that could not be written is left alone.
+	// pauseMin and pauseMax bound the pause after a failed write.
 	pauseMin = 5 * time.Second
 	pauseMax = time.Minute
 	// closeWithin is how long the end of watching waits for what is queued.
 	closeWithin = time.Second
-	// measureEvery is how often the ring's size is looked at.
+	// measureEvery is how often the ring's size is measured.
 	measureEvery = 30 * time.Second
 )
 
-// A queue writes the ring, or pushes to a receiver, in a goroutine of its own, so that a disk or a server that stalls keeps nobody
-// from sampling. When that fails it is left alone for a while, each time longer, and what would have gone there is lost to
-// it; that it stops and that it goes on is said once each.
+// A queue writes the ring, or pushes to a receiver, in a goroutine of its own, so that a disk or a
+// server that stalls does not hold up sampling. After a failure it pauses, longer each time, and
+// drops what is queued meanwhile. It logs once when it stops and once when it resumes.
 type queue struct {
 	out   recording.Writer
 	words words
@@ -42,17 +42,17 @@ type queue struct {
 	err    error // why it stopped; nil while it writes
 }
 
-// words are what is said of a queue.
+// words are the messages about a queue.
 type words struct{ stopped, again, ended, source, gap string }
 
 var (
 	ringWords = words{
-		stopped: "the ring on disk cannot be written; watching goes on in memory", again: "the ring on disk is written again",
-		ended: "the ring's disk does not answer; the last samples are not in it", source: "ring", gap: "free space on its disk",
+		stopped: "the ring on disk cannot be written; watching continues in memory", again: "the ring on disk is written again",
+		ended: "the ring's disk does not respond; the last samples are not in it", source: "ring", gap: "free space on its disk",
 	}
 	pushWords = words{
-		stopped: "samples cannot be pushed; watching goes on", again: "samples are pushed again",
-		ended: "the receiver does not answer; it lacks the last samples", source: "remote write", gap: "see its log",
+		stopped: "samples cannot be pushed; watching continues", again: "samples are pushed again",
+		ended: "the receiver does not respond; it lacks the last samples", source: "remote write", gap: "see its log",
 	}
 )
 
@@ -70,7 +70,7 @@ func newQueue(out recording.Writer, w words, log *slog.Logger) *queue {
 	return q
 }
 
-// copied is a batch of our own: the memory of the one that is given is the caller's again.
+// copied is a copy of a batch: the original's memory returns to the caller.
 func copied(b *recording.Batch) queued {
 	n := 0
 	for _, c := range b.Columns {
@@ -165,7 +165,7 @@ func (q *queue) stopped(err error) {
 	q.err = err
 }
 
-// health is whether it is written, how many values it lost so far, and how many wait.
+// health reports whether it is being written, how many values were lost so far, and how many wait.
 func (q *queue) health() (writing bool, lost int64, waiting int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -189,7 +189,7 @@ func (q *queue) close() {
 	}
 }
 
-// measureRing looks now and then how large the ring is: its disk may answer slowly, so nobody else waits for it.
+// measureRing measures the ring's size now and then, in its own goroutine: its disk may be slow.
 func (w *Watch) measureRing(ctx context.Context) {
 	for {
 		if n, err := w.opt.Ring.Bytes(); err == nil {

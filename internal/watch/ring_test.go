@@ -50,7 +50,7 @@ func TestFullDisk(t *testing.T) {
 			t.Errorf("while the disk is full:\n%s", text)
 		}
 		time.Sleep(300 * time.Second)
-		stopped, again := w.log.said(t, "the ring on disk cannot be written; watching goes on in memory"), w.log.said(t, "the ring on disk is written again")
+		stopped, again := w.log.said(t, "the ring on disk cannot be written; watching continues in memory"), w.log.said(t, "the ring on disk is written again")
 		if len(stopped) != 1 || len(again) != 1 {
 			t.Errorf("log: %v", w.log.all(t))
 		}

@@ -16,14 +16,14 @@ import (
 	"github.com/prometheus/exporter-toolkit/web"
 )
 
-// The bounds of a server's connections. A page takes milliseconds; who is slower than this reads a page over a bad line.
+// The bounds of a server's connections. A page takes milliseconds; these allow for a slow network.
 const (
 	headerWithin   = 5 * time.Second
 	requestWithin  = 10 * time.Second
 	answerWithin   = time.Minute
 	idleWithin     = 2 * time.Minute
 	headerBytesMax = 64 << 10
-	// endWithin is how long the end waits for answers that are under way.
+	// endWithin is how long the shutdown waits for responses in progress.
 	endWithin = 500 * time.Millisecond
 	// webConfigBytesMax bounds what is read of a web configuration.
 	webConfigBytesMax = 1 << 20
@@ -33,12 +33,13 @@ const (
 type Server struct {
 	listeners []net.Listener
 	config    string
-	exposed   string // an address that others reach without TLS or password; "" if there is none
+	exposed   string // an address that others can reach without TLS or password; "" if there is none
 	clear     bool   // with a password, but without TLS
 }
 
-// Listen takes the addresses ("127.0.0.1:9814") and checks the web configuration, a file as all of Prometheus' exporters take it
-// (TLS, basic authentication); "" is none. The configuration is read anew for each connection.
+// Listen listens on the addresses ("127.0.0.1:9814") and checks the web configuration, a file in
+// the format of Prometheus's exporters (TLS, basic authentication); "" means none. The
+// configuration is read for each connection.
 func Listen(ctx context.Context, addresses []string, config string) (*Server, error) {
 	s := &Server{config: config}
 	tls, auth, err := protection(config)
@@ -51,7 +52,7 @@ func Listen(ctx context.Context, addresses []string, config string) (*Server, er
 		if err != nil {
 			s.Close()
 			if op := (*net.OpError)(nil); errors.As(err, &op) {
-				err = op.Err // the address was told
+				err = op.Err // the message has the address
 			}
 			return nil, fmt.Errorf("listen on %s: %w", address, err)
 		}
@@ -63,7 +64,7 @@ func Listen(ctx context.Context, addresses []string, config string) (*Server, er
 	return s, nil
 }
 
-// protection tells whether a web configuration asks for TLS, and for who is asking.
+// protection reports whether a web configuration requires TLS, and authentication.
 func protection(config string) (tls, auth bool, err error) {
 	if config == "" {
 		return false, false, nil
@@ -85,19 +86,19 @@ func protection(config string) (tls, auth bool, err error) {
 		Users map[string]any `yaml:"basic_auth_users"`
 	}
 	if err := yaml.Unmarshal(text, &c); err != nil {
-		return false, false, fmt.Errorf("web configuration %s: it cannot be read as YAML", config) // the error may repeat secrets
+		return false, false, fmt.Errorf("web configuration %s: it is not valid YAML", config) // the error may repeat secrets
 	}
 	_, certificates := c.TLS["client_auth_type"]
 	return len(c.TLS) > 0, len(c.Users) > 0 || certificates, nil
 }
 
-// Check reads the web configuration as the next connection will, and says what is wrong with it.
+// Check reads the web configuration as the next connection will, and returns its errors.
 func (s *Server) Check() error {
 	_, _, err := protection(s.config)
 	return err
 }
 
-// Addresses are those that are listened on, with the port that was taken where 0 was asked for.
+// Addresses are the addresses with their ports; port 0 is replaced by the real one.
 func (s *Server) Addresses() (out []string) {
 	for _, l := range s.listeners {
 		out = append(out, l.Addr().String())
@@ -105,20 +106,20 @@ func (s *Server) Addresses() (out []string) {
 	return out
 }
 
-// Close gives up the addresses without having served them.
+// Close closes the addresses without serving them.
 func (s *Server) Close() {
 	for _, l := range s.listeners {
-		_ = l.Close() // nobody was served
+		_ = l.Close() // nothing was served
 	}
 }
 
-// Serve serves h until the context ends, which is no error.
+// Serve serves h until the context ends, which is not an error.
 func (s *Server) Serve(ctx context.Context, h http.Handler, log *slog.Logger) error {
 	switch {
 	case s.exposed != "" && s.clear:
-		log.Warn("passwords are sent in the clear: others reach this address and it has no TLS; give --web.config.file with tls_server_config", "address", s.exposed)
+		log.Warn("passwords are sent in clear text: others can reach this address and it has no TLS; give --web.config.file with tls_server_config", "address", s.exposed)
 	case s.exposed != "":
-		log.Warn("anybody who reaches this address can read what is found; give --web.config.file with TLS or passwords, or listen on 127.0.0.1", "address", s.exposed)
+		log.Warn("anyone who can reach this address can read the findings; give --web.config.file with TLS or passwords, or listen on 127.0.0.1", "address", s.exposed)
 	}
 	addresses := s.Addresses()
 	flags := &web.FlagConfig{WebListenAddresses: &addresses, WebConfigFile: &s.config}
@@ -141,7 +142,7 @@ func (s *Server) Serve(ctx context.Context, h http.Handler, log *slog.Logger) er
 		defer cancel()
 		for _, sv := range servers {
 			if sv.Shutdown(end) != nil {
-				_ = sv.Close() // who has not got an answer by now gets none
+				_ = sv.Close() // requests still in progress are dropped
 			}
 		}
 	})

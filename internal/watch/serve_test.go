@@ -126,8 +126,8 @@ func TestServeExposed(t *testing.T) {
 		address, config, want string
 	}{
 		"loopback":            {"127.0.0.1:0", "", ""},
-		"all":                 {":0", "", "anybody who reaches"},
-		"all, with passwords": {":0", users, "passwords are sent in the clear"},
+		"all":                 {":0", "", "anyone who can reach"},
+		"all, with passwords": {":0", users, "passwords are sent in clear text"},
 		"all, with TLS":       {":0", config, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -16,13 +16,13 @@ import (
 	"plimsoll/internal/present/html"
 )
 
-// refreshEvery is how often the page asks for itself anew.
+// refreshEvery is how often the page reloads itself.
 const refreshEvery = 15 * time.Second
 
-// requestsMax bounds how many requests for metrics are served at once.
+// requestsMax bounds concurrent requests for metrics.
 const requestsMax = 8
 
-// pages keeps what was made of a report, so that who asks often costs little.
+// pages caches a report's pages, so that frequent requests cost little.
 type pages struct {
 	mu   sync.Mutex
 	of   *diagnose.Report
@@ -30,7 +30,7 @@ type pages struct {
 	json []byte
 }
 
-// Handler serves what is known now:
+// Handler serves the current state:
 //
 //	/            the diagnosis of the window as a page, which refreshes itself; /?refresh=0 does not
 //	/api/report  the same as JSON: the contract of diagnose -o json
@@ -38,7 +38,7 @@ type pages struct {
 //	/-/healthy   200 while the process runs
 //	/-/ready     200 once there is a diagnosis
 //
-// It changes nothing, whatever it is asked.
+// No request changes anything.
 func (w *Watch) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", w.serveReport(pageOf))
@@ -53,7 +53,7 @@ func answer(rw http.ResponseWriter, status int, text string) {
 	rw.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	rw.Header().Set("X-Content-Type-Options", "nosniff")
 	rw.WriteHeader(status)
-	_, _ = rw.Write([]byte(text + "\n")) // who asked has gone: nobody to tell
+	_, _ = rw.Write([]byte(text + "\n")) // the client has gone
 }
 
 func (w *Watch) serveReady(rw http.ResponseWriter, _ *http.Request) {
@@ -64,7 +64,7 @@ func (w *Watch) serveReady(rw http.ResponseWriter, _ *http.Request) {
 	answer(rw, http.StatusOK, "ready")
 }
 
-// Report is the last diagnosis; nil before the first one. It is not to be changed.
+// Report is the last diagnosis; nil before the first one. Callers must not modify it.
 func (w *Watch) Report() *diagnose.Report {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -89,7 +89,7 @@ func (w *Watch) serveReport(form func(w *Watch, r *diagnose.Report) (contentType
 			if contentType == jsonType {
 				rw.Header().Set("Content-Type", jsonType)
 				rw.WriteHeader(http.StatusServiceUnavailable)
-				_, _ = rw.Write(text) // who asked has gone: nobody to tell
+				_, _ = rw.Write(text) // the client has gone
 				return
 			}
 			rw.Header().Set("Refresh", "5")
@@ -103,19 +103,19 @@ func (w *Watch) serveReport(form func(w *Watch, r *diagnose.Report) (contentType
 			}
 			rw.Header().Set("Content-Type", contentType)
 			rw.Header().Set("Content-Length", strconv.Itoa(len(text)))
-			_, _ = rw.Write(text) // who asked has gone: nobody to tell
+			_, _ = rw.Write(text) // the client has gone
 		}
 	}
 }
 
 const jsonType = "application/json"
 
-var errNotYet = errors.New("there is no diagnosis yet: it takes some samples; this page asks again")
+var errNotYet = errors.New("there is no diagnosis yet: it needs some samples; this page reloads itself")
 
 // jsonOf is the report as JSON.
 func jsonOf(w *Watch, r *diagnose.Report) (string, []byte, error) {
 	if r == nil {
-		text, err := json.Marshal(map[string]any{"error": map[string]string{"message": "there is no diagnosis yet", "hint": "ask again in some seconds"}})
+		text, err := json.Marshal(map[string]any{"error": map[string]string{"message": "there is no diagnosis yet", "hint": "retry in a few seconds"}})
 		return jsonType, text, errors.Join(errNotYet, err)
 	}
 	if w.pages.json == nil {
@@ -128,7 +128,8 @@ func jsonOf(w *Watch, r *diagnose.Report) (string, []byte, error) {
 	return jsonType, w.pages.json, nil
 }
 
-// pageOf is the report as a page. A browser that reloads a page at the server's wish keeps where it was scrolled to.
+// pageOf is the report as a page. A browser keeps its scroll position when the server triggers the
+// reload.
 func pageOf(w *Watch, r *diagnose.Report) (string, []byte, error) {
 	if r == nil {
 		return "", nil, errNotYet

@@ -11,46 +11,50 @@ import (
 )
 
 const (
-	// beginSpan and beginLeast: a stall goes on when of the newest 5 s two or more are stalled. One alone is told by the
-	// diagnosis, if there are many of them.
+	// beginSpan and beginLeast: a stall is in progress if two or more of the newest 5 s are
+	// stalled. Single stalled seconds are left to the diagnosis, if there are many.
 	beginSpan  = 5 * time.Second
 	beginLeast = 2 * time.Second
-	// endSpan: it is over when none of the newest 10 s is stalled, for waits are counted when they end.
+	// endSpan: it is over when none of the newest 10 s is stalled, because waits are counted when
+	// they end.
 	endSpan = 10 * time.Second
-	// nowSpan is the time over which present latency is told.
+	// nowSpan is the time over which the current latency is measured.
 	nowSpan = 15 * time.Second
-	// toldMost is how many stalls are told one by one within toldSpan; of others the number is told when it is over.
+	// toldMost is how many stalls are reported individually within toldSpan; of the others only the
+	// number is reported when it is over.
 	toldMost = 3
 	toldSpan = 10 * time.Minute
 )
 
-// stallState is what clients wait for just now.
+// stallState is the clients' current waiting.
 type stallState struct {
-	Subject string // what was judged: "MongoDB writes"; "" while nothing tells
-	// Latency and Highest are the mean and the highest mean of an interval over the newest 15 s, in seconds, NaN if not told;
-	// Usual is the median of the window, Threshold the latency from which on an interval is stalled.
+	Subject string // what was judged: "MongoDB writes"; "" while it is not measurable
+	// Latency and Highest are the mean and the highest mean of an interval over the newest 15 s, in
+	// seconds, NaN if not known; Usual is the median of the window, Threshold the latency from
+	// which an interval is stalled.
 	Latency, Highest, Usual, Threshold float64
-	// Rate is the completions a second over the newest 15 s, NaN if not told.
+	// Rate is the completions per second over the newest 15 s, NaN if not known.
 	Rate    float64
-	Going   bool // a stall goes on
+	Going   bool // a stall is in progress
 	Since   time.Time
-	Count   int64   // stalls that began since watching did
+	Count   int64   // stalls that began since the watch started
 	Stalled float64 // seconds of them
 }
 
-// stalls notices when stalls begin and end.
+// stalls detects when stalls begin and end.
 type stalls struct {
 	state stallState
-	worst float64 // latency of the stall that goes on
+	worst float64 // latency of the current stall
 	last  time.Time
-	// begun and untold count the stalls of the current span of toldSpan.
+	// begun and untold count the stalls within the current toldSpan.
 	spanFrom time.Time
 	begun    int
 	untold   int
-	spoken   bool // of the one that goes on
+	spoken   bool // of the current one
 }
 
-// A stallEvent is the beginning or the end of a stall, or what became of those that were not told.
+// A stallEvent is the beginning or the end of a stall, or a summary of those not reported
+// individually.
 type stallEvent struct {
 	began, ended, more bool
 	state              stallState
@@ -59,7 +63,7 @@ type stallEvent struct {
 	untold             int
 }
 
-// observe looks at a window that ends now.
+// observe evaluates a window that ends now.
 func (s *stalls) observe(c *rules.Case) (out []stallEvent) {
 	stall, grid := c.Stall, c.Grid
 	now := grid.Time(grid.N - 1)
@@ -99,7 +103,7 @@ func (s *stalls) observe(c *rules.Case) (out []stallEvent) {
 	return out
 }
 
-// present tells the newest latency and rate.
+// present updates the newest latency and rate.
 func (s *stalls) present(stall rules.Stall, grid timeline.Grid) {
 	from := max(0, grid.N-int(max(1, nowSpan/grid.Step())))
 	st := &s.state
@@ -157,7 +161,8 @@ func countFrom(m timeline.Mask, from int) (n int) {
 	return n
 }
 
-// feel looks whether clients wait right now, and tells when that changed. It gives the CPU that took.
+// feel checks whether clients are waiting now, and reports a change. It returns the CPU time it
+// used.
 func (w *Watch) feel(ctx context.Context, s *schedule, now time.Time) time.Duration {
 	in, from, to := w.readers()
 	if in == nil {

@@ -9,12 +9,12 @@ import (
 	"plimsoll/internal/judge/diagnose"
 )
 
-// levels are those of log lines: what is critical wakes somebody.
+// levels are the log levels of severities: a critical finding may page someone.
 var levels = map[diagnose.Severity]slog.Level{
 	diagnose.Critical: slog.LevelError, diagnose.Warning: slog.LevelWarn, diagnose.Info: slog.LevelInfo,
 }
 
-// tell writes a change of a finding as one line: what, since when, the numbers, and what to do first.
+// tell logs a change of a finding as one line: what, since when, the numbers, and what to do first.
 func (w *Watch) tell(ctx context.Context, c Change) {
 	f := c.Finding
 	attrs := []slog.Attr{
@@ -42,14 +42,14 @@ func (w *Watch) tell(ctx context.Context, c Change) {
 	w.opt.Changes.LogAttrs(ctx, level, f.Title, attrs...)
 }
 
-// tellStall writes the beginning or the end of a stall as one line, with the cause that is known already.
+// tellStall logs the beginning or the end of a stall as one line, with the cause if already known.
 func (w *Watch) tellStall(ctx context.Context, e stallEvent, states []State) {
 	attrs := []slog.Attr{slog.String("event", "stall"), slog.String("subject", e.state.Subject)}
 	switch {
 	case e.more:
 		attrs = append(attrs, slog.Int("stalls", e.untold), slog.Int64("stalls_in_all", e.state.Count),
 			slog.String("stalled_in_all", units.Seconds(e.state.Stalled)))
-		w.opt.Changes.LogAttrs(ctx, slog.LevelWarn, "clients stalled again and again", attrs...)
+		w.opt.Changes.LogAttrs(ctx, slog.LevelWarn, "clients stalled repeatedly", attrs...)
 	case e.ended:
 		attrs = append(attrs, slog.Time("since", e.state.Since.In(w.zone())), slog.String("lasted", units.Seconds(e.lasted.Seconds())))
 		if e.worst > 0 {
@@ -76,7 +76,7 @@ func (w *Watch) tellStall(ctx context.Context, e stallEvent, states []State) {
 				break
 			}
 		}
-		w.opt.Changes.LogAttrs(ctx, slog.LevelWarn, "clients stall now", attrs...)
+		w.opt.Changes.LogAttrs(ctx, slog.LevelWarn, "clients are stalled", attrs...)
 	}
 }
 

@@ -1,8 +1,8 @@
-// Package watch diagnoses live sources all the time: what diagnose tells of an incident afterwards, it tells while
-// the incident goes on, and it has recorded what was before.
+// Package watch diagnoses live sources continuously. It reports during an incident what diagnose
+// reports afterwards, and it has already recorded what came before.
 //
-// Its one idea is that watching must cost nothing that the watched would notice. So nothing here waits for the disk
-// that is watched, and all work has a price that bounds how often it is done:
+// The watched database must not notice the watching. So nothing here waits for the watched disk,
+// and the cost of each piece of work bounds how often it is done:
 //
 //   - Samples go into a window in memory, of the metrics that rules read, and are judged there. What is older than the window is forgotten.
 //   - A ring on disk, if there is one, is written beside it from a queue. A disk that is full or stalls makes the ring lose
@@ -11,10 +11,12 @@
 //     soon after a stall begins, the whole pack judges the window. Either is done more seldom when it takes long, so that it
 //     takes a bounded part of one core ([costShare]).
 //
-// What is told are changes, not states: a finding appears, grows worse or better, ends ([Tracker]); a stall begins and ends. States
-// are told to who asks: a page, a report as JSON, metrics ([Watch.Handler]).
+// The log reports changes, not states: a finding appears, grows worse, improves or ends
+// ([Tracker]); a stall begins and ends. States are available on request: a page, a report as JSON,
+// metrics ([Watch.Handler]).
 //
-// Time is the samples': the newest sample is now. A clock that is set back while one watches changes nothing.
+// Time is taken from the samples: the newest sample is now. A clock that is set back during a watch
+// changes nothing.
 package watch
 
 import (
@@ -40,25 +42,29 @@ const (
 )
 
 const (
-	// feltEvery is how often it is looked whether clients wait.
+	// feltEvery is how often the watch checks whether clients wait.
 	feltEvery = 2 * time.Second
-	// feltMax is how seldom it is looked at most.
+	// feltMax is the longest interval between these checks.
 	feltMax = 6 * time.Second
-	// afterBegin is how long after the beginning of a stall it is diagnosed: some seconds of it tell more than its first one.
+	// afterBegin is how long after the beginning of a stall it is diagnosed: some seconds of it
+	// show more than the first.
 	afterBegin = 6 * time.Second
-	// costShare is how many times the CPU that a diagnosis took is to pass before the next one: half a percent of a core. feltShare is the
-	// same of looking whether clients wait, half of that.
+	// costShare is the pause before the next diagnosis, as a multiple of the CPU time of the last:
+	// half a percent of a core. feltShare is the same for checking whether clients wait, at half
+	// the cost.
 	costShare = 200
 	feltShare = 400
-	// silentAfter is how long a source gives no sample before it is said, in periods and at least.
+	// silentAfter is how long a source must deliver no samples before this is reported, in periods
+	// and at least.
 	silentPeriods = 5
 	silentAfter   = 10 * time.Second
-	// unjudgedAfter is how long there is nothing that rules could judge before it is said.
+	// unjudgedAfter is how long there must be nothing to judge before this is reported.
 	unjudgedAfter = time.Minute
 )
 
-// OneCore lets this process run on one core at a time, for what it does beside a database is not to be felt, and one is plenty; it also wakes
-// fewer threads. The function it gives takes that back. An environment that sets GOMAXPROCS decides itself.
+// OneCore limits this process to one core at a time: a database next to it must not notice it, and
+// one is enough; it also wakes fewer threads. The returned function undoes this. GOMAXPROCS in the
+// environment takes precedence.
 func OneCore() (back func()) {
 	if os.Getenv("GOMAXPROCS") != "" {
 		return func() {}
@@ -73,31 +79,33 @@ type Input struct {
 	Options source.Options
 }
 
-// Options say how to watch.
+// Options are the options of a watch.
 type Options struct {
-	// Pack is what is judged by.
+	// Pack holds the rules.
 	Pack *rules.Pack
-	// Window is the stretch of time that is diagnosed, up to now; 0 means [WindowDefault].
+	// Window is how much recent time is diagnosed; 0 means [WindowDefault].
 	Window time.Duration
 	// Every is the time between two diagnoses; 0 means [EveryDefault].
 	Every time.Duration
-	// Ring, if not nil, keeps what is sampled. Who made it closes it, after Run.
+	// Ring, if not nil, stores the samples. The caller closes it after Run.
 	Ring Ring
-	// Push, if not nil, takes the same, such as a receiver of remote write. Who made it closes it, after Run.
+	// Push, if not nil, also gets the samples, such as a receiver of remote write. The caller
+	// closes it after Run.
 	Push recording.Writer
-	// Changes takes what is found, Log what happens to the watching itself; nil means nowhere.
+	// Changes logs findings, Log the watch's own events; nil discards them.
 	Changes, Log *slog.Logger
 	// Program names what serves the page: "plimsoll 1.0.0".
 	Program string
-	// Version is the program's, as the metrics tell it.
+	// Version is the program's version in the metrics.
 	Version string
 	// Location is the time zone of the page; nil means UTC.
 	Location *time.Location
-	// CPU tells how much CPU this process has used so far, by which the work is bounded; nil asks the kernel.
+	// CPU returns the CPU time that this process has used so far, which bounds the work; nil means
+	// the kernel's figure.
 	CPU func() time.Duration
 }
 
-// A Ring is a recording that bounds itself: a [recording.Disk] with Keep and KeepBytes.
+// A Ring is a recording of bounded size: a [recording.Disk] with Keep and KeepBytes.
 type Ring interface {
 	recording.Writer
 	// Bytes is the size of its files.
@@ -118,7 +126,7 @@ type Watch struct {
 	state state
 }
 
-// state is what is known now, for those who ask.
+// state is the current state, for requests.
 type state struct {
 	report    *diagnose.Report
 	at        time.Time // of the window's newest sample at the last diagnosis
@@ -131,7 +139,7 @@ type state struct {
 	ringBytes int64
 }
 
-// New prepares to watch. Nothing is read before Run.
+// New prepares a watch. Nothing is read before Run.
 func New(inputs []Input, opt Options) *Watch {
 	if opt.Window <= 0 {
 		opt.Window = WindowDefault
@@ -165,7 +173,8 @@ func New(inputs []Input, opt Options) *Watch {
 	return w
 }
 
-// Run watches until the context ends, which is no error: sources come and go, and so does the disk.
+// Run watches until the context ends, which is not an error: sources come and go, and so does the
+// disk.
 func (w *Watch) Run(ctx context.Context) error {
 	w.mu.Lock()
 	w.state.began = time.Now()
@@ -187,13 +196,13 @@ func (w *Watch) Run(ctx context.Context) error {
 	return nil
 }
 
-// schedule is when what is due next.
+// schedule holds the times of the next tasks.
 type schedule struct {
 	diagnosis time.Time
-	unjudged  bool // it has been said that there is nothing to judge
+	unjudged  bool // it has been reported that there is nothing to judge
 }
 
-// loop looks and judges, one after the other.
+// loop checks and diagnoses in turn.
 func (w *Watch) loop(ctx context.Context) {
 	begin := time.Now()
 	s := schedule{diagnosis: begin.Add(min(w.opt.Every, EveryDefault))}
@@ -212,7 +221,7 @@ func (w *Watch) loop(ctx context.Context) {
 	}
 }
 
-// unjudged says once why there is no diagnosis yet.
+// unjudged logs once why there is no diagnosis yet.
 func (w *Watch) unjudged(s *schedule, begin time.Time, err error) {
 	switch {
 	case err == nil:
@@ -244,7 +253,7 @@ func (w *Watch) readers() (in []recording.Reader, from, to time.Time) {
 // detailSlots is how finely the page's charts are drawn.
 const detailSlots = 900
 
-// diagnose judges the window and tells what changed. It gives the CPU that took.
+// diagnose judges the window and reports what changed. It returns the CPU time it used.
 func (w *Watch) diagnose(ctx context.Context) (took time.Duration, err error) {
 	in, from, to := w.readers()
 	w.mu.Lock()
@@ -276,7 +285,7 @@ func (w *Watch) diagnose(ctx context.Context) (took time.Duration, err error) {
 	return took, nil
 }
 
-// processCPU is the CPU that this process uses; where the system does not tell, the time that passes.
+// processCPU is the CPU time of this process; wall-clock time if the system does not report it.
 func processCPU() func() time.Duration {
 	if _, ok := ProcessCost(); !ok {
 		begin := time.Now()

@@ -165,7 +165,7 @@ func TestStallIsTold(t *testing.T) {
 			t.Errorf("before any stall: %v", all)
 		}
 		time.Sleep(6 * time.Second)
-		stalls := w.changes.said(t, "clients stall now")
+		stalls := w.changes.said(t, "clients are stalled")
 		if len(stalls) != 1 || stalls[0]["subject"] != "MongoDB writes" || stalls[0]["latency"] != "1.00 s" || stalls[0]["usual"] != "2.00 ms" {
 			t.Fatalf("six seconds into the stall: %v", w.changes.all(t))
 		}
@@ -208,7 +208,7 @@ func TestManyStallsAreCounted(t *testing.T) {
 		w := start(t, watch.Options{Pack: pack, Window: 2 * time.Minute, Every: time.Minute}, src)
 		defer w.end()
 		time.Sleep(15 * time.Minute)
-		each, counted := w.changes.said(t, "clients stall now"), w.changes.said(t, "clients stalled again and again")
+		each, counted := w.changes.said(t, "clients are stalled"), w.changes.said(t, "clients stalled repeatedly")
 		if len(each) < 4 || len(each) > 6 || len(counted) != 1 {
 			t.Errorf("%d told, %d counted", len(each), len(counted))
 		}
@@ -289,7 +289,7 @@ func TestSourceGoesAndComesBack(t *testing.T) {
 			t.Errorf("15 s without samples, metrics:\n%s", text)
 		}
 		time.Sleep(3 * time.Minute)
-		gone, back := w.log.said(t, "the source gives no samples; it is asked on"), w.log.said(t, "the source gives samples again")
+		gone, back := w.log.said(t, "the source delivers no samples; still trying"), w.log.said(t, "the source delivers samples again")
 		if len(gone) != 1 || len(back) != 1 {
 			t.Errorf("log: %v", w.log.all(t))
 		}
@@ -324,7 +324,7 @@ func TestCostIsBounded(t *testing.T) {
 				t.Errorf("%v diagnoses in 1,000 s", n)
 			}
 		}
-		if n := len(log.said(t, "clients stall now")); n != 1 {
+		if n := len(log.said(t, "clients are stalled")); n != 1 {
 			t.Errorf("%d stalls were told", n)
 		}
 	})

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// An address is what may follow the word host: which cgroup is sampled, if not this process' own.
+// An address is what may follow the word host: the cgroup to sample, if not this process's own.
 type address struct {
 	pid    int    // 0: none
 	cgroup string // a path below the mounts, "/system.slice/db.service"
@@ -24,24 +24,24 @@ func parse(arg string) (address, error) {
 	const want = "want host, host?pid=4711 or host?cgroup=/system.slice/db.service"
 	values, err := url.ParseQuery(query)
 	if err != nil || len(values) != 1 {
-		return address{}, fmt.Errorf("%q names no cgroup: %s", arg, want)
+		return address{}, fmt.Errorf("%q does not name a cgroup: %s", arg, want)
 	}
 	if path := values.Get("cgroup"); path != "" {
 		path = strings.TrimPrefix(path, "/sys/fs/cgroup")
 		if !strings.HasPrefix(path, "/") || strings.Contains(path+"/", "/../") {
-			return address{}, fmt.Errorf("cgroup=%s is no cgroup's path: give what stands in /proc/PID/cgroup, from / on", path)
+			return address{}, fmt.Errorf("cgroup=%s is not a cgroup's path: give the path in /proc/PID/cgroup, starting with /", path)
 		}
 		return address{cgroup: path}, nil
 	}
 	pid, err := strconv.Atoi(values.Get("pid"))
 	if err != nil || pid <= 0 {
-		return address{}, fmt.Errorf("%q names no process: %s", arg, want)
+		return address{}, fmt.Errorf("%q does not name a process: %s", arg, want)
 	}
 	return address{pid: pid}, nil
 }
 
-// find looks up the cgroup that is meant. That of another process has to be there: the one mounted
-// would be somebody else's.
+// find looks up the cgroup. That of another process must exist: the mounted one would belong to
+// another process.
 func (a address) find(root string) (cgroup, error) {
 	switch {
 	case a.cgroup != "":
@@ -51,13 +51,13 @@ func (a address) find(root string) (cgroup, error) {
 		}
 		g := memberOf(root, replaced(string(member), a.cgroup), true)
 		if !g.there() {
-			return g, fmt.Errorf("there is no cgroup %s with memory, cpu, blkio or io: look in /sys/fs/cgroup, or at /proc/PID/cgroup of the database", a.cgroup)
+			return g, fmt.Errorf("there is no cgroup %s with memory, cpu, blkio or io: see /sys/fs/cgroup, or /proc/PID/cgroup of the database", a.cgroup)
 		}
 		return g, nil
 	case a.pid != 0:
 		member, err := readFile(root, "proc/"+strconv.Itoa(a.pid)+"/cgroup")
 		if err != nil {
-			return cgroup{}, fmt.Errorf("there is no process %d (in a container of its own it has another number outside)", a.pid)
+			return cgroup{}, fmt.Errorf("there is no process %d (a process in a container has another PID outside it)", a.pid)
 		}
 		g := memberOf(root, string(member), true)
 		if !g.there() {
@@ -70,8 +70,8 @@ func (a address) find(root string) (cgroup, error) {
 	return g, nil
 }
 
-// holdsOnly reports whether a process is alone in a cgroup: what limits plimsoll's own container,
-// or its service, says nothing of a database, and it works most just when that stalls.
+// holdsOnly reports whether a process is alone in a cgroup. The limits of Plimsoll's own container
+// or service say nothing about a database, and Plimsoll works most while the database stalls.
 func (g cgroup) holdsOnly(root string, pid int) bool {
 	dirs := []string{g.v2}
 	for _, c := range controllers {

@@ -41,13 +41,13 @@ func TestAddresses(t *testing.T) {
 		{arg: "host?cgroup=/system.slice/other%20service", id: "/system.slice/other service", limit: "1"},
 		{arg: "host?pid=8", refused: "the cgroup of process 8 cannot be seen from here: run this on the node"},
 		{arg: "host?pid=9", refused: "there is no process 9"},
-		{arg: "host?pid=-1", refused: "names no process: want host, host?pid=4711 or host?cgroup="},
-		{arg: "host?cgroup=pg", refused: "cgroup=pg is no cgroup's path"},
-		{arg: "host?cgroup=/a/../..", refused: "is no cgroup's path"},
+		{arg: "host?pid=-1", refused: "does not name a process: want host, host?pid=4711 or host?cgroup="},
+		{arg: "host?cgroup=pg", refused: "cgroup=pg is not a cgroup's path"},
+		{arg: "host?cgroup=/a/../..", refused: "is not a cgroup's path"},
 		{arg: "host?cgroup=/nobody", refused: "there is no cgroup /nobody"},
-		{arg: "host?colour=red", refused: "names no process"},
-		{arg: "host?", refused: "names no cgroup"},
-		{arg: "host?pid=7&cgroup=/x", refused: "names no cgroup"},
+		{arg: "host?colour=red", refused: "does not name a process"},
+		{arg: "host?", refused: "does not name a cgroup"},
+		{arg: "host?pid=7&cgroup=/x", refused: "does not name a cgroup"},
 	} {
 		t.Run(x.arg, func(t *testing.T) {
 			a, err := parse(x.arg)

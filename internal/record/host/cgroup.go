@@ -9,16 +9,16 @@ import (
 )
 
 // A cgroup is the group of processes that this one is in: the container's, if it runs in one. Its
-// limits hold requests back before a device counts them, and its memory is what the database has.
+// limits hold requests back before a device counts them, and its memory is the database's.
 //
 // Source: the kernel's Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/. Names are cAdvisor's
-// (its docs/storage/prometheus.md); what it has no name for begins with plimsoll_container_.
+// (its docs/storage/prometheus.md); others begin with plimsoll_container_.
 type cgroup struct {
 	id  string            // its path, cAdvisor's label id
 	v2  string            // its folder in the unified hierarchy, "" if that has no controllers
 	dir map[string]string // its folders by controller, of version 1
 	on  map[string]string // where these controllers are mounted
-	// ours says that nobody else is in it: it is not sampled.
+	// ours means that only this process is in it: it is not sampled.
 	ours bool
 }
 
@@ -35,8 +35,8 @@ func findCgroup(root string) cgroup {
 	return memberOf(root, string(member), false)
 }
 
-// memberOf reads what /proc/PID/cgroup says. Strictly, a folder has to be where it says; else the
-// mount stands for it.
+// memberOf reads /proc/PID/cgroup. If strict, a folder must be where it says; otherwise the mount
+// stands for it.
 func memberOf(root, member string, strictly bool) cgroup {
 	g := cgroup{dir: map[string]string{}, on: map[string]string{}}
 	at := func(mount, path string) (string, bool) {
@@ -47,7 +47,7 @@ func memberOf(root, member string, strictly bool) cgroup {
 		// hierarchy:controllers:path
 		f := strings.SplitN(strings.TrimSpace(line), ":", 3)
 		if len(f) != 3 || !strings.HasPrefix(f[2], "/") || slices.Contains(strings.Split(f[2], "/"), "..") {
-			continue // a path outside of what is mounted here begins with ..
+			continue // a path outside the mounts begins with ..
 		}
 		if f[0] == "0" && f[1] == "" {
 			if dir, ok := at(unifiedMount, f[2]); ok && exists(root, dir+"/cgroup.controllers") {
@@ -77,7 +77,7 @@ func memberOf(root, member string, strictly bool) cgroup {
 	return g
 }
 
-// there reports whether the group was found anywhere.
+// there reports whether the group was found.
 func (g cgroup) there() bool { return g.v2 != "" || len(g.dir) > 0 }
 
 // within returns the folder of a group below a mount. A container without a cgroup namespace sees
@@ -94,7 +94,7 @@ func exists(root, name string) bool {
 	return err == nil
 }
 
-// groups samples the cgroup. What a kernel or a container does not show is left out: most of it is
+// groups samples the cgroup. It skips what a kernel or a container does not show: most of it is
 // optional.
 func (s *sampler) groups() {
 	if s.group.ours {
@@ -132,7 +132,7 @@ func (s *sampler) groups() {
 	}
 }
 
-// of puts a value of the group into the batch.
+// of adds a value of the group to the batch.
 func (l level) of(value float64, metric string, pair ...string) {
 	k := seriesKey{metric: metric, label: "id", value: l.id}
 	if len(pair) == 2 {
@@ -150,7 +150,7 @@ func (l level) file(name string) string {
 	return string(b)
 }
 
-// count reads a number; false for "max", -1 and what is none.
+// count reads a number; false for "max", -1 and what is not a number.
 func count(text string) (float64, bool) {
 	v, err := strconv.ParseUint(strings.TrimSpace(text), 10, 64)
 	return float64(v), err == nil
@@ -175,7 +175,7 @@ const (
 	devicesMax = 4096
 )
 
-// each calls visit for each pair of some keys and files, that are told.
+// each calls visit for each of the given pairs of key and file that exists.
 func (l level) each(from map[string]float64, scale float64, names map[string]string) {
 	keys := make([]string, 0, len(names))
 	for k := range names {
@@ -192,7 +192,7 @@ func (l level) each(from map[string]float64, scale float64, names map[string]str
 // device returns the name of a device given by its numbers, "8:0".
 func (s *sampler) device(numbers string) string {
 	if name := s.names[numbers]; name != "" {
-		return "/dev/" + name // as cAdvisor has it
+		return "/dev/" + name // as in cAdvisor
 	}
 	return numbers
 }

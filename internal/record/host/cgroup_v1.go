@@ -2,12 +2,12 @@ package host
 
 import "strings"
 
-// unlimitedBytes is from where a limit of version 1 is none: the kernel writes the largest number
-// of pages (PAGE_COUNTER_MAX), in bytes.
+// unlimitedBytes is the value from which a limit of version 1 means no limit: the kernel writes the
+// largest number of pages (PAGE_COUNTER_MAX), in bytes.
 const unlimitedBytes = 1 << 62
 
-// bytesV1 is the group's limit on memory. One above is none on those below where it keeps them
-// apart, as it could once.
+// bytesV1 is the group's limit on memory. Without hierarchy, as older kernels allow, a parent's
+// limit does not apply to its children.
 func (l level) bytesV1() (float64, bool) {
 	v, ok := count(l.file("memory.limit_in_bytes"))
 	above := l.id != l.s.group.id
@@ -16,7 +16,7 @@ func (l level) bytesV1() (float64, bool) {
 
 func (l level) memoryV1() {
 	stat := flat(l.file("memory.stat"))
-	// The totals are those with the groups below it, as version 2 counts.
+	// The totals include the groups below it, as in version 2.
 	l.each(stat, 1, map[string]string{
 		"total_cache":     "container_memory_cache",
 		"total_rss":       "container_memory_rss",
@@ -60,8 +60,8 @@ func (l level) cpuacctV1() {
 	}
 }
 
-// blkioV1 takes what passes the throttle, and its limits. Version 1 sees direct I/O and reads only:
-// what the page cache writes back is nobody's.
+// blkioV1 reads the I/O through the throttle, and its limits. Version 1 sees only direct I/O and
+// reads: writeback from the page cache belongs to no group.
 func (l level) blkioV1() {
 	for _, x := range [][2]string{{"io_serviced", ""}, {"io_service_bytes", "_bytes"}} {
 		devices := 0

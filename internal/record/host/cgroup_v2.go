@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// unified samples a group of version 2, and each resource where it is limited most.
+// unified samples a group of version 2, and each resource at the level with the lowest limit.
 func unified(levels []level) {
 	withBinding(levels, level.bytesV2, level.memoryV2)
 	withBinding(levels, level.cpusV2, level.cpuV2)
@@ -51,8 +51,8 @@ func (l level) memoryV2() {
 	l.pressure("memory")
 }
 
-// pressure takes what the group waited for a resource. A file that is no pressure is left out, as
-// the others here are.
+// pressure reads how long the group waited for a resource. A file that cannot be parsed is skipped,
+// like the others here.
 func (l level) pressure(resource string) {
 	if text := l.file(resource + ".pressure"); text != "" {
 		_ = l.s.totals(text, func(kind string, seconds float64) {
@@ -97,8 +97,8 @@ var ioStat = map[string]string{
 	"rios": "container_fs_reads_total", "wios": "container_fs_writes_total",
 	"rbytes": "container_fs_reads_bytes_total", "wbytes": "container_fs_writes_bytes_total"}
 
-// ioV2 takes io.stat and io.max, the latter by device and kind from where it is least: of a group
-// above only such devices are told.
+// ioV2 reads io.stat and io.max. For each device and kind, io.max comes from the level with the
+// lowest limit; of a parent, only such devices are reported.
 func ioV2(levels []level) {
 	type limit struct{ device, key string }
 	type place struct {
@@ -134,7 +134,7 @@ func ioV2(levels []level) {
 	}
 }
 
-// visit reads lines of a device and pairs, without those that are "max".
+// visit reads lines of a device and pairs, except those that are "max".
 func visit(text string, take func(device, key string, v float64)) {
 	devices := 0
 	for line := range strings.Lines(text) {

@@ -6,18 +6,16 @@ import (
 	"plimsoll/internal/record/ebs"
 )
 
-// volumes asks the EBS volumes of this machine, under the names of aws-ebs-csi-driver's node
-// metrics.
+// volumes queries this machine's EBS volumes, under the names of aws-ebs-csi-driver's node metrics.
 //
-// A machine whose /proc is elsewhere than / is described by files: none of its devices is here to
-// be asked.
+// With a /proc outside /, the machine consists of files only: its devices are not here.
 func (s *sampler) volumes() {
 	for _, v := range s.ebs {
 		page, err := s.askVolume(v.Device)
 		if err != nil {
 			if name := "ebs " + v.Device; !s.told[name] {
 				s.told[name] = true
-				s.absent = append(s.absent, fmt.Sprintf("the volume %s does not tell which limit holds it back (it takes root): %v", v.ID, err))
+				s.absent = append(s.absent, fmt.Sprintf("the volume %s does not report which limit holds it back (this needs root): %v", v.ID, err))
 			}
 			continue
 		}
@@ -42,7 +40,7 @@ func (s *sampler) volumes() {
 	}
 }
 
-// volumesOf are those to ask.
+// volumesOf are the volumes to query.
 func volumesOf(root string) []ebs.Volume {
 	if root != "/" {
 		return nil

@@ -8,30 +8,30 @@ import (
 	"path/filepath"
 )
 
-// files reads the same few files again and again. They stay open: of a file of /proc each read from
-// the beginning is a new one, and opening takes longer than reading.
+// files reads the same few files repeatedly. They stay open: each read of a file in /proc from the
+// start returns new content, and opening takes longer than reading.
 type files struct {
 	root   string
 	open   map[string]*os.File
 	buffer []byte
 }
 
-// filesMax bounds how many stay open.
+// filesMax bounds how many files stay open.
 const filesMax = 128
 
-// fileBytesFirst holds nearly all of them.
+// fileBytesFirst is enough for nearly all of them.
 const fileBytesFirst = 16 << 10
 
 func newFiles(root string) *files { return &files{root: root, open: map[string]*os.File{}} }
 
-// read gives a file's bytes, which are good until the next read.
+// read returns a file's bytes, which are valid until the next read.
 func (f *files) read(name string) ([]byte, error) {
 	if file := f.open[name]; file != nil {
 		b, err := f.from(file)
 		if err == nil {
 			return b, nil
 		}
-		// As when a cgroup was removed: there may be another of its name.
+		// For example, a cgroup was removed; there may be a new one with the same name.
 		_ = file.Close()
 		delete(f.open, name)
 	}
@@ -68,7 +68,7 @@ func (f *files) from(file *os.File) ([]byte, error) {
 	}
 }
 
-// close closes those that are open.
+// close closes the open files.
 func (f *files) close() {
 	for name, file := range f.open {
 		_ = file.Close() // it was only read

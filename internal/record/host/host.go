@@ -6,8 +6,8 @@
 // being flushed (node_memory_Dirty_bytes falling while node_disk_written_bytes_total rises), shows
 // only with both.
 //
-// One sample per second is right: a stall of eight seconds is half gone in samples of fifteen. A
-// sample is a few small reads of /proc and costs well under a millisecond of CPU.
+// One sample per second is right: samples every fifteen seconds blur a stall of eight. A sample is
+// a few small reads of /proc and costs well under a millisecond of CPU.
 //
 // Times of devices are the kernel's: milliseconds, summed over requests, from queueing to
 // completion (kernel: Documentation/admin-guide/iostats.rst); sectors there are 512 bytes, whatever
@@ -60,14 +60,13 @@ import (
 // thousands of CPUs and interrupts has some hundred KiB.
 const fileBytesMax = 4 << 20
 
-// Sniff reports whether an argument means this machine.
+// Sniff reports whether an argument refers to this machine.
 func Sniff(arg string, _ []byte) bool {
 	word, _, _ := strings.Cut(arg, "?")
 	return word == "host" || word == "local" || word == "localhost"
 }
 
-// OpenArg opens what follows the word host on this machine: nothing, or whose cgroup is to be
-// sampled.
+// OpenArg opens this machine; after the word host, the argument may name the cgroup to sample.
 func OpenArg(arg string) (source.Source, error) {
 	a, err := parse(arg)
 	if err != nil {
@@ -76,8 +75,8 @@ func OpenArg(arg string) (source.Source, error) {
 	return open("/", a)
 }
 
-// Open prepares the machine whose /proc is under root: "" or "/" is this one. (A
-// container that has the host's at /host gives that.)
+// Open prepares the machine with its /proc under root: "" or "/" is this one. (A container with the
+// host's /proc under /host passes that.)
 func Open(root string) (source.Source, error) {
 	if root == "" {
 		root = "/"
@@ -103,15 +102,15 @@ func open(root string, a address) (source.Source, error) {
 	return &machine{Polled: source.NewPolled(recording.Source{Kind: "host", Name: name}), root: root, group: group}, nil
 }
 
-// machine is a /proc that is read again and again; it implements source.Source.
+// machine is a /proc that is read repeatedly; it implements source.Source.
 type machine struct {
 	*source.Polled
 	root  string
 	group cgroup
 }
 
-// Read implements source.Source, as source.Polled.Poll has it. A sample that comes late (the
-// machine stalls) carries the time it was taken at.
+// Read implements source.Source, like source.Polled.Poll. A late sample (the machine stalls) has
+// the time at which it was taken.
 func (m *machine) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
 	s := newSampler(m.root, opt.Want)
 	s.group = m.group
@@ -146,8 +145,7 @@ func (s *sampler) Tell(d *recording.Source) {
 	}
 }
 
-// sysctls are the limits of the page cache: which of bytes or ratio counts is the
-// one that is not zero.
+// sysctls are the limits of the page cache: of bytes and ratio, the one that is not zero counts.
 var sysctls = []string{
 	"dirty_background_bytes", "dirty_background_ratio", "dirty_bytes", "dirty_ratio",
 	"dirty_expire_centisecs", "dirty_writeback_centisecs", "swappiness",
@@ -188,14 +186,14 @@ func readFile(root, name string) ([]byte, error) {
 	return b, err
 }
 
-// sampler reads one moment of a machine after the other.
+// sampler takes one sample of a machine after another.
 type sampler struct {
 	root   string
 	files  *files
 	want   func(string) bool
 	series map[seriesKey]labels.Labels
 	active map[string]bool // devices that have done I/O
-	absent []string        // what this machine does not have
+	absent []string        // what this machine lacks
 	told   map[string]bool
 
 	cores    int
@@ -236,7 +234,7 @@ func (s *sampler) sample(at time.Time) error {
 	}
 	if len(s.names) == 0 && !s.told["devices"] {
 		s.told["devices"] = true
-		s.absent = append(s.absent, "the host does not tell its devices: /proc/diskstats is empty, as in a sandbox whose /proc is not the node's; run this on the node")
+		s.absent = append(s.absent, "the host does not show its devices: /proc/diskstats is empty, as in a sandbox without the node's /proc; run this on the node")
 	}
 	s.optional("proc/stat", "CPU times", s.stat)
 	s.optional("proc/meminfo", "dirty memory", s.meminfo)
@@ -261,14 +259,14 @@ func (s *sampler) optional(name, what string, take func([]byte) error) {
 		if errors.Is(err, os.ErrNotExist) {
 			reason = "/" + name + " is missing"
 		}
-		s.absent = append(s.absent, "the host does not tell "+what+": "+reason)
+		s.absent = append(s.absent, "the host does not show "+what+": "+reason)
 	}
 }
 
 // add puts one value into the batch.
 func (s *sampler) add(value float64, k seriesKey) {
 	if s.given[k] {
-		return // a file that tells something twice
+		return // a file that contains something twice
 	}
 	s.given[k] = true
 	l, ok := s.series[k]

@@ -236,7 +236,7 @@ func TestNoDevices(t *testing.T) {
 	s := newSampler(root, nil)
 	sampled(t, s)
 	sampled(t, s)
-	if n := strings.Count(strings.Join(s.absent, "\n"), "not the node's"); n != 1 {
+	if n := strings.Count(strings.Join(s.absent, "\n"), "without the node's /proc"); n != 1 {
 		t.Errorf("told %d times: %q", n, s.absent)
 	}
 }

@@ -33,8 +33,8 @@ const (
 	unifiedMount = "sys/fs/cgroup"
 )
 
-// levels are a group and those above it, up to the mount, which stands for a group only where it is
-// the database's own.
+// levels are a group and those above it, up to the mount. The mount counts only if it is the
+// database's own group.
 func (s *sampler) levels(dir, mount string) []level {
 	if known, ok := s.above[dir]; ok {
 		return known
@@ -47,7 +47,7 @@ func (s *sampler) levels(dir, mount string) []level {
 	return out
 }
 
-// withBinding takes the database's own group, and the one above it that has the least of a limit,
+// withBinding returns the database's own group, and the group above it with the lowest limit,
 // unless its own is as low.
 func withBinding(levels []level, limit func(level) (float64, bool), take func(level)) {
 	own := levels[0]
@@ -57,7 +57,7 @@ func withBinding(levels []level, limit func(level) (float64, bool), take func(le
 	}
 }
 
-// least returns the level with the lowest limit; the innermost of several, also if there is no
+// least returns the level with the lowest limit; the innermost of several, and also if there is no
 // limit.
 func least(levels []level, limit func(level) (float64, bool)) level {
 	at, best := levels[0], math.Inf(1)
@@ -69,7 +69,7 @@ func least(levels []level, limit func(level) (float64, bool)) level {
 	return at
 }
 
-// quota is how many CPUs a group may use, of its quota and period as text.
+// quota is how many CPUs a group may use, from its quota and period as text.
 func quota(quota, period string) (cpus float64, ok bool) {
 	q, limited := count(quota)
 	p, told := count(period)

@@ -13,9 +13,9 @@ const (
 	kib         = 1024
 )
 
-// diskColumns are the figures of a line of /proc/diskstats after major, minor and name, in the
-// kernel's order. Kernels before 4.18 end after the eleventh (discards), before 5.5 after the
-// fifteenth (flushes).
+// diskColumns are the columns of /proc/diskstats after major, minor and name, in the kernel's
+// order. Kernels before 4.18 end after the eleventh (discards), before 5.5 after the fifteenth
+// (flushes).
 var diskColumns = []struct {
 	metric string
 	scale  float64
@@ -39,15 +39,15 @@ var diskColumns = []struct {
 	{"node_disk_flush_requests_time_seconds_total", 1e-3},
 }
 
-// partition matches the partitions that node_exporter leaves out by default
-// (collector diskstats, --collector.diskstats.device-exclude). Their I/O is their device's again.
+// partition matches the partitions that node_exporter leaves out by default (collector diskstats,
+// --collector.diskstats.device-exclude). Their I/O is already counted for their device.
 var partition = regexp.MustCompile(`^((h|s|v|xv)d[a-z]+|nvme\d+n\d+p|mmcblk\d+p)\d+$`)
 
-// virtual matches devices that are on most machines without being used.
+// virtual matches devices that exist unused on most machines.
 var virtual = regexp.MustCompile(`^(z?ram|loop|fd|sr|nbd)\d+$`)
 
-// diskstats takes the devices. Loop, ram and zram devices count once they have done I/O: they
-// may be what a test's database lies on.
+// diskstats reads the devices. Loop, ram and zram devices count once they have done I/O: a test's
+// database may be on one.
 func (s *sampler) diskstats(b []byte) error {
 	for n, line := range strings.Split(string(b), "\n") {
 		f := strings.Fields(line)
@@ -56,7 +56,7 @@ func (s *sampler) diskstats(b []byte) error {
 		}
 		if len(f) < 3+11 {
 			if len(f) == 7 {
-				continue // a partition as kernels of 2.6 had it
+				continue // a partition in the format of kernels 2.6
 			}
 			return fmt.Errorf("/proc/diskstats line %d has %d fields, not 14 or more", n+1, len(f))
 		}
@@ -99,8 +99,8 @@ func scaled(v uint64, scale float64) float64 {
 	return float64(v) * scale
 }
 
-// cpuModes are the columns of /proc/stat's cpu lines. guest and guest_nice, which
-// follow, are contained in user and nice.
+// cpuModes are the columns of /proc/stat's cpu lines. The following guest and guest_nice are
+// contained in user and nice.
 var cpuModes = []string{"user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal"}
 
 // statGauges are lines of /proc/stat that are one number.
@@ -201,8 +201,8 @@ func (s *sampler) vmstat(b []byte) error {
 	return nil
 }
 
-// pressure takes a file of /proc/pressure. "some" is node_exporter's waiting, "full" its
-// stalled; for the CPU it exports only the first.
+// pressure reads a file of /proc/pressure. "some" is node_exporter's waiting, "full" its stalled;
+// for the CPU it exports only the first.
 func (s *sampler) pressure(resource string, b []byte) error {
 	err := s.totals(string(b), func(kind string, seconds float64) {
 		if resource != "cpu" || kind != "stalled" {

@@ -19,7 +19,7 @@ const (
 // onDevices are the file systems that databases use.
 var onDevices = []string{"ext4", "ext3", "xfs", "btrfs", "zfs", "f2fs"}
 
-// mountFacts tell file system, options and device of each mount that can hold a database:
+// mountFacts report the file system, options and device of each mount that can hold a database:
 // "mount./var/lib/db" = "ext4 rw,noatime /dev/nvme1n1". (Source: proc(5), mountinfo: options of the
 // mount, " - ", type, source, options of the file system.)
 func mountFacts(root string, f map[string]string) {
@@ -59,9 +59,9 @@ func unescape(s string) string {
 	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(s)
 }
 
-// diskFacts tell each device's scheduler, and what its driver does: "scheduler.nvme1n1" = "none";
-// its size in bytes and what its maker calls it: "model.nvme1n1" = "Amazon Elastic Block Store";
-// and of a device over others, as a stripe is, of how many: "parts.dm-0" = "4".
+// diskFacts report each device's scheduler ("scheduler.nvme1n1" = "none"), its size in bytes, its
+// model ("model.nvme1n1" = "Amazon Elastic Block Store"), and, for a device on top of others such
+// as a stripe, how many ("parts.dm-0" = "4").
 func diskFacts(root string, f map[string]string) {
 	entries, err := os.ReadDir(filepath.Join(root, "sys", "block"))
 	if err != nil {

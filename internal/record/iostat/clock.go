@@ -19,7 +19,7 @@ type clock struct {
 	day    time.Time // for sysstat 9, which prints the time without a date
 
 	prev time.Time
-	back int64 // reports whose time is not after the one before
+	back int64 // reports with a time not after the previous one's
 	from time.Time
 	run  int
 }
@@ -36,7 +36,7 @@ func newClock(s *survey, opt source.Options, modified time.Time) *clock {
 	}
 	if s.stamped == 0 {
 		c.anchor = modified.Truncate(time.Second).Add(-time.Duration(s.reports-1) * c.period)
-		// A copied file's modification time is the copy's. The banner's date tells.
+		// A copied file's modification time is the copy's; the banner's date shows it.
 		if !c.day.IsZero() && (c.anchor.Before(c.day) || c.anchor.After(c.day.Add(24*time.Hour))) {
 			c.anchor, c.dated = c.day, true
 		}
@@ -85,11 +85,11 @@ func (c *clock) place(r *report) (time.Time, bool) {
 	return t, true
 }
 
-// dateOrder decides which figure of the log's dates is the day and which the
-// month. What rules out an order goes first: a figure over 12 (or of four digits), another
-// separator than a slash, a decimal comma, a 12-hour clock; then dates that
-// would lie far apart or run backwards; then dates after the file was last
-// written. If both still stand, the C locale's order is taken and a note says so.
+// dateOrder decides which number in the log's dates is the day and which the month. First come the
+// signs that rule out an order: a number over 12 (or of four digits), a separator other than a
+// slash, a decimal comma, a 12-hour clock; then dates that would be far apart or run backwards;
+// then dates after the file was last written. If both orders remain possible, the C locale's is
+// used and a note says so.
 func (s *survey) dateOrder(loc *time.Location, modified time.Time) (o dateOrder, guess string) {
 	if len(s.dates) == 0 {
 		return yearMonthDay, ""
@@ -111,7 +111,7 @@ func (s *survey) dateOrder(loc *time.Location, modified time.Time) (o dateOrder,
 	case eu && !us:
 		return dayMonthYear, ""
 	case !us:
-		return monthDayYear, "its dates fit no known order"
+		return monthDayYear, "its dates match no known order"
 	case s.ampm:
 		return monthDayYear, ""
 	case s.comma:
@@ -137,10 +137,10 @@ func (s *survey) dateOrder(loc *time.Location, modified time.Time) (o dateOrder,
 		case near(euDay) && !near(usDay):
 			return dayMonthYear, ""
 		case euDay.Before(modified) && usDay.After(modified):
-			return dayMonthYear, "only that order lies before the file was last written"
+			return dayMonthYear, "only that order gives dates before the file was last written"
 		}
 	}
-	return monthDayYear, "nothing in the log tells month from day"
+	return monthDayYear, "nothing in the log distinguishes month and day"
 }
 
 // fits reports whether all dates are dates under an order and never run
@@ -160,16 +160,16 @@ func (s *survey) fits(o dateOrder, loc *time.Location) (bool, time.Duration) {
 	return true, prev.Sub(first)
 }
 
-// notes report what about the times is a guess.
+// notes report what was assumed about the times.
 func (c *clock) notes(s *survey) []recording.Note {
 	var out []recording.Note
 	if s.stamped == 0 {
 		how := "the last one at the file's modification time"
 		if c.dated {
-			how = "the first one at midnight of the banner's date, since the file was written on another day"
+			how = "the first one at midnight of the banner's date, because the file was written on another day"
 		}
 		out = append(out, recording.Note{Kind: recording.NoteLimit, Text: fmt.Sprintf(
-			"the log has no times (iostat without -t): reports were placed %s apart, %s; record with S_TIME_FORMAT=ISO iostat -xt 1, or give the period", c.period, how)})
+			"the log has no times (iostat without -t), so reports were placed %s apart, %s; record with S_TIME_FORMAT=ISO iostat -xt 1, or give the period", c.period, how)})
 	}
 	if c.guess != "" && !c.dated {
 		as := map[dateOrder]string{yearMonthDay: "year-month-day", monthDayYear: "month/day", dayMonthYear: "day/month"}[c.order]
@@ -178,7 +178,7 @@ func (c *clock) notes(s *survey) []recording.Note {
 	}
 	if c.back > 0 {
 		out = append(out, recording.Note{Kind: recording.NoteClock, From: c.from.UTC(), Text: fmt.Sprintf(
-			"%d reports were not after the one before them and were left out: the host's clock was set back, or logs were joined in another order", c.back)})
+			"%d reports were not later than the previous one and were skipped: the host's clock was set back, or logs were joined out of order", c.back)})
 	}
 	return out
 }

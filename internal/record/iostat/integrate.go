@@ -13,13 +13,12 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// An integrator turns reports back into counters and hands them on in batches.
+// An integrator turns reports back into counters and writes them in batches.
 //
-// A counter is moved by rate x interval, where the interval ends with the report and begins
-// with the counter's sample before it: irate over two consecutive samples is
-// then the log's rate, whatever happened between them. Each run starts its
-// counters at zero, as after a reboot, so that nobody takes the time between two
-// runs for idleness.
+// A counter is moved by rate x interval, where the interval ends with the report and begins with
+// the counter's sample before it: irate over two consecutive samples is then the log's rate,
+// whatever happened between them. Each run starts its counters at zero, as after a reboot, so that
+// the time between two runs does not look idle.
 type integrator struct {
 	ctx context.Context
 	w   recording.Writer
@@ -172,7 +171,7 @@ func (it *integrator) startRun(r *report, ms int64) error {
 	}
 	if it.run >= 0 && it.started {
 		it.gaps = append(it.gaps, recording.Note{Kind: recording.NoteGap, From: it.clockTime(it.lastRep), To: it.clockTime(base),
-			Text: "no reports between two runs of iostat: what happened in between is not known"})
+			Text: "no reports between two runs of iostat: what happened then is not known"})
 		base = max(base, it.lastRep+1)
 	}
 	it.run, it.started = r.run, true
@@ -315,33 +314,33 @@ func (it *integrator) clockTime(ms int64) time.Time {
 	return time.UnixMilli(ms).Add(it.opt.ClockOffset).UTC()
 }
 
-// notes report what the log did not contain.
+// notes report what the log does not contain.
 func (it *integrator) notes(s *survey) []recording.Note {
 	out := it.gaps
 	limit := func(text string) { out = append(out, recording.Note{Kind: recording.NoteLimit, Text: text}) }
 	if d := s.found.damage; d.count > 0 {
 		out = append(out, recording.Note{Kind: recording.NoteDamage, Offset: d.offset,
-			Text: fmt.Sprintf("%d places of the log could not be read and were left out, the first at %s: %s", d.count, d.where(), d.what)})
+			Text: fmt.Sprintf("%d places in the log could not be read and were skipped, the first at %s: %s", d.count, d.where(), d.what)})
 	}
 	if s.disks && !s.split {
-		limit("the log tells no reads and writes per second apart (iostat without -x, or with -s): device latency cannot be judged; record with iostat -xt 1")
+		limit("the log does not separate reads and writes per second (iostat without -x, or with -s): device latency cannot be judged; record with iostat -xt 1")
 	} else if s.disks && !s.awaits {
 		limit("the log has one await for reads and writes together (sysstat before 9.1.5): write latency cannot be judged; record with a newer sysstat")
 	}
 	if !s.disks {
-		limit("the log has CPU reports only (iostat -c): devices cannot be judged; record with iostat -xt 1")
+		limit("the log has only CPU reports (iostat -c): devices cannot be judged; record with iostat -xt 1")
 	}
 	if it.cpu.has[0] && s.found.cpus == 0 {
-		limit("the log does not tell how many CPUs the host has: its CPU seconds are those of one")
+		limit("the log does not contain the number of CPUs: its CPU seconds are those of one")
 	}
 	if it.holes > 0 && !it.idle {
-		limit(strconv.FormatInt(it.holes, 10) + " times a device was missing in reports and came back: its rates there are those of the report in which it came back")
+		limit(strconv.FormatInt(it.holes, 10) + " times a device was missing in reports and came back: its rates in between are those of the report in which it came back")
 	}
 	if it.tooMany > 0 {
-		out = append(out, recording.Note{Kind: recording.NoteDropped, Text: fmt.Sprintf("%d rows of devices beyond the first %d were left out", it.tooMany, devicesMax)})
+		out = append(out, recording.Note{Kind: recording.NoteDropped, Text: fmt.Sprintf("%d rows of devices beyond the first %d were dropped", it.tooMany, devicesMax)})
 	}
 	if s.found.groups > 0 {
-		limit(fmt.Sprintf("%d rows of device groups (iostat -g) were left out: they repeat their devices", s.found.groups))
+		limit(fmt.Sprintf("%d rows of device groups (iostat -g) were skipped: they repeat their devices", s.found.groups))
 	}
 	return out
 }

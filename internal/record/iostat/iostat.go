@@ -1,5 +1,5 @@
-// Package iostat reads what iostat printed: a log that somebody kept while the database stalled,
-// with whatever mixture of options it was made.
+// Package iostat reads iostat's output: a log that was kept while the database stalled, made with
+// any options.
 //
 // The idea is to turn iostat's rates back into the kernel's counters. Each report gives the mean
 // rate between the previous report and itself. Multiplied by that interval and summed, the rates
@@ -18,7 +18,7 @@
 //
 // It reads the text of sysstat 9 to 12 with any of -x -k -m -t -y -z -d -c -s -p, in any locale's
 // dates and decimals, several runs appended to one another, and -o JSON, also if cut short by a
-// kill. It does not read -h: those figures are rounded for people. The best log is made by
+// kill. It does not read -h, which rounds its figures. The best log is made by
 //
 //	S_TIME_FORMAT=ISO iostat -xt 1 > iostat.log
 //
@@ -56,8 +56,8 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// Bounds on what a log may ask for. They are far beyond any real one; a
-// hostile file meets them before it meets the memory's end.
+// Bounds on a log. They are far beyond any real one; a hostile file reaches them before it exhausts
+// memory.
 const (
 	lineBytesMax   = 64 << 10 // a row of sysstat 12 is 250 bytes
 	valueBytesMax  = 16 << 20 // one report of a JSON log
@@ -82,7 +82,7 @@ type Options struct {
 // Open prepares the log at path. It reads only its beginning.
 func Open(path string) (source.Source, error) { return New(path, Options{}) }
 
-// New is Open for a log that is not simply a file: compressed, or in memory.
+// New is Open for a log that is not a plain file: compressed, or in memory.
 func New(path string, opt Options) (source.Source, error) {
 	if opt.Open == nil {
 		info, err := os.Stat(path)
@@ -107,7 +107,7 @@ func New(path string, opt Options) (source.Source, error) {
 	}
 	head = head[:n]
 	if !Sniff(path, head) {
-		return nil, fmt.Errorf("%s is no iostat log: neither a \"Device\" nor an \"avg-cpu\" heading nor {\"sysstat\" in its first %d bytes; make one with: S_TIME_FORMAT=ISO iostat -xt 1 > iostat.log", path, n)
+		return nil, fmt.Errorf("%s is not an iostat log: neither a \"Device\" nor an \"avg-cpu\" heading nor {\"sysstat\" in its first %d bytes; make one with: S_TIME_FORMAT=ISO iostat -xt 1 > iostat.log", path, n)
 	}
 	out := &log{path: path, opt: opt, json: isJSON(head)}
 	out.SetDescription(recording.Source{Kind: "iostat", Name: path})
@@ -145,11 +145,11 @@ type log struct {
 // too.
 type reports interface {
 	next() (r *report, ok bool)
-	// about is what was learnt on the way.
+	// about is what reading the log has shown so far.
 	about() *findings
 }
 
-// findings are what the reports of a log are not: who wrote it, what was unreadable.
+// findings are the facts about a log besides its reports: who wrote it, what could not be read.
 type findings struct {
 	host, kernel string
 	cpus         int
@@ -182,8 +182,8 @@ func (l *log) reports(r io.Reader) reports {
 	return newTextReports(r)
 }
 
-// Read implements source.Source. The log is read twice: what kind of dates it has, how many
-// reports there are and whether -z was given is known only at its end.
+// Read implements source.Source. It reads the log twice: the format of the dates, the number of
+// reports and whether -z was used are known only at the end.
 func (l *log) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
 	sv, err := l.survey(ctx, opt)
 	if err != nil {
@@ -214,12 +214,12 @@ func (l *log) Read(ctx context.Context, w recording.Writer, opt source.Options) 
 	return nil
 }
 
-// each hands every report of the log to visit. pass is 0 or 1, for progress.
+// each calls visit for every report of the log. pass is 0 or 1, for progress.
 func (l *log) each(ctx context.Context, opt source.Options, pass int64, visit func(*report) error) error {
 	return l.eachOf(ctx, opt, pass, func(reports) {}, visit)
 }
 
-// eachOf is each that first shows the reader, whose findings grow as it reads.
+// eachOf is each, but first passes the reader on; its findings grow as it reads.
 func (l *log) eachOf(ctx context.Context, opt source.Options, pass int64, start func(reports), visit func(*report) error) error {
 	f, err := l.opt.Open()
 	if err != nil {
@@ -235,7 +235,7 @@ func (l *log) eachOf(ctx context.Context, opt source.Options, pass int64, start 
 				return err
 			}
 			if opt.Progress != nil {
-				// Two passes make one piece of work of twice the bytes.
+				// Both passes count as one piece of work with twice the bytes.
 				opt.Progress((pass*l.opt.Bytes+count.n)/2, l.opt.Bytes)
 			}
 		}
@@ -261,7 +261,7 @@ func (c *counter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// describe tells the writer which source the samples are from and what is wrong with them.
+// describe writes the source of the samples and the notes about them.
 func (l *log) describe(w recording.Writer, sv *survey, ck *clock, it *integrator) {
 	d := recording.Source{
 		Kind: "iostat", Name: l.path, Host: sv.found.host,

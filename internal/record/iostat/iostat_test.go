@@ -329,9 +329,9 @@ func TestDates(t *testing.T) {
 		"local":          {"2026-07-03", []string{"2026-07-03 02:15:01", "2026-07-03 02:15:02"}, berlin, "2026-07-03T00:15:02Z", ""},
 		"12-hour":        {"05/04/2026", []string{"05/04/2026 02:15:01 AM", "05/04/2026 02:15:02 AM"}, nil, "2026-05-04T02:15:02Z", ""},
 		"midnight tells": {"05/04/26", []string{"05/04/26 23:59:59", "06/04/26 00:00:00"}, nil, "2026-04-06T00:00:00Z", ""},
-		"file date":      {"11/12/26", []string{"11/12/26 02:15:01", "11/12/26 02:15:02"}, nil, "2026-11-12T02:15:02Z", "month from day"},
-		"future is none": {"11/12/25", []string{"11/12/25 02:15:01", "11/12/25 02:15:02"}, nil, "2025-11-12T02:15:02Z", "month from day"},
-		"two digits":     {"05/04/26", []string{"05/04/26 02:15:01", "05/04/26 02:15:02"}, nil, "2026-05-04T02:15:02Z", "month from day"},
+		"file date":      {"11/12/26", []string{"11/12/26 02:15:01", "11/12/26 02:15:02"}, nil, "2026-11-12T02:15:02Z", "distinguishes month and day"},
+		"future is none": {"11/12/25", []string{"11/12/25 02:15:01", "11/12/25 02:15:02"}, nil, "2025-11-12T02:15:02Z", "distinguishes month and day"},
+		"two digits":     {"05/04/26", []string{"05/04/26 02:15:01", "05/04/26 02:15:02"}, nil, "2026-05-04T02:15:02Z", "distinguishes month and day"},
 		"same either":    {"05/05/26", []string{"05/05/26 02:15:01", "05/05/26 02:15:02"}, nil, "2026-05-05T02:15:02Z", ""},
 		"sysstat 9":      {"11/21/26", []string{"Time: 11:59:59 PM", "Time: 12:00:01 AM"}, nil, "2026-11-22T00:00:01Z", ""},
 		"autumn":         {"10/25/26", []string{"10/25/26 02:59:59", "10/25/26 02:00:00"}, berlin, "2026-10-25T01:00:00Z", ""},
@@ -530,10 +530,10 @@ func TestUnusable(t *testing.T) {
 		"since boot only": {string(xlog(banner, stamps, sda)), "only the average since boot"},
 		"human":           {string(devicesOnly), "-h"},
 		"headings only":   {banner + "Device            r/s     rkB/s\n", "since boot"},
-		"not iostat":      {"hello\nworld\n", "no iostat log"},
+		"not iostat":      {"hello\nworld\n", "not an iostat log"},
 		"no rows":         {banner + "avg-cpu:  %user   %nice %system %iowait  %steal   %idle\nnonsense\n", "line 4"},
-		"empty":           {"", "no iostat log"},
-		"other JSON":      {`{"a": 1}`, "no iostat log"},
+		"empty":           {"", "not an iostat log"},
+		"other JSON":      {`{"a": 1}`, "not an iostat log"},
 	} {
 		_, _, err := read(t, "x.log", []byte(tt.text), source.Options{})
 		if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), "x.log") {

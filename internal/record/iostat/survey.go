@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// A survey is what one reading of the whole log tells about each of its parts.
+// A survey is what must be known about the whole log before reading its parts.
 type survey struct {
 	found    findings
 	reports  int64 // all of them
@@ -139,21 +139,21 @@ func (s *survey) period(given time.Duration) time.Duration {
 	return time.Second
 }
 
-// usable says why a log tells nothing.
+// usable explains why a log is useless.
 func (s *survey) usable(path string) error {
 	const again = "record again with: S_TIME_FORMAT=ISO iostat -xt 1"
 	switch {
 	case s.counted > 0:
 		return nil
 	case s.reports > 0:
-		return fmt.Errorf("iostat log %s holds only the average since boot, no interval: %s", path, again)
+		return fmt.Errorf("iostat log %s contains only the average since boot, no interval: %s", path, again)
 	case s.found.human:
-		return fmt.Errorf("iostat log %s was made with -h, whose rounded figures are for people: %s", path, again)
+		return fmt.Errorf("iostat log %s was made with -h, which rounds its figures: %s", path, again)
 	case s.found.damage.count > 0:
 		d := s.found.damage
-		return fmt.Errorf("iostat log %s holds no readable report; first at %s: %s; %s", path, d.where(), d.what, again)
+		return fmt.Errorf("iostat log %s contains no readable report; first at %s: %s; %s", path, d.where(), d.what, again)
 	}
-	return fmt.Errorf("iostat log %s holds headings but no report: %s", path, again)
+	return fmt.Errorf("iostat log %s contains headings but no report: %s", path, again)
 }
 
 func (d *damage) where() string {

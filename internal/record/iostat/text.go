@@ -207,7 +207,7 @@ func (t *textReports) open(line []byte) {
 			t.cur.stamp = s
 			return
 		}
-		t.damaged("a line that is neither iostat's heading nor one of its rows")
+		t.damaged("a line that is neither a heading nor a row of iostat")
 	}
 }
 
@@ -250,7 +250,7 @@ func (t *textReports) takeBanner(line []byte) {
 	}
 }
 
-// takeCPU reads avg-cpu's row; false if the line is none.
+// takeCPU reads avg-cpu's row; false if the line is not one.
 func (t *textReports) takeCPU(line []byte) bool {
 	t.rows = nothing
 	fields := t.split(line)
@@ -270,7 +270,7 @@ func (t *textReports) takeCPU(line []byte) bool {
 	return true
 }
 
-// takeDevice reads a row of the device table; false if the line is none.
+// takeDevice reads a row of the device table; false if the line is not one.
 func (t *textReports) takeDevice(line []byte) bool {
 	fields := t.split(line)
 	if len(fields) != len(t.columns)+1 {

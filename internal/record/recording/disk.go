@@ -39,7 +39,7 @@ type DiskOptions struct {
 }
 
 const (
-	// manifestTick is how often it is looked whether sources or notes changed.
+	// manifestTick is how often changes of sources and notes are checked.
 	manifestTick = time.Second
 	// manifestPause is the least time between two writes of recording.json, which
 	// wait for the disk: it may be the very disk that is observed.
@@ -177,7 +177,7 @@ func (d *Disk) resume() error {
 	}
 	for _, b := range blocks {
 		if err := d.seed(b); err != nil {
-			return fmt.Errorf("read block %s: %w: remove that folder to go on without its samples", b, err)
+			return fmt.Errorf("read block %s: %w: remove that folder to continue without its samples", b, err)
 		}
 	}
 	damage, err := readWAL(context.Background(), d.dir, d.live)
@@ -317,7 +317,7 @@ func (d *Disk) beginBlock() error {
 		d.setStuck(err)
 		if err != nil {
 			// Nothing is lost: the log still has the samples, and the next block tries again.
-			d.live.note(Note{Kind: NoteLimit, Source: d.dir, Text: fmt.Sprintf("a block could not be written (%v): free space on the disk of the recording", err)})
+			d.live.note(Note{Kind: NoteLimit, Source: d.dir, Text: fmt.Sprintf("a block could not be written (%v): free space on the recording's disk", err)})
 		}
 		d.writer <- views
 	}()
@@ -392,7 +392,7 @@ func (d *Disk) Close() error {
 	}
 	err = errors.Join(err, d.saveManifest(state), d.lock.release())
 	if err != nil {
-		return fmt.Errorf("close recording %s: %w: what was recorded is in its log and can be read; record to it again to put it in order", d.dir, err)
+		return fmt.Errorf("close recording %s: %w: what was recorded is in its log and can be read; recording to it again repairs it", d.dir, err)
 	}
 	return nil
 }

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// notesMax bounds the notes of a recording: a damaged source may have
-// one to tell at every byte. The last one kept says that more were left out.
+// notesMax bounds the notes of a recording: a damaged source may produce one at every byte. The
+// last one kept says that more were left out.
 const notesMax = 1000
 
-// A ledger keeps what a Writer is told beside the samples, and counts what was
-// dropped. It is safe for concurrent use.
+// A ledger keeps a Writer's sources and notes, and counts what was dropped. It is safe for
+// concurrent use.
 type ledger struct {
 	mu      sync.Mutex
 	sources []Source
@@ -115,13 +115,13 @@ func (l *ledger) all() ([]Source, []Note, int) {
 			Text: fmt.Sprintf(text, d.samples, d.metric),
 		})
 	}
-	dropped(l.late, "%d samples were not newer than the last one of their series and were dropped, first of %s: "+
+	dropped(l.late, "%d samples were not newer than the last one of their series and were dropped, the first in %s: "+
 		"give sources that overlap in time as one, or one at a time")
-	dropped(l.over, "%d samples were dropped because the recording's bound on series or memory was reached, first of %s: "+
+	dropped(l.over, "%d samples were dropped because the recording reached its bound on series or memory, the first in %s: "+
 		"record fewer metrics or a shorter time")
 	if l.more > 0 {
 		notes = append(notes, Note{Kind: NoteDropped, Source: name,
-			Text: fmt.Sprintf("%d more notes were left out", l.more)})
+			Text: fmt.Sprintf("%d more notes were dropped", l.more)})
 	}
 	return slices.Clone(l.sources), notes, l.version
 }

@@ -4,8 +4,8 @@ package recording
 
 import "os"
 
-// A dirLock would say that a process is writing to a folder; this system has no
-// lock that goes away with the process on a folder, so nothing is checked.
+// A dirLock would show that a process is writing to a folder. This system has no folder lock that
+// ends with its process, so nothing is checked.
 type dirLock struct{}
 
 func lockDir(dir string) (*dirLock, error) {
@@ -15,5 +15,5 @@ func lockDir(dir string) (*dirLock, error) {
 
 func (*dirLock) release() error { return nil }
 
-// beingWritten cannot be told here.
+// beingWritten is not known on this system.
 func beingWritten(string) bool { return false }

@@ -33,9 +33,9 @@ func lockDir(dir string) (*dirLock, error) {
 	switch {
 	case errors.Is(err, unix.EWOULDBLOCK):
 		f.Close()
-		return nil, fmt.Errorf("%s is being recorded to by another process: wait for it to end or give another folder", dir)
+		return nil, fmt.Errorf("another process is recording to %s: wait for it to end, or give another folder", dir)
 	case errors.Is(err, unix.ENOLCK), errors.Is(err, unix.ENOTSUP), errors.Is(err, unix.EINVAL), errors.Is(err, unix.EBADF):
-		// A file system without locks: one cannot tell, so go on.
+		// A file system without locks cannot show it, so continue.
 	case err != nil:
 		f.Close()
 		return nil, fmt.Errorf("lock %s: %w", dir, err)

@@ -108,7 +108,7 @@ func TestMemoryBounds(t *testing.T) {
 		t.Errorf("%d metrics, error %v, want 2", len(metrics), err)
 	}
 	notes := m.Notes()
-	if len(notes) != 1 || notes[0].Kind != NoteDropped || !strings.Contains(notes[0].Text, "first of c") {
+	if len(notes) != 1 || notes[0].Kind != NoteDropped || !strings.Contains(notes[0].Text, "first in c") {
 		t.Errorf("notes %+v, want one about c", notes)
 	}
 	if !notes[0].From.Equal(time.UnixMilli(1000)) || !notes[0].To.Equal(time.UnixMilli(2000)) {

@@ -93,7 +93,7 @@ func open(dir string) (f *folder, again bool, err error) {
 	return f, false, nil
 }
 
-// tellDamage notes what the log lost, and that the recorder did not end well.
+// tellDamage notes what the log lost, and that the recorder did not shut down cleanly.
 func (f *folder) tellDamage(damage []walDamage, state string) {
 	live := state == stateRecording && beingWritten(f.dir)
 	for _, w := range damage {
@@ -109,10 +109,10 @@ func (f *folder) tellDamage(damage []walDamage, state string) {
 	}
 	if !live {
 		f.notes = append(f.notes, Note{Kind: NoteLimit, Source: f.dir,
-			Text: "the recorder did not end properly: the sources' last details and the batch being written then may be missing"})
+			Text: "the recorder did not shut down cleanly: the sources' last details and the batch being written then may be missing"})
 	}
 	if from, to, ok := f.span(); ok && len(f.sources) == 1 {
-		// Sources are told now and then only; the samples know better.
+		// Sources are written only now and then; the samples are more accurate.
 		s := &f.sources[0]
 		if s.From.IsZero() || from.Before(s.From) {
 			s.From = from

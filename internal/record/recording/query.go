@@ -118,7 +118,7 @@ func queryError(ctx context.Context, expr string, err error) error {
 	}
 	var many promql.ErrTooManySamples
 	if errors.As(err, &many) {
-		return fmt.Errorf("query %q: %w: ask for fewer series, a shorter time or a longer step", expr, err)
+		return fmt.Errorf("query %q: %w: request fewer series, a shorter time or a longer step", expr, err)
 	}
 	return fmt.Errorf("query %q: %w", expr, err)
 }
@@ -202,7 +202,7 @@ func (e *queries) collect(it chunkenc.Iterator, mint, maxt int64, limit int) ([]
 			continue
 		}
 		if len(points) == limit {
-			return nil, fmt.Errorf("more than %d samples: ask for fewer series or a shorter time", e.maxSamples)
+			return nil, fmt.Errorf("more than %d samples: request fewer series or a shorter time", e.maxSamples)
 		}
 		points = append(points, promql.FPoint{T: t, F: f})
 	}

@@ -1,17 +1,15 @@
-// Package recording holds what happened: the time series of one run, of
-// production, of a simulation or of the lab, under the names the ecosystem's
-// own exporters use.
+// Package recording stores the time series of one run (of production, a simulation or the lab)
+// under the names that the ecosystem's own exporters use.
 //
-// A producer (package observe, the simulator, the lab) hands batches of samples
-// to a [Writer]. A consumer (diagnose, fit, prove) asks a [Reader] in PromQL. Three
-// things stand behind a Reader and answer alike: a folder on disk (an embedded
-// Prometheus TSDB, see [Create] and [Open]), a store in memory ([NewMemory],
-// for a capture that is read once and diagnosed), and a Prometheus-compatible
-// server over HTTP ([Remote]).
+// A producer (a source, the simulator, the lab) appends batches of samples to a [Writer]. A
+// consumer (diagnose, fit, prove) queries a [Reader] in PromQL. There are three kinds of Reader
+// with the same results: a folder on disk (an embedded Prometheus TSDB, see [Create] and [Open]), a
+// store in memory ([NewMemory], for a capture that is read once and diagnosed), and a
+// Prometheus-compatible server over HTTP ([Remote]).
 //
-// What a source could not tell is absent. It is never written as zero: a zero is a
-// measurement. Where a source stopped and went on, the series have a hole; where
-// bytes were damaged, a [Note] says where and how much was lost.
+// What a source does not contain is absent. It is never written as zero: a zero is a measurement.
+// If a source paused, the series have a gap; if bytes were damaged, a [Note] says where and how
+// much was lost.
 package recording
 
 import (
@@ -43,18 +41,17 @@ type Batch struct {
 	Columns []Column
 }
 
-// A Writer takes batches. One Writer may be used by several goroutines at
-// once; batches of one series must arrive in time order. The batch and all it
-// refers to belong to the caller again when Append returns (labels excepted,
-// which are immutable).
+// A Writer accepts batches. It is safe for concurrent use; batches of one series must arrive in
+// time order. The batch and all it refers to belong to the caller again when Append returns (labels
+// excepted, which are immutable).
 type Writer interface {
 	// Append adds a batch. Samples not newer than the series' last one are
 	// dropped, counted, and reported as a Note by Close.
 	Append(ctx context.Context, b *Batch) error
-	// Note keeps a remark about the data beside it: a gap, damage, a limit.
+	// Note stores a note about the data: a gap, damage, a limit.
 	Note(n Note)
-	// Source tells who the samples are from; called once it is known, before
-	// or after samples, and again when more becomes known (same Name: replaced).
+	// Source describes where samples come from. It is called once this is known, before or after
+	// samples, and again when more becomes known (same Name: replaced).
 	Source(s Source)
 }
 
@@ -63,23 +60,23 @@ type Source struct {
 	// Kind is the recognised format: "ftdc", "iostat", "openmetrics",
 	// "metrics-url", "host", "fio", "prometheus".
 	Kind string `json:"kind"`
-	// Name is what the person gave: a path or a URL, without credentials.
+	// Name is the user's argument: a path or a URL, without credentials.
 	Name string `json:"name"`
-	// Engine is the database, if the source told: "mongodb", "etcd", "postgres", "iris".
+	// Engine is the database, if known: "mongodb", "etcd", "postgres", "iris".
 	Engine string `json:"engine,omitempty"`
-	// Version is the database's or the tool's version, if the source told.
+	// Version is the database's or the tool's version, if known.
 	Version string `json:"version,omitempty"`
-	// Host is the host's name, if the source told.
+	// Host is the host's name, if known.
 	Host string `json:"host,omitempty"`
 	// From and To are the first and the last sample's time.
 	From time.Time `json:"from"`
 	To   time.Time `json:"to"`
-	// Period is the usual distance of two samples (their median), 0 if unknown.
+	// Period is the median interval between samples, 0 if unknown.
 	Period time.Duration `json:"period_ns"`
 	// Samples is how many sample times (not values) the source had.
 	Samples int64 `json:"samples"`
-	// Facts are further settings the source told, as name and value, for
-	// people and for rules: "os", "cores", "memory_bytes", "storage_engine".
+	// Facts are further settings of the source, as name and value, for display and for rules: "os",
+	// "cores", "memory_bytes", "storage_engine".
 	Facts map[string]string `json:"facts,omitempty"`
 }
 
@@ -92,10 +89,10 @@ const (
 	NoteDamage  NoteKind = "damage"  // bytes that could not be read
 	NoteClock   NoteKind = "clock"   // time went backwards, or samples came late
 	NoteDropped NoteKind = "dropped" // samples not kept (out of order, over a bound)
-	NoteLimit   NoteKind = "limit"   // the source cannot tell something; Text says what
+	NoteLimit   NoteKind = "limit"   // the source lacks something; Text says what
 )
 
-// A Note is a remark about the data, for the finding evidence/gap.
+// A Note says what is wrong with the data, for the finding evidence/gap.
 type Note struct {
 	Kind   NoteKind `json:"kind"`
 	Source string   `json:"source"`           // Source.Name
@@ -112,32 +109,30 @@ type Metric struct {
 	Name string
 	// Series is how many label sets it has.
 	Series int
-	// Period is the usual distance of two of its samples, 0 if unknown.
+	// Period is the median interval between its samples, 0 if unknown.
 	Period time.Duration
 	// From and To are its first and last sample's time.
 	From, To time.Time
 }
 
-// A Series is one line of a query's answer.
+// A Series is one series of a query's result.
 type Series struct {
 	Labels labels.Labels
 	// Points are (T: milliseconds since the epoch, F: value), ascending.
 	Points []promql.FPoint
 }
 
-// A Reader answers PromQL about what was recorded. It may be used by several
-// goroutines at once.
+// A Reader evaluates PromQL over a recording. It is safe for concurrent use.
 type Reader interface {
-	// Sources and Notes tell where the samples came from and what is wrong with them.
+	// Sources and Notes report where the samples came from and what is wrong with them.
 	Sources() []Source
 	Notes() []Note
 	// Metrics lists the metric names, sorted.
 	Metrics(ctx context.Context) ([]Metric, error)
-	// Samples gives the raw samples of the series a PromQL instant-vector
-	// selector names ("node_disk_io_time_seconds_total{device=\"sda\"}"), at
-	// their own times, from <= t <= to, without lookback, interpolation or
-	// staleness handling: what an analysis of intervals needs, which Range at
-	// a fixed step would alias. (A server is asked the range selector.)
+	// Samples returns the raw samples of the series a PromQL instant-vector selector names
+	// ("node_disk_io_time_seconds_total{device=\"sda\"}"), at their own times, from <= t <= to,
+	// without lookback, interpolation or staleness handling: what an analysis of intervals needs,
+	// which Range at a fixed step would alias. (A server is asked the range selector.)
 	Samples(ctx context.Context, selector string, from, to time.Time) ([]Series, error)
 	// Range evaluates expr at from, from+step, ... to. A sample is looked for at
 	// most lookback before each step (0: the reader's own default).

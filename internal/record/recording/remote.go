@@ -30,8 +30,7 @@ const (
 	EnvToken    = "PLIMSOLL_PROMETHEUS_TOKEN"
 )
 
-// RemoteOptions say what of a server is asked for, and how. Only From and To
-// need to be set.
+// RemoteOptions are the options of queries to a server. Only From and To need to be set.
 type RemoteOptions struct {
 	// From and To bound the time asked for; queries beyond are cut to it. Zero To
 	// means now, zero From means one hour before To.
@@ -121,19 +120,19 @@ type Server struct {
 // lookback parameter: a selector outside of a range is sent as last_over_time over the lookback.
 func Remote(rawURL string, opt RemoteOptions) (Reader, error) { return Dial(rawURL, opt) }
 
-// Dial is [Remote] for who asks a server more than a recording can tell.
+// Dial is [Remote] for callers that need the server's other methods.
 func Dial(rawURL string, opt RemoteOptions) (*Server, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil {
 		// The error repeats the URL, and with it a password.
-		return nil, fmt.Errorf("prometheus: the URL cannot be read: give one such as http://host:9090")
+		return nil, fmt.Errorf("prometheus: the URL is not valid: give one such as http://host:9090")
 	}
 	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 		return nil, fmt.Errorf("prometheus: %q is not an http or https URL: give one such as http://host:9090", address.PublicURL(u))
 	}
 	opt = opt.withDefaults()
 	if opt.To.Before(opt.From) {
-		return nil, fmt.Errorf("prometheus: the time asked for ends at %s, before it starts at %s", opt.To.Format(time.RFC3339), opt.From.Format(time.RFC3339))
+		return nil, fmt.Errorf("prometheus: the requested time ends at %s, before it starts at %s", opt.To.Format(time.RFC3339), opt.From.Format(time.RFC3339))
 	}
 	auth := credentials(u, opt)
 	u.User, u.RawQuery, u.Fragment = nil, "", ""
@@ -176,7 +175,7 @@ func (r *Server) Notes() []Note {
 	defer r.mu.Unlock()
 	var out []Note
 	for _, w := range r.warnings {
-		out = append(out, Note{Kind: NoteLimit, Source: r.name, Text: "the server warns that its answer may not be whole: " + w})
+		out = append(out, Note{Kind: NoteLimit, Source: r.name, Text: "the server warns that its response may be incomplete: " + w})
 	}
 	return out
 }
@@ -316,11 +315,11 @@ func matrixOf(v model.Value) (model.Matrix, error) {
 	case nil:
 		return nil, nil
 	default:
-		return nil, fmt.Errorf("the server answered with a %s instead of a matrix", v.Type())
+		return nil, fmt.Errorf("the server returned a %s instead of a matrix", v.Type())
 	}
 }
 
-var errTooManyPoints = errors.New("ask for fewer series, a shorter time or a longer step")
+var errTooManyPoints = errors.New("request fewer series, a shorter time or a longer step")
 
 // join puts the parts of an answer, in time order, together.
 func (r *Server) join(parts []model.Matrix) ([]Series, error) {
@@ -335,7 +334,7 @@ func (r *Server) join(parts []model.Matrix) ([]Series, error) {
 				continue // native histograms only
 			}
 			if points += len(s.Values); points > r.opt.MaxSamples {
-				return nil, fmt.Errorf("the answer has more than %d points: %w", r.opt.MaxSamples, errTooManyPoints)
+				return nil, fmt.Errorf("the result has more than %d points: %w", r.opt.MaxSamples, errTooManyPoints)
 			}
 			l := labelsOf(s.Metric)
 			key := string(l.Bytes(nil))

@@ -19,7 +19,7 @@ const EnvTokenFile = "PLIMSOLL_PROMETHEUS_TOKEN_FILE"
 // tokenBytesMax bounds a file with a token: one of Kubernetes' has a kilobyte or two.
 const tokenBytesMax = 64 << 10
 
-// An identity is who asks a server: what its requests' Authorization header says.
+// An identity is the Authorization header of requests to a server.
 type identity struct {
 	header string // "" if it has none, or is in a file
 	file   string // of a bearer token
@@ -42,12 +42,12 @@ func (i identity) authorization() (string, error) {
 	}
 	token := strings.TrimSpace(string(text))
 	if token == "" || len(text) > tokenBytesMax || strings.ContainsAny(token, " \r\n\t") {
-		return "", fmt.Errorf("the bearer token of %s: %s holds none: want one line with the token", EnvTokenFile, i.file)
+		return "", fmt.Errorf("the bearer token of %s: %s is empty: want one line with the token", EnvTokenFile, i.file)
 	}
 	return "Bearer " + token, nil
 }
 
-// credentials is who asks: by the URL, the options or the environment.
+// credentials come from the URL, the options or the environment.
 func credentials(u *url.URL, opt RemoteOptions) identity {
 	basic := func(user, password string) identity {
 		req := http.Request{Header: http.Header{}}
@@ -73,16 +73,16 @@ func credentials(u *url.URL, opt RemoteOptions) identity {
 	return identity{}
 }
 
-// denied says what a server that lets nobody in wants: other credentials than it got, or any.
+// denied says what a server that denies access needs: other credentials, or any.
 func (i identity) denied(status int) error {
 	ways := fmt.Sprintf("user and password in the URL, or %s and %s, or %s, or %s", EnvUser, EnvPassword, EnvToken, EnvTokenFile)
 	switch {
 	case i.what == "":
 		return fmt.Errorf("%s: no credentials were sent: set %s", statusText(status), ways)
 	case status == http.StatusForbidden:
-		return fmt.Errorf("%s: who was sent as %s may not do this: ask for the right, or set others (%s)", statusText(status), i.what, ways)
+		return fmt.Errorf("%s: the %s that was sent has no permission for this: request it, or set another one (%s)", statusText(status), i.what, ways)
 	}
-	return fmt.Errorf("%s: it does not take the %s it was sent: set %s", statusText(status), i.what, ways)
+	return fmt.Errorf("%s: it does not accept the %s that was sent: set %s", statusText(status), i.what, ways)
 }
 
 // untrusted says what to do about a server whose certificate is not taken; nil if an error is about
@@ -94,13 +94,13 @@ func untrusted(err error) error {
 	var record tls.RecordHeaderError
 	switch {
 	case errors.As(err, &unknown):
-		return fmt.Errorf("%w: name the authority's file by SSL_CERT_FILE=ca.pem, or take any certificate with --insecure", err)
+		return fmt.Errorf("%w: give the CA's file in SSL_CERT_FILE=ca.pem, or accept any certificate with --insecure", err)
 	case errors.As(err, &name):
-		return fmt.Errorf("%w: use a name that is in it, or take any certificate with --insecure", err)
+		return fmt.Errorf("%w: use a name that is in it, or accept any certificate with --insecure", err)
 	case errors.As(err, &invalid):
-		return fmt.Errorf("%w: have it renewed, or take any certificate with --insecure", err)
+		return fmt.Errorf("%w: have it renewed, or accept any certificate with --insecure", err)
 	case errors.As(err, &record), errors.Is(err, http.ErrSchemeMismatch):
-		return fmt.Errorf("%w: it speaks no TLS: try http://", err)
+		return fmt.Errorf("%w: it does not speak TLS: try http://", err)
 	}
 	return nil
 }

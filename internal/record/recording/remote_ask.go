@@ -96,7 +96,7 @@ func (r *Server) Count(ctx context.Context, selector string, by []string, at tim
 		r.warned(warnings)
 		vector, ok := value.(model.Vector)
 		if !ok {
-			return errors.New("the server answered a count with something else than a vector")
+			return errors.New("the server returned something other than a vector for a count")
 		}
 		out = make([]Counted, 0, len(vector))
 		for _, s := range vector {

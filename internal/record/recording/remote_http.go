@@ -80,7 +80,7 @@ type boundedBody struct {
 type answerTooLarge struct{ max int64 }
 
 func (e *answerTooLarge) Error() string {
-	return fmt.Sprintf("the answer is larger than %d bytes: ask for fewer series, a shorter time or a longer step", e.max)
+	return fmt.Sprintf("the response is larger than %d bytes: request fewer series, a shorter time or a longer step", e.max)
 }
 
 func (b *boundedBody) Read(p []byte) (int, error) {
@@ -113,7 +113,7 @@ func (r *Server) call(ctx context.Context, f func(context.Context) error) error 
 	}
 }
 
-// putOff is the error of a request that the server asks to be made later.
+// putOff is the error of a request that the server wants to be retried later.
 type putOff struct {
 	err   error
 	after time.Duration // as the server says, 0 if it does not
@@ -142,7 +142,7 @@ func (r *Server) callOnce(ctx context.Context, limit time.Duration, f func(conte
 	status := int(a.status.Load())
 	told := fmt.Errorf("prometheus %s: %w", r.name, r.who.explain(limited, limit, status, err))
 	kind, _ := said(err)
-	slow := kind == v1.ErrTimeout // asked again it is as slow
+	slow := kind == v1.ErrTimeout // a retry would be as slow
 	if limited.Err() == nil && !slow && (status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable) {
 		return &putOff{err: told, after: time.Duration(a.retryAfter.Load()) * time.Second}
 	}
@@ -156,7 +156,7 @@ func (i identity) explain(ctx context.Context, limit time.Duration, status int, 
 		return large
 	}
 	if ctx.Err() != nil {
-		return fmt.Errorf("no answer within %s: ask for a shorter time or fewer series", limit)
+		return fmt.Errorf("no response within %s: request a shorter time or fewer series", limit)
 	}
 	var told *v1.Error
 	isAPI := errors.As(err, &told)
@@ -169,13 +169,13 @@ func (i identity) explain(ctx context.Context, limit time.Duration, status int, 
 	case status == http.StatusNotFound || status == http.StatusMethodNotAllowed:
 		return fmt.Errorf("%s: there is no Prometheus API here: give the base URL, the one before /api/v1", statusText(status))
 	case kind == v1.ErrTimeout:
-		return fmt.Errorf("the server gave the query up (%s): ask for a shorter time or fewer series, or raise the server's limit (Prometheus: --query.timeout)", words)
+		return fmt.Errorf("the server aborted the query (%s): request a shorter time or fewer series, or raise the server's limit (Prometheus: --query.timeout)", words)
 	case status == http.StatusTooManyRequests:
-		return fmt.Errorf("%s: %s; asked several times: let fewer requests run at once (--parallel), or ask later", statusText(status), words)
+		return fmt.Errorf("%s: %s; retried several times: allow fewer concurrent requests (--parallel), or try later", statusText(status), words)
 	case isAPI && told.Type == v1.ErrExec && status == http.StatusUnprocessableEntity:
-		return fmt.Errorf("the server cannot answer the query (%s): if it is one of its limits, ask for a shorter time or fewer series", words)
+		return fmt.Errorf("the server cannot answer the query (%s): if this is one of its limits, request a shorter time or fewer series", words)
 	case isAPI && told.Type == v1.ErrBadResponse:
-		return errors.New("what it answered is not JSON of the Prometheus API: give the base URL, the one before /api/v1")
+		return errors.New("the response is not JSON of the Prometheus API: give the base URL, the one before /api/v1")
 	case isAPI && (told.Type == v1.ErrClient || told.Type == v1.ErrServer):
 		return fmt.Errorf("%s: %s", statusText(status), words)
 	case isAPI:

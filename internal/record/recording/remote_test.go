@@ -288,7 +288,7 @@ func TestRemoteErrors(t *testing.T) {
 		handler http.HandlerFunc
 		want    string
 	}{
-		{"unauthorized", answer(401, "text/plain", "no"), "HTTP status 401 Unauthorized: it does not take the user and password it was sent: set"},
+		{"unauthorized", answer(401, "text/plain", "no"), "HTTP status 401 Unauthorized: it does not accept the user and password that was sent: set"},
 		{"forbidden", answer(403, "text/plain", "no"), "HTTP status 403"},
 		{"not found", answer(404, "text/html", "<html>"), "there is no Prometheus API here"},
 		{"other page", answer(200, "text/html", "<html>hello</html>"), "is not JSON of the Prometheus API"},
@@ -298,7 +298,7 @@ func TestRemoteErrors(t *testing.T) {
 		{"slow", func(_ http.ResponseWriter, req *http.Request) {
 			io.Copy(io.Discard, req.Body) // or the end of the request would not be noticed
 			<-req.Context().Done()
-		}, "no answer within"},
+		}, "no response within"},
 		{"redirect", func(w http.ResponseWriter, req *http.Request) {
 			if req.Header.Get("Authorization") == "" {
 				t.Error("no credentials")

@@ -87,7 +87,7 @@ type Pusher struct {
 func NewPusher(ctx context.Context, rawURL string, opt PushOptions) (*Pusher, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil {
-		return nil, errors.New("remote write: the URL cannot be read: give one such as http://prometheus:9090/api/v1/write")
+		return nil, errors.New("remote write: the URL is not valid: give one such as http://prometheus:9090/api/v1/write")
 	}
 	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 		return nil, fmt.Errorf("remote write: %q is not an http or https URL: give one such as http://prometheus:9090/api/v1/write", address.PublicURL(u))
@@ -196,7 +196,7 @@ func (p *Pusher) Flush(ctx context.Context) error {
 	return p.flush(ctx)
 }
 
-// Close sends what is left and tells what ended the pushing, if anything did.
+// Close sends what is left and returns the error that ended the pushing, if any.
 func (p *Pusher) Close() error {
 	p.mu.Lock()
 	if p.closed {
@@ -324,11 +324,11 @@ func (i identity) refused(status int, said string) error {
 	case wantsTLS(status, said):
 		return errWantsTLS
 	case status == http.StatusNotFound || status == http.StatusMethodNotAllowed || contains("remote write receiver"):
-		return fmt.Errorf("%s: nothing receives here: a Prometheus is to be started with --web.enable-remote-write-receiver, and its path is /api/v1/write (Thanos: /api/v1/receive, Mimir: /api/v1/push)", statusText(status))
+		return fmt.Errorf("%s: there is no receiver at this address: start Prometheus with --web.enable-remote-write-receiver, and its path is /api/v1/write (Thanos: /api/v1/receive, Mimir: /api/v1/push)", statusText(status))
 	case contains("out of order", "out of bounds", "too old", "too far in the past", "duplicate sample"):
-		return fmt.Errorf("the receiver has newer samples and takes none that are older (%s): give it a window for them (Prometheus: storage.tsdb.out_of_order_time_window; Thanos receive: --tsdb.out-of-order.time-window), other labels (--label), or an empty receiver", said)
+		return fmt.Errorf("the receiver has newer samples and accepts no older ones (%s): configure a window for them (Prometheus: storage.tsdb.out_of_order_time_window; Thanos receive: --tsdb.out-of-order.time-window), other labels (--label), or an empty receiver", said)
 	case contains("external labels", "tenant"):
-		return fmt.Errorf("%s: %s: give what it asks for as --label or --header", statusText(status), said)
+		return fmt.Errorf("%s: %s: add what it requires as --label or --header", statusText(status), said)
 	}
 	return fmt.Errorf("%s: %s", statusText(status), said)
 }

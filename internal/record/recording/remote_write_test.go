@@ -128,7 +128,7 @@ func TestPushIsRefused(t *testing.T) {
 	}{
 		"busy":      {[]func(http.ResponseWriter) bool{status(429, "slow down"), status(503, "restarting"), status(500, "oops")}, ""},
 		"no room":   {[]func(http.ResponseWriter) bool{status(400, "out of order sample")}, "out_of_order_time_window"},
-		"too old":   {[]func(http.ResponseWriter) bool{status(400, "out of bounds")}, "takes none that are older"},
+		"too old":   {[]func(http.ResponseWriter) bool{status(400, "out of bounds")}, "accepts no older ones"},
 		"no one":    {[]func(http.ResponseWriter) bool{status(404, "404 page not found")}, "--web.enable-remote-write-receiver"},
 		"a secret":  {[]func(http.ResponseWriter) bool{status(401, "")}, EnvToken},
 		"a tenant":  {[]func(http.ResponseWriter) bool{status(400, "no tenant given")}, "--header"},

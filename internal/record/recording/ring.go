@@ -79,7 +79,7 @@ func (o DiskOptions) ringDefaults() DiskOptions {
 
 func (o DiskOptions) validate() error {
 	if o.KeepBytes > 0 && o.KeepBytes < RingBytesMin {
-		return fmt.Errorf("a ring of %d bytes is too small: %d are the least", o.KeepBytes, RingBytesMin)
+		return fmt.Errorf("a ring of %d bytes is too small: want %d or more", o.KeepBytes, RingBytesMin)
 	}
 	return nil
 }

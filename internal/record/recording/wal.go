@@ -158,9 +158,9 @@ func (w walDamage) note(dir string) Note {
 	if err != nil {
 		file = w.file
 	}
-	text := fmt.Sprintf("the write-ahead log is damaged here (%v): what was written from here to the end of this file may be missing", w.err)
+	text := fmt.Sprintf("the write-ahead log is damaged here (%v): what was written after this point in the file may be missing", w.err)
 	if w.last {
-		text = fmt.Sprintf("the recorder was cut off in its last write (%v): the batch being written then is lost", w.err)
+		text = fmt.Sprintf("the recorder was interrupted in its last write (%v): that batch is lost", w.err)
 	}
 	return Note{Kind: NoteDamage, Source: dir, File: file, Offset: w.offset, Text: text}
 }

@@ -9,15 +9,15 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// Live is an engine that running servers are read from, by addresses of its own.
+// Live is an engine whose running servers can be read, at addresses with its own schemes.
 type Live interface {
-	// Schemes are those of its addresses, without "://". The first is the one that people are told.
+	// Schemes are those of its addresses, without "://". The first is the one in messages.
 	Schemes() []string
-	// OpenLive prepares the server at an address. Errors have no secret of the address in them.
+	// OpenLive prepares the server at an address. Errors contain no secrets of the address.
 	OpenLive(ctx context.Context, address string, opt LiveOptions) (source.Source, error)
 }
 
-// LiveOptions say how to connect.
+// LiveOptions are the options for connecting.
 type LiveOptions struct {
 	// Insecure accepts any TLS certificate.
 	Insecure bool
@@ -32,47 +32,48 @@ type Capturing interface {
 
 // A Capture is a kind of file or folder that an engine writes about itself.
 type Capture struct {
-	// Name is what it is called: "MongoDB's diagnostic data".
+	// Name is its name for display: "MongoDB's diagnostic data".
 	Name string
-	// Holds is what makes a folder one, after "a folder without".
+	// Holds is what such a folder contains, for "a folder without".
 	Holds string
-	// Whole is what to give where one file of it is compressed.
+	// Whole is what to give instead of a single compressed file of it.
 	Whole string
-	// Sniff reports whether there is one at path. head are a file's first bytes, nil for a folder.
+	// Sniff reports whether path is such a capture. head are a file's first bytes, nil for a
+	// folder.
 	Sniff func(path string, head []byte) bool
 	// Open prepares the one at path.
 	Open func(path string) (source.Source, error)
 }
 
-// Recognizing is an engine that has files which people give by mistake.
+// Recognizing is an engine with files that are often given by mistake.
 type Recognizing interface {
 	Looks() []Look
 }
 
-// A Look is how a kind of file that is no source shows itself, and what to give instead.
+// A Look recognises a kind of file that is not a source, and says what to give instead.
 type Look struct {
 	Is   func(head []byte) bool
 	Text string // after the file's name
 }
 
-// Starts recognizes a file by how it begins.
+// Starts recognises a file by its prefix.
 func Starts(magic string) func([]byte) bool {
 	return func(head []byte) bool { return bytes.HasPrefix(head, []byte(magic)) }
 }
 
-// Matches recognizes a file by its first 4,096 bytes.
+// Matches recognises a file by its first 4,096 bytes.
 func Matches(pattern string) func([]byte) bool {
 	re := regexp.MustCompile(pattern)
 	return func(head []byte) bool { return re.Match(head[:min(len(head), 4096)]) }
 }
 
-// Exporting is an engine that has exporters, or shows metrics itself.
+// Exporting is an engine that has exporters, or serves metrics itself.
 type Exporting interface {
 	Exporters() []exposition.Exporter
 }
 
-// An Opener recognizes sources: those that any machine has, and those of the engines it was made
-// for. The zero Opener knows no engine.
+// An Opener recognises sources: those of any machine, and those of the engines it was made for. The
+// zero Opener knows no engine.
 type Opener struct {
 	live     map[string]Live // by scheme
 	schemes  []string        // the first of each engine
@@ -82,8 +83,7 @@ type Opener struct {
 	exporters []exposition.Exporter
 }
 
-// For makes an Opener that knows some engines, as far as they are [Live], [Capturing],
-// [Exporting] or [Recognizing].
+// For returns an Opener for the engines that are [Live], [Capturing], [Exporting] or [Recognizing].
 func For[E any](engines []E) *Opener {
 	o := &Opener{live: map[string]Live{}}
 	for _, e := range engines {
@@ -106,7 +106,7 @@ func For[E any](engines []E) *Opener {
 	return o
 }
 
-// capture is the kind of capture at a path, nil if it is none.
+// capture is the kind of capture at a path, nil if it is not a capture.
 func (o *Opener) capture(path string, head []byte) *Capture {
 	for i := range o.captures {
 		if o.captures[i].Sniff(path, head) {

@@ -10,27 +10,27 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// What a folder is looked through for.
+// Bounds on the search of a folder.
 const (
 	folderEntriesMax = 1000 // entries looked at
 	folderSourcesMax = 32   // sources taken from one folder
 )
 
-// Expand gives the sources that an argument stands for: itself, or, if it is a folder that
-// is no source of its own, the sources lying in it: what somebody put together about one
-// incident (iostat's log, saved metrics, a diagnostic.data folder, notes). What is no source is
-// passed over. It fails if there are more than 32 of them: then it is not one incident.
+// Expand returns the sources that an argument stands for: itself, or, if it is a folder that is not
+// itself a source, the sources in it, such as the files collected about one incident (iostat's log,
+// saved metrics, a diagnostic.data folder, notes). It skips what is not a source. It fails if there
+// are more than 32: then it is not one incident.
 func (o *Opener) Expand(arg string) ([]string, error) {
 	info, err := os.Stat(arg)
 	if err != nil || !info.IsDir() || recording.IsRecording(arg) || o.capture(arg, nil) != nil {
-		return []string{arg}, nil // Open tells what is wrong with it
+		return []string{arg}, nil // Open reports what is wrong with it
 	}
 	f, err := os.Open(arg)
 	if err != nil {
 		return []string{arg}, nil
 	}
 	defer f.Close()
-	// ReadDir(n) fails at the end of a folder: what it could list is looked at.
+	// ReadDir(n) fails at the end of a folder; check what it listed.
 	entries, _ := f.ReadDir(folderEntriesMax)
 	slices.SortFunc(entries, func(a, b os.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
 	var found []string
@@ -44,7 +44,7 @@ func (o *Opener) Expand(arg string) ([]string, error) {
 	case len(found) == 0:
 		return []string{arg}, nil
 	case len(found) > folderSourcesMax:
-		return nil, fmt.Errorf("%s holds %d sources, more than the %d of one incident: name those that belong together", arg, len(found), folderSourcesMax)
+		return nil, fmt.Errorf("%s contains %d sources, more than the limit of %d for one incident: name those that belong together", arg, len(found), folderSourcesMax)
 	}
 	return found, nil
 }
@@ -64,7 +64,7 @@ func (o *Opener) isSource(path string) bool {
 		return false
 	}
 	if in.Reader != nil {
-		// A recording's own manifest: its folder was looked at already.
+		// A recording's own manifest: its folder was checked already.
 		_ = in.Reader.Close()
 		return false
 	}

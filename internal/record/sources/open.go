@@ -1,11 +1,11 @@
-// Package sources turns what a person has at hand into a recording: an [Opener] recognises
-// what an argument is, and the packages below it, and the engines it knows, read it.
+// Package sources opens the sources of a recording: an [Opener] recognises what an argument is, and
+// the packages below it, and the engines it knows, read it.
 //
-// Nobody should have to say what kind of file they hold, least of all while a database
-// stalls. So a source is recognised by its content, never by its name, and
-// what is none of them gets one error that says what it looks like instead.
+// Nobody should have to state the kind of a file, least of all while a database stalls. So a source
+// is recognised by its content, never by its name. Anything else gets one error that says what it
+// looks like and what to give instead.
 //
-// The sources, and how each is made:
+// The sources, and how to make each:
 //
 //	diagnostic.data, or the dbPath it lies in, or one metrics.* file      MongoDB writes it by itself
 //	iostat's log, text or JSON       S_TIME_FORMAT=ISO iostat -xt 1 > iostat.log
@@ -19,11 +19,11 @@
 //	fio's JSON, and the logs beside  fio --output-format=json --output=job.json --write_lat_log=job job.fio
 //	a recording's folder             plimsoll record
 //
-// Text may be compressed by gzip, zstd or bzip2. An iostat log made without -t holds no
-// times; a gzip file remembers when the log was last written to, a copied one does not.
+// Text may be compressed by gzip, zstd or bzip2. An iostat log made without -t has no times; a gzip
+// file keeps the log's modification time, a copied file does not.
 //
-// Most are a source.Source, which is read once into a recording. A recording and a Prometheus server
-// are a recording.Reader already: they hold their own samples.
+// Most are a source.Source, which is read once into a recording. A recording and a Prometheus
+// server are already a recording.Reader: they hold their own samples.
 package sources
 
 import (
@@ -49,15 +49,15 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// An Input is what an argument stands for: one of the two is set.
+// An Input is an opened argument: exactly one of Source and Reader is set.
 type Input struct {
 	// Source is to be read into a recording.
 	Source source.Source
-	// Reader holds its samples already. The caller closes it.
+	// Reader already holds its samples. The caller closes it.
 	Reader recording.Reader
 }
 
-// Describe tells what the input is, as far as is known before it is read.
+// Describe describes the input, as far as is known before it is read.
 func (in Input) Describe() recording.Source {
 	if in.Source != nil {
 		return in.Source.Describe()
@@ -70,9 +70,9 @@ func (in Input) Describe() recording.Source {
 	return recording.Source{}
 }
 
-// OpenOptions say what an argument alone does not.
+// OpenOptions are the options for opening sources.
 type OpenOptions struct {
-	// From and To bound what a Prometheus server is asked for; zero means its last hour.
+	// From and To bound the queries to a Prometheus server; zero means its last hour.
 	From, To time.Time
 	// Selector restricts the series of a Prometheus server: {instance=~"db-1:.*"}.
 	Selector string
@@ -83,8 +83,8 @@ type OpenOptions struct {
 	Getenv    func(string) string
 }
 
-// Open recognises what arg is. Files are opened and their beginning is read; an address is asked
-// once. The error is one sentence: what arg is, and what to give instead.
+// Open recognises what arg is. It reads the beginning of files, and sends one request to an
+// address. The error is one sentence: what arg is, and what to give instead.
 func (o *Opener) Open(ctx context.Context, arg string, opt OpenOptions) (Input, error) {
 	if opt.Getenv == nil {
 		opt.Getenv = os.Getenv
@@ -99,9 +99,9 @@ func (o *Opener) Open(ctx context.Context, arg string, opt OpenOptions) (Input, 
 	}
 	switch {
 	case arg == "":
-		return Input{}, errors.New("an empty argument is no source: give a file, a folder, a URL or host")
+		return Input{}, errors.New("an argument is empty: give a file, a folder, a URL or host")
 	case arg == "-":
-		return Input{}, errors.New("standard input cannot be read as a source (logs are read twice): write it to a file and give that")
+		return Input{}, errors.New("standard input cannot be a source (logs are read twice): write it to a file and give that file")
 	}
 	info, err := os.Stat(arg)
 	switch {
@@ -133,7 +133,7 @@ func asReader(r recording.Reader, err error) (Input, error) {
 	return Input{Reader: r}, nil
 }
 
-// hostPort matches an address whose scheme was left out.
+// hostPort matches an address without a scheme.
 var hostPort = regexp.MustCompile(`^[A-Za-z0-9._-]+:\d+(/.*)?$`)
 
 func notThere(arg string) error {
@@ -169,13 +169,13 @@ func (o *Opener) openFolder(dir string) (Input, error) {
 	return Input{}, fmt.Errorf("%s is a folder %s: %s", dir, without, o.insteadOf(dir))
 }
 
-// insteadOf looks for what in a folder could be meant.
+// insteadOf suggests what in a folder may be meant.
 func (o *Opener) insteadOf(dir string) string {
 	f, err := os.Open(dir)
 	if err != nil {
 		var denied *fs.PathError
 		if errors.As(err, &denied) {
-			err = denied.Err // the path was told
+			err = denied.Err // the caller's error names the path
 		}
 		return "it cannot be listed: " + err.Error()
 	}
@@ -199,7 +199,7 @@ func (o *Opener) insteadOf(dir string) string {
 			}
 		}
 	}
-	_ = err // what could be listed was looked at
+	_ = err // check what was listed
 	return "give a diagnostic.data folder, a recording, or a file"
 }
 
@@ -221,7 +221,7 @@ func (o *Opener) openFile(path string, info fs.FileInfo) (Input, error) {
 		case c != nil && p.kind == plain:
 			return asInput(c.Open(path))
 		case c != nil:
-			return Input{}, fmt.Errorf("%s is %s compressed by %s: decompress it, or give %s", path, c.Name, p.kind, c.Whole)
+			return Input{}, fmt.Errorf("%s is %s compressed with %s: decompress it, or give %s", path, c.Name, p.kind, c.Whole)
 		}
 	}
 	switch {
@@ -235,7 +235,7 @@ func (o *Opener) openFile(path string, info fs.FileInfo) (Input, error) {
 	return Input{}, fmt.Errorf("%s %s", path, o.looksLike(head, p.kind))
 }
 
-// openURL decides what an address is.
+// openURL determines what an address is.
 func (o *Opener) openURL(ctx context.Context, arg, scheme string, opt OpenOptions) (Input, error) {
 	switch scheme {
 	case "http", "https":
@@ -245,11 +245,11 @@ func (o *Opener) openURL(ctx context.Context, arg, scheme string, opt OpenOption
 		if engine := o.live[scheme]; engine != nil {
 			return asInput(engine.OpenLive(ctx, arg, LiveOptions{Insecure: opt.Insecure, Getenv: opt.Getenv}))
 		}
-		return Input{}, fmt.Errorf("%q is no scheme of a source: give %s, a file or a folder", scheme, o.addresses())
+		return Input{}, fmt.Errorf("%q is not a scheme of a source: give %s, a file or a folder", scheme, o.addresses())
 	}
 	u, err := url.Parse(arg)
 	if err != nil || u.Host == "" {
-		return Input{}, errors.New("the URL cannot be read (a password's special characters must be percent-encoded): give one such as http://host:9216/metrics")
+		return Input{}, errors.New("the URL is not valid (special characters in a password must be percent-encoded): give one such as http://host:9216/metrics")
 	}
 	if isMetricsPath(u.Path) {
 		return o.openMetrics(ctx, arg, opt)
@@ -257,14 +257,14 @@ func (o *Opener) openURL(ctx context.Context, arg, scheme string, opt OpenOption
 	return o.openServer(ctx, arg, u, opt)
 }
 
-// addresses are how addresses begin: "http://, https:// or etcd://".
+// addresses lists how addresses begin: "http://, https:// or etcd://".
 func (o *Opener) addresses() string {
 	all := append([]string{"http", "https"}, o.schemes...)
 	last := len(all) - 1
 	return strings.Join(all[:last], "://, ") + ":// or " + all[last] + "://"
 }
 
-// isMetricsPath reports whether a path is one where metrics are, rather than a server's root.
+// isMetricsPath reports whether a path is one of metrics, rather than a server's root.
 func isMetricsPath(path string) bool {
 	switch filepath.Base(path) {
 	case "metrics", "federate", "probe", "vars":
@@ -284,8 +284,8 @@ func (o *Opener) openMetrics(ctx context.Context, arg string, opt OpenOptions) (
 	return Input{Source: src}, nil
 }
 
-// openServer asks an address for Prometheus' API and, at the same time, for a page of
-// metrics, there or under /metrics. (Prometheus has such a page itself: the API goes first.)
+// openServer requests Prometheus's API at an address and, concurrently, a page of metrics, there or
+// under /metrics. (Prometheus has such a page as well, so the API takes precedence.)
 func (o *Opener) openServer(ctx context.Context, arg string, u *url.URL, opt OpenOptions) (Input, error) {
 	type answer struct {
 		in  Input
@@ -323,11 +323,11 @@ func (o *Opener) openServer(ctx context.Context, arg string, u *url.URL, opt Ope
 	if strings.Contains(apiErr.Error(), recording.EnvToken) { // it asks for credentials
 		return Input{}, apiErr
 	}
-	return Input{}, fmt.Errorf("%s answers, but neither as Prometheus does (/api/v1/query) nor with metrics (/metrics): give the address of a page of metrics or of a Prometheus server",
+	return Input{}, fmt.Errorf("%s responds, but not with Prometheus's API (/api/v1/query) or metrics (/metrics): give the address of a page of metrics or of a Prometheus server",
 		address.PublicURL(u))
 }
 
-// remoteOptions pass on the credentials for all addresses where there are none for Prometheus alone.
+// remoteOptions pass on the general credentials if there are none specific to Prometheus.
 func remoteOptions(opt OpenOptions) recording.RemoteOptions {
 	o := recording.RemoteOptions{From: opt.From, To: opt.To, Selector: opt.Selector, Transport: opt.Transport}
 	if opt.Getenv(recording.EnvToken) == "" && opt.Getenv(recording.EnvTokenFile) == "" && opt.Getenv(recording.EnvUser) == "" {

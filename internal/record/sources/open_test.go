@@ -166,7 +166,7 @@ func TestCapture(t *testing.T) {
 			t.Errorf("%s: %+v, error %v", arg, in, err)
 		}
 	}
-	if _, err := open(t, write(t, filepath.Join(t.TempDir(), "m.gz"), gzipped(t, text, time.Time{}))); err == nil || !strings.Contains(err.Error(), "compressed by gzip") {
+	if _, err := open(t, write(t, filepath.Join(t.TempDir(), "m.gz"), gzipped(t, text, time.Time{}))); err == nil || !strings.Contains(err.Error(), "compressed with gzip") {
 		t.Errorf("compressed capture: error %v", err)
 	}
 }
@@ -202,10 +202,10 @@ func TestNotRecognised(t *testing.T) {
 	}{
 		"empty":         {nil, "empty file"},
 		"empty.gz":      {gzipped(t, nil, time.Time{}), "empty file"},
-		"a.tar":         {tar, "untar it first"},
-		"log.tar":       {logged, "untar it first"},
+		"a.tar":         {tar, "unpack it first"},
+		"log.tar":       {logged, "unpack it first"},
 		"log.tgz":       {gzipped(t, logged, time.Time{}), "looks like a tar archive"},
-		"a.tgz":         {gzipped(t, tar, time.Time{}), "(compressed by gzip) looks like a tar archive"},
+		"a.tgz":         {gzipped(t, tar, time.Time{}), "(compressed with gzip) looks like a tar archive"},
 		"a.zip":         {[]byte("PK\x03\x04...."), "zip"},
 		"a.xz":          {[]byte("\xfd7zXZ\x00\x00"), "xz -d"},
 		"prog":          {[]byte("\x7fELF\x02\x01"), "ELF"},
@@ -214,17 +214,17 @@ func TestNotRecognised(t *testing.T) {
 		"pg.log":        {[]byte("2026-11-21 02:00:05.123 UTC [42] LOG:  checkpoint starting: time\n"), "PostgreSQL log"},
 		"etcd.log":      {[]byte(`{"level":"info","ts":"2026-11-21T02:00:05.000Z","caller":"x"}` + "\n"), "etcd log"},
 		"fio.txt":       {[]byte("wal: (groupid=0): err= 0\n  write: IOPS=1129, BW=2536KiB/s\n"), "--output-format=json"},
-		"a_lat.1.log":   {[]byte("0, 13827, 1, 2300, 0\n0, 5837, 1, 2300, 0\n"), "a log of fio"},
+		"a_lat.1.log":   {[]byte("0, 13827, 1, 2300, 0\n0, 5837, 1, 2300, 0\n"), "a fio log"},
 		"vmstat":        {[]byte("procs -----------memory---------- ---swap--\n"), "vmstat"},
 		"sar":           {[]byte("Linux 6.1.0 (db1) \t11/21/26 \t_x86_64_\t(2 CPU)\n\n02:00:01        DEV       tps\n"), "sar"},
-		"answer.json":   {[]byte(`{"status":"success","data":{}}`), "Prometheus' API"},
+		"answer.json":   {[]byte(`{"status":"success","data":{}}`), "Prometheus's API"},
 		"page":          {[]byte("<!DOCTYPE html><html>"), "a web page"},
 		"x.json":        {[]byte(`{"a": 1}`), "is JSON"},
 		"x.yaml":        {[]byte("apiVersion: v1\nkind: Pod\n"), "YAML"},
 		"collection.wt": {[]byte("\x41\xd8\x01\x00\x01\x00\x00\x00"), "WiredTiger"},
 		"noise":         {[]byte{0, 1, 2, 3, 0xff}, "00 01 02 03 ff"},
 		"prose":         {[]byte("Dear colleagues,\nthe database is slow\n"), `"Dear colleagues,"`},
-		"long":          {bytes.Repeat([]byte("é"), 5000), "text of no known kind"},
+		"long":          {bytes.Repeat([]byte("é"), 5000), "text of an unknown kind"},
 		"bad.gz":        {[]byte("\x1f\x8b\x08\x00broken"), "cannot be decompressed"},
 		"bad.zst":       {[]byte("\x28\xb5\x2f\xfdbroken?"), "cannot be decompressed"},
 	} {
@@ -240,7 +240,7 @@ func TestNotRecognised(t *testing.T) {
 	}
 	logs := write(t, filepath.Join(dir, "logs", "z.log"), file(t, "../iostat/testdata/xmt_c.log"))
 	for arg, want := range map[string]string{
-		"":                       "empty argument",
+		"":                       "argument is empty",
 		"-":                      "standard input",
 		empty:                    "it is empty",
 		filepath.Dir(empty):      "give a diagnostic.data folder",
@@ -251,9 +251,9 @@ func TestNotRecognised(t *testing.T) {
 		"mongodb://u:s3cret%@h":  "percent-encoded",
 		"mongodb://u:s3cret@":    "such as mongodb://",
 		"postgres://u:s3cret%@h": "such as postgres://",
-		"ftp://u:s3cret@h":       "no scheme of a source",
-		"http://u:s3cret%@h":     "cannot be read",
-		"http://":                "cannot be read",
+		"ftp://u:s3cret@h":       "not a scheme of a source",
+		"http://u:s3cret%@h":     "is not valid",
+		"http://":                "is not valid",
 		"/dev/null":              "a device",
 	} {
 		_, err := open(t, arg)
@@ -304,10 +304,10 @@ func TestURLs(t *testing.T) {
 		exporter + "/metrics":              "metrics-url",
 		exporter + "/api/monitor/metrics":  "metrics-url",
 		exporter + "/api/monitor":          "metrics-url",
-		neither:                            "error: neither as Prometheus does",
+		neither:                            "error: not with Prometheus's API",
 		neither + "/metrics":               "error: check the path",
 		server(t, false, false, 401):       "error: PLIMSOLL_TOKEN",
-		server(t, false, false, 503):       "error: neither",
+		server(t, false, false, 503):       "error: not with Prometheus's API",
 		"http://127.0.0.1:1":               "error: check the host and port",
 		"http://127.0.0.1:1/metrics":       "error: check the host and port",
 		"http://no.such.host.invalid:9090": "error: check the host name",

@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	// headBytes are looked at to recognise a file. fio prints warnings before its JSON, and
-	// a log may start with lines of another program.
+	// headBytes are read to recognise a file. fio prints warnings before its JSON, and a log may
+	// start with lines of another program.
 	headBytes = 64 << 10
-	// zstdWindowMax is the memory a compressed file may ask for: what zstd's own command
-	// allows without --long.
+	// zstdWindowMax is the memory that a compressed file may require: the zstd command's limit
+	// without --long.
 	zstdWindowMax = 128 << 20
 )
 
@@ -76,9 +76,9 @@ func openPacked(path string, info fs.FileInfo) (*packed, error) {
 	p.head = make([]byte, headBytes)
 	n, err = io.ReadFull(r, p.head)
 	p.head = p.head[:n]
-	// A file cut short is still recognised by what is there.
+	// A truncated file is still recognised by its beginning.
 	if n == 0 && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%s starts like a file compressed by %s but cannot be decompressed: %w", path, p.kind, err)
+		return nil, fmt.Errorf("%s starts like a file compressed with %s but cannot be decompressed: %w", path, p.kind, err)
 	}
 	return p, nil
 }
@@ -96,7 +96,7 @@ func (p *packed) open() (io.ReadCloser, error) {
 func (p *packed) unpack(f *os.File) (io.ReadCloser, error) {
 	fail := func(err error) (io.ReadCloser, error) {
 		f.Close()
-		return nil, fmt.Errorf("%s starts like a file compressed by %s but cannot be decompressed: %w", p.path, p.kind, err)
+		return nil, fmt.Errorf("%s starts like a file compressed with %s but cannot be decompressed: %w", p.path, p.kind, err)
 	}
 	switch p.kind {
 	case gz:
