@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"slices"
 
 	"plimsoll/internal/base/latency"
@@ -158,18 +157,4 @@ func (r *Row) middle(values []float64) {
 	n := len(values)
 	median := (values[(n-1)/2] + values[n/2]) / 2
 	r.Lab, r.LabLow, r.LabHigh = &median, values[0], values[n-1]
-}
-
-// Ratio is by how much a row changed to another, in the lab and in the model; NaN where that is not known.
-func Ratio(before, after *Row) (lab, model float64) {
-	of := func(a, b *float64) float64 {
-		if a == nil || b == nil || *a <= 0 {
-			return math.NaN()
-		}
-		return *b / *a
-	}
-	if before == nil || after == nil {
-		return math.NaN(), math.NaN()
-	}
-	return of(before.Lab, after.Lab), of(before.Model, after.Model)
 }

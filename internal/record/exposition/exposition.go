@@ -1,21 +1,23 @@
-// Package exposition reads what an exporter serves under /metrics: live from its URL, or from a
-// file of saved pages.
+// Package exposition reads what an exporter shows under /metrics: live from its URL, or from a
+// file in which somebody kept such pages.
 //
-// One page is one sample of every series: what the exporter knew at one moment. A stall shows only
-// between two samples, so a file should contain many. The simplest way to make one is a loop that
-// writes the time before each page:
+// One page is one sample of every series: what the exporter knew at one moment. A
+// stall shows only between two of them, so a file should hold many. The
+// simplest way to make one is a loop that writes a time before each page:
 //
 //	while sleep 1; do date +'# scraped %s'; curl -s http://host:2379/metrics; done > metrics.txt
 //
-// Pages can be separated however they were joined: by OpenMetrics' "# EOF", by a line with a date
-// (with or without a # and a word before it), or, if there is nothing between them, because the
-// first line of a page repeats. A page's time comes, in this order, from its samples' timestamps,
-// the line with the date, or the gauge node_time_seconds. If it has none of these, it is placed one
-// period before the next page, the last one at the file's modification time, and a note says so.
+// The idea is that pages can be told apart whoever joined them: by OpenMetrics' "# EOF", by
+// a line that is a date (with or without a # and a word before it), or, if there
+// is nothing at all between them, because the first line of a page comes round
+// again. A page's time is, in this order: the timestamps of its own samples, the line with the date,
+// the gauge node_time_seconds, and if it has none of these, one period before
+// the page after it, the last one at the file's modification time; then a note says so.
 //
-// Names and labels stay unchanged. Histograms and summaries remain the classic series (_bucket,
-// _sum, _count). A sample with the value NaN, as in a summary without observations, is absent.
-// Lines that cannot be parsed are skipped and counted in a note.
+// Names and labels are kept as they are. Histograms and summaries stay the classic series
+// (_bucket, _sum, _count). A sample whose value is NaN, as a summary without
+// observations has it, is absent. What cannot be parsed is left out line by
+// line and counted in a note.
 package exposition
 
 import (
@@ -33,30 +35,29 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// Bounds. The largest known pages (kube-state-metrics) have about 100 MB; a database's has one.
+// Bounds. The largest pages in the wild (kube-state-metrics) have some 100 MB; a
+// database's has one.
 const (
 	PageBytesMax = 64 << 20 // of one page, decompressed
 	lineBytesMax = 1 << 20
 	seriesMax    = 200_000 // distinct series of a source
-	resumesMax   = 100     // bad lines skipped within one page before the rest is skipped as well
+	resumesMax   = 100     // bad lines skipped within one page before the rest is given up
 )
 
-// FileOptions hold what a file's own bytes do not contain.
+// FileOptions say what a file's own bytes do not tell.
 type FileOptions struct {
 	// Open opens the file from its start; it is called twice. nil opens the path.
 	Open func() (io.ReadCloser, error)
-	// Bytes is how many bytes Open returns, 0 if unknown. It is for progress only.
+	// Bytes is how many bytes Open gives, 0 if unknown. It is for progress only.
 	Bytes int64
-	// Modified is when the file was last written to; zero means the time of the path.
+	// Modified is when the file was last written to; zero asks the path.
 	Modified time.Time
-	// Exporters are the known exporters.
+	// Exporters are those that are known.
 	Exporters []Exporter
 }
 
-// Open prepares the file of pages at path.
-func Open(path string) (source.Source, error) { return New(path, FileOptions{}) }
-
-// New is Open for pages that are not a plain file: compressed, or in memory.
+// New prepares the file of pages at path, or what the options open in its place: a compressed file, or
+// memory.
 func New(path string, opt FileOptions) (source.Source, error) {
 	if opt.Open == nil {
 		info, err := os.Stat(path)
@@ -140,8 +141,8 @@ type file struct {
 	opt  FileOptions
 }
 
-// Read implements source.Source. It reads the file twice: pages without a time are placed by the
-// number of pages, which is known only at the end.
+// Read implements source.Source. The file is read twice: how many pages there
+// are, which places those without a time, is known only at its end.
 func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
 	loc := opt.Location
 	if loc == nil {
@@ -176,16 +177,16 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 	return nil
 }
 
-// nothing is the error for a file without a single sample.
+// nothing is the error of a file without a single sample.
 func (f *file) nothing(r *fileReader) error {
 	if r.damage.Text != "" {
 		return fmt.Errorf("metrics file %s: no sample could be read; first at byte %d: %s; save a page with: curl -s http://host:port/metrics", f.path, r.damage.Offset, r.damage.Text)
 	}
-	return fmt.Errorf("metrics file %s contains no sample; save a page with: curl -s http://host:port/metrics", f.path)
+	return fmt.Errorf("metrics file %s holds no sample; save a page with: curl -s http://host:port/metrics", f.path)
 }
 
-// each passes the pages of the file to visit, one at a time, and reports whether there was any date
-// among them.
+// each hands the pages of the file to visit, one after the other, and tells
+// whether any date stood among them.
 func (f *file) each(ctx context.Context, opt source.Options, loc *time.Location, pass int64, where dates, visit func(*page) error) (dated bool, err error) {
 	in, err := f.opt.Open()
 	if err != nil {
@@ -208,7 +209,7 @@ func (f *file) each(ctx context.Context, opt source.Options, loc *time.Location,
 			return false, err
 		}
 		if opt.Progress != nil {
-			opt.Progress((pass*f.opt.Bytes+s.pos)/2, f.opt.Bytes) // both passes count as one piece of work
+			opt.Progress((pass*f.opt.Bytes+s.pos)/2, f.opt.Bytes) // two passes make one piece of work
 		}
 	}
 }
@@ -275,8 +276,7 @@ func (r *fileReader) noteBad(p *page, bad []badLine) {
 	r.damaged += len(bad)
 }
 
-// clip shifts a batch of one time by Options.ClockOffset, and empties it if it is outside From and
-// To.
+// clip shifts a batch of one time by Options.ClockOffset, and empties it outside From and To.
 func clip(b recording.Batch, opt source.Options) recording.Batch {
 	b.TimesMs[0] += opt.ClockOffset.Milliseconds()
 	ms := b.TimesMs[0]
@@ -303,26 +303,26 @@ func (r *fileReader) describe() {
 	}
 	if r.damaged > 0 {
 		r.damage.Kind = recording.NoteDamage
-		r.damage.Text = fmt.Sprintf("%d lines could not be read and were skipped, the first at byte %d: %s", r.damaged, r.damage.Offset, r.damage.Text)
+		r.damage.Text = fmt.Sprintf("%d lines could not be read and were left out, the first at byte %d: %s", r.damaged, r.damage.Offset, r.damage.Text)
 		note(r.damage)
 	}
 	if r.guessed > 0 {
 		note(recording.Note{Kind: recording.NoteLimit, Text: fmt.Sprintf(
-			"%d of %d pages have no time: they were placed %s apart, ending at the file's modification time; write one before each page: date +'# scraped %%s'", r.guessed, r.pages, r.period)})
+			"%d of %d pages carry no time: they were placed %s apart by the file's modification time; write one before each: date +'# scraped %%s'", r.guessed, r.pages, r.period)})
 	}
 	if r.span.n == 1 {
-		note(recording.Note{Kind: recording.NoteLimit, Text: "the file contains a single sample, so it has no rates; save several pages, one second apart, in one file"})
+		note(recording.Note{Kind: recording.NoteLimit, Text: "the file holds one moment only: no rate can be told from it; put several pages, taken a second apart, into one file"})
 	}
 	if r.parser.dropped > 0 {
-		note(recording.Note{Kind: recording.NoteDropped, Text: fmt.Sprintf("%d samples of series beyond the first %d were dropped", r.parser.dropped, seriesMax)})
+		note(recording.Note{Kind: recording.NoteDropped, Text: fmt.Sprintf("%d samples of series beyond the first %d were left out", r.parser.dropped, seriesMax)})
 	}
 }
 
-// span keeps track of sample times.
+// span keeps account of sample times.
 type span struct {
 	n               int64
 	firstMs, lastMs int64
-	steps           []int64 // the first few thousand intervals
+	steps           []int64 // the first few thousand distances
 }
 
 func (s *span) add(ms int64) {
@@ -340,7 +340,7 @@ func (s *span) add(ms int64) {
 	s.n++
 }
 
-// period is the median interval between sample times, 0 if there is only one.
+// period is the median distance of two sample times, 0 if there is only one.
 func (s *span) period() time.Duration {
 	if len(s.steps) == 0 {
 		return 0
