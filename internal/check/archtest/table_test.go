@@ -174,8 +174,8 @@ var layers = []Layer{
 	}},
 	{"present/results", "every other kind of result as a document", []string{
 		"base/latency", "base/shellword", "base/units", "model/simulate", "judge/rules",
-		"judge/diagnose", "judge/fleet", "lab/run", "lab/table", "advise/plan", "advise/prove",
-		"advise/casebook", "present/document", "present/diagnosis",
+		"judge/diagnose", "judge/fleet", "lab/probe", "lab/run", "lab/table", "advise/plan",
+		"advise/prove", "advise/casebook", "present/document", "present/diagnosis",
 	}},
 
 	{"watch", "live sources diagnosed all the time: a page, metrics and a ring of recordings", []string{
@@ -278,13 +278,12 @@ var layers = []Layer{
 	{"deploy/image", "the program that makes a container image", nil},
 
 	{"cmd/plimsoll", "the verbs: flags, a call and a writer each", []string{
-		"base/diagnostics", "base/latency", "base/random", "base/units", "record/address",
-		"record/recording", "record/source", "record/exposition", "record/sources",
-		"model/catalog", "model/engine", "model/scenario", "model/simulate", "judge/rules",
-		"judge/alerts", "judge/diagnose", "judge/fleet", "judge/ruletest", "lab", "lab/blockdev",
-		"lab/existing", "lab/mount", "lab/probe", "lab/run", "lab/table", "advise/emit",
-		"advise/plan", "advise/prove", "advise/casebook", "advise/fit", "present/document",
-		"present/diagnosis", "present/html", "present/text", "present/markdown",
-		"present/results", "watch", "engine", "docs",
+		"base/diagnostics", "base/random", "base/units", "record/address", "record/recording",
+		"record/source", "record/exposition", "record/sources", "model/catalog", "model/engine",
+		"model/scenario", "model/simulate", "judge/rules", "judge/alerts", "judge/diagnose",
+		"judge/fleet", "judge/ruletest", "lab", "lab/blockdev", "lab/existing", "lab/mount",
+		"lab/probe", "lab/run", "lab/table", "advise/emit", "advise/plan", "advise/prove",
+		"advise/casebook", "advise/fit", "present/document", "present/diagnosis", "present/html",
+		"present/text", "present/markdown", "present/results", "watch", "engine", "docs",
 	}},
 }
