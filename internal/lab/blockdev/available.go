@@ -44,7 +44,7 @@ func privileged() error {
 	// In the machine's own namespace each user is who he is.
 	text, err := os.ReadFile("/proc/self/uid_map")
 	if f := strings.Fields(string(text)); err == nil && (len(f) != 3 || f[0] != "0" || f[1] != "0" || f[2] != "4294967295") {
-		return errors.New("emulated volumes need the machine's root, and this one is a user namespace's: run it outside, with sudo")
+		return errors.New("emulated volumes need root on the host, and this is root in a user namespace: run it outside, with sudo")
 	}
 	return nil
 }

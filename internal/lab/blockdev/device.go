@@ -87,7 +87,7 @@ func (v *Device) Detach(ctx context.Context) error {
 			return fmt.Errorf("detaching %s: %w", name, err)
 		}
 		if !cleared(ctx, name, 5*time.Second) {
-			return fmt.Errorf("detaching %s: somebody still has it open or mounted; it goes when they close it", name)
+			return fmt.Errorf("detaching %s: it is still open or mounted; it disappears when it is closed", name)
 		}
 		v.loop = nil
 	}

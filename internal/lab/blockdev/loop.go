@@ -58,7 +58,7 @@ func attachLoop(file string) (*loop, error) {
 			return nil, fmt.Errorf("setting up %s: %w", l.name, err)
 		}
 	}
-	return nil, errors.New("no free loop device: others took each before it could be used")
+	return nil, errors.New("no free loop device: other processes took each one first")
 }
 
 // openDevice opens a loop device, making its node where no udev has.

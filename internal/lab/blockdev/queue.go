@@ -60,7 +60,7 @@ func (v *Device) setQueue(settings []setting, log func(string)) error {
 	}
 	for _, s := range settings {
 		if err := set(v.loop.name, s); err != nil && log != nil {
-			log(fmt.Sprintf("%s: %s stays as it is: %v", v.loop.name, s.name, err))
+			log(fmt.Sprintf("%s: %s stays unchanged: %v", v.loop.name, s.name, err))
 		}
 	}
 	return nil

@@ -98,7 +98,7 @@ type Disk struct {
 func (h *Host) Add(cfg Config) (*Disk, error) {
 	const sector = 4096
 	if cfg.Size <= 0 || cfg.Volume == nil {
-		return nil, fmt.Errorf("disk %s: a size of %s, and a volume, are needed", cfg.Name, cfg.Size.Exact())
+		return nil, fmt.Errorf("disk %s: it needs a volume and a valid size, not %s", cfg.Name, cfg.Size.Exact())
 	}
 	cfg.Size = (cfg.Size + sector - 1) / sector * sector
 	d := &Disk{host: h, cfg: cfg, volume: cfg.Volume, epoch: h.clock.Now(), paced: true, path: Path{Fixed: h.opt.Path}}
@@ -127,7 +127,7 @@ func (h *Host) newMemory(size units.Size) (image, error) {
 		most = available - keepBytes
 	}
 	if most < 64*units.MiB {
-		return nil, fmt.Errorf("%s of memory are left for an image: free some, or keep the image in a file", max(most, 0).Exact())
+		return nil, fmt.Errorf("only %s of memory is left for an image: free some, or keep the image in a file", max(most, 0).Exact())
 	}
 	return newMemory(size, min(size+chunkBytes, most))
 }
@@ -347,12 +347,12 @@ type Cut struct {
 // to be made with PowerLoss.
 func (d *Disk) Cut(c Cut) (CutReport, error) {
 	if !d.cfg.PowerLoss {
-		return CutReport{}, fmt.Errorf("disk %s was not made for a loss of power", d.cfg.Name)
+		return CutReport{}, fmt.Errorf("disk %s does not support a power loss", d.cfg.Name)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.down {
-		return CutReport{}, fmt.Errorf("disk %s has no power already", d.cfg.Name)
+		return CutReport{}, fmt.Errorf("disk %s already has no power", d.cfg.Name)
 	}
 	if c.Sector < 0 || c.Sector%sectorBytes != 0 {
 		return CutReport{}, fmt.Errorf("a sector of %d bytes: a multiple of %d", c.Sector, sectorBytes)

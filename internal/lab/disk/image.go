@@ -26,7 +26,7 @@ type image interface {
 }
 
 // errNoRoom is the error of a write that the backing has no room for.
-var errNoRoom = errors.New("the image's backing has no room left")
+var errNoRoom = errors.New("no space is left for the image")
 
 // A memory image is anonymous memory. Its size is an address range; it takes what was written, in
 // chunks, which is what lets a disk of 500 GiB be emulated as long as little of it is used.
@@ -109,7 +109,7 @@ func newFile(path string, size units.Size) (*file, error) {
 		_ = f.Close()
 		_ = os.Remove(path)
 		if errors.Is(err, syscall.ENOSPC) {
-			return nil, fmt.Errorf("%s has no room for an image of %s: name another folder, or make the volume smaller", filepath.Dir(path), size.Exact())
+			return nil, fmt.Errorf("%s has no space for an image of %s: use another folder, or make the volume smaller", filepath.Dir(path), size.Exact())
 		}
 		return nil, fmt.Errorf("allocating the image's file: %w", err)
 	}

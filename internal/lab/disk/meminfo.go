@@ -20,9 +20,9 @@ func parseAvailable(meminfo string) (units.Size, error) {
 		}
 		n, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 53)
 		if err != nil || n < 0 {
-			return 0, fmt.Errorf("how much memory there is: /proc/meminfo says %q", strings.TrimSpace(line))
+			return 0, fmt.Errorf("available memory: /proc/meminfo contains %q", strings.TrimSpace(line))
 		}
 		return units.Size(n) * units.KiB, nil
 	}
-	return 0, errors.New("how much memory there is: /proc/meminfo has no MemAvailable")
+	return 0, errors.New("available memory: /proc/meminfo has no MemAvailable")
 }

@@ -33,9 +33,9 @@ func (k Kinds) Parse(text string, getenv func(string) string) (*Address, error) 
 	kind := k.of(scheme)
 	switch {
 	case len(text) > addressBytesMax:
-		return nil, fmt.Errorf("an address of more than %d bytes is none", addressBytesMax)
+		return nil, fmt.Errorf("an address has at most %d bytes", addressBytesMax)
 	case kind == nil || scheme == text:
-		return nil, errors.New("an address begins with " + k.list(func(a *Addresses) string { return a.Begin }, " or "))
+		return nil, errors.New("an address must begin with " + k.list(func(a *Addresses) string { return a.Begin }, " or "))
 	}
 	parsed, err := address.Parse(text)
 	if err != nil {

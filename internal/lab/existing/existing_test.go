@@ -54,9 +54,9 @@ func TestParse(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"":                           "an address begins with",
-		"db-1:5432":                  "an address begins with",
-		"mysql://root:s3cret@db/":    "an address begins with",
+		"":                           "an address must begin with",
+		"db-1:5432":                  "an address must begin with",
+		"mysql://root:s3cret@db/":    "an address must begin with",
 		"etcd://":                    "names no host",
 		"mongodb://me:s3cret@/":      "names no host",
 		"mongodb://me:s3%zzcret@h/":  "the address's password cannot be read",
@@ -168,7 +168,7 @@ func TestIntent(t *testing.T) {
 	}{
 		"open": {nil, "creates keys below plimsoll_lab_x/ on etcd at h:1 (etcd 3.6.0), writes about 3975 documents (3.98 MB) within 1m0s and 1000 of them before that, and removes it at the end"},
 		"closed": {[]string{"workload.arrivals={clients: 8}"},
-			"creates keys below plimsoll_lab_x/ on etcd at h:1 (etcd 3.6.0), writes 1000 documents (1.00 MB), then for 1m0s as many as its clients can, and removes it at the end"},
+			"creates keys below plimsoll_lab_x/ on etcd at h:1 (etcd 3.6.0), writes 1000 documents (1.00 MB), then for 1m0s as many as its clients can send, and removes it at the end"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			sc, err := language.Parse("test.yaml", []byte(text), c.sets)

@@ -29,7 +29,7 @@ func NewName() string { return NamePrefix + strings.ToLower(rand.Text()[:10]) }
 // CheckName tells what is wrong with a name that a person gave: what is removed at the end is called so, and has to be ours.
 func CheckName(name string) error {
 	if !names.MatchString(name) || len(name) > nameBytesMax {
-		return fmt.Errorf("%q is no name for it: %s and then up to %d of a-z, 0-9 and _", name, NamePrefix, nameBytesMax-len(NamePrefix))
+		return fmt.Errorf("%q is not a valid name: want %s, then up to %d of a-z, 0-9 and _", name, NamePrefix, nameBytesMax-len(NamePrefix))
 	}
 	return nil
 }
@@ -108,7 +108,7 @@ func (in *Intent) Plan() string {
 		fmt.Fprintf(&b, " (%s)", in.Inspection.Server)
 	}
 	if in.Writes < 0 {
-		fmt.Fprintf(&b, ", writes %d documents (%v), then for %v as many as its clients can", in.Loaded, in.Bytes, in.Within)
+		fmt.Fprintf(&b, ", writes %d documents (%v), then for %v as many as its clients can send", in.Loaded, in.Bytes, in.Within)
 	} else {
 		fmt.Fprintf(&b, ", writes about %d documents (%v) within %v", in.Loaded+in.Writes, in.Expected(), in.Within)
 		if in.Loaded > 0 {

@@ -66,7 +66,7 @@ type Server interface {
 }
 
 // ErrNotOurs is the error of killing or starting what somebody else runs.
-var ErrNotOurs = errors.New("a server that runs already is neither killed nor started")
+var ErrNotOurs = errors.New("an existing server is neither killed nor started")
 
 // An Inspection is what was seen of a server before anything is written.
 type Inspection struct {

@@ -94,7 +94,7 @@ func Serve(ctx context.Context, language *scenario.Language, in io.Reader, out i
 	signal.Ignore(syscall.SIGPIPE) // whoever started this may be gone
 	line, err := lines.ReadSlice('\n')
 	if err != nil {
-		return fmt.Errorf("what to mount: %w (this verb is for plimsoll itself: use lab mount)", err)
+		return fmt.Errorf("what to mount: %w (this command is internal: use lab mount)", err)
 	}
 	enc := json.NewEncoder(out)
 	d := &daemon{language: language, quit: make(chan struct{}), tell: func(t told) { _ = enc.Encode(t) }}

@@ -75,8 +75,7 @@ func mountFileSystem(fs, device, dir string, options kernel.MountOptions) error 
 // errBusy is what a mount in use gives.
 var errBusy = errors.New("in use")
 
-// unmountFileSystem unmounts what is ours in order, waiting a little for those who are about to
-// leave.
+// unmountFileSystem unmounts in order, waiting a little for processes that are about to exit.
 func unmountFileSystem(ctx context.Context, device, dir string) error {
 	const tries = 20
 	for try := 1; ; try++ {
@@ -90,7 +89,7 @@ func unmountFileSystem(ctx context.Context, device, dir string) error {
 		case !errors.Is(err, unix.EBUSY):
 			return fmt.Errorf("unmounting %s: %w", dir, err)
 		case try == tries || ctx.Err() != nil:
-			return fmt.Errorf("%s is %w: end what runs there or has files open (fuser -vm %s)", dir, errBusy, dir)
+			return fmt.Errorf("%s is %w: stop the processes that use it (fuser -vm %s)", dir, errBusy, dir)
 		}
 		select {
 		case <-ctx.Done():
@@ -99,8 +98,7 @@ func unmountFileSystem(ctx context.Context, device, dir string) error {
 	}
 }
 
-// detachFileSystem takes a mount away even where somebody still uses it: what they have open fails
-// from then on.
+// detachFileSystem removes a mount even if it is in use: files that are open there will fail.
 func detachFileSystem(device, dir string) error {
 	for {
 		on, err := mountedOn(dir)
@@ -151,7 +149,7 @@ var mountEscapes = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", 
 func Free(dir string) error {
 	on, err := mountedOn(dir)
 	if err == nil && on != "" {
-		err = fmt.Errorf("something (%s) is mounted on %s already", on, dir)
+		err = fmt.Errorf("%s is already mounted on %s", on, dir)
 	}
 	if err != nil {
 		return err

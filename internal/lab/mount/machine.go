@@ -27,7 +27,7 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// Options say what is to be mounted, and how.
+// Options say what to mount, and how.
 type Options struct {
 	// File is a scenario, or a lone volume, and Sets are assignments over it. Text is what is in
 	// the file; nil: Start reads it.
@@ -41,7 +41,7 @@ type Options struct {
 	Dir string
 	// Images is a folder that the images are kept in; "": in memory.
 	Images string
-	// PowerLoss makes Cut possible, and each write a little dearer.
+	// PowerLoss enables Cut and makes each write slightly more expensive.
 	PowerLoss bool
 	// VolatileCache has the disks say that a write is durable only after a flush, as drives do that
 	// are one's own. Rented volumes have none: what they acknowledged stays.
@@ -50,7 +50,7 @@ type Options struct {
 	Detached bool
 	// Command is how the daemon is started; nil: this program's `lab serve`.
 	Command []string
-	// Log takes what the daemon has to say; nil: nobody does.
+	// Log receives the daemon's messages; may be nil.
 	Log func(line string)
 }
 
@@ -105,7 +105,7 @@ func guard(pid int) (unguard func()) {
 // guardEach is how often the owner checks whether its daemon was killed.
 const guardEach = 250 * time.Millisecond
 
-// Start mounts. Whatever fails, nothing stays behind.
+// Start mounts the volumes. If anything fails, nothing is left behind.
 func Start(ctx context.Context, opt Options) (*Machine, error) {
 	if err := blockdev.Available(); err != nil {
 		return nil, err
@@ -207,7 +207,7 @@ func (m *Machine) greet(o order, to io.Writer, from io.Reader, log func(string))
 	for lines := bufio.NewScanner(from); lines.Scan(); {
 		var t told
 		if err := json.Unmarshal(lines.Bytes(), &t); err != nil {
-			return nil, fmt.Errorf("the lab's daemon says %q", lines.Text())
+			return nil, fmt.Errorf("unexpected output of the lab's daemon: %q", lines.Text())
 		}
 		switch {
 		case t.Ready != nil:
@@ -231,7 +231,7 @@ func dial(socket string) *http.Client {
 // Attach returns the machine of a state whose daemon runs.
 func Attach(s *State) (*Machine, error) {
 	if s.Socket == "" || !s.Alive() {
-		return nil, fmt.Errorf("nothing answers for what process %d mounted", s.PID)
+		return nil, fmt.Errorf("the daemon of the volumes mounted by process %d does not respond", s.PID)
 	}
 	m := &Machine{socket: s.Socket, client: dial(s.Socket), Dirs: map[string]string{}, Devices: map[string]string{}, Scratch: s.dir, alive: s.Alive}
 	for _, v := range s.Volumes {
@@ -322,7 +322,7 @@ func (m *Machine) ended(ctx context.Context) error {
 	return nil
 }
 
-// Close unmounts and undoes everything. Without force it fails where somebody still uses a volume.
+// Close unmounts and undoes everything. Without force it fails if a volume is in use.
 func (m *Machine) Close(ctx context.Context, force bool) error {
 	if m.owned != nil {
 		m.owned.mu.Lock()

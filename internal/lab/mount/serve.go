@@ -37,7 +37,7 @@ func (d *daemon) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	case "POST /pace":
 		if q.Paced == nil {
-			err = errors.New("paced or not?")
+			err = errors.New("the request does not say whether to pace")
 		} else {
 			err = d.pace(*q.Paced)
 		}
@@ -55,7 +55,7 @@ func (d *daemon) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			d.stop()
 		}
 	default:
-		err = fmt.Errorf("%s %s is nothing a lab's daemon does", r.Method, r.URL.Path)
+		err = fmt.Errorf("%s %s is not a request of the lab's daemon", r.Method, r.URL.Path)
 	}
 	if err != nil {
 		a = answer{Error: err.Error()}
@@ -114,7 +114,7 @@ func (d *daemon) set(sets []string) error {
 		return errors.New("scheduler and mount options cannot change while volumes are mounted, only their limits")
 	}
 	if len(now) != len(then) {
-		return errors.New("volumes cannot be added or taken away while they are mounted")
+		return errors.New("volumes cannot be added or removed while they are mounted")
 	}
 	for i := range now {
 		a, b := now[i].order, then[i].order
@@ -147,7 +147,7 @@ func overlay(before, later []string) []string {
 
 func (d *daemon) cut(q *request) (CutReport, error) {
 	if q.Cut == nil {
-		return nil, errors.New("how is the power to be cut?")
+		return nil, errors.New("the request does not say how to cut the power")
 	}
 	out := CutReport{}
 	for _, v := range d.volumes {
@@ -177,7 +177,7 @@ func (d *daemon) revive(ctx context.Context) error {
 	return nil
 }
 
-// idle unmounts in order, or reports who is in the way.
+// idle unmounts in order, or reports what is still in use.
 func (d *daemon) idle(ctx context.Context) error {
 	for _, v := range d.volumes {
 		v.disk.Pace(false, nil)

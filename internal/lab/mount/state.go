@@ -171,7 +171,7 @@ func readState(dir string) (*State, error) {
 		return nil, err
 	}
 	if info.Size() > stateBytesMax {
-		return nil, fmt.Errorf("%s: %d bytes are no state of ours", path, info.Size())
+		return nil, fmt.Errorf("%s: %d bytes are not a state of plimsoll", path, info.Size())
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -195,7 +195,7 @@ func Sweep() (did []string, err error) {
 			}
 			err := s.undo()
 			if err == nil {
-				did = append(did, fmt.Sprintf("took away what process %d had left: %s", s.PID, s.summary()))
+				did = append(did, fmt.Sprintf("removed what process %d left behind: %s", s.PID, s.summary()))
 			}
 			errs = append(errs, err)
 		}
@@ -243,7 +243,7 @@ func (s *State) summary() string {
 	}
 	slices.Sort(parts)
 	if len(parts) == 0 {
-		return "nothing but a note"
+		return "only a state file"
 	}
 	return strings.Join(parts, ", ")
 }

@@ -80,11 +80,11 @@ var pairs = map[string]string{
 func sysctlPath(name string) (string, error) {
 	for _, r := range name {
 		if (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '.' && r != '_' {
-			return "", fmt.Errorf("%q is no setting of the kernel", name)
+			return "", fmt.Errorf("%q is not a kernel setting", name)
 		}
 	}
 	if name == "" || strings.Contains(name, "..") {
-		return "", fmt.Errorf("%q is no setting of the kernel", name)
+		return "", fmt.Errorf("%q is not a kernel setting", name)
 	}
 	return "/proc/sys/" + strings.ReplaceAll(name, ".", "/"), nil
 }

@@ -38,7 +38,7 @@ func Look(path string) (Place, error) {
 		return Place{}, fmt.Errorf("probe: %w", err)
 	}
 	if !info.IsDir() {
-		return Place{}, fmt.Errorf("probe: %s exists and is no folder: nothing that exists is written to; give a folder on the device", path)
+		return Place{}, fmt.Errorf("probe: %s exists and is not a folder: existing files are never overwritten; give a folder on the device", path)
 	}
 	var s unix.Statfs_t
 	if err := unix.Statfs(path, &s); err != nil {
@@ -68,7 +68,7 @@ func (f *folder) open(s *Stream) (*os.File, error) {
 	}
 	rm := os.Remove(path)
 	if errors.Is(err, unix.EINVAL) && s.Direct {
-		return nil, fmt.Errorf("probe: the file system at %s takes no direct I/O: give a folder on the disk itself", f.path)
+		return nil, fmt.Errorf("probe: the file system at %s does not support direct I/O: give a folder on the disk itself", f.path)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("probe: %w", err)

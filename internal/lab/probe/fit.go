@@ -90,7 +90,7 @@ func (r *prober) fit(ctx context.Context) (*Fitted, error) {
 	order.Throughput = units.Throughput(rounded(max(bytes[0], bytes[1])))
 	order.Read, order.Write = directions(iops, bytes)
 	if err := order.Check().Err(); err != nil {
-		return nil, fmt.Errorf("probe: what was measured makes no volume: %w", err)
+		return nil, fmt.Errorf("probe: the measurements do not give a volume: %w", err)
 	}
 	text, err := yaml.Marshal(order)
 	if err != nil {
@@ -158,7 +158,7 @@ func (r *prober) short(ctx context.Context, s *Stream) (*job, error) {
 		return nil, err
 	}
 	if j.all.Count() == 0 {
-		return nil, errors.New("probe: not one operation ended in time: the device is stuck or paused")
+		return nil, errors.New("probe: no operation finished in time: the device is stuck or paused")
 	}
 	return j, nil
 }

@@ -177,7 +177,7 @@ func TestPlaces(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := parsed(t, small)
-	if _, err := Run(context.Background(), p, Options{Path: file}); err == nil || !strings.Contains(err.Error(), "is no folder") {
+	if _, err := Run(context.Background(), p, Options{Path: file}); err == nil || !strings.Contains(err.Error(), "is not a folder") {
 		t.Errorf("a file: %v", err)
 	}
 	if b, err := os.ReadFile(file); err != nil || string(b) != "mine" {

@@ -109,7 +109,7 @@ func (m member) wait(most time.Duration) error {
 		case err != nil:
 			return fmt.Errorf("process %d: %w", m.pid, err)
 		case n == 0:
-			return fmt.Errorf("process %d is not gone %v after it was killed", m.pid, most)
+			return fmt.Errorf("process %d still exists %v after it was killed", m.pid, most)
 		}
 		return nil
 	}

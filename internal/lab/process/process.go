@@ -137,7 +137,7 @@ func (p *Process) Err() error {
 	if tail := p.Tail(); tail != "" {
 		how += ": " + tail
 	}
-	return fmt.Errorf("%s ended by itself: %s", p.name, how)
+	return fmt.Errorf("%s ended unexpectedly: %s", p.name, how)
 }
 
 // Tail is the last it printed.
@@ -204,7 +204,7 @@ func (p *Process) Kill() error {
 		select {
 		case <-gone:
 		case <-late.C:
-			return fmt.Errorf("%s is not gone %v after it was killed: what it waits for in the kernel does not end", p.name, killedWithin)
+			return fmt.Errorf("%s still exists %v after it was killed: it is blocked in the kernel", p.name, killedWithin)
 		}
 	}
 	return nil

@@ -88,7 +88,7 @@ func TestItIsHeard(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("lines: %.60q", got)
 	}
-	if err := p.Err(); err == nil || !strings.Contains(err.Error(), "sh ended by itself: exit status 7: one\ntwo\n") {
+	if err := p.Err(); err == nil || !strings.Contains(err.Error(), "sh ended unexpectedly: exit status 7: one\ntwo\n") {
 		t.Errorf("error: %.100v", err)
 	}
 	text, err := os.ReadFile(log)

@@ -40,7 +40,7 @@ func Unprivileged(names ...string) (*User, error) {
 			return &User{Name: name, UID: uint32(uid), GID: uint32(gid)}, nil
 		}
 	}
-	return nil, fmt.Errorf("there is no user %s here whom root could run it as: add one, or run this as somebody else than root",
+	return nil, fmt.Errorf("there is no user %s to run it as: add one, or do not run this as root",
 		strings.Join(names, " or "))
 }
 
@@ -100,7 +100,7 @@ func (u *User) Admit(dir string) error {
 			enter = 0o010
 		}
 		if st.Mode&enter == 0 {
-			return fmt.Errorf("user %s, whom the engine runs as, may not enter %s: chmod o+x %s, or choose another folder", u.Name, at, at)
+			return fmt.Errorf("user %s, which the engine runs as, has no access to %s: chmod o+x %s, or choose another folder", u.Name, at, at)
 		}
 		if at == filepath.Dir(at) {
 			break

@@ -67,7 +67,7 @@ func meminfo(name string) (int64, error) {
 			return n << 10, err
 		}
 	}
-	return 0, fmt.Errorf("/proc/meminfo tells no %s", name)
+	return 0, fmt.Errorf("/proc/meminfo has no %s", name)
 }
 
 // A processor is the time all cores have worked, and all there was, in ticks.

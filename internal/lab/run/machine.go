@@ -50,7 +50,7 @@ func (m *machines) sync() error {
 			err = errors.Join(unix.Syncfs(int(f.Fd())), f.Close())
 		}
 		if err != nil {
-			return fmt.Errorf("writing volume %s out: %w", name, err)
+			return fmt.Errorf("syncing volume %s: %w", name, err)
 		}
 	}
 	return nil

@@ -77,15 +77,15 @@ func (x *experiment) cut(ctx context.Context, n int) error {
 	}
 	x.power.Cuts++
 	if err != nil {
-		return fmt.Errorf("loss of power %d: %w", n+1, err)
+		return fmt.Errorf("power loss %d: %w", n+1, err)
 	}
 	return nil
 }
 
 // recover starts everything again and reads what was written; false: the engine does not serve any more.
 func (x *experiment) recover(ctx context.Context, n int) (again bool, err error) {
-	fail := func(err error) (bool, error) { return false, fmt.Errorf("after loss of power %d: %w", n+1, err) }
-	x.opt.tell(Progress{Phase: "starting again after a loss of power", Done: int64(n + 1), Total: int64(x.opt.PowerLoss)})
+	fail := func(err error) (bool, error) { return false, fmt.Errorf("after power loss %d: %w", n+1, err) }
+	x.opt.tell(Progress{Phase: "restarting after a power loss", Done: int64(n + 1), Total: int64(x.opt.PowerLoss)})
 	x.one.Lock()
 	defer x.one.Unlock()
 	back := time.Now()
@@ -125,7 +125,7 @@ func (x *experiment) check(ctx context.Context, n int) error {
 	x.power.Acknowledged, x.power.Keys = x.load.Totals().Writes.Done, 0
 	for i, key := range keys {
 		if i%1000 == 0 {
-			x.opt.tell(Progress{Phase: "reading what was written", Done: int64(i), Total: int64(len(keys))})
+			x.opt.tell(Progress{Phase: "verifying acknowledged writes", Done: int64(i), Total: int64(len(keys))})
 		}
 		k := known[key]
 		if k.Acknowledged > 0 {

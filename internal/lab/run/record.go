@@ -83,7 +83,7 @@ func (r *recorder) fail(name string, err error) {
 	}
 	r.told[name] = true
 	r.failed = append(r.failed, fmt.Errorf("recording %s: %w", name, err))
-	r.w.Note(recording.Note{Kind: recording.NoteGap, Source: name, Text: "it could not be read on: " + err.Error()})
+	r.w.Note(recording.Note{Kind: recording.NoteGap, Source: name, Text: "it could not be read any further: " + err.Error()})
 }
 
 // own records what driver and volumes tell.

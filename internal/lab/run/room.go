@@ -33,7 +33,7 @@ func (x *experiment) fits() error {
 		documents += min(float64(w.Documents())*float64(w.DocumentSize()), volumes)
 	}
 	if most := float64(max(units.Size(available)-keepBytes, 0)); documents > most {
-		return fmt.Errorf("%s of documents do not fit into the volumes' images, which are in memory: there is room for %s. "+
+		return fmt.Errorf("%s of documents do not fit into the volumes' images, which are in memory: only %s fit. "+
 			"Keep the images in files (--images DIR), or make fewer documents (--set workload.keys.count=...)", units.Bytes(documents), units.Bytes(most))
 	}
 	return nil
@@ -47,7 +47,7 @@ func (x *experiment) roomless(ctx context.Context, err error) error {
 	}
 	for _, s := range all.Volumes {
 		if s.Refused > 0 {
-			return fmt.Errorf("volume %s: its image is in memory, of which none is left after %s: keep it in a file (--images DIR), or make fewer documents (%w)",
+			return fmt.Errorf("volume %s: its image is in memory, which ran out after %s: keep it in a file (--images DIR), or use fewer documents (%w)",
 				s.Name, units.Bytes(float64(s.Resident)), err)
 		}
 	}

@@ -50,7 +50,7 @@ type experiment struct {
 func Run(ctx context.Context, sc *scenario.Scenario, opt Options) (*Result, error) {
 	fail := func(err error) (*Result, error) { return nil, fmt.Errorf("running %s: %w", sc.Name, err) }
 	if sc.Workloads() == nil {
-		return fail(errors.New("the scenario was not made by Parse or Load"))
+		return fail(errors.New("the scenario does not come from Parse or Load"))
 	}
 	if opt.Server == nil {
 		opt.Server = func(sc *scenario.Scenario) (lab.Server, error) { return newServer(opt.Engines, sc) }
@@ -66,7 +66,7 @@ func Run(ctx context.Context, sc *scenario.Scenario, opt Options) (*Result, erro
 		return fail(err)
 	}
 	if opt.Model {
-		opt.tell(Progress{Phase: "simulating it as well"})
+		opt.tell(Progress{Phase: "simulating the scenario"})
 		if out.Model, err = simulate.Run(ctx, sc, simulate.Options{}); err != nil {
 			return fail(err)
 		}
@@ -132,7 +132,7 @@ func (x *experiment) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	// Two at a time would take each other's cores, and change the same settings of the kernel.
-	x.unlock, err = mount.Lock(ctx, "lab-run", func() { x.opt.tell(Progress{Phase: "waiting for another run on this machine to end"}) })
+	x.unlock, err = mount.Lock(ctx, "lab-run", func() { x.opt.tell(Progress{Phase: "waiting for another run on this machine"}) })
 	if err != nil {
 		return err
 	}
@@ -151,7 +151,7 @@ func (x *experiment) prepare(ctx context.Context) (err error) {
 	if err != nil {
 		return x.roomless(ctx, err)
 	}
-	x.opt.tell(Progress{Phase: "writing the page cache out"})
+	x.opt.tell(Progress{Phase: "flushing the page cache"})
 	if err := x.m.sync(); err != nil {
 		return err
 	}
@@ -170,7 +170,7 @@ func (x *experiment) remark(format string, args ...any) {
 
 // close undoes everything. It does not end with the context.
 func (x *experiment) close(ctx context.Context) error {
-	x.opt.tell(Progress{Phase: "taking it down"})
+	x.opt.tell(Progress{Phase: "shutting down"})
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closing)
 	defer cancel()
 	var errs []error
@@ -322,7 +322,7 @@ func (x *experiment) checkpoints(ctx context.Context) error {
 	defer x.one.Unlock()
 	all, err := x.server.Cycles(ctx)
 	if err != nil {
-		return fmt.Errorf("asking for checkpoints: %w", err)
+		return fmt.Errorf("requesting checkpoints: %w", err)
 	}
 	for _, c := range all {
 		if i := slices.IndexFunc(x.cycles, func(o lab.Cycle) bool { return o.From.Equal(c.From) }); i >= 0 {

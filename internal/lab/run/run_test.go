@@ -133,7 +133,7 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"mounting volumes", "loading documents", "warming up", "measuring", "reading what was written", "taking it down", "simulating it as well"} {
+	for _, want := range []string{"mounting volumes", "loading documents", "warming up", "measuring", "verifying acknowledged writes", "shutting down", "simulating the scenario"} {
 		if !phases[want] {
 			t.Errorf("no word of %q in %v", want, phases)
 		}
@@ -295,7 +295,7 @@ func TestNoSuchServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Run(t.Context(), sc, Options{Engines: engines.All()}); err == nil || !strings.Contains(err.Error(), "the lab has no iris") {
+	if _, err := Run(t.Context(), sc, Options{Engines: engines.All()}); err == nil || !strings.Contains(err.Error(), "the lab cannot run iris") {
 		t.Error(err)
 	}
 }

@@ -19,7 +19,7 @@ func newServer(all []engine.Engine, sc *scenario.Scenario) (lab.Server, error) {
 	var lack *engine.LackError
 	if errors.As(err, &lack) {
 		slices.Sort(lack.Have)
-		return nil, fmt.Errorf("the lab has no %s, only %s: plimsoll simulate predicts what it would do", lack.Key, strings.Join(lack.Have, ", "))
+		return nil, fmt.Errorf("the lab cannot run %s, only %s: plimsoll simulate predicts what it would do", lack.Key, strings.Join(lack.Have, ", "))
 	}
 	if err != nil {
 		return nil, err

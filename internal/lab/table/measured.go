@@ -104,7 +104,7 @@ func (m *Measured) Of(run string) (of []Measurement, doubtful bool) {
 }
 
 // ErrNotMeasured says that there is nothing to compare with.
-var ErrNotMeasured = errors.New("no run of it was measured")
+var ErrNotMeasured = errors.New("it was not measured")
 
 // Compare makes the rows of a run: the middle of what was measured, and the model.
 func (m *Measured) Compare(run, title string, model *simulate.Result) ([]Row, error) {

@@ -52,7 +52,7 @@ func Find(name string) (Load, error) {
 	if i := slices.IndexFunc(all, func(l Load) bool { return l.Name == name }); i >= 0 {
 		return all[i], nil
 	}
-	return Load{}, fmt.Errorf("there is no load %q, only s, m, l and xl", name)
+	return Load{}, fmt.Errorf("%q is not a load: want s, m, l or xl", name)
 }
 
 // What is put, and for how long (the same file).

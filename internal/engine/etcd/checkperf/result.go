@@ -76,7 +76,7 @@ func judge(server string, opt *Options, asked *loadgen.Result, before, after *et
 	}
 	if r.Unanswered = max(asked.Asked-r.Puts-r.Failed, 0); r.Unanswered > 0 {
 		r.Max = max(r.Max, grace.Seconds()) // they took longer than that
-		r.Remarks = append(r.Remarks, fmt.Sprintf("%d puts had no answer a second after the last was due: they count as slower than that", r.Unanswered))
+		r.Remarks = append(r.Remarks, fmt.Sprintf("%d puts had no response a second after the last was due: they count as slower than that", r.Unanswered))
 	}
 	done := float64(f.inside) / opt.Duration.Seconds()
 	r.Etcdctl = []Criterion{

@@ -27,12 +27,12 @@ type address struct {
 	user, password string
 }
 
-var errAddress = errors.New("the etcd:// address cannot be read (a password's special characters must be written as %XX): give one such as etcd://a:2379,b:2379,c:2379, or etcds:// with TLS")
+var errAddress = errors.New("the etcd:// address is not valid (special characters in a password must be percent-encoded): give one such as etcd://a:2379,b:2379,c:2379, or etcds:// with TLS")
 
 // parse reads an address, and what of etcdctl's environment it leaves open. Errors repeat nothing of it.
 func parse(text string, getenv func(string) string) (*address, error) {
 	if len(text) > addressBytesMax {
-		return nil, fmt.Errorf("an etcd:// address of more than %d bytes is none", addressBytesMax)
+		return nil, fmt.Errorf("an etcd:// address has at most %d bytes", addressBytesMax)
 	}
 	parsed, err := location.Parse(text)
 	if err != nil || parsed.Scheme != "etcd" && parsed.Scheme != "etcds" {
@@ -43,7 +43,7 @@ func parse(text string, getenv func(string) string) (*address, error) {
 		files:  endpoint.Files{CACert: getenv("ETCDCTL_CACERT"), Cert: getenv("ETCDCTL_CERT"), Key: getenv("ETCDCTL_KEY")},
 	}
 	if strings.Trim(parsed.Path, "/") != "" {
-		return nil, errors.New("an etcd:// address has no path: give the members' hosts and ports alone")
+		return nil, errors.New("an etcd:// address has no path: give only the members' hosts and ports")
 	}
 	a.credentials(parsed, getenv)
 	if err := a.parameters(parsed.Query); err != nil {
@@ -97,11 +97,11 @@ func (a *address) parameters(query string) error {
 		case "metrics":
 			u, err := url.Parse(value)
 			if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Port() == "" || u.User != nil || u.Path != "" || u.RawQuery != "" {
-				return errors.New("the etcd:// address's metrics= is no such address as http://:2381")
+				return errors.New("the etcd:// address's metrics= must be an address such as http://:2381")
 			}
 			a.metrics = u
 		default:
-			return errors.New("the etcd:// address has a parameter that is none of cacert, cert, key and metrics")
+			return errors.New("the etcd:// address has an unknown parameter: want cacert, cert, key or metrics")
 		}
 	}
 	return nil

@@ -29,9 +29,9 @@ func TestAddresses(t *testing.T) {
 	for address, want := range map[string]string{
 		"etcd://":                                  "such as etcd://",
 		"etcd://a,,b":                              "such as etcd://",
-		"etcd://me:s3cret%zz@a":                    "%XX",
+		"etcd://me:s3cret%zz@a":                    "percent-encoded",
 		"etcd://a/s3cret":                          "no path",
-		"etcd://a?password=s3cret":                 "none of cacert",
+		"etcd://a?password=s3cret":                 "want cacert",
 		"etcd://a?metrics=s3cret":                  "http://:2381",
 		"etcd://a b":                               "such as etcd://",
 		"etcd://x::y:z":                            "such as etcd://",

@@ -173,13 +173,13 @@ func (a *address) explain(endpoint string, err error) error {
 	}
 	switch {
 	case strings.Contains(text, "authentication failed"):
-		return fmt.Errorf("%s does not let user %s in: check ETCDCTL_USER, or user and password in the address", endpoint, a.user)
+		return fmt.Errorf("%s denies access to user %s: check ETCDCTL_USER, or the user and password in the address", endpoint, a.user)
 	case strings.Contains(text, "user name is empty"), strings.Contains(text, "permission denied"), strings.Contains(text, "invalid auth token"):
-		return fmt.Errorf("%s wants a user for this (%s): give one by ETCDCTL_USER=name:password", endpoint, text)
+		return fmt.Errorf("%s requires a user (%s): set ETCDCTL_USER=name:password", endpoint, text)
 	case strings.Contains(text, "certificate"), strings.Contains(text, "tls:"), strings.Contains(text, "x509:"):
 		return errors.New(endpoint + ": " + aboutTLS(text))
 	case status.Code(err) == codes.DeadlineExceeded:
-		return fmt.Errorf("%s does not answer within %s", endpoint, askWithin)
+		return fmt.Errorf("%s does not respond within %s", endpoint, askWithin)
 	}
 	return fmt.Errorf("%s: %s", endpoint, text)
 }

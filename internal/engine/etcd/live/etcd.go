@@ -72,7 +72,7 @@ func (c *cluster) Read(ctx context.Context, w recording.Writer, opt source.Optio
 		return nil //nolint:nilerr // the end of the context ends a live source without an error
 	}
 	if err != nil {
-		w.Note(recording.Note{Kind: recording.NoteLimit, Source: c.desc.Name, Text: fmt.Sprintf("whether there are other members could not be asked: %v", err)})
+		w.Note(recording.Note{Kind: recording.NoteLimit, Source: c.desc.Name, Text: fmt.Sprintf("the list of members could not be read: %v", err)})
 	}
 	pages := make([]source.Source, len(members))
 	for i, m := range members {
@@ -123,7 +123,7 @@ func (c *cluster) probe(ctx context.Context, pages []source.Source, w recording.
 	if slices.Contains(errs, nil) {
 		for i, err := range errs {
 			if err != nil {
-				w.Note(recording.Note{Kind: recording.NoteGap, Source: pages[i].Describe().Name, Text: "at first this member did not show its metrics: " + err.Error()})
+				w.Note(recording.Note{Kind: recording.NoteGap, Source: pages[i].Describe().Name, Text: "this member's metrics were not available at first: " + err.Error()})
 			}
 		}
 		return nil
@@ -132,14 +132,14 @@ func (c *cluster) probe(ctx context.Context, pages []source.Source, w recording.
 	var refused *exposition.Refused
 	switch text := err.Error(); {
 	case errors.As(err, &refused), errors.Is(err, exposition.ErrNotMetrics), strings.Contains(text, "malformed HTTP"):
-		return fmt.Errorf("%s: %w; etcd may have its metrics at another address (--listen-metrics-urls): give etcd://...?metrics=http://:2381", c.desc.Name, err)
+		return fmt.Errorf("%s: %w; etcd may serve its metrics at another address (--listen-metrics-urls): give etcd://...?metrics=http://:2381", c.desc.Name, err)
 	case c.config == nil && errors.Is(err, io.EOF):
-		return fmt.Errorf("%s: it ends the connection without an answer: it may want TLS, which is etcds://", c.desc.Name)
+		return fmt.Errorf("%s: it closes the connection without a response: it may require TLS, which is etcds://", c.desc.Name)
 	case strings.Contains(text, "certificate"), strings.Contains(text, "tls:"), strings.Contains(text, "x509:"):
 		return fmt.Errorf("%s: %s", c.desc.Name, aboutTLS(text))
 	case c.address.secure && c.address.files.Cert == "" && hungUp(err):
 		// Its alert got lost: what was sent already came to a closed socket.
-		return fmt.Errorf("%s: it ends the connection: %s", c.desc.Name, aboutTLS("certificate required"))
+		return fmt.Errorf("%s: it closes the connection: %s", c.desc.Name, aboutTLS("certificate required"))
 	}
 	return fmt.Errorf("%s: %w", c.desc.Name, err)
 }

@@ -202,7 +202,7 @@ func TestUsers(t *testing.T) {
 		{"etcd://root:r00t-s3cret@" + c.Endpoints[0], nil, ""},
 		{"etcd://" + c.Endpoints[0], map[string]string{"ETCDCTL_USER": "root:r00t-s3cret"}, ""},
 		{"etcd://" + c.Endpoints[0], map[string]string{"ETCDCTL_USER": "root", "ETCDCTL_PASSWORD": "r00t-s3cret"}, ""},
-		{"etcd://root:wr0ng-s3cret@" + c.Endpoints[0], nil, "does not let user root in"},
+		{"etcd://root:wr0ng-s3cret@" + c.Endpoints[0], nil, "denies access to user root"},
 	} {
 		p, err := read(t, x.address, x.env, func(p *page) bool { return p.seen(1, 2) })
 		if err != nil {

@@ -104,7 +104,7 @@ func (w *writer) value(size units.Size, seq uint64) []byte {
 // seqOf reads the number of the write that a value is of.
 func seqOf(value []byte) (uint64, error) {
 	if len(value) < SeqBytes {
-		return 0, fmt.Errorf("the value has %d bytes: no write of this program's", len(value))
+		return 0, fmt.Errorf("the value has %d bytes: it was not written by this program", len(value))
 	}
 	return binary.BigEndian.Uint64(value), nil
 }
@@ -180,7 +180,7 @@ func explain(err error) error {
 	case strings.Contains(err.Error(), "database space exceeded"):
 		return fmt.Errorf("%w: the database has reached engine.etcd.quota, raise it, or run for a shorter time", err)
 	case strings.Contains(err.Error(), "request is too large"), strings.Contains(err.Error(), "larger than max"):
-		return fmt.Errorf("%w: etcd takes no more than %s at a time, make documents smaller", err, requestBytes.Exact())
+		return fmt.Errorf("%w: etcd accepts at most %s per request, so use smaller documents", err, requestBytes.Exact())
 	}
 	return err
 }

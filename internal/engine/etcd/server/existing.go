@@ -110,7 +110,7 @@ func (v *Existing) Inspect(ctx context.Context, sc *scenario.Scenario) (*existin
 // InspectFor asks who is there, and whether there is room for so many writes of a size.
 func (v *Existing) InspectFor(ctx context.Context, size units.Size, writes int64) (*existing.Inspection, error) {
 	if size > requestBytes {
-		return nil, fmt.Errorf("documents of %s: etcd takes no more than %s at a time", size.Exact(), requestBytes.Exact())
+		return nil, fmt.Errorf("documents of %s: etcd accepts at most %s per request", size.Exact(), requestBytes.Exact())
 	}
 	l, err := v.connect(1)
 	if err != nil {
@@ -133,7 +133,7 @@ func (v *Existing) InspectFor(ctx context.Context, size units.Size, writes int64
 	case err != nil:
 		return nil, v.explain(err)
 	case got.Count > 0:
-		return nil, fmt.Errorf("%d keys begin with %s already: take another name, or remove them (etcdctl del --prefix %s)", got.Count, v.keys.prefix, v.keys.prefix)
+		return nil, fmt.Errorf("%d keys already begin with %s: use another name, or remove them (etcdctl del --prefix %s)", got.Count, v.keys.prefix, v.keys.prefix)
 	}
 	v.readQuota(ctx)
 	inspection := &existing.Inspection{
@@ -162,9 +162,9 @@ func (v *Existing) explain(err error) error {
 	err = v.opt.Address.Redact(err)
 	switch text := err.Error(); {
 	case strings.Contains(text, "permission denied"):
-		return fmt.Errorf("%w: the user may not use keys that begin with %s (%s)", err, v.keys.prefix, v.leastPrivilege())
+		return fmt.Errorf("%w: the user has no access to keys that begin with %s (%s)", err, v.keys.prefix, v.leastPrivilege())
 	case strings.Contains(text, "user name is empty"):
-		return fmt.Errorf("%w: the cluster wants a user: etcd://USER@host:2379, its password in $%s", err, existing.EnvPassword)
+		return fmt.Errorf("%w: the cluster requires a user: etcd://USER@host:2379, with the password in $%s", err, existing.EnvPassword)
 	}
 	return explain(err)
 }
@@ -181,7 +181,7 @@ func (v *Existing) unreachable(ctx context.Context, host string, err error) erro
 	if v.tls == nil {
 		hint = "is it an etcd, and does it want TLS (https://, --cacert, --cert, --key)?"
 	}
-	return fmt.Errorf("%s does not answer as an etcd: %w: %s", host, v.opt.Address.Redact(err), hint)
+	return fmt.Errorf("%s does not respond like etcd: %w: %s", host, v.opt.Address.Redact(err), hint)
 }
 
 // Start implements lab.Server: it puts the documents.

@@ -21,7 +21,7 @@ import (
 const EnvBinary = "PLIMSOLL_ETCD"
 
 // errMissing says how to come by etcd.
-var errMissing = errors.New("etcd is not installed: apt-get install etcd-server, or name a binary by " + EnvBinary + " (make etcd builds a current one)")
+var errMissing = errors.New("etcd is not installed: apt-get install etcd-server, or give a binary in " + EnvBinary + " (make etcd builds a current one)")
 
 // find gives etcd's path: what was asked for, what the environment names, or that on PATH.
 func find(asked string) (string, error) {
@@ -82,7 +82,7 @@ func parseVersion(text string) (string, error) {
 	first, _, _ := strings.Cut(text, "\n")
 	v, ok := strings.CutPrefix(strings.TrimSpace(first), "etcd Version: ")
 	if !ok || v == "" {
-		return "", fmt.Errorf("this is no etcd: it says of its version %.60q", first)
+		return "", fmt.Errorf("this is not etcd: its version reads %.60q", first)
 	}
 	return v, nil
 }

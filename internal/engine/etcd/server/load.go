@@ -28,10 +28,10 @@ func batch(size units.Size) uint64 {
 // load puts the documents that there are at the beginning.
 func (s *Server) load(ctx context.Context, l *links, documents uint64, progress lab.Progress) error {
 	if s.mean > requestBytes {
-		return fmt.Errorf("documents of %s: etcd takes no more than %s at a time", s.mean.Exact(), requestBytes.Exact())
+		return fmt.Errorf("documents of %s: etcd accepts at most %s per request", s.mean.Exact(), requestBytes.Exact())
 	}
 	if all := float64(documents) * float64(s.mean); all > float64(s.cfg.Quota) {
-		return fmt.Errorf("%d documents of %s are more than engine.etcd.quota of %s: raise it, or have fewer",
+		return fmt.Errorf("%d documents of %s are more than engine.etcd.quota of %s: raise it, or use fewer",
 			documents, s.mean.Exact(), s.cfg.Quota.Exact())
 	}
 	return put(ctx, l, keys{}, s.mean, documents, loaders, progress)
@@ -78,7 +78,7 @@ func put(ctx context.Context, l *links, k keys, mean units.Size, documents uint6
 func (s *Server) lead(ctx context.Context, l *links) error {
 	ctx, cancel := context.WithTimeout(ctx, startWithin)
 	defer cancel()
-	want, last := s.cfg.Leader-1, errors.New("no member tells")
+	want, last := s.cfg.Leader-1, errors.New("no member reports a leader")
 	for ctx.Err() == nil {
 		ids := make([]uint64, len(l.members))
 		var leader uint64

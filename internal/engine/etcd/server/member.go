@@ -79,7 +79,7 @@ func freePorts(n int) ([]int, error) {
 		out = append(out, port)
 	}
 	if len(out) < n {
-		return nil, fmt.Errorf("there are no %d free ports between %d and %d on 127.0.0.1", n, portFirst, portLast)
+		return nil, fmt.Errorf("%d free ports are not available between %d and %d on 127.0.0.1", n, portFirst, portLast)
 	}
 	return out, nil
 }

@@ -44,7 +44,7 @@ func (v *Existing) room(size units.Size, writes int64) (note string, err error) 
 		whose = "quota (assumed: /metrics does not tell it)"
 	}
 	if float64(v.least+more) > quotaAsk*float64(v.quota) {
-		return "", fmt.Errorf("etcd's database has %v and would get up to %v more; %.0f %% of its %s are %v: over the quota the whole cluster refuses writes. Compact and defragment it, or ask for less",
+		return "", fmt.Errorf("etcd's database has %v and would get up to %v more; %.0f %% of its %s are %v: over the quota the whole cluster refuses writes. Compact and defragment it, or run with less",
 			units.Size(v.least), units.Size(more), quotaAsk*100, whose, units.Size(float64(v.quota)*quotaAsk))
 	}
 	return fmt.Sprintf("its database of %v grows by up to %v; its %s is %v", units.Size(v.least), units.Size(more), whose, units.Size(v.quota)), nil
@@ -134,7 +134,7 @@ func watchRoom(c *grpc.ClientConn, most int64) *guard {
 			}
 			s, err := client.Status(ctx, &etcdserverpb.StatusRequest{})
 			if err == nil && s.DbSize > most {
-				err = fmt.Errorf("stopped: etcd's database has come to %v, near its quota, over which the whole cluster would refuse writes", units.Size(s.DbSize))
+				err = fmt.Errorf("stopped: etcd's database has grown to %v, near its quota, over which the whole cluster would refuse writes", units.Size(s.DbSize))
 				g.passed.Store(&err)
 				return
 			}

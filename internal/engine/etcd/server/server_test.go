@@ -155,7 +155,7 @@ func TestOneMember(t *testing.T) {
 		b.reads(t, 10, 0, true)
 	})
 	big := &lab.Op{Op: workload.Op{Kind: workload.Update, Key: 1, Size: 2 * units.MiB, Document: 2 * units.MiB}}
-	if err := b.Do(ctx, 0, big); err == nil || !strings.Contains(err.Error(), "make documents smaller") {
+	if err := b.Do(ctx, 0, big); err == nil || !strings.Contains(err.Error(), "use smaller documents") {
 		t.Errorf("a document that is too large: %v", err)
 	}
 }

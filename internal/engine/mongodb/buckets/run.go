@@ -170,7 +170,7 @@ func (b *bench) run(ctx context.Context, r *Result) error {
 	v := s.Volumes[0]
 	r.Server, r.Volume, r.Saturated = b.server.Describe(), v.Gives, r.Saturated || v.Saturated
 	if v.Refused > 0 {
-		return fmt.Errorf("%d writes failed because the volume's image has no room in memory: measure fewer sensors", v.Refused)
+		return fmt.Errorf("%d writes failed because memory for the volume's image ran out: measure fewer sensors", v.Refused)
 	}
 	if r.Path == 0 || path < r.Path {
 		r.Path = path

@@ -15,7 +15,7 @@ import (
 const addressBytesMax = 16 << 10
 
 // errAddress says what an address looks like. It repeats nothing of one that cannot be read: there may be a password in it.
-var errAddress = errors.New("the MongoDB address cannot be read (special characters in a password must be percent-encoded): give one such as mongodb://host:27017")
+var errAddress = errors.New("the MongoDB address is not valid (special characters in a password must be percent-encoded): give one such as mongodb://host:27017")
 
 // An address is a connection string, whose secrets appear nowhere else.
 type address struct {

@@ -148,7 +148,7 @@ func identify(ctx context.Context, l *link, status bson.Raw, d *recording.Source
 	m := ftdc.Identify(names.Server, ftdc.Join(sections...))
 	d.Version, d.Host, d.Facts = m.Version, m.Host, m.Facts
 	if len(denied) > 0 {
-		limits = append(limits, fmt.Sprintf("this user may not ask for %s: cores, memory, kernel and settings of the server are not known; the role clusterMonitor gives it", strings.Join(denied, ", ")))
+		limits = append(limits, fmt.Sprintf("this user may not run %s: cores, memory, kernel and settings of the server are not known; the role clusterMonitor allows it", strings.Join(denied, ", ")))
 	}
 	return limits
 }
@@ -198,4 +198,4 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-var errUnsaid = errors.New("the server has collected nothing yet")
+var errUnsaid = errors.New("the server has not collected anything yet")

@@ -175,7 +175,7 @@ func (s *sampler) collected(ctx context.Context, now func() time.Time, without s
 // nothingNew is about a document that was read already.
 func (s *sampler) nothingNew(now time.Time) error {
 	if now.Sub(s.since) >= max(staleAfter, s.opt.Period) {
-		s.limit(fmt.Sprintf("the server collects nothing of its own for more than %s (diagnosticDataCollectionEnabled, diagnosticDataCollectionPeriodMillis): serverStatus is asked instead, and disks are not told", staleAfter))
+		s.limit(fmt.Sprintf("the server has collected no diagnostic data for more than %s (diagnosticDataCollectionEnabled, diagnosticDataCollectionPeriodMillis): serverStatus is read instead, which does not contain disks", staleAfter))
 		return errUnsaid
 	}
 	s.shift()
@@ -238,7 +238,7 @@ func (s *sampler) clock(skew time.Duration, at time.Time) {
 		if skew < 0 {
 			word = "ahead of"
 		}
-		text = fmt.Sprintf("the server's clock is %s %s this machine's; its samples are put at this machine's time", skew.Abs().Round(100*time.Millisecond), word)
+		text = fmt.Sprintf("the server's clock is %s %s this machine's; its samples get this machine's time", skew.Abs().Round(100*time.Millisecond), word)
 	}
 	s.w.Note(recording.Note{Kind: recording.NoteClock, Source: s.m.address.name, From: s.moment(at), To: s.moment(at), Text: text})
 }

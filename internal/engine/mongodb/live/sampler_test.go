@@ -74,7 +74,7 @@ func TestLeastPrivilege(t *testing.T) {
 		if got := times(t, m, "mongodb_sys_disks_io_time_ms", begin); got != "" {
 			t.Errorf("disks that serverStatus does not know: %s", got)
 		}
-		for _, want := range []string{"limit: getDiagnosticData may not be asked for: disks, memory and pressure", "limit: this user may not ask for hostInfo, getCmdLineOpts, getParameter", "the role clusterMonitor gives it"} {
+		for _, want := range []string{"limit: getDiagnosticData may not be asked for: disks, memory and pressure", "limit: this user may not run hostInfo, getCmdLineOpts, getParameter", "the role clusterMonitor gives it"} {
 			if !strings.Contains(notes(m), want) {
 				t.Errorf("notes without %q:\n%s", want, notes(m))
 			}
@@ -127,7 +127,7 @@ func TestStale(t *testing.T) {
 		if got := times(t, m, `mongodb_sys_vmstat_pgfault`, begin); got != "db: 0 1 2 3 14 15 16 17 18" {
 			t.Errorf("the rest at %s", got)
 		}
-		if n := notes(m); !strings.Contains(n, "limit: the server collects nothing of its own for more than 5s (diagnosticDataCollectionEnabled") {
+		if n := notes(m); !strings.Contains(n, "limit: the server has collected no diagnostic data for more than 5s (diagnosticDataCollectionEnabled") {
 			t.Errorf("notes:\n%s", n)
 		}
 	})

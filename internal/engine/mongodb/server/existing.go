@@ -66,7 +66,7 @@ func (v *Existing) explain(err error) error {
 	case slices.Contains(codes, unauthorized):
 		return fmt.Errorf("%w: %s", out, v.least())
 	case slices.Contains(codes, authenticationFailed), strings.Contains(err.Error(), "auth error"):
-		return fmt.Errorf("%w: a password may stand in $%s; the database that knows the user is named by ?authSource=", out, existing.EnvPassword)
+		return fmt.Errorf("%w: a password may be in $%s; give the user's database with ?authSource=", out, existing.EnvPassword)
 	}
 	return out
 }
@@ -109,7 +109,7 @@ func (v *Existing) Inspect(ctx context.Context, sc *scenario.Scenario) (*existin
 		return nil, err
 	}
 	if names, err := c.ListDatabaseNames(ctx, bson.D{{Key: "name", Value: v.opt.Name}}, options.ListDatabases().SetAuthorizedDatabases(true)); err == nil && len(names) > 0 {
-		return nil, fmt.Errorf("a database %s is there already: take another name, or remove it (%s)", v.opt.Name, inspection.Remove)
+		return nil, fmt.Errorf("the database %s already exists: use another name, or remove it (%s)", v.opt.Name, inspection.Remove)
 	}
 	d, err := serverStatus(ctx, c)
 	_, tells := first(d, countOf)
@@ -133,7 +133,7 @@ func (v *Existing) unreachable(ctx context.Context, err error) error {
 	if ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled) {
 		return ctx.Err()
 	}
-	return fmt.Errorf("it does not answer as a MongoDB: %w", v.explain(err))
+	return fmt.Errorf("it does not respond like MongoDB: %w", v.explain(err))
 }
 
 // needed are the actions that a run takes in its database (MongoDB manual, privilege actions).

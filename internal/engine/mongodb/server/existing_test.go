@@ -314,7 +314,7 @@ func TestNameIsTaken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := second.Inspect(t.Context(), sc); err == nil || !strings.Contains(err.Error(), "is there already") {
+	if _, err := second.Inspect(t.Context(), sc); err == nil || !strings.Contains(err.Error(), "already exists") {
 		t.Errorf("a name that is taken: %v", err)
 	}
 	if err := second.Stop(t.Context()); err != nil || s.Count(space) != 1500 {

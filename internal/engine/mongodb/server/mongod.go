@@ -22,7 +22,7 @@ import (
 func find(asked string) (string, error) {
 	path, err := exec.LookPath(asked)
 	if err != nil {
-		return "", fmt.Errorf("the mongod asked for: %w: MongoDB's packages have it (www.mongodb.com/try/download/community)", err)
+		return "", fmt.Errorf("the requested mongod: %w: MongoDB's packages have it (www.mongodb.com/try/download/community)", err)
 	}
 	return filepath.Abs(path) // it runs elsewhere
 }
@@ -45,7 +45,7 @@ func parseVersion(text string) (string, error) {
 		return m[1], nil
 	}
 	first, _, _ := strings.Cut(text, "\n")
-	return "", fmt.Errorf("this is no mongod: it says of its version %.60q", first)
+	return "", fmt.Errorf("this is not mongod: its version reads %.60q", first)
 }
 
 // release is the beginning of a version, 8 and 0 of "8.0.4".
@@ -142,9 +142,9 @@ const noIndexes = "engine.wiredtiger.indexes are left out: the collection has _i
 func cannot(cfg *wiredtiger.Config, version string) ([]string, error) {
 	if cfg.Journal != nil && !*cfg.Journal {
 		if major, minor := release(version); major > 6 || major == 6 && minor >= 1 {
-			return nil, errors.New("journal: false: mongod has no such thing since 6.1; plimsoll's own worker of WiredTiger has (leave --mongod out)")
+			return nil, errors.New("journal: false: mongod has not supported this since 6.1; plimsoll's own WiredTiger worker does (leave --mongod out)")
 		}
-		return nil, errors.New("journal: false: with mongod the lab always has a journal; plimsoll's own worker of WiredTiger can do without (leave --mongod out)")
+		return nil, errors.New("journal: false: with mongod the lab always has a journal; plimsoll's own WiredTiger worker can run without one (leave --mongod out)")
 	}
 	var out []string
 	if cfg.Cache < cacheLeast {

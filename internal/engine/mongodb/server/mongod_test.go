@@ -133,16 +133,16 @@ func TestMongod(t *testing.T) {
 
 func TestWhatCannotStart(t *testing.T) {
 	cfg := wiredtiger.Defaults()
-	if _, err := New("/nowhere/mongod", cfg); err == nil || !strings.Contains(err.Error(), "the mongod asked for") {
+	if _, err := New("/nowhere/mongod", cfg); err == nil || !strings.Contains(err.Error(), "the requested mongod") {
 		t.Errorf("a binary that is not there: %v", err)
 	}
-	if _, err := New("true", cfg); err == nil || !strings.Contains(err.Error(), "this is no mongod") {
+	if _, err := New("true", cfg); err == nil || !strings.Contains(err.Error(), "this is not mongod") {
 		t.Errorf("another program: %v", err)
 	}
 	path, dir := standIn(t, mongotest.EnvFail+"='Failed to set up listener: Address already in use'")
 	no := cfg
 	no.Journal = new(bool)
-	if _, err := New(path, no); err == nil || !strings.Contains(err.Error(), "no such thing since 6.1") {
+	if _, err := New(path, no); err == nil || !strings.Contains(err.Error(), "has not supported this since 6.1") {
 		t.Errorf("no journal: %v", err)
 	}
 	s, err := New(path, cfg)

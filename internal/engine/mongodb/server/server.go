@@ -182,7 +182,7 @@ const alreadyInitialized = 23
 // ready waits until mongod is there and takes writes, and makes a replica set of it first.
 func (s *Server) ready(ctx context.Context, c *mongo.Client, first bool) error {
 	admin := c.Database("admin")
-	last := errors.New("it does not answer")
+	last := errors.New("it does not respond")
 	for {
 		who, err := admin.RunCommand(ctx, bson.D{{Key: "hello", Value: 1}}).Raw()
 		if err != nil {
@@ -200,13 +200,13 @@ func (s *Server) ready(ctx context.Context, c *mongo.Client, first bool) error {
 				}
 			}
 		} else {
-			last = errors.New("it is no primary yet")
+			last = errors.New("it is not primary yet")
 		}
 		select {
 		case <-s.proc.Done():
 			return s.proc.Err()
 		case <-ctx.Done():
-			return fmt.Errorf("it does not take writes (%w): %w; its log ends: %s", last, ctx.Err(), s.proc.Tail())
+			return fmt.Errorf("it does not accept writes (%w): %w; its log ends: %s", last, ctx.Err(), s.proc.Tail())
 		case <-time.After(askEvery):
 		}
 	}

@@ -92,7 +92,7 @@ func (s *store) load(ctx context.Context, sc *scenario.Scenario, progress lab.Pr
 	w := sc.Workloads()
 	documents, size := uint64(w.Documents()), w.Sizes(sc.Seed)
 	if s.mean > documentMost {
-		return fmt.Errorf("documents of %s: MongoDB takes no more than %s", s.mean.Exact(), documentMost.Exact())
+		return fmt.Errorf("documents of %s: MongoDB accepts at most %s", s.mean.Exact(), documentMost.Exact())
 	}
 	each := uint64(min(max(loadBytes/max(s.mean, 1), 1), loadMost))
 	var at atomic.Uint64
@@ -170,7 +170,7 @@ func (s *store) read(ctx context.Context, key uint64) (seq uint64, found bool, e
 	}
 	n, ok := raw.Lookup("seq").Int64OK()
 	if !ok {
-		return 0, false, fmt.Errorf("document %d has no seq: no write of this program's", key)
+		return 0, false, fmt.Errorf("document %d has no seq: it was not written by this program", key)
 	}
 	return uint64(n), true, nil
 }

@@ -73,7 +73,7 @@ func (a *activity) group(values [][]byte) *group {
 		return g
 	}
 	if len(a.groups) >= groupsMax && len(values[3]) > 0 {
-		a.s.limit(fmt.Sprintf("sessions are in more than %d groups of database, state and wait event: what further ones wait for is not told", groupsMax))
+		a.s.limit(fmt.Sprintf("sessions are in more than %d groups of database, state and wait event: the waits of the others are not recorded", groupsMax))
 		return a.group([][]byte{values[0], values[1], nil, nil})
 	}
 	g := &group{}

@@ -34,7 +34,7 @@ func (s *sampler) connect(ctx context.Context) error {
 		return got.Err
 	}
 	if len(got.Rows) != 1 || len(got.Rows[0]) != 9 {
-		return fmt.Errorf("it does not tell its version")
+		return fmt.Errorf("it does not report its version")
 	}
 	row := got.Rows[0]
 	if full := string(row[2]); !strings.HasPrefix(full, "PostgreSQL ") && !strings.HasPrefix(full, "EnterpriseDB ") {
@@ -51,7 +51,7 @@ func (s *sampler) connect(ctx context.Context) error {
 	}
 	total := databases > databasesMax
 	if total {
-		s.limit(fmt.Sprintf("its %d databases are not told apart: only their sums are asked, beyond %d of them", databases, databasesMax))
+		s.limit(fmt.Sprintf("its %d databases are summed up: beyond %d they are not read separately", databases, databasesMax))
 	}
 	if string(row[3]) == "t" {
 		s.limit("it is a standby: commits, and the checkpoints that stall them, are its primary's; give that one too")
@@ -77,7 +77,7 @@ func (s *sampler) oldEnough() error {
 		digits = digits[:i]
 	}
 	if major, err := strconv.Atoi(digits); err == nil && major < v10/10000 {
-		return &explained{fmt.Sprintf("%s: it is version %s, and what it tells of itself is read from 10 on: use postgres_exporter's /metrics address", s.target.name, text), nil}
+		return &explained{fmt.Sprintf("%s: it is version %s, and statistics are read from version 10 on: use postgres_exporter's /metrics address", s.target.name, text), nil}
 	}
 	return nil
 }
@@ -117,9 +117,9 @@ func (s *sampler) prepare(ctx context.Context, total bool, statements, statement
 		case err == nil:
 			s.questions = append(s.questions, q)
 		case denied(err):
-			s.limit(fmt.Sprintf("%s is left out (%s): %s", q.name, s.target.hide(root(err).(*pgconn.PgError).Message), s.grant())) //nolint:errorlint,forcetypeassert // denied has looked
+			s.limit(fmt.Sprintf("%s is skipped (%s): %s", q.name, s.target.hide(root(err).(*pgconn.PgError).Message), s.grant())) //nolint:errorlint,forcetypeassert // denied has looked
 		case missing(err):
-			s.limit(fmt.Sprintf("%s is left out: this server has none", q.name))
+			s.limit(fmt.Sprintf("%s is skipped: this server does not have it", q.name))
 		default:
 			return err
 		}

@@ -55,23 +55,23 @@ func (t *target) refusal(pg *pgconn.PgError) string {
 	switch pg.Code {
 	case "28P01":
 		if t.config.Password == "" {
-			return fmt.Sprintf("user %s needs a password, and none was given: put it in $PGPASSWORD, ~/.pgpass or $%s", user, EnvPassword)
+			return fmt.Sprintf("user %s needs a password: put it in $PGPASSWORD, ~/.pgpass or $%s", user, EnvPassword)
 		}
-		return fmt.Sprintf("the password of user %s is not right: it was taken from the address, $PGPASSWORD, ~/.pgpass or $%s", user, EnvPassword)
+		return fmt.Sprintf("the password of user %s is wrong: it came from the address, $PGPASSWORD, ~/.pgpass or $%s", user, EnvPassword)
 	case "28000":
 		switch {
 		case strings.Contains(message, "no encryption"), strings.Contains(message, "SSL off"):
-			return fmt.Sprintf("pg_hba.conf lets user %s in only by TLS, if at all (%s): give ?sslmode=require", user, message)
+			return fmt.Sprintf("pg_hba.conf admits user %s only with TLS, if at all (%s): add ?sslmode=require", user, message)
 		case strings.Contains(message, "pg_hba.conf"):
-			return fmt.Sprintf("pg_hba.conf does not let user %s in from here (%s): add a line for it there", user, message)
+			return fmt.Sprintf("pg_hba.conf does not admit user %s from here (%s): add a line for it there", user, message)
 		}
 		return message + ": check the user"
 	case "3D000":
-		return fmt.Sprintf("there is no database %s: name one that is there behind the last slash, such as /postgres", database)
+		return fmt.Sprintf("there is no database %s: give an existing one after the last slash, such as /postgres", database)
 	case "42501":
-		return fmt.Sprintf("user %s may not do this (%s): GRANT pg_monitor TO %s, and CONNECT on the database", user, message, quoted(user))
+		return fmt.Sprintf("user %s has no permission for this (%s): GRANT pg_monitor TO %s, and CONNECT on the database", user, message, quoted(user))
 	case "53300":
-		return fmt.Sprintf("no connection is left (%s): end idle ones, raise max_connections there, or let user %s use those that are reserved", message, user)
+		return fmt.Sprintf("no connection is left (%s): close idle ones, raise max_connections, or let user %s use reserved ones", message, user)
 	case "57P03":
 		return "it does not take connections now (" + message + "): try again in a moment"
 	case "57P01", "57P02":
@@ -83,7 +83,7 @@ func (t *target) refusal(pg *pgconn.PgError) string {
 			return "this is PgBouncer (" + message + "): give the address of the server behind it"
 		}
 	}
-	return fmt.Sprintf("it answers: %s (SQLSTATE %s)", message, pg.Code)
+	return fmt.Sprintf("it responds: %s (SQLSTATE %s)", message, pg.Code)
 }
 
 // trouble is about what happens on the way to the server.
@@ -101,7 +101,7 @@ func (t *target) trouble(err error) string {
 	case errors.Is(err, fs.ErrNotExist) && t.socket():
 		return "there is no such socket: check the folder (SHOW unix_socket_directories), the port, and that the server runs"
 	case errors.Is(err, fs.ErrPermission):
-		return "the socket's folder is closed to this user of the machine: " + t.hide(root(err).Error())
+		return "this system user has no access to the socket's folder: " + t.hide(root(err).Error())
 	case errors.As(err, &unknown):
 		return "its certificate is signed by nobody known here: name the authority's file by ?sslrootcert=FILE, or use sslmode=require"
 	case errors.As(err, &name):

@@ -76,11 +76,11 @@ func (l *live) Read(ctx context.Context, w recording.Writer, opt source.Options)
 	return l.Poll(ctx, w, opt, s)
 }
 
-var errAddress = errors.New("the postgres:// address cannot be read (a password's special characters must be written as %XX): give one such as postgres://user@host:5432/postgres")
+var errAddress = errors.New("the postgres:// address is not valid (special characters in a password must be percent-encoded): give one such as postgres://user@host:5432/postgres")
 
 func newTarget(address string, opt Options) (*target, error) {
 	if len(address) > addressBytesMax {
-		return nil, fmt.Errorf("a postgres:// address of more than %d bytes is none", addressBytesMax)
+		return nil, fmt.Errorf("a postgres:// address has at most %d bytes", addressBytesMax)
 	}
 	if opt.Getenv == nil {
 		opt.Getenv = os.Getenv
@@ -144,7 +144,7 @@ func misread(err error) error {
 	case errors.As(inner, &path): // sslrootcert, sslcert, a service file
 		return fmt.Errorf("the postgres:// address names a file that cannot be read: %w", path)
 	case strings.Contains(parse.Error(), "sslmode is invalid"):
-		return errors.New("the postgres:// address has an sslmode that is none: disable, allow, prefer, require, verify-ca or verify-full")
+		return errors.New("the postgres:// address has an unknown sslmode: want disable, allow, prefer, require, verify-ca or verify-full")
 	}
 	return errAddress
 }

@@ -186,7 +186,7 @@ func (s *sampler) questionOf(v *view) *question {
 func number(text []byte) (float64, error) {
 	x, err := strconv.ParseFloat(string(text), 64)
 	if err != nil || math.IsInf(x, 0) || math.IsNaN(x) {
-		return 0, fmt.Errorf("%.40q is no number", text)
+		return 0, fmt.Errorf("%.40q is not a number", text)
 	}
 	return x, nil
 }

@@ -203,7 +203,7 @@ func TestWhoMayNotLook(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := fmt.Sprint(p.notes)
-	for _, want := range []string{"sessions of other users do is hidden", "pg_ls_waldir is left out", `GRANT pg_monitor TO "weak"`} {
+	for _, want := range []string{"sessions of other users do is hidden", "pg_ls_waldir is skipped", `GRANT pg_monitor TO "weak"`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no note says %q: %s", want, text)
 		}
@@ -226,12 +226,12 @@ func TestRefusals(t *testing.T) {
 		name, address, want string
 		opt                 Options
 	}{
-		{"wrong password", s.Address("monitor:wr0ng-s3cret", "postgres"), "the password of user monitor is not right", Options{}},
-		{"no password", s.Address("monitor", "postgres"), "none was given: put it in $PGPASSWORD", Options{}},
+		{"wrong password", s.Address("monitor:wr0ng-s3cret", "postgres"), "the password of user monitor is wrong", Options{}},
+		{"no password", s.Address("monitor", "postgres"), "needs a password: put it in $PGPASSWORD", Options{}},
 		{"no such user", s.Address("nobody:wr0ng-s3cret", "postgres"), "the password of user nobody", Options{}},
 		{"no such role", s.Socket("nobody", "postgres"), `role "nobody" does not exist`, Options{}},
 		{"no such database", s.Address("monitor:m0nit0r-s3cret", "shop"), "there is no database shop", Options{}},
-		{"TLS required", s.Address("sealed:s3aled-s3cret", "postgres") + "?sslmode=disable", "only by TLS, if at all", Options{}},
+		{"TLS required", s.Address("sealed:s3aled-s3cret", "postgres") + "?sslmode=disable", "only with TLS, if at all", Options{}},
 		{"unknown authority", s.Address("sealed:s3aled-s3cret", "postgres") + "?sslmode=verify-ca", "signed by nobody known here", Options{}},
 		{"another name", s.Address("sealed:s3aled-s3cret", "postgres") + "?sslmode=verify-full", "its certificate is for other names", Options{}},
 		{"no TLS on a socket", s.Socket("monitor", "postgres") + "&sslmode=require", "", Options{}},

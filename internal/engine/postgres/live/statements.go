@@ -39,7 +39,7 @@ func (s *sampler) commits(schema, most string) []*question {
 		return nil // installed in the database, but not loaded by the server
 	}
 	if n > statementsMax {
-		s.limit(fmt.Sprintf("how long COMMITs take is not told: pg_stat_statements.max is %d, and more than %d are not walked each second", n, statementsMax))
+		s.limit(fmt.Sprintf("COMMIT times are not recorded: pg_stat_statements.max is %d, and more than %d statements are not read each second", n, statementsMax))
 		return nil
 	}
 	spent := "total_exec_time"

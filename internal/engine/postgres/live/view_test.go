@@ -82,7 +82,7 @@ func TestAddresses(t *testing.T) {
 		}
 	}
 	for address, want := range map[string]string{
-		"postgres://me:s3cret%zz@db/x":                          "%XX",
+		"postgres://me:s3cret%zz@db/x":                          "percent-encoded",
 		"postgres://me:s3cret@db:port/x":                        "give one such as",
 		"postgres://me:s3cret@db/x?sslmode=often":               "verify-full",
 		"postgres://me:s3cret@db/x?sslrootcert=/no/such/file":   "/no/such/file",

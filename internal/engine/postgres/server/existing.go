@@ -95,9 +95,9 @@ func (v *Existing) explain(err error) error {
 	err = v.opt.Address.Redact(err)
 	switch pg.Code { // PostgreSQL 15 documentation, appendix A
 	case "53300":
-		return fmt.Errorf("%w: it has no connection left; raise max_connections there, or lower workload.connections", err)
+		return fmt.Errorf("%w: it has no connection left; raise max_connections, or lower workload.connections", err)
 	case "28P01", "28000":
-		return fmt.Errorf("%w: a password may stand in $%s, $PGPASSWORD or ~/.pgpass", err, existing.EnvPassword)
+		return fmt.Errorf("%w: a password may be in $%s, $PGPASSWORD or ~/.pgpass", err, existing.EnvPassword)
 	}
 	return err
 }
@@ -137,11 +137,11 @@ func (v *Existing) Inspect(ctx context.Context, sc *scenario.Scenario) (*existin
 	}
 	switch {
 	case string(row[4]) == "t":
-		return nil, errors.New("it is a standby: nothing can be written there")
+		return nil, errors.New("it is a standby, which does not accept writes")
 	case string(row[1]) != "t":
-		return nil, fmt.Errorf("the user may not make a database there: ALTER ROLE %s CREATEDB", user)
+		return nil, fmt.Errorf("the user may not create a database: ALTER ROLE %s CREATEDB", user)
 	case string(row[5]) != "0":
-		return nil, fmt.Errorf("a database %s is there already: take another name, or remove it (%s)", v.opt.Name, inspection.Remove)
+		return nil, fmt.Errorf("the database %s already exists: use another name, or remove it (%s)", v.opt.Name, inspection.Remove)
 	case v.free < 2*beside:
 		return nil, fmt.Errorf("it has %d connections left, and a run needs %d: raise max_connections there", max(v.free, 0), 2*beside)
 	}

@@ -78,7 +78,7 @@ func TestVisit(t *testing.T) {
 		t.Errorf("killing somebody's server: %v", err)
 	}
 	second := guestOf(t, b, "guest", "plimsoll_lab_test")
-	if _, err := second.Inspect(t.Context(), b.m.Scenario); err == nil || !strings.Contains(err.Error(), "is there already") {
+	if _, err := second.Inspect(t.Context(), b.m.Scenario); err == nil || !strings.Contains(err.Error(), "already exists") {
 		t.Errorf("a name that is taken: %v", err)
 	}
 	if err := v.Stop(t.Context()); err != nil {

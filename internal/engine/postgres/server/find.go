@@ -21,7 +21,7 @@ const EnvBin = "PLIMSOLL_PG_BIN"
 // debianFolders are where Debian has PostgreSQL's programs, a folder for each major version.
 const debianFolders = "/usr/lib/postgresql/*/bin"
 
-var errMissing = errors.New("PostgreSQL's server is not installed: apt-get install postgresql, or name the folder of initdb and postgres by " + EnvBin)
+var errMissing = errors.New("PostgreSQL's server is not installed: apt-get install postgresql, or give the folder of initdb and postgres in " + EnvBin)
 
 // find gives the folder of PostgreSQL's programs: the one named, the newest of Debian's, or the one on PATH.
 func find(pattern string) (string, error) {
@@ -79,5 +79,5 @@ func parseVersion(text string) (string, error) {
 	if f := strings.Fields(rest); ok && len(f) > 0 {
 		return f[0], nil
 	}
-	return "", fmt.Errorf("this is no PostgreSQL: it says of its version %.60q", text)
+	return "", fmt.Errorf("this is not PostgreSQL: its version reads %.60q", text)
 }

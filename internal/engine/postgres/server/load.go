@@ -62,7 +62,7 @@ func (s *Server) load(ctx context.Context, rows int64, progress lab.Progress) er
 	}
 	progress("filling shared buffers", 0, 0)
 	if err := s.prewarm(ctx, c); err != nil {
-		s.log("shared buffers begin as the load left them: " + err.Error())
+		s.log("shared buffers stay as the load left them: " + err.Error())
 	}
 	progress("checkpoint", 0, 0)
 	return execute(ctx, c, "CHECKPOINT")

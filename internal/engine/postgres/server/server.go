@@ -186,7 +186,7 @@ func (s *Server) begin(ctx context.Context) error {
 		case <-p.Done():
 			return p.Err()
 		case <-ctx.Done():
-			return fmt.Errorf("it does not take connections (%w): %w; its log ends: %s", err, ctx.Err(), p.Tail())
+			return fmt.Errorf("it does not accept connections (%w): %w; its log ends: %s", err, ctx.Err(), p.Tail())
 		case <-look.C:
 		}
 	}
@@ -240,10 +240,10 @@ func (s *Server) Restart(ctx context.Context) error {
 	p.close(ctx)
 	s.reader.close(ctx)
 	if err := s.begin(ctx); err != nil {
-		return fmt.Errorf("starting PostgreSQL again: %w", err)
+		return fmt.Errorf("restarting PostgreSQL: %w", err)
 	}
 	if err := p.connect(ctx); err != nil {
-		return fmt.Errorf("starting PostgreSQL again: %w", err)
+		return fmt.Errorf("restarting PostgreSQL: %w", err)
 	}
 	return nil
 }

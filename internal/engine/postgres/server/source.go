@@ -247,7 +247,7 @@ func (r *reading) leaveOut(v view, err error) {
 	}
 	if metric := v.columns[0].metric; !r.out[metric] {
 		r.out[metric] = true
-		r.w.Note(recording.Note{Kind: recording.NoteGap, Source: r.s.Describe().Name, Text: metric + " is left out: " + err.Error() + " (the role pg_monitor may ask for it)"})
+		r.w.Note(recording.Note{Kind: recording.NoteGap, Source: r.s.Describe().Name, Text: metric + " is skipped: " + err.Error() + " (the role pg_monitor allows it)"})
 	}
 }
 
@@ -281,7 +281,7 @@ func (r *reading) sample(ctx context.Context) ([]recording.Column, error) {
 				}
 				x, err := strconv.ParseFloat(string(results[i].Rows[0][k]), 64)
 				if err != nil || math.IsNaN(x) {
-					return nil, errors.Join(fmt.Errorf("column %s is no number", c.name), err)
+					return nil, errors.Join(fmt.Errorf("column %s is not a number", c.name), err)
 				}
 				r.add(&out, c.metric, c.labels, x)
 			}

@@ -98,7 +98,7 @@ func (s *server) extent(dir string) (int64, error) {
 	}
 	extent := min(int64(s.cfg.Data), dataMax, int64(st.Bavail)*st.Bsize/2)
 	if extent -= extent % int64(s.cfg.Block); extent == 0 {
-		return 0, fmt.Errorf("no room for a block of %s in %s: give the volume more size", s.cfg.Block.Exact(), dir)
+		return 0, fmt.Errorf("no space for a block of %s in %s: make the volume larger", s.cfg.Block.Exact(), dir)
 	}
 	return extent, nil
 }
