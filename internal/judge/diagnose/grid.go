@@ -86,7 +86,7 @@ func chooseGrid(metrics []recording.Metric, holes []timeline.Hole, opt Options) 
 		last = to
 	}
 	if first.IsZero() || !last.After(first) {
-		return timeline.Grid{}, fmt.Errorf("%w: fewer than two samples in the time asked for; a diagnosis needs a stretch of time", errNothing)
+		return timeline.Grid{}, fmt.Errorf("%w: fewer than two samples in the requested time; a diagnosis needs a span of time", errNothing)
 	}
 	if period == 0 {
 		period = time.Second

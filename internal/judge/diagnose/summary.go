@@ -52,16 +52,16 @@ func verdict(r *Report, pack *rules.Pack, active bool) string {
 	var b strings.Builder
 	switch {
 	case r.Stalls.Of == 0 && len(r.Sources) > 0 && !slices.ContainsFunc(r.Sources, func(s Source) bool { return s.Kind != "fio" }):
-		b.WriteString("A benchmark has no clients that wait: fio tells what the volume gave its jobs, not whether a database stalls on it.")
+		b.WriteString("A benchmark has no waiting clients: fio reports what the volume gave its jobs, not whether a database would stall on it.")
 	case r.Stalls.Of == 0:
-		b.WriteString("Nothing here tells how long writes took, so no stall can be seen or ruled out.")
+		b.WriteString("No source here reports how long writes took, so a stall can be neither seen nor ruled out.")
 	case r.Stalls.Seconds == 0 && !active:
-		fmt.Fprintf(&b, "No stall: %s were watched for %s, and there were none to wait.", r.Stalls.Signal, clock(r.Stalls.Of))
+		fmt.Fprintf(&b, "No stall: %s were watched for %s, but there were none.", r.Stalls.Signal, clock(r.Stalls.Of))
 	case r.Stalls.Seconds == 0 && r.Stalls.ThresholdS > 0 && highest(r) > r.Stalls.ThresholdS:
-		fmt.Fprintf(&b, "No stall: %s were watched for %s. Single ones took up to %s, too few at a time to make others wait.",
+		fmt.Fprintf(&b, "No stall: %s were watched for %s. Individual ones took up to %s, but too few at once to make others wait.",
 			r.Stalls.Signal, clock(r.Stalls.Of), units.Seconds(highest(r)))
 	case r.Stalls.Seconds == 0 && highest(r) > nearStall*r.Stalls.ThresholdS && r.Stalls.ThresholdS > 0:
-		fmt.Fprintf(&b, "No stall: %s were watched for %s; they took up to %s, the mean of an interval, and a stall begins at %s.",
+		fmt.Fprintf(&b, "No stall: %s were watched for %s; the highest mean of an interval was %s, and a stall starts at %s.",
 			r.Stalls.Signal, clock(r.Stalls.Of), units.Seconds(highest(r)), units.Seconds(r.Stalls.ThresholdS))
 	case r.Stalls.Seconds == 0:
 		fmt.Fprintf(&b, "No stall: %s were watched for %s and none waited noticeably.", r.Stalls.Signal, clock(r.Stalls.Of))
@@ -71,7 +71,7 @@ func verdict(r *Report, pack *rules.Pack, active bool) string {
 			fmt.Fprintf(&b, ", every %s", clock(r.Stalls.PeriodS))
 		}
 		if rules.Trifle(r.Stalls.Seconds, r.Stalls.Of) {
-			b.WriteString(": too little to act upon")
+			b.WriteString(": too little to act on")
 		}
 		b.WriteString(".")
 	}
@@ -84,13 +84,13 @@ func verdict(r *Report, pack *rules.Pack, active bool) string {
 		}
 		why := "Why"
 		if r.Stalls.Seconds == 0 {
-			why = "Found all the same"
+			why = "Also found"
 		} else if most < minExplained {
 			why = fmt.Sprintf("Most of it is unexplained; %.0f %% is", 100*most)
 		}
 		fmt.Fprintf(&b, " %s: %s.", why, strings.Join(names, "; "))
 	} else if r.Stalls.Seconds > 0 && !rules.Trifle(r.Stalls.Seconds, r.Stalls.Of) {
-		b.WriteString(" No cause found in what these sources tell; see what could not be measured.")
+		b.WriteString(" No cause found in these sources; see what could not be measured.")
 	}
 	said := map[string]bool{}
 	for _, f := range refutations {

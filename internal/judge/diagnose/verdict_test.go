@@ -54,7 +54,7 @@ func TestVerdictOfABenchmark(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(r.Verdict, "A benchmark has no clients") || strings.Contains(r.Verdict, "Nothing here tells") {
+	if !strings.Contains(r.Verdict, "A benchmark has no waiting clients") || strings.Contains(r.Verdict, "No source here reports") {
 		t.Errorf("verdict %q", r.Verdict)
 	}
 }
@@ -66,7 +66,7 @@ func TestVerdictWithoutClients(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(r.Verdict, "Found all the same: the write daemon") || strings.Contains(r.Verdict, "Why:") {
+	if !strings.Contains(r.Verdict, "Also found: the write daemon") || strings.Contains(r.Verdict, "Why:") {
 		t.Errorf("verdict %q", r.Verdict)
 	}
 }
@@ -91,7 +91,7 @@ func TestVerdictNearAStall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := "they took up to 40.0 ms, the mean of an interval, and a stall begins at 50.0 ms"; !strings.Contains(r.Verdict, want) {
+	if want := "the highest mean of an interval was 40.0 ms, and a stall starts at 50.0 ms"; !strings.Contains(r.Verdict, want) {
 		t.Errorf("verdict %q, want %q in it", r.Verdict, want)
 	}
 	shown := false

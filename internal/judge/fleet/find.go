@@ -62,7 +62,7 @@ func (e *MissingError) Error() string {
 // Hint says which exporters give them.
 func (e *MissingError) Hint() string {
 	var b strings.Builder
-	b.WriteString("see whether --select and --from fit; else let the server scrape")
+	b.WriteString("check --select and --from; otherwise let the server scrape")
 	for _, x := range e.pack.Engines() {
 		fmt.Fprintf(&b, "\n  %-11s %s", x.Short(), x.Exporter)
 	}
@@ -148,7 +148,7 @@ func (c *Census) anchorSets(ctx context.Context, server *recording.Server, pack 
 		from, to := server.Span()
 		return nil, &MissingError{Server: server.Name(), Selector: selectorText(server), From: from, To: to, pack: pack}
 	}
-	c.Notes = append(c.Notes, "no database's exporter is among the series: hosts are judged by their devices alone")
+	c.Notes = append(c.Notes, "no series comes from a database exporter: hosts are judged by their devices alone")
 	return out, nil
 }
 
@@ -234,10 +234,10 @@ func (c *Census) group(all []engineSets) error {
 		c.remarkMany(e.engine, instances)
 	}
 	if len(members) == 0 {
-		return fmt.Errorf("no series of a database has the label %s: give others to --by", strings.Join(c.By, ", "))
+		return fmt.Errorf("no database series has the label %s: name others with --by", strings.Join(c.By, ", "))
 	}
 	if len(members) > databasesMax {
-		return fmt.Errorf("%d databases by %s: more than %d are not taken at once; narrow --select", len(members), strings.Join(c.By, ", "), databasesMax)
+		return fmt.Errorf("%d databases by %s: at most %d can be read at once; narrow --select", len(members), strings.Join(c.By, ", "), databasesMax)
 	}
 	if without > 0 {
 		c.Notes = append(c.Notes, fmt.Sprintf("%d series of databases have no label %s and are left out", without, strings.Join(c.By, ", ")))
@@ -265,7 +265,7 @@ func (c *Census) remarkMany(engine string, instances map[string][]string) {
 		}
 	}
 	if many > 0 {
-		c.Notes = append(c.Notes, fmt.Sprintf("%d of the groups hold several instances of %s (%s: %d), judged as if they were one: --by %s tells them apart",
+		c.Notes = append(c.Notes, fmt.Sprintf("%d of the groups hold several instances of %s (%s: %d), judged as one: --by %s separates them",
 			many, engine, first, most, strings.Join(append(slices.Clone(c.By), Host), ",")))
 	}
 }
@@ -346,7 +346,7 @@ type TooMuchError struct {
 }
 
 func (e *TooMuchError) Error() string {
-	return fmt.Sprintf("this would read about %s samples (%d series of %d databases, %s apart, over %s), some %s of answers; %s are read unasked",
+	return fmt.Sprintf("this would read about %s samples (%d series of %d databases, %s apart, over %s), about %s of responses; up to %s are read without --force",
 		units.Number(float64(e.Estimate.Samples)), e.Estimate.Series, e.Databases,
 		units.Seconds(e.Period.Seconds()), units.Seconds(e.Span.Seconds()), units.Bytes(float64(e.Estimate.Samples)*sampleBytes), units.Number(float64(e.Max)))
 }

@@ -225,7 +225,7 @@ func TestSomeCannotBeRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	i := slices.IndexFunc(r.Databases, func(d fleet.Database) bool { return d.Problem != "" })
-	if r.Read != 2 || i < 0 || !strings.Contains(r.Databases[i].Problem, "too many samples") || !strings.Contains(r.Verdict, "1 of 3 databases are not in this") {
+	if r.Read != 2 || i < 0 || !strings.Contains(r.Databases[i].Problem, "too many samples") || !strings.Contains(r.Verdict, "1 of 3 databases are not included") {
 		t.Errorf("read %d: %+v; %s", r.Read, r.Databases, r.Verdict)
 	}
 	interrupt = true

@@ -67,7 +67,7 @@ func storeNote(dbs []Database) string {
 		return ""
 	}
 	slices.Sort(which)
-	return fmt.Sprintf("series of one exporter differ in %s (%s): taken for where they are kept and left out, as Thanos' --query.replica-label does",
+	return fmt.Sprintf("series of one exporter differ in %s (%s): treated as replica labels and ignored, as with Thanos' --query.replica-label",
 		strings.Join(which, ", "), counted(n, "database"))
 }
 
@@ -214,7 +214,7 @@ func verdict(r *Report) string {
 	}
 	switch {
 	case watched == 0:
-		fmt.Fprintf(&b, "Nothing here tells how long operations of %s took, so no stall can be seen or ruled out.", counted(r.Read, "database"))
+		fmt.Fprintf(&b, "No source here reports how long operations of %s took, so a stall can be neither seen nor ruled out.", counted(r.Read, "database"))
 	case r.Stalled == 0:
 		fmt.Fprintf(&b, "No stall: %s were watched for %s together and none waited noticeably.", counted(watched, "database"), units.Seconds(r.WatchedS))
 	default:
@@ -231,7 +231,7 @@ func verdict(r *Report) string {
 		fmt.Fprintf(&b, " Why: %s.", strings.Join(why, "; "))
 	}
 	if r.Read < r.Found {
-		fmt.Fprintf(&b, " %d of %s are not in this.", r.Found-r.Read, counted(r.Found, "database"))
+		fmt.Fprintf(&b, " %d of %s are not included.", r.Found-r.Read, counted(r.Found, "database"))
 	}
 	return b.String()
 }

@@ -134,7 +134,7 @@ func (c *Census) bounded(server *recording.Server, opt Options) error {
 }
 
 // errNoSamples is of a database that the server's index lists without there being a sample in the time asked for.
-var errNoSamples = errors.New("no samples in the time asked for")
+var errNoSamples = errors.New("no samples in the requested time")
 
 // held is a database's samples in memory.
 type held struct {

@@ -51,7 +51,7 @@ func Document(r *diagnose.Report, opt Options) *document.Document {
 	p.Facts, p.Summary = d.facts(), d.summary()
 	causes, symptoms := d.ofKind(diagnose.Cause), d.ofKind(diagnose.Symptom)
 	if len(causes)+len(symptoms) == 0 && r.Stalls.Of > 0 {
-		p.Sections = append(p.Sections, document.Section{ID: "why", Title: "Findings", Parts: []document.Part{{Text: "None: no rule of those that could be judged found a cause or a symptom."}}})
+		p.Sections = append(p.Sections, document.Section{ID: "why", Title: "Findings", Parts: []document.Part{{Text: "None: no rule that could be judged found a cause or a symptom."}}})
 	}
 	p.Sections = append(p.Sections, d.findings("why", "Why", "", causes, 0)...)
 	p.Sections = append(p.Sections, d.findings("hurts", "What hurts", "", symptoms, len(causes))...)
@@ -87,7 +87,7 @@ func (d *diagnosed) facts() []document.Fact {
 	}
 	switch {
 	case s.Of <= 0:
-		out = append(out, document.Fact{Label: "Stalled", Value: "not known", Note: "no source tells how long clients' writes took"})
+		out = append(out, document.Fact{Label: "Stalled", Value: "not known", Note: "no source reports how long clients' writes took"})
 	case s.Seconds <= 0:
 		out = append(out, document.Fact{Label: "Stalled", Value: "0 s", Note: "of " + units.Seconds(s.Of) + " of " + s.Signal, Level: "good", Href: timelineLink})
 	default:
@@ -203,10 +203,10 @@ func (d *diagnosed) timeline() *document.Timeline {
 func (d *diagnosed) pointsNote(slot float64, t *document.Timeline) string {
 	note := "Times are " + t.Zone + "."
 	if slot > 0 {
-		note = fmt.Sprintf("Each point is the highest value of its %s. %s", units.Seconds(slot), note)
+		note = fmt.Sprintf("Each point is the highest value in its %s. %s", units.Seconds(slot), note)
 	}
 	if slices.ContainsFunc(t.Charts, func(c document.Chart) bool { return c.Counts != nil }) {
-		note += " A percentile is of all operations of its stretch of time, and missing where they were too few for it: under 10 for p50, 100 for p99, 1,000 for p99.9."
+		note += " A percentile covers all operations in its time span, and is missing where there were too few: under 10 for p50, 100 for p99, 1,000 for p99.9."
 	}
 	return note
 }
@@ -285,12 +285,12 @@ func (d *diagnosed) latency() []document.Section {
 		if len(parts) < 2 {
 			continue
 		}
-		note := "Each operation counts by itself, as the source's histogram has it."
+		note := "Each operation counts individually, from the source's histogram."
 		if x.SlowestOf > 1 {
-			note += " Of " + strconv.Itoa(x.SlowestOf) + " this one has the highest p99."
+			note += " This is the one of " + strconv.Itoa(x.SlowestOf) + " with the highest p99."
 		}
 		if x.Signal == "" {
-			note = "These are means: what is known is the mean latency of each interval, and an operation is counted with it. Single operations were slower, and quicker."
+			note = "These are means: only each interval's mean latency is known, and each of its operations counts with that. Individual operations were slower or faster."
 		}
 		out = append(out, document.Section{ID: id, Title: "Latency of " + x.Subject, Note: note, Parts: parts})
 	}

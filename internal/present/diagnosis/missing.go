@@ -79,7 +79,7 @@ func (k known) recordFor(missing []string) string {
 		return joinWays(all)
 	}
 	if len(each) == 0 {
-		return "a source that holds these metrics"
+		return "a source with these metrics"
 	}
 	return strings.Join(each, "; and ")
 }
@@ -105,7 +105,7 @@ func (k known) waysTo(metric string) []rules.Way {
 	case len(ways) > 0:
 		return ways
 	case listed:
-		return []rules.Way{{Text: "nothing more: the versions of these sources do not count it"}}
+		return []rules.Way{{Text: "nothing: these versions of the sources do not report it"}}
 	}
 	return []rules.Way{{Text: "a source with " + metric}}
 }

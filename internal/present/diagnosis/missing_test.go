@@ -19,9 +19,9 @@ func TestRecordFor(t *testing.T) {
 		{[]string{"node_memory_Dirty_bytes", "etcd_x"}, "host", "node_exporter's metrics; and etcd's own /metrics"},
 		// Nobody is told to give what they gave.
 		{[]string{"mongodb_ss_flowControl_timeAcquiringMicros"}, "ftdc", "mongodb_exporter's metrics"},
-		{[]string{"mongodb_sys_memory_Dirty_kb"}, "ftdc", "nothing more: the versions of these sources do not count it"},
+		{[]string{"mongodb_sys_memory_Dirty_kb"}, "ftdc", "nothing: these versions of the sources do not report it"},
 		{[]string{"custom"}, "", "a source with custom"},
-		{nil, "", "a source that holds these metrics"},
+		{nil, "", "a source with these metrics"},
 	} {
 		k := known{providersOf(pack), map[string]bool{c.given: true}}
 		if got := k.recordFor(c.missing); got != c.want {

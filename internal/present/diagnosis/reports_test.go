@@ -148,7 +148,7 @@ func healthyReport() *diagnose.Report {
 
 // nothingReport could not judge anything.
 func nothingReport() *diagnose.Report {
-	return &diagnose.Report{Version: diagnose.Version, Verdict: "Nothing here tells how long writes took, so no stall can be seen or ruled out.",
+	return &diagnose.Report{Version: diagnose.Version, Verdict: "No source here reports how long writes took, so a stall can be neither seen nor ruled out.",
 		Sources: []diagnose.Source{{Kind: "openmetrics", Name: "metrics.txt"}},
 		Missing: []diagnose.NotMeasured{{Rule: "etcd/wal-fsync-slow", Missing: []string{"etcd_disk_wal_fsync_duration_seconds_bucket"}}, {Rule: "x/y"}, {Rule: "x/z", Missing: []string{"custom_metric"}}}}
 }
@@ -156,7 +156,7 @@ func nothingReport() *diagnose.Report {
 // refutedReport is a stall whose only finding is what it is not.
 func refutedReport() *diagnose.Report {
 	r := checkpointReport()
-	r.Verdict = "Mongodb writes stalled for 70 s of 5m, every 60 s. No cause found in what these sources tell; see what could not be measured. The disk is not the cause."
+	r.Verdict = "Mongodb writes stalled for 70 s of 5m, every 60 s. No cause found in these sources; see what could not be measured. The disk is not the cause."
 	r.Findings = []diagnose.Finding{{
 		Rule: "disk/not-the-cause", Severity: diagnose.Critical, Kind: diagnose.Refutation, Subject: "all devices", Title: "The disk is not the cause", Weight: 1,
 		Summary: "While writes stalled, the busiest device (nvme1n1) was busy 3.1 % of the time, at most 12 % in any interval, with at most 210 IOPS. A faster or larger volume will not help.",

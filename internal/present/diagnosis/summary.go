@@ -50,7 +50,7 @@ func stalled(s diagnose.StallSummary) document.Line {
 	var out document.Line
 	switch {
 	case s.Of <= 0:
-		return document.Line{Text: "not known: no source tells how long clients' writes took"}
+		return document.Line{Text: "not known: no source reports how long clients' writes took"}
 	case s.Seconds <= 0:
 		out.Text = fmt.Sprintf("0 s of %s of %s", units.Seconds(s.Of), s.Signal)
 	default:
@@ -61,7 +61,7 @@ func stalled(s diagnose.StallSummary) document.Line {
 		}
 	}
 	if s.ThresholdS > 0 {
-		out.Note = fmt.Sprintf("(judged by %s: an interval counts as stalled from a mean latency of %s on)", s.Signal, units.Seconds(s.ThresholdS))
+		out.Note = fmt.Sprintf("(judged by %s: an interval counts as stalled at a mean latency of %s or more)", s.Signal, units.Seconds(s.ThresholdS))
 	}
 	return out
 }

@@ -77,7 +77,7 @@ func ofVolume(name string, of func(*simulate.VolumeResult) *float64) func(*simul
 // compareSection puts variants beside each other, each with its change against the first.
 func compareSection(results []*simulate.Result, g *ledger) document.Section {
 	base := results[0]
-	tab := &document.Table{Caption: "Variants beside each other", Columns: []document.Column{{}}, Repeat: 2}
+	tab := &document.Table{Caption: "Variants side by side", Columns: []document.Column{{}}, Repeat: 2}
 	for _, r := range results {
 		tab.Columns = append(tab.Columns, document.Column{Text: variantName(r), Number: true, Ref: g.ran[r.Variant]})
 	}
@@ -103,5 +103,5 @@ func compareSection(results []*simulate.Result, g *ledger) document.Section {
 		}
 		tab.Rows = append(tab.Rows, rests(g.objectiveTold(), row))
 	}
-	return document.Section{ID: "variants", Title: "Variants", Note: "Under each figure its change against the scenario as written.", Parts: []document.Part{{Table: tab}}}
+	return document.Section{ID: "variants", Title: "Variants", Note: "Below each figure: its change from the scenario as written.", Parts: []document.Part{{Table: tab}}}
 }

@@ -79,12 +79,12 @@ func fleetSummary(r *fleet.Report, zone *time.Location) []document.Term {
 	}
 	by := strings.Join(r.By, ", ")
 	if r.Chosen {
-		by += " (found; --by takes others)"
+		by += " (detected; --by overrides them)"
 	}
 	moment := func(at time.Time) string { return at.In(zone).Format("2006-01-02 15:04:05 MST") }
 	out := []document.Term{
 		term("server", strings.TrimSpace(r.Server+" "+r.Selector)),
-		term("databases", fmt.Sprintf("%s, told apart by %s; %s samples", units.Count(int64(r.Found)), by, units.Number(float64(r.Samples)))),
+		term("databases", fmt.Sprintf("%s, grouped by %s; %s samples", units.Count(int64(r.Found)), by, units.Number(float64(r.Samples)))),
 		term("span", fmt.Sprintf("%s to %s (%s)", moment(r.Span.From), moment(r.Span.To), units.Seconds(r.Span.Seconds()))),
 	}
 	if len(r.Notes) > 0 {
@@ -151,7 +151,7 @@ func fleetSection(r *fleet.Report) document.Section {
 			stalled.Rows = append(stalled.Rows, databaseRow(d))
 		}
 	}
-	out := document.Section{ID: "databases", Title: "Databases, the most stalled first"}
+	out := document.Section{ID: "databases", Title: "Databases, most stalled first"}
 	if len(stalled.Rows) > 0 {
 		out.Parts = append(out.Parts, document.Part{Table: stalled})
 	}
@@ -172,7 +172,7 @@ func databaseRow(d *fleet.Database) []document.Cell {
 		}
 	}
 	if len(why) == 0 {
-		why = []string{"no cause found in what is measured"}
+		why = []string{"no cause found in the data"}
 	}
 	row := []document.Cell{{Text: d.Name}, {Text: units.Seconds(d.StalledS), Number: true}, {Text: units.Seconds(d.WatchedS), Number: true}, {Text: units.Seconds(d.LongestS), Number: true}, {Number: true},
 		{Text: strings.Join(why, ", ")}}

@@ -82,12 +82,12 @@ func (g *ledger) section() []document.Section {
 		return nil
 	}
 	out := document.Section{ID: "evidence", Title: "Evidence", Parts: []document.Part{{Evidence: g.list}},
-		Note: "A number in brackets leads here."}
+		Note: "A number in brackets refers to this list."}
 	if g.ruled {
-		out.Note += " A field is of the JSON that the run prints; PromQL is asked of its recording, at the end."
+		out.Note += " Fields are in the JSON that the run prints; PromQL queries its recording, at the end."
 	}
 	if g.Made != "" {
-		out.Note += " The scenario is made by: " + g.Made
+		out.Note += " To create the scenario: " + g.Made
 	}
 	if lines := g.lines(); len(lines) > 0 {
 		out.Parts = append(out.Parts, document.Part{Scenario: &document.Scenario{File: g.File, Lines: lines}})
@@ -187,7 +187,7 @@ func (g *ledger) priced() string {
 	if len(sources) > 0 {
 		e.Text = strings.Join(sources, "; ") + "."
 	} else {
-		e.Text = "From the catalogue, which tells each price with its source and date."
+		e.Text = "From the catalogue, which lists each price with its source and date."
 		e.Commands = []string{call("catalog", "list")}
 	}
 	e.Lines = g.where("volumes", "host")

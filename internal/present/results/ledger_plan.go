@@ -47,7 +47,7 @@ func (g *ledger) layout(l *plan.Layout) string {
 
 // lost is of the layouts that were rejected: their rows hold the assignments.
 func (g *ledger) lost() string {
-	return g.cite(document.Evidence{Name: "Layouts that lost", Text: "The row's assignments stand behind this:", Commands: []string{g.simulated(nil)}})
+	return g.cite(document.Evidence{Name: "Layouts that lost", Text: "Append the row's assignments to this:", Commands: []string{g.simulated(nil)}})
 }
 
 // orderText is a layout as the arguments that make it.
@@ -68,9 +68,9 @@ func (g *ledger) walked(c *casebook.Case, f casebook.WalkedFigure) string {
 		return ""
 	}
 	i := max(0, slices.IndexFunc(c.Variants, func(v casebook.Variant) bool { return v.Name == f.Variant }))
-	text := "The model's, of results[" + strconv.Itoa(i) + "] (" + c.Variants[i].Name + ")."
+	text := "From the model, in results[" + strconv.Itoa(i) + "] (" + c.Variants[i].Name + ")."
 	if strings.Contains(f.Model, ":") {
-		text = "The model's, of the variants named."
+		text = "From the model, in the variants named."
 	}
 	return g.cite(document.Evidence{Name: figureLabel(f), Text: text, Fields: []string{f.Model}})
 }
@@ -78,5 +78,5 @@ func (g *ledger) walked(c *casebook.Case, f casebook.WalkedFigure) string {
 // published is where a case's published figures are from.
 func (g *ledger) published(c *casebook.Case) string {
 	file := strings.TrimSuffix(g.File, "scenario.yaml") + "case.yaml"
-	return g.cite(document.Evidence{Name: "Published", Text: document.Sentence(c.Published) + " Each figure stands in " + file + "."})
+	return g.cite(document.Evidence{Name: "Published", Text: document.Sentence(c.Published) + " Each figure is in " + file + "."})
 }

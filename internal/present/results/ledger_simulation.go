@@ -62,7 +62,7 @@ func (g *ledger) classTold(r *simulate.Result, kind, class string) string {
 	switch class {
 	case "all":
 		f.promQL = []string{fmt.Sprintf(`histogram_quantile(0.99, sum by (le) (increase(plimsoll_client_latency_seconds_bucket{kind=%q}[%s])))`, kind, spanOf(r))}
-		f.text = "Each operation counts from its intended start. The recording has classes 12 % wide; other percentiles by another number for 0.99."
+		f.text = "Latency counts from each operation's intended start. The recording's buckets are 12 % wide; for another percentile, replace 0.99."
 	case "during_checkpoint":
 		f.name += " in a " + cycleWord(r)
 	case "outside_checkpoint":
@@ -117,7 +117,7 @@ func (g *ledger) volumeTold(r *simulate.Result, name string) string {
 	}
 	f.text = "Requests a second, and busy in its worst 10 s."
 	if run := g.ran[r.Variant]; len(g.ran) > 1 && run != "" && run != g.first {
-		f.text += " Of the run in [" + document.EvidenceNumber(run) + "]."
+		f.text += " In the run of [" + document.EvidenceNumber(run) + "]."
 	}
 	f.fields = []string{"volumes[" + strconv.Itoa(i) + "]"}
 	of := func(counter string) string { return fmt.Sprintf("node_disk_%s{device=%q}", counter, name) }
@@ -131,7 +131,7 @@ func (g *ledger) volumeTold(r *simulate.Result, name string) string {
 
 // waitsTold is of where writes waited, which no exporter tells.
 func (g *ledger) waitsTold() string {
-	return g.figure(told{name: "Where writes waited", fields: []string{"waits"}, text: "No exporter tells it: it is in the result alone."})
+	return g.figure(told{name: "Where writes waited", fields: []string{"waits"}, text: "No exporter reports it: it is only in the result."})
 }
 
 // objectiveTold is of an objective.

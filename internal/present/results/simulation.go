@@ -59,19 +59,19 @@ func cyclesSection(r *simulate.Result, g *ledger) []document.Section {
 	if c.Count == 0 {
 		return nil
 	}
-	text := fmt.Sprintf("%s ended, median %s, longest %s; running %s of the time", units.Count(int64(c.Count)), optional(c.MedianSeconds, "seconds"),
+	text := fmt.Sprintf("%s completed, median %s, longest %s; running %s of the time", units.Count(int64(c.Count)), optional(c.MedianSeconds, "seconds"),
 		optional(c.MaxSeconds, "seconds"), units.Percent(c.ShareOfTime))
 	if c.PeriodSeconds != nil {
-		text += "; one begins every " + units.Seconds(*c.PeriodSeconds)
+		text += "; one starts every " + units.Seconds(*c.PeriodSeconds)
 	}
 	if c.Requested > 0 {
-		text += fmt.Sprintf("; %d were asked for before their time", c.Requested)
+		text += fmt.Sprintf("; %d were requested early", c.Requested)
 	}
 	if c.DirtyBytesMax != nil {
 		text += fmt.Sprintf("; up to %s dirty at the start", units.Bytes(*c.DirtyBytesMax))
 	}
 	if c.WrittenBytes > 0 { // of a real engine it is not known
-		text += fmt.Sprintf("; %s written by all", units.Bytes(c.WrittenBytes))
+		text += fmt.Sprintf("; %s written in total", units.Bytes(c.WrittenBytes))
 	}
 	return []document.Section{{ID: "cycles", Title: sentenceCase(cycleWord(r)) + "s", Parts: []document.Part{{Text: text + ".", Ref: g.cyclesTold(r)}}}}
 }
@@ -101,7 +101,7 @@ func verdictOf(r *simulate.Result) string {
 	case r.Reads.All.Operations > 0:
 		return fmt.Sprintf("Reads take %s at the median and %s at p99.", optional(r.Reads.All.P50Seconds, "seconds"), optional(r.Reads.All.P99Seconds, "seconds"))
 	}
-	return "No operation was answered."
+	return "No operation completed."
 }
 
 func loadText(r *simulate.Result) string {
@@ -111,9 +111,9 @@ func loadText(r *simulate.Result) string {
 	}
 	text += fmt.Sprintf(", %s measured after %s of warm-up. ", units.Seconds(r.Seconds), units.Seconds(r.WarmupSeconds))
 	if r.OpenLoop {
-		text += fmt.Sprintf("Open loop: %s/s came, %s/s were done", units.Number(r.AskedPerSec), units.Number(r.DonePerSec))
+		text += fmt.Sprintf("Open loop: %s/s arrived, %s/s completed", units.Number(r.AskedPerSec), units.Number(r.DonePerSec))
 	} else {
-		text += fmt.Sprintf("Closed loop: %s/s, each client waiting for its answer; what users would feel in a stall it does not tell", units.Number(r.DonePerSec))
+		text += fmt.Sprintf("Closed loop: %s/s, each client waits for its answer; it does not show what users would feel during a stall", units.Number(r.DonePerSec))
 	}
 	if r.Unanswered > 0 {
 		text += fmt.Sprintf("; %s unanswered at the end", units.Count(r.Unanswered))
@@ -126,7 +126,7 @@ const unsettledShare = 0.01
 
 func unsettled(r *simulate.Result) string {
 	if r.OpenLoop && float64(r.Unanswered) > unsettledShare*float64(r.Writes.All.Operations+r.Reads.All.Operations) {
-		return "More than one in a hundred has no answer yet: percentiles are lower bounds, and it may never settle."
+		return "More than 1 % of operations are still unanswered: percentiles are lower bounds, and the run may never settle."
 	}
 	return ""
 }
@@ -219,12 +219,12 @@ func simulatedTimeline(results []*simulate.Result, g *ledger) *document.Timeline
 	if len(t.Charts) == 0 {
 		return nil
 	}
-	t.Note = fmt.Sprintf("A point is %s of the measured time; a latency belongs to when its operation was to begin.", units.Seconds(r.Series.StepSeconds))
+	t.Note = fmt.Sprintf("Each point covers %s of the measured time; a latency is plotted at its operation's intended start.", units.Seconds(r.Series.StepSeconds))
 	if len(results) > chartedMax {
 		t.Note += fmt.Sprintf(" The first %d of %d are drawn.", chartedMax, len(results))
 	}
 	if len(results) > 1 && len(t.Bands) > 0 {
-		t.Note += " Bands are of the scenario as written."
+		t.Note += " Bands show the scenario as written."
 	}
 	t.From, t.To = "0", units.Seconds(r.Seconds)
 	return t
@@ -277,7 +277,7 @@ func variantName(r *simulate.Result) string {
 
 func waitSection(r *simulate.Result, g *ledger) document.Section {
 	tab := &document.Table{Caption: "Where writes waited", Columns: []document.Column{{Text: "where"}, {Text: "slowest 1 %"}, {Text: "", Number: true}, {Text: "all writes", Number: true},
-		{Text: "of a slow one", Number: true}, {Text: "in the end for", Number: true}}}
+		{Text: "per slow write", Number: true}, {Text: "root wait", Number: true}}}
 	for _, w := range r.Waits {
 		if w.Share < 0.001 && w.SlowShare < 0.001 && w.SlowCauseShare < 0.001 {
 			continue
@@ -285,7 +285,7 @@ func waitSection(r *simulate.Result, g *ledger) document.Section {
 		tab.Rows = append(tab.Rows, rests(g.waitsTold(), []document.Cell{{Text: w.Name}, {Bar: document.Share(w.SlowShare)}, {Text: units.Percent(w.SlowShare), Number: true},
 			{Text: units.Percent(w.Share), Number: true}, {Text: units.Seconds(w.SlowSeconds), Number: true}, {Text: units.Percent(w.SlowCauseShare), Number: true}}))
 	}
-	tab.Notes = []string{"In the end for: the slowest, with the wait for a connection or for a sync under way handed on to what those waited for who held it."}
+	tab.Notes = []string{"Root wait: the slowest 1 %. Time spent waiting for a connection or for a sync in progress counts towards whatever its holder was waiting for."}
 	return document.Section{ID: "waits", Title: "Where writes waited", Parts: []document.Part{{Table: tab}}}
 }
 
@@ -322,9 +322,9 @@ func heldText(v *simulate.VolumeResult, seconds float64) string {
 	}
 	text := ""
 	if len(parts) > 0 {
-		text = "held back for " + units.Value(sum, units.OpSeconds) + " in sum"
+		text = "held back for " + units.Value(sum, units.OpSeconds) + " in total"
 		if took > 0 && sum <= took {
-			text += ", " + units.Percent(sum/took) + " of the time requests took"
+			text += ", " + units.Percent(sum/took) + " of the requests' time"
 		}
 		text += ": " + strings.Join(parts, ", ")
 	}

@@ -154,7 +154,7 @@ func latencyTable(r *simulate.Result, g *ledger) *document.Table {
 		main, kind = &r.Reads, "read"
 	}
 	if len(main.SinceCheckpoint) > 0 {
-		tab.Notes = []string{"Rows with a span: " + kind + "s by their intended start, counted from the start of a " + cycleWord(r) + "."}
+		tab.Notes = []string{"Rows with a time span: " + kind + "s by intended start, counted from the start of a " + cycleWord(r) + "."}
 	}
 	for i := range main.SinceCheckpoint {
 		p := &main.SinceCheckpoint[i]
