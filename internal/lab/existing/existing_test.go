@@ -62,7 +62,7 @@ func TestParse(t *testing.T) {
 		"mongodb://me:s3%zzcret@h/":  "the address's password cannot be read",
 		"etcd://me:s3cret@bad host/": "no host that can be one",
 		"etcd://h\x1b[31m":           "control character",
-		"etcd://" + strings.Repeat("h", addressBytesMax): "more than",
+		"etcd://" + strings.Repeat("h", addressBytesMax): "at most",
 	} {
 		_, err := kinds.Parse(text, none)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "cret") {
