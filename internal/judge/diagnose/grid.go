@@ -31,7 +31,8 @@ func roundStep(period time.Duration) time.Duration {
 	return best
 }
 
-var errNothing = errors.New("nothing to diagnose")
+// ErrNothing says that the sources hold nothing that can be judged.
+var ErrNothing = errors.New("nothing to diagnose")
 
 // inventory lists what each recording holds and the time it covers.
 func inventory(ctx context.Context, in []recording.Reader, pack *rules.Pack) ([]held, []recording.Metric, error) {
@@ -74,10 +75,10 @@ func chooseGrid(metrics []recording.Metric, holes []timeline.Hole, opt Options) 
 		}
 	}
 	if len(metrics) == 0 && (!from.IsZero() || !to.IsZero()) {
-		return timeline.Grid{}, fmt.Errorf("%w: between --from and --to the sources hold no sample of any metric the rules read", errNothing)
+		return timeline.Grid{}, fmt.Errorf("%w: between --from and --to the sources hold no sample of any metric the rules read", ErrNothing)
 	}
 	if len(metrics) == 0 {
-		return timeline.Grid{}, fmt.Errorf("%w: the sources hold none of the metrics the rules read", errNothing)
+		return timeline.Grid{}, fmt.Errorf("%w: the sources hold none of the metrics the rules read", ErrNothing)
 	}
 	if !from.IsZero() && from.After(first) {
 		first = from
@@ -86,7 +87,7 @@ func chooseGrid(metrics []recording.Metric, holes []timeline.Hole, opt Options) 
 		last = to
 	}
 	if first.IsZero() || !last.After(first) {
-		return timeline.Grid{}, fmt.Errorf("%w: fewer than two samples in the requested time; a diagnosis needs a span of time", errNothing)
+		return timeline.Grid{}, fmt.Errorf("%w: fewer than two samples in the requested time; a diagnosis needs a span of time", ErrNothing)
 	}
 	if period == 0 {
 		period = time.Second

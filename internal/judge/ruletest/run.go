@@ -2,6 +2,7 @@ package ruletest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -55,8 +56,11 @@ func (s *Script) Run(ctx context.Context, c *Case) ([]Failure, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	if err != nil { // nothing to diagnose is what some cases are about
+	switch {
+	case errors.Is(err, diagnose.ErrNothing): // which some cases are about
 		report = &diagnose.Report{}
+	case err != nil:
+		return nil, &Error{Name: s.Name, Line: c.Line, Err: err}
 	}
 	for _, d := range c.directives {
 		if text := holds(s.Rule.ID, report, d); text != "" {

@@ -1,0 +1,82 @@
+package rules_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// asks are the methods by which a Judge names words or advice.
+var asks = map[string]bool{"Say": true, "Entitle": true, "Explain": true, "Advise": true}
+
+// TestNamedWords holds every name that a Judge gives to words or advice of its package: one in a branch
+// that no script reaches would fail the diagnosis of whoever does.
+func TestNamedWords(t *testing.T) {
+	for _, folder := range append(engineFolders(t), ".") {
+		named, written := map[string]token.Position{}, map[string]bool{}
+		fset := token.NewFileSet()
+		files, err := filepath.Glob(filepath.Join(folder, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range files {
+			if strings.HasSuffix(name, "_test.go") {
+				continue
+			}
+			f, err := parser.ParseFile(fset, name, nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.Inspect(f, func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.CallExpr:
+					if sel, ok := n.Fun.(*ast.SelectorExpr); ok && asks[sel.Sel.Name] && len(n.Args) > 0 {
+						if text, ok := literal(n.Args[0]); ok {
+							named[text] = fset.Position(n.Pos())
+						}
+					}
+				case *ast.IndexExpr:
+					if text, ok := literal(n.Index); ok {
+						written[text] = true
+					}
+				case *ast.KeyValueExpr:
+					if text, ok := literal(n.Key); ok {
+						written[text] = true
+					}
+				}
+				return true
+			})
+		}
+		for name, at := range named {
+			if !written[name] {
+				t.Errorf("%s: no words or advice %q in %s", at, name, folder)
+			}
+		}
+		if folder != "." && len(named) == 0 {
+			t.Errorf("no Judge in %s names any words: what is checked?", folder)
+		}
+	}
+}
+
+// engineFolders are those that have rules.
+func engineFolders(t *testing.T) []string {
+	t.Helper()
+	out, err := filepath.Glob("../../engine/*/judge")
+	if err != nil || len(out) == 0 {
+		t.Fatalf("no engine's rules: %v", err)
+	}
+	return out
+}
+
+func literal(e ast.Expr) (string, bool) {
+	l, ok := e.(*ast.BasicLit)
+	if !ok || l.Kind != token.STRING {
+		return "", false
+	}
+	text, err := strconv.Unquote(l.Value)
+	return text, err == nil
+}
