@@ -200,14 +200,14 @@ func TestReadPlan(t *testing.T) {
 	for _, c := range []struct{ text, says string }{
 		{"", "ends in the middle"},
 		{good[:60], "ends in the middle"},
-		{"[]", "no plan"},
+		{"[]", "not a plan"},
 		{"{}", `lacks "version"`},
 		{`{"version":1,"chosen":{}}`, `lacks the scenario's "text"`},
 		{`{"version":1,"scenario":{"text":"x"}}`, `lacks "chosen"`},
 		{strings.Replace(good, `"version":1`, `"version":2`, 1), "version 2"},
 		{strings.Replace(good, `["volumes.data.iops=6000"]`, `[5]`, 1), "chosen"},
 		{good + good, "goes on"},
-		{strings.Repeat(`{"a":`, 20_000), "no plan"},
+		{strings.Repeat(`{"a":`, 20_000), "not a plan"},
 	} {
 		if _, err := emit.ReadPlan("p.json", []byte(c.text)); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%.60q: error %v, want it to say %q", c.text, err, c.says)

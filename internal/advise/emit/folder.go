@@ -65,10 +65,10 @@ func OpenFolder(dir string) (*Folder, error) {
 		return nil, err
 	}
 	if !info.IsDir() {
-		return nil, Inputf("name a new folder", "--dir %s is no folder", dir)
+		return nil, Inputf("name a new folder", "--dir %s is not a folder", dir)
 	}
 	if wd, err := os.Getwd(); err == nil && (wd == real || strings.HasPrefix(wd, real+string(filepath.Separator))) {
-		return nil, Inputf("go elsewhere, or name a folder in it: --dir layout", "--dir %s is the folder one is in: it would be replaced as a whole", dir)
+		return nil, Inputf("go elsewhere, or name a folder in it: --dir layout", "--dir %s is the current folder: it would be replaced as a whole", dir)
 	}
 	return f, f.read(dir)
 }
@@ -80,7 +80,7 @@ func (f *Folder) read(dir string) error {
 	if mine {
 		var m checksums
 		if err := json.Unmarshal(text, &m); err != nil || m.Version != 1 {
-			return Inputf("delete the folder, or name another one", "%s: %s is damaged, so edited files cannot be told", dir, manifestName)
+			return Inputf("delete the folder, or name another one", "%s: %s is damaged, so edited files cannot be recognised", dir, manifestName)
 		}
 		f.ours = m.Files
 	} else if !errors.Is(err, fs.ErrNotExist) {
@@ -99,7 +99,7 @@ func (f *Folder) read(dir string) error {
 		case !mine:
 			return Inputf("name a new folder", "--dir %s has files that were not written by emit (%s), and is left alone", dir, oneLine(name))
 		case !e.Type().IsRegular():
-			return Inputf("move it elsewhere, or name another folder", "%s is no file: the folder cannot be replaced as a whole", p)
+			return Inputf("move it elsewhere, or name another folder", "%s is not a regular file: the folder cannot be replaced as a whole", p)
 		case len(f.is) >= entriesMax:
 			return Inputf("name another folder", "--dir %s has more than %d files", dir, entriesMax)
 		}

@@ -92,7 +92,7 @@ func (l *Layout) classes(p *Part, d *disk) error {
 			"It waits for the first consumer, so that the volume is made in the pod's zone, and keeps the volume",
 			"when its claim is deleted: a database's last copy should not go with a typing error.")
 		p.Files = append(p.Files, File{Path: "kubernetes/storageclass-" + d.name + ".yaml", Text: []byte(head + text), Mode: plain})
-		p.Apply = append(p.Apply, "`kubectl apply -f kubernetes/storageclass-"+d.name+".yaml`: claims made from now on can have it. It changes none that is there.")
+		p.Apply = append(p.Apply, "`kubectl apply -f kubernetes/storageclass-"+d.name+".yaml`: claims made from now on can use it. It does not change existing ones.")
 		if d.isNew() {
 			p.Apply = append(p.Apply, l.renewing(d.volume))
 			p.Risks = append(p.Risks, ebsRisks(&Layout{disks: []disk{*d}})...)

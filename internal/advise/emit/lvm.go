@@ -55,7 +55,7 @@ func lvm(l *Layout, _ *Options) (*Part, error) {
 		return nil, nil
 	}
 	p.Verify = []string{"`findmnt -o TARGET,SOURCE,FSTYPE`, `lvs -o name,stripes,stripe_size` and `iostat -x 1`: a stripe's volumes are busy alike."}
-	p.Back = []string{"Nothing that was there is touched, so the old volume can be mounted where it was: take the new line out of `/etc/fstab`, unmount, mount the old one, start. What was written meanwhile is on the new one alone."}
+	p.Back = []string{"Nothing that was there is touched, so the old volume can be mounted where it was: take the new line out of `/etc/fstab`, unmount, mount the old one, start. Anything written since then is only on the new one."}
 	p.Restarts = []string{"the engine, stopped while its data is brought to the new volume."}
 	return p, nil
 }

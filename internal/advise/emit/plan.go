@@ -69,16 +69,16 @@ func ReadPlan(name string, text []byte) (*Plan, error) {
 	d := json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(text, []byte("\ufeff"))))
 	if err := d.Decode(&p); err != nil {
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			return nil, Inputf("was it cut off? "+again, "%s ends in the middle: it is no whole plan", name)
+			return nil, Inputf("was it cut off? "+again, "%s ends in the middle: it is not a complete plan", name)
 		}
-		return nil, Inputf(again, "%s is no plan: %v", name, err)
+		return nil, Inputf(again, "%s is not a plan: %v", name, err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return nil, Inputf(again, "%s goes on after the plan: it should be one JSON object", name)
 	}
 	switch {
 	case p.Version == 0 || p.Scenario.Text == "" || p.Chosen == nil:
-		return nil, Inputf(again, "%s is no plan: it lacks %s", name, lacking(p.Version, p.Scenario.Text))
+		return nil, Inputf(again, "%s is not a plan: it lacks %s", name, lacking(p.Version, p.Scenario.Text))
 	case p.Version != planVersion:
 		return nil, Inputf("use the plimsoll that made it, or make it again", "%s is a plan of version %d, this program reads %d", name, p.Version, planVersion)
 	case string(p.Chosen) == "null":
@@ -89,7 +89,7 @@ func ReadPlan(name string, text []byte) (*Plan, error) {
 		Sets []string `json:"sets"`
 	}
 	if err := json.Unmarshal(p.Chosen, &chosen); err != nil {
-		return nil, Inputf(again, "%s is no plan: chosen: %v", name, err)
+		return nil, Inputf(again, "%s is not a plan: chosen: %v", name, err)
 	}
 	if len(chosen.Sets) > planSetsMax {
 		return nil, Inputf(again, "%s: %d assignments are more than %d", name, len(chosen.Sets), planSetsMax)

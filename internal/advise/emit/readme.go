@@ -21,7 +21,7 @@ func readme(l *Layout, parts []*Part, r *Result) []byte {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", c.Path, cell(c.From), cell(c.To), by)
 	}
 	if len(l.Sets) > 0 {
-		b.WriteString("\nWhat the model says of it:\n\n    plimsoll simulate " + shellword.Quote(oneLine(l.File)))
+		b.WriteString("\nWhat the model predicts:\n\n    plimsoll simulate " + shellword.Quote(oneLine(l.File)))
 		for _, set := range l.Sets {
 			b.WriteString(" \\\n      --set " + shellword.Quote(oneLine(set)))
 		}
@@ -48,13 +48,13 @@ func readme(l *Layout, parts []*Part, r *Result) []byte {
 			b.WriteString("\n" + otherwise + "\n")
 		}
 	}
-	section("Apply", ways(parts)+"First keep what is: `plimsoll record SOURCE... --for 30m --out before`, over a time with the load that hurts.", func(p *Part) []string { return p.Apply }, "Nothing.")
-	section("Verify", "The same load again: `plimsoll record SOURCE... --for 30m --out after`, then `plimsoll prove before after` says what got better, by how much and how sure that is."+goals(l),
+	section("Apply", ways(parts)+"First record the current state: `plimsoll record SOURCE... --for 30m --out before`, during the load that hurts.", func(p *Part) []string { return p.Apply }, "Nothing.")
+	section("Verify", "The same load again: `plimsoll record SOURCE... --for 30m --out after`, then `plimsoll prove before after` says what improved, by how much and with what confidence."+goals(l),
 		func(p *Part) []string { return p.Verify }, "Nothing more.")
 	section("Go back", "", func(p *Part) []string { return p.Back }, "Nothing more.")
 	section("What restarts", "", func(p *Part) []string { return p.Restarts }, "Nothing.")
 	section("Risks", "", func(p *Part) []string { return p.Risks }, "None that is known here.")
-	b.WriteString("\n`.plimsoll-emit.json` has the files' checksums: by them `plimsoll emit --dir` tells files you have edited, and leaves them alone.\n")
+	b.WriteString("\n`.plimsoll-emit.json` holds the files' checksums: `plimsoll emit --dir` uses them to recognise files you have edited, and leaves those alone.\n")
 	return []byte(b.String())
 }
 

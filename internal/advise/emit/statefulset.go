@@ -64,13 +64,13 @@ func readStatefulSet(l *Layout, o *Options) (*statefulSet, error) {
 			if bytes.Contains(doc, []byte("{{")) {
 				next = "a chart's template is no manifest yet: helm template, or " + how
 			}
-			return nil, Inputf(next, "%s is no YAML: %s", name, oneLine(err.Error()))
+			return nil, Inputf(next, "%s is not YAML: %s", name, oneLine(err.Error()))
 		}
 		if kind.Kind != "StatefulSet" {
 			continue
 		}
 		if s.manifest != nil {
-			return nil, Inputf("give a file with one", "%s has two StatefulSets, which of them runs the database cannot be told", name)
+			return nil, Inputf("give a file with one", "%s has two StatefulSets, and which one runs the database cannot be determined", name)
 		}
 		s.manifest = &appsv1.StatefulSet{}
 		if err := yaml.Unmarshal(doc, s.manifest); err != nil {
@@ -134,7 +134,7 @@ func (s *statefulSet) findContainer(file, asked string) error {
 		s.container = &all[0]
 		return nil
 	}
-	return Inputf("name it: --container NAME", "which container of the StatefulSet %s in %s is %s cannot be told: %s", s.manifest.Name, file, s.l.engine(), oneLine(among))
+	return Inputf("name it: --container NAME", "which container of the StatefulSet %s in %s is %s cannot be determined: %s", s.manifest.Name, file, s.l.engine(), oneLine(among))
 }
 
 // findClaims finds the templates of the volumes that there are: by --claim, by name, or because there is one only.
@@ -166,7 +166,7 @@ func (s *statefulSet) findClaims(file string, asked map[string]string) error {
 			name = likely(v, volumes, mounted)
 		}
 		if name == "" && s.l.Changed("volumes."+v) {
-			return Inputf("name it: --claim "+v+"=NAME", "which claim template of %s in %s is volume %s cannot be told: container %s mounts %s", s.manifest.Name, file, v, s.container.Name, orNone(mounted))
+			return Inputf("name it: --claim "+v+"=NAME", "which claim template of %s in %s is volume %s cannot be determined: container %s mounts %s", s.manifest.Name, file, v, s.container.Name, orNone(mounted))
 		}
 		if name != "" && !isName(name) {
 			return Inputf("", "%s: a claim template has no name that Kubernetes would take", file)
@@ -311,7 +311,7 @@ func (s *statefulSet) patch(p *Part) (bool, error) {
 	}
 	const file = "kubernetes-patch/statefulset.yaml"
 	if s.changed {
-		comments = append(comments, "volumeClaimTemplates are immutable, and in a patch they replace the whole list: all are here. README.md", "tells how a StatefulSet is replaced without touching its pods and claims.")
+		comments = append(comments, "volumeClaimTemplates are immutable, and in a patch they replace the whole list: all are here. README.md", "explains how to replace a StatefulSet without touching its pods and claims.")
 	}
 	head := s.l.Head("#", "A strategic merge patch of the StatefulSet "+s.manifest.Name+". It is no manifest by itself.", comments...)
 	p.Files = append(p.Files, File{Path: file, Text: []byte(head + text), Mode: plain})
@@ -366,7 +366,7 @@ func (s *statefulSet) tell(p *Part, file string) {
 		"    kubectl%[1]s apply --dry-run=server -f after.yaml   # only the claim templates may be refused\n"+
 		"    kubectl%[1]s delete statefulset %[2]s --cascade=orphan\n"+
 		"    kubectl%[1]s apply -f after.yaml\n\n"+
-		"The pods run on meanwhile. An operator that owns the StatefulSet would undo this: change its own resource instead.", ns, name, file))
+		"The pods keep running. An operator that owns the StatefulSet would undo this: change its own resource instead.", ns, name, file))
 	p.Back = append(p.Back, fmt.Sprintf("The same way with `before.yaml`: `kubectl%[1]s delete statefulset %[2]s --cascade=orphan && kubectl%[1]s apply -f before.yaml`. Claims of a volume that is no longer named stay until you delete them.", ns, name))
 	p.Risks = append(p.Risks, "Between `delete --cascade=orphan` and `apply` nobody restarts a pod that dies. Do both at once.")
 }

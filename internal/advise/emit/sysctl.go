@@ -47,9 +47,9 @@ func sysctl(l *Layout, _ *Options) (*Part, error) {
 	p.Apply = []string{"On each machine (in Kubernetes on each node: these settings are not a container's), as root:\n\n" +
 		"    install -m 644 sysctl/" + name + " /etc/sysctl.d/" + name + "\n    sysctl -p /etc/sysctl.d/" + name}
 	p.Verify = []string{"`grep -E 'Dirty|Writeback:' /proc/meminfo` once a second: Dirty stays near the background limit. `plimsoll diagnose host` draws it."}
-	p.Back = []string{"`rm /etc/sysctl.d/" + name + "`, and set what was before (as far as the scenario knew it):\n\n" + undo[:len(undo)-1]}
-	p.Risks = []string{"The limits hold for everything on the machine: whoever writes much there, a backup say, is slowed down with the database. " +
-		"Writing out earlier merges fewer writes: in the laboratory, a limit of 8 MB gave the volume 40 % more bytes."}
+	p.Back = []string{"`rm /etc/sysctl.d/" + name + "`, and restore the previous values (as far as the scenario knew them):\n\n" + undo[:len(undo)-1]}
+	p.Risks = []string{"The limits apply to the whole machine: anything else that writes heavily, a backup for example, is slowed down too. " +
+		"Writing out earlier merges fewer writes: in the lab, a limit of 8 MB gave the volume 40 % more bytes."}
 	return p, nil
 }
 

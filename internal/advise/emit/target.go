@@ -158,7 +158,7 @@ func choose(l *Layout, names []string, o *Options) ([]target, error) {
 	for _, name := range names {
 		i := slices.IndexFunc(l.targets, func(t target) bool { return t.name == name })
 		if i < 0 {
-			return nil, Inputf(meant(name, l.targets.names()), "--to %q is no target: one of %s", name, strings.Join(l.targets.names(), ", "))
+			return nil, Inputf(meant(name, l.targets.names()), "--to %q is not a target: one of %s", name, strings.Join(l.targets.names(), ", "))
 		}
 		if e := l.targets[i].engine; e != "" && e != l.engine() {
 			return nil, Inputf("for it there are --to "+strings.Join(fits, ", "), "--to %s does not fit: the scenario's engine is %s", name, l.engine())

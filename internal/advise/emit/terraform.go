@@ -188,7 +188,7 @@ func ebsRisks(l *Layout) []string {
 			out = append(out, d.path+": going back to "+d.before.kind+" is another modification, and some types cannot be gone back to.")
 		}
 		if d.fate == created && d.volume != "data" {
-			out = append(out, d.path+": a snapshot of one volume is no backup any more. Snapshot all of the database's volumes at once (`aws ec2 create-snapshots`), or lock writes meanwhile.")
+			out = append(out, d.path+": a snapshot of one volume is no backup any more. Snapshot all of the database's volumes at once (`aws ec2 create-snapshots`), or lock writes while you do.")
 		}
 	}
 	return out

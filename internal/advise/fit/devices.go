@@ -167,7 +167,7 @@ func (f *Fitting) guessDevices(busy []flow) {
 			f.uses = append(f.uses, use{log, x.device, Inferred, fmt.Sprintf("it was written %s times a second, and the log synced %s times", units.Number(x.ops), units.Number(syncs))})
 			continue
 		}
-		f.Remark("device %s moved %s/s as well; which volume it is cannot be told, so it is left out: --device VOLUME=%s says it", x.device, units.Bytes(x.bytes), x.device)
+		f.Remark("device %s moved %s/s as well; its volume cannot be determined, so it is left out: --device VOLUME=%s names it", x.device, units.Bytes(x.bytes), x.device)
 	}
 }
 

@@ -17,13 +17,13 @@ type ShortError struct {
 }
 
 func (e *ShortError) Error() string {
-	return fmt.Sprintf("the recording tells of %s of %s: fitting needs %s, %s",
+	return fmt.Sprintf("the recording covers %s of %s: fitting needs %s, %s",
 		units.Seconds(e.Got.Seconds()), e.Engine, units.Seconds(e.Need.Seconds()), e.Why)
 }
 
 // Hint says what to do.
 func (e *ShortError) Hint() string {
-	return fmt.Sprintf("record on: plimsoll record SOURCE... --for %s --out DIR (a diagnostic.data folder holds days: give all of it)", e.Need.Round(time.Second))
+	return fmt.Sprintf("record longer: plimsoll record SOURCE... --for %s --out DIR (a diagnostic.data folder holds days: give all of it)", e.Need.Round(time.Second))
 }
 
 // A MissingError says that a recording lacks what a scenario cannot do without.
@@ -52,15 +52,15 @@ type EngineError struct {
 
 func (e *EngineError) Error() string {
 	if len(e.Found) == 0 {
-		return "the recording tells of no database, so what was asked of it is not known"
+		return "the recording contains no database, so its load is unknown"
 	}
-	return "the recording tells of several databases, and a scenario has one: " + strings.Join(e.Found, ", ")
+	return "the recording contains several databases, and a scenario has one: " + strings.Join(e.Found, ", ")
 }
 
 // Hint says how to choose.
 func (e *EngineError) Hint() string {
 	if len(e.Found) == 0 {
-		hint := "give the database's own metrics beside it (diagnostic.data, an exporter)"
+		hint := "add the database's own metrics (diagnostic.data, an exporter)"
 		if e.Without != "" {
 			hint += ", or --engine " + e.Without + ": the device's I/O alone, without a database"
 		}

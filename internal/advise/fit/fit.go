@@ -193,7 +193,7 @@ func (f *Fitting) Enough(values []float64, need time.Duration, why string) error
 // EnoughForRates checks that a recording without checkpoints is long enough for rates that mean
 // something.
 func (f *Fitting) EnoughForRates(values []float64) error {
-	return f.Enough(values, time.Minute, "a minute, for rates that mean something")
+	return f.Enough(values, time.Minute, "a minute, for meaningful rates")
 }
 
 // run says how long the scenario runs: three checkpoints or more.
@@ -204,8 +204,8 @@ func (f *Fitting) run() {
 		last = max(usual, math.Ceil(3*f.PeriodS/60)*60)
 		before = max(warmup, math.Ceil(f.PeriodS/60)*60)
 	}
-	f.Add("run.duration", Duration(last), Assumed, "how long to run; three checkpoints, 10 min at least (the recording is of %s)", units.Seconds(f.Grid.StepSeconds()*float64(f.Grid.N)))
-	f.Add("run.warmup", Duration(before), Assumed, "how long to run before that; a checkpoint, 2 min at least")
+	f.Add("run.duration", Duration(last), Assumed, "how long to run; three checkpoints, at least 10 min (the recording covers %s)", units.Seconds(f.Grid.StepSeconds()*float64(f.Grid.N)))
+	f.Add("run.warmup", Duration(before), Assumed, "how long to warm up before that; one checkpoint, at least 2 min")
 }
 
 // sections are the parts of a scenario, in the order of the YAML.

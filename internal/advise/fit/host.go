@@ -34,11 +34,11 @@ func (f *Fitting) Number(names ...string) float64 {
 func (f *Fitting) host() {
 	if name := f.Fact("instance_type"); name != "" {
 		if _, err := catalog.Instance(name); err == nil {
-			f.Add("host.instance", word(name), Measured, "the source tells it; cores, memory and what its volumes share follow")
+			f.Add("host.instance", word(name), Measured, "the source reports it; cores, memory and its volumes' shared limits follow")
 			f.pageCache()
 			return
 		}
-		f.Remark("the source tells of an instance type %q that the catalogue does not know", name)
+		f.Remark("the source reports instance type %q, which is not in the catalogue", name)
 	}
 	cores := f.Number("cores")
 	if math.IsNaN(cores) {
@@ -47,7 +47,7 @@ func (f *Fitting) host() {
 	if cores >= 1 {
 		f.Add("host.cores", Count(cores), Measured, "cores of the host")
 	} else {
-		f.Add("host.cores", Count(4), Assumed, "the host's cores; 4 taken").AsDefault().ToKnow("nproc")
+		f.Add("host.cores", Count(4), Assumed, "the host's cores; 4 assumed").AsDefault().ToKnow("nproc")
 	}
 	memory := f.Number("memory_bytes")
 	if math.IsNaN(memory) {
@@ -56,16 +56,16 @@ func (f *Fitting) host() {
 	if memory > 0 {
 		f.Add("host.memory", Exactly(memory), Measured, "memory of the host")
 	} else {
-		f.Add("host.memory", Quantity{"16GiB", float64(16 * units.GiB), "bytes"}, Assumed, "the host's memory; 16 GiB taken").AsDefault().ToKnow("free -b")
+		f.Add("host.memory", Quantity{"16GiB", float64(16 * units.GiB), "bytes"}, Assumed, "the host's memory; 16 GiB assumed").AsDefault().ToKnow("free -b")
 	}
 	f.pageCache()
 }
 
 // pageCache enters when the kernel writes back.
 func (f *Fitting) pageCache() {
-	f.Add("host.filesystem", word("xfs"), Assumed, "the file system; xfs taken (ext4 costs the same in the model)").AsDefault().ToKnow("findmnt")
+	f.Add("host.filesystem", word("xfs"), Assumed, "the file system; xfs assumed (ext4 costs the same in the model)").AsDefault().ToKnow("findmnt")
 	const how = "sysctl vm.dirty_background_bytes vm.dirty_background_ratio"
-	const said = "the source tells the kernel's setting"
+	const said = "the source reports the kernel's setting"
 	told := f.Fact("vm_dirty_background")
 	bytes, share := f.Number("vm.dirty_background_bytes"), f.Number("vm.dirty_background_ratio")
 	switch size, err := units.ParseSize(told); {
@@ -80,7 +80,7 @@ func (f *Fitting) pageCache() {
 	case share > 0:
 		f.Add("host.dirty_background_ratio", Ratio(share/100), Measured, said)
 	default:
-		v := f.Add("host.dirty_background_ratio", Ratio(0.10), Assumed, "from when on the kernel writes its page cache back; its default taken").AsDefault().ToKnow(how)
+		v := f.Add("host.dirty_background_ratio", Ratio(0.10), Assumed, "when the kernel starts to write its page cache back; its default assumed").AsDefault().ToKnow(how)
 		if most := max0(f.One(rules.MemoryDirty)); most > 0 {
 			v.Evidence += "; the page cache held " + units.Bytes(most) + " dirty at most"
 		}

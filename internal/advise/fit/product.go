@@ -171,7 +171,7 @@ func (w *seenVolume) enter(matches []candidate) {
 		m = matches[0]
 	} else {
 		m.Order = catalog.Order{Type: w.given.Type, Size: cmp.Or(w.size, w.room())}
-		w.Remark("volumes.%s is given as %s, and none of it gives what was seen: look at its limits", w.volume, w.given.Type)
+		w.Remark("volumes.%s is given as %s, and none of those delivers what was seen: check its limits", w.volume, w.given.Type)
 	}
 	w.enterType(key, &m, fits, matches[min(1, len(matches)):])
 	w.enterSize(key, m.Order.Size)
@@ -193,7 +193,7 @@ func (w *seenVolume) enterParts() {
 		return
 	}
 	key := "volumes." + w.volume + ".stripe"
-	w.Add(key, Count(1), Assumed, "over how many volumes the data lies: %s is a device of %s, which is made of others, and the recording does not tell which; "+
+	w.Add(key, Count(1), Assumed, "over how many volumes the data lies: %s is a device of %s, which is made of others, and the recording does not show which; "+
 		"it is fitted as one volume, so limits and size are those of all its parts together", w.device, by).AsDefault().
 		ToKnow("lsblk -s /dev/" + lastPart(w.device) + ", and of LVM lvs -o +stripes,devices")
 	w.Remark("volumes.%s is %s, a device of %s: its parts are not known, and it is fitted as one volume. If it is a stripe, write type, size and stripe by hand",
@@ -227,21 +227,21 @@ func (w *seenVolume) enterType(key string, m *candidate, fits bool, others []can
 		known, others = Measured, nil
 	case len(others) > 0 && !w.reached():
 		known = Assumed
-		why = "which product it is: " + why + ", and no limit was reached that would tell which one; the likeliest taken"
+		why = "which product it is: " + why + "; no limit was reached that would identify it; the likeliest assumed"
 	case len(others) > 0:
-		why += "; the likeliest of those that would do"
+		why += "; the likeliest of those that fit"
 	}
 	if known == Assumed {
 		var names []string
 		for _, c := range others {
 			names = append(names, c.Order.Type)
 		}
-		w.Remark("volumes.%s is taken for %s, and may be %s: no limit was reached that would tell. If you know it, say it: fit --volume %s=TYPE, plan --set volumes.%s.type=TYPE",
+		w.Remark("volumes.%s is assumed to be %s, and may be %s: no limit was reached that would decide. If you know it, set it: fit --volume %s=TYPE, plan --set volumes.%s.type=TYPE",
 			w.volume, m.Order.Type, strings.Join(names, " or "), w.volume, w.volume)
 	}
 	v := w.Add(key+"type", word(m.Order.Type), known, "%s. Device %s is the volume %s: %s", why, w.device, w.volume, w.use.why)
 	if len(others) > 0 {
-		v.ToKnow("the provider's console, or aws ec2 describe-volumes and its like")
+		v.ToKnow("the provider's console, or aws ec2 describe-volumes and the like")
 	}
 	v.Or = alternatives(others)
 }
@@ -264,7 +264,7 @@ func (w *seenVolume) enterSize(key string, size units.Size) {
 		w.Add(key+"size", Exactly(float64(size)), w.sizeIs, "the volume's size: %s", w.sizeHow)
 		return
 	}
-	w.Add(key+"size", Exactly(float64(size)), Assumed, "the volume's size; %s taken", size.Exact()).
+	w.Add(key+"size", Exactly(float64(size)), Assumed, "the volume's size; %s assumed", size.Exact()).
 		ToKnow("lsblk; a volume's price, and its IOPS on some types, go by it")
 }
 
@@ -297,10 +297,10 @@ func (w *seenVolume) enterLevel(key string, x *level, m *candidate, fits bool) {
 	case ordered > 0 && !least:
 		w.Add(key+x.field, as(has), Inferred, "%s; %s follows from the other limit", text, x.field)
 	case ordered > 0:
-		w.Add(key+x.field, as(has), Assumed, "%s; the least that lets it pass is taken", text).Between(x.most, math.NaN()).
+		w.Add(key+x.field, as(has), Assumed, "%s; the least that allows it is assumed", text).Between(x.most, math.NaN()).
 			ToKnow("the provider's console")
 	default:
-		w.Add(key+x.field, as(has), Assumed, "%s; what %s includes is taken", text, t.Name).Between(x.most, math.NaN()).AsDefault().
+		w.Add(key+x.field, as(has), Assumed, "%s; what %s includes is assumed", text, t.Name).Between(x.most, math.NaN()).AsDefault().
 			ToKnow("the provider's console, or plimsoll probe on an idle volume of the kind")
 	}
 }
@@ -318,14 +318,14 @@ const scaleLow, scaleHigh = 0.8, 1.35
 func (w *seenVolume) enterScale(key, name string) {
 	x := w.scaleOf(name)
 	if math.IsNaN(x) || x <= 0 {
-		w.Add(key+"latency.scale", Quantity{"100%", 1, "ratio"}, Assumed, "requests' latency: no %d s in which few were in flight; as of %s", calmCells, name).AsDefault()
+		w.Add(key+"latency.scale", Quantity{"100%", 1, "ratio"}, Assumed, "requests' latency: no %d s in which few were in flight; assumed as for %s", calmCells, name).AsDefault()
 		return
 	}
-	v := w.Add(key+"latency.scale", factor(x), Inferred, "a request took %s on average in calm seconds, %s times what one of %s does", units.Seconds(w.calmMedian()), units.Number(x), name)
+	v := w.Add(key+"latency.scale", factor(x), Inferred, "a request took %s on average in calm seconds, %s times as long as on %s", units.Seconds(w.calmMedian()), units.Number(x), name)
 	if x >= scaleLow && x <= scaleHigh {
 		v.Text, v.Number = "100%", new(float64)
 		*v.Number = 1
-		v.Evidence += ": it is taken for as usual"
+		v.Evidence += ": within the usual range"
 		v.AsDefault()
 	}
 }
@@ -367,7 +367,7 @@ func (w *seenVolume) enterCustom(matches []candidate, like *catalog.VolumeType) 
 	if len(lacks) > 0 {
 		missing = "the recording lacks " + strings.Join(lacks, ", ")
 	}
-	v := w.Add(key+"type", word("custom"), w.use.known, "device %s is the volume %s: %s. Which product it is cannot be told: %s. Its limits and latency are those seen", w.device, w.volume, w.use.why, missing)
+	v := w.Add(key+"type", word("custom"), w.use.known, "device %s is the volume %s: %s. Its product cannot be determined: %s. Its limits and latency are those observed", w.device, w.volume, w.use.why, missing)
 	if w.reached() {
 		v.Or = alternatives(matches)
 	}

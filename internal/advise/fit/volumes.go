@@ -269,7 +269,7 @@ func (f *Fitting) calmAwaits(l rules.Limit) (out struct{ writes, reads await }) 
 func (w *seenVolume) latency(key string, like *catalog.VolumeType) {
 	usualWrite, usualRead := like.Write.Latency().Mean().Std().Seconds(), like.Read.Latency().Mean().Std().Seconds()
 	write, read := w.calm.writes.median()/usualWrite, w.calm.reads.median()/usualRead
-	w.Add(key+"latency.like", word(likeType), Assumed, "how single requests' times spread: a second's mean is all that counters tell; as of %s", likeType).
+	w.Add(key+"latency.like", word(likeType), Assumed, "how individual requests' times spread: counters give only a second's mean; assumed as for %s", likeType).
 		ToKnow("plimsoll probe, or the volume's NVMe log page 0xD0")
 	main, k, usual, what := write, &w.calm.writes, usualWrite, "a write"
 	if math.IsNaN(write) {
@@ -323,11 +323,11 @@ func (w *seenVolume) slots(key string, product bool) {
 		w.Add(key+"queue_slots", Count(p.Level), Inferred, "the queue stood at %s for %s at the volume's limit and was hardly ever longer",
 			units.Number(p.Level), units.Seconds(w.Seconds(p.Cells))).ToKnow(how)
 	case most > slotsOver*slotsUsual && product:
-		w.Add(key+"queue_slots", Count(math.Ceil(most)), Inferred, "as many as %s requests were in flight (the longest queue of a second): so many fit, or more", units.Number(most)).ToKnow(how)
+		w.Add(key+"queue_slots", Count(math.Ceil(most)), Inferred, "as many as %s requests were in flight (the longest queue of a second): at least that many fit", units.Number(most)).ToKnow(how)
 	case most > slotsOver*slotsUsual:
 		w.Add(key+"queue_slots", Count(0), Inferred, "as many as %s requests were in flight (the longest queue of a second): no bound is set", units.Number(most)).AsDefault().ToKnow(how)
 	default:
-		v := w.Add(key+"queue_slots", Count(slotsUsual), Assumed, "how many requests the device takes at once; %d taken", slotsUsual).ToKnow(how)
+		v := w.Add(key+"queue_slots", Count(slotsUsual), Assumed, "how many requests the device takes at once; %d assumed", slotsUsual).ToKnow(how)
 		if most > 0 {
 			v.Evidence += fmt.Sprintf(", the longest queue of a second was %s", units.Number(most))
 		}

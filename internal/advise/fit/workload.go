@@ -36,17 +36,17 @@ func (f *Fitting) Arrivals(l Load) error {
 	}
 	const least = 1.0 / 86400 // package workload's
 	if total < least {
-		return &MissingError{What: "work: nothing was asked of the database in this time", From: "choose a busy stretch: --from TIME --to TIME"}
+		return &MissingError{What: "work: the database received no requests in this time", From: "choose a busy period: --from TIME --to TIME"}
 	}
 	low, high := f.spread(l.Ops)
 	v := f.Add("workload.arrivals.poisson", rate(total), Measured,
-		"%s; as an open loop: what was completed is what was asked, unless it fell behind for good", l.RateOf)
+		"%s; as an open loop: what was completed equals what was requested, unless it fell behind for good", l.RateOf)
 	if !math.IsNaN(low) {
 		mean := timeline.Mean(l.Ops)
 		v.Between(total*low/mean, total*high/mean)
 		v.Evidence += " (the range is of whole minutes)"
 		if high > 2*max(low, mean/2) {
-			f.Remark("the load varies: minutes of %s/s to %s/s. A scenario with its mean is calmer than its peaks: fit a busy stretch by --from and --to", units.Number(*v.Low), units.Number(*v.High))
+			f.Remark("the load varies: minutes of %s/s to %s/s. A scenario with the mean is calmer than the peaks: fit a busy period with --from and --to", units.Number(*v.Low), units.Number(*v.High))
 		}
 	}
 	l.Shares = slices.DeleteFunc(l.Shares, func(s Share) bool { return s.Rate < shareMin*total })
@@ -88,12 +88,12 @@ func (f *Fitting) spread(ops []float64) (low, high float64) {
 
 // Connections leaves how many operations the engine may have at once to the default, and says why.
 func (f *Fitting) Connections(why string) {
-	f.Add("workload.connections", Count(100), Assumed, "%s", why).AsDefault().ToKnow("the pools' sizes of all clients together")
+	f.Add("workload.connections", Count(100), Assumed, "%s", why).AsDefault().ToKnow("the total pool size of all clients")
 }
 
 // Skew says what cannot be known of keys.
 func (f *Fitting) Skew() {
-	f.Add("workload.keys.distribution", word("uniform"), Assumed, "how unevenly keys are asked for; uniform taken, so that the number of keys is an effective one: hot keys look like fewer").AsDefault()
+	f.Add("workload.keys.distribution", word("uniform"), Assumed, "how unevenly keys are accessed; uniform assumed, so the number of keys is an effective one: hot keys look like fewer").AsDefault()
 }
 
 // Distinct is how many things there are, if so many draws, uniform and independent, met so many different ones: the n of

@@ -19,7 +19,7 @@ const lineMax = 110
 func (f *Fitted) YAML() []byte {
 	var b bytes.Buffer
 	comment(&b, 0, fmt.Sprintf("Fitted from a recording of %s (%s).", units.Seconds(f.To.Sub(f.From).Seconds()), f.From.UTC().Format(time.RFC3339)))
-	comment(&b, 0, "Each value says whether it was measured, inferred from what was measured, or is not in the recording and assumed.")
+	comment(&b, 0, "Each value is marked as measured, inferred from measurements, or not in the recording and assumed.")
 	for _, r := range f.Remarks {
 		comment(&b, 0, "Note: "+r)
 	}
@@ -119,7 +119,7 @@ func (v *Value) write(b *bytes.Buffer, key string, depth int) {
 		text += "; at most " + units.Value(*v.High, v.Unit)
 	}
 	if v.Measure != "" {
-		text += ". To know: " + v.Measure
+		text += ". To find out: " + v.Measure
 	}
 	comment(b, depth, text)
 	if v.Text == "" {

@@ -33,7 +33,7 @@ func floor(sc *scenario.Scenario, e *Profile, want []scenario.Bound) string {
 	}
 	for _, b := range want {
 		if strings.HasPrefix(b.Name, "write_") && least > b.Most+units.Duration(countedNs) {
-			return fmt.Sprintf("%s under %s: a write of %s, where the log lies, takes at least %s", b.Name, b.Most, kind, least)
+			return fmt.Sprintf("%s under %s: a write to %s, where the log is, takes at least %s", b.Name, b.Most, kind, least)
 		}
 	}
 	return ""
@@ -67,7 +67,7 @@ func demand(sc *scenario.Scenario, e *Profile, come simulate.Arrivals) string {
 		return ""
 	}
 	rate := units.Throughput(float64(come.Writes) * float64(bytes) / (float64(sc.Run.Duration) / 1e9))
-	return fmt.Sprintf("the log takes in %s at least, and its volume lets %s through", rate, most)
+	return fmt.Sprintf("the log receives at least %s, and its volume allows %s", rate, most)
 }
 
 // throughputMax is the most that passes to a volume, 0 if nothing limits it.

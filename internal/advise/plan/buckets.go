@@ -100,7 +100,7 @@ func (p *planner) buckets() []Statement {
 	}
 	day := units.Duration(24 * time.Hour)
 	perDay := func(b *workload.Buckets) float64 { return float64(b.Sensors) * float64(bucketsRead(day, b.Span)) }
-	text := fmt.Sprintf("what it asks of the application: a document holds %s of a sensor instead of %s, so its key changes, and readers find both kinds until the old ones are gone; "+
+	text := fmt.Sprintf("what the application must change: a document holds %s of a sensor instead of %s, so its key changes, and readers find both kinds until the old ones are gone; "+
 		"%s of one sensor are %d documents of %s instead of %d of %s, and a day makes %s documents and as many entries of each index instead of %s",
 		spanText(then.Span), spanText(now.Span), spanText(query), bucketsRead(query, then.Span), size(then), bucketsRead(query, now.Span), size(now),
 		units.Number(perDay(then)), units.Number(perDay(now)))

@@ -62,7 +62,7 @@ func TestBucketsAgainstBruteForce(t *testing.T) {
 		case want > 0:
 			chosen++
 			if !slices.ContainsFunc(p.Statements, func(s Statement) bool {
-				return s.Kind == "buckets" && strings.Contains(s.Text, "what it asks of the application")
+				return s.Kind == "buckets" && strings.Contains(s.Text, "what the application must change")
 			}) {
 				t.Errorf("what it asks of the application is not told: %+v", p.Statements)
 			}

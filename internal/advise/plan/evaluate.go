@@ -197,7 +197,7 @@ func missedText(m *simulate.MissedError) string {
 	if m.Bound.Name == "checkpoint" {
 		return fmt.Sprintf("a checkpoint took over %s, %s into the run", m.Bound.Most, units.Seconds(m.After.Seconds()))
 	}
-	return fmt.Sprintf("%s over %s: %d operations were, %s into the run", m.Bound.Name, m.Bound.Most, m.Over, units.Seconds(m.After.Seconds()))
+	return fmt.Sprintf("%s over %s: %d operations, %s into the run", m.Bound.Name, m.Bound.Most, m.Over, units.Seconds(m.After.Seconds()))
 }
 
 // A job is a run beside the search. It goes on to its end unless a bound ends it.
@@ -284,7 +284,7 @@ func (s *simulator) options(j *job, sc *scenario.Scenario) simulate.Options {
 func judge(r *simulate.Result, want []scenario.Bound) string {
 	asked := r.AskedPerSec * r.Seconds
 	if r.OpenLoop && float64(r.Unanswered) > (1-answeredMin)*asked {
-		return fmt.Sprintf("does not keep up: %d of %.0f operations have no answer at the end", r.Unanswered, asked)
+		return fmt.Sprintf("does not keep up: %d of %.0f operations are unanswered at the end", r.Unanswered, asked)
 	}
 	for _, b := range want {
 		got := r.Figure(b.Name)

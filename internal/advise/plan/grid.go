@@ -99,7 +99,7 @@ func (m *spaceMaker) membersOf(s *Space, choice []int) int {
 // asked refuses options that would say nothing of this deployment.
 func (m *spaceMaker) asked() error {
 	if m.opt.QuerySpan != 0 && m.now.Workloads().Spec().Buckets == nil {
-		return inputf("leave --query-span out", "--query-span: the workload gathers nothing in buckets, so no query reads some")
+		return inputf("leave --query-span out", "--query-span: the workload has no buckets, so no query reads any")
 	}
 	if !m.opt.Ephemeral {
 		return nil
@@ -110,7 +110,7 @@ func (m *spaceMaker) asked() error {
 		}
 	}
 	if m.now.Instance() == nil {
-		return inputf("name it: --set host.instance=m6i.xlarge", "--ephemeral: which machine it is, is not named, so what disks it could have is not known")
+		return inputf("name it: --set host.instance=m6i.xlarge", "--ephemeral: the scenario does not name its machine, so its disks are unknown")
 	}
 	return nil
 }
@@ -197,7 +197,7 @@ func (m *spaceMaker) keeping(names []string) error {
 	for _, name := range names {
 		name = strings.TrimSpace(name)
 		if !slices.Contains(known, name) && !slices.ContainsFunc(known, func(k string) bool { return within(k, name) }) {
-			next := "what a plan may change is named by path: " + strings.Join(KeepNames()[:6], ", ") + ", ..."
+			next := "name what a plan may change by its path: " + strings.Join(KeepNames()[:6], ", ") + ", ..."
 			if near := diagnostics.Nearest(name, known); near != "" {
 				next = "did you mean " + near + "?"
 			}

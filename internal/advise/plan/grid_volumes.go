@@ -22,8 +22,8 @@ var stripes = []int{2, 4, 8}
 
 // unplanned are types that no plan moves to, and why.
 var unplanned = map[string]string{
-	"io1":         "costs what io2 does and gives less",
-	"gp2":         "costs more than gp3 at every size, and more latency",
+	"io1":         "costs as much as io2 and delivers less",
+	"gp2":         "costs more than gp3 at every size, and has more latency",
 	"st1":         "its latency is not published: nothing is bought on an assumption",
 	"sc1":         "its latency is not published: nothing is bought on an assumption",
 	"pd-ssd":      "its limits are shared by all disks of a machine",

@@ -66,7 +66,7 @@ func (p *Plan) ErrorBar() string {
 	for _, k := range simulate.Kinds {
 		worst = append(worst, fmt.Sprintf("%s %s times", title[k], units.Number(simulate.AccuracyOf(k).Worst)))
 	}
-	return fmt.Sprintf("the ranges are how far the models were off at worst (%s): %s", strings.Join(worst, ", "), p.ModelError)
+	return fmt.Sprintf("the ranges show how far the models were off at worst (%s): %s", strings.Join(worst, ", "), p.ModelError)
 }
 
 // kindOf is what sort of figure an objective is about.

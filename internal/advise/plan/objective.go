@@ -46,7 +46,7 @@ func ParseObjective(text string) (scenario.Bound, error) {
 	}
 	name, most, ok := strings.Cut(text, "<")
 	if !ok {
-		return scenario.Bound{}, inputf(how, "%q is no objective", text)
+		return scenario.Bound{}, inputf(how, "%q is not an objective", text)
 	}
 	name, most = strings.TrimSpace(name), strings.TrimSpace(strings.TrimPrefix(most, "="))
 	if !slices.Contains(objectiveNames, name) {

@@ -152,7 +152,7 @@ func (p *planner) prepare() error {
 	if p.opt.Budget > 0 {
 		if w := p.space.walk(); len(w.paid) > 0 && w.paid[0].price > p.space.most {
 			least := w.paid[0].price.usd()
-			return inputf(fmt.Sprintf("--budget %.0fUSD is the least", least+0.5), "a budget of %s a month: the cheapest layout costs %s, whatever is tuned",
+			return inputf(fmt.Sprintf("--budget %.0fUSD is the least", least+0.5), "a budget of %s a month: the cheapest layout costs %s, whatever the tuning",
 				money(float64(p.opt.Budget)), money(least))
 		}
 	}

@@ -28,7 +28,7 @@ func reading(sc *scenario.Scenario, e *Profile, come simulate.Arrivals, reads fu
 	if needed <= float64(float64(most)*(seconds+1))*1.05 {
 		return ""
 	}
-	return fmt.Sprintf("the databases are read at %s at least, for blocks not touched before, and their volume lets %s through",
+	return fmt.Sprintf("the databases are read at %s or more, for blocks not touched before, and their volume allows %s",
 		units.Frequency(needed/seconds), most)
 }
 

@@ -37,14 +37,14 @@ func (p *planner) risks(sc *scenario.Scenario, o *outcome) []Risk {
 			provider = t.Provider
 		}
 		if n := v.Value.Members(); n > 1 && provider != "aws" {
-			add("stripe", "volumes.%s: one of %d volumes lost is all lost", v.Name, n)
+			add("stripe", "volumes.%s: losing one of %d volumes loses everything", v.Name, n)
 		} else if n > 1 {
-			add("stripe", "volumes.%s: one of %d volumes lost is all lost: %.1f to %.1f %% a year instead of %.1f to %.1f", v.Name, n,
+			add("stripe", "volumes.%s: losing one of %d volumes loses everything: %.1f to %.1f %% a year instead of %.1f to %.1f", v.Name, n,
 				100*lostOf(n, failuresLow), 100*lostOf(n, failuresHigh), 100*failuresLow, 100*failuresHigh)
 		}
 		was := p.now.Volumes.Get(v.Name)
 		if was == nil && !v.Value.Local() {
-			add("snapshots", "volumes.%s is apart: a snapshot of one volume is no backup any more; take them together (multi-volume snapshots), or from the engine", v.Name)
+			add("snapshots", "volumes.%s is apart: a snapshot of one volume is no longer a backup; take them together (multi-volume snapshots), or from the engine", v.Name)
 		}
 		if v.Value.Local() { // synced anew, not restored from a snapshot
 			continue
@@ -56,7 +56,7 @@ func (p *planner) risks(sc *scenario.Scenario, o *outcome) []Risk {
 		}
 	}
 	if moved {
-		add("first-touch", "data is brought to a new volume: restored from a snapshot, each block is slow when it is touched first")
+		add("first-touch", "data moves to a new volume: after a restore from a snapshot, the first access to each block is slow")
 	}
 	for _, c := range credits(sc, o) {
 		add("credits", "%s", c.text)
@@ -75,9 +75,9 @@ func ephemeral(sc *scenario.Scenario, volume string) string {
 		}
 	}
 	if volume == "data" {
-		return "This deployment tells of no other copy: the database is lost with it, but for backups"
+		return "This deployment shows no other copy: the database is lost with it, except for backups"
 	}
-	return "This deployment tells of no other copy: what was acknowledged since the last checkpoint is lost with it"
+	return "This deployment shows no other copy: what was acknowledged since the last checkpoint is lost with it"
 }
 
 // lostOf is the chance that one of n is lost.

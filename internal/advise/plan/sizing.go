@@ -74,7 +74,7 @@ func (g *Growth) put(key, value string) error {
 	size := func(to *units.Size, text string) error {
 		s, err := units.ParseSize(text)
 		if err == nil && (s < 0 || s > growthSizeMax) {
-			err = fmt.Errorf("%s is no size of a database", text)
+			err = fmt.Errorf("%s is not the size of a database", text)
 		}
 		*to = s
 		return err
@@ -82,7 +82,7 @@ func (g *Growth) put(key, value string) error {
 	share := func(to *units.Ratio) error {
 		r, err := units.ParseRatio(value)
 		if err == nil && !(r >= 0 && r <= 10) {
-			err = fmt.Errorf("%s is no share", value)
+			err = fmt.Errorf("%s is not a share", value)
 		}
 		*to = r
 		return err
@@ -95,7 +95,7 @@ func (g *Growth) put(key, value string) error {
 	case "months":
 		n, err := strconv.Atoi(value)
 		if err != nil || n < 0 || n > 120 {
-			return fmt.Errorf("%q is no number of months from 0 to 120", value)
+			return fmt.Errorf("%q is not a number of months from 0 to 120", value)
 		}
 		g.Months = n
 		return nil
@@ -149,7 +149,7 @@ func (g *Growth) rows(sc *scenario.Scenario) []SizingRow {
 		e := profileOf(sc)
 		oplog, how = e.KeptLog, e.KeptLogHow
 	}
-	add("oplog, or log that is kept", how, oplog)
+	add("oplog, or retained log", how, oplog)
 	add("journal", "", g.Journal)
 	data := g.Data + grown
 	add("indexes", fmt.Sprintf("%s of %s", g.Indexes, data), share(g.Indexes, data))

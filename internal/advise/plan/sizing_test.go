@@ -24,7 +24,7 @@ func TestPublishedSizing(t *testing.T) {
 		text string
 		gb   int64
 	}{
-		{"data", 800}, {"growth", 600}, {"oplog, or log that is kept", 270}, {"journal", 1}, {"indexes", 280}, {"together", 1951},
+		{"data", 800}, {"growth", 600}, {"oplog, or retained log", 270}, {"journal", 1}, {"indexes", 280}, {"together", 1951},
 		{"headroom", 390}, {"needed", 2341}, {"rounded", 2500},
 	}
 	rows := g.rows(sc)

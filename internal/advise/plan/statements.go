@@ -46,20 +46,20 @@ func (p *planner) verdict() []Statement {
 	free := p.freeChanges(c)
 	switch {
 	case !p.found.complete:
-		return []Statement{{"incomplete", fmt.Sprintf("this layout meets the objective, and none that differs from it in one thing is preferred and does too; but only the %d cheapest of all layouts were simulated, so a cheaper one may be there", p.found.runs), []Evidence{{"simulated", float64(p.found.runs), ""}}}}
+		return []Statement{{"incomplete", fmt.Sprintf("this layout meets the objective, and no preferred one that differs in a single setting does; but only the %d cheapest of all layouts were simulated, so a cheaper one may exist", p.found.runs), []Evidence{{"simulated", float64(p.found.runs), ""}}}}
 	case c.values == 0:
-		return []Statement{{"nothing-to-change", "what is deployed meets the objective, and nothing cheaper that was considered does", []Evidence{}}}
+		return []Statement{{"nothing-to-change", "the current layout meets the objective, and nothing cheaper that was considered does", []Evidence{}}}
 	case spent <= 0 && free == c.values:
 		return []Statement{{"tune-first", "tune first: it costs nothing", []Evidence{{"more a month", spent.usd(), "USD"}}}}
 	case free > 0:
-		return []Statement{{"tune-first", fmt.Sprintf("tune first: %d of %d changes cost nothing, and the rest does not do without them", free, c.values), []Evidence{{"more a month", spent.usd(), "USD"}}}}
+		return []Statement{{"tune-first", fmt.Sprintf("tune first: %d of %d changes cost nothing, and the rest is not enough without them", free, c.values), []Evidence{{"more a month", spent.usd(), "USD"}}}}
 	}
 	n := p.settingsRejected()
 	if n == 0 || spent <= 0 {
 		return []Statement{}
 	}
-	return []Statement{{"tune-first", fmt.Sprintf("tuning alone is not enough: none of %d layouts with other settings at the price of now meets the objective", n),
-		[]Evidence{{"layouts of other settings alone", float64(n), ""}, {"more a month", spent.usd(), "USD"}}}}
+	return []Statement{{"tune-first", fmt.Sprintf("tuning alone is not enough: none of %d layouts with other settings at the current price meets the objective", n),
+		[]Evidence{{"layouts that change settings only", float64(n), ""}, {"more a month", spent.usd(), "USD"}}}}
 }
 
 // freeChanges are how many of a layout's values are settings.
@@ -89,7 +89,7 @@ func (p *planner) unmet() []Statement {
 	s := Statement{Kind: "unmet", Text: "no layout that was considered meets the objective", Evidence: []Evidence{}}
 	if !p.found.complete {
 		s.Kind = "incomplete"
-		s.Text = fmt.Sprintf("the %d cheapest layouts were simulated and none meets the objective, nor does what the most money buys; what lies between was not looked at", p.found.runs)
+		s.Text = fmt.Sprintf("the %d cheapest layouts were simulated and none meets the objective, nor does the most that money buys; those between were not simulated", p.found.runs)
 		s.Evidence = append(s.Evidence, Evidence{"simulated", float64(p.found.runs), ""})
 	}
 	if n := p.nearest(); n != nil {
@@ -197,7 +197,7 @@ func (p *planner) moreIOPS() []Statement {
 		volumeName := strings.TrimSuffix(strings.TrimPrefix(to.path, "volumes."), ".iops")
 		evidence := []Evidence{{name + " now", before, "seconds"}}
 		if m := o.missed; m != nil {
-			out = append(out, Statement{"more-iops", fmt.Sprintf("more IOPS are not enough: %s is over %s with %s as well, the most there can be%s", m.Bound.Name, m.Bound.Most, to, p.unhelped(volumeName)),
+			out = append(out, Statement{"more-iops", fmt.Sprintf("more IOPS are not enough: %s is over %s with %s as well, the maximum%s", m.Bound.Name, m.Bound.Most, to, p.unhelped(volumeName)),
 				append(evidence, Evidence{"certain with " + to.String() + " after", m.After.Seconds(), "seconds"})})
 			continue
 		}
@@ -235,9 +235,9 @@ func (p *planner) unhelped(name string) string {
 	}
 	switch {
 	case all > 0 && held < helps*all:
-		return "; latency-bound: no limit holds its requests back for long, each just takes its time"
+		return "; latency-bound: no limit holds its requests back for long; each request simply takes that long"
 	case limit != "" && limit != volume.VolumeIOPS.String():
-		return "; what holds its requests back is: " + limit
+		return "; its requests are held back by: " + limit
 	}
 	return ""
 }
@@ -268,7 +268,7 @@ func (p *planner) instanceCap() []Statement {
 		if o == p.found.chosen {
 			which = "chosen"
 		}
-		out = append(out, Statement{"instance-cap", fmt.Sprintf("%s: the instance is the cap: its limits account for %s of the time that limits hold requests back; a faster volume changes nothing of that", which, units.Percent(instance/all)),
+		out = append(out, Statement{"instance-cap", fmt.Sprintf("%s: the instance is the cap: its limits account for %s of the time that limits hold requests back; a faster volume does not change that", which, units.Percent(instance/all)),
 			[]Evidence{{"requests held back by the instance", instance, units.OpSeconds}, {"by all limits", all, units.OpSeconds}}})
 	}
 	return out
@@ -307,7 +307,7 @@ func (p *planner) margin() []Statement {
 		f, ok := figures[b.Name+"_seconds"]
 		if most := float64(b.Most) / 1e9; ok && f.High > most {
 			e := simulate.AccuracyOf(kindOf(b.Name))
-			out = append(out, Statement{"margin", fmt.Sprintf("%s is met by less than the model was off at worst: %s, or %s if it were off by a factor of %.1f as its worst %s was (half of them: %.2f at most), for %s. Try it in the lab before it is bought",
+			out = append(out, Statement{"margin", fmt.Sprintf("%s is met by less than the model's worst error: %s, or %s if it were off by a factor of %.1f as its worst %s was (half of them: %.2f at most), for %s. Try it in the lab before you buy it",
 				b.Name, units.Seconds(f.Value), units.Seconds(f.High), e.Worst, kindOf(b.Name), e.Median, b.Most),
 				[]Evidence{{b.Name, f.Value, "seconds"}, {b.Name + " at worst", f.High, "seconds"}, {"times under the bound", math.Round(100*most/f.Value) / 100, ""}}})
 		}

@@ -127,7 +127,7 @@ func TestNothingInCommon(t *testing.T) {
 	device := func(name string) bool { return strings.HasPrefix(name, "disk_") }
 	a, b := only("before", 1, device), only("after", 2, func(name string) bool { return !device(name) })
 	_, err := compare(context.Background(), a, b, few)
-	if err == nil || !strings.Contains(err.Error(), "tells iops, throughput, utilisation, await") || !strings.Contains(err.Error(), "tells write_p50, write_p99") {
+	if err == nil || !strings.Contains(err.Error(), "reports iops, throughput, utilisation, await") || !strings.Contains(err.Error(), "reports write_p50, write_p99") {
 		t.Fatal(err)
 	}
 	if h, ok := err.(interface{ Hint() string }); !ok || !strings.Contains(h.Hint(), "mongodb_exporter") {

@@ -45,25 +45,25 @@ func (r *Report) sentence(felt []pair) string {
 		fmt.Fprintf(&b, "Better and worse: %s; but %s.", r.said(felt, Better), r.said(felt, Worse))
 	case NoChange:
 		f := weightiest(felt, NoChange)
-		fmt.Fprintf(&b, "No change: %s was %s before and %s after; whatever changed is under %s.", f.Title, value(f.Before.Value, f.Unit), value(f.After.Value, f.Unit), Percent(math.Round(100*(sameRatio+f.Resolution))/100))
+		fmt.Fprintf(&b, "No change: %s was %s before and %s after; any change is under %s.", f.Title, value(f.Before.Value, f.Unit), value(f.After.Value, f.Unit), Percent(math.Round(100*(sameRatio+f.Resolution))/100))
 	default:
 		f := weightiest(felt, CantTell)
 		fmt.Fprintf(&b, "No change is proved: %s was %s before and %s after", f.Title, value(f.Before.Value, f.Unit), value(f.After.Value, f.Unit))
 		switch x := pairOf(felt, f); {
 		case f.P == nil:
-			b.WriteString(", and the recordings are too short for more")
+			b.WriteString(", and the recordings are too short to say more")
 		case x.blurred(1 - r.Confidence):
-			fmt.Fprintf(&b, ", which is no chance, but its classes are %.0f %% wide there", 100*f.Resolution)
+			fmt.Fprintf(&b, ", which is not chance, but the histogram's buckets are %.0f %% wide there", 100*f.Resolution)
 		default:
 			b.WriteString(", which may be chance")
 		}
 		if f.Record != nil {
-			fmt.Fprintf(&b, "; two recordings of %s would tell %s", units.Seconds(f.Record.Seconds), f.Record.For)
+			fmt.Fprintf(&b, "; two recordings of %s would show %s", units.Seconds(f.Record.Seconds), f.Record.For)
 		}
 		b.WriteString(".")
 	}
 	if !r.Workload.Comparable {
-		b.WriteString(" But the workload was another.")
+		b.WriteString(" But the workload differed.")
 	}
 	return b.String()
 }

@@ -123,7 +123,7 @@ func (a asked) latencies(pack *rules.Pack, q float64) []way {
 	for _, e := range pack.Engines() {
 		f := a.server(e.Compared)
 		if f.Latency != nil {
-			out = append(out, way{bySignals(f.Latency, f.Rate), means + ", as the server counted them: without what waited before it, for a connection"})
+			out = append(out, way{bySignals(f.Latency, f.Rate), means + ", as the server counted them, without the wait for a connection"})
 		}
 		if f.Rule != "" {
 			out = append(out, way{byStalls(q, f.Rule), little})

@@ -163,7 +163,7 @@ func both(a, b *side, r *Report) []pair {
 		switch {
 		case found:
 		case told[0] && told[1]:
-			r.Warnings = append(r.Warnings, fmt.Sprintf("%s is told by both, but in ways that cannot be compared", k.title))
+			r.Warnings = append(r.Warnings, fmt.Sprintf("%s is in both recordings, but in forms that cannot be compared", k.title))
 		case told[0]:
 			r.OnlyBefore = append(r.OnlyBefore, k.name)
 		case told[1]:

@@ -50,10 +50,10 @@ func distinct(a, b *side) error {
 		return nil
 	}
 	if shared >= min(a.c.Grid.N, b.c.Grid.N)*9/10 {
-		return refuse("give the recording from before the change, then the one from after it; of one source, --before-to and --after-from tell the times apart",
+		return refuse("give the recording from before the change, then the one from after it; within one source, --before-to and --after-from separate the times",
 			"before and after are the same recording: the same values at the same times, from %s to %s", stamp(a.c.Whole().From), stamp(a.c.Whole().To))
 	}
-	return refuse("--before-to and --after-from tell the times apart",
+	return refuse("--before-to and --after-from separate the times",
 		"before and after overlap: %s of them are the same samples", units.Seconds(float64(shared)*a.c.Grid.StepSeconds()))
 }
 
@@ -85,16 +85,16 @@ func longEnough(a, b *side) error {
 		length := units.Seconds(float64(s.c.Grid.N) * step)
 		switch {
 		case s.cut.cycles && s.cut.n < unitsMin:
-			return refuse(fmt.Sprintf("record %s at least, better twice as long", units.Seconds((unitsMin+1)*s.cut.usual*step)),
+			return refuse(fmt.Sprintf("record at least %s, ideally twice as long", units.Seconds((unitsMin+1)*s.cut.usual*step)),
 				"%s is too short: its %s hold %s of %s, and %d are needed", s.word, length, wholeCycles(s.cut.n), units.Seconds(s.cut.usual*step), unitsMin)
 		case !s.cut.cycles && other.cut.cycles && s.cut.n < unitsMin:
-			return refuse(fmt.Sprintf("record %s at least, better twice as long", units.Seconds((unitsMin+1)*other.cut.usual*step)),
-				"%s is too short: %s, and the recording %s has checkpoints every %s: %d times that are needed", s.word, length, other.word, units.Seconds(other.cut.usual*step), unitsMin)
+			return refuse(fmt.Sprintf("record at least %s, ideally twice as long", units.Seconds((unitsMin+1)*other.cut.usual*step)),
+				"%s is too short: %s, and the recording %s has checkpoints every %s: %d times that is needed", s.word, length, other.word, units.Seconds(other.cut.usual*step), unitsMin)
 		case !s.cut.cycles && !other.cut.cycles && s.checkpointing():
 			return refuse(fmt.Sprintf("record until %d checkpoints have begun: %s", unitsMin+2, usualCycles(s.c.Pack, unitsMin+2)),
 				"%s is too short: in its %s %s, and %d whole checkpoint cycles are needed", s.word, length, begun(s.cut.begun), unitsMin)
 		case s.c.Grid.N < cellsMin:
-			return refuse(fmt.Sprintf("record %s at least, better ten times as long", units.Seconds(cellsMin*step)),
+			return refuse(fmt.Sprintf("record at least %s, ideally ten times as long", units.Seconds(cellsMin*step)),
 				"%s is too short: %d intervals of %s, and %d are needed", s.word, s.c.Grid.N, units.Seconds(step), cellsMin)
 		}
 	}
@@ -153,9 +153,9 @@ func nothingInCommon(a, b *side, r *Report) error {
 			}
 		}
 		if len(names) == 0 {
-			return fmt.Sprintf("%s (%s) tells none", s.word, strings.Join(kinds, ", "))
+			return fmt.Sprintf("%s (%s) reports none", s.word, strings.Join(kinds, ", "))
 		}
-		return fmt.Sprintf("%s (%s) tells %s", s.word, strings.Join(kinds, ", "), strings.Join(names, ", "))
+		return fmt.Sprintf("%s (%s) reports %s", s.word, strings.Join(kinds, ", "), strings.Join(names, ", "))
 	}
 	var sources []string
 	for _, e := range a.c.Pack.Engines() {
@@ -164,7 +164,7 @@ func nothingInCommon(a, b *side, r *Report) error {
 		}
 	}
 	return refuse("record both with the same sources: "+strings.Join(sources, ", or ")+" for the database; iostat, node_exporter or host for the device (plimsoll record SOURCE... --out DIR)",
-		"no figure is in both: %s; %s", tell(a, r.OnlyBefore), tell(b, r.OnlyAfter))
+		"no figure is in both recordings: %s; %s", tell(a, r.OnlyBefore), tell(b, r.OnlyAfter))
 }
 
 func (r *Report) sideOf(s *side) *Side {

@@ -46,7 +46,7 @@ func ParseBound(pack *rules.Pack, text string) (Bound, error) {
 	}
 	m := requirement.FindStringSubmatch(text)
 	if m == nil {
-		return Bound{}, fmt.Errorf("%q is no requirement: write a figure, < or >, and a value, as in 'write_p99 < 25ms'", text)
+		return Bound{}, fmt.Errorf("%q is not a requirement: write a figure, < or >, and a value, as in 'write_p99 < 25ms'", text)
 	}
 	all := kinds(pack)
 	i := slices.IndexFunc(all, func(k kind) bool { return k.name == m[1] })

@@ -24,7 +24,7 @@ func TestParseBound(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"":                       "is no requirement",
+		"":                       "is not a requirement",
 		"write_p99":              "write a figure, < or >, and a value",
 		"write_p98 < 25ms":       "did you mean write_p99?",
 		"nonsense < 1":           "there are write_p50, write_p99",

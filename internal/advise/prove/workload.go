@@ -130,14 +130,14 @@ func (r *Report) warn(a, b *side) {
 		}
 	}
 	if len(r.Workload.Checks) == 0 {
-		r.Warnings = append(r.Warnings, "nothing tells what was asked of either: that the workload was the same is for you to know")
+		r.Warnings = append(r.Warnings, "neither recording shows its load: only you can know whether the workload was the same")
 	}
 	if a.cut.cycles != b.cut.cycles {
 		have, not := a, b
 		if b.cut.cycles {
 			have, not = b, a
 		}
-		r.Warnings = append(r.Warnings, fmt.Sprintf("no two checkpoints are seen %s; it is cut into stretches of %s, as long as the cycles %s",
+		r.Warnings = append(r.Warnings, fmt.Sprintf("no two checkpoints were seen %s; that recording is cut into pieces of %s, as long as the cycles %s",
 			not.word, units.Seconds(have.cut.usual*have.c.Grid.StepSeconds()), have.word))
 	}
 	if a.device != b.device && a.device != "" && b.device != "" {
@@ -148,7 +148,7 @@ func (r *Report) warn(a, b *side) {
 	}
 	for _, s := range []*side{a, b} {
 		if n := timeline.Count(s.operationsTold()); n > 0 && n < s.c.Grid.N*9/10 {
-			r.Warnings = append(r.Warnings, fmt.Sprintf("%s of the recording %s is holes", units.Percent(1-float64(n)/float64(s.c.Grid.N)), s.word))
+			r.Warnings = append(r.Warnings, fmt.Sprintf("%s of the recording %s is missing", units.Percent(1-float64(n)/float64(s.c.Grid.N)), s.word))
 		}
 	}
 }
