@@ -125,7 +125,7 @@ func TestFoldersOfOthers(t *testing.T) {
 	}
 	t.Chdir(at("here"))
 	for name, says := range map[string]string{
-		"theirs": "not written by emit", "damaged": "damaged", "linked": "is not a regular file", "file": "not a folder", "dangling": "symbolic link to nothing", "here": "the current folder", ".": "the folder one is in",
+		"theirs": "not written by emit", "damaged": "damaged", "linked": "is not a regular file", "file": "not a folder", "dangling": "symbolic link to nothing", "here": "the current folder", ".": "the current folder",
 	} {
 		if _, err := OpenFolder(at(name)); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v, want %q", name, err, says)
