@@ -158,6 +158,7 @@ type Fitting struct {
 	Data float64
 }
 
+// Remark adds a remark about the whole scenario.
 func (f *Fitting) Remark(format string, args ...any) {
 	f.remarks = append(f.remarks, fmt.Sprintf(format, args...))
 }

@@ -99,6 +99,7 @@ func Significant(x float64) float64 {
 
 func plain(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 
+// Count is a whole number of things.
 func Count(x float64) Quantity {
 	return Quantity{plain(math.Round(x)), math.Round(x), ""}
 }
@@ -108,12 +109,13 @@ func rate(x float64) Quantity {
 	return Quantity{plain(x) + "/s", x, "1/s"}
 }
 
-// Exactly is a size that was told as such; about is one that was computed.
+// Exactly is a size in bytes as a source reported it.
 func Exactly(x float64) Quantity {
 	s := units.Size(math.Round(x))
 	return Quantity{s.Exact(), float64(s), "bytes"}
 }
 
+// About is a size in bytes that was computed, to three digits.
 func About(x float64) Quantity {
 	x = Significant(math.Round(x))
 	for _, u := range []struct {
@@ -132,6 +134,7 @@ func throughput(x float64) Quantity {
 	return Quantity{q.text + "/s", q.number, "bytes/s"}
 }
 
+// Ratio is a part of a whole, printed as a percentage with two decimals at most.
 func Ratio(x float64) Quantity {
 	x = math.Round(x*1e4) / 1e4
 	return Quantity{plain(math.Round(x*1e4)/100) + "%", x, "ratio"}

@@ -4,12 +4,12 @@ package units
 const sizeMost = Size(1 << 60)
 
 // Times is n things of this size, at most 1 EiB; 0 where the size is negative.
-func (s Size) Times(n uint64) Size {
-	if s <= 0 {
+func (q Size) Times(n uint64) Size {
+	if q <= 0 {
 		return 0
 	}
-	if n > uint64(sizeMost/s) {
+	if n > uint64(sizeMost/q) {
 		return sizeMost
 	}
-	return Size(n) * s
+	return Size(n) * q
 }

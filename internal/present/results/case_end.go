@@ -9,12 +9,6 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// A listing is a file with the lines of it that decide.
-type listing struct {
-	Path  string
-	Lines []string
-}
-
 // caseEnd is the end of a case's arc: the plan, the files that apply it, and the proof by recordings; nothing where the walk had none.
 func caseEnd(k *casebook.Walk, q *document.Queries, g *ledger) []document.Section {
 	if k.Plan == nil {
