@@ -1,5 +1,6 @@
-// Command bench measures how fast plimsoll/internal/record/ftdc reads MongoDB's diagnostic.data, and in how
-// much memory, beside the ceiling (inflating alone) and beside any other program that reads it.
+// Command bench measures how fast plimsoll/internal/record/ftdc reads MongoDB's diagnostic.data,
+// and in how much memory, beside the ceiling (inflating alone) and beside any other program that
+// reads it.
 //
 // Each case runs in a process of its own, so that its peak of memory is its own, and the cases
 // take turns, so that what else the machine does falls on all of them. README.md has the

@@ -14,7 +14,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// prometheusRule is what of the Prometheus operator's resource is used here (its API reference, v1).
+// prometheusRule is what of the Prometheus operator's resource is used here (its API reference,
+// v1).
 type prometheusRule struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
@@ -48,7 +49,8 @@ func TestDeployedRulesAreCurrent(t *testing.T) {
 	}
 }
 
-// The operator takes the object without dropping a field of it, and its Prometheus takes the groups.
+// The operator takes the object without dropping a field of it, and its Prometheus takes the
+// groups.
 func TestDeployedRulesAreTaken(t *testing.T) {
 	for _, text := range documents(t, "rules.yaml") {
 		var object prometheusRule

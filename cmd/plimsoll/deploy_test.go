@@ -47,7 +47,8 @@ type podMonitor struct {
 	} `json:"spec"`
 }
 
-// strict decodes a document into what its kind is; a field that Kubernetes does not have is an error.
+// strict decodes a document into what its kind is; a field that Kubernetes does not have is an
+// error.
 func strict(t *testing.T, text []byte) any {
 	t.Helper()
 	var kind metav1.TypeMeta
@@ -67,7 +68,8 @@ func strict(t *testing.T, text []byte) any {
 	return into
 }
 
-// watchers are the pods that manifests make, the sidecar's put into a StatefulSet as kubectl patch does.
+// watchers are the pods that manifests make, the sidecar's put into a StatefulSet as kubectl patch
+// does.
 func watchers(t *testing.T) map[string]corev1.PodTemplateSpec {
 	t.Helper()
 	out := map[string]corev1.PodTemplateSpec{}
@@ -155,8 +157,8 @@ func watcher(t *testing.T, pod corev1.PodTemplateSpec) corev1.Container {
 	return corev1.Container{}
 }
 
-// Nobody has to trust it with more than it needs: no root, no capability, nothing to write to but its
-// data, and a bound on each resource.
+// Nobody has to trust it with more than it needs: no root, no capability, nothing to write to but
+// its data, and a bound on each resource.
 func TestManifestsAskForLittle(t *testing.T) {
 	for name, pod := range watchers(t) {
 		c := watcher(t, pod)
@@ -223,7 +225,8 @@ func TestManifestsByKubectlValidate(t *testing.T) {
 	}
 }
 
-// systemd reads the unit. Where it says that the program or its page is missing, it is right: they come with the package.
+// systemd reads the unit. Where it says that the program or its page is missing, it is right: they
+// come with the package.
 func TestUnitIsSystemds(t *testing.T) {
 	if _, err := exec.LookPath("systemd-analyze"); err != nil {
 		t.Skip("systemd-analyze is not installed")

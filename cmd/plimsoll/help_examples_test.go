@@ -31,7 +31,8 @@ var (
 	endsWhenStopped = end{code: exitFine, stderr: `watching ended`}
 )
 
-// ends are by how an example begins, once [examplePlace] was put in: the longest that fits counts. What is not here exits with 0.
+// ends are by how an example begins, once [examplePlace] was put in: the longest that fits counts.
+// What is not here exits with 0.
 var ends = map[string]end{
 	"plimsoll lab mount":   needsRoot,
 	"plimsoll lab umount":  needsRoot,
@@ -65,7 +66,8 @@ var ends = map[string]end{
 	"plimsoll diagnose incident -o json --fail-on":       {code: exitFindings, stderr: `critical`},
 }
 
-// examplePlace puts what a test has in the place of what an operator has, and seconds in that of minutes.
+// examplePlace puts what a test has in the place of what an operator has, and seconds in that of
+// minutes.
 var examplePlace = strings.NewReplacer(
 	"sudo plimsoll", "plimsoll",
 	"/var/lib/mongodb/diagnostic.data", "diagnostic.data",
@@ -121,8 +123,9 @@ func TestExpectedEndsAreOfExamples(t *testing.T) {
 	}
 }
 
-// Every example of every command's help is run, on what it is about: it does what it says, or ends with the error that its reader
-// would get where something is missing. Those that take long are run with CI_FULL=1.
+// Every example of every command's help is run, on what it is about: it does what it says, or ends
+// with the error that its reader would get where something is missing. Those that take long are run
+// with CI_FULL=1.
 func TestEveryExampleRuns(t *testing.T) {
 	if underRace {
 		t.Skip("a hundred processes, each ten times as slow under the race detector")

@@ -22,12 +22,13 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// exampleWork is what examples are about: recordings of a small platform, before and after its journal went apart; a log; a plan;
-// scenarios; servers.
+// exampleWork is what examples are about: recordings of a small platform, before and after its
+// journal went apart; a log; a plan; scenarios; servers.
 type exampleWork struct {
 	shared string // a folder that no example writes to
 	env    []string
-	// exporter is the address of a page of metrics, receiver that of a remote write, absent one where nothing answers.
+	// exporter is the address of a page of metrics, receiver that of a remote write, absent one
+	// where nothing answers.
 	exporter, receiver, absent string
 	received                   *atomic.Int64
 }
@@ -185,7 +186,8 @@ type ran struct {
 // stuckAfter ends a line that does not end by itself.
 const stuckAfter = 5 * time.Minute
 
-// run runs a line in a folder, as a shell does; a watch is ended, as by systemd, once it has a diagnosis.
+// run runs a line in a folder, as a shell does; a watch is ended, as by systemd, once it has a
+// diagnosis.
 func (w *exampleWork) run(t *testing.T, dir, line string) ran {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), stuckAfter)
@@ -221,7 +223,8 @@ func (w *exampleWork) run(t *testing.T, dir, line string) ran {
 	return ran{code: p.ExitCode(), stdout: stdout.String(), stderr: stderr.String(), cpu: p.UserTime() + p.SystemTime()}
 }
 
-// diagnosed waits until a watch, which tells on stderr where it listens, has a diagnosis; false if it ends before.
+// diagnosed waits until a watch, which tells on stderr where it listens, has a diagnosis; false if
+// it ends before.
 func diagnosed(stderr *safeBuffer, ended <-chan struct{}) bool {
 	for {
 		select {

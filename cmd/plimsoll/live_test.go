@@ -25,8 +25,9 @@ func outside(ts *testscript.TestScript) string {
 // postgresServers are those of scripts that run, by folder and name.
 var postgresServers sync.Map
 
-// postgresServer starts a PostgreSQL and sets a variable to its host and port: postgres NAME. Its users are monitor and weak, with
-// the passwords m-s3cret and w-s3cret. "postgres NAME restart" restarts it.
+// postgresServer starts a PostgreSQL and sets a variable to its host and port: postgres NAME. Its
+// users are monitor and weak, with the passwords m-s3cret and w-s3cret. "postgres NAME restart"
+// restarts it.
 func postgresServer(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: postgres NAME [restart]")
@@ -51,8 +52,8 @@ func postgresServer(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[0], "127.0.0.1:"+strconv.Itoa(s.Port))
 }
 
-// etcdCluster starts an etcd and sets a variable to its members' hosts and ports: etcd NAME MEMBERS [tls]. With TLS NAME_CA,
-// NAME_CERT and NAME_KEY are files.
+// etcdCluster starts an etcd and sets a variable to its members' hosts and ports: etcd NAME MEMBERS
+// [tls]. With TLS NAME_CA, NAME_CERT and NAME_KEY are files.
 func etcdCluster(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: etcd NAME MEMBERS [tls]")

@@ -94,7 +94,8 @@ workload:
 objective: {write_p99: 25ms}
 `
 
-// The commands in a simulation's page give its figures again, and its PromQL gives them out of the recording.
+// The commands in a simulation's page give its figures again, and its PromQL gives them out of the
+// recording.
 func TestEvidenceOfSimulation(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "it's a scenario.yaml")
@@ -141,7 +142,8 @@ func recordedYet(dir string) bool {
 	return err == nil
 }
 
-// holdRecording asks a recording each query at its end, and holds what it answers against the result.
+// holdRecording asks a recording each query at its end, and holds what it answers against the
+// result.
 func holdRecording(t *testing.T, dir string, r *simulate.Result, promQL []string) {
 	t.Helper()
 	reader, err := recording.Open(dir)
@@ -222,7 +224,8 @@ func TestEvidenceOfPlan(t *testing.T) {
 	}
 }
 
-// A call is repeated with all that was given, but for how its result is written, and for a server's address, which may hold a password.
+// A call is repeated with all that was given, but for how its result is written, and for a server's
+// address, which may hold a password.
 func TestAsGiven(t *testing.T) {
 	root, run := &cobra.Command{Use: "plimsoll"}, &cobra.Command{Use: "run"}
 	lab := &cobra.Command{Use: "lab"}

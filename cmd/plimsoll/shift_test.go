@@ -10,7 +10,8 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// A recording whose clock is an hour behind says all its times an hour later, and is asked for them so.
+// A recording whose clock is an hour behind says all its times an hour later, and is asked for them
+// so.
 func TestShifted(t *testing.T) {
 	ctx := context.Background()
 	t0 := time.Unix(1_790_000_000, 0).UTC()

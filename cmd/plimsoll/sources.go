@@ -186,7 +186,8 @@ func (o *sourceOptions) readAll(ctx context.Context, inputs []input, want func(s
 // of the lowest number that is not such a cancellation, so that the same mistake gives the same
 // message.
 func each(ctx context.Context, n int, f func(ctx context.Context, i int) error) error {
-	// Not WithCancelCause: an HTTP request that is cancelled fails with the cause, as if it were its own.
+	// Not WithCancelCause: an HTTP request that is cancelled fails with the cause, as if it were
+	// its own.
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
 	errs := make([]error, n)

@@ -23,8 +23,8 @@ import (
 	"plimsoll/internal/engine/postgres/postgrestest"
 )
 
-// TestStall makes real engines stall, on volumes that are mounted for it or in containers with limits, and has the running program say why:
-// testdata/stall/*.txtar.
+// TestStall makes real engines stall, on volumes that are mounted for it or in containers with
+// limits, and has the running program say why: testdata/stall/*.txtar.
 func TestStall(t *testing.T) {
 	if underRace {
 		t.Skip("a volume that is emulated is too slow beside the race detector")
@@ -97,7 +97,8 @@ func runs(ts *testscript.TestScript, name string, stop func() error) {
 	})
 }
 
-// postgresOn starts a PostgreSQL in a folder: postgres-on DIR NAME [setting=value...]. NAME_SOCKET and NAME_PORT are where it is.
+// postgresOn starts a PostgreSQL in a folder: postgres-on DIR NAME [setting=value...]. NAME_SOCKET
+// and NAME_PORT are where it is.
 func postgresOn(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: postgres-on DIR NAME [setting=value...]")
@@ -113,8 +114,9 @@ const cgroupMount = "/sys/fs/cgroup"
 
 var cgroupControllers = []string{"blkio", "cpu", "cpuacct", "memory"}
 
-// etcdInCgroup starts an etcd on a mounted folder in a group of its own: etcd-in-cgroup DIR NAME. NAME is its address, NAME_PID the process,
-// NAME_GROUP its cgroup, NAME_BLKIO and NAME_CPU that group's folders, NAME_DEVICE the numbers of the folder's device.
+// etcdInCgroup starts an etcd on a mounted folder in a group of its own: etcd-in-cgroup DIR NAME.
+// NAME is its address, NAME_PID the process, NAME_GROUP its cgroup, NAME_BLKIO and NAME_CPU that
+// group's folders, NAME_DEVICE the numbers of the folder's device.
 func etcdInCgroup(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: etcd-in-cgroup DIR NAME")

@@ -33,7 +33,8 @@ type watchOptions struct {
 	webConfig string
 }
 
-// The defaults of watch. A day of one database at one second, with all its exporter's series, is a few hundred megabytes.
+// The defaults of watch. A day of one database at one second, with all its exporter's series, is a
+// few hundred megabytes.
 const (
 	keepUnasked      = units.Duration(24 * time.Hour)
 	keepBytesUnasked = 2 * units.GiB

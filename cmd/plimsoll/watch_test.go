@@ -16,8 +16,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// serveMetrics serves a page of a busy etcd's counters, which grow with each request: serve-metrics VARIABLE. The variable becomes its
-// address.
+// serveMetrics serves a page of a busy etcd's counters, which grow with each request: serve-metrics
+// VARIABLE. The variable becomes its address.
 func serveMetrics(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: serve-metrics VARIABLE")
@@ -37,7 +37,8 @@ func serveMetrics(ts *testscript.TestScript, neg bool, args []string) {
 // listening is the address in a log of watch.
 var listening = regexp.MustCompile(`address=(127\.0\.0\.1:\d+)`)
 
-// watchGet asks a watch for a path until the answer has the status: watch-get LOG PATH STATUS FILE. LOG is its stderr.
+// watchGet asks a watch for a path until the answer has the status: watch-get LOG PATH STATUS FILE.
+// LOG is its stderr.
 func watchGet(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 4 {
 		ts.Fatalf("usage: watch-get LOG PATH STATUS FILE")

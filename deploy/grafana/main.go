@@ -2,10 +2,10 @@
 //
 //	go run ./deploy/grafana > deploy/grafana/plimsoll.json
 //
-// Each engine has a row: when `plimsoll watch` found what, and each signal that rules judge by. Signals are asked
-// of the exporters' own metrics, so the panels show what the rules see, with or without watch; a
-// panel stays empty where no exporter tells its signal. Where a signal is a sum over a database, it is one over
-// all that cluster and instance select.
+// Each engine has a row: when `plimsoll watch` found what, and each signal that rules judge by.
+// Signals are asked of the exporters' own metrics, so the panels show what the rules see, with or
+// without watch; a panel stays empty where no exporter tells its signal. Where a signal is a sum
+// over a database, it is one over all that cluster and instance select.
 package main
 
 import (
@@ -33,7 +33,8 @@ type row struct {
 	rules   string // a regular expression of ids
 }
 
-// rows are those of clients, disks, hosts and containers, by how their signals' names begin, and one of each engine.
+// rows are those of clients, disks, hosts and containers, by how their signals' names begin, and
+// one of each engine.
 func rows() []row {
 	prefixed := func(title, prefixes, ids string) row {
 		return row{title, func(s *rules.Signal) bool { return hasPrefix(s, prefixes) }, ids}

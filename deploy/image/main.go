@@ -3,10 +3,10 @@
 //	go run ./deploy/image -program bin/plimsoll -out plimsoll.tar
 //	docker load -i plimsoll.tar        # or podman load, skopeo copy oci-archive:plimsoll.tar ...
 //
-// The file is an OCI image layout (OCI image specification 1.1) that also has the manifest.json of `docker save`.
-// In it are the program, which is static and holds its time zones, the certificates of
-// well-known authorities, and an empty /data, which belongs to user 65532: the one who runs,
-// and all that he may write to. The same input gives the same bytes.
+// The file is an OCI image layout (OCI image specification 1.1) that also has the manifest.json of
+// `docker save`. In it are the program, which is static and holds its time zones, the certificates
+// of well-known authorities, and an empty /data, which belongs to user 65532: the one who runs, and
+// all that he may write to. The same input gives the same bytes.
 package main
 
 import (

@@ -53,8 +53,8 @@ func compared(t *testing.T) (*table.Suite, []table.Row) {
 	return suite, rows
 }
 
-// What the page says is what the models come to now, and the error bar that every prediction carries is the table's. A
-// model that gets worse fails here.
+// What the page says is what the models come to now, and the error bar that every prediction
+// carries is the table's. A model that gets worse fails here.
 func TestErrorTable(t *testing.T) {
 	suite, rows := compared(t)
 	var b bytes.Buffer

@@ -14,8 +14,8 @@ import (
 
 var noon = time.Date(2026, 7, 20, 12, 0, 0, 0, time.UTC)
 
-// Each line is one diagnosis: the severities of findings a and b (c: critical, w: warning, i: info, -: none), and
-// what is told of it.
+// Each line is one diagnosis: the severities of findings a and b (c: critical, w: warning, i: info,
+// -: none), and what is told of it.
 func TestTracker(t *testing.T) {
 	for name, script := range map[string]string{
 		"a warning is told when it holds": `
@@ -84,8 +84,8 @@ func findings(line string) (out []diagnose.Finding) {
 	return out
 }
 
-// Whatever diagnoses say: an end follows a beginning, severities follow each other, and a state is one of which the last
-// word was not its end.
+// Whatever diagnoses say: an end follows a beginning, severities follow each other, and a state is
+// one of which the last word was not its end.
 func TestTrackerTellsAStory(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tr := watch.NewTracker()
@@ -125,8 +125,8 @@ func TestTrackerSince(t *testing.T) {
 	}
 }
 
-// A checkpoint that meets the volume's limit is named before it, whatever their names and hundredths of their weights: the first cause is what the
-// line about a stall says.
+// A checkpoint that meets the volume's limit is named before it, whatever their names and
+// hundredths of their weights: the first cause is what the line about a stall says.
 func TestTrackerNamesTheOrigin(t *testing.T) {
 	tr := watch.NewTracker()
 	found := []diagnose.Finding{

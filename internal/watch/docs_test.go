@@ -17,7 +17,8 @@ import (
 	"plimsoll/internal/watch"
 )
 
-// The page's alerts are rules that Prometheus takes, about metrics that are served; and each of its own metrics that is served is on the page.
+// The page's alerts are rules that Prometheus takes, about metrics that are served; and each of its
+// own metrics that is served is on the page.
 func TestPageTellsTheMetrics(t *testing.T) {
 	page, err := os.ReadFile("../../docs/watch.md")
 	if err != nil {

@@ -161,7 +161,8 @@ func (f *feed) move(from time.Time) *recording.Memory {
 	return f.window
 }
 
-// Append implements [recording.Writer]: it never waits, and never fails for what is wrong with the ring.
+// Append implements [recording.Writer]: it never waits, and never fails for what is wrong with the
+// ring.
 func (f *feed) Append(ctx context.Context, b *recording.Batch) error {
 	if len(b.TimesMs) == 0 {
 		return nil

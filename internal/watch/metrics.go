@@ -15,7 +15,8 @@ import (
 // labelMax bounds a label's value in bytes: subjects and names come from sources.
 const labelMax = 200
 
-// The metrics. A finding's series is there while it holds, so that an alert is `plimsoll_finding == 1` with a `for`.
+// The metrics. A finding's series is there while it holds, so that an alert is `plimsoll_finding ==
+// 1` with a `for`.
 var (
 	descFinding = prometheus.NewDesc("plimsoll_finding",
 		"1 for each finding that holds: the rule and the device, engine or member that it concerns.",

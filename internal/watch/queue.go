@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	// queuedMax bounds the values that wait to be written: a minute and more of a large source, 8 MB.
+	// queuedMax bounds the values that wait to be written: a minute and more of a large source, 8
+	// MB.
 	queuedMax = 1 << 20
 	// queuedItemsMax bounds the batches that wait.
 	queuedItemsMax = 4096

@@ -36,7 +36,8 @@ func (r *faultyRing) Append(ctx context.Context, b *recording.Batch) error {
 
 func (*faultyRing) Bytes() (int64, error) { return 12345, nil }
 
-// A full disk ends nothing but the ring, which goes on by itself when there is room; each is said once.
+// A full disk ends nothing but the ring, which goes on by itself when there is room; each is said
+// once.
 func TestFullDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
@@ -84,7 +85,8 @@ func checkGap(t *testing.T, ring *recording.Memory, begin time.Time) {
 	}
 }
 
-// A disk that answers after a minute holds up neither samples nor the end, and its queue is bounded.
+// A disk that answers after a minute holds up neither samples nor the end, and its queue is
+// bounded.
 func TestSlowDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ring := &faultyRing{Memory: recording.NewMemory(recording.MemoryOptions{}), wait: time.Minute}

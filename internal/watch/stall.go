@@ -136,7 +136,8 @@ func (s *stalls) present(stall rules.Stall, grid timeline.Grid) {
 	}
 }
 
-// newest is the newest run of marked cells in which gaps are shorter than gap: its first and its last cell; -1 of none.
+// newest is the newest run of marked cells in which gaps are shorter than gap: its first and its
+// last cell; -1 of none.
 func newest(m timeline.Mask, gap int) (first, last int) {
 	first, last = -1, -1
 	for k := len(m) - 1; k >= 0; k-- {

@@ -27,14 +27,16 @@ import (
 	"plimsoll/internal/watch"
 )
 
-// How long BenchmarkUnmoved loads a database: so many pairs of a leg without and a leg with a watch.
+// How long BenchmarkUnmoved loads a database: so many pairs of a leg without and a leg with a
+// watch.
 var (
 	pairs = flag.Int("watch.pairs", 1, "pairs of legs of BenchmarkUnmoved")
 	leg   = flag.Duration("watch.leg", 2*time.Second, "length of a leg")
 	rate  = flag.Int("watch.rate", 200, "transactions a second")
 )
 
-// envChild makes the test binary a watch of these sources, which ends with SIGTERM; envRing is its ring.
+// envChild makes the test binary a watch of these sources, which ends with SIGTERM; envRing is its
+// ring.
 const (
 	envChild = "WATCH_TEST_CHILD_SOURCES"
 	envRing  = "WATCH_TEST_CHILD_RING"
@@ -70,9 +72,9 @@ func childWatch(args []string, dir string) error {
 	return errors.Join(watch.New(inputs, watch.Options{Pack: pack, Ring: ring}).Run(ctx), ring.Close())
 }
 
-// BenchmarkUnmoved loads a real PostgreSQL with pgbench at a fixed rate, in legs without and with a watch beside it, and tells the
-// latencies of each leg and their medians. The order within a pair alternates, so that what changes with time falls on both.
-// The figures of docs/watch.md are of
+// BenchmarkUnmoved loads a real PostgreSQL with pgbench at a fixed rate, in legs without and with a
+// watch beside it, and tells the latencies of each leg and their medians. The order within a pair
+// alternates, so that what changes with time falls on both. The figures of docs/watch.md are of
 //
 //	go test ./internal/watch -run '^$' -bench Unmoved -benchtime 1x -watch.pairs 8 -watch.leg 20s
 func BenchmarkUnmoved(b *testing.B) {
@@ -145,7 +147,8 @@ func startWatch(b *testing.B, dsn, ring string) (end func()) {
 	}
 }
 
-// pgbenchLeg runs one leg and gives the transactions' latencies, from their intended starts, in milliseconds.
+// pgbenchLeg runs one leg and gives the transactions' latencies, from their intended starts, in
+// milliseconds.
 func pgbenchLeg(b *testing.B, dir, pgbench, dsn string) (ms []float64) {
 	b.Helper()
 	log := filepath.Join(dir, "leg")
@@ -160,7 +163,8 @@ func pgbenchLeg(b *testing.B, dir, pgbench, dsn string) (ms []float64) {
 			b.Fatal(err)
 		}
 		for lines := bufio.NewScanner(f); lines.Scan(); {
-			// client, transaction, microseconds, script, time, and the lag behind the schedule, which is part of the latency.
+			// client, transaction, microseconds, script, time, and the lag behind the schedule,
+			// which is part of the latency.
 			if fields := strings.Fields(lines.Text()); len(fields) > 2 {
 				if us, err := strconv.ParseFloat(fields[2], 64); err == nil {
 					ms = append(ms, us/1000)

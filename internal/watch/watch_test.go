@@ -25,8 +25,8 @@ import (
 	"plimsoll/internal/watch"
 )
 
-// A stalling is a MongoDB on a volume as a source tells of it: 500 writes a second that take 2 ms, but for
-// seconds in which they take a second and the volume is at its limit of 3,000 IOPS.
+// A stalling is a MongoDB on a volume as a source tells of it: 500 writes a second that take 2 ms,
+// but for seconds in which they take a second and the volume is at its limit of 3,000 IOPS.
 type stalling struct {
 	*source.Polled
 	stalls func(second int) bool
@@ -153,7 +153,8 @@ func (w *watched) get(path string) (status int, body string) {
 	return rec.Code, string(text)
 }
 
-// A stall is told within seconds of its beginning, its cause with the next diagnosis, and both again when they are over.
+// A stall is told within seconds of its beginning, its cause with the next diagnosis, and both
+// again when they are over.
 func TestStallIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := newStalling(func(second int) bool { return second > 120 && second <= 150 })
@@ -272,7 +273,8 @@ func TestMetricsLint(t *testing.T) {
 	})
 }
 
-// A source that cannot be read for a while is told of once when it goes and once when it is back; what was before is still known.
+// A source that cannot be read for a while is told of once when it goes and once when it is back;
+// what was before is still known.
 func TestSourceGoesAndComesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := newStalling(nil)
@@ -300,7 +302,8 @@ func TestSourceGoesAndComesBack(t *testing.T) {
 	})
 }
 
-// What takes long is done seldom: diagnoses of half a second of CPU come every 100 s, and clients are looked at all the same.
+// What takes long is done seldom: diagnoses of half a second of CPU come every 100 s, and clients
+// are looked at all the same.
 func TestCostIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var used time.Duration

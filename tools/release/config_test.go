@@ -16,8 +16,8 @@ const root = "../.."
 // made is where deploy/build/extras puts what a release has besides the program.
 const made = "build/extras/"
 
-// goreleaser's own reader takes the file, in which a key it does not know is an error; and the files it
-// names are there. (`goreleaser check` takes three minutes to build, this a tenth of it.)
+// goreleaser's own reader takes the file, in which a key it does not know is an error; and the
+// files it names are there. (`goreleaser check` takes three minutes to build, this a tenth of it.)
 func TestGoreleaserTakesTheConfiguration(t *testing.T) {
 	project, err := config.Load(filepath.Join(root, ".goreleaser.yaml"))
 	if err != nil {

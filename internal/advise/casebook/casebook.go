@@ -5,10 +5,10 @@
 // trade-off) with the figures that were published, and scenario.yaml is what was deployed, as
 // [scenario] has it. Variants are the same scenario with some values set otherwise. Walking a case
 // simulates every variant, lets diagnose judge the recording of the first, and prints each
-// published figure with the model's beside it and the deviation. Then the arc is walked to its end: plan finds the cheapest
-// layout that meets the case's objective, emit writes its files, and prove compares a recording of before with one of after. A published figure is never
-// what a model is held to: some are wrong, and the case says which, why, and what the model
-// finds instead.
+// published figure with the model's beside it and the deviation. Then the arc is walked to its end:
+// plan finds the cheapest layout that meets the case's objective, emit writes its files, and prove
+// compares a recording of before with one of after. A published figure is never what a model is
+// held to: some are wrong, and the case says which, why, and what the model finds instead.
 //
 // Five cases are embedded; any folder of the same shape can be walked too.
 package casebook
@@ -87,9 +87,9 @@ type Figure struct {
 	Published []float64 `yaml:"published" json:"published,omitempty"`
 	// Unit is "seconds", "bytes", "bytes/s", "1/s", "ratio", "USD/month", or none.
 	Unit string `yaml:"unit" json:"unit,omitempty"`
-	// Model is where it stands in the JSON of a simulation's result: "writes.all.p99_seconds".
-	// Two places with " / " or " - " between are divided or subtracted; "variant:" before a place takes it from that
-	// variant. Empty: the model cannot tell, and Note says why.
+	// Model is where it stands in the JSON of a simulation's result: "writes.all.p99_seconds". Two
+	// places with " / " or " - " between are divided or subtracted; "variant:" before a place takes
+	// it from that variant. Empty: the model cannot tell, and Note says why.
 	Model string `yaml:"model" json:"model,omitempty"`
 	Note  string `yaml:"note" json:"note,omitempty"`
 }
@@ -115,7 +115,8 @@ func Names() []string {
 	return names
 }
 
-// Open gives an embedded case by its name or its number, counted from 1. The error names the cases there are.
+// Open gives an embedded case by its name or its number, counted from 1. The error names the cases
+// there are.
 func Open(name string) (*Case, error) {
 	entries, err := fs.ReadDir(embedded, "cases")
 	if err != nil {

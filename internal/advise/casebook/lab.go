@@ -12,8 +12,8 @@ import (
 	"plimsoll/internal/model/simulate"
 )
 
-// A Tried is what the real engine made of a case's advice, on volumes a fraction of the published ones' size: its
-// figures are not the publication's, but what helped there should help here.
+// A Tried is what the real engine made of a case's advice, on volumes a fraction of the published
+// ones' size: its figures are not the publication's, but what helped there should help here.
 type Tried struct {
 	Says  string      `json:"says"`
 	Claim string      `json:"claim,omitempty"`

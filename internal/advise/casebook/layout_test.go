@@ -8,8 +8,8 @@ import (
 	engines "plimsoll/internal/engine"
 )
 
-// The arc's end of the first case: the plan is the least that reaches the objective, the published sum is added up, the files say what was
-// planned, and the recordings prove it.
+// The arc's end of the first case: the plan is the least that reaches the objective, the published
+// sum is added up, the files say what was planned, and the recordings prove it.
 func TestArcEnds(t *testing.T) {
 	if underRace {
 		t.Skip("hours of virtual time; walked without the race detector")

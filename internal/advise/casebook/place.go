@@ -68,8 +68,8 @@ func (e expression) eval(own string, results map[string]any) (float64, error) {
 	return values[0], nil
 }
 
-// dig walks a decoded JSON document. A list is entered by index, or by the name of one of its members. A null
-// is NaN: not measurable. The error names the keys there are.
+// dig walks a decoded JSON document. A list is entered by index, or by the name of one of its
+// members. A null is NaN: not measurable. The error names the keys there are.
 func dig(doc any, path []string) (float64, error) {
 	at := doc
 	for i, key := range path {

@@ -13,17 +13,20 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// A Layout is what a case's plan is to reach, what may be changed for it, and what is shown of the files that apply it.
+// A Layout is what a case's plan is to reach, what may be changed for it, and what is shown of the
+// files that apply it.
 type Layout struct {
 	// Objective is what to reach, as `plan --objective` takes it.
 	Objective []string `yaml:"objective" json:"objective"`
-	// Set are assignments that hold already: the variant that stalls, where that is not the scenario as it is.
+	// Set are assignments that hold already: the variant that stalls, where that is not the
+	// scenario as it is.
 	Set []string `yaml:"set" json:"set,omitempty"`
 	// Keep, Size and QuerySpan are plan's flags of these names.
 	Keep      []string `yaml:"keep" json:"keep,omitempty"`
 	Size      string   `yaml:"size" json:"size,omitempty"`
 	QuerySpan string   `yaml:"query_span" json:"query_span,omitempty"`
-	// To are the targets of `emit`; Show tells by a part of them the lines of their files that are printed.
+	// To are the targets of `emit`; Show tells by a part of them the lines of their files that are
+	// printed.
 	To   []string `yaml:"to" json:"to,omitempty"`
 	Show []string `yaml:"show" json:"show,omitempty"`
 	// Record are assignments for the two recordings that are the proof: how long they are.
@@ -96,8 +99,8 @@ func (c *Case) planned(ctx context.Context, opt Options) (*Planned, error) {
 	return &Planned{p.Objectives, p.Now, p.Chosen, p.Frontier, p.Statements, p.Sizing, p.Searched, p.ErrorBar()}, nil
 }
 
-// written are the files that lead from one scenario to another, README first; none of a change that only an
-// application can make.
+// written are the files that lead from one scenario to another, README first; none of a change that
+// only an application can make.
 func (c *Case) written(all []engine.Engine, before, after *scenario.Scenario, sets []string) ([]Written, error) {
 	l, err := emit.Between(all, before, after, c.Name+"/scenario.yaml", sets)
 	if err != nil {

@@ -15,8 +15,9 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// proven compares two simulated recordings, of what is deployed and of what the plan chose, as `plimsoll prove` compares those of
-// production. They have other seeds: of one seed both would have the same arrivals, which production never has.
+// proven compares two simulated recordings, of what is deployed and of what the plan chose, as
+// `plimsoll prove` compares those of production. They have other seeds: of one seed both would have
+// the same arrivals, which production never has.
 func (c *Case) proven(ctx context.Context, before, after *scenario.Scenario, p *Planned, opt Options) (*prove.Report, error) {
 	opt.stage("recording what the plan changes", 0, 0)
 	sides := []struct {
@@ -59,7 +60,8 @@ func (c *Case) proven(ctx context.Context, before, after *scenario.Scenario, p *
 	})
 }
 
-// ProofFigures are those of the proof that tell a reader something: what clients feel and what checkpoints take, unless it is nothing before and after.
+// ProofFigures are those of the proof that tell a reader something: what clients feel and what
+// checkpoints take, unless it is nothing before and after.
 func (w *Walk) ProofFigures() []prove.Figure {
 	if w.Proof == nil {
 		return nil

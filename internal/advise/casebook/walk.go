@@ -61,8 +61,8 @@ type WalkedFigure struct {
 	Figure
 	// Got is the model's value; null: it has none, and Note says why.
 	Got *float64 `json:"got"`
-	// Deviation is (model - published) / published, against the nearer end of a published range and 0
-	// within it; null without either.
+	// Deviation is (model - published) / published, against the nearer end of a published range and
+	// 0 within it; null without either.
 	Deviation *float64 `json:"deviation"`
 }
 
@@ -73,7 +73,8 @@ type Options struct {
 	// Progress, if not nil, is told of each variant as it is done. It may be called by several
 	// goroutines at once.
 	Progress func(variant string, done, total int)
-	// Stage, if not nil, is told how far what comes after the variants is; total is 0 where nobody knows it.
+	// Stage, if not nil, is told how far what comes after the variants is; total is 0 where nobody
+	// knows it.
 	Stage func(stage string, done, total int)
 	// NoPlan ends the walk before the plan, which takes longer than all variants.
 	NoPlan bool

@@ -39,7 +39,8 @@ func TestLessons(t *testing.T) {
 	}
 }
 
-// planned are the cases that are walked to their end here: those whose plans take seconds, not a minute.
+// planned are the cases that are walked to their end here: those whose plans take seconds, not a
+// minute.
 var planned = map[string]bool{"checkpoint-gp3": true, "etcd-latency": true}
 
 // walks are kept, since each is minutes or hours of virtual time.

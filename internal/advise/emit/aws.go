@@ -11,7 +11,8 @@ import (
 //go:embed aws.bash
 var awsScript string
 
-// aws writes a script of `aws ec2` commands: volumes modified in place, volumes created and attached, the instance's type.
+// aws writes a script of `aws ec2` commands: volumes modified in place, volumes created and
+// attached, the instance's type.
 func aws(l *Layout, _ *Options) (*Part, error) {
 	p := &Part{}
 	var b, ids strings.Builder
@@ -85,8 +86,9 @@ func ofStripe(width int) string {
 	return fmt.Sprintf(", all %d of its stripe", width)
 }
 
-// order are the figures of a volume for the script's functions: type, GiB, IOPS, MiB/s; 0 is what is not chosen. All are
-// given to a volume that is modified too: what is not said would stay as it is.
+// order are the figures of a volume for the script's functions: type, GiB, IOPS, MiB/s; 0 is what
+// is not chosen. All are given to a volume that is modified too: what is not said would stay as it
+// is.
 func (d *disk) order() string {
 	return fmt.Sprintf("%s %d %d %d", d.after.kind, d.after.gib, d.after.iops, d.after.mibps)
 }

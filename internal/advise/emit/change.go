@@ -36,8 +36,8 @@ func (c Change) within(path string) bool {
 	return ok && (rest == "" || rest[0] == '.')
 }
 
-// compare finds the differences of two scenarios that are differences of what is deployed: the length of a run, its seed
-// and what is asked of it are none.
+// compare finds the differences of two scenarios that are differences of what is deployed: the
+// length of a run, its seed and what is asked of it are none.
 func compare(before, after *scenario.Scenario) []Change {
 	var out []Change
 	walk(reflect.ValueOf(*before), reflect.ValueOf(*after), "", false, func(c Change) {
@@ -51,8 +51,8 @@ func compare(before, after *scenario.Scenario) []Change {
 	return out
 }
 
-// walk compares two values of a type, and tells of leaves that differ. optional says that zero is what nothing was
-// said of.
+// walk compares two values of a type, and tells of leaves that differ. optional says that zero is
+// what nothing was said of.
 func walk(before, after reflect.Value, path string, optional bool, tell func(Change)) {
 	leaf := func(from, to string) {
 		if optional && before.IsZero() {

@@ -63,8 +63,8 @@ func filesOf(t testing.TB, l *emit.Layout, o emit.Options, names ...string) map[
 	return out
 }
 
-// TestLayouts shows what is emitted: testdata/layout, a topic a file. The input of emit are assignments, a line each. What all
-// scripts of a kind share is left out.
+// TestLayouts shows what is emitted: testdata/layout, a topic a file. The input of emit are
+// assignments, a line each. What all scripts of a kind share is left out.
 func TestLayouts(t *testing.T) {
 	datadriven.Walk(t, "testdata/layout", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
@@ -219,7 +219,8 @@ func TestReadPlan(t *testing.T) {
 	}
 }
 
-// Whatever stands in a plan: an error, or files of which each has a name of its own below the folder.
+// Whatever stands in a plan: an error, or files of which each has a name of its own below the
+// folder.
 func FuzzPlan(f *testing.F) {
 	text, err := os.ReadFile("../../../examples/scenarios/telemetry.yaml")
 	if err != nil {
@@ -261,7 +262,8 @@ func FuzzPlan(f *testing.F) {
 	})
 }
 
-// A new claim for an etcd member is a new member: one whose data went away without being removed does not come back.
+// A new claim for an etcd member is a new member: one whose data went away without being removed
+// does not come back.
 func TestNewClaimOfEtcd(t *testing.T) {
 	l := layoutOf(t, "etcd-one-volume.yaml", "volumes.wal={type: io2, size: 10GiB, iops: 1000}")
 	readme := filesOf(t, l, emit.Options{}, "kubernetes")["README.md"]

@@ -27,8 +27,8 @@ type Deployment struct {
 	Elsewhere []Elsewhere
 	// Containers are what the engine's container is usually called, the likeliest first.
 	Containers []string
-	// MountIn is where a container mounts a further volume, given its arguments and where it has the
-	// data, if that is known. Nil or "": in the root, by the volume's name.
+	// MountIn is where a container mounts a further volume, given its arguments and where it has
+	// the data, if that is known. Nil or "": in the root, by the volume's name.
 	MountIn func(volume, data string, args []string) string
 	// Renew says how pods come to new claims, given how a volume gets what belongs on it.
 	Renew func(bring string) string

@@ -159,7 +159,8 @@ func pgBin(t *testing.T) string {
 	return ""
 }
 
-// PostgreSQL itself starts with the file in its conf.d, applies every line of it, and names the settings' values.
+// PostgreSQL itself starts with the file in its conf.d, applies every line of it, and names the
+// settings' values.
 func TestPostgresTakesItsSettings(t *testing.T) {
 	bin := pgBin(t)
 	user, err := process.Unprivileged("postgres", "nobody")
@@ -248,7 +249,8 @@ var settingsWanted = map[string]string{
 	"bgwriter_lru_maxpages": "400", "bgwriter_lru_multiplier": "0.5", "bgwriter_flush_after": "256kB", "backend_flush_after": "128kB",
 }
 
-// Terraform's language: as terraform fmt would write it, parsed without a word, and every reference defined.
+// Terraform's language: as terraform fmt would write it, parsed without a word, and every reference
+// defined.
 func TestTerraform(t *testing.T) {
 	for _, l := range []*emit.Layout{
 		layoutOf(t, "iris.yaml", "volumes.data.stripe=12", "volumes.wij.iops=4000", "volumes.journal.size=200GiB"),

@@ -41,8 +41,8 @@ type Folder struct {
 	modes map[string]fs.FileMode
 }
 
-// OpenFolder looks at a folder: a new one, an empty one, or one that was written here before. Any other is refused, with an
-// *[InputError]: nothing of somebody else's is ever written over.
+// OpenFolder looks at a folder: a new one, an empty one, or one that was written here before. Any
+// other is refused, with an *[InputError]: nothing of somebody else's is ever written over.
 func OpenFolder(dir string) (*Folder, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -128,7 +128,8 @@ func readMost(path string, most int64) ([]byte, error) {
 	return text, err
 }
 
-// Edited are files that would be written over, or would go, though they are not as they were written here.
+// Edited are files that would be written over, or would go, though they are not as they were
+// written here.
 func (f *Folder) Edited(files []File) []string {
 	var out []string
 	for name, text := range f.is {
@@ -170,8 +171,9 @@ func (f *Folder) Diff(files []File) string {
 	return b.String()
 }
 
-// Write puts the files in place of what was written here before: all of them or, on any error, none. Files of somebody
-// else's in the folder stay. Edited files are refused with an *[InputError] unless force is given.
+// Write puts the files in place of what was written here before: all of them or, on any error,
+// none. Files of somebody else's in the folder stay. Edited files are refused with an *[InputError]
+// unless force is given.
 func (f *Folder) Write(files []File, force bool) (err error) {
 	if edited := f.Edited(files); len(edited) > 0 && !force {
 		return Inputf("--diff shows what would change; --force writes over them; or name another folder", "%s: edited since emit wrote it, and left alone: %s", f.path, oneLine(strings.Join(edited, ", ")))
@@ -214,7 +216,8 @@ func (f *Folder) Write(files []File, force bool) (err error) {
 	return f.replace(temp)
 }
 
-// replace puts the new folder where the old one is, which is moved away first and comes back if that fails.
+// replace puts the new folder where the old one is, which is moved away first and comes back if
+// that fails.
 func (f *Folder) replace(temp string) error {
 	if !f.there {
 		return os.Rename(temp, f.path)

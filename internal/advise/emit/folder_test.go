@@ -156,7 +156,8 @@ func TestFolderAsAWhole(t *testing.T) {
 	}
 }
 
-// A diff, applied, is the new text; the other way round it is the old one; and equal texts have none.
+// A diff, applied, is the new text; the other way round it is the old one; and equal texts have
+// none.
 func TestDiffIsTheDifference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		line := rapid.SampledFrom([]string{"a\n", "b\n", "c\n", "\n"})

@@ -15,12 +15,14 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// ebsDriver is Amazon's CSI driver; parameters are those of its docs/parameters.md and docs/modify-volume.md (v1.40).
+// ebsDriver is Amazon's CSI driver; parameters are those of its docs/parameters.md and
+// docs/modify-volume.md (v1.40).
 const ebsDriver = "ebs.csi.aws.com"
 
-// kubernetes writes a StorageClass for volumes that are to be made, a VolumeAttributesClass (storage.k8s.io/v1, from
-// Kubernetes 1.34 on) for those that are modified in use, and a patch of the StatefulSet if there is its manifest.
-// Parameters of both classes are immutable, so a class carries its figures in its name.
+// kubernetes writes a StorageClass for volumes that are to be made, a VolumeAttributesClass
+// (storage.k8s.io/v1, from Kubernetes 1.34 on) for those that are modified in use, and a patch of
+// the StatefulSet if there is its manifest. Parameters of both classes are immutable, so a class
+// carries its figures in its name.
 func kubernetes(l *Layout, o *Options) (*Part, error) {
 	p := &Part{}
 	var set *statefulSet
@@ -117,7 +119,8 @@ func (l *Layout) classes(p *Part, d *disk) error {
 	return nil
 }
 
-// renewing says how pods come to a claim that is made anew: a claim's class cannot be changed, and none becomes smaller.
+// renewing says how pods come to a claim that is made anew: a claim's class cannot be changed, and
+// none becomes smaller.
 func (l *Layout) renewing(volume string) string {
 	const what = "A claim grows (where its class has `allowVolumeExpansion`) and takes another VolumeAttributesClass in use; its StorageClass cannot be changed and it never becomes smaller, so this takes new claims: "
 	if renew := l.deployment.Renew; renew != nil {
@@ -219,7 +222,8 @@ func (c *claims) names(d *disk) (claims, namespace string) {
 // quantity is a size as Kubernetes writes it.
 func quantity(s units.Size) string { return resource.NewQuantity(int64(s), resource.BinarySI).String() }
 
-// manifest is an object as YAML, without what was not set: the API's types write a status and empty maps.
+// manifest is an object as YAML, without what was not set: the API's types write a status and empty
+// maps.
 func manifest(object any) (string, error) {
 	text, err := json.Marshal(object)
 	if err != nil {
@@ -234,8 +238,9 @@ func manifest(object any) (string, error) {
 	return string(out), err
 }
 
-// prune takes away what the API's types write though nothing was said: status, null, empty maps, the name of no service. What a
-// user's claim templates say is left as it is: an empty class or label means something there.
+// prune takes away what the API's types write though nothing was said: status, null, empty maps,
+// the name of no service. What a user's claim templates say is left as it is: an empty class or
+// label means something there.
 func prune(v any) bool {
 	switch v := v.(type) {
 	case nil:

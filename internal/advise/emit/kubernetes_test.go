@@ -145,7 +145,8 @@ func TestPatchOfAStatefulSet(t *testing.T) {
 	}
 }
 
-// Kubernetes' own schemas, by kubectl-validate. It takes minutes to build: make ci does, and so can make kubectl-validate.
+// Kubernetes' own schemas, by kubectl-validate. It takes minutes to build: make ci does, and so can
+// make kubectl-validate.
 func TestManifestsValidate(t *testing.T) {
 	tool := kubectlValidate(t)
 	files, _ := forKubernetes(t)
@@ -157,7 +158,8 @@ func TestManifestsValidate(t *testing.T) {
 	}
 	for path, text := range files {
 		if strings.HasPrefix(path, "kubernetes/") {
-			// Its newest schemas are 1.30's, which knows this class, with the same fields, as an alpha.
+			// Its newest schemas are 1.30's, which knows this class, with the same fields, as an
+			// alpha.
 			text = strings.ReplaceAll(text, "apiVersion: storage.k8s.io/v1\ndriverName", "apiVersion: storage.k8s.io/v1alpha1\ndriverName")
 			write(filepath.Base(path), []byte(text))
 		}

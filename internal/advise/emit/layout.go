@@ -42,8 +42,9 @@ func NewLayout(all []engine.Engine, f *scenario.File, name string, sets []string
 	return Between(all, before, after, name, sets)
 }
 
-// Between is the layout that leads from one scenario to another. Its name is the scenario's file, and sets
-// are what makes the other of the one: both are for comments. Errors are those of [NewLayout].
+// Between is the layout that leads from one scenario to another. Its name is the scenario's file,
+// and sets are what makes the other of the one: both are for comments. Errors are those of
+// [NewLayout].
 func Between(all []engine.Engine, before, after *scenario.Scenario, name string, sets []string) (*Layout, error) {
 	l := &Layout{Before: before, After: after, File: name, Sets: sets, targets: targetsOf(all)}
 	if b, a := before.Engine.Name(), after.Engine.Name(); b != a {
@@ -61,8 +62,8 @@ func Between(all []engine.Engine, before, after *scenario.Scenario, name string,
 	return l, nil
 }
 
-// Changes are all differences that a deployment can have, by path: of the workload too, which the application
-// must make.
+// Changes are all differences that a deployment can have, by path: of the workload too, which the
+// application must make.
 func (l *Layout) Changes() []Change { return l.changes }
 
 // Changed tells whether a path of the scenario has changed, or anything below it.
@@ -80,7 +81,8 @@ func (l *Layout) Because(path string) string {
 	return ""
 }
 
-// slug is the scenario's name as it may stand in names of resources: a-z, 0-9 and hyphens, at most 30.
+// slug is the scenario's name as it may stand in names of resources: a-z, 0-9 and hyphens, at most
+// 30.
 func (l *Layout) slug() string {
 	name := l.After.Name
 	if name == l.File {
@@ -108,8 +110,8 @@ func (l *Layout) slug() string {
 // title names the layout in comments, in one line whatever the scenario says.
 func (l *Layout) title() string { return oneLine(l.After.Name) }
 
-// oneLine makes text from elsewhere fit for a comment: a line feed in it would end the comment, and what follows
-// would be run.
+// oneLine makes text from elsewhere fit for a comment: a line feed in it would end the comment, and
+// what follows would be run.
 func oneLine(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029' || r == unicode.ReplacementChar {
@@ -127,8 +129,8 @@ func oneLine(s string) string {
 // fileSystem is the one of a side of the layout.
 func fileSystem(s *scenario.Scenario) string { return string(s.Host.FileSystem) }
 
-// mountOptions are those of a side of the layout; where it says none, a file's time of access is not written at every
-// read of it.
+// mountOptions are those of a side of the layout; where it says none, a file's time of access is
+// not written at every read of it.
 func mountOptions(s *scenario.Scenario) []string {
 	if s.Host.MountOptions == "" {
 		return []string{"noatime"}
@@ -271,9 +273,9 @@ func (l *Layout) compareDisks() ([]disk, error) {
 	return out, nil
 }
 
-// judge says what becomes of a disk. EBS changes type, IOPS, throughput and size of a volume in use, but never makes
-// it smaller (Amazon EBS user guide, "Modify a volume using Elastic Volumes operations"); a file system and a stripe
-// are made once.
+// judge says what becomes of a disk. EBS changes type, IOPS, throughput and size of a volume in
+// use, but never makes it smaller (Amazon EBS user guide, "Modify a volume using Elastic Volumes
+// operations"); a file system and a stripe are made once.
 func (d *disk) judge() {
 	b, a := d.before, d.after
 	switch {

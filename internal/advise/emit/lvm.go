@@ -14,15 +14,16 @@ import (
 //go:embed lvm.bash
 var lvmScript string
 
-// lvm writes a script for each volume that is to be made: a volume group of its own, a logical volume over all of
-// its devices, a file system, a line of fstab.
+// lvm writes a script for each volume that is to be made: a volume group of its own, a logical
+// volume over all of its devices, a file system, a line of fstab.
 func lvm(l *Layout, _ *Options) (*Part, error) {
 	p := &Part{}
 	for _, d := range l.disks {
 		if !d.isNew() {
 			continue
 		}
-		// lvcreate(8): a power of two from 4 KiB, no more than an extent, which is 4 MiB unless one is asked for.
+		// lvcreate(8): a power of two from 4 KiB, no more than an extent, which is 4 MiB unless one
+		// is asked for.
 		if u := d.after.unit; d.after.width > 1 && (u < 4*units.KiB || u > 4*units.MiB || u&(u-1) != 0) {
 			return nil, Inputf("choose 64KiB, or another power of two", "%s.stripe_unit: LVM makes no stripes of %s: it has powers of two from 4KiB to 4MiB", d.path, u.Exact())
 		}

@@ -11,7 +11,8 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// Bounds of a plan that is read. A plan holds every layout of its frontier, of which nothing is used here.
+// Bounds of a plan that is read. A plan holds every layout of its frontier, of which nothing is
+// used here.
 const (
 	// PlanBytesMax is the most that a plan may have.
 	PlanBytesMax = 32 << 20
@@ -47,12 +48,14 @@ type Plan struct {
 	Sets []string // assignments over it
 }
 
-// IsPlan tells whether a text is a plan, which is a JSON object, rather than a scenario, which is YAML in blocks.
+// IsPlan tells whether a text is a plan, which is a JSON object, rather than a scenario, which is
+// YAML in blocks.
 func IsPlan(text []byte) bool {
 	return bytes.HasPrefix(bytes.TrimLeft(bytes.TrimPrefix(text, []byte("\ufeff")), " \t\r\n"), []byte("{"))
 }
 
-// ReadPlan reads what `plimsoll plan -o json` printed. name is the file's, for errors, which are of type *[InputError].
+// ReadPlan reads what `plimsoll plan -o json` printed. name is the file's, for errors, which are of
+// type *[InputError].
 func ReadPlan(name string, text []byte) (*Plan, error) {
 	const again = "plimsoll plan SCENARIO --objective 'write_p99 < 25ms' -o json > plan.json makes one"
 	if len(text) > PlanBytesMax {
@@ -107,7 +110,8 @@ func lacking(version int, text string) string {
 	return `"chosen"`
 }
 
-// Layout makes the scenarios of a plan, of one of some engines. The error is of type scenario.Problems where the scenario or an assignment is wrong.
+// Layout makes the scenarios of a plan, of one of some engines. The error is of type
+// scenario.Problems where the scenario or an assignment is wrong.
 func (p *Plan) Layout(all []engine.Engine) (*Layout, error) {
 	return NewLayout(all, scenario.NewLanguage(all).NewFile(p.File, []byte(p.Text)), p.File, p.Sets)
 }

@@ -7,8 +7,8 @@ import (
 	"plimsoll/internal/base/shellword"
 )
 
-// readme tells a person what the files do, in which order to apply them, what to look at, how to go back, and what may go
-// wrong.
+// readme tells a person what the files do, in which order to apply them, what to look at, how to go
+// back, and what may go wrong.
 func readme(l *Layout, parts []*Part, r *Result) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# A layout for %s\n\nWritten by `plimsoll emit` from `%s`. Nothing is applied yet. Only what changes is in these files.\n", l.title(), strings.ReplaceAll(oneLine(l.File), "`", ""))

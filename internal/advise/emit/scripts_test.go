@@ -314,8 +314,8 @@ func TestLVMDryRun(t *testing.T) {
 	}
 }
 
-// fakeLVM stands for LVM's programs where there is no device mapper: the group is a file, the logical volume another loop
-// device.
+// fakeLVM stands for LVM's programs where there is no device mapper: the group is a file, the
+// logical volume another loop device.
 var fakeLVM = map[string]string{
 	"vgcreate": `echo "$1" >"$FAKE/group"; shift; printf '%s\n' "$@" >"$FAKE/devices"`,
 	"pvs":      `[[ -e $FAKE/group ]] && grep -qx "${@: -1}" "$FAKE/devices" && echo "  $(<"$FAKE/group") "; exit 0`,

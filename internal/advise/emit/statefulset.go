@@ -137,7 +137,8 @@ func (s *statefulSet) findContainer(file, asked string) error {
 	return Inputf("name it: --container NAME", "which container of the StatefulSet %s in %s is %s cannot be determined: %s", s.manifest.Name, file, s.l.engine(), oneLine(among))
 }
 
-// findClaims finds the templates of the volumes that there are: by --claim, by name, or because there is one only.
+// findClaims finds the templates of the volumes that there are: by --claim, by name, or because
+// there is one only.
 func (s *statefulSet) findClaims(file string, asked map[string]string) error {
 	s.claims = slices.Clone(s.manifest.Spec.VolumeClaimTemplates)
 	var mounted []string
@@ -207,7 +208,8 @@ func orNone(names []string) string {
 	return oneLine(strings.Join(names, ", "))
 }
 
-// claim changes or adds the template of a disk. A member's own volume has none: a template is every member's.
+// claim changes or adds the template of a disk. A member's own volume has none: a template is every
+// member's.
 func (s *statefulSet) claim(d *disk) error {
 	if d.member != 0 {
 		return nil
@@ -319,7 +321,8 @@ func (s *statefulSet) patch(p *Part) (bool, error) {
 	return true, nil
 }
 
-// memory limits the container, if the scenario's memory is a container's and it or the cache changes.
+// memory limits the container, if the scenario's memory is a container's and it or the cache
+// changes.
 func (s *statefulSet) memory(p *Part, c *corev1.Container) (comments []string) {
 	l := s.l
 	limit := l.After.Host.Memory

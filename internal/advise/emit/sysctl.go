@@ -8,8 +8,9 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// sysctl writes a file for /etc/sysctl.d with the kernel's limits on dirty pages (Documentation/admin-guide/sysctl/vm.rst).
-// Of bytes and ratio the kernel keeps the one that was written last, so only one of each pair is written.
+// sysctl writes a file for /etc/sysctl.d with the kernel's limits on dirty pages
+// (Documentation/admin-guide/sysctl/vm.rst). Of bytes and ratio the kernel keeps the one that was
+// written last, so only one of each pair is written.
 func sysctl(l *Layout, _ *Options) (*Part, error) {
 	b, a := &l.Before.Host, &l.After.Host
 	p := &Part{}

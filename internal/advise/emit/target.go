@@ -37,12 +37,15 @@ type Part struct {
 
 // Options are what targets are told besides the layout.
 type Options struct {
-	// StatefulSet is the manifest of the one that runs the database, with its name for errors. Kubernetes only.
+	// StatefulSet is the manifest of the one that runs the database, with its name for errors.
+	// Kubernetes only.
 	StatefulSet     []byte
 	StatefulSetFile string
-	// Container is the engine's in it; "" for the one that is called like the engine, or the only one.
+	// Container is the engine's in it; "" for the one that is called like the engine, or the only
+	// one.
 	Container string
-	// Claims are the claim templates of volumes, by the volume's name, where they cannot be told from their mounts.
+	// Claims are the claim templates of volumes, by the volume's name, where they cannot be told
+	// from their mounts.
 	Claims map[string]string
 }
 
@@ -63,8 +66,8 @@ var platforms = []target{
 	{"sysctl", "vm.dirty_* of the kernel", "", sysctl},
 }
 
-// targets are those that there are with some engines, in the order in which a layout is applied: the
-// machine's storage first, the engine last.
+// targets are those that there are with some engines, in the order in which a layout is applied:
+// the machine's storage first, the engine last.
 type targets []target
 
 func targetsOf(all []engine.Engine) targets {
@@ -106,14 +109,15 @@ func Targets(all []engine.Engine) []TargetInfo {
 // A Result is the files that apply a layout, with what they do not apply.
 type Result struct {
 	Files []File
-	// By has the targets that apply each change, in the order of Layout.Changes; none for what no asked target can apply.
+	// By has the targets that apply each change, in the order of Layout.Changes; none for what no
+	// asked target can apply.
 	By [][]string
 	// Idle are targets that were asked for and have nothing to do.
 	Idle []string
 }
 
-// Files makes the files of some targets, and a README. The error is of type *[InputError] where a target does not fit the
-// engine or the volumes, or where nothing is to be done.
+// Files makes the files of some targets, and a README. The error is of type *[InputError] where a
+// target does not fit the engine or the volumes, or where nothing is to be done.
 func Files(l *Layout, names []string, o Options) (*Result, error) {
 	chosen, err := choose(l, names, &o)
 	if err != nil {

@@ -10,8 +10,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// terraform writes aws_ebs_volume and aws_volume_attachment of each volume that is new or changes, one for each machine
-// of a map that the user fills in. Attributes: the AWS provider's documentation of these two resources, 6.0.
+// terraform writes aws_ebs_volume and aws_volume_attachment of each volume that is new or changes,
+// one for each machine of a map that the user fills in. Attributes: the AWS provider's
+// documentation of these two resources, 6.0.
 func terraform(l *Layout, _ *Options) (*Part, error) {
 	p := &Part{}
 	f := hclwrite.NewEmptyFile()
@@ -164,8 +165,9 @@ func traversal(root string, attrs ...string) hcl.Traversal {
 	return out
 }
 
-// deviceName is the name under which the nth volume is attached: /dev/sdf to sdp, as Amazon recommends for EBS, then
-// /dev/xvdba and on (Amazon EC2 user guide, "Device names for volumes"). The kernel shows another one, nvme1n1.
+// deviceName is the name under which the nth volume is attached: /dev/sdf to sdp, as Amazon
+// recommends for EBS, then /dev/xvdba and on (Amazon EC2 user guide, "Device names for volumes").
+// The kernel shows another one, nvme1n1.
 func deviceName(n int) string {
 	if first := int('p' - 'f' + 1); n >= first {
 		n -= first

@@ -2,8 +2,9 @@ package emit
 
 import "strings"
 
-// hostReasons say why one changes a setting of the host: what it acts upon, not what it should be. Files carry them beside
-// the value. What is said of stalls was measured in the laboratory (docs/models.md) or is the kernel's documentation.
+// hostReasons say why one changes a setting of the host: what it acts upon, not what it should be.
+// Files carry them beside the value. What is said of stalls was measured in the laboratory
+// (docs/models.md) or is the kernel's documentation.
 var hostReasons = map[string]string{
 	"host.dirty_background_bytes": "how much the page cache may hold before the kernel begins to write it out. A log's fdatasync waits behind what is being written out at once.",
 	"host.dirty_background_ratio": "the same as a share of memory, if no bytes are given.",

@@ -20,15 +20,17 @@ type use struct {
 	why            string
 }
 
-// A device that moved less than this share of all bytes and made less than it of all requests is not the database's.
+// A device that moved less than this share of all bytes and made less than it of all requests is
+// not the database's.
 const deviceShareMin = 0.05
 
-// A log's device is written about as often as the log is synced: a sync is one write or a few, but data's device is left alone between
-// checkpoints.
+// A log's device is written about as often as the log is synced: a sync is one write or a few, but
+// data's device is left alone between checkpoints.
 const logWritesMin = 0.8
 
-// useDevices finds which device is which volume of the engine: as the options say, by name where a device is called like a volume (in a
-// recording of a simulation or of the laboratory), else by what it does.
+// useDevices finds which device is which volume of the engine: as the options say, by name where a
+// device is called like a volume (in a recording of a simulation or of the laboratory), else by
+// what it does.
 func (f *Fitting) useDevices() error {
 	busy := f.traffic()
 	if len(f.opt.Devices) > 0 {
@@ -78,8 +80,8 @@ func names(flows []flow) []string {
 	return out
 }
 
-// traffic is what every device did, the busiest first, without those that show another one's I/O again: the parts of a stripe, a
-// partition, a loop device's file system.
+// traffic is what every device did, the busiest first, without those that show another one's I/O
+// again: the parts of a stripe, a partition, a loop device's file system.
 func (f *Fitting) traffic() []flow {
 	var out []flow
 	for _, t := range f.Signal(rules.DiskMoved) {
@@ -144,7 +146,8 @@ func (f *Fitting) namedDevices() {
 	}
 }
 
-// guessDevices takes the busiest device for the data's, and the log's for a second one that is written as often as the log is synced.
+// guessDevices takes the busiest device for the data's, and the log's for a second one that is
+// written as often as the log is synced.
 func (f *Fitting) guessDevices(busy []flow) {
 	if len(busy) == 0 {
 		return

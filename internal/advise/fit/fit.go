@@ -28,9 +28,11 @@ type Options struct {
 	Engine string
 	// Name of the scenario. Empty: after the sources.
 	Name string
-	// Devices says which device is which volume: {"journal": "nvme2n1"}. What is not named is told by what it does.
+	// Devices says which device is which volume: {"journal": "nvme2n1"}. What is not named is told
+	// by what it does.
 	Devices map[string]string
-	// Volumes are what is known of volumes and no metric tells: {"data": {Type: "gp3", Size: 500 * units.GiB}}. Only type and size count.
+	// Volumes are what is known of volumes and no metric tells: {"data": {Type: "gp3", Size: 500 *
+	// units.GiB}}. Only type and size count.
 	Volumes map[string]catalog.Order
 	// Progress, if not nil, is told how far a stage has come.
 	Progress func(stage string, done, total int)
@@ -63,8 +65,9 @@ func (f *Fitted) Value(key string) *Value {
 // Wants tells which metrics a fit reads: a source need not give others.
 func Wants(pack *rules.Pack) func(metric string) bool { return diagnose.Wants(pack) }
 
-// Fit makes a scenario of recordings of the same stretch of time. It fails when they cannot be read, with a [ShortError] where they are too
-// short, a [MissingError] where they lack what a scenario needs, and an [EngineError] where it is not plain whose they are.
+// Fit makes a scenario of recordings of the same stretch of time. It fails when they cannot be
+// read, with a [ShortError] where they are too short, a [MissingError] where they lack what a
+// scenario needs, and an [EngineError] where it is not plain whose they are.
 func Fit(ctx context.Context, in []recording.Reader, opt Options) (*Fitted, error) {
 	c, err := diagnose.Lay(ctx, in, diagnose.Options{Pack: opt.Pack, From: opt.From, To: opt.To, Progress: opt.Progress})
 	if err != nil {

@@ -73,7 +73,8 @@ func (f *Fitting) instance() *catalog.InstanceType {
 	return i
 }
 
-// identifySize finds how large the volume is: the device says it, or the file system on it, which is a little smaller.
+// identifySize finds how large the volume is: the device says it, or the file system on it, which
+// is a little smaller.
 func (f *Fitting) identifySize(u use, id *identity) {
 	if id.given.Size > 0 {
 		id.size, id.sizeHow, id.sizeIs = id.given.Size, "given as such", Measured
@@ -91,7 +92,8 @@ func (f *Fitting) identifySize(u use, id *identity) {
 	}
 }
 
-// fileSystem is the size of the file system on a volume's device, and what tells it; 0 if nothing does.
+// fileSystem is the size of the file system on a volume's device, and what tells it; 0 if nothing
+// does.
 func (f *Fitting) fileSystem(u use) (bytes float64, of string) {
 	if b := timeline.Max(f.For(rules.FilesystemSize, "device", u.device)); b > 0 {
 		return b, "its file system"
@@ -132,7 +134,8 @@ func beneath(path, folder string) bool {
 	return path != "" && (path == folder || folder == "/" || strings.HasPrefix(path, folder+"/"))
 }
 
-// fileSystemShare is the least that a file system tells of its volume: ext4 keeps up to a fiftieth for itself, xfs less.
+// fileSystemShare is the least that a file system tells of its volume: ext4 keeps up to a fiftieth
+// for itself, xfs less.
 const fileSystemShare = 0.975
 
 // roundGiB is the roundest number of GiB that a volume with a file system of such a size may have.

@@ -30,8 +30,9 @@ type candidate struct {
 	against float64
 }
 
-// What speaks against a product, in one measure: that a limit was chosen and not what everybody gets; that nothing is known of a figure that had
-// to be ordered; a latency off by a factor of e. Of equals the one that is bought more often (assumed) comes first.
+// What speaks against a product, in one measure: that a limit was chosen and not what everybody
+// gets; that nothing is known of a figure that had to be ordered; a latency off by a factor of e.
+// Of equals the one that is bought more often (assumed) comes first.
 const (
 	againstChosen  = 1.0
 	againstOrdered = 0.3
@@ -64,7 +65,8 @@ func (w *seenVolume) matches() []candidate {
 	return out
 }
 
-// latencyOff is how far the calm latency is from a type's own: the logarithm of the factor, 0 where nothing is known.
+// latencyOff is how far the calm latency is from a type's own: the logarithm of the factor, 0 where
+// nothing is known.
 func (w *seenVolume) latencyOff(name string) float64 {
 	x := w.scaleOf(name)
 	if math.IsNaN(x) || x <= 0 {
@@ -85,7 +87,8 @@ func (w *seenVolume) scaleOf(name string) float64 {
 	return w.calm.reads.median() / t.Read.Latency().Mean().Std().Seconds()
 }
 
-// seen is what the catalogue is asked by; false where limits are not a product's, as a cgroup's of one direction.
+// seen is what the catalogue is asked by; false where limits are not a product's, as a cgroup's of
+// one direction.
 func (w *seenVolume) seen() (catalog.Seen, bool) {
 	s := catalog.Seen{Provider: w.provider, Type: w.given.Type, Size: w.size, SizeKnown: w.size > 0, Parts: w.parts}
 	if !s.SizeKnown {
@@ -117,7 +120,8 @@ func (w *seenVolume) seen() (catalog.Seen, bool) {
 // hostWithin is how near a level must be to an instance's limit to be taken for it.
 const hostWithin = 0.025
 
-// instances tells that a level is what the instance lets through to all its volumes, not the volume's own; "" if it is not.
+// instances tells that a level is what the instance lets through to all its volumes, not the
+// volume's own; "" if it is not.
 func (w *seenVolume) instances(x *level) string {
 	i := w.instance()
 	if i == nil || !i.HasEBS || x.sold != "" {
@@ -147,8 +151,8 @@ func (w *seenVolume) reached() bool {
 	return false
 }
 
-// nameable tells whether the evidence is good enough to name a product: it is known whose the volume is, or a limit was met that is sold as
-// such. A round number alone may be anybody's.
+// nameable tells whether the evidence is good enough to name a product: it is known whose the
+// volume is, or a limit was met that is sold as such. A round number alone may be anybody's.
 func (w *seenVolume) nameable(best *candidate) bool {
 	return w.provider != "" || w.reached() && best.Sold
 }
@@ -185,8 +189,9 @@ func (w *seenVolume) enter(matches []candidate) {
 	w.enterScale(key, m.Order.Type)
 }
 
-// enterParts says of a device that the kernel makes of others that its parts are not known, where no source tells them. What was fitted
-// is then all of them as one: a stripe of gp3 looks like one volume of other limits.
+// enterParts says of a device that the kernel makes of others that its parts are not known, where
+// no source tells them. What was fitted is then all of them as one: a stripe of gp3 looks like one
+// volume of other limits.
 func (w *seenVolume) enterParts() {
 	by := layer(w.device)
 	if by == "" || w.parts > 0 {
@@ -200,8 +205,9 @@ func (w *seenVolume) enterParts() {
 		w.volume, w.device, by)
 }
 
-// layer is what of the kernel's makes a device of others, by the device's name; "" if it is none of those: the device mapper calls its devices dm-0 and so
-// on, md its md0 (Linux, Documentation/admin-guide/devices.txt).
+// layer is what of the kernel's makes a device of others, by the device's name; "" if it is none of
+// those: the device mapper calls its devices dm-0 and so on, md its md0 (Linux,
+// Documentation/admin-guide/devices.txt).
 func layer(device string) string {
 	name := lastPart(device)
 	for _, l := range []struct{ prefix, is string }{{"dm-", "the device mapper (LVM, encryption, multipath)"}, {"md", "md (RAID)"}} {
@@ -310,8 +316,8 @@ func ordinary(x float64) Quantity {
 	return Quantity{units.Size(math.Round(x)).Exact() + "/s", math.Round(x), "bytes/s"}
 }
 
-// Within these the calm latency is the type's own: the mean of calm seconds is some tenths too long, since requests that come in pairs wait for
-// each other.
+// Within these the calm latency is the type's own: the mean of calm seconds is some tenths too
+// long, since requests that come in pairs wait for each other.
 const scaleLow, scaleHigh = 0.8, 1.35
 
 // enterScale enters the latency where it is not the product's own.

@@ -18,8 +18,8 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// device is a volume under random writes of one size, by so many clients each of whom waits for its write: more than its queue takes, if its
-// limit is to be reached.
+// device is a volume under random writes of one size, by so many clients each of whom waits for its
+// write: more than its queue takes, if its limit is to be reached.
 func device(order string, block units.Size, clients int, think string) string {
 	return fmt.Sprintf(`plimsoll: 1
 name: a device
@@ -67,9 +67,10 @@ func limitsOf(t *testing.T, o catalog.Order) (iops, bytes float64) {
 	return float64(l.Sustained.IOPS), float64(l.Sustained.Throughput)
 }
 
-// Products that can be rented, each under a load that reaches its IOPS, one that reaches its throughput, and one that reaches neither. Its device tells
-// its model and its size: then the product is named, or among those that are told beside it, and what was named gives what the true one does. Without
-// a limit that was met no figure is told as known.
+// Products that can be rented, each under a load that reaches its IOPS, one that reaches its
+// throughput, and one that reaches neither. Its device tells its model and its size: then the
+// product is named, or among those that are told beside it, and what was named gives what the true
+// one does. Without a limit that was met no figure is told as known.
 func TestProducts(t *testing.T) {
 	if underRace {
 		t.Skip("minutes of virtual time; made without the race detector")
@@ -156,7 +157,8 @@ func checkProduct(t *testing.T, fitted *fit.Fitted, was catalog.Order, reached b
 	}
 }
 
-// Without a word of the device, what is sold as such is named where it was met, and nothing where it was not, or where a figure may be anybody's.
+// Without a word of the device, what is sold as such is named where it was met, and nothing where
+// it was not, or where a figure may be anybody's.
 func TestProductsUntold(t *testing.T) {
 	if underRace {
 		t.Skip("minutes of virtual time; made without the race detector")
@@ -196,7 +198,8 @@ func TestProductsUntold(t *testing.T) {
 	}
 }
 
-// What node_exporter tells of a device is as good as what our own recorder tells: udev's name of its model, and the file system on it.
+// What node_exporter tells of a device is as good as what our own recorder tells: udev's name of
+// its model, and the file system on it.
 func TestProductsOfAnExporter(t *testing.T) {
 	_, mem := run(t, "device.yaml", []byte(device("{type: custom, size: 100GiB, latency: {like: gp3}}", 8*units.KiB, 4, "20ms")))
 	src := mem.Sources()[0]

@@ -108,7 +108,8 @@ workload: {arrivals: {poisson: 3000/s}, mix: {read: 60%, update: 40%}}
 		words: map[string]string{"volumes.data.type": "gp3", "volumes.wij.type": "gp3", "volumes.journal.type": "gp3"},
 	},
 	{
-		// At its limit of bytes the writeback's requests come at one rate, far below what the volume lets through: no limit.
+		// At its limit of bytes the writeback's requests come at one rate, far below what the
+		// volume lets through: no limit.
 		name: "WiredTiger behind the kernel's writeback",
 		yaml: `plimsoll: 1
 run: {duration: 5min, warmup: 2min}
@@ -140,8 +141,9 @@ func run(t *testing.T, name string, yaml []byte) (*simulate.Result, *recording.M
 // underRace says that the race detector is on.
 var underRace bool
 
-// What is knowable of a simulated scenario is found again in its recording, and the scenario that was found gives the same rate of
-// writes. How near its latencies come is told, not asserted: they hang on what no recording tells.
+// What is knowable of a simulated scenario is found again in its recording, and the scenario that
+// was found gives the same rate of writes. How near its latencies come is told, not asserted: they
+// hang on what no recording tells.
 func TestRoundTrip(t *testing.T) {
 	if underRace {
 		t.Skip("minutes of virtual time; made without the race detector")

@@ -26,7 +26,8 @@ type Value struct {
 	Key string `json:"key"`
 	// Text is the value as the YAML has it: "2998", "5GB".
 	Text string `json:"value"`
-	// Number is the same as a number in Unit, which is a base unit (bytes, bytes/s, seconds, 1/s, ratio, or "" for a count); nil of words.
+	// Number is the same as a number in Unit, which is a base unit (bytes, bytes/s, seconds, 1/s,
+	// ratio, or "" for a count); nil of words.
 	Number *float64 `json:"number"`
 	Unit   string   `json:"unit,omitempty"`
 	Known  Known    `json:"known"`
@@ -39,8 +40,8 @@ type Value struct {
 	Measure string `json:"measure,omitempty"`
 	// Or are other values that would do as well: whole volumes, where this is a volume's type.
 	Or []string `json:"or,omitempty"`
-	// Default says that the scenario leaves it to the default, which Text is: in the YAML the line is commented out. Without a Text there
-	// is no default either.
+	// Default says that the scenario leaves it to the default, which Text is: in the YAML the line
+	// is commented out. Without a Text there is no default either.
 	Default bool `json:"default"`
 }
 

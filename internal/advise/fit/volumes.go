@@ -11,7 +11,8 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// likeType is whose latency a volume is taken to be like, in shape: a mean over a second says nothing of single requests' spread.
+// likeType is whose latency a volume is taken to be like, in shape: a mean over a second says
+// nothing of single requests' spread.
 const likeType = "gp3"
 
 // fitVolumes enters what each volume is.
@@ -47,8 +48,8 @@ func (f *Fitting) On(device string, signal *rules.Signal) []float64 {
 	return f.For(signal, "device", device)
 }
 
-// exceeded is for how much of the time a volume itself said that it was over one of its limits: the driver's counters, where their
-// volume is called like the device, or is the only one.
+// exceeded is for how much of the time a volume itself said that it was over one of its limits: the
+// driver's counters, where their volume is called like the device, or is the only one.
 func (f *Fitting) exceeded(device string, signal *rules.Signal) []float64 {
 	tracks := f.Signal(signal)
 	for _, t := range tracks {
@@ -59,7 +60,8 @@ func (f *Fitting) exceeded(device string, signal *rules.Signal) []float64 {
 	return nil
 }
 
-// The volume's own counters prove a limit where it was exceeded nearly all of a cell, in as many cells as make a plateau.
+// The volume's own counters prove a limit where it was exceeded nearly all of a cell, in as many
+// cells as make a plateau.
 const (
 	exceededAll   = 0.95
 	exceededCells = 5
@@ -68,7 +70,8 @@ const (
 	gradesMin = 0.35
 )
 
-// A level is what a rate of a device came to: where it stood at a limit, or the most that was delivered.
+// A level is what a rate of a device came to: where it stood at a limit, or the most that was
+// delivered.
 type level struct {
 	field, unit string // "iops", "read IOPS"
 	as          func(float64) Quantity
@@ -82,7 +85,8 @@ type level struct {
 // requests are the signals of one direction's requests.
 var requests = map[string]*rules.Signal{"read": rules.DiskReads, "write": rules.DiskWrites}
 
-// levels are what the volume's IOPS and throughput came to. A volume that is rented counts reads and writes together.
+// levels are what the volume's IOPS and throughput came to. A volume that is rented counts reads
+// and writes together.
 func (f *Fitting) levels(l rules.Limit, rented bool) []level {
 	var out []level
 	for _, x := range []struct {
@@ -122,8 +126,9 @@ func (f *Fitting) levels(l rules.Limit, rented bool) []level {
 	return standing(out)
 }
 
-// A rate that stands only where another does is no limit if it was followedOver times as much in other seconds: at a limit of bytes,
-// requests of one size come at one rate. Of a volume whose credits ran out the other does not stand there.
+// A rate that stands only where another does is no limit if it was followedOver times as much in
+// other seconds: at a limit of bytes, requests of one size come at one rate. Of a volume whose
+// credits ran out the other does not stand there.
 const (
 	followedOver  = 1.25
 	followedShare = 0.9 // of its cells
@@ -148,7 +153,8 @@ func standing(levels []level) []level {
 	return levels
 }
 
-// overShare of the seconds may be over a limit: sampling, and requests that the limit counts as one.
+// overShare of the seconds may be over a limit: sampling, and requests that the limit counts as
+// one.
 const overShare = 0.02
 
 // text tells of a level in a sentence.
@@ -209,9 +215,10 @@ func trim(q Quantity) string {
 	return units.Number(q.number)
 }
 
-// A latency is taken from cells in which the device had some requests, and as few in flight as in the calmest quarter of them; one in flight on
-// average is few on any device. Of these, those count in which the fewest bytes were moved, as they have the fewest requests that came
-// together and waited for each other.
+// A latency is taken from cells in which the device had some requests, and as few in flight as in
+// the calmest quarter of them; one in flight on average is few on any device. Of these, those count
+// in which the fewest bytes were moved, as they have the fewest requests that came together and
+// waited for each other.
 const (
 	calmQueue  = 1.0
 	calmOps    = 1.0
@@ -281,7 +288,8 @@ func (w *seenVolume) latency(key string, like *catalog.VolumeType) {
 	}
 	w.Add(key+"latency.scale", factor(main), Inferred, "%s took %s (median of %d s with few in flight), and %s on a %s", what,
 		units.Seconds(k.median()), timeline.Count(k.seconds), units.Seconds(usual), likeType).
-		// Requests that come in pairs wait for each other at a limit, seen or not: that makes it longer, never shorter.
+		// Requests that come in pairs wait for each other at a limit, seen or not: that makes it
+		// longer, never shorter.
 		Between(math.NaN(), timeline.Quantile(k.seconds, 0.75)/usual)
 	if !math.IsNaN(read) && !math.IsNaN(write) && math.Abs(read/write-1) > apart && read > 0 {
 		lat := like.Read.Latency()
@@ -302,7 +310,8 @@ func (w *seenVolume) latency(key string, like *catalog.VolumeType) {
 	}
 }
 
-// slotsUsual is what the block layer keeps in flight on a rented volume, as package catalog assumes.
+// slotsUsual is what the block layer keeps in flight on a rented volume, as package catalog
+// assumes.
 const slotsUsual = 32
 
 // A queue is full where it stands still at a limit for some seconds, and is hardly ever longer.
@@ -312,7 +321,8 @@ const (
 	slotsOver  = 1.25
 )
 
-// slots enters how many requests the device takes at once: a queue that stands still while requests wait outside.
+// slots enters how many requests the device takes at once: a queue that stands still while requests
+// wait outside.
 func (w *seenVolume) slots(key string, product bool) {
 	queue := w.On(w.device, rules.DiskQueue)
 	how := "cat /sys/block/" + lastPart(w.device) + "/queue/nr_requests"

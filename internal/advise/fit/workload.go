@@ -54,7 +54,8 @@ func (f *Fitting) Arrivals(l Load) error {
 	for _, s := range l.Shares {
 		total += s.Rate
 	}
-	// Shares are written in hundredths of a percent and must be 100 % together: the largest takes what rounding leaves.
+	// Shares are written in hundredths of a percent and must be 100 % together: the largest takes
+	// what rounding leaves.
 	slices.SortStableFunc(l.Shares, func(a, b Share) int { return -cmp.Compare(a.Rate, b.Rate) })
 	rest := 1.0
 	for _, s := range l.Shares[1:] {
@@ -70,7 +71,8 @@ func (f *Fitting) Arrivals(l Load) error {
 	return nil
 }
 
-// spread is the least and the most rate of whole minutes, of nine in ten; NaN with fewer than three.
+// spread is the least and the most rate of whole minutes, of nine in ten; NaN with fewer than
+// three.
 func (f *Fitting) spread(ops []float64) (low, high float64) {
 	cells := max(1, int(60/f.Grid.StepSeconds()))
 	var minutes []float64
@@ -96,8 +98,9 @@ func (f *Fitting) Skew() {
 	f.Add("workload.keys.distribution", word("uniform"), Assumed, "how unevenly keys are accessed; uniform assumed, so the number of keys is an effective one: hot keys look like fewer").AsDefault()
 }
 
-// Distinct is how many things there are, if so many draws, uniform and independent, met so many different ones: the n of
-// met = n (1 - exp(-draws / n)), by bisection. It is +Inf where nearly every draw met another one.
+// Distinct is how many things there are, if so many draws, uniform and independent, met so many
+// different ones: the n of met = n (1 - exp(-draws / n)), by bisection. It is +Inf where nearly
+// every draw met another one.
 func Distinct(met, draws float64) float64 {
 	if !(met > 0) || !(draws > 0) {
 		return math.NaN()

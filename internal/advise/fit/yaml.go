@@ -14,8 +14,8 @@ import (
 // lineMax is how long a line of comment gets.
 const lineMax = 110
 
-// YAML is the scenario as package scenario reads it: a comment over each value says how it is known, and what is left to a default is
-// commented out.
+// YAML is the scenario as package scenario reads it: a comment over each value says how it is
+// known, and what is left to a default is commented out.
 func (f *Fitted) YAML() []byte {
 	var b bytes.Buffer
 	comment(&b, 0, fmt.Sprintf("Fitted from a recording of %s (%s).", units.Seconds(f.To.Sub(f.From).Seconds()), f.From.UTC().Format(time.RFC3339)))

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// BenchmarkTelemetry makes a whole plan for ten minutes of the telemetry platform, with the AWS catalogue.
+// BenchmarkTelemetry makes a whole plan for ten minutes of the telemetry platform, with the AWS
+// catalogue.
 func BenchmarkTelemetry(b *testing.B) {
 	file, err := language.Open("../../../examples/scenarios/telemetry.yaml")
 	if err != nil {

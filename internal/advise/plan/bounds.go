@@ -13,10 +13,11 @@ import (
 
 // floor says why a bound of writes cannot be kept whatever the load, "" if nothing says so.
 //
-// A write that waits for its log is acknowledged after a write of the log's volume that began after the operation came (its record
-// was not there before) and that took at least the least of the volume's latencies: limits, queues and the kernel only add to it.
-// So every percentile of writes is at least that. Of etcd's members any may be in the quorum, so it is the least of all of theirs.
-// The microsecond is what the histogram may round away.
+// A write that waits for its log is acknowledged after a write of the log's volume that began after
+// the operation came (its record was not there before) and that took at least the least of the
+// volume's latencies: limits, queues and the kernel only add to it. So every percentile of writes
+// is at least that. Of etcd's members any may be in the quorum, so it is the least of all of
+// theirs. The microsecond is what the histogram may round away.
 func floor(sc *scenario.Scenario, e *Profile, want []scenario.Bound) string {
 	if !e.LogWait {
 		return ""
@@ -44,9 +45,10 @@ const countedNs = 1000
 
 // demand says why the log cannot take the load, "" if nothing says so.
 //
-// Of the operations that come in the measured time answeredMin are to be answered in it. Each write of them has its record written to the
-// log's volume within that time, and no more passes than the volume's and the instance's highest rates let through, for which credits
-// and what a limit lets one catch up with are taken as a second's worth and a twentieth more.
+// Of the operations that come in the measured time answeredMin are to be answered in it. Each write
+// of them has its record written to the log's volume within that time, and no more passes than the
+// volume's and the instance's highest rates let through, for which credits and what a limit lets
+// one catch up with are taken as a second's worth and a twentieth more.
 func demand(sc *scenario.Scenario, e *Profile, come simulate.Arrivals) string {
 	bytes := e.LogRecord
 	if !come.Known || bytes == 0 || !e.LogWait {

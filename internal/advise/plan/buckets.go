@@ -10,25 +10,29 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// bucketSpans are how long a bucket may be open: MongoDB's time-series granularities span an hour, a day and 30 days (MongoDB manual,
-// "Set Granularity for Time Series Data", 2025); people who make their own have minutes.
+// bucketSpans are how long a bucket may be open: MongoDB's time-series granularities span an hour,
+// a day and 30 days (MongoDB manual, "Set Granularity for Time Series Data", 2025); people who make
+// their own have minutes.
 var bucketSpans = []time.Duration{
 	time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 6 * time.Hour, 24 * time.Hour,
 }
 
 const (
-	// bucketsReadMax is how many documents of one sensor a query may read (assumed: a day of 5-minute buckets is 288).
+	// bucketsReadMax is how many documents of one sensor a query may read (assumed: a day of
+	// 5-minute buckets is 288).
 	bucketsReadMax = 500
-	// A bucket of less than two readings gathers nothing. Beyond a thousand, or 125 KiB, MongoDB's own time-series buckets are closed
-	// (timeseriesBucketMaxCount and timeseriesBucketMaxSize, MongoDB 8.0's source).
+	// A bucket of less than two readings gathers nothing. Beyond a thousand, or 125 KiB, MongoDB's
+	// own time-series buckets are closed (timeseriesBucketMaxCount and timeseriesBucketMaxSize,
+	// MongoDB 8.0's source).
 	entriesMin  = 2
 	entriesMax  = 1000
 	fullSizeMax = 125 * units.KiB
 )
 
-// spans are coarser and finer buckets, where the workload gathers readings in them: how long one is open is a choice between writes
-// that get longer as a document grows, and the number of documents that a query reads. The nearest to now's comes first: of those that do, it
-// changes least for readers.
+// spans are coarser and finer buckets, where the workload gathers readings in them: how long one is
+// open is a choice between writes that get longer as a document grows, and the number of documents
+// that a query reads. The nearest to now's comes first: of those that do, it changes least for
+// readers.
 func (m *spaceMaker) spans() []option {
 	b := m.now.Workloads().Spec().Buckets
 	if b == nil {
@@ -58,20 +62,22 @@ func (m *spaceMaker) spans() []option {
 	return out
 }
 
-// bucketFits tells whether a bucket of a span is worth a try: it gathers readings, but not more than MongoDB's own do, and a query that
-// reads so far back reads no more of them than it may.
+// bucketFits tells whether a bucket of a span is worth a try: it gathers readings, but not more
+// than MongoDB's own do, and a query that reads so far back reads no more of them than it may.
 func (m *spaceMaker) bucketFits(b *workload.Buckets, span units.Duration) bool {
 	entries := int64(span / max(b.Interval, 1))
 	return span != b.Span && entries >= entriesMin && entries <= entriesMax && b.Base+b.Entry*units.Size(entries) <= fullSizeMax &&
 		(m.opt.QuerySpan == 0 || bucketsRead(m.opt.QuerySpan, span) <= bucketsReadMax)
 }
 
-// bucketsRead is how many documents of one sensor a query over a time reads, the one under way among them.
+// bucketsRead is how many documents of one sensor a query over a time reads, the one under way
+// among them.
 func bucketsRead(query, span units.Duration) int64 {
 	return int64((query + span - 1) / span)
 }
 
-// buckets say what another span asks of the application, and whether the run has seen a bucket's end.
+// buckets say what another span asks of the application, and whether the run has seen a bucket's
+// end.
 func (p *planner) buckets() []Statement {
 	now := p.now.Workloads().Spec().Buckets
 	if now == nil {

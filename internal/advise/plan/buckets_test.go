@@ -23,7 +23,8 @@ engine: {wiredtiger: {cache: 256MB, checkpoint: 10s, oplog: false}}
 workload: {arrivals: {poisson: 500/s}, buckets: {span: 15min, sensors: 1000, interval: 2s, entry: 100B, filled_for: 14min}}
 `
 
-// The plan chooses what running every span to its end would: the nearest to now's of those that meet the objective.
+// The plan chooses what running every span to its end would: the nearest to now's of those that
+// meet the objective.
 func TestBucketsAgainstBruteForce(t *testing.T) {
 	file := language.NewFile("gathered.yaml", []byte(gathered))
 	now, err := file.Parse(nil)

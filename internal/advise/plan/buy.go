@@ -10,10 +10,12 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// buy runs what more money could buy, by price. Beside a chosen layout one of them is of interest only if its first objective comes out
-// noticeably better than that of all that are cheaper, so its run ends as soon as that is certain not to be. The cheapest comes alone: it
-// is what most of the others turn out to be no better than. The others come in twos, however many workers there are, and two that buy nothing are
-// the last: what costs still more is a matter of the next plan's objective.
+// buy runs what more money could buy, by price. Beside a chosen layout one of them is of interest
+// only if its first objective comes out noticeably better than that of all that are cheaper, so its
+// run ends as soon as that is certain not to be. The cheapest comes alone: it is what most of the
+// others turn out to be no better than. The others come in twos, however many workers there are,
+// and two that buy nothing are the last: what costs still more is a matter of the next plan's
+// objective.
 func (p *planner) buy(ctx context.Context) error {
 	from := p.current.candidate
 	if p.found.chosen != nil {
@@ -47,7 +49,8 @@ func (p *planner) buy(ctx context.Context) error {
 			if j.outcome.problem != nil {
 				return ended(ctx, j.outcome.problem)
 			}
-			// A run that came to its end but missed its bound by little counts as one that was ended.
+			// A run that came to its end but missed its bound by little counts as one that was
+			// ended.
 			if x, ok := p.figure(j.outcome); ok && (best == nil || x <= float64(best.Most)/1e9) {
 				p.extra = append(p.extra, j.outcome)
 			}
@@ -59,8 +62,8 @@ func (p *planner) buy(ctx context.Context) error {
 	return nil
 }
 
-// leastSoFar is what the first objective has to come out at, to be noticeably better than it did so far, from a chosen layout on; nil
-// without one.
+// leastSoFar is what the first objective has to come out at, to be noticeably better than it did so
+// far, from a chosen layout on; nil without one.
 func (p *planner) leastSoFar() *scenario.Bound {
 	if p.found.chosen == nil {
 		return nil

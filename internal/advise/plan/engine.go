@@ -17,8 +17,8 @@ type Engine interface {
 	PlanProfile(sc *scenario.Scenario) Profile
 }
 
-// A Profile is what a plan must know of an engine with the settings that it has in a scenario. Whatever
-// it leaves out is not tried, and rejects no layout without a run.
+// A Profile is what a plan must know of an engine with the settings that it has in a scenario.
+// Whatever it leaves out is not tried, and rejects no layout without a run.
 type Profile struct {
 	// Settings are worth a try and cost nothing, in the order of the grid.
 	Settings []Setting
@@ -26,7 +26,8 @@ type Profile struct {
 	DirectIO bool
 	// FixedFileSystem: the engine is not moved to another file system.
 	FixedFileSystem bool
-	// Members are the numbers of machines to try, beside the present one, under the setting MembersKey.
+	// Members are the numbers of machines to try, beside the present one, under the setting
+	// MembersKey.
 	Members    []int
 	MembersKey string
 	// Apart are the volumes that it can have beside its data.
@@ -34,17 +35,18 @@ type Profile struct {
 	// NoCheckpoint says why there is none to ask for, "" if there is.
 	NoCheckpoint string
 
-	// LogWait: each write is acknowledged only when its log record is durable. The log lies on the first
-	// there is of the volumes whose role it is, else on "data".
+	// LogWait: each write is acknowledged only when its log record is durable. The log lies on the
+	// first there is of the volumes whose role it is, else on "data".
 	LogWait bool
 	// LogRecord is the least that a write puts into the log, 0 where that is not known.
 	LogRecord units.Size
 	// FirstReads counts the reads of the volume "data" in the measured time that no layout can do
-	// without and no volume joins with the one before. It is nil, or counts 0, where they are not known.
+	// without and no volume joins with the one before. It is nil, or counts 0, where they are not
+	// known.
 	FirstReads func(come simulate.Arrivals) int64
 
-	// KeptLog is the log that a member keeps for others, where nothing is said of it, and KeptLogHow the
-	// arithmetic behind it.
+	// KeptLog is the log that a member keeps for others, where nothing is said of it, and
+	// KeptLogHow the arithmetic behind it.
 	KeptLog    units.Size
 	KeptLogHow string
 	// Loss says what the loss of a volume on the machine's own disks means; nil, or "": that the
@@ -77,8 +79,8 @@ func NewApart(name string, holds units.Size) Apart {
 	return Apart{name, max(smallestApart, (holds+units.GiB-1)/units.GiB*units.GiB)}
 }
 
-// CacheSetting makes a cache as large as its product recommends, in steps of 256 MiB, if that is more
-// than a tenth away.
+// CacheSetting makes a cache as large as its product recommends, in steps of 256 MiB, if that is
+// more than a tenth away.
 func CacheSetting(key string, now, to units.Size) Setting {
 	to = to / (256 * units.MiB) * (256 * units.MiB)
 	if to <= 0 || now > 0 && float64(to) > 0.9*float64(now) && float64(to) < 1.1*float64(now) {
@@ -87,8 +89,8 @@ func CacheSetting(key string, now, to units.Size) Setting {
 	return Setting{key, []Value{{key, to.Exact()}}, Restart}
 }
 
-// Payload is the size of the documents that every write of a scenario writes in full, 0 where they differ
-// or writes change a part of them.
+// Payload is the size of the documents that every write of a scenario writes in full, 0 where they
+// differ or writes change a part of them.
 func Payload(sc *scenario.Scenario) units.Size {
 	spec := sc.Workloads().Spec()
 	if d := spec.Document; d != nil && d.Uniform == nil && len(d.Quantiles) == 0 && d.Change == 0 && d.Growth == 0 && spec.Buckets == nil &&
@@ -98,7 +100,8 @@ func Payload(sc *scenario.Scenario) units.Size {
 	return 0
 }
 
-// engineOf gives the engine of a scenario. The error is an [*engine.LackError] if plans know nothing of it.
+// engineOf gives the engine of a scenario. The error is an [*engine.LackError] if plans know
+// nothing of it.
 func engineOf(sc *scenario.Scenario) (Engine, error) {
 	return scenario.Facet[Engine](sc, "be planned for")
 }

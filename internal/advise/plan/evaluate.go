@@ -13,8 +13,8 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// answeredMin is the share of the operations of an open loop that must be answered at the end: a deployment that does not keep up with
-// its load has percentiles of those few that it answered.
+// answeredMin is the share of the operations of an open loop that must be answered at the end: a
+// deployment that does not keep up with its load has percentiles of those few that it answered.
 const answeredMin = 0.99
 
 // A simulator is the evaluator that asks the model.
@@ -23,7 +23,8 @@ type simulator struct {
 	space *Space
 	want  []scenario.Bound
 	slots chan struct{} // as many as may be simulated at once
-	// now, if not nil, waits until it is certain whether the current deployment meets the objectives.
+	// now, if not nil, waits until it is certain whether the current deployment meets the
+	// objectives.
 	now func() *outcome
 
 	mu     sync.Mutex
@@ -42,7 +43,8 @@ func newSimulator(file *scenario.File, space *Space, want []scenario.Bound, work
 	}
 }
 
-// parse makes the scenario of a choice. The error is of type scenario.Problems where its checks refuse it.
+// parse makes the scenario of a choice. The error is of type scenario.Problems where its checks
+// refuse it.
 func (s *simulator) parse(choice []int) (*scenario.Scenario, error) {
 	return s.file.Parse(texts(s.space.sets(choice)))
 }
@@ -55,7 +57,8 @@ func texts(sets []set) []string {
 	return out
 }
 
-// prune rejects what needs no run: what the scenario's checks refuse, and what its floor or its load forbids.
+// prune rejects what needs no run: what the scenario's checks refuse, and what its floor or its
+// load forbids.
 func (s *simulator) prune(c *candidate) *outcome {
 	if s.now != nil && !slices.ContainsFunc(c.choice, func(k int) bool { return k != 0 }) {
 		o := *s.now()
@@ -123,8 +126,8 @@ func (s *simulator) workload(c *candidate) (key string) {
 	return key
 }
 
-// counts tells whether a run counts as one: not if one that counted before repeats it. Asked in the order of the search, it
-// says the same however many were run at once.
+// counts tells whether a run counts as one: not if one that counted before repeats it. Asked in the
+// order of the search, it says the same however many were run at once.
 func (s *simulator) counts(o *outcome) bool {
 	if o.twin == nil {
 		return true
@@ -207,7 +210,8 @@ type job struct {
 	plain     []string // not nil: assignments instead of all of these
 	// bounds end the run as soon as it is certain to miss one of them.
 	bounds []scenario.Bound
-	// certain, if not nil, is made as soon as it is certain whether the run meets the objectives. The run goes on.
+	// certain, if not nil, is made as soon as it is certain whether the run meets the objectives.
+	// The run goes on.
 	certain *decision
 	outcome *outcome
 }

@@ -13,7 +13,8 @@ import (
 	"plimsoll/internal/model/simulate"
 )
 
-// small is a deployment whose run takes milliseconds: a checkpoint every two seconds on a volume that it fills.
+// small is a deployment whose run takes milliseconds: a checkpoint every two seconds on a volume
+// that it fills.
 const small = `
 plimsoll: 1
 run: {duration: 6s, warmup: 1s}
@@ -29,7 +30,8 @@ workload:
   document: {size: 4KiB}
 `
 
-// smallIRIS is one whose reads alone are nearly what the volume lets through, with a cycle of the write daemon every second.
+// smallIRIS is one whose reads alone are nearly what the volume lets through, with a cycle of the
+// write daemon every second.
 const smallIRIS = `
 plimsoll: 1
 run: {duration: 2s, warmup: 300ms}
@@ -45,8 +47,9 @@ workload:
   keys: {distribution: uniform}
 `
 
-// TestExactAgainstBruteForce: with real runs, ended early, repeated and pruned as they are, a plan chooses what running every layout to its end
-// would, whether one is run at once or several, which is told with the same counts.
+// TestExactAgainstBruteForce: with real runs, ended early, repeated and pruned as they are, a plan
+// chooses what running every layout to its end would, whether one is run at once or several, which
+// is told with the same counts.
 func TestExactAgainstBruteForce(t *testing.T) {
 	file, whole := gridOf(t, small)
 	met, pruned := 0, 0
@@ -108,7 +111,8 @@ func gridOf(t *testing.T, text string) (*scenario.File, *Space) {
 	return file, whole
 }
 
-// exact holds a search to running every layout to its end. It tells whether one met, and how many were rejected without a run.
+// exact holds a search to running every layout to its end. It tells whether one met, and how many
+// were rejected without a run.
 func exact(ctx context.Context, t rapid.TB, file *scenario.File, s *Space, want []scenario.Bound) (met, pruned int) {
 	got, err := search(ctx, s, newSimulator(file, s, want, 2), 2, 1<<20, nil)
 	if err != nil {
@@ -185,7 +189,8 @@ func TestPrunedIsMissed(t *testing.T) {
 	}
 }
 
-// TestPriceIsTheScenarios: what a layout is said to cost is what simulate says it costs, on every option of every axis.
+// TestPriceIsTheScenarios: what a layout is said to cost is what simulate says it costs, on every
+// option of every axis.
 func TestPriceIsTheScenarios(t *testing.T) {
 	for _, path := range []string{"telemetry", "etcd", "iris", "postgres"} {
 		file, err := language.Open("../../../examples/scenarios/" + path + ".yaml")

@@ -11,8 +11,9 @@ import (
 // alternativesMax is how many layouts beyond the chosen one are run to their end, for the frontier.
 const alternativesMax = 4
 
-// alternatives are what more money could buy than a layout, by price: the log's volume of the least latency, the data's, both, and for all
-// volumes the most IOPS there are. Which layouts they are follows from the grid alone. Where no write waits for its log, a quicker one buys nothing.
+// alternatives are what more money could buy than a layout, by price: the log's volume of the least
+// latency, the data's, both, and for all volumes the most IOPS there are. Which layouts they are
+// follows from the grid alone. Where no write waits for its log, a quicker one buys nothing.
 func (p *planner) alternatives(from *candidate) []*candidate {
 	var out []*candidate
 	add := func(choice []int) {
@@ -47,7 +48,8 @@ func (p *planner) alternatives(from *candidate) []*candidate {
 	return out
 }
 
-// best is the cheapest option of those that are better than all others, the one at hand if none is better than it.
+// best is the cheapest option of those that are better than all others, the one at hand if none is
+// better than it.
 func (p *planner) best(a *axis, at int, better func(x, y *given) int) int {
 	best, has := at, p.gives(a, at)
 	for k := range a.options {
@@ -132,8 +134,8 @@ func (p *planner) whole() []*outcome {
 	return slices.DeleteFunc(out, func(o *outcome) bool { _, ok := p.figure(o); return !ok })
 }
 
-// frontier are the layouts of which no other is as cheap and better, by price. Of those beyond the chosen one each is better by what one
-// would notice.
+// frontier are the layouts of which no other is as cheap and better, by price. Of those beyond the
+// chosen one each is better by what one would notice.
 func (p *planner) frontier() []*outcome {
 	all := p.whole()
 	slices.SortStableFunc(all, func(a, b *outcome) int {
@@ -164,7 +166,8 @@ func (p *planner) frontier() []*outcome {
 	return out
 }
 
-// nearest is what comes nearest to the objectives: the least of how many times over its bound the worst of them is.
+// nearest is what comes nearest to the objectives: the least of how many times over its bound the
+// worst of them is.
 func (p *planner) nearest() *outcome {
 	var best *outcome
 	least := 0.0

@@ -22,7 +22,8 @@ type spaceMaker struct {
 	members int
 	// machineUnpriced: what the instance costs is not known, so it stays and is in no sum.
 	machineUnpriced bool
-	// What the largest machine of the space lets pass to its volumes: no ladder goes over it. 0: no machine is named.
+	// What the largest machine of the space lets pass to its volumes: no ladder goes over it. 0: no
+	// machine is named.
 	capIOPS       catalog.IOPS
 	capThroughput units.Throughput
 }
@@ -115,8 +116,8 @@ func (m *spaceMaker) asked() error {
 	return nil
 }
 
-// priced tells whether what is deployed now has a price: without one there is no cheaper and no dearer. A machine's may be missing: then sums
-// are of volumes alone, and it stays as it is.
+// priced tells whether what is deployed now has a price: without one there is no cheaper and no
+// dearer. A machine's may be missing: then sums are of volumes alone, and it stays as it is.
 func (m *spaceMaker) priced() error {
 	if m.opt.Unpriced {
 		return nil
@@ -215,11 +216,13 @@ func (m *spaceMaker) kept(sets []set) bool {
 	})
 }
 
-// family takes apart the name of an instance's family: m6idn is class m, generation 6, processor i, and what it has besides: dn.
-// Families of before generation 6 name no processor where it is Intel's.
+// family takes apart the name of an instance's family: m6idn is class m, generation 6, processor i,
+// and what it has besides: dn. Families of before generation 6 name no processor where it is
+// Intel's.
 var family = regexp.MustCompile(`^([a-z]+?)(\d+)(i|a|g)?([a-z]*)$`)
 
-// extras are the letters that say what an instance has for storage: local disks, network and EBS bandwidth.
+// extras are the letters that say what an instance has for storage: local disks, network and EBS
+// bandwidth.
 const extras = "dnb"
 
 // extends tells whether a family has all that another has besides, and more of storage only.
@@ -235,8 +238,9 @@ func extends(has, own string) bool {
 // sizesUp is how much larger than now a machine may be.
 const sizesUp = 4
 
-// instances are the machines: the same class, generation and processor, with no fewer cores and no less memory. A plan for storage does
-// not take cores away: the model knows what they do to the storage, not to the rest.
+// instances are the machines: the same class, generation and processor, with no fewer cores and no
+// less memory. A plan for storage does not take cores away: the model knows what they do to the
+// storage, not to the rest.
 func (m *spaceMaker) instances() []axis {
 	now := m.now.Instance()
 	if now == nil {
@@ -264,7 +268,8 @@ func (m *spaceMaker) instances() []axis {
 			continue
 		}
 		sets := []set{{"host.instance", t.Name}}
-		// Cores and memory that the scenario gives hold on: a container has its limit on any machine.
+		// Cores and memory that the scenario gives hold on: a container has its limit on any
+		// machine.
 		if cost := m.instanceCost(t); cost >= 0 && !m.kept(sets) {
 			a.options = append(a.options, option{sets: sets, need: Restart, cost: cost})
 			m.cap(t)

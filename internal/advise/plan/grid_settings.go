@@ -8,8 +8,8 @@ import (
 	"plimsoll/internal/model/kernel"
 )
 
-// The grid of settings: few values each, those that the engine's own documentation and measured runs name. docs/plan.md lists them
-// with their reasons.
+// The grid of settings: few values each, those that the engine's own documentation and measured
+// runs name. docs/plan.md lists them with their reasons.
 
 // settings are the axes that cost nothing.
 func (m *spaceMaker) settings() []axis {
@@ -40,8 +40,8 @@ func (m *spaceMaker) settings() []axis {
 	return out
 }
 
-// writeback bounds what the page cache holds before the kernel writes it out: what is written out at once is what a log's fdatasync
-// waits behind.
+// writeback bounds what the page cache holds before the kernel writes it out: what is written out
+// at once is what a log's fdatasync waits behind.
 func (m *spaceMaker) writeback() option {
 	const bytes = 8 * units.MB
 	if now := m.now.Host.DirtyBackground; now > 0 && now <= bytes {

@@ -8,8 +8,8 @@ import (
 	"plimsoll/internal/model/catalog"
 )
 
-// The grid of volumes. Figures that one chooses are doubled from what is included: two neighbours differ by more than the
-// model's error.
+// The grid of volumes. Figures that one chooses are doubled from what is included: two neighbours
+// differ by more than the model's error.
 const (
 	ladder    = 2
 	iopsFirst = 1000 // where none are included (io2, ultra)
@@ -56,7 +56,8 @@ func (g *volumeGrid) options() []option {
 			g.add(&out, o, g.need(o))
 		}
 	}
-	// A log is written one request after the other: more volumes in a row take none of its waits away.
+	// A log is written one request after the other: more volumes in a row take none of its waits
+	// away.
 	if t.Provider == "aws" && g.now.Members() == 1 && g.path == "volumes.data" {
 		for _, n := range stripes {
 			if o, ok := striped(g.now, n); ok {
@@ -72,7 +73,8 @@ func (g *volumeGrid) options() []option {
 	return out
 }
 
-// localStripes are over how many of an instance's own disks data may lie; machines that have fewer, or smaller ones, are passed over.
+// localStripes are over how many of an instance's own disks data may lie; machines that have fewer,
+// or smaller ones, are passed over.
 var localStripes = []int{1, 2, 4}
 
 // localDisks is the same data over n disks of the instance.
@@ -88,7 +90,8 @@ func localDisks(o *catalog.Order, n int) catalog.Order {
 	return s
 }
 
-// add adds an order as an option if its checks let it pass, what it costs is known, and nothing is changed that is to be kept.
+// add adds an order as an option if its checks let it pass, what it costs is known, and nothing is
+// changed that is to be kept.
 func (g *volumeGrid) add(out *[]option, o catalog.Order, need Need) {
 	sets := orderSets(g.path, g.now, &o)
 	if len(sets) == 0 || len(o.Check()) > 0 || g.space.kept(sets) {
@@ -107,9 +110,11 @@ func (g *volumeGrid) add(out *[]option, o catalog.Order, need Need) {
 	}
 }
 
-// need is what it takes to make one order of another. EBS changes type, IOPS, throughput of a volume in use, and makes it larger, never
-// smaller (Amazon EBS user guide, "Modify a volume using Elastic Volumes operations"). Google and Azure change the figures of a disk in use, and make
-// one of another type from a snapshot (Google Cloud documentation, "Change the disk type"; Azure's conversions need the machine stopped).
+// need is what it takes to make one order of another. EBS changes type, IOPS, throughput of a
+// volume in use, and makes it larger, never smaller (Amazon EBS user guide, "Modify a volume using
+// Elastic Volumes operations"). Google and Azure change the figures of a disk in use, and make one
+// of another type from a snapshot (Google Cloud documentation, "Change the disk type"; Azure's
+// conversions need the machine stopped).
 func (g *volumeGrid) need(o catalog.Order) Need {
 	was, err1 := catalog.Type(g.now.Type)
 	is, err2 := catalog.Type(o.Type)
@@ -131,7 +136,8 @@ func (g *volumeGrid) cost(o *catalog.Order) dollars {
 	return micro(bill.Total) * dollars(g.machines)
 }
 
-// ordered is what the order has on every machine that has it: of a type whose figures one chooses, over what it includes.
+// ordered is what the order has on every machine that has it: of a type whose figures one chooses,
+// over what it includes.
 func (g *volumeGrid) ordered(o *catalog.Order) ordered {
 	sum := ordered{size: int64(o.Size)}
 	if t, err := catalog.Type(o.Type); err == nil {

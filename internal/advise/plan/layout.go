@@ -13,12 +13,14 @@ import (
 	"plimsoll/internal/model/simulate"
 )
 
-// A Layout is a deployment: assignments over the scenario, what they change and cost, and what they come to.
+// A Layout is a deployment: assignments over the scenario, what they change and cost, and what they
+// come to.
 type Layout struct {
 	Sets       []string `json:"sets"` // in the grammar of `simulate --set`; none: as it is now
 	MonthlyUSD float64  `json:"monthly_usd"`
 	Changes    []Change `json:"changes"`
-	// Predicted are the model's figures with its error bar; empty where the run was ended early or never begun.
+	// Predicted are the model's figures with its error bar; empty where the run was ended early or
+	// never begun.
 	Predicted map[string]Prediction `json:"predicted"`
 	Risks     []Risk                `json:"risks"`
 	// Scenario is the deployment; nil where the assignments make none.
@@ -35,8 +37,9 @@ type Change struct {
 	Needs string  `json:"what_it_needs"`
 }
 
-// A Prediction is a figure of the model with its error bar: of the figures of this kind that were held against real engines none was
-// further off than Low and High, and half were between TypicalLow and TypicalHigh.
+// A Prediction is a figure of the model with its error bar: of the figures of this kind that were
+// held against real engines none was further off than Low and High, and half were between
+// TypicalLow and TypicalHigh.
 type Prediction struct {
 	Value       float64 `json:"value"`
 	Low         float64 `json:"low"`
@@ -132,8 +135,9 @@ func (p *planner) change(s set, spent dollars, need Need) Change {
 	return Change{Path: s.path, From: valueAt(p.now, s.path), To: s.value, USD: spent.usd(), Free: spent <= 0, Needs: need.String()}
 }
 
-// spent is what each assignment of an option adds to the bill. They are made one after the other, so their sum is the option's, and of a
-// change of type the first one has what only all of them together cost.
+// spent is what each assignment of an option adds to the bill. They are made one after the other,
+// so their sum is the option's, and of a change of type the first one has what only all of them
+// together cost.
 func (p *planner) spent(a *axis, op *option) []dollars {
 	out := make([]dollars, len(op.sets))
 	if a.setting || len(op.sets) == 0 {

@@ -38,7 +38,8 @@ func ObjectiveNames() []string { return slices.Clone(objectiveNames) }
 // objectiveBytesMax bounds the text of an objective.
 const objectiveBytesMax = 100
 
-// ParseObjective reads an objective: "write_p99 < 25ms", also with <= and without blanks. The error is an *[InputError].
+// ParseObjective reads an objective: "write_p99 < 25ms", also with <= and without blanks. The error
+// is an *[InputError].
 func ParseObjective(text string) (scenario.Bound, error) {
 	const how = "write it as --objective 'write_p99 < 25ms'"
 	if len(text) > objectiveBytesMax {
@@ -66,8 +67,8 @@ func ParseObjective(text string) (scenario.Bound, error) {
 	return scenario.Bound{Name: name, Most: d}, nil
 }
 
-// objectives are what is to be reached: those given, else the scenario's own. They are checked against each other and against
-// what the workload does.
+// objectives are what is to be reached: those given, else the scenario's own. They are checked
+// against each other and against what the workload does.
 func objectives(sc *scenario.Scenario, e *Profile, given []scenario.Bound) ([]scenario.Bound, error) {
 	if len(given) == 0 {
 		given = sc.Objective.Bounds()

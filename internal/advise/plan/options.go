@@ -7,9 +7,11 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// Options say what a plan is to reach and what it may do. The zero Options take the scenario's own objective.
+// Options say what a plan is to reach and what it may do. The zero Options take the scenario's own
+// objective.
 type Options struct {
-	// Sets are assignments over the scenario that hold now already: what the file lacks. They begin every layout's own.
+	// Sets are assignments over the scenario that hold now already: what the file lacks. They begin
+	// every layout's own.
 	Sets []string
 	// Objectives are what is to be reached; none: the scenario's.
 	Objectives []scenario.Bound
@@ -19,8 +21,9 @@ type Options struct {
 	Keep []string
 	// Region is whose prices count; "": the catalogue's.
 	Region string
-	// Unpriced leaves prices out: instead of by price layouts are compared by the IOPS that they order over what the volumes' types include, then by the
-	// throughput, then by the size in steps of 100 GiB.
+	// Unpriced leaves prices out: instead of by price layouts are compared by the IOPS that they
+	// order over what the volumes' types include, then by the throughput, then by the size in steps
+	// of 100 GiB.
 	Unpriced bool
 	// AtOnce is how many settings may differ from now at once; nil: 2.
 	AtOnce *int
@@ -28,11 +31,13 @@ type Options struct {
 	Size *Growth
 	// Ephemeral lets data lie on an instance's own disks, which are empty after it was stopped.
 	Ephemeral bool
-	// QuerySpan is how far back a query of one sensor reads, where the workload has buckets; 0: not known.
+	// QuerySpan is how far back a query of one sensor reads, where the workload has buckets; 0: not
+	// known.
 	QuerySpan units.Duration
 	// Most bounds the layouts that are simulated before the plan gives up; 0: 400.
 	Most int
-	// Workers is how many are simulated at once; 0: as many as there are cores. It changes no result.
+	// Workers is how many are simulated at once; 0: as many as there are cores. It changes no
+	// result.
 	Workers int
 	// Progress, if not nil, is told how many layouts were simulated, and the price of the last.
 	Progress func(runs int, monthly units.USD)

@@ -31,7 +31,8 @@ type Plan struct {
 	Now      *Layout `json:"now"`
 	Chosen   *Layout `json:"chosen"`  // null: no layout that was looked at meets the objectives
 	Nearest  *Layout `json:"nearest"` // then: what comes nearest
-	// Frontier are layouts of which none is both cheaper and better, among those that were run to their end, by price.
+	// Frontier are layouts of which none is both cheaper and better, among those that were run to
+	// their end, by price.
 	Frontier   []*Layout   `json:"frontier"`
 	Rejected   []Rejected  `json:"rejected"` // the first of them, in the order of preference
 	Statements []Statement `json:"statements"`
@@ -63,7 +64,8 @@ type Searched struct {
 	Space     int64 `json:"space"`     // layouts there are
 	Simulated int   `json:"simulated"` // of which so many were simulated
 	Pruned    int   `json:"pruned"`    // and so many rejected without, some of them since they would repeat a run
-	// Complete: every layout that is preferred to the chosen one was rejected; or all of them, if none is chosen.
+	// Complete: every layout that is preferred to the chosen one was rejected; or all of them, if
+	// none is chosen.
 	Complete bool `json:"complete"`
 }
 
@@ -89,8 +91,9 @@ type planner struct {
 	extra   []*outcome // run for the frontier
 }
 
-// Make finds the cheapest layout of a scenario that meets its objectives. An error in what was asked is an *[InputError], one in the scenario
-// of type [scenario.Problems]. That nothing meets them is no error: Chosen is nil.
+// Make finds the cheapest layout of a scenario that meets its objectives. An error in what was
+// asked is an *[InputError], one in the scenario of type [scenario.Problems]. That nothing meets
+// them is no error: Chosen is nil.
 func Make(ctx context.Context, file *scenario.File, name string, opt Options) (*Plan, error) {
 	p := &planner{file: file, opt: &opt}
 	if err := p.prepare(); err != nil {
@@ -159,8 +162,9 @@ func (p *planner) prepare() error {
 	return nil
 }
 
-// look searches while the current deployment runs to its end. What only the report needs runs after the search, beside what more money
-// buys: the current deployment with the most IOPS, and as it is before it grows.
+// look searches while the current deployment runs to its end. What only the report needs runs after
+// the search, beside what more money buys: the current deployment with the most IOPS, and as it is
+// before it grows.
 func (p *planner) look(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	beside, runs := errgroup.WithContext(ctx)
@@ -212,8 +216,9 @@ func (p *planner) look(ctx context.Context) error {
 	return nil
 }
 
-// boost runs the current deployment with the most IOPS of a volume, unless that would repeat the deployment's own run (see [twin]), and
-// ends as soon as it is certain to miss an objective if now misses one too.
+// boost runs the current deployment with the most IOPS of a volume, unless that would repeat the
+// deployment's own run (see [twin]), and ends as soon as it is certain to miss an objective if now
+// misses one too.
 func (p *planner) boost(ctx context.Context, b *job, now *outcome) error {
 	mattered := [][volume.Limits]bool(nil)
 	switch {
@@ -234,7 +239,8 @@ func (p *planner) boost(ctx context.Context, b *job, now *outcome) error {
 	return nil
 }
 
-// repeats tells whether assignments over what is deployed now leave its run as it is, of which the limits that mattered are given.
+// repeats tells whether assignments over what is deployed now leave its run as it is, of which the
+// limits that mattered are given.
 func (p *planner) repeats(now *candidate, mattered [][volume.Limits]bool, more []set) bool {
 	sets := p.space.sets(now.choice)
 	was, err1 := p.file.Parse(texts(sets))
@@ -282,8 +288,8 @@ func (p *planner) settleAndBuy(ctx context.Context) error {
 // settleMax bounds the runs by which a layout that meets the objective is made cheaper.
 const settleMax = 200
 
-// settle finds a layout that meets the objective where the search was given up: the best that money can buy, made cheaper as long as a
-// single change does that.
+// settle finds a layout that meets the objective where the search was given up: the best that money
+// can buy, made cheaper as long as a single change does that.
 func (p *planner) settle(ctx context.Context) error {
 	if err := p.buy(ctx); err != nil {
 		return err

@@ -11,9 +11,10 @@ import (
 
 // reading says why the databases' volume cannot take the reads, "" if nothing says so.
 //
-// Of the operations that come in the measured time answeredMin are to be answered in it. So all but so many of those reads are done in it, and no
-// more pass than the volume's highest rate lets through, for which credits and what a limit lets one catch up with are taken as a
-// second's worth and a twentieth more. Of a stripe, whose parts are neighbours too, nothing is said.
+// Of the operations that come in the measured time answeredMin are to be answered in it. So all but
+// so many of those reads are done in it, and no more pass than the volume's highest rate lets
+// through, for which credits and what a limit lets one catch up with are taken as a second's worth
+// and a twentieth more. Of a stripe, whose parts are neighbours too, nothing is said.
 func reading(sc *scenario.Scenario, e *Profile, come simulate.Arrivals, reads func() int64) string {
 	data := sc.Volumes.Get("data")
 	if e.FirstReads == nil || data == nil || data.Members() > 1 {

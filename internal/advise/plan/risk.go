@@ -10,11 +10,13 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// The annual failure rate of an EBS volume that is not io2 (Amazon EBS product page, "Durability": 99.8 to 99.9 %).
+// The annual failure rate of an EBS volume that is not io2 (Amazon EBS product page, "Durability":
+// 99.8 to 99.9 %).
 const failuresLow, failuresHigh = 0.001, 0.002
 
-// modified is what changing a volume in use means (Amazon EBS user guide, "Elastic Volumes", 2025; Google Cloud documentation, "Modify a
-// Hyperdisk", 2025; Azure documentation, "Deploy a Premium SSD v2", 2025).
+// modified is what changing a volume in use means (Amazon EBS user guide, "Elastic Volumes", 2025;
+// Google Cloud documentation, "Modify a Hyperdisk", 2025; Azure documentation, "Deploy a Premium
+// SSD v2", 2025).
 var modified = map[string]string{
 	"aws":   "slower while it is optimised, and not changed again within six hours",
 	"gcp":   "its figures can be changed once in four hours",
@@ -91,7 +93,8 @@ type credit struct {
 	refill float64
 }
 
-// credits are the buckets of a layout, of its volumes and of its instance, that its mean demand empties.
+// credits are the buckets of a layout, of its volumes and of its instance, that its mean demand
+// empties.
 func credits(sc *scenario.Scenario, o *outcome) []credit {
 	if o == nil || o.result == nil {
 		return nil
@@ -141,8 +144,8 @@ func credits(sc *scenario.Scenario, o *outcome) []credit {
 	return out
 }
 
-// instanceBurst is how long an instance lasts at its maximum, in seconds (Amazon EC2 user guide, "Amazon EBS-optimized instances": 30
-// minutes at least once a day).
+// instanceBurst is how long an instance lasts at its maximum, in seconds (Amazon EC2 user guide,
+// "Amazon EBS-optimized instances": 30 minutes at least once a day).
 const instanceBurst = 1800
 
 func memberOf(device string) string {

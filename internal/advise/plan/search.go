@@ -24,9 +24,10 @@ type outcome struct {
 	problem  error                 // nothing can be said: the search ends
 }
 
-// An evaluator tells what a candidate does. prune is asked first, of one candidate at a time, and costs little; run is asked of
-// several at once. counts is asked of the outcomes of runs, in the order of the search: whether it was a run that a search with one worker makes
-// too, and not one of which prune would have known by then that it repeats another.
+// An evaluator tells what a candidate does. prune is asked first, of one candidate at a time, and
+// costs little; run is asked of several at once. counts is asked of the outcomes of runs, in the
+// order of the search: whether it was a run that a search with one worker makes too, and not one of
+// which prune would have known by then that it repeats another.
 type evaluator interface {
 	prune(c *candidate) *outcome
 	run(ctx context.Context, c *candidate) *outcome
@@ -41,12 +42,14 @@ type searched struct {
 	complete bool // every layout before the chosen one, or all, were decided
 }
 
-// aheadMax is how many candidates may wait for one before them, of which most are rejected without a run.
+// aheadMax is how many candidates may wait for one before them, of which most are rejected without
+// a run.
 const aheadMax = 256
 
-// search goes through a space in the order of preference and ends at the first layout that meets the objective, which is therefore the
-// most preferred of all that do. workers candidates are run at once; their outcomes count in order, so that the answer is that of one
-// worker. most bounds the runs whose outcomes count.
+// search goes through a space in the order of preference and ends at the first layout that meets
+// the objective, which is therefore the most preferred of all that do. workers candidates are run
+// at once; their outcomes count in order, so that the answer is that of one worker. most bounds the
+// runs whose outcomes count.
 func search(ctx context.Context, space *Space, e evaluator, workers, most int, tell func(runs int, at dollars)) (*searched, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	q := &queue{space: space, evaluator: e, walk: space.walk(), workers: max(workers, 1)}
@@ -143,7 +146,8 @@ func (q *queue) drain() {
 	}
 }
 
-// neighbours are the layouts that differ from one in a single axis and are preferred to it, the most preferred first.
+// neighbours are the layouts that differ from one in a single axis and are preferred to it, the
+// most preferred first.
 func (s *Space) neighbours(of *candidate) []*candidate {
 	var out []*candidate
 	for i := range s.axes {
@@ -157,7 +161,8 @@ func (s *Space) neighbours(of *candidate) []*candidate {
 				continue
 			}
 			c := s.candidate(choice, choice, s.price(choice))
-			// The grid's order is of whole spaces: here what it alone would tell apart is equal, and no better.
+			// The grid's order is of whole spaces: here what it alone would tell apart is equal,
+			// and no better.
 			if c.ordinal = of.ordinal; c.before(of) < 0 {
 				c.ordinal = len(out)
 				out = append(out, &c)
@@ -179,14 +184,16 @@ func (s *Space) changed(choice []int) int {
 	return n
 }
 
-// descend makes a layout that meets the objective cheaper, one axis at a time, until no single change does or most runs are made. It
-// is for spaces too large to be searched: what it finds is the best of its neighbours, which is no proof that it is the cheapest.
+// descend makes a layout that meets the objective cheaper, one axis at a time, until no single
+// change does or most runs are made. It is for spaces too large to be searched: what it finds is
+// the best of its neighbours, which is no proof that it is the cheapest.
 func descend(ctx context.Context, space *Space, e evaluator, from *outcome, workers, most int) (*outcome, error) {
 	for runs := 0; runs < most; {
 		better := (*outcome)(nil)
 		next := space.neighbours(from.candidate)
 		for len(next) > 0 && better == nil && runs < most {
-			// As many at once as there are workers: the first of them that meets counts, so the answer is that of one.
+			// As many at once as there are workers: the first of them that meets counts, so the
+			// answer is that of one.
 			var batch []*outcome
 			g := sync.WaitGroup{}
 			for len(next) > 0 && len(batch) < min(max(workers, 1), most-runs) {

@@ -10,7 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A table is an evaluator that knows what meets: no model, so that many shapes of spaces can be tried.
+// A table is an evaluator that knows what meets: no model, so that many shapes of spaces can be
+// tried.
 type table struct {
 	space  *Space
 	meets  func(choice []int) bool
@@ -93,8 +94,8 @@ func drawSpace(t *rapid.T) *Space {
 	return s
 }
 
-// TestSearchIsExact: whatever meets, the search finds the most preferred of all that do, whichever number is run at once, and
-// has rejected all that is preferred to it.
+// TestSearchIsExact: whatever meets, the search finds the most preferred of all that do, whichever
+// number is run at once, and has rejected all that is preferred to it.
 func TestSearchIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSpace(t)
@@ -118,8 +119,9 @@ func TestSearchIsExact(t *testing.T) {
 		}
 		in := func(m map[string]bool) func([]int) bool { return func(c []int) bool { return m[fmt.Sprint(c)] } }
 		e := &table{s, in(meets), in(pruned), in(passed), in(repeated)}
-		// The plain way: all that meet, and of them the one that no other is preferred to. The grid's order decides last, which the
-		// walk alone knows, so what it cannot tell apart is equal.
+		// The plain way: all that meet, and of them the one that no other is preferred to. The
+		// grid's order decides last, which the walk alone knows, so what it cannot tell apart is
+		// equal.
 		var best *candidate
 		for i := range all {
 			if c := &all[i]; meets[fmt.Sprint(c.choice)] && (best == nil || c.before(best) < 0) {

@@ -27,7 +27,8 @@ type Growth struct {
 	OplogSet bool
 }
 
-// Defaults of a growth. A fifth is the usual rule for headroom: compaction and index builds write before they free.
+// Defaults of a growth. A fifth is the usual rule for headroom: compaction and index builds write
+// before they free.
 const (
 	growthMonths   = 6
 	growthHeadroom = 0.2
@@ -37,8 +38,9 @@ const (
 
 var growthKeys = []string{"data", "growth", "months", "oplog", "journal", "indexes", "headroom", "round"}
 
-// ParseGrowth reads "data=800GB,growth=100GB/month,months=6,oplog=270GB,journal=1GB,indexes=20%,headroom=20%". Only data is needed. The error is
-// an *[InputError].
+// ParseGrowth reads
+// "data=800GB,growth=100GB/month,months=6,oplog=270GB,journal=1GB,indexes=20%,headroom=20%". Only
+// data is needed. The error is an *[InputError].
 func ParseGrowth(text string) (*Growth, error) {
 	const how = "write it as --size data=800GB,growth=100GB/month,months=6,oplog=270GB,journal=1GB,indexes=20%,headroom=20%"
 	g := &Growth{Months: growthMonths, Headroom: growthHeadroom}
@@ -186,7 +188,8 @@ func (g *Growth) bytes(sc *scenario.Scenario) units.Size {
 	return units.Size(rows[len(rows)-1].Bytes)
 }
 
-// sets are the assignments that give the data's volume the size, none where it is as large already: volumes do not shrink.
+// sets are the assignments that give the data's volume the size, none where it is as large already:
+// volumes do not shrink.
 func (g *Growth) sets(sc *scenario.Scenario) ([]set, error) {
 	data := sc.Volumes.Get("data")
 	if data == nil {

@@ -8,9 +8,10 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// TestPublishedSizing is the table of a published case (MongoDB on Kubernetes, a gp3 volume): 800 GB and six months' growth of 100, an
-// oplog of 270, a journal of 1, indexes a fifth of the data, a fifth of headroom come to 2,341 GB, ordered as 2,500. Its addends are rounded to
-// whole GB, so ours may differ from them by one.
+// TestPublishedSizing is the table of a published case (MongoDB on Kubernetes, a gp3 volume): 800
+// GB and six months' growth of 100, an oplog of 270, a journal of 1, indexes a fifth of the data, a
+// fifth of headroom come to 2,341 GB, ordered as 2,500. Its addends are rounded to whole GB, so
+// ours may differ from them by one.
 func TestPublishedSizing(t *testing.T) {
 	g, err := ParseGrowth("data=800GB,growth=100GB/month,months=6,oplog=270GB,journal=1GB,indexes=20%,headroom=20%")
 	if err != nil {
@@ -67,7 +68,8 @@ func TestRoundStep(t *testing.T) {
 	}
 }
 
-// FuzzParseGrowth: whatever is written is read or refused with a word, and what is read can be added up.
+// FuzzParseGrowth: whatever is written is read or refused with a word, and what is read can be
+// added up.
 func FuzzParseGrowth(f *testing.F) {
 	for _, s := range []string{"data=800GB,growth=100GB/month,months=6,indexes=20%", "data=", "months=-1,data=1GB", "data=1GB,data=2GB", "=,", "data=36028797018963968B,months=120,growth=30PB"} {
 		f.Add(s)

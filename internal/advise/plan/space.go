@@ -32,7 +32,8 @@ type option struct {
 	members int            // how many machines it makes; 0: as many as now
 	// cost is what the option makes of the axis's part of the bill; an axis of settings has none.
 	cost dollars
-	// ordered is what the option has of a volume, on all machines that have it; counted where there are no prices.
+	// ordered is what the option has of a volume, on all machines that have it; counted where there
+	// are no prices.
 	ordered ordered
 	// danger orders options of one price and need: what is at risk more than now.
 	danger int
@@ -57,8 +58,8 @@ type axis struct {
 	setting bool // costs nothing; see Options.AtOnce
 }
 
-// A Space is every layout that is considered: one option of each axis. Layouts that the scenario's own checks refuse are in
-// it too, and passed over.
+// A Space is every layout that is considered: one option of each axis. Layouts that the scenario's
+// own checks refuse are in it too, and passed over.
 type Space struct {
 	axes   []axis
 	atOnce int     // settings that differ from now at most
@@ -71,15 +72,17 @@ type Space struct {
 	amounts func(choice []int) ordered
 }
 
-// ordered is what is rented of volumes, in the order in which it is compared where no price says what it is worth: IOPS and throughput over
-// what the type includes, which are what fast storage is mostly paid for, and the size.
+// ordered is what is rented of volumes, in the order in which it is compared where no price says
+// what it is worth: IOPS and throughput over what the type includes, which are what fast storage is
+// mostly paid for, and the size.
 type ordered struct {
 	iops       int64
 	throughput int64 // bytes a second
 	size       int64 // bytes; of a candidate steps of sizeStep over or under now's
 }
 
-// sizeStep is in what sizes are compared: less than 100 GiB more counts as none. Nobody moves a database for the 10 GiB of a log's volume.
+// sizeStep is in what sizes are compared: less than 100 GiB more counts as none. Nobody moves a
+// database for the 10 GiB of a log's volume.
 const sizeStep = int64(100 * units.GiB)
 
 func (o ordered) plus(p ordered) ordered {
@@ -103,12 +106,14 @@ type candidate struct {
 	ordinal int // in the order of the grid
 }
 
-// priceStep is in what prices are compared: whole dollars a month over or under now's. Nobody moves a database for eighty cents.
+// priceStep is in what prices are compared: whole dollars a month over or under now's. Nobody moves
+// a database for eighty cents.
 const priceStep dollars = 1e6
 
-// before is the order in which layouts are preferred: the price in whole dollars over now's, or without prices what is ordered, what the most disturbing change needs (so settings come
-// before volumes), how many values change, what they need together, what is at risk, the price to the cent, and the grid's order, in which no two
-// are equal.
+// before is the order in which layouts are preferred: the price in whole dollars over now's, or
+// without prices what is ordered, what the most disturbing change needs (so settings come before
+// volumes), how many values change, what they need together, what is at risk, the price to the
+// cent, and the grid's order, in which no two are equal.
 func (c *candidate) before(o *candidate) int {
 	for _, d := range [...]int64{
 		c.whole - o.whole, c.ordered.iops - o.ordered.iops, c.ordered.throughput - o.ordered.throughput, c.ordered.size - o.ordered.size, int64(c.worst - o.worst), int64(c.values - o.values), int64(c.needs - o.needs), int64(c.danger - o.danger),
@@ -177,8 +182,8 @@ func (s *Space) size() int64 {
 	return paid * sum
 }
 
-// A walk gives a space's candidates in the order of preference. It holds all that is paid for, with its price, and of the
-// settings those of one whole dollar at a time.
+// A walk gives a space's candidates in the order of preference. It holds all that is paid for, with
+// its price, and of the settings those of one whole dollar at a time.
 type walk struct {
 	space    *Space
 	paid     []candidate // by price
@@ -192,7 +197,8 @@ func (s *Space) walk() *walk {
 	s.product(make([]int, len(s.axes)), 0, false, len(s.axes), func(choice []int) {
 		w.paid = append(w.paid, candidate{choice: slices.Clone(choice), price: s.price(choice), ordinal: len(w.paid)})
 	})
-	// Of equal prices in the order of the grid. Quicker than a stable sort, and there may be hundreds of thousands.
+	// Of equal prices in the order of the grid. Quicker than a stable sort, and there may be
+	// hundreds of thousands.
 	slices.SortFunc(w.paid, func(a, b candidate) int {
 		if d := sign(int64(a.price - b.price)); d != 0 {
 			return d
@@ -205,7 +211,8 @@ func (s *Space) walk() *walk {
 	return w
 }
 
-// product tells every choice of the axes that are settings, or of those that are not, with at most so many other than now.
+// product tells every choice of the axes that are settings, or of those that are not, with at most
+// so many other than now.
 func (s *Space) product(choice []int, from int, setting bool, changed int, tell func([]int)) {
 	if from == len(s.axes) {
 		tell(choice)

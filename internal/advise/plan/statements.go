@@ -12,9 +12,11 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// A Statement is something to know before money is spent, computed from the runs: each says on which figures it rests.
+// A Statement is something to know before money is spent, computed from the runs: each says on
+// which figures it rests.
 type Statement struct {
-	// Kind is tune-first, more-iops, instance-cap, credits, margin, nothing-to-change, unmet, incomplete, buckets, buckets-run, unpriced, machine-unpriced.
+	// Kind is tune-first, more-iops, instance-cap, credits, margin, nothing-to-change, unmet,
+	// incomplete, buckets, buckets-run, unpriced, machine-unpriced.
 	Kind     string     `json:"kind"`
 	Text     string     `json:"text"`
 	Evidence []Evidence `json:"evidence"`
@@ -141,8 +143,9 @@ func mostHeld(r *simulate.Result) (name, limit string, seconds float64) {
 	return name, limit, seconds
 }
 
-// mostIOPS are the most IOPS of each volume where one chooses them, and fewer are had: as many as the product has, of that size, and the
-// instance ever lets through. Whether they help is not argued, but run.
+// mostIOPS are the most IOPS of each volume where one chooses them, and fewer are had: as many as
+// the product has, of that size, and the instance ever lets through. Whether they help is not
+// argued, but run.
 func (p *planner) mostIOPS() []*job {
 	var out []*job
 	on := p.now.Instance()
@@ -177,14 +180,15 @@ func (p *planner) mostIOPS() []*job {
 	return out
 }
 
-// helps is by how much a figure must fall for something to have helped: less than a tenth is nothing one would notice.
+// helps is by how much a figure must fall for something to have helped: less than a tenth is
+// nothing one would notice.
 const helps = 0.10
 
 // noticed is what a figure must come out at, at most, to be noticeably better than another.
 func noticed(than float64) float64 { return (1 - helps) * than }
 
-// moreIOPS says what the most IOPS come to. Where what is deployed misses an objective and they do not reach it either, their run was
-// ended as soon as that was certain.
+// moreIOPS says what the most IOPS come to. Where what is deployed misses an objective and they do
+// not reach it either, their run was ended as soon as that was certain.
 func (p *planner) moreIOPS() []Statement {
 	before, ok := p.figure(p.current)
 	if !ok || before == 0 {
@@ -216,7 +220,8 @@ func (p *planner) moreIOPS() []Statement {
 	return out
 }
 
-// unhelped says why IOPS do not help: what else holds the volume's requests back, or that nothing does.
+// unhelped says why IOPS do not help: what else holds the volume's requests back, or that nothing
+// does.
 func (p *planner) unhelped(name string) string {
 	var limit string
 	var held, all float64

@@ -9,17 +9,19 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// Many layouts differ from one that was rejected in nothing but more of what that one never lacked: 250 MiB/s where 125 held nobody
-// back. They need no run of their own.
+// Many layouts differ from one that was rejected in nothing but more of what that one never lacked:
+// 250 MiB/s where 125 held nobody back. They need no run of their own.
 //
-// A limit of a volume is an instant up to which all that passed is paid for; what comes before it waits, until the latest of these
-// instants. Let a run have ended in which some limits were never that latest, and take another run in which these are higher, by overHead at
-// least, and nothing else is other. Up to any request let both be the same: what passed, and when. Then a higher limit's instant is, rounded up to nanoseconds
-// as it is read, no later than it was, since it charges less for each (by more than the nanosecond that rounding may take, which is what
-// overHead is for); the latest of them is of a limit that is the same in both, or none is later than what the request waited for besides, so it
-// passes at the same time. By induction the two runs are the same up to where
-// the first was ended, and the other is ended there too, for the same reason. The instance's limits, which volumes share, see the same
-// requests at the same times.
+// A limit of a volume is an instant up to which all that passed is paid for; what comes before it
+// waits, until the latest of these instants. Let a run have ended in which some limits were never
+// that latest, and take another run in which these are higher, by overHead at least, and nothing
+// else is other. Up to any request let both be the same: what passed, and when. Then a higher
+// limit's instant is, rounded up to nanoseconds as it is read, no later than it was, since it
+// charges less for each (by more than the nanosecond that rounding may take, which is what overHead
+// is for); the latest of them is of a limit that is the same in both, or none is later than what
+// the request waited for besides, so it passes at the same time. By induction the two runs are the
+// same up to where the first was ended, and the other is ended there too, for the same reason. The
+// instance's limits, which volumes share, see the same requests at the same times.
 
 // overHead is by how many times a limit has to be higher to count as such.
 const overHead = 1.1
@@ -30,7 +32,8 @@ type twins struct {
 	rejected map[string][]*twin
 }
 
-// A twin is a layout as far as its volumes' limits go, in the order of members and of each one's volumes.
+// A twin is a layout as far as its volumes' limits go, in the order of members and of each one's
+// volumes.
 type twin struct {
 	key      string
 	limits   []volume.Rate
@@ -90,7 +93,8 @@ func (all *twins) find(t *twin) *outcome {
 	return nil
 }
 
-// repeats tells whether a layout differs from this one in higher limits alone, of those that did not matter.
+// repeats tells whether a layout differs from this one in higher limits alone, of those that did
+// not matter.
 func (r *twin) repeats(t *twin) bool {
 	more := func(x, y float64, mattered bool) bool { return x == y || !mattered && x > 0 && y >= overHead*x }
 	for i, x := range r.limits {

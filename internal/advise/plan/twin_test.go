@@ -12,7 +12,8 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// TestRepeatedIsTheSame: a layout that is said to repeat another's run does: it is rejected at the same instant for the same reason.
+// TestRepeatedIsTheSame: a layout that is said to repeat another's run does: it is rejected at the
+// same instant for the same reason.
 func TestRepeatedIsTheSame(t *testing.T) {
 	file := language.NewFile("small.yaml", []byte(small))
 	repeated, ran := 0, 0

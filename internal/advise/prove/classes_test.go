@@ -34,8 +34,9 @@ func counted(q float64, edges []float64, units ...[]float64) *histogram {
 	return h
 }
 
-// The stated interval holds the quantile of the durations themselves, wherever within their classes they were, also where no unit differs
-// from another: then chance has no part in it, and the whole class is left.
+// The stated interval holds the quantile of the durations themselves, wherever within their classes
+// they were, also where no unit differs from another: then chance has no part in it, and the whole
+// class is left.
 func TestStatedIntervalHoldsTheClass(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		one := rapid.SliceOfN(rapid.Float64Range(1e-5, 0.008), 1, 40).Draw(t, "durations")
@@ -73,7 +74,8 @@ func TestChangeOfClasses(t *testing.T) {
 	}
 }
 
-// withClasses gives a made recording a histogram of its writes: each second's take its latency times a factor, and a hundredth ten times that.
+// withClasses gives a made recording a histogram of its writes: each second's take its latency
+// times a factor, and a hundredth ten times that.
 func (m made) withClasses(word string, edges []string, factor float64) *side {
 	s := m.side(word)
 	all := s.c.Tracks
@@ -102,8 +104,9 @@ func (m made) withClasses(word string, edges []string, factor float64) *side {
 	return s
 }
 
-// Where a histogram is told it is what percentiles are of. A change that its classes are too wide for is not called one, nor is a
-// longer recording advised; that nothing changed is said beside how wide they are.
+// Where a histogram is told it is what percentiles are of. A change that its classes are too wide
+// for is not called one, nor is a longer recording advised; that nothing changed is said beside how
+// wide they are.
 func TestFiguresOfClasses(t *testing.T) {
 	edges := []string{"0.001", "0.01", "0.1", "1", "10", "+Inf"}
 	compareTwo := func(slower float64) *Report {
@@ -124,7 +127,8 @@ func TestFiguresOfClasses(t *testing.T) {
 	if *p50.Before.Low > 0.001 || *p50.Before.High < 0.01 {
 		t.Errorf("the median is between %g and %g, of the class from 1 to 10 ms", *p50.Before.Low, *p50.Before.High)
 	}
-	// A fifth of the seconds or so moves on to the next class: that is no chance, but the median stays in its own.
+	// A fifth of the seconds or so moves on to the next class: that is no chance, but the median
+	// stays in its own.
 	r := compareTwo(4)
 	if p50 := figure(r, "write_p50"); p50.Verdict != CantTell || p50.Record != nil || *p50.PAdjusted > 0.05 {
 		t.Errorf("within a class: %+v", p50)

@@ -10,7 +10,8 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// conclude sums the verdicts of what clients feel up, and says them in a sentence. Where nothing tells what clients feel, all figures count.
+// conclude sums the verdicts of what clients feel up, and says them in a sentence. Where nothing
+// tells what clients feel, all figures count.
 func (r *Report) conclude(pairs []pair) {
 	felt := slices.DeleteFunc(slices.Clone(pairs), func(x pair) bool { return !x.kind.felt })
 	if len(felt) == 0 {
@@ -130,8 +131,8 @@ func (f *Figure) within() string {
 	return fmt.Sprintf("%s to %s", Change(f.Ratio.Low), Change(f.Ratio.High))
 }
 
-// Interval is the interval of the change in words: in percent or as a factor, as a difference where before was nothing, "" where
-// nothing changed at all.
+// Interval is the interval of the change in words: in percent or as a factor, as a difference where
+// before was nothing, "" where nothing changed at all.
 func (f *Figure) Interval() string {
 	switch d := f.Difference; {
 	case f.P == nil:

@@ -8,13 +8,14 @@ import (
 )
 
 const (
-	// unitsMin is how many units, or runs of them, each side needs: of two sides of six the most extreme of 924 permutations has
-	// a p of 0.0022, which a family of a dozen figures leaves under 0.05; of two sides of five, 0.0079, it does not.
+	// unitsMin is how many units, or runs of them, each side needs: of two sides of six the most
+	// extreme of 924 permutations has a p of 0.0022, which a family of a dozen figures leaves under
+	// 0.05; of two sides of five, 0.0079, it does not.
 	unitsMin = 6
 	// unitsMax bounds the units where there are no cycles: cells are taken together beyond.
 	unitsMax = 20_000
-	// tooClose is the part of the usual distance of two checkpoints' starts under which the second is none, and
-	// tooFar the multiple over which something is missing between them.
+	// tooClose is the part of the usual distance of two checkpoints' starts under which the second
+	// is none, and tooFar the multiple over which something is missing between them.
 	tooClose, tooFar = 1.0 / 3, 3
 )
 
@@ -46,7 +47,8 @@ func checkpoints(c *rules.Case) (rules.Cycle, bool) {
 	return rules.Cycle{}, false
 }
 
-// byCycles cuts a case from each checkpoint's start to the next one's; cycles is false if there are not two starts.
+// byCycles cuts a case from each checkpoint's start to the next one's; cycles is false if there are
+// not two starts.
 func byCycles(c *rules.Case) partition {
 	p := partition{unit: make([]int32, c.Grid.N)}
 	for k := range p.unit {
@@ -117,7 +119,8 @@ func byLength(n, length int) partition {
 	return p
 }
 
-// cut gives both sides their units: whole cycles; cycles and stretches as long as the other's; or cells.
+// cut gives both sides their units: whole cycles; cycles and stretches as long as the other's; or
+// cells.
 func cut(before, after *rules.Case) (a, b partition) {
 	a, b = byCycles(before), byCycles(after)
 	switch {

@@ -5,7 +5,8 @@ import "math"
 // normalQuantile is the standard normal number that a share p is below.
 func normalQuantile(p float64) float64 { return math.Sqrt2 * math.Erfinv(2*p-1) }
 
-// freedomMax is the degrees of freedom from which Student's distribution is taken for the normal one: they differ by 0.3 % at 95 %.
+// freedomMax is the degrees of freedom from which Student's distribution is taken for the normal
+// one: they differ by 0.3 % at 95 %.
 const freedomMax = 400
 
 // studentQuantile is the quantile of Student's t, by bisection.
@@ -24,7 +25,8 @@ func studentQuantile(p float64, freedom int) float64 {
 	return (low + high) / 2
 }
 
-// studentWithin is the chance of Student's t to lie between -t and t: Abramowitz and Stegun (1964), 26.7.3 and 26.7.4.
+// studentWithin is the chance of Student's t to lie between -t and t: Abramowitz and Stegun (1964),
+// 26.7.3 and 26.7.4.
 func studentWithin(t float64, freedom int) float64 {
 	theta := math.Atan(t / math.Sqrt(float64(freedom)))
 	sin, cos := math.Sin(theta), math.Cos(theta)
@@ -45,8 +47,8 @@ func studentWithin(t float64, freedom int) float64 {
 	return 2 / math.Pi * (theta + float64(sin*sum))
 }
 
-// holm adjusts p-values so that the chance of any false one under alpha is at most alpha (Holm, Scandinavian Journal of
-// Statistics 6 (1979) 65-70). The result is in the order given.
+// holm adjusts p-values so that the chance of any false one under alpha is at most alpha (Holm,
+// Scandinavian Journal of Statistics 6 (1979) 65-70). The result is in the order given.
 func holm(p []float64) []float64 {
 	order := make([]int, len(p))
 	for i := range order {

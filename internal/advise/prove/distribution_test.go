@@ -20,7 +20,8 @@ func TestStudentQuantile(t *testing.T) {
 	}
 }
 
-// The example of Holm's paper in small: the least p counts as often as there are figures, each next one once less.
+// The example of Holm's paper in small: the least p counts as often as there are figures, each next
+// one once less.
 func TestHolm(t *testing.T) {
 	got := holm([]float64{0.04, 0.01, 0.5, 0.02})
 	if want := []float64{0.08, 0.04, 0.5, 0.06}; fmt.Sprintf("%.4f", got) != fmt.Sprintf("%.4f", want) {

@@ -1,9 +1,11 @@
-// Package prove tells from two recordings whether something got better, by how much, and how sure that is.
+// Package prove tells from two recordings whether something got better, by how much, and how sure
+// that is.
 //
-// A database's latency is no bag of independent numbers. It comes in cycles, a checkpoint a minute, and within one
-// every second resembles the second before it. Ten minutes at one second are 600 samples, but only ten checkpoints, and ten is what
-// may be counted: a test that takes the seconds for independent finds a change between any two recordings of the
-// same thing. So the cycle is the unit here.
+// A database's latency is no bag of independent numbers. It comes in cycles, a checkpoint a minute,
+// and within one every second resembles the second before it. Ten minutes at one second are 600
+// samples, but only ten checkpoints, and ten is what may be counted: a test that takes the seconds
+// for independent finds a change between any two recordings of the same thing. So the cycle is the
+// unit here.
 //
 //  1. Both recordings become signals on one grid each, with their stalled time (package diagnose), and
 //     are cut into whole checkpoint cycles, from start to start. What is left at the ends is not used: every phase of the
@@ -23,6 +25,7 @@
 //     "better" or "worse" in a report at one minus the confidence. A verdict also needs the figure's own interval to
 //     exclude no change, and to reach beyond 5 %.
 //
-// The same recordings and seed give the same report. What is assumed is in the report: that cycles of one recording are
-// alike and do not depend on each other beyond a run, and that nothing else changed between the two.
+// The same recordings and seed give the same report. What is assumed is in the report: that cycles
+// of one recording are alike and do not depend on each other beyond a run, and that nothing else
+// changed between the two.
 package prove

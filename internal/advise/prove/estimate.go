@@ -12,11 +12,12 @@ import (
 	"plimsoll/internal/judge/rules"
 )
 
-// sameRatio is the relative change under which nobody acts: an interval within it says that nothing changed.
+// sameRatio is the relative change under which nobody acts: an interval within it says that nothing
+// changed.
 const sameRatio = 0.05
 
-// estimate computes values, intervals, p and verdicts of all pairs. Each has streams of chance of its own, so the order in which they are
-// computed does not matter.
+// estimate computes values, intervals, p and verdicts of all pairs. Each has streams of chance of
+// its own, so the order in which they are computed does not matter.
 func estimate(ctx context.Context, pairs []pair, r *Report, opt Options) error {
 	var mu sync.Mutex
 	done := 0
@@ -102,7 +103,8 @@ func (x *pair) estimate(r *Report, opt Options) {
 	f.Resolution = max(resolution(x.before, a), resolution(x.after, b))
 }
 
-// resolution is how wide the class is in which a value lies, over the value: no change of less is seen. 0: there are no classes.
+// resolution is how wide the class is in which a value lies, over the value: no change of less is
+// seen. 0: there are no classes.
 func resolution(m measure, at float64) float64 {
 	h, ok := m.(*histogram)
 	if !ok {
@@ -153,20 +155,22 @@ func (x *pair) judge(alpha float64) {
 	}
 }
 
-// same reports whether the whole interval is of changes that are none, but for what the classes of a histogram hide: that is told
-// beside it, as the figure's resolution.
+// same reports whether the whole interval is of changes that are none, but for what the classes of
+// a histogram hide: that is told beside it, as the figure's resolution.
 func (x *pair) same() bool {
 	return x.difference.low == 0 && x.difference.high == 0 || x.ratio.low >= 1-sameRatio && x.ratio.high <= 1+sameRatio
 }
 
-// blurred reports whether there is a change, but classes too wide to tell that it is one of this figure.
+// blurred reports whether there is a change, but classes too wide to tell that it is one of this
+// figure.
 func (x *pair) blurred(alpha float64) bool {
 	f := &x.figure
 	return f.Verdict == CantTell && f.PAdjusted != nil && *f.PAdjusted <= alpha && (x.difference.high < 0 || x.difference.low > 0)
 }
 
 const (
-	// power is the chance to see a change that is there, which advice is for: four in five, and the normal quantile of that.
+	// power is the chance to see a change that is there, which advice is for: four in five, and the
+	// normal quantile of that.
 	powerQuantile = 0.8416
 	// aim is the relative change that advice is for where the one seen is next to none.
 	aim = 0.10
@@ -174,7 +178,8 @@ const (
 	again = 1.5
 )
 
-// advise says how long to record: the interval's width falls with the square root of the number of units.
+// advise says how long to record: the interval's width falls with the square root of the number of
+// units.
 func (x *pair) advise(family int, alpha float64) {
 	f := &x.figure
 	if f.Verdict != CantTell || f.Before.Value == nil || f.After.Value == nil {

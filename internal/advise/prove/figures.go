@@ -22,7 +22,8 @@ type kind struct {
 	ways []way
 }
 
-// A way reads a figure from a side; the measure is nil if the side does not tell it. basis says what it is computed from.
+// A way reads a figure from a side; the measure is nil if the side does not tell it. basis says
+// what it is computed from.
 type way struct {
 	of    func(s *side) measure
 	basis string
@@ -96,7 +97,8 @@ func checkpointWays(pack *rules.Pack) []way {
 // one is a signal's one series, or the sum of several; nil if it was not measured.
 func (s *side) one(signal *rules.Signal) []float64 { return s.c.One(signal) }
 
-// An asked is a kind of operation that clients ask for: what a driver told of it, and what a server does.
+// An asked is a kind of operation that clients ask for: what a driver told of it, and what a server
+// does.
 type asked struct {
 	classes, latency, rate *rules.Signal
 	server                 func(rules.Compared) rules.Felt
@@ -107,14 +109,15 @@ var (
 	reads  = asked{rules.ClientReadClasses, rules.ClientReadLatency, rules.ClientReads, func(c rules.Compared) rules.Felt { return c.Reads }}
 )
 
-// felt is a percentile of all latencies from the intended starts, by the histogram that a simulation and the laboratory record. Only
-// this way tells a p99.9: of means of a second it would be that of the worst second.
+// felt is a percentile of all latencies from the intended starts, by the histogram that a
+// simulation and the laboratory record. Only this way tells a p99.9: of means of a second it would
+// be that of the worst second.
 func (a asked) felt(q float64) way {
 	return way{classes(a.classes, q), summed + ", from the intended starts"}
 }
 
-// latencies are the ways to a percentile of operations' latency: as a driver counted each of them, as it summed them, as the
-// server did, and by a symptom's detector.
+// latencies are the ways to a percentile of operations' latency: as a driver counted each of them,
+// as it summed them, as the server did, and by a symptom's detector.
 func (a asked) latencies(pack *rules.Pack, q float64) []way {
 	bySignals := func(latency, rate *rules.Signal) func(s *side) measure {
 		return func(s *side) measure { return s.quantile(q, s.one(latency), s.one(rate)) }
@@ -317,7 +320,8 @@ func onDevice(signal *rules.Signal) func(s *side) measure {
 	}
 }
 
-// await is the mean time of a write at the busiest device: each cell's weighs as many writes as it had.
+// await is the mean time of a write at the busiest device: each cell's weighs as many writes as it
+// had.
 func await(s *side) measure {
 	took := s.c.For(rules.DiskWriteAwait, "device", s.device)
 	writes := s.c.For(rules.DiskWrites, "device", s.device)

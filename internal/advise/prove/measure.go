@@ -6,16 +6,18 @@ import (
 	"slices"
 )
 
-// A measure is a figure as a function of units: how often each counts gives the value. It is read by several goroutines at once.
+// A measure is a figure as a function of units: how often each counts gives the value. It is read
+// by several goroutines at once.
 type measure interface {
 	units() int
 	// estimate is the figure with unit i counted times[i] times; NaN if nothing is left.
 	estimate(times []int32) float64
-	// spread is the interval of the value at, reaching so many standard errors to either side; deviates gives the standard
-	// error of a quotient of units.
+	// spread is the interval of the value at, reaching so many standard errors to either side;
+	// deviates gives the standard error of a quotient of units.
 	spread(at, errors float64, deviates func(*quotient) float64) (s span, reach float64)
-	// influence is, but for a factor, how much each unit moves the figure from its value over all units: it is by its
-	// autocorrelation that units depend on each other as far as this figure is concerned.
+	// influence is, but for a factor, how much each unit moves the figure from its value over all
+	// units: it is by its autocorrelation that units depend on each other as far as this figure is
+	// concerned.
 	influence() []float64
 	// join is both measures' units in one, this one's first.
 	join(o measure) measure
@@ -152,7 +154,8 @@ func (p *percentile) share(in func(x float64) bool) *quotient {
 }
 
 func (p *percentile) spread(at, errors float64, deviates func(*quotient) float64) (span, float64) {
-	// The two differ where many cells have the same value; the one that varies more is on the safe side.
+	// The two differ where many cells have the same value; the one that varies more is on the safe
+	// side.
 	e := errors * max(deviates(p.from(at)), deviates(p.above(at)))
 	return woodruff(at, p.q, e, func(q float64) float64 {
 		moved := *p
@@ -161,11 +164,12 @@ func (p *percentile) spread(at, errors float64, deviates func(*quotient) float64
 	})
 }
 
-// woodruff is the interval of a quantile (Woodruff, Journal of the American Statistical Association 47 (1952) 635-646): the share of
-// operations above it is a mean, and has an error; the quantiles that far to either side are the interval's ends. Where the error is
-// as large as the share itself, nothing bounds the quantile from above: its few longest operations fell into so few units that another
-// recording could have far longer ones. A bootstrap of the quantile itself never goes beyond the longest that was seen, and
-// is too sure. reach is the error over the share.
+// woodruff is the interval of a quantile (Woodruff, Journal of the American Statistical Association
+// 47 (1952) 635-646): the share of operations above it is a mean, and has an error; the quantiles
+// that far to either side are the interval's ends. Where the error is as large as the share itself,
+// nothing bounds the quantile from above: its few longest operations fell into so few units that
+// another recording could have far longer ones. A bootstrap of the quantile itself never goes
+// beyond the longest that was seen, and is too sure. reach is the error over the share.
 func woodruff(at, q, e float64, quantile func(q float64) float64) (s span, reach float64) {
 	s = span{value: at, low: at, high: at}
 	if e > 0 {
@@ -212,7 +216,8 @@ func (h *histogram) sum(times []int32) []float64 {
 	return sum
 }
 
-// estimate interpolates within a class as Prometheus' histogram_quantile does; beyond the last finite edge it gives that edge.
+// estimate interpolates within a class as Prometheus' histogram_quantile does; beyond the last
+// finite edge it gives that edge.
 func (h *histogram) estimate(times []int32) float64 {
 	sum := h.sum(times)
 	e := h.class(sum)
@@ -261,8 +266,8 @@ func (h *histogram) above() *quotient {
 	return out
 }
 
-// spread is Woodruff's interval of the interpolated value, and what is left of the classes in which its ends lie: where within a class
-// durations were, nothing tells.
+// spread is Woodruff's interval of the interpolated value, and what is left of the classes in which
+// its ends lie: where within a class durations were, nothing tells.
 func (h *histogram) spread(at, errors float64, deviates func(*quotient) float64) (span, float64) {
 	e := errors * deviates(h.above())
 	moved := func(q float64) *histogram { return &histogram{q: q, edges: h.edges, upTo: h.upTo} }

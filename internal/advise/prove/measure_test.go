@@ -10,8 +10,8 @@ import (
 	"plimsoll/internal/base/random"
 )
 
-// A percentile is the smallest value that leaves at most its share of the operations above, with each unit's operations as
-// often as it counts.
+// A percentile is the smallest value that leaves at most its share of the operations above, with
+// each unit's operations as often as it counts.
 func TestPercentileIsThatOfAllOperations(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 6).Draw(t, "units")
@@ -65,7 +65,8 @@ func TestHistogram(t *testing.T) {
 	}
 }
 
-// Of two sides that could not be further apart, the permutation gives the share of orders that are as extreme: 2 of 924.
+// Of two sides that could not be further apart, the permutation gives the share of orders that are
+// as extreme: 2 of 924.
 func TestPermutationIsExact(t *testing.T) {
 	low := &quotient{num: []float64{1, 2, 3, 4, 5, 6}, den: ones(6)}
 	high := &quotient{num: []float64{11, 12, 13, 14, 15, 16}, den: ones(6)}

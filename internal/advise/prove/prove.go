@@ -49,8 +49,9 @@ type side struct {
 	device string
 }
 
-// Compare compares two recordings, of any number of sources each. It fails where one cannot be read, is too short to tell anything,
-// where both are the same, and where they have no figure in common.
+// Compare compares two recordings, of any number of sources each. It fails where one cannot be
+// read, is too short to tell anything, where both are the same, and where they have no figure in
+// common.
 func Compare(ctx context.Context, before, after []recording.Reader, opt Options) (*Report, error) {
 	if opt.Confidence == 0 {
 		opt.Confidence = confidenceDefault
@@ -80,8 +81,8 @@ func (s *side) lay(ctx context.Context, opt diagnose.Options) (err error) {
 	return nil
 }
 
-// evenSteps lays the finer recording on cells as long as the other's: the mean of fifteen seconds has no p99 that one of a single
-// second could be compared with.
+// evenSteps lays the finer recording on cells as long as the other's: the mean of fifteen seconds
+// has no p99 that one of a single second could be compared with.
 func evenSteps(ctx context.Context, a, b *side, opt Options) error {
 	fine, coarse, window := a, b, opt.Before
 	if b.c.Grid.StepMs < a.c.Grid.StepMs {

@@ -10,7 +10,8 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// few is enough resamples for a verdict of thirteen figures: the least p is 1/500, Holm makes 0.026 of it.
+// few is enough resamples for a verdict of thirteen figures: the least p is 1/500, Holm makes 0.026
+// of it.
 var few = Options{Confidence: confidenceDefault, Resamples: 499}
 
 // underRace says that the race detector is at work.
@@ -78,7 +79,8 @@ func TestFalseVerdicts(t *testing.T) {
 	}
 }
 
-// A change of 30 % in p99 is found, given enough cycles; and the checkpoint, which is the same, is called other no more often than is stated.
+// A change of 30 % in p99 is found, given enough cycles; and the checkpoint, which is the same, is
+// called other no more often than is stated.
 func TestPower(t *testing.T) {
 	const n = 20
 	found, wrong := 0, 0
@@ -99,7 +101,8 @@ func TestPower(t *testing.T) {
 	}
 }
 
-// faster compares recordings of so many cycles of which the later ones take 30 % less time for everything.
+// faster compares recordings of so many cycles of which the later ones take 30 % less time for
+// everything.
 func faster(t *testing.T, n, cycles int) []*Report {
 	t.Helper()
 	m := made{cells: 30*cycles + 31, every: 30}
@@ -131,8 +134,8 @@ func TestAdvice(t *testing.T) {
 	}
 }
 
-// The interval of a value holds what a recording without end would tell, at about the confidence: of seven cycles one in
-// fourteen does not, where it should be one in twenty.
+// The interval of a value holds what a recording without end would tell, at about the confidence:
+// of seven cycles one in fourteen does not, where it should be one in twenty.
 func TestCoverage(t *testing.T) {
 	truth := map[string]float64{}
 	endless := made{seed: 99, cells: 100_000, every: 60}.side("before")

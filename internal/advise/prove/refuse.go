@@ -26,10 +26,12 @@ func refuse(hint, format string, args ...any) error {
 	return &refusal{text: fmt.Sprintf(format, args...), hint: hint}
 }
 
-// sameCellsMin is how many cells of both recordings must have the same times and values to be the same ones.
+// sameCellsMin is how many cells of both recordings must have the same times and values to be the
+// same ones.
 const sameCellsMin = 10
 
-// distinct refuses two recordings that are one, or share a part: two of the same thing never have the same values in the same second.
+// distinct refuses two recordings that are one, or share a part: two of the same thing never have
+// the same values in the same second.
 func distinct(a, b *side) error {
 	shared, same := 0, true
 	from := (b.c.Grid.FromMs - a.c.Grid.FromMs) / a.c.Grid.StepMs
@@ -59,8 +61,9 @@ func distinct(a, b *side) error {
 
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
-// equalCells compares two series over the time both have, y beginning shift cells after x: how many cells are known in both, and whether all are
-// equal. The cells at the ends hold only a part of a sample's interval.
+// equalCells compares two series over the time both have, y beginning shift cells after x: how many
+// cells are known in both, and whether all are equal. The cells at the ends hold only a part of a
+// sample's interval.
 func equalCells(x, y []float64, shift int) (n int, equal bool) {
 	for k := max(shift, 0) + 1; k < min(len(x), shift+len(y))-1; k++ {
 		v, w := x[k], y[k-shift]
@@ -118,8 +121,8 @@ func usualCycles(pack *rules.Pack, n int) string {
 	return strings.Join(out, ", ")
 }
 
-// checkpointing tells whether checkpoints are to be expected although no two were seen: a recording of many
-// times the longest usual distance of two, in which none is seen, is of a database without.
+// checkpointing tells whether checkpoints are to be expected although no two were seen: a recording
+// of many times the longest usual distance of two, in which none is seen, is of a database without.
 func (s *side) checkpointing() bool {
 	longest := 0.0
 	for _, e := range s.c.Pack.Engines() {

@@ -4,13 +4,15 @@ import (
 	"plimsoll/internal/judge/diagnose"
 )
 
-// Version is the version of the JSON contract of [Report]. Fields are added, never renamed or removed.
+// Version is the version of the JSON contract of [Report]. Fields are added, never renamed or
+// removed.
 const Version = 1
 
 // A Verdict is what can be said of a figure, or of all.
 type Verdict string
 
-// The verdicts. Better and worse are of figures of which less (or more) is better whoever asks, higher and lower of the others.
+// The verdicts. Better and worse are of figures of which less (or more) is better whoever asks,
+// higher and lower of the others.
 const (
 	Better   Verdict = "better"
 	Worse    Verdict = "worse"
@@ -21,7 +23,8 @@ const (
 	Mixed    Verdict = "mixed"      // of all: some better, some worse
 )
 
-// A Report is the comparison of two recordings: the contract of `prove -o json`. Times are seconds; what cannot be told is null.
+// A Report is the comparison of two recordings: the contract of `prove -o json`. Times are seconds;
+// what cannot be told is null.
 type Report struct {
 	Version    int     `json:"version"`
 	Verdict    Verdict `json:"verdict"`  // of what clients feel
@@ -98,7 +101,8 @@ type Figure struct {
 	Unit  string `json:"unit"`  // "seconds", "seconds/h", "1/s", "bytes", "bytes/s", "ratio"
 	// Wanted is "less", "more" or "neither".
 	Wanted string `json:"wanted"`
-	// Basis says what it was computed from: "histogram, summed over the run", "percentile of means of 1.00 s".
+	// Basis says what it was computed from: "histogram, summed over the run", "percentile of means
+	// of 1.00 s".
 	Basis string `json:"basis"`
 	// Signals are what it was read from, as `plimsoll rules show` tells them; none of what stalled.
 	Signals []string `json:"signals,omitempty"`
@@ -109,8 +113,9 @@ type Figure struct {
 	Difference Estimate `json:"difference"`
 	// BlockUnits is how many units were drawn together.
 	BlockUnits int `json:"block_units"`
-	// Resolution is how wide the histogram's class is in which the value lies, over the value, of the side where that is more: intervals
-	// have it in them, and a change of less is not seen. 0 where there are no classes.
+	// Resolution is how wide the histogram's class is in which the value lies, over the value, of
+	// the side where that is more: intervals have it in them, and a change of less is not seen. 0
+	// where there are no classes.
 	Resolution float64  `json:"resolution"`
 	P          *float64 `json:"p_value"`
 	PAdjusted  *float64 `json:"p_adjusted"`

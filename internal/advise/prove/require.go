@@ -38,8 +38,9 @@ func Names(pack *rules.Pack) []string {
 	return out
 }
 
-// ParseBound reads a requirement: "write_p99 < 25ms". A value has the figure's unit: a duration, a size, a rate or a share; that of
-// stalled is the time stalled in an hour. The error says how it is written.
+// ParseBound reads a requirement: "write_p99 < 25ms". A value has the figure's unit: a duration, a
+// size, a rate or a share; that of stalled is the time stalled in an hour. The error says how it is
+// written.
 func ParseBound(pack *rules.Pack, text string) (Bound, error) {
 	if len(text) > requireBytesMax {
 		return Bound{}, fmt.Errorf("a requirement has at most %d characters, not %d", requireBytesMax, len(text))
@@ -88,9 +89,10 @@ func orAll(pack *rules.Pack, name string) string {
 	return "there are " + strings.Join(Names(pack), ", ")
 }
 
-// require holds the requirements to the figures after. A requirement is met only if the whole interval keeps it. As all have to be met,
-// their number needs no correction: the chance that all pass while one is not kept is at most that of this one
-// (an intersection-union test: Berger, Technometrics 24 (1982) 295-300).
+// require holds the requirements to the figures after. A requirement is met only if the whole
+// interval keeps it. As all have to be met, their number needs no correction: the chance that all
+// pass while one is not kept is at most that of this one (an intersection-union test: Berger,
+// Technometrics 24 (1982) 295-300).
 func (r *Report) require(pairs []pair, opt Options) {
 	for _, b := range opt.Require {
 		q := Requirement{Text: b.text, Name: b.name, Less: b.less, Bound: b.bound, Unit: b.unit, Outcome: NotMeasured}

@@ -6,8 +6,8 @@ import (
 	"plimsoll/internal/base/random"
 )
 
-// drawBlocks counts how often each of len(times) units comes up when runs of block units are drawn, circularly, until there are as
-// many units as before.
+// drawBlocks counts how often each of len(times) units comes up when runs of block units are drawn,
+// circularly, until there are as many units as before.
 func drawBlocks(times []int32, block int, s *random.Stream) {
 	clear(times)
 	n := len(times)
@@ -41,9 +41,10 @@ func contrast(a, b float64) float64 {
 	return (b - a) / (math.Abs(a) + math.Abs(b))
 }
 
-// permute is the share of orders of both sides' runs in which the two are at least as far apart as they are: runs are of block units,
-// and as many of them come before as did. One is added to both counts, for the order seen is one of them (Phipson, Smyth 2010:
-// permutation p-values should never be zero).
+// permute is the share of orders of both sides' runs in which the two are at least as far apart as
+// they are: runs are of block units, and as many of them come before as did. One is added to both
+// counts, for the order seen is one of them (Phipson, Smyth 2010: permutation p-values should never
+// be zero).
 func permute(a, b measure, block, permutations int, s *random.Stream) float64 {
 	both := a.join(b)
 	n := both.units()
@@ -79,9 +80,9 @@ func permute(a, b measure, block, permutations int, s *random.Stream) float64 {
 	return float64(asFar) / float64(permutations+1)
 }
 
-// blockLength is how many units to draw together: the automatic choice for the circular block bootstrap of Politis and White,
-// Econometric Reviews 23 (2004) 53-70, with the correction of Patton, Politis and White, ibid. 28 (2009) 372-375. The constants
-// are theirs.
+// blockLength is how many units to draw together: the automatic choice for the circular block
+// bootstrap of Politis and White, Econometric Reviews 23 (2004) 53-70, with the correction of
+// Patton, Politis and White, ibid. 28 (2009) 372-375. The constants are theirs.
 func blockLength(series []float64) int {
 	n := len(series)
 	if n < 4 {
@@ -137,8 +138,9 @@ func autocovariance(x []float64, most int) []float64 {
 	return out
 }
 
-// critical is how many standard errors an interval reaches to either side, of so many independent runs: Student's t, and the bootstrap's
-// standard error is too small by sqrt((n-1)/n) (Hesterberg, The American Statistician 69 (2015) 371-386, section 3.2).
+// critical is how many standard errors an interval reaches to either side, of so many independent
+// runs: Student's t, and the bootstrap's standard error is too small by sqrt((n-1)/n) (Hesterberg,
+// The American Statistician 69 (2015) 371-386, section 3.2).
 func critical(alpha float64, runs int) float64 {
 	n := float64(runs)
 	return math.Sqrt(n/(n-1)) * studentQuantile(1-alpha/2, runs-1)
@@ -165,9 +167,9 @@ func deviation(estimates []float64) float64 {
 	return math.Sqrt(sum / (n - 1))
 }
 
-// A span is a value and the interval it lies in by chance; high is infinite where nothing bounds it. below and above are how much
-// further it may lie because what was recorded is no finer: the rest of a histogram's class. That is no matter of chance, and no longer
-// recording makes it less.
+// A span is a value and the interval it lies in by chance; high is infinite where nothing bounds
+// it. below and above are how much further it may lie because what was recorded is no finer: the
+// rest of a histogram's class. That is no matter of chance, and no longer recording makes it less.
 type span struct{ value, low, high, below, above float64 }
 
 // stated is the interval with both.
@@ -175,9 +177,10 @@ func (s span) stated() span {
 	return span{value: s.value, low: s.low - s.below, high: s.high + s.above}
 }
 
-// difference is the interval of b less a, from those of both (the method of variance estimates recovery: Zou, Donner, Statistics
-// in Medicine 27 (2008) 1693-1702): each end is as far as both sides' ends in that direction together, at right angles. Of what classes
-// hide the worst of both is taken.
+// difference is the interval of b less a, from those of both (the method of variance estimates
+// recovery: Zou, Donner, Statistics in Medicine 27 (2008) 1693-1702): each end is as far as both
+// sides' ends in that direction together, at right angles. Of what classes hide the worst of both
+// is taken.
 func difference(a, b span) span {
 	return span{
 		value: b.value - a.value,
@@ -187,7 +190,8 @@ func difference(a, b span) span {
 	}
 }
 
-// ratio is the interval of b over a: that of the difference of their logarithms. Neither may be negative.
+// ratio is the interval of b over a: that of the difference of their logarithms. Neither may be
+// negative.
 func ratio(a, b span) span {
 	if a.value <= 0 || b.value <= 0 {
 		d := b.value / a.value // 0, infinite or not a number

@@ -12,8 +12,8 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// A made recording is a database that checkpoints: within a cycle seconds resemble each other, and each cycle has a stall of its own
-// length and height.
+// A made recording is a database that checkpoints: within a cycle seconds resemble each other, and
+// each cycle has a stall of its own length and height.
 type made struct {
 	seed   random.Seed
 	cells  int     // seconds
@@ -23,7 +23,8 @@ type made struct {
 	from   time.Duration
 }
 
-// noise is a number of mean 0 and deviation 1 that remembers: its autocorrelation over one step is memory.
+// noise is a number of mean 0 and deviation 1 that remembers: its autocorrelation over one step is
+// memory.
 func noise(s *random.Stream, memory float64) func() float64 {
 	x := 0.0
 	return func() float64 {

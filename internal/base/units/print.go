@@ -2,7 +2,8 @@
 // separated thousands, a unit that keeps the number readable, and decimal multiples (a volume's 125
 // MiB/s is 131 MB/s, and iostat -m means MiB: say which).
 //
-// Everywhere else, quantities are in base units: seconds, bytes, bytes per second, ratios from 0 to 1.
+// Everywhere else, quantities are in base units: seconds, bytes, bytes per second, ratios from 0 to
+// 1.
 package units
 
 import (

@@ -168,7 +168,8 @@ func Join(field, key string) string {
 	return field + "." + key
 }
 
-// IsMapping tells whether there are keys to decode: a part that is there and says nothing is its defaults.
+// IsMapping tells whether there are keys to decode: a part that is there and says nothing is its
+// defaults.
 func (d *Decoder) IsMapping(n *Node, keys []string, field string) bool {
 	if n.Kind != Null && n.Kind != Mapping {
 		d.Fail(field, n.At, "wants a mapping of %s and has %s", strings.Join(some(keys), ", "), n.Kind)

@@ -13,7 +13,8 @@ import (
 // A Marshaler knows its own tree.
 type Marshaler interface{ MarshalTree() *Node }
 
-// Encode makes the tree that decodes to a value. A field that may be left out is left out where it is zero.
+// Encode makes the tree that decodes to a value. A field that may be left out is left out where it
+// is zero.
 func Encode(v any) *Node {
 	if v == nil {
 		return &Node{}
@@ -122,7 +123,8 @@ func (n *Node) plain() any {
 	return nil
 }
 
-// scalarOf is a scalar that reads back as its text: as a number or a truth where that is written as it is.
+// scalarOf is a scalar that reads back as its text: as a number or a truth where that is written as
+// it is.
 func scalarOf(text string) any {
 	if x, err := strconv.ParseInt(text, 10, 64); err == nil && strconv.FormatInt(x, 10) == text {
 		return x

@@ -115,12 +115,12 @@ func (s *Source) Place(p diagnostics.Problem, at Position) Problem {
 	return out
 }
 
-// unshowable tells the characters of files that are no text: a line with one says nothing to a person, and a mark
-// under it is not where it should be.
+// unshowable tells the characters of files that are no text: a line with one says nothing to a
+// person, and a mark under it is not where it should be.
 func unshowable(r rune) bool { return r != '\t' && unicode.IsControl(r) }
 
-// Locate finds where a field's path ends in the tree: "volumes.data.iops", "workload.arrivals.steps[2].rate".
-// What is not there is shown at the nearest thing around it.
+// Locate finds where a field's path ends in the tree: "volumes.data.iops",
+// "workload.arrivals.steps[2].rate". What is not there is shown at the nearest thing around it.
 func (n *Node) Locate(path string) Position {
 	at := n.At
 	for path != "" && n != nil {

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// Assign puts an assignment into the tree, "volumes.data.iops=16000" or "volumes.journal={type: io2, size:
-// 10GiB}": a path of keys, with [n] for items of lists, and a value as YAML has it. Keys on the way are
-// made; whether they mean anything shows when the tree is decoded. The value null, "a.b=", takes
-// the key away. like is an assignment of this kind, for errors.
+// Assign puts an assignment into the tree, "volumes.data.iops=16000" or "volumes.journal={type:
+// io2, size: 10GiB}": a path of keys, with [n] for items of lists, and a value as YAML has it. Keys
+// on the way are made; whether they mean anything shows when the tree is decoded. The value null,
+// "a.b=", takes the key away. like is an assignment of this kind, for errors.
 func (n *Node) Assign(text, noun, like string) error {
 	if text == "" {
 		text = "''" // a position without an assignment would be one in the file
@@ -43,7 +43,8 @@ func Assigned(path, value, noun, set string) (*Node, error) {
 	return tree, nil
 }
 
-// Put puts a value at a path; set is the whole assignment, and like another of this kind, for errors.
+// Put puts a value at a path; set is the whole assignment, and like another of this kind, for
+// errors.
 func (n *Node) Put(path string, value *Node, set, like string) error {
 	keys, err := splitPath(path, like[:strings.Index(like, "=")])
 	if err != nil {

@@ -23,7 +23,8 @@ const (
 	depthMax = 32
 )
 
-// A Position is where something was written: a line and column of the file, both from 1, or a --set.
+// A Position is where something was written: a line and column of the file, both from 1, or a
+// --set.
 type Position struct {
 	Line, Column int
 	Set          string // the whole assignment, if it stands in one; column is in it
@@ -45,8 +46,8 @@ func (k Kind) String() string {
 	return [...]string{"nothing", "a value", "a mapping", "a list"}[k]
 }
 
-// A Node is a part of the tree that the text says. Unlike the YAML library's it knows nothing of how it
-// was written, so an assignment can be put into it.
+// A Node is a part of the tree that the text says. Unlike the YAML library's it knows nothing of
+// how it was written, so an assignment can be put into it.
 type Node struct {
 	Kind    Kind
 	Text    string // of a scalar
@@ -83,8 +84,9 @@ type Unreadable struct {
 
 func (e *Unreadable) Error() string { return e.Text }
 
-// Parse reads one document of YAML that is to be a noun ("scenario"). Positions count from the text's
-// beginning, or are all of a --set. Where the text is at fault the error is an [*Unreadable].
+// Parse reads one document of YAML that is to be a noun ("scenario"). Positions count from the
+// text's beginning, or are all of a --set. Where the text is at fault the error is an
+// [*Unreadable].
 func Parse(text []byte, noun, set string) (root *Node, err error) {
 	defer func() {
 		// The library is not ours, and a person's typing error must not end the program.
@@ -123,9 +125,9 @@ func Parse(text []byte, noun, set string) (root *Node, err error) {
 	return root, nil
 }
 
-// Check refuses text that a YAML library cannot be given in safety, whoever wrote it: no text, anchors and
-// what else makes much of little, and nesting, by which a parser's memory and stack grow. The error
-// tells the place; file names the text in it.
+// Check refuses text that a YAML library cannot be given in safety, whoever wrote it: no text,
+// anchors and what else makes much of little, and nesting, by which a parser's memory and stack
+// grow. The error tells the place; file names the text in it.
 func Check(file string, text []byte) error {
 	_, err := safe(text, "")
 	var u *Unreadable

@@ -2,9 +2,9 @@
 // it. It shows that an engine is one folder: scenarios, the simulator, the rules, plans, proofs and
 // reports take it from here and from one line in a list, and no other file knows of it.
 //
-// A write is appended to the log and acknowledged when an fdatasync has made it durable; writes that
-// come during a sync share the next one. Every so often all live data is written anew, through the
-// page cache, and synced. On one volume that makes the appends wait.
+// A write is appended to the log and acknowledged when an fdatasync has made it durable; writes
+// that come during a sync share the next one. Every so often all live data is written anew, through
+// the page cache, and synced. On one volume that makes the appends wait.
 package applog
 
 import (

@@ -24,7 +24,8 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// all is the list with one line more. It and this folder are all that the program has of the engine.
+// all is the list with one line more. It and this folder are all that the program has of the
+// engine.
 var all = append(engines.All(), applog.Engine{})
 
 const deployed = `

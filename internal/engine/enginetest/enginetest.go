@@ -2,9 +2,9 @@
 // engine's own tests run.
 //
 // An engine is asked little here. It acknowledges each operation once, not before it was given and,
-// once it is left alone, all of them. What it says an operation waited for is no more than the operation
-// took. Its counters do not fall, its series keep their names, and looking at them changes nothing. Its
-// checkpoints follow each other. And the same seed gives the same bytes.
+// once it is left alone, all of them. What it says an operation waited for is no more than the
+// operation took. Its counters do not fall, its series keep their names, and looking at them
+// changes nothing. Its checkpoints follow each other. And the same seed gives the same bytes.
 //
 //	func TestConformance(t *testing.T) {
 //		enginetest.Run(t, enginetest.Case{
@@ -51,7 +51,8 @@ type Case struct {
 	// Drain is how long it may take to acknowledge all of them afterwards (30 min: the slowest of
 	// the volumes allows 150 operations a second).
 	Drain time.Duration
-	// Counter says which series may not fall; nil: those whose names end in _total, _sum or _bucket.
+	// Counter says which series may not fall; nil: those whose names end in _total, _sum or
+	// _bucket.
 	Counter func(name string) bool
 }
 
@@ -185,8 +186,8 @@ func (r *run) fail(sort, format string, args ...any) {
 	}
 }
 
-// send gives the engine an operation now. Its time is its own: a nanosecond after the last one's where
-// they come at once.
+// send gives the engine an operation now. Its time is its own: a nanosecond after the last one's
+// where they come at once.
 func (r *run) send(now vtime.Instant) {
 	op := r.Op(r.sent, r.chance)
 	r.sent++

@@ -26,8 +26,8 @@ func (Engine) PlanProfile(sc *scenario.Scenario) plan.Profile {
 	return p
 }
 
-// memberCounts are the numbers of members to try. A plan takes no tolerance of failures away: n members live
-// through the loss of (n-1)/2, so of an even number one may go.
+// memberCounts are the numbers of members to try. A plan takes no tolerance of failures away: n
+// members live through the loss of (n-1)/2, so of an even number one may go.
 func memberCounts(now int) []int {
 	var out []int
 	for _, n := range []int{1, 3, 5, 7} {

@@ -15,9 +15,10 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// irisServer answers as IRIS does under /api/monitor/metrics: lines without HELP or TYPE, labels id and dir, and numbers as ObjectScript
-// writes them, .031 for 0.031. user "": nobody is asked, which is IRIS' default. The page is made after the documentation's
-// descriptions ("Monitoring InterSystems IRIS via REST").
+// irisServer answers as IRIS does under /api/monitor/metrics: lines without HELP or TYPE, labels id
+// and dir, and numbers as ObjectScript writes them, .031 for 0.031. user "": nobody is asked, which
+// is IRIS' default. The page is made after the documentation's descriptions ("Monitoring
+// InterSystems IRIS via REST").
 func irisServer(t *testing.T, user, password string, allowed bool) *httptest.Server {
 	t.Helper()
 	page, err := os.ReadFile("testdata/iris.txt")

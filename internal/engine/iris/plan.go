@@ -9,8 +9,8 @@ import (
 	"plimsoll/internal/model/simulate"
 )
 
-// PlanProfile implements plan.Engine. There are no settings: the write daemon's cycle has no parameter
-// that InterSystems documents.
+// PlanProfile implements plan.Engine. There are no settings: the write daemon's cycle has no
+// parameter that InterSystems documents.
 func (Engine) PlanProfile(sc *scenario.Scenario) plan.Profile {
 	c := sc.Engine.Config.(*model.Config)
 	return plan.Profile{
@@ -21,13 +21,15 @@ func (Engine) PlanProfile(sc *scenario.Scenario) plan.Profile {
 	}
 }
 
-// firstReads are how many reads an instance cannot do without in the measured time, and that no volume takes for
-// a part of the read before: one for each block that an operation of the measured time touches, none of the warm-up
-// did, and whose neighbour in front is touched by none at all. 0 where that is not known.
+// firstReads are how many reads an instance cannot do without in the measured time, and that no
+// volume takes for a part of the read before: one for each block that an operation of the measured
+// time touches, none of the warm-up did, and whose neighbour in front is touched by none at all. 0
+// where that is not known.
 //
-// A block that was never touched is in no buffer. So before the first operation on it is answered, a request has
-// read it, and as nobody asked before the measured time began, in that time. A volume joins a read to the one
-// before it only where that one ended where this begins, so if it was of the neighbour, which nobody reads.
+// A block that was never touched is in no buffer. So before the first operation on it is answered,
+// a request has read it, and as nobody asked before the measured time began, in that time. A volume
+// joins a read to the one before it only where that one ended where this begins, so if it was of
+// the neighbour, which nobody reads.
 func firstReads(blocks uint64, come simulate.Arrivals) int64 {
 	before, within := make([]uint64, blocks/64+1), make([]uint64, blocks/64+1)
 	known := come.Each(func(key uint64, measured bool) {

@@ -25,7 +25,8 @@ func (Engine) PlanProfile(sc *scenario.Scenario) plan.Profile {
 			}},
 			plan.CacheSetting("shared_buffers", c.SharedBuffers, sc.Host.Memory/4),
 		},
-		// Between checkpoints, and as much again for what max_wal_size does not bound: slots, archiving.
+		// Between checkpoints, and as much again for what max_wal_size does not bound: slots,
+		// archiving.
 		Apart:   []plan.Apart{plan.NewApart("wal", 2*c.MaxWALSize)},
 		LogWait: c.SynchronousCommit,
 		KeptLog: c.MaxWALSize, KeptLogHow: "max_wal_size",

@@ -1,5 +1,5 @@
-// Package streams is all that Plimsoll knows of I/O streams: its traits, and in the packages below its model,
-// its live source, its rules and its real server.
+// Package streams is all that Plimsoll knows of I/O streams: its traits, and in the packages below
+// its model, its live source, its rules and its real server.
 package streams
 
 import "plimsoll/internal/engine/streams/model"

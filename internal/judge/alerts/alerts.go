@@ -1,13 +1,16 @@
-// Package alerts writes the rule pack as rules that a Prometheus' own ruler evaluates: Prometheus, Thanos rule, Mimir's ruler, the
-// Prometheus Operator, vmalert.
+// Package alerts writes the rule pack as rules that a Prometheus' own ruler evaluates: Prometheus,
+// Thanos rule, Mimir's ruler, the Prometheus Operator, vmalert.
 //
-// A rule of the pack is a condition in PromQL and a judgement in Go. Only the condition can be exported. So an alert says that a rule's condition
-// held, over a cluster, for some part of the last minutes; whether that is why writes stall, how much of the stall it explains and what
-// to do is for `plimsoll diagnose` to say, which each alert names. Rules whose condition says nothing without the judgement, or holds on a healthy
-// database, are left out, each with the reason ([LeftOut]).
+// A rule of the pack is a condition in PromQL and a judgement in Go. Only the condition can be
+// exported. So an alert says that a rule's condition held, over a cluster, for some part of the
+// last minutes; whether that is why writes stall, how much of the stall it explains and what to do
+// is for `plimsoll diagnose` to say, which each alert names. Rules whose condition says nothing
+// without the judgement, or holds on a healthy database, are left out, each with the reason
+// ([LeftOut]).
 //
-// Signals become recording rules under their own names, in which the labels that tell clusters apart are kept and all others, which differ from
-// exporter to exporter, are gone: a signal of the database's exporter then meets one of the node's. Conditions read as they do in the pack.
+// Signals become recording rules under their own names, in which the labels that tell clusters
+// apart are kept and all others, which differ from exporter to exporter, are gone: a signal of the
+// database's exporter then meets one of the node's. Conditions read as they do in the pack.
 package alerts
 
 import (
@@ -28,8 +31,8 @@ type Options struct {
 	By []string
 	// Window is the time that an alert looks back over. 0 means five minutes.
 	Window time.Duration
-	// Interval is how often rules are evaluated: best as often as the series are scraped, for a stall that falls between two evaluations is not
-	// seen. 0 means 30 s.
+	// Interval is how often rules are evaluated: best as often as the series are scraped, for a
+	// stall that falls between two evaluations is not seen. 0 means 30 s.
 	Interval time.Duration
 }
 
@@ -39,7 +42,8 @@ const (
 	windowMax   = 24 * time.Hour
 	// rangeOf is how many intervals a range covers, so that one lost sample leaves two.
 	rangeOf = 4
-	// heldShare is the part of the window in which a condition must have held: as the pack, which names no cause for less than a tenth of a stall.
+	// heldShare is the part of the window in which a condition must have held: as the pack, which
+	// names no cause for less than a tenth of a stall.
 	heldShare = 0.1
 	// heldLeast is in how many evaluations at least: one may be a scrape gone wrong.
 	heldLeast = 2
@@ -127,7 +131,8 @@ func Condition(when parser.Expr, opt Options) string {
 	return kept(when, opt).String()
 }
 
-// recorded is a signal over exporters' metrics. Its alternatives come in the pack's order: of two that a server has both of, the first is taken.
+// recorded is a signal over exporters' metrics. Its alternatives come in the pack's order: of two
+// that a server has both of, the first is taken.
 func recorded(s *rules.Signal, opt Options) (string, error) {
 	var alts []string
 	for _, x := range s.Exprs {
@@ -141,7 +146,8 @@ func recorded(s *rules.Signal, opt Options) (string, error) {
 	return strings.Join(alts, "\nor\n"), nil
 }
 
-// kept makes every aggregation and every match keep the labels that tell clusters apart, and every range cover two samples.
+// kept makes every aggregation and every match keep the labels that tell clusters apart, and every
+// range cover two samples.
 func kept(e parser.Expr, opt Options) parser.Expr {
 	parser.Inspect(e, func(n parser.Node, _ []parser.Node) error {
 		switch n := n.(type) {

@@ -110,8 +110,9 @@ func TestWhatIsRefused(t *testing.T) {
 	}
 }
 
-// Prometheus' own promtool runs the exported rules on the pack's scripts: in each case the condition over recorded signals holds where the
-// pack's does. (Each rule with the signals it reads and no others: promtool evaluates all that a file has, at every second.)
+// Prometheus' own promtool runs the exported rules on the pack's scripts: in each case the
+// condition over recorded signals holds where the pack's does. (Each rule with the signals it reads
+// and no others: promtool evaluates all that a file has, at every second.)
 func TestPromtool(t *testing.T) {
 	promtool, err := exec.LookPath("promtool")
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// A guest whose clock was set back counts 2.8 s of I/O in a second: it was busy all of it, not more.
+// A guest whose clock was set back counts 2.8 s of I/O in a second: it was busy all of it, not
+// more.
 func TestNeverBusierThanAllTheTime(t *testing.T) {
 	mem := recording.NewMemory(recording.MemoryOptions{})
 	var series []labels.Labels

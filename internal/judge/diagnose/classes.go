@@ -14,8 +14,9 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// Means of intervals hide the tail. Where a source keeps durations in classes, as histograms of Prometheus do, those of any
-// stretch of time can be summed and its percentiles told: of every operation, not of means.
+// Means of intervals hide the tail. Where a source keeps durations in classes, as histograms of
+// Prometheus do, those of any stretch of time can be summed and its percentiles told: of every
+// operation, not of means.
 
 // A distribution is what sources may keep in classes.
 type distribution struct {
@@ -36,8 +37,9 @@ func distributions(pack *rules.Pack) []distribution {
 
 const clientWrites = "client writes"
 
-// A share of operations that is told, and how many an interval needs for it: so many that one of them lies beyond, and ten for a
-// median. With fewer the slowest operation would pass for a percentile.
+// A share of operations that is told, and how many an interval needs for it: so many that one of
+// them lies beyond, and ten for a median. With fewer the slowest operation would pass for a
+// percentile.
 type percentile struct {
 	name  string
 	q     float64
@@ -55,12 +57,14 @@ type classes struct {
 	distribution
 	instance string
 	boundsS  []float64 // upper bounds, increasing; one more class has none
-	// upTo is, by class and then by cell, how many operations a second took up to its bound; NaN where it was not measured.
+	// upTo is, by class and then by cell, how many operations a second took up to its bound; NaN
+	// where it was not measured.
 	upTo [][]float64
 	step float64 // of the grid, in seconds
 }
 
-// allClasses are the distributions that a case tells, those of one subject one after the other, by instance.
+// allClasses are the distributions that a case tells, those of one subject one after the other, by
+// instance.
 func allClasses(c *rules.Case) []*classes {
 	var out []*classes
 	for _, d := range distributions(c.Pack) {
@@ -147,9 +151,10 @@ func (h *classes) slots(g timeline.Grid, slot time.Duration) [][]float64 {
 	return out
 }
 
-// quantile is the duration that a share of the operations keep, interpolated within its class as Prometheus' histogram_quantile
-// does. The first class has no lower end and the last no upper one: there it is the bound that they have, and nothing between is made up.
-// The operations are by class, and not none.
+// quantile is the duration that a share of the operations keep, interpolated within its class as
+// Prometheus' histogram_quantile does. The first class has no lower end and the last no upper one:
+// there it is the bound that they have, and nothing between is made up. The operations are by
+// class, and not none.
 func (h *classes) quantile(counts []float64, all, q float64) float64 {
 	sum := 0.0
 	for i, n := range counts[:len(h.boundsS)] {
@@ -171,7 +176,8 @@ func total(counts []float64) (sum float64) {
 	return sum
 }
 
-// series are percentiles by slot, nil where a slot has too few operations for one, and how many operations each slot has.
+// series are percentiles by slot, nil where a slot has too few operations for one, and how many
+// operations each slot has.
 func (h *classes) series(g timeline.Grid, slot time.Duration, wanted []percentile) (out []Track, operations Track) {
 	slots := h.slots(g, slot)
 	track := func(name, unit string) Track {
@@ -198,16 +204,18 @@ func (h *classes) series(g timeline.Grid, slot time.Duration, wanted []percentil
 }
 
 const (
-	// enoughSlots is the part of the slots with any operation that are to have enough of them for a percentile.
+	// enoughSlots is the part of the slots with any operation that are to have enough of them for a
+	// percentile.
 	enoughSlots = 0.75
 	// fewestSlots is how few slots a series of percentiles is given for that.
 	fewestSlots = 24
-	// stalledFactor is how much longer slots become for the sake of stalled time: fewer operations end in it, and there a percentile
-	// matters most, but stalls are short.
+	// stalledFactor is how much longer slots become for the sake of stalled time: fewer operations
+	// end in it, and there a percentile matters most, but stalls are short.
 	stalledFactor = 5
 )
 
-// slotFor is the finest slot, of so many at most, in which a percentile mostly has the operations it needs, in stalled time too.
+// slotFor is the finest slot, of so many at most, in which a percentile mostly has the operations
+// it needs, in stalled time too.
 func (h *classes) slotFor(c *rules.Case, p percentile, atMost int) time.Duration {
 	least := slotOf(c.Grid, atMost)
 	slot := least
@@ -226,7 +234,8 @@ func (h *classes) slotFor(c *rules.Case, p percentile, atMost int) time.Duration
 	return slot
 }
 
-// covered is the part of the slots with any operation that have enough for a percentile, and that part of those with stalled time; 1 of none.
+// covered is the part of the slots with any operation that have enough for a percentile, and that
+// part of those with stalled time; 1 of none.
 func (h *classes) covered(c *rules.Case, slot time.Duration, p percentile) (all, stalled float64) {
 	g := c.Grid
 	whole := g.Time(g.N - 1).Sub(g.Start(0))
@@ -264,7 +273,8 @@ func (h *classes) covered(c *rules.Case, slot time.Duration, p percentile) (all,
 	return part(enough, some), part(enoughStalled, someStalled)
 }
 
-// percentilePlots are the percentiles of each subject: all of them of one instance, or the p99 of several beside each other, the slowest.
+// percentilePlots are the percentiles of each subject: all of them of one instance, or the p99 of
+// several beside each other, the slowest.
 func percentilePlots(c *rules.Case, all []*classes, slots int) []Plot {
 	var out []Plot
 	for _, of := range subjects(all) {
@@ -284,7 +294,8 @@ func percentilePlots(c *rules.Case, all []*classes, slots int) []Plot {
 	return slices.DeleteFunc(out, func(p Plot) bool { return !slices.ContainsFunc(p.Tracks, drawable) })
 }
 
-// besides are the p99 of several instances, over slots in which all of them mostly have enough operations.
+// besides are the p99 of several instances, over slots in which all of them mostly have enough
+// operations.
 func besides(c *rules.Case, all []*classes, slots int) Plot {
 	p := Plot{Title: all[0].subject + " p99", Unit: "seconds", Signal: all[0].signal.Name, Percentiles: true}
 	slot := time.Duration(0)

@@ -96,8 +96,8 @@ func percentilesOf(t testing.TB, r *diagnose.Report) *diagnose.Plot {
 	return nil
 }
 
-// A percentile over time is in the class of the percentile of the very durations of its stretch, it stands on as many as are told,
-// and where they are too few it is not there.
+// A percentile over time is in the class of the percentile of the very durations of its stretch, it
+// stands on as many as are told, and where they are too few it is not there.
 func TestPercentilesOverTime(t *testing.T) {
 	least := map[string]float64{"p50": 10, "p99": 100, "p99.9": 1000}
 	share := map[string]float64{"p50": 0.5, "p99": 0.99, "p99.9": 0.999}
@@ -162,7 +162,8 @@ func TestPercentilesOfFew(t *testing.T) {
 	}
 }
 
-// stallingMember is a member with 200 fdatasyncs a second that take 1.5 ms, and 90 ms in seconds 100 to 109.
+// stallingMember is a member with 200 fdatasyncs a second that take 1.5 ms, and 90 ms in seconds
+// 100 to 109.
 func stallingMember(name string) member {
 	m := member{name: name}
 	for s := range 300 {
@@ -175,7 +176,8 @@ func stallingMember(name string) member {
 	return m
 }
 
-// Operations of stalled time are told apart from the others, and the classes of a histogram go before the means that are made of it.
+// Operations of stalled time are told apart from the others, and the classes of a histogram go
+// before the means that are made of it.
 func TestStalledApart(t *testing.T) {
 	r := detailed(t, recorded(t, stallingMember("")))
 	if len(r.Detail.Latencies) != 1 {
@@ -215,7 +217,8 @@ func TestMembersBesideEachOther(t *testing.T) {
 	if len(p.Tracks) != 2 || p.Tracks[0].Name != "m1" || p.Tracks[1].Name != "m2" {
 		t.Fatalf("series %v", p.Tracks)
 	}
-	// In the stall 40 a second end, too few for a p99: slots are as long as has enough of them there, too.
+	// In the stall 40 a second end, too few for a p99: slots are as long as has enough of them
+	// there, too.
 	stall := int(noon.Add(105*time.Second).Sub(p.Tracks[1].From).Seconds() / p.Tracks[1].StepS)
 	if step, n, p99 := p.Tracks[1].StepS, *p.Operations.Values[stall], p.Tracks[1].Values[stall]; step != 5 || n < 200-1e-6 || p99 == nil || *p99 < 0.064 || *p99 > 0.128 {
 		t.Errorf("of %v s and %v operations the p99 of 90 ms is %v", step, n, p99)

@@ -10,7 +10,8 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// SlotsMax is as many slots as a plot's series may have: an hour of seconds, and a minute to spare, for nobody stops recording to the second.
+// SlotsMax is as many slots as a plot's series may have: an hour of seconds, and a minute to spare,
+// for nobody stops recording to the second.
 const SlotsMax = 3660
 
 // A Detail is what a page with plots shows beyond the contract: finer series of more signals, each
@@ -30,8 +31,9 @@ type Plot struct {
 	// LimitS, if not 0, is the latency from which an interval counts as stalled.
 	LimitS float64
 	Tracks []Track
-	// Percentiles tells series of percentiles: a point is of all operations of its slot, not the highest of its cells, and nil
-	// where they were too few for it. Operations is then how many it stands on, of several instances the fewest.
+	// Percentiles tells series of percentiles: a point is of all operations of its slot, not the
+	// highest of its cells, and nil where they were too few for it. Operations is then how many it
+	// stands on, of several instances the fewest.
 	Percentiles bool
 	Operations  *Track
 }
@@ -39,8 +41,8 @@ type Plot struct {
 // A Spread is how many operations met which latency when.
 type Spread struct {
 	Subject string
-	// Signal is what the classes were read from. It is "" where a source tells no more than the mean latency of an interval: then
-	// an operation is counted with its interval's mean.
+	// Signal is what the classes were read from. It is "" where a source tells no more than the
+	// mean latency of an interval: then an operation is counted with its interval's mean.
 	Signal string
 	// SlowestOf is how many instances were counted, of which this has the highest p99.
 	SlowestOf int
@@ -52,7 +54,8 @@ type Spread struct {
 	Operations [][]float64
 	// Stalled are those of them that ended in stalled cells, by class; nil if none did, or all.
 	Stalled []float64
-	// Unseen are the operations of intervals in which a source that samples saw none wait: how long they took is not known.
+	// Unseen are the operations of intervals in which a source that samples saw none wait: how long
+	// they took is not known.
 	Unseen, StalledUnseen float64
 }
 
@@ -175,8 +178,8 @@ func busiestDevices(c *rules.Case) []string {
 	return out
 }
 
-// spreads are how latencies were distributed: of each subject that is kept in classes the slowest instance, and what is only
-// known by means of intervals, unless it is among these.
+// spreads are how latencies were distributed: of each subject that is kept in classes the slowest
+// instance, and what is only known by means of intervals, unless it is among these.
 func spreads(c *rules.Case, kept []*classes) []*Spread {
 	var out []*Spread
 	byMeans := true

@@ -23,9 +23,10 @@ func feltSignals(pack *rules.Pack) map[string]bool {
 	return out
 }
 
-// Felt finds the stalled time of recordings as [Run] does, and no cause of it: it reads a handful of signals where Run reads
-// all, so that it can be asked every other second. Of the case it gives, Stall and Symptoms are those that Run would judge
-// by; other signals are missing. It fails as Run does.
+// Felt finds the stalled time of recordings as [Run] does, and no cause of it: it reads a handful
+// of signals where Run reads all, so that it can be asked every other second. Of the case it gives,
+// Stall and Symptoms are those that Run would judge by; other signals are missing. It fails as Run
+// does.
 func Felt(ctx context.Context, in []recording.Reader, opt Options) (*rules.Case, error) {
 	holding, metrics, err := inventory(ctx, in, opt.Pack)
 	if err != nil {

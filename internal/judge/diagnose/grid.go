@@ -174,8 +174,8 @@ func trouble(in []recording.Reader) []rules.Trouble {
 	return out
 }
 
-// nearestSource is the source nearest in time to the i-th; far if neither it nor any other meets it.
-// Of two that do not meet only the later one is far: it is told once.
+// nearestSource is the source nearest in time to the i-th; far if neither it nor any other meets
+// it. Of two that do not meet only the later one is far: it is told once.
 func nearestSource(spans []recording.Source, i int) (near recording.Source, far bool) {
 	b := spans[i]
 	best := time.Duration(-1)

@@ -126,8 +126,9 @@ func origin(f Finding) int {
 // rank orders findings as Compare does.
 func rank(f []Finding) { slices.SortStableFunc(f, Compare) }
 
-// Compare orders findings as a report lists them: causes, symptoms, refutations; each by severity, then by the share of the stalled time it
-// explains. Of two that explain as much, what a database does goes before the resource that it meets: a checkpoint before the volume's limit.
+// Compare orders findings as a report lists them: causes, symptoms, refutations; each by severity,
+// then by the share of the stalled time it explains. Of two that explain as much, what a database
+// does goes before the resource that it meets: a checkpoint before the volume's limit.
 func Compare(a, b Finding) int {
 	return cmp.Or(
 		cmp.Compare(kindOrder[a.Kind], kindOrder[b.Kind]),

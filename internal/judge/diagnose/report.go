@@ -50,7 +50,8 @@ type Report struct {
 	Missing  []NotMeasured `json:"not_measurable"`
 	Timeline []Track       `json:"timeline,omitempty"` // the few series worth plotting
 	Stalls   StallSummary  `json:"stalls"`
-	// Detail is for pages with plots, and not part of the contract; nil if [Options] do not ask for it.
+	// Detail is for pages with plots, and not part of the contract; nil if [Options] do not ask for
+	// it.
 	Detail *Detail `json:"-"`
 }
 

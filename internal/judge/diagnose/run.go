@@ -16,9 +16,11 @@ type Options struct {
 	Pack *rules.Pack
 	// From and To bound the time; zero means all there is.
 	From, To time.Time
-	// Step, if not 0, is the least length of a cell of the grid: 0 is the finest that the sources tell.
+	// Step, if not 0, is the least length of a cell of the grid: 0 is the finest that the sources
+	// tell.
 	Step time.Duration
-	// Slots, if not 0, asks for a [Detail] whose series have at most so many slots, and no more than [SlotsMax].
+	// Slots, if not 0, asks for a [Detail] whose series have at most so many slots, and no more
+	// than [SlotsMax].
 	Slots int
 	// Progress, if not nil, is told how far a stage has come.
 	Progress func(stage string, done, total int)
@@ -63,8 +65,8 @@ func Run(ctx context.Context, in []recording.Reader, opt Options) (*Report, erro
 	return r, nil
 }
 
-// Lay lays recordings of the same stretch of time on one grid and finds the stalled time: what rules judge,
-// before any does. It fails as [Run] does.
+// Lay lays recordings of the same stretch of time on one grid and finds the stalled time: what
+// rules judge, before any does. It fails as [Run] does.
 func Lay(ctx context.Context, in []recording.Reader, opt Options) (*rules.Case, error) {
 	c, _, err := lay(ctx, in, opt)
 	return c, err

@@ -32,7 +32,8 @@ func summarise(c *rules.Case) StallSummary {
 // the verdict does not call it the reason.
 const minExplained = 0.25
 
-// nearStall is the part of the latency at which a stall begins, from which nobody says that none waited noticeably.
+// nearStall is the part of the latency at which a stall begins, from which nobody says that none
+// waited noticeably.
 const nearStall = 0.5
 
 // verdict is what a person reads first: is there a stall, why, and what it is not. active
@@ -173,8 +174,9 @@ func plot(c *rules.Case) []Track {
 	return out
 }
 
-// busiestDevice is the device that was busy most of the stalled time, or of all if nothing stalled: not the one that moves most, which may be another's
-// disk. Of some that are as busy, as a stripe and its parts are, it is the one that moved most.
+// busiestDevice is the device that was busy most of the stalled time, or of all if nothing stalled:
+// not the one that moves most, which may be another's disk. Of some that are as busy, as a stripe
+// and its parts are, it is the one that moved most.
 func busiestDevice(c *rules.Case) string {
 	best, busiest, most := "", -1.0, -1.0
 	for _, t := range c.Signal(rules.DiskMoved) {

@@ -71,7 +71,8 @@ func TestVerdictWithoutClients(t *testing.T) {
 	}
 }
 
-// nearly is a PostgreSQL whose commits take 40 ms for ten seconds, on sdb, beside a backup that moves much more on a sda of its own.
+// nearly is a PostgreSQL whose commits take 40 ms for ten seconds, on sdb, beside a backup that
+// moves much more on a sda of its own.
 const nearly = `load 1s
     pg_stat_database_xact_commit{datname="bench"} 0+500x60
     pg_stat_database_xact_rollback{datname="bench"} 0x60
@@ -85,7 +86,8 @@ const nearly = `load 1s
     node_disk_read_bytes_total{device="sda"} 0x60
     node_disk_read_bytes_total{device="sdb"} 0x60`
 
-// What comes near a stall is told, not denied; the device that is shown is the busy one, not the one that moves most.
+// What comes near a stall is told, not denied; the device that is shown is the busy one, not the
+// one that moves most.
 func TestVerdictNearAStall(t *testing.T) {
 	r, err := diagnose.Run(context.Background(), []recording.Reader{fromScript(t, nearly)}, diagnose.Options{Pack: pack})
 	if err != nil {

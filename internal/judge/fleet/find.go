@@ -15,8 +15,8 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// Host is the label that exporters of one machine share, where no label of this name is: the instance label without its port, for
-// mongodb_exporter is db-1:9216 and node_exporter db-1:9100.
+// Host is the label that exporters of one machine share, where no label of this name is: the
+// instance label without its port, for mongodb_exporter is db-1:9216 and node_exporter db-1:9100.
 const Host = "host"
 
 const instance = "instance"
@@ -29,7 +29,8 @@ type Census struct {
 	By        []string
 	Chosen    bool // By was found, not given
 	Databases []Member
-	// Metrics are the names that a diagnosis reads and the server has, Period the usual distance of their samples.
+	// Metrics are the names that a diagnosis reads and the server has, Period the usual distance of
+	// their samples.
 	Metrics []string
 	Period  time.Duration
 	Notes   []string
@@ -70,8 +71,9 @@ func (e *MissingError) Hint() string {
 	return b.String()
 }
 
-// Find takes the census of a server. Databases are told apart by the labels given; without any, by the first of these that every database has and
-// that leaves one instance of an engine in each: cluster; cluster, namespace and pod; namespace and pod; cluster and host; host; job.
+// Find takes the census of a server. Databases are told apart by the labels given; without any, by
+// the first of these that every database has and that leaves one instance of an engine in each:
+// cluster; cluster, namespace and pod; namespace and pod; cluster and host; host; job.
 func Find(ctx context.Context, server *recording.Server, pack *rules.Pack, by []string) (*Census, error) {
 	all, err := server.Names(ctx)
 	if err != nil {
@@ -157,7 +159,8 @@ var candidates = [][]string{
 	{"cluster"}, {"cluster", "namespace", "pod"}, {"namespace", "pod"}, {"cluster", Host}, {Host}, {instance}, {"job"},
 }
 
-// choose is the first candidate that every anchor has all labels of and that leaves one instance of an engine in each group.
+// choose is the first candidate that every anchor has all labels of and that leaves one instance of
+// an engine in each group.
 func choose(all []engineSets) []string {
 	for _, by := range candidates {
 		if fits(all, by) {
@@ -249,7 +252,8 @@ func (c *Census) group(all []engineSets) error {
 	return nil
 }
 
-// remarkMany notes databases that hold several instances: whose are then judged as if they were one.
+// remarkMany notes databases that hold several instances: whose are then judged as if they were
+// one.
 func (c *Census) remarkMany(engine string, instances map[string][]string) {
 	if engine == "" {
 		engine = "hosts"
@@ -317,7 +321,8 @@ type Estimate struct {
 // sampleBytes is about what a sample takes in an answer's JSON: [1700000000.123,"123456.5"].
 const sampleBytes = 30
 
-// Estimate is about how much a time of the databases is to read. One that had no series at its end counts like the mean of the others.
+// Estimate is about how much a time of the databases is to read. One that had no series at its end
+// counts like the mean of the others.
 func (c *Census) Estimate(span time.Duration) Estimate {
 	seen, series := 0, 0
 	for _, d := range c.Databases {

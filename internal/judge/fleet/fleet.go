@@ -1,17 +1,22 @@
-// Package fleet diagnoses every database that a Prometheus-compatible server holds, and says what many of them have in common.
+// Package fleet diagnoses every database that a Prometheus-compatible server holds, and says what
+// many of them have in common.
 //
-// It adds no judgement of its own. A database of a fleet is a set of series with the same value of some labels ([Census]); its raw samples
-// are asked for, one database at a time on each worker, and judged by package diagnose exactly as a recording of them would be. What a server
-// is asked for are samples, not rates: rate and irate at fixed steps lose and double intervals, each engine extrapolates in a way of its own, and a
-// stall of one interval is what is looked for. So the findings are the same on every engine, and the same as those of
-// `plimsoll diagnose` on a recording of the same samples.
+// It adds no judgement of its own. A database of a fleet is a set of series with the same value of
+// some labels ([Census]); its raw samples are asked for, one database at a time on each worker, and
+// judged by package diagnose exactly as a recording of them would be. What a server is asked for
+// are samples, not rates: rate and irate at fixed steps lose and double intervals, each engine
+// extrapolates in a way of its own, and a stall of one interval is what is looked for. So the
+// findings are the same on every engine, and the same as those of `plimsoll diagnose` on a
+// recording of the same samples.
 //
-// It is also the cheaper way. A diagnosis reads some fifty series a database; all of them, of one database, come with one request for each
-// three hours, bounded in bytes, while one query for all databases would have to be held whole, twice, before the first could be judged. Before a
-// sample is read its series are counted and its samples estimated ([Census.Estimate]): a query that would be too much is not made.
+// It is also the cheaper way. A diagnosis reads some fifty series a database; all of them, of one
+// database, come with one request for each three hours, bounded in bytes, while one query for all
+// databases would have to be held whole, twice, before the first could be judged. Before a sample
+// is read its series are counted and its samples estimated ([Census.Estimate]): a query that would
+// be too much is not made.
 //
-// What many databases have in common is then counted ([Group]): the same rule, over so many of them, for so many stalled hours. Money is said
-// only where it is known (see [Price]).
+// What many databases have in common is then counted ([Group]): the same rule, over so many of
+// them, for so many stalled hours. Money is said only where it is known (see [Price]).
 package fleet
 
 import (
@@ -19,7 +24,8 @@ import (
 	"plimsoll/internal/judge/rules"
 )
 
-// Version is the version of the JSON contract of [Report]. Fields are added, never renamed or removed.
+// Version is the version of the JSON contract of [Report]. Fields are added, never renamed or
+// removed.
 const Version = 1
 
 // A Report is the diagnosis of a fleet: the contract of `diagnose --prometheus URL -o json`.
@@ -34,11 +40,13 @@ type Report struct {
 	Span   diagnose.Span `json:"span"`
 	// Verdict is one to three sentences that a person reads first.
 	Verdict string `json:"verdict"`
-	// Found is how many databases there are, Read how many of them were judged: fewer where one could not be, or after an interrupt.
+	// Found is how many databases there are, Read how many of them were judged: fewer where one
+	// could not be, or after an interrupt.
 	Found       int  `json:"databases_found"`
 	Read        int  `json:"databases_read"`
 	Interrupted bool `json:"interrupted,omitempty"`
-	// Stalled is how many of those read stalled at all, StalledS their stalled seconds, WatchedS the seconds in which they were watched.
+	// Stalled is how many of those read stalled at all, StalledS their stalled seconds, WatchedS
+	// the seconds in which they were watched.
 	Stalled  int     `json:"databases_stalled"`
 	StalledS float64 `json:"stalled_seconds"`
 	WatchedS float64 `json:"watched_seconds"`
@@ -62,8 +70,9 @@ type Group struct {
 	Names []string `json:"databases"`
 	// Critical is in how many of them it is critical.
 	Critical int `json:"critical"`
-	// ExplainedS are the stalled seconds that it explains, summed over the databases: of a cause its weight times what stalled, so that two causes
-	// that hold together count the same second twice; of a symptom what stalled; of a refutation what it refutes something of.
+	// ExplainedS are the stalled seconds that it explains, summed over the databases: of a cause
+	// its weight times what stalled, so that two causes that hold together count the same second
+	// twice; of a symptom what stalled; of a refutation what it refutes something of.
 	ExplainedS float64 `json:"explained_seconds"`
 	// Fixes are what the findings advise, the one for most databases first.
 	Fixes []FleetFix `json:"fixes"`
@@ -80,8 +89,9 @@ type FleetFix struct {
 	Databases int `json:"databases"`
 }
 
-// A Price is what a fix costs a month where that can be told from samples and the catalogue alone: what binds is a limit that is sold, so one knows what
-// twice of it costs. What else a fix costs is not known here, which is not nothing: `plimsoll plan` prices layouts of a scenario.
+// A Price is what a fix costs a month where that can be told from samples and the catalogue alone:
+// what binds is a limit that is sold, so one knows what twice of it costs. What else a fix costs is
+// not known here, which is not nothing: `plimsoll plan` prices layouts of a scenario.
 type Price struct {
 	MonthlyUSD float64 `json:"monthly_usd"`
 	Volumes    int     `json:"volumes"`
@@ -104,7 +114,8 @@ type Database struct {
 	LongestS float64           `json:"longest_seconds"`
 	PeriodS  float64           `json:"period_seconds,omitempty"`
 	Severity diagnose.Severity `json:"severity,omitempty"` // of its worst cause or symptom
-	// Findings are its causes, symptoms and refutations, each in one line, as its own diagnosis ranks them.
+	// Findings are its causes, symptoms and refutations, each in one line, as its own diagnosis
+	// ranks them.
 	Findings []Finding `json:"findings"`
 	Missing  []string  `json:"not_measurable,omitempty"` // rules
 
@@ -129,18 +140,22 @@ type Missing struct {
 	Metrics   []string `json:"missing"` // as the first of them tells
 }
 
-// Ranks are the orders that groups can have: by stalled time explained, by databases, by stalled time for the money.
+// Ranks are the orders that groups can have: by stalled time explained, by databases, by stalled
+// time for the money.
 var Ranks = []string{"hours", "databases", "money"}
 
 // Options say how to diagnose a fleet.
 type Options struct {
 	// Pack is what databases are judged by.
 	Pack *rules.Pack
-	// By are the labels that tell one database from another. None: those that fit are found, see [Find].
+	// By are the labels that tell one database from another. None: those that fit are found, see
+	// [Find].
 	By []string
-	// Parallel is how many databases are read at the same time, each held in memory while it is judged. 0 means 4.
+	// Parallel is how many databases are read at the same time, each held in memory while it is
+	// judged. 0 means 4.
 	Parallel int
-	// SamplesMax is how many samples, estimated before, are read without Force. 0 means 250 million: a minute or some of a server's time.
+	// SamplesMax is how many samples, estimated before, are read without Force. 0 means 250
+	// million: a minute or some of a server's time.
 	SamplesMax int64
 	Force      bool
 	// Rank is one of [Ranks], "" for hours.

@@ -108,7 +108,8 @@ func TestFindingsAreThoseOfTheEmbeddedEngine(t *testing.T) {
 		}
 		return r.Groups[i]
 	}
-	// The telemetry platform as it is (every fourth cluster) stalls; with its journal apart it does not.
+	// The telemetry platform as it is (every fourth cluster) stalls; with its journal apart it does
+	// not.
 	g := group("wiredtiger/checkpoint-stall")
 	if slices.ContainsFunc(g.Names, func(n string) bool { return n != "prod-000" && n != "prod-004" }) || g.ExplainedS <= 0 || len(g.Fixes) == 0 {
 		t.Errorf("checkpoints: %+v", g)
@@ -134,7 +135,8 @@ func TestFindingsAreThoseOfTheEmbeddedEngine(t *testing.T) {
 	}
 }
 
-// Groups of the same weight have one order, and so has all else: the same samples give the same bytes, however many are read at once.
+// Groups of the same weight have one order, and so has all else: the same samples give the same
+// bytes, however many are read at once.
 func TestSameBytes(t *testing.T) {
 	f := newSynthetic(hour(), 5, begin, 20*time.Minute)
 	url := serve(t, &answers{data: f.inMemory(t)})
@@ -201,7 +203,8 @@ func TestNothingToDiagnoseNamesExporters(t *testing.T) {
 	}
 }
 
-// One database that the server will not give is told; the others are diagnosed. After an interrupt what is done is.
+// One database that the server will not give is told; the others are diagnosed. After an interrupt
+// what is done is.
 func TestSomeCannotBeRead(t *testing.T) {
 	f := newSynthetic(hour(), 3, begin, 20*time.Minute)
 	good := &answers{data: f.inMemory(t)}

@@ -101,7 +101,8 @@ func groups(dbs []Database) []Group {
 // fixesMax bounds the fixes that a group tells.
 const fixesMax = 4
 
-// add counts one finding of a database. A rule may have several, of several devices: the weightiest counts.
+// add counts one finding of a database. A rule may have several, of several devices: the weightiest
+// counts.
 func (g *Group) add(d Database, f diagnose.Finding) {
 	if graver(f.Severity, g.Severity) {
 		g.Severity = f.Severity
@@ -139,7 +140,8 @@ func (g *Group) add(d Database, f diagnose.Finding) {
 
 var kinds = []diagnose.Kind{diagnose.Cause, diagnose.Symptom, diagnose.Refutation}
 
-// rank orders groups: causes, symptoms, refutations; those of which every finding is a remark (info) after the others; then as asked for.
+// rank orders groups: causes, symptoms, refutations; those of which every finding is a remark
+// (info) after the others; then as asked for.
 func rank(gs []Group, by string) {
 	remark := func(g Group) int {
 		if g.Severity == diagnose.Info {
@@ -166,7 +168,8 @@ func rank(gs []Group, by string) {
 	})
 }
 
-// byMoney puts first what explains the most stalled time for a dollar. What has no price is after what has one: not known is not free.
+// byMoney puts first what explains the most stalled time for a dollar. What has no price is after
+// what has one: not known is not free.
 func byMoney(a, b Group) int {
 	switch {
 	case a.Price == nil && b.Price == nil:

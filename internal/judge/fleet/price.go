@@ -13,8 +13,9 @@ import (
 // priced is the type of volume whose limits are bought one by one.
 const priced = "gp3"
 
-// price is what the volumes of a group's fix cost a month: twice the limit that binds, where what binds is a limit as gp3 is sold with. Of other
-// limits, and of fixes that are settings, a layout of its own or another instance, samples alone do not tell the price.
+// price is what the volumes of a group's fix cost a month: twice the limit that binds, where what
+// binds is a limit as gp3 is sold with. Of other limits, and of fixes that are settings, a layout
+// of its own or another instance, samples alone do not tell the price.
 func price(g Group, dbs []Database) *Price {
 	out, what := &Price{}, ""
 	for _, d := range dbs {

@@ -15,8 +15,9 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// Prometheus over its own storage, and Thanos rule over two receivers, evaluate the exported pack: where writes stall the symptom's alert fires
-// with the cluster's label, and on a database that is well it does not.
+// Prometheus over its own storage, and Thanos rule over two receivers, evaluate the exported pack:
+// where writes stall the symptom's alert fires with the cluster's label, and on a database that is
+// well it does not.
 func TestRulersRunTheExportedPack(t *testing.T) {
 	file := filepath.Join(t.TempDir(), alerts.FileName(alerts.Prometheus))
 	text, err := alerts.YAML(pack, alerts.Prometheus, alerts.Options{Interval: time.Second, Window: 10 * time.Second})
@@ -34,7 +35,8 @@ func TestRulersRunTheExportedPack(t *testing.T) {
 	t.Run("thanos", func(t *testing.T) {
 		path := thanosPath(t)
 		grpc, web := free(t), free(t)
-		// What the ruler records is seen by who asks the ruler too: the query it asks itself has to.
+		// What the ruler records is seen by who asks the ruler too: the query it asks itself has
+		// to.
 		e := thanos(t, 2, grpc)
 		p := start(t, path, "rule", "--data-dir="+t.TempDir(), "--rule-file="+file, "--eval-interval=1s", "--query="+e.read,
 			"--http-address="+web, "--grpc-address="+grpc, `--label=ruler="a"`, "--alert.label-drop=ruler")
@@ -44,8 +46,8 @@ func TestRulersRunTheExportedPack(t *testing.T) {
 	})
 }
 
-// pushNow pushes two clusters' counters for a minute on either side of now, one sample a second: one whose writes take 300 ms, one
-// whose writes take 1 ms.
+// pushNow pushes two clusters' counters for a minute on either side of now, one sample a second:
+// one whose writes take 300 ms, one whose writes take 1 ms.
 func pushNow(t *testing.T, url string) {
 	t.Helper()
 	const each, writes = 120, 50.0

@@ -19,8 +19,9 @@ import (
 // samplesUnasked is how many samples are read without Force.
 const samplesUnasked = 250_000_000
 
-// Run diagnoses all databases of a server. A database that cannot be read is told with the reason, and the others go on; an error is
-// returned only where none could be. When ctx ends, what is done until then is returned as interrupted.
+// Run diagnoses all databases of a server. A database that cannot be read is told with the reason,
+// and the others go on; an error is returned only where none could be. When ctx ends, what is done
+// until then is returned as interrupted.
 func Run(ctx context.Context, server *recording.Server, opt Options) (*Report, error) {
 	opt.Diagnose.Pack = opt.Pack
 	census, err := Find(ctx, server, opt.Pack, opt.By)
@@ -133,7 +134,8 @@ func (c *Census) bounded(server *recording.Server, opt Options) error {
 	return &TooMuchError{Estimate: e, Databases: len(c.Databases), Span: to.Sub(from), Period: c.Period, Max: limit}
 }
 
-// errNoSamples is of a database that the server's index lists without there being a sample in the time asked for.
+// errNoSamples is of a database that the server's index lists without there being a sample in the
+// time asked for.
 var errNoSamples = errors.New("no samples in the requested time")
 
 // held is a database's samples in memory.

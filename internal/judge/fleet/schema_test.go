@@ -12,7 +12,8 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// The schema names each field of the contract, by the name and only if it is there, and a real report fits it.
+// The schema names each field of the contract, by the name and only if it is there, and a real
+// report fits it.
 func TestSchema(t *testing.T) {
 	var root map[string]any
 	if err := json.Unmarshal(fleet.Schema(), &root); err != nil {

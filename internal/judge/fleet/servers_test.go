@@ -73,7 +73,8 @@ func (e *engine) cpu(t testing.TB) (sum time.Duration) {
 	return sum
 }
 
-// cpuOf is a process' processor time: fields 14 and 15 of /proc/PID/stat, in hundredths of a second (proc(5)).
+// cpuOf is a process' processor time: fields 14 and 15 of /proc/PID/stat, in hundredths of a second
+// (proc(5)).
 func cpuOf(t testing.TB, pid int) time.Duration {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

@@ -30,7 +30,8 @@ var kinds = []struct {
 	{"postgres.yaml", nil},
 }
 
-// bulk is a volume that stands at gp3's 3,000 IOPS for two minutes of every twelve, at the side of a database that tells nothing of its clients.
+// bulk is a volume that stands at gp3's 3,000 IOPS for two minutes of every twelve, at the side of
+// a database that tells nothing of its clients.
 func bulk() []line {
 	const steps, loaded = 48, 8
 	at := func(calm, busy float64) (values []float64, grows float64) {
@@ -61,7 +62,8 @@ func bulk() []line {
 	return out
 }
 
-// A line is one series of a simulated hour (or less) at the scrape interval. grows is by how much a counter is more when it begins anew.
+// A line is one series of a simulated hour (or less) at the scrape interval. grows is by how much a
+// counter is more when it begins anew.
 type line struct {
 	labels labels.Labels
 	values []float64
@@ -111,7 +113,8 @@ func lines(t testing.TB, mem *recording.Memory) []line {
 			for i := 0; i < len(s.Points); i += every {
 				l.values = append(l.values, s.Points[i].F)
 			}
-			// The last sample is the first of the time after, so that a counter goes on where it was.
+			// The last sample is the first of the time after, so that a counter goes on where it
+			// was.
 			first, last := l.values[0], l.values[len(l.values)-1]
 			l.values = l.values[:len(l.values)-1]
 			if len(l.values) > 0 && slices.IsSorted(l.values) {
@@ -125,7 +128,8 @@ func lines(t testing.TB, mem *recording.Memory) []line {
 	return out
 }
 
-// A synthetic fleet is clusters of the kinds, each begun at another point of the hour, the hour repeated.
+// A synthetic fleet is clusters of the kinds, each begun at another point of the hour, the hour
+// repeated.
 type synthetic struct {
 	from     time.Time
 	steps    int

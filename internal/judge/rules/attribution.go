@@ -47,8 +47,8 @@ const (
 	MaxChance        = 0.2
 )
 
-// Contrasts reports whether enough of the time under load is outside a condition, and whether
-// so many of the stalls would seldom meet it by chance: each does with the share of the time it holds.
+// Contrasts reports whether enough of the time under load is outside a condition, and whether so
+// many of the stalls would seldom meet it by chance: each does with the share of the time it holds.
 func (st *Stalls) Contrasts(condition timeline.Mask) bool {
 	return st.Comparable(condition) && st.ChanceToMeet(condition) <= MaxChance
 }
@@ -71,8 +71,8 @@ func (st *Stalls) ChanceToMeet(condition timeline.Mask) float64 {
 	return byChance(len(stalls), met, Share(condition, st.Stall.Active))
 }
 
-// byChance is how likely at least met of n stalls meet a condition that holds for a share p of
-// the time, if they have nothing to do with each other: the upper tail of the binomial distribution.
+// byChance is how likely at least met of n stalls meet a condition that holds for a share p of the
+// time, if they have nothing to do with each other: the upper tail of the binomial distribution.
 func byChance(n, met int, p float64) (tail float64) {
 	if p >= 1 || met <= 0 {
 		return 1

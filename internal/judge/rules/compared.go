@@ -35,8 +35,8 @@ type Operations struct {
 	EachCountsAll bool
 }
 
-// A Figure is a number by which two recordings are compared: the quantile Q of Classes, Time credited
-// over Events, or the mean of a signal over time.
+// A Figure is a number by which two recordings are compared: the quantile Q of Classes, Time
+// credited over Events, or the mean of a signal over time.
 type Figure struct {
 	Name, Title, Unit string
 	Wanted            Wanted

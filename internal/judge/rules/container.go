@@ -12,7 +12,8 @@ import (
 // idShown is how much of a container's id, 64 digits, is enough to find it.
 const idShown = 12
 
-// containerName is what a person calls a container: pod/container, its name, or the last part of its cgroup's path.
+// containerName is what a person calls a container: pod/container, its name, or the last part of
+// its cgroup's path.
 func containerName(l labels.Labels) string {
 	if pod := l.Get("pod"); pod != "" {
 		if c := l.Get("container"); c != "" {
@@ -73,10 +74,12 @@ func (c *Case) figureOf(f *Finding, text string, signal *Signal, value float64, 
 	}
 }
 
-// bindsShare is the part of the stalled time from which a container's limit is what the engine's own figures show.
+// bindsShare is the part of the stalled time from which a container's limit is what the engine's
+// own figures show.
 const bindsShare = 0.5
 
-// ContainerBinds names what of a container's limits held while it stalled, and the rule that says more; "" if none did.
+// ContainerBinds names what of a container's limits held while it stalled, and the rule that says
+// more; "" if none did.
 func (c *Case) ContainerBinds() (what, rule string) {
 	if !c.Stall.Any() {
 		return "", ""

@@ -6,8 +6,8 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// throttledShare is the part of the quota's periods in which a container was stopped, from which clients feel it: in one of four, every
-// fourth operation waits up to a tenth of a second.
+// throttledShare is the part of the quota's periods in which a container was stopped, from which
+// clients feel it: in one of four, every fourth operation waits up to a tenth of a second.
 const throttledShare = 0.25
 
 func containerCPUThrottled() Rule {

@@ -9,10 +9,12 @@ import (
 )
 
 const (
-	// atLimit is the part of a container's I/O limit from which it is reached: the kernel lets requests through in slices of some 100 ms, and
-	// who makes one after the other loses the rest of each. An etcd under a limit of 25 writes/s made 16 to 23.
+	// atLimit is the part of a container's I/O limit from which it is reached: the kernel lets
+	// requests through in slices of some 100 ms, and who makes one after the other loses the rest
+	// of each. An etcd under a limit of 25 writes/s made 16 to 23.
 	atLimit = 0.7
-	// roomBusy is the busy share under which a device has room for more. One that is busier may be what holds requests back.
+	// roomBusy is the busy share under which a device has room for more. One that is busier may be
+	// what holds requests back.
 	roomBusy = 0.9
 )
 
@@ -118,8 +120,8 @@ func (r Rule) limitFinding(c *Case, l ioLimit, limit timeline.Track) (Finding, b
 	return f, true
 }
 
-// reached is a limit that was met while nothing stalled. An engine whose log misses its own criterion
-// has felt it all the same.
+// reached is a limit that was met while nothing stalled. An engine whose log misses its own
+// criterion has felt it all the same.
 func (r Rule) reached(c *Case, subject string, cells timeline.Mask) Finding {
 	f := r.Finding(subject)
 	f.Severity, f.Windows = Info, c.Windows(cells.Close(3))
@@ -129,9 +131,9 @@ func (r Rule) reached(c *Case, subject string, cells timeline.Mask) Finding {
 	return f
 }
 
-// heldBack is where a limit lets no more through: the rate is at it, or what was asked for before has not been let through yet. Version 1
-// counts requests as they come, so the burst of a whole checkpoint is counted in one second and held back over many; version 2 counts them as they
-// go.
+// heldBack is where a limit lets no more through: the rate is at it, or what was asked for before
+// has not been let through yet. Version 1 counts requests as they come, so the burst of a whole
+// checkpoint is counted in one second and held back over many; version 2 counts them as they go.
 func (t Time) heldBack(rate, limit []float64) timeline.Mask {
 	out := make(timeline.Mask, t.Grid.N)
 	step := t.Grid.StepSeconds()

@@ -9,7 +9,8 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// Groups above one another wait together, and the one with the least limit is told; groups beside one another are told each.
+// Groups above one another wait together, and the one with the least limit is told; groups beside
+// one another are told each.
 func TestLimitedMost(t *testing.T) {
 	track := func(id string, value float64) timeline.Track {
 		return timeline.Track{Labels: labels.FromStrings("id", id), Values: []float64{value}}

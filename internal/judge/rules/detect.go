@@ -40,8 +40,8 @@ func Found(s Stall, ok bool) []Stall {
 	return []Stall{s}
 }
 
-// ByLatency finds stalled time by the mean latency of an interval, from a floor in seconds on. It is
-// false where the waiting or the completions of the stall are not told.
+// ByLatency finds stalled time by the mean latency of an interval, from a floor in seconds on. It
+// is false where the waiting or the completions of the stall are not told.
 func ByLatency(t Time, floor float64, s Stall) (Stall, bool) {
 	if s.Waiting == nil || s.Ops == nil {
 		return s, false
@@ -99,10 +99,10 @@ func StalledCells(t Time, threshold float64, s Stall) (Stall, bool) {
 // it a stall.
 const silentWaiters = 4
 
-// silences marks cells in which next to nothing completed although operations waited: what ends in the cell
-// after them is credited with at least their length, many times over. The mean latency there
-// hides it: a server with 64 connections sees 64 waits of nine seconds, and then thousands of quick writes that
-// clients had held back.
+// silences marks cells in which next to nothing completed although operations waited: what ends in
+// the cell after them is credited with at least their length, many times over. The mean latency
+// there hides it: a server with 64 connections sees 64 waits of nine seconds, and then thousands of
+// quick writes that clients had held back.
 func silences(s Stall, usual, step float64) {
 	first := -1
 	for k, ops := range s.Ops {

@@ -27,8 +27,8 @@ const (
 	sameCells    = 0.8  // both rates stand still together: the request size is constant
 	soldWithin   = 0.04 // how near a plateau must be to a limit sold to be named after it
 	// largeRequest divides the two caps where nothing else does: a gp3 with its baselines meets
-	// throughput before IOPS from 43 KiB on (125 MiB/s / 3,000), one with 16,000 IOPS and 1,000 MiB/s from
-	// 64 KiB on.
+	// throughput before IOPS from 43 KiB on (125 MiB/s / 3,000), one with 16,000 IOPS and 1,000
+	// MiB/s from 64 KiB on.
 	largeRequest = 64 << 10
 	// A flat rate under a queue is also what a fixed number of clients makes on a volume
 	// that is simply that fast. Requests wait for a cap where the queue varies by queueVaries

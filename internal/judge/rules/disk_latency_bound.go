@@ -33,8 +33,9 @@ const (
 	pinnedCells  = 8
 )
 
-// pacedS is the latency from which a serial writer's may be made by a cap, though its rate varies: flash volumes answer in 0.2 to 2 ms (EBS
-// promises "single-digit" for gp2 and gp3, and gives 0.5 to 1; Azure's premium disks 2 on average), while a gp2 that is out of credits lets one request
+// pacedS is the latency from which a serial writer's may be made by a cap, though its rate varies:
+// flash volumes answer in 0.2 to 2 ms (EBS promises "single-digit" for gp2 and gp3, and gives 0.5
+// to 1; Azure's premium disks 2 on average), while a gp2 that is out of credits lets one request
 // through every 10 ms.
 const pacedS = 0.004
 
@@ -206,7 +207,8 @@ func (sig *Signals) pinned(ops, busy []float64, serial timeline.Mask) bool {
 	return sig.mayBeCapped(serial)
 }
 
-// mayBeCapped reports whether EBS, where it tells, says that a volume was over its limit; elsewhere it may be.
+// mayBeCapped reports whether EBS, where it tells, says that a volume was over its limit; elsewhere
+// it may be.
 func (sig *Signals) mayBeCapped(serial timeline.Mask) bool {
 	exceeded := sig.Signal(EBSVolumeIOPSExceeded)
 	for _, t := range exceeded {

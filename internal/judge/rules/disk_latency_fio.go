@@ -28,7 +28,8 @@ func (x fioRun) each() float64 {
 // maxFioRuns bounds the reports of one job that are told apart.
 const maxFioRuns = 16
 
-// fioRuns are the reports of a job, one after the other: trials on different volumes keep their name.
+// fioRuns are the reports of a job, one after the other: trials on different volumes keep their
+// name.
 func (sig *Signals) fioRuns(job string) []fioRun {
 	get := func(signal *Signal) []float64 { return sig.For(signal, "job", job) }
 	at := func(v []float64, k int) float64 {

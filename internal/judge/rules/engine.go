@@ -12,7 +12,8 @@ type Engine interface {
 	Rules() Knowledge
 }
 
-// Knowledge is what the pack takes from an engine's folder. What is left out the engine cannot tell.
+// Knowledge is what the pack takes from an engine's folder. What is left out the engine cannot
+// tell.
 type Knowledge struct {
 	// Database names the engine in recordings and rules, Product is its name for people.
 	Database, Product string

@@ -6,7 +6,8 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// Figure is evidence with a number that was read from a signal, or from several (nil), in the span that the cells of m cover.
+// Figure is evidence with a number that was read from a signal, or from several (nil), in the span
+// that the cells of m cover.
 func (t Time) Figure(text string, of *Signal, value float64, unit string, m timeline.Mask) Evidence {
 	if of == nil {
 		return t.FigureOf(text, "", value, unit, m)

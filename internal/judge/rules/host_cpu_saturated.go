@@ -53,7 +53,8 @@ func hostCPUSaturated() Rule {
 		}
 		advice := Values{"device": ""}
 		if dev, share := c.saturatedInStall(); share >= saturatedToo {
-			// A busy CPU beside a device that holds everybody up is seldom what they wait for first.
+			// A busy CPU beside a device that holds everybody up is seldom what they wait for
+			// first.
 			if f.Severity == Critical {
 				f.Severity = Warning
 			}

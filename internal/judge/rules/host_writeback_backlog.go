@@ -8,10 +8,10 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// An episode is a flush of the page cache when at least flushShare of what the device
-// wrote in it came out of the dirty bytes, or when writeback was under way in most
-// of it; a backlog under minBacklogBytes is no backlog. And the flush must be felt: the device
-// is saturated in most of it, or, where the limit is above the device (a cgroup's), all tasks wait for I/O.
+// An episode is a flush of the page cache when at least flushShare of what the device wrote in it
+// came out of the dirty bytes, or when writeback was under way in most of it; a backlog under
+// minBacklogBytes is no backlog. And the flush must be felt: the device is saturated in most of it,
+// or, where the limit is above the device (a cgroup's), all tasks wait for I/O.
 const (
 	flushShare         = 0.3
 	minBacklogBytes    = 20e6
@@ -122,7 +122,8 @@ func backlogEpisodes(c *Case, dirty, writeback, written []float64) backlog {
 	var fell, wrote float64
 	var kept []timeline.Episode
 	for _, e := range c.Stall.Cells.Close(1).Episodes() {
-		// A queue without a bound (blk-throttle's) takes all of it at once: then it is under writeback.
+		// A queue without a bound (blk-throttle's) takes all of it at once: then it is under
+		// writeback.
 		peak := timeline.Max(dirty[max(0, e.First-look) : e.Last+1])
 		if writeback != nil {
 			peak = max(peak, timeline.Max(writeback[max(0, e.First-look):e.Last+1]))

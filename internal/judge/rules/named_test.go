@@ -13,8 +13,8 @@ import (
 // asks are the methods by which a Judge names words or advice.
 var asks = map[string]bool{"Say": true, "Entitle": true, "Explain": true, "Advise": true}
 
-// TestNamedWords holds every name that a Judge gives to words or advice of its package: one in a branch
-// that no script reaches would fail the diagnosis of whoever does.
+// TestNamedWords holds every name that a Judge gives to words or advice of its package: one in a
+// branch that no script reaches would fail the diagnosis of whoever does.
 func TestNamedWords(t *testing.T) {
 	for _, folder := range append(engineFolders(t), ".") {
 		named, written := map[string]token.Position{}, map[string]bool{}

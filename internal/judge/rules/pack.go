@@ -11,7 +11,8 @@ import (
 )
 
 // A Pack is every signal and every rule: those of disks, hosts, containers and evidence, and those
-// of the engines that it was made of. A nil Pack has none. It does not change, and may be used from several goroutines.
+// of the engines that it was made of. A nil Pack has none. It does not change, and may be used from
+// several goroutines.
 type Pack struct {
 	engines []Knowledge
 	signals []*Signal

@@ -6,8 +6,8 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// A stall that is shorter than two samples never fills one: the queue it waited in shows as a
-// burst in the cell it began in, or, since operations are credited when they end, in the one before.
+// A stall that is shorter than two samples never fills one: the queue it waited in shows as a burst
+// in the cell it began in, or, since operations are credited when they end, in the one before.
 const (
 	shortStallCells = 2
 	burstQueue      = 4.0 // times the device's usual queue

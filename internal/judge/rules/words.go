@@ -9,9 +9,9 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// Words are what a rule writes of what its Judge found, by name. They are templates of text/template
-// over [Values]: "A sync was under way in {{.covered}} of the stalled time". A Judge computes and
-// names; it writes no sentence.
+// Words are what a rule writes of what its Judge found, by name. They are templates of
+// text/template over [Values]: "A sync was under way in {{.covered}} of the stalled time". A Judge
+// computes and names; it writes no sentence.
 type Words map[string]string
 
 // Advice is a [Fix] whose parts are templates like [Words].
@@ -71,8 +71,8 @@ type Asked struct {
 	Title, Cause  *Saying // in place of the rule's own; nil if not
 }
 
-// Say adds words of the finding's rule to its summary. Words that begin with a mark (", ; . :") follow
-// what was said before without a space.
+// Say adds words of the finding's rule to its summary. Words that begin with a mark (", ; . :")
+// follow what was said before without a space.
 func (f *Finding) Say(words string, v Values) { f.Asked.Says = append(f.Asked.Says, Saying{words, v}) }
 
 // Entitle and Explain put words of the finding's rule in place of its title and its cause.
@@ -86,8 +86,8 @@ func (f *Finding) Advise(advice string, v Values) {
 	f.Asked.Advises = append(f.Asked.Advises, Saying{advice, v})
 }
 
-// Write makes the sentences of a finding from its rule's words and its Judge's values. It fails where
-// the rule has no words of a name, or they name a value that there is not.
+// Write makes the sentences of a finding from its rule's words and its Judge's values. It fails
+// where the rule has no words of a name, or they name a value that there is not.
 func (r *Rule) Write(f *Finding) error {
 	var b strings.Builder
 	for _, s := range f.Asked.Says {

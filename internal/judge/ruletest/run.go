@@ -20,7 +20,8 @@ type Failure struct {
 	Text string
 }
 
-// conditionRange is the range of conditions in scripts, and lookback how far back a sample is looked for: the pack's own tests have both.
+// conditionRange is the range of conditions in scripts, and lookback how far back a sample is
+// looked for: the pack's own tests have both.
 const (
 	conditionRange = "5s"
 	lookback       = 2500 * time.Millisecond

@@ -1,6 +1,7 @@
 // Package ruletest runs the test scripts of rules without a Prometheus.
 //
-// A script has cases; a case loads series, says where a rule's condition holds, and what the whole diagnosis of these series says of the rule:
+// A script has cases; a case loads series, says where a rule's condition holds, and what the whole
+// diagnosis of these series says of the rule:
 //
 //	# rule: disk/iops-capped
 //	# case: positive: the volume stands at its cap
@@ -11,10 +12,12 @@
 //	eval instant at 30s count({{when}})
 //	    {} 1
 //
-// Series are written as in Prometheus' own test scripts (start+step x times; _ is no sample). {{when}} is the rule's condition over exporters'
-// metrics. An eval without a line below it gives nothing. Of the directives, "finding: TEXT" wants a finding of the rule with that text in it,
-// "no finding" none although it could be judged, "severity: S" that of its first finding, "missing: METRIC" that it is not measurable for want of it.
-// The directive rule may be left out where the file's name is the rule's id with - for /.
+// Series are written as in Prometheus' own test scripts (start+step x times; _ is no sample).
+// {{when}} is the rule's condition over exporters' metrics. An eval without a line below it gives
+// nothing. Of the directives, "finding: TEXT" wants a finding of the rule with that text in it, "no
+// finding" none although it could be judged, "severity: S" that of its first finding, "missing:
+// METRIC" that it is not measurable for want of it. The directive rule may be left out where the
+// file's name is the rule's id with - for /.
 package ruletest
 
 import (

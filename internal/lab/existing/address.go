@@ -12,11 +12,12 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// EnvPassword is the environment variable that gives the password where an address has a user and no password, so that it need
-// not stand where every user of the machine can see it.
+// EnvPassword is the environment variable that gives the password where an address has a user and
+// no password, so that it need not stand where every user of the machine can see it.
 const EnvPassword = source.EnvPassword
 
-// addressBytesMax bounds an address; a URI with a dozen of hosts and options has some hundred bytes.
+// addressBytesMax bounds an address; a URI with a dozen of hosts and options has some hundred
+// bytes.
 const addressBytesMax = 4096
 
 // An Address is where a server is. It holds secrets and shows none of them.
@@ -101,7 +102,8 @@ func (a *Address) String() string {
 // GoString shows no more.
 func (a *Address) GoString() string { return a.String() }
 
-// Local tells whether the server is on this machine, as far as names tell: then this machine's devices and cores are the server's.
+// Local tells whether the server is on this machine, as far as names tell: then this machine's
+// devices and cores are the server's.
 func (a *Address) Local() bool {
 	for _, h := range a.hosts {
 		name := h

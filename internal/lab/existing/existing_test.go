@@ -71,7 +71,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// Whatever prints an address prints no secret of it, and neither does an error that went through it.
+// Whatever prints an address prints no secret of it, and neither does an error that went through
+// it.
 func TestSecretsAreNotShown(t *testing.T) {
 	env := func(name string) string { return map[string]string{EnvPassword: "hunter 2"}[name] }
 	for _, text := range []string{

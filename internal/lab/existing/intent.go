@@ -13,20 +13,22 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// NamePrefix is what everything that a run makes on a server is called by, so that a role can be given rights to nothing else, and
-// a person sees what it is.
+// NamePrefix is what everything that a run makes on a server is called by, so that a role can be
+// given rights to nothing else, and a person sees what it is.
 const NamePrefix = "plimsoll_lab_"
 
-// nameBytesMax is the least bound of a name that the engines have: PostgreSQL's NAMEDATALEN less one.
+// nameBytesMax is the least bound of a name that the engines have: PostgreSQL's NAMEDATALEN less
+// one.
 const nameBytesMax = 63
 
 var names = regexp.MustCompile(`^` + NamePrefix + `[a-z0-9_]{1,50}$`)
 
-// NewName gives a name that nothing has: 50 bits of chance, which is the kernel's and not the scenario's, since two runs of one seed
-// on one server are two.
+// NewName gives a name that nothing has: 50 bits of chance, which is the kernel's and not the
+// scenario's, since two runs of one seed on one server are two.
 func NewName() string { return NamePrefix + strings.ToLower(rand.Text()[:10]) }
 
-// CheckName tells what is wrong with a name that a person gave: what is removed at the end is called so, and has to be ours.
+// CheckName tells what is wrong with a name that a person gave: what is removed at the end is
+// called so, and has to be ours.
 func CheckName(name string) error {
 	if !names.MatchString(name) || len(name) > nameBytesMax {
 		return fmt.Errorf("%q is not a valid name: want %s, then up to %d of a-z, 0-9 and _", name, NamePrefix, nameBytesMax-len(NamePrefix))
@@ -48,7 +50,8 @@ type Intent struct {
 	Inspection *Inspection
 }
 
-// A loader is a [scenario.Config] that says itself how many rows there are before the first operation.
+// A loader is a [scenario.Config] that says itself how many rows there are before the first
+// operation.
 type loader interface{ Loaded() int64 }
 
 // IntentOf computes what a scenario does to a server.

@@ -26,11 +26,13 @@ type monotonic struct{ start time.Time }
 
 func (m monotonic) Now() vtime.Instant { return vtime.Instant(time.Since(m.start)) }
 
-// coarse is how long before an instant a wait goes over from the runtime's timers, which come up to 1.15 ms late
-// in a program that is idle (measured, Go 1.26, Linux 6.18), to a sleep in the kernel, which takes a thread.
+// coarse is how long before an instant a wait goes over from the runtime's timers, which come up to
+// 1.15 ms late in a program that is idle (measured, Go 1.26, Linux 6.18), to a sleep in the kernel,
+// which takes a thread.
 const coarse = 3 * time.Millisecond
 
-// sleepers bounds the threads that sleep in the kernel; whoever finds no place comes as late as the runtime's timers.
+// sleepers bounds the threads that sleep in the kernel; whoever finds no place comes as late as the
+// runtime's timers.
 var sleepers = make(chan struct{}, 256)
 
 func (m monotonic) Wait(ctx context.Context, until vtime.Instant) {
@@ -66,8 +68,8 @@ func (m monotonic) Punctual() {
 	runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
 	// Timers of a thread may be late by its slack, 50 us unless told.
 	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
-	// The database under test keeps the cores busy, and its users would be elsewhere. Without the right to it
-	// the thread is as late as any.
+	// The database under test keeps the cores busy, and its users would be elsewhere. Without the
+	// right to it the thread is as late as any.
 	_ = unix.SchedSetAttr(0, &unix.SchedAttr{
 		Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Flags: unix.SCHED_FLAG_RESET_ON_FORK, Priority: 1,
 	}, 0)

@@ -14,17 +14,20 @@ import (
 
 // A Result is what came of a run so far.
 type Result struct {
-	// Operations are those acknowledged before the end, in about the order of their acknowledgement.
+	// Operations are those acknowledged before the end, in about the order of their
+	// acknowledgement.
 	Operations []latency.Operation
-	// Asked and Refused are operations that were to begin in the measured time; refused are those of them for which
-	// too many were waiting already.
+	// Asked and Refused are operations that were to begin in the measured time; refused are those
+	// of them for which too many were waiting already.
 	Asked, Refused int64
 	Failed         int64            // with an error
 	Errors         map[string]int64 // by text; there is a bound on how many are told apart
-	// How late operations began for which a connection was free, in an open loop's measured time and warm-up.
+	// How late operations began for which a connection was free, in an open loop's measured time
+	// and warm-up.
 	LateP50, LateP99, LateMax units.Duration
-	// Behind says that the load generator could not keep up: its lateness is a part of the latencies that counts. That is
-	// where its median is over 100 us and a tenth of theirs, or its p99 over 1 ms and a tenth of theirs.
+	// Behind says that the load generator could not keep up: its lateness is a part of the
+	// latencies that counts. That is where its median is over 100 us and a tenth of theirs, or its
+	// p99 over 1 ms and a tenth of theirs.
 	Behind bool
 	// Pauses are those of this machine. Operations that they account for are marked.
 	Pauses Pauses
@@ -32,8 +35,9 @@ type Result struct {
 	Forgotten int64
 }
 
-// What a load generator may be late by without its being told, beside a tenth of the latencies. Volumes that one rents take 500 us
-// and more for a write, and a virtual machine's timers and cores come this late now and then.
+// What a load generator may be late by without its being told, beside a tenth of the latencies.
+// Volumes that one rents take 500 us and more for a write, and a virtual machine's timers and cores
+// come this late now and then.
 const (
 	lateP50 = 100 * time.Microsecond
 	lateP99 = time.Millisecond
@@ -50,7 +54,8 @@ func behind(late, all *latency.Distribution) bool {
 // Known is what is known of a key's writes.
 type Known struct{ Acknowledged, Issued uint64 } // Seq; 0: none
 
-// Totals are the counters of a run, warm-up included, as an exporter at its clients would tell them.
+// Totals are the counters of a run, warm-up included, as an exporter at its clients would tell
+// them.
 type Totals struct {
 	At                           vtime.Instant // the workload's time
 	Asked, Done, Refused, Failed int64
@@ -159,7 +164,8 @@ func (d *Generator) issued(op *lab.Op) {
 // Known gives what is known of each key that was written; of Config.Remember, and between two Runs.
 func (d *Generator) Known() map[uint64]Known { return d.known }
 
-// Found says which write of a key is there after a loss of power: from now on this one counts as acknowledged.
+// Found says which write of a key is there after a loss of power: from now on this one counts as
+// acknowledged.
 func (d *Generator) Found(key, seq uint64) { d.known[key] = Known{Acknowledged: seq, Issued: seq} }
 
 // At is the workload's time at a time of the day: while the server was down it stood still.
@@ -196,7 +202,8 @@ func (d *Generator) Totals() Totals {
 	return t
 }
 
-// Result tells what came of the Runs so far. It fails where more than one operation in a hundred did, with the first error.
+// Result tells what came of the Runs so far. It fails where more than one operation in a hundred
+// did, with the first error.
 func (d *Generator) Result() (*Result, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -30,8 +30,8 @@ const (
 	errorsLeast = 100
 )
 
-// patienceDefault is how long operations under way are waited for at the end: longer than the longest
-// stalls that volumes with limits were seen to make.
+// patienceDefault is how long operations under way are waited for at the end: longer than the
+// longest stalls that volumes with limits were seen to make.
 const patienceDefault = 30 * time.Second
 
 // A Doer performs operations: a lab.Server, or what stands for one.
@@ -44,11 +44,13 @@ type Config struct {
 	Server   Doer
 	Workload *workload.Workload
 	Seed     random.Seed
-	// From and End are the measured time: what begins before From is warm-up, and nothing begins from End on.
+	// From and End are the measured time: what begins before From is warm-up, and nothing begins
+	// from End on.
 	From, End vtime.Instant
 	// Patience is how long operations under way are waited for when a Run is over. 0: 30 s.
 	Patience time.Duration
-	// Remember keeps what was acknowledged, for Known, and lets no two writes of a key be under way at a time.
+	// Remember keeps what was acknowledged, for Known, and lets no two writes of a key be under way
+	// at a time.
 	Remember bool
 
 	clock clock // nil: the real one
@@ -103,9 +105,10 @@ func New(cfg Config) *Generator {
 	return d
 }
 
-// Run asks from where the last Run ended until an instant of the workload's time. Then it calls ended, if that is not
-// nil, while operations are under way, and ends these at once; with nil it waits for them. It fails where
-// more than one operation in a hundred does, and with the context's error when that ends.
+// Run asks from where the last Run ended until an instant of the workload's time. Then it calls
+// ended, if that is not nil, while operations are under way, and ends these at once; with nil it
+// waits for them. It fails where more than one operation in a hundred does, and with the context's
+// error when that ends.
 func (d *Generator) Run(ctx context.Context, until vtime.Instant, ended func() error) error {
 	until = min(until, d.cfg.End)
 	work, cancel := context.WithCancel(ctx)
@@ -192,7 +195,8 @@ func (d *Generator) start(ctx context.Context, workers *sync.WaitGroup, until vt
 	}
 }
 
-// lanes are where operations queue: one for all connections, or one each where a key belongs to one.
+// lanes are where operations queue: one for all connections, or one each where a key belongs to
+// one.
 func (d *Generator) lanes() []chan lab.Op {
 	n := 1
 	if d.cfg.Remember {

@@ -86,8 +86,8 @@ func result(t *testing.T, d *Generator) *Result {
 
 func at(seconds float64) vtime.Instant { return vtime.Instant(seconds * 1e9) }
 
-// TestQueuedFromTheIntendedStart: one connection that takes 20 ms is asked each 10 ms. Who waits for it is late by
-// what those before took, and half are never answered.
+// TestQueuedFromTheIntendedStart: one connection that takes 20 ms is asked each 10 ms. Who waits
+// for it is late by what those before took, and half are never answered.
 func TestQueuedFromTheIntendedStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := began(Config{Server: takes(20 * time.Millisecond), Workload: every(t, 100, 1), From: at(1), End: at(3)})
@@ -113,7 +113,8 @@ func TestQueuedFromTheIntendedStart(t *testing.T) {
 	})
 }
 
-// TestStallIsFelt: a server that stalls for two seconds is asked meanwhile, and all who came are heard.
+// TestStallIsFelt: a server that stalls for two seconds is asked meanwhile, and all who came are
+// heard.
 func TestStallIsFelt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
@@ -142,7 +143,8 @@ func TestStallIsFelt(t *testing.T) {
 	})
 }
 
-// TestClosedLoop: three clients of a server that takes 10 ms ask 300 times a second, and each only when it has its answer.
+// TestClosedLoop: three clients of a server that takes 10 ms ask 300 times a second, and each only
+// when it has its answer.
 func TestClosedLoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -246,8 +248,8 @@ func TestPatience(t *testing.T) {
 	})
 }
 
-// TestGoesOnAfterALossOfPower: the workload's time stands still while the server is down, no operation that was to
-// come is left out, and what is remembered is what was acknowledged.
+// TestGoesOnAfterALossOfPower: the workload's time stands still while the server is down, no
+// operation that was to come is left out, and what is remembered is what was acknowledged.
 func TestGoesOnAfterALossOfPower(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -347,7 +349,8 @@ func TestReal(t *testing.T) {
 	t.Logf("began late: p50 %v, p99 %v, at most %v; behind %v", r.LateP50, r.LateP99, r.LateMax, r.Behind)
 }
 
-// TestLateness prints how late operations begin on this machine, by rate: a measurement. PLIMSOLL_LATENESS=1 go test -v.
+// TestLateness prints how late operations begin on this machine, by rate: a measurement.
+// PLIMSOLL_LATENESS=1 go test -v.
 func TestLateness(t *testing.T) {
 	if os.Getenv("PLIMSOLL_LATENESS") == "" {
 		t.Skip("a measurement, not a test: PLIMSOLL_LATENESS=1")

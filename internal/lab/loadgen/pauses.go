@@ -15,10 +15,11 @@ import (
 	"plimsoll/internal/base/vtime"
 )
 
-// A virtual machine stands still now and then: what runs it gives its cores to somebody else, for milliseconds, and does
-// not say so. Everybody who waits then waits longer, which is no answer of the database's. One thread for each
-// core, more urgent than all others, asks to be woken every millisecond; where it is woken late nobody ran on
-// that core. (Gil Tene's jHiccup looks for pauses of a Java machine that way.)
+// A virtual machine stands still now and then: what runs it gives its cores to somebody else, for
+// milliseconds, and does not say so. Everybody who waits then waits longer, which is no answer of
+// the database's. One thread for each core, more urgent than all others, asks to be woken every
+// millisecond; where it is woken late nobody ran on that core. (Gil Tene's jHiccup looks for pauses
+// of a Java machine that way.)
 const (
 	pauseTick  = time.Millisecond
 	pauseLeast = 500 * time.Microsecond // of lateness, from where on it is a pause
@@ -30,8 +31,8 @@ type Pauses struct {
 	Count   int
 	Total   units.Duration // of the time, however many cores it were
 	Longest units.Duration
-	// Aside are the operations for whose latency pauses account by half or more: they count as done, and have no
-	// latency.
+	// Aside are the operations for whose latency pauses account by half or more: they count as
+	// done, and have no latency.
 	Aside int64
 }
 

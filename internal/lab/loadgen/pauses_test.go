@@ -13,8 +13,8 @@ import (
 
 const ms = vtime.Instant(time.Millisecond)
 
-// An operation is set aside where pauses account for half of its latency, on whichever core they were; a stall of
-// seconds is not, though some pause falls into it.
+// An operation is set aside where pauses account for half of its latency, on whichever core they
+// were; a stall of seconds is not, though some pause falls into it.
 func TestAside(t *testing.T) {
 	m := pauseMeter{all: []pause{{10 * ms, 14 * ms}, {12 * ms, 16 * ms}, {50 * ms, 52 * ms}}}
 	ops := []latency.Operation{

@@ -17,7 +17,8 @@ const (
 	aioWrite = 1
 )
 
-// An iocb is struct iocb of linux/aio_abi.h on a little-endian machine, where aio_key stands before aio_rw_flags.
+// An iocb is struct iocb of linux/aio_abi.h on a little-endian machine, where aio_key stands before
+// aio_rw_flags.
 type iocb struct {
 	data   uint64
 	_      uint32 // aio_key
@@ -114,7 +115,8 @@ func (q *queue) close() error {
 	return unix.Munmap(q.memory)
 }
 
-// alignment is what O_DIRECT asks of addresses, offsets and lengths, at most, on file systems with blocks of 4 KiB.
+// alignment is what O_DIRECT asks of addresses, offsets and lengths, at most, on file systems with
+// blocks of 4 KiB.
 const alignment = 4096
 
 // buffer gives memory outside the heap that begins at a page.

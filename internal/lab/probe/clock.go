@@ -18,8 +18,8 @@ func (c clock) now() int64 { return int64(time.Since(c.start)) }
 // slice is how long a wait sleeps before it looks whether the context has ended.
 const slice = 50 * time.Millisecond
 
-// wait sleeps in the kernel until an instant, since the runtime's timers may come 1.15 ms late in an idle program
-// (measured, Go 1.26, Linux 6.18). false: the context ended.
+// wait sleeps in the kernel until an instant, since the runtime's timers may come 1.15 ms late in
+// an idle program (measured, Go 1.26, Linux 6.18). false: the context ended.
 func (c clock) wait(ctx context.Context, until int64) bool {
 	for left := until - c.now(); left > 0; left = until - c.now() {
 		if ctx.Err() != nil {

@@ -15,8 +15,8 @@ import (
 	"plimsoll/internal/record/ebs"
 )
 
-// Limits says which limit of an Amazon EBS volume, or of the instance, was exceeded during a probe, as the volume's own
-// statistics tell (NVMe log page 0xD0).
+// Limits says which limit of an Amazon EBS volume, or of the instance, was exceeded during a probe,
+// as the volume's own statistics tell (NVMe log page 0xD0).
 type Limits struct {
 	// Reason says why there is nothing to tell; "" if there is.
 	Reason string `json:"not_measurable,omitempty"`

@@ -82,7 +82,8 @@ func (f *folder) open(s *Stream) (*os.File, error) {
 // layBytes is written at once when a file is laid out.
 const layBytes = 1 << 20
 
-// lay makes a file as long as it is to be, with blocks that are there or, if not prewritten, allocated only.
+// lay makes a file as long as it is to be, with blocks that are there or, if not prewritten,
+// allocated only.
 func lay(ctx context.Context, file *os.File, s *Stream, chance *random.Stream, done func(units.Size)) error {
 	length := (s.File + alignment - 1) / alignment * alignment
 	if err := unix.Fallocate(int(file.Fd()), 0, 0, int64(length)); err != nil && !errors.Is(err, unix.EOPNOTSUPP) {

@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// FioJob gives the profile as a job file of fio (3.27 or later), to cross-check: the same stages one after another, in
-// files that fio makes and keeps in the folder. What fio has no word for is told in comments.
+// FioJob gives the profile as a job file of fio (3.27 or later), to cross-check: the same stages
+// one after another, in files that fio makes and keeps in the folder. What fio has no word for is
+// told in comments.
 func FioJob(p *Profile, folder string) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }

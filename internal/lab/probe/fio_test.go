@@ -62,9 +62,10 @@ type fioTimes struct {
 	Percentile map[string]float64 `json:"percentile"`
 }
 
-// TestFio runs the same patterns with fio and with a probe by turns, and prints both (-v). Times are not asserted, since
-// the machine has other work: that both did I/O is. PROBE_DIR names a folder on another device, PROBE_STAGE
-// how long each run takes, PROBE_ROUNDS how many there are; the last line of a pattern has the medians of them.
+// TestFio runs the same patterns with fio and with a probe by turns, and prints both (-v). Times
+// are not asserted, since the machine has other work: that both did I/O is. PROBE_DIR names a
+// folder on another device, PROBE_STAGE how long each run takes, PROBE_ROUNDS how many there are;
+// the last line of a pattern has the medians of them.
 func TestFio(t *testing.T) {
 	fio, err := exec.LookPath("fio")
 	if err != nil {

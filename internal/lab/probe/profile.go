@@ -27,7 +27,8 @@ type Profile struct {
 
 // A Criterion is a bound on the measured stream.
 type Criterion struct {
-	// Of says what is bounded: "fdatasync", the call alone, or "latency", from when the operation was due.
+	// Of says what is bounded: "fdatasync", the call alone, or "latency", from when the operation
+	// was due.
 	Of string `yaml:"of"`
 	// Quantile is mean, p50, p95, p99, p999 or max.
 	Quantile string         `yaml:"quantile"`
@@ -52,7 +53,8 @@ type Stream struct {
 	Size units.Size `yaml:"size"` // of one operation
 	// Rate is how often an operation is due (an open loop); 0: as soon as one before it is done.
 	Rate units.Frequency `yaml:"rate"`
-	// Poisson says that due times are random with that mean rate, as those of many users are; else they are even.
+	// Poisson says that due times are random with that mean rate, as those of many users are; else
+	// they are even.
 	Poisson bool `yaml:"-"`
 	// Depth is how many are in flight at most. More than 1 needs Direct.
 	Depth int `yaml:"-"`
@@ -60,12 +62,13 @@ type Stream struct {
 	Direct bool `yaml:"direct"`
 	// Sync is after how many writes an fdatasync comes; 0: never.
 	Sync int `yaml:"fdatasync"`
-	// SyncAtEnd ends each time that the stream is on with an fdatasync, which counts as a part of it.
+	// SyncAtEnd ends each time that the stream is on with an fdatasync, which counts as a part of
+	// it.
 	SyncAtEnd bool `yaml:"sync_at_end"`
 	// File is the size of its file.
 	File units.Size `yaml:"file"`
-	// Prewritten says that the file's blocks are written before: then a write changes no metadata. Files that are
-	// read always are.
+	// Prewritten says that the file's blocks are written before: then a write changes no metadata.
+	// Files that are read always are.
 	Prewritten bool `yaml:"-"`
 	// On and Off alternate, On after Off; both 0: always on.
 	On  units.Duration `yaml:"on"`

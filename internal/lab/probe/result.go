@@ -52,10 +52,11 @@ type StreamResult struct {
 	IOPS           float64    `json:"iops"`
 	Bytes          units.Size `json:"bytes"`
 	BytesPerSecond float64    `json:"bytes_per_second"`
-	// Latency is from when operations were due until they were done; those missed counted as long as
-	// they had waited.
+	// Latency is from when operations were due until they were done; those missed counted as long
+	// as they had waited.
 	Latency latency.Latency `json:"latency"`
-	// Service is from when operations were begun, as tools tell it that know no due time (fio's clat with slat).
+	// Service is from when operations were begun, as tools tell it that know no due time (fio's
+	// clat with slat).
 	Service   latency.Latency  `json:"service"`
 	Fdatasync *latency.Latency `json:"fdatasync,omitempty"` // of the calls alone
 	Missed    int64            `json:"missed"`              // due, and not begun in time
@@ -101,8 +102,8 @@ type StageVerdict struct {
 	Met     bool     `json:"met"`
 }
 
-// blameRatio is by how much a companion must lengthen the p99 to be blamed: less is within what two runs on rented
-// disks differ by.
+// blameRatio is by how much a companion must lengthen the p99 to be blamed: less is within what two
+// runs on rented disks differ by.
 const blameRatio = 2
 
 // sampleLeast is how many operations a p99 needs to be more than the maximum.

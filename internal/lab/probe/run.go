@@ -60,7 +60,8 @@ type prober struct {
 	steps int
 }
 
-// Run probes. A context that ends stops it within one operation of each stream; nothing is left behind.
+// Run probes. A context that ends stops it within one operation of each stream; nothing is left
+// behind.
 func Run(ctx context.Context, p *Profile, opt Options) (*Result, error) {
 	if err := p.Check().Err(); err != nil {
 		return nil, fmt.Errorf("probe: profile %s: %w", p.Name, err)
@@ -240,7 +241,8 @@ func (j *job) result() StreamResult {
 	return r
 }
 
-// while splits the measured stream's operations by whether they were due or under way while a companion was on.
+// while splits the measured stream's operations by whether they were due or under way while a
+// companion was on.
 func while(samples []sample, companion *job) WhileResult {
 	var on, off latency.Distribution
 	at := 0

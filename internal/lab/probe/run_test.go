@@ -122,7 +122,8 @@ streams:
 	}
 }
 
-// TestLateStart: a stream whose time is over before its thread runs ends, with all that was due counted as missed.
+// TestLateStart: a stream whose time is over before its thread runs ends, with all that was due
+// counted as missed.
 func TestLateStart(t *testing.T) {
 	dir := t.TempDir()
 	f, err := os.Create(filepath.Join(dir, "f"))

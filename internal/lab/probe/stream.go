@@ -48,11 +48,13 @@ type job struct {
 	on      []interval
 	bytes   units.Size
 	missed  int64
-	// Sums over operations, in ns: late by the stream's own backlog, in read or write, in fdatasync.
+	// Sums over operations, in ns: late by the stream's own backlog, in read or write, in
+	// fdatasync.
 	waited, moved, synced int64
 }
 
-// prepare makes what the stream needs, which takes its time, before the stage begins. run must follow.
+// prepare makes what the stream needs, which takes its time, before the stage begins. run must
+// follow.
 func (j *job) prepare() error {
 	if j.Depth > 1 {
 		q, err := newQueue(j.Depth, int(j.Size))
@@ -172,7 +174,8 @@ func (j *job) count(due, done int64) {
 	}
 }
 
-// miss counts operations that were due and not begun when a stream was off again: they waited at least until then.
+// miss counts operations that were due and not begun when a stream was off again: they waited at
+// least until then.
 func (j *job) miss(d *due, next, to int64) {
 	if j.Rate == 0 {
 		return

@@ -13,7 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A member is a process that another one started, held by a descriptor: its id may be given to somebody else.
+// A member is a process that another one started, held by a descriptor: its id may be given to
+// somebody else.
 type member struct {
 	pid int
 	fd  int
@@ -78,7 +79,8 @@ func parents(proc string) (map[int][]int, error) {
 	return children, nil
 }
 
-// parentOf reads /proc/PID/stat: id, name in parentheses with anything in it, state, parent (proc_pid_stat(5)).
+// parentOf reads /proc/PID/stat: id, name in parentheses with anything in it, state, parent
+// (proc_pid_stat(5)).
 func parentOf(stat []byte) (pid int, ok bool) {
 	f := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 	if len(f) < 2 {

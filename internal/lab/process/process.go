@@ -16,26 +16,28 @@ import (
 	"time"
 )
 
-// killedWithin is how long a process may take to be gone after SIGKILL: it must still end what it waits for in the
-// kernel, which on a slow volume is an fsync of everything written.
+// killedWithin is how long a process may take to be gone after SIGKILL: it must still end what it
+// waits for in the kernel, which on a slow volume is an fsync of everything written.
 const killedWithin = 2 * time.Minute
 
 // Options say what runs, and how.
 type Options struct {
 	Path string
 	Args []string
-	// Env is added to a small environment (PATH, LC_ALL=C, TZ=UTC): settings of ours are none of the engine's.
+	// Env is added to a small environment (PATH, LC_ALL=C, TZ=UTC): settings of ours are none of
+	// the engine's.
 	Env []string
 	// Dir is where it runs. "": the root folder, so that it holds no mount.
 	Dir  string
 	User *User
 	// DeathSignal is what it gets when we die. 0: SIGKILL.
 	DeathSignal syscall.Signal
-	// Log is a file that takes what it prints, at the end of what is there; "": none. Line takes it line by line, without
-	// the line feed, cut where a line is very long.
+	// Log is a file that takes what it prints, at the end of what is there; "": none. Line takes it
+	// line by line, without the line feed, cut where a line is very long.
 	Log  string
 	Line func(line string)
-	// Stdin is what it reads, nil: nothing; with Stdout, what it writes goes there and only stderr is listened to.
+	// Stdin is what it reads, nil: nothing; with Stdout, what it writes goes there and only stderr
+	// is listened to.
 	Stdin, Stdout *os.File
 }
 
@@ -147,8 +149,8 @@ func (p *Process) Tail() string {
 	return strings.Join(p.tail, "\n")
 }
 
-// Finish waits for a program that ends by itself. The error says how it ended, if not with status 0; where the context
-// ends first it is killed.
+// Finish waits for a program that ends by itself. The error says how it ended, if not with status
+// 0; where the context ends first it is killed.
 func (p *Process) Finish(ctx context.Context) error {
 	select {
 	case <-p.done:
@@ -161,8 +163,8 @@ func (p *Process) Finish(ctx context.Context) error {
 	return p.Err()
 }
 
-// Stop asks it to end with a signal, and waits until it and all who could still print are gone. Where the context ends
-// first it is killed, which the error says.
+// Stop asks it to end with a signal, and waits until it and all who could still print are gone.
+// Where the context ends first it is killed, which the error says.
 func (p *Process) Stop(ctx context.Context, sig os.Signal) error {
 	if err := p.cmd.Process.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return errors.Join(fmt.Errorf("%s: %w", p.name, err), p.Kill())

@@ -19,8 +19,8 @@ type User struct {
 	UID, GID uint32
 }
 
-// Unprivileged gives the first of the named users that there is, to run a program as; nil where we are not root,
-// and a program runs as us. It fails where root has nobody else to be.
+// Unprivileged gives the first of the named users that there is, to run a program as; nil where we
+// are not root, and a program runs as us. It fails where root has nobody else to be.
 func Unprivileged(names ...string) (*User, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil
@@ -44,7 +44,8 @@ func Unprivileged(names ...string) (*User, error) {
 		strings.Join(names, " or "))
 }
 
-// mapped reads which ids there are in our user namespace (user_namespaces(7)): lines of first, outside, count.
+// mapped reads which ids there are in our user namespace (user_namespaces(7)): lines of first,
+// outside, count.
 func mapped(path string) func(id uint64) bool {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -81,7 +82,8 @@ func (u *User) Own(dir string) error {
 	return os.Chown(dir, int(u.UID), int(u.GID))
 }
 
-// Admit reports what keeps the user from reaching a folder: one on the way that others may not enter.
+// Admit reports what keeps the user from reaching a folder: one on the way that others may not
+// enter.
 func (u *User) Admit(dir string) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// An Existing is a run on a server that runs already: the same workload, asked in the same way, and no volumes of ours beneath it. Options.Server
-// gives the server, which makes a database of its own and removes it. Nothing of this machine is changed, and no right to do so
-// is needed.
+// An Existing is a run on a server that runs already: the same workload, asked in the same way, and
+// no volumes of ours beneath it. Options.Server gives the server, which makes a database of its own
+// and removes it. Nothing of this machine is changed, and no right to do so is needed.
 type Existing struct {
 	Address  string `json:"address"`  // product and hosts, without secrets
 	Database string `json:"database"` // that was made there, or the prefix of keys

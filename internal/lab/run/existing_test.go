@@ -88,7 +88,8 @@ func cluster(t *testing.T) (*existing.Address, func() *etcd.Existing) {
 	}
 }
 
-// notOurs holds that a result is of a server that ran already: no volumes of ours, no setting of this machine's, and the reader is told.
+// notOurs holds that a result is of a server that ran already: no volumes of ours, no setting of
+// this machine's, and the reader is told.
 func notOurs(t *testing.T, r *Result, server string, v *Existing) {
 	t.Helper()
 	l := &r.Lab
@@ -103,7 +104,8 @@ func notOurs(t *testing.T, r *Result, server string, v *Existing) {
 	}
 }
 
-// A run on an etcd that is there asks it, is recorded, has the model beside it, and leaves none of its keys.
+// A run on an etcd that is there asks it, is recorded, has the model beside it, and leaves none of
+// its keys.
 func TestRunOnAServer(t *testing.T) {
 	a, visitor := cluster(t)
 	sc := parsed(t, "etcd: {}")

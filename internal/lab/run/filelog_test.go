@@ -19,8 +19,9 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// A fileLog is the smallest server that is one: a log of records, each synced before it is acknowledged, and once a
-// second a checkpoint of four megabytes. It really writes to the machine's volume.
+// A fileLog is the smallest server that is one: a log of records, each synced before it is
+// acknowledged, and once a second a checkpoint of four megabytes. It really writes to the machine's
+// volume.
 type fileLog struct {
 	// forgets makes it a server that acknowledges before it has written.
 	forgets bool

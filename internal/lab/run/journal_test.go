@@ -42,8 +42,8 @@ func mayEnter(t *testing.T) {
 	}
 }
 
-// What a journal is for: with it all that was acknowledged is there after a loss of power, without it what was
-// written since the last checkpoint is not.
+// What a journal is for: with it all that was acknowledged is there after a loss of power, without
+// it what was written since the last checkpoint is not.
 func TestJournalIsWhatIsKept(t *testing.T) {
 	for journal, kept := range map[string]bool{"true": true, "false": false} {
 		t.Run("journal "+journal, func(t *testing.T) {

@@ -17,8 +17,9 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// settings are the kernel's write-back limits as the scenario's machine would have them. Ratios there are of the
-// scenario's memory, which is not this machine's: so they are given in bytes, as package linux computes them.
+// settings are the kernel's write-back limits as the scenario's machine would have them. Ratios
+// there are of the scenario's memory, which is not this machine's: so they are given in bytes, as
+// package linux computes them.
 func settings(h *scenario.Host) map[string]string {
 	limit, background := h.Dirty, h.DirtyBackground
 	if limit == 0 {
@@ -73,7 +74,8 @@ func meminfo(name string) (int64, error) {
 // A processor is the time all cores have worked, and all there was, in ticks.
 type processor struct{ busy, all int64 }
 
-// cpu reads the first line of /proc/stat (proc(5)): user, nice, system, idle, iowait, irq, softirq, steal.
+// cpu reads the first line of /proc/stat (proc(5)): user, nice, system, idle, iowait, irq, softirq,
+// steal.
 func cpu() (processor, error) {
 	text, err := os.ReadFile("/proc/stat")
 	if err != nil {
@@ -104,8 +106,9 @@ type counters struct {
 	readTime, writeTime, busyTime, weighted float64
 }
 
-// diskstat reads /sys/block/NAME/stat (kernel: Documentation/block/stat.rst): requests, merges, sectors of 512 bytes and
-// milliseconds of reads and of writes; requests in flight; milliseconds with any, and weighted by how many.
+// diskstat reads /sys/block/NAME/stat (kernel: Documentation/block/stat.rst): requests, merges,
+// sectors of 512 bytes and milliseconds of reads and of writes; requests in flight; milliseconds
+// with any, and weighted by how many.
 func diskstat(device string) (counters, error) {
 	path := filepath.Join("/sys/block", device, "stat")
 	text, err := os.ReadFile(path)

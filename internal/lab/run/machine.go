@@ -16,8 +16,8 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// machines are those of a scenario, one or one for each of etcd's members, with their mounted volumes: nil where a
-// server runs already, which has its own.
+// machines are those of a scenario, one or one for each of etcd's members, with their mounted
+// volumes: nil where a server runs already, which has its own.
 type machines struct {
 	*mount.Machine
 	lab lab.Machine
@@ -80,7 +80,8 @@ func (m *machines) resetStats(ctx context.Context) error {
 	return m.ResetStats(ctx)
 }
 
-// close unmounts everything, whoever uses it, and takes away what a process that served volumes and died has left.
+// close unmounts everything, whoever uses it, and takes away what a process that served volumes and
+// died has left.
 func (m *machines) close(ctx context.Context) error {
 	if m.Machine == nil {
 		return nil

@@ -13,7 +13,8 @@ import (
 
 // Options say how a scenario is run.
 type Options struct {
-	// File and Sets are what the scenario was read from: the process that serves the volumes reads it again.
+	// File and Sets are what the scenario was read from: the process that serves the volumes reads
+	// it again.
 	File string
 	Sets []string
 	// Record takes the series of the measured time; nil: none are kept. Run does not close it.
@@ -32,13 +33,15 @@ type Options struct {
 	Progress func(Progress)
 	// Log takes what the engine's processes and the volumes have to say; nil: nobody does.
 	Log func(line string)
-	// Existing says that the server runs already, and that Server gives it; nil: volumes are mounted and an engine started on them.
+	// Existing says that the server runs already, and that Server gives it; nil: volumes are
+	// mounted and an engine started on them.
 	Existing *Existing
 	// Engines are those that the program knows.
 	Engines []engine.Engine
 	// Server makes the engine; nil: that of the scenario.
 	Server func(sc *scenario.Scenario) (lab.Server, error)
-	// Daemon is how the process that serves the volumes is started; nil: this program's `lab serve`.
+	// Daemon is how the process that serves the volumes is started; nil: this program's `lab
+	// serve`.
 	Daemon []string
 }
 
@@ -52,8 +55,8 @@ type Progress struct {
 	P99   units.Duration  // of the measured time so far; 0: nothing is measured yet
 }
 
-// Result is what a run comes to: a simulated one's result, by the same counting and the same contract, and
-// what is to be known of the laboratory.
+// Result is what a run comes to: a simulated one's result, by the same counting and the same
+// contract, and what is to be known of the laboratory.
 type Result struct {
 	*simulate.Result
 	Source string `json:"source"` // "lab"
@@ -72,7 +75,8 @@ type Lab struct {
 	Memory     int64  `json:"memory_bytes"` // of this machine
 	FileSystem string `json:"filesystem"`
 	Backing    string `json:"backing"` // "memory", or the images' folder
-	// Existing is what was done to a server that ran already; null: the engine was ours, on emulated volumes.
+	// Existing is what was done to a server that ran already; null: the engine was ours, on
+	// emulated volumes.
 	Existing *Existing `json:"visit"`
 	// Settings are the kernel's that were changed for the run.
 	Settings map[string]string `json:"settings"`
@@ -82,7 +86,8 @@ type Lab struct {
 	Dispatch  Dispatch `json:"dispatch"`
 	// Pauses are times in which this machine stood still.
 	Pauses Pauses `json:"pauses"`
-	// Awake says that its cores did not sleep: waking one costs a virtual machine up to a millisecond.
+	// Awake says that its cores did not sleep: waking one costs a virtual machine up to a
+	// millisecond.
 	Awake bool `json:"awake"`
 	// Failed are operations that ended with an error; Errors counts them by text.
 	Failed int64            `json:"failed"`
@@ -100,8 +105,9 @@ type Emulation struct {
 	LateMax   float64  `json:"late_max_seconds"`
 	LateShare float64  `json:"late_share"`       // of its requests, later than 100 us and 5 % of what they were to take
 	LateWorst float64  `json:"late_share_worst"` // in the worst ten seconds
-	// What a read or write took in the mean, as the kernel counts it, and what it was to take; null: there was none. Added is the
-	// most by which the first was over the second in ten seconds, Slow whether that is more than the path to the emulator may add.
+	// What a read or write took in the mean, as the kernel counts it, and what it was to take;
+	// null: there was none. Added is the most by which the first was over the second in ten
+	// seconds, Slow whether that is more than the path to the emulator may add.
 	Kernel    *float64 `json:"kernel_mean_seconds"`
 	Asked     *float64 `json:"asked_mean_seconds"`
 	Added     float64  `json:"path_added_worst_seconds"`
@@ -125,23 +131,25 @@ type Pauses struct {
 	Count   int     `json:"count"`
 	Total   float64 `json:"total_seconds"`
 	Longest float64 `json:"longest_seconds"`
-	// Aside are operations for whose latency pauses account by half or more. They count as done, and have none.
+	// Aside are operations for whose latency pauses account by half or more. They count as done,
+	// and have none.
 	Aside int64 `json:"operations_set_aside"`
 }
 
 // PowerLoss is what losses of power took.
 type PowerLoss struct {
 	Cuts int `json:"cuts"`
-	// Acknowledged are the writes that had been answered by the last cut, warm-up included; Keys the documents they
-	// went to, which were read after it.
+	// Acknowledged are the writes that had been answered by the last cut, warm-up included; Keys
+	// the documents they went to, which were read after it.
 	Acknowledged int64 `json:"acknowledged_writes"`
 	Keys         int64 `json:"keys"`
-	// Lost are documents that had gone, or were older than their last acknowledged write; Wrong those that held
-	// what nobody had written; Unreadable those whose reading failed.
+	// Lost are documents that had gone, or were older than their last acknowledged write; Wrong
+	// those that held what nobody had written; Unreadable those whose reading failed.
 	Lost       int64 `json:"lost"`
 	Wrong      int64 `json:"wrong"`
 	Unreadable int64 `json:"unreadable"`
-	// FailedRecoveries are restarts after which the engine did not serve. The run ends with the first.
+	// FailedRecoveries are restarts after which the engine did not serve. The run ends with the
+	// first.
 	FailedRecoveries int `json:"failed_recoveries"`
 	// RecoverySeconds are from the power's return until the engine served, for each cut.
 	RecoverySeconds []float64 `json:"recovery_seconds"`

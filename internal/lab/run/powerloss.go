@@ -19,7 +19,8 @@ import (
 const (
 	// examplesMax bounds what is told of documents that are not as they should be.
 	examplesMax = 10
-	// apart is the least time between two losses of power: an engine that has just started has nothing to lose.
+	// apart is the least time between two losses of power: an engine that has just started has
+	// nothing to lose.
 	apart = vtime.Instant(500 * time.Millisecond)
 )
 
@@ -56,7 +57,8 @@ func (x *experiment) cut(ctx context.Context, n int) error {
 		var err error
 		report, err = x.m.Cut(ctx, disk.Cut{
 			Seed: x.sc.Seed + random.Seed(n), Lose: 0.5, Torn: 0.5,
-			// What volumes that one rents write whole or not at all, at the least (disk.Cut tells the source).
+			// What volumes that one rents write whole or not at all, at the least (disk.Cut tells
+			// the source).
 			Sector: 4096,
 		})
 		failed <- err
@@ -82,7 +84,8 @@ func (x *experiment) cut(ctx context.Context, n int) error {
 	return nil
 }
 
-// recover starts everything again and reads what was written; false: the engine does not serve any more.
+// recover starts everything again and reads what was written; false: the engine does not serve any
+// more.
 func (x *experiment) recover(ctx context.Context, n int) (again bool, err error) {
 	fail := func(err error) (bool, error) { return false, fmt.Errorf("after power loss %d: %w", n+1, err) }
 	x.opt.tell(Progress{Phase: "restarting after a power loss", Done: int64(n + 1), Total: int64(x.opt.PowerLoss)})
@@ -117,8 +120,8 @@ func (x *experiment) recover(ctx context.Context, n int) (again bool, err error)
 	return true, nil
 }
 
-// check reads each document that was written: it has to be as the last acknowledged write left it, or as one did that
-// was asked for since.
+// check reads each document that was written: it has to be as the last acknowledged write left it,
+// or as one did that was asked for since.
 func (x *experiment) check(ctx context.Context, n int) error {
 	known := x.load.Known()
 	keys := slices.Sorted(maps.Keys(known)) // in the order in which they lie, as likely as not

@@ -151,7 +151,8 @@ func (r *recorder) end(sc *scenario.Scenario, l *Lab) error {
 	return errors.Join(r.failed...)
 }
 
-// ownDevices leaves out block devices that are not the laboratory's, and calls the others by their volumes' names.
+// ownDevices leaves out block devices that are not the laboratory's, and calls the others by their
+// volumes' names.
 type ownDevices struct {
 	recording.Writer
 	volumes map[string]string

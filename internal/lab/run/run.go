@@ -45,8 +45,9 @@ type experiment struct {
 	power   *PowerLoss
 }
 
-// Run takes a scenario to the laboratory. Whatever comes, nothing of it stays behind: an error, or the context's end.
-// While it runs the program has more threads than there are cores and, while it asks, a higher priority.
+// Run takes a scenario to the laboratory. Whatever comes, nothing of it stays behind: an error, or
+// the context's end. While it runs the program has more threads than there are cores and, while it
+// asks, a higher priority.
 func Run(ctx context.Context, sc *scenario.Scenario, opt Options) (*Result, error) {
 	fail := func(err error) (*Result, error) { return nil, fmt.Errorf("running %s: %w", sc.Name, err) }
 	if sc.Workloads() == nil {
@@ -316,7 +317,8 @@ func (x *experiment) progress(now, last loadgen.Totals, span time.Duration) {
 	x.opt.tell(p)
 }
 
-// checkpoints asks for those so far, and keeps what an engine that is started again may no longer know.
+// checkpoints asks for those so far, and keeps what an engine that is started again may no longer
+// know.
 func (x *experiment) checkpoints(ctx context.Context) error {
 	x.one.Lock()
 	defer x.one.Unlock()

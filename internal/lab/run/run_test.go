@@ -162,7 +162,8 @@ func TestRun(t *testing.T) {
 
 func checkResult(t *testing.T, r *Result) {
 	t.Helper()
-	// However few of the 270 a machine with other work gets done: a write that took less than its volume's latency was not on it. (The latency's median is 2 ms.)
+	// However few of the 270 a machine with other work gets done: a write that took less than its
+	// volume's latency was not on it. (The latency's median is 2 ms.)
 	if w := r.Writes.All; w.Operations < 20 || *w.P50Seconds < 1e-3 || r.Reads.All.Operations == 0 {
 		t.Errorf("writes %+v, reads %+v", w, r.Reads.All)
 	}
@@ -232,7 +233,8 @@ func TestFindsWhatIsLost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Its checkpoint's sync of another file may save the log's beginning: the whole journal is written then.
+	// Its checkpoint's sync of another file may save the log's beginning: the whole journal is
+	// written then.
 	if p := r.PowerLoss; p.Held() || p.Lost == 0 || len(p.Examples) == 0 {
 		t.Errorf("%+v", p)
 	}

@@ -15,8 +15,8 @@ import (
 	"plimsoll/internal/model/simulate"
 )
 
-// A watcher looks at volumes, machine and load generator once a second of the measured time. What goes on while
-// the power is off is not looked at.
+// A watcher looks at volumes, machine and load generator once a second of the measured time. What
+// goes on while the power is off is not looked at.
 type watcher struct {
 	m      *machines
 	load   *loadgen.Generator

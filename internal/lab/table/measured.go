@@ -12,8 +12,8 @@ import (
 	"plimsoll/internal/model/simulate"
 )
 
-// Measured is what the laboratory said, kept, so that a model can be held against it again without running the
-// engines again.
+// Measured is what the laboratory said, kept, so that a model can be held against it again without
+// running the engines again.
 type Measured struct {
 	Version int           `json:"version"` // 1
 	Runs    []Measurement `json:"runs"`

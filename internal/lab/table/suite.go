@@ -15,7 +15,8 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// A Suite is what an error table is made of: scenarios to run, and what was advised about some of them.
+// A Suite is what an error table is made of: scenarios to run, and what was advised about some of
+// them.
 type Suite struct {
 	Runs   []Run    `yaml:"runs"`
 	Advice []Advice `yaml:"advice"`
@@ -146,8 +147,8 @@ const (
 	Unknown Holds = "not measured"
 )
 
-// differs is the factor from where on two figures are taken to differ (assumed: most of what was measured was run once,
-// and single runs of a p99 were seen to come out a third larger or smaller).
+// differs is the factor from where on two figures are taken to differ (assumed: most of what was
+// measured was run once, and single runs of a p99 were seen to come out a third larger or smaller).
 const differs = 1.5
 
 // Asks says whether some advice is about a run.
@@ -175,7 +176,8 @@ func (s *Suite) Verdicts(rows []Row) []Verdict {
 	return out
 }
 
-// judge compares what the lab measured. More operations a second are better, more of the others worse.
+// judge compares what the lab measured. More operations a second are better, more of the others
+// worse.
 func judge(before, after *Row) Holds {
 	if before.Lab == nil || after.Lab == nil || *before.Lab <= 0 || *after.Lab <= 0 {
 		return Unknown

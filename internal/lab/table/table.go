@@ -1,10 +1,12 @@
-// Package table is the error table: what a real engine did on an emulated volume beside what the model said.
+// Package table is the error table: what a real engine did on an emulated volume beside what the
+// model said.
 //
-// A prediction is worth what its error is. Each row is one figure of one scenario that was run in the laboratory and
-// in the simulator, and the error is by how much the model differs from the laboratory. Medians are told by
-// kind of figure, because rates and durations are easier to get right than a p99: one error bar for both would
-// be too wide for the first and too narrow for the second. The median is of errors without their sign, and of factors, so
-// that half as much and twice as much are as wrong: [Row.Off].
+// A prediction is worth what its error is. Each row is one figure of one scenario that was run in
+// the laboratory and in the simulator, and the error is by how much the model differs from the
+// laboratory. Medians are told by kind of figure, because rates and durations are easier to get
+// right than a p99: one error bar for both would be too wide for the first and too narrow for the
+// second. The median is of errors without their sign, and of factors, so that half as much and
+// twice as much are as wrong: [Row.Off].
 package table
 
 import (
@@ -40,12 +42,13 @@ type Row struct {
 	LabLow  float64 `json:"lab_low"`
 	LabHigh float64 `json:"lab_high"`
 	LabRuns int     `json:"lab_runs"`
-	// Doubtful says that the laboratory's own error is too large for the row to count: the emulator was saturated.
+	// Doubtful says that the laboratory's own error is too large for the row to count: the emulator
+	// was saturated.
 	Doubtful bool `json:"doubtful"`
 }
 
-// Off is by what factor the model is off, 1 or more, whichever way: 1.15 is 15 % too much, or too little
-// by as much. NaN where either is not known or 0.
+// Off is by what factor the model is off, 1 or more, whichever way: 1.15 is 15 % too much, or too
+// little by as much. NaN where either is not known or 0.
 func (r *Row) Off() float64 {
 	if r.Lab == nil || r.Model == nil || *r.Lab <= 0 || *r.Model <= 0 {
 		return math.NaN()
@@ -67,9 +70,10 @@ func (r *Row) ErrorText() string {
 	return fmt.Sprintf("1/%.1f", off)
 }
 
-// rowsOf are what two results of a scenario come to. Checkpoints count where there are some of a tenth of a second
-// or more: etcd's backend commits are no stalls. Beside the p99 by phase there is that of all operations: it
-// is what people ask for, and it does not depend on which side of a checkpoint's end a stall falls.
+// rowsOf are what two results of a scenario come to. Checkpoints count where there are some of a
+// tenth of a second or more: etcd's backend commits are no stalls. Beside the p99 by phase there is
+// that of all operations: it is what people ask for, and it does not depend on which side of a
+// checkpoint's end a stall falls.
 func rowsOf(lab, model *Figures) []Row {
 	var out []Row
 	add := func(figure string, kind Kind, unit string, l, m *float64) {

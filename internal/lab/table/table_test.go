@@ -31,8 +31,8 @@ func rows(t *testing.T, lab, model *simulate.Result, doubtful bool) []Row {
 	return out
 }
 
-// Half as much and twice as much are as wrong; what is not known is not counted, nor is what an emulator that could
-// not keep up measured.
+// Half as much and twice as much are as wrong; what is not known is not counted, nor is what an
+// emulator that could not keep up measured.
 func TestSummary(t *testing.T) {
 	all := rows(t, result(100, 10, .001, 2, .01), result(110, 10, .001, 1, .02), false)
 	all = append(all, rows(t, result(100, 0, .001, 8, 0), result(100, 0, .001, 1, 0), true)...)
@@ -81,7 +81,8 @@ func TestReads(t *testing.T) {
 	}
 }
 
-// Of several runs the middle counts, and those that were saturated do not; a table says how far they lie apart.
+// Of several runs the middle counts, and those that were saturated do not; a table says how far
+// they lie apart.
 func TestSeveralRuns(t *testing.T) {
 	m := Measured{Runs: []Measurement{
 		{Run: "a", Figures: FiguresOf(result(100, 0, .001, 3, 0))},

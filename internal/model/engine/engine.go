@@ -139,7 +139,8 @@ type DirtyCounter interface {
 	DirtyMetric() string
 }
 
-// A Releaser is an engine whose memory the next one can have. After Release nothing may be asked of it.
+// A Releaser is an engine whose memory the next one can have. After Release nothing may be asked of
+// it.
 type Releaser interface {
 	Release()
 }

@@ -51,8 +51,8 @@ func (c *checker) wrote(path string) bool {
 	return true
 }
 
-// follows tells whether a problem may only follow from what could not be decoded: it is about the same
-// thing, a part of it, or what it is a part of.
+// follows tells whether a problem may only follow from what could not be decoded: it is about the
+// same thing, a part of it, or what it is a part of.
 func (c *checker) follows(p diagnostics.Problem) bool {
 	return slices.ContainsFunc(c.undecoded, func(u yamltree.Placed) bool {
 		return !u.NoSuch && (within(p.Field, u.Field) || within(u.Field, p.Field))
@@ -97,8 +97,8 @@ func (c *checker) mounted() {
 	c.volumes()
 }
 
-// zeros refuses a zero where it would be taken for nothing said: a person who writes it gets something else, the
-// preset's or the product's own.
+// zeros refuses a zero where it would be taken for nothing said: a person who writes it gets
+// something else, the preset's or the product's own.
 func (c *checker) zeros() {
 	zero := func(field string, is bool, without string) {
 		if is && c.wrote(field) {
@@ -201,7 +201,8 @@ func (c *checker) orders(field string, orders Keyed[catalog.Order]) {
 	}
 }
 
-// localDisks refuses more volumes on an instance's own disks than it has: each is taken for a disk of its own.
+// localDisks refuses more volumes on an instance's own disks than it has: each is taken for a disk
+// of its own.
 func (c *checker) localDisks(field string, orders Keyed[catalog.Order]) {
 	taken, last := 0, ""
 	for _, v := range orders {

@@ -18,11 +18,11 @@
 // (an instance its cores and memory, a workload the size of the database), and asks each what is
 // wrong.
 //
-// All that is wrong is told at once, as [Problems]: each with file, line and column, the line itself
-// with a mark under the place, the limit, who says so, and the nearest legal value. Quantities need
-// their units, and a key that does not exist is an error, since a misspelled one would be a default
-// that nobody chose.
+// All that is wrong is told at once, as [Problems]: each with file, line and column, the line
+// itself with a mark under the place, the limit, who says so, and the nearest legal value.
+// Quantities need their units, and a key that does not exist is an error, since a misspelled one
+// would be a default that nobody chose.
 //
-// YAML is read plainly: one document of mappings, lists and scalars. Anchors, aliases, merge keys and
-// tags are refused, which is also what keeps a small file from becoming a large one.
+// YAML is read plainly: one document of mappings, lists and scalars. Anchors, aliases, merge keys
+// and tags are refused, which is also what keeps a small file from becoming a large one.
 package scenario

@@ -30,9 +30,11 @@ type Config interface {
 	Check() diagnostics.List
 	// DataSize is what the data takes on its volume, 0 if that is not known.
 	DataSize() units.Size
-	// CacheSize is how much memory the engine's own cache takes: its setting is [engine.Traits.Cache].
+	// CacheSize is how much memory the engine's own cache takes: its setting is
+	// [engine.Traits.Cache].
 	CacheSize() units.Size
-	// Ask completes the workload with what the settings say of the data and the workload leaves out.
+	// Ask completes the workload with what the settings say of the data and the workload leaves
+	// out.
 	Ask(w *workload.Spec)
 	// Fill completes the settings with what the workload and the host say.
 	Fill(from *Filling)

@@ -46,8 +46,8 @@ func (l *Language) clusters() []string {
 	return out
 }
 
-// Load reads a scenario from a file, with assignments over it. Files that it names, a recorded rate, are
-// looked for beside it. An error of what is written is of type [Problems].
+// Load reads a scenario from a file, with assignments over it. Files that it names, a recorded
+// rate, are looked for beside it. An error of what is written is of type [Problems].
 func (l *Language) Load(path string, sets []string) (*Scenario, error) {
 	f, err := l.Open(path)
 	if err != nil {
@@ -56,10 +56,11 @@ func (l *Language) Load(path string, sets []string) (*Scenario, error) {
 	return f.Parse(sets)
 }
 
-// LoadVolumes reads what is to be mounted: a scenario of which only volumes and host matter, or a lone volume:
-// an order by itself ("type: gp3"), with the instance it is attached to if that matters ("instance: m5.large"). A lone
-// volume becomes a scenario's volume called data, and assignments over it need not say so: "iops=4000".
-// Problems are told where they stand in the file, by its own keys.
+// LoadVolumes reads what is to be mounted: a scenario of which only volumes and host matter, or a
+// lone volume: an order by itself ("type: gp3"), with the instance it is attached to if that
+// matters ("instance: m5.large"). A lone volume becomes a scenario's volume called data, and
+// assignments over it need not say so: "iops=4000". Problems are told where they stand in the file,
+// by its own keys.
 func (l *Language) LoadVolumes(path string, sets []string) (*Scenario, error) {
 	f, err := l.Open(path)
 	if err != nil {
@@ -101,7 +102,8 @@ func (l *Language) Parse(name string, text []byte, sets []string) (*Scenario, er
 	return l.parse(name, text, sets, nil, nil)
 }
 
-// engines decodes the engines that are named, in the language's order; the checker refuses all but one.
+// engines decodes the engines that are named, in the language's order; the checker refuses all but
+// one.
 func (l *Language) engines(d *yamltree.Decoder, chosen *[]Chosen) func(*yamltree.Node, reflect.Value, string) bool {
 	return func(n *yamltree.Node, v reflect.Value, field string) bool {
 		if v.Type() != reflect.TypeFor[Chosen]() {

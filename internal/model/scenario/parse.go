@@ -16,8 +16,8 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// A File is a scenario's text as it was when it was opened: variants of it are parsed from the same bytes, though
-// the file may be a pipe, which can be read once.
+// A File is a scenario's text as it was when it was opened: variants of it are parsed from the same
+// bytes, though the file may be a pipe, which can be read once.
 type File struct {
 	language *Language
 	path     string
@@ -37,7 +37,8 @@ func (f *File) open(name string) (io.ReadCloser, error) {
 	return os.Open(name)
 }
 
-// parse reads a scenario; reshape, if not nil, makes volumes and host of what the text says, and nothing else is asked for.
+// parse reads a scenario; reshape, if not nil, makes volumes and host of what the text says, and
+// nothing else is asked for.
 func (l *Language) parse(name string, text []byte, sets []string, open workload.OpenFile, reshape func(*yamltree.Node) *yamltree.Node) (*Scenario, error) {
 	text = bytes.TrimPrefix(text, []byte("\ufeff")) // some editors begin a file with a byte order mark
 	src := yamltree.NewSource(name, text)

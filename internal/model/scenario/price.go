@@ -5,7 +5,8 @@ import "plimsoll/internal/base/units"
 // Priced tells which prices are known.
 type Priced struct{ Volumes, Instances bool }
 
-// Monthly is what all members' volumes and instances cost a month, in the region of the catalogue in use.
+// Monthly is what all members' volumes and instances cost a month, in the region of the catalogue
+// in use.
 func (s *Scenario) Monthly() (volumes, instances units.USD, known Priced) {
 	known = Priced{Volumes: true, Instances: s.instance != nil}
 	for k := 1; k <= s.MemberCount(); k++ {

@@ -26,7 +26,8 @@ engine:
 workload: {preset: telemetry}
 `
 
-// TestProblems shows what a person is told: parse reads a scenario, set assigns to one that is right.
+// TestProblems shows what a person is told: parse reads a scenario, set assigns to one that is
+// right.
 func TestProblems(t *testing.T) {
 	datadriven.Walk(t, "testdata/problems", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
@@ -158,8 +159,8 @@ func holds(t *testing.T, s *scenario.Scenario, err error) {
 	}
 }
 
-// TestEncodings: a byte order mark is no part of the first key, and what is no text is said to be none, where
-// it begins.
+// TestEncodings: a byte order mark is no part of the first key, and what is no text is said to be
+// none, where it begins.
 func TestEncodings(t *testing.T) {
 	if _, err := language.Parse("f.yaml", []byte("\ufeff"+strings.ReplaceAll(right, "\n", "\r\n")), nil); err != nil {
 		t.Error(err)

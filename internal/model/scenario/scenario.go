@@ -109,7 +109,8 @@ func (s *Scenario) MemberCount() int {
 	return 1
 }
 
-// MemberName is what member k's devices and series begin with, k from 1: "m1"; "" where the engine runs on one machine.
+// MemberName is what member k's devices and series begin with, k from 1: "m1"; "" where the engine
+// runs on one machine.
 func (s *Scenario) MemberName(k int) string {
 	if _, ok := s.Engine.Config.(Cluster); ok {
 		return "m" + strconv.Itoa(k)
@@ -117,12 +118,12 @@ func (s *Scenario) MemberName(k int) string {
 	return ""
 }
 
-// DeviceName is what a volume of member k is called in recordings and results: "m1/wal", or "wal" where the
-// engine runs on one machine.
+// DeviceName is what a volume of member k is called in recordings and results: "m1/wal", or "wal"
+// where the engine runs on one machine.
 func (s *Scenario) DeviceName(k int, volume string) string { return path.Join(s.MemberName(k), volume) }
 
-// Build makes member k's volumes (k from 1), attached to an instance of their own if one is named, in
-// the order of the scenario. label names each beside its own name, in its chance and in series.
+// Build makes member k's volumes (k from 1), attached to an instance of their own if one is named,
+// in the order of the scenario. label names each beside its own name, in its chance and in series.
 func (s *Scenario) Build(k int, label func(name string) string) ([]volume.Volume, error) {
 	at := catalog.Attachment{Type: s.instance}
 	if s.instance != nil && s.instance.HasEBS {

@@ -15,14 +15,15 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// The comments of the fields, by type and field, as the source has them: a test writes and compares the file. Those of
-// engines' settings are in files of their own.
+// The comments of the fields, by type and field, as the source has them: a test writes and compares
+// the file. Those of engines' settings are in files of their own.
 //
 //go:embed fields.json
 var fieldsText []byte
 
-// Schema is the JSON Schema of scenarios (draft 2020-12), for editors: keys, what they mean, how their
-// values are written. It allows a little more than Parse does, which also knows what goes together.
+// Schema is the JSON Schema of scenarios (draft 2020-12), for editors: keys, what they mean, how
+// their values are written. It allows a little more than Parse does, which also knows what goes
+// together.
 func (l *Language) Schema() []byte { return bytes.Clone(l.schema()) }
 
 func (l *Language) makeSchema() []byte {
@@ -70,7 +71,8 @@ func (m *schemaMaker) readDocs(prefix string, text []byte) {
 	}
 }
 
-// name is a type's in definitions: "catalog.Order"; of an engine's settings "etcd.Config", by its key.
+// name is a type's in definitions: "catalog.Order"; of an engine's settings "etcd.Config", by its
+// key.
 func (m *schemaMaker) name(t reflect.Type) string {
 	if key, ok := m.engines[t.PkgPath()]; ok {
 		return key + "." + t.Name()

@@ -136,7 +136,8 @@ func parseStructs(t *testing.T, dir string) map[string]*ast.StructType {
 	return out
 }
 
-// TestSchema holds the scenarios of the repository, and what is wrong on purpose, against the schema.
+// TestSchema holds the scenarios of the repository, and what is wrong on purpose, against the
+// schema.
 func TestSchema(t *testing.T) {
 	var s validator
 	if err := json.Unmarshal(language.Schema(), &s.root); err != nil {
@@ -195,8 +196,8 @@ func TestSchemaDescribes(t *testing.T) {
 	}
 }
 
-// A validator knows the keywords of JSON Schema that the schema uses; another one is an error, so that none
-// is silently not checked.
+// A validator knows the keywords of JSON Schema that the schema uses; another one is an error, so
+// that none is silently not checked.
 type validator struct{ root map[string]any }
 
 func (v validator) validate(doc any) error { return v.at("", v.root, doc) }

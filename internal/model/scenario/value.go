@@ -46,7 +46,8 @@ func (l *Language) Make(name string, sets []Set) (*Scenario, error) {
 	return d.with(sets)
 }
 
-// With makes the scenario anew with assignments over what was written: it does not know what was done to its fields since.
+// With makes the scenario anew with assignments over what was written: it does not know what was
+// done to its fields since.
 func (s *Scenario) With(sets ...Set) (*Scenario, error) {
 	d := *s.draft
 	d.root = d.root.Clone()

@@ -20,13 +20,14 @@ const (
 // Kinds are all of them, from what models are most right about.
 var Kinds = []Kind{Rate, Duration, P50, P99}
 
-// An Accuracy is by what factor figures of a kind were off from those of real engines, whichever way: half of them by
-// Median at most, none by more than Worst.
+// An Accuracy is by what factor figures of a kind were off from those of real engines, whichever
+// way: half of them by Median at most, none by more than Worst.
 type Accuracy struct{ Median, Worst float64 }
 
-// AccuracyOf is the models' error bar: what the scenarios of examples/lab came to in the laboratory and in the simulator
-// (`plimsoll lab table examples/lab --measured examples/lab/measured.json`; a test holds these figures to it). It is
-// of WiredTiger, etcd, PostgreSQL and streams; no IRIS could be run.
+// AccuracyOf is the models' error bar: what the scenarios of examples/lab came to in the laboratory
+// and in the simulator (`plimsoll lab table examples/lab --measured examples/lab/measured.json`; a
+// test holds these figures to it). It is of WiredTiger, etcd, PostgreSQL and streams; no IRIS could
+// be run.
 func AccuracyOf(k Kind) Accuracy {
 	switch k {
 	case Rate:

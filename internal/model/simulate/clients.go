@@ -5,11 +5,12 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// clientLatency is the histogram of latencies from intended starts, as clients feel them: what the engine counts is without
-// the wait for a connection, and tells sums alone.
+// clientLatency is the histogram of latencies from intended starts, as clients feel them: what the
+// engine counts is without the wait for a connection, and tells sums alone.
 const clientLatency = "plimsoll_client_latency_seconds"
 
-// felt is what clients felt since the run's beginning, warm-up included, by kind of operation. It is of recordings alone.
+// felt is what clients felt since the run's beginning, warm-up included, by kind of operation. It
+// is of recordings alone.
 type felt struct{ reads, writes latency.Buckets }
 
 func (f *felt) add(write bool, ns int64) {

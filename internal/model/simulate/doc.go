@@ -1,13 +1,13 @@
 // Package simulate runs a scenario in virtual time: ten minutes of a database and its volumes in a
 // second, with a recording and a result at the end.
 //
-// It adds no model of its own. It makes volumes, hosts and engine of a [scenario.Scenario], gives the
-// engine operations when the workload says so, and looks on.
+// It adds no model of its own. It makes volumes, hosts and engine of a [scenario.Scenario], gives
+// the engine operations when the workload says so, and looks on.
 //
-// In an open loop operations come whatever the system does. Each takes a connection if one is free, else
-// it queues, and its latency counts from when it was meant to start: a stall of eight seconds
-// is felt by all who came in these eight seconds, not only by those who held a connection. In
-// a closed loop each client asks again when it has its answer.
+// In an open loop operations come whatever the system does. Each takes a connection if one is free,
+// else it queues, and its latency counts from when it was meant to start: a stall of eight seconds
+// is felt by all who came in these eight seconds, not only by those who held a connection. In a
+// closed loop each client asks again when it has its answer.
 //
 // What comes out:
 //
@@ -24,11 +24,11 @@
 // # How it counts
 //
 // Latencies are kept in HDR histograms of two significant digits: a percentile is within 1 %. An
-// operation belongs to the time at which it was meant to start: to that second of the series, and to the
-// checkpoint, or the pause, that this instant fell into. Waits are summed over writes in classes of
-// latency that are 3 % wide, and the slow writes are those in classes from the p99's on, so a
-// few more or fewer than one in a hundred. What of a latency no wait accounts for is a wait called
-// unexplained.
+// operation belongs to the time at which it was meant to start: to that second of the series, and
+// to the checkpoint, or the pause, that this instant fell into. Waits are summed over writes in
+// classes of latency that are 3 % wide, and the slow writes are those in classes from the p99's on,
+// so a few more or fewer than one in a hundred. What of a latency no wait accounts for is a wait
+// called unexplained.
 //
 // # What is left out
 //

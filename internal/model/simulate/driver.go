@@ -6,8 +6,8 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// A queued operation of an open loop had to wait for a connection: until when, and what the operation
-// that held it before had waited for.
+// A queued operation of an open loop had to wait for a connection: until when, and what the
+// operation that held it before had waited for.
 type queued struct {
 	at     vtime.Instant
 	behind engine.Waits
@@ -15,8 +15,8 @@ type queued struct {
 
 // A driver gives the engine its operations and is told when they are done.
 //
-// An operation is known by its intended start, which is its alone: where two would start in the same
-// nanosecond the second starts in the next.
+// An operation is known by its intended start, which is its alone: where two would start in the
+// same nanosecond the second starts in the next.
 type driver struct {
 	clock  *vtime.Clock
 	engine engine.Model
@@ -115,8 +115,8 @@ func (d *driver) Done(now vtime.Instant, op *workload.Op, w *engine.Waits) {
 	d.dispatch(now)
 }
 
-// dispatch gives connections that are free to those who wait. An engine may acknowledge within Do: the outer
-// call goes on then.
+// dispatch gives connections that are free to those who wait. An engine may acknowledge within Do:
+// the outer call goes on then.
 func (d *driver) dispatch(now vtime.Instant) {
 	if d.dispatching || d.queue.n == 0 {
 		return

@@ -91,10 +91,10 @@ func (m *meter) done(now vtime.Instant, op *workload.Op, w *engine.Waits, q *que
 	}
 }
 
-// hand finds what an operation waited for in the end. To wait for a sync that is under way is to wait
-// for what that sync waits for; to wait for a connection, for what the operation that had it waited for.
-// So both are handed on, in the proportions of the other's waits: those of the sync that was
-// done last before this one, and those of the operation that made the connection free.
+// hand finds what an operation waited for in the end. To wait for a sync that is under way is to
+// wait for what that sync waits for; to wait for a connection, for what the operation that had it
+// waited for. So both are handed on, in the proportions of the other's waits: those of the sync
+// that was done last before this one, and those of the operation that made the connection free.
 func (m *meter) hand(now vtime.Instant, op *workload.Op, w *engine.Waits, q *queued) {
 	m.causes = *w
 	if queue, limit, device := w[engine.WaitLogQueue], w[engine.WaitLogLimit], w[engine.WaitLogDevice]; queue|limit|device != 0 && now != m.syncAt {
@@ -134,7 +134,8 @@ func sharesOf(w *engine.Waits) (s shares) {
 	return s
 }
 
-// spread adds time to waits in the proportions of others; what no proportion says is the kind's own.
+// spread adds time to waits in the proportions of others; what no proportion says is the kind's
+// own.
 func spread(to *engine.Waits, time int64, as *shares, own engine.Wait) {
 	rest := time
 	if time > 0 {

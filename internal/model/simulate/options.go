@@ -8,15 +8,18 @@ import (
 
 // Options say how a scenario is run. The zero Options record nothing.
 type Options struct {
-	// Record takes the series, a batch a minute of virtual time; nil: none are kept. Run does not close it.
+	// Record takes the series, a batch a minute of virtual time; nil: none are kept. Run does not
+	// close it.
 	Record recording.Writer
-	// Epoch is the instant that the run's beginning has in the recording. Zero: 2026-01-01 00:00 UTC.
+	// Epoch is the instant that the run's beginning has in the recording. Zero: 2026-01-01 00:00
+	// UTC.
 	Epoch time.Time
 	// Progress, if not nil, is told of virtual time as it passes, warm-up included.
 	Progress func(done, total time.Duration)
 	// Series says whether the result holds series over time, for plots.
 	Series bool
-	// Wanted, if not nil, ends the run with a *[MissedError] as soon as a bound is certain to be missed.
+	// Wanted, if not nil, ends the run with a *[MissedError] as soon as a bound is certain to be
+	// missed.
 	Wanted *Wanted
 }
 

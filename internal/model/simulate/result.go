@@ -16,7 +16,8 @@ type Result struct {
 	Scenario string `json:"scenario"` // its name
 	Variant  string `json:"variant,omitempty"`
 	Engine   string `json:"engine"`
-	// CycleWord is what the engine calls its Checkpoints: "write daemon cycle". It is for people, and not part of the JSON.
+	// CycleWord is what the engine calls its Checkpoints: "write daemon cycle". It is for people,
+	// and not part of the JSON.
 	CycleWord string `json:"-"`
 	// Queries are those of the engine, and not part of the JSON either.
 	Queries Queries `json:"-"`
@@ -31,8 +32,8 @@ type Result struct {
 	AskedPerSec float64 `json:"asked_per_second"` // arrivals; in a closed loop what was done
 	DonePerSec  float64 `json:"done_per_second"`
 	Unanswered  int64   `json:"unanswered"` // begun in the measured time, not acknowledged at its end
-	// Refused are operations of an open loop that came while half a million waited for a connection: they
-	// are counted as asked and unanswered, and have no latency.
+	// Refused are operations of an open loop that came while half a million waited for a
+	// connection: they are counted as asked and unanswered, and have no latency.
 	Refused       int64               `json:"refused"`
 	Writes        Class               `json:"writes"`
 	Reads         Class               `json:"reads"`
@@ -52,8 +53,9 @@ type Result struct {
 	// Warnings are what the scenario says and may not mean: a volume faster than its instance.
 	Warnings []string `json:"warnings,omitempty"`
 	Series   *Series  `json:"series,omitempty"`
-	// Mattered are, by volume in the order of members and of each one's volumes, the limits that ever decided when a request passed
-	// ([volume.State]). With all others higher the run would have been the same. It is for searches, and not part of the JSON.
+	// Mattered are, by volume in the order of members and of each one's volumes, the limits that
+	// ever decided when a request passed ([volume.State]). With all others higher the run would
+	// have been the same. It is for searches, and not part of the JSON.
 	Mattered [][volume.Limits]bool `json:"-"`
 }
 
@@ -108,8 +110,8 @@ type WaitResult struct {
 	Share       float64 `json:"share"`        // of all writes' latency
 	SlowShare   float64 `json:"slow_share"`   // of the latency of writes over the p99
 	SlowSeconds float64 `json:"slow_seconds"` // mean, of a write over the p99
-	// CauseShare and SlowCauseShare are the same shares with the time for a connection, and for a sync
-	// under way, handed on to what those had waited for who held it.
+	// CauseShare and SlowCauseShare are the same shares with the time for a connection, and for a
+	// sync under way, handed on to what those had waited for who held it.
 	CauseShare     float64 `json:"cause_share"`
 	SlowCauseShare float64 `json:"slow_cause_share"`
 }
@@ -142,7 +144,7 @@ type Series struct {
 	Busy map[string][]*float64 `json:"volume_busy"`
 	// Checkpoints are the starts and ends, in seconds since the measured time began.
 	Checkpoints [][2]float64 `json:"checkpoints"`
-	// Writes are the writes of each step by classes of latency: what the percentiles were read from. They are for plots, and not
-	// part of the JSON.
+	// Writes are the writes of each step by classes of latency: what the percentiles were read
+	// from. They are for plots, and not part of the JSON.
 	Writes []latency.Cell `json:"-"`
 }

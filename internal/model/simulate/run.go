@@ -19,8 +19,8 @@ type client struct{ *driver }
 
 func (c *client) Done(now vtime.Instant, op *workload.Op, w *engine.Waits) { c.driver.Done(now, op, w) }
 
-// Run simulates a scenario and gives its result. It ends early, with the context's error, when the context
-// ends.
+// Run simulates a scenario and gives its result. It ends early, with the context's error, when the
+// context ends.
 func Run(ctx context.Context, sc *scenario.Scenario, opt Options) (*Result, error) {
 	fail := func(err error) (*Result, error) { return nil, fmt.Errorf("simulating %s: %w", sc.Name, err) }
 	load := sc.Workloads()

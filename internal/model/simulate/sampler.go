@@ -14,8 +14,8 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// A sampler looks at the system once a virtual second: it writes the recording, and keeps what the result
-// tells of volumes and hosts.
+// A sampler looks at the system once a virtual second: it writes the recording, and keeps what the
+// result tells of volumes and hosts.
 type sampler struct {
 	*system
 	from  vtime.Instant

@@ -57,8 +57,8 @@ func run(t testing.TB, sc *scenario.Scenario, opt simulate.Options) *simulate.Re
 
 var examples = []string{"telemetry", "wiredtiger-lab", "etcd", "postgres", "iris"}
 
-// appends is one client that appends and syncs, on a volume whose write takes 1 ms: what comes of it can
-// be counted by hand.
+// appends is one client that appends and syncs, on a volume whose write takes 1 ms: what comes of
+// it can be counted by hand.
 const appends = `
 plimsoll: 1
 name: appends
@@ -96,13 +96,13 @@ func TestAppendsByHand(t *testing.T) {
 	}
 }
 
-// TestQueueForConnections: two operations a millisecond on two connections of which each serves one a
-// millisecond behind one fdatasync. Who waits in the queue is counted from the intended start.
+// TestQueueForConnections: two operations a millisecond on two connections of which each serves one
+// a millisecond behind one fdatasync. Who waits in the queue is counted from the intended start.
 func TestQueueForConnections(t *testing.T) {
 	sc := parse(t, strings.Replace(appends, "{clients: 1}", "{constant: 1500/s}", 1)+"", "workload.connections=1", "run.warmup=0s")
 	r := run(t, sc, simulate.Options{})
-	// 1,500/s come and 1,000/s are served: after 20 s, 10,000 wait, and the last served came 2/3 s * 10
-	// ago.
+	// 1,500/s come and 1,000/s are served: after 20 s, 10,000 wait, and the last served came 2/3 s
+	// * 10 ago.
 	if r.Unanswered < 9_500 || r.Unanswered > 10_500 || math.Abs(r.DonePerSec-1000) > 20 {
 		t.Errorf("%d unanswered, %g/s done", r.Unanswered, r.DonePerSec)
 	}
@@ -155,8 +155,9 @@ func digest(t testing.TB, sc *scenario.Scenario) (result []byte, record uint64) 
 	return b, h.Sum64()
 }
 
-// TestRecordedHistogram: the recording's buckets tell the same percentiles as the result, as finely as they are. Warm-up is
-// none here, so both are of the same operations but for those that are answered after the end.
+// TestRecordedHistogram: the recording's buckets tell the same percentiles as the result, as finely
+// as they are. Warm-up is none here, so both are of the same operations but for those that are
+// answered after the end.
 func TestRecordedHistogram(t *testing.T) {
 	m := recording.NewMemory(recording.MemoryOptions{})
 	sc := parse(t, appends, "run.warmup=0s", "run.duration=60s", "workload.arrivals={poisson: 900/s}", "workload.mix={insert: 70%, read: 30%}",
@@ -209,8 +210,8 @@ func TestSameSeedSameBytes(t *testing.T) {
 	}
 }
 
-// TestGoldenBytes: the bytes are the same on every machine and from one day to the next. The streams engine
-// on a volume described in full is what nobody calibrates.
+// TestGoldenBytes: the bytes are the same on every machine and from one day to the next. The
+// streams engine on a volume described in full is what nobody calibrates.
 func TestGoldenBytes(t *testing.T) {
 	sc := parse(t, appends, "workload.arrivals={poisson: 700/s}", "workload.mix={insert: 50%, read: 50%}",
 		"volumes.wal.latency={read: {min: 200us, p50: 500us, max: 3ms}, write: {min: 300us, p50: 700us, p99: 2ms, max: 9ms}}")

@@ -198,7 +198,8 @@ func judge(sc *scenario.Scenario, r *Result) []ObjectiveResult {
 	return out
 }
 
-// Figure is what an objective of a name is about, in seconds: "write_p99", "checkpoint". nil: it was not measured.
+// Figure is what an objective of a name is about, in seconds: "write_p99", "checkpoint". nil: it
+// was not measured.
 func (r *Result) Figure(name string) *float64 {
 	w, d := &r.Writes.All, &r.Reads.All
 	switch name {

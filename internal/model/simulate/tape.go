@@ -10,11 +10,12 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// tapeMax is how many operations a tape holds at most: 100 MB, an hour of a thousand a second. Of more, each run draws its own.
+// tapeMax is how many operations a tape holds at most: 100 MB, an hour of a thousand a second. Of
+// more, each run draws its own.
 const tapeMax = 1 << 22
 
-// A tape is what an open loop asks for, drawn once for all runs with one workload, seed and length: they are the same operations, and
-// drawing them is a twentieth of a run.
+// A tape is what an open loop asks for, drawn once for all runs with one workload, seed and length:
+// they are the same operations, and drawing them is a twentieth of a run.
 type tape struct {
 	spec   workload.Spec
 	seed   random.Seed
@@ -58,7 +59,8 @@ func (t *tape) of(load *workload.Workload, seed random.Seed, end vtime.Instant) 
 	return t != nil && !t.over && t.seed == seed && t.end == end && reflect.DeepEqual(t.spec, load.Spec())
 }
 
-// source gives the operations of a run: those on the tape if they are its own, else freshly drawn ones. It is nil for a closed loop.
+// source gives the operations of a run: those on the tape if they are its own, else freshly drawn
+// ones. It is nil for a closed loop.
 func (w *Wanted) source(load *workload.Workload, seed random.Seed, end vtime.Instant) workload.Source {
 	if w != nil && w.Come.tape.of(load, seed, end) {
 		return &player{tape: w.Come.tape}
@@ -66,8 +68,9 @@ func (w *Wanted) source(load *workload.Workload, seed random.Seed, end vtime.Ins
 	return load.Open(seed)
 }
 
-// Each tells the key of every operation that comes, the warm-up's too, in their order, and whether it comes in the measured time. It
-// tells nothing, and says so, where they are not known or too many to be remembered.
+// Each tells the key of every operation that comes, the warm-up's too, in their order, and whether
+// it comes in the measured time. It tells nothing, and says so, where they are not known or too
+// many to be remembered.
 func (a Arrivals) Each(tell func(key uint64, measured bool)) bool {
 	if a.tape == nil || a.tape.over {
 		return false

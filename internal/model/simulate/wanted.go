@@ -11,13 +11,14 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// Wanted are bounds that a run is of interest for only while it can keep them. Whoever searches among many scenarios
-// rejects most of them, and a stall shows long before a run is over.
+// Wanted are bounds that a run is of interest for only while it can keep them. Whoever searches
+// among many scenarios rejects most of them, and a stall shows long before a run is over.
 type Wanted struct {
 	Bounds []scenario.Bound
 	// Come is how many operations come in the measured time: see [Come].
 	Come Arrivals
-	// Missed, if not nil, is told once that a bound is certain to be missed, and says whether the run goes on to its end.
+	// Missed, if not nil, is told once that a bound is certain to be missed, and says whether the
+	// run goes on to its end.
 	Missed func(*MissedError) (goesOn bool)
 }
 
@@ -28,9 +29,9 @@ type Arrivals struct {
 	tape          *tape // nil: none was made
 }
 
-// Come counts the operations that will come in a scenario's measured time, without running it: in an open loop they come
-// whatever the system does, so the count is of all scenarios with this workload, seed and length. It remembers the operations, too, for
-// the runs that are given it.
+// Come counts the operations that will come in a scenario's measured time, without running it: in
+// an open loop they come whatever the system does, so the count is of all scenarios with this
+// workload, seed and length. It remembers the operations, too, for the runs that are given it.
 func Come(sc *scenario.Scenario) Arrivals {
 	load := sc.Workloads()
 	if load == nil || load.IsClosed() {
@@ -56,11 +57,13 @@ func Come(sc *scenario.Scenario) Arrivals {
 	return a
 }
 
-// A MissedError says that a run was ended since it could not keep a bound that was wanted, whatever had come.
+// A MissedError says that a run was ended since it could not keep a bound that was wanted, whatever
+// had come.
 type MissedError struct {
 	Bound scenario.Bound
 	After time.Duration // of virtual time, since the measured time began
-	// Over is how many operations had taken longer than the bound, more than Allowed; of a checkpoint 1 and 0.
+	// Over is how many operations had taken longer than the bound, more than Allowed; of a
+	// checkpoint 1 and 0.
 	Over, Allowed int64
 	// Mattered are the limits that ever decided when a request passed: see [Result].
 	Mattered [][volume.Limits]bool
@@ -95,14 +98,16 @@ type watched struct {
 	over    int64
 }
 
-// countedNs is by how much a histogram may count a time as less than it took: it rounds to microseconds.
+// countedNs is by how much a histogram may count a time as less than it took: it rounds to
+// microseconds.
 const countedNs = 1000
 
 // newWatch makes a watch, nil if nothing is wanted.
 //
-// A percentile p of n operations is over a bound exactly if more than n - rank(p, n) took longer: those are the places
-// above the rank. n is not known before the end, since not every operation is answered; but it is at most the number
-// that comes, and n - rank(p, n) does not fall as n grows. So more than that many over the bound is certain to stay a miss.
+// A percentile p of n operations is over a bound exactly if more than n - rank(p, n) took longer:
+// those are the places above the rank. n is not known before the end, since not every operation is
+// answered; but it is at most the number that comes, and n - rank(p, n) does not fall as n grows.
+// So more than that many over the bound is certain to stay a miss.
 func newWatch(w *Wanted, from vtime.Instant) *watch {
 	if w == nil || len(w.Bounds) == 0 {
 		return nil
@@ -124,8 +129,9 @@ func newWatch(w *Wanted, from vtime.Instant) *watch {
 	return out
 }
 
-// above is how many of n places are above the rank of a percentile. The histogram rounds the rank to the nearest, which is this
-// one or the next, so this allows no fewer than it does; one more is for the rounding of the product. Of a maximum it is none.
+// above is how many of n places are above the rank of a percentile. The histogram rounds the rank
+// to the nearest, which is this one or the next, so this allows no fewer than it does; one more is
+// for the rounding of the product. Of a maximum it is none.
 func above(n int64, percent float64) int64 {
 	if percent >= 100 {
 		return 0

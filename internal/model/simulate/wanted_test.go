@@ -27,7 +27,8 @@ workload:
   document: {size: 4KiB}
 `
 
-// TestMissIsCertain: a run that is ended early misses its bound when it goes on to its end, and one that is not comes to the same result.
+// TestMissIsCertain: a run that is ended early misses its bound when it goes on to its end, and one
+// that is not comes to the same result.
 func TestMissIsCertain(t *testing.T) {
 	sc, err := language.Parse("unpaced.yaml", []byte(unpaced), nil)
 	if err != nil {

@@ -103,7 +103,8 @@ type State struct {
 	Operations int64      // charged so far
 	Bytes      int64      // charged so far
 	// HeldBy is the time that requests waited for each limit, summed over requests, with each part
-	// of a wait under its reason. Under Degraded it is the latency in bad episodes; Unlimited stays 0.
+	// of a wait under its reason. Under Degraded it is the latency in bad episodes; Unlimited stays
+	// 0.
 	HeldBy [Limits]units.Duration
 	// Mattered says which limits of the volume a request, or the first part of one, ever waited for
 	// last, so which decided when it passed. All others could be higher without any difference.

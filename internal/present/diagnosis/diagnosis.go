@@ -35,9 +35,9 @@ type diagnosed struct {
 	charts  *document.Timeline
 }
 
-// Document is a diagnosis as a document. With r.Detail ([diagnose.Options], Slots) its timeline has the
-// detail that zooming deserves, and latencies are drawn as a heat map and a distribution; without, the
-// timeline has the few series of the contract.
+// Document is a diagnosis as a document. With r.Detail ([diagnose.Options], Slots) its timeline has
+// the detail that zooming deserves, and latencies are drawn as a heat map and a distribution;
+// without, the timeline has the few series of the contract.
 func Document(r *diagnose.Report, opt Options) *document.Document {
 	if opt.Location == nil {
 		opt.Location = time.UTC
@@ -221,7 +221,8 @@ func band(t *document.Timeline, kind, name string, spans []diagnose.Span, loc *t
 	}
 }
 
-// smallShare is the part of the stalled time under which a share is told by name alone, as in the text.
+// smallShare is the part of the stalled time under which a share is told by name alone, as in the
+// text.
 const smallShare = 0.01
 
 // account says where the stalled time went.

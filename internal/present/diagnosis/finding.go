@@ -56,11 +56,12 @@ func (d *diagnosed) finding(f diagnose.Finding, n int) document.Finding {
 	return out
 }
 
-// evidenceRule is the rule about the sources themselves: what is missing, and in which file, is the finding.
+// evidenceRule is the rule about the sources themselves: what is missing, and in which file, is the
+// finding.
 const evidenceRule = "evidence/gap"
 
-// figure prints a number of evidence with its unit; requests a second of a device are IOPS. It is empty
-// where the text alone says it.
+// figure prints a number of evidence with its unit; requests a second of a device are IOPS. It is
+// empty where the text alone says it.
 func figure(e diagnose.Evidence) string {
 	if e.Value == nil {
 		return ""
@@ -106,7 +107,8 @@ func level(s diagnose.Severity) document.Level {
 	return document.Info
 }
 
-// condition is the PromQL that a rule's finding begins with; "" if the rule is not of the pack or has none.
+// condition is the PromQL that a rule's finding begins with; "" if the rule is not of the pack or
+// has none.
 func condition(pack *rules.Pack, rule string) string {
 	r, err := pack.Rule(rule)
 	if err != nil {

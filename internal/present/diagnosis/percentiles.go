@@ -9,7 +9,8 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// percentiles makes a chart one of percentiles: on a logarithmic axis, with what its points stand on.
+// percentiles makes a chart one of percentiles: on a logarithmic axis, with what its points stand
+// on.
 func percentiles(c *document.Chart, p diagnose.Plot) {
 	c.Log = true
 	var known []float64

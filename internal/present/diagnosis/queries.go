@@ -7,8 +7,8 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// queryWindow stands for a range that covers two samples where PromQL is shown: of a server that scrapes every
-// 15 seconds, the usual four intervals.
+// queryWindow stands for a range that covers two samples where PromQL is shown: of a server that
+// scrapes every 15 seconds, the usual four intervals.
 const queryWindow = "1m"
 
 // NewQueries are no queries yet, of a pack's signals and of metrics as they are.

@@ -29,8 +29,8 @@ func (h Density) Used() (first, last int, most float64) {
 	return first, last, most
 }
 
-// Lower and Upper bound a class where it is drawn; the first has no lower bound and the last no upper one, so they are drawn as
-// wide as their neighbours.
+// Lower and Upper bound a class where it is drawn; the first has no lower bound and the last no
+// upper one, so they are drawn as wide as their neighbours.
 func (h Density) Lower(class int) float64 {
 	if class <= 0 {
 		return h.BoundsS[0] * h.BoundsS[0] / h.BoundsS[1]

@@ -46,7 +46,8 @@ func (h Density) Tabulate(t *Timeline, subject string) *Table {
 	return out
 }
 
-// groups are the last classes of groups of those from first to last: each its own if they are few, else by 1, 3 and 10 of each decade, or by decades.
+// groups are the last classes of groups of those from first to last: each its own if they are few,
+// else by 1, 3 and 10 of each decade, or by decades.
 func (h Density) groups(first, last int) (ends []int) {
 	for _, per := range []float64{math.Inf(1), 2, 1} { // groups a decade
 		ends = nil

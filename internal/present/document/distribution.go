@@ -56,11 +56,13 @@ const (
 	P99    = 0.99
 )
 
-// Enough tells whether one of a population's operations, at least, lies beyond a quantile: with fewer the slowest would pass for it.
+// Enough tells whether one of a population's operations, at least, lies beyond a quantile: with
+// fewer the slowest would pass for it.
 func (p Population) Enough(q float64) bool { return math.Round(p.Total())*(1-q) >= 1-1e-9 }
 
-// Quantile is what a share of a population's operations keep, interpolated within its class as Prometheus' histogram_quantile
-// does, and that class; -1 if they were too quick to be seen. Of the first and the last class it is the one bound they have.
+// Quantile is what a share of a population's operations keep, interpolated within its class as
+// Prometheus' histogram_quantile does, and that class; -1 if they were too quick to be seen. Of the
+// first and the last class it is the one bound they have.
 func (h Density) Quantile(p Population, q float64) (x float64, class int) {
 	rank := q * p.Total()
 	if p.Unseen >= rank {

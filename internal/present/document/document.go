@@ -1,5 +1,5 @@
-// Package document is the model of a result as it is shown: one plain value that knows no terminal, no
-// HTML and no Markdown. A builder makes it, once for each kind of result; writers set it:
+// Package document is the model of a result as it is shown: one plain value that knows no terminal,
+// no HTML and no Markdown. A builder makes it, once for each kind of result; writers set it:
 // internal/present/text, internal/present/html and internal/present/markdown.
 //
 // # How to write a builder
@@ -8,8 +8,8 @@
 //
 //	func Probe(r *probe.Report, origin document.Origin) *document.Document
 //
-// It lies in internal/present/results, a file for each kind. (A diagnosis has a package of its own, so
-// that plimsoll watch links no model and no planner.)
+// It lies in internal/present/results, a file for each kind. (A diagnosis has a package of its own,
+// so that plimsoll watch links no model and no planner.)
 //
 //  1. Verdict says in one or two sentences what was found. Lead goes on, a paragraph each.
 //  2. Facts are the three to six figures that carry the verdict. A page shows them as cards. Summary
@@ -23,14 +23,14 @@
 //  5. A table says which of its columns a narrow terminal drops ([Column.Drop]). A figure carries
 //     values, not a drawing, and a table of the same numbers.
 //
-// All words are the builder's. A writer adds none of its own but for the few that name the parts of its
-// medium. All text is raw: a writer escapes it. Numbers are printed by internal/base/units.
+// All words are the builder's. A writer adds none of its own but for the few that name the parts of
+// its medium. All text is raw: a writer escapes it. Numbers are printed by internal/base/units.
 //
-// What a medium has no room for is marked: [Section.Only] and [Part.Only] name the media that show it.
-// Keep that for what a medium cannot show; two builders in one are no improvement on two.
+// What a medium has no room for is marked: [Section.Only] and [Part.Only] name the media that show
+// it. Keep that for what a medium cannot show; two builders in one are no improvement on two.
 //
-// A verb writes its document with one call in cmd; see app.write there. Give a builder a golden test of
-// its text, and add its document to the pages of the html package's tests.
+// A verb writes its document with one call in cmd; see app.write there. Give a builder a golden
+// test of its text, and add its document to the pages of the html package's tests.
 package document
 
 // A Document is a result, ready to be written.

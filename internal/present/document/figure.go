@@ -92,7 +92,8 @@ func (h Density) HeatMap(t *Timeline, subject string) *Figure {
 			units.Seconds(h.StepS), Counted(most))}
 }
 
-// Distribution is a figure of the latencies of all operations and of parts of them; nil if there are none.
+// Distribution is a figure of the latencies of all operations and of parts of them; nil if there
+// are none.
 func (h Density) Distribution(subject string, parts ...Population) *Figure {
 	if _, last, _ := h.Used(); last < 0 || len(h.BoundsS) < 2 {
 		return nil

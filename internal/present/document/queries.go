@@ -12,7 +12,8 @@ type Query struct {
 	PromQL         []string
 }
 
-// Queries are those that a document's numbers lead to, in the order in which they were first asked for.
+// Queries are those that a document's numbers lead to, in the order in which they were first asked
+// for.
 type Queries struct {
 	// Describe gives a metric's short name, what it is, and its PromQL.
 	Describe func(metric string) (name, help string, promQL []string)

@@ -9,8 +9,8 @@ type Table struct {
 	Notes   []string
 	// Short is how many rows a short text shows; 0 is all.
 	Short int
-	// Repeat is how many of the first columns are repeated where a narrow terminal writes the others below
-	// each other; 0 if it does not.
+	// Repeat is how many of the first columns are repeated where a narrow terminal writes the
+	// others below each other; 0 if it does not.
 	Repeat int
 }
 

@@ -10,8 +10,8 @@ import (
 
 // A Timeline is charts that share the time, a cursor and a zoom, with bands behind them.
 type Timeline struct {
-	// FromS and ToS are the shared time. Times of day are seconds since 1970 as the page's zone has them, as if it
-	// were UTC: readers elsewhere see the report's clock, not theirs.
+	// FromS and ToS are the shared time. Times of day are seconds since 1970 as the page's zone has
+	// them, as if it were UTC: readers elsewhere see the report's clock, not theirs.
 	FromS float64
 	ToS   float64
 	// Elapsed tells that times count from a run's start, not from a clock.
@@ -54,7 +54,8 @@ type Chart struct {
 // A Series has a value for each step; NaN where nothing was measured.
 type Series struct {
 	Name string
-	// Style is the colour and dash it is drawn with, from 1 to SeriesStyles: the same for the same thing in all charts.
+	// Style is the colour and dash it is drawn with, from 1 to SeriesStyles: the same for the same
+	// thing in all charts.
 	Style  int
 	Values []float64
 }

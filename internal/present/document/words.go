@@ -44,7 +44,8 @@ func ASCII(s string) string {
 	return b.String()
 }
 
-// FirstSentence is the first sentence of a text. A period that ends an abbreviation is followed by no capital.
+// FirstSentence is the first sentence of a text. A period that ends an abbreviation is followed by
+// no capital.
 func FirstSentence(s string) string {
 	for i := 0; i+2 < len(s); i++ {
 		if s[i] == '.' && s[i+1] == ' ' && (s[i+2] < 'a' || s[i+2] > 'z') {

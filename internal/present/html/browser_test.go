@@ -1,6 +1,7 @@
 //go:build !race
 
-// The race detector has nothing to find in what a browser does, and compiling its protocol once is enough.
+// The race detector has nothing to find in what a browser does, and compiling its protocol once is
+// enough.
 
 package html
 
@@ -45,7 +46,8 @@ func chromium(t *testing.T) context.Context {
 	if path == "" {
 		t.Skip("no Chromium: Debian's package is chromium-headless-shell")
 	}
-	// Without a sandbox of its own, which root and user namespaces cannot have: the pages are this test's.
+	// Without a sandbox of its own, which root and user namespaces cannot have: the pages are this
+	// test's.
 	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.UserDataDir(t.TempDir()),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true))
 	ctx, cancel := chromedp.NewExecAllocator(t.Context(), options...)
@@ -222,7 +224,8 @@ func loads(browser context.Context, t *testing.T, page string) {
 	p.quiet()
 }
 
-// settled is an expression that waits until charts were drawn anew: uPlot draws in a microtask, before the next task.
+// settled is an expression that waits until charts were drawn anew: uPlot draws in a microtask,
+// before the next task.
 const settled = `new Promise(done => setTimeout(() => done(true)))`
 
 func (p *tab) settle() {
@@ -230,8 +233,8 @@ func (p *tab) settle() {
 	js[bool](p, settled)
 }
 
-// settledWidth is how wide the page is once its charts have followed the screen: the browser tells them of a new size
-// some frames later. It is given two seconds to become no wider than wanted.
+// settledWidth is how wide the page is once its charts have followed the screen: the browser tells
+// them of a new size some frames later. It is given two seconds to become no wider than wanted.
 func (p *tab) settledWidth(wanted int64) int64 {
 	p.Helper()
 	return js[int64](p, fmt.Sprintf(`new Promise(done => {
@@ -243,7 +246,8 @@ func (p *tab) settledWidth(wanted int64) int64 {
 	})`, wanted))
 }
 
-// view is the stretch that all charts show, in seconds from the start of the whole; the test fails if they do not agree.
+// view is the stretch that all charts show, in seconds from the start of the whole; the test fails
+// if they do not agree.
 func (p *tab) view() (from, to float64) {
 	p.Helper()
 	p.settle()
@@ -300,8 +304,9 @@ func zooms(browser context.Context, t *testing.T, page string) {
 	p.quiet()
 }
 
-// change is to be called before what a tab keeps in localStorage changes, and what it gives waits for that: another tab of the same origin, which this
-// one is, is told once the browser has it, and then no process of its can miss it.
+// change is to be called before what a tab keeps in localStorage changes, and what it gives waits
+// for that: another tab of the same origin, which this one is, is told once the browser has it, and
+// then no process of its can miss it.
 func (p *tab) change() (wait func()) {
 	p.Helper()
 	js[bool](p, `(window.changed = new Promise(done => addEventListener("storage", () => done(true), {once: true})), true)`)
@@ -315,7 +320,8 @@ func (p *tab) reload() {
 	p.load()
 }
 
-// remembers reloads a page that is zoomed, as watch does while its diagnosis goes on: what is shown stays, and what reached to the end goes on to.
+// remembers reloads a page that is zoomed, as watch does while its diagnosis goes on: what is shown
+// stays, and what reached to the end goes on to.
 func remembers(browser context.Context, t *testing.T, page string) {
 	p := open(browser, t, page)
 	shown := func(what string, wantFrom, wantTo float64, wantLog string) {

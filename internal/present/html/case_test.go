@@ -8,7 +8,8 @@ import (
 	"plimsoll/internal/present/results"
 )
 
-// What a walk did not come to is not on its page: no plan was asked for, nothing reaches the objective, or nothing has to change.
+// What a walk did not come to is not on its page: no plan was asked for, nothing reaches the
+// objective, or nothing has to change.
 func TestCaseEnds(t *testing.T) {
 	whole := `id="plan" id="files" id="recorded"`
 	for _, c := range []struct {

@@ -10,8 +10,8 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// Of the drawing of a distribution. Its axis of shares is of nines: 90 %, 99 % and 99.9 % are as far from each other, so that the tail, which is
-// what hurts, has as much room as all the rest.
+// Of the drawing of a distribution. Its axis of shares is of nines: 90 %, 99 % and 99.9 % are as
+// far from each other, so that the tail, which is what hurts, has as much room as all the rest.
 const (
 	distributionHeight = 230.0
 	distributionBottom = 22.0

@@ -9,8 +9,9 @@ import (
 // simulatedPages are the pages whose figures a model made.
 var simulatedPages = []string{"simulation", "variants", "lab", "plan", "case"}
 
-// Of a simulated page each figure at the top and each number of a table that tells figures leads to a piece of evidence, whose number stands beside it
-// for paper and has a name for those who hear it; and each piece is led to.
+// Of a simulated page each figure at the top and each number of a table that tells figures leads to
+// a piece of evidence, whose number stands beside it for paper and has a name for those who hear
+// it; and each piece is led to.
 func TestFiguresHaveEvidence(t *testing.T) {
 	var (
 		fact     = regexp.MustCompile(`(?s)<dt>(.*?)</dt><dd>(.*?)</dd>`)

@@ -15,7 +15,8 @@ import (
 	"plimsoll/internal/present/diagnosis"
 )
 
-// What a reader, and a screen reader, finds on each kind of page. Drawings' paths are left out: the browser's test looks at them.
+// What a reader, and a screen reader, finds on each kind of page. Drawings' paths are left out: the
+// browser's test looks at them.
 func TestPages(t *testing.T) {
 	paths := regexp.MustCompile(` d="[^"]*"`)
 	for name, page := range pages(t) {
@@ -63,7 +64,8 @@ func TestLinksLead(t *testing.T) {
 	}
 }
 
-// shape is a page's elements with the names of their attributes, in their order: what markup there is.
+// shape is a page's elements with the names of their attributes, in their order: what markup there
+// is.
 func shape(t testing.TB, page string) string {
 	t.Helper()
 	var b strings.Builder

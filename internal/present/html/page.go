@@ -79,8 +79,9 @@ func render(p *document.Document) ([]byte, error) {
 		scripts = []string{asset("uplot/uPlot.iife.min.js"), asset("assets/charts.js")}
 	}
 	r := rendered{Document: p, Policy: policy(style, append([]string{early}, scripts...))}
-	// The conversions tell html/template to leave these as they are. They are files of this package and JSON
-	// whose angle brackets are escaped, and the policy's hashes hold of exactly these bytes.
+	// The conversions tell html/template to leave these as they are. They are files of this package
+	// and JSON whose angle brackets are escaped, and the policy's hashes hold of exactly these
+	// bytes.
 	r.Style, r.Early, r.Data = template.CSS(style), template.JS(early), template.JS(data) //nolint:gosec // see above
 	for _, s := range scripts {
 		r.Scripts = append(r.Scripts, template.JS(s)) //nolint:gosec // a file of this package
@@ -92,7 +93,8 @@ func render(p *document.Document) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// policy is the page's Content-Security-Policy: its own style and scripts, by hash, and nothing else.
+// policy is the page's Content-Security-Policy: its own style and scripts, by hash, and nothing
+// else.
 func policy(style string, scripts []string) string {
 	var b strings.Builder
 	b.WriteString("default-src 'none'; style-src " + source(style) + "; script-src")

@@ -27,7 +27,8 @@ func at(s float64) time.Time { return start.Add(time.Duration(s * float64(time.S
 
 func pointer(x float64) *float64 { return &x }
 
-// stalledReport is a diagnosis of so many seconds that stall for fourteen of every sixty, in which things are called name.
+// stalledReport is a diagnosis of so many seconds that stall for fourteen of every sixty, in which
+// things are called name.
 func stalledReport(seconds int, name string) *diagnose.Report {
 	track := func(title, unit string, low, high float64) diagnose.Track {
 		t := diagnose.Track{Name: title, Unit: unit, From: start, To: at(float64(seconds)), StepS: 1}

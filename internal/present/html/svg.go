@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// A drawing is an SVG in the making. Colours are classes, so that they follow the theme; text is escaped.
+// A drawing is an SVG in the making. Colours are classes, so that they follow the theme; text is
+// escaped.
 type drawing struct {
 	b             strings.Builder
 	width, height float64
@@ -54,7 +55,8 @@ func (d *drawing) path(class, trace string) {
 	}
 }
 
-// niceSteps gives round values from 0 to at least high, few enough to be labelled, and the last of them.
+// niceSteps gives round values from 0 to at least high, few enough to be labelled, and the last of
+// them.
 func niceSteps(high float64, atMost int) (steps []float64, top float64) {
 	if !(high > 0) || math.IsInf(high, 0) {
 		return []float64{0, 1}, 1
@@ -79,8 +81,8 @@ type scale struct {
 	from, to   float64 // values
 	start, end float64 // coordinates
 	log        bool
-	// change tells a scale of ratios from 1/to to it, with none in the middle, on which small changes have more room than large
-	// ones: of the root of a ratio's logarithm.
+	// change tells a scale of ratios from 1/to to it, with none in the middle, on which small
+	// changes have more room than large ones: of the root of a ratio's logarithm.
 	change bool
 }
 
@@ -99,7 +101,8 @@ func (s scale) at(x float64) float64 {
 	return s.start + (x-a)/(b-a)*(s.end-s.start)
 }
 
-// decades are the powers of ten within a logarithmic scale, with 3 between them where there is room.
+// decades are the powers of ten within a logarithmic scale, with 3 between them where there is
+// room.
 func (s scale) decades(room float64) []float64 {
 	var out []float64
 	per := math.Abs(s.end-s.start) / max(1e-9, math.Log10(s.to/s.from))

@@ -8,8 +8,9 @@ type tint struct {
 }
 
 // palette are the colours of all pages. A test computes the contrast of each with what it stands on
-// (WCAG 2.2, 1.4.3 and 1.4.11). Series are told apart by colours that stay apart for the colour-blind, from the
-// set of Okabe and Ito, darkened or lightened for their ground, and by dashes as well.
+// (WCAG 2.2, 1.4.3 and 1.4.11). Series are told apart by colours that stay apart for the
+// colour-blind, from the set of Okabe and Ito, darkened or lightened for their ground, and by
+// dashes as well.
 var palette = []tint{
 	{"ground", "#ffffff", "#11151b"},
 	{"raised", "#f6f8fa", "#191f27"},
@@ -39,8 +40,8 @@ var palette = []tint{
 // heatLevels is how many colours a heat map has.
 const heatLevels = 6
 
-// themes are the palette as CSS variables: light, dark where the reader's system is and light was not asked
-// for, dark where it was asked for, and light on paper.
+// themes are the palette as CSS variables: light, dark where the reader's system is and light was
+// not asked for, dark where it was asked for, and light on paper.
 func themes() string {
 	var light, dark strings.Builder
 	light.WriteString("color-scheme:light;")

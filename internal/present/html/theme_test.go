@@ -33,8 +33,8 @@ func contrast(t *testing.T, a, b string) float64 {
 	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
 }
 
-// Text has the contrast of WCAG 2.2 AA (1.4.3: 4.5 to 1) on what it stands on, and what must be told from its ground has 3 to 1
-// (1.4.11), in both themes.
+// Text has the contrast of WCAG 2.2 AA (1.4.3: 4.5 to 1) on what it stands on, and what must be
+// told from its ground has 3 to 1 (1.4.11), in both themes.
 func TestContrast(t *testing.T) {
 	const text, graphic = 4.5, 3.0
 	least := map[string]float64{"text": text, "muted": text, "link": text, "critical": text, "warning": text, "good": text, "info": text,
@@ -61,7 +61,8 @@ func TestContrast(t *testing.T) {
 	}
 }
 
-// The levels of a heat map differ in lightness, and always in the same direction: they are told apart without colour.
+// The levels of a heat map differ in lightness, and always in the same direction: they are told
+// apart without colour.
 func TestHeatLevelsAreOrdered(t *testing.T) {
 	var light, dark []float64
 	for _, c := range palette {
@@ -79,7 +80,8 @@ func TestHeatLevelsAreOrdered(t *testing.T) {
 	}
 }
 
-// The style uses no colour that is not of the palette, so that the contrast holds for all of it, and every variable it uses is defined.
+// The style uses no colour that is not of the palette, so that the contrast holds for all of it,
+// and every variable it uses is defined.
 func TestStyleUsesThePalette(t *testing.T) {
 	style := asset("assets/page.css") + asset("assets/charts.js")
 	if m := regexp.MustCompile(`#[0-9a-fA-F]{3,8}\b|\brgba?\(`).FindAllString(asset("assets/page.css"), -1); m != nil {

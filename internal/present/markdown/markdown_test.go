@@ -57,8 +57,8 @@ func TestGolden(t *testing.T) { golden.Compare(t, "example.golden", write(t, exa
 
 var parser = goldmark.New(goldmark.WithExtensions(extension.GFM)).Parser()
 
-// shape is the blocks of a Markdown text, with the number of cells of each row and the HTML in it: all that is
-// no text.
+// shape is the blocks of a Markdown text, with the number of cells of each row and the HTML in it:
+// all that is no text.
 func shape(source string) string {
 	var b strings.Builder
 	in := []byte(source)
@@ -103,7 +103,8 @@ func tags(s string) string {
 	}
 }
 
-// Whatever a recording calls things, the Markdown has the same blocks, cells and tags: a name is text.
+// Whatever a recording calls things, the Markdown has the same blocks, cells and tags: a name is
+// text.
 func TestNamesAreText(t *testing.T) {
 	want := shape(write(t, example("nvme1n1")))
 	for _, name := range []string{"a|b", `a\|b`, "`", "``` x", "a`|`b", "|", "\\", "<b>", "</details>", "<!--", "# x", "- x", "1. x", "2) y", "> x", "---", "===", "| - |", "[x](y)", "![x](y)", "*x*", "__x__", "~~x~~", "$x$", "a\n\n# b",

@@ -13,8 +13,9 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// Case is a walk through a published case: its steps with each published figure beside the model's, where the
-// published claim is wrong, the plan with its files and its proof, and the simulated scenario with its charts.
+// Case is a walk through a published case: its steps with each published figure beside the model's,
+// where the published claim is wrong, the plan with its files and its proof, and the simulated
+// scenario with its charts.
 func Case(pack *rules.Pack, k *casebook.Walk, origin Origin) *document.Document {
 	c := k.Case
 	title := strings.ToUpper(c.Title[:min(1, len(c.Title))]) + c.Title[min(1, len(c.Title)):]

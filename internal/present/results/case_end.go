@@ -9,7 +9,8 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// caseEnd is the end of a case's arc: the plan, the files that apply it, and the proof by recordings; nothing where the walk had none.
+// caseEnd is the end of a case's arc: the plan, the files that apply it, and the proof by
+// recordings; nothing where the walk had none.
 func caseEnd(k *casebook.Walk, q *document.Queries, g *ledger) []document.Section {
 	if k.Plan == nil {
 		return nil

@@ -50,7 +50,8 @@ func outsideCycles(r *simulate.Result) *float64 {
 	return r.Writes.OutsideCheckpoint.P99Seconds
 }
 
-// volumesCompared are the volumes of all variants; of a cluster only those that the others do not tell.
+// volumesCompared are the volumes of all variants; of a cluster only those that the others do not
+// tell.
 func volumesCompared(results []*simulate.Result) []string {
 	all := volumesOf(results)
 	if len(results[0].Volumes) > clusterVolumes {
@@ -59,7 +60,8 @@ func volumesCompared(results []*simulate.Result) []string {
 	return all
 }
 
-// clusterVolumes is the number of volumes over which their results are taken for a cluster's, of which the logs tell most.
+// clusterVolumes is the number of volumes over which their results are taken for a cluster's, of
+// which the logs tell most.
 const clusterVolumes = 4
 
 // ofVolume is a figure of one volume, nil in a variant without it.

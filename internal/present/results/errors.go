@@ -8,7 +8,8 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// ErrorTable is how far the model is off beside real engines, and what became of published advice that was tried.
+// ErrorTable is how far the model is off beside real engines, and what became of published advice
+// that was tried.
 func ErrorTable(rows []table.Row, advice []table.Verdict) *document.Document {
 	const none = "Nothing was compared."
 	d := &document.Document{Kind: "Error table", Title: "The model beside real engines", Verdict: none}

@@ -20,8 +20,8 @@ const (
 	fleetCauses    = 3 // of one database
 )
 
-// Fleet is the diagnosis of many databases: what they have in common, and how each of them is. Times are in the time
-// zone; nil means this machine's.
+// Fleet is the diagnosis of many databases: what they have in common, and how each of them is.
+// Times are in the time zone; nil means this machine's.
 func Fleet(r *fleet.Report, zone *time.Location) *document.Document {
 	if zone == nil {
 		zone = time.Local

@@ -16,7 +16,8 @@ type pointed struct {
 	now, chosen bool
 }
 
-// frontierSection is price against the first objective. It is missing without prices, and where fewer than two layouts can be compared.
+// frontierSection is price against the first objective. It is missing without prices, and where
+// fewer than two layouts can be compared.
 func frontierSection(p *plan.Plan, g *ledger) (document.Section, bool) {
 	if p.Unpriced || len(p.Frontier) < 2 || len(p.Objectives) == 0 {
 		return document.Section{}, false

@@ -13,8 +13,8 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// LabRunOf is a run of the laboratory as it was measured: see [LabRun]. A server's address is not repeated in
-// commands: what was given may hold a password.
+// LabRunOf is a run of the laboratory as it was measured: see [LabRun]. A server's address is not
+// repeated in commands: what was given may hold a password.
 func LabRunOf(r *run.Result, origin Origin) *document.Document {
 	l := &r.Lab
 	out := LabResult{Result: r.Result, Model: r.Model, Saturated: l.Saturated || l.Dispatch.Behind, Remarks: l.Remarks}
@@ -65,7 +65,8 @@ func emulatedTable(volumes []run.Emulation) *document.Table {
 	return tab
 }
 
-// laboratoryTerms are what is to be known of the load generator, of failed operations, and of losses of power.
+// laboratoryTerms are what is to be known of the load generator, of failed operations, and of
+// losses of power.
 func laboratoryTerms(r *run.Result) []document.Term {
 	d := &r.Lab.Dispatch
 	out := []document.Term{{Label: "load generator", Lines: []document.Line{{Text: fmt.Sprintf("operations began late by %s in the median, %s at p99, %s at the most",

@@ -36,8 +36,8 @@ func TestLabRunText(t *testing.T) {
 	golden.Compare(t, "lab_run.golden", b.String())
 }
 
-// A server that runs already has volumes of its own, of which nothing was measured; its address may hold a password, so commands
-// do not have it.
+// A server that runs already has volumes of its own, of which nothing was measured; its address may
+// hold a password, so commands do not have it.
 func TestLabRunOfExistingServer(t *testing.T) {
 	r := labRun()
 	r.Lab.Existing = &run.Existing{Address: "etcd at db1:2379", Database: "plimsoll/"}

@@ -10,12 +10,14 @@ import (
 
 // An Origin is what a page's figures were made from, so that each of them leads to it.
 type Origin struct {
-	// File is the scenario as commands name it, and Text what it says; without them the page says less.
+	// File is the scenario as commands name it, and Text what it says; without them the page says
+	// less.
 	File string
 	Text []byte
 	// Sets are each result's assignments over it, as --set takes them, in the order of the results.
 	Sets [][]string
-	// Command is what made the page where that is not simulate: the words behind the program's name, without -o.
+	// Command is what made the page where that is not simulate: the words behind the program's
+	// name, without -o.
 	Command []string
 	// Made is the command that makes File, where nobody wrote it: of a recording.
 	Made string
@@ -31,7 +33,8 @@ type Price struct {
 	Source  string // who says so, and the date
 }
 
-// A ledger is the evidence that a page's figures link to, in the order in which it was first asked for.
+// A ledger is the evidence that a page's figures link to, in the order in which it was first asked
+// for.
 type ledger struct {
 	Origin
 	list  []*document.Evidence
@@ -63,7 +66,8 @@ func (g *ledger) cite(e document.Evidence) string {
 	return e.Href()
 }
 
-// rests has the figures of a row lead to their evidence, and its first cell tell that evidence's number.
+// rests has the figures of a row lead to their evidence, and its first cell tell that evidence's
+// number.
 func rests(href string, row []document.Cell) []document.Cell {
 	for i := range row {
 		switch c := &row[i]; {
@@ -76,7 +80,8 @@ func rests(href string, row []document.Cell) []document.Cell {
 	return row
 }
 
-// section tells all evidence, and the scenario that it points to; nothing if no figure leads to any.
+// section tells all evidence, and the scenario that it points to; nothing if no figure leads to
+// any.
 func (g *ledger) section() []document.Section {
 	if len(g.list) == 0 {
 		return nil
@@ -96,7 +101,8 @@ func (g *ledger) section() []document.Section {
 }
 
 const (
-	// linesMax and lineBytesMax bound what is shown of a scenario: a page is no archive of recorded rates.
+	// linesMax and lineBytesMax bound what is shown of a scenario: a page is no archive of recorded
+	// rates.
 	linesMax     = 300
 	lineBytesMax = 400
 )
@@ -121,8 +127,9 @@ func (g *ledger) lines() []string {
 	return out
 }
 
-// where gives the lines on which the scenario says something: the first of a key at its left edge, or the entry of that name below it.
-// What it does not say in such lines leads to the scenario as a whole.
+// where gives the lines on which the scenario says something: the first of a key at its left edge,
+// or the entry of that name below it. What it does not say in such lines leads to the scenario as a
+// whole.
 func (g *ledger) where(keys ...string) []document.Cell {
 	var out []document.Cell
 	lines := g.lines()

@@ -10,7 +10,8 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// runs tell how each result is made again, and recorded; a figure's evidence then says where it stands in it.
+// runs tell how each result is made again, and recorded; a figure's evidence then says where it
+// stands in it.
 func (g *ledger) runs(results []*simulate.Result) {
 	for i, r := range results {
 		g.run(r, g.sets(i))
@@ -34,7 +35,8 @@ func (g *ledger) run(r *simulate.Result, sets []string) string {
 	return ran
 }
 
-// A told figure is where one stands: its fields in the JSON of a result, PromQL out of a recording, and what of the scenario decides it.
+// A told figure is where one stands: its fields in the JSON of a result, PromQL out of a recording,
+// and what of the scenario decides it.
 type told struct {
 	name, text string
 	fields     []string

@@ -11,8 +11,8 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// Plan is a plan: what to change, what it is predicted to do with the model's error, and price against the objective of
-// the layouts of which none is both cheaper and better.
+// Plan is a plan: what to change, what it is predicted to do with the model's error, and price
+// against the objective of the layouts of which none is both cheaper and better.
 func Plan(p *plan.Plan, origin Origin) *document.Document {
 	goal := goal(p.Objectives)
 	if origin.File == "" {
@@ -55,7 +55,8 @@ func Plan(p *plan.Plan, origin Origin) *document.Document {
 	return out
 }
 
-// changedText is what changes, in a line. A figure of a product that was left, and is none of the new one, is not set.
+// changedText is what changes, in a line. A figure of a product that was left, and is none of the
+// new one, is not set.
 func changedText(c *plan.Layout) string {
 	var sets []string
 	for _, x := range c.Changes {
@@ -192,7 +193,8 @@ func needText(need string) string {
 	return "a " + need
 }
 
-// predictedSection is the model's figures of now and of the layout shown, each with the model's error.
+// predictedSection is the model's figures of now and of the layout shown, each with the model's
+// error.
 func predictedSection(p *plan.Plan, g *ledger) document.Section {
 	shown, word := p.Chosen, "chosen"
 	if shown == nil {

@@ -12,8 +12,8 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// Probe is what a probe of a device found: who is to blame, whether the profile's criterion is met, each stage, and the
-// device as a volume of a scenario.
+// Probe is what a probe of a device found: who is to blame, whether the profile's criterion is met,
+// each stage, and the device as a volume of a scenario.
 func Probe(r *probe.Result) *document.Document {
 	device := r.Device
 	if device == "" {
@@ -73,7 +73,8 @@ func limitsFact(l *probe.Limits) document.Fact {
 	return out
 }
 
-// stagesTable has a row for each stream of each stage, and for what was measured while a companion was on and while it was not.
+// stagesTable has a row for each stream of each stage, and for what was measured while a companion
+// was on and while it was not.
 func stagesTable(stages []probe.StageResult) *document.Table {
 	tab := &document.Table{Caption: "What each stream did", Repeat: 2, Columns: []document.Column{{Text: "stage"}, {Text: "stream"}, {Text: "IOPS", Number: true},
 		{Text: "bytes/s", Number: true}, {Text: "p50", Number: true}, {Text: "p95", Number: true}, {Text: "p99", Number: true}, {Text: "p99.9", Number: true}, {Text: "max", Number: true},

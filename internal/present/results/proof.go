@@ -12,9 +12,9 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// Proof is a comparison of two recordings: the verdict, each figure's change with its interval, drawn and as a table, whether
-// the same was asked of both, and what the intervals rest on.
-// Times are in the time zone; nil means UTC.
+// Proof is a comparison of two recordings: the verdict, each figure's change with its interval,
+// drawn and as a table, whether the same was asked of both, and what the intervals rest on. Times
+// are in the time zone; nil means UTC.
 func Proof(pack *rules.Pack, r *prove.Report, zone *time.Location) *document.Document {
 	if zone == nil {
 		zone = time.UTC

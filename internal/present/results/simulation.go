@@ -13,9 +13,9 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// Simulation is results of simulations, of which there is at least one: the first is the scenario as it is written, the
-// others its variants, which stand beside it in a table and over it in the charts. Results without
-// [simulate.Series] have no charts.
+// Simulation is results of simulations, of which there is at least one: the first is the scenario
+// as it is written, the others its variants, which stand beside it in a table and over it in the
+// charts. Results without [simulate.Series] have no charts.
 func Simulation(results []*simulate.Result, origin Origin) *document.Document {
 	r := results[0]
 	g := newLedger(origin)
@@ -53,7 +53,8 @@ func resultSections(p *document.Document, results []*simulate.Result, g *ledger)
 	p.Sections = append(p.Sections, volumeSection(r, g))
 }
 
-// cyclesSection is what is known of checkpoints, or what the engine has of the kind; nothing if none ended.
+// cyclesSection is what is known of checkpoints, or what the engine has of the kind; nothing if
+// none ended.
 func cyclesSection(r *simulate.Result, g *ledger) []document.Section {
 	c := &r.Checkpoints
 	if c.Count == 0 {
@@ -121,7 +122,8 @@ func loadText(r *simulate.Result) string {
 	return text + "."
 }
 
-// unsettledShare is the part of operations without an answer from which percentiles are lower bounds.
+// unsettledShare is the part of operations without an answer from which percentiles are lower
+// bounds.
 const unsettledShare = 0.01
 
 func unsettled(r *simulate.Result) string {

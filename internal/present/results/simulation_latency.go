@@ -54,7 +54,8 @@ func densityOf(s *simulate.Series) document.Density {
 // heatColumns is how many columns of time a heat map has at most.
 const heatColumns = 120
 
-// A nine is a percentile as it is drawn: distances between them are of nines, so that a tail has room.
+// A nine is a percentile as it is drawn: distances between them are of nines, so that a tail has
+// room.
 type nine struct {
 	name string
 	of   func(l *simulate.Latency) *float64

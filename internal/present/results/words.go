@@ -17,7 +17,8 @@ func optional(x *float64, unit string) string {
 	return units.Value(*x, unit)
 }
 
-// change is how far a value is from another: a percentage, a factor from 10 on, a difference of money.
+// change is how far a value is from another: a percentage, a factor from 10 on, a difference of
+// money.
 func change(base, x *float64, unit string) string {
 	switch {
 	case base == nil || x == nil || *base == *x:

@@ -8,9 +8,9 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// Of the plot of changes: a row for each figure. As far to the left as to the right is as much less as more,
-// and small changes have more room than large ones: the axis is of the root of the ratio's logarithm. What
-// is to be seen is whether an interval holds no change.
+// Of the plot of changes: a row for each figure. As far to the left as to the right is as much less
+// as more, and small changes have more room than large ones: the axis is of the root of the ratio's
+// logarithm. What is to be seen is whether an interval holds no change.
 const (
 	changesName  = 18
 	changesLeast = 21 // columns, under which intervals are not told apart
@@ -20,13 +20,16 @@ const (
 // changesReaches are the ends that the axis may have, times more and times less.
 var changesReaches = []float64{1.5, 2, 3, 5, 10, 30, 100, 300, 1000, 3000}
 
-// changesTicks are changes that the axis names where there is room, the first of them first: less and more.
+// changesTicks are changes that the axis names where there is room, the first of them first: less
+// and more.
 var changesTicks = [][2]float64{{0.1, 10}, {0.5, 2}, {0.9, 1.1}, {0.01, 100}}
 
-// changeMarks are what a change is drawn with: certain or not, its interval with its ends, and no change.
+// changeMarks are what a change is drawn with: certain or not, its interval with its ends, and no
+// change.
 type changeMarks struct{ certain, uncertain, line, from, to, axis rune }
 
-// changes draws each figure's change with its interval against no change. It reports whether there was room.
+// changes draws each figure's change with its interval against no change. It reports whether there
+// was room.
 func (p *page) changes(c document.Changes) bool {
 	wide := min(p.width-len(indent3)-changesName-1, changesMost)
 	wide -= 1 - wide%2 // a middle is wanted

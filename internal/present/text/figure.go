@@ -4,7 +4,8 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// drawable reports whether a terminal draws a plot. Of the others a builder gives the numbers in a table.
+// drawable reports whether a terminal draws a plot. Of the others a builder gives the numbers in a
+// table.
 func drawable(plot document.Plot) bool {
 	switch plot.(type) {
 	case document.Frontier, document.Changes:
@@ -13,7 +14,8 @@ func drawable(plot document.Plot) bool {
 	return false
 }
 
-// figure draws a figure. The numbers of what a terminal draws stand in the drawing, or in a table of their own.
+// figure draws a figure. The numbers of what a terminal draws stand in the drawing, or in a table
+// of their own.
 func (p *page) figure(f *document.Figure) {
 	var drawn bool
 	switch plot := f.Plot.(type) {

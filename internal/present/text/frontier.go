@@ -11,8 +11,8 @@ import (
 // frontierBars is how long the longest bar of a frontier is.
 const frontierBars = 30
 
-// frontier draws prices with what they buy as bars, on a logarithmic scale: latencies differ by orders of
-// magnitude.
+// frontier draws prices with what they buy as bars, on a logarithmic scale: latencies differ by
+// orders of magnitude.
 func (p *page) frontier(f document.Frontier) bool {
 	if len(f.Points) == 0 {
 		return false

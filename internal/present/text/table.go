@@ -13,9 +13,10 @@ import (
 // cellGap is the space between two columns.
 const cellGap = 2
 
-// table writes a table whose columns are as wide as their cells. Where it is too wide for the page, it is
-// written in several pieces, if its first columns may be repeated; or columns are dropped that say they may be.
-// At last columns are narrowed, those of words first: their cells take several lines then, and numbers are cut.
+// table writes a table whose columns are as wide as their cells. Where it is too wide for the page,
+// it is written in several pieces, if its first columns may be repeated; or columns are dropped
+// that say they may be. At last columns are narrowed, those of words first: their cells take
+// several lines then, and numbers are cut.
 func (p *page) table(t *document.Table) {
 	g := p.grid(t)
 	pieces := [][]int{g.columns}
@@ -203,8 +204,8 @@ func (p *page) aligned(text string, width int, number bool) string {
 	return p.pad(text, width)
 }
 
-// row writes a row of cells, whose words take as many lines as they need. Below it stand the notes of its
-// cells: a number's below the number, others in the whole width.
+// row writes a row of cells, whose words take as many lines as they need. Below it stand the notes
+// of its cells: a number's below the number, others in the whole width.
 func (p *page) row(g grid, row []document.Cell, some []int) {
 	set := make(map[int][]string, len(some))
 	lines := 1

@@ -11,7 +11,8 @@ import (
 // tallRows is the height of a plot on a logarithmic axis.
 const tallRows = 7
 
-// tall draws a series as bars on a logarithmic axis of whole decades; false if it has nothing over zero.
+// tall draws a series as bars on a logarithmic axis of whole decades; false if it has nothing over
+// zero.
 func (p *page) tall(t *document.Timeline, r row, names, slots int) bool {
 	values := slotMax(t, r, slots)
 	low, high := math.Inf(1), 0.0

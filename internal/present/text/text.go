@@ -1,10 +1,10 @@
 // Package text writes a document for a terminal.
 //
-// The text is made for somebody tired. What was found comes first, in two or three lines. Then what was
-// looked at and when, drawn over time; then the sections. Every number carries its unit.
+// The text is made for somebody tired. What was found comes first, in two or three lines. Then what
+// was looked at and when, drawn over time; then the sections. Every number carries its unit.
 //
-// What sources call themselves (paths, hosts, devices) is printed but never obeyed: control characters
-// are shown as escapes, so that no file name can move the cursor.
+// What sources call themselves (paths, hosts, devices) is printed but never obeyed: control
+// characters are shown as escapes, so that no file name can move the cursor.
 package text
 
 import (

@@ -31,7 +31,8 @@ func columns(s string) int {
 // plainer are what an ASCII page writes for marks that a document may have.
 var plainer = strings.NewReplacer("–", "-", "−", "-", "×", "x", "✓ ", "", "✕ ", "", "⚠ ", "")
 
-// clean makes text from elsewhere safe to show; on an ASCII page everything beyond ASCII becomes escapes.
+// clean makes text from elsewhere safe to show; on an ASCII page everything beyond ASCII becomes
+// escapes.
 func (p *page) clean(s string) string {
 	if p.ascii {
 		return document.ASCII(plainer.Replace(s))

@@ -7,12 +7,12 @@
 //
 //	while sleep 1; do date +'# scraped %s'; curl -s http://host:2379/metrics; done > metrics.txt
 //
-// The idea is that pages can be told apart whoever joined them: by OpenMetrics' "# EOF", by
-// a line that is a date (with or without a # and a word before it), or, if there
-// is nothing at all between them, because the first line of a page comes round
-// again. A page's time is, in this order: the timestamps of its own samples, the line with the date,
-// the gauge node_time_seconds, and if it has none of these, one period before
-// the page after it, the last one at the file's modification time; then a note says so.
+// The idea is that pages can be told apart whoever joined them: by OpenMetrics' "# EOF", by a line
+// that is a date (with or without a # and a word before it), or, if there is nothing at all between
+// them, because the first line of a page comes round again. A page's time is, in this order: the
+// timestamps of its own samples, the line with the date, the gauge node_time_seconds, and if it has
+// none of these, one period before the page after it, the last one at the file's modification time;
+// then a note says so.
 //
 // Names and labels are kept as they are. Histograms and summaries stay the classic series
 // (_bucket, _sum, _count). A sample whose value is NaN, as a summary without
@@ -56,8 +56,8 @@ type FileOptions struct {
 	Exporters []Exporter
 }
 
-// New prepares the file of pages at path, or what the options open in its place: a compressed file, or
-// memory.
+// New prepares the file of pages at path, or what the options open in its place: a compressed file,
+// or memory.
 func New(path string, opt FileOptions) (source.Source, error) {
 	if opt.Open == nil {
 		info, err := os.Stat(path)

@@ -6,8 +6,8 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// Recorded is what sources of files have in common, to be embedded: they do not wait for time to pass, and
-// know all there is to say of themselves only once they are read.
+// Recorded is what sources of files have in common, to be embedded: they do not wait for time to
+// pass, and know all there is to say of themselves only once they are read.
 type Recorded struct {
 	mu   sync.Mutex
 	desc recording.Source

@@ -35,8 +35,8 @@ func Deployment() emit.Deployment {
 	}
 }
 
-// renew: a member that lost its data is removed and added again, never started empty under its old name (etcd documentation,
-// "Runtime reconfiguration").
+// renew: a member that lost its data is removed and added again, never started empty under its old
+// name (etcd documentation, "Runtime reconfiguration").
 const renew = "one member after the other is replaced, a follower first and the leader last (`etcdctl endpoint status --cluster -w table` tells which it is):\n\n" +
 	"    etcdctl endpoint health --cluster          # all healthy, or stop here\n" +
 	"    etcdctl snapshot save before.db            # once\n" +

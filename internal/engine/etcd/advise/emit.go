@@ -11,9 +11,10 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// settings writes them twice, since etcd takes them from one of two places: environment (as systemd units and containers
-// have it) or a YAML file, and where a file is given the environment counts for nothing (etcd documentation, "Configuration
-// options"). Names are those of 3.6; in a file durations of the backend are nanoseconds, heartbeats milliseconds.
+// settings writes them twice, since etcd takes them from one of two places: environment (as systemd
+// units and containers have it) or a YAML file, and where a file is given the environment counts
+// for nothing (etcd documentation, "Configuration options"). Names are those of 3.6; in a file
+// durations of the backend are nanoseconds, heartbeats milliseconds.
 func settings(l *emit.Layout) (*emit.Part, error) {
 	b, a := scenario.ConfigOf[*model.Config](l.Before), scenario.ConfigOf[*model.Config](l.After)
 	type option struct {

@@ -2,15 +2,19 @@
 
 // Package checkperf is etcdctl's check perf as an open loop, against a cluster that runs already.
 //
-// `etcdctl check perf` puts keys of 256 B with values of 1,024 B for a minute, at one of four rates, from as many clients, and
-// passes a cluster by its throughput, its slowest request and their standard deviation. Its clients take requests from a channel
-// with a place for each of them: while the cluster stalls nobody asks, and a latency counts from when a client took the request and
-// not from when it was due (coordinated omission). Here the same rates are an open loop: each put has its instant.
+// `etcdctl check perf` puts keys of 256 B with values of 1,024 B for a minute, at one of four
+// rates, from as many clients, and passes a cluster by its throughput, its slowest request and
+// their standard deviation. Its clients take requests from a channel with a place for each of them:
+// while the cluster stalls nobody asks, and a latency counts from when a client took the request
+// and not from when it was due (coordinated omission). Here the same rates are an open loop: each
+// put has its instant.
 //
-// The same three criteria are then judged by what users would have felt, and beside them what etcd's own documents ask of a disk:
-// the 99th percentile of the log's fsync and of the backend's commit, from the members' histograms.
+// The same three criteria are then judged by what users would have felt, and beside them what
+// etcd's own documents ask of a disk: the 99th percentile of the log's fsync and of the backend's
+// commit, from the members' histograms.
 //
-// Other than there: keys count up instead of being random, and values are not zeros, which a volume could compress.
+// Other than there: keys count up instead of being random, and values are not zeros, which a volume
+// could compress.
 package checkperf
 
 import (
@@ -30,7 +34,8 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// A Load is one of etcdctl's (etcdctl/ctlv3/command/check.go, checkPerfCfgMap, the same from 3.2 to 3.7).
+// A Load is one of etcdctl's (etcdctl/ctlv3/command/check.go, checkPerfCfgMap, the same from 3.2 to
+// 3.7).
 type Load struct {
 	Name    string
 	Rate    units.Frequency
@@ -69,9 +74,10 @@ const (
 	deviationMost   = 100 * time.Millisecond
 )
 
-// What etcd asks of its disk and itself, at the 99th percentile: etcd's FAQ, "What does the etcd warning 'failed to send out
-// heartbeat on time' mean" and its metrics document (wal_fsync under 10 ms, backend_commit under 25 ms); and where it logs that
-// applying a request took too long (--warning-apply-duration).
+// What etcd asks of its disk and itself, at the 99th percentile: etcd's FAQ, "What does the etcd
+// warning 'failed to send out heartbeat on time' mean" and its metrics document (wal_fsync under 10
+// ms, backend_commit under 25 ms); and where it logs that applying a request took too long
+// (--warning-apply-duration).
 const (
 	fsyncMost  = 10 * time.Millisecond
 	commitMost = 25 * time.Millisecond
@@ -83,7 +89,8 @@ const (
 	commitMetric = "etcd_disk_backend_commit_duration_seconds"
 )
 
-// grace is how long answers are waited for after the last put was due: longer than the slowest may take.
+// grace is how long answers are waited for after the last put was due: longer than the slowest may
+// take.
 const grace = 2 * slowestMost
 
 // Options say how to check.

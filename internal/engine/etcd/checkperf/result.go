@@ -21,7 +21,8 @@ type Result struct {
 	Rate    float64 `json:"rate_asked_per_second"`
 	Clients int     `json:"clients"`
 	Seconds float64 `json:"seconds"`
-	// Puts were answered; Unanswered were not within a second after the last was due; Failed ended with an error.
+	// Puts were answered; Unanswered were not within a second after the last was due; Failed ended
+	// with an error.
 	Puts       int64            `json:"puts"`
 	Unanswered int64            `json:"unanswered"`
 	Failed     int64            `json:"failed"`
@@ -35,7 +36,8 @@ type Result struct {
 	P99s    []Criterion `json:"p99"`
 	// Passed says that no criterion failed.
 	Passed bool `json:"passed"`
-	// Behind says that this program could not ask when it should: then latencies are partly its own.
+	// Behind says that this program could not ask when it should: then latencies are partly its
+	// own.
 	Behind  bool     `json:"driver_behind"`
 	LateP99 float64  `json:"driver_late_p99_seconds"`
 	Remarks []string `json:"remarks"`
@@ -44,7 +46,8 @@ type Result struct {
 // A Criterion is a bound and what was seen.
 type Criterion struct {
 	Name string `json:"name"` // "throughput", "wal_fsync_p99"
-	// Value is what was seen, null where it could not be; Bound is the least or the most that passes.
+	// Value is what was seen, null where it could not be; Bound is the least or the most that
+	// passes.
 	Value *float64 `json:"value"`
 	Bound float64  `json:"bound"`
 	Unit  string   `json:"unit"` // seconds, 1/s, or "" of a count

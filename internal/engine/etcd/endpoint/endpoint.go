@@ -1,4 +1,5 @@
-// Package endpoint is how etcd's clients reach a member: its port, and TLS as etcdctl's flags name it.
+// Package endpoint is how etcd's clients reach a member: its port, and TLS as etcdctl's flags name
+// it.
 package endpoint
 
 import (

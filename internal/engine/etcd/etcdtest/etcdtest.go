@@ -1,7 +1,9 @@
-// Package etcdtest starts real etcd clusters for tests: members on ports of this machine, with or without TLS.
+// Package etcdtest starts real etcd clusters for tests: members on ports of this machine, with or
+// without TLS.
 //
-// The idea is that what is read from a cluster live can only be held against one: members that are found by one of them, one that
-// dies, certificates that do not fit. Whoever tests so skips where [ErrMissing] says that there is no etcd.
+// The idea is that what is read from a cluster live can only be held against one: members that are
+// found by one of them, one that dies, certificates that do not fit. Whoever tests so skips where
+// [ErrMissing] says that there is no etcd.
 package etcdtest
 
 import (
@@ -47,7 +49,8 @@ func Available() error {
 	return nil
 }
 
-// Run gives a test a cluster as Start does, which is stopped when the test ends; without an etcd the test is skipped.
+// Run gives a test a cluster as Start does, which is stopped when the test ends; without an etcd
+// the test is skipped.
 func Run(t testing.TB, members int, sealed bool, flags ...string) *Cluster {
 	t.Helper()
 	c, err := Start(t.TempDir(), members, sealed, flags...)
@@ -65,8 +68,9 @@ func Run(t testing.TB, members int, sealed bool, flags ...string) *Cluster {
 	return c
 }
 
-// Start starts a cluster in a folder, with certificates for servers and clients if sealed. Ports that are free may be taken by others
-// before the members listen: then it tries others. More flags of etcd's may follow.
+// Start starts a cluster in a folder, with certificates for servers and clients if sealed. Ports
+// that are free may be taken by others before the members listen: then it tries others. More flags
+// of etcd's may follow.
 func Start(dir string, members int, sealed bool, flags ...string) (*Cluster, error) {
 	const tries = 4
 	for try := 1; ; try++ {
@@ -159,7 +163,8 @@ func healthy(ctx context.Context, at string) bool {
 // Kill ends a member, from 0, without warning.
 func (c *Cluster) Kill(k int) error { return c.procs[k].Kill() }
 
-// Replace removes a member, from 0, of a cluster without TLS, and adds a new one whose data is in a folder; it gives the new one's endpoint.
+// Replace removes a member, from 0, of a cluster without TLS, and adds a new one whose data is in a
+// folder; it gives the new one's endpoint.
 func (c *Cluster) Replace(dir string, k int) (endpoint string, err error) {
 	path, err := exec.LookPath("etcd")
 	if err != nil {
@@ -210,7 +215,8 @@ func (c *Cluster) Replace(dir string, k int) (endpoint string, err error) {
 	return ports[0], nil
 }
 
-// change asks for a change of the members until it is made: a request that comes between two leaders is lost, and etcd answers it never.
+// change asks for a change of the members until it is made: a request that comes between two
+// leaders is lost, and etcd answers it never.
 func change(ctx context.Context, api etcdserverpb.ClusterClient, made func([]*etcdserverpb.Member) bool,
 	ask func(context.Context, []*etcdserverpb.Member),
 ) ([]*etcdserverpb.Member, error) {

@@ -1,5 +1,5 @@
-// Package judge is what Plimsoll knows of how etcd stalls: the signals by which recordings of it are
-// read, the detector of stalled time, and the rules with their test scripts.
+// Package judge is what Plimsoll knows of how etcd stalls: the signals by which recordings of it
+// are read, the detector of stalled time, and the rules with their test scripts.
 package judge
 
 import (
@@ -43,7 +43,8 @@ func late(sig *rules.Signals) bool {
 	return worst > fsyncCriterionS
 }
 
-// serialFsync is the part of the time in fdatasync from which the WAL is what is written one at a time.
+// serialFsync is the part of the time in fdatasync from which the WAL is what is written one at a
+// time.
 const serialFsync = 0.6
 
 func serial(sig *rules.Signals, cells timeline.Mask) []rules.Evidence {

@@ -1,6 +1,7 @@
 package judge
 
-// Signals that no rule judges by: what is deployed and what is asked of it, for whoever makes a scenario of a recording.
+// Signals that no rule judges by: what is deployed and what is asked of it, for whoever makes a
+// scenario of a recording.
 var (
 	WALWritten = signal("etcd_wal_written:bytes", "bytes/s", "bytes written to the WAL per second",
 		`irate(etcd_disk_wal_write_bytes_total[$w])`)

@@ -2,7 +2,8 @@ package judge
 
 import "plimsoll/internal/judge/rules"
 
-// fsyncFloorS is the latency of a WAL's fdatasync from which it may be a stall: etcd's own criterion.
+// fsyncFloorS is the latency of a WAL's fdatasync from which it may be a stall: etcd's own
+// criterion.
 const fsyncFloorS = 0.010
 
 // felt are the signals that stalls reads.

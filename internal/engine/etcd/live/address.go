@@ -12,9 +12,11 @@ import (
 )
 
 const (
-	// addressBytesMax bounds an address; one of five members with certificates has some hundred bytes.
+	// addressBytesMax bounds an address; one of five members with certificates has some hundred
+	// bytes.
 	addressBytesMax = 4096
-	// membersMax bounds the members of a cluster; etcd's documentation advises against more than seven.
+	// membersMax bounds the members of a cluster; etcd's documentation advises against more than
+	// seven.
 	membersMax = 64
 )
 
@@ -29,7 +31,8 @@ type address struct {
 
 var errAddress = errors.New("the etcd:// address is not valid (special characters in a password must be percent-encoded): give one such as etcd://a:2379,b:2379,c:2379, or etcds:// with TLS")
 
-// parse reads an address, and what of etcdctl's environment it leaves open. Errors repeat nothing of it.
+// parse reads an address, and what of etcdctl's environment it leaves open. Errors repeat nothing
+// of it.
 func parse(text string, getenv func(string) string) (*address, error) {
 	if len(text) > addressBytesMax {
 		return nil, fmt.Errorf("an etcd:// address has at most %d bytes", addressBytesMax)

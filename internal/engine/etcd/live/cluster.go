@@ -27,8 +27,8 @@ const (
 	askWithin = 5 * time.Second
 	// answerBytesMax bounds an answer: a list of members has a few kilobytes.
 	answerBytesMax = 1 << 20
-	// tokenField is the field of a request's metadata that carries a user's token (etcd, api/v3rpc/rpctypes,
-	// metadatafields.go).
+	// tokenField is the field of a request's metadata that carries a user's token (etcd,
+	// api/v3rpc/rpctypes, metadatafields.go).
 	tokenField = "token"
 )
 
@@ -64,8 +64,8 @@ func (m *member) facts() map[string]string {
 	return f
 }
 
-// cluster asks the members that an address names who they are, and one of them for all others. What it cannot be told is the
-// error; the members are those named, at least.
+// cluster asks the members that an address names who they are, and one of them for all others. What
+// it cannot be told is the error; the members are those named, at least.
 func (a *address) cluster(ctx context.Context, config *tls.Config) ([]*member, error) {
 	members := make([]*member, len(a.endpoints))
 	lists := make([]*roll, len(a.endpoints))

@@ -42,7 +42,8 @@ type cluster struct {
 // followEvery is how often a cluster is asked for its members again: a new one is there for years.
 const followEvery = 15 * time.Second
 
-// Open prepares the cluster at an etcd:// or etcds:// address. The files of TLS are read; nothing is asked yet.
+// Open prepares the cluster at an etcd:// or etcds:// address. The files of TLS are read; nothing
+// is asked yet.
 func Open(text string, opt Options) (source.Source, error) {
 	if opt.Getenv == nil {
 		opt.Getenv = os.Getenv
@@ -109,7 +110,8 @@ func (c *cluster) open(m *member) (source.Source, error) {
 	})
 }
 
-// probe looks whether any member shows its metrics, and notes those that do not. If none does, the error is that of the first named.
+// probe looks whether any member shows its metrics, and notes those that do not. If none does, the
+// error is that of the first named.
 func (c *cluster) probe(ctx context.Context, pages []source.Source, w recording.Writer) error {
 	errs := make([]error, len(pages))
 	var asking sync.WaitGroup

@@ -87,8 +87,8 @@ func read(t *testing.T, address string, env map[string]string, enough func(p *pa
 	return p, src.Read(ctx, p, source.Options{Period: 20 * time.Millisecond})
 }
 
-// One address is enough: the others are found, each has its label, and one of them leads. One that dies is noted, and the others go
-// on.
+// One address is enough: the others are found, each has its label, and one of them leads. One that
+// dies is noted, and the others go on.
 func TestTheQuorum(t *testing.T) {
 	c := etcdtest.Run(t, 3, false)
 	killed := false
@@ -180,7 +180,8 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// Where users are asked for, members are still read without one; only that there are others is not known.
+// Where users are asked for, members are still read without one; only that there are others is not
+// known.
 func TestUsers(t *testing.T) {
 	ctl, err := exec.LookPath("etcdctl")
 	if err != nil {
@@ -218,7 +219,8 @@ func TestUsers(t *testing.T) {
 	}
 }
 
-// A member that is added while the cluster is read is read as well, and one that is removed is let go.
+// A member that is added while the cluster is read is read as well, and one that is removed is let
+// go.
 func TestMembersComeAndGo(t *testing.T) {
 	c := etcdtest.Run(t, 3, false)
 	src, err := Open("etcd://"+c.Endpoints[0], Options{Getenv: func(string) string { return "" }})

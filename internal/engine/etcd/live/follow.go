@@ -12,8 +12,8 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// A follower keeps a group what its cluster is while it is read: members are added and removed, by an operator or, one after the
-// other, by whoever replaces nodes.
+// A follower keeps a group what its cluster is while it is read: members are added and removed, by
+// an operator or, one after the other, by whoever replaces nodes.
 type follower struct {
 	c *cluster
 	w recording.Writer

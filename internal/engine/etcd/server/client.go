@@ -87,8 +87,9 @@ func (l *links) kv(conn int) etcdserverpb.KVClient {
 // A writer is what a connection of the workload keeps: the bytes of its values.
 type writer struct{ text []byte }
 
-// value gives a value that holds until the next call. Behind the number of the write stands what does not compress
-// (the generator is splitmix64), though nothing between here and the volume tries to.
+// value gives a value that holds until the next call. Behind the number of the write stands what
+// does not compress (the generator is splitmix64), though nothing between here and the volume tries
+// to.
 func (w *writer) value(size units.Size, seq uint64) []byte {
 	n := int(max(size, SeqBytes))
 	for x := uint64(len(w.text)); len(w.text) < n; {
@@ -109,8 +110,8 @@ func seqOf(value []byte) (uint64, error) {
 	return binary.BigEndian.Uint64(value), nil
 }
 
-// keys are what documents are called: a prefix and 16 hexadecimal digits, so that their order is the numbers', filled up with x to
-// a length.
+// keys are what documents are called: a prefix and 16 hexadecimal digits, so that their order is
+// the numbers', filled up with x to a length.
 type keys struct {
 	prefix string
 	bytes  int // with the prefix; 0: as long as they come

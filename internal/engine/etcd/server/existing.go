@@ -28,13 +28,16 @@ import (
 const (
 	// answerWithin is how long a cluster that is there may take to say who it is.
 	answerWithin = 5 * time.Second
-	// putters is how many transactions are under way while documents are put into a cluster that others use too.
+	// putters is how many transactions are under way while documents are put into a cluster that
+	// others use too.
 	putters = 4
-	// removeAtOnce is how many keys a transaction removes: a range of all would be one entry of raft, which nobody gets past.
+	// removeAtOnce is how many keys a transaction removes: a range of all would be one entry of
+	// raft, which nobody gets past.
 	removeAtOnce = 500
 )
 
-// An Existing is a cluster that runs already. It implements existing.Server: keys below a prefix of its own are all it touches.
+// An Existing is a cluster that runs already. It implements existing.Server: keys below a prefix of
+// its own are all it touches.
 type Existing struct {
 	opt   existing.Options
 	hosts []string
@@ -198,7 +201,8 @@ func (v *Existing) Start(ctx context.Context, m *lab.Machine, progress lab.Progr
 	return v.explain(put(ctx, v.links.Load(), v.keys, v.mean, uint64(w.Documents()), putters, progress))
 }
 
-// Begin makes ready for Do on so many connections, which share so many of HTTP/2, after LookFor. There are no documents yet. Stop ends it.
+// Begin makes ready for Do on so many connections, which share so many of HTTP/2, after LookFor.
+// There are no documents yet. Stop ends it.
 func (v *Existing) Begin(connections int, mean units.Size, shared int) error {
 	v.mean, v.writers = mean, make([]writer, connections)
 	l, err := v.connect(min(max(connections, 1), shared))

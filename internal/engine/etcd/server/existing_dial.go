@@ -48,7 +48,8 @@ func dialTo(host string, config *tls.Config, t *token) (*grpc.ClientConn, error)
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(answerBytesMax)))
 }
 
-// A token is what etcd gives a user for name and password; it is asked for again when it has run out.
+// A token is what etcd gives a user for name and password; it is asked for again when it has run
+// out.
 type token struct {
 	user, password string
 
@@ -56,10 +57,12 @@ type token struct {
 	value string
 }
 
-// tokenField is the field of a request's metadata that carries it (etcd, api/v3rpc/rpctypes, metadatafields.go).
+// tokenField is the field of a request's metadata that carries it (etcd, api/v3rpc/rpctypes,
+// metadatafields.go).
 const tokenField = "token"
 
-// refused are the errors of a token that has run out (etcd, api/v3rpc/rpctypes, error.go, 3.4 to 3.7).
+// refused are the errors of a token that has run out (etcd, api/v3rpc/rpctypes, error.go, 3.4 to
+// 3.7).
 func refused(err error) bool {
 	return strings.Contains(err.Error(), "invalid auth token") || strings.Contains(err.Error(), "revision of auth store is old")
 }

@@ -62,7 +62,8 @@ func (b *bench) count(t *testing.T, prefix string) int64 {
 	return got.Count
 }
 
-// A cluster that runs already has keys below a prefix for as long as the visit lasts, and its own stay.
+// A cluster that runs already has keys below a prefix for as long as the visit lasts, and its own
+// stay.
 func TestVisit(t *testing.T) {
 	b := start(t, folder(t, t.TempDir()), etcd.Defaults(), text, "data")
 	v := visitor(t, "etcd://"+address(b.places[0].client), nil)
@@ -110,7 +111,8 @@ func TestVisit(t *testing.T) {
 	}
 }
 
-// Over its quota a cluster refuses everybody's writes: a visit that may come there does not begin, and one that does ends.
+// Over its quota a cluster refuses everybody's writes: a visit that may come there does not begin,
+// and one that does ends.
 func TestQuotaIsLeftAlone(t *testing.T) {
 	cfg := etcd.Defaults()
 	cfg.Quota = 16 * units.MiB

@@ -57,8 +57,8 @@ func version(ctx context.Context, path string) (string, error) {
 	return parseVersion(string(out))
 }
 
-// catchUpFlag is how a version calls the entries kept behind a snapshot (embed/config.go of 3.7.3, 3.6.16 and 3.5.21); "": they
-// are compiled in.
+// catchUpFlag is how a version calls the entries kept behind a snapshot (embed/config.go of 3.7.3,
+// 3.6.16 and 3.5.21); "": they are compiled in.
 func catchUpFlag(version string) string {
 	switch major, minor := release(version); {
 	case major > 3 || major == 3 && minor >= 6:
@@ -96,7 +96,8 @@ type place struct {
 
 func address(port int) string { return "127.0.0.1:" + strconv.Itoa(port) }
 
-// flags are a member's command line. They are the same in 3.4 to 3.7 but for one, which is left out where the scenario has the default.
+// flags are a member's command line. They are the same in 3.4 to 3.7 but for one, which is left out
+// where the scenario has the default.
 func flags(cfg *etcd.Config, version string, all []place, k int) []string {
 	var cluster []string
 	for _, p := range all {

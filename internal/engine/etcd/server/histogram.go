@@ -21,7 +21,8 @@ type Histograms struct {
 // A bucket counts what took no longer than most.
 type bucket struct{ most, count float64 }
 
-// Histograms reads those of the given names from each endpoint's /metrics. The error is that of the first endpoint that does not tell.
+// Histograms reads those of the given names from each endpoint's /metrics. The error is that of the
+// first endpoint that does not tell.
 func (v *Existing) Histograms(ctx context.Context, names ...string) (*Histograms, error) {
 	h := &Histograms{of: map[[2]string][]bucket{}}
 	for _, host := range v.hosts {
@@ -59,9 +60,9 @@ func (v *Existing) Histograms(ctx context.Context, names ...string) (*Histograms
 	return h, nil
 }
 
-// Percentile is that of what a histogram counted since before, of the endpoint where it is highest; ok is false where
-// nothing was counted. Within a bucket it interpolates, as Prometheus' histogram_quantile does; in the last, which has no end, it is
-// the beginning.
+// Percentile is that of what a histogram counted since before, of the endpoint where it is highest;
+// ok is false where nothing was counted. Within a bucket it interpolates, as Prometheus'
+// histogram_quantile does; in the last, which has no end, it is the beginning.
 func (h *Histograms) Percentile(before *Histograms, name string, percentile float64) (d units.Duration, ok bool) {
 	for key, now := range h.of {
 		if key[1] != name {

@@ -19,8 +19,8 @@ import (
 // loaders is how many transactions are under way while the first documents are put.
 const loaders = 16
 
-// batch is how many documents a transaction takes: a third of what a request may have, so that raft's messages of
-// 1 MB hold one or two.
+// batch is how many documents a transaction takes: a third of what a request may have, so that
+// raft's messages of 1 MB hold one or two.
 func batch(size units.Size) uint64 {
 	return uint64(min(max(requestBytes/3/(max(size, SeqBytes)+64), 1), operationsMost))
 }
@@ -73,8 +73,8 @@ func put(ctx context.Context, l *links, k keys, mean units.Size, documents uint6
 	return group.Wait()
 }
 
-// lead makes the configured member the leader. etcd moves leadership on request, and only to a member that is not
-// behind.
+// lead makes the configured member the leader. etcd moves leadership on request, and only to a
+// member that is not behind.
 func (s *Server) lead(ctx context.Context, l *links) error {
 	ctx, cancel := context.WithTimeout(ctx, startWithin)
 	defer cancel()

@@ -17,7 +17,8 @@ import (
 	"plimsoll/internal/lab/process"
 )
 
-// startWithin is how long a member may take to start: after a crash it reads its whole log from the volume.
+// startWithin is how long a member may take to start: after a crash it reads its whole log from the
+// volume.
 const startWithin = 5 * time.Minute
 
 // lay finds the members' folders and ports. Folders are the user's own.
@@ -57,14 +58,15 @@ func lay(m *lab.Machine, n int, user *process.User) ([]place, error) {
 	return out, nil
 }
 
-// Ports that are looked at lie below those the kernel gives to outgoing connections (32768 and up, by its default
-// ip_local_port_range), since a member that starts again must find its own free.
+// Ports that are looked at lie below those the kernel gives to outgoing connections (32768 and up,
+// by its default ip_local_port_range), since a member that starts again must find its own free.
 const (
 	portFirst = 20_000
 	portLast  = 32_000
 )
 
-// freePorts finds ports of the loopback that nobody listens on, from one on that differs by program.
+// freePorts finds ports of the loopback that nobody listens on, from one on that differs by
+// program.
 func freePorts(n int) ([]int, error) {
 	var out []int
 	span := portLast - portFirst

@@ -18,15 +18,18 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// A cluster whose database reaches its quota takes no more writes from anybody (alarm NOSPACE) until a person has compacted,
-// defragmented and disarmed it. So a run that would come near it is refused, and one that does is ended.
+// A cluster whose database reaches its quota takes no more writes from anybody (alarm NOSPACE)
+// until a person has compacted, defragmented and disarmed it. So a run that would come near it is
+// refused, and one that does is ended.
 const (
 	quotaAsk  = 0.8 // of the quota, expected at the end
 	quotaStop = 0.9 // of the quota, seen while it runs
-	// quotaDefault is etcd's own where nobody tells another (etcd, server/storage/quota.go, DefaultQuotaBytes).
+	// quotaDefault is etcd's own where nobody tells another (etcd, server/storage/quota.go,
+	// DefaultQuotaBytes).
 	quotaDefault = 2 * units.GiB
-	// revisionBytes is what a revision takes in the backend beside key and value: its own key of 17 bytes, the fields of
-	// mvccpb.KeyValue, the page's element of 16; pageShare what bbolt leaves free of a page written in order (measured, etcd 3.4: 1.2).
+	// revisionBytes is what a revision takes in the backend beside key and value: its own key of 17
+	// bytes, the fields of mvccpb.KeyValue, the page's element of 16; pageShare what bbolt leaves
+	// free of a page written in order (measured, etcd 3.4: 1.2).
 	revisionBytes = 64
 	pageShare     = 1.3
 )
@@ -119,7 +122,8 @@ type guard struct {
 	passed atomic.Pointer[error]
 }
 
-// guardEvery is how often it looks: at 15,000 writes a second of a kilobyte a database grows by 4 MB meanwhile.
+// guardEvery is how often it looks: at 15,000 writes a second of a kilobyte a database grows by 4
+// MB meanwhile.
 const guardEvery = 200 * time.Millisecond
 
 func watchRoom(c *grpc.ClientConn, most int64) *guard {

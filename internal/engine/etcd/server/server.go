@@ -44,11 +44,12 @@ type Server struct {
 	links   atomic.Pointer[links]
 }
 
-// New prepares a cluster; nothing is started. The error says what is wrong with the settings, or how to come by
-// etcd.
+// New prepares a cluster; nothing is started. The error says what is wrong with the settings, or
+// how to come by etcd.
 func New(cfg etcd.Config) (lab.Server, error) { return NewAt("", cfg) }
 
-// NewAt is New with the etcd at a path, or of a name on PATH; "": that of the environment ([EnvBinary]), or etcd.
+// NewAt is New with the etcd at a path, or of a name on PATH; "": that of the environment
+// ([EnvBinary]), or etcd.
 func NewAt(path string, cfg etcd.Config) (lab.Server, error) {
 	if problems := cfg.Check(); len(problems) > 0 {
 		return nil, fmt.Errorf("etcd: %w", problems)
@@ -157,7 +158,8 @@ func (s *Server) Sources() []source.Source {
 	return out
 }
 
-// Cycles implements lab.Server. Nothing tells from outside when the backend of an etcd commits, so there are none.
+// Cycles implements lab.Server. Nothing tells from outside when the backend of an etcd commits, so
+// there are none.
 func (s *Server) Cycles(context.Context) ([]lab.Cycle, error) { return nil, nil }
 
 // Crash implements lab.Server: all members are killed.
@@ -184,8 +186,8 @@ func (s *Server) Restart(ctx context.Context) error {
 	return s.begin(ctx)
 }
 
-// Stop implements lab.Server. The leader is the last: one that is told to end hands the lead over, and waits in vain where
-// all others end as well.
+// Stop implements lab.Server. The leader is the last: one that is told to end hands the lead over,
+// and waits in vain where all others end as well.
 func (s *Server) Stop(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, stopWithin)
 	defer cancel()

@@ -8,8 +8,8 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// newSource is a member's /metrics, its series told apart from the other members' by the label instance, as package engine/etcd
-// has it.
+// newSource is a member's /metrics, its series told apart from the other members' by the label
+// instance, as package engine/etcd has it.
 func newSource(p *place) (source.Source, error) {
 	// A process of ours: credentials for other exporters are none of its business.
 	opt := exposition.URLOptions{Getenv: func(string) string { return "" }, Exporters: []exposition.Exporter{live.Exporter}}

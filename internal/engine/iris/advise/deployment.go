@@ -1,4 +1,5 @@
-// Package advise is what Plimsoll advises of InterSystems IRIS: how a layout is applied to an instance.
+// Package advise is what Plimsoll advises of InterSystems IRIS: how a layout is applied to an
+// instance.
 package advise
 
 import "plimsoll/internal/advise/emit"

@@ -58,7 +58,8 @@ func mountIn(volume, data string, args []string) string {
 	return path.Join(data, "journal")
 }
 
-// reasons: what is said of stalls was measured in the laboratory (docs/models.md) or is WiredTiger's documentation.
+// reasons: what is said of stalls was measured in the laboratory (docs/models.md) or is
+// WiredTiger's documentation.
 var reasons = map[string]string{
 	"cache":                      "a cache too small for the working set has application threads evict; one too large leaves nothing to the page cache.",
 	"eviction_target":            "the share of the cache from which eviction works.",

@@ -12,7 +12,8 @@ import (
 	wt "plimsoll/internal/engine/mongodb/model"
 )
 
-// syncPeriodS is the pause between two checkpoints of a mongod that was not told another (storage.syncPeriodSecs).
+// syncPeriodS is the pause between two checkpoints of a mongod that was not told another
+// (storage.syncPeriodSecs).
 const syncPeriodS = 60
 
 // A fitting is of WiredTiger under a mongod.
@@ -106,11 +107,12 @@ func (f fitting) mongodbLoad(writes []float64) error {
 
 // Bytes of documents, from what writes leave in memory and in the journal.
 const (
-	// Changes in memory grow undisturbed where eviction has no reason to work: a little under its targets of 5 % dirty and 2.5 % of
-	// changes (WiredTiger configuration reference, 11.3).
+	// Changes in memory grow undisturbed where eviction has no reason to work: a little under its
+	// targets of 5 % dirty and 2.5 % of changes (WiredTiger configuration reference, 11.3).
 	quietDirty, quietUpdates = 0.045, 0.022
 	quietCells               = 3
-	// logPadding is to what a write of the journal is padded (WT_LOG_ALIGN, WiredTiger src/include/log.h).
+	// logPadding is to what a write of the journal is padded (WT_LOG_ALIGN, WiredTiger
+	// src/include/log.h).
 	logPadding = 128
 	// documentUsual is taken where nothing tells.
 	documentUsual = 1000.0
@@ -172,7 +174,8 @@ func (f fitting) oplog() (yes bool, known fit.Known, why string) {
 	return true, fit.Assumed, "whether writes go into an oplog as well; a member of a replica set taken"
 }
 
-// grown is by how much a write made the changes in memory grow where they grew undisturbed; NaN if that is not known.
+// grown is by how much a write made the changes in memory grow where they grew undisturbed; NaN if
+// that is not known.
 func (f fitting) grown(writes []float64) float64 {
 	held := f.One(judge.CacheUpdates)
 	if held == nil {
@@ -195,8 +198,8 @@ func (f fitting) grown(writes []float64) float64 {
 	return timeline.Quantile(per, 0.5)
 }
 
-// collection enters how many documents there are: what does not fit the cache is read again, and pages that are written again and
-// again are few.
+// collection enters how many documents there are: what does not fit the cache is read again, and
+// pages that are written again and again are few.
 func (f fitting) collection(c fit.Cycles, cache, size float64, oplog bool) {
 	leaf := float64(wt.Defaults().LeafPage)
 	fill := timeline.Quantile(f.One(judge.CacheFill), 0.9)

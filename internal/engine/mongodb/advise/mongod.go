@@ -12,10 +12,11 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// mongod writes what mongod.conf takes and, since a restart of a replica set is a long evening, what can be set while it
-// runs. The parameter for that, wiredTigerEngineRuntimeConfig, is no option of the file (it is settable at run time only: the server's
-// source, wiredtiger_global_options.idl, "set_at: runtime"); what it sets is gone with the next restart, so the file
-// says the same to WiredTiger as configString.
+// mongod writes what mongod.conf takes and, since a restart of a replica set is a long evening,
+// what can be set while it runs. The parameter for that, wiredTigerEngineRuntimeConfig, is no
+// option of the file (it is settable at run time only: the server's source,
+// wiredtiger_global_options.idl, "set_at: runtime"); what it sets is gone with the next restart, so
+// the file says the same to WiredTiger as configString.
 func mongod(l *emit.Layout) (*emit.Part, error) {
 	b, a := scenario.ConfigOf[*wiredtiger.Config](l.Before), scenario.ConfigOf[*wiredtiger.Config](l.After)
 	p := &emit.Part{}
@@ -97,7 +98,8 @@ type wiredTigerString struct {
 	value, before string
 }
 
-// wiredTigerStrings are the parts that changed, by the names of the WiredTiger configuration reference, 11.3 (WT_CONNECTION::reconfigure).
+// wiredTigerStrings are the parts that changed, by the names of the WiredTiger configuration
+// reference, 11.3 (WT_CONNECTION::reconfigure).
 func wiredTigerStrings(b, a *wiredtiger.Config, l *emit.Layout) []wiredTigerString {
 	var out []wiredTigerString
 	share := func(name string, was, is units.Ratio) {
@@ -131,8 +133,8 @@ func wiredTigerStrings(b, a *wiredtiger.Config, l *emit.Layout) []wiredTigerStri
 	return out
 }
 
-// wtShare is a share of the cache as WiredTiger takes it: a whole percentage, or else bytes, which it takes for such where
-// they are over 100.
+// wtShare is a share of the cache as WiredTiger takes it: a whole percentage, or else bytes, which
+// it takes for such where they are over 100.
 func wtShare(r units.Ratio, cache units.Size) string {
 	percent := float64(r) * 100
 	if whole := math.Round(percent); math.Abs(percent-whole) < 1e-9 {

@@ -18,8 +18,9 @@ type mongodOption struct {
 	least, most float64 // of numbers
 }
 
-// mongodOptions are the options written here. Names, kinds and bounds: MongoDB manual 8.0, "Self-Managed Configuration File
-// Options", and the server's source of 8.0, src/mongo/db/storage/wiredtiger/wiredtiger_global_options.idl and
+// mongodOptions are the options written here. Names, kinds and bounds: MongoDB manual 8.0,
+// "Self-Managed Configuration File Options", and the server's source of 8.0,
+// src/mongo/db/storage/wiredtiger/wiredtiger_global_options.idl and
 // src/mongo/db/mongod_options_storage.idl. (configString stands in the source alone.)
 var mongodOptions = []mongodOption{
 	{"storage.wiredTiger.engineConfig.cacheSizeGB", "number", 0.25, 10000},

@@ -16,7 +16,8 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// Every option of the emitted mongod.conf is one that mongod has, of its kind and within its bounds.
+// Every option of the emitted mongod.conf is one that mongod has, of its kind and within its
+// bounds.
 func TestMongodTakesItsOptions(t *testing.T) {
 	text, err := os.ReadFile("../../../../examples/scenarios/telemetry.yaml")
 	if err != nil {

@@ -1,11 +1,12 @@
 //go:build linux
 
-// Package buckets measures what the granularity of bucket documents costs: readings of sensors are pushed into documents that
-// span a minute, or an hour, in a real WiredTiger on an emulated volume.
+// Package buckets measures what the granularity of bucket documents costs: readings of sensors are
+// pushed into documents that span a minute, or an hour, in a real WiredTiger on an emulated volume.
 //
-// A document that grows is not moved, and no index entry changes: what grows is what is handed to the engine with each push, if
-// that is the whole document, and what a checkpoint writes of it, in either case. So for each granularity documents
-// are pushed to at three degrees of fill, once as whole values and once as differences (WT_MODIFY), and there are
+// A document that grows is not moved, and no index entry changes: what grows is what is handed to
+// the engine with each push, if that is the whole document, and what a checkpoint writes of it, in
+// either case. So for each granularity documents are pushed to at three degrees of fill, once as
+// whole values and once as differences (WT_MODIFY), and there are
 //
 //	a push          its time, one at a time, the path to the engine and back included: Result.Path says how much that is
 //	bytes a push    that reached the volume: the log, the oplog and the data of one checkpoint every CheckpointRounds readings
@@ -14,10 +15,11 @@
 //
 // # How it is scaled down
 //
-// Time is counted in readings: sensors read every [Interval], mongod makes a checkpoint every 60 s, so a checkpoint is made
-// after twelve readings of each sensor, however soon these are made. There are [Config.Sensors] sensors instead of 10,000; their
-// documents lie beside each other as 10,000 would. What is by the day is computed for 10,000. What only a long time
-// shows is not measured: files that grow for months, a cache that does not hold the open documents.
+// Time is counted in readings: sensors read every [Interval], mongod makes a checkpoint every 60 s,
+// so a checkpoint is made after twelve readings of each sensor, however soon these are made. There
+// are [Config.Sensors] sensors instead of 10,000; their documents lie beside each other as 10,000
+// would. What is by the day is computed for 10,000. What only a long time shows is not measured:
+// files that grow for months, a cache that does not hold the open documents.
 package buckets
 
 import (
@@ -28,20 +30,23 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// The published case's: 10,000 sensors, a reading of 40 B each 5 s (28 KB at 720 readings come to that).
+// The published case's: 10,000 sensors, a reading of 40 B each 5 s (28 KB at 720 readings come to
+// that).
 const (
 	Sensors  = 10_000
 	Interval = units.Duration(5 * time.Second)
 	Entry    = units.Size(40)
 )
 
-// CheckpointRounds are the readings of each sensor between two checkpoints: 60 s of them (mongod's storage.syncPeriodSecs).
+// CheckpointRounds are the readings of each sensor between two checkpoints: 60 s of them (mongod's
+// storage.syncPeriodSecs).
 const CheckpointRounds = 12
 
 // day is what is counted by the day.
 const day = units.Duration(24 * time.Hour)
 
-// The bounds of what is asked for: a document has 16 MiB at most (BSON), and each granularity takes some ten seconds.
+// The bounds of what is asked for: a document has 16 MiB at most (BSON), and each granularity takes
+// some ten seconds.
 const (
 	entriesMax       = 100_000
 	granularitiesMax = 16
@@ -95,7 +100,8 @@ type Result struct {
 	Volume  []string `json:"volume"` // its limits, for people
 	Sensors int      `json:"sensors"`
 	Cores   int      `json:"cores"`
-	// Path is what an operation takes that does nothing, in the middle: it is in the times of pushes.
+	// Path is what an operation takes that does nothing, in the middle: it is in the times of
+	// pushes.
 	Path      float64  `json:"path_seconds"`
 	Rows      []Row    `json:"rows"`
 	Saturated bool     `json:"saturated"` // the emulator could not keep up: pushes a second are none
@@ -116,7 +122,8 @@ type Row struct {
 	// By the day, of 10,000 sensors.
 	DocumentsPerDay int64   `json:"documents_per_day"`
 	StoragePerDay   float64 `json:"storage_bytes_per_day"` // by the files' size, before compression
-	// A day of one sensor reads so many documents, each on a leaf of its own: others' lie between them.
+	// A day of one sensor reads so many documents, each on a leaf of its own: others' lie between
+	// them.
 	DayDocuments int64 `json:"day_documents"`
 	DayBytes     int64 `json:"day_bytes"`
 	// Published is what the case says of this granularity; null: nothing.
@@ -134,7 +141,8 @@ type Fill struct {
 	Requests float64 `json:"volume_writes_per_push"`
 }
 
-// Published are the figures of the published case of bucket granularity, which nothing here is held against. 0: not told.
+// Published are the figures of the published case of bucket granularity, which nothing here is held
+// against. 0: not told.
 type Published struct {
 	Push            float64 `json:"push_seconds"`
 	PushEntries     int     `json:"push_entries"` // at which fill

@@ -79,7 +79,8 @@ func config(t *testing.T) Config {
 	}
 }
 
-// What is measured has to be possible: no file is smaller than what is in it, and no volume writes less than is new.
+// What is measured has to be possible: no file is smaller than what is in it, and no volume writes
+// less than is new.
 func TestMeasured(t *testing.T) {
 	cfg := config(t)
 	said := 0

@@ -26,7 +26,8 @@ const writers = 32
 // pathReads are the operations that tell what the path to the engine takes.
 const pathReads = 500
 
-// pageBytes is the least that a document takes to be read: a leaf (leaf_page_max, 32 KB) in which others lie too.
+// pageBytes is the least that a document takes to be read: a leaf (leaf_page_max, 32 KB) in which
+// others lie too.
 const pageBytes = 32 * units.KiB
 
 // A segment is documents that are pushed to, from a fill to another.
@@ -36,8 +37,8 @@ type segment struct {
 	name     string // "": as far as the fill goes
 }
 
-// segments are the first readings of a document, those in the middle and the last, one checkpoint's each; all at once
-// where there is not room for three.
+// segments are the first readings of a document, those in the middle and the last, one checkpoint's
+// each; all at once where there is not room for three.
 func segments(n int) []segment {
 	if n < 3*CheckpointRounds {
 		return []segment{{group: 3, from: 1, to: n}}
@@ -63,8 +64,8 @@ func (s *segment) fill(entries int) string {
 	return "full"
 }
 
-// lay makes the documents there are before anything is measured: full ones, whose files tell what they take, and those of
-// segments.
+// lay makes the documents there are before anything is measured: full ones, whose files tell what
+// they take, and those of segments.
 func (b *bench) lay(ctx context.Context) error {
 	if err := b.insert(ctx, 0, b.row.Entries); err != nil {
 		return err
@@ -178,7 +179,8 @@ func (b *bench) wrote(ctx context.Context) (bytes, requests int64, err error) {
 	return bytes, requests, nil
 }
 
-// segment pushes to each document of a segment in turn, one at a time, and makes a checkpoint when it is due.
+// segment pushes to each document of a segment in turn, one at a time, and makes a checkpoint when
+// it is due.
 func (b *bench) segment(ctx context.Context, s segment) error {
 	took := map[string][]time.Duration{}
 	bytes, requests, err := b.wrote(ctx)
@@ -231,8 +233,9 @@ func (b *bench) segment(ctx context.Context, s segment) error {
 	return nil
 }
 
-// sustained has all writers push to full documents, the newest reading in place of the last, for as long as was said.
-// A checkpoint begins when it is due by the readings; the next is not due before it has ended.
+// sustained has all writers push to full documents, the newest reading in place of the last, for as
+// long as was said. A checkpoint begins when it is due by the readings; the next is not due before
+// it has ended.
 func (b *bench) sustained(ctx context.Context) error {
 	n := uint64(b.cfg.Sensors)
 	var next atomic.Uint64

@@ -77,8 +77,8 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	return r, nil
 }
 
-// differs tells whether mongod hands over the difference of a push into a document of so many readings at its fullest:
-// over 1 KiB, and a tenth of it at most.
+// differs tells whether mongod hands over the difference of a push into a document of so many
+// readings at its fullest: over 1 KiB, and a tenth of it at most.
 func differs(n int) bool { return size(n) > units.KiB && 10*Entry <= size(n) }
 
 func size(entries int) units.Size { return Entry * units.Size(entries) }

@@ -56,7 +56,8 @@ func cachePressure() rules.Rule {
 		f := r.Finding("wiredtiger cache")
 		f.Weight, f.Severity = weight, c.SeverityOf(weight)
 		if f.Windows = c.Windows(over.And(c.Stall.Cells)); len(f.Windows) == 0 {
-			// Fill is sampled, waiting is counted: a short spell over a trigger shows in the latter only.
+			// Fill is sampled, waiting is counted: a short spell over a trigger shows in the latter
+			// only.
 			waits := timeline.Where(c.One(CacheWait), func(x float64) bool { return x > 0.5 })
 			f.Windows = c.Windows(waits.And(c.Stall.Cells))
 		}

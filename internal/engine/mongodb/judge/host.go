@@ -11,7 +11,8 @@ import (
 // took in units of 100 ns (PERF_PRECISION_100NS_TIMER). How long a disk was busy is not among them.
 const windows = "mongodb_sys_disks_PhysicalDisk_"
 
-// devices writes alternatives of a device's signal. Times are in milliseconds on Linux, and the label is device_name.
+// devices writes alternatives of a device's signal. Times are in milliseconds on Linux, and the
+// label is device_name.
 func devices(exprs ...string) []string {
 	short := strings.NewReplacer("[]", "[$w]", "win:", windows)
 	for i, x := range exprs {
@@ -20,7 +21,8 @@ func devices(exprs ...string) []string {
 	return exprs
 }
 
-// hostSignals are how MongoDB's own host metrics (systemMetrics in FTDC) tell the signals of a host and its devices.
+// hostSignals are how MongoDB's own host metrics (systemMetrics in FTDC) tell the signals of a host
+// and its devices.
 var hostSignals = map[*rules.Signal][]string{
 	rules.DiskBusy: devices(
 		`clamp_max(irate(mongodb_sys_disks_io_time_ms[]) / 1000, 1)`,
@@ -87,7 +89,8 @@ var hostSignals = map[*rules.Signal][]string{
 	},
 	rules.CPUBusy: {
 		`(irate(mongodb_sys_cpu_user_ms[$w]) + irate(mongodb_sys_cpu_nice_ms[$w]) + irate(mongodb_sys_cpu_system_ms[$w]) + irate(mongodb_sys_cpu_softirq_ms[$w])) / (irate(mongodb_sys_cpu_user_ms[$w]) + irate(mongodb_sys_cpu_nice_ms[$w]) + irate(mongodb_sys_cpu_system_ms[$w]) + irate(mongodb_sys_cpu_softirq_ms[$w]) + irate(mongodb_sys_cpu_idle_ms[$w]) + irate(mongodb_sys_cpu_iowait_ms[$w]))`,
-		// On Windows the raw "% Processor Time" is the time the CPUs were idle (PERF_100NSEC_TIMER_INV).
+		// On Windows the raw "% Processor Time" is the time the CPUs were idle
+		// (PERF_100NSEC_TIMER_INV).
 		`(irate(mongodb_sys_cpu_Processor_User_Time[$w]) + irate(mongodb_sys_cpu_Processor_Privileged_Time[$w])) / (irate(mongodb_sys_cpu_Processor_User_Time[$w]) + irate(mongodb_sys_cpu_Processor_Privileged_Time[$w]) + irate(mongodb_sys_cpu_Processor_Processor_Time[$w]))`,
 	},
 	rules.CPUIowait: {

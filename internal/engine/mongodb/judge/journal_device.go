@@ -12,7 +12,8 @@ const (
 	minSyncs      = 100.0
 )
 
-// mayHoldJournal reports whether the journal can be on a device, judged by the calm time under load.
+// mayHoldJournal reports whether the journal can be on a device, judged by the calm time under
+// load.
 func mayHoldJournal(c *rules.Case, device string) bool {
 	syncs := c.One(LogSyncs)
 	writes := c.For(rules.DiskWrites, "device", device)

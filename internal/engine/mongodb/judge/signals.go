@@ -14,10 +14,10 @@ func signal(name, unit, help string, exprs ...string) *rules.Signal {
 	return signals.Add(rules.Signal{Name: rules.SignalPrefix + name, Unit: unit, Help: help, Exprs: exprs})
 }
 
-// From 8.0 on tickets are told under queues.execution. percona/mongodb_exporter names them as before
-// since 0.42 (mongodb_ss_wt_concurrentTransactions...), earlier ones and FTDC by their path.
-// It labels them txn_rw since 2020, while its documentation and others say
-// txn_rw_type: notReads takes what either label leaves, the writes.
+// From 8.0 on tickets are told under queues.execution. percona/mongodb_exporter names them as
+// before since 0.42 (mongodb_ss_wt_concurrentTransactions...), earlier ones and FTDC by their path.
+// It labels them txn_rw since 2020, while its documentation and others say txn_rw_type: notReads
+// takes what either label leaves, the writes.
 const notReads = `{txn_rw!="read",txn_rw_type!="read"}`
 
 // slowFileWrites sums the buckets of 50 ms and more of the write latency histogram by

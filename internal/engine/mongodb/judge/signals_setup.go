@@ -1,6 +1,7 @@
 package judge
 
-// Signals that no rule judges by: what is deployed and what is asked of it, for whoever makes a scenario of a recording.
+// Signals that no rule judges by: what is deployed and what is asked of it, for whoever makes a
+// scenario of a recording.
 var (
 	Deletes = signal("mongodb_deletes:rate", "1/s", "deletes per second",
 		`sum(irate(mongodb_ss_opcounters{legacy_op_type="delete"}[$w]))`)

@@ -9,8 +9,8 @@ import (
 // felt are the signals that stalls reads.
 var felt = []*rules.Signal{WriteWaiting, Writes, ReadWaiting, Reads, WriteCounters, QueuedWriters}
 
-// stalls are those of writes and of reads, by their latency; before 3.4, which tells none, of writes by their
-// completions.
+// stalls are those of writes and of reads, by their latency; before 3.4, which tells none, of
+// writes by their completions.
 func stalls(sig *rules.Signals) []rules.Stall {
 	writes := rules.Stall{Rule: "mongodb/slow-writes", Subject: "MongoDB writes", IsDatabase: true, Foremost: true}
 	reads := rules.Stall{Rule: "mongodb/slow-reads", Subject: "MongoDB reads", IsDatabase: true, Waiting: sig.One(ReadWaiting), Ops: sig.One(Reads)}

@@ -14,7 +14,8 @@ import (
 // addressBytesMax bounds a connection string.
 const addressBytesMax = 16 << 10
 
-// errAddress says what an address looks like. It repeats nothing of one that cannot be read: there may be a password in it.
+// errAddress says what an address looks like. It repeats nothing of one that cannot be read: there
+// may be a password in it.
 var errAddress = errors.New("the MongoDB address is not valid (special characters in a password must be percent-encoded): give one such as mongodb://host:27017")
 
 // An address is a connection string, whose secrets appear nowhere else.
@@ -29,7 +30,8 @@ type address struct {
 	user    bool // there are credentials
 }
 
-// parse reads a connection string. Where it has no user or no password, they are taken from the environment.
+// parse reads a connection string. Where it has no user or no password, they are taken from the
+// environment.
 func parse(text string, getenv func(string) string) (*address, error) {
 	parsed, err := location.Parse(text)
 	if err != nil || len(text) > addressBytesMax || parsed.Scheme != "mongodb" && parsed.Scheme != "mongodb+srv" ||

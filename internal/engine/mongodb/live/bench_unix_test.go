@@ -19,8 +19,8 @@ import (
 // nowhere is a recording that forgets.
 type nowhere struct{ *recording.Memory }
 
-// BenchmarkSample is what a sample of a MongoDB 8.2 costs this side, decoding and all, with the driver and its connections. The CPU time is
-// that of the server of the tests too: an upper bound.
+// BenchmarkSample is what a sample of a MongoDB 8.2 costs this side, decoding and all, with the
+// driver and its connections. The CPU time is that of the server of the tests too: an upper bound.
 func BenchmarkSample(b *testing.B) {
 	for name, without := range map[string]string{"getDiagnosticData": "", "serverStatus": "getDiagnosticData"} {
 		for kind, want := range map[string]func(string) bool{"all": nil, "wanted": diagnose.Wants(pack)} {

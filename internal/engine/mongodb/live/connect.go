@@ -17,11 +17,14 @@ import (
 )
 
 const (
-	// openWithin is how long a server is looked for at first, unless the address says serverSelectionTimeoutMS: a person waits.
+	// openWithin is how long a server is looked for at first, unless the address says
+	// serverSelectionTimeoutMS: a person waits.
 	openWithin = 5 * time.Second
-	// againWithin is the same while samples are taken: what is away longer is a gap, and asked for again.
+	// againWithin is the same while samples are taken: what is away longer is a gap, and asked for
+	// again.
 	againWithin = 2 * time.Second
-	// connectWithin is how long a connection may take to be made, unless the address says connectTimeoutMS.
+	// connectWithin is how long a connection may take to be made, unless the address says
+	// connectTimeoutMS.
 	connectWithin = 5 * time.Second
 	// connections are asking, and looking at sizes beside that.
 	connections = 2
@@ -43,7 +46,8 @@ type link struct {
 	seeds    int
 }
 
-// connect prepares a client; the driver connects when it is needed, and again when a connection broke.
+// connect prepares a client; the driver connects when it is needed, and again when a connection
+// broke.
 func connect(ctx context.Context, a *address, opt Options, within time.Duration) (*link, error) {
 	l := &link{address: a, failed: map[string]error{}}
 	o, err := clientOptions(ctx, a, opt, within)
@@ -109,8 +113,9 @@ func clientOptions(ctx context.Context, a *address, opt Options, within time.Dur
 	return o, nil
 }
 
-// beat takes note of an attempt to reach a server. One that the driver itself broke off, since a connection beside it
-// had failed, says nothing of the server: why that one failed is what a person is to read.
+// beat takes note of an attempt to reach a server. One that the driver itself broke off, since a
+// connection beside it had failed, says nothing of the server: why that one failed is what a person
+// is to read.
 func (l *link) beat(id string, reply *event.ServerDescription, err error) {
 	if errors.Is(err, context.Canceled) {
 		return
@@ -145,7 +150,8 @@ func (l *link) last() (seen *event.ServerDescription, failure error) {
 	return l.seen, nil
 }
 
-// before is the failure that the last answer ended: why no server could be selected just now, where one answers again.
+// before is the failure that the last answer ended: why no server could be selected just now, where
+// one answers again.
 func (l *link) before() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -23,7 +23,8 @@ import (
 	"plimsoll/internal/engine/mongodb/mongotest"
 )
 
-// answering are servers that give something, so that nothing but what a test is about is wrong with them.
+// answering are servers that give something, so that nothing but what a test is about is wrong with
+// them.
 func answering(s *mongotest.Server) *mongotest.Server {
 	s.Version = "8.0.4"
 	if s.Reply == nil {

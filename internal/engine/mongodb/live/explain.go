@@ -34,8 +34,8 @@ func refused(err error) bool { return slices.Contains(mongo.ErrorCodes(err), cod
 // tooOld matches the driver's word for a server that is older than it speaks to.
 var tooOld = regexp.MustCompile(`reports wire version (\d+), but .* requires at least \d+ \(MongoDB ([0-9.]+)\)`)
 
-// explain says of an error what is wrong, and what to do. Of a driver's errors the one that stopped it from connecting counts, not that no
-// server could be selected.
+// explain says of an error what is wrong, and what to do. Of a driver's errors the one that stopped
+// it from connecting counts, not that no server could be selected.
 func (l *link) explain(err error) error {
 	a := l.address
 	seen, failure := l.last()

@@ -36,9 +36,9 @@ type server struct {
 	limits  []string
 }
 
-// Open connects to a mongodb:// or mongodb+srv:// address, finds out who is there and what may be asked, and disconnects. The error says
-// within seconds what is wrong: the address, the way to it, TLS, the credentials, the privileges or the server. It has no secret
-// in it.
+// Open connects to a mongodb:// or mongodb+srv:// address, finds out who is there and what may be
+// asked, and disconnects. The error says within seconds what is wrong: the address, the way to it,
+// TLS, the credentials, the privileges or the server. It has no secret in it.
 func Open(ctx context.Context, text string, opt Options) (source.Source, error) {
 	if opt.Getenv == nil {
 		opt.Getenv = os.Getenv
@@ -179,8 +179,9 @@ func (m *server) Read(ctx context.Context, w recording.Writer, opt source.Option
 	return err
 }
 
-// leftOut is how serverStatus is asked: without what the server leaves out of its own capture, for its cost
-// or since it is no number, and tcmalloc, which stops the allocator; asked for is the oplog's first and last time.
+// leftOut is how serverStatus is asked: without what the server leaves out of its own capture, for
+// its cost or since it is no number, and tcmalloc, which stops the allocator; asked for is the
+// oplog's first and last time.
 var leftOut = []bson.E{
 	{Key: "sharding", Value: false}, {Key: "timing", Value: false}, {Key: "defaultRWConcern", Value: false},
 	{Key: "tenantMigrationAccessBlocker", Value: false}, {Key: "tcmalloc", Value: false}, {Key: "oplog", Value: true},

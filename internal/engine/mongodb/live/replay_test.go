@@ -44,7 +44,8 @@ func open(t *testing.T, w *mongotest.Wire, text string) source.Source {
 	return src
 }
 
-// A running server is diagnosed as its diagnostic.data is: the same findings, with the same numbers.
+// A running server is diagnosed as its diagnostic.data is: the same findings, with the same
+// numbers.
 func TestSameAsCapture(t *testing.T) {
 	const samples = 300
 	r := capture(t, busy, samples)
@@ -63,7 +64,8 @@ func TestSameAsCapture(t *testing.T) {
 		var w mongotest.Wire
 		defer w.Start("db:27017", &mongotest.Server{Version: "8.0.0", Reply: r.Answer(time.Now)})()
 		src := open(t, &w, "mongodb://db:27017")
-		// What is asked for beside it has a time of its own, half a second later, at which this recording would end.
+		// What is asked for beside it has a time of its own, half a second later, at which this
+		// recording would end.
 		wants := diagnose.Wants(pack)
 		want := func(metric string) bool { return metric != latencyMetric && wants(metric) }
 		if err := src.Read(t.Context(), live, source.Options{Want: want, For: samples * time.Second}); err != nil {

@@ -19,15 +19,20 @@ import (
 )
 
 const (
-	// collectedEvery is how often a mongod collects, unless diagnosticDataCollectionPeriodMillis says otherwise.
+	// collectedEvery is how often a mongod collects, unless diagnosticDataCollectionPeriodMillis
+	// says otherwise.
 	collectedEvery = time.Second
-	// staleAfter is how old the newest document may get before serverStatus is asked: the server collects no more, or seldom.
+	// staleAfter is how old the newest document may get before serverStatus is asked: the server
+	// collects no more, or seldom.
 	staleAfter = 5 * time.Second
-	// membersEvery is between two questions for the replica set's members where getDiagnosticData does not tell of them.
+	// membersEvery is between two questions for the replica set's members where getDiagnosticData
+	// does not tell of them.
 	membersEvery = 10 * time.Second
-	// skewMax is how far the server's clock may be off before times are moved: synchronised ones differ by milliseconds.
+	// skewMax is how far the server's clock may be off before times are moved: synchronised ones
+	// differ by milliseconds.
 	skewMax = time.Second
-	// restartedBy is by how much less a server's uptime is told than before for it to have been restarted.
+	// restartedBy is by how much less a server's uptime is told than before for it to have been
+	// restarted.
 	restartedBy = 2 * time.Second
 )
 
@@ -124,7 +129,8 @@ func (s *sampler) sample(ctx context.Context, at time.Time, now func() time.Time
 	return nil
 }
 
-// collected reads the document that the server has collected last. Where there is none, now or ever, it gives errUnsaid.
+// collected reads the document that the server has collected last. Where there is none, now or
+// ever, it gives errUnsaid.
 func (s *sampler) collected(ctx context.Context, now func() time.Time, without string) error {
 	if !s.start.IsZero() && s.phase > 0 && !pause(ctx, s.phase) {
 		return ctx.Err()
@@ -182,7 +188,8 @@ func (s *sampler) nothingNew(now time.Time) error {
 	return source.ErrNothingNew
 }
 
-// phased looks whether a document was missed. Servers collect at whole seconds, and so do we: asked in between, it is always the newest one.
+// phased looks whether a document was missed. Servers collect at whole seconds, and so do we: asked
+// in between, it is always the newest one.
 func (s *sampler) phased(start time.Time) {
 	switch gap := start.Sub(s.start); {
 	case s.start.IsZero():

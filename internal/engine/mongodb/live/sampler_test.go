@@ -55,7 +55,8 @@ func notes(m *recording.Memory) string {
 	return out
 }
 
-// Who may not ask for getDiagnosticData has serverStatus and the members, and is told what is missing and which role gives it.
+// Who may not ask for getDiagnosticData has serverStatus and the members, and is told what is
+// missing and which role gives it.
 func TestLeastPrivilege(t *testing.T) {
 	r := capture(t, busy, 40)
 	synctest.Test(t, func(t *testing.T) {
@@ -103,7 +104,8 @@ func TestFinePeriod(t *testing.T) {
 	})
 }
 
-// A server that collects no more is asked for serverStatus, and read as before when it collects again.
+// A server that collects no more is asked for serverStatus, and read as before when it collects
+// again.
 func TestStale(t *testing.T) {
 	r := capture(t, busy, 60)
 	synctest.Test(t, func(t *testing.T) {
@@ -120,7 +122,8 @@ func TestStale(t *testing.T) {
 		var w mongotest.Wire
 		defer w.Start("db:27017", s)()
 		m := read(t, open(t, &w, "mongodb://db"), source.Options{For: 18 * time.Second})
-		// After five seconds without anything new; the document is asked for first, between two seconds.
+		// After five seconds without anything new; the document is asked for first, between two
+		// seconds.
 		if got := times(t, m, "mongodb_ss_wt_cache_tracked_dirty_bytes_in_the_cache", begin); got != "db: 0 1 2 3 8.75 9.75 10.75 11.75 12.75 13.75 14 15 16 17 18" {
 			t.Errorf("serverStatus at %s", got)
 		}
@@ -187,7 +190,8 @@ func again(r *mongotest.Replay, begin time.Time) func(string, bson.Raw) any {
 	}
 }
 
-// A server whose clock is an hour off, or is set while it is read: samples are at this machine's time, and that is said.
+// A server whose clock is an hour off, or is set while it is read: samples are at this machine's
+// time, and that is said.
 func TestSkew(t *testing.T) {
 	r := capture(t, busy, 60)
 	synctest.Test(t, func(t *testing.T) {

@@ -12,26 +12,30 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// What a server collects of itself tells latencies as sums, of which only means can be taken. Asked by
-// serverStatus({opLatencies: {histograms: true}}), it tells how many operations took how long as well, in classes.
+// What a server collects of itself tells latencies as sums, of which only means can be taken. Asked
+// by serverStatus({opLatencies: {histograms: true}}), it tells how many operations took how long as
+// well, in classes.
 
-// latencyMetric is a histogram as Prometheus has them: operations since the server's start that took up to le seconds. Their sum and number are
-// mongodb_ss_opLatencies_latency and _ops.
+// latencyMetric is a histogram as Prometheus has them: operations since the server's start that
+// took up to le seconds. Their sum and number are mongodb_ss_opLatencies_latency and _ops.
 const latencyMetric = "plimsoll_mongodb_latency_seconds_bucket"
 
-// The server's classes begin at 0 and at the powers of two from 2 us on; from 2^11 to 2^21 us each of them is two, of which the second begins at
-// one and a half times that. A duration at a bound is in the class above (src/mongo/db/stats/operation_latency_histogram.cpp; the same
-// from 3.4 to 8.x).
+// The server's classes begin at 0 and at the powers of two from 2 us on; from 2^11 to 2^21 us each
+// of them is two, of which the second begins at one and a half times that. A duration at a bound is
+// in the class above (src/mongo/db/stats/operation_latency_histogram.cpp; the same from 3.4 to
+// 8.x).
 const (
 	splitFrom = 1 << 11
 	splitTo   = 1 << 21
-	// classesTo is where our last class begins, 268 s. The server goes on to 2^40 us, twelve days, for which nobody needs classes.
+	// classesTo is where our last class begins, 268 s. The server goes on to 2^40 us, twelve days,
+	// for which nobody needs classes.
 	classesTo = 1 << 28
 	// classBegins is where the server's last class begins.
 	classBegins = 1 << 40
 )
 
-// classBounds are the beginnings of the classes after the first one, in microseconds: upper bounds of those before them.
+// classBounds are the beginnings of the classes after the first one, in microseconds: upper bounds
+// of those before them.
 var classBounds = func() (out []int64) {
 	for b := int64(2); b <= classesTo; b *= 2 {
 		out = append(out, b)
@@ -42,7 +46,8 @@ var classBounds = func() (out []int64) {
 	return out
 }()
 
-// histogramsOf are the operations whose classes are read. Commands and transactions are judged by nothing.
+// histogramsOf are the operations whose classes are read. Commands and transactions are judged by
+// nothing.
 var histogramsOf = [...]string{"reads", "writes"}
 
 // A tail asks one server for its histograms.
@@ -68,8 +73,8 @@ func newTail(instance string) *tail {
 	return t
 }
 
-// alone is how serverStatus is asked for the histograms and no other section that an answer had: those it gives unasked, and those it
-// will give in another version, are known by that.
+// alone is how serverStatus is asked for the histograms and no other section that an answer had:
+// those it gives unasked, and those it will give in another version, are known by that.
 func alone(answer bson.Raw) []bson.E {
 	out := []bson.E{{Key: "opLatencies", Value: bson.D{{Key: "histograms", Value: true}}}}
 	elements, _ := answer.Elements() // none where it is no document
@@ -82,8 +87,8 @@ func alone(answer bson.Raw) []bson.E {
 	return out
 }
 
-// latencies adds the histograms of now, where the server tells them. That it does not answer now is no failure of the sample, whose
-// other numbers there are.
+// latencies adds the histograms of now, where the server tells them. That it does not answer now is
+// no failure of the sample, whose other numbers there are.
 func (s *sampler) latencies(ctx context.Context, at time.Time) {
 	t := s.tail
 	if t.never != "" || s.opt.Want != nil && !s.opt.Want(latencyMetric) {
@@ -119,7 +124,8 @@ func (s *sampler) latencies(ctx context.Context, at time.Time) {
 
 // read sums the classes of an answer, or says why it cannot.
 func (t *tail) read(answer bson.Raw) (never string) {
-	// One key at a time: with several, the driver's look-up panics where a length within is not true.
+	// One key at a time: with several, the driver's look-up panics where a length within is not
+	// true.
 	all, _ := answer.Lookup("opLatencies").DocumentOK()
 	for i, op := range histogramsOf {
 		of, _ := all.Lookup(op).DocumentOK()

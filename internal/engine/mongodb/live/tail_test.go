@@ -16,8 +16,9 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// stalling is a server that has done 200 writes of 700 us a second since begin, of which ten a second took two seconds from the 30th to
-// the 35th: their mean, 100 ms, is a latency that no write had.
+// stalling is a server that has done 200 writes of 700 us a second since begin, of which ten a
+// second took two seconds from the 30th to the 35th: their mean, 100 ms, is a latency that no write
+// had.
 func stalling(begin time.Time) func(name string, command bson.Raw) any {
 	return func(name string, command bson.Raw) any {
 		if name != "serverStatus" {
@@ -49,7 +50,8 @@ func stalling(begin time.Time) func(name string, command bson.Raw) any {
 	}
 }
 
-// A running MongoDB tells of each write how long it took, to a class: the percentiles are those of writes, where sums give means only.
+// A running MongoDB tells of each write how long it took, to a class: the percentiles are those of
+// writes, where sums give means only.
 func TestPercentiles(t *testing.T) {
 	m := recording.NewMemory(recording.MemoryOptions{})
 	asked := map[string]int{}
@@ -92,7 +94,8 @@ func TestPercentiles(t *testing.T) {
 	if drawn == nil || drawn.Title != "MongoDB writes on db, latency" || drawn.Signal != "plimsoll:mongodb_write_classes:rate" || drawn.Tracks[1].Name != "p99" {
 		t.Fatalf("percentiles are drawn as %+v", drawn)
 	}
-	// 1,024 us end the class of 700; 1.57 to 2.10 s are that of two seconds, of which ten in 200 are the slowest 5 %.
+	// 1,024 us end the class of 700; 1.57 to 2.10 s are that of two seconds, of which ten in 200
+	// are the slowest 5 %.
 	slow := 0
 	for k, v := range drawn.Tracks[1].Values {
 		switch {
@@ -113,7 +116,8 @@ func TestPercentiles(t *testing.T) {
 	}
 }
 
-// What a server does not tell, or tells in classes that are not known, is said once and not asked for again.
+// What a server does not tell, or tells in classes that are not known, is said once and not asked
+// for again.
 func TestNoPercentiles(t *testing.T) {
 	class := func(e ...bson.E) bson.D {
 		h := bson.A{bson.D(e)}

@@ -8,9 +8,11 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// A mongod's serverStatus({opLatencies: {histograms: true}}) gives an array of {micros, count} beside latency and ops: operations since its start
-// by class, micros where a class begins, and none where nothing was counted (src/mongo/db/stats/operation_latency_histogram.cpp). What it
-// captures of itself holds the sums only, so a [Replay] counts each second's operations in the class of that second's mean.
+// A mongod's serverStatus({opLatencies: {histograms: true}}) gives an array of {micros, count}
+// beside latency and ops: operations since its start by class, micros where a class begins, and
+// none where nothing was counted (src/mongo/db/stats/operation_latency_histogram.cpp). What it
+// captures of itself holds the sums only, so a [Replay] counts each second's operations in the
+// class of that second's mean.
 
 // latencyKinds are the sections of opLatencies of which a replay has classes.
 var latencyKinds = []string{"reads", "writes", "commands"}
@@ -66,7 +68,8 @@ func (r *Replay) classes() [][]bson.A {
 	return r.histograms
 }
 
-// status is what serverStatus answers: without the sections that are declined, and with classes where they are asked for.
+// status is what serverStatus answers: without the sections that are declined, and with classes
+// where they are asked for.
 func (r *Replay) status(i int, command bson.Raw) any {
 	all, ok := r.Documents[i].Lookup("serverStatus").DocumentOK()
 	if !ok {

@@ -5,7 +5,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// A login is how far one connection has come to say who it is (MongoDB's specification, auth: SCRAM-SHA-256).
+// A login is how far one connection has come to say who it is (MongoDB's specification, auth:
+// SCRAM-SHA-256).
 type login struct {
 	open         bool // it may ask
 	conversation *scram.ServerConversation
@@ -16,7 +17,8 @@ var before = map[string]bool{"hello": true, "isMaster": true, "ismaster": true, 
 
 const iterations = 4096 // of PBKDF2: the least that clients accept
 
-// authenticate answers what is about logging in, and what is asked for without; nil is for others to answer.
+// authenticate answers what is about logging in, and what is asked for without; nil is for others
+// to answer.
 func (s *Server) authenticate(name string, c *command, who *login) bson.D {
 	switch {
 	case who.open, before[name] && name != "saslStart" && name != "saslContinue":
@@ -72,7 +74,8 @@ func (s *Server) step(c bson.Raw, who *login) bson.D {
 		bson.E{Key: "payload", Value: bson.Binary{Data: []byte(answer)}})
 }
 
-// offer adds to what hello answers how to log in, and the first step of it where the client took that at once.
+// offer adds to what hello answers how to log in, and the first step of it where the client took
+// that at once.
 func (s *Server) offer(d bson.D, c *command, who *login) bson.D {
 	if s.User == "" {
 		return d

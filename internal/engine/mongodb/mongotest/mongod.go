@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// Environment variables of [Main]: the file of diagnostic.data that serverStatus is answered from, and what it prints
-// instead of serving.
+// Environment variables of [Main]: the file of diagnostic.data that serverStatus is answered from,
+// and what it prints instead of serving.
 const (
 	EnvCapture = "PLIMSOLL_TEST_MONGOD_CAPTURE"
 	EnvFail    = "PLIMSOLL_TEST_MONGOD_FAIL"
@@ -26,8 +26,9 @@ var (
 	pathLine = regexp.MustCompile(`(?m)^  dbPath: "(.*)"$`)
 )
 
-// Main is a program that stands for mongod: `--version`, and `--config FILE` of which it takes the port, the replica set and the
-// data's folder. What is written is in memory: it is gone when it ends. It gives the exit code.
+// Main is a program that stands for mongod: `--version`, and `--config FILE` of which it takes the
+// port, the replica set and the data's folder. What is written is in memory: it is gone when it
+// ends. It gives the exit code.
 func Main(args []string) int {
 	fail := func(err any) int {
 		fmt.Fprintln(os.Stderr, err)

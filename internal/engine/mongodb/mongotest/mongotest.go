@@ -1,9 +1,10 @@
-// Package mongotest is a server for tests that speaks MongoDB's wire protocol: enough of it for MongoDB's own driver to insert, update,
-// push, find and drop, with the documents really kept.
+// Package mongotest is a server for tests that speaks MongoDB's wire protocol: enough of it for
+// MongoDB's own driver to insert, update, push, find and drop, with the documents really kept.
 //
-// It is no database: it keeps documents with integers for _id in memory, knows $set, $push, $gte, sort by _id and limit, and refuses
-// everything else by mongod's own error, so that a test does not pass by what is not there. serverStatus is answered with
-// documents that a real mongod gave, taken from diagnostic.data ([Answers]); without any it is refused, as to a user without clusterMonitor.
+// It is no database: it keeps documents with integers for _id in memory, knows $set, $push, $gte,
+// sort by _id and limit, and refuses everything else by mongod's own error, so that a test does not
+// pass by what is not there. serverStatus is answered with documents that a real mongod gave, taken
+// from diagnostic.data ([Answers]); without any it is refused, as to a user without clusterMonitor.
 package mongotest
 
 import (
@@ -23,7 +24,8 @@ import (
 	"plimsoll/internal/record/ftdc"
 )
 
-// Messages of the protocol (MongoDB manual, wire protocol): a header of four integers, length, id, the answered id, and what it is.
+// Messages of the protocol (MongoDB manual, wire protocol): a header of four integers, length, id,
+// the answered id, and what it is.
 const (
 	headerBytes = 16
 	opReply     = 1
@@ -38,18 +40,23 @@ type Server struct {
 	Version string
 	// Answers are given to serverStatus, one after the other, and the last again and again.
 	Answers []bson.Raw
-	// Set is the replica set it says to be of; "": it stands alone. Fresh says that replSetInitiate is wanted first.
+	// Set is the replica set it says to be of; "": it stands alone. Fresh says that replSetInitiate
+	// is wanted first.
 	Set   string
 	Fresh bool
-	// Privileges are those of the user that connectionStatus tells; nil: nobody is authenticated, and all is allowed.
+	// Privileges are those of the user that connectionStatus tells; nil: nobody is authenticated,
+	// and all is allowed.
 	Privileges bson.A
 	// Refuse are commands that are refused for want of a right.
 	Refuse map[string]bool
-	// Reply, if not nil, answers commands before all else; nil leaves one to the server. What it gives is marshalled.
+	// Reply, if not nil, answers commands before all else; nil leaves one to the server. What it
+	// gives is marshalled.
 	Reply func(name string, command bson.Raw) any
-	// Hello replaces and adds fields of what hello answers: versions of the protocol, arbiterOnly, msg.
+	// Hello replaces and adds fields of what hello answers: versions of the protocol, arbiterOnly,
+	// msg.
 	Hello bson.D
-	// User and Password are what a client has to know (SCRAM-SHA-256) before anything but hello is answered; "": nothing.
+	// User and Password are what a client has to know (SCRAM-SHA-256) before anything but hello is
+	// answered; "": nothing.
 	User, Password string
 	// Clock is the server's; nil: this machine's.
 	Clock func() time.Time
@@ -66,7 +73,8 @@ type Server struct {
 	next    int64
 }
 
-// Answers reads what a mongod told of itself: the first sample of each chunk of a file of diagnostic.data.
+// Answers reads what a mongod told of itself: the first sample of each chunk of a file of
+// diagnostic.data.
 func Answers(file string) ([]bson.Raw, error) {
 	f, err := os.Open(file)
 	if err != nil {

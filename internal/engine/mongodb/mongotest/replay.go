@@ -26,7 +26,8 @@ type Replay struct {
 	histograms [][]bson.A
 }
 
-// Load takes up to so many samples from a file of diagnostic.data, each as the document it was stored from.
+// Load takes up to so many samples from a file of diagnostic.data, each as the document it was
+// stored from.
 func Load(file string, samples int) (*Replay, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -90,7 +91,8 @@ func (r *Replay) chunk(c *ftdc.Chunk, most int) error {
 	return nil
 }
 
-// widen makes a document's integers of 32 bits such of 64: a server does so by itself as soon as one is too large.
+// widen makes a document's integers of 32 bits such of 64: a server does so by itself as soon as
+// one is too large.
 func widen(doc bson.Raw) (bson.Raw, error) {
 	elements, err := doc.Elements()
 	if err != nil {
@@ -162,8 +164,8 @@ func (r *Replay) index(now time.Time) int {
 	return i
 }
 
-// Answer replies as the server did at the time that a clock says: getDiagnosticData, serverStatus and replSetGetStatus, and what
-// is needed of the rest.
+// Answer replies as the server did at the time that a clock says: getDiagnosticData, serverStatus
+// and replSetGetStatus, and what is needed of the rest.
 func (r *Replay) Answer(clock func() time.Time) func(name string, command bson.Raw) any {
 	return func(name string, command bson.Raw) any {
 		now := clock()

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// A Wire is a network within a process, for tests in a bubble of testing/synctest, where a real one would not wait. Its zero value has no
-// server on it.
+// A Wire is a network within a process, for tests in a bubble of testing/synctest, where a real one
+// would not wait. Its zero value has no server on it.
 type Wire struct {
 	mu      sync.Mutex
 	servers map[string]*listener

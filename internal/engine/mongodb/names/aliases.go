@@ -39,7 +39,8 @@ func renamed(now, was string) []Alias {
 // name for cannot be measured there; it is not zero.
 //
 // The names are those of captures of 3.2 to 8.2 and of WiredTiger's statistics of the version
-// (src/third_party/wiredtiger/dist/stat_data.py). Release candidates of 7.0 tell ticket queues as 8.0 does.
+// (src/third_party/wiredtiger/dist/stat_data.py). Release candidates of 7.0 tell ticket queues as
+// 8.0 does.
 var Aliases = []Idea{
 	// 8.x tells the state of the checkpoint's progress, above 0 while one runs.
 	{"checkpoint running", "bool", renamed("mongodb_ss_wt_checkpoint_progress_state", "mongodb_ss_wt_txn_transaction_checkpoint_currently_running")},

@@ -14,14 +14,14 @@
 //     opcounters, conn_type of connections, and so on.
 //
 // Beyond what the exporter does, the keys of disks (device_name), mounts (mount_point), replica set
-// members (member_idx, their position) and pooled connections (host, pool) become labels, where
-// the exporter would make a metric of each or does not export them. Two differences are deliberate: the
+// members (member_idx, their position) and pooled connections (host, pool) become labels, where the
+// exporter would make a metric of each or does not export them. Two differences are deliberate: the
 // exporter's tickets have the label txn_rw, and its disks are part of the metric's name.
 //
-// Builds of 8.x that put all sections under "shard", "router" or "common" get the same names. A key that
-// occurs twice in a sample (two mounts of one name) has one series, of the first.
-// The increment of a timestamp has the name of the timestamp and "_inc". On Windows systemMetrics
-// holds performance counters: mongodb_sys_disks_PhysicalDisk_Disk_Write_Bytes_sec{device_name="0 C:"}.
+// Builds of 8.x that put all sections under "shard", "router" or "common" get the same names. A key
+// that occurs twice in a sample (two mounts of one name) has one series, of the first. The
+// increment of a timestamp has the name of the timestamp and "_inc". On Windows systemMetrics holds
+// performance counters: mongodb_sys_disks_PhysicalDisk_Disk_Write_Bytes_sec{device_name="0 C:"}.
 //
 // Names changed over the versions of MongoDB; [Aliases] tells which was used when.
 package names

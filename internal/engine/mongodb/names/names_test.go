@@ -137,8 +137,8 @@ func TestRealNames(t *testing.T) {
 	}
 }
 
-// TestAliases holds that each idea has, in each real capture, the name its version should have, and no
-// other.
+// TestAliases holds that each idea has, in each real capture, the name its version should have, and
+// no other.
 func TestAliases(t *testing.T) {
 	for _, c := range captures {
 		t.Run(c.file, func(t *testing.T) {

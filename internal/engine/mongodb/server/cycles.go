@@ -13,14 +13,15 @@ import (
 )
 
 const (
-	// lookEvery is how often checkpoints are looked for: the end of one is seen up to so much late, its length is exact.
+	// lookEvery is how often checkpoints are looked for: the end of one is seen up to so much late,
+	// its length is exact.
 	lookEvery = 500 * time.Millisecond
 	// cyclesMax bounds the checkpoints that are remembered: a week of them, a minute apart.
 	cyclesMax = 10_080
 )
 
-// What serverStatus says of checkpoints under wiredTiger: section and name by version. Up to 7.0 the section is transaction, since
-// 8.0 checkpoint (diagnostic.data of 3.6.3, 8.0.0 and 8.2.1).
+// What serverStatus says of checkpoints under wiredTiger: section and name by version. Up to 7.0
+// the section is transaction, since 8.0 checkpoint (diagnostic.data of 3.6.3, 8.0.0 and 8.2.1).
 var (
 	countOf = [][]string{
 		{"wiredTiger", "transaction", "transaction checkpoints"}, {"wiredTiger", "checkpoint", "total succeed number of checkpoints"},

@@ -12,8 +12,9 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// Sizes in BSON (bsonspec.org): a document has 4 bytes of length and a zero at its end, an element a type, its name with a zero, and
-// its value: 8 bytes of an integer; of binary data 4 of length, one of subtype, and the data.
+// Sizes in BSON (bsonspec.org): a document has 4 bytes of length and a zero at its end, an element
+// a type, its name with a zero, and its value: 8 bytes of an integer; of binary data 4 of length,
+// one of subtype, and the data.
 const (
 	fixedBytes  = 5 + (1 + len("_id") + 1 + 8) + (1 + len("seq") + 1 + 8)
 	fillerBytes = 1 + len("filler") + 1 + 5
@@ -21,7 +22,8 @@ const (
 	entryBytes  = 1 + 4 + 1 + 5 // an element of an array of some hundreds, whose name is its number
 )
 
-// poolBytes is how much there is of which fillers are pieces: more than a page has, so that compression finds none twice.
+// poolBytes is how much there is of which fillers are pieces: more than a page has, so that
+// compression finds none twice.
 const poolBytes = 4 << 20
 
 // A maker makes documents of the sizes that a workload says. It may be used by several at once.

@@ -21,7 +21,8 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// A Existing is a mongod, replica set or mongos that runs already. It implements existing.Server: a database of its own is all it touches.
+// A Existing is a mongod, replica set or mongos that runs already. It implements existing.Server: a
+// database of its own is all it touches.
 type Existing struct {
 	opt existing.Options
 	cfg wiredtiger.Config
@@ -39,7 +40,8 @@ var Addresses = existing.Addresses{
 	Parameters: "tlsCAFile= and tlsCertificateKeyFile=",
 }
 
-// NewExisting prepares a run's use of a server; nothing is asked yet. Of the configuration what a write waits for counts: the server keeps its own settings.
+// NewExisting prepares a run's use of a server; nothing is asked yet. Of the configuration what a
+// write waits for counts: the server keeps its own settings.
 func NewExisting(cfg wiredtiger.Config, opt existing.Options) (*Existing, error) {
 	if err := cfg.Check().Err(); err != nil {
 		return nil, err
@@ -139,7 +141,8 @@ func (v *Existing) unreachable(ctx context.Context, err error) error {
 // needed are the actions that a run takes in its database (MongoDB manual, privilege actions).
 var needed = []string{"find", "insert", "update", "dropDatabase"}
 
-// allowed tells which right is missing. Where nobody is authenticated there is no telling: then the server's own refusal does.
+// allowed tells which right is missing. Where nobody is authenticated there is no telling: then the
+// server's own refusal does.
 func (v *Existing) allowed(ctx context.Context, c *mongo.Client) error {
 	got, err := c.Database("admin").RunCommand(ctx, bson.D{{Key: "connectionStatus", Value: 1}, {Key: "showPrivileges", Value: true}}).Raw()
 	if err != nil {

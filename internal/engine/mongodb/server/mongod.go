@@ -57,7 +57,8 @@ func release(version string) (major, minor int) {
 	return major, minor
 }
 
-// A place is where a mongod is: its data, its journal if that has a volume of its own, and its port on the loopback.
+// A place is where a mongod is: its data, its journal if that has a volume of its own, and its port
+// on the loopback.
 type place struct {
 	data, journal string
 	port          int
@@ -66,10 +67,12 @@ type place struct {
 // replicaSet is what the set of one member is called.
 const replicaSet = "plimsoll"
 
-// cacheLeast is the least cache that mongod takes (MongoDB manual, storage.wiredTiger.engineConfig.cacheSizeGB: 0.25 GB).
+// cacheLeast is the least cache that mongod takes (MongoDB manual,
+// storage.wiredTiger.engineConfig.cacheSizeGB: 0.25 GB).
 const cacheLeast = 256 * units.MiB
 
-// conf is mongod's configuration file (MongoDB manual, configuration file options, 8.0). JSON strings are YAML's.
+// conf is mongod's configuration file (MongoDB manual, configuration file options, 8.0). JSON
+// strings are YAML's.
 func conf(cfg *wiredtiger.Config, at place) string {
 	var b strings.Builder
 	line := func(indent int, format string, args ...any) {
@@ -106,7 +109,8 @@ func conf(cfg *wiredtiger.Config, at place) string {
 	return b.String()
 }
 
-// engineConfig is what mongod hands to WiredTiger as it is: what of the scenario is not mongod's own default.
+// engineConfig is what mongod hands to WiredTiger as it is: what of the scenario is not mongod's
+// own default.
 func engineConfig(cfg *wiredtiger.Config) string {
 	fixed := wiredtiger.Defaults()
 	var set []string
@@ -131,14 +135,16 @@ func engineConfig(cfg *wiredtiger.Config) string {
 	return strings.Join(set, ",")
 }
 
-// rounded and decimal write a number: whole seconds and percents are all that mongod and WiredTiger take.
+// rounded and decimal write a number: whole seconds and percents are all that mongod and WiredTiger
+// take.
 func rounded(x float64) string { return strconv.FormatFloat(math.Round(x), 'f', -1, 64) }
 func decimal(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 
 // noIndexes is said of scenarios with engine.wiredtiger.indexes.
 const noIndexes = "engine.wiredtiger.indexes are left out: the collection has _id alone"
 
-// cannot tells which of a scenario's settings mongod has its own mind about; the error is what it cannot do at all.
+// cannot tells which of a scenario's settings mongod has its own mind about; the error is what it
+// cannot do at all.
 func cannot(cfg *wiredtiger.Config, version string) ([]string, error) {
 	if cfg.Journal != nil && !*cfg.Journal {
 		if major, minor := release(version); major > 6 || major == 6 && minor >= 1 {

@@ -30,7 +30,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// standIn makes a program called mongod that the engine's user may run, with an environment of its own.
+// standIn makes a program called mongod that the engine's user may run, with an environment of its
+// own.
 func standIn(t *testing.T, env ...string) (path, dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -77,7 +78,8 @@ func machine(t *testing.T, dir, text string, volumes ...string) *lab.Machine {
 	return m
 }
 
-// A mongod is started on the volumes, made a replica set of, loaded, killed, started again, and stopped.
+// A mongod is started on the volumes, made a replica set of, loaded, killed, started again, and
+// stopped.
 func TestMongod(t *testing.T) {
 	path, dir := standIn(t)
 	m := machine(t, dir, strings.Replace(text, "volumes: {", "volumes: {journal: {type: gp3, size: 10GiB}, ", 1), "data", "journal")

@@ -25,7 +25,8 @@ import (
 )
 
 const (
-	// startWithin is how long it may take to start: after a crash it replays its journal from the volume.
+	// startWithin is how long it may take to start: after a crash it replays its journal from the
+	// volume.
 	startWithin = 15 * time.Minute
 	// stopWithin is how long it may take to end in order: it writes a checkpoint.
 	stopWithin = 2 * time.Minute
@@ -114,8 +115,8 @@ func (s *Server) Start(ctx context.Context, m *lab.Machine, progress lab.Progres
 	return nil
 }
 
-// lay makes folders and the configuration. The journal is a folder below the data, and a link where it has a volume of its own, which
-// is what MongoDB's production notes say to do.
+// lay makes folders and the configuration. The journal is a folder below the data, and a link where
+// it has a volume of its own, which is what MongoDB's production notes say to do.
 func (s *Server) lay() error {
 	data, journal := s.m.Dir("data"), s.m.Dir("journal")
 	if data == "" {

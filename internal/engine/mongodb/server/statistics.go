@@ -16,7 +16,8 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// answerWithin is how long an answer is waited for: a server that stalls answers late, and that answer counts.
+// answerWithin is how long an answer is waited for: a server that stalls answers late, and that
+// answer counts.
 const answerWithin = 10 * time.Second
 
 // statistics are a server's serverStatus. It implements source.Source.

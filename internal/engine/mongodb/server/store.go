@@ -25,7 +25,8 @@ import (
 
 const (
 	collection = "documents"
-	// loaders is how many batches are under way while the first documents are inserted, each of some loadBytes.
+	// loaders is how many batches are under way while the first documents are inserted, each of
+	// some loadBytes.
 	loaders   = 4
 	loadBytes = 4 << 20
 	loadMost  = 10_000

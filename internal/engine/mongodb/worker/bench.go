@@ -8,11 +8,13 @@ import (
 	wiredtiger "plimsoll/internal/engine/mongodb/model"
 )
 
-// A Bench is a Server for experiments with the engine itself: who has it asks for checkpoints when it wants them.
+// A Bench is a Server for experiments with the engine itself: who has it asks for checkpoints when
+// it wants them.
 type Bench struct{ *server }
 
-// NewBench is New. With whole a change is never handed to the engine as a difference (WT_MODIFY), but always as the whole
-// document. Checkpoints come by themselves too, as the configuration says: a long pause there leaves those that are asked for.
+// NewBench is New. With whole a change is never handed to the engine as a difference (WT_MODIFY),
+// but always as the whole document. Checkpoints come by themselves too, as the configuration says:
+// a long pause there leaves those that are asked for.
 func NewBench(cfg wiredtiger.Config, whole bool) (*Bench, error) {
 	s, err := newServer(cfg, options{whole: whole})
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// BenchmarkPath is a closed loop of 64, and of one: what the path to the engine and back carries. With TMPDIR on a tmpfs no volume is
-// in it.
+// BenchmarkPath is a closed loop of 64, and of one: what the path to the engine and back carries.
+// With TMPDIR on a tmpfs no volume is in it.
 func BenchmarkPath(b *testing.B) {
 	for name, tt := range map[string]struct {
 		kind    workload.Kind
@@ -59,8 +59,9 @@ workload: {arrivals: {clients: 64}, mix: {update: 100%}, keys: {count: 20000}, d
 	}
 }
 
-// BenchmarkPush is what a bucket that grows by a reading makes the engine write: the document is handed over whole, or as a
-// difference, and its page is written whole by the next checkpoint in either case.
+// BenchmarkPush is what a bucket that grows by a reading makes the engine write: the document is
+// handed over whole, or as a difference, and its page is written whole by the next checkpoint in
+// either case.
 func BenchmarkPush(b *testing.B) {
 	const documents, size, entry = 2000, 26_000, 40
 	for name, tt := range map[string]struct {

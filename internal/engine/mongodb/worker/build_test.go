@@ -127,7 +127,8 @@ func started(t testing.TB, m *lab.Machine, opt options) *server {
 	return s
 }
 
-// yaml is a scenario with a mix, documents and settings of the engine. Nothing here has volumes' limits.
+// yaml is a scenario with a mix, documents and settings of the engine. Nothing here has volumes'
+// limits.
 func yaml(workload, engine string, volumes ...string) string {
 	var b strings.Builder
 	b.WriteString("plimsoll: 1\nvolumes:\n")

@@ -14,21 +14,24 @@ import (
 	wiredtiger "plimsoll/internal/engine/mongodb/model"
 )
 
-// tickets are mongod's up to 6.0, of reads and of writes (storageEngineConcurrentReadTransactions and -Write-, 128).
+// tickets are mongod's up to 6.0, of reads and of writes (storageEngineConcurrentReadTransactions
+// and -Write-, 128).
 const tickets = 128
 
 // sessionsBeside are those that are not a ticket's: the worker's own, and the engine's.
 const sessionsBeside = 64
 
-// oplogSize is how long the oplog gets before it is cut: the least that mongod gives it (MongoDB manual, replica set oplog,
-// 8.0: 5 % of the disk, at least 990 MB).
+// oplogSize is how long the oplog gets before it is cut: the least that mongod gives it (MongoDB
+// manual, replica set oplog, 8.0: 5 % of the disk, at least 990 MB).
 const oplogSize = 990 * units.MB
 
-// mongod's tables: internal pages of 4 KB and leaves of 32 that split when they come to 10 MB in memory, 90 % full;
-// no document gets pages of its own. (MongoDB 8.0, WiredTigerRecordStore::generateCreateString.)
+// mongod's tables: internal pages of 4 KB and leaves of 32 that split when they come to 10 MB in
+// memory, 90 % full; no document gets pages of its own. (MongoDB 8.0,
+// WiredTigerRecordStore::generateCreateString.)
 const tableFormat = "allocation_size=%d,internal_page_max=%d,leaf_page_max=%d,leaf_value_max=64MB,memory_page_max=%d,split_pct=90,checksum=on"
 
-// mongod's indexes: pages of 16 KB, with prefixes compressed. (MongoDB 8.0, WiredTigerIndex::generateCreateString.)
+// mongod's indexes: pages of 16 KB, with prefixes compressed. (MongoDB 8.0,
+// WiredTigerIndex::generateCreateString.)
 const indexFormat = "internal_page_max=16KB,leaf_page_max=16KB,prefix_compression=true"
 
 // A configuration is what the worker is to open.
@@ -145,8 +148,8 @@ func connection(cfg *wiredtiger.Config, at place, sessions, major int, snappy st
 	return strings.Join(append(set, log+")"), ","), warnings, nil
 }
 
-// threshold says a share of the cache as the engine takes it: a percentage where it is whole, else bytes, which it takes
-// a value of over 100 for.
+// threshold says a share of the cache as the engine takes it: a percentage where it is whole, else
+// bytes, which it takes a value of over 100 for.
 func threshold(r units.Ratio, cache units.Size, least int64) int64 {
 	percent := float64(r) * 100
 	whole := int64(percent + 0.5)
@@ -158,11 +161,12 @@ func threshold(r units.Ratio, cache units.Size, least int64) int64 {
 
 func ms(d units.Duration) uint32 { return uint32(min(max(d.Std().Milliseconds(), 1), 1<<31)) }
 
-// lineOverhead is what snappy leaves of the zeros between random bytes (measured on 3.2.1, 4 kB documents: of 75, 50, 30 and
-// 10 % asked for there are 76, 52, 35 and 14 % left).
+// lineOverhead is what snappy leaves of the zeros between random bytes (measured on 3.2.1, 4 kB
+// documents: of 75, 50, 30 and 10 % asked for there are 76, 52, 35 and 14 % left).
 const lineOverhead = 0.04
 
-// randomPercent is how much of a document has to be random for a share of it to be left by compression.
+// randomPercent is how much of a document has to be random for a share of it to be left by
+// compression.
 func randomPercent(left units.Ratio) byte {
 	if left >= 1 {
 		return 100

@@ -45,8 +45,8 @@ type server struct {
 	cycles []lab.Cycle
 }
 
-// New makes a server of WiredTiger. It fails where there is no worker to run it in, and with what is impossible in the
-// configuration.
+// New makes a server of WiredTiger. It fails where there is no worker to run it in, and with what
+// is impossible in the configuration.
 func New(cfg wiredtiger.Config) (lab.Server, error) { return newServer(cfg, options{}) }
 
 func newServer(cfg wiredtiger.Config, opt options) (*server, error) {
@@ -113,8 +113,8 @@ func (s *server) log(m *lab.Machine, line string) {
 	}
 }
 
-// makeFolders makes those of the database, whose owner the worker's user is: as mongod's, the journal's is within the
-// data's unless it has a volume of its own.
+// makeFolders makes those of the database, whose owner the worker's user is: as mongod's, the
+// journal's is within the data's unless it has a volume of its own.
 func (s *server) makeFolders(m *lab.Machine) (place, error) {
 	data := m.Dir("data")
 	if data == "" {
@@ -167,7 +167,8 @@ func (s *server) run(ctx context.Context) (*worker, error) {
 	return w, nil
 }
 
-// load makes the documents that there are when a run begins, and has as much of them in the cache as its target lets.
+// load makes the documents that there are when a run begins, and has as much of them in the cache
+// as its target lets.
 func (s *server) load(ctx context.Context, w *worker, load *workload.Workload, progress lab.Progress) error {
 	size := load.Sizes(s.machine.Scenario.Seed)
 	if s.cfg.DocumentSize != load.DocumentSize() && s.cfg.DocumentSize > 0 {

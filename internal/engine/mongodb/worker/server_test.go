@@ -159,8 +159,8 @@ func TestAcknowledgedIsDurable(t *testing.T) {
 	}
 }
 
-// acknowledge writes from 8 connections, each to keys of its own, and kills the server meanwhile. It gives the last
-// acknowledged seq of each key.
+// acknowledge writes from 8 connections, each to keys of its own, and kills the server meanwhile.
+// It gives the last acknowledged seq of each key.
 func acknowledge(t *testing.T, s *server, from uint64) map[uint64]uint64 {
 	t.Helper()
 	const connections, before = 8, 160

@@ -16,7 +16,8 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// statistics samples the engine's counters, and ours, under the names that mongodb_exporter gives serverStatus.
+// statistics samples the engine's counters, and ours, under the names that mongodb_exporter gives
+// serverStatus.
 type statistics struct {
 	*source.Polled
 	s *server
@@ -28,7 +29,8 @@ func (s *server) Sources() []source.Source {
 	return []source.Source{&statistics{Polled: source.NewPolled(d).Patient(), s: s}}
 }
 
-// Read implements source.Source. While the engine is not there (a loss of power) there are no samples: a hole.
+// Read implements source.Source. While the engine is not there (a loss of power) there are no
+// samples: a hole.
 func (s *statistics) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
 	return s.Poll(ctx, w, opt, &batch{s: s.s, want: opt.Want, known: map[string]labels.Labels{}})
 }

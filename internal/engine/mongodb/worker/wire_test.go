@@ -127,7 +127,8 @@ func FuzzFrames(f *testing.F) {
 	})
 }
 
-// hostile asks a worker and gives how it ends. It is given nothing more to read, and does not have to be killed.
+// hostile asks a worker and gives how it ends. It is given nothing more to read, and does not have
+// to be killed.
 func hostile(t *testing.T, path string, in []byte) (exit int, stderr string) {
 	t.Helper()
 	cmd := exec.Command(path)

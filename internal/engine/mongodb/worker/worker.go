@@ -149,11 +149,12 @@ func (w *worker) end(err error) {
 	}
 }
 
-// lastWords is how long a worker that takes no more requests is given to say why: twice what end waits for its process.
+// lastWords is how long a worker that takes no more requests is given to say why: twice what end
+// waits for its process.
 const lastWords = 2 * time.Second
 
-// endWith ends a worker that a request could not be written to. Its own last words, which come with the end of its
-// output, say more than a broken pipe, so they are waited for.
+// endWith ends a worker that a request could not be written to. Its own last words, which come with
+// the end of its output, say more than a broken pipe, so they are waited for.
 func (w *worker) endWith(err error) {
 	select {
 	case <-w.gone:

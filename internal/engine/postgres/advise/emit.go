@@ -21,7 +21,8 @@ type setting struct {
 	restart bool // it takes a restart; the others a reload
 }
 
-// settings writes a file for conf.d. Names and which of them take a restart: PostgreSQL 15 documentation, chapter 20.
+// settings writes a file for conf.d. Names and which of them take a restart: PostgreSQL 15
+// documentation, chapter 20.
 func settings(l *emit.Layout) (*emit.Part, error) {
 	b, a := scenario.ConfigOf[*model.Config](l.Before), scenario.ConfigOf[*model.Config](l.After)
 	at := func(name string) string { return "engine.postgres." + name }
@@ -101,8 +102,8 @@ func pgSize(s units.Size) string {
 	return fmt.Sprintf("%dkB", int64((s+units.KiB-1)/units.KiB))
 }
 
-// pgMegabytes is pgSize for settings whose unit is a megabyte: part of one is rounded up here, so that it is not rounded
-// down there.
+// pgMegabytes is pgSize for settings whose unit is a megabyte: part of one is rounded up here, so
+// that it is not rounded down there.
 func pgMegabytes(s units.Size) string { return pgSize((s + units.MiB - 1) / units.MiB * units.MiB) }
 
 // pgAuto is a size of which 0 is said as -1: PostgreSQL chooses.

@@ -121,7 +121,8 @@ func (f fitting) history(key string, updated, inserted float64) {
 	f.Add(key+"history_row", fit.Exactly(0), fit.Inferred, "hardly a row was inserted beside an update")
 }
 
-// rows enters how large they are and how many: pages that checkpoints write again and again are few.
+// rows enters how large they are and how many: pages that checkpoints write again and again are
+// few.
 func (f fitting) rows(shares []fit.Share) {
 	d := model.Defaults()
 	row := float64(d.Row - tupleHeader)

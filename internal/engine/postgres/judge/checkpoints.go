@@ -7,8 +7,8 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// checkpoints is where checkpoints ran. Of those that have ended PostgreSQL's own times tell, of the one that
-// has not what the checkpointer waits for.
+// checkpoints is where checkpoints ran. Of those that have ended PostgreSQL's own times tell, of
+// the one that has not what the checkpointer waits for.
 type checkpoints struct {
 	finished    timeline.Mask
 	write, sync []float64 // seconds credited per second
@@ -34,15 +34,17 @@ func findCheckpoints(sig *rules.Signals) (p checkpoints, ok bool) {
 	return p, true
 }
 
-// What the checkpointer waits for between checkpoints and while files are synced; both names are those of every version from 10 to 18
-// (PostgreSQL's documentation, "Wait Events"). Other waits are of writing, of the WAL or of its control file, and none is work on a CPU.
+// What the checkpointer waits for between checkpoints and while files are synced; both names are
+// those of every version from 10 to 18 (PostgreSQL's documentation, "Wait Events"). Other waits are
+// of writing, of the WAL or of its control file, and none is work on a CPU.
 const (
 	checkpointerIdle    = "CheckpointerMain"
 	checkpointerSyncing = "DataFileSync"
 )
 
-// creditLate is how long after its end a checkpoint may not be credited yet: before 15 counters go through a collector that writes
-// them twice a second, and a sample reads them before it looks at the checkpointer.
+// creditLate is how long after its end a checkpoint may not be credited yet: before 15 counters go
+// through a collector that writes them twice a second, and a sample reads them before it looks at
+// the checkpointer.
 const creditLate = 2e9
 
 type checkpointerState uint8
@@ -54,9 +56,10 @@ const (
 	checkpointerSyncs
 )
 
-// openCheckpoint is where the checkpoint ran that has not been credited by the end of the recording, and where it was in fsync: the cells before
-// the end in which the checkpointer worked, back to where it was idle or the last one was credited. Writing comes first, then all
-// fsyncs (CheckPointGuts in xlog.c). Nothing is known of it where no source tells of the checkpointer.
+// openCheckpoint is where the checkpoint ran that has not been credited by the end of the
+// recording, and where it was in fsync: the cells before the end in which the checkpointer worked,
+// back to where it was idle or the last one was credited. Writing comes first, then all fsyncs
+// (CheckPointGuts in xlog.c). Nothing is known of it where no source tells of the checkpointer.
 func openCheckpoint(sig *rules.Signals, credited []float64) (open, syncing timeline.Mask) {
 	open, syncing = make(timeline.Mask, sig.Grid.N), make(timeline.Mask, sig.Grid.N)
 	did := checkpointer(sig)

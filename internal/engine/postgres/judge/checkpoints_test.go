@@ -13,8 +13,9 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// The scripts draw what the checkpointer waits for in each second: . CheckpointerMain, w something else, s DataFileSync, ? no sample; and below
-// it the seconds PostgreSQL credits with a checkpoint's end, as digits. The answer is where a checkpoint ran.
+// The scripts draw what the checkpointer waits for in each second: . CheckpointerMain, w something
+// else, s DataFileSync, ? no sample; and below it the seconds PostgreSQL credits with a
+// checkpoint's end, as digits. The answer is where a checkpoint ran.
 func TestPostgresCheckpoints(t *testing.T) {
 	events := map[byte]string{'.': "CheckpointerMain", 'w': "DataFileWrite", 's': "DataFileSync"}
 	datadriven.RunTest(t, "testdata/checkpoints/postgres", func(t *testing.T, d *datadriven.TestData) string {

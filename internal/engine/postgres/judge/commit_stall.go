@@ -38,13 +38,15 @@ func commitStall() rules.Rule {
 }
 
 const (
-	// usedUpShare is the part of the sessions from which all of them execute: one or two may be between two statements.
+	// usedUpShare is the part of the sessions from which all of them execute: one or two may be
+	// between two statements.
 	usedUpShare = 0.9
 	// usedUpSessions is how few sessions tell nothing of a pool.
 	usedUpSessions = 8
 )
 
-// SessionsUsedUp is where clients' sessions all execute; nil if no source tells of any that does not.
+// SessionsUsedUp is where clients' sessions all execute; nil if no source tells of any that does
+// not.
 func SessionsUsedUp(sig *rules.Signals) timeline.Mask {
 	active, all := sig.One(Active), sig.One(Sessions)
 	if active == nil || all == nil {
@@ -75,14 +77,16 @@ func usedUpInStall(c *rules.Case, cells timeline.Mask, f *rules.Finding) []rules
 }
 
 const (
-	// waitsTold is how many kinds of waits are told; toldWaitShare is the part of the sessions from which one is.
+	// waitsTold is how many kinds of waits are told; toldWaitShare is the part of the sessions from
+	// which one is.
 	waitsTold     = 3
 	toldWaitShare = 0.05
 	mostOfThem    = 0.5 // from which the summary names it
 )
 
-// waits is what the sessions that executed in some cells waited for; the finding says what most did.
-// Sources that do not report wait events have sessions that wait for nothing, which says nothing.
+// waits is what the sessions that executed in some cells waited for; the finding says what most
+// did. Sources that do not report wait events have sessions that wait for nothing, which says
+// nothing.
 func waits(c *rules.Case, cells timeline.Mask, f *rules.Finding) (out []rules.Evidence) {
 	type wait struct {
 		name  string
@@ -93,7 +97,8 @@ func waits(c *rules.Case, cells timeline.Mask, f *rules.Finding) (out []rules.Ev
 	for _, t := range c.Signal(Waiting) {
 		kind, event := t.Labels.Get("wait_event_type"), t.Labels.Get("wait_event")
 		if kind == "Client" {
-			// PostgreSQL looks at a session's state first and then at what it waits for: this one is done, and waits for its client.
+			// PostgreSQL looks at a session's state first and then at what it waits for: this one
+			// is done, and waits for its client.
 			continue
 		}
 		x := timeline.Sum(timeline.At(t.Values, cells))
@@ -120,8 +125,8 @@ func waits(c *rules.Case, cells timeline.Mask, f *rules.Finding) (out []rules.Ev
 	return out
 }
 
-// commits tells how long a COMMIT took, where pg_stat_statements counts them: in some cells and, since they are credited when they
-// end, in the one after.
+// commits tells how long a COMMIT took, where pg_stat_statements counts them: in some cells and,
+// since they are credited when they end, in the one after.
 func commits(c *rules.Case, cells timeline.Mask) []rules.Evidence {
 	at := cells.Widen(0, 1)
 	mean := timeline.Sum(timeline.At(c.One(CommitStatementTime), at)) / timeline.Sum(timeline.At(c.One(CommitStatements), at))

@@ -1,6 +1,7 @@
 package judge
 
-// Signals that no rule judges by: what is deployed and what is asked of it, for whoever makes a scenario of a recording.
+// Signals that no rule judges by: what is deployed and what is asked of it, for whoever makes a
+// scenario of a recording.
 var (
 	RowsInserted = signal("postgres_rows_inserted:rate", "1/s", "rows inserted per second, over all databases",
 		`sum(irate(pg_stat_database_tup_inserted[$w]))`,

@@ -10,15 +10,16 @@ import (
 // felt are the signals that stalls reads.
 var felt = []*rules.Signal{Commits, Active, Sessions, OldestTransaction}
 
-// sampledFloorS is the latency from which a commit may be stalled: it is computed from a count of sessions sampled now and then.
+// sampledFloorS is the latency from which a commit may be stalled: it is computed from a count of
+// sessions sampled now and then.
 const sampledFloorS = 0.050
 
 // minSessions is how many sessions must be executing at once before they are a queue.
 const minSessions = 4
 
-// stalls judges PostgreSQL, whose exporters tell no latency: by Little's law a transaction
-// takes the sessions executing (less the exporter's own and a report) over the commits a second. A second without
-// any commit has no such quotient; there the fall of the completions tells.
+// stalls judges PostgreSQL, whose exporters tell no latency: by Little's law a transaction takes
+// the sessions executing (less the exporter's own and a report) over the commits a second. A second
+// without any commit has no such quotient; there the fall of the completions tells.
 func stalls(sig *rules.Signals) []rules.Stall {
 	s := rules.Stall{Rule: "postgres/commit-stall", Subject: "PostgreSQL commits", IsDatabase: true,
 		Ops: sig.One(Commits)}
@@ -101,8 +102,9 @@ func executing(sig *rules.Signals) []float64 {
 	return out
 }
 
-// atMostTheOldest bounds a mean that was computed from sessions and completions: where hardly anything ends, the quotient has no bound, but
-// nobody waited longer than the oldest transaction that was seen around it.
+// atMostTheOldest bounds a mean that was computed from sessions and completions: where hardly
+// anything ends, the quotient has no bound, but nobody waited longer than the oldest transaction
+// that was seen around it.
 func atMostTheOldest(sig *rules.Signals, latency []float64) {
 	oldest := sig.One(OldestTransaction)
 	if oldest == nil {
@@ -117,16 +119,17 @@ func atMostTheOldest(sig *rules.Signals, latency []float64) {
 }
 
 const (
-	// usedUpFactor is how many times the usual a mean latency is that counts where every session executes: the time that
-	// clients wait for one of them comes on top, and is not known.
+	// usedUpFactor is how many times the usual a mean latency is that counts where every session
+	// executes: the time that clients wait for one of them comes on top, and is not known.
 	usedUpFactor = 3
-	// usedUpCells is in how many cells one after the other that must be: sessions are looked at now and then, and a few of them
-	// may all be executing in one look.
+	// usedUpCells is in how many cells one after the other that must be: sessions are looked at now
+	// and then, and a few of them may all be executing in one look.
 	usedUpCells = 2
 )
 
-// usedUp is where every session executes, for longer than usual. What sessions can make of a mean latency is bounded by how many there
-// are: with 90 of them at 1,200 commits a second it is 75 ms, however long clients wait in front of their pool.
+// usedUp is where every session executes, for longer than usual. What sessions can make of a mean
+// latency is bounded by how many there are: with 90 of them at 1,200 commits a second it is 75 ms,
+// however long clients wait in front of their pool.
 func usedUp(sig *rules.Signals, slow rules.Stall) timeline.Mask {
 	all := SessionsUsedUp(sig)
 	if all == nil {

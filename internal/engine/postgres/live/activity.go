@@ -10,7 +10,8 @@ import (
 const (
 	activityCount = "pg_stat_activity_count"
 	activityAge   = "pg_stat_activity_max_tx_duration"
-	// groupsMax bounds the groups of sessions that are told apart: 300 wait events, and some in each of many databases.
+	// groupsMax bounds the groups of sessions that are told apart: 300 wait events, and some in
+	// each of many databases.
 	groupsMax = 2000
 )
 
@@ -66,7 +67,8 @@ func (a *activity) take(rows [][][]byte) ([]recording.Column, error) {
 	return out, nil
 }
 
-// group finds the group with these labels. When there are too many, new ones are of those that wait for nothing known.
+// group finds the group with these labels. When there are too many, new ones are of those that wait
+// for nothing known.
 func (a *activity) group(values [][]byte) *group {
 	key := keyOf(values)
 	if g, ok := a.groups[key]; ok {

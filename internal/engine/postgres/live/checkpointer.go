@@ -9,12 +9,14 @@ import (
 
 const (
 	checkpointerCount = "plimsoll_postgres_checkpointer_count"
-	// checkpointerQuery gives what the checkpointer waits for; nothing stands for a CPU, and for a wait that a version does not tell (older than
-	// 15: the naps of a paced checkpoint). Without pg_monitor its row cannot be told from others. With track_activities off older versions tell no
-	// wait of any process, which would look like work.
+	// checkpointerQuery gives what the checkpointer waits for; nothing stands for a CPU, and for a
+	// wait that a version does not tell (older than 15: the naps of a paced checkpoint). Without
+	// pg_monitor its row cannot be told from others. With track_activities off older versions tell
+	// no wait of any process, which would look like work.
 	checkpointerQuery = `SELECT coalesce(wait_event_type, ''), coalesce(wait_event, '')
  FROM pg_stat_activity WHERE backend_type = 'checkpointer' AND current_setting('track_activities') = 'on'`
-	// checkpointerWaitsMax bounds the waits that are told apart: PostgreSQL 18 has some 270 of all processes, a checkpoint a dozen.
+	// checkpointerWaitsMax bounds the waits that are told apart: PostgreSQL 18 has some 270 of all
+	// processes, a checkpoint a dozen.
 	checkpointerWaitsMax = 300
 )
 

@@ -9,7 +9,8 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// A checkpoint that is under way is told by what the checkpointer waits for. The one that a backup asks for is paced over minutes; CHECKPOINT hurries it.
+// A checkpoint that is under way is told by what the checkpointer waits for. The one that a backup
+// asks for is paced over minutes; CHECKPOINT hurries it.
 func TestCheckpointUnderWay(t *testing.T) {
 	s := real(t)
 	if has, err := s.Exec("SELECT 1 FROM pg_proc WHERE proname = 'pg_backup_start'"); err != nil {

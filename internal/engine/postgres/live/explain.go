@@ -49,7 +49,8 @@ func (t *target) hide(text string) string {
 	return strings.ReplaceAll(t.secrets.Hide(text), "\n", "; ")
 }
 
-// refusal is about what the server itself answers (PostgreSQL's documentation, appendix A: error codes).
+// refusal is about what the server itself answers (PostgreSQL's documentation, appendix A: error
+// codes).
 func (t *target) refusal(pg *pgconn.PgError) string {
 	user, database, message := t.config.User, t.config.Database, t.hide(pg.Message)
 	switch pg.Code {

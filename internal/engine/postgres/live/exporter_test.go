@@ -94,8 +94,8 @@ func family(series string) string {
 	return name
 }
 
-// What the exporter shows and what is read live have the same names, and values in between those of a sample before and
-// one after the exporter's page.
+// What the exporter shows and what is read live have the same names, and values in between those of
+// a sample before and one after the exporter's page.
 func TestSameAsTheExporter(t *testing.T) {
 	s := real(t)
 	address := s.Socket("monitor", "postgres")

@@ -19,16 +19,19 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// The environment variables that credentials are taken from where neither the address nor PostgreSQL's own places have any.
+// The environment variables that credentials are taken from where neither the address nor
+// PostgreSQL's own places have any.
 const (
 	EnvUser     = source.EnvUser
 	EnvPassword = source.EnvPassword
 )
 
 const (
-	// addressBytesMax bounds an address; one with a dozen of hosts and options has some hundred bytes.
+	// addressBytesMax bounds an address; one with a dozen of hosts and options has some hundred
+	// bytes.
 	addressBytesMax = 4096
-	// messageBytesMax bounds a message of the server's: a row of statistics has less than a kilobyte.
+	// messageBytesMax bounds a message of the server's: a row of statistics has less than a
+	// kilobyte.
 	messageBytesMax = 1 << 20
 	// connectWithin is how long a connection may take: the server forks for it.
 	connectWithin = 8 * time.Second
@@ -40,8 +43,8 @@ const (
 type Options struct {
 	// Insecure accepts any certificate of the server's.
 	Insecure bool
-	// Getenv replaces os.Getenv for the variables of this program. PostgreSQL's own (PGPASSWORD, PGSSLMODE, ...) are read
-	// from the environment by its driver.
+	// Getenv replaces os.Getenv for the variables of this program. PostgreSQL's own (PGPASSWORD,
+	// PGSSLMODE, ...) are read from the environment by its driver.
 	Getenv func(string) string
 }
 
@@ -59,8 +62,8 @@ type live struct {
 	target *target
 }
 
-// Open prepares the server at a postgres:// address, as libpq reads it. Nothing is asked yet. Of several hosts the first that
-// answers is read, or the one that target_session_attrs asks for.
+// Open prepares the server at a postgres:// address, as libpq reads it. Nothing is asked yet. Of
+// several hosts the first that answers is read, or the one that target_session_attrs asks for.
 func Open(address string, opt Options) (source.Source, error) {
 	t, err := newTarget(address, opt)
 	if err != nil {

@@ -103,7 +103,8 @@ func (s *sampler) Sample(ctx context.Context, at time.Time) ([]recording.Batch, 
 		err = fmt.Errorf("%d answers to %d questions", len(answers), len(due))
 	}
 	if err != nil {
-		// A role or an extension may have been changed meanwhile: what can be asked is found out anew.
+		// A role or an extension may have been changed meanwhile: what can be asked is found out
+		// anew.
 		s.close()
 		return nil, s.target.explain(err)
 	}
@@ -147,7 +148,8 @@ func (s *sampler) labelled(metric string, names []string, values [][]byte) label
 	return l
 }
 
-// seriesMax bounds the series whose labels are remembered; there are some hundred, and a hundred for each database.
+// seriesMax bounds the series whose labels are remembered; there are some hundred, and a hundred
+// for each database.
 const seriesMax = 100_000
 
 // questionOf asks a view.
@@ -191,7 +193,8 @@ func number(text []byte) (float64, error) {
 	return x, nil
 }
 
-// denied tells whether the server refuses for want of a privilege (PostgreSQL's documentation, appendix A).
+// denied tells whether the server refuses for want of a privilege (PostgreSQL's documentation,
+// appendix A).
 func denied(err error) bool {
 	pg := (*pgconn.PgError)(nil)
 	return errors.As(err, &pg) && pg.Code == "42501"

@@ -8,7 +8,8 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// settingsQuery gives the settings that are numbers or switches, as the exporter takes them, but for those of our own session.
+// settingsQuery gives the settings that are numbers or switches, as the exporter takes them, but
+// for those of our own session.
 const settingsQuery = "SELECT name, setting, coalesce(unit, ''), vartype FROM pg_settings WHERE vartype IN ('bool', 'integer', 'real')" +
 	" AND source <> 'client' AND name <> 'transaction_read_only'"
 
@@ -18,8 +19,9 @@ var (
 	bytes   = map[string]float64{"B": 1, "kB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
 )
 
-// metricOfSetting gives the series of a setting: pg_settings_checkpoint_timeout_seconds. -1, which stands for
-// "off" or "as another setting has it", stays what it is. ok is false for what is no number.
+// metricOfSetting gives the series of a setting: pg_settings_checkpoint_timeout_seconds. -1, which
+// stands for "off" or "as another setting has it", stays what it is. ok is false for what is no
+// number.
 func metricOfSetting(name, setting, unit, vartype string) (metric string, value float64, ok bool) {
 	metric = "pg_settings_" + strings.ReplaceAll(name, ".", "_")
 	if vartype == "bool" {
@@ -85,7 +87,8 @@ func (s *sampler) aboutItself() []*question {
 	}
 }
 
-// takeSettings keeps the settings as series: each sample has them, as each page of the exporter has.
+// takeSettings keeps the settings as series: each sample has them, as each page of the exporter
+// has.
 func (s *sampler) takeSettings(rows [][][]byte) ([]recording.Column, error) {
 	s.settings = nil
 	for _, r := range rows {

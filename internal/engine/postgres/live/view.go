@@ -110,9 +110,9 @@ func summed(of []column) []column {
 
 // viewsOf are what is asked. total: the databases are too many to be told apart.
 //
-// Sources: the chapter "The Cumulative Statistics System" of the documentation of versions 10 to 18; names of series:
-// postgres_exporter 0.11.1 as it runs, and the collectors of its later releases for pg_stat_io, pg_stat_checkpointer,
-// pg_stat_wal and pg_wal.
+// Sources: the chapter "The Cumulative Statistics System" of the documentation of versions 10 to
+// 18; names of series: postgres_exporter 0.11.1 as it runs, and the collectors of its later
+// releases for pg_stat_io, pg_stat_checkpointer, pg_stat_wal and pg_wal.
 func viewsOf(total bool) []view {
 	databases := view{name: "pg_stat_database", labels: []string{"datid", "datname"}, of: databaseColumns,
 		from: "pg_stat_database WHERE datname IS NOT NULL"}
@@ -153,8 +153,8 @@ func viewsOf(total bool) []view {
 	}
 }
 
-// activityQuery gives sessions with a database by state and by what they wait for; %s is the column of databases. Our own
-// session is among them, as the exporter's is.
+// activityQuery gives sessions with a database by state and by what they wait for; %s is the column
+// of databases. Our own session is among them, as the exporter's is.
 const activityQuery = `SELECT %s, coalesce(state, ''), coalesce(wait_event_type, ''), coalesce(wait_event, ''), count(*),
  coalesce(max(extract(epoch FROM now() - xact_start)), 0)
  FROM pg_stat_activity WHERE datname IS NOT NULL AND state IS NOT NULL GROUP BY 1, 2, 3, 4`

@@ -8,7 +8,8 @@ import (
 	"github.com/cockroachdb/datadriven"
 )
 
-// What is asked of each version, from 10 on: testdata/queries. A version that moves a column is seen in the diff.
+// What is asked of each version, from 10 on: testdata/queries. A version that moves a column is
+// seen in the diff.
 func TestQueriesOfVersions(t *testing.T) {
 	datadriven.RunTest(t, "testdata/queries", func(t *testing.T, d *datadriven.TestData) string {
 		var version int

@@ -1,8 +1,9 @@
-// Package postgrestest starts a real PostgreSQL for tests: made anew in a folder, listening on a socket there and on a port of
-// this machine, and gone at the end.
+// Package postgrestest starts a real PostgreSQL for tests: made anew in a folder, listening on a
+// socket there and on a port of this machine, and gone at the end.
 //
-// The idea is that what is read from a server live can only be held against a server: how it refuses, what it calls its columns, what
-// becomes of a connection when it restarts. Whoever tests so skips where [ErrMissing] says that there is none.
+// The idea is that what is read from a server live can only be held against a server: how it
+// refuses, what it calls its columns, what becomes of a connection when it restarts. Whoever tests
+// so skips where [ErrMissing] says that there is none.
 package postgrestest
 
 import (
@@ -45,7 +46,8 @@ type Server struct {
 type Options struct {
 	// Conf are lines of postgresql.conf.
 	Conf string
-	// HBA are lines of pg_hba.conf that go before the others: by the socket everybody is trusted, by the port by a password.
+	// HBA are lines of pg_hba.conf that go before the others: by the socket everybody is trusted,
+	// by the port by a password.
 	HBA string
 	// Files lie in its data folder, by name.
 	Files map[string][]byte

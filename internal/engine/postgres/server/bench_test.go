@@ -16,7 +16,8 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// memoryFolder makes a folder in memory where there is one, so that the driver is measured and no disk.
+// memoryFolder makes a folder in memory where there is one, so that the driver is measured and no
+// disk.
 func memoryFolder(b *testing.B) string {
 	b.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "plimsoll-")

@@ -15,9 +15,10 @@ import (
 	"plimsoll/internal/lab"
 )
 
-// A checkpointClock sees the checkpoints of a server whose log it cannot read. pg_control tells when the last one that has ended
-// began, in whole seconds; that it has ended is seen at the next look. So a beginning is up to a second early and an end up to
-// clockEvery late, and one under way is not seen.
+// A checkpointClock sees the checkpoints of a server whose log it cannot read. pg_control tells
+// when the last one that has ended began, in whole seconds; that it has ended is seen at the next
+// look. So a beginning is up to a second early and an end up to clockEvery late, and one under way
+// is not seen.
 type checkpointClock struct {
 	cancel context.CancelFunc
 	all    sync.WaitGroup
@@ -88,7 +89,8 @@ func lookAt(ctx context.Context, c *pgconn.PgConn) (began, now float64, err erro
 	return began, now, err
 }
 
-// add notes a checkpoint that was seen to have ended, and began so many seconds before, by the server's clock.
+// add notes a checkpoint that was seen to have ended, and began so many seconds before, by the
+// server's clock.
 func (w *checkpointClock) add(ended time.Time, before float64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 	postgres "plimsoll/internal/engine/postgres/model"
 )
 
-// reserve is how many connections there are beside the workload's: who loads and reads, who watches, and one more
-// while either is made anew.
+// reserve is how many connections there are beside the workload's: who loads and reads, who
+// watches, and one more while either is made anew.
 const reserve = 3
 
 // conf is what is added to postgresql.conf.
@@ -52,7 +52,8 @@ func conf(c *postgres.Config, socket string) string {
 	return b.String()
 }
 
-// size writes a size in PostgreSQL's kB, which are 1,024 bytes, or in bytes; it rounds to its blocks itself.
+// size writes a size in PostgreSQL's kB, which are 1,024 bytes, or in bytes; it rounds to its
+// blocks itself.
 func size(s units.Size) string {
 	switch {
 	case s == 0:
@@ -63,7 +64,8 @@ func size(s units.Size) string {
 	return strconv.FormatInt(int64(s), 10) + "B"
 }
 
-// span writes a time in the largest unit that loses nothing; PostgreSQL rounds to the setting's own.
+// span writes a time in the largest unit that loses nothing; PostgreSQL rounds to the setting's
+// own.
 func span(d units.Duration) string {
 	switch n := d.Std(); {
 	case n%time.Second == 0:

@@ -25,7 +25,8 @@ const (
 	messageBytesMax = 16 << 20
 	// connectWithin is how long a connection may take: the server forks for it.
 	connectWithin = 30 * time.Second
-	// uniqueViolation is the error of a key that is there already (PostgreSQL 15 documentation, appendix A).
+	// uniqueViolation is the error of a key that is there already (PostgreSQL 15 documentation,
+	// appendix A).
 	uniqueViolation = "23505"
 )
 
@@ -129,8 +130,8 @@ func (l *link) do(ctx context.Context, op *lab.Op, mean units.Size) error {
 	}
 }
 
-// update changes a row and adds its history. What is sent together without a BEGIN is one transaction
-// (PostgreSQL 15 documentation, 55.2.3).
+// update changes a row and adds its history. What is sent together without a BEGIN is one
+// transaction (PostgreSQL 15 documentation, 55.2.3).
 func (l *link) update(ctx context.Context) (rows int64, err error) {
 	var batch pgconn.Batch
 	batch.ExecPrepared(update, [][]byte{l.id[:], l.seq[:], l.text}, binary3, nil)

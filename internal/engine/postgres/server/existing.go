@@ -24,12 +24,13 @@ import (
 const (
 	// inspectWithin is how long a server that is there may take to let us in.
 	inspectWithin = 10 * time.Second
-	// beside is how many connections there are beside the workload's: who loads and reads, who watches, and who looks for
-	// checkpoints.
+	// beside is how many connections there are beside the workload's: who loads and reads, who
+	// watches, and who looks for checkpoints.
 	beside = 3
 )
 
-// An Existing is a server that runs already. It implements existing.Server: a database of its own is all it touches.
+// An Existing is a server that runs already. It implements existing.Server: a database of its own
+// is all it touches.
 type Existing struct {
 	opt    existing.Options
 	cfg    postgres.Config
@@ -53,7 +54,8 @@ var Addresses = existing.Addresses{
 	Socket: true, HostParameter: "host", Parameters: "sslrootcert=, sslcert= and sslkey=",
 }
 
-// NewExisting prepares a run's use of a server; nothing is asked yet. Of the configuration rows and their sizes count: the server keeps its own settings.
+// NewExisting prepares a run's use of a server; nothing is asked yet. Of the configuration rows and
+// their sizes count: the server keeps its own settings.
 func NewExisting(cfg postgres.Config, opt existing.Options) (*Existing, error) {
 	if problems := cfg.Check(); len(problems) > 0 {
 		return nil, fmt.Errorf("postgres: %w", problems)
@@ -105,8 +107,8 @@ func (v *Existing) explain(err error) error {
 // Describe implements lab.Server.
 func (v *Existing) Describe() string { return "PostgreSQL " + v.version }
 
-// what is asked of a server before a run: the version, whether the user may make databases, connections in all and in use,
-// whether it is a standby.
+// what is asked of a server before a run: the version, whether the user may make databases,
+// connections in all and in use, whether it is a standby.
 const inspectionQuery = `SELECT current_setting('server_version'), (SELECT rolcreatedb OR rolsuper FROM pg_roles WHERE rolname = current_user), current_user,
 	current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int - (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'),
 	pg_is_in_recovery(), (SELECT count(*) FROM pg_database WHERE datname = $1), pg_has_role('pg_monitor', 'member')`
@@ -259,7 +261,8 @@ func (v *Existing) Stop(ctx context.Context) error {
 	}
 	c, err := v.dialer("")(ctx, "plimsoll-drop")
 	if err == nil {
-		// Connections of an interrupted run may not have ended yet: they are nobody else's, and are told to.
+		// Connections of an interrupted run may not have ended yet: they are nobody else's, and are
+		// told to.
 		err = errors.Join(
 			execute(ctx, c, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '"+v.opt.Name+"' AND usename = current_user",
 				"DROP DATABASE IF EXISTS "+v.opt.Name),

@@ -23,7 +23,8 @@ const debianFolders = "/usr/lib/postgresql/*/bin"
 
 var errMissing = errors.New("PostgreSQL's server is not installed: apt-get install postgresql, or give the folder of initdb and postgres in " + EnvBin)
 
-// find gives the folder of PostgreSQL's programs: the one named, the newest of Debian's, or the one on PATH.
+// find gives the folder of PostgreSQL's programs: the one named, the newest of Debian's, or the one
+// on PATH.
 func find(pattern string) (string, error) {
 	if dir := os.Getenv(EnvBin); dir != "" {
 		if !complete(dir) {

@@ -26,8 +26,8 @@ const (
 // stampLayout is what log_line_prefix '%m ' writes with log_timezone UTC.
 const stampLayout = "2006-01-02 15:04:05.000 UTC"
 
-// parseLine reads a line of the server's log: its time, and what it says of a checkpoint. The texts are those of
-// PostgreSQL 9.x to 18 (xlog.c, LogCheckpointStart and LogCheckpointEnd).
+// parseLine reads a line of the server's log: its time, and what it says of a checkpoint. The texts
+// are those of PostgreSQL 9.x to 18 (xlog.c, LogCheckpointStart and LogCheckpointEnd).
 func parseLine(line string) (at time.Time, what moment) {
 	if len(line) <= len(stampLayout) {
 		return time.Time{}, none

@@ -18,7 +18,8 @@ import (
 	"plimsoll/internal/lab/process"
 )
 
-// mapsBytesMax bounds what is read of /proc/PID/maps: the server maps some hundred libraries and segments.
+// mapsBytesMax bounds what is read of /proc/PID/maps: the server maps some hundred libraries and
+// segments.
 const mapsBytesMax = 1 << 20
 
 // memory is the shared memory of a server. A loss of power takes it away; a kill does not.
@@ -27,8 +28,9 @@ type memory struct {
 	files    []string // in /dev/shm
 }
 
-// memoryOf finds what a server's processes share by name (proc_pid_maps(5): the inode of a System V segment is its id). The
-// postmaster alone does not know all of it: statistics are in a segment that only its children map.
+// memoryOf finds what a server's processes share by name (proc_pid_maps(5): the inode of a System V
+// segment is its id). The postmaster alone does not know all of it: statistics are in a segment
+// that only its children map.
 func memoryOf(p *process.Process) (memory, error) {
 	var m memory
 	family, err := p.Family()

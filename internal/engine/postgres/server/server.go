@@ -21,11 +21,13 @@ import (
 )
 
 const (
-	// startWithin is how long the server may take to start: after a crash it replays up to max_wal_size from the volume.
+	// startWithin is how long the server may take to start: after a crash it replays up to
+	// max_wal_size from the volume.
 	startWithin = 15 * time.Minute
 	// stopWithin is how long it may take to end in order: it writes a checkpoint.
 	stopWithin = 2 * time.Minute
-	// socketBytesMost is what the kernel takes as a socket's path (unix(7), sun_path with the zero behind it).
+	// socketBytesMost is what the kernel takes as a socket's path (unix(7), sun_path with the zero
+	// behind it).
 	socketBytesMost = 107
 )
 
@@ -50,8 +52,8 @@ type Server struct {
 	pool   atomic.Pointer[pool]
 }
 
-// New prepares a server; nothing is started. The error says what is wrong with the settings, or how to come by
-// PostgreSQL.
+// New prepares a server; nothing is started. The error says what is wrong with the settings, or how
+// to come by PostgreSQL.
 func New(cfg postgres.Config) (lab.Server, error) {
 	if problems := cfg.Check(); len(problems) > 0 {
 		return nil, fmt.Errorf("postgres: %w", problems)
@@ -145,7 +147,8 @@ func (s *Server) make(ctx context.Context) error {
 	return errors.Join(err, f.Close())
 }
 
-// socketFolder is within the scratch folder, unless that makes the socket's name too long for the kernel.
+// socketFolder is within the scratch folder, unless that makes the socket's name too long for the
+// kernel.
 func (s *Server) socketFolder() (string, error) {
 	dir := filepath.Join(s.m.Scratch, "pg")
 	if len(dir)+len("/.s.PGSQL.5432") <= socketBytesMost {
@@ -160,7 +163,8 @@ func (s *Server) socketFolder() (string, error) {
 func (s *Server) begin(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startWithin)
 	defer cancel()
-	// Whoever wrote it is gone. A loss of power may have left it empty, which the server would not overlook.
+	// Whoever wrote it is gone. A loss of power may have left it empty, which the server would not
+	// overlook.
 	if err := os.Remove(filepath.Join(s.data, "postmaster.pid")); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -214,7 +218,8 @@ func (s *Server) Sources() []source.Source {
 	return []source.Source{&statistics{dial: dialSocket(s.socket), database: database, version: s.version}}
 }
 
-// Cycles implements lab.Server: the checkpoints that the log tells of, those of the load and of recoveries among them.
+// Cycles implements lab.Server: the checkpoints that the log tells of, those of the load and of
+// recoveries among them.
 func (s *Server) Cycles(context.Context) ([]lab.Cycle, error) { return s.cycles.list(), nil }
 
 // Crash implements lab.Server. Shared memory goes too, as it would with the power.

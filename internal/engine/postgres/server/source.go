@@ -47,8 +47,9 @@ func labelled(of []column, pairs ...string) []column {
 	return of
 }
 
-// viewsOf are what is asked each second of a server, and of one of its databases. What a version does not have gives no series: the checkpointer has a view of its own from 17
-// on, and pg_stat_wal lost its writes and syncs in 18.
+// viewsOf are what is asked each second of a server, and of one of its databases. What a version
+// does not have gives no series: the checkpointer has a view of its own from 17 on, and pg_stat_wal
+// lost its writes and syncs in 18.
 func viewsOf(database string) []view {
 	return []view{
 		{"", "SELECT xact_commit, xact_rollback, blks_hit, blks_read, tup_inserted, tup_updated FROM pg_stat_database WHERE datname = current_database()",
@@ -67,7 +68,8 @@ func viewsOf(database string) []view {
 	}
 }
 
-// settings are asked for once a connection. Their units are made bytes and seconds, as the exporter makes them.
+// settings are asked for once a connection. Their units are made bytes and seconds, as the exporter
+// makes them.
 const settings = `SELECT name, CASE unit WHEN '8kB' THEN setting::numeric * 8192 WHEN 'kB' THEN setting::numeric * 1024 WHEN 'MB' THEN setting::numeric * 1048576
 	WHEN 's' THEN setting::numeric WHEN 'ms' THEN setting::numeric / 1000 ELSE CASE setting WHEN 'on' THEN 1 WHEN 'off' THEN 0 ELSE setting::numeric END END AS value,
 	CASE WHEN unit IN ('8kB', 'kB', 'MB') THEN '_bytes' WHEN unit IN ('s', 'ms') THEN '_seconds' ELSE '' END AS suffix
@@ -97,11 +99,13 @@ func (s *statistics) Describe() recording.Source {
 // Live implements source.Source.
 func (*statistics) Live() bool { return true }
 
-// answerWithin is how long an answer is waited for: a server that stalls answers late, and that answer counts.
+// answerWithin is how long an answer is waited for: a server that stalls answers late, and that
+// answer counts.
 const answerWithin = 10 * time.Second
 
-// Read implements source.Source. It asks at whole multiples of the period; a sample's time is when it was asked for. Where the
-// server does not answer there is a gap, and a note; only the first question has to be answered.
+// Read implements source.Source. It asks at whole multiples of the period; a sample's time is when
+// it was asked for. Where the server does not answer there is a gap, and a note; only the first
+// question has to be answered.
 func (s *statistics) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
 	period := opt.Period
 	if period <= 0 {
@@ -234,7 +238,8 @@ func (r *reading) connect(ctx context.Context) error {
 	return nil
 }
 
-// denied tells whether the server refuses for want of a privilege (PostgreSQL 15 documentation, appendix A).
+// denied tells whether the server refuses for want of a privilege (PostgreSQL 15 documentation,
+// appendix A).
 func denied(err error) bool {
 	pg := (*pgconn.PgError)(nil)
 	return errors.As(err, &pg) && pg.Code == "42501"

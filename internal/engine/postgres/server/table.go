@@ -10,8 +10,8 @@ import (
 	postgres "plimsoll/internal/engine/postgres/model"
 )
 
-// Sizes within a row (PostgreSQL 15 documentation, 73.6 and 8.1): its header with the alignment behind it, a bigint or timestamp, and
-// what stands before a text of up to 126 bytes, or of more.
+// Sizes within a row (PostgreSQL 15 documentation, 73.6 and 8.1): its header with the alignment
+// behind it, a bigint or timestamp, and what stands before a text of up to 126 bytes, or of more.
 const (
 	rowHeader   = 24
 	wide        = 8
@@ -79,7 +79,8 @@ func newSchema(c *postgres.Config) schema {
 	return s
 }
 
-// prose is n characters that are all allowed in a text, and do not repeat (splitmix64's bits in base 64).
+// prose is n characters that are all allowed in a text, and do not repeat (splitmix64's bits in
+// base 64).
 func prose(n int) []byte {
 	const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 	out := make([]byte, 0, n+10)

@@ -11,7 +11,8 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// Fit enters a device's I/O alone, where no database tells of itself: reads and writes of one size in random places.
+// Fit enters a device's I/O alone, where no database tells of itself: reads and writes of one size
+// in random places.
 func Fit(f *fit.Fitting) error {
 	dev := f.Device(0)
 	reads, writes, ops := timeline.Mean(f.On(dev, rules.DiskReads)), timeline.Mean(f.On(dev, rules.DiskWrites)), f.On(dev, rules.DiskOps)

@@ -23,7 +23,8 @@ type logFile struct {
 	file *os.File
 	end  int64
 	lap  uint32
-	// older are the records of the lap before that are still there, laid those of this one, in order.
+	// older are the records of the lap before that are still there, laid those of this one, in
+	// order.
 	older, laid []placed
 	gone        map[uint64]uint64 // key to seq of what was overwritten
 	newest      map[uint64]uint64 // key to seq of what was written last
@@ -32,7 +33,8 @@ type logFile struct {
 	busy    bool // somebody syncs
 }
 
-// A waiter has appended, and waits for a sync of the file that he wrote to: after a restart it is another.
+// A waiter has appended, and waits for a sync of the file that he wrote to: after a restart it is
+// another.
 type waiter struct {
 	told chan turn
 	file *os.File

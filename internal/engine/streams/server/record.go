@@ -21,8 +21,8 @@ type record struct {
 	key, seq uint64
 }
 
-// put makes a record of all of b. Its payload is told by key and seq, and differs from what any other record
-// left there, so that a torn one is seen.
+// put makes a record of all of b. Its payload is told by key and seq, and differs from what any
+// other record left there, so that a torn one is seen.
 func (r record) put(b []byte) {
 	x := mix(r.key) ^ mix(r.seq+1)
 	for i := headerBytes; i < len(b); i++ {

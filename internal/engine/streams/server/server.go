@@ -90,7 +90,8 @@ func (s *server) Start(ctx context.Context, m *lab.Machine, progress lab.Progres
 	return nil
 }
 
-// extent is how much is laid out for random blocks: what is asked for, as far as there is room and patience.
+// extent is how much is laid out for random blocks: what is asked for, as far as there is room and
+// patience.
 func (s *server) extent(dir string) (int64, error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err != nil {

@@ -65,8 +65,8 @@ func expect(t *testing.T, s lab.Server, key, want uint64) {
 	}
 }
 
-// TestAcknowledgedIsFound: after a crash each key has the last write that was acknowledged, though the log has begun
-// again several times and connections shared their fdatasyncs.
+// TestAcknowledgedIsFound: after a crash each key has the last write that was acknowledged, though
+// the log has begun again several times and connections shared their fdatasyncs.
 func TestAcknowledgedIsFound(t *testing.T) {
 	ctx := context.Background()
 	s, _ := started(t, small())
@@ -119,7 +119,8 @@ func TestAcknowledgedIsFound(t *testing.T) {
 	}
 }
 
-// TestCrashUnderWay: whoever waits when the power goes is told, and nothing is acknowledged that is not there.
+// TestCrashUnderWay: whoever waits when the power goes is told, and nothing is acknowledged that is
+// not there.
 func TestCrashUnderWay(t *testing.T) {
 	ctx := context.Background()
 	s, _ := started(t, small())

@@ -1,5 +1,5 @@
-// Command maketable makes the table of EC2 instances that package catalog embeds, from public data in a
-// folder: what DescribeInstanceTypes answers, on-demand prices, and measured local disks.
+// Command maketable makes the table of EC2 instances that package catalog embeds, from public data
+// in a folder: what DescribeInstanceTypes answers, on-demand prices, and measured local disks.
 //
 //	go run ./internal/model/catalog/maketable -data ../shared/data -to catalog/instances.csv
 //
