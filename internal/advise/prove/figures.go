@@ -122,7 +122,7 @@ func (a asked) latencies(pack *rules.Pack, q float64) []way {
 	bySignals := func(latency, rate *rules.Signal) func(s *side) measure {
 		return func(s *side) measure { return s.quantile(q, s.one(latency), s.one(rate)) }
 	}
-	out := []way{a.felt(q), {bySignals(a.latency, a.rate), means + ", as the driver counted them"}}
+	out := []way{a.felt(q), {bySignals(a.latency, a.rate), means + ", as the load generator counted them"}}
 	for _, e := range pack.Engines() {
 		f := a.server(e.Compared)
 		if f.Latency != nil {

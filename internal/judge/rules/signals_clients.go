@@ -8,11 +8,11 @@ func client(name, unit, help string, exprs ...string) *Signal {
 // are kept in classes: each class is a series of its own, so that those of many seconds can be
 // summed before a percentile is taken.
 var (
-	ClientWrites = client("client_writes:rate", "1/s", "writes answered per second, as the driver counted them",
+	ClientWrites = client("client_writes:rate", "1/s", "writes answered per second, as the load generator counted them",
 		`sum(irate(plimsoll_client_operations_total{kind="write"}[$w]))`)
 	ClientWriteLatency = client("client_write_latency:seconds", "seconds", "mean latency of the writes answered, from their intended starts",
 		`sum(irate(plimsoll_client_latency_seconds_total{kind="write"}[$w])) / sum(irate(plimsoll_client_operations_total{kind="write"}[$w]))`)
-	ClientReads = client("client_reads:rate", "1/s", "reads answered per second, as the driver counted them",
+	ClientReads = client("client_reads:rate", "1/s", "reads answered per second, as the load generator counted them",
 		`sum(irate(plimsoll_client_operations_total{kind="read"}[$w]))`)
 	ClientReadLatency = client("client_read_latency:seconds", "seconds", "mean latency of the reads answered, from their intended starts",
 		`sum(irate(plimsoll_client_latency_seconds_total{kind="read"}[$w])) / sum(irate(plimsoll_client_operations_total{kind="read"}[$w]))`)
