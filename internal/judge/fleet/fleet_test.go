@@ -184,7 +184,7 @@ func TestWarningsAreShown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "may not be whole: receive store 10.0.0.7") {
+	if len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "may be incomplete: receive store 10.0.0.7") {
 		t.Errorf("notes %q", r.Notes)
 	}
 }
