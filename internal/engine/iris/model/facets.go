@@ -53,7 +53,7 @@ func (Facets) Evidence() simulate.Evidence {
 func (Facets) Queries() simulate.Queries {
 	return simulate.Queries{
 		CycleMedian: "quantile_over_time(0.5, (iris_wd_cycle_time > 0)[$span:1s]) / 1000",
-		CycleNote:   "The recording tells how long the last one took, so that its median is by time.",
+		CycleNote:   "The recording holds only the duration of the last one, so this median is weighted by time.",
 	}
 }
 

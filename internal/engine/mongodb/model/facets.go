@@ -58,7 +58,7 @@ func (c *Config) Lacks(volume string) bool {
 func (Facets) Queries() simulate.Queries {
 	return simulate.Queries{
 		CycleMedian: "quantile_over_time(0.5, (mongodb_ss_wt_txn_transaction_checkpoint_most_recent_time_msecs > 0)[$span:1s]) / 1000",
-		CycleNote:   "The recording tells how long the last one took, so that its median is by time.",
+		CycleNote:   "The recording holds only the duration of the last one, so this median is weighted by time.",
 		DirtyMax:    "max_over_time(mongodb_ss_wt_cache_tracked_dirty_bytes_in_the_cache[$span])",
 	}
 }

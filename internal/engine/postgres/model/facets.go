@@ -56,7 +56,7 @@ const tupleHeader = 24
 func (Facets) Queries() simulate.Queries {
 	return simulate.Queries{
 		CycleMedian: "(increase(pg_stat_bgwriter_checkpoint_write_time_total[$span]) + increase(pg_stat_bgwriter_checkpoint_sync_time_total[$span])) / 1000",
-		CycleNote:   "The recording tells the time of all of them, in sum.",
+		CycleNote:   "The recording holds only their total time.",
 	}
 }
 
