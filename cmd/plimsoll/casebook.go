@@ -101,7 +101,7 @@ func caseOrigin(name string, given []string) results.Origin {
 	}
 	for i, bare := range casebook.Names() {
 		if folder := fmt.Sprintf("%d-%s", i+1, bare); name == bare || name == folder || name == fmt.Sprint(i+1) {
-			out.File = "casebook/cases/" + folder + "/scenario.yaml"
+			out.File = "internal/advise/casebook/cases/" + folder + "/scenario.yaml"
 		}
 	}
 	return out

@@ -7,7 +7,7 @@ import (
 )
 
 // DeviceFacts are what the kernels of the deployment's machines would tell of its volumes' devices,
-// as package observe/host has it of a real one: "model.data", "size.data" in bytes, and of a stripe
+// as package record/host has it of a real one: "model.data", "size.data" in bytes, and of a stripe
 // "parts.data", how many volumes it is made of. Members' devices begin with the member:
 // "size.m1/wal".
 func (s *Scenario) DeviceFacts() map[string]string {
