@@ -71,8 +71,8 @@ func (o *probeOptions) AddFlags(cmd *cobra.Command) {
 }
 
 // profiles are the built-in ones.
-func profiles() probe.Library {
-	l, err := probe.LibraryOf(engines.All())
+func profiles() probe.Profiles {
+	l, err := probe.ProfilesOf(engines.All())
 	if err != nil {
 		panic(err) // they are built in
 	}

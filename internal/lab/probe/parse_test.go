@@ -82,9 +82,9 @@ func TestBadProfiles(t *testing.T) {
 }
 
 // library has the profiles of all engines, whose packages a test within this one may not import.
-func library(t testing.TB) Library {
+func library(t testing.TB) Profiles {
 	t.Helper()
-	l := Library{}
+	l := Profiles{}
 	for _, pattern := range []string{"profiles/*.yaml", "../../engine/*/profiles/*.yaml"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil {

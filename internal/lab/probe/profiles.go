@@ -27,16 +27,16 @@ type Profiler interface {
 	Profiles() fs.FS
 }
 
-// A Library is the texts of built-in profiles by their names.
-type Library map[string][]byte
+// Profiles are the texts of built-in profiles by their names.
+type Profiles map[string][]byte
 
-// LibraryOf has the profiles of the engines in a list, and those of no engine.
-func LibraryOf(all []engine.Engine) (Library, error) {
+// ProfilesOf gives the profiles of the engines in a list, and those of no engine.
+func ProfilesOf(all []engine.Engine) (Profiles, error) {
 	folders := []fs.FS{general}
 	for _, e := range engine.Facets[Profiler](all) {
 		folders = append(folders, e.Profiles())
 	}
-	l := Library{}
+	l := Profiles{}
 	for _, folder := range folders {
 		files, err := fs.Glob(folder, "profiles/*.yaml")
 		if err != nil {
@@ -52,10 +52,10 @@ func LibraryOf(all []engine.Engine) (Library, error) {
 }
 
 // Names are the profiles', in order.
-func (l Library) Names() []string { return slices.Sorted(maps.Keys(l)) }
+func (l Profiles) Names() []string { return slices.Sorted(maps.Keys(l)) }
 
 // WithCriterion are the names of those that have a criterion.
-func (l Library) WithCriterion() []string {
+func (l Profiles) WithCriterion() []string {
 	return slices.DeleteFunc(l.Names(), func(name string) bool {
 		p, err := Parse(name, l[name])
 		return err != nil || p.Criterion == nil
@@ -63,7 +63,7 @@ func (l Library) WithCriterion() []string {
 }
 
 // Load gives a built-in profile by its name, or reads one from a file.
-func (l Library) Load(nameOrPath string) (*Profile, error) {
+func (l Profiles) Load(nameOrPath string) (*Profile, error) {
 	if text, ok := l[nameOrPath]; ok {
 		return Parse(nameOrPath, text)
 	}
