@@ -11,6 +11,7 @@ var layers = []Layer{
 		"base/vtime",
 	}},
 	{"base/random", "randomness by seed and name, the same bits on every machine", nil},
+	{"base/safefile", "a file is written whole into its place or not at all, through no planted link", nil},
 	{"base/shellword", "words quoted for a shell, so that a printed command can be pasted", nil},
 	{"base/units", "how a quantity is printed: three digits and the unit that keeps it readable", nil},
 	{"base/yamltree", "YAML that people write, as a tree of values with places and diagnostics", []string{

@@ -1,0 +1,228 @@
+//go:build unix
+
+package safefile_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"plimsoll/internal/base/safefile"
+)
+
+func TestWriteMakesAFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.json")
+	if err := safefile.Write(path, []byte("one"), safefile.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	want(t, path, "one")
+	alone(t, path)
+}
+
+func TestWriteKeepsTheModeOfTheFileItReplaces(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.sh")
+	if err := os.WriteFile(path, []byte("one"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, mode := range []fs.FileMode{0o700, 0o640, 0o666} {
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		if err := safefile.Write(path, []byte("two"), safefile.Options{Mode: 0o755}); err != nil {
+			t.Fatal(err)
+		}
+		want(t, path, "two")
+		if got := modeOf(t, path); got != mode {
+			t.Errorf("mode %v became %v", mode, got)
+		}
+	}
+}
+
+// No umask makes a new file writable for others, and none makes it unreadable for its owner.
+func TestWriteUnderAnyUmask(t *testing.T) {
+	defer syscall.Umask(syscall.Umask(0))
+	for _, c := range []struct {
+		umask      int
+		mode, want fs.FileMode
+	}{
+		{0, 0o644, 0o644}, {0, 0o600, 0o600}, {0o022, 0o755, 0o755}, {0o077, 0o644, 0o600}, {0o777, 0o644, 0o600},
+	} {
+		path := filepath.Join(t.TempDir(), "a")
+		syscall.Umask(c.umask)
+		err := safefile.Write(path, nil, safefile.Options{Mode: c.mode})
+		syscall.Umask(0)
+		if err != nil {
+			t.Fatalf("umask %o: %v", c.umask, err)
+		}
+		if got := modeOf(t, path); got != c.want {
+			t.Errorf("umask %o, mode %v: the file has %v, want %v", c.umask, c.mode, got, c.want)
+		}
+	}
+}
+
+func TestWriteRefusesWhatIsNotAFile(t *testing.T) {
+	dir := t.TempDir()
+	victim := filepath.Join(dir, "victim")
+	if err := os.WriteFile(victim, []byte("precious"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for what, plant := range map[string]func(string) error{
+		"a symbolic link": func(at string) error { return os.Symlink(victim, at) },
+		"a named pipe":    func(at string) error { return syscall.Mkfifo(at, 0o644) },
+		"a folder":        func(at string) error { return os.Mkdir(at, 0o755) },
+	} {
+		path := filepath.Join(t.TempDir(), "out")
+		if err := plant(path); err != nil {
+			t.Fatal(err)
+		}
+		err := safefile.Write(path, []byte("x"), safefile.Options{})
+		var refused *safefile.NotFileError
+		if !errors.As(err, &refused) || refused.What() != what || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: %v", what, err)
+		}
+		alone(t, path)
+	}
+	want(t, victim, "precious")
+}
+
+// A link that is planted while the file is written is refused too, and nothing is left behind.
+func TestCommitRefusesALinkPlantedMeanwhile(t *testing.T) {
+	dir := t.TempDir()
+	victim, path := filepath.Join(t.TempDir(), "victim"), filepath.Join(dir, "out")
+	f, err := safefile.Create(path, safefile.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(victim, path); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Commit(); err == nil {
+		t.Fatal("committed over a link")
+	}
+	if _, err := os.Lstat(victim); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the link was followed: %v", err)
+	}
+	alone(t, path)
+}
+
+func TestNewRefusesAFileThatExists(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a")
+	f, err := safefile.Create(path, safefile.Options{New: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte("theirs"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Commit(); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("commit: %v", err)
+	}
+	if _, err := safefile.Create(path, safefile.Options{New: true}); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("create: %v", err)
+	}
+	want(t, path, "theirs")
+	alone(t, path)
+}
+
+func TestDiscardLeavesWhatWasThere(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a")
+	if err := os.WriteFile(path, []byte("one"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	f, err := safefile.Create(path, safefile.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Write([]byte("half of")); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(f.Discard(), f.Discard()); err != nil {
+		t.Fatal(err)
+	}
+	want(t, path, "one")
+	alone(t, path)
+}
+
+func TestRemoveLeftoversOfKilledWriters(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.json")
+	other := filepath.Join(filepath.Dir(path), "b.json")
+	for _, p := range []string{path, path, other} {
+		if _, err := safefile.Create(p, safefile.Options{}); err != nil { // killed here
+			t.Fatal(err)
+		}
+	}
+	if err := safefile.RemoveLeftovers(path); err != nil {
+		t.Fatal(err)
+	}
+	left, err := os.ReadDir(filepath.Dir(path))
+	if err != nil || len(left) != 1 || !safefile.IsLeftover(left[0].Name()) || !strings.Contains(left[0].Name(), "b.json") {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}
+
+func TestOpenRefusesWhatIsNotAFile(t *testing.T) {
+	dir := t.TempDir()
+	pipe := filepath.Join(dir, "pipe")
+	if err := syscall.Mkfifo(pipe, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink(pipe, link); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{pipe, link, dir, os.DevNull} {
+		var refused *safefile.NotFileError
+		if _, err := safefile.Open(path); !errors.As(err, &refused) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, []byte("x"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	f, err := safefile.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	if err := safefile.NoLink(link); err == nil {
+		t.Error("a link is none")
+	}
+	if err := safefile.NoLink(file); err != nil {
+		t.Error(err)
+	}
+}
+
+func want(t *testing.T, path, text string) {
+	t.Helper()
+	if got, err := os.ReadFile(path); err != nil || string(got) != text {
+		t.Errorf("%s holds %q (%v), want %q", path, got, err, text)
+	}
+}
+
+// alone says that nothing but path is in its folder.
+func alone(t *testing.T, path string) {
+	t.Helper()
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.Name() != filepath.Base(path) && e.Name() != "victim" {
+			t.Errorf("left behind: %s", e.Name())
+		}
+	}
+}
+
+func modeOf(t *testing.T, path string) fs.FileMode {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Mode().Perm()
+}
