@@ -3,19 +3,12 @@
 package worker
 
 import (
-	"context"
-	"errors"
-	"os"
-	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"plimsoll/internal/base/units"
-	wiredtigermodel "plimsoll/internal/engine/mongodb/model"
 	"plimsoll/internal/lab"
-	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/model/workload"
 )
 
@@ -116,124 +109,6 @@ func TestItServes(t *testing.T) {
 	has(t, s, 7, 5, true)
 }
 
-// What was acknowledged is there after a crash, in each way to journal.
-func TestAcknowledgedIsDurable(t *testing.T) {
-	for name, tt := range map[string]struct {
-		engine  string
-		volumes []string
-		opt     options
-	}{
-		"oplog":             {engine: "oplog: true"},
-		"short entries":     {engine: "oplog: true, log_bytes: 300B"},
-		"alone":             {engine: "oplog: false, indexes: 1"},
-		"a journal's own":   {engine: "oplog: true", volumes: []string{"journal"}},
-		"compressed":        {engine: "oplog: true, compression: 50%"},
-		"whole documents":   {engine: "oplog: true", opt: options{whole: true}},
-		"paced, with index": {engine: "io_capacity: 40MB/s, indexes: 1, eviction_dirty_target: 1%, eviction_dirty_trigger: 2.5%"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			m := machine(t, yaml(updates, "checkpoint: 200ms, "+tt.engine, tt.volumes...))
-			if strings.Contains(tt.engine, "compression") {
-				if _, err := findSnappy(); err != nil {
-					t.Skip(err)
-				}
-			}
-			s := started(t, m, tt.opt)
-			for round := range uint64(2) {
-				last := acknowledge(t, s, round*1000)
-				restart(t, s)
-				for key, seq := range last {
-					got, found, err := s.Read(t.Context(), key)
-					// One that was under way when the power went may be there as well.
-					if err != nil || !found || got < seq {
-						t.Fatalf("round %d, document %d: seq %d, %v, %v; %d was acknowledged", round, key, got, found, err, seq)
-					}
-				}
-			}
-			if dir := m.Dirs["journal"]; dir != "" {
-				if files, err := filepath.Glob(filepath.Join(dir, "journal", "WiredTigerLog.*")); err != nil || len(files) == 0 {
-					t.Errorf("no log on the journal's volume: %v", err)
-				}
-			}
-		})
-	}
-}
-
-// acknowledge writes from 8 connections, each to keys of its own, and kills the server meanwhile.
-// It gives the last acknowledged seq of each key.
-func acknowledge(t *testing.T, s *server, from uint64) map[uint64]uint64 {
-	t.Helper()
-	const connections, before = 8, 160
-	var all sync.WaitGroup
-	var mu sync.Mutex
-	last := map[uint64]uint64{}
-	enough := make(chan struct{}, connections)
-	for conn := range connections {
-		all.Go(func() {
-			for i := uint64(0); ; i++ {
-				op := lab.Op{Op: workload.Op{Kind: workload.Update, Key: uint64(conn) + connections*(i%20), Size: 100, Document: 4000}, Seq: from + i + 1}
-				switch i % 4 {
-				case 1:
-					op.Kind, op.Document = workload.Push, 4000+units.Size(i)
-				case 2:
-					op.Size = 4000
-				case 3:
-					op.Kind, op.Key = workload.Insert, 10_000+op.Seq*connections+uint64(conn)
-				}
-				if err := s.Do(t.Context(), conn, &op); err != nil {
-					return
-				}
-				mu.Lock()
-				last[op.Key] = op.Seq
-				mu.Unlock()
-				if i == before/connections {
-					enough <- struct{}{}
-				}
-			}
-		})
-	}
-	for range connections {
-		select {
-		case <-enough:
-		case <-time.After(patience):
-			t.Fatal("nothing is acknowledged")
-		}
-	}
-	if err := s.Crash(); err != nil {
-		t.Fatal(err)
-	}
-	all.Wait()
-	return last
-}
-
-// Without a log there is what the last checkpoint had: older, and whole.
-func TestWithoutALog(t *testing.T) {
-	for _, oplog := range []string{"true", "false"} {
-		t.Run("oplog "+oplog, func(t *testing.T) {
-			s := started(t, machine(t, yaml(updates, "checkpoint: 1h, journal: false, oplog: "+oplog)), options{})
-			for key := range uint64(50) {
-				write(t, s, workload.Update, key, 1, 4000, 4000)
-			}
-			checkpoint(t, s)
-			for key := range uint64(50) {
-				write(t, s, workload.Update, key, 2, 4000, 4100)
-				write(t, s, workload.Insert, 2000+key, 2, 100, 100)
-			}
-			if n := syncs(t, s); n != 0 {
-				t.Errorf("a log that is not there was synced %d times", n)
-			}
-			restart(t, s)
-			for key := range uint64(50) {
-				has(t, s, key, 1, true)
-				has(t, s, 2000+key, 0, false)
-				if n := size(t, s, key); n != 4000 {
-					t.Errorf("document %d has %v: not one checkpoint's", key, n)
-				}
-			}
-		})
-	}
-}
-
 // What compression leaves is about what was asked for.
 func TestCompression(t *testing.T) {
 	if _, err := findSnappy(); err != nil {
@@ -252,20 +127,6 @@ func TestCompression(t *testing.T) {
 			t.Errorf("%s: %.2f is left", compression, got)
 		}
 	}
-}
-
-// Writes that do not wait are journaled a moment later.
-func TestJournalInterval(t *testing.T) {
-	s := started(t, machine(t, yaml(updates, "checkpoint: 1h, journal_each_write: false, journal_interval: 20ms")), options{})
-	before := syncs(t, s)
-	write(t, s, workload.Update, 5, 1, 4000, 4000)
-	for end := time.Now().Add(patience); syncs(t, s) == before; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("the log is not synced")
-		}
-	}
-	restart(t, s)
-	has(t, s, 5, 1, true)
 }
 
 func syncs(t testing.TB, s *server) int64 {
@@ -340,116 +201,5 @@ func TestOplogIsCut(t *testing.T) {
 	restart(t, s)
 	for key := range uint64(20) {
 		has(t, s, key, seq-19+key, true)
-	}
-}
-
-func TestItIsToldWhatIsWrong(t *testing.T) {
-	t.Setenv(variable, filepath.Join(t.TempDir(), "none"))
-	m := machine(t, yaml(updates, "checkpoint: 60s"))
-	cfg := *scenario.ConfigOf[*wiredtigermodel.Config](m.Scenario)
-	if _, err := New(cfg); err == nil || !strings.Contains(err.Error(), "make worker") {
-		t.Errorf("no worker: %v", err)
-	}
-	t.Setenv(variable, "")
-	t.Setenv("PATH", t.TempDir())
-	if _, err := New(cfg); !errors.Is(err, errWorker) || !strings.Contains(err.Error(), "libwiredtiger-dev") {
-		t.Errorf("no worker: %v", err)
-	}
-	other := filepath.Join(t.TempDir(), "other")
-	for text, want := range map[string]string{
-		"#!/bin/sh\necho hello\n": "is no plimsoll-wiredtiger",
-		"#!/bin/sh\necho plimsoll-wiredtiger, protocol 9, WiredTiger 3.2.1\n": "version 9 of the protocol",
-		"#!/bin/sh\necho no library >&2; exit 127\n":                          "no library",
-	} {
-		if err := os.WriteFile(other, []byte(text), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		t.Setenv(variable, other)
-		if _, err := New(cfg); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v", want, err)
-		}
-	}
-	cfg.LeafPage = 1
-	if _, err := New(cfg); err == nil || !strings.Contains(err.Error(), "leaf_page") {
-		t.Errorf("a leaf of a byte: %v", err)
-	}
-}
-
-func TestStartFails(t *testing.T) {
-	m := machine(t, yaml(updates, "checkpoint: 60s"))
-	s := started(t, m, options{})
-	if err := s.Start(t.Context(), m, nil); err == nil {
-		t.Error("it starts twice")
-	}
-	again, err := newServer(s.cfg, options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := again.Start(t.Context(), m, nil); err == nil || !strings.Contains(err.Error(), "is not empty") {
-		t.Errorf("on a database: %v", err)
-	}
-	if err := again.Stop(t.Context()); err != nil {
-		t.Errorf("stopped after it did not start: %v", err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	late, err := newServer(s.cfg, options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := late.Start(ctx, machine(t, yaml(updates, "checkpoint: 60s")), nil); !errors.Is(err, context.Canceled) {
-		t.Errorf("a start that was given up: %v", err)
-	}
-	if late.current() != nil {
-		t.Error("it left a worker")
-	}
-}
-
-// A worker that ends by itself: who waits is told, and why.
-func TestWorkerDies(t *testing.T) {
-	s := started(t, machine(t, yaml(updates, "checkpoint: 60s")), options{})
-	w := s.current()
-	op := lab.Op{Op: workload.Op{Kind: workload.Update, Key: 1, Size: 100, Document: 100}, Seq: 1}
-	if err := w.send([]byte{1, 0, 0, 0}); err != nil {
-		t.Fatal(err)
-	}
-	for end := time.Now().Add(patience); ; {
-		err := s.Do(t.Context(), 0, &op)
-		if err != nil {
-			if !strings.Contains(err.Error(), "bad frame") {
-				t.Errorf("it says %v", err)
-			}
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatal("it lives")
-		}
-	}
-	if err := s.Stop(t.Context()); err != nil {
-		t.Errorf("stopped when it is gone: %v", err)
-	}
-	if err := s.Do(t.Context(), 0, &op); err == nil {
-		t.Error("it does without a worker")
-	}
-	if err := s.Restart(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	has(t, s, 0, 0, true)
-}
-
-// Operations whose context ends do not confuse those that come after them on the connection.
-func TestGivenUp(t *testing.T) {
-	s := started(t, machine(t, yaml(updates, "checkpoint: 60s")), options{})
-	for i := range uint64(200) {
-		ctx, cancel := context.WithCancel(t.Context())
-		op := lab.Op{Op: workload.Op{Kind: workload.Read, Key: i}}
-		go cancel()
-		if err := s.Do(ctx, 0, &op); err != nil && !errors.Is(err, context.Canceled) {
-			t.Fatal(err)
-		}
-		write(t, s, workload.Update, i, i+1, 100, 100)
-	}
-	for i := range uint64(200) {
-		has(t, s, i, i+1, true)
 	}
 }
