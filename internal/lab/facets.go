@@ -9,56 +9,56 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// An Engine is one that the lab can run on emulated volumes.
+// An Engine can run in the lab, on emulated volumes.
 type Engine interface {
 	engine.Engine
-	// NewServer prepares the real engine of a scenario. Nothing is started yet.
+	// NewServer prepares the real engine of a scenario. It starts nothing yet.
 	NewServer(sc *scenario.Scenario) (Server, error)
 }
 
-// A ProgramEngine is one that the lab can run from a program of a person's own.
+// A ProgramEngine can run from a program that the user supplies.
 type ProgramEngine interface {
 	engine.Engine
 	Program() Program
 }
 
-// A Program is one of a person's own, instead of that which the lab runs.
+// A Program is one that the user supplies, instead of the one that the lab runs.
 type Program struct {
-	// Flag names it on the command line, and Usage is the flag's help.
+	// Flag is its command-line flag, and Usage the flag's help.
 	Flag, Usage string
-	// Missing is what to do where it is not there.
+	// Missing says what to do if the program is not installed.
 	Missing string
 	// New prepares the server of the program at a path, or of a name on PATH.
 	New func(path string, sc *scenario.Scenario) (Server, error)
 }
 
-// A BucketEngine is one in which the cost of bucket documents can be measured.
+// A BucketEngine can measure what bucket documents cost.
 type BucketEngine interface {
 	engine.Engine
-	// Buckets are measured unless somebody asks for others.
+	// Buckets returns the defaults.
 	Buckets() Buckets
-	// CheckBuckets finds what cannot be measured.
+	// CheckBuckets reports what cannot be measured.
 	CheckBuckets(b *Buckets) diagnostics.List
-	// MeasureBuckets runs the engine. Whatever comes, nothing of it stays behind.
+	// MeasureBuckets runs the engine. It leaves nothing behind, even if it fails.
 	MeasureBuckets(ctx context.Context, b Buckets) (BucketResult, error)
 }
 
-// Buckets say which bucket documents are measured, and how.
+// Buckets says which bucket documents are measured, and how.
 type Buckets struct {
-	Language  *scenario.Language // of the scenario; needed to run
+	Language  *scenario.Language // the scenario's; needed to run
 	Entries   []int              // readings of a full document, for each granularity
 	Sensors   int                // documents that are pushed to
 	Sustained units.Duration     // for how long the writers push
 	Sets      []string           // assignments over the built-in scenario
-	// Daemon is how the process that serves the volume is started; nil: this program's `lab serve`.
+	// Daemon is how to start the process that serves the volume; nil: this program's `lab serve`.
 	Daemon   []string
-	Progress func(what string, done, total int) // nil: nobody is told
-	Log      func(line string)                  // nil: nobody takes what the engine prints
+	Progress func(what string, done, total int) // nil: progress is not reported
+	Log      func(line string)                  // takes what the engine prints; nil: discarded
 }
 
-// A BucketResult is the table that was measured.
+// A BucketResult is the measured table.
 type BucketResult interface {
-	// JSON is a contract of the engine's.
+	// JSON is one of the engine's contracts.
 	JSON() any
 	// Text is the table as a page; paragraph wraps a text behind a prefix.
 	Text(paragraph func(prefix, text string) string) string

@@ -12,19 +12,19 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// EnvPassword is the environment variable that gives the password where an address has a user and
-// no password, so that it need not stand where every user of the machine can see it.
+// EnvPassword is the environment variable with the password for an address that has a user and no
+// password, so that the password is not visible to every user of the machine.
 const EnvPassword = source.EnvPassword
 
-// addressBytesMax bounds an address; a URI with a dozen of hosts and options has some hundred
+// addressBytesMax bounds an address; a URI with a dozen hosts and options takes a few hundred
 // bytes.
 const addressBytesMax = 4096
 
-// An Address is where a server is. It holds secrets and shows none of them.
+// An Address says where a server is. It holds secrets and shows none of them.
 type Address struct {
 	kind   Addresses
 	parsed *address.Address
-	raw    string // as it was given, with its secrets
+	raw    string // as given, with its secrets
 	hosts  []string
 }
 
@@ -57,7 +57,7 @@ func (k Kinds) Parse(text string, getenv func(string) string) (*Address, error) 
 	return a, nil
 }
 
-// parameter finds hosts that are a parameter. A folder there is that of a socket.
+// parameter finds hosts in a parameter. A folder there is that of a socket.
 func (a *Address) parameter() {
 	values, err := url.ParseQuery(a.parsed.Query)
 	if a.kind.HostParameter == "" || err != nil {
@@ -70,28 +70,28 @@ func (a *Address) parameter() {
 	}
 }
 
-// Engine is the scenario's name of the engine that answers there.
+// Engine is the scenario's key of the engine that answers there.
 func (a *Address) Engine() string { return a.kind.Engine }
 
-// Product is what people call it.
+// Product is its product name.
 func (a *Address) Product() string { return a.kind.Product }
 
-// Kind are the addresses that this is one of.
+// Kind is the kind of address that this is.
 func (a *Address) Kind() *Addresses { return &a.kind }
 
-// Hosts are the hosts with their ports, as they were given. Empty: a socket on this machine.
+// Hosts returns the hosts with their ports, as given. Empty: a socket on this machine.
 func (a *Address) Hosts() []string { return a.hosts }
 
-// Secure tells whether the scheme asks for TLS.
+// Secure reports whether the scheme asks for TLS.
 func (a *Address) Secure() bool { return slices.Contains(a.kind.Secure, a.parsed.Scheme) }
 
-// User gives user and password, for drivers and nobody else; "" where there is none.
+// User returns user and password, for drivers only; "" if there is none.
 func (a *Address) User() (name, password string) { return a.parsed.User, a.parsed.Password }
 
-// Secret is the address with its secrets, for drivers and nobody else.
+// Secret is the address with its secrets, for drivers only.
 func (a *Address) Secret() string { return a.raw }
 
-// String is the address as it may be shown: product and hosts.
+// String returns the part that may be shown: product and hosts.
 func (a *Address) String() string {
 	if len(a.hosts) == 0 {
 		return a.Product() + " on this machine"
@@ -99,11 +99,11 @@ func (a *Address) String() string {
 	return a.Product() + " at " + strings.Join(a.hosts, ",")
 }
 
-// GoString shows no more.
+// GoString returns the same as String, so that %#v shows no secrets either.
 func (a *Address) GoString() string { return a.String() }
 
-// Local tells whether the server is on this machine, as far as names tell: then this machine's
-// devices and cores are the server's.
+// Local reports whether the server is on this machine, as far as its name shows. If so, this
+// machine's devices and cores are the server's.
 func (a *Address) Local() bool {
 	for _, h := range a.hosts {
 		name := h
@@ -118,7 +118,7 @@ func (a *Address) Local() bool {
 	return true
 }
 
-// Redact takes the address's secrets out of an error's text. What the error is can still be asked.
+// Redact removes the address's secrets from an error's text. errors.Is and errors.As still work.
 func (a *Address) Redact(err error) error {
 	if err == nil {
 		return nil
@@ -130,5 +130,5 @@ func (a *Address) Redact(err error) error {
 	return address.Shown(text, err)
 }
 
-// Hide takes the address's secrets out of a text.
+// Hide removes the address's secrets from a text.
 func (a *Address) Hide(text string) string { return a.parsed.Secrets.Hide(text) }

@@ -71,8 +71,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// Whatever prints an address prints no secret of it, and neither does an error that went through
-// it.
+// Nothing that prints an address shows its secrets, and neither does an error that was redacted.
 func TestSecretsAreNotShown(t *testing.T) {
 	env := func(name string) string { return map[string]string{EnvPassword: "hunter 2"}[name] }
 	for _, text := range []string{
@@ -91,7 +90,7 @@ func TestSecretsAreNotShown(t *testing.T) {
 			}
 		}
 		if !errors.Is(wrapped, context.DeadlineExceeded) {
-			t.Error("a redacted error is another one")
+			t.Error("a redacted error lost its identity")
 		}
 	}
 	a, err := kinds.Parse("mongodb://me@h/", env)
@@ -105,7 +104,7 @@ func TestSecretsAreNotShown(t *testing.T) {
 		t.Error(got)
 	}
 	if a.Redact(nil) != nil {
-		t.Error("no error is one")
+		t.Error("a nil error became non-nil")
 	}
 }
 

@@ -13,22 +13,22 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// NamePrefix is what everything that a run makes on a server is called by, so that a role can be
-// given rights to nothing else, and a person sees what it is.
+// NamePrefix begins the name of everything that a run creates on a server. So a role can be given
+// rights to just that, and people recognise it.
 const NamePrefix = "plimsoll_lab_"
 
-// nameBytesMax is the least bound of a name that the engines have: PostgreSQL's NAMEDATALEN less
+// nameBytesMax is the smallest limit that an engine sets for a name: PostgreSQL's NAMEDATALEN minus
 // one.
 const nameBytesMax = 63
 
 var names = regexp.MustCompile(`^` + NamePrefix + `[a-z0-9_]{1,50}$`)
 
-// NewName gives a name that nothing has: 50 bits of chance, which is the kernel's and not the
-// scenario's, since two runs of one seed on one server are two.
+// NewName returns a unique name with 50 random bits. They come from the kernel and not from the
+// scenario's seed, because two runs of one seed on one server are two databases.
 func NewName() string { return NamePrefix + strings.ToLower(rand.Text()[:10]) }
 
-// CheckName tells what is wrong with a name that a person gave: what is removed at the end is
-// called so, and has to be ours.
+// CheckName reports what is wrong with a name that a user gave. The run removes what has this name,
+// so it must be recognisable as ours.
 func CheckName(name string) error {
 	if !names.MatchString(name) || len(name) > nameBytesMax {
 		return fmt.Errorf("%q is not a valid name: want %s, then up to %d of a-z, 0-9 and _", name, NamePrefix, nameBytesMax-len(NamePrefix))
@@ -39,19 +39,18 @@ func CheckName(name string) error {
 // An Intent is what a run is going to do to a server.
 type Intent struct {
 	Address *Address
-	Name    string // of the database or prefix
-	Loaded  int64  // documents before it asks
+	Name    string // the database's, or the prefix
+	Loaded  int64  // documents loaded before the workload starts
 	Bytes   units.Size
-	Writes  int64 // expected while it asks; -1: of a closed loop nobody knows
+	Writes  int64 // expected during the workload; -1: unknown, in a closed loop
 	Written units.Size
 	Within  time.Duration
 	Keep    bool
-	// Inspection is what was seen there, nil if nobody has looked.
+	// Inspection is what was found there; nil if nobody has looked.
 	Inspection *Inspection
 }
 
-// A loader is a [scenario.Config] that says itself how many rows there are before the first
-// operation.
+// A loader is a [scenario.Config] that knows how many rows are loaded before the first operation.
 type loader interface{ Loaded() int64 }
 
 // IntentOf computes what a scenario does to a server.
@@ -67,7 +66,7 @@ func IntentOf(a *Address, name string, sc *scenario.Scenario, seen *Inspection) 
 	return in
 }
 
-// writes are how many writes are asked for, and what documents they carry.
+// writes returns how many writes the workload sends, and the size of their documents.
 func writes(sc *scenario.Scenario) (n int64, bytes units.Size) {
 	w := sc.Workloads()
 	if w.IsClosed() && w.Rate() == 0 {
@@ -77,7 +76,8 @@ func writes(sc *scenario.Scenario) (n int64, bytes units.Size) {
 	if w.IsClosed() {
 		return n, units.Size(float64(n) * float64(w.DocumentSize()))
 	}
-	// The mean over the first of them: sizes have a distribution, and a push carries an entry only.
+	// The mean over the first operations: sizes have a distribution, and a push carries only one
+	// entry.
 	src, op := w.Open(sc.Seed), workload.Op{}
 	end := vtime.At(span(sc))
 	var count, sum float64
@@ -87,7 +87,7 @@ func writes(sc *scenario.Scenario) (n int64, bytes units.Size) {
 			sum += float64(op.Size)
 		}
 	}
-	if count < 10_000 { // then these are all
+	if count < 10_000 { // these are all of them
 		return int64(count), units.Size(sum)
 	}
 	return n, units.Size(sum / count * float64(n))
@@ -95,15 +95,15 @@ func writes(sc *scenario.Scenario) (n int64, bytes units.Size) {
 
 func span(sc *scenario.Scenario) time.Duration { return (sc.Run.Warmup + sc.Run.Duration).Std() }
 
-// Expected is what the run puts into documents, loading and asking.
+// Expected is the volume of documents that the run writes, loading included.
 func (in *Intent) Expected() units.Size { return in.Bytes + in.Written }
 
-// What says what is made: "database plimsoll_lab_x".
+// What says what is created: "database plimsoll_lab_x".
 func (in *Intent) What() string {
 	return in.Address.Kind().made(in.Name)
 }
 
-// Plan is what is going to happen, in a sentence without its end.
+// Plan describes what is going to happen, as the beginning of a sentence.
 func (in *Intent) Plan() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "creates %s on %s", in.What(), in.Address)

@@ -12,78 +12,78 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// An Engine is one whose existing servers a run may use.
+// An Engine is one whose existing servers a run can use.
 type Engine interface {
 	engine.Engine
-	// Addresses are those of its servers.
+	// Addresses describes the addresses of its servers.
 	Addresses() Addresses
-	// NewExisting prepares a run's use of a server. Nothing is asked yet.
+	// NewExisting prepares a run's use of a server. It sends nothing yet.
 	NewExisting(sc *scenario.Scenario, opt Options) (Server, error)
 }
 
-// Addresses are those of an engine's servers.
+// Addresses describes how the servers of an engine are addressed.
 type Addresses struct {
-	// Engine and Product are the engine's names in scenarios and for people.
+	// Engine and Product are the engine's key in scenarios and its product name.
 	Engine, Product string
-	// Schemes are theirs, without "://"; Secure are those of them that ask for TLS.
+	// Schemes come without "://"; Secure are those that ask for TLS.
 	Schemes, Secure []string
-	// Begin is what people are told of the schemes, Example and Usage how addresses look: in
-	// errors, and in a flag's help.
+	// Begin describes the schemes in errors. Example and Usage show an address, in errors and in a
+	// flag's help.
 	Begin, Example, Usage string
-	// Socket says that an address without a host means a socket of this machine.
+	// Socket says that an address without a host means a socket on this machine.
 	Socket bool
-	// HostParameter is a parameter that names hosts as well, "" if there is none.
+	// HostParameter is a parameter that also names hosts, "" if there is none.
 	HostParameter string
-	// Files says that the files of TLS are given by flags. Otherwise they are parameters of the
-	// address: Parameters names them.
+	// Files says that flags give the TLS files. Otherwise they are parameters of the address, and
+	// Parameters names them.
 	Files      bool
 	Parameters string
-	// Makes is what a run makes there, %s being its name; "": a database.
+	// Makes is what a run creates there, with %s for its name; "": a database.
 	Makes string
 }
 
 // Options say how a run uses a server.
 type Options struct {
 	Address *Address
-	// Name is what everything that the run makes there is called by.
+	// Name is the name of everything that the run creates there.
 	Name string
 	TLS  Files
-	// Keep leaves there what was made.
+	// Keep leaves what was created.
 	Keep bool
 }
 
-// Files are TLS: a client's certificate with its key, and who signs the servers'. "": none, and
-// the system's.
+// Files are for TLS: a client's certificate with its key, and the authority that signed the
+// servers' certificates. "": no client certificate, and the system's authorities.
 type Files struct{ Cert, Key, CACert string }
 
-// A Server is a lab.Server that runs already: Start makes what the run needs there and nothing
-// else, and Stop removes it, unless it is to be kept.
+// A Server is a lab.Server that was already running: Start creates what the run needs there and
+// nothing else, and Stop removes it, unless it is to be kept.
 type Server interface {
 	lab.Server
-	// Inspect connects and says what is there; it writes nothing. The error says what is in the
-	// way of a run.
+	// Inspect connects and reports what it finds; it writes nothing. The error says what prevents a
+	// run.
 	Inspect(ctx context.Context, sc *scenario.Scenario) (*Inspection, error)
 }
 
-// ErrNotOurs is the error of killing or starting what somebody else runs.
+// ErrNotOurs is the error of killing or starting a server that somebody else runs.
 var ErrNotOurs = errors.New("an existing server is neither killed nor started")
 
-// An Inspection is what was seen of a server before anything is written.
+// An Inspection is what was found on a server before anything is written.
 type Inspection struct {
 	// Server is the product with its version: "PostgreSQL 15.18".
 	Server string
-	// Notes are what a person should know before saying yes, a sentence each.
+	// Notes are what the user should know before agreeing, a sentence each.
 	Notes []string
-	// Least is the least that the user has to be allowed there.
+	// Least is the least privilege that the user needs there.
 	Least string
-	// Remove is what removes by hand what a killed run leaves, as one types it.
+	// Remove is the command that removes what a killed run leaves.
 	Remove string
 }
 
-// Kinds are the addresses that engines know, in the order of their names.
+// Kinds are the kinds of addresses of all engines, in the order of the engines' names.
 type Kinds []Addresses
 
-// KindsOf are those of the engines in a list that have existing servers.
+// KindsOf returns the kinds of those engines that support existing servers.
 func KindsOf(all []engine.Engine) Kinds {
 	var k Kinds
 	for _, e := range engine.Facets[Engine](all) {
@@ -93,12 +93,12 @@ func KindsOf(all []engine.Engine) Kinds {
 	return k
 }
 
-// Wanted says what an address looks like: "for example etcd://127.0.0.1:2379 or ...".
+// Wanted shows what an address looks like: "for example etcd://127.0.0.1:2379 or ...".
 func (k Kinds) Wanted() string {
 	return "for example " + k.list(func(a *Addresses) string { return a.Example }, " or ")
 }
 
-// Usage is a flag's help about addresses.
+// Usage is the help of a flag that takes an address.
 func (k Kinds) Usage() string { return k.list(func(a *Addresses) string { return a.Usage }, ", ") }
 
 func (k Kinds) list(of func(*Addresses) string, last string) string {
@@ -115,7 +115,7 @@ func (k Kinds) list(of func(*Addresses) string, last string) string {
 	return b.String()
 }
 
-// of is the kind of address that has a scheme, nil if none has.
+// of returns the kind of address with this scheme, nil if there is none.
 func (k Kinds) of(scheme string) *Addresses {
 	for i := range k {
 		if slices.Contains(k[i].Schemes, scheme) {
@@ -125,7 +125,7 @@ func (k Kinds) of(scheme string) *Addresses {
 	return nil
 }
 
-// made is what a run makes on a server.
+// made is what a run creates on a server.
 func (a *Addresses) made(name string) string {
 	if a.Makes == "" {
 		return "database " + name

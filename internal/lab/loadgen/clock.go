@@ -12,26 +12,26 @@ import (
 	"plimsoll/internal/base/vtime"
 )
 
-// A clock is the time of a run. Tests have one of their own.
+// A clock is the time of a run. Tests use one of their own.
 type clock interface {
 	Now() vtime.Instant
 	// Wait returns at an instant, or when the context ends.
 	Wait(ctx context.Context, until vtime.Instant)
-	// Punctual has the calling goroutine woken as exactly as can be, until it ends.
+	// Punctual makes wake-ups of the calling goroutine as exact as possible, until it ends.
 	Punctual()
 }
 
-// A monotonic clock counts from its making.
+// A monotonic clock counts from its creation.
 type monotonic struct{ start time.Time }
 
 func (m monotonic) Now() vtime.Instant { return vtime.Instant(time.Since(m.start)) }
 
-// coarse is how long before an instant a wait goes over from the runtime's timers, which come up to
-// 1.15 ms late in a program that is idle (measured, Go 1.26, Linux 6.18), to a sleep in the kernel,
-// which takes a thread.
+// coarse is how long before an instant a wait switches from the runtime's timers to a sleep in the
+// kernel. The timers are up to 1.15 ms late in an idle program (measured, Go 1.26, Linux 6.18); the
+// sleep occupies a thread.
 const coarse = 3 * time.Millisecond
 
-// sleepers bounds the threads that sleep in the kernel; whoever finds no place comes as late as the
+// sleepers bounds the threads that sleep in the kernel; a wait beyond that is as late as the
 // runtime's timers.
 var sleepers = make(chan struct{}, 256)
 
@@ -48,11 +48,11 @@ func (m monotonic) Wait(ctx context.Context, until vtime.Instant) {
 	}
 	for left := until.Sub(m.Now()); left > 0; left = until.Sub(m.Now()) {
 		ts := unix.NsecToTimespec(int64(left))
-		_ = unix.ClockNanosleep(unix.CLOCK_MONOTONIC, 0, &ts, nil) // interrupted: it looks again
+		_ = unix.ClockNanosleep(unix.CLOCK_MONOTONIC, 0, &ts, nil) // interrupted: check again
 	}
 }
 
-// rest waits by the runtime's timers; false if the context ended.
+// rest waits with the runtime's timers; false if the context ended.
 func rest(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -66,10 +66,10 @@ func rest(ctx context.Context, d time.Duration) bool {
 
 func (m monotonic) Punctual() {
 	runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
-	// Timers of a thread may be late by its slack, 50 us unless told.
+	// Timers of a thread may be late by its slack, 50 us by default.
 	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
-	// The database under test keeps the cores busy, and its users would be elsewhere. Without the
-	// right to it the thread is as late as any.
+	// The database under test keeps the cores busy, while its real clients would be on other
+	// machines. Without the privilege the thread is as late as any other.
 	_ = unix.SchedSetAttr(0, &unix.SchedAttr{
 		Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Flags: unix.SCHED_FLAG_RESET_ON_FORK, Priority: 1,
 	}, 0)

@@ -12,38 +12,38 @@ import (
 	"plimsoll/internal/lab"
 )
 
-// A Result is what came of a run so far.
+// A Result is the outcome of a run so far.
 type Result struct {
-	// Operations are those acknowledged before the end, in about the order of their
+	// Operations were acknowledged before the end. They are in roughly the order of
 	// acknowledgement.
 	Operations []latency.Operation
-	// Asked and Refused are operations that were to begin in the measured time; refused are those
-	// of them for which too many were waiting already.
+	// Asked are the operations due in the measured time. Refused are those of them that arrived
+	// while too many were waiting.
 	Asked, Refused int64
 	Failed         int64            // with an error
-	Errors         map[string]int64 // by text; there is a bound on how many are told apart
-	// How late operations began for which a connection was free, in an open loop's measured time
-	// and warm-up.
+	Errors         map[string]int64 // by text; the number of different texts is bounded
+	// How late operations began although a connection was free, in an open loop's warm-up and
+	// measured time.
 	LateP50, LateP99, LateMax units.Duration
-	// Behind says that the load generator could not keep up: its lateness is a part of the
-	// latencies that counts. That is where its median is over 100 us and a tenth of theirs, or its
+	// Behind says that the load generator could not keep up: its lateness is a significant part of
+	// the latencies. That is the case if its median is over 100 us and a tenth of theirs, or its
 	// p99 over 1 ms and a tenth of theirs.
 	Behind bool
-	// Pauses are those of this machine. Operations that they account for are marked.
+	// Pauses are those of this machine. The operations that they explain are marked.
 	Pauses Pauses
-	// Forgotten counts keys beyond those that can be remembered.
+	// Forgotten counts the keys beyond the number that can be remembered.
 	Forgotten int64
 }
 
-// What a load generator may be late by without its being told, beside a tenth of the latencies.
-// Volumes that one rents take 500 us and more for a write, and a virtual machine's timers and cores
-// come this late now and then.
+// How late a load generator may be, besides a tenth of the latencies, before it is reported. Rented
+// volumes take 500 us and more for a write, and a virtual machine's timers and cores are
+// occasionally this late.
 const (
 	lateP50 = 100 * time.Microsecond
 	lateP99 = time.Millisecond
 )
 
-// behind holds lateness against the latencies it is a part of.
+// behind compares lateness with the latencies that it is part of.
 func behind(late, all *latency.Distribution) bool {
 	over := func(percentile float64, free time.Duration) bool {
 		return late.Percentile(percentile) > int64(free)+all.Percentile(percentile)/10
@@ -51,15 +51,15 @@ func behind(late, all *latency.Distribution) bool {
 	return over(50, lateP50) || over(99, lateP99)
 }
 
-// Known is what is known of a key's writes.
+// Known is what is known about a key's writes.
 type Known struct{ Acknowledged, Issued uint64 } // Seq; 0: none
 
-// Totals are the counters of a run, warm-up included, as an exporter at its clients would tell
+// Totals are the counters of a run, warm-up included, as an exporter in its clients would report
 // them.
 type Totals struct {
 	At                           vtime.Instant // the workload's time
 	Asked, Done, Refused, Failed int64
-	Waiting                      int64 // asked, and not answered, failed or refused
+	Waiting                      int64 // sent and not answered, failed or refused
 	Reads, Writes                KindTotals
 	// P99 is that of all operations in the measured time so far; 0: there are none.
 	P99 units.Duration
@@ -71,7 +71,7 @@ type KindTotals struct {
 	Took units.Duration // summed over operations
 	// Max is the longest since the last call of Totals.
 	Max units.Duration
-	// Felt is how long they took, counted in a recording's buckets.
+	// Felt is their latency as a histogram, in a recording's buckets.
 	Felt latency.Buckets
 }
 
@@ -79,9 +79,9 @@ type KindTotals struct {
 type counts struct {
 	operations                       []latency.Operation
 	askedAll, refusedAll             int64
-	asked, refused, finished, failed int64 // the first two of the measured time
+	asked, refused, finished, failed int64 // asked and refused: of the measured time
 	errors                           map[string]int64
-	first                            error // that was returned
+	first                            error // the one that is returned
 	reads, writes                    KindTotals
 	all                              latency.Distribution // of the measured time
 	lateness                         latency.Distribution
@@ -116,7 +116,7 @@ func (c *counts) fail(err error) {
 	c.errors[text]++
 }
 
-// failing tells whether more operations failed than may.
+// failing reports whether more operations failed than may.
 func (c *counts) failing() bool { return c.failed*errorsShare > c.failed+c.finished }
 
 func (c *counts) failure() error {
@@ -141,14 +141,14 @@ func (d *Generator) refused(at vtime.Instant) {
 	}
 }
 
-// late counts by how much an operation began after it could have.
+// late counts by how much an operation began later than it could have.
 func (d *Generator) late(by vtime.Instant) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.count.lateness.Add(int64(by))
 }
 
-// issued remembers that a write is about to be made.
+// issued remembers that a write is about to be sent.
 func (d *Generator) issued(op *lab.Op) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -161,21 +161,22 @@ func (d *Generator) issued(op *lab.Op) {
 	d.known[op.Key] = k
 }
 
-// Known gives what is known of each key that was written; of Config.Remember, and between two Runs.
+// Known returns what is known about each key that was written. It needs Config.Remember, and may be
+// called between two Runs.
 func (d *Generator) Known() map[uint64]Known { return d.known }
 
-// Found says which write of a key is there after a loss of power: from now on this one counts as
-// acknowledged.
+// Found records which write of a key survived a power loss: from now on it counts as acknowledged.
 func (d *Generator) Found(key, seq uint64) { d.known[key] = Known{Acknowledged: seq, Issued: seq} }
 
-// At is the workload's time at a time of the day: while the server was down it stood still.
+// At converts a time of day to the workload's time, which stopped while the server was down.
 func (d *Generator) At(t time.Time) vtime.Instant {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	at := vtime.Instant(0)
 	for i := range d.spans {
 		s := &d.spans[i]
-		since := t.Round(0).Sub(s.wall.Round(0)) // by the wall's clock: t may come from another process
+		// by the wall clock: t may come from another process
+		since := t.Round(0).Sub(s.wall.Round(0))
 		if since < 0 && i > 0 {
 			break
 		}
@@ -184,7 +185,7 @@ func (d *Generator) At(t time.Time) vtime.Instant {
 	return at
 }
 
-// Totals tells how far the run has come.
+// Totals returns how far the run has come.
 func (d *Generator) Totals() Totals {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -202,8 +203,8 @@ func (d *Generator) Totals() Totals {
 	return t
 }
 
-// Result tells what came of the Runs so far. It fails where more than one operation in a hundred
-// did, with the first error.
+// Result returns the outcome of the Runs so far. It fails, with the first error, if more than one
+// operation in a hundred did.
 func (d *Generator) Result() (*Result, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

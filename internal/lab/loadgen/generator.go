@@ -18,58 +18,60 @@ import (
 
 // Bounds of what a run keeps.
 const (
-	waitingMax    = 1 << 19    // operations that wait for a connection, as simulated; those beyond are refused
-	operationsMax = 16_000_000 // acknowledged ones, of 24 bytes
+	// operations that wait for a connection, as in the simulation; more are refused
+	waitingMax    = 1 << 19
+	operationsMax = 16_000_000 // acknowledged operations, 24 bytes each
 	rememberedMax = 4_000_000  // keys whose writes are remembered
-	errorsMax     = 16         // errors that are told apart by their text
+	errorsMax     = 16         // different error texts
 )
 
-// One operation in errorsShare may fail; before errorsLeast have there is no telling.
+// One operation in errorsShare may fail. The share is checked once errorsLeast have failed.
 const (
 	errorsShare = 100
 	errorsLeast = 100
 )
 
-// patienceDefault is how long operations under way are waited for at the end: longer than the
-// longest stalls that volumes with limits were seen to make.
+// patienceDefault is how long a run waits at its end for operations in flight: longer than the
+// longest stalls that were observed on volumes with limits.
 const patienceDefault = 30 * time.Second
 
-// A Doer performs operations: a lab.Server, or what stands for one.
+// A Doer performs operations: a lab.Server, or a substitute for one.
 type Doer interface {
 	Do(ctx context.Context, conn int, op *lab.Op) error
 }
 
-// A Config says what is asked.
+// A Config describes the load.
 type Config struct {
 	Server   Doer
 	Workload *workload.Workload
 	Seed     random.Seed
-	// From and End are the measured time: what begins before From is warm-up, and nothing begins
+	// From and End bound the measured time: what begins before From is warm-up, and nothing begins
 	// from End on.
 	From, End vtime.Instant
-	// Patience is how long operations under way are waited for when a Run is over. 0: 30 s.
+	// Patience is how long a Run waits at its end for operations in flight. 0: 30 s.
 	Patience time.Duration
-	// Remember keeps what was acknowledged, for Known, and lets no two writes of a key be under way
-	// at a time.
+	// Remember keeps what was acknowledged, for Known. No two writes of a key are then in flight at
+	// the same time.
 	Remember bool
 
-	clock clock // nil: the real one
+	clock clock // nil: the real clock
 }
 
-// A Generator asks. Run and Result belong to one goroutine; the others may be called any time.
+// A Generator sends the load. Run and Result must be called from one goroutine; the other methods
+// may be called at any time.
 type Generator struct {
 	cfg    Config
 	clock  clock
 	source workload.Source  // of an open loop
-	closed *workload.Closed // of a closed one
-	next   lab.Op           // the operation of an open loop that comes next
-	drawn  bool             // there is one
+	closed *workload.Closed // of a closed loop
+	next   lab.Op           // the next operation of an open loop
+	drawn  bool             // next is valid
 
-	turn  sync.Mutex // clients of a closed loop draw in order
+	turn  sync.Mutex // clients of a closed loop draw operations in order
 	locks [256]sync.Mutex
 	seq   atomic.Uint64
-	cut   atomic.Bool // whatever fails now fails because the run was ended
-	over  atomic.Bool // nothing begins any more
+	cut   atomic.Bool // the run was ended, so failures are expected
+	over  atomic.Bool // no operation begins any more
 
 	pauses pauseMeter
 
@@ -78,17 +80,17 @@ type Generator struct {
 	count counts
 	known map[uint64]Known
 	fatal error
-	stop  context.CancelFunc // of the present Run
+	stop  context.CancelFunc // cancels the current Run
 }
 
-// A span is a Run: the time by the clock at which the workload's time went on, and where it stood.
+// A span is one Run: from when to when it ran by the clock, and at which workload time it began.
 type span struct {
 	wall    time.Time
 	clock   vtime.Instant
 	at, end vtime.Instant
 }
 
-// New makes a load generator that stands at the beginning.
+// New makes a load generator at the beginning of the workload's time.
 func New(cfg Config) *Generator {
 	d := &Generator{cfg: cfg, clock: cfg.clock, known: map[uint64]Known{}}
 	if d.clock == nil {
@@ -105,10 +107,10 @@ func New(cfg Config) *Generator {
 	return d
 }
 
-// Run asks from where the last Run ended until an instant of the workload's time. Then it calls
-// ended, if that is not nil, while operations are under way, and ends these at once; with nil it
-// waits for them. It fails where more than one operation in a hundred does, and with the context's
-// error when that ends.
+// Run continues from where the last Run ended, up to an instant of the workload's time. If ended is
+// not nil, Run then calls it while operations are in flight, and aborts them. Otherwise it waits
+// for them. It fails if more than one operation in a hundred does, and with the context's error
+// when that ends.
 func (d *Generator) Run(ctx context.Context, until vtime.Instant, ended func() error) error {
 	until = min(until, d.cfg.End)
 	work, cancel := context.WithCancel(ctx)
@@ -124,7 +126,7 @@ func (d *Generator) Run(ctx context.Context, until vtime.Instant, ended func() e
 	d.stop = cancel
 	d.mu.Unlock()
 
-	if d.cfg.clock == nil { // a test's clock does not stand still with the machine
+	if d.cfg.clock == nil { // a test's clock is not paused with the machine
 		d.pauses.start(d.now)
 		defer d.pauses.end()
 	}
@@ -157,9 +159,9 @@ func (d *Generator) err() error {
 	return d.fatal
 }
 
-// now is the workload's time.
+// now returns the workload's time.
 func (d *Generator) now() vtime.Instant {
-	s := &d.spans[len(d.spans)-1] // appended to only while nobody asks
+	s := &d.spans[len(d.spans)-1] // appended to only between Runs
 	return s.at + d.clock.Now() - s.clock
 }
 
@@ -169,7 +171,7 @@ func (d *Generator) wait(ctx context.Context, until vtime.Instant) {
 	d.clock.Wait(ctx, until-s.at+s.clock)
 }
 
-// start lets everybody begin, and gives a function to be called at the end.
+// start starts all workers, and returns a function to be called at the end.
 func (d *Generator) start(ctx context.Context, workers *sync.WaitGroup, until vtime.Instant) (ended func()) {
 	if d.closed != nil {
 		for client := range d.closed.Clients() {
@@ -195,8 +197,8 @@ func (d *Generator) start(ctx context.Context, workers *sync.WaitGroup, until vt
 	}
 }
 
-// lanes are where operations queue: one for all connections, or one each where a key belongs to
-// one.
+// lanes are the queues: one for all connections, or one for each if every key has its own
+// connection.
 func (d *Generator) lanes() []chan lab.Op {
 	n := 1
 	if d.cfg.Remember {
@@ -209,7 +211,7 @@ func (d *Generator) lanes() []chan lab.Op {
 	return out
 }
 
-// dispatch hands operations over when they are due.
+// dispatch sends operations to the lanes when they are due.
 func (d *Generator) dispatch(ctx context.Context, lanes []chan lab.Op, until vtime.Instant) {
 	for {
 		if !d.drawn {
@@ -243,7 +245,7 @@ func (d *Generator) serve(ctx context.Context, conn int, lane <-chan lab.Op) {
 	free := d.now()
 	for op := range lane {
 		if d.over.Load() || ctx.Err() != nil {
-			continue // it waits for ever
+			continue // it waits forever
 		}
 		d.late(d.now() - max(op.At, free))
 		d.do(ctx, conn, &op)
@@ -305,7 +307,7 @@ func (d *Generator) do(ctx context.Context, conn int, op *lab.Op) {
 			d.known[op.Key] = k
 		}
 	}
-	if d.spans[len(d.spans)-1].end <= now { // as of one that is still waiting
+	if d.spans[len(d.spans)-1].end <= now { // counts as still waiting
 		return
 	}
 	if len(d.count.operations) >= operationsMax {
@@ -315,7 +317,7 @@ func (d *Generator) do(ctx context.Context, conn int, op *lab.Op) {
 	d.count.done(latency.Operation{At: op.At, Took: int64(now - op.At), Write: op.Kind.Writes()}, d.cfg.From)
 }
 
-// failed counts an error, and ends the run where there are too many.
+// failed counts an error, and ends the run if there are too many.
 func (d *Generator) failed(err error) {
 	if d.count.fail(err); d.count.failed >= errorsLeast && d.count.failing() {
 		d.end(d.count.failure())

@@ -23,7 +23,7 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// bubble is the time of a synctest bubble, which passes when everybody waits.
+// bubble is the clock of a synctest bubble, which advances when all goroutines wait.
 type bubble struct{ start time.Time }
 
 func (b bubble) Now() vtime.Instant { return vtime.Instant(time.Since(b.start)) }
@@ -41,7 +41,7 @@ type server func(ctx context.Context, conn int, op *lab.Op) error
 
 func (s server) Do(ctx context.Context, conn int, op *lab.Op) error { return s(ctx, conn, op) }
 
-// takes is a server whose every operation takes so long, on as many connections as there are.
+// takes is a server on which every operation takes this long, on any number of connections.
 func takes(d time.Duration) server {
 	return func(ctx context.Context, _ int, _ *lab.Op) error {
 		select {
@@ -62,7 +62,7 @@ func resolve(t testing.TB, spec workload.Spec) *workload.Workload {
 	return w
 }
 
-// every is an open loop of an insert each so often.
+// every is an open loop that inserts at this rate.
 func every(t testing.TB, rate units.Frequency, connections int) *workload.Workload {
 	return resolve(t, workload.Spec{
 		Arrivals: &workload.Arrivals{Constant: &rate}, Mix: &workload.Mix{Insert: 1}, Connections: connections,
@@ -86,8 +86,8 @@ func result(t *testing.T, d *Generator) *Result {
 
 func at(seconds float64) vtime.Instant { return vtime.Instant(seconds * 1e9) }
 
-// TestQueuedFromTheIntendedStart: one connection that takes 20 ms is asked each 10 ms. Who waits
-// for it is late by what those before took, and half are never answered.
+// TestQueuedFromTheIntendedStart: one connection takes 20 ms per operation, and one is due every 10
+// ms. Each waits for those before it, and half are never answered.
 func TestQueuedFromTheIntendedStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := began(Config{Server: takes(20 * time.Millisecond), Workload: every(t, 100, 1), From: at(1), End: at(3)})
@@ -97,7 +97,7 @@ func TestQueuedFromTheIntendedStart(t *testing.T) {
 		r := result(t, d)
 		for i, op := range r.Operations {
 			if want := int64(20e6) * int64(i+1); int64(op.At-r.Operations[0].At)+op.Took != want {
-				t.Fatalf("operation %d, meant for %v, took %d: it was answered at another time than its turn", i, op.At, op.Took)
+				t.Fatalf("operation %d, due at %v, took %d: it was not answered in its turn", i, op.At, op.Took)
 			}
 		}
 		first := r.Operations[0].At
@@ -105,7 +105,7 @@ func TestQueuedFromTheIntendedStart(t *testing.T) {
 			t.Errorf("%d answered, %d asked in the measured time, %d refused", n, r.Asked, r.Refused)
 		}
 		if r.LateMax != 0 || r.Behind {
-			t.Errorf("began late by %v: waiting for a connection is not the load generator's lateness", r.LateMax)
+			t.Errorf("began late by %v: waiting for a connection does not count as the load generator's lateness", r.LateMax)
 		}
 		if x := d.Totals(); x.Waiting != x.Asked-x.Done || x.Writes.Done != x.Done || x.Writes.Max.Std() < time.Second || x.P99 == 0 || x.At != at(3) {
 			t.Errorf("%+v", x)
@@ -113,8 +113,8 @@ func TestQueuedFromTheIntendedStart(t *testing.T) {
 	})
 }
 
-// TestStallIsFelt: a server that stalls for two seconds is asked meanwhile, and all who came are
-// heard.
+// TestStallIsFelt: a server that stalls for two seconds still receives its load, and every latency
+// counts.
 func TestStallIsFelt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
@@ -143,8 +143,8 @@ func TestStallIsFelt(t *testing.T) {
 	})
 }
 
-// TestClosedLoop: three clients of a server that takes 10 ms ask 300 times a second, and each only
-// when it has its answer.
+// TestClosedLoop: three clients of a server that takes 10 ms send 300 operations per second, each
+// only when it has its answer.
 func TestClosedLoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -181,7 +181,7 @@ func TestClosedLoop(t *testing.T) {
 	})
 }
 
-// TestErrors: few are counted by their text, many end the run with the first of them.
+// TestErrors: a few are counted by their text, many end the run with the first of them.
 func TestErrors(t *testing.T) {
 	for name, c := range map[string]struct {
 		each int
@@ -212,14 +212,14 @@ func TestErrors(t *testing.T) {
 					t.Errorf("%v, %v, %d failed", err, last, r.Failed)
 				}
 				if d.Totals().At >= at(30) && len(r.Operations) > 28_000 {
-					t.Errorf("it went on to the end: %d operations", len(r.Operations))
+					t.Errorf("it continued to the end: %d operations", len(r.Operations))
 				}
 			})
 		})
 	}
 }
 
-// TestEndsWithTheContext and says so.
+// TestEndsWithTheContext: a cancelled run ends and returns the context's error.
 func TestEndsWithTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -234,7 +234,7 @@ func TestEndsWithTheContext(t *testing.T) {
 	})
 }
 
-// TestPatience: who does not answer at the end is not waited for without end.
+// TestPatience: a run does not wait forever for a server that does not answer.
 func TestPatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
@@ -248,9 +248,9 @@ func TestPatience(t *testing.T) {
 	})
 }
 
-// TestGoesOnAfterALossOfPower: the workload's time stands still while the server is down, no
-// operation that was to come is left out, and what is remembered is what was acknowledged.
-func TestGoesOnAfterALossOfPower(t *testing.T) {
+// TestContinuesAfterPowerLoss: the workload's time stops while the server is down, no operation is
+// skipped, and what is remembered is what was acknowledged.
+func TestContinuesAfterPowerLoss(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		alive, stored := true, map[uint64]uint64{} // Seq by key
@@ -261,7 +261,7 @@ func TestGoesOnAfterALossOfPower(t *testing.T) {
 				t.Errorf("two writes of key %d at a time", op.Key)
 			}
 			if op.Seq <= stored[op.Key] {
-				t.Errorf("key %d goes back from %d to %d", op.Key, stored[op.Key], op.Seq)
+				t.Errorf("key %d went back from %d to %d", op.Key, stored[op.Key], op.Seq)
 			}
 			busy[op.Key] = true
 			mu.Unlock()
@@ -314,7 +314,7 @@ func TestGoesOnAfterALossOfPower(t *testing.T) {
 		for since, want := range map[time.Duration]vtime.Instant{
 			500 * time.Millisecond: at(.5), 30 * time.Second: at(1), 61500 * time.Millisecond: at(1.5), time.Hour: at(2),
 		} {
-			// The server was given up at 1 s, when nothing was under way for longer.
+			// The server was cut at 1 s; nothing was in flight for longer.
 			if got := d.At(before.Add(since)); math.Abs(float64(got-want)) > 10e6 {
 				t.Errorf("%v after the start the workload's time is %v, want %v", since, got, want)
 			}
@@ -322,7 +322,7 @@ func TestGoesOnAfterALossOfPower(t *testing.T) {
 	})
 }
 
-// TestReal asks with the real clock. It says nothing of how late that is: -v prints it.
+// TestReal uses the real clock. It asserts nothing about lateness; -v prints it.
 func TestReal(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a second of real time")
@@ -339,17 +339,17 @@ func TestReal(t *testing.T) {
 	for op, s := (workload.Op{}), w.Open(1); s.Next(&op) && op.At < at(1); {
 		asked++
 	}
-	// On a machine that is busy the last ones may come too late.
+	// On a busy machine the last ones may be too late.
 	if len(r.Operations) > asked || len(r.Operations) < asked/2 {
 		t.Errorf("%d of %d operations were answered", len(r.Operations), asked)
 	}
 	if !slices.ContainsFunc(r.Operations, func(o latency.Operation) bool { return !o.Write }) {
-		t.Error("no read came")
+		t.Error("no read was sent")
 	}
 	t.Logf("began late: p50 %v, p99 %v, at most %v; behind %v", r.LateP50, r.LateP99, r.LateMax, r.Behind)
 }
 
-// TestLateness prints how late operations begin on this machine, by rate: a measurement.
+// TestLateness prints how late operations begin on this machine, by rate. It is a measurement:
 // PLIMSOLL_LATENESS=1 go test -v.
 func TestLateness(t *testing.T) {
 	if os.Getenv("PLIMSOLL_LATENESS") == "" {
@@ -370,7 +370,7 @@ func TestLateness(t *testing.T) {
 	}
 }
 
-// TestBehind: lateness counts where it is a part of the latencies that does.
+// TestBehind: lateness counts if it is a significant part of the latencies.
 func TestBehind(t *testing.T) {
 	of := func(us ...int64) *latency.Distribution {
 		var d latency.Distribution

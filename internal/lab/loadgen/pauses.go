@@ -15,31 +15,31 @@ import (
 	"plimsoll/internal/base/vtime"
 )
 
-// A virtual machine stands still now and then: what runs it gives its cores to somebody else, for
-// milliseconds, and does not say so. Everybody who waits then waits longer, which is no answer of
-// the database's. One thread for each core, more urgent than all others, asks to be woken every
-// millisecond; where it is woken late nobody ran on that core. (Gil Tene's jHiccup looks for pauses
-// of a Java machine that way.)
+// A virtual machine is paused now and then: the hypervisor gives its cores to something else for
+// milliseconds and does not report it. Everything that waits then waits longer, which is not the
+// database's latency. One thread per core, with the highest priority, asks to be woken every
+// millisecond; if it is woken late, nothing ran on that core. (Gil Tene's jHiccup finds pauses of a
+// Java machine this way.)
 const (
 	pauseTick  = time.Millisecond
-	pauseLeast = 500 * time.Microsecond // of lateness, from where on it is a pause
-	pausesMax  = 1 << 20                // that are kept: more than a run has milliseconds in a quarter of an hour
+	pauseLeast = 500 * time.Microsecond // lateness from which on it is a pause
+	pausesMax  = 1 << 20                // kept at most: more than the milliseconds in a quarter of an hour
 )
 
-// Pauses tell how this machine stood still in the measured time.
+// Pauses says how long this machine was paused in the measured time.
 type Pauses struct {
 	Count   int
-	Total   units.Duration // of the time, however many cores it were
+	Total   units.Duration // counted once, however many cores were paused
 	Longest units.Duration
-	// Aside are the operations for whose latency pauses account by half or more: they count as
-	// done, and have no latency.
+	// Aside are operations whose latency was at least half pauses: they count as done, without a
+	// latency.
 	Aside int64
 }
 
-// A pause is one of a core, in the workload's time.
+// A pause is that of one core, in the workload's time.
 type pause struct{ from, to vtime.Instant }
 
-// A pauseMeter looks for pauses while a Run lasts.
+// A pauseMeter looks for pauses during a Run.
 type pauseMeter struct {
 	mu   sync.Mutex
 	all  []pause
@@ -47,7 +47,7 @@ type pauseMeter struct {
 	done sync.WaitGroup
 }
 
-// start begins looking on every core. now is the workload's time.
+// start begins measuring on every core. now returns the workload's time.
 func (m *pauseMeter) start(now func() vtime.Instant) {
 	m.stop = make(chan struct{})
 	for cpu := range runtime.NumCPU() {
@@ -65,10 +65,10 @@ func (m *pauseMeter) look(cpu int, stop <-chan struct{}, now func() vtime.Instan
 	var only unix.CPUSet
 	only.Set(cpu)
 	if unix.SchedSetaffinity(0, &only) != nil {
-		return // a core that is not ours
+		return // a core that this process may not use
 	}
 	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
-	// Without the right to it the thread waits for others, which is no pause.
+	// Without the privilege the thread waits for others, which is not a pause.
 	if unix.SchedSetAttr(0, &unix.SchedAttr{
 		Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Flags: unix.SCHED_FLAG_RESET_ON_FORK, Priority: 3,
 	}, 0) != nil {
@@ -82,7 +82,7 @@ func (m *pauseMeter) look(cpu int, stop <-chan struct{}, now func() vtime.Instan
 		default:
 		}
 		due := now().Add(pauseTick)
-		_ = unix.ClockNanosleep(unix.CLOCK_MONOTONIC, 0, &ts, nil) // interrupted: it looks again
+		_ = unix.ClockNanosleep(unix.CLOCK_MONOTONIC, 0, &ts, nil) // interrupted: check again
 		if at := now(); at.Sub(due) >= pauseLeast {
 			m.mu.Lock()
 			if len(m.all) < pausesMax {
@@ -93,7 +93,7 @@ func (m *pauseMeter) look(cpu int, stop <-chan struct{}, now func() vtime.Instan
 	}
 }
 
-// apply sets operations aside, and tells of the pauses from an instant on.
+// apply sets operations aside, and returns the pauses from an instant on.
 func (m *pauseMeter) apply(ops []latency.Operation, from vtime.Instant) Pauses {
 	m.mu.Lock()
 	all := joined(m.all)
@@ -117,7 +117,7 @@ func (m *pauseMeter) apply(ops []latency.Operation, from vtime.Instant) Pauses {
 	return p
 }
 
-// joined are the pauses of all cores, in order and without overlaps.
+// joined merges the pauses of all cores, in order and without overlaps.
 func joined(all []pause) []pause {
 	sorted := slices.Clone(all)
 	slices.SortFunc(sorted, func(a, b pause) int { return int(a.from - b.from) })
@@ -132,7 +132,7 @@ func joined(all []pause) []pause {
 	return out
 }
 
-// paused is how much of a time the machine stood still. all is in order.
+// paused returns how much of a span the machine was paused. all is in order.
 func paused(all []pause, from, to vtime.Instant) (sum vtime.Instant) {
 	first, _ := slices.BinarySearchFunc(all, from, func(p pause, t vtime.Instant) int { return int(p.to - t) })
 	for _, p := range all[first:] {

@@ -13,8 +13,8 @@ import (
 
 const ms = vtime.Instant(time.Millisecond)
 
-// An operation is set aside where pauses account for half of its latency, on whichever core they
-// were; a stall of seconds is not, though some pause falls into it.
+// An operation is set aside if pauses explain half of its latency, on whichever core. A stall of
+// seconds is not, although some pause falls into it.
 func TestAside(t *testing.T) {
 	m := pauseMeter{all: []pause{{10 * ms, 14 * ms}, {12 * ms, 16 * ms}, {50 * ms, 52 * ms}}}
 	ops := []latency.Operation{
@@ -37,7 +37,7 @@ func TestAside(t *testing.T) {
 	}
 }
 
-// The meter ends when it is told to, and its threads have the time that they are given.
+// The meter stops when asked, and its threads use the clock that they are given.
 func TestPauseMeterEnds(t *testing.T) {
 	var m pauseMeter
 	began := time.Now()

@@ -30,8 +30,8 @@ workload:
   connections: 8
 `
 
-// The etcd that a cluster has today, and not only the one that Debian has: it runs, it is measured,
-// and it keeps what it acknowledged.
+// The etcd that clusters run today, not only Debian's, runs, is measured, and keeps what it
+// acknowledged.
 func TestCurrentEtcd(t *testing.T) {
 	built, err := filepath.Abs("../../../bin/etcd-current")
 	if err != nil {

@@ -9,12 +9,12 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// An Existing is a run on a server that runs already: the same workload, asked in the same way, and
-// no volumes of ours beneath it. Options.Server gives the server, which makes a database of its own
-// and removes it. Nothing of this machine is changed, and no right to do so is needed.
+// An Existing is a run on an existing server: the same workload, sent the same way, but no emulated
+// volumes. Options.Server is the server; it makes a database of its own and removes it. The run
+// changes nothing on this machine and needs no privileges for that.
 type Existing struct {
 	Address  string `json:"address"`  // product and hosts, without secrets
-	Database string `json:"database"` // that was made there, or the prefix of keys
+	Database string `json:"database"` // the one that was made there, or the prefix of keys
 	Kept     bool   `json:"kept"`
 	// Local says that the server is on this machine, so that its devices and cores are recorded.
 	Local bool `json:"local"`
@@ -35,7 +35,7 @@ func (x *experiment) prepareExisting(ctx context.Context) error {
 	})
 }
 
-// noMachines are those of a scenario whose server is elsewhere.
+// noMachines stands in for the machines of a scenario whose server is elsewhere.
 func noMachines(sc *scenario.Scenario, opt *Options) *machines {
 	return &machines{lab: lab.Machine{Dirs: map[string]string{}, Devices: map[string]string{}, Scenario: sc, Log: opt.log}}
 }

@@ -24,8 +24,8 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// visited is a load that any server bears, on volumes that are nobody's.
-const visited = `plimsoll: 1
+// existingLoad is a load that any server can take. Its volumes are not used.
+const existingLoad = `plimsoll: 1
 name: visit
 seed: 5
 run: {duration: 1s, warmup: 200ms}
@@ -43,7 +43,7 @@ workload:
 
 func parsed(t *testing.T, engine string) *scenario.Scenario {
 	t.Helper()
-	text := strings.Replace(visited, "ENGINE: {}", engine, 1)
+	text := strings.Replace(existingLoad, "ENGINE: {}", engine, 1)
 	sc, err := language.Parse("visit.yaml", []byte(text), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -60,8 +60,8 @@ func parsedAddress(t *testing.T, text string) *existing.Address {
 	return a
 }
 
-// visiting gives the options of a run on a server, as the command has them: it is looked at first.
-func visiting(t *testing.T, sc *scenario.Scenario, a *existing.Address, guest existing.Server, keep bool) Options {
+// onServer returns the options of a run on a server, after the inspection that the command makes.
+func onServer(t *testing.T, sc *scenario.Scenario, a *existing.Address, guest existing.Server, keep bool) Options {
 	t.Helper()
 	if _, err := guest.Inspect(t.Context(), sc); err != nil {
 		t.Fatal(err)
@@ -74,7 +74,7 @@ func visiting(t *testing.T, sc *scenario.Scenario, a *existing.Address, guest ex
 	}
 }
 
-// cluster is a real etcd of one member, and a visitor of it.
+// cluster is a real etcd of one member, and a client of it.
 func cluster(t *testing.T) (*existing.Address, func() *etcd.Existing) {
 	t.Helper()
 	c := etcdtest.Run(t, 1, false)
@@ -88,8 +88,8 @@ func cluster(t *testing.T) (*existing.Address, func() *etcd.Existing) {
 	}
 }
 
-// notOurs holds that a result is of a server that ran already: no volumes of ours, no setting of
-// this machine's, and the reader is told.
+// notOurs checks that a result is of an existing server: no emulated volumes, no changed settings
+// of this machine, and a remark that says so.
 func notOurs(t *testing.T, r *Result, server string, v *Existing) {
 	t.Helper()
 	l := &r.Lab
@@ -104,12 +104,12 @@ func notOurs(t *testing.T, r *Result, server string, v *Existing) {
 	}
 }
 
-// A run on an etcd that is there asks it, is recorded, has the model beside it, and leaves none of
-// its keys.
+// A run on an existing etcd sends its load, is recorded, has the model beside it, and leaves none
+// of its keys.
 func TestRunOnAServer(t *testing.T) {
 	a, visitor := cluster(t)
 	sc := parsed(t, "etcd: {}")
-	opt := visiting(t, sc, a, visitor(), false)
+	opt := onServer(t, sc, a, visitor(), false)
 	record := recording.NewMemory(recording.MemoryOptions{})
 	opt.Record, opt.Model = record, true
 	r, err := Run(t.Context(), sc, opt)
@@ -127,7 +127,7 @@ func TestRunOnAServer(t *testing.T) {
 	for _, s := range record.Sources() {
 		for fact := range s.Facts {
 			if strings.HasPrefix(fact, "device_of_") {
-				t.Errorf("the recording says %s, and volumes are not ours", fact)
+				t.Errorf("the recording says %s, but volumes are not ours", fact)
 			}
 		}
 	}
@@ -140,11 +140,12 @@ func TestRunOnAServer(t *testing.T) {
 	}
 }
 
-// However it ends, the keys go: here by its context, once it asks.
-func TestABrokenVisitLeavesNothing(t *testing.T) {
+// The keys are removed however the run ends: here the context is cancelled while operations are
+// sent.
+func TestInterruptedRunOnAServerLeavesNothing(t *testing.T) {
 	a, visitor := cluster(t)
 	sc := parsed(t, "etcd: {}")
-	opt := visiting(t, sc, a, visitor(), false)
+	opt := onServer(t, sc, a, visitor(), false)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	opt.Progress = func(p Progress) {
@@ -164,9 +165,10 @@ func TestABrokenVisitLeavesNothing(t *testing.T) {
 	}
 }
 
-// A run on a PostgreSQL makes a database, which is kept where that is asked for, with all its rows.
-func TestVisitIsKept(t *testing.T) {
-	dir, err := os.MkdirTemp("", "plimsoll-visit-") // where others may enter, which t.TempDir is not: the server is another user
+// A run on a PostgreSQL makes a database, and keeps it with all its rows if asked to.
+func TestDatabaseOnAServerIsKept(t *testing.T) {
+	// a folder that other users may enter, unlike t.TempDir: the server is another user
+	dir, err := os.MkdirTemp("", "plimsoll-visit-")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +194,7 @@ func TestVisitIsKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opt := visiting(t, sc, a, guest, true)
+	opt := onServer(t, sc, a, guest, true)
 	r, err := Run(t.Context(), sc, opt)
 	if err != nil {
 		t.Fatal(err)

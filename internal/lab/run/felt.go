@@ -7,8 +7,8 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// clientLatency is the histogram of latencies from the intended starts, under the name that a
-// simulation gives it.
+// clientLatency is the histogram of latencies from the intended starts, with the same name as in a
+// simulation.
 const clientLatency = "plimsoll_client_latency_seconds"
 
 // felt is a histogram's columns for one instant.

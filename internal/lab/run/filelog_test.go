@@ -19,11 +19,10 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// A fileLog is the smallest server that is one: a log of records, each synced before it is
-// acknowledged, and once a second a checkpoint of four megabytes. It really writes to the machine's
-// volume.
+// A fileLog is a minimal server: a log of records, each synced before it is acknowledged, and a
+// checkpoint of four megabytes once a second. It really writes to the machine's volume.
 type fileLog struct {
-	// forgets makes it a server that acknowledges before it has written.
+	// forgets makes the server acknowledge before it has written.
 	forgets bool
 
 	mu     sync.Mutex
@@ -50,7 +49,7 @@ func (s *fileLog) Start(ctx context.Context, m *lab.Machine, progress lab.Progre
 	return s.Restart(ctx)
 }
 
-// Restart reads what is there, up to the first record that is not whole.
+// Restart reads the log up to the first incomplete record.
 func (s *fileLog) Restart(context.Context) error {
 	f, err := os.OpenFile(s.path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -119,7 +118,7 @@ func (s *fileLog) Do(_ context.Context, _ int, op *lab.Op) error {
 	}
 	if !s.forgets {
 		if s.err = s.file.Sync(); s.err != nil {
-			return s.err // after a failed sync nothing is known any more
+			return s.err // after a failed sync the file's state is unknown
 		}
 	}
 	s.end += recordBytes
@@ -152,7 +151,7 @@ func (s *fileLog) close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stop = nil
-	_ = s.file.Close() // on a volume without power it fails
+	_ = s.file.Close() // fails on a volume without power
 	return nil
 }
 

@@ -15,7 +15,7 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// bare is WiredTiger whose only checkpoint is that after loading.
+// bare is WiredTiger whose only checkpoint is the one after loading.
 const bare = `plimsoll: 1
 name: no journal
 seed: 3
@@ -32,7 +32,7 @@ workload:
   connections: 8
 `
 
-// mayEnter lets an engine, which is not root, into the test's folders.
+// mayEnter lets an engine, which does not run as root, into the test's folders.
 func mayEnter(t *testing.T) {
 	t.Helper()
 	for _, dir := range []string{mount.Root, filepath.Dir(mount.Root)} {
@@ -42,9 +42,9 @@ func mayEnter(t *testing.T) {
 	}
 }
 
-// What a journal is for: with it all that was acknowledged is there after a loss of power, without
-// it what was written since the last checkpoint is not.
-func TestJournalIsWhatIsKept(t *testing.T) {
+// Why there is a journal: with it, everything acknowledged survives a power loss; without it,
+// writes since the last checkpoint do not.
+func TestJournalKeepsAcknowledgedWrites(t *testing.T) {
 	for journal, kept := range map[string]bool{"true": true, "false": false} {
 		t.Run("journal "+journal, func(t *testing.T) {
 			sc, opt := options(t, strings.Replace(bare, "oplog: false", "oplog: false, journal: "+journal, 1), nil)

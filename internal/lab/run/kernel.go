@@ -17,8 +17,8 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// settings are the kernel's write-back limits as the scenario's machine would have them. Ratios
-// there are of the scenario's memory, which is not this machine's: so they are given in bytes, as
+// settings are the kernel's write-back limits as they would be on the scenario's machine. The
+// scenario's ratios refer to its own memory, not this machine's, so they are set in bytes, as
 // package linux computes them.
 func settings(h *scenario.Host) map[string]string {
 	limit, background := h.Dirty, h.DirtyBackground
@@ -28,7 +28,7 @@ func settings(h *scenario.Host) map[string]string {
 	if background == 0 {
 		background = units.Size(float64(h.Memory) * float64(h.DirtyBackgroundRatio))
 	}
-	if background >= limit { // as the kernel does
+	if background >= limit { // the kernel does the same
 		background = limit / 2
 	}
 	centiseconds := func(d units.Duration) string { return strconv.FormatInt(int64(d.Std()/(10*time.Millisecond)), 10) }
@@ -40,7 +40,7 @@ func settings(h *scenario.Host) map[string]string {
 	}
 }
 
-// kernel is the kernel's name and release.
+// kernel returns the kernel's name and release.
 func kernel() string {
 	var u unix.Utsname
 	if unix.Uname(&u) != nil {
@@ -50,13 +50,13 @@ func kernel() string {
 	return text(u.Sysname[:]) + " " + text(u.Release[:])
 }
 
-// memory is this machine's, in bytes.
+// memory returns this machine's memory in bytes.
 func memory() int64 {
 	n, _ := meminfo("MemTotal")
 	return n
 }
 
-// meminfo is a value of /proc/meminfo in bytes.
+// meminfo returns a value of /proc/meminfo in bytes.
 func meminfo(name string) (int64, error) {
 	text, err := os.ReadFile("/proc/meminfo")
 	if err != nil {
@@ -71,7 +71,7 @@ func meminfo(name string) (int64, error) {
 	return 0, fmt.Errorf("/proc/meminfo has no %s", name)
 }
 
-// A processor is the time all cores have worked, and all there was, in ticks.
+// A processor is the time that all cores have been busy, and their total time, in ticks.
 type processor struct{ busy, all int64 }
 
 // cpu reads the first line of /proc/stat (proc(5)): user, nice, system, idle, iowait, irq, softirq,
@@ -100,7 +100,7 @@ func cpu() (processor, error) {
 	return p, nil
 }
 
-// counters are a block device's, as iostat takes them: requests, bytes, seconds.
+// counters are a block device's requests, bytes and seconds, as iostat counts them.
 type counters struct {
 	reads, writes, readBytes, writtenBytes  float64
 	readTime, writeTime, busyTime, weighted float64

@@ -16,8 +16,8 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// machines are those of a scenario, one or one for each of etcd's members, with their mounted
-// volumes: nil where a server runs already, which has its own.
+// machines are those of a scenario with their mounted volumes: one, or one for each etcd member. It
+// is nil for an existing server.
 type machines struct {
 	*mount.Machine
 	lab lab.Machine
@@ -35,14 +35,14 @@ func mountAll(ctx context.Context, sc *scenario.Scenario, opt *Options) (m *mach
 	}
 	m.lab.Dirs, m.lab.Devices = m.Dirs, m.Devices
 	m.lab.Scratch = filepath.Join(m.Machine.Scratch, "scratch")
-	// Whatever the umask is: the database is not root.
+	// Set the mode explicitly, whatever the umask: the database does not run as root.
 	if err := errors.Join(os.Mkdir(m.lab.Scratch, 0o777), os.Chmod(m.lab.Scratch, 0o777)); err != nil {
 		return m, errors.Join(err, m.close(ctx))
 	}
 	return m, nil
 }
 
-// sync has the page cache written out.
+// sync writes out the page cache.
 func (m *machines) sync() error {
 	for name, dir := range m.lab.Dirs {
 		f, err := os.Open(dir)
@@ -56,7 +56,7 @@ func (m *machines) sync() error {
 	return nil
 }
 
-// status tells how all volumes stand, in the scenario's order; none where the server runs already.
+// status returns the state of all volumes, in the scenario's order; empty for an existing server.
 func (m *machines) status(ctx context.Context) (*mount.Status, error) {
 	if m.Machine == nil {
 		return &mount.Status{}, nil
@@ -64,7 +64,8 @@ func (m *machines) status(ctx context.Context) (*mount.Status, error) {
 	return m.Status(ctx)
 }
 
-// pace lets requests through at once, or makes them wait for volumes that begin anew.
+// pace sets whether requests take their volume's time. Volumes that are paced again start with full
+// buckets.
 func (m *machines) pace(ctx context.Context, paced bool) error {
 	if m.Machine == nil {
 		return nil
@@ -72,7 +73,7 @@ func (m *machines) pace(ctx context.Context, paced bool) error {
 	return m.Pace(ctx, paced)
 }
 
-// resetStats begins counting anew.
+// resetStats restarts the counters.
 func (m *machines) resetStats(ctx context.Context) error {
 	if m.Machine == nil {
 		return nil
@@ -80,8 +81,7 @@ func (m *machines) resetStats(ctx context.Context) error {
 	return m.ResetStats(ctx)
 }
 
-// close unmounts everything, whoever uses it, and takes away what a process that served volumes and
-// died has left.
+// close unmounts everything, even if it is in use, and removes what a crashed volume process left.
 func (m *machines) close(ctx context.Context) error {
 	if m.Machine == nil {
 		return nil

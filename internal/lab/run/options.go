@@ -11,37 +11,35 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// Options say how a scenario is run.
+// Options say how to run a scenario.
 type Options struct {
-	// File and Sets are what the scenario was read from: the process that serves the volumes reads
+	// File and Sets are what the scenario was read from; the process that serves the volumes reads
 	// it again.
 	File string
 	Sets []string
-	// Record takes the series of the measured time; nil: none are kept. Run does not close it.
+	// Record takes the series of the measured time; nil: none are recorded. Run does not close it.
 	Record recording.Writer
 	// Series says whether the result holds series over time, for plots.
 	Series bool
 	// FileSystem is ext4 or xfs; "": the scenario's.
 	FileSystem string
-	// Images is a folder for the volumes' images; "": they are in memory.
+	// Images is a folder for the volumes' images; "": they are kept in memory.
 	Images string
 	// PowerLoss is how many times the machine loses power in the measured time.
 	PowerLoss int
-	// Model says whether the scenario is simulated as well, when the machine is idle again.
+	// Model says whether to simulate the scenario as well, once the machine is idle again.
 	Model bool
-	// Progress, if not nil, is told how far the run has come, about once a second.
+	// Progress, if not nil, receives the run's progress about once a second.
 	Progress func(Progress)
-	// Log takes what the engine's processes and the volumes have to say; nil: nobody does.
+	// Log takes messages of the engine's processes and the volumes; nil: discarded.
 	Log func(line string)
-	// Existing says that the server runs already, and that Server gives it; nil: volumes are
-	// mounted and an engine started on them.
+	// Existing says that Server is an existing server; nil: mount volumes and start an engine on
+	// them.
 	Existing *Existing
-	// Engines are those that the program knows.
-	Engines []engine.Engine
-	// Server makes the engine; nil: that of the scenario.
+	Engines  []engine.Engine
+	// Server makes the engine; nil: the scenario's.
 	Server func(sc *scenario.Scenario) (lab.Server, error)
-	// Daemon is how the process that serves the volumes is started; nil: this program's `lab
-	// serve`.
+	// Daemon is how to start the process that serves the volumes; nil: this program's `lab serve`.
 	Daemon []string
 }
 
@@ -49,25 +47,25 @@ type Options struct {
 type Progress struct {
 	Phase       string // "mounting volumes", "loading documents", "warming up", "measuring", ...
 	Done, Total int64  // in the phase's own unit; seconds of warm-up and measurement; total 0 is unknown
-	// Timed says that Done and Total are seconds, and that the rest counts.
+	// Timed says that Done and Total are seconds, and that Rate and P99 are valid.
 	Timed bool
 	Rate  units.Frequency // answered in the last second
 	P99   units.Duration  // of the measured time so far; 0: nothing is measured yet
 }
 
-// Result is what a run comes to: a simulated one's result, by the same counting and the same
-// contract, and what is to be known of the laboratory.
+// Result is the outcome of a run: the same counting and contract as a simulated result, plus what
+// the reader should know about the lab.
 type Result struct {
 	*simulate.Result
 	Source string `json:"source"` // "lab"
 	Lab    Lab    `json:"lab"`
-	// PowerLoss is what losses of power took; null: none were asked for.
+	// PowerLoss is the outcome of the power losses; null: none were asked for.
 	PowerLoss *PowerLoss `json:"power_loss"`
-	// Model is the same scenario, simulated; null: it was not asked for.
+	// Model is the same scenario, simulated; null: not asked for.
 	Model *simulate.Result `json:"model"`
 }
 
-// Lab is where and how well it was run. Times are seconds.
+// Lab is where the scenario ran, and how well it was emulated. Times are seconds.
 type Lab struct {
 	Server     string `json:"server"`       // engine and version
 	Kernel     string `json:"kernel"`       // "Linux 6.18.5"
@@ -75,16 +73,16 @@ type Lab struct {
 	Memory     int64  `json:"memory_bytes"` // of this machine
 	FileSystem string `json:"filesystem"`
 	Backing    string `json:"backing"` // "memory", or the images' folder
-	// Existing is what was done to a server that ran already; null: the engine was ours, on
-	// emulated volumes.
+	// Existing is what the run did to an existing server; null: the lab started the engine itself,
+	// on emulated volumes.
 	Existing *Existing `json:"visit"`
-	// Settings are the kernel's that were changed for the run.
+	// Settings are the kernel settings that were changed for the run.
 	Settings map[string]string `json:"settings"`
 	Volumes  []Emulation       `json:"volumes"`
-	// Saturated says that the emulator could not keep up, and the result is none.
+	// Saturated says that the emulator could not keep up, so the result is not valid.
 	Saturated bool     `json:"saturated"`
 	Dispatch  Dispatch `json:"dispatch"`
-	// Pauses are times in which this machine stood still.
+	// Pauses are times in which this machine was paused.
 	Pauses Pauses `json:"pauses"`
 	// Awake says that its cores did not sleep: waking one costs a virtual machine up to a
 	// millisecond.
@@ -92,76 +90,78 @@ type Lab struct {
 	// Failed are operations that ended with an error; Errors counts them by text.
 	Failed int64            `json:"failed"`
 	Errors map[string]int64 `json:"errors"`
-	// Remarks are what a reader of the result has to know, a sentence each.
+	// Remarks are what a reader of the result should know, a sentence each.
 	Remarks []string `json:"remarks"`
 }
 
 // Emulation is how well a volume was emulated, over the measured time.
 type Emulation struct {
-	Name      string   `json:"name"`
-	Gives     []string `json:"gives"` // its limits, for people
-	LateP50   float64  `json:"late_p50_seconds"`
-	LateP99   float64  `json:"late_p99_seconds"`
-	LateMax   float64  `json:"late_max_seconds"`
-	LateShare float64  `json:"late_share"`       // of its requests, later than 100 us and 5 % of what they were to take
-	LateWorst float64  `json:"late_share_worst"` // in the worst ten seconds
-	// What a read or write took in the mean, as the kernel counts it, and what it was to take;
-	// null: there was none. Added is the most by which the first was over the second in ten
-	// seconds, Slow whether that is more than the path to the emulator may add.
+	Name    string   `json:"name"`
+	Gives   []string `json:"gives"` // its limits, for people
+	LateP50 float64  `json:"late_p50_seconds"`
+	LateP99 float64  `json:"late_p99_seconds"`
+	LateMax float64  `json:"late_max_seconds"`
+	// share of its requests that were late by more than 100 us and 5 % of their planned latency
+	LateShare float64 `json:"late_share"`
+	LateWorst float64 `json:"late_share_worst"` // in the worst ten seconds
+	// The mean latency of a read or write, as the kernel counts it, and the planned one; null:
+	// there were none. Added is the largest excess of the first over the second within ten seconds.
+	// Slow says whether that is more than the path to the emulator may add.
 	Kernel    *float64 `json:"kernel_mean_seconds"`
 	Asked     *float64 `json:"asked_mean_seconds"`
 	Added     float64  `json:"path_added_worst_seconds"`
 	Slow      bool     `json:"path_slow"`
 	Saturated bool     `json:"saturated"`
 	Resident  int64    `json:"resident_bytes"`
-	Refused   int64    `json:"refused_writes"` // for want of room for the image
+	Refused   int64    `json:"refused_writes"` // because the image had no room
 }
 
-// Dispatch is how late operations began for which a connection was free.
+// Dispatch is how late operations began although a connection was free.
 type Dispatch struct {
 	LateP50 float64 `json:"late_p50_seconds"`
 	LateP99 float64 `json:"late_p99_seconds"`
 	LateMax float64 `json:"late_max_seconds"`
-	// Behind says that this is a part of the latencies that counts: see loadgen.Result.
+	// Behind says that this lateness is a significant part of the latencies: see loadgen.Result.
 	Behind bool `json:"behind"`
 }
 
-// Pauses are times in which nobody ran, because what runs this machine had its cores elsewhere.
+// Pauses are times in which nothing ran, because the hypervisor used this machine's cores for
+// something else.
 type Pauses struct {
 	Count   int     `json:"count"`
 	Total   float64 `json:"total_seconds"`
 	Longest float64 `json:"longest_seconds"`
-	// Aside are operations for whose latency pauses account by half or more. They count as done,
-	// and have none.
+	// Aside are operations whose latency was at least half pauses. They count as done, without a
+	// latency.
 	Aside int64 `json:"operations_set_aside"`
 }
 
-// PowerLoss is what losses of power took.
+// PowerLoss is the outcome of the power losses.
 type PowerLoss struct {
 	Cuts int `json:"cuts"`
-	// Acknowledged are the writes that had been answered by the last cut, warm-up included; Keys
-	// the documents they went to, which were read after it.
+	// Acknowledged are the writes answered before the last cut, warm-up included. Keys are the
+	// documents that they changed, which were read afterwards.
 	Acknowledged int64 `json:"acknowledged_writes"`
 	Keys         int64 `json:"keys"`
-	// Lost are documents that had gone, or were older than their last acknowledged write; Wrong
-	// those that held what nobody had written; Unreadable those whose reading failed.
+	// Lost are documents that were missing, or older than their last acknowledged write; Wrong
+	// those with content that was never written; Unreadable those that could not be read.
 	Lost       int64 `json:"lost"`
 	Wrong      int64 `json:"wrong"`
 	Unreadable int64 `json:"unreadable"`
 	// FailedRecoveries are restarts after which the engine did not serve. The run ends with the
 	// first.
 	FailedRecoveries int `json:"failed_recoveries"`
-	// RecoverySeconds are from the power's return until the engine served, for each cut.
+	// RecoverySeconds are, for each cut, from the return of power until the engine served.
 	RecoverySeconds []float64 `json:"recovery_seconds"`
-	// Kept, Torn and Dropped are writes in flight, as the volumes left them.
+	// Kept, Torn and Dropped count the writes in flight by what the volumes did with them.
 	Kept    int `json:"volume_writes_kept"`
 	Torn    int `json:"volume_writes_torn"`
 	Dropped int `json:"volume_writes_dropped"`
-	// Examples are what was found wrong, the first of it, a sentence each.
+	// Examples are the first few faults found, a sentence each.
 	Examples []string `json:"examples"`
 }
 
-// Held tells whether everything acknowledged was there each time.
+// Held reports whether everything acknowledged survived each power loss.
 func (p *PowerLoss) Held() bool {
 	return p.Lost == 0 && p.Wrong == 0 && p.Unreadable == 0 && p.FailedRecoveries == 0
 }

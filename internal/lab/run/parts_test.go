@@ -17,7 +17,7 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// TestSettings: ratios are of the scenario's memory, and bytes go before them.
+// TestSettings: ratios refer to the scenario's memory, and settings in bytes take precedence.
 func TestSettings(t *testing.T) {
 	h := scenario.Host{}
 	h.Memory, h.DirtyBackgroundRatio, h.DirtyRatio = 10*units.GiB, 0.1, 0.2
@@ -46,7 +46,7 @@ func TestCuts(t *testing.T) {
 	last := x.from
 	for _, c := range cuts {
 		if c < last+apart || c >= x.end {
-			t.Errorf("%v comes %v after the one before", c, c.Sub(last))
+			t.Errorf("%v is %v after the one before", c, c.Sub(last))
 		}
 		last = c
 	}
@@ -56,11 +56,11 @@ func TestCuts(t *testing.T) {
 	}
 	x.opt.PowerLoss = 0
 	if x.cuts() != nil {
-		t.Error("power was lost that nobody asked to lose")
+		t.Error("power was lost without being asked for")
 	}
 }
 
-// TestOwnDevices: of block devices only the laboratory's are recorded, by their volumes' names.
+// TestOwnDevices: only the lab's block devices are recorded, by their volumes' names.
 func TestOwnDevices(t *testing.T) {
 	m := recording.NewMemory(recording.MemoryOptions{})
 	w := &ownDevices{Writer: m, volumes: map[string]string{"loop3": "wal"}, seen: map[string]labels.Labels{}}
@@ -85,8 +85,8 @@ func TestOwnDevices(t *testing.T) {
 	}
 }
 
-// TestThisMachineTells what results say of it.
-func TestThisMachineTells(t *testing.T) {
+// TestThisMachine: results describe the machine that they come from.
+func TestThisMachine(t *testing.T) {
 	p, err := cpu()
 	if err != nil {
 		t.Skip(err)
@@ -98,7 +98,7 @@ func TestThisMachineTells(t *testing.T) {
 		t.Errorf("%d bytes, %s", memory(), kernel())
 	}
 	if _, err := diskstat("no-such-device"); err == nil {
-		t.Error("a device that is not there has counters")
+		t.Error("a missing device has counters")
 	}
 	a, b := counters{reads: 5, busyTime: 2}, counters{reads: 2, busyTime: 1}
 	if got := a.less(b).more(b); got != a {

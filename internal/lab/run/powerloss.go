@@ -17,14 +17,14 @@ import (
 )
 
 const (
-	// examplesMax bounds what is told of documents that are not as they should be.
+	// examplesMax bounds the examples of damaged documents.
 	examplesMax = 10
-	// apart is the least time between two losses of power: an engine that has just started has
-	// nothing to lose.
+	// apart is the least time between two power losses: an engine that has just started has nothing
+	// to lose.
 	apart = vtime.Instant(500 * time.Millisecond)
 )
 
-// cuts are the instants at which the power is lost, in order: anywhere in the measured time.
+// cuts returns the instants at which the power is lost: anywhere in the measured time, in order.
 func (x *experiment) cuts() []vtime.Instant {
 	if x.opt.PowerLoss == 0 {
 		return nil
@@ -36,7 +36,7 @@ func (x *experiment) cuts() []vtime.Instant {
 		out = append(out, x.from+vtime.Instant(chance.Below(uint64(x.end-x.from))))
 	}
 	slices.Sort(out)
-	for i := range out { // in a short time many have no room: those come at its end
+	for i := range out { // in a short run many have no room; these happen at its end
 		least := x.from + apart
 		if i > 0 {
 			least = out[i-1] + apart
@@ -46,7 +46,8 @@ func (x *experiment) cuts() []vtime.Instant {
 	return slices.Compact(out)
 }
 
-// cut takes the power away while operations are under way: volumes fail and processes end at once.
+// cut turns the power off while operations are under way: the volumes fail and the processes end at
+// the same moment.
 func (x *experiment) cut(ctx context.Context, n int) error {
 	if x.record != nil {
 		x.record.cut.Store(true)
@@ -57,8 +58,7 @@ func (x *experiment) cut(ctx context.Context, n int) error {
 		var err error
 		report, err = x.m.Cut(ctx, disk.Cut{
 			Seed: x.sc.Seed + random.Seed(n), Lose: 0.5, Torn: 0.5,
-			// What volumes that one rents write whole or not at all, at the least (disk.Cut tells
-			// the source).
+			// The least that rented volumes write atomically (disk.Cut gives the source).
 			Sector: 4096,
 		})
 		failed <- err
@@ -84,8 +84,8 @@ func (x *experiment) cut(ctx context.Context, n int) error {
 	return nil
 }
 
-// recover starts everything again and reads what was written; false: the engine does not serve any
-// more.
+// recover restarts everything and reads what was written; again is false if the engine no longer
+// serves.
 func (x *experiment) recover(ctx context.Context, n int) (again bool, err error) {
 	fail := func(err error) (bool, error) { return false, fmt.Errorf("after power loss %d: %w", n+1, err) }
 	x.opt.tell(Progress{Phase: "restarting after a power loss", Done: int64(n + 1), Total: int64(x.opt.PowerLoss)})
@@ -104,7 +104,7 @@ func (x *experiment) recover(ctx context.Context, n int) (again bool, err error)
 		return false, nil
 	}
 	x.power.RecoverySeconds = append(x.power.RecoverySeconds, time.Since(back).Seconds())
-	// Reading everything is no part of the experiment.
+	// Reading everything back is not part of the measurement.
 	if err := x.m.pace(ctx, false); err != nil {
 		return fail(err)
 	}
@@ -120,11 +120,11 @@ func (x *experiment) recover(ctx context.Context, n int) (again bool, err error)
 	return true, nil
 }
 
-// check reads each document that was written: it has to be as the last acknowledged write left it,
-// or as one did that was asked for since.
+// check reads each document that was written: it must be as the last acknowledged write left it, or
+// as a write sent since then did.
 func (x *experiment) check(ctx context.Context, n int) error {
 	known := x.load.Known()
-	keys := slices.Sorted(maps.Keys(known)) // in the order in which they lie, as likely as not
+	keys := slices.Sorted(maps.Keys(known)) // probably the order in which they are stored
 	x.power.Acknowledged, x.power.Keys = x.load.Totals().Writes.Done, 0
 	for i, key := range keys {
 		if i%1000 == 0 {

@@ -28,14 +28,14 @@ import (
 type recorder struct {
 	w        recording.Writer
 	volumes  map[string]string // volume by device: "loop3" is "data"
-	existing *Existing         // nil: the server is ours
+	existing *Existing         // nil: the lab started the server
 	first    time.Time
 	last     time.Time
 	samples  int64
 
-	cut    atomic.Bool // the power is off: whatever fails now, fails for that
+	cut    atomic.Bool // the power is off, so failures are expected
 	mu     sync.Mutex
-	failed []error // of sources, each once
+	failed []error // sources, each once
 	told   map[string]bool
 }
 
@@ -47,7 +47,7 @@ func newRecorder(w recording.Writer, devices map[string]string) *recorder {
 	return r
 }
 
-// read reads live sources until the function it gives is called.
+// read reads live sources until stop is called.
 func (r *recorder) read(ctx context.Context, sources []source.Source) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var all sync.WaitGroup
@@ -86,7 +86,7 @@ func (r *recorder) fail(name string, err error) {
 	r.w.Note(recording.Note{Kind: recording.NoteGap, Source: name, Text: "it could not be read any further: " + err.Error()})
 }
 
-// own records what driver and volumes tell.
+// own records the statistics of the load generator and the volumes.
 func (r *recorder) own(ctx context.Context, at time.Time, t loadgen.Totals, volumes []mount.VolumeStatus) error {
 	var b recording.Batch
 	b.TimesMs = []int64{at.UnixMilli()}
@@ -99,7 +99,7 @@ func (r *recorder) own(ctx context.Context, at time.Time, t loadgen.Totals, volu
 		add(float64(k.Done), "plimsoll_client_operations_total", "kind", kind)
 		add(float64(k.Took)/1e9, "plimsoll_client_latency_seconds_total", "kind", kind)
 		add(float64(k.Max)/1e9, "plimsoll_client_latency_seconds_max", "kind", kind)
-		if k.Done > 0 { // else no operation is of this kind: a hundred series would say nothing
+		if k.Done > 0 { // without operations of this kind, a hundred series would say nothing
 			b.Columns = append(b.Columns, felt(kind, &k.Felt)...)
 		}
 	}
@@ -132,7 +132,7 @@ func (r *recorder) end(sc *scenario.Scenario, l *Lab) error {
 	if sc.Host.Instance != "" {
 		facts["instance_type"] = sc.Host.Instance
 	}
-	if r.existing == nil { // of the volumes that are emulated
+	if r.existing == nil { // of the emulated volumes
 		maps.Copy(facts, sc.DeviceFacts())
 	}
 	for device, name := range r.volumes {
@@ -151,15 +151,14 @@ func (r *recorder) end(sc *scenario.Scenario, l *Lab) error {
 	return errors.Join(r.failed...)
 }
 
-// ownDevices leaves out block devices that are not the laboratory's, and calls the others by their
-// volumes' names.
+// ownDevices drops block devices that are not the lab's, and names the others after their volumes.
 type ownDevices struct {
 	recording.Writer
 	volumes map[string]string
 	seen    map[string]labels.Labels // by the source's labels; empty: left out
 }
 
-// Append passes on what is the laboratory's.
+// Append passes on the lab's series.
 func (o *ownDevices) Append(ctx context.Context, b *recording.Batch) error {
 	out := recording.Batch{TimesMs: b.TimesMs, Columns: make([]recording.Column, 0, len(b.Columns))}
 	for _, c := range b.Columns {

@@ -17,7 +17,7 @@ import (
 	"plimsoll/internal/model/simulate"
 )
 
-// result makes the result of a run that is over.
+// result makes the result of a finished run.
 func (x *experiment) result(ctx context.Context) (*Result, error) {
 	asked, err := x.load.Result()
 	if err != nil {
@@ -30,7 +30,7 @@ func (x *experiment) result(ctx context.Context) (*Result, error) {
 	}
 	if v := x.opt.Existing; v != nil {
 		if o.Host.Machine = v.Address; !v.Local {
-			o.Host.DirtyBytesMax, o.Host.CPUBusy = 0, 0 // this machine's are not the server's
+			o.Host.DirtyBytesMax, o.Host.CPUBusy = 0, 0 // this machine is not the server's
 		}
 	}
 	if x.opt.Series {
@@ -47,7 +47,7 @@ func (x *experiment) result(ctx context.Context) (*Result, error) {
 	return &Result{Result: o.Result(x.sc), Source: "lab", Lab: x.lab, PowerLoss: x.power}, nil
 }
 
-// observed are the checkpoints in the workload's time.
+// observed returns the checkpoints, in the workload's time.
 func (x *experiment) observed() []engine.Cycle {
 	slices.SortFunc(x.cycles, func(a, b lab.Cycle) int { return a.From.Compare(b.From) })
 	out := make([]engine.Cycle, len(x.cycles))
@@ -64,7 +64,7 @@ func thisMachine() string {
 	return fmt.Sprintf("this machine's %d cores and %s", runtime.NumCPU(), units.Bytes(float64(memory())))
 }
 
-// describe says what the laboratory was, and what to know of it.
+// describe fills in what is known about the lab, with remarks.
 func (x *experiment) describe(ctx context.Context, asked *loadgen.Result) error {
 	l := &x.lab
 	l.Server, l.Kernel, l.Cores, l.Memory = x.server.Describe(), kernel(), runtime.NumCPU(), memory()

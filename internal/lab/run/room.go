@@ -9,12 +9,11 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// keepBytes is the memory that images leave to the machine (lab/disk leaves as much).
+// keepBytes is the memory that images leave to the machine; lab/disk leaves the same.
 const keepBytes = units.GiB
 
-// fits tells before anything is mounted whether the images, if they are in memory, can hold the
-// documents of the beginning. What a run adds, and what an engine writes beside its documents,
-// shows only when it does.
+// fits checks before mounting whether images in memory have room for the documents that are loaded.
+// What the run adds, and what an engine writes beside its documents, shows only later.
 func (x *experiment) fits() error {
 	if x.opt.Images != "" {
 		return nil
@@ -26,8 +25,8 @@ func (x *experiment) fits() error {
 	w := x.sc.Workloads()
 	documents := 0.0
 	for k := range x.sc.MemberCount() {
-		// An image has its volume's size at most. (Streams have no documents but files, which fit
-		// their volumes.)
+		// An image is at most as large as its volume. (Streams have no documents but files, which
+		// fit their volumes.)
 		volumes := 0.0
 		for _, v := range x.sc.VolumesOf(k + 1) {
 			volumes += float64(v.Value.Size)
@@ -41,8 +40,8 @@ func (x *experiment) fits() error {
 	return nil
 }
 
-// roomless says of an error whether it came because an image was full: engines tell it in words of
-// their own.
+// roomless adds to an error that an image was full if that was the cause: each engine words it
+// differently.
 func (x *experiment) roomless(ctx context.Context, err error) error {
 	all, asked := x.m.status(context.WithoutCancel(ctx))
 	if asked != nil || x.opt.Images != "" {

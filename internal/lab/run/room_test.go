@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Documents that no memory holds are refused before anything is mounted, with what to do.
+// Documents that do not fit into memory are refused before mounting, with advice.
 func TestImagesLargerThanMemory(t *testing.T) {
 	text := strings.NewReplacer("size: 256MiB", "size: 60TiB", "count: 50", "count: 400000000000").Replace(appends)
 	sc, opt := options(t, text, &fileLog{})

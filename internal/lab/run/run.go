@@ -21,33 +21,33 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// closing is how long an engine has to end in order, on volumes that no longer take their time.
+// closing is how long an engine may take to shut down, on volumes that no longer take their time.
 const closing = 60 * time.Second
 
-// An experiment is a run under way.
+// An experiment is a run in progress.
 type experiment struct {
 	sc     *scenario.Scenario
 	opt    *Options
 	server lab.Server
 	m      *machines
 	kernel *mount.Settings
-	unlock func() // others may run
+	unlock func() // lets other runs start
 	load   *loadgen.Generator
 	watch  *watcher
 	record *recorder // nil: nothing is recorded
 
 	from, end vtime.Instant
 
-	started bool       // the server was
-	one     sync.Mutex // the server's methods are called one at a time
+	started bool       // the server was started
+	one     sync.Mutex // serializes calls of the server's methods
 	cycles  []lab.Cycle
 	lab     Lab
 	power   *PowerLoss
 }
 
-// Run takes a scenario to the laboratory. Whatever comes, nothing of it stays behind: an error, or
-// the context's end. While it runs the program has more threads than there are cores and, while it
-// asks, a higher priority.
+// Run takes a scenario to the lab. It leaves nothing behind, whether it ends, fails or is
+// cancelled. While it runs, the program has more threads than there are cores, and a higher
+// priority while it sends operations.
 func Run(ctx context.Context, sc *scenario.Scenario, opt Options) (*Result, error) {
 	fail := func(err error) (*Result, error) { return nil, fmt.Errorf("running %s: %w", sc.Name, err) }
 	if sc.Workloads() == nil {
@@ -87,12 +87,12 @@ func (o *Options) log(line string) {
 	}
 }
 
-// run does it and undoes it.
+// run does the run and undoes its changes.
 func (x *experiment) run(ctx context.Context) (out *Result, err error) {
 	defer processors()()
 	sleep := func() {}
 	if x.opt.Existing == nil {
-		sleep, err = awake() // from before the volumes are mounted: the path to them is measured then
+		sleep, err = awake() // before mounting, because mounting measures the path to the volumes
 		x.lab.Awake = err == nil
 	}
 	defer sleep()
@@ -100,7 +100,7 @@ func (x *experiment) run(ctx context.Context) (out *Result, err error) {
 		if e := x.close(ctx); err == nil {
 			err = e
 		} else if e != nil {
-			x.opt.log(e.Error()) // the first error is the one that counts
+			x.opt.log(e.Error()) // the first error is the one returned
 		}
 	}()
 	if err := x.prepare(ctx); err != nil {
@@ -132,7 +132,7 @@ func (x *experiment) prepare(ctx context.Context) (err error) {
 	if err := x.fits(); err != nil {
 		return err
 	}
-	// Two at a time would take each other's cores, and change the same settings of the kernel.
+	// Two runs at a time would compete for the cores and change the same kernel settings.
 	x.unlock, err = mount.Lock(ctx, "lab-run", func() { x.opt.tell(Progress{Phase: "waiting for another run on this machine"}) })
 	if err != nil {
 		return err
@@ -169,14 +169,14 @@ func (x *experiment) remark(format string, args ...any) {
 	x.lab.Remarks = append(x.lab.Remarks, fmt.Sprintf(format, args...))
 }
 
-// close undoes everything. It does not end with the context.
+// close undoes everything. It ignores the context's end.
 func (x *experiment) close(ctx context.Context) error {
 	x.opt.tell(Progress{Phase: "shutting down"})
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closing)
 	defer cancel()
 	var errs []error
 	if x.m != nil {
-		errs = append(errs, x.m.pace(ctx, false)) // what is dirty need not wait
+		errs = append(errs, x.m.pace(ctx, false)) // write-back need not wait for the volumes
 	}
 	if x.started {
 		errs = append(errs, x.server.Stop(ctx))
@@ -191,7 +191,7 @@ func (x *experiment) close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// ask asks, with losses of power in between.
+// ask sends the workload, with the power losses in between.
 func (x *experiment) ask(ctx context.Context) error {
 	ends := append(x.cuts(), x.end)
 	for i, until := range ends {
@@ -203,13 +203,13 @@ func (x *experiment) ask(ctx context.Context) error {
 		}
 		prioritize(clientNice)
 		err := x.load.Run(asking, until, ended)
-		prioritize(programNice) // an engine that is started again has that of programs
+		prioritize(programNice) // a restarted engine has the priority of ordinary programs
 		watched := stop()
 		give()
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case watched != nil: // then nobody asked any more
+		case watched != nil: // no operations were sent any more
 			return watched
 		case err != nil:
 			return err
@@ -229,7 +229,7 @@ func (x *experiment) ask(ctx context.Context) error {
 	return nil
 }
 
-// look watches until the function it gives is called. If it cannot, it gives up the whole.
+// look watches until stop is called. If it fails, it cancels the run.
 func (x *experiment) look(ctx context.Context, give context.CancelFunc) (stop func() error) {
 	done := make(chan struct{})
 	gone := make(chan error, 1)
@@ -243,7 +243,7 @@ func (x *experiment) look(ctx context.Context, give context.CancelFunc) (stop fu
 	return func() error { close(done); return <-gone }
 }
 
-// cyclesEvery is how many seconds pass before checkpoints are asked for again.
+// cyclesEvery is how many seconds pass between queries for checkpoints.
 const cyclesEvery = 5
 
 func (x *experiment) watching(ctx context.Context, done <-chan struct{}) error {
@@ -298,7 +298,8 @@ func (x *experiment) sources() []source.Source {
 	return x.server.Sources()
 }
 
-// pause is until the next look: whole seconds, and the beginning of the measured time.
+// pause returns the time until the next look: whole seconds, and the beginning of the measured
+// time.
 func (x *experiment) pause(measured bool, at vtime.Instant) time.Duration {
 	if left := x.from.Sub(at); !measured && left < time.Second {
 		return max(left, 0)
@@ -317,8 +318,8 @@ func (x *experiment) progress(now, last loadgen.Totals, span time.Duration) {
 	x.opt.tell(p)
 }
 
-// checkpoints asks for those so far, and keeps what an engine that is started again may no longer
-// know.
+// checkpoints queries the checkpoints so far, and keeps those that a restarted engine may have
+// forgotten.
 func (x *experiment) checkpoints(ctx context.Context) error {
 	x.one.Lock()
 	defer x.one.Unlock()

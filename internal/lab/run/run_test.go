@@ -24,7 +24,7 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// The test binary serves the volumes as well.
+// The test binary also serves the volumes.
 func TestMain(m *testing.M) {
 	if root := os.Getenv("PLIMSOLL_TEST_LAB_ROOT"); root != "" {
 		mount.Root = root
@@ -54,7 +54,7 @@ workload:
 objective: {write_p99: 1us}
 `
 
-// options gives a run a state of its own, of which nothing may be left at the end.
+// options gives a run a state folder of its own, which must be empty at the end.
 func options(t *testing.T, text string, server lab.Server) (*scenario.Scenario, Options) {
 	t.Helper()
 	if err := blockdev.Available(); err != nil {
@@ -117,7 +117,7 @@ func dirtyBackground(t *testing.T) string {
 	return strings.TrimSpace(string(text))
 }
 
-// TestRun runs a small log with two losses of power, and looks at all that comes of it.
+// TestRun runs a small log with two power losses and checks every part of the outcome.
 func TestRun(t *testing.T) {
 	sc, opt := options(t, appends, &fileLog{})
 	record := recording.NewMemory(recording.MemoryOptions{})
@@ -135,10 +135,10 @@ func TestRun(t *testing.T) {
 	}
 	for _, want := range []string{"mounting volumes", "loading documents", "warming up", "measuring", "verifying acknowledged writes", "shutting down", "simulating the scenario"} {
 		if !phases[want] {
-			t.Errorf("no word of %q in %v", want, phases)
+			t.Errorf("%q is missing in %v", want, phases)
 		}
 	}
-	// Others may run before and after, and set it to what no scenario but this one has.
+	// Other runs may come before and after; the value is one that no other scenario sets.
 	if after := dirtyBackground(t); len(r.Lab.Settings) > 0 && during != "67108864" || after == "67108864" {
 		t.Errorf("dirty_background_bytes was %q while it ran, and is %s", during, after)
 	}
@@ -162,8 +162,8 @@ func TestRun(t *testing.T) {
 
 func checkResult(t *testing.T, r *Result) {
 	t.Helper()
-	// However few of the 270 a machine with other work gets done: a write that took less than its
-	// volume's latency was not on it. (The latency's median is 2 ms.)
+	// A busy machine may complete few of the 270. A write that took less than its volume's latency
+	// was not on it. (The latency's median is 2 ms.)
 	if w := r.Writes.All; w.Operations < 20 || *w.P50Seconds < 1e-3 || r.Reads.All.Operations == 0 {
 		t.Errorf("writes %+v, reads %+v", w, r.Reads.All)
 	}
@@ -225,22 +225,22 @@ func checkRecording(t *testing.T, record *recording.Memory) {
 	}
 }
 
-// TestFindsWhatIsLost: a server that acknowledges before it has written loses what it acknowledged.
-func TestFindsWhatIsLost(t *testing.T) {
+// TestFindsLostWrites: a server that acknowledges before it has written loses what it acknowledged.
+func TestFindsLostWrites(t *testing.T) {
 	sc, opt := options(t, strings.Replace(appends, "duration: 3s, warmup: 1s", "duration: 1s, warmup: 500ms", 1), &fileLog{forgets: true})
 	opt.PowerLoss = 1
 	r, err := Run(t.Context(), sc, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Its checkpoint's sync of another file may save the log's beginning: the whole journal is
+	// Its checkpoint's sync of another file may save the beginning of the log: the whole journal is
 	// written then.
 	if p := r.PowerLoss; p.Held() || p.Lost == 0 || len(p.Examples) == 0 {
 		t.Errorf("%+v", p)
 	}
 }
 
-// TestLeavesNothing whatever ends it.
+// TestLeavesNothing: a run leaves nothing behind, however it ends.
 func TestLeavesNothing(t *testing.T) {
 	t.Run("interrupted", func(t *testing.T) {
 		sc, opt := options(t, appends, &fileLog{})
@@ -284,7 +284,7 @@ func killDaemon(t *testing.T) {
 		t.Error(err)
 	}
 	for _, s := range states {
-		if s.PID != os.Getpid() { // ours are the kernel's settings
+		if s.PID != os.Getpid() { // this process only holds kernel settings
 			if err := syscall.Kill(s.PID, syscall.SIGKILL); err != nil {
 				t.Error(err)
 			}

@@ -13,7 +13,6 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// newServer makes the engine of a scenario.
 func newServer(all []engine.Engine, sc *scenario.Scenario) (lab.Server, error) {
 	e, err := engine.Facet[lab.Engine](all, sc.Engine.Name(), "run in the lab")
 	var lack *engine.LackError

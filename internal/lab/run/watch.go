@@ -15,24 +15,24 @@ import (
 	"plimsoll/internal/model/simulate"
 )
 
-// A watcher looks at volumes, machine and load generator once a second of the measured time. What
-// goes on while the power is off is not looked at.
+// A watcher samples volumes, machine and load generator once a second of the measured time. It does
+// not sample while the power is off.
 type watcher struct {
 	m      *machines
 	load   *loadgen.Generator
 	record *recorder // nil: nothing is recorded
 	from   vtime.Instant
-	step   int // seconds of a cell of the series
+	step   int // seconds per cell of the series
 
-	seconds   float64 // looked at
+	seconds   float64 // sampled so far
 	at        time.Time
-	names     []string // of the volumes, in order
+	names     []string // the volumes', in order
 	tracks    map[string]*track
 	processor processor
-	cpuBusy   float64 // seconds of all cores
+	cpuBusy   float64 // seconds, of all cores
 	cpuAll    float64
 	dirtyMax  float64
-	dirty     []*float64 // a cell each
+	dirty     []*float64 // one value per cell
 }
 
 // A track follows one volume.
@@ -45,14 +45,14 @@ type track struct {
 
 	iopsMax, bytesMax, busyMax float64
 
-	before mount.VolumeStatus // when looking began
+	before mount.VolumeStatus // at the first sample
 	now    mount.VolumeStatus
-	held   map[string]float64 // over what was looked at before
+	held   map[string]float64 // from before the last power loss
 	worst  Emulation
 }
 
 func newWatcher(m *machines, d *loadgen.Generator, from, end vtime.Instant) *watcher {
-	cells := latency.NewSeries(from, end) // the cells that the result's other series have
+	cells := latency.NewSeries(from, end) // as many cells as the result's other series have
 	w := &watcher{m: m, load: d, from: from, step: int(cells.Step / time.Second), tracks: map[string]*track{}}
 	n := len(cells.Cells)
 	w.dirty = make([]*float64, n)
@@ -62,7 +62,7 @@ func newWatcher(m *machines, d *loadgen.Generator, from, end vtime.Instant) *wat
 	return w
 }
 
-// begin looks for the first time, after the warm-up or a loss of power.
+// begin takes the first sample, after the warm-up or a power loss.
 func (w *watcher) begin(ctx context.Context) error {
 	if err := w.m.resetStats(ctx); err != nil {
 		return err
@@ -82,11 +82,11 @@ func (w *watcher) begin(ctx context.Context) error {
 	}
 	w.at = time.Now()
 	w.processor, err = cpu()
-	w.load.Totals() // its maxima begin anew
+	w.load.Totals() // restarts its maxima
 	return err
 }
 
-// look takes in what happened since the last look.
+// look adds what happened since the last look.
 func (w *watcher) look(ctx context.Context) (loadgen.Totals, error) {
 	now := time.Now()
 	span := now.Sub(w.at).Seconds()
@@ -131,7 +131,7 @@ func (t *track) look(span float64, cell, step int) error {
 	d := c.less(t.last)
 	t.last, t.sum = c, t.sum.more(d)
 	busy := min(d.busyTime/span, 1)
-	if span >= 0.5 { // less is the last look's rest, and no second
+	if span >= 0.5 { // the rest of a second at the end does not count as one
 		t.iopsMax = max(t.iopsMax, (d.reads+d.writes)/span)
 		t.bytesMax = max(t.bytesMax, (d.readBytes+d.writtenBytes)/span)
 		if t.busy = append(t.busy, busy); len(t.busy) > 10 {
@@ -154,7 +154,7 @@ func (t *track) look(span float64, cell, step int) error {
 	return nil
 }
 
-// pause takes over what the volumes have counted: with a loss of power they begin anew.
+// pause saves what the volumes have counted: after a power loss their counters restart.
 func (w *watcher) pause() {
 	for _, name := range w.names {
 		t := w.tracks[name]
@@ -175,7 +175,7 @@ func (w *watcher) pause() {
 	}
 }
 
-// volumes are the volumes' use over all that was looked at.
+// volumes returns the volumes' use over all samples.
 func (w *watcher) volumes() []simulate.VolumeResult {
 	out := []simulate.VolumeResult{}
 	for _, name := range w.names {
@@ -190,7 +190,7 @@ func (w *watcher) volumes() []simulate.VolumeResult {
 			HeldBy: []simulate.HeldBy{}, Credits: t.now.Credits,
 		}
 		if v.BusyMax == 0 {
-			v.BusyMax = v.Busy // a run of less than ten seconds
+			v.BusyMax = v.Busy // the run took less than ten seconds
 		}
 		for _, limit := range slices.Sorted(maps.Keys(t.held)) {
 			if x := t.held[limit]; x > 0 {
@@ -202,7 +202,7 @@ func (w *watcher) volumes() []simulate.VolumeResult {
 	return out
 }
 
-// series are what is known over time, of the first cells.
+// series returns the first cells of what is known over time.
 func (w *watcher) series(cells int) *simulate.Series {
 	s := &simulate.Series{EngineDirty: make([]*float64, cells), HostDirty: w.dirty[:cells], Busy: map[string][]*float64{}}
 	for name, t := range w.tracks {
