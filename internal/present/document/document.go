@@ -37,7 +37,7 @@ package document
 type Document struct {
 	Kind    string // what it is: "Diagnosis"
 	Title   string // names the result, where a window or a file has a title
-	Verdict string // what was found, in a sentence or two
+	Verdict string // what was found, in a sentence or two; a list has none
 	Lead    []string
 	Facts   []Fact
 	Summary []Term // the facts as labelled lines
@@ -94,7 +94,8 @@ type Line struct {
 	Detail string // for whoever asks for everything
 }
 
-// A Section is a part of a document with a heading.
+// A Section is a part of a document with a heading. Without a title it has none, and a terminal
+// writes it from the first column on: a list, which other programs may read.
 type Section struct {
 	ID, Title string
 	Aside     string // a few words that complete the title: "neither found nor ruled out"
@@ -109,8 +110,9 @@ type Part struct {
 	Text     string
 	Ref      string // the evidence of the text
 	Terms    []Term
-	Source   *Cell  // what the rest was read from
-	Quote    string // what somebody else said
+	Source   *Cell    // what the rest was read from
+	Quote    string   // what somebody else said
+	Prose    []string // lines of Markdown, shown as they are: only what this project wrote itself
 	Commands []string
 	Table    *Table
 	Figure   *Figure

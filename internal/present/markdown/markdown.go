@@ -71,7 +71,9 @@ func (p *page) section(s document.Section) {
 		return
 	}
 	from := p.out.Len()
-	p.para("## " + inline(s.Title))
+	if s.Title != "" {
+		p.para("## " + inline(s.Title))
+	}
 	if s.Aside != "" {
 		p.para(line(document.Sentence(s.Aside)))
 	}
@@ -93,6 +95,7 @@ func (p *page) section(s document.Section) {
 
 func (p *page) part(x document.Part) {
 	p.para(line(x.Text))
+	p.para(strings.Join(x.Prose, "\n"))
 	if x.Quote != "" {
 		p.para("> " + line(x.Quote))
 	}

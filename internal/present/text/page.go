@@ -24,7 +24,8 @@ type page struct {
 	color     bool
 	ascii     bool
 	verbose   bool
-	shortened bool // something was left out that verbose would show
+	indent    string // of a section's parts
+	shortened bool   // something was left out that verbose would show
 }
 
 func (p *page) paint(s string, st style) string {
@@ -73,7 +74,9 @@ func (p *page) labelled(indent, column int, label, text string, st style) {
 
 // heading starts a section.
 func (p *page) heading(title, aside string) {
-	p.blank()
+	if p.out.Len() > 0 {
+		p.blank()
+	}
 	if aside == "" {
 		p.line(p.paint(title, bold))
 	} else {

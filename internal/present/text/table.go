@@ -21,7 +21,7 @@ func (p *page) table(t *document.Table) {
 	g := p.grid(t)
 	pieces := [][]int{g.columns}
 	if t.Repeat > 0 {
-		pieces = g.pieces(t.Repeat, p.width)
+		pieces = p.pieces(g)
 	}
 	for i, piece := range pieces {
 		if i > 0 {
@@ -30,11 +30,12 @@ func (p *page) table(t *document.Table) {
 		if t.Repeat == 0 {
 			piece = p.dropped(g, piece)
 		}
+		g := g.copied()
 		p.cut(g, piece)
 		p.headings(g, piece)
 		for i, row := range t.Rows {
 			if i == t.Short && t.Short > 0 && !p.verbose && len(t.Rows) > t.Short+1 {
-				p.line(indent3, p.paint(fmt.Sprintf("and %s more", units.Count(int64(len(t.Rows)-i))), dim))
+				p.line(p.indent, p.paint(fmt.Sprintf("and %s more", units.Count(int64(len(t.Rows)-i))), dim))
 				p.shortened = true
 				break
 			}
@@ -42,7 +43,7 @@ func (p *page) table(t *document.Table) {
 		}
 	}
 	for _, n := range t.Notes {
-		p.para(indent3, indent3, n, dim)
+		p.para(p.indent, p.indent, n, dim)
 	}
 }
 
@@ -57,7 +58,7 @@ type grid struct {
 const (
 	cutMin  = 8  // the least width that a column is cut to
 	wrapMin = 18 // the least width that a column of words is narrowed to, while that is enough
-	headMax = 14 // the width that a heading alone gives a column
+	headMax = 14 // the width that a heading alone gives a column, where there is no room for more
 )
 
 func (p *page) grid(t *document.Table) grid {
@@ -87,12 +88,18 @@ func (p *page) grid(t *document.Table) grid {
 	return g
 }
 
+// copied is the grid with widths of its own.
+func (g grid) copied() grid {
+	g.widths = slices.Clone(g.widths)
+	return g
+}
+
 // number reports whether a column is one of numbers, under which their notes stand.
 func (g grid) number(i int) bool { return i > 0 && g.Columns[i].Number }
 
 // total is the width of some columns.
-func (g grid) total(some []int) int {
-	sum := len(indent3) - cellGap
+func (p *page) total(g grid, some []int) int {
+	sum := len(p.indent) - cellGap
 	for _, i := range some {
 		sum += g.widths[i] + cellGap
 	}
@@ -100,12 +107,12 @@ func (g grid) total(some []int) int {
 }
 
 // pieces parts the columns so that each piece begins with the first ones and fits the page.
-func (g grid) pieces(repeat, width int) [][]int {
-	first := g.columns[:min(repeat, len(g.columns))]
+func (p *page) pieces(g grid) [][]int {
+	first := g.columns[:min(g.Repeat, len(g.columns))]
 	var out [][]int
 	piece := slices.Clone(first)
 	for _, i := range g.columns[len(first):] {
-		if g.total(append(slices.Clone(piece), i)) > width && len(piece) > len(first) {
+		if p.total(g, append(slices.Clone(piece), i)) > p.width && len(piece) > len(first) {
 			out, piece = append(out, piece), slices.Clone(first)
 		}
 		piece = append(piece, i)
@@ -115,7 +122,7 @@ func (g grid) pieces(repeat, width int) [][]int {
 
 // dropped leaves out columns until the rest fits or none may be dropped.
 func (p *page) dropped(g grid, some []int) []int {
-	for g.total(some) > p.width {
+	for p.total(g, some) > p.width {
 		worst := -1
 		for k, i := range some {
 			if d := g.Columns[i].Drop; d > 0 && (worst < 0 || d > g.Columns[some[worst]].Drop) {
@@ -134,7 +141,7 @@ func (p *page) dropped(g grid, some []int) []int {
 // cut narrows bars, then the widest columns, until all fit.
 func (p *page) cut(g grid, some []int) {
 	for _, i := range some {
-		if over := g.total(some) - p.width; over > 0 && g.bar[i] {
+		if over := p.total(g, some) - p.width; over > 0 && g.bar[i] {
 			g.widths[i] = max(cutMin, g.widths[i]-over)
 		}
 	}
@@ -150,7 +157,7 @@ func (p *page) cut(g grid, some []int) {
 
 // narrow makes the widest of some columns narrower, but none than the least, until all columns fit.
 func (p *page) narrow(g grid, all, some []int, least int) {
-	for over := g.total(all) - p.width; over > 0 && len(some) > 0; over = g.total(all) - p.width {
+	for over := p.total(g, all) - p.width; over > 0 && len(some) > 0; over = p.total(g, all) - p.width {
 		widest := slices.MaxFunc(some, func(a, b int) int { return cmp.Compare(g.widths[a], g.widths[b]) })
 		if g.widths[widest] <= least {
 			return
@@ -193,7 +200,7 @@ func (p *page) headings(g grid, some []int) {
 			}
 			b.WriteString(p.aligned(text, g.widths[i], g.Columns[i].Number) + strings.Repeat(" ", cellGap))
 		}
-		p.line(indent3, p.paint(strings.TrimRight(b.String(), " "), dim))
+		p.line(p.indent, p.paint(strings.TrimRight(b.String(), " "), dim))
 	}
 }
 
@@ -239,7 +246,7 @@ func (p *page) row(g grid, row []document.Cell, some []int) {
 		p.across(g, below, some, 0)
 	}
 	for _, n := range notes {
-		p.para(indent3+"  ", indent3+"  ", n, dim)
+		p.para(p.indent+"  ", p.indent+"  ", n, dim)
 	}
 }
 
@@ -253,7 +260,7 @@ func (p *page) across(g grid, set map[int][]string, some []int, l int) {
 		}
 		b.WriteString(text + strings.Repeat(" ", max(0, g.widths[i]-columns(text))+cellGap))
 	}
-	p.line(indent3, b.String())
+	p.line(p.indent, b.String())
 }
 
 // cell is a cell as lines of its column.

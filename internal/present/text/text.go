@@ -37,8 +37,10 @@ func Write(w io.Writer, d *document.Document, opt Options) error {
 	if opt.Width == 0 {
 		opt.Width = widthDefault
 	}
-	p := &page{width: max(opt.Width, widthMin), color: opt.Color, ascii: opt.ASCII, verbose: opt.Verbose}
-	p.para("", "", d.Verdict, bold)
+	p := &page{width: max(opt.Width, widthMin), color: opt.Color, ascii: opt.ASCII, verbose: opt.Verbose, indent: indent3}
+	if d.Verdict != "" {
+		p.para("", "", d.Verdict, bold)
+	}
 	for _, text := range d.Lead {
 		p.para("", "", text, plain)
 	}
@@ -77,7 +79,14 @@ func (p *page) section(s document.Section) {
 	if !s.Only.Has(document.Terminal) || len(parts) == 0 {
 		return
 	}
-	if len(parts) > 1 || parts[0].Timeline == nil { // a timeline stands for itself
+	p.indent = indent3
+	switch {
+	case s.Title == "":
+		p.indent = ""
+		if p.out.Len() > 0 {
+			p.blank()
+		}
+	case len(parts) > 1 || parts[0].Timeline == nil: // a timeline stands for itself
 		p.heading(strings.ToUpper(s.Title), s.Aside)
 	}
 	for i, x := range parts {
@@ -104,13 +113,16 @@ func block(x document.Part) bool { return x.Text == "" }
 
 func (p *page) part(x document.Part) {
 	if x.Text != "" {
-		p.para(indent3, indent3, x.Text, plain)
+		p.para(p.indent, p.indent, x.Text, plain)
+	}
+	for _, l := range x.Prose {
+		p.line(p.indent, p.clean(l))
 	}
 	if x.Quote != "" {
-		p.para(indent3+"> ", indent3+"> ", x.Quote, dim)
+		p.para(p.indent+"> ", p.indent+"> ", x.Quote, dim)
 	}
 	for _, c := range x.Commands {
-		p.line(indent3, p.clean(c)) // never wrapped: it is to be copied
+		p.line(p.indent, p.clean(c)) // never wrapped: it is to be copied
 	}
 	p.terms(x.Terms)
 	if x.Table != nil {
@@ -128,9 +140,9 @@ func (p *page) part(x document.Part) {
 		p.timeline(x.Timeline)
 	}
 	for _, f := range x.Files {
-		p.line(indent3, p.paint(p.clean(f.Path), bold))
+		p.line(p.indent, p.paint(p.clean(f.Path), bold))
 		for _, l := range f.Lines {
-			p.line(indent3, "  ", p.clean(l))
+			p.line(p.indent, "  ", p.clean(l))
 		}
 	}
 }
