@@ -32,6 +32,7 @@ func (p *page) table(t *document.Table) {
 		}
 		g := g.copied()
 		p.cut(g, piece)
+		p.widen(g, piece)
 		p.headings(g, piece)
 		for i, row := range t.Rows {
 			if i == t.Short && t.Short > 0 && !p.verbose && len(t.Rows) > t.Short+1 {
@@ -92,6 +93,16 @@ func (p *page) grid(t *document.Table) grid {
 func (g grid) copied() grid {
 	g.widths = slices.Clone(g.widths)
 	return g
+}
+
+// widen gives headings the width that is left, so that they take one line where they can.
+func (p *page) widen(g grid, some []int) {
+	for _, i := range some {
+		more := columns(p.clean(g.Columns[i].Text)) - g.widths[i]
+		if more > 0 && p.total(g, some)+more <= p.width {
+			g.widths[i] += more
+		}
+	}
 }
 
 // number reports whether a column is one of numbers, under which their notes stand.
