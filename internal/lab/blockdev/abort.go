@@ -11,10 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Abort ends the file system in user space that is mounted on dir: whatever waits for it gets an
-// error. A process that is killed while it waits for its own device can only die so: it holds the
-// connection that it waits for, and the wait cannot be interrupted. Nothing happens where nothing
-// is mounted.
+// Abort ends the FUSE file system that is mounted on dir: everything that waits for it gets an
+// error. A process that was killed while it waits for its own device can end in no other way: it
+// holds the connection that it waits for, and the wait cannot be interrupted. Abort does nothing if
+// nothing is mounted.
 func Abort(dir string) error {
 	text, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
@@ -23,16 +23,16 @@ func Abort(dir string) error {
 	if !userSpace(string(text), dir) {
 		return nil
 	}
-	// By force all requests fail (fuse_umount_begin, fs/fuse/inode.c); then it is in use, as a
-	// rule.
+	// With MNT_FORCE all requests fail (fuse_umount_begin, fs/fuse/inode.c); the unmount itself
+	// then usually returns EBUSY.
 	if err := unix.Unmount(dir, unix.MNT_FORCE); err != nil && !errors.Is(err, unix.EBUSY) {
 		return fmt.Errorf("ending what serves %s: %w", dir, err)
 	}
 	return nil
 }
 
-// userSpace reports whether the uppermost mount on dir is a file system in user space. mountinfo is
-// described in proc(5).
+// userSpace reports whether the uppermost mount on dir is a FUSE file system. proc(5) describes
+// mountinfo.
 func userSpace(mountinfo, dir string) bool {
 	fuse := false
 	for line := range strings.Lines(mountinfo) {

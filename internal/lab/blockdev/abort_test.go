@@ -28,7 +28,7 @@ func TestUserSpace(t *testing.T) {
 	}
 }
 
-// Whoever waits for a device that no longer answers gets an error when it is aborted.
+// A process that waits for a device without an answer gets an error when the device is aborted.
 func TestAbort(t *testing.T) {
 	available(t)
 	h, err := disk.NewHost(disk.Options{})

@@ -11,8 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Available returns what is missing to make block devices, in a sentence that says what to do; nil
-// if nothing is.
+// Available returns what is missing to make block devices, with advice; nil if nothing is.
 func Available() error {
 	if os.Geteuid() != 0 {
 		return errors.New("emulated volumes need root, for loop devices and mounts: run it with sudo")
@@ -33,15 +32,15 @@ func Available() error {
 	return nil
 }
 
-// privileged reports whether the kernel treats this process as the machine's root: being called
-// root is not enough in a container or a user namespace.
+// privileged reports whether the kernel treats this process as the machine's root: in a container
+// or a user namespace, uid 0 is not enough.
 func privileged() error {
 	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var caps [2]unix.CapUserData
 	if err := unix.Capget(&head, &caps[0]); err == nil && caps[0].Effective&(1<<unix.CAP_SYS_ADMIN) == 0 {
 		return errors.New("emulated volumes need the right to mount (CAP_SYS_ADMIN): in a container, run it with --privileged")
 	}
-	// In the machine's own namespace each user is who he is.
+	// In the machine's own namespace every uid maps to itself.
 	text, err := os.ReadFile("/proc/self/uid_map")
 	if f := strings.Fields(string(text)); err == nil && (len(f) != 3 || f[0] != "0" || f[1] != "0" || f[2] != "4294967295") {
 		return errors.New("emulated volumes need root on the host, and this is root in a user namespace: run it outside, with sudo")

@@ -18,16 +18,16 @@ import (
 	"plimsoll/internal/lab/disk"
 )
 
-// Options say how the device looks.
+// Options describe the device.
 type Options struct {
-	// Slots is how many requests the block layer keeps in flight (nr_requests); 0: as many as the
-	// loop driver does, 128.
+	// Slots is how many requests the block layer keeps in flight (nr_requests); 0: 128, as the loop
+	// driver does.
 	Slots int
 	// MaxRequest is the largest request (max_sectors_kb); 0: the kernel's choice.
 	MaxRequest units.Size
-	// Scheduler is the queue's; "": none, which NVMe devices have.
+	// Scheduler is the queue's I/O scheduler; "": none, the default of NVMe devices.
 	Scheduler string
-	// Log takes what could not be set, a line each; nil: nobody does.
+	// Log receives the settings that the kernel refused, a line each; may be nil.
 	Log func(line string)
 }
 
@@ -46,15 +46,14 @@ func (v *Device) Path() string { return "/dev/" + v.loop.name }
 // Name is the device's name in /proc/diskstats: "loop3".
 func (v *Device) Name() string { return v.loop.name }
 
-// Attach makes a device of a disk, and measures the path to it, which takes some tenths of a
-// second. dir is an empty folder of the caller's, on which the file system in user space is
-// mounted.
+// Attach makes a device of a disk, and measures the path to it, which takes a few tenths of a
+// second. dir is an empty folder of the caller's, on which the FUSE file system is mounted.
 func Attach(ctx context.Context, d *disk.Disk, dir string, opt Options) (*Device, error) {
 	fail := func(err error) (*Device, error) { return nil, fmt.Errorf("attaching disk %s: %w", d.Name(), err) }
 	if err := ctx.Err(); err != nil {
 		return fail(err)
 	}
-	under, err := os.OpenRoot(dir) // what the mount will hide
+	under, err := os.OpenRoot(dir) // the folder that the mount will hide
 	if err != nil {
 		return fail(err)
 	}
@@ -76,11 +75,11 @@ func Attach(ctx context.Context, d *disk.Disk, dir string, opt Options) (*Device
 	return v, nil
 }
 
-// Detach takes the device away: nobody may have it open or mounted. It may be called again after an
-// error, and after a success does nothing.
+// Detach removes the device, which must not be open or mounted. It may be called again after an
+// error; after a success it does nothing.
 func (v *Device) Detach(ctx context.Context) error {
 	if v.loop != nil {
-		// Settings outlive the backing file, and the number is another program's next.
+		// Settings outlive the backing file, and another program may get the same number next.
 		restore(v.loop.name, v.undo)
 		name := v.loop.name
 		if err := v.loop.detach(); err != nil {
@@ -104,11 +103,11 @@ func (v *Device) Detach(ctx context.Context) error {
 	return nil
 }
 
-// Reap undoes what a process that died has left: the loop device by that name, if its backing file
-// is below dir, the mount on dir, and the device's settings, unless somebody has taken it
-// meanwhile. What is not there is fine.
+// Reap cleans up after a process that died: the loop device by that name if its backing file is
+// below dir, the mount on dir, and the device's settings unless another program uses the device by
+// now. Anything already gone is not an error.
 func Reap(dir, device string) error {
-	errs := []error{Abort(dir)} // first: all that follows may wait for it
+	errs := []error{Abort(dir)} // first, because everything else may wait for it
 	if device != "" && strings.HasPrefix(backing(device), dir+"/") {
 		dev, err := os.OpenFile("/dev/"+device, os.O_RDWR|unix.O_CLOEXEC, 0)
 		if err == nil {

@@ -44,7 +44,7 @@ func run(t *testing.T, name string, args ...string) string {
 	return string(out)
 }
 
-// attach makes a device that is gone when the test is over.
+// attach makes a device that is removed when the test ends.
 func attach(t *testing.T, cfg disk.Config, opt Options) (*disk.Disk, *Device) {
 	t.Helper()
 	h, err := disk.NewHost(disk.Options{Path: DefaultPath})
@@ -121,13 +121,13 @@ func TestFileSystems(t *testing.T) {
 			mounted = true
 			got, err := os.ReadFile(name)
 			if err != nil || !bytes.Equal(got, want) {
-				t.Errorf("what was written is not read back: %d bytes, %v", len(got), err)
+				t.Errorf("the data read is not the data written: %d bytes, %v", len(got), err)
 			}
 		})
 	}
 }
 
-// Nothing stays behind, and settings are as they were.
+// Nothing stays behind, and settings are as before.
 func TestDetachLeavesNothing(t *testing.T) {
 	available(t)
 	h, err := disk.NewHost(disk.Options{})
@@ -148,7 +148,7 @@ func TestDetachLeavesNothing(t *testing.T) {
 	if c, err := get(name, "write_cache"); err != nil || c != "write through" {
 		t.Errorf("the write cache is %q: %v", c, err)
 	}
-	undo := v.undo // what was set already is not in it
+	undo := v.undo // contains only what had a different value
 	if b := backing(name); b != filepath.Join(dir, imageName) {
 		t.Errorf("%s is over %q", name, b)
 	}
@@ -175,7 +175,7 @@ func TestDetachLeavesNothing(t *testing.T) {
 	nothingLeft(t, dir, name, undo)
 }
 
-// nothingLeft checks that there is no mount on dir, nothing in it, and that a device is as it was.
+// nothingLeft checks that dir is empty and not a mount point, and that the device is as before.
 func nothingLeft(t *testing.T, dir, device string, undo []setting) {
 	t.Helper()
 	mounts, err := os.ReadFile("/proc/self/mounts")
@@ -186,7 +186,7 @@ func nothingLeft(t *testing.T, dir, device string, undo []setting) {
 		t.Errorf("left in the folder: %v, %v", left, err)
 	}
 	if backing(device) != "" {
-		t.Logf("%s is another's already", device)
+		t.Logf("%s is already used by another program", device)
 		return
 	}
 	for _, s := range undo {
@@ -196,10 +196,10 @@ func nothingLeft(t *testing.T, dir, device string, undo []setting) {
 	}
 }
 
-// served tells a child of this test which folder to attach a device on, and to wait for its end.
+// served gives a child of this test the folder on which to attach a device.
 const served = "PLIMSOLL_TEST_SERVE_ON"
 
-// TestServe is no test but the child of TestReap.
+// TestServe is not a test but the child process of TestReap.
 func TestServe(t *testing.T) {
 	dir := os.Getenv(served)
 	if dir == "" {
@@ -221,11 +221,11 @@ func TestServe(t *testing.T) {
 		fmt.Println("was", s.name, s.value)
 	}
 	fmt.Println("serves", v.Name())
-	_, _ = io.Copy(io.Discard, os.Stdin) // until it is killed, or its parent is gone
-	runtime.KeepAlive(v)                 // else its descriptors are closed by and by
+	_, _ = io.Copy(io.Discard, os.Stdin) // until it is killed, or its parent ends
+	runtime.KeepAlive(v)                 // otherwise the garbage collector closes its descriptors
 }
 
-// A process that is killed while a file system is mounted leaves what Reap takes away.
+// Reap removes what a process leaves that is killed while a file system is mounted.
 func TestReap(t *testing.T) {
 	available(t, "mkfs.ext4", "mount")
 	dir := t.TempDir()
@@ -244,7 +244,7 @@ func TestReap(t *testing.T) {
 	if err := child.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = child.Process.Kill() }) // again, where the test ends early
+	t.Cleanup(func() { _ = child.Process.Kill() }) // again, in case the test ends early
 	device := ""
 	var undo []setting
 	for lines := bufio.NewScanner(out); device == "" && lines.Scan(); {
@@ -289,7 +289,7 @@ func FuzzParseUndo(f *testing.F) {
 	})
 }
 
-// The path is a line through both sizes, and never more than a busy machine may make of it.
+// The path is a line through both sizes, and bounded so that a busy machine cannot inflate it.
 func TestPathOf(t *testing.T) {
 	p := pathOf(60*time.Microsecond, 91*time.Microsecond)
 	if p.PerMiB != units.Duration(256*time.Microsecond) || p.Fixed != units.Duration(59*time.Microsecond) {
@@ -298,7 +298,7 @@ func TestPathOf(t *testing.T) {
 	for _, took := range [][2]time.Duration{{-time.Second, time.Hour}, {time.Hour, time.Second}, {0, 0}} {
 		p := pathOf(took[0], took[1])
 		if p.Fixed < 0 || p.PerMiB < 0 || p.Fixed.Std() > pathMost || p.PerMiB.Std() > 10*pathMost {
-			t.Errorf("%v makes a path of %+v", took, p)
+			t.Errorf("%v gives a path of %+v", took, p)
 		}
 	}
 }

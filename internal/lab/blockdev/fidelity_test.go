@@ -60,7 +60,7 @@ func ssd(name string, iops units.Frequency, mibs float64, calibration *volume.Ca
 	return c
 }
 
-// lent is a gp2 volume of 100 GiB with credits for some seconds only.
+// lent is a gp2 volume of 100 GiB with credits for a few seconds only.
 func lent() volume.Config {
 	c := ssd("gp2, 10,000 credits", 300, 128, &volume.GP2)
 	c.Burst = &volume.Burst{At: volume.Rate{IOPS: 3000}, Capacity: 5_400_000, Initial: 10_000}
@@ -79,8 +79,8 @@ func measuredVolumes() []volume.Config {
 	}
 }
 
-// TestFidelity prints how a device compares with the model of its volume under fio, bare and with a
-// file system on it, and what the kernel's own throttle makes of the same limits.
+// TestFidelity prints how a device compares with the model of its volume under fio, with and
+// without a file system, and how the kernel's own throttle behaves with the same limits.
 //
 //	go test ./internal/lab/blockdev -run Fidelity -fidelity 5 -v
 func TestFidelity(t *testing.T) {
@@ -96,7 +96,7 @@ func TestFidelity(t *testing.T) {
 		for _, p := range patterns {
 			for _, on := range []string{"device", "ext4", "kernel"} {
 				if name := cfg.Name + ", " + p.name + ", " + on; strings.Contains(name, *fidelityOnly) {
-					// A test of its own: its image's memory is free for the next.
+					// A subtest each, so that its image's memory is free for the next.
 					t.Run(name, func(t *testing.T) { measure(t, cfg, p, on, lasts) })
 				}
 			}
@@ -112,7 +112,8 @@ func measure(t *testing.T, cfg volume.Config, p pattern, on string, lasts time.D
 	var remark string
 	if on == "kernel" {
 		if cfg.Burst != nil || p.block > 16*units.KiB {
-			return // it has no credits, and counts a request once however long it is
+			// the kernel's throttle has no credits, and counts a request once however long it is
+			return
 		}
 		is = throttled(t, cfg, p, lasts)
 	} else {
@@ -138,7 +139,7 @@ func measure(t *testing.T, cfg volume.Config, p pattern, on string, lasts time.D
 		100*(iops/model-1), iops*mb, model*mb, is.at(.5), m.at(.5), is.at(.99), m.at(.99), remark)
 }
 
-// formatted is a folder with a new file system on a device, gone when the test is over.
+// formatted returns a folder with a new file system on a device, removed when the test ends.
 func formatted(t *testing.T, device string) string {
 	t.Helper()
 	run(t, "mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", device)
@@ -148,7 +149,7 @@ func formatted(t *testing.T, device string) string {
 	return dir
 }
 
-// fill writes what fio will use, so that its pages and blocks exist.
+// fill writes the file that fio will use, so that its pages and blocks exist.
 func fill(t *testing.T, path string) {
 	t.Helper()
 	run(t, "dd", "if=/dev/zero", "of="+path, "bs=1M", "count=1024", "oflag=direct", "conv=notrunc,fsync", "status=none")
@@ -189,8 +190,8 @@ func throttled(t *testing.T, cfg volume.Config, p pattern, lasts time.Duration) 
 	return fio(t, "/dev/"+l.name, p, lasts)
 }
 
-// A sample is requests of a closed loop: when each was done, since the start, and how long it took,
-// in ms.
+// A sample is the requests of a closed loop: when each was done, since the start, and how long it
+// took, in ms.
 type sample []struct{ done, took float64 }
 
 func (s sample) iops(d time.Duration) float64 { return float64(len(s)) / d.Seconds() }
@@ -215,7 +216,8 @@ func (s sample) perSecond(d time.Duration) string {
 	return fmt.Sprint(n)
 }
 
-// fio runs a pattern. What is done after its time is left out: it is reaped in one go, late.
+// fio runs a pattern. It drops requests that end after the run time: they are reaped together,
+// late.
 func fio(t *testing.T, path string, p pattern, lasts time.Duration) sample {
 	t.Helper()
 	log := filepath.Join(t.TempDir(), "log")
@@ -244,18 +246,17 @@ func fio(t *testing.T, path string, p pattern, lasts time.Duration) sample {
 	return out
 }
 
-// niceness is what brings a child of this process back to the priority of an ordinary program.
+// niceness brings a child of this process back to the priority of an ordinary program.
 func niceness(t *testing.T) int {
 	t.Helper()
-	n, err := unix.Getpriority(unix.PRIO_PROCESS, 0) // 20 less the niceness
+	n, err := unix.Getpriority(unix.PRIO_PROCESS, 0) // 20 minus the niceness
 	if err != nil {
 		t.Fatal(err)
 	}
 	return n - 20
 }
 
-// modelled runs the same closed loop in virtual time, on as many parts as the block layer makes of
-// a request.
+// modelled runs the same closed loop in virtual time, splitting requests as the block layer does.
 func modelled(cfg volume.Config, p pattern, lasts time.Duration) sample {
 	v := volume.MustNew(cfg, 1, nil)
 	op := volume.Write

@@ -12,16 +12,15 @@ import (
 	"plimsoll/internal/lab/disk"
 )
 
-// imageName is the only file of the file system in user space.
+// imageName is the only file of the FUSE file system.
 const imageName = "image"
 
-// The inodes.
 const (
 	rootInode  = fuse.FUSE_ROOT_ID
 	imageInode = 2
 )
 
-// foreverSeconds is how long the kernel may cache the answer: nothing changes here.
+// foreverSeconds is how long the kernel may cache an answer: nothing changes here.
 const foreverSeconds = 1 << 30
 
 // A single file system shows a disk as one file.
@@ -96,7 +95,7 @@ func (s *single) Fsync(<-chan struct{}, *fuse.FsyncIn) fuse.Status {
 // Flush is called for close(2), which means nothing to a disk.
 func (s *single) Flush(<-chan struct{}, *fuse.FlushIn) fuse.Status { return fuse.OK }
 
-// Fallocate is how a loop device discards.
+// Fallocate implements a loop device's discard.
 func (s *single) Fallocate(_ <-chan struct{}, in *fuse.FallocateIn) fuse.Status {
 	if in.Mode&(unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_ZERO_RANGE) == 0 {
 		return fuse.Status(syscall.EOPNOTSUPP)
@@ -110,11 +109,11 @@ func (s *single) StatFs(_ <-chan struct{}, _ *fuse.InHeader, out *fuse.StatfsOut
 	return fuse.OK
 }
 
-// inFlightMax is how many requests the kernel hands over at a time: above what any loop device has.
+// inFlightMax is how many requests the kernel passes on at a time: more than any loop device has.
 const inFlightMax = 1024
 
-// readersMost is how many threads wait for a device's requests: go-fuse has as many as Go uses
-// processors when a server is made, and each that waits keeps one of them.
+// readersMost is how many threads wait for a device's requests. go-fuse starts as many as Go uses
+// processors when a server is made, and each waiting thread occupies one.
 const readersMost = 4
 
 // serve mounts the disk's file system on dir.

@@ -15,17 +15,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A loop is a loop device of the kernel, with the descriptor that keeps it: it clears itself when
-// nobody has it open or mounted any more.
+// A loop is a loop device of the kernel, with the descriptor that keeps it alive: it clears itself
+// when it is neither open nor mounted.
 type loop struct {
 	dev  *os.File
 	name string // "loop3"
 }
 
-// attachTries bounds the race for a free loop device against other programs.
+// attachTries bounds the race with other programs for a free loop device.
 const attachTries = 64
 
-// attachLoop lays a loop device with direct I/O over a file.
+// attachLoop sets up a loop device with direct I/O on a file.
 func attachLoop(file string) (*loop, error) {
 	control, err := os.OpenFile("/dev/loop-control", os.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -54,14 +54,14 @@ func attachLoop(file string) (*loop, error) {
 			return l, nil
 		}
 		_ = l.dev.Close()
-		if !errors.Is(err, unix.EBUSY) { // somebody else was faster
+		if !errors.Is(err, unix.EBUSY) { // another program was faster
 			return nil, fmt.Errorf("setting up %s: %w", l.name, err)
 		}
 	}
 	return nil, errors.New("no free loop device: other processes took each one first")
 }
 
-// openDevice opens a loop device, making its node where no udev has.
+// openDevice opens a loop device, creating its node if udev has not.
 func openDevice(path string, number int) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|unix.O_CLOEXEC, 0)
 	if !errors.Is(err, os.ErrNotExist) {
@@ -74,14 +74,14 @@ func openDevice(path string, number int) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDWR|unix.O_CLOEXEC, 0)
 }
 
-// detach clears the device: immediately if nobody else has it open, else when the last one closes
+// detach clears the device: immediately if nothing else has it open, else when the last user closes
 // it. A second call does nothing.
 func (l *loop) detach() error {
 	if l.dev == nil {
 		return nil
 	}
 	err := unix.IoctlSetInt(int(l.dev.Fd()), unix.LOOP_CLR_FD, 0)
-	if errors.Is(err, unix.ENXIO) { // it is clear
+	if errors.Is(err, unix.ENXIO) { // it is already clear
 		err = nil
 	}
 	err = errors.Join(err, l.dev.Close())

@@ -15,23 +15,24 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// DefaultPath is how long a request of 4 KiB takes through the loop device, FUSE, and back to the
-// process that waits for it, on two virtual cores of a Xeon with Linux 6.18: what is taken off
-// before [Attach] has measured it.
+// DefaultPath is how long a request of 4 KiB takes through the loop device and FUSE, and back to
+// the process that waits for it, on two virtual cores of a Xeon with Linux 6.18. It is subtracted
+// until [Attach] has measured the path.
 const DefaultPath = units.Duration(60 * time.Microsecond)
 
-// The path is measured with reads of a small and of a large size, one at a time as a database's log
-// writes are, from a volume that takes a millisecond: long enough for cores to fall asleep, as they
-// do on a rented volume.
+// The path is measured with reads of a small and of a large size, one at a time like a database's
+// log writes, from a volume that takes a millisecond: long enough for cores to fall asleep, as they
+// do with a rented volume.
 const (
 	pathTakes = time.Millisecond
 	pathReads = 150 // of each size
 	pathSmall = 4 * units.KiB
 	pathLarge = 128 * units.KiB
-	pathMost  = 300 * time.Microsecond // a busy machine is no slow path: queues of processes are no constant
+	// an upper bound, because the queues of a busy machine are not part of the path
+	pathMost = 300 * time.Microsecond
 )
 
-// measurePath has the disk answer so much sooner as requests are on their way.
+// measurePath makes the disk answer early by the time that requests spend on the path.
 func (v *Device) measurePath(d *disk.Disk) error {
 	if d.Size() < pathLarge {
 		return nil
@@ -41,7 +42,7 @@ func (v *Device) measurePath(d *disk.Disk) error {
 		return err
 	}
 	defer dev.Close()
-	// Direct I/O wants memory that begins at a page.
+	// Direct I/O needs page-aligned memory.
 	buf, err := unix.Mmap(-1, 0, int(pathLarge), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 	if err != nil {
 		return err
@@ -71,7 +72,7 @@ func (v *Device) measurePath(d *disk.Disk) error {
 	return nil
 }
 
-// pathOf is the line through what a small and a large request were on their way, within reason.
+// pathOf is the line through the path times of a small and a large request, within reason.
 func pathOf(small, large time.Duration) disk.Path {
 	small = min(max(small, 0), pathMost)
 	large = min(max(large, small), small+pathMost)
@@ -80,7 +81,7 @@ func pathOf(small, large time.Duration) disk.Path {
 	return disk.Path{Fixed: units.Duration(max(fixed, 0)), PerMiB: units.Duration(perMiB)}
 }
 
-// median is how long reading takes in the middle.
+// median returns the median time of a read.
 func median(dev *os.File, p []byte) (time.Duration, error) {
 	took := make([]time.Duration, pathReads)
 	for i := range took {

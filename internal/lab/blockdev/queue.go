@@ -16,11 +16,11 @@ import (
 	"plimsoll/internal/lab/disk"
 )
 
-// A setting of a device's queue, /sys/block/NAME/queue/.
+// A setting of a device's queue, in /sys/block/NAME/queue/.
 type setting struct{ name, value string }
 
-// undoName is the file with the original settings, one per line. It is in the folder that the file
-// system in user space is mounted on and hidden by it: it appears when somebody has to clean up.
+// undoName is the file with the original settings, one per line. It is in the folder that the FUSE
+// file system is mounted on, which hides it until somebody has to clean up.
 const (
 	undoName     = "queue"
 	undoBytesMax = 4096
@@ -45,7 +45,8 @@ func queueSettings(d *disk.Disk, opt Options) []setting {
 	return out
 }
 
-// setQueue makes settings, writing down first what they were. One that the kernel refuses stays.
+// setQueue changes settings, recording the old values first. A setting that the kernel refuses
+// stays as it is.
 func (v *Device) setQueue(settings []setting, log func(string)) error {
 	var lines strings.Builder
 	for _, s := range settings {
@@ -81,7 +82,7 @@ func get(device, name string) (string, error) {
 	return value, nil
 }
 
-// set writes a setting that is different.
+// set writes a setting if it is different.
 func set(device string, s setting) error {
 	if old, err := get(device, s.name); err != nil || old == s.value {
 		return err
@@ -89,15 +90,15 @@ func set(device string, s setting) error {
 	return os.WriteFile(queuePath(device, s.name), []byte(s.value), 0o644)
 }
 
-// restore sets what was before, as far as it goes.
+// restore writes the old values back, as far as possible.
 func restore(device string, undo []setting) {
 	for _, s := range slices.Backward(undo) {
 		_ = set(device, s)
 	}
 }
 
-// restoreLeft restores the settings that a process which died has written down in dir, unless the
-// device is another's by now.
+// restoreLeft restores the settings that a dead process recorded in dir, unless another program
+// uses the device by now.
 func restoreLeft(dir, device string) error {
 	path := filepath.Join(dir, undoName)
 	f, err := os.Open(path)
@@ -118,7 +119,7 @@ func restoreLeft(dir, device string) error {
 	return os.Remove(path)
 }
 
-// parseUndo reads the lines of what was before. Only settings that are made here are taken.
+// parseUndo reads the lines of old values. It accepts only settings that this package changes.
 func parseUndo(text string) (undo []setting) {
 	for line := range strings.Lines(text) {
 		name, value, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " ")

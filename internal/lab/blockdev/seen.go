@@ -16,8 +16,8 @@ import (
 // Seen is what the kernel has counted of a device's reads and writes since the device exists.
 type Seen struct {
 	Requests int64
-	// Time is from when each was made until it was answered, summed: the way to the emulator, the
-	// emulator, and back. The wait for a place among those in flight is not in it.
+	// Time is from submission to answer, summed: the path to the emulator, the emulator, and the
+	// path back. It excludes the wait for a free slot.
 	Time units.Duration
 }
 

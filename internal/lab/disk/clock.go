@@ -21,25 +21,26 @@ type clock interface {
 	Close()
 }
 
-// A sleep in the kernel ends late: by some 5 us where the core is awake, by 30 to 60 us where it
-// has to be woken, on a virtual machine. The thread learns by how much, asks to be woken so much
-// sooner, and looks at the clock for what is left: a few microseconds, where looking all the time
-// would cost the core that the database needs.
+// A sleep in the kernel ends late: by about 5 us if the core is awake, by 30 to 60 us if it has to
+// be woken, on a virtual machine. The thread learns by how much, asks to be woken earlier by that,
+// and polls the clock for the rest. That is a few microseconds; polling all the time would take the
+// core that the database needs.
 const (
 	spinMost = 60 * time.Microsecond
-	spinStep = 16 // of a difference, the share by which what was learned follows it upwards, four times faster than down
+	// the share of a difference by which the margin grows; it shrinks four times more slowly
+	spinStep = 16
 )
 
-// early is how much sooner than its instant a request may be woken, so that requests that end
-// together are woken together.
+// early is how much too early a request may be woken, so that requests that end together are woken
+// together.
 const early = 2 * time.Microsecond
 
 // A ticker is the real clock: one thread that wakes everyone.
 type ticker struct {
 	start time.Time
-	event int // an eventfd that ends the thread's sleep
+	event int // an eventfd that interrupts the thread's sleep
 
-	next atomic.Int64 // the instant that the thread sleeps towards
+	next atomic.Int64 // the instant until which the thread sleeps
 
 	mu     sync.Mutex
 	due    waiters
@@ -93,10 +94,10 @@ var wakes = sync.Pool{New: func() any { return make(chan struct{}, 1) }}
 
 func (t *ticker) poke() {
 	one := [8]byte{1}
-	_, _ = unix.Write(t.event, one[:]) // EAGAIN: it is set already
+	_, _ = unix.Write(t.event, one[:]) // EAGAIN: already set
 }
 
-// Close wakes everybody and ends the thread.
+// Close wakes all waiters and ends the thread.
 func (t *ticker) Close() {
 	t.mu.Lock()
 	if t.closed {
@@ -129,7 +130,7 @@ func (t *ticker) run() {
 		left := next.Sub(now)
 		if left <= margin {
 			for t.Now().Add(early) < vtime.Instant(t.next.Load()) {
-				continue // it is the looking that is wanted
+				continue // keep polling
 			}
 			continue
 		}
@@ -146,7 +147,7 @@ func (t *ticker) run() {
 	}
 }
 
-// learn is the margin to take after a sleep that ended late.
+// learn returns the new margin after a sleep that ended late.
 func learn(margin, late time.Duration) time.Duration {
 	step := (late - margin) / spinStep
 	if step < 0 {
@@ -155,18 +156,18 @@ func learn(margin, late time.Duration) time.Duration {
 	return min(max(margin+step, early), spinMost)
 }
 
-// punctual has the thread wake up when it asked to, even where all cores are busy: a database on
-// the same machine keeps them so, and a disk does not wait for a core. Without the right to it the
-// thread is as late as any.
+// punctual makes the thread wake up on time even if all cores are busy: a database on the same
+// machine keeps them busy, but a real disk does not wait for a core. Without the privilege the
+// thread is as late as any other.
 func punctual() {
-	// Timers of a thread may be late by its slack, 50 us unless told.
+	// Timers of a thread may be late by its slack, 50 us by default.
 	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
 	_ = unix.SchedSetAttr(0, &unix.SchedAttr{
 		Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Flags: unix.SCHED_FLAG_RESET_ON_FORK, Priority: 2,
 	}, 0)
 }
 
-// fire wakes those whose time has come, and returns when the next is due; false at the end.
+// fire wakes the waiters that are due, and returns when the next is due; ok is false at the end.
 func (t *ticker) fire() (now, next vtime.Instant, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -15,28 +15,28 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// A Host is the disks of one machine. They have one clock and one lock, because their volumes may
+// A Host is the disks of one machine. They share a clock and a lock, because their volumes may
 // share an instance's limits.
 type Host struct {
 	opt   Options
 	clock clock
 
-	mu    sync.Mutex // of all volumes
+	mu    sync.Mutex // guards all volumes
 	disks []*Disk
 }
 
 // Options say how a host emulates.
 type Options struct {
-	// Path is how long a request takes on its way to the disk and back, which is taken off what is
-	// waited: a request is answered so much before its volume would be done. 0: nothing is.
-	// [Disk.SetPath] sets that of one disk.
+	// Path is how long a request takes to the disk and back. It is subtracted from the wait: a
+	// request is answered that much before its volume would be done. 0: nothing is subtracted.
+	// [Disk.SetPath] sets it for one disk.
 	Path units.Duration
 	// Memory is the most that an image in memory may take; 0: what is available when it is made,
-	// less 1 GiB.
+	// minus 1 GiB.
 	Memory units.Size
 }
 
-// NewHost makes a host without disks. It fails where the kernel gives no timer.
+// NewHost makes a host without disks. It fails if the kernel provides no timer.
 func NewHost(opt Options) (*Host, error) {
 	t, err := newTicker()
 	if err != nil {
@@ -59,35 +59,36 @@ func (h *Host) Close() error {
 	return errors.Join(errs...)
 }
 
-// A Config says what a disk is.
+// A Config describes a disk.
 type Config struct {
 	Name   string
 	Size   units.Size // rounded up to whole sectors of 4 KiB
 	Volume volume.Volume
-	// File is where the image is, a file to be made and removed again; "": in memory.
+	// File is the image's file, which is created and removed; "": in memory.
 	File string
 	// VolatileCache says that a write is durable only after a flush. Rented volumes have no such
 	// cache.
 	VolatileCache bool
-	// PowerLoss keeps what Cut needs, at the cost of two copies of each write that is not durable.
+	// PowerLoss keeps what Cut needs, at the cost of two copies of each write that is not yet
+	// durable.
 	PowerLoss bool
 }
 
-// A Disk is an emulated disk. Any number of goroutines may use it at a time.
+// A Disk is an emulated disk. It is safe for concurrent use.
 type Disk struct {
 	host *Host
 	cfg  Config
 
-	// Under the host's lock.
+	// These are under the host's lock.
 	volume volume.Volume
 	epoch  vtime.Instant // the volume's beginning by the host's clock
 	paced  bool
 	path   Path
 
-	mu       sync.RWMutex // of the image, and of what follows: data is copied under it
+	mu       sync.RWMutex // guards the image and what follows; data is copied under it
 	img      image
 	volatile volatileLog
-	down     bool // its power is cut
+	down     bool // its power is off
 	inFlight sync.WaitGroup
 	closed   bool
 
@@ -141,11 +142,11 @@ func (d *Disk) Name() string { return d.cfg.Name }
 // VolatileCache reports whether writes need a flush to be durable.
 func (d *Disk) VolatileCache() bool { return d.cfg.VolatileCache }
 
-// Pace says whether requests wait for their volume. Making a file system and loading data need not:
-// that would only take time. A disk starts paced. If v is not nil, it is the disk's volume from now
-// on, starting now: its credits are those of a new one. Set volumes that share an instance in quick
-// succession, because the instance takes the start of each as its own; its slices of a millisecond
-// hide the difference.
+// Pace sets whether requests wait for their volume. They need not while a file system is made or
+// data is loaded. A disk starts paced. If v is not nil, it becomes the disk's volume and starts
+// now, with a new volume's credits. Call Pace for volumes that share an instance in quick
+// succession, because the instance takes the start of each as its own; its time slices of a
+// millisecond hide the difference.
 func (d *Disk) Pace(paced bool, v volume.Volume) {
 	d.host.mu.Lock()
 	defer d.host.mu.Unlock()
@@ -155,15 +156,15 @@ func (d *Disk) Pace(paced bool, v volume.Volume) {
 	}
 }
 
-// A promise is when a submitted request is to be answered.
+// A promise says when a submitted request is to be answered.
 type promise struct {
 	at    vtime.Instant
-	asked time.Duration // what it takes from its submission to its end, as the volume says
-	late  time.Duration // to be added to what it is late by, as far as the path goes: it may be longer than the request
+	asked time.Duration // the volume's time from submission to completion
+	late  time.Duration // added to the request's lateness if the path takes longer than the request
 	paced bool
 }
 
-// submit hands a request to the volume.
+// submit passes a request to the volume.
 func (d *Disk) submit(r volume.Request) promise {
 	d.host.mu.Lock()
 	defer d.host.mu.Unlock()
@@ -177,7 +178,7 @@ func (d *Disk) submit(r volume.Request) promise {
 	return promise{at: now.Add(max(asked-path, 0)), asked: asked, late: max(path-asked, 0) - d.path.Wake.Std(), paced: true}
 }
 
-// wait waits for a submitted request's time and counts how late it came.
+// wait waits until a submitted request is due, and counts how late it returned.
 func (d *Disk) wait(op volume.Op, n int, p promise) {
 	if !p.paced {
 		return
@@ -187,7 +188,7 @@ func (d *Disk) wait(op volume.Op, n int, p promise) {
 	d.counts.add(now, op, n, p.asked, now.Sub(p.at)+p.late)
 }
 
-// begin takes a request in: it fails where the disk is without power, or the request beyond its
+// begin accepts a request: it fails if the disk has no power, or if the request reaches beyond its
 // end.
 func (d *Disk) begin(n int, off int64) error {
 	if off < 0 || n < 0 || off > int64(d.cfg.Size)-int64(n) {
@@ -202,7 +203,7 @@ func (d *Disk) begin(n int, off int64) error {
 	return nil
 }
 
-// alive is the answer to a request whose time has come.
+// alive returns the error of a request that is due while the power is off.
 func (d *Disk) alive() error {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -212,8 +213,8 @@ func (d *Disk) alive() error {
 	return nil
 }
 
-// ReadAt reads len(p) bytes, and returns when the volume would have given them. Errors are EINVAL
-// beyond the disk's end and EIO while its power is cut.
+// ReadAt reads len(p) bytes, and returns when the volume would have. Errors are EINVAL beyond the
+// disk's end and EIO while the power is off.
 func (d *Disk) ReadAt(p []byte, off int64) (int, error) {
 	if err := d.begin(len(p), off); err != nil {
 		return 0, err
@@ -231,8 +232,8 @@ func (d *Disk) ReadAt(p []byte, off int64) (int, error) {
 	return len(p), nil
 }
 
-// WriteAt writes p, and returns when the volume would have taken it. Errors are those of ReadAt,
-// and ENOSPC where the image's backing is full.
+// WriteAt writes p, and returns when the volume would have. Errors are those of ReadAt, and ENOSPC
+// if the image's backing is full.
 func (d *Disk) WriteAt(p []byte, off int64) (int, error) {
 	if err := d.begin(len(p), off); err != nil {
 		return 0, err
@@ -283,7 +284,8 @@ func (d *Disk) put(p []byte, off int64) (w *written, err error) {
 	return w, nil
 }
 
-// Flush makes durable what was written and answered before, and returns when the volume would have.
+// Flush makes durable what was written and acknowledged before, and returns when the volume would
+// have.
 func (d *Disk) Flush() error {
 	if err := d.begin(0, 0); err != nil {
 		return err
@@ -332,7 +334,7 @@ func (d *Disk) Discard(off, n int64) error {
 	return d.img.discard(off, n)
 }
 
-// A Cut is a loss of power: what becomes of writes that are not durable, each by chance.
+// A Cut is a power loss: what happens, at random, to writes that are not durable.
 type Cut struct {
 	Seed random.Seed
 	Lose units.Ratio // the share that is lost
@@ -343,8 +345,8 @@ type Cut struct {
 	Sector units.Size
 }
 
-// Cut takes the power away: requests in flight fail with EIO, as all do until Revive. The disk has
-// to be made with PowerLoss.
+// Cut turns the power off: requests in flight fail with EIO, and so do all others until Revive. The
+// disk must have been made with PowerLoss.
 func (d *Disk) Cut(c Cut) (CutReport, error) {
 	if !d.cfg.PowerLoss {
 		return CutReport{}, fmt.Errorf("disk %s does not support a power loss", d.cfg.Name)

@@ -21,7 +21,7 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// A hand is a clock that stands still until somebody waits.
+// A hand is a clock that advances only when somebody waits.
 type hand struct {
 	mu  sync.Mutex
 	now vtime.Instant
@@ -67,7 +67,7 @@ func steady(iops units.Frequency, takes time.Duration) volume.Volume {
 	return volume.MustNew(c, 1, nil)
 }
 
-// A request is answered when the volume says: here each takes a millisecond, or its turn at 100 a
+// A request is answered when the volume says: here after a millisecond, or in its turn at 100 per
 // second.
 func TestAnswersWhenTheVolumeWould(t *testing.T) {
 	d, clock := newDisk(t, Config{Volume: steady(100, time.Millisecond)})
@@ -87,7 +87,7 @@ func TestAnswersWhenTheVolumeWould(t *testing.T) {
 	if s.Saturated || s.LateMax > 0 {
 		t.Errorf("a clock that is never late was late: %+v", s)
 	}
-	// Unpaced nothing is waited for, and nothing counted against the volume.
+	// Unpaced, no request waits and none is counted against the volume.
 	at := clock.now
 	d.Pace(false, nil)
 	if _, err := d.WriteAt(p, 0); err != nil || clock.now != at {
@@ -99,9 +99,8 @@ func TestAnswersWhenTheVolumeWould(t *testing.T) {
 	}
 }
 
-// What is taken off for the path is not waited, and a request shorter than the path is late by the
-// rest.
-func TestPathIsTakenOff(t *testing.T) {
+// The path's share is not waited for, and a request shorter than the path is late by the rest.
+func TestPathIsSubtracted(t *testing.T) {
 	d, clock := newDisk(t, Config{Volume: steady(0, time.Millisecond)})
 	d.SetPath(Path{Fixed: units.Duration(99 * time.Microsecond), PerMiB: units.Duration(256 * time.Microsecond)})
 	if err := d.Flush(); err != nil || clock.now != vtime.At(901*time.Microsecond) {
@@ -119,7 +118,7 @@ func TestPathIsTakenOff(t *testing.T) {
 	if _, err := d.ReadAt(make([]byte, 4096), 0); err != nil || clock.now.Sub(at) != 900*time.Microsecond {
 		t.Errorf("4 KiB were answered after %v: %v", clock.now.Sub(at), err)
 	}
-	// A trial is of another volume, and leaves no trace.
+	// A trial uses another volume, and leaves no trace.
 	at = clock.now
 	before := d.Path()
 	during, err := d.Trial(steady(0, 5*time.Millisecond), d.Flush)
@@ -140,7 +139,7 @@ func TestDiscard(t *testing.T) {
 	if err := d.Discard(8192, int64(units.GiB)-8192); err != nil {
 		t.Fatal(err)
 	}
-	// What is kept of the write does not bring back what was discarded after it.
+	// The part of the write that is kept does not bring back what was discarded after it.
 	if _, err := d.Cut(Cut{}); err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +150,7 @@ func TestDiscard(t *testing.T) {
 	}
 }
 
-// A write that found no room was not made: no loss of power may bring it up.
+// A write that found no room was not made: no power loss may bring it back.
 func TestNoRoomIsNotLogged(t *testing.T) {
 	d, _ := newDisk(t, Config{PowerLoss: true, VolatileCache: true})
 	defer d.close()
@@ -164,7 +163,7 @@ func TestNoRoomIsNotLogged(t *testing.T) {
 	}
 }
 
-// The margin follows what sleeps are late by, within its bounds.
+// The margin follows the lateness of sleeps, within its bounds.
 func TestLearn(t *testing.T) {
 	for late, want := range map[time.Duration]time.Duration{0: early, 20 * time.Microsecond: 20 * time.Microsecond, time.Second: spinMost} {
 		m := spinMost / 2
@@ -196,7 +195,7 @@ func TestBeyondTheEnd(t *testing.T) {
 	}
 }
 
-// A backing that is full refuses writes; what is there stays.
+// A full backing refuses writes; the existing data stays.
 func TestNoRoom(t *testing.T) {
 	img, err := newMemory(units.MiB, 2*chunkBytes)
 	if err != nil {
@@ -217,7 +216,7 @@ func TestNoRoom(t *testing.T) {
 	}
 	got := make([]byte, chunkBytes)
 	if err := img.read(got, 0); err != nil || !bytes.Equal(got, make([]byte, chunkBytes)) {
-		t.Errorf("what was discarded is not zero: %v", err)
+		t.Errorf("the discarded range is not zero: %v", err)
 	}
 }
 
@@ -233,25 +232,25 @@ func TestFileImage(t *testing.T) {
 		t.Errorf("read %q: %v", got, err)
 	}
 	if _, err := d.host.Add(Config{Name: "second", File: path, Size: units.MiB, Volume: steady(0, 0)}); err == nil {
-		t.Error("a file that is there was taken")
+		t.Error("an existing file was accepted")
 	}
 	if err := d.host.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(path); !os.IsNotExist(err) {
-		t.Errorf("the image's file is still there: %v", err)
+		t.Errorf("the image's file still exists: %v", err)
 	}
 }
 
-// blocks of the property test, and how many there are.
+// The size and number of blocks in the property test.
 const (
 	block  = 1024
 	blocks = 8
 )
 
-// After a loss of power each sector holds either what was durable there, or something written after
-// it: nothing that was durable is lost, nothing is there that nobody wrote.
-func TestCutKeepsWhatIsDurable(t *testing.T) {
+// After a power loss each sector holds either what was durable there, or something written after
+// it: nothing durable is lost, and nothing appears that was never written.
+func TestCutKeepsDurableWrites(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		cached := rapid.Bool().Draw(rt, "volatile cache")
 		d, _ := newDisk(rt, Config{Size: block * blocks, PowerLoss: true, VolatileCache: cached})
@@ -293,7 +292,7 @@ func TestCutKeepsWhatIsDurable(t *testing.T) {
 			rt.Fatal(err)
 		}
 		if !cached && r.Kept+r.Torn+r.Lost > 0 {
-			rt.Errorf("without a cache nothing is at stake: %+v", r)
+			rt.Errorf("without a cache nothing can be lost: %+v", r)
 		}
 		if _, err := d.ReadAt(make([]byte, 512), 0); !errors.Is(err, syscall.EIO) {
 			rt.Errorf("read without power: %v", err)
@@ -315,7 +314,7 @@ func TestCutKeepsWhatIsDurable(t *testing.T) {
 	})
 }
 
-// All of what is lost is lost when the chance is 1, and a write in flight fails.
+// With probability 1 everything not durable is lost, and a write in flight fails.
 func TestCutWhileWriting(t *testing.T) {
 	h, err := NewHost(Options{})
 	if err != nil {
@@ -354,7 +353,7 @@ func (d *Disk) pending() int {
 	return len(d.volatile.writes)
 }
 
-// A disk that answers late says so, and is no longer trusted.
+// A disk that answers late reports it, and counts as saturated.
 func TestSaturated(t *testing.T) {
 	var c counts
 	for i := range 1000 {
@@ -392,7 +391,7 @@ func TestWakesInOrder(t *testing.T) {
 	wg.Wait()
 }
 
-// Closing wakes those who wait.
+// Closing wakes the waiters.
 func TestCloseWakes(t *testing.T) {
 	c, err := newTicker()
 	if err != nil {
@@ -403,7 +402,7 @@ func TestCloseWakes(t *testing.T) {
 	time.Sleep(time.Millisecond)
 	c.Close()
 	<-done
-	c.Wait(vtime.At(time.Hour)) // at once
+	c.Wait(vtime.At(time.Hour)) // returns immediately
 }
 
 func FuzzMeminfo(f *testing.F) {

@@ -14,33 +14,33 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// An image holds a disk's bytes. What was never written reads as zeros.
+// An image holds a disk's bytes. A range that was never written reads as zeros.
 type image interface {
 	read(p []byte, off int64) error
 	write(p []byte, off int64) error
 	// discard forgets a range: it reads as zeros.
 	discard(off, n int64) error
-	// resident is about how many bytes it takes.
+	// resident is roughly how many bytes it occupies.
 	resident() int64
 	close() error
 }
 
-// errNoRoom is the error of a write that the backing has no room for.
+// errNoRoom is the error of a write for which the backing has no room.
 var errNoRoom = errors.New("no space is left for the image")
 
-// A memory image is anonymous memory. Its size is an address range; it takes what was written, in
-// chunks, which is what lets a disk of 500 GiB be emulated as long as little of it is used.
+// A memory image is anonymous memory. Its size is only an address range; it occupies what was
+// written, in chunks. So a disk of 500 GiB can be emulated as long as little of it is used.
 type memory struct {
 	bytes  []byte
 	chunks []bool // which were written to
 	used   int64  // chunks
-	most   int64  // chunks it may take
+	most   int64  // the most chunks that it may use
 }
 
-// chunkBytes is the grain in which a memory image counts what it takes.
+// chunkBytes is the unit in which a memory image counts its memory.
 const chunkBytes = 64 << 10
 
-// keepBytes is the memory that is left to the machine: a database beside the image needs some.
+// keepBytes is the memory left to the machine: a database beside the image needs some.
 const keepBytes = 1 << 30
 
 func newMemory(size units.Size, most units.Size) (*memory, error) {
@@ -48,7 +48,7 @@ func newMemory(size units.Size, most units.Size) (*memory, error) {
 	if err != nil {
 		return nil, fmt.Errorf("memory for an image of %s: %w: keep it in a file, or make the volume smaller", size.Exact(), err)
 	}
-	// Zeroing 2 MiB at the first write of 4 KiB would be felt.
+	// Zeroing 2 MiB at the first write of 4 KiB would be noticeable.
 	_ = unix.Madvise(b, unix.MADV_NOHUGEPAGE)
 	return &memory{bytes: b, chunks: make([]bool, (int64(size)+chunkBytes-1)/chunkBytes), most: int64(most) / chunkBytes}, nil
 }
@@ -92,14 +92,14 @@ func (m *memory) discard(off, n int64) error {
 func (m *memory) resident() int64 { return m.used * chunkBytes }
 func (m *memory) close() error    { return unix.Munmap(m.bytes) }
 
-// A file image is a file that nothing else was in, gone when it is closed.
+// A file image is a new file, removed when it is closed.
 type file struct {
 	*os.File
 	size int64
 }
 
-// newFile makes the file at path, which must not exist, with all of its blocks allocated, so that a
-// write needs none of the host's metadata.
+// newFile creates the file at path, which must not exist, with all of its blocks allocated, so that
+// a write changes none of the host's metadata.
 func newFile(path string, size units.Size) (*file, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

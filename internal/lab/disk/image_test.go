@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// An image that not even addresses are there for is one error that says what to do.
+// An image larger than the address space gives one error that says what to do.
 func TestImageLargerThanAnyMemory(t *testing.T) {
 	h, err := NewHost(Options{})
 	if err != nil {

@@ -9,22 +9,22 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// A Path is how long a request takes on its way to the disk and back, beside what the volume takes:
-// it is answered so much sooner.
+// A Path is how long a request takes to the disk and back, besides the volume's own time. It is
+// answered that much earlier.
 type Path struct {
 	Fixed  units.Duration
-	PerMiB units.Duration // of its data, in addition: it is copied on the way
-	// Wake is the part of Fixed that passes until whoever waits for the request runs again: being
-	// so late is what was expected.
+	PerMiB units.Duration // in addition, because the data is copied on the way
+	// Wake is the part of Fixed that passes until the process that waits for the request runs
+	// again. Lateness up to that is expected.
 	Wake units.Duration
 }
 
-// of is the path of a request with so much data.
+// of is the path of a request with this much data.
 func (p Path) of(n units.Size) time.Duration {
 	return p.Fixed.Std() + time.Duration(float64(p.PerMiB)*float64(n)/float64(units.MiB))
 }
 
-// SetPath says how long requests are on their way, in place of [Options.Path].
+// SetPath sets the path's time, replacing [Options.Path].
 func (d *Disk) SetPath(p Path) {
 	d.host.mu.Lock()
 	defer d.host.mu.Unlock()
@@ -38,9 +38,9 @@ func (d *Disk) Path() Path {
 	return d.path
 }
 
-// Trial has the disk answer as another volume would, with nothing taken off for the path, while f
-// runs, and tells what happened meanwhile. After it all is as it was, and nothing is counted. It is
-// how the path is measured.
+// Trial makes the disk answer as another volume while f runs, with nothing subtracted for the path,
+// and returns the statistics of that time. Afterwards everything is as before, and nothing was
+// counted. It serves to measure the path.
 func (d *Disk) Trial(v volume.Volume, f func() error) (Stats, error) {
 	d.host.mu.Lock()
 	volume, epoch, paced, path := d.volume, d.epoch, d.paced, d.path

@@ -14,35 +14,36 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// Stats say what a disk did, and how well it was emulated.
+// Stats are what a disk did, and how well it was emulated.
 type Stats struct {
 	Requests [volume.Ops]int64
 	Bytes    [volume.Ops]int64
-	// Asked is what they were to take from their submission on, as the volume said, summed.
+	// Asked is the sum of their planned times from submission to completion, as the volume computed
+	// them.
 	Asked [volume.Ops]units.Duration
-	// Refused are writes that the backing had no room for: they failed with ENOSPC.
+	// Refused are writes for which the backing had no room: they failed with ENOSPC.
 	Refused  int64
-	Resident units.Size // what the image takes
+	Resident units.Size // what the image occupies
 	// Volume is the volume's state.
 	Volume volume.State
-	// Lateness of answers: how long after its time a request was answered. It is the emulation's
+	// Lateness of answers: how long after it was due a request was answered. It is the emulation's
 	// own error, not the volume's.
 	LateP50, LateP99, LateMax units.Duration
-	// Late is the share of requests answered later than 100 us and 5 % of what they were to take,
-	// over all time and in the ten seconds that were the worst.
+	// Late is the share of requests answered more than 100 us and 5 % of their planned time too
+	// late: over all time, and in the worst ten seconds.
 	Late, LateWorst units.Ratio
-	// Saturated says that the machine could not keep up: in some ten seconds more than 5 % were
+	// Saturated says that the machine could not keep up: within some ten seconds more than 5 % were
 	// late.
 	Saturated bool
 }
 
-// The bounds of what counts as late, and from where on a disk is saturated.
+// What counts as late, and when a disk is saturated.
 const (
 	lateBeyond     = 100 * time.Microsecond
-	lateShare      = 20 // a 20th of what was asked, beside it
+	lateShare      = 20 // in addition, a 20th of the planned time
 	lateSpan       = 10 * time.Second
 	saturatedShare = 0.05
-	saturatedLeast = 100 // requests in the span, fewer say nothing
+	saturatedLeast = 100 // requests in the span; fewer prove nothing
 )
 
 // counts are a disk's counters.
@@ -57,7 +58,7 @@ type counts struct {
 	most     time.Duration
 	late     int64
 	total    int64
-	span     vtime.Instant // the running ten seconds
+	span     vtime.Instant // the current ten seconds
 	spanLate int64
 	spanAll  int64
 	worst    float64
@@ -73,7 +74,7 @@ func (c *counts) add(now vtime.Instant, op volume.Op, n int, asked, late time.Du
 		c.hdr = hdrhistogram.New(1, 60_000_000, 2)
 	}
 	late = max(late, 0)
-	_ = c.hdr.RecordValue(min(int64(late/time.Microsecond), 60_000_000)) // in range
+	_ = c.hdr.RecordValue(min(int64(late/time.Microsecond), 60_000_000)) // the value is in range
 	c.most = max(c.most, late)
 	if span := now / vtime.Instant(lateSpan); span != c.span {
 		c.closeSpan()
@@ -129,7 +130,7 @@ func (d *Disk) Stats() Stats {
 	return s
 }
 
-// ResetStats starts counting again, for example after a warm-up.
+// ResetStats restarts the counters, for example after a warm-up.
 func (d *Disk) ResetStats() {
 	d.counts.mu.Lock()
 	defer d.counts.mu.Unlock()

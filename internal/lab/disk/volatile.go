@@ -8,29 +8,29 @@ import (
 	"plimsoll/internal/base/random"
 )
 
-// volatileBytesMax bounds the writes that are remembered because they are not durable yet. A real
-// cache is bounded as well, and writes the oldest out when it is full; so does this one.
+// volatileBytesMax bounds the writes remembered because they are not durable yet. A real cache is
+// bounded as well and writes the oldest out when it is full; so does this one.
 const volatileBytesMax = 256 << 20
 
-// sectorBytes is what any device writes whole or not at all; a write of several may be torn between
+// sectorBytes is what any device writes atomically; a write of several sectors may be torn between
 // them.
 const sectorBytes = 512
 
-// A volatile log is the writes that a loss of power may undo, in the order they were made.
+// A volatileLog holds the writes that a power loss may undo, in the order in which they were made.
 type volatileLog struct {
 	writes []*written
 	bytes  int64
 }
 
-// A written is a write with what was there before.
+// A written is a write with the data that it replaced.
 type written struct {
 	off    int64
 	before []byte
 	after  []byte
-	done   bool // it was answered
+	done   bool // it was acknowledged
 }
 
-// add notes a write that is about to be made over img.
+// add records a write that is about to be made to img.
 func (v *volatileLog) add(img image, p []byte, off int64) (*written, error) {
 	w := &written{off: off, before: make([]byte, len(p)), after: slices.Clone(p)}
 	if err := img.read(w.before, off); err != nil {
@@ -44,7 +44,7 @@ func (v *volatileLog) add(img image, p []byte, off int64) (*written, error) {
 	return w, nil
 }
 
-// forget takes a write off the log that was not made after all.
+// forget removes a write that was not made after all.
 func (v *volatileLog) forget(w *written) {
 	if i := slices.Index(v.writes, w); i >= 0 {
 		v.drop(i)
@@ -56,7 +56,7 @@ func (v *volatileLog) drop(i int) {
 	v.writes = slices.Delete(v.writes, i, i+1)
 }
 
-// answered gives the writes that a flush submitted now will make durable.
+// answered returns the writes that a flush submitted now will make durable.
 func (v *volatileLog) answered() []*written {
 	var out []*written
 	for _, w := range v.writes {
@@ -67,9 +67,9 @@ func (v *volatileLog) answered() []*written {
 	return out
 }
 
-// durable forgets writes: they stay whatever happens. (They stay out of the order of the log: a
-// later cut undoes what is left of it, newest first, and a write that is durable must not come
-// undone by an older one under it. So an older write's before-image takes over what lies above.)
+// durable removes writes that can no longer be lost. A later cut undoes the rest of the log, newest
+// first. An older write in it must not undo a durable one that was made over it, so the older
+// write's before-image takes over the durable data.
 func (v *volatileLog) durable(ws []*written) {
 	if len(ws) == 0 {
 		return
@@ -93,7 +93,7 @@ func (v *volatileLog) durable(ws []*written) {
 	v.writes = kept
 }
 
-// settle makes a write leave alone what a durable one has written over it.
+// settle takes over into a write's before-image what a durable one has written over it.
 func (w *written) settle(over *written) {
 	from, end := max(w.off, over.off), min(w.off+int64(len(w.after)), over.off+int64(len(over.after)))
 	if from >= end {
@@ -104,7 +104,7 @@ func (w *written) settle(over *written) {
 	copy(w.after[from-w.off:], lies)
 }
 
-// zero makes a write leave alone a range that was discarded after it.
+// zero takes over into a write's before-image a range that was discarded after it.
 func (w *written) zero(off, n int64) {
 	from, end := max(w.off, off), min(w.off+int64(len(w.after)), off+n)
 	if from < end {
@@ -113,17 +113,16 @@ func (w *written) zero(off, n int64) {
 	}
 }
 
-// A CutReport says what a loss of power did to the writes that were not durable.
+// A CutReport says what a power loss did to the writes that were not durable.
 type CutReport struct {
 	Kept, Torn, Lost int   // writes
-	LostBytes        int64 // of the lost ones, and of the torn ones' lost parts
-	// Unanswered of the writes were still in flight: whoever made them was not told that they were
-	// done.
+	LostBytes        int64 // of the lost writes, and of the lost parts of torn ones
+	// Unanswered writes were still in flight: they were not acknowledged.
 	Unanswered int
 }
 
-// cut undoes the log: each write is lost with the chance lose, else torn with the chance torn, else
-// kept.
+// cut undoes the log: each write is lost with probability lose, else torn with probability torn,
+// else kept.
 func (v *volatileLog) cut(img image, s *random.Stream, c Cut) (CutReport, error) {
 	var r CutReport
 	sector := max(int64(c.Sector), sectorBytes)
@@ -137,7 +136,7 @@ func (v *volatileLog) cut(img image, s *random.Stream, c Cut) (CutReport, error)
 			r.Unanswered++
 		}
 		stays := len(w.after)
-		// Sectors begin at multiples of their length on the disk, wherever the write does.
+		// Sectors begin at multiples of their length on the disk, wherever the write begins.
 		first := sector - w.off%sector
 		switch {
 		case s.Float() < float64(c.Lose):

@@ -11,7 +11,7 @@ import (
 // Status is the state of a machine's volumes.
 type Status struct {
 	About   string         `json:"about"`
-	Paced   bool           `json:"paced"` // volumes hold requests back; not so while data is loaded
+	Paced   bool           `json:"paced"` // volumes hold requests back; false while data is loaded
 	Backing string         `json:"backing"`
 	Volumes []VolumeStatus `json:"volumes"`
 }
@@ -25,36 +25,36 @@ type VolumeStatus struct {
 	FileSystem string   `json:"filesystem"`
 	Size       int64    `json:"size_bytes"`
 	Gives      []string `json:"gives"` // its limits, for people
-	// What it promises in all, reads or writes: 0 is no limit.
+	// What it promises for reads and writes together: 0 is no limit.
 	IOPS       float64 `json:"iops"`
 	Throughput float64 `json:"throughput_bytes"`
-	Latency    float64 `json:"latency_seconds"` // mean, of a write
+	Latency    float64 `json:"latency_seconds"` // mean of a write
 
 	Requests   map[string]int64 `json:"requests"` // by operation
 	Bytes      map[string]int64 `json:"bytes"`
-	Operations int64            `json:"operations"` // that the volume charged
-	// HeldBy is the waiting for each limit in seconds, summed over requests.
+	Operations int64            `json:"operations"` // charged by the volume
+	// HeldBy is how long each limit held requests back, in seconds, summed over requests.
 	HeldBy   map[string]float64 `json:"held_by_seconds"`
-	Credits  *float64           `json:"credits"` // the burst bucket's fill; null: it has none
+	Credits  *float64           `json:"credits"` // the burst bucket's fill; null: no bucket
 	Degraded bool               `json:"degraded"`
 
 	Resident int64 `json:"resident_bytes"` // of the image
-	Refused  int64 `json:"refused_writes"` // for want of room in the image's backing
+	Refused  int64 `json:"refused_writes"` // because the image's backing had no room
 
-	// The emulator's own error: how late answers were.
+	// The emulator's own error: how late its answers were.
 	LateP50   float64 `json:"late_p50_seconds"`
 	LateP99   float64 `json:"late_p99_seconds"`
 	LateMax   float64 `json:"late_max_seconds"`
 	Late      float64 `json:"late_share"`
 	LateWorst float64 `json:"late_share_worst"` // in the worst ten seconds
-	// The mean time of a read or write as the kernel counts it, and the mean that was asked for:
-	// the former includes the path to the emulator and back. Null: there was none.
+	// The mean time of a read or write as the kernel counts it, and the planned mean. The former
+	// includes the path to the emulator and back. Null: there were none.
 	Kernel *float64 `json:"kernel_mean_seconds"`
 	Asked  *float64 `json:"asked_mean_seconds"`
-	// Added is the most by which the kernel's mean was over what was asked, in ten seconds.
+	// Added is the largest excess of the kernel's mean over the planned one, within ten seconds.
 	Added float64 `json:"path_added_worst_seconds"`
-	// Saturated says that the machine could not keep up: answers were late (LateWorst), or their
-	// path was long (Slow).
+	// Saturated says that the machine could not keep up: answers were late (LateWorst), or the path
+	// to the emulator was long (Slow).
 	Saturated bool `json:"saturated"`
 	Slow      bool `json:"path_slow"`
 }
@@ -82,10 +82,10 @@ func (v *VolumeStatus) fill(s disk.Stats) {
 	v.Late, v.LateWorst, v.Saturated = float64(s.Late), float64(s.LateWorst), s.Saturated
 }
 
-// compare adds what the kernel saw.
+// compare adds what the kernel counted.
 func (v *VolumeStatus) compare(c *comparison, now sight) {
 	all := now.since(c.from)
-	added, slow := now.since(c.span).added() // of the running ten seconds
+	added, slow := now.since(c.span).added() // of the current ten seconds
 	v.Added, v.Slow = seconds(max(c.worst, added)), c.slow || slow
 	if all.requests > 0 {
 		kernel, asked := seconds(all.took)/float64(all.requests), seconds(all.asked)/float64(all.requests)
@@ -96,7 +96,7 @@ func (v *VolumeStatus) compare(c *comparison, now sight) {
 
 func seconds(d units.Duration) float64 { return float64(d) / 1e9 }
 
-// request is what an order carries.
+// request is the body of an order.
 type request struct {
 	Paced *bool     `json:"paced,omitempty"`
 	Sets  []string  `json:"sets,omitempty"`
@@ -104,7 +104,7 @@ type request struct {
 	Force bool      `json:"force,omitempty"`
 }
 
-// answer is what comes back: an error, or what was asked for.
+// answer is the response: an error, or what was asked for.
 type answer struct {
 	Error  string    `json:"error,omitempty"`
 	Status *Status   `json:"status,omitempty"`

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dieAt has the daemon killed at its n-th step, or after a while.
+// dieAt makes the daemon kill itself at its n-th step, or after a while.
 func dieAt(n, after string) {
 	die := func() { _ = syscall.Kill(os.Getpid(), syscall.SIGKILL) }
 	if left, err := strconv.Atoi(n); err == nil {
@@ -31,13 +31,13 @@ func dieAt(n, after string) {
 	}
 }
 
-// kill starts a daemon that will be killed, and reports whether it was ready before; then
-// everything it left is removed.
+// kill starts a daemon that will be killed, and reports whether it was ready before. Then it
+// removes everything that the daemon left.
 func kill(t *testing.T, opt Options) (ready bool) {
 	t.Helper()
 	m, err := Start(context.Background(), opt)
 	if err == nil {
-		_ = m.owned.cmd.Process.Kill() // if it is not dead yet
+		_ = m.owned.cmd.Process.Kill() // in case it still runs
 		_ = m.owned.cmd.Wait()
 		m.owned.unguard()
 	}
@@ -51,7 +51,7 @@ func kill(t *testing.T, opt Options) (ready bool) {
 	return err == nil
 }
 
-// Whatever was written down or made last when the daemon was killed, it is found and taken away.
+// Whatever the daemon recorded or made last when it was killed, the next one finds and removes it.
 func TestKilledAtEachStep(t *testing.T) {
 	command, images := lab(t), t.TempDir()
 	at := t.TempDir()
@@ -79,7 +79,7 @@ func TestKilledAtEachStep(t *testing.T) {
 	}
 }
 
-// The same between steps, in the midst of whatever is being made.
+// The same between steps, while something is being made.
 func TestKilledAnyTime(t *testing.T) {
 	command := lab(t)
 	seed := rand.Uint64()
@@ -92,15 +92,16 @@ func TestKilledAnyTime(t *testing.T) {
 	}
 }
 
-// What another mounts where we were about to is not ours to take away, nor are folders in which it
-// is.
-func TestSweepLeavesWhatIsOthers(t *testing.T) {
+// A mount that somebody else made where we were about to mount is not removed, nor are folders that
+// contain one.
+func TestSweepLeavesForeignMounts(t *testing.T) {
 	command := lab(t)
 	at := t.TempDir()
-	t.Setenv("PLIMSOLL_TEST_LAB_STEP", "8") // the mount point is written down, nothing is mounted there
+	// the mount point is recorded, but nothing is mounted there
+	t.Setenv("PLIMSOLL_TEST_LAB_STEP", "8")
 	var states []*State
 	var err error
-	// Another test's lab may take away what the killed one left, before it is looked at.
+	// Another test's lab may remove what the killed one left before this test sees it.
 	for n := 0; len(states) == 0 && err == nil && n < 20; n++ {
 		if _, err := Start(context.Background(), Options{File: write(t, "type: gp3\nsize: 1GiB\n"), Command: command, Dir: at}); err == nil {
 			t.Fatal("not killed")
@@ -124,7 +125,7 @@ func TestSweepLeavesWhatIsOthers(t *testing.T) {
 		}
 	}
 	if _, err := Sweep(); err == nil || !strings.Contains(err.Error(), "unmount it") {
-		t.Errorf("a folder with another's mount in it: %v", err)
+		t.Errorf("a folder with somebody else's mount in it: %v", err)
 	}
 	for _, dir := range []string{at, inside} {
 		if _, err := os.Stat(filepath.Join(dir, "file")); err != nil {

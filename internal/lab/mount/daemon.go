@@ -29,20 +29,20 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// order is what a daemon has to mount: the first line it is sent.
+// order says what a daemon mounts: the first line that it receives.
 type order struct {
 	File       string   `json:"file"`
-	Text       []byte   `json:"text"` // the file's, as its owner read it
+	Text       []byte   `json:"text"` // the file's content, as the owner read it
 	Sets       []string `json:"sets"`
 	FileSystem string   `json:"filesystem"`
-	Dir        string   `json:"dir"`    // "": folders of its own
+	Dir        string   `json:"dir"`    // "": folders of the daemon's own
 	Images     string   `json:"images"` // folder for image files; "": in memory
 	PowerLoss  bool     `json:"power_loss"`
 	Volatile   bool     `json:"volatile"`
 	Detached   bool     `json:"detached"`
 }
 
-// told is a line that the daemon prints until it is ready.
+// told is a line that the daemon prints before it is ready.
 type told struct {
 	Log   string `json:"log,omitempty"`
 	Error string `json:"error,omitempty"`
@@ -82,7 +82,7 @@ type daemon struct {
 	once    sync.Once
 }
 
-// orderBytesMax bounds the first line: it is ours.
+// orderBytesMax bounds the first line, which this program writes itself.
 const orderBytesMax = 1 << 20
 
 // Serve is the daemon: the hidden verb `lab serve`. It reads what to mount from in, reports on out
@@ -90,8 +90,8 @@ const orderBytesMax = 1 << 20
 // detached, in ends. Everything is undone when it returns.
 func Serve(ctx context.Context, language *scenario.Language, in io.Reader, out io.Writer) error {
 	lines := bufio.NewReaderSize(in, orderBytesMax)
-	unix.Umask(0o022)              // a database that is not root has to reach its volumes
-	signal.Ignore(syscall.SIGPIPE) // whoever started this may be gone
+	unix.Umask(0o022)              // the database is not root and must reach its volumes
+	signal.Ignore(syscall.SIGPIPE) // the owner may have ended
 	line, err := lines.ReadSlice('\n')
 	if err != nil {
 		return fmt.Errorf("what to mount: %w (this command is internal: use lab mount)", err)
@@ -104,7 +104,7 @@ func Serve(ctx context.Context, language *scenario.Language, in io.Reader, out i
 	if !d.order.Detached {
 		go func() {
 			_, _ = io.Copy(io.Discard, lines)
-			d.stop() // the owner is gone
+			d.stop() // the owner has ended
 		}()
 	}
 	if err := d.serve(ctx); err != nil {
@@ -114,8 +114,7 @@ func Serve(ctx context.Context, language *scenario.Language, in io.Reader, out i
 	return nil
 }
 
-// parse reads what is to be mounted, with assignments over it. The text stays as it was, whatever
-// becomes of the file.
+// parse reads what to mount, with assignments over it. The text does not change if the file does.
 func (d *daemon) parse(sets []string) (*scenario.Scenario, error) {
 	return d.language.NewFile(d.order.File, d.order.Text).ParseVolumes(sets)
 }
@@ -187,7 +186,7 @@ func (d *daemon) mountAll(ctx context.Context) error {
 	return d.pace(true)
 }
 
-// mountOne writes down each step before it is made.
+// mountOne records each step before it takes it.
 func (d *daemon) mountOne(ctx context.Context, p part, model volume.Volume, alone bool) error {
 	name, o := p.name, p.order
 	v := &served{name: name, fs: d.order.FileSystem}
@@ -238,8 +237,7 @@ func (d *daemon) mountOne(ctx context.Context, p part, model volume.Volume, alon
 	return mountFileSystem(v.fs, v.device.Path(), v.dir, d.sc.Host.MountOptions)
 }
 
-// slots is how many requests a volume's block layer keeps in flight, as far as the loop driver's
-// 128 go.
+// slots is how many requests a volume's block layer keeps in flight, up to the loop driver's 128.
 func slots(v volume.Volume) int {
 	if q, ok := v.(interface{ Slots() int }); ok {
 		return min(q.Slots(), 128)
@@ -303,7 +301,7 @@ func (d *daemon) reset() error {
 // unmountAll undoes everything. Without force it stops at the first volume that is in use.
 func (d *daemon) unmountAll(ctx context.Context, force bool) error {
 	for _, v := range d.volumes {
-		v.disk.Pace(false, nil) // what is dirty need not wait
+		v.disk.Pace(false, nil) // write-back need not wait for the volume
 	}
 	for i := len(d.volumes) - 1; i >= 0; i-- {
 		v := d.volumes[i]

@@ -16,8 +16,9 @@ import (
 	"plimsoll/internal/model/kernel"
 )
 
-// A file system's tools and options. What mkfs would leave to the kernel to do later in the
-// background (ext4's inode tables) is left undone: it would run beside what is measured.
+// A file system's tools and options. What mkfs would leave for the kernel to do later in the
+// background (ext4's inode tables) is not done at all, because it would compete with what is
+// measured.
 var fileSystems = map[string]struct {
 	program, debian string
 	args            []string
@@ -44,7 +45,7 @@ func makeFileSystem(ctx context.Context, fs, device string) error {
 	return nil
 }
 
-// flags are mount options that the system call takes apart from the file system's own.
+// flags are mount options that the system call takes separately from the file system's own.
 var flags = map[string]uintptr{
 	"noatime": unix.MS_NOATIME, "relatime": unix.MS_RELATIME, "strictatime": unix.MS_STRICTATIME, "nodiratime": unix.MS_NODIRATIME,
 	"lazytime": unix.MS_LAZYTIME, "sync": unix.MS_SYNCHRONOUS, "dirsync": unix.MS_DIRSYNC,
@@ -69,13 +70,13 @@ func mountFileSystem(fs, device, dir string, options kernel.MountOptions) error 
 		}
 		return fmt.Errorf("mounting %s (%s) on %s: %w", device, fs, dir, err)
 	}
-	return os.Chmod(dir, 0o777) // the database is not root
+	return os.Chmod(dir, 0o777) // the database does not run as root
 }
 
-// errBusy is what a mount in use gives.
+// errBusy is the error of unmounting a mount in use.
 var errBusy = errors.New("in use")
 
-// unmountFileSystem unmounts in order, waiting a little for processes that are about to exit.
+// unmountFileSystem unmounts, waiting briefly for processes that are about to exit.
 func unmountFileSystem(ctx context.Context, device, dir string) error {
 	const tries = 20
 	for try := 1; ; try++ {
@@ -98,7 +99,7 @@ func unmountFileSystem(ctx context.Context, device, dir string) error {
 	}
 }
 
-// detachFileSystem removes a mount even if it is in use: files that are open there will fail.
+// detachFileSystem removes a mount even if it is in use: operations on open files will fail.
 func detachFileSystem(device, dir string) error {
 	for {
 		on, err := mountedOn(dir)
@@ -126,7 +127,7 @@ func mountedOn(dir string) (device string, err error) {
 // A mountPoint is a line of /proc/self/mounts.
 type mountPoint struct{ device, dir string }
 
-// mounted are all mounts that this process sees, the uppermost on a folder last.
+// mounted returns all mounts that this process sees, the uppermost on a folder last.
 func mounted() ([]mountPoint, error) {
 	text, err := os.ReadFile("/proc/self/mounts")
 	if err != nil {
@@ -144,8 +145,8 @@ func mounted() ([]mountPoint, error) {
 // mountEscapes are the characters that the kernel writes in octal there (seq_file's " \t\n\\").
 var mountEscapes = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
 
-// Free reports why nothing can be mounted on a folder: it is not there, not empty, or mounted on
-// already.
+// Free reports why nothing can be mounted on a folder: it does not exist, is not empty, or is a
+// mount point.
 func Free(dir string) error {
 	on, err := mountedOn(dir)
 	if err == nil && on != "" {

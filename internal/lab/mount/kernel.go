@@ -10,22 +10,23 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// The emulator knows how late it answers. It cannot know what a request loses before it has reached
-// the emulator and on its way back. The kernel counts both (blockdev.Seen). So each volume's mean
-// in the kernel is compared with the mean that was asked for, in spans of ten seconds, like the
-// emulator's own lateness.
+// The emulator knows how late it answers. It cannot know how long a request takes to reach it, or
+// the answer to get back. The kernel counts both (blockdev.Seen). So each volume's mean in the
+// kernel is compared with the planned mean, in spans of ten seconds, as for the emulator's own
+// lateness.
 
-// The bounds of the path, beside what is taken off for it: what is over both in the mean of ten
-// seconds makes a volume slow. Measured on two cores, 0.7 to 58 ms asked: 0 to 0.1 ms over in
-// streams of fio, also beside two busy loops; 0.1 to 0.5 of 2.3 to 4.5 ms beside a busy database.
+// The bounds of the path, beyond the time that is subtracted for it: a volume whose mean over ten
+// seconds exceeds both is slow. Measured on two cores, with planned latencies of 0.7 to 58 ms: an
+// excess of 0 to 0.1 ms in streams of fio, also with two busy loops in parallel; 0.1 to 0.5 ms of
+// 2.3 to 4.5 ms next to a busy database.
 const (
 	slowBeyond  = units.Duration(100 * time.Microsecond)
-	slowShare   = 5 // a fifth of what was asked, beside it
+	slowShare   = 5 // in addition, a fifth of the planned latency
 	slowSeconds = 10
-	slowLeast   = 100 // requests in the span, fewer say nothing
+	slowLeast   = 100 // requests in the span; fewer prove nothing
 )
 
-// A sight is counters at an instant, or what came in between two.
+// A sight is the counters at an instant, or their difference between two.
 type sight struct {
 	requests    int64 // reads and writes, as the kernel counts them
 	took, asked units.Duration
@@ -35,9 +36,9 @@ func (s sight) since(before sight) sight {
 	return sight{s.requests - before.requests, s.took - before.took, s.asked - before.asked}
 }
 
-// added is by how much a request took longer than asked, in the mean, and whether that is over the
-// bounds. Where the kernel splits a request on its way, the parts' times are in what was asked, and
-// less is seen than there was.
+// added is by how much a request took longer than planned, on average, and whether that exceeds the
+// bounds. If the kernel splits a request, the plan includes the times of its parts, and the excess
+// comes out too small.
 func (s sight) added() (units.Duration, bool) {
 	if s.requests < slowLeast {
 		return 0, false
@@ -47,16 +48,16 @@ func (s sight) added() (units.Duration, bool) {
 	return added, added > slowBeyond+s.asked/n/slowShare
 }
 
-// A comparison is a volume's since counting began.
+// A comparison covers one volume since counting began.
 type comparison struct {
 	from    sight
-	span    sight // when the running ten seconds began
+	span    sight // when the current ten seconds began
 	seconds int   // of them
 	worst   units.Duration
 	slow    bool
 }
 
-// second takes the counters of the next second.
+// second adds the counters of the next second.
 func (c *comparison) second(now sight) {
 	if c.seconds++; c.seconds < slowSeconds {
 		return
@@ -66,13 +67,13 @@ func (c *comparison) second(now sight) {
 	c.span, c.seconds = now, 0
 }
 
-// sight is the state of a volume's counters.
+// sight returns the current counters of a volume.
 func (v *served) sight(s *disk.Stats) (sight, error) {
 	seen, err := v.device.Seen()
 	return sight{seen.Requests, seen.Time, s.Asked[volume.Read] + s.Asked[volume.Write]}, err
 }
 
-// begin starts comparing again.
+// begin restarts the comparison.
 func (v *served) begin() error {
 	s := v.disk.Stats()
 	now, err := v.sight(&s)
@@ -80,7 +81,7 @@ func (v *served) begin() error {
 	return err
 }
 
-// watch compares each second until the function it gives is called.
+// watch compares each second until stop is called.
 func (d *daemon) watch() (stop func()) {
 	done, gone := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -110,7 +111,7 @@ func (d *daemon) compare() {
 	}
 	for _, v := range d.volumes {
 		s := v.disk.Stats()
-		if now, err := v.sight(&s); err == nil { // else it is being taken away
+		if now, err := v.sight(&s); err == nil { // it fails while the device is being removed
 			v.kernel.second(now)
 		}
 	}

@@ -16,11 +16,11 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// What ten seconds of one kind come to.
+// What ten seconds of one kind result in.
 func TestComparison(t *testing.T) {
 	const ms = units.Duration(time.Millisecond)
 	for name, tt := range map[string]struct {
-		each  sight // a second
+		each  sight // of one second
 		added units.Duration
 		slow  bool
 	}{
@@ -40,11 +40,11 @@ func TestComparison(t *testing.T) {
 		if c.worst != tt.added || c.slow != tt.slow {
 			t.Errorf("%s: added %v, slow %v", name, c.worst, c.slow)
 		}
-		c.second(now) // a second in which nothing was asked changes nothing
+		c.second(now) // a second without requests changes nothing
 		if c.worst != tt.added || c.slow != tt.slow {
 			t.Errorf("%s, a second later: added %v, slow %v", name, c.worst, c.slow)
 		}
-		// What comes later does not make good what was.
+		// Later seconds do not make up for it.
 		for range 2 * slowSeconds {
 			now.requests += 1000
 			now.took, now.asked = now.took+1000*ms, now.asked+1000*ms
@@ -56,8 +56,8 @@ func TestComparison(t *testing.T) {
 	}
 }
 
-// Requests that wait before the emulator has them are late, which it cannot know itself: the kernel
-// does.
+// Requests that wait before they reach the emulator are late. The emulator cannot know that, but
+// the kernel does.
 func TestKernelSeesThePath(t *testing.T) {
 	command := lab(t)
 	m := start(t, Options{File: write(t, "type: custom\nsize: 1GiB\niops: 20000\nlatency: {write: {p50: 2ms, p99: 2ms}, read: {p50: 2ms, p99: 2ms}}\n"), Command: command})
@@ -75,14 +75,14 @@ func TestKernelSeesThePath(t *testing.T) {
 	}
 	readDirect(t, name, readers, at, func() {})
 	s = status(t, m)
-	// The emulator answers sooner by what it takes for the path, so the kernel's mean may be
-	// somewhat under what was asked.
+	// The emulator answers early by the time that the path takes, so the kernel's mean may be
+	// slightly below the planned one.
 	if s.Kernel == nil || s.Asked == nil || *s.Asked < 1.5e-3 || *s.Kernel < *s.Asked/2 {
 		t.Fatalf("asked %v s, the kernel saw %v s", s.Asked, s.Kernel)
 	}
 	before := *s.Kernel
 
-	// A process that does not run answers nobody, and hears nobody.
+	// A stopped process receives no requests and answers none.
 	pid := m.owned.cmd.Process.Pid
 	readDirect(t, name, readers, at, func() {
 		for range 5 {
@@ -102,7 +102,7 @@ func TestKernelSeesThePath(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s := status(t, m); s.Slow || s.Saturated || s.Kernel != nil {
-		t.Errorf("counting began anew: %+v", s)
+		t.Errorf("the counters restarted: %+v", s)
 	}
 }
 
@@ -115,8 +115,8 @@ func status(t *testing.T, m *Machine) *VolumeStatus {
 	return &s.Volumes[0]
 }
 
-// readDirect reads a file past the page cache, each of so many readers so often, and as long as f
-// runs.
+// readDirect reads a file past the page cache with several readers, each so many times and at least
+// until f returns.
 func readDirect(t *testing.T, name string, readers, times int, f func()) {
 	t.Helper()
 	done := make(chan struct{})

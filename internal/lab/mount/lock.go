@@ -13,12 +13,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// LockRoot is the folder of locks, one for the machine. It is separate from Root, because tests may
-// have several of those on a machine.
+// LockRoot is the folder of locks, one per machine. It is separate from Root, because tests may
+// have several Roots on a machine.
 const LockRoot = "/run/plimsoll"
 
-// Lock waits until nobody else on this machine has the lock of a name, and takes it: waiting, if
-// not nil, is called if somebody has. The lock ends with the function that it gives, or with the
+// Lock takes the lock with this name on this machine, waiting while another process holds it. If it
+// has to wait it first calls waiting, unless that is nil. The lock ends with unlock, or with the
 // process.
 func Lock(ctx context.Context, name string, waiting func()) (unlock func(), err error) {
 	if err := os.MkdirAll(LockRoot, 0o755); err != nil {

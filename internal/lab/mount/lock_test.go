@@ -10,14 +10,14 @@ import (
 	"testing"
 )
 
-// TestLock: one process holds it at a time; one that waits is told so, and can be stopped.
+// TestLock: one process holds it at a time; one that waits is notified, and can be cancelled.
 func TestLock(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("locks of the machine need root")
 	}
 	name := fmt.Sprintf("test-%s-%d", t.Name(), os.Getpid())
 	t.Cleanup(func() { _ = os.Remove(LockRoot + "/" + name + ".lock") })
-	unlock, err := Lock(t.Context(), name, func() { t.Error("waited for nobody") })
+	unlock, err := Lock(t.Context(), name, func() { t.Error("waited for a free lock") })
 	if err != nil {
 		t.Skip(err) // /run may be read-only
 	}

@@ -29,41 +29,41 @@ import (
 
 // Options say what to mount, and how.
 type Options struct {
-	// File is a scenario, or a lone volume, and Sets are assignments over it. Text is what is in
-	// the file; nil: Start reads it.
+	// File is a scenario or a single volume, and Sets are assignments over it. Text is the file's
+	// content; nil: Start reads it.
 	File string
 	Text []byte
 	Sets []string
 	// FileSystem is ext4 or xfs; "": the scenario's.
 	FileSystem string
-	// Dir is where the volumes are mounted: a lone one there, several in folders of their names
-	// below it, m2/data where there are several machines. "": in a folder of the daemon's own.
+	// Dir is where to mount: a single volume there, several in folders below it by their names
+	// (m2/data if there are several machines). "": in a folder of the daemon's own.
 	Dir string
 	// Images is a folder that the images are kept in; "": in memory.
 	Images string
 	// PowerLoss enables Cut and makes each write slightly more expensive.
 	PowerLoss bool
-	// VolatileCache has the disks say that a write is durable only after a flush, as drives do that
-	// are one's own. Rented volumes have none: what they acknowledged stays.
+	// VolatileCache makes the disks report that a write is durable only after a flush, as drives of
+	// your own do. Rented volumes have no such cache: what they acknowledged is durable.
 	VolatileCache bool
 	// Detached leaves the volumes mounted when this process ends.
 	Detached bool
-	// Command is how the daemon is started; nil: this program's `lab serve`.
+	// Command is how to start the daemon; nil: this program's `lab serve`.
 	Command []string
 	// Log receives the daemon's messages; may be nil.
 	Log func(line string)
 }
 
-// A Machine is mounted volumes, in a daemon: those of one machine, or of all that a cluster has.
+// A Machine is the mounted volumes of a daemon: those of one machine, or of a whole cluster.
 type Machine struct {
 	Dirs    map[string]string // where each volume is mounted, by name
 	Devices map[string]string // "loop3"
-	Scratch string            // a folder that goes with the machine
+	Scratch string            // a folder that is removed with the machine
 
 	socket string
 	client *http.Client
 	owned  *owned
-	alive  func() bool // of a daemon that is nobody's child here
+	alive  func() bool // for a daemon that is not a child of this process
 }
 
 // owned is the daemon as a child of this process.
@@ -75,8 +75,8 @@ type owned struct {
 	gone    bool
 }
 
-// guard cleans up after a daemon that was killed, for example by the kernel for lack of memory: it
-// may be unable to end by itself (see State.Alive), and its owner would wait for it.
+// guard cleans up after a daemon that was killed, for example by the kernel for lack of memory.
+// Such a process may be unable to end (see State.Alive), and its owner would wait for it.
 func guard(pid int) (unguard func()) {
 	ended, done := make(chan struct{}), make(chan struct{})
 	began := startOf(pid)
@@ -91,7 +91,7 @@ func guard(pid int) (unguard func()) {
 			case <-look.C:
 			}
 			if !alive(pid, began) {
-				_, _ = Sweep() // the owner learns of it by the daemon's end
+				_, _ = Sweep() // the owner notices because the daemon ends
 				return
 			}
 		}
@@ -121,11 +121,13 @@ func Start(ctx context.Context, opt Options) (*Machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(opt.Command[0], opt.Command[1:]...) // not of the context: its end is ordered, not violent
-	// A core more than there are: the clock's thread must not wait for one.
+	// not CommandContext: the daemon must shut down in order
+	cmd := exec.Command(opt.Command[0], opt.Command[1:]...)
+	// One core more than there are: the clock's thread must not wait for one.
 	cmd.Env = append(os.Environ(), "GOMAXPROCS="+strconv.Itoa(max(4, runtime.NumCPU()+1)))
-	cmd.Dir = "/"                                        // the owner's folder may be on what is unmounted later
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // Ctrl-C is for the owner, who tells the daemon
+	cmd.Dir = "/" // the owner's folder may be on a volume that is unmounted later
+	// Ctrl-C goes to the owner, which notifies the daemon
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	var stderr bytes.Buffer
 	if !opt.Detached {
 		cmd.Stderr = &stderr
@@ -273,7 +275,7 @@ func (m *Machine) Status(ctx context.Context) (*Status, error) {
 	return a.Status, nil
 }
 
-// Set changes limits by assignments as a scenario takes them: "volumes.data.iops=16000".
+// Set changes limits by assignments of the same form as for a scenario: "volumes.data.iops=16000".
 func (m *Machine) Set(ctx context.Context, sets []string) (*Status, error) {
 	a, err := m.ask(ctx, http.MethodPost, "/set", request{Sets: sets})
 	if err != nil {
@@ -282,20 +284,20 @@ func (m *Machine) Set(ctx context.Context, sets []string) (*Status, error) {
 	return a.Status, nil
 }
 
-// Pace lets requests through immediately (false), for example while data is loaded, or makes them
-// wait for their volumes, which start again (true). A machine starts paced.
+// Pace sets whether requests wait for their volumes. With false they return immediately, for
+// example while data is loaded; with true the volumes start again. A machine starts paced.
 func (m *Machine) Pace(ctx context.Context, paced bool) error {
 	_, err := m.ask(ctx, http.MethodPost, "/pace", request{Paced: &paced})
 	return err
 }
 
-// ResetStats starts counting again.
+// ResetStats restarts the counters.
 func (m *Machine) ResetStats(ctx context.Context) error {
 	_, err := m.ask(ctx, http.MethodPost, "/reset", request{})
 	return err
 }
 
-// Cut cuts the power of all volumes together: from now on every request fails.
+// Cut turns off the power of all volumes at the same time: from now on every request fails.
 func (m *Machine) Cut(ctx context.Context, c disk.Cut) (CutReport, error) {
 	a, err := m.ask(ctx, http.MethodPost, "/cut", request{Cut: &c})
 	if err != nil {
@@ -304,7 +306,7 @@ func (m *Machine) Cut(ctx context.Context, c disk.Cut) (CutReport, error) {
 	return a.Cut, nil
 }
 
-// Recover restores the power and mounts again. Whoever had files open must be gone.
+// Recover restores the power and mounts again. Processes that had files open must have ended.
 func (m *Machine) Recover(ctx context.Context) error {
 	_, err := m.ask(ctx, http.MethodPost, "/recover", request{})
 	return err
@@ -316,7 +318,7 @@ func (m *Machine) ended(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(10 * time.Millisecond): // it is not our child
+		case <-time.After(10 * time.Millisecond): // it is not a child of this process
 		}
 	}
 	return nil
@@ -338,7 +340,7 @@ func (m *Machine) Close(ctx context.Context, force bool) error {
 	if m.owned == nil {
 		return m.ended(ctx)
 	}
-	// Whatever it answered: the end of its input ends it.
+	// Whatever it answered, the end of its input ends it.
 	m.owned.gone = true
 	defer m.owned.unguard()
 	_ = m.owned.stdin.Close()

@@ -18,7 +18,7 @@ import (
 	"plimsoll/internal/lab/disk"
 )
 
-// The test binary is the daemon as well.
+// The test binary is also the daemon.
 func TestMain(m *testing.M) {
 	if root := os.Getenv("PLIMSOLL_TEST_LAB_ROOT"); root != "" {
 		Root = root
@@ -31,8 +31,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// lab gives a test states of its own, and the command of a daemon that uses them. At the end
-// nothing of it may be left.
+// lab gives a test state folders of its own, and the command of a daemon that uses them. They must
+// be empty at the end.
 func lab(t *testing.T) []string {
 	t.Helper()
 	if err := blockdev.Available(); err != nil {
@@ -121,7 +121,7 @@ func synced(path string, data []byte) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-func TestMountsWhatAScenarioNames(t *testing.T) {
+func TestMountsScenarioVolumes(t *testing.T) {
 	command := lab(t)
 	m := start(t, Options{File: write(t, two), Command: command})
 	for _, name := range []string{"data", "journal"} {
@@ -141,16 +141,16 @@ func TestMountsWhatAScenarioNames(t *testing.T) {
 			t.Errorf("%+v", v)
 		}
 	}
-	// Limits change under what runs; sizes do not.
+	// Limits change while the volumes are in use; sizes do not.
 	if s, err = m.Set(context.Background(), []string{"volumes.journal.iops=500"}); err != nil || !strings.Contains(strings.Join(s.Volumes[1].Gives, " "), "500 IOPS") {
 		t.Errorf("%+v: %v", s, err)
 	}
 	for _, set := range []string{"volumes.data.size=3GiB", "volumes.wal={type: gp3, size: 1GiB}", "volumes.data.iops=5"} {
 		if _, err := m.Set(context.Background(), []string{set}); err == nil {
-			t.Errorf("%s was taken", set)
+			t.Errorf("%s was accepted", set)
 		}
 	}
-	// Somebody is there: in order it cannot be ended.
+	// An open file prevents an orderly end.
 	f, err := os.Open(filepath.Join(m.Dirs["data"], "file"))
 	if err != nil {
 		t.Fatal(err)
@@ -169,7 +169,7 @@ func TestMountsWhatAScenarioNames(t *testing.T) {
 	}
 }
 
-// What a scenario says of mounting and of queues is so, also after a loss of power.
+// A scenario's mount options and queue settings apply, also after a power loss.
 func TestMountOptionsAndScheduler(t *testing.T) {
 	command := lab(t)
 	text := strings.Replace(two, "host: {filesystem: xfs}", "host: {filesystem: ext4, mount_options: 'noatime,commit=7', scheduler: mq-deadline}", 1)
@@ -207,8 +207,8 @@ func TestMountOptionsAndScheduler(t *testing.T) {
 	look("after a loss of power")
 }
 
-// A loss of power loses what was not synced, and nothing else; the file systems mount again.
-func TestLossOfPower(t *testing.T) {
+// A power loss loses what was not synced, and nothing else; the file systems mount again.
+func TestPowerLoss(t *testing.T) {
 	command := lab(t)
 	for _, fs := range []string{"ext4", "xfs"} {
 		m := start(t, Options{File: write(t, "type: gp3\nsize: 1GiB\n"), FileSystem: fs, PowerLoss: true, Command: command})
@@ -236,10 +236,10 @@ func TestLossOfPower(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, err := os.ReadFile(filepath.Join(dir, "kept")); err != nil || string(got) != "kept" {
-			t.Errorf("%s: what was synced is %q, %v", fs, got, err)
+			t.Errorf("%s: the synced file is %q, %v", fs, got, err)
 		}
 		if got, err := os.ReadFile(filepath.Join(dir, "lost")); err == nil && len(got) == 4<<18 {
-			t.Errorf("%s: what was never written back is there", fs)
+			t.Errorf("%s: a file that was never written back has survived", fs)
 		}
 		if err := synced(filepath.Join(dir, "more"), []byte("more")); err != nil {
 			t.Errorf("%s: after the recovery: %v", fs, err)
@@ -250,7 +250,7 @@ func TestLossOfPower(t *testing.T) {
 	}
 }
 
-// The daemon is killed: whoever comes next takes away what it left.
+// The daemon is killed: the next process removes what it left.
 func TestSweepAfterKill(t *testing.T) {
 	command := lab(t)
 	m, err := Start(context.Background(), Options{File: write(t, two), Command: command})
@@ -262,9 +262,9 @@ func TestSweepAfterKill(t *testing.T) {
 		t.Fatalf("%v, %v", states, err)
 	}
 	if did, err := Sweep(); err != nil || len(did) > 0 {
-		t.Errorf("a living one was swept: %v, %v", did, err)
+		t.Errorf("a running daemon was swept: %v, %v", did, err)
 	}
-	m.owned.unguard() // who comes next, not this owner
+	m.owned.unguard() // the next process, not this owner
 	if err := syscall.Kill(states[0].PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
@@ -276,14 +276,14 @@ func TestSweepAfterKill(t *testing.T) {
 	m.owned.gone = true
 }
 
-// The owner dies: the daemon notices and undoes everything by itself.
+// The owner dies: the daemon notices and undoes everything.
 func TestEndsWithItsOwner(t *testing.T) {
 	command := lab(t)
 	m, err := Start(context.Background(), Options{File: write(t, two), Command: command})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = m.owned.stdin.Close() // as the kernel does for a dead owner
+	_ = m.owned.stdin.Close() // the kernel does the same for a dead owner
 	if err := m.owned.cmd.Wait(); err != nil {
 		t.Error(err)
 	}
@@ -292,7 +292,7 @@ func TestEndsWithItsOwner(t *testing.T) {
 	nothingLeft(t, Root)
 }
 
-// One without an owner stays, and is found again.
+// A daemon without an owner stays, and can be found again.
 func TestDetached(t *testing.T) {
 	command := lab(t)
 	at := t.TempDir()
@@ -321,7 +321,7 @@ func TestDetached(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeMounted(t *testing.T) {
+func TestCannotMount(t *testing.T) {
 	command := lab(t)
 	for name, c := range map[string]struct {
 		text, want string
@@ -343,7 +343,7 @@ func TestWhatCannotBeMounted(t *testing.T) {
 		}
 	}
 	if _, err := Start(context.Background(), Options{File: "/nowhere", Command: command}); err == nil {
-		t.Error("a file that is not there was mounted")
+		t.Error("a missing file was mounted")
 	}
 }
 
@@ -357,7 +357,7 @@ func TestSysctl(t *testing.T) {
 		}
 		return strings.TrimSpace(string(text))
 	}
-	// Looked at while nobody else has them changed: tests of other packages run beside this one.
+	// Read while no other process has changed them: tests of other packages run in parallel.
 	look := func() (bytes, ratio string) {
 		unlock, err := Lock(context.Background(), "settings", nil)
 		if err != nil {

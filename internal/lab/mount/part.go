@@ -12,11 +12,11 @@ import (
 
 // A part is one volume of a scenario.
 type part struct {
-	name  string // "data" of a lone machine, "m2/data" of the second of several
+	name  string // "data" with one machine, "m2/data" on the second of several
 	order catalog.Order
 }
 
-// prefix is what the names of machine k's volumes begin with, k from 1.
+// prefix begins the names of the volumes of machine k, counted from 1.
 func prefix(sc *scenario.Scenario, k int) string {
 	if sc.MemberCount() == 1 {
 		return ""
@@ -24,7 +24,7 @@ func prefix(sc *scenario.Scenario, k int) string {
 	return "m" + strconv.Itoa(k) + "/"
 }
 
-// partsOf are the volumes of all of a scenario's machines, in order.
+// partsOf returns the volumes of all of a scenario's machines, in order.
 func partsOf(sc *scenario.Scenario) []part {
 	var out []part
 	for k := 1; k <= sc.MemberCount(); k++ {
@@ -35,7 +35,7 @@ func partsOf(sc *scenario.Scenario) []part {
 	return out
 }
 
-// build makes them anew.
+// build makes new volumes.
 func build(sc *scenario.Scenario) ([]volume.Volume, error) {
 	var out []volume.Volume
 	for k := 1; k <= sc.MemberCount(); k++ {

@@ -15,7 +15,7 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// ServeHTTP answers what a Machine asks.
+// ServeHTTP answers the requests of a Machine.
 func (d *daemon) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var q request
 	if r.Method == http.MethodPost {
@@ -101,7 +101,7 @@ func (d *daemon) status() (*Status, error) {
 	return s, nil
 }
 
-// set changes limits while everything runs: the volumes start again with those of the changed
+// set changes limits while the volumes are in use. They start again with the limits of the changed
 // scenario; their sizes and file systems stay.
 func (d *daemon) set(sets []string) error {
 	all := overlay(d.order.Sets, sets)
@@ -131,8 +131,8 @@ func (d *daemon) set(sets []string) error {
 	return nil
 }
 
-// overlay gives assignments and later ones, of those to the same key the last: a machine may be set
-// for days.
+// overlay appends assignments to earlier ones and keeps only the last for each key: a machine may
+// receive them for days.
 func overlay(before, later []string) []string {
 	var out []string
 	all := slices.Concat(before, later)
@@ -161,7 +161,7 @@ func (d *daemon) cut(q *request) (CutReport, error) {
 }
 
 // revive mounts everything again after a cut, as a machine does when it boots: the file system
-// replays its journal. Whoever had files open has to be gone.
+// replays its journal. Processes that had files open must have ended.
 func (d *daemon) revive(ctx context.Context) error {
 	for _, v := range d.volumes {
 		if err := unmountFileSystem(ctx, v.device.Path(), v.dir); err != nil {
@@ -177,14 +177,14 @@ func (d *daemon) revive(ctx context.Context) error {
 	return nil
 }
 
-// idle unmounts in order, or reports what is still in use.
+// idle unmounts everything, or reports what is still in use.
 func (d *daemon) idle(ctx context.Context) error {
 	for _, v := range d.volumes {
 		v.disk.Pace(false, nil)
 	}
 	for i := len(d.volumes) - 1; i >= 0; i-- {
 		if err := unmountFileSystem(ctx, d.volumes[i].device.Path(), d.volumes[i].dir); err != nil {
-			for _, again := range d.volumes[i+1:] { // those that were unmounted come back
+			for _, again := range d.volumes[i+1:] { // remount those that were unmounted
 				err = errors.Join(err, mountFileSystem(again.fs, again.device.Path(), again.dir, d.sc.Host.MountOptions))
 			}
 			return errors.Join(err, d.pace(d.paced))

@@ -25,25 +25,25 @@ var Root = "/run/plimsoll/lab"
 // fuseName identifies the file systems of package blockdev in /proc/mounts.
 const fuseName = "plimsoll"
 
-// stateName is the file in a state's folder.
 const stateName = "state.json"
 
-// stateBytesMax bounds a state's file: a machine has at most some dozens of volumes.
+// stateBytesMax bounds a state's file: a machine has at most a few dozen volumes.
 const stateBytesMax = 1 << 20
 
-// A State is what a process holds that outlives it.
+// A State is what a process made that outlives it.
 type State struct {
-	PID     int    `json:"pid"`
-	Started string `json:"started"` // the process' start by the kernel's clock, since pids are used again
-	Since   string `json:"since"`   // for people
-	// About is what is mounted, for people: the scenario's name.
+	PID int `json:"pid"`
+	// the process' start by the kernel's clock, because pids are reused
+	Started string `json:"started"`
+	Since   string `json:"since"` // for people
+	// About is the name of what is mounted, for people.
 	About   string       `json:"about"`
 	Socket  string       `json:"socket,omitempty"`
 	Volumes []StateEntry `json:"volumes,omitempty"`
-	// Files are files, and Dirs empty folders, that were made and are to go.
+	// Files are files, and Dirs empty folders, that were made and must be removed.
 	Files []string `json:"files,omitempty"`
 	Dirs  []string `json:"dirs,omitempty"`
-	// Settings are files of /proc/sys with what was in them.
+	// Settings are files of /proc/sys with their previous contents.
 	Settings map[string]string `json:"settings,omitempty"`
 
 	dir string
@@ -52,14 +52,14 @@ type State struct {
 // A StateEntry is one volume.
 type StateEntry struct {
 	Name   string `json:"name"`
-	FUSE   string `json:"fuse"`             // folder that the image's file system is mounted on
+	FUSE   string `json:"fuse"`             // the folder on which the image's file system is mounted
 	Device string `json:"device,omitempty"` // "loop3"
 	Dir    string `json:"dir,omitempty"`    // where the volume is mounted
 }
 
 // newState makes a folder for the state of this process.
 func newState(about string) (*State, error) {
-	// A database is not root, and has to get through to its volumes.
+	// A database does not run as root, and has to reach its volumes.
 	if err := os.MkdirAll(Root, 0o755); err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func newState(about string) (*State, error) {
 	return s, err
 }
 
-// save writes the state down, whole or not at all.
+// save writes the state atomically.
 func (s *State) save() error {
 	step()
 	text, err := json.MarshalIndent(s, "", "  ")
@@ -88,7 +88,7 @@ func (s *State) save() error {
 	return os.Rename(tmp, filepath.Join(s.dir, stateName))
 }
 
-// step is called before and after each writing down, for tests that kill the process there.
+// step is called before and after each save, so that tests can kill the process there.
 var step = func() {}
 
 // startOf returns when a process started, in ticks since boot; "" if there is none.
@@ -97,8 +97,8 @@ func startOf(pid int) string {
 	if err != nil {
 		return ""
 	}
-	// The name in parentheses may hold anything; fields count from behind it. The 22nd is starttime
-	// (proc(5)).
+	// The name in parentheses may contain anything; fields count from behind it. The 22nd is
+	// starttime (proc(5)).
 	_, rest, ok := strings.Cut(string(text), ") ")
 	for next, more, found := strings.Cut(rest, ") "); found; next, more, found = strings.Cut(more, ") ") {
 		_, rest = next, more
@@ -111,12 +111,12 @@ func startOf(pid int) string {
 	return fields[starttime]
 }
 
-// Alive tells whether the process that holds it still runs. One that was killed does not, though it
-// may be there for ever: a thread that waits for the kernel to read a device, which waits for this
+// Alive reports whether the process still runs. A killed one does not, although it may exist
+// forever: one of its threads waits for the kernel to read a device, and the device waits for that
 // very process to answer.
 func (s *State) Alive() bool { return alive(s.PID, s.Started) }
 
-// alive reports whether the process with that start still runs.
+// alive reports whether the process with that start time still runs.
 func alive(pid int, began string) bool {
 	return began != "" && startOf(pid) == began && !killed(pid)
 }
@@ -140,7 +140,7 @@ func killed(pid int) bool {
 	return false
 }
 
-// States are all that are written down, of living processes and of dead ones.
+// States returns all recorded states, of running and of dead processes.
 func States() ([]*State, error) {
 	entries, err := os.ReadDir(Root)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -154,7 +154,7 @@ func States() ([]*State, error) {
 	for _, e := range entries {
 		s, err := readState(filepath.Join(Root, e.Name()))
 		switch {
-		case errors.Is(err, fs.ErrNotExist): // it is being made, or going
+		case errors.Is(err, fs.ErrNotExist): // it is being made or removed
 		case err != nil:
 			errs = append(errs, err)
 		default:
@@ -204,8 +204,8 @@ func Sweep() (did []string, err error) {
 	return did, err
 }
 
-// sweepUnwritten takes away folders of processes that died before they had written anything down,
-// or after they had undone it all.
+// sweepUnwritten removes folders of processes that died before they recorded anything, or after
+// they undid everything.
 func sweepUnwritten() error {
 	entries, err := os.ReadDir(Root)
 	errs := []error{err}
@@ -248,8 +248,8 @@ func (s *State) summary() string {
 	return strings.Join(parts, ", ")
 }
 
-// undo removes everything that a state names, in the reverse order of its making. It continues
-// after an error, and keeps the state if there was one.
+// undo removes everything in a state, in the reverse order of its creation. It continues after an
+// error, and then keeps the state.
 func (s *State) undo() error {
 	var errs []error
 	for path, value := range s.Settings {
@@ -257,10 +257,11 @@ func (s *State) undo() error {
 			errs = append(errs, err)
 		}
 	}
-	// First nothing may wait any more for a process that cannot answer, neither it nor we.
+	// First make sure that nothing waits for a process that cannot answer: neither that process nor
+	// this one.
 	for _, v := range s.Volumes {
 		if on, err := mountedOn(v.FUSE); err == nil && on == fuseName && strings.HasPrefix(v.FUSE, s.dir+"/") {
-			_ = unix.Unmount(v.FUSE, unix.MNT_FORCE) // fails all requests, and is busy
+			_ = unix.Unmount(v.FUSE, unix.MNT_FORCE) // fails all requests, and returns EBUSY
 		}
 	}
 	for _, v := range slices.Backward(s.Volumes) {
@@ -287,8 +288,8 @@ func (s *State) undo() error {
 	return s.remove()
 }
 
-// remove takes the folder away, the state last: who dies in between leaves something that is found.
-// What another has mounted in it is not ours to empty.
+// remove removes the folder, the state last, so that a process that dies in between leaves
+// something to be found. Anything that somebody else mounted in it stays.
 func (s *State) remove() error {
 	mounts, err := mounted()
 	if err != nil {
@@ -315,7 +316,7 @@ func (s *State) remove() error {
 	return os.RemoveAll(s.dir)
 }
 
-// ours reports whether a volume's device is still the one that was set up for it: numbers are
+// ours reports whether a volume's device is still the one that was set up for it: loop numbers are
 // reused.
 func (s *State) ours(v *StateEntry) bool {
 	file, err := os.ReadFile(filepath.Join("/sys/block", v.Device, "loop/backing_file"))

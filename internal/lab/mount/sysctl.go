@@ -10,16 +10,16 @@ import (
 	"strings"
 )
 
-// Settings are kernel settings that are changed for a while. They are written down first, so that
-// Sweep restores them if this process cannot.
+// Settings are kernel settings that are changed temporarily. They are recorded first, so that Sweep
+// restores them if this process cannot.
 type Settings struct {
 	state  *State
 	unlock func()
 }
 
-// SetSysctl changes settings given by name ("vm.dirty_background_bytes"). Restore gives back what
-// was. Until then others who change settings wait: each would take what another has set for what
-// there was.
+// SetSysctl changes settings given by name ("vm.dirty_background_bytes"); Restore brings back the
+// old values. Until then other processes that change settings wait, because they would take these
+// values for the original ones.
 func SetSysctl(values map[string]string) (*Settings, error) {
 	unlock, err := Lock(context.Background(), "settings", nil)
 	if err != nil {
@@ -42,7 +42,7 @@ func SetSysctl(values map[string]string) (*Settings, error) {
 			return nil, errors.Join(fmt.Errorf("the setting %s: %w", name, err), s.Restore())
 		}
 		state.Settings[path] = strings.TrimSpace(string(old))
-		// Writing one of a pair sets the other to 0; what was 0 must not be written back over it.
+		// Setting one of a pair sets the other to 0; a former 0 must not be written back over it.
 		if pair, ok := pairs[name]; ok {
 			other, err := sysctlPath(pair)
 			if err != nil {
@@ -69,14 +69,14 @@ func SetSysctl(values map[string]string) (*Settings, error) {
 	return s, nil
 }
 
-// pairs are settings of which one is in force, and the other 0
+// pairs are settings of which one is in effect while the other is 0
 // (Documentation/admin-guide/sysctl/vm.rst).
 var pairs = map[string]string{
 	"vm.dirty_background_bytes": "vm.dirty_background_ratio", "vm.dirty_background_ratio": "vm.dirty_background_bytes",
 	"vm.dirty_bytes": "vm.dirty_ratio", "vm.dirty_ratio": "vm.dirty_bytes",
 }
 
-// sysctlPath is a setting's file. Only letters, digits, dots and underscores make a name.
+// sysctlPath returns a setting's file. A name consists of letters, digits, dots and underscores.
 func sysctlPath(name string) (string, error) {
 	for _, r := range name {
 		if (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '.' && r != '_' {

@@ -17,7 +17,7 @@ const (
 	aioWrite = 1
 )
 
-// An iocb is struct iocb of linux/aio_abi.h on a little-endian machine, where aio_key stands before
+// An iocb is struct iocb of linux/aio_abi.h on a little-endian machine, where aio_key comes before
 // aio_rw_flags.
 type iocb struct {
 	data   uint64
@@ -49,7 +49,7 @@ type queue struct {
 	memory  []byte
 }
 
-// newQueue makes a queue so deep, with a buffer of so many bytes for each.
+// newQueue makes a queue of this depth, with a buffer of this many bytes per slot.
 func newQueue(depth, bytes int) (*queue, error) {
 	q := &queue{blocks: make([]iocb, depth), submit: make([]*iocb, 0, depth), events: make([]event, depth)}
 	var err error
@@ -68,14 +68,14 @@ func newQueue(depth, bytes int) (*queue, error) {
 	return q, nil
 }
 
-// add puts an operation of slot i into the next send.
+// add prepares an operation of slot i for the next send.
 func (q *queue) add(i, fd int, opcode uint16, offset int64) {
 	b := &q.blocks[i]
 	b.fd, b.opcode, b.offset = uint32(fd), opcode, offset
 	q.submit = append(q.submit, b)
 }
 
-// send submits what was added.
+// send submits the prepared operations.
 func (q *queue) send() error {
 	left := q.submit
 	for len(left) > 0 {
@@ -92,7 +92,8 @@ func (q *queue) send() error {
 	return nil
 }
 
-// reap waits for at least one to be done, so long at most, and gives those that are.
+// reap waits for at least one operation to finish, at most for the timeout, and returns all that
+// have.
 func (q *queue) reap(timeout time.Duration) ([]event, error) {
 	ts := unix.NsecToTimespec(max(int64(timeout), 0))
 	n, _, errno := unix.Syscall6(unix.SYS_IO_GETEVENTS, q.context, 1, uintptr(len(q.events)), uintptr(unsafe.Pointer(&q.events[0])), uintptr(unsafe.Pointer(&ts)), 0)
@@ -109,17 +110,17 @@ func (q *queue) reap(timeout time.Duration) ([]event, error) {
 func (q *queue) close() error {
 	_, _, errno := unix.Syscall(unix.SYS_IO_DESTROY, q.context, 0, 0)
 	if errno != 0 {
-		// The kernel may still write into the memory: it is kept.
+		// The kernel may still write into the memory, so it is not freed.
 		return fmt.Errorf("probe: ending asynchronous I/O: %w", errno)
 	}
 	return unix.Munmap(q.memory)
 }
 
-// alignment is what O_DIRECT asks of addresses, offsets and lengths, at most, on file systems with
-// blocks of 4 KiB.
+// alignment is the most that O_DIRECT requires of addresses, offsets and lengths, on file systems
+// with blocks of 4 KiB.
 const alignment = 4096
 
-// buffer gives memory outside the heap that begins at a page.
+// buffer returns page-aligned memory outside the heap.
 func buffer(bytes int) ([]byte, error) {
 	m, err := unix.Mmap(-1, 0, max(bytes, 1), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 	if err != nil {

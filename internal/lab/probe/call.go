@@ -10,11 +10,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// raw makes a system call that moves data or waits for it, without telling Go's scheduler. Told, it
-// gives the thread's right to run Go code to another after 20 us and has to find one again at the
-// end, which was 30 us of each operation: on an emulated volume of 0.6 ms the probe did 1,366 reads
-// a second, and 1,443 so, where fio did 1,431 and 1,406. Who calls it is to run within
-// [undisturbed].
+// raw makes a blocking system call for I/O without notifying Go's scheduler. Otherwise the
+// scheduler gives the thread's processor to another after 20 us, and the thread has to find one
+// again at the end, which took 30 us of each operation: on an emulated volume of 0.6 ms the probe
+// did 1,366 reads per second, and 1,443 this way, where fio did 1,431 and 1,406. Callers must run
+// within [undisturbed].
 func raw(call uintptr, fd int, data []byte, at int64) (int, error) {
 	n, _, errno := unix.RawSyscall6(call, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(data))), uintptr(len(data)), uintptr(at), 0, 0)
 	if errno != 0 {
@@ -23,13 +23,14 @@ func raw(call uintptr, fd int, data []byte, at int64) (int, error) {
 	return int(n), nil
 }
 
-// memoryMost is what the program may take until it collects garbage all the same: many times what
-// the samples of all streams are.
+// memoryMost is the memory from which on the program collects garbage all the same: many times the
+// samples of all streams.
 const memoryMost = 1 << 30
 
-// undisturbed has so many threads in calls of the kernel of which the scheduler knows nothing: each
-// keeps its right to run, so there is one more for each, and collecting garbage, which stops all,
-// would wait for the slowest of them and have the others wait with it. end makes it as it was.
+// undisturbed prepares for this many threads in system calls that the scheduler does not know
+// about. Each keeps its processor, so there is one more for each; and there is no garbage
+// collection, because it stops all threads, would wait for the slowest call, and would make the
+// other threads wait with it. end restores the previous state.
 func undisturbed(streams int) (end func()) {
 	processors := runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + streams)
 	limit := debug.SetMemoryLimit(memoryMost)

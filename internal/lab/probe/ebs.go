@@ -16,11 +16,11 @@ import (
 )
 
 // Limits says which limit of an Amazon EBS volume, or of the instance, was exceeded during a probe,
-// as the volume's own statistics tell (NVMe log page 0xD0).
+// according to the volume's own statistics (NVMe log page 0xD0).
 type Limits struct {
-	// Reason says why there is nothing to tell; "" if there is.
+	// Reason says why nothing is known; "" if something is.
 	Reason string `json:"not_measurable,omitempty"`
-	// Seconds for which more was asked than the limit lets through, while the probe ran.
+	// Seconds during the probe in which more was asked than the limit allows.
 	VolumeIOPS         float64 `json:"volume_iops_exceeded_seconds"`
 	VolumeThroughput   float64 `json:"volume_throughput_exceeded_seconds"`
 	InstanceIOPS       float64 `json:"instance_iops_exceeded_seconds"`
@@ -44,10 +44,10 @@ func (l *Limits) Bit() []string {
 	return out
 }
 
-// sysBlock tells devices by their numbers.
+// sysBlock is where devices are listed by their numbers.
 var sysBlock = "/sys/dev/block"
 
-// deviceOf names the device under a path, and reads its statistics.
+// deviceOf returns the name of the device under a path, and a function that reads its statistics.
 func deviceOf(path string) (name string, stats func() (*ebs.StatsPage, error)) {
 	none := func(reason string) func() (*ebs.StatsPage, error) {
 		return func() (*ebs.StatsPage, error) { return nil, errors.New(reason) }
@@ -78,7 +78,7 @@ func deviceOf(path string) (name string, stats func() (*ebs.StatsPage, error)) {
 	return name, func() (*ebs.StatsPage, error) { return first, nil }
 }
 
-// limitsSince compares the statistics with those before.
+// limitsSince compares the statistics with the earlier ones.
 func limitsSince(path string, before func() (*ebs.StatsPage, error)) Limits {
 	a, err := before()
 	if err != nil {
@@ -92,11 +92,11 @@ func limitsSince(path string, before func() (*ebs.StatsPage, error)) Limits {
 	return exceeded(a, b)
 }
 
-// exceeded is by how much limits were exceeded between two pages.
+// exceeded returns by how much limits were exceeded between two pages.
 func exceeded(s, later *ebs.StatsPage) Limits {
 	grew := func(a, b uint64) float64 {
 		if b < a {
-			return 0 // the volume was attached again
+			return 0 // the volume was reattached
 		}
 		return float64(b-a) / 1e6
 	}

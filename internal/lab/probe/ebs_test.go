@@ -17,7 +17,7 @@ func TestLimitsExceeded(t *testing.T) {
 	if l.VolumeThroughput != 2.5 || l.VolumeIOPS != 0 || !slices.Equal(l.Bit(), []string{"the volume's throughput"}) {
 		t.Errorf("%+v, %v", l, l.Bit())
 	}
-	later.InstanceIOPSUs = 0 // attached again
+	later.InstanceIOPSUs = 0 // reattached
 	if l := exceeded(first, &later); l.InstanceIOPS != 0 {
 		t.Errorf("%+v", l)
 	}

@@ -21,13 +21,13 @@ type folder struct {
 	files map[string]*os.File
 }
 
-// A Place is where a probe is to work.
+// A Place is where a probe works.
 type Place struct {
-	Parent string     // the folder in which the probe's own one is made
-	Free   units.Size // what its file system has for this user
+	Parent string     // where the probe makes its own folder
+	Free   units.Size // the space available to this user
 }
 
-// Look finds the place that a path means: a folder, or a name in one that does not exist yet.
+// Look resolves a path: a folder, or a name in one that does not exist yet.
 func Look(path string) (Place, error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -55,7 +55,7 @@ func newFolder(parent string) (*folder, error) {
 	return &folder{path: path, files: map[string]*os.File{}}, nil
 }
 
-// open makes a stream's file. Nothing but this process can see it afterwards.
+// open makes a stream's file. Afterwards no other process can see it.
 func (f *folder) open(s *Stream) (*os.File, error) {
 	path := filepath.Join(f.path, s.Name)
 	flags := os.O_RDWR | os.O_CREATE | os.O_EXCL
@@ -79,11 +79,11 @@ func (f *folder) open(s *Stream) (*os.File, error) {
 	return file, nil
 }
 
-// layBytes is written at once when a file is laid out.
+// layBytes is written at a time when a file is laid out.
 const layBytes = 1 << 20
 
-// lay makes a file as long as it is to be, with blocks that are there or, if not prewritten,
-// allocated only.
+// lay makes a file of the stream's size. Its blocks are written or, if not Prewritten, only
+// allocated.
 func lay(ctx context.Context, file *os.File, s *Stream, chance *random.Stream, done func(units.Size)) error {
 	length := (s.File + alignment - 1) / alignment * alignment
 	if err := unix.Fallocate(int(file.Fd()), 0, 0, int64(length)); err != nil && !errors.Is(err, unix.EOPNOTSUPP) {
@@ -122,7 +122,7 @@ func syncFile(file *os.File) error {
 	return nil
 }
 
-// fill writes what neither compresses nor repeats.
+// fill fills b with data that neither compresses nor repeats.
 func fill(b []byte, chance *random.Stream) {
 	for i := 0; i+8 <= len(b); i += 8 {
 		x := chance.Uint64()
@@ -132,7 +132,7 @@ func fill(b []byte, chance *random.Stream) {
 	}
 }
 
-// close frees the files and takes the folder away.
+// close frees the files and removes the folder.
 func (f *folder) close() error {
 	var all []error
 	for _, file := range f.files {

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// FioJob gives the profile as a job file of fio (3.27 or later), to cross-check: the same stages
-// one after another, in files that fio makes and keeps in the folder. What fio has no word for is
-// told in comments.
+// FioJob returns the profile as a job file of fio (3.27 or later), for a cross-check: the same
+// stages one after another, in files that fio makes and keeps in the folder. Comments say what fio
+// cannot express.
 func FioJob(p *Profile, folder string) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
@@ -37,7 +37,7 @@ func FioJob(p *Profile, folder string) string {
 	return b.String()
 }
 
-// fio writes one stream's keys.
+// fio writes the keys of one stream.
 func (s *Stream) fio(line func(format string, args ...any)) {
 	line("filename=plimsoll-fio.%s", s.Name)
 	line("rw=%s", map[Kind]string{Append: "write", RandomWrite: "randwrite", RandomRead: "randread"}[s.Kind])

@@ -30,7 +30,7 @@ func TestFioJob(t *testing.T) {
 		}
 		fio, err := exec.LookPath("fio")
 		if err != nil {
-			t.Log("fio is not installed: its parser was not asked")
+			t.Log("fio is not installed: its parser was not tried")
 			continue
 		}
 		dir := t.TempDir()
@@ -44,7 +44,7 @@ func TestFioJob(t *testing.T) {
 	}
 }
 
-// A fioReport is what is taken of fio's JSON.
+// A fioReport is the part of fio's JSON that this test reads.
 type fioReport struct {
 	Jobs []struct {
 		Read, Write struct {
@@ -62,8 +62,8 @@ type fioTimes struct {
 	Percentile map[string]float64 `json:"percentile"`
 }
 
-// TestFio runs the same patterns with fio and with a probe by turns, and prints both (-v). Times
-// are not asserted, since the machine has other work: that both did I/O is. PROBE_DIR names a
+// TestFio alternates between fio and a probe with the same patterns, and prints both (-v). It
+// asserts that both did I/O, but no times, because the machine has other work. PROBE_DIR names a
 // folder on another device, PROBE_STAGE how long each run takes, PROBE_ROUNDS how many there are;
 // the last line of a pattern has the medians of them.
 func TestFio(t *testing.T) {
@@ -145,7 +145,7 @@ type fioFigures struct {
 	count          int64
 }
 
-// runFio runs a profile of one stream, and takes away the file.
+// runFio runs a profile of one stream, and removes the file.
 func runFio(t *testing.T, fio, dir string, p *Profile) fioFigures {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "job.fio")

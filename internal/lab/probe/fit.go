@@ -16,15 +16,15 @@ import (
 	"plimsoll/internal/model/catalog"
 )
 
-// A Fitted is a volume that behaves as the device did, for a scenario.
+// A Fitted is a volume that behaves as the device did, for use in a scenario.
 type Fitted struct {
-	// YAML is the order of a custom volume: what stands under a volume's name.
+	// YAML describes a custom volume, for use under a volume's name.
 	YAML string `json:"yaml"`
-	// Ramps are the closed loops it comes from.
+	// Ramps are the closed loops that it was derived from.
 	Ramps []Ramp `json:"ramps"`
 }
 
-// A Ramp is a closed loop of so many in flight.
+// A Ramp is a closed loop with this many requests in flight.
 type Ramp struct {
 	Does           string          `json:"does"`
 	Depth          int             `json:"depth"`
@@ -37,18 +37,18 @@ type Ramp struct {
 const (
 	fitFile  = 512 * units.MiB
 	fitStep  = time.Second
-	fitBlock = 16 * units.KiB  // what a volume's latency is promised at
+	fitBlock = 16 * units.KiB  // the size that a volume's latency refers to
 	fitLarge = 256 * units.KiB // the most that EBS counts as one operation
-	// fitGain is by how much a deeper queue must be faster to try a yet deeper one.
+	// fitGain is how much faster a deeper queue must be before a still deeper one is tried.
 	fitGain = 1.05
-	// fitSteps is how many steps a fit has for its progress.
+	// fitSteps is the number of steps, for the progress.
 	fitSteps = 5
 )
 
 // fitDepths are tried one after another.
 var fitDepths = []int{1, 4, 16, 64, 128}
 
-// fit measures the device by itself.
+// fit measures the device alone.
 func (r *prober) fit(ctx context.Context) (*Fitted, error) {
 	base := Stream{Name: "fit", Kind: RandomRead, Size: fitBlock, Depth: 1, Direct: true, File: r.opt.fitFile, Prewritten: true}
 	r.tell("laying out the fit's file")
@@ -100,7 +100,8 @@ func (r *prober) fit(ctx context.Context) (*Fitted, error) {
 	return f, nil
 }
 
-// directions gives the limit of the slower direction, where one is a tenth slower than the other.
+// directions returns the limit of the slower direction, if one is at least a tenth slower than the
+// other.
 func directions(iops, bytes [2]float64) (read, write *catalog.RateOrder) {
 	of := func(i int) *catalog.RateOrder {
 		var o catalog.RateOrder
@@ -118,7 +119,7 @@ func directions(iops, bytes [2]float64) (read, write *catalog.RateOrder) {
 	return of(0), of(1)
 }
 
-// ramp deepens the queue until that gains nothing, and gives the fastest and the first.
+// ramp deepens the queue until that gains nothing, and returns the fastest step and the first.
 func (r *prober) ramp(ctx context.Context, f *Fitted, s Stream) (best, first *Ramp, err error) {
 	for _, depth := range fitDepths {
 		s.Depth = depth
@@ -143,7 +144,7 @@ func (r *prober) ramp(ctx context.Context, f *Fitted, s Stream) (best, first *Ra
 	return best, first, nil
 }
 
-// short runs one closed loop for a moment.
+// short runs one closed loop briefly.
 func (r *prober) short(ctx context.Context, s *Stream) (*job, error) {
 	j := &job{Stream: s, file: r.dir.files["fit"], clock: r.clock, chance: r.opt.Seed.Stream("probe." + s.String())}
 	if err := j.prepare(); err != nil {
@@ -163,7 +164,7 @@ func (r *prober) short(ctx context.Context, s *Stream) (*job, error) {
 	return j, nil
 }
 
-// flushes measures the fdatasync after a write that is on the device already.
+// flushes measures fdatasync after a write that is already on the device.
 func (r *prober) flushes(ctx context.Context, f *Fitted, s Stream) (*catalog.Quantiles, error) {
 	s.Kind, s.Size, s.Sync = RandomWrite, 4*units.KiB, 1
 	j, err := r.short(ctx, &s)
@@ -183,7 +184,7 @@ func quantilesOf(x *Ramp) *catalog.Quantiles {
 	return &catalog.Quantiles{P50: us(x.Latency.P50Seconds), P99: us(x.Latency.P99Seconds), P999: us(x.Latency.P999Seconds), Max: us(x.Latency.MaxSeconds)}
 }
 
-// rounded has three significant digits: more were not measured.
+// rounded rounds to three significant digits: more were not measured.
 func rounded(x float64) int64 {
 	if x < 1000 {
 		return int64(math.Max(math.Round(x), 1))

@@ -20,7 +20,7 @@ func of(ms ...int64) latency.Latency {
 	return d.Latency()
 }
 
-// TestBlame: who is to blame by what was measured.
+// TestBlame: the measured figures show which stream is to blame.
 func TestBlame(t *testing.T) {
 	stages := func(alone latency.Latency, checkpoint, reads latency.Latency) []StageResult {
 		one := func(name string, l latency.Latency, w ...WhileResult) StageResult {
@@ -60,11 +60,11 @@ func TestBlame(t *testing.T) {
 	}
 	r = &Result{Measured: "wal", Stages: stages(latency.Latency{}, of(1), of(1))}
 	if r.judge(&Profile{Criterion: criterion}); r.Criterion.Met {
-		t.Error("nothing done meets the criterion")
+		t.Error("the criterion is met without any operation")
 	}
 }
 
-// TestWhile: an operation is beside a companion's burst if it was due or under way in it.
+// TestWhile: an operation is beside a companion's burst if it was due or in flight during it.
 func TestWhile(t *testing.T) {
 	j := &job{Stream: &Stream{Name: "burst"}, on: []interval{{100, 200}, {300, 400}}}
 	w := while([]sample{{10, 20}, {90, 15}, {150, 10}, {210, 50}, {205, 200}, {350, 1}, {401, 5}}, j)

@@ -14,7 +14,7 @@ import (
 	"plimsoll/internal/base/yamltree"
 )
 
-// A written profile is one as its text has it.
+// A written is a profile as its text has it.
 type written struct {
 	About     string                        `yaml:"about"`
 	Measured  string                        `yaml:"measured"`
@@ -23,7 +23,7 @@ type written struct {
 	Streams   yamltree.Keyed[writtenStream] `yaml:"streams"`
 }
 
-// A writtenStream is a stream and what its text says in other words.
+// A writtenStream is a stream, with the fields that its text expresses differently.
 type writtenStream struct {
 	Stream     `yaml:",inline"`
 	Arrivals   arrivals `yaml:"arrivals"`
@@ -31,7 +31,7 @@ type writtenStream struct {
 	Depth      *int     `yaml:"depth"`      // default: 1
 }
 
-// arrivals are random where true, else even.
+// arrivals are random if true, else evenly spaced.
 type arrivals bool
 
 // UnmarshalText reads even or poisson.
@@ -43,7 +43,7 @@ func (a *arrivals) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// stream is what is written of a stream, with defaults.
+// stream returns the stream, with defaults.
 func (w *writtenStream) stream(name string) Stream {
 	s := w.Stream
 	s.Name, s.Poisson, s.Depth, s.Prewritten = name, bool(w.Arrivals), 1, w.Prewritten == nil || *w.Prewritten
@@ -53,7 +53,7 @@ func (w *writtenStream) stream(name string) Stream {
 	return s
 }
 
-// Parse reads a profile. The error tells every problem with file, line and column.
+// Parse reads a profile. The error lists everything that is wrong, with file, line and column.
 func Parse(name string, text []byte) (*Profile, error) {
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	src := yamltree.NewSource(name, text)

@@ -42,7 +42,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestBadProfiles: each mistake is told with its line and column.
+// TestBadProfiles: each mistake is reported with its line and column.
 func TestBadProfiles(t *testing.T) {
 	for _, c := range []struct{ name, from, to, want string }{
 		{"unknown key", "fdatasync: 1", "fsync: 1", `p.yaml:5:49: streams.wal.fsync: there is no such key: kind, size, rate,`},
@@ -74,14 +74,14 @@ func TestBadProfiles(t *testing.T) {
 		t.Errorf("a long file: %v", err)
 	}
 	if _, err := Parse("p.yaml", nil); err == nil {
-		t.Error("an empty file is taken")
+		t.Error("an empty file is accepted")
 	}
 	if _, err := library(t).Load("no-such-profile"); err == nil || !strings.Contains(err.Error(), "etcd-wal") {
-		t.Errorf("a profile that is not there: %v", err)
+		t.Errorf("a missing profile: %v", err)
 	}
 }
 
-// library has the profiles of all engines, whose packages a test within this one may not import.
+// library has the profiles of all engines. A test inside this package may not import them.
 func library(t testing.TB) Profiles {
 	t.Helper()
 	l := Profiles{}
@@ -99,7 +99,7 @@ func library(t testing.TB) Profiles {
 	return l
 }
 
-// TestBuiltin: each built-in profile is right, and says what it is.
+// TestBuiltin: each built-in profile is valid and has a description.
 func TestBuiltin(t *testing.T) {
 	if len(library(t).Names()) < 5 {
 		t.Fatalf("only %v", library(t).Names())
@@ -111,7 +111,7 @@ func TestBuiltin(t *testing.T) {
 			continue
 		}
 		if p.About == "" || p.Criterion != nil && p.Criterion.Source == "" {
-			t.Errorf("%s does not say what it is", name)
+			t.Errorf("%s has no description", name)
 		}
 	}
 }

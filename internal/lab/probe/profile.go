@@ -12,23 +12,23 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// A Profile is what streams a probe makes, which of them matters, and what is good enough.
+// A Profile says which streams a probe runs, which of them matters, and what is good enough.
 type Profile struct {
 	Name  string
 	About string
-	// Measured is the stream whose latency is told and explained.
+	// Measured is the stream whose latency is reported and explained.
 	Measured string
 	// Stage is how long each stage measures.
 	Stage units.Duration
-	// Criterion is what the engine's own documentation asks for; nil: it asks for nothing.
+	// Criterion is what the engine's own documentation requires; nil: nothing.
 	Criterion *Criterion
 	Streams   []Stream
 }
 
 // A Criterion is a bound on the measured stream.
 type Criterion struct {
-	// Of says what is bounded: "fdatasync", the call alone, or "latency", from when the operation
-	// was due.
+	// Of is what is bounded: "fdatasync", the call alone, or "latency", from when the operation was
+	// due.
 	Of string `yaml:"of"`
 	// Quantile is mean, p50, p95, p99, p999 or max.
 	Quantile string         `yaml:"quantile"`
@@ -41,7 +41,7 @@ type Kind string
 
 // The kinds of streams.
 const (
-	Append      Kind = "append"       // one after another in a file that begins again at its end
+	Append      Kind = "append"       // sequential, starting again at the end of the file
 	RandomWrite Kind = "random-write" // blocks anywhere in a file
 	RandomRead  Kind = "random-read"  // blocks anywhere in a file
 )
@@ -51,36 +51,35 @@ type Stream struct {
 	Name string     `yaml:"-"`
 	Kind Kind       `yaml:"kind"`
 	Size units.Size `yaml:"size"` // of one operation
-	// Rate is how often an operation is due (an open loop); 0: as soon as one before it is done.
+	// Rate is how often an operation is due (an open loop); 0: as soon as the previous one is done.
 	Rate units.Frequency `yaml:"rate"`
-	// Poisson says that due times are random with that mean rate, as those of many users are; else
-	// they are even.
+	// Poisson says that due times are random with that mean rate, like those of many users;
+	// otherwise they are evenly spaced.
 	Poisson bool `yaml:"-"`
-	// Depth is how many are in flight at most. More than 1 needs Direct.
+	// Depth is the most operations in flight. More than 1 needs Direct.
 	Depth int `yaml:"-"`
-	// Direct goes past the page cache.
+	// Direct bypasses the page cache.
 	Direct bool `yaml:"direct"`
-	// Sync is after how many writes an fdatasync comes; 0: never.
+	// Sync is the number of writes after which an fdatasync follows; 0: never.
 	Sync int `yaml:"fdatasync"`
-	// SyncAtEnd ends each time that the stream is on with an fdatasync, which counts as a part of
-	// it.
+	// SyncAtEnd ends each on-time of the stream with an fdatasync, which counts as part of it.
 	SyncAtEnd bool `yaml:"sync_at_end"`
 	// File is the size of its file.
 	File units.Size `yaml:"file"`
-	// Prewritten says that the file's blocks are written before: then a write changes no metadata.
-	// Files that are read always are.
+	// Prewritten says that the file's blocks are written beforehand, so that a write changes no
+	// metadata. Files that are read always are.
 	Prewritten bool `yaml:"-"`
 	// On and Off alternate, On after Off; both 0: always on.
 	On  units.Duration `yaml:"on"`
 	Off units.Duration `yaml:"off"`
-	// Burst is how many bytes one time that it is on writes at most; 0: any number.
+	// Burst is how many bytes are written at most in one on-time; 0: any number.
 	Burst units.Size `yaml:"burst"`
 }
 
-// Writes tells whether the stream writes.
+// Writes reports whether the stream writes.
 func (s *Stream) Writes() bool { return s.Kind != RandomRead }
 
-// Bounds of a profile: what one machine's threads, disks and patience hold.
+// Bounds of a profile: what one machine's threads, disks and patience can take.
 const (
 	streamsMax   = 16
 	depthMax     = 1024
@@ -90,10 +89,10 @@ const (
 	rateMax      = 1_000_000
 )
 
-// Quantiles a criterion may bound.
+// The quantiles that a criterion may bound.
 var quantiles = []string{"mean", "p50", "p95", "p99", "p999", "max"}
 
-// stream gives a stream by its name, nil if there is none.
+// stream returns a stream by its name, nil if there is none.
 func (p *Profile) stream(name string) *Stream {
 	for i := range p.Streams {
 		if p.Streams[i].Name == name {
@@ -103,7 +102,7 @@ func (p *Profile) stream(name string) *Stream {
 	return nil
 }
 
-// Check finds what cannot be. Fields are paths of the profile's text: "streams.wal.rate".
+// Check reports what is invalid. Fields are paths of the profile's text: "streams.wal.rate".
 func (p *Profile) Check() diagnostics.List {
 	var l diagnostics.List
 	if len(p.Streams) == 0 {
@@ -205,7 +204,7 @@ func (s *Stream) checkPhases() diagnostics.List {
 	return l
 }
 
-// Need is how much room the profile's files take.
+// Need is how much space the profile's files take.
 func (p *Profile) Need() units.Size {
 	var sum units.Size
 	for i := range p.Streams {
@@ -214,7 +213,7 @@ func (p *Profile) Need() units.Size {
 	return sum
 }
 
-// String says in a line what a stream does.
+// String describes in one line what a stream does.
 func (s *Stream) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s of %s", s.Kind, s.Size.Exact())

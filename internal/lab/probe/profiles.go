@@ -21,7 +21,7 @@ import (
 //go:embed profiles/*.yaml
 var general embed.FS
 
-// A Profiler is an engine that has profiles of the I/O it makes: files profiles/NAME.yaml.
+// A Profiler is an engine with profiles of its I/O: files profiles/NAME.yaml.
 type Profiler interface {
 	engine.Engine
 	Profiles() fs.FS
@@ -30,7 +30,7 @@ type Profiler interface {
 // Profiles are the texts of built-in profiles by their names.
 type Profiles map[string][]byte
 
-// ProfilesOf gives the profiles of the engines in a list, and those of no engine.
+// ProfilesOf returns the profiles of the engines in a list, and those that belong to no engine.
 func ProfilesOf(all []engine.Engine) (Profiles, error) {
 	folders := []fs.FS{general}
 	for _, e := range engine.Facets[Profiler](all) {
@@ -51,10 +51,10 @@ func ProfilesOf(all []engine.Engine) (Profiles, error) {
 	return l, nil
 }
 
-// Names are the profiles', in order.
+// Names are the names of the profiles, sorted.
 func (l Profiles) Names() []string { return slices.Sorted(maps.Keys(l)) }
 
-// WithCriterion are the names of those that have a criterion.
+// WithCriterion are the names of profiles that have a criterion.
 func (l Profiles) WithCriterion() []string {
 	return slices.DeleteFunc(l.Names(), func(name string) bool {
 		p, err := Parse(name, l[name])
@@ -62,7 +62,7 @@ func (l Profiles) WithCriterion() []string {
 	})
 }
 
-// Load gives a built-in profile by its name, or reads one from a file.
+// Load returns a built-in profile by its name, or reads one from a file.
 func (l Profiles) Load(nameOrPath string) (*Profile, error) {
 	if text, ok := l[nameOrPath]; ok {
 		return Parse(nameOrPath, text)

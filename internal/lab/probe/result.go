@@ -11,35 +11,35 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// ResultVersion is of the JSON contract: fields are added, never changed.
+// ResultVersion is the version of the JSON contract: fields are added, never changed.
 const ResultVersion = 1
 
-// A Result is what a probe found.
+// A Result is the outcome of a probe.
 type Result struct {
 	Version  int           `json:"version"`
 	Profile  string        `json:"profile"`
 	About    string        `json:"about,omitempty"`
 	Path     string        `json:"path"`
-	Device   string        `json:"device"` // of the kernel's name: "nvme1n1"; "" if none is known
+	Device   string        `json:"device"` // the kernel's name: "nvme1n1"; "" if unknown
 	Started  time.Time     `json:"started"`
 	Seconds  float64       `json:"seconds"`
 	Seed     random.Seed   `json:"seed"`
 	Measured string        `json:"measured"`
 	Stages   []StageResult `json:"stages"`
-	// Blame says whose fault the measured stream's p99 is.
+	// Blame says which stream causes the measured stream's p99.
 	Blame Blame `json:"blame"`
-	// Criterion is null where the profile has none.
+	// Criterion is null if the profile has none.
 	Criterion *Verdict `json:"criterion"`
 	Limits    Limits   `json:"limits"`
 	Fitted    *Fitted  `json:"fitted,omitempty"`
 }
 
-// A StageResult is a stage: which streams ran at once, and what they did.
+// A StageResult is a stage: which streams ran together, and what they did.
 type StageResult struct {
 	Name    string         `json:"name"`
 	Seconds float64        `json:"seconds"`
 	Streams []StreamResult `json:"streams"` // the measured one first
-	// While is the measured stream by whether each companion was on.
+	// While is the measured stream's latency by whether each companion was on.
 	While []WhileResult `json:"while,omitempty"`
 }
 
@@ -47,25 +47,25 @@ type StageResult struct {
 type StreamResult struct {
 	Name string `json:"name"`
 	Does string `json:"does"`
-	// OnSeconds is how long it was on: rates are of this time.
+	// OnSeconds is how long it was on: rates refer to this time.
 	OnSeconds      float64    `json:"on_seconds"`
 	IOPS           float64    `json:"iops"`
 	Bytes          units.Size `json:"bytes"`
 	BytesPerSecond float64    `json:"bytes_per_second"`
-	// Latency is from when operations were due until they were done; those missed counted as long
-	// as they had waited.
+	// Latency is from when operations were due until they were done; missed ones count with the
+	// time that they had waited.
 	Latency latency.Latency `json:"latency"`
-	// Service is from when operations were begun, as tools tell it that know no due time (fio's
-	// clat with slat).
+	// Service is from when operations were started, as reported by tools that know no due time
+	// (fio's clat plus slat).
 	Service   latency.Latency  `json:"service"`
 	Fdatasync *latency.Latency `json:"fdatasync,omitempty"` // of the calls alone
-	Missed    int64            `json:"missed"`              // due, and not begun in time
+	Missed    int64            `json:"missed"`              // due, but not started in time
 	Share     *Share           `json:"share,omitempty"`
 }
 
-// A Share is where a stream's time went, as parts of 1.
+// A Share is how a stream spent its time, as parts of 1.
 type Share struct {
-	Waited float64 `json:"waited"`     // for its own operations before
+	Waited float64 `json:"waited"`     // waiting for the stream's own earlier operations
 	Moved  float64 `json:"read_write"` // in reads and writes
 	Synced float64 `json:"fdatasync"`
 }
@@ -77,10 +77,10 @@ type WhileResult struct {
 	Off       latency.Latency `json:"off"`
 }
 
-// A Blame says who makes the measured stream slow.
+// A Blame says what makes the measured stream slow.
 type Blame struct {
-	// Stream is the companion to blame, or the measured stream itself where the device is as slow
-	// alone; "" if nobody is.
+	// Stream is the companion to blame, or the measured stream itself if the device is as slow
+	// without companions; "" if none is.
 	Stream       string   `json:"stream"`
 	AloneSeconds *float64 `json:"alone_p99_seconds"`
 	WithSeconds  *float64 `json:"with_p99_seconds"` // while the companion to blame was on
@@ -98,15 +98,15 @@ type Verdict struct {
 // A StageVerdict is a criterion in a stage.
 type StageVerdict struct {
 	Stage   string   `json:"stage"`
-	Seconds *float64 `json:"seconds"` // null: nothing was done, and then it is not met
+	Seconds *float64 `json:"seconds"` // null: there was no operation, so it is not met
 	Met     bool     `json:"met"`
 }
 
-// blameRatio is by how much a companion must lengthen the p99 to be blamed: less is within what two
-// runs on rented disks differ by.
+// blameRatio is by how much a companion must lengthen the p99 to be blamed: two runs on rented
+// disks differ by less.
 const blameRatio = 2
 
-// sampleLeast is how many operations a p99 needs to be more than the maximum.
+// sampleLeast is how many operations a p99 needs to be less than the maximum.
 const sampleLeast = 100
 
 // judge draws the conclusions.
@@ -174,7 +174,7 @@ func (r *Result) blame() Blame {
 	worst, name := 0.0, ""
 	for _, st := range r.Stages[1:] {
 		if len(st.While) != 1 {
-			continue // with all: it tells no one from another
+			continue // all streams together do not single out one
 		}
 		if x := st.While[0].On.P99Seconds; x != nil && *x > worst {
 			worst, name = *x, st.While[0].Companion

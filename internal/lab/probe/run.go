@@ -16,33 +16,33 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// Options say how a profile is run.
+// Options say how to run a profile.
 type Options struct {
 	Path string
 	Seed random.Seed
-	// Yes allows files that take more than half of what is free.
+	// Yes allows files that take more than half of the free space.
 	Yes bool
 	// Fit also measures the device by short ramps, for a volume in a scenario.
 	Fit bool
-	// Progress, if not nil, is told what is being done, and how many of how many steps are behind.
+	// Progress, if not nil, receives the current step, and how many of how many steps are done.
 	Progress func(what string, done, total int)
 
 	fitStep time.Duration // of one ramp's closed loop; 0: a second
 	fitFile units.Size    // 0: 512 MiB
 }
 
-// A FullError says that the files would take too much of what is free.
+// A FullError says that the files would take too much of the free space.
 type FullError struct {
 	Path       string
 	Need, Free units.Size
-	Never      bool // there is no room at all
+	Never      bool // there is not enough space at all
 }
 
 func (e *FullError) Error() string {
 	return fmt.Sprintf("probe: the files need %s and %s has %s free", e.Need.String(), e.Path, e.Free.String())
 }
 
-// Hint is what to do next.
+// Hint says what to do next.
 func (e *FullError) Hint() string {
 	if e.Never {
 		return "a profile with smaller files (file: 256MiB) measures the same where the device has no cache"
@@ -50,7 +50,7 @@ func (e *FullError) Hint() string {
 	return "--yes if nothing else needs the room meanwhile; the files are gone when the probe ends"
 }
 
-// prober is a run under way.
+// A prober is a run in progress.
 type prober struct {
 	p     *Profile
 	opt   Options
@@ -60,8 +60,8 @@ type prober struct {
 	steps int
 }
 
-// Run probes. A context that ends stops it within one operation of each stream; nothing is left
-// behind.
+// Run runs a probe. When the context ends it stops within one operation of each stream. It leaves
+// nothing behind.
 func Run(ctx context.Context, p *Profile, opt Options) (*Result, error) {
 	if err := p.Check().Err(); err != nil {
 		return nil, fmt.Errorf("probe: profile %s: %w", p.Name, err)
@@ -145,13 +145,13 @@ func (r *prober) all(ctx context.Context, place Place, stages []stage) (*Result,
 	return result, nil
 }
 
-// A stage is which streams run at once.
+// A stage is a set of streams that run together.
 type stage struct {
 	name    string
 	streams []*Stream
 }
 
-// stages are the measured stream alone, with each companion, and with all of them.
+// stages returns the measured stream alone, with each companion, and with all of them.
 func (p *Profile) stages() []stage {
 	m := p.stream(p.Measured)
 	out := []stage{{"alone", []*Stream{m}}}
@@ -168,7 +168,7 @@ func (p *Profile) stages() []stage {
 	return out
 }
 
-// stage runs streams at once.
+// stage runs streams together.
 func (r *prober) stage(ctx context.Context, st stage) (*StageResult, error) {
 	jobs := make([]*job, 0, len(st.streams))
 	for _, s := range st.streams {
@@ -185,7 +185,7 @@ func (r *prober) stage(ctx context.Context, st stage) (*StageResult, error) {
 		jobs = append(jobs, j)
 	}
 	defer undisturbed(len(jobs))()
-	begin := r.clock.now() + int64(10*time.Millisecond) // threads are there by then
+	begin := r.clock.now() + int64(10*time.Millisecond) // time for the threads to start
 	g, gctx := errgroup.WithContext(ctx)
 	for _, j := range jobs {
 		j.begin, j.end = begin, begin+int64(r.p.Stage)
@@ -194,7 +194,7 @@ func (r *prober) stage(ctx context.Context, st stage) (*StageResult, error) {
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
-	// What one stage left in the page cache is not for the next to write.
+	// The next stage must not have to write what this one left in the page cache.
 	for _, j := range jobs {
 		if err := r.drain(j.file, j.Stream); err != nil {
 			return nil, err
@@ -217,7 +217,7 @@ func (r *prober) drain(f *os.File, s *Stream) error {
 	return syncFile(f)
 }
 
-// result tells what a stream did.
+// result returns what a stream did.
 func (j *job) result() StreamResult {
 	var on int64
 	for _, i := range j.on {
@@ -241,13 +241,13 @@ func (j *job) result() StreamResult {
 	return r
 }
 
-// while splits the measured stream's operations by whether they were due or under way while a
+// while splits the measured stream's operations by whether they were due or in flight while a
 // companion was on.
 func while(samples []sample, companion *job) WhileResult {
 	var on, off latency.Distribution
 	at := 0
 	for _, s := range samples {
-		// Samples come in about the order of their due times, so few steps are needed.
+		// Samples are roughly in the order of their due times, so few steps are needed.
 		for at < len(companion.on) && companion.on[at].to < s.due {
 			at++
 		}

@@ -28,7 +28,7 @@ func parsed(t *testing.T, text string) *Profile {
 	return p
 }
 
-// direct skips where the temporary folder takes no direct I/O, or the kernel no asynchronous one.
+// direct skips if the temporary folder does not support direct I/O, or the kernel asynchronous I/O.
 func direct(t *testing.T, dir string) {
 	t.Helper()
 	f, err := os.OpenFile(filepath.Join(dir, "direct"), os.O_CREATE|os.O_RDWR|unix.O_DIRECT, 0o600)
@@ -58,7 +58,7 @@ func empty(t *testing.T, dir string) {
 	}
 }
 
-// TestRun: what is counted agrees with itself, each companion has its stage, and nothing stays.
+// TestRun: the counts are consistent, each companion has its stage, and nothing is left behind.
 func TestRun(t *testing.T) {
 	dir := t.TempDir()
 	r, err := Run(context.Background(), parsed(t, small), Options{Path: dir, Seed: 1})
@@ -71,7 +71,7 @@ func TestRun(t *testing.T) {
 	}
 	for _, st := range r.Stages {
 		wal := st.Streams[0]
-		// 200 a second over 200 ms are 40 that were due, done or missed.
+		// 200 per second for 200 ms are 40 due operations, done or missed.
 		if wal.Name != "wal" || wal.Latency.Operations != 40 {
 			t.Errorf("%s: %d operations of %s", st.Name, wal.Latency.Operations, wal.Name)
 		}
@@ -96,7 +96,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestDeep: more in flight, past the page cache, in an open and a closed loop.
+// TestDeep: several in flight, past the page cache, in an open and a closed loop.
 func TestDeep(t *testing.T) {
 	dir := t.TempDir()
 	direct(t, dir)
@@ -122,8 +122,8 @@ streams:
 	}
 }
 
-// TestLateStart: a stream whose time is over before its thread runs ends, with all that was due
-// counted as missed.
+// TestLateStart: a stream whose time is over before its thread runs ends, and everything that was
+// due counts as missed.
 func TestLateStart(t *testing.T) {
 	dir := t.TempDir()
 	f, err := os.Create(filepath.Join(dir, "f"))
@@ -144,7 +144,7 @@ func TestLateStart(t *testing.T) {
 	}
 }
 
-// TestInterrupted: a context that ends, as with Ctrl-C, leaves nothing behind.
+// TestInterrupted: cancelling the context, as Ctrl-C does, leaves nothing behind.
 func TestInterrupted(t *testing.T) {
 	dir := t.TempDir()
 	p := parsed(t, small)
@@ -155,7 +155,7 @@ func TestInterrupted(t *testing.T) {
 		if strings.HasPrefix(what, "measuring") {
 			left, err := filepath.Glob(filepath.Join(dir, ".plimsoll-probe-*"))
 			if err != nil || len(left) != 1 {
-				t.Errorf("%v, %v: one folder should be there", left, err)
+				t.Errorf("%v, %v: want one folder", left, err)
 				cancel()
 				return
 			}
@@ -170,7 +170,7 @@ func TestInterrupted(t *testing.T) {
 	empty(t, dir)
 }
 
-// TestPlaces: what exists is not touched, and no disk is filled unasked.
+// TestPlaces: existing files are not touched, and no disk is filled without consent.
 func TestPlaces(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "mine")
@@ -202,7 +202,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestFit: what is fitted is a volume that a scenario takes.
+// TestFit: the fitted volume is valid in a scenario.
 func TestFit(t *testing.T) {
 	dir := t.TempDir()
 	direct(t, dir)

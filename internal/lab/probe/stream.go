@@ -17,22 +17,22 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// samplesMax bounds the operations of one stream that a stage keeps one by one, 16 bytes each.
+// samplesMax bounds how many operations of one stream a stage keeps individually, 16 bytes each.
 const samplesMax = 8_000_000
 
 // A sample is one operation: when it was due, and how long until it was done, in ns.
 type sample struct{ due, took int64 }
 
-// An interval is a time in which a stream was on.
+// An interval is an on-time of a stream.
 type interval struct{ from, to int64 }
 
-// A job is a stream in a stage, and what it counts.
+// A job is a stream in a stage, with its counters.
 type job struct {
 	*Stream
 	file   *os.File
 	clock  clock
 	chance *random.Stream
-	keep   bool // samples, for the stream that matters
+	keep   bool // keep samples, for the stream that matters
 
 	loop    func(ctx context.Context, from, to int64) error
 	release func() error
@@ -48,13 +48,12 @@ type job struct {
 	on      []interval
 	bytes   units.Size
 	missed  int64
-	// Sums over operations, in ns: late by the stream's own backlog, in read or write, in
+	// Sums over operations, in ns: waiting for the stream's own backlog, in read or write, in
 	// fdatasync.
 	waited, moved, synced int64
 }
 
-// prepare makes what the stream needs, which takes its time, before the stage begins. run must
-// follow.
+// prepare does the slow preparations of a stream before the stage begins. run must follow.
 func (j *job) prepare() error {
 	if j.Depth > 1 {
 		q, err := newQueue(j.Depth, int(j.Size))
@@ -89,7 +88,7 @@ func (j *job) run(ctx context.Context) error {
 	return errors.Join(j.phases(ctx), j.release())
 }
 
-// phases calls the loop for each time that the stream is on.
+// phases calls the loop for each on-time of the stream.
 func (j *job) phases(ctx context.Context) error {
 	for from := j.begin + int64(j.Off); from < j.end; from += int64(j.On + j.Off) {
 		to := j.end
@@ -100,7 +99,7 @@ func (j *job) phases(ctx context.Context) error {
 			return ctx.Err()
 		}
 		if j.On > 0 && j.clock.now() >= to {
-			continue // the last time took so long
+			continue // the previous one took so long
 		}
 		started := j.clock.now()
 		err := j.loop(ctx, from, to)
@@ -130,7 +129,7 @@ func fdatasync(f *os.File) error {
 	}
 }
 
-// due gives when operations of an open loop are due, one after another.
+// due generates the due times of an open loop.
 type due struct {
 	j    *job
 	from int64
@@ -138,7 +137,7 @@ type due struct {
 	last int64
 }
 
-// next is the next one. Without a rate it is now.
+// next returns the next due time. Without a rate it is now.
 func (d *due) next() int64 {
 	switch {
 	case d.j.Rate == 0:
@@ -151,7 +150,7 @@ func (d *due) next() int64 {
 	return d.from + int64(math.Round(float64(d.n-1)*1e9/float64(d.j.Rate)))
 }
 
-// place is where the next operation goes.
+// place returns the offset of the next operation.
 func (j *job) place() int64 {
 	if j.Kind == Append {
 		if j.at+j.Size > j.File {
@@ -164,7 +163,7 @@ func (j *job) place() int64 {
 	return int64(units.Size(j.chance.Below(uint64(j.File/j.Size))) * j.Size)
 }
 
-// count takes an operation that is done.
+// count records a finished operation.
 func (j *job) count(due, done int64) {
 	took := done - due
 	j.all.Add(took)
@@ -174,13 +173,13 @@ func (j *job) count(due, done int64) {
 	}
 }
 
-// miss counts operations that were due and not begun when a stream was off again: they waited at
-// least until then.
+// miss counts operations that were due and not started when the stream's on-time ended: they waited
+// at least until then.
 func (j *job) miss(d *due, next, to int64) {
 	if j.Rate == 0 {
 		return
 	}
-	// A burst that was cut short by its bytes is not late.
+	// A burst that ended because of its bytes is not late.
 	now := max(j.clock.now(), to)
 	for ; next < to && j.missed < samplesMax; next = d.next() {
 		j.missed++
@@ -297,7 +296,7 @@ func (a *deepLoop) run(ctx context.Context, from, to int64) error {
 			moved += a.Size
 			next = d.next()
 			if a.Rate == 0 {
-				next = now // more of a closed loop may go at once
+				next = now // a closed loop may send more immediately
 			}
 			over = next >= to || a.Burst > 0 && moved+a.Size > a.Burst
 		}
@@ -319,12 +318,12 @@ func (a *deepLoop) run(ctx context.Context, from, to int64) error {
 			return err
 		}
 		if ctx.Err() != nil {
-			to = 0 // nothing more is begun; what is in flight is waited for
+			to = 0 // no more operations start; wait for those in flight
 		}
 	}
 }
 
-// reap takes what is done, and waits no longer than until the next is due if that can go.
+// reap takes finished operations. It waits at most until the next is due, if a slot is free for it.
 func (a *deepLoop) reap(next int64, over bool) error {
 	timeout := slice
 	if !over && len(a.free) > 0 {

@@ -13,14 +13,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A member is a process that another one started, held by a descriptor: its id may be given to
-// somebody else.
+// A member is a descendant of a process, held by a descriptor, because its id may be reused.
 type member struct {
 	pid int
 	fd  int
 }
 
-// Family gives the ids of a process and of those it has started, as they are now.
+// Family returns the ids of a process and its present descendants.
 func (p *Process) Family() ([]int, error) {
 	children, err := parents("/proc")
 	if err != nil {
@@ -33,7 +32,7 @@ func (p *Process) Family() ([]int, error) {
 	return family, nil
 }
 
-// descendants finds whom a process has started, and whom they have. The process must be stopped.
+// descendants finds all descendants of a process. The process must be stopped.
 func descendants(of int) ([]member, error) {
 	children, err := parents("/proc")
 	if err != nil {
@@ -56,7 +55,7 @@ func descendants(of int) ([]member, error) {
 	return out, nil
 }
 
-// parents maps processes to those they started.
+// parents maps processes to their children.
 func parents(proc string) (map[int][]int, error) {
 	entries, err := os.ReadDir(proc)
 	if err != nil {
@@ -70,7 +69,7 @@ func parents(proc string) (map[int][]int, error) {
 		}
 		stat, err := os.ReadFile(proc + "/" + e.Name() + "/stat")
 		if err != nil {
-			continue // it is gone
+			continue // it has ended
 		}
 		if parent, ok := parentOf(stat); ok {
 			children[parent] = append(children[parent], pid)
@@ -79,8 +78,8 @@ func parents(proc string) (map[int][]int, error) {
 	return children, nil
 }
 
-// parentOf reads /proc/PID/stat: id, name in parentheses with anything in it, state, parent
-// (proc_pid_stat(5)).
+// parentOf reads /proc/PID/stat: id, name in parentheses (which may contain anything), state,
+// parent (proc_pid_stat(5)).
 func parentOf(stat []byte) (pid int, ok bool) {
 	f := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 	if len(f) < 2 {
@@ -98,7 +97,7 @@ func (m member) kill() error {
 	return nil
 }
 
-// wait waits until it is dead, and lets go of it.
+// wait waits until it has ended, and closes the descriptor.
 func (m member) wait(most time.Duration) error {
 	defer unix.Close(m.fd)
 	end := time.Now().Add(most)

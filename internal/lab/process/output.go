@@ -9,17 +9,17 @@ import (
 	"os"
 )
 
-// Bounds of what is taken of a program's output at a time.
+// Bounds of what is kept of a program's output.
 const (
-	lineBytesMax = 8 << 10 // of a line; what is longer is cut
+	lineBytesMax = 8 << 10 // of a line; longer ones are cut
 	tailLinesMax = 8       // lines kept for an error
 )
 
-// listen takes what is printed until nobody is left to print.
+// listen reads the output until no process has it open any more.
 func (p *Process) listen(r, log *os.File, each func(line string)) {
 	defer r.Close()
 	lines := bufio.NewReaderSize(r, lineBytesMax)
-	cut := false // within a line of which the beginning was taken
+	cut := false // the beginning of the current line was already passed on
 	for {
 		text, err := lines.ReadSlice('\n')
 		if log != nil && len(text) > 0 {

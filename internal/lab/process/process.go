@@ -16,28 +16,28 @@ import (
 	"time"
 )
 
-// killedWithin is how long a process may take to be gone after SIGKILL: it must still end what it
-// waits for in the kernel, which on a slow volume is an fsync of everything written.
+// killedWithin is how long a process may take to end after SIGKILL. Its system calls in progress
+// must finish first, which on a slow volume may be an fsync of everything written.
 const killedWithin = 2 * time.Minute
 
-// Options say what runs, and how.
+// Options say what to run, and how.
 type Options struct {
 	Path string
 	Args []string
-	// Env is added to a small environment (PATH, LC_ALL=C, TZ=UTC): settings of ours are none of
-	// the engine's.
+	// Env is added to a small environment (PATH, LC_ALL=C, TZ=UTC). Our own environment is not
+	// passed on.
 	Env []string
-	// Dir is where it runs. "": the root folder, so that it holds no mount.
+	// Dir is the working folder. "": the root folder, so that no mount is kept busy.
 	Dir  string
 	User *User
-	// DeathSignal is what it gets when we die. 0: SIGKILL.
+	// DeathSignal is the signal it gets when we die. 0: SIGKILL.
 	DeathSignal syscall.Signal
-	// Log is a file that takes what it prints, at the end of what is there; "": none. Line takes it
-	// line by line, without the line feed, cut where a line is very long.
+	// Log is a file to which the output is appended; "": none. Line receives the output line by
+	// line, without the line feed; very long lines are cut.
 	Log  string
 	Line func(line string)
-	// Stdin is what it reads, nil: nothing; with Stdout, what it writes goes there and only stderr
-	// is listened to.
+	// Stdin is its input, nil: empty. Stdout, if not nil, receives its output; then Log and Line
+	// get only stderr.
 	Stdin, Stdout *os.File
 }
 
@@ -45,9 +45,9 @@ type Options struct {
 type Process struct {
 	name string
 	cmd  *exec.Cmd
-	done chan struct{} // it has ended
-	mute chan struct{} // nobody is left who could print
-	err  error         // of Wait
+	done chan struct{} // the process has ended
+	mute chan struct{} // no process has the output open any more
+	err  error         // the error of Wait
 
 	mu   sync.Mutex
 	tail []string
@@ -77,7 +77,7 @@ func Start(opt Options) (*Process, error) {
 	if opt.Stdout != nil {
 		cmd.Stdout = opt.Stdout
 	}
-	if opt.Stdin != nil { // a nil file is none for exec
+	if opt.Stdin != nil { // exec needs an untyped nil
 		cmd.Stdin = opt.Stdin
 	}
 	death := opt.DeathSignal
@@ -88,7 +88,8 @@ func Start(opt Options) (*Process, error) {
 	p := &Process{name: name, cmd: cmd, done: make(chan struct{}), mute: make(chan struct{})}
 	started := make(chan error, 1)
 	go func() {
-		runtime.LockOSThread() // and never unlocked: the kernel ends the child when this thread ends
+		// and never unlocked: the kernel ends the child when this thread ends
+		runtime.LockOSThread()
 		err := cmd.Start()
 		started <- err
 		if err == nil {
@@ -115,20 +116,19 @@ func closeFile(f *os.File) error {
 	return f.Close()
 }
 
-// PID is its process id.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
 // Done is closed when it has ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Err says how it ended, with the last it printed; nil while it runs.
+// Err returns how it ended, with the last lines of its output; nil while it runs.
 func (p *Process) Err() error {
 	select {
 	case <-p.done:
 	default:
 		return nil
 	}
-	select { // what it printed may still be in the pipe
+	select { // its last output may still be in the pipe
 	case <-p.mute:
 	case <-time.After(time.Second):
 	}
@@ -142,15 +142,15 @@ func (p *Process) Err() error {
 	return fmt.Errorf("%s ended unexpectedly: %s", p.name, how)
 }
 
-// Tail is the last it printed.
+// Tail returns the last lines of its output.
 func (p *Process) Tail() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return strings.Join(p.tail, "\n")
 }
 
-// Finish waits for a program that ends by itself. The error says how it ended, if not with status
-// 0; where the context ends first it is killed.
+// Finish waits for a program that ends by itself. It returns an error if the exit status is not 0.
+// If the context ends first, the program is killed.
 func (p *Process) Finish(ctx context.Context) error {
 	select {
 	case <-p.done:
@@ -163,8 +163,8 @@ func (p *Process) Finish(ctx context.Context) error {
 	return p.Err()
 }
 
-// Stop asks it to end with a signal, and waits until it and all who could still print are gone.
-// Where the context ends first it is killed, which the error says.
+// Stop sends it a signal, and waits until it and all processes that share its output have ended. If
+// the context ends first, the program is killed, and the error says so.
 func (p *Process) Stop(ctx context.Context, sig os.Signal) error {
 	if err := p.cmd.Process.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return errors.Join(fmt.Errorf("%s: %w", p.name, err), p.Kill())
@@ -182,11 +182,11 @@ func (p *Process) Stop(ctx context.Context, sig os.Signal) error {
 	return nil
 }
 
-// Kill ends it and all it has started at once, and returns when they are gone.
+// Kill kills the process and all of its descendants, and returns when they have ended.
 func (p *Process) Kill() error {
 	late := time.NewTimer(killedWithin)
 	defer late.Stop()
-	// A stopped parent starts nobody, and its dead children keep their ids.
+	// A stopped parent starts no children, and its dead children keep their ids.
 	if err := p.cmd.Process.Signal(syscall.SIGSTOP); err == nil {
 		family, err := descendants(p.PID())
 		for _, member := range family {

@@ -20,7 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// patience bounds what a test waits for; nothing is asserted of how long it took.
+// patience bounds a test's waits; no test asserts how long something took.
 const patience = 30 * time.Second
 
 func TestMain(m *testing.M) {
@@ -42,7 +42,7 @@ func owner() {
 	select {}
 }
 
-// lines gathers what a program prints.
+// lines collects a program's output.
 type lines struct {
 	mu   sync.Mutex
 	text []string
@@ -72,7 +72,7 @@ func (l *lines) wait(t *testing.T, n int) []string {
 	return slices.Clone(l.text)
 }
 
-func TestItIsHeard(t *testing.T) {
+func TestOutput(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "log")
 	l := newLines()
 	p, err := Start(Options{
@@ -97,7 +97,7 @@ func TestItIsHeard(t *testing.T) {
 	}
 }
 
-func TestItFinishes(t *testing.T) {
+func TestFinish(t *testing.T) {
 	run := func(ctx context.Context, script string) error {
 		p, err := Start(Options{Path: "/bin/sh", Args: []string{"-c", script}})
 		if err != nil {
@@ -114,11 +114,11 @@ func TestItFinishes(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := run(ctx, "exec sleep 600"); err == nil || !strings.Contains(err.Error(), "was killed") {
-		t.Errorf("a long one: %v", err)
+		t.Errorf("a long line: %v", err)
 	}
 }
 
-func TestItIsAsked(t *testing.T) {
+func TestStop(t *testing.T) {
 	l := newLines()
 	p, err := Start(Options{Path: "/bin/sh", Line: l.add, Args: []string{"-c", `trap 'echo bye; exit 0' TERM; echo up; while :; do sleep 0.01; done`}})
 	if err != nil {
@@ -140,11 +140,11 @@ func TestItIsAsked(t *testing.T) {
 		t.Errorf("stopping twice: %v", err)
 	}
 	if err := p.Kill(); err != nil {
-		t.Errorf("killing what is stopped: %v", err)
+		t.Errorf("killing a stopped process: %v", err)
 	}
 }
 
-func TestItIsKilledWhereItDoesNotListen(t *testing.T) {
+func TestStopKillsWhatIgnoresTheSignal(t *testing.T) {
 	l := newLines()
 	p, err := Start(Options{Path: "/bin/sh", Line: l.add, Args: []string{"-c", `trap '' INT; echo up; while :; do sleep 0.01; done`}})
 	if err != nil {
@@ -159,7 +159,7 @@ func TestItIsKilledWhereItDoesNotListen(t *testing.T) {
 	gone(t, p.PID())
 }
 
-func TestNobodySurvives(t *testing.T) {
+func TestKillEndsDescendants(t *testing.T) {
 	if _, err := exec.LookPath("setsid"); err != nil {
 		t.Skip("no setsid here")
 	}
@@ -191,7 +191,7 @@ func TestNobodySurvives(t *testing.T) {
 	}
 }
 
-func TestItEndsWithUs(t *testing.T) {
+func TestEndsWithParent(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -236,12 +236,12 @@ func gone(t *testing.T, pid int) {
 	}
 }
 
-func TestWhatDoesNotStart(t *testing.T) {
+func TestStartFails(t *testing.T) {
 	if _, err := Start(Options{Path: "/nowhere/engine"}); err == nil || !strings.Contains(err.Error(), "starting /nowhere/engine") {
 		t.Errorf("error: %v", err)
 	}
 	if _, err := Start(Options{Path: "/bin/sh", Log: "/nowhere/log"}); err == nil {
-		t.Error("a log in no folder was taken")
+		t.Error("a log in a missing folder was accepted")
 	}
 }
 
@@ -274,21 +274,21 @@ func TestUserNamespaces(t *testing.T) {
 		t.Error("a namespace has whom its map names")
 	}
 	if inMap("x\n1 2\n")(1) {
-		t.Error("what is no map has nobody")
+		t.Error("an invalid map contains an id")
 	}
 }
 
 func TestAnotherUser(t *testing.T) {
 	u, err := Unprivileged("nobody-of-this-name", "nobody")
 	if err != nil {
-		t.Skip("root, and nobody else: " + err.Error())
+		t.Skip("root, and no other user exists: " + err.Error())
 	}
 	if u == nil {
 		t.Skip("not root: everything runs as us")
 	}
 	dir := t.TempDir()
 	if err := u.Admit(dir); err == nil || !strings.Contains(err.Error(), "chmod o+x "+filepath.Dir(dir)) {
-		t.Errorf("a folder within one of root's alone: %v", err)
+		t.Errorf("a folder inside one that only root may enter: %v", err)
 	}
 	if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil {
 		t.Fatal(err)
@@ -312,7 +312,7 @@ func TestAnotherUser(t *testing.T) {
 	}
 }
 
-func TestNobodyToBe(t *testing.T) {
+func TestNoOtherUser(t *testing.T) {
 	u, err := Unprivileged("nobody-of-this-name")
 	if os.Geteuid() == 0 && (err == nil || !strings.Contains(err.Error(), "nobody-of-this-name")) {
 		t.Errorf("root found somebody: %v, %v", u, err)

@@ -13,14 +13,14 @@ import (
 	"syscall"
 )
 
-// A User is whom a program runs as. A nil User is whoever we are.
+// A User is the user that a program runs as. A nil User is our own.
 type User struct {
 	Name     string
 	UID, GID uint32
 }
 
-// Unprivileged gives the first of the named users that there is, to run a program as; nil where we
-// are not root, and a program runs as us. It fails where root has nobody else to be.
+// Unprivileged returns the first of the named users that exists, to run a program as; nil if we are
+// not root, because programs then run as us. It fails if we are root and there is no other user.
 func Unprivileged(names ...string) (*User, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil
@@ -44,12 +44,12 @@ func Unprivileged(names ...string) (*User, error) {
 		strings.Join(names, " or "))
 }
 
-// mapped reads which ids there are in our user namespace (user_namespaces(7)): lines of first,
-// outside, count.
+// mapped reads which ids exist in our user namespace (user_namespaces(7)): lines of first, outside,
+// count.
 func mapped(path string) func(id uint64) bool {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return func(uint64) bool { return true } // no namespaces in this kernel
+		return func(uint64) bool { return true } // this kernel has no namespaces
 	}
 	return inMap(string(text))
 }
@@ -71,7 +71,7 @@ func inMap(text string) func(id uint64) bool {
 	}
 }
 
-// Own makes a folder that is the user's alone, or makes it so.
+// Own makes a folder that only the user may enter, or makes an existing one so.
 func (u *User) Own(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -82,8 +82,7 @@ func (u *User) Own(dir string) error {
 	return os.Chown(dir, int(u.UID), int(u.GID))
 }
 
-// Admit reports what keeps the user from reaching a folder: one on the way that others may not
-// enter.
+// Admit reports what keeps the user from reaching a folder: a parent that others may not enter.
 func (u *User) Admit(dir string) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {

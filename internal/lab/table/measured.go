@@ -12,8 +12,8 @@ import (
 	"plimsoll/internal/model/simulate"
 )
 
-// Measured is what the laboratory said, kept, so that a model can be held against it again without
-// running the engines again.
+// Measured is a stored set of lab results, so that a model can be compared with it without running
+// the engines again.
 type Measured struct {
 	Version int           `json:"version"` // 1
 	Runs    []Measurement `json:"runs"`
@@ -26,12 +26,13 @@ type Measurement struct {
 	Server string `json:"server"` // engine and version
 	Kernel string `json:"kernel"`
 	Cores  int    `json:"cores"`
-	// Doubtful says that the emulator or the driver could not keep up: the run does not count.
+	// Doubtful says that the emulator or the load generator could not keep up: the run does not
+	// count.
 	Doubtful bool    `json:"doubtful"`
 	Figures  Figures `json:"figures"`
 }
 
-// Figures are those of a result that tables compare.
+// Figures are the figures of a result that tables compare.
 type Figures struct {
 	DonePerSec  float64         `json:"done_per_second"`
 	Writes      latency.Class   `json:"writes"`
@@ -39,14 +40,14 @@ type Figures struct {
 	Checkpoints simulate.Cycles `json:"checkpoints"`
 }
 
-// FiguresOf takes them from a result, a real engine's or a model's.
+// FiguresOf takes them from the result of a real engine or a model.
 func FiguresOf(r *simulate.Result) Figures {
 	f := Figures{r.DonePerSec, r.Writes, r.Reads, r.Checkpoints}
-	f.Writes.SinceCheckpoint, f.Reads.SinceCheckpoint = nil, nil // no table has them
+	f.Writes.SinceCheckpoint, f.Reads.SinceCheckpoint = nil, nil // not in any table
 	return f
 }
 
-// measuredBytesMax bounds a file of measurements: a thousand runs of a kilobyte, and room.
+// measuredBytesMax bounds a file of measurements: room for well over a thousand runs of a kilobyte.
 const measuredBytesMax = 16 << 20
 
 // ReadMeasured reads a file of measurements.
@@ -85,7 +86,7 @@ func (m *Measured) Write(w io.Writer) error {
 	return e.Encode(m)
 }
 
-// Of are the measurements of a run: those that count, or, where none does, those that do not.
+// Of returns the measurements of a run: those that count or, if none does, those that do not.
 func (m *Measured) Of(run string) (of []Measurement, doubtful bool) {
 	var bad []Measurement
 	for _, r := range m.Runs {
@@ -106,7 +107,7 @@ func (m *Measured) Of(run string) (of []Measurement, doubtful bool) {
 // ErrNotMeasured says that there is nothing to compare with.
 var ErrNotMeasured = errors.New("it was not measured")
 
-// Compare makes the rows of a run: the middle of what was measured, and the model.
+// Compare returns the rows of a run: the median of what was measured, and the model.
 func (m *Measured) Compare(run, title string, model *simulate.Result) ([]Row, error) {
 	of, doubtful := m.Of(run)
 	if len(of) == 0 {
@@ -147,7 +148,7 @@ func Rows(lab, model *simulate.Result, doubtful bool) []Row {
 	return rows
 }
 
-// middle takes the median of what was measured, and its ends.
+// middle sets the median of what was measured, and its extremes.
 func (r *Row) middle(values []float64) {
 	r.LabRuns = len(values)
 	if len(values) == 0 {

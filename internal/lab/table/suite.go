@@ -15,7 +15,7 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// A Suite is what an error table is made of: scenarios to run, and what was advised about some of
+// A Suite is what an error table is made from: scenarios to run, and published advice about some of
 // them.
 type Suite struct {
 	Runs   []Run    `yaml:"runs"`
@@ -24,34 +24,34 @@ type Suite struct {
 
 // A Run is a scenario of a suite.
 type Run struct {
-	// Name is what advice and measurements know it by: "wiredtiger-journal".
+	// Name identifies it in advice and measurements: "wiredtiger-journal".
 	Name string `yaml:"name"`
-	// Title is how the table calls it; empty: the scenario's name.
+	// Title is its title in the table; empty: the scenario's name.
 	Title string `yaml:"title"`
 	// Scenario is its file, below the suite's folder.
 	Scenario string `yaml:"scenario"`
-	// Set are assignments over it, as --set takes them.
+	// Set are assignments over it, in the format of --set.
 	Set []string `yaml:"set"`
 }
 
-// Advice is a published claim: doing this makes that figure better.
+// Advice is a published claim that doing this improves that figure.
 type Advice struct {
-	// Says is the advice in a clause: "a volume of its own for the journal".
+	// Says is the advice as a phrase: "a volume of its own for the journal".
 	Says string `yaml:"says" json:"says"`
-	// Case is the casebook's case that it is from; empty: none.
+	// Case is the case of the casebook that it comes from; empty: none.
 	Case string `yaml:"case" json:"case"`
-	// Source is who says so, and when.
+	// Source is who published it, and when.
 	Source string `yaml:"source" json:"source"`
-	// Claim is what was said of it: "p99 200 to 25 ms".
+	// Claim is the published effect: "p99 200 to 25 ms".
 	Claim string `yaml:"claim" json:"claim"`
 	// Before and After are names of runs.
 	Before string `yaml:"before" json:"run_before"`
 	After  string `yaml:"after" json:"run_after"`
-	// Figure is the row of the table that is to change: "write p99".
+	// Figure is the row of the table that should change: "write p99".
 	Figure string `yaml:"figure" json:"figure"`
 }
 
-// SuiteFile is what a folder's suite is called.
+// SuiteFile is the name of the suite's file in its folder.
 const SuiteFile = "suite.yaml"
 
 // Bounds of a suite.
@@ -60,7 +60,7 @@ const (
 	runsMax       = 200
 )
 
-// ReadSuite reads suite.yaml of a folder. The error names the file and what is wrong with it.
+// ReadSuite reads suite.yaml in a folder. The error names the file and what is wrong with it.
 func ReadSuite(folder fs.FS) (*Suite, error) {
 	text, err := readBounded(folder, SuiteFile, suiteBytesMax)
 	if err != nil {
@@ -79,7 +79,7 @@ func ReadSuite(folder fs.FS) (*Suite, error) {
 	return s, nil
 }
 
-// check finds what decoding does not.
+// check reports what decoding does not find.
 func (s *Suite) check() diagnostics.List {
 	var l diagnostics.List
 	if len(s.Runs) == 0 || len(s.Runs) > runsMax {
@@ -127,19 +127,18 @@ func (r *Run) Open(folder fs.FS, language *scenario.Language) (*scenario.Scenari
 	return sc, nil
 }
 
-// A Verdict is what became of advice.
+// A Verdict says whether advice held.
 type Verdict struct {
 	Advice
-	// Before and After are the rows of the figure; nil where they were not measured.
+	// Before and After are the rows of the figure; nil if they were not measured.
 	Before *Row  `json:"before"`
 	After  *Row  `json:"after"`
 	Holds  Holds `json:"holds"`
 }
 
-// Holds is a verdict in a word.
+// Holds is a verdict in one word.
 type Holds string
 
-// The verdicts.
 const (
 	Better  Holds = "holds"
 	Nothing Holds = "changes nothing here"
@@ -147,16 +146,16 @@ const (
 	Unknown Holds = "not measured"
 )
 
-// differs is the factor from where on two figures are taken to differ (assumed: most of what was
-// measured was run once, and single runs of a p99 were seen to come out a third larger or smaller).
+// differs is the factor from which on two figures count as different. It is an assumption: most
+// measurements are single runs, and single runs of a p99 were up to a third larger or smaller.
 const differs = 1.5
 
-// Asks says whether some advice is about a run.
+// Asks reports whether some advice is about a run.
 func (s *Suite) Asks(run string) bool {
 	return slices.ContainsFunc(s.Advice, func(a Advice) bool { return a.Before == run || a.After == run })
 }
 
-// Verdicts judge a suite's advice by rows, which are of all its runs.
+// Verdicts judges a suite's advice by the rows of all its runs.
 func (s *Suite) Verdicts(rows []Row) []Verdict {
 	find := func(run, figure string) *Row {
 		i := slices.IndexFunc(rows, func(r Row) bool { return r.Run == run && r.Figure == figure })
@@ -176,8 +175,8 @@ func (s *Suite) Verdicts(rows []Row) []Verdict {
 	return out
 }
 
-// judge compares what the lab measured. More operations a second are better, more of the others
-// worse.
+// judge compares what the lab measured. More operations per second are better; of all other
+// figures, less is.
 func judge(before, after *Row) Holds {
 	if before.Lab == nil || after.Lab == nil || *before.Lab <= 0 || *after.Lab <= 0 {
 		return Unknown
@@ -195,5 +194,5 @@ func judge(before, after *Row) Holds {
 	return Worse
 }
 
-// overlap says whether some run before was as good as some run after.
+// overlap reports whether some run before was as good as some run after.
 func overlap(a, b *Row) bool { return a.LabLow <= b.LabHigh && b.LabLow <= a.LabHigh }

@@ -37,7 +37,7 @@ func TestSuite(t *testing.T) {
 	}
 }
 
-func TestSuiteProblems(t *testing.T) {
+func TestSuiteDiagnostics(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"none":        {"advice: []", "a suite has 1 to 200"},
 		"unknown key": {"runs: [{name: a, scenario: a.yaml, sets: []}]", "sets"},
@@ -56,7 +56,7 @@ func TestSuiteProblems(t *testing.T) {
 	}
 }
 
-// Advice holds where the lab's figure is better by more than runs differ, by every run.
+// Advice holds if the lab's figure improves by more than runs differ, in every run.
 func TestVerdicts(t *testing.T) {
 	row := func(run string, kind Kind, low, mid, high float64) Row {
 		return Row{Run: run, Figure: "f", Kind: kind, Lab: &mid, LabLow: low, LabHigh: high, LabRuns: 3}

@@ -1,12 +1,12 @@
-// Package table is the error table: what a real engine did on an emulated volume beside what the
-// model said.
+// Package table is the error table: what a real engine did on an emulated volume, beside what the
+// model predicted.
 //
-// A prediction is worth what its error is. Each row is one figure of one scenario that was run in
-// the laboratory and in the simulator, and the error is by how much the model differs from the
-// laboratory. Medians are told by kind of figure, because rates and durations are easier to get
-// right than a p99: one error bar for both would be too wide for the first and too narrow for the
-// second. The median is of errors without their sign, and of factors, so that half as much and
-// twice as much are as wrong: [Row.Off].
+// A prediction is only as good as its error. Each row is one figure of one scenario that ran in the
+// lab and in the simulator, and the error is the model's deviation from the lab. Medians are given
+// per kind of figure, because rates and durations are easier to predict than a p99: a common error
+// bar would be too wide for the first and too narrow for the second. The median is taken over
+// errors without their sign, as factors, so that half as much and twice as much are equally wrong:
+// [Row.Off].
 package table
 
 import (
@@ -18,10 +18,9 @@ import (
 	"plimsoll/internal/model/simulate"
 )
 
-// A Kind is what sort of figure a row is.
+// A Kind is the kind of figure in a row.
 type Kind = simulate.Kind
 
-// The kinds.
 const (
 	Rate     = simulate.Rate
 	Duration = simulate.Duration
@@ -31,24 +30,24 @@ const (
 
 // A Row is one figure of one scenario.
 type Row struct {
-	Run      string   `json:"run"` // its name in a suite, or the file
+	Run      string   `json:"run"` // the run's name in a suite, or the file
 	Scenario string   `json:"scenario"`
 	Figure   string   `json:"figure"`
 	Kind     Kind     `json:"kind"`
 	Unit     string   `json:"unit"`
-	Lab      *float64 `json:"lab"`   // the middle of its runs; null: not measurable
+	Lab      *float64 `json:"lab"`   // the median of its runs; null: not measurable
 	Model    *float64 `json:"model"` // null: not measurable
-	// LabLow and LabHigh are the least and the most of LabRuns runs.
+	// LabLow and LabHigh are the minimum and maximum of LabRuns runs.
 	LabLow  float64 `json:"lab_low"`
 	LabHigh float64 `json:"lab_high"`
 	LabRuns int     `json:"lab_runs"`
-	// Doubtful says that the laboratory's own error is too large for the row to count: the emulator
-	// was saturated.
+	// Doubtful says that the row does not count because the lab's own error is too large: the
+	// emulator was saturated.
 	Doubtful bool `json:"doubtful"`
 }
 
-// Off is by what factor the model is off, 1 or more, whichever way: 1.15 is 15 % too much, or too
-// little by as much. NaN where either is not known or 0.
+// Off is the factor by which the model is off in either direction, 1 or more: 1.15 is 15 % too
+// much, or too little by the same factor. It is NaN if either figure is unknown or 0.
 func (r *Row) Off() float64 {
 	if r.Lab == nil || r.Model == nil || *r.Lab <= 0 || *r.Model <= 0 {
 		return math.NaN()
@@ -56,7 +55,7 @@ func (r *Row) Off() float64 {
 	return max(*r.Lab / *r.Model, *r.Model / *r.Lab)
 }
 
-// ErrorText is the model against the laboratory: "-12 %", or "1/3.4", "x 2.3" where that says more.
+// ErrorText is the model relative to the lab: "-12 %", or "1/3.4" and "x 2.3" for large errors.
 func (r *Row) ErrorText() string {
 	off := r.Off()
 	switch {
@@ -70,10 +69,10 @@ func (r *Row) ErrorText() string {
 	return fmt.Sprintf("1/%.1f", off)
 }
 
-// rowsOf are what two results of a scenario come to. Checkpoints count where there are some of a
-// tenth of a second or more: etcd's backend commits are no stalls. Beside the p99 by phase there is
-// that of all operations: it is what people ask for, and it does not depend on which side of a
-// checkpoint's end a stall falls.
+// rowsOf returns the rows of two results of a scenario. Checkpoints count if some take a tenth of a
+// second or more: etcd's backend commits are not stalls. Besides the p99 by phase there is that of
+// all operations: it is what people ask for, and it does not depend on which side of a checkpoint's
+// end a stall falls.
 func rowsOf(lab, model *Figures) []Row {
 	var out []Row
 	add := func(figure string, kind Kind, unit string, l, m *float64) {
@@ -100,15 +99,16 @@ func rowsOf(lab, model *Figures) []Row {
 	return out
 }
 
-// A Summary is the median of how far the rows of a kind are off.
+// A Summary is the median error of the rows of one kind.
 type Summary struct {
-	Kind  Kind    `json:"kind"`
-	Rows  int     `json:"rows"`
-	Off   float64 `json:"median_factor"` // 1.15: half of them are within 15 % and a factor's other way
+	Kind Kind `json:"kind"`
+	Rows int  `json:"rows"`
+	// 1.15: half of the rows are off by at most 15 %, or by the same factor downwards
+	Off   float64 `json:"median_factor"`
 	Worst float64 `json:"worst_factor"`
 }
 
-// Summarise gives a summary of each kind that has rows which count.
+// Summarise returns a summary of each kind that has rows which count.
 func Summarise(rows []Row) []Summary {
 	var out []Summary
 	for _, k := range simulate.Kinds {
@@ -128,7 +128,7 @@ func Summarise(rows []Row) []Summary {
 	return out
 }
 
-// LabText is what was measured: the middle, and both ends where there were several runs.
+// LabText is what was measured: the median, and both extremes if there were several runs.
 func (r *Row) LabText() string {
 	text := show(r.Lab, r.Unit)
 	if r.LabRuns > 1 && r.LabLow != r.LabHigh {
@@ -137,10 +137,10 @@ func (r *Row) LabText() string {
 	return text
 }
 
-// ModelText is what the model says.
+// ModelText is what the model predicts.
 func (r *Row) ModelText() string { return show(r.Model, r.Unit) }
 
-// FactorText is a factor by which figures are off: a percentage, a factor from 2 on.
+// FactorText formats the factor by which figures are off: as a percentage, from 2 on as a factor.
 func FactorText(off float64) string {
 	if off < 2 {
 		return fmt.Sprintf("%.0f %%", 100*(off-1))

@@ -20,7 +20,7 @@ func result(rate, checkpoint, p50, in, out float64) *simulate.Result {
 	return r
 }
 
-// rows are what one run of a scenario comes to.
+// rows returns the rows of one run of a scenario.
 func rows(t *testing.T, lab, model *simulate.Result, doubtful bool) []Row {
 	t.Helper()
 	m := Measured{Runs: []Measurement{{Run: "r", Doubtful: doubtful, Figures: FiguresOf(lab)}}}
@@ -31,8 +31,8 @@ func rows(t *testing.T, lab, model *simulate.Result, doubtful bool) []Row {
 	return out
 }
 
-// Half as much and twice as much are as wrong; what is not known is not counted, nor is what an
-// emulator that could not keep up measured.
+// Half as much and twice as much are equally wrong. Unknown figures do not count, nor do
+// measurements with a saturated emulator.
 func TestSummary(t *testing.T) {
 	all := rows(t, result(100, 10, .001, 2, .01), result(110, 10, .001, 1, .02), false)
 	all = append(all, rows(t, result(100, 0, .001, 8, 0), result(100, 0, .001, 1, 0), true)...)
@@ -50,7 +50,7 @@ func TestSummary(t *testing.T) {
 		t.Errorf("110 against 100: %v", got)
 	}
 	if got := (&Row{Lab: p(0), Model: p(1)}).Off(); !math.IsNaN(got) {
-		t.Errorf("against nothing: %v", got)
+		t.Errorf("compared with nothing: %v", got)
 	}
 	var b strings.Builder
 	for i := range all {
@@ -71,7 +71,7 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// Where only reads were made, they are what is compared.
+// Without writes, reads are compared.
 func TestReads(t *testing.T) {
 	r := &simulate.Result{Scenario: "s"}
 	r.Reads.All.P50Seconds, r.Reads.All.P99Seconds = p(.001), p(.002)
@@ -81,8 +81,8 @@ func TestReads(t *testing.T) {
 	}
 }
 
-// Of several runs the middle counts, and those that were saturated do not; a table says how far
-// they lie apart.
+// Of several runs the median counts, and saturated ones do not; the table shows how far they
+// differ.
 func TestSeveralRuns(t *testing.T) {
 	m := Measured{Runs: []Measurement{
 		{Run: "a", Figures: FiguresOf(result(100, 0, .001, 3, 0))},
