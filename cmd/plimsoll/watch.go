@@ -30,6 +30,7 @@ type watchOptions struct {
 	every     units.Duration
 	wait      units.Duration
 	addresses []string
+	hosts     []string
 	webConfig string
 }
 
@@ -68,12 +69,13 @@ func (o *watchOptions) AddFlags(cmd *cobra.Command) {
 	f.Var(quantity{&o.every, "duration"}, "every", "time between diagnoses; longer if they are slow")
 	f.Var(quantity{&o.wait, "duration"}, "wait", "how long to wait for sources that cannot be reached yet")
 	f.StringArrayVar(&o.addresses, "web.listen-address", []string{addressUnasked}, "address to serve on (repeatable)")
+	f.StringArrayVar(&o.hosts, "host", nil, "a name under which the page is requested, such as a proxy's, besides addresses and localhost (repeatable)")
 	f.StringVar(&o.webConfig, "web.config.file", "", "TLS and password configuration, in the exporters' usual format")
 	f.DurationVar(&o.period, "period", time.Second, "how often to sample")
 	f.StringVar(&o.tz, "tz", "", "time zone for output, such as Europe/Berlin (default: this machine's)")
 	f.StringArrayVar(&o.offsets, "offset", nil, "add to the clock of all sources (2s) or of one (repeatable)")
 	f.BoolVar(&o.insecure, "insecure", false, "accept any TLS certificate of a source")
-	for _, name := range []string{"keep", "keep-size", "window", "every", "wait", "web.listen-address", "period", "offset"} {
+	for _, name := range []string{"keep", "keep-size", "window", "every", "wait", "web.listen-address", "host", "period", "offset"} {
 		complete(cmd, name)
 	}
 	complete(cmd, "tz", "UTC", "Local")
@@ -101,6 +103,13 @@ func (o *watchOptions) Validate(cmd *cobra.Command, args []string, now time.Time
 	case len(o.addresses) == 0 || o.addresses[0] == "":
 		return usagef("for example --web.listen-address "+addressUnasked, "--web.listen-address is empty")
 	}
+	for i, text := range o.hosts {
+		name, err := watch.ParseHost(text)
+		if err != nil {
+			return usagef("for example --host plimsoll.example.net", "--host: %w", err)
+		}
+		o.hosts[i] = name
+	}
 	for _, name := range []string{"keep", "keep-size"} {
 		if o.dir == "" && cmd.Flags().Changed(name) {
 			return usagef("for example --dir /var/lib/plimsoll", "--%s needs --dir", name)
@@ -112,7 +121,7 @@ func (o *watchOptions) Validate(cmd *cobra.Command, args []string, now time.Time
 // Run watches until the context ends.
 func (o *watchOptions) Run(ctx context.Context, a *app, args []string) (err error) {
 	log, changes := o.logger(a.stderr), o.logger(a.stdout)
-	server, err := watch.Listen(ctx, o.addresses, o.webConfig)
+	server, err := watch.Listen(ctx, watch.ServerOptions{Addresses: o.addresses, Config: o.webConfig, Hosts: o.hosts})
 	if err != nil {
 		return err
 	}

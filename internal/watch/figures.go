@@ -1,9 +1,11 @@
 package watch
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -15,6 +17,10 @@ import (
 // devices.
 const figureSeriesMax = 256
 
+// figureForgottenAfter is how much newer than a figure its source's samples may be: a device that
+// was removed is not passed on for good, and makes room.
+const figureForgottenAfter = 5 * time.Minute
+
 // figures are the newest values of a source's counters and gauges that are passed on unchanged: how
 // a database's storage is used, which its exporter may lack, if there is one. A Prometheus that
 // scrapes every 15 s can compute rates from them.
@@ -22,11 +28,16 @@ type figures struct {
 	of map[string]rules.Counter // by the metric they are read from
 
 	mu     sync.Mutex
-	values map[figureKey]float64
+	values map[figureKey]figure
+}
+
+type figure struct {
+	value float64
+	ms    int64
 }
 
 func newFigures(pack *rules.Pack) *figures {
-	f := &figures{of: map[string]rules.Counter{}, values: map[figureKey]float64{}}
+	f := &figures{of: map[string]rules.Counter{}, values: map[figureKey]figure{}}
 	for _, c := range pack.Counters() {
 		f.of[c.Metric] = c
 	}
@@ -43,6 +54,8 @@ type figureKey struct{ metric, label string }
 func (f *figures) take(b *recording.Batch) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	ms := b.TimesMs[len(b.TimesMs)-1]
+	maps.DeleteFunc(f.values, func(_ figureKey, n figure) bool { return n.ms < ms-figureForgottenAfter.Milliseconds() })
 	seen := map[figureKey]bool{}
 	for _, c := range b.Columns {
 		metric := c.Labels.Get("__name__")
@@ -52,14 +65,14 @@ func (f *figures) take(b *recording.Batch) {
 		}
 		key := figureKey{metric: metric}
 		if fig.Label != "" {
-			key.label = c.Labels.Get(fig.Label)
+			key.label = label(c.Labels.Get(fig.Label))
 		}
 		v := c.Values[len(c.Values)-1]
 		if _, known := f.values[key]; v != v || seen[key] || (!known && len(f.values) >= figureSeriesMax) {
 			continue
 		}
 		seen[key] = true
-		f.values[key] = v
+		f.values[key] = figure{v, ms}
 	}
 }
 
@@ -92,6 +105,6 @@ func (f *figures) collect(source string, ch chan<- prometheus.Metric) {
 		if fig.Gauge {
 			kind = prometheus.GaugeValue
 		}
-		ch <- prometheus.MustNewConstMetric(prometheus.NewDesc(fig.Name, fig.Help, names, nil), kind, f.values[k]*fig.Scale, values...)
+		ch <- prometheus.MustNewConstMetric(prometheus.NewDesc(fig.Name, fig.Help, names, nil), kind, f.values[k].value*fig.Scale, values...)
 	}
 }

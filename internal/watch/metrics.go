@@ -2,6 +2,7 @@ package watch
 
 import (
 	"math"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -150,15 +151,26 @@ func collectFindings(gauge func(d *prometheus.Desc, v float64, labels ...string)
 	}
 }
 
-// collectFeeds collects the sources' metrics. A number distinguishes sources with the same name.
+// labels are the sources' names as labels. A number distinguishes sources with the same name.
+func labels(feeds []*feed) []string {
+	out, taken := make([]string, len(feeds)), map[string]bool{}
+	for i, f := range feeds {
+		name := label(f.name)
+		for n := 2; taken[name]; n++ {
+			suffix := "#" + strconv.Itoa(n)
+			name = shortened(label(f.name), labelMax-len(suffix)) + suffix
+		}
+		out[i], taken[name] = name, true
+	}
+	return out
+}
+
+// collectFeeds collects the sources' metrics.
 func (w *Watch) collectFeeds(ch chan<- prometheus.Metric) {
 	memory := int64(0)
-	names := map[string]int{}
-	for _, f := range w.feeds {
-		name := label(f.name)
-		if names[name]++; names[name] > 1 {
-			name += "#" + string(rune('0'+min(names[name], 9)))
-		}
+	names := labels(w.feeds)
+	for i, f := range w.feeds {
+		name := names[i]
 		f.mu.Lock()
 		samples, values, lag, silent := f.samples, f.values, time.Since(f.heard), f.silent
 		f.mu.Unlock()
@@ -184,16 +196,17 @@ func give(ch chan<- prometheus.Metric, d *prometheus.Desc, kind prometheus.Value
 }
 
 // label is a text as a label's value: valid, and not too long.
-func label(s string) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	if len(s) <= labelMax {
+func label(s string) string { return shortened(strings.ToValidUTF8(s, "\uFFFD"), labelMax) }
+
+// shortened is the beginning of a valid text, of so many bytes at most.
+func shortened(s string, most int) string {
+	if len(s) <= most {
 		return s
 	}
-	s = s[:labelMax]
-	for !utf8.ValidString(s) {
-		s = s[:len(s)-1]
+	for most > 0 && !utf8.RuneStart(s[most]) {
+		most--
 	}
-	return s
+	return s[:most]
 }
 
 func flag(on bool) float64 {

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -20,33 +21,49 @@ import (
 const (
 	headerWithin   = 5 * time.Second
 	requestWithin  = 10 * time.Second
-	answerWithin   = time.Minute
 	idleWithin     = 2 * time.Minute
 	headerBytesMax = 64 << 10
+	// streamsMax bounds the concurrent requests of one connection of HTTP/2.
+	streamsMax = 16
 	// endWithin is how long the shutdown waits for responses in progress.
 	endWithin = 500 * time.Millisecond
 	// webConfigBytesMax bounds what is read of a web configuration.
 	webConfigBytesMax = 1 << 20
 )
 
+// answerWithin is how long a client may take to read one answer.
+var answerWithin = 30 * time.Second
+
 // A Server listens. It is made by [Listen].
 type Server struct {
 	listeners []net.Listener
 	config    string
-	exposed   string // an address that others can reach without TLS or password; "" if there is none
-	clear     bool   // with a password, but without TLS
+	names     []string // whose requests are answered
+	reachable bool     // by others
+	exposed   string   // an address that others can reach without TLS or password; "" if there is none
+	clear     bool     // with a password, but without TLS
 }
 
-// Listen listens on the addresses ("127.0.0.1:9814") and checks the web configuration, a file in
-// the format of Prometheus's exporters (TLS, basic authentication); "" means none. The
-// configuration is read for each connection.
-func Listen(ctx context.Context, addresses []string, config string) (*Server, error) {
-	s := &Server{config: config}
-	tls, auth, err := protection(config)
+// ServerOptions are the options of a server.
+type ServerOptions struct {
+	// Addresses are where to listen: "127.0.0.1:9814".
+	Addresses []string
+	// Config is a file in the format of Prometheus's exporters (TLS, basic authentication), which
+	// is read for each connection; "" means none.
+	Config string
+	// Hosts are names for which requests are answered, besides loopback names, IP addresses and
+	// those of Addresses; each as [ParseHost] returns it.
+	Hosts []string
+}
+
+// Listen listens on the addresses and checks the web configuration.
+func Listen(ctx context.Context, opt ServerOptions) (*Server, error) {
+	s := &Server{config: opt.Config, names: slices.Clone(opt.Hosts)}
+	tls, auth, err := protection(opt.Config)
 	if err != nil {
 		return nil, err
 	}
-	for _, address := range addresses {
+	for _, address := range opt.Addresses {
 		var lc net.ListenConfig
 		l, err := lc.Listen(ctx, "tcp", address)
 		if err != nil {
@@ -56,9 +73,12 @@ func Listen(ctx context.Context, addresses []string, config string) (*Server, er
 			}
 			return nil, fmt.Errorf("listen on %s: %w", address, err)
 		}
-		s.listeners = append(s.listeners, l)
-		if tcp, ok := l.Addr().(*net.TCPAddr); ok && !tcp.IP.IsLoopback() && !tls {
-			s.exposed, s.clear = l.Addr().String(), auth
+		s.listeners, s.names = append(s.listeners, l), append(s.names, hostName(address))
+		if tcp, ok := l.Addr().(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
+			s.reachable = true
+			if !tls {
+				s.exposed, s.clear = l.Addr().String(), auth
+			}
 		}
 	}
 	return s, nil
@@ -113,7 +133,8 @@ func (s *Server) Close() {
 	}
 }
 
-// Serve serves h until the context ends, which is not an error.
+// Serve serves h until the context ends, which is not an error. It refuses requests for names that
+// are not this server's, and bounds what its clients can hold.
 func (s *Server) Serve(ctx context.Context, h http.Handler, log *slog.Logger) error {
 	switch {
 	case s.exposed != "" && s.clear:
@@ -126,9 +147,11 @@ func (s *Server) Serve(ctx context.Context, h http.Handler, log *slog.Logger) er
 	var serving sync.WaitGroup
 	errs := make([]error, len(s.listeners))
 	servers := make([]*http.Server, len(s.listeners))
+	open := newConnections(connectionsMax)
+	guarded := newGuard(h, s, log)
 	for i, l := range s.listeners {
 		servers[i] = &http.Server{
-			Handler: h, ReadHeaderTimeout: headerWithin, ReadTimeout: requestWithin, WriteTimeout: answerWithin,
+			Handler: guarded, ConnState: open.changed, HTTP2: &http.HTTP2Config{MaxConcurrentStreams: streamsMax}, ReadHeaderTimeout: headerWithin, ReadTimeout: requestWithin, WriteTimeout: answerWithin,
 			IdleTimeout: idleWithin, MaxHeaderBytes: headerBytesMax, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 		}
 		serving.Go(func() {

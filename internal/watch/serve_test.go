@@ -37,14 +37,20 @@ var hello = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _
 // serve serves hello until the test ends, and gives the address and what was logged.
 func serve(t *testing.T, address, config string) (string, *lines) {
 	t.Helper()
-	s, err := watch.Listen(t.Context(), []string{address}, config)
+	return serving(t, watch.ServerOptions{Addresses: []string{address}, Config: config}, hello)
+}
+
+// serving does the same with a handler.
+func serving(t *testing.T, opt watch.ServerOptions, h http.Handler) (string, *lines) {
+	t.Helper()
+	s, err := watch.Listen(t.Context(), opt)
 	if err != nil {
 		t.Fatal(err)
 	}
 	log := &lines{}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- s.Serve(ctx, hello, slog.New(slog.NewJSONHandler(log, nil))) }()
+	go func() { done <- s.Serve(ctx, h, slog.New(slog.NewJSONHandler(log, nil))) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-done; err != nil {
@@ -180,7 +186,7 @@ func TestListenErrors(t *testing.T) {
 		"certificate there": {"127.0.0.1:0", write(t, "e.yml", "tls_server_config: {cert_file: no.pem, key_file: no.pem}\n"), "no.pem"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, err := watch.Listen(t.Context(), []string{c.address}, c.config)
+			s, err := watch.Listen(t.Context(), watch.ServerOptions{Addresses: []string{c.address}, Config: c.config})
 			if err == nil {
 				s.Close()
 				t.Fatal("no error")

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"net/http"
 	"strconv"
 	"sync"
@@ -19,15 +20,12 @@ import (
 // refreshEvery is how often the page reloads itself.
 const refreshEvery = 15 * time.Second
 
-// requestsMax bounds concurrent requests for metrics.
-const requestsMax = 8
-
 // pages caches a report's pages, so that frequent requests cost little.
 type pages struct {
 	mu   sync.Mutex
 	of   *diagnose.Report
-	html []byte
-	json []byte
+	html *body
+	json *body
 }
 
 // Handler serves the current state:
@@ -43,7 +41,7 @@ func (w *Watch) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", w.serveReport(pageOf))
 	mux.HandleFunc("GET /api/report", w.serveReport(jsonOf))
-	mux.Handle("GET /metrics", promhttp.HandlerFor(w.Registry(), promhttp.HandlerOpts{MaxRequestsInFlight: requestsMax}))
+	mux.Handle("GET /metrics", w.metrics())
 	mux.HandleFunc("GET /-/healthy", func(rw http.ResponseWriter, _ *http.Request) { answer(rw, http.StatusOK, "healthy") })
 	mux.HandleFunc("GET /-/ready", w.serveReady)
 	return mux
@@ -71,25 +69,24 @@ func (w *Watch) Report() *diagnose.Report {
 	return w.state.report
 }
 
+// A body is an answer, made before any of it is sent: a client that reads slowly holds nothing but
+// its own connection.
+type body struct {
+	contentType string
+	text        []byte
+	policy      string // Content-Security-Policy; "" for the server's own
+}
+
 // serveReport serves the last diagnosis in one form, made once.
-func (w *Watch) serveReport(form func(w *Watch, r *diagnose.Report) (contentType string, text []byte, err error)) http.HandlerFunc {
+func (w *Watch) serveReport(form func(w *Watch, r *diagnose.Report) (body, error)) http.HandlerFunc {
 	return func(rw http.ResponseWriter, req *http.Request) {
 		rw.Header().Set("Cache-Control", "no-store")
-		rw.Header().Set("X-Content-Type-Options", "nosniff")
-		w.pages.mu.Lock()
-		defer w.pages.mu.Unlock()
-		r := w.Report()
-		if r != w.pages.of {
-			w.pages.of, w.pages.html, w.pages.json = r, nil, nil
-		}
-		contentType, text, err := form(w, r)
+		b, err := w.made(form)
 		switch {
 		case errors.Is(err, errNotYet):
 			rw.Header().Set("Retry-After", "5")
-			if contentType == jsonType {
-				rw.Header().Set("Content-Type", jsonType)
-				rw.WriteHeader(http.StatusServiceUnavailable)
-				_, _ = rw.Write(text) // the client has gone
+			if b.contentType == jsonType {
+				b.send(rw, http.StatusServiceUnavailable)
 				return
 			}
 			rw.Header().Set("Refresh", "5")
@@ -98,14 +95,37 @@ func (w *Watch) serveReport(form func(w *Watch, r *diagnose.Report) (contentType
 			w.opt.Log.Error("a page could not be made", "path", req.URL.Path, "error", err)
 			answer(rw, http.StatusInternalServerError, "the page could not be made: see the log")
 		default:
-			if contentType != jsonType && req.URL.Query().Get("refresh") != "0" {
+			if b.contentType != jsonType && req.URL.Query().Get("refresh") != "0" {
 				rw.Header().Set("Refresh", strconv.Itoa(int(refreshEvery.Seconds())))
 			}
-			rw.Header().Set("Content-Type", contentType)
-			rw.Header().Set("Content-Length", strconv.Itoa(len(text)))
-			_, _ = rw.Write(text) // the client has gone
+			b.send(rw, http.StatusOK)
 		}
 	}
+}
+
+// made makes the last diagnosis in one form, or returns the one that was made before.
+func (w *Watch) made(form func(w *Watch, r *diagnose.Report) (body, error)) (body, error) {
+	w.pages.mu.Lock()
+	defer w.pages.mu.Unlock()
+	r := w.Report()
+	if r != w.pages.of {
+		w.pages.of, w.pages.html, w.pages.json = r, nil, nil
+	}
+	return form(w, r)
+}
+
+// send sends an answer. No lock may be held: the client decides how long this takes, up to the
+// server's deadline.
+func (b *body) send(rw http.ResponseWriter, status int) {
+	h := rw.Header()
+	h.Set("Content-Type", b.contentType)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Content-Length", strconv.Itoa(len(b.text)))
+	if b.policy != "" {
+		h.Set("Content-Security-Policy", b.policy)
+	}
+	rw.WriteHeader(status)
+	_, _ = rw.Write(b.text) // the client has gone
 }
 
 const jsonType = "application/json"
@@ -113,35 +133,65 @@ const jsonType = "application/json"
 var errNotYet = errors.New("there is no diagnosis yet: it needs some samples; this page reloads itself")
 
 // jsonOf is the report as JSON.
-func jsonOf(w *Watch, r *diagnose.Report) (string, []byte, error) {
+func jsonOf(w *Watch, r *diagnose.Report) (body, error) {
 	if r == nil {
 		text, err := json.Marshal(map[string]any{"error": map[string]string{"message": "there is no diagnosis yet", "hint": "retry in a few seconds"}})
-		return jsonType, text, errors.Join(errNotYet, err)
+		return body{contentType: jsonType, text: text}, errors.Join(errNotYet, err)
 	}
 	if w.pages.json == nil {
 		var b bytes.Buffer
 		if err := diagnosis.JSON(&b, r); err != nil {
-			return jsonType, nil, err
+			return body{}, err
 		}
-		w.pages.json = b.Bytes()
+		w.pages.json = &body{contentType: jsonType, text: b.Bytes()}
 	}
-	return jsonType, w.pages.json, nil
+	return *w.pages.json, nil
 }
 
 // pageOf is the report as a page. A browser keeps its scroll position when the server triggers the
 // reload.
-func pageOf(w *Watch, r *diagnose.Report) (string, []byte, error) {
+func pageOf(w *Watch, r *diagnose.Report) (body, error) {
 	if r == nil {
-		return "", nil, errNotYet
+		return body{}, errNotYet
 	}
 	if w.pages.html == nil {
 		var b bytes.Buffer
 		d := diagnosis.Document(r, diagnosis.Options{Pack: w.opt.Pack, Location: w.opt.Location})
 		d.Program = w.opt.Program
 		if err := html.Write(&b, d); err != nil {
-			return "", nil, err
+			return body{}, err
 		}
-		w.pages.html = b.Bytes()
+		w.pages.html = &body{contentType: "text/html; charset=utf-8", text: b.Bytes(), policy: html.Policy(d) + "; frame-ancestors 'none'"}
 	}
-	return "text/html; charset=utf-8", w.pages.html, nil
+	return *w.pages.html, nil
 }
+
+// metrics serves the registry. The answer is made whole before any of it is sent: promhttp writes
+// as it goes, and counts a client that does not read as a request in flight.
+func (w *Watch) metrics() http.Handler {
+	made := promhttp.HandlerFor(w.Registry(), promhttp.HandlerOpts{
+		// One metric that cannot be collected must not take all others with it.
+		ErrorHandling: promhttp.ContinueOnError, ErrorLog: slog.NewLogLogger(w.opt.Log.Handler(), slog.LevelError),
+	})
+	var one sync.Mutex
+	return http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
+		kept := &keeper{header: rw.Header(), status: http.StatusOK}
+		one.Lock()
+		made.ServeHTTP(kept, req)
+		one.Unlock()
+		rw.Header().Set("Content-Length", strconv.Itoa(kept.text.Len()))
+		rw.WriteHeader(kept.status)
+		_, _ = rw.Write(kept.text.Bytes()) // the client has gone
+	})
+}
+
+// A keeper is a ResponseWriter that keeps what is written.
+type keeper struct {
+	header http.Header
+	status int
+	text   bytes.Buffer
+}
+
+func (k *keeper) Header() http.Header         { return k.header }
+func (k *keeper) WriteHeader(status int)      { k.status = status }
+func (k *keeper) Write(p []byte) (int, error) { return k.text.Write(p) }

@@ -65,20 +65,33 @@ func asset(name string) string {
 	return string(b)
 }
 
+// code is a page's style and its scripts: one that runs before anything is shown, the others at the
+// end.
+func code(p *document.Document) (style, early string, scripts []string) {
+	if p.Timeline != nil {
+		scripts = []string{asset("uplot/uPlot.iife.min.js"), asset("assets/charts.js")}
+	}
+	return asset("uplot/uPlot.min.css") + "\n" + themes() + asset("assets/page.css"), asset("assets/theme.js"), scripts
+}
+
+// Policy is the Content-Security-Policy of a document's page, for a server that sends it as a header
+// too.
+func Policy(p *document.Document) string {
+	style, early, scripts := code(p)
+	return policy(style, append([]string{early}, scripts...))
+}
+
 // render makes a page of a document.
 func render(p *document.Document) ([]byte, error) {
-	style := asset("uplot/uPlot.min.css") + "\n" + themes() + asset("assets/page.css")
-	early := asset("assets/theme.js")
-	var scripts []string
+	style, early, scripts := code(p)
 	var data []byte
 	if p.Timeline != nil {
 		var err error
 		if data, err = json.Marshal(dataOf(p.Timeline)); err != nil { // escapes <, > and &
 			return nil, err
 		}
-		scripts = []string{asset("uplot/uPlot.iife.min.js"), asset("assets/charts.js")}
 	}
-	r := rendered{Document: p, Policy: policy(style, append([]string{early}, scripts...))}
+	r := rendered{Document: p, Policy: Policy(p)}
 	// The conversions tell html/template to leave these as they are. They are files of this package
 	// and JSON whose angle brackets are escaped, and the policy's hashes hold of exactly these
 	// bytes.

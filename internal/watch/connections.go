@@ -1,0 +1,52 @@
+package watch
+
+import (
+	"crypto/tls"
+	"net"
+	"net/http"
+	"sync"
+)
+
+// connectionsMax bounds a server's open connections, so that whoever connects cannot use up the
+// files that the sources need.
+const connectionsMax = 128
+
+// connections are those of a server. When there are more than allowed, the one that has been in its
+// present state for the longest gives way: a client that stopped reading, or an idle one.
+type connections struct {
+	most int
+
+	mu    sync.Mutex
+	clock uint64
+	since map[net.Conn]uint64
+}
+
+func newConnections(most int) *connections {
+	return &connections{most: most, since: map[net.Conn]uint64{}}
+}
+
+// changed is an [http.Server]'s ConnState.
+func (c *connections) changed(conn net.Conn, state http.ConnState) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if state == http.StateClosed || state == http.StateHijacked {
+		delete(c.since, conn)
+		return
+	}
+	c.clock++
+	c.since[conn] = c.clock
+	if len(c.since) <= c.most {
+		return
+	}
+	oldest := conn
+	for other, since := range c.since {
+		if since < c.since[oldest] {
+			oldest = other
+		}
+	}
+	delete(c.since, oldest)
+	if t, ok := oldest.(*tls.Conn); ok {
+		oldest = t.NetConn() // closing the TLS connection would wait for its peer
+	}
+	_ = oldest.Close() // nothing more is to be sent
+}
