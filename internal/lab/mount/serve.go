@@ -24,6 +24,11 @@ func (d *daemon) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+	reply(w, d.act(r, &q)) // whoever asked may read slowly: no lock is held
+}
+
+// act does what was asked.
+func (d *daemon) act(r *http.Request, q *request) answer {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var a answer
@@ -44,7 +49,7 @@ func (d *daemon) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "POST /reset":
 		err = d.reset()
 	case "POST /cut":
-		a.Cut, err = d.cut(&q)
+		a.Cut, err = d.cut(q)
 	case "POST /recover":
 		err = d.revive(r.Context())
 	case "POST /quit":
@@ -58,9 +63,9 @@ func (d *daemon) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		err = fmt.Errorf("%s %s is not a request of the lab's daemon", r.Method, r.URL.Path)
 	}
 	if err != nil {
-		a = answer{Error: err.Error()}
+		return answer{Error: err.Error()}
 	}
-	reply(w, a)
+	return a
 }
 
 func reply(w http.ResponseWriter, a answer) {
