@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"os"
@@ -16,6 +17,8 @@ type app struct {
 	getenv         func(name string) string
 	stdout, stderr stream
 	now            func() time.Time
+	// helpless is the error of asking for help on what there is none; nil otherwise.
+	helpless error
 }
 
 // A stream is an output and what is known of the terminal behind it.
@@ -58,7 +61,7 @@ func (a *app) run(ctx context.Context) int {
 	root.SetArgs(a.args)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
-	err := root.ExecuteContext(ctx)
+	err := cmp.Or(root.ExecuteContext(ctx), a.helpless)
 	if err == nil {
 		return exitFine
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"plimsoll/internal/base/diagnostics"
 )
 
 // helpTemplate is cobra's, with the exit codes at the end of every command's help.
@@ -23,13 +25,26 @@ func newRootCommand(a *app) *cobra.Command {
 		SilenceUsage:  true,
 		Args:          cobra.ArbitraryArgs,
 	}
+	var version bool
+	root.Flags().BoolVar(&version, "version", false, "print the version and exit; also: plimsoll version")
 	root.RunE = func(cmd *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return cmd.Help()
+		switch {
+		case len(args) > 0:
+			return unknownCommand(cmd, args[0])
+		case version:
+			return thisBuild().print(a)
 		}
-		return unknownCommand(cmd, args[0])
+		return cmd.Help()
 	}
 	root.SetHelpTemplate(helpTemplate)
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		if words := cmd.Flags().Args(); cmd.HasSubCommands() && len(words) > 0 {
+			a.helpless = unknownCommand(cmd, words[0]) // cobra would print the help of what contains it
+			return
+		}
+		help(cmd, args)
+	})
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		var f *failure
 		if errors.As(err, &f) {
@@ -111,10 +126,7 @@ func seeHelp(cmd *cobra.Command) string { return cmd.CommandPath() + " --help" }
 // unknownCommand suggests a command with a similar name, or what to do with a file.
 func unknownCommand(cmd *cobra.Command, name string) error {
 	hint := seeHelp(cmd)
-	if cmd.SuggestionsMinimumDistance == 0 {
-		cmd.SuggestionsMinimumDistance = 2
-	}
-	if near := cmd.SuggestionsFor(name); len(near) > 0 {
+	if near := similarCommands(cmd, name); len(near) > 0 {
 		hint = "did you mean " + cmd.CommandPath() + " " + strings.Join(near, " or ") + "?"
 	} else if _, err := os.Stat(name); err == nil || strings.Contains(name, "://") {
 		hint = fmt.Sprintf("plimsoll diagnose %s", name)
@@ -123,6 +135,38 @@ func unknownCommand(cmd *cobra.Command, name string) error {
 		name = verb(cmd) + " " + name
 	}
 	return usagef(hint, "no command %q", name)
+}
+
+// similarCommands are up to three commands below cmd, by their words after it, whose last word is
+// the most similar to a name: a letter in three may differ. "list" is that of a group.
+func similarCommands(cmd *cobra.Command, name string) []string {
+	name = strings.ToLower(name)
+	if len(name) > 40 {
+		return nil // it is no command
+	}
+	best := max(1, len(name)/3)
+	var out []string
+	var look func(of *cobra.Command, words string)
+	look = func(of *cobra.Command, words string) {
+		for _, c := range of.Commands() {
+			if !c.IsAvailableCommand() {
+				continue
+			}
+			edits := diagnostics.Distance(name, c.Name())
+			if len(name) > 1 && strings.HasPrefix(c.Name(), name) {
+				edits = min(edits, 1)
+			}
+			switch {
+			case edits < best:
+				best, out = edits, []string{words + c.Name()}
+			case edits == best && len(out) < 3:
+				out = append(out, words+c.Name())
+			}
+			look(c, words+c.Name()+" ")
+		}
+	}
+	look(cmd, "")
+	return out
 }
 
 // needArgs checks the number of arguments; max -1 means any number.

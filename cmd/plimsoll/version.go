@@ -59,20 +59,25 @@ func newVersionCommand(a *app) *cobra.Command {
 			if output.value == "json" {
 				return writeJSON(a, b)
 			}
-			line := "plimsoll " + b.Version
-			if b.Revision != "" {
-				line += " (" + b.Revision
-				if b.Modified {
-					line += ", modified"
-				}
-				line += ")"
-			}
-			_, err := fmt.Fprintf(a.stdout, "%s, %s, %s\n", line, b.Go, b.Platform)
-			return err
+			return b.print(a)
 		},
 	}
 	addOutput(cmd, &output)
 	return cmd
+}
+
+// print writes it in one line.
+func (b build) print(a *app) error {
+	line := "plimsoll " + b.Version
+	if b.Revision != "" {
+		line += " (" + b.Revision
+		if b.Modified {
+			line += ", modified"
+		}
+		line += ")"
+	}
+	_, err := fmt.Fprintf(a.stdout, "%s, %s, %s\n", line, b.Go, b.Platform)
+	return err
 }
 
 // addOutput adds -o.

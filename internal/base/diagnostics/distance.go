@@ -3,6 +3,7 @@ package diagnostics
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -44,7 +45,8 @@ func Nearest(word string, among []string) string {
 
 // Near returns up to n names that a misspelt word may stand for, the most similar first; equally
 // similar ones keep their order. A name that begins with the word, or has it as its last part after
-// a dot, counts as one letter away.
+// a dot, counts as one letter away; one that the word abbreviates ("k8s", "i18n") is the most
+// similar.
 func Near(word string, among []string, n int) []string {
 	if len(word) > wordMax {
 		return nil
@@ -62,6 +64,9 @@ func Near(word string, among []string, n int) []string {
 		if len(word) > 1 && (strings.HasPrefix(p, word) || strings.HasSuffix(p, "."+word)) {
 			edits = min(edits, 1)
 		}
+		if abbreviates(word, p) {
+			edits = 0
+		}
 		if edits <= len(word)/3+1 {
 			near = append(near, candidate{name, edits})
 		}
@@ -72,4 +77,13 @@ func Near(word string, among []string, n int) []string {
 		names = append(names, c.name)
 	}
 	return names
+}
+
+// abbreviates reports whether a word is a name's first letter, the number of those left out, and the
+// last letter.
+func abbreviates(word, name string) bool {
+	if len(word) < 3 || len(name) < 4 || word[0] != name[0] || word[len(word)-1] != name[len(name)-1] {
+		return false
+	}
+	return word[1:len(word)-1] == strconv.Itoa(len(name)-2)
 }

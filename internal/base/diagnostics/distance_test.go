@@ -39,6 +39,8 @@ func TestNearest(t *testing.T) {
 	}{
 		{"telemetri", "telemetry", []string{"ranread", "telemetry"}},
 		{"randread", "ranread", []string{"telemetry", "ranread", "ranwrite"}},
+		{"k8s", "kubernetes", []string{"aws", "kubernetes"}},
+		{"k9s", "aws", []string{"aws", "kubernetes"}},
 		{"x", "", []string{"telemetry", "ranread"}},
 		{"GP-3", "gp3", []string{"gp2", "gp3"}},
 		{"write_p9", "write_p95", []string{"write_p50", "write_p95", "write_p99", "write_p999"}},
