@@ -13,11 +13,10 @@ import (
 
 const daySeconds = 86_400
 
-// dayStart is when the benchmarks' day begins.
 var dayStart = time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 
-// benchDay makes a day of 1 s samples in chunks of 300, as FTDC has them: of ten series
-// four are constant, two slow, four counters or noise.
+// benchDay makes a day of 1 s samples in chunks of 300, as in FTDC: of ten series four are
+// constant, two slow, four counters or noise.
 func benchDay(series int, emit func(*Batch)) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	const chunk = 300
@@ -57,7 +56,8 @@ func benchDay(series int, emit func(*Batch)) {
 	}
 }
 
-// benchBatches is benchDay kept, for ingest benchmarks that must not time the making.
+// benchBatches keeps the output of benchDay, for ingest benchmarks that must not time its
+// generation.
 func benchBatches(series int) []*Batch {
 	var out []*Batch
 	benchDay(series, func(b *Batch) {
@@ -95,7 +95,7 @@ func benchMemory(b *testing.B, series int) *Memory {
 	return m
 }
 
-// benchQueries are the shapes diagnose asks for.
+// benchQueries have the shapes that diagnose uses.
 var benchQueries = []struct{ name, expr string }{
 	{"irate", `irate(metric_6_total[4s])`},
 	{"gauge", `metric_9_total`},
@@ -212,7 +212,7 @@ func BenchmarkSamplesDay(b *testing.B) {
 	}
 }
 
-// BenchmarkDiskAppendRow is what a live source costs: one time of 150 series.
+// BenchmarkDiskAppendRow is the cost of a live source: one time of 150 series.
 func BenchmarkDiskAppendRow(b *testing.B) {
 	d := mustCreate(b, b.TempDir(), DiskOptions{})
 	defer mustClose(b, d)

@@ -21,25 +21,24 @@ import (
 )
 
 const (
-	// chunkSamples is the number of samples in a chunk of a block. Prometheus
-	// writes 120, for scrapes 15 s apart; samples a second apart and closer gain
-	// from fewer chunk headers and index entries.
+	// chunkSamples is the number of samples in a chunk of a block. Prometheus writes 120, for
+	// scrapes 15 s apart; samples a second or less apart benefit from fewer chunk headers and index
+	// entries.
 	chunkSamples = 480
-	// chunkFileMin and chunkFileMax bound the size of a block's chunk files. They are
-	// allocated in full before they are cut to size, so that a large one would ask
-	// a nearly full disk for more than it needs: they are as large as their samples
-	// probably are, at sampleBytes each, and there are more of them if need be.
+	// chunkFileMin and chunkFileMax bound the size of a block's chunk files. These are allocated in
+	// full before they are truncated, so a large one would ask a nearly full disk for more than it
+	// needs. So they are as large as their samples probably are, at sampleBytes each, and there are
+	// more of them if necessary.
 	chunkFileMin = 1 << 20
 	chunkFileMax = 64 << 20
 	sampleBytes  = 2
-	// temporarySuffix marks a block that is not complete; Prometheus knows it too.
+	// temporarySuffix marks an incomplete block; Prometheus uses the same one.
 	temporarySuffix = ".tmp-for-creation"
 )
 
-// writeBlock writes the samples of views into a new TSDB block in dir. The
-// block appears under its name only when it is complete and on stable storage.
-// Views of the same series must be in time order and not overlap. Without
-// samples nothing is written.
+// writeBlock writes the samples of views into a new TSDB block in dir. The block appears under its
+// name only when it is complete and on stable storage. Views of the same series must be in time
+// order and must not overlap. Without samples nothing is written.
 func writeBlock(ctx context.Context, dir string, views []*memoryView) (err error) {
 	if len(views) == 0 {
 		return nil
@@ -136,7 +135,7 @@ func chunkFileBytes(views []*memoryView) int64 {
 	return min(max(int64(samples)*sampleBytes, chunkFileMin), chunkFileMax)
 }
 
-// symbols are the strings of all labels, sorted, each once.
+// symbols returns the strings of all labels, sorted and without duplicates.
 func symbols(views []*memoryView) []string {
 	found := map[string]struct{}{"": {}}
 	for _, v := range views {
@@ -190,7 +189,8 @@ func count(meta *tsdb.BlockMeta, metas []chunks.Meta) {
 	meta.MaxTime = max(meta.MaxTime, metas[len(metas)-1].MaxTime+1)
 }
 
-// blockDirs are the complete blocks in dir, by name, which is by the time they were written.
+// blockDirs returns the complete blocks in dir, by name, which is also the order in which they were
+// written.
 func blockDirs(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -205,8 +205,8 @@ func blockDirs(dir string) ([]string, error) {
 	return out, nil
 }
 
-// eachBlockSeries calls f with the labels and the first and last sample's time (ms) of each
-// series of a block, from its index alone.
+// eachBlockSeries calls f with the labels and the first and last sample's time (ms) of each series
+// of a block. It reads only the index.
 func eachBlockSeries(ctx context.Context, b *tsdb.Block, f func(l labels.Labels, firstMs, lastMs int64)) error {
 	reader, err := b.Index()
 	if err != nil {

@@ -14,10 +14,9 @@ import (
 	"github.com/prometheus/prometheus/promql"
 )
 
-// The conformance suite: the same batches are handed to a Writer, and every Reader
-// of them gives the same answers.
+// The conformance suite: the same batches are appended to a Writer, and every Reader gives the same
+// answers.
 
-// conform is the suite.
 func conform(t *testing.T, r Reader) {
 	t.Run("metrics", func(t *testing.T) { conformMetrics(t, r) })
 	t.Run("gap", func(t *testing.T) { conformGap(t, r) })
@@ -46,7 +45,7 @@ func conformMetrics(t *testing.T, r Reader) {
 	for i := range want {
 		want[i].From, want[i].To = t0, second(feedSeconds-1)
 		switch {
-		case isRemote: // tells the time it was asked for
+		case isRemote: // the span is that of the query
 		case want[i].Name == "fast_total":
 			want[i].To = second(59.9)
 		case want[i].Name == "holes":
@@ -58,7 +57,7 @@ func conformMetrics(t *testing.T, r Reader) {
 	}
 }
 
-// ask is one Range that must succeed.
+// ask runs one Range that must succeed.
 func ask(t testing.TB, r Reader, expr string, from, to float64, step, lookback time.Duration) []Series {
 	t.Helper()
 	out, err := r.Range(t.Context(), expr, second(from), second(to), step, lookback)
@@ -68,7 +67,7 @@ func ask(t testing.TB, r Reader, expr string, from, to float64, step, lookback t
 	return out
 }
 
-// one is the only series of an answer.
+// one returns the only series of an answer.
 func one(t testing.TB, out []Series) []promql.FPoint {
 	t.Helper()
 	if len(out) != 1 {
@@ -77,11 +76,11 @@ func one(t testing.TB, out []Series) []promql.FPoint {
 	return out[0].Points
 }
 
-// at is when a point is, in seconds of the suite.
+// at is a point's time, in seconds of the suite.
 func at(p promql.FPoint) float64 { return float64(p.T-t0.UnixMilli()) / 1000 }
 
-// Ranges in the suite end between samples: whether a sample right at the far
-// end belongs to it has changed with Prometheus 3.
+// Ranges in the suite end between samples: whether a sample exactly at the far end belongs to the
+// range changed with Prometheus 3.
 func conformGap(t *testing.T, r Reader) {
 	for _, c := range []struct {
 		lookback time.Duration
@@ -101,7 +100,7 @@ func conformGap(t *testing.T, r Reader) {
 			}
 		}
 	}
-	// The whole hole: no series at all.
+	// The whole gap: no series at all.
 	if out := ask(t, r, `c_total`, 210, 250, time.Second, 2*time.Second); len(out) != 0 {
 		t.Errorf("%d series inside of the hole", len(out))
 	}
@@ -117,7 +116,7 @@ func conformMissing(t *testing.T, r Reader) {
 		t.Errorf("holes: %d points, want 100", n)
 	}
 	if out := ask(t, r, `missing`, 0, 199, time.Second, time.Minute); len(out) != 0 {
-		t.Errorf("a series of nothing but NaN is answered: %v", out)
+		t.Errorf("a series with only NaN values was returned: %v", out)
 	}
 	for name, want := range map[string]float64{"constant": 42, "zero": 0} {
 		points := one(t, ask(t, r, name, 0, 199, time.Second, time.Second))
@@ -141,7 +140,7 @@ func conformIrate(t *testing.T, r Reader) {
 		if d := cmp.Diff(labels.FromStrings("device", string(rune('a'+i))).String(), out[i].Labels.String()); d != "" {
 			t.Errorf("labels %s", d)
 		}
-		// Two samples within 3.9 s are needed: up to 201 s, and again from 261 s.
+		// Two samples within 3.9 s are required: up to 201 s, and again from 261 s.
 		if n := len(out[i].Points); n != 201-2+1+599-261+1 {
 			t.Errorf("series %d: %d points", i, n)
 		}
@@ -197,7 +196,7 @@ func conformExpressions(t *testing.T, r Reader) {
 		}
 	}
 	if n := len(one(t, ask(t, r, `constant`, 100, 100, 0, lookback))); n != 1 {
-		t.Errorf("a query of one moment without a step: %d points", n)
+		t.Errorf("a query of one instant without a step: %d points", n)
 	}
 }
 
@@ -213,7 +212,7 @@ func conformSamples(t *testing.T, r Reader) {
 	if d := cmp.Diff(want, one(t, out)); d != "" {
 		t.Errorf("samples (-want +got):\n%s", d)
 	}
-	// Late samples were not kept, missing ones are absent.
+	// Late samples were dropped, missing ones are absent.
 	out, err = r.Samples(t.Context(), `{__name__=~"c_total|holes|missing"}`, second(580), second(599))
 	if err != nil {
 		t.Fatal(err)
@@ -278,7 +277,7 @@ func conformConcurrent(t *testing.T, r Reader) {
 					t.Error(err)
 				}
 				if got := fmt.Sprint(out); got != want {
-					t.Errorf("goroutine %d: another answer", i)
+					t.Errorf("goroutine %d: a different answer", i)
 				}
 			}
 		})
@@ -286,7 +285,7 @@ func conformConcurrent(t *testing.T, r Reader) {
 	group.Wait()
 }
 
-// conformKept checks what is kept beside the samples.
+// conformKept checks what is stored besides the samples.
 func conformKept(t *testing.T, r Reader) {
 	t.Helper()
 	sources := r.Sources()
@@ -338,7 +337,7 @@ func TestConformDisk(t *testing.T) {
 				mustClose(t, d)
 			} else {
 				defer mustClose(t, d)
-				d.writer <- <-d.writer // the block being written is done
+				d.writer <- <-d.writer // wait for the block in progress
 				if err := d.saveManifest(stateRecording); err != nil {
 					t.Fatal(err)
 				}

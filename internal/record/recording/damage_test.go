@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A log that is cut off or damaged anywhere is read up to there, and a note tells where.
+// A log that is truncated or damaged anywhere is read up to there, and a note says where.
 func TestLogDamaged(t *testing.T) {
 	dir := t.TempDir()
 	d := mustCreate(t, dir, DiskOptions{})
@@ -63,7 +63,7 @@ func TestLogDamaged(t *testing.T) {
 	}
 }
 
-// FuzzLog reads any bytes as a log.
+// FuzzLog reads arbitrary bytes as a log.
 func FuzzLog(f *testing.F) {
 	dir := f.TempDir()
 	d := mustCreate(f, dir, DiskOptions{})
@@ -95,7 +95,7 @@ func FuzzLog(f *testing.F) {
 	})
 }
 
-// FuzzManifest reads any bytes as recording.json.
+// FuzzManifest reads arbitrary bytes as recording.json.
 func FuzzManifest(f *testing.F) {
 	text, err := json.Marshal(manifest{Format: formatName, Version: FormatVersion, Sources: []Source{{Name: "a"}}, Notes: []Note{{}}})
 	if err != nil {

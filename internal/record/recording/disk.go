@@ -18,22 +18,21 @@ import (
 
 // DiskOptions bound a [Disk]. The zero value is ready for use.
 type DiskOptions struct {
-	// MaxSeries is how many series are kept; samples of others are dropped
-	// and noted. 0 means 200,000.
+	// MaxSeries is how many series are kept; samples of others are dropped and noted. 0 means
+	// 200,000.
 	MaxSeries int
-	// BlockSamples is how many samples gather in memory and in the
-	// write-ahead log before they become a block. 0 means 32 million: two days of
-	// 150 series at one second.
+	// BlockSamples is how many samples collect in memory and in the write-ahead log before they
+	// become a block. 0 means 32 million: two days of 150 series at one second.
 	BlockSamples int64
-	// BlockBytes is how much memory they may take before they become a
-	// block. 0 means 256 MiB, or 16 MiB where Keep or KeepBytes is set.
+	// BlockBytes is how much memory they may take before they become a block. 0 means 256 MiB, or
+	// 16 MiB if Keep or KeepBytes is set.
 	BlockBytes int64
-	// BlockTime is how long they gather before they become a block. 0 means without a bound, or an
-	// hour where Keep or KeepBytes is set, an eighth of Keep if that is less.
+	// BlockTime is how long they collect before they become a block. 0 means no limit; if Keep or
+	// KeepBytes is set, an hour, or an eighth of Keep if that is less.
 	BlockTime time.Duration
-	// Keep and KeepBytes make the recording a ring: the oldest blocks are removed once all their
-	// samples are older than the newest one by Keep, and before the folder's files take more than
-	// KeepBytes. 0 means without a bound; KeepBytes is at least [RingBytesMin].
+	// Keep and KeepBytes make the recording a ring. The oldest blocks are removed once all their
+	// samples are older than the newest sample by Keep, and before the folder's files take more
+	// than KeepBytes. 0 means no limit; KeepBytes is at least [RingBytesMin].
 	Keep      time.Duration
 	KeepBytes int64
 }
@@ -41,22 +40,21 @@ type DiskOptions struct {
 const (
 	// manifestTick is how often changes of sources and notes are checked.
 	manifestTick = time.Second
-	// manifestPause is the least time between two writes of recording.json, which
-	// wait for the disk: it may be the very disk that is observed.
+	// manifestPause is the least time between two writes of recording.json. They wait for the disk,
+	// which may be the very disk under observation.
 	manifestPause = 5 * time.Second
 )
 
 // Disk records into a folder.
 //
-// Each Append reaches the operating system before it returns, so a process that is
-// killed loses no batch it had appended. Samples are not forced to stable storage until
-// Close: when the machine loses power, those the kernel had not written back yet are
-// lost, by Linux' defaults the last 30 seconds or so. That is on purpose. A
-// recorder that waits for the disk it observes would stall with it, and would add to what
-// it measures.
+// Each Append reaches the operating system before it returns, so a killed process loses no batch
+// that it had appended. Samples are not forced to stable storage until Close: a power loss loses
+// those that the kernel had not written back yet, with Linux' defaults about the last 30 seconds.
+// That is on purpose. A recorder that waits for the disk it observes would stall with it, and would
+// distort what it measures.
 //
-// Close turns what was recorded into a TSDB block; a folder that was not closed is
-// complete too, and is put in order when it is recorded to again.
+// Close turns the recording into a TSDB block. A folder that was not closed is complete too; it is
+// cleaned up when it is recorded to again.
 type Disk struct {
 	dir     string
 	opt     DiskOptions
@@ -67,24 +65,24 @@ type Disk struct {
 	closed  bool
 	live    *Memory // samples not in a block yet; its ledger is the recording's
 	wal     *walWriter
-	samples int64           // taken since the last block was begun
+	samples int64           // appended since the last block was begun
 	batch   []*memorySeries // of the columns being appended; nil: dropped
-	// writer holds one token while no block is being written: the samples
-	// that could not be written the last time, mostly none.
+	// writer holds one token while no block is being written: the samples that the last attempt
+	// failed to write, usually none.
 	writer chan []*memoryView
 	ring   ringState
 
 	manifestMu   sync.Mutex
 	saved        int // version of the ledger in recording.json
 	savedAt      time.Time
-	savedSources int // how many of them stand in it
+	savedSources int // how many sources it contains
 	stop         chan struct{}
 	stopped      sync.WaitGroup
 }
 
-// Create opens a folder for recording. A new or empty folder becomes a
-// recording; one that is a recording already is continued, with samples newer than
-// the last one of their series. Anything else is refused.
+// Create opens a folder for recording. A new or empty folder becomes a recording. An existing
+// recording is continued, with samples newer than the last one of their series. Any other folder is
+// refused.
 func Create(dir string, opt DiskOptions) (*Disk, error) {
 	if err := opt.validate(); err != nil {
 		return nil, fmt.Errorf("create recording: %w", err)
@@ -129,14 +127,14 @@ func (o DiskOptions) withDefaults() DiskOptions {
 	return o
 }
 
-// start makes the folder a recording or takes up the one it is.
+// start makes the folder a recording or continues the one in it.
 func (d *Disk) start() error {
 	entries, err := os.ReadDir(d.dir)
 	if err != nil {
 		return err
 	}
 	entries = slices.DeleteFunc(entries, func(e os.DirEntry) bool {
-		// A process killed in its very first step, or a file system of its own.
+		// Left by a process killed in its very first step, or by mkfs.
 		return e.Name() == ManifestName+".tmp" || e.Name() == "lost+found"
 	})
 	if len(entries) > 0 {
@@ -151,8 +149,8 @@ func (d *Disk) start() error {
 	return err
 }
 
-// resume reads what a folder holds: its manifest, the last sample of each
-// series, and the log of a process that was killed, which becomes a block.
+// resume reads what a folder holds: its manifest, the last sample of each series, and the log of a
+// killed process, which becomes a block.
 func (d *Disk) resume() error {
 	m, err := readManifest(d.dir)
 	if err != nil {
@@ -197,7 +195,7 @@ func (d *Disk) resume() error {
 	return emptyWAL(d.dir)
 }
 
-// seed learns the last sample's time of each series in a block.
+// seed reads the last sample's time of each series in a block.
 func (d *Disk) seed(dir string) error {
 	b, err := tsdb.OpenBlock(nopLogger, dir, nil, nil)
 	if err != nil {
@@ -211,7 +209,7 @@ func (d *Disk) seed(dir string) error {
 	})
 }
 
-// removeTemporary removes what a process that was killed had begun.
+// removeTemporary removes the unfinished files of a killed process.
 func removeTemporary(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -227,8 +225,8 @@ func removeTemporary(dir string) error {
 	return nil
 }
 
-// Append implements [Writer]. An error of the disk leaves the batch out; it may be
-// appended again.
+// Append implements [Writer]. After a disk error the batch is not recorded; it may be appended
+// again.
 func (d *Disk) Append(ctx context.Context, b *Batch) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -291,9 +289,9 @@ func (d *Disk) logBatch(b *Batch) error {
 	return d.wal.flush()
 }
 
-// beginBlock hands the samples so far to a goroutine that writes them as a block and then
-// removes them from the log. It waits while an earlier block is being written: that bounds
-// the memory. The caller holds d.mu.
+// beginBlock passes the samples so far to a goroutine that writes them as a block and then removes
+// them from the log. It waits while an earlier block is being written, which bounds the memory. The
+// caller holds d.mu.
 func (d *Disk) beginBlock() error {
 	unwritten := <-d.writer
 	segment, err := d.wal.cut()
@@ -341,12 +339,11 @@ func (d *Disk) keepManifest() {
 		case <-tick.C:
 			d.manifestMu.Lock()
 			sources, _, version := d.live.all()
-			// Whose the samples are is written as soon as it is known: a recorder may be killed
-			// early.
+			// Sources are written as soon as they are known: a recorder may be killed early.
 			due := version != d.saved && (len(sources) > d.savedSources || time.Since(d.savedAt) >= manifestPause)
 			d.manifestMu.Unlock()
 			if due {
-				// An error is tried again at the next tick, and told by Close.
+				// After an error the next tick tries again; Close returns it.
 				_ = d.saveManifest(stateRecording)
 			}
 		}
@@ -370,8 +367,8 @@ func (d *Disk) saveManifest(state string) error {
 	return nil
 }
 
-// Close ends the recording: its samples become a block, the log goes. When the
-// block cannot be written, the log stays, and the folder is still a complete recording.
+// Close ends the recording: its samples become a block, and the log is removed. If the block cannot
+// be written, the log stays, and the folder is still a complete recording.
 func (d *Disk) Close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 	"github.com/prometheus/prometheus/tsdb"
 )
 
-// listing is the names and sizes in a folder.
+// listing returns the names and sizes in a folder.
 func listing(t testing.TB, dir string) string {
 	t.Helper()
 	var b strings.Builder
@@ -43,13 +43,13 @@ func listing(t testing.TB, dir string) string {
 	return b.String()
 }
 
-// A closed folder is blocks that Prometheus reads too, and recording.json.
+// A closed folder consists of blocks that Prometheus can read, and recording.json.
 func TestClosedIsPrometheusBlocks(t *testing.T) {
 	dir := t.TempDir()
 	d := mustCreate(t, dir, DiskOptions{})
 	feed(t, d)
 	mustClose(t, d)
-	mustClose(t, d) // again is no error
+	mustClose(t, d) // a second call is not an error
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -88,7 +88,7 @@ func TestContinue(t *testing.T) {
 		d := mustCreate(t, dir, DiskOptions{})
 		d.Source(Source{Kind: "host", Name: "h", Samples: int64(i)})
 		d.Note(Note{Kind: NoteLimit, Text: strconv.Itoa(i)})
-		// Each time the old samples come again, with other values, and ten new ones.
+		// Each time the old samples are repeated with other values, plus ten new ones.
 		b := Batch{Columns: []Column{{Labels: named("x")}, {named("y", "session", strconv.Itoa(i)), []float64{1}}}}
 		for k := range 10 * (i + 1) {
 			b.TimesMs = append(b.TimesMs, second(float64(k)).UnixMilli())

@@ -5,19 +5,19 @@ import (
 	"math"
 )
 
-// segmentMax is the largest number of samples in one segment. It bounds the
-// buffer an iterator decodes into (4 KiB of values) and lets Seek skip whole segments; an
-// FTDC chunk (300 samples) is one segment.
+// segmentMax is the largest number of samples in one segment. It bounds the buffer that an iterator
+// decodes into (4 KiB of values) and lets Seek skip whole segments; an FTDC chunk (300 samples) is
+// one segment.
 const segmentMax = 512
 
-// A run is the times of one or more segments. All columns of a batch share
-// theirs, which is why a segment costs next to nothing when its value did not change.
+// A run is the times of one or more segments. All columns of a batch share theirs, so a segment
+// whose value did not change costs next to nothing.
 type run struct{ times []int64 }
 
 func (r *run) first() int64 { return r.times[0] }
 func (r *run) last() int64  { return r.times[len(r.times)-1] }
 
-// width is how a segment keeps its values.
+// width is how a segment stores its values.
 type width uint8
 
 const (
@@ -31,16 +31,15 @@ const (
 // bytes is the size of one value.
 func (w width) bytes() int { return [...]int{0, 1, 2, 4, 8}[w] }
 
-// A scale is how a value was made of the integer that was counted. Sources count
-// milliseconds or microseconds and metrics are named in seconds, so that
-// most values which are not integers are integers in disguise.
+// A scale is how a value was computed from the integer that was counted. Sources count milliseconds
+// or microseconds while metrics are in seconds, so most non-integer values are scaled integers.
 type scale uint8
 
 const (
 	unscaled scale = iota
 	div1e3
 	div1e6
-	mul1e3 // times 0.001: not the same double as a division by 1000
+	mul1e3 // times 0.001: a different double than a division by 1000
 	mul1e6
 	scales
 )
@@ -59,7 +58,7 @@ func (s scale) apply(v float64) float64 {
 	return v
 }
 
-// integer is the integer that apply may turn into v again.
+// integer returns the integer that apply may turn into v again.
 func (s scale) integer(v float64) float64 {
 	switch s {
 	case div1e3, mul1e3:
@@ -73,10 +72,10 @@ func (s scale) integer(v float64) float64 {
 // exactInteger is the largest magnitude below which every integer is a double.
 const exactInteger = 1 << 53
 
-// A segment is a run of one series' samples, immutable once made. The encoding is lossless
-// to the bit: integers (scaled or not) are kept as unsigned offsets from the
-// smallest one in 1, 2 or 4 bytes, all else as doubles. Frame-of-reference
-// offsets rather than a bit stream: decoding is a loop over an array.
+// A segment is a run of one series' samples, immutable once made. The encoding is lossless to the
+// bit: integers (scaled or not) are stored as unsigned offsets from the smallest one in 1, 2 or 4
+// bytes, everything else as doubles. It uses frame-of-reference offsets instead of a bit stream, so
+// that decoding is a loop over an array.
 type segment struct {
 	run *run
 	// base is the constant value, or the integer the offsets count from.
@@ -84,14 +83,14 @@ type segment struct {
 	data    []byte
 	width   width
 	scale   scale
-	missing bool // some samples are absent: the largest offset, or NaN in raw
+	missing bool // some samples are absent: stored as the largest offset, or NaN in raw
 }
 
-// segmentBytes is the memory a segment takes beside its data and its run.
+// segmentBytes is the memory that a segment takes besides its data and its run.
 const segmentBytes = 56
 
-// newSegment encodes values, of which one at least is not NaN, taken at r's
-// times. A single value for several times is a constant.
+// newSegment encodes values, at least one of which is not NaN, at r's times. A single value for
+// several times is a constant.
 func newSegment(r *run, values []float64) segment {
 	if len(values) == 1 {
 		return segment{run: r, base: values[0]}
@@ -119,7 +118,7 @@ func newSegment(r *run, values []float64) segment {
 	return seg
 }
 
-// survey tells whether all values are one to the bit, and whether some are missing.
+// survey reports whether all values are the same to the bit, and whether some are missing.
 func survey(values []float64) (same, missing bool) {
 	same = true
 	first := math.Float64bits(values[0])
@@ -134,8 +133,8 @@ func survey(values []float64) (same, missing bool) {
 	return same, missing
 }
 
-// span is the smallest and the largest integer behind values, if s gives
-// each of them back to the bit.
+// span returns the smallest and the largest integer behind values, if s restores each of them to
+// the bit.
 func (s scale) span(values []float64) (low, high float64, ok bool) {
 	low, high = math.Inf(1), math.Inf(-1)
 	for _, v := range values {
@@ -155,8 +154,8 @@ func (s scale) span(values []float64) (low, high float64, ok bool) {
 	return low + 0, high, true
 }
 
-// narrowest is the width whose offsets reach span and leave the largest
-// offset free to say "missing".
+// narrowest returns the width whose offsets cover span and leave the largest offset free for
+// "missing".
 func narrowest(span float64) width {
 	switch {
 	case span < math.MaxUint8:
@@ -226,7 +225,7 @@ func (g *segment) decode(dst []float64) []float64 {
 	return dst
 }
 
-// blank puts NaN where the offset says missing.
+// blank writes NaN where the offset means missing.
 func (g *segment) blank(values []float64) {
 	largest := g.base + [...]float64{bits8: math.MaxUint8, bits16: math.MaxUint16, bits32: math.MaxUint32}[g.width]
 	for i, v := range values {

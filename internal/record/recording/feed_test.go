@@ -11,10 +11,10 @@ import (
 // t0 is when the suite's samples begin.
 var t0 = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// The suite's counter runs for ten minutes and has a minute's hole in it.
+// The suite's counter runs for ten minutes, with a gap of one minute.
 const (
 	feedSeconds = 600
-	gapFrom     = 200 // last sample before the hole at 199 s
+	gapFrom     = 200 // last sample before the gap at 199 s
 	gapTo       = 260 // first one after it
 )
 
@@ -24,13 +24,13 @@ func named(name string, kv ...string) labels.Labels {
 
 func second(s float64) time.Time { return t0.Add(time.Duration(math.Round(s*1000)) * time.Millisecond) }
 
-// feed hands the suite's samples to w.
+// feed appends the suite's samples to w.
 func feed(t testing.TB, w Writer) {
 	t.Helper()
 	w.Source(Source{Kind: "ftdc", Name: "suite", Engine: "mongodb", From: t0, To: second(feedSeconds - 1), Period: time.Second, Samples: feedSeconds - 60})
 	w.Note(Note{Kind: NoteGap, Source: "suite", From: second(gapFrom - 1), To: second(gapTo), Text: "a minute is missing"})
 	for at := 0; at < feedSeconds; {
-		n := min(70, feedSeconds-at) // some batches make segments, others gather in tails
+		n := min(70, feedSeconds-at) // some batches make segments, others collect in tails
 		if at < gapFrom {
 			n = min(n, gapFrom-at)
 		}
@@ -39,7 +39,7 @@ func feed(t testing.TB, w Writer) {
 			at = gapTo
 		}
 	}
-	// Samples not newer than the last are not kept.
+	// Samples not newer than the last are dropped.
 	late := Batch{TimesMs: []int64{second(590).UnixMilli(), second(598).UnixMilli()},
 		Columns: []Column{{named("c_total", "device", "a"), []float64{1e9}}}}
 	if err := w.Append(t.Context(), &late); err != nil {
@@ -55,7 +55,7 @@ func feed(t testing.TB, w Writer) {
 	}
 }
 
-// feedBatch hands n seconds from second at. The batch's memory is overwritten after it.
+// feedBatch appends n seconds from second at. It overwrites the batch's memory afterwards.
 func feedBatch(t testing.TB, w Writer, at, n int) {
 	t.Helper()
 	b := Batch{Columns: []Column{

@@ -5,10 +5,9 @@ import (
 	"time"
 )
 
-// Forget drops samples older than before, as far as whole segments are: up to some minutes of
-// older ones stay, so a reader asks for the time it wants. Series without any sample since are
-// gone, and so are notes about the time before. This is how a window that slides over a live source
-// stays bounded, however long it is watched.
+// Forget drops samples older than before, in whole segments: up to some minutes of older samples
+// remain, so a reader must ask for the time it wants. Series without any sample since are dropped,
+// and so are notes about the time before. So a window that slides over a live source stays bounded.
 func (m *Memory) Forget(before time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -47,7 +46,7 @@ func (s *memorySeries) forget(cutMs int64) {
 	}
 }
 
-// recount finds anew what the series that are left take, and by which hash they are found.
+// recount computes again how much memory the remaining series take, and their hash table.
 func (m *Memory) recount() {
 	clear(m.byHash)
 	m.hint = nil
@@ -73,7 +72,8 @@ func (m *Memory) recount() {
 	m.bytes += m.seriesBytes
 }
 
-// newestMs is the newest sample's time, of samples that were handed on too; 0 without any.
+// newestMs returns the newest sample's time, including samples already passed to a block; 0 if
+// there are none.
 func (m *Memory) newestMs() (newest int64) {
 	for _, series := range m.byName {
 		for _, s := range series {
@@ -85,7 +85,7 @@ func (m *Memory) newestMs() (newest int64) {
 	return newest
 }
 
-// forget drops the notes and the counts of what was before a time. The sources begin no earlier.
+// forget drops the notes and the counts from before a time. The sources then begin no earlier.
 func (l *ledger) forget(before time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

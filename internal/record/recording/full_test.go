@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// limitFiles makes writes beyond size bytes of a file fail, in the middle of what
-// is written, as a full disk does. It returns what ends that.
+// limitFiles makes writes beyond size bytes of a file fail in the middle, as a full disk does. The
+// function that it returns ends that.
 func limitFiles(t *testing.T, size uint64) func() {
 	var before syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &before); err != nil {
@@ -32,8 +32,8 @@ func limitFiles(t *testing.T, size uint64) func() {
 	}
 }
 
-// When writes fail in their middle and succeed later, all that was appended without an error is
-// there, in the log and in the block.
+// If writes fail in the middle and succeed later, everything that was appended without an error is
+// in the log and in the block.
 func TestDiskFull(t *testing.T) {
 	dir := t.TempDir()
 	d := mustCreate(t, dir, DiskOptions{})
@@ -55,7 +55,7 @@ func TestDiskFull(t *testing.T) {
 			if failed++; failed == 3 {
 				unlimit()
 			}
-			continue // this one is given up
+			continue // this batch is dropped
 		}
 		for i, ms := range b.TimesMs {
 			want[ms] = b.Columns[0].Values[i]

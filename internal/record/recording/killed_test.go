@@ -45,8 +45,8 @@ func childRecorder(dir string) {
 	}
 }
 
-// A recorder that is killed has lost no batch it had appended, wherever it was: before and after a
-// block was written. What it left can be read, and recorded to again.
+// A killed recorder has lost no batch that it had appended, before and after a block was written.
+// The folder can be read, and recorded to again.
 func TestKilled(t *testing.T) {
 	for _, batches := range []int{1, 40, 170, 400} {
 		t.Run(strconv.Itoa(batches), func(t *testing.T) {
@@ -71,8 +71,8 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// runChild runs the recorder until it has told of so many batches, kills it, and returns the
-// number of the last one it told of.
+// runChild runs the recorder until it has printed so many batches, kills it, and returns the number
+// of the last one printed.
 func runChild(t *testing.T, dir string, batches int) (last int) {
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
 	cmd.Env = append(os.Environ(), envChild+"="+dir)
@@ -95,7 +95,7 @@ func runChild(t *testing.T, dir string, batches int) (last int) {
 	if err := cmd.Process.Signal(syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	for lines.Scan() { // told before the kill came
+	for lines.Scan() { // printed before it was killed
 		if last, err = strconv.Atoi(lines.Text()); err != nil {
 			t.Fatal(lines.Text())
 		}
@@ -115,8 +115,8 @@ func checkKilled(t *testing.T, dir string, last int) {
 		t.Fatal(err)
 	}
 	points := one(t, out)
-	if len(points) < last+1 || len(points) > last+2 { // one may be written but not told of
-		t.Fatalf("%d samples, %d were told of", len(points), last+1)
+	if len(points) < last+1 || len(points) > last+2 { // one may be written but not printed
+		t.Fatalf("%d samples, %d were printed", len(points), last+1)
 	}
 	for k, p := range points {
 		if p.F != float64(k) || p.T != second(float64(k)).UnixMilli() {
@@ -130,9 +130,9 @@ func checkKilled(t *testing.T, dir string, last int) {
 	}
 }
 
-// Whose the samples are is on disk soon after it is known, though a recorder may be killed before
-// the least time between two writes of recording.json is over.
-func TestSourceIsKeptAtOnce(t *testing.T) {
+// Sources are on disk soon after they are known, even if a recorder is killed before the least time
+// between two writes of recording.json has passed.
+func TestSourceIsWrittenImmediately(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
 		d := mustCreate(t, dir, DiskOptions{})

@@ -11,7 +11,7 @@ import (
 // last one kept says that more were left out.
 const notesMax = 1000
 
-// A ledger keeps a Writer's sources and notes, and counts what was dropped. It is safe for
+// A ledger holds a Writer's sources and notes, and counts what was dropped. It is safe for
 // concurrent use.
 type ledger struct {
 	mu      sync.Mutex
@@ -21,11 +21,11 @@ type ledger struct {
 	late    drops
 	over    drops
 	version int // changes so far
-	// rolling: the oldest note makes room for the newest, and none is kept twice.
+	// rolling: the oldest note makes room for the newest, and duplicates are dropped.
 	rolling bool
 }
 
-// drops counts samples that were not kept.
+// drops counts dropped samples.
 type drops struct {
 	samples int64
 	metric  string // of the first one
@@ -87,7 +87,7 @@ func (l *ledger) dropLate(metric string, samples int, fromMs, toMs int64) {
 	l.late.add(metric, samples, fromMs, toMs)
 }
 
-// dropOver counts samples that a bound on series or bytes left no room for.
+// dropOver counts samples for which a bound on series or bytes left no room.
 func (l *ledger) dropOver(metric string, samples int, fromMs, toMs int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -95,8 +95,8 @@ func (l *ledger) dropOver(metric string, samples int, fromMs, toMs int64) {
 	l.over.add(metric, samples, fromMs, toMs)
 }
 
-// all returns copies of the sources and of the notes, those about dropped
-// samples included, and how often the ledger has changed.
+// all returns copies of the sources and of the notes, including those about dropped samples, and
+// the ledger's version.
 func (l *ledger) all() ([]Source, []Note, int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -126,7 +126,7 @@ func (l *ledger) all() ([]Source, []Note, int) {
 	return slices.Clone(l.sources), notes, l.version
 }
 
-// coarsestPeriod is the longest period among the sources, 0 if none is known.
+// coarsestPeriod returns the longest period among the sources, 0 if none is known.
 func coarsestPeriod(sources []Source) time.Duration {
 	var longest time.Duration
 	for _, s := range sources {

@@ -11,18 +11,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A dirLock says that a process is writing to a folder. It is on the folder
-// itself, so that it leaves no file behind and goes away with the process,
-// however that ends.
+// A dirLock shows that a process is writing to a folder. The lock is on the folder itself, so it
+// leaves no file behind and ends with the process, however that ends.
 type dirLock struct{ dir *os.File }
 
-// lockDir takes the lock, or says that someone else has it.
+// lockDir takes the lock, or fails if another process has it.
 func lockDir(dir string) (*dirLock, error) {
 	f, err := os.Open(dir)
 	if err != nil {
 		return nil, err
 	}
-	// A reader that asks whether the folder is being written holds the lock for an instant.
+	// A reader that checks whether the folder is being written holds the lock for an instant.
 	for try := 0; ; try++ {
 		err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 		if !errors.Is(err, unix.EWOULDBLOCK) || try == 20 {
@@ -35,7 +34,7 @@ func lockDir(dir string) (*dirLock, error) {
 		f.Close()
 		return nil, fmt.Errorf("another process is recording to %s: wait for it to end, or give another folder", dir)
 	case errors.Is(err, unix.ENOLCK), errors.Is(err, unix.ENOTSUP), errors.Is(err, unix.EINVAL), errors.Is(err, unix.EBADF):
-		// A file system without locks cannot show it, so continue.
+		// On a file system without locks, continue without one.
 	case err != nil:
 		f.Close()
 		return nil, fmt.Errorf("lock %s: %w", dir, err)

@@ -10,14 +10,13 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// boundLookback rewrites expr so that a server with a lookback of its own (5 minutes, mostly)
-// keeps to this one. The parameter lookback_delta is not known to Prometheus before 2.43,
-// to Mimir before 2026 or to VictoriaMetrics, and who does not know it ignores it: a gap would
-// then be answered with what was before it. A selector x outside of a range becomes
-// last_over_time(x[lookback]), which every server understands alike.
+// boundLookback rewrites expr so that a server with a lookback of its own (usually 5 minutes) uses
+// this one. Prometheus before 2.43, Mimir before 2026 and VictoriaMetrics ignore the parameter
+// lookback_delta, so they would fill a gap with the value before it. A selector x outside of a
+// range becomes last_over_time(x[lookback]), which means the same on every server.
 //
-// Where a selector itself is what a function wants (timestamp, absent) it is left, and the
-// parameter, which is sent too, has to do.
+// If a function needs the selector itself (timestamp, absent), it stays, and only the parameter
+// bounds it.
 func boundLookback(expr string, lookback time.Duration) (string, error) {
 	tree, err := parser.NewParser(parser.Options{}).ParseExpr(expr)
 	if err != nil {
@@ -57,12 +56,12 @@ func bounded(e parser.Expr, lookback time.Duration) parser.Expr {
 	return e
 }
 
-// wantsSelector tells the functions whose answer depends on being given a selector.
+// wantsSelector reports whether a function's result depends on its argument being a selector.
 func wantsSelector(function string) bool {
 	return slices.Contains([]string{"timestamp", "absent", "info"}, function)
 }
 
-// selectorOf writes matchers as a selector that every version of PromQL reads.
+// selectorOf formats matchers as a selector that every version of PromQL can read.
 func selectorOf(matchers []*labels.Matcher) string {
 	parts := make([]string, 0, len(matchers))
 	for _, m := range matchers {

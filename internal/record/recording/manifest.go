@@ -21,7 +21,7 @@ const (
 	formatName     = "plimsoll recording"
 	stateRecording = "recording"
 	stateClosed    = "closed"
-	// manifestMax bounds what is read of a recording.json.
+	// manifestMax bounds the size of a recording.json.
 	manifestMax = 64 << 20
 )
 
@@ -94,8 +94,8 @@ func manifestError(file string, text []byte, err error) error {
 	return fmt.Errorf("%s: %w: restore it from a copy", file, err)
 }
 
-// write puts the manifest into dir, in one step: a reader, or a process started
-// after a crash, sees the old one or the new one.
+// write replaces the manifest in dir atomically: a reader, or a process started after a crash, sees
+// the old one or the new one.
 func (m *manifest) write(dir string) error {
 	text, err := json.MarshalIndent(m, "", "\t")
 	if err != nil {
@@ -122,7 +122,7 @@ func writeSynced(file string, text []byte) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// syncDir makes the names in a folder durable.
+// syncDir makes a folder's entries durable.
 func syncDir(dir string) error {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -130,7 +130,7 @@ func syncDir(dir string) error {
 	}
 	err = f.Sync()
 	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrInvalid) {
-		err = nil // a file system that cannot sync a folder
+		err = nil // some file systems cannot sync a folder
 	}
 	return errors.Join(err, f.Close())
 }

@@ -17,24 +17,22 @@ type MemoryOptions struct {
 	// MaxSeries is how many series are kept; samples of others are dropped
 	// and noted. 0 means 200,000.
 	MaxSeries int
-	// MaxBytes is how much memory the samples may take; those beyond are
-	// dropped and noted. 0 means 4 GiB.
+	// MaxBytes is how much memory the samples may take; those beyond are dropped and noted. 0 means
+	// 4 GiB.
 	MaxBytes int64
-	// Tail is how many of a series' newest samples are kept as they came, in 16 bytes each, before
-	// they are packed: fewer take less memory while samples come one by one, and a little more
-	// afterwards. 0 means 512, which is the most.
-	Tail int
-	// Query bounds the queries.
+	// Tail is how many of a series' newest samples stay unpacked, in 16 bytes each. Fewer take less
+	// memory while samples arrive one by one, and slightly more afterwards. 0 means 512, which is
+	// the maximum.
+	Tail  int
 	Query QueryOptions
 }
 
-// Memory is a recording that lives in memory: a capture that is read once
-// and judged. It takes samples and answers queries at the same time.
+// Memory is a recording in memory: a capture that is read once and judged. It accepts samples and
+// answers queries at the same time.
 //
-// A day at one second of 150 series is 13 million samples. Kept as columns, with times shared by
-// all series of a batch and values in the fewest bytes that give them back
-// exactly, they take some tens of megabytes; a value that does not
-// change takes none.
+// A day at one second of 150 series is 13 million samples. They are stored as columns. Times are
+// shared by all series of a batch, and values take the fewest bytes that restore them exactly. That
+// needs a few tens of megabytes; a value that does not change takes none.
 type Memory struct {
 	ledger
 	opt     MemoryOptions
@@ -42,16 +40,16 @@ type Memory struct {
 
 	mu     sync.RWMutex
 	closed bool
-	// bytes is about what all takes, seriesBytes what the series take without samples.
+	// bytes is roughly the memory of everything, seriesBytes that of the series without samples.
 	bytes       int64
 	seriesBytes int64
 	byHash      map[uint64]*memorySeries
 	byName      map[string][]*memorySeries
 	series      int
-	// hint remembers the series of the last batch's columns: the next batch mostly
-	// has the same ones in the same order.
+	// hint remembers the series of the last batch's columns: the next batch usually has the same
+	// ones in the same order.
 	hint []*memorySeries
-	// sealed are the last runs made of tails, to share them among series.
+	// sealed are the last runs made of tails, so that series can share them.
 	sealed [4]*run
 	next   int
 }
@@ -104,10 +102,10 @@ func (m *Memory) Append(ctx context.Context, b *Batch) error {
 	return nil
 }
 
-// errClosed is what Append returns after Close.
+// errClosed is returned by Append after Close.
 var errClosed = errors.New("recording is closed: nothing can be appended")
 
-// validate says what is wrong with a batch.
+// validate reports what is wrong with a batch.
 func (b *Batch) validate() error {
 	for i := 1; i < len(b.TimesMs); i++ {
 		if b.TimesMs[i] <= b.TimesMs[i-1] {
@@ -136,10 +134,10 @@ func (m *Memory) Source(s Source) { m.source(s) }
 // Sources implements [Reader].
 func (m *Memory) Sources() []Source { s, _, _ := m.all(); return s }
 
-// Notes implements [Reader]. Samples dropped so far are told by the last notes.
+// Notes implements [Reader]. The last notes report the samples dropped so far.
 func (m *Memory) Notes() []Note { _, n, _ := m.all(); return n }
 
-// Bytes is about how much memory the samples take.
+// Bytes is roughly how much memory the samples take.
 func (m *Memory) Bytes() int64 {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -204,7 +202,7 @@ func (m *Memory) defaultLookback(ctx context.Context) (time.Duration, error) {
 	return lookbackFor(period), nil
 }
 
-// Close ends writing: a later Append is refused. Reading goes on.
+// Close ends writing: a later Append fails. Reading still works.
 func (m *Memory) Close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

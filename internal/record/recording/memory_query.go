@@ -23,7 +23,7 @@ type memoryQuerier struct {
 	mint, maxt int64
 }
 
-// snapshot is a view of the series that later appends do not change: segments are immutable
+// snapshot returns a view of the series that later appends do not change: segments are immutable
 // and only ever appended, and so is the tail once it is lent, see seal. The caller holds m.mu.
 func (s *memorySeries) snapshot() *memoryView {
 	v := &memoryView{labels: s.labels, segments: s.segments, mint: -1 << 63, maxt: 1<<63 - 1}
@@ -49,7 +49,6 @@ func (v *memoryView) clip(mint, maxt int64) *memoryView {
 
 func (v *memoryView) empty() bool { return len(v.segments) == 0 && v.tail == nil }
 
-// Select implements storage.Querier.
 func (q *memoryQuerier) Select(ctx context.Context, sorted bool, hints *storage.SelectHints, matchers ...*labels.Matcher) storage.SeriesSet {
 	mint, maxt := q.mint, q.maxt
 	if hints != nil {
@@ -200,8 +199,8 @@ func (it *memoryIterator) Next() chunkenc.ValueType {
 	return chunkenc.ValNone
 }
 
-// timestampMs is a time in milliseconds since the epoch. As a name of its own it
-// also tells vet that Seek below is not meant to be io.Seeker's.
+// timestampMs is a time in milliseconds since the epoch. The separate name also shows vet that Seek
+// below is not meant to be io.Seeker's.
 type timestampMs = int64
 
 // Seek implements chunkenc.Iterator.
@@ -227,8 +226,8 @@ func (it *memoryIterator) Seek(t timestampMs) chunkenc.ValueType {
 	return chunkenc.ValNone
 }
 
-// within moves to the first time not before t; the caller knows there is one. A
-// query's step is mostly a sample or two, so a few steps are tried before a search.
+// within moves to the first time not before t; the caller knows that there is one. A query's step
+// is usually a sample or two, so it tries a few steps before a search.
 func (it *memoryIterator) within(t int64) {
 	at := max(it.at, 0)
 	for range 4 {
@@ -242,7 +241,7 @@ func (it *memoryIterator) within(t int64) {
 	it.at = at + n
 }
 
-// load decodes segment i and stands on its first sample. It is false at the end.
+// load decodes segment i and moves to its first sample. It returns false at the end.
 func (it *memoryIterator) load(i int) bool {
 	v := it.view
 	it.at, it.segment = 0, i
@@ -273,10 +272,10 @@ func (it *memoryIterator) load(i int) bool {
 	return true
 }
 
-// dropMissing leaves out the samples that are absent.
+// dropMissing removes the samples that are absent.
 func (it *memoryIterator) dropMissing() {
 	it.timesBuf = it.timesBuf[:0]
-	kept := it.values[:0] // valuesBuf: this iterator's own
+	kept := it.values[:0] // valuesBuf belongs to this iterator
 	for i, val := range it.values {
 		if val == val {
 			it.timesBuf = append(it.timesBuf, it.times[i])

@@ -7,8 +7,8 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 )
 
-// tailMax is the batch size below which samples gather in a series' tail until
-// they make a segment of a worthwhile size.
+// tailMax is the batch size below which samples collect in a series' tail until they make a segment
+// of a worthwhile size.
 const tailMax = 64
 
 // memorySeries is one series: segments in time order, then the tail.
@@ -22,7 +22,7 @@ type memorySeries struct {
 	lent     atomic.Bool // a view reads the tail
 	lastMs   int64
 	any      bool // has, or had, a sample
-	// ref names the series in the write-ahead log, since its segment logged; used by Disk.
+	// ref names the series in the write-ahead log, in log files since number logged. Used by Disk.
 	ref    uint64
 	logged int
 }
@@ -34,7 +34,7 @@ func (s *memorySeries) firstMs() int64 {
 	return s.tailT[0]
 }
 
-// lookup finds or makes the series of a batch's column; nil when there are too many.
+// lookup finds or makes the series of a batch's column; nil if there are too many.
 func (m *Memory) lookup(column int, l labels.Labels) *memorySeries {
 	if column < len(m.hint) && m.hint[column] != nil && labels.Equal(m.hint[column].labels, l) {
 		return m.hint[column]
@@ -49,7 +49,7 @@ func (m *Memory) lookup(column int, l labels.Labels) *memorySeries {
 	return s
 }
 
-// find finds or makes a series; nil when there are too many.
+// find finds or makes a series; nil if there are too many.
 func (m *Memory) find(l labels.Labels) *memorySeries {
 	hash := l.Hash()
 	s := m.byHash[hash]
@@ -68,10 +68,10 @@ func (m *Memory) find(l labels.Labels) *memorySeries {
 	return s
 }
 
-// seriesBytes is about what a series takes beside its labels and samples.
+// seriesBytes is roughly what a series takes besides its labels and samples.
 const seriesBytes = 256
 
-// notNewer is how many of times are not newer than the series' last sample.
+// notNewer returns how many of times are not newer than the series' last sample.
 func (s *memorySeries) notNewer(times []int64) int {
 	if !s.any || times[0] > s.lastMs {
 		return 0
@@ -124,7 +124,7 @@ func (m *Memory) addSegment(s *memorySeries, g segment) {
 	m.bytes += segmentBytes + int64(len(g.data))
 }
 
-// appendTail adds a few samples one by one.
+// appendTail adds a few samples individually.
 func (m *Memory) appendTail(s *memorySeries, times []int64, values []float64, skip int, same bool) {
 	before := cap(s.tailT)
 	for i, t := range times {
@@ -144,8 +144,7 @@ func (m *Memory) appendTail(s *memorySeries, times []int64, values []float64, sk
 	m.bytes += 16 * int64(cap(s.tailT)-before)
 }
 
-// seal turns the tail into a segment. The tail's memory is used again, unless a view may still read
-// it.
+// seal turns the tail into a segment. It reuses the tail's memory, unless a view may still read it.
 func (m *Memory) seal(s *memorySeries) {
 	if len(s.tailT) == 0 {
 		return
@@ -158,8 +157,8 @@ func (m *Memory) seal(s *memorySeries) {
 	s.tailT, s.tailV = s.tailT[:0], s.tailV[:0]
 }
 
-// appendRun adds samples of one series that are newer than its last one, without
-// a batch to share times with: a write-ahead log read back.
+// appendRun adds samples of one series that are newer than its last one and share no times with a
+// batch, such as those from a write-ahead log.
 func (m *Memory) appendRun(s *memorySeries, times []int64, values []float64) {
 	if len(times) < tailMax {
 		m.appendTail(s, times, values, 0, false)
@@ -173,8 +172,8 @@ func (m *Memory) appendRun(s *memorySeries, times []int64, values []float64) {
 	}
 }
 
-// take hands over all samples, and leaves the series empty but for their last
-// time. The caller holds m.mu.
+// take removes and returns all samples; of each series only the last time remains. The caller holds
+// m.mu.
 func (m *Memory) take() []*memoryView {
 	var views []*memoryView
 	for _, series := range m.byName {
@@ -191,8 +190,8 @@ func (m *Memory) take() []*memoryView {
 	return views
 }
 
-// sharedRun is a run with these times: the one another series of the same
-// source had just now, or a new one.
+// sharedRun returns a run with these times: that of another series of the same source if one was
+// just made, else a new one.
 func (m *Memory) sharedRun(times []int64) *run {
 	for _, r := range m.sealed {
 		if r != nil && slices.Equal(r.times, times) {

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A value a series is given comes back to the bit, whatever the encoding.
+// Every value is restored to the bit, whatever its encoding.
 func TestSegmentLossless(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, segmentMax).Draw(t, "n")
@@ -116,8 +116,8 @@ func TestMemoryBounds(t *testing.T) {
 	}
 }
 
-// Samples that come one at a time are as compact as batches in the end, and the
-// series of one source share their times.
+// Samples that arrive one at a time end up as compact as batches, and the series of one source
+// share their times.
 func TestTailsShareTimes(t *testing.T) {
 	m := NewMemory(MemoryOptions{})
 	const series, samples = 20, 2000

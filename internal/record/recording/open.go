@@ -17,13 +17,13 @@ import (
 	"github.com/prometheus/prometheus/tsdb"
 )
 
-// Open reads a recording on disk as it is now. It writes nothing, so that the folder may be on
-// read-only storage, may be read by any number of processes, may still be recorded to (samples that
-// come later are not seen: open it again), and may have been left by a process that was killed.
+// Open reads the present state of a recording on disk. It writes nothing, so the folder may be on
+// read-only storage, be read by any number of processes, or have been left by a killed process. It
+// may also still be recorded to; to see later samples, open it again.
 func Open(dir string) (Reader, error) {
-	// A recorder turns its log into a block and then removes the log. Blocks
-	// are listed before the log is read and after; when a new one came up between, samples
-	// may be in neither view, and all is read again.
+	// A recorder turns its log into a block and then removes the log. Blocks are listed before and
+	// after the log is read. If a new one has appeared in between, samples may be missing in both,
+	// so everything is read again.
 	for range openTries {
 		f, again, err := open(dir)
 		if err != nil {
@@ -39,12 +39,12 @@ func Open(dir string) (Reader, error) {
 
 const openTries = 5
 
-// folder is a recording on disk: its blocks, and what the log holds beyond them.
+// folder is a recording on disk: its blocks, and what the log contains beyond them.
 type folder struct {
 	dir     string
 	queries *queries
 	blocks  []*tsdb.Block
-	recent  *Memory // what the log holds
+	recent  *Memory // what the log contains
 	sources []Source
 	notes   []Note
 	closing sync.Once
@@ -67,7 +67,7 @@ func open(dir string) (f *folder, again bool, err error) {
 	for _, b := range before {
 		block, err := tsdb.OpenBlock(nopLogger, b, nil, nil)
 		if _, gone := os.Stat(b); err != nil && errors.Is(gone, fs.ErrNotExist) {
-			return f, true, nil // a ring has removed it just now
+			return f, true, nil // a ring has just removed it
 		}
 		if err != nil {
 			f.Close()
@@ -98,7 +98,7 @@ func (f *folder) tellDamage(damage []walDamage, state string) {
 	live := state == stateRecording && beingWritten(f.dir)
 	for _, w := range damage {
 		if w.last && live {
-			continue // the write going on just now
+			continue // the write in progress
 		}
 		f.notes = append(f.notes, w.note(f.dir))
 	}
@@ -112,7 +112,7 @@ func (f *folder) tellDamage(damage []walDamage, state string) {
 			Text: "the recorder did not shut down cleanly: the sources' last details and the batch being written then may be missing"})
 	}
 	if from, to, ok := f.span(); ok && len(f.sources) == 1 {
-		// Sources are written only now and then; the samples are more accurate.
+		// Sources are saved only occasionally; the samples are more accurate.
 		s := &f.sources[0]
 		if s.From.IsZero() || from.Before(s.From) {
 			s.From = from
@@ -123,7 +123,7 @@ func (f *folder) tellDamage(damage []walDamage, state string) {
 	}
 }
 
-// span is the time from the first to the last sample.
+// span returns the time from the first to the last sample.
 func (f *folder) span() (from, to time.Time, ok bool) {
 	mint, maxt := int64(math.MaxInt64), int64(math.MinInt64)
 	for _, b := range f.blocks {
@@ -172,7 +172,7 @@ func (f *folder) Sources() []Source { return slices.Clone(f.sources) }
 // Notes implements [Reader].
 func (f *folder) Notes() []Note { return slices.Clone(f.notes) }
 
-// Metrics implements [Reader]. The first call reads the indexes; further ones have the answer.
+// Metrics implements [Reader]. The first call reads the indexes; later ones return the same answer.
 func (f *folder) Metrics(ctx context.Context) ([]Metric, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -186,7 +186,7 @@ func (f *folder) Metrics(ctx context.Context) ([]Metric, error) {
 	return slices.Clone(f.metrics), nil
 }
 
-// extent is from when to when a series has samples, in ms.
+// extent is the time from a series' first to its last sample, in ms.
 type extent struct{ first, last int64 }
 
 func (f *folder) readMetrics(ctx context.Context) (out []Metric, err error) {
@@ -220,7 +220,7 @@ func (f *folder) readMetrics(ctx context.Context) (out []Metric, err error) {
 		return nil, err
 	}
 	defer start.Close()
-	// A querier of its own for the end: to seek there would decode the whole series.
+	// The end gets a separate querier: seeking there would decode the whole series.
 	_, to, _ := f.span()
 	end, err := f.Querier(to.Add(-endSpan).UnixMilli(), math.MaxInt64)
 	if err != nil {
@@ -239,10 +239,10 @@ func (f *folder) readMetrics(ctx context.Context) (out []Metric, err error) {
 	return out, nil
 }
 
-// endSpan is the time at the end of a recording whose samples tell periods, too.
+// endSpan is the time at the end of a recording that is also sampled for periods.
 const endSpan = time.Minute
 
-// summarize reads some samples of a metric for its period.
+// summarize reads some samples of a metric to find its period.
 func summarize(ctx context.Context, start, end storage.Querier, name string, extents map[string]extent) (Metric, error) {
 	var sum metricSummary
 	for _, e := range extents {
@@ -285,7 +285,7 @@ func (f *folder) Range(ctx context.Context, expr string, from, to time.Time, ste
 	return f.queries.run(ctx, f, expr, from, to, step, lookback)
 }
 
-// Close implements [Reader]. It waits for queries that are running.
+// Close implements [Reader]. It waits for running queries.
 func (f *folder) Close() (err error) {
 	f.closing.Do(func() {
 		for _, b := range f.blocks {

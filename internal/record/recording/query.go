@@ -16,8 +16,8 @@ import (
 
 // QueryOptions bound what one query may cost. The zero value is ready for use.
 type QueryOptions struct {
-	// MaxSamples is how many samples a query may hold at one time, its answer
-	// included, 16 bytes each. 0 means 50 million, as Prometheus has it.
+	// MaxSamples is how many samples a query may hold at a time, its answer included, 16 bytes
+	// each. 0 means 50 million, Prometheus' default.
 	MaxSamples int
 	// Timeout ends a query; the context may end it earlier. 0 means 5 minutes.
 	Timeout time.Duration
@@ -26,8 +26,7 @@ type QueryOptions struct {
 // stepsMax bounds the steps of one query: 12 days at 0.1 s.
 const stepsMax = 11_000_000
 
-// fallbackLookback is how far back a sample is looked for when nothing is
-// known of the period; it is Prometheus' own default.
+// fallbackLookback is the lookback if the period is unknown; it is Prometheus' own default.
 const fallbackLookback = 5 * time.Minute
 
 // queries evaluates PromQL over a local storage.
@@ -49,15 +48,14 @@ func newQueries(opt QueryOptions) *queries {
 		LookbackDelta:        fallbackLookback,
 		EnableAtModifier:     true,
 		EnableNegativeOffset: true,
-		// A server evaluates a subquery without a step at its global
-		// interval, one minute unless set.
+		// A server evaluates a subquery without a step at its global interval, one minute by
+		// default.
 		NoStepSubqueryIntervalFn: func(int64) int64 { return time.Minute.Milliseconds() },
 		Parser:                   parser.NewParser(parser.Options{}),
 	})}
 }
 
-// checkRange says what is wrong with the times of a query. A query of one moment may do without a
-// step.
+// checkRange reports what is wrong with the times of a query. A query of one instant needs no step.
 func checkRange(expr string, from, to time.Time, step time.Duration) (time.Duration, error) {
 	if to.Before(from) {
 		return 0, fmt.Errorf("query %q: ends at %s, before it starts at %s", expr, to.UTC().Format(time.RFC3339), from.UTC().Format(time.RFC3339))
@@ -78,7 +76,7 @@ func checkRange(expr string, from, to time.Time, step time.Duration) (time.Durat
 	return step, nil
 }
 
-// run evaluates expr from from to to.
+// run evaluates expr over a range.
 func (e *queries) run(ctx context.Context, data storage.Queryable, expr string, from, to time.Time, step, lookback time.Duration) ([]Series, error) {
 	step, err := checkRange(expr, from, to, step)
 	if err != nil {
@@ -88,8 +86,8 @@ func (e *queries) run(ctx context.Context, data storage.Queryable, expr string, 
 	if err != nil {
 		return nil, fmt.Errorf("query %q: %w", expr, err)
 	}
-	// The query is not closed: Close gives the answer's memory to a pool, and
-	// the answer is the caller's.
+	// The query is not closed: Close would return the answer's memory to a pool, but the answer
+	// belongs to the caller.
 	result := q.Exec(ctx)
 	if result.Err != nil {
 		return nil, queryError(ctx, expr, result.Err)
@@ -105,7 +103,7 @@ func (e *queries) run(ctx context.Context, data storage.Queryable, expr string, 
 		}
 		points := s.Floats
 		if cap(points) > 2*len(points) {
-			points = slices.Clone(points) // the engine makes room for every step
+			points = slices.Clone(points) // the engine allocates for every step
 		}
 		out = append(out, Series{Labels: s.Metric, Points: points})
 	}
@@ -123,8 +121,8 @@ func queryError(ctx context.Context, expr string, err error) error {
 	return fmt.Errorf("query %q: %w", expr, err)
 }
 
-// lookbackFor is the default lookback where samples are period apart: 2.5
-// periods, so that one lost sample does not look like a gap and two do.
+// lookbackFor returns the default lookback for samples one period apart: 2.5 periods, so that one
+// lost sample does not look like a gap and two do.
 func lookbackFor(period time.Duration) time.Duration {
 	if period <= 0 {
 		return fallbackLookback
@@ -132,7 +130,7 @@ func lookbackFor(period time.Duration) time.Duration {
 	return max(period*5/2, time.Millisecond)
 }
 
-// matchersOf are the matchers of an instant-vector selector.
+// matchersOf returns the matchers of an instant-vector selector.
 func matchersOf(selector string) ([]*labels.Matcher, error) {
 	expr, err := parser.NewParser(parser.Options{}).ParseExpr(selector)
 	if err != nil {
@@ -145,7 +143,7 @@ func matchersOf(selector string) ([]*labels.Matcher, error) {
 	return vector.LabelMatchers, nil
 }
 
-// samples are the raw samples of the series a selector names, from <= t <= to.
+// samples returns the raw samples of the selected series, from <= t <= to.
 func (e *queries) samples(ctx context.Context, data storage.Queryable, selector string, from, to time.Time) (out []Series, err error) {
 	defer recovered(&err)
 	matchers, err := matchersOf(selector)
@@ -209,7 +207,7 @@ func (e *queries) collect(it chunkenc.Iterator, mint, maxt int64, limit int) ([]
 	return points, it.Err()
 }
 
-// ceilMs is the first whole millisecond not before t.
+// ceilMs returns the first whole millisecond not before t.
 func ceilMs(t time.Time) int64 {
 	ms := t.UnixMilli()
 	if t.After(time.UnixMilli(ms)) {
@@ -218,8 +216,8 @@ func ceilMs(t time.Time) int64 {
 	return ms
 }
 
-// recovered turns a panic into an error: the TSDB's readers trust the
-// bytes of a block's index in places, and a block may be damaged or hostile.
+// recovered turns a panic into an error: in places the TSDB's readers trust the bytes of a block's
+// index, but a block may be damaged or hostile.
 func recovered(err *error) {
 	if r := recover(); r != nil {
 		*err = fmt.Errorf("the data is damaged (%v): restore the recording from a copy", r)

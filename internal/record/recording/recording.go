@@ -22,17 +22,17 @@ import (
 
 // A Column is the samples of one series in a [Batch].
 type Column struct {
-	// Labels identify the series; __name__ is set, and is the name the
-	// ecosystem's own exporter gives.
+	// Labels identify the series; __name__ is set to the name that the ecosystem's own exporter
+	// uses.
 	Labels labels.Labels
-	// Values are the samples, one for each of the batch's times. A column of
-	// length one is constant over the whole batch: a producer that knows a
-	// value did not change need not repeat it. A NaN is a missing sample.
+	// Values are the samples, one for each of the batch's times. A column of length one is constant
+	// over the whole batch: a producer need not repeat a value that did not change. A NaN is a
+	// missing sample.
 	Values []float64
 }
 
-// A Batch is a run of samples of many series that share their timestamps, as
-// one scrape or one FTDC chunk gives them.
+// A Batch is a run of samples of many series that share their timestamps, such as one scrape or one
+// FTDC chunk.
 type Batch struct {
 	// TimesMs are the sample times in milliseconds since the Unix epoch,
 	// strictly ascending.
@@ -42,8 +42,8 @@ type Batch struct {
 }
 
 // A Writer accepts batches. It is safe for concurrent use; batches of one series must arrive in
-// time order. The batch and all it refers to belong to the caller again when Append returns (labels
-// excepted, which are immutable).
+// time order. When Append returns, the caller may reuse the batch and everything that it refers to,
+// except labels, which are immutable.
 type Writer interface {
 	// Append adds a batch. Samples not newer than the series' last one are
 	// dropped, counted, and reported as a Note by Close.
@@ -96,15 +96,15 @@ const (
 type Note struct {
 	Kind   NoteKind `json:"kind"`
 	Source string   `json:"source"`           // Source.Name
-	File   string   `json:"file,omitempty"`   // file it is about
+	File   string   `json:"file,omitempty"`   // the file concerned
 	Offset int64    `json:"offset,omitempty"` // byte offset in that file
-	// From and To bound the time it concerns, where known (zero otherwise).
+	// From and To bound the time concerned, if known (zero otherwise).
 	From time.Time `json:"from,omitzero"`
 	To   time.Time `json:"to,omitzero"`
 	Text string    `json:"text"` // one sentence: what, and what to do
 }
 
-// A Metric is a metric name a recording holds.
+// A Metric is a metric name in a recording.
 type Metric struct {
 	Name string
 	// Series is how many label sets it has.
@@ -129,13 +129,13 @@ type Reader interface {
 	Notes() []Note
 	// Metrics lists the metric names, sorted.
 	Metrics(ctx context.Context) ([]Metric, error)
-	// Samples returns the raw samples of the series a PromQL instant-vector selector names
+	// Samples returns the raw samples of the series that a PromQL instant-vector selector selects
 	// ("node_disk_io_time_seconds_total{device=\"sda\"}"), at their own times, from <= t <= to,
-	// without lookback, interpolation or staleness handling: what an analysis of intervals needs,
-	// which Range at a fixed step would alias. (A server is asked the range selector.)
+	// without lookback, interpolation or staleness handling. An analysis of intervals needs these,
+	// because Range at a fixed step would alias them. (A server receives the range selector.)
 	Samples(ctx context.Context, selector string, from, to time.Time) ([]Series, error)
-	// Range evaluates expr at from, from+step, ... to. A sample is looked for at
-	// most lookback before each step (0: the reader's own default).
+	// Range evaluates expr at from, from+step, ... to. It looks for a sample at most lookback
+	// before each step (0: the reader's own default).
 	Range(ctx context.Context, expr string, from, to time.Time, step, lookback time.Duration) ([]Series, error)
 	Close() error
 }

@@ -22,7 +22,7 @@ import (
 	"plimsoll/internal/record/address"
 )
 
-// The environment variables [Remote] takes credentials from where neither the URL nor the
+// The environment variables from which [Remote] takes credentials if neither the URL nor the
 // options have them.
 const (
 	EnvUser     = "PLIMSOLL_PROMETHEUS_USER"
@@ -30,49 +30,50 @@ const (
 	EnvToken    = "PLIMSOLL_PROMETHEUS_TOKEN"
 )
 
-// RemoteOptions are the options of queries to a server. Only From and To need to be set.
+// RemoteOptions are the options of queries to a server. Only From and To are required.
 type RemoteOptions struct {
-	// From and To bound the time asked for; queries beyond are cut to it. Zero To
-	// means now, zero From means one hour before To.
+	// From and To bound the time; queries are clipped to it. Zero To means now, zero From means one
+	// hour before To.
 	From, To time.Time
-	// Selector, such as {instance="db1:9216"}, restricts what Metrics lists. Queries are sent as
-	// they are: their selectors are the caller's.
+	// Selector, such as {instance="db1:9216"}, restricts what Metrics lists. It does not change
+	// queries.
 	Selector string
-	// User and Password, or Token (a bearer token), are sent to the server. Credentials in
-	// the URL come first, the environment ([EnvUser], [EnvPassword], [EnvToken]) last.
+	// User and Password, or Token (a bearer token), are sent to the server. Credentials in the URL
+	// take precedence over these, and these over the environment ([EnvUser], [EnvPassword],
+	// [EnvToken]).
 	User, Password, Token string
 	// Header holds further request headers, such as X-Scope-OrgID for Mimir.
 	Header http.Header
 	// Timeout ends a request. 0 means one minute.
 	Timeout time.Duration
-	// Parallel bounds the requests under way at one time. 0 means 4.
+	// Parallel bounds the concurrent requests. 0 means 4.
 	Parallel int
 	// MaxBytes bounds the size of one answer. 0 means 256 MiB.
 	MaxBytes int64
-	// MaxSamples bounds the points of one query's whole answer. 0 means 50 million.
+	// MaxSamples bounds the points in one query's whole answer. 0 means 50 million.
 	MaxSamples int
-	// Retries is how often a request that the server put off (429, 503) is made again. 0 means 4,
+	// Retries is how often a request that the server deferred (429, 503) is repeated. 0 means 4,
 	// negative never.
 	Retries int
-	// RetryWait is the time before the first of them, which doubles each time; a server that names
-	// a time (Retry-After) is waited for that long, up to half a minute. 0 means half a second.
+	// RetryWait is the time before the first retry, which doubles each time. If the server names a
+	// time (Retry-After), that applies, up to half a minute. 0 means half a second.
 	RetryWait time.Duration
 	// Transport replaces the HTTP transport.
 	Transport http.RoundTripper
 }
 
-// requestSteps is the number of steps asked for in one request. Prometheus refuses a range
-// of more than 11,000 steps ("exceeded maximum resolution of 11,000 points per timeseries").
+// requestSteps is the number of steps per request. Prometheus refuses a range of more than 11,000
+// steps ("exceeded maximum resolution of 11,000 points per timeseries").
 const requestSteps = 11_000
 
-// probeTimeout bounds the request that tells whether a server is one.
+// probeTimeout bounds the request that checks whether there is such a server.
 const probeTimeout = 15 * time.Second
 
-// warningsMax bounds the different warnings of a server that are kept.
+// warningsMax bounds how many different warnings of a server are kept.
 const warningsMax = 20
 
-// probeBytesMax bounds the answer to it, which is a number. What is no server may send without an
-// end.
+// probeBytesMax bounds the answer to it, which is a number. Anything that is not such a server
+// might send data without end.
 const probeBytesMax = 1 << 20
 
 func (o RemoteOptions) withDefaults() RemoteOptions {
@@ -97,7 +98,7 @@ func (o RemoteOptions) withDefaults() RemoteOptions {
 }
 
 // A Server is a Prometheus-compatible server as a [Reader]. Its requests are bounded in number,
-// time and bytes, and those it puts off are made again; what it warns of is kept as a note.
+// time and bytes. Deferred requests are repeated; the server's warnings are kept as notes.
 type Server struct {
 	name     string // the URL without credentials
 	opt      RemoteOptions
@@ -109,15 +110,15 @@ type Server struct {
 	mu       sync.Mutex
 	metrics  []Metric
 	period   time.Duration
-	warnings []string // of the server's, each once
+	warnings []string // the server's, without duplicates
 }
 
-// Remote reads from a Prometheus-compatible server (Prometheus, Thanos, Mimir,
-// VictoriaMetrics) at the base URL one would give Grafana. One small request tells at once
-// whether there is such a server.
+// Remote reads from a Prometheus-compatible server (Prometheus, Thanos, Mimir, VictoriaMetrics) at
+// the base URL that Grafana would use. One small request checks immediately whether there is such a
+// server.
 //
-// How far back a sample is looked for is kept to on every server, also on those that know no
-// lookback parameter: a selector outside of a range is sent as last_over_time over the lookback.
+// The lookback is the same on every server, also on those without a lookback parameter: a selector
+// outside of a range is sent as last_over_time over the lookback.
 func Remote(rawURL string, opt RemoteOptions) (Reader, error) { return Dial(rawURL, opt) }
 
 // Dial is [Remote] for callers that need the server's other methods.
@@ -160,16 +161,16 @@ func Dial(rawURL string, opt RemoteOptions) (*Server, error) {
 	return r, nil
 }
 
-// Sources implements [Reader]. The period is told once it has been asked for: by Metrics, or by
-// a Range without a lookback.
+// Sources implements [Reader]. The period is known once Metrics, or a Range without a lookback, was
+// called.
 func (r *Server) Sources() []Source {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return []Source{{Kind: "prometheus", Name: r.name, From: r.opt.From, To: r.opt.To, Period: r.period}}
 }
 
-// Notes implements [Reader]: what the server warned of, such as a store that did not answer. Of
-// what it then left out nothing is known.
+// Notes implements [Reader]: the server's warnings, such as a store that did not answer. What that
+// left out of the answers is unknown.
 func (r *Server) Notes() []Note {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -209,7 +210,7 @@ func (r *Server) Range(ctx context.Context, expr string, from, to time.Time, ste
 	if err != nil {
 		return nil, err
 	}
-	if from.Before(r.opt.From) { // on to the first step within the bounds
+	if from.Before(r.opt.From) { // go on to the first step within the bounds
 		from = from.Add((r.opt.From.Sub(from) + step - 1).Truncate(step))
 	}
 	if to.After(r.opt.To) {
@@ -259,10 +260,10 @@ func (r *Server) Samples(ctx context.Context, selector string, from, to time.Tim
 	return out, nil
 }
 
-// rawWindowMs is the time whose raw samples are asked for in one request.
+// rawWindowMs is the time whose raw samples one request asks for.
 const rawWindowMs = int64(requestSteps) * 1000
 
-// rawSamples asks for range selectors of a few hours each.
+// rawSamples requests range selectors of a few hours each.
 func (r *Server) rawSamples(ctx context.Context, matchers []*labels.Matcher, fromMs, toMs int64) ([]Series, error) {
 	if toMs < fromMs {
 		return nil, nil
@@ -271,8 +272,8 @@ func (r *Server) rawSamples(ctx context.Context, matchers []*labels.Matcher, fro
 	err := r.inParts(ctx, len(parts), func(ctx context.Context, i int) error {
 		first := fromMs + int64(i)*rawWindowMs
 		last := min(first+rawWindowMs-1, toMs)
-		// A range is open on its left since Prometheus 3 and was closed before: one
-		// millisecond more, and what it brings too much is dropped.
+		// Since Prometheus 3 a range is open on its left; before, it was closed. So ask for one
+		// millisecond more and drop the excess.
 		expr := fmt.Sprintf("%s[%dms]", selectorOf(matchers), last-first+1)
 		value, warnings, err := r.api.Query(ctx, expr, time.UnixMilli(last), v1.WithTimeout(r.opt.Timeout))
 		if err != nil {
@@ -295,7 +296,7 @@ func (r *Server) rawSamples(ctx context.Context, matchers []*labels.Matcher, fro
 	return r.join(parts)
 }
 
-// inParts makes n requests, some of them at the same time, and ends at the first error.
+// inParts makes n requests, some of them concurrently, and ends at the first error.
 func (r *Server) inParts(ctx context.Context, n int, f func(ctx context.Context, i int) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(r.opt.Parallel)
@@ -307,7 +308,7 @@ func (r *Server) inParts(ctx context.Context, n int, f func(ctx context.Context,
 	return group.Wait()
 }
 
-// matrixOf is a query's answer as a matrix.
+// matrixOf returns a query's answer as a matrix.
 func matrixOf(v model.Value) (model.Matrix, error) {
 	switch v := v.(type) {
 	case model.Matrix:
@@ -321,7 +322,7 @@ func matrixOf(v model.Value) (model.Matrix, error) {
 
 var errTooManyPoints = errors.New("request fewer series, a shorter time or a longer step")
 
-// join puts the parts of an answer, in time order, together.
+// join joins the parts of an answer, which are in time order.
 func (r *Server) join(parts []model.Matrix) ([]Series, error) {
 	found := map[string]int{}
 	var (

@@ -12,21 +12,21 @@ import (
 	"strings"
 )
 
-// EnvTokenFile names a file with the bearer token. It is read for each request: Kubernetes changes
-// its tokens while they are used.
+// EnvTokenFile names a file with the bearer token. It is read for each request, because Kubernetes
+// replaces tokens while they are in use.
 const EnvTokenFile = "PLIMSOLL_PROMETHEUS_TOKEN_FILE"
 
-// tokenBytesMax bounds a file with a token: one of Kubernetes' has a kilobyte or two.
+// tokenBytesMax bounds a token file: Kubernetes' tokens have a kilobyte or two.
 const tokenBytesMax = 64 << 10
 
 // An identity is the Authorization header of requests to a server.
 type identity struct {
-	header string // "" if it has none, or is in a file
-	file   string // of a bearer token
-	what   string // what of it a server may refuse, for a person: "user and password"
+	header string // "" if there is none, or it is in a file
+	file   string // with a bearer token
+	what   string // what a server may reject, for an error: "user and password"
 }
 
-// authorization is the header, "" for none.
+// authorization returns the header, "" if there is none.
 func (i identity) authorization() (string, error) {
 	if i.file == "" {
 		return i.header, nil
@@ -47,7 +47,7 @@ func (i identity) authorization() (string, error) {
 	return "Bearer " + token, nil
 }
 
-// credentials come from the URL, the options or the environment.
+// credentials takes them from the URL, the options or the environment.
 func credentials(u *url.URL, opt RemoteOptions) identity {
 	basic := func(user, password string) identity {
 		req := http.Request{Header: http.Header{}}
@@ -73,7 +73,7 @@ func credentials(u *url.URL, opt RemoteOptions) identity {
 	return identity{}
 }
 
-// denied says what a server that denies access needs: other credentials, or any.
+// denied is the error if a server denies access: it needs other credentials, or any.
 func (i identity) denied(status int) error {
 	ways := fmt.Sprintf("user and password in the URL, or %s and %s, or %s, or %s", EnvUser, EnvPassword, EnvToken, EnvTokenFile)
 	switch {
@@ -85,8 +85,8 @@ func (i identity) denied(status int) error {
 	return fmt.Errorf("%s: it does not accept the %s that was sent: set %s", statusText(status), i.what, ways)
 }
 
-// untrusted says what to do about a server whose certificate is not taken; nil if an error is about
-// something else. It does not get better by waiting.
+// untrusted says what to do about a server whose certificate is not accepted; nil if the error is
+// about something else. Retrying does not help.
 func untrusted(err error) error {
 	var unknown x509.UnknownAuthorityError
 	var name x509.HostnameError
@@ -105,11 +105,10 @@ func untrusted(err error) error {
 	return nil
 }
 
-// wantsTLS says whether a server's words are those of one that is asked without TLS and wants it
+// wantsTLS reports whether a server's reply is that of one that received plain HTTP and wants TLS
 // (Go's net/http, nginx).
 func wantsTLS(status int, said string) bool {
 	return status == http.StatusBadRequest && (strings.Contains(said, "HTTP request to an HTTPS server") || strings.Contains(said, "HTTP request was sent to HTTPS port"))
 }
 
-// errWantsTLS is told then.
 var errWantsTLS = errors.New("it wants TLS: give https://")

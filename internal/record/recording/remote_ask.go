@@ -17,15 +17,15 @@ import (
 // Name is the server's URL without credentials.
 func (r *Server) Name() string { return r.name }
 
-// Span is the time that is asked for.
+// Span returns the time that queries are clipped to.
 func (r *Server) Span() (from, to time.Time) { return r.opt.From, r.opt.To }
 
-// Narrow is the selector of [RemoteOptions] with further matchers.
+// Narrow returns the selector of [RemoteOptions] with further matchers.
 func (r *Server) Narrow(further ...*labels.Matcher) string {
 	return selectorOf(append(slices.Clone(further), r.matchers...))
 }
 
-// Names are the metric names that the selector of [RemoteOptions] matches, sorted.
+// Names returns the metric names that the selector of [RemoteOptions] matches, sorted.
 func (r *Server) Names(ctx context.Context) ([]string, error) {
 	names, err := r.names(ctx)
 	if err != nil {
@@ -35,8 +35,8 @@ func (r *Server) Names(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// Periods tells how far apart the samples of these metrics usually are, by name: sampled from one
-// metric of each exporter, as [Server.Metrics] does. 0 is not known.
+// Periods returns the usual interval between the samples of these metrics, by name, sampled from
+// one metric of each exporter as [Server.Metrics] does. 0 means unknown.
 func (r *Server) Periods(ctx context.Context, names []string) (map[string]time.Duration, error) {
 	periods, err := r.samplePeriods(ctx, names, nil)
 	if err != nil {
@@ -49,8 +49,8 @@ func (r *Server) Periods(ctx context.Context, names []string) (map[string]time.D
 	return out, nil
 }
 
-// LabelSets are the series that the server lists for any of the metrics, of the selector of
-// [RemoteOptions]: from its index, without a sample. More than 100,000 are an error.
+// LabelSets returns the series that the server's index lists for any of the metrics within the
+// selector of [RemoteOptions], without reading samples. More than 100,000 are an error.
 func (r *Server) LabelSets(ctx context.Context, metrics ...string) ([]labels.Labels, error) {
 	var out []labels.Labels
 	name := labels.MustNewMatcher(labels.MatchRegexp, labels.MetricName, AnyOf(metrics))
@@ -77,14 +77,14 @@ func (r *Server) LabelSets(ctx context.Context, metrics ...string) ([]labels.Lab
 	return out, nil
 }
 
-// A Counted is a group of series and how many there are.
+// A Counted is a group of series and their number.
 type Counted struct {
-	Labels labels.Labels // those counted by
+	Labels labels.Labels // those that the series were grouped by
 	Series int
 }
 
-// Count counts the series that a selector matches at a time, by labels: what a server answers
-// without sending a sample.
+// Count counts the series that a selector matches at a time, by labels. The server answers without
+// sending a sample.
 func (r *Server) Count(ctx context.Context, selector string, by []string, at time.Time) ([]Counted, error) {
 	expr := fmt.Sprintf("count by (%s) (%s)", strings.Join(by, ", "), selector)
 	var out []Counted
@@ -111,7 +111,7 @@ func (r *Server) Count(ctx context.Context, selector string, by []string, at tim
 	return out, nil
 }
 
-// AnyOf is the regular expression that matches these names and no other.
+// AnyOf returns a regular expression that matches exactly these names.
 func AnyOf(names []string) string {
 	quoted := make([]string, len(names))
 	for i, n := range names {

@@ -16,7 +16,7 @@ import (
 	v1 "github.com/prometheus/client_golang/api/prometheus/v1"
 )
 
-// transport adds what each request needs and bounds what comes back.
+// transport adds what each request needs and bounds the answer.
 type transport struct {
 	base          http.RoundTripper
 	scheme, host  string
@@ -25,7 +25,7 @@ type transport struct {
 	maxBytes      int64
 }
 
-// An answer is what of an HTTP answer its request's context is told.
+// An answer is the part of an HTTP answer that the request's context receives.
 type answer struct {
 	status     atomic.Int32
 	retryAfter atomic.Int64 // seconds
@@ -40,7 +40,8 @@ type limitKey struct{}
 // RoundTrip implements http.RoundTripper.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	req = req.Clone(req.Context())
-	if req.URL.Host == t.host && req.URL.Scheme == t.scheme { // not where a redirect leads
+	// not to another server after a redirect
+	if req.URL.Host == t.host && req.URL.Scheme == t.scheme {
 		for name, values := range t.header {
 			req.Header[http.CanonicalHeaderKey(name)] = values
 		}
@@ -70,7 +71,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// boundedBody ends with an error where an answer is larger than it may be.
+// A boundedBody fails if an answer is larger than allowed.
 type boundedBody struct {
 	io.ReadCloser
 	left, max int64
@@ -91,11 +92,11 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// retryAfterMax bounds how long a server is waited for that says when to come again.
+// retryAfterMax bounds the wait that a server may ask for.
 const retryAfterMax = 30 * time.Second
 
-// call makes one request within the bounds on time and number, again where the server puts it off,
-// and tells its error clearly.
+// call makes one request within the bounds on time and number, repeats it if the server defers it,
+// and returns a clear error.
 func (r *Server) call(ctx context.Context, f func(context.Context) error) error {
 	wait := r.opt.RetryWait
 	for tries := 0; ; tries++ {
@@ -116,7 +117,7 @@ func (r *Server) call(ctx context.Context, f func(context.Context) error) error 
 // putOff is the error of a request that the server wants to be retried later.
 type putOff struct {
 	err   error
-	after time.Duration // as the server says, 0 if it does not
+	after time.Duration // given by the server, 0 if it is not
 }
 
 func (e *putOff) Error() string { return e.err.Error() }
@@ -183,7 +184,7 @@ func (i identity) explain(ctx context.Context, limit time.Duration, status int, 
 	}
 	var failed *url.Error
 	if errors.As(err, &failed) {
-		err = failed.Err // the URL was told
+		err = failed.Err // the message already contains the URL
 	}
 	if better := untrusted(err); better != nil {
 		return better
@@ -194,8 +195,8 @@ func (i identity) explain(ctx context.Context, limit time.Duration, status int, 
 	return err
 }
 
-// said is the kind of error that a server's answer tells, and the first line of its words. The
-// library reads the JSON of some codes only.
+// said returns the kind of error in a server's answer, and the first line of its text. The library
+// reads the JSON for some status codes only.
 func said(err error) (kind v1.ErrorType, words string) {
 	var told *v1.Error
 	if !errors.As(err, &told) {
@@ -218,7 +219,7 @@ func statusText(status int) string {
 	return strings.TrimSpace(fmt.Sprintf("HTTP status %d %s", status, http.StatusText(status)))
 }
 
-// firstLine is the start of a server's own words.
+// firstLine returns the start of a server's own text.
 func firstLine(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	const most = 200

@@ -16,18 +16,18 @@ import (
 )
 
 const (
-	// seriesMax bounds the series a server is asked to list.
+	// seriesMax bounds the series that a server is asked to list.
 	seriesMax = 100_000
 	// groupsMax bounds the metrics whose period is sampled.
 	groupsMax = 64
-	// sampledSpan is the time whose samples tell a period.
+	// sampledSpan is the time whose samples determine a period.
 	sampledSpan = 30 * time.Minute
 )
 
-// Metrics implements [Reader]. Names are those the server had between [RemoteOptions] From and To,
-// which are told as each metric's own. The number of series is 0 where the server would not list
-// them. A period is sampled from one metric of each exporter (the part of the name before the
-// second underscore) and told of all of them: they are scraped together.
+// Metrics implements [Reader]. Names are those that the server had between [RemoteOptions] From and
+// To, and each metric gets these as its own times. The number of series is 0 if the server would
+// not list them. The period is sampled from one metric of each exporter (the part of the name
+// before the second underscore) and applies to all of them, because they are scraped together.
 func (r *Server) Metrics(ctx context.Context) ([]Metric, error) {
 	r.mu.Lock()
 	known := r.metrics
@@ -44,7 +44,7 @@ func (r *Server) Metrics(ctx context.Context) ([]Metric, error) {
 		if ended := ctx.Err(); ended != nil {
 			return nil, fmt.Errorf("metrics: %w", ended)
 		}
-		series = nil // too many for the server or for us: names are what counts
+		series = nil // too many for the server or for us; the names matter more
 	}
 	periods, err := r.samplePeriods(ctx, names, series)
 	if err != nil {
@@ -64,7 +64,8 @@ func (r *Server) Metrics(ctx context.Context) ([]Metric, error) {
 	return slices.Clone(out), nil
 }
 
-// exporterOf is the part of a metric's name that tells where it is from: "mongodb_ss", "node_disk".
+// exporterOf returns the part of a metric's name that shows where it comes from: "mongodb_ss",
+// "node_disk".
 func exporterOf(name string) string {
 	parts := strings.SplitN(name, "_", 3)
 	return strings.Join(parts[:min(2, len(parts))], "_")
@@ -77,7 +78,7 @@ func (r *Server) selectors() []string {
 	return []string{selectorOf(r.matchers)}
 }
 
-// names are the metric names the selector matches.
+// names returns the metric names that the selector matches.
 func (r *Server) names(ctx context.Context) (names []string, err error) {
 	err = r.call(ctx, func(ctx context.Context) error {
 		values, warnings, err := r.api.LabelValues(ctx, labels.MetricName, r.selectors(), r.opt.From, r.opt.To)
@@ -92,7 +93,7 @@ func (r *Server) names(ctx context.Context) (names []string, err error) {
 
 var errTooManySeries = errors.New("more series than are counted")
 
-// listSeries are the series the selector matches, by metric name.
+// listSeries returns the series that the selector matches, by metric name.
 func (r *Server) listSeries(ctx context.Context) (map[string][]model.LabelSet, error) {
 	match := r.selectors()
 	if match == nil {
@@ -117,7 +118,7 @@ func (r *Server) listSeries(ctx context.Context) (map[string][]model.LabelSet, e
 	return out, err
 }
 
-// samplePeriods tells the period of each exporter from one series of it.
+// samplePeriods finds the period of each exporter from one of its series.
 func (r *Server) samplePeriods(ctx context.Context, names []string, series map[string][]model.LabelSet) (map[string]time.Duration, error) {
 	first := map[string]string{}
 	for _, name := range names {
@@ -156,8 +157,8 @@ func (r *Server) samplePeriods(ctx context.Context, names []string, series map[s
 	return out, nil
 }
 
-// samplePeriod looks at samples of one metric at the end of the time, in its middle and at its
-// start, until there are enough.
+// samplePeriod reads samples of one metric at the end of the time, in its middle and at its start,
+// until there are enough.
 func (r *Server) samplePeriod(ctx context.Context, matchers []*labels.Matcher) (time.Duration, error) {
 	fromMs, toMs := r.opt.From.UnixMilli(), r.opt.To.UnixMilli()
 	span := sampledSpan.Milliseconds()
@@ -180,7 +181,7 @@ func (r *Server) samplePeriod(ctx context.Context, matchers []*labels.Matcher) (
 	return 0, nil
 }
 
-// defaultLookback is 2.5 of the coarsest period, at most what Prometheus has by default.
+// defaultLookback is 2.5 of the coarsest period, at most Prometheus' default.
 func (r *Server) defaultLookback(ctx context.Context) (time.Duration, error) {
 	if _, err := r.Metrics(ctx); err != nil {
 		return 0, err

@@ -6,13 +6,14 @@ import (
 	"time"
 )
 
-// pushStride is the time that is read of all series before the next is. Receivers refuse what is
-// older than about an hour (Prometheus: half a block) before the newest sample they have, of any
-// series; so a recording goes there by time, not by series.
+// pushStride is how much time is read of all series at a time. Receivers refuse samples that are
+// more than about an hour (Prometheus: half a block) older than their newest sample of any series,
+// so a recording must be sent by time, not by series.
 const pushStride = 10 * time.Minute
 
-// Push writes what readers hold, to a [Pusher] mostly, between from and to (zero: all there is), in
-// the order of time over all of them. progress, if not nil, is told how much of the time is done.
+// Push copies the samples of readers between from and to (zero: all of them) to a Writer, usually a
+// [Pusher], in the order of time over all readers. progress, if not nil, receives how much of the
+// time is done.
 func Push(ctx context.Context, readers []Reader, w Writer, from, to time.Time, progress func(done, total time.Duration)) error {
 	first, last, err := covered(ctx, readers)
 	if err != nil {
@@ -58,7 +59,7 @@ func pushStretch(ctx context.Context, readers []Reader, w Writer, from, to time.
 	return nil
 }
 
-// covered is the time that readers have samples of.
+// covered is the time for which readers have samples.
 func covered(ctx context.Context, readers []Reader) (first, last time.Time, err error) {
 	for _, r := range readers {
 		metrics, err := r.Metrics(ctx)

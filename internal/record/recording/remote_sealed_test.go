@@ -25,13 +25,13 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// The password of "sre" in bcrypt at its least cost: "anchor".
+// The password of "sre", "anchor", in bcrypt at its lowest cost.
 const sealedUsers = `basic_auth_users:
   sre: $2a$04$/tQzF3oNbQ6Lu.0PtqQGce/H97caOkao3S56E7ILu0TIl.tEUlOo6
 `
 
-// sealedPrometheus starts a real one that has TLS and asks for a password, and gives its address
-// and what trusts it.
+// sealedPrometheus starts a real one that requires TLS and a password, and returns its address and
+// a transport that trusts it.
 func sealedPrometheus(t *testing.T) (address string, trusting http.RoundTripper) {
 	t.Helper()
 	path, err := exec.LookPath("prometheus")
@@ -110,8 +110,8 @@ func sealedPrometheus(t *testing.T) (address string, trusting http.RoundTripper)
 	}
 }
 
-// A Prometheus with TLS and passwords is asked and written to, and what is in the way is one error
-// that says what to do and holds no secret.
+// A Prometheus with TLS and passwords can be queried and written to. If something prevents that,
+// there is one error that says what to do and contains no secret.
 func TestSealedPrometheus(t *testing.T) {
 	at, trusting := sealedPrometheus(t)
 	for _, name := range []string{recording.EnvUser, recording.EnvPassword, recording.EnvToken, recording.EnvTokenFile} {
@@ -136,7 +136,7 @@ func TestSealedPrometheus(t *testing.T) {
 		name, address string
 		env           map[string]string
 		transport     http.RoundTripper
-		want          []string // of the error; none: it works
+		want          []string // in the error; none: it works
 	}{
 		{name: "right", address: "https://sre:anchor@" + at, transport: trusting},
 		{name: "right by the environment", address: "https://" + at, transport: trusting, env: map[string]string{recording.EnvUser: "sre", recording.EnvPassword: "anchor"}},
@@ -169,7 +169,7 @@ func TestSealedPrometheus(t *testing.T) {
 	}
 }
 
-// A token's file is read for each request: what is in it changes.
+// A token's file is read for each request, because its content changes.
 func TestTokenFile(t *testing.T) {
 	var got []string
 	s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -189,7 +189,8 @@ func TestTokenFile(t *testing.T) {
 		if err := os.WriteFile(file, []byte(token+"\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, _ = recording.Dial("http://"+l.Addr().String(), recording.RemoteOptions{From: time.Now().Add(-time.Hour)}) // it is no Prometheus
+		// the server is not a Prometheus
+		_, _ = recording.Dial("http://"+l.Addr().String(), recording.RemoteOptions{From: time.Now().Add(-time.Hour)})
 	}
 	if want := "Bearer first, Bearer second"; strings.Join(got, ", ") != want {
 		t.Errorf("asked as %q, want %q", got, want)

@@ -22,13 +22,13 @@ import (
 	"github.com/prometheus/prometheus/storage"
 )
 
-// A testServer serves the Prometheus API from a recording. Like servers
-// that do not know lookback_delta, it looks back five minutes whatever is asked.
+// A testServer serves the Prometheus API from a recording. Like servers that do not know
+// lookback_delta, it always looks back five minutes.
 type testServer struct {
 	data     storage.Queryable
 	queries  *queries
 	requests atomic.Int32
-	mostNow  atomic.Int32 // most requests at one time
+	mostNow  atomic.Int32 // most concurrent requests
 	now      atomic.Int32
 }
 
@@ -163,7 +163,7 @@ func TestConformRemote(t *testing.T) {
 	r := mustRemote(t, base, RemoteOptions{From: t0, To: second(599), Parallel: 3})
 	conform(t, r)
 	if n := s.mostNow.Load(); n > 3 {
-		t.Errorf("%d requests at one time, want at most 3", n)
+		t.Errorf("%d concurrent requests, want at most 3", n)
 	}
 	if sources := r.Sources(); len(sources) != 1 || sources[0].Kind != "prometheus" || sources[0].Period != time.Second {
 		t.Errorf("sources %+v", sources)
@@ -197,7 +197,7 @@ func TestConformPrometheus(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() {
-		_ = cmd.Process.Kill() // it may have ended by itself
+		_ = cmd.Process.Kill() // it may already have ended
 		_ = cmd.Wait()
 	}()
 	var r Reader
@@ -213,7 +213,7 @@ func TestConformPrometheus(t *testing.T) {
 	conform(t, r)
 }
 
-// A long query is asked for in parts of at most 11,000 steps, and put together without a seam.
+// A long query is sent in parts of at most 11,000 steps, and joined without a seam.
 func TestRemoteSplits(t *testing.T) {
 	m := NewMemory(MemoryOptions{})
 	b := Batch{Columns: []Column{{Labels: named("c_total")}}}
@@ -228,7 +228,7 @@ func TestRemoteSplits(t *testing.T) {
 	s, base := serve(t, m)
 	r := mustRemote(t, base, RemoteOptions{From: second(10), To: second(seconds - 11)})
 	s.requests.Store(0)
-	// Beyond what the options allow nothing is asked for; steps stay where they were.
+	// Times beyond the options are not requested; steps stay where they were.
 	points := one(t, ask(t, r, "c_total", -5.5, 50_000, time.Second, 900*time.Millisecond))
 	if n := s.requests.Load(); n != 4 {
 		t.Errorf("%d requests for %d steps, want 4", n, seconds)
@@ -273,7 +273,7 @@ func TestRemoteSelector(t *testing.T) {
 	}
 }
 
-// Each way a server can fail is told in words that name it, and never with a password.
+// Each way a server can fail gives an error that names the server, and never contains a password.
 func TestRemoteErrors(t *testing.T) {
 	const secret = "hunter2"
 	answer := func(status int, kind, body string) http.HandlerFunc {
@@ -318,7 +318,7 @@ func TestRemoteErrors(t *testing.T) {
 			t.Errorf("%s: error %v, want one with %q and the host", c.name, err, c.want)
 		}
 		if err != nil && strings.Contains(err.Error(), secret) {
-			t.Errorf("%s: the error tells the password: %v", c.name, err)
+			t.Errorf("%s: the error contains the password: %v", c.name, err)
 		}
 		server.Close()
 	}

@@ -23,26 +23,27 @@ import (
 	"plimsoll/internal/record/address"
 )
 
-// PushOptions say how samples are pushed. The zero value is ready for use.
+// PushOptions say how to push samples. The zero value is ready for use.
 type PushOptions struct {
-	// Labels are added to every series, before those that it has by itself: a capture names no
+	// Labels are added to every series, unless it has them already: a capture does not name its
 	// cluster, and a server holds many.
 	Labels labels.Labels
-	// User and Password, or Token, as in [RemoteOptions]: after those in the URL, before the
-	// environment's.
+	// User and Password, or Token, as in [RemoteOptions]. Those in the URL take precedence, and
+	// these over the environment's.
 	User, Password, Token string
 	// Header holds further request headers, such as X-Scope-OrgID for Mimir and THANOS-TENANT for
 	// Thanos.
 	Header http.Header
 	// Timeout ends a request. 0 means half a minute.
 	Timeout time.Duration
-	// Patience is how long a request is tried for that the server puts off or does not take at all.
-	// 0 means five minutes.
+	// Patience is how long a request is retried if the server defers it or cannot be reached. 0
+	// means five minutes.
 	Patience time.Duration
 	// RetryWait is the time before the first retry, which doubles up to half a minute. 0 means half
 	// a second.
 	RetryWait time.Duration
-	// Samples is how many a request holds. 0 means 5,000; Prometheus' own client sends 2,000.
+	// Samples is how many samples a request holds. 0 means 5,000; Prometheus' own client sends
+	// 2,000.
 	Samples int
 	// Transport replaces the HTTP transport.
 	Transport http.RoundTripper
@@ -58,32 +59,33 @@ const pushAnswerMax = 64 << 10
 // version 1.0 (prometheus.io/docs/specs/prw/remote_write_spec: snappy-compressed protobuf over
 // POST), which Prometheus, Thanos, Mimir and VictoriaMetrics receive.
 //
-// One request is under way at a time, so that samples arrive in the order in which they are
-// appended: receivers refuse older ones of a series, and of any series those that are more than
-// about an hour behind the newest (see [Push]). What a server refuses ends it; what it puts off is
-// sent again.
+// It sends one request at a time, so that samples arrive in the order in which they are appended:
+// receivers refuse samples older than the newest of their series, and any that are more than about
+// an hour behind the newest of all (see [Push]). If the server refuses a request, the pusher ends;
+// if it defers one, the pusher sends it again.
 type Pusher struct {
 	name   string
 	opt    PushOptions
 	client *http.Client
 	auth   identity
 
-	mu      sync.Mutex // of what gathers
+	mu      sync.Mutex // of what is being collected
 	gather  map[string]*prompb.TimeSeries
 	order   []*prompb.TimeSeries
 	samples int
 	closed  bool
 
 	queue  chan []*prompb.TimeSeries
-	ended  chan struct{} // the sender is gone
+	ended  chan struct{} // the sender has ended
 	failed chan struct{} // closed when err is set
 	err    error
 	sent   atomic.Int64
 	cancel context.CancelFunc
 }
 
-// NewPusher makes a pusher to the full URL of a receiver: http://prometheus:9090/api/v1/write.
-// Nothing is sent before there are samples. It ends when ctx does, with what it has not sent lost.
+// NewPusher makes a pusher to the full URL of a receiver: http://prometheus:9090/api/v1/write. It
+// sends nothing before there are samples. When ctx ends, so does the pusher, and what it has not
+// sent is lost.
 func NewPusher(ctx context.Context, rawURL string, opt PushOptions) (*Pusher, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil {
@@ -106,7 +108,7 @@ func NewPusher(ctx context.Context, rawURL string, opt PushOptions) (*Pusher, er
 		ended: make(chan struct{}), failed: make(chan struct{}),
 	}
 	u.User = nil
-	if u.Path == "" || u.Path == "/" { // a base URL, as everywhere else here
+	if u.Path == "" || u.Path == "/" { // a base URL, as for the other verbs
 		u.Path = "/api/v1/write"
 	}
 	p.name = u.String()
@@ -118,17 +120,17 @@ func NewPusher(ctx context.Context, rawURL string, opt PushOptions) (*Pusher, er
 // Name is the receiver's URL without credentials.
 func (p *Pusher) Name() string { return p.name }
 
-// Sent is how many samples the receiver has taken.
+// Sent is how many samples the receiver has accepted.
 func (p *Pusher) Sent() int64 { return p.sent.Load() }
 
-// Note implements [Writer]: a server takes no notes.
+// Note implements [Writer]: servers do not accept notes.
 func (p *Pusher) Note(Note) {}
 
-// Source implements [Writer]: nor does it ask where samples are from.
+// Source implements [Writer]: servers do not store sources.
 func (p *Pusher) Source(Source) {}
 
-// Append implements [Writer]. It waits while the receiver is slower than the source; its error is
-// what ended the pushing.
+// Append implements [Writer]. It waits if the receiver is slower than the source; it returns the
+// error that ended the pushing.
 func (p *Pusher) Append(ctx context.Context, b *Batch) error {
 	if err := b.validate(); err != nil {
 		return err
@@ -157,7 +159,7 @@ func (p *Pusher) Append(ctx context.Context, b *Batch) error {
 	return nil
 }
 
-// series is the series that gathers samples of these labels.
+// series returns the series that collects samples with these labels.
 func (p *Pusher) series(l labels.Labels) *prompb.TimeSeries {
 	key := string(l.Bytes(nil))
 	ts := p.gather[key]
@@ -171,7 +173,7 @@ func (p *Pusher) series(l labels.Labels) *prompb.TimeSeries {
 	return ts
 }
 
-// flush hands what was gathered to the sender.
+// flush passes the collected samples to the sender.
 func (p *Pusher) flush(ctx context.Context) error {
 	whole := slices.DeleteFunc(p.order, func(ts *prompb.TimeSeries) bool { return len(ts.Samples) == 0 })
 	p.gather, p.order, p.samples = map[string]*prompb.TimeSeries{}, nil, 0
@@ -188,7 +190,7 @@ func (p *Pusher) flush(ctx context.Context) error {
 	}
 }
 
-// Flush sends what has gathered without waiting for more: what a live source calls after each
+// Flush sends the collected samples without waiting for more. Live sources call it after each
 // sample.
 func (p *Pusher) Flush(ctx context.Context) error {
 	p.mu.Lock()
@@ -196,7 +198,7 @@ func (p *Pusher) Flush(ctx context.Context) error {
 	return p.flush(ctx)
 }
 
-// Close sends what is left and returns the error that ended the pushing, if any.
+// Close sends the rest and returns the error that ended the pushing, if any.
 func (p *Pusher) Close() error {
 	p.mu.Lock()
 	if p.closed {
@@ -215,12 +217,12 @@ func (p *Pusher) Close() error {
 	return err
 }
 
-// run sends one request after the other until the queue is closed, or one fails.
+// run sends one request after another until the queue is closed, or one fails.
 func (p *Pusher) run(ctx context.Context) {
 	defer close(p.ended)
 	for series := range p.queue {
 		if p.err != nil {
-			continue // Append is told; what waits is dropped
+			continue // Append returns the error; queued requests are dropped
 		}
 		n := 0
 		for _, ts := range series {
@@ -235,7 +237,7 @@ func (p *Pusher) run(ctx context.Context) {
 	}
 }
 
-// send makes one request, again while the server puts it off or cannot be reached.
+// send makes one request, and repeats it while the server defers it or cannot be reached.
 func (p *Pusher) send(ctx context.Context, series []*prompb.TimeSeries) error {
 	req := &prompb.WriteRequest{Timeseries: make([]prompb.TimeSeries, len(series))}
 	for i, ts := range series {
@@ -266,7 +268,7 @@ func (p *Pusher) send(ctx context.Context, series []*prompb.TimeSeries) error {
 }
 
 // post makes one attempt. after is the least time to wait before the next one, negative if there
-// shall be none.
+// must be none.
 func (p *Pusher) post(ctx context.Context, body []byte) (after time.Duration, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.name, bytes.NewReader(body))
 	if err != nil {
@@ -289,7 +291,7 @@ func (p *Pusher) post(ctx context.Context, body []byte) (after time.Duration, er
 	if err != nil {
 		var failed *url.Error
 		if errors.As(err, &failed) {
-			err = failed.Err // the URL is told already
+			err = failed.Err // the message already contains the URL
 		}
 		if ctx.Err() != nil {
 			return -1, ctx.Err()

@@ -17,7 +17,7 @@ import (
 	"github.com/prometheus/prometheus/prompb"
 )
 
-// A receiver takes samples as a server does: none of a series that are older than its newest.
+// A receiver accepts samples as a server does: none older than the newest of their series.
 type receiver struct {
 	mu     sync.Mutex
 	memory *Memory
@@ -71,8 +71,8 @@ func newReceiver(t *testing.T) (*receiver, string) {
 	return r, s.URL
 }
 
-// What is pushed is what is recorded, with the labels that are added, in the order of time over
-// several readers.
+// What is pushed is what was recorded, plus the added labels, in the order of time over several
+// readers.
 func TestPush(t *testing.T) {
 	ctx := context.Background()
 	a, b := NewMemory(MemoryOptions{}), NewMemory(MemoryOptions{})
@@ -120,7 +120,7 @@ func status(code int, text string) func(http.ResponseWriter) bool {
 	return func(w http.ResponseWriter) bool { http.Error(w, text, code); return true }
 }
 
-// What a receiver puts off is sent again; what it refuses is told, with what to do.
+// Deferred requests are sent again; a refusal is reported, with advice.
 func TestPushIsRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		refuse []func(http.ResponseWriter) bool
@@ -153,7 +153,7 @@ func TestPushIsRefused(t *testing.T) {
 	}
 }
 
-// A receiver that is not there ends the pushing once patience does, and who appends is told.
+// An unreachable receiver ends the pushing once patience runs out, and Append returns the error.
 func TestPushWithoutReceiver(t *testing.T) {
 	s := httptest.NewServer(http.NotFoundHandler())
 	s.Close()
@@ -177,11 +177,11 @@ func TestPushWithoutReceiver(t *testing.T) {
 	}
 }
 
-// A server that puts a request off is asked again; one whose query takes too long is not.
-func TestRemoteIsAskedAgain(t *testing.T) {
+// A deferred query is repeated; one that takes too long is not.
+func TestRemoteRetries(t *testing.T) {
 	for name, c := range map[string]struct {
-		answers []string // of code and body, before those of a server
-		want    string   // of the error, "" for none
+		answers []string // status and body, before those of a real server
+		want    string   // in the error, "" for none
 		asked   int
 	}{
 		"busy":     {[]string{"429 wait", "503 restarting"}, "", 3},

@@ -14,37 +14,37 @@ import (
 	"github.com/prometheus/prometheus/tsdb"
 )
 
-// A ring is a recording that forgets: its oldest blocks are removed once they are older than
-// DiskOptions.Keep or the folder would become larger than DiskOptions.KeepBytes. What is removed is
-// always a whole block, so blocks of a ring are small: an hour, or less.
+// A ring is a recording that drops its oldest blocks, once they are older than DiskOptions.Keep or
+// the folder would become larger than DiskOptions.KeepBytes. It always drops a whole block, so
+// blocks of a ring are small: an hour, or less.
 //
-// Age is measured against the newest sample, not against the clock: a ring that is taken up again
-// after a week still holds the day before the week.
+// Age is measured against the newest sample, not against the clock: a ring that is continued after
+// a week still holds the day before the week.
 const (
-	// RingBytesMin is the least DiskOptions.KeepBytes: a block's files alone are
-	// allocated by the megabyte while they are written.
+	// RingBytesMin is the least DiskOptions.KeepBytes: a block's files alone are allocated by the
+	// megabyte while they are written.
 	RingBytesMin = 16 << 20
-	// ringBlockTime is the time a ring's block covers at most, an eighth of Keep if that is less.
+	// ringBlockTime is the most time that a ring's block covers, an eighth of Keep if that is less.
 	ringBlockTime = time.Hour
 	// ringBlockBytes is how much memory a ring's samples take before they become a block.
 	ringBlockBytes = 16 << 20
-	// blocksMax bounds the blocks of a ring, for a recorder that is started again and again
-	// leaves one each time.
+	// blocksMax bounds the blocks of a ring, because a recorder leaves one each time it is
+	// restarted.
 	blocksMax = 1000
-	// stuckPause is how long no block is tried after one could not be written.
+	// stuckPause is how long to wait before another attempt after a block could not be written.
 	stuckPause = 30 * time.Second
-	// deletedSuffix marks a block that is being removed; Prometheus knows it too.
+	// deletedSuffix marks a block that is being removed; Prometheus uses the same one.
 	deletedSuffix = ".tmp-for-deletion"
 )
 
 // forgets reports whether old samples are removed.
 func (o DiskOptions) forgets() bool { return o.Keep > 0 || o.KeepBytes > 0 }
 
-// ringTail is the tail of a ring's series: a source has thousands, and most of what a ring
-// takes in memory would be tails.
+// ringTail is the tail of a ring's series: a source has thousands, and tails would be most of a
+// ring's memory.
 const ringTail = 64
 
-// tail is [MemoryOptions].Tail of what is not in a block yet.
+// tail is the [MemoryOptions] Tail of samples that are not in a block yet.
 func (o DiskOptions) tail() int {
 	if o.forgets() {
 		return ringTail
@@ -54,8 +54,8 @@ func (o DiskOptions) tail() int {
 
 // ringState is what a [Disk] knows as a ring.
 type ringState struct {
-	begun time.Time    // when the samples not in a block began to gather
-	cut   atomic.Int64 // samples before this time (ms) have been removed; 0: it has been told to all
+	begun time.Time    // when collection of the samples not in a block began
+	cut   atomic.Int64 // samples before this time (ms) have been removed; 0: nothing new to apply
 
 	mu      sync.Mutex
 	stuck   error // why the last block could not be written
@@ -63,7 +63,7 @@ type ringState struct {
 	before  map[string]*earlier // sources of earlier recorders, by name
 }
 
-// ringDefaults settles the sizes of a ring's blocks.
+// ringDefaults sets the sizes of a ring's blocks.
 func (o DiskOptions) ringDefaults() DiskOptions {
 	if o.BlockTime <= 0 {
 		o.BlockTime = ringBlockTime
@@ -84,12 +84,12 @@ func (o DiskOptions) validate() error {
 	return nil
 }
 
-// The shares of KeepBytes. While a block is written, its samples are in the log and in the block,
-// and the log goes on: three eighths are kept free for that.
+// While a block is written, its samples are in the log and in the block, and the log grows: three
+// eighths of KeepBytes stay free for that.
 func (o DiskOptions) blocksBudget() int64 { return o.KeepBytes / 8 * 5 }
 func (o DiskOptions) logBudget() int64    { return o.KeepBytes / 8 }
 
-// due reports whether the samples so far are to become a block.
+// due reports whether the samples so far should become a block.
 func (d *Disk) due() bool {
 	switch {
 	case d.samples >= d.opt.BlockSamples, d.live.bytes-d.live.seriesBytes >= d.opt.BlockBytes:
@@ -100,8 +100,8 @@ func (d *Disk) due() bool {
 	return d.opt.KeepBytes > 0 && d.wal.logged >= d.opt.logBudget()
 }
 
-// stuck is the error of a ring that could not write its last block. It takes no samples until it
-// can: they would gather in memory and in the log. The caller holds d.mu.
+// stuck is the error of a ring that could not write its last block. Until it can, it refuses
+// samples, because they would collect in memory and in the log. The caller holds d.mu.
 func (d *Disk) stuck() error {
 	if !d.opt.forgets() {
 		return nil
@@ -134,8 +134,8 @@ type storedBlock struct {
 	bytes  int64
 }
 
-// forget removes the blocks that a ring no longer keeps, oldest first, and what else is told of
-// their time. newestMs is the newest sample's time.
+// forget removes the blocks that a ring no longer keeps, oldest first, and notes about their time.
+// newestMs is the newest sample's time.
 func (d *Disk) forget(newestMs int64) error {
 	if !d.opt.forgets() {
 		return nil
@@ -171,7 +171,7 @@ func (d *Disk) forget(newestMs int64) error {
 	return nil
 }
 
-// forgotten lets what is in memory go of which the folder holds no sample any more. The caller
+// forgotten drops from memory what refers to samples that the folder no longer has. The caller
 // holds d.mu.
 func (d *Disk) forgotten() {
 	if cut := d.ring.cut.Swap(0); cut > 0 {
@@ -179,7 +179,7 @@ func (d *Disk) forgotten() {
 	}
 }
 
-// storedBlocks are the complete blocks of a folder, by the time they were written.
+// storedBlocks returns the complete blocks of a folder, in the order in which they were written.
 func storedBlocks(dir string) ([]storedBlock, error) {
 	dirs, err := blockDirs(dir)
 	if err != nil {
@@ -200,10 +200,10 @@ func storedBlocks(dir string) ([]storedBlock, error) {
 	return out, nil
 }
 
-// blockMetaMax bounds what is read of a block's meta.json; Prometheus' own have some hundred bytes.
+// blockMetaMax bounds the size of a block's meta.json; Prometheus' own have a few hundred bytes.
 const blockMetaMax = 1 << 20
 
-// readBlockMeta reads what a block says of itself.
+// readBlockMeta reads a block's meta.json.
 func readBlockMeta(dir string) (meta tsdb.BlockMeta, err error) {
 	f, err := os.Open(filepath.Join(dir, "meta.json"))
 	if err != nil {
@@ -213,8 +213,7 @@ func readBlockMeta(dir string) (meta tsdb.BlockMeta, err error) {
 	return meta, json.NewDecoder(io.LimitReader(f, blockMetaMax)).Decode(&meta)
 }
 
-// removeBlock removes a block: as a whole for those who list the folder, whatever happens
-// meanwhile.
+// removeBlock removes a block atomically for anyone who lists the folder.
 func removeBlock(dir string) error {
 	if err := os.Rename(dir, dir+deletedSuffix); err != nil {
 		return fmt.Errorf("remove block: %w", err)
@@ -225,7 +224,7 @@ func removeBlock(dir string) error {
 	return nil
 }
 
-// folderSize is the sum of the sizes of the files below dir, of those that are still there.
+// folderSize returns the sum of the sizes of the files below dir that still exist.
 func folderSize(dir string) (bytes int64, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -248,8 +247,8 @@ func folderSize(dir string) (bytes int64, err error) {
 // Bytes is the size of the folder's files.
 func (d *Disk) Bytes() (int64, error) { return folderSize(d.dir) }
 
-// continued joins what a source tells of itself now to what a ring holds of it from before, and
-// notes the time between in which nobody recorded.
+// continued merges a source with what a ring knows about it from earlier, and notes the time
+// between in which nothing was recorded.
 func (d *Disk) continued(s Source) Source {
 	if !d.opt.forgets() {
 		return s
@@ -272,20 +271,20 @@ func (d *Disk) continued(s Source) Source {
 	return s
 }
 
-// ringGapMin is how long a recorder may be away without a word.
+// ringGapMin is the shortest absence of a recorder that is noted.
 const ringGapMin = 5 * time.Second
 
-// earlier is a source as an earlier recorder told of it.
+// earlier is a source as an earlier recorder described it.
 type earlier struct {
 	source Source
 	told   bool
 }
 
-// sourcesMax bounds the sources of earlier recorders that a ring tells of.
+// sourcesMax bounds the sources of earlier recorders that a ring lists.
 const sourcesMax = 256
 
-// remember keeps the sources of earlier recorders. What they said of their last sample
-// may be late: the samples know better.
+// remember keeps the sources of earlier recorders. Their last sample may be later than they say;
+// the samples decide.
 func (d *Disk) remember() {
 	sources, _, _ := d.live.all()
 	newest := d.live.newestMs()

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// feedRing appends one sample of a counter every second from from on, as a live source does.
+// feedRing appends one sample of a counter per second, as a live source does.
 func feedRing(t testing.TB, d *Disk, from, seconds int) {
 	t.Helper()
 	for k := from; k < from+seconds; k++ {
@@ -24,7 +24,7 @@ func feedRing(t testing.TB, d *Disk, from, seconds int) {
 	}
 }
 
-// counted are the samples a reader sees; they are without a gap.
+// counted returns the samples that a reader sees, which must have no gap.
 func counted(t testing.TB, r Reader) (first, last int) {
 	t.Helper()
 	out, err := r.Samples(context.Background(), "k", t0, t0.AddDate(1, 0, 0))
@@ -34,7 +34,7 @@ func counted(t testing.TB, r Reader) (first, last int) {
 	points := one(t, out)
 	for i := 1; i < len(points); i++ {
 		if points[i].F != points[i-1].F+1 {
-			t.Fatalf("after %g comes %g", points[i-1].F, points[i].F)
+			t.Fatalf("%g is followed by %g", points[i-1].F, points[i].F)
 		}
 	}
 	return int(points[0].F), int(points[len(points)-1].F)
@@ -46,7 +46,7 @@ func settled(d *Disk) {
 	d.writer <- unwritten
 }
 
-// A ring holds the time it was told to, and not much more, also after a restart.
+// A ring keeps the configured time, and not much more, also after a restart.
 func TestRingKeepsTime(t *testing.T) {
 	dir := t.TempDir()
 	opt := DiskOptions{Keep: 100 * time.Second, BlockSamples: 20}
@@ -64,15 +64,15 @@ func TestRingKeepsTime(t *testing.T) {
 			t.Errorf("run %d: holds %d to %d; want 100 to 140 samples up to %d", run, first, last, want)
 		}
 		if s := r.Sources(); len(s) != 1 || s[0].From.Before(second(float64(last-160))) {
-			t.Errorf("run %d: sources %+v tell of a time that is gone", run, s)
+			t.Errorf("run %d: sources %+v include a time that was removed", run, s)
 		}
 		mustClose(t, r)
 	}
 }
 
-// The folder is no larger than it may be, log and blocks being written included. Samples come here
-// thousands of times as fast as from any source, so while a slow machine writes a block the log may
-// go on by a sixteenth more.
+// The folder never exceeds its limit, including the log and blocks being written. Samples arrive
+// here thousands of times as fast as from any source, so while a slow machine writes a block the
+// log may exceed it by a sixteenth.
 func TestRingKeepsBytes(t *testing.T) {
 	const beyond = RingBytesMin / 16
 	dir := t.TempDir()
@@ -110,7 +110,7 @@ func TestRingKeepsBytes(t *testing.T) {
 	}
 }
 
-// Who reads a ring goes on to read what has been removed since; who opens it finds what is left.
+// An open reader can still read what has been removed since; a new one finds what is left.
 func TestRingForgetsUnderReader(t *testing.T) {
 	dir := t.TempDir()
 	d := mustCreate(t, dir, DiskOptions{Keep: 50 * time.Second, BlockSamples: 20})
@@ -125,7 +125,7 @@ func TestRingForgetsUnderReader(t *testing.T) {
 		settled(d)
 		again := mustOpen(t, dir)
 		if _, newest := counted(t, again); newest != 100+20*k+19 {
-			t.Errorf("opened anew it ends at %d", newest)
+			t.Errorf("after reopening it ends at %d", newest)
 		}
 		mustClose(t, again)
 	}
@@ -140,7 +140,7 @@ func TestRingForgetsSeries(t *testing.T) {
 	d := mustCreate(t, dir, DiskOptions{Keep: 100 * time.Second, BlockSamples: 40, MaxSeries: 50})
 	defer mustClose(t, d)
 	for k := range 800 {
-		// A label that changes every second: a session's number.
+		// A label that changes every second, such as a session's number.
 		b := Batch{TimesMs: []int64{second(float64(k)).UnixMilli()},
 			Columns: []Column{{named("k"), []float64{float64(k)}}, {named("s", "n", second(float64(k/10)).String()), []float64{1}}}}
 		if err := d.Append(t.Context(), &b); err != nil {
@@ -161,8 +161,8 @@ func TestRingForgetsSeries(t *testing.T) {
 	}
 }
 
-// Between two recorders is a gap, and it is said.
-func TestRingTellsOfItsPause(t *testing.T) {
+// There is a gap between two recorders, and a note about it.
+func TestRingNotesItsPause(t *testing.T) {
 	dir := t.TempDir()
 	for _, from := range []int{0, 500} {
 		d := mustCreate(t, dir, DiskOptions{Keep: time.Hour})
@@ -181,17 +181,17 @@ func TestRingTellsOfItsPause(t *testing.T) {
 	}
 }
 
-// A block that cannot be written leaves the ring without growth in memory until it can be.
+// A ring whose block cannot be written does not grow in memory until it can be.
 func TestRingStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
 		d := mustCreate(t, dir, DiskOptions{Keep: time.Hour, BlockSamples: 10})
-		// Blocks are written under the name of a folder that is not there.
+		// Blocks are written to a folder that does not exist.
 		whole := d.dir
 		moved := func(to string) {
 			d.mu.Lock()
 			defer d.mu.Unlock()
-			d.manifestMu.Lock() // who writes the manifest reads it as well
+			d.manifestMu.Lock() // the writer of the manifest also reads it
 			defer d.manifestMu.Unlock()
 			d.dir = to
 		}
@@ -211,7 +211,7 @@ func TestRingStuck(t *testing.T) {
 			}
 		}
 		mustClose(t, d)
-		// Refused from 10 s on, tried again every 30 s, taken after the try at 60 s.
+		// Refused from 10 s on, retried every 30 s, accepted after the attempt at 60 s.
 		if refused != 60 {
 			t.Errorf("%d batches were refused", refused)
 		}
@@ -234,7 +234,7 @@ func TestRingTooSmall(t *testing.T) {
 	}
 }
 
-// What a recorder that was killed had begun to remove is removed by the next one.
+// The next recorder finishes the removal that a killed one began.
 func TestRingRemovalCutOff(t *testing.T) {
 	dir := t.TempDir()
 	d := mustCreate(t, dir, DiskOptions{Keep: time.Hour})
@@ -255,7 +255,7 @@ func TestRingRemovalCutOff(t *testing.T) {
 	}
 }
 
-// A window in memory that forgets holds what came since, and no more for how long it was fed.
+// A sliding window in memory holds what came since, and takes no more memory the longer it runs.
 func TestMemoryForgets(t *testing.T) {
 	m := NewMemory(MemoryOptions{})
 	var bytes []int64

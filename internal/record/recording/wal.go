@@ -18,27 +18,26 @@ import (
 
 const (
 	walDirName = "wal"
-	// walSegmentBytes is the size of a log file; a whole one is the least
-	// that is removed when its samples have become a block.
+	// walSegmentBytes is the size of a log file. Log files are removed only whole, when their
+	// samples have become a block.
 	walSegmentBytes = 32 << 20
 	// recordSamples is the number of samples in a log record.
 	recordSamples = 4096
-	// logBytes is the encoded size at which a batch is handed to the log in parts.
+	// logBytes is the encoded size at which part of a batch is passed to the log.
 	logBytes = 4 << 20
 )
 
-// nopLogger keeps the TSDB's own remarks off the user's terminal; what
-// matters comes back as errors and notes.
+// nopLogger suppresses the TSDB's own messages; important ones are returned as errors and notes.
 var nopLogger = slog.New(slog.DiscardHandler)
 
-// A walWriter logs samples as they come, so that a process that is killed loses
-// nothing it was given: each write reaches the operating system before it returns.
+// A walWriter logs samples as they arrive, so that a killed process loses nothing: each write
+// reaches the operating system before it returns.
 type walWriter struct {
 	log     *wlog.WL
 	nextRef uint64
 	segment int // series named in an earlier one are named again
-	// torn is set when a write failed, on a full disk for one. What follows half a record in a
-	// file cannot be read, so the next write begins a new file.
+	// torn is set when a write failed, for example on a full disk. Whatever follows half a record
+	// in a file cannot be read, so the next write begins a new file.
 	torn    bool
 	encoder record.Encoder
 	series  []record.RefSeries
@@ -56,8 +55,8 @@ func newWAL(dir string) (*walWriter, error) {
 	return &walWriter{log: log, segment: 1}, nil
 }
 
-// add encodes the samples of a column, and the series if the log's current
-// part does not name it yet. Values of length one are the same for all times.
+// add encodes the samples of a column, and the series if the log's current part does not name it
+// yet. A single value applies to all times.
 func (w *walWriter) add(s *memorySeries, times []int64, values []float64) error {
 	if s.logged != w.segment {
 		w.nextRef++
@@ -101,7 +100,7 @@ func (w *walWriter) push(record []byte) {
 	w.logged += int64(len(record))
 }
 
-// buffer is the memory of a record of an earlier batch.
+// buffer reuses the memory of a record of an earlier batch.
 func (w *walWriter) buffer() []byte {
 	if n := len(w.records); n < cap(w.records) {
 		return w.records[: n+1 : cap(w.records)][n][:0]
@@ -109,7 +108,7 @@ func (w *walWriter) buffer() []byte {
 	return nil
 }
 
-// flush gives all records to the operating system.
+// flush writes all records to the operating system.
 func (w *walWriter) flush() error {
 	w.encode()
 	records := w.records
@@ -129,15 +128,15 @@ func (w *walWriter) flush() error {
 	return nil
 }
 
-// failed remembers a failed write. Series named by records that may be lost are named again.
+// failed remembers a failed write. Series in records that may be lost will be named again.
 func (w *walWriter) failed(err error) error {
 	w.segment++
 	w.torn = true
 	return fmt.Errorf("write-ahead log: %w", err)
 }
 
-// cut starts a new file; what is logged from here on can be read without the files
-// before it. The number is the new file's.
+// cut starts a new file and returns its number. What is logged from here on can be read without the
+// earlier files.
 func (w *walWriter) cut() (int, error) {
 	w.segment++
 	w.logged = 0
@@ -148,11 +147,11 @@ func (w *walWriter) cut() (int, error) {
 type walDamage struct {
 	file   string
 	offset int64
-	last   bool // in the last file: a write that was cut off
+	last   bool // in the last file: a truncated write
 	err    error
 }
 
-// note tells of damage to the log.
+// note describes damage to the log.
 func (w walDamage) note(dir string) Note {
 	file, err := filepath.Rel(dir, w.file)
 	if err != nil {
@@ -165,7 +164,7 @@ func (w walDamage) note(dir string) Note {
 	return Note{Kind: NoteDamage, Source: dir, File: file, Offset: w.offset, Text: text}
 }
 
-// readWAL adds the samples of the log in dir to m, later-than-last only. It does not write.
+// readWAL adds the samples of the log in dir to m that are newer than m's. It does not write.
 func readWAL(ctx context.Context, dir string, m *Memory) ([]walDamage, error) {
 	walDir := filepath.Join(dir, walDirName)
 	first, last, err := wlog.Segments(walDir)
@@ -204,7 +203,7 @@ type walReader struct {
 	values  []float64
 }
 
-// segment reads one file up to its end or the first damage; the offset is where it stopped.
+// segment reads one file up to its end or the first damage; offset is where it stopped.
 func (r *walReader) segment(ctx context.Context, file string) (offset int64, err error) {
 	segment, err := wlog.OpenReadSegment(file)
 	if err != nil {
@@ -234,7 +233,7 @@ func (r *walReader) record(rec []byte) (err error) {
 			if s.Labels.Get(labels.MetricName) == "" {
 				return fmt.Errorf("series %s has no metric name", s.Labels)
 			}
-			// The decoder's strings live in the record.
+			// The decoder's strings point into the record.
 			r.series[s.Ref] = r.m.find(s.Labels.Copy())
 		}
 	case record.Samples, record.SamplesV2:
@@ -274,8 +273,7 @@ func (r *walReader) oneSeries(samples []record.RefSample) {
 	}
 }
 
-// emptyWAL removes the log's files. The folder stays: promtool does not open a
-// TSDB without one.
+// emptyWAL removes the log's files. The folder stays: promtool does not open a TSDB without one.
 func emptyWAL(dir string) error {
 	walDir := filepath.Join(dir, walDirName)
 	entries, err := os.ReadDir(walDir)
