@@ -153,7 +153,7 @@ db asked 8: 5 from 1m0s to 1m17s`)
 	})
 }
 
-// What stays away is asked ever less often, down to a bound; the gap is reported at the end too.
+// What stays away is retried ever less often, down to a bound; the gap is also reported at the end.
 func TestBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked []string
@@ -194,7 +194,7 @@ func TestFirstSample(t *testing.T) {
 			t.Errorf("%v, %q", err, w.lines)
 		}
 		if err := source().Patient().Poll(t.Context(), w, Options{For: 3 * time.Second}, away(1000)); !errors.Is(err, errAway) || len(w.lines) > 0 {
-			t.Errorf("who never came: %v, %q", err, w.lines)
+			t.Errorf("a source that never answered: %v, %q", err, w.lines)
 		}
 		time.Sleep(time.Until(midnight.Add(10 * time.Second)))
 		if err := source().Patient().Poll(t.Context(), w, Options{For: 2 * time.Second}, away(2)); err != nil {
@@ -279,7 +279,7 @@ func TestStamps(t *testing.T) {
 					t.Fatalf("%s after %s, %s later by a clock at %s", at, last, passed, wall)
 				}
 				if (step != 0) != (set.Abs() >= stepMin) {
-					t.Fatalf("a clock that was set by %s: %s is told", set, step)
+					t.Fatalf("a clock that was set by %s: %s was reported", set, step)
 				}
 			}
 			last = at

@@ -7,7 +7,7 @@ import (
 )
 
 // Recorded is what sources of files have in common, to be embedded: they do not wait for time to
-// pass, and know all there is to say of themselves only once they are read.
+// pass, and can describe themselves fully only after Read.
 type Recorded struct {
 	mu   sync.Mutex
 	desc recording.Source

@@ -42,7 +42,7 @@ func TestExpand(t *testing.T) {
 		t.Errorf("a file stands for itself, not for %v, %v", got, err)
 	}
 	if got, err := opener.Expand(t.TempDir()); err != nil || len(got) != 1 {
-		t.Errorf("an empty folder is left to Open, which says so; got %v, %v", got, err)
+		t.Errorf("Open must report an empty folder; got %v, %v", got, err)
 	}
 }
 
@@ -55,6 +55,6 @@ func TestExpandBounded(t *testing.T) {
 		}
 	}
 	if got, err := opener.Expand(dir); err == nil {
-		t.Errorf("a heap of %d logs was taken for one incident", len(got))
+		t.Errorf("%d logs were accepted as one incident", len(got))
 	}
 }

@@ -88,7 +88,7 @@ func zstded(t *testing.T, text []byte) []byte {
 
 const metrics = "# TYPE etcd_a gauge\netcd_a 1\n"
 
-// TestRecognised: whatever a file is called, what is in it tells.
+// TestRecognised: the content decides, whatever the file's name.
 func TestRecognised(t *testing.T) {
 	dir := t.TempDir()
 	iostat, js, fioJSON := file(t, "../iostat/testdata/xmt_c.log"), file(t, "../iostat/testdata/xt.json"), file(t, "../fio/testdata/serial.json")

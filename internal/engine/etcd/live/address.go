@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// addressBytesMax bounds an address; one of five members with certificates has some hundred
+	// addressBytesMax bounds an address; one of five members with certificates has a few hundred
 	// bytes.
 	addressBytesMax = 4096
 	// membersMax bounds the members of a cluster; etcd's documentation advises against more than
@@ -20,19 +20,19 @@ const (
 	membersMax = 64
 )
 
-// An address is where a cluster is, and who asks. It holds a password.
+// An address says where a cluster is and which user connects. It holds a password.
 type address struct {
 	endpoints      []string // host:port
 	secure         bool
 	files          endpoint.Files
-	metrics        *url.URL // nil: where clients are served
+	metrics        *url.URL // nil: at the client endpoints
 	user, password string
 }
 
 var errAddress = errors.New("the etcd:// address is not valid (special characters in a password must be percent-encoded): give one such as etcd://a:2379,b:2379,c:2379, or etcds:// with TLS")
 
-// parse reads an address, and what of etcdctl's environment it leaves open. Errors repeat nothing
-// of it.
+// parse reads an address, and takes what it lacks from etcdctl's environment variables. Errors
+// repeat nothing of it.
 func parse(text string, getenv func(string) string) (*address, error) {
 	if len(text) > addressBytesMax {
 		return nil, fmt.Errorf("an etcd:// address has at most %d bytes", addressBytesMax)
@@ -66,7 +66,7 @@ func parse(text string, getenv func(string) string) (*address, error) {
 	return a, nil
 }
 
-// credentials are the address's, and where it has none those that etcdctl takes.
+// credentials come from the address or, if it has none, from etcdctl's variables.
 func (a *address) credentials(parsed *location.Address, getenv func(string) string) {
 	if parsed.UserInfo == "" {
 		user, password, has := strings.Cut(getenv("ETCDCTL_USER"), ":")
@@ -82,7 +82,7 @@ func (a *address) credentials(parsed *location.Address, getenv func(string) stri
 	}
 }
 
-// parameters are those after the question mark.
+// parameters reads those after the question mark.
 func (a *address) parameters(query string) error {
 	values, err := url.ParseQuery(query)
 	if err != nil {
@@ -110,7 +110,7 @@ func (a *address) parameters(query string) error {
 	return nil
 }
 
-// endpointOf is a host with its port.
+// endpointOf returns a host with its port.
 func endpointOf(host string) (string, error) {
 	name, port, err := net.SplitHostPort(endpoint.WithPort(host))
 	if err != nil || name == "" || port == "" || strings.Contains(name, "%") || strings.Contains(name, ":") && net.ParseIP(name) == nil {
@@ -119,7 +119,7 @@ func endpointOf(host string) (string, error) {
 	return net.JoinHostPort(name, port), nil
 }
 
-// name is what may be shown.
+// name returns the part that may be shown.
 func (a *address) name() string {
 	scheme := "etcd"
 	if a.secure {
@@ -128,7 +128,7 @@ func (a *address) name() string {
 	return scheme + "://" + strings.Join(a.endpoints, ",")
 }
 
-// page is the address of a member's metrics.
+// page returns the address of a member's metrics.
 func (a *address) page(endpoint string) string {
 	u := url.URL{Scheme: "http", Host: endpoint, Path: "/metrics"}
 	if a.secure {
@@ -144,7 +144,7 @@ func (a *address) page(endpoint string) string {
 	return u.String()
 }
 
-// called is how TLS's files are named here.
+// called are the names of the parameters and variables for TLS files.
 var called = endpoint.Names{
 	Both:      "name both, by ETCDCTL_CERT and ETCDCTL_KEY, or ?cert= and &key=",
 	Client:    "etcd's client certificate (ETCDCTL_CERT, ETCDCTL_KEY)",

@@ -64,7 +64,7 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 		if strings.Contains(text, ":s3cret@") && strings.Count(text, "s3cret") == 1 && strings.Contains(told, secret) {
-			t.Errorf("%q tells the secret: %s", text, told)
+			t.Errorf("%q shows the secret: %s", text, told)
 		}
 	})
 }

@@ -23,19 +23,19 @@ import (
 )
 
 const (
-	// askWithin is how long a member may take to say who it is.
+	// askWithin is how long a member may take to identify itself.
 	askWithin = 5 * time.Second
-	// answerBytesMax bounds an answer: a list of members has a few kilobytes.
+	// answerBytesMax bounds an answer: a list of members takes a few kilobytes.
 	answerBytesMax = 1 << 20
-	// tokenField is the field of a request's metadata that carries a user's token (etcd,
+	// tokenField is the request metadata field that carries a user's token (etcd,
 	// api/v3rpc/rpctypes, metadatafields.go).
 	tokenField = "token"
 )
 
-// A member is one of a cluster's, as far as it is known.
+// A member is one of a cluster, as far as it is known.
 type member struct {
 	endpoint string // host:port, the label instance
-	id       uint64 // 0: it did not say
+	id       uint64 // 0: unknown
 	name     string
 	leads    bool
 	learns   bool
@@ -64,8 +64,9 @@ func (m *member) facts() map[string]string {
 	return f
 }
 
-// cluster asks the members that an address names who they are, and one of them for all others. What
-// it cannot be told is the error; the members are those named, at least.
+// cluster asks the members in an address to identify themselves, and one of them for all others.
+// The result includes at least the members in the address; the error says what could not be found
+// out.
 func (a *address) cluster(ctx context.Context, config *tls.Config) ([]*member, error) {
 	members := make([]*member, len(a.endpoints))
 	lists := make([]*roll, len(a.endpoints))
@@ -95,7 +96,7 @@ func (a *address) cluster(ctx context.Context, config *tls.Config) ([]*member, e
 	return members, nil
 }
 
-// serves tells whether a member says that it is found at an endpoint.
+// serves reports whether a member lists an endpoint as its own.
 func serves(x *etcdserverpb.Member, endpoint string) bool {
 	return slices.ContainsFunc(x.ClientURLs, func(u string) bool { return hostPort(u) == endpoint })
 }
@@ -109,7 +110,7 @@ func firstEndpoint(x *etcdserverpb.Member) string {
 	return ""
 }
 
-// hostPort is that of a URL; "" of what is none.
+// hostPort returns that of a URL; "" if it is not a URL.
 func hostPort(text string) string {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" {
@@ -122,13 +123,13 @@ func hostPort(text string) string {
 	return e
 }
 
-// A roll is what a member says of its cluster.
+// A roll is a member's view of its cluster.
 type roll struct {
 	leader  uint64
 	members []*etcdserverpb.Member
 }
 
-// ask asks a member who it is, and who the others are.
+// ask asks a member for its identity, and for the list of members.
 func (a *address) ask(ctx context.Context, config *tls.Config, m *member) (*roll, error) {
 	ctx, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()
@@ -165,7 +166,7 @@ func (a *address) ask(ctx context.Context, config *tls.Config, m *member) (*roll
 	return &roll{s.Leader, list.Members}, nil
 }
 
-// explain says why a member was not asked, and what to do.
+// explain says why a member could not be asked, and what to do.
 func (a *address) explain(endpoint string, err error) error {
 	text := status.Convert(err).Message()
 	if a.password != "" {
@@ -184,7 +185,7 @@ func (a *address) explain(endpoint string, err error) error {
 	return fmt.Errorf("%s: %s", endpoint, text)
 }
 
-// aboutTLS adds to the text of a TLS error what to do.
+// aboutTLS adds advice to the text of a TLS error.
 func aboutTLS(text string) string {
 	switch {
 	case strings.Contains(text, "unknown authority"):

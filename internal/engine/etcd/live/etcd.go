@@ -20,30 +20,30 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// Options say how to ask.
+// Options say how to connect.
 type Options struct {
-	// Insecure accepts any certificate of the servers'.
+	// Insecure accepts any server certificate.
 	Insecure bool
 	// Getenv replaces os.Getenv.
 	Getenv func(string) string
 }
 
-// Exporter is how etcd's page of metrics is known.
+// Exporter describes etcd's own page of metrics.
 var Exporter = exposition.Exporter{Engine: "etcd", Prefix: "etcd", VersionMetric: "etcd_server_version", VersionLabel: "server_version"}
 
-// A cluster is asked again and again; it implements source.Source.
+// A cluster is sampled repeatedly; it implements source.Source.
 type cluster struct {
 	address *address
 	config  *tls.Config
 	desc    recording.Source
-	every   time.Duration // how often members are asked who is among them
+	every   time.Duration // how often the list of members is read
 }
 
-// followEvery is how often a cluster is asked for its members again: a new one is there for years.
+// followEvery is how often the list of members is read again: a new member stays for years.
 const followEvery = 15 * time.Second
 
-// Open prepares the cluster at an etcd:// or etcds:// address. The files of TLS are read; nothing
-// is asked yet.
+// Open prepares the cluster at an etcd:// or etcds:// address. It reads the TLS files, but does not
+// connect.
 func Open(text string, opt Options) (source.Source, error) {
 	if opt.Getenv == nil {
 		opt.Getenv = os.Getenv
@@ -66,7 +66,7 @@ func (c *cluster) Describe() recording.Source { return c.desc }
 // Live implements [source.Source].
 func (*cluster) Live() bool { return true }
 
-// Read implements [source.Source]. It fails if no member shows its metrics at first.
+// Read implements [source.Source]. It fails if initially no member serves its metrics.
 func (c *cluster) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
 	members, err := c.address.cluster(ctx, c.config)
 	if ctx.Err() != nil {
@@ -88,7 +88,7 @@ func (c *cluster) Read(ctx context.Context, w recording.Writer, opt source.Optio
 	return source.NewGroup(c.desc, pages, f.follow).Read(ctx, w, opt)
 }
 
-// open prepares the metrics of a member.
+// open prepares reading the metrics of a member.
 func (c *cluster) open(m *member) (source.Source, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // it is one
 	transport.TLSClientConfig = c.config.Clone()
@@ -104,14 +104,14 @@ func (c *cluster) open(m *member) (source.Source, error) {
 		}
 		maps.Copy(d.Facts, m.facts())
 	}}
-	// Credentials for other exporters are none of etcd's business.
+	// etcd must not receive the credentials for other exporters.
 	return exposition.OpenMember(c.address.page(m.endpoint), about, exposition.URLOptions{
 		Transport: transport, Getenv: func(string) string { return "" }, Exporters: []exposition.Exporter{Exporter},
 	})
 }
 
-// probe looks whether any member shows its metrics, and notes those that do not. If none does, the
-// error is that of the first named.
+// probe checks whether any member serves its metrics, and notes those that do not. If none does, it
+// returns the error of the first in the address.
 func (c *cluster) probe(ctx context.Context, pages []source.Source, w recording.Writer) error {
 	errs := make([]error, len(pages))
 	var asking sync.WaitGroup
@@ -140,14 +140,15 @@ func (c *cluster) probe(ctx context.Context, pages []source.Source, w recording.
 	case strings.Contains(text, "certificate"), strings.Contains(text, "tls:"), strings.Contains(text, "x509:"):
 		return fmt.Errorf("%s: %s", c.desc.Name, aboutTLS(text))
 	case c.address.secure && c.address.files.Cert == "" && hungUp(err):
-		// Its alert got lost: what was sent already came to a closed socket.
+		// Its TLS alert was lost, because the connection was closed before the alert was read.
 		return fmt.Errorf("%s: it closes the connection: %s", c.desc.Name, aboutTLS("certificate required"))
 	}
 	return fmt.Errorf("%s: %w", c.desc.Name, err)
 }
 
-// hungUp says that the other side closed the connection before it was asked.
+// hungUp reports whether the server closed the connection before the request.
 func hungUp(err error) bool {
 	return errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.EOF) ||
-		strings.Contains(err.Error(), "http2: client conn could not be established") // what net/http makes of it, at times
+		// sometimes net/http returns this instead
+		strings.Contains(err.Error(), "http2: client conn could not be established")
 }

@@ -17,7 +17,7 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// page is a writer that counts samples by instance.
+// A page is a writer that counts samples by instance.
 type page struct {
 	mu      sync.Mutex
 	samples map[string]int
@@ -59,7 +59,7 @@ func (p *page) Source(s recording.Source) {
 	p.sources[s.Name] = s
 }
 
-// seen tells whether so many members have so many samples each.
+// seen reports whether this many members have this many samples each.
 func (p *page) seen(members, samples int) bool {
 	n := 0
 	for _, k := range p.samples {
@@ -87,8 +87,8 @@ func read(t *testing.T, address string, env map[string]string, enough func(p *pa
 	return p, src.Read(ctx, p, source.Options{Period: 20 * time.Millisecond})
 }
 
-// One address is enough: the others are found, each has its label, and one of them leads. One that
-// dies is noted, and the others go on.
+// One address is enough: the others are found, each has its label, and one of them leads. A member
+// that dies is noted, and reading the others continues.
 func TestTheQuorum(t *testing.T) {
 	c := etcdtest.Run(t, 3, false)
 	killed := false
@@ -110,7 +110,7 @@ func TestTheQuorum(t *testing.T) {
 		t.Errorf("samples of %v, not %v", got, want)
 	}
 	if text := strings.Join(p.notes, "\n"); !strings.Contains(text, "samples in a row could not be taken") || !strings.Contains(text, c.Endpoints[2]) {
-		t.Errorf("no note tells of the member that died: %s", text)
+		t.Errorf("no note about the member that died: %s", text)
 	}
 	roles := map[string]int{}
 	for _, s := range p.sources {
@@ -135,7 +135,7 @@ func TestOneMemberIsDown(t *testing.T) {
 		t.Fatal(err)
 	}
 	if text := strings.Join(p.notes, "\n"); !strings.Contains(text, c.Endpoints[0]) {
-		t.Errorf("no note tells of it: %s", text)
+		t.Errorf("no note about it: %s", text)
 	}
 }
 
@@ -180,8 +180,8 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// Where users are asked for, members are still read without one; only that there are others is not
-// known.
+// With authentication, members can still be read without a user; only the other members remain
+// unknown.
 func TestUsers(t *testing.T) {
 	ctl, err := exec.LookPath("etcdctl")
 	if err != nil {
@@ -214,13 +214,12 @@ func TestUsers(t *testing.T) {
 			t.Errorf("notes are %q, want %q", text, x.note)
 		}
 		if all := fmt.Sprintf("%v %+v", text, p.sources); strings.Contains(all, "s3cret") {
-			t.Errorf("a password is told: %s", all)
+			t.Errorf("a password is shown: %s", all)
 		}
 	}
 }
 
-// A member that is added while the cluster is read is read as well, and one that is removed is let
-// go.
+// A member that is added during the reading is read as well; one that is removed is no longer read.
 func TestMembersComeAndGo(t *testing.T) {
 	c := etcdtest.Run(t, 3, false)
 	src, err := Open("etcd://"+c.Endpoints[0], Options{Getenv: func(string) string { return "" }})

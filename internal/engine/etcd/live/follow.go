@@ -12,17 +12,17 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// A follower keeps a group what its cluster is while it is read: members are added and removed, by
-// an operator or, one after the other, by whoever replaces nodes.
+// A follower updates a group as its cluster changes: an operator may add and remove members, or
+// replace the nodes one by one.
 type follower struct {
 	c *cluster
 	w recording.Writer
-	// members and their pages are those that are read.
+	// members and pages are those being read.
 	members []*member
 	pages   []source.Source
 }
 
-// follow asks who is in the cluster now and then, until the context ends.
+// follow checks the membership regularly, until the context ends.
 func (f *follower) follow(ctx context.Context, m source.Membership) {
 	tick := time.NewTicker(f.c.every)
 	defer tick.Stop()
@@ -32,7 +32,7 @@ func (f *follower) follow(ctx context.Context, m source.Membership) {
 			return
 		case <-tick.C:
 		}
-		// A cluster that cannot be asked now, or does not let us, stays what it was.
+		// If the cluster does not answer now, or denies it, nothing changes.
 		if list := f.ask(ctx); list != nil && ctx.Err() == nil {
 			f.join(list, m)
 			f.leave(list, m)
@@ -40,10 +40,10 @@ func (f *follower) follow(ctx context.Context, m source.Membership) {
 	}
 }
 
-// ask gives the members that the first of them tells who answers; nil if none does.
+// ask returns the list of members from the first that answers; nil if none does.
 func (f *follower) ask(ctx context.Context) []*etcdserverpb.Member {
 	for _, known := range f.members {
-		own := *known // what it says of itself is read elsewhere meanwhile
+		own := *known // its identity is read concurrently elsewhere
 		if r, err := f.c.address.ask(ctx, f.c.config, &own); err == nil && len(r.members) > 0 {
 			return r.members
 		}
@@ -51,7 +51,7 @@ func (f *follower) ask(ctx context.Context) []*etcdserverpb.Member {
 	return nil
 }
 
-// is tells whether a member that is read is one of the cluster's list.
+// is reports whether a member being read is this entry of the cluster's list.
 func (m *member) is(x *etcdserverpb.Member) bool {
 	return m.id == x.ID || serves(x, m.endpoint)
 }
@@ -65,7 +65,7 @@ func (f *follower) join(list []*etcdserverpb.Member, group source.Membership) {
 		m := &member{endpoint: e, id: x.ID, name: x.Name, learns: x.IsLearner}
 		page, err := f.c.open(m)
 		if err != nil {
-			continue // its address is none
+			continue // its address is not valid
 		}
 		f.members, f.pages = append(f.members, m), append(f.pages, page)
 		f.note(fmt.Sprintf("member %s (%s) has joined the cluster, and is read from now on", x.Name, e))
@@ -77,7 +77,7 @@ func (f *follower) leave(list []*etcdserverpb.Member, group source.Membership) {
 	for i := len(f.members) - 1; i >= 0; i-- {
 		m := f.members[i]
 		if slices.ContainsFunc(list, m.is) || m.id == 0 {
-			continue // one that never said who it is may be behind another name
+			continue // one that never identified itself may have another name
 		}
 		f.note(fmt.Sprintf("member %s (%s) has left the cluster", m.name, m.endpoint))
 		group.Leave(f.pages[i])

@@ -14,24 +14,23 @@ import (
 // addressBytesMax bounds a connection string.
 const addressBytesMax = 16 << 10
 
-// errAddress says what an address looks like. It repeats nothing of one that cannot be read: there
-// may be a password in it.
+// errAddress says what an address looks like. It repeats nothing of an invalid one, which may
+// contain a password.
 var errAddress = errors.New("the MongoDB address is not valid (special characters in a password must be percent-encoded): give one such as mongodb://host:27017")
 
 // An address is a connection string, whose secrets appear nowhere else.
 type address struct {
-	secret  string // the whole of it
+	secret  string // all of it
 	name    string // as it may be shown
 	hosts   []string
 	srv     bool
 	set     string // replica set
 	options url.Values
 	hidden  location.Secrets
-	user    bool // there are credentials
+	user    bool // it has credentials
 }
 
-// parse reads a connection string. Where it has no user or no password, they are taken from the
-// environment.
+// parse reads a connection string. A missing user or password is taken from the environment.
 func parse(text string, getenv func(string) string) (*address, error) {
 	parsed, err := location.Parse(text)
 	if err != nil || len(text) > addressBytesMax || parsed.Scheme != "mongodb" && parsed.Scheme != "mongodb+srv" ||
@@ -49,7 +48,7 @@ func parse(text string, getenv func(string) string) (*address, error) {
 	}
 	hosts, tail := strings.Join(a.hosts, ","), parsed.Path
 	if parsed.Query != "" {
-		if tail == "" { // the driver wants a slash before it
+		if tail == "" { // the driver requires a slash before it
 			tail = "/"
 		}
 		tail += "?" + parsed.Query
@@ -65,7 +64,7 @@ func parse(text string, getenv func(string) string) (*address, error) {
 	return a, nil
 }
 
-// option takes an option's value, whose name is written in any case.
+// option reads an option's value; case does not matter in its name.
 func (a *address) option(to *string, name string) {
 	for k, values := range a.options {
 		if strings.EqualFold(k, name) && len(values) > 0 {
@@ -83,14 +82,14 @@ func (a *address) has(name string) bool {
 	return false
 }
 
-// on reports whether an option is there and true.
+// on reports whether an option is set to true.
 func (a *address) on(name string) bool {
 	v := ""
 	a.option(&v, name)
 	return strings.EqualFold(v, "true")
 }
 
-// credentials gives the address's part with user and password.
+// credentials returns the address's part with user and password.
 func (a *address) credentials(parsed *location.Address, getenv func(string) string) (string, error) {
 	if _, raw, _ := strings.Cut(parsed.UserInfo, ":"); strings.ContainsRune(raw, ':') {
 		return "", errAddress
@@ -119,7 +118,8 @@ func (a *address) credentials(parsed *location.Address, getenv func(string) stri
 	return out + "@", nil
 }
 
-// one reports whether the address means one server, rather than a set to look for its primary in.
+// one reports whether the address means a single server, rather than a set whose primary is to be
+// found.
 func (a *address) one() bool {
 	if a.has("directConnection") {
 		return a.on("directConnection")

@@ -43,7 +43,7 @@ func TestAddress(t *testing.T) {
 	}
 }
 
-// Whatever an address is, its password is in nothing that is shown.
+// Whatever the address, its password is in nothing that is shown.
 func FuzzAddress(f *testing.F) {
 	for _, s := range []string{"mongodb://me:s3cret@a,b:2/?replicaSet=r", "mongodb+srv://me:s3cret@a/db?tlsCertificateKeyFilePassword=s3cret", "mongodb://s3cret@h/@", "mongodb://h?x=s3cret@", "mongodb://u:%73%33cret@[::1]:2"} {
 		f.Add(s)

@@ -16,11 +16,11 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// nowhere is a recording that forgets.
+// nowhere is a recording that drops its samples.
 type nowhere struct{ *recording.Memory }
 
-// BenchmarkSample is what a sample of a MongoDB 8.2 costs this side, decoding and all, with the
-// driver and its connections. The CPU time is that of the server of the tests too: an upper bound.
+// BenchmarkSample is what a sample of a MongoDB 8.2 costs on this side, with decoding, the driver
+// and its connections. The CPU time includes the test server's, so it is an upper bound.
 func BenchmarkSample(b *testing.B) {
 	for name, without := range map[string]string{"getDiagnosticData": "", "serverStatus": "getDiagnosticData"} {
 		for kind, want := range map[string]func(string) bool{"all": nil, "wanted": diagnose.Wants(pack)} {
@@ -55,7 +55,8 @@ func sample(b *testing.B, without string, want func(string) bool) {
 	b.ReportAllocs()
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &before)
 	for b.Loop() {
-		s.phase, s.last, s.start = 0, time.Time{}, time.Time{} // what the capture repeats is new here
+		// makes the repeated capture look new
+		s.phase, s.last, s.start = 0, time.Time{}, time.Time{}
 		batches, err := s.Sample(b.Context(), time.Now())
 		if err != nil {
 			b.Fatal(err)

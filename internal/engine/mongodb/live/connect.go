@@ -17,36 +17,36 @@ import (
 )
 
 const (
-	// openWithin is how long a server is looked for at first, unless the address says
-	// serverSelectionTimeoutMS: a person waits.
+	// openWithin is how long Open waits for a server, unless the address has
+	// serverSelectionTimeoutMS: the user is waiting.
 	openWithin = 5 * time.Second
-	// againWithin is the same while samples are taken: what is away longer is a gap, and asked for
+	// againWithin is the same while sampling: a longer absence is a gap, after which it tries
 	// again.
 	againWithin = 2 * time.Second
-	// connectWithin is how long a connection may take to be made, unless the address says
-	// connectTimeoutMS.
+	// connectWithin is how long connecting may take, unless the address has connectTimeoutMS.
 	connectWithin = 5 * time.Second
-	// connections are asking, and looking at sizes beside that.
+	// connections are one for samples, and one for sizes at the same time.
 	connections = 2
-	// resolveWithin is how long names of mongodb+srv are looked up.
+	// resolveWithin is how long resolving a mongodb+srv name may take.
 	resolveWithin = 5 * time.Second
 )
 
-// A link is a client, and what became of its attempts to connect.
+// A link is a client, and the outcome of its attempts to connect.
 type link struct {
 	*mongo.Client
 	address *address
 	tls     bool
 
-	mu       sync.Mutex
-	failed   map[string]error // by server, the last failure
-	mended   error            // the last failure that an answer ended
-	seen     *event.ServerDescription
-	hopeless context.CancelCauseFunc // ends the wait for a server where all have failed; nil: none waits
+	mu     sync.Mutex
+	failed map[string]error // by server, the last failure
+	mended error            // the last failure that was followed by an answer
+	seen   *event.ServerDescription
+	// ends the wait for a server if all have failed; nil: nothing waits
+	hopeless context.CancelCauseFunc
 	seeds    int
 }
 
-// connect prepares a client; the driver connects when it is needed, and again when a connection
+// connect prepares a client. The driver connects when necessary, and reconnects if a connection
 // broke.
 func connect(ctx context.Context, a *address, opt Options, within time.Duration) (*link, error) {
 	l := &link{address: a, failed: map[string]error{}}
@@ -67,14 +67,14 @@ func connect(ctx context.Context, a *address, opt Options, within time.Duration)
 	return l, nil
 }
 
-// clientOptions are the address's, and ours where it says nothing.
+// clientOptions are the address's options, with our defaults.
 func clientOptions(ctx context.Context, a *address, opt Options, within time.Duration) (*options.ClientOptions, error) {
 	type made struct {
 		o   *options.ClientOptions
 		err error
 	}
 	done := make(chan made, 1)
-	go func() { // names of mongodb+srv are looked up here
+	go func() { // resolves mongodb+srv names
 		o := options.Client().ApplyURI(a.secret)
 		done <- made{o, o.Validate()}
 	}()
@@ -113,9 +113,8 @@ func clientOptions(ctx context.Context, a *address, opt Options, within time.Dur
 	return o, nil
 }
 
-// beat takes note of an attempt to reach a server. One that the driver itself broke off, since a
-// connection beside it had failed, says nothing of the server: why that one failed is what a person
-// is to read.
+// beat records an attempt to reach a server. One that the driver itself aborted because a parallel
+// connection failed says nothing about the server; the user should read why that other one failed.
 func (l *link) beat(id string, reply *event.ServerDescription, err error) {
 	if errors.Is(err, context.Canceled) {
 		return
@@ -140,25 +139,26 @@ func (l *link) beat(id string, reply *event.ServerDescription, err error) {
 	}
 }
 
-// last gives what one of the servers said that could be reached, and why another could not.
+// last returns the description from one of the reachable servers, and why another could not be
+// reached.
 func (l *link) last() (seen *event.ServerDescription, failure error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, server := range slices.Sorted(maps.Keys(l.failed)) {
-		return l.seen, l.failed[server] // one is enough to say
+		return l.seen, l.failed[server] // one is enough to report
 	}
 	return l.seen, nil
 }
 
-// before is the failure that the last answer ended: why no server could be selected just now, where
-// one answers again.
+// before returns the failure that preceded the last answer: why no server could be selected just
+// now, although one answers again.
 func (l *link) before() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.mended
 }
 
-// impatient ends a context as soon as all servers of the address have failed once.
+// impatient returns a context that ends as soon as all servers of the address have failed once.
 func (l *link) impatient(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	l.mu.Lock()
@@ -172,7 +172,7 @@ func (l *link) impatient(ctx context.Context) (context.Context, context.CancelFu
 	}
 }
 
-// ask runs a command of the admin database.
+// ask runs a command on the admin database.
 func (l *link) ask(ctx context.Context, name string, more ...bson.E) (bson.Raw, error) {
 	return l.askOf(ctx, "admin", name, more...)
 }
@@ -185,5 +185,5 @@ func (l *link) askOf(ctx context.Context, database, name string, more ...bson.E)
 func (l *link) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), againWithin)
 	defer cancel()
-	_ = l.Disconnect(ctx) // what was read is read
+	_ = l.Disconnect(ctx) // everything needed was read
 }

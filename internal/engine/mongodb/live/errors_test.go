@@ -23,8 +23,7 @@ import (
 	"plimsoll/internal/engine/mongodb/mongotest"
 )
 
-// answering are servers that give something, so that nothing but what a test is about is wrong with
-// them.
+// answering makes a server answer something, so that only what a test is about is wrong with it.
 func answering(s *mongotest.Server) *mongotest.Server {
 	s.Version = "8.0.4"
 	if s.Reply == nil {
@@ -38,7 +37,7 @@ func answering(s *mongotest.Server) *mongotest.Server {
 	return s
 }
 
-// pair is a certificate for a name by an authority of its own, and the file of that.
+// pair returns a certificate for a name by an authority of its own, and the authority's file.
 func pair(t *testing.T, name string) (tls.Certificate, string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -58,7 +57,8 @@ func pair(t *testing.T, name string) (tls.Certificate, string) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, file
 }
 
-// Whatever is in the way is one sentence that says what to do, within seconds, without a secret.
+// Every failure is reported within seconds, in one sentence that says what to do and contains no
+// secret.
 func TestErrors(t *testing.T) {
 	cert, ca := pair(t, "db")
 	speaks := &tls.Config{Certificates: []tls.Certificate{cert}}
@@ -68,7 +68,7 @@ func TestErrors(t *testing.T) {
 	secondary := bson.D{{Key: "isWritablePrimary", Value: false}, {Key: "ismaster", Value: false}, {Key: "secondary", Value: true}}
 	only := mongotest.Server{User: "me", Password: "s3cret"}
 	for name, c := range map[string]struct {
-		server  *mongotest.Server // at db:27017; nil: nobody
+		server  *mongotest.Server // at db:27017; nil: no server
 		address string
 		env     map[string]string
 		want    string // "": it opens
@@ -130,7 +130,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// A server that wants a client's certificate says so only when the handshake seems over.
+// A server that requires a client certificate rejects the connection only when the handshake seems
+// complete.
 func TestClientCertificate(t *testing.T) {
 	cert, ca := pair(t, "localhost")
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -146,7 +147,7 @@ func TestClientCertificate(t *testing.T) {
 	}
 }
 
-// Whoever stops waiting is told nothing else.
+// Cancelling gives the context's error and no other.
 func TestInterrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w mongotest.Wire
@@ -160,7 +161,7 @@ func TestInterrupted(t *testing.T) {
 	})
 }
 
-// What speaks another protocol is no MongoDB.
+// A server of another protocol is not a MongoDB.
 func TestNoMongoDB(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

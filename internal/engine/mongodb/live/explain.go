@@ -19,23 +19,23 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// Codes of errors (MongoDB, src/mongo/base/error_codes.yml).
+// Error codes (MongoDB, src/mongo/base/error_codes.yml).
 const (
 	codeUnauthorized         = 13
 	codeAuthenticationFailed = 18
 	codeCommandNotFound      = 59
 )
 
-// Least is what makes a user that may ask all that is asked.
+// Least creates a user with all privileges that are needed here.
 const Least = `db.getSiblingDB("admin").createUser({user: "plimsoll", pwd: passwordPrompt(), roles: ["clusterMonitor"]})`
 
 func refused(err error) bool { return slices.Contains(mongo.ErrorCodes(err), codeUnauthorized) }
 
-// tooOld matches the driver's word for a server that is older than it speaks to.
+// tooOld matches the driver's message about a server that is too old for it.
 var tooOld = regexp.MustCompile(`reports wire version (\d+), but .* requires at least \d+ \(MongoDB ([0-9.]+)\)`)
 
-// explain says of an error what is wrong, and what to do. Of a driver's errors the one that stopped
-// it from connecting counts, not that no server could be selected.
+// explain says what is wrong, and what to do. Among a driver's errors the one that prevented the
+// connection counts, not that no server could be selected.
 func (l *link) explain(err error) error {
 	a := l.address
 	seen, failure := l.last()
@@ -89,12 +89,13 @@ func such(hosts []string) string {
 	return ": " + strings.Join(hosts, ", ")
 }
 
-// alone tells whether what was seen is all that was asked for: a server, whatever it is of.
+// alone reports whether the server seen is all that was asked for: a single server, whatever its
+// role.
 func (a *address) alone(seen *event.ServerDescription) bool {
 	return a.one() && (a.set == "" || a.set == seen.SetName)
 }
 
-// noPrimary is about a set of which members answer, and none takes writes.
+// noPrimary is about a set whose members answer, but none accepts writes.
 func (a *address) noPrimary(err error, seen *event.ServerDescription) error {
 	switch {
 	case seen == nil:
@@ -107,7 +108,7 @@ func (a *address) noPrimary(err error, seen *event.ServerDescription) error {
 	return a.errorf(err, "has no primary at the moment: give one member alone, such as mongodb://%s, to read that", seen.Addr)
 }
 
-// unresolved is about an address that the driver does not take.
+// unresolved is about an address that the driver does not accept.
 func (a *address) unresolved(err error) error {
 	var dns *net.DNSError
 	if errors.As(err, &dns) {
@@ -120,7 +121,7 @@ func (a *address) unresolved(err error) error {
 	return a.errorf(err, "cannot be used: %s: mend the address", text)
 }
 
-// unreachable says what to check where no connection was made.
+// unreachable says what to check if no connection was made.
 func (l *link) unreachable(err error) error {
 	a := l.address
 	why, hint := innermost(err), "check host and port, that mongod runs and listens there (net.bindIp), and firewalls between"
@@ -157,7 +158,7 @@ func isTimeout(err error) bool {
 	return errors.As(err, &n) && n.Timeout()
 }
 
-// innermost is the text of the error that others only wrap.
+// innermost returns the text of the error that the others wrap.
 func innermost(err error) string {
 	for {
 		if op := (*net.OpError)(nil); errors.As(err, &op) {

@@ -24,10 +24,10 @@ type Options struct {
 	// Getenv replaces os.Getenv.
 	Getenv func(string) string
 
-	dialer options.ContextDialer // of tests
+	dialer options.ContextDialer // for tests
 }
 
-// server is what an address means; it implements source.Source.
+// server is what an address refers to; it implements source.Source.
 type server struct {
 	*source.Polled
 	address *address
@@ -36,9 +36,9 @@ type server struct {
 	limits  []string
 }
 
-// Open connects to a mongodb:// or mongodb+srv:// address, finds out who is there and what may be
-// asked, and disconnects. The error says within seconds what is wrong: the address, the way to it,
-// TLS, the credentials, the privileges or the server. It has no secret in it.
+// Open connects to a mongodb:// or mongodb+srv:// address, finds out which server answers and what
+// the user may read, and disconnects. The error says within seconds what is wrong: the address, the
+// network, TLS, the credentials, the privileges or the server. It contains no secret.
 func Open(ctx context.Context, text string, opt Options) (source.Source, error) {
 	if opt.Getenv == nil {
 		opt.Getenv = os.Getenv
@@ -66,7 +66,7 @@ func Open(ctx context.Context, text string, opt Options) (source.Source, error) 
 	return m, nil
 }
 
-// look finds out who is there.
+// look finds out which server answers.
 func (m *server) look(ctx context.Context, l *link, d *recording.Source) error {
 	who, err := l.ask(ctx, "hello")
 	if err != nil {
@@ -94,7 +94,7 @@ func (m *server) look(ctx context.Context, l *link, d *recording.Source) error {
 
 func hosts(who bson.Raw) (out []string) {
 	list, _ := who.Lookup("hosts").ArrayOK()
-	values, _ := list.Values() // none where it is no list
+	values, _ := list.Values() // empty if it is not a list
 	for _, v := range values {
 		if s, ok := v.StringValueOK(); ok {
 			out = append(out, s)
@@ -103,7 +103,7 @@ func hosts(who bson.Raw) (out []string) {
 	return out
 }
 
-// routed says what a mongos cannot tell, and who can.
+// routed says what a mongos does not know, and which servers do.
 func routed(ctx context.Context, l *link) string {
 	text := "it is a mongos, which has no storage: journal, cache, checkpoints and disks are told by the shards' own members"
 	answer, err := l.ask(ctx, "listShards")
@@ -129,7 +129,7 @@ func routed(ctx context.Context, l *link) string {
 // shardsMax bounds the shards that a note lists.
 const shardsMax = 16
 
-// identify takes facts about a server, and says which it does not give.
+// identify adds facts about a server, and returns which of them it denies.
 func identify(ctx context.Context, l *link, status bson.Raw, d *recording.Source) (limits []string) {
 	sections := []ftdc.Section{{Name: "serverStatus", Answer: status}}
 	var denied []string
@@ -153,7 +153,7 @@ func identify(ctx context.Context, l *link, status bson.Raw, d *recording.Source
 	return limits
 }
 
-// Read implements source.Source, as source.Polled.Poll has it.
+// Read implements source.Source; see source.Polled.Poll.
 func (m *server) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
 	l, err := connect(ctx, m.address, m.opt, againWithin)
 	if err != nil {
@@ -179,9 +179,9 @@ func (m *server) Read(ctx context.Context, w recording.Writer, opt source.Option
 	return err
 }
 
-// leftOut is how serverStatus is asked: without what the server leaves out of its own capture, for
-// its cost or since it is no number, and tcmalloc, which stops the allocator; asked for is the
-// oplog's first and last time.
+// leftOut are the options of serverStatus. They exclude what the server leaves out of its own
+// capture because it is expensive or not a number, and tcmalloc, which stops the allocator. They
+// include the oplog's first and last time.
 var leftOut = []bson.E{
 	{Key: "sharding", Value: false}, {Key: "timing", Value: false}, {Key: "defaultRWConcern", Value: false},
 	{Key: "tenantMigrationAccessBlocker", Value: false}, {Key: "tcmalloc", Value: false}, {Key: "oplog", Value: true},

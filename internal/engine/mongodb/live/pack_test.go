@@ -5,5 +5,5 @@ import (
 	"plimsoll/internal/engine/mongodb/judge"
 )
 
-// pack is what recordings of this engine are judged by.
+// pack judges the recordings of this engine.
 var pack = enginetest.Pack(judge.Knowledge())

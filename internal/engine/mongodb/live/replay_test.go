@@ -19,7 +19,7 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// capture is a real mongod's diagnostic.data, where the checkout has some beside it.
+// capture replays a real mongod's diagnostic.data, if there is some beside the checkout.
 func capture(t testing.TB, name string, samples int) *mongotest.Replay {
 	t.Helper()
 	r, err := mongotest.Load(filepath.Join("../../../../../shared/data/ftdc", name), samples)
@@ -34,7 +34,7 @@ func capture(t testing.TB, name string, samples int) *mongotest.Replay {
 
 const busy = "metrics.visualzhou-example" // 600 s of MongoDB 8.0, writing as much as it can
 
-// open opens an address of a wire.
+// open opens an address on the test's network.
 func open(t *testing.T, w *mongotest.Wire, text string) source.Source {
 	t.Helper()
 	src, err := Open(t.Context(), text, Options{dialer: w, Getenv: func(string) string { return "" }})
@@ -44,8 +44,8 @@ func open(t *testing.T, w *mongotest.Wire, text string) source.Source {
 	return src
 }
 
-// A running server is diagnosed as its diagnostic.data is: the same findings, with the same
-// numbers.
+// The diagnosis of a running server equals that of its diagnostic.data: the same findings, with the
+// same numbers.
 func TestSameAsCapture(t *testing.T) {
 	const samples = 300
 	r := capture(t, busy, samples)
@@ -64,8 +64,8 @@ func TestSameAsCapture(t *testing.T) {
 		var w mongotest.Wire
 		defer w.Start("db:27017", &mongotest.Server{Version: "8.0.0", Reply: r.Answer(time.Now)})()
 		src := open(t, &w, "mongodb://db:27017")
-		// What is asked for beside it has a time of its own, half a second later, at which this
-		// recording would end.
+		// The additional commands have times half a second later, at which this recording would
+		// end.
 		wants := diagnose.Wants(pack)
 		want := func(metric string) bool { return metric != latencyMetric && wants(metric) }
 		if err := src.Read(t.Context(), live, source.Options{Want: want, For: samples * time.Second}); err != nil {
@@ -77,7 +77,7 @@ func TestSameAsCapture(t *testing.T) {
 	}
 	want, got := verdict(t, stored), verdict(t, live)
 	if len(want.Findings) == 0 {
-		t.Fatal("the capture shows nothing")
+		t.Fatal("the capture has no findings")
 	}
 	if d := cmp.Diff(want.Findings, got.Findings); d != "" {
 		t.Errorf("findings, stored (-) and live (+):\n%s", d)

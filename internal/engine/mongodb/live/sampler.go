@@ -22,17 +22,16 @@ const (
 	// collectedEvery is how often a mongod collects, unless diagnosticDataCollectionPeriodMillis
 	// says otherwise.
 	collectedEvery = time.Second
-	// staleAfter is how old the newest document may get before serverStatus is asked: the server
-	// collects no more, or seldom.
+	// staleAfter is how old the newest document may get before serverStatus is used instead: the
+	// server has stopped collecting, or collects seldom.
 	staleAfter = 5 * time.Second
-	// membersEvery is between two questions for the replica set's members where getDiagnosticData
-	// does not tell of them.
+	// membersEvery is the time between two queries for the replica set's members, if
+	// getDiagnosticData does not include them.
 	membersEvery = 10 * time.Second
-	// skewMax is how far the server's clock may be off before times are moved: synchronised ones
+	// skewMax is how far the server's clock may be off before times are moved: synchronised clocks
 	// differ by milliseconds.
 	skewMax = time.Second
-	// restartedBy is by how much less a server's uptime is told than before for it to have been
-	// restarted.
+	// restartedBy is by how much a server's uptime must fall before it counts as restarted.
 	restartedBy = 2 * time.Second
 )
 
@@ -45,21 +44,21 @@ type sampler struct {
 	fine bool // the period is shorter than the server's own
 
 	instance atomic.Pointer[string]
-	readers  map[string]*ftdc.Documents // by what is read
+	readers  map[string]*ftdc.Documents // by kind of document
 	tail     *tail
 
-	rich     bool          // getDiagnosticData may be asked
+	rich     bool          // getDiagnosticData is permitted
 	start    time.Time     // of the newest document, by the server's clock
-	since    time.Time     // when it was seen first
-	skew     time.Duration // to add to the server's times
+	since    time.Time     // when it was first seen
+	skew     time.Duration // to be added to the server's times
 	measured bool
 	phase    time.Duration // after the period's beginning
 
-	last    time.Time // sample
-	members time.Time // last asked for
+	last    time.Time // time of the last sample
+	members time.Time // last queried
 	uptime  time.Duration
-	changed bool              // who is read
-	desc    *recording.Source // anew; nil: as Open found it
+	changed bool              // the server being read
+	desc    *recording.Source // after a restart; nil: as Open found it
 	told    map[string]bool
 	batches []recording.Batch
 }
@@ -71,7 +70,7 @@ func newSampler(m *server, l *link, w recording.Writer, opt source.Options) *sam
 	return s
 }
 
-// is says who is read from now on.
+// is sets which server is read from now on.
 func (s *sampler) is(instance string) {
 	s.instance.Store(&instance)
 	s.readers = map[string]*ftdc.Documents{}
@@ -79,7 +78,7 @@ func (s *sampler) is(instance string) {
 	s.uptime, s.start, s.measured = 0, time.Time{}, false
 }
 
-// reader gives the reader of one kind of document.
+// reader returns the reader of one kind of document.
 func (s *sampler) reader(kind string, without string) *ftdc.Documents {
 	r := s.readers[kind]
 	if r == nil {
@@ -129,8 +128,8 @@ func (s *sampler) sample(ctx context.Context, at time.Time, now func() time.Time
 	return nil
 }
 
-// collected reads the document that the server has collected last. Where there is none, now or
-// ever, it gives errUnsaid.
+// collected reads the document that the server collected last. If there is none, now or ever, it
+// returns errUnsaid.
 func (s *sampler) collected(ctx context.Context, now func() time.Time, without string) error {
 	if !s.start.IsZero() && s.phase > 0 && !pause(ctx, s.phase) {
 		return ctx.Err()
@@ -178,7 +177,7 @@ func (s *sampler) collected(ctx context.Context, now func() time.Time, without s
 	return nil
 }
 
-// nothingNew is about a document that was read already.
+// nothingNew handles a document that was already read.
 func (s *sampler) nothingNew(now time.Time) error {
 	if now.Sub(s.since) >= max(staleAfter, s.opt.Period) {
 		s.limit(fmt.Sprintf("the server has collected no diagnostic data for more than %s (diagnosticDataCollectionEnabled, diagnosticDataCollectionPeriodMillis): serverStatus is read instead, which does not contain disks", staleAfter))
@@ -188,8 +187,8 @@ func (s *sampler) nothingNew(now time.Time) error {
 	return source.ErrNothingNew
 }
 
-// phased looks whether a document was missed. Servers collect at whole seconds, and so do we: asked
-// in between, it is always the newest one.
+// phased checks whether a document was missed. Servers collect at whole seconds and so do we; a
+// request in between always gets the newest one.
 func (s *sampler) phased(start time.Time) {
 	switch gap := start.Sub(s.start); {
 	case s.start.IsZero():
@@ -201,14 +200,14 @@ func (s *sampler) phased(start time.Time) {
 	}
 }
 
-// shift asks at another part of the second from now on.
+// shift moves requests to another part of the second from now on.
 func (s *sampler) shift() {
 	if s.phase > 0 {
 		s.phase = (s.phase+collectedEvery/4-1)%(collectedEvery-collectedEvery/4) + 1
 	}
 }
 
-// place gives a time of the server's clock by this machine's.
+// place converts a time of the server's clock to this machine's.
 func (s *sampler) place(ctx context.Context, start time.Time, now func() time.Time) (time.Time, error) {
 	at := start.Add(s.skew)
 	if s.measured && start.After(s.start) && at.Before(now().Add(skewMax)) {
@@ -250,10 +249,10 @@ func (s *sampler) clock(skew time.Duration, at time.Time) {
 	s.w.Note(recording.Note{Kind: recording.NoteClock, Source: s.m.address.name, From: s.moment(at), To: s.moment(at), Text: text})
 }
 
-// moment is a time as the recording has it.
+// moment converts a time to the recording's.
 func (s *sampler) moment(at time.Time) time.Time { return at.Add(s.opt.ClockOffset).UTC() }
 
-// asked reads serverStatus and, now and then, the members of the replica set.
+// asked reads serverStatus and, regularly, the members of the replica set.
 func (s *sampler) asked(ctx context.Context, at time.Time) error {
 	answer, err := s.l.ask(ctx, "serverStatus", leftOut...)
 	if err != nil {
@@ -277,7 +276,7 @@ func (s *sampler) asked(ctx context.Context, at time.Time) error {
 		if refused(err) {
 			s.limit("this user may not ask for replSetGetStatus: members and their lag are not told; the role clusterMonitor gives it")
 		}
-		return nil // it stands alone, or will not tell
+		return nil // it is standalone, or denies it
 	}
 	set, err := s.reader("members", "").Read(ftdc.Join(ftdc.Section{Name: "replSetGetStatus", Answer: members}))
 	if err == nil {
@@ -286,7 +285,7 @@ func (s *sampler) asked(ctx context.Context, at time.Time) error {
 	return nil
 }
 
-// host looks who answered: of a set it is the primary, which may be another one than before.
+// host checks which server answered: in a set it is the primary, which may have changed.
 func (s *sampler) host(doc bson.Raw) {
 	if s.m.address.one() || s.m.router {
 		return
@@ -307,7 +306,7 @@ func (s *sampler) host(doc bson.Raw) {
 	}
 }
 
-// restarted notes that a server began anew, and asks who it is now.
+// restarted notes that a server restarted, and identifies it again.
 func (s *sampler) restarted(ctx context.Context, uptime time.Duration, at time.Time) {
 	if uptime > 0 && uptime+restartedBy < s.uptime {
 		s.changed = true
@@ -332,7 +331,7 @@ func (s *sampler) Tell(d *recording.Source) {
 	}
 }
 
-// limit notes once what cannot be told.
+// limit notes once what cannot be known.
 func (s *sampler) limit(text string) {
 	if !s.told[text] {
 		s.told[text] = true

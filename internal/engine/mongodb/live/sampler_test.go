@@ -30,7 +30,7 @@ func read(t *testing.T, src source.Source, opt source.Options) *recording.Memory
 	return m
 }
 
-// times are those of a metric's samples, in seconds since a moment, as text.
+// times returns the times of a metric's samples as text, in seconds since an instant.
 func times(t *testing.T, m *recording.Memory, metric string, since time.Time) string {
 	t.Helper()
 	series, err := m.Samples(t.Context(), metric, since.Add(-time.Hour), since.Add(time.Hour))
@@ -55,8 +55,8 @@ func notes(m *recording.Memory) string {
 	return out
 }
 
-// Who may not ask for getDiagnosticData has serverStatus and the members, and is told what is
-// missing and which role gives it.
+// A user without getDiagnosticData gets serverStatus and the members, and a note says what is
+// missing and which role permits it.
 func TestLeastPrivilege(t *testing.T) {
 	r := capture(t, busy, 40)
 	synctest.Test(t, func(t *testing.T) {
@@ -83,7 +83,7 @@ func TestLeastPrivilege(t *testing.T) {
 	})
 }
 
-// Below a second serverStatus is asked itself, and the rest comes each second.
+// Below a second, serverStatus is called itself, and the rest comes each second.
 func TestFinePeriod(t *testing.T) {
 	r := capture(t, busy, 40)
 	synctest.Test(t, func(t *testing.T) {
@@ -104,8 +104,7 @@ func TestFinePeriod(t *testing.T) {
 	})
 }
 
-// A server that collects no more is asked for serverStatus, and read as before when it collects
-// again.
+// serverStatus replaces the document of a server that stops collecting, until it collects again.
 func TestStale(t *testing.T) {
 	r := capture(t, busy, 60)
 	synctest.Test(t, func(t *testing.T) {
@@ -122,7 +121,7 @@ func TestStale(t *testing.T) {
 		var w mongotest.Wire
 		defer w.Start("db:27017", s)()
 		m := read(t, open(t, &w, "mongodb://db"), source.Options{For: 18 * time.Second})
-		// After five seconds without anything new; the document is asked for first, between two
+		// After five seconds without anything new. The document is requested first, between two
 		// seconds.
 		if got := times(t, m, "mongodb_ss_wt_cache_tracked_dirty_bytes_in_the_cache", begin); got != "db: 0 1 2 3 8.75 9.75 10.75 11.75 12.75 13.75 14 15 16 17 18" {
 			t.Errorf("serverStatus at %s", got)
@@ -136,7 +135,7 @@ func TestStale(t *testing.T) {
 	})
 }
 
-// A server that restarts leaves a gap, and is read on when it is back.
+// A server that restarts leaves a gap; reading continues when it is back.
 func TestRestart(t *testing.T) {
 	r := capture(t, busy, 60)
 	synctest.Test(t, func(t *testing.T) {
@@ -149,7 +148,7 @@ func TestRestart(t *testing.T) {
 			time.Sleep(5200 * time.Millisecond)
 			stop()
 			time.Sleep(6 * time.Second)
-			// Its uptime is that of the capture's beginning again.
+			// Its uptime restarts at that of the capture's beginning.
 			stop = w.Start("db:27017", &mongotest.Server{Version: "8.0.1", Reply: again(r, begin)})
 		}()
 		m := read(t, src, source.Options{For: 20 * time.Second})
@@ -168,7 +167,7 @@ func TestRestart(t *testing.T) {
 	})
 }
 
-// again answers as the server did at the capture's beginning, with times that go on.
+// again answers as the server did at the capture's beginning, with times that continue.
 func again(r *mongotest.Replay, begin time.Time) func(string, bson.Raw) any {
 	restarted := time.Now()
 	answer := r.Answer(func() time.Time { return begin.Add(time.Since(restarted)) })
@@ -190,8 +189,8 @@ func again(r *mongotest.Replay, begin time.Time) func(string, bson.Raw) any {
 	}
 }
 
-// A server whose clock is an hour off, or is set while it is read: samples are at this machine's
-// time, and that is said.
+// For a server whose clock is an hour off, or is set while it is read, samples have this machine's
+// time, and a note says so.
 func TestSkew(t *testing.T) {
 	r := capture(t, busy, 60)
 	synctest.Test(t, func(t *testing.T) {
@@ -217,7 +216,7 @@ func TestSkew(t *testing.T) {
 	})
 }
 
-// A set is read at its primary; after an election at the new one, under its own label.
+// A set is read at its primary; after an election at the new one, with that one's label.
 func TestElection(t *testing.T) {
 	r := capture(t, busy, 60)
 	synctest.Test(t, func(t *testing.T) {
@@ -257,7 +256,7 @@ func TestElection(t *testing.T) {
 	})
 }
 
-// named is what a server of a name collected.
+// named gives a document the name of a server.
 func named(doc bson.Raw, host string) any {
 	var data bson.D
 	if err := bson.Unmarshal(doc, &data); err != nil {
@@ -276,7 +275,7 @@ func named(doc bson.Raw, host string) any {
 	return bson.D{{Key: "data", Value: data}, {Key: "ok", Value: 1.0}}
 }
 
-// A mongos is read, and says which members to ask about storage.
+// A mongos is read, and a note names the members that know about storage.
 func TestRouter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shards := bson.A{bson.D{{Key: "_id", Value: "rs0"}, {Key: "host", Value: "rs0/a:27018,b:27018"}}}
@@ -297,7 +296,7 @@ func TestRouter(t *testing.T) {
 	})
 }
 
-// Sizes come beside the samples, of the largest databases.
+// Sizes of the largest databases are read concurrently with the samples.
 func TestSizes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := answering(&mongotest.Server{})
@@ -329,7 +328,7 @@ func TestSizes(t *testing.T) {
 	})
 }
 
-// A real mongod, where there is one on PATH.
+// A real mongod, if there is one on PATH.
 func TestRealServer(t *testing.T) {
 	path, err := exec.LookPath("mongod")
 	if err != nil {

@@ -13,30 +13,32 @@ import (
 )
 
 const (
-	// weighEvery is between two looks at sizes. dbStats visits each collection of a database.
+	// weighEvery is the time between two reads of the sizes. dbStats goes through each collection
+	// of a database.
 	weighEvery = 10 * time.Minute
-	// databasesMax is how many databases are looked at: those that take most space.
+	// databasesMax is how many databases are read: the largest ones.
 	databasesMax = 16
-	// weighWithin is how long the server may take for one of them, before it is to give up.
+	// weighWithin is how long the server may take for one of them before it aborts.
 	weighWithin = 2 * time.Second
 )
 
-// sizes are the fields of dbStats that are kept, all in bytes but the first three.
+// sizes are the fields of dbStats that are kept; all but the first three are in bytes.
 var sizes = []string{"collections", "indexes", "objects", "dataSize", "indexSize", "storageSize", "totalSize", "fsUsedSize", "fsTotalSize"}
 
-// weigh looks at the sizes of databases now and then, beside the samples, until the context ends.
+// weigh reads the sizes of databases now and then, concurrently with the samples, until the context
+// ends.
 func (s *sampler) weigh(ctx context.Context) {
 	if s.m.router || s.opt.Want != nil && !s.opt.Want(sizeName(sizes[0])) && !s.opt.Want(sizeName("dataSize")) {
 		return
 	}
-	for pause(ctx, time.Second) { // the first sample goes before
+	for pause(ctx, time.Second) { // let the first sample go first
 		for _, name := range s.largest(ctx) {
 			answer, err := s.l.askOf(ctx, name, "dbStats", bson.E{Key: "maxTimeMS", Value: weighWithin.Milliseconds()})
 			if err != nil {
-				continue // it was dropped, takes too long, or may not be asked
+				continue // it was dropped, takes too long, or is denied
 			}
 			if err := s.w.Append(ctx, weighed(answer, *s.instance.Load(), name, time.Now().Add(s.opt.ClockOffset))); err != nil {
-				return // the samples' own writing says why
+				return // the sampler gets the same error
 			}
 		}
 		if !pause(ctx, weighEvery) {
@@ -47,7 +49,7 @@ func (s *sampler) weigh(ctx context.Context) {
 
 func sizeName(field string) string { return "mongodb_dbstats_" + field }
 
-// largest are the databases that take most space.
+// largest returns the largest databases.
 func (s *sampler) largest(ctx context.Context) []string {
 	answer, err := s.l.ask(ctx, "listDatabases")
 	if err != nil {
@@ -71,7 +73,7 @@ func (s *sampler) largest(ctx context.Context) []string {
 	return out
 }
 
-// weighed is what dbStats answered, as a sample.
+// weighed turns dbStats' answer into a sample.
 func weighed(answer bson.Raw, instance, name string, at time.Time) *recording.Batch {
 	b := &recording.Batch{TimesMs: []int64{at.UnixMilli()}}
 	for _, field := range sizes {

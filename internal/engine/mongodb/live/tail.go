@@ -12,30 +12,30 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// What a server collects of itself tells latencies as sums, of which only means can be taken. Asked
-// by serverStatus({opLatencies: {histograms: true}}), it tells how many operations took how long as
-// well, in classes.
+// The statistics that a server collects contain latencies only as sums, which give only means.
+// serverStatus({opLatencies: {histograms: true}}) also returns how many operations took how long,
+// in classes.
 
-// latencyMetric is a histogram as Prometheus has them: operations since the server's start that
-// took up to le seconds. Their sum and number are mongodb_ss_opLatencies_latency and _ops.
+// latencyMetric is a histogram in Prometheus' format: operations since the server's start that took
+// up to le seconds. Their sum and number are mongodb_ss_opLatencies_latency and _ops.
 const latencyMetric = "plimsoll_mongodb_latency_seconds_bucket"
 
-// The server's classes begin at 0 and at the powers of two from 2 us on; from 2^11 to 2^21 us each
-// of them is two, of which the second begins at one and a half times that. A duration at a bound is
-// in the class above (src/mongo/db/stats/operation_latency_histogram.cpp; the same from 3.4 to
-// 8.x).
+// The server's classes begin at 0 and at the powers of two from 2 us on. From 2^11 to 2^21 us each
+// is split in two, and the second half begins at one and a half times the first. A duration at a
+// bound is in the class above (src/mongo/db/stats/operation_latency_histogram.cpp; the same from
+// 3.4 to 8.x).
 const (
 	splitFrom = 1 << 11
 	splitTo   = 1 << 21
-	// classesTo is where our last class begins, 268 s. The server goes on to 2^40 us, twelve days,
-	// for which nobody needs classes.
+	// classesTo is where our last class begins, 268 s. The server's classes continue to 2^40 us,
+	// twelve days, which nobody needs.
 	classesTo = 1 << 28
 	// classBegins is where the server's last class begins.
 	classBegins = 1 << 40
 )
 
-// classBounds are the beginnings of the classes after the first one, in microseconds: upper bounds
-// of those before them.
+// classBounds are the beginnings of the classes after the first one, in microseconds: the upper
+// bounds of the preceding classes.
 var classBounds = func() (out []int64) {
 	for b := int64(2); b <= classesTo; b *= 2 {
 		out = append(out, b)
@@ -46,15 +46,14 @@ var classBounds = func() (out []int64) {
 	return out
 }()
 
-// histogramsOf are the operations whose classes are read. Commands and transactions are judged by
-// nothing.
+// histogramsOf are the operations whose classes are read. No rule uses commands and transactions.
 var histogramsOf = [...]string{"reads", "writes"}
 
-// A tail asks one server for its histograms.
+// A tail reads the histograms of one server.
 type tail struct {
-	labels [len(histogramsOf)][]labels.Labels // by class, the last of all operations
-	ask    []bson.E                           // serverStatus without all else; nil: not known yet
-	never  string                             // why it is not asked again; "": it is
+	labels [len(histogramsOf)][]labels.Labels // by class, ending with all operations
+	ask    []bson.E                           // serverStatus without other sections; nil: not known yet
+	never  string                             // why it is no longer read; "": it is
 	values [len(histogramsOf)][]float64
 }
 
@@ -73,11 +72,11 @@ func newTail(instance string) *tail {
 	return t
 }
 
-// alone is how serverStatus is asked for the histograms and no other section that an answer had:
-// those it gives unasked, and those it will give in another version, are known by that.
+// alone returns the options of serverStatus for the histograms and no other section. It excludes
+// every section of an earlier answer, and so also those that other versions have.
 func alone(answer bson.Raw) []bson.E {
 	out := []bson.E{{Key: "opLatencies", Value: bson.D{{Key: "histograms", Value: true}}}}
-	elements, _ := answer.Elements() // none where it is no document
+	elements, _ := answer.Elements() // empty if it is not a document
 	for _, e := range elements {
 		section := e.Value().Type == bson.TypeEmbeddedDocument || e.Value().Type == bson.TypeArray
 		if key := e.Key(); section && key != "opLatencies" && !strings.HasPrefix(key, "$") {
@@ -87,8 +86,8 @@ func alone(answer bson.Raw) []bson.E {
 	return out
 }
 
-// latencies adds the histograms of now, where the server tells them. That it does not answer now is
-// no failure of the sample, whose other numbers there are.
+// latencies adds the current histograms, if the server provides them. A failure here does not
+// invalidate the sample, whose other numbers are complete.
 func (s *sampler) latencies(ctx context.Context, at time.Time) {
 	t := s.tail
 	if t.never != "" || s.opt.Want != nil && !s.opt.Want(latencyMetric) {
@@ -124,8 +123,7 @@ func (s *sampler) latencies(ctx context.Context, at time.Time) {
 
 // read sums the classes of an answer, or says why it cannot.
 func (t *tail) read(answer bson.Raw) (never string) {
-	// One key at a time: with several, the driver's look-up panics where a length within is not
-	// true.
+	// One key at a time: with several, the driver's look-up panics if an inner length is wrong.
 	all, _ := answer.Lookup("opLatencies").DocumentOK()
 	for i, op := range histogramsOf {
 		of, _ := all.Lookup(op).DocumentOK()
@@ -161,7 +159,7 @@ func (t *tail) read(answer bson.Raw) (never string) {
 
 const unreadable = "the server's histograms of latencies (opLatencies) have other classes than those known from 3.4 to 8.x: percentiles are not known, only means"
 
-// classOf is the class that begins at so many microseconds; false where none does.
+// classOf returns the class that begins at this many microseconds; false if none does.
 func classOf(begins int64) (class int, ok bool) {
 	if begins == 0 {
 		return 0, true
@@ -171,6 +169,6 @@ func classOf(begins int64) (class int, ok bool) {
 			return i + 1, true
 		}
 	}
-	// Beyond our last bound all are in one class.
+	// Everything beyond our last bound is in one class.
 	return len(classBounds), begins > classesTo && begins <= classBegins && begins&(begins-1) == 0
 }

@@ -16,9 +16,8 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// stalling is a server that has done 200 writes of 700 us a second since begin, of which ten a
-// second took two seconds from the 30th to the 35th: their mean, 100 ms, is a latency that no write
-// had.
+// stalling is a server with 200 writes of 700 us per second since begin, of which ten per second
+// took two seconds from the 30th to the 35th. Their mean, 100 ms, is a latency that no write had.
 func stalling(begin time.Time) func(name string, command bson.Raw) any {
 	return func(name string, command bson.Raw) any {
 		if name != "serverStatus" {
@@ -50,8 +49,8 @@ func stalling(begin time.Time) func(name string, command bson.Raw) any {
 	}
 }
 
-// A running MongoDB tells of each write how long it took, to a class: the percentiles are those of
-// writes, where sums give means only.
+// For a running MongoDB the latency of each write is known to a class, so percentiles are those of
+// writes; sums give only means.
 func TestPercentiles(t *testing.T) {
 	m := recording.NewMemory(recording.MemoryOptions{})
 	asked := map[string]int{}
@@ -94,7 +93,7 @@ func TestPercentiles(t *testing.T) {
 	if drawn == nil || drawn.Title != "MongoDB writes on db, latency" || drawn.Signal != "plimsoll:mongodb_write_classes:rate" || drawn.Tracks[1].Name != "p99" {
 		t.Fatalf("percentiles are drawn as %+v", drawn)
 	}
-	// 1,024 us end the class of 700; 1.57 to 2.10 s are that of two seconds, of which ten in 200
+	// 1,024 us is the end of the 700 us class. 1.57 to 2.10 s is that of two seconds; ten of 200
 	// are the slowest 5 %.
 	slow := 0
 	for k, v := range drawn.Tracks[1].Values {
@@ -105,7 +104,7 @@ func TestPercentiles(t *testing.T) {
 		case *v > 1.572864 && *v <= 2.097152:
 			slow++
 		case !(*v > 512e-6 && *v <= 1024e-6):
-			t.Errorf("a p99 of %v s, which is in no class that has writes", *v)
+			t.Errorf("a p99 of %v s is in a class without writes", *v)
 		}
 	}
 	if slow != 5 {
@@ -116,8 +115,8 @@ func TestPercentiles(t *testing.T) {
 	}
 }
 
-// What a server does not tell, or tells in classes that are not known, is said once and not asked
-// for again.
+// If the server does not provide histograms, or in unknown classes, that is noted once and they are
+// not read again.
 func TestNoPercentiles(t *testing.T) {
 	class := func(e ...bson.E) bson.D {
 		h := bson.A{bson.D(e)}
@@ -159,13 +158,13 @@ func TestNoPercentiles(t *testing.T) {
 	}
 }
 
-// A class that begins where the server says holds the duration, and no other does.
+// A class that begins where the server says contains the duration, and no other class does.
 func TestClassOf(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		micros := rapid.OneOf(rapid.Int64Range(0, 1<<12), rapid.Int64Range(0, 1<<30), rapid.Int64Range(0, 1<<41-1)).Draw(t, "micros")
 		k, ok := classOf(mongotest.ClassOf(micros))
 		if !ok {
-			t.Fatalf("the class of %d us is not known", micros)
+			t.Fatalf("no class begins at %d us", micros)
 		}
 		if k > 0 && micros < classBounds[k-1] || k < len(classBounds) && micros >= classBounds[k] {
 			t.Fatalf("%d us are in class %d of %d", micros, k, classBounds)
@@ -173,12 +172,12 @@ func TestClassOf(t *testing.T) {
 	})
 	for _, begins := range []int64{-1, 1, 3, 1536, 3 << 20, 3 << 30, 1 << 41, math.MaxInt64} {
 		if k, ok := classOf(begins); ok {
-			t.Errorf("class %d begins at %d us, where none does", k, begins)
+			t.Errorf("class %d begins at %d us, which is not a bound", k, begins)
 		}
 	}
 }
 
-// Whatever is answered, classes are counts that grow, or there are none.
+// Whatever the answer, the class counts increase, or there are none.
 func FuzzTail(f *testing.F) {
 	good, err := bson.Marshal(stalling(time.Now().Add(-time.Minute))("serverStatus", bson.Raw("\x05\x00\x00\x00\x00")))
 	if err != nil {

@@ -10,14 +10,14 @@ import (
 const (
 	activityCount = "pg_stat_activity_count"
 	activityAge   = "pg_stat_activity_max_tx_duration"
-	// groupsMax bounds the groups of sessions that are told apart: 300 wait events, and some in
-	// each of many databases.
+	// groupsMax bounds the different groups of sessions: 300 wait events, and some in each of many
+	// databases.
 	groupsMax = 2000
 )
 
 var activityLabels = []string{"datname", "state", "wait_event_type", "wait_event"}
 
-// activity remembers which groups of sessions there were: one that is empty now has nobody in it.
+// activity remembers which groups of sessions there were: an empty one has a count of 0.
 type activity struct {
 	s      *sampler
 	groups map[string]*group
@@ -31,7 +31,7 @@ type group struct {
 
 func newActivity(s *sampler) *activity { return &activity{s: s, groups: map[string]*group{}} }
 
-// take takes the rows of [activityQuery].
+// take reads the rows of [activityQuery].
 func (a *activity) take(rows [][][]byte) ([]recording.Column, error) {
 	for _, g := range a.groups {
 		g.count, g.age = 0, 0
@@ -67,8 +67,8 @@ func (a *activity) take(rows [][][]byte) ([]recording.Column, error) {
 	return out, nil
 }
 
-// group finds the group with these labels. When there are too many, new ones are of those that wait
-// for nothing known.
+// group finds the group with these labels. If there are too many, new ones count as sessions
+// without a known wait.
 func (a *activity) group(values [][]byte) *group {
 	key := keyOf(values)
 	if g, ok := a.groups[key]; ok {

@@ -9,26 +9,26 @@ import (
 
 const (
 	checkpointerCount = "plimsoll_postgres_checkpointer_count"
-	// checkpointerQuery gives what the checkpointer waits for; nothing stands for a CPU, and for a
-	// wait that a version does not tell (older than 15: the naps of a paced checkpoint). Without
-	// pg_monitor its row cannot be told from others. With track_activities off older versions tell
-	// no wait of any process, which would look like work.
+	// checkpointerQuery returns what the checkpointer waits for. Empty means that it uses a CPU, or
+	// a wait that the version does not report (before 15: the sleeps of a paced checkpoint).
+	// Without pg_monitor its row cannot be identified. With track_activities off, older versions
+	// report no waits of any process, which would look like work.
 	checkpointerQuery = `SELECT coalesce(wait_event_type, ''), coalesce(wait_event, '')
  FROM pg_stat_activity WHERE backend_type = 'checkpointer' AND current_setting('track_activities') = 'on'`
-	// checkpointerWaitsMax bounds the waits that are told apart: PostgreSQL 18 has some 270 of all
-	// processes, a checkpoint a dozen.
+	// checkpointerWaitsMax bounds the different waits: PostgreSQL 18 has about 270 for all
+	// processes, a checkpoint about a dozen.
 	checkpointerWaitsMax = 300
 )
 
 var checkpointerLabels = []string{"wait_event_type", "wait_event"}
 
-// A checkpointer remembers what the process has waited for: where it does no longer, that is 0.
+// A checkpointer remembers what the process has waited for: a former wait becomes 0.
 type checkpointer struct {
 	s     *sampler
-	waits [][][]byte // type and event, in the order they were seen
+	waits [][][]byte // type and event, in the order in which they appeared
 }
 
-// take takes the rows of [checkpointerQuery].
+// take reads the rows of [checkpointerQuery].
 func (c *checkpointer) take(rows [][][]byte) ([]recording.Column, error) {
 	now := -1
 	for _, r := range rows {

@@ -9,14 +9,14 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// A checkpoint that is under way is told by what the checkpointer waits for. The one that a backup
-// asks for is paced over minutes; CHECKPOINT hurries it.
-func TestCheckpointUnderWay(t *testing.T) {
+// The checkpointer's wait shows a checkpoint in progress. A backup's checkpoint is paced over
+// minutes; CHECKPOINT runs at full speed.
+func TestCheckpointInProgress(t *testing.T) {
 	s := real(t)
 	if has, err := s.Exec("SELECT 1 FROM pg_proc WHERE proname = 'pg_backup_start'"); err != nil {
 		t.Fatal(err)
 	} else if len(has) == 0 {
-		t.Skip("before 15 nothing paces a checkpoint on demand and tells its naps")
+		t.Skip("before 15, sleeps of a paced checkpoint are not reported")
 	}
 	if _, err := s.Exec("DROP TABLE IF EXISTS dirty; CREATE TABLE dirty AS SELECT generate_series(1, 200000) AS x"); err != nil {
 		t.Fatal(err)

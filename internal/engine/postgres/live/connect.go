@@ -9,14 +9,14 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// sightQuery asks who answers: the version, whether it is a standby, whether we see all sessions,
-// how many databases there are, and where and how large pg_stat_statements is.
+// sightQuery identifies the server: the version, whether it is a standby, whether we see all
+// sessions, how many databases there are, and where and how large pg_stat_statements is.
 const sightQuery = `SELECT current_setting('server_version_num'), current_setting('server_version'), version(), pg_is_in_recovery(),
  pg_has_role('pg_read_all_stats', 'usage'), (SELECT count(*) FROM pg_database),
  (SELECT quote_ident(nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE extname = 'pg_stat_statements'),
  current_setting('pg_stat_statements.max', true), current_setting('track_activities')`
 
-// connect connects, and finds out what this server tells this user.
+// connect connects, and finds out what this user can read on this server.
 func (s *sampler) connect(ctx context.Context) error {
 	c, err := pgconn.ConnectConfig(ctx, s.target.config)
 	if err != nil {
@@ -66,8 +66,8 @@ func (s *sampler) connect(ctx context.Context) error {
 	return s.prepare(ctx, total, string(row[6]), string(row[7]))
 }
 
-// oldEnough looks at the version that is told with the connection, before anything is asked that an
-// older one would not know.
+// oldEnough checks the version that comes with the connection, before any query that an older
+// version would not understand.
 func (s *sampler) oldEnough() error {
 	text := s.conn.ParameterStatus("server_version")
 	if strings.Contains(text, "bouncer") {
@@ -87,8 +87,8 @@ func (s *sampler) grant() string {
 	return "GRANT pg_monitor TO " + quoted(s.target.config.User)
 }
 
-// prepare makes the questions, each tried by itself, so that what this user may not ask is left out
-// alone.
+// prepare makes the queries. Each is tried separately, so that only what this user may not read is
+// left out.
 func (s *sampler) prepare(ctx context.Context, total bool, statements, statementsMost string) error {
 	s.questions = nil
 	if s.activity == nil {

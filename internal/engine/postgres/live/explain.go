@@ -14,7 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// An explained error has a text of its own. What it is can still be asked.
+// An explained error has its own text. errors.Is still finds the original.
 type explained struct {
 	text string
 	err  error
@@ -22,10 +22,10 @@ type explained struct {
 
 func (e *explained) Error() string { return e.text }
 
-// Is keeps errors.Is working without handing out what may hold a secret.
+// Is makes errors.Is work without exposing the original, which may contain a secret.
 func (e *explained) Is(target error) bool { return errors.Is(e.err, target) }
 
-// explain says in one sentence what went wrong, and what to do. No secret is in it.
+// explain says in one sentence what went wrong, and what to do. It contains no secret.
 func (t *target) explain(err error) error {
 	if err == nil {
 		return nil
@@ -44,12 +44,12 @@ func (t *target) explain(err error) error {
 	return &explained{t.name + ": " + text, err}
 }
 
-// hide takes passwords out of what the server or the driver says. Neither should have any in it.
+// hide removes passwords from the server's or the driver's messages. Neither should contain any.
 func (t *target) hide(text string) string {
 	return strings.ReplaceAll(t.secrets.Hide(text), "\n", "; ")
 }
 
-// refusal is about what the server itself answers (PostgreSQL's documentation, appendix A: error
+// refusal is about errors that the server returns (PostgreSQL's documentation, appendix A: error
 // codes).
 func (t *target) refusal(pg *pgconn.PgError) string {
 	user, database, message := t.config.User, t.config.Database, t.hide(pg.Message)
@@ -87,7 +87,7 @@ func (t *target) refusal(pg *pgconn.PgError) string {
 	return fmt.Sprintf("it responds: %s (SQLSTATE %s)", message, pg.Code)
 }
 
-// trouble is about what happens on the way to the server.
+// trouble is about errors on the way to the server.
 func (t *target) trouble(err error) string {
 	var dns *net.DNSError
 	var unknown x509.UnknownAuthorityError
@@ -121,7 +121,7 @@ func (t *target) trouble(err error) string {
 	return t.hide(root(err).Error())
 }
 
-// root is the error at the end of a chain: the driver wraps each in the address and the user.
+// root returns the error at the end of a chain: the driver wraps each in the address and the user.
 func root(err error) error {
 	for {
 		switch e := err.(type) { //nolint:errorlint // the chain itself is walked
@@ -143,5 +143,5 @@ func root(err error) error {
 	}
 }
 
-// quoted is a name in SQL.
+// quoted quotes a name for SQL.
 func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }

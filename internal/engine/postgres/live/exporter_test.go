@@ -18,7 +18,7 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// exporterPage starts postgres_exporter and gives its page, or skips.
+// exporterPage starts postgres_exporter and returns its page, or skips.
 func exporterPage(t *testing.T, dsn string) *page {
 	t.Helper()
 	path, err := exec.LookPath("prometheus-postgres-exporter")
@@ -41,7 +41,7 @@ func exporterPage(t *testing.T, dsn string) *page {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if err := p.Stop(ctx, syscall.SIGTERM); err != nil {
-			t.Log(err) // it ends by the signal
+			t.Log(err) // the signal ended it
 		}
 	})
 	src, err := exposition.OpenURL("http://"+at+"/metrics", exposition.URLOptions{Getenv: func(string) string { return "" }})
@@ -66,15 +66,16 @@ func exporterPage(t *testing.T, dsn string) *page {
 	return got
 }
 
-// leftOut are the exporter's families that are not asked for: none says why a write waits.
+// leftOut are the exporter's families that are not read: none explains why a write waits.
 var leftOut = regexp.MustCompile(`^pg_(locks_count|stat_archiver_.*|stat_database_conflicts_confl_.*|static|exporter_.*|scrape_.*|replication_.*|` +
 	`stat_(database|bgwriter)_stats_reset.*|stat_database_checksum_last_failure|` +
-	`settings_(default_transaction_read_only|transaction_read_only|statement_timeout_seconds|extra_float_digits))$`) // the session's own
+	// those of the session itself
+	`settings_(default_transaction_read_only|transaction_read_only|statement_timeout_seconds|extra_float_digits))$`)
 
-// onlyOurs are those that Debian's exporter, 0.11, does not have, and later ones or nobody have.
+// onlyOurs are those that Debian's exporter, 0.11, does not have; only later ones, or none, do.
 var onlyOurs = regexp.MustCompile(`^(pg_stat_wal_.*|pg_stat_io_.*|pg_wal_.*|pg_replication_is_replica|plimsoll_.*)$`)
 
-// byName drops the label that only sessions of ours have, and sums up.
+// byName drops the label that only our sessions have, and sums up.
 func byName(p *page) map[string]float64 {
 	out := map[string]float64{}
 	for name, v := range p.values {

@@ -19,36 +19,36 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// The environment variables that credentials are taken from where neither the address nor
-// PostgreSQL's own places have any.
+// The environment variables for credentials that neither the address nor PostgreSQL's own places
+// contain.
 const (
 	EnvUser     = source.EnvUser
 	EnvPassword = source.EnvPassword
 )
 
 const (
-	// addressBytesMax bounds an address; one with a dozen of hosts and options has some hundred
+	// addressBytesMax bounds an address; one with a dozen hosts and options has a few hundred
 	// bytes.
 	addressBytesMax = 4096
-	// messageBytesMax bounds a message of the server's: a row of statistics has less than a
+	// messageBytesMax bounds a message from the server: a row of statistics takes less than a
 	// kilobyte.
 	messageBytesMax = 1 << 20
-	// connectWithin is how long a connection may take: the server forks for it.
+	// connectWithin is how long connecting may take: the server forks for it.
 	connectWithin = 8 * time.Second
-	// statementTimeout is after how long the server itself gives up a question, before we do.
+	// statementTimeout is when the server aborts a query, before we do.
 	statementTimeout = 8 * time.Second
 )
 
 // Options say how to connect.
 type Options struct {
-	// Insecure accepts any certificate of the server's.
+	// Insecure accepts any server certificate.
 	Insecure bool
-	// Getenv replaces os.Getenv for the variables of this program. PostgreSQL's own (PGPASSWORD,
-	// PGSSLMODE, ...) are read from the environment by its driver.
+	// Getenv replaces os.Getenv for the variables of this program. The driver reads PostgreSQL's
+	// own (PGPASSWORD, PGSSLMODE, ...) from the environment.
 	Getenv func(string) string
 }
 
-// A target is the server that an address means. It holds secrets; name has none.
+// A target is the server that an address refers to. It holds secrets; name has none.
 type target struct {
 	config  *pgconn.Config
 	name    string // postgres://host:5432/db
@@ -56,14 +56,14 @@ type target struct {
 	secrets location.Secrets
 }
 
-// live is a server that is asked again and again; it implements source.Source.
+// live is a server that is sampled repeatedly; it implements source.Source.
 type live struct {
 	*source.Polled
 	target *target
 }
 
-// Open prepares the server at a postgres:// address, as libpq reads it. Nothing is asked yet. Of
-// several hosts the first that answers is read, or the one that target_session_attrs asks for.
+// Open prepares the server at a postgres:// address, as libpq reads it. It does not connect. With
+// several hosts, the first that answers is read, or the one that target_session_attrs asks for.
 func Open(address string, opt Options) (source.Source, error) {
 	t, err := newTarget(address, opt)
 	if err != nil {
@@ -132,10 +132,10 @@ func newTarget(address string, opt Options) (*target, error) {
 	return t, nil
 }
 
-// socket tells whether the server is reached by a socket of this machine.
+// socket reports whether the server is reached through a socket on this machine.
 func (t *target) socket() bool { return strings.HasPrefix(t.config.Host, "/") }
 
-// misread says what is wrong with an address. The driver's error repeats it.
+// misread says what is wrong with an address. The driver's error repeats the address.
 func misread(err error) error {
 	var parse *pgconn.ParseConfigError
 	if !errors.As(err, &parse) {

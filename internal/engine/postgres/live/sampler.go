@@ -16,7 +16,7 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// A question is a statement that is asked now and then, and what takes its rows.
+// A question is a query that runs regularly, with the function that reads its rows.
 type question struct {
 	name  string
 	query string
@@ -31,7 +31,7 @@ func (q *question) due(at time.Time) bool {
 	return q.every == 0 || q.asked.IsZero() || at.Sub(q.asked) >= q.every
 }
 
-// A sampler asks a server. It implements source.Sampler.
+// A sampler queries a server. It implements source.Sampler.
 type sampler struct {
 	target *target
 	want   func(string) bool
@@ -46,7 +46,7 @@ type sampler struct {
 	activity     *activity
 	checkpointer *checkpointer
 	settings     []recording.Column
-	told         map[string]bool // notes
+	told         map[string]bool // notes already left
 	series       map[string]labels.Labels
 }
 
@@ -56,7 +56,7 @@ func newSampler(t *target, want func(string) bool, note func(recording.Note)) *s
 
 func (s *sampler) wants(metric string) bool { return s.want == nil || s.want(metric) }
 
-// limit leaves a note about what cannot be told, once.
+// limit notes once what cannot be known.
 func (s *sampler) limit(text string) {
 	if !s.told[text] {
 		s.told[text] = true
@@ -70,7 +70,7 @@ func (s *sampler) close() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	_ = s.conn.Close(ctx) // the server may be gone
+	_ = s.conn.Close(ctx) // the server may be down
 	s.conn = nil
 }
 
@@ -103,8 +103,7 @@ func (s *sampler) Sample(ctx context.Context, at time.Time) ([]recording.Batch, 
 		err = fmt.Errorf("%d answers to %d questions", len(answers), len(due))
 	}
 	if err != nil {
-		// A role or an extension may have been changed meanwhile: what can be asked is found out
-		// anew.
+		// Privileges or extensions may have changed: find out again what can be read.
 		s.close()
 		return nil, s.target.explain(err)
 	}
@@ -128,7 +127,7 @@ func (s *sampler) plain(to []recording.Column, metric string, value float64) []r
 	return append(to, recording.Column{Labels: s.labelled(metric, nil, nil), Values: []float64{value}})
 }
 
-// labelled gives the labels of a series, made once.
+// labelled returns the labels of a series, which are made once.
 func (s *sampler) labelled(metric string, names []string, values [][]byte) labels.Labels {
 	key := metric
 	for _, v := range values {
@@ -148,11 +147,11 @@ func (s *sampler) labelled(metric string, names []string, values [][]byte) label
 	return l
 }
 
-// seriesMax bounds the series whose labels are remembered; there are some hundred, and a hundred
+// seriesMax bounds the series whose labels are remembered; there are a few hundred, and a hundred
 // for each database.
 const seriesMax = 100_000
 
-// questionOf asks a view.
+// questionOf queries a view.
 func (s *sampler) questionOf(v *view) *question {
 	of, skip := v.columns(s.version), len(v.labels)
 	wanted := false
@@ -171,7 +170,7 @@ func (s *sampler) questionOf(v *view) *question {
 			for i, c := range of {
 				value := r[skip+i]
 				if value == nil || !s.wants(c.metric) {
-					continue // pg_stat_io says so of what cannot happen
+					continue // pg_stat_io has NULL for what cannot happen
 				}
 				x, err := number(value)
 				if err != nil {
@@ -184,7 +183,7 @@ func (s *sampler) questionOf(v *view) *question {
 	}}
 }
 
-// number reads a number as PostgreSQL writes it.
+// number parses a number in PostgreSQL's format.
 func number(text []byte) (float64, error) {
 	x, err := strconv.ParseFloat(string(text), 64)
 	if err != nil || math.IsInf(x, 0) || math.IsNaN(x) {
@@ -193,14 +192,13 @@ func number(text []byte) (float64, error) {
 	return x, nil
 }
 
-// denied tells whether the server refuses for want of a privilege (PostgreSQL's documentation,
-// appendix A).
+// denied reports whether a privilege is missing (PostgreSQL's documentation, appendix A).
 func denied(err error) bool {
 	pg := (*pgconn.PgError)(nil)
 	return errors.As(err, &pg) && pg.Code == "42501"
 }
 
-// missing tells whether what was asked for is not there: a fork of PostgreSQL leaves out views.
+// missing reports whether the queried object does not exist: forks of PostgreSQL leave out views.
 func missing(err error) bool {
 	pg := (*pgconn.PgError)(nil)
 	return errors.As(err, &pg) && (pg.Code == "42P01" || pg.Code == "42703" || pg.Code == "42883" || pg.Code == "0A000")

@@ -24,7 +24,7 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// One server serves the tests of this package; those that stop it start it again.
+// The tests of this package share one server; those that stop it start it again.
 var (
 	making sync.Once
 	server *postgrestest.Server
@@ -48,7 +48,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// certificate is a server's, signed by itself, for a name that is not the address it is reached by.
+// certificate returns a self-signed server certificate, for a name other than the address that is
+// used.
 func certificate() (cert, key []byte, err error) {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -63,7 +64,7 @@ func certificate() (cert, key []byte, err error) {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs}), err
 }
 
-// real gives the server, or skips.
+// real returns the server, or skips.
 func real(t testing.TB) *postgrestest.Server {
 	t.Helper()
 	making.Do(func() {
@@ -99,7 +100,7 @@ func real(t testing.TB) *postgrestest.Server {
 	return server
 }
 
-// page is a writer that keeps the last sample, and calls each with the number of samples so far.
+// A page is a writer that keeps the last sample. It calls each with the number of samples so far.
 type page struct {
 	mu     sync.Mutex
 	values map[string]float64 // of the last sample of each series
@@ -165,7 +166,7 @@ func series(metric, server string, pairs ...string) string {
 	return labels.FromStrings(append([]string{labels.MetricName, metric, "server", server}, pairs...)...).String()
 }
 
-func TestWhoMayLookSeesAll(t *testing.T) {
+func TestMonitorRoleSeesAll(t *testing.T) {
 	s := real(t)
 	p, err := read(t, s.Address("monitor:m0nit0r-s3cret", "postgres"), 2, Options{})
 	if err != nil {
@@ -196,8 +197,8 @@ func TestWhoMayLookSeesAll(t *testing.T) {
 	}
 }
 
-// What a user may not see is left out, and a note says who may.
-func TestWhoMayNotLook(t *testing.T) {
+// What a user may not see is left out, and a note says which role may.
+func TestUnprivilegedUser(t *testing.T) {
 	p, err := read(t, real(t).Address("weak:w3ak-s3cret", "postgres"), 2, Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -243,7 +244,7 @@ func TestRefusals(t *testing.T) {
 			x.opt.Getenv = none
 			p, err := read(t, x.address, 1, x.opt)
 			switch {
-			case x.want == "" && err == nil: // libpq does not speak TLS over a socket, whatever is asked
+			case x.want == "" && err == nil: // libpq never uses TLS over a socket
 			case err == nil || x.want == "" || !strings.Contains(err.Error(), x.want):
 				t.Errorf("%v; want %q", err, x.want)
 			case !strings.HasPrefix(err.Error(), "postgres://"):
@@ -252,7 +253,7 @@ func TestRefusals(t *testing.T) {
 				t.Errorf("more than a line: %v", err)
 			}
 			if text := fmt.Sprint(err) + p.told(); strings.Contains(text, "s3cret") {
-				t.Errorf("a password is told: %s", text)
+				t.Errorf("a password is shown: %s", text)
 			}
 		})
 	}
@@ -294,7 +295,7 @@ func TestNoConnectionIsLeft(t *testing.T) {
 	}
 }
 
-// A restart in the middle is a gap with a note; samples go on after it.
+// A restart in between leaves a gap with a note; sampling continues after it.
 func TestRestart(t *testing.T) {
 	s := real(t)
 	src, err := Open(s.Socket("monitor", "postgres"), Options{})
@@ -357,7 +358,7 @@ func TestStandby(t *testing.T) {
 	}
 }
 
-// COMMITs and the time they took come from pg_stat_statements, whichever word was used for them.
+// COMMITs and their times come from pg_stat_statements, however COMMIT was written.
 func TestCommits(t *testing.T) {
 	s := real(t)
 	if _, err := s.Exec("SELECT pg_stat_statements_reset()"); err != nil {
@@ -389,7 +390,7 @@ func TestCommits(t *testing.T) {
 	}
 }
 
-// What nobody wants is not asked.
+// Unwanted metrics are not queried.
 func TestWant(t *testing.T) {
 	src, err := Open(real(t).Socket("monitor", "postgres"), Options{})
 	if err != nil {
@@ -407,7 +408,7 @@ func TestWant(t *testing.T) {
 	}
 }
 
-// What a sample costs this program; the server's part comes to it.
+// What a sample costs this program; the server's cost comes on top.
 func BenchmarkSample(b *testing.B) {
 	t, err := newTarget(real(b).Socket("monitor", "postgres"), Options{})
 	if err != nil {

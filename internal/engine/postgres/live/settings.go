@@ -8,19 +8,19 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// settingsQuery gives the settings that are numbers or switches, as the exporter takes them, but
-// for those of our own session.
+// settingsQuery returns the settings that are numbers or switches, as the exporter does, except
+// those of our own session.
 const settingsQuery = "SELECT name, setting, coalesce(unit, ''), vartype FROM pg_settings WHERE vartype IN ('bool', 'integer', 'real')" +
 	" AND source <> 'client' AND name <> 'transaction_read_only'"
 
-// units of settings (pg_settings.unit), in seconds or bytes. A number may stand before them: 8kB.
+// units of settings (pg_settings.unit), in seconds or bytes. A number may precede them: 8kB.
 var (
 	seconds = map[string]float64{"ms": 1e-3, "s": 1, "min": 60, "h": 3600, "d": 86400}
 	bytes   = map[string]float64{"B": 1, "kB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
 )
 
-// metricOfSetting gives the series of a setting: pg_settings_checkpoint_timeout_seconds. -1, which
-// stands for "off" or "as another setting has it", stays what it is. ok is false for what is no
+// metricOfSetting returns the series of a setting: pg_settings_checkpoint_timeout_seconds. -1,
+// which means "off" or "the same as another setting", stays -1. ok is false if the setting is not a
 // number.
 func metricOfSetting(name, setting, unit, vartype string) (metric string, value float64, ok bool) {
 	metric = "pg_settings_" + strings.ReplaceAll(name, ".", "_")
@@ -62,10 +62,10 @@ func metricOfSetting(name, setting, unit, vartype string) (metric string, value 
 	return metric + suffix, value, true
 }
 
-// factsQuery gives settings as people write them.
+// factsQuery returns settings in a human-readable format.
 const factsQuery = "SELECT name, current_setting(name) FROM pg_settings WHERE name IN ("
 
-// factNames are the settings that say how a server writes.
+// factNames are the settings that determine how a server writes.
 var factNames = []string{
 	"shared_buffers", "checkpoint_timeout", "checkpoint_completion_target", "checkpoint_flush_after", "bgwriter_flush_after", "backend_flush_after",
 	"max_wal_size", "min_wal_size", "full_page_writes", "wal_compression", "wal_buffers", "wal_sync_method", "synchronous_commit", "fsync", "commit_delay",
@@ -76,10 +76,10 @@ func factsStatement() string {
 	return factsQuery + "'" + strings.Join(factNames, "', '") + "')"
 }
 
-// rereadEvery is how often settings are asked for again: they change by a reload.
+// rereadEvery is how often settings are read again: a reload changes them.
 const rereadEvery = time.Minute
 
-// aboutItself are the settings, as series and as facts.
+// aboutItself are the queries for settings, as series and as facts.
 func (s *sampler) aboutItself() []*question {
 	return []*question{
 		{name: "pg_settings", query: settingsQuery, every: rereadEvery, take: s.takeSettings},
@@ -87,8 +87,8 @@ func (s *sampler) aboutItself() []*question {
 	}
 }
 
-// takeSettings keeps the settings as series: each sample has them, as each page of the exporter
-// has.
+// takeSettings keeps the settings as series: every sample has them, like every page of the
+// exporter.
 func (s *sampler) takeSettings(rows [][][]byte) ([]recording.Column, error) {
 	s.settings = nil
 	for _, r := range rows {

@@ -12,27 +12,26 @@ import (
 const (
 	commitsMetric       = "plimsoll_postgres_commits_total"
 	commitSecondsMetric = "plimsoll_postgres_commit_seconds_total"
-	// statementsMax is up to how many statements remembered (pg_stat_statements.max) the commits
-	// among them are looked for each second: all are walked for it, a few milliseconds for the
-	// 5,000 that are usual.
+	// statementsMax is the largest pg_stat_statements.max up to which commits are read every
+	// second: that goes through all remembered statements, a few milliseconds for the usual 5,000.
 	statementsMax = 10_000
-	// commitsLookEvery is how often it is looked for new ways of writing COMMIT, which reads the
+	// commitsLookEvery is how often to look for new spellings of COMMIT, which reads the
 	// statements' texts.
 	commitsLookEvery = 5 * time.Minute
-	// commitIDsMax bounds them.
+	// commitIDsMax bounds the ids.
 	commitIDsMax = 64
 )
 
-// findCommits gives the ids of the statements that end a transaction; END is PostgreSQL's other
-// word for COMMIT.
+// findCommits returns the ids of the statements that end a transaction; END is PostgreSQL's synonym
+// for COMMIT.
 const findCommits = `SELECT DISTINCT queryid FROM %s.pg_stat_statements(true) WHERE query ~* '^\s*(commit|end)(\s+(work|transaction))?\s*;?\s*$' AND queryid IS NOT NULL LIMIT %d`
 
-// commitsQuery gives their sums without reading texts.
+// commitsQuery returns their sums without reading texts.
 const commitsQuery = `SELECT d.datname, s.queryid, sum(s.calls), sum(s.%s) / 1000 FROM %s.pg_stat_statements(false) s JOIN pg_database d ON d.oid = s.dbid
  WHERE s.queryid IN (%s) GROUP BY 1, 2`
 
-// commits asks pg_stat_statements, if there is one in a schema of this database, for COMMITs: which
-// they are, and their sums. nil: there is none, or it is too large.
+// commits returns the queries for COMMITs to pg_stat_statements, if that is in a schema of this
+// database: their ids, and their sums. nil: there is none, or it is too large.
 func (s *sampler) commits(schema, most string) []*question {
 	if schema == "" || !s.wants(commitsMetric) && !s.wants(commitSecondsMetric) {
 		return nil
@@ -68,7 +67,7 @@ func (s *sampler) commits(schema, most string) []*question {
 	return []*question{finding, asking}
 }
 
-// takeCommits takes the rows of [commitsQuery].
+// takeCommits reads the rows of [commitsQuery].
 func (s *sampler) takeCommits(rows [][][]byte) ([]recording.Column, error) {
 	var out []recording.Column
 	for _, r := range rows {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Versions as server_version_num has them.
+// Versions, as in server_version_num.
 const (
 	v10 = 100000
 	v12 = 120000
@@ -17,15 +17,15 @@ const (
 	v18 = 180000
 )
 
-// A column is one of a view's, and the series made of it.
+// A column of a view, and the series made from it.
 type column struct {
 	name   string // or an expression
 	metric string
 	since  int // the first version that has it; 0: all
-	until  int // the first version that has it no longer; 0: none
+	until  int // the first version without it; 0: none
 }
 
-// A view is a statement whose rows are told apart by labels and whose other columns are series.
+// A view is a query in which some columns are labels and the others become series.
 type view struct {
 	name   string // for people
 	since  int
@@ -33,15 +33,15 @@ type view struct {
 	every  time.Duration // 0: with each sample
 	labels []string      // columns
 	of     []column
-	from   string // what stands behind the columns
-	needs  string // who may ask, beyond everybody
+	from   string // the clause after the columns
+	needs  string // the role that is needed, if any
 }
 
 func (v *view) in(version int) bool {
 	return version >= v.since && (v.until == 0 || version < v.until)
 }
 
-// columns are those that a version has.
+// columns returns those that a version has.
 func (v *view) columns(version int) []column {
 	var out []column
 	for _, c := range v.of {
@@ -52,7 +52,7 @@ func (v *view) columns(version int) []column {
 	return out
 }
 
-// query asks a server of a version.
+// query returns the query for a version.
 func (v *view) query(version int) string {
 	parts := append([]string(nil), v.labels...)
 	for _, c := range v.columns(version) {
@@ -61,7 +61,7 @@ func (v *view) query(version int) string {
 	return "SELECT " + strings.Join(parts, ", ") + " FROM " + v.from
 }
 
-// named makes columns whose series are called like them.
+// named makes columns whose series have the same names.
 func named(prefix, suffix string, names ...string) []column {
 	out := make([]column, len(names))
 	for i, n := range names {
@@ -70,7 +70,7 @@ func named(prefix, suffix string, names ...string) []column {
 	return out
 }
 
-// between sets from which version on columns are there, and from which no longer.
+// between limits columns to a range of versions.
 func between(since, until int, of []column) []column {
 	for i := range of {
 		of[i].since, of[i].until = since, until
@@ -88,7 +88,7 @@ func join(groups ...[]column) []column {
 
 const (
 	monitor = "pg_monitor"
-	// databasesMax is how many databases are told apart; of more only sums are asked.
+	// databasesMax is up to how many databases are separate; if there are more, only sums are read.
 	databasesMax = 200
 )
 
@@ -108,7 +108,7 @@ func summed(of []column) []column {
 	return out
 }
 
-// viewsOf are what is asked. total: the databases are too many to be told apart.
+// viewsOf returns the views to query. total: there are too many databases to separate them.
 //
 // Sources: the chapter "The Cumulative Statistics System" of the documentation of versions 10 to
 // 18; names of series: postgres_exporter 0.11.1 as it runs, and the collectors of its later
@@ -153,8 +153,8 @@ func viewsOf(total bool) []view {
 	}
 }
 
-// activityQuery gives sessions with a database by state and by what they wait for; %s is the column
-// of databases. Our own session is among them, as the exporter's is.
+// activityQuery returns sessions with a database by state and wait; %s is the column for the
+// database. Our own session is included, as is the exporter's.
 const activityQuery = `SELECT %s, coalesce(state, ''), coalesce(wait_event_type, ''), coalesce(wait_event, ''), count(*),
  coalesce(max(extract(epoch FROM now() - xact_start)), 0)
  FROM pg_stat_activity WHERE datname IS NOT NULL AND state IS NOT NULL GROUP BY 1, 2, 3, 4`

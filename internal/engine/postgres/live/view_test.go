@@ -8,8 +8,8 @@ import (
 	"github.com/cockroachdb/datadriven"
 )
 
-// What is asked of each version, from 10 on: testdata/queries. A version that moves a column is
-// seen in the diff.
+// The queries for each version from 10 on: testdata/queries. The diff shows a version that moves a
+// column.
 func TestQueriesOfVersions(t *testing.T) {
 	datadriven.RunTest(t, "testdata/queries", func(t *testing.T, d *datadriven.TestData) string {
 		var version int
@@ -62,7 +62,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// Whatever an address holds as a password is in no name and no error.
+// A password in an address is in no name and no error.
 func TestAddresses(t *testing.T) {
 	none := func(string) string { return "" }
 	for _, x := range []struct{ address, name string }{
@@ -95,7 +95,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// A user and a password may stand in the environment, and do not replace those of the address.
+// A user and a password may come from the environment, but do not replace those of the address.
 func TestCredentialsOfTheEnvironment(t *testing.T) {
 	t.Setenv("PGUSER", "")
 	env := func(name string) string { return map[string]string{EnvUser: "them", EnvPassword: "theirs"}[name] }
@@ -127,7 +127,7 @@ func FuzzOpen(f *testing.F) {
 			told = s.Describe().Name
 		}
 		if strings.Contains(address, ":s3cret@") && strings.Count(address, "s3cret") == 1 && strings.Contains(told, secret) {
-			t.Errorf("%q tells the secret: %s", address, told)
+			t.Errorf("%q shows the secret: %s", address, told)
 		}
 	})
 }
