@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -30,10 +29,11 @@ func newCasebookCommand(a *app) *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				if output.value == asPage || output.value == asMarkdown {
-					return usagef("for example plimsoll casebook 1 -o html > case.html", "-o %s: a page shows one case", output.value)
+				all, err := casebook.List()
+				if err != nil {
+					return err
 				}
-				return listCases(a, output.value == "json")
+				return a.showList(output, all, results.Cases(all))
 			}
 			if err := a.pageGoesSomewhere(output); err != nil {
 				return err
@@ -44,37 +44,6 @@ func newCasebookCommand(a *app) *cobra.Command {
 	addFormat(cmd, &output)
 	cmd.Flags().BoolVar(&noPlan, "no-plan", false, "stop before the plan, its files and the proof, which take longest")
 	return cmd
-}
-
-func listCases(a *app, asJSON bool) error {
-	type row struct {
-		Number   int    `json:"number"`
-		Name     string `json:"name"`
-		Title    string `json:"title"`
-		Variants int    `json:"variants"`
-		Figures  int    `json:"figures"`
-	}
-	var rows []row
-	for i, name := range casebook.Names() {
-		c, err := casebook.Open(name)
-		if err != nil {
-			return err
-		}
-		figures := 0
-		for _, s := range c.Steps {
-			figures += len(s.Figures)
-		}
-		rows = append(rows, row{i + 1, name, c.Title, len(c.Variants), figures})
-	}
-	if asJSON {
-		return writeJSON(a, rows)
-	}
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "CASE\tNAME\tVARIANTS\tFIGURES\tTITLE")
-	for _, r := range rows {
-		fmt.Fprintf(w, "%d\t%s\t%d\t%d\t%s\n", r.Number, r.Name, r.Variants, r.Figures, r.Title)
-	}
-	return w.Flush()
 }
 
 // openCase opens an embedded case, or one in a folder if the name is a folder.

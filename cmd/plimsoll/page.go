@@ -52,6 +52,32 @@ func (a *app) write(d *document.Document, output choice, opt text.Options) error
 	return text.Write(a.stdout, d, opt)
 }
 
+// show writes a result for which a verb has no flags of its own: its JSON, or its document.
+func (a *app) show(output choice, contract any, d *document.Document) error {
+	return a.showAs(output, contract, d, (&display{color: choice{value: "auto"}}).options(a))
+}
+
+// showList is show for a list, which without a terminal is as wide as it needs: another program
+// reads it.
+func (a *app) showList(output choice, contract any, d *document.Document) error {
+	opt := (&display{color: choice{value: "auto"}}).options(a)
+	opt.Width = widthMax
+	if n := a.columns(); n > 0 {
+		opt.Width = max(n, widthMin)
+	}
+	return a.showAs(output, contract, d, opt)
+}
+
+func (a *app) showAs(output choice, contract any, d *document.Document, opt text.Options) error {
+	if err := a.pageGoesSomewhere(output); err != nil {
+		return err
+	}
+	if output.value == "json" {
+		return writeJSON(a, contract)
+	}
+	return a.write(d, output, opt)
+}
+
 // asGiven rebuilds a verb's command line from its words and flags. It leaves out the flags for the
 // output, and a server's address, which may contain a password.
 func asGiven(cmd *cobra.Command, args []string) []string {

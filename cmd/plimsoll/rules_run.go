@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/judge/ruletest"
+	"plimsoll/internal/present/results"
 )
 
 func newRulesTestCommand(a *app) *cobra.Command {
@@ -15,25 +16,14 @@ func newRulesTestCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "test [FILE...]",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runRuleTests(cmd.Context(), a, args, output.value == "json")
+			return runRuleTests(cmd.Context(), a, args, output)
 		},
 	}
-	addOutput(cmd, &output)
+	addFormat(cmd, &output)
 	return cmd
 }
 
-// A ruleTest is the result of a case: the contract of `rules test -o json`.
-type ruleTest struct {
-	File     string   `json:"file"`
-	Line     int      `json:"line"`
-	Rule     string   `json:"rule"`
-	Kind     string   `json:"kind"`
-	Case     string   `json:"case"`
-	Passed   bool     `json:"passed"`
-	Failures []string `json:"failures,omitempty"`
-}
-
-func runRuleTests(ctx context.Context, a *app, files []string, asJSON bool) error {
+func runRuleTests(ctx context.Context, a *app, files []string, output choice) error {
 	scripts, err := readScripts(files)
 	if err != nil {
 		return err
@@ -41,45 +31,16 @@ func runRuleTests(ctx context.Context, a *app, files []string, asJSON bool) erro
 	t := &tally{}
 	stop := a.meter(t).show()
 	defer stop()
-	total, done, failed := 0, 0, 0
-	for _, s := range scripts {
-		total += len(s.Cases)
-	}
-	rows := []ruleTest{}
-	for _, s := range scripts {
-		for i := range s.Cases {
-			t.setStage("running cases", done, total)
-			c := &s.Cases[i]
-			found, err := s.Run(ctx, c)
-			if err != nil {
-				return err
-			}
-			row := ruleTest{File: s.Name, Line: c.Line, Rule: s.Rule.ID, Kind: c.Kind, Case: c.Title, Passed: len(found) == 0}
-			for _, x := range found {
-				row.Failures = append(row.Failures, fmt.Sprintf("%s:%d: %s", s.Name, x.Line, x.Text))
-			}
-			if !row.Passed {
-				failed++
-			}
-			rows = append(rows, row)
-			done++
-		}
+	all, err := ruletest.RunAll(ctx, scripts, func(done, total int) { t.setStage("running cases", done, total) })
+	if err != nil {
+		return err
 	}
 	stop()
-	if asJSON {
-		if err := writeJSON(a, rows); err != nil {
-			return err
-		}
-	} else {
-		for _, row := range rows {
-			for _, x := range row.Failures {
-				fmt.Fprintf(a.stdout, "FAIL  %s (%s): %s\n", row.Rule, row.Case, x)
-			}
-		}
-		fmt.Fprintf(a.stdout, "%d of %d cases passed\n", len(rows)-failed, len(rows))
+	if err := a.show(output, all, results.RuleTests(all)); err != nil {
+		return err
 	}
-	if failed > 0 {
-		return &failure{code: exitFailure, err: fmt.Errorf("%d of %d cases failed", failed, len(rows))}
+	if n := ruletest.Failed(all); n > 0 {
+		return &failure{code: exitFailure, err: fmt.Errorf("%d of %d cases failed", n, len(all))}
 	}
 	return nil
 }

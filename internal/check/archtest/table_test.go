@@ -175,7 +175,7 @@ var layers = []Layer{
 	}},
 	{"present/results", "every other kind of result as a document", []string{
 		"base/latency", "base/shellword", "base/units", "model/simulate", "judge/rules",
-		"judge/diagnose", "judge/fleet", "lab/probe", "lab/run", "lab/table", "advise/plan",
+		"judge/diagnose", "judge/fleet", "judge/ruletest", "lab/probe", "lab/run", "lab/table", "advise/plan",
 		"advise/prove", "advise/casebook", "present/document", "present/diagnosis",
 	}},
 

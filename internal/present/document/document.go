@@ -113,7 +113,8 @@ type Part struct {
 	Source   *Cell    // what the rest was read from
 	Quote    string   // what somebody else said
 	Prose    []string // lines of Markdown, shown as they are: only what this project wrote itself
-	Commands []string
+	Commands []string // of a shell
+	PromQL   []string
 	Table    *Table
 	Figure   *Figure
 	Findings []Finding

@@ -103,6 +103,9 @@ func (p *page) part(x document.Part) {
 	if len(x.Commands) > 0 {
 		p.fence("sh", x.Commands)
 	}
+	if len(x.PromQL) > 0 {
+		p.fence("promql", x.PromQL)
+	}
 	if x.Timeline != nil {
 		p.fence("", strings.Split(strings.Trim(text.Timeline(x.Timeline, blockColumns), "\n"), "\n"))
 	}

@@ -169,3 +169,13 @@ func caseTrust(k *casebook.Walk, g *ledger) document.Section {
 	}
 	return document.Section{ID: "trust", Title: "How far to trust it", Parts: parts}
 }
+
+// Cases is the list of the embedded cases.
+func Cases(all []casebook.Entry) *document.Document {
+	tab := &document.Table{Caption: "Published cases", Columns: []document.Column{{Text: "number", Number: true}, {Text: "name"}, {Text: "variants", Number: true}, {Text: "figures", Number: true}, {Text: "title"}}}
+	for _, e := range all {
+		tab.Rows = append(tab.Rows, []document.Cell{{Text: strconv.Itoa(e.Number), Number: true}, {Text: e.Name, Roles: "code"}, {Text: strconv.Itoa(e.Variants), Number: true},
+			{Text: strconv.Itoa(e.Figures), Number: true}, {Text: e.Title}})
+	}
+	return list("Published cases", tab)
+}

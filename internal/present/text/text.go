@@ -10,6 +10,7 @@ package text
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"plimsoll/internal/present/document"
@@ -121,7 +122,7 @@ func (p *page) part(x document.Part) {
 	if x.Quote != "" {
 		p.para(p.indent+"> ", p.indent+"> ", x.Quote, dim)
 	}
-	for _, c := range x.Commands {
+	for _, c := range slices.Concat(x.Commands, x.PromQL) {
 		p.line(p.indent, p.clean(c)) // never wrapped: it is to be copied
 	}
 	p.terms(x.Terms)
