@@ -5,12 +5,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/internal/base/units"
 	"plimsoll/internal/model/catalog"
+	"plimsoll/internal/present/results"
 )
 
 func newCatalogCommand(a *app) *cobra.Command {
@@ -86,12 +85,12 @@ func newCatalogListCommand(a *app) *cobra.Command {
 				return err
 			}
 			if what == "volumes" {
-				return listVolumes(a, &filter, output.value == "json")
+				return listVolumes(a, &filter, output)
 			}
-			return listInstances(a, &filter, output.value == "json")
+			return listInstances(a, &filter, output)
 		},
 	}
-	addOutput(cmd, &output)
+	addFormat(cmd, &output)
 	addChoice(cmd, &filter.provider, "provider", "", "only this provider", "aws", "gcp", "azure")
 	cmd.Flags().Int64Var(&filter.minIOPS, "min-iops", 0, "only what can have this many IOPS; for instances, without a burst")
 	cmd.Flags().StringVar(&filter.like, "like", "", "only names that contain this")
@@ -100,190 +99,38 @@ func newCatalogListCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// A volumeRow is a volume type as `catalog -o json` reports it. What is not known is left out.
-type volumeRow struct {
-	Name        string         `json:"name"`
-	Provider    string         `json:"provider"`
-	Title       string         `json:"title"`
-	IOPSMax     int64          `json:"iops_max,omitempty"`
-	Throughput  int64          `json:"throughput_max_bytes_per_second,omitempty"`
-	SizeMin     int64          `json:"size_min_bytes,omitempty"`
-	SizeMax     int64          `json:"size_max_bytes,omitempty"`
-	ChoosesIOPS bool           `json:"chooses_iops"`
-	ChoosesRate bool           `json:"chooses_throughput"`
-	Prices      []priceRow     `json:"prices"`
-	Facts       []catalog.Fact `json:"figures"`
-	Example     string         `json:"example"`
+// has reports whether a product is of the provider that was asked for, and has the name.
+func (f *catalogFilter) has(name, provider string) bool {
+	return strings.Contains(name, strings.ToLower(f.like)) && (f.provider.value == "" || f.provider.value == provider)
 }
 
-// A priceRow is what a volume type costs in a region, in USD a month.
-type priceRow struct {
-	Region     string    `json:"region"`
-	PerGiB     float64   `json:"usd_per_gib,omitempty"`
-	IOPS       []tierRow `json:"iops,omitempty"`       // each beyond this many
-	Throughput []tierRow `json:"throughput,omitempty"` // per MiB/s beyond this many bytes a second
-	catalog.Source
-}
-
-type tierRow struct {
-	Over int64   `json:"over"`
-	USD  float64 `json:"usd"`
-}
-
-// An hourRow is what an instance costs in a region.
-type hourRow struct {
-	Region string  `json:"region"`
-	USD    float64 `json:"usd_per_hour"`
-	catalog.Source
-}
-
-func describeVolume(t *catalog.VolumeType) volumeRow {
-	prices := []priceRow{}
-	for _, p := range catalog.Current().Prices(t) {
-		row := priceRow{Region: p.Region, PerGiB: float64(p.PerGiB), Source: p.Source}
-		for _, tier := range p.IOPS {
-			row.IOPS = append(row.IOPS, tierRow{int64(tier.Over), float64(tier.Each)})
-		}
-		for _, tier := range p.Throughput {
-			row.Throughput = append(row.Throughput, tierRow{int64(tier.Over), float64(tier.EachMiBps)})
-		}
-		prices = append(prices, row)
-	}
-	return volumeRow{
-		Name: t.Name, Provider: t.Provider, Title: t.Title,
-		IOPSMax: int64(t.IOPSMax.Value), Throughput: int64(t.ThroughputMax.Value),
-		SizeMin: int64(t.SizeMin.Value), SizeMax: int64(t.SizeMax.Value),
-		ChoosesIOPS: t.ChoosesIOPS, ChoosesRate: t.ChoosesThroughput, Prices: prices, Facts: t.Facts(), Example: t.Example().String(),
-	}
-}
-
-func listVolumes(a *app, f *catalogFilter, asJSON bool) error {
-	rows := []volumeRow{}
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "TYPE\tOF\tSIZE\tIOPS\tTHROUGHPUT\tUSD A MONTH, "+strings.ToUpper(catalog.Region)+"\tWHAT")
+func listVolumes(a *app, f *catalogFilter, output choice) error {
+	var types []*catalog.VolumeType
+	rows := []catalog.VolumeReport{}
 	for _, t := range catalog.VolumeTypes() {
-		limited := t.IOPSMax.Known() && int64(t.IOPSMax.Value) < f.minIOPS
-		if limited || !strings.Contains(t.Name, strings.ToLower(f.like)) || (f.provider.value != "" && f.provider.value != t.Provider) {
-			continue
+		if f.has(t.Name, t.Provider) && (!t.IOPSMax.Known() || int64(t.IOPSMax.Value) >= f.minIOPS) {
+			types, rows = append(types, t), append(rows, t.Report())
 		}
-		rows = append(rows, describeVolume(t))
-		iops, throughput := t.Range()
-		size := ""
-		if t.SizeMin.Known() {
-			size = t.SizeMin.Value.Exact() + " - " + t.SizeMax.Value.Exact()
-		}
-		price := "price not known"
-		for _, p := range catalog.Current().Prices(t) {
-			if p.Region == catalog.Region {
-				price = p.Short()
-			}
-		}
-		switch {
-		case t.Local:
-			price = "included in the instance's"
-		case t.Name == "custom":
-			price = "-"
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", t.Name, t.Provider, orDash(size), orDash(iops), orDash(throughput), price, t.Title)
 	}
-	if asJSON {
-		return writeJSON(a, rows)
-	}
-	if len(rows) == 0 {
+	if len(rows) == 0 && output.value != "json" {
 		fmt.Fprintln(a.stderr, "plimsoll: no volume type matches")
 		return nil
 	}
-	return w.Flush()
+	return a.showList(output, rows, results.Volumes(types))
 }
 
-func orDash(text string) string {
-	if text == "" {
-		return "-"
-	}
-	return text
-}
-
-// An instanceRow is an instance type as `catalog -o json` reports it. What is not known is null.
-type instanceRow struct {
-	Name           string    `json:"name"`
-	VCPU           int       `json:"vcpu"`
-	Memory         int64     `json:"memory_bytes"`
-	BaselineIOPS   *int64    `json:"baseline_iops"`
-	BaselineBytes  *int64    `json:"baseline_bytes_per_second"`
-	MaximumIOPS    *int64    `json:"maximum_iops"`
-	MaximumBytes   *int64    `json:"maximum_bytes_per_second"`
-	Attachments    int       `json:"attachments"`
-	Disks          int       `json:"local_disks"`
-	DiskSize       int64     `json:"local_disk_bytes"`
-	DiskReadIOPS   *int64    `json:"local_disk_read_iops"`
-	DiskWriteIOPS  *int64    `json:"local_disk_write_iops"`
-	DiskReadBytes  *int64    `json:"local_disk_read_bytes_per_second"`
-	DiskWriteBytes *int64    `json:"local_disk_write_bytes_per_second"`
-	Prices         []hourRow `json:"prices"`
-	catalog.Source
-}
-
-func describeInstance(i *catalog.InstanceType) instanceRow {
-	known := func(ok bool, n int64) *int64 {
-		if !ok {
-			return nil
-		}
-		return &n
-	}
-	d, prices := &i.Disk, []hourRow{}
-	for _, p := range i.Prices {
-		prices = append(prices, hourRow{p.Region, float64(p.Hourly), p.Source})
-	}
-	return instanceRow{
-		Name: i.Name, VCPU: i.VCPU, Memory: int64(i.Memory),
-		BaselineIOPS: known(i.HasEBS, int64(i.Baseline.IOPS)), BaselineBytes: known(i.HasEBS, int64(i.Baseline.Throughput)),
-		MaximumIOPS: known(i.HasEBS, int64(i.Maximum.IOPS)), MaximumBytes: known(i.HasEBS, int64(i.Maximum.Throughput)),
-		Attachments: i.Attachments, Disks: d.Count, DiskSize: int64(d.Size),
-		DiskReadIOPS: known(d.Measured(), int64(d.Read.IOPS)), DiskWriteIOPS: known(d.Measured(), int64(d.Write.IOPS)),
-		DiskReadBytes: known(d.Measured(), int64(d.Read.Throughput)), DiskWriteBytes: known(d.Measured(), int64(d.Write.Throughput)),
-		Prices: prices, Source: i.Source,
-	}
-}
-
-func listInstances(a *app, f *catalogFilter, asJSON bool) error {
-	rows := []instanceRow{}
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "INSTANCE\tVCPU\tMEMORY\tIOPS\tMB/S\t30 MIN IOPS\t30 MIN MB/S\tLOCAL DISKS\tUSD/H")
+func listInstances(a *app, f *catalogFilter, output choice) error {
+	var types []*catalog.InstanceType
+	rows := []catalog.InstanceReport{}
 	all := catalog.Current().Instances()
 	for i := range all {
-		t := &all[i]
-		if !strings.Contains(t.Name, strings.ToLower(f.like)) || int64(t.Baseline.IOPS) < f.minIOPS || (f.provider.value != "" && f.provider.value != "aws") {
-			continue
+		if t := &all[i]; f.has(t.Name, "aws") && int64(t.Baseline.IOPS) >= f.minIOPS {
+			types, rows = append(types, t), append(rows, t.Report())
 		}
-		rows = append(rows, describeInstance(t))
-		fmt.Fprintln(w, strings.Join(instanceCells(t), "\t"))
 	}
-	if asJSON {
-		return writeJSON(a, rows)
-	}
-	if len(rows) == 0 {
+	if len(rows) == 0 && output.value != "json" {
 		fmt.Fprintln(a.stderr, "plimsoll: no instance type matches; only EC2's are known")
 		return nil
 	}
-	return w.Flush()
+	return a.showList(output, rows, results.Instances(types))
 }
-
-func instanceCells(t *catalog.InstanceType) []string {
-	cells := []string{t.Name, fmt.Sprint(t.VCPU), t.Memory.Exact(), "-", "-", "-", "-", "-", "-"}
-	if t.HasEBS {
-		cells[3], cells[4] = catalog.IOPS(t.Baseline.IOPS).String(), megabytes(t.Baseline.Throughput)
-		if t.Bursts() {
-			cells[5], cells[6] = catalog.IOPS(t.Maximum.IOPS).String(), megabytes(t.Maximum.Throughput)
-		}
-	}
-	if t.Disk.Count > 0 {
-		cells[7] = fmt.Sprintf("%d x %s", t.Disk.Count, t.Disk.Size.Exact())
-	}
-	if p, ok := t.Hourly(""); ok {
-		cells[8] = fmt.Sprintf("%.4g", float64(p.Hourly))
-	}
-	return cells
-}
-
-// megabytes is a throughput in decimal megabytes, as EC2 states it.
-func megabytes(t units.Throughput) string { return fmt.Sprintf("%.6g", float64(t)/float64(units.MBps)) }

@@ -120,7 +120,7 @@ func TestEvidenceOfSimulation(t *testing.T) {
 			}
 			results = append(results, r)
 		case args[1] == "catalog":
-			if text := out(t, exitFine, args[1:]...); !strings.Contains(text, "Sources") {
+			if text := out(t, exitFine, args[1:]...); !strings.Contains(text, "SOURCES") {
 				t.Errorf("%s tells no source", c)
 			}
 		}

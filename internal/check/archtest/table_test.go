@@ -174,7 +174,7 @@ var layers = []Layer{
 		"base/units", "present/document", "present/text",
 	}},
 	{"present/results", "every other kind of result as a document", []string{
-		"base/latency", "base/shellword", "base/units", "model/simulate", "judge/rules",
+		"base/latency", "base/shellword", "base/units", "model/volume", "model/catalog", "model/simulate", "judge/rules",
 		"judge/diagnose", "judge/fleet", "judge/ruletest", "lab/probe", "lab/run", "lab/table", "advise/plan",
 		"advise/prove", "advise/casebook", "present/document", "present/diagnosis",
 	}},

@@ -1,0 +1,277 @@
+package results
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/model/catalog"
+	"plimsoll/internal/model/volume"
+	"plimsoll/internal/present/document"
+)
+
+const unknown = "–"
+
+// Volumes is the list of volume types.
+func Volumes(all []*catalog.VolumeType) *document.Document {
+	tab := &document.Table{Caption: "Volume types", Columns: []document.Column{{Text: "type"}, {Text: "of"}, {Text: "size"}, {Text: "IOPS"}, {Text: "throughput"},
+		{Text: "USD a month, " + catalog.Region}, {Text: "what"}}}
+	for _, t := range all {
+		iops, throughput := t.Range()
+		size := ""
+		if t.SizeMin.Known() {
+			size = t.SizeMin.Value.Exact() + " - " + t.SizeMax.Value.Exact()
+		}
+		price := "price not known"
+		for _, p := range catalog.Current().Prices(t) {
+			if p.Region == catalog.Region {
+				price = p.Short()
+			}
+		}
+		switch {
+		case t.Local:
+			price = "included in the instance's"
+		case t.Name == "custom":
+			price = unknown
+		}
+		row := []document.Cell{{Text: t.Name, Roles: "code"}}
+		for _, text := range []string{t.Provider, size, iops, throughput, price, t.Title} {
+			row = append(row, document.Cell{Text: orUnknown(text)})
+		}
+		tab.Rows = append(tab.Rows, row)
+	}
+	return list("Volume types", tab)
+}
+
+func orUnknown(text string) string {
+	if text == "" {
+		return unknown
+	}
+	return text
+}
+
+// Instances is the list of instance types.
+func Instances(all []*catalog.InstanceType) *document.Document {
+	tab := &document.Table{Caption: "Instance types", Columns: []document.Column{{Text: "instance"}}}
+	for _, head := range []string{"vCPU", "memory", "IOPS", "MB/s", "30 min IOPS", "30 min MB/s", "local disks", "USD/h"} {
+		tab.Columns = append(tab.Columns, document.Column{Text: head, Number: true})
+	}
+	for _, t := range all {
+		texts := []string{fmt.Sprint(t.VCPU), t.Memory.Exact(), "", "", "", "", "", ""}
+		if t.HasEBS {
+			texts[2], texts[3] = catalog.IOPS(t.Baseline.IOPS).String(), megabytes(t.Baseline.Throughput)
+			if t.Bursts() {
+				texts[4], texts[5] = catalog.IOPS(t.Maximum.IOPS).String(), megabytes(t.Maximum.Throughput)
+			}
+		}
+		if t.Disk.Count > 0 {
+			texts[6] = fmt.Sprintf("%d x %s", t.Disk.Count, t.Disk.Size.Exact())
+		}
+		if p, ok := t.Hourly(""); ok {
+			texts[7] = fmt.Sprintf("%.4g", float64(p.Hourly))
+		}
+		row := []document.Cell{{Text: t.Name, Roles: "code"}}
+		for _, text := range texts {
+			row = append(row, document.Cell{Text: orUnknown(text), Number: true})
+		}
+		tab.Rows = append(tab.Rows, row)
+	}
+	return list("Instance types", tab)
+}
+
+// megabytes is a throughput in decimal megabytes, as EC2 states it.
+func megabytes(t units.Throughput) string { return fmt.Sprintf("%.6g", float64(t)/float64(units.MBps)) }
+
+// A product is a page about what can be rented; each of its figures has a source.
+type product struct {
+	*document.Document
+	sources []string
+}
+
+func newProduct(name, about string) *product {
+	return &product{Document: &document.Document{Kind: "Catalogue", Title: name, Verdict: name + ": " + about}}
+}
+
+// fact is a figure with the mark of its source.
+func (p *product) fact(f catalog.Fact) document.Term {
+	line := document.Line{Text: f.Value}
+	if text := f.Source.String(); f.Source.Text != "" {
+		if !slices.Contains(p.sources, text) {
+			p.sources = append(p.sources, text)
+		}
+		line.Text += fmt.Sprintf(" [%d]", slices.Index(p.sources, text)+1)
+	}
+	if f.Note != "" {
+		line.Note = "(" + f.Note + ")"
+	}
+	return document.Term{Label: f.Name, Lines: []document.Line{line}}
+}
+
+func (p *product) section(id, title string, parts ...document.Part) {
+	p.Sections = append(p.Sections, document.Section{ID: id, Title: title, Parts: parts})
+}
+
+// prices are a section of them, or why there are none.
+func (p *product) prices(title string, all []document.Term, none string) {
+	var parts []document.Part
+	if len(all) > 0 {
+		parts = append(parts, document.Part{Terms: all})
+	}
+	if none != "" {
+		parts = append(parts, document.Part{Text: none})
+	}
+	p.section("prices", title, parts...)
+}
+
+// done closes the page with the sources.
+func (p *product) done() *document.Document {
+	var terms []document.Term
+	for i, s := range p.sources {
+		terms = append(terms, document.Term{Label: fmt.Sprintf("[%d]", i+1), Lines: []document.Line{{Text: s}}})
+	}
+	if len(terms) > 0 {
+		p.section("sources", "Sources", document.Part{Terms: terms})
+	}
+	return p.Document
+}
+
+// Volume is a volume type: its figures, its prices, an order worked out, and the sources.
+func Volume(t *catalog.VolumeType) (*document.Document, error) {
+	p := newProduct(t.Name, fmt.Sprintf("%s (%s)", t.Title, t.Provider))
+	var facts, costs []document.Term
+	for _, f := range t.Facts() {
+		facts = append(facts, p.fact(f))
+	}
+	p.section("figures", "Figures", document.Part{Terms: facts})
+	prices, none, region := catalog.Current().Prices(t), "", ""
+	for _, x := range prices {
+		costs = append(costs, p.fact(catalog.Fact{Name: x.Region, Value: x.String(), Source: x.Source, Note: x.Note}))
+	}
+	switch {
+	case t.Local:
+		none = "Included in the price of the instance."
+	case t.Name == "custom":
+		none = "Custom limits have no price."
+	case len(prices) == 0:
+		none = "Price not known: plimsoll catalog import --help says how to get it."
+	}
+	if len(prices) > 0 {
+		region = prices[0].Region
+	}
+	p.prices("Monthly prices", costs, none)
+	if err := p.example(t.Example(), region); err != nil {
+		return nil, err
+	}
+	return p.done(), nil
+}
+
+// example works out an order: its limits and its cost.
+func (p *product) example(o *catalog.Order, region string) error {
+	gives, err := o.Gives(nil)
+	if err != nil {
+		return err
+	}
+	parts := []document.Part{{Text: o.String()}, {Text: strings.Join(gives, "; ")}}
+	bill, err := o.Monthly(region)
+	var missing *catalog.NoPriceError
+	switch {
+	case errors.As(err, &missing):
+		parts = append(parts, document.Part{Text: "cost: " + missing.Error()})
+	case err != nil:
+		return err
+	default:
+		tab := &document.Table{Caption: "The cost of the example", Columns: []document.Column{{Text: "USD a month", Number: true}, {Text: "for"}}}
+		for _, l := range bill.Lines {
+			tab.Rows = append(tab.Rows, []document.Cell{{Text: fmt.Sprintf("%.2f", float64(l.Amount)), Number: true}, {Text: l.Text}})
+		}
+		if len(bill.Lines) > 1 {
+			tab.Rows = append(tab.Rows, []document.Cell{{Text: fmt.Sprintf("%.2f", float64(bill.Total)), Number: true, Roles: "strong"}, {Text: "in all"}})
+		}
+		parts = append(parts, document.Part{Table: tab})
+	}
+	p.section("example", "Example", parts...)
+	return nil
+}
+
+// Instance is an instance type: its limits, its prices, which limit is reached first, and the
+// sources.
+func Instance(i *catalog.InstanceType) (*document.Document, error) {
+	p := newProduct(i.Name, fmt.Sprintf("%d vCPU, %s", i.VCPU, i.Memory.Exact()))
+	facts, err := p.instanceFacts(i)
+	if err != nil {
+		return nil, err
+	}
+	p.section("figures", "Figures", document.Part{Terms: facts})
+	var costs []document.Term
+	for _, x := range i.Prices {
+		value := fmt.Sprintf("%v USD an hour, %.2f a month of %d hours", float64(x.Hourly), float64(x.Hourly)*catalog.Hours, catalog.Hours)
+		costs = append(costs, p.fact(catalog.Fact{Name: x.Region, Value: value, Source: x.Source}))
+	}
+	none := ""
+	if len(i.Prices) == 0 {
+		none = "Price not known: plimsoll catalog import reads price lists."
+	}
+	p.prices("Prices, on demand with Linux", costs, none)
+	if i.HasEBS {
+		p.section("example", "Example: all volumes together, sustained", document.Part{Table: firstLimits(i)})
+	}
+	return p.done(), nil
+}
+
+func (p *product) instanceFacts(i *catalog.InstanceType) ([]document.Term, error) {
+	var out []document.Term
+	add := func(name, value, note string, s catalog.Source) {
+		out = append(out, p.fact(catalog.Fact{Name: name, Value: value, Source: s, Note: note}))
+	}
+	switch {
+	case !i.HasEBS:
+		add("EBS limits", "not known", "", i.Source)
+	case i.Bursts():
+		add("EBS, sustained", ebsLimits(i.Baseline), "all volumes together", i.Source)
+		add("EBS, 30 minutes", ebsLimits(i.Maximum), "at least once in 24 hours; a benchmark shorter than 30 minutes sees only this", i.Source)
+	default:
+		add("EBS, sustained", ebsLimits(i.Baseline), "all volumes together", i.Source)
+		add("EBS burst", "none", "", i.Source)
+	}
+	if i.Attachments > 0 {
+		add("volumes", fmt.Sprintf("%d at most", i.Attachments), "on some types network interfaces count as well", i.Source)
+	}
+	d := i.Disk
+	if d.Count > 0 {
+		add("local disks", fmt.Sprintf("%d x %s", d.Count, d.Size.Exact()), "lost when the instance stops", i.Source)
+	}
+	if d.Count > 0 && d.Measured() {
+		o := catalog.Order{Type: catalog.LocalType}
+		gives, err := o.Gives(i)
+		if err != nil {
+			return nil, err
+		}
+		limits, err := o.Limits(i)
+		if err != nil {
+			return nil, err
+		}
+		add("each measured", strings.Join(gives, "; "), "", limits.Source)
+	}
+	return out, nil
+}
+
+func ebsLimits(r volume.Rate) string {
+	return fmt.Sprintf("%s IOPS, %s MB/s", catalog.IOPS(r.IOPS), megabytes(r.Throughput))
+}
+
+// firstLimits shows which limit is reached first at usual block sizes.
+func firstLimits(i *catalog.InstanceType) *document.Table {
+	tab := &document.Table{Caption: "Which limit is reached first", Columns: []document.Column{{Text: "each", Number: true}, {Text: "a second", Number: true}, {Text: "MB/s", Number: true}, {Text: "limited by"}}}
+	for _, kib := range []int64{4, 8, 16, 64, 256} {
+		byRate := float64(i.Baseline.Throughput) / float64(kib*1024)
+		iops, by := float64(i.Baseline.IOPS), "IOPS"
+		if byRate < iops {
+			iops, by = byRate, "throughput"
+		}
+		tab.Rows = append(tab.Rows, []document.Cell{{Text: fmt.Sprintf("%d KiB", kib), Number: true}, {Text: catalog.IOPS(iops).String(), Number: true},
+			{Text: fmt.Sprintf("%.6g", float64(int64(iops)*kib*1024)/1e6), Number: true}, {Text: by}})
+	}
+	return tab
+}
