@@ -17,9 +17,6 @@ func copyReader(ctx context.Context, r recording.Reader, w recording.Writer, fro
 	for _, s := range r.Sources() {
 		w.Source(s)
 	}
-	for _, n := range r.Notes() {
-		w.Note(n)
-	}
 	for i, m := range metrics {
 		t.setStage("copying metrics", i, len(metrics))
 		first, last := m.From, m.To
@@ -38,6 +35,9 @@ func copyReader(ctx context.Context, r recording.Reader, w recording.Writer, fro
 				return err
 			}
 		}
+	}
+	for _, n := range r.Notes() { // complete once the samples are read
+		w.Note(n)
 	}
 	return nil
 }

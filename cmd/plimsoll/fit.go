@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/advise/fit"
+	"plimsoll/internal/base/safefile"
 	"plimsoll/internal/base/units"
 	engines "plimsoll/internal/engine"
 	"plimsoll/internal/model/catalog"
@@ -150,11 +151,7 @@ func (o *fitOptions) Run(ctx context.Context, a *app, args []string) error {
 func (o *fitOptions) write(a *app, fitted *fit.Fitted, text []byte) error {
 	to := *a
 	if o.out != "" {
-		flags := os.O_WRONLY | os.O_CREATE | os.O_EXCL
-		if o.force {
-			flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
-		}
-		f, err := os.OpenFile(o.out, flags, 0o644)
+		f, err := safefile.Create(o.out, safefile.Options{New: !o.force})
 		if errors.Is(err, fs.ErrExist) {
 			return &failure{code: exitFailure, err: fmt.Errorf("--out: %s already exists", o.out), hint: "--force overwrites it"}
 		}
@@ -162,7 +159,10 @@ func (o *fitOptions) write(a *app, fitted *fit.Fitted, text []byte) error {
 			return &failure{code: exitFailure, err: fmt.Errorf("--out: %w", err), hint: "name a file that you can write"}
 		}
 		to.stdout = stream{Writer: f}
-		return errors.Join(o.print(&to, fitted, text), f.Close())
+		if err := o.print(&to, fitted, text); err != nil {
+			return errors.Join(err, f.Discard())
+		}
+		return f.Commit()
 	}
 	return o.print(&to, fitted, text)
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plimsoll/internal/base/safefile"
 	engines "plimsoll/internal/engine"
 	"plimsoll/internal/lab/run"
 	"plimsoll/internal/lab/table"
@@ -241,16 +242,14 @@ func (o *labTableOptions) keep(m table.Measurement) error {
 		return err
 	}
 	all.Runs = append(all.Runs, m)
-	f, err := os.CreateTemp(folder, name+".*")
+	f, err := safefile.Create(o.save, safefile.Options{})
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name())
-	err = errors.Join(all.Write(f), f.Chmod(0o644), f.Close())
-	if err != nil {
-		return err
+	if err := all.Write(f); err != nil {
+		return errors.Join(err, f.Discard())
 	}
-	return os.Rename(f.Name(), o.save)
+	return f.Commit()
 }
 
 // modelled simulates what was measured and returns the rows.

@@ -22,10 +22,23 @@ import (
 func main() { os.Exit(runProcess()) }
 
 // runProcess runs the program in the process's environment and returns its exit code. The first
-// SIGINT or SIGTERM ends the work cleanly, the second ends the process.
+// SIGINT, SIGTERM or SIGHUP ends the work cleanly, the second ends the process. (watch has its own
+// way with SIGHUP, and nohup's wish is respected.)
 func runProcess() int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	restrictUmask()
+	a := newApp()
+	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !a.reloads() && !signal.Ignored(syscall.SIGHUP) {
+		ends = append(ends, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), ends...)
 	defer stop()
 	context.AfterFunc(ctx, stop)
-	return newApp().run(ctx)
+	return a.run(ctx)
+}
+
+// reloads reports whether the command takes SIGHUP as a request to reload.
+func (a *app) reloads() bool {
+	c, _, err := newRootCommand(a).Find(a.args)
+	return err == nil && c.Name() == "watch"
 }

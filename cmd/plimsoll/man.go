@@ -12,6 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"plimsoll/internal/base/safefile"
 )
 
 // newManCommand writes the manual pages for a release's packages. It is hidden: users have --help.
@@ -46,7 +48,7 @@ func (a *app) writeManual(root *cobra.Command, dir string) error {
 	}
 	for _, c := range documented(root) {
 		page := manPage(c, at)
-		if err := os.WriteFile(filepath.Join(dir, manName(c)+".1"), []byte(page), 0o644); err != nil {
+		if err := safefile.Write(filepath.Join(dir, manName(c)+".1"), []byte(page), safefile.Options{}); err != nil {
 			return fmt.Errorf("man: %w", err)
 		}
 	}

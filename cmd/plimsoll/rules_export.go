@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/common/model"
 	"github.com/spf13/cobra"
 
+	"plimsoll/internal/base/safefile"
 	"plimsoll/internal/judge/alerts"
 )
 
@@ -78,10 +79,10 @@ func writeRules(a *app, path string, text []byte) error {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	if err := os.WriteFile(path, text, 0o666); err != nil {
+	if err := safefile.Write(path, text, safefile.Options{}); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintln(a.stdout, path)

@@ -41,19 +41,15 @@ func (e *NotFileError) Error() string {
 // with a *[NotFileError] and is not opened: opening a named pipe waits for its writer, and opening
 // a device may do anything.
 func Open(path string) (*os.File, error) {
-	info, err := os.Stat(path)
-	if err != nil {
+	if err := IsFile(path); err != nil {
 		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, &NotFileError{Path: path, Mode: info.Mode()}
 	}
 	// Whoever puts a pipe there just now does not make us wait either.
 	f, err := os.OpenFile(path, os.O_RDONLY|openNonblock, 0)
 	if err != nil {
 		return nil, err
 	}
-	info, err = f.Stat()
+	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
 		err = &NotFileError{Path: path, Mode: info.Mode()}
 	}
@@ -62,6 +58,16 @@ func Open(path string) (*os.File, error) {
 		return nil, err
 	}
 	return f, nil
+}
+
+// IsFile returns a *[NotFileError] if there is something else than a file at path, through symbolic
+// links: for what a library opens by its path.
+func IsFile(path string) error {
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		return &NotFileError{Path: path, Mode: info.Mode()}
+	}
+	return err
 }
 
 // NoLink returns a *[NotFileError] if there is a symbolic link at path. A path with nothing there

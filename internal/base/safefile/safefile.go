@@ -49,13 +49,22 @@ func Create(path string, opt Options) (*File, error) {
 	}
 	folder, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
-		return nil, err
+		return nil, about(path, err)
 	}
 	f := &File{folder: folder, name: filepath.Base(path), path: path, opt: opt}
 	if err := f.begin(); err != nil {
-		return nil, errors.Join(err, folder.Close())
+		return nil, errors.Join(about(path, err), folder.Close())
 	}
 	return f, nil
+}
+
+// about names the file that was to be written instead of one beside it.
+func about(path string, err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return &fs.PathError{Op: p.Op, Path: path, Err: p.Err}
+	}
+	return err
 }
 
 func (f *File) begin() error {

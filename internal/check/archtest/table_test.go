@@ -25,7 +25,7 @@ var layers = []Layer{
 	{"record/address", "parses a server's address in one place and hides what is secret in it", nil},
 	{"record/ebs", "what an EBS volume's NVMe device says of itself", nil},
 	{"record/recording", "the series of a run, in memory, in a folder or on a server, behind one Reader and one Writer", []string{
-		"record/address",
+		"base/safefile", "record/address",
 	}},
 	{"record/source", "what a source is, and the loop that samples a running one", []string{
 		"record/recording",
@@ -56,7 +56,7 @@ var layers = []Layer{
 		"base/vtime", "base/random", "base/units",
 	}},
 	{"model/catalog", "what can be rented: limits and prices with their source and date, built into volumes", []string{
-		"base/diagnostics", "base/random", "base/units", "model/volume",
+		"base/diagnostics", "base/random", "base/safefile", "base/units", "model/volume",
 	}},
 	{"model/catalog/maketable", "the program that makes the catalogue's embedded table", []string{
 		"model/catalog",
@@ -279,7 +279,7 @@ var layers = []Layer{
 	{"deploy/image", "the program that makes a container image", nil},
 
 	{"cmd/plimsoll", "the verbs: flags, a call and a writer each", []string{
-		"base/diagnostics", "base/random", "base/units", "record/address", "record/recording",
+		"base/diagnostics", "base/random", "base/safefile", "base/units", "record/address", "record/recording",
 		"record/source", "record/exposition", "record/sources", "model/catalog", "model/engine",
 		"model/scenario", "model/simulate", "judge/rules", "judge/alerts", "judge/diagnose",
 		"judge/fleet", "judge/ruletest", "lab", "lab/blockdev", "lab/existing", "lab/mount",

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"plimsoll/internal/base/safefile"
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/model/volume"
 )
@@ -157,22 +158,7 @@ func (s *Store) Write(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".catalog-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(append(text, '\n'))
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Chmod(f.Name(), 0o644)
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
+	return safefile.Write(path, append(text, '\n'), safefile.Options{})
 }
 
 // A Change is what an import did to one entry.

@@ -18,6 +18,8 @@ import (
 	"github.com/prometheus/prometheus/tsdb/chunks"
 	"github.com/prometheus/prometheus/tsdb/index"
 	"github.com/prometheus/prometheus/tsdb/tombstones"
+
+	"plimsoll/internal/base/safefile"
 )
 
 const (
@@ -50,7 +52,7 @@ func writeBlock(ctx context.Context, dir string, views []*memoryView) (err error
 	}
 	final := filepath.Join(dir, id.String())
 	temporary := final + temporarySuffix
-	if err := os.MkdirAll(temporary, 0o777); err != nil {
+	if err := os.Mkdir(temporary, 0o755); err != nil {
 		return fmt.Errorf("write block: %w", err)
 	}
 	defer func() {
@@ -71,7 +73,7 @@ func writeBlock(ctx context.Context, dir string, views []*memoryView) (err error
 	if err != nil {
 		return err
 	}
-	if err := writeSynced(filepath.Join(temporary, "meta.json"), text); err != nil {
+	if err := safefile.Write(filepath.Join(temporary, "meta.json"), text, safefile.Options{New: true}); err != nil {
 		return err
 	}
 	if err := syncDir(temporary); err != nil {
@@ -85,7 +87,7 @@ func writeBlock(ctx context.Context, dir string, views []*memoryView) (err error
 
 // writeBlockData writes a block's chunks and index and counts them in meta.
 func writeBlockData(ctx context.Context, dir string, views []*memoryView, meta *tsdb.BlockMeta) (err error) {
-	chunkWriter, err := chunks.NewWriter(filepath.Join(dir, "chunks"), chunks.WithSegmentSize(chunkFileBytes(views)))
+	chunkWriter, err := chunks.NewWriter(filepath.Join(dir, chunksDirName), chunks.WithSegmentSize(chunkFileBytes(views)))
 	if err != nil {
 		return err
 	}
@@ -207,7 +209,7 @@ func blockDirs(dir string) ([]string, error) {
 
 // eachBlockSeries calls f with the labels and the first and last sample's time (ms) of each series
 // of a block. It reads only the index.
-func eachBlockSeries(ctx context.Context, b *tsdb.Block, f func(l labels.Labels, firstMs, lastMs int64)) error {
+func eachBlockSeries(ctx context.Context, b tsdb.BlockReader, f func(l labels.Labels, firstMs, lastMs int64)) error {
 	reader, err := b.Index()
 	if err != nil {
 		return err
@@ -226,7 +228,11 @@ func eachBlockSeries(ctx context.Context, b *tsdb.Block, f func(l labels.Labels,
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := reader.Series(postings.At(), &builder, &metas); err != nil {
+		err := reader.Series(postings.At(), &builder, &metas)
+		if errors.Is(err, storage.ErrNotFound) {
+			continue // damaged
+		}
+		if err != nil {
 			return err
 		}
 		if len(metas) > 0 {

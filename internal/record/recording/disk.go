@@ -13,7 +13,8 @@ import (
 	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
-	"github.com/prometheus/prometheus/tsdb"
+
+	"plimsoll/internal/base/safefile"
 )
 
 // DiskOptions bound a [Disk]. The zero value is ready for use.
@@ -88,7 +89,7 @@ func Create(dir string, opt DiskOptions) (*Disk, error) {
 		return nil, fmt.Errorf("create recording: %w", err)
 	}
 	opt = opt.withDefaults()
-	if err := os.MkdirAll(dir, 0o777); err != nil {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("create recording: %w", err)
 	}
 	lock, err := lockDir(dir)
@@ -134,13 +135,16 @@ func (d *Disk) start() error {
 		return err
 	}
 	entries = slices.DeleteFunc(entries, func(e os.DirEntry) bool {
-		// Left by a process killed in its very first step, or by mkfs.
-		return e.Name() == ManifestName+".tmp" || e.Name() == "lost+found"
+		// A process killed in its very first step, or a file system of its own.
+		return safefile.IsLeftover(e.Name()) || e.Name() == oldTemporary || e.Name() == "lost+found"
 	})
 	if len(entries) > 0 {
 		if err := d.resume(); err != nil {
 			return err
 		}
+	}
+	if err := removeTemporary(d.dir); err != nil {
+		return err
 	}
 	if err := d.saveManifest(stateRecording); err != nil {
 		return err
@@ -149,8 +153,11 @@ func (d *Disk) start() error {
 	return err
 }
 
-// resume reads what a folder holds: its manifest, the last sample of each series, and the log of a
-// killed process, which becomes a block.
+// oldTemporary is the temporary file of earlier versions.
+const oldTemporary = ManifestName + ".tmp"
+
+// resume reads what a folder holds: its manifest, the last sample of each
+// series, and the log of a process that was killed, which becomes a block.
 func (d *Disk) resume() error {
 	m, err := readManifest(d.dir)
 	if err != nil {
@@ -166,7 +173,7 @@ func (d *Disk) resume() error {
 	for _, n := range m.Notes {
 		d.live.note(n)
 	}
-	if err := removeTemporary(d.dir); err != nil {
+	if err := ownWAL(d.dir); err != nil {
 		return err
 	}
 	blocks, err := blockDirs(d.dir)
@@ -175,7 +182,7 @@ func (d *Disk) resume() error {
 	}
 	for _, b := range blocks {
 		if err := d.seed(b); err != nil {
-			return fmt.Errorf("read block %s: %w: remove that folder to continue without its samples", b, err)
+			d.live.note(lostBlock(d.dir, b, err))
 		}
 	}
 	damage, err := readWAL(context.Background(), d.dir, d.live)
@@ -195,9 +202,10 @@ func (d *Disk) resume() error {
 	return emptyWAL(d.dir)
 }
 
-// seed reads the last sample's time of each series in a block.
-func (d *Disk) seed(dir string) error {
-	b, err := tsdb.OpenBlock(nopLogger, dir, nil, nil)
+// seed learns the last sample's time of each series in a block.
+func (d *Disk) seed(dir string) (err error) {
+	defer recovered(&err)
+	b, err := openBlock(dir)
 	if err != nil {
 		return err
 	}
@@ -221,8 +229,13 @@ func removeTemporary(dir string) error {
 				return err
 			}
 		}
+		if e.Name() == oldTemporary && !e.IsDir() {
+			if err := os.Remove(filepath.Join(dir, e.Name())); err != nil {
+				return err
+			}
+		}
 	}
-	return nil
+	return safefile.RemoveLeftovers(filepath.Join(dir, ManifestName))
 }
 
 // Append implements [Writer]. After a disk error the batch is not recorded; it may be appended

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"plimsoll/internal/base/safefile"
 )
 
 // ManifestName is the file that makes a folder a recording.
@@ -45,7 +47,7 @@ func IsRecording(dir string) bool {
 // readManifest reads and checks recording.json of dir.
 func readManifest(dir string) (*manifest, error) {
 	file := filepath.Join(dir, ManifestName)
-	f, err := os.Open(file)
+	f, err := safefile.Open(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, missing := os.Stat(dir); missing != nil {
 			return nil, missing
@@ -101,25 +103,7 @@ func (m *manifest) write(dir string) error {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", ManifestName, err)
 	}
-	file := filepath.Join(dir, ManifestName)
-	temporary := file + ".tmp"
-	if err := writeSynced(temporary, append(text, '\n')); err != nil {
-		return errors.Join(fmt.Errorf("write %s: %w", file, err), os.Remove(temporary))
-	}
-	if err := os.Rename(temporary, file); err != nil {
-		return fmt.Errorf("write %s: %w", file, err)
-	}
-	return syncDir(dir)
-}
-
-// writeSynced writes a file and waits until it is on stable storage.
-func writeSynced(file string, text []byte) error {
-	f, err := os.Create(file)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	return errors.Join(err, f.Sync(), f.Close())
+	return safefile.Write(filepath.Join(dir, ManifestName), append(text, '\n'), safefile.Options{})
 }
 
 // syncDir makes a folder's entries durable.

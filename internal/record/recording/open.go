@@ -43,7 +43,7 @@ const openTries = 5
 type folder struct {
 	dir     string
 	queries *queries
-	blocks  []*tsdb.Block
+	blocks  []*sturdyBlock
 	recent  *Memory // what the log contains
 	sources []Source
 	notes   []Note
@@ -65,13 +65,17 @@ func open(dir string) (f *folder, again bool, err error) {
 		return nil, false, err
 	}
 	for _, b := range before {
-		block, err := tsdb.OpenBlock(nopLogger, b, nil, nil)
+		block, err := openBlock(b)
 		if _, gone := os.Stat(b); err != nil && errors.Is(gone, fs.ErrNotExist) {
 			return f, true, nil // a ring has just removed it
 		}
-		if err != nil {
+		if errors.Is(err, fs.ErrPermission) {
 			f.Close()
-			return nil, false, fmt.Errorf("block %s: %w: restore it from a copy, or remove that folder to read the others", b, err)
+			return nil, false, fmt.Errorf("block: %w", err)
+		}
+		if err != nil {
+			f.notes = append(f.notes, lostBlock(dir, b, err))
+			continue
 		}
 		f.blocks = append(f.blocks, block)
 	}
@@ -170,7 +174,15 @@ func (f *folder) Querier(mint, maxt int64) (storage.Querier, error) {
 func (f *folder) Sources() []Source { return slices.Clone(f.sources) }
 
 // Notes implements [Reader].
-func (f *folder) Notes() []Note { return slices.Clone(f.notes) }
+//
+// Damage to a block shows when it is read: the notes are complete after the samples are.
+func (f *folder) Notes() []Note {
+	out := slices.Clone(f.notes)
+	for _, b := range f.blocks {
+		out = append(out, b.notes(f.dir)...)
+	}
+	return out
+}
 
 // Metrics implements [Reader]. The first call reads the indexes; later ones return the same answer.
 func (f *folder) Metrics(ctx context.Context) ([]Metric, error) {

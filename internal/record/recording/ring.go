@@ -11,7 +11,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/oklog/ulid/v2"
 	"github.com/prometheus/prometheus/tsdb"
+
+	"plimsoll/internal/base/safefile"
 )
 
 // A ring is a recording that drops its oldest blocks, once they are older than DiskOptions.Keep or
@@ -130,7 +133,8 @@ func (d *Disk) setStuck(err error) {
 // storedBlock is a block of the folder.
 type storedBlock struct {
 	dir    string
-	lastMs int64 // of its newest sample
+	lastMs int64 // of its newest sample; of its writing where it does not tell
+	known  bool  // it tells
 	bytes  int64
 }
 
@@ -147,7 +151,9 @@ func (d *Disk) forget(newestMs int64) error {
 	var bytes int64
 	for _, b := range blocks {
 		bytes += b.bytes
-		newestMs = max(newestMs, b.lastMs)
+		if b.known {
+			newestMs = max(newestMs, b.lastMs)
+		}
 	}
 	cut := int64(0)
 	if d.opt.Keep > 0 {
@@ -188,14 +194,16 @@ func storedBlocks(dir string) ([]storedBlock, error) {
 	out := make([]storedBlock, 0, len(dirs))
 	for _, b := range dirs {
 		meta, err := readBlockMeta(b)
-		if err != nil {
-			return nil, fmt.Errorf("read block %s: %w", b, err)
+		known := err == nil
+		if !known { // damaged: it was written after its last sample
+			id, _ := ulid.ParseStrict(filepath.Base(b))
+			meta.MaxTime = int64(id.Time())
 		}
 		bytes, err := folderSize(b)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, storedBlock{dir: b, lastMs: meta.MaxTime - 1, bytes: bytes})
+		out = append(out, storedBlock{dir: b, lastMs: meta.MaxTime - 1, known: known, bytes: bytes})
 	}
 	return out, nil
 }
@@ -205,7 +213,7 @@ const blockMetaMax = 1 << 20
 
 // readBlockMeta reads a block's meta.json.
 func readBlockMeta(dir string) (meta tsdb.BlockMeta, err error) {
-	f, err := os.Open(filepath.Join(dir, "meta.json"))
+	f, err := safefile.Open(filepath.Join(dir, "meta.json"))
 	if err != nil {
 		return meta, err
 	}

@@ -14,6 +14,8 @@ import (
 	"github.com/prometheus/prometheus/tsdb/record"
 	"github.com/prometheus/prometheus/tsdb/wlog"
 	"github.com/prometheus/prometheus/util/compression"
+
+	"plimsoll/internal/base/safefile"
 )
 
 const (
@@ -205,6 +207,9 @@ type walReader struct {
 
 // segment reads one file up to its end or the first damage; offset is where it stopped.
 func (r *walReader) segment(ctx context.Context, file string) (offset int64, err error) {
+	if err := safefile.IsFile(file); err != nil {
+		return 0, err
+	}
 	segment, err := wlog.OpenReadSegment(file)
 	if err != nil {
 		return 0, err
@@ -273,12 +278,39 @@ func (r *walReader) oneSeries(samples []record.RefSample) {
 	}
 }
 
-// emptyWAL removes the log's files. The folder stays: promtool does not open a TSDB without one.
+// ownWAL refuses a log folder that somebody made point elsewhere: what is written to it, and what is
+// removed from it, would be another folder's or another file's.
+func ownWAL(dir string) error {
+	walDir := filepath.Join(dir, walDirName)
+	info, err := os.Lstat(walDir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%w: remove it", &safefile.NotFileError{Path: walDir, Mode: info.Mode()})
+	}
+	if err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(walDir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if !e.Type().IsRegular() {
+			return &safefile.NotFileError{Path: filepath.Join(walDir, e.Name()), Mode: e.Type()}
+		}
+	}
+	return nil
+}
+
+// emptyWAL removes the log's files. The folder stays: promtool does not open a
+// TSDB without one.
 func emptyWAL(dir string) error {
 	walDir := filepath.Join(dir, walDirName)
 	entries, err := os.ReadDir(walDir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return os.Mkdir(walDir, 0o777)
+		return os.Mkdir(walDir, 0o755)
 	}
 	for _, e := range entries {
 		err = errors.Join(err, os.Remove(filepath.Join(walDir, e.Name())))

@@ -1,0 +1,18 @@
+//go:build unix
+
+package main
+
+import "syscall"
+
+// restrictUmask makes sure that nobody else can write to the files that this process makes, and
+// that the process can read them itself, whatever it was started with.
+func restrictUmask() { syscall.Umask(restricted(syscall.Umask(0o777))) }
+
+// restricted is a umask that leaves the owner's rights. One that gives write permission to everybody
+// is taken for none at all.
+func restricted(umask int) int {
+	if umask&0o002 == 0 {
+		umask |= 0o022
+	}
+	return umask &^ 0o700
+}
