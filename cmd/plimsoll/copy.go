@@ -26,6 +26,9 @@ func copyReader(ctx context.Context, r recording.Reader, w recording.Writer, fro
 		if !to.IsZero() {
 			last = to
 		}
+		if last.Before(first) {
+			continue // the metric has none in the requested time
+		}
 		series, err := r.Samples(ctx, m.Name, first, last)
 		if err != nil {
 			return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -88,6 +89,9 @@ func (o *diagnoseOptions) Run(ctx context.Context, a *app, args []string) error 
 		return err
 	}
 	r, err := o.diagnose(ctx, a, args)
+	if errors.Is(err, diagnose.ErrNothing) {
+		err = cmp.Or(o.elsewhere(ctx, a, args, diagnose.ErrNothing.Error()), err)
+	}
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"plimsoll/internal/base/safefile"
 	"plimsoll/internal/base/units"
 	engines "plimsoll/internal/engine"
+	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/model/catalog"
 	"plimsoll/internal/model/engine"
 )
@@ -204,6 +206,9 @@ func (o *fitOptions) fit(ctx context.Context, a *app, args []string) (*fit.Fitte
 	fitted, err := fit.Fit(ctx, in, opt)
 	if interrupted != nil && err != nil {
 		return nil, interrupted // too few samples
+	}
+	if errors.Is(err, diagnose.ErrNothing) {
+		err = cmp.Or(o.elsewhere(ctx, a, args, "nothing to fit"), err)
 	}
 	return fitted, err
 }

@@ -141,7 +141,7 @@ func (o *recordOptions) runPush(ctx context.Context, a *app, args []string) erro
 		return err
 	}
 	stop()
-	return o.tellPushed(a, p, w, interrupted)
+	return o.tellPushed(ctx, a, args, p, w, interrupted)
 }
 
 // pushAll pushes captures first, then live samples.
@@ -228,13 +228,12 @@ type pushed struct {
 	Interrupted bool      `json:"interrupted"`
 }
 
-func (o *recordOptions) tellPushed(a *app, p *recording.Pusher, w *countedWriter, interrupted bool) error {
+func (o *recordOptions) tellPushed(ctx context.Context, a *app, args []string, p *recording.Pusher, w *countedWriter, interrupted bool) error {
 	if w.samples == 0 {
 		if interrupted {
 			return context.Canceled
 		}
-		return &failure{code: exitFailure, hint: "check --from and --to, and whether the source covers that time",
-			err: errors.New("nothing was pushed: the sources had no samples")}
+		return o.nothing(ctx, a, args, "nothing was pushed")
 	}
 	res := pushed{RemoteWrite: p.Name(), Recording: o.out, Samples: p.Sent(), Interrupted: interrupted,
 		From: time.UnixMilli(w.fromMs).UTC(), To: time.UnixMilli(w.toMs).UTC()}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -195,10 +196,8 @@ func (o *proveOptions) prove(ctx context.Context, a *app, args []string) (*prove
 	stop := a.meter(t).show()
 	defer stop()
 	var sides [2][]recording.Reader
-	for i, w := range []prove.Window{o.compare.Before, o.compare.After} {
-		s := o.sourceOptions
-		s.fromAt, s.toAt = w.From, w.To
-		readers, done, err := s.readers(ctx, a, args[i:i+1], t)
+	for i := range sides {
+		readers, done, err := o.side(i).readers(ctx, a, args[i:i+1], t)
 		if err != nil {
 			return nil, err
 		}
@@ -210,7 +209,20 @@ func (o *proveOptions) prove(ctx context.Context, a *app, args []string) (*prove
 	}
 	opt := o.compare
 	opt.Progress = t.setStage
-	return prove.Compare(ctx, sides[0], sides[1], opt)
+	r, err := prove.Compare(ctx, sides[0], sides[1], opt)
+	if errors.Is(err, diagnose.ErrNothing) {
+		err = cmp.Or(o.side(0).elsewhere(ctx, a, args[:1], "before: nothing to compare"),
+			o.side(1).elsewhere(ctx, a, args[1:], "after: nothing to compare"), err)
+	}
+	return r, err
+}
+
+// side are the options for reading one of the recordings: 0 is before, 1 after.
+func (o *proveOptions) side(i int) *sourceOptions {
+	s := o.sourceOptions
+	w := []prove.Window{o.compare.Before, o.compare.After}[i]
+	s.fromAt, s.toAt = w.From, w.To
+	return &s
 }
 
 // readers opens sources. Those that cannot be queried directly are read into memory. done closes

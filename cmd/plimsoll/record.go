@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -81,8 +82,7 @@ func (o *recordOptions) Run(ctx context.Context, a *app, args []string) error {
 			return context.Canceled
 		}
 		if err == nil {
-			err = &failure{code: exitFailure, hint: "check --from and --to, and whether the source covers that time",
-				err: errors.New("nothing was recorded: the sources had no samples")}
+			err = o.nothing(ctx, a, args, "nothing was recorded")
 		}
 		return err
 	}
@@ -90,6 +90,12 @@ func (o *recordOptions) Run(ctx context.Context, a *app, args []string) error {
 		err = tell
 	}
 	return err
+}
+
+// nothing is the error of sources without samples.
+func (o *recordOptions) nothing(ctx context.Context, a *app, args []string, what string) error {
+	return cmp.Or(o.elsewhere(ctx, a, args, what), error(&failure{code: exitFailure, hint: "check --from and --to, and whether the source covers that time",
+		err: errors.New(what + ": the sources had no samples")}))
 }
 
 // record reads sources, and copies those that are recordings already.

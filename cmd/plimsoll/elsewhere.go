@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/record/recording"
+)
+
+// elsewhere is the error of a run that found nothing because its sources hold another time than
+// --from and --to ask for: it names both. It is nil if that is not the reason, or cannot be known: a
+// live source and a server have no end. what says what there is nothing of.
+func (o *sourceOptions) elsewhere(ctx context.Context, a *app, args []string, what string) error {
+	if o.fromAt.IsZero() && o.toAt.IsZero() || ctx.Err() != nil {
+		return nil
+	}
+	all := *o
+	all.fromAt, all.toAt = time.Time{}, time.Time{}
+	s := &spans{}
+	if err := all.spans(ctx, a, args, s); err != nil || s.from.IsZero() {
+		return nil // the first error says more
+	}
+	if (o.toAt.IsZero() || !o.toAt.Before(s.from)) && (o.fromAt.IsZero() || !o.fromAt.After(s.to)) {
+		return nil // it is not all elsewhere
+	}
+	holds := "the source holds"
+	if s.sources > 1 {
+		holds = "the sources hold"
+	}
+	return &failure{code: exitFailure, hint: o.insteadOf(s),
+		err: fmt.Errorf("%s: the requested time is %s, and %s %s", what, o.moments(o.fromAt, o.toAt), holds, o.moments(s.from, s.to))}
+}
+
+// insteadOf says what to ask for. Times such as -2h count from now; whoever gives one for an old
+// capture means its end.
+func (o *sourceOptions) insteadOf(s *spans) string {
+	hint := "leave out --from and --to for all of it"
+	if d, err := time.ParseDuration(o.from); err == nil && o.to == "" {
+		hint = fmt.Sprintf("--from %s counts from now; leave it out for all of it", o.from)
+		if from := s.to.Add(d); from.After(s.from) {
+			hint += fmt.Sprintf(", or give --from %s for its last %s", from.In(o.zone).Format(time.RFC3339), strings.TrimPrefix(o.from, "-"))
+		}
+	}
+	return hint
+}
+
+var errEndless = errors.New("it has no end")
+
+// moments is a span of time as a text, open where it has no end.
+func (o *sourceOptions) moments(from, to time.Time) string {
+	from, to = from.In(o.zone), to.In(o.zone)
+	switch {
+	case to.IsZero():
+		return from.Format(time.DateTime+" MST") + " and later"
+	case from.IsZero():
+		return to.Format(time.DateTime+" MST") + " and earlier"
+	case from.Format(time.DateOnly) == to.Format(time.DateOnly):
+		return from.Format(time.DateTime) + " to " + to.Format(time.TimeOnly+" MST")
+	}
+	return from.Format(time.DateTime) + " to " + to.Format(time.DateTime+" MST")
+}
+
+// spans is what sources hold in time. As a writer it keeps nothing else.
+type spans struct {
+	mu       sync.Mutex
+	from, to time.Time
+	sources  int
+}
+
+func (s *spans) add(from, to time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !from.IsZero() && (s.from.IsZero() || from.Before(s.from)) {
+		s.from = from
+	}
+	if to.After(s.to) {
+		s.to = to
+	}
+}
+
+// Append implements [recording.Writer].
+func (s *spans) Append(_ context.Context, b *recording.Batch) error {
+	if n := len(b.TimesMs); n > 0 {
+		s.add(time.UnixMilli(b.TimesMs[0]), time.UnixMilli(b.TimesMs[n-1]))
+	}
+	return nil
+}
+
+// Note and Source implement [recording.Writer].
+func (*spans) Note(recording.Note)     {}
+func (*spans) Source(recording.Source) {}
+
+// spans reads what the sources hold in time.
+func (o *sourceOptions) spans(ctx context.Context, a *app, args []string, s *spans) error {
+	inputs, err := o.open(ctx, a, args)
+	if err != nil {
+		return err
+	}
+	defer closeAll(inputs)
+	s.sources = len(inputs)
+	for _, in := range inputs {
+		if in.Source != nil && in.Source.Live() || in.Reader != nil && in.Describe().Kind == "prometheus" {
+			return errEndless
+		}
+		if in.Reader != nil {
+			for _, src := range in.Reader.Sources() {
+				s.add(src.From, src.To)
+			}
+		}
+	}
+	return o.readAll(ctx, inputs, diagnose.Wants(pack()), &tally{}, func(int) recording.Writer { return s })
+}
