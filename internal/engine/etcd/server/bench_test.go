@@ -17,7 +17,8 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// memory makes a folder in memory where there is one, so that the driver is measured and no disk.
+// memory makes a folder in memory if possible, so that the benchmark measures the client and no
+// disk.
 func memory(b *testing.B) string {
 	b.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "plimsoll-")
@@ -28,7 +29,7 @@ func memory(b *testing.B) string {
 	return dir
 }
 
-// BenchmarkDo is what the driver reaches in closed loops, on a volume that takes no time.
+// BenchmarkDo is the throughput of the client in closed loops, on a volume that takes no time.
 func BenchmarkDo(b *testing.B) {
 	for _, x := range []struct {
 		kind         workload.Kind
@@ -60,7 +61,7 @@ func startShared(b *testing.B, dir string, links int, text string) *bench {
 	return start(b, dir, etcd.Defaults(), text, "data")
 }
 
-// loop asks on all connections until b.N operations are done, and reports rate and latencies.
+// loop runs operations on all connections until b.N are done, and reports rate and latencies.
 func loop(b *testing.B, conns int, do func(conn int, n uint64) error) {
 	b.Helper()
 	took := make([][]time.Duration, conns)

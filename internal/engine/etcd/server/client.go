@@ -21,19 +21,19 @@ import (
 )
 
 const (
-	// Links is how many connections of HTTP/2 the workload's share, where it has more.
+	// Links is how many HTTP/2 connections the workload's connections share, if there are more.
 	Links = 8
-	// SeqBytes is the least a value has: the number of its write.
+	// SeqBytes is the least size of a value: it contains the number of its write.
 	SeqBytes = 8
-	// answerBytesMax bounds an answer: a scan's documents.
+	// answerBytesMax bounds an answer: the documents of a scan.
 	answerBytesMax = 256 << 20
-	// requestBytes is etcd's own bound of a request (--max-request-bytes).
+	// requestBytes is etcd's default bound for a request (--max-request-bytes).
 	requestBytes = 1536 * units.KiB
-	// operationsMost is etcd's own bound of a transaction (--max-txn-ops).
+	// operationsMost is etcd's default bound for a transaction (--max-txn-ops).
 	operationsMost = 128
 )
 
-// dial connects to a member, again and again where it is not there.
+// dial connects to a member, and keeps trying while it is down.
 func dial(p *place) (*grpc.ClientConn, error) {
 	return grpc.NewClient("passthrough:///"+address(p.client),
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
@@ -46,7 +46,7 @@ func dial(p *place) (*grpc.ClientConn, error) {
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(answerBytesMax)))
 }
 
-// links are connections to the leader, and one to each member for questions.
+// links are connections to the leader, and one to each member for status requests.
 type links struct {
 	leader  []*grpc.ClientConn
 	members []*grpc.ClientConn
@@ -79,17 +79,17 @@ func (l *links) close() error {
 	return errors.Join(errs...)
 }
 
-// kv is the service for a connection of the workload.
+// kv returns the service for a connection of the workload.
 func (l *links) kv(conn int) etcdserverpb.KVClient {
 	return etcdserverpb.NewKVClient(l.leader[conn%len(l.leader)])
 }
 
-// A writer is what a connection of the workload keeps: the bytes of its values.
+// A writer belongs to a connection of the workload and holds the bytes of its values.
 type writer struct{ text []byte }
 
-// value gives a value that holds until the next call. Behind the number of the write stands what
-// does not compress (the generator is splitmix64), though nothing between here and the volume tries
-// to.
+// value returns a value that is valid until the next call. After the number of the write come
+// incompressible bytes (the generator is splitmix64), although nothing between here and the volume
+// compresses.
 func (w *writer) value(size units.Size, seq uint64) []byte {
 	n := int(max(size, SeqBytes))
 	for x := uint64(len(w.text)); len(w.text) < n; {
@@ -102,7 +102,7 @@ func (w *writer) value(size units.Size, seq uint64) []byte {
 	return w.text[:n]
 }
 
-// seqOf reads the number of the write that a value is of.
+// seqOf returns the number of the write that produced a value.
 func seqOf(value []byte) (uint64, error) {
 	if len(value) < SeqBytes {
 		return 0, fmt.Errorf("the value has %d bytes: it was not written by this program", len(value))
@@ -110,11 +110,11 @@ func seqOf(value []byte) (uint64, error) {
 	return binary.BigEndian.Uint64(value), nil
 }
 
-// keys are what documents are called: a prefix and 16 hexadecimal digits, so that their order is
-// the numbers', filled up with x to a length.
+// keys format the documents' keys: a prefix and 16 hexadecimal digits, so that they sort by number,
+// padded with x to a length.
 type keys struct {
 	prefix string
-	bytes  int // with the prefix; 0: as long as they come
+	bytes  int // with the prefix; 0: not padded
 }
 
 func (k keys) of(key uint64) []byte {
@@ -130,7 +130,7 @@ func (k keys) of(key uint64) []byte {
 	return out
 }
 
-// end is the end of a range over all of them: 0 stands for the last key there is.
+// end returns the end of a range over all of them: 0 means the last key of all.
 func (k keys) end() []byte {
 	if k.prefix == "" {
 		return []byte{0}
@@ -140,13 +140,13 @@ func (k keys) end() []byte {
 	return out
 }
 
-// keyOf is a key without a prefix.
+// keyOf returns a key without a prefix.
 func keyOf(key uint64) []byte { return keys{}.of(key) }
 
-// sizeOf is the size of the value that a write has: etcd writes documents whole.
+// sizeOf returns the size of a write's value: etcd writes documents whole.
 func sizeOf(op *lab.Op) units.Size { return max(op.Document, op.Size) }
 
-// Do puts or gets. The error of a full database says so.
+// Do puts or gets. If the database is full, the error says so.
 func (s *Server) Do(ctx context.Context, conn int, op *lab.Op) error {
 	l := s.links.Load()
 	if l == nil {
@@ -158,7 +158,8 @@ func (s *Server) Do(ctx context.Context, conn int, op *lab.Op) error {
 	return explain(perform(ctx, l.kv(conn), keys{}, &s.writers[conn], s.mean, op))
 }
 
-// perform puts or gets. mean is a document's size, by which a scan's bytes are documents.
+// perform puts or gets. mean is the mean size of a document, which converts a scan's bytes to
+// documents.
 func perform(ctx context.Context, kv etcdserverpb.KVClient, k keys, w *writer, mean units.Size, op *lab.Op) error {
 	var err error
 	switch {
@@ -173,7 +174,7 @@ func perform(ctx context.Context, kv etcdserverpb.KVClient, k keys, w *writer, m
 	return err
 }
 
-// explain adds what to do about errors that a scenario can be changed for.
+// explain adds advice to errors that a change of the scenario avoids.
 func explain(err error) error {
 	switch {
 	case err == nil:
@@ -186,7 +187,7 @@ func explain(err error) error {
 	return err
 }
 
-// Read gets a document. It is a linearizable read: what was acknowledged is seen.
+// Read gets a document by a linearizable read, which sees everything acknowledged.
 func (s *Server) Read(ctx context.Context, key uint64) (seq uint64, found bool, err error) {
 	l := s.links.Load()
 	if l == nil {

@@ -26,18 +26,18 @@ import (
 )
 
 const (
-	// answerWithin is how long a cluster that is there may take to say who it is.
+	// answerWithin is how long an existing cluster may take to answer.
 	answerWithin = 5 * time.Second
-	// putters is how many transactions are under way while documents are put into a cluster that
+	// putters is how many transactions are in flight while documents are put into a cluster that
 	// others use too.
 	putters = 4
-	// removeAtOnce is how many keys a transaction removes: a range of all would be one entry of
-	// raft, which nobody gets past.
+	// removeAtOnce is how many keys a transaction removes: a range of all keys would be a single
+	// raft entry, which would block everybody.
 	removeAtOnce = 500
 )
 
-// An Existing is a cluster that runs already. It implements existing.Server: keys below a prefix of
-// its own are all it touches.
+// An Existing is an existing cluster. It implements existing.Server and touches only keys below its
+// own prefix.
 type Existing struct {
 	opt   existing.Options
 	hosts []string
@@ -46,29 +46,29 @@ type Existing struct {
 	keys  keys
 
 	version string
-	least   int64 // bytes of the largest member's database when it was looked at
+	least   int64 // the size of the largest member's database at the inspection
 	quota   int64
 	known   bool // the quota is the cluster's, and not assumed
 
 	mean    units.Size
 	writers []writer
 	links   atomic.Pointer[links]
-	made    bool // keys may be there
+	made    bool // there may be keys to remove
 	guard   *guard
 }
 
-// Addresses are those of clusters.
+// Addresses describe those of clusters.
 var Addresses = existing.Addresses{
 	Engine: "etcd", Product: "etcd", Schemes: []string{"etcd", "http", "https"}, Secure: []string{"https"},
 	Begin: "etcd://, http://, https://", Example: "etcd://127.0.0.1:2379, https://host:2379 (etcd)",
 	Usage: "etcd://host:2379, http(s)://host:2379", Files: true, Makes: "keys below %s/",
 }
 
-// called is how TLS's files are named here.
+// called are the names of the flags for TLS files.
 var called = endpoint.Names{Both: "give both --cert and --key", Client: "--cert and --key", Authority: "--cacert"}
 
-// NewExisting prepares a run's use of a cluster; nothing is asked yet. Keys are so many bytes long,
-// with the prefix; 0: as they come.
+// NewExisting prepares a run's use of a cluster, without connecting. Keys are keyBytes long, prefix
+// included; 0: not padded.
 func NewExisting(opt existing.Options, keyBytes int) (*Existing, error) {
 	files := endpoint.Files(opt.TLS)
 	config, err := files.Config(called, opt.Address.Secure(), false)
@@ -86,7 +86,7 @@ func NewExisting(opt existing.Options, keyBytes int) (*Existing, error) {
 // Describe implements lab.Server.
 func (v *Existing) Describe() string { return "etcd " + v.version }
 
-// connect makes links to all endpoints, in turn.
+// connect makes n links, to all endpoints in turn.
 func (v *Existing) connect(n int) (*links, error) {
 	l := &links{}
 	for i := range max(n, len(v.hosts)) + len(v.hosts) {
@@ -97,7 +97,7 @@ func (v *Existing) connect(n int) (*links, error) {
 		if i < len(v.hosts) {
 			l.members = append(l.members, c)
 		} else {
-			l.leader = append(l.leader, c) // whoever leads: a member that does not hands on
+			l.leader = append(l.leader, c) // any member: those that do not lead forward requests
 		}
 	}
 	return l, nil
@@ -110,7 +110,8 @@ func (v *Existing) Inspect(ctx context.Context, sc *scenario.Scenario) (*existin
 	return v.InspectFor(ctx, w.DocumentSize(), writes.Loaded+max(writes.Writes, 0))
 }
 
-// InspectFor asks who is there, and whether there is room for so many writes of a size.
+// InspectFor identifies the cluster, and checks whether there is room for this many writes of a
+// size.
 func (v *Existing) InspectFor(ctx context.Context, size units.Size, writes int64) (*existing.Inspection, error) {
 	if size > requestBytes {
 		return nil, fmt.Errorf("documents of %s: etcd accepts at most %s per request", size.Exact(), requestBytes.Exact())
@@ -201,8 +202,8 @@ func (v *Existing) Start(ctx context.Context, m *lab.Machine, progress lab.Progr
 	return v.explain(put(ctx, v.links.Load(), v.keys, v.mean, uint64(w.Documents()), putters, progress))
 }
 
-// Begin makes ready for Do on so many connections, which share so many of HTTP/2, after LookFor.
-// There are no documents yet. Stop ends it.
+// Begin prepares for Do on this many connections, which share some HTTP/2 connections. Call it
+// after InspectFor. There are no documents yet. Stop ends it.
 func (v *Existing) Begin(connections int, mean units.Size, shared int) error {
 	v.mean, v.writers = mean, make([]writer, connections)
 	l, err := v.connect(min(max(connections, 1), shared))
@@ -252,7 +253,7 @@ func (v *Existing) source(host string) (source.Source, error) {
 	return exposition.OpenMember(page, exposition.Member{Instance: host}, opt)
 }
 
-// Cycles implements lab.Server: nothing tells from outside when the backend commits.
+// Cycles implements lab.Server: nothing shows from outside when the backend commits.
 func (v *Existing) Cycles(context.Context) ([]lab.Cycle, error) { return nil, nil }
 
 // Crash implements lab.Server: a cluster that others use is not killed.
@@ -271,7 +272,8 @@ func (v *Existing) Read(ctx context.Context, key uint64) (seq uint64, found bool
 	return seq, found, v.explain(err)
 }
 
-// Stop implements lab.Server: it removes the keys, some at a time, so that nobody waits behind it.
+// Stop implements lab.Server: it removes the keys in small batches, so that other users do not
+// wait.
 func (v *Existing) Stop(ctx context.Context) error {
 	l := v.links.Swap(nil)
 	if l == nil {

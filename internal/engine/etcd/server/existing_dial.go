@@ -21,7 +21,7 @@ import (
 	"plimsoll/internal/lab/existing"
 )
 
-// endpoints are those of a cluster that an address names.
+// endpoints returns those of a cluster that are in an address.
 func endpoints(a *existing.Address) []string {
 	var out []string
 	for _, h := range a.Hosts() {
@@ -30,7 +30,7 @@ func endpoints(a *existing.Address) []string {
 	return out
 }
 
-// dialTo connects to an endpoint that is none of ours.
+// dialTo connects to an endpoint of an existing cluster.
 func dialTo(host string, config *tls.Config, t *token) (*grpc.ClientConn, error) {
 	secured := insecure.NewCredentials()
 	if config != nil {
@@ -48,8 +48,8 @@ func dialTo(host string, config *tls.Config, t *token) (*grpc.ClientConn, error)
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(answerBytesMax)))
 }
 
-// A token is what etcd gives a user for name and password; it is asked for again when it has run
-// out.
+// A token is what etcd returns for a user's name and password; it is requested again when it has
+// expired.
 type token struct {
 	user, password string
 
@@ -57,11 +57,11 @@ type token struct {
 	value string
 }
 
-// tokenField is the field of a request's metadata that carries it (etcd, api/v3rpc/rpctypes,
+// tokenField is the request metadata field that carries it (etcd, api/v3rpc/rpctypes,
 // metadatafields.go).
 const tokenField = "token"
 
-// refused are the errors of a token that has run out (etcd, api/v3rpc/rpctypes, error.go, 3.4 to
+// refused recognises the errors for an expired token (etcd, api/v3rpc/rpctypes, error.go, 3.4 to
 // 3.7).
 func refused(err error) bool {
 	return strings.Contains(err.Error(), "invalid auth token") || strings.Contains(err.Error(), "revision of auth store is old")
@@ -85,7 +85,7 @@ func (t *token) intercept(ctx context.Context, method string, req, reply any, c 
 	return call(metadata.AppendToOutgoingContext(ctx, tokenField, value), method, req, reply, c, opts...)
 }
 
-// get gives a token other than one that was refused.
+// get returns a token other than the one that was refused.
 func (t *token) get(ctx context.Context, c *grpc.ClientConn, not string) (string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -95,7 +95,7 @@ func (t *token) get(ctx context.Context, c *grpc.ClientConn, not string) (string
 	got, err := etcdserverpb.NewAuthClient(c).Authenticate(ctx, &etcdserverpb.AuthenticateRequest{Name: t.user, Password: t.password})
 	switch {
 	case err != nil && strings.Contains(err.Error(), "authentication is not enabled"):
-		return "", nil // then nobody looks at it
+		return "", nil // authentication is off, so none is needed
 	case err != nil:
 		return "", fmt.Errorf("authenticating as %s: %w", t.user, err)
 	}

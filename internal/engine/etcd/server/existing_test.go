@@ -24,8 +24,8 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// visitor visits an address.
-func visitor(t *testing.T, text string, change func(*existing.Options)) *Existing {
+// useOf prepares the use of an address.
+func useOf(t *testing.T, text string, change func(*existing.Options)) *Existing {
 	t.Helper()
 	a, err := existing.Kinds{Addresses}.Parse(text, func(string) string { return "" })
 	if err != nil {
@@ -47,13 +47,13 @@ func visitor(t *testing.T, text string, change func(*existing.Options)) *Existin
 	return v
 }
 
-// count is how many keys a cluster has that begin with a prefix.
+// count returns how many keys with this prefix a cluster has.
 func (b *bench) count(t *testing.T, prefix string) int64 {
 	t.Helper()
 	k := keys{prefix: prefix}
 	from := []byte(prefix)
 	if prefix == "" {
-		from = []byte{0} // the first key there is
+		from = []byte{0} // the first possible key
 	}
 	got, err := b.links.Load().kv(0).Range(t.Context(), &etcdserverpb.RangeRequest{Key: from, RangeEnd: k.end(), CountOnly: true})
 	if err != nil {
@@ -62,11 +62,10 @@ func (b *bench) count(t *testing.T, prefix string) int64 {
 	return got.Count
 }
 
-// A cluster that runs already has keys below a prefix for as long as the visit lasts, and its own
-// stay.
-func TestVisit(t *testing.T) {
+// An existing cluster has keys below a prefix while the run lasts, and keeps its own.
+func TestExisting(t *testing.T) {
 	b := start(t, folder(t, t.TempDir()), etcd.Defaults(), text, "data")
-	v := visitor(t, "etcd://"+address(b.places[0].client), nil)
+	v := useOf(t, "etcd://"+address(b.places[0].client), nil)
 	sc, err := language.Parse("test.yaml", []byte(strings.Replace(text, "count: 300", "count: 1200", 1)), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -99,9 +98,9 @@ func TestVisit(t *testing.T) {
 	if err := errors.Join(v.Crash(), v.Restart(t.Context())); !errors.Is(err, existing.ErrNotOurs) {
 		t.Errorf("killing somebody's cluster: %v", err)
 	}
-	second := visitor(t, "etcd://"+address(b.places[0].client), nil)
+	second := useOf(t, "etcd://"+address(b.places[0].client), nil)
 	if _, err := second.Inspect(t.Context(), sc); err == nil || !strings.Contains(err.Error(), "1200 keys already begin with plimsoll_lab_test/") {
-		t.Errorf("a prefix that is taken: %v", err)
+		t.Errorf("a prefix in use: %v", err)
 	}
 	if err := v.Stop(t.Context()); err != nil {
 		t.Fatal(err)
@@ -111,13 +110,13 @@ func TestVisit(t *testing.T) {
 	}
 }
 
-// Over its quota a cluster refuses everybody's writes: a visit that may come there does not begin,
-// and one that does ends.
-func TestQuotaIsLeftAlone(t *testing.T) {
+// Above its quota a cluster refuses all writes: a run that may reach it is refused, and one that
+// does ends.
+func TestQuotaIsNotReached(t *testing.T) {
 	cfg := etcd.Defaults()
 	cfg.Quota = 16 * units.MiB
 	b := start(t, folder(t, t.TempDir()), cfg, text, "data")
-	v := visitor(t, "etcd://"+address(b.places[0].client), nil)
+	v := useOf(t, "etcd://"+address(b.places[0].client), nil)
 	if _, err := v.InspectFor(t.Context(), 1000, 10_000); err == nil || !strings.Contains(err.Error(), "over the quota the whole cluster refuses writes") {
 		t.Errorf("more than there is room for: %v", err)
 	}
@@ -132,7 +131,7 @@ func TestQuotaIsLeftAlone(t *testing.T) {
 	var err error
 	for seq := uint64(1); err == nil && ctx.Err() == nil; seq++ {
 		err = v.Do(ctx, 0, &lab.Op{Op: workload.Op{Kind: workload.Update, Key: 1, Size: 100_000, Document: 100_000}, Seq: seq})
-		pause(ctx, 20*time.Millisecond) // 5 MB a second: a look is 1 MB
+		pause(ctx, 20*time.Millisecond) // 5 MB per second, 1 MB between two checks
 	}
 	if err == nil || !strings.Contains(err.Error(), "near its quota") {
 		t.Errorf("it ended with %v", err)
@@ -142,8 +141,8 @@ func TestQuotaIsLeftAlone(t *testing.T) {
 	}
 }
 
-// A user needs no right but to the prefix, and is told which.
-func TestVisitWithAuthentication(t *testing.T) {
+// A user needs no privilege except on the prefix, and the error says which.
+func TestExistingWithAuthentication(t *testing.T) {
 	b := start(t, folder(t, t.TempDir()), etcd.Defaults(), text, "data")
 	auth := etcdserverpb.NewAuthClient(b.links.Load().members[0])
 	ctx := t.Context()
@@ -153,24 +152,24 @@ func TestVisitWithAuthentication(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for user, role := range map[string]string{"root": "root", "me": "visitor", "other": "other"} {
+	for user, role := range map[string]string{"root": "root", "me": "useOf", "other": "other"} {
 		must(auth.UserAdd(ctx, &etcdserverpb.AuthUserAddRequest{Name: user, Password: "s3cret", Options: &authpb.UserAddOptions{}}))
 		must(auth.RoleAdd(ctx, &etcdserverpb.AuthRoleAddRequest{Name: role}))
 		must(auth.UserGrantRole(ctx, &etcdserverpb.AuthUserGrantRoleRequest{User: user, Role: role}))
 	}
 	k := keys{prefix: existing.NamePrefix}
-	must(auth.RoleGrantPermission(ctx, &etcdserverpb.AuthRoleGrantPermissionRequest{Name: "visitor",
+	must(auth.RoleGrantPermission(ctx, &etcdserverpb.AuthRoleGrantPermissionRequest{Name: "useOf",
 		Perm: &authpb.Permission{PermType: authpb.READWRITE, Key: []byte(k.prefix), RangeEnd: k.end()}}))
 	must(auth.AuthEnable(ctx, &etcdserverpb.AuthEnableRequest{}))
 	host := address(b.places[0].client)
-	v := visitor(t, "etcd://me:s3cret@"+host, nil)
+	v := useOf(t, "etcd://me:s3cret@"+host, nil)
 	if _, err := v.InspectFor(ctx, 300, 100); err != nil {
 		t.Fatal(err)
 	}
 	if err := v.Start(ctx, b.m, nil); err != nil {
 		t.Fatal(err)
 	}
-	v.token.value = "of yesterday" // as one that has run out
+	v.token.value = "of yesterday" // as if it had expired
 	if err := v.Do(ctx, 0, &lab.Op{Op: workload.Op{Kind: workload.Update, Key: 1, Size: 300, Document: 300}, Seq: 4}); err != nil {
 		t.Error(err)
 	}
@@ -179,7 +178,7 @@ func TestVisitWithAuthentication(t *testing.T) {
 		"etcd://" + host:              "etcd://USER@host:2379",
 		"etcd://me:wr0ng@" + host:     "authenticating as me",
 	} {
-		_, err := visitor(t, text, func(o *existing.Options) { o.Name = "plimsoll_lab_other" }).InspectFor(ctx, 300, 100)
+		_, err := useOf(t, text, func(o *existing.Options) { o.Name = "plimsoll_lab_other" }).InspectFor(ctx, 300, 100)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cret") || strings.Contains(err.Error(), "wr0ng") {
 			t.Errorf("%v, not %q", err, want)
 		}
@@ -189,8 +188,8 @@ func TestVisitWithAuthentication(t *testing.T) {
 	}
 }
 
-// Certificates are named as etcdctl names them.
-func TestVisitWithTLS(t *testing.T) {
+// Certificates have the same names as for etcdctl.
+func TestExistingWithTLS(t *testing.T) {
 	path, err := find("")
 	if errors.Is(err, errMissing) {
 		t.Skip(err)
@@ -222,7 +221,8 @@ func TestVisitWithTLS(t *testing.T) {
 		}
 		opt := existing.Options{Address: a, Name: "plimsoll_lab_test"}
 		signed(&opt)
-		if v, err = NewExisting(opt, 0); err == nil { // else its certificate is not made yet
+		// otherwise its certificate does not exist yet
+		if v, err = NewExisting(opt, 0); err == nil {
 			_, err = v.InspectFor(ctx, 300, 100)
 		}
 	}
@@ -233,7 +233,7 @@ func TestVisitWithTLS(t *testing.T) {
 		t.Error("/metrics was not read")
 	}
 	for text, want := range map[string]string{client: "certificate", "etcd://" + address(ports[0]): "does it want TLS"} {
-		if _, err := visitor(t, text, nil).InspectFor(ctx, 300, 100); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := useOf(t, text, nil).InspectFor(ctx, 300, 100); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, not %q", text, err, want)
 		}
 	}
@@ -252,11 +252,11 @@ func TestHistograms(t *testing.T) {
 			t.Errorf("q %v is %v, %v, not %s", q, x, ok, want)
 		}
 	}
-	now[3].count = 210 // half of them longer than any bucket tells
+	now[3].count = 210 // half of them longer than the largest bucket
 	if x, ok := quantile(now, before, 0.99); !ok || x != 0.004 {
 		t.Errorf("%v, %v", x, ok)
 	}
 	if _, ok := quantile(before, before, 0.5); ok {
-		t.Error("nothing was counted, and it has a median")
+		t.Error("a median without observations")
 	}
 }

@@ -17,20 +17,21 @@ import (
 	etcd "plimsoll/internal/engine/etcd/model"
 )
 
-// EnvBinary is the environment variable that names another etcd than the one on PATH.
+// EnvBinary is the environment variable that selects another etcd than the one on PATH.
 const EnvBinary = "PLIMSOLL_ETCD"
 
-// errMissing says how to come by etcd.
+// errMissing says how to get etcd.
 var errMissing = errors.New("etcd is not installed: apt-get install etcd-server, or give a binary in " + EnvBinary + " (make etcd builds a current one)")
 
-// find gives etcd's path: what was asked for, what the environment names, or that on PATH.
+// find returns etcd's path: what the user asked for, what the environment names, or the one on
+// PATH.
 func find(asked string) (string, error) {
 	if asked != "" {
 		path, err := exec.LookPath(asked)
 		if err != nil {
 			return "", fmt.Errorf("the etcd asked for: %w", err)
 		}
-		return filepath.Abs(path) // members have a folder of their own
+		return filepath.Abs(path) // members run in folders of their own
 	}
 	if name := os.Getenv(EnvBinary); name != "" {
 		path, err := exec.LookPath(name)
@@ -46,7 +47,7 @@ func find(asked string) (string, error) {
 	return path, nil
 }
 
-// version asks a binary: "3.4.23".
+// version asks a binary for its version: "3.4.23".
 func version(ctx context.Context, path string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -57,8 +58,8 @@ func version(ctx context.Context, path string) (string, error) {
 	return parseVersion(string(out))
 }
 
-// catchUpFlag is how a version calls the entries kept behind a snapshot (embed/config.go of 3.7.3,
-// 3.6.16 and 3.5.21); "": they are compiled in.
+// catchUpFlag is a version's flag for the entries kept behind a snapshot (embed/config.go of 3.7.3,
+// 3.6.16 and 3.5.21); "": the number is compiled in.
 func catchUpFlag(version string) string {
 	switch major, minor := release(version); {
 	case major > 3 || major == 3 && minor >= 6:
@@ -69,7 +70,7 @@ func catchUpFlag(version string) string {
 	return ""
 }
 
-// release is the beginning of a version, 3 and 7 of "3.7.3"; 0 of what is none.
+// release returns the beginning of a version, 3 and 7 of "3.7.3"; 0 if it is not a version.
 func release(version string) (major, minor int) {
 	first, rest, _ := strings.Cut(version, ".")
 	second, _, _ := strings.Cut(rest, ".")
@@ -87,17 +88,17 @@ func parseVersion(text string) (string, error) {
 	return v, nil
 }
 
-// A place is where a member is: folders and loopback ports.
+// A place is where a member runs: folders and loopback ports.
 type place struct {
 	name         string // "m1"
-	data, wal    string // wal "" is within data
+	data, wal    string // wal is "" if it is within data
 	client, peer int
 }
 
 func address(port int) string { return "127.0.0.1:" + strconv.Itoa(port) }
 
-// flags are a member's command line. They are the same in 3.4 to 3.7 but for one, which is left out
-// where the scenario has the default.
+// flags returns a member's command line. The flags are the same in 3.4 to 3.7 except for one, which
+// is omitted if the scenario has the default.
 func flags(cfg *etcd.Config, version string, all []place, k int) []string {
 	var cluster []string
 	for _, p := range all {
@@ -134,7 +135,7 @@ func milliseconds(d units.Duration) string {
 	return strconv.FormatInt(max(d.Std().Round(time.Millisecond).Milliseconds(), 1), 10)
 }
 
-// compiledIn tells which of a scenario's settings this etcd has its own mind about.
+// compiledIn lists the scenario's settings that this etcd does not follow.
 func compiledIn(cfg *etcd.Config, version string) []string {
 	var out []string
 	fixed := etcd.Defaults()

@@ -48,14 +48,14 @@ func TestCompiledIn(t *testing.T) {
 	}
 }
 
-// What is called otherwise by version is said so, and only where it is not the default.
+// The flag's name depends on the version, and it is set only if the value is not the default.
 func TestCatchUpFlag(t *testing.T) {
 	cfg := etcd.Defaults()
 	member := []place{{name: "m1", data: "/data/etcd-m1", client: 20001, peer: 20002}}
 	last := func(version string) string { all := flags(&cfg, version, member, 0); return all[len(all)-1] }
 	for _, version := range []string{"3.4.23", "3.5.21", "3.7.3"} {
 		if got := last(version); got != "--logger=zap" {
-			t.Errorf("%s, as it comes: %s", version, got)
+			t.Errorf("%s with the default: %s", version, got)
 		}
 	}
 	cfg.CatchUp = 70
@@ -69,7 +69,7 @@ func TestCatchUpFlag(t *testing.T) {
 	}
 }
 
-// A binary is found from wherever members run.
+// A relative path to a binary works from the members' folders.
 func TestFind(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "my-etcd")
@@ -108,7 +108,7 @@ func TestKeysAndValues(t *testing.T) {
 		t.Errorf("key %s", got)
 	}
 	if a, b := string(keyOf(9)), string(keyOf(10)); a >= b || len(a) != 16 {
-		t.Errorf("%s does not stand before %s", a, b)
+		t.Errorf("%s does not sort before %s", a, b)
 	}
 	var w writer
 	for _, size := range []units.Size{0, 3, 8, 9, 300, 20} {
@@ -144,7 +144,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-func TestPortsAreTheirOwn(t *testing.T) {
+func TestPortsDiffer(t *testing.T) {
 	ports, err := freePorts(10)
 	if err != nil {
 		t.Fatal(err)

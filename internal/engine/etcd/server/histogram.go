@@ -13,16 +13,17 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// Histograms are some of a cluster's histograms of durations as they stand, by endpoint and name.
+// Histograms are the current values of some of a cluster's histograms of durations, by endpoint and
+// name.
 type Histograms struct {
 	of map[[2]string][]bucket // ascending
 }
 
-// A bucket counts what took no longer than most.
+// A bucket counts durations of at most most.
 type bucket struct{ most, count float64 }
 
-// Histograms reads those of the given names from each endpoint's /metrics. The error is that of the
-// first endpoint that does not tell.
+// Histograms reads the named histograms from each endpoint's /metrics. The error is that of the
+// first endpoint without them.
 func (v *Existing) Histograms(ctx context.Context, names ...string) (*Histograms, error) {
 	h := &Histograms{of: map[[2]string][]bucket{}}
 	for _, host := range v.hosts {
@@ -60,9 +61,9 @@ func (v *Existing) Histograms(ctx context.Context, names ...string) (*Histograms
 	return h, nil
 }
 
-// Percentile is that of what a histogram counted since before, of the endpoint where it is highest;
-// ok is false where nothing was counted. Within a bucket it interpolates, as Prometheus'
-// histogram_quantile does; in the last, which has no end, it is the beginning.
+// Percentile returns that of the durations since before, at the endpoint where it is highest; ok is
+// false if there were none. It interpolates within a bucket, like Prometheus' histogram_quantile;
+// in the last, unbounded bucket it returns the lower bound.
 func (h *Histograms) Percentile(before *Histograms, name string, percentile float64) (d units.Duration, ok bool) {
 	for key, now := range h.of {
 		if key[1] != name {

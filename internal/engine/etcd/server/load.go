@@ -16,16 +16,16 @@ import (
 	"plimsoll/internal/lab"
 )
 
-// loaders is how many transactions are under way while the first documents are put.
+// loaders is how many transactions are in flight while the first documents are put.
 const loaders = 16
 
-// batch is how many documents a transaction takes: a third of what a request may have, so that
-// raft's messages of 1 MB hold one or two.
+// batch is how many documents a transaction has: a third of a request's limit, so that raft's
+// messages of 1 MB hold one or two.
 func batch(size units.Size) uint64 {
 	return uint64(min(max(requestBytes/3/(max(size, SeqBytes)+64), 1), operationsMost))
 }
 
-// load puts the documents that there are at the beginning.
+// load puts the documents that exist before the run.
 func (s *Server) load(ctx context.Context, l *links, documents uint64, progress lab.Progress) error {
 	if s.mean > requestBytes {
 		return fmt.Errorf("documents of %s: etcd accepts at most %s per request", s.mean.Exact(), requestBytes.Exact())
@@ -37,7 +37,7 @@ func (s *Server) load(ctx context.Context, l *links, documents uint64, progress 
 	return put(ctx, l, keys{}, s.mean, documents, loaders, progress)
 }
 
-// put puts documents of a size, some transactions at a time.
+// put puts documents of a size, with some transactions in flight.
 func put(ctx context.Context, l *links, k keys, mean units.Size, documents uint64, atOnce int, progress lab.Progress) error {
 	var at atomic.Uint64
 	var mu sync.Mutex
@@ -73,7 +73,7 @@ func put(ctx context.Context, l *links, k keys, mean units.Size, documents uint6
 	return group.Wait()
 }
 
-// lead makes the configured member the leader. etcd moves leadership on request, and only to a
+// lead makes the configured member the leader. etcd moves leadership on request, but only to a
 // member that is not behind.
 func (s *Server) lead(ctx context.Context, l *links) error {
 	ctx, cancel := context.WithTimeout(ctx, startWithin)

@@ -21,7 +21,7 @@ import (
 // volume.
 const startWithin = 5 * time.Minute
 
-// lay finds the members' folders and ports. Folders are the user's own.
+// lay determines the members' folders and ports. The folders belong to the user.
 func lay(m *lab.Machine, n int, user *process.User) ([]place, error) {
 	out := make([]place, n)
 	for k := range out {
@@ -34,7 +34,7 @@ func lay(m *lab.Machine, n int, user *process.User) ([]place, error) {
 		p.data = filepath.Join(data, "etcd-"+p.name)
 		owned := []string{p.data}
 		if wal != "" && wal != data {
-			// etcd makes the log's folder itself, by renaming another one beside it.
+			// etcd creates the log's folder itself, by renaming another one beside it.
 			above := filepath.Join(wal, "etcd-"+p.name)
 			p.wal = filepath.Join(above, "wal")
 			owned = append(owned, above)
@@ -58,15 +58,14 @@ func lay(m *lab.Machine, n int, user *process.User) ([]place, error) {
 	return out, nil
 }
 
-// Ports that are looked at lie below those the kernel gives to outgoing connections (32768 and up,
-// by its default ip_local_port_range), since a member that starts again must find its own free.
+// Candidate ports are below those that the kernel assigns to outgoing connections (32768 and up, by
+// its default ip_local_port_range), because a member that restarts must find its own port free.
 const (
 	portFirst = 20_000
 	portLast  = 32_000
 )
 
-// freePorts finds ports of the loopback that nobody listens on, from one on that differs by
-// program.
+// freePorts finds free ports on the loopback, starting at one that differs by program.
 func freePorts(n int) ([]int, error) {
 	var out []int
 	span := portLast - portFirst
@@ -77,7 +76,7 @@ func freePorts(n int) ([]int, error) {
 		if err != nil {
 			continue
 		}
-		defer l.Close() // all are held until all are found
+		defer l.Close() // hold all until all are found
 		out = append(out, port)
 	}
 	if len(out) < n {
@@ -86,7 +85,7 @@ func freePorts(n int) ([]int, error) {
 	return out, nil
 }
 
-// healthy waits until a member says that it has a leader.
+// healthy waits until a member reports that it has a leader.
 func healthy(ctx context.Context, p *place, proc *process.Process) error {
 	ctx, cancel := context.WithTimeout(ctx, startWithin)
 	defer cancel()
@@ -108,7 +107,7 @@ func healthy(ctx context.Context, p *place, proc *process.Process) error {
 	}
 }
 
-// healthBytesMax bounds a member's answer about its health: {"health":"true"}.
+// healthBytesMax bounds a member's health report: {"health":"true"}.
 const healthBytesMax = 4096
 
 func health(ctx context.Context, client *http.Client, url string) error {

@@ -18,28 +18,28 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// A cluster whose database reaches its quota takes no more writes from anybody (alarm NOSPACE)
-// until a person has compacted, defragmented and disarmed it. So a run that would come near it is
-// refused, and one that does is ended.
+// A cluster whose database reaches its quota accepts no more writes (alarm NOSPACE) until someone
+// has compacted, defragmented and disarmed it. So a run that would come near the quota is refused,
+// and one that does is ended.
 const (
-	quotaAsk  = 0.8 // of the quota, expected at the end
-	quotaStop = 0.9 // of the quota, seen while it runs
-	// quotaDefault is etcd's own where nobody tells another (etcd, server/storage/quota.go,
-	// DefaultQuotaBytes).
+	quotaAsk  = 0.8 // share of the quota that may be expected at the end
+	quotaStop = 0.9 // share of the quota at which a run is ended
+	// quotaDefault is etcd's default (etcd, server/storage/quota.go, DefaultQuotaBytes), if the
+	// quota is unknown.
 	quotaDefault = 2 * units.GiB
-	// revisionBytes is what a revision takes in the backend beside key and value: its own key of 17
-	// bytes, the fields of mvccpb.KeyValue, the page's element of 16; pageShare what bbolt leaves
-	// free of a page written in order (measured, etcd 3.4: 1.2).
+	// revisionBytes is what a revision takes in the backend besides key and value: its own key of
+	// 17 bytes, the fields of mvccpb.KeyValue, the page's element of 16. pageShare is what bbolt
+	// leaves free of a page written in order (measured, etcd 3.4: 1.2).
 	revisionBytes = 64
 	pageShare     = 1.3
 )
 
-// grows is what so many writes add to a database, at the most.
+// grows returns how much this many writes add to a database, at most.
 func grows(key int, size units.Size, writes int64) int64 {
 	return int64(float64(writes) * float64(int64(size)+int64(key)+revisionBytes) * pageShare)
 }
 
-// room tells whether the database has room; note is what to know of it.
+// room checks whether the database has room; note is what the user should know about it.
 func (v *Existing) room(size units.Size, writes int64) (note string, err error) {
 	more := grows(max(len(v.keys.prefix)+16, v.keys.bytes), size, writes)
 	whose := "quota"
@@ -53,7 +53,7 @@ func (v *Existing) room(size units.Size, writes int64) (note string, err error) 
 	return fmt.Sprintf("its database of %v grows by up to %v; its %s is %v", units.Size(v.least), units.Size(more), whose, units.Size(v.quota)), nil
 }
 
-// readQuota takes the quota from the first /metrics that tells it.
+// readQuota takes the quota from the first /metrics that has it.
 func (v *Existing) readQuota(ctx context.Context) {
 	v.quota, v.known = int64(quotaDefault), false
 	for _, host := range v.hosts {
@@ -74,13 +74,13 @@ func (v *Existing) readQuota(ctx context.Context) {
 	}
 }
 
-// A sample is one of a page of metrics.
+// A sample is one sample of a metrics page.
 type sample struct {
 	labels labels.Labels
 	value  float64
 }
 
-// scrape asks for a page once.
+// scrape reads a page once.
 func scrape(ctx context.Context, src source.Source, want func(string) bool) ([]sample, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
@@ -115,15 +115,15 @@ func (p *scraped) Append(_ context.Context, b *recording.Batch) error {
 func (*scraped) Source(recording.Source) {}
 func (*scraped) Note(recording.Note)     {}
 
-// A guard looks at a database's size while a run writes.
+// A guard watches a database's size while a run writes.
 type guard struct {
 	cancel context.CancelFunc
 	all    sync.WaitGroup
 	passed atomic.Pointer[error]
 }
 
-// guardEvery is how often it looks: at 15,000 writes a second of a kilobyte a database grows by 4
-// MB meanwhile.
+// guardEvery is how often it checks: at 15,000 writes of a kilobyte per second a database grows by
+// 4 MB in between.
 const guardEvery = 200 * time.Millisecond
 
 func watchRoom(c *grpc.ClientConn, most int64) *guard {
@@ -147,7 +147,7 @@ func watchRoom(c *grpc.ClientConn, most int64) *guard {
 	return g
 }
 
-// full is why nothing more is written; nil while there is room.
+// full returns why nothing more is written; nil while there is room.
 func (g *guard) full() error {
 	if err := g.passed.Load(); err != nil {
 		return *err

@@ -20,9 +20,9 @@ import (
 )
 
 const (
-	// movePause is between two looks at who leads.
+	// movePause is the time between two checks of who leads.
 	movePause = 50 * time.Millisecond
-	// stopWithin is how long members may take to end in order.
+	// stopWithin is how long members may take to shut down.
 	stopWithin = 30 * time.Second
 )
 
@@ -33,22 +33,22 @@ type Server struct {
 	cfg     etcd.Config
 	path    string
 	version string
-	shared  int // connections of HTTP/2
+	shared  int // number of HTTP/2 connections
 
 	m       *lab.Machine
 	user    *process.User
 	places  []place
-	procs   []*process.Process // the members that were started, nil before
-	mean    units.Size         // of a document
-	writers []writer           // of each connection of the workload
+	procs   []*process.Process // the started members; nil before
+	mean    units.Size         // mean size of a document
+	writers []writer           // one per connection of the workload
 	links   atomic.Pointer[links]
 }
 
-// New prepares a cluster; nothing is started. The error says what is wrong with the settings, or
-// how to come by etcd.
+// New prepares a cluster, and starts nothing. The error says what is wrong with the settings, or
+// how to get etcd.
 func New(cfg etcd.Config) (lab.Server, error) { return NewAt("", cfg) }
 
-// NewAt is New with the etcd at a path, or of a name on PATH; "": that of the environment
+// NewAt is New with the etcd at a path, or of a name on PATH; "": the one of the environment
 // ([EnvBinary]), or etcd.
 func NewAt(path string, cfg etcd.Config) (lab.Server, error) {
 	if problems := cfg.Check(); len(problems) > 0 {
@@ -65,7 +65,7 @@ func NewAt(path string, cfg etcd.Config) (lab.Server, error) {
 	return &Server{cfg: cfg, path: path, version: v, shared: Links}, nil
 }
 
-// Describe names the version, and says where the round trip is not the scenario's.
+// Describe returns the version, and says if the round trip is not the scenario's.
 func (s *Server) Describe() string {
 	if s.cfg.Members == 1 {
 		return "etcd " + s.version
@@ -106,7 +106,7 @@ func (s *Server) log(line string) {
 	}
 }
 
-// begin starts all members at once, since none serves before a majority does.
+// begin starts all members at the same time, because none serves before a majority does.
 func (s *Server) begin(ctx context.Context) error {
 	s.procs = nil
 	for k := range s.places {
@@ -136,7 +136,7 @@ func (s *Server) begin(ctx context.Context) error {
 	return nil
 }
 
-// each does something with all members at once.
+// each calls f concurrently for all members.
 func (s *Server) each(f func(k int, p *process.Process) error) error {
 	errs := make([]error, len(s.procs))
 	var all sync.WaitGroup
@@ -158,7 +158,7 @@ func (s *Server) Sources() []source.Source {
 	return out
 }
 
-// Cycles implements lab.Server. Nothing tells from outside when the backend of an etcd commits, so
+// Cycles implements lab.Server. Nothing shows from outside when the backend of an etcd commits, so
 // there are none.
 func (s *Server) Cycles(context.Context) ([]lab.Cycle, error) { return nil, nil }
 
@@ -180,14 +180,14 @@ func (s *Server) Restart(ctx context.Context) error {
 	if s.procs == nil {
 		return errNotRunning
 	}
-	if err := s.Crash(); err != nil { // what runs still
+	if err := s.Crash(); err != nil { // members that still run
 		return err
 	}
 	return s.begin(ctx)
 }
 
-// Stop implements lab.Server. The leader is the last: one that is told to end hands the lead over,
-// and waits in vain where all others end as well.
+// Stop implements lab.Server. The leader stops last: a leader that shuts down transfers the
+// leadership, and would wait in vain if all others shut down as well.
 func (s *Server) Stop(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, stopWithin)
 	defer cancel()
@@ -204,7 +204,7 @@ func (s *Server) Stop(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// pause waits, no longer than the context.
+// pause waits, but not longer than the context.
 func pause(ctx context.Context, d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -27,7 +27,7 @@ import (
 
 const patience = 2 * time.Minute
 
-// bench is a cluster on plain folders.
+// bench is a cluster in plain folders.
 type bench struct {
 	*Server
 	m     *lab.Machine
@@ -35,7 +35,7 @@ type bench struct {
 	lines []string
 }
 
-// place makes a folder that others may enter.
+// folder makes a folder that others may enter.
 func folder(t testing.TB, dir string) string {
 	t.Helper()
 	if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil {
@@ -44,10 +44,10 @@ func folder(t testing.TB, dir string) string {
 	return dir
 }
 
-// sharedByTest is how many connections of HTTP/2 a benchmark wants; 0: as many as usual.
+// sharedByTest is how many HTTP/2 connections a benchmark uses; 0: the default.
 var sharedByTest int
 
-// start starts a cluster on folders of the given names, or skips.
+// start starts a cluster in folders of the given names, or skips.
 func start(t testing.TB, dir string, cfg etcd.Config, text string, names ...string) *bench {
 	t.Helper()
 	sc, err := language.Parse("test.yaml", []byte(text), nil)
@@ -83,7 +83,7 @@ func start(t testing.TB, dir string, cfg etcd.Config, text string, names ...stri
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
-		for range 2 { // twice is as good as once
+		for range 2 { // a second call must do no harm
 			if err := b.Stop(ctx); err != nil {
 				t.Error(err)
 			}
@@ -123,7 +123,7 @@ func TestOneMember(t *testing.T) {
 	lines := slices.Clone(b.lines)
 	b.mu.Unlock()
 	if !slices.ContainsFunc(lines, func(l string) bool { return strings.Contains(l, "engine.etcd.wal_segment is 32MB") }) {
-		t.Error("nobody was told that the segment's size is compiled in")
+		t.Error("no message that the segment's size is compiled in")
 	}
 	logs, err := filepath.Glob(filepath.Join(b.m.Dirs["wal"], "etcd-m1", "wal", "*.wal"))
 	if err != nil || len(logs) == 0 {
@@ -160,7 +160,7 @@ func TestOneMember(t *testing.T) {
 	}
 }
 
-// crash takes the power away and gives it back.
+// crash cuts the power and restores it.
 func (b *bench) crash(t *testing.T, after func()) {
 	t.Helper()
 	var family []int
@@ -202,7 +202,8 @@ func (b *bench) reads(t *testing.T, key, want uint64, there bool) {
 func TestThreeMembers(t *testing.T) {
 	cfg := etcd.Defaults()
 	cfg.Members, cfg.Leader = 3, 3
-	cfg.Heartbeat, cfg.Election = units.Duration(50*time.Millisecond), units.Duration(500*time.Millisecond) // a short test
+	// keeps the test short
+	cfg.Heartbeat, cfg.Election = units.Duration(50*time.Millisecond), units.Duration(500*time.Millisecond)
 	b := start(t, folder(t, t.TempDir()), cfg, strings.Replace(text, "etcd: {}", "etcd: {members: 3, leader: 3}", 1), "m1/data", "m2/data", "m3/data", "m3/wal")
 	b.led(t, 2)
 	b.do(t, 0, workload.Update, 1, 11, 300)
@@ -249,7 +250,7 @@ func (p *page) Append(_ context.Context, b *recording.Batch) error {
 	return nil
 }
 
-func (p *page) Source(recording.Source) { p.cancel() } // once there was a page
+func (p *page) Source(recording.Source) { p.cancel() } // end after one page
 func (*page) Note(recording.Note)       {}
 
 func gather(t *testing.T, src source.Source) map[string]float64 {
@@ -270,7 +271,7 @@ func TestModelAndServerAgreeOnNames(t *testing.T) {
 		name, _, _ := strings.Cut(strings.TrimPrefix(series, `{__name__="`), `"`)
 		have[name] = true
 	}
-	// etcd 3.6 and newer have what 3.4 and 3.5 do not tell.
+	// etcd 3.6 and newer have metrics that 3.4 and 3.5 lack.
 	major, minor := release(b.version)
 	old := major == 3 && minor < 6
 	later := map[string]bool{"etcd_disk_wal_write_duration_seconds": old, "etcd_disk_wal_write_bytes_total": old}
@@ -282,7 +283,7 @@ func TestModelAndServerAgreeOnNames(t *testing.T) {
 	}
 }
 
-func TestWhatCannotStart(t *testing.T) {
+func TestStartFails(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	bad := etcd.Defaults()
@@ -292,7 +293,7 @@ func TestWhatCannotStart(t *testing.T) {
 	}
 	t.Setenv(EnvBinary, "/nowhere/etcd")
 	if _, err := New(etcd.Defaults()); err == nil || !strings.Contains(err.Error(), EnvBinary) {
-		t.Errorf("a binary that is not there: %v", err)
+		t.Errorf("a missing binary: %v", err)
 	}
 	if _, err := NewAt("/nowhere/asked", etcd.Defaults()); err == nil || !strings.Contains(err.Error(), "the etcd asked for") || !strings.Contains(err.Error(), "/nowhere/asked") {
 		t.Errorf("a binary that was asked for: %v", err)
@@ -329,17 +330,17 @@ func TestWhatCannotStart(t *testing.T) {
 		t.Errorf("a server that ends at once: %v", err)
 	}
 	if err := server.Stop(ctx); err != nil {
-		t.Errorf("stopping what failed to start: %v", err)
+		t.Errorf("stopping after a failed start: %v", err)
 	}
 	if _, _, err := server.Read(ctx, 1); !errors.Is(err, errNotRunning) {
 		t.Errorf("reading from it: %v", err)
 	}
 	if err := server.Restart(ctx); !errors.Is(err, errNotRunning) {
-		t.Errorf("starting again what was stopped: %v", err)
+		t.Errorf("restarting after a stop: %v", err)
 	}
 }
 
-// modelled are the names that the model gives.
+// modelled returns the metric names that the model emits.
 func modelled(t *testing.T) map[string]bool {
 	t.Helper()
 	sc, err := language.Parse("test.yaml", []byte(text), []string{"run={duration: 1s, warmup: 1s}"})

@@ -8,10 +8,10 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// newSource is a member's /metrics, its series told apart from the other members' by the label
-// instance, as package engine/etcd has it.
+// newSource reads a member's /metrics, with the member in the label instance, as in package
+// engine/etcd.
 func newSource(p *place) (source.Source, error) {
-	// A process of ours: credentials for other exporters are none of its business.
+	// Our own process: it must not receive credentials for other exporters.
 	opt := exposition.URLOptions{Getenv: func(string) string { return "" }, Exporters: []exposition.Exporter{live.Exporter}}
 	return exposition.OpenMember("http://"+address(p.client)+"/metrics", exposition.Member{Instance: p.name}, opt)
 }

@@ -13,15 +13,16 @@ import (
 )
 
 const (
-	// lookEvery is how often checkpoints are looked for: the end of one is seen up to so much late,
-	// its length is exact.
+	// lookEvery is how often to look for checkpoints: the end of one is seen that much too late, at
+	// most; its length is exact.
 	lookEvery = 500 * time.Millisecond
 	// cyclesMax bounds the checkpoints that are remembered: a week of them, a minute apart.
 	cyclesMax = 10_080
 )
 
-// What serverStatus says of checkpoints under wiredTiger: section and name by version. Up to 7.0
-// the section is transaction, since 8.0 checkpoint (diagnostic.data of 3.6.3, 8.0.0 and 8.2.1).
+// The fields of serverStatus about checkpoints, under wiredTiger: section and name by version. Up
+// to 7.0 the section is transaction, since 8.0 checkpoint (diagnostic.data of 3.6.3, 8.0.0 and
+// 8.2.1).
 var (
 	countOf = [][]string{
 		{"wiredTiger", "transaction", "transaction checkpoints"}, {"wiredTiger", "checkpoint", "total succeed number of checkpoints"},
@@ -37,7 +38,7 @@ var (
 	}
 )
 
-// first is the first of some paths that a document has.
+// first returns the first of some paths that a document has.
 func first(d bson.Raw, paths [][]string) (float64, bool) {
 	for _, p := range paths {
 		if v, err := d.LookupErr(p...); err == nil {
@@ -47,25 +48,25 @@ func first(d bson.Raw, paths [][]string) (float64, bool) {
 	return 0, false
 }
 
-// cycles are checkpoints as serverStatus tells them.
+// cycles are the checkpoints that serverStatus shows.
 type cycles struct {
 	all   []lab.Cycle
-	count float64 // that have ended; of the last answer
+	count float64 // finished ones, in the last answer
 	known bool
 }
 
-// look takes in an answer.
+// look evaluates an answer.
 func (c *cycles) look(at time.Time, d bson.Raw) {
 	count, ok := first(d, countOf)
 	if !ok {
-		return // mongos, or another engine
+		return // a mongos, or another storage engine
 	}
 	lasted, _ := first(d, lastedOf)
 	running, _ := first(d, runningOf)
 	open := len(c.all) > 0 && c.all[len(c.all)-1].To.IsZero()
 	if c.known && count > c.count {
 		done := lab.Cycle{From: at.Add(-time.Duration(lasted * float64(time.Millisecond))), To: at}
-		if open { // its beginning was seen, its end lies between two looks
+		if open { // its beginning was seen; its end is between two looks
 			begun := c.all[len(c.all)-1].From
 			done = lab.Cycle{From: begun, To: begun.Add(time.Duration(lasted * float64(time.Millisecond)))}
 			if done.To.After(at) {

@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/lab"
 )
 
-// Checkpoints are seen by their number and their length, under the names of either version.
+// Checkpoints are detected by their number and their length, under the names of either version.
 func TestCycles(t *testing.T) {
 	start := time.Date(2026, 7, 1, 3, 0, 0, 0, time.UTC)
 	at := func(ms int) time.Time { return start.Add(time.Duration(ms) * time.Millisecond) }
@@ -34,7 +34,7 @@ func TestCycles(t *testing.T) {
 				}
 				c.look(at(ms), d)
 			}
-			look(0, 7, 999, 0) // those before are nobody's
+			look(0, 7, 999, 0) // earlier ones do not count
 			look(500, 7, 999, 0)
 			look(1000, 8, 120, 0) // began and ended between two looks
 			look(1500, 8, 120, 1)
@@ -49,7 +49,7 @@ func TestCycles(t *testing.T) {
 	}
 }
 
-// What real mongods say is understood.
+// The answers of real mongods are understood.
 func TestCyclesOfRealServers(t *testing.T) {
 	for file, want := range map[string]float64{"v3.6.3/metrics.interim.0c2fdde": 74, "v8.2.1/metrics.interim": 20} {
 		answers := captures(t, file)
@@ -57,7 +57,7 @@ func TestCyclesOfRealServers(t *testing.T) {
 			t.Errorf("%s: %v checkpoints, %v", file, n, ok)
 		}
 		if _, ok := first(answers[0], lastedOf); !ok {
-			t.Errorf("%s: it does not tell how long the last took", file)
+			t.Errorf("%s: no duration of the last checkpoint", file)
 		}
 		if running, ok := first(answers[0], runningOf); !ok || running != 0 {
 			t.Errorf("%s: running is %v, %v", file, running, ok)

@@ -12,24 +12,25 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// Sizes in BSON (bsonspec.org): a document has 4 bytes of length and a zero at its end, an element
-// a type, its name with a zero, and its value: 8 bytes of an integer; of binary data 4 of length,
-// one of subtype, and the data.
+// Sizes in BSON (bsonspec.org): a document has 4 bytes of length and a zero at its end. An element
+// has a type, its name with a zero, and its value: 8 bytes for an integer; for binary data 4 of
+// length, one of subtype, and the data.
 const (
 	fixedBytes  = 5 + (1 + len("_id") + 1 + 8) + (1 + len("seq") + 1 + 8)
 	fillerBytes = 1 + len("filler") + 1 + 5
 	changeBytes = 1 + len("change") + 1 + 5
-	entryBytes  = 1 + 4 + 1 + 5 // an element of an array of some hundreds, whose name is its number
+	// an element of an array with hundreds of elements, whose name is its index
+	entryBytes = 1 + 4 + 1 + 5
 )
 
-// poolBytes is how much there is of which fillers are pieces: more than a page has, so that
-// compression finds none twice.
+// poolBytes is the size of the pool from which fillers are cut: larger than a page, so that
+// compression finds no repetition.
 const poolBytes = 4 << 20
 
-// A maker makes documents of the sizes that a workload says. It may be used by several at once.
+// A maker makes documents of the sizes that a workload asks for. It is safe for concurrent use.
 type maker struct {
 	pool   []byte
-	share  units.Ratio // of a filler that does not compress
+	share  units.Ratio // of a filler, the share that does not compress
 	change units.Size  // of the field that updates set; 0: they set the filler
 }
 
@@ -48,7 +49,7 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// bytes are n of them, other ones for each write of each key, of which a share does not compress.
+// bytes returns n bytes, different for each write of each key, of which a share does not compress.
 func (m *maker) bytes(n int, key, seq uint64) bson.Binary {
 	n = max(n, 0)
 	random := int(float64(n) * float64(m.share))
@@ -64,7 +65,7 @@ func (m *maker) bytes(n int, key, seq uint64) bson.Binary {
 	return bson.Binary{Data: out}
 }
 
-// document is one of a size, as it is inserted.
+// document returns a document of a size, for an insert.
 func (m *maker) document(key, seq uint64, size units.Size) bson.D {
 	d := bson.D{{Key: "_id", Value: int64(key)}, {Key: "seq", Value: int64(seq)}}
 	left := int(size) - fixedBytes - fillerBytes
@@ -76,7 +77,7 @@ func (m *maker) document(key, seq uint64, size units.Size) bson.D {
 	return append(d, bson.E{Key: "filler", Value: m.bytes(left, key, seq)})
 }
 
-// update is what an update or push does to a document.
+// update returns what an update or push does to a document.
 func (m *maker) update(op *lab.Op) bson.D {
 	set := bson.D{{Key: "seq", Value: int64(op.Seq)}}
 	size := max(op.Document, op.Size)

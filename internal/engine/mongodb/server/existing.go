@@ -21,27 +21,27 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// A Existing is a mongod, replica set or mongos that runs already. It implements existing.Server: a
-// database of its own is all it touches.
+// An Existing is an existing mongod, replica set or mongos. It implements existing.Server and
+// touches only a database of its own.
 type Existing struct {
 	opt existing.Options
 	cfg wiredtiger.Config
 
 	version string
-	blind   bool // serverStatus may not be asked for
+	blind   bool // serverStatus is denied
 	made    bool
 	store   atomic.Pointer[store]
 }
 
-// Addresses are those of servers, as its drivers have them.
+// Addresses describe those of servers, in the drivers' format.
 var Addresses = existing.Addresses{
 	Engine: "wiredtiger", Product: "MongoDB", Schemes: []string{"mongodb", "mongodb+srv"},
 	Begin: "mongodb://", Example: "mongodb://user@host/", Usage: "mongodb://user@host/",
 	Parameters: "tlsCAFile= and tlsCertificateKeyFile=",
 }
 
-// NewExisting prepares a run's use of a server; nothing is asked yet. Of the configuration what a
-// write waits for counts: the server keeps its own settings.
+// NewExisting prepares a run's use of a server, without connecting. Only the write concern matters
+// in the configuration: the server keeps its own settings.
 func NewExisting(cfg wiredtiger.Config, opt existing.Options) (*Existing, error) {
 	if err := cfg.Check().Err(); err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func (v *Existing) explain(err error) error {
 	return out
 }
 
-// Codes of errors (MongoDB, src/mongo/base/error_codes.yml).
+// Error codes (MongoDB, src/mongo/base/error_codes.yml).
 const (
 	unauthorized         = 13
 	authenticationFailed = 18
@@ -138,11 +138,11 @@ func (v *Existing) unreachable(ctx context.Context, err error) error {
 	return fmt.Errorf("it does not respond like MongoDB: %w", v.explain(err))
 }
 
-// needed are the actions that a run takes in its database (MongoDB manual, privilege actions).
+// needed are the actions of a run on its database (MongoDB manual, privilege actions).
 var needed = []string{"find", "insert", "update", "dropDatabase"}
 
-// allowed tells which right is missing. Where nobody is authenticated there is no telling: then the
-// server's own refusal does.
+// allowed returns which privilege is missing. Without authentication it cannot know; then the
+// server's own refusal says it.
 func (v *Existing) allowed(ctx context.Context, c *mongo.Client) error {
 	got, err := c.Database("admin").RunCommand(ctx, bson.D{{Key: "connectionStatus", Value: 1}, {Key: "showPrivileges", Value: true}}).Raw()
 	if err != nil {
@@ -183,7 +183,7 @@ func (v *Existing) allowed(ctx context.Context, c *mongo.Client) error {
 	return nil
 }
 
-// covers tells whether a privilege's resource is the database, with all its collections.
+// covers reports whether a privilege's resource is the database, with all its collections.
 func (v *Existing) covers(resource bson.RawValue) bool {
 	d, ok := resource.DocumentOK()
 	if !ok {
@@ -197,7 +197,7 @@ func (v *Existing) covers(resource bson.RawValue) bool {
 	return has && whole && in == "" && (db == "" || db == v.opt.Name)
 }
 
-// Start implements lab.Server: it inserts the documents, which makes the database.
+// Start implements lab.Server: it inserts the documents, which creates the database.
 func (v *Existing) Start(ctx context.Context, m *lab.Machine, progress lab.Progress) error {
 	if v.version == "" {
 		if _, err := v.Inspect(ctx, m.Scenario); err != nil {

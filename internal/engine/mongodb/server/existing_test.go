@@ -39,7 +39,7 @@ workload:
   connections: 4
 `
 
-// captures are real mongods' diagnostic.data, where the checkout has them beside it.
+// captures are real mongods' diagnostic.data, if there are some beside the checkout.
 func captures(t testing.TB, name string) []bson.Raw {
 	t.Helper()
 	answers, err := mongotest.Answers(filepath.Join("../../../../../shared/data/ftdc", name))
@@ -49,7 +49,7 @@ func captures(t testing.TB, name string) []bson.Raw {
 	return answers
 }
 
-// serve starts a server of the tests, and gives its address.
+// serve starts a test server, and returns its address.
 func serve(t testing.TB, s *mongotest.Server) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -71,7 +71,7 @@ func parse(t testing.TB, text string) *scenario.Scenario {
 	return sc
 }
 
-// calls are the commands that a server saw.
+// calls are the commands that a server received.
 type calls struct {
 	mu  sync.Mutex
 	all map[string][]bson.Raw
@@ -92,7 +92,7 @@ func (c *calls) of(name string) []bson.Raw {
 	return c.all[name]
 }
 
-// guest visits a server with a scenario; it is gone at the end of the test.
+// guest uses a server with a scenario; removed at the end of the test.
 func guest(t *testing.T, s *mongotest.Server, text string) (*Existing, *existing.Inspection) {
 	t.Helper()
 	sc := parse(t, text)
@@ -111,7 +111,7 @@ func guest(t *testing.T, s *mongotest.Server, text string) (*Existing, *existing
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		for range 2 { // twice is as good as once
+		for range 2 { // a second call must do no harm
 			if err := v.Stop(context.Background()); err != nil {
 				t.Error(err)
 			}
@@ -140,8 +140,8 @@ func reads(t *testing.T, v lab.Server, key, want uint64, there bool) {
 
 const space = "plimsoll_lab_test.documents"
 
-// The real driver keeps documents in a database of its own, and takes them away.
-func TestVisit(t *testing.T) {
+// The real driver stores documents in a database of its own, and removes them.
+func TestExisting(t *testing.T) {
 	var seen calls
 	s := &mongotest.Server{Version: "8.2.1", Set: "rs0", Saw: seen.saw}
 	v, inspection := guest(t, s, text)
@@ -191,7 +191,7 @@ func TestVisit(t *testing.T) {
 	}
 }
 
-// Documents have the sizes that the workload says, in BSON's bytes.
+// Documents have the sizes of the workload, in BSON's bytes.
 func TestSizes(t *testing.T) {
 	for name, c := range map[string]struct {
 		document     string
@@ -218,7 +218,8 @@ func TestSizes(t *testing.T) {
 			do(t, v, workload.Push, 6, 4, 40, 340)
 			with := len(marshal(t, s.Document(space, 6)))
 			do(t, v, workload.Push, 6, 5, 40, 380)
-			if grew := len(marshal(t, s.Document(space, 6))) - with; grew < 36 || grew > 40 { // by the digits of its number
+			// depends on the digits of its index
+			if grew := len(marshal(t, s.Document(space, 6))) - with; grew < 36 || grew > 40 {
 				t.Errorf("an entry of 40 bytes made it grow by %d", grew)
 			}
 		})
@@ -234,7 +235,7 @@ func marshal(t *testing.T, d bson.D) []byte {
 	return b
 }
 
-// What a write waits for is the scenario's, whatever the address says.
+// The write concern is the scenario's, whatever the address says.
 func TestWriteConcern(t *testing.T) {
 	var seen calls
 	v, inspection := guest(t, &mongotest.Server{Version: "8.2.1", Saw: seen.saw}, strings.Replace(text, "256MiB", "256MiB, journal_each_write: false", 1))
@@ -248,7 +249,7 @@ func TestWriteConcern(t *testing.T) {
 	}
 }
 
-// A user who may not do what a run does is told so before anything is written.
+// A user without the privileges for a run learns so before anything is written.
 func TestLeastPrivilege(t *testing.T) {
 	sc := parse(t, text)
 	may := func(db string, actions ...string) bson.A {
@@ -289,7 +290,7 @@ func TestLeastPrivilege(t *testing.T) {
 	}
 }
 
-// A database of that name is somebody's, and stays.
+// A database with the run's name belongs to somebody else, and stays.
 func TestNameIsTaken(t *testing.T) {
 	s := &mongotest.Server{Version: "8.2.1"}
 	at := serve(t, s)
@@ -315,7 +316,7 @@ func TestNameIsTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := second.Inspect(t.Context(), sc); err == nil || !strings.Contains(err.Error(), "already exists") {
-		t.Errorf("a name that is taken: %v", err)
+		t.Errorf("a name in use: %v", err)
 	}
 	if err := second.Stop(t.Context()); err != nil || s.Count(space) != 1500 {
 		t.Errorf("somebody's database: %d documents are left, %v", s.Count(space), err)
@@ -338,7 +339,7 @@ func (p *page) Append(_ context.Context, b *recording.Batch) error {
 func (*page) Source(recording.Source) {}
 func (*page) Note(recording.Note)     {}
 
-// What a real mongod said of itself becomes series under the names that diagnostic.data has.
+// The answers of a real mongod become series with the same names as from diagnostic.data.
 func TestStatistics(t *testing.T) {
 	for file, wants := range map[string][]string{
 		"v8.2.1/metrics.interim": {`{__name__="mongodb_ss_wt_cache_bytes_currently_in_the_cache"}`, `{__name__="mongodb_ss_opLatencies_latency", op_type="writes"}`,

@@ -18,16 +18,16 @@ import (
 	wiredtiger "plimsoll/internal/engine/mongodb/model"
 )
 
-// find gives the path of the mongod that was asked for: a path, or a name on PATH.
+// find returns the path of the requested mongod: a path, or a name on PATH.
 func find(asked string) (string, error) {
 	path, err := exec.LookPath(asked)
 	if err != nil {
 		return "", fmt.Errorf("the requested mongod: %w: MongoDB's packages have it (www.mongodb.com/try/download/community)", err)
 	}
-	return filepath.Abs(path) // it runs elsewhere
+	return filepath.Abs(path) // it runs in another folder
 }
 
-// version asks a binary: "8.0.4".
+// version asks a binary for its version: "8.0.4".
 func version(ctx context.Context, path string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -48,7 +48,7 @@ func parseVersion(text string) (string, error) {
 	return "", fmt.Errorf("this is not mongod: its version reads %.60q", first)
 }
 
-// release is the beginning of a version, 8 and 0 of "8.0.4".
+// release returns the beginning of a version, 8 and 0 of "8.0.4".
 func release(version string) (major, minor int) {
 	first, rest, _ := strings.Cut(version, ".")
 	second, _, _ := strings.Cut(rest, ".")
@@ -57,22 +57,22 @@ func release(version string) (major, minor int) {
 	return major, minor
 }
 
-// A place is where a mongod is: its data, its journal if that has a volume of its own, and its port
-// on the loopback.
+// A place is where a mongod runs: its data, its journal if that has a volume of its own, and its
+// port on the loopback.
 type place struct {
 	data, journal string
 	port          int
 }
 
-// replicaSet is what the set of one member is called.
+// replicaSet is the name of the set with one member.
 const replicaSet = "plimsoll"
 
-// cacheLeast is the least cache that mongod takes (MongoDB manual,
+// cacheLeast is the least cache that mongod accepts (MongoDB manual,
 // storage.wiredTiger.engineConfig.cacheSizeGB: 0.25 GB).
 const cacheLeast = 256 * units.MiB
 
-// conf is mongod's configuration file (MongoDB manual, configuration file options, 8.0). JSON
-// strings are YAML's.
+// conf returns mongod's configuration file (MongoDB manual, configuration file options, 8.0). JSON
+// strings are valid YAML.
 func conf(cfg *wiredtiger.Config, at place) string {
 	var b strings.Builder
 	line := func(indent int, format string, args ...any) {
@@ -99,7 +99,7 @@ func conf(cfg *wiredtiger.Config, at place) string {
 	if cfg.Oplog == nil || *cfg.Oplog {
 		line(0, "replication:")
 		line(1, "replSetName: %s", replicaSet)
-		line(1, "oplogSizeMB: %d", 990) // the least that mongod gives it by itself
+		line(1, "oplogSizeMB: %d", 990) // mongod's own minimum
 	}
 	line(0, "# the lab's")
 	line(0, "net:")
@@ -109,8 +109,8 @@ func conf(cfg *wiredtiger.Config, at place) string {
 	return b.String()
 }
 
-// engineConfig is what mongod hands to WiredTiger as it is: what of the scenario is not mongod's
-// own default.
+// engineConfig is passed by mongod to WiredTiger unchanged: the scenario's settings that are not
+// mongod's defaults.
 func engineConfig(cfg *wiredtiger.Config) string {
 	fixed := wiredtiger.Defaults()
 	var set []string
@@ -135,15 +135,15 @@ func engineConfig(cfg *wiredtiger.Config) string {
 	return strings.Join(set, ",")
 }
 
-// rounded and decimal write a number: whole seconds and percents are all that mongod and WiredTiger
-// take.
+// rounded and decimal format a number: mongod and WiredTiger accept only whole seconds and
+// percents.
 func rounded(x float64) string { return strconv.FormatFloat(math.Round(x), 'f', -1, 64) }
 func decimal(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 
-// noIndexes is said of scenarios with engine.wiredtiger.indexes.
+// noIndexes is the remark about scenarios with engine.wiredtiger.indexes.
 const noIndexes = "engine.wiredtiger.indexes are left out: the collection has _id alone"
 
-// cannot tells which of a scenario's settings mongod has its own mind about; the error is what it
+// cannot lists the scenario's settings that mongod does not follow; the error is about what it
 // cannot do at all.
 func cannot(cfg *wiredtiger.Config, version string) ([]string, error) {
 	if cfg.Journal != nil && !*cfg.Journal {

@@ -22,7 +22,7 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// The test binary stands for mongod.
+// The test binary plays mongod.
 func TestMain(m *testing.M) {
 	if os.Getenv("PLIMSOLL_TEST_MONGOD") != "" {
 		os.Exit(mongotest.Main(os.Args[1:]))
@@ -78,8 +78,7 @@ func machine(t *testing.T, dir, text string, volumes ...string) *lab.Machine {
 	return m
 }
 
-// A mongod is started on the volumes, made a replica set of, loaded, killed, started again, and
-// stopped.
+// A mongod is started on the volumes, made a replica set, loaded, killed, restarted, and stopped.
 func TestMongod(t *testing.T) {
 	path, dir := standIn(t)
 	m := machine(t, dir, strings.Replace(text, "volumes: {", "volumes: {journal: {type: gp3, size: 10GiB}, ", 1), "data", "journal")
@@ -119,7 +118,7 @@ func TestMongod(t *testing.T) {
 	if err := s.Do(ctx, 0, &lab.Op{}); !errors.Is(err, errNotRunning) {
 		t.Errorf("asking a dead server: %v", err)
 	}
-	// The stand-in keeps nothing, and wants to be made a replica set of again.
+	// The stand-in stores nothing, and must be made a replica set again.
 	if err := os.Remove(s.file); err != nil {
 		t.Fatal(err)
 	}
@@ -133,10 +132,10 @@ func TestMongod(t *testing.T) {
 	reads(t, s, 3, 0, false)
 }
 
-func TestWhatCannotStart(t *testing.T) {
+func TestStartFails(t *testing.T) {
 	cfg := wiredtiger.Defaults()
 	if _, err := New("/nowhere/mongod", cfg); err == nil || !strings.Contains(err.Error(), "the requested mongod") {
-		t.Errorf("a binary that is not there: %v", err)
+		t.Errorf("a missing binary: %v", err)
 	}
 	if _, err := New("true", cfg); err == nil || !strings.Contains(err.Error(), "this is not mongod") {
 		t.Errorf("another program: %v", err)
@@ -163,10 +162,10 @@ func TestWhatCannotStart(t *testing.T) {
 		t.Errorf("a server that ends at once: %v", err)
 	}
 	if err := s.Stop(t.Context()); err != nil {
-		t.Errorf("stopping what failed to start: %v", err)
+		t.Errorf("stopping after a failed start: %v", err)
 	}
 	if err := s.Restart(t.Context()); !errors.Is(err, errNotRunning) {
-		t.Errorf("starting again what was stopped: %v", err)
+		t.Errorf("restarting after a stop: %v", err)
 	}
 }
 

@@ -28,13 +28,13 @@ const (
 	// startWithin is how long it may take to start: after a crash it replays its journal from the
 	// volume.
 	startWithin = 15 * time.Minute
-	// stopWithin is how long it may take to end in order: it writes a checkpoint.
+	// stopWithin is how long it may take to shut down: it writes a checkpoint.
 	stopWithin = 2 * time.Minute
-	// askEvery is between two questions whether it serves.
+	// askEvery is the time between two checks whether it serves.
 	askEvery = 100 * time.Millisecond
 )
 
-// A Server is a mongod of ours on a machine's volumes. It implements lab.Server.
+// A Server is a mongod that the lab runs on a machine's volumes. It implements lab.Server.
 type Server struct {
 	cfg     wiredtiger.Config
 	path    string
@@ -46,10 +46,10 @@ type Server struct {
 	file  string // the configuration
 	proc  *process.Process
 	store atomic.Pointer[store]
-	ended []lab.Cycle // checkpoints of before the last crash
+	ended []lab.Cycle // checkpoints from before the last crash
 }
 
-// New prepares the mongod at a path, or of a name on PATH; nothing is started.
+// New prepares the mongod at a path, or of a name on PATH, and starts nothing.
 func New(path string, cfg wiredtiger.Config) (*Server, error) {
 	if err := cfg.Check().Err(); err != nil {
 		return nil, err
@@ -106,7 +106,7 @@ func (s *Server) Start(ctx context.Context, m *lab.Machine, progress lab.Progres
 	if progress != nil {
 		progress("checkpoint", 0, 0)
 	}
-	// fsync ends in a checkpoint: the load is then none of the run's business.
+	// fsync ends with a checkpoint, so that the run does not have to write the loaded documents.
 	c := s.store.Load().client
 	if err := c.Database("admin").RunCommand(ctx, bson.D{{Key: "fsync", Value: 1}}).Err(); err != nil {
 		return fail(fmt.Errorf("the checkpoint after loading: %w", err))
@@ -115,8 +115,8 @@ func (s *Server) Start(ctx context.Context, m *lab.Machine, progress lab.Progres
 	return nil
 }
 
-// lay makes folders and the configuration. The journal is a folder below the data, and a link where
-// it has a volume of its own, which is what MongoDB's production notes say to do.
+// lay makes folders and the configuration. The journal is a folder below the data, or a link if it
+// has a volume of its own, as MongoDB's production notes recommend.
 func (s *Server) lay() error {
 	data, journal := s.m.Dir("data"), s.m.Dir("journal")
 	if data == "" {
@@ -147,10 +147,10 @@ func (s *Server) lay() error {
 	return errors.Join(l.Close(), os.WriteFile(s.file, []byte(conf(&s.cfg, s.at)), 0o644), s.user.Admit(s.m.Scratch))
 }
 
-// arguments are mongod's command line.
+// arguments returns mongod's command line.
 func arguments(file string) []string { return []string{"--config", file} }
 
-// begin starts mongod, and returns when it takes writes.
+// begin starts mongod, and returns when it accepts writes.
 func (s *Server) begin(ctx context.Context, first bool) error {
 	ctx, cancel := context.WithTimeout(ctx, startWithin)
 	defer cancel()
@@ -164,7 +164,8 @@ func (s *Server) begin(ctx context.Context, first bool) error {
 	s.proc = p
 	uri := "mongodb://127.0.0.1:" + strconv.Itoa(s.at.port) + "/?directConnection=true"
 	c, err := connect(uri, s.m.Scenario.Workloads().Connections(), func(o *options.ClientOptions) {
-		// An error is one: what is tried again by the driver would be a latency.
+		// No retries: an error must count as one, but a retry by the driver would only show as
+		// latency.
 		o.SetRetryWrites(false).SetRetryReads(false).SetServerSelectionTimeout(time.Second)
 	})
 	if err != nil {
@@ -177,10 +178,11 @@ func (s *Server) begin(ctx context.Context, first bool) error {
 	return nil
 }
 
-// alreadyInitialized is the error of a replica set that is one (MongoDB, error_codes.yml).
+// alreadyInitialized is the error of a replica set that already exists (MongoDB, error_codes.yml).
 const alreadyInitialized = 23
 
-// ready waits until mongod is there and takes writes, and makes a replica set of it first.
+// ready waits until mongod answers and accepts writes; the first time it also makes it a replica
+// set.
 func (s *Server) ready(ctx context.Context, c *mongo.Client, first bool) error {
 	admin := c.Database("admin")
 	last := errors.New("it does not respond")
@@ -248,7 +250,7 @@ func (s *Server) Cycles(context.Context) ([]lab.Cycle, error) {
 	return out, nil
 }
 
-// disconnect keeps the checkpoints that were seen; one under way has ended with the server.
+// disconnect keeps the checkpoints seen so far; one in progress has ended with the server.
 func (s *Server) disconnect(ctx context.Context) error {
 	st := s.store.Swap(nil)
 	if st == nil {
@@ -275,15 +277,15 @@ func (s *Server) Crash() error {
 	return errors.Join(err, s.disconnect(ctx))
 }
 
-// Restart implements lab.Server: recovery, and all connections anew.
+// Restart implements lab.Server: recovery, and new connections.
 func (s *Server) Restart(ctx context.Context) error {
 	if s.proc == nil {
 		return errNotRunning
 	}
-	if err := s.Crash(); err != nil { // what runs still
+	if err := s.Crash(); err != nil { // a server that still runs
 		return err
 	}
-	// A lock file that names who is gone is overlooked by mongod, an empty one too.
+	// mongod ignores a lock file of a process that has ended, even an empty one.
 	if err := s.begin(ctx, false); err != nil {
 		return fmt.Errorf("starting mongod again: %w", err)
 	}

@@ -16,7 +16,7 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// answerWithin is how long an answer is waited for: a server that stalls answers late, and that
+// answerWithin is how long to wait for an answer: a server that stalls answers late, and that
 // answer counts.
 const answerWithin = 10 * time.Second
 
@@ -31,7 +31,7 @@ func newStatistics(c *mongo.Client, name, version string) *statistics {
 	return &statistics{Polled: source.NewPolled(d), client: c}
 }
 
-// Read implements source.Source. A sample's time is when it was asked for.
+// Read implements source.Source. A sample's time is that of its request.
 func (s *statistics) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
 	return s.Poll(ctx, w, opt, &sampler{client: s.client, documents: ftdc.NewDocuments(names.Server, opt.Want)})
 }
@@ -75,7 +75,7 @@ func serverStatus(ctx context.Context, c *mongo.Client) (bson.Raw, error) {
 	return c.Database("admin").RunCommand(ctx, bson.D{{Key: "serverStatus", Value: 1}}).Raw()
 }
 
-// number is a value that is one, 0 of others.
+// number returns a numeric value, 0 for other values.
 func number(v bson.RawValue) float64 {
 	switch v.Type {
 	case bson.TypeInt32:

@@ -25,20 +25,20 @@ import (
 
 const (
 	collection = "documents"
-	// loaders is how many batches are under way while the first documents are inserted, each of
-	// some loadBytes.
+	// loaders is how many batches, of about loadBytes each, are in flight while the first documents
+	// are inserted.
 	loaders   = 4
 	loadBytes = 4 << 20
 	loadMost  = 10_000
-	// selectWithin is how long a server is looked for.
+	// selectWithin is how long to wait for a server.
 	selectWithin = 10 * time.Second
-	// documentMost is MongoDB's own bound of a document.
+	// documentMost is MongoDB's own bound for a document.
 	documentMost = 16 * units.MiB
 )
 
 var errNotRunning = errors.New("MongoDB is not connected")
 
-// A store is the collection that the workload is about.
+// A store is the workload's collection.
 type store struct {
 	client *mongo.Client
 	of     *mongo.Collection
@@ -51,7 +51,7 @@ type store struct {
 	watched sync.WaitGroup
 }
 
-// concern is the write concern of a scenario.
+// concern returns the write concern of a scenario.
 func concern(cfg *wiredtiger.Config) (*writeconcern.WriteConcern, string) {
 	if cfg.JournalEach != nil && !*cfg.JournalEach {
 		no := false
@@ -61,10 +61,10 @@ func concern(cfg *wiredtiger.Config) (*writeconcern.WriteConcern, string) {
 	return &writeconcern.WriteConcern{W: writeconcern.WCMajority, Journal: &yes}, `{w: "majority", j: true}`
 }
 
-// connect prepares a client; the driver connects when it is needed.
+// connect prepares a client; the driver connects when necessary.
 func connect(uri string, connections int, more func(*options.ClientOptions)) (*mongo.Client, error) {
 	opt := options.Client().ApplyURI(uri).SetAppName("plimsoll").SetServerSelectionTimeout(selectWithin)
-	opt.SetMaxPoolSize(uint64(connections + 3)) // who loads and reads, who watches
+	opt.SetMaxPoolSize(uint64(connections + 3)) // plus those that load, read and watch
 	if more != nil {
 		more(opt)
 	}
@@ -74,7 +74,7 @@ func connect(uri string, connections int, more func(*options.ClientOptions)) (*m
 	return mongo.Connect(opt)
 }
 
-// newStore is a scenario's collection in a database.
+// newStore returns a scenario's collection in a database.
 func newStore(c *mongo.Client, database string, cfg *wiredtiger.Config, sc *scenario.Scenario) *store {
 	w := sc.Workloads()
 	wc, _ := concern(cfg)
@@ -88,7 +88,7 @@ func newStore(c *mongo.Client, database string, cfg *wiredtiger.Config, sc *scen
 	}
 }
 
-// load inserts the documents that there are at the beginning.
+// load inserts the documents that exist before the run.
 func (s *store) load(ctx context.Context, sc *scenario.Scenario, progress lab.Progress) error {
 	w := sc.Workloads()
 	documents, size := uint64(w.Documents()), w.Sizes(sc.Seed)
@@ -132,7 +132,7 @@ func (s *store) do(ctx context.Context, op *lab.Op) error {
 	switch op.Kind {
 	case workload.Insert:
 		_, err := s.of.InsertOne(ctx, s.make.document(op.Key, op.Seq, max(op.Document, op.Size)))
-		if mongo.IsDuplicateKeyError(err) { // an update came before it
+		if mongo.IsDuplicateKeyError(err) { // an update inserted it before
 			again := *op
 			again.Kind = workload.Update
 			return s.do(ctx, &again)
@@ -148,19 +148,19 @@ func (s *store) do(ctx context.Context, op *lab.Op) error {
 		if err != nil {
 			return err
 		}
-		for found.Next(ctx) { // bytes are all that is wanted
+		for found.Next(ctx) { // only the bytes matter
 		}
 		return errors.Join(found.Err(), found.Close(ctx))
 	default:
 		_, err := s.of.FindOne(ctx, id).Raw()
 		if errors.Is(err, mongo.ErrNoDocuments) {
-			return nil // the insert it follows has failed, or is under way
+			return nil // the preceding insert failed, or is still in progress
 		}
 		return err
 	}
 }
 
-// read gives the number of the write that a document is of.
+// read returns the number of the write that produced a document.
 func (s *store) read(ctx context.Context, key uint64) (seq uint64, found bool, err error) {
 	raw, err := s.of.FindOne(ctx, bson.D{{Key: "_id", Value: int64(key)}}).Raw()
 	if errors.Is(err, mongo.ErrNoDocuments) {

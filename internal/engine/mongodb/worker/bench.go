@@ -8,13 +8,13 @@ import (
 	wiredtiger "plimsoll/internal/engine/mongodb/model"
 )
 
-// A Bench is a Server for experiments with the engine itself: who has it asks for checkpoints when
-// it wants them.
+// A Bench is a Server for experiments with the engine itself: the caller decides when checkpoints
+// happen.
 type Bench struct{ *server }
 
-// NewBench is New. With whole a change is never handed to the engine as a difference (WT_MODIFY),
-// but always as the whole document. Checkpoints come by themselves too, as the configuration says:
-// a long pause there leaves those that are asked for.
+// NewBench is New. If whole is set, the engine always receives the whole document, never a
+// difference (WT_MODIFY). Checkpoints also happen as the configuration says: set a long pause there
+// to get only your own.
 func NewBench(cfg wiredtiger.Config, whole bool) (*Bench, error) {
 	s, err := newServer(cfg, options{whole: whole})
 	if err != nil {
@@ -23,7 +23,7 @@ func NewBench(cfg wiredtiger.Config, whole bool) (*Bench, error) {
 	return &Bench{s}, nil
 }
 
-// Checkpoint makes one, and returns when it has ended. Operations go on meanwhile.
+// Checkpoint makes one, and returns when it has ended. Operations continue meanwhile.
 func (b *Bench) Checkpoint(ctx context.Context) error {
 	w := b.current()
 	if w == nil {
@@ -33,5 +33,5 @@ func (b *Bench) Checkpoint(ctx context.Context) error {
 	return err
 }
 
-// Home is the folder of the database.
+// Home returns the folder of the database.
 func (b *Bench) Home() string { return b.config.home }

@@ -13,8 +13,8 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// BenchmarkPath is a closed loop of 64, and of one: what the path to the engine and back carries.
-// With TMPDIR on a tmpfs no volume is in it.
+// BenchmarkPath runs closed loops of 64 connections and of one, to measure the throughput of the
+// path to the engine and back. With TMPDIR on a tmpfs no volume is involved.
 func BenchmarkPath(b *testing.B) {
 	for name, tt := range map[string]struct {
 		kind    workload.Kind
@@ -59,17 +59,17 @@ workload: {arrivals: {clients: 64}, mix: {update: 100%}, keys: {count: 20000}, d
 	}
 }
 
-// BenchmarkPush is what a bucket that grows by a reading makes the engine write: the document is
-// handed over whole, or as a difference, and its page is written whole by the next checkpoint in
-// either case.
+// BenchmarkPush measures what the engine writes for a bucket that grows by a reading. The document
+// is passed whole, or as a difference; the next checkpoint writes its page whole in either case.
 func BenchmarkPush(b *testing.B) {
 	const documents, size, entry = 2000, 26_000, 40
 	for name, tt := range map[string]struct {
 		log string
 		opt options
 	}{
-		"difference":           {},
-		"whole":                {opt: options{whole: true}}, // as a replacement: the oplog has the whole document too
+		"difference": {},
+		// as a replacement: the oplog has the whole document too
+		"whole":                {opt: options{whole: true}},
 		"whole, noted shortly": {log: ", log_bytes: 300B", opt: options{whole: true}},
 	} {
 		b.Run(name, func(b *testing.B) {

@@ -17,10 +17,10 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// patience bounds what a test waits for; nothing is asserted of how long it took.
+// patience bounds a test's waits; no test asserts how long something took.
 const patience = 60 * time.Second
 
-// built is the worker that tests run, made once.
+// built is the worker that the tests use, built once.
 var built struct {
 	once sync.Once
 	dir  string
@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// build makes the worker, and has it found.
+// build builds the worker, and makes the package find it.
 func build(t testing.TB) string {
 	t.Helper()
 	built.once.Do(func() {
@@ -50,7 +50,7 @@ func build(t testing.TB) string {
 		if built.dir, built.err = os.MkdirTemp("", "plimsoll-worker"); built.err != nil {
 			return
 		}
-		// Where root runs this, somebody else runs the worker.
+		// If the tests run as root, another user runs the worker.
 		if built.err = os.Chmod(built.dir, 0o755); built.err != nil {
 			return
 		}
@@ -82,7 +82,7 @@ func build(t testing.TB) string {
 	return path
 }
 
-// folder is one that another user can reach.
+// folder makes a folder that another user can reach.
 func folder(t testing.TB) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -108,7 +108,7 @@ func machine(t testing.TB, text string) *lab.Machine {
 	return m
 }
 
-// started is a server that serves.
+// started returns a server that serves.
 func started(t testing.TB, m *lab.Machine, opt options) *server {
 	t.Helper()
 	build(t)
@@ -127,8 +127,8 @@ func started(t testing.TB, m *lab.Machine, opt options) *server {
 	return s
 }
 
-// yaml is a scenario with a mix, documents and settings of the engine. Nothing here has volumes'
-// limits.
+// yaml returns a scenario with a mix, documents and settings of the engine. Volumes have no limits
+// here.
 func yaml(workload, engine string, volumes ...string) string {
 	var b strings.Builder
 	b.WriteString("plimsoll: 1\nvolumes:\n")

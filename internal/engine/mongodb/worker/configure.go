@@ -14,27 +14,27 @@ import (
 	wiredtiger "plimsoll/internal/engine/mongodb/model"
 )
 
-// tickets are mongod's up to 6.0, of reads and of writes (storageEngineConcurrentReadTransactions
-// and -Write-, 128).
+// tickets are mongod's defaults up to 6.0, for reads and for writes
+// (storageEngineConcurrentReadTransactions and -Write-, 128).
 const tickets = 128
 
-// sessionsBeside are those that are not a ticket's: the worker's own, and the engine's.
+// sessionsBeside are those without a ticket: the worker's own, and the engine's.
 const sessionsBeside = 64
 
-// oplogSize is how long the oplog gets before it is cut: the least that mongod gives it (MongoDB
-// manual, replica set oplog, 8.0: 5 % of the disk, at least 990 MB).
+// oplogSize is how long the oplog gets before it is truncated: mongod's minimum (MongoDB manual,
+// replica set oplog, 8.0: 5 % of the disk, at least 990 MB).
 const oplogSize = 990 * units.MB
 
-// mongod's tables: internal pages of 4 KB and leaves of 32 that split when they come to 10 MB in
+// mongod's tables: internal pages of 4 KB and leaves of 32 that split when they reach 10 MB in
 // memory, 90 % full; no document gets pages of its own. (MongoDB 8.0,
 // WiredTigerRecordStore::generateCreateString.)
 const tableFormat = "allocation_size=%d,internal_page_max=%d,leaf_page_max=%d,leaf_value_max=64MB,memory_page_max=%d,split_pct=90,checksum=on"
 
-// mongod's indexes: pages of 16 KB, with prefixes compressed. (MongoDB 8.0,
+// mongod's indexes: pages of 16 KB, with prefix compression. (MongoDB 8.0,
 // WiredTigerIndex::generateCreateString.)
 const indexFormat = "internal_page_max=16KB,leaf_page_max=16KB,prefix_compression=true"
 
-// A configuration is what the worker is to open.
+// A configuration is what the worker opens.
 type configuration struct {
 	home                                string
 	connection, documents, index, oplog string
@@ -45,21 +45,21 @@ type configuration struct {
 	indexes, indexEntry                 uint32
 	oplogRecord, oplogBytes             uint32
 	oplogSize                           units.Size
-	warm                                units.Size // bytes that the cache has when a run begins
+	warm                                units.Size // bytes in the cache when a run begins
 }
 
-// A place is where a database lies.
+// A place is where a database is stored.
 type place struct {
 	home, journal string
 }
 
-// options are what tests want otherwise than any scenario.
+// options are settings of tests that no scenario has.
 type options struct {
-	whole bool       // changes are never handed over as differences
-	oplog units.Size // how long it gets; 0: as mongod's
+	whole bool       // changes are never passed as differences
+	oplog units.Size // its maximum length; 0: as in mongod
 }
 
-// configure says a scenario's settings in the engine's words.
+// configure translates a scenario's settings into the engine's.
 func configure(cfg *wiredtiger.Config, at place, connections int, major int, opt options) (c configuration, warnings []string, err error) {
 	snappy := ""
 	if cfg.Compression < 1 {
@@ -101,10 +101,10 @@ func configure(cfg *wiredtiger.Config, at place, connections int, major int, opt
 	return c, warnings, nil
 }
 
-// journaled tells whether there is a log. Without one there is the last checkpoint after a crash.
+// journaled reports whether there is a log. Without one, a crash falls back to the last checkpoint.
 func journaled(cfg *wiredtiger.Config) bool { return cfg.Journal == nil || *cfg.Journal }
 
-// connection is wiredtiger_open's configuration.
+// connection returns the configuration for wiredtiger_open.
 func connection(cfg *wiredtiger.Config, at place, sessions, major int, snappy string) (string, []string, error) {
 	var warnings []string
 	set := []string{
@@ -121,7 +121,7 @@ func connection(cfg *wiredtiger.Config, at place, sessions, major int, snappy st
 	share("eviction_dirty_trigger", cfg.EvictionDirtyTrigger, 1)
 	share("eviction_checkpoint_target", cfg.EvictionCheckpointTarget, 0)
 	if cfg.EvictionUpdatesTarget != 0 || cfg.EvictionUpdatesTrigger != 0 {
-		if major < 10 { // 3.2.1 is MongoDB 4.2's; 4.4 and later have 10.0
+		if major < 10 { // MongoDB 4.2 has 3.2.1; 4.4 and later have 10.0
 			warnings = append(warnings, fmt.Sprintf("this WiredTiger, %d.x, has no eviction_updates_target and _trigger: they are left out", major))
 		} else {
 			share("eviction_updates_target", cfg.EvictionUpdatesTarget, 0)
@@ -140,7 +140,7 @@ func connection(cfg *wiredtiger.Config, at place, sessions, major int, snappy st
 	if strings.ContainsAny(at.journal, "\"\\\n") {
 		return "", nil, fmt.Errorf("WiredTiger takes no quotation mark, backslash or line feed in the journal's path: choose another folder than %q", at.journal)
 	}
-	// Old log files are removed, which is the default under a name that changed between versions.
+	// Old log files are removed by default; the setting's name changed between versions.
 	log := fmt.Sprintf(`log=(enabled=true,file_max=%d,path="%s"`, cfg.LogFile, at.journal)
 	if snappy != "" {
 		log += ",compressor=snappy"
@@ -148,8 +148,8 @@ func connection(cfg *wiredtiger.Config, at place, sessions, major int, snappy st
 	return strings.Join(append(set, log+")"), ","), warnings, nil
 }
 
-// threshold says a share of the cache as the engine takes it: a percentage where it is whole, else
-// bytes, which it takes a value of over 100 for.
+// threshold formats a share of the cache for the engine: as a percentage if it is whole, else in
+// bytes. The engine takes values over 100 as bytes.
 func threshold(r units.Ratio, cache units.Size, least int64) int64 {
 	percent := float64(r) * 100
 	whole := int64(percent + 0.5)
@@ -162,11 +162,11 @@ func threshold(r units.Ratio, cache units.Size, least int64) int64 {
 func ms(d units.Duration) uint32 { return uint32(min(max(d.Std().Milliseconds(), 1), 1<<31)) }
 
 // lineOverhead is what snappy leaves of the zeros between random bytes (measured on 3.2.1, 4 kB
-// documents: of 75, 50, 30 and 10 % asked for there are 76, 52, 35 and 14 % left).
+// documents: for requested shares of 75, 50, 30 and 10 % it leaves 76, 52, 35 and 14 %).
 const lineOverhead = 0.04
 
-// randomPercent is how much of a document has to be random for a share of it to be left by
-// compression.
+// randomPercent returns how much of a document must be random so that compression leaves a given
+// share of it.
 func randomPercent(left units.Ratio) byte {
 	if left >= 1 {
 		return 100
@@ -174,10 +174,10 @@ func randomPercent(left units.Ratio) byte {
 	return byte(min(max((float64(left)-lineOverhead)*100+0.5, 0), 100))
 }
 
-// snappyName is how Debian calls the extension.
+// snappyName is Debian's name of the extension.
 const snappyName = "libwiredtiger_snappy.so"
 
-// findSnappy finds the engine's extension for snappy, which is a file of its own.
+// findSnappy finds the engine's extension for snappy, which is a separate file.
 func findSnappy() (string, error) {
 	var found []string
 	for _, dir := range []string{"/usr/local/lib", "/usr/lib/*-linux-gnu", "/usr/lib64", "/usr/lib"} {

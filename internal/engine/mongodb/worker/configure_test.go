@@ -17,7 +17,7 @@ func TestConfigure(t *testing.T) {
 		at          place
 		major       int
 		opt         options
-		connection  []string // within it
+		connection  []string // substrings of it
 		documents   string
 		oplog       bool
 		warned      string

@@ -14,7 +14,7 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// What was acknowledged is there after a crash, in each way to journal.
+// Acknowledged writes survive a crash, with every kind of journaling.
 func TestAcknowledgedIsDurable(t *testing.T) {
 	for name, tt := range map[string]struct {
 		engine  string
@@ -42,7 +42,7 @@ func TestAcknowledgedIsDurable(t *testing.T) {
 				restart(t, s)
 				for key, seq := range last {
 					got, found, err := s.Read(t.Context(), key)
-					// One that was under way when the power went may be there as well.
+					// A write in progress when the power failed may be there as well.
 					if err != nil || !found || got < seq {
 						t.Fatalf("round %d, document %d: seq %d, %v, %v; %d was acknowledged", round, key, got, found, err, seq)
 					}
@@ -57,8 +57,8 @@ func TestAcknowledgedIsDurable(t *testing.T) {
 	}
 }
 
-// acknowledge writes from 8 connections, each to keys of its own, and kills the server meanwhile.
-// It gives the last acknowledged seq of each key.
+// acknowledge writes from 8 connections, each to its own keys, and kills the server meanwhile. It
+// returns the last acknowledged seq of each key.
 func acknowledge(t *testing.T, s *server, from uint64) map[uint64]uint64 {
 	t.Helper()
 	const connections, before = 8, 160
@@ -94,7 +94,7 @@ func acknowledge(t *testing.T, s *server, from uint64) map[uint64]uint64 {
 		select {
 		case <-enough:
 		case <-time.After(patience):
-			t.Fatal("nothing is acknowledged")
+			t.Fatal("nothing was acknowledged")
 		}
 	}
 	if err := s.Crash(); err != nil {
@@ -104,7 +104,7 @@ func acknowledge(t *testing.T, s *server, from uint64) map[uint64]uint64 {
 	return last
 }
 
-// Without a log there is what the last checkpoint had: older, and whole.
+// Without a log, what the last checkpoint had is left: older, and consistent.
 func TestWithoutALog(t *testing.T) {
 	for _, oplog := range []string{"true", "false"} {
 		t.Run("oplog "+oplog, func(t *testing.T) {
@@ -118,21 +118,21 @@ func TestWithoutALog(t *testing.T) {
 				write(t, s, workload.Insert, 2000+key, 2, 100, 100)
 			}
 			if n := syncs(t, s); n != 0 {
-				t.Errorf("a log that is not there was synced %d times", n)
+				t.Errorf("a log that does not exist was synced %d times", n)
 			}
 			restart(t, s)
 			for key := range uint64(50) {
 				has(t, s, key, 1, true)
 				has(t, s, 2000+key, 0, false)
 				if n := size(t, s, key); n != 4000 {
-					t.Errorf("document %d has %v: not one checkpoint's", key, n)
+					t.Errorf("document %d has %v: not from one checkpoint", key, n)
 				}
 			}
 		})
 	}
 }
 
-// Writes that do not wait are journaled a moment later.
+// Writes that do not wait are journaled shortly afterwards.
 func TestJournalInterval(t *testing.T) {
 	s := started(t, machine(t, yaml(updates, "checkpoint: 1h, journal_each_write: false, journal_interval: 20ms")), options{})
 	before := syncs(t, s)

@@ -17,7 +17,7 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-func TestItIsToldWhatIsWrong(t *testing.T) {
+func TestBadSettings(t *testing.T) {
 	t.Setenv(variable, filepath.Join(t.TempDir(), "none"))
 	m := machine(t, yaml(updates, "checkpoint: 60s"))
 	cfg := *scenario.ConfigOf[*wiredtigermodel.Config](m.Scenario)
@@ -79,7 +79,7 @@ func TestStartFails(t *testing.T) {
 	}
 }
 
-// A worker that ends by itself: who waits is told, and why.
+// If a worker ends unexpectedly, all waiting callers get an error that says why.
 func TestWorkerDies(t *testing.T) {
 	s := started(t, machine(t, yaml(updates, "checkpoint: 60s")), options{})
 	w := s.current()
@@ -91,7 +91,7 @@ func TestWorkerDies(t *testing.T) {
 		err := s.Do(t.Context(), 0, &op)
 		if err != nil {
 			if !strings.Contains(err.Error(), "bad frame") {
-				t.Errorf("it says %v", err)
+				t.Errorf("the error is %v", err)
 			}
 			break
 		}
@@ -100,7 +100,7 @@ func TestWorkerDies(t *testing.T) {
 		}
 	}
 	if err := s.Stop(t.Context()); err != nil {
-		t.Errorf("stopped when it is gone: %v", err)
+		t.Errorf("stopping after it ended: %v", err)
 	}
 	if err := s.Do(t.Context(), 0, &op); err == nil {
 		t.Error("it does without a worker")
@@ -111,8 +111,8 @@ func TestWorkerDies(t *testing.T) {
 	has(t, s, 0, 0, true)
 }
 
-// Operations whose context ends do not confuse those that come after them on the connection.
-func TestGivenUp(t *testing.T) {
+// Operations whose context ends do not confuse later ones on the same connection.
+func TestCancelled(t *testing.T) {
 	s := started(t, machine(t, yaml(updates, "checkpoint: 60s")), options{})
 	for i := range uint64(200) {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -13,17 +13,17 @@ import (
 	"strconv"
 )
 
-// variable is where a person says which worker to take; workerName is how it is called else.
+// variable selects the worker to use; workerName is its default name.
 const (
 	variable   = "PLIMSOLL_WIREDTIGER"
 	workerName = "plimsoll-wiredtiger"
 )
 
-// errWorker says how to come to a worker.
+// errWorker says how to get a worker.
 var errWorker = errors.New("no " + workerName + " beside this program or on PATH, and " + variable + " is not set: make worker builds it " +
 	"(Debian: apt-get install gcc libc6-dev libwiredtiger-dev)")
 
-// findWorker finds the program that WiredTiger runs in.
+// findWorker finds the program that contains WiredTiger.
 func findWorker() (string, error) {
 	if path := os.Getenv(variable); path != "" {
 		path, err := filepath.Abs(path)
@@ -48,14 +48,14 @@ func findWorker() (string, error) {
 	return filepath.Abs(path)
 }
 
-// What a worker says of itself.
+// The version line that a worker prints.
 var versions = regexp.MustCompile(`^plimsoll-wiredtiger, protocol (\d{1,6}), WiredTiger (\d{1,4}\.\d{1,4}\.\d{1,4})\n$`)
 
-// askVersion runs a worker to learn which WiredTiger it has.
+// askVersion runs a worker to find out which WiredTiger it has.
 func askVersion(path string) (string, error) {
 	out, err := exec.CommandContext(context.Background(), path, "--version").Output()
 	if err != nil {
-		// A library that is missing says so on stderr.
+		// A missing library is reported on stderr.
 		if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && len(exit.Stderr) > 0 {
 			return "", fmt.Errorf("%s --version: %w: %.200s", path, err, exit.Stderr)
 		}
@@ -71,7 +71,7 @@ func askVersion(path string) (string, error) {
 	return string(said[2]), nil
 }
 
-// majorOf is the first number of a version.
+// majorOf returns the first number of a version.
 func majorOf(version string) int {
 	major := 0
 	for _, c := range version {

@@ -37,7 +37,7 @@ type server struct {
 	each    bool // a write waits for the journal
 	callers []*caller
 
-	worker       atomic.Pointer[worker] // nil: none runs
+	worker       atomic.Pointer[worker] // nil: not running
 	ops, latency [2]atomic.Int64        // reads, writes; nanoseconds
 	inserts      atomic.Int64           // of the writes
 
@@ -45,8 +45,8 @@ type server struct {
 	cycles []lab.Cycle
 }
 
-// New makes a server of WiredTiger. It fails where there is no worker to run it in, and with what
-// is impossible in the configuration.
+// New makes a server of WiredTiger. It fails if no worker program is installed, or if the
+// configuration is impossible.
 func New(cfg wiredtiger.Config) (lab.Server, error) { return newServer(cfg, options{}) }
 
 func newServer(cfg wiredtiger.Config, opt options) (*server, error) {
@@ -64,12 +64,11 @@ func newServer(cfg wiredtiger.Config, opt options) (*server, error) {
 	return &server{cfg: cfg, opt: opt, path: path, version: version, each: cfg.JournalEach == nil || *cfg.JournalEach}, nil
 }
 
-// Describe names the engine.
 func (s *server) Describe() string { return "WiredTiger " + s.version }
 
 func (s *server) current() *worker { return s.worker.Load() }
 
-// Start makes and loads the database.
+// Start creates and loads the database.
 func (s *server) Start(ctx context.Context, m *lab.Machine, progress lab.Progress) error {
 	if s.current() != nil || s.machine != nil {
 		return errors.New("it was started already")
@@ -113,8 +112,8 @@ func (s *server) log(m *lab.Machine, line string) {
 	}
 }
 
-// makeFolders makes those of the database, whose owner the worker's user is: as mongod's, the
-// journal's is within the data's unless it has a volume of its own.
+// makeFolders makes the database's folders, owned by the worker's user. As in mongod, the journal's
+// is within the data's unless it has a volume of its own.
 func (s *server) makeFolders(m *lab.Machine) (place, error) {
 	data := m.Dir("data")
 	if data == "" {
@@ -147,7 +146,7 @@ func (s *server) makeFolders(m *lab.Machine) (place, error) {
 	return at, nil
 }
 
-// run starts a worker and has it open the database.
+// run starts a worker that opens the database.
 func (s *server) run(ctx context.Context) (*worker, error) {
 	w, err := spawn(ctx, spawning{
 		path: s.path, user: s.user, checkpoint: s.checkpoint,
@@ -167,12 +166,12 @@ func (s *server) run(ctx context.Context) (*worker, error) {
 	return w, nil
 }
 
-// load makes the documents that there are when a run begins, and has as much of them in the cache
-// as its target lets.
+// load creates the documents that exist when a run begins, and leaves as much of them in the cache
+// as its target allows.
 func (s *server) load(ctx context.Context, w *worker, load *workload.Workload, progress lab.Progress) error {
 	size := load.Sizes(s.machine.Scenario.Seed)
 	if s.cfg.DocumentSize != load.DocumentSize() && s.cfg.DocumentSize > 0 {
-		size = func(uint64) units.Size { return s.cfg.DocumentSize } // the scenario says otherwise
+		size = func(uint64) units.Size { return s.cfg.DocumentSize } // the scenario sets the size
 	}
 	if progress == nil {
 		progress = func(string, int64, int64) {}
@@ -210,12 +209,11 @@ func (s *server) serve(ctx context.Context, w *worker) error {
 	return err
 }
 
-// kinds are the protocol's words for operations.
+// kinds maps operations to the protocol's.
 var kinds = [workload.Kinds]kind{
 	workload.Read: kindRead, workload.Insert: kindInsert, workload.Update: kindUpdate, workload.Push: kindPush, workload.Scan: kindScan,
 }
 
-// Do performs an operation.
 func (s *server) Do(ctx context.Context, conn int, op *lab.Op) error {
 	w := s.current()
 	if w == nil {
@@ -266,7 +264,7 @@ func (s *server) Do(ctx context.Context, conn int, op *lab.Op) error {
 	return nil
 }
 
-// checkpoint takes note of one that began or ended.
+// checkpoint records that one began or ended.
 func (s *server) checkpoint(at time.Time, began bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -282,14 +280,14 @@ func (s *server) checkpoint(at time.Time, began bool) {
 	s.cycles = append(s.cycles, lab.Cycle{From: at})
 }
 
-// Cycles are the checkpoints.
+// Cycles returns the checkpoints.
 func (s *server) Cycles(context.Context) ([]lab.Cycle, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.cycles), nil
 }
 
-// Crash kills the worker. A checkpoint under way ends with it.
+// Crash kills the worker. A checkpoint in progress ends with it.
 func (s *server) Crash() error {
 	w := s.worker.Swap(nil)
 	if w == nil {
@@ -304,7 +302,8 @@ func (s *server) Crash() error {
 	return err
 }
 
-// Restart opens the database again. The engine recovers by its log, and the worker by the oplog.
+// Restart opens the database again. The engine recovers from its log, and the worker from the
+// oplog.
 func (s *server) Restart(ctx context.Context) error {
 	if s.machine == nil {
 		return errors.New("it was never started")
@@ -322,7 +321,7 @@ func (s *server) Restart(ctx context.Context) error {
 	return nil
 }
 
-// Read gives the seq of a document.
+// Read returns the seq of a document.
 func (s *server) Read(ctx context.Context, key uint64) (seq uint64, found bool, err error) {
 	w := s.current()
 	if w == nil {
@@ -345,7 +344,7 @@ func (s *server) Stop(ctx context.Context) error {
 		return nil
 	}
 	select {
-	case <-w.gone: // it ended by itself, which operations were told
+	case <-w.gone: // it ended on its own, and operations received the error
 		return w.kill()
 	default:
 		return w.quit(ctx)

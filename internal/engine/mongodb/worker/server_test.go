@@ -22,7 +22,7 @@ func write(t testing.TB, s *server, kind workload.Kind, key, seq uint64, size, d
 	}
 }
 
-// has fails unless a document has a seq; found is false for none.
+// has fails unless a document has this seq; found false: it must not exist.
 func has(t testing.TB, s *server, key, seq uint64, found bool) {
 	t.Helper()
 	got, there, err := s.Read(t.Context(), key)
@@ -31,7 +31,7 @@ func has(t testing.TB, s *server, key, seq uint64, found bool) {
 	}
 }
 
-// size asks the worker how large a document is.
+// size returns the size of a document, according to the worker.
 func size(t testing.TB, s *server, key uint64) units.Size {
 	t.Helper()
 	body, err := s.current().call(t.Context(), newCaller(), kindRead, func(b []byte) ([]byte, error) {
@@ -57,7 +57,7 @@ func restart(t testing.TB, s *server) {
 	}
 }
 
-// checkpoint has one made, and returns when it is.
+// checkpoint makes one, and returns when it is done.
 func checkpoint(t testing.TB, s *server) {
 	t.Helper()
 	if _, err := s.current().call(t.Context(), newCaller(), kindCheckpoint, nil); err != nil {
@@ -65,7 +65,7 @@ func checkpoint(t testing.TB, s *server) {
 	}
 }
 
-func TestItServes(t *testing.T) {
+func TestOperations(t *testing.T) {
 	s := started(t, machine(t, yaml(updates, "checkpoint: 60s, indexes: 2")), options{})
 	if !strings.HasPrefix(s.Describe(), "WiredTiger ") {
 		t.Errorf("it is %q", s.Describe())
@@ -79,10 +79,10 @@ func TestItServes(t *testing.T) {
 	has(t, s, 1000, 0, false)
 	write(t, s, workload.Update, 7, 1, 4000, 4000)
 	write(t, s, workload.Insert, 1000, 2, 500, 500)
-	write(t, s, workload.Update, 1001, 3, 10, 600) // one that is not there
+	write(t, s, workload.Update, 1001, 3, 10, 600) // a missing document
 	write(t, s, workload.Push, 7, 4, 40, 4040)
 	write(t, s, workload.Update, 7, 5, 300, 4100)
-	write(t, s, workload.Update, 8, 6, 3000, 3000) // one that shrinks
+	write(t, s, workload.Update, 8, 6, 3000, 3000) // a document that shrinks
 	has(t, s, 7, 5, true)
 	has(t, s, 1000, 2, true)
 	has(t, s, 1001, 3, true)
@@ -109,7 +109,7 @@ func TestItServes(t *testing.T) {
 	has(t, s, 7, 5, true)
 }
 
-// What compression leaves is about what was asked for.
+// Compression leaves about the share that was asked for.
 func TestCompression(t *testing.T) {
 	if _, err := findSnappy(); err != nil {
 		t.Skip(err)
@@ -170,14 +170,14 @@ func TestCycles(t *testing.T) {
 	last := begin
 	for i, c := range cycles {
 		if c.From.Before(last) || c.To.Before(c.From) {
-			t.Errorf("checkpoint %d: %v to %v, the last one until %v", i, c.From, c.To, last)
+			t.Errorf("checkpoint %d: %v to %v, the previous one until %v", i, c.From, c.To, last)
 		}
 		last = c.To
 	}
 }
 
-// The oplog is cut to its size, and what is needed after a crash is never cut.
-func TestOplogIsCut(t *testing.T) {
+// The oplog is truncated to its size, but never what a recovery needs.
+func TestOplogIsTruncated(t *testing.T) {
 	s := started(t, machine(t, yaml(updates, "checkpoint: 100ms")), options{oplog: 100 * units.KB})
 	truncated := func() int64 {
 		for name, n := range engineStatistics(t, s) {

@@ -16,21 +16,21 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// statistics samples the engine's counters, and ours, under the names that mongodb_exporter gives
+// statistics samples the engine's counters, and the worker's, under mongodb_exporter's names for
 // serverStatus.
 type statistics struct {
 	*source.Polled
 	s *server
 }
 
-// Sources tell WiredTiger's statistics.
+// Sources returns WiredTiger's statistics.
 func (s *server) Sources() []source.Source {
 	d := recording.Source{Kind: "lab", Name: "wiredtiger", Engine: "mongodb", Version: s.Describe()}
 	return []source.Source{&statistics{Polled: source.NewPolled(d).Patient(), s: s}}
 }
 
-// Read implements source.Source. While the engine is not there (a loss of power) there are no
-// samples: a hole.
+// Read implements source.Source. While the engine is down (a power loss) there are no samples: a
+// gap.
 func (s *statistics) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
 	return s.Poll(ctx, w, opt, &batch{s: s.s, want: opt.Want, known: map[string]labels.Labels{}})
 }
@@ -46,7 +46,7 @@ func (b *batch) Sample(ctx context.Context, _ time.Time) ([]recording.Batch, err
 // Tell implements source.Sampler.
 func (b *batch) Tell(d *recording.Source) { d.Version = b.s.Describe() }
 
-// errBad is an answer that is none.
+// errBad is about an invalid answer.
 var errBad = errors.New("WiredTiger's statistics cannot be read")
 
 // A batch is one sample.
@@ -58,7 +58,7 @@ type batch struct {
 	seen  map[uint64]bool          // labels, by their hash
 }
 
-// take samples the engine as it is now.
+// take takes a sample of the engine.
 func (b *batch) take(ctx context.Context, s *server) error {
 	w := s.current()
 	if w == nil {
@@ -87,7 +87,7 @@ func (b *batch) take(ctx context.Context, s *server) error {
 	return nil
 }
 
-// statistic puts one of the engine's.
+// statistic adds one of the engine's statistics.
 func (b *batch) statistic(s statistic) {
 	own := s.section + ": " + s.name
 	if s.section == "plimsoll" {
@@ -105,7 +105,7 @@ func (b *batch) statistic(s statistic) {
 	b.column(l, float64(s.value))
 }
 
-// tickets puts what the worker itself counts: who is in a transaction.
+// tickets adds what the worker itself counts: transactions in progress.
 func (b *batch) tickets(s statistic) {
 	kind, ok := strings.CutSuffix(s.name, "s out")
 	if !ok || kind != "read" && kind != "write" {
@@ -121,7 +121,7 @@ func (b *batch) put(name string, value float64, label ...string) {
 	b.column(b.labels(name, label...), value)
 }
 
-// labels makes a series' labels; none where it is not wanted.
+// labels returns a series' labels; none if it is not wanted.
 func (b *batch) labels(name string, label ...string) labels.Labels {
 	if name == "" || b.want != nil && !b.want(name) {
 		return labels.EmptyLabels()
@@ -129,7 +129,7 @@ func (b *batch) labels(name string, label ...string) labels.Labels {
 	return labels.FromStrings(append([]string{labels.MetricName, name}, label...)...)
 }
 
-// column adds a sample. Two statistics that come to one name are one series: the first.
+// column adds a sample. If two statistics have the same name, only the first counts.
 func (b *batch) column(l labels.Labels, value float64) {
 	if hash := l.Hash(); !l.IsEmpty() && !b.seen[hash] {
 		b.seen[hash] = true

@@ -70,7 +70,7 @@ func (g *gathered) Append(_ context.Context, b *recording.Batch) error {
 func (g *gathered) Note(recording.Note)       {}
 func (g *gathered) Source(s recording.Source) { g.source = s }
 
-// wait waits for n more samples, and gives the last.
+// wait waits for n more samples, and returns the last.
 func (g *gathered) wait(t *testing.T, n int) map[string]float64 {
 	t.Helper()
 	for range n {
@@ -85,12 +85,12 @@ func (g *gathered) wait(t *testing.T, n int) map[string]float64 {
 	return g.samples[len(g.samples)-1]
 }
 
-// absent are what the model tells and this version of the engine does not.
+// absent are metrics that the model has and this version of the engine does not.
 var absent = map[int][]string{
-	3: {"mongodb_ss_wt_cache_bytes_allocated_for_updates"}, // since 4.4's
+	3: {"mongodb_ss_wt_cache_bytes_allocated_for_updates"}, // introduced with 4.4's
 }
 
-// What the model tells the real engine tells under the same names, and more.
+// The real engine has all metrics of the model under the same names, and more.
 func TestSources(t *testing.T) {
 	s := started(t, machine(t, yaml(updates, "checkpoint: 60s")), options{})
 	g := &gathered{more: make(chan struct{}, 1000)}
@@ -102,7 +102,7 @@ func TestSources(t *testing.T) {
 	for _, m := range (&model.Engine{}).Metrics() {
 		l := labels.FromStrings(append([]string{labels.MetricName, m.Name}, m.Labels...)...).String()
 		if _, ok := before[l]; !ok && !slices.Contains(absent[majorOf(s.version)], m.Name) {
-			t.Errorf("the model tells %s, and this does not", l)
+			t.Errorf("the model has %s, but the engine does not", l)
 		}
 	}
 	const writes = 50
@@ -124,8 +124,9 @@ func TestSources(t *testing.T) {
 		`{__name__="mongodb_ss_opLatencies_ops", op_type="reads"}`:      writes,
 		`{__name__="mongodb_ss_opLatencies_latency", op_type="writes"}`: writes,
 		`{__name__="mongodb_ss_wt_log_log_sync_operations"}`:            writes,
-		`{__name__="mongodb_ss_wt_log_log_bytes_of_payload_data"}`:      writes * 4000, // one copy: the oplog's
-		`{__name__="mongodb_ss_wt_block_manager_bytes_written"}`:        writes * 4000,
+		// one copy: the oplog's
+		`{__name__="mongodb_ss_wt_log_log_bytes_of_payload_data"}`: writes * 4000,
+		`{__name__="mongodb_ss_wt_block_manager_bytes_written"}`:   writes * 4000,
 	} {
 		if rose(name) < least {
 			t.Errorf("%s rose by %v, not by %v", name, rose(name), least)
@@ -135,9 +136,9 @@ func TestSources(t *testing.T) {
 		t.Errorf("%v bytes were journaled: documents too", n)
 	}
 	if n := after[`{__name__="mongodb_ss_wt_concurrentTransactions_available", txn_rw_type="write"}`]; n != tickets {
-		t.Errorf("%v tickets are available when nothing is asked", n)
+		t.Errorf("%v tickets are available without operations", n)
 	}
-	// Without an engine there are no samples, and then there are again.
+	// Without an engine there are no samples; afterwards there are again.
 	restart(t, s)
 	g.wait(t, 5)
 	cancel()
@@ -152,7 +153,7 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// Only what is wanted is taken.
+// Only wanted metrics are sampled.
 func TestWanted(t *testing.T) {
 	s := started(t, machine(t, yaml(updates, "checkpoint: 60s")), options{})
 	g := &gathered{more: make(chan struct{}, 10)}

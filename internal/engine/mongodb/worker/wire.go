@@ -22,12 +22,12 @@ const (
 	requestBytesMax  = 1 << 16 // of a frame
 	answerBytesMax   = 1 << 20
 	stringBytesMax   = 1<<16 - 1
-	loadMax          = 10_000 // documents that a frame asks to load
+	loadMax          = 10_000 // documents that a frame may ask to load
 	documentBytesMax = 64 << 20
 	versionBytesMax  = 64
 )
 
-// keyEnd is the first key there cannot be.
+// keyEnd is the end of the range of keys.
 const keyEnd = 1 << 62
 
 type kind byte
@@ -57,9 +57,9 @@ const (
 	statusEnded
 )
 
-// A frame is what the worker says.
+// A frame is a message from the worker.
 type frame struct {
-	id     uint64 // 0: it was not asked
+	id     uint64 // 0: it is not an answer
 	status status
 	body   []byte
 }
@@ -87,14 +87,14 @@ func readFrame(r *bufio.Reader) (frame, error) {
 	return f, nil
 }
 
-// request begins a frame: finish it with sealed.
+// request begins a frame; sealed finishes it.
 func request(id uint64, k kind) []byte {
 	b := make([]byte, 4, 64)
 	b = binary.LittleEndian.AppendUint64(b, id)
 	return append(b, byte(k))
 }
 
-// sealed writes a frame's length into it.
+// sealed fills in a frame's length.
 func sealed(b []byte) []byte {
 	binary.LittleEndian.PutUint32(b, uint32(len(b)-4))
 	return b
@@ -117,7 +117,7 @@ func texts(b []byte, all ...string) ([]byte, error) {
 
 var errShort = errors.New("an answer of the wrong length")
 
-// parseHello gives the version of WiredTiger.
+// parseHello returns the version of WiredTiger.
 func parseHello(f frame) (string, error) {
 	if f.id != 0 || f.status != statusHello || len(f.body) < 8 || binary.LittleEndian.Uint32(f.body) != magic {
 		return "", errors.New("it is no plimsoll-wiredtiger: it did not say hello")
@@ -132,7 +132,7 @@ func parseHello(f frame) (string, error) {
 	return string(version), nil
 }
 
-// parseTime gives the time at the front of a body, and the rest.
+// parseTime returns the time at the front of a body, and the rest.
 func parseTime(body []byte) (time.Time, []byte, error) {
 	if len(body) < 8 {
 		return time.Time{}, nil, errShort
@@ -140,7 +140,7 @@ func parseTime(body []byte) (time.Time, []byte, error) {
 	return time.Unix(0, int64(binary.LittleEndian.Uint64(body))), body[8:], nil
 }
 
-// parseRead gives what is known of a document.
+// parseRead parses the answer about a document.
 func parseRead(body []byte) (seq uint64, size uint32, found bool, err error) {
 	if len(body) != 13 || body[0] > 1 {
 		return 0, 0, false, errShort
@@ -154,7 +154,7 @@ type statistic struct {
 	value         int64
 }
 
-// parseStatistics reads lines "section: name\tvalue\n", each into each.
+// parseStatistics reads lines "section: name\tvalue\n" and calls each for every one.
 func parseStatistics(body []byte, each func(statistic)) error {
 	for line := range strings.Lines(string(body)) {
 		line, ended := strings.CutSuffix(line, "\n")

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// said is a frame as the worker says it.
+// said encodes a frame from the worker.
 func said(id uint64, s status, body []byte) []byte {
 	b := binary.LittleEndian.AppendUint32(nil, uint32(headBytes+len(body)))
 	b = binary.LittleEndian.AppendUint64(b, id)
@@ -88,7 +88,7 @@ func TestStatistics(t *testing.T) {
 	}
 }
 
-// Whatever a worker says is read or refused, and what is read is within its bounds.
+// Everything that a worker sends is parsed or refused, and what is parsed is within its bounds.
 func FuzzFrames(f *testing.F) {
 	f.Add(append(said(0, statusHello, hello("3.2.1")), said(7, statusDone, make([]byte, 13))...))
 	f.Add(said(9, statusDone, append(make([]byte, 8), "cache: bytes\t5\nlog: syncs\t-1\n"...)))
@@ -104,7 +104,7 @@ func FuzzFrames(f *testing.F) {
 			}
 			read += 4 + headBytes + len(f.body)
 			if read > len(text) || !bytes.Equal(said(f.id, f.status, f.body), text[read-4-headBytes-len(f.body):read]) {
-				t.Fatalf("%+v is not what was said", f)
+				t.Fatalf("%+v is not what was sent", f)
 			}
 			if v, err := parseHello(f); err == nil && (len(v) > versionBytesMax || !bytes.Equal(f.body, hello(v))) {
 				t.Fatalf("version %q of %q", v, f.body)
@@ -127,8 +127,8 @@ func FuzzFrames(f *testing.F) {
 	})
 }
 
-// hostile asks a worker and gives how it ends. It is given nothing more to read, and does not have
-// to be killed.
+// hostile sends bytes to a worker and returns how it ends. The worker gets no further input, and
+// must end without being killed.
 func hostile(t *testing.T, path string, in []byte) (exit int, stderr string) {
 	t.Helper()
 	cmd := exec.Command(path)
@@ -193,7 +193,7 @@ func TestHostileFrames(t *testing.T) {
 	}
 }
 
-// The end of stdin ends it; within a frame, with a word.
+// The end of stdin ends it; within a frame, with a message.
 func TestEndOfStdin(t *testing.T) {
 	path := build(t)
 	for in, want := range map[string]int{"": 0, "\x09\x00": 2, "\x09\x00\x00\x00": 2, "\x09\x00\x00\x00\x01": 2} {
@@ -206,7 +206,8 @@ func TestEndOfStdin(t *testing.T) {
 	}
 }
 
-// Before a database is open, and where loading is out of order, there is an answer and no end.
+// Requests before a database is open, or loading out of order, get an answer and do not end the
+// worker.
 func TestOutOfOrder(t *testing.T) {
 	s := started(t, machine(t, yaml(updates, "checkpoint: 60s")), options{})
 	w := s.current()
@@ -224,7 +225,7 @@ func TestOutOfOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := closed.call(t.Context(), newCaller(), kindStatistics, nil); err == nil || !strings.Contains(err.Error(), "open a database first") {
-		t.Errorf("of none: %v", err)
+		t.Errorf("without documents: %v", err)
 	}
 	if err := closed.kill(); err != nil {
 		t.Error(err)

@@ -16,13 +16,13 @@ import (
 	"plimsoll/internal/lab/process"
 )
 
-// A worker is the process, and who waits for its answers.
+// A worker is the process, with the callers that wait for its answers.
 type worker struct {
 	process *process.Process
 	in      *os.File
 	version string
 
-	// What is to be written gathers while one goroutine writes: it takes along what came meanwhile.
+	// While one goroutine writes, further requests collect, and it writes them next.
 	sending sync.Mutex
 	writes  bool
 	out     []byte
@@ -31,13 +31,13 @@ type worker struct {
 	mu      sync.Mutex
 	next    uint64
 	waiting map[uint64]chan frame
-	ended   error         // why nothing is answered any more
-	gone    chan struct{} // closed with ended
+	ended   error         // why there are no more answers
+	gone    chan struct{} // closed when ended is set
 
 	checkpoint func(at time.Time, began bool)
 }
 
-// errKilled is what operations under way get when the worker is killed on purpose.
+// errKilled is the error of operations in progress when the worker is killed on purpose.
 var errKilled = errors.New("WiredTiger was stopped")
 
 // Options of a worker's process.
@@ -48,7 +48,7 @@ type spawning struct {
 	checkpoint func(at time.Time, began bool) // called from one goroutine
 }
 
-// spawn starts a worker and hears its hello.
+// spawn starts a worker and waits for its hello.
 func spawn(ctx context.Context, s spawning) (*worker, error) {
 	if err := s.user.Admit(s.path); err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func spawn(ctx context.Context, s spawning) (*worker, error) {
 	}
 	opt := process.Options{Path: s.path, User: s.user, Line: s.line, Stdin: stdin, Stdout: stdout}
 	if dirs := os.Getenv("LD_LIBRARY_PATH"); dirs != "" {
-		opt.Env = []string{"LD_LIBRARY_PATH=" + dirs} // where a WiredTiger of one's own lies
+		opt.Env = []string{"LD_LIBRARY_PATH=" + dirs} // where the user's own WiredTiger is
 	}
 	p, err := process.Start(opt)
 	_, _ = stdin.Close(), stdout.Close()
@@ -89,7 +89,7 @@ func newWorker(in *os.File) *worker {
 	return &worker{in: in, waiting: map[uint64]chan frame{}, gone: make(chan struct{})}
 }
 
-// listen takes what the worker says until it is gone.
+// listen reads the worker's output until it ends.
 func (w *worker) listen(out *os.File, hello chan<- error) {
 	defer out.Close()
 	r := bufio.NewReaderSize(out, 64<<10)
@@ -108,7 +108,7 @@ func (w *worker) listen(out *os.File, hello chan<- error) {
 	w.end(err)
 }
 
-// take gives a frame to whom it is for.
+// take passes a frame to its caller.
 func (w *worker) take(f frame) error {
 	if f.id == 0 {
 		if f.status != statusBegan && f.status != statusEnded {
@@ -124,16 +124,16 @@ func (w *worker) take(f frame) error {
 	c, ok := w.waiting[f.id]
 	delete(w.waiting, f.id)
 	w.mu.Unlock()
-	if ok { // else who asked went away
+	if ok { // otherwise the caller has given up
 		c <- f
 	}
 	return nil
 }
 
-// end tells all who wait, and all who will, that there is no answer.
+// end returns an error to all callers, present and future.
 func (w *worker) end(err error) {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		select { // it is about to be waited for
+		select { // spawn may be about to wait for it
 		case <-w.process.Done():
 		case <-time.After(time.Second):
 		}
@@ -149,12 +149,12 @@ func (w *worker) end(err error) {
 	}
 }
 
-// lastWords is how long a worker that takes no more requests is given to say why: twice what end
+// lastWords is how long a worker that takes no more requests has to say why: twice as long as end
 // waits for its process.
 const lastWords = 2 * time.Second
 
-// endWith ends a worker that a request could not be written to. Its own last words, which come with
-// the end of its output, say more than a broken pipe, so they are waited for.
+// endWith ends a worker to which a request could not be written. Its own last message, which comes
+// at the end of its output, says more than a broken pipe, so wait for that.
 func (w *worker) endWith(err error) {
 	select {
 	case <-w.gone:
@@ -163,7 +163,7 @@ func (w *worker) endWith(err error) {
 	}
 }
 
-// A caller asks one thing at a time; it may be used again.
+// A caller has one request at a time; it may be reused.
 type caller struct{ answer chan frame }
 
 func newCaller() *caller { return &caller{make(chan frame, 1)} }
@@ -208,7 +208,7 @@ func (w *worker) call(ctx context.Context, c *caller, k kind, fill func([]byte) 
 	}
 }
 
-// forget takes a caller back, who may ask again.
+// forget removes a cancelled request; the caller may send another.
 func (w *worker) forget(id uint64, c *caller) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -216,7 +216,7 @@ func (w *worker) forget(id uint64, c *caller) {
 		delete(w.waiting, id)
 		return
 	}
-	// The answer is there or about to be, and is nobody's: the next request must not get it.
+	// The answer has arrived or is about to. The next request must not get it.
 	c.answer = make(chan frame, 1)
 }
 
@@ -245,7 +245,7 @@ func (w *worker) send(b []byte) error {
 	return nil
 }
 
-// open has the database opened, and gives how many entries of the oplog were done again.
+// open opens the database, and returns how many entries of the oplog were applied again.
 func (w *worker) open(ctx context.Context, c *configuration) (again uint64, err error) {
 	body, err := w.call(ctx, newCaller(), kindOpen, func(b []byte) ([]byte, error) {
 		put := func(all ...uint32) {
@@ -275,7 +275,7 @@ func (w *worker) open(ctx context.Context, c *configuration) (again uint64, err 
 	return binary.LittleEndian.Uint64(body), nil
 }
 
-// kill ends it as a loss of power does.
+// kill ends it as a power loss does.
 func (w *worker) kill() error {
 	w.mu.Lock()
 	if w.ended == nil {
@@ -286,7 +286,7 @@ func (w *worker) kill() error {
 	return errors.Join(w.process.Kill(), w.in.Close())
 }
 
-// quit closes the database in order, or kills the worker when the context ends first.
+// quit closes the database in order, or kills the worker if the context ends first.
 func (w *worker) quit(ctx context.Context) error {
 	_, err := w.call(ctx, newCaller(), kindQuit, nil)
 	if err == nil {

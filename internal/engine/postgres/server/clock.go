@@ -15,10 +15,10 @@ import (
 	"plimsoll/internal/lab"
 )
 
-// A checkpointClock sees the checkpoints of a server whose log it cannot read. pg_control tells
-// when the last one that has ended began, in whole seconds; that it has ended is seen at the next
-// look. So a beginning is up to a second early and an end up to clockEvery late, and one under way
-// is not seen.
+// A checkpointClock detects the checkpoints of a server whose log it cannot read. pg_control
+// contains when the last finished one began, in whole seconds; that it has finished shows at the
+// next look. So a beginning is up to a second early and an end up to clockEvery late, and a
+// checkpoint in progress is not seen.
 type checkpointClock struct {
 	cancel context.CancelFunc
 	all    sync.WaitGroup
@@ -27,10 +27,10 @@ type checkpointClock struct {
 	cycles []lab.Cycle
 }
 
-// clockEvery is how often it looks; what is asked reads a page of memory.
+// clockEvery is how often it looks; the query reads a page of memory.
 const clockEvery = 250 * time.Millisecond
 
-// clockQuery gives when the last checkpoint began, and the server's time, in seconds.
+// clockQuery returns when the last checkpoint began, and the server's time, in seconds.
 const clockQuery = "SELECT extract(epoch FROM checkpoint_time), extract(epoch FROM clock_timestamp()) FROM pg_control_checkpoint()"
 
 func watchCheckpoints(dial dialer) *checkpointClock {
@@ -47,7 +47,7 @@ func (w *checkpointClock) watch(ctx context.Context, dial dialer) {
 	defer t.Stop()
 	for {
 		if c == nil || c.IsClosed() {
-			c, _ = dial(ctx, "plimsoll-checkpoints") // in a quarter of a second, again
+			c, _ = dial(ctx, "plimsoll-checkpoints") // retried in a quarter of a second
 		}
 		if c != nil {
 			if began, now, err := lookAt(ctx, c); err == nil {
@@ -56,7 +56,7 @@ func (w *checkpointClock) watch(ctx context.Context, dial dialer) {
 				}
 				last = began
 			} else if denied(err) {
-				break // then none are seen
+				break // without the privilege no checkpoints are seen
 			}
 		}
 		select {
@@ -89,8 +89,7 @@ func lookAt(ctx context.Context, c *pgconn.PgConn) (began, now float64, err erro
 	return began, now, err
 }
 
-// add notes a checkpoint that was seen to have ended, and began so many seconds before, by the
-// server's clock.
+// add records a finished checkpoint, which began this many seconds before, by the server's clock.
 func (w *checkpointClock) add(ended time.Time, before float64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

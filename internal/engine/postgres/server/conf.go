@@ -12,11 +12,11 @@ import (
 	postgres "plimsoll/internal/engine/postgres/model"
 )
 
-// reserve is how many connections there are beside the workload's: who loads and reads, who
-// watches, and one more while either is made anew.
+// reserve is how many connections there are besides the workload's: one that loads and reads, one
+// that watches, and one more while either reconnects.
 const reserve = 3
 
-// conf is what is added to postgresql.conf.
+// conf returns what is added to postgresql.conf.
 func conf(c *postgres.Config, socket string) string {
 	var b strings.Builder
 	set := func(name, value string) { fmt.Fprintf(&b, "%s = %s\n", name, value) }
@@ -52,8 +52,8 @@ func conf(c *postgres.Config, socket string) string {
 	return b.String()
 }
 
-// size writes a size in PostgreSQL's kB, which are 1,024 bytes, or in bytes; it rounds to its
-// blocks itself.
+// size formats a size in PostgreSQL's kB, which are 1,024 bytes, or in bytes; PostgreSQL rounds it
+// to its blocks.
 func size(s units.Size) string {
 	switch {
 	case s == 0:
@@ -64,8 +64,7 @@ func size(s units.Size) string {
 	return strconv.FormatInt(int64(s), 10) + "B"
 }
 
-// span writes a time in the largest unit that loses nothing; PostgreSQL rounds to the setting's
-// own.
+// span formats a time in the largest exact unit; PostgreSQL rounds it to the setting's own.
 func span(d units.Duration) string {
 	switch n := d.Std(); {
 	case n%time.Second == 0:
@@ -86,7 +85,7 @@ func on(b bool) string {
 	return "off"
 }
 
-// quoted is a string of postgresql.conf.
+// quoted quotes a string for postgresql.conf.
 func quoted(s string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `''`).Replace(s) + "'"
 }

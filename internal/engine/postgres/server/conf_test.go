@@ -69,7 +69,7 @@ func TestRowsAreWhole(t *testing.T) {
 	}
 	lines := strings.Split(strings.TrimSuffix(string(all), "\n"), "\n")
 	if len(lines) != 2500 || told != 2500 {
-		t.Fatalf("%d rows, told of %d", len(lines), told)
+		t.Fatalf("%d rows, reported %d", len(lines), told)
 	}
 	for i, line := range lines {
 		if want := fmt.Sprintf("%d\t0\tabc", i); line != want {
@@ -97,11 +97,11 @@ func TestFind(t *testing.T) {
 	t.Setenv(EnvBin, "")
 	t.Setenv("PATH", filepath.Join(dir, "path"))
 	if _, err := find(pattern); !errors.Is(err, errMissing) || !strings.Contains(err.Error(), "apt-get install postgresql") {
-		t.Errorf("nothing installed: %v", err)
+		t.Errorf("without an installation: %v", err)
 	}
 	program("path", "initdb")
 	if got, err := find(pattern); got != program("path", "postgres") || err != nil {
-		// The last program was made for the comparison: looked for once more below.
+		// The last program was made for the comparison; it is used once more below.
 		if got, err = find(pattern); got != filepath.Join(dir, "path") || err != nil {
 			t.Errorf("on PATH: %s, %v", got, err)
 		}
@@ -110,7 +110,7 @@ func TestFind(t *testing.T) {
 		program("lib", v, "bin", "initdb")
 		program("lib", v, "bin", "postgres")
 	}
-	program("lib", "16", "bin", "postgres") // without initdb: a client's leftovers
+	program("lib", "16", "bin", "postgres") // without initdb: what a client leaves behind
 	if got, err := find(pattern); got != filepath.Join(dir, "lib", "15", "bin") || err != nil {
 		t.Errorf("Debian's newest: %s, %v", got, err)
 	}
@@ -120,7 +120,7 @@ func TestFind(t *testing.T) {
 	}
 	t.Setenv(EnvBin, dir)
 	if _, err := find(pattern); err == nil || !strings.Contains(err.Error(), EnvBin) {
-		t.Errorf("a name of nothing: %v", err)
+		t.Errorf("a name that matches nothing: %v", err)
 	}
 }
 
@@ -185,12 +185,12 @@ func FuzzParseLine(f *testing.F) {
 		at, what := parseLine(line)
 		if what == none {
 			if !at.IsZero() {
-				t.Errorf("%q says nothing, at %v", line, at)
+				t.Errorf("%q is not an event, but has the time %v", line, at)
 			}
 			return
 		}
 		if !strings.Contains(line, "checkpoint ") || at.Location() != time.UTC {
-			t.Errorf("%q is taken for a checkpoint at %v", line, at)
+			t.Errorf("%q was parsed as a checkpoint at %v", line, at)
 		}
 		if written := at.Format(stampLayout); !strings.HasPrefix(line, written) {
 			t.Errorf("%q is at %s", line, written)

@@ -21,19 +21,19 @@ const (
 	database  = "postgres"
 	superuser = "postgres"
 	port      = 5432 // a part of the socket's name
-	// messageBytesMax bounds a message of the server's: a row, of at most two kilobytes.
+	// messageBytesMax bounds a message from the server: a row, of at most two kilobytes.
 	messageBytesMax = 16 << 20
-	// connectWithin is how long a connection may take: the server forks for it.
+	// connectWithin is how long connecting may take: the server forks for it.
 	connectWithin = 30 * time.Second
-	// uniqueViolation is the error of a key that is there already (PostgreSQL 15 documentation,
+	// uniqueViolation is the error for a key that already exists (PostgreSQL 15 documentation,
 	// appendix A).
 	uniqueViolation = "23505"
 )
 
-// A dialer connects to a server, under a name that its statistics show.
+// A dialer connects to a server, under a name that the server's statistics show.
 type dialer func(ctx context.Context, name string) (*pgconn.PgConn, error)
 
-// dialSocket is the dialer of a server that listens on a socket in a folder.
+// dialSocket returns the dialer of a server that listens on a socket in a folder.
 func dialSocket(socket string) dialer {
 	return func(ctx context.Context, name string) (*pgconn.PgConn, error) { return dial(ctx, socket, name) }
 }
@@ -44,7 +44,7 @@ func dial(ctx context.Context, socket, name string) (*pgconn.PgConn, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Whatever the environment says of another server.
+	// Override whatever the environment says about another server.
 	cfg.Host, cfg.Port, cfg.Database, cfg.User, cfg.Password = socket, port, database, superuser, ""
 	cfg.Fallbacks, cfg.ValidateConnect = nil, nil
 	cfg.ConnectTimeout = connectWithin
@@ -53,7 +53,7 @@ func dial(ctx context.Context, socket, name string) (*pgconn.PgConn, error) {
 	return pgconn.ConnectConfig(ctx, cfg)
 }
 
-// A link is a connection of the workload with its prepared statements, made when it is needed.
+// A link is a connection of the workload with its prepared statements. It connects when needed.
 type link struct {
 	mu     sync.Mutex
 	dial   dialer
@@ -70,7 +70,7 @@ var (
 	binary2 = binary3[:2]
 )
 
-// ready connects where there is no connection, or none any more.
+// ready connects if there is no connection, or if it broke.
 func (l *link) ready(ctx context.Context) error {
 	if l.conn != nil && !l.conn.IsClosed() {
 		return nil
@@ -93,7 +93,7 @@ func (l *link) close(ctx context.Context) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.conn != nil {
-		_ = l.conn.Close(ctx) // the server may be gone
+		_ = l.conn.Close(ctx) // the server may be down
 		l.conn = nil
 	}
 }
@@ -110,14 +110,14 @@ func (l *link) do(ctx context.Context, op *lab.Op, mean units.Size) error {
 	switch op.Kind {
 	case workload.Update, workload.Push:
 		rows, err := l.update(ctx)
-		if err == nil && rows == 0 { // the insert it follows has failed, or is under way
+		if err == nil && rows == 0 { // the preceding insert failed, or is still in progress
 			err = l.insert(ctx)
 		}
 		return err
 	case workload.Insert:
 		err := l.insert(ctx)
 		if pg := (*pgconn.PgError)(nil); errors.As(err, &pg) && pg.Code == uniqueViolation {
-			_, err = l.update(ctx) // an update came before it
+			_, err = l.update(ctx) // an update of the row came first
 		}
 		return err
 	case workload.Scan:
@@ -130,7 +130,7 @@ func (l *link) do(ctx context.Context, op *lab.Op, mean units.Size) error {
 	}
 }
 
-// update changes a row and adds its history. What is sent together without a BEGIN is one
+// update changes a row and adds its history. Statements sent together without a BEGIN are one
 // transaction (PostgreSQL 15 documentation, 55.2.3).
 func (l *link) update(ctx context.Context) (rows int64, err error) {
 	var batch pgconn.Batch
@@ -161,7 +161,7 @@ func (l *link) insert(ctx context.Context) error {
 	return err
 }
 
-// read gets the number of the write that a row is of.
+// read returns the number of the write that produced a row.
 func (l *link) read(ctx context.Context, key uint64) (seq uint64, found bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -179,10 +179,10 @@ func (l *link) read(ctx context.Context, key uint64) (seq uint64, found bool, er
 	return binary.BigEndian.Uint64(got.Rows[0][0]), true, nil
 }
 
-// A pool gives connections of the workload to those of the server.
+// A pool maps the workload's connections to the server's.
 type pool struct {
 	links []*link
-	free  chan *link // where the server has fewer; nil: each has its own
+	free  chan *link // if the server has fewer connections; nil: one each
 }
 
 func newPool(dial dialer, s *schema, connections, most int) *pool {

@@ -22,23 +22,23 @@ import (
 )
 
 const (
-	// inspectWithin is how long a server that is there may take to let us in.
+	// inspectWithin is how long connecting to an existing server may take.
 	inspectWithin = 10 * time.Second
-	// beside is how many connections there are beside the workload's: who loads and reads, who
-	// watches, and who looks for checkpoints.
+	// beside is how many connections there are besides the workload's: one that loads and reads,
+	// one that watches, and one that looks for checkpoints.
 	beside = 3
 )
 
-// An Existing is a server that runs already. It implements existing.Server: a database of its own
-// is all it touches.
+// An Existing is an existing server. It implements existing.Server and touches only a database of
+// its own.
 type Existing struct {
 	opt    existing.Options
 	cfg    postgres.Config
-	home   *pgconn.Config // the database that the address names
+	home   *pgconn.Config // the database in the address
 	schema schema
 
 	version string
-	free    int // connections that the server has left
+	free    int // connections that the server has free
 
 	mean   units.Size
 	made   bool
@@ -47,15 +47,15 @@ type Existing struct {
 	clock  *checkpointClock
 }
 
-// Addresses are those of servers, as libpq has them.
+// Addresses describe those of servers, in libpq's format.
 var Addresses = existing.Addresses{
 	Engine: "postgres", Product: "PostgreSQL", Schemes: []string{"postgres", "postgresql"},
 	Begin: "postgres://", Example: "postgres://user@host/", Usage: "postgres://user@host/",
 	Socket: true, HostParameter: "host", Parameters: "sslrootcert=, sslcert= and sslkey=",
 }
 
-// NewExisting prepares a run's use of a server; nothing is asked yet. Of the configuration rows and
-// their sizes count: the server keeps its own settings.
+// NewExisting prepares a run's use of a server, without connecting. Only the rows and their sizes
+// matter in the configuration: the server keeps its own settings.
 func NewExisting(cfg postgres.Config, opt existing.Options) (*Existing, error) {
 	if problems := cfg.Check(); len(problems) > 0 {
 		return nil, fmt.Errorf("postgres: %w", problems)
@@ -72,7 +72,7 @@ func NewExisting(cfg postgres.Config, opt existing.Options) (*Existing, error) {
 	return &Existing{opt: opt, cfg: cfg, home: home, schema: newSchema(&cfg)}, nil
 }
 
-// dialer connects to a database; "" is the one that the address names.
+// dialer connects to a database; "" is the one in the address.
 func (v *Existing) dialer(database string) dialer {
 	return func(ctx context.Context, name string) (*pgconn.PgConn, error) {
 		cfg := v.home.Copy()
@@ -107,8 +107,8 @@ func (v *Existing) explain(err error) error {
 // Describe implements lab.Server.
 func (v *Existing) Describe() string { return "PostgreSQL " + v.version }
 
-// what is asked of a server before a run: the version, whether the user may make databases,
-// connections in all and in use, whether it is a standby.
+// The inspection before a run: the version, whether the user may create databases, the maximum and
+// current connections, whether the server is a standby.
 const inspectionQuery = `SELECT current_setting('server_version'), (SELECT rolcreatedb OR rolsuper FROM pg_roles WHERE rolname = current_user), current_user,
 	current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int - (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'),
 	pg_is_in_recovery(), (SELECT count(*) FROM pg_database WHERE datname = $1), pg_has_role('pg_monitor', 'member')`
@@ -156,13 +156,13 @@ func (v *Existing) Inspect(ctx context.Context, sc *scenario.Scenario) (*existin
 	return inspection, nil
 }
 
-// most is how many connections the workload may have: others come and go meanwhile.
+// most is how many connections the workload may have: others need some in the meantime.
 func (v *Existing) most() int { return max(v.free/2, 1) }
 
-// quotedName is a name in SQL.
+// quotedName quotes a name for SQL.
 func quotedName(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
-// Start implements lab.Server: it makes the database and fills it.
+// Start implements lab.Server: it creates the database and fills it.
 func (v *Existing) Start(ctx context.Context, m *lab.Machine, progress lab.Progress) error {
 	work := m.Scenario.Workloads()
 	v.mean = work.DocumentSize()
@@ -178,8 +178,8 @@ func (v *Existing) Start(ctx context.Context, m *lab.Machine, progress lab.Progr
 	if err != nil {
 		return err
 	}
-	v.made = true // perhaps: an answer may be lost
-	// template1 may hold what is somebody's, and be in use.
+	v.made = true // assume so: an answer may be lost
+	// template1 may contain somebody's objects, and be in use.
 	err = execute(ctx, home, "CREATE DATABASE "+v.opt.Name+" TEMPLATE template0")
 	_ = home.Close(ctx)
 	if err != nil {
@@ -230,7 +230,7 @@ func (v *Existing) Sources() []source.Source {
 	return []source.Source{&statistics{dial: v.dialer(v.opt.Name), database: v.opt.Name, version: v.version, spare: true}}
 }
 
-// Cycles implements lab.Server: the checkpoints that ended while it was looked.
+// Cycles implements lab.Server: the checkpoints that ended during the run.
 func (v *Existing) Cycles(context.Context) ([]lab.Cycle, error) {
 	if v.clock == nil {
 		return nil, nil
@@ -261,8 +261,7 @@ func (v *Existing) Stop(ctx context.Context) error {
 	}
 	c, err := v.dialer("")(ctx, "plimsoll-drop")
 	if err == nil {
-		// Connections of an interrupted run may not have ended yet: they are nobody else's, and are
-		// told to.
+		// Connections of an interrupted run may still exist. They are ours, so end them.
 		err = errors.Join(
 			execute(ctx, c, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '"+v.opt.Name+"' AND usename = current_user",
 				"DROP DATABASE IF EXISTS "+v.opt.Name),

@@ -17,7 +17,7 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// guestOf prepares a visit of a server as a user; it is gone at the end of the test.
+// guestOf prepares a user's use of a server, removed at the end of the test.
 func guestOf(t *testing.T, b *bench, user, name string) *Existing {
 	t.Helper()
 	a, err := existing.Kinds{Addresses}.Parse("postgres://"+user+"@/postgres?sslmode=disable&host="+b.socket, func(string) string { return "" })
@@ -31,7 +31,7 @@ func guestOf(t *testing.T, b *bench, user, name string) *Existing {
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
-		for range 2 { // twice is as good as once
+		for range 2 { // a second call must do no harm
 			if err := v.Stop(ctx); err != nil {
 				t.Error(err)
 			}
@@ -40,13 +40,13 @@ func guestOf(t *testing.T, b *bench, user, name string) *Existing {
 	return v
 }
 
-// roomy is a server that has connections left.
+// roomy is a server with spare connections.
 var roomy = strings.Replace(text, "max_connections: 10", "max_connections: 40", 1)
 
 const databases = "SELECT count(*) FROM pg_database WHERE datname LIKE 'plimsoll\\_lab\\_%'"
 
-// A server that runs already has one database more for as long as the visit lasts.
-func TestVisit(t *testing.T) {
+// An existing server has one more database while the run lasts.
+func TestExisting(t *testing.T) {
 	b := start(t, folder(t, t.TempDir()), roomy, "data")
 	b.ask(t, "CREATE ROLE guest LOGIN CREATEDB; SELECT 1")
 	v := guestOf(t, b, "guest", "plimsoll_lab_test")
@@ -58,7 +58,7 @@ func TestVisit(t *testing.T) {
 		t.Errorf("%+v", inspection)
 	}
 	if got := b.ask(t, databases); got != "0" {
-		t.Errorf("looking made %s databases", got)
+		t.Errorf("the inspection created %s databases", got)
 	}
 	if err := v.Start(t.Context(), b.m, nil); err != nil {
 		t.Fatal(err)
@@ -79,7 +79,7 @@ func TestVisit(t *testing.T) {
 	}
 	second := guestOf(t, b, "guest", "plimsoll_lab_test")
 	if _, err := second.Inspect(t.Context(), b.m.Scenario); err == nil || !strings.Contains(err.Error(), "already exists") {
-		t.Errorf("a name that is taken: %v", err)
+		t.Errorf("a name in use: %v", err)
 	}
 	if err := v.Stop(t.Context()); err != nil {
 		t.Fatal(err)
@@ -92,8 +92,8 @@ func TestVisit(t *testing.T) {
 	}
 }
 
-// What a guest may not ask is left out of its statistics, and noted; the rest is there.
-func TestVisitStatistics(t *testing.T) {
+// Statistics that a user may not read are left out, and noted; the rest is recorded.
+func TestExistingStatistics(t *testing.T) {
 	b := start(t, folder(t, t.TempDir()), roomy, "data")
 	b.ask(t, "CREATE ROLE guest LOGIN CREATEDB; SELECT 1")
 	v := guestOf(t, b, "guest", "plimsoll_lab_test")
@@ -110,12 +110,12 @@ func TestVisitStatistics(t *testing.T) {
 		t.Errorf("commits of its own database are not there: %d series", len(p.values))
 	}
 	if _, ok := p.values[`{__name__="pg_wal_size_bytes"}`]; ok || len(p.notes) != 1 || !strings.Contains(p.notes[0], "pg_monitor") {
-		t.Errorf("what it may not ask: %v, %q", ok, p.notes)
+		t.Errorf("denied statistics: %v, %q", ok, p.notes)
 	}
 }
 
-// Checkpoints are seen without the server's log.
-func TestVisitSeesCheckpoints(t *testing.T) {
+// Checkpoints are detected without the server's log.
+func TestExistingSeesCheckpoints(t *testing.T) {
 	b := start(t, folder(t, t.TempDir()), roomy, "data")
 	v := guestOf(t, b, "postgres", "plimsoll_lab_test")
 	if err := v.Start(t.Context(), b.m, nil); err != nil {
@@ -124,7 +124,7 @@ func TestVisitSeesCheckpoints(t *testing.T) {
 	wait := time.NewTimer(patience)
 	defer wait.Stop()
 	for {
-		// pg_control has whole seconds: of two within one the second is not seen.
+		// pg_control has whole seconds: the second of two within one is not seen.
 		b.ask(t, "CHECKPOINT; SELECT 1")
 		all, err := v.Cycles(t.Context())
 		if err != nil {
@@ -144,8 +144,8 @@ func TestVisitSeesCheckpoints(t *testing.T) {
 	}
 }
 
-// Who cannot be a guest is told what is missing, before anything is made.
-func TestVisitRefused(t *testing.T) {
+// A user without the privileges learns what is missing, before anything is created.
+func TestExistingRefused(t *testing.T) {
 	b := start(t, folder(t, t.TempDir()), roomy, "data")
 	b.ask(t, "CREATE ROLE \"no one\" LOGIN; SELECT 1")
 	if _, err := guestOf(t, b, "no%20one", "plimsoll_lab_test").Inspect(t.Context(), b.m.Scenario); err == nil || !strings.Contains(err.Error(), `ALTER ROLE "no one" CREATEDB`) {

@@ -15,16 +15,16 @@ import (
 	"time"
 )
 
-// EnvBin is the environment variable that names another folder of PostgreSQL's programs.
+// EnvBin is the environment variable that selects another folder of PostgreSQL's programs.
 const EnvBin = "PLIMSOLL_PG_BIN"
 
-// debianFolders are where Debian has PostgreSQL's programs, a folder for each major version.
+// debianFolders are Debian's folders of PostgreSQL's programs, one for each major version.
 const debianFolders = "/usr/lib/postgresql/*/bin"
 
 var errMissing = errors.New("PostgreSQL's server is not installed: apt-get install postgresql, or give the folder of initdb and postgres in " + EnvBin)
 
-// find gives the folder of PostgreSQL's programs: the one named, the newest of Debian's, or the one
-// on PATH.
+// find returns the folder of PostgreSQL's programs: the one in the environment, Debian's newest, or
+// the one on PATH.
 func find(pattern string) (string, error) {
 	if dir := os.Getenv(EnvBin); dir != "" {
 		if !complete(dir) {
@@ -46,7 +46,7 @@ func find(pattern string) (string, error) {
 	return "", errMissing
 }
 
-// complete tells whether a folder has what a server needs.
+// complete reports whether a folder has the programs that a server needs.
 func complete(dir string) bool {
 	for _, name := range []string{"initdb", "postgres"} {
 		if _, err := exec.LookPath(filepath.Join(dir, name)); err != nil {
@@ -56,13 +56,13 @@ func complete(dir string) bool {
 	return true
 }
 
-// major is the version that one of Debian's folders is named by, 0 if none.
+// major returns the version in the name of one of Debian's folders, 0 if there is none.
 func major(dir string) int {
 	n, _ := strconv.Atoi(filepath.Base(filepath.Dir(dir)))
 	return n
 }
 
-// version asks a server: "15.18".
+// version asks a server program for its version: "15.18".
 func version(ctx context.Context, dir string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()

@@ -8,5 +8,5 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// language is what the tests' scenarios may say.
+// language is what scenarios in these tests may contain.
 var language = scenario.NewLanguage([]engine.Engine{model.Facets{}})

@@ -13,16 +13,16 @@ import (
 	"plimsoll/internal/lab"
 )
 
-// rowsReader writes rows as COPY takes them: columns between tabs, a row a line.
+// rowsReader generates rows in COPY's format: columns between tabs, a row per line.
 type rowsReader struct {
 	at, end  int64
 	text     []byte
-	rest     []byte // of the rows made last
+	rest     []byte // of the last rows generated
 	buffer   []byte
 	progress lab.Progress
 }
 
-// rowsAtOnce is how many rows are made at a time.
+// rowsAtOnce is how many rows are generated at a time.
 const rowsAtOnce = 1000
 
 func (r *rowsReader) Read(p []byte) (int, error) {
@@ -68,9 +68,10 @@ func (s *Server) load(ctx context.Context, rows int64, progress lab.Progress) er
 	return execute(ctx, c, "CHECKPOINT")
 }
 
-// fill makes the tables and their index, and rows in them.
+// fill creates the tables, their index and rows.
 func (s *schema) fill(ctx context.Context, c *pgconn.PgConn, rows int64, progress lab.Progress) error {
-	// FREEZE wants the table to be of the same transaction, and saves the vacuum a pass of writing.
+	// FREEZE requires that the same transaction created the table; it saves the vacuum a pass of
+	// writing.
 	if err := execute(ctx, c, append([]string{"BEGIN"}, s.create...)...); err != nil {
 		return err
 	}
@@ -82,7 +83,7 @@ func (s *schema) fill(ctx context.Context, c *pgconn.PgConn, rows int64, progres
 	return execute(ctx, c, "COMMIT", "SET maintenance_work_mem = '256MB'", "ALTER TABLE pgbench_accounts ADD PRIMARY KEY (id)", "VACUUM ANALYZE pgbench_accounts")
 }
 
-// prewarm fills shared buffers with the index and as much of the table as there is room for.
+// prewarm fills shared buffers with the index and as much of the table as fits.
 func (s *Server) prewarm(ctx context.Context, c *pgconn.PgConn) error {
 	return execute(ctx, c, "CREATE EXTENSION pg_prewarm",
 		`WITH room AS (SELECT setting::bigint AS pages FROM pg_settings WHERE name = 'shared_buffers'),
@@ -92,7 +93,7 @@ func (s *Server) prewarm(ctx context.Context, c *pgconn.PgConn) error {
 		FROM room, size`)
 }
 
-// execute runs statements one after the other.
+// execute runs statements one after another.
 func execute(ctx context.Context, c *pgconn.PgConn, statements ...string) error {
 	for _, text := range statements {
 		if err := c.Exec(ctx, text).Close(); err != nil {

@@ -14,7 +14,7 @@ import (
 // cyclesMax bounds the checkpoints that are remembered: six weeks of one every 30 s.
 const cyclesMax = 131_072
 
-// A moment is what a line of the log tells of a checkpoint.
+// A moment is what a line of the log says about a checkpoint.
 type moment int
 
 const (
@@ -26,8 +26,8 @@ const (
 // stampLayout is what log_line_prefix '%m ' writes with log_timezone UTC.
 const stampLayout = "2006-01-02 15:04:05.000 UTC"
 
-// parseLine reads a line of the server's log: its time, and what it says of a checkpoint. The texts
-// are those of PostgreSQL 9.x to 18 (xlog.c, LogCheckpointStart and LogCheckpointEnd).
+// parseLine reads a line of the server's log: its time, and what it says about a checkpoint. The
+// texts are those of PostgreSQL 9.x to 18 (xlog.c, LogCheckpointStart and LogCheckpointEnd).
 func parseLine(line string) (at time.Time, what moment) {
 	if len(line) <= len(stampLayout) {
 		return time.Time{}, none
@@ -44,13 +44,14 @@ func parseLine(line string) (at time.Time, what moment) {
 		return time.Time{}, none
 	}
 	at, err := time.ParseInLocation(stampLayout, line[:len(stampLayout)], time.UTC)
-	if err != nil || at.Format(stampLayout) != line[:len(stampLayout)] { // Parse takes more than is ever written
+	// Parse accepts more than PostgreSQL writes
+	if err != nil || at.Format(stampLayout) != line[:len(stampLayout)] {
 		return time.Time{}, none
 	}
 	return at, what
 }
 
-// checkpoints are those that the log told of.
+// checkpoints are those in the log.
 type checkpoints struct {
 	mu  sync.Mutex
 	all []lab.Cycle
@@ -74,7 +75,7 @@ func (c *checkpoints) hear(line string) {
 	}
 }
 
-// broken ends the one under way: it did not come to its end.
+// broken ends the one in progress, which was not completed.
 func (c *checkpoints) broken(at time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

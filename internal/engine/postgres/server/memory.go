@@ -18,19 +18,19 @@ import (
 	"plimsoll/internal/lab/process"
 )
 
-// mapsBytesMax bounds what is read of /proc/PID/maps: the server maps some hundred libraries and
+// mapsBytesMax bounds the size of /proc/PID/maps: the server maps a few hundred libraries and
 // segments.
 const mapsBytesMax = 1 << 20
 
-// memory is the shared memory of a server. A loss of power takes it away; a kill does not.
+// memory is the shared memory of a server. A power loss clears it; a kill does not.
 type memory struct {
 	segments []int    // of System V
 	files    []string // in /dev/shm
 }
 
 // memoryOf finds what a server's processes share by name (proc_pid_maps(5): the inode of a System V
-// segment is its id). The postmaster alone does not know all of it: statistics are in a segment
-// that only its children map.
+// segment is its id). The postmaster does not map all of it: statistics are in a segment that only
+// its children map.
 func memoryOf(p *process.Process) (memory, error) {
 	var m memory
 	family, err := p.Family()
@@ -40,11 +40,11 @@ func memoryOf(p *process.Process) (memory, error) {
 	for _, pid := range family {
 		f, err := os.Open("/proc/" + strconv.Itoa(pid) + "/maps")
 		if err != nil {
-			continue // it is gone
+			continue // the process has ended
 		}
 		one, err := parseMaps(io.LimitReader(f, mapsBytesMax))
 		_ = f.Close()
-		if err != nil && !errors.Is(err, unix.ESRCH) { // it went while it was read
+		if err != nil && !errors.Is(err, unix.ESRCH) { // ESRCH: it ended while its maps were read
 			return m, err
 		}
 		m.segments, m.files = append(m.segments, one.segments...), append(m.files, one.files...)
@@ -81,7 +81,7 @@ func parseMaps(r io.Reader) (memory, error) {
 	return m, lines.Err()
 }
 
-// remove gives it back to the kernel.
+// remove returns it to the kernel.
 func (m *memory) remove() error {
 	var errs []error
 	for _, id := range m.segments {

@@ -24,10 +24,10 @@ const (
 	// startWithin is how long the server may take to start: after a crash it replays up to
 	// max_wal_size from the volume.
 	startWithin = 15 * time.Minute
-	// stopWithin is how long it may take to end in order: it writes a checkpoint.
+	// stopWithin is how long it may take to shut down: it writes a checkpoint.
 	stopWithin = 2 * time.Minute
-	// socketBytesMost is what the kernel takes as a socket's path (unix(7), sun_path with the zero
-	// behind it).
+	// socketBytesMost is the longest path of a socket that the kernel accepts (unix(7), sun_path
+	// with its terminating zero).
 	socketBytesMost = 107
 )
 
@@ -44,16 +44,16 @@ type Server struct {
 	user   *process.User
 	data   string
 	socket string
-	short  string // the socket's folder, where it is no part of the scratch folder
+	short  string // the socket's folder, if it is outside the scratch folder
 	mean   units.Size
 	cycles checkpoints
 	proc   *process.Process
-	reader *link // of Read
+	reader *link // used by Read
 	pool   atomic.Pointer[pool]
 }
 
-// New prepares a server; nothing is started. The error says what is wrong with the settings, or how
-// to come by PostgreSQL.
+// New prepares a server, and starts nothing. The error says what is wrong with the settings, or how
+// to get PostgreSQL.
 func New(cfg postgres.Config) (lab.Server, error) {
 	if problems := cfg.Check(); len(problems) > 0 {
 		return nil, fmt.Errorf("postgres: %w", problems)
@@ -88,7 +88,7 @@ func (s *Server) Start(ctx context.Context, m *lab.Machine, progress lab.Progres
 	s.m, s.mean = m, work.DocumentSize()
 	var err error
 	if s.user, err = process.Unprivileged("postgres", "nobody"); err != nil {
-		return fail(err) // it refuses to be root
+		return fail(err) // it refuses to run as root
 	}
 	if err := s.make(ctx); err != nil {
 		return fail(err)
@@ -107,7 +107,7 @@ func (s *Server) Start(ctx context.Context, m *lab.Machine, progress lab.Progres
 	return nil
 }
 
-// make makes the database's files.
+// make creates the database's files.
 func (s *Server) make(ctx context.Context) error {
 	data, wal := s.m.Dir("data"), s.m.Dir("wal")
 	if data == "" {
@@ -147,7 +147,7 @@ func (s *Server) make(ctx context.Context) error {
 	return errors.Join(err, f.Close())
 }
 
-// socketFolder is within the scratch folder, unless that makes the socket's name too long for the
+// socketFolder is within the scratch folder, unless that makes the socket's path too long for the
 // kernel.
 func (s *Server) socketFolder() (string, error) {
 	dir := filepath.Join(s.m.Scratch, "pg")
@@ -159,18 +159,18 @@ func (s *Server) socketFolder() (string, error) {
 	return short, err
 }
 
-// begin starts the server and waits until it takes connections.
+// begin starts the server and waits until it accepts connections.
 func (s *Server) begin(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startWithin)
 	defer cancel()
-	// Whoever wrote it is gone. A loss of power may have left it empty, which the server would not
-	// overlook.
+	// Its writer has ended. A power loss may have left it empty, which the server would not
+	// tolerate.
 	if err := os.Remove(filepath.Join(s.data, "postmaster.pid")); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	p, err := process.Start(process.Options{
 		Path: filepath.Join(s.bin, "postgres"), Args: []string{"-D", s.data}, User: s.user,
-		DeathSignal: syscall.SIGQUIT, // the postmaster ends its children with it
+		DeathSignal: syscall.SIGQUIT, // the postmaster then ends its children
 		Log:         filepath.Join(s.m.Scratch, "postgres.log"),
 		Line:        func(line string) { s.cycles.hear(line); s.log(line) },
 	})
@@ -218,11 +218,11 @@ func (s *Server) Sources() []source.Source {
 	return []source.Source{&statistics{dial: dialSocket(s.socket), database: database, version: s.version}}
 }
 
-// Cycles implements lab.Server: the checkpoints that the log tells of, those of the load and of
-// recoveries among them.
+// Cycles implements lab.Server: the checkpoints in the log, including those of loading and of
+// recoveries.
 func (s *Server) Cycles(context.Context) ([]lab.Cycle, error) { return s.cycles.list(), nil }
 
-// Crash implements lab.Server. Shared memory goes too, as it would with the power.
+// Crash implements lab.Server. It removes shared memory too, as a power loss would.
 func (s *Server) Crash() error {
 	if s.proc == nil {
 		return nil
@@ -233,13 +233,13 @@ func (s *Server) Crash() error {
 	return errors.Join(err, shared.remove())
 }
 
-// Restart implements lab.Server: recovery, and all connections anew.
+// Restart implements lab.Server: recovery, and new connections.
 func (s *Server) Restart(ctx context.Context) error {
 	p := s.pool.Load()
 	if s.proc == nil || p == nil {
 		return errNotRunning
 	}
-	if err := s.Crash(); err != nil { // what runs still
+	if err := s.Crash(); err != nil { // a server that still runs
 		return err
 	}
 	p.close(ctx)
@@ -264,7 +264,8 @@ func (s *Server) Stop(ctx context.Context) error {
 	if s.proc != nil {
 		s.reader.close(ctx)
 		shared, _ := memoryOf(s.proc)
-		if err = s.proc.Stop(ctx, syscall.SIGINT); err != nil { // it was killed, and has left its memory
+		// it was killed, and has left its shared memory
+		if err = s.proc.Stop(ctx, syscall.SIGINT); err != nil {
 			err = errors.Join(err, shared.remove())
 		}
 		s.proc, s.reader = nil, nil

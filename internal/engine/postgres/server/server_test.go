@@ -33,7 +33,7 @@ workload:
   connections: 4
 `
 
-// bench is a server on plain folders.
+// bench is a server in plain folders.
 type bench struct {
 	*Server
 	m       *lab.Machine
@@ -49,7 +49,7 @@ func folder(t testing.TB, dir string) string {
 	return dir
 }
 
-// start starts a server on folders of the given names, or skips.
+// start starts a server in folders of the given names, or skips.
 func start(t testing.TB, dir, text string, names ...string) *bench {
 	t.Helper()
 	sc, err := language.Parse("test.yaml", []byte(text), nil)
@@ -66,7 +66,7 @@ func start(t testing.TB, dir, text string, names ...string) *bench {
 		b.m.Dirs[name] = at
 	}
 	if _, err := process.Unprivileged("postgres", "nobody"); err != nil {
-		t.Skip("PostgreSQL refuses to be root, and there is nobody else: " + err.Error())
+		t.Skip("PostgreSQL refuses to run as root, and there is no other user: " + err.Error())
 	}
 	server, err := New(*scenario.ConfigOf[*postgres.Config](sc))
 	if errors.Is(err, errMissing) {
@@ -81,7 +81,7 @@ func start(t testing.TB, dir, text string, names ...string) *bench {
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
-		for range 2 { // twice is as good as once
+		for range 2 { // a second call must do no harm
 			if err := b.Stop(ctx); err != nil {
 				t.Error(err)
 			}
@@ -108,11 +108,12 @@ func (b *bench) reads(t *testing.T, key, want uint64, there bool) {
 	}
 }
 
-// ask gives the only value of the last answer.
+// ask returns the only value of the last answer.
 func (b *bench) ask(t *testing.T, query string) string {
 	t.Helper()
 	c, err := dial(t.Context(), b.socket, "test")
-	for n := 0; err != nil && strings.Contains(err.Error(), "53300") && n < 100; n++ { // connections that were closed have not ended yet
+	// closed connections may not have ended yet
+	for n := 0; err != nil && strings.Contains(err.Error(), "53300") && n < 100; n++ {
 		time.Sleep(20 * time.Millisecond)
 		c, err = dial(t.Context(), b.socket, "test")
 	}
@@ -127,7 +128,7 @@ func (b *bench) ask(t *testing.T, query string) string {
 	return string(got[len(got)-1].Rows[0][0])
 }
 
-func TestItKeepsWhatItAcknowledged(t *testing.T) {
+func TestKeepsAcknowledgedWrites(t *testing.T) {
 	b := start(t, folder(t, t.TempDir()), text, "data", "wal")
 	if !strings.HasPrefix(b.Describe(), "PostgreSQL 1") {
 		t.Errorf("it describes itself as %q", b.Describe())
@@ -148,7 +149,8 @@ func TestItKeepsWhatItAcknowledged(t *testing.T) {
 		t.Errorf("a connection too many: %v", err)
 	}
 	for query, want := range map[string]string{
-		"SELECT count(*) FROM pgbench_history":                                              "5", // of updates and pushes, one of them too early, and one after its insert failed
+		// by updates and pushes; one of them came too early, and one after its insert failed
+		"SELECT count(*) FROM pgbench_history":                                              "5",
 		"SELECT DISTINCT pg_column_size(a) FROM pgbench_accounts a":                         "121",
 		"SELECT DISTINCT pg_column_size(h) FROM pgbench_history h":                          "48",
 		"SELECT count(*) FROM pgbench_accounts":                                             "2502",
@@ -177,11 +179,11 @@ func TestItKeepsWhatItAcknowledged(t *testing.T) {
 	b.do(t, 0, workload.Update, 10, 1006)
 	b.reads(t, 10, 1006, true)
 	if b.printed.Load() == 0 {
-		t.Error("nobody heard what it printed")
+		t.Error("its output was not received")
 	}
 }
 
-// crash takes the power away and gives it back.
+// crash cuts the power and restores it.
 func (b *bench) crash(t *testing.T) {
 	t.Helper()
 	family := []int{b.proc.PID()}
@@ -202,13 +204,13 @@ func (b *bench) crash(t *testing.T) {
 	}
 	for _, path := range shared.files {
 		if _, err := os.Stat(path); err == nil {
-			t.Errorf("%s is still there", path)
+			t.Errorf("%s still exists", path)
 		}
 	}
 	if err := b.Do(t.Context(), 0, &lab.Op{}); err == nil {
 		t.Error("a dead server answers")
 	}
-	// As a loss of power may leave it.
+	// A power loss may leave it like this.
 	if err := os.WriteFile(filepath.Join(b.data, "postmaster.pid"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +219,7 @@ func (b *bench) crash(t *testing.T) {
 	}
 }
 
-func TestCheckpointsAreSeen(t *testing.T) {
+func TestCheckpoints(t *testing.T) {
 	b := start(t, folder(t, t.TempDir()), text, "data")
 	before, err := b.Cycles(t.Context())
 	if err != nil || len(before) == 0 {
@@ -232,7 +234,8 @@ func TestCheckpointsAreSeen(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n := len(all); n > len(before) && !all[n-1].To.IsZero() { // its line came through the pipe
+		// wait until its line has come through the pipe
+		if n := len(all); n > len(before) && !all[n-1].To.IsZero() {
 			if c := all[n-1]; c.To.Before(c.From) || c.From.Before(all[n-2].To) || time.Since(c.To).Abs() > patience {
 				t.Errorf("checkpoint from %v to %v, after the one to %v", c.From, c.To, all[n-2].To)
 			}
@@ -276,18 +279,18 @@ func TestMoreConnectionsThanTheServerHas(t *testing.T) {
 		t.Errorf("the table's options are %s", got)
 	}
 	if got := b.ask(t, "SELECT count(*) FROM pg_class WHERE relname = 'pgbench_history'"); got != "0" {
-		t.Error("there is a history that nobody asked for")
+		t.Error("a history was created without being asked for")
 	}
 }
 
-func TestWhatCannotStart(t *testing.T) {
+func TestStartFails(t *testing.T) {
 	bad := postgres.Defaults()
 	bad.SharedBuffers = 1
 	if _, err := New(bad); err == nil || !strings.Contains(err.Error(), "shared_buffers") {
 		t.Errorf("no shared buffers: %v", err)
 	}
 	if _, err := process.Unprivileged("postgres", "nobody"); err != nil {
-		t.Skip("root, and nobody else: " + err.Error())
+		t.Skip("root, and no other user: " + err.Error())
 	}
 	dir := folder(t, t.TempDir())
 	for name, script := range map[string]string{
@@ -327,10 +330,10 @@ func TestWhatCannotStart(t *testing.T) {
 		t.Error("the socket's path is longer than the kernel takes")
 	}
 	if err := server.Stop(t.Context()); err != nil {
-		t.Errorf("stopping what failed to start: %v", err)
+		t.Errorf("stopping after a failed start: %v", err)
 	}
 	if _, err := os.Stat(short); err == nil {
-		t.Errorf("%s is still there", short)
+		t.Errorf("%s still exists", short)
 	}
 	if err := server.Do(t.Context(), 0, &lab.Op{}); !errors.Is(err, errNotRunning) {
 		t.Errorf("asking it: %v", err)
@@ -339,6 +342,6 @@ func TestWhatCannotStart(t *testing.T) {
 		t.Errorf("starting it again: %v", err)
 	}
 	if err := server.Crash(); err != nil {
-		t.Errorf("a crash of what does not run: %v", err)
+		t.Errorf("crashing a server that does not run: %v", err)
 	}
 }

@@ -18,20 +18,20 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// A view is a statement of one row, of whose columns some are series.
+// A view is a query of one row, some of whose columns are series.
 type view struct {
-	// relation has to exist: views come and go with versions. "": always there.
+	// relation must exist: views come and go with versions. "": always present.
 	relation, query string
 	columns         []column
 }
 
-// A column becomes a series under the name that postgres_exporter 0.11 to 0.15 gives it.
+// A column becomes a series under the name that postgres_exporter 0.11 to 0.15 uses.
 type column struct {
 	name, metric string
 	labels       labels.Labels
 }
 
-// columns names the columns of a view that has no labels.
+// columns names the columns of a view without labels.
 func columns(prefix, suffix string, names ...string) []column {
 	var out []column
 	for _, n := range names {
@@ -47,8 +47,8 @@ func labelled(of []column, pairs ...string) []column {
 	return of
 }
 
-// viewsOf are what is asked each second of a server, and of one of its databases. What a version
-// does not have gives no series: the checkpointer has a view of its own from 17 on, and pg_stat_wal
+// viewsOf returns the queries made each second to a server, and to one of its databases. Whatever a
+// version lacks gives no series: the checkpointer has a view of its own from 17 on, and pg_stat_wal
 // lost its writes and syncs in 18.
 func viewsOf(database string) []view {
 	return []view{
@@ -68,19 +68,19 @@ func viewsOf(database string) []view {
 	}
 }
 
-// settings are asked for once a connection. Their units are made bytes and seconds, as the exporter
-// makes them.
+// settings are read once per connection. Their units are converted to bytes and seconds, as by the
+// exporter.
 const settings = `SELECT name, CASE unit WHEN '8kB' THEN setting::numeric * 8192 WHEN 'kB' THEN setting::numeric * 1024 WHEN 'MB' THEN setting::numeric * 1048576
 	WHEN 's' THEN setting::numeric WHEN 'ms' THEN setting::numeric / 1000 ELSE CASE setting WHEN 'on' THEN 1 WHEN 'off' THEN 0 ELSE setting::numeric END END AS value,
 	CASE WHEN unit IN ('8kB', 'kB', 'MB') THEN '_bytes' WHEN unit IN ('s', 'ms') THEN '_seconds' ELSE '' END AS suffix
 	FROM pg_settings WHERE name IN ('shared_buffers', 'checkpoint_timeout', 'checkpoint_completion_target', 'checkpoint_flush_after',
 	'bgwriter_flush_after', 'max_wal_size', 'min_wal_size', 'full_page_writes', 'wal_buffers')`
 
-// statistics is a server's, asked over a connection of its own. It implements source.Source.
+// statistics are a server's, read over a connection of its own. It implements source.Source.
 type statistics struct {
 	dial              dialer
 	database, version string
-	spare             bool // what may not be asked is left out, and noted
+	spare             bool // leave out what is denied, with a note
 
 	mu   sync.Mutex
 	desc recording.Source
@@ -99,13 +99,13 @@ func (s *statistics) Describe() recording.Source {
 // Live implements source.Source.
 func (*statistics) Live() bool { return true }
 
-// answerWithin is how long an answer is waited for: a server that stalls answers late, and that
+// answerWithin is how long to wait for an answer: a server that stalls answers late, and that
 // answer counts.
 const answerWithin = 10 * time.Second
 
-// Read implements source.Source. It asks at whole multiples of the period; a sample's time is when
-// it was asked for. Where the server does not answer there is a gap, and a note; only the first
-// question has to be answered.
+// Read implements source.Source. It queries at whole multiples of the period; a sample's time is
+// that of its query. If the server does not answer there is a gap, and a note; only the first query
+// must succeed.
 func (s *statistics) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
 	period := opt.Period
 	if period <= 0 {
@@ -144,8 +144,8 @@ type reading struct {
 	w    recording.Writer
 	opt  source.Options
 	conn *pgconn.PgConn
-	ask  string // all that is asked each second
-	of   []view // what the answers are of
+	ask  string // all queries of one second
+	of   []view // the views of the answers
 	own  []recording.Column
 	out  map[string]bool // metrics left out
 
@@ -165,7 +165,7 @@ func (r *reading) close() {
 	r.conn = nil
 }
 
-// once takes a sample. It fails if this was the first, or if the writer does.
+// once takes a sample. It fails if this is the first and there is none, or if the writer fails.
 func (r *reading) once(ctx context.Context, at time.Time, within time.Duration) error {
 	asking, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
@@ -177,7 +177,7 @@ func (r *reading) once(ctx context.Context, at time.Time, within time.Duration) 
 	if err != nil {
 		r.close()
 		if ctx.Err() != nil {
-			return nil // asked for no longer: no gap
+			return nil // the reading was ended: not a gap
 		}
 		if r.n == 0 {
 			return fmt.Errorf("asking PostgreSQL for its statistics: %w", err)
@@ -194,7 +194,7 @@ func (r *reading) once(ctx context.Context, at time.Time, within time.Duration) 
 	return r.w.Append(ctx, &batch)
 }
 
-// connect connects where there is no connection, and finds out what this version tells.
+// connect connects if there is no connection, and finds out what this version provides.
 func (r *reading) connect(ctx context.Context) error {
 	if r.conn != nil && !r.conn.IsClosed() {
 		return nil
@@ -238,14 +238,13 @@ func (r *reading) connect(ctx context.Context) error {
 	return nil
 }
 
-// denied tells whether the server refuses for want of a privilege (PostgreSQL 15 documentation,
-// appendix A).
+// denied reports whether a privilege is missing (PostgreSQL 15 documentation, appendix A).
 func denied(err error) bool {
 	pg := (*pgconn.PgError)(nil)
 	return errors.As(err, &pg) && pg.Code == "42501"
 }
 
-// leaveOut notes, once, what this user may not ask.
+// leaveOut notes, once, what this user may not read.
 func (r *reading) leaveOut(v view, err error) {
 	if r.out == nil {
 		r.out = map[string]bool{}
@@ -265,7 +264,7 @@ func (r *reading) add(to *[]recording.Column, name string, with labels.Labels, v
 	*to = append(*to, recording.Column{Labels: l, Values: []float64{value}})
 }
 
-// sample asks for everything at once, in one transaction.
+// sample runs all queries in one transaction.
 func (r *reading) sample(ctx context.Context) ([]recording.Column, error) {
 	out := append([]recording.Column(nil), r.own...)
 	results, err := r.conn.Exec(ctx, r.ask).ReadAll()

@@ -92,7 +92,7 @@ func TestStatisticsOverACrash(t *testing.T) {
 		switch {
 		case n == 1:
 			close(down)
-		case len(p.notes) > 0: // it had a gap, and samples after it
+		case len(p.notes) > 0: // there was a gap, and samples after it
 			cancel()
 		}
 	}
@@ -114,12 +114,12 @@ func TestStatisticsOverACrash(t *testing.T) {
 		t.Errorf("notes: %q", p.notes)
 	}
 	if len(p.values) != 2 {
-		t.Errorf("two series were wanted: %v", p.values)
+		t.Errorf("want two series: %v", p.values)
 	}
 	if err := b.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if err := src.Read(t.Context(), p, source.Options{}); err == nil || !strings.Contains(err.Error(), "asking PostgreSQL for its statistics") {
-		t.Errorf("asking nobody: %v", err)
+		t.Errorf("without a server: %v", err)
 	}
 }

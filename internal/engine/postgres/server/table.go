@@ -10,8 +10,8 @@ import (
 	postgres "plimsoll/internal/engine/postgres/model"
 )
 
-// Sizes within a row (PostgreSQL 15 documentation, 73.6 and 8.1): its header with the alignment
-// behind it, a bigint or timestamp, and what stands before a text of up to 126 bytes, or of more.
+// Sizes within a row (PostgreSQL 15 documentation, 73.6 and 8.1): its header with the following
+// alignment, a bigint or timestamp, and the header of a text of up to 126 bytes, or of more.
 const (
 	rowHeader   = 24
 	wide        = 8
@@ -20,7 +20,8 @@ const (
 	longHeader  = 4
 )
 
-// filler is how many bytes of text make a row of the given size, behind so many columns of 8 bytes.
+// filler returns how many bytes of text make a row of the given size, after this many columns of 8
+// bytes.
 func filler(row units.Size, columns int) int {
 	left := int(row) - rowHeader - wide*columns
 	switch {
@@ -32,7 +33,7 @@ func filler(row units.Size, columns int) int {
 	return max(left-longHeader, shortText)
 }
 
-// Names of the statements that each connection prepares.
+// Names of the prepared statements.
 const (
 	update = "update"
 	insert = "insert"
@@ -41,9 +42,9 @@ const (
 	scan   = "scan"
 )
 
-// A schema is what the tables are.
+// A schema describes the tables.
 type schema struct {
-	text, pastText int // bytes of filler in a row of each
+	text, pastText int // bytes of filler in a row of each table
 	hasPast        bool
 	create         []string
 	statements     [][2]string // name and text
@@ -52,7 +53,7 @@ type schema struct {
 func newSchema(c *postgres.Config) schema {
 	s := schema{text: filler(c.Row, 2), hasPast: c.HistoryRow > 0}
 	percent := strconv.Itoa(int(math.Round(float64(c.FillFactor) * 100)))
-	// EXTERNAL keeps the server from compressing what is meant to have its size.
+	// EXTERNAL keeps the server from compressing texts that must have their size.
 	s.create = []string{
 		"CREATE TABLE pgbench_accounts (id bigint NOT NULL, seq bigint NOT NULL, filler text NOT NULL) WITH (fillfactor = " + percent + ")",
 		"ALTER TABLE pgbench_accounts ALTER filler SET STORAGE EXTERNAL",
@@ -79,7 +80,7 @@ func newSchema(c *postgres.Config) schema {
 	return s
 }
 
-// prose is n characters that are all allowed in a text, and do not repeat (splitmix64's bits in
+// prose returns n characters that are all valid in a text, and do not repeat (splitmix64's bits in
 // base 64).
 func prose(n int) []byte {
 	const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
