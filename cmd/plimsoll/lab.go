@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -26,12 +27,16 @@ func newLabCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// ready reports what mounting volumes lacks, and sweeps.
+// ready reports what mounting volumes lacks, and sweeps. What cannot be swept is no reason not to go
+// on: it concerns other volumes.
 func ready(a *app) error {
 	if err := blockdev.Available(); err != nil {
 		return err
 	}
-	return sweep(a)
+	if err := sweep(a); err != nil {
+		fmt.Fprintf(a.stderr, "plimsoll: warning: %s\n", printable(err.Error()))
+	}
+	return nil
 }
 
 // sweep removes what killed commands left behind, and reports it.
@@ -140,6 +145,9 @@ func newLabMountCommand(a *app) *cobra.Command {
 				return usagef("name an empty folder", "%w", err)
 			}
 			_, s, err := o.start(cmd.Context(), a, args[0], f, dir, true)
+			if taken := mount.Free(dir); err != nil && taken != nil { // meanwhile, by another
+				return usagef("name an empty folder", "%w", taken)
+			}
 			if err != nil {
 				return err
 			}
@@ -159,6 +167,9 @@ func mounted(dir string) (*mount.Machine, string, error) {
 		return nil, "", err
 	}
 	at, err := realPath(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		at, err = filepath.Abs(dir) // it may be hidden by another mount
+	}
 	if err != nil {
 		return nil, "", usagef("plimsoll lab status lists what is mounted", "%w", err)
 	}
@@ -212,13 +223,22 @@ func newLabUmountCommand(a *app) *cobra.Command {
 				return err
 			}
 			if err := m.Close(cmd.Context(), force); err != nil {
-				return &failure{code: exitFailure, err: err, hint: "--force unmounts anyway; files that are open there will fail"}
+				return &failure{code: exitFailure, err: err, hint: closeHint(err, force)}
 			}
 			return nil
 		},
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "unmount even if it is in use")
 	return cmd
+}
+
+// closeHint is what to do about a volume that stayed: force helps only against open files.
+func closeHint(err error, force bool) string {
+	var busy *mount.BusyError
+	if force || !errors.As(err, &busy) {
+		return "plimsoll lab status lists what is mounted"
+	}
+	return "--force unmounts anyway; files that are open there will fail"
 }
 
 func newLabSetCommand(a *app) *cobra.Command {

@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/base/units"
+	"plimsoll/internal/lab/blockdev"
 	"plimsoll/internal/lab/mount"
 )
 
@@ -24,9 +26,10 @@ func newLabStatusCommand(a *app) *cobra.Command {
 		Use:  "status [DIR]",
 		Args: needArgs(0, 1, "a folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := ready(a); err != nil {
+			if err := blockdev.Available(); err != nil {
 				return err
 			}
+			left := leftBehind(a)
 			var machines []*mount.Machine
 			var err error
 			if len(args) > 0 {
@@ -40,19 +43,29 @@ func newLabStatusCommand(a *app) *cobra.Command {
 			}
 			if len(machines) == 0 {
 				fmt.Fprintln(a.stderr, "plimsoll: no volume is mounted")
-				return nil
+				return left
 			}
 			w := &labWatch{app: a, machines: machines, json: output.value == "json"}
 			if watch {
 				return w.run(cmd.Context())
 			}
 			_, err = w.once(cmd.Context())
-			return err
+			return errors.Join(err, left)
 		},
 	}
 	addOutput(cmd, &output)
 	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "report what happened in each second, until interrupted")
 	return cmd
+}
+
+// leftBehind removes what killed commands left behind, and explains what it cannot remove.
+func leftBehind(a *app) error {
+	err := sweep(a)
+	left, lookErr := mount.Leftovers()
+	for _, l := range left {
+		err = errors.Join(err, fmt.Errorf("left behind: %s: %s", l.What, l.Remedy))
+	}
+	return errors.Join(err, lookErr)
 }
 
 // allMounted are all mounted machines.
@@ -191,6 +204,9 @@ func writeLab(w io.Writer, s *mount.Status) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, v := range s.Volumes {
 		fmt.Fprintf(t, "%s\t%s\t%s, %s on %s, image %s\n", v.Name, v.Dir, units.Size(v.Size).Exact(), v.FileSystem, v.Device, backing)
+		if v.Problem != "" {
+			fmt.Fprintf(t, "\tPROBLEM\t%s\n", v.Problem)
+		}
 		fmt.Fprintf(t, "\tgives\t%s\n", strings.Join(v.Gives, "; "))
 		did := fmt.Sprintf("%d reads, %d writes, %d flushes; the image takes %s", v.Requests["read"], v.Requests["write"], v.Requests["flush"], units.Size(v.Resident).String())
 		if v.Credits != nil {

@@ -116,7 +116,7 @@ var layers = []Layer{
 		"base/vtime", "base/latency", "base/random", "base/units", "model/workload", "lab",
 	}},
 	{"lab/mount", "file systems on such devices, in a process that leaves nothing behind", []string{
-		"base/units", "model/volume", "model/catalog", "model/kernel", "model/scenario",
+		"base/shellword", "base/units", "model/volume", "model/catalog", "model/kernel", "model/scenario",
 		"lab/disk", "lab/blockdev",
 	}},
 	{"lab/probe", "a real device under the I/O that databases make", []string{

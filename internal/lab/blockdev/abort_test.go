@@ -5,6 +5,7 @@ package blockdev
 import (
 	"context"
 	"errors"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -64,6 +65,10 @@ func TestAbort(t *testing.T) {
 	if err := <-failed; !errors.Is(err, syscall.EIO) {
 		t.Errorf("the write that waited: %v", err)
 	}
+	if err := Reap(dir, v.Name()); err == nil || !strings.Contains(err.Error(), "fuser -v "+v.Path()) {
+		t.Errorf("reaped while it is open: %v", err)
+	}
+	_ = v.loop.dev.Close() // as the kernel does for a process that died
 	if err := Reap(dir, v.Name()); err != nil {
 		t.Error(err)
 	}

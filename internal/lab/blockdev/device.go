@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
@@ -103,25 +102,28 @@ func (v *Device) Detach(ctx context.Context) error {
 	return nil
 }
 
-// Reap cleans up after a process that died: the loop device by that name if its backing file is
-// below dir, the mount on dir, and the device's settings unless another program uses the device by
-// now. Anything already gone is not an error.
+// Reap undoes what a process that died has left: the loop device by that name, if it was made for
+// dir ([Owns]), the mount on dir, and the device's settings, unless somebody has taken it meanwhile.
+// What is not there is fine. It fails if somebody still has the device open or mounted.
 func Reap(dir, device string) error {
-	errs := []error{Abort(dir)} // first, because everything else may wait for it
-	if device != "" && strings.HasPrefix(backing(device), dir+"/") {
+	errs := []error{Abort(dir)} // first: all that follows may wait for it
+	held := false
+	if Owns(device, dir) {
 		dev, err := os.OpenFile("/dev/"+device, os.O_RDWR|unix.O_CLOEXEC, 0)
 		if err == nil {
 			err = (&loop{dev: dev, name: device}).detach()
 		}
 		errs = append(errs, err)
-		cleared(context.Background(), device, time.Second)
+		if held = !cleared(context.Background(), device, time.Second) && Owns(device, dir); held {
+			errs = append(errs, fmt.Errorf("/dev/%s is still open: stop the processes that use it (fuser -v /dev/%s)", device, device))
+		}
 	}
 	err := unix.Unmount(dir, unix.MNT_DETACH)
 	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOENT) { // not mounted
 		err = nil
 	}
 	errs = append(errs, err)
-	if err == nil {
+	if err == nil && !held {
 		errs = append(errs, restoreLeft(dir, device))
 	}
 	return errors.Join(errs...)

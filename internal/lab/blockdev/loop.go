@@ -48,7 +48,7 @@ func attachLoop(file string) (*loop, error) {
 		}
 		cfg := unix.LoopConfig{Fd: uint32(backing.Fd()), Size: 512}
 		cfg.Info.Flags = unix.LO_FLAGS_DIRECT_IO | unix.LO_FLAGS_AUTOCLEAR
-		copy(cfg.Info.File_name[:len(cfg.Info.File_name)-1], file)
+		copy(cfg.Info.File_name[:], label(file))
 		err = unix.IoctlLoopConfigure(int(l.dev.Fd()), &cfg)
 		if err == nil {
 			return l, nil
@@ -98,6 +98,64 @@ func backing(name string) string {
 	return strings.TrimSpace(string(text))
 }
 
+// label is what a device is told of its file: its path, of which the end fits.
+func label(file string) string {
+	const most = unix.LO_NAME_SIZE - 1 // it ends with a zero
+	return file[max(0, len(file)-most):]
+}
+
+// Owns reports whether a loop device was made for dir, by this process or by another. Sysfs no
+// longer shows so once the file system on dir has been unmounted, or where it is in another mount
+// namespace; the device's own label does.
+func Owns(device, dir string) bool {
+	file := backing(device)
+	if device == "" || file == "" {
+		return false
+	}
+	if strings.HasPrefix(file, dir+"/") {
+		return true
+	}
+	name, err := labelOf(device)
+	return err == nil && name == label(filepath.Join(dir, imageName))
+}
+
+// labelOf reads a device's label.
+func labelOf(device string) (string, error) {
+	dev, err := os.OpenFile("/dev/"+device, os.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return "", err
+	}
+	defer dev.Close()
+	info, err := unix.IoctlLoopGetStatus64(int(dev.Fd()))
+	if err != nil {
+		return "", err
+	}
+	return unix.ByteSliceToString(info.File_name[:]), nil
+}
+
+// Made are the loop devices that were made for a folder two levels below root, by name, and the
+// folder of each.
+func Made(root string) map[string]string {
+	files, _ := filepath.Glob("/sys/block/loop*/loop/backing_file") // its only error is a bad pattern
+	out := map[string]string{}
+	for _, f := range files {
+		device := strings.Split(f, "/")[3]
+		name, err := labelOf(device)
+		if err != nil {
+			continue
+		}
+		parts := strings.Split(name, "/")
+		if len(parts) < 3 {
+			continue
+		}
+		file := filepath.Join(append([]string{root}, parts[len(parts)-3:]...)...)
+		if filepath.Base(file) == imageName && label(file) == name {
+			out[device] = filepath.Dir(file)
+		}
+	}
+	return out
+}
+
 // cleared waits until a device has no backing file.
 func cleared(ctx context.Context, name string, within time.Duration) bool {
 	ctx, cancel := context.WithTimeout(ctx, within)
@@ -110,4 +168,15 @@ func cleared(ctx context.Context, name string, within time.Duration) bool {
 		}
 	}
 	return true
+}
+
+// Open reports whether a process has a loop device open, as the one that serves it does.
+func Open(device string) bool {
+	open, _ := filepath.Glob("/proc/[0-9]*/fd/*") // its only error is a bad pattern
+	for _, fd := range open {
+		if to, err := os.Readlink(fd); err == nil && to == "/dev/"+device {
+			return true
+		}
+	}
+	return false
 }

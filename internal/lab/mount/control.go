@@ -57,6 +57,9 @@ type VolumeStatus struct {
 	// to the emulator was long (Slow).
 	Saturated bool `json:"saturated"`
 	Slow      bool `json:"path_slow"`
+	// Problem is what keeps the volume from being used where it is mounted: another mount on it, or
+	// none of its own.
+	Problem string `json:"problem,omitempty"`
 }
 
 // CutReport says what a power loss did, by volume.
@@ -107,6 +110,7 @@ type request struct {
 // answer is the response: an error, or what was asked for.
 type answer struct {
 	Error  string    `json:"error,omitempty"`
+	Busy   bool      `json:"busy,omitempty"` // the error is a BusyError
 	Status *Status   `json:"status,omitempty"`
 	Cut    CutReport `json:"cut,omitempty"`
 }

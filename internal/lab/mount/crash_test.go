@@ -154,8 +154,13 @@ func TestMountPointsWithSpaces(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := start(t, Options{File: write(t, "type: gp3\nsize: 1GiB\n"), Dir: at, Command: command})
-	if on, err := mountedOn(at); err != nil || on != "/dev/"+m.Devices["data"] {
-		t.Errorf("%q is mounted there, %v", on, err)
+	device, err := deviceNumber(m.Devices["data"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	mounts, err := mounted()
+	if of := mountsFrom(mounts, device); err != nil || len(of) != 1 || of[0].dir != at || of[0].cover(mounts) != nil {
+		t.Errorf("its mounts are %v, %v", of, err)
 	}
 	if err := Free(at); err == nil {
 		t.Error("a mount point in use is free")

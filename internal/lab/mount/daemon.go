@@ -131,7 +131,7 @@ func (d *daemon) serve(ctx context.Context) (err error) {
 	defer func() {
 		end, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 		defer cancel()
-		err = errors.Join(err, d.unmountAll(end, true))
+		err = errors.Join(err, d.unmountAll(end))
 	}()
 	blockdev.Prioritize()
 	if d.host, err = disk.NewHost(disk.Options{Path: blockdev.DefaultPath}); err != nil {
@@ -175,6 +175,18 @@ func (d *daemon) mountAll(ctx context.Context) error {
 		return err
 	}
 	parts := partsOf(d.sc)
+	if dir := d.order.Dir; dir != "" {
+		if len(parts) > 1 {
+			if err := os.MkdirAll(dir, 0o755); err != nil {
+				return err
+			}
+		}
+		unlock, err := claim(ctx, dir)
+		if err != nil {
+			return err
+		}
+		defer unlock()
+	}
 	for i, p := range parts {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -229,6 +241,13 @@ func (d *daemon) mountOne(ctx context.Context, p part, model volume.Volume, alon
 	}
 	if v.dir, err = d.place(name, alone); err != nil {
 		return err
+	}
+	if d.order.Dir != "" && v.dir != d.order.Dir { // a folder below the one that is locked
+		unlock, err := claim(ctx, v.dir)
+		if err != nil {
+			return err
+		}
+		defer unlock()
 	}
 	d.state.Volumes[at].Dir = v.dir
 	if err := d.state.save(); err != nil {
@@ -296,30 +315,4 @@ func (d *daemon) reset() error {
 		}
 	}
 	return nil
-}
-
-// unmountAll undoes everything. Without force it stops at the first volume that is in use.
-func (d *daemon) unmountAll(ctx context.Context, force bool) error {
-	for _, v := range d.volumes {
-		v.disk.Pace(false, nil) // write-back need not wait for the volume
-	}
-	for i := len(d.volumes) - 1; i >= 0; i-- {
-		v := d.volumes[i]
-		if v.dir == "" {
-			continue
-		}
-		if err := unmountFileSystem(ctx, v.device.Path(), v.dir); err != nil && !force {
-			return err
-		}
-	}
-	var errs []error
-	for _, v := range d.volumes {
-		errs = append(errs, detachFileSystem(v.device.Path(), v.dir), v.device.Detach(ctx))
-	}
-	d.volumes = nil
-	errs = append(errs, d.state.undo())
-	if d.host != nil {
-		errs = append(errs, d.host.Close())
-	}
-	return errors.Join(errs...)
 }

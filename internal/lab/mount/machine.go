@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"os"
@@ -70,7 +71,8 @@ type Machine struct {
 type owned struct {
 	cmd     *exec.Cmd
 	stdin   io.Closer
-	unguard func() // to be called when it has ended
+	stderr  *bytes.Buffer // to be read when it has ended
+	unguard func()        // to be called when it has ended
 	mu      sync.Mutex
 	gone    bool
 }
@@ -143,7 +145,7 @@ func Start(ctx context.Context, opt Options) (*Machine, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("starting the lab's daemon: %w", err)
 	}
-	m := &Machine{owned: &owned{cmd: cmd, stdin: stdin, unguard: guard(cmd.Process.Pid)}}
+	m := &Machine{owned: &owned{cmd: cmd, stdin: stdin, stderr: &stderr, unguard: guard(cmd.Process.Pid)}}
 	stop := context.AfterFunc(ctx, func() { _ = cmd.Process.Signal(syscall.SIGTERM) })
 	defer stop()
 	r, err := m.greet(o, stdin, stdout, opt.Log)
@@ -260,6 +262,9 @@ func (m *Machine) ask(ctx context.Context, method, path string, q request) (*ans
 	if err := json.NewDecoder(resp.Body).Decode(&a); err != nil {
 		return nil, fmt.Errorf("the lab's daemon: %w", err)
 	}
+	if a.Busy {
+		return nil, &BusyError{a.Error}
+	}
 	if a.Error != "" {
 		return nil, errors.New(a.Error)
 	}
@@ -321,7 +326,16 @@ func (m *Machine) ended(ctx context.Context) error {
 		case <-time.After(10 * time.Millisecond): // it is not a child of this process
 		}
 	}
-	return nil
+	return m.left()
+}
+
+// left removes what a daemon that has ended could not, or explains what it is.
+func (m *Machine) left() error {
+	if _, err := os.Stat(filepath.Join(m.Scratch, stateName)); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	_, err := Sweep()
+	return err
 }
 
 // Close unmounts and undoes everything. Without force it fails if a volume is in use.
@@ -348,10 +362,16 @@ func (m *Machine) Close(ctx context.Context, force bool) error {
 	go func() { done <- m.owned.cmd.Wait() }()
 	select {
 	case err = <-done:
-		if err != nil {
-			return fmt.Errorf("the lab's daemon: %w", err)
+		if err == nil {
+			return nil
 		}
-		return nil
+		if left := m.left(); left != nil {
+			return left
+		}
+		if text := strings.TrimSpace(m.owned.stderr.String()); text != "" {
+			err = fmt.Errorf("%w: %s", err, text)
+		}
+		return fmt.Errorf("the lab's daemon: %w", err)
 	case <-time.After(40 * time.Second):
 		_ = m.owned.cmd.Process.Kill()
 		ended := <-done

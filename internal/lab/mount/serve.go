@@ -53,17 +53,15 @@ func (d *daemon) act(r *http.Request, q *request) answer {
 	case "POST /recover":
 		err = d.revive(r.Context())
 	case "POST /quit":
-		if !q.Force {
-			err = d.idle(r.Context())
-		}
-		if err == nil {
+		if err = d.release(r.Context(), q.Force); err == nil {
 			d.stop()
 		}
 	default:
 		err = fmt.Errorf("%s %s is not a request of the lab's daemon", r.Method, r.URL.Path)
 	}
 	if err != nil {
-		return answer{Error: err.Error()}
+		var busy *BusyError
+		return answer{Error: err.Error(), Busy: errors.As(err, &busy)}
 	}
 	return a
 }
@@ -100,6 +98,9 @@ func (d *daemon) status() (*Status, error) {
 				return nil, err
 			}
 			vs.compare(&v.kernel, now)
+		}
+		if err := v.hidden(); err != nil {
+			vs.Problem = err.Error()
 		}
 		s.Volumes = append(s.Volumes, vs)
 	}
@@ -169,7 +170,11 @@ func (d *daemon) cut(q *request) (CutReport, error) {
 // replays its journal. Processes that had files open must have ended.
 func (d *daemon) revive(ctx context.Context) error {
 	for _, v := range d.volumes {
-		if err := unmountFileSystem(ctx, v.device.Path(), v.dir); err != nil {
+		device, err := v.number()
+		if err == nil {
+			err = unmountDevice(ctx, device, v.dir, false)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -177,22 +182,6 @@ func (d *daemon) revive(ctx context.Context) error {
 		v.disk.Revive()
 		if err := mountFileSystem(v.fs, v.device.Path(), v.dir, d.sc.Host.MountOptions); err != nil {
 			return fmt.Errorf("after the loss of power: %w", err)
-		}
-	}
-	return nil
-}
-
-// idle unmounts everything, or reports what is still in use.
-func (d *daemon) idle(ctx context.Context) error {
-	for _, v := range d.volumes {
-		v.disk.Pace(false, nil)
-	}
-	for i := len(d.volumes) - 1; i >= 0; i-- {
-		if err := unmountFileSystem(ctx, d.volumes[i].device.Path(), d.volumes[i].dir); err != nil {
-			for _, again := range d.volumes[i+1:] { // remount those that were unmounted
-				err = errors.Join(err, mountFileSystem(again.fs, again.device.Path(), again.dir, d.sc.Host.MountOptions))
-			}
-			return errors.Join(err, d.pace(d.paced))
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@
 package mount
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,9 +22,6 @@ import (
 
 // Root is the folder of all states. It is a variable so that tests have their own.
 var Root = "/run/plimsoll/lab"
-
-// fuseName identifies the file systems of package blockdev in /proc/mounts.
-const fuseName = "plimsoll"
 
 const stateName = "state.json"
 
@@ -197,6 +195,9 @@ func Sweep() (did []string, err error) {
 			if err == nil {
 				did = append(did, fmt.Sprintf("removed what process %d left behind: %s", s.PID, s.summary()))
 			}
+			if err != nil {
+				err = fmt.Errorf("what process %d left behind cannot be removed: %w", s.PID, err)
+			}
 			errs = append(errs, err)
 		}
 		return errors.Join(append(errs, sweepUnwritten())...)
@@ -260,16 +261,13 @@ func (s *State) undo() error {
 	// First make sure that nothing waits for a process that cannot answer: neither that process nor
 	// this one.
 	for _, v := range s.Volumes {
-		if on, err := mountedOn(v.FUSE); err == nil && on == fuseName && strings.HasPrefix(v.FUSE, s.dir+"/") {
-			_ = unix.Unmount(v.FUSE, unix.MNT_FORCE) // fails all requests, and returns EBUSY
+		if below(v.FUSE, s.dir) {
+			errs = append(errs, blockdev.Abort(v.FUSE)) // fails all requests
 		}
 	}
 	for _, v := range slices.Backward(s.Volumes) {
-		if v.Dir != "" && s.ours(&v) {
-			errs = append(errs, detachFileSystem("/dev/"+v.Device, v.Dir))
-		}
-		if strings.HasPrefix(v.FUSE, s.dir+"/") { // only what is ours
-			errs = append(errs, blockdev.Reap(v.FUSE, v.Device))
+		if below(v.FUSE, s.dir) { // only what is ours
+			errs = append(errs, v.undo())
 		}
 	}
 	for _, f := range s.Files {
@@ -296,8 +294,8 @@ func (s *State) remove() error {
 		return err
 	}
 	for _, m := range mounts {
-		if strings.HasPrefix(m.dir, s.dir+"/") {
-			return fmt.Errorf("undoing %s: %s is still mounted on %s: unmount it", s.dir, m.device, m.dir)
+		if below(m.dir, s.dir) {
+			return fmt.Errorf("undoing %s: %s is still mounted on %s: unmount it", s.dir, &m, m.dir)
 		}
 	}
 	entries, err := os.ReadDir(s.dir)
@@ -316,11 +314,25 @@ func (s *State) remove() error {
 	return os.RemoveAll(s.dir)
 }
 
-// ours reports whether a volume's device is still the one that was set up for it: loop numbers are
-// reused.
-func (s *State) ours(v *StateEntry) bool {
-	file, err := os.ReadFile(filepath.Join("/sys/block", v.Device, "loop/backing_file"))
-	return err == nil && v.Device != "" && strings.HasPrefix(string(file), v.FUSE+"/")
+// undo takes away a volume's mounts and its device, if that is still the one that was set up for it:
+// numbers are reused.
+func (v *StateEntry) undo() error {
+	var err error
+	ours := blockdev.Owns(v.Device, v.FUSE)
+	var device string
+	if ours {
+		if device, err = deviceNumber(v.Device); err == nil {
+			err = unmountDevice(context.Background(), device, v.Dir, true)
+		}
+	}
+	err = errors.Join(err, blockdev.Reap(v.FUSE, v.Device))
+	if err != nil && ours {
+		if held := stillMounted(device); held != nil {
+			err = held // that is why
+		}
+		err = fmt.Errorf("volume %s on /dev/%s: %w", v.Name, v.Device, err)
+	}
+	return err
 }
 
 // locked runs f while no other process makes or sweeps states.

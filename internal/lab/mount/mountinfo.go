@@ -1,0 +1,273 @@
+//go:build linux
+
+package mount
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/base/shellword"
+)
+
+// A mountPoint is a line of a mountinfo file (proc(5)).
+type mountPoint struct {
+	id, parent int
+	device     string // major:minor, "7:3"
+	dir        string
+	fs         string // "xfs"
+	source     string // "/dev/loop3"
+}
+
+// String names what is mounted, for people: "/dev/loop3 (xfs)".
+func (m *mountPoint) String() string { return fmt.Sprintf("%s (%s)", m.source, m.fs) }
+
+// mounted are all mounts of this process' namespace.
+func mounted() ([]mountPoint, error) { return mountsOf("self") }
+
+// mountsOf are the mounts that a process sees.
+func mountsOf(pid string) ([]mountPoint, error) {
+	text, err := os.ReadFile("/proc/" + pid + "/mountinfo")
+	if err != nil {
+		return nil, err
+	}
+	return parseMounts(string(text)), nil
+}
+
+// parseMounts leaves out lines that it cannot read.
+func parseMounts(text string) []mountPoint {
+	var out []mountPoint
+	for line := range strings.Lines(text) {
+		before, after, found := strings.Cut(line, " - ")
+		f, g := strings.Fields(before), strings.Fields(after)
+		if !found || len(f) < 6 || len(g) < 2 {
+			continue
+		}
+		id, err := strconv.Atoi(f[0])
+		parent, err2 := strconv.Atoi(f[1])
+		if err != nil || err2 != nil {
+			continue
+		}
+		out = append(out, mountPoint{id, parent, f[2], mountEscapes.Replace(f[4]), g[0], mountEscapes.Replace(g[1])})
+	}
+	return out
+}
+
+// mountEscapes are the characters that the kernel writes in octal there (seq_file's " \t\n\\").
+var mountEscapes = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
+
+// mountsFrom are the mounts of a device, wherever they are.
+func mountsFrom(mounts []mountPoint, device string) []mountPoint {
+	var out []mountPoint
+	for _, m := range mounts {
+		if m.device == device {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// deviceNumber is a device's number as mountinfo writes it: "7:3" for "loop3".
+func deviceNumber(name string) (string, error) {
+	var st unix.Stat_t
+	if err := unix.Stat("/dev/"+name, &st); err != nil {
+		return "", fmt.Errorf("/dev/%s: %w", name, err)
+	}
+	return fmt.Sprintf("%d:%d", unix.Major(st.Rdev), unix.Minor(st.Rdev)), nil
+}
+
+// openMount opens what a path leads to, without reading it, and returns the id of its mount.
+func openMount(path string) (f *os.File, id int, err error) {
+	fd, err := unix.Open(path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, 0, &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	f = os.NewFile(uintptr(fd), path)
+	text, err := os.ReadFile("/proc/self/fdinfo/" + strconv.Itoa(fd))
+	for line := range strings.Lines(string(text)) {
+		if value, found := strings.CutPrefix(line, "mnt_id:"); found {
+			id, err = strconv.Atoi(strings.TrimSpace(value))
+			return f, id, err
+		}
+	}
+	return nil, 0, errors.Join(fmt.Errorf("%s: the kernel does not report which mount it is on", path), err, f.Close())
+}
+
+// cover explains what hides a mount or is mounted inside it, and how to remove it; nil: nothing. A
+// path leads to the uppermost mount only, so what is below another's mount must wait for its
+// removal.
+func (m *mountPoint) cover(mounts []mountPoint) error {
+	if err := m.carries(mounts); err != nil {
+		return err
+	}
+	f, id, err := openMount(m.dir)
+	if err == nil {
+		err = f.Close()
+	}
+	if err == nil && id == m.id {
+		return nil
+	}
+	above := map[int]bool{m.id: true} // it and those that it is mounted in
+	for found := true; found; {
+		found = false
+		for _, n := range mounts {
+			if above[n.id] && !above[n.parent] {
+				above[n.parent], found = true, true
+			}
+		}
+	}
+	for _, n := range mounts {
+		if !above[n.id] && below(m.dir, n.dir) {
+			return &coverError{fmt.Sprintf("%s is mounted at %s, but %s at %s hides it", m, m.dir, &n, n.dir), "umount " + shellword.Quote(n.dir)}
+		}
+	}
+	if err == nil {
+		err = fmt.Errorf("%s is mounted at %s, but the path does not lead to it", m, m.dir)
+	}
+	return err
+}
+
+// carries explains what others have mounted on it or in it, the uppermost first.
+func (m *mountPoint) carries(mounts []mountPoint) error {
+	for _, n := range mounts {
+		if n.parent != m.id || n.device == m.device {
+			continue
+		}
+		if err := n.carries(mounts); err != nil {
+			return err
+		}
+		where := "on top of it"
+		if n.dir != m.dir {
+			where = "inside it"
+		}
+		return &coverError{fmt.Sprintf("%s is mounted at %s, but %s is mounted %s", m, m.dir, &n, where), "umount " + shellword.Quote(n.dir)}
+	}
+	return nil
+}
+
+// A coverError says what is mounted over one of our mounts.
+type coverError struct{ what, command string }
+
+func (e *coverError) Error() string { return e.what + ": " + e.command + ", then try again" }
+
+// below reports whether a path is under a folder.
+func below(path, dir string) bool {
+	return strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
+}
+
+// unmountNow unmounts it. By force it goes even if files are open there, which then fail. What
+// others have mounted on it or in it stays, with an error.
+func (m *mountPoint) unmountNow(mounts []mountPoint, force bool) error {
+	if err := m.cover(mounts); err != nil {
+		return err
+	}
+	if !force {
+		return unix.Unmount(m.dir, unix.UMOUNT_NOFOLLOW)
+	}
+	f, id, err := openMount(m.dir)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if id != m.id {
+		return fmt.Errorf("%s: something else was just mounted there; try again", m.dir)
+	}
+	// By its descriptor: by its name, what somebody mounts there in this moment would go.
+	return unix.Unmount("/proc/self/fd/"+strconv.Itoa(int(f.Fd())), unix.MNT_DETACH)
+}
+
+// A holder is a process in whose own mount namespace a device is mounted.
+type holder struct {
+	pid  string
+	name string
+	dir  string
+}
+
+func (h *holder) Error() string {
+	return fmt.Sprintf("process %s (%s) has it mounted at %s in a mount namespace of its own: stop that process, or: %s", h.pid, h.name, h.dir, h.remedy())
+}
+
+// remedy is the command that unmounts it there.
+func (h *holder) remedy() string {
+	return fmt.Sprintf("nsenter -t %s -m umount -l %s", h.pid, shellword.Quote(h.dir))
+}
+
+// holders looks for a device in the mount namespaces of all other processes that this one sees, one
+// process for each.
+func holders(device string) []*holder {
+	own, err := os.Readlink("/proc/self/ns/mnt")
+	if err != nil {
+		return nil
+	}
+	spaces, _ := filepath.Glob("/proc/[0-9]*/ns/mnt") // its only error is a bad pattern
+	seen := map[string]bool{own: true}
+	var out []*holder
+	for _, path := range spaces {
+		space, err := os.Readlink(path)
+		if err != nil || seen[space] {
+			continue
+		}
+		pid := strings.Split(path, "/")[2]
+		mounts, err := mountsOf(pid)
+		if err != nil { // it has ended; another may be in the same namespace
+			continue
+		}
+		seen[space] = true
+		if of := mountsFrom(mounts, device); len(of) > 0 {
+			name, _ := os.ReadFile("/proc/" + pid + "/comm") // only for people
+			out = append(out, &holder{pid, strings.TrimSpace(string(name)), of[0].dir})
+		}
+	}
+	return out
+}
+
+// stillMounted explains where a device is mounted, in this namespace or in another; nil: nowhere.
+func stillMounted(device string) error {
+	mounts, err := mounted()
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, m := range mountsFrom(mounts, device) {
+		if err := m.cover(mounts); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		errs = append(errs, &BusyError{fmt.Sprintf("%s is mounted at %s too: umount %s, then try again", &m, m.dir, shellword.Quote(m.dir))})
+	}
+	for _, h := range holders(device) {
+		errs = append(errs, h)
+	}
+	return errors.Join(errs...)
+}
+
+// Free reports why nothing can be mounted on a folder: it is not there, not empty, or something is
+// mounted on it or in it already.
+func Free(dir string) error {
+	mounts, err := mounted()
+	if err != nil {
+		return err
+	}
+	var at string
+	for _, m := range mounts {
+		if m.dir == dir || below(m.dir, dir) {
+			at = fmt.Sprintf("%s is already mounted on %s", &m, m.dir) // the last is the uppermost
+		}
+	}
+	if at != "" {
+		return errors.New(at)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("the mount point: %w", err)
+	}
+	if len(entries) > 0 {
+		return fmt.Errorf("the mount point %s is not empty: name an empty folder", dir)
+	}
+	return nil
+}

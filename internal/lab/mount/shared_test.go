@@ -1,0 +1,312 @@
+//go:build linux
+
+package mount
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/lab/blockdev"
+)
+
+const lone = "type: gp3\nsize: 1GiB\n"
+
+// mountsAt counts what is mounted on a folder.
+func mountsAt(t *testing.T, dir string) (n int) {
+	t.Helper()
+	mounts, err := mounted()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range mounts {
+		if m.dir == dir {
+			n++
+		}
+	}
+	return n
+}
+
+// another mounts a file system of its own, with a file in it.
+func another(t *testing.T, dir string) {
+	t.Helper()
+	if err := unix.Mount("theirs", dir, "tmpfs", 0, "size=1m"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
+	if err := os.WriteFile(filepath.Join(dir, "file"), []byte("theirs"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func wants(t *testing.T, err error, words ...string) {
+	t.Helper()
+	for _, w := range words {
+		if err == nil || !strings.Contains(err.Error(), w) {
+			t.Errorf("%v, want %q", err, w)
+		}
+	}
+}
+
+// Of several that mount on one folder at once one does, and the others are told what is there.
+func TestMountsOnOneFolderDoNotStack(t *testing.T) {
+	command := lab(t)
+	at := t.TempDir()
+	file := write(t, lone)
+	type result struct {
+		m   *Machine
+		err error
+	}
+	results := make(chan result)
+	const several = 3
+	for range several {
+		go func() {
+			m, err := Start(context.Background(), Options{File: file, Dir: at, Detached: true, Command: command})
+			results <- result{m, err}
+		}()
+	}
+	var m *Machine
+	for range several {
+		r := <-results
+		switch {
+		case r.err != nil:
+			wants(t, r.err, "/dev/loop", "is already mounted on "+at)
+		case m != nil:
+			t.Error("mounted twice")
+		default:
+			m = r.m
+		}
+	}
+	if n := mountsAt(t, at); m == nil || n != 1 {
+		t.Fatalf("%d mounts", n)
+	}
+	if err := m.Close(context.Background(), false); err != nil {
+		t.Error(err)
+	}
+	if n := mountsAt(t, at); n != 0 {
+		t.Errorf("%d mounts are left", n)
+	}
+	nothingLeft(t, Root)
+}
+
+// What somebody has mounted on the volume, in it or over the folder that it is in stays, by force
+// too, and so does the volume: the error names it.
+func TestAnothersMountOnTop(t *testing.T) {
+	command := lab(t)
+	parent := t.TempDir()
+	at := filepath.Join(parent, "volume")
+	if err := os.Mkdir(at, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	m := start(t, Options{File: write(t, lone), Dir: at, Detached: true, Command: command})
+	inside := filepath.Join(at, "inside")
+	if err := os.Mkdir(inside, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for dir, words := range map[string]string{at: "on top of it", inside: "inside it", parent: "hides it"} {
+		another(t, dir)
+		for _, force := range []bool{false, true} {
+			wants(t, m.Close(context.Background(), force), "tmpfs", words, "umount "+dir+",")
+		}
+		if text, err := os.ReadFile(filepath.Join(dir, "file")); err != nil || string(text) != "theirs" {
+			t.Errorf("%s: their file is %q, %v", dir, text, err)
+		}
+		s, err := m.Status(context.Background())
+		if err != nil || !strings.Contains(s.Volumes[0].Problem, words) {
+			t.Errorf("%s: the status is %+v, %v", dir, s, err)
+		}
+		if err := unix.Unmount(dir, 0); err != nil {
+			t.Fatal(err)
+		}
+		if err := synced(filepath.Join(at, "ours"), []byte("ours")); err != nil {
+			t.Error(err)
+		}
+	}
+	if s, err := m.Status(context.Background()); err != nil || s.Volumes[0].Problem != "" {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+// A volume that is mounted at a second place stays until that is unmounted, or by force goes from
+// both.
+func TestMountedTwice(t *testing.T) {
+	command := lab(t)
+	for _, force := range []bool{false, true} {
+		at, too := t.TempDir(), t.TempDir()
+		m, err := Start(context.Background(), Options{File: write(t, lone), Dir: at, Detached: true, Command: command})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := unix.Mount(at, too, "", unix.MS_BIND, ""); err != nil {
+			t.Fatal(err)
+		}
+		if !force {
+			wants(t, m.Close(context.Background(), false), "mounted at "+too, "umount "+too)
+			if err := synced(filepath.Join(at, "file"), []byte("alive")); err != nil || mountsAt(t, at) != 1 {
+				t.Errorf("the volume did not come back: %v", err)
+			}
+			if err := unix.Unmount(too, 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := m.Close(context.Background(), force); err != nil {
+			t.Errorf("force %v: %v", force, err)
+		}
+		if mountsAt(t, at)+mountsAt(t, too) > 0 {
+			t.Errorf("force %v: mounts are left", force)
+		}
+		nothingLeft(t, Root)
+	}
+}
+
+// apart starts a process with a mount namespace of its own, a copy of this one.
+func apart(t *testing.T) (pid string, end func()) {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("cat")
+	cmd.Stdin = r
+	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS} // mounts are made private by os/exec
+	if err := cmd.Start(); err != nil {
+		t.Skipf("a mount namespace: %v", err)
+	}
+	_ = r.Close()
+	end = func() {
+		_ = w.Close()
+		_ = cmd.Wait()
+	}
+	t.Cleanup(end)
+	return strconv.Itoa(cmd.Process.Pid), end
+}
+
+// A volume that a process has in a mount namespace of its own stays, with the command that takes it
+// from there.
+func TestMountedInAnotherNamespace(t *testing.T) {
+	command := lab(t)
+	at := t.TempDir()
+	m, err := Start(context.Background(), Options{File: write(t, lone), Dir: at, Detached: true, Command: command})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, end := apart(t)
+	for _, force := range []bool{false, true} {
+		wants(t, m.Close(context.Background(), force), "process "+pid+" (cat)", "nsenter -t "+pid+" -m umount -l "+at)
+		if err := synced(filepath.Join(at, "file"), []byte("alive")); err != nil || mountsAt(t, at) != 1 {
+			t.Errorf("force %v: the volume did not come back: %v", force, err)
+		}
+	}
+	end()
+	if err := m.Close(context.Background(), false); err != nil {
+		t.Error(err)
+	}
+}
+
+// The daemon is killed while its volume is covered, and while another namespace has it. What it
+// left stays written down until it can go, and each attempt says what to do.
+func TestWhatCannotBeSwept(t *testing.T) {
+	command := lab(t)
+	at := t.TempDir()
+	m, err := Start(context.Background(), Options{File: write(t, lone), Dir: at, Detached: true, Command: command})
+	if err != nil {
+		t.Fatal(err)
+	}
+	states, err := States()
+	if err != nil || len(states) != 1 {
+		t.Fatalf("%v, %v", states, err)
+	}
+	pid, end := apart(t)
+	another(t, at)
+	if err := syscall.Kill(states[0].PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.ended(context.Background()); err == nil {
+		t.Error("ended, with its mount still there")
+	}
+	for range 2 {
+		did, err := Sweep()
+		wants(t, err, "tmpfs", "on top of it", "umount "+at, "nsenter -t "+pid+" -m umount -l "+at)
+		if len(did) > 0 {
+			t.Errorf("did %q", did)
+		}
+	}
+	if text, err := os.ReadFile(filepath.Join(at, "file")); err != nil || string(text) != "theirs" {
+		t.Errorf("their file is %q, %v", text, err)
+	}
+	if err := unix.Unmount(at, 0); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Sweep()
+	wants(t, err, "nsenter -t "+pid)
+	if n := mountsAt(t, at); n > 0 {
+		t.Errorf("%d mounts are left here", n)
+	}
+	// Somebody deletes the state: what is left is still found.
+	if left, err := Leftovers(); err != nil || len(left) > 0 {
+		t.Errorf("found though it is known: %v, %v", left, err)
+	}
+	if err := os.Rename(states[0].dir, states[0].dir+".away"); err != nil {
+		t.Fatal(err)
+	}
+	left, err := Leftovers()
+	if err != nil || len(left) != 1 || left[0].Remedy != "nsenter -t "+pid+" -m umount -l "+at {
+		t.Errorf("%v, %v", left, err)
+	}
+	if err := os.Rename(states[0].dir+".away", states[0].dir); err != nil {
+		t.Fatal(err)
+	}
+	end()
+	if _, err := Sweep(); err != nil {
+		t.Error(err)
+	}
+	if blockdev.Owns(m.Devices["data"], filepath.Join(m.Scratch, "fuse-0")) {
+		t.Error("the device is left")
+	}
+}
+
+// A folder that another program has locked is waited for, and a mount point is not taken from under
+// it.
+func TestClaim(t *testing.T) {
+	dir := t.TempDir()
+	unlock, err := claim(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = claim(ctx, dir)
+	wants(t, err, "locked by another process")
+	unlock()
+	again, err := claim(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again()
+	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err = claim(t.Context(), dir)
+	wants(t, err, "not empty")
+}
+
+func TestParseMounts(t *testing.T) {
+	const text = `27 1 254:0 / / rw - ext4 /dev/root rw
+44 27 7:2 / /a\040b rw,relatime shared:5 master:3 - xfs /dev/loop2 rw
+damaged
+x 1 1:1 / / rw - a b c
+45 44 0:41 / /a\040b rw - tmpfs none rw
+`
+	mounts := parseMounts(text)
+	if len(mounts) != 3 || mounts[1] != (mountPoint{44, 27, "7:2", "/a b", "xfs", "/dev/loop2"}) {
+		t.Fatalf("%+v", mounts)
+	}
+	wants(t, mounts[1].cover(mounts), "none (tmpfs) is mounted on top of it", "umount '/a b'")
+}

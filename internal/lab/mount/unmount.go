@@ -1,0 +1,188 @@
+//go:build linux
+
+package mount
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/base/shellword"
+)
+
+// A BusyError says that a volume is in use, which force overrides.
+type BusyError struct{ Text string }
+
+func (e *BusyError) Error() string { return e.Text }
+
+// unmountDevice unmounts a device's file system at a folder, waiting a little for processes that
+// are about to exit. By force it goes from everywhere in this namespace, even if it is in use.
+// Mounts are recognised by their device: what somebody else has mounted there meanwhile stays.
+func unmountDevice(ctx context.Context, device, dir string, force bool) error {
+	const tries = 20
+	for try := 1; ; try++ {
+		mounts, err := mounted()
+		if err != nil {
+			return err
+		}
+		var at *mountPoint
+		for _, m := range mountsFrom(mounts, device) {
+			if m.dir == dir || force {
+				at = &m // the uppermost, if there are several
+			}
+		}
+		if at == nil {
+			return nil
+		}
+		err = at.unmountNow(mounts, force)
+		var covered *coverError
+		switch {
+		case err == nil, errors.Is(err, unix.EINVAL): // EINVAL: it is not mounted any more
+			try = 0
+			continue
+		case errors.As(err, &covered):
+			return err
+		case !errors.Is(err, unix.EBUSY):
+			return fmt.Errorf("unmounting %s: %w", at.dir, err)
+		case try == tries || ctx.Err() != nil:
+			return &BusyError{fmt.Sprintf("%s is in use: stop the processes that use it (fuser -vm %s)", dir, shellword.Quote(dir))}
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(50 * time.Millisecond): // the kernel sends no event for this
+		}
+	}
+}
+
+// number is the volume's device in mountinfo.
+func (v *served) number() (string, error) { return deviceNumber(v.device.Name()) }
+
+// hidden explains why the volume cannot be used where it is mounted; nil: it can.
+func (v *served) hidden() error {
+	device, err := v.number()
+	if err != nil {
+		return err
+	}
+	mounts, err := mounted()
+	if err != nil {
+		return err
+	}
+	for _, m := range mountsFrom(mounts, device) {
+		if m.dir == v.dir {
+			return m.cover(mounts)
+		}
+	}
+	return fmt.Errorf("it is no longer mounted at %s", v.dir)
+}
+
+// release unmounts all volumes, or none: what has been unmounted already comes back if one is in
+// use, has another's mount on it, or is mounted elsewhere too.
+func (d *daemon) release(ctx context.Context, force bool) error {
+	for _, v := range d.volumes {
+		v.disk.Pace(false, nil) // what is dirty need not wait
+	}
+	for i := len(d.volumes) - 1; i >= 0; i-- {
+		v := d.volumes[i]
+		device, err := v.number()
+		if err == nil {
+			err = unmountDevice(ctx, device, v.dir, force)
+		}
+		if err == nil {
+			err = stillMounted(device)
+		}
+		if err != nil {
+			for _, again := range d.volumes[i:] {
+				err = errors.Join(err, d.remount(again))
+			}
+			return errors.Join(err, d.pace(d.paced))
+		}
+	}
+	return nil
+}
+
+// remount mounts a volume again if it is not mounted.
+func (d *daemon) remount(v *served) error {
+	device, err := v.number()
+	if err != nil {
+		return err
+	}
+	mounts, err := mounted()
+	if err != nil {
+		return err
+	}
+	for _, m := range mountsFrom(mounts, device) {
+		if m.dir == v.dir {
+			return nil
+		}
+	}
+	return mountFileSystem(v.fs, v.device.Path(), v.dir, d.sc.Host.MountOptions)
+}
+
+// unmountAll undoes everything, whoever uses it. What cannot be undone, because others have mounted
+// something on it or have it mounted elsewhere, stays written down.
+func (d *daemon) unmountAll(ctx context.Context) error {
+	var errs []error
+	for _, v := range d.volumes {
+		v.disk.Pace(false, nil) // what is dirty need not wait
+	}
+	for i := len(d.volumes) - 1; i >= 0; i-- {
+		v := d.volumes[i]
+		device, err := v.number()
+		if err == nil && v.dir != "" {
+			if unmountDevice(ctx, device, v.dir, false) != nil {
+				err = unmountDevice(ctx, device, v.dir, true)
+			}
+		}
+		errs = append(errs, err, v.device.Detach(ctx))
+	}
+	d.volumes = nil
+	undone := d.state.undo()
+	if undone == nil {
+		errs = nil // whatever went wrong before, nothing is left
+	}
+	errs = append(errs, undone)
+	if d.host != nil {
+		errs = append(errs, d.host.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// claimWithin is how long another may have a mount point locked: mounting takes a second or two.
+const claimWithin = time.Minute
+
+// claim locks a folder for as long as something is being mounted on it, and reports what is there
+// already. Two that mount on one folder at once would stack.
+func claim(ctx context.Context, dir string) (unlock func(), err error) {
+	f, err := os.OpenFile(dir, os.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("the mount point: %w", err)
+	}
+	unlock = func() { _ = f.Close() }
+	ctx, cancel := context.WithTimeout(ctx, claimWithin)
+	defer cancel()
+	for {
+		locked := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		err := Free(dir) // only now: whoever had the lock has mounted
+		switch {
+		case err != nil:
+		case locked == nil:
+			return unlock, nil
+		case !errors.Is(locked, unix.EWOULDBLOCK) && !errors.Is(locked, unix.EINTR):
+			err = fmt.Errorf("locking %s: %w", dir, locked)
+		}
+		if err == nil {
+			select {
+			case <-time.After(50 * time.Millisecond):
+				continue
+			case <-ctx.Done():
+				err = fmt.Errorf("the mount point %s is locked by another process (fuser -v %s): %w", dir, shellword.Quote(dir), ctx.Err())
+			}
+		}
+		unlock()
+		return nil, err
+	}
+}
