@@ -50,6 +50,12 @@ var layers = []Layer{
 		"record/address", "record/recording", "record/source", "record/exposition", "record/fio",
 		"record/host", "record/iostat",
 	}},
+	{"record/query", "a PromQL expression over a recording that nobody has described", []string{
+		"base/diagnostics", "record/recording",
+	}},
+	{"record/export", "a recording's samples as CSV, OpenMetrics or Parquet", []string{
+		"record/recording",
+	}},
 	{"record/timeline", "series laid on one grid of time: rates, episodes, periods, plateaus, and PromQL over them", nil},
 
 	{"model/volume", "a cloud volume as a pure queue: a request and a time in, a completion time out", []string{
@@ -174,8 +180,9 @@ var layers = []Layer{
 		"base/units", "present/document", "present/text",
 	}},
 	{"present/results", "every other kind of result as a document", []string{
-		"base/latency", "base/shellword", "base/units", "model/volume", "model/catalog", "model/simulate", "judge/rules",
-		"judge/diagnose", "judge/fleet", "judge/ruletest", "lab/probe", "lab/run", "lab/table", "advise/plan",
+		"base/latency", "base/shellword", "base/units", "record/recording", "record/query",
+		"model/volume", "model/catalog", "model/simulate", "judge/rules", "judge/diagnose",
+		"judge/fleet", "judge/ruletest", "lab/probe", "lab/run", "lab/table", "advise/plan",
 		"advise/prove", "advise/casebook", "present/document", "present/diagnosis",
 	}},
 
@@ -279,8 +286,9 @@ var layers = []Layer{
 	{"deploy/image", "the program that makes a container image", nil},
 
 	{"cmd/plimsoll", "the verbs: flags, a call and a writer each", []string{
-		"base/diagnostics", "base/random", "base/safefile", "base/units", "record/address", "record/recording",
-		"record/source", "record/exposition", "record/sources", "model/catalog", "model/engine",
+		"base/diagnostics", "base/random", "base/safefile", "base/units", "record/address",
+		"record/recording", "record/query", "record/export", "record/source", "record/exposition",
+		"record/sources", "model/catalog", "model/engine",
 		"model/scenario", "model/simulate", "judge/rules", "judge/alerts", "judge/diagnose",
 		"judge/fleet", "judge/ruletest", "lab", "lab/blockdev", "lab/existing", "lab/mount",
 		"lab/probe", "lab/run", "lab/table", "advise/emit", "advise/plan", "advise/prove",

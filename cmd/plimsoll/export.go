@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"plimsoll/internal/base/safefile"
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/record/export"
+	"plimsoll/internal/record/recording"
+)
+
+// exportOptions are the flags of `plimsoll export`.
+type exportOptions struct {
+	sourceOptions
+	format choice
+	out    string
+	match  []string
+}
+
+// formatOrTime is --to of export: the format's name or, as in every verb that reads sources, a time.
+// No word is both.
+type formatOrTime struct {
+	format *choice
+	time   *string
+}
+
+func (v formatOrTime) String() string { return "" }
+
+// Type is the name of the value in the help.
+func (v formatOrTime) Type() string { return v.format.Type() + "|TIME" }
+
+// Set accepts both.
+func (v formatOrTime) Set(word string) error {
+	if v.format.Set(word) != nil {
+		*v.time = word
+	}
+	return nil
+}
+
+func newExportCommand(a *app) *cobra.Command {
+	return newSourcesCommand(a, "export SOURCE... --to csv|openmetrics|parquet", &exportOptions{sourceOptions: sourceOptions{durationUnless: sampleBriefly}})
+}
+
+func (o *exportOptions) AddFlags(cmd *cobra.Command) {
+	for _, f := range export.Formats {
+		o.format.among = append(o.format.among, string(f))
+	}
+	cmd.Flags().StringVar(&o.out, "out", "", "file to write (default: stdout)")
+	cmd.Flags().StringArrayVar(&o.match, "match", nil, `only series that this selects: 'node_disk_io_time_seconds_total{device="sda"}' (repeatable)`)
+	complete(cmd, "match")
+	o.sourceOptions.AddFlags(cmd)
+	to := cmd.Flags().Lookup("to")
+	to.Usage = "the format (default: by the name of --out); as a time: only up to this time (repeatable)"
+	to.Value = formatOrTime{&o.format, &o.to}
+}
+
+// formatOf are the formats by a file's extension.
+var formatOf = map[string]export.Format{".csv": export.CSV, ".om": export.OpenMetrics, ".prom": export.OpenMetrics, ".txt": export.OpenMetrics, ".parquet": export.Parquet}
+
+func (o *exportOptions) Validate(cmd *cobra.Command, args []string, now time.Time) error {
+	if _, err := parseMoment("--to", o.to, now, time.UTC); err != nil {
+		return usagef(seeHelp(cmd), "--to %q is neither a format (%s) nor a time", o.to, strings.Join(o.format.among, ", "))
+	}
+	if o.format.value == "" {
+		o.format.value = string(formatOf[filepath.Ext(o.out)])
+	}
+	if o.format.value == "" {
+		return usagef("for example --to csv", "export: no format: want --to with one of %s", strings.Join(o.format.among, ", "))
+	}
+	return o.sourceOptions.Validate(cmd, args, now)
+}
+
+// Run reads the sources and exports what they hold.
+func (o *exportOptions) Run(ctx context.Context, a *app, args []string) error {
+	if o.format.value == string(export.Parquet) && o.out == "" && a.stdout.terminal {
+		return usagef("append --out series.parquet", "--to parquet: a terminal cannot show it")
+	}
+	r, done, err := o.reader(ctx, a, args, nil)
+	if err != nil {
+		return err
+	}
+	defer done()
+	t := &tally{}
+	stop := a.meter(t).show()
+	defer stop()
+	opt := export.Options{Match: o.match, From: o.fromAt, To: o.toAt, Progress: func(n, of int) { t.setStage("exporting metrics", n, of) }}
+	if o.out == "" {
+		_, err := o.write(ctx, a.stdout, r, opt)
+		return err
+	}
+	f, err := safefile.Create(o.out, safefile.Options{})
+	if err != nil {
+		return err
+	}
+	sum, err := o.write(ctx, f, r, opt)
+	if err != nil {
+		return errors.Join(err, f.Discard())
+	}
+	if err := f.Commit(); err != nil {
+		return err
+	}
+	stop()
+	_, err = fmt.Fprintf(a.stderr, "%s: %s samples of %s series, %s of time\n", o.out, units.Count(sum.Samples), units.Count(int64(sum.Series)), units.Seconds(sum.To.Sub(sum.From).Seconds()))
+	return err
+}
+
+func (o *exportOptions) write(ctx context.Context, w io.Writer, r recording.Reader, opt export.Options) (export.Summary, error) {
+	sum, err := export.Write(ctx, w, r, export.Format(o.format.value), opt)
+	if errors.Is(err, export.ErrNothing) {
+		return sum, &failure{code: exitFailure, err: err, hint: "check --match, --from and --to; plimsoll metrics lists what a source has"}
+	}
+	return sum, err
+}

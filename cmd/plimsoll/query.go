@@ -1,0 +1,180 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"plimsoll/internal/present/results"
+	"plimsoll/internal/record/export"
+	"plimsoll/internal/record/query"
+	"plimsoll/internal/record/recording"
+)
+
+// sampleBriefly is how long query, metrics and export sample live sources by default.
+const sampleBriefly = 10 * time.Second
+
+// asCSV writes a query's values as a table for a spreadsheet.
+const asCSV = "csv"
+
+// queryOptions are the flags of `plimsoll query`.
+type queryOptions struct {
+	sourceOptions
+	display
+	at       string
+	step     time.Duration
+	output   choice
+	atMoment time.Time
+}
+
+func newQueryCommand(a *app) *cobra.Command {
+	o := &queryOptions{sourceOptions: sourceOptions{durationUnless: sampleBriefly}}
+	cmd := &cobra.Command{Use: "query SOURCE... PROMQL", Args: needArgs(2, -1, "plimsoll query diagnostic.data 'rate(node_disk_io_time_seconds_total[1m])'")}
+	f := cmd.Flags()
+	f.StringVar(&o.at, "at", "", "the values of one moment, in place of --from and --to")
+	f.DurationVar(&o.step, "step", 0, "time between two values (default: the sources' own period)")
+	complete(cmd, "at")
+	complete(cmd, "step")
+	o.output.value = "text"
+	addChoice(cmd, &o.output, "output", "o", "how to write the result; csv has a column per series, json is as Prometheus writes it", "text", "json", asCSV, asMarkdown)
+	o.sourceOptions.AddFlags(cmd)
+	o.display.AddFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		given, expr := args[:len(args)-1], args[len(args)-1]
+		if err := o.Validate(cmd, given, a.now()); err != nil {
+			return err
+		}
+		return o.Run(cmd.Context(), a, given, expr)
+	}
+	return cmd
+}
+
+func (o *queryOptions) Validate(cmd *cobra.Command, args []string, now time.Time) (err error) {
+	if cmd.Flags().Changed("step") && o.step < time.Millisecond {
+		return usagef("for example --step 10s", "--step %s: want 1ms or more", o.step)
+	}
+	if o.at != "" && (o.from != "" || o.to != "") {
+		return usagef("", "--at is one moment: it does not go with --from and --to")
+	}
+	if err := o.sourceOptions.Validate(cmd, args, now); err != nil {
+		return err
+	}
+	if o.atMoment, err = parseMoment("--at", o.at, now, o.zone); err != nil {
+		return err
+	}
+	return o.display.Validate(cmd)
+}
+
+// Run reads what the expression selects and evaluates it.
+func (o *queryOptions) Run(ctx context.Context, a *app, args []string, text string) error {
+	expr, err := query.Parse(text)
+	if err != nil {
+		return usagef("the last argument is the expression", "query: %w", err)
+	}
+	var seen names
+	r, done, err := o.reader(ctx, a, args, func(metric string) bool {
+		seen.add(metric)
+		return expr.Wants(metric)
+	})
+	if err != nil {
+		return err
+	}
+	defer done()
+	found, err := query.Run(context.WithoutCancel(ctx), r, expr, query.Options{From: o.fromAt, To: o.toAt, At: o.atMoment, Step: o.step, Names: seen.all()})
+	if errors.Is(err, query.ErrNoMetric) {
+		return &failure{code: exitFailure, err: err, hint: "plimsoll metrics lists what a source has"}
+	}
+	if err != nil {
+		return err
+	}
+	switch o.output.value {
+	case "json":
+		return writeJSON(a, matrixOf(found))
+	case asCSV:
+		return export.WriteWide(a.stdout, found.Series)
+	}
+	return a.write(results.Query(found, o.zone), o.output, o.options(a))
+}
+
+// names is a set of names that several sources add to at the same time. The zero value is empty.
+type names struct {
+	mu  sync.Mutex
+	set map[string]bool
+}
+
+func (n *names) add(name string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.set == nil {
+		n.set = map[string]bool{}
+	}
+	n.set[name] = true
+}
+
+func (n *names) all() []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Sorted(maps.Keys(n.set))
+}
+
+// A matrix is a query's answer as Prometheus' API has it: the contract of `query -o json`.
+type matrix struct {
+	ResultType string         `json:"resultType"`
+	Result     []matrixSeries `json:"result"`
+}
+
+type matrixSeries struct {
+	Metric map[string]string `json:"metric"`
+	Values [][2]any          `json:"values"` // [seconds since the epoch, "value"]
+}
+
+func matrixOf(r *query.Result) matrix {
+	out := matrix{ResultType: "matrix", Result: []matrixSeries{}}
+	for _, s := range r.Series {
+		row := matrixSeries{Metric: s.Labels.Map()}
+		for _, p := range s.Points {
+			row.Values = append(row.Values, [2]any{float64(p.T) / 1000, strconv.FormatFloat(p.F, 'f', -1, 64)})
+		}
+		out.Result = append(out.Result, row)
+	}
+	return out
+}
+
+// reader is one recording of all sources, with progress on stderr: the only one that can be queried
+// directly, or all of them read into memory. done closes it.
+func (o *sourceOptions) reader(ctx context.Context, a *app, args []string, want func(string) bool) (r recording.Reader, done func(), err error) {
+	t := &tally{}
+	stop := a.meter(t).show()
+	defer stop()
+	inputs, err := o.open(ctx, a, args)
+	if err != nil {
+		return nil, nil, err
+	}
+	done = func() { closeAll(inputs) }
+	if len(inputs) == 1 && inputs[0].Reader != nil {
+		return inputs[0].Reader, done, nil
+	}
+	memory := recording.NewMemory(recording.MemoryOptions{})
+	err = o.readAll(ctx, inputs, want, t, func(int) recording.Writer { return memory })
+	if err != nil {
+		done()
+		return nil, nil, err
+	}
+	copying := context.WithoutCancel(ctx) // a live source that was interrupted has samples all the same
+	for _, in := range inputs {
+		if in.Reader == nil {
+			continue
+		}
+		if err := copyReader(copying, in.Reader, memory, o.fromAt, o.toAt, t); err != nil {
+			done()
+			return nil, nil, err
+		}
+	}
+	return memory, done, nil
+}

@@ -1,0 +1,84 @@
+package export
+
+import (
+	"encoding/csv"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+
+	"plimsoll/internal/record/recording"
+)
+
+// timeFormat is RFC 3339 with the milliseconds that a recording has.
+const timeFormat = "2006-01-02T15:04:05.000Z07:00"
+
+// csvWriter has a line per sample.
+type csvWriter struct {
+	w    *csv.Writer
+	name string
+}
+
+func newCSV(w io.Writer) (*csvWriter, error) {
+	out := &csvWriter{w: csv.NewWriter(w)}
+	return out, out.w.Write([]string{"time", "metric", "labels", "value"})
+}
+
+func (c *csvWriter) metric(name string, _ map[string]bool) error {
+	c.name = name
+	return nil
+}
+
+func (c *csvWriter) series(l labels.Labels, s recording.Series) error {
+	words := pairs(l, strconv.Quote)
+	for _, p := range s.Points {
+		if err := c.w.Write([]string{time.UnixMilli(p.T).UTC().Format(timeFormat), c.name, words, number(p.F)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *csvWriter) close() error {
+	c.w.Flush()
+	return c.w.Error()
+}
+
+// WriteWide writes series side by side: a column for the time and one per series, a line per
+// moment; a field without a sample is empty. It is what a spreadsheet plots.
+func WriteWide(w io.Writer, series []recording.Series) error {
+	out := csv.NewWriter(w)
+	head := []string{"time"}
+	for _, s := range series {
+		head = append(head, s.Labels.String())
+	}
+	if err := out.Write(head); err != nil {
+		return err
+	}
+	next := make([]int, len(series)) // of each series, its first point that is not written
+	for line := make([]string, len(head)); ; {
+		now, found := int64(0), false
+		for i, s := range series {
+			if next[i] < len(s.Points) && (!found || s.Points[next[i]].T < now) {
+				now, found = s.Points[next[i]].T, true
+			}
+		}
+		if !found {
+			break
+		}
+		line[0] = time.UnixMilli(now).UTC().Format(timeFormat)
+		for i, s := range series {
+			line[i+1] = ""
+			if next[i] < len(s.Points) && s.Points[next[i]].T == now {
+				line[i+1] = number(s.Points[next[i]].F)
+				next[i]++
+			}
+		}
+		if err := out.Write(line); err != nil {
+			return err
+		}
+	}
+	out.Flush()
+	return out.Error()
+}

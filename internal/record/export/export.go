@@ -1,0 +1,206 @@
+// Package export writes a recording's samples in formats that other programs read: CSV for a
+// spreadsheet, OpenMetrics for a Prometheus server, Parquet for a data frame. One metric is in
+// memory at a time, so that a recording of days can be exported.
+package export
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql/parser"
+
+	"plimsoll/internal/record/recording"
+)
+
+// A Format is a file format.
+type Format string
+
+// The formats.
+const (
+	// CSV has a line per sample: time (RFC 3339, UTC), metric, labels, value.
+	CSV Format = "csv"
+	// OpenMetrics is the text format of openmetrics.io with timestamps, which
+	// `promtool tsdb create-blocks-from openmetrics` turns into blocks of a Prometheus server.
+	OpenMetrics Format = "openmetrics"
+	// Parquet has a row per sample: time (milliseconds, UTC), metric, labels (a map), value.
+	Parquet Format = "parquet"
+)
+
+// Formats are all formats.
+var Formats = []Format{CSV, OpenMetrics, Parquet}
+
+// Options say what is exported. The zero value means everything.
+type Options struct {
+	// Match are selectors, such as `node_disk_io_time_seconds_total{device="sda"}`. A series is
+	// exported if any of them selects it; without selectors all are.
+	Match []string
+	// From and To bound the samples; zero means the first and the last one.
+	From, To time.Time
+	// Progress, if not nil, is called before each metric.
+	Progress func(done, total int)
+}
+
+// A Summary says what was exported.
+type Summary struct {
+	Metrics, Series int
+	Samples         int64
+	From, To        time.Time // first and last sample; zero if there are none
+}
+
+// ErrNothing is the error of an export without any sample.
+var ErrNothing = errors.New("nothing to export: no series was selected, or none has a sample in that time")
+
+// A writer writes series in one format. Series of one metric come one after the other.
+type writer interface {
+	// metric starts a metric; names are those of the whole export.
+	metric(name string, names map[string]bool) error
+	series(labels.Labels, recording.Series) error
+	close() error
+}
+
+// Write exports a recording's samples, metric by metric in the order of their names. It holds the
+// samples of one metric in memory. Its error is w's, the recording's, or that of a selector.
+func Write(ctx context.Context, w io.Writer, r recording.Reader, f Format, opt Options) (Summary, error) {
+	sel, err := parse(opt.Match)
+	if err != nil {
+		return Summary{}, err
+	}
+	out, err := newWriter(w, f)
+	if err != nil {
+		return Summary{}, err
+	}
+	all, err := r.Metrics(ctx)
+	if err != nil {
+		return Summary{}, err
+	}
+	metrics := slices.DeleteFunc(slices.Clone(all), func(m recording.Metric) bool { return !sel.name(m.Name) })
+	names := map[string]bool{}
+	for _, m := range metrics {
+		names[m.Name] = true
+	}
+	var sum Summary
+	for i, m := range metrics {
+		if opt.Progress != nil {
+			opt.Progress(i, len(metrics))
+		}
+		if err := one(ctx, r, m, sel, opt, out, names, &sum); err != nil {
+			return sum, err
+		}
+	}
+	if sum.Samples == 0 {
+		return sum, ErrNothing
+	}
+	return sum, out.close()
+}
+
+// one exports one metric.
+func one(ctx context.Context, r recording.Reader, m recording.Metric, sel selection, opt Options, out writer, names map[string]bool, sum *Summary) error {
+	from, to := m.From, m.To
+	if !opt.From.IsZero() {
+		from = opt.From
+	}
+	if !opt.To.IsZero() {
+		to = opt.To
+	}
+	if to.Before(from) {
+		return nil
+	}
+	byName := labels.MustNewMatcher(labels.MatchEqual, labels.MetricName, m.Name)
+	all, err := r.Samples(ctx, "{"+byName.String()+"}", from, to)
+	if err != nil {
+		return err
+	}
+	all = slices.DeleteFunc(all, func(s recording.Series) bool { return len(s.Points) == 0 || !sel.labels(s.Labels) })
+	if len(all) == 0 {
+		return nil
+	}
+	slices.SortFunc(all, func(a, b recording.Series) int { return labels.Compare(a.Labels, b.Labels) })
+	if err := out.metric(m.Name, names); err != nil {
+		return err
+	}
+	sum.Metrics++
+	for _, s := range all {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := out.series(s.Labels.DropReserved(func(n string) bool { return n == labels.MetricName }), s); err != nil {
+			return err
+		}
+		sum.add(s)
+	}
+	return nil
+}
+
+func (sum *Summary) add(s recording.Series) {
+	sum.Series++
+	sum.Samples += int64(len(s.Points))
+	if first := time.UnixMilli(s.Points[0].T); sum.From.IsZero() || first.Before(sum.From) {
+		sum.From = first.UTC()
+	}
+	if last := time.UnixMilli(s.Points[len(s.Points)-1].T); last.After(sum.To) {
+		sum.To = last.UTC()
+	}
+}
+
+// A selection is selectors, of which one has to fit; none fits all.
+type selection [][]*labels.Matcher
+
+func parse(match []string) (selection, error) {
+	var out selection
+	for _, text := range match {
+		m, err := parser.NewParser(parser.Options{}).ParseMetricSelector(text)
+		if err != nil {
+			return nil, fmt.Errorf("selector %q: %w", text, err)
+		}
+		out = append(out, m)
+	}
+	return out, nil
+}
+
+// name reports whether series of that name may be selected.
+func (sel selection) name(name string) bool {
+	return len(sel) == 0 || slices.ContainsFunc(sel, func(matchers []*labels.Matcher) bool {
+		return !slices.ContainsFunc(matchers, func(m *labels.Matcher) bool { return m.Name == labels.MetricName && !m.Matches(name) })
+	})
+}
+
+// labels reports whether a series is selected.
+func (sel selection) labels(l labels.Labels) bool {
+	return len(sel) == 0 || slices.ContainsFunc(sel, func(matchers []*labels.Matcher) bool {
+		return !slices.ContainsFunc(matchers, func(m *labels.Matcher) bool { return !m.Matches(l.Get(m.Name)) })
+	})
+}
+
+func newWriter(w io.Writer, f Format) (writer, error) {
+	switch f {
+	case CSV:
+		return newCSV(w)
+	case OpenMetrics:
+		return newOpenMetrics(w), nil
+	case Parquet:
+		return newParquet(w), nil
+	}
+	return nil, fmt.Errorf("no format %q; there are csv, openmetrics and parquet", f)
+}
+
+// number prints a value as Prometheus does.
+func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+
+// pairs prints labels between braces.
+func pairs(l labels.Labels, quote func(string) string) string {
+	var b strings.Builder
+	l.Range(func(l labels.Label) {
+		if b.Len() > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(l.Name + "=" + quote(l.Value))
+	})
+	return b.String()
+}

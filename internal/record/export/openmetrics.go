@@ -1,0 +1,68 @@
+package export
+
+import (
+	"bufio"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
+
+	"plimsoll/internal/record/recording"
+)
+
+// openMetricsWriter writes OpenMetrics text. A recording does not keep the metrics' types, so what
+// ends in _total is a counter and the rest is of unknown type, which every reader accepts.
+type openMetricsWriter struct {
+	w    *bufio.Writer
+	name string
+}
+
+func newOpenMetrics(w io.Writer) *openMetricsWriter { return &openMetricsWriter{w: bufio.NewWriter(w)} }
+
+func (o *openMetricsWriter) metric(name string, names map[string]bool) error {
+	o.name = name
+	family, kind := name, "unknown"
+	// A counter's family lacks the suffix. It must not be another metric's name.
+	if base, ok := strings.CutSuffix(name, "_total"); ok && base != "" && !names[base] {
+		family, kind = base, "counter"
+	}
+	if !model.LegacyValidation.IsValidMetricName(name) {
+		family = quote(family)
+	}
+	_, err := o.w.WriteString("# TYPE " + family + " " + kind + "\n")
+	return err
+}
+
+func (o *openMetricsWriter) series(l labels.Labels, s recording.Series) error {
+	head := o.name
+	words := pairs(l, quote)
+	switch legacy := model.LegacyValidation.IsValidMetricName(o.name); {
+	case !legacy && words != "":
+		head = "{" + quote(o.name) + "," + words + "}"
+	case !legacy:
+		head = "{" + quote(o.name) + "}"
+	case words != "":
+		head += "{" + words + "}"
+	}
+	for _, p := range s.Points {
+		at := strconv.FormatFloat(float64(p.T)/1000, 'f', -1, 64)
+		if _, err := o.w.WriteString(head + " " + number(p.F) + " " + at + "\n"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o *openMetricsWriter) close() error {
+	if _, err := o.w.WriteString("# EOF\n"); err != nil {
+		return err
+	}
+	return o.w.Flush()
+}
+
+// escapes are those that OpenMetrics has in a quoted string.
+var escapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
+
+func quote(s string) string { return `"` + escapes.Replace(s) + `"` }

@@ -1,0 +1,196 @@
+// Package query evaluates a PromQL expression over a recording that nobody has described: which
+// time it covers and at which step are found in the recording itself, and a name that it does not
+// hold is an error with the nearest one, not an empty answer.
+package query
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql/parser"
+
+	"plimsoll/internal/base/diagnostics"
+	"plimsoll/internal/record/recording"
+)
+
+// An Expr is a parsed expression. The zero value is not one: see [Parse].
+type Expr struct {
+	text      string
+	selectors [][]*labels.Matcher
+}
+
+// Parse reads PromQL. Its error contains the position and what was expected there.
+func Parse(text string) (Expr, error) {
+	e, err := parser.NewParser(parser.Options{}).ParseExpr(text)
+	if err != nil {
+		return Expr{}, fmt.Errorf("PromQL %q: %w", text, err)
+	}
+	if t := e.Type(); t == parser.ValueTypeMatrix || t == parser.ValueTypeString {
+		return Expr{}, fmt.Errorf("PromQL %q is a %s; want an expression with one value per moment, such as rate(%s)", text, parser.DocumentedType(t), text)
+	}
+	out := Expr{text: text}
+	parser.Inspect(e, func(n parser.Node, _ []parser.Node) error {
+		if v, ok := n.(*parser.VectorSelector); ok {
+			out.selectors = append(out.selectors, v.LabelMatchers)
+		}
+		return nil
+	})
+	return out, nil
+}
+
+// String returns the expression as it was written.
+func (e Expr) String() string { return e.text }
+
+// Wants reports whether the expression selects series of a metric.
+func (e Expr) Wants(metric string) bool {
+	return slices.ContainsFunc(e.selectors, func(s []*labels.Matcher) bool { return named(s, metric) })
+}
+
+// named reports whether matchers accept a metric's name.
+func named(matchers []*labels.Matcher, metric string) bool {
+	for _, m := range matchers {
+		if m.Name == labels.MetricName && !m.Matches(metric) {
+			return false
+		}
+	}
+	return true
+}
+
+// Options bound a query in time. The zero value covers all that the expression's metrics have.
+type Options struct {
+	// From and To are the first and the last moment; zero means the first and the last sample of the
+	// metrics that the expression selects.
+	From, To time.Time
+	// At, unless zero, asks for one moment in place of From and To.
+	At time.Time
+	// Step is the time between two values. 0 means the longest period of the metrics, or more if
+	// there would be over [StepsMax] values per series.
+	Step time.Duration
+	// Names are further names of the source, of metrics that were not read: an error suggests one of
+	// them.
+	Names []string
+}
+
+// StepsMax is how many values per series a query has by default: the limit of Prometheus' own
+// query API.
+const StepsMax = 11_000
+
+// A Result is a query's answer.
+type Result struct {
+	Expr     string
+	From, To time.Time
+	Step     time.Duration // 0 for one moment
+	Series   []recording.Series
+}
+
+// ErrNoMetric is wrapped by the error of an expression that selects nothing in the recording.
+var ErrNoMetric = errors.New("no such metric")
+
+// Run evaluates an expression. An expression without a selector, such as 1 + 1, needs From and To,
+// or At.
+func Run(ctx context.Context, r recording.Reader, e Expr, opt Options) (*Result, error) {
+	metrics, err := r.Metrics(ctx)
+	if err != nil {
+		return nil, err
+	}
+	span, err := e.span(metrics, opt.Names)
+	if err != nil {
+		return nil, err
+	}
+	out := &Result{Expr: e.text, From: opt.From, To: opt.To, Step: opt.Step}
+	if !opt.At.IsZero() {
+		out.From, out.To, out.Step = opt.At, opt.At, 0
+	}
+	if out.From.IsZero() {
+		out.From = span.from
+	}
+	if out.To.IsZero() {
+		out.To = span.to
+	}
+	if out.From.IsZero() || out.To.IsZero() {
+		return nil, fmt.Errorf("PromQL %q selects no series: give the time it is for", e.text)
+	}
+	if out.To.Before(out.From) {
+		return nil, fmt.Errorf("PromQL %q: its metrics have samples from %s to %s, which is outside of the time requested",
+			e.text, span.from.UTC().Format(time.RFC3339), span.to.UTC().Format(time.RFC3339))
+	}
+	if opt.At.IsZero() && out.Step <= 0 {
+		out.Step = stepFor(out.To.Sub(out.From), span.period)
+	}
+	out.Series, err = r.Range(ctx, e.text, out.From, out.To, out.Step, 0)
+	return out, err
+}
+
+// stepFor is the step for a span of samples that are period apart.
+func stepFor(span, period time.Duration) time.Duration {
+	if period <= 0 {
+		period = time.Second
+	}
+	return max(period, (span/StepsMax).Truncate(time.Millisecond)+time.Millisecond)
+}
+
+// A span is the time that metrics cover, and the longest of their periods.
+type span struct {
+	from, to time.Time
+	period   time.Duration
+}
+
+// span returns what the metrics cover that the expression selects. Each selector must select one.
+func (e Expr) span(metrics []recording.Metric, names []string) (span, error) {
+	var out span
+	for _, s := range e.selectors {
+		found := false
+		for _, m := range metrics {
+			if !named(s, m.Name) {
+				continue
+			}
+			found = true
+			if out.from.IsZero() || m.From.Before(out.from) {
+				out.from = m.From
+			}
+			if m.To.After(out.to) {
+				out.to = m.To
+			}
+			out.period = max(out.period, m.Period)
+		}
+		if !found {
+			return span{}, missing(s, metrics, names)
+		}
+	}
+	return out, nil
+}
+
+// missing is the error of a selector that selects nothing, with the nearest name there is.
+func missing(s []*labels.Matcher, metrics []recording.Metric, names []string) error {
+	name := ""
+	for _, m := range s {
+		if m.Name == labels.MetricName && m.Type == labels.MatchEqual {
+			name = m.Value
+		}
+	}
+	if name == "" {
+		return fmt.Errorf("%w: no name fits %s", ErrNoMetric, labelsOf(s))
+	}
+	names = slices.Clone(names)
+	for _, m := range metrics {
+		names = append(names, m.Name)
+	}
+	if near := diagnostics.Nearest(name, names); near != "" {
+		return fmt.Errorf("%w: %s; the nearest is %s", ErrNoMetric, name, near)
+	}
+	return fmt.Errorf("%w: %s", ErrNoMetric, name)
+}
+
+// labelsOf are matchers as they are written.
+func labelsOf(s []*labels.Matcher) string {
+	var words []string
+	for _, m := range s {
+		words = append(words, m.String())
+	}
+	return "{" + strings.Join(words, ",") + "}"
+}
