@@ -1,7 +1,7 @@
 // Package yamltree reads YAML that people write by hand into Go values, and says all that is wrong
 // with it, each with its place.
 //
-// A text becomes a tree of nodes ([Parse]), which assignments can be put into ([Node.Assign]); a
+// A text becomes a tree of nodes ([Parse]), which values can be put into ([Assigned], [Node.Put]). A
 // [Decoder] puts the tree into structs with YAML tags, and a [Source] shows the line of a problem
 // with a mark under the place. Values become trees again by [Encode], and text by [Node.YAML].
 //

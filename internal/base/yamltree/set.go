@@ -7,30 +7,13 @@ import (
 	"strings"
 )
 
-// Assign puts an assignment into the tree, "volumes.data.iops=16000" or "volumes.journal={type:
-// io2, size: 10GiB}": a path of keys, with [n] for items of lists, and a value as YAML has it. Keys
-// on the way are made; whether they mean anything shows when the tree is decoded. The value null,
-// "a.b=", takes the key away. like is an assignment of this kind, for errors.
-func (n *Node) Assign(text, noun, like string) error {
-	if text == "" {
-		text = "''" // a position without an assignment would be one in the file
-	}
-	path, value, ok := strings.Cut(text, "=")
-	if !ok || strings.TrimSpace(path) == "" {
-		return &Unreadable{Position{Line: 1, Column: 1, Set: text}, "is no assignment: write it as " + like}
-	}
+// Assigned reads the value of an assignment, "volumes.data.iops=16000" or "volumes.journal={type:
+// io2, size: 10GiB}": a path of keys, with [n] for items of lists, and a value as YAML has it. set
+// is the whole assignment, and like another of this kind, for errors.
+func Assigned(path, value, noun, set, like string) (*Node, error) {
 	if _, err := splitPath(path, like[:strings.Index(like, "=")]); err != nil {
-		return &Unreadable{Position{Line: 1, Column: 1, Set: text}, err.Error()}
+		return nil, &Unreadable{Position{Line: 1, Column: 1, Set: set}, err.Error()}
 	}
-	tree, err := Assigned(path, value, noun, text)
-	if err != nil {
-		return err
-	}
-	return n.Put(path, tree, text, like)
-}
-
-// Assigned reads an assignment's value.
-func Assigned(path, value, noun, set string) (*Node, error) {
 	valueAt := len([]rune(path)) + 1
 	tree, err := Parse([]byte(value), noun, set)
 	if err != nil {
@@ -43,8 +26,9 @@ func Assigned(path, value, noun, set string) (*Node, error) {
 	return tree, nil
 }
 
-// Put puts a value at a path; set is the whole assignment, and like another of this kind, for
-// errors.
+// Put puts a value at a path. Keys on the way are made; whether they mean anything shows when the
+// tree is decoded. [Null] takes the key away. set is the whole assignment, and like another of this
+// kind, for errors.
 func (n *Node) Put(path string, value *Node, set, like string) error {
 	keys, err := splitPath(path, like[:strings.Index(like, "=")])
 	if err != nil {

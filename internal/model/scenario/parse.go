@@ -3,7 +3,6 @@ package scenario
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -43,22 +42,14 @@ func (l *Language) parse(name string, text []byte, sets []string, open workload.
 	text = bytes.TrimPrefix(text, []byte("\ufeff")) // some editors begin a file with a byte order mark
 	src := yamltree.NewSource(name, text)
 	root, err := yamltree.Parse(text, noun, "")
-	if err == nil && len(sets) > setsMax {
-		return nil, fmt.Errorf("scenario %s: %d assignments are more than %d", name, len(sets), setsMax)
-	}
-	if err == nil && reshape != nil {
-		root = reshape(root)
-	}
-	for _, set := range sets {
-		if err == nil {
-			err = root.Assign(set, noun, like)
-		}
-	}
 	if err != nil {
 		return nil, refused(src, err)
 	}
+	if reshape != nil {
+		root = reshape(root)
+	}
 	d := &draft{Language: l, src: src, root: root, open: open, mounted: reshape != nil}
-	return d.scenario()
+	return d.with(Sets(sets))
 }
 
 // A draft is what a scenario says, before it is asked what that means.

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -16,27 +17,58 @@ type Set struct {
 	Value any
 }
 
-// String is the assignment as --set takes it.
-func (s Set) String() string {
-	if text, ok := s.Value.(string); ok || s.Value == nil {
-		return s.Path + "=" + text
+// unassigned is the value of a text that is no assignment.
+type unassigned struct{}
+
+// Sets are assignments as --set takes them. A text that is none of them is refused when it is put
+// over a scenario, with its place.
+func Sets(texts []string) []Set {
+	out := make([]Set, len(texts))
+	for i, text := range texts {
+		path, value, ok := strings.Cut(text, "=")
+		if out[i] = (Set{path, value}); !ok || strings.TrimSpace(path) == "" {
+			out[i] = Set{text, unassigned{}}
+		}
+	}
+	return out
+}
+
+// Text is the value as --set takes it: "" takes the key away.
+func (s Set) Text() string {
+	switch v := s.Value.(type) {
+	case nil, unassigned:
+		return ""
+	case string:
+		return v
 	}
 	b, err := yamltree.Encode(s.Value).YAML(true)
 	if err != nil {
-		return s.Path + "=" + fmt.Sprint(s.Value)
+		return fmt.Sprint(s.Value)
 	}
-	return s.Path + "=" + strings.TrimSpace(string(b))
+	return strings.TrimSpace(string(b))
+}
+
+// String is the assignment as --set takes it.
+func (s Set) String() string {
+	if s.Value == (unassigned{}) {
+		return s.Path
+	}
+	return s.Path + "=" + s.Text()
 }
 
 // value is what is put at the path.
 func (s Set) value() (*yamltree.Node, error) {
-	text, ok := s.Value.(string)
-	if !ok {
-		n := yamltree.Encode(s.Value)
-		n.Stand(yamltree.Position{Line: 1, Column: len([]rune(s.Path)) + 2, Set: s.String()})
-		return n, nil
+	switch v := s.Value.(type) {
+	case unassigned:
+		// A position without an assignment would be one in the file.
+		at := yamltree.Position{Line: 1, Column: 1, Set: cmp.Or(s.Path, "''")}
+		return nil, &yamltree.Unreadable{At: at, Text: "is no assignment: write it as " + like}
+	case string:
+		return yamltree.Assigned(s.Path, v, noun, s.String(), like)
 	}
-	return yamltree.Assigned(s.Path, text, noun, s.String())
+	n := yamltree.Encode(s.Value)
+	n.Stand(yamltree.Position{Line: 1, Column: len([]rune(s.Path)) + 2, Set: s.String()})
+	return n, nil
 }
 
 // Make makes a scenario of assignments alone: what it says and nothing else is at their paths. The
