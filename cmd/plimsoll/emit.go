@@ -185,7 +185,8 @@ func (o *emitOptions) layout(ctx context.Context, path string) (*emit.Layout, er
 		}
 		return l, err
 	}
-	l, err := emit.NewLayout(engines.All(), language().NewFile(path, text), path, o.sets)
+	p := &emit.Plan{File: path, Text: string(text), Sets: o.sets}
+	l, err := p.Layout(engines.All())
 	var problems scenario.Problems
 	if errors.As(err, &problems) {
 		err = fmt.Errorf("the layout cannot be emitted:\n%w", err)

@@ -95,7 +95,7 @@ func (o *planOptions) AddFlags(cmd *cobra.Command) {
 // Validate reads the flags.
 func (o *planOptions) Validate(cmd *cobra.Command) (plan.Options, error) {
 	o.asciiSet = cmd.Flags().Changed("ascii")
-	opt := plan.Options{Sets: o.sets, Region: o.region, AtOnce: &o.atOnce, Most: o.most, Ephemeral: o.ephemeral, Unpriced: o.unpriced, Keep: o.keep}
+	opt := plan.Options{Sets: scenario.Sets(o.sets), Region: o.region, AtOnce: &o.atOnce, Most: o.most, Ephemeral: o.ephemeral, Unpriced: o.unpriced, Keep: o.keep}
 	for _, text := range o.objectives {
 		b, err := plan.ParseObjective(text)
 		if err != nil {
@@ -147,14 +147,9 @@ func (o *planOptions) Run(ctx context.Context, a *app, path string, opt plan.Opt
 	if err := a.useCatalog(); err != nil {
 		return err
 	}
-	file, fitted, err := o.scenario(ctx, a, path)
+	d, err := o.deployed(ctx, a, path, opt.Sets)
 	if err != nil {
 		return err
-	}
-	if fitted != nil {
-		if err := o.products(file, fitted); err != nil {
-			return err
-		}
 	}
 	t := &tally{}
 	opt.Progress = func(runs int, monthly units.USD) {
@@ -166,15 +161,16 @@ func (o *planOptions) Run(ctx context.Context, a *app, path string, opt plan.Opt
 	}
 	t.setStage("simulating what is deployed now", 0, 0)
 	stop := a.meter(t).show()
-	p, err := plan.Make(ctx, file, path, opt)
+	p, err := plan.Make(ctx, d.scenario, path, opt)
 	stop()
 	if err != nil {
 		return asPlanFailure(err)
 	}
 	if o.output.value == "json" {
+		p.Scenario.Text = string(d.text())
 		err = writeJSON(a, p)
 	} else {
-		err = a.write(results.Plan(p, o.origin(file, path, p, fitted)), o.output, text.Options{Width: o.columns(a), ASCII: o.ascii || (!o.asciiSet && !a.unicode())})
+		err = a.write(results.Plan(p, o.origin(path, p, d.command)), o.output, text.Options{Width: o.columns(a), ASCII: o.ascii || (!o.asciiSet && !a.unicode())})
 	}
 	if err != nil {
 		return err
@@ -186,53 +182,78 @@ func (o *planOptions) Run(ctx context.Context, a *app, path string, opt plan.Opt
 }
 
 // origin is what a plan's page is made from: its layouts' scenarios, the region of the prices, and
-// of a recording the scenario that was fitted.
-func (o *planOptions) origin(file *scenario.File, path string, p *plan.Plan, fitted *fit.Fitted) results.Origin {
+// of a recording the scenario that was fitted by a command.
+func (o *planOptions) origin(path string, p *plan.Plan, command string) results.Origin {
 	out := results.Origin{File: path, Command: o.given}
-	if fitted != nil {
-		out.File, out.Made = "fitted.yaml", o.fitCommand(path, fitted)+" > fitted.yaml"
+	if command != "" {
+		out.File, out.Made = "fitted.yaml", command+" > fitted.yaml"
 	}
 	var all []*scenario.Scenario
 	for _, l := range append([]*plan.Layout{p.Now, p.Chosen, p.Nearest}, p.Frontier...) {
-		if l == nil {
-			continue
-		}
-		if sc, err := file.Parse(l.Sets); err == nil {
-			all = append(all, sc)
+		if l != nil && l.Scenario != nil {
+			all = append(all, l.Scenario)
 		}
 	}
 	out.Prices = pricesOf(o.region, all...)
 	return out
 }
 
-// scenario reads what to plan for: a scenario file, or, for a recording, the scenario that would
-// have produced it, with its basis.
-func (o *planOptions) scenario(ctx context.Context, a *app, path string) (file *scenario.File, fitted *fit.Fitted, err error) {
-	if !isRecording(path) {
-		file, err := openScenario(ctx, path)
-		if err == nil && (o.engine.value != "" || len(o.devices) > 0) {
-			err = usagef("a scenario already names them", "--engine and --device need a recording, and %s is a scenario", path)
-		}
-		return file, nil, err
+// A deployment is what to plan for.
+type deployment struct {
+	scenario *scenario.Scenario
+	text     func() []byte // without what --set adds
+	command  string        // that recreates a recording's scenario; "": it was read from a file
+}
+
+// deployed reads what to plan for: a scenario file, or, for a recording, the scenario that would
+// have produced it.
+func (o *planOptions) deployed(ctx context.Context, a *app, path string, sets []scenario.Set) (*deployment, error) {
+	if isRecording(path) {
+		return o.recorded(ctx, a, path, sets)
 	}
+	file, err := openScenario(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	if o.engine.value != "" || len(o.devices) > 0 {
+		return nil, usagef("a scenario already names them", "--engine and --device need a recording, and %s is a scenario", path)
+	}
+	sc, err := file.Parse(o.sets)
+	return &deployment{scenario: sc, text: file.Text}, asPlanFailure(err)
+}
+
+// recorded fits a scenario to a recording.
+func (o *planOptions) recorded(ctx context.Context, a *app, path string, sets []scenario.Set) (*deployment, error) {
 	f := &fitOptions{}
 	cmd := &cobra.Command{Use: "fit"} // for the defaults of its flags
 	f.AddFlags(cmd)
 	f.engine.value, f.devices = o.engine.value, o.devices
 	if err := f.Validate(cmd, []string{path}, a.now()); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	o.said(func(volume, word string) {
-		_ = f.know(volume, word) // errors in it are reported with their place when the scenario is parsed
+	d := &deployment{command: "plimsoll fit " + path}
+	if o.engine.value != "" {
+		d.command += " --engine " + o.engine.value
+	}
+	for _, device := range o.devices {
+		d.command += " --device " + device
+	}
+	said(sets, func(volume, word string) {
+		d.command += " --volume " + volume + "=" + word
+		_ = f.know(volume, word) // errors in it are reported with their place when it is put over the scenario
 	})
-	made, err := f.fit(ctx, a, []string{path})
+	fitted, err := f.fit(ctx, a, []string{path})
 	if err != nil {
-		return nil, nil, asFitFailure(err)
+		return nil, asFitFailure(err)
 	}
-	for _, r := range made.Remarks {
+	for _, r := range fitted.Remarks {
 		fmt.Fprintf(a.stderr, "plimsoll: note: %s\n", printable(r))
 	}
-	return language().NewFile(path, made.YAML()), made, nil
+	d.text = fitted.YAML
+	if d.scenario, err = fitted.Scenario(language(), sets...); err != nil {
+		return nil, asPlanFailure(err)
+	}
+	return d, priced(d.scenario, fitted)
 }
 
 // isRecording distinguishes a recording (a folder, or a capture in one file) from a scenario, which
@@ -252,25 +273,20 @@ func isRecording(path string) bool {
 	return bytes.IndexByte(head[:n], 0) >= 0
 }
 
-// said are the volumes' types and sizes that --set gives, by path; the observed limits then count
-// as figures of these products. Other assignments are applied to the fitted scenario.
-func (o *planOptions) said(tell func(volume, word string)) {
-	for _, text := range o.sets {
-		path, value, _ := strings.Cut(text, "=")
-		keys := strings.Split(strings.TrimSpace(path), ".")
+// said are the volumes' types and sizes that --set gives; the observed limits then count as figures
+// of these products. Other assignments are put over the fitted scenario.
+func said(sets []scenario.Set, tell func(volume, word string)) {
+	for _, s := range sets {
+		keys := strings.Split(strings.TrimSpace(s.Path), ".")
 		if len(keys) == 3 && keys[0] == "volumes" && (keys[2] == "type" || keys[2] == "size") {
-			tell(keys[1], strings.TrimSpace(value))
+			tell(keys[1], strings.TrimSpace(s.Text()))
 		}
 	}
 }
 
-// products refuses a recording whose volumes' products are not known: without a product there is no
+// priced refuses a recording whose volumes' products are not known: without a product there is no
 // price.
-func (o *planOptions) products(file *scenario.File, fitted *fit.Fitted) error {
-	sc, err := file.Parse(o.sets)
-	if err != nil {
-		return asPlanFailure(err)
-	}
+func priced(sc *scenario.Scenario, fitted *fit.Fitted) error {
 	for _, v := range sc.Volumes {
 		if v.Value.Type != "custom" {
 			continue
@@ -285,23 +301,6 @@ func (o *planOptions) products(file *scenario.File, fitted *fit.Fitted) error {
 		}
 	}
 	return nil
-}
-
-// fitCommand is the command that recreates a recording's scenario; "" if the plan is not for a
-// recording.
-func (o *planOptions) fitCommand(path string, fitted *fit.Fitted) string {
-	if fitted == nil {
-		return ""
-	}
-	command := "plimsoll fit " + path
-	if o.engine.value != "" {
-		command += " --engine " + o.engine.value
-	}
-	for _, d := range o.devices {
-		command += " --device " + d
-	}
-	o.said(func(volume, word string) { command += " --volume " + volume + "=" + word })
-	return command
 }
 
 func unmetHint(p *plan.Plan) string {

@@ -37,7 +37,7 @@ type Layout struct {
 
 // options are the layout as plan has it.
 func (l *Layout) options() (plan.Options, error) {
-	opt := plan.Options{Sets: l.Set, Keep: l.Keep}
+	opt := plan.Options{Sets: scenario.Sets(l.Set), Keep: l.Keep}
 	for _, text := range l.Objective {
 		b, err := plan.ParseObjective(text)
 		if err != nil {
@@ -84,15 +84,15 @@ type Written struct {
 // shownMax bounds the lines that are shown of a file.
 const shownMax = 8
 
-// planned makes the case's plan.
-func (c *Case) planned(ctx context.Context, opt Options) (*Planned, error) {
+// planned makes the case's plan, of what is deployed now.
+func (c *Case) planned(ctx context.Context, now *scenario.Scenario, opt Options) (*Planned, error) {
 	want, err := c.Layout.options()
 	if err != nil {
 		return nil, err
 	}
 	want.Progress = func(runs int, _ units.USD) { opt.stage("planning, layout", runs, 0) }
 	opt.stage("planning", 0, 0)
-	p, err := plan.Make(ctx, c.file(opt.Engines), c.Name+"/scenario.yaml", want)
+	p, err := plan.Make(ctx, now, c.Name+"/scenario.yaml", want)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +102,7 @@ func (c *Case) planned(ctx context.Context, opt Options) (*Planned, error) {
 // written are the files that lead from one scenario to another, README first; none of a change that
 // only an application can make.
 func (c *Case) written(all []engine.Engine, before, after *scenario.Scenario, sets []string) ([]Written, error) {
-	l, err := emit.Between(all, before, after, c.Name+"/scenario.yaml", sets)
+	l, err := emit.NewLayout(all, before, after, c.Name+"/scenario.yaml", sets)
 	if err != nil {
 		return nil, err
 	}

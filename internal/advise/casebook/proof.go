@@ -25,11 +25,7 @@ func (c *Case) proven(ctx context.Context, before, after *scenario.Scenario, p *
 		seed     random.Seed
 		store    *recording.Memory
 	}{{scenario: before, seed: 101}, {scenario: after, seed: 102}}
-	var sets []scenario.Set
-	for _, text := range c.Layout.Record {
-		path, value, _ := strings.Cut(text, "=")
-		sets = append(sets, scenario.Set{Path: path, Value: value})
-	}
+	sets := scenario.Sets(c.Layout.Record)
 	g, runs := errgroup.WithContext(ctx)
 	for i := range sides {
 		s := &sides[i]

@@ -142,11 +142,11 @@ func Run(ctx context.Context, c *Case, opt Options) (*Walk, error) {
 // end is the end of the arc.
 func (w *Walk) end(ctx context.Context, opt Options) (err error) {
 	c := w.Case
-	if w.Plan, err = c.planned(ctx, opt); err != nil || w.Plan.Chosen == nil || len(w.Plan.Chosen.Changes) == 0 {
-		return err
-	}
 	before, err := c.file(opt.Engines).Parse(c.Layout.Set)
 	if err != nil {
+		return err
+	}
+	if w.Plan, err = c.planned(ctx, before, opt); err != nil || w.Plan.Chosen == nil || len(w.Plan.Chosen.Changes) == 0 {
 		return err
 	}
 	after := w.Plan.Chosen.Scenario

@@ -15,7 +15,6 @@ import (
 	"plimsoll/internal/advise/emit"
 	engines "plimsoll/internal/engine"
 	"plimsoll/internal/model/engine"
-	"plimsoll/internal/model/scenario"
 )
 
 // layoutOf is a layout over one of the examples, or over a text.
@@ -37,7 +36,7 @@ func tryLayout(t testing.TB, file string, sets []string) (*emit.Layout, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return emit.NewLayout(engines.All(), scenario.NewLanguage(engines.All()).NewFile(file, text), file, sets)
+	return (&emit.Plan{File: file, Text: string(text), Sets: sets}).Layout(engines.All())
 }
 
 // targets are the names of those that fit an engine.
@@ -170,7 +169,8 @@ func TestNamesCannotRunAnything(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l, err := emit.NewLayout(engines.All(), scenario.NewLanguage(engines.All()).NewFile(evil, text), evil, []string{"name=" + string(name), "volumes.journal={type: gp3, size: 10GiB}", "volumes.data.iops=6000", "host.dirty_bytes=64MB", "engine.wiredtiger.cache=4GB"})
+		p := &emit.Plan{File: evil, Text: string(text), Sets: []string{"name=" + string(name), "volumes.journal={type: gp3, size: 10GiB}", "volumes.data.iops=6000", "host.dirty_bytes=64MB", "engine.wiredtiger.cache=4GB"}}
+		l, err := p.Layout(engines.All())
 		if err != nil {
 			t.Logf("%q is refused: %v", evil, err)
 			continue

@@ -27,25 +27,11 @@ type Layout struct {
 	disks      []disk
 }
 
-// NewLayout reads a scenario of one of some engines twice: as it is written, and with assignments
-// over it. The error is an *[InputError] where the engine changes, and an *[engine.LackError] where
-// the engine is not one that layouts are emitted of.
-func NewLayout(all []engine.Engine, f *scenario.File, name string, sets []string) (*Layout, error) {
-	before, err := f.Parse(nil)
-	if err != nil {
-		return nil, err
-	}
-	after, err := f.Parse(sets)
-	if err != nil {
-		return nil, err
-	}
-	return Between(all, before, after, name, sets)
-}
-
-// Between is the layout that leads from one scenario to another. Its name is the scenario's file,
-// and sets are what makes the other of the one: both are for comments. Errors are those of
-// [NewLayout].
-func Between(all []engine.Engine, before, after *scenario.Scenario, name string, sets []string) (*Layout, error) {
+// NewLayout is the layout that leads from one scenario to another, of one of some engines. Its name
+// is the scenario's file, and sets are what makes the other of the one: both are for comments. The
+// error is an *[InputError] where the engine changes, and an *[engine.LackError] where the engine is
+// not one that layouts are emitted of.
+func NewLayout(all []engine.Engine, before, after *scenario.Scenario, name string, sets []string) (*Layout, error) {
 	l := &Layout{Before: before, After: after, File: name, Sets: sets, targets: targetsOf(all)}
 	if b, a := before.Engine.Name(), after.Engine.Name(); b != a {
 		return nil, Inputf("emit a layout of one engine", "the engine changes from %s to %s: no file moves a database from one to the other", b, a)

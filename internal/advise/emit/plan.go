@@ -41,7 +41,8 @@ func Inputf(next, format string, args ...any) error {
 	return &InputError{Text: fmt.Sprintf(format, args...), Next: next}
 }
 
-// A Plan is what is read of a plan: the scenario it was made for, and what it chose to change.
+// A Plan is what is read of a plan, or said without one: the scenario it was made for, and what it
+// chose to change.
 type Plan struct {
 	File string   // where the scenario stood
 	Text string   // the scenario
@@ -110,8 +111,17 @@ func lacking(version int, text string) string {
 	return `"chosen"`
 }
 
-// Layout makes the scenarios of a plan, of one of some engines. The error is of type
-// scenario.Problems where the scenario or an assignment is wrong.
+// Layout makes the scenarios of a plan, of one of some engines, and their layout. The error is of
+// type [scenario.Problems] where the scenario or an assignment is wrong, else as of [NewLayout].
 func (p *Plan) Layout(all []engine.Engine) (*Layout, error) {
-	return NewLayout(all, scenario.NewLanguage(all).NewFile(p.File, []byte(p.Text)), p.File, p.Sets)
+	file := scenario.NewLanguage(all).NewFile(p.File, []byte(p.Text))
+	before, err := file.Parse(nil)
+	if err != nil {
+		return nil, err
+	}
+	after, err := file.Parse(p.Sets)
+	if err != nil {
+		return nil, err
+	}
+	return NewLayout(all, before, after, p.File, p.Sets)
 }

@@ -32,9 +32,9 @@ func (f *Fitted) YAML() []byte {
 	return b.Bytes()
 }
 
-// Scenario is what was fitted, as a value: what [Fitted.YAML] says without its comments. The error
-// is of type [scenario.Problems] where that is no scenario.
-func (f *Fitted) Scenario(l *scenario.Language) (*scenario.Scenario, error) {
+// Scenario is what was fitted, as a value, with assignments over it: what [Fitted.YAML] says without
+// its comments. The error is of type [scenario.Problems] where that is no scenario.
+func (f *Fitted) Scenario(l *scenario.Language, over ...scenario.Set) (*scenario.Scenario, error) {
 	sets := []scenario.Set{{Path: "plimsoll", Value: "1"}, {Path: "name", Value: strconv.Quote(f.Name)}, {Path: "seed", Value: "1"}}
 	chosen := false
 	for i := range f.Values {
@@ -47,7 +47,7 @@ func (f *Fitted) Scenario(l *scenario.Language) (*scenario.Scenario, error) {
 			sets = append(sets, scenario.Set{Path: v.Key, Value: v.Text})
 		}
 	}
-	return l.Make(f.Name, sets)
+	return l.Make(f.Name, append(sets, over...))
 }
 
 // A branch is a mapping of the YAML, or a value in one.

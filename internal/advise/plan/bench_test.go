@@ -8,12 +8,12 @@ import (
 // BenchmarkTelemetry makes a whole plan for ten minutes of the telemetry platform, with the AWS
 // catalogue.
 func BenchmarkTelemetry(b *testing.B) {
-	file, err := language.Open("../../../examples/scenarios/telemetry.yaml")
+	now, err := language.Load("../../../examples/scenarios/telemetry.yaml", nil)
 	if err != nil {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		p, err := Make(context.Background(), file, "telemetry.yaml", Options{})
+		p, err := Make(context.Background(), now, "telemetry.yaml", Options{})
 		if err != nil {
 			b.Fatal(err)
 		}

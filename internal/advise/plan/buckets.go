@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"plimsoll/internal/base/units"
+	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/model/workload"
 )
 
@@ -52,10 +53,10 @@ func (m *spaceMaker) spans() []option {
 	var out []option
 	for _, span := range spans {
 		// Whatever their length, the run begins at the same fill.
-		sets := []set{{"workload.buckets.span", units.Duration(span).Std().String()}}
+		sets := []scenario.Set{{Path: "workload.buckets.span", Value: units.Duration(span)}}
 		if b.FilledFor > 0 {
 			filled := units.Duration(float64(span) * (float64(b.FilledFor%b.Span) / float64(b.Span)))
-			sets = append(sets, set{"workload.buckets.filled_for", filled.Std().Truncate(time.Second).String()})
+			sets = append(sets, scenario.Set{Path: "workload.buckets.filled_for", Value: units.Duration(filled.Std().Truncate(time.Second))})
 		}
 		out = append(out, option{sets: sets, need: Application})
 	}
@@ -91,7 +92,7 @@ func (p *planner) buckets() []Statement {
 	if p.found.chosen == nil {
 		return out
 	}
-	sc, err := p.file.Parse(texts(p.space.sets(p.found.chosen.choice)))
+	sc, err := p.now.With(p.space.sets(p.found.chosen.choice)...)
 	if err != nil {
 		return out
 	}

@@ -26,16 +26,12 @@ workload: {arrivals: {poisson: 500/s}, buckets: {span: 15min, sensors: 1000, int
 // The plan chooses what running every span to its end would: the nearest to now's of those that
 // meet the objective.
 func TestBucketsAgainstBruteForce(t *testing.T) {
-	file := language.NewFile("gathered.yaml", []byte(gathered))
-	now, err := file.Parse(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	now := parsed(t, gathered)
 	m := &spaceMaker{now: now, opt: &Options{}, members: 1}
 	options := append([]option{{}}, m.spans()...) // in the order of preference
 	p99 := make([]float64, len(options))
 	for i, o := range options {
-		sc, err := file.Parse(texts(o.sets))
+		sc, err := now.With(o.sets...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,7 +46,7 @@ func TestBucketsAgainstBruteForce(t *testing.T) {
 	for _, most := range slices.Concat(p99, []float64{1e-4}) {
 		bound := units.Duration(most*1e9) + 1000
 		want := slices.IndexFunc(p99, func(x float64) bool { return x < float64(bound)/1e9 })
-		p, err := Make(context.Background(), file, "gathered.yaml", Options{
+		p, err := Make(context.Background(), now, "gathered.yaml", Options{
 			Objectives: []scenario.Bound{{Name: "write_p99", Most: bound}}, Keep: []string{"volumes", "host", "engine"},
 		})
 		switch {
@@ -89,14 +85,10 @@ func TestBucketSpans(t *testing.T) {
 	} {
 		text := strings.Replace(gathered, "{span: 15min, sensors: 1000, interval: 2s, entry: 100B, filled_for: 14min}",
 			fmt.Sprintf("{span: 1h, sensors: 1000, interval: %s, entry: %s}", c.interval, c.entry), 1)
-		now, err := language.NewFile("gathered.yaml", []byte(text)).Parse(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		m := &spaceMaker{now: now, opt: &Options{QuerySpan: units.Duration(c.query)}, members: 1}
+		m := &spaceMaker{now: parsed(t, text), opt: &Options{QuerySpan: units.Duration(c.query)}, members: 1}
 		var got []string
 		for _, o := range m.spans() {
-			got = append(got, o.sets[0].value)
+			got = append(got, o.sets[0].Text())
 		}
 		if strings.Join(got, " ") != c.want {
 			t.Errorf("%s of %s, queries of %s: %q, want %q", c.interval, c.entry, c.query, got, c.want)

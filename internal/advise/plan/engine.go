@@ -63,7 +63,10 @@ type Setting struct {
 }
 
 // A Value is what a key under the engine's own is set to.
-type Value struct{ Key, Value string }
+type Value struct {
+	Key   string
+	Value any // as [scenario.Set] has it
+}
 
 // An Apart is a volume that an engine can have beside its data, and how large it has to be.
 type Apart struct {
@@ -86,7 +89,7 @@ func CacheSetting(key string, now, to units.Size) Setting {
 	if to <= 0 || now > 0 && float64(to) > 0.9*float64(now) && float64(to) < 1.1*float64(now) {
 		return Setting{Name: key}
 	}
-	return Setting{key, []Value{{key, to.Exact()}}, Restart}
+	return Setting{key, []Value{{key, to}}, Restart}
 }
 
 // Payload is the size of the documents that every write of a scenario writes in full, 0 where they

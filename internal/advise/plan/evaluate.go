@@ -19,7 +19,7 @@ const answeredMin = 0.99
 
 // A simulator is the evaluator that asks the model.
 type simulator struct {
-	file  *scenario.File
+	over  *scenario.Scenario // what choices are assignments over
 	space *Space
 	want  []scenario.Bound
 	slots chan struct{} // as many as may be simulated at once
@@ -36,9 +36,9 @@ type simulator struct {
 	told   twins // of those whose outcome counts so far
 }
 
-func newSimulator(file *scenario.File, space *Space, want []scenario.Bound, workers int) *simulator {
+func newSimulator(over *scenario.Scenario, space *Space, want []scenario.Bound, workers int) *simulator {
 	return &simulator{
-		file: file, space: space, want: want, slots: make(chan struct{}, max(workers, 1)),
+		over: over, space: space, want: want, slots: make(chan struct{}, max(workers, 1)),
 		come: map[string]simulate.Arrivals{}, reads: map[string]int64{}, floors: map[string]string{}, parsed: map[*candidate]*scenario.Scenario{},
 	}
 }
@@ -46,10 +46,10 @@ func newSimulator(file *scenario.File, space *Space, want []scenario.Bound, work
 // parse makes the scenario of a choice. The error is of type scenario.Problems where its checks
 // refuse it.
 func (s *simulator) parse(choice []int) (*scenario.Scenario, error) {
-	return s.file.Parse(texts(s.space.sets(choice)))
+	return s.over.With(s.space.sets(choice)...)
 }
 
-func texts(sets []set) []string {
+func texts(sets []scenario.Set) []string {
 	out := make([]string, len(sets))
 	for i, x := range sets {
 		out[i] = x.String()
@@ -119,7 +119,7 @@ func (s *simulator) firstReads(c *candidate, e *Profile, come simulate.Arrivals)
 // workload is what a candidate changes of the workload.
 func (s *simulator) workload(c *candidate) (key string) {
 	for _, x := range s.space.sets(c.choice) {
-		if within(x.path, "workload") {
+		if within(x.Path, "workload") {
 			key += x.String() + "\n"
 		}
 	}
@@ -206,8 +206,8 @@ func missedText(m *simulate.MissedError) string {
 // A job is a run beside the search. It goes on to its end unless a bound ends it.
 type job struct {
 	candidate *candidate
-	more      []set    // beside the candidate's
-	plain     []string // not nil: assignments instead of all of these
+	more      []scenario.Set // beside the candidate's
+	plain     bool           // the scenario as it is, without any of these
 	// bounds end the run as soon as it is certain to miss one of them.
 	bounds []scenario.Bound
 	// certain, if not nil, is made as soon as it is certain whether the run meets the objectives.
@@ -243,11 +243,11 @@ func (s *simulator) work(ctx context.Context, j *job) error {
 }
 
 func (s *simulator) whole(ctx context.Context, j *job) *outcome {
-	sets := j.plain
-	if sets == nil {
-		sets = texts(append(s.space.sets(j.candidate.choice), j.more...))
+	var sets []scenario.Set
+	if !j.plain {
+		sets = append(s.space.sets(j.candidate.choice), j.more...)
 	}
-	sc, err := s.file.Parse(sets)
+	sc, err := s.over.With(sets...)
 	var problems scenario.Problems
 	switch {
 	case errors.As(err, &problems):

@@ -51,7 +51,7 @@ workload:
 // chooses what running every layout to its end would, whether one is run at once or several, which
 // is told with the same counts.
 func TestExactAgainstBruteForce(t *testing.T) {
-	file, whole := gridOf(t, small)
+	now, whole := gridOf(t, small)
 	met, pruned := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		// A few options of a few axes of the real grid.
@@ -71,7 +71,7 @@ func TestExactAgainstBruteForce(t *testing.T) {
 			Name: rapid.SampledFrom([]string{"write_p50", "write_p99", "write_max", "checkpoint"}).Draw(t, "objective"),
 			Most: units.Duration(rapid.SampledFrom([]int64{5e4, 2e5, 1e6, 2e6, 5e6, 2e7, 5e7, 1e8, 1e9}).Draw(t, "most")),
 		}}
-		m, p := exact(t.Context(), t, file, s, want)
+		m, p := exact(t.Context(), t, now, s, want)
 		met, pruned = met+m, pruned+p
 	})
 	if met == 0 || pruned == 0 {
@@ -81,7 +81,7 @@ func TestExactAgainstBruteForce(t *testing.T) {
 
 // TestExactIRIS: the same of an engine that is read more than it writes.
 func TestExactIRIS(t *testing.T) {
-	file, whole := gridOf(t, smallIRIS)
+	now, whole := gridOf(t, smallIRIS)
 	met, pruned := 0, 0
 	for i, most := range []int64{1e6, 3e6, 5e6, 1e7, 2e7, 1e9} {
 		s := &Space{}
@@ -89,7 +89,7 @@ func TestExactIRIS(t *testing.T) {
 			a.options = []option{a.options[0], a.options[1+i%2], a.options[(2+7*i)%len(a.options)]}
 			s.axes = append(s.axes, a)
 		}
-		m, p := exact(t.Context(), t, file, s, []scenario.Bound{{Name: "read_p99", Most: units.Duration(most)}})
+		m, p := exact(t.Context(), t, now, s, []scenario.Bound{{Name: "read_p99", Most: units.Duration(most)}})
 		met, pruned = met+m, pruned+p
 	}
 	if met == 0 || pruned == 0 {
@@ -97,28 +97,34 @@ func TestExactIRIS(t *testing.T) {
 	}
 }
 
-// gridOf is a scenario and its grid.
-func gridOf(t *testing.T, text string) (*scenario.File, *Space) {
-	file := language.NewFile("small.yaml", []byte(text))
-	now, err := file.Parse(nil)
+// parsed is a text's scenario.
+func parsed(t *testing.T, text string, sets ...string) *scenario.Scenario {
+	t.Helper()
+	sc, err := language.Parse("small.yaml", []byte(text), sets)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return sc
+}
+
+// gridOf is a scenario and its grid.
+func gridOf(t *testing.T, text string) (*scenario.Scenario, *Space) {
+	now := parsed(t, text)
 	whole, err := makeSpace(now, &Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return file, whole
+	return now, whole
 }
 
 // exact holds a search to running every layout to its end. It tells whether one met, and how many
 // were rejected without a run.
-func exact(ctx context.Context, t rapid.TB, file *scenario.File, s *Space, want []scenario.Bound) (met, pruned int) {
-	got, err := search(ctx, s, newSimulator(file, s, want, 2), 2, 1<<20, nil)
+func exact(ctx context.Context, t rapid.TB, now *scenario.Scenario, s *Space, want []scenario.Bound) (met, pruned int) {
+	got, err := search(ctx, s, newSimulator(now, s, want, 2), 2, 1<<20, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	alone, err := search(ctx, s, newSimulator(file, s, want, 1), 1, 1<<20, nil)
+	alone, err := search(ctx, s, newSimulator(now, s, want, 1), 1, 1<<20, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +136,7 @@ func exact(ctx context.Context, t rapid.TB, file *scenario.File, s *Space, want 
 			pruned++
 		}
 	}
-	sim, w := newSimulator(file, s, want, 2), s.walk()
+	sim, w := newSimulator(now, s, want, 2), s.walk()
 	for c := w.next(); c != nil; c = w.next() {
 		if o := sim.whole(ctx, &job{candidate: c}); o.met {
 			if got.chosen == nil || !slices.Equal(got.chosen.choice, c.choice) {
@@ -169,11 +175,7 @@ func TestPrunedIsMissed(t *testing.T) {
 		if c.name == "reads" {
 			text = smallIRIS
 		}
-		file := language.NewFile("small.yaml", []byte(text))
-		sc, err := file.Parse([]string{c.sets})
-		if err != nil {
-			t.Fatal(err)
-		}
+		sc := parsed(t, text, c.sets)
 		want := []scenario.Bound{c.want}
 		come, e := simulate.Come(sc), profileOf(sc)
 		if floor(sc, &e, want)+demand(sc, &e, come)+reading(sc, &e, come, func() int64 { return e.FirstReads(come) }) == "" {
@@ -193,11 +195,7 @@ func TestPrunedIsMissed(t *testing.T) {
 // option of every axis.
 func TestPriceIsTheScenarios(t *testing.T) {
 	for _, path := range []string{"telemetry", "etcd", "iris", "postgres"} {
-		file, err := language.Open("../../../examples/scenarios/" + path + ".yaml")
-		if err != nil {
-			t.Fatal(err)
-		}
-		now, err := file.Parse(nil)
+		now, err := language.Load("../../../examples/scenarios/"+path+".yaml", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -210,7 +208,7 @@ func TestPriceIsTheScenarios(t *testing.T) {
 			for k := range s.axes[i].options {
 				choice := make([]int, len(s.axes))
 				choice[i] = k
-				sc, err := file.Parse(texts(s.sets(choice)))
+				sc, err := now.With(s.sets(choice)...)
 				if err != nil {
 					continue // refused by the scenario's checks, so no layout
 				}

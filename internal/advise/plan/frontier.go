@@ -91,7 +91,7 @@ type given struct {
 }
 
 func (p *planner) gives(a *axis, k int) given {
-	sc, err := p.file.Parse(texts(append(slices.Clone(p.space.base), a.options[k].sets...)))
+	sc, err := p.now.With(append(slices.Clone(p.space.base), a.options[k].sets...)...)
 	if err != nil {
 		return given{}
 	}

@@ -182,7 +182,7 @@ func (m *spaceMaker) keeping(names []string) error {
 		known = append(known, a.path)
 		for _, o := range a.options {
 			for _, s := range o.sets {
-				known = append(known, s.path)
+				known = append(known, s.Path)
 			}
 		}
 	}
@@ -210,9 +210,9 @@ func (m *spaceMaker) keeping(names []string) error {
 }
 
 // kept tells whether assignments change what is to stay.
-func (m *spaceMaker) kept(sets []set) bool {
-	return slices.ContainsFunc(sets, func(s set) bool {
-		return slices.ContainsFunc(m.keep, func(k string) bool { return within(s.path, k) || s.path == k || within(k, s.path) && s.value != "" })
+func (m *spaceMaker) kept(sets []scenario.Set) bool {
+	return slices.ContainsFunc(sets, func(s scenario.Set) bool {
+		return slices.ContainsFunc(m.keep, func(k string) bool { return within(s.Path, k) || s.Path == k || within(k, s.Path) && s.Value != nil })
 	})
 }
 
@@ -267,7 +267,7 @@ func (m *spaceMaker) instances() []axis {
 		if kind != name && t.VCPU != now.VCPU {
 			continue
 		}
-		sets := []set{{"host.instance", t.Name}}
+		sets := []scenario.Set{{Path: "host.instance", Value: t.Name}}
 		// Cores and memory that the scenario gives hold on: a container has its limit on any
 		// machine.
 		if cost := m.instanceCost(t); cost >= 0 && !m.kept(sets) {

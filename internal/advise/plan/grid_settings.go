@@ -1,11 +1,11 @@
 package plan
 
 import (
-	"strconv"
 	"strings"
 
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/model/kernel"
+	"plimsoll/internal/model/scenario"
 )
 
 // The grid of settings: few values each, those that the engine's own documentation and measured
@@ -31,7 +31,7 @@ func (m *spaceMaker) settings() []axis {
 	for _, x := range m.engine.Settings {
 		o := option{need: x.Need}
 		for _, v := range x.Values {
-			o.sets = append(o.sets, set{settingPath(m.now, v.Key), v.Value})
+			o.sets = append(o.sets, scenario.Set{Path: settingPath(m.now, v.Key), Value: v.Value})
 		}
 		add(settingPath(m.now, x.Name), o)
 	}
@@ -47,7 +47,7 @@ func (m *spaceMaker) writeback() option {
 	if now := m.now.Host.DirtyBackground; now > 0 && now <= bytes {
 		return option{}
 	}
-	return option{sets: []set{{"host.dirty_background_bytes", bytes.Exact()}}}
+	return option{sets: []scenario.Set{{Path: "host.dirty_background_bytes", Value: bytes}}}
 }
 
 func (m *spaceMaker) fileSystem() option {
@@ -58,7 +58,7 @@ func (m *spaceMaker) fileSystem() option {
 	if m.now.Host.FileSystem == kernel.XFS {
 		to = kernel.Ext4
 	}
-	return option{sets: []set{{"host.filesystem", string(to)}}, need: NewVolume}
+	return option{sets: []scenario.Set{{Path: "host.filesystem", Value: to}}, need: NewVolume}
 }
 
 // membersAxis is how many machines there are, where the engine lets one choose.
@@ -69,7 +69,7 @@ func (m *spaceMaker) membersAxis() []axis {
 	path := settingPath(m.now, m.engine.MembersKey)
 	a := axis{path: path, options: []option{{}}}
 	for _, n := range m.engine.Members {
-		o := option{sets: []set{{path, strconv.Itoa(n)}}, need: NewVolume, members: n}
+		o := option{sets: []scenario.Set{{Path: path, Value: n}}, need: NewVolume, members: n}
 		if !m.kept(o.sets) {
 			a.options = append(a.options, o)
 		}

@@ -2,10 +2,10 @@ package plan
 
 import (
 	"slices"
-	"strconv"
 
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/model/catalog"
+	"plimsoll/internal/model/scenario"
 )
 
 // The grid of volumes. Figures that one chooses are doubled from what is included: two neighbours
@@ -234,25 +234,7 @@ func striped(o *catalog.Order, n int) (catalog.Order, bool) {
 }
 
 // orderSets are the assignments that make one order of another.
-func orderSets(path string, from, to *catalog.Order) []set {
-	var out []set
-	put := func(key, was, is string) {
-		if was != is {
-			out = append(out, set{path + "." + key, is})
-		}
-	}
-	number := func(n int64) string {
-		if n == 0 {
-			return ""
-		}
-		return strconv.FormatInt(n, 10)
-	}
-	size := func(s units.Size, per string) string {
-		if s == 0 {
-			return ""
-		}
-		return s.Exact() + per
-	}
+func orderSets(path string, from, to *catalog.Order) []scenario.Set {
 	canonical := func(name string) string {
 		if t, err := catalog.Type(name); err == nil {
 			return t.Name
@@ -262,16 +244,27 @@ func orderSets(path string, from, to *catalog.Order) []set {
 	a, b := *from, *to
 	a.Type, b.Type = canonical(a.Type), canonical(b.Type)
 	a, b = inFull(a), inFull(b)
-	put("type", a.Type, b.Type)
-	put("size", size(a.Size, ""), size(b.Size, ""))
-	put("iops", number(int64(a.IOPS)), number(int64(b.IOPS)))
-	put("iops_per_gb", number(int64(a.IOPSPerGB)), number(int64(b.IOPSPerGB)))
-	put("throughput", size(units.Size(a.Throughput), "/s"), size(units.Size(b.Throughput), "/s"))
-	put("stripe", number(int64(a.Stripe)), number(int64(b.Stripe)))
+	out := slices.Concat(
+		changed(path+".type", a.Type, b.Type), changed(path+".size", a.Size, b.Size),
+		changed(path+".iops", a.IOPS, b.IOPS), changed(path+".iops_per_gb", a.IOPSPerGB, b.IOPSPerGB),
+		changed(path+".throughput", a.Throughput, b.Throughput), changed(path+".stripe", a.Stripe, b.Stripe),
+	)
 	if from.Latency != nil && to.Latency == nil {
-		out = append(out, set{path + ".latency", ""})
+		out = append(out, scenario.Set{Path: path + ".latency"})
 	}
 	return out
+}
+
+// changed assigns a value that is not what it was; a zero takes the key away.
+func changed[T comparable](path string, was, is T) []scenario.Set {
+	var none T
+	switch is {
+	case was:
+		return nil
+	case none:
+		return []scenario.Set{{Path: path}}
+	}
+	return []scenario.Set{{Path: path, Value: is}}
 }
 
 // inFull says what is included anyway: {} of gp3 is {iops: 3000, throughput: 125MiB/s}.
@@ -308,7 +301,7 @@ func (m *spaceMaker) logAxis() []axis {
 		}
 		if m.opt.Ephemeral && t.Provider == "aws" {
 			o := catalog.Order{Type: catalog.LocalType, Size: v.Size}
-			op := option{sets: []set{{path, o.String()}}, need: NewVolume, order: &o, ordered: ordered{size: int64(o.Size)}.times(m.members), danger: 100}
+			op := option{sets: []scenario.Set{{Path: path, Value: o}}, need: NewVolume, order: &o, ordered: ordered{size: int64(o.Size)}.times(m.members), danger: 100}
 			if !m.kept(op.sets) {
 				a.options = append(a.options, op)
 			}
@@ -322,7 +315,7 @@ func (m *spaceMaker) logAxis() []axis {
 				if len(o.Check()) > 0 {
 					continue
 				}
-				op := option{sets: []set{{path, o.String()}}, need: NewVolume, order: &o, cost: g.cost(&o), ordered: g.ordered(&o)}
+				op := option{sets: []scenario.Set{{Path: path, Value: o}}, need: NewVolume, order: &o, cost: g.cost(&o), ordered: g.ordered(&o)}
 				if op.cost >= 0 && !m.kept(op.sets) {
 					a.options = append(a.options, op)
 				}

@@ -103,14 +103,14 @@ func predicted(r *simulate.Result) map[string]Prediction {
 
 // layout tells an outcome as a layout.
 func (p *planner) layout(o *outcome) *Layout {
-	l := &Layout{
-		Sets: texts(p.space.sets(o.choice)), MonthlyUSD: o.price.usd(), Changes: []Change{}, Predicted: predicted(o.result), Risks: []Risk{},
-	}
 	sets := p.space.sets(o.choice)
+	l := &Layout{
+		Sets: texts(sets), MonthlyUSD: o.price.usd(), Changes: []Change{}, Predicted: predicted(o.result), Risks: []Risk{},
+	}
 	grown := p.space.now - p.before // what the new size costs
 	for _, s := range p.space.base[len(p.opt.Sets):] {
-		if s := slices.Index(sets, s); s >= 0 {
-			l.Changes = append(l.Changes, p.change(sets[s], grown, Online))
+		if slices.Contains(sets, s) {
+			l.Changes = append(l.Changes, p.change(s, grown, Online))
 			grown = 0
 		}
 	}
@@ -119,20 +119,20 @@ func (p *planner) layout(o *outcome) *Layout {
 		op := &a.options[k]
 		spent := p.spent(a, op)
 		for n, s := range op.sets {
-			if assigns(p.space.base[len(p.opt.Sets):], s.path) {
+			if assigns(p.space.base[len(p.opt.Sets):], s.Path) {
 				spent[n] += grown
 			}
 			l.Changes = append(l.Changes, p.change(s, spent[n], op.need))
 		}
 	}
-	if sc, err := p.file.Parse(l.Sets); err == nil {
+	if sc, err := p.now.With(sets...); err == nil {
 		l.Scenario, l.Risks = sc, p.risks(sc, o)
 	}
 	return l
 }
 
-func (p *planner) change(s set, spent dollars, need Need) Change {
-	return Change{Path: s.path, From: valueAt(p.now, s.path), To: s.value, USD: spent.usd(), Free: spent <= 0, Needs: need.String()}
+func (p *planner) change(s scenario.Set, spent dollars, need Need) Change {
+	return Change{Path: s.Path, From: valueAt(p.now, s.Path), To: s.Text(), USD: spent.usd(), Free: spent <= 0, Needs: need.String()}
 }
 
 // spent is what each assignment of an option adds to the bill. They are made one after the other,
@@ -160,7 +160,7 @@ func (p *planner) spent(a *axis, op *option) []dollars {
 	for i := len(op.sets) - 1; i > 0; i-- {
 		// From the last back: throughput, IOPS, size, and what is left is the type's.
 		with := order
-		switch strings.TrimPrefix(op.sets[i].path, a.path+".") {
+		switch strings.TrimPrefix(op.sets[i].Path, a.path+".") {
 		case "iops":
 			with.IOPS = op.order.IOPS
 		case "throughput":
@@ -172,7 +172,7 @@ func (p *planner) spent(a *axis, op *option) []dollars {
 		}
 		now, err1 := order.Monthly(p.opt.Region)
 		then, err2 := with.Monthly(p.opt.Region)
-		if err1 != nil || err2 != nil || op.sets[0].path == a.path+".type" {
+		if err1 != nil || err2 != nil || op.sets[0].Path == a.path+".type" {
 			continue
 		}
 		out[i] = dollars(float64(micro(then.Total)-micro(now.Total)) * per)

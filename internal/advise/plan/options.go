@@ -10,9 +10,8 @@ import (
 // Options say what a plan is to reach and what it may do. The zero Options take the scenario's own
 // objective.
 type Options struct {
-	// Sets are assignments over the scenario that hold now already: what the file lacks. They begin
-	// every layout's own.
-	Sets []string
+	// Sets are what the scenario has beside what is in its file. They begin every layout's own.
+	Sets []scenario.Set
 	// Objectives are what is to be reached; none: the scenario's.
 	Objectives []scenario.Bound
 	// Budget is the most that a month may cost; 0: no bound.

@@ -44,6 +44,7 @@ type Plan struct {
 // A Document is the scenario that a plan is for.
 type Document struct {
 	File string `json:"file"`
+	// Text is its YAML. The planner works on values: whoever writes the plan as JSON puts it here.
 	Text string `json:"text"`
 }
 
@@ -74,7 +75,6 @@ const rejectedMax = 100
 
 // A planner makes one plan.
 type planner struct {
-	file   *scenario.File
 	opt    *Options
 	now    *scenario.Scenario
 	engine Profile // of now
@@ -91,11 +91,10 @@ type planner struct {
 	extra   []*outcome // run for the frontier
 }
 
-// Make finds the cheapest layout of a scenario that meets its objectives. An error in what was
-// asked is an *[InputError], one in the scenario of type [scenario.Problems]. That nothing meets
-// them is no error: Chosen is nil.
-func Make(ctx context.Context, file *scenario.File, name string, opt Options) (*Plan, error) {
-	p := &planner{file: file, opt: &opt}
+// Make finds the cheapest layout of a scenario that meets its objectives. name is its file's. An
+// error in what was asked is an *[InputError]. That nothing meets them is no error: Chosen is nil.
+func Make(ctx context.Context, now *scenario.Scenario, name string, opt Options) (*Plan, error) {
+	p := &planner{now: now, opt: &opt}
 	if err := p.prepare(); err != nil {
 		return nil, err
 	}
@@ -106,14 +105,9 @@ func Make(ctx context.Context, file *scenario.File, name string, opt Options) (*
 }
 
 func (p *planner) prepare() error {
-	var err error
-	if p.now, err = p.file.Parse(p.opt.Sets); err != nil {
-		return err
-	}
-	var base []set
-	for _, text := range p.opt.Sets {
-		path, value, _ := strings.Cut(text, "=")
-		base = append(base, set{strings.TrimSpace(path), value})
+	var base []scenario.Set
+	for _, s := range p.opt.Sets {
+		base = append(base, scenario.Set{Path: strings.TrimSpace(s.Path), Value: s.Value})
 	}
 	e, err := engineOf(p.now)
 	if err != nil {
@@ -133,7 +127,7 @@ func (p *planner) prepare() error {
 	}
 	sized := p.now
 	if p.grows = len(base) > given; p.grows {
-		if sized, err = p.file.Parse(texts(base)); err != nil {
+		if sized, err = p.now.With(base...); err != nil {
 			return err
 		}
 	}
@@ -151,7 +145,7 @@ func (p *planner) prepare() error {
 	p.space.base = base
 	p.space.now = p.space.price(make([]int, len(p.space.axes)))
 	p.space.most = micro(p.opt.Budget)
-	p.sim = newSimulator(p.file, p.space, p.want, p.opt.workers())
+	p.sim = newSimulator(p.now, p.space, p.want, p.opt.workers())
 	if p.opt.Budget > 0 {
 		if w := p.space.walk(); len(w.paid) > 0 && w.paid[0].price > p.space.most {
 			least := w.paid[0].price.usd()
@@ -191,7 +185,7 @@ func (p *planner) look(ctx context.Context) error {
 		beside.Go(func() error { return p.boost(runs, b, now.certain.outcome) })
 	}
 	if p.grows {
-		before = &job{candidate: &none, plain: append([]string{}, p.opt.Sets...)}
+		before = &job{candidate: &none, plain: true}
 		beside.Go(func() error { return p.sim.work(runs, before) })
 	}
 	if err := p.settleAndBuy(ctx); err != nil {
@@ -241,10 +235,10 @@ func (p *planner) boost(ctx context.Context, b *job, now *outcome) error {
 
 // repeats tells whether assignments over what is deployed now leave its run as it is, of which the
 // limits that mattered are given.
-func (p *planner) repeats(now *candidate, mattered [][volume.Limits]bool, more []set) bool {
+func (p *planner) repeats(now *candidate, mattered [][volume.Limits]bool, more []scenario.Set) bool {
 	sets := p.space.sets(now.choice)
-	was, err1 := p.file.Parse(texts(sets))
-	is, err2 := p.file.Parse(texts(append(sets, more...)))
+	was, err1 := p.now.With(sets...)
+	is, err2 := p.now.With(append(sets, more...)...)
 	if err1 != nil || err2 != nil {
 		return false
 	}
@@ -313,7 +307,7 @@ func (p *planner) settle(ctx context.Context) error {
 // tell makes the plan of what was found.
 func (p *planner) tell(name string) *Plan {
 	out := &Plan{
-		Version: Version, Scenario: Document{name, string(p.file.Text())}, Region: p.region(), Unpriced: p.opt.Unpriced,
+		Version: Version, Scenario: Document{File: name}, Region: p.region(), Unpriced: p.opt.Unpriced,
 		Now: p.nowLayout(), Objectives: []Objective{}, Frontier: []*Layout{}, Rejected: []Rejected{}, Statements: []Statement{},
 		Searched:   Searched{Space: p.space.size(), Simulated: p.found.runs, Complete: p.found.complete},
 		ModelError: p.current.result.ModelError,
@@ -354,7 +348,7 @@ func (p *planner) region() string { return cmp.Or(p.opt.Region, catalog.Region) 
 // nowLayout is the deployment as it is written.
 func (p *planner) nowLayout() *Layout {
 	return &Layout{
-		Sets: append([]string{}, p.opt.Sets...), MonthlyUSD: p.before.usd(), Changes: []Change{}, Predicted: predicted(p.written.result), Risks: p.risks(p.now, p.written),
+		Sets: texts(p.opt.Sets), MonthlyUSD: p.before.usd(), Changes: []Change{}, Predicted: predicted(p.written.result), Risks: p.risks(p.now, p.written), Scenario: p.now,
 	}
 }
 

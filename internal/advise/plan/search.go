@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/model/simulate"
 )
 
@@ -18,7 +19,7 @@ type outcome struct {
 	repeated bool   // rejected without a run as well, since another layout's was the same
 	reason   string // why it was rejected
 	result   *simulate.Result
-	more     []set                 // assignments beside the candidate's
+	more     []scenario.Set        // assignments beside the candidate's
 	missed   *simulate.MissedError // not nil: its run was ended since it misses this
 	twin     *twin                 // of a run that was rejected: what others repeat it
 	problem  error                 // nothing can be said: the search ends

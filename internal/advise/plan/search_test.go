@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 
+	"plimsoll/internal/model/scenario"
+
 	"pgregory.net/rapid"
 )
 
@@ -77,7 +79,7 @@ func drawSpace(t *rapid.T) *Space {
 			o.ordered.iops = int64(rapid.IntRange(0, 2).Draw(t, "iops"))
 			o.ordered.size = int64(rapid.IntRange(0, 2).Draw(t, "size")) * sizeStep * 2 / 3
 			for n := range min(k, 2) {
-				o.sets = append(o.sets, set{fmt.Sprint(a.path, ".", n), fmt.Sprint(k)})
+				o.sets = append(o.sets, scenario.Set{Path: fmt.Sprint(a.path, ".", n), Value: k})
 			}
 			a.options = append(a.options, o)
 		}

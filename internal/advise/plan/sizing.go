@@ -190,7 +190,7 @@ func (g *Growth) bytes(sc *scenario.Scenario) units.Size {
 
 // sets are the assignments that give the data's volume the size, none where it is as large already:
 // volumes do not shrink.
-func (g *Growth) sets(sc *scenario.Scenario) ([]set, error) {
+func (g *Growth) sets(sc *scenario.Scenario) ([]scenario.Set, error) {
 	data := sc.Volumes.Get("data")
 	if data == nil {
 		return nil, inputf("", "--size: the scenario has no volume called data")
@@ -200,13 +200,13 @@ func (g *Growth) sets(sc *scenario.Scenario) ([]set, error) {
 	if each <= data.Size {
 		return nil, nil
 	}
-	s := set{"volumes.data.size", each.Exact()}
+	s := scenario.Set{Path: "volumes.data.size", Value: each}
 	o := *data
 	o.Size = each
 	if problems := o.Check(); len(problems) > 0 {
 		return nil, inputf("stripe it, or take less", "--size: %v", problems[0])
 	}
-	return []set{s}, nil
+	return []scenario.Set{s}, nil
 }
 
 // table is the sizing, with what the volume may have at that size.

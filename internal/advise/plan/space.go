@@ -6,6 +6,7 @@ import (
 
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/model/catalog"
+	"plimsoll/internal/model/scenario"
 )
 
 // A Need is what a change asks of those who run the deployment, from the least.
@@ -26,7 +27,7 @@ func (n Need) String() string {
 
 // An option is one choice of an axis: assignments over the scenario.
 type option struct {
-	sets    []set
+	sets    []scenario.Set
 	need    Need
 	order   *catalog.Order // what it makes of a volume; nil: no volume, or none there
 	members int            // how many machines it makes; 0: as many as now
@@ -38,11 +39,6 @@ type option struct {
 	// danger orders options of one price and need: what is at risk more than now.
 	danger int
 }
-
-// A set is an assignment: "volumes.data.iops" and "6000". An empty value takes the key away.
-type set struct{ path, value string }
-
-func (s set) String() string { return s.path + "=" + s.value }
 
 // dollars are millionths of a dollar a month: whole, so that equal prices are equal.
 type dollars int64
@@ -62,10 +58,10 @@ type axis struct {
 // own checks refuse are in it too, and passed over.
 type Space struct {
 	axes   []axis
-	atOnce int     // settings that differ from now at most
-	base   []set   // what every layout has unless its options say otherwise: a new size
-	now    dollars // what is deployed now costs
-	most   dollars // over this no layout is considered; 0: any is
+	atOnce int            // settings that differ from now at most
+	base   []scenario.Set // what every layout has unless its options say otherwise: a new size
+	now    dollars        // what is deployed now costs
+	most   dollars        // over this no layout is considered; 0: any is
 	// bill is what a choice costs; nil: the sum of the options.
 	bill func(choice []int) dollars
 	// amounts are what a choice orders, where there are no prices; nil: there are.
@@ -137,14 +133,14 @@ func sign(d int64) int {
 }
 
 // sets are a choice's assignments, in the order of the axes.
-func (s *Space) sets(choice []int) []set {
-	var out []set
+func (s *Space) sets(choice []int) []scenario.Set {
+	var out []scenario.Set
 	for i, k := range choice {
 		out = append(out, s.axes[i].options[k].sets...)
 	}
-	var base []set
+	var base []scenario.Set
 	for _, b := range s.base {
-		if !assigns(out, b.path) {
+		if !assigns(out, b.Path) {
 			base = append(base, b)
 		}
 	}
@@ -152,8 +148,8 @@ func (s *Space) sets(choice []int) []set {
 }
 
 // assigns tells whether one of the assignments is at a path.
-func assigns(sets []set, path string) bool {
-	return slices.ContainsFunc(sets, func(s set) bool { return s.path == path })
+func assigns(sets []scenario.Set, path string) bool {
+	return slices.ContainsFunc(sets, func(s scenario.Set) bool { return s.Path == path })
 }
 
 // size is how many layouts there are.

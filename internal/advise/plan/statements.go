@@ -8,6 +8,7 @@ import (
 
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/model/catalog"
+	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/model/simulate"
 	"plimsoll/internal/model/volume"
 )
@@ -171,9 +172,9 @@ func (p *planner) mostIOPS() []*job {
 		if math.IsInf(most, 1) || math.Floor(most) <= float64(l.Sustained.IOPS) {
 			continue
 		}
-		sets := []set{{"volumes." + v.Name + ".iops", fmt.Sprint(int64(most))}}
+		sets := []scenario.Set{{Path: "volumes." + v.Name + ".iops", Value: catalog.IOPS(most)}}
 		if v.Value.IOPSPerGB != 0 {
-			sets = append(sets, set{"volumes." + v.Name + ".iops_per_gb", ""})
+			sets = append(sets, scenario.Set{Path: "volumes." + v.Name + ".iops_per_gb"})
 		}
 		out = append(out, &job{candidate: p.current.candidate, more: sets})
 	}
@@ -198,7 +199,7 @@ func (p *planner) moreIOPS() []Statement {
 	var out []Statement
 	for _, o := range p.boosted {
 		to := o.more[0]
-		volumeName := strings.TrimSuffix(strings.TrimPrefix(to.path, "volumes."), ".iops")
+		volumeName := strings.TrimSuffix(strings.TrimPrefix(to.Path, "volumes."), ".iops")
 		evidence := []Evidence{{name + " now", before, "seconds"}}
 		if m := o.missed; m != nil {
 			out = append(out, Statement{"more-iops", fmt.Sprintf("more IOPS are not enough: %s is over %s with %s as well, the maximum%s", m.Bound.Name, m.Bound.Most, to, p.unhelped(volumeName)),
@@ -283,7 +284,7 @@ func (p *planner) instanceCap() []Statement {
 func (p *planner) burst() []Statement {
 	var out []Statement
 	tell := func(which string, o *outcome) {
-		sc, err := p.file.Parse(texts(p.space.sets(o.choice)))
+		sc, err := p.now.With(p.space.sets(o.choice)...)
 		if err != nil {
 			return
 		}

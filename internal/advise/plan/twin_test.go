@@ -15,7 +15,7 @@ import (
 // TestRepeatedIsTheSame: a layout that is said to repeat another's run does: it is rejected at the
 // same instant for the same reason.
 func TestRepeatedIsTheSame(t *testing.T) {
-	file := language.NewFile("small.yaml", []byte(small))
+	now := parsed(t, small)
 	repeated, ran := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		layouts := func(name string) axis {
@@ -23,7 +23,7 @@ func TestRepeatedIsTheSame(t *testing.T) {
 			for _, iops := range []int{1000, 3000, 4000, 16000} {
 				for _, mib := range []int{20, 125, 250, 1000} {
 					latency := "{read: {p50: 500us}, write: {p50: 500us, max: 3ms}}"
-					a.options = append(a.options, option{sets: []set{{a.path, fmt.Sprintf(
+					a.options = append(a.options, option{sets: []scenario.Set{{Path: a.path, Value: fmt.Sprintf(
 						"{type: custom, size: 100GiB, iops: %d, throughput: %dMiB/s, operation: 256KiB, merge: true, latency: %s}", iops, mib, latency)}}})
 				}
 			}
@@ -34,7 +34,7 @@ func TestRepeatedIsTheSame(t *testing.T) {
 			s.axes = s.axes[:1]
 		}
 		want := []scenario.Bound{{Name: "write_p99", Most: units.Duration(rapid.SampledFrom([]int64{1e6, 2e6, 5e6, 2e7}).Draw(t, "most"))}}
-		sim, fresh := newSimulator(file, s, want, 1), newSimulator(file, s, want, 1)
+		sim, fresh := newSimulator(now, s, want, 1), newSimulator(now, s, want, 1)
 		for range 4 {
 			choice := make([]int, len(s.axes))
 			for i := range choice {

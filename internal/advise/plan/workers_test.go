@@ -12,7 +12,7 @@ import (
 
 // The plan is the same to the byte however many workers there are.
 func TestWorkersChangeNothing(t *testing.T) {
-	file := language.NewFile("small.yaml", []byte(small))
+	now := parsed(t, small)
 	for _, c := range []struct {
 		name string
 		most units.Duration
@@ -36,7 +36,7 @@ func TestWorkersChangeNothing(t *testing.T) {
 					}
 					opt.Size = g
 				}
-				p, err := Make(t.Context(), file, "small.yaml", opt)
+				p, err := Make(t.Context(), now, "small.yaml", opt)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -75,8 +75,7 @@ func TestErrorBarIsTheTable(t *testing.T) {
 
 // A layout that is met by less than the model was off at worst is told to be tried.
 func TestMarginIsOfTheWorst(t *testing.T) {
-	file := language.NewFile("small.yaml", []byte(small))
-	p, err := Make(t.Context(), file, "small.yaml", Options{Objectives: []scenario.Bound{{Name: "write_p50", Most: 5e6}}, Most: 3})
+	p, err := Make(t.Context(), parsed(t, small), "small.yaml", Options{Objectives: []scenario.Bound{{Name: "write_p50", Most: 5e6}}, Most: 3})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,13 +44,20 @@ workload:
 objective: {write_p99: 50ms}
 `
 
-// run simulates the scenario and gives its result and its recording.
-func run(t *testing.T, sets ...string) (*simulate.Result, *recording.Memory) {
+// parsed is the scenario with assignments over it.
+func parsed(t *testing.T, sets ...string) *scenario.Scenario {
 	t.Helper()
 	sc, err := scenario.NewLanguage(all).Parse("applog.yaml", []byte(deployed), sets)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return sc
+}
+
+// run simulates the scenario and gives its result and its recording.
+func run(t *testing.T, sets ...string) (*simulate.Result, *recording.Memory) {
+	t.Helper()
+	sc := parsed(t, sets...)
 	m := recording.NewMemory(recording.MemoryOptions{})
 	r, err := simulate.Run(t.Context(), sc, simulate.Options{Record: m, Series: true})
 	if err != nil {
@@ -74,8 +81,7 @@ func TestTheWholeWay(t *testing.T) {
 		t.Errorf("verdict %q, findings %+v", r.Verdict, r.Findings)
 	}
 
-	file := scenario.NewLanguage(all).NewFile("applog.yaml", []byte(deployed))
-	p, err := plan.Make(t.Context(), file, "applog.yaml", plan.Options{Most: 60})
+	p, err := plan.Make(t.Context(), parsed(t), "applog.yaml", plan.Options{Most: 60})
 	if err != nil {
 		t.Fatal(err)
 	}

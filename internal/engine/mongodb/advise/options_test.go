@@ -13,7 +13,6 @@ import (
 	"plimsoll/internal/engine/mongodb"
 	"plimsoll/internal/engine/mongodb/advise"
 	"plimsoll/internal/model/engine"
-	"plimsoll/internal/model/scenario"
 )
 
 // Every option of the emitted mongod.conf is one that mongod has, of its kind and within its
@@ -23,8 +22,8 @@ func TestMongodTakesItsOptions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := []engine.Engine{mongodb.Engine{}}
-	l, err := emit.NewLayout(all, scenario.NewLanguage(all).NewFile("telemetry.yaml", text), "telemetry.yaml", []string{"engine.wiredtiger.cache=6GB", "engine.wiredtiger.eviction_dirty_target=0.02", "engine.wiredtiger.checkpoint=30s", "engine.wiredtiger.journal_interval=50ms"})
+	p := &emit.Plan{File: "telemetry.yaml", Text: string(text), Sets: []string{"engine.wiredtiger.cache=6GB", "engine.wiredtiger.eviction_dirty_target=0.02", "engine.wiredtiger.checkpoint=30s", "engine.wiredtiger.journal_interval=50ms"}}
+	l, err := p.Layout([]engine.Engine{mongodb.Engine{}})
 	if err != nil {
 		t.Fatal(err)
 	}
