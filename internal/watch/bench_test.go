@@ -17,13 +17,13 @@ import (
 	"plimsoll/internal/watch"
 )
 
-// watchFor is how long BenchmarkOverhead watches: minutes tell most, for a ring's memory is full
+// watchFor is how long BenchmarkOverhead watches: use minutes, because a ring's memory is full
 // after one block.
 var watchFor = flag.Duration("watch.for", 3*time.Second, "how long BenchmarkOverhead watches")
 
-// BenchmarkOverhead tells what it costs to watch this machine and a real etcd at one second, with a
-// ring: the share of one core and the largest resident set of the process (getrusage), the test's
-// own included. The figures of docs/watch.md are of
+// BenchmarkOverhead measures what it costs to watch this machine and a real etcd at one second,
+// with a ring: the share of one core and the largest resident set of the process (getrusage),
+// including the test's own. The figures of docs/watch.md are from
 //
 //	go test ./internal/watch -run '^$' -bench Overhead -benchtime 1x -watch.for 8m
 func BenchmarkOverhead(b *testing.B) {
@@ -44,7 +44,7 @@ func BenchmarkOverhead(b *testing.B) {
 		cancel()
 		after, ok := watch.ProcessCost()
 		if !ok {
-			b.Skip("this system does not tell what a process uses")
+			b.Skip("this system does not report a process' usage")
 		}
 		took := time.Since(began)
 		if err := ring.Close(); err != nil {
@@ -65,8 +65,8 @@ func open(b *testing.B, arg string) watch.Input {
 	return watch.Input{Source: in.Source, Options: source.Options{Period: time.Second}}
 }
 
-// startEtcd runs an etcd of one member on a free port until the benchmark ends, with a few writes a
-// second.
+// startEtcd runs an etcd of one member on a free port until the benchmark ends, with a few writes
+// per second.
 func startEtcd(b *testing.B) (address string) {
 	b.Helper()
 	program, err := exec.LookPath("etcd")

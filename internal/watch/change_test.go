@@ -15,7 +15,7 @@ import (
 var noon = time.Date(2026, 7, 20, 12, 0, 0, 0, time.UTC)
 
 // Each line is one diagnosis: the severities of findings a and b (c: critical, w: warning, i: info,
-// -: none), and what is told of it.
+// -: none), and what is reported.
 func TestTracker(t *testing.T) {
 	for name, script := range map[string]string{
 		"a warning is told when it holds": `
@@ -66,14 +66,14 @@ func TestTracker(t *testing.T) {
 					told = append(told, fmt.Sprintf("%s %s %s", c.Event, c.Finding.Subject, c.Finding.Severity))
 				}
 				if got := strings.Join(told, ", "); got != strings.TrimSpace(want) {
-					t.Errorf("diagnosis %d (%s): told %q, want %q", i+1, given, got, strings.TrimSpace(want))
+					t.Errorf("diagnosis %d (%s): reported %q, want %q", i+1, given, got, strings.TrimSpace(want))
 				}
 			}
 		})
 	}
 }
 
-// findings are those that a line of the script has.
+// findings are those in a line of the script.
 func findings(line string) (out []diagnose.Finding) {
 	for i, severity := range line {
 		s := map[rune]diagnose.Severity{'c': diagnose.Critical, 'w': diagnose.Warning, 'i': diagnose.Info}[severity]
@@ -84,9 +84,9 @@ func findings(line string) (out []diagnose.Finding) {
 	return out
 }
 
-// Whatever diagnoses say: an end follows a beginning, severities follow each other, and a state is
-// one of which the last word was not its end.
-func TestTrackerTellsAStory(t *testing.T) {
+// Whatever the diagnoses: an end follows a beginning, severities follow each other, and a state is
+// a finding whose end was not reported.
+func TestTrackerIsConsistent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tr := watch.NewTracker()
 		as := map[string]diagnose.Severity{}
@@ -96,7 +96,7 @@ func TestTrackerTellsAStory(t *testing.T) {
 				subject := c.Finding.Subject
 				was, known := as[subject]
 				if (c.Event == watch.Found) == known || c.Before != was {
-					t.Fatalf("%s of %s, which was %q and is told to have been %q", c.Event, subject, was, c.Before)
+					t.Fatalf("%s of %s, which was %q but is reported as having been %q", c.Event, subject, was, c.Before)
 				}
 				if c.Event == watch.Ended {
 					delete(as, subject)
@@ -108,13 +108,13 @@ func TestTrackerTellsAStory(t *testing.T) {
 				}
 			}
 			if n := len(tr.States()); n != len(as) {
-				t.Fatalf("%d states, %d were told of", n, len(as))
+				t.Fatalf("%d states, %d were reported", n, len(as))
 			}
 		}
 	})
 }
 
-// A finding holds since its first window, not since it was noticed.
+// A finding begins with its first window, not when it was noticed.
 func TestTrackerSince(t *testing.T) {
 	tr := watch.NewTracker()
 	f := diagnose.Finding{Rule: "r", Severity: diagnose.Critical, Windows: []diagnose.Span{
@@ -125,9 +125,9 @@ func TestTrackerSince(t *testing.T) {
 	}
 }
 
-// A checkpoint that meets the volume's limit is named before it, whatever their names and
-// hundredths of their weights: the first cause is what the line about a stall says.
-func TestTrackerNamesTheOrigin(t *testing.T) {
+// A checkpoint that hits the volume's limit is named before the limit, whatever their names and
+// however small the difference of their weights: the line about a stall shows the first cause.
+func TestTrackerOrdersByOrigin(t *testing.T) {
 	tr := watch.NewTracker()
 	found := []diagnose.Finding{
 		{Rule: "disk/iops-capped", Subject: "sda", Severity: diagnose.Critical, Kind: diagnose.Cause, Weight: 1},
@@ -144,7 +144,7 @@ func TestTrackerNamesTheOrigin(t *testing.T) {
 		held = append(held, s.Finding.Rule)
 	}
 	if got := strings.Join(told, " "); got != want {
-		t.Errorf("told in the order %s, want %s", got, want)
+		t.Errorf("reported in the order %s, want %s", got, want)
 	}
 	if got := strings.Join(held, " "); got != want {
 		t.Errorf("held in the order %s, want %s", got, want)

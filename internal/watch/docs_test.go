@@ -17,9 +17,9 @@ import (
 	"plimsoll/internal/watch"
 )
 
-// The page's alerts are rules that Prometheus takes, about metrics that are served; and each of its
-// own metrics that is served is on the page.
-func TestPageTellsTheMetrics(t *testing.T) {
+// The page's alerts are valid rules about metrics that are served, and every own metric that is
+// served is on the page.
+func TestPageListsTheMetrics(t *testing.T) {
 	page, err := os.ReadFile("../../docs/watch.md")
 	if err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// collected is what figures are collected as, by device.
+// collected are the collected figures, by device.
 type collected struct{ *figures }
 
 func (c collected) Describe(chan<- *prometheus.Desc)    {}
@@ -46,8 +46,8 @@ func busy(f *figures, ms int64, devices ...string) {
 	f.take(b)
 }
 
-// What a source calls its devices breaks no metric: names that are no text, that are long, that are
-// the same once they are shortened.
+// No device name of a source breaks a metric: invalid text, long names, names that are equal once
+// shortened.
 func TestFiguresOfOddDevices(t *testing.T) {
 	f := newFigures(rules.NewPack[rules.Engine](nil))
 	long := strings.Repeat("d", 2*labelMax)
@@ -58,7 +58,7 @@ func TestFiguresOfOddDevices(t *testing.T) {
 	}
 }
 
-// Devices that are gone make room for those that are there.
+// Devices that were removed make room for present ones.
 func TestFiguresOfDeadDevicesAreForgotten(t *testing.T) {
 	f := newFigures(rules.NewPack[rules.Engine](nil))
 	var dead []string

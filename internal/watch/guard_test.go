@@ -13,8 +13,8 @@ import (
 	"plimsoll/internal/watch"
 )
 
-// A request for a name that is not the server's is refused: its page may be another's, whose name
-// points here.
+// A request for a name that is not the server's is refused: it may come from somebody else's page,
+// whose name points here.
 func TestHostIsChecked(t *testing.T) {
 	address, log := serving(t, watch.ServerOptions{Addresses: []string{"localhost:0"}, Hosts: []string{"plimsoll.example.net"}}, hello)
 	_, port, err := net.SplitHostPort(address)
@@ -47,7 +47,7 @@ func TestHostIsChecked(t *testing.T) {
 	}
 }
 
-// A request without a Host is of HTTP/1.0, which no browser speaks: a load balancer's.
+// A request without a Host uses HTTP/1.0, which browsers do not: a load balancer's.
 func TestNoHost(t *testing.T) {
 	address, _ := serve(t, "127.0.0.1:0", "")
 	conn, err := net.Dial("tcp", address)
@@ -63,7 +63,7 @@ func TestNoHost(t *testing.T) {
 	}
 }
 
-// This machine's own name is served where others reach the server, and not where they do not.
+// This machine's own name is served only if others can reach the server.
 func TestOwnName(t *testing.T) {
 	name, err := os.Hostname()
 	if err != nil || name == "localhost" || net.ParseIP(name) != nil {
@@ -81,8 +81,8 @@ func TestOwnName(t *testing.T) {
 	}
 }
 
-// Everything that is served says that it is not to be framed, guessed at or referred to.
-func TestHeadersOfAllThatIsServed(t *testing.T) {
+// Every answer forbids framing, content sniffing and referrers.
+func TestSecurityHeaders(t *testing.T) {
 	w := diagnosedWatch(t)
 	address, _ := serving(t, watch.ServerOptions{Addresses: []string{"127.0.0.1:0"}}, w.Handler())
 	for _, c := range []struct {
@@ -104,7 +104,7 @@ func TestHeadersOfAllThatIsServed(t *testing.T) {
 			t.Errorf("%s: Content-Security-Policy %q", c.path, csp)
 		}
 		if page, _, ok := strings.Cut(csp, "; frame-ancestors"); strings.HasPrefix(text, "<!DOCTYPE html>") && (!ok || !contains(csp, "script-src 'sha256-") || !strings.Contains(text, strings.ReplaceAll(page, "+", "&#43;")) && !strings.Contains(text, strings.ReplaceAll(page, "'", "&#39;"))) {
-			t.Errorf("the page's policy is another one than the header's: %q", csp)
+			t.Errorf("the page's policy differs from the header's: %q", csp)
 		}
 	}
 }
@@ -130,7 +130,7 @@ func TestParseHost(t *testing.T) {
 	}
 }
 
-// A server that is asked to end does, although a client does not read.
+// A server that is asked to end does so, although a client does not read.
 func TestEndsWithSlowReader(t *testing.T) {
 	s, err := watch.Listen(t.Context(), watch.ServerOptions{Addresses: []string{"127.0.0.1:0"}})
 	if err != nil {

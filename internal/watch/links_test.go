@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// A watch runs beside a database for months: it links no model, no laboratory, no planner and
-// nothing that emits files.
+// A watch runs beside a database for months: it links no model, lab, planner or emitter.
 func TestLinksLittle(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").Output()
 	if err != nil {

@@ -184,7 +184,7 @@ func (w *Watch) collectFeeds(ch chan<- prometheus.Metric) {
 	give(ch, descMemory, prometheus.GaugeValue, float64(memory), nil)
 }
 
-// give sends a metric; what is not known is not sent.
+// give sends a metric unless its value is unknown.
 func give(ch chan<- prometheus.Metric, d *prometheus.Desc, kind prometheus.ValueType, v float64, labels []string) {
 	if math.IsNaN(v) {
 		return
@@ -198,7 +198,7 @@ func give(ch chan<- prometheus.Metric, d *prometheus.Desc, kind prometheus.Value
 // label is a text as a label's value: valid, and not too long.
 func label(s string) string { return shortened(strings.ToValidUTF8(s, "\uFFFD"), labelMax) }
 
-// shortened is the beginning of a valid text, of so many bytes at most.
+// shortened returns the beginning of a valid text, of at most this many bytes.
 func shortened(s string, most int) string {
 	if len(s) <= most {
 		return s

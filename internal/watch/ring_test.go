@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/watch"
 )
 
-// A faultyRing is one whose disk is full for some time, or takes its time.
+// A faultyRing is one whose disk is full for some time, or slow.
 type faultyRing struct {
 	*recording.Memory
 	full func() bool
@@ -36,8 +36,7 @@ func (r *faultyRing) Append(ctx context.Context, b *recording.Batch) error {
 
 func (*faultyRing) Bytes() (int64, error) { return 12345, nil }
 
-// A full disk ends nothing but the ring, which goes on by itself when there is room; each is said
-// once.
+// A full disk stops only the ring, which resumes when there is room; each is logged once.
 func TestFullDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
@@ -56,7 +55,7 @@ func TestFullDisk(t *testing.T) {
 			t.Errorf("log: %v", w.log.all(t))
 		}
 		if r := w.Report(); r == nil || r.Stalls.Of < 560 {
-			t.Errorf("what was watched in memory has holes: %+v", r)
+			t.Errorf("the window in memory has gaps: %+v", r)
 		}
 		w.end()
 		if ring.tries < 5 || ring.tries > 15 {
@@ -66,7 +65,8 @@ func TestFullDisk(t *testing.T) {
 	})
 }
 
-// checkGap checks that the ring has what came before and after the disk was full, and says so.
+// checkGap checks that the ring has the samples from before and after the disk was full, and a
+// note.
 func checkGap(t *testing.T, ring *recording.Memory, begin time.Time) {
 	t.Helper()
 	out, err := ring.Samples(context.Background(), "not_read_by_any_rule", begin, begin.Add(time.Hour))
@@ -85,26 +85,25 @@ func checkGap(t *testing.T, ring *recording.Memory, begin time.Time) {
 	}
 }
 
-// A disk that answers after a minute holds up neither samples nor the end, and its queue is
-// bounded.
+// A disk that answers after a minute delays neither samples nor the end, and its queue is bounded.
 func TestSlowDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ring := &faultyRing{Memory: recording.NewMemory(recording.MemoryOptions{}), wait: time.Minute}
 		w := start(t, watch.Options{Pack: pack, Ring: ring, Every: time.Minute}, newStalling(nil))
 		time.Sleep(10 * time.Minute)
 		if r := w.Report(); r == nil || r.Stalls.Of < 500 {
-			t.Errorf("what was watched in memory has holes: %+v", r)
+			t.Errorf("the window in memory has gaps: %+v", r)
 		}
 		before := time.Now()
 		w.end()
 		if took := time.Since(before); took > 2*time.Second {
 			t.Errorf("the end took %s", took)
 		}
-		time.Sleep(24 * time.Hour) // the writer's goroutine ends when its disk has answered
+		time.Sleep(24 * time.Hour) // the writer's goroutine ends once its disk has answered
 	})
 }
 
-// What a killed watch has recorded is there, and the next one goes on with it.
+// What a killed watch has recorded is there, and the next one continues it.
 func TestRingOnDisk(t *testing.T) {
 	dir := t.TempDir()
 	for run := range 2 {
@@ -116,7 +115,7 @@ func TestRingOnDisk(t *testing.T) {
 			}
 			w := start(t, watch.Options{Pack: pack, Ring: ring, Every: time.Minute}, newStalling(nil))
 			time.Sleep(2 * time.Minute)
-			// Others read while it is written.
+			// Others can read while it is written.
 			r, err := recording.Open(dir)
 			if err != nil {
 				t.Fatal(err)

@@ -34,7 +34,7 @@ func contains(text string, all ...string) bool {
 // hello is what the tests serve.
 var hello = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") })
 
-// serve serves hello until the test ends, and gives the address and what was logged.
+// serve serves hello until the test ends, and returns the address and what was logged.
 func serve(t *testing.T, address, config string) (string, *lines) {
 	t.Helper()
 	return serving(t, watch.ServerOptions{Addresses: []string{address}, Config: config}, hello)
@@ -60,7 +60,7 @@ func serving(t *testing.T, opt watch.ServerOptions, h http.Handler) (string, *li
 	return s.Addresses()[0], log
 }
 
-// The password of "sre" in bcrypt at its least cost: "anchor".
+// The password of "sre", "anchor", in bcrypt at its lowest cost.
 const users = `basic_auth_users:
   sre: $2a$04$/tQzF3oNbQ6Lu.0PtqQGce/H97caOkao3S56E7ILu0TIl.tEUlOo6
 `
@@ -74,7 +74,7 @@ func write(t *testing.T, name, text string) string {
 	return file
 }
 
-// certificate writes a certificate for 127.0.0.1 and its key, and gives the pool that trusts it.
+// certificate writes a certificate for 127.0.0.1 and its key, and returns the pool that trusts it.
 func certificate(t *testing.T) (config string, pool *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -98,7 +98,7 @@ func certificate(t *testing.T) (config string, pool *x509.CertPool) {
 	return "tls_server_config:\n  cert_file: " + cert + "\n  key_file: " + secretFile + "\n", pool
 }
 
-// TLS and passwords are asked for as in any exporter.
+// TLS and passwords work as in any exporter.
 func TestServeGuarded(t *testing.T) {
 	config, pool := certificate(t)
 	address, log := serve(t, "127.0.0.1:0", write(t, "web.yml", config+users))
@@ -125,7 +125,7 @@ func TestServeGuarded(t *testing.T) {
 	}
 }
 
-// An address that others reach is warned of, unless it has TLS.
+// An address that others can reach causes a warning, unless it has TLS.
 func TestServeExposed(t *testing.T) {
 	config, _ := certificate(t)
 	for name, c := range map[string]struct {
@@ -146,7 +146,7 @@ func TestServeExposed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			conn, err := net.Dial("tcp", "127.0.0.1:"+port) // it has been started when it answers
+			conn, err := net.Dial("tcp", "127.0.0.1:"+port) // it has started when it answers
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -168,7 +168,7 @@ func TestServeExposed(t *testing.T) {
 	}
 }
 
-// What cannot be served is one error, before anything is watched.
+// Whatever cannot be served gives one error, before the watch starts.
 func TestListenErrors(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"plimsoll/internal/watch"
 )
 
-// diagnosedWatch has ended, and has a diagnosis that it still serves.
+// diagnosedWatch is a watch that has ended, with a diagnosis that it still serves.
 func diagnosedWatch(t *testing.T) *watch.Watch {
 	t.Helper()
 	var out *watched
@@ -37,7 +37,7 @@ func diagnosedWatch(t *testing.T) *watch.Watch {
 // served are the paths that answer 200 once there is a diagnosis.
 var served = []string{"/", "/api/report", "/metrics", "/-/healthy", "/-/ready"}
 
-// get asks a server over the network, within a minute.
+// get sends a request over the network, within a minute.
 func get(t *testing.T, url, host string) (*http.Response, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
@@ -58,7 +58,7 @@ func get(t *testing.T, url, host string) (*http.Response, string) {
 	return resp, string(text)
 }
 
-// A stuck is a client that accepts nothing until it is let go.
+// A stuck client accepts nothing until it is released.
 type stuck struct {
 	header http.Header
 	asked  chan struct{} // closed when it is written to
@@ -73,7 +73,7 @@ func (s *stuck) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A client that stops reading holds up nobody else, whatever it asked for.
+// A client that stops reading delays no other, whatever it requested.
 func TestStuckClientHoldsNobody(t *testing.T) {
 	w := diagnosedWatch(t)
 	h := w.Handler()
@@ -106,7 +106,7 @@ func TestStuckClientHoldsNobody(t *testing.T) {
 	}
 }
 
-// stall asks for a path over and over and reads nothing of what it gets.
+// stall requests a path over and over and reads none of the answers.
 func stall(t *testing.T, address, path string, times int) net.Conn {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)
@@ -121,8 +121,8 @@ func stall(t *testing.T, address, path string, times int) net.Conn {
 	return conn
 }
 
-// The same over the network: clients that read nothing, as many as there may be connections and
-// more, keep nobody from the page.
+// The same over the network: more clients than allowed connections, none of which reads, do not
+// block the page.
 func TestSlowReaders(t *testing.T) {
 	w := diagnosedWatch(t)
 	h := w.Handler()
@@ -142,9 +142,9 @@ func TestSlowReaders(t *testing.T) {
 		}
 	}
 	if n := begun.Load(); n >= more*times {
-		t.Errorf("%d answers were sent: nobody was slow", n)
+		t.Errorf("%d answers were sent: no client was slow", n)
 	}
-	// The first of them gave way to the others.
+	// The first of them was closed to make room.
 	if err := first.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +153,7 @@ func TestSlowReaders(t *testing.T) {
 	}
 }
 
-// An answer that is not read is given up.
+// An answer that is not read is dropped.
 func TestAnswerHasDeadline(t *testing.T) {
 	watch.AnswerWithin(t, 10*time.Millisecond)
 	ended := make(chan error, 1)
@@ -176,19 +176,20 @@ func TestAnswerHasDeadline(t *testing.T) {
 	}
 }
 
-// called is a source of a name.
+// called is a source with this name.
 func called(name string) *stalling {
 	return &stalling{Polled: source.NewPolled(recording.Source{Kind: "test", Name: name, Engine: "mongodb"})}
 }
 
-// Ten sources of one name are ten series, however long the name.
+// Ten sources with one name are ten series, however long the name.
 func TestSourcesOfOneName(t *testing.T) {
 	for _, name := range []string{"mongodb://db:27017", strings.Repeat("n", 300), strings.Repeat("ö", 150), "bad\xff"} {
 		var inputs []watch.Input
 		for range 12 {
 			inputs = append(inputs, watch.Input{Source: called(name)})
 		}
-		inputs = append(inputs, watch.Input{Source: called(name + "#2")}) // as another one would be called
+		// the name that another one would get
+		inputs = append(inputs, watch.Input{Source: called(name + "#2")})
 		w := watch.New(inputs, watch.Options{Pack: pack})
 		families, err := w.Registry().Gather()
 		if err != nil {

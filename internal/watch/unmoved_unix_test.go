@@ -27,8 +27,8 @@ import (
 	"plimsoll/internal/watch"
 )
 
-// How long BenchmarkUnmoved loads a database: so many pairs of a leg without and a leg with a
-// watch.
+// How long BenchmarkUnmoved loads a database: the number of pairs of legs, one without and one with
+// a watch.
 var (
 	pairs = flag.Int("watch.pairs", 1, "pairs of legs of BenchmarkUnmoved")
 	leg   = flag.Duration("watch.leg", 2*time.Second, "length of a leg")
@@ -73,8 +73,8 @@ func childWatch(args []string, dir string) error {
 }
 
 // BenchmarkUnmoved loads a real PostgreSQL with pgbench at a fixed rate, in legs without and with a
-// watch beside it, and tells the latencies of each leg and their medians. The order within a pair
-// alternates, so that what changes with time falls on both. The figures of docs/watch.md are of
+// watch, and prints the latencies of each leg and their medians. The order within a pair
+// alternates, so that drift over time affects both. The figures of docs/watch.md are from
 //
 //	go test ./internal/watch -run '^$' -bench Unmoved -benchtime 1x -watch.pairs 8 -watch.leg 20s
 func BenchmarkUnmoved(b *testing.B) {
@@ -82,7 +82,8 @@ func BenchmarkUnmoved(b *testing.B) {
 	if err != nil {
 		b.Skip("pgbench is not installed")
 	}
-	dir, err := os.MkdirTemp("", "plimsoll-watch-") // where others may enter, which b.TempDir is not
+	// a folder that other users may enter, unlike b.TempDir
+	dir, err := os.MkdirTemp("", "plimsoll-watch-")
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -126,7 +127,7 @@ func BenchmarkUnmoved(b *testing.B) {
 	}
 }
 
-// startWatch watches in a process of its own; what it gives ends that.
+// startWatch watches in a separate process; end ends it.
 func startWatch(b *testing.B, dsn, ring string) (end func()) {
 	b.Helper()
 	cmd := exec.CommandContext(b.Context(), os.Args[0])
@@ -147,7 +148,7 @@ func startWatch(b *testing.B, dsn, ring string) (end func()) {
 	}
 }
 
-// pgbenchLeg runs one leg and gives the transactions' latencies, from their intended starts, in
+// pgbenchLeg runs one leg and returns the transactions' latencies, from their intended starts, in
 // milliseconds.
 func pgbenchLeg(b *testing.B, dir, pgbench, dsn string) (ms []float64) {
 	b.Helper()

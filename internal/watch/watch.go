@@ -4,12 +4,15 @@
 // The watched database must not notice the watching. So nothing here waits for the watched disk,
 // and the cost of each piece of work bounds how often it is done:
 //
-//   - Samples go into a window in memory, of the metrics that rules read, and are judged there. What is older than the window is forgotten.
-//   - A ring on disk, if there is one, is written beside it from a queue. A disk that is full or stalls makes the ring lose
-//     samples, never the window; it is said once, and the ring goes on when it can.
-//   - Every two seconds it is looked whether clients wait right now ([diagnose.Felt]: a handful of signals). Every half minute, and
-//     soon after a stall begins, the whole pack judges the window. Either is done more seldom when it takes long, so that it
-//     takes a bounded part of one core ([costShare]).
+//   - Samples of the metrics that rules read go into a window in memory, and are judged there.
+//     Samples older than the window are dropped.
+//   - A ring on disk, if there is one, is written from a queue. If the disk is full or stalls, the
+//     ring loses samples, but the window never does; this is logged once, and the ring resumes when
+//     it can.
+//   - Every two seconds the watch checks whether clients are waiting ([diagnose.Felt]: a handful of
+//     signals). Every half minute, and soon after a stall begins, the whole pack judges the window.
+//     Both happen less often if they take long, so that they take a bounded part of one core
+//     ([costShare]).
 //
 // The log reports changes, not states: a finding appears, grows worse, improves or ends
 // ([Tracker]); a stall begins and ends. States are available on request: a page, a report as JSON,

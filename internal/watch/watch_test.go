@@ -25,8 +25,8 @@ import (
 	"plimsoll/internal/watch"
 )
 
-// A stalling is a MongoDB on a volume as a source tells of it: 500 writes a second that take 2 ms,
-// but for seconds in which they take a second and the volume is at its limit of 3,000 IOPS.
+// A stalling source is a MongoDB on a volume: 500 writes per second of 2 ms, except for seconds in
+// which they take a second and the volume is at its limit of 3,000 IOPS.
 type stalling struct {
 	*source.Polled
 	stalls func(second int) bool
@@ -92,7 +92,7 @@ func (l *lines) Write(p []byte) (int, error) {
 	return l.buf.Write(p)
 }
 
-// all are the lines so far, as what they say.
+// all returns the lines so far, decoded.
 func (l *lines) all(t *testing.T) (out []map[string]any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -106,7 +106,7 @@ func (l *lines) all(t *testing.T) (out []map[string]any) {
 	return out
 }
 
-// said are the lines that say this.
+// said returns the lines with this message.
 func (l *lines) said(t *testing.T, msg string) (out []map[string]any) {
 	for _, m := range l.all(t) {
 		if m["msg"] == msg {
@@ -127,7 +127,7 @@ func start(t *testing.T, opt watch.Options, sources ...source.Source) *watched {
 	w := &watched{changes: &lines{}, log: &lines{}}
 	opt.Changes = slog.New(slog.NewJSONHandler(w.changes, nil))
 	opt.Log = slog.New(slog.NewJSONHandler(w.log, nil))
-	opt.CPU = func() time.Duration { return 0 } // what a test costs does not bound it
+	opt.CPU = func() time.Duration { return 0 } // the cost of a test must not bound it
 	var inputs []watch.Input
 	for _, s := range sources {
 		inputs = append(inputs, watch.Input{Source: s, Options: source.Options{Period: time.Second}})
@@ -145,7 +145,7 @@ func start(t *testing.T, opt watch.Options, sources ...source.Source) *watched {
 	return w
 }
 
-// get asks the handler, without a network.
+// get calls the handler, without a network.
 func (w *watched) get(path string) (status int, body string) {
 	rec := httptest.NewRecorder()
 	w.Handler().ServeHTTP(rec, httptest.NewRequest(http.MethodGet, path, nil))
@@ -153,9 +153,9 @@ func (w *watched) get(path string) (status int, body string) {
 	return rec.Code, string(text)
 }
 
-// A stall is told within seconds of its beginning, its cause with the next diagnosis, and both
-// again when they are over.
-func TestStallIsTold(t *testing.T) {
+// A stall is reported within seconds of its beginning, its cause with the next diagnosis, and the
+// end of both.
+func TestStallIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := newStalling(func(second int) bool { return second > 120 && second <= 150 })
 		w := start(t, watch.Options{Pack: pack, Window: 3 * time.Minute, Every: 30 * time.Second}, src)
@@ -173,7 +173,7 @@ func TestStallIsTold(t *testing.T) {
 		if since, err := time.Parse(time.RFC3339Nano, stalls[0]["since"].(string)); err != nil || since.Sub(began).Round(10*time.Second) != 120*time.Second {
 			t.Errorf("since %v, %s after the beginning", stalls[0]["since"], since.Sub(began))
 		}
-		// It goes on; the pack has judged it soon after it began.
+		// The stall continues; the pack judged it soon after it began.
 		time.Sleep(10 * time.Second)
 		if status, text := w.get("/metrics"); status != http.StatusOK || !strings.Contains(text, `plimsoll_stall_in_progress{subject="MongoDB writes"} 1`) ||
 			!strings.Contains(text, `plimsoll_finding{kind="symptom",rule="mongodb/slow-writes"`) {
@@ -183,7 +183,7 @@ func TestStallIsTold(t *testing.T) {
 		if over := w.changes.said(t, "the stall is over"); len(over) != 1 || over[0]["lasted"] != "30.0 s" || over[0]["worst"] != "1.00 s" {
 			t.Errorf("after the stall: %v", w.changes.all(t))
 		}
-		time.Sleep(4 * time.Minute) // it has left the window
+		time.Sleep(4 * time.Minute) // until it has left the window
 		found, ended := 0, 0
 		for _, m := range w.changes.all(t) {
 			switch m["event"] {
@@ -194,7 +194,7 @@ func TestStallIsTold(t *testing.T) {
 			}
 		}
 		if found == 0 || ended != found {
-			t.Errorf("%d findings came, %d ended: %v", found, ended, w.changes.all(t))
+			t.Errorf("%d findings began, %d ended: %v", found, ended, w.changes.all(t))
 		}
 		if _, text := w.get("/metrics"); strings.Contains(text, "plimsoll_finding{") || !strings.Contains(text, `plimsoll_stalls_total 1`) {
 			t.Errorf("after all is over:\n%s", text)
@@ -202,7 +202,7 @@ func TestStallIsTold(t *testing.T) {
 	})
 }
 
-// Stalls that come every minute are told three times in ten minutes, and then counted.
+// Stalls that recur every minute are reported three times in ten minutes, and then counted.
 func TestManyStallsAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := newStalling(func(second int) bool { return second > 60 && second%60 < 8 })
@@ -211,12 +211,12 @@ func TestManyStallsAreCounted(t *testing.T) {
 		time.Sleep(15 * time.Minute)
 		each, counted := w.changes.said(t, "clients are stalled"), w.changes.said(t, "clients stalled repeatedly")
 		if len(each) < 4 || len(each) > 6 || len(counted) != 1 {
-			t.Errorf("%d told, %d counted", len(each), len(counted))
+			t.Errorf("%d reported, %d counted", len(each), len(counted))
 		}
 	})
 }
 
-// What is served: nothing before the first diagnosis, then the contract of diagnose -o json.
+// The pages: nothing before the first diagnosis, then the contract of diagnose -o json.
 func TestPages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t, watch.Options{Pack: pack}, newStalling(func(second int) bool { return second > 30 && second < 50 }))
@@ -250,7 +250,7 @@ func TestPages(t *testing.T) {
 	})
 }
 
-// The metrics are named and described as Prometheus wants, and each is documented.
+// The metrics' names and descriptions follow Prometheus' conventions, and each is documented.
 func TestMetricsLint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ring, err := recording.Create(t.TempDir(), recording.DiskOptions{Keep: time.Hour})
@@ -273,8 +273,8 @@ func TestMetricsLint(t *testing.T) {
 	})
 }
 
-// A source that cannot be read for a while is told of once when it goes and once when it is back;
-// what was before is still known.
+// An unreadable source is reported once when it goes and once when it is back; its earlier samples
+// are kept.
 func TestSourceGoesAndComesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src := newStalling(nil)
@@ -302,8 +302,8 @@ func TestSourceGoesAndComesBack(t *testing.T) {
 	})
 }
 
-// What takes long is done seldom: diagnoses of half a second of CPU come every 100 s, and clients
-// are looked at all the same.
+// Expensive work is done less often: diagnoses that take half a second of CPU happen every 100 s,
+// but the clients are still checked.
 func TestCostIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var used time.Duration
@@ -311,7 +311,8 @@ func TestCostIsBounded(t *testing.T) {
 		src := newStalling(func(second int) bool { return second > 300 && second < 320 })
 		w := watch.New([]watch.Input{{Source: src, Options: source.Options{Period: time.Second}}}, watch.Options{Pack: pack,
 			Changes: slog.New(slog.NewJSONHandler(log, nil)),
-			CPU:     func() time.Duration { used += 500 * time.Millisecond; return used }, // a step asks twice
+			// each step calls this twice
+			CPU: func() time.Duration { used += 500 * time.Millisecond; return used },
 		})
 		ctx, cancel := context.WithTimeout(t.Context(), 1000*time.Second)
 		defer cancel()
@@ -328,7 +329,7 @@ func TestCostIsBounded(t *testing.T) {
 			}
 		}
 		if n := len(log.said(t, "clients are stalled")); n != 1 {
-			t.Errorf("%d stalls were told", n)
+			t.Errorf("%d stalls were reported", n)
 		}
 	})
 }

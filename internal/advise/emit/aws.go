@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// awsScript is what the script can do, before the lines that say what it does.
+// awsScript is what the script can do, before the lines that describe it.
 //
 //go:embed aws.bash
 var awsScript string
@@ -67,7 +67,7 @@ func aws(l *Layout, _ *Options) (*Part, error) {
 	return p, nil
 }
 
-// indented are lines within a function; the blank ones stay so.
+// indented indents lines for a function body, except blank ones.
 func indented(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
@@ -86,9 +86,9 @@ func ofStripe(width int) string {
 	return fmt.Sprintf(", all %d of its stripe", width)
 }
 
-// order are the figures of a volume for the script's functions: type, GiB, IOPS, MiB/s; 0 is what
-// is not chosen. All are given to a volume that is modified too: what is not said would stay as it
-// is.
+// order returns the figures of a volume for the script's functions: type, GiB, IOPS, MiB/s; 0 for
+// those not chosen. A modified volume gets all of them too: figures left out would keep their old
+// values.
 func (d *disk) order() string {
 	return fmt.Sprintf("%s %d %d %d", d.after.kind, d.after.gib, d.after.iops, d.after.mibps)
 }

@@ -11,14 +11,15 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// A Change is one value that the layout has otherwise.
+// A Change is one value that differs in the new layout.
 type Change struct {
 	Path string `json:"path"` // in the scenario: "volumes.data.iops"
-	From string `json:"from"` // as a scenario writes it; "" if there was none, or the product's own
+	// as a scenario writes it; "" if it was not set, or the product's default
+	From string `json:"from"`
 	To   string `json:"to"`
 }
 
-// String is the change as comments tell it.
+// String is the change as comments show it.
 func (c Change) String() string {
 	return oneLine(fmt.Sprintf("%s: from %s to %s", c.Path, said(c.From), said(c.To)))
 }
@@ -30,14 +31,14 @@ func said(value string) string {
 	return value
 }
 
-// within tells whether the change is at a path or below it.
+// within reports whether the change is at a path or below it.
 func (c Change) within(path string) bool {
 	rest, ok := strings.CutPrefix(c.Path, path)
 	return ok && (rest == "" || rest[0] == '.')
 }
 
-// compare finds the differences of two scenarios that are differences of what is deployed: the
-// length of a run, its seed and what is asked of it are none.
+// compare finds the differences of two scenarios that concern the deployment: the length of a run,
+// its seed and its objectives do not.
 func compare(before, after *scenario.Scenario) []Change {
 	var out []Change
 	walk(reflect.ValueOf(*before), reflect.ValueOf(*after), "", false, func(c Change) {
@@ -51,8 +52,8 @@ func compare(before, after *scenario.Scenario) []Change {
 	return out
 }
 
-// walk compares two values of a type, and tells of leaves that differ. optional says that zero is
-// what nothing was said of.
+// walk compares two values of a type, and reports leaves that differ. optional says that zero means
+// not set.
 func walk(before, after reflect.Value, path string, optional bool, tell func(Change)) {
 	leaf := func(from, to string) {
 		if optional && before.IsZero() {
@@ -80,7 +81,8 @@ func walk(before, after reflect.Value, path string, optional bool, tell func(Cha
 			tell(Change{path, shown(before), shown(after)})
 		}
 	case reflect.Struct:
-		if b, ok := before.Interface().(scenario.Chosen); ok { // of one engine: a layout has no other
+		// of one engine: a layout has only one
+		if b, ok := before.Interface().(scenario.Chosen); ok {
 			a, _ := after.Interface().(scenario.Chosen)
 			walk(reflect.ValueOf(b.Config), reflect.ValueOf(a.Config), join(path, b.Name()), false, tell)
 			return
@@ -110,7 +112,7 @@ func walk(before, after reflect.Value, path string, optional bool, tell func(Cha
 	}
 }
 
-// walkKeyed compares a scenario's mappings whose order counts, entry by entry.
+// walkKeyed compares a scenario's ordered mappings, entry by entry.
 func walkKeyed(before, after reflect.Value, path string, tell func(Change)) {
 	find := func(v reflect.Value, name string) (reflect.Value, bool) {
 		for i := range v.Len() {
@@ -137,13 +139,13 @@ func walkKeyed(before, after reflect.Value, path string, tell func(Change)) {
 	}
 }
 
-// isKeyed tells scenario.Keyed of any type by its shape: entries with a name and a value.
+// isKeyed recognises scenario.Keyed of any type by its shape: entries with a name and a value.
 func isKeyed(t reflect.Type) bool {
 	e := t.Elem()
 	return e.Kind() == reflect.Struct && e.NumField() == 2 && e.Field(0).Name == "Name" && e.Field(1).Name == "Value"
 }
 
-// text is a quantity as a scenario writes it.
+// text formats a quantity as a scenario does.
 func text(v reflect.Value) (string, bool) {
 	m, ok := v.Interface().(encoding.TextMarshaler)
 	if !ok || v.Kind() == reflect.Pointer {
@@ -159,7 +161,7 @@ func text(v reflect.Value) (string, bool) {
 	return string(b), true
 }
 
-// plainly writes a time as a scenario would: 5m for 5m0s, 100us for 100µs.
+// plainly formats a time as a scenario would: 5m for 5m0s, 100us for 100µs.
 func plainly(d string) string {
 	d = strings.ReplaceAll(d, "µs", "us")
 	for _, none := range []string{"m0s", "h0m"} {
@@ -170,7 +172,7 @@ func plainly(d string) string {
 	return d
 }
 
-// shown is a value that is there as a whole or not at all.
+// shown formats a value that exists as a whole or not at all.
 func shown(v reflect.Value) string {
 	if v.IsZero() {
 		return ""

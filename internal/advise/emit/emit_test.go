@@ -17,7 +17,7 @@ import (
 	"plimsoll/internal/model/engine"
 )
 
-// layoutOf is a layout over one of the examples, or over a text.
+// layoutOf returns a layout based on one of the examples, or on a text.
 func layoutOf(t testing.TB, file string, sets ...string) *emit.Layout {
 	t.Helper()
 	l, err := tryLayout(t, file, sets)
@@ -62,8 +62,8 @@ func filesOf(t testing.TB, l *emit.Layout, o emit.Options, names ...string) map[
 	return out
 }
 
-// TestLayouts shows what is emitted: testdata/layout, a topic a file. The input of emit are
-// assignments, a line each. What all scripts of a kind share is left out.
+// TestLayouts shows what is emitted: testdata/layout, a topic per file. The input of emit is
+// assignments, one per line. What all scripts of a kind share is left out.
 func TestLayouts(t *testing.T) {
 	datadriven.Walk(t, "testdata/layout", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
@@ -115,7 +115,7 @@ func TestLayouts(t *testing.T) {
 	})
 }
 
-// told is an error with what to do about it.
+// told formats an error with its hint.
 func told(err error) string {
 	out := "error: " + err.Error() + "\n"
 	if h, ok := err.(interface{ Hint() string }); ok && h.Hint() != "" {
@@ -124,8 +124,8 @@ func told(err error) string {
 	return out
 }
 
-// A change that no asked target applies is told with who can.
-func TestEveryChangeIsAppliedOrTold(t *testing.T) {
+// If no chosen target applies a change, the README says who can.
+func TestEveryChangeIsAppliedOrListed(t *testing.T) {
 	l := layoutOf(t, "telemetry.yaml", "volumes.data.iops=6000", "host.dirty_background_bytes=8MB", "engine.wiredtiger.leaf_page=16KiB", "workload.working_set=10GB", "seed=7", "objective.write_p99=1s")
 	r, err := emit.Files(l, []string{"sysctl", "mongod"}, emit.Options{})
 	if err != nil {
@@ -139,12 +139,12 @@ func TestEveryChangeIsAppliedOrTold(t *testing.T) {
 	for path, who := range want {
 		got, ok := by[path]
 		if !ok || got != who {
-			t.Errorf("%s is applied by %q (told: %v), want %q", path, got, ok, who)
+			t.Errorf("%s is applied by %q (listed: %v), want %q", path, got, ok, who)
 		}
 	}
 	for _, not := range []string{"seed", "objective.write_p99"} {
 		if _, ok := by[not]; ok {
-			t.Errorf("%s is told as a change of what is deployed", not)
+			t.Errorf("%s is listed as a change of the deployment", not)
 		}
 	}
 	if len(r.Idle) != 1 || r.Idle[0] != "mongod" {
@@ -158,7 +158,7 @@ func TestEveryChangeIsAppliedOrTold(t *testing.T) {
 	}
 }
 
-// What a scenario is called stands in comments of scripts: nothing in it may end the comment.
+// A scenario's name appears in comments of scripts: nothing in it may end the comment.
 func TestNamesCannotRunAnything(t *testing.T) {
 	text, err := os.ReadFile("../../../examples/scenarios/telemetry.yaml")
 	if err != nil {
@@ -215,12 +215,11 @@ func TestReadPlan(t *testing.T) {
 	}
 	_, err = emit.ReadPlan("p.json", []byte(`{"version":1,"scenario":{"text":"x"},"chosen":null}`))
 	if input := (*emit.InputError)(nil); !errors.As(err, &input) || !input.Unmet {
-		t.Errorf("a plan that chose nothing: %v", err)
+		t.Errorf("a plan without a choice: %v", err)
 	}
 }
 
-// Whatever stands in a plan: an error, or files of which each has a name of its own below the
-// folder.
+// Any plan gives an error, or files with distinct names below the folder.
 func FuzzPlan(f *testing.F) {
 	text, err := os.ReadFile("../../../examples/scenarios/telemetry.yaml")
 	if err != nil {
@@ -243,7 +242,7 @@ func FuzzPlan(f *testing.F) {
 		if err != nil {
 			return
 		}
-		p.File = "testdata/none/p.json" // nothing that a scenario names is there
+		p.File = "testdata/none/p.json" // the scenario may not name existing files
 		l, err := p.Layout(engines.All())
 		if err != nil {
 			return
@@ -262,8 +261,8 @@ func FuzzPlan(f *testing.F) {
 	})
 }
 
-// A new claim for an etcd member is a new member: one whose data went away without being removed
-// does not come back.
+// A new claim for an etcd member is a new member: a member whose data is gone cannot rejoin unless
+// it is removed first.
 func TestNewClaimOfEtcd(t *testing.T) {
 	l := layoutOf(t, "etcd-one-volume.yaml", "volumes.wal={type: io2, size: 10GiB, iops: 1000}")
 	readme := filesOf(t, l, emit.Options{}, "kubernetes")["README.md"]

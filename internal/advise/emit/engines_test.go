@@ -27,7 +27,7 @@ import (
 	"plimsoll/internal/lab/process"
 )
 
-// freePort is one that nobody listens on now.
+// freePort returns a port that is free now.
 func freePort(t *testing.T) int {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -38,8 +38,9 @@ func freePort(t *testing.T) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-// etcd itself starts with the environment, and with the file, and says that it took every setting.
-func TestEtcdTakesItsSettings(t *testing.T) {
+// etcd itself starts with the environment, and with the file, and reports that it used every
+// setting.
+func TestEtcdAcceptsItsSettings(t *testing.T) {
 	bin, err := exec.LookPath("etcd")
 	if err != nil {
 		t.Skip("etcd is not installed")
@@ -95,7 +96,7 @@ func TestEtcdTakesItsSettings(t *testing.T) {
 	}
 }
 
-// runUntilHealthy starts etcd, waits until it serves, ends it, and gives what it said.
+// runUntilHealthy starts etcd, waits until it serves, stops it, and returns its output.
 func runUntilHealthy(t *testing.T, c *exec.Cmd, dir, url string) string {
 	t.Helper()
 	path := filepath.Join(dir, "log")
@@ -140,7 +141,7 @@ func runUntilHealthy(t *testing.T, c *exec.Cmd, dir, url string) string {
 	return string(text)
 }
 
-// pgBin is the folder of PostgreSQL's programs.
+// pgBin returns the folder of PostgreSQL's programs.
 func pgBin(t *testing.T) string {
 	t.Helper()
 	dirs, err := filepath.Glob("/usr/lib/postgresql/*/bin")
@@ -159,9 +160,9 @@ func pgBin(t *testing.T) string {
 	return ""
 }
 
-// PostgreSQL itself starts with the file in its conf.d, applies every line of it, and names the
+// PostgreSQL itself starts with the file in its conf.d, applies every line of it, and returns the
 // settings' values.
-func TestPostgresTakesItsSettings(t *testing.T) {
+func TestPostgresAcceptsItsSettings(t *testing.T) {
 	bin := pgBin(t)
 	user, err := process.Unprivileged("postgres", "nobody")
 	if err != nil {
@@ -172,7 +173,7 @@ func TestPostgresTakesItsSettings(t *testing.T) {
 		"engine.postgres.synchronous_commit=false", "engine.postgres.wal_writer_delay=50ms", "engine.postgres.commit_delay=100us", "engine.postgres.commit_siblings=7", "engine.postgres.bgwriter_delay=50ms",
 		"engine.postgres.bgwriter_lru_maxpages=400", "engine.postgres.bgwriter_lru_multiplier=0.5", "engine.postgres.bgwriter_flush_after=256KiB", "engine.postgres.backend_flush_after=128KiB")
 	conf := filesOf(t, l, emit.Options{}, "postgres")["postgres/90-plimsoll.conf"]
-	dir, err := os.MkdirTemp("", "emit-pg-") // short: it holds a socket
+	dir, err := os.MkdirTemp("", "emit-pg-") // short, because it contains a socket
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,14 +243,14 @@ func TestPostgresTakesItsSettings(t *testing.T) {
 	}
 }
 
-// settingsWanted is what SHOW tells of the test's settings.
+// settingsWanted are the results of SHOW for the test's settings.
 var settingsWanted = map[string]string{
 	"shared_buffers": "48MB", "max_connections": "50", "checkpoint_timeout": "15min", "checkpoint_completion_target": "0.7", "checkpoint_flush_after": "0", "max_wal_size": "15259MB", "min_wal_size": "954MB",
 	"full_page_writes": "off", "wal_buffers": "3MB", "synchronous_commit": "off", "wal_writer_delay": "50ms", "commit_delay": "100", "commit_siblings": "7", "bgwriter_delay": "50ms",
 	"bgwriter_lru_maxpages": "400", "bgwriter_lru_multiplier": "0.5", "bgwriter_flush_after": "256kB", "backend_flush_after": "128kB",
 }
 
-// Terraform's language: as terraform fmt would write it, parsed without a word, and every reference
+// The file is formatted as by terraform fmt, parses without warnings, and every reference is
 // defined.
 func TestTerraform(t *testing.T) {
 	for _, l := range []*emit.Layout{
@@ -283,7 +284,7 @@ func TestTerraform(t *testing.T) {
 			}
 			of := attrs["volume_id"].Expr.Variables()
 			if len(of) == 0 || !volumes[of[0][1].(hcl.TraverseAttr).Name] {
-				t.Errorf("%v attaches what there is not", b.Labels)
+				t.Errorf("%v attaches an undefined volume", b.Labels)
 			}
 			name, diags := attrs["device_name"].Expr.Value(nil)
 			if diags.HasErrors() || devices[name.AsString()] {
@@ -301,7 +302,7 @@ func TestTerraform(t *testing.T) {
 	}
 }
 
-// The kernel has each setting that is emitted.
+// The kernel has every emitted setting.
 func TestSysctlNamesAreTheKernels(t *testing.T) {
 	if _, err := os.Stat("/proc/sys/vm"); err != nil {
 		t.Skip("there is no /proc/sys/vm here")

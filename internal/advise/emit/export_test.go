@@ -1,6 +1,6 @@
 package emit
 
-// What the tests of real layouts see of the package.
+// What tests of real layouts use from the package.
 var (
 	LVMScript = lvmScript
 	AWSScript = awsScript

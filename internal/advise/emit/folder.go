@@ -14,35 +14,35 @@ import (
 	"strings"
 )
 
-// manifestName is the file that tells what of a folder was written here, and how it was then.
+// manifestName is the file that lists what was written to a folder, with checksums.
 const manifestName = ".plimsoll-emit.json"
 
-// Bounds of a folder that is looked at.
+// Bounds of a folder that is read.
 const (
 	manifestBytesMax = 1 << 20
-	// fileBytesMax is the most of a file that is compared; a longer one was not written here.
+	// fileBytesMax is the largest file that is compared; a larger one was not written here.
 	fileBytesMax = 4 << 20
 	// entriesMax is how many files a folder may have.
 	entriesMax = 1000
 )
 
-// A manifest is what stands in that file.
+// checksums is the content of that file.
 type checksums struct {
 	Version int               `json:"version"`
 	Files   map[string]string `json:"files"` // path below the folder to SHA-256
 }
 
-// A Folder is one to write into, as it is now.
+// A Folder is one to write into, in its present state.
 type Folder struct {
 	path  string // without symbolic links
 	there bool
-	ours  map[string]string // what was written here, by the manifest
-	is    map[string][]byte // files that are there
+	ours  map[string]string // what was written before, according to the manifest
+	is    map[string][]byte // the present files
 	modes map[string]fs.FileMode
 }
 
-// OpenFolder looks at a folder: a new one, an empty one, or one that was written here before. Any
-// other is refused, with an *[InputError]: nothing of somebody else's is ever written over.
+// OpenFolder reads a folder: a new one, an empty one, or one that was written here before. It
+// refuses any other with an *[InputError], so that it never overwrites files of others.
 func OpenFolder(dir string) (*Folder, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -73,7 +73,7 @@ func OpenFolder(dir string) (*Folder, error) {
 	return f, f.read(dir)
 }
 
-// read takes in what is there.
+// read reads the present files.
 func (f *Folder) read(dir string) error {
 	text, err := readMost(filepath.Join(f.path, manifestName), manifestBytesMax)
 	mine := err == nil
@@ -128,8 +128,7 @@ func readMost(path string, most int64) ([]byte, error) {
 	return text, err
 }
 
-// Edited are files that would be written over, or would go, though they are not as they were
-// written here.
+// Edited returns files that would be overwritten or removed although they were edited.
 func (f *Folder) Edited(files []File) []string {
 	var out []string
 	for name, text := range f.is {
@@ -146,7 +145,7 @@ func (f *Folder) Edited(files []File) []string {
 	return out
 }
 
-// Diff is what writing would change, as a unified diff; "" if nothing.
+// Diff returns the changes that writing would make, as a unified diff; "" if there are none.
 func (f *Folder) Diff(files []File) string {
 	var b strings.Builder
 	all := make([]string, 0, len(files))
@@ -171,9 +170,8 @@ func (f *Folder) Diff(files []File) string {
 	return b.String()
 }
 
-// Write puts the files in place of what was written here before: all of them or, on any error,
-// none. Files of somebody else's in the folder stay. Edited files are refused with an *[InputError]
-// unless force is given.
+// Write replaces what was written here before: all of it or, on any error, nothing. Other files in
+// the folder stay. Edited files are refused with an *[InputError] unless force is set.
 func (f *Folder) Write(files []File, force bool) (err error) {
 	if edited := f.Edited(files); len(edited) > 0 && !force {
 		return Inputf("--diff shows what would change; --force writes over them; or name another folder", "%s: edited since emit wrote it, and left alone: %s", f.path, oneLine(strings.Join(edited, ", ")))
@@ -216,8 +214,8 @@ func (f *Folder) Write(files []File, force bool) (err error) {
 	return f.replace(temp)
 }
 
-// replace puts the new folder where the old one is, which is moved away first and comes back if
-// that fails.
+// replace moves the new folder into the place of the old one. It moves the old one away first, and
+// back if that fails.
 func (f *Folder) replace(temp string) error {
 	if !f.there {
 		return os.Rename(temp, f.path)
@@ -236,7 +234,7 @@ func (f *Folder) replace(temp string) error {
 	return os.RemoveAll(old)
 }
 
-// writeFile writes one, to the disk.
+// writeFile writes a file and syncs it to the disk.
 func writeFile(path string, n File) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
@@ -261,7 +259,7 @@ func checksum(text []byte) string {
 // Checksum is the file's SHA-256, in hexadecimal.
 func (f File) Checksum() string { return checksum(f.Text) }
 
-// Print writes files one after the other, each under a line with its name.
+// Print writes files one after another, each under a line with its name.
 func Print(w io.Writer, files []File) error {
 	for i, f := range files {
 		gap := "\n"

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// tree is what stands in a folder, by path.
+// tree returns the contents of a folder, by path.
 func tree(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -62,7 +62,7 @@ func TestFolder(t *testing.T) {
 	if info, err := os.Stat(filepath.Join(dir, "aws/volumes.sh")); err != nil || info.Mode().Perm()&0o100 == 0 {
 		t.Errorf("the script is %v, %v", info.Mode(), err)
 	}
-	// What somebody else put there stays; what is not written any more goes.
+	// Other files stay; files that are no longer written are removed.
 	put(t, filepath.Join(dir, "notes.txt"), "mine")
 	if err := open(t, dir).Write(second, false); err != nil {
 		t.Fatal(err)
@@ -71,7 +71,7 @@ func TestFolder(t *testing.T) {
 	if got["README.md"] != "two\n" || got["notes.txt"] != "mine" || got["aws/volumes.sh"] != "" || len(got) != 4 {
 		t.Errorf("the folder is %v", got)
 	}
-	// Edited: none of it is written.
+	// With an edited file, nothing is written.
 	put(t, filepath.Join(dir, "sysctl/90.conf"), "x = 2\n")
 	before := tree(t, dir)
 	for _, files := range [][]File{first, second} {
@@ -97,15 +97,15 @@ func TestFolder(t *testing.T) {
 	if entries, err := os.ReadDir(filepath.Dir(dir)); err != nil || len(entries) != 1 {
 		t.Errorf("beside it are %v, %v", entries, err)
 	}
-	// A file of ours that somebody wrote just as we would is no edit.
+	// An edit that results in the text to be written does not count.
 	put(t, filepath.Join(dir, "README.md"), "two\n")
 	if err := open(t, dir).Write(second, false); err != nil {
 		t.Errorf("over the same text: %v", err)
 	}
 }
 
-// Folders that are not emit's are left alone, --force or not.
-func TestFoldersOfOthers(t *testing.T) {
+// Folders that are not emit's are not touched, with or without --force.
+func TestForeignFolders(t *testing.T) {
 	root := t.TempDir()
 	at := func(name string) string { return filepath.Join(root, name) }
 	for _, name := range []string{"theirs", "empty", "damaged", "linked", "here"} {
@@ -136,14 +136,14 @@ func TestFoldersOfOthers(t *testing.T) {
 	}
 }
 
-// A folder that cannot be written stays as it is, and nothing is left of the attempt.
+// If the folder cannot be written it stays as it is, and nothing is left of the attempt.
 func TestFolderAsAWhole(t *testing.T) {
 	root := t.TempDir()
 	dir := filepath.Join(root, "layout")
 	if err := open(t, dir).Write([]File{{"a", []byte("one"), plain}}, false); err != nil {
 		t.Fatal(err)
 	}
-	// The second cannot be made: a file is where its folder would be.
+	// The second file cannot be created: a file has the name of its folder.
 	err := open(t, dir).Write([]File{{"a", []byte("two"), plain}, {"a/b", []byte("b"), plain}}, false)
 	if err == nil {
 		t.Fatal("a file within a file was written")
@@ -156,8 +156,7 @@ func TestFolderAsAWhole(t *testing.T) {
 	}
 }
 
-// A diff, applied, is the new text; the other way round it is the old one; and equal texts have
-// none.
+// A diff, applied, gives the new text; reversed, the old one; and equal texts have none.
 func TestDiffIsTheDifference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		line := rapid.SampledFrom([]string{"a\n", "b\n", "c\n", "\n"})
@@ -168,15 +167,15 @@ func TestDiffIsTheDifference(t *testing.T) {
 			t.Fatalf("the diff is %q", diff)
 		}
 		if got := patchText(t, before, diff); got != after {
-			t.Fatalf("applied it gives %q, want %q", got, after)
+			t.Fatalf("applied, it gives %q, want %q", got, after)
 		}
 		if got := patchText(t, after, unified("f", []byte(after), []byte(before), true, true)); got != before {
-			t.Fatalf("the other way round it gives %q, want %q", got, before)
+			t.Fatalf("reversed, it gives %q, want %q", got, before)
 		}
 	})
 }
 
-// A long file that changed throughout takes no time, as a table of all its lines would.
+// A long file that changed throughout is fast; a table of all its lines would not be.
 func TestDiffOfLongFiles(t *testing.T) {
 	var before, after strings.Builder
 	for n := range 100_000 {

@@ -71,7 +71,7 @@ func kubernetes(l *Layout, o *Options) (*Part, error) {
 	return p, nil
 }
 
-// className is the name of a class: what it gives stands in it.
+// className names a class after its figures.
 func (l *Layout) className(d *disk, s *spec, with ...string) string {
 	parts := append([]string{l.slug(), d.volume, s.kind}, with...)
 	if s.iops > 0 {
@@ -162,13 +162,13 @@ func figuresOf(s *spec, parameters map[string]string) {
 	}
 }
 
-// claims tells how claims that are there are changed.
+// claims describes how existing claims are changed.
 type claims struct {
 	l   *Layout
 	set *statefulSet // nil: not given
 }
 
-// add writes the commands for a disk, and hands its claim template to the patch.
+// add writes the commands for a disk, and adds its claim template to the patch.
 func (c *claims) add(p *Part, d *disk) error {
 	if c.set != nil {
 		if err := c.set.claim(d); err != nil {
@@ -201,7 +201,7 @@ func (c *claims) add(p *Part, d *disk) error {
 	return nil
 }
 
-// names are the claims of a disk, and the option that says where they are.
+// names returns a disk's claims, and the kubectl option for their namespace.
 func (c *claims) names(d *disk) (claims, namespace string) {
 	if c.set == nil {
 		return "CLAIM-0 CLAIM-1 CLAIM-2", ""
@@ -219,11 +219,11 @@ func (c *claims) names(d *disk) (claims, namespace string) {
 	return strings.Join(names, " "), namespace
 }
 
-// quantity is a size as Kubernetes writes it.
+// quantity formats a size for Kubernetes.
 func quantity(s units.Size) string { return resource.NewQuantity(int64(s), resource.BinarySI).String() }
 
-// manifest is an object as YAML, without what was not set: the API's types write a status and empty
-// maps.
+// manifest formats an object as YAML, without fields that were not set: the API's types write a
+// status and empty maps.
 func manifest(object any) (string, error) {
 	text, err := json.Marshal(object)
 	if err != nil {
@@ -238,9 +238,9 @@ func manifest(object any) (string, error) {
 	return string(out), err
 }
 
-// prune takes away what the API's types write though nothing was said: status, null, empty maps,
-// the name of no service. What a user's claim templates say is left as it is: an empty class or
-// label means something there.
+// prune removes unset fields that the API's types write anyway: status, null, empty maps, an empty
+// service name. It does not touch a user's claim templates, in which an empty class or label means
+// something.
 func prune(v any) bool {
 	switch v := v.(type) {
 	case nil:

@@ -22,7 +22,7 @@ import (
 	"plimsoll/internal/advise/emit"
 )
 
-// forKubernetes is a layout that makes every kind of manifest.
+// forKubernetes returns a layout that makes every kind of manifest.
 func forKubernetes(t *testing.T) (files map[string]string, set []byte) {
 	t.Helper()
 	set, err := os.ReadFile("testdata/mongo.yaml")
@@ -33,7 +33,7 @@ func forKubernetes(t *testing.T) (files map[string]string, set []byte) {
 	return filesOf(t, l, emit.Options{StatefulSet: set, StatefulSetFile: "mongo.yaml"}, "kubernetes"), set
 }
 
-// documents are the manifests in a file, by kind.
+// documents returns the manifests in a file, by kind.
 func documents(t *testing.T, text []byte) (docs [][]byte, kinds []string) {
 	t.Helper()
 	r := k8syaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(text)))
@@ -55,7 +55,7 @@ func documents(t *testing.T, text []byte) (docs [][]byte, kinds []string) {
 	}
 }
 
-// The API's own types take every manifest, and know every field of it.
+// The API's own types accept every manifest, and know every field of it.
 func TestManifestsDecodeStrictly(t *testing.T) {
 	files, _ := forKubernetes(t)
 	seen := map[string]int{}
@@ -88,7 +88,7 @@ func TestManifestsDecodeStrictly(t *testing.T) {
 	}
 }
 
-// patched is the StatefulSet with its patch, as the API server would merge it.
+// patched returns the StatefulSet with its patch, merged as by the API server.
 func patched(t *testing.T) *appsv1.StatefulSet {
 	t.Helper()
 	files, set := forKubernetes(t)
@@ -112,7 +112,7 @@ func patched(t *testing.T) *appsv1.StatefulSet {
 	return &out
 }
 
-// The patch adds, and takes nothing away: other containers, mounts, claims, labels.
+// The patch only adds: other containers, mounts, claims and labels stay.
 func TestPatchOfAStatefulSet(t *testing.T) {
 	s := patched(t)
 	pod := s.Spec.Template.Spec
@@ -135,7 +135,7 @@ func TestPatchOfAStatefulSet(t *testing.T) {
 	}
 	data := s.Spec.VolumeClaimTemplates[0]
 	if _, there := data.Labels["team"]; !there || data.Spec.StorageClassName == nil || *data.Spec.StorageClassName != "" {
-		t.Errorf("the claim template lost what it said: %+v", data)
+		t.Errorf("the claim template lost fields: %+v", data)
 	}
 	if got := pod.Containers[0].Resources.Limits.Memory().String(); got != "12Gi" {
 		t.Errorf("memory is %s", got)
@@ -145,8 +145,8 @@ func TestPatchOfAStatefulSet(t *testing.T) {
 	}
 }
 
-// Kubernetes' own schemas, by kubectl-validate. It takes minutes to build: make ci does, and so can
-// make kubectl-validate.
+// Kubernetes' own schemas, checked by kubectl-validate. It takes minutes to build: make ci does it,
+// or make kubectl-validate.
 func TestManifestsValidate(t *testing.T) {
 	tool := kubectlValidate(t)
 	files, _ := forKubernetes(t)
@@ -158,8 +158,8 @@ func TestManifestsValidate(t *testing.T) {
 	}
 	for path, text := range files {
 		if strings.HasPrefix(path, "kubernetes/") {
-			// Its newest schemas are 1.30's, which knows this class, with the same fields, as an
-			// alpha.
+			// Its newest schemas are those of 1.30, which has this class, with the same fields, as
+			// an alpha.
 			text = strings.ReplaceAll(text, "apiVersion: storage.k8s.io/v1\ndriverName", "apiVersion: storage.k8s.io/v1alpha1\ndriverName")
 			write(filepath.Base(path), []byte(text))
 		}
@@ -176,7 +176,7 @@ func TestManifestsValidate(t *testing.T) {
 	if out, err := validate(); err != nil {
 		t.Errorf("kubectl-validate: %v\n%s", err, out)
 	}
-	// It would have said so.
+	// Check that it does report errors.
 	bad := bytes.ReplaceAll(set, []byte("memory: 12Gi"), []byte("memory: [12]"))
 	write("statefulset.yaml", bad)
 	if out, err := validate(); err == nil {
@@ -184,7 +184,7 @@ func TestManifestsValidate(t *testing.T) {
 	}
 }
 
-// kubectlValidate is the tool; the test skips without it.
+// kubectlValidate returns the tool's path; the test skips without it.
 func kubectlValidate(t *testing.T) string {
 	t.Helper()
 	path, err := filepath.Abs("../../../bin/kubectl-validate")

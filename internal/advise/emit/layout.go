@@ -15,11 +15,11 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// A Layout is what is to be applied: a deployment as it is and as it is to be.
+// A Layout is a deployment before and after a change.
 type Layout struct {
 	Before, After *scenario.Scenario
 	File          string   // the scenario's, for comments
-	Sets          []string // what makes After of Before, in the grammar of `simulate --set`
+	Sets          []string // what turns Before into After, in the grammar of `simulate --set`
 
 	targets    targets
 	deployment Deployment
@@ -27,10 +27,9 @@ type Layout struct {
 	disks      []disk
 }
 
-// NewLayout is the layout that leads from one scenario to another, of one of some engines. Its name
-// is the scenario's file, and sets are what makes the other of the one: both are for comments. The
-// error is an *[InputError] where the engine changes, and an *[engine.LackError] where the engine is
-// not one that layouts are emitted of.
+// NewLayout returns the layout that leads from one scenario to another. name is the scenario's file,
+// and sets are the assignments between the two: both are for comments. The error is an *[InputError]
+// if the engine changes, and an *[engine.LackError] if emit does not support the engine.
 func NewLayout(all []engine.Engine, before, after *scenario.Scenario, name string, sets []string) (*Layout, error) {
 	l := &Layout{Before: before, After: after, File: name, Sets: sets, targets: targetsOf(all)}
 	if b, a := before.Engine.Name(), after.Engine.Name(); b != a {
@@ -48,16 +47,16 @@ func NewLayout(all []engine.Engine, before, after *scenario.Scenario, name strin
 	return l, nil
 }
 
-// Changes are all differences that a deployment can have, by path: of the workload too, which the
-// application must make.
+// Changes returns all differences of the deployment, by path, including those of the workload,
+// which the application must make.
 func (l *Layout) Changes() []Change { return l.changes }
 
-// Changed tells whether a path of the scenario has changed, or anything below it.
+// Changed reports whether a path of the scenario, or anything below it, has changed.
 func (l *Layout) Changed(path string) bool {
 	return slices.ContainsFunc(l.changes, func(c Change) bool { return c.within(path) })
 }
 
-// Because is what a value was and what it becomes, as comments say it; "" where nothing changed.
+// Because returns a value's old and new value, for comments; "" if nothing changed.
 func (l *Layout) Because(path string) string {
 	for _, c := range l.changes {
 		if c.Path == path {
@@ -67,8 +66,7 @@ func (l *Layout) Because(path string) string {
 	return ""
 }
 
-// slug is the scenario's name as it may stand in names of resources: a-z, 0-9 and hyphens, at most
-// 30.
+// slug is the scenario's name for use in names of resources: a-z, 0-9 and hyphens, at most 30.
 func (l *Layout) slug() string {
 	name := l.After.Name
 	if name == l.File {
@@ -93,11 +91,11 @@ func (l *Layout) slug() string {
 	return s
 }
 
-// title names the layout in comments, in one line whatever the scenario says.
+// title names the layout in comments, always in one line.
 func (l *Layout) title() string { return oneLine(l.After.Name) }
 
-// oneLine makes text from elsewhere fit for a comment: a line feed in it would end the comment, and
-// what follows would be run.
+// oneLine makes foreign text safe for a comment: a line feed would end the comment, and the rest
+// would be executed.
 func oneLine(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029' || r == unicode.ReplacementChar {
@@ -112,11 +110,11 @@ func oneLine(s string) string {
 	return s
 }
 
-// fileSystem is the one of a side of the layout.
+// fileSystem returns that of one side of the layout.
 func fileSystem(s *scenario.Scenario) string { return string(s.Host.FileSystem) }
 
-// mountOptions are those of a side of the layout; where it says none, a file's time of access is
-// not written at every read of it.
+// mountOptions returns those of one side of the layout; by default, reads do not update a file's
+// access time.
 func mountOptions(s *scenario.Scenario) []string {
 	if s.Host.MountOptions == "" {
 		return []string{"noatime"}
@@ -124,10 +122,10 @@ func mountOptions(s *scenario.Scenario) []string {
 	return s.Host.MountOptions.List()
 }
 
-// A spec is a volume as one orders it: the figures that a provider is told.
+// A spec is a volume as it is ordered: the figures for the provider.
 type spec struct {
 	kind  string // the catalogue's name of the product
-	local bool   // the machine's own disks
+	local bool   // one of the machine's own disks
 	aws   bool   // an EBS volume
 	gib   int64  // of each
 	iops  int64  // of each, 0: not chosen
@@ -137,7 +135,7 @@ type spec struct {
 	fs    string
 }
 
-// stripeUnitDefault is LVM's (lvcreate(8), --stripesize), as a scenario has it.
+// stripeUnitDefault is LVM's default (lvcreate(8), --stripesize), in a scenario's unit.
 const stripeUnitDefault = 64 * units.KiB
 
 func specOf(o *catalog.Order, fs string) (*spec, error) {
@@ -168,7 +166,7 @@ func specOf(o *catalog.Order, fs string) (*spec, error) {
 	return s, nil
 }
 
-// String is the volume in a few words.
+// String describes the volume briefly.
 func (s *spec) String() string {
 	if s == nil {
 		return "none"
@@ -191,14 +189,14 @@ func (s *spec) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// A fate is what becomes of a volume.
+// A fate is what happens to a volume.
 type fate int
 
 const (
-	created  fate = iota // there was none
-	removed              // there will be none
+	created  fate = iota // it did not exist
+	removed              // it will not exist
 	modified             // the provider changes it while it is in use
-	remade               // it cannot be changed: a new one, to which the data is brought
+	remade               // it cannot be changed: a new one gets the data
 )
 
 // A disk is a volume that changes.
@@ -206,11 +204,12 @@ type disk struct {
 	name   string // in names of files and resources: "data", "m3-wal"
 	volume string // the engine's name of it
 	path   string // in the scenario
-	member int    // whose it is, 0: every member's
+	member int    // the member that it belongs to, 0: all
 	before *spec
 	after  *spec
 	fate   fate
-	// resized is a change of size, tuned one of type, IOPS or throughput: both are done online.
+	// resized means a different size; tuned a different type, IOPS or throughput. Both are done
+	// online.
 	resized, tuned bool
 }
 
@@ -259,8 +258,8 @@ func (l *Layout) compareDisks() ([]disk, error) {
 	return out, nil
 }
 
-// judge says what becomes of a disk. EBS changes type, IOPS, throughput and size of a volume in
-// use, but never makes it smaller (Amazon EBS user guide, "Modify a volume using Elastic Volumes
+// judge determines what happens to a disk. EBS changes type, IOPS, throughput and size of a volume
+// in use, but never makes it smaller (Amazon EBS user guide, "Modify a volume using Elastic Volumes
 // operations"); a file system and a stripe are made once.
 func (d *disk) judge() {
 	b, a := d.before, d.after
@@ -278,14 +277,14 @@ func (d *disk) judge() {
 	}
 }
 
-// A NewVolume is one that the layout did not have before.
+// A NewVolume is one that did not exist before.
 type NewVolume struct {
 	Volume string // the engine's name of it
 	Path   string // in the scenario
-	Why    string // the change in a line
+	Why    string // the change in one line
 }
 
-// NewVolumes are those that the layout did not have before; one in the place of another is none.
+// NewVolumes returns those that did not exist before, without those that replace another.
 func (l *Layout) NewVolumes() []NewVolume {
 	var out []NewVolume
 	for _, d := range l.disks {
@@ -296,16 +295,16 @@ func (l *Layout) NewVolumes() []NewVolume {
 	return out
 }
 
-// isNew tells whether volumes are to be rented, so that file systems must be made.
+// isNew reports whether volumes must be rented, and so file systems made.
 func (d *disk) isNew() bool { return d.fate == created || d.fate == remade }
 
-// why is the disk's change in a line.
+// why returns the disk's change in one line.
 func (d *disk) why() string { return fmt.Sprintf("%s: from %s to %s", d.path, d.before, d.after) }
 
-// local tells that the volume is to lie on the instance's own disks.
+// local reports whether the new volume is on the instance's own disks.
 func (d *disk) local() bool { return d.after != nil && d.after.local }
 
-// ebs refuses volumes that AWS does not rent out.
+// ebs refuses volumes that AWS does not offer.
 func (d *disk) ebs(target string) error {
 	for _, s := range []*spec{d.before, d.after} {
 		if s != nil && s.local {
@@ -330,7 +329,7 @@ func names[T any](k scenario.Keyed[T]) []string {
 	return out
 }
 
-// union is a, and what b has more, in order.
+// union returns a, followed by what only b has.
 func union(a, b []string) []string {
 	out := slices.Clone(a)
 	for _, x := range b {

@@ -9,21 +9,20 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// lvmScript is what each script does, after the lines that say for which volume.
+// lvmScript is what each script does, after the lines that name its volume.
 //
 //go:embed lvm.bash
 var lvmScript string
 
-// lvm writes a script for each volume that is to be made: a volume group of its own, a logical
-// volume over all of its devices, a file system, a line of fstab.
+// lvm writes a script for each new volume: a volume group, a logical volume over all of its
+// devices, a file system, a line of fstab.
 func lvm(l *Layout, _ *Options) (*Part, error) {
 	p := &Part{}
 	for _, d := range l.disks {
 		if !d.isNew() {
 			continue
 		}
-		// lvcreate(8): a power of two from 4 KiB, no more than an extent, which is 4 MiB unless one
-		// is asked for.
+		// lvcreate(8): a power of two from 4 KiB up to an extent, which is 4 MiB by default.
 		if u := d.after.unit; d.after.width > 1 && (u < 4*units.KiB || u > 4*units.MiB || u&(u-1) != 0) {
 			return nil, Inputf("choose 64KiB, or another power of two", "%s.stripe_unit: LVM makes no stripes of %s: it has powers of two from 4KiB to 4MiB", d.path, u.Exact())
 		}
@@ -61,7 +60,7 @@ func lvm(l *Layout, _ *Options) (*Part, error) {
 	return p, nil
 }
 
-// lvmOf is the script for a volume.
+// lvmOf returns the script for a volume.
 func (l *Layout) lvmOf(d *disk) string {
 	s := d.after
 	what := fmt.Sprintf("%d devices, striped in units of %d KiB", s.width, int64(s.unit/units.KiB))
@@ -73,7 +72,7 @@ func (l *Layout) lvmOf(d *disk) string {
 	b.WriteString(l.Head("#", "Makes the volume "+d.name+": "+what+", "+s.fs+".", d.why()))
 	b.WriteString("# Run it with --dry-run first. Run again it does only what is left to do.\nset -euo pipefail\n\n")
 	mount := append([]string{"defaults"}, mountOptions(l.After)...)
-	if d.local() { // it may be gone when the machine starts
+	if d.local() { // it may be missing when the machine boots
 		mount = append(mount, "nofail")
 	}
 	fmt.Fprintf(&b, "readonly width=%d\nreadonly unit_kib=%d\nreadonly size_gib=%d # of each device, at least\nreadonly filesystem=%s\nreadonly options=%s\n",

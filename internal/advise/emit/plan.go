@@ -11,52 +11,51 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// Bounds of a plan that is read. A plan holds every layout of its frontier, of which nothing is
-// used here.
+// Bounds of a plan. A plan contains every layout of its frontier, which emit does not use.
 const (
-	// PlanBytesMax is the most that a plan may have.
+	// PlanBytesMax is the largest size of a plan.
 	PlanBytesMax = 32 << 20
-	// planVersion is the contract of `plan -o json`: additions leave it.
+	// planVersion is the version of `plan -o json`; additions do not change it.
 	planVersion = 1
-	// planSetsMax is over what any plan chooses.
+	// planSetsMax is more than any plan chooses.
 	planSetsMax = 1000
 )
 
-// An InputError is what is wrong with what a person gave, and what to do about it.
+// An InputError says what is wrong with the user's input, and what to do about it.
 type InputError struct {
 	Text string
-	Next string // what to do; "" if that is plain
-	// Unmet says that the input is right and its answer is that no layout meets the objective.
+	Next string // what to do; "" if that is obvious
+	// Unmet says that the input is valid, but that no layout meets the objective.
 	Unmet bool
 }
 
-// Error is what is wrong.
+// Error says what is wrong.
 func (e *InputError) Error() string { return e.Text }
 
-// Hint is what to do next.
+// Hint says what to do next.
 func (e *InputError) Hint() string { return e.Next }
 
-// Inputf is an [InputError].
+// Inputf makes an [InputError].
 func Inputf(next, format string, args ...any) error {
 	return &InputError{Text: fmt.Sprintf(format, args...), Next: next}
 }
 
-// A Plan is what is read of a plan, or said without one: the scenario it was made for, and what it
-// chose to change.
+// A Plan is the part of a plan that emit uses, or the same without one: the scenario it was made for,
+// and the changes that it chose.
 type Plan struct {
-	File string   // where the scenario stood
+	File string   // the scenario's file
 	Text string   // the scenario
 	Sets []string // assignments over it
 }
 
-// IsPlan tells whether a text is a plan, which is a JSON object, rather than a scenario, which is
-// YAML in blocks.
+// IsPlan reports whether a text is a plan (a JSON object) rather than a scenario (YAML in block
+// style).
 func IsPlan(text []byte) bool {
 	return bytes.HasPrefix(bytes.TrimLeft(bytes.TrimPrefix(text, []byte("\ufeff")), " \t\r\n"), []byte("{"))
 }
 
-// ReadPlan reads what `plimsoll plan -o json` printed. name is the file's, for errors, which are of
-// type *[InputError].
+// ReadPlan reads the output of `plimsoll plan -o json`. name is the file's, for errors, which are
+// of type *[InputError].
 func ReadPlan(name string, text []byte) (*Plan, error) {
 	const again = "plimsoll plan SCENARIO --objective 'write_p99 < 25ms' -o json > plan.json makes one"
 	if len(text) > PlanBytesMax {
@@ -111,8 +110,8 @@ func lacking(version int, text string) string {
 	return `"chosen"`
 }
 
-// Layout makes the scenarios of a plan, of one of some engines, and their layout. The error is of
-// type [scenario.Problems] where the scenario or an assignment is wrong, else as of [NewLayout].
+// Layout makes the layout of a plan. The error is of type diagnostics.List if the scenario or an
+// assignment is wrong, otherwise as of [NewLayout].
 func (p *Plan) Layout(all []engine.Engine) (*Layout, error) {
 	file := scenario.NewLanguage(all).NewFile(p.File, []byte(p.Text))
 	before, err := file.Parse(nil)

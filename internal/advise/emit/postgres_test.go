@@ -8,13 +8,13 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// A pgSetting is a line of the file as the server read it, and what it says the setting is.
+// A pgSetting is a line of the file as the server read it, with the value in effect.
 type pgSetting struct {
 	name, value, shown, err string
 	applied                 bool
 }
 
-// settingsOf asks a server that is just starting for the lines it read of 90-plimsoll.conf.
+// settingsOf asks a server that is just starting for the lines it read from 90-plimsoll.conf.
 func settingsOf(ctx context.Context, t *testing.T, socket string) []pgSetting {
 	t.Helper()
 	var conn *pgx.Conn

@@ -7,8 +7,8 @@ import (
 	"plimsoll/internal/base/shellword"
 )
 
-// readme tells a person what the files do, in which order to apply them, what to look at, how to go
-// back, and what may go wrong.
+// readme explains what the files do, in which order to apply them, how to check, how to go back,
+// and what may go wrong.
 func readme(l *Layout, parts []*Part, r *Result) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# A layout for %s\n\nWritten by `plimsoll emit` from `%s`. Nothing is applied yet. Only what changes is in these files.\n", l.title(), strings.ReplaceAll(oneLine(l.File), "`", ""))
@@ -58,7 +58,7 @@ func readme(l *Layout, parts []*Part, r *Result) []byte {
 	return []byte(b.String())
 }
 
-// ways says which targets do the same: who applies all of them does it twice.
+// ways says which targets are alternatives: applying all of them would apply a change twice.
 func ways(parts []*Part) string {
 	var same []string
 	for _, p := range parts {
@@ -72,7 +72,7 @@ func ways(parts []*Part) string {
 	return "For volumes " + strings.Join(same, " and ") + " are ways to the same change: **use the one that made the volumes.**\n\n"
 }
 
-// goals are what the scenario asks for.
+// goals are the scenario's objectives.
 func goals(l *Layout) string {
 	var out []string
 	for _, bound := range l.After.Objective.Bounds() {
@@ -84,7 +84,7 @@ func goals(l *Layout) string {
 	return " The objective: " + strings.Join(out, ", ") + "."
 }
 
-// otherwise says who does a change that none of the files applies.
+// otherwise says who makes a change that none of the files applies.
 func otherwise(l *Layout, c Change) string {
 	for _, d := range l.disks {
 		if !c.within(d.path) {
@@ -130,7 +130,7 @@ func otherwise(l *Layout, c Change) string {
 	return "it describes the model"
 }
 
-// cell is text in a table.
+// cell escapes text for a table.
 func cell(s string) string {
 	if s == "" {
 		return "-"
@@ -138,7 +138,7 @@ func cell(s string) string {
 	return strings.NewReplacer("|", "\\|", "`", "'").Replace(oneLine(s))
 }
 
-// indent keeps further lines of a list's item within it.
+// indent indents further lines of a list item.
 func indent(s string) string {
 	var b strings.Builder
 	for i, line := range strings.Split(s, "\n") {

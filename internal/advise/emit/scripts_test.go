@@ -37,7 +37,7 @@ func scripts(t *testing.T) map[string]string {
 	return out
 }
 
-// writeScripts puts them into a folder.
+// writeScripts writes them into a folder.
 func writeScripts(t *testing.T, scripts map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -68,7 +68,7 @@ func TestShellcheck(t *testing.T) {
 	}
 }
 
-// fakeAWS is an aws that answers as told and writes down what it was asked to change.
+// fakeAWS is an aws with canned answers that records the changes it is asked for.
 const fakeAWS = `#!/bin/bash
 case "$2" in
 describe-volumes)
@@ -91,7 +91,7 @@ create-volume) echo "$*" >>"$FAKE_LOG"; echo vol-new ;;
 esac
 `
 
-// The commands of the AWS CLI that the script comes to, as an aws of our own is told them.
+// The AWS CLI commands that the script runs, as recorded by a fake aws.
 func TestAWSScript(t *testing.T) {
 	needs(t, "bash")
 	all := scripts(t)
@@ -156,7 +156,8 @@ func TestAWSScript(t *testing.T) {
 	}
 }
 
-// A device for scripts: a file of a size behind a loop device, taken away at the end.
+// loopDevice makes a device for scripts: a file of this size behind a loop device, removed at the
+// end.
 func loopDevice(t *testing.T, mib int64) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "disk")
@@ -218,7 +219,7 @@ func (b *lvmBench) run(args ...string) (string, error) {
 	return string(out), err
 }
 
-// Whatever a device carries, the script refuses it and leaves it as it is.
+// The script refuses a device that contains anything, and leaves it unchanged.
 func TestLVMRefuses(t *testing.T) {
 	b := newLVMBench(t, 1024)
 	blank := b.devices[0]
@@ -245,7 +246,7 @@ func TestLVMRefuses(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			device := loopDevice(t, 1024)
 			if out, err := exec.Command("bash", "-c", c.make, device).CombinedOutput(); err != nil {
-				t.Skipf("it cannot be made here: %s", out)
+				t.Skipf("cannot be made here: %s", out)
 			}
 			before := beginning(device)
 			for _, args := range [][]string{{"--dry-run", blank, device}, {"--dry-run", device, blank}} {
@@ -292,7 +293,7 @@ func containsOne(text, words string) bool {
 	return false
 }
 
-// On blank devices --dry-run says what would be done, and does nothing.
+// On blank devices --dry-run shows what would be done, and does nothing.
 func TestLVMDryRun(t *testing.T) {
 	b := newLVMBench(t, 1024)
 	out, err := b.run(append([]string{"--dry-run"}, b.devices...)...)
@@ -314,8 +315,8 @@ func TestLVMDryRun(t *testing.T) {
 	}
 }
 
-// fakeLVM stands for LVM's programs where there is no device mapper: the group is a file, the
-// logical volume another loop device.
+// fakeLVM replaces LVM's programs if there is no device mapper: the group is a file, the logical
+// volume another loop device.
 var fakeLVM = map[string]string{
 	"vgcreate": `echo "$1" >"$FAKE/group"; shift; printf '%s\n' "$@" >"$FAKE/devices"`,
 	"pvs":      `[[ -e $FAKE/group ]] && grep -qx "${@: -1}" "$FAKE/devices" && echo "  $(<"$FAKE/group") "; exit 0`,
@@ -324,10 +325,11 @@ var fakeLVM = map[string]string{
 	"lvcreate": `touch "$FAKE/made"; mkdir -p "/dev/${@: -1}"; ln -s "$FAKE_DEVICE" "/dev/${@: -1}/journal"`,
 }
 
-// The whole of it, and once more: what the second run finds done it leaves.
+// A full run, and a second one, which leaves what is already done.
 func TestLVMMakesAStripe(t *testing.T) {
 	b := newLVMBench(t, 1100)
-	mapper, noMapper := os.OpenFile("/dev/mapper/control", os.O_RDWR, 0) // the node may be there and the kernel's part not
+	// the node may exist without the kernel's part
+	mapper, noMapper := os.OpenFile("/dev/mapper/control", os.O_RDWR, 0)
 	if noMapper == nil {
 		mapper.Close()
 	}
@@ -383,7 +385,7 @@ func TestLVMMakesAStripe(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(b.mount, "kept")); err != nil {
 		t.Error(err)
 	}
-	// Other devices than the group's are refused.
+	// Devices that are not the group's are refused.
 	other := loopDevice(t, 1100)
 	if out, err := b.run(b.devices[0], other); err == nil || !strings.Contains(out, "refused: 1 of these devices are part of "+group) {
 		t.Errorf("another device: %v\n%s", err, out)

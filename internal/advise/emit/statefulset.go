@@ -22,22 +22,22 @@ import (
 
 // Bounds of a StatefulSet's manifest.
 const (
-	// StatefulSetBytesMax is the most it may have: etcd takes no object of more than 1.5 MiB.
+	// StatefulSetBytesMax is its largest size: etcd accepts no object of more than 1.5 MiB.
 	StatefulSetBytesMax = 2 << 20
-	// replicasMax is over what any database has.
+	// replicasMax is more than any database has.
 	replicasMax = 100
 )
 
-// A statefulSet is the one that runs the database, and what becomes of it.
+// A statefulSet is the one that runs the database, with the changes to it.
 type statefulSet struct {
 	l         *Layout
 	manifest  *appsv1.StatefulSet
 	container *corev1.Container
-	data      string            // where the container has the database
-	templates map[string]string // the engine's volumes to claim templates
+	data      string            // where the container has the data
+	templates map[string]string // maps the engine's volumes to claim templates
 
-	claims  []corev1.PersistentVolumeClaim // as they are to be
-	changed bool                           // one of them
+	claims  []corev1.PersistentVolumeClaim // after the change
+	changed bool                           // one of them changed
 	mounts  []corev1.VolumeMount           // to add
 }
 
@@ -93,7 +93,7 @@ func readStatefulSet(l *Layout, o *Options) (*statefulSet, error) {
 	return s, s.findClaims(name, o.Claims)
 }
 
-// isName tells names that Kubernetes takes (RFC 1123 subdomains): they stand in commands.
+// isName reports whether Kubernetes accepts a name (RFC 1123 subdomains): it appears in commands.
 func isName(s string) bool {
 	return s != "" && len(s) <= 253 && !strings.ContainsFunc(s, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' && r != '.'
@@ -137,8 +137,8 @@ func (s *statefulSet) findContainer(file, asked string) error {
 	return Inputf("name it: --container NAME", "which container of the StatefulSet %s in %s is %s cannot be determined: %s", s.manifest.Name, file, s.l.engine(), oneLine(among))
 }
 
-// findClaims finds the templates of the volumes that there are: by --claim, by name, or because
-// there is one only.
+// findClaims finds the templates of the existing volumes: by --claim, by name, or because there is
+// only one.
 func (s *statefulSet) findClaims(file string, asked map[string]string) error {
 	s.claims = slices.Clone(s.manifest.Spec.VolumeClaimTemplates)
 	var mounted []string
@@ -180,7 +180,7 @@ func (s *statefulSet) findClaims(file string, asked map[string]string) error {
 	return nil
 }
 
-// likely is the claim template that a volume probably is; "" if that cannot be told.
+// likely returns the claim template that probably belongs to a volume; "" if that is unclear.
 func likely(volume string, volumes, mounted []string) string {
 	for _, fits := range []func(string) bool{
 		func(n string) bool { return n == volume },
@@ -208,8 +208,8 @@ func orNone(names []string) string {
 	return oneLine(strings.Join(names, ", "))
 }
 
-// claim changes or adds the template of a disk. A member's own volume has none: a template is every
-// member's.
+// claim changes or adds the template of a disk. A single member's volume has none: a template
+// applies to every member.
 func (s *statefulSet) claim(d *disk) error {
 	if d.member != 0 {
 		return nil
@@ -254,14 +254,14 @@ func (s *statefulSet) claim(d *disk) error {
 	return nil
 }
 
-// has tells whether the set has a volume of a name, or the container something mounted at a path.
+// has reports whether the set has a volume of this name, or the container a mount at this path.
 func (s *statefulSet) has(name, mount string) bool {
 	return slices.ContainsFunc(s.claims, func(c corev1.PersistentVolumeClaim) bool { return c.Name == name }) ||
 		slices.ContainsFunc(s.manifest.Spec.Template.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == name }) ||
 		slices.ContainsFunc(s.container.VolumeMounts, func(m corev1.VolumeMount) bool { return path.Clean(m.MountPath) == mount })
 }
 
-// mountOf is where a further volume goes in the container.
+// mountOf returns where the container mounts an additional volume.
 func (s *statefulSet) mountOf(volume string) string {
 	if in := s.l.deployment.MountIn; in != nil {
 		if at := in(volume, s.data, slices.Concat(s.container.Command, s.container.Args)); at != "" {
@@ -271,7 +271,7 @@ func (s *statefulSet) mountOf(volume string) string {
 	return "/" + volume
 }
 
-// patch writes what changes of the set, and tells whether anything does.
+// patch writes the changes to the set, and reports whether there are any.
 func (s *statefulSet) patch(p *Part) (bool, error) {
 	out := &appsv1.StatefulSet{
 		TypeMeta:   s.manifest.TypeMeta,
@@ -321,8 +321,8 @@ func (s *statefulSet) patch(p *Part) (bool, error) {
 	return true, nil
 }
 
-// memory limits the container, if the scenario's memory is a container's and it or the cache
-// changes.
+// memory limits the container, if the scenario's memory is a container's and the memory or the
+// cache changes.
 func (s *statefulSet) memory(p *Part, c *corev1.Container) (comments []string) {
 	l := s.l
 	limit := l.After.Host.Memory
@@ -346,7 +346,7 @@ func (s *statefulSet) memory(p *Part, c *corev1.Container) (comments []string) {
 	return []string{l.Because("host.memory"), l.why("host.memory") + " Request and limit are the same, so that no other pod can have it."}
 }
 
-// tell writes how the patch is applied, and undone.
+// tell writes how to apply the patch, and how to undo it.
 func (s *statefulSet) tell(p *Part, file string) {
 	ns := ""
 	if s.manifest.Namespace != "" {

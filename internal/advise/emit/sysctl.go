@@ -9,7 +9,7 @@ import (
 )
 
 // sysctl writes a file for /etc/sysctl.d with the kernel's limits on dirty pages
-// (Documentation/admin-guide/sysctl/vm.rst). Of bytes and ratio the kernel keeps the one that was
+// (Documentation/admin-guide/sysctl/vm.rst). The kernel uses either bytes or ratio, whichever was
 // written last, so only one of each pair is written.
 func sysctl(l *Layout, _ *Options) (*Part, error) {
 	b, a := &l.Before.Host, &l.After.Host
@@ -54,7 +54,7 @@ func sysctl(l *Layout, _ *Options) (*Part, error) {
 	return p, nil
 }
 
-// limit is a line that sets one of a pair: bytes, or a whole percentage.
+// limit returns a line that sets one of a pair: bytes, or a whole percentage.
 func limit(name string, bytes units.Size, ratio units.Ratio) string {
 	if bytes != 0 {
 		return fmt.Sprintf("%s_bytes = %d\n", name, int64(bytes))
@@ -62,7 +62,7 @@ func limit(name string, bytes units.Size, ratio units.Ratio) string {
 	return fmt.Sprintf("%s_ratio = %d\n", name, int64(math.Round(float64(ratio)*100)))
 }
 
-// inWords makes an assignment of a line.
+// inWords turns a line into an assignment.
 func inWords(line string) string {
 	var name, value string
 	if _, err := fmt.Sscanf(line, "%s = %s", &name, &value); err != nil {
@@ -71,7 +71,7 @@ func inWords(line string) string {
 	return name + "=" + value
 }
 
-// centiseconds is the kernel's unit of time here, rounded to the nearest.
+// centiseconds converts to the kernel's unit, rounded to the nearest.
 func centiseconds(d units.Duration) int64 {
 	return int64((d.Std() + 5*time.Millisecond) / (10 * time.Millisecond))
 }

@@ -17,7 +17,7 @@ type File struct {
 	Mode fs.FileMode
 }
 
-// Text is a file that is read, not run.
+// Text makes a file that is not executable.
 func Text(path, text string) File { return File{Path: path, Text: []byte(text), Mode: plain} }
 
 const (
@@ -35,25 +35,24 @@ type Part struct {
 	target string
 }
 
-// Options are what targets are told besides the layout.
+// Options are a target's input besides the layout.
 type Options struct {
 	// StatefulSet is the manifest of the one that runs the database, with its name for errors.
 	// Kubernetes only.
 	StatefulSet     []byte
 	StatefulSetFile string
-	// Container is the engine's in it; "" for the one that is called like the engine, or the only
+	// Container is the engine's container in it; "" for the one named like the engine, or the only
 	// one.
 	Container string
-	// Claims are the claim templates of volumes, by the volume's name, where they cannot be told
-	// from their mounts.
+	// Claims maps volume names to claim templates, if their mounts do not show it.
 	Claims map[string]string
 }
 
-// A target is one kind of files.
+// A target is one kind of file.
 type target struct {
 	name   string
 	about  string
-	engine string // the only one it is for, "" for all
+	engine string // the only engine that it is for, "" for all
 	emit   func(*Layout, *Options) (*Part, error)
 }
 
@@ -66,8 +65,8 @@ var platforms = []target{
 	{"sysctl", "vm.dirty_* of the kernel", "", sysctl},
 }
 
-// targets are those that there are with some engines, in the order in which a layout is applied:
-// the machine's storage first, the engine last.
+// targets are those available with some engines, in the order in which a layout is applied: the
+// machine's storage first, the engine last.
 type targets []target
 
 func targetsOf(all []engine.Engine) targets {
@@ -89,15 +88,15 @@ func (all targets) names() []string {
 	return out
 }
 
-// of are those that fit an engine.
+// of returns those that fit an engine.
 func (all targets) of(engine string) targets {
 	return slices.DeleteFunc(slices.Clone(all), func(t target) bool { return t.engine != "" && t.engine != engine })
 }
 
-// A TargetInfo is a target's name and, in a few words, what it writes.
+// A TargetInfo is a target's name and a short description of what it writes.
 type TargetInfo struct{ Name, About string }
 
-// Targets are all targets that there are with some engines.
+// Targets returns all targets available with some engines.
 func Targets(all []engine.Engine) []TargetInfo {
 	var out []TargetInfo
 	for _, t := range targetsOf(all) {
@@ -106,18 +105,18 @@ func Targets(all []engine.Engine) []TargetInfo {
 	return out
 }
 
-// A Result is the files that apply a layout, with what they do not apply.
+// A Result is the files that apply a layout, and what they do not apply.
 type Result struct {
 	Files []File
-	// By has the targets that apply each change, in the order of Layout.Changes; none for what no
-	// asked target can apply.
+	// By has the targets that apply each change, in the order of Layout.Changes; none if no chosen
+	// target can apply it.
 	By [][]string
-	// Idle are targets that were asked for and have nothing to do.
+	// Idle are chosen targets that have nothing to do.
 	Idle []string
 }
 
-// Files makes the files of some targets, and a README. The error is of type *[InputError] where a
-// target does not fit the engine or the volumes, or where nothing is to be done.
+// Files makes the files of some targets, and a README. The error is of type *[InputError] if a
+// target does not fit the engine or the volumes, or if there is nothing to do.
 func Files(l *Layout, names []string, o Options) (*Result, error) {
 	chosen, err := choose(l, names, &o)
 	if err != nil {
@@ -153,7 +152,7 @@ func Files(l *Layout, names []string, o Options) (*Result, error) {
 	return r, nil
 }
 
-// choose finds the targets by name, in the order of applying.
+// choose finds the targets by name, in the order of application.
 func choose(l *Layout, names []string, o *Options) ([]target, error) {
 	fits := l.targets.of(l.engine()).names()
 	if len(names) == 0 {
@@ -180,7 +179,7 @@ func choose(l *Layout, names []string, o *Options) ([]target, error) {
 	return out, nil
 }
 
-// inShort is what changes, in a line.
+// inShort returns the changes in one line.
 func (l *Layout) inShort() string {
 	var paths []string
 	for _, c := range l.changes {
@@ -192,7 +191,7 @@ func (l *Layout) inShort() string {
 	return strings.Join(paths, ", ")
 }
 
-// meant is a hint at the target that may have been meant, "" if there is none.
+// meant suggests the target that was probably meant, "" if there is none.
 func meant(name string, among []string) string {
 	if near := diagnostics.Nearest(name, among); near != "" {
 		return "did you mean " + near + "?"
@@ -200,7 +199,7 @@ func meant(name string, among []string) string {
 	return ""
 }
 
-// Head is the comment at the beginning of a file, a line each behind a mark.
+// Head returns the comment at the beginning of a file, with a mark before each line.
 func (l *Layout) Head(mark, what string, more ...string) string {
 	lines := append([]string{what, "Of the layout of " + l.title() + ", written by plimsoll emit. README.md says how to apply it."}, more...)
 	var b strings.Builder

@@ -10,7 +10,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// terraform writes aws_ebs_volume and aws_volume_attachment of each volume that is new or changes,
+// terraform writes aws_ebs_volume and aws_volume_attachment for each volume that is new or changes,
 // one for each machine of a map that the user fills in. Attributes: the AWS provider's
 // documentation of these two resources, 6.0.
 func terraform(l *Layout, _ *Options) (*Part, error) {
@@ -34,7 +34,7 @@ func terraform(l *Layout, _ *Options) (*Part, error) {
 		for n := 1; n <= d.after.width; n++ {
 			name := strings.ReplaceAll(d.name, "-", "_")
 			if d.fate == remade {
-				name += "_new" // the old one stays, and may well be called data
+				name += "_new" // the old one stays, and its name may well be data
 			}
 			if d.after.width > 1 {
 				name = fmt.Sprintf("%s_%d", name, n)
@@ -62,14 +62,14 @@ func terraform(l *Layout, _ *Options) (*Part, error) {
 	return p, nil
 }
 
-// comment appends lines of comment, which stand in the text as they are given.
+// comment appends comment lines unchanged.
 func comment(body *hclwrite.Body, lines ...string) {
 	for _, line := range lines {
 		body.AppendUnstructuredTokens(hclwrite.Tokens{{Type: hclsyntax.TokenComment, Bytes: []byte(line + "\n")}})
 	}
 }
 
-// machines is the variable that says where volumes are attached.
+// machines is the variable with the machines to which volumes are attached.
 func machines(body *hclwrite.Body) {
 	body.AppendNewline()
 	v := body.AppendNewBlock("variable", []string{"plimsoll_machines"}).Body()
@@ -80,7 +80,7 @@ func machines(body *hclwrite.Body) {
 	}))))
 }
 
-// volumeBlock is a volume, nth of its stripe.
+// volumeBlock is a volume, number n of its stripe.
 func (l *Layout) volumeBlock(body *hclwrite.Body, d *disk, name string, n int) {
 	s := d.after
 	body.AppendNewline()
@@ -121,7 +121,7 @@ func (l *Layout) volumeBlock(body *hclwrite.Body, d *disk, name string, n int) {
 	life := b.AppendNewBlock("lifecycle", nil).Body()
 	life.SetAttributeValue("prevent_destroy", cty.True)
 	if d.fate == modified {
-		// What an imported volume has of these is its owner's.
+		// Keep an imported volume's own values of these.
 		life.SetAttributeRaw("ignore_changes", hclwrite.TokensForTuple([]hclwrite.Tokens{hclwrite.TokensForIdentifier("encrypted"), hclwrite.TokensForIdentifier("tags")}))
 	}
 }
@@ -165,9 +165,9 @@ func traversal(root string, attrs ...string) hcl.Traversal {
 	return out
 }
 
-// deviceName is the name under which the nth volume is attached: /dev/sdf to sdp, as Amazon
-// recommends for EBS, then /dev/xvdba and on (Amazon EC2 user guide, "Device names for volumes").
-// The kernel shows another one, nvme1n1.
+// deviceName is the name under which volume n is attached: /dev/sdf to sdp, as Amazon recommends
+// for EBS, then /dev/xvdba and following (Amazon EC2 user guide, "Device names for volumes"). The
+// kernel shows another one, nvme1n1.
 func deviceName(n int) string {
 	if first := int('p' - 'f' + 1); n >= first {
 		n -= first
@@ -176,7 +176,7 @@ func deviceName(n int) string {
 	return "/dev/sd" + string(rune('f'+n))
 }
 
-// ebsRisks are those of changing EBS volumes.
+// ebsRisks are the risks of changing EBS volumes.
 func ebsRisks(l *Layout) []string {
 	var out []string
 	for _, d := range l.disks {

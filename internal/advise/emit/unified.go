@@ -7,8 +7,9 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 )
 
-// unified is the difference of two texts as diff -u and git print it, "" if there is none. A file
-// that does not exist is /dev/null. The time it takes grows as n log n, so no size needs a bound.
+// unified returns the difference of two texts in the format of diff -u and git, "" if there is
+// none. A file that does not exist is /dev/null. It takes time of the order n log n, so no size
+// needs a bound.
 func unified(name string, before, after []byte, was, is bool) string {
 	if was == is && bytes.Equal(before, after) {
 		return ""

@@ -2,9 +2,9 @@ package emit
 
 import "strings"
 
-// hostReasons say why one changes a setting of the host: what it acts upon, not what it should be.
-// Files carry them beside the value. What is said of stalls was measured in the laboratory
-// (docs/models.md) or is the kernel's documentation.
+// hostReasons say why to change a setting of the host: what it affects, not what it should be. The
+// files contain them beside the value. Statements about stalls were measured in the lab
+// (docs/models.md) or are from the kernel's documentation.
 var hostReasons = map[string]string{
 	"host.dirty_background_bytes": "how much the page cache may hold before the kernel begins to write it out. A log's fdatasync waits behind what is being written out at once.",
 	"host.dirty_background_ratio": "the same as a share of memory, if no bytes are given.",
@@ -17,7 +17,7 @@ var hostReasons = map[string]string{
 	"host.memory":                 "the container's limit of memory: the engine's cache and the page cache share it.",
 }
 
-// why is the reason of a path; "" where none is known.
+// why returns the reason for a path; "" if none is known.
 func (l *Layout) why(path string) string {
 	if setting, ok := strings.CutPrefix(path, l.setting("")); ok {
 		return l.deployment.Reasons[setting]
@@ -25,7 +25,7 @@ func (l *Layout) why(path string) string {
 	return hostReasons[path]
 }
 
-// Comments are a value's change and why, for the lines before it.
+// Comments returns a value's change and the reason, for the lines before it.
 func (l *Layout) Comments(path string) string {
 	var b strings.Builder
 	for _, line := range []string{l.Because(path), l.why(path)} {

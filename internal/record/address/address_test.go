@@ -39,7 +39,7 @@ func TestRedact(t *testing.T) {
 		t.Errorf("%v, not %s", err, want)
 	}
 	if s.Redact(nil) != nil || Shown("x", nil).Error() != "x" || errors.Is(Shown("x", nil), err) {
-		t.Error("no error is one")
+		t.Error("a nil error became non-nil")
 	}
 }
 
@@ -77,7 +77,7 @@ func FuzzSecrets(f *testing.F) {
 		}
 		shown := a.Scheme + strings.Join(a.Hosts, ",") + a.User + a.Secrets.Hide("the driver says "+text+" and "+a.Password)
 		if strings.Contains(shown, first) || strings.Contains(shown, last) {
-			t.Errorf("%q tells %s", text, shown)
+			t.Errorf("%q shows %s", text, shown)
 		}
 	})
 }

@@ -41,7 +41,7 @@ func TestParseStats(t *testing.T) {
 
 func TestBadStats(t *testing.T) {
 	if _, err := ParseStats(page()[:100]); err == nil {
-		t.Error("a short page is taken")
+		t.Error("a short page was accepted")
 	}
 	b := page()
 	b[0]++

@@ -40,7 +40,7 @@ func readText(text []byte, opt source.Options) (*recording.Memory, recording.Sou
 	return m, src.Describe(), err
 }
 
-// samplesOf gives a selector's samples, those of several series one after the other.
+// samplesOf returns a selector's samples, those of several series one after another.
 func samplesOf(t testing.TB, m *recording.Memory, selector string) []float64 {
 	t.Helper()
 	series, err := m.Samples(context.Background(), selector, time.UnixMilli(0), time.UnixMilli(1<<45))
@@ -160,7 +160,7 @@ func TestStatusInterval(t *testing.T) {
 	}
 }
 
-// TestTextAround: the normal report and warnings around the JSON are passed over.
+// TestTextAround: the normal report and warnings around the JSON are skipped.
 func TestTextAround(t *testing.T) {
 	m, _ := readPath(t, "testdata/group.json", source.Options{})
 	if got := samplesOf(t, m, "fio_write_ios_total"); len(got) != 2 || got[1] < 8900 {
@@ -264,7 +264,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestBadLog: what is no row is counted, the rest read.
+// TestBadLog: invalid rows are counted, the rest is read.
 func TestBadLog(t *testing.T) {
 	dir := t.TempDir()
 	text := strings.Replace(report(1_795_000_001_000, 1000, 2), `"job_start"`, `"job options":{"write_lat_log":"/elsewhere/p"},"job_start"`, 1)
