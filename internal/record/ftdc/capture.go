@@ -19,9 +19,17 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// inflightBytes bounds the total inflated size of the chunks in decoding. One chunk of
-// [MaxInflated] bytes uses all of it, so it is decoded alone.
-const inflightBytes = MaxInflated
+// inflightBytes bounds the total inflated size of the chunks in decoding.
+const inflightBytes = 4 * MaxInflated
+
+// A capture's values in memory are bounded by its bytes: valuesFree, and valuesPerByte for each. A
+// value that is the same in a whole chunk counts as a part of one. Captures of real servers have up
+// to 4 a byte; what is made to fill memory has thousands.
+const (
+	valuesFree    = 2 << 20
+	valuesPerByte = 16
+	constantShare = 32
+)
 
 // A capture is the source at one path.
 type capture struct {

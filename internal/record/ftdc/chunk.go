@@ -49,6 +49,9 @@ func (r *chunkReader) read(data []byte) (*Chunk, error) {
 		return nil, err
 	}
 	r.first = first
+	if n := int64(schema.Len()) * (int64(deltaCount) + 1); n > MaxValues {
+		return nil, fmt.Errorf("chunk of %d metrics and %d samples; at most %d values are read", schema.Len(), int64(deltaCount)+1, MaxValues)
+	}
 	if int64(metrics) != int64(schema.Len()) {
 		return nil, fmt.Errorf("chunk states %d metrics, but its reference document has %d", metrics, schema.Len())
 	}

@@ -88,7 +88,7 @@ func hostile() map[string][]byte {
 	}
 	longRun := binary.AppendUvarint([]byte{0}, 1<<63)
 	return map[string][]byte{
-		"over 131072 metrics":                     append(many.Marshal(), 0, 0, 0, 0, 0, 0, 0, 0),
+		"over 65536 metrics":                      append(many.Marshal(), 0, 0, 0, 0, 0, 0, 0, 0),
 		"nested deeper than 10":                   append(deep.Marshal(), 0, 0, 0, 0, 0, 0, 0, 0),
 		"states 0 metrics":                        counts(0, 0),
 		"states 3 metrics":                        counts(3, 1, 1, 1, 1),

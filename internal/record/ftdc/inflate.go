@@ -11,10 +11,11 @@ import (
 )
 
 const (
-	// MaxInflated bounds a chunk's bytes once inflated. The stated length is checked against it
+	// MaxInflated bounds a chunk's bytes once inflated, as the server's own reader does
+	// (src/mongo/db/ftdc/decompressor.cpp). The stated length is checked against it
 	// before a byte is inflated, and a stream that exceeds its stated length is an error. So a
 	// chunk's memory is known from its head.
-	MaxInflated = 64 << 20
+	MaxInflated = 10_000_000
 	// inflateFirst is the least memory an inflater begins with; it grows with the bytes that
 	// arrive, not with the stated length. A typical chunk inflates to 150 to 250 KB.
 	inflateFirst = 256 << 10

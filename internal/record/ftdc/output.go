@@ -55,6 +55,7 @@ type output struct {
 
 	order       order
 	chunks      int
+	values      int64 // written, see valuesFree
 	samples     int64
 	first, last int64 // sample times written, with the offset
 	uptime      int64 // of the chunk before
@@ -86,6 +87,9 @@ func (o *output) append(ctx context.Context, d *delivery, wk *worker) error {
 	if len(keep) == 0 || len(wk.batch.Columns) == 0 {
 		return nil
 	}
+	if err := o.weigh(d.job, wk.batch.Columns, len(keep)); err != nil {
+		return err
+	}
 	wk.shift = wk.shift[:0]
 	for _, t := range keep {
 		wk.shift = append(wk.shift, t+o.opt.ClockOffset.Milliseconds())
@@ -106,6 +110,22 @@ func (o *output) append(ctx context.Context, d *delivery, wk *worker) error {
 		col.Values = col.Values[:len(keep)]
 	}
 	return o.w.Append(ctx, &wk.batch)
+}
+
+// weigh bounds what the capture may make grow in memory.
+func (o *output) weigh(j job, columns []recording.Column, times int) error {
+	for i := range columns {
+		if len(columns[i].Values) == 1 {
+			o.values += int64(times)/constantShare + 1
+		} else {
+			o.values += int64(times)
+		}
+	}
+	if most := valuesFree + valuesPerByte*o.total; o.values > most {
+		return fmt.Errorf("%s: byte %d: more than %d values in a capture of %d bytes: no server writes so many (%d a byte are read); is this a damaged or a made-up file?",
+			j.file, j.offset, most, o.total, valuesPerByte)
+	}
+	return nil
 }
 
 // bound applies the bounds of time and counts what remains.

@@ -16,9 +16,17 @@ const (
 	// (kMaxRecursion in src/mongo/db/ftdc/util.cpp).
 	MaxDepth = 10
 	// MaxMetrics bounds the metrics of a chunk.
-	MaxMetrics = 1 << 17
+	MaxMetrics = 1 << 16
 	// MaxSamples bounds the samples of a chunk.
 	MaxSamples = 1 << 17
+	// MaxValues bounds the metrics of a chunk times its samples: runs of zeros make millions of
+	// values of a few bytes.
+	MaxValues = 1 << 24
+	// pathBytesMax bounds a metric's path, and namesBytesMax the paths of a chunk together: children
+	// share the bytes of their parent's name in the file, but each has a name of its own in memory.
+	// Real paths have up to 190 bytes, and together 0.25 MB.
+	pathBytesMax  = 4096
+	namesBytesMax = 8 << 20
 	// schemaCacheMetrics bounds the metrics of all cached schemas together; a server's schema
 	// changes when a collection, a disk or a member is added or removed.
 	schemaCacheMetrics = MaxMetrics
@@ -80,6 +88,7 @@ type layout struct {
 	schema *Schema
 
 	shape []byte // buffer of walk
+	names int    // bytes of all paths
 }
 
 // read returns the schema of a reference document and its values, in the memory of values if that
@@ -127,8 +136,8 @@ func (l *layout) matches(doc []byte) bool {
 }
 
 func (l *layout) walk(doc []byte) error {
-	l.slots, l.shape = l.slots[:0], l.shape[:0]
-	if err := l.descend(doc, 0, 0); err != nil {
+	l.slots, l.shape, l.names = l.slots[:0], l.shape[:0], 0
+	if err := l.descend(doc, 0, 0, 0); err != nil {
 		return fmt.Errorf("reference document: %w", err)
 	}
 	l.last = append(l.last[:0], doc...)
@@ -146,7 +155,8 @@ const (
 	shapeUp        = '}'
 )
 
-func (l *layout) descend(doc []byte, at, depth int) error {
+// descend reads the document at an offset; its path has so many bytes.
+func (l *layout) descend(doc []byte, at, depth, pathBytes int) error {
 	if depth > MaxDepth {
 		return fmt.Errorf("offset %d: nested deeper than %d", at, MaxDepth)
 	}
@@ -170,7 +180,7 @@ func (l *layout) descend(doc []byte, at, depth int) error {
 			mark = shapeTimestamp
 		case kindDocument, kindArray:
 			l.name(shapeDown, e.key)
-			if err := l.descend(doc, e.at, depth+1); err != nil {
+			if err := l.descend(doc, e.at, depth+1, pathBytes+len(e.key)+1); err != nil {
 				return err
 			}
 			l.shape = append(l.shape, shapeUp)
@@ -183,9 +193,23 @@ func (l *layout) descend(doc []byte, at, depth int) error {
 		if mark == shapeTimestamp {
 			l.slots = append(l.slots, slot{at: s.at, kind: s.kind, inc: true})
 		}
-		if len(l.slots) > MaxMetrics {
-			return fmt.Errorf("over %d metrics", MaxMetrics)
+		if err := l.bound(pathBytes + len(e.key)); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// bound checks the metrics so far, the last of which has a path of so many bytes.
+func (l *layout) bound(pathBytes int) error {
+	l.names += pathBytes
+	switch {
+	case len(l.slots) > MaxMetrics:
+		return fmt.Errorf("over %d metrics", MaxMetrics)
+	case pathBytes > pathBytesMax:
+		return fmt.Errorf("a metric's name has %d bytes; at most %d are read", pathBytes, pathBytesMax)
+	case l.names > namesBytesMax:
+		return fmt.Errorf("the metrics' names have over %d bytes", namesBytesMax)
 	}
 	return nil
 }
