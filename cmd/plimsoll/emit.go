@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,6 +14,7 @@ import (
 	"plimsoll/internal/advise/emit"
 	engines "plimsoll/internal/engine"
 	"plimsoll/internal/model/scenario"
+	"plimsoll/internal/present/results"
 )
 
 // emitOptions are the flags of `plimsoll emit`.
@@ -66,7 +66,7 @@ func emitTargetNames() []string {
 }
 
 func (o *emitOptions) AddFlags(cmd *cobra.Command) {
-	addOutput(cmd, &o.output)
+	addFormat(cmd, &o.output)
 	f := cmd.Flags()
 	f.StringArrayVar(&o.sets, "set", nil, "for a scenario: a value that the layout changes, volumes.data.iops=16000 (repeatable)")
 	f.StringSliceVar(&o.to, "to", nil, strings.Join(emitTargetNames(), ", ")+" (repeatable)")
@@ -118,44 +118,40 @@ func (o *emitOptions) Run(ctx context.Context, a *app, path string) error {
 	if err != nil {
 		return asEmitFailure(err)
 	}
+	report := r.Report(layout)
+	report.Dir = o.dir
 	if o.output.value != "json" {
-		o.warn(a, layout, r)
+		o.warn(a, layout, report)
 	}
-	if o.dir == "" {
-		if o.output.value == "json" {
-			return writeJSON(a, o.result(layout, r, "", false))
+	if o.dir != "" {
+		if err := o.write(r, report); err != nil {
+			return asEmitFailure(err)
 		}
+	}
+	switch text := o.output.value == "text"; {
+	case o.diff && text:
+		_, err := io.WriteString(a.stdout, report.Diff) // as patch(1) reads it
+		return err
+	case o.diff:
+		return a.show(o.output, report, results.EmitDiff(report))
+	case o.dir == "" && text:
 		return emit.Print(a.stdout, r.Files)
 	}
-	return asEmitFailure(o.write(a, layout, r))
+	return a.showList(o.output, report, results.Emit(report))
 }
 
-// write writes the folder, or reports how it would change.
-func (o *emitOptions) write(a *app, l *emit.Layout, r *emit.Result) error {
+// write writes the folder, or finds how it would change.
+func (o *emitOptions) write(r *emit.Result, report *emit.Report) error {
 	folder, err := emit.OpenFolder(o.dir)
 	if err != nil {
 		return err
 	}
-	diff := folder.Diff(r.Files)
+	report.Diff = folder.Diff(r.Files)
 	if o.diff {
-		if o.output.value == "json" {
-			return writeJSON(a, o.result(l, r, diff, false))
-		}
-		_, err := io.WriteString(a.stdout, diff)
-		return err
+		return nil
 	}
-	if err := folder.Write(r.Files, o.force); err != nil {
-		return err
-	}
-	if o.output.value == "json" {
-		return writeJSON(a, o.result(l, r, diff, true))
-	}
-	for _, f := range r.Files {
-		if _, err := fmt.Fprintln(a.stdout, filepath.Join(o.dir, filepath.FromSlash(f.Path))); err != nil {
-			return err
-		}
-	}
-	return nil
+	report.Written = true
+	return folder.Write(r.Files, o.force)
 }
 
 // layout reads a plan or a scenario.
@@ -219,54 +215,14 @@ func (o *emitOptions) options(ctx context.Context) (emit.Options, error) {
 }
 
 // warn reports what is accepted but may be a mistake, and what the files do not apply.
-func (o *emitOptions) warn(a *app, l *emit.Layout, r *emit.Result) {
+func (o *emitOptions) warn(a *app, l *emit.Layout, r *emit.Report) {
 	warn(a, []variant{{sc: l.After}})
 	for _, name := range r.Idle {
 		fmt.Fprintf(a.stderr, "plimsoll: --to %s: the layout changes nothing that this target applies\n", name)
 	}
-	var left []string
-	for i, c := range l.Changes() {
-		if len(r.By[i]) == 0 {
-			left = append(left, c.Path)
-		}
-	}
-	if len(left) > 0 {
+	if left := r.Left(); len(left) > 0 {
 		fmt.Fprintf(a.stderr, "plimsoll: not in these files (README.md says who applies it): %s\n", printable(strings.Join(left, ", ")))
 	}
-}
-
-// An emitted is the contract of `emit -o json`: fields may be added, never changed.
-type emitted struct {
-	Version int             `json:"version"`
-	Dir     string          `json:"dir,omitempty"`
-	Written bool            `json:"written"`
-	Files   []emittedFile   `json:"files"`
-	Changes []emittedChange `json:"changes"`
-	Idle    []string        `json:"idle,omitempty"` // targets with nothing to do
-	Diff    string          `json:"diff,omitempty"` // against --dir before it was written
-}
-
-type emittedFile struct {
-	Path       string `json:"path"`
-	Executable bool   `json:"executable,omitempty"`
-	SHA256     string `json:"sha256"`
-	Text       string `json:"text"`
-}
-
-type emittedChange struct {
-	emit.Change
-	By []string `json:"by"` // targets that apply it; empty: none of these
-}
-
-func (o *emitOptions) result(l *emit.Layout, r *emit.Result, diff string, written bool) *emitted {
-	out := &emitted{Version: 1, Dir: o.dir, Written: written, Idle: r.Idle, Diff: diff}
-	for _, f := range r.Files {
-		out.Files = append(out.Files, emittedFile{f.Path, f.Mode&0o111 != 0, f.Checksum(), string(f.Text)})
-	}
-	for i, c := range l.Changes() {
-		out.Changes = append(out.Changes, emittedChange{c, append([]string{}, r.By[i]...)})
-	}
-	return out
 }
 
 // asEmitFailure gives errors their exit codes: wrong input, or a plan that met no objective.

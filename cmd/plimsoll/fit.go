@@ -19,6 +19,7 @@ import (
 	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/model/catalog"
 	"plimsoll/internal/model/engine"
+	"plimsoll/internal/present/results"
 )
 
 // fitOptions are the flags of `plimsoll fit`.
@@ -43,7 +44,7 @@ func newFitCommand(a *app) *cobra.Command {
 
 func (o *fitOptions) AddFlags(cmd *cobra.Command) {
 	o.output.value = "yaml"
-	addChoice(cmd, &o.output, "output", "o", "output format", "yaml", "json")
+	addChoice(cmd, &o.output, "output", "o", "output format: the scenario, or what each of its values rests on", "yaml", "json", asPage, asMarkdown)
 	addChoice(cmd, &o.engine, "engine", "", "the engine to fit (default: the one in the sources)", fitEngines()...)
 	f := cmd.Flags()
 	f.StringVar(&o.name, "name", "", "the scenario's name (default: derived from the sources)")
@@ -127,6 +128,11 @@ func (o *fitOptions) know(volume, word string) error {
 
 // Run reads the sources, fits, and writes the scenario.
 func (o *fitOptions) Run(ctx context.Context, a *app, args []string) error {
+	if o.out == "" {
+		if err := a.pageGoesSomewhere(o.output); err != nil {
+			return err
+		}
+	}
 	if err := a.useCatalog(); err != nil {
 		return err
 	}
@@ -170,11 +176,11 @@ func (o *fitOptions) write(a *app, fitted *fit.Fitted, text []byte) error {
 }
 
 func (o *fitOptions) print(a *app, fitted *fit.Fitted, text []byte) error {
-	if o.output.value == "json" {
-		return writeJSON(a, fitted)
+	if o.output.value == "yaml" {
+		_, err := a.stdout.Write(text)
+		return err
 	}
-	_, err := a.stdout.Write(text)
-	return err
+	return a.show(o.output, fitted, results.Fit(fitted))
 }
 
 // asFitFailure gives errors in a recording's content the exit code of a failure, with their hint.

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"strings"
 	"time"
@@ -12,7 +11,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/spf13/cobra"
 
-	"plimsoll/internal/base/units"
+	"plimsoll/internal/present/results"
 	"plimsoll/internal/record/recording"
 )
 
@@ -218,16 +217,6 @@ func (o *recordOptions) spool(ctx context.Context, files []input, keep recording
 
 func (s *spool) remove() error { return errors.Join(s.Close(), os.RemoveAll(s.dir)) }
 
-// pushed is the result of a run: the contract of `record --remote-write -o json`.
-type pushed struct {
-	RemoteWrite string    `json:"remote_write"`
-	Recording   string    `json:"recording,omitempty"`
-	Samples     int64     `json:"samples"` // those that the receiver accepted
-	From        time.Time `json:"from"`
-	To          time.Time `json:"to"`
-	Interrupted bool      `json:"interrupted"`
-}
-
 func (o *recordOptions) tellPushed(ctx context.Context, a *app, args []string, p *recording.Pusher, w *countedWriter, interrupted bool) error {
 	if w.samples == 0 {
 		if interrupted {
@@ -235,16 +224,7 @@ func (o *recordOptions) tellPushed(ctx context.Context, a *app, args []string, p
 		}
 		return o.nothing(ctx, a, args, "nothing was pushed")
 	}
-	res := pushed{RemoteWrite: p.Name(), Recording: o.out, Samples: p.Sent(), Interrupted: interrupted,
+	r := &results.Pushed{RemoteWrite: p.Name(), Recording: o.out, Samples: p.Sent(), Interrupted: interrupted,
 		From: time.UnixMilli(w.fromMs).UTC(), To: time.UnixMilli(w.toMs).UTC()}
-	if o.output.value == "json" {
-		return writeJSON(a, res)
-	}
-	word := ""
-	if interrupted {
-		word = ", stopped by a signal"
-	}
-	_, err := fmt.Fprintf(a.stdout, "%s: %s samples pushed, %s of time%s\n", p.Name(), units.Number(float64(res.Samples)),
-		units.Seconds(res.To.Sub(res.From).Seconds()), word)
-	return err
+	return a.showList(o.output, r, results.Push(r))
 }

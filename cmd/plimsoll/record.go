@@ -4,14 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/internal/base/units"
+	"plimsoll/internal/present/results"
 	"plimsoll/internal/record/recording"
 )
 
@@ -33,7 +32,7 @@ func (o *recordOptions) AddFlags(cmd *cobra.Command) {
 	if err := cmd.MarkFlagDirname("out"); err != nil {
 		panic(err) // the flag was added in the line above
 	}
-	addOutput(cmd, &o.output)
+	addFormat(cmd, &o.output)
 	o.push.AddFlags(cmd)
 	o.sourceOptions.AddFlags(cmd)
 }
@@ -50,6 +49,9 @@ func (o *recordOptions) Validate(cmd *cobra.Command, args []string, now time.Tim
 
 // Run records until the sources end, --for is over, or the context ends.
 func (o *recordOptions) Run(ctx context.Context, a *app, args []string) error {
+	if err := a.pageGoesSomewhere(o.output); err != nil {
+		return err
+	}
 	if o.push.url != "" {
 		return o.runPush(ctx, a, args)
 	}
@@ -109,29 +111,10 @@ func (o *recordOptions) record(ctx context.Context, inputs []input, w *countedWr
 	return err
 }
 
-// recorded is the result of a run: the contract of `record -o json`.
-type recorded struct {
-	Recording   string    `json:"recording"`
-	Samples     int64     `json:"samples"`
-	Sources     int       `json:"sources"`
-	From        time.Time `json:"from"`
-	To          time.Time `json:"to"`
-	Interrupted bool      `json:"interrupted"`
-}
-
 func (o *recordOptions) tell(a *app, w *countedWriter, interrupted bool) error {
-	res := recorded{Recording: o.out, Samples: w.samples, Sources: len(w.sources), Interrupted: interrupted,
+	r := &results.Recorded{Recording: o.out, Samples: w.samples, Sources: len(w.sources), Interrupted: interrupted,
 		From: time.UnixMilli(w.fromMs).UTC(), To: time.UnixMilli(w.toMs).UTC()}
-	if o.output.value == "json" {
-		return writeJSON(a, res)
-	}
-	word := ""
-	if interrupted {
-		word = ", stopped by a signal"
-	}
-	_, err := fmt.Fprintf(a.stdout, "%s: %s samples, %s of time%s\n", o.out, units.Number(float64(res.Samples)),
-		units.Seconds(res.To.Sub(res.From).Seconds()), word)
-	return err
+	return a.showList(o.output, r, results.Recording(r))
 }
 
 // A countedWriter counts what goes through it, from several goroutines.

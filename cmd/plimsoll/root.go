@@ -32,7 +32,7 @@ func newRootCommand(a *app) *cobra.Command {
 		case len(args) > 0:
 			return unknownCommand(cmd, args[0])
 		case version:
-			return thisBuild().print(a)
+			return showVersion(a, choice{value: "text"})
 		}
 		return cmd.Help()
 	}

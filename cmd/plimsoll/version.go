@@ -9,23 +9,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/present/results"
 )
 
-// build describes this program: the contract of `version -o json`.
-type build struct {
-	Version  string `json:"version"`
-	Revision string `json:"revision,omitempty"`
-	// Date is when the revision was committed (RFC 3339, UTC), not when it was built.
-	Date     string `json:"date,omitempty"`
-	Modified bool   `json:"modified,omitempty"`
-	Go       string `json:"go"`
-	Platform string `json:"platform"`
-	// Contract is the version of `diagnose -o json`.
-	Contract int `json:"diagnose_json_version"`
-}
-
-func thisBuild() build {
-	b := build{Version: "devel", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Contract: diagnose.Version}
+func thisBuild() *results.Build {
+	b := &results.Build{Version: "devel", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Contract: diagnose.Version}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return b
@@ -55,29 +43,16 @@ func newVersionCommand(a *app) *cobra.Command {
 		Use:  "version",
 		Args: needArgs(0, 0, ""),
 		RunE: func(*cobra.Command, []string) error {
-			b := thisBuild()
-			if output.value == "json" {
-				return writeJSON(a, b)
-			}
-			return b.print(a)
+			return showVersion(a, output)
 		},
 	}
-	addOutput(cmd, &output)
+	addFormat(cmd, &output)
 	return cmd
 }
 
-// print writes it in one line.
-func (b build) print(a *app) error {
-	line := "plimsoll " + b.Version
-	if b.Revision != "" {
-		line += " (" + b.Revision
-		if b.Modified {
-			line += ", modified"
-		}
-		line += ")"
-	}
-	_, err := fmt.Fprintf(a.stdout, "%s, %s, %s\n", line, b.Go, b.Platform)
-	return err
+func showVersion(a *app, output choice) error {
+	b := thisBuild()
+	return a.showList(output, b, results.Version(b))
 }
 
 // addOutput adds -o.

@@ -183,7 +183,8 @@ var layers = []Layer{
 		"base/latency", "base/shellword", "base/units", "record/recording", "record/query",
 		"model/volume", "model/catalog", "model/simulate", "judge/rules", "judge/diagnose",
 		"judge/fleet", "judge/ruletest", "lab/probe", "lab/run", "lab/table", "advise/plan",
-		"advise/prove", "advise/casebook", "present/document", "present/diagnosis",
+		"advise/prove", "advise/casebook", "advise/emit", "advise/fit", "present/document",
+		"present/diagnosis",
 	}},
 
 	{"watch", "live sources diagnosed all the time: a page, metrics and a ring of recordings", []string{

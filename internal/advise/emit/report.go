@@ -1,0 +1,50 @@
+package emit
+
+// A Report is what was emitted. Its JSON is a contract, that of `plimsoll emit -o json`: fields may be
+// added, never changed.
+type Report struct {
+	Version int              `json:"version"`
+	Dir     string           `json:"dir,omitempty"`
+	Written bool             `json:"written"`
+	Files   []ReportedFile   `json:"files"`
+	Changes []ReportedChange `json:"changes"`
+	Idle    []string         `json:"idle,omitempty"` // targets with nothing to do
+	Diff    string           `json:"diff,omitempty"` // against the folder before it was written
+}
+
+// A ReportedFile is one of the files.
+type ReportedFile struct {
+	Path       string `json:"path"`
+	Executable bool   `json:"executable,omitempty"`
+	SHA256     string `json:"sha256"`
+	Text       string `json:"text"`
+}
+
+// A ReportedChange is a change and the targets that apply it; none if the files do not.
+type ReportedChange struct {
+	Change
+	By []string `json:"by"`
+}
+
+// Report reports on the files of a layout; the caller adds what became of them.
+func (r *Result) Report(l *Layout) *Report {
+	out := &Report{Version: 1, Idle: r.Idle}
+	for _, f := range r.Files {
+		out.Files = append(out.Files, ReportedFile{f.Path, f.Mode&0o111 != 0, f.Checksum(), string(f.Text)})
+	}
+	for i, c := range l.Changes() {
+		out.Changes = append(out.Changes, ReportedChange{c, append([]string{}, r.By[i]...)})
+	}
+	return out
+}
+
+// Left are the paths of the changes that no file applies.
+func (r *Report) Left() []string {
+	var out []string
+	for _, c := range r.Changes {
+		if len(c.By) == 0 {
+			out = append(out, c.Path)
+		}
+	}
+	return out
+}

@@ -1,0 +1,50 @@
+package results
+
+import (
+	"fmt"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"plimsoll/internal/advise/emit"
+	"plimsoll/internal/present/document"
+)
+
+// elsewhere are the media that are read, not piped.
+const elsewhere = document.Page | document.Markdown
+
+// Emit is the files of a layout: on a terminal where they were written, a line each; elsewhere also
+// what they change, and their text.
+func Emit(r *emit.Report) *document.Document {
+	d := &document.Document{Kind: "Layout", Title: "Files of a layout"}
+	var written, files []document.File
+	for _, f := range r.Files {
+		written = append(written, document.File{Path: filepath.Join(r.Dir, filepath.FromSlash(f.Path))})
+		files = append(files, document.File{Path: path.Join(filepath.ToSlash(r.Dir), f.Path), Lines: strings.Split(strings.TrimRight(f.Text, "\n"), "\n")})
+	}
+	if r.Written {
+		d.Sections = append(d.Sections, document.Section{ID: "written", Only: document.Terminal, Parts: []document.Part{{Files: written}}})
+	}
+	if len(r.Changes) > 0 {
+		tab := &document.Table{Caption: "What the layout changes", Columns: []document.Column{{Text: "change"}, {Text: "from"}, {Text: "to"}, {Text: "applied by"}}}
+		for _, c := range r.Changes {
+			tab.Rows = append(tab.Rows, []document.Cell{{Text: c.Path, Roles: "code"}, {Text: orUnknown(c.From)}, {Text: c.To}, {Text: orUnknown(strings.Join(c.By, ", "))}})
+		}
+		s := document.Section{ID: "changes", Title: "Changes", Only: elsewhere, Parts: []document.Part{{Table: tab}}}
+		for _, name := range r.Idle {
+			s.Parts = append(s.Parts, document.Part{Text: fmt.Sprintf("The layout changes nothing that %s applies.", name)})
+		}
+		d.Sections = append(d.Sections, s)
+	}
+	d.Sections = append(d.Sections, document.Section{ID: "files", Title: "Files", Only: elsewhere, Parts: []document.Part{{Files: files}}})
+	return d
+}
+
+// EmitDiff is how a folder would change.
+func EmitDiff(r *emit.Report) *document.Document {
+	d := &document.Document{Kind: "Layout", Title: "How " + r.Dir + " would change"}
+	if r.Diff != "" {
+		d.Sections = []document.Section{{ID: "diff", Parts: []document.Part{{Files: []document.File{{Path: r.Dir, Lines: strings.Split(strings.TrimRight(r.Diff, "\n"), "\n")}}}}}}
+	}
+	return d
+}
