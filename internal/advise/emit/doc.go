@@ -17,6 +17,8 @@
 // applying half of the changes. The claim templates of a StatefulSet cannot be changed, so its
 // patch comes with instructions to work around that.
 //
-// A folder is written atomically ([Folder.Write]). A manifest with checksums shows which files have
-// been edited since; these are overwritten only on request.
+// Files are written one by one into their places ([Folder.Write]); an error undoes them all, and
+// after a kill the next run continues. A manifest with checksums tells files that a person has
+// edited since, which are not written over unless that is asked for. Nothing else in a folder is
+// touched.
 package emit

@@ -123,16 +123,19 @@ func TestForeignFolders(t *testing.T) {
 	if err := os.Symlink(at("nowhere"), at("dangling")); err != nil {
 		t.Fatal(err)
 	}
-	t.Chdir(at("here"))
+	t.Chdir(root)
 	for name, says := range map[string]string{
-		"theirs": "not written by emit", "damaged": "damaged", "linked": "is not a regular file", "file": "not a folder", "dangling": "symbolic link to nothing", "here": "the current folder", ".": "the current folder",
+		"theirs": "not written by emit", "damaged": "damaged", "linked": "is not a regular file", "file": "not a folder", "dangling": "symbolic link to nothing", ".": "not written by emit",
 	} {
-		if _, err := OpenFolder(at(name)); err == nil || !strings.Contains(err.Error(), says) {
+		if _, err := OpenFolder(name); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v, want %q", name, err, says)
 		}
 	}
-	if err := open(t, at("empty")).Write([]File{{"a", []byte("a"), plain}}, false); err != nil {
-		t.Errorf("into an empty folder: %v", err)
+	t.Chdir(at("here"))
+	for _, name := range []string{"../empty", "."} {
+		if err := open(t, name).Write([]File{{"a", []byte("a"), plain}}, false); err != nil {
+			t.Errorf("into the folder %s: %v", name, err)
+		}
 	}
 }
 

@@ -143,7 +143,7 @@ var layers = []Layer{
 	{"examples/lab", "the error table's scenarios and measurements, embedded", nil},
 
 	{"advise/emit", "a layout as the files that apply it, each checked by the tool that takes it", []string{
-		"base/diagnostics", "base/shellword", "base/units", "model/catalog", "model/engine",
+		"base/diagnostics", "base/safefile", "base/shellword", "base/units", "model/catalog", "model/engine",
 		"model/scenario",
 	}},
 	{"advise/plan", "the cheapest layout that meets an objective", []string{
