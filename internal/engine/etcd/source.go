@@ -14,7 +14,7 @@ func (Engine) Schemes() []string { return []string{"etcd", "etcds"} }
 
 // OpenLive implements sources.Live.
 func (Engine) OpenLive(_ context.Context, address string, opt sources.LiveOptions) (source.Source, error) {
-	return live.Open(address, live.Options{Insecure: opt.Insecure, Getenv: opt.Getenv})
+	return live.Open(address, live.Options{Insecure: opt.Insecure, Getenv: opt.Getenv, Within: opt.Within})
 }
 
 // Exporters implements sources.Exporting.

@@ -16,7 +16,7 @@ func (Engine) Schemes() []string { return []string{"mongodb", "mongodb+srv"} }
 
 // OpenLive implements sources.Live.
 func (Engine) OpenLive(ctx context.Context, address string, opt sources.LiveOptions) (source.Source, error) {
-	return live.Open(ctx, address, live.Options{Insecure: opt.Insecure, Getenv: opt.Getenv})
+	return live.Open(ctx, address, live.Options{Insecure: opt.Insecure, Getenv: opt.Getenv, Within: opt.Within})
 }
 
 // Captures implements sources.Capturing.

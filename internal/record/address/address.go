@@ -73,6 +73,30 @@ func Parse(text string) (*Address, error) {
 	return a, nil
 }
 
+// Canonical is the address with its secrets, for drivers and nobody else: special characters of
+// user and password are escaped, so that a driver parses it as this package did.
+func (a *Address) Canonical() string {
+	var b strings.Builder
+	b.WriteString(a.Scheme + "://")
+	if a.UserInfo != "" {
+		b.WriteString(escape(a.User))
+		if a.HasPassword {
+			b.WriteString(":" + escape(a.Password))
+		}
+		b.WriteString("@")
+	}
+	b.WriteString(strings.Join(a.Hosts, ",") + a.Path)
+	if a.Query != "" {
+		b.WriteString("?" + a.Query)
+	}
+	return b.String()
+}
+
+// escape writes everything but letters and digits as %XX: drivers disagree about the rest.
+func escape(text string) string {
+	return strings.ReplaceAll(url.QueryEscape(text), "+", "%20")
+}
+
 func (a *Address) credentials() (err error) {
 	user, password, has := strings.Cut(a.UserInfo, ":")
 	if a.User, err = url.PathUnescape(user); err != nil {

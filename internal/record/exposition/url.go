@@ -2,6 +2,7 @@ package exposition
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -41,6 +42,8 @@ type URLOptions struct {
 	Getenv func(string) string
 	// Exporters are the known exporters.
 	Exporters []Exporter
+	// Within is how long a page may take; 0 means ten seconds.
+	Within time.Duration
 }
 
 // metricsURL is a page that is scraped repeatedly; it implements source.Source.
@@ -50,6 +53,7 @@ type metricsURL struct {
 	auth   string   // the Authorization header
 	name   string
 	client *http.Client
+	within time.Duration
 
 	exporters []Exporter
 }
@@ -70,10 +74,10 @@ func OpenURL(raw string, opt URLOptions) (source.Source, error) {
 	if opt.Getenv == nil {
 		opt.Getenv = os.Getenv
 	}
-	m := &metricsURL{name: address.PublicURL(u), auth: authorization(u, opt.Getenv), exporters: opt.Exporters}
+	m := &metricsURL{name: address.PublicURL(u), auth: authorization(u, opt.Getenv), exporters: opt.Exporters, within: cmp.Or(opt.Within, scrapeTimeoutMin)}
 	u.User, u.Fragment = nil, ""
 	m.url = u
-	m.Polled = source.NewPolled(recording.Source{Kind: "metrics-url", Name: m.name})
+	m.Polled = source.NewPolled(recording.Source{Kind: "metrics-url", Name: m.name}).AnswerWithin(m.within)
 	if opt.Transport == nil {
 		t := http.DefaultTransport.(*http.Transport).Clone()
 		t.DisableCompression = onThisHost(u)
@@ -93,14 +97,17 @@ func onThisHost(u *url.URL) bool {
 	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// checkRedirect refuses a redirect that would send credentials in the clear. (To another host
-// net/http does not send them at all.)
+// checkRedirect refuses a redirect that would send credentials in the clear. To another server none
+// are sent; net/http alone would send them to another port, and to a host below this one.
 func checkRedirect(req *http.Request, via []*http.Request) error {
 	if len(via) >= 5 {
 		return errors.New("too many redirects: give the page's own address")
 	}
 	if via[0].URL.Scheme == "https" && req.URL.Scheme == "http" {
 		return errors.New("it redirects from https to http: give the page's own address")
+	}
+	if req.URL.Host != via[0].URL.Host {
+		req.Header.Del("Authorization")
 	}
 	return nil
 }
@@ -235,7 +242,7 @@ func Probe(ctx context.Context, src source.Source) error {
 	if !ok {
 		return errors.New("exposition: Probe wants a source made by OpenURL")
 	}
-	ctx, cancel := context.WithTimeout(ctx, scrapeTimeoutMin)
+	ctx, cancel := context.WithTimeout(ctx, m.within)
 	defer cancel()
 	body, contentType, err := m.get(ctx, &bytes.Buffer{})
 	if err != nil {

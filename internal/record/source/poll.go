@@ -48,6 +48,7 @@ var ErrNothingNew = errors.New("there is no newer sample yet")
 // source embeds one, made by [NewPolled], and its Read calls [Polled.Poll].
 type Polled struct {
 	patient bool
+	within  time.Duration                                  // 0: answerWithin
 	clock   func() (wall time.Time, elapsed time.Duration) // nil: this machine's
 
 	mu   sync.Mutex
@@ -61,6 +62,12 @@ func NewPolled(d recording.Source) *Polled { return &Polled{desc: d} }
 // back. Poll then fails only if there was no sample at all.
 func (l *Polled) Patient() *Polled {
 	l.patient = true
+	return l
+}
+
+// AnswerWithin sets how long to wait for a sample, unless the period is longer; 0 means ten seconds.
+func (l *Polled) AnswerWithin(d time.Duration) *Polled {
+	l.within = d
 	return l
 }
 
@@ -142,7 +149,7 @@ func (p *polling) once(ctx context.Context) error {
 	if p.last.IsZero() {
 		p.last = at.Add(p.opt.ClockOffset).UTC()
 	}
-	inner, cancel := context.WithTimeout(ctx, max(p.period, answerWithin))
+	inner, cancel := context.WithTimeout(ctx, max(p.period, cmp.Or(p.live.within, answerWithin)))
 	defer cancel()
 	batches, err := p.sampler.Sample(inner, at)
 	if ctx.Err() != nil {

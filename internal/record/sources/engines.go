@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"regexp"
+	"time"
 
 	"plimsoll/internal/record/exposition"
 	"plimsoll/internal/record/source"
@@ -23,6 +24,8 @@ type LiveOptions struct {
 	Insecure bool
 	// Getenv replaces os.Getenv, for credentials.
 	Getenv func(string) string
+	// Within is how long to wait for an answer; 0 means ten seconds.
+	Within time.Duration
 }
 
 // Capturing is an engine that writes captures of its own statistics.

@@ -81,6 +81,8 @@ type OpenOptions struct {
 	// Transport replaces the HTTP transport, Getenv os.Getenv.
 	Transport http.RoundTripper
 	Getenv    func(string) string
+	// Within is how long to wait for an answer of a live source; 0 means the source's own default.
+	Within time.Duration
 }
 
 // Open recognises what arg is. It reads the beginning of files, and sends one request to an
@@ -243,7 +245,7 @@ func (o *Opener) openURL(ctx context.Context, arg, scheme string, opt OpenOption
 		return o.Open(ctx, strings.TrimPrefix(arg, "file://"), opt)
 	default:
 		if engine := o.live[scheme]; engine != nil {
-			return asInput(engine.OpenLive(ctx, arg, LiveOptions{Insecure: opt.Insecure, Getenv: opt.Getenv}))
+			return asInput(engine.OpenLive(ctx, arg, LiveOptions{Insecure: opt.Insecure, Getenv: opt.Getenv, Within: opt.Within}))
 		}
 		return Input{}, fmt.Errorf("%q is not a scheme of a source: give %s, a file or a folder", scheme, o.addresses())
 	}
@@ -274,7 +276,7 @@ func isMetricsPath(path string) bool {
 }
 
 func (o *Opener) openMetrics(ctx context.Context, arg string, opt OpenOptions) (Input, error) {
-	src, err := exposition.OpenURL(arg, exposition.URLOptions{Insecure: opt.Insecure, Transport: opt.Transport, Getenv: opt.Getenv, Exporters: o.exporters})
+	src, err := exposition.OpenURL(arg, exposition.URLOptions{Insecure: opt.Insecure, Transport: opt.Transport, Getenv: opt.Getenv, Exporters: o.exporters, Within: opt.Within})
 	if err != nil {
 		return Input{}, err
 	}
@@ -329,7 +331,7 @@ func (o *Opener) openServer(ctx context.Context, arg string, u *url.URL, opt Ope
 
 // remoteOptions pass on the general credentials if there are none specific to Prometheus.
 func remoteOptions(opt OpenOptions) recording.RemoteOptions {
-	o := recording.RemoteOptions{From: opt.From, To: opt.To, Selector: opt.Selector, Transport: opt.Transport}
+	o := recording.RemoteOptions{From: opt.From, To: opt.To, Selector: opt.Selector, Transport: opt.Transport, Timeout: opt.Within}
 	if opt.Getenv(recording.EnvToken) == "" && opt.Getenv(recording.EnvTokenFile) == "" && opt.Getenv(recording.EnvUser) == "" {
 		o.Token = opt.Getenv(exposition.EnvToken)
 		o.User, o.Password = opt.Getenv(exposition.EnvUser), opt.Getenv(exposition.EnvPassword)

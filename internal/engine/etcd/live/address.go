@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/url"
 	"strings"
+	"time"
 
 	"plimsoll/internal/engine/etcd/endpoint"
 	location "plimsoll/internal/record/address"
@@ -27,6 +28,7 @@ type address struct {
 	files          endpoint.Files
 	metrics        *url.URL // nil: at the client endpoints
 	user, password string
+	within         time.Duration // how long a member may take to say who it is
 }
 
 var errAddress = errors.New("the etcd:// address is not valid (special characters in a password must be percent-encoded): give one such as etcd://a:2379,b:2379,c:2379, or etcds:// with TLS")
@@ -42,6 +44,7 @@ func parse(text string, getenv func(string) string) (*address, error) {
 		return nil, errAddress
 	}
 	a := &address{
+		within: askWithin,
 		secure: parsed.Scheme == "etcds",
 		files:  endpoint.Files{CACert: getenv("ETCDCTL_CACERT"), Cert: getenv("ETCDCTL_CERT"), Key: getenv("ETCDCTL_KEY")},
 	}

@@ -131,7 +131,7 @@ type roll struct {
 
 // ask asks a member for its identity, and for the list of members.
 func (a *address) ask(ctx context.Context, config *tls.Config, m *member) (*roll, error) {
-	ctx, cancel := context.WithTimeout(ctx, askWithin)
+	ctx, cancel := context.WithTimeout(ctx, a.within)
 	defer cancel()
 	secured := insecure.NewCredentials()
 	if config != nil {
@@ -139,7 +139,7 @@ func (a *address) ask(ctx context.Context, config *tls.Config, m *member) (*roll
 	}
 	c, err := grpc.NewClient("passthrough:///"+m.endpoint,
 		grpc.WithTransportCredentials(secured), grpc.WithNoProxy(), grpc.WithDisableServiceConfig(),
-		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, MaxDelay: time.Second}, MinConnectTimeout: askWithin}),
+		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, MaxDelay: time.Second}, MinConnectTimeout: a.within}),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(answerBytesMax)))
 	if err != nil {
 		return nil, err
@@ -180,7 +180,7 @@ func (a *address) explain(endpoint string, err error) error {
 	case strings.Contains(text, "certificate"), strings.Contains(text, "tls:"), strings.Contains(text, "x509:"):
 		return errors.New(endpoint + ": " + aboutTLS(text))
 	case status.Code(err) == codes.DeadlineExceeded:
-		return fmt.Errorf("%s does not respond within %s", endpoint, askWithin)
+		return fmt.Errorf("%s does not respond within %s", endpoint, a.within)
 	}
 	return fmt.Errorf("%s: %s", endpoint, text)
 }

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -26,6 +27,8 @@ type Options struct {
 	Insecure bool
 	// Getenv replaces os.Getenv.
 	Getenv func(string) string
+	// Within is how long an answer may take; 0 means ten seconds, and five to say who is a member.
+	Within time.Duration
 }
 
 // Exporter describes etcd's own page of metrics.
@@ -36,6 +39,7 @@ type cluster struct {
 	address *address
 	config  *tls.Config
 	desc    recording.Source
+	within  time.Duration // 0: as Options has it
 	every   time.Duration // how often the list of members is read
 }
 
@@ -52,11 +56,12 @@ func Open(text string, opt Options) (source.Source, error) {
 	if err != nil {
 		return nil, err
 	}
+	a.within = cmp.Or(opt.Within, askWithin)
 	config, err := a.files.Config(called, a.secure, opt.Insecure)
 	if err != nil {
 		return nil, err
 	}
-	return &cluster{address: a, config: config, every: followEvery,
+	return &cluster{address: a, config: config, within: opt.Within, every: followEvery,
 		desc: recording.Source{Kind: "etcd", Name: a.name(), Engine: "etcd"}}, nil
 }
 
@@ -106,7 +111,7 @@ func (c *cluster) open(m *member) (source.Source, error) {
 	}}
 	// etcd must not receive the credentials for other exporters.
 	return exposition.OpenMember(c.address.page(m.endpoint), about, exposition.URLOptions{
-		Transport: transport, Getenv: func(string) string { return "" }, Exporters: []exposition.Exporter{Exporter},
+		Transport: transport, Within: c.within, Getenv: func(string) string { return "" }, Exporters: []exposition.Exporter{Exporter},
 	})
 }
 

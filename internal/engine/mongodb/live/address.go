@@ -127,6 +127,15 @@ func (a *address) one() bool {
 	return len(a.hosts) == 1 && !a.srv && a.set == "" && !a.on("loadBalanced")
 }
 
+// clipped is the beginning of a text that a server may have made megabytes long.
+func clipped(text string) string {
+	const most = 600
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "..."
+	}
+	return strings.ReplaceAll(text, "\n", "; ")
+}
+
 func (a *address) errorf(err error, format string, args ...any) error {
-	return location.Shown(a.name+" "+a.hidden.Hide(fmt.Sprintf(format, args...)), err)
+	return location.Shown(a.name+" "+a.hidden.Hide(clipped(fmt.Sprintf(format, args...))), err)
 }

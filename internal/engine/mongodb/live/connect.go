@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"net"
 	"slices"
 	"strings"
 	"sync"
@@ -36,6 +37,7 @@ type link struct {
 	*mongo.Client
 	address *address
 	tls     bool
+	within  time.Duration // how long a command may take, finding the server included
 
 	mu     sync.Mutex
 	failed map[string]error // by server, the last failure
@@ -49,12 +51,15 @@ type link struct {
 // connect prepares a client. The driver connects when necessary, and reconnects if a connection
 // broke.
 func connect(ctx context.Context, a *address, opt Options, within time.Duration) (*link, error) {
-	l := &link{address: a, failed: map[string]error{}}
+	l := &link{address: a, failed: map[string]error{}, within: opt.within()}
 	o, err := clientOptions(ctx, a, opt, within)
 	if err != nil {
 		return nil, err
 	}
 	l.tls, l.seeds = o.TLSConfig != nil, len(o.Hosts)
+	if t := o.ServerSelectionTimeout; t != nil && a.has("serverSelectionTimeoutMS") {
+		l.within = max(l.within, *t+againWithin)
+	}
 	o.SetServerMonitor(&event.ServerMonitor{
 		ServerHeartbeatFailed: func(e *event.ServerHeartbeatFailedEvent) { l.beat(e.ConnectionID, nil, e.Failure) },
 		ServerHeartbeatSucceeded: func(e *event.ServerHeartbeatSucceededEvent) {
@@ -94,10 +99,10 @@ func clientOptions(ctx context.Context, a *address, opt Options, within time.Dur
 	}
 	o.SetAppName("plimsoll").SetMaxPoolSize(connections).SetRetryReads(false).SetServerMonitoringMode("poll")
 	if !a.has("serverSelectionTimeoutMS") {
-		o.SetServerSelectionTimeout(within)
+		o.SetServerSelectionTimeout(min(within, opt.within()))
 	}
 	if !a.has("connectTimeoutMS") {
-		o.SetConnectTimeout(connectWithin)
+		o.SetConnectTimeout(min(connectWithin, opt.within()))
 	}
 	if a.one() {
 		o.SetDirect(true)
@@ -107,9 +112,11 @@ func clientOptions(ctx context.Context, a *address, opt Options, within time.Dur
 	if opt.Insecure && o.TLSConfig != nil {
 		o.TLSConfig.InsecureSkipVerify = true
 	}
+	var dialer options.ContextDialer = &net.Dialer{}
 	if opt.dialer != nil {
-		o.SetDialer(opt.dialer)
+		dialer = opt.dialer
 	}
+	o.SetDialer(&boundedDialer{next: dialer, opaque: o.TLSConfig != nil})
 	return o, nil
 }
 
@@ -178,7 +185,14 @@ func (l *link) ask(ctx context.Context, name string, more ...bson.E) (bson.Raw, 
 }
 
 func (l *link) askOf(ctx context.Context, database, name string, more ...bson.E) (bson.Raw, error) {
-	return l.Database(database).RunCommand(ctx, append(bson.D{{Key: name, Value: 1}}, more...)).Raw()
+	return l.run(ctx, database, append(bson.D{{Key: name, Value: 1}}, more...))
+}
+
+// run runs a command, which has its own deadline: the driver has none.
+func (l *link) run(ctx context.Context, database string, command bson.D) (bson.Raw, error) {
+	ctx, cancel := context.WithTimeout(ctx, l.within)
+	defer cancel()
+	return l.Database(database).RunCommand(ctx, command).Raw()
 }
 
 // close disconnects.

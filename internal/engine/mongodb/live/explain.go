@@ -59,15 +59,20 @@ func (l *link) explain(err error) error {
 	case seen != nil && a.alone(seen) && strings.Contains(text, "server selection") && l.before() != nil:
 		return l.unreachable(l.before())
 	case seen != nil && a.alone(seen) && mongo.IsTimeout(err):
-		return a.errorf(err, "does not answer in time")
+		return l.hangs(err)
 	case seen != nil && mongo.IsTimeout(err) || strings.Contains(text, "server selection"):
 		return a.noPrimary(err, seen)
 	case mongo.IsTimeout(err):
-		return a.errorf(err, "does not answer in time")
+		return l.hangs(err)
 	case mongo.IsNetworkError(err):
 		return l.unreachable(err)
 	}
 	return a.errorf(err, "answers with an error: %v", err)
+}
+
+// hangs is about a server that takes connections and answers nothing.
+func (l *link) hangs(err error) error {
+	return l.address.errorf(err, "takes the connection, but does not answer within %s: it stalls, or it is no MongoDB: check its log, and the port", l.within)
 }
 
 func (a *address) refusal(err error) error {
@@ -131,8 +136,11 @@ func (l *link) unreachable(err error) error {
 	var invalid x509.CertificateInvalidError
 	var alert tls.AlertError
 	var record tls.RecordHeaderError
+	var much *source.TooMuchError
 	closed := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.ErrClosedPipe) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 	switch {
+	case errors.As(err, &much), strings.Contains(why, "malformed"), strings.Contains(why, "cannot decode"):
+		hint = "it is no MongoDB: check the port"
 	case errors.As(err, &unknown):
 		hint = "its certificate is signed by an authority that is not known here: name that by ?tlsCAFile=FILE"
 	case errors.As(err, &name):

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"plimsoll/internal/engine/mongodb/names"
@@ -23,9 +25,17 @@ type Options struct {
 	Insecure bool
 	// Getenv replaces os.Getenv.
 	Getenv func(string) string
+	// Within is how long an answer may take; 0 means ten seconds.
+	Within time.Duration
 
 	dialer options.ContextDialer // for tests
 }
+
+// answerWithin is how long an answer may take, unless said otherwise: a stalled server answers late,
+// and that answer is the one that matters.
+const answerWithin = 10 * time.Second
+
+func (o *Options) within() time.Duration { return cmp.Or(o.Within, answerWithin) }
 
 // server is what an address refers to; it implements source.Source.
 type server struct {
@@ -62,7 +72,7 @@ func Open(ctx context.Context, text string, opt Options) (source.Source, error) 
 		}
 		return nil, l.explain(err)
 	}
-	m.Polled = source.NewPolled(d)
+	m.Polled = source.NewPolled(d).AnswerWithin(opt.Within)
 	return m, nil
 }
 
@@ -137,7 +147,11 @@ func identify(ctx context.Context, l *link, status bson.Raw, d *recording.Source
 		command string
 		value   any
 	}{{"buildInfo", 1}, {"hostInfo", 1}, {"getCmdLineOpts", 1}, {"getParameter", "*"}} {
-		answer, err := l.Database("admin").RunCommand(ctx, bson.D{{Key: c.command, Value: c.value}}).Raw()
+		answer, err := l.run(ctx, "admin", bson.D{{Key: c.command, Value: c.value}})
+		if mongo.IsTimeout(err) { // nor will it answer the next
+			limits = append(limits, fmt.Sprintf("the server does not answer %s in time: cores, memory, kernel or settings are not known", c.command))
+			break
+		}
 		switch {
 		case err == nil:
 			sections = append(sections, ftdc.Section{Name: c.command, Answer: answer})

@@ -331,9 +331,12 @@ func (s *sampler) Tell(d *recording.Source) {
 	}
 }
 
+// toldMax bounds the notes about what cannot be told.
+const toldMax = 100
+
 // limit notes once what cannot be known.
 func (s *sampler) limit(text string) {
-	if !s.told[text] {
+	if text = clipped(text); !s.told[text] && len(s.told) < toldMax {
 		s.told[text] = true
 		s.w.Note(recording.Note{Kind: recording.NoteLimit, Source: s.m.address.name, Text: text})
 	}

@@ -37,9 +37,6 @@ func (a *activity) take(rows [][][]byte) ([]recording.Column, error) {
 		g.count, g.age = 0, 0
 	}
 	for _, r := range rows {
-		if len(r) != len(activityLabels)+2 {
-			return nil, fmt.Errorf("a row has %d columns, not %d", len(r), len(activityLabels)+2)
-		}
 		count, err := number(r[len(activityLabels)])
 		if err != nil {
 			return nil, fmt.Errorf("the sessions' count: %w", err)

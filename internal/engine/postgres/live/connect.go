@@ -38,13 +38,13 @@ func (s *sampler) connect(ctx context.Context) error {
 	}
 	row := got.Rows[0]
 	if full := string(row[2]); !strings.HasPrefix(full, "PostgreSQL ") && !strings.HasPrefix(full, "EnterpriseDB ") {
-		product, _, _ := strings.Cut(full, " ")
+		product, _, _ := strings.Cut(clipped(full), " ")
 		return &explained{fmt.Sprintf("%s: this is %s, which speaks PostgreSQL's protocol but has no statistics of its kind: give the /metrics address that it has", s.target.name, product), nil}
 	}
 	if s.version, err = strconv.Atoi(string(row[0])); err != nil {
 		return fmt.Errorf("its version: %w", err)
 	}
-	s.text, _, _ = strings.Cut(string(row[1]), " ")
+	s.text, _, _ = strings.Cut(clipped(string(row[1])), " ")
 	databases, err := strconv.Atoi(string(row[5]))
 	if err != nil {
 		return fmt.Errorf("its databases: %w", err)
@@ -78,7 +78,7 @@ func (s *sampler) oldEnough() error {
 		digits = digits[:i]
 	}
 	if major, err := strconv.Atoi(digits); err == nil && major < v10/10000 {
-		return &explained{fmt.Sprintf("%s: it is version %s, and statistics are read from version 10 on: use postgres_exporter's /metrics address", s.target.name, text), nil}
+		return &explained{fmt.Sprintf("%s: it is version %s, and statistics are read from version 10 on: use postgres_exporter's /metrics address", s.target.name, clipped(text)), nil}
 	}
 	return nil
 }
@@ -103,17 +103,17 @@ func (s *sampler) prepare(ctx context.Context, total bool, statements, statement
 		}
 	}
 	if s.wants(activityCount) || s.wants(activityAge) {
-		all = append(all, &question{name: "pg_stat_activity", query: activityOf(total), take: s.activity.take})
+		all = append(all, &question{name: "pg_stat_activity", query: activityOf(total), columns: len(activityLabels) + 2, take: s.activity.take})
 	}
 	if s.wants(checkpointerCount) {
-		all = append(all, &question{name: "the checkpointer's row of pg_stat_activity", query: checkpointerQuery, take: s.checkpointer.take})
+		all = append(all, &question{name: "the checkpointer's row of pg_stat_activity", query: checkpointerQuery, columns: len(checkpointerLabels), take: s.checkpointer.take})
 	}
 	all = append(all, s.commits(statements, statementsMost)...)
 	all = append(all, s.aboutItself()...)
 	for _, q := range all {
-		answers, err := s.conn.Exec(ctx, q.query).ReadAll()
+		answers, err := s.ask(ctx, q.query)
 		if err == nil && len(answers) == 1 {
-			_, err = q.take(answers[0].Rows)
+			_, err = q.read(answers[0])
 		}
 		switch {
 		case err == nil:

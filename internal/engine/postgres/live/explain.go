@@ -6,12 +6,16 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
+	"slices"
 	"strings"
 	"syscall"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"plimsoll/internal/record/source"
 )
 
 // An explained error has its own text. errors.Is still finds the original.
@@ -46,7 +50,16 @@ func (t *target) explain(err error) error {
 
 // hide removes passwords from the server's or the driver's messages. Neither should contain any.
 func (t *target) hide(text string) string {
-	return strings.ReplaceAll(t.secrets.Hide(text), "\n", "; ")
+	return strings.ReplaceAll(t.secrets.Hide(clipped(text)), "\n", "; ")
+}
+
+// clipped is the beginning of what a server says: it may say megabytes.
+func clipped(text string) string {
+	const most = 300
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "..."
+	}
+	return text
 }
 
 // refusal is about errors that the server returns (PostgreSQL's documentation, appendix A: error
@@ -65,6 +78,9 @@ func (t *target) refusal(pg *pgconn.PgError) string {
 			return fmt.Sprintf("pg_hba.conf admits user %s only with TLS, if at all (%s): add ?sslmode=require", user, message)
 		case strings.Contains(message, "pg_hba.conf"):
 			return fmt.Sprintf("pg_hba.conf does not admit user %s from here (%s): add a line for it there", user, message)
+		}
+		if strings.HasSuffix(message, "does not exist") {
+			return message + ": give an existing user, as in postgres://USER@HOST/; on the server's own machine, run this as the system user that is one, which is usually: sudo -u postgres plimsoll ..."
 		}
 		return message + ": check the user"
 	case "3D000":
@@ -94,6 +110,7 @@ func (t *target) trouble(err error) string {
 	var name x509.HostnameError
 	var invalid x509.CertificateInvalidError
 	var alert tls.AlertError
+	var much *source.TooMuchError
 	switch {
 	case errors.As(err, &dns):
 		return "there is no host " + dns.Name + " (" + dns.Err + "): check the name"
@@ -111,14 +128,26 @@ func (t *target) trouble(err error) string {
 		return "its certificate is not valid (" + invalid.Error() + ")"
 	case errors.As(err, &alert):
 		return "it ends the TLS handshake (" + alert.Error() + "): it may want a certificate of ours (sslcert=, sslkey=)"
-	case strings.Contains(err.Error(), "refused TLS"):
+	case errors.As(err, &much):
+		return fmt.Sprintf("it sends more than the %d %s that are read of an answer: it is no PostgreSQL, or something before it is none", much.Max, much.Unit)
+	case strings.Contains(err.Error(), "refused TLS") && !t.plain():
 		return "it offers no TLS: use sslmode=disable if the way to it is safe, or turn ssl on there"
+	case errors.Is(err, context.DeadlineExceeded) && strings.Contains(err.Error(), "failed to receive message"):
+		return fmt.Sprintf("it takes the connection, but does not finish the login within %s: it stalls, or it is no PostgreSQL: check the server's log, and the port", t.config.ConnectTimeout)
 	case errors.Is(err, context.DeadlineExceeded):
-		return "it does not answer in time: it stalls, a firewall drops what is sent, or it is no PostgreSQL"
-	case strings.Contains(err.Error(), "unexpected message"), strings.Contains(err.Error(), "unknown message type"), strings.Contains(err.Error(), "body len"):
+		return fmt.Sprintf("it does not answer within %s: it stalls, a firewall drops what is sent, or it is no PostgreSQL", t.within)
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		return "it closes the connection without an answer: check the server's log, and that PostgreSQL listens on this port"
+	case strings.Contains(err.Error(), "unexpected message"), strings.Contains(err.Error(), "unknown message type"), strings.Contains(err.Error(), "body len"),
+		strings.Contains(err.Error(), "invalid message length"), strings.Contains(err.Error(), "body is invalid"), strings.Contains(err.Error(), "does not look like a TLS handshake"):
 		return "what listens there does not speak PostgreSQL's protocol: check the port"
 	}
 	return t.hide(root(err).Error())
+}
+
+// plain tells whether the server is also tried without TLS.
+func (t *target) plain() bool {
+	return t.config.TLSConfig == nil || slices.ContainsFunc(t.config.Fallbacks, func(f *pgconn.FallbackConfig) bool { return f.TLSConfig == nil })
 }
 
 // root returns the error at the end of a chain: the driver wraps each in the address and the user.

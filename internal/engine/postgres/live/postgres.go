@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -32,9 +33,11 @@ const (
 	addressBytesMax = 4096
 	// messageBytesMax bounds a message from the server: a row of statistics takes less than a
 	// kilobyte.
-	messageBytesMax = 1 << 20
+	messageBytesMax = 64 << 10
 	// connectWithin is how long connecting may take: the server forks for it.
 	connectWithin = 8 * time.Second
+	// answerWithin is how long a sample may take, connecting included.
+	answerWithin = 10 * time.Second
 	// statementTimeout is when the server aborts a query, before we do.
 	statementTimeout = 8 * time.Second
 )
@@ -46,6 +49,8 @@ type Options struct {
 	// Getenv replaces os.Getenv for the variables of this program. The driver reads PostgreSQL's
 	// own (PGPASSWORD, PGSSLMODE, ...) from the environment.
 	Getenv func(string) string
+	// Within is how long a sample may take, connecting included; 0 means ten seconds.
+	Within time.Duration
 }
 
 // A target is the server that an address refers to. It holds secrets; name has none.
@@ -54,6 +59,8 @@ type target struct {
 	name    string // postgres://host:5432/db
 	server  string // host:5432, the label
 	secrets location.Secrets
+	within  time.Duration
+	budget  *source.Budget
 }
 
 // live is a server that is sampled repeatedly; it implements source.Source.
@@ -69,7 +76,8 @@ func Open(address string, opt Options) (source.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &live{source.NewPolled(recording.Source{Kind: "postgres", Name: t.name, Engine: "postgres"}), t}, nil
+	d := recording.Source{Kind: "postgres", Name: t.name, Engine: "postgres"}
+	return &live{source.NewPolled(d).AnswerWithin(t.within), t}, nil
 }
 
 // Read implements [source.Source].
@@ -92,11 +100,11 @@ func newTarget(address string, opt Options) (*target, error) {
 	if err != nil {
 		return nil, errAddress
 	}
-	cfg, err := pgconn.ParseConfig(address)
+	cfg, err := pgconn.ParseConfig(parsed.Canonical())
 	if err != nil {
 		return nil, misread(err)
 	}
-	t := &target{config: cfg, secrets: parsed.Secrets}
+	t := &target{config: cfg, secrets: parsed.Secrets, within: cmp.Or(opt.Within, answerWithin), budget: source.NewBudget(answerBytesMax)}
 	if cfg.Password == "" {
 		if p := opt.Getenv(EnvPassword); p != "" {
 			cfg.Password = p
@@ -106,7 +114,8 @@ func newTarget(address string, opt Options) (*target, error) {
 		cfg.User = u
 	}
 	t.secrets.Add(cfg.Password)
-	cfg.ConnectTimeout = connectWithin
+	cfg.ConnectTimeout = min(connectWithin, t.within*4/5)
+	cfg.DialFunc = dial(cfg.DialFunc, t.budget)
 	cfg.MaxProtocolMessageBodyLen = messageBytesMax
 	cfg.RuntimeParams["application_name"] = "plimsoll"
 	cfg.RuntimeParams["default_transaction_read_only"] = "on"

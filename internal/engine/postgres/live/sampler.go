@@ -18,11 +18,12 @@ import (
 
 // A question is a query that runs regularly, with the function that reads its rows.
 type question struct {
-	name  string
-	query string
-	every time.Duration
-	needs string
-	take  func(rows [][][]byte) ([]recording.Column, error)
+	name    string
+	query   string
+	every   time.Duration
+	needs   string
+	columns int // of each row
+	take    func(rows [][][]byte) ([]recording.Column, error)
 
 	asked time.Time
 }
@@ -58,7 +59,7 @@ func (s *sampler) wants(metric string) bool { return s.want == nil || s.want(met
 
 // limit notes once what cannot be known.
 func (s *sampler) limit(text string) {
-	if !s.told[text] {
+	if !s.told[text] && len(s.told) < toldMax {
 		s.told[text] = true
 		s.note(recording.Note{Kind: recording.NoteLimit, Source: s.target.name, Text: text})
 	}
@@ -85,10 +86,12 @@ func (s *sampler) Tell(d *recording.Source) {
 
 // Sample implements source.Sampler.
 func (s *sampler) Sample(ctx context.Context, at time.Time) ([]recording.Batch, error) {
+	s.target.budget.Renew()
 	if s.conn == nil || s.conn.IsClosed() {
 		if err := s.connect(ctx); err != nil {
+			err = s.target.explain(err)
 			s.close()
-			return nil, s.target.explain(err)
+			return nil, err
 		}
 	}
 	var due []*question
@@ -98,7 +101,7 @@ func (s *sampler) Sample(ctx context.Context, at time.Time) ([]recording.Batch, 
 			due, text = append(due, q), append(text, q.query)
 		}
 	}
-	answers, err := s.conn.Exec(ctx, strings.Join(text, ";\n")).ReadAll()
+	answers, err := s.ask(ctx, strings.Join(text, ";\n"))
 	if err == nil && len(answers) != len(due) {
 		err = fmt.Errorf("%d answers to %d questions", len(answers), len(due))
 	}
@@ -110,7 +113,7 @@ func (s *sampler) Sample(ctx context.Context, at time.Time) ([]recording.Batch, 
 	batch := recording.Batch{TimesMs: []int64{at.UnixMilli()}, Columns: s.plain(nil, "pg_up", 1)}
 	for i, q := range due {
 		q.asked = at
-		columns, err := q.take(answers[i].Rows)
+		columns, err := q.read(answers[i])
 		if err != nil {
 			return nil, fmt.Errorf("%s: %s: %w", s.target.name, q.name, err)
 		}
@@ -131,13 +134,14 @@ func (s *sampler) plain(to []recording.Column, metric string, value float64) []r
 func (s *sampler) labelled(metric string, names []string, values [][]byte) labels.Labels {
 	key := metric
 	for _, v := range values {
+		v = v[:min(len(v), labelBytesMax)]
 		key += "\x00" + string(v)
 	}
 	l, ok := s.series[key]
 	if !ok {
 		b := labels.NewBuilder(labels.FromStrings(labels.MetricName, metric, "server", s.server))
 		for i, n := range names {
-			b.Set(n, strings.ToValidUTF8(string(values[i]), "\uFFFD"))
+			b.Set(n, strings.ToValidUTF8(string(values[i][:min(len(values[i]), labelBytesMax)]), "\uFFFD"))
 		}
 		l = b.Labels()
 		if len(s.series) < seriesMax {
@@ -146,6 +150,9 @@ func (s *sampler) labelled(metric string, names []string, values [][]byte) label
 	}
 	return l
 }
+
+// toldMax bounds the notes about what cannot be told.
+const toldMax = 100
 
 // seriesMax bounds the series whose labels are remembered; there are a few hundred, and a hundred
 // for each database.
@@ -161,12 +168,9 @@ func (s *sampler) questionOf(v *view) *question {
 	if !wanted {
 		return nil
 	}
-	return &question{name: v.name, query: v.query(s.version), every: v.every, needs: v.needs, take: func(rows [][][]byte) ([]recording.Column, error) {
+	return &question{name: v.name, query: v.query(s.version), every: v.every, needs: v.needs, columns: skip + len(of), take: func(rows [][][]byte) ([]recording.Column, error) {
 		var out []recording.Column
 		for _, r := range rows {
-			if len(r) != skip+len(of) {
-				return nil, fmt.Errorf("a row has %d columns, not %d", len(r), skip+len(of))
-			}
 			for i, c := range of {
 				value := r[skip+i]
 				if value == nil || !s.wants(c.metric) {

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -82,8 +83,8 @@ const rereadEvery = time.Minute
 // aboutItself are the queries for settings, as series and as facts.
 func (s *sampler) aboutItself() []*question {
 	return []*question{
-		{name: "pg_settings", query: settingsQuery, every: rereadEvery, take: s.takeSettings},
-		{name: "pg_settings", query: factsStatement(), every: rereadEvery, take: s.takeFacts},
+		{name: "pg_settings", query: settingsQuery, columns: 4, every: rereadEvery, take: s.takeSettings},
+		{name: "pg_settings", query: factsStatement(), columns: 2, every: rereadEvery, take: s.takeFacts},
 	}
 }
 
@@ -102,7 +103,9 @@ func (s *sampler) takeSettings(rows [][][]byte) ([]recording.Column, error) {
 
 func (s *sampler) takeFacts(rows [][][]byte) ([]recording.Column, error) {
 	for _, r := range rows {
-		s.facts["postgresql."+string(r[0])] = string(r[1])
+		if slices.Contains(factNames, string(r[0])) {
+			s.facts["postgresql."+string(r[0])] = clipped(string(r[1]))
+		}
 	}
 	return nil, nil
 }

@@ -51,11 +51,11 @@ func (s *sampler) commits(schema, most string) []*question {
 	sums := func(ids []string) string {
 		return fmt.Sprintf(commitsQuery, spent, schema, strings.Join(append(ids, "NULL"), ", "))
 	}
-	asking := &question{name: "pg_stat_statements", query: sums(nil), needs: monitor, take: s.takeCommits}
-	finding := &question{name: "pg_stat_statements", query: fmt.Sprintf(findCommits, schema, commitIDsMax), every: commitsLookEvery, needs: monitor}
+	asking := &question{name: "pg_stat_statements", query: sums(nil), needs: monitor, columns: 4, take: s.takeCommits}
+	finding := &question{name: "pg_stat_statements", query: fmt.Sprintf(findCommits, schema, commitIDsMax), every: commitsLookEvery, needs: monitor, columns: 1}
 	finding.take = func(rows [][][]byte) ([]recording.Column, error) {
 		var ids []string
-		for _, r := range rows {
+		for _, r := range rows[:min(len(rows), commitIDsMax)] {
 			if _, err := strconv.ParseInt(string(r[0]), 10, 64); err != nil {
 				return nil, fmt.Errorf("a queryid is %.30q", r[0])
 			}

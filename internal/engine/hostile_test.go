@@ -1,0 +1,307 @@
+package engines_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"runtime/debug"
+	"runtime/metrics"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	engines "plimsoll/internal/engine"
+	"plimsoll/internal/record/recording"
+	"plimsoll/internal/record/source"
+	"plimsoll/internal/record/sources"
+)
+
+// This is the suite of hostile servers: every live source against every hostility, over real
+// connections on loopback. A source must end with one clear error that names the server, must keep
+// its memory bounded, must hang up on what has no end, and must show no secret.
+
+// password is in every address. No part of it may be in any text.
+const password = "qZx7#w9Kv"
+
+// A kind is a live source.
+type kind struct {
+	name    string
+	address string // %s is host:port
+}
+
+var kinds = []kind{
+	{"mongodb", "mongodb://me:" + password + "@%s/"},
+	{"mongodb open", "mongodb://%s/"},
+	{"mongodb set", "mongodb://me:" + password + "@%s/?replicaSet=rs"},
+	{"postgres", "postgres://me:" + password + "@%s/shop"},
+	{"postgres TLS", "postgres://me:" + password + "@%s/shop?sslmode=require"},
+	{"etcd", "etcd://me:" + password + "@%s"},
+	{"etcd TLS", "etcds://me:" + password + "@%s"},
+	{"exporter", "http://me:qZx7%%23w9Kv@%s/metrics"},
+	{"exporter TLS", "https://me:qZx7%%23w9Kv@%s/metrics"},
+	{"iris", "http://me:qZx7%%23w9Kv@%s/api/monitor/metrics"},
+	{"prometheus", "http://me:qZx7%%23w9Kv@%s"},
+}
+
+// A hostility is how a server treats a connection.
+type hostility struct {
+	name  string
+	serve func(c *conn)
+	// want is in the error, "" for any; of an endless answer it says that a bound ended it.
+	want string
+	// works says that there need be no error: what is wrong is left out, or noted.
+	works bool
+	// slow says that it ends by a deadline and not by itself, which is kept short then.
+	slow bool
+}
+
+// conn is a connection as a hostile server sees it.
+type conn struct {
+	net.Conn
+	sent *atomic.Int64
+}
+
+// say writes; false if the other side has hung up.
+func (c *conn) say(b []byte) bool {
+	n, err := c.Write(b)
+	c.sent.Add(int64(n))
+	return err == nil
+}
+
+// flood repeats b until the other side hangs up.
+func (c *conn) flood(b []byte) {
+	for len(b) < 64<<10 {
+		b = append(b, b...)
+	}
+	for c.say(b) {
+	}
+}
+
+// hang reads and says nothing, until the other side hangs up.
+func (c *conn) hang() {
+	b := make([]byte, 4096)
+	for {
+		if _, err := c.Read(b); err != nil {
+			return
+		}
+	}
+}
+
+// sentMax is how much a server gets rid of before it is hung up on: the largest bound of a source,
+// a page of 64 MiB, what the kernel takes of several connections, and room.
+const sentMax = 160 << 20
+
+// heapMax is how much live memory a source may have with any answer. A page of 64 MiB may be there
+// twice while its buffer grows.
+const heapMax = 320 << 20
+
+// outcome is what came of a visit.
+type outcome struct {
+	err   error
+	notes string
+	heap  uint64 // at most
+	sent  int64
+}
+
+// visit reads a source once, at a server that treats every connection the same way.
+func visit(t *testing.T, k kind, within time.Duration, serve func(c *conn)) (address string, o outcome) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sent atomic.Int64
+	var serving sync.WaitGroup
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // a source without a deadline fails by this
+	serving.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			context.AfterFunc(ctx, func() { _ = c.Close() })
+			serving.Go(func() {
+				defer c.Close()
+				serve(&conn{c, &sent})
+			})
+		}
+	})
+	defer serving.Wait()
+	defer cancel()
+	defer l.Close()
+	heap := watchHeap(ctx)
+	memory := recording.NewMemory(recording.MemoryOptions{})
+	o.err = read(ctx, fmt.Sprintf(k.address, l.Addr()), within, memory)
+	if ctx.Err() != nil {
+		t.Error("it had to be ended")
+	}
+	var notes []string
+	for _, n := range memory.Notes() {
+		notes = append(notes, n.Text)
+	}
+	o.notes, o.heap, o.sent = strings.Join(notes, "\n"), heap(), sent.Load()
+	return l.Addr().String(), o
+}
+
+func read(ctx context.Context, address string, within time.Duration, w recording.Writer) error {
+	none := func(string) string { return "" }
+	in, err := sources.For(engines.All()).Open(ctx, address, sources.OpenOptions{Getenv: none, Within: within, Insecure: true})
+	if err != nil {
+		return err
+	}
+	if in.Reader != nil {
+		_, err := in.Reader.Metrics(ctx)
+		return err
+	}
+	return in.Source.Read(ctx, w, source.Options{Period: 20 * time.Millisecond, For: 60 * time.Millisecond})
+}
+
+// watchHeap starts to look at the memory in use; what it returns says how much that was at most.
+// The collector runs as often as it must for little to be garbage.
+func watchHeap(ctx context.Context) func() uint64 {
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	now := func() uint64 {
+		metrics.Read(sample)
+		return sample[0].Value.Uint64()
+	}
+	base, most := now(), uint64(0)
+	ctx, cancel := context.WithCancel(ctx)
+	var looking sync.WaitGroup
+	looking.Go(func() {
+		tick := time.NewTicker(2 * time.Millisecond)
+		defer tick.Stop()
+		for ctx.Err() == nil {
+			most = max(most, now())
+			<-tick.C
+		}
+	})
+	return func() uint64 {
+		cancel()
+		looking.Wait()
+		return most - min(base, most)
+	}
+}
+
+// check looks at what came of a visit.
+func check(t *testing.T, h hostility, address string, o outcome) {
+	t.Helper()
+	if o.err == nil && !h.works {
+		t.Errorf("no error; notes: %s", o.notes)
+	}
+	text := ""
+	if o.err != nil {
+		text = o.err.Error()
+		if !strings.Contains(text, address) {
+			t.Errorf("it does not say where: %s", text)
+		}
+		if len(text) > 1200 || strings.ContainsAny(text, "\n\r") {
+			t.Errorf("it is no one sentence, but %d bytes: %.2000q", len(text), text)
+		}
+		if !strings.Contains(text, h.want) {
+			t.Errorf("it does not say %q: %s", h.want, text)
+		}
+	}
+	for _, part := range []string{"qZx7", "w9Kv"} {
+		if strings.Contains(text+o.notes, part) {
+			t.Errorf("it shows the password: %s\n%s", text, o.notes)
+		}
+	}
+	if len(o.notes) > 1<<20 {
+		t.Errorf("%d bytes of notes", len(o.notes))
+	}
+	if o.heap > heapMax {
+		t.Errorf("%d MiB in use", o.heap>>20)
+	}
+	if o.sent > sentMax {
+		t.Errorf("the server could send %d MiB", o.sent>>20)
+	}
+	t.Logf("%v; %d MiB in use, %d MiB sent; %s", o.err, o.heap>>20, o.sent>>20, o.notes)
+}
+
+const (
+	// short is the deadline where only a deadline ends it.
+	short = 300 * time.Millisecond
+	// long is one that a bound comes before.
+	long = 20 * time.Second
+)
+
+// run tries hostilities on a source: those that only wait all at once, the others in turn, so that
+// the memory is that of one.
+func run(t *testing.T, k kind, all []hostility) {
+	t.Helper()
+	for _, h := range all {
+		t.Run(k.name+"/"+h.name, func(t *testing.T) {
+			within := long
+			if h.slow {
+				within = short
+				t.Parallel()
+			}
+			address, o := visit(t, k, within, h.serve)
+			if h.slow {
+				o.heap = 0 // that of others too
+			}
+			check(t, h, address, o)
+		})
+	}
+}
+
+func TestHostileServers(t *testing.T) {
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(64 << 20)) // what is garbage goes soon
+	for _, k := range kinds {
+		run(t, k, anywhere)
+		switch {
+		case k.name == "mongodb", k.name == "mongodb open":
+			run(t, k, mongodbServers)
+		case k.name == "postgres":
+			run(t, k, postgresServers)
+		case k.name == "exporter", k.name == "prometheus":
+			run(t, k, httpServers)
+		}
+	}
+}
+
+// anywhere are hostilities that need no protocol.
+var anywhere = []hostility{
+	{name: "hangs up", serve: func(*conn) {}},
+	{name: "hears and hangs up", serve: func(c *conn) { _, _ = c.Read(make([]byte, 1)) }},
+	{name: "says nothing", serve: (*conn).hang, slow: true},
+	{name: "drips zeros", serve: func(c *conn) { drip(c, 0) }, slow: true},
+	{name: "drips letters", serve: func(c *conn) { drip(c, 'x') }, slow: true},
+	{name: "endless zeros", serve: func(c *conn) { c.flood([]byte{0}) }},
+	{name: "endless ones", serve: func(c *conn) { c.flood([]byte{0xff}) }},
+	{name: "endless letters", serve: func(c *conn) { c.flood([]byte("x")) }},
+	{name: "endless lines", serve: func(c *conn) { c.flood([]byte("x: y\r\n")) }},
+	{name: "a web server of another kind", serve: func(c *conn) {
+		if _, err := c.Read(make([]byte, 4096)); err == nil {
+			c.say([]byte("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n<html><body>It works!</body></html>"))
+		}
+	}},
+	{name: "an echo", slow: true, serve: func(c *conn) {
+		b := make([]byte, 4096)
+		for {
+			n, err := c.Read(b)
+			if err != nil || !c.say(b[:n]) {
+				return
+			}
+		}
+	}},
+	{name: "ssh", slow: true, serve: func(c *conn) {
+		if c.say([]byte("SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n")) {
+			c.hang()
+		}
+	}},
+	{name: "a TLS alert", slow: true, serve: func(c *conn) {
+		if _, err := c.Read(make([]byte, 4096)); err == nil && c.say([]byte{0x15, 3, 1, 0, 2, 2, 40}) {
+			c.hang()
+		}
+	}},
+}
+
+// drip sends a byte now and then.
+func drip(c *conn, b byte) {
+	for c.say([]byte{b}) {
+		time.Sleep(5 * time.Millisecond)
+	}
+}
