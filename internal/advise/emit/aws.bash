@@ -33,7 +33,7 @@ figures() {
 
 # modify VOLUME TYPE GIB IOPS MIBPS: in place, and wait until its new figures count.
 modify() {
-	local id=$1 is=() state started ready
+	local id=$1 is=() state started
 	shift
 	read -r -a is < <(aws ec2 describe-volumes --volume-ids "$id" --output text --query 'Volumes[0].[VolumeType,Size,Iops,Throughput]') || true
 	((${#is[@]} == 4)) || refuse "$id cannot be looked at: is it a volume of this region?"
@@ -46,15 +46,12 @@ modify() {
 	read -r state started < <(aws ec2 describe-volumes-modifications --volume-ids "$id" --output text \
 		--query 'VolumesModifications[0].[ModificationState,StartTime]' 2>/dev/null || echo none) || true
 	case $state in
-	modifying | optimizing) refuse "$id is being modified ($state since $started): EBS takes the next change when that is done, and six hours after it began" ;;
-	completed | failed)
-		ready=$(($(date -d "$started" +%s) + 6 * 3600))
-		(($(date +%s) >= ready)) || refuse "$id was modified at $started: EBS takes one modification in six hours, the next from $(date -u -d "@$ready" +%FT%TZ) on"
-		;;
+	modifying | optimizing) refuse "$id is being modified ($state since $started): EBS takes the next modification when this one is completed" ;;
 	esac
 	say "$id: ${is[*]} -> $*"
 	figures "$@"
-	run aws ec2 modify-volume --volume-id "$id" "${options[@]}" --output text
+	run aws ec2 modify-volume --volume-id "$id" "${options[@]}" --output text ||
+		refuse "$id is as it was. If EBS said VolumeModificationRateExceeded, it had four modifications in 24 hours: run this again later"
 	$dry_run || wait_modified "$id"
 }
 

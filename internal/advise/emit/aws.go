@@ -60,9 +60,9 @@ func aws(l *Layout, _ *Options) (*Part, error) {
 	text := "#!/bin/bash\n" + l.Head("#", "Commands of the AWS CLI for EBS volumes.", "", "It takes from its environment:") + ids.String() +
 		"# and what the AWS CLI takes: AWS_PROFILE, AWS_REGION. Run it with --dry-run first.\nset -euo pipefail\n\n" + awsScript + "\nlayout() {" + indented(b.String()) + "}\n\nmain \"$@\"\n"
 	p.Files = []File{{Path: "aws/volumes.sh", Text: []byte(text), Mode: executable}}
-	p.Apply = append([]string{"`aws/volumes.sh --dry-run` shows which variables it needs and what it would do; then run it without. It can be run again: it leaves alone what is already done, and refuses a volume modified less than six hours ago with the time from which it can be."}, p.Apply...)
+	p.Apply = append([]string{"`aws/volumes.sh --dry-run` shows which variables it needs and what it would do; then run it without. It can be run again: it leaves alone what is already done, and refuses a volume whose last modification is not completed."}, p.Apply...)
 	p.Verify = []string{"`aws ec2 describe-volumes --volume-ids ...` gives the new figures. They count from the state *optimizing* on, at least as good as the old ones and not yet always the new."}
-	p.Back = []string{"The same commands with the old values (they are in the script's comments), six hours later at the earliest."}
+	p.Back = []string{"The same commands with the old values (they are in the script's comments), once the modification is completed. EBS takes at most four modifications of a volume in 24 hours."}
 	p.Risks = append(p.Risks, ebsRisks(l)...)
 	return p, nil
 }

@@ -182,7 +182,7 @@ func (c *claims) add(p *Part, d *disk) error {
 	var back []string
 	if d.tuned {
 		spec["volumeAttributesClassName"] = c.l.className(d, d.after)
-		back = append(back, "give the claims the class `"+c.l.className(d, d.before)+"`, six hours after the change at the earliest")
+		back = append(back, "give the claims the class `"+c.l.className(d, d.before)+"`, once the modification is completed")
 	}
 	if d.resized {
 		spec["resources"] = map[string]any{"requests": map[string]any{"storage": quantity(units.Size(d.after.gib) * units.GiB)}}

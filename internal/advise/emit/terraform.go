@@ -57,7 +57,7 @@ func terraform(l *Layout, _ *Options) (*Part, error) {
 	p.Apply = append([]string{"Name the machines in `var.plimsoll_machines`. A volume that is there already must be known to Terraform before: either change the resource you have to these values, or " +
 		"`terraform import 'aws_ebs_volume.data[\"NAME\"]' vol-...`. `terraform plan` must say *update in-place* for it: **a plan that says *replace* or *destroy* would delete the data.**"}, p.Apply...)
 	p.Verify = []string{"`terraform plan` says that nothing changes; `aws ec2 describe-volumes-modifications` says *optimizing*, then *completed*."}
-	p.Back = []string{"The old values back into the resource and `terraform apply`, six hours after the change at the earliest: Amazon EBS takes one modification of a volume in six hours. A volume cannot be made smaller again."}
+	p.Back = []string{"The old values back into the resource and `terraform apply`, once the modification is *completed*: Amazon EBS takes at most four modifications of a volume in 24 hours (EC2 API, ModifyVolume). A volume cannot be made smaller again."}
 	p.Risks = ebsRisks(l)
 	return p, nil
 }
@@ -89,7 +89,7 @@ func (l *Layout) volumeBlock(body *hclwrite.Body, d *disk, name string, n int) {
 		comment(body, fmt.Sprintf("# It is member %d's alone: leave the others out of its for_each.", d.member))
 	}
 	if d.fate == modified {
-		comment(body, "# It is there already: import it, or change the resource you have. Modified in place, once in six hours.")
+		comment(body, "# It is there already: import it, or change the resource you have. Modified in place, at most four times in 24 hours.")
 	}
 	b := body.AppendNewBlock("resource", []string{"aws_ebs_volume", name}).Body()
 	b.SetAttributeTraversal("for_each", traversal("var", "plimsoll_machines"))
@@ -181,7 +181,7 @@ func ebsRisks(l *Layout) []string {
 	var out []string
 	for _, d := range l.disks {
 		if d.fate == modified {
-			out = append(out, d.path+": EBS optimizes a modified volume for minutes to a day, a full one of 1 TiB for about six hours, while its performance lies between old and new (Amazon EBS user guide, \"Monitor the progress of volume modifications\"). Until then, and for six hours at least, it takes no other modification.")
+			out = append(out, d.path+": EBS optimizes a modified volume for minutes to a day, a full one of 1 TiB for about six hours, while its performance lies between old and new (Amazon EBS user guide, \"Monitor the progress of volume modifications\"). Until then it takes no other modification, and at most four in 24 hours (EC2 API, ModifyVolume).")
 		}
 		if d.fate == modified && d.resized {
 			out = append(out, d.path+": a larger volume is used once its file system is grown (`xfs_growfs MOUNT` or `resize2fs DEVICE`; in Kubernetes the driver does it). It can never be made smaller.")

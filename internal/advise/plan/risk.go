@@ -14,11 +14,11 @@ import (
 // 99.8 to 99.9 %).
 const failuresLow, failuresHigh = 0.001, 0.002
 
-// modified is what changing a volume in use means (Amazon EBS user guide, "Elastic Volumes", 2025;
+// modified is what changing a volume in use means (EC2 API, ModifyVolume, 2026;
 // Google Cloud documentation, "Modify a Hyperdisk", 2025; Azure documentation, "Deploy a Premium
 // SSD v2", 2025).
 var modified = map[string]string{
-	"aws":   "slower while it is optimised, and not changed again within six hours",
+	"aws":   "slower while it is optimised, and changed again only after that, at most four times in 24 hours",
 	"gcp":   "its figures can be changed once in four hours",
 	"azure": "its figures can be changed four times in 24 hours",
 }

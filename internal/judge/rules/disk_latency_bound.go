@@ -74,7 +74,7 @@ var serialWords = Words{
 		"{{with .sold}}, unless the volume is held at just this rate: {{$.rate}} IOPS is {{.}}{{end}}.",
 }
 
-const trialCosts = "a trial costs a day of the higher price; EBS lets a volume be modified again after six hours"
+const trialCosts = "a trial costs a day of the higher price; EBS lets a volume be modified again once the change is completed"
 
 var serialAdvice = map[string]Advice{
 	"no IOPS": {Summary: "Do not buy IOPS for this", Expect: "no change: the cap is not reached", TradeOff: "none; it saves money"},
