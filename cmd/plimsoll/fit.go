@@ -45,23 +45,46 @@ func newFitCommand(a *app) *cobra.Command {
 func (o *fitOptions) AddFlags(cmd *cobra.Command) {
 	o.output.value = "yaml"
 	addChoice(cmd, &o.output, "output", "o", "output format: the scenario, or what each of its values rests on", "yaml", "json", asPage, asMarkdown)
-	addChoice(cmd, &o.engine, "engine", "", "the engine to fit (default: the one in the sources)", fitEngines()...)
 	f := cmd.Flags()
 	f.StringVar(&o.name, "name", "", "the scenario's name (default: derived from the sources)")
 	f.StringVar(&o.out, "out", "", "write into this file, which must not exist yet")
 	f.BoolVar(&o.force, "force", false, "overwrite the file of --out")
-	f.StringArrayVar(&o.devices, "device", nil, "the device of a volume, if the I/O does not show it: journal=nvme2n1 (repeatable)")
-	f.StringArrayVar(&o.known, "volume", nil, "a volume's known type, size or both: data=gp3,500GiB (repeatable)")
-	o.sourceOptions.AddFlags(cmd)
+	o.addReading(cmd, "")
 	complete(cmd, "name")
-	complete(cmd, "device")
-	complete(cmd, "volume")
 	if err := cmd.MarkFlagFilename("out", "yaml", "yml", "json"); err != nil {
 		panic(err) // the flag was just added
 	}
 }
 
+// addReading adds the flags that say what to read and how to understand it; of says in the help what
+// they are for, if the verb has other arguments too.
+func (o *fitOptions) addReading(cmd *cobra.Command, of string) {
+	addChoice(cmd, &o.engine, "engine", "", of+"the engine to fit (default: the one in the sources)", fitEngines()...)
+	f := cmd.Flags()
+	f.StringArrayVar(&o.devices, "device", nil, of+"the device of a volume, if the I/O does not show it: journal=nvme2n1 (repeatable)")
+	f.StringArrayVar(&o.known, "volume", nil, of+"a volume's known type, size or both: data=gp3,500GiB (repeatable)")
+	o.sourceOptions.AddFlags(cmd)
+	complete(cmd, "device")
+	complete(cmd, "volume")
+}
+
 func (o *fitOptions) Validate(cmd *cobra.Command, args []string, now time.Time) error {
+	switch {
+	case o.out == "" && cmd.Flags().Changed("out"):
+		return usagef("for example --out scenario.yaml", "--out is empty")
+	case o.force && o.out == "":
+		return usagef("give the file with --out FILE", "--force: there is no file to overwrite")
+	}
+	if o.out != "" && !o.force {
+		if _, err := os.Lstat(o.out); err == nil {
+			return &failure{code: exitFailure, err: fmt.Errorf("--out: %s already exists", o.out), hint: "--force overwrites it"}
+		}
+	}
+	return o.validateReading(cmd, args, now)
+}
+
+// validateReading checks what addReading adds.
+func (o *fitOptions) validateReading(cmd *cobra.Command, args []string, now time.Time) error {
 	o.volumes = map[string]string{}
 	for _, d := range o.devices {
 		volume, device, ok := strings.Cut(d, "=")
@@ -82,17 +105,6 @@ func (o *fitOptions) Validate(cmd *cobra.Command, args []string, now time.Time) 
 			if err := o.know(volume, strings.TrimSpace(word)); err != nil {
 				return usagef("for example --volume data=gp3,500GiB; plimsoll catalog list names the types", "--volume %s: %v", text, err)
 			}
-		}
-	}
-	switch {
-	case o.out == "" && cmd.Flags().Changed("out"):
-		return usagef("for example --out scenario.yaml", "--out is empty")
-	case o.force && o.out == "":
-		return usagef("give the file with --out FILE", "--force: there is no file to overwrite")
-	}
-	if o.out != "" && !o.force {
-		if _, err := os.Lstat(o.out); err == nil {
-			return &failure{code: exitFailure, err: fmt.Errorf("--out: %s already exists", o.out), hint: "--force overwrites it"}
 		}
 	}
 	return o.sourceOptions.Validate(cmd, args, now)

@@ -14,6 +14,7 @@ import (
 	"plimsoll/internal/present/markdown"
 	"plimsoll/internal/present/results"
 	"plimsoll/internal/present/text"
+	"plimsoll/internal/record/address"
 )
 
 // The formats of a result besides text and JSON.
@@ -81,15 +82,21 @@ func (a *app) showAs(output choice, contract any, d *document.Document, opt text
 // asGiven rebuilds a verb's command line from its words and flags. It leaves out the flags for the
 // output, and a server's address, which may contain a password.
 func asGiven(cmd *cobra.Command, args []string) []string {
-	words := append(strings.Fields(cmd.CommandPath())[1:], args...)
+	words := append(strings.Fields(cmd.CommandPath())[1:], publicWords(args)...)
+	left := []string{"output", "width", "ascii", "record", "fail-on", "verbose", "server"}
+	return append(words, flagsAsGiven(cmd, func(name string) bool { return !slices.Contains(left, name) })...)
+}
+
+// flagsAsGiven are the flags that were given, of those that are wanted, as words of a command line.
+func flagsAsGiven(cmd *cobra.Command, wanted func(name string) bool) (words []string) {
 	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if slices.Contains([]string{"output", "width", "ascii", "record", "fail-on", "verbose", "server"}, f.Name) {
+		if !wanted(f.Name) {
 			return
 		}
 		switch list, ok := f.Value.(pflag.SliceValue); {
 		case ok:
 			for _, v := range list.GetSlice() {
-				words = append(words, "--"+f.Name, v)
+				words = append(words, "--"+f.Name, address.Public(v))
 			}
 		case f.Value.Type() == "bool":
 			words = append(words, "--"+f.Name+"="+f.Value.String())
@@ -98,6 +105,15 @@ func asGiven(cmd *cobra.Command, args []string) []string {
 		}
 	})
 	return words
+}
+
+// publicWords are arguments as they may be shown: an address without its password.
+func publicWords(args []string) []string {
+	out := make([]string, len(args))
+	for i, arg := range args {
+		out[i] = address.Public(arg)
+	}
+	return out
 }
 
 // pricesOf are the scenarios' products with known prices, each once, with the price's source.

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,12 +16,14 @@ import (
 
 	"plimsoll/internal/advise/fit"
 	"plimsoll/internal/advise/plan"
+	"plimsoll/internal/base/shellword"
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/model/catalog"
 	"plimsoll/internal/model/engine"
 	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/present/results"
 	"plimsoll/internal/present/text"
+	"plimsoll/internal/record/sources"
 )
 
 // planOptions are the flags of `plimsoll plan`.
@@ -35,8 +39,7 @@ type planOptions struct {
 	most       int
 	ephemeral  bool
 	unpriced   bool
-	engine     choice   // for a recording, as in fit
-	devices    []string // the same
+	reading    fitOptions // for sources, as in fit
 	output     choice
 	width      int
 	ascii      bool
@@ -45,10 +48,10 @@ type planOptions struct {
 }
 
 func newPlanCommand(a *app) *cobra.Command {
-	o := &planOptions{}
+	o := &planOptions{reading: fitOptions{sourceOptions: sourceOptions{durationUnless: sampleUnasked}}}
 	cmd := &cobra.Command{
-		Use:  "plan SCENARIO|RECORDING",
-		Args: needArgs(1, 1, "plimsoll simulate --schema prints what a scenario may say"),
+		Use:  "plan SCENARIO|SOURCE...",
+		Args: needArgs(1, -1, "plimsoll simulate --schema prints what a scenario may say"),
 	}
 	o.AddFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -57,7 +60,7 @@ func newPlanCommand(a *app) *cobra.Command {
 			return err
 		}
 		o.given = asGiven(cmd, args)
-		return o.Run(cmd.Context(), a, args[0], opt)
+		return o.Run(cmd, a, args, opt)
 	}
 	return cmd
 }
@@ -76,11 +79,10 @@ func (o *planOptions) AddFlags(cmd *cobra.Command) {
 	f.IntVar(&o.most, "most", 400, "how many layouts to simulate before giving up")
 	f.BoolVar(&o.ephemeral, "ephemeral", false, "allow data on an instance's local disks, which are lost when it stops")
 	f.BoolVar(&o.unpriced, "unpriced", false, "ignore prices: minimise IOPS beyond what is included, then throughput, then size")
-	addChoice(cmd, &o.engine, "engine", "", "for a recording, the engine to fit (default: the one recorded)", fitEngines()...)
-	f.StringArrayVar(&o.devices, "device", nil, "for a recording, the device of a volume, if the I/O does not show it: journal=nvme2n1 (repeatable)")
+	o.reading.addReading(cmd, "for sources, ")
 	f.IntVar(&o.width, "width", 0, "width of text in columns, 80 or more; 0: the terminal's width, at most "+strconv.Itoa(simulateColumns))
 	f.BoolVar(&o.ascii, "ascii", false, "use only 7-bit characters (default: if the locale is not UTF-8)")
-	for _, name := range []string{"set", "budget", "region", "size", "query-span", "at-once", "most", "width", "device"} {
+	for _, name := range []string{"set", "budget", "region", "size", "query-span", "at-once", "most", "width"} {
 		complete(cmd, name)
 	}
 	complete(cmd, "keep", plan.KeepNames()...)
@@ -140,14 +142,15 @@ func (o *planOptions) Validate(cmd *cobra.Command) (plan.Options, error) {
 }
 
 // Run makes the plan and writes it. The exit code is 3 if no layout meets the objective.
-func (o *planOptions) Run(ctx context.Context, a *app, path string, opt plan.Options) error {
+func (o *planOptions) Run(cmd *cobra.Command, a *app, args []string, opt plan.Options) error {
+	ctx, path := cmd.Context(), strings.Join(publicWords(args), " ")
 	if err := a.pageGoesSomewhere(o.output); err != nil {
 		return err
 	}
 	if err := a.useCatalog(); err != nil {
 		return err
 	}
-	d, err := o.deployed(ctx, a, path, opt.Sets)
+	d, err := o.deployed(cmd, a, args, opt.Sets)
 	if err != nil {
 		return err
 	}
@@ -205,64 +208,97 @@ type deployment struct {
 	command  string        // that recreates a recording's scenario; "": it was read from a file
 }
 
-// deployed reads what to plan for: a scenario file, or, for a recording, the scenario that would
-// have produced it.
-func (o *planOptions) deployed(ctx context.Context, a *app, path string, sets []scenario.Set) (*deployment, error) {
-	if isRecording(path) {
-		return o.recorded(ctx, a, path, sets)
+// deployed reads what to plan for: a scenario file, or, for sources, the scenario that would have
+// produced them.
+func (o *planOptions) deployed(cmd *cobra.Command, a *app, args []string, sets []scenario.Set) (*deployment, error) {
+	i := slices.IndexFunc(args, func(arg string) bool { return !isSource(cmd.Context(), arg) })
+	switch {
+	case i < 0:
+		return o.recorded(cmd, a, args, sets)
+	case len(args) > 1:
+		return nil, usagef("give one scenario, or sources that cover the same time", "plan: %s is not a source, and there are %d arguments", args[i], len(args))
 	}
-	file, err := openScenario(ctx, path)
+	for _, name := range readingFlags {
+		if cmd.Flags().Changed(name) {
+			return nil, usagef("leave it out", "--%s is for sources, and %s is a scenario", name, args[0])
+		}
+	}
+	file, err := openScenario(cmd.Context(), args[0])
 	if err != nil {
 		return nil, err
-	}
-	if o.engine.value != "" || len(o.devices) > 0 {
-		return nil, usagef("a scenario already names them", "--engine and --device need a recording, and %s is a scenario", path)
 	}
 	sc, err := file.Parse(o.sets)
 	return &deployment{scenario: sc, text: file.Text}, asPlanFailure(err)
 }
 
-// recorded fits a scenario to a recording.
-func (o *planOptions) recorded(ctx context.Context, a *app, path string, sets []scenario.Set) (*deployment, error) {
-	f := &fitOptions{}
-	cmd := &cobra.Command{Use: "fit"} // for the defaults of its flags
-	f.AddFlags(cmd)
-	f.engine.value, f.devices = o.engine.value, o.devices
-	if err := f.Validate(cmd, []string{path}, a.now()); err != nil {
+// recorded fits a scenario to sources.
+func (o *planOptions) recorded(cmd *cobra.Command, a *app, args []string, sets []scenario.Set) (*deployment, error) {
+	f := &o.reading
+	if err := f.validateReading(cmd, args, a.now()); err != nil {
 		return nil, err
 	}
-	d := &deployment{command: "plimsoll fit " + path}
-	if o.engine.value != "" {
-		d.command += " --engine " + o.engine.value
-	}
-	for _, device := range o.devices {
-		d.command += " --device " + device
-	}
+	words := append([]string{"plimsoll", "fit"}, publicWords(args)...)
+	words = append(words, flagsAsGiven(cmd, func(name string) bool { return slices.Contains(readingFlags, name) })...)
 	said(sets, func(volume, word string) {
-		d.command += " --volume " + volume + "=" + word
+		words = append(words, "--volume", volume+"="+word)
 		_ = f.know(volume, word) // errors in it are reported with their place when it is put over the scenario
 	})
-	fitted, err := f.fit(ctx, a, []string{path})
+	for i, w := range words {
+		words[i] = shellword.Quote(w)
+	}
+	fitted, err := f.fit(cmd.Context(), a, args)
 	if err != nil {
 		return nil, asFitFailure(err)
+	}
+	if err := cmd.Context().Err(); err != nil {
+		return nil, err // a live source that was interrupted ends without an error
 	}
 	for _, r := range fitted.Remarks {
 		fmt.Fprintf(a.stderr, "plimsoll: note: %s\n", printable(r))
 	}
-	d.text = fitted.YAML
+	d := &deployment{text: fitted.YAML, command: strings.Join(words, " ")}
 	if d.scenario, err = fitted.Scenario(language(), sets...); err != nil {
 		return nil, asPlanFailure(err)
 	}
 	return d, priced(d.scenario, fitted)
 }
 
-// isRecording distinguishes a recording (a folder, or a capture in one file) from a scenario, which
-// is text.
-func isRecording(path string) bool {
-	info, err := os.Stat(path)
-	if err != nil || info.IsDir() || !info.Mode().IsRegular() {
-		return err == nil && info.IsDir()
+// readingFlags are the flags of [fitOptions.addReading].
+var readingFlags = []string{"engine", "device", "volume", "from", "to", "tz", "offset", "selector", "insecure", "for", "period"}
+
+// isSource distinguishes what can be read, as fit does (a recording, a capture, a log, an address),
+// from a scenario, which is text.
+func isSource(ctx context.Context, arg string) bool {
+	if strings.Contains(arg, "://") {
+		return true
 	}
+	info, err := os.Stat(arg)
+	switch {
+	case err != nil:
+		return arg == "host" || strings.HasPrefix(arg, "host?")
+	case info.IsDir():
+		return true
+	case !info.Mode().IsRegular(): // a pipe can be read once
+		return false
+	}
+	if ext := filepath.Ext(arg); ext == ".yaml" || ext == ".yml" {
+		return false
+	}
+	if isBinary(arg) {
+		return true
+	}
+	in, err := opener().Open(ctx, arg, sources.OpenOptions{})
+	if err != nil {
+		return false
+	}
+	if in.Reader != nil {
+		_ = in.Reader.Close() // nothing was read
+	}
+	return true
+}
+
+// isBinary reports whether a file is no text.
+func isBinary(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {
 		return false
