@@ -16,6 +16,7 @@ import (
 	"plimsoll/internal/lab/blockdev"
 	"plimsoll/internal/lab/mount"
 	"plimsoll/internal/model/scenario"
+	"plimsoll/internal/present/results"
 )
 
 // newLabCommand groups the verbs that run real engines on emulated volumes.
@@ -134,6 +135,9 @@ func newLabMountCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if err := a.pageGoesSomewhere(output); err != nil {
+				return err
+			}
 			if err := ready(a); err != nil {
 				return err
 			}
@@ -151,11 +155,11 @@ func newLabMountCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return tellLabStatus(a, s, &output)
+			return a.showList(output, s, results.LabStatus(s))
 		},
 	}
 	o.AddFlags(cmd)
-	addOutput(cmd, &output)
+	addFormat(cmd, &output)
 	return cmd
 }
 
@@ -247,6 +251,9 @@ func newLabSetCommand(a *app) *cobra.Command {
 		Use:  "set DIR KEY=VALUE...",
 		Args: needArgs(2, 100, "a folder, and what to change"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.pageGoesSomewhere(output); err != nil {
+				return err
+			}
 			if err := ready(a); err != nil {
 				return err
 			}
@@ -264,10 +271,10 @@ func newLabSetCommand(a *app) *cobra.Command {
 			if err != nil {
 				return usagef("nothing was changed; lab status shows the current limits", "%w", err)
 			}
-			return tellLabStatus(a, status, &output)
+			return a.showList(output, status, results.LabStatus(status))
 		},
 	}
-	addOutput(cmd, &output)
+	addFormat(cmd, &output)
 	return cmd
 }
 

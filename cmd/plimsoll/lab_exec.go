@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"plimsoll/internal/lab/mount"
+	"plimsoll/internal/present/results"
 )
 
 func newLabExecCommand(a *app) *cobra.Command {
@@ -58,7 +59,7 @@ func (o *labOptions) exec(ctx context.Context, a *app, file string, command []st
 	}
 	for _, v := range s.Volumes {
 		if v.Saturated {
-			fmt.Fprintf(a.stderr, "plimsoll: warning: volume %s was slower than specified: the emulator was saturated (%s)\n", v.Name, lateness(&v))
+			fmt.Fprintf(a.stderr, "plimsoll: warning: volume %s was slower than specified: the emulator was saturated (%s)\n", v.Name, results.Lateness(&v))
 		}
 	}
 	return errors.Join(err, m.Close(end, true))

@@ -182,7 +182,7 @@ var layers = []Layer{
 	{"present/results", "every other kind of result as a document", []string{
 		"base/latency", "base/shellword", "base/units", "record/recording", "record/query",
 		"model/volume", "model/catalog", "model/simulate", "judge/rules", "judge/diagnose",
-		"judge/fleet", "judge/ruletest", "lab/probe", "lab/run", "lab/table", "advise/plan",
+		"judge/fleet", "judge/ruletest", "lab/mount", "lab/probe", "lab/run", "lab/table", "advise/plan",
 		"advise/prove", "advise/casebook", "advise/emit", "advise/fit", "present/document",
 		"present/diagnosis",
 	}},
