@@ -6,10 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -38,7 +35,7 @@ func newLabBucketsCommand(a *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), a) },
 	}
 	d := bucketEngine().Buckets()
-	addOutput(cmd, &o.output)
+	addFormat(cmd, &o.output)
 	f := cmd.Flags()
 	f.IntSliceVar(&o.entries, "entries", d.Entries, "readings in a full document, one value per granularity: 12 make a minute")
 	f.IntVar(&o.sensors, "sensors", d.Sensors, "number of documents to push to")
@@ -52,6 +49,9 @@ func newLabBucketsCommand(a *app) *cobra.Command {
 }
 
 func (o *labBucketsOptions) run(ctx context.Context, a *app) error {
+	if err := a.pageGoesSomewhere(o.output); err != nil {
+		return err
+	}
 	if err := a.useCatalog(); err != nil {
 		return err
 	}
@@ -81,22 +81,8 @@ func (o *labBucketsOptions) run(ctx context.Context, a *app) error {
 	case err != nil:
 		return asProblem(err)
 	}
-	if o.output.value == "json" {
-		return writeJSON(a, r.JSON())
-	}
-	_, err = io.WriteString(a.stdout, r.Text(behind))
-	return err
-}
-
-// behind is text that is wrapped behind a prefix.
-func behind(prefix, text string) string {
-	indent := utf8.RuneCountInString(prefix)
-	lines := wrapped(printable(text), bucketColumns-indent)
-	return prefix + strings.Join(lines, "\n"+strings.Repeat(" ", indent)) + "\n"
+	return a.show(o.output, r.JSON(), r.Document())
 }
 
 // bucketEngine is the engine that measures buckets.
 func bucketEngine() lab.BucketEngine { return engine.Facets[lab.BucketEngine](engines.All())[0] }
-
-// bucketColumns is the width of text outside the tables.
-const bucketColumns = 100

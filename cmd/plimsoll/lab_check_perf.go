@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -45,7 +44,7 @@ func newLabCheckPerfCommand(a *app) *cobra.Command {
 	}
 	product, example := checked()
 	o.existing.AddFlags(cmd, "the "+product+" to check, for example "+example+"; separate hosts with commas")
-	addOutput(cmd, &o.output)
+	addFormat(cmd, &o.output)
 	o.load.value = "s"
 	addChoice(cmd, &o.load, "load", "", "150, 1,000, 8,000 or 15,000 puts per second", "s", "m", "l", "xl")
 	f := cmd.Flags()
@@ -70,6 +69,9 @@ func (o *checkPerfOptions) Validate(cmd *cobra.Command) error {
 
 // Run checks the cluster and writes the result.
 func (o *checkPerfOptions) Run(ctx context.Context, a *app) error {
+	if err := a.pageGoesSomewhere(o.output); err != nil {
+		return err
+	}
 	address, err := o.existing.address(a)
 	if err != nil {
 		return err
@@ -107,15 +109,13 @@ func (o *checkPerfOptions) Run(ctx context.Context, a *app) error {
 		}
 		return context.Canceled
 	}
-	if o.output.value == "json" {
-		err = writeJSON(a, r)
-	} else {
-		_, err = io.WriteString(a.stdout, r.Text(printable))
+	if err := a.show(o.output, r, r.Document()); err != nil {
+		return err
 	}
-	if err == nil && !r.Met() {
-		err = &failure{code: exitFindings, err: errors.New("a criterion was not met")}
+	if !r.Met() {
+		return &failure{code: exitFindings, err: errors.New("a criterion was not met")}
 	}
-	return err
+	return nil
 }
 
 // checked are the products that can be checked, with an example address.

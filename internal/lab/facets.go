@@ -7,6 +7,7 @@ import (
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/model/engine"
 	"plimsoll/internal/model/scenario"
+	"plimsoll/internal/present/document"
 )
 
 // An Engine can run in the lab, on emulated volumes.
@@ -60,6 +61,6 @@ type Buckets struct {
 type BucketResult interface {
 	// JSON is one of the engine's contracts.
 	JSON() any
-	// Text is the table as a page; paragraph wraps a text behind a prefix.
-	Text(paragraph func(prefix, text string) string) string
+	// Document is the table for people.
+	Document() *document.Document
 }

@@ -104,9 +104,13 @@ var layers = []Layer{
 		"record/recording", "judge/rules", "judge/diagnose",
 	}},
 
+	{"present/document", "the model of a result as it is shown: verdict, facts, tables, series, evidence", []string{
+		"base/units",
+	}},
+
 	{"lab", "a real engine on an emulated volume: what its parts agree on", []string{
 		"base/diagnostics", "base/units", "record/source", "model/workload", "model/engine",
-		"model/scenario",
+		"model/scenario", "present/document",
 	}},
 	{"lab/disk", "an image in user space that answers when a volume would", []string{
 		"base/vtime", "base/random", "base/units", "model/volume",
@@ -116,7 +120,7 @@ var layers = []Layer{
 	}},
 	{"lab/existing", "a server that is already running, and what a run may do there", []string{
 		"base/vtime", "base/random", "base/units", "record/address", "record/source",
-		"model/workload", "model/engine", "model/scenario", "lab",
+		"model/workload", "model/engine", "model/scenario", "present/document", "lab",
 	}},
 	{"lab/loadgen", "the load generator: an open loop, measured from intended starts", []string{
 		"base/vtime", "base/latency", "base/random", "base/units", "model/workload", "lab",
@@ -164,9 +168,6 @@ var layers = []Layer{
 		"model/scenario", "judge/rules", "judge/diagnose",
 	}},
 
-	{"present/document", "the model of a result as it is shown: verdict, facts, tables, series, evidence", []string{
-		"base/units",
-	}},
 	{"present/diagnosis", "a diagnosis as a document, and its JSON", []string{
 		"base/units", "judge/rules", "judge/diagnose", "present/document",
 	}},
@@ -217,7 +218,7 @@ var layers = []Layer{
 		"engine/*/model", "engine/etcd/endpoint", "engine/mongodb/names", "engine/*/live",
 	}},
 	{"engine/etcd/checkperf", "etcdctl's check perf as an open loop", []string{
-		"base/vtime", "base/latency", "base/random", "base/units", "model/workload",
+		"base/vtime", "base/latency", "base/random", "base/units", "model/workload", "present/document",
 		"lab/existing", "lab/loadgen", "engine/*/server",
 	}},
 	{"engine/etcd", "all that is known of etcd", []string{
@@ -236,7 +237,7 @@ var layers = []Layer{
 		"lab/process", "engine/*/model", "engine/mongodb/names",
 	}},
 	{"engine/mongodb/buckets", "what the granularity of bucket documents costs a real WiredTiger", []string{
-		"base/diagnostics", "base/units", "model/workload", "model/scenario", "lab",
+		"base/diagnostics", "base/units", "model/workload", "model/scenario", "present/document", "lab",
 		"lab/blockdev", "lab/mount", "engine/*/model", "engine/mongodb/worker",
 	}},
 	{"engine/mongodb", "all that is known of MongoDB", []string{

@@ -6,6 +6,7 @@ import (
 
 	"plimsoll/internal/base/random"
 	"plimsoll/internal/base/units"
+	"plimsoll/internal/present/document"
 )
 
 // A PerfEngine can check its servers by the criteria of the engine's own tools.
@@ -36,6 +37,6 @@ type PerfCheck interface {
 type PerfResult interface {
 	// Met reports whether no criterion failed.
 	Met() bool
-	// Text is the result as a page. Text that comes from a server goes through printable.
-	Text(printable func(string) string) string
+	// Document is the result for people.
+	Document() *document.Document
 }

@@ -1,0 +1,122 @@
+//go:build linux
+
+package buckets
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/present/document"
+)
+
+// JSON implements lab.BucketResult.
+func (r *Result) JSON() any {
+	return map[string]any{"buckets": r, "corrections": Corrections()}
+}
+
+// Document implements lab.BucketResult.
+func (r *Result) Document() *document.Document {
+	d := &document.Document{Kind: "Buckets", Title: "What bucket documents cost",
+		Verdict: fmt.Sprintf("Buckets in %s on %s; a reading of %s every %s", r.Server, strings.Join(r.Volume, "; "), Entry.Exact(), Interval.Std())}
+	for _, n := range r.Notes {
+		d.Lead = append(d.Lead, document.Sentence(n))
+	}
+	last := 0
+	d.Sections = []document.Section{
+		r.section("pushes", "Pushes", pushCells, "written", "document", "p50 / p99: first", "half", "full", "published"),
+		r.section("volume", "To the volume", volumeCells, "written", "a push: first", "half", "full", "writes a push, full", "pushes/s"),
+		r.section("day", "By the day", func(row *Row) []string {
+			if row.Entries == last {
+				return nil // it is the same, however pushes are written
+			}
+			last = row.Entries
+			return dayCells(row)
+		}, "documents", "storage", "published", "a day of one sensor reads", "with a leaf each"),
+	}
+	published := document.Section{ID: "published", Title: "What is published", Parts: []document.Part{
+		{Text: "Published is case 4's (plimsoll casebook bucket-granularity), on hardware that it does not name. What is wrong in it:"}}}
+	for _, c := range Corrections() {
+		published.Parts = append(published.Parts, document.Part{Text: "- " + c})
+	}
+	d.Sections = append(d.Sections, published)
+	return d
+}
+
+// section is a table with a row for each bucket for which there are cells.
+func (r *Result) section(id, title string, cells func(*Row) []string, heads ...string) document.Section {
+	tab := &document.Table{Caption: title, Columns: []document.Column{{Text: "bucket", Number: true}}}
+	for _, head := range heads {
+		tab.Columns = append(tab.Columns, document.Column{Text: head, Number: true})
+	}
+	for i := range r.Rows {
+		all := cells(&r.Rows[i])
+		if all == nil {
+			continue
+		}
+		row := []document.Cell{{Text: span(&r.Rows[i]), Number: true}}
+		for _, text := range all {
+			row = append(row, document.Cell{Text: text, Number: true})
+		}
+		tab.Rows = append(tab.Rows, row)
+	}
+	return document.Section{ID: id, Title: title, Parts: []document.Part{{Table: tab}}}
+}
+
+func pushCells(row *Row) []string {
+	said := "–"
+	if p := row.Published; p != nil {
+		said = fmt.Sprintf("%s at %d", units.Seconds(p.Push), p.PushEntries)
+	}
+	return []string{row.Written(), units.Bytes(float64(row.DocumentBytes)), pushText(row, "first"), pushText(row, "half"), pushText(row, "full"), said}
+}
+
+func volumeCells(row *Row) []string {
+	requests := "–"
+	if f := fillOf(row, "full"); f != nil {
+		requests = units.Number(f.Requests)
+	}
+	return []string{row.Written(), bytesText(row, "first"), bytesText(row, "half"), bytesText(row, "full"), requests, units.Number(row.PushesPerSecond)}
+}
+
+func dayCells(row *Row) []string {
+	said := "–"
+	if p := row.Published; p != nil && p.StoragePerDay > 0 {
+		said = units.Bytes(float64(p.StoragePerDay))
+	}
+	return []string{units.Count(row.DocumentsPerDay), units.Bytes(row.StoragePerDay), said, units.Count(row.DayDocuments) + " documents", units.Bytes(float64(row.DayBytes))}
+}
+
+// span is what a bucket spans: "5 min".
+func span(row *Row) string {
+	if s := int(row.SpanSeconds); s%60 == 0 {
+		return strconv.Itoa(s/60) + " min"
+	}
+	return units.Seconds(row.SpanSeconds)
+}
+
+func fillOf(row *Row, name string) *Fill {
+	for i := range row.Fills {
+		if row.Fills[i].Name == name {
+			return &row.Fills[i]
+		}
+	}
+	return nil
+}
+
+func pushText(row *Row, fill string) string {
+	f := fillOf(row, fill)
+	if f == nil {
+		return "–"
+	}
+	return units.Seconds(f.P50) + " / " + units.Seconds(f.P99)
+}
+
+func bytesText(row *Row, fill string) string {
+	f := fillOf(row, fill)
+	if f == nil {
+		return "–"
+	}
+	return units.Bytes(f.PerPush)
+}
