@@ -94,8 +94,11 @@ var layers = []Layer{
 	{"judge/alerts", "the rule pack as rules of a Prometheus server's own ruler", []string{
 		"judge/rules",
 	}},
+	{"judge/incident", "stalled time of all detectors, grouped into incidents", []string{
+		"record/timeline",
+	}},
 	{"judge/diagnose", "a verdict from recordings", []string{
-		"base/units", "record/recording", "record/timeline", "judge/rules",
+		"base/units", "record/recording", "record/timeline", "judge/rules", "judge/incident",
 	}},
 	{"judge/fleet", "every database of a Prometheus-compatible server, and what they have in common", []string{
 		"base/units", "record/recording", "model/catalog", "judge/rules", "judge/diagnose",

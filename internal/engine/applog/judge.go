@@ -45,7 +45,7 @@ func (Engine) Rules() rules.Knowledge {
 		Scripts: scripts,
 		Stalls: func(sig *rules.Signals) []rules.Stall {
 			return rules.Found(rules.ByLatency(sig.Time, rules.StallFloorS, rules.Stall{
-				Rule: slowAppends, Subject: "Append-only log's appends", IsDatabase: true, OfLog: true,
+				Rule: slowAppends, Subject: "Append-only log's appends", Class: rules.Writing, IsDatabase: true, OfLog: true,
 				Waiting: sig.One(appendsWaiting), Ops: sig.One(appends),
 			}))
 		},

@@ -16,7 +16,7 @@ func feltSignals(pack *rules.Pack) map[string]bool {
 			out[s.Name] = true
 		}
 	}
-	add(rules.DiskWriteAwait, rules.DiskWrites, rules.DiskBusy, rules.DiskQueue)
+	add(rules.DiskWriteAwait, rules.DiskWrites, rules.DiskReadAwait, rules.DiskReads, rules.DiskBusy, rules.DiskQueue)
 	for _, e := range pack.Engines() {
 		add(e.Felt...)
 	}
@@ -50,5 +50,5 @@ func Felt(ctx context.Context, in []recording.Reader, opt Options) (*rules.Case,
 			sig.tracks[s.Name] = tracks
 		}
 	}
-	return newCase(in, sig, opt.Pack), nil
+	return newCase(in, sig, opt), nil
 }

@@ -114,7 +114,12 @@ func TestMonthsApartNoPeriod(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Stalls.Episodes != 6 || r.Stalls.PeriodS != 0 {
-		t.Errorf("%d episodes every %v s, want 6 without a period (every %d s if the time between the runs were left out)", r.Stalls.Episodes, r.Stalls.PeriodS, 3600)
+	if len(r.Incidents) != 6 {
+		t.Errorf("%d incidents, want 6 that lie days apart (one every %d s if the time between the runs were left out)", len(r.Incidents), 3600)
+	}
+	for _, x := range r.Incidents {
+		if x.Stalls.Episodes != 1 || x.Stalls.PeriodS != 0 {
+			t.Errorf("incident %d has %d episodes every %v s, want one without a period", x.ID, x.Stalls.Episodes, x.Stalls.PeriodS)
+		}
 	}
 }

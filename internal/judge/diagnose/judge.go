@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -37,21 +38,24 @@ func (d derived) Rate(sel *parser.VectorSelector) ([]timeline.Track, error) {
 	return nil, fmt.Errorf("signal %s is not a counter", sel.Name)
 }
 
-// judge judges one rule. missing names the metrics it would have needed.
-func judge(c *rules.Case, sig *signals, rule rules.Rule) (found []Finding, missing []string, err error) {
-	if !concerns(c, rule) {
-		return nil, nil, nil
+// holds evaluates a rule's condition over the signals of a recording.
+func holds(c *rules.Case, sig *signals, rule rules.Rule) ([]timeline.Track, error) {
+	if rule.When == "" {
+		return nil, nil
 	}
-	var held []timeline.Track
-	if rule.When != "" {
-		e, err := rules.Parse(rule.When)
-		if err != nil {
-			return nil, nil, fmt.Errorf("rule %s: %w", rule.ID, err)
-		}
-		if held, err = timeline.Eval(c.Grid, e, derived{sig}); err != nil {
-			return nil, nil, fmt.Errorf("rule %s: %w", rule.ID, err)
-		}
+	e, err := rules.Parse(rule.When)
+	if err != nil {
+		return nil, fmt.Errorf("rule %s: %w", rule.ID, err)
 	}
+	held, err := timeline.Eval(c.Grid, e, derived{sig})
+	if err != nil {
+		return nil, fmt.Errorf("rule %s: %w", rule.ID, err)
+	}
+	return slices.DeleteFunc(held, func(t timeline.Track) bool { return timeline.Count(t.Values) == 0 }), nil
+}
+
+// lacks names the metrics that a rule would need and that were not measured.
+func lacks(c *rules.Case, rule rules.Rule) (missing []string) {
 	for _, n := range rule.Needs {
 		if !c.Measured(n) {
 			missing = append(missing, metricsOf(c.Pack, n))
@@ -64,14 +68,48 @@ func judge(c *rules.Case, sig *signals, rule rules.Rule) (found []Finding, missi
 		}
 		missing = append(missing, strings.Join(alts, " or "))
 	}
-	if len(missing) > 0 {
-		return nil, missing, nil
+	return missing
+}
+
+// unjudged are the rules that could not be judged, with what they lack.
+func unjudged(c *rules.Case, pack *rules.Pack) (out []NotMeasured) {
+	for _, rule := range pack.Rules() {
+		if !concerns(c, rule) {
+			continue
+		}
+		if missing := lacks(c, rule); len(missing) > 0 {
+			out = append(out, NotMeasured{Rule: rule.ID, Missing: missing})
+		}
 	}
-	held = slices.DeleteFunc(held, func(t timeline.Track) bool { return timeline.Count(t.Values) == 0 })
+	return out
+}
+
+// judgeRules judges the wanted rules of a case, which is some cells of a recording, and ranks what
+// they find.
+func judgeRules(ctx context.Context, c *rules.Case, pack *rules.Pack, conditions []condition, span timeline.Episode, wanted func(rules.Rule) bool) (out []Finding, err error) {
+	for i, rule := range pack.Rules() {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if !concerns(c, rule) || !conditions[i].known || !wanted(rule) || len(lacks(c, rule)) > 0 {
+			continue
+		}
+		found, err := judge(c, rule, rules.Cut(conditions[i].held, span.First, span.Last))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, found...)
+	}
+	rank(out)
+	return out, nil
+}
+
+// judge judges one rule where its condition held.
+func judge(c *rules.Case, rule rules.Rule, held []timeline.Track) (found []Finding, err error) {
 	found = rule.Judge(c, held)
 	for i := range found {
 		if err := rule.Write(&found[i]); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if found[i].Evidence == nil {
 			found[i].Evidence = []Evidence{}
@@ -86,7 +124,7 @@ func judge(c *rules.Case, sig *signals, rule rules.Rule) (found []Finding, missi
 			found[i].Fixes = []Fix{}
 		}
 	}
-	return found, nil, nil
+	return found, nil
 }
 
 // concerns leaves out the rules of other databases than those the sources are of.

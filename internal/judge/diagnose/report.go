@@ -50,6 +50,10 @@ type Report struct {
 	Missing  []NotMeasured `json:"not_measurable"`
 	Timeline []Track       `json:"timeline,omitempty"` // the few series worth plotting
 	Stalls   StallSummary  `json:"stalls"`
+	// Incidents are what happened, the most harmful first. The fields above describe the first one,
+	// or the one that [Options] ask for; MoreIncidents were found and not judged.
+	Incidents     []Incident `json:"incidents"`
+	MoreIncidents int        `json:"more_incidents,omitempty"`
 	// Detail is for pages with plots, and not part of the contract; nil if [Options] do not ask for
 	// it.
 	Detail *Detail `json:"-"`
@@ -73,6 +77,42 @@ type Source struct {
 type NotMeasured struct {
 	Rule    string   `json:"rule"`
 	Missing []string `json:"missing"` // metric names, any one of each signal's alternatives
+}
+
+// The kinds of incidents.
+const (
+	Stalled = "stall" // operations waited
+	Worse   = "worse" // slower than usual, without a stall
+)
+
+// An Incident is one thing that happened: stalled time that has one cause, once or again and again,
+// with who was hurt, why, and what it is not.
+type Incident struct {
+	ID      int    `json:"id"`      // from 1 on, by harm
+	Kind    string `json:"kind"`    // Stalled or Worse
+	Class   string `json:"class"`   // of operation: "writes"
+	Subject string `json:"subject"` // "MongoDB writes"
+	// From is the beginning of the first episode, To the end of the last.
+	From    time.Time    `json:"from"`
+	To      time.Time    `json:"to"`
+	Verdict string       `json:"verdict"`
+	Hurt    []Hurt       `json:"hurt"` // whoever it is judged by first
+	Stalls  StallSummary `json:"stalls"`
+	// Findings are judged by this incident's time alone; so is what they refute.
+	Findings []Finding `json:"findings"`
+	Account  []Share   `json:"accounting"`
+}
+
+// Hurt is what one class of operation of one database or device had of an incident.
+type Hurt struct {
+	Signal string `json:"signal"` // "MongoDB reads", "writes of nvme1n1"
+	Class  string `json:"class"`
+	// Seconds are stalled ones, Operations those that ended in them, WaitedS what they waited in
+	// all, and WorstS the highest mean latency of an interval; nil where no latency is told.
+	Seconds    float64  `json:"seconds"`
+	Operations float64  `json:"operations"`
+	WaitedS    *float64 `json:"waited_seconds,omitempty"`
+	WorstS     *float64 `json:"worst_seconds,omitempty"`
 }
 
 // StallSummary counts the stalled time.

@@ -2,7 +2,9 @@ package diagnose
 
 import (
 	"context"
+	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"plimsoll/internal/judge/rules"
@@ -19,6 +21,12 @@ type Options struct {
 	// Step, if not 0, is the least length of a cell of the grid: 0 is the finest that the sources
 	// tell.
 	Step time.Duration
+	// Incident, if not 0, is the one that the report's fields describe, and its plots: else the
+	// first, and plots of all the time.
+	Incident int
+	// SlowFromS, if not 0, is the mean latency in seconds from which an interval is stalled, whatever
+	// is usual.
+	SlowFromS float64
 	// Slots, if not 0, asks for a [Detail] whose series have at most so many slots, and no more
 	// than [SlotsMax].
 	Slots int
@@ -26,43 +34,91 @@ type Options struct {
 	Progress func(stage string, done, total int)
 }
 
+// An UnknownIncidentError says that there is no incident of the number that was asked for.
+type UnknownIncidentError struct{ Asked, Have int }
+
+func (e *UnknownIncidentError) Error() string {
+	switch e.Have {
+	case 0:
+		return "there is no incident: nothing stalled"
+	case 1:
+		return fmt.Sprintf("there is no incident %d, only one", e.Asked)
+	}
+	return fmt.Sprintf("there is no incident %d, only 1 to %d", e.Asked, e.Have)
+}
+
 // Wants tells which metrics a diagnosis reads: a source need not give others.
 func Wants(pack *rules.Pack) func(metric string) bool { return pack.Wants }
 
 // Run diagnoses recordings of the same stretch of time together. It fails when a
-// recording cannot be read, when the context ends, and when there is nothing to
-// judge at all.
+// recording cannot be read, when the context ends, when there is nothing to
+// judge at all, and with an [UnknownIncidentError].
 func Run(ctx context.Context, in []recording.Reader, opt Options) (*Report, error) {
 	c, sig, err := lay(ctx, in, opt)
 	if err != nil {
 		return nil, err
 	}
-	r := &Report{Version: Version, Sources: Describe(in), Span: c.Whole()}
-	for i, rule := range opt.Pack.Rules() {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
+	progress := func(done, total int) {
 		if opt.Progress != nil {
-			opt.Progress("judging rules", i, len(opt.Pack.Rules()))
-		}
-		found, missing, err := judge(c, sig, rule)
-		if err != nil {
-			return nil, err
-		}
-		r.Findings = append(r.Findings, found...)
-		if len(missing) > 0 {
-			r.Missing = append(r.Missing, NotMeasured{Rule: rule.ID, Missing: missing})
+			opt.Progress("judging incidents", done, total)
 		}
 	}
-	rank(r.Findings)
-	r.Account = account(c)
-	r.Stalls = summarise(c)
-	r.Timeline = plot(c)
+	held, err := conditions(ctx, c, sig, opt.Pack)
+	if err != nil {
+		return nil, err
+	}
+	all, more, err := incidents(ctx, c, opt.Pack, held, progress)
+	if err != nil {
+		return nil, err
+	}
+	if opt.Incident > max(len(all), 1) {
+		return nil, &UnknownIncidentError{Asked: opt.Incident, Have: len(all)}
+	}
+	r := &Report{Version: Version, Sources: Describe(in), Span: c.Whole(), Missing: unjudged(c, opt.Pack), MoreIncidents: more, Incidents: []Incident{}}
+	shown, err := describe(ctx, r, c, all, held, opt)
+	if err != nil {
+		return nil, err
+	}
+	r.Timeline = plot(shown)
 	if opt.Slots > 0 {
-		r.Detail = detail(c, opt.Slots)
+		r.Detail = detail(shown, opt.Slots)
 	}
-	r.Verdict = verdict(r, opt.Pack, c.Stall.Active.Count() > 0)
+	r.Verdict = verdict(r, opt.Pack, shown.Stall.Active.Count() > 0)
+	if opt.Incident > 0 && len(all) > 0 {
+		r.Verdict = r.Incidents[opt.Incident-1].Verdict
+	}
 	return r, nil
+}
+
+// describe fills in what was found, and gives the case that the plots are of: the whole recording,
+// or an incident that was asked for.
+func describe(ctx context.Context, r *Report, c *rules.Case, all []*judged, held []condition, opt Options) (*rules.Case, error) {
+	everywhere := timeline.Episode{First: 0, Last: c.Grid.N - 1}
+	whole := func(rule rules.Rule) bool { return rule.Whole || len(all) == 0 }
+	general, err := judgeRules(ctx, c, opt.Pack, held, everywhere, whole)
+	if err != nil {
+		return nil, err
+	}
+	if len(all) == 0 {
+		r.Findings, r.Account, r.Stalls = general, account(c), summarise(c, c.Seconds(c.Stall.Observed))
+		return c, nil
+	}
+	for i, j := range all {
+		r.Incidents = append(r.Incidents, j.incident(i+1, c, opt.Pack))
+	}
+	n := max(opt.Incident, 1) - 1
+	x, shown := r.Incidents[n], all[n].c
+	r.Findings = append(slices.Clone(general), x.Findings...)
+	rank(r.Findings)
+	r.Account, r.Stalls = x.Account, x.Stalls
+	if opt.Incident == 0 && shown.Grid.N < c.Grid.N {
+		// All of the time is shown, by the detector that the worst incident is judged by.
+		lead := all[n].order[all[n].group.Lead()]
+		all := *c
+		all.Stall = c.Symptoms[lead]
+		return &all, nil
+	}
+	return shown, nil
 }
 
 // Lay lays recordings of the same stretch of time on one grid and finds the stalled time: what
@@ -90,11 +146,13 @@ func lay(ctx context.Context, in []recording.Reader, opt Options) (*rules.Case, 
 	if err != nil {
 		return nil, nil, err
 	}
-	return newCase(in, sig, opt.Pack), sig, nil
+	return newCase(in, sig, opt), sig, nil
 }
 
-func newCase(in []recording.Reader, sig *signals, pack *rules.Pack) *rules.Case {
+func newCase(in []recording.Reader, sig *signals, opt Options) *rules.Case {
+	pack := opt.Pack
 	c := rules.NewCase(pack, sig.grid, sig.get)
+	c.SlowFrom(opt.SlowFromS)
 	c.Trouble = trouble(in)
 	seen := map[string]bool{}
 	for _, r := range in {

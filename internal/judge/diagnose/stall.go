@@ -23,24 +23,31 @@ func detect(c *rules.Case) []rules.Stall {
 			continue
 		}
 		for _, s := range e.Stalls(&c.Signals) {
-			add(s)
+			add(rules.ApartFew(c.Time, s))
 		}
 	}
-	for _, t := range c.Signal(rules.DiskWriteAwait) {
-		dev := t.Labels.Get("device")
-		ops := c.For(rules.DiskWrites, "device", dev)
-		if ops == nil {
-			continue
-		}
-		waiting := make([]float64, len(ops))
-		for k := range waiting {
-			waiting[k] = t.Values[k] * ops[k]
-			if ops[k] == 0 {
-				waiting[k] = 0
+	for _, of := range []struct {
+		await, ops *rules.Signal
+		stall      rules.Stall
+	}{
+		{rules.DiskWriteAwait, rules.DiskWrites, rules.Stall{Rule: "disk/slow-writes", Class: rules.DeviceWrites}},
+		{rules.DiskReadAwait, rules.DiskReads, rules.Stall{Rule: "disk/slow-reads", Class: rules.DeviceReads, Aside: true}},
+	} {
+		for _, t := range c.Signal(of.await) {
+			s := of.stall
+			s.Subject = t.Labels.Get("device")
+			if s.Ops = c.For(of.ops, "device", s.Subject); s.Ops == nil {
+				continue
 			}
-		}
-		if s, ok := byDevice(c, rules.Stall{Rule: "disk/slow-writes", Subject: dev, Waiting: waiting, Ops: ops}); ok {
-			add(s)
+			s.Waiting = make([]float64, len(s.Ops))
+			for k := range s.Waiting {
+				if s.Waiting[k] = t.Values[k] * s.Ops[k]; s.Ops[k] == 0 {
+					s.Waiting[k] = 0
+				}
+			}
+			if s, ok := byDevice(c, s); ok {
+				add(s)
+			}
 		}
 	}
 	return out
@@ -62,7 +69,8 @@ func primary(all []rules.Stall) rules.Stall {
 	var best rules.Stall
 	for _, s := range all {
 		switch {
-		case best.Cells == nil:
+		case s.Aside && !best.Aside && best.Cells != nil:
+		case best.Cells == nil || best.Aside && !s.Aside:
 			best = s
 		case s.IsDatabase == best.IsDatabase && s.Cells.Count() > best.Cells.Count() && worse(best):
 			best = s
@@ -93,9 +101,9 @@ func byDevice(c *rules.Case, s rules.Stall) (rules.Stall, bool) {
 			calm = append(calm, s.Waiting[k]/x)
 		}
 	}
-	if saturated > len(calm) {
+	if saturated > len(calm) && !s.Aside {
 		// Hardly seen otherwise: what flash takes has to do for the usual.
-		return rules.StalledCells(c.Time, deviceQueuedS, s)
+		return rules.StalledCells(c.Time, []float64{deviceQueuedS}, s)
 	}
-	return rules.StalledCells(c.Time, min(max(rules.StallFactor*timeline.Quantile(calm, 0.5), deviceFloorS), rules.StallCeilingS), s)
+	return rules.StalledCells(c.Time, []float64{min(max(rules.StallFactor*timeline.Quantile(calm, 0.5), deviceFloorS), rules.StallCeilingS)}, s)
 }

@@ -12,12 +12,10 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-func summarise(c *rules.Case) StallSummary {
+// summarise counts the stalled time of a case, of a time that was watched in all.
+func summarise(c *rules.Case, watchedS float64) StallSummary {
 	s := c.Stall
-	out := StallSummary{Signal: s.Subject, ThresholdS: s.Threshold, Seconds: c.Seconds(s.Cells), Of: c.Seconds(s.Observed)}
-	if !s.IsDatabase && s.Subject != "" {
-		out.Signal = "writes of " + s.Subject // a device's name is no word to begin a sentence with
-	}
+	out := StallSummary{Signal: called(s), ThresholdS: s.Threshold, Seconds: c.Seconds(s.Cells), Of: watchedS}
 	eps := s.Cells.Episodes()
 	out.Episodes = len(eps)
 	for _, e := range eps {
@@ -26,81 +24,6 @@ func summarise(c *rules.Case) StallSummary {
 	out.PeriodS = c.Period(s.Cells.Close(c.Cells(5 * time.Second)))
 	out.Windows = c.Windows(s.Cells)
 	return out
-}
-
-// minExplained is the share of the stalled time that the weightiest cause explains, under which
-// the verdict does not call it the reason.
-const minExplained = 0.25
-
-// nearStall is the part of the latency at which a stall begins, from which nobody says that none
-// waited noticeably.
-const nearStall = 0.5
-
-// verdict is what a person reads first: is there a stall, why, and what it is not. active
-// tells whether anything was asked of what was watched.
-func verdict(r *Report, pack *rules.Pack, active bool) string {
-	var causes, refutations []Finding
-	for _, f := range r.Findings {
-		switch f.Kind {
-		case Cause:
-			if f.Severity != Info {
-				causes = append(causes, f)
-			}
-		case Refutation:
-			refutations = append(refutations, f)
-		}
-	}
-	var b strings.Builder
-	switch {
-	case r.Stalls.Of == 0 && len(r.Sources) > 0 && !slices.ContainsFunc(r.Sources, func(s Source) bool { return s.Kind != "fio" }):
-		b.WriteString("A benchmark has no waiting clients: fio reports what the volume gave its jobs, not whether a database would stall on it.")
-	case r.Stalls.Of == 0:
-		b.WriteString("No source here reports how long writes took, so a stall can be neither seen nor ruled out.")
-	case r.Stalls.Seconds == 0 && !active:
-		fmt.Fprintf(&b, "No stall: %s were watched for %s, but there were none.", r.Stalls.Signal, clock(r.Stalls.Of))
-	case r.Stalls.Seconds == 0 && r.Stalls.ThresholdS > 0 && highest(r) > r.Stalls.ThresholdS:
-		fmt.Fprintf(&b, "No stall: %s were watched for %s. Individual ones took up to %s, but too few at once to make others wait.",
-			r.Stalls.Signal, clock(r.Stalls.Of), units.Seconds(highest(r)))
-	case r.Stalls.Seconds == 0 && highest(r) > nearStall*r.Stalls.ThresholdS && r.Stalls.ThresholdS > 0:
-		fmt.Fprintf(&b, "No stall: %s were watched for %s; the highest mean of an interval was %s, and a stall starts at %s.",
-			r.Stalls.Signal, clock(r.Stalls.Of), units.Seconds(highest(r)), units.Seconds(r.Stalls.ThresholdS))
-	case r.Stalls.Seconds == 0:
-		fmt.Fprintf(&b, "No stall: %s were watched for %s and none waited noticeably.", r.Stalls.Signal, clock(r.Stalls.Of))
-	default:
-		fmt.Fprintf(&b, "%s stalled for %s of %s", upperFirst(r.Stalls.Signal, pack), clock(r.Stalls.Seconds), clock(r.Stalls.Of))
-		if r.Stalls.PeriodS > 0 {
-			fmt.Fprintf(&b, ", every %s", clock(r.Stalls.PeriodS))
-		}
-		if rules.Trifle(r.Stalls.Seconds, r.Stalls.Of) {
-			b.WriteString(": too little to act on")
-		}
-		b.WriteString(".")
-	}
-	if len(causes) > 0 {
-		names := make([]string, 0, 3)
-		most := 0.0
-		for _, f := range causes[:min(3, len(causes))] {
-			names = append(names, lowerFirst(f.Title)+" ("+f.Subject+")")
-			most = max(most, f.Weight)
-		}
-		why := "Why"
-		if r.Stalls.Seconds == 0 {
-			why = "Also found"
-		} else if most < minExplained {
-			why = fmt.Sprintf("Most of it is unexplained; %.0f %% is", 100*most)
-		}
-		fmt.Fprintf(&b, " %s: %s.", why, strings.Join(names, "; "))
-	} else if r.Stalls.Seconds > 0 && !rules.Trifle(r.Stalls.Seconds, r.Stalls.Of) {
-		b.WriteString(" No cause found in these sources; see what could not be measured.")
-	}
-	said := map[string]bool{}
-	for _, f := range refutations {
-		if !said[f.Title] && len(said) < 2 {
-			fmt.Fprintf(&b, " %s.", f.Title)
-		}
-		said[f.Title] = true
-	}
-	return b.String()
 }
 
 // highest is the highest latency plotted, 0 if none is: what the reader sees beside the verdict.
@@ -114,6 +37,17 @@ func highest(r *Report) (s float64) {
 		}
 	}
 	return s
+}
+
+// called names what a detector judges: a device's name is no word to begin a sentence with.
+func called(s rules.Stall) string {
+	switch {
+	case s.IsDatabase || s.Subject == "":
+		return s.Subject
+	case s.Class == rules.DeviceReads:
+		return "reads of " + s.Subject
+	}
+	return "writes of " + s.Subject
 }
 
 func clock(s float64) string {

@@ -32,6 +32,46 @@ func NewCase(pack *Pack, grid timeline.Grid, tracks func(*Signal) []timeline.Tra
 	}
 }
 
+// SlowFrom sets the mean latency from which a cell counts as stalled, whatever is usual; 0 is none.
+func (c *Case) SlowFrom(seconds float64) {
+	c.Time.SlowFromS, c.Signals.SlowFromS, c.Stalls.SlowFromS = seconds, seconds, seconds
+}
+
+// Slice is the case of some cells, first to last, as if nothing else had been recorded. Its stalled
+// time may be changed; signals are shared.
+func (c *Case) Slice(first, last int) *Case {
+	out := *c
+	t := Time{Grid: c.Grid.Slice(first, last), SlowFromS: c.Time.SlowFromS}
+	out.Time, out.Signals.Time, out.Stalls.Time = t, t, t
+	cut := map[*Signal][]timeline.Track{}
+	out.Tracks = func(s *Signal) []timeline.Track {
+		tracks, ok := cut[s]
+		if !ok {
+			tracks = Cut(c.Tracks(s), first, last)
+			cut[s] = tracks
+		}
+		return tracks
+	}
+	out.Stall = c.Stall.Slice(first, last)
+	out.Symptoms = make([]Stall, len(c.Symptoms))
+	for i, s := range c.Symptoms {
+		out.Symptoms[i] = s.Slice(first, last)
+	}
+	return &out
+}
+
+// Cut are the tracks that have a value in some cells, of these cells.
+func Cut(all []timeline.Track, first, last int) []timeline.Track {
+	var out []timeline.Track
+	for _, t := range all {
+		t.Values = t.Values[first : last+1 : last+1]
+		if timeline.Count(t.Values) > 0 {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
 // Trouble is a gap or damage in a source.
 type Trouble struct {
 	Kind   string // a recording.NoteKind

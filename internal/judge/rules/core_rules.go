@@ -3,7 +3,9 @@ package rules
 // coreRules are the rules that belong to no engine, but for what the sources lack.
 func (p *Pack) coreRules() []Rule {
 	return []Rule{
+		fewAndLong(),
 		diskSlowWrites(),
+		diskSlowReads(),
 		diskIOPSCapped(),
 		diskThroughputCapped(),
 		diskInstanceCapped(),

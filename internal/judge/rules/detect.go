@@ -2,6 +2,7 @@ package rules
 
 import (
 	"math"
+	"time"
 
 	"plimsoll/internal/record/timeline"
 )
@@ -46,19 +47,49 @@ func ByLatency(t Time, floor float64, s Stall) (Stall, bool) {
 	if s.Waiting == nil || s.Ops == nil {
 		return s, false
 	}
-	var active []float64
-	for k, x := range s.Ops {
-		if x > 0 {
-			active = append(active, s.Waiting[k]/x)
-		}
-	}
-	return StalledCells(t, min(max(StallFactor*timeline.Quantile(active, 0.5), floor), StallCeilingS), s)
+	return StalledCells(t, stallThresholds(t, s, floor, StallCeilingS), s)
 }
 
-// StalledCells marks the cells whose mean latency is at least the threshold, and those over
-// which it reaches.
-func StalledCells(t Time, threshold float64, s Stall) (Stall, bool) {
+// ByUsual is the same where a mean says little of what a client waits: of operations among which
+// are long ones by nature, only what is far from usual stalls.
+func ByUsual(t Time, floor float64, s Stall) (Stall, bool) {
+	if s.Waiting == nil || s.Ops == nil {
+		return s, false
+	}
+	return StalledCells(t, stallThresholds(t, s, floor, math.Inf(1)), s)
+}
+
+// stallThresholds are the latencies from which cells are stalled, by what is usual around each:
+// one of a recording of a few hours.
+func stallThresholds(t Time, s Stall, floor, ceiling float64) []float64 {
+	each := make([]float64, len(s.Ops))
+	for k, x := range s.Ops {
+		if each[k] = math.NaN(); x > 0 {
+			each[k] = s.Waiting[k] / x
+		}
+	}
+	usual := timeline.UsualAround(each, t.Cells(usualSpan), usualFactor)
+	for k, x := range usual {
+		usual[k] = min(max(StallFactor*x, floor), ceiling)
+	}
+	return usual
+}
+
+const (
+	// usualSpan is how much time before and after tells what is usual: half of it on either side.
+	usualSpan = 4 * time.Hour
+	// usualFactor is how many times the whole recording's median may be called usual around some
+	// time: a stall of hours is not.
+	usualFactor = 4
+)
+
+// StalledCells marks the cells whose mean latency is at least their threshold, and those over
+// which it reaches. One threshold is of all cells.
+func StalledCells(t Time, thresholds []float64, s Stall) (Stall, bool) {
 	n := t.Grid.N
+	if t.SlowFromS > 0 {
+		thresholds = []float64{t.SlowFromS}
+	}
 	s.Latency = make([]float64, n)
 	s.Observed = timeline.Known(s.Waiting)
 	for k := range n {
@@ -72,7 +103,10 @@ func StalledCells(t Time, threshold float64, s Stall) (Stall, bool) {
 		s.Cells = make(timeline.Mask, n)
 		return s, s.Observed.Count() > 0
 	}
-	s.Threshold = threshold
+	s.Threshold = timeline.Quantile(thresholds, 0.5)
+	if len(thresholds) > 1 {
+		s.Thresholds = thresholds
+	}
 	usual := timeline.Quantile(s.Ops, 0.5)
 	step := t.Grid.StepSeconds()
 	s.Cells = make(timeline.Mask, n)
@@ -80,7 +114,7 @@ func StalledCells(t Time, threshold float64, s Stall) (Stall, bool) {
 	for k := range n {
 		// Over one cell, or over as many as the latency reaches: eight seconds' wait of one
 		// writer is credited to the one second in which it ends.
-		if !(s.Latency[k] >= s.Threshold) || s.Waiting[k]*step < minWaiting*max(step, s.Latency[k]) {
+		if !(s.Latency[k] >= s.ThresholdAt(k)) || s.Waiting[k]*step < minWaiting*max(step, s.Latency[k]) {
 			continue
 		}
 		s.Cells[k] = true
@@ -114,7 +148,7 @@ func silences(s Stall, usual, step float64) {
 		}
 		if first >= 0 {
 			silent := float64(k-first) * step
-			if silent >= s.Threshold && silent <= maxReachS && s.Waiting[k]*step >= silentWaiters*silent {
+			if silent >= s.ThresholdAt(k) && silent <= maxReachS && s.Waiting[k]*step >= silentWaiters*silent {
 				for j := first; j <= k; j++ {
 					s.Cells[j] = true
 				}

@@ -7,3 +7,11 @@ func diskSlowWrites() Rule {
 	r.Needs = []*Signal{DiskWriteAwait}
 	return r
 }
+
+func diskSlowReads() Rule {
+	r := SymptomRule("disk/slow-reads", "The device's reads are slow",
+		"plimsoll:disk_read_await:seconds >= 0.1 and plimsoll:disk_queue:requests >= 0.5",
+		"Time from a read's queueing to its completion, as the kernel counts it. A read waits behind whatever fills the device's queue, and somebody waits for nearly every read.")
+	r.Needs = []*Signal{DiskReadAwait}
+	return r
+}

@@ -15,7 +15,7 @@ const (
 )
 
 func evidenceGap() Rule {
-	r := Rule{ID: "evidence/gap", Title: "Part of the evidence is missing", Kind: Symptom, Needs: []*Signal{},
+	r := Rule{ID: "evidence/gap", Title: "Part of the evidence is missing", Kind: Symptom, Needs: []*Signal{}, Whole: true,
 		NoAlert: "it judges what a source reports about itself, not series",
 		Cause:   "A sampler that stops is a fact of its own: the database restarted, the host was too busy to write its statistics, or the file is damaged. What was not sampled is not judged.",
 		Words: Words{

@@ -55,6 +55,8 @@ type Rule struct {
 	Needs []*Signal
 	// AnyOf are signals of which it needs at least one.
 	AnyOf []*Signal
+	// Whole says that it judges a whole recording, not the stalled time of one incident.
+	Whole bool
 	// Cause is the mechanism, for one who does not know it.
 	Cause string
 	// Words and Advice are what is written of what Judge finds, by name.

@@ -12,6 +12,9 @@ import (
 // Time is the grid on which a recording lies.
 type Time struct {
 	Grid timeline.Grid
+	// SlowFromS, if not 0, is the mean latency from which a cell counts as stalled, whatever is
+	// usual: what a person set.
+	SlowFromS float64
 }
 
 // Seconds is the stalled time.

@@ -59,18 +59,19 @@ func contract(r *diagnose.Report) *diagnose.Report {
 		s.From, s.To = utc(s.From), utc(s.To)
 		return s
 	})
-	out.Findings = mapped(r.Findings, func(f diagnose.Finding) diagnose.Finding {
-		f.Evidence = mapped(f.Evidence, func(e diagnose.Evidence) diagnose.Evidence {
-			e.Value, e.From, e.To = finite(e.Value), utc(e.From), utc(e.To)
-			return e
+	out.Findings, out.Account = mapped(r.Findings, finding), mapped(r.Account, same)
+	out.Incidents = mapped(r.Incidents, func(x diagnose.Incident) diagnose.Incident {
+		x.From, x.To = utc(x.From), utc(x.To)
+		x.Hurt = mapped(x.Hurt, func(h diagnose.Hurt) diagnose.Hurt {
+			h.WaitedS, h.WorstS = finite(h.WaitedS), finite(h.WorstS)
+			return h
 		})
-		f.Fixes = mapped(f.Fixes, func(x diagnose.Fix) diagnose.Fix { return x })
-		f.Windows = mapped(f.Windows, utcSpan)
-		return f
+		x.Findings, x.Account = mapped(x.Findings, finding), mapped(x.Account, same)
+		x.Stalls.Windows = mapped(x.Stalls.Windows, utcSpan)
+		return x
 	})
-	out.Account = mapped(r.Account, func(s diagnose.Share) diagnose.Share { return s })
 	out.Missing = mapped(r.Missing, func(m diagnose.NotMeasured) diagnose.NotMeasured {
-		m.Missing = mapped(m.Missing, func(s string) string { return s })
+		m.Missing = mapped(m.Missing, same)
 		return m
 	})
 	out.Timeline = mapped(r.Timeline, func(t diagnose.Track) diagnose.Track {
@@ -80,6 +81,17 @@ func contract(r *diagnose.Report) *diagnose.Report {
 	})
 	out.Stalls.Windows = mapped(r.Stalls.Windows, utcSpan)
 	return &out
+}
+
+func same[T any](x T) T { return x }
+
+func finding(f diagnose.Finding) diagnose.Finding {
+	f.Evidence = mapped(f.Evidence, func(e diagnose.Evidence) diagnose.Evidence {
+		e.Value, e.From, e.To = finite(e.Value), utc(e.From), utc(e.To)
+		return e
+	})
+	f.Fixes, f.Windows = mapped(f.Fixes, same), mapped(f.Windows, utcSpan)
+	return f
 }
 
 // mapped is a new slice of what f makes of each element; empty, not nil, where s has none.

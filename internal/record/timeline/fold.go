@@ -68,6 +68,20 @@ func (g Grid) CellAt(t time.Time) (int, bool) {
 	return k, k >= 0 && k < g.N && !t.Before(g.Start(k))
 }
 
+// Slice returns the cells first to last, inclusive, as a grid of their own.
+func (g Grid) Slice(first, last int) Grid {
+	out := Grid{FromMs: g.end(first), StepMs: g.StepMs, N: last - first + 1}
+	var before int64
+	for _, f := range g.folds {
+		if f.at <= first {
+			before = f.leftOut
+			continue
+		}
+		out.folds = append(out.folds, fold{at: f.at - first, from: f.from, leftOut: f.leftOut - before})
+	}
+	return out
+}
+
 // Runs returns the cells between the folds: within each, time passes evenly.
 func (g Grid) Runs() []Episode {
 	var out []Episode

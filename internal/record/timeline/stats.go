@@ -135,3 +135,29 @@ func Top(values []float64, n int) Mask {
 	}
 	return m
 }
+
+// UsualAround returns what is usual around each cell: the median of the values within half a span
+// on either side, of whole blocks, and at most so many times the median of all. It is one value
+// where the values fit into one span.
+func UsualAround(values []float64, span int, atMost float64) []float64 {
+	all := Quantile(values, 0.5)
+	block := max(1, span/4)
+	if len(values) <= span {
+		return []float64{all}
+	}
+	out := make([]float64, len(values))
+	for from := 0; from < len(values); from += block {
+		to := min(from+block, len(values))
+		usual := Quantile(values[max(0, from-3*block/2):min(len(values), to+3*block/2)], 0.5)
+		if math.IsNaN(usual) || usual > atMost*all {
+			usual = min(usual, atMost*all)
+		}
+		if math.IsNaN(usual) {
+			usual = all
+		}
+		for k := from; k < to; k++ {
+			out[k] = usual
+		}
+	}
+	return out
+}

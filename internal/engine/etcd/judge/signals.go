@@ -31,6 +31,8 @@ var (
 		`irate(etcd_disk_backend_commit_duration_seconds_count[$w]) - ignoring(le) irate(etcd_disk_backend_commit_duration_seconds_bucket{le="0.016"}[$w])`)
 	BackendCommitTime = signal("etcd_backend_commit_time:ratio", "s/s", "share of the time the backend was committing",
 		`irate(etcd_disk_backend_commit_duration_seconds_sum[$w])`)
+	BackendCommits = signal("etcd_backend_commits:rate", "1/s", "commits of the backend per second",
+		`irate(etcd_disk_backend_commit_duration_seconds_count[$w])`)
 	ProposalsCommitted = signal("etcd_proposals_committed:rate", "1/s", "proposals committed per second",
 		`irate(etcd_server_proposals_committed_total[$w])`)
 	ProposalsPending = signal("etcd_proposals_pending:count", "", "proposals waiting to be committed",

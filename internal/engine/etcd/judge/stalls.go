@@ -7,15 +7,23 @@ import "plimsoll/internal/judge/rules"
 const fsyncFloorS = 0.010
 
 // felt are the signals that stalls reads.
-var felt = []*rules.Signal{WALFsyncTime, WALFsyncs}
+var felt = []*rules.Signal{WALFsyncTime, WALFsyncs, BackendCommitTime, BackendCommits}
 
-// stalls are those of each member's WAL.
+// commitFloorS is the same of a commit of the backend.
+const commitFloorS = 0.025
+
+// stalls are those of each member's WAL, and of its backend.
 func stalls(sig *rules.Signals) []rules.Stall {
 	var out []rules.Stall
 	for _, t := range sig.Signal(WALFsyncTime) {
 		member := t.Labels.Get("instance")
 		out = append(out, rules.Found(rules.ByLatency(sig.Time, fsyncFloorS, rules.Stall{Rule: "etcd/wal-fsync-slow", Subject: rules.SubjectOn("etcd WAL fdatasync", member),
-			IsDatabase: true, OfLog: true, Waiting: t.Values, Ops: sig.For(WALFsyncs, "instance", member)}))...)
+			Class: rules.Syncing, IsDatabase: true, OfLog: true, Waiting: t.Values, Ops: sig.For(WALFsyncs, "instance", member)}))...)
+	}
+	for _, t := range sig.Signal(BackendCommitTime) {
+		member := t.Labels.Get("instance")
+		out = append(out, rules.Found(rules.ByLatency(sig.Time, commitFloorS, rules.Stall{Rule: "etcd/backend-commit-slow", Subject: rules.SubjectOn("etcd backend commits", member), Class: rules.Committing,
+			IsDatabase: true, OfLog: true, Aside: true, Waiting: t.Values, Ops: sig.For(BackendCommits, "instance", member)}))...)
 	}
 	return out
 }

@@ -25,6 +25,7 @@ func Knowledge() rules.Knowledge {
 		Rules: []rules.Rule{
 			slowWrites(),
 			slowReads(),
+			slowCommands(),
 			checkpointStall(),
 			journalStall(),
 			cachePressure(),

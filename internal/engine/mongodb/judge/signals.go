@@ -45,6 +45,12 @@ var (
 		`sum(irate(mongodb_ss_opLatencies_ops{op_type="reads"}[$w]))`)
 	ReadLatency = signal("mongodb_read_latency:seconds", "seconds", "mean latency of the reads that ended",
 		`sum(irate(mongodb_ss_opLatencies_latency{op_type="reads"}[$w])) / 1e6 / sum(irate(mongodb_ss_opLatencies_ops{op_type="reads"}[$w]))`)
+	CommandWaiting = signal("mongodb_command_waiting:ratio", "s/s", "commands in progress: seconds of command latency credited per second",
+		`sum(irate(mongodb_ss_opLatencies_latency{op_type="commands"}[$w])) / 1e6`)
+	Commands = signal("mongodb_commands:rate", "1/s", "commands completed per second",
+		`sum(irate(mongodb_ss_opLatencies_ops{op_type="commands"}[$w]))`)
+	CommandLatency = signal("mongodb_command_latency:seconds", "seconds", "mean latency of the commands that ended",
+		`sum(irate(mongodb_ss_opLatencies_latency{op_type="commands"}[$w])) / 1e6 / sum(irate(mongodb_ss_opLatencies_ops{op_type="commands"}[$w]))`)
 	WriteCounters = signal("mongodb_write_counters:rate", "1/s", "inserts, updates and deletes per second (before 3.4 there are no latencies)",
 		`sum(irate(mongodb_ss_opcounters{legacy_op_type=~"insert|update|delete"}[$w]))`)
 	QueuedWriters = signal("mongodb_queued_writers:count", "", "operations queued for a write lock or ticket",

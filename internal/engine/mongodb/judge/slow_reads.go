@@ -10,3 +10,11 @@ func slowReads() rules.Rule {
 	r.Needs = []*rules.Signal{Reads, ReadWaiting}
 	return r
 }
+
+func slowCommands() rules.Rule {
+	r := rules.SymptomRule("mongodb/slow-commands", "Commands stall",
+		"plimsoll:mongodb_command_latency:seconds >= 0.1 and on() (plimsoll:mongodb_commands:rate >= 5)",
+		"Whatever is neither a read nor a write: aggregations that write, transactions' commits, DDL, pings. Some of them wait by nature, so only a latency far from the usual one counts.")
+	r.Needs = []*rules.Signal{Commands, CommandWaiting}
+	return r
+}

@@ -1,0 +1,144 @@
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/judge/rules"
+)
+
+// minExplained is the share of the stalled time that the weightiest cause explains, under which
+// the verdict does not call it the reason.
+const minExplained = 0.25
+
+// nearStall is the part of the latency at which a stall begins, from which nobody says that none
+// waited noticeably.
+const nearStall = 0.5
+
+// incidentsTold is how many incidents the headline tells of.
+const incidentsTold = 3
+
+// verdict is what a person reads first: is there a stall, why, and what it is not. active
+// tells whether anything was asked of what was watched.
+func verdict(r *Report, pack *rules.Pack, active bool) string {
+	if len(r.Incidents) > 1 {
+		return headline(r)
+	}
+	var b strings.Builder
+	switch {
+	case r.Stalls.Of == 0 && len(r.Sources) > 0 && !slices.ContainsFunc(r.Sources, func(s Source) bool { return s.Kind != "fio" }):
+		b.WriteString("A benchmark has no waiting clients: fio reports what the volume gave its jobs, not whether a database would stall on it.")
+	case r.Stalls.Of == 0:
+		b.WriteString("No source here reports how long writes took, so a stall can be neither seen nor ruled out.")
+	case r.Stalls.Seconds == 0 && !active:
+		fmt.Fprintf(&b, "No stall: %s were watched for %s, but there were none.", r.Stalls.Signal, clock(r.Stalls.Of))
+	case r.Stalls.Seconds == 0 && r.Stalls.ThresholdS > 0 && highest(r) > r.Stalls.ThresholdS:
+		fmt.Fprintf(&b, "No stall: %s were watched for %s. Individual ones took up to %s, but too few at once to make others wait.",
+			r.Stalls.Signal, clock(r.Stalls.Of), units.Seconds(highest(r)))
+	case r.Stalls.Seconds == 0 && highest(r) > nearStall*r.Stalls.ThresholdS && r.Stalls.ThresholdS > 0:
+		fmt.Fprintf(&b, "No stall: %s were watched for %s; the highest mean of an interval was %s, and a stall starts at %s.",
+			r.Stalls.Signal, clock(r.Stalls.Of), units.Seconds(highest(r)), units.Seconds(r.Stalls.ThresholdS))
+	case r.Stalls.Seconds == 0:
+		fmt.Fprintf(&b, "No stall: %s were watched for %s and none waited noticeably.", r.Stalls.Signal, clock(r.Stalls.Of))
+	default:
+		b.WriteString(stalledSentence(r.Stalls, pack, ""))
+	}
+	b.WriteString(why(r.Findings, r.Stalls))
+	return b.String()
+}
+
+// stalledSentence says how long what stalled, and when.
+func stalledSentence(s StallSummary, pack *rules.Pack, when string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s stalled for %s of %s", upperFirst(s.Signal, pack), clock(s.Seconds), clock(s.Of))
+	if s.PeriodS > 0 {
+		fmt.Fprintf(&b, ", every %s", clock(s.PeriodS))
+	}
+	b.WriteString(when)
+	if rules.Trifle(s.Seconds, s.Of) {
+		b.WriteString(": too little to act on")
+	}
+	b.WriteString(".")
+	return b.String()
+}
+
+// why names the causes of some stalled time, and what it is not.
+func why(findings []Finding, stalls StallSummary) string {
+	var causes, refutations []Finding
+	for _, f := range findings {
+		switch f.Kind {
+		case Cause:
+			if f.Severity != Info {
+				causes = append(causes, f)
+			}
+		case Refutation:
+			refutations = append(refutations, f)
+		}
+	}
+	var b strings.Builder
+	if len(causes) > 0 {
+		names := make([]string, 0, 3)
+		most := 0.0
+		for _, f := range causes[:min(3, len(causes))] {
+			names = append(names, lowerFirst(f.Title)+" ("+f.Subject+")")
+			most = max(most, f.Weight)
+		}
+		why := "Why"
+		if stalls.Seconds == 0 {
+			why = "Also found"
+		} else if most < minExplained {
+			why = fmt.Sprintf("Most of it is unexplained; %.0f %% is", 100*most)
+		}
+		fmt.Fprintf(&b, " %s: %s.", why, strings.Join(names, "; "))
+	} else if stalls.Seconds > 0 && !rules.Trifle(stalls.Seconds, stalls.Of) {
+		b.WriteString(" No cause found in these sources; see what could not be measured.")
+	}
+	said := map[string]bool{}
+	for _, f := range refutations {
+		if !said[f.Title] && len(said) < 2 {
+			fmt.Fprintf(&b, " %s.", f.Title)
+		}
+		said[f.Title] = true
+	}
+	return b.String()
+}
+
+// headline lists several incidents, the most harmful first.
+func headline(r *Report) string {
+	var b strings.Builder
+	n := len(r.Incidents) + r.MoreIncidents
+	fmt.Fprintf(&b, "%d incidents in %s, the most harmful first.", n, clock(watched(r)))
+	for _, x := range r.Incidents[:min(len(r.Incidents), incidentsTold)] {
+		fmt.Fprintf(&b, " %d: %s", x.ID, x.Verdict)
+	}
+	if more := n - incidentsTold; more > 0 {
+		fmt.Fprintf(&b, " And %d more.", more)
+	}
+	return b.String()
+}
+
+// watched is the longest time that anything was watched, in seconds: without gaps.
+func watched(r *Report) (s float64) {
+	for _, x := range r.Incidents {
+		s = max(s, x.Stalls.Of)
+	}
+	return s
+}
+
+// when says in words when an incident was, in UTC.
+func when(s, whole Span) string {
+	day := "15:04:05"
+	layout := day
+	if whole.From.UTC().YearDay() != whole.To.UTC().YearDay() || whole.To.Sub(whole.From).Hours() >= 24 {
+		layout = "2006-01-02 15:04:05"
+	}
+	from, to := s.From.UTC(), s.To.UTC()
+	last := layout
+	if from.Format(time.DateOnly) == to.Format(time.DateOnly) {
+		last = day
+	}
+	return fmt.Sprintf(", from %s to %s UTC", from.Format(layout), to.Format(last))
+}

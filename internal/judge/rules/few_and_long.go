@@ -1,0 +1,84 @@
+package rules
+
+import (
+	"time"
+
+	"plimsoll/internal/record/timeline"
+)
+
+// Long operations of few clients look like a stall to a mean: one client that runs a report of
+// half-second queries, one after the other, beside nobody else. Nobody waits for them but itself.
+const (
+	fewWaiting = 2.5 // operations waiting at once, on average
+	fewOps     = 5.0 // completions per second, there and usually
+	leastLong  = 3.0 // operations: with fewer it is one slow operation, and what it waited for
+	fewGap     = time.Minute
+	fewAround  = 30 * time.Minute // what is usual is taken from so much time on either side
+)
+
+// ApartFew takes the long operations of few clients out of a stall: where two or three at a time
+// completed at a few per second, and no more than that complete when nothing stalls.
+func ApartFew(t Time, s Stall) Stall {
+	if s.Waiting == nil || s.Ops == nil || s.OfLog || !s.Any() {
+		return s
+	}
+	busy := timeline.Where(s.Ops, func(x float64) bool { return x > 0 }).Without(s.Cells)
+	around := t.Cells(fewAround)
+	var few []timeline.Episode
+	for _, e := range s.Cells.Close(t.Cells(fewGap)).Episodes() {
+		cells := float64(s.Cells[e.First : e.Last+1].Count())
+		ops := timeline.Sum(s.Ops[e.First : e.Last+1])
+		waited := timeline.Sum(s.Waiting[e.First : e.Last+1])
+		if waited > fewWaiting*cells || ops > fewOps*cells || ops*t.Grid.StepSeconds() < leastLong {
+			continue
+		}
+		from, to := max(0, e.First-around), min(len(s.Ops), e.Last+around+1)
+		if timeline.Quantile(timeline.At(s.Ops[from:to], busy[from:to]), 0.75) > fewOps {
+			continue // usually many are quick: these wait for something
+		}
+		few = append(few, e)
+	}
+	if len(few) == 0 {
+		return s
+	}
+	s.Few = timeline.MaskOf(t.Grid.N, few).And(s.Cells)
+	s.Cells = s.Cells.Without(s.Few)
+	return s
+}
+
+func fewAndLong() Rule {
+	r := Rule{ID: "queries/few-and-long", Title: "A few clients run long operations", Kind: Symptom, Needs: []*Signal{}, Whole: true,
+		NoAlert: "it judges what is usual around each time",
+		Cause:   "A report, an export or a scan: one client or two run operations that are long by themselves, one after the other. The mean latency is high because nobody else asks. It is not a stall: nobody waits for anything but their own work.",
+		Words: Words{
+			"few": "For {{.for}}, {{.clients}} took {{.median}} each (the longest mean of an interval {{.worst}}): {{.waiting}} at once, {{.rate}}, {{.ops}} operations in all. Nobody else waited.",
+		},
+		Advice: map[string]Advice{"look": {Summary: "If they should be quicker, look at the operations: the slow query log, explain, a missing index. More IOPS help only if they read from a saturated disk",
+			Expect: "less work per operation", TradeOff: "an index costs writes and memory"}}}
+	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
+		var out []Finding
+		for _, s := range c.Symptoms {
+			n := s.Few.Count()
+			if n == 0 {
+				continue
+			}
+			f := r.Finding(s.Subject)
+			f.Severity = Info
+			f.Windows = c.Windows(s.Few.Close(c.Cells(fewGap)))
+			latency, ops := timeline.At(s.Latency, s.Few), timeline.At(s.Ops, s.Few)
+			waiting := timeline.Sum(timeline.At(s.Waiting, s.Few)) / float64(n)
+			rate := timeline.Sum(ops) / float64(n)
+			f.Say("few", Values{"for": Seconds(c.Seconds(s.Few)), "clients": Called(s.Subject), "median": Seconds(timeline.Quantile(latency, 0.5)), "worst": Seconds(timeline.Max(latency)),
+				"waiting": Number(waiting), "rate": Of(rate, "1/s"), "ops": Number(timeline.Sum(ops) * c.Grid.StepSeconds())})
+			f.Evidence = []Evidence{
+				c.Figure("operations at once, mean", nil, waiting, "", s.Few),
+				c.Figure("completions, mean", nil, rate, "1/s", s.Few),
+				c.Figure("mean latency of an interval, median", nil, timeline.Quantile(latency, 0.5), "seconds", s.Few),
+			}
+			f.Advise("look", nil)
+			out = append(out, f)
+		}
+		return out
+	}
+	return r
+}
