@@ -219,6 +219,28 @@ func TestReadPlan(t *testing.T) {
 	}
 }
 
+// What holds now is in the layout, and nothing has to be done for it.
+func TestFactsAreNotChanges(t *testing.T) {
+	text, err := os.ReadFile("../../../examples/scenarios/telemetry.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &emit.Plan{File: "telemetry.yaml", Text: string(text), Facts: []string{"host.instance=m6i.2xlarge", "host.cores=", "host.memory="},
+		Sets: []string{"host.instance=m6i.2xlarge", "host.cores=", "host.memory=", "volumes.data.iops=6000"}}
+	l, err := p.Layout(engines.All())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range l.Changes() {
+		if c.Path != "volumes.data.iops" {
+			t.Errorf("%s is emitted as a change", c.Path)
+		}
+	}
+	if len(l.Changes()) != 1 || l.After.Host.Instance == "" {
+		t.Errorf("changes are %v, of a layout with the instance %q", l.Changes(), l.After.Host.Instance)
+	}
+}
+
 // Any plan gives an error, or files with distinct names below the folder.
 func FuzzPlan(f *testing.F) {
 	text, err := os.ReadFile("../../../examples/scenarios/telemetry.yaml")

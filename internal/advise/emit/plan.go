@@ -43,9 +43,11 @@ func Inputf(next, format string, args ...any) error {
 // A Plan is the part of a plan that emit uses, or the same without one: the scenario it was made for,
 // and the changes that it chose.
 type Plan struct {
-	File string   // the scenario's file
-	Text string   // the scenario
-	Sets []string // assignments over it
+	File string // the scenario's file
+	Text string // the scenario
+	// Facts are assignments over it that hold already, so that nothing has to be done for them.
+	Facts []string
+	Sets  []string // assignments over it that the layout makes, the facts among them
 }
 
 // IsPlan reports whether a text is a plan (a JSON object) rather than a scenario (YAML in block
@@ -64,8 +66,9 @@ func ReadPlan(name string, text []byte) (*Plan, error) {
 	var p struct {
 		Version  int `json:"version"`
 		Scenario struct {
-			File string `json:"file"`
-			Text string `json:"text"`
+			File  string   `json:"file"`
+			Text  string   `json:"text"`
+			Facts []string `json:"facts"`
 		} `json:"scenario"`
 		Chosen json.RawMessage `json:"chosen"`
 	}
@@ -94,10 +97,10 @@ func ReadPlan(name string, text []byte) (*Plan, error) {
 	if err := json.Unmarshal(p.Chosen, &chosen); err != nil {
 		return nil, Inputf(again, "%s is not a plan: chosen: %v", name, err)
 	}
-	if len(chosen.Sets) > planSetsMax {
-		return nil, Inputf(again, "%s: %d assignments are more than %d", name, len(chosen.Sets), planSetsMax)
+	if n := max(len(chosen.Sets), len(p.Scenario.Facts)); n > planSetsMax {
+		return nil, Inputf(again, "%s: %d assignments are more than %d", name, n, planSetsMax)
 	}
-	return &Plan{File: p.Scenario.File, Text: p.Scenario.Text, Sets: chosen.Sets}, nil
+	return &Plan{File: p.Scenario.File, Text: p.Scenario.Text, Facts: p.Scenario.Facts, Sets: chosen.Sets}, nil
 }
 
 func lacking(version int, text string) string {
@@ -114,7 +117,7 @@ func lacking(version int, text string) string {
 // assignment is wrong, otherwise as of [NewLayout].
 func (p *Plan) Layout(all []engine.Engine) (*Layout, error) {
 	file := scenario.NewLanguage(all).NewFile(p.File, []byte(p.Text))
-	before, err := file.Parse(nil)
+	before, err := file.Parse(p.Facts)
 	if err != nil {
 		return nil, err
 	}

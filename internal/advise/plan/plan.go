@@ -46,6 +46,9 @@ type Document struct {
 	File string `json:"file"`
 	// Text is its YAML. The planner works on values: whoever writes the plan as JSON puts it here.
 	Text string `json:"text"`
+	// Facts are assignments over it that hold now, in the grammar of `simulate --set`. They are in
+	// every layout, and none of them is a change.
+	Facts []string `json:"facts,omitempty"`
 }
 
 // An Objective is what was to be reached.
@@ -307,7 +310,7 @@ func (p *planner) settle(ctx context.Context) error {
 // tell makes the plan of what was found.
 func (p *planner) tell(name string) *Plan {
 	out := &Plan{
-		Version: Version, Scenario: Document{File: name}, Region: p.region(), Unpriced: p.opt.Unpriced,
+		Version: Version, Scenario: Document{File: name, Facts: texts(p.opt.Sets)}, Region: p.region(), Unpriced: p.opt.Unpriced,
 		Now: p.nowLayout(), Objectives: []Objective{}, Frontier: []*Layout{}, Rejected: []Rejected{}, Statements: []Statement{},
 		Searched:   Searched{Space: p.space.size(), Simulated: p.found.runs, Complete: p.found.complete},
 		ModelError: p.current.result.ModelError,
