@@ -9,7 +9,7 @@ refuse() {
 	exit 1
 }
 
-# run COMMAND...: run it, or only say so.
+# run COMMAND...: run it, or only print it.
 run() {
 	if $quiet; then
 		return
@@ -24,25 +24,25 @@ run() {
 	fi
 }
 
-# figures TYPE GIB IOPS MIBPS: options that say so, 0 being what the type does not let one choose.
+# figures TYPE GIB IOPS MIBPS: print the options for these; 0 cannot be chosen for this type.
 figures() {
 	options=(--volume-type "$1" --size "$2")
 	(($3 == 0)) || options+=(--iops "$3")
 	(($4 == 0)) || options+=(--throughput "$4")
 }
 
-# modify VOLUME TYPE GIB IOPS MIBPS: in place, and wait until its new figures count.
+# modify VOLUME TYPE GIB IOPS MIBPS: in place, and wait until its new figures apply.
 modify() {
 	local id=$1 is=() state started
 	shift
 	read -r -a is < <(aws ec2 describe-volumes --volume-ids "$id" --output text --query 'Volumes[0].[VolumeType,Size,Iops,Throughput]') || true
-	((${#is[@]} == 4)) || refuse "$id cannot be looked at: is it a volume of this region?"
+	((${#is[@]} == 4)) || refuse "$id cannot be described: is it a volume of this region?"
 	if [[ ${is[0]} == "$1" && ${is[1]} == "$2" ]] && { (($3 == 0)) || [[ ${is[2]} == "$3" ]]; } && { (($4 == 0)) || [[ ${is[3]} == "$4" ]]; }; then
-		say "$id is so already: ${is[*]}"
+		say "$id is unchanged: ${is[*]}"
 		return
 	fi
-	((is[1] <= $2)) || refuse "$id has ${is[1]} GiB: a volume cannot be made smaller, and the layout says $2"
-	# A volume that was never modified has no modification, which is an error of the command.
+	((is[1] <= $2)) || refuse "$id has ${is[1]} GiB: a volume cannot shrink, but the layout has $2"
+	# For a volume that was never modified the command fails.
 	read -r state started < <(aws ec2 describe-volumes-modifications --volume-ids "$id" --output text \
 		--query 'VolumesModifications[0].[ModificationState,StartTime]' 2>/dev/null || echo none) || true
 	case $state in
@@ -55,7 +55,7 @@ modify() {
 	$dry_run || wait_modified "$id"
 }
 
-# wait_modified VOLUME: until it is being optimized, from when on its new figures count.
+# wait_modified VOLUME: wait until it is being optimized; from then on its new figures apply.
 wait_modified() {
 	local state
 	while :; do
@@ -72,7 +72,7 @@ wait_modified() {
 	done
 }
 
-# free_device INSTANCE: the first name that nothing is attached under, of those Amazon recommends for EBS.
+# free_device INSTANCE: print the first free device name of those that Amazon recommends for EBS.
 free_device() {
 	local taken name
 	taken=$(aws ec2 describe-instances --instance-ids "$1" --output text --query 'Reservations[0].Instances[0].BlockDeviceMappings[].DeviceName')
@@ -85,8 +85,8 @@ free_device() {
 	refuse "nothing more can be attached to $1"
 }
 
-# create INSTANCE NAME TYPE GIB IOPS MIBPS: a volume attached to it. The token makes a second call give the first
-# one's volume.
+# create INSTANCE NAME TYPE GIB IOPS MIBPS: create a volume and attach it. The token makes a second call return
+# the first call's volume.
 create() {
 	local instance=$1 name=$2 zone token id state device
 	shift 2
@@ -103,7 +103,7 @@ create() {
 		--tag-specifications "ResourceType=volume,Tags=[{Key=Name,Value=$name}]" --output text --query VolumeId)
 	state=$(aws ec2 describe-volumes --volume-ids "$id" --output text --query 'Volumes[0].State')
 	if [[ $state == in-use ]]; then
-		say "$id is attached already"
+		say "$id is already attached"
 		return
 	fi
 	aws ec2 wait volume-available --volume-ids "$id"
@@ -113,15 +113,15 @@ create() {
 	say "$id is attached to $instance as $device"
 }
 
-# retype INSTANCE TYPE: stop it, make it of another type, start it.
+# retype INSTANCE TYPE: stop it, change its type, start it.
 retype() {
 	local is
 	is=$(aws ec2 describe-instances --instance-ids "$1" --output text --query 'Reservations[0].Instances[0].InstanceType')
 	if [[ $is == "$2" ]]; then
-		say "$1 is $2 already"
+		say "$1 already is $2"
 		return
 	fi
-	say "$1: $is -> $2, it stops for that"
+	say "$1: $is -> $2, stopping it for this"
 	run aws ec2 stop-instances --instance-ids "$1" --output text
 	run aws ec2 wait instance-stopped --instance-ids "$1"
 	run aws ec2 modify-instance-attribute --instance-id "$1" --instance-type "Value=$2"
@@ -129,8 +129,8 @@ retype() {
 	run aws ec2 wait instance-running --instance-ids "$1"
 }
 
-# main runs layout once without changing anything, so that what has to be refused is refused before anything is
-# changed, and then for real.
+# main runs layout once without changing anything, so that it refuses before it has changed anything, and then
+# for real.
 main() {
 	command -v aws >/dev/null || refuse "the AWS CLI is not installed"
 	case ${1:-} in
@@ -145,11 +145,11 @@ main() {
 		exit 2
 		;;
 	esac
-	say "looking whether it can be done"
+	say "checking first"
 	quiet=true
 	layout
 	quiet=false dry_run=false
-	say "doing it"
+	say "applying the changes"
 	layout
 	say "done"
 }

@@ -28,7 +28,7 @@ func aws(l *Layout, _ *Options) (*Part, error) {
 		fmt.Fprintf(&b, "\n# %s\n", d.why())
 		if d.fate == modified {
 			variable := strings.ToUpper(strings.ReplaceAll(d.name, "-", "_")) + "_VOLUMES"
-			fmt.Fprintf(&ids, "#   %-16s ids of the volumes %q to modify, with spaces between: of each machine%s\n", variable, d.name, ofStripe(d.after.width))
+			fmt.Fprintf(&ids, "#   %-16s ids of the volumes %q to modify, separated by spaces: those of each machine%s\n", variable, d.name, ofStripe(d.after.width))
 			fmt.Fprintf(&b, "for id in ${%s:?ids of the volumes %s}; do\n\tmodify \"$id\" %s\ndone\n", variable, d.name, d.order())
 			continue
 		}
@@ -42,23 +42,23 @@ func aws(l *Layout, _ *Options) (*Part, error) {
 			fmt.Fprintf(&b, "\tcreate \"$instance\" %s %s\n", name, d.order())
 		}
 		b.WriteString("done\n")
-		p.Apply = append(p.Apply, fmt.Sprintf("%s is new: a file system on it and the mount are the `lvm` target's. %s", d.path, l.bring(d.volume)))
+		p.Apply = append(p.Apply, fmt.Sprintf("%s is new: the `lvm` target makes its file system and mounts it. %s", d.path, l.bring(d.volume)))
 	}
 	if l.Changed("host.instance") && l.After.Host.Instance != "" {
 		needsInstance = true
-		fmt.Fprintf(&b, "\n# %s\n# The instance stops for it: what stands on its local NVMe is lost.\nfor instance in ${INSTANCES:?ids of the instances}; do\n\tretype \"$instance\" %s\ndone\n", l.Because("host.instance"), l.After.Instance().Name)
+		fmt.Fprintf(&b, "\n# %s\n# The instance is stopped for this: the data on its local NVMe is lost.\nfor instance in ${INSTANCES:?ids of the instances}; do\n\tretype \"$instance\" %s\ndone\n", l.Because("host.instance"), l.After.Instance().Name)
 		p.Applies = append(p.Applies, "host.instance", "host.cores", "host.memory")
-		p.Restarts = append(p.Restarts, "each instance, since its type changes: it is stopped and started. Do one member at a time: run the script with one id in `INSTANCES`.")
+		p.Restarts = append(p.Restarts, "each instance is stopped and started, because its type changes. Do one member at a time: run the script with one id in `INSTANCES`.")
 		p.Risks = append(p.Risks, "An instance that is stopped loses its local NVMe and, without an Elastic IP, its public address.")
 	}
 	if b.Len() == 0 {
 		return nil, nil
 	}
 	if needsInstance {
-		ids.WriteString("#   INSTANCES        ids of the instances that run the database, with spaces between\n")
+		ids.WriteString("#   INSTANCES        ids of the instances that run the database, separated by spaces\n")
 	}
-	text := "#!/bin/bash\n" + l.Head("#", "Commands of the AWS CLI for EBS volumes.", "", "It takes from its environment:") + ids.String() +
-		"# and what the AWS CLI takes: AWS_PROFILE, AWS_REGION. Run it with --dry-run first.\nset -euo pipefail\n\n" + awsScript + "\nlayout() {" + indented(b.String()) + "}\n\nmain \"$@\"\n"
+	text := "#!/bin/bash\n" + l.Head("#", "Commands of the AWS CLI for EBS volumes.", "", "It reads these environment variables:") + ids.String() +
+		"# and those of the AWS CLI: AWS_PROFILE, AWS_REGION. Run it with --dry-run first.\nset -euo pipefail\n\n" + awsScript + "\nlayout() {" + indented(b.String()) + "}\n\nmain \"$@\"\n"
 	p.Files = []File{{Path: "aws/volumes.sh", Text: []byte(text), Mode: executable}}
 	p.Apply = append([]string{"`aws/volumes.sh --dry-run` shows which variables it needs and what it would do; then run it without. It can be run again: it leaves alone what is already done, and refuses a volume whose last modification is not completed."}, p.Apply...)
 	p.Verify = []string{"`aws ec2 describe-volumes --volume-ids ...` gives the new figures. They count from the state *optimizing* on, at least as good as the old ones and not yet always the new."}

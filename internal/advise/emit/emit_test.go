@@ -151,7 +151,7 @@ func TestEveryChangeIsAppliedOrListed(t *testing.T) {
 		t.Errorf("idle are %v, want mongod", r.Idle)
 	}
 	readme := string(r.Files[0].Text)
-	for _, says := range []string{"`volumes.data.iops` | 3000 | 6000 | **none of these files**: --to terraform, aws or kubernetes", "the application's to change", "an option of each collection"} {
+	for _, says := range []string{"`volumes.data.iops` | 3000 | 6000 | **none of these files**: --to terraform, aws or kubernetes", "change it in the application", "an option of each collection"} {
 		if !strings.Contains(readme, says) {
 			t.Errorf("the README does not say %q", says)
 		}
@@ -288,7 +288,7 @@ func FuzzPlan(f *testing.F) {
 func TestNewClaimOfEtcd(t *testing.T) {
 	l := layoutOf(t, "etcd-one-volume.yaml", "volumes.wal={type: io2, size: 10GiB, iops: 1000}")
 	readme := filesOf(t, l, emit.Options{}, "kubernetes")["README.md"]
-	for _, says := range []string{"etcdctl member remove ID", "etcdctl member add NAME", "ETCD_INITIAL_CLUSTER_STATE=existing", "never becomes smaller", "the leader last"} {
+	for _, says := range []string{"etcdctl member remove ID", "etcdctl member add NAME", "ETCD_INITIAL_CLUSTER_STATE=existing", "nor shrink", "the leader last"} {
 		if !strings.Contains(readme, says) {
 			t.Errorf("the README does not say %q:\n%s", says, readme)
 		}

@@ -97,7 +97,7 @@ func (f *Folder) read(dir string) error {
 		name = filepath.ToSlash(name)
 		switch {
 		case !mine:
-			return Inputf("name a new folder", "--dir %s has files that were not written by emit (%s), and is left alone", dir, oneLine(name))
+			return Inputf("name a new folder", "--dir %s has files that were not written by emit (%s), and is not touched", dir, oneLine(name))
 		case !e.Type().IsRegular():
 			return Inputf("move it elsewhere, or name another folder", "%s is not a regular file: emit writes among regular files only", p)
 		case len(f.is) >= entriesMax:
@@ -131,7 +131,7 @@ func readMost(path string, most int64) ([]byte, error) {
 	defer file.Close()
 	text, err := io.ReadAll(io.LimitReader(file, most+1))
 	if err == nil && int64(len(text)) > most {
-		err = Inputf("move it elsewhere, or name another folder", "%s has more than %d MiB: it was not written here", path, most>>20)
+		err = Inputf("move it elsewhere, or name another folder", "%s has more than %d MiB: emit did not write it", path, most>>20)
 	}
 	return text, err
 }

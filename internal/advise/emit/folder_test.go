@@ -76,7 +76,7 @@ func TestFolder(t *testing.T) {
 	before := tree(t, dir)
 	for _, files := range [][]File{first, second} {
 		err := open(t, dir).Write(files, false)
-		if err == nil || !strings.Contains(err.Error(), "edited since emit wrote it, and left alone: sysctl/90.conf") {
+		if err == nil || !strings.Contains(err.Error(), "edited since emit wrote it, and not overwritten: sysctl/90.conf") {
 			t.Errorf("over an edited file: %v", err)
 		}
 	}

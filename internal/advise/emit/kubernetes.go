@@ -43,7 +43,7 @@ func kubernetes(l *Layout, o *Options) (*Part, error) {
 		}
 		if d.after.width > 1 {
 			return nil, Inputf("use --to lvm on the nodes with a local volume, or one larger volume (gp3 goes to 80,000 IOPS)",
-				"%s is a stripe of %d: a claim is one volume, Kubernetes stripes none", d.path, d.after.width)
+				"%s is a stripe of %d: a claim is one volume, and Kubernetes has no stripes", d.path, d.after.width)
 		}
 		if err := l.classes(p, d); err != nil {
 			return nil, err
@@ -66,7 +66,7 @@ func kubernetes(l *Layout, o *Options) (*Part, error) {
 		return nil, nil
 	}
 	if set == nil {
-		p.Apply = append(p.Apply, "Claim templates, mounts and limits of memory are not written: emit again with `--statefulset FILE` (`kubectl get statefulset NAME -o yaml > FILE`).")
+		p.Apply = append(p.Apply, "Claim templates, mounts and memory limits are missing: run emit again with `--statefulset FILE` (`kubectl get statefulset NAME -o yaml > FILE`).")
 	}
 	return p, nil
 }
@@ -91,10 +91,10 @@ func (l *Layout) classes(p *Part, d *disk) error {
 			return err
 		}
 		head := l.Head("#", "A StorageClass for "+d.name+".", d.why(),
-			"It waits for the first consumer, so that the volume is made in the pod's zone, and keeps the volume",
-			"when its claim is deleted: a database's last copy should not go with a typing error.")
+			"It waits for the first consumer, so that the volume is created in the pod's zone. It keeps the volume",
+			"if its claim is deleted: a typing error must not delete the last copy of a database.")
 		p.Files = append(p.Files, File{Path: "kubernetes/storageclass-" + d.name + ".yaml", Text: []byte(head + text), Mode: plain})
-		p.Apply = append(p.Apply, "`kubectl apply -f kubernetes/storageclass-"+d.name+".yaml`: claims made from now on can use it. It does not change existing ones.")
+		p.Apply = append(p.Apply, "`kubectl apply -f kubernetes/storageclass-"+d.name+".yaml`: new claims can use it. Existing claims do not change.")
 		if d.isNew() {
 			p.Apply = append(p.Apply, l.renewing(d.volume))
 			p.Risks = append(p.Risks, ebsRisks(&Layout{disks: []disk{*d}})...)
@@ -111,7 +111,7 @@ func (l *Layout) classes(p *Part, d *disk) error {
 	if err != nil {
 		return err
 	}
-	head := l.Head("#", "A VolumeAttributesClass for "+d.name+" (Kubernetes 1.34 and later).", d.why(), "The driver modifies volumes in use whose claims name it.")
+	head := l.Head("#", "A VolumeAttributesClass for "+d.name+" (Kubernetes 1.34 and later).", d.why(), "The driver modifies volumes in use if their claims name this class.")
 	path := "kubernetes/volumeattributesclass-" + d.name + ".yaml"
 	p.Files = append(p.Files, File{Path: path, Text: []byte(head + text + "---\n# To go back.\n" + old), Mode: plain})
 	p.Apply = append(p.Apply, "`kubectl apply -f "+path+"`")
@@ -122,11 +122,11 @@ func (l *Layout) classes(p *Part, d *disk) error {
 // renewing says how pods come to a claim that is made anew: a claim's class cannot be changed, and
 // none becomes smaller.
 func (l *Layout) renewing(volume string) string {
-	const what = "A claim grows (where its class has `allowVolumeExpansion`) and takes another VolumeAttributesClass in use; its StorageClass cannot be changed and it never becomes smaller, so this takes new claims: "
+	const what = "A claim in use can grow (if its class has `allowVolumeExpansion`) and change its VolumeAttributesClass. It can neither change its StorageClass nor shrink, so this needs new claims: "
 	if renew := l.deployment.Renew; renew != nil {
 		return what + renew(l.bring(volume))
 	}
-	return what + l.bring(volume) + " In a pod the paths are the container's. Where replicas can be made anew it is simpler: delete one's pod and claims and let it copy, then the next."
+	return what + l.bring(volume) + " In a pod, use the container's paths. If replicas can be rebuilt, there is a simpler way: delete the pod and claims of one, let it copy its data, then do the next."
 }
 
 func (l *Layout) storageClass(d *disk) *storagev1.StorageClass {
@@ -186,7 +186,7 @@ func (c *claims) add(p *Part, d *disk) error {
 	}
 	if d.resized {
 		spec["resources"] = map[string]any{"requests": map[string]any{"storage": quantity(units.Size(d.after.gib) * units.GiB)}}
-		back = append(back, "a claim cannot be made smaller again")
+		back = append(back, "a claim cannot shrink again")
 	}
 	body, err := json.Marshal(map[string]any{"spec": spec})
 	if err != nil {
@@ -194,10 +194,10 @@ func (c *claims) add(p *Part, d *disk) error {
 	}
 	names, namespace := c.names(d)
 	p.Apply = append(p.Apply, fmt.Sprintf("For each claim of %s, one member first:\n\n    for claim in %s; do\n      kubectl%s patch pvc \"$claim\" --type merge -p '%s'\n    done\n\n"+
-		"`kubectl%s get pvc -o custom-columns=NAME:.metadata.name,CLASS:.status.currentVolumeAttributesClassName,STATE:.status.modifyVolumeStatus.status` shows when it has it. "+
-		"Before Kubernetes 1.34, or with a driver that does not modify volumes, use the `aws` target on the volumes themselves.", d.path, names, namespace, body, namespace))
+		"`kubectl%s get pvc -o custom-columns=NAME:.metadata.name,CLASS:.status.currentVolumeAttributesClassName,STATE:.status.modifyVolumeStatus.status` shows when the change is complete. "+
+		"Before Kubernetes 1.34, or with a driver that cannot modify volumes, use the `aws` target on the volumes themselves.", d.path, names, namespace, body, namespace))
 	p.Back = append(p.Back, d.path+": "+strings.Join(back, "; ")+".")
-	p.Verify = append(p.Verify, d.path+": `aws ec2 describe-volumes-modifications` says *optimizing*, then *completed*; `iostat -x 1` on its node goes beyond the old limit.")
+	p.Verify = append(p.Verify, d.path+": `aws ec2 describe-volumes-modifications` says *optimizing*, then *completed*; `iostat -x 1` on its node exceeds the old limit.")
 	return nil
 }
 

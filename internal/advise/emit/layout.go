@@ -33,7 +33,7 @@ type Layout struct {
 func NewLayout(all []engine.Engine, before, after *scenario.Scenario, name string, sets []string) (*Layout, error) {
 	l := &Layout{Before: before, After: after, File: name, Sets: sets, targets: targetsOf(all)}
 	if b, a := before.Engine.Name(), after.Engine.Name(); b != a {
-		return nil, Inputf("emit a layout of one engine", "the engine changes from %s to %s: no file moves a database from one to the other", b, a)
+		return nil, Inputf("emit a layout of one engine", "the engine changes from %s to %s: emit cannot move a database between engines", b, a)
 	}
 	e, err := engine.Facet[Engine](all, l.engine(), "be emitted")
 	if err != nil {

@@ -14,14 +14,14 @@ usage() {
 usage: $0 [--dry-run] DEVICE...
 
 Makes one logical volume of $width device(s), formats it as $filesystem and mounts it at
-$mount_at (MOUNT=... for elsewhere) by a line in $fstab.
+$mount_at (or at MOUNT=...), with a line in $fstab.
 
-A device that carries anything - a file system, a partition, a volume group, a mount,
-bytes that are not zero - is refused and left as it is. There is no --force.
+A device that is not blank - it has a file system, a partition, a volume group, a mount, or
+bytes that are not zero - is refused and not changed. There is no --force.
 END
 }
 
-# run COMMAND...: run it, or with --dry-run only say so.
+# run COMMAND...: run it, or with --dry-run only print it.
 run() {
 	if $dry_run; then
 		printf 'would run:'
@@ -33,7 +33,7 @@ run() {
 	$dry_run || "$@" </dev/null
 }
 
-# needs COMMAND PACKAGE: a program that is used.
+# needs COMMAND PACKAGE: refuse to run without a program.
 needs() {
 	command -v "$1" >/dev/null && return
 	if $dry_run; then
@@ -43,36 +43,36 @@ needs() {
 	fi
 }
 
-# group_of DEVICE: the volume group that a device is part of.
+# group_of DEVICE: print the volume group that a device belongs to.
 group_of() {
 	command -v pvs >/dev/null || return 0
 	pvs --noheadings -o vg_name "$1" 2>/dev/null | tr -d '[:space:]' || true
 }
 
-# check_blank DEVICE: refuse it unless nothing at all is on it.
+# check_blank DEVICE: refuse it unless it is blank.
 check_blank() {
 	local device=$1 found status=0
 	found=$(findmnt -rno TARGET -S "$device" || true)
 	[[ -z $found ]] || refuse "$device is mounted at $found"
-	found=$(lsblk -nro NAME "$device") || refuse "$device cannot be looked at"
-	[[ $(wc -l <<<"$found") == 1 ]] || refuse "$device has partitions, or something is made of it: $(tr '\n' ' ' <<<"$found")"
-	grep -q "^$device " /proc/swaps && refuse "$device is swapped to"
+	found=$(lsblk -nro NAME "$device") || refuse "$device cannot be inspected"
+	[[ $(wc -l <<<"$found") == 1 ]] || refuse "$device has partitions, or is in use: $(tr '\n' ' ' <<<"$found")"
+	grep -q "^$device " /proc/swaps && refuse "$device is used for swap"
 	found=$(wipefs --no-act --noheadings "$device") || refuse "$device cannot be read"
-	[[ -z $found ]] || refuse "$device carries a signature: $(tr -s '[:space:]' ' ' <<<"$found"). Is it the right device? Nothing was changed"
-	# 2: nothing recognised. 0: something. 8: several things that contradict each other.
+	[[ -z $found ]] || refuse "$device has a signature: $(tr -s '[:space:]' ' ' <<<"$found"). Is it the right device? Nothing was changed"
+	# 2: nothing recognised. 0: something. 8: several contradictory signatures.
 	blkid -p "$device" >/dev/null 2>&1 || status=$?
-	((status == 2)) || refuse "$device carries something that blkid recognises (status $status): $(blkid -p "$device" 2>&1 || true)"
-	cmp -s -n $((1024 * 1024)) "$device" /dev/zero || refuse "$device begins with bytes that are not zero: a new volume is blank. If nobody needs them: blkdiscard, or dd from /dev/zero"
+	((status == 2)) || refuse "$device contains something that blkid recognises (status $status): $(blkid -p "$device" 2>&1 || true)"
+	cmp -s -n $((1024 * 1024)) "$device" /dev/zero || refuse "$device begins with bytes that are not zero: a new volume is blank. If they are not needed, clear them: blkdiscard, or dd from /dev/zero"
 }
 
-# check_size DEVICE: refuse one that is smaller than the layout says.
+# check_size DEVICE: refuse one that is smaller than in the layout.
 check_size() {
 	local bytes
 	bytes=$(blockdev --getsize64 "$1")
-	((bytes >= size_gib * 1024 * 1024 * 1024)) || refuse "$1 has $((bytes / 1024 / 1024)) MiB, the layout says $size_gib GiB: is it the right device?"
+	((bytes >= size_gib * 1024 * 1024 * 1024)) || refuse "$1 has $((bytes / 1024 / 1024)) MiB, the layout has $size_gib GiB: is it the right device?"
 }
 
-# make_volume: the volume group and its one logical volume, unless they are there.
+# make_volume: make the volume group and its one logical volume, unless they exist.
 make_volume() {
 	local device in_group=0 count stripes=()
 	for device in "${devices[@]}"; do
@@ -80,7 +80,7 @@ make_volume() {
 	done
 	if ((in_group == 0)); then
 		if command -v vgs >/dev/null && vgs "$group" >/dev/null 2>&1; then
-			refuse "there is a volume group $group, and none of these devices is part of it"
+			refuse "the volume group $group exists, but none of these devices belongs to it"
 		fi
 		for device in "${devices[@]}"; do
 			check_size "$device"
@@ -89,18 +89,18 @@ make_volume() {
 		run vgcreate "$group" "${devices[@]}"
 	else
 		count=$(vgs --noheadings -o pv_count "$group" | tr -d '[:space:]')
-		((in_group == width && count == width)) || refuse "$in_group of these devices are part of $group, which has $count"
-		say "the volume group $group is there"
+		((in_group == width && count == width)) || refuse "$in_group of these devices belong to $group, which has $count"
+		say "the volume group $group exists"
 	fi
 	if ((in_group == 0)) || ! lvs "$group/$volume" >/dev/null 2>&1; then
 		((width == 1)) || stripes=(--stripes "$width" --stripesize "${unit_kib}k")
 		run lvcreate "${stripes[@]}" --extents 100%FREE --name "$volume" "$group"
 	else
-		say "the logical volume $group/$volume is there"
+		say "the logical volume $group/$volume exists"
 	fi
 }
 
-# make_filesystem DEVICE: unless it has that already; anything else is refused.
+# make_filesystem DEVICE: format it, unless that was done before; refuse anything else on it.
 make_filesystem() {
 	local device=$1 type='' status=2 aligned=()
 	if [[ -b $device ]]; then
@@ -108,19 +108,19 @@ make_filesystem() {
 		type=$(blkid -p -s TYPE -o value "$device") || status=$?
 	fi
 	if ((status == 0)) && [[ $type == "$filesystem" ]]; then
-		say "$device has $filesystem already"
+		say "$device already has $filesystem"
 		return
 	fi
-	((status == 2)) || refuse "$device carries something that is not $filesystem: ${type:-unknown}"
+	((status == 2)) || refuse "$device contains something other than $filesystem: ${type:-unknown}"
 	case $filesystem in
 	xfs) ((width == 1)) || aligned=(-d "su=${unit_kib}k,sw=$width") ;;
 	ext4) ((width == 1)) || aligned=(-E "stride=$((unit_kib / 4)),stripe_width=$((unit_kib * width / 4))") ;;
-	*) refuse "no file system is called $filesystem here" ;;
+	*) refuse "unknown file system $filesystem" ;;
 	esac
 	run "mkfs.$filesystem" -q "${aligned[@]}" "$device"
 }
 
-# mount_by_uuid DEVICE: a line in fstab, and the mount.
+# mount_by_uuid DEVICE: add a line to fstab, and mount it.
 mount_by_uuid() {
 	local device=$1 uuid line
 	if $dry_run && [[ ! -b $device ]]; then
@@ -133,9 +133,9 @@ mount_by_uuid() {
 	}
 	line="UUID=$uuid $mount_at $filesystem $options 0 0"
 	if grep -q "^UUID=${uuid}[[:space:]]" "$fstab"; then
-		say "$fstab names $uuid already"
+		say "$fstab already contains $uuid"
 	elif awk -v at="$mount_at" '$1 !~ /^#/ && $2 == at { found = 1 } END { exit !found }' "$fstab"; then
-		refuse "$fstab mounts something else at $mount_at: take that line out once its data is moved"
+		refuse "$fstab mounts something else at $mount_at: remove that line once its data is moved"
 	elif $dry_run; then
 		say "would add to $fstab: $line"
 	else
@@ -144,11 +144,11 @@ mount_by_uuid() {
 	fi
 	if mountpoint -q "$mount_at"; then
 		[[ $(findmnt -rno UUID "$mount_at") == "$uuid" ]] || refuse "something else is mounted at $mount_at"
-		say "it is mounted at $mount_at"
+		say "it is already mounted at $mount_at"
 		return
 	fi
 	if [[ -d $mount_at && -n $(ls -A "$mount_at") ]]; then
-		refuse "$mount_at is not empty: mounting would hide what is in it. Mount elsewhere (MOUNT=/mnt/new), bring it over, then here"
+		refuse "$mount_at is not empty: mounting would hide its contents. Mount elsewhere first (MOUNT=/mnt/new), move the contents, then mount here"
 	fi
 	run mkdir -p "$mount_at"
 	run mount --fstab "$fstab" "$mount_at"
@@ -168,21 +168,21 @@ main() {
 			exit 2
 			;;
 		*)
-			real=$(readlink -f "$arg") || refuse "there is no $arg"
-			[[ $seen != *" $real "* ]] || refuse "$arg is named twice"
+			real=$(readlink -f "$arg") || refuse "$arg does not exist"
+			[[ $seen != *" $real "* ]] || refuse "$arg is given twice"
 			seen+="$real "
 			devices+=("$real")
 			;;
 		esac
 	done
 	if ((${#devices[@]} != width)); then
-		say "$width device(s) are needed, ${#devices[@]} are named"
+		say "$width device(s) are needed, ${#devices[@]} were given"
 		usage >&2
 		exit 2
 	fi
-	((EUID == 0)) || refuse "this takes root"
+	((EUID == 0)) || refuse "this needs root"
 	for arg in "${devices[@]}"; do
-		[[ -b $arg ]] || refuse "$arg is no block device"
+		[[ -b $arg ]] || refuse "$arg is not a block device"
 	done
 	needs vgcreate lvm2
 	needs lvcreate lvm2

@@ -24,7 +24,7 @@ func lvm(l *Layout, _ *Options) (*Part, error) {
 		}
 		// lvcreate(8): a power of two from 4 KiB up to an extent, which is 4 MiB by default.
 		if u := d.after.unit; d.after.width > 1 && (u < 4*units.KiB || u > 4*units.MiB || u&(u-1) != 0) {
-			return nil, Inputf("choose 64KiB, or another power of two", "%s.stripe_unit: LVM makes no stripes of %s: it has powers of two from 4KiB to 4MiB", d.path, u.Exact())
+			return nil, Inputf("choose 64KiB, or another power of two", "%s.stripe_unit: LVM does not support stripes of %s, only powers of two from 4KiB to 4MiB", d.path, u.Exact())
 		}
 		file := File{Path: "lvm/" + d.name + ".sh", Text: []byte(l.lvmOf(&d)), Mode: executable}
 		p.Files = append(p.Files, file)
@@ -37,26 +37,26 @@ func lvm(l *Layout, _ *Options) (*Part, error) {
 		if d.member > 0 {
 			who = fmt.Sprintf(" of member %d", d.member)
 		}
-		which := "with the new volumes attached (`lsblk -o NAME,SIZE,SERIAL` shows which they are: the serial is the volume's id)"
+		which := "with the new volumes attached (`lsblk -o NAME,SIZE,SERIAL` identifies them: the serial is the volume's id)"
 		if d.local() {
 			which = "on the instance's own disks (`lsblk -o NAME,SIZE,MODEL`: their model is Amazon EC2 NVMe Instance Storage)"
-			p.Risks = append(p.Risks, fmt.Sprintf("%s: the disks are empty after the instance was stopped, lost, or moved to other hardware; a reboot leaves them. The line in fstab has `nofail`, so the machine starts without the volume: "+
-				"let the engine's unit require the mount (`RequiresMountsFor=%s`), or it starts on an empty folder of the root volume. Then run the script again, and let the member be synced anew; without another copy the data is lost. "+
-				"No snapshot is taken of such disks: back up from the engine.", d.path, l.place(d.volume).Mount))
+			p.Risks = append(p.Risks, fmt.Sprintf("%s: the disks are empty after the instance was stopped, lost, or moved to other hardware, but survive a reboot. The line in fstab has `nofail`, so the machine boots without the volume: "+
+				"make the engine's unit require the mount (`RequiresMountsFor=%s`), or it starts on an empty folder of the root volume. Then run the script again, and let the member sync again; without another copy the data is lost. "+
+				"Such disks have no snapshots: back up with the engine.", d.path, l.place(d.volume).Mount))
 		}
 		p.Apply = append(p.Apply, fmt.Sprintf("On the machine%s, as root, %s: "+
-			"`%s --dry-run%s`, then without `--dry-run`. It refuses any device that carries anything. %s", who, which, file.Path, devices, l.bring(d.volume)))
+			"`%s --dry-run%s`, then without `--dry-run`. It refuses any device that is not blank. %s", who, which, file.Path, devices, l.bring(d.volume)))
 		if d.after.width > 1 && !d.local() {
-			p.Risks = append(p.Risks, fmt.Sprintf("%s: losing one of %d volumes loses all of the stripe: %d times a volume's annual failure rate (0.1-0.2 %%, Amazon EBS features, \"Durability\"). "+
-				"A snapshot must be of all of them at once (`aws ec2 create-snapshots`).", d.path, d.after.width, d.after.width))
+			p.Risks = append(p.Risks, fmt.Sprintf("%s: losing one of %d volumes loses the whole stripe: %d times a volume's annual failure rate (0.1-0.2 %%, Amazon EBS features, \"Durability\"). "+
+				"Take snapshots of all of them at the same time (`aws ec2 create-snapshots`).", d.path, d.after.width, d.after.width))
 		}
 	}
 	if len(p.Files) == 0 {
 		return nil, nil
 	}
-	p.Verify = []string{"`findmnt -o TARGET,SOURCE,FSTYPE`, `lvs -o name,stripes,stripe_size` and `iostat -x 1`: a stripe's volumes are busy alike."}
-	p.Back = []string{"Nothing that was there is touched, so the old volume can be mounted where it was: take the new line out of `/etc/fstab`, unmount, mount the old one, start. Anything written since then is only on the new one."}
-	p.Restarts = []string{"the engine, stopped while its data is brought to the new volume."}
+	p.Verify = []string{"`findmnt -o TARGET,SOURCE,FSTYPE`, `lvs -o name,stripes,stripe_size` and `iostat -x 1`: the volumes of a stripe should be equally busy."}
+	p.Back = []string{"The old volume is unchanged and can be mounted again: remove the new line from `/etc/fstab`, unmount the new volume, mount the old one, and start the engine. Anything written since then is only on the new one."}
+	p.Restarts = []string{"the engine: it is stopped while its data is moved to the new volume."}
 	return p, nil
 }
 
@@ -70,7 +70,7 @@ func (l *Layout) lvmOf(d *disk) string {
 	var b strings.Builder
 	b.WriteString("#!/bin/bash\n")
 	b.WriteString(l.Head("#", "Makes the volume "+d.name+": "+what+", "+s.fs+".", d.why()))
-	b.WriteString("# Run it with --dry-run first. Run again it does only what is left to do.\nset -euo pipefail\n\n")
+	b.WriteString("# Run it with --dry-run first. A second run does only what is left to do.\nset -euo pipefail\n\n")
 	mount := append([]string{"defaults"}, mountOptions(l.After)...)
 	if d.local() { // it may be missing when the machine boots
 		mount = append(mount, "nofail")

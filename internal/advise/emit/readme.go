@@ -11,7 +11,7 @@ import (
 // and what may go wrong.
 func readme(l *Layout, parts []*Part, r *Result) []byte {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# A layout for %s\n\nWritten by `plimsoll emit` from `%s`. Nothing is applied yet. Only what changes is in these files.\n", l.title(), strings.ReplaceAll(oneLine(l.File), "`", ""))
+	fmt.Fprintf(&b, "# A layout for %s\n\nWritten by `plimsoll emit` from `%s`. Nothing has been applied yet. These files contain only what changes.\n", l.title(), strings.ReplaceAll(oneLine(l.File), "`", ""))
 	b.WriteString("\n## What changes\n\n| what | from | to | by |\n|---|---|---|---|\n")
 	for i, c := range l.changes {
 		by := strings.Join(r.By[i], ", ")
@@ -48,13 +48,13 @@ func readme(l *Layout, parts []*Part, r *Result) []byte {
 			b.WriteString("\n" + otherwise + "\n")
 		}
 	}
-	section("Apply", ways(parts)+"First record the current state: `plimsoll record SOURCE... --for 30m --out before`, during the load that hurts.", func(p *Part) []string { return p.Apply }, "Nothing.")
-	section("Verify", "The same load again: `plimsoll record SOURCE... --for 30m --out after`, then `plimsoll prove before after` says what improved, by how much and with what confidence."+goals(l),
+	section("Apply", ways(parts)+"First record the current state: `plimsoll record SOURCE... --for 30m --out before`, under the load that causes trouble.", func(p *Part) []string { return p.Apply }, "Nothing.")
+	section("Verify", "Under the same load: `plimsoll record SOURCE... --for 30m --out after`, then `plimsoll prove before after` says what improved, by how much and with what confidence."+goals(l),
 		func(p *Part) []string { return p.Verify }, "Nothing more.")
 	section("Go back", "", func(p *Part) []string { return p.Back }, "Nothing more.")
 	section("What restarts", "", func(p *Part) []string { return p.Restarts }, "Nothing.")
-	section("Risks", "", func(p *Part) []string { return p.Risks }, "None that is known here.")
-	b.WriteString("\n`.plimsoll-emit.json` holds the files' checksums: `plimsoll emit --dir` uses them to recognise files you have edited, and leaves those alone.\n")
+	section("Risks", "", func(p *Part) []string { return p.Risks }, "None known.")
+	b.WriteString("\n`.plimsoll-emit.json` contains the files' checksums. `plimsoll emit --dir` uses them to recognise files that you have edited, and does not overwrite those.\n")
 	return []byte(b.String())
 }
 
@@ -69,7 +69,7 @@ func ways(parts []*Part) string {
 	if len(same) < 2 {
 		return ""
 	}
-	return "For volumes " + strings.Join(same, " and ") + " are ways to the same change: **use the one that made the volumes.**\n\n"
+	return "For volumes, " + strings.Join(same, " and ") + " make the same change: **use only the one that created the volumes.**\n\n"
 }
 
 // goals are the scenario's objectives.
@@ -92,24 +92,24 @@ func otherwise(l *Layout, c Change) string {
 		}
 		switch {
 		case d.fate == removed:
-			return "bring what is on it back to the data volume, with the engine stopped, then give it back"
+			return "stop the engine, move its contents back to the data volume, then delete the volume"
 		case d.isNew() && d.member > 0:
-			return "--to lvm, terraform or aws; in a StatefulSet a claim template is every member's: one member alone gets such a claim by hand (a PersistentVolumeClaim of its name, made before its pod)"
+			return "--to lvm, terraform or aws; in a StatefulSet a claim template applies to every member: for one member, create a PersistentVolumeClaim with that member's claim name before its pod"
 		case d.isNew():
 			return "--to lvm, terraform, aws or kubernetes"
 		}
 		return "--to terraform, aws or kubernetes"
 	}
 	for _, by := range []struct{ path, text string }{
-		{"workload", "the application's to change"},
+		{"workload", "change it in the application"},
 		{"host.dirty_background_bytes", "--to sysctl"}, {"host.dirty_background_ratio", "--to sysctl"}, {"host.dirty_bytes", "--to sysctl"}, {"host.dirty_ratio", "--to sysctl"},
 		{"host.dirty_expire", "--to sysctl"}, {"host.writeback_interval", "--to sysctl"},
 		{"host.instance", "--to aws, or --to kubernetes --statefulset FILE; in Terraform instance_type of your aws_instance"},
-		{"host.cores", "it comes with the instance, or is the container's limit of CPU"},
-		{"host.memory", "it comes with the instance, or --to kubernetes --statefulset FILE"},
-		{"host.filesystem", "made with a new volume: --to lvm or kubernetes"},
-		{"host.mount_options", "a line of fstab or a StorageClass of new volumes have them (--to lvm or kubernetes); a mounted one: mount -o remount, then its line"},
-		{"host.scheduler", "echo it into /sys/block/DEVICE/queue/scheduler, and a udev rule (ATTR{queue/scheduler}) keeps it"},
+		{"host.cores", "set by the instance, or by the container's CPU limit"},
+		{"host.memory", "set by the instance, or --to kubernetes --statefulset FILE"},
+		{"host.filesystem", "needs a new volume: --to lvm or kubernetes"},
+		{"host.mount_options", "for new volumes, in fstab or a StorageClass (--to lvm or kubernetes); for a mounted one, mount -o remount, then change its line in fstab"},
+		{"host.scheduler", "write it to /sys/block/DEVICE/queue/scheduler; a udev rule (ATTR{queue/scheduler}) makes it permanent"},
 		{"host", "a setting of the block layer in /sys/block/DEVICE/queue"},
 	} {
 		if !c.within(by.path) {
@@ -124,10 +124,10 @@ func otherwise(l *Layout, c Change) string {
 	}
 	for _, t := range l.targets {
 		if t.engine != "" && c.within("engine."+t.engine) {
-			return "--to " + t.name + ", if it is one of its settings; else it describes the model"
+			return "--to " + t.name + ", if it is one of its settings; otherwise it only affects the model"
 		}
 	}
-	return "it describes the model"
+	return "it only affects the model"
 }
 
 // cell escapes text for a table.

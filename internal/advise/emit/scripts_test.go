@@ -141,8 +141,8 @@ func TestAWSScript(t *testing.T) {
 		{"just modified", "FAKE_MODIFIED=completed 2999-01-01T00:00:00Z", "vol-1 is optimizing", false},
 		{"modified too often", "FAKE_MODIFY=VolumeModificationRateExceeded", "four modifications in 24 hours", true},
 		{"under way", "FAKE_MODIFIED=optimizing 2020-01-01T00:00:00Z", "is being modified", true},
-		{"not there", "FAKE_IS=", "cannot be looked at", true},
-		{"attached", "FAKE_STATE=in-use", "attached already", false},
+		{"missing", "FAKE_IS=", "cannot be described", true},
+		{"attached", "FAKE_STATE=in-use", "is already attached", false},
 		{"no ids", "WIJ_VOLUMES=", "ids of the volumes wij", true},
 	} {
 		says, did, err := run([]string{c.env})
@@ -242,7 +242,7 @@ func TestLVMRefuses(t *testing.T) {
 		{"ext4", "mkfs.ext4 -q $0", "signature"},
 		{"xfs", "mkfs.xfs -q $0", "signature"},
 		{"swap", "mkswap $0", "signature"},
-		{"a partition table", "printf '\\200\\040\\041\\000\\203\\376\\377\\377\\000\\010\\000\\000\\000\\000\\020\\000' | dd of=$0 bs=1 seek=446 conv=notrunc status=none && printf '\\125\\252' | dd of=$0 bs=1 seek=510 conv=notrunc status=none", "carries|partitions"},
+		{"a partition table", "printf '\\200\\040\\041\\000\\203\\376\\377\\377\\000\\010\\000\\000\\000\\000\\020\\000' | dd of=$0 bs=1 seek=446 conv=notrunc status=none && printf '\\125\\252' | dd of=$0 bs=1 seek=510 conv=notrunc status=none", "has a signature|contains|partitions"},
 		{"data that is nothing known", "head -c 4096 /dev/urandom | dd of=$0 bs=4096 seek=7 conv=notrunc status=none", "not zero|signature"},
 		{"a file system without its superblock", "mkfs.ext4 -q $0 && dd if=/dev/zero of=$0 bs=1024 seek=1 count=1 conv=notrunc status=none", "not zero|signature"},
 	} {
@@ -274,10 +274,10 @@ func TestLVMRefuses(t *testing.T) {
 		args []string
 		says string
 	}{
-		{[]string{blank}, "2 device(s) are needed, 1 are named"},
-		{[]string{blank, blank}, "named twice"},
-		{[]string{blank, b.fstab}, "no block device"},
-		{[]string{blank, "/dev/null"}, "no block device"},
+		{[]string{blank}, "2 device(s) are needed, 1 were given"},
+		{[]string{blank, blank}, "given twice"},
+		{[]string{blank, b.fstab}, "is not a block device"},
+		{[]string{blank, "/dev/null"}, "is not a block device"},
 		{[]string{"--dry-run", blank, small}, "is it the right device?"},
 		{[]string{"--force", blank, small}, "usage:"},
 	} {
@@ -390,7 +390,7 @@ func TestLVMMakesAStripe(t *testing.T) {
 	}
 	// Devices that are not the group's are refused.
 	other := loopDevice(t, 1100)
-	if out, err := b.run(b.devices[0], other); err == nil || !strings.Contains(out, "refused: 1 of these devices are part of "+group) {
+	if out, err := b.run(b.devices[0], other); err == nil || !strings.Contains(out, "refused: 1 of these devices belong to "+group) {
 		t.Errorf("another device: %v\n%s", err, out)
 	}
 }

@@ -220,7 +220,7 @@ func (s *statefulSet) claim(d *disk) error {
 	if d.fate == created {
 		mount := s.mountOf(d.volume)
 		if s.has(d.volume, mount) {
-			return Inputf("put it under volumes in the scenario, so that what it is now is known", "%s is new by the scenario, and container %s of the StatefulSet %s has a volume %s, or something at %s, already",
+			return Inputf("add its present values under volumes in the scenario", "%s is new by the scenario, and container %s of the StatefulSet %s has a volume %s, or something at %s, already",
 				d.path, s.container.Name, s.manifest.Name, d.volume, oneLine(mount))
 		}
 		s.claims = append(s.claims, corev1.PersistentVolumeClaim{
@@ -282,13 +282,13 @@ func (s *statefulSet) patch(p *Part) (bool, error) {
 	pod := &out.Spec.Template.Spec
 	if i := s.l.After.Instance(); i != nil && s.l.Changed("host.instance") {
 		pod.NodeSelector = map[string]string{corev1.LabelInstanceTypeStable: i.Name}
-		comments = append(comments, s.l.Because("host.instance")+": the nodes must be there, or the pods stay pending.")
+		comments = append(comments, s.l.Because("host.instance")+": such nodes must exist, or the pods stay pending.")
 		p.Applies = append(p.Applies, "host.instance", "host.cores")
-		p.Restarts = append(p.Restarts, "each pod: it moves to a node of type "+i.Name+".")
+		p.Restarts = append(p.Restarts, "each pod moves to a node of type "+i.Name+".")
 	}
 	if len(container.VolumeMounts) > 0 || len(container.Resources.Limits) > 0 {
 		pod.Containers = []corev1.Container{container}
-		p.Restarts = append(p.Restarts, "each pod of "+s.manifest.Name+", the last ordinal first (a rolling update), since its template changes.")
+		p.Restarts = append(p.Restarts, "each pod of "+s.manifest.Name+", the last ordinal first (a rolling update), because its template changes.")
 	}
 	if members := s.l.setting(s.l.deployment.Members); s.l.deployment.Members != "" && s.l.Changed(members) {
 		n := int32(s.l.After.MemberCount())
@@ -313,9 +313,9 @@ func (s *statefulSet) patch(p *Part) (bool, error) {
 	}
 	const file = "kubernetes-patch/statefulset.yaml"
 	if s.changed {
-		comments = append(comments, "volumeClaimTemplates are immutable, and in a patch they replace the whole list: all are here. README.md", "explains how to replace a StatefulSet without touching its pods and claims.")
+		comments = append(comments, "volumeClaimTemplates are immutable, and a patch replaces the whole list, so it contains all of them. README.md", "explains how to replace a StatefulSet without touching its pods and claims.")
 	}
-	head := s.l.Head("#", "A strategic merge patch of the StatefulSet "+s.manifest.Name+". It is no manifest by itself.", comments...)
+	head := s.l.Head("#", "A strategic merge patch of the StatefulSet "+s.manifest.Name+". It is not a manifest by itself.", comments...)
 	p.Files = append(p.Files, File{Path: file, Text: []byte(head + text), Mode: plain})
 	s.tell(p, file)
 	return true, nil
@@ -331,7 +331,7 @@ func (s *statefulSet) memory(p *Part, c *corev1.Container) (comments []string) {
 		if beside := l.deployment.BesideCache; beside > 0 && l.Before.Engine.Config.CacheSize() != l.After.Engine.Config.CacheSize() {
 			cache := l.After.Engine.Config.CacheSize()
 			if is, ok := s.container.Resources.Limits[corev1.ResourceMemory]; ok && is.Value() < int64(cache+beside) {
-				p.Risks = append(p.Risks, fmt.Sprintf("Container %s is limited to %s of memory, and a cache of %s needs about %d GiB more than itself: it would be killed. Raise the limit (`host.memory` in the scenario).",
+				p.Risks = append(p.Risks, fmt.Sprintf("Container %s is limited to %s of memory, but a cache of %s needs about %d GiB on top: it would be killed. Raise the limit (`host.memory` in the scenario).",
 					s.container.Name, is.String(), cache.Exact(), beside/units.GiB))
 			}
 		}
@@ -343,7 +343,7 @@ func (s *statefulSet) memory(p *Part, c *corev1.Container) (comments []string) {
 		Requests: corev1.ResourceList{corev1.ResourceMemory: q},
 	}
 	p.Applies = append(p.Applies, "host.memory")
-	return []string{l.Because("host.memory"), l.why("host.memory") + " Request and limit are the same, so that no other pod can have it."}
+	return []string{l.Because("host.memory"), l.why("host.memory") + " Request and limit are the same, so that no other pod can take it."}
 }
 
 // tell writes how to apply the patch, and how to undo it.
@@ -355,7 +355,7 @@ func (s *statefulSet) tell(p *Part, file string) {
 	name := s.manifest.Name
 	for _, m := range s.mounts {
 		if tell := s.l.place(m.Name).Tell; tell != "" {
-			p.Apply = append(p.Apply, fmt.Sprintf("In the container the volume %s is at `%s`: tell %s (%s).", m.Name, m.MountPath, s.l.engine(), tell))
+			p.Apply = append(p.Apply, fmt.Sprintf("In the container the volume %s is mounted at `%s`: configure %s accordingly (%s).", m.Name, m.MountPath, s.l.engine(), tell))
 		}
 	}
 	if !s.changed {
@@ -370,6 +370,6 @@ func (s *statefulSet) tell(p *Part, file string) {
 		"    kubectl%[1]s delete statefulset %[2]s --cascade=orphan\n"+
 		"    kubectl%[1]s apply -f after.yaml\n\n"+
 		"The pods keep running. An operator that owns the StatefulSet would undo this: change its own resource instead.", ns, name, file))
-	p.Back = append(p.Back, fmt.Sprintf("The same way with `before.yaml`: `kubectl%[1]s delete statefulset %[2]s --cascade=orphan && kubectl%[1]s apply -f before.yaml`. Claims of a volume that is no longer named stay until you delete them.", ns, name))
-	p.Risks = append(p.Risks, "Between `delete --cascade=orphan` and `apply` nobody restarts a pod that dies. Do both at once.")
+	p.Back = append(p.Back, fmt.Sprintf("The same way with `before.yaml`: `kubectl%[1]s delete statefulset %[2]s --cascade=orphan && kubectl%[1]s apply -f before.yaml`. Claims that are no longer used stay until you delete them.", ns, name))
+	p.Risks = append(p.Risks, "Between `delete --cascade=orphan` and `apply`, a pod that dies is not restarted. Run both in immediate succession.")
 }

@@ -14,7 +14,7 @@ import (
 func sysctl(l *Layout, _ *Options) (*Part, error) {
 	b, a := &l.Before.Host, &l.After.Host
 	p := &Part{}
-	text := l.Head("#", "Limits on what the kernel's page cache may hold unwritten.")
+	text := l.Head("#", "Limits on dirty pages in the kernel's page cache.")
 	undo := ""
 	pair := func(path string, was, is units.Size, wasRatio, isRatio units.Ratio, name string) {
 		if was == is && (is != 0 || wasRatio == isRatio) {
@@ -45,7 +45,7 @@ func sysctl(l *Layout, _ *Options) (*Part, error) {
 	}
 	const name = "90-plimsoll.conf"
 	p.Files = []File{{Path: "sysctl/" + name, Text: []byte(text), Mode: plain}}
-	p.Apply = []string{"On each machine (in Kubernetes on each node: these settings are not a container's), as root:\n\n" +
+	p.Apply = []string{"On each machine (in Kubernetes on each node: containers do not have these settings), as root:\n\n" +
 		"    install -m 644 sysctl/" + name + " /etc/sysctl.d/" + name + "\n    sysctl -p /etc/sysctl.d/" + name}
 	p.Verify = []string{"`grep -E 'Dirty|Writeback:' /proc/meminfo` once a second: Dirty stays near the background limit. `plimsoll diagnose host` draws it."}
 	p.Back = []string{"`rm /etc/sysctl.d/" + name + "`, and restore the previous values (as far as the scenario knew them):\n\n" + undo[:len(undo)-1]}

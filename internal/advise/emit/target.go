@@ -123,7 +123,7 @@ func Files(l *Layout, names []string, o Options) (*Result, error) {
 		return nil, err
 	}
 	if len(l.changes) == 0 {
-		return nil, Inputf("give changes with --set, or a plan that chose some", "nothing changes, so there is nothing to emit: the layout is the scenario as it is written")
+		return nil, Inputf("give changes with --set, or a plan that chose some", "nothing changes, so there is nothing to emit: the layout is the scenario itself")
 	}
 	r := &Result{By: make([][]string, len(l.changes))}
 	var parts []*Part
@@ -201,7 +201,7 @@ func meant(name string, among []string) string {
 
 // Head returns the comment at the beginning of a file, with a mark before each line.
 func (l *Layout) Head(mark, what string, more ...string) string {
-	lines := append([]string{what, "Of the layout of " + l.title() + ", written by plimsoll emit. README.md says how to apply it."}, more...)
+	lines := append([]string{what, "For the layout of " + l.title() + ", written by plimsoll emit. README.md says how to apply it."}, more...)
 	var b strings.Builder
 	for _, line := range lines {
 		b.WriteString(strings.TrimRight(mark+" "+line, " ") + "\n")

@@ -47,7 +47,7 @@ func terraform(l *Layout, _ *Options) (*Part, error) {
 		}
 		p.Applies = append(p.Applies, d.path)
 		if d.isNew() {
-			p.Apply = append(p.Apply, fmt.Sprintf("%s is new: a file system on it and the mount are the `lvm` target's. %s", d.path, l.bring(d.volume)))
+			p.Apply = append(p.Apply, fmt.Sprintf("%s is new: the `lvm` target makes its file system and mounts it. %s", d.path, l.bring(d.volume)))
 		}
 	}
 	if !wrote {
@@ -86,7 +86,7 @@ func (l *Layout) volumeBlock(body *hclwrite.Body, d *disk, name string, n int) {
 	body.AppendNewline()
 	comment(body, "# "+d.why())
 	if d.member > 0 {
-		comment(body, fmt.Sprintf("# It is member %d's alone: leave the others out of its for_each.", d.member))
+		comment(body, fmt.Sprintf("# Only member %d has it: leave the others out of its for_each.", d.member))
 	}
 	if d.fate == modified {
 		comment(body, "# It is there already: import it, or change the resource you have. Modified in place, at most four times in 24 hours.")
@@ -146,7 +146,7 @@ func attachmentBlock(body *hclwrite.Body, name, device string) {
 	b := body.AppendNewBlock("resource", []string{"aws_volume_attachment", name}).Body()
 	b.SetAttributeTraversal("for_each", traversal("var", "plimsoll_machines"))
 	b.AppendNewline()
-	comment(b, "# Another name, if the machine has this one already.")
+	comment(b, "# Use another name if this one is taken on the machine.")
 	b.SetAttributeValue("device_name", cty.StringVal(device))
 	b.SetAttributeRaw("volume_id", hclwrite.Tokens{
 		{Type: hclsyntax.TokenIdent, Bytes: []byte("aws_ebs_volume")}, {Type: hclsyntax.TokenDot, Bytes: []byte(".")}, {Type: hclsyntax.TokenIdent, Bytes: []byte(name)},
@@ -184,13 +184,13 @@ func ebsRisks(l *Layout) []string {
 			out = append(out, d.path+": EBS optimizes a modified volume for minutes to a day, a full one of 1 TiB for about six hours, while its performance lies between old and new (Amazon EBS user guide, \"Monitor the progress of volume modifications\"). Until then it takes no other modification, and at most four in 24 hours (EC2 API, ModifyVolume).")
 		}
 		if d.fate == modified && d.resized {
-			out = append(out, d.path+": a larger volume is used once its file system is grown (`xfs_growfs MOUNT` or `resize2fs DEVICE`; in Kubernetes the driver does it). It can never be made smaller.")
+			out = append(out, d.path+": to use a larger volume, grow its file system (`xfs_growfs MOUNT` or `resize2fs DEVICE`; in Kubernetes the driver does it). A volume can never shrink.")
 		}
 		if d.fate == modified && d.before.kind != d.after.kind {
-			out = append(out, d.path+": going back to "+d.before.kind+" is another modification, and some types cannot be gone back to.")
+			out = append(out, d.path+": going back to "+d.before.kind+" is another modification, and not possible for some types.")
 		}
 		if d.fate == created && d.volume != "data" {
-			out = append(out, d.path+": a snapshot of one volume is no backup any more. Snapshot all of the database's volumes at once (`aws ec2 create-snapshots`), or lock writes while you do.")
+			out = append(out, d.path+": a snapshot of one volume is no longer a backup. Take snapshots of all of the database's volumes at the same time (`aws ec2 create-snapshots`), or block writes while you do.")
 		}
 	}
 	return out

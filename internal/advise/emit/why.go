@@ -6,15 +6,15 @@ import "strings"
 // files contain them beside the value. Statements about stalls were measured in the lab
 // (docs/models.md) or are from the kernel's documentation.
 var hostReasons = map[string]string{
-	"host.dirty_background_bytes": "how much the page cache may hold before the kernel begins to write it out. A log's fdatasync waits behind what is being written out at once.",
+	"host.dirty_background_bytes": "how much dirty data the page cache holds before the kernel begins to write it out. A log's fdatasync waits behind everything that is being written out.",
 	"host.dirty_background_ratio": "the same as a share of memory, if no bytes are given.",
-	"host.dirty_bytes":            "how much may be dirty before writers are made to wait.",
+	"host.dirty_bytes":            "how much may be dirty before writers have to wait.",
 	"host.dirty_ratio":            "the same as a share of memory, if no bytes are given.",
-	"host.dirty_expire":           "how old a dirty page gets before it is written out: all that was written in that time comes at once.",
+	"host.dirty_expire":           "how old a dirty page gets before it is written out: everything written in that time is then written out together.",
 	"host.writeback_interval":     "how often the kernel looks for such pages.",
-	"host.filesystem":             "a file system is made once: another one takes a new volume.",
-	"host.instance":               "the instance's own limits hold for all its volumes together.",
-	"host.memory":                 "the container's limit of memory: the engine's cache and the page cache share it.",
+	"host.filesystem":             "a file system is made once: a different one needs a new volume.",
+	"host.instance":               "the instance's own limits apply to all its volumes together.",
+	"host.memory":                 "the container's memory limit: the engine's cache and the page cache share it.",
 }
 
 // why returns the reason for a path; "" if none is known.

@@ -38,9 +38,9 @@ func (Engine) PlanProfile(sc *scenario.Scenario) plan.Profile {
 	p.KeptLogHow = fmt.Sprintf("24 h x %s writes/s x %s", units.Number(rate), record)
 	p.Loss = func(volume string) string {
 		if volume == "data" {
-			return "The member is synced anew from the others: never let all members of a set be on such disks of one zone, and have the others take the load of it"
+			return "The member syncs again from the others: never put all members of a set on such disks in one zone, and leave the others enough headroom for the sync"
 		}
-		return "Without its journal the member does not start and is synced anew from the others"
+		return "Without its journal the member does not start, and must sync again from the others"
 	}
 	return p
 }

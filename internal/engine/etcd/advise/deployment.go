@@ -16,9 +16,9 @@ func Deployment() emit.Deployment {
 		Places: map[string]emit.Place{
 			"data": {Mount: "/var/lib/etcd", Tell: "--data-dir"},
 			"wal": {
-				Mount: walMount, Tell: "--wal-dir, a folder in it that etcd makes itself",
-				Bring: "The log moves with the member stopped: copy `member/wal` of its data directory to `" + walDir + "` (`rsync -a`, owner and mode 0700 kept), move the old folder away, start with `--wal-dir`. " +
-					"One member after the other, each healthy (`etcdctl endpoint health`) before the next.",
+				Mount: walMount, Tell: "--wal-dir, with a folder in it that etcd creates itself",
+				Bring: "Stop the member to move the log: copy `member/wal` of its data directory to `" + walDir + "` (`rsync -a` keeps owner and mode 0700), move the old folder away, and start with `--wal-dir`. " +
+					"Do one member after another, and wait until each is healthy (`etcdctl endpoint health`).",
 			},
 		},
 		Reasons: reasons,
@@ -31,27 +31,27 @@ func Deployment() emit.Deployment {
 		Containers:    []string{"etcd"},
 		Renew:         func(string) string { return renew },
 		Members:       "members",
-		MembersChange: "a member more is announced first (etcdctl member add), a member less taken out first (etcdctl member remove).",
+		MembersChange: "before adding a member, announce it (etcdctl member add); before removing one, take it out (etcdctl member remove).",
 	}
 }
 
 // renew: a member that lost its data is removed and added again, never started empty under its old
 // name (etcd documentation, "Runtime reconfiguration").
-const renew = "one member after the other is replaced, a follower first and the leader last (`etcdctl endpoint status --cluster -w table` tells which it is):\n\n" +
+const renew = "replace one member after another, followers first and the leader last (`etcdctl endpoint status --cluster -w table` shows which one leads):\n\n" +
 	"    etcdctl endpoint health --cluster          # all healthy, or stop here\n" +
 	"    etcdctl snapshot save before.db            # once\n" +
-	"    etcdctl member remove ID                   # of the member that is replaced\n" +
+	"    etcdctl member remove ID                   # of the member to replace\n" +
 	"    etcdctl member add NAME --peer-urls=URL    # the same name and URL\n" +
 	"    kubectl delete pvc CLAIM... --wait=false && kubectl delete pod POD\n\n" +
-	"The pod comes back with new claims. It must start with `ETCD_INITIAL_CLUSTER_STATE=existing`, or it makes a cluster of its own. Wait until `etcdctl endpoint health --cluster` is healthy and " +
-	"`endpoint status` shows its raft index with the others' before the next: of three members one may be missing, not two. A member whose data is deleted without `member remove` and `member add` does not come back."
+	"The pod comes back with new claims. It must start with `ETCD_INITIAL_CLUSTER_STATE=existing`, or it forms a new cluster. Before the next member, wait until `etcdctl endpoint health --cluster` is healthy and " +
+	"`endpoint status` shows a raft index close to the others': of three members one may be missing, not two. A member whose data is deleted without `member remove` and `member add` cannot rejoin."
 
 var reasons = map[string]string{
-	"batch_interval":  "how long puts are gathered before the database is committed, which is two fdatasyncs.",
-	"batch_limit":     "how many are gathered at most.",
+	"batch_interval":  "how long puts are collected before the database is committed, which takes two fdatasyncs.",
+	"batch_limit":     "how many are collected at most.",
 	"heartbeat":       "should be about the round trip between members.",
 	"election":        "ten times the heartbeat: a member whose disk stalls longer loses the leadership.",
-	"snapshot_count":  "entries between snapshots: fewer cost memory less and the disk more.",
-	"catchup_entries": "entries kept for slow followers: one further behind is sent the whole database.",
-	"quota":           "how large the database may get before it takes no more writes.",
+	"snapshot_count":  "entries between snapshots: fewer need less memory and more disk writes.",
+	"catchup_entries": "entries kept for slow followers: one further behind receives the whole database.",
+	"quota":           "how large the database may get before it refuses writes.",
 }

@@ -40,8 +40,8 @@ func settings(l *emit.Layout) (*emit.Part, error) {
 		}
 	}
 	p := &emit.Part{}
-	env := l.Head("#", "Settings of etcd for its environment: an EnvironmentFile of systemd, or a container's.", "etcd reads none of them where it is started with --config-file.")
-	conf := l.Head("#", "Settings of etcd for its configuration file (--config-file).", "Put them into the one you have: with a file, flags and environment count for nothing.")
+	env := l.Head("#", "Settings of etcd for its environment: an EnvironmentFile of systemd, or a container's.", "etcd ignores them if it is started with --config-file.")
+	conf := l.Head("#", "Settings of etcd for its configuration file (--config-file).", "Merge them into your existing file: with a file, etcd ignores flags and environment.")
 	var back []string
 	for _, o := range all {
 		if o.before == o.env {
@@ -60,12 +60,12 @@ func settings(l *emit.Layout) (*emit.Part, error) {
 		return nil, nil
 	}
 	p.Files = []emit.File{emit.Text("etcd/etcd.env", env), emit.Text("etcd/etcd.conf.yml", conf)}
-	p.Apply = []string{"Take `etcd/etcd.env` (environment) **or** `etcd/etcd.conf.yml` (`--config-file`), whichever the members are started with. One member after the other, followers first; " +
+	p.Apply = []string{"Use `etcd/etcd.env` (environment) **or** `etcd/etcd.conf.yml` (`--config-file`), depending on how the members are started. Do one member after another, followers first; " +
 		"`etcdctl endpoint health --cluster` before the next."}
 	p.Restarts = []string{"each etcd member, one at a time: a majority keeps serving."}
 	p.Verify = []string{"`etcd_disk_wal_fsync_duration_seconds` p99 under 10 ms and `etcd_disk_backend_commit_duration_seconds` p99 under 25 ms (etcd's own criteria); " +
 		"the member's first log lines repeat its settings."}
-	p.Back = []string{"Restart the members with what was before: " + strings.Join(back, ", ") + "."}
+	p.Back = []string{"Restart the members with the old values: " + strings.Join(back, ", ") + "."}
 	if l.Changed(at("heartbeat")) || l.Changed(at("election")) {
 		p.Risks = append(p.Risks, "Heartbeat and election timeout should be the same on all members: change them in one round.")
 	}

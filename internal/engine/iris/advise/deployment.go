@@ -19,15 +19,15 @@ func Deployment() emit.Deployment {
 		Places: map[string]emit.Place{
 			"data": {Mount: dataMount, Tell: tell},
 			"wij": {Mount: wijMount, Tell: tell,
-				Bring: "Nothing is brought to it: the write image journal is made anew when IRIS starts with `wijdir` (`--to iris`), after it was stopped in order."},
+				Bring: "It needs no data: IRIS creates a new write image journal when it starts with `wijdir` (`--to iris`), after an orderly shutdown."},
 			"journal": {Mount: journalMount, Tell: tell,
-				Bring: "Nothing is brought to it: new journal files are made there once `CurrentDirectory` says so (`--to iris`); those there are stay where they are, for backups."},
+				Bring: "It needs no data: IRIS creates new journal files there once `CurrentDirectory` is set (`--to iris`). Existing ones stay where they are, for backups."},
 		},
 		Elsewhere: []emit.Elsewhere{
 			{Setting: "buffers", Text: "--to iris"},
 			{Setting: "synchronous_commit", Text: "--to iris"},
 			{Setting: "cycle", Text: "InterSystems documents no parameter for the write daemon's cycle: ask their support, or plan with --keep engine.iris.cycle"},
-			{Setting: "", Text: "it describes the model, or a parameter that InterSystems does not document"},
+			{Setting: "", Text: "it only affects the model, or is a parameter that InterSystems does not document"},
 		},
 		Containers: []string{"iris"},
 	}

@@ -24,7 +24,7 @@ func merge(l *emit.Layout) (*emit.Part, error) {
 		sections[section] = append(sections[section], "; "+comment+"\n"+name+"="+value)
 		p.Applies = append(p.Applies, path)
 		if was == "" {
-			back = append(back, fmt.Sprintf("`%s` in `%s` as the copy of `iris.cpf` has it", name, section))
+			back = append(back, fmt.Sprintf("`%s` in `%s` as in the copy of `iris.cpf`", name, section))
 		} else {
 			back = append(back, fmt.Sprintf("`%s=%s` in `%s`", name, was, section))
 		}
@@ -44,11 +44,11 @@ func merge(l *emit.Layout) (*emit.Part, error) {
 		switch v.Volume {
 		case "wij":
 			dir := wijMount + "/"
-			put("[config]", v.Path, v.Why+". IRIS makes IRIS.WIJ in it when it starts", "wijdir", dir, "")
-			moves += " The write image journal is made anew in `" + dir + "`: the instance must have been stopped in order (`iris stop`), since what an unclean stop left in the old one is needed to recover."
+			put("[config]", v.Path, v.Why+". IRIS creates IRIS.WIJ in it when it starts", "wijdir", dir, "")
+			moves += " IRIS creates a new write image journal in `" + dir + "`: the instance must have been shut down in order (`iris stop`), because after an unclean stop the old one is needed for recovery."
 		case "journal":
-			put("[Journal]", v.Path, v.Why+". AlternateDirectory stays as it is: let it be on another volume", "CurrentDirectory", journalMount+"/", "")
-			moves += " Journal files that are there stay where they are: keep them as long as a backup needs them."
+			put("[Journal]", v.Path, v.Why+". AlternateDirectory does not change: keep it on another volume", "CurrentDirectory", journalMount+"/", "")
+			moves += " Existing journal files stay where they are: keep them as long as a backup needs them."
 		}
 	}
 	if len(p.Applies) == 0 {
@@ -61,13 +61,13 @@ func merge(l *emit.Layout) (*emit.Part, error) {
 		}
 	}
 	p.Files = []emit.File{emit.Text("iris/merge.cpf", text)}
-	p.Apply = []string{"Keep `iris.cpf` (a copy). With the new volumes mounted, their folders owned as the instance's `mgr` is: `iris merge INSTANCE /absolute/path/iris/merge.cpf`, which takes no relative path and says " +
-		"\"completed successfully\" even of a file that is not there; then `iris stop INSTANCE` and `iris start INSTANCE`. In a container `ISC_CPF_MERGE_FILE` names the file when it starts." + moves}
-	p.Restarts = []string{"the instance: buffers and directories are taken when it starts. A mirror's members one after the other, the primary last."}
-	p.Verify = []string{"`grep -E '^(globals|wijdir|CurrentDirectory|SynchCommit)=' iris.cpf` has the new values, and `messages.log` tells buffers and journal of the start; `iostat -x 1` shows who writes where."}
-	p.Back = []string{"`iris merge` with what was before, and a restart: " + strings.Join(back, ", ") + ", as far as the scenario knew; or the copy of `iris.cpf` in its place while the instance is stopped."}
+	p.Apply = []string{"Keep a copy of `iris.cpf`. With the new volumes mounted, and their folders owned like the instance's `mgr`: `iris merge INSTANCE /absolute/path/iris/merge.cpf`, which accepts no relative path and says " +
+		"\"completed successfully\" even for a missing file; then `iris stop INSTANCE` and `iris start INSTANCE`. In a container `ISC_CPF_MERGE_FILE` names the file when it starts." + moves}
+	p.Restarts = []string{"the instance: it reads buffers and directories when it starts. Do a mirror's members one after another, the primary last."}
+	p.Verify = []string{"`grep -E '^(globals|wijdir|CurrentDirectory|SynchCommit)=' iris.cpf` has the new values, and `messages.log` shows buffers and journal of the last start; `iostat -x 1` shows which device each is written to."}
+	p.Back = []string{"`iris merge` with the old values, and a restart: " + strings.Join(back, ", ") + ", as far as the scenario knew them; or put the copy of `iris.cpf` back while the instance is stopped."}
 	if l.Changed("engine.iris.synchronous_commit") && !a.Synchronous {
-		p.Risks = append(p.Risks, "`SynchCommit=0`: a crash loses transactions of the last moments that were committed.")
+		p.Risks = append(p.Risks, "`SynchCommit=0`: a crash loses the last committed transactions.")
 	}
 	return p, nil
 }

@@ -16,23 +16,23 @@ const journalMount = "/var/lib/mongodb/journal"
 // Deployment is how a mongod is deployed, as Debian's packages and MongoDB's own images have it.
 func Deployment() emit.Deployment {
 	return emit.Deployment{
-		Targets: []emit.Target{{Name: "mongod", About: "mongod.conf, and what can be set while it runs", Write: mongod}},
+		Targets: []emit.Target{{Name: "mongod", About: "mongod.conf, and commands for settings that can change at run time", Write: mongod}},
 		Places: map[string]emit.Place{
 			"data": {Mount: "/var/lib/mongodb", Tell: "dbPath"},
-			"journal": {Mount: journalMount, Bring: "The journal moves with mongod stopped in order (`db.adminCommand({shutdown: 1})`): copy what is in `" + journalMount + "` to the new volume before it is mounted there " +
-				"(`rsync -a`), mount it, `chown mongodb:mongodb " + journalMount + "`, start. One member of the replica set after the other, the primary last."},
+			"journal": {Mount: journalMount, Bring: "Stop mongod in order (`db.adminCommand({shutdown: 1})`) to move the journal: copy the contents of `" + journalMount + "` to the new volume before you mount it there " +
+				"(`rsync -a`), mount it, `chown mongodb:mongodb " + journalMount + "`, and start. Do one member of the replica set after another, the primary last."},
 		},
 		Reasons: reasons,
 		Elsewhere: []emit.Elsewhere{
 			{Setting: "leaf_page", Text: "an option of each collection when it is created"},
 			{Setting: "compression", Text: "an option of each collection when it is created"},
 			{Setting: "journal_each_write", Text: "the application's write concern (j: true)"},
-			{Setting: "indexes", Text: "the application's to drop or create"},
+			{Setting: "indexes", Text: "drop or create them in the application"},
 		},
 		Containers: []string{"mongod", "mongodb", "mongo", "psmdb"},
 		MountIn:    mountIn,
 		Renew: func(bring string) string {
-			return bring + " In a pod the paths are the container's. Simpler in a replica set: delete one secondary's claims and pod, let it sync (`rs.status()`), then the next; the primary last, after `rs.stepDown()`. The oplog must reach over the time of a sync."
+			return bring + " In a pod, use the container's paths. In a replica set there is a simpler way: delete the claims and the pod of one secondary, let it sync (`rs.status()`), then do the next; do the primary last, after `rs.stepDown()`. The oplog must cover the time of a sync."
 		},
 		BesideCache: units.GiB,
 	}
@@ -61,17 +61,17 @@ func mountIn(volume, data string, args []string) string {
 // reasons: what is said of stalls was measured in the laboratory (docs/models.md) or is
 // WiredTiger's documentation.
 var reasons = map[string]string{
-	"cache":                      "a cache too small for the working set has application threads evict; one too large leaves nothing to the page cache.",
-	"eviction_target":            "the share of the cache from which eviction works.",
+	"cache":                      "with a cache too small for the working set, application threads must evict; one too large leaves no memory for the page cache.",
+	"eviction_target":            "the share of the cache from which eviction starts.",
 	"eviction_trigger":           "the share of the cache from which application threads must evict.",
-	"eviction_dirty_target":      "the share of dirty pages from which eviction writes: lower leaves less for a checkpoint to write at once.",
+	"eviction_dirty_target":      "the share of dirty pages from which eviction writes: a lower one leaves less for a checkpoint to write.",
 	"eviction_dirty_trigger":     "the share of dirty pages from which application threads must write.",
-	"eviction_updates_target":    "the same for updates that are on no page yet. (WiredTiger 3.2.1, which is MongoDB 4.2's, has no such setting.)",
-	"eviction_updates_trigger":   "the same for application threads. (Nor this one.)",
-	"eviction_checkpoint_target": "how far a checkpoint lets eviction clean first.",
+	"eviction_updates_target":    "the same for updates that are not on a page yet. (WiredTiger 3.2.1, in MongoDB 4.2, has no such setting.)",
+	"eviction_updates_trigger":   "the same for application threads. (WiredTiger 3.2.1 lacks this one too.)",
+	"eviction_checkpoint_target": "how far eviction cleans the cache before a checkpoint.",
 	"eviction_threads_min":       "threads that evict.",
 	"eviction_threads_max":       "threads that evict, at most.",
-	"checkpoint":                 "the pause between checkpoints: shorter ones write less each, and more in all.",
-	"io_capacity":                "paces the engine's own writes, and hands them to the volume as they are made.",
-	"journal_interval":           "how long a write without j: true may be unsynced.",
+	"checkpoint":                 "the pause between checkpoints: with a shorter one each writes less, and all together more.",
+	"io_capacity":                "paces the engine's own writes, and passes them to the volume immediately.",
+	"journal_interval":           "how long a write without j: true may remain unsynced.",
 }

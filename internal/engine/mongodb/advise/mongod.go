@@ -40,7 +40,7 @@ func mongod(l *emit.Layout) (*emit.Part, error) {
 		}
 		live = append(live, values...)
 		conf.set("storage.wiredTiger.engineConfig.configString", strings.Join(values, ","),
-			comment+"# mongod hands this to WiredTiger, after its own. If you have a configString, join the two with a comma.\n")
+			comment+"# mongod passes this to WiredTiger after its own settings. If you already have a configString, join the two with a comma.\n")
 	}
 	seconds := func(d units.Duration) string { return strconv.FormatFloat(d.Std().Seconds(), 'f', -1, 64) }
 	if path := "engine.wiredtiger.checkpoint"; l.Changed(path) {
@@ -54,10 +54,10 @@ func mongod(l *emit.Layout) (*emit.Part, error) {
 	if conf.err != nil {
 		return nil, conf.err
 	}
-	text := l.Head("#", "Options of mongod: join them with the mongod.conf you have.")
+	text := l.Head("#", "Options of mongod: merge them into your mongod.conf.")
 	for _, v := range l.NewVolumes() {
 		if v.Volume == "journal" {
-			text += "\n# " + v.Why + "\n# No option says where the journal is: it is the folder journal of dbPath, so its volume is mounted there\n# (" + journalMount + " if dbPath is Debian's). README.md tells how it is moved.\n"
+			text += "\n# " + v.Why + "\n# There is no option for the journal's location: it is the folder journal in dbPath, so mount its volume there\n# (" + journalMount + " if dbPath is Debian's). README.md says how to move it.\n"
 		}
 	}
 	if len(conf.values) == 0 {
@@ -68,25 +68,25 @@ func mongod(l *emit.Layout) (*emit.Part, error) {
 		return nil, err
 	}
 	p.Files = []emit.File{emit.Text("mongod/mongod.conf", text+"\n"+options)}
-	p.Apply = []string{"Join `mongod/mongod.conf` with each member's own; it counts from the next start."}
+	p.Apply = []string{"Merge `mongod/mongod.conf` into each member's own; it takes effect at the next start."}
 	if script := runtimeScript(l, live, a.Checkpoint); script != "" {
 		p.Files = append(p.Files, emit.Text("mongod/runtime.js", script))
-		p.Apply = append(p.Apply, "Without a restart, on each member: `mongosh \"mongodb://member/?directConnection=true\" mongod/runtime.js`. It is gone with the next restart, for which there is the file.")
+		p.Apply = append(p.Apply, "Without a restart, on each member: `mongosh \"mongodb://member/?directConnection=true\" mongod/runtime.js`. It lasts until the next restart; from then on the file applies.")
 	}
-	p.Restarts = []string{"mongod, if you do not use `runtime.js`. `commitIntervalMs` always takes a restart."}
+	p.Restarts = []string{"mongod, if you do not use `runtime.js`. `commitIntervalMs` always needs a restart."}
 	p.Verify = []string{"`db.serverStatus().wiredTiger.cache`: `maximum bytes configured`, `tracked dirty bytes in the cache`, pages evicted by application threads; " +
 		"`db.serverStatus().wiredTiger` `checkpoint` (before 8.0 `transaction`) `most recent time (msecs)`."}
-	p.Back = []string{"Take the options out again and restart"}
+	p.Back = []string{"Remove the options and restart"}
 	if len(back) > 0 {
-		p.Back[0] += ", or at once: `db.adminCommand({setParameter: 1, wiredTigerEngineRuntimeConfig: \"" + strings.Join(back, ",") + "\"})`"
+		p.Back[0] += ", or immediately: `db.adminCommand({setParameter: 1, wiredTigerEngineRuntimeConfig: \"" + strings.Join(back, ",") + "\"})`"
 	}
 	if l.Changed("engine.wiredtiger.checkpoint") {
 		p.Back[0] += ", and `db.adminCommand({setParameter: 1, syncdelay: " + seconds(b.Checkpoint) + "})`"
 	}
 	p.Back[0] += "."
-	p.Risks = []string{"`configString` is an option that mongod takes and does not document: a word WiredTiger does not know keeps mongod from starting. Try it on one secondary first."}
+	p.Risks = []string{"`configString` is an option that mongod accepts but does not document: with a word that WiredTiger does not know, mongod does not start. Try it on one secondary first."}
 	if a.Cache > b.Cache {
-		p.Risks = append(p.Risks, "A larger cache is taken from the page cache, and in a container from its limit of memory: mongod needs about 1 GiB more than the cache, and so much for each connection.")
+		p.Risks = append(p.Risks, "A larger cache reduces the page cache, and in a container counts towards its memory limit: mongod needs about 1 GiB more than the cache, plus some for each connection.")
 	}
 	return p, nil
 }
@@ -160,5 +160,5 @@ func runtimeScript(l *emit.Layout, live []string, checkpoint units.Duration) str
 	if b.Len() == 0 {
 		return ""
 	}
-	return l.Head("//", "Settings of mongod while it runs, for mongosh. They are gone with its next restart.") + "\n" + b.String()
+	return l.Head("//", "Run-time settings of mongod, for mongosh. They last until its next restart.") + "\n" + b.String()
 }

@@ -67,21 +67,21 @@ func settings(l *emit.Layout) (*emit.Part, error) {
 	}
 	const name = "90-plimsoll.conf"
 	p.Files = []emit.File{emit.Text("postgres/"+name, text)}
-	p.Apply = []string{"Copy `postgres/" + name + "` into the server's `conf.d` (Debian: `/etc/postgresql/<version>/<cluster>/conf.d`; elsewhere add `include_dir = 'conf.d'` to postgresql.conf), look at " +
-		"`SELECT name, setting, applied, error FROM pg_file_settings WHERE NOT applied OR error IS NOT NULL`, which reads the files anew and applies nothing, then `SELECT pg_reload_conf()`. " +
-		"What `ALTER SYSTEM` has set wins over this file: `ALTER SYSTEM RESET` it."}
+	p.Apply = []string{"Copy `postgres/" + name + "` into the server's `conf.d` (Debian: `/etc/postgresql/<version>/<cluster>/conf.d`; elsewhere add `include_dir = 'conf.d'` to postgresql.conf), check " +
+		"`SELECT name, setting, applied, error FROM pg_file_settings WHERE NOT applied OR error IS NOT NULL`, which reads the files again without applying them, then `SELECT pg_reload_conf()`. " +
+		"Settings made by `ALTER SYSTEM` override this file: remove them with `ALTER SYSTEM RESET`."}
 	if len(restart) > 0 {
-		p.Restarts = []string{"PostgreSQL, for " + strings.Join(restart, ", ") + ". `SELECT name FROM pg_settings WHERE pending_restart` tells what waits for it."}
+		p.Restarts = []string{"PostgreSQL, for " + strings.Join(restart, ", ") + ". `SELECT name FROM pg_settings WHERE pending_restart` shows which settings wait for a restart."}
 	} else {
 		p.Restarts = []string{"PostgreSQL: nothing, a reload is enough."}
 	}
-	p.Verify = []string{"`SHOW checkpoint_timeout` and so on give the new values; `log_checkpoints = on` tells how long checkpoints write and sync."}
-	p.Back = []string{"Remove `" + name + "` from `conf.d` and reload (or restart). Before it was " + strings.Join(back, ", ") + ", as far as the scenario knew."}
+	p.Verify = []string{"`SHOW checkpoint_timeout` and so on give the new values; `log_checkpoints = on` shows how long checkpoints write and sync."}
+	p.Back = []string{"Remove `" + name + "` from `conf.d` and reload (or restart). The old values: " + strings.Join(back, ", ") + ", as far as the scenario knew them."}
 	if l.Changed(at("full_page_writes")) && !a.FullPageWrites {
-		p.Risks = append(p.Risks, "`full_page_writes = off`: a crash can leave torn pages, which is data lost, unless the file system never tears 8 kB.")
+		p.Risks = append(p.Risks, "`full_page_writes = off`: a crash can leave torn pages, which means data loss, unless the file system never tears 8 kB.")
 	}
 	if l.Changed(at("synchronous_commit")) && !a.SynchronousCommit {
-		p.Risks = append(p.Risks, "`synchronous_commit = off`: a crash loses commits of up to three times `wal_writer_delay` that clients were told of.")
+		p.Risks = append(p.Risks, "`synchronous_commit = off`: a crash loses acknowledged commits of up to three times `wal_writer_delay`.")
 	}
 	if l.Changed(at("checkpoint_timeout")) || l.Changed(at("max_wal_size")) {
 		p.Risks = append(p.Risks, "More WAL between checkpoints makes recovery after a crash longer, and takes room on its volume.")
