@@ -13,10 +13,7 @@ import (
 // TestLongFile: pages are handed on one by one, none is kept.
 func TestLongFile(t *testing.T) {
 	one := []byte(page1(7))
-	src, err := New("big.txt", FileOptions{Open: func() (io.ReadCloser, error) { return io.NopCloser(&repeat{b: one, n: 5000}), nil }, Modified: modified})
-	if err != nil {
-		t.Fatal(err)
-	}
+	src := New(source.File{Path: "big.txt", Open: func() (io.ReadCloser, error) { return io.NopCloser(&repeat{b: one, n: 5000}), nil }, Modified: modified}, nil)
 	m := recording.NewMemory(recording.MemoryOptions{})
 	if err := src.Read(context.Background(), m, source.Options{Location: time.UTC}); err != nil {
 		t.Fatal(err)
@@ -48,10 +45,7 @@ func (r *repeat) Read(p []byte) (int, error) {
 func BenchmarkFile(b *testing.B) {
 	one := []byte(page1(7))
 	const pages = 2000
-	src, err := New("big.txt", FileOptions{Open: func() (io.ReadCloser, error) { return io.NopCloser(&repeat{b: one, n: pages}), nil }, Modified: modified})
-	if err != nil {
-		b.Fatal(err)
-	}
+	src := New(source.File{Path: "big.txt", Open: func() (io.ReadCloser, error) { return io.NopCloser(&repeat{b: one, n: pages}), nil }, Modified: modified}, nil)
 	b.SetBytes(int64(len(one)) * pages)
 	for b.Loop() {
 		if err := src.Read(context.Background(), recording.NewMemory(recording.MemoryOptions{}), source.Options{Location: time.UTC}); err != nil {

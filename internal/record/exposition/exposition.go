@@ -27,7 +27,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"time"
 
@@ -44,35 +43,11 @@ const (
 	resumesMax   = 100     // bad lines skipped within one page before the rest is given up
 )
 
-// FileOptions say what a file's own bytes do not tell.
-type FileOptions struct {
-	// Open opens the file from its start; it is called twice. nil opens the path.
-	Open func() (io.ReadCloser, error)
-	// Bytes is how many bytes Open gives, 0 if unknown. It is for progress only.
-	Bytes int64
-	// Modified is when the file was last written to; zero asks the path.
-	Modified time.Time
-	// Exporters are those that are known.
-	Exporters []Exporter
-}
-
-// New prepares the file of pages at path, or what the options open in its place: a compressed file,
-// or memory.
-func New(path string, opt FileOptions) (source.Source, error) {
-	if opt.Open == nil {
-		info, err := os.Stat(path)
-		if err != nil {
-			return nil, fmt.Errorf("metrics file: %w", err)
-		}
-		opt.Open = func() (io.ReadCloser, error) { return os.Open(path) }
-		opt.Bytes = info.Size()
-		if opt.Modified.IsZero() {
-			opt.Modified = info.ModTime()
-		}
-	}
-	out := &file{path: path, opt: opt}
-	out.SetDescription(recording.Source{Kind: "openmetrics", Name: path})
-	return out, nil
+// New prepares a file of pages, with the exporters that are known.
+func New(from source.File, exporters []Exporter) source.Source {
+	out := &file{from: from, exporters: exporters}
+	out.SetDescription(recording.Source{Kind: "openmetrics", Name: from.Path})
+	return out
 }
 
 // Sniff reports whether head, the first bytes of a file, are a page of metrics.
@@ -137,8 +112,8 @@ func isNameByte(c byte, inside bool) bool {
 type file struct {
 	source.Recorded
 
-	path string
-	opt  FileOptions
+	from      source.File
+	exporters []Exporter
 }
 
 // Read implements source.Source. The file is read twice: how many pages there
@@ -163,7 +138,7 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 	} else if dated {
 		where = after
 	}
-	r := &fileReader{f: f, w: w, opt: opt, pages: pages, period: opt.Period, parser: newParser(f.opt.Exporters, opt.Want)}
+	r := &fileReader{f: f, w: w, opt: opt, pages: pages, period: opt.Period, parser: newParser(f.exporters, opt.Want)}
 	if r.period <= 0 {
 		r.period = time.Second
 	}
@@ -180,15 +155,15 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 // nothing is the error of a file without a single sample.
 func (f *file) nothing(r *fileReader) error {
 	if r.damage.Text != "" {
-		return fmt.Errorf("metrics file %s: no sample could be read; first at byte %d: %s; save a page with: curl -s http://host:port/metrics", f.path, r.damage.Offset, r.damage.Text)
+		return fmt.Errorf("metrics file %s: no sample could be read; first at byte %d: %s; save a page with: curl -s http://host:port/metrics", f.from.Path, r.damage.Offset, r.damage.Text)
 	}
-	return fmt.Errorf("metrics file %s holds no sample; save a page with: curl -s http://host:port/metrics", f.path)
+	return fmt.Errorf("metrics file %s holds no sample; save a page with: curl -s http://host:port/metrics", f.from.Path)
 }
 
 // each hands the pages of the file to visit, one after the other, and tells
 // whether any date stood among them.
 func (f *file) each(ctx context.Context, opt source.Options, loc *time.Location, pass int64, where dates, visit func(*page) error) (dated bool, err error) {
-	in, err := f.opt.Open()
+	in, err := f.from.Open()
 	if err != nil {
 		return false, fmt.Errorf("metrics file: %w", err)
 	}
@@ -203,13 +178,13 @@ func (f *file) each(ctx context.Context, opt source.Options, loc *time.Location,
 			return s.dated, nil
 		}
 		if err != nil {
-			return false, fmt.Errorf("metrics file %s: read failed after %d bytes: %w", f.path, s.pos, err)
+			return false, fmt.Errorf("metrics file %s: read failed after %d bytes: %w", f.from.Path, s.pos, err)
 		}
 		if err := visit(p); err != nil {
 			return false, err
 		}
 		if opt.Progress != nil {
-			opt.Progress((pass*f.opt.Bytes+s.pos)/2, f.opt.Bytes) // two passes make one piece of work
+			opt.Progress((pass*f.from.Bytes+s.pos)/2, f.from.Bytes) // two passes make one piece of work
 		}
 	}
 }
@@ -263,7 +238,7 @@ func (r *fileReader) guess() time.Time {
 	if !r.prev.IsZero() {
 		return r.prev.Add(r.period)
 	}
-	return r.f.opt.Modified.Add(-time.Duration(r.pages-1-r.index) * r.period)
+	return r.f.from.Modified.Add(-time.Duration(r.pages-1-r.index) * r.period)
 }
 
 func (r *fileReader) noteBad(p *page, bad []badLine) {
@@ -288,7 +263,7 @@ func clip(b recording.Batch, opt source.Options) recording.Batch {
 
 func (r *fileReader) describe() {
 	d := recording.Source{
-		Kind: "openmetrics", Name: r.f.path,
+		Kind: "openmetrics", Name: r.f.from.Path,
 		Engine: r.parser.engine(), Version: r.parser.version, Host: r.parser.host,
 		Samples: r.span.n, Period: r.span.period(),
 	}
@@ -298,7 +273,7 @@ func (r *fileReader) describe() {
 	r.f.SetDescription(d)
 	r.w.Source(d)
 	note := func(n recording.Note) {
-		n.Source, n.File = r.f.path, r.f.path
+		n.Source, n.File = r.f.from.Path, r.f.from.Path
 		r.w.Note(n)
 	}
 	if r.damaged > 0 {

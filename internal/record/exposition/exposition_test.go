@@ -16,14 +16,10 @@ var modified = time.Date(2026, 11, 21, 2, 43, 30, 0, time.UTC)
 
 func openText(t testing.TB, text string) source.Source {
 	t.Helper()
-	src, err := New("m.txt", FileOptions{Exporters: exporters,
+	return New(source.File{Path: "m.txt",
 		Open:     func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil },
 		Modified: modified, Bytes: int64(len(text)),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return src
+	}, exporters)
 }
 
 func readText(t testing.TB, text string, opt source.Options) (*recording.Memory, recording.Source, error) {

@@ -33,10 +33,7 @@ func TestWhateverIsWrittenIsRead(t *testing.T) {
 				text.WriteString("# EOF\n")
 			}
 		}
-		src, err := New("x", FileOptions{Open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text.String())), nil }})
-		if err != nil {
-			t.Fatal(err)
-		}
+		src := New(source.File{Path: "x", Open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text.String())), nil }}, nil)
 		m := recording.NewMemory(recording.MemoryOptions{})
 		if err := src.Read(context.Background(), m, source.Options{Location: time.UTC}); err != nil {
 			t.Fatalf("%v in\n%s", err, text.String())

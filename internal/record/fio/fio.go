@@ -36,7 +36,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -52,30 +51,11 @@ const (
 	jobsMax        = 4096     // of one report
 )
 
-// FileOptions hold what a file's own bytes do not contain.
-type FileOptions struct {
-	// Open opens the file from its start. nil opens the path.
-	Open func() (io.ReadCloser, error)
-	// Bytes is how many bytes Open returns, 0 if unknown. It is for progress only.
-	Bytes int64
-}
-
-// Open prepares fio's JSON at path. It looks for logs next to it.
-func Open(path string) (source.Source, error) { return New(path, FileOptions{}) }
-
-// New is Open for JSON that is not a plain file: compressed, or in memory.
-func New(path string, opt FileOptions) (source.Source, error) {
-	if opt.Open == nil {
-		info, err := os.Stat(path)
-		if err != nil {
-			return nil, fmt.Errorf("fio JSON: %w", err)
-		}
-		opt.Open = func() (io.ReadCloser, error) { return os.Open(path) }
-		opt.Bytes = info.Size()
-	}
-	out := &file{path: path, opt: opt}
-	out.SetDescription(recording.Source{Kind: "fio", Name: path})
-	return out, nil
+// New prepares fio's JSON. It looks for logs next to the file.
+func New(from source.File) source.Source {
+	out := &file{from: from}
+	out.SetDescription(recording.Source{Kind: "fio", Name: from.Path})
+	return out
 }
 
 // Sniff reports whether head, the first bytes of a file, are fio's JSON, perhaps
@@ -94,13 +74,12 @@ func Sniff(_ string, head []byte) bool {
 type file struct {
 	source.Recorded
 
-	path string
-	opt  FileOptions
+	from source.File
 }
 
 // Read implements source.Source.
 func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
-	in, err := f.opt.Open()
+	in, err := f.from.Open()
 	if err != nil {
 		return fmt.Errorf("fio JSON: %w", err)
 	}
@@ -117,7 +96,7 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 			break
 		}
 		if opt.Progress != nil {
-			opt.Progress(s.pos, f.opt.Bytes)
+			opt.Progress(s.pos, f.from.Bytes)
 		}
 		var r result
 		if err == nil {
@@ -127,7 +106,7 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 			err = e.add(&r)
 		} else {
 			if bad == nil {
-				bad = &recording.Note{Kind: recording.NoteDamage, File: f.path, Offset: s.start,
+				bad = &recording.Note{Kind: recording.NoteDamage, File: f.from.Path, Offset: s.start,
 					Text: fmt.Sprintf("report %d, at byte %d, could not be read and was skipped: %v", n, s.start, err)}
 			}
 			continue
@@ -141,9 +120,9 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 		if bad != nil {
 			why = bad.Text
 		}
-		return fmt.Errorf("fio JSON %s: %s; make one with: fio --output-format=json --output=job.json JOBFILE", f.path, why)
+		return fmt.Errorf("fio JSON %s: %s; make one with: fio --output-format=json --output=job.json JOBFILE", f.from.Path, why)
 	}
-	if err := e.logs(filepath.Dir(f.path)); err != nil {
+	if err := e.logs(filepath.Dir(f.from.Path)); err != nil {
 		return err
 	}
 	f.describe(e, bad)
@@ -152,7 +131,7 @@ func (f *file) Read(ctx context.Context, w recording.Writer, opt source.Options)
 
 func (f *file) describe(e *emitter, bad *recording.Note) {
 	d := recording.Source{
-		Kind: "fio", Name: f.path, Version: e.version,
+		Kind: "fio", Name: f.from.Path, Version: e.version,
 		Samples: int64(len(e.times)), Facts: map[string]string{},
 	}
 	if len(e.times) > 0 {
@@ -177,7 +156,7 @@ func (f *file) describe(e *emitter, bad *recording.Note) {
 		e.notes = append(e.notes, *bad)
 	}
 	for _, n := range e.notes {
-		n.Source = f.path
+		n.Source = f.from.Path
 		e.w.Note(n)
 	}
 }

@@ -17,12 +17,14 @@ import (
 	"plimsoll/internal/record/source"
 )
 
+// onDisk is the file at a path.
+func onDisk(path string) source.Source {
+	return New(source.File{Path: path, Open: func() (io.ReadCloser, error) { return os.Open(path) }})
+}
+
 func readPath(t testing.TB, path string, opt source.Options) (*recording.Memory, recording.Source) {
 	t.Helper()
-	src, err := Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	src := onDisk(path)
 	m := recording.NewMemory(recording.MemoryOptions{})
 	if err := src.Read(context.Background(), m, opt); err != nil {
 		t.Fatal(err)
@@ -31,12 +33,9 @@ func readPath(t testing.TB, path string, opt source.Options) (*recording.Memory,
 }
 
 func readText(text []byte, opt source.Options) (*recording.Memory, recording.Source, error) {
-	src, err := New("no/such/folder/x.json", FileOptions{Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text)), nil }})
-	if err != nil {
-		return nil, recording.Source{}, err
-	}
+	src := New(source.File{Path: "no/such/folder/x.json", Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text)), nil }})
 	m := recording.NewMemory(recording.MemoryOptions{})
-	err = src.Read(context.Background(), m, opt)
+	err := src.Read(context.Background(), m, opt)
 	return m, src.Describe(), err
 }
 
@@ -255,11 +254,7 @@ func TestOptions(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	src, err := Open("testdata/serial.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := src.Read(ctx, m, source.Options{}); !errors.Is(err, context.Canceled) {
+	if err := onDisk("testdata/serial.json").Read(ctx, m, source.Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("error of a cancelled read: %v", err)
 	}
 }

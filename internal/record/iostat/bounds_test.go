@@ -62,7 +62,7 @@ func TestBatchesAreBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	report := text[bytes.Index(text, []byte("avg-cpu")):]
-	src, err := New("big.log", Options{Modified: modified, Open: func() (io.ReadCloser, error) {
+	src, err := New(source.File{Path: "big.log", Modified: modified, Open: func() (io.ReadCloser, error) {
 		return io.NopCloser(&endless{report: report, left: 4000}), nil
 	}})
 	if err != nil {
@@ -87,7 +87,7 @@ func BenchmarkRead(b *testing.B) {
 	}
 	report := text[bytes.Index(text, []byte("avg-cpu")):]
 	const repeat = 2000
-	src, err := New("big.log", Options{Modified: modified, Open: func() (io.ReadCloser, error) {
+	src, err := New(source.File{Path: "big.log", Modified: modified, Open: func() (io.ReadCloser, error) {
 		return io.NopCloser(&endless{report: report, left: repeat}), nil
 	}})
 	if err != nil {

@@ -48,7 +48,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
@@ -69,33 +68,9 @@ const (
 	batchTimesMax  = 512
 )
 
-// Options hold what a file's own bytes do not contain.
-type Options struct {
-	// Open opens the log from its start; it is called twice. nil opens Path.
-	Open func() (io.ReadCloser, error)
-	// Bytes is how many bytes Open gives, 0 if unknown. It is for progress only.
-	Bytes int64
-	// Modified is when the log was last written to; zero asks Path.
-	Modified time.Time
-}
-
-// Open prepares the log at path. It reads only its beginning.
-func Open(path string) (source.Source, error) { return New(path, Options{}) }
-
-// New is Open for a log that is not a plain file: compressed, or in memory.
-func New(path string, opt Options) (source.Source, error) {
-	if opt.Open == nil {
-		info, err := os.Stat(path)
-		if err != nil {
-			return nil, fmt.Errorf("iostat log: %w", err)
-		}
-		opt.Open = func() (io.ReadCloser, error) { return os.Open(path) }
-		opt.Bytes = info.Size()
-		if opt.Modified.IsZero() {
-			opt.Modified = info.ModTime()
-		}
-	}
-	r, err := opt.Open()
+// New prepares a log. It reads only its beginning.
+func New(from source.File) (source.Source, error) {
+	r, err := from.Open()
 	if err != nil {
 		return nil, fmt.Errorf("iostat log: %w", err)
 	}
@@ -103,14 +78,14 @@ func New(path string, opt Options) (source.Source, error) {
 	head := make([]byte, 4096)
 	n, err := io.ReadFull(r, head)
 	if n == 0 && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("iostat log %s: %w", path, err)
+		return nil, fmt.Errorf("iostat log %s: %w", from.Path, err)
 	}
 	head = head[:n]
-	if !Sniff(path, head) {
-		return nil, fmt.Errorf("%s is not an iostat log: neither a \"Device\" nor an \"avg-cpu\" heading nor {\"sysstat\" in its first %d bytes; make one with: S_TIME_FORMAT=ISO iostat -xt 1 > iostat.log", path, n)
+	if !Sniff(from.Path, head) {
+		return nil, fmt.Errorf("%s is not an iostat log: neither a \"Device\" nor an \"avg-cpu\" heading nor {\"sysstat\" in its first %d bytes; make one with: S_TIME_FORMAT=ISO iostat -xt 1 > iostat.log", from.Path, n)
 	}
-	out := &log{path: path, opt: opt, json: isJSON(head)}
-	out.SetDescription(recording.Source{Kind: "iostat", Name: path})
+	out := &log{from: from, json: isJSON(head)}
+	out.SetDescription(recording.Source{Kind: "iostat", Name: from.Path})
 	return out, nil
 }
 
@@ -135,8 +110,7 @@ func isJSON(head []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(head), []
 type log struct {
 	source.Recorded
 
-	path string
-	opt  Options
+	from source.File
 	json bool
 }
 
@@ -189,10 +163,10 @@ func (l *log) Read(ctx context.Context, w recording.Writer, opt source.Options) 
 	if err != nil {
 		return err
 	}
-	if err := sv.usable(l.path); err != nil {
+	if err := sv.usable(l.from.Path); err != nil {
 		return err
 	}
-	ck := newClock(sv, opt, l.opt.Modified)
+	ck := newClock(sv, opt, l.from.Modified)
 	it := newIntegrator(ctx, w, opt, sv)
 	err = l.each(ctx, opt, 1, func(r *report) error {
 		ms, ok := ck.at(r)
@@ -209,7 +183,7 @@ func (l *log) Read(ctx context.Context, w recording.Writer, opt source.Options) 
 	}
 	l.describe(w, sv, ck, it)
 	if it.samples == 0 && it.outside == 0 {
-		return fmt.Errorf("iostat log %s: none of its %d reports could be placed in time; record again with: S_TIME_FORMAT=ISO iostat -xt 1", l.path, sv.reports)
+		return fmt.Errorf("iostat log %s: none of its %d reports could be placed in time; record again with: S_TIME_FORMAT=ISO iostat -xt 1", l.from.Path, sv.reports)
 	}
 	return nil
 }
@@ -221,7 +195,7 @@ func (l *log) each(ctx context.Context, opt source.Options, pass int64, visit fu
 
 // eachOf is each, but first passes the reader on; its findings grow as it reads.
 func (l *log) eachOf(ctx context.Context, opt source.Options, pass int64, start func(reports), visit func(*report) error) error {
-	f, err := l.opt.Open()
+	f, err := l.from.Open()
 	if err != nil {
 		return fmt.Errorf("iostat log: %w", err)
 	}
@@ -236,7 +210,7 @@ func (l *log) eachOf(ctx context.Context, opt source.Options, pass int64, start 
 			}
 			if opt.Progress != nil {
 				// Both passes count as one piece of work with twice the bytes.
-				opt.Progress((pass*l.opt.Bytes+count.n)/2, l.opt.Bytes)
+				opt.Progress((pass*l.from.Bytes+count.n)/2, l.from.Bytes)
 			}
 		}
 		r, ok := rs.next()
@@ -264,7 +238,7 @@ func (c *counter) Read(p []byte) (int, error) {
 // describe writes the source of the samples and the notes about them.
 func (l *log) describe(w recording.Writer, sv *survey, ck *clock, it *integrator) {
 	d := recording.Source{
-		Kind: "iostat", Name: l.path, Host: sv.found.host,
+		Kind: "iostat", Name: l.from.Path, Host: sv.found.host,
 		Period: ck.period, Samples: it.samples, Facts: map[string]string{},
 	}
 	if it.samples > 0 {
@@ -279,7 +253,7 @@ func (l *log) describe(w recording.Writer, sv *survey, ck *clock, it *integrator
 	l.SetDescription(d)
 	w.Source(d)
 	for _, n := range append(ck.notes(sv), it.notes(sv)...) {
-		n.Source, n.File = l.path, l.path
+		n.Source, n.File = l.from.Path, l.from.Path
 		w.Note(n)
 	}
 }

@@ -42,7 +42,8 @@ func read(t testing.TB, path string, text []byte, opt source.Options) (*recordin
 	if opt.Location == nil {
 		opt.Location = time.UTC
 	}
-	src, err := New(path, Options{
+	src, err := New(source.File{
+		Path:     path,
 		Open:     func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text)), nil },
 		Bytes:    int64(len(text)),
 		Modified: modified,
@@ -331,7 +332,7 @@ func TestJSONSaysTheSame(t *testing.T) {
 		}
 		js.WriteString(`]}]}}`)
 		for _, in := range []string{text.String(), js.String()} {
-			src, err := New("x", Options{Open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(in)), nil }, Modified: modified})
+			src, err := New(source.File{Path: "x", Open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(in)), nil }, Modified: modified})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -356,18 +357,20 @@ func TestJSONSaysTheSame(t *testing.T) {
 	})
 }
 
-// TestOpenFile goes by the name: size and modification time are the file's.
-func TestOpenFile(t *testing.T) {
-	src, err := Open("testdata/xkt_iso.log")
+// TestProgress ensures that two readings of a file are told as one piece of work.
+func TestProgress(t *testing.T) {
+	text, err := os.ReadFile("testdata/xkt_iso.log")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var s sink
 	var done, total int64
-	err = src.Read(context.Background(), &s, source.Options{Progress: func(d, of int64) { done, total = d, of }})
-	if err != nil || s.batches == 0 || total == 0 || done > total {
-		t.Errorf("error %v, %d batches, progress %d of %d", err, s.batches, done, total)
+	if _, _, err = read(t, "xkt_iso.log", text, source.Options{Progress: func(d, of int64) { done, total = d, of }}); err != nil || total != int64(len(text)) || done > total {
+		t.Errorf("error %v, progress %d of %d", err, done, total)
 	}
+}
+
+// TestSniffCompressed ensures that compressed bytes are no log.
+func TestSniffCompressed(t *testing.T) {
 	var z bytes.Buffer
 	gz := gzip.NewWriter(&z)
 	io.WriteString(gz, old)

@@ -226,13 +226,14 @@ func (o *Opener) openFile(path string, info fs.FileInfo) (Input, error) {
 			return Input{}, fmt.Errorf("%s is %s compressed with %s: decompress it, or give %s", path, c.Name, p.kind, c.Whole)
 		}
 	}
+	from := source.File{Path: path, Open: p.open, Bytes: p.bytes, Modified: p.modified}
 	switch {
 	case iostat.Sniff(path, head):
-		return asInput(iostat.New(path, iostat.Options{Open: p.open, Bytes: p.bytes, Modified: p.modified}))
+		return asInput(iostat.New(from))
 	case fio.Sniff(path, head):
-		return asInput(fio.New(path, fio.FileOptions{Open: p.open, Bytes: p.bytes}))
+		return asInput(fio.New(from), nil)
 	case exposition.Sniff(path, head):
-		return asInput(exposition.New(path, exposition.FileOptions{Open: p.open, Bytes: p.bytes, Modified: p.modified, Exporters: o.exporters}))
+		return asInput(exposition.New(from, o.exporters), nil)
 	}
 	return Input{}, fmt.Errorf("%s %s", path, o.looksLike(head, p.kind))
 }
