@@ -42,8 +42,13 @@ func tryLayout(t testing.TB, file string, sets []string) (*emit.Layout, error) {
 // targets are the names of those that fit an engine.
 func targets(key string) []string {
 	var out []string
-	for _, t := range emit.Targets([]engine.Engine{engine.ByKey(engines.All(), key)}) {
-		out = append(out, t.Name)
+	for _, e := range engines.All() {
+		if e.Traits().Key != key {
+			continue
+		}
+		for _, t := range emit.Targets([]engine.Engine{e}) {
+			out = append(out, t.Name)
+		}
 	}
 	return out
 }

@@ -62,9 +62,6 @@ func (f *Fitted) Value(key string) *Value {
 	return nil
 }
 
-// Wants tells which metrics a fit reads: a source need not give others.
-func Wants(pack *rules.Pack) func(metric string) bool { return diagnose.Wants(pack) }
-
 // Fit makes a scenario of recordings of the same stretch of time. It fails when they cannot be
 // read, with a [ShortError] where they are too short, a [MissingError] where they lack what a
 // scenario needs, and an [EngineError] where it is not plain whose they are.

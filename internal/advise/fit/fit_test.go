@@ -12,6 +12,7 @@ import (
 	"plimsoll/internal/advise/fit"
 	engines "plimsoll/internal/engine"
 	"plimsoll/internal/engine/mongodb/names"
+	"plimsoll/internal/judge/diagnose"
 	"plimsoll/internal/model/scenario"
 	"plimsoll/internal/record/ftdc"
 	"plimsoll/internal/record/recording"
@@ -39,7 +40,7 @@ func TestCaptures(t *testing.T) {
 				t.Fatal(err)
 			}
 			mem := recording.NewMemory(recording.MemoryOptions{})
-			if err := src.Read(context.Background(), mem, source.Options{Want: fit.Wants(pack)}); err != nil {
+			if err := src.Read(context.Background(), mem, source.Options{Want: diagnose.Wants(pack)}); err != nil {
 				t.Fatal(err)
 			}
 			fitted, err := fit.Fit(context.Background(), []recording.Reader{mem}, fit.Options{Pack: pack, Engines: engines.All()})

@@ -79,26 +79,6 @@ func Facet[T any](all []Engine, key, verb string) (T, error) {
 	return none, &LackError{Key: key, Verb: verb, Have: have}
 }
 
-// ByKey returns the engine with a key in scenarios, nil if there is none.
-func ByKey(all []Engine, key string) Engine {
-	for _, e := range all {
-		if e.Traits().Key == key {
-			return e
-		}
-	}
-	return nil
-}
-
-// ByDatabase returns the engine with a name in recordings, nil if there is none.
-func ByDatabase(all []Engine, database string) Engine {
-	for _, e := range all {
-		if e.Traits().Database == database && database != "" {
-			return e
-		}
-	}
-	return nil
-}
-
 // A LackError says that an engine cannot do what a verb asks.
 type LackError struct {
 	Key  string   // the engine's, in scenarios

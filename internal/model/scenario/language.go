@@ -56,19 +56,6 @@ func (l *Language) Load(path string, sets []string) (*Scenario, error) {
 	return f.Parse(sets)
 }
 
-// LoadVolumes reads what is to be mounted: a scenario of which only volumes and host matter, or a
-// lone volume: an order by itself ("type: gp3"), with the instance it is attached to if that
-// matters ("instance: m5.large"). A lone volume becomes a scenario's volume called data, and
-// assignments over it need not say so: "iops=4000". Problems are told where they stand in the file,
-// by its own keys.
-func (l *Language) LoadVolumes(path string, sets []string) (*Scenario, error) {
-	f, err := l.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	return f.ParseVolumes(sets)
-}
-
 // Open reads a file for [File.Parse], no more of it than a scenario may have.
 func (l *Language) Open(path string) (*File, error) {
 	text, err := ReadText(path)

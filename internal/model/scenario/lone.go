@@ -14,7 +14,11 @@ import (
 // Text is what was read.
 func (f *File) Text() []byte { return f.text }
 
-// ParseVolumes makes volumes of the file, with assignments over it, as [Language.LoadVolumes] does.
+// ParseVolumes reads what is to be mounted, with assignments over it: a scenario of which only
+// volumes and host matter, or a lone volume: an order by itself ("type: gp3"), with the instance it
+// is attached to if that matters ("instance: m5.large"). A lone volume becomes a scenario's volume
+// called data, and assignments over it need not say so: "iops=4000". Problems have their places in
+// the file and its own keys.
 func (f *File) ParseVolumes(sets []string) (*Scenario, error) {
 	root, err := yamltree.Parse(bytes.TrimPrefix(f.text, []byte("\ufeff")), noun, "")
 	if err != nil || root.Find("type") == nil {

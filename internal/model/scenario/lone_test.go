@@ -2,8 +2,6 @@ package scenario_test
 
 import (
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -11,8 +9,7 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-func TestLoadVolumes(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "volume.yaml")
+func TestParseVolumes(t *testing.T) {
 	for name, c := range map[string]struct {
 		text string
 		sets []string
@@ -28,10 +25,7 @@ func TestLoadVolumes(t *testing.T) {
 		"on an instance":    {"type: gp3\nsize: 10GiB\ninstance: m5.large\n", nil, "3,000 IOPS"},
 		"instance assigned": {"type: gp3\nsize: 10GiB\n", []string{"instance=m5.large"}, "3,000 IOPS"},
 	} {
-		if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		s, err := language.LoadVolumes(path, c.sets)
+		s, err := language.NewFile("volume.yaml", []byte(c.text)).ParseVolumes(c.sets)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue

@@ -3,7 +3,6 @@ package model
 import (
 	"errors"
 	"fmt"
-	"strconv"
 
 	"plimsoll/internal/base/units"
 	"plimsoll/internal/base/vtime"
@@ -17,21 +16,6 @@ import (
 type Member struct {
 	Host      *kernel.Host
 	WAL, Data *kernel.Device
-}
-
-// Members finds n members' devices on one host, by their names: "m1/wal", "m1/data", "m2/wal"...
-// A member without a WAL device keeps its WAL with its data.
-func Members(env *engine.Env, n int) ([]Member, error) {
-	var out []Member
-	for k := 1; k <= n; k++ {
-		name := "m" + strconv.Itoa(k)
-		m := Member{Host: env.Host, WAL: env.Volume(name+"/wal", name+"/data"), Data: env.Volume(name + "/data")}
-		if m.Data == nil {
-			return nil, fmt.Errorf("etcd: member %d has no volume %q", k, name+"/data")
-		}
-		out = append(out, m)
-	}
-	return out, nil
 }
 
 // A Cluster is the model: all members, the network between them, and the clients' requests.

@@ -217,9 +217,9 @@ func TestConformance(t *testing.T) {
 	enginetest.Run(t, enginetest.Case{
 		Volumes: []string{"m1/data", "m2/data", "m3/data", "m2/wal"}, For: 15 * time.Second,
 		New: func(env engine.Env) (engine.Model, error) {
-			members, err := Members(&env, cfg.Members)
-			if err != nil {
-				return nil, err
+			var members []Member
+			for _, m := range []string{"m1", "m2", "m3"} {
+				members = append(members, Member{Host: env.Host, WAL: env.Volume(m+"/wal", m+"/data"), Data: env.Volume(m + "/data")})
 			}
 			return New(cfg, &env, members)
 		},
