@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/term"
+
+	"plimsoll/internal/record/address"
 )
 
 // An app is the environment of one run: arguments, streams, variables and the terminal.
@@ -17,6 +19,7 @@ type app struct {
 	getenv         func(name string) string
 	stdout, stderr stream
 	now            func() time.Time
+	secrets        *address.Secrets // of the arguments; no text may contain them
 	// helpless is the error of asking for help on what there is none; nil otherwise.
 	helpless error
 }
@@ -57,6 +60,8 @@ func fileStream(f *os.File) stream {
 
 // run runs the command that the arguments name, prints its error if any, and returns the exit code.
 func (a *app) run(ctx context.Context) int {
+	a.secrets = address.OfArguments(a.args)
+	a.stderr.Writer = a.secrets.Writer(a.stderr.Writer)
 	root := newRootCommand(a)
 	root.SetArgs(a.args)
 	root.SetOut(a.stdout)
@@ -66,6 +71,6 @@ func (a *app) run(ctx context.Context) int {
 		return exitFine
 	}
 	f := asFailure(ctx, err)
-	f.print(a.stderr, wantsJSON(a.args))
+	f.print(a.stderr, wantsJSON(a.args), a.secrets)
 	return f.code
 }

@@ -129,8 +129,8 @@ func TestFailures(t *testing.T) {
 	} {
 		f := asFailure(c.ctx, c.err)
 		var text, line bytes.Buffer
-		f.print(&text, false)
-		f.print(&line, true)
+		f.print(&text, false, nil)
+		f.print(&line, true, nil)
 		if f.code != c.code || text.String() != c.text || line.String() != c.json {
 			t.Errorf("%v: code %d, text %q, JSON %q", c.err, f.code, &text, &line)
 		}

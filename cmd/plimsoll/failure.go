@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"plimsoll/internal/record/address"
 )
 
 // The exit codes. They are a contract: scripts branch on them.
@@ -68,13 +70,13 @@ func asFailure(ctx context.Context, err error) *failure {
 	return out
 }
 
-// print writes the error as text, or as one line of JSON.
-func (f *failure) print(w io.Writer, asJSON bool) {
-	text := strings.TrimSpace(f.Error())
+// print writes the error as text, or as one line of JSON, without secrets.
+func (f *failure) print(w io.Writer, asJSON bool, secrets *address.Secrets) {
+	text, hint := secrets.Hide(strings.TrimSpace(f.Error())), secrets.Hide(f.hint)
 	if !asJSON {
 		fmt.Fprintf(w, "plimsoll: %s\n", printable(text))
-		if f.hint != "" {
-			fmt.Fprintf(w, "hint: %s\n", printable(f.hint))
+		if hint != "" {
+			fmt.Fprintf(w, "hint: %s\n", printable(hint))
 		}
 		return
 	}
@@ -85,7 +87,7 @@ func (f *failure) print(w io.Writer, asJSON bool) {
 	}
 	line, err := json.Marshal(struct {
 		Error body `json:"error"`
-	}{body{text, f.hint, f.code}})
+	}{body{text, hint, f.code}})
 	if err != nil {
 		fmt.Fprintf(w, "plimsoll: %s\n", text)
 		return

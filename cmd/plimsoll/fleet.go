@@ -62,10 +62,10 @@ func addHeader(cmd *cobra.Command, headers *[]string) {
 // parseHeaders reads values of --header.
 func parseHeaders(values []string) (http.Header, error) {
 	h := http.Header{}
-	for _, v := range values {
+	for i, v := range values { // its text may be a token
 		name, value, ok := strings.Cut(v, ":")
 		if name = strings.TrimSpace(name); !ok || name == "" || strings.ContainsAny(name+value, "\r\n") || strings.Contains(name, " ") {
-			return nil, usagef("for example --header 'X-Scope-OrgID: team'", "--header %q is not a header", v)
+			return nil, usagef("for example --header 'X-Scope-OrgID: team'", "--header: value %d is not a header", i+1)
 		}
 		h.Add(name, strings.TrimSpace(value))
 	}

@@ -120,7 +120,7 @@ func (o *watchOptions) Validate(cmd *cobra.Command, args []string, now time.Time
 
 // Run watches until the context ends.
 func (o *watchOptions) Run(ctx context.Context, a *app, args []string) (err error) {
-	log, changes := o.logger(a.stderr), o.logger(a.stdout)
+	log, changes := o.logger(a, a.stderr), o.logger(a, a.stdout)
 	server, err := watch.Listen(ctx, watch.ServerOptions{Addresses: o.addresses, Config: o.webConfig, Hosts: o.hosts})
 	if err != nil {
 		return err
@@ -231,11 +231,14 @@ func closeRing(ring *recording.Disk, log *slog.Logger) error {
 	}
 }
 
-// logger writes lines as text or JSON, with times in the chosen zone.
-func (o *watchOptions) logger(w io.Writer) *slog.Logger {
+// logger writes lines as text or JSON, with times in the chosen zone and without secrets.
+func (o *watchOptions) logger(a *app, w io.Writer) *slog.Logger {
 	opt := &slog.HandlerOptions{ReplaceAttr: func(_ []string, attr slog.Attr) slog.Attr {
-		if attr.Value.Kind() == slog.KindTime {
+		switch attr.Value.Kind() {
+		case slog.KindTime:
 			attr.Value = slog.TimeValue(attr.Value.Time().In(o.zone))
+		case slog.KindString, slog.KindAny:
+			attr.Value = slog.StringValue(a.secrets.Hide(attr.Value.String()))
 		}
 		return attr
 	}}

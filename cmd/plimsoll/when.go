@@ -53,6 +53,9 @@ func parseOffsets(values, args []string) (offsets, error) {
 		}
 		d, err := time.ParseDuration(text)
 		if err != nil {
+			if strings.Contains(v, "@") || strings.Contains(v, "://") { // what is behind the = may be a part of a password
+				return o, usagef("for example --offset 2s, or --offset iostat.log=-90m", "--offset %q does not end with = and a duration", address.Public(v))
+			}
 			return o, usagef("for example --offset 2s, or --offset iostat.log=-90m", "--offset %q: %q is not a duration", v, text)
 		}
 		if name == "" {

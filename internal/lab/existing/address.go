@@ -24,7 +24,7 @@ const addressBytesMax = 4096
 type Address struct {
 	kind   Addresses
 	parsed *address.Address
-	raw    string // as given, with its secrets
+	raw    string // for drivers, with its secrets
 	hosts  []string
 }
 
@@ -42,13 +42,12 @@ func (k Kinds) Parse(text string, getenv func(string) string) (*Address, error) 
 	if err != nil {
 		return nil, err
 	}
-	a := &Address{kind: *kind, parsed: parsed, raw: text}
 	if p := getenv(EnvPassword); p != "" && parsed.User != "" && !parsed.HasPassword {
-		escaped := strings.ReplaceAll(url.QueryEscape(p), "+", "%20")
-		a.raw = strings.Replace(text, "://"+parsed.UserInfo+"@", "://"+parsed.UserInfo+":"+escaped+"@", 1)
-		parsed.Password = p
-		parsed.Secrets.Add(p, escaped)
+		parsed.Password, parsed.HasPassword = p, true
 	}
+	a := &Address{kind: *kind, parsed: parsed, raw: parsed.Canonical()}
+	_, escaped, _ := strings.Cut(parsed.Userinfo(), ":")
+	parsed.Secrets.Add(parsed.Password, escaped, url.QueryEscape(parsed.Password))
 	a.hosts = slices.DeleteFunc(slices.Clone(parsed.Hosts), func(h string) bool { return h == "" })
 	a.parameter()
 	if len(a.hosts) == 0 && !kind.Socket {

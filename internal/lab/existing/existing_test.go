@@ -117,10 +117,14 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if a.Engine() == "" || a.Product() == "" || a.Secret() != text {
-			t.Errorf("%q: %#v", text, a)
+		user, password := a.User()
+		again, err := kinds.Parse(a.Secret(), none)
+		if err != nil || a.Engine() == "" || a.Product() == "" || again.String() != a.String() {
+			t.Fatalf("%q: %#v, again %#v, %v", text, a, again, err)
 		}
-		_, password := a.User()
+		if u, p := again.User(); u != user || p != password {
+			t.Errorf("%q: drivers see another user or password", text)
+		}
 		if len(password) > 3 && !strings.Contains(strings.Join(a.Hosts(), ","), password) && !strings.Contains("PostgreSQL at MongoDB etcd on this machine", password) &&
 			strings.Contains(a.String(), password) {
 			t.Errorf("%q shows its password: %s", text, a)

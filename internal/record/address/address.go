@@ -78,18 +78,22 @@ func Parse(text string) (*Address, error) {
 func (a *Address) Canonical() string {
 	var b strings.Builder
 	b.WriteString(a.Scheme + "://")
-	if a.UserInfo != "" {
-		b.WriteString(escape(a.User))
-		if a.HasPassword {
-			b.WriteString(":" + escape(a.Password))
-		}
-		b.WriteString("@")
+	if user := a.Userinfo(); user != "" {
+		b.WriteString(user + "@")
 	}
 	b.WriteString(strings.Join(a.Hosts, ",") + a.Path)
 	if a.Query != "" {
 		b.WriteString("?" + a.Query)
 	}
 	return b.String()
+}
+
+// Userinfo is user and password with their special characters escaped, without the @.
+func (a *Address) Userinfo() string {
+	if a.HasPassword {
+		return escape(a.User) + ":" + escape(a.Password)
+	}
+	return escape(a.User)
 }
 
 // escape writes everything but letters and digits as %XX: drivers disagree about the rest.

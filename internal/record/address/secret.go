@@ -30,8 +30,11 @@ func (s *Secrets) Add(texts ...string) {
 	slices.SortStableFunc(s.texts, func(x, y string) int { return len(y) - len(x) })
 }
 
-// Hide removes the secrets from a text.
+// Hide removes the secrets from a text; a nil Secrets has none.
 func (s *Secrets) Hide(text string) string {
+	if s == nil {
+		return text
+	}
 	for _, t := range s.texts {
 		if len(t) >= hideFrom {
 			text = strings.ReplaceAll(text, t, hidden)

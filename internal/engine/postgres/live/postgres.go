@@ -114,6 +114,9 @@ func newTarget(address string, opt Options) (*target, error) {
 		cfg.User = u
 	}
 	t.secrets.Add(cfg.Password)
+	if _, escaped, ok := strings.Cut(parsed.Userinfo(), ":"); ok {
+		t.secrets.Add(escaped)
+	}
 	cfg.ConnectTimeout = min(connectWithin, t.within*4/5)
 	cfg.DialFunc = dial(cfg.DialFunc, t.budget)
 	cfg.MaxProtocolMessageBodyLen = messageBytesMax

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// The parts of the password in secretive addresses. None of them may be in any text.
+const (
+	secretFirst = "qZx7"
+	secretLast  = "w9Kv"
+)
+
+// secretive are addresses whose password has characters that nobody escaped, at a port where
+// nothing listens, and such that are mistaken.
+func secretive() []string {
+	var out []string
+	schemes := []string{"mongodb", "postgres", "etcd", "http", "https", "mysql", "etcds", "mongodb+srv", "postgresql"}
+	for i, filling := range []string{"/", "?", "#", "@", ":", "%", "/@", " ", "\\\"", "%41", "=", "&"} {
+		out = append(out, schemes[i%len(schemes)]+"://me:"+secretFirst+filling+secretLast+"@127.0.0.1:1/metrics")
+	}
+	return append(out, "me:"+secretFirst+secretLast+"@127.0.0.1:1", "postgres:/me:"+secretFirst+"/"+secretLast+"@127.0.0.1:1",
+		"postgres://127.0.0.1:1/db?user=me&password="+secretFirst+secretLast)
+}
+
+// shows runs the program and reports what it shows of the password.
+func shows(t *testing.T, args ...string) {
+	t.Helper()
+	// What would go on without an end is ended; how far it came does not matter.
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	a, stdout, stderr := testApp(args...)
+	a.run(ctx)
+	for _, text := range []string{stdout.String(), stderr.String()} {
+		if strings.Contains(text, secretFirst) || strings.Contains(text, secretLast) {
+			t.Errorf("%q shows %.1000s", args, text)
+		}
+	}
+}
+
+// Every verb and every flag is given an address: those that take one, and those that take a file, a
+// name or a number and say that it is none.
+func TestNoSecretIsShown(t *testing.T) {
+	t.Chdir(t.TempDir())
+	all := secretive()
+	var visit func(c *cobra.Command)
+	visit = func(c *cobra.Command) {
+		path := strings.Fields(c.CommandPath())[1:]
+		slow := len(path) > 0 && (path[0] == "watch" || path[0] == "record" || path[0] == "diagnose") // these read them
+		for i, address := range all {
+			if !slow || i%3 == 0 {
+				shows(t, append(path, address)...)
+				if i%4 == 0 {
+					shows(t, append(path, "-o", "json", address)...)
+				}
+			}
+		}
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			if f.Name == "help" || f.Name == "dir" || f.NoOptDefVal != "" { // a folder of any name may be made
+				return
+			}
+			shows(t, append(path, "--"+f.Name, all[0])...)
+			shows(t, append(path, "no-such-file", "--"+f.Name+"="+all[3])...)
+		})
+		for _, sub := range c.Commands() {
+			visit(sub)
+		}
+	}
+	a, _, _ := testApp()
+	visit(newRootCommand(a))
+}
+
+// The verbs that take an address of their own get each address with what they need beside it.
+func TestNoSecretOfServersIsShown(t *testing.T) {
+	scenarios, err := filepath.Glob("../../examples/scenarios/lab-*.yaml")
+	if err != nil || len(scenarios) == 0 {
+		t.Fatal("no scenarios", err)
+	}
+	for i := range scenarios {
+		if scenarios[i], err = filepath.Abs(scenarios[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Chdir(t.TempDir())
+	for _, filling := range []string{"/", "?", "#", "@", ":", "%", "/@", " "} {
+		for _, scheme := range []string{"mongodb", "postgres", "etcd", "https"} {
+			address := scheme + "://me:" + secretFirst + filling + secretLast + "@127.0.0.1:1/"
+			for _, s := range scenarios {
+				if scheme == "https" || strings.Contains(s, scheme) || scheme == "mongodb" && strings.Contains(s, "wiredtiger") {
+					shows(t, "lab", "run", s, "--yes", "--server", address)
+				}
+			}
+			shows(t, "lab", "check-perf", "--yes", "--duration", "1s", "--server", address)
+			shows(t, "diagnose", "host", "--for", "1s", "--offset", address+"=1s")
+			shows(t, "diagnose", "host", "--for", "1s", "--offset", address)
+			shows(t, "diagnose", "--prometheus", address)
+			shows(t, "diagnose", "host", "--header", "X "+address)
+		}
+	}
+	shows(t, "watch", "postgres://me:"+secretFirst+"@"+secretLast+"@127.0.0.1:1/shop", "--web.listen-address", "127.0.0.1:0")
+}

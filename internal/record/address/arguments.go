@@ -1,0 +1,89 @@
+package address
+
+import (
+	"io"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// pieceMin is the length from which a part of a password is hidden by itself. Parsers' errors tell
+// parts: what they took for a port, a path or a host.
+const pieceMin = 4
+
+// OfArguments returns the secrets of a command line: the passwords and tokens of everything in it
+// that may be meant as an address, whether it is one or not. A password may have any characters,
+// none of them escaped, and ends at the last @.
+func OfArguments(args []string) *Secrets {
+	s := &Secrets{}
+	for _, arg := range args {
+		if strings.HasPrefix(arg, "-") {
+			if _, value, ok := strings.Cut(arg, "="); ok {
+				s.argument(value)
+			}
+		}
+		s.argument(arg)
+	}
+	return s
+}
+
+func (s *Secrets) argument(arg string) {
+	_, rest, hasScheme := strings.Cut(arg, ":/")
+	if !hasScheme {
+		rest = arg
+	}
+	rest = strings.TrimLeft(rest, "/")
+	tail := rest
+	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
+		tail = rest[at+1:]
+		if _, password, ok := strings.Cut(rest[:at], ":"); ok {
+			s.password(password, arg[:len(arg)-len(rest)]+tail)
+		}
+	}
+	if _, query, ok := strings.Cut(tail, "?"); ok && hasScheme {
+		s.parameters(query)
+	}
+}
+
+// password adds a password as it is written, as it is meant, as it may be printed, and its parts;
+// except what the address without it shows as well.
+func (s *Secrets) password(written, public string) {
+	meant := written
+	if plain, err := url.PathUnescape(written); err == nil {
+		meant = plain
+	}
+	all := []string{written, meant}
+	for _, p := range []string{written, meant} {
+		quoted := strconv.Quote(p)
+		all = append(all, quoted[1:len(quoted)-1], url.PathEscape(p), url.QueryEscape(p), escape(p), url.UserPassword("", p).String()[1:])
+		all = append(all, strings.FieldsFunc(p, func(r rune) bool {
+			return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-_.!~*$+,;", r)
+		})...)
+	}
+	for _, p := range all {
+		if len(p) >= pieceMin && !strings.Contains(public, p) {
+			s.Add(p)
+		}
+	}
+}
+
+// Writer returns a writer that hides the secrets in whatever is written to w. A secret must not be
+// written in two parts.
+func (s *Secrets) Writer(w io.Writer) io.Writer { return &hiding{s, w} }
+
+type hiding struct {
+	secrets *Secrets
+	w       io.Writer
+}
+
+// Write implements io.Writer.
+func (h *hiding) Write(p []byte) (int, error) {
+	text := string(p)
+	if shown := h.secrets.Hide(text); shown != text {
+		if _, err := io.WriteString(h.w, shown); err != nil {
+			return 0, err
+		}
+		return len(p), nil
+	}
+	return h.w.Write(p)
+}
