@@ -2,10 +2,10 @@
 //
 //	go run ./deploy/grafana > deploy/grafana/plimsoll.json
 //
-// Each engine has a row: when `plimsoll watch` found what, and each signal that rules judge by.
-// Signals are asked of the exporters' own metrics, so the panels show what the rules see, with or
-// without watch; a panel stays empty where no exporter tells its signal. Where a signal is a sum
-// over a database, it is one over all that cluster and instance select.
+// Each engine has a row: when `plimsoll watch` found what, and each signal that its rules use. The
+// panels query the exporters' own metrics, so they show what the rules see, with or without watch;
+// a panel stays empty if no exporter has its signal. A signal that is a sum over a database is a
+// sum over everything that cluster and instance select.
 package main
 
 import (
@@ -23,7 +23,7 @@ import (
 	"plimsoll/internal/judge/rules"
 )
 
-// rangeMark is a range that nobody writes: it becomes Grafana's own, four scrapes or more.
+// rangeMark is a range that no query uses: it is replaced by Grafana's own, four scrapes or more.
 const rangeMark, grafanaRange = "1h2m3s", "$__rate_interval"
 
 // A row of the dashboard has some signals, and the findings of some families of rules.
@@ -33,8 +33,8 @@ type row struct {
 	rules   string // a regular expression of ids
 }
 
-// rows are those of clients, disks, hosts and containers, by how their signals' names begin, and
-// one of each engine.
+// rows are those of clients, disks, hosts and containers, by the prefix of their signals' names,
+// and one for each engine.
 func rows() []row {
 	prefixed := func(title, prefixes, ids string) row {
 		return row{title, func(s *rules.Signal) bool { return hasPrefix(s, prefixes) }, ids}
@@ -62,7 +62,6 @@ func rows() []row {
 	return out
 }
 
-// pack is what the dashboard shows.
 var pack = rules.NewPack(engines.All())
 
 type object = map[string]any
@@ -85,7 +84,7 @@ func write(w io.Writer) error {
 	return enc.Encode(d)
 }
 
-// A layout gives panels their places: two a line, Grafana's width being 24.
+// A layout assigns panels their positions: two per line, in Grafana's width of 24.
 type layout struct {
 	panels []object
 	y      int
@@ -160,7 +159,7 @@ func dashboard() (object, error) {
 
 var source = object{"type": "prometheus", "uid": "${datasource}"}
 
-// matchers select what the variables say; a series without the label is selected by All.
+// matchers select by the variables; All also selects a series without the label.
 const matchers = `{cluster=~"$cluster",instance=~"$instance"}`
 
 func variables() []any {
@@ -186,7 +185,7 @@ func panel(kind, title, about, unit, expr, legend string) object {
 	}
 }
 
-// findings show when which rule found something.
+// findings shows when which rule found something.
 func findings(title, ids string) object {
 	p := panel("state-timeline", "Findings: "+title, "1 while a finding holds, as plimsoll watch tells it.", "none",
 		`plimsoll_finding{cluster=~"$cluster",instance=~"$instance",rule=~"`+ids+`"}`, "{{instance}} {{rule}} {{subject}} ({{severity}})")
@@ -195,7 +194,7 @@ func findings(title, ids string) object {
 	return p
 }
 
-// query is a signal over exporters' metrics, of what the variables select.
+// query returns a signal's query over exporters' metrics, restricted by the variables.
 func query(s *rules.Signal) (string, error) {
 	text, err := pack.Inline(s.Name, rangeMark)
 	if err != nil {
@@ -226,7 +225,7 @@ func hasPrefix(s *rules.Signal, prefixes string) bool {
 	return false
 }
 
-// title is a signal's name as words.
+// title turns a signal's name into words.
 func title(s *rules.Signal) string {
 	name, _, _ := strings.Cut(strings.TrimPrefix(s.Name, rules.SignalPrefix), ":")
 	return strings.ReplaceAll(name, "_", " ")
@@ -240,7 +239,7 @@ func legend(s *rules.Signal) string {
 	return text
 }
 
-// grafanaUnit is what Grafana calls a unit.
+// grafanaUnit returns Grafana's name of a unit.
 func grafanaUnit(unit string) string {
 	switch unit {
 	case "ratio", "s/s":

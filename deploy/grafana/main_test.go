@@ -14,7 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "write plimsoll.json anew")
 
-// The dashboard in the repository is that of the pack as it is.
+// The dashboard in the repository is up to date with the pack.
 func TestDashboardIsCurrent(t *testing.T) {
 	var got bytes.Buffer
 	if err := write(&got); err != nil {
@@ -34,7 +34,7 @@ func TestDashboardIsCurrent(t *testing.T) {
 	}
 }
 
-// model is what is asserted of a dashboard, as Grafana reads it.
+// model is the part of a dashboard that the tests check, as Grafana reads it.
 type model struct {
 	Panels []struct {
 		ID      int
@@ -59,7 +59,7 @@ func read(t *testing.T) model {
 	return m
 }
 
-// Every query is PromQL once Grafana has put its variables in.
+// Every query is valid PromQL once Grafana has replaced its variables.
 func TestQueriesParse(t *testing.T) {
 	grafana := strings.NewReplacer("$__rate_interval", "1m", "$cluster", "prod-.*", "$instance", ".*")
 	seen := 0
@@ -84,7 +84,7 @@ func TestQueriesParse(t *testing.T) {
 	}
 }
 
-// Each signal has a panel and each rule a row; fio's are of measurements, which no server holds.
+// Each signal has a panel and each rule a row, except fio's signals, which no server holds.
 func TestDashboardHasThePack(t *testing.T) {
 	titles := map[string]bool{}
 	for _, p := range read(t).Panels {
@@ -108,7 +108,7 @@ func TestDashboardHasThePack(t *testing.T) {
 	}
 }
 
-// No panel lies on another, and none beyond Grafana's 24 columns.
+// No panel overlaps another, and none exceeds Grafana's 24 columns.
 func TestPanelsDoNotOverlap(t *testing.T) {
 	cells, ids := map[[2]int]string{}, map[int]bool{}
 	m := read(t)
@@ -120,7 +120,7 @@ func TestPanelsDoNotOverlap(t *testing.T) {
 		for x := p.GridPos.X; x < p.GridPos.X+p.GridPos.W; x++ {
 			for y := p.GridPos.Y; y < p.GridPos.Y+p.GridPos.H; y++ {
 				if over := cells[[2]int{x, y}]; over != "" || x >= 24 {
-					t.Fatalf("%s lies on %q at %d, %d", p.Title, over, x, y)
+					t.Fatalf("%s overlaps %q at %d, %d", p.Title, over, x, y)
 				}
 				cells[[2]int{x, y}] = p.Title
 			}

@@ -4,9 +4,9 @@
 //	docker load -i plimsoll.tar        # or podman load, skopeo copy oci-archive:plimsoll.tar ...
 //
 // The file is an OCI image layout (OCI image specification 1.1) that also has the manifest.json of
-// `docker save`. In it are the program, which is static and holds its time zones, the certificates
-// of well-known authorities, and an empty /data, which belongs to user 65532: the one who runs, and
-// all that he may write to. The same input gives the same bytes.
+// `docker save`. It contains the program (static, with time zones), the certificates of well-known
+// authorities, and an empty /data. The image runs as user 65532, who owns /data and can write
+// nowhere else. The same input gives the same bytes.
 package main
 
 import (
@@ -27,11 +27,11 @@ import (
 	"time"
 )
 
-// nonroot is the user of the image: the number that distroless images have for it, which
-// Kubernetes' runAsNonRoot can see to be none of root's.
+// nonroot is the image's user, by the same number as in distroless images: Kubernetes' runAsNonRoot
+// can verify that it is not root.
 const nonroot = 65532
 
-// An input is what an image is made of.
+// An input is everything that goes into an image.
 type input struct {
 	program, certificates, licence []byte
 	arch, version                  string
@@ -83,7 +83,7 @@ func run(args []string, epoch string) error {
 	return os.WriteFile(*out, image.Bytes(), 0o644)
 }
 
-// static checks that a program needs nothing beside it: the image has no loader and no libraries.
+// static checks that a program is self-contained: the image has no loader and no libraries.
 func static(program []byte) error {
 	f, err := elf.NewFile(bytes.NewReader(program))
 	if err != nil {
@@ -114,7 +114,7 @@ func layer(in input) ([]byte, error) {
 		{"etc/ssl/", 0o755, 0, nil},
 		{"etc/ssl/certs/", 0o755, 0, nil},
 		{"etc/ssl/certs/ca-certificates.crt", 0o644, 0, in.certificates},
-		{"proc/", 0o555, 0, nil}, // mount points, since nothing can be made on a read-only root
+		{"proc/", 0o555, 0, nil}, // mount points, which cannot be created on a read-only root
 		{"sys/", 0o555, 0, nil},
 		{"usr/", 0o755, 0, nil},
 		{"usr/bin/", 0o755, 0, nil},

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// program is the least that is a static program for Linux: a header.
+// program is the smallest static program for Linux: a header.
 func program(t *testing.T) []byte {
 	t.Helper()
 	h := elf.Header64{Type: uint16(elf.ET_EXEC), Machine: uint16(elf.EM_X86_64), Version: uint32(elf.EV_CURRENT), Ehsize: 64}
@@ -46,8 +46,8 @@ func files(t *testing.T, archive []byte) (map[string][]byte, map[string]*tar.Hea
 	}
 }
 
-// From the index down each part is named by what it holds, and the image is what is said of it:
-// another user than root, who owns /data and nothing else.
+// Starting at the index, each part is named by its digest, and the image has the promised
+// properties: a user other than root, who owns /data and nothing else.
 func TestImage(t *testing.T) {
 	in := input{program: program(t), certificates: []byte("PEM"), licence: []byte("Apache"), arch: "arm64", version: "1.2.3", made: time.Unix(1_795_273_200, 0).UTC()}
 	var image, again bytes.Buffer
@@ -55,7 +55,7 @@ func TestImage(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(image.Bytes(), again.Bytes()) {
-		t.Error("the same input gives other bytes")
+		t.Error("the same input gives different bytes")
 	}
 	parts, _ := files(t, image.Bytes())
 	blob := func(d descriptor) []byte {
@@ -110,7 +110,7 @@ func TestImage(t *testing.T) {
 	}
 }
 
-// A script or a program for another system is refused before an image of it fails in a cluster.
+// A script or a program for another system is refused, before its image fails in a cluster.
 func TestProgramsThatCannotRun(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "plimsoll")

@@ -61,7 +61,7 @@ func aws(l *Layout, _ *Options) (*Part, error) {
 		"# and those of the AWS CLI: AWS_PROFILE, AWS_REGION. Run it with --dry-run first.\nset -euo pipefail\n\n" + awsScript + "\nlayout() {" + indented(b.String()) + "}\n\nmain \"$@\"\n"
 	p.Files = []File{{Path: "aws/volumes.sh", Text: []byte(text), Mode: executable}}
 	p.Apply = append([]string{"`aws/volumes.sh --dry-run` shows which variables it needs and what it would do; then run it without. It can be run again: it leaves alone what is already done, and refuses a volume whose last modification is not completed."}, p.Apply...)
-	p.Verify = []string{"`aws ec2 describe-volumes --volume-ids ...` gives the new figures. They count from the state *optimizing* on, at least as good as the old ones and not yet always the new."}
+	p.Verify = []string{"`aws ec2 describe-volumes --volume-ids ...` shows the new figures. In the state *optimizing*, performance is at least that of the old figures and not always that of the new ones."}
 	p.Back = []string{"The same commands with the old values (they are in the script's comments), once the modification is completed. EBS takes at most four modifications of a volume in 24 hours."}
 	p.Risks = append(p.Risks, ebsRisks(l)...)
 	return p, nil

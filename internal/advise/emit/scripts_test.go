@@ -136,8 +136,8 @@ func TestAWSScript(t *testing.T) {
 		name, env, says string
 		fails           bool
 	}{
-		{"so already", "FAKE_IS=gp3 100 4000 250", "vol-1 is so already", false},
-		{"larger", "FAKE_IS=gp3 200 3000 250", "cannot be made smaller", true},
+		{"unchanged", "FAKE_IS=gp3 100 4000 250", "vol-1 is unchanged", false},
+		{"larger", "FAKE_IS=gp3 200 3000 250", "a volume cannot shrink", true},
 		{"just modified", "FAKE_MODIFIED=completed 2999-01-01T00:00:00Z", "vol-1 is optimizing", false},
 		{"modified too often", "FAKE_MODIFY=VolumeModificationRateExceeded", "four modifications in 24 hours", true},
 		{"under way", "FAKE_MODIFIED=optimizing 2020-01-01T00:00:00Z", "is being modified", true},

@@ -54,9 +54,9 @@ func terraform(l *Layout, _ *Options) (*Part, error) {
 		return nil, nil
 	}
 	p.Files = []File{{Path: "terraform/volumes.tf", Text: hclwrite.Format(f.Bytes()), Mode: plain}}
-	p.Apply = append([]string{"Name the machines in `var.plimsoll_machines`. A volume that is there already must be known to Terraform before: either change the resource you have to these values, or " +
-		"`terraform import 'aws_ebs_volume.data[\"NAME\"]' vol-...`. `terraform plan` must say *update in-place* for it: **a plan that says *replace* or *destroy* would delete the data.**"}, p.Apply...)
-	p.Verify = []string{"`terraform plan` says that nothing changes; `aws ec2 describe-volumes-modifications` says *optimizing*, then *completed*."}
+	p.Apply = append([]string{"Name the machines in `var.plimsoll_machines`. Terraform must know an existing volume first: either change its resource to these values, or " +
+		"`terraform import 'aws_ebs_volume.data[\"NAME\"]' vol-...`. For it, `terraform plan` must say *update in-place*: **a plan that says *replace* or *destroy* would delete the data.**"}, p.Apply...)
+	p.Verify = []string{"`terraform plan` reports no changes; `aws ec2 describe-volumes-modifications` says *optimizing*, then *completed*."}
 	p.Back = []string{"The old values back into the resource and `terraform apply`, once the modification is *completed*: Amazon EBS takes at most four modifications of a volume in 24 hours (EC2 API, ModifyVolume). A volume cannot be made smaller again."}
 	p.Risks = ebsRisks(l)
 	return p, nil

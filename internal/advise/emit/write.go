@@ -22,7 +22,7 @@ import (
 // had done. Edited files are refused with an *[InputError] unless force is given.
 func (f *Folder) Write(files []File, force bool) error {
 	if edited := f.Edited(files); len(edited) > 0 && !force {
-		return Inputf("--diff shows what would change; --force writes over them; or name another folder", "%s: edited since emit wrote it, and left alone: %s", f.path, oneLine(strings.Join(edited, ", ")))
+		return Inputf("--diff shows what would change; --force overwrites them; or name another folder", "%s: edited since emit wrote it, and not overwritten: %s", f.path, oneLine(strings.Join(edited, ", ")))
 	}
 	w := &writing{folder: f, was: map[string]former{}}
 	if err := w.all(files); err != nil {
@@ -71,7 +71,7 @@ func (w *writing) all(files []File) error {
 		case there && bytes.Equal(was, n.Text):
 			continue
 		case there && was == nil:
-			return Inputf("move it elsewhere, or name another folder", "%s has more than %d MiB: it was not written here", w.place(n.Path), fileBytesMax>>20)
+			return Inputf("move it elsewhere, or name another folder", "%s has more than %d MiB: emit did not write it", w.place(n.Path), fileBytesMax>>20)
 		}
 		if err := w.write(n); err != nil {
 			return err
