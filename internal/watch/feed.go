@@ -61,7 +61,7 @@ func newFeed(in Input, outs []*queue, pack *rules.Pack, log *slog.Logger) *feed 
 	f := &feed{
 		figs: newFigures(pack),
 		in:   in, name: in.Source.Describe().Name, outs: outs, log: log, wants: remembered(diagnose.Wants(pack)), period: in.Options.Period,
-		window: recording.NewMemory(recording.MemoryOptions{MaxBytes: windowBytesMax, Tail: windowTail}),
+		window: recording.NewMemory(recording.MemoryOptions{MaxBytes: windowBytesMax, Tail: windowTail, Rolling: true}),
 		told:   map[string]recording.Source{}, remarks: map[string]bool{}, heard: time.Now(),
 	}
 	if f.period <= 0 {
@@ -211,7 +211,11 @@ func (f *feed) Note(n recording.Note) {
 	f.remarks[n.Text] = true
 	f.mu.Unlock()
 	if !said {
-		f.log.Info("the source has a note", "source", f.name, "kind", string(n.Kind), "note", n.Text)
+		level := slog.LevelInfo
+		if n.Kind == recording.NoteDropped {
+			level = slog.LevelWarn
+		}
+		f.log.Log(context.Background(), level, "the source has a note", "source", f.name, "kind", string(n.Kind), "note", n.Text)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/record/source"
 )
 
 // labelMax bounds a label's value in bytes: subjects and names come from sources.
@@ -50,10 +51,16 @@ var (
 		"Samples taken from a source: times, not values.", []string{"source"}, nil)
 	descValues = prometheus.NewDesc("plimsoll_source_values_total",
 		"Values in the samples of a source.", []string{"source"}, nil)
+	descDropped = prometheus.NewDesc("plimsoll_source_dropped_values_total",
+		"Values of a source that were dropped: dated too far from this machine's clock, or of more series than a source may have.", []string{"source"}, nil)
 	descLag = prometheus.NewDesc("plimsoll_source_lag_seconds",
 		"Time since the newest sample of a source arrived.", []string{"source"}, nil)
 	descMemory = prometheus.NewDesc("plimsoll_window_memory_bytes",
-		"Memory used by the windows' samples.", nil, nil)
+		"Memory used by the windows' samples, by their own count.", nil, nil)
+	descHeap = prometheus.NewDesc("plimsoll_heap_bytes",
+		"Memory of everything this process holds, measured: windows, ring, pages being read, and what is not collected yet.", nil, nil)
+	descResident = prometheus.NewDesc("plimsoll_resident_memory_bytes",
+		"Memory that the kernel has given to this process.", nil, nil)
 	descRing = prometheus.NewDesc("plimsoll_ring_bytes",
 		"Size of the ring's files on disk.", nil, nil)
 	descRingWriting = prometheus.NewDesc("plimsoll_ring_writing",
@@ -178,10 +185,16 @@ func (w *Watch) collectFeeds(ch chan<- prometheus.Metric) {
 		give(ch, descUp, prometheus.GaugeValue, flag(samples > 0 && !silent), []string{name})
 		give(ch, descSamples, prometheus.CounterValue, float64(samples), []string{name})
 		give(ch, descValues, prometheus.CounterValue, float64(values), []string{name})
+		if d, ok := f.in.Source.(source.Dropper); ok {
+			give(ch, descDropped, prometheus.CounterValue, float64(d.Dropped()), []string{name})
+		}
 		give(ch, descLag, prometheus.GaugeValue, lag.Seconds(), []string{name})
 		f.figs.collect(name, ch)
 	}
 	give(ch, descMemory, prometheus.GaugeValue, float64(memory), nil)
+	heap, resident := processMemory()
+	give(ch, descHeap, prometheus.GaugeValue, heap, nil)
+	give(ch, descResident, prometheus.GaugeValue, resident, nil)
 }
 
 // give sends a metric unless its value is unknown.

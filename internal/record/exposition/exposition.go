@@ -289,7 +289,7 @@ func (r *fileReader) describe() {
 		note(recording.Note{Kind: recording.NoteLimit, Text: "the file holds one moment only: no rate can be told from it; put several pages, taken a second apart, into one file"})
 	}
 	if r.parser.dropped > 0 {
-		note(recording.Note{Kind: recording.NoteDropped, Text: fmt.Sprintf("%d samples of series beyond the first %d were left out", r.parser.dropped, seriesMax)})
+		note(recording.Note{Kind: recording.NoteDropped, Text: overSeries(r.parser.dropped)})
 	}
 }
 

@@ -3,6 +3,7 @@ package exposition
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -34,6 +35,7 @@ type parser struct {
 	series map[string]*known // by the series' text
 	page   int64             // counts the pages
 	usual  int               // samples of the last page
+	lines  int               // series of the current page
 	table  *labels.SymbolTable
 
 	prefixes map[string]bool // of metric names: etcd, pg, ...
@@ -41,7 +43,8 @@ type parser struct {
 	host     string
 	nodeTime float64 // node_time_seconds of the current page
 	samples  int64
-	dropped  int64
+	dropped  int64 // samples of series beyond seriesMax
+	tidied   int64 // page at which dead series were last forgotten
 }
 
 // known is a series seen on an earlier line.
@@ -50,6 +53,28 @@ type known struct {
 	name   string
 	page   int64 // the last page that contained it
 	ms     int64 // and its timestamp there
+	valued bool  // and whether it had a value there
+}
+
+// Series that a page no longer has are forgotten: an exporter whose labels change, as those of a
+// connection or a pod do, has ever new ones.
+const (
+	deadPages   = 10   // pages after which a series is dead
+	seriesSpare = 1000 // beyond twice those of a page, before the dead are looked for
+)
+
+// tidy forgets the series that neither this page had so far nor so many before it; at most once in a
+// page.
+func (p *parser) tidy(pages int64) {
+	if p.tidied == p.page {
+		return
+	}
+	p.tidied = p.page
+	for text, k := range p.series {
+		if k.page < p.page-pages {
+			delete(p.series, text)
+		}
+	}
 }
 
 func newParser(exporters []Exporter, want func(string) bool) *parser {
@@ -65,7 +90,13 @@ func (p *parser) parse(body []byte, contentType string) (out []sample, bad []bad
 	p.page++
 	p.nodeTime = 0
 	out = make([]sample, 0, p.usual)
-	defer func() { p.usual = len(out) }()
+	defer func() {
+		p.usual = len(out)
+		if len(p.series) > seriesSpare+2*p.lines {
+			p.tidy(deadPages)
+		}
+	}()
+	p.lines = 0
 	if contentType == "" {
 		contentType = textType // as from a shell script behind a web server
 	}
@@ -137,6 +168,9 @@ func (p *parser) sample(tp textparse.Parser, text []byte, ms int64, v float64) (
 	k, ok := p.series[string(text)]
 	if !ok {
 		if len(p.series) >= seriesMax {
+			p.tidy(0)
+		}
+		if len(p.series) >= seriesMax {
 			p.dropped++
 			return sample{}, false
 		}
@@ -153,14 +187,15 @@ func (p *parser) sample(tp textparse.Parser, text []byte, ms int64, v float64) (
 		p.nodeTime = v
 	}
 	p.samples++
-	if k.labels.IsEmpty() || v != v {
-		return sample{}, false
-	}
-	// If a series occurs twice in a page with the same time, the first value is kept.
-	if k.page == p.page && k.ms == ms {
-		return sample{}, false
-	}
+	p.lines++
+	again := k.page == p.page && k.ms == ms && k.valued
+	valued := v == v
+	k.valued = valued || k.page == p.page && k.valued
 	k.page, k.ms = p.page, ms
+	// If a series occurs twice in a page with the same time, the first value is kept.
+	if k.labels.IsEmpty() || !valued || again {
+		return sample{}, false
+	}
 	return sample{labels: k.labels, ms: ms, value: v}, true
 }
 
@@ -216,4 +251,9 @@ func batches(samples []sample, ms int64) []recording.Batch {
 		out[i] = *byTime[t]
 	}
 	return out
+}
+
+// overSeries says that pages had too many series at a time.
+func overSeries(samples int64) string {
+	return fmt.Sprintf("%d samples were left out: the page has more than %d series", samples, seriesMax)
 }

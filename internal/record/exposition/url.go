@@ -132,11 +132,14 @@ func authorization(u *url.URL, getenv func(string) string) string {
 
 // Read implements source.Source, like source.Polled.Poll. A page's time is the time of the request.
 func (m *metricsURL) Read(ctx context.Context, w recording.Writer, opt source.Options) error {
-	s := &scraping{m: m, parser: newParser(m.exporters, opt.Want)}
+	s := &scraping{m: m, w: w, parser: newParser(m.exporters, opt.Want)}
 	err := m.Poll(ctx, w, opt, s)
 	if s.bad > 0 {
 		w.Note(recording.Note{Kind: recording.NoteDamage, Source: m.name,
 			Text: fmt.Sprintf("%d lines could not be read and were skipped, the first: %s", s.bad, s.badText)})
+	}
+	if n := s.parser.dropped; n > 0 {
+		w.Note(recording.Note{Kind: recording.NoteDropped, Source: m.name, Text: overSeries(n)})
 	}
 	return err
 }
@@ -144,6 +147,7 @@ func (m *metricsURL) Read(ctx context.Context, w recording.Writer, opt source.Op
 // scraping is one Read of a URL.
 type scraping struct {
 	m      *metricsURL
+	w      recording.Writer
 	parser *parser
 	page   bytes.Buffer // of the last page; the next one reuses its memory
 
@@ -157,10 +161,16 @@ func (s *scraping) Sample(ctx context.Context, at time.Time) ([]recording.Batch,
 	if err != nil {
 		return nil, err
 	}
-	before := s.parser.samples
+	before, dropped := s.parser.samples, s.parser.dropped
 	samples, bad := s.parser.parse(body, contentType)
 	if err := s.m.judge(s.parser.samples-before, bad); err != nil {
 		return nil, err
+	}
+	if n := s.parser.dropped - dropped; n > 0 {
+		s.m.Drop(n)
+		if dropped == 0 { // said at once, and counted in the end
+			s.w.Note(recording.Note{Kind: recording.NoteDropped, Source: s.m.name, From: at, Text: overSeries(n)})
+		}
 	}
 	if len(bad) > 0 && s.bad == 0 {
 		s.badText = bad[0].text

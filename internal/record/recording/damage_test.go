@@ -83,7 +83,7 @@ func FuzzLog(f *testing.F) {
 		}
 		mustWrite(t, filepath.Join(left, walDirName, "00000000"), text)
 		m := NewMemory(MemoryOptions{MaxBytes: 1 << 20})
-		if _, err := readWAL(t.Context(), left, m); err != nil {
+		if _, err := readWAL(t.Context(), left, m, TimeMaxMs); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := m.Samples(t.Context(), `{__name__=~".+"}`, time.UnixMilli(math.MinInt64/2), time.UnixMilli(math.MaxInt64/2)); err != nil {

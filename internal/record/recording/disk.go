@@ -104,6 +104,7 @@ func Create(dir string, opt DiskOptions) (*Disk, error) {
 	}
 	d.ring.begun = time.Now()
 	d.live.rolling = opt.forgets()
+	d.live.making = makeEmpty
 	if err := d.start(); err != nil {
 		return nil, errors.Join(fmt.Errorf("create recording: %w", err), lock.release())
 	}
@@ -180,12 +181,19 @@ func (d *Disk) resume() error {
 	if err != nil {
 		return err
 	}
+	if err := d.heal(blocks); err != nil {
+		return err
+	}
+	blocks, err = blockDirs(d.dir)
+	if err != nil {
+		return err
+	}
 	for _, b := range blocks {
 		if err := d.seed(b); err != nil {
 			d.live.note(lostBlock(d.dir, b, err))
 		}
 	}
-	damage, err := readWAL(context.Background(), d.dir, d.live)
+	damage, err := readWAL(context.Background(), d.dir, d.live, d.opt.lastMs())
 	if err != nil {
 		return err
 	}
@@ -259,6 +267,10 @@ func (d *Disk) Append(ctx context.Context, b *Batch) error {
 	if err := d.stuck(); err != nil {
 		return err
 	}
+	if b = d.live.timeless(b, d.opt.lastMs()); len(b.TimesMs) == 0 {
+		return nil
+	}
+	d.live.nextBatch()
 	if err := d.logBatch(b); err != nil {
 		return fmt.Errorf("record to %s: %w", d.dir, err)
 	}

@@ -20,6 +20,7 @@ type ledger struct {
 	more    int // notes left out
 	late    drops
 	over    drops
+	far     drops
 	version int // changes so far
 	// rolling: the oldest note makes room for the newest, and duplicates are dropped.
 	rolling bool
@@ -53,6 +54,7 @@ func (l *ledger) source(s Source) {
 		facts[k] = v
 	}
 	s.Facts = facts
+	s.From, s.To = clock(s.From), clock(s.To)
 	for i := range l.sources {
 		if l.sources[i].Name == s.Name {
 			l.sources[i] = s
@@ -65,6 +67,7 @@ func (l *ledger) source(s Source) {
 func (l *ledger) note(n Note) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	n.From, n.To = clock(n.From), clock(n.To)
 	if l.rolling && slices.Contains(l.notes, n) {
 		return
 	}
@@ -95,6 +98,14 @@ func (l *ledger) dropOver(metric string, samples int, fromMs, toMs int64) {
 	l.over.add(metric, samples, fromMs, toMs)
 }
 
+// dropFar counts samples of an impossible time.
+func (l *ledger) dropFar(metric string, samples int, fromMs, toMs int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.version++
+	l.far.add(metric, samples, fromMs, toMs)
+}
+
 // all returns copies of the sources and of the notes, including those about dropped samples, and
 // the ledger's version.
 func (l *ledger) all() ([]Source, []Note, int) {
@@ -111,7 +122,7 @@ func (l *ledger) all() ([]Source, []Note, int) {
 		}
 		notes = append(notes, Note{
 			Kind: NoteDropped, Source: name,
-			From: time.UnixMilli(d.fromMs).UTC(), To: time.UnixMilli(d.toMs).UTC(),
+			From: clock(time.UnixMilli(d.fromMs).UTC()), To: clock(time.UnixMilli(d.toMs).UTC()),
 			Text: fmt.Sprintf(text, d.samples, d.metric),
 		})
 	}
@@ -119,6 +130,8 @@ func (l *ledger) all() ([]Source, []Note, int) {
 		"give sources that overlap in time as one, or one at a time")
 	dropped(l.over, "%d samples were dropped because the recording reached its bound on series or memory, the first in %s: "+
 		"record fewer metrics or a shorter time")
+	dropped(l.far, "%d samples were dropped because of their time: before 1970, after 2199 or, in a ring, ahead of this machine's clock, the first in %s: "+
+		"set the clock that dated them right")
 	if l.more > 0 {
 		notes = append(notes, Note{Kind: NoteDropped, Source: name,
 			Text: fmt.Sprintf("%d more notes were dropped", l.more)})

@@ -23,8 +23,11 @@ type MemoryOptions struct {
 	// Tail is how many of a series' newest samples stay unpacked, in 16 bytes each. Fewer take less
 	// memory while samples arrive one by one, and slightly more afterwards. 0 means 512, which is
 	// the maximum.
-	Tail  int
-	Query QueryOptions
+	Tail int
+	// Rolling is for a window that slides: where MaxSeries is reached, series without a sample in the
+	// last minute make room for new ones.
+	Rolling bool
+	Query   QueryOptions
 }
 
 // Memory is a recording in memory: a capture that is read once and judged. It accepts samples and
@@ -46,6 +49,11 @@ type Memory struct {
 	byHash      map[uint64]*memorySeries
 	byName      map[string][]*memorySeries
 	series      int
+	making      making
+	batches     int64 // so far
+	newest      int64 // sample's time (ms)
+	roomAt      int64 // and what it was when dead series were last looked for
+	crowded     bool  // the samples of dead series stand in the way of new series
 	// hint remembers the series of the last batch's columns: the next batch usually has the same
 	// ones in the same order.
 	hint []*memorySeries
@@ -65,12 +73,16 @@ func NewMemory(opt MemoryOptions) *Memory {
 	if opt.Tail <= 0 || opt.Tail > segmentMax {
 		opt.Tail = segmentMax
 	}
-	return &Memory{
+	m := &Memory{
 		opt:     opt,
 		queries: newQueries(opt.Query),
 		byHash:  map[uint64]*memorySeries{},
 		byName:  map[string][]*memorySeries{},
 	}
+	if opt.Rolling {
+		m.making = makeAny
+	}
+	return m
 }
 
 // Append implements [Writer].
@@ -89,6 +101,10 @@ func (m *Memory) Append(ctx context.Context, b *Batch) error {
 	if m.closed {
 		return errClosed
 	}
+	if b = m.timeless(b, TimeMaxMs); len(b.TimesMs) == 0 {
+		return nil
+	}
+	m.nextBatch()
 	runs := &batchRuns{m: m, times: b.TimesMs}
 	for i := range b.Columns {
 		c := &b.Columns[i]

@@ -21,7 +21,8 @@ type memorySeries struct {
 	tailV    []float64
 	lent     atomic.Bool // a view reads the tail
 	lastMs   int64
-	any      bool // has, or had, a sample
+	any      bool  // has, or had, a sample
+	batch    int64 // the last one with a column of it
 	// ref names the series in the write-ahead log, in log files since number logged. Used by Disk.
 	ref    uint64
 	logged int
@@ -37,9 +38,13 @@ func (s *memorySeries) firstMs() int64 {
 // lookup finds or makes the series of a batch's column; nil if there are too many.
 func (m *Memory) lookup(column int, l labels.Labels) *memorySeries {
 	if column < len(m.hint) && m.hint[column] != nil && labels.Equal(m.hint[column].labels, l) {
+		m.hint[column].batch = m.batches
 		return m.hint[column]
 	}
 	s := m.find(l)
+	if s != nil {
+		s.batch = m.batches
+	}
 	for len(m.hint) <= column && len(m.hint) < m.opt.MaxSeries {
 		m.hint = append(m.hint, nil)
 	}
@@ -56,7 +61,7 @@ func (m *Memory) find(l labels.Labels) *memorySeries {
 	for s != nil && !labels.Equal(s.labels, l) {
 		s = s.sameHash
 	}
-	if s != nil || m.series >= m.opt.MaxSeries {
+	if s != nil || m.series >= m.opt.MaxSeries && !m.makeRoom() {
 		return s
 	}
 	s = &memorySeries{labels: l, name: l.Get(labels.MetricName), sameHash: m.byHash[hash]}
@@ -121,6 +126,7 @@ func hasValue(values []float64) bool {
 func (m *Memory) addSegment(s *memorySeries, g segment) {
 	s.segments = append(s.segments, g)
 	s.any, s.lastMs = true, g.run.last()
+	m.newest = max(m.newest, s.lastMs)
 	m.bytes += segmentBytes + int64(len(g.data))
 }
 
@@ -141,6 +147,7 @@ func (m *Memory) appendTail(s *memorySeries, times []int64, values []float64, sk
 		s.tailT, s.tailV = append(s.tailT, t), append(s.tailV, v)
 		s.any, s.lastMs = true, t
 	}
+	m.newest = max(m.newest, s.lastMs)
 	m.bytes += 16 * int64(cap(s.tailT)-before)
 }
 

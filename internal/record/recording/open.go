@@ -79,7 +79,7 @@ func open(dir string) (f *folder, again bool, err error) {
 		}
 		f.blocks = append(f.blocks, block)
 	}
-	damage, err := readWAL(context.Background(), dir, f.recent)
+	damage, err := readWAL(context.Background(), dir, f.recent, TimeMaxMs)
 	vanished := errors.Is(err, fs.ErrNotExist)
 	if err != nil && !vanished {
 		f.Close()

@@ -41,6 +41,22 @@ type Batch struct {
 	Columns []Column
 }
 
+// Part is the batch at the times from one index up to another one. It shares the batch's memory.
+func (b *Batch) Part(from, to int) Batch {
+	out := Batch{TimesMs: b.TimesMs[from:to], Columns: make([]Column, len(b.Columns))}
+	for i, c := range b.Columns {
+		if len(c.Values) > 1 {
+			c.Values = c.Values[from:to]
+		}
+		out.Columns[i] = c
+	}
+	return out
+}
+
+// TimeMaxMs is the last time that a recording takes, in milliseconds since 1970: the end of the year
+// 2199. The first is 1970. Samples of other times are dropped, counted and reported in a note.
+const TimeMaxMs = 7_258_118_399_999
+
 // A Writer accepts batches. It is safe for concurrent use; batches of one series must arrive in
 // time order. When Append returns, the caller may reuse the batch and everything that it refers to,
 // except labels, which are immutable.

@@ -1,12 +1,14 @@
 package recording
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -95,6 +97,9 @@ func (o DiskOptions) logBudget() int64    { return o.KeepBytes / 8 }
 // due reports whether the samples so far should become a block.
 func (d *Disk) due() bool {
 	switch {
+	case d.live.crowded:
+		d.live.crowded = false
+		return true
 	case d.samples >= d.opt.BlockSamples, d.live.bytes-d.live.seriesBytes >= d.opt.BlockBytes:
 		return true
 	case d.opt.BlockTime > 0 && time.Since(d.ring.begun) >= d.opt.BlockTime:
@@ -148,11 +153,15 @@ func (d *Disk) forget(newestMs int64) error {
 	if err != nil {
 		return err
 	}
+	// A sample from the future, if there is one, does not say what is old.
+	last := d.opt.lastMs()
+	newestMs = min(newestMs, last)
+	slices.SortStableFunc(blocks, func(a, b storedBlock) int { return cmp.Compare(a.lastMs, b.lastMs) })
 	var bytes int64
 	for _, b := range blocks {
 		bytes += b.bytes
 		if b.known {
-			newestMs = max(newestMs, b.lastMs)
+			newestMs = max(newestMs, min(b.lastMs, last))
 		}
 	}
 	cut := int64(0)
@@ -169,7 +178,7 @@ func (d *Disk) forget(newestMs int64) error {
 			return err
 		}
 		bytes -= b.bytes
-		cut = max(cut, b.lastMs+1)
+		cut = max(cut, min(b.lastMs, last)+1)
 	}
 	if cut > 0 {
 		d.ring.cut.Store(cut)
@@ -298,7 +307,7 @@ func (d *Disk) remember() {
 	newest := d.live.newestMs()
 	d.ring.before = map[string]*earlier{}
 	for _, s := range sources {
-		if newest > s.To.UnixMilli() {
+		if newest > s.To.UnixMilli() || newest > 0 && s.To.UnixMilli() > d.opt.lastMs() {
 			s.To = time.UnixMilli(newest).UTC()
 		}
 		d.ring.before[s.Name] = &earlier{source: s}

@@ -167,7 +167,7 @@ func (w walDamage) note(dir string) Note {
 }
 
 // readWAL adds the samples of the log in dir to m that are newer than m's. It does not write.
-func readWAL(ctx context.Context, dir string, m *Memory) ([]walDamage, error) {
+func readWAL(ctx context.Context, dir string, m *Memory, lastMs int64) ([]walDamage, error) {
 	walDir := filepath.Join(dir, walDirName)
 	first, last, err := wlog.Segments(walDir)
 	if errors.Is(err, fs.ErrNotExist) || (err == nil && last < 0) {
@@ -176,7 +176,7 @@ func readWAL(ctx context.Context, dir string, m *Memory) ([]walDamage, error) {
 	if err != nil {
 		return nil, fmt.Errorf("write-ahead log %s: %w", walDir, err)
 	}
-	r := &walReader{m: m, series: map[chunks.HeadSeriesRef]*memorySeries{}, decoder: record.NewDecoder(nil, nopLogger)}
+	r := &walReader{m: m, lastMs: lastMs, series: map[chunks.HeadSeriesRef]*memorySeries{}, decoder: record.NewDecoder(nil, nopLogger)}
 	var damage []walDamage
 	for i := first; i <= last; i++ {
 		file := wlog.SegmentName(walDir, i)
@@ -197,6 +197,7 @@ func readWAL(ctx context.Context, dir string, m *Memory) ([]walDamage, error) {
 // walReader reads log files in order.
 type walReader struct {
 	m       *Memory
+	lastMs  int64 // no later sample is read
 	decoder record.Decoder
 	series  map[chunks.HeadSeriesRef]*memorySeries
 	refs    []record.RefSeries
@@ -267,6 +268,10 @@ func (r *walReader) oneSeries(samples []record.RefSample) {
 	r.times, r.values = r.times[:0], r.values[:0]
 	last, any := s.lastMs, s.any
 	for _, x := range samples {
+		if x.T < 0 || x.T > r.lastMs {
+			r.m.dropFar(s.name, 1, x.T, x.T)
+			continue
+		}
 		if (any && x.T <= last) || x.V != x.V {
 			continue
 		}

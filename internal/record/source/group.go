@@ -15,6 +15,10 @@ type group struct {
 	desc    recording.Source
 	members []Source
 	follow  func(ctx context.Context, m Membership)
+
+	mu      sync.Mutex
+	reading map[Dropper]int64 // members that are read, and what they had dropped before
+	gone    int64             // dropped by those that are no longer read
 }
 
 // NewGroup makes one source of several live ones, such as the members of a cluster. Each is read
@@ -28,7 +32,7 @@ type group struct {
 // A note reports each member that gave no sample. Read fails only if none gave any, or if the
 // recording cannot be written.
 func NewGroup(d recording.Source, members []Source, follow func(ctx context.Context, m Membership)) Source {
-	return &group{desc: d, members: members, follow: follow}
+	return &group{desc: d, members: members, follow: follow, reading: map[Dropper]int64{}}
 }
 
 // A Membership lets members join and leave a group while it is being read. It is safe for
@@ -46,11 +50,37 @@ func (g *group) Describe() recording.Source { return g.desc }
 // Live implements [Source].
 func (*group) Live() bool { return true }
 
+// Dropped implements [Dropper]: the sum over all members so far.
+func (g *group) Dropped() (values int64) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for m, before := range g.reading {
+		values += m.Dropped() - before
+	}
+	return values + g.gone
+}
+
+// reads notes that a member is being read, or no longer is.
+func (g *group) reads(m Source, now bool) {
+	d, ok := m.(Dropper)
+	if !ok {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if now {
+		g.reading[d] = d.Dropped()
+		return
+	}
+	g.gone += d.Dropped() - g.reading[d]
+	delete(g.reading, d)
+}
+
 // Read implements [Source].
 func (g *group) Read(ctx context.Context, w recording.Writer, opt Options) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	r := &groupReading{ctx: ctx, cancel: cancel, w: w, opt: opt, begun: time.Now(), ends: map[Source]func(){}, done: make(chan struct{})}
+	r := &groupReading{group: g, ctx: ctx, cancel: cancel, w: w, opt: opt, begun: time.Now(), ends: map[Source]func(){}, done: make(chan struct{})}
 	for i, m := range g.members {
 		own := opt
 		if i > 0 {
@@ -70,6 +100,7 @@ func (g *group) Read(ctx context.Context, w recording.Writer, opt Options) error
 
 // groupReading is a group being read. It ends when no member is being read any more.
 type groupReading struct {
+	group  *group
 	ctx    context.Context //nolint:containedctx // that of one Read, for members that join it
 	cancel func()
 	w      recording.Writer
@@ -100,9 +131,11 @@ func (r *groupReading) add(m Source, opt Options) {
 	r.ends[m] = end
 	r.active++
 	r.all++
+	r.group.reads(m, true)
 	go func() {
 		err := m.Read(ctx, r.w, opt)
 		end()
+		r.group.reads(m, false)
 		r.ended(m, err)
 	}()
 }

@@ -51,8 +51,30 @@ type Polled struct {
 	within  time.Duration                                  // 0: answerWithin
 	clock   func() (wall time.Time, elapsed time.Duration) // nil: this machine's
 
-	mu   sync.Mutex
-	desc recording.Source
+	mu      sync.Mutex
+	desc    recording.Source
+	dropped int64
+}
+
+// A Dropper is a source that counts the values it had to drop: for impossible times, or over a
+// bound.
+type Dropper interface {
+	// Dropped is how many values were dropped so far.
+	Dropped() int64
+}
+
+// Dropped implements [Dropper].
+func (l *Polled) Dropped() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.dropped
+}
+
+// Drop counts values that a source dropped itself.
+func (l *Polled) Drop(values int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.dropped += values
 }
 
 // NewPolled returns the common part of a source. The description must have Kind and Name.
@@ -140,6 +162,7 @@ type polling struct {
 	samples int64
 	failed  int // consecutive failures
 	failure error
+	late    untimely // values dropped for their times
 }
 
 // once takes a sample, or remembers why there is none.
@@ -157,6 +180,9 @@ func (p *polling) once(ctx context.Context) error {
 	}
 	if errors.Is(err, ErrNothingNew) {
 		return nil
+	}
+	if err == nil {
+		batches, err = p.timely(batches)
 	}
 	if err != nil {
 		if p.samples == 0 && !p.live.patient {
@@ -180,6 +206,31 @@ func (p *polling) once(ctx context.Context) error {
 	}
 	p.taken(at)
 	return nil
+}
+
+// timely drops the values with impossible times. An error means that none is left.
+func (p *polling) timely(batches []recording.Batch) ([]recording.Batch, error) {
+	wall, _ := p.now()
+	if p.stamps.last.After(wall) { // a clock that was set back
+		wall = p.stamps.last
+	}
+	had := len(batches)
+	batches, u := timely(batches, wall, p.opt.ClockOffset)
+	if u.values == 0 {
+		return batches, nil
+	}
+	p.live.Drop(u.values)
+	if p.late.values == 0 {
+		p.late = u
+		p.late.values = 0
+		p.w.Note(recording.Note{Kind: recording.NoteDropped, Source: p.name(), From: p.last,
+			Text: "values with an impossible time are dropped: " + u.text()})
+	}
+	p.late.values += u.values
+	if had > 0 && len(batches) == 0 {
+		return nil, fmt.Errorf("%s: every value has an impossible time: %s", p.name(), u.text())
+	}
+	return batches, nil
 }
 
 // taken counts a sample.
@@ -274,6 +325,10 @@ func (p *polling) end(ctx context.Context) error {
 	}
 	_, elapsed := p.now()
 	p.endGap(p.stamps.last.Add(elapsed - p.stamps.elapsed).Add(p.opt.ClockOffset).UTC())
+	if p.late.values > 1 {
+		p.w.Note(recording.Note{Kind: recording.NoteDropped, Source: p.name(), From: p.first, To: p.last,
+			Text: fmt.Sprintf("%d values with an impossible time were dropped; %s", p.late.values, p.late.text())})
+	}
 	p.tell()
 	return nil
 }

@@ -1,0 +1,212 @@
+package recording
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+var (
+	year2100 = time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
+	forever  = time.Date(2199, 1, 1, 0, 0, 0, 0, time.UTC)
+)
+
+// A ring that an earlier version filled with a sample from the year 2100, in a block or in its log,
+// is itself again after a restart: nothing else is lost, and new samples of that series are taken.
+func TestPoisonedRingHeals(t *testing.T) {
+	for _, closed := range []bool{true, false} {
+		t.Run(fmt.Sprint("closed ", closed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				time.Sleep(time.Until(second(700)))
+				dir := t.TempDir()
+				d := mustCreate(t, dir, DiskOptions{}) // takes what a ring would not
+				feedRing(t, d, 0, 600)
+				d.Source(Source{Kind: "host", Name: "host", From: t0, To: year2100, Samples: 601})
+				mustAppend(t, d, year2100, "k", 7)
+				mustAppend(t, d, year2100, "other", 7)
+				if closed {
+					mustClose(t, d)
+				} else {
+					killed(t, d)
+				}
+				d = mustCreate(t, dir, DiskOptions{Keep: time.Hour})
+				mustAppend(t, d, second(601), "k", 601)
+				d.Source(Source{Kind: "host", Name: "host", From: second(601), To: second(601), Period: time.Second, Samples: 1})
+				mustClose(t, d)
+				// A second restart has nothing to heal.
+				mustClose(t, mustCreate(t, dir, DiskOptions{Keep: time.Hour}))
+
+				r := mustOpen(t, dir)
+				defer mustClose(t, r)
+				out, err := r.Samples(t.Context(), "k", t0, forever)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if p := one(t, out); len(p) != 601 || p[0].F != 0 || p[600].F != 601 {
+					t.Errorf("%d samples, the last %v", len(p), p[len(p)-1])
+				}
+				metrics, err := r.Metrics(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, m := range metrics {
+					if m.To.After(second(601)) {
+						t.Errorf("%s reaches to %s", m.Name, m.To)
+					}
+				}
+				if s := r.Sources(); len(s) != 1 || s[0].To.After(second(601)) {
+					t.Errorf("sources %+v", s)
+				}
+				told := false
+				for _, n := range r.Notes() {
+					told = told || n.Kind == NoteDropped && strings.Contains(n.Text, "ahead of this machine's clock")
+				}
+				if !told {
+					t.Errorf("notes %+v", r.Notes())
+				}
+			})
+		})
+	}
+}
+
+// A ring does not take a sample ahead of the clock; older ones stay.
+func TestRingTakesNoFutureSample(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(second(700)))
+		dir := t.TempDir()
+		d := mustCreate(t, dir, DiskOptions{Keep: time.Hour, BlockSamples: 100})
+		feedRing(t, d, 0, 600)
+		mustAppend(t, d, year2100, "k", 7)
+		mustAppend(t, d, second(600), "k", 600)
+		mustClose(t, d)
+		r := mustOpen(t, dir)
+		defer mustClose(t, r)
+		out, err := r.Samples(t.Context(), "k", t0, forever)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p := one(t, out); len(p) != 601 || p[600].F != 600 {
+			t.Errorf("%d samples", len(p))
+		}
+	})
+}
+
+// Times before 1970 and after 2199, the year 9999 and the end of int64 among them, are dropped and
+// counted, and nothing that is written of them is in the way of reading it.
+func TestImpossibleTimes(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "rec")
+	d := mustCreate(t, dir, DiskOptions{})
+	m := NewMemory(MemoryOptions{})
+	far := time.UnixMilli(math.MaxInt64 / 2)
+	for _, w := range []interface {
+		Writer
+		Close() error
+	}{d, m} {
+		b := &Batch{
+			TimesMs: []int64{math.MinInt64, -1, t0.UnixMilli(), 253_402_300_800_000, math.MaxInt64},
+			Columns: []Column{{named("a"), []float64{1, 2, 3, 4, 5}}, {named("b"), []float64{6}}},
+		}
+		if err := w.Append(t.Context(), b); err != nil {
+			t.Fatal(err)
+		}
+		mustAppend(t, w, second(1), "a", 8)
+		w.Source(Source{Kind: "host", Name: "host", From: time.UnixMilli(math.MinInt64 / 2), To: far})
+		w.Note(Note{Kind: NoteClock, Source: "host", From: far, To: far, Text: "x"})
+		mustClose(t, w)
+	}
+	for _, r := range []Reader{mustOpen(t, dir), m} {
+		out, err := r.Samples(t.Context(), "a", time.UnixMilli(math.MinInt64/2), far)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p := one(t, out); len(p) != 2 || p[0].F != 3 || p[1].F != 8 {
+			t.Errorf("samples %v", p)
+		}
+		told := false
+		for _, n := range r.Notes() {
+			told = told || n.Kind == NoteDropped && strings.HasPrefix(n.Text, "8 samples were dropped because of their time")
+		}
+		if !told {
+			t.Errorf("notes %+v", r.Notes())
+		}
+	}
+}
+
+// The bound on series counts those that live: an exporter whose labels change all the time is
+// recorded for as long as it runs, in memory that does not grow.
+func TestSeriesChurn(t *testing.T) {
+	const most, fresh, scrapes = 2000, 100, 400
+	at := func(i int) time.Time { return t0.Add(time.Duration(i) * 5 * time.Second) }
+	batch := func(i int) *Batch {
+		b := &Batch{TimesMs: []int64{at(i).UnixMilli()}, Columns: []Column{{named("steady"), []float64{float64(i)}}}}
+		for k := range fresh {
+			b.Columns = append(b.Columns, Column{named("churn", "id", fmt.Sprint(i, "/", k)), []float64{1}})
+		}
+		return b
+	}
+	dir := filepath.Join(t.TempDir(), "rec")
+	d := mustCreate(t, dir, DiskOptions{MaxSeries: most})
+	ring := filepath.Join(t.TempDir(), "ring")
+	k := mustCreate(t, ring, DiskOptions{MaxSeries: most, Keep: 240 * time.Hour})
+	m := NewMemory(MemoryOptions{MaxSeries: most, Rolling: true})
+	for i := range scrapes {
+		for _, w := range []Writer{d, k, m} {
+			if err := w.Append(t.Context(), batch(i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if m.series > most || d.live.series > most {
+			t.Fatalf("%d and %d series", m.series, d.live.series)
+		}
+	}
+	mustClose(t, d)
+	mustClose(t, k)
+	for name, r := range map[string]Reader{"recording": mustOpen(t, dir), "ring": mustOpen(t, ring), "window": m} {
+		out, err := r.Samples(t.Context(), "steady", t0, at(scrapes))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p := one(t, out); len(p) != scrapes {
+			t.Errorf("%s: %d samples of the series that lives", name, len(p))
+		}
+		if out, err = r.Samples(t.Context(), "churn", at(scrapes-1), at(scrapes)); err != nil || len(out) != fresh {
+			t.Errorf("%s: %d of the newest series (%v)", name, len(out), err)
+		}
+		if name != "window" {
+			if out, err = r.Samples(t.Context(), "churn", t0, at(scrapes)); err != nil || len(out) != fresh*scrapes {
+				t.Errorf("%s: %d of all series (%v)", name, len(out), err)
+			}
+		}
+		for _, n := range r.Notes() {
+			t.Errorf("%s: note %+v", name, n)
+		}
+	}
+}
+
+func mustAppend(t *testing.T, w Writer, at time.Time, name string, v float64) {
+	t.Helper()
+	b := Batch{TimesMs: []int64{at.UnixMilli()}, Columns: []Column{{named(name), []float64{v}}}}
+	if err := w.Append(t.Context(), &b); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// killed ends a recorder as a signal would.
+func killed(t *testing.T, d *Disk) {
+	t.Helper()
+	close(d.stop)
+	d.stopped.Wait()
+	if err := d.saveManifest(stateRecording); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.wal.log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.lock.release(); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,117 @@
+package source
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+
+	"plimsoll/internal/record/recording"
+)
+
+// How far the times that a live source gives may be off this machine's clock. One value from the
+// year 2100 would pass for the newest there is, and all others for old.
+const (
+	// aheadMax is how far a source's clock may be ahead; Prometheus takes as much.
+	aheadMax = 10 * time.Minute
+	// behindMax is how old a value may be that an exporter passes on.
+	behindMax = 24 * time.Hour
+	// spreadMax is how far ahead a value may be of most others of its sample.
+	spreadMax = 10 * time.Second
+)
+
+// untimely are the values that were dropped for their times.
+type untimely struct {
+	values int64
+	metric string // of the first
+	first  time.Time
+	off    time.Duration // of the first, from this machine's clock
+}
+
+func (u *untimely) text() string {
+	where := "ahead of"
+	if u.off < 0 {
+		where = "behind"
+	}
+	off := u.off.Abs().Round(time.Second).String()
+	if days := int64(u.off.Abs().Hours() / 24); days > 2 {
+		off = fmt.Sprintf("%d days", days)
+	}
+	return fmt.Sprintf("the first, %s, is dated %s, %s %s this machine's clock: set the wrong clock right, or give --offset",
+		u.metric, u.first.UTC().Format(time.RFC3339), off, where)
+}
+
+// timely takes the values out of batches whose times are impossible at the time now. An offset that
+// puts a time right counts.
+func timely(batches []recording.Batch, now time.Time, offset time.Duration) ([]recording.Batch, untimely) {
+	hi := min(now.Add(aheadMax).UnixMilli(), max(usual(batches), now.UnixMilli())+spreadMax.Milliseconds())
+	lo := now.Add(-behindMax).UnixMilli()
+	var u untimely
+	bad := func(ms int64) bool {
+		with := ms + offset.Milliseconds()
+		return (ms > hi || ms < lo) && (offset == 0 || with > now.UnixMilli()+spreadMax.Milliseconds() || with < lo)
+	}
+	out := batches[:0]
+	for _, b := range batches {
+		if n := len(b.TimesMs); n == 0 || !bad(b.TimesMs[0]) && !bad(b.TimesMs[n-1]) {
+			out = append(out, b)
+			continue
+		}
+		from, to := 0, len(b.TimesMs)
+		for from < to && bad(b.TimesMs[from]) {
+			from++
+		}
+		for to > from && bad(b.TimesMs[to-1]) {
+			to--
+		}
+		if u.values == 0 && len(b.Columns) > 0 {
+			first := b.TimesMs[0]
+			if from == 0 {
+				first = b.TimesMs[to]
+			}
+			u.metric = b.Columns[0].Labels.Get(labels.MetricName)
+			u.first = time.UnixMilli(max(0, min(first, recording.TimeMaxMs))).UTC()
+			u.off = u.first.Sub(now)
+		}
+		u.values += int64(len(b.TimesMs)-(to-from)) * int64(len(b.Columns))
+		if from < to {
+			out = append(out, b.Part(from, to))
+		}
+	}
+	return out, u
+}
+
+// usual is the time (ms) of most values of a sample.
+func usual(batches []recording.Batch) int64 {
+	if len(batches) == 1 && len(batches[0].TimesMs) == 1 {
+		return batches[0].TimesMs[0]
+	}
+	type weight struct {
+		ms     int64
+		values int
+	}
+	var all []weight
+	half := 0 // twice the values up to the middle
+	for _, b := range batches {
+		for _, ms := range b.TimesMs {
+			all = append(all, weight{ms, len(b.Columns)})
+			half += len(b.Columns)
+		}
+	}
+	slices.SortFunc(all, func(a, b weight) int {
+		switch {
+		case a.ms < b.ms:
+			return -1
+		case a.ms > b.ms:
+			return 1
+		}
+		return 0
+	})
+	for _, w := range all {
+		if half -= 2 * w.values; half <= 0 {
+			return w.ms
+		}
+	}
+	return 0
+}

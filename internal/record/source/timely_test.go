@@ -1,0 +1,126 @@
+package source
+
+import (
+	"context"
+	"math"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+
+	"plimsoll/internal/record/recording"
+)
+
+// dated is a server that gives values of several times.
+type dated struct {
+	at func(n int, now time.Time) []recording.Batch
+	n  int
+}
+
+func (d *dated) Sample(_ context.Context, at time.Time) ([]recording.Batch, error) {
+	d.n++
+	return d.at(d.n, at), nil
+}
+
+func (*dated) Tell(*recording.Source) {}
+
+// values is a batch of so many series at a time.
+func values(at time.Time, series int) recording.Batch {
+	b := recording.Batch{TimesMs: []int64{at.UnixMilli()}}
+	for range series {
+		b.Columns = append(b.Columns, recording.Column{Labels: labels.FromStrings(labels.MetricName, "odd"), Values: []float64{1}})
+	}
+	return b
+}
+
+// A value that is dated far from the clock is dropped, counted and reported once with the source,
+// the metric and the time; the others of its sample stay. Nobody's clock has to be right to the
+// minute.
+func TestImpossibleTimes(t *testing.T) {
+	year2100 := time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
+	synctest.Test(t, func(t *testing.T) {
+		w, src := &paper{}, source()
+		s := &dated{at: func(n int, now time.Time) []recording.Batch {
+			switch n {
+			case 1:
+				return []recording.Batch{values(now, 10), values(year2100, 2)}
+			case 2:
+				return []recording.Batch{values(time.UnixMilli(0), 1), values(now.Add(-time.Hour), 1), values(now, 10), values(time.UnixMilli(math.MaxInt64), 1)}
+			case 3: // half a minute ahead of all the others
+				return []recording.Batch{values(now, 10), values(now.Add(30*time.Second), 1)}
+			}
+			return []recording.Batch{values(now.Add(5*time.Minute), 10)} // a clock that is ahead
+		}}
+		if err := src.Poll(t.Context(), w, Options{For: 3 * time.Second}, s); err != nil {
+			t.Fatal(err)
+		}
+		w.is(t, `
+dropped 0s to ?: values with an impossible time are dropped: the first, odd, is dated 2100-01-01T00:00:00Z, 36525 days ahead of this machine's clock: set the wrong clock right, or give --offset
+0s
+db : 1 from 0s to 0s
+-59m59s
+1s
+2s
+5m3s
+dropped 0s to 5m3s: 5 values with an impossible time were dropped; the first, odd, is dated 2100-01-01T00:00:00Z, 36525 days ahead of this machine's clock: set the wrong clock right, or give --offset
+db : 4 from 0s to 5m3s`)
+		if src.Dropped() != 5 {
+			t.Errorf("%d dropped", src.Dropped())
+		}
+	})
+}
+
+// A source all of whose values are dated wrong is an error with what to do, and a gap later; an
+// offset puts it right. The clock of this machine need not be right for that.
+func TestWrongClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ahead := &dated{at: func(_ int, now time.Time) []recording.Batch {
+			return []recording.Batch{values(now.Add(3*time.Hour), 4)}
+		}}
+		err := source().Poll(t.Context(), &paper{}, Options{For: time.Second}, ahead)
+		if err == nil || !strings.Contains(err.Error(), "db: every value has an impossible time: the first, odd, is dated 2000-01-01T03:00:00Z, 3h0m0s ahead of this machine's clock: set the wrong clock right, or give --offset") {
+			t.Errorf("error %v", err)
+		}
+		w := &paper{}
+		if err := source().Poll(t.Context(), w, Options{For: time.Second, ClockOffset: -3 * time.Hour}, ahead); err != nil || strings.Contains(strings.Join(w.lines, ""), "dropped") {
+			t.Errorf("with the offset: %v, %q", err, w.lines)
+		}
+		// An offset for times of this machine's own clock, which is wrong.
+		w = &paper{}
+		if err := source().Poll(t.Context(), w, Options{For: time.Second, ClockOffset: 3 * time.Hour}, &server{}); err != nil || strings.Contains(strings.Join(w.lines, ""), "dropped") {
+			t.Errorf("own times with an offset: %v, %q", err, w.lines)
+		}
+	})
+}
+
+// A group counts what its members dropped, those that left included.
+func TestGroupDropped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		bad := func() Source {
+			p := source()
+			return reading{p, &dated{at: func(_ int, now time.Time) []recording.Batch {
+				return []recording.Batch{values(now, 4), values(now.Add(time.Hour), 1)}
+			}}}
+		}
+		g := NewGroup(recording.Source{Name: "g"}, []Source{bad(), bad()}, nil)
+		for range 2 {
+			if err := g.Read(t.Context(), &paper{}, Options{For: 500 * time.Millisecond}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := g.(Dropper).Dropped(); n != 4 {
+			t.Errorf("%d dropped", n)
+		}
+	})
+}
+
+type reading struct {
+	*Polled
+	s Sampler
+}
+
+func (r reading) Read(ctx context.Context, w recording.Writer, opt Options) error {
+	return r.Poll(ctx, w, opt, r.s)
+}
