@@ -11,13 +11,13 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// floor says why a bound of writes cannot be kept whatever the load, "" if nothing says so.
+// floor says why a bound on writes cannot be met whatever the load, "" if nothing rules it out.
 //
-// A write that waits for its log is acknowledged after a write of the log's volume that began after
-// the operation came (its record was not there before) and that took at least the least of the
-// volume's latencies: limits, queues and the kernel only add to it. So every percentile of writes
-// is at least that. Of etcd's members any may be in the quorum, so it is the least of all of
-// theirs. The microsecond is what the histogram may round away.
+// A write that waits for its log is acknowledged after a write to the log's volume that began after
+// the operation arrived (its record did not exist before) and took at least the volume's minimum
+// latency; limits, queues and the kernel only add to that. So every percentile of writes is at
+// least that. Any of etcd's members may be in the quorum, so it is the minimum over all of theirs.
+// The microsecond is what the histogram may round off.
 func floor(sc *scenario.Scenario, e *Profile, want []scenario.Bound) string {
 	if !e.LogWait {
 		return ""
@@ -40,15 +40,15 @@ func floor(sc *scenario.Scenario, e *Profile, want []scenario.Bound) string {
 	return ""
 }
 
-// countedNs is what a histogram of latencies may round away.
+// countedNs is what a histogram of latencies may round off.
 const countedNs = 1000
 
-// demand says why the log cannot take the load, "" if nothing says so.
+// demand says why the log cannot take the load, "" if nothing rules it out.
 //
-// Of the operations that come in the measured time answeredMin are to be answered in it. Each write
-// of them has its record written to the log's volume within that time, and no more passes than the
-// volume's and the instance's highest rates let through, for which credits and what a limit lets
-// one catch up with are taken as a second's worth and a twentieth more.
+// Of the operations that arrive in the measured time, a share of answeredMin must be answered in
+// it. The record of each such write is written to the log's volume within that time, and the
+// volume's and the instance's highest rates limit how much that can be. Credits, and what a limit
+// allows to catch up, count as one second's worth and a twentieth more.
 func demand(sc *scenario.Scenario, e *Profile, come simulate.Arrivals) string {
 	bytes := e.LogRecord
 	if !come.Known || bytes == 0 || !e.LogWait {
@@ -72,7 +72,7 @@ func demand(sc *scenario.Scenario, e *Profile, come simulate.Arrivals) string {
 	return fmt.Sprintf("the log receives at least %s, and its volume allows %s", rate, most)
 }
 
-// throughputMax is the most that passes to a volume, 0 if nothing limits it.
+// throughputMax is the highest throughput of a volume, 0 if it has no limit.
 func throughputMax(o *catalog.Order, on *catalog.InstanceType) units.Throughput {
 	l, err := o.Limits(on)
 	if err != nil {

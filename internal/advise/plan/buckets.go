@@ -12,8 +12,8 @@ import (
 )
 
 // bucketSpans are how long a bucket may be open: MongoDB's time-series granularities span an hour,
-// a day and 30 days (MongoDB manual, "Set Granularity for Time Series Data", 2025); people who make
-// their own have minutes.
+// a day and 30 days (MongoDB manual, "Set Granularity for Time Series Data", 2025); applications
+// with their own buckets use minutes.
 var bucketSpans = []time.Duration{
 	time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 6 * time.Hour, 24 * time.Hour,
 }
@@ -22,18 +22,18 @@ const (
 	// bucketsReadMax is how many documents of one sensor a query may read (assumed: a day of
 	// 5-minute buckets is 288).
 	bucketsReadMax = 500
-	// A bucket of less than two readings gathers nothing. Beyond a thousand, or 125 KiB, MongoDB's
-	// own time-series buckets are closed (timeseriesBucketMaxCount and timeseriesBucketMaxSize,
+	// A bucket with fewer than two readings is pointless. Above a thousand, or 125 KiB, MongoDB
+	// closes its own time-series buckets (timeseriesBucketMaxCount and timeseriesBucketMaxSize,
 	// MongoDB 8.0's source).
 	entriesMin  = 2
 	entriesMax  = 1000
 	fullSizeMax = 125 * units.KiB
 )
 
-// spans are coarser and finer buckets, where the workload gathers readings in them: how long one is
-// open is a choice between writes that get longer as a document grows, and the number of documents
-// that a query reads. The nearest to now's comes first: of those that do, it changes least for
-// readers.
+// spans returns coarser and finer buckets, if the workload collects readings in them. How long one
+// is open is a trade-off: writes get longer as a document grows, but a query reads fewer documents.
+// The span nearest to the present one comes first: among those that meet the objective, it changes
+// least for readers.
 func (m *spaceMaker) spans() []option {
 	b := m.now.Workloads().Spec().Buckets
 	if b == nil {
@@ -52,7 +52,7 @@ func (m *spaceMaker) spans() []option {
 	})
 	var out []option
 	for _, span := range spans {
-		// Whatever their length, the run begins at the same fill.
+		// Whatever their length, the buckets start equally full.
 		sets := []scenario.Set{{Path: "workload.buckets.span", Value: units.Duration(span)}}
 		if b.FilledFor > 0 {
 			filled := units.Duration(float64(span) * (float64(b.FilledFor%b.Span) / float64(b.Span)))
@@ -63,22 +63,22 @@ func (m *spaceMaker) spans() []option {
 	return out
 }
 
-// bucketFits tells whether a bucket of a span is worth a try: it gathers readings, but not more
-// than MongoDB's own do, and a query that reads so far back reads no more of them than it may.
+// bucketFits reports whether buckets of a span are worth trying: they collect readings, but no more
+// than MongoDB's own do, and a query over the given time reads no more of them than it may.
 func (m *spaceMaker) bucketFits(b *workload.Buckets, span units.Duration) bool {
 	entries := int64(span / max(b.Interval, 1))
 	return span != b.Span && entries >= entriesMin && entries <= entriesMax && b.Base+b.Entry*units.Size(entries) <= fullSizeMax &&
 		(m.opt.QuerySpan == 0 || bucketsRead(m.opt.QuerySpan, span) <= bucketsReadMax)
 }
 
-// bucketsRead is how many documents of one sensor a query over a time reads, the one under way
-// among them.
+// bucketsRead is how many documents of one sensor a query over a time reads, including the open
+// one.
 func bucketsRead(query, span units.Duration) int64 {
 	return int64((query + span - 1) / span)
 }
 
-// buckets say what another span asks of the application, and whether the run has seen a bucket's
-// end.
+// buckets says what another span requires of the application, and whether the run was long enough
+// to see a bucket end.
 func (p *planner) buckets() []Statement {
 	now := p.now.Workloads().Spec().Buckets
 	if now == nil {
@@ -120,7 +120,7 @@ func (p *planner) buckets() []Statement {
 	}})
 }
 
-// spanText is a time as people say it: "5 min".
+// spanText formats a time for people: "5 min".
 func spanText(d units.Duration) string {
 	switch s := d.Std(); {
 	case s >= time.Hour && s%time.Hour == 0:

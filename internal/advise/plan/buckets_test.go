@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/model/simulate"
 )
 
-// gathered is a deployment that gathers readings in buckets, small enough to be run whole.
+// gathered is a deployment that collects readings in buckets, small enough to be run fully.
 const gathered = `
 plimsoll: 1
 run: {duration: 40s, warmup: 5s}
@@ -23,8 +23,8 @@ engine: {wiredtiger: {cache: 256MB, checkpoint: 10s, oplog: false}}
 workload: {arrivals: {poisson: 500/s}, buckets: {span: 15min, sensors: 1000, interval: 2s, entry: 100B, filled_for: 14min}}
 `
 
-// The plan chooses what running every span to its end would: the nearest to now's of those that
-// meet the objective.
+// The plan chooses the same as running every span to its end: the nearest to the present one that
+// meets the objective.
 func TestBucketsAgainstBruteForce(t *testing.T) {
 	now := parsed(t, gathered)
 	m := &spaceMaker{now: now, opt: &Options{}, members: 1}
@@ -53,7 +53,7 @@ func TestBucketsAgainstBruteForce(t *testing.T) {
 		case err != nil:
 			t.Fatal(err)
 		case want < 0 && p.Chosen != nil:
-			t.Errorf("under %s nothing is, and %v was chosen", bound, p.Chosen.Sets)
+			t.Errorf("no span is under %s, but %v was chosen", bound, p.Chosen.Sets)
 		case want >= 0 && (p.Chosen == nil || !slices.Equal(p.Chosen.Sets, texts(options[want].sets))):
 			t.Errorf("under %s: %+v, want %v", bound, p.Chosen, options[want].sets)
 		case want > 0:
@@ -61,7 +61,7 @@ func TestBucketsAgainstBruteForce(t *testing.T) {
 			if !slices.ContainsFunc(p.Statements, func(s Statement) bool {
 				return s.Kind == "buckets" && strings.Contains(s.Text, "what the application must change")
 			}) {
-				t.Errorf("what it asks of the application is not told: %+v", p.Statements)
+				t.Errorf("the required change of the application is missing: %+v", p.Statements)
 			}
 		}
 	}
@@ -70,7 +70,7 @@ func TestBucketsAgainstBruteForce(t *testing.T) {
 	}
 }
 
-// What is tried follows from the rate of readings and from how far back queries read.
+// The spans to try depend on the rate of readings and on how far back queries read.
 func TestBucketSpans(t *testing.T) {
 	for _, c := range []struct {
 		interval, entry string

@@ -10,12 +10,11 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// buy runs what more money could buy, by price. Beside a chosen layout one of them is of interest
-// only if its first objective comes out noticeably better than that of all that are cheaper, so its
-// run ends as soon as that is certain not to be. The cheapest comes alone: it is what most of the
-// others turn out to be no better than. The others come in twos, however many workers there are,
-// and two that buy nothing are the last: what costs still more is a matter of the next plan's
-// objective.
+// buy runs what more money could buy, by price. Beside a chosen layout, a more expensive one is
+// only of interest if its first objective is noticeably better than with all cheaper ones, so its
+// run ends as soon as that is ruled out. The cheapest runs alone, because most of the others turn
+// out to be no better. The others run two at a time, whatever the number of workers, and after two
+// that gain nothing it stops: still more expensive ones are for a plan with another objective.
 func (p *planner) buy(ctx context.Context) error {
 	from := p.current.candidate
 	if p.found.chosen != nil {
@@ -49,8 +48,7 @@ func (p *planner) buy(ctx context.Context) error {
 			if j.outcome.problem != nil {
 				return ended(ctx, j.outcome.problem)
 			}
-			// A run that came to its end but missed its bound by little counts as one that was
-			// ended.
+			// A run that finished but narrowly missed its bound counts like one that was ended.
 			if x, ok := p.figure(j.outcome); ok && (best == nil || x <= float64(best.Most)/1e9) {
 				p.extra = append(p.extra, j.outcome)
 			}
@@ -62,8 +60,8 @@ func (p *planner) buy(ctx context.Context) error {
 	return nil
 }
 
-// leastSoFar is what the first objective has to come out at, to be noticeably better than it did so
-// far, from a chosen layout on; nil without one.
+// leastSoFar is the value of the first objective from which on a result is noticeably better than
+// those so far, including the chosen layout; nil if there is none.
 func (p *planner) leastSoFar() *scenario.Bound {
 	if p.found.chosen == nil {
 		return nil

@@ -10,43 +10,43 @@ import (
 	"plimsoll/internal/model/simulate"
 )
 
-// An Engine is what a plan must know of a storage engine.
+// An Engine is what a plan needs from a storage engine.
 type Engine interface {
 	engine.Engine
-	// PlanProfile is what matters to a plan of a scenario that has this engine.
+	// PlanProfile returns what matters to a plan of a scenario with this engine.
 	PlanProfile(sc *scenario.Scenario) Profile
 }
 
-// A Profile is what a plan must know of an engine with the settings that it has in a scenario.
-// Whatever it leaves out is not tried, and rejects no layout without a run.
+// A Profile is what a plan needs to know about an engine with a scenario's settings. What it leaves
+// out is not tried, and rejects no layout without a run.
 type Profile struct {
-	// Settings are worth a try and cost nothing, in the order of the grid.
+	// Settings are worth trying and cost nothing, in the order of the grid.
 	Settings []Setting
 	// DirectIO: the engine writes past the page cache, so the kernel's writeback changes nothing.
 	DirectIO bool
-	// FixedFileSystem: the engine is not moved to another file system.
+	// FixedFileSystem: do not move the engine to another file system.
 	FixedFileSystem bool
-	// Members are the numbers of machines to try, beside the present one, under the setting
+	// Members are the numbers of machines to try besides the present one, for the setting
 	// MembersKey.
 	Members    []int
 	MembersKey string
-	// Apart are the volumes that it can have beside its data.
+	// Apart are the volumes that it can have besides its data.
 	Apart []Apart
-	// NoCheckpoint says why there is none to ask for, "" if there is.
+	// NoCheckpoint says why no checkpoint can be an objective, "" if one can.
 	NoCheckpoint string
 
-	// LogWait: each write is acknowledged only when its log record is durable. The log lies on the
-	// first there is of the volumes whose role it is, else on "data".
+	// LogWait: each write is acknowledged only when its log record is durable. The log is on the
+	// first existing volume with that role, else on "data".
 	LogWait bool
-	// LogRecord is the least that a write puts into the log, 0 where that is not known.
+	// LogRecord is the least that a write adds to the log, 0 if unknown.
 	LogRecord units.Size
-	// FirstReads counts the reads of the volume "data" in the measured time that no layout can do
-	// without and no volume joins with the one before. It is nil, or counts 0, where they are not
-	// known.
+	// FirstReads counts the reads of the volume "data" in the measured time that no layout can
+	// avoid and no volume merges with the previous one. It is nil, or returns 0, if they are
+	// unknown.
 	FirstReads func(come simulate.Arrivals) int64
 
-	// KeptLog is the log that a member keeps for others, where nothing is said of it, and
-	// KeptLogHow the arithmetic behind it.
+	// KeptLog is the default size of the log that a member keeps for others, and KeptLogHow the
+	// arithmetic behind it.
 	KeptLog    units.Size
 	KeptLogHow string
 	// Loss says what the loss of a volume on the machine's own disks means; nil, or "": that the
@@ -54,7 +54,7 @@ type Profile struct {
 	Loss func(volume string) string
 }
 
-// A Setting is an alternative to settings as they are. Without values there is nothing to try.
+// A Setting is an alternative to the present settings. Without values there is nothing to try.
 type Setting struct {
 	// Name is the key of the axis, under the engine's own: "checkpoint".
 	Name   string
@@ -62,28 +62,28 @@ type Setting struct {
 	Need   Need
 }
 
-// A Value is what a key under the engine's own is set to.
+// A Value is an assignment to a key below the engine's.
 type Value struct {
 	Key   string
-	Value any // as [scenario.Set] has it
+	Value any // as in [scenario.Set]
 }
 
-// An Apart is a volume that an engine can have beside its data, and how large it has to be.
+// An Apart is a volume that an engine can have besides its data, and how large it has to be.
 type Apart struct {
 	Name string
 	Size units.Size
 }
 
-// smallestApart is the size of a volume beside the data of which nothing demands more.
+// smallestApart is the size of a volume besides the data if nothing requires more.
 const smallestApart = 10 * units.GiB
 
-// NewApart is a volume that has to hold so much, in whole GiB, and 10 GiB at least.
+// NewApart is a volume that has to hold this much, in whole GiB, and at least 10 GiB.
 func NewApart(name string, holds units.Size) Apart {
 	return Apart{name, max(smallestApart, (holds+units.GiB-1)/units.GiB*units.GiB)}
 }
 
-// CacheSetting makes a cache as large as its product recommends, in steps of 256 MiB, if that is
-// more than a tenth away.
+// CacheSetting makes a cache as large as its product recommends, in steps of 256 MiB, if that
+// differs by more than a tenth.
 func CacheSetting(key string, now, to units.Size) Setting {
 	to = to / (256 * units.MiB) * (256 * units.MiB)
 	if to <= 0 || now > 0 && float64(to) > 0.9*float64(now) && float64(to) < 1.1*float64(now) {
@@ -92,8 +92,8 @@ func CacheSetting(key string, now, to units.Size) Setting {
 	return Setting{key, []Value{{key, to}}, Restart}
 }
 
-// Payload is the size of the documents that every write of a scenario writes in full, 0 where they
-// differ or writes change a part of them.
+// Payload is the size of the documents if every write of a scenario writes a full one of the same
+// size, else 0.
 func Payload(sc *scenario.Scenario) units.Size {
 	spec := sc.Workloads().Spec()
 	if d := spec.Document; d != nil && d.Uniform == nil && len(d.Quantiles) == 0 && d.Change == 0 && d.Growth == 0 && spec.Buckets == nil &&
@@ -103,13 +103,13 @@ func Payload(sc *scenario.Scenario) units.Size {
 	return 0
 }
 
-// engineOf gives the engine of a scenario. The error is an [*engine.LackError] if plans know
-// nothing of it.
+// engineOf returns the engine of a scenario. The error is an [*engine.LackError] if plans do not
+// support it.
 func engineOf(sc *scenario.Scenario) (Engine, error) {
 	return scenario.Facet[Engine](sc, "be planned for")
 }
 
-// profileOf is the profile of a scenario whose engine was found before.
+// profileOf returns the profile of a scenario whose engine is known to support plans.
 func profileOf(sc *scenario.Scenario) Profile {
 	e, err := engineOf(sc)
 	if err != nil {
@@ -118,12 +118,12 @@ func profileOf(sc *scenario.Scenario) Profile {
 	return e.PlanProfile(sc)
 }
 
-// settingPath is the path of an engine's setting in a scenario.
+// settingPath returns the path of an engine's setting in a scenario.
 func settingPath(sc *scenario.Scenario, key string) string {
 	return "engine." + sc.Engine.Name() + "." + key
 }
 
-// logOrders are the volumes that the members' logs lie on.
+// logOrders returns the volumes that hold the members' logs.
 func logOrders(sc *scenario.Scenario) []*catalog.Order {
 	var names []string
 	for _, r := range sc.Engine.Traits().Volumes {

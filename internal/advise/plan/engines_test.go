@@ -17,7 +17,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// An engine that plans know nothing of is refused, and planned for as no other.
+// An engine that plans do not support is refused, and not treated as another one.
 func TestEngineWithoutProfile(t *testing.T) {
 	const text = `
 plimsoll: 1

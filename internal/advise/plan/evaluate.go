@@ -13,16 +13,16 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// answeredMin is the share of the operations of an open loop that must be answered at the end: a
-// deployment that does not keep up with its load has percentiles of those few that it answered.
+// answeredMin is the share of an open loop's operations that must be answered at the end: the
+// percentiles of a deployment that does not keep up cover only the few operations that it answered.
 const answeredMin = 0.99
 
-// A simulator is the evaluator that asks the model.
+// A simulator is the evaluator that uses the model.
 type simulator struct {
-	over  *scenario.Scenario // what choices are assignments over
+	over  *scenario.Scenario // the scenario below the assignments
 	space *Space
 	want  []scenario.Bound
-	slots chan struct{} // as many as may be simulated at once
+	slots chan struct{} // one for each concurrent simulation
 	// now, if not nil, waits until it is certain whether the current deployment meets the
 	// objectives.
 	now func() *outcome
@@ -32,7 +32,7 @@ type simulator struct {
 	reads  map[string]int64             // by these too: see firstReads
 	floors map[string]string            // by the volumes' assignments: why no run is needed, "" if one is
 	parsed map[*candidate]*scenario.Scenario
-	twins  twins // of all runs that were made
+	twins  twins // of all runs so far
 	told   twins // of those whose outcome counts so far
 }
 
@@ -43,8 +43,8 @@ func newSimulator(over *scenario.Scenario, space *Space, want []scenario.Bound, 
 	}
 }
 
-// parse makes the scenario of a choice. The error is of type scenario.Problems where its checks
-// refuse it.
+// parse makes the scenario of a choice. The error is of type diagnostics.List if its checks refuse
+// it.
 func (s *simulator) parse(choice []int) (*scenario.Scenario, error) {
 	return s.over.With(s.space.sets(choice)...)
 }
@@ -58,14 +58,14 @@ func texts(sets []scenario.Set) []string {
 }
 
 // prune rejects what needs no run: what the scenario's checks refuse, and what its floor or its
-// load forbids.
+// load rules out.
 func (s *simulator) prune(c *candidate) *outcome {
 	if s.now != nil && !slices.ContainsFunc(c.choice, func(k int) bool { return k != 0 }) {
 		o := *s.now()
 		o.candidate = c
 		return &o
 	}
-	// Floor and load are of the volumes, the instance and the workload, whatever the settings.
+	// Floor and load depend on the volumes, the instance and the workload, not on the settings.
 	key := ""
 	for i, k := range c.choice {
 		if !s.space.axes[i].setting {
@@ -105,7 +105,7 @@ func (s *simulator) prune(c *candidate) *outcome {
 	return nil
 }
 
-// firstReads are counted once for each workload: no layout changes the size of the databases.
+// firstReads are counted once per workload: no layout changes the size of the databases.
 func (s *simulator) firstReads(c *candidate, e *Profile, come simulate.Arrivals) int64 {
 	key := s.workload(c)
 	n, ok := s.reads[key]
@@ -116,7 +116,7 @@ func (s *simulator) firstReads(c *candidate, e *Profile, come simulate.Arrivals)
 	return n
 }
 
-// workload is what a candidate changes of the workload.
+// workload returns what a candidate changes in the workload.
 func (s *simulator) workload(c *candidate) (key string) {
 	for _, x := range s.space.sets(c.choice) {
 		if within(x.Path, "workload") {
@@ -126,8 +126,9 @@ func (s *simulator) workload(c *candidate) (key string) {
 	return key
 }
 
-// counts tells whether a run counts as one: not if one that counted before repeats it. Asked in the
-// order of the search, it says the same however many were run at once.
+// counts reports whether a run counts: it does not if one that counted before makes the same.
+// Because it is called in the order of the search, the answer does not depend on the number of
+// concurrent runs.
 func (s *simulator) counts(o *outcome) bool {
 	if o.twin == nil {
 		return true
@@ -139,7 +140,7 @@ func (s *simulator) counts(o *outcome) bool {
 	return true
 }
 
-// arrivals are counted once for each workload.
+// arrivals are counted once per workload.
 func (s *simulator) arrivals(c *candidate, sc *scenario.Scenario) simulate.Arrivals {
 	key := s.workload(c)
 	s.mu.Lock()
@@ -186,7 +187,7 @@ func (s *simulator) simulate(ctx context.Context, sc *scenario.Scenario, opt sim
 	return simulate.Run(ctx, sc, opt)
 }
 
-// reject remembers a layout that does not meet, with the limits that mattered in its run.
+// reject remembers a layout that misses, with the limits that mattered in its run.
 func (s *simulator) reject(o *outcome, sc *scenario.Scenario, mattered [][volume.Limits]bool) {
 	if o.twin = twinOf(s.space, o.candidate, sc); o.twin == nil || len(mattered) != len(o.twin.limits) {
 		o.twin = nil
@@ -203,29 +204,30 @@ func missedText(m *simulate.MissedError) string {
 	return fmt.Sprintf("%s over %s: %d operations, %s into the run", m.Bound.Name, m.Bound.Most, m.Over, units.Seconds(m.After.Seconds()))
 }
 
-// A job is a run beside the search. It goes on to its end unless a bound ends it.
+// A job is a run outside the search. It continues to its end unless a bound ends it.
 type job struct {
 	candidate *candidate
 	more      []scenario.Set // beside the candidate's
-	plain     bool           // the scenario as it is, without any of these
+	plain     bool           // the scenario itself, without any of these
 	// bounds end the run as soon as it is certain to miss one of them.
 	bounds []scenario.Bound
-	// certain, if not nil, is made as soon as it is certain whether the run meets the objectives.
-	// The run goes on.
+	// certain, if not nil, is set as soon as it is certain whether the run meets the objectives.
+	// The run continues.
 	certain *decision
 	outcome *outcome
 }
 
-// A decision is whether a run meets the objectives, which is often certain long before it ends.
+// A decision is whether a run meets the objectives, which is often certain long before the run
+// ends.
 type decision struct {
-	made chan struct{} // closed when it is
+	made chan struct{} // closed when decided
 	once sync.Once
 	*outcome
 }
 
 func newDecision() *decision { return &decision{made: make(chan struct{})} }
 
-// make sets it, the first time.
+// make sets it, once.
 func (d *decision) make(o *outcome) {
 	d.once.Do(func() {
 		d.outcome = o
@@ -233,7 +235,7 @@ func (d *decision) make(o *outcome) {
 	})
 }
 
-// work makes a job's run.
+// work does a job's run.
 func (s *simulator) work(ctx context.Context, j *job) error {
 	j.outcome = s.whole(ctx, j)
 	if j.certain != nil {
@@ -267,7 +269,7 @@ func (s *simulator) whole(ctx context.Context, j *job) *outcome {
 	return &outcome{candidate: j.candidate, result: r, met: why == "", reason: why, more: j.more}
 }
 
-// options says what ends a job's run.
+// options returns what ends a job's run.
 func (s *simulator) options(j *job, sc *scenario.Scenario) simulate.Options {
 	wanted := simulate.Wanted{Bounds: j.bounds}
 	if j.certain != nil {
@@ -284,7 +286,7 @@ func (s *simulator) options(j *job, sc *scenario.Scenario) simulate.Options {
 	return simulate.Options{Wanted: &wanted}
 }
 
-// judge says which objective a result misses, "" if none.
+// judge returns the objective that a result misses, "" if none.
 func judge(r *simulate.Result, want []scenario.Bound) string {
 	asked := r.AskedPerSec * r.Seconds
 	if r.OpenLoop && float64(r.Unanswered) > (1-answeredMin)*asked {

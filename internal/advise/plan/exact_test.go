@@ -14,7 +14,7 @@ import (
 )
 
 // small is a deployment whose run takes milliseconds: a checkpoint every two seconds on a volume
-// that it fills.
+// that it saturates.
 const small = `
 plimsoll: 1
 run: {duration: 6s, warmup: 1s}
@@ -30,8 +30,8 @@ workload:
   document: {size: 4KiB}
 `
 
-// smallIRIS is one whose reads alone are nearly what the volume lets through, with a cycle of the
-// write daemon every second.
+// smallIRIS is one whose reads alone nearly saturate the volume, with a cycle of the write daemon
+// every second.
 const smallIRIS = `
 plimsoll: 1
 run: {duration: 2s, warmup: 300ms}
@@ -47,9 +47,9 @@ workload:
   keys: {distribution: uniform}
 `
 
-// TestExactAgainstBruteForce: with real runs, ended early, repeated and pruned as they are, a plan
-// chooses what running every layout to its end would, whether one is run at once or several, which
-// is told with the same counts.
+// TestExactAgainstBruteForce: with real runs (ended early, repeated and pruned as usual), a plan
+// chooses the same as running every layout to its end, with one worker and with several, and with
+// the same counts.
 func TestExactAgainstBruteForce(t *testing.T) {
 	now, whole := gridOf(t, small)
 	met, pruned := 0, 0
@@ -75,11 +75,11 @@ func TestExactAgainstBruteForce(t *testing.T) {
 		met, pruned = met+m, pruned+p
 	})
 	if met == 0 || pruned == 0 {
-		t.Errorf("%d objectives met, %d layouts rejected without a run: nothing was tested", met, pruned)
+		t.Errorf("%d objectives met, %d layouts rejected without a run: this tests nothing", met, pruned)
 	}
 }
 
-// TestExactIRIS: the same of an engine that is read more than it writes.
+// TestExactIRIS: the same for an engine that reads more than it writes.
 func TestExactIRIS(t *testing.T) {
 	now, whole := gridOf(t, smallIRIS)
 	met, pruned := 0, 0
@@ -93,11 +93,11 @@ func TestExactIRIS(t *testing.T) {
 		met, pruned = met+m, pruned+p
 	}
 	if met == 0 || pruned == 0 {
-		t.Errorf("%d objectives met, %d layouts rejected without a run: nothing was tested", met, pruned)
+		t.Errorf("%d objectives met, %d layouts rejected without a run: this tests nothing", met, pruned)
 	}
 }
 
-// parsed is a text's scenario.
+// parsed returns a text's scenario.
 func parsed(t *testing.T, text string, sets ...string) *scenario.Scenario {
 	t.Helper()
 	sc, err := language.Parse("small.yaml", []byte(text), sets)
@@ -107,7 +107,7 @@ func parsed(t *testing.T, text string, sets ...string) *scenario.Scenario {
 	return sc
 }
 
-// gridOf is a scenario and its grid.
+// gridOf returns a scenario and its grid.
 func gridOf(t *testing.T, text string) (*scenario.Scenario, *Space) {
 	now := parsed(t, text)
 	whole, err := makeSpace(now, &Options{})
@@ -117,8 +117,8 @@ func gridOf(t *testing.T, text string) (*scenario.Scenario, *Space) {
 	return now, whole
 }
 
-// exact holds a search to running every layout to its end. It tells whether one met, and how many
-// were rejected without a run.
+// exact compares a search with running every layout to its end. It returns whether one met the
+// objective, and how many were rejected without a run.
 func exact(ctx context.Context, t rapid.TB, now *scenario.Scenario, s *Space, want []scenario.Bound) (met, pruned int) {
 	got, err := search(ctx, s, newSimulator(now, s, want, 2), 2, 1<<20, nil)
 	if err != nil {
@@ -129,7 +129,7 @@ func exact(ctx context.Context, t rapid.TB, now *scenario.Scenario, s *Space, wa
 		t.Fatal(err)
 	}
 	if a, b := summed(got), summed(alone); a != b {
-		t.Fatalf("two at once: %s; one: %s", a, b)
+		t.Fatalf("two workers: %s; one: %s", a, b)
 	}
 	for _, o := range got.rejected {
 		if o.pruned || o.repeated {
@@ -146,12 +146,12 @@ func exact(ctx context.Context, t rapid.TB, now *scenario.Scenario, s *Space, wa
 		}
 	}
 	if got.chosen != nil {
-		t.Fatalf("chose %v, which does not meet when it is run to its end", texts(s.sets(got.chosen.choice)))
+		t.Fatalf("chose %v, which misses the objective when run to its end", texts(s.sets(got.chosen.choice)))
 	}
 	return 0, pruned
 }
 
-// summed is what a plan tells of a search.
+// summed is what a plan says about a search.
 func summed(s *searched) string {
 	text := fmt.Sprint(s.runs, s.complete, s.chosen != nil && s.chosen.met)
 	for _, o := range s.rejected {
@@ -160,7 +160,7 @@ func summed(s *searched) string {
 	return text
 }
 
-// TestPrunedIsMissed: what the floor or the load rules out is missed when it is run.
+// TestPrunedIsMissed: what the floor or the load rules out misses the objective when it is run.
 func TestPrunedIsMissed(t *testing.T) {
 	for _, c := range []struct {
 		name, sets string
@@ -191,8 +191,8 @@ func TestPrunedIsMissed(t *testing.T) {
 	}
 }
 
-// TestPriceIsTheScenarios: what a layout is said to cost is what simulate says it costs, on every
-// option of every axis.
+// TestPriceIsTheScenarios: the price of a layout is the one that simulate shows, for every option
+// of every axis.
 func TestPriceIsTheScenarios(t *testing.T) {
 	for _, path := range []string{"telemetry", "etcd", "iris", "postgres"} {
 		now, err := language.Load("../../../examples/scenarios/"+path+".yaml", nil)
@@ -210,7 +210,7 @@ func TestPriceIsTheScenarios(t *testing.T) {
 				choice[i] = k
 				sc, err := now.With(s.sets(choice)...)
 				if err != nil {
-					continue // refused by the scenario's checks, so no layout
+					continue // refused by the scenario's checks, so not a layout
 				}
 				checked++
 				volumes, instances, _ := sc.Monthly()
@@ -220,7 +220,7 @@ func TestPriceIsTheScenarios(t *testing.T) {
 			}
 		}
 		if checked < 20 {
-			t.Errorf("%s: %d layouts could be looked at", path, checked)
+			t.Errorf("%s: %d layouts could be checked", path, checked)
 		}
 	}
 }

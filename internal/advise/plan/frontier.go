@@ -11,9 +11,9 @@ import (
 // alternativesMax is how many layouts beyond the chosen one are run to their end, for the frontier.
 const alternativesMax = 4
 
-// alternatives are what more money could buy than a layout, by price: the log's volume of the least
-// latency, the data's, both, and for all volumes the most IOPS there are. Which layouts they are
-// follows from the grid alone. Where no write waits for its log, a quicker one buys nothing.
+// alternatives returns what more money could buy than a layout, by price: the log's volume with the
+// lowest latency, the data's, both, and the most IOPS for all volumes. They depend on the grid
+// alone. If no write waits for its log, a faster log gains nothing.
 func (p *planner) alternatives(from *candidate) []*candidate {
 	var out []*candidate
 	add := func(choice []int) {
@@ -42,14 +42,15 @@ func (p *planner) alternatives(from *candidate) []*candidate {
 	add(quick)
 	add(strong)
 	if len(out) > alternativesMax {
-		out = append(out[:alternativesMax-2], out[len(out)-2:]...) // the last two are the most that money buys
+		// the last two are the most that money buys
+		out = append(out[:alternativesMax-2], out[len(out)-2:]...)
 	}
 	slices.SortStableFunc(out, func(a, b *candidate) int { return sign(int64(a.price - b.price)) })
 	return out
 }
 
-// best is the cheapest option of those that are better than all others, the one at hand if none is
-// better than it.
+// best returns the cheapest of the options that are better than all others; the present one if none
+// is better than it.
 func (p *planner) best(a *axis, at int, better func(x, y *given) int) int {
 	best, has := at, p.gives(a, at)
 	for k := range a.options {
@@ -82,9 +83,9 @@ func stronger(x, y *given) int {
 	return 0
 }
 
-// given is what an option of a volume gives, as far as it says how quick it is.
+// given is what an option of a volume provides, as far as it determines speed.
 type given struct {
-	known      bool // false: it is no volume
+	known      bool // false: not a volume
 	median     units.Duration
 	iops       units.Frequency
 	throughput units.Throughput
@@ -123,7 +124,7 @@ func (p *planner) figure(o *outcome) (float64, bool) {
 	return *x, true
 }
 
-// whole are all outcomes of runs to their end.
+// whole returns all outcomes of runs to their end.
 func (p *planner) whole() []*outcome {
 	out := []*outcome{p.current}
 	out = append(out, p.found.rejected...)
@@ -134,8 +135,8 @@ func (p *planner) whole() []*outcome {
 	return slices.DeleteFunc(out, func(o *outcome) bool { _, ok := p.figure(o); return !ok })
 }
 
-// frontier are the layouts of which no other is as cheap and better, by price. Of those beyond the
-// chosen one each is better by what one would notice.
+// frontier returns, by price, the layouts for which no other is both as cheap and better. Beyond
+// the chosen one, each is noticeably better than the one before.
 func (p *planner) frontier() []*outcome {
 	all := p.whole()
 	slices.SortStableFunc(all, func(a, b *outcome) int {
@@ -166,8 +167,8 @@ func (p *planner) frontier() []*outcome {
 	return out
 }
 
-// nearest is what comes nearest to the objectives: the least of how many times over its bound the
-// worst of them is.
+// nearest returns the layout that comes nearest to the objectives: its worst objective exceeds its
+// bound by the smallest factor.
 func (p *planner) nearest() *outcome {
 	var best *outcome
 	least := 0.0

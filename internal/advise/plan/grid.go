@@ -16,14 +16,15 @@ import (
 // A spaceMaker makes the space of a deployment.
 type spaceMaker struct {
 	now     *scenario.Scenario
-	engine  Profile // of now
+	engine  Profile // the present one
 	opt     *Options
-	keep    []string // paths that stay as they are
+	keep    []string // paths that must not change
 	members int
-	// machineUnpriced: what the instance costs is not known, so it stays and is in no sum.
+	// machineUnpriced: the instance's price is unknown, so the instance stays and is not included
+	// in any sum.
 	machineUnpriced bool
-	// What the largest machine of the space lets pass to its volumes: no ladder goes over it. 0: no
-	// machine is named.
+	// The most that the largest machine of the space lets through to its volumes: no ladder exceeds
+	// it. 0: no machine is named.
 	capIOPS       catalog.IOPS
 	capThroughput units.Throughput
 }
@@ -80,14 +81,14 @@ func (m *spaceMaker) make() *Space {
 			for i, k := range choice {
 				sum = sum.plus(s.axes[i].options[k].ordered)
 			}
-			n := int64(m.members) // a part of each member's
+			n := int64(m.members) // one part for each member
 			return ordered{sum.iops / n, sum.throughput / n, sum.size / n}.times(m.membersOf(s, choice))
 		}
 	}
 	return s
 }
 
-// membersOf is how many machines a choice has.
+// membersOf returns how many machines a choice has.
 func (m *spaceMaker) membersOf(s *Space, choice []int) int {
 	for i, k := range choice {
 		if n := s.axes[i].options[k].members; n > 0 {
@@ -97,7 +98,7 @@ func (m *spaceMaker) membersOf(s *Space, choice []int) int {
 	return m.members
 }
 
-// asked refuses options that would say nothing of this deployment.
+// asked refuses options that do not apply to this deployment.
 func (m *spaceMaker) asked() error {
 	if m.opt.QuerySpan != 0 && m.now.Workloads().Spec().Buckets == nil {
 		return inputf("leave --query-span out", "--query-span: the workload has no buckets, so no query reads any")
@@ -116,8 +117,9 @@ func (m *spaceMaker) asked() error {
 	return nil
 }
 
-// priced tells whether what is deployed now has a price: without one there is no cheaper and no
-// dearer. A machine's may be missing: then sums are of volumes alone, and it stays as it is.
+// priced checks that the present deployment has a price, because otherwise nothing is cheaper or
+// more expensive. Only the machine's may be missing: then sums include volumes only, and the
+// machine stays.
 func (m *spaceMaker) priced() error {
 	if m.opt.Unpriced {
 		return nil
@@ -146,7 +148,7 @@ func (m *spaceMaker) priced() error {
 	return nil
 }
 
-// short are what paths are called for short.
+// short returns the short names of paths.
 func (m *spaceMaker) short(name string) string {
 	cache := m.now.Engine.Traits().Cache
 	switch {
@@ -166,7 +168,7 @@ func (m *spaceMaker) short(name string) string {
 	return name
 }
 
-// KeepNames are the paths that can be kept, beside those of the scenario's volumes.
+// KeepNames are the paths that can be kept, besides those of the scenario's volumes.
 func KeepNames() []string {
 	return []string{
 		"host.instance", "host.filesystem", "host.dirty_background_bytes", "engine", "volumes", "volumes.data", "volumes.data.type",
@@ -174,7 +176,7 @@ func KeepNames() []string {
 	}
 }
 
-// keeping reads what is to stay as it is.
+// keeping reads what must not change.
 func (m *spaceMaker) keeping(names []string) error {
 	all := *m
 	known := []string{"volumes", "host", "engine", "workload", "instance", "filesystem", "writeback", "members", "cache", "buckets"}
@@ -209,23 +211,22 @@ func (m *spaceMaker) keeping(names []string) error {
 	return nil
 }
 
-// kept tells whether assignments change what is to stay.
+// kept reports whether assignments change something that must not change.
 func (m *spaceMaker) kept(sets []scenario.Set) bool {
 	return slices.ContainsFunc(sets, func(s scenario.Set) bool {
 		return slices.ContainsFunc(m.keep, func(k string) bool { return within(s.Path, k) || s.Path == k || within(k, s.Path) && s.Value != nil })
 	})
 }
 
-// family takes apart the name of an instance's family: m6idn is class m, generation 6, processor i,
-// and what it has besides: dn. Families of before generation 6 name no processor where it is
-// Intel's.
+// family splits the name of an instance's family: m6idn is class m, generation 6, processor i, and
+// extras dn. Families before generation 6 name no processor if it is Intel's.
 var family = regexp.MustCompile(`^([a-z]+?)(\d+)(i|a|g)?([a-z]*)$`)
 
-// extras are the letters that say what an instance has for storage: local disks, network and EBS
+// extras are the letters for an instance's storage features: local disks, network and EBS
 // bandwidth.
 const extras = "dnb"
 
-// extends tells whether a family has all that another has besides, and more of storage only.
+// extends reports whether a family has all extras of another, and additional ones for storage only.
 func extends(has, own string) bool {
 	for _, letter := range own {
 		if !strings.ContainsRune(has, letter) {
@@ -239,8 +240,8 @@ func extends(has, own string) bool {
 const sizesUp = 4
 
 // instances are the machines: the same class, generation and processor, with no fewer cores and no
-// less memory. A plan for storage does not take cores away: the model knows what they do to the
-// storage, not to the rest.
+// less memory. A plan for storage does not reduce cores: the model knows what that does to the
+// storage, but not to the rest.
 func (m *spaceMaker) instances() []axis {
 	now := m.now.Instance()
 	if now == nil {
@@ -263,13 +264,13 @@ func (m *spaceMaker) instances() []axis {
 			strings.HasPrefix(size, "metal") || !t.HasEBS || t.VCPU < now.VCPU || t.VCPU > sizesUp*now.VCPU || t.Memory < now.Memory {
 			continue
 		}
-		// A larger machine of the same family, or another of the same size: not both at once.
+		// A larger machine of the same family, or another family of the same size: not both
+		// together.
 		if kind != name && t.VCPU != now.VCPU {
 			continue
 		}
 		sets := []scenario.Set{{Path: "host.instance", Value: t.Name}}
-		// Cores and memory that the scenario gives hold on: a container has its limit on any
-		// machine.
+		// The scenario's cores and memory still apply: a container has its limits on any machine.
 		if cost := m.instanceCost(t); cost >= 0 && !m.kept(sets) {
 			a.options = append(a.options, option{sets: sets, need: Restart, cost: cost})
 			m.cap(t)
@@ -278,7 +279,7 @@ func (m *spaceMaker) instances() []axis {
 	return []axis{a}
 }
 
-// cap raises what ladders go up to.
+// cap raises the upper end of the ladders.
 func (m *spaceMaker) cap(t *catalog.InstanceType) {
 	if t.HasEBS {
 		m.capIOPS = max(m.capIOPS, catalog.IOPS(t.Maximum.IOPS))

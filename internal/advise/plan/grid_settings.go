@@ -8,8 +8,8 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// The grid of settings: few values each, those that the engine's own documentation and measured
-// runs name. docs/plan.md lists them with their reasons.
+// The grid of settings: a few values each, from the engine's own documentation and from measured
+// runs. docs/plan.md lists them with their reasons.
 
 // settings are the axes that cost nothing.
 func (m *spaceMaker) settings() []axis {
@@ -40,8 +40,8 @@ func (m *spaceMaker) settings() []axis {
 	return out
 }
 
-// writeback bounds what the page cache holds before the kernel writes it out: what is written out
-// at once is what a log's fdatasync waits behind.
+// writeback bounds the dirty data in the page cache: a log's fdatasync waits behind everything that
+// is written out together.
 func (m *spaceMaker) writeback() option {
 	const bytes = 8 * units.MB
 	if now := m.now.Host.DirtyBackground; now > 0 && now <= bytes {
@@ -61,7 +61,7 @@ func (m *spaceMaker) fileSystem() option {
 	return option{sets: []scenario.Set{{Path: "host.filesystem", Value: to}}, need: NewVolume}
 }
 
-// membersAxis is how many machines there are, where the engine lets one choose.
+// membersAxis is the number of machines, if the engine can change it.
 func (m *spaceMaker) membersAxis() []axis {
 	if m.engine.MembersKey == "" || len(m.now.Members) > 0 {
 		return nil
@@ -77,7 +77,7 @@ func (m *spaceMaker) membersAxis() []axis {
 	return []axis{a}
 }
 
-// within tells whether a path is another or a part of it.
+// within reports whether a path is the same as another or a part of it.
 func within(path, of string) bool {
 	rest, ok := strings.CutPrefix(path, of)
 	return ok && (rest == "" || rest[0] == '.')

@@ -8,19 +8,19 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// The grid of volumes. Figures that one chooses are doubled from what is included: two neighbours
-// differ by more than the model's error.
+// The grid of volumes. Figures that can be chosen are doubled, starting at what is included: two
+// neighbours differ by more than the model's error.
 const (
 	ladder    = 2
-	iopsFirst = 1000 // where none are included (io2, ultra)
-	// ladderSteps bounds a ladder: 2^9 times what is included is over what any product has.
+	iopsFirst = 1000 // if none are included (io2, ultra)
+	// ladderSteps bounds a ladder: 2^9 times what is included exceeds every product.
 	ladderSteps = 10
 )
 
-// stripes are the widths that are tried. LVM takes more, and each volume adds its own failures.
+// stripes are the widths to try. LVM supports more, but each volume adds its own failures.
 var stripes = []int{2, 4, 8}
 
-// unplanned are types that no plan moves to, and why.
+// unplanned are types that no plan moves to, with the reason.
 var unplanned = map[string]string{
 	"io1":         "costs as much as io2 and delivers less",
 	"gp2":         "costs more than gp3 at every size, and has more latency",
@@ -35,10 +35,10 @@ type volumeGrid struct {
 	space    *spaceMaker
 	path     string // "volumes.data"
 	now      *catalog.Order
-	machines int // that have it, for prices
+	machines int // number that have it, for prices
 }
 
-// options are what the volume can be, the first of them as it is.
+// options are what the volume can be, starting with the present one.
 func (g *volumeGrid) options() []option {
 	out := []option{{order: g.now, cost: g.cost(g.now), ordered: g.ordered(g.now)}}
 	t, err := catalog.Type(g.now.Type)
@@ -56,8 +56,8 @@ func (g *volumeGrid) options() []option {
 			g.add(&out, o, g.need(o))
 		}
 	}
-	// A log is written one request after the other: more volumes in a row take none of its waits
-	// away.
+	// A log is written one request after another: more volumes side by side remove none of its
+	// waits.
 	if t.Provider == "aws" && g.now.Members() == 1 && g.path == "volumes.data" {
 		for _, n := range stripes {
 			if o, ok := striped(g.now, n); ok {
@@ -73,8 +73,8 @@ func (g *volumeGrid) options() []option {
 	return out
 }
 
-// localStripes are over how many of an instance's own disks data may lie; machines that have fewer,
-// or smaller ones, are passed over.
+// localStripes are the numbers of an instance's own disks to put data on; machines with fewer or
+// smaller ones are skipped.
 var localStripes = []int{1, 2, 4}
 
 // localDisks is the same data over n disks of the instance.
@@ -90,8 +90,8 @@ func localDisks(o *catalog.Order, n int) catalog.Order {
 	return s
 }
 
-// add adds an order as an option if its checks let it pass, what it costs is known, and nothing is
-// changed that is to be kept.
+// add adds an order as an option if its checks pass, its price is known, and it changes nothing
+// that must not change.
 func (g *volumeGrid) add(out *[]option, o catalog.Order, need Need) {
 	sets := orderSets(g.path, g.now, &o)
 	if len(sets) == 0 || len(o.Check()) > 0 || g.space.kept(sets) {
@@ -110,7 +110,7 @@ func (g *volumeGrid) add(out *[]option, o catalog.Order, need Need) {
 	}
 }
 
-// need is what it takes to make one order of another. EBS changes type, IOPS, throughput of a
+// need is what it takes to turn one order into another. EBS changes type, IOPS, throughput of a
 // volume in use, and makes it larger, never smaller (Amazon EBS user guide, "Modify a volume using
 // Elastic Volumes operations"). Google and Azure change the figures of a disk in use, and make one
 // of another type from a snapshot (Google Cloud documentation, "Change the disk type"; Azure's
@@ -124,7 +124,7 @@ func (g *volumeGrid) need(o catalog.Order) Need {
 	return Online
 }
 
-// cost is a month of the order on every machine that has it; less than 0: no price is known.
+// cost is the order's price per month on every machine that has it; negative: unknown.
 func (g *volumeGrid) cost(o *catalog.Order) dollars {
 	if g.space.opt.Unpriced {
 		return 0
@@ -136,8 +136,8 @@ func (g *volumeGrid) cost(o *catalog.Order) dollars {
 	return micro(bill.Total) * dollars(g.machines)
 }
 
-// ordered is what the order has on every machine that has it: of a type whose figures one chooses,
-// over what it includes.
+// ordered is what the order has on all machines that have it; if the type's figures can be chosen,
+// only what exceeds the included part.
 func (g *volumeGrid) ordered(o *catalog.Order) ordered {
 	sum := ordered{size: int64(o.Size)}
 	if t, err := catalog.Type(o.Type); err == nil {
@@ -156,7 +156,7 @@ func (g *volumeGrid) ordered(o *catalog.Order) ordered {
 	return sum.times(o.Members() * g.machines)
 }
 
-// orders are the ladder of a type, at the size there is.
+// orders are the ladder of a type, at the present size.
 func (g *volumeGrid) orders(t *catalog.VolumeType) []catalog.Order {
 	base := *g.now
 	base.IOPS, base.IOPSPerGB, base.Throughput = 0, 0, 0
@@ -170,7 +170,7 @@ func (g *volumeGrid) orders(t *catalog.VolumeType) []catalog.Order {
 		return []catalog.Order{base}
 	}
 	var out []catalog.Order
-	// No more than the largest machine lets pass to it: over that, what is paid for is not had.
+	// No more than the largest machine lets through: anything above that would be paid for in vain.
 	cap := g.space.capIOPS
 	iops := max(t.IOPSIncluded.Value, t.IOPSMin.Value)
 	if !t.IOPSIncluded.Known() {
@@ -201,7 +201,7 @@ func (g *volumeGrid) throughputs(t *catalog.VolumeType, o catalog.Order, iops ca
 		if mib == 0 || t.ThroughputMax.Known() && mib > t.ThroughputMax.Value {
 			break
 		}
-		// What a type allows for each IOPS.
+		// What a type allows per IOPS.
 		if per := t.ThroughputPerIOPS; per.Known() && mib > units.Throughput(iops)*units.Throughput(per.Value) {
 			break
 		}
@@ -233,7 +233,7 @@ func striped(o *catalog.Order, n int) (catalog.Order, bool) {
 	return s, true
 }
 
-// orderSets are the assignments that make one order of another.
+// orderSets are the assignments that turn one order into another.
 func orderSets(path string, from, to *catalog.Order) []scenario.Set {
 	canonical := func(name string) string {
 		if t, err := catalog.Type(name); err == nil {
@@ -255,7 +255,7 @@ func orderSets(path string, from, to *catalog.Order) []scenario.Set {
 	return out
 }
 
-// changed assigns a value that is not what it was; a zero takes the key away.
+// changed assigns a value that differs from the old one; a zero removes the key.
 func changed[T comparable](path string, was, is T) []scenario.Set {
 	var none T
 	switch is {
@@ -267,7 +267,7 @@ func changed[T comparable](path string, was, is T) []scenario.Set {
 	return []scenario.Set{{Path: path, Value: is}}
 }
 
-// inFull says what is included anyway: {} of gp3 is {iops: 3000, throughput: 125MiB/s}.
+// inFull adds what is included anyway: {} of gp3 is {iops: 3000, throughput: 125MiB/s}.
 func inFull(o catalog.Order) catalog.Order {
 	t, err := catalog.Type(o.Type)
 	if err != nil {
@@ -282,7 +282,7 @@ func inFull(o catalog.Order) catalog.Order {
 	return o
 }
 
-// logAxis is a volume of its own for the log, where there is none yet and the engine can have one.
+// logAxis is a separate volume for the log, if there is none yet and the engine can have one.
 func (m *spaceMaker) logAxis() []axis {
 	var out []axis
 	for _, v := range m.engine.Apart {

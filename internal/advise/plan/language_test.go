@@ -5,8 +5,8 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// language is what the tests' scenarios may say. The tests of the engines' list set it, since
-// engines import this package.
+// language is what scenarios in these tests may contain. The tests of the engines' list set it,
+// because engines import this package.
 var language *scenario.Language
 
 // Speak sets the language of the tests.

@@ -13,32 +13,33 @@ import (
 	"plimsoll/internal/model/simulate"
 )
 
-// A Layout is a deployment: assignments over the scenario, what they change and cost, and what they
-// come to.
+// A Layout is a deployment: assignments over the scenario, their changes, costs and effects.
 type Layout struct {
-	Sets       []string `json:"sets"` // in the grammar of `simulate --set`; none: as it is now
+	// in the grammar of `simulate --set`; none: the present deployment
+	Sets       []string `json:"sets"`
 	MonthlyUSD float64  `json:"monthly_usd"`
 	Changes    []Change `json:"changes"`
-	// Predicted are the model's figures with its error bar; empty where the run was ended early or
-	// never begun.
+	// Predicted are the model's figures with their error bars; empty if the run was ended early or
+	// never started.
 	Predicted map[string]Prediction `json:"predicted"`
 	Risks     []Risk                `json:"risks"`
-	// Scenario is the deployment; nil where the assignments make none.
+	// Scenario is the deployment; nil if the assignments are invalid.
 	Scenario *scenario.Scenario `json:"-"`
 }
 
-// A Change is one value that a layout has otherwise than now.
+// A Change is one value that differs from the present deployment.
 type Change struct {
-	Path  string  `json:"path"`
-	From  string  `json:"from"` // as a scenario writes it; "" if there was none, or the product's own
+	Path string `json:"path"`
+	// as a scenario writes it; "" if it was not set, or the product's default
+	From  string  `json:"from"`
 	To    string  `json:"to"`
-	USD   float64 `json:"usd"`  // a month, more than now
-	Free  bool    `json:"free"` // it costs nothing a month
+	USD   float64 `json:"usd"`  // additional cost per month
+	Free  bool    `json:"free"` // no monthly cost
 	Needs string  `json:"what_it_needs"`
 }
 
-// A Prediction is a figure of the model with its error bar: of the figures of this kind that were
-// held against real engines none was further off than Low and High, and half were between
+// A Prediction is a figure of the model with its error bar. Of the figures of this kind that were
+// compared with real engines, none was off by more than Low and High, and half were between
 // TypicalLow and TypicalHigh.
 type Prediction struct {
 	Value       float64 `json:"value"`
@@ -48,13 +49,13 @@ type Prediction struct {
 	TypicalHigh float64 `json:"typical_high"`
 }
 
-// A Risk is what one takes upon oneself with a layout.
+// A Risk is what one accepts with a layout.
 type Risk struct {
 	Kind string `json:"kind"`
 	Text string `json:"text"`
 }
 
-// predict gives a figure the error bar of its kind.
+// predict adds the error bar of a figure's kind.
 func predict(value float64, kind simulate.Kind) Prediction {
 	e := simulate.AccuracyOf(kind)
 	return Prediction{
@@ -62,7 +63,7 @@ func predict(value float64, kind simulate.Kind) Prediction {
 	}
 }
 
-// ErrorBar is what the ranges of predictions rest on.
+// ErrorBar says what the ranges of predictions are based on.
 func (p *Plan) ErrorBar() string {
 	title := map[simulate.Kind]string{simulate.Rate: "rates", simulate.Duration: "checkpoints", simulate.P50: "medians", simulate.P99: "p99s"}
 	var worst []string
@@ -72,7 +73,7 @@ func (p *Plan) ErrorBar() string {
 	return fmt.Sprintf("the ranges show how far the models were off at worst (%s): %s", strings.Join(worst, ", "), p.ModelError)
 }
 
-// kindOf is what sort of figure an objective is about.
+// kindOf returns the kind of figure that an objective bounds.
 func kindOf(objective string) simulate.Kind {
 	switch {
 	case objective == "checkpoint":
@@ -80,10 +81,10 @@ func kindOf(objective string) simulate.Kind {
 	case strings.HasSuffix(objective, "_p50"):
 		return simulate.P50
 	}
-	return simulate.P99 // what is further out is no better known
+	return simulate.P99 // higher percentiles are no better known
 }
 
-// predicted are a result's figures.
+// predicted returns a result's figures.
 func predicted(r *simulate.Result) map[string]Prediction {
 	out := map[string]Prediction{}
 	if r == nil {
@@ -101,7 +102,7 @@ func predicted(r *simulate.Result) map[string]Prediction {
 	return out
 }
 
-// layout tells an outcome as a layout.
+// layout turns an outcome into a layout.
 func (p *planner) layout(o *outcome) *Layout {
 	sets := p.space.sets(o.choice)
 	l := &Layout{
@@ -135,9 +136,9 @@ func (p *planner) change(s scenario.Set, spent dollars, need Need) Change {
 	return Change{Path: s.Path, From: valueAt(p.now, s.Path), To: s.Text(), USD: spent.usd(), Free: spent <= 0, Needs: need.String()}
 }
 
-// spent is what each assignment of an option adds to the bill. They are made one after the other,
-// so their sum is the option's, and of a change of type the first one has what only all of them
-// together cost.
+// spent is what each assignment of an option adds to the bill. The assignments are made one after
+// another, so that they add up to the option's price; for a change of type, the first one gets the
+// cost that only all of them together have.
 func (p *planner) spent(a *axis, op *option) []dollars {
 	out := make([]dollars, len(op.sets))
 	if a.setting || len(op.sets) == 0 {
@@ -156,9 +157,9 @@ func (p *planner) spent(a *axis, op *option) []dollars {
 		out[0] = whole
 		return out
 	}
-	per := float64(a.options[0].cost) / float64(max(micro(was.Total), 1)) // machines that have it
+	per := float64(a.options[0].cost) / float64(max(micro(was.Total), 1)) // per machine that has it
 	for i := len(op.sets) - 1; i > 0; i-- {
-		// From the last back: throughput, IOPS, size, and what is left is the type's.
+		// From the end: throughput, IOPS, size; the rest is the type's.
 		with := order
 		switch strings.TrimPrefix(op.sets[i].Path, a.path+".") {
 		case "iops":
@@ -168,7 +169,7 @@ func (p *planner) spent(a *axis, op *option) []dollars {
 		case "size":
 			with.Size = op.order.Size
 		default:
-			continue // it changes the price with others only
+			continue // affects the price only together with others
 		}
 		now, err1 := order.Monthly(p.opt.Region)
 		then, err2 := with.Monthly(p.opt.Region)
@@ -183,7 +184,7 @@ func (p *planner) spent(a *axis, op *option) []dollars {
 	return out
 }
 
-// valueAt is what a scenario has at a path, as it is written; "" if it has nothing there.
+// valueAt returns the text of a scenario's value at a path; "" if there is none.
 func valueAt(sc *scenario.Scenario, path string) string {
 	v := reflect.ValueOf(*sc)
 	for key := range strings.SplitSeq(path, ".") {
@@ -208,7 +209,7 @@ func valueAt(sc *scenario.Scenario, path string) string {
 	return written(v)
 }
 
-// written is a value as a scenario has it; a zero is nothing said.
+// written formats a value as in a scenario; zero means not set.
 func written(v reflect.Value) string {
 	if v.IsZero() {
 		return ""
@@ -233,7 +234,7 @@ func written(v reflect.Value) string {
 	return fmt.Sprint(v.Interface())
 }
 
-// field is a struct's field of a YAML key.
+// field returns a struct's field by its YAML key.
 func field(v reflect.Value, key string) reflect.Value {
 	if e, ok := v.Interface().(scenario.Chosen); ok {
 		if key != e.Name() {
@@ -257,7 +258,7 @@ func field(v reflect.Value, key string) reflect.Value {
 	return reflect.Value{}
 }
 
-// entry is the value of a name in a scenario's mapping.
+// entry returns a value by its name in a scenario's mapping.
 func entry(v reflect.Value, key string) reflect.Value {
 	for i := range v.Len() {
 		if e := v.Index(i); e.Kind() == reflect.Struct && e.NumField() == 2 && e.Field(0).String() == key {

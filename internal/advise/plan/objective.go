@@ -10,35 +10,35 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// An InputError is what is wrong with what a person asked for, and what to do about it.
+// An InputError says what is wrong with the user's input, and what to do about it.
 type InputError struct {
 	Text string
-	Next string // what to do; "" if that is plain
+	Next string // what to do; "" if that is obvious
 }
 
-// Error is what is wrong.
+// Error says what is wrong.
 func (e *InputError) Error() string { return e.Text }
 
-// Hint is what to do next.
+// Hint says what to do next.
 func (e *InputError) Hint() string { return e.Next }
 
 func inputf(next, format string, args ...any) error {
 	return &InputError{Text: fmt.Sprintf(format, args...), Next: next}
 }
 
-// objectiveNames are what can be asked for, as scenarios have it.
+// objectiveNames are the possible objectives, as scenarios name them.
 var objectiveNames = []string{
 	"write_p50", "write_p95", "write_p99", "write_p999", "write_max",
 	"read_p50", "read_p95", "read_p99", "read_p999", "read_max", "checkpoint",
 }
 
-// ObjectiveNames are what can be asked for.
+// ObjectiveNames returns the possible objectives.
 func ObjectiveNames() []string { return slices.Clone(objectiveNames) }
 
 // objectiveBytesMax bounds the text of an objective.
 const objectiveBytesMax = 100
 
-// ParseObjective reads an objective: "write_p99 < 25ms", also with <= and without blanks. The error
+// ParseObjective reads an objective: "write_p99 < 25ms", also with <= and without spaces. The error
 // is an *[InputError].
 func ParseObjective(text string) (scenario.Bound, error) {
 	const how = "write it as --objective 'write_p99 < 25ms'"
@@ -67,8 +67,8 @@ func ParseObjective(text string) (scenario.Bound, error) {
 	return scenario.Bound{Name: name, Most: d}, nil
 }
 
-// objectives are what is to be reached: those given, else the scenario's own. They are checked
-// against each other and against what the workload does.
+// objectives returns those given, else the scenario's own. It checks them against each other and
+// against what the workload does.
 func objectives(sc *scenario.Scenario, e *Profile, given []scenario.Bound) ([]scenario.Bound, error) {
 	if len(given) == 0 {
 		given = sc.Objective.Bounds()

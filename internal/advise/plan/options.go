@@ -7,38 +7,38 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// Options say what a plan is to reach and what it may do. The zero Options take the scenario's own
+// Options say what a plan must reach and what it may do. The zero Options use the scenario's own
 // objective.
 type Options struct {
 	// Sets are what the scenario has beside what is in its file. They begin every layout's own.
 	Sets []scenario.Set
-	// Objectives are what is to be reached; none: the scenario's.
+	// Objectives are the bounds to meet; none: the scenario's.
 	Objectives []scenario.Bound
-	// Budget is the most that a month may cost; 0: no bound.
+	// Budget is the most that a month may cost; 0: unlimited.
 	Budget units.USD
-	// Keep are paths that stay as they are: "host.instance", "volumes.data.type".
+	// Keep are paths that must not change: "host.instance", "volumes.data.type".
 	Keep []string
-	// Region is whose prices count; "": the catalogue's.
+	// Region selects the prices; "": the catalogue's.
 	Region string
-	// Unpriced leaves prices out: instead of by price layouts are compared by the IOPS that they
-	// order over what the volumes' types include, then by the throughput, then by the size in steps
-	// of 100 GiB.
+	// Unpriced ignores prices: instead, layouts are compared by the IOPS that they order beyond
+	// what the volumes' types include, then by the throughput, then by the size in steps of 100
+	// GiB.
 	Unpriced bool
-	// AtOnce is how many settings may differ from now at once; nil: 2.
+	// AtOnce is how many settings may differ from the present ones; nil: 2.
 	AtOnce *int
-	// Size, if not nil, is what the data is to grow to: its volume gets a new size.
+	// Size, if not nil, is what the data will grow to: its volume gets a new size.
 	Size *Growth
-	// Ephemeral lets data lie on an instance's own disks, which are empty after it was stopped.
+	// Ephemeral allows data on an instance's own disks, which are empty after the instance was
+	// stopped.
 	Ephemeral bool
-	// QuerySpan is how far back a query of one sensor reads, where the workload has buckets; 0: not
-	// known.
+	// QuerySpan is how far back a query of one sensor reads, if the workload has buckets; 0:
+	// unknown.
 	QuerySpan units.Duration
 	// Most bounds the layouts that are simulated before the plan gives up; 0: 400.
 	Most int
-	// Workers is how many are simulated at once; 0: as many as there are cores. It changes no
-	// result.
+	// Workers is the number of concurrent simulations; 0: one per core. It changes no result.
 	Workers int
-	// Progress, if not nil, is told how many layouts were simulated, and the price of the last.
+	// Progress, if not nil, receives the number of simulated layouts, and the price of the last.
 	Progress func(runs int, monthly units.USD)
 }
 
@@ -48,7 +48,7 @@ const (
 	// AtOnceMax bounds Options.AtOnce: there are no more axes of settings.
 	AtOnceMax   = 6
 	mostDefault = 400
-	// MostMax bounds Options.Most: some hours.
+	// MostMax bounds Options.Most: a few hours.
 	MostMax = 100_000
 )
 

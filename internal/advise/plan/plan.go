@@ -46,56 +46,57 @@ type Document struct {
 	File string `json:"file"`
 	// Text is its YAML. The planner works on values: whoever writes the plan as JSON puts it here.
 	Text string `json:"text"`
-	// Facts are assignments over it that hold now, in the grammar of `simulate --set`. They are in
-	// every layout, and none of them is a change.
+	// Facts are assignments over it that hold now, in the grammar of `simulate --set`. Every layout
+	// has them, and none counts as a change.
 	Facts []string `json:"facts,omitempty"`
 }
 
-// An Objective is what was to be reached.
+// An Objective is a bound to meet.
 type Objective struct {
 	Name        string  `json:"name"`
 	MostSeconds float64 `json:"most_seconds"`
 }
 
-// Rejected is a layout that is preferred to the chosen one and does not meet the objectives.
+// Rejected is a layout that is preferred to the chosen one and misses the objectives.
 type Rejected struct {
 	Layout *Layout `json:"layout"`
 	Reason string  `json:"reason"`
 }
 
-// Searched is what was looked at.
+// Searched describes the search.
 type Searched struct {
 	Space     int64 `json:"space"`     // layouts there are
-	Simulated int   `json:"simulated"` // of which so many were simulated
-	Pruned    int   `json:"pruned"`    // and so many rejected without, some of them since they would repeat a run
+	Simulated int   `json:"simulated"` // how many of them were simulated
+	// how many were rejected without a run, including those that would repeat a run
+	Pruned int `json:"pruned"`
 	// Complete: every layout that is preferred to the chosen one was rejected; or all of them, if
 	// none is chosen.
 	Complete bool `json:"complete"`
 }
 
-// rejectedMax bounds the rejected layouts that are told.
+// rejectedMax bounds the rejected layouts in a plan.
 const rejectedMax = 100
 
-// A planner makes one plan.
 type planner struct {
 	opt    *Options
 	now    *scenario.Scenario
-	engine Profile // of now
+	engine Profile // the present one
 	want   []scenario.Bound
 	space  *Space
 	sim    *simulator
 
 	grows   bool       // the data's volume gets a new size
-	before  dollars    // what is deployed costs, as it is written
-	written *outcome   // and is, where a new size makes another of it
-	current *outcome   // what is deployed now, at the size it is to have
-	boosted []*outcome // the same with the most IOPS of a volume
+	before  dollars    // price of the present deployment, as written
+	written *outcome   // its outcome, if a new size changes it
+	current *outcome   // outcome of the present deployment, with its new size
+	boosted []*outcome // the same with the most IOPS for one volume
 	found   *searched
 	extra   []*outcome // run for the frontier
 }
 
 // Make finds the cheapest layout of a scenario that meets its objectives. name is its file's. An
-// error in what was asked is an *[InputError]. That nothing meets them is no error: Chosen is nil.
+// error in the request is an *[InputError]. If no layout meets them, that is not an error: Chosen
+// is nil.
 func Make(ctx context.Context, now *scenario.Scenario, name string, opt Options) (*Plan, error) {
 	p := &planner{now: now, opt: &opt}
 	if err := p.prepare(); err != nil {
@@ -159,9 +160,9 @@ func (p *planner) prepare() error {
 	return nil
 }
 
-// look searches while the current deployment runs to its end. What only the report needs runs after
-// the search, beside what more money buys: the current deployment with the most IOPS, and as it is
-// before it grows.
+// look searches while the present deployment runs to its end. Runs that only the report needs come
+// after the search, concurrently with those for what more money buys: the present deployment with
+// the most IOPS, and before it grows.
 func (p *planner) look(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	beside, runs := errgroup.WithContext(ctx)
@@ -213,9 +214,9 @@ func (p *planner) look(ctx context.Context) error {
 	return nil
 }
 
-// boost runs the current deployment with the most IOPS of a volume, unless that would repeat the
-// deployment's own run (see [twin]), and ends as soon as it is certain to miss an objective if now
-// misses one too.
+// boost runs the present deployment with the most IOPS of a volume, unless that would repeat the
+// deployment's own run (see [twin]). The run ends as soon as it is certain to miss an objective, if
+// the present deployment misses one too.
 func (p *planner) boost(ctx context.Context, b *job, now *outcome) error {
 	mattered := [][volume.Limits]bool(nil)
 	switch {
@@ -236,8 +237,8 @@ func (p *planner) boost(ctx context.Context, b *job, now *outcome) error {
 	return nil
 }
 
-// repeats tells whether assignments over what is deployed now leave its run as it is, of which the
-// limits that mattered are given.
+// repeats reports whether assignments leave the present deployment's run unchanged, given the
+// limits that mattered in it.
 func (p *planner) repeats(now *candidate, mattered [][volume.Limits]bool, more []scenario.Set) bool {
 	sets := p.space.sets(now.choice)
 	was, err1 := p.now.With(sets...)
@@ -272,7 +273,7 @@ func (p *planner) search(ctx context.Context) error {
 	return err
 }
 
-// settleAndBuy finds what more money buys, and a layout if the search was given up.
+// settleAndBuy finds what more money buys, and a layout if the search gave up.
 func (p *planner) settleAndBuy(ctx context.Context) error {
 	if p.found.chosen == nil && !p.found.complete {
 		if err := p.settle(ctx); err != nil {
@@ -282,11 +283,11 @@ func (p *planner) settleAndBuy(ctx context.Context) error {
 	return p.buy(ctx)
 }
 
-// settleMax bounds the runs by which a layout that meets the objective is made cheaper.
+// settleMax bounds the runs for making a layout that meets the objective cheaper.
 const settleMax = 200
 
-// settle finds a layout that meets the objective where the search was given up: the best that money
-// can buy, made cheaper as long as a single change does that.
+// settle finds a layout that meets the objective if the search gave up: the best that money can
+// buy, made cheaper as long as a single change does that.
 func (p *planner) settle(ctx context.Context) error {
 	if err := p.buy(ctx); err != nil {
 		return err
@@ -307,7 +308,7 @@ func (p *planner) settle(ctx context.Context) error {
 	return err
 }
 
-// tell makes the plan of what was found.
+// tell makes the plan.
 func (p *planner) tell(name string) *Plan {
 	out := &Plan{
 		Version: Version, Scenario: Document{File: name, Facts: texts(p.opt.Sets)}, Region: p.region(), Unpriced: p.opt.Unpriced,
@@ -345,17 +346,17 @@ func (p *planner) tell(name string) *Plan {
 	return out
 }
 
-// region is whose prices count.
+// region is the one whose prices are used.
 func (p *planner) region() string { return cmp.Or(p.opt.Region, catalog.Region) }
 
-// nowLayout is the deployment as it is written.
+// nowLayout is the deployment as written.
 func (p *planner) nowLayout() *Layout {
 	return &Layout{
 		Sets: texts(p.opt.Sets), MonthlyUSD: p.before.usd(), Changes: []Change{}, Predicted: predicted(p.written.result), Risks: p.risks(p.now, p.written), Scenario: p.now,
 	}
 }
 
-// money prints dollars.
+// money formats dollars.
 func money(usd float64) string {
 	if usd >= 100 || usd == float64(int64(usd)) {
 		return fmt.Sprintf("%.0f USD", usd)

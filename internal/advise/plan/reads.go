@@ -9,12 +9,12 @@ import (
 	"plimsoll/internal/model/simulate"
 )
 
-// reading says why the databases' volume cannot take the reads, "" if nothing says so.
+// reading says why the databases' volume cannot take the reads, "" if nothing rules it out.
 //
-// Of the operations that come in the measured time answeredMin are to be answered in it. So all but
-// so many of those reads are done in it, and no more pass than the volume's highest rate lets
-// through, for which credits and what a limit lets one catch up with are taken as a second's worth
-// and a twentieth more. Of a stripe, whose parts are neighbours too, nothing is said.
+// Of the operations that arrive in the measured time, a share of answeredMin must be answered in
+// it. So nearly all of these reads happen in it, and the volume's highest rate limits how many that
+// can be. Credits, and what a limit allows to catch up, count as one second's worth and a twentieth
+// more. A stripe is not judged, because its parts have neighbouring blocks too.
 func reading(sc *scenario.Scenario, e *Profile, come simulate.Arrivals, reads func() int64) string {
 	data := sc.Volumes.Get("data")
 	if e.FirstReads == nil || data == nil || data.Members() > 1 {
@@ -33,7 +33,7 @@ func reading(sc *scenario.Scenario, e *Profile, come simulate.Arrivals, reads fu
 		units.Frequency(needed/seconds), most)
 }
 
-// readsMax are the most reads a second that pass to a volume, 0 if nothing limits them.
+// readsMax is the highest rate of reads of a volume, 0 if it has no limit.
 func readsMax(o *catalog.Order, on *catalog.InstanceType) units.Frequency {
 	l, err := o.Limits(on)
 	if err != nil {

@@ -23,7 +23,7 @@ var modified = map[string]string{
 	"azure": "its figures can be changed four times in 24 hours",
 }
 
-// risks are what a layout takes upon itself, of itself and by what it changes.
+// risks are those of a layout itself and of its changes.
 func (p *planner) risks(sc *scenario.Scenario, o *outcome) []Risk {
 	out := []Risk{}
 	add := func(kind, format string, args ...any) {
@@ -48,7 +48,7 @@ func (p *planner) risks(sc *scenario.Scenario, o *outcome) []Risk {
 		if was == nil && !v.Value.Local() {
 			add("snapshots", "volumes.%s is apart: a snapshot of one volume is no longer a backup; take them together (multi-volume snapshots), or from the engine", v.Name)
 		}
-		if v.Value.Local() { // synced anew, not restored from a snapshot
+		if v.Value.Local() { // synced again, not restored from a snapshot
 			continue
 		}
 		moved = moved || was != nil && (was.Members() != v.Value.Members() || was.Type != v.Value.Type && (was.Local() || provider != "aws")) ||
@@ -69,7 +69,7 @@ func (p *planner) risks(sc *scenario.Scenario, o *outcome) []Risk {
 	return out
 }
 
-// ephemeral is what a loss of an instance's own disk means to a deployment.
+// ephemeral says what the loss of an instance's own disk means to a deployment.
 func ephemeral(sc *scenario.Scenario, volume string) string {
 	if e := profileOf(sc); e.Loss != nil {
 		if text := e.Loss(volume); text != "" {
@@ -82,7 +82,7 @@ func ephemeral(sc *scenario.Scenario, volume string) string {
 	return "This deployment shows no other copy: what was acknowledged since the last checkpoint is lost with it"
 }
 
-// lostOf is the chance that one of n is lost.
+// lostOf is the probability that at least one of n is lost.
 func lostOf(n int, each float64) float64 { return 1 - math.Pow(1-each, float64(n)) }
 
 // A credit is a bucket that runs out at the mean demand.
@@ -93,8 +93,7 @@ type credit struct {
 	refill float64
 }
 
-// credits are the buckets of a layout, of its volumes and of its instance, that its mean demand
-// empties.
+// credits are the buckets of a layout's volumes and instance that its mean demand empties.
 func credits(sc *scenario.Scenario, o *outcome) []credit {
 	if o == nil || o.result == nil {
 		return nil
@@ -112,7 +111,7 @@ func credits(sc *scenario.Scenario, o *outcome) []credit {
 			rented[name] = &v.Value
 		}
 	}
-	first := "" // of a cluster's members one stands for the instance's demand
+	first := "" // one member of a cluster represents the instance's demand
 	for _, r := range o.result.Volumes {
 		order := rented[r.Name]
 		if order == nil {

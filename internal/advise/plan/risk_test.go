@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// That a machine's own disks are empty after a stop is said under each of their names.
+// The risk that a machine's own disks are empty after a stop is reported under each of their names.
 func TestLocalDisksAreARisk(t *testing.T) {
 	for _, name := range []string{"nvme", "instance-store", "local-nvme"} {
 		sc := parsed(t, small, "host.instance=m6id.large", "volumes.data={type: "+name+", size: 100GiB}")

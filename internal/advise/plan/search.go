@@ -10,32 +10,32 @@ import (
 	"plimsoll/internal/model/simulate"
 )
 
-// An outcome is what became of a candidate.
+// An outcome is the result for a candidate.
 type outcome struct {
 	*candidate
 	met      bool
-	passed   bool   // the scenario's checks refuse it: it is no layout
+	passed   bool   // false: the scenario's checks refuse it, so it is not a layout
 	pruned   bool   // rejected without a run
-	repeated bool   // rejected without a run as well, since another layout's was the same
+	repeated bool   // also rejected without a run, because another layout's was the same
 	reason   string // why it was rejected
 	result   *simulate.Result
 	more     []scenario.Set        // assignments beside the candidate's
-	missed   *simulate.MissedError // not nil: its run was ended since it misses this
-	twin     *twin                 // of a run that was rejected: what others repeat it
-	problem  error                 // nothing can be said: the search ends
+	missed   *simulate.MissedError // not nil: its run was ended because it misses this
+	twin     *twin                 // of a rejected run: what makes others repeat it
+	problem  error                 // no answer is possible: the search ends
 }
 
-// An evaluator tells what a candidate does. prune is asked first, of one candidate at a time, and
-// costs little; run is asked of several at once. counts is asked of the outcomes of runs, in the
-// order of the search: whether it was a run that a search with one worker makes too, and not one of
-// which prune would have known by then that it repeats another.
+// An evaluator determines what a candidate does. prune is called first, for one candidate at a
+// time, and costs little; run is called concurrently. counts is called for the outcomes of runs, in
+// the order of the search. It reports whether a search with one worker would have made this run
+// too, or whether prune would have known by then that it repeats another.
 type evaluator interface {
 	prune(c *candidate) *outcome
 	run(ctx context.Context, c *candidate) *outcome
 	counts(o *outcome) bool
 }
 
-// A searched is what a search came to.
+// A searched is the result of a search.
 type searched struct {
 	chosen   *outcome // nil: none met
 	rejected []*outcome
@@ -43,18 +43,18 @@ type searched struct {
 	complete bool // every layout before the chosen one, or all, were decided
 }
 
-// aheadMax is how many candidates may wait for one before them, of which most are rejected without
-// a run.
+// aheadMax is how many candidates may wait for an earlier one; most of them are rejected without a
+// run.
 const aheadMax = 256
 
 // search goes through a space in the order of preference and ends at the first layout that meets
-// the objective, which is therefore the most preferred of all that do. workers candidates are run
-// at once; their outcomes count in order, so that the answer is that of one worker. most bounds the
-// runs whose outcomes count.
+// the objective, which is the most preferred of all that do. It runs as many candidates
+// concurrently as there are workers; their outcomes count in order, so that the answer is that of
+// one worker. most bounds the runs whose outcomes count.
 func search(ctx context.Context, space *Space, e evaluator, workers, most int, tell func(runs int, at dollars)) (*searched, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	q := &queue{space: space, evaluator: e, walk: space.walk(), workers: max(workers, 1)}
-	// What was started and does not count is waited for: it must not outlive the search.
+	// Wait for runs that were started and do not count: they must not outlive the search.
 	defer func() {
 		cancel()
 		q.drain()
@@ -78,7 +78,7 @@ func search(ctx context.Context, space *Space, e evaluator, workers, most int, t
 			if tell != nil {
 				tell(s.runs, o.price)
 			}
-		} else if run && !o.passed { // as if prune had said so
+		} else if run && !o.passed { // as if prune had rejected it
 			o.repeated, o.result = true, nil
 		}
 		switch {
@@ -91,15 +91,16 @@ func search(ctx context.Context, space *Space, e evaluator, workers, most int, t
 	}
 }
 
-// A queue is the candidates that were begun and whose outcome does not count yet, in order.
+// A queue holds, in order, the candidates that were started and whose outcome does not count yet.
 type queue struct {
 	space     *Space
 	evaluator evaluator
 	walk      *walk
 	workers   int
-	next      *candidate // comes next, but needs a run that may be one too many; nil: whichever the walk gives
-	pending   []pending
-	running   int
+	// comes next, but needs a run that may be one too many; nil: take the next of the walk
+	next    *candidate
+	pending []pending
+	running int
 }
 
 type pending struct {
@@ -107,7 +108,7 @@ type pending struct {
 	run  bool
 }
 
-// fill begins candidates while a worker is free and no more runs are at work than may count.
+// fill starts candidates while a worker is free and no more runs are in progress than may count.
 func (q *queue) fill(ctx context.Context, most int) {
 	for q.running < q.workers && len(q.pending) < aheadMax {
 		if q.next == nil {
@@ -130,7 +131,7 @@ func (q *queue) fill(ctx context.Context, most int) {
 	}
 }
 
-// pop waits for the first outcome and tells whether it was run.
+// pop waits for the first outcome and reports whether it was run.
 func (q *queue) pop() (o *outcome, run bool) {
 	p := q.pending[0]
 	q.pending = q.pending[1:]
@@ -140,15 +141,15 @@ func (q *queue) pop() (o *outcome, run bool) {
 	return <-p.done, p.run
 }
 
-// drain waits for what is at work.
+// drain waits for the runs in progress.
 func (q *queue) drain() {
 	for len(q.pending) > 0 {
 		q.pop()
 	}
 }
 
-// neighbours are the layouts that differ from one in a single axis and are preferred to it, the
-// most preferred first.
+// neighbours returns the layouts that differ in a single axis and are preferred, the most preferred
+// first.
 func (s *Space) neighbours(of *candidate) []*candidate {
 	var out []*candidate
 	for i := range s.axes {
@@ -162,8 +163,8 @@ func (s *Space) neighbours(of *candidate) []*candidate {
 				continue
 			}
 			c := s.candidate(choice, choice, s.price(choice))
-			// The grid's order is of whole spaces: here what it alone would tell apart is equal,
-			// and no better.
+			// The grid's order is only defined for whole spaces, so layouts that it alone
+			// distinguishes count as equal here.
 			if c.ordinal = of.ordinal; c.before(of) < 0 {
 				c.ordinal = len(out)
 				out = append(out, &c)
@@ -186,15 +187,15 @@ func (s *Space) changed(choice []int) int {
 }
 
 // descend makes a layout that meets the objective cheaper, one axis at a time, until no single
-// change does or most runs are made. It is for spaces too large to be searched: what it finds is
-// the best of its neighbours, which is no proof that it is the cheapest.
+// change helps or the runs are used up. It is for spaces that are too large to search: the result
+// is better than its neighbours, but not proven to be the cheapest.
 func descend(ctx context.Context, space *Space, e evaluator, from *outcome, workers, most int) (*outcome, error) {
 	for runs := 0; runs < most; {
 		better := (*outcome)(nil)
 		next := space.neighbours(from.candidate)
 		for len(next) > 0 && better == nil && runs < most {
-			// As many at once as there are workers: the first of them that meets counts, so the
-			// answer is that of one.
+			// As many concurrently as there are workers: the first that meets counts, so the answer
+			// is that of one.
 			var batch []*outcome
 			g := sync.WaitGroup{}
 			for len(next) > 0 && len(batch) < min(max(workers, 1), most-runs) {

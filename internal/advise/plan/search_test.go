@@ -12,14 +12,14 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A table is an evaluator that knows what meets: no model, so that many shapes of spaces can be
-// tried.
+// A table is an evaluator that knows which choices meet the objective: there is no model, so that
+// many shapes of spaces can be tried.
 type table struct {
 	space  *Space
 	meets  func(choice []int) bool
-	prunes func(choice []int) bool // a part of what does not meet
-	passes func(choice []int) bool // what is no layout
-	// repeats are a part of what does not meet, too; nil: none.
+	prunes func(choice []int) bool // some of those that miss
+	passes func(choice []int) bool // valid layouts
+	// repeats are also some of those that miss; nil: none.
 	repeats func(choice []int) bool
 }
 
@@ -41,7 +41,7 @@ func (t *table) run(_ context.Context, c *candidate) *outcome {
 
 func (t *table) counts(*outcome) bool { return true }
 
-// everything is every candidate of a space, made the plain way.
+// everything returns every candidate of a space, by brute force.
 func everything(s *Space) []candidate {
 	var out []candidate
 	var fill func(choice []int, i int)
@@ -96,14 +96,14 @@ func drawSpace(t *rapid.T) *Space {
 	return s
 }
 
-// TestSearchIsExact: whatever meets, the search finds the most preferred of all that do, whichever
-// number is run at once, and has rejected all that is preferred to it.
+// TestSearchIsExact: whatever meets, the search finds the most preferred of all that do, with any
+// number of workers, and has rejected everything that is preferred to it.
 func TestSearchIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSpace(t)
 		all := everything(s)
 		if int64(len(all)) != s.size() {
-			t.Fatalf("%d layouts, said to be %d", len(all), s.size())
+			t.Fatalf("%d layouts, reported as %d", len(all), s.size())
 		}
 		meets, pruned, passed, repeated := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
 		for _, c := range all {
@@ -121,8 +121,8 @@ func TestSearchIsExact(t *testing.T) {
 		}
 		in := func(m map[string]bool) func([]int) bool { return func(c []int) bool { return m[fmt.Sprint(c)] } }
 		e := &table{s, in(meets), in(pruned), in(passed), in(repeated)}
-		// The plain way: all that meet, and of them the one that no other is preferred to. The
-		// grid's order decides last, which the walk alone knows, so what it cannot tell apart is
+		// Brute force: all that meet, and among them the most preferred. The final criterion, the
+		// grid's order, is known only to the walk, so layouts that only it distinguishes count as
 		// equal.
 		var best *candidate
 		for i := range all {
@@ -163,7 +163,8 @@ func TestSearchIsExact(t *testing.T) {
 	})
 }
 
-// TestSearchGivesUp: after so many runs it says that it does not know, whatever the number at once.
+// TestSearchGivesUp: when the runs are used up it says that it does not know, with any number of
+// workers.
 func TestSearchGivesUp(t *testing.T) {
 	s := &Space{axes: []axis{{options: make([]option, 50)}}}
 	never := func([]int) bool { return false }
@@ -175,7 +176,7 @@ func TestSearchGivesUp(t *testing.T) {
 	}
 }
 
-// broken is an evaluator of which a run fails.
+// broken is an evaluator with a failing run.
 type broken struct{ table }
 
 func (b *broken) run(context.Context, *candidate) *outcome {
@@ -190,7 +191,8 @@ func TestSearchFails(t *testing.T) {
 	}
 }
 
-// TestDescendIsLocallyBest: what a descent ends at meets, and no preferred neighbour of it does.
+// TestDescendIsLocallyBest: the result of a descent meets the objective, and no preferred neighbour
+// does.
 func TestDescendIsLocallyBest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSpace(t)

@@ -13,16 +13,17 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// A Growth is what the data's volume is to hold.
+// A Growth is what the data's volume must hold.
 type Growth struct {
-	Data     units.Size  // now
+	Data     units.Size  // the present data
 	PerMonth units.Size  // that it grows by
-	Months   int         // for which it is to last; 0: 6
-	Oplog    units.Size  // the oplog, or WAL that is kept; OplogSet tells whether it was given
+	Months   int         // for which it must last; 0: 6
+	Oplog    units.Size  // the oplog, or WAL that is kept; OplogSet says whether it was given
 	Journal  units.Size  // the engine's own log
-	Indexes  units.Ratio // of the data as it will be
-	Headroom units.Ratio // of all that, for compaction, a rebuild of an index, a checkpoint's second copy
-	Round    units.Size  // to a multiple of it; 0: a quarter of the power of ten
+	Indexes  units.Ratio // as a share of the future data
+	// as a share of all that, for compaction, index rebuilds, a checkpoint's second copy
+	Headroom units.Ratio
+	Round    units.Size // round up to a multiple of it; 0: a quarter of the power of ten
 
 	OplogSet bool
 }
@@ -116,10 +117,10 @@ func (g *Growth) put(key, value string) error {
 	return fmt.Errorf("there is no such key: %s", strings.Join(growthKeys, ", "))
 }
 
-// A Sizing is how large the data's volume is to be: a table that a person can add up.
+// A Sizing is how large the data's volume must be: a table that can be added up by hand.
 type Sizing struct {
 	Rows []SizingRow `json:"rows"`
-	// Bytes is the size that is ordered; of a stripe all its volumes together.
+	// Bytes is the size that is ordered; for a stripe, all its volumes together.
 	Bytes int64 `json:"bytes"`
 	// Limits are what the volume may have at that size, by its type.
 	Limits []string `json:"limits"`
@@ -133,7 +134,7 @@ type SizingRow struct {
 	Sum   bool   `json:"sum"`
 }
 
-// rows are the addends and sums, the last of which is the size.
+// rows returns the addends and sums; the last is the size.
 func (g *Growth) rows(sc *scenario.Scenario) []SizingRow {
 	var out []SizingRow
 	sum := units.Size(0)
@@ -170,7 +171,8 @@ func share(r units.Ratio, of units.Size) units.Size {
 	return units.Size(math.Round(float64(r) * float64(of)))
 }
 
-// roundStep is a quarter of a size's power of ten, in decimal units: 2.341 TB go by 250 GB.
+// roundStep is a quarter of a size's power of ten, in decimal units: 2.341 TB is rounded to
+// multiples of 250 GB.
 func roundStep(s units.Size) units.Size {
 	step := units.GB
 	for step*40 <= s {
@@ -188,7 +190,7 @@ func (g *Growth) bytes(sc *scenario.Scenario) units.Size {
 	return units.Size(rows[len(rows)-1].Bytes)
 }
 
-// sets are the assignments that give the data's volume the size, none where it is as large already:
+// sets are the assignments that give the data's volume the size, none if it is already as large:
 // volumes do not shrink.
 func (g *Growth) sets(sc *scenario.Scenario) ([]scenario.Set, error) {
 	data := sc.Volumes.Get("data")
@@ -209,7 +211,7 @@ func (g *Growth) sets(sc *scenario.Scenario) ([]scenario.Set, error) {
 	return []scenario.Set{s}, nil
 }
 
-// table is the sizing, with what the volume may have at that size.
+// table returns the sizing, with what the volume may have at that size.
 func (g *Growth) table(sc *scenario.Scenario) *Sizing {
 	out := &Sizing{Rows: g.rows(sc), Bytes: int64(g.bytes(sc)), Limits: []string{}}
 	if data := sc.Volumes.Get("data"); data != nil {

@@ -8,10 +8,10 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// TestPublishedSizing is the table of a published case (MongoDB on Kubernetes, a gp3 volume): 800
-// GB and six months' growth of 100, an oplog of 270, a journal of 1, indexes a fifth of the data, a
-// fifth of headroom come to 2,341 GB, ordered as 2,500. Its addends are rounded to whole GB, so
-// ours may differ from them by one.
+// TestPublishedSizing reproduces the table of a published case (MongoDB on Kubernetes, a gp3
+// volume): 800 GB and six months' growth of 100, an oplog of 270, a journal of 1, indexes a fifth
+// of the data, and a fifth of headroom add up to 2,341 GB, ordered as 2,500. Its addends are
+// rounded to whole GB, so ours may differ by one.
 func TestPublishedSizing(t *testing.T) {
 	g, err := ParseGrowth("data=800GB,growth=100GB/month,months=6,oplog=270GB,journal=1GB,indexes=20%,headroom=20%")
 	if err != nil {
@@ -43,7 +43,7 @@ func TestPublishedSizing(t *testing.T) {
 	}
 }
 
-// TestSizeNeverShrinks: a volume that is large enough stays as it is.
+// TestSizeNeverShrinks: a volume that is large enough does not change.
 func TestSizeNeverShrinks(t *testing.T) {
 	sc, err := language.Parse("small.yaml", []byte(small), nil)
 	if err != nil {
@@ -63,13 +63,12 @@ func TestRoundStep(t *testing.T) {
 		{2 * units.GB, units.GB}, {24 * units.GB, 2500 * units.MB}, {241 * units.GB, 25 * units.GB}, {2341 * units.GB, 250 * units.GB},
 	} {
 		if got := roundStep(c.size); got != c.step {
-			t.Errorf("%v goes by %v, want %v", c.size, got, c.step)
+			t.Errorf("%v is rounded to multiples of %v, want %v", c.size, got, c.step)
 		}
 	}
 }
 
-// FuzzParseGrowth: whatever is written is read or refused with a word, and what is read can be
-// added up.
+// FuzzParseGrowth: any text is read or refused with a message, and what is read can be added up.
 func FuzzParseGrowth(f *testing.F) {
 	for _, s := range []string{"data=800GB,growth=100GB/month,months=6,indexes=20%", "data=", "months=-1,data=1GB", "data=1GB,data=2GB", "=,", "data=36028797018963968B,months=120,growth=30PB"} {
 		f.Add(s)
@@ -95,7 +94,7 @@ func FuzzParseGrowth(f *testing.F) {
 	})
 }
 
-// FuzzParseObjective: an objective is read, or refused with a word.
+// FuzzParseObjective: an objective is read, or refused with a message.
 func FuzzParseObjective(f *testing.F) {
 	for _, s := range []string{"write_p99 < 25ms", "checkpoint<=10s", "write_p9 < 1ms", "<", "write_p99 < -1s", "write_p99 < 9999999h"} {
 		f.Add(s)

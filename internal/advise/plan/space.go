@@ -9,18 +9,18 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// A Need is what a change asks of those who run the deployment, from the least.
+// A Need is what a change requires of the operators, from the least.
 type Need int
 
 // The needs.
 const (
 	Online      Need = iota // applied while it runs
-	Restart                 // the engine or the machine is started again
-	NewVolume               // data is brought to another volume, or a volume is added
+	Restart                 // the engine or the machine restarts
+	NewVolume               // data is moved to another volume, or a volume is added
 	Application             // the application changes
 )
 
-// String is the need as a plan tells it.
+// String is the need in a plan's words.
 func (n Need) String() string {
 	return [...]string{"online", "restart", "new volume", "application"}[n]
 }
@@ -29,56 +29,57 @@ func (n Need) String() string {
 type option struct {
 	sets    []scenario.Set
 	need    Need
-	order   *catalog.Order // what it makes of a volume; nil: no volume, or none there
-	members int            // how many machines it makes; 0: as many as now
-	// cost is what the option makes of the axis's part of the bill; an axis of settings has none.
+	order   *catalog.Order // the volume with this option; nil: not a volume, or none
+	members int            // number of machines; 0: the present one
+	// cost is the price of the axis's part of the deployment with this option; settings have none.
 	cost dollars
-	// ordered is what the option has of a volume, on all machines that have it; counted where there
-	// are no prices.
+	// ordered is what the option orders of a volume, on all machines that have it; used without
+	// prices.
 	ordered ordered
-	// danger orders options of one price and need: what is at risk more than now.
+	// danger orders options of one price and need: how much more is at risk than now.
 	danger int
 }
 
-// dollars are millionths of a dollar a month: whole, so that equal prices are equal.
+// dollars are millionths of a dollar per month: integers, so that equal prices are equal.
 type dollars int64
 
 func micro(u units.USD) dollars { return dollars(math.Round(float64(u) * 1e6)) }
 
 func (d dollars) usd() float64 { return float64(d) / 1e6 }
 
-// An axis is one thing that can be chosen. Its first option is what is deployed now.
+// An axis is one thing that can be chosen. Its first option is the present deployment.
 type axis struct {
-	path    string // what it is about, in the scenario
+	path    string // its path in the scenario
 	options []option
 	setting bool // costs nothing; see Options.AtOnce
 }
 
-// A Space is every layout that is considered: one option of each axis. Layouts that the scenario's
-// own checks refuse are in it too, and passed over.
+// A Space is every layout under consideration: one option of each axis. It includes layouts that
+// the scenario's own checks refuse; these are skipped.
 type Space struct {
 	axes   []axis
-	atOnce int            // settings that differ from now at most
-	base   []scenario.Set // what every layout has unless its options say otherwise: a new size
-	now    dollars        // what is deployed now costs
-	most   dollars        // over this no layout is considered; 0: any is
-	// bill is what a choice costs; nil: the sum of the options.
+	atOnce int // the most settings that may differ
+	// assignments of every layout unless its options override them: a new size
+	base []scenario.Set
+	now  dollars // price of the present deployment
+	most dollars // more expensive layouts are not considered; 0: unlimited
+	// bill is the price of a choice; nil: the sum of the options.
 	bill func(choice []int) dollars
-	// amounts are what a choice orders, where there are no prices; nil: there are.
+	// amounts is what a choice orders, without prices; nil: there are prices.
 	amounts func(choice []int) ordered
 }
 
-// ordered is what is rented of volumes, in the order in which it is compared where no price says
-// what it is worth: IOPS and throughput over what the type includes, which are what fast storage is
-// mostly paid for, and the size.
+// ordered is what is rented of volumes, in the order of comparison if no price says what it is
+// worth: IOPS and throughput beyond what the type includes, which are most of the cost of fast
+// storage, and the size.
 type ordered struct {
 	iops       int64
 	throughput int64 // bytes a second
-	size       int64 // bytes; of a candidate steps of sizeStep over or under now's
+	size       int64 // bytes; for a candidate, steps of sizeStep above or below the present size
 }
 
-// sizeStep is in what sizes are compared: less than 100 GiB more counts as none. Nobody moves a
-// database for the 10 GiB of a log's volume.
+// sizeStep is the unit for comparing sizes: less than 100 GiB more counts as none. Nobody moves a
+// database because of the 10 GiB of a log's volume.
 const sizeStep = int64(100 * units.GiB)
 
 func (o ordered) plus(p ordered) ordered {
@@ -89,27 +90,27 @@ func (o ordered) times(n int) ordered {
 	return ordered{o.iops * int64(n), o.throughput * int64(n), o.size * int64(n)}
 }
 
-// A candidate is a layout of a space, before it is known what it does.
+// A candidate is a layout of a space before it is evaluated.
 type candidate struct {
 	choice  []int // an option of each axis
 	price   dollars
-	whole   int64 // what it costs more than now, in whole steps of priceStep
+	whole   int64 // additional cost in whole steps of priceStep
 	ordered ordered
-	worst   Need // of the changes
-	values  int  // that are changed
+	worst   Need // the largest need of its changes
+	values  int  // number of changed values
 	needs   int  // summed
 	danger  int
 	ordinal int // in the order of the grid
 }
 
-// priceStep is in what prices are compared: whole dollars a month over or under now's. Nobody moves
-// a database for eighty cents.
+// priceStep is the unit for comparing prices: whole dollars per month above or below the present
+// price. Nobody moves a database for eighty cents.
 const priceStep dollars = 1e6
 
-// before is the order in which layouts are preferred: the price in whole dollars over now's, or
-// without prices what is ordered, what the most disturbing change needs (so settings come before
-// volumes), how many values change, what they need together, what is at risk, the price to the
-// cent, and the grid's order, in which no two are equal.
+// before is the order of preference: the additional price in whole dollars (or without prices, what
+// is ordered), what the most disruptive change needs (so settings come before volumes), how many
+// values change, what they need together, what is at risk, the price to the cent, and finally the
+// grid's order, in which no two are equal.
 func (c *candidate) before(o *candidate) int {
 	for _, d := range [...]int64{
 		c.whole - o.whole, c.ordered.iops - o.ordered.iops, c.ordered.throughput - o.ordered.throughput, c.ordered.size - o.ordered.size, int64(c.worst - o.worst), int64(c.values - o.values), int64(c.needs - o.needs), int64(c.danger - o.danger),
@@ -132,7 +133,7 @@ func sign(d int64) int {
 	return 0
 }
 
-// sets are a choice's assignments, in the order of the axes.
+// sets returns a choice's assignments, in the order of the axes.
 func (s *Space) sets(choice []int) []scenario.Set {
 	var out []scenario.Set
 	for i, k := range choice {
@@ -147,12 +148,12 @@ func (s *Space) sets(choice []int) []scenario.Set {
 	return append(base, out...)
 }
 
-// assigns tells whether one of the assignments is at a path.
+// assigns reports whether one of the assignments is at a path.
 func assigns(sets []scenario.Set, path string) bool {
 	return slices.ContainsFunc(sets, func(s scenario.Set) bool { return s.Path == path })
 }
 
-// size is how many layouts there are.
+// size is the number of layouts.
 func (s *Space) size() int64 {
 	paid := int64(1)
 	var settings []int64
@@ -163,7 +164,7 @@ func (s *Space) size() int64 {
 			paid *= int64(len(a.options))
 		}
 	}
-	// of[k]: ways to change k settings.
+	// of[k]: the number of ways to change k settings.
 	of := make([]int64, s.atOnce+1)
 	of[0] = 1
 	for _, n := range settings {
@@ -178,8 +179,8 @@ func (s *Space) size() int64 {
 	return paid * sum
 }
 
-// A walk gives a space's candidates in the order of preference. It holds all that is paid for, with
-// its price, and of the settings those of one whole dollar at a time.
+// A walk generates a space's candidates in the order of preference. It holds all combinations that
+// cost money, with their prices, and the settings for one whole dollar at a time.
 type walk struct {
 	space    *Space
 	paid     []candidate // by price
@@ -193,8 +194,8 @@ func (s *Space) walk() *walk {
 	s.product(make([]int, len(s.axes)), 0, false, len(s.axes), func(choice []int) {
 		w.paid = append(w.paid, candidate{choice: slices.Clone(choice), price: s.price(choice), ordinal: len(w.paid)})
 	})
-	// Of equal prices in the order of the grid. Quicker than a stable sort, and there may be
-	// hundreds of thousands.
+	// Equal prices are in the order of the grid. This is faster than a stable sort, and there may
+	// be hundreds of thousands.
 	slices.SortFunc(w.paid, func(a, b candidate) int {
 		if d := sign(int64(a.price - b.price)); d != 0 {
 			return d
@@ -207,8 +208,8 @@ func (s *Space) walk() *walk {
 	return w
 }
 
-// product tells every choice of the axes that are settings, or of those that are not, with at most
-// so many other than now.
+// product generates every choice of the axes that are settings, or of those that are not, with a
+// limited number of changes.
 func (s *Space) product(choice []int, from int, setting bool, changed int, tell func([]int)) {
 	if from == len(s.axes) {
 		tell(choice)
@@ -240,7 +241,7 @@ func (s *Space) price(choice []int) dollars {
 	return sum
 }
 
-// next gives the next candidate, nil after the last.
+// next returns the next candidate, nil after the last.
 func (w *walk) next() *candidate {
 	for len(w.group) == 0 {
 		if w.at == len(w.paid) {
@@ -265,7 +266,7 @@ func (w *walk) next() *candidate {
 	return &c
 }
 
-// steps is what a price is over now's, in whole dollars: less than one more counts as none.
+// steps is the additional price in whole dollars: less than one more counts as none.
 func (s *Space) steps(d dollars) int64 {
 	over := d - s.now
 	if over < 0 {

@@ -13,8 +13,8 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// A Statement is something to know before money is spent, computed from the runs: each says on
-// which figures it rests.
+// A Statement is something to know before spending money, computed from the runs; each lists the
+// figures that it is based on.
 type Statement struct {
 	// Kind is tune-first, more-iops, instance-cap, credits, margin, nothing-to-change, unmet,
 	// incomplete, buckets, buckets-run, unpriced, machine-unpriced.
@@ -23,14 +23,14 @@ type Statement struct {
 	Evidence []Evidence `json:"evidence"`
 }
 
-// Evidence is a figure that a statement rests on.
+// Evidence is a figure that a statement is based on.
 type Evidence struct {
 	Text  string  `json:"text"`
 	Value float64 `json:"value"`
 	Unit  string  `json:"unit"`
 }
 
-// statements are all there is to say.
+// statements returns all statements.
 func (p *planner) statements() []Statement {
 	out := []Statement{}
 	for _, s := range [][]Statement{p.verdict(), p.moreIOPS(), p.instanceCap(), p.burst(), p.margin()} {
@@ -39,7 +39,7 @@ func (p *planner) statements() []Statement {
 	return out
 }
 
-// verdict is what came of the search.
+// verdict is the result of the search.
 func (p *planner) verdict() []Statement {
 	c := p.found.chosen
 	if c == nil {
@@ -65,7 +65,7 @@ func (p *planner) verdict() []Statement {
 		[]Evidence{{"layouts that change settings only", float64(n), ""}, {"more a month", spent.usd(), "USD"}}}}
 }
 
-// freeChanges are how many of a layout's values are settings.
+// freeChanges is how many of a layout's values are settings.
 func (p *planner) freeChanges(o *outcome) int {
 	n := 0
 	for i, k := range o.choice {
@@ -76,7 +76,7 @@ func (p *planner) freeChanges(o *outcome) int {
 	return n
 }
 
-// settingsRejected are the layouts with other settings and nothing else.
+// settingsRejected is the number of rejected layouts that change only settings.
 func (p *planner) settingsRejected() int {
 	n := 0
 	for _, o := range p.found.rejected {
@@ -87,7 +87,7 @@ func (p *planner) settingsRejected() int {
 	return n
 }
 
-// unmet says what comes nearest, and what forbids more.
+// unmet says what comes nearest, and what rules out more.
 func (p *planner) unmet() []Statement {
 	s := Statement{Kind: "unmet", Text: "no layout that was considered meets the objective", Evidence: []Evidence{}}
 	if !p.found.complete {
@@ -104,14 +104,14 @@ func (p *planner) unmet() []Statement {
 			s.Text += "; there " + why
 		}
 	}
-	// What was rejected without a run says it best: by the volume's own latency.
+	// A layout rejected without a run explains it best: by the volume's own latency.
 	if i := slices.IndexFunc(p.found.rejected, func(o *outcome) bool { return o.pruned }); i >= 0 {
 		s.Text += "; and " + p.found.rejected[i].reason
 	}
 	return []Statement{s}
 }
 
-// heldBy is what slow writes of a run waited for most.
+// heldBy says what slow writes of a run waited for most.
 func heldBy(r *simulate.Result) string {
 	if r == nil || len(r.Waits) == 0 {
 		return ""
@@ -144,9 +144,9 @@ func mostHeld(r *simulate.Result) (name, limit string, seconds float64) {
 	return name, limit, seconds
 }
 
-// mostIOPS are the most IOPS of each volume where one chooses them, and fewer are had: as many as
-// the product has, of that size, and the instance ever lets through. Whether they help is not
-// argued, but run.
+// mostIOPS runs the present deployment with the most IOPS of each volume whose IOPS can be chosen:
+// as many as the product offers at that size, and the instance lets through. Whether they help is
+// not argued, but measured by a run.
 func (p *planner) mostIOPS() []*job {
 	var out []*job
 	on := p.now.Instance()
@@ -181,15 +181,15 @@ func (p *planner) mostIOPS() []*job {
 	return out
 }
 
-// helps is by how much a figure must fall for something to have helped: less than a tenth is
-// nothing one would notice.
+// helps is by how much a figure must fall to count as improved: nobody would notice less than a
+// tenth.
 const helps = 0.10
 
-// noticed is what a figure must come out at, at most, to be noticeably better than another.
+// noticed is the largest value that is noticeably better than another.
 func noticed(than float64) float64 { return (1 - helps) * than }
 
-// moreIOPS says what the most IOPS come to. Where what is deployed misses an objective and they do
-// not reach it either, their run was ended as soon as that was certain.
+// moreIOPS says what the most IOPS achieve. If the present deployment misses an objective and so do
+// they, their run was ended as soon as that was certain.
 func (p *planner) moreIOPS() []Statement {
 	before, ok := p.figure(p.current)
 	if !ok || before == 0 {
@@ -248,7 +248,7 @@ func (p *planner) unhelped(name string) string {
 	return ""
 }
 
-// instanceCap says where the machine is the limit and not the volume.
+// instanceCap says if the machine is the limit and not the volume.
 func (p *planner) instanceCap() []Statement {
 	var out []Statement
 	for _, o := range []*outcome{p.current, p.found.chosen} {
@@ -301,7 +301,7 @@ func (p *planner) burst() []Statement {
 	return out
 }
 
-// margin says where an objective is met by less than the model is off.
+// margin says if an objective is met by less than the model's error.
 func (p *planner) margin() []Statement {
 	c := p.found.chosen
 	if c == nil || c.result == nil {

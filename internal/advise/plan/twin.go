@@ -9,31 +9,31 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// Many layouts differ from one that was rejected in nothing but more of what that one never lacked:
-// 250 MiB/s where 125 held nobody back. They need no run of their own.
+// Many layouts differ from a rejected one only by more of something that it never lacked: 250 MiB/s
+// instead of 125 that held nothing back. They need no run of their own.
 //
-// A limit of a volume is an instant up to which all that passed is paid for; what comes before it
-// waits, until the latest of these instants. Let a run have ended in which some limits were never
-// that latest, and take another run in which these are higher, by overHead at least, and nothing
-// else is other. Up to any request let both be the same: what passed, and when. Then a higher
-// limit's instant is, rounded up to nanoseconds as it is read, no later than it was, since it
-// charges less for each (by more than the nanosecond that rounding may take, which is what overHead
-// is for); the latest of them is of a limit that is the same in both, or none is later than what
-// the request waited for besides, so it passes at the same time. By induction the two runs are the
-// same up to where the first was ended, and the other is ended there too, for the same reason. The
-// instance's limits, which volumes share, see the same requests at the same times.
+// A limit of a volume is an instant up to which everything that passed is paid for; a request that
+// arrives earlier waits until the latest of these instants. Take a finished run in which some
+// limits were never that latest, and another run in which these are higher, by at least a factor of
+// overHead, and nothing else differs. Suppose both are the same up to some request: what passed,
+// and when. Then a higher limit's instant, rounded up to nanoseconds as it is read, is no later
+// than in the first run, because it charges less per request (by more than the nanosecond of
+// rounding, which is what overHead is for). The latest instant belongs to a limit that is the same
+// in both, or none is later than what the request waited for otherwise, so it passes at the same
+// time. By induction the two runs are the same up to where the first one ended, and the other ends
+// there too, for the same reason. The instance's limits, which volumes share, see the same requests
+// at the same times.
 
-// overHead is by how many times a limit has to be higher to count as such.
+// overHead is the factor by which a limit has to be higher to count as higher.
 const overHead = 1.1
 
-// twins are the rejected layouts, by all that is not a volume's IOPS or throughput.
+// twins are the rejected layouts, by everything except their volumes' IOPS and throughput.
 type twins struct {
 	mu       sync.Mutex
 	rejected map[string][]*twin
 }
 
-// A twin is a layout as far as its volumes' limits go, in the order of members and of each one's
-// volumes.
+// A twin is a layout's volume limits, in the order of members and of each one's volumes.
 type twin struct {
 	key      string
 	limits   []volume.Rate
@@ -41,7 +41,7 @@ type twin struct {
 	outcome  *outcome
 }
 
-// twinOf describes a layout; nil if it has a volume whose limits are not simple.
+// twinOf describes a layout; nil if one of its volumes has limits that are not simple.
 func twinOf(s *Space, c *candidate, sc *scenario.Scenario) *twin {
 	t := &twin{}
 	for i, k := range c.choice {
@@ -68,7 +68,7 @@ func twinOf(s *Space, c *candidate, sc *scenario.Scenario) *twin {
 	return t
 }
 
-// add remembers a layout that was rejected.
+// add remembers a rejected layout.
 func (all *twins) add(t *twin) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -78,7 +78,7 @@ func (all *twins) add(t *twin) {
 	all.rejected[t.key] = append(all.rejected[t.key], t)
 }
 
-// find gives what became of a layout whose run a given one's would repeat, nil if none is known.
+// find returns the outcome of a layout whose run this one would repeat, nil if none is known.
 func (all *twins) find(t *twin) *outcome {
 	if t == nil {
 		return nil
@@ -93,8 +93,7 @@ func (all *twins) find(t *twin) *outcome {
 	return nil
 }
 
-// repeats tells whether a layout differs from this one in higher limits alone, of those that did
-// not matter.
+// repeats reports whether a layout differs only by higher values of limits that did not matter.
 func (r *twin) repeats(t *twin) bool {
 	more := func(x, y float64, mattered bool) bool { return x == y || !mattered && x > 0 && y >= overHead*x }
 	for i, x := range r.limits {

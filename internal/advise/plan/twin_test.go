@@ -12,8 +12,8 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// TestRepeatedIsTheSame: a layout that is said to repeat another's run does: it is rejected at the
-// same instant for the same reason.
+// TestRepeatedIsTheSame: a layout that is said to repeat another's run is rejected at the same
+// instant for the same reason.
 func TestRepeatedIsTheSame(t *testing.T) {
 	now := parsed(t, small)
 	repeated, ran := 0, 0
@@ -59,11 +59,11 @@ func TestRepeatedIsTheSame(t *testing.T) {
 			got := fresh.run(context.Background(), &c)
 			got.missed.Mattered, o.missed.Mattered = nil, nil
 			if got.reason != o.reason || !reflect.DeepEqual(got.missed, o.missed) {
-				t.Fatalf("%v: %s, said to be as another: %s", texts(s.sets(choice)), got.reason, o.reason)
+				t.Fatalf("%v: %s, reported as a repetition: %s", texts(s.sets(choice)), got.reason, o.reason)
 			}
 		}
 	})
 	if repeated < 10 || ran < 10 {
-		t.Errorf("%d runs repeated of %d: nothing was tested", repeated, ran)
+		t.Errorf("%d runs repeated of %d: this tests nothing", repeated, ran)
 	}
 }

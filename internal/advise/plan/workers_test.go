@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/model/simulate"
 )
 
-// The plan is the same to the byte however many workers there are.
+// The plan is the same to the byte whatever the number of workers.
 func TestWorkersChangeNothing(t *testing.T) {
 	now := parsed(t, small)
 	for _, c := range []struct {
@@ -48,10 +48,10 @@ func TestWorkersChangeNothing(t *testing.T) {
 					first = string(b)
 				}
 				if first != string(b) {
-					t.Errorf("%d workers make another plan:\n%s\n%s", workers, first, b)
+					t.Errorf("%d workers make a different plan:\n%s\n%s", workers, first, b)
 				}
 				if len(p.Now.Predicted) == 0 || p.Chosen == nil && p.Nearest == nil {
-					t.Errorf("nothing is known of now, or of what comes of it: %s", b)
+					t.Errorf("the present deployment, or its result, is unknown: %s", b)
 				}
 			}
 		})
@@ -73,7 +73,7 @@ func TestErrorBarIsTheTable(t *testing.T) {
 	}
 }
 
-// A layout that is met by less than the model was off at worst is told to be tried.
+// A layout whose margin is smaller than the model's worst error comes with the advice to try it.
 func TestMarginIsOfTheWorst(t *testing.T) {
 	p, err := Make(t.Context(), parsed(t, small), "small.yaml", Options{Objectives: []scenario.Bound{{Name: "write_p50", Most: 5e6}}, Most: 3})
 	if err != nil {
@@ -85,6 +85,6 @@ func TestMarginIsOfTheWorst(t *testing.T) {
 		margin = margin || s.Kind == "margin" && strings.Contains(s.Text, "Try it in the lab")
 	}
 	if p.Chosen == nil || margin != (f.High > 5e-3) {
-		t.Errorf("margin told: %v, of %+v", margin, f)
+		t.Errorf("margin reported: %v, of %+v", margin, f)
 	}
 }
