@@ -23,6 +23,10 @@ type diagnoseOptions struct {
 	output choice
 	failOn choice
 	schema bool
+	// incident is the number of the one to show, and slowFrom the latency that counts as stalled; 0
+	// if not given.
+	incident int
+	slowFrom time.Duration
 }
 
 // sampleUnasked is how long diagnose samples live sources by default: two of MongoDB's checkpoints,
@@ -65,12 +69,25 @@ func (o *diagnoseOptions) AddFlags(cmd *cobra.Command) {
 	addFormat(cmd, &o.output)
 	addChoice(cmd, &o.failOn, "fail-on", "", "exit with 3 if a cause or symptom has this severity or a higher one", "critical", "warning", "info")
 	cmd.Flags().BoolVar(&o.schema, "schema", false, "print the JSON Schema of -o json and exit")
+	cmd.Flags().IntVar(&o.incident, "incident", 0, "show this incident in full, by its number in the list; 0: the most harmful one, and all in a list")
+	cmd.Flags().DurationVar(&o.slowFrom, "slow-from", 0, "mean latency from which an interval counts as stalled, such as 20ms (default: by what is usual)")
+	complete(cmd, "incident")
+	complete(cmd, "slow-from")
 	o.sourceOptions.AddFlags(cmd)
 	o.display.AddFlags(cmd)
 	o.fleet.AddFlags(cmd)
 }
 
 func (o *diagnoseOptions) Validate(cmd *cobra.Command, args []string, now time.Time) error {
+	if o.incident < 0 {
+		return usagef("the list of incidents begins with 1", "--incident %d: there is no such incident", o.incident)
+	}
+	if o.slowFrom < 0 {
+		return usagef("for example --slow-from 20ms", "--slow-from %s: want a duration over 0", o.slowFrom)
+	}
+	if o.fleet.asked() && o.incident > 0 {
+		return usagef("diagnose the database on its own to see its incidents", "--incident does not go with --prometheus")
+	}
 	if err := o.fleet.Validate(cmd.Flags().Changed, args); err != nil {
 		return err
 	}
@@ -140,13 +157,17 @@ func (o *diagnoseOptions) diagnose(ctx context.Context, a *app, args []string) (
 	if interrupted != nil {
 		ctx = context.WithoutCancel(ctx)
 	}
-	opt := diagnose.Options{Pack: pack(), From: o.fromAt, To: o.toAt, Progress: t.setStage}
+	opt := diagnose.Options{Pack: pack(), From: o.fromAt, To: o.toAt, Progress: t.setStage,
+		Incident: o.incident, SlowFromS: o.slowFrom.Seconds()}
 	if o.output.value == asPage {
 		opt.Slots = diagnose.SlotsMax
 	}
 	r, err := diagnose.Run(ctx, readers, opt)
 	if interrupted != nil && err != nil {
 		return nil, interrupted // too few samples
+	}
+	if unknown := (*diagnose.UnknownIncidentError)(nil); errors.As(err, &unknown) {
+		return nil, usagef("without --incident, the report lists them", "--incident %d: %v", o.incident, err)
 	}
 	return r, err
 }

@@ -162,7 +162,7 @@ func sameCaps(x, y []Finding) bool {
 func (j *judged) incident(id int, whole *rules.Case, pack *rules.Pack) Incident {
 	lead := j.c.Stall
 	span := j.group.Span()
-	x := Incident{ID: id, Kind: Stalled, Class: string(lead.Class), Subject: called(lead),
+	x := Incident{ID: id, Kind: Stalled, Class: string(lead.Class), Subject: lead.Called(),
 		From: whole.Grid.Start(span.First), To: whole.Grid.Time(span.Last), Findings: j.findings, Account: account(j.c)}
 	x.Stalls = summarise(j.c, whole.Seconds(whole.Symptoms[j.order[j.group.Lead()]].Observed))
 	for _, rank := range j.group.Sources() {
@@ -175,12 +175,12 @@ func (j *judged) incident(id int, whole *rules.Case, pack *rules.Pack) Incident 
 
 // hurt counts what one detector saw of an incident.
 func hurt(c *rules.Case, s rules.Stall, cells timeline.Mask) Hurt {
-	out := Hurt{Signal: called(s), Class: string(s.Class), Seconds: c.Seconds(cells), Operations: timeline.Sum(timeline.At(s.Ops, cells)) * c.Grid.StepSeconds()}
+	out := Hurt{Signal: s.Called(), Class: string(s.Class), Seconds: c.Seconds(cells), Operations: known(timeline.Sum(timeline.At(s.Ops, cells)) * c.Grid.StepSeconds())}
 	if s.Waiting != nil {
-		waited := timeline.Sum(timeline.At(s.Waiting, cells)) * c.Grid.StepSeconds()
+		waited := known(timeline.Sum(timeline.At(s.Waiting, cells)) * c.Grid.StepSeconds())
 		out.WaitedS = &waited
 	}
-	if worst := timeline.Max(timeline.At(s.Latency, cells)); worst == worst {
+	if worst := timeline.Max(timeline.At(s.Latency, cells)); known(worst) == worst {
 		out.WorstS = &worst
 	}
 	return out

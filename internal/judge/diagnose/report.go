@@ -52,8 +52,14 @@ type Report struct {
 	Stalls   StallSummary  `json:"stalls"`
 	// Incidents are what happened, the most harmful first. The fields above describe the first one,
 	// or the one that [Options] ask for; MoreIncidents were found and not judged.
-	Incidents     []Incident `json:"incidents"`
-	MoreIncidents int        `json:"more_incidents,omitempty"`
+	Incidents []Incident `json:"incidents"`
+	// Incident is the number of that one; 0 if there is none.
+	Incident      int `json:"incident,omitempty"`
+	MoreIncidents int `json:"more_incidents,omitempty"`
+	// Judged are the classes of operation that could be judged at all, and NotSeen is what could not
+	// be seen, a sentence each: what "no stall" is said of, and what it is not.
+	Judged  []JudgedClass `json:"judged"`
+	NotSeen []string      `json:"not_seen"`
 	// Detail is for pages with plots, and not part of the contract; nil if [Options] do not ask for
 	// it.
 	Detail *Detail `json:"-"`
@@ -113,6 +119,16 @@ type Hurt struct {
 	Operations float64  `json:"operations"`
 	WaitedS    *float64 `json:"waited_seconds,omitempty"`
 	WorstS     *float64 `json:"worst_seconds,omitempty"`
+}
+
+// A JudgedClass is one class of operation of one database or device that was watched.
+type JudgedClass struct {
+	Signal     string  `json:"signal"`
+	Class      string  `json:"class"`
+	Seconds    float64 `json:"seconds"` // watched
+	Operations float64 `json:"operations"`
+	ThresholdS float64 `json:"threshold_seconds,omitempty"` // mean latency from which an interval is stalled
+	StepS      float64 `json:"interval_seconds"`            // of the means that were judged
 }
 
 // StallSummary counts the stalled time.

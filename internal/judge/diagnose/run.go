@@ -71,6 +71,11 @@ func Run(ctx context.Context, in []recording.Reader, opt Options) (*Report, erro
 	if err != nil {
 		return nil, err
 	}
+	worse, err := gotWorse(ctx, c, opt.Pack, held, all)
+	if err != nil {
+		return nil, err
+	}
+	all = append(all, worse...)
 	if opt.Incident > max(len(all), 1) {
 		return nil, &UnknownIncidentError{Asked: opt.Incident, Have: len(all)}
 	}
@@ -83,10 +88,9 @@ func Run(ctx context.Context, in []recording.Reader, opt Options) (*Report, erro
 	if opt.Slots > 0 {
 		r.Detail = detail(shown, opt.Slots)
 	}
-	r.Verdict = verdict(r, opt.Pack, shown.Stall.Active.Count() > 0)
-	if opt.Incident > 0 && len(all) > 0 {
-		r.Verdict = r.Incidents[opt.Incident-1].Verdict
-	}
+	r.Judged = judgedClasses(c)
+	r.NotSeen = notSeen(c, r.Judged)
+	r.Verdict = verdict(r, opt.Pack, shown.Stall.Active.Count() > 0, opt.Incident)
 	return r, nil
 }
 
@@ -104,9 +108,14 @@ func describe(ctx context.Context, r *Report, c *rules.Case, all []*judged, held
 		return c, nil
 	}
 	for i, j := range all {
+		if j.worse {
+			r.Incidents = append(r.Incidents, j.worseIncident(i+1, c, opt.Pack))
+			continue
+		}
 		r.Incidents = append(r.Incidents, j.incident(i+1, c, opt.Pack))
 	}
 	n := max(opt.Incident, 1) - 1
+	r.Incident = n + 1
 	x, shown := r.Incidents[n], all[n].c
 	r.Findings = append(slices.Clone(general), x.Findings...)
 	rank(r.Findings)

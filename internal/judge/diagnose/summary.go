@@ -15,7 +15,7 @@ import (
 // summarise counts the stalled time of a case, of a time that was watched in all.
 func summarise(c *rules.Case, watchedS float64) StallSummary {
 	s := c.Stall
-	out := StallSummary{Signal: called(s), ThresholdS: s.Threshold, Seconds: c.Seconds(s.Cells), Of: watchedS}
+	out := StallSummary{Signal: s.Called(), ThresholdS: known(s.Threshold), Seconds: c.Seconds(s.Cells), Of: watchedS}
 	eps := s.Cells.Episodes()
 	out.Episodes = len(eps)
 	for _, e := range eps {
@@ -37,17 +37,6 @@ func highest(r *Report) (s float64) {
 		}
 	}
 	return s
-}
-
-// called names what a detector judges: a device's name is no word to begin a sentence with.
-func called(s rules.Stall) string {
-	switch {
-	case s.IsDatabase || s.Subject == "":
-		return s.Subject
-	case s.Class == rules.DeviceReads:
-		return "reads of " + s.Subject
-	}
-	return "writes of " + s.Subject
 }
 
 func clock(s float64) string {

@@ -22,10 +22,14 @@ const nearStall = 0.5
 const incidentsTold = 3
 
 // verdict is what a person reads first: is there a stall, why, and what it is not. active
-// tells whether anything was asked of what was watched.
-func verdict(r *Report, pack *rules.Pack, active bool) string {
-	if len(r.Incidents) > 1 {
+// tells whether anything was asked of what was watched; asked is the incident that is shown, 0 for
+// all.
+func verdict(r *Report, pack *rules.Pack, active bool, asked int) string {
+	switch {
+	case len(r.Incidents) > 1 && asked == 0:
 		return headline(r)
+	case asked > 0 && len(r.Incidents) > 0, len(r.Incidents) == 1 && r.Incidents[0].Kind == Worse:
+		return r.Incidents[max(asked, 1)-1].Verdict
 	}
 	var b strings.Builder
 	switch {
@@ -36,18 +40,29 @@ func verdict(r *Report, pack *rules.Pack, active bool) string {
 	case r.Stalls.Seconds == 0 && !active:
 		fmt.Fprintf(&b, "No stall: %s were watched for %s, but there were none.", r.Stalls.Signal, clock(r.Stalls.Of))
 	case r.Stalls.Seconds == 0 && r.Stalls.ThresholdS > 0 && highest(r) > r.Stalls.ThresholdS:
-		fmt.Fprintf(&b, "No stall: %s were watched for %s. Individual ones took up to %s, but too few at once to make others wait.",
-			r.Stalls.Signal, clock(r.Stalls.Of), units.Seconds(highest(r)))
+		fmt.Fprintf(&b, "No stall: %s. Individual %s took up to %s, but too few at once to make others wait.", watchedClasses(r), r.Stalls.Signal, units.Seconds(highest(r)))
 	case r.Stalls.Seconds == 0 && highest(r) > nearStall*r.Stalls.ThresholdS && r.Stalls.ThresholdS > 0:
-		fmt.Fprintf(&b, "No stall: %s were watched for %s; the highest mean of an interval was %s, and a stall starts at %s.",
-			r.Stalls.Signal, clock(r.Stalls.Of), units.Seconds(highest(r)), units.Seconds(r.Stalls.ThresholdS))
+		fmt.Fprintf(&b, "No stall: %s; the highest mean of an interval was %s, and a stall starts at %s.", watchedClasses(r), units.Seconds(highest(r)), units.Seconds(r.Stalls.ThresholdS))
 	case r.Stalls.Seconds == 0:
-		fmt.Fprintf(&b, "No stall: %s were watched for %s and none waited noticeably.", r.Stalls.Signal, clock(r.Stalls.Of))
+		fmt.Fprintf(&b, "No stall: %s and none waited noticeably.", watchedClasses(r))
 	default:
 		b.WriteString(stalledSentence(r.Stalls, pack, ""))
 	}
 	b.WriteString(why(r.Findings, r.Stalls))
 	return b.String()
+}
+
+// watchedClasses says what was watched, how long, and in which intervals.
+func watchedClasses(r *Report) string {
+	names := busyClasses(r.Judged)
+	if names == "" {
+		names = r.Stalls.Signal
+	}
+	out := fmt.Sprintf("%s were watched for %s", names, clock(r.Stalls.Of))
+	if len(r.Judged) > 0 {
+		out += fmt.Sprintf(" in means of %s", clock(r.Judged[0].StepS))
+	}
+	return out
 }
 
 // stalledSentence says how long what stalled, and when.
@@ -104,6 +119,20 @@ func why(findings []Finding, stalls StallSummary) string {
 		said[f.Title] = true
 	}
 	return b.String()
+}
+
+// because names the causes of what got slower.
+func because(findings []Finding) string {
+	var names []string
+	for _, f := range findings {
+		if f.Kind == Cause && f.Severity != Info && len(names) < 3 {
+			names = append(names, lowerFirst(f.Title)+" ("+f.Subject+")")
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return " Beside it: " + strings.Join(names, "; ") + "."
 }
 
 // headline lists several incidents, the most harmful first.

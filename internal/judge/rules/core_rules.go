@@ -4,6 +4,7 @@ package rules
 func (p *Pack) coreRules() []Rule {
 	return []Rule{
 		fewAndLong(),
+		gotWorse(),
 		diskSlowWrites(),
 		diskSlowReads(),
 		diskIOPSCapped(),

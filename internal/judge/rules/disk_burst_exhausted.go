@@ -38,7 +38,7 @@ func diskBurstExhausted() Rule {
 				signal *Signal
 				unit   string
 			}{{DiskOps, "1/s"}, {DiskMoved, "bytes/s"}}
-			if findCeiling(&c.Signals, h).requestBytes >= largeRequest {
+			if findCeiling(&c.Signals, h, nil).requestBytes >= largeRequest {
 				slices.Reverse(measures) // a disk for streaming is sold by its throughput
 			}
 			for _, m := range measures {

@@ -56,6 +56,9 @@ func (r Rule) capFinding(c *Case, k ceiling, p timeline.Plateau, level Value, un
 		c.Figure("median request at saturation", nil, k.requestBytes, "bytes", k.saturated))
 	// What was not measured is no evidence.
 	f.Evidence = slices.DeleteFunc(f.Evidence, func(e Evidence) bool { return e.Value == nil })
+	if k.passed > p.Level*(1+capTolerance) {
+		f.Evidence = append(f.Evidence, c.Figure("highest rate at other times: the limit does not hold all the time (credits, the instance's own, a throttled volume)", metric, k.passed, unit, timeline.Known(dev(DiskBusy))))
+	}
 	if k.together && k.hasIOPS != k.hasTP {
 		f.Evidence = append(f.Evidence, c.Remark("requests are of one size, so requests and bytes stand still together; this limit is the likelier one"))
 	}
@@ -72,12 +75,43 @@ func (t Time) Remark(text string) Evidence {
 func (c *Case) ceilings(held []timeline.Track, plateau func(ceiling) (timeline.Plateau, bool)) []ceiling {
 	var out []ceiling
 	for _, h := range held {
-		k := findCeiling(&c.Signals, h)
-		if p, ok := plateau(k); ok && !c.instanceBinds(p.Cells) {
+		k := findCeiling(&c.Signals, h, nil)
+		p, ok := plateau(k)
+		if !ok {
+			if k, ok = c.ceilingInStall(h, plateau); ok {
+				p, _ = plateau(k)
+			}
+		}
+		if ok && !c.instanceBinds(p.Cells) {
 			out = append(out, k)
 		}
 	}
 	return out
+}
+
+// aroundStall is how much time around the stalled one has to stay under a ceiling that holds for it.
+const aroundStall = 2e9
+
+// ceilingInStall looks for a ceiling that holds in the stalled time and is passed at others: a
+// volume that falls to a lower limit for a while, or comes from a higher one.
+func (c *Case) ceilingInStall(held timeline.Track, plateau func(ceiling) (timeline.Plateau, bool)) (ceiling, bool) {
+	around := c.Cells(aroundStall)
+	within := c.Stall.Cells.Widen(around, around)
+	h := timeline.Track{Labels: held.Labels, Values: only(held.Values, within)}
+	if !c.Stall.Any() || timeline.Count(h.Values) < capMinCells {
+		return ceiling{}, false
+	}
+	k := findCeiling(&c.Signals, h, within)
+	p, ok := plateau(k)
+	if !ok || Share(p.Cells.Widen(1, 1), c.Stall.Cells) < MinAttributable {
+		return k, false
+	}
+	of := DiskMoved
+	if p.Level == k.iops.Level && k.hasIOPS {
+		of = k.iopsOf
+	}
+	k.passed = timeline.Quantile(c.For(of, "device", k.device), 1)
+	return k, true
 }
 
 // company names the other devices that stand at their ceilings in the same cells.

@@ -48,10 +48,14 @@ type ceiling struct {
 	saturated        timeline.Mask
 	requestBytes     float64 // median size of a request in the saturated cells
 	iopsOf           *Signal // the signal whose plateau iops is
-	together         bool    // requests of one size: both rates stand still at once
+	// passed is the highest rate at other times, where the ceiling held for the stalled time only.
+	passed   float64
+	together bool // requests of one size: both rates stand still at once
 }
 
-func findCeiling(sig *Signals, held timeline.Track) ceiling {
+// findCeiling looks for a device's ceiling in the cells where it was saturated. within, if not nil,
+// bounds the time in which a rate may not pass it: a limit may hold for a while only.
+func findCeiling(sig *Signals, held timeline.Track, within timeline.Mask) ceiling {
 	dev := held.Labels.Get("device")
 	k := ceiling{device: dev, saturated: timeline.Known(held.Values)}
 	ops := sig.For(DiskOps, "device", dev)
@@ -67,13 +71,13 @@ func findCeiling(sig *Signals, held timeline.Track) ceiling {
 		if rate == nil || k.hasIOPS {
 			continue
 		}
-		k.iops, ok = timeline.FindPlateau(rate, k.saturated, capTolerance, capMinCells)
+		k.iops, ok = timeline.FindPlateau(only(rate, within), k.saturated, capTolerance, capMinCells)
 		_, sold := soldIOPS(k.iops.Level)
 		k.hasIOPS = isCap(k.iops, ok) && (sold || k.waits(sig, k.iops))
 		k.iopsOf = signal
 	}
 	if moved != nil {
-		k.throughput, ok = timeline.FindPlateau(moved, k.saturated, capTolerance, capMinCells)
+		k.throughput, ok = timeline.FindPlateau(only(moved, within), k.saturated, capTolerance, capMinCells)
 		_, sold := soldThroughput(k.throughput.Level)
 		k.hasTP = isCap(k.throughput, ok) && (sold || k.waits(sig, k.throughput))
 	}
@@ -91,6 +95,20 @@ func findCeiling(sig *Signals, held timeline.Track) ceiling {
 	}
 	k.settle()
 	return k
+}
+
+// only are the values in some cells, all of them where the mask is nil.
+func only(values []float64, within timeline.Mask) []float64 {
+	if within == nil {
+		return values
+	}
+	out := make([]float64, len(values))
+	for i, x := range values {
+		if out[i] = math.NaN(); within[i] {
+			out[i] = x
+		}
+	}
+	return out
 }
 
 // waits tells requests that wait for their turn at a cap from a fixed number of clients

@@ -44,7 +44,7 @@ func (sig *Signals) Limits() []Limit {
 				held.Values[k] = t.Values[k]
 			}
 		}
-		k := findCeiling(sig, held)
+		k := findCeiling(sig, held, nil)
 		l := Limit{Device: dev, Saturated: k.saturated, RequestBytes: k.requestBytes}
 		if k.hasIOPS {
 			l.IOPS, l.Counts = &k.iops, strings.TrimSpace(k.kindOfOps())

@@ -13,6 +13,8 @@ type Stalls struct {
 	Stall Stall
 	// Symptoms are the detectors that fired, worst first, the chosen one (Stall) among them.
 	Symptoms []Stall
+	// Change, if not nil, is what the case is about: no stall, but slower than usual.
+	Change *Change
 }
 
 // A Class is a kind of operation that can stall.
@@ -66,6 +68,17 @@ type Stall struct {
 
 // Any reports whether anything stalled.
 func (s Stall) Any() bool { return s.Cells.Count() > 0 }
+
+// Called names what the stall is of: a device's name is no word to begin a sentence with.
+func (s Stall) Called() string {
+	switch {
+	case s.IsDatabase || s.Subject == "":
+		return s.Subject
+	case s.Class == DeviceReads:
+		return "reads of " + s.Subject
+	}
+	return "writes of " + s.Subject
+}
 
 // ThresholdAt is the latency from which a cell is stalled.
 func (s Stall) ThresholdAt(k int) float64 {

@@ -43,12 +43,14 @@ func Document(r *diagnose.Report, opt Options) *document.Document {
 		opt.Location = time.UTC
 	}
 	d := &diagnosed{Report: r, clock: NewClock(r.Span, opt.Location), loc: opt.Location, queries: NewQueries(opt.Pack), pack: opt.Pack}
-	p := &document.Document{Kind: "Diagnosis", Title: document.FirstSentence(r.Verdict), Verdict: r.Verdict}
+	p := &document.Document{Kind: "Diagnosis", Title: document.FirstSentence(r.Verdict)}
+	p.Verdict, p.Lead = d.verdict()
 	if d.charts = d.timeline(); d.charts != nil {
 		p.Timeline = d.charts
 		p.Sections = append(p.Sections, document.Section{ID: "timeline", Title: "Timeline", Note: d.charts.Note, Parts: []document.Part{{Timeline: d.charts}}})
 	}
 	p.Facts, p.Summary = d.facts(), d.summary()
+	p.Sections = append(p.Sections, d.incidents()...)
 	causes, symptoms := d.ofKind(diagnose.Cause), d.ofKind(diagnose.Symptom)
 	if len(causes)+len(symptoms) == 0 && r.Stalls.Of > 0 {
 		p.Sections = append(p.Sections, document.Section{ID: "why", Title: "Findings", Parts: []document.Part{{Text: "None: no rule that could be judged found a cause or a symptom."}}})

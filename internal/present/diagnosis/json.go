@@ -79,6 +79,7 @@ func contract(r *diagnose.Report) *diagnose.Report {
 		t.Values = mapped(t.Values, finite)
 		return t
 	})
+	out.Judged, out.NotSeen = mapped(r.Judged, same), mapped(r.NotSeen, same)
 	out.Stalls.Windows = mapped(r.Stalls.Windows, utcSpan)
 	return &out
 }

@@ -2,6 +2,7 @@ package diagnosis
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"plimsoll/internal/base/units"
@@ -22,7 +23,32 @@ func (d *diagnosed) summary() []document.Term {
 	if !d.Span.From.IsZero() && !d.Span.To.IsZero() {
 		span = fmt.Sprintf("%s (%s)", d.clock.Whole(d.Span), units.Seconds(d.Span.Seconds()))
 	}
-	return []document.Term{sources, {Label: "span", Lines: []document.Line{{Text: span}}}, {Label: "stalled", Lines: []document.Line{stalled(d.Stalls)}}}
+	out := []document.Term{sources, {Label: "span", Lines: []document.Line{{Text: span}}}, {Label: "stalled", Lines: []document.Line{stalled(d.Stalls)}}}
+	return append(out, d.claim()...)
+}
+
+// claim says of what "no stall" is said, and of what not.
+func (d *diagnosed) claim() (out []document.Term) {
+	if d.Stalls.Seconds > 0 || len(d.Judged) == 0 {
+		return nil
+	}
+	watched := document.Term{Label: "watched"}
+	for _, x := range d.Judged {
+		text := fmt.Sprintf("%s: %s in %s, in means of %s", x.Signal, plural(int(math.Round(x.Operations)), "operation"), units.Seconds(x.Seconds), units.Seconds(x.StepS))
+		if x.ThresholdS > 0 {
+			text += ", stalled from " + units.Seconds(x.ThresholdS)
+		}
+		watched.Lines = append(watched.Lines, document.Line{Text: text})
+	}
+	out = append(out, watched)
+	if len(d.NotSeen) > 0 {
+		unseen := document.Term{Label: "not seen"}
+		for _, text := range d.NotSeen {
+			unseen.Lines = append(unseen.Lines, document.Line{Text: text})
+		}
+		out = append(out, unseen)
+	}
+	return out
 }
 
 // sourceLine names a source, with what is known of it.

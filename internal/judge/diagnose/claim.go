@@ -1,0 +1,120 @@
+package diagnose
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/timeline"
+)
+
+// "No stall" is a claim: it holds for the classes of operation that were watched, at the sampling
+// they were watched with.
+
+// judgedClasses are the classes of operation that detectors could judge, those of databases first.
+func judgedClasses(c *rules.Case) []JudgedClass {
+	order, _ := detectors(c)
+	out := []JudgedClass{}
+	for _, i := range order {
+		s := c.Symptoms[i]
+		if s.Observed.Count() == 0 {
+			continue
+		}
+		out = append(out, JudgedClass{Signal: s.Called(), Class: string(s.Class), Seconds: c.Seconds(s.Observed),
+			Operations: known(timeline.Sum(s.Ops) * c.Grid.StepSeconds()), ThresholdS: known(s.Threshold), StepS: c.Grid.StepSeconds()})
+	}
+	return out
+}
+
+// known is a figure, or 0 where it is not known.
+func known(x float64) float64 {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return 0
+	}
+	return x
+}
+
+// coarseS is the sampling from which stalls of seconds hide in a mean.
+const coarseS = 2.0
+
+// notSeen is what could not be seen, a sentence each.
+func notSeen(c *rules.Case, all []JudgedClass) []string {
+	out := []string{}
+	step := c.Grid.StepSeconds()
+	if len(all) == 0 {
+		return out
+	}
+	if step > coarseS {
+		out = append(out, fmt.Sprintf("A stall much shorter than %s: an interval's mean hides it.", units.Seconds(step)))
+	}
+	if len(allClasses(c)) == 0 {
+		out = append(out, "A few slow operations among many quick ones: these sources have means, no percentiles.")
+	}
+	database, device := false, c.Measured(rules.DiskBusy) || c.Measured(rules.DiskWriteAwait)
+	var idle []string
+	for _, x := range all {
+		isDevice := x.Class == string(rules.DeviceWrites) || x.Class == string(rules.DeviceReads)
+		database = database || !isDevice
+		if x.Operations == 0 && !isDevice {
+			idle = append(idle, x.Signal)
+		}
+	}
+	if !database {
+		out = append(out, "What clients felt: no database reports it here, only devices.")
+	}
+	if !device {
+		out = append(out, "What devices did: no source here reports it.")
+	}
+	if len(idle) > 0 {
+		out = append(out, fmt.Sprintf("How %s would have done: there were none.", listed(idle)))
+	}
+	return out
+}
+
+// busyClasses names the classes of databases that had operations, as one subject: "MongoDB writes,
+// reads and commands"; of devices where there is no database.
+func busyClasses(all []JudgedClass) string {
+	var names, devices []string
+	for _, x := range all {
+		switch isDevice := x.Class == string(rules.DeviceWrites) || x.Class == string(rules.DeviceReads); {
+		case x.Operations == 0:
+		case isDevice:
+			devices = append(devices, x.Signal)
+		default:
+			names = append(names, x.Signal)
+		}
+	}
+	if len(names) == 0 {
+		names = devices
+	}
+	const most = 4
+	if n := len(names) - most; n > 0 {
+		names = append(names[:most], fmt.Sprintf("%d more", n))
+	}
+	return listed(shortened(names))
+}
+
+// shortened drops from each name the first word that it shares with the one before.
+func shortened(names []string) []string {
+	out := make([]string, len(names))
+	for i, name := range names {
+		out[i] = name
+		if i == 0 {
+			continue
+		}
+		was, _, _ := strings.Cut(names[i-1], " ")
+		if first, rest, ok := strings.Cut(name, " "); ok && first == was && !strings.Contains(rest, " ") {
+			out[i] = rest
+		}
+	}
+	return out
+}
+
+func listed(names []string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
+}

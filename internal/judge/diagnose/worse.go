@@ -1,0 +1,122 @@
+package diagnose
+
+import (
+	"context"
+	"fmt"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/judge/incident"
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/timeline"
+)
+
+// What is compared with its usual self: enough operations for a latency to mean something, that
+// wait long enough in sum to matter, and a difference that is none of the clock's.
+const (
+	worseLeastOps     = 2.0
+	worseDeviceOps    = 10.0
+	worseLeastWaiting = 0.02
+	worseLeastS       = 0.0002
+)
+
+// gotWorse are the stretches in which some class of operation was clearly slower than usual, and
+// did not stall: those of databases, and of devices where no database tells what its clients feel.
+func gotWorse(ctx context.Context, c *rules.Case, pack *rules.Pack, held []condition, stalls []*judged) (out []*judged, err error) {
+	order, sources := detectors(c)
+	database := false
+	for place, i := range order {
+		s := c.Symptoms[i]
+		if s.IsDatabase {
+			database = true
+		}
+		if s.Latency == nil || s.Waiting == nil || database && !s.IsDatabase || s.IsDatabase && s.Aside {
+			continue
+		}
+		j, ok := changed(c, s, stalls)
+		if !ok {
+			continue
+		}
+		j.order = order
+		e := j.group.Events[0].Parts[0].Episode
+		j.group.Events[0].Parts[0].Source = place
+		j.group.Events[0].Harm = timeline.Sum(sources[place].Harm[e.First : e.Last+1])
+		j.findings, err = judgeRules(ctx, j.c, pack, held, j.span, func(r rules.Rule) bool { return !r.Whole })
+		if err != nil {
+			return nil, err
+		}
+		for k := range j.findings {
+			if j.findings[k].Severity == Critical {
+				j.findings[k].Severity = Warning // nobody was held up
+			}
+		}
+		rank(j.findings)
+		out = append(out, j)
+	}
+	return out, nil
+}
+
+// changed makes the case of a shift of one detector's latency.
+func changed(c *rules.Case, s rules.Stall, stalls []*judged) (*judged, bool) {
+	counted := timeline.Known(s.Latency).Without(s.Cells.Widen(1, 1))
+	if s.Few != nil {
+		counted = counted.Without(s.Few)
+	}
+	least := worseLeastOps
+	if !s.IsDatabase {
+		least = worseDeviceOps
+	}
+	x, ok := incident.FindShift(s.Latency, s.Ops, counted, least)
+	if !ok || x.ThenS-x.UsualS < worseLeastS || x.ThenS*x.ThenOps < worseLeastWaiting {
+		return nil, false
+	}
+	cells := timeline.MaskOf(c.Grid.N, []timeline.Episode{x.Episode}).And(counted)
+	if x.Growing {
+		last := timeline.Episode{First: x.Last - (x.Last-x.First)/5, Last: x.Last}
+		cells = timeline.MaskOf(c.Grid.N, []timeline.Episode{last}).And(counted)
+	}
+	for _, j := range stalls {
+		e := j.group.Span()
+		if j.c.Stall.Subject == s.Subject && x.First <= e.Last && e.First <= x.Last {
+			return nil, false // the stall's own surroundings
+		}
+	}
+	j := &judged{group: incident.Group{Events: []incident.Event{{Parts: []incident.Part{{Episode: x.Episode}}}}}, span: timeline.Episode{First: 0, Last: c.Grid.N - 1}, worse: true}
+	j.c = c.Slice(0, c.Grid.N-1)
+	s = s.Slice(0, c.Grid.N-1)
+	s.Cells = cells
+	j.c.Stall = s
+	j.c.Change = &rules.Change{Stall: s, Cells: cells, UsualS: x.UsualS, ThenS: x.ThenS, UsualOps: x.UsualOps, ThenOps: x.ThenOps, Growing: x.Growing, SameLoad: x.SameLoad()}
+	return j, true
+}
+
+// worseIncident is what is reported of such a stretch.
+func (j *judged) worseIncident(id int, whole *rules.Case, pack *rules.Pack) Incident {
+	s, x := j.c.Stall, j.c.Change
+	e := j.group.Span()
+	out := Incident{ID: id, Kind: Worse, Class: string(s.Class), Subject: s.Called(), From: whole.Grid.Start(e.First), To: whole.Grid.Time(e.Last), Findings: j.findings, Account: []Share{}}
+	out.Hurt = []Hurt{hurt(whole, s, s.Cells)}
+	out.Hurt[0].Seconds = 0
+	quiet := s
+	quiet.Cells = make(timeline.Mask, len(s.Cells))
+	calm := *j.c
+	calm.Stall = quiet
+	out.Stalls = summarise(&calm, whole.Seconds(s.Observed))
+	out.Verdict = worseSentence(x, pack, when(Span{From: out.From, To: out.To}, whole.Whole())) + because(out.Findings)
+	return out
+}
+
+func worseSentence(x *rules.Change, pack *rules.Pack, when string) string {
+	name := upperFirst(x.Stall.Called(), pack)
+	rate := func(ops float64) string { return units.Value(ops, "1/s") }
+	text := fmt.Sprintf("%s did not stall, but took %s where %s is usual%s", name, units.Seconds(x.ThenS), units.Seconds(x.UsualS), when)
+	if x.Growing {
+		text = fmt.Sprintf("%s did not stall, but got slower all the time: %s at first, %s in the end", name, units.Seconds(x.UsualS), units.Seconds(x.ThenS))
+	}
+	switch {
+	case x.LessDone():
+		return text + fmt.Sprintf("; %s completed, usually %s.", rate(x.ThenOps), rate(x.UsualOps))
+	case x.SameLoad:
+		return text + ", at the same load."
+	}
+	return text + fmt.Sprintf(", as more was asked (%s, usually %s).", rate(x.ThenOps), rate(x.UsualOps))
+}

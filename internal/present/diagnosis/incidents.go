@@ -1,0 +1,112 @@
+package diagnosis
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"plimsoll/internal/base/units"
+	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/present/document"
+)
+
+// incidentsTold is how many incidents are told above everything else.
+const incidentsTold = 3
+
+// minExplained is the share of an incident under which a cause does not explain it.
+const minExplained = 0.25
+
+// several tells whether the report is of several incidents, none of which was asked for.
+func (d *diagnosed) several() bool {
+	return len(d.Incidents) > 1 && d.Verdict != d.Incidents[d.Incident-1].Verdict
+}
+
+// verdict parts what is said first into a line that counts the incidents and one for each.
+func (d *diagnosed) verdict() (verdict string, lead []string) {
+	if !d.several() {
+		return d.Verdict, nil
+	}
+	for _, x := range d.Incidents[:min(len(d.Incidents), incidentsTold)] {
+		lead = append(lead, strconv.Itoa(x.ID)+": "+x.Verdict)
+	}
+	if more := len(d.Incidents) + d.MoreIncidents - incidentsTold; more > 0 {
+		lead = append(lead, fmt.Sprintf("And %d more.", more))
+	}
+	return document.FirstSentence(d.Verdict), lead
+}
+
+// incidents lists what happened, where it is more than one thing.
+func (d *diagnosed) incidents() []document.Section {
+	if len(d.Incidents) < 2 {
+		return nil
+	}
+	t := &document.Table{Caption: "Incidents, the most harmful first", Columns: []document.Column{
+		{Text: "no."}, {Text: "when"}, {Text: "who was hurt"}, {Text: "stalled", Number: true}, {Text: "worst", Number: true},
+		{Text: "operations", Number: true, Drop: 2}, {Text: "every", Number: true, Drop: 1}, {Text: "why"}}}
+	for _, x := range d.Incidents {
+		row := []document.Cell{{Text: strconv.Itoa(x.ID), Number: true}, d.when(diagnose.Span{From: x.From, To: x.To}), {Text: hurtNames(x)},
+			{Text: units.Seconds(x.Stalls.Seconds), Number: true}, {Text: worst(x), Number: true}, {Text: operations(x), Number: true}, {Number: true}, {Text: whyOf(x)}}
+		if x.Kind == diagnose.Worse {
+			row[3].Text = "slower"
+		}
+		if x.Stalls.PeriodS > 0 {
+			row[6].Text = units.Seconds(x.Stalls.PeriodS)
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	note := "What follows is of incident " + strconv.Itoa(d.Incident) + ". --incident N shows another one in full."
+	if d.MoreIncidents > 0 {
+		note += fmt.Sprintf(" %d lesser ones were not judged.", d.MoreIncidents)
+	}
+	t.Notes = []string{note}
+	return []document.Section{{ID: "incidents", Title: "Incidents", Note: "The most harmful first.", Parts: []document.Part{{Table: t}}}}
+}
+
+func hurtNames(x diagnose.Incident) string {
+	names := make([]string, len(x.Hurt))
+	for i, h := range x.Hurt {
+		names[i] = h.Signal
+	}
+	return strings.Join(names, ", ")
+}
+
+func worst(x diagnose.Incident) string {
+	high := 0.0
+	for _, h := range x.Hurt {
+		if h.WorstS != nil {
+			high = max(high, *h.WorstS)
+		}
+	}
+	if high == 0 {
+		return "–"
+	}
+	return units.Seconds(high)
+}
+
+func operations(x diagnose.Incident) string {
+	sum := 0.0
+	for _, h := range x.Hurt {
+		sum += h.Operations
+	}
+	return document.Counted(sum)
+}
+
+// whyOf is the first cause, and the first of what it is not.
+func whyOf(x diagnose.Incident) string {
+	why, not := "no cause found", ""
+	for _, f := range x.Findings {
+		switch {
+		case f.Kind == diagnose.Cause && f.Severity != diagnose.Info && why == "no cause found":
+			why = f.Title + " (" + f.Subject + ")"
+			if x.Kind == diagnose.Stalled && f.Weight < minExplained {
+				why = "mostly unexplained; " + why
+			}
+		case f.Kind == diagnose.Refutation && not == "":
+			not = f.Title
+		}
+	}
+	if not != "" {
+		why += ". " + not
+	}
+	return why
+}
