@@ -1,6 +1,11 @@
 fstab=${FSTAB:-/etc/fstab}
 dry_run=false
+read_all=false
+new_volume=false # made by this run
 devices=()
+
+# What is read of a device, in bytes (see usage).
+readonly edge=$((64 << 20)) piece=$((1 << 20)) pieces=256
 
 say() { printf '%s\n' "$*" >&2; }
 
@@ -11,13 +16,16 @@ refuse() {
 
 usage() {
 	cat <<END
-usage: $0 [--dry-run] DEVICE...
+usage: $0 [--dry-run] [--read-all] DEVICE...
 
 Makes one logical volume of $width device(s), formats it as $filesystem and mounts it at
 $mount_at (or at MOUNT=...), with a line in $fstab.
 
 A device that is not blank - it has a file system, a partition, a volume group, a mount, or
 bytes that are not zero - is refused and not changed. There is no --force.
+
+For such bytes the first and last $((edge >> 20)) MiB are read, and $((piece >> 20)) MiB at each of $pieces places
+between them, which finds whatever fills a $pieces-th of the device; --read-all reads all of it.
 END
 }
 
@@ -49,7 +57,7 @@ group_of() {
 	pvs --noheadings -o vg_name "$1" 2>/dev/null | tr -d '[:space:]' || true
 }
 
-# check_blank DEVICE: refuse it unless it is blank.
+# check_blank DEVICE: refuse it if something on it can be recognised.
 check_blank() {
 	local device=$1 found status=0
 	found=$(findmnt -rno TARGET -S "$device" || true)
@@ -62,7 +70,33 @@ check_blank() {
 	# 2: nothing recognised. 0: something. 8: several contradictory signatures.
 	blkid -p "$device" >/dev/null 2>&1 || status=$?
 	((status == 2)) || refuse "$device contains something that blkid recognises (status $status): $(blkid -p "$device" 2>&1 || true)"
-	cmp -s -n $((1024 * 1024)) "$device" /dev/zero || refuse "$device begins with bytes that are not zero: a new volume is blank. If they are not needed, clear them: blkdiscard, or dd from /dev/zero"
+}
+
+# zero DEVICE FROM BYTES HINT: refuse the device unless these bytes are all zero.
+zero() {
+	local status=0
+	cmp -s -i "$2:0" -n "$3" "$1" /dev/zero || status=$?
+	((status < 2)) || refuse "$1 cannot be read at byte $2"
+	((status == 0)) || refuse "$1 has bytes that are not zero (in $3 bytes from byte $2): $4"
+}
+
+# check_zero DEVICE HINT: refuse it if it has other bytes where usage says they are looked for.
+check_zero() {
+	local device=$1 hint=$2 size n
+	size=$(blockdev --getsize64 "$device") || refuse "$device cannot be looked at"
+	if $read_all || ((size <= 2 * edge + pieces * piece)); then
+		zero "$device" 0 "$size" "$hint"
+		return
+	fi
+	zero "$device" 0 "$edge" "$hint"
+	zero "$device" $((size - edge)) "$edge" "$hint"
+	# Copies of ext4's superblock; those of XFS are at quarters, which are among the pieces.
+	for n in 1 3 5 7 9 25 27 49 81 125; do
+		((n * (128 << 20) + piece > size)) || zero "$device" $((n * (128 << 20))) "$piece" "$hint"
+	done
+	for ((n = 1; n < pieces; n++)); do
+		zero "$device" $((size * n / pieces / 4096 * 4096)) "$piece" "$hint"
+	done
 }
 
 # check_size DEVICE: refuse one that is smaller than in the layout.
@@ -86,6 +120,9 @@ make_volume() {
 			check_size "$device"
 			check_blank "$device"
 		done
+		for device in "${devices[@]}"; do
+			check_zero "$device" "a new volume is blank. If they are not needed, clear them: blkdiscard, or dd from /dev/zero"
+		done
 		run vgcreate "$group" "${devices[@]}"
 	else
 		count=$(vgs --noheadings -o pv_count "$group" | tr -d '[:space:]')
@@ -94,6 +131,7 @@ make_volume() {
 	fi
 	if ((in_group == 0)) || ! lvs "$group/$volume" >/dev/null 2>&1; then
 		((width == 1)) || stripes=(--stripes "$width" --stripesize "${unit_kib}k")
+		new_volume=true
 		run lvcreate "${stripes[@]}" --extents 100%FREE --name "$volume" "$group"
 	else
 		say "the logical volume $group/$volume exists"
@@ -111,7 +149,11 @@ make_filesystem() {
 		say "$device already has $filesystem"
 		return
 	fi
-	((status == 2)) || refuse "$device contains something other than $filesystem: ${type:-unknown}"
+	((status == 2)) || refuse "$device carries something that is not $filesystem: ${type:-unknown}"
+	if ! $new_volume && [[ -b $device ]]; then
+		say "$device was there before and has no file system: all of it is read, since it may be somebody's data"
+		read_all=true check_zero "$device" "if an interrupted run of this script made it, and nobody needs it: lvremove $group/$volume"
+	fi
 	case $filesystem in
 	xfs) ((width == 1)) || aligned=(-d "su=${unit_kib}k,sw=$width") ;;
 	ext4) ((width == 1)) || aligned=(-E "stride=$((unit_kib / 4)),stripe_width=$((unit_kib * width / 4))") ;;
@@ -159,6 +201,7 @@ main() {
 	for arg in "$@"; do
 		case $arg in
 		--dry-run) dry_run=true ;;
+		--read-all) read_all=true ;;
 		-h | --help)
 			usage
 			exit 0
