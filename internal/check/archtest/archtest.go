@@ -76,6 +76,7 @@ var skipped = []string{".git", "bin", "build", "dist", "tmp"}
 // or is not Go where it should be.
 func Load(fsys fs.FS) (*Tree, error) {
 	var t Tree
+	ignored := ignoredFiles(fsys)
 	nested := map[string]bool{} // folders that are separate modules
 	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -90,7 +91,7 @@ func Load(fsys fs.FS) (*Tree, error) {
 			}
 			return nil
 		}
-		if !d.Type().IsRegular() || name == ".git" { // a linked checkout has a file there
+		if !d.Type().IsRegular() || name == ".git" || isIgnored(ignored, name) { // a linked checkout has a file there
 			return nil
 		}
 		info, err := d.Info()
@@ -120,6 +121,33 @@ func Load(fsys fs.FS) (*Tree, error) {
 		return nil, fmt.Errorf("read source tree: %w", err)
 	}
 	return &t, nil
+}
+
+// ignoredFiles are the patterns of files in .gitignore: what builds and measurements leave is not
+// part of the source. Patterns of folders (see skipped) and exceptions are not read.
+func ignoredFiles(fsys fs.FS) []string {
+	text, _ := fs.ReadFile(fsys, ".gitignore") // without it nothing is ignored
+	var out []string
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
+		if line != "" && !strings.HasPrefix(line, "#") && !strings.HasPrefix(line, "!") && !strings.HasSuffix(line, "/") {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+// isIgnored reports whether a file matches a pattern: one with a slash is of the path from the root,
+// another of the file's name alone.
+func isIgnored(patterns []string, name string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool {
+		at := path.Base(name)
+		if strings.Contains(p, "/") {
+			p, at = strings.TrimPrefix(p, "/"), name
+		}
+		match, err := path.Match(p, at)
+		return err == nil && match
+	})
 }
 
 func parseGo(name string, src []byte) (*GoFile, error) {

@@ -192,6 +192,8 @@ func TestChecksCanFail(t *testing.T) {
 		}},
 
 		{"built things", map[string]string{"bin/a": home, "tmp/a.go": "package util"}, nil},
+		{"what git ignores", map[string]string{".gitignore": "# built\n/program\n*.prof\n/a/\n", "program": home, "units/cpu.prof": home, "units/a.go": doc("units")}, nil},
+		{"of that name elsewhere", map[string]string{".gitignore": "/program\n", "units/program": home, "units/a.go": doc("units")}, []string{"units/program:1: "}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			fsys := fstest.MapFS{"go.mod": {Data: []byte("module plimsoll\n")}}
