@@ -52,11 +52,18 @@ func usagef(hint, format string, args ...any) error {
 // hinted is implemented by errors of any package that can say what to do next.
 type hinted interface{ Hint() string }
 
+// badInput is implemented by errors of any package about what a person wrote: a file or an argument.
+type badInput interface{ BadInput() }
+
 // asFailure gives any error its exit code and hint.
 func asFailure(ctx context.Context, err error) *failure {
 	var f *failure
 	if !errors.As(err, &f) {
 		f = &failure{code: exitFailure}
+		var b badInput
+		if errors.As(err, &b) {
+			f.code = exitUsage
+		}
 		var h hinted
 		if errors.As(err, &h) {
 			f.hint = h.Hint()

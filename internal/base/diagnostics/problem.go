@@ -44,6 +44,9 @@ func (p Problem) Error() string {
 // A List holds all problems. An empty List is not an error: return Err instead of the List.
 type List []Problem
 
+// BadInput marks the error as one of what a person wrote.
+func (l List) BadInput() {}
+
 // Err returns the list as an error, or nil if it is empty.
 func (l List) Err() error {
 	if len(l) == 0 {

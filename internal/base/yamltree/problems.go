@@ -33,6 +33,9 @@ func (p Problems) Error() string {
 	return strings.Join(parts, "\n")
 }
 
+// BadInput marks the error as one of what a person wrote.
+func (p Problems) BadInput() {}
+
 // problemsMax is how many are shown.
 const problemsMax = 20
 

@@ -6,8 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -15,7 +18,8 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// A folder holds the probe's files, which are unlinked as soon as they are open.
+// A folder holds the probe's files. They have no names, so that nothing is left of them however the
+// process ends.
 type folder struct {
 	path  string
 	files map[string]*os.File
@@ -26,6 +30,14 @@ type Place struct {
 	Parent string     // where the probe makes its own folder
 	Free   units.Size // the space available to this user
 }
+
+// inputError is an error about what a person wrote.
+type inputError struct{ error }
+
+// BadInput marks it as that.
+func (inputError) BadInput() {}
+
+func inputf(format string, args ...any) error { return inputError{fmt.Errorf(format, args...)} }
 
 // Look resolves a path: a folder, or a name in one that does not exist yet.
 func Look(path string) (Place, error) {
@@ -38,7 +50,7 @@ func Look(path string) (Place, error) {
 		return Place{}, fmt.Errorf("probe: %w", err)
 	}
 	if !info.IsDir() {
-		return Place{}, fmt.Errorf("probe: %s exists and is not a folder: existing files are never overwritten; give a folder on the device", path)
+		return Place{}, inputf("probe: %s exists and is not a folder: existing files are never overwritten; give a folder on the device", path)
 	}
 	var s unix.Statfs_t
 	if err := unix.Statfs(path, &s); err != nil {
@@ -47,36 +59,71 @@ func Look(path string) (Place, error) {
 	return Place{Parent: path, Free: units.Size(s.Bavail) * units.Size(s.Bsize)}, nil
 }
 
-func newFolder(parent string) (*folder, error) {
-	path, err := os.MkdirTemp(parent, ".plimsoll-probe-")
-	if err != nil {
-		return nil, fmt.Errorf("probe: %w", err)
-	}
-	return &folder{path: path, files: map[string]*os.File{}}, nil
+// namePrefix begins the names that files have for a moment where the file system knows none
+// without.
+const namePrefix = ".plimsoll-probe-"
+
+func newFolder(parent string) *folder {
+	removeLeft(parent)
+	return &folder{path: parent, files: map[string]*os.File{}}
 }
 
-// open makes a stream's file. Afterwards no other process can see it.
+// removeLeft removes what a killed probe has left: a file that it had no time to unlink, or, of
+// earlier versions, an empty folder. A probe that runs loses nothing by it.
+func removeLeft(parent string) {
+	left, _ := filepath.Glob(filepath.Join(escaped(parent), namePrefix+"*")) // its only error is a bad pattern
+	for _, path := range left {
+		if strings.Trim(strings.TrimPrefix(filepath.Base(path), namePrefix), "0123456789") != "" {
+			continue // not a name of ours
+		}
+		if info, err := os.Lstat(path); err == nil && (info.IsDir() || info.Mode().IsRegular() && info.Size() == 0) {
+			_ = os.Remove(path) // unless it holds something, or is somebody else's
+		}
+	}
+}
+
+// escaped is a path as a pattern that it alone matches.
+func escaped(path string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
+}
+
+// open makes a stream's file. Nothing but this process can see it.
 func (f *folder) open(s *Stream) (*os.File, error) {
-	path := filepath.Join(f.path, s.Name)
-	flags := os.O_RDWR | os.O_CREATE | os.O_EXCL
+	flags := os.O_RDWR
 	if s.Direct {
 		flags |= unix.O_DIRECT
 	}
-	file, err := os.OpenFile(path, flags, 0o600)
-	if err == nil {
-		f.files[s.Name] = file
+	file, err := os.OpenFile(f.path, flags|unix.O_TMPFILE, 0o600)
+	if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.EISDIR) || errors.Is(err, unix.ENOENT) {
+		file, err = openUnlinked(f.path, flags) // as on NFS
 	}
-	rm := os.Remove(path)
 	if errors.Is(err, unix.EINVAL) && s.Direct {
 		return nil, fmt.Errorf("probe: the file system at %s does not support direct I/O: give a folder on the disk itself", f.path)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("probe: %w", err)
 	}
-	if rm != nil {
-		return nil, fmt.Errorf("probe: %w", rm)
-	}
+	f.files[s.Name] = file
 	return file, nil
+}
+
+// openUnlinked makes a file and unlinks it.
+func openUnlinked(dir string, flags int) (*os.File, error) {
+	for {
+		path := filepath.Join(dir, namePrefix+strconv.FormatUint(rand.Uint64(), 10))
+		file, err := os.OpenFile(path, flags|os.O_CREATE|os.O_EXCL, 0o600)
+		if errors.Is(err, os.ErrExist) {
+			continue
+		}
+		rm := os.Remove(path) // also if only direct I/O was refused
+		if errors.Is(rm, os.ErrNotExist) {
+			rm = nil
+		}
+		if err == nil && rm != nil {
+			err = errors.Join(rm, file.Close())
+		}
+		return file, err
+	}
 }
 
 // layBytes is written at a time when a file is laid out.
@@ -132,11 +179,11 @@ func fill(b []byte, chance *random.Stream) {
 	}
 }
 
-// close frees the files and removes the folder.
+// close frees the files.
 func (f *folder) close() error {
 	var all []error
 	for _, file := range f.files {
 		all = append(all, file.Close())
 	}
-	return errors.Join(append(all, os.Remove(f.path))...)
+	return errors.Join(all...)
 }

@@ -69,7 +69,7 @@ func (l Profiles) Load(nameOrPath string) (*Profile, error) {
 	}
 	f, err := os.Open(nameOrPath)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("probe: %s is neither a file nor a built-in profile (%s)", nameOrPath, strings.Join(l.Names(), ", "))
+		return nil, inputf("probe: %s is neither a file nor a built-in profile (%s)", nameOrPath, strings.Join(l.Names(), ", "))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("probe: profile: %w", err)

@@ -83,10 +83,7 @@ func Run(ctx context.Context, p *Profile, opt Options) (*Result, error) {
 	if full := need > place.Free; full || need > place.Free/2 && !opt.Yes {
 		return nil, &FullError{place.Parent, need, place.Free, full}
 	}
-	dir, err := newFolder(place.Parent)
-	if err != nil {
-		return nil, err
-	}
+	dir := newFolder(place.Parent)
 	started := time.Now()
 	r := &prober{p: p, opt: opt, dir: dir, clock: clock{started}}
 	stages := p.stages()

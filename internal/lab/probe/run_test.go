@@ -153,14 +153,7 @@ func TestInterrupted(t *testing.T) {
 	defer cancel()
 	_, err := Run(ctx, p, Options{Path: dir, Seed: 1, Progress: func(what string, _, _ int) {
 		if strings.HasPrefix(what, "measuring") {
-			left, err := filepath.Glob(filepath.Join(dir, ".plimsoll-probe-*"))
-			if err != nil || len(left) != 1 {
-				t.Errorf("%v, %v: want one folder", left, err)
-				cancel()
-				return
-			}
-			// Even now the files have no names: SIGKILL would leave an empty folder.
-			empty(t, left[0])
+			empty(t, dir) // even now: the files have no names, so that SIGKILL leaves nothing
 			cancel()
 		}
 	}})
@@ -168,6 +161,35 @@ func TestInterrupted(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	empty(t, dir)
+}
+
+// TestWithoutNamelessFiles: where the file system knows no files without a name, a file's name is
+// gone as soon as it is open, and what a kill in between leaves goes with the next probe.
+func TestWithoutNamelessFiles(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a [folder]*")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	f, err := openUnlinked(dir, os.O_RDWR)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	empty(t, dir)
+	mine := []string{"data", namePrefix + "mine", namePrefix + "2"}
+	for _, name := range append(mine, namePrefix+"1") {
+		text := ""
+		if name == namePrefix+"2" {
+			text = "no probe writes before the name is gone"
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	newFolder(dir)
+	if left, err := os.ReadDir(dir); err != nil || len(left) != len(mine) {
+		t.Errorf("left are %v, %v", left, err)
+	}
 }
 
 // TestPlaces: existing files are not touched, and no disk is filled without consent.

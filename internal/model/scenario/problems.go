@@ -11,6 +11,9 @@ type Problems []Problem
 // Error tells every problem: the place and the problem, and the line with a mark.
 func (p Problems) Error() string { return yamltree.Problems(p).Error() }
 
+// BadInput marks the error as one of what a person wrote.
+func (p Problems) BadInput() {}
+
 // Hint is what to do next.
 func (p Problems) Hint() string {
 	return "plimsoll simulate --schema prints what a scenario may say; editors that know JSON Schema complete it"
