@@ -91,6 +91,7 @@ var layers = []Layer{
 	{"judge/rules", "signals and rules: what Plimsoll knows of why writes stall", []string{
 		"base/units", "record/timeline",
 	}},
+	{"judge/accuracy", "how often a verdict is right, by counterfactuals", nil},
 	{"judge/alerts", "the rule pack as rules of a Prometheus server's own ruler", []string{
 		"judge/rules",
 	}},

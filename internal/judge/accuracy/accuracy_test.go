@@ -1,0 +1,177 @@
+package accuracy_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"plimsoll/internal/judge/accuracy"
+)
+
+var (
+	update = flag.Bool("update", false, "try all incidents, or those of -seeds, and write docs/accuracy.md anew")
+	seeds  = flag.Int("seeds", 0, "try the incidents of so many seeds and print the table")
+)
+
+const (
+	// all is how many incidents the published table rests on.
+	all = 500
+	// some is what every change is tried on.
+	some = 24
+)
+
+// half tells the seeds that rules may be tuned on from those that are only reported.
+func half(seed uint64) string {
+	if seed%2 == 0 {
+		return "tuned on"
+	}
+	return "kept aside"
+}
+
+// tryAll tries the incidents of the seeds from 0 on, as many at a time as there are cores.
+func tryAll(t *testing.T, n int) []*tried {
+	t.Helper()
+	out := make([]*tried, n)
+	next := make(chan int)
+	var wg sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			for seed := range next {
+				r, err := try(t.Context(), generate(uint64(seed)))
+				if err != nil {
+					t.Errorf("seed %d: %v", seed, err)
+					r = &tried{}
+				}
+				out[seed] = r
+			}
+		})
+	}
+	for seed := range n {
+		next <- seed
+	}
+	close(next)
+	wg.Wait()
+	return out
+}
+
+// tableOf is docs/accuracy.md's table of incidents.
+func tableOf(found []*tried) string {
+	var b strings.Builder
+	for _, which := range []string{"kept aside", "tuned on"} {
+		var trials []accuracy.Trial
+		n, stalls := 0, 0
+		for _, r := range found {
+			if half(r.seed) != which {
+				continue
+			}
+			n++
+			if r.stalled >= leastStall {
+				stalls++
+			}
+			trials = append(trials, r.trials...)
+		}
+		fmt.Fprintf(&b, "### The half that was %s: %d runs, of which %d stall\n\n", which, n, stalls)
+		b.WriteString("| rule | sampling | right | false alarms | missed | precision | recall | F1 |\n|---|---|---|---|---|---|---|---|\n")
+		for _, row := range accuracy.Tabulate(trials) {
+			name := "**all**"
+			if row.Rule != "" {
+				name = "`" + row.Rule + "`"
+			}
+			fmt.Fprintf(&b, "| %s | %s | %d | %d | %d | %s | %s | %s |\n", name, row.Sampling, row.Hits, row.Alarms, row.Misses,
+				percent(row.Precision()), percent(row.Recall()), percent(row.F1()))
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+func percent(x float64, ok bool) string {
+	if !ok {
+		return "–"
+	}
+	return fmt.Sprintf("%.0f %%", 100*x)
+}
+
+// worstOf lists what must never happen.
+func worstOf(found []*tried) (critical, notDisk []string) {
+	for _, r := range found {
+		critical, notDisk = append(critical, r.criticalUnstalled...), append(notDisk, r.wrongNotTheDisk...)
+	}
+	return critical, notDisk
+}
+
+// What every change must keep: nothing critical where nothing is slow, no "not the disk" where it is
+// the disk, and verdicts that are right at least as often as when this was written (F1 63 %).
+func TestSome(t *testing.T) {
+	if underRace {
+		t.Skip("simulations take ten times as long under the race detector")
+	}
+	found := tryAll(t, some)
+	if t.Failed() {
+		return
+	}
+	critical, notDisk := worstOf(found)
+	if len(critical) > 0 {
+		t.Errorf("critical findings where nothing stalls: %s", strings.Join(critical, "; "))
+	}
+	if len(notDisk) > 0 {
+		t.Errorf("\"not the disk\" where it is: %s", strings.Join(notDisk, "; "))
+	}
+	var trials []accuracy.Trial
+	for _, r := range found {
+		trials = append(trials, r.trials...)
+	}
+	const least = 0.5
+	if f1, _ := accuracy.Tabulate(trials)[0].F1(); f1 < least {
+		t.Errorf("at one second, F1 is %.2f, less than %.2f:\n%s", f1, least, tableOf(found))
+	}
+}
+
+// docs is where the table is published, between two marks.
+const docs = "../../../docs/accuracy.md"
+
+const begin, end = "<!-- table: go test ./internal/judge/accuracy -run TestTable -update -timeout 60m -->\n", "<!-- end of table -->"
+
+func TestTable(t *testing.T) {
+	n := *seeds
+	if *update && n == 0 {
+		n = all
+	}
+	if n == 0 {
+		t.Skip("-seeds 50 prints the table, -update tries all incidents and publishes it")
+	}
+	start := time.Now()
+	found := tryAll(t, n)
+	table := tableOf(found)
+	critical, notDisk := worstOf(found)
+	table += fmt.Sprintf("Critical findings where nothing stalls: %d. \"Not the disk\" where it is: %d.\n", len(critical), len(notDisk))
+	t.Logf("%d runs in %s\n%s\ncritical: %s\nnot the disk: %s", n, time.Since(start).Round(time.Second), table, strings.Join(critical, "; "), strings.Join(notDisk, "; "))
+	if !*update || t.Failed() {
+		return
+	}
+	text, err := os.ReadFile(docs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok := strings.Cut(string(text), begin)
+	_, after, ok2 := strings.Cut(rest, end)
+	if !ok || !ok2 {
+		t.Fatalf("%s lacks the table's marks", docs)
+	}
+	if err := os.WriteFile(docs, []byte(before+begin+"\n"+table+"\n"+end+after), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Whoever tunes a rule wants the incident as a file: -seeds 17 -run ScenarioOfSeed prints it.
+func TestScenarioOfSeed(t *testing.T) {
+	if *seeds == 0 {
+		t.Skip("-seeds N prints the scenario of seed N, for plimsoll simulate")
+	}
+	fmt.Print(generate(uint64(*seeds)).text)
+}

@@ -1,0 +1,185 @@
+package accuracy_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+)
+
+// An incident is a scenario with what can be granted to it: for each rule the assignments that take
+// its cause away, or give what it says would not help.
+type incident struct {
+	seed   uint64
+	family string
+	text   string
+	// instance says that the machine's size is an instance's, so that more of it is no small change.
+	instance bool
+	// without takes away the cause that a rule names.
+	without map[string][]string
+	// granted gives what a refutation says is no help.
+	granted map[string][]string
+	// needs is what has to help besides, for a refutation that also says what does.
+	needs map[string][]string
+}
+
+// A chance draws figures; the same seed draws the same ones.
+type chance struct{ *rand.Rand }
+
+// among draws a whole number between two, evenly by its logarithm, so that small and large caps are
+// as frequent.
+func (c chance) among(least, most float64) int {
+	return int(math.Exp(math.Log(least) + c.Float64()*math.Log(most/least)))
+}
+
+func (c chance) yes(p float64) bool { return c.Float64() < p }
+
+func pick[T any](c chance, of ...T) T { return of[c.IntN(len(of))] }
+
+// ample is a volume that nothing waits for.
+const ample = "{type: custom, size: 500GiB, iops: 1000000, throughput: 100GB/s, queue_slots: 1024, latency: {like: nvme}}"
+
+// A drawn volume, and the assignments that take away each of its limits.
+type drawn struct {
+	text              string
+	iops, bytes       []string
+	burst             []string // nil if it has none
+	perfect, moreIOPS []string
+	quick             []string // the same limits at a twentieth of the latency
+}
+
+// volume draws a volume: mostly one with room, now and then one with a low cap, credits that end, or
+// bad times.
+func (c chance) volume(name string) drawn {
+	iops, mib := c.among(300, 16000), c.among(20, 1000)
+	at := "volumes." + name + "."
+	d := drawn{
+		iops: []string{at + "iops=1000000"}, bytes: []string{at + "throughput=100GB/s"},
+		perfect: []string{"volumes." + name + "=" + ample}, moreIOPS: []string{at + "iops=1000000"},
+		quick: []string{at + "latency={like: gp3, scale: 5%}", at + "episodes="},
+	}
+	more := ""
+	switch {
+	case c.yes(0.15):
+		low, full := c.among(100, 600), 3000
+		iops = low
+		more = fmt.Sprintf(", burst: {iops: %d, for: 30min, left: %d%%}", full, c.among(1, 12))
+		d.burst = []string{at + "burst=", fmt.Sprintf("%siops=%d", at, full)}
+		d.iops = []string{at + "burst=", at + "iops=1000000"}
+		d.moreIOPS = d.iops
+	case c.yes(0.1):
+		more = fmt.Sprintf(", episodes: {every: 80s, lasts: {from: 15s, to: 40s}, latency: {from: 100ms, to: 300ms}, reads: %v}", c.yes(0.5))
+	}
+	d.text = fmt.Sprintf("{type: custom, size: 500GiB, iops: %d, throughput: %dMiB/s, latency: {like: gp3}%s}", iops, mib, more)
+	return d
+}
+
+// generate makes the incident of a seed.
+func generate(seed uint64) incident {
+	c := chance{rand.New(rand.NewPCG(seed, 14))}
+	in := incident{seed: seed, without: map[string][]string{}, granted: map[string][]string{}, needs: map[string][]string{}}
+	draw := pick(c, wiredtiger, wiredtiger, postgres, postgres, etcd)
+	body := draw(c, &in)
+	in.text = fmt.Sprintf("plimsoll: 1\nname: seed %d\nseed: %d\nrun: {duration: 4min, warmup: 20s}\n%s", seed, seed, body)
+	return in
+}
+
+// host draws a machine. An instance shares its limit among the volumes.
+func (c chance) host(in *incident) string {
+	cores, memory := pick(c, 2, 4, 8), pick(c, 8, 16, 32)
+	in.without["host/writeback-backlog"] = []string{"host.dirty_background_bytes=1MB"}
+	words := []string{"filesystem: " + pick(c, "xfs", "ext4")}
+	if c.yes(0.15) {
+		words = append(words, "cores: 2, memory: 8GiB, instance: "+pick(c, "m5.large", "m6i.large", "c5.xlarge"))
+		in.without["disk/instance-capped"] = []string{"host.instance="}
+		in.instance = true
+	} else {
+		words = append(words, fmt.Sprintf("cores: %d, memory: %dGiB", cores, memory))
+		in.without["host/cpu-saturated"] = []string{"host.cores=64"}
+	}
+	if c.yes(0.2) {
+		words = append(words, fmt.Sprintf("dirty_background_bytes: %dMB", c.among(4, 512)))
+	}
+	return "host: {" + strings.Join(words, ", ") + "}\n"
+}
+
+// disks adds the claims about volumes, each of which may be named by its rule.
+func (in *incident) disks(volumes ...drawn) {
+	var iops, bytes, burst, perfect, more, quick []string
+	for _, v := range volumes {
+		iops, bytes, perfect, more = append(iops, v.iops...), append(bytes, v.bytes...), append(perfect, v.perfect...), append(more, v.moreIOPS...)
+		burst, quick = append(burst, v.burst...), append(quick, v.quick...)
+	}
+	in.without["disk/iops-capped"], in.without["disk/throughput-capped"] = iops, bytes
+	if burst != nil {
+		in.without["disk/burst-exhausted"] = burst
+	}
+	in.granted["disk/latency-bound"], in.needs["disk/latency-bound"] = more, quick
+	in.granted["disk/not-the-cause"] = perfect
+}
+
+// arrivals are even, or rise for a while.
+func (c chance) arrivals(rate int) string {
+	if c.yes(0.3) {
+		return fmt.Sprintf("{steps: [{rate: %d/s, for: 100s}, {rate: %d/s, for: 60s}, {rate: %d/s, for: 200s}]}", rate/3, rate, rate/3)
+	}
+	return fmt.Sprintf("{poisson: %d/s}", rate)
+}
+
+func wiredtiger(c chance, in *incident) string {
+	in.family = "wiredtiger"
+	data := c.volume("data")
+	all := []drawn{data}
+	text := c.host(in) + "volumes:\n  data: " + data.text + "\n"
+	if c.yes(0.3) {
+		journal := c.volume("journal")
+		all = append(all, journal)
+		text += "  journal: " + journal.text + "\n"
+		in.without["wiredtiger/journal-stall"] = journal.perfect
+	} else {
+		in.without["wiredtiger/journal-stall"] = []string{"volumes.journal=" + ample}
+	}
+	in.disks(all...)
+	if roomy := []string{"host.memory=512GiB", "engine.wiredtiger.cache=200GB"}; !in.instance {
+		in.without["wiredtiger/cache-pressure"], in.without["wiredtiger/app-eviction"] = roomy, roomy
+	}
+	in.without["wiredtiger/checkpoint-stall"] = []string{"engine.wiredtiger.checkpoint=2h"}
+	rate, updates := c.among(60, 1500), pick(c, 30, 60, 95)
+	return text + fmt.Sprintf("engine:\n  wiredtiger: {cache: %dMB, checkpoint: %ds}\n", c.among(256, 4000), pick(c, 20, 40, 60)) +
+		fmt.Sprintf("workload:\n  arrivals: %s\n  mix: {update: %d%%, read: %d%%}\n  keys: {count: %d}\n  document: {size: %dB}\n  connections: %d\n",
+			c.arrivals(rate), updates, 100-updates, c.among(1e5, 3e6), pick(c, 500, 1000, 4000), pick(c, 32, 64, 128))
+}
+
+func postgres(c chance, in *incident) string {
+	in.family = "postgres"
+	data := c.volume("data")
+	all := []drawn{data}
+	text := c.host(in) + "volumes:\n  data: " + data.text + "\n"
+	if c.yes(0.3) {
+		wal := c.volume("wal")
+		all = append(all, wal)
+		text += "  wal: " + wal.text + "\n"
+	}
+	in.disks(all...)
+	in.without["postgres/checkpoint-burst"] = []string{"engine.postgres.checkpoint_timeout=1h", "engine.postgres.max_wal_size=1000GB"}
+	in.without["postgres/checkpoint-requested"] = []string{"engine.postgres.max_wal_size=1000GB"}
+	if !in.instance {
+		in.without["postgres/backend-writes"] = []string{"host.memory=512GiB", "engine.postgres.shared_buffers=100GB"}
+	}
+	paced, flush := pick(c, "0", "0.5", "0.9"), pick(c, "0B", "256kB")
+	rows := c.among(2e5, 2e7)
+	return text + fmt.Sprintf("engine:\n  postgres: {shared_buffers: %dMiB, max_wal_size: %dMiB, checkpoint_timeout: %ds, checkpoint_completion_target: %s, checkpoint_flush_after: %s, rows: %d}\n",
+		c.among(128, 4000), c.among(256, 8000), pick(c, 30, 60, 90), paced, flush, rows) +
+		fmt.Sprintf("workload:\n  arrivals: %s\n  mix: {update: 100%%}\n  keys: {count: %d}\n  document: {size: 100B}\n  connections: %d\n", c.arrivals(c.among(60, 2000)), rows, pick(c, 16, 32, 64))
+}
+
+func etcd(c chance, in *incident) string {
+	in.family = "etcd"
+	wal, data := c.volume("wal"), c.volume("data")
+	text := c.host(in) + "volumes:\n  wal: " + wal.text + "\n  data: " + data.text + "\n"
+	in.disks(wal, data)
+	in.without["etcd/wal-fsync-slow"], in.without["etcd/backend-commit-slow"] = wal.perfect, data.perfect
+	members := pick(c, 1, 3)
+	return text + fmt.Sprintf("engine:\n  etcd: {members: %d, rtt: 500us}\nworkload:\n  arrivals: %s\n  mix: {insert: 100%%}\n  document: {size: %dB}\n",
+		members, c.arrivals(c.among(50, 1500)), pick(c, 256, 1024, 8192))
+}
