@@ -14,10 +14,10 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// classesOfTwo are edges a factor of two apart, as etcd's are.
+// classesOfTwo are bounds a factor of two apart, like etcd's.
 var classesOfTwo = []float64{0.001, 0.002, 0.004, 0.008, math.Inf(1)}
 
-// counted is a histogram of durations, some to each unit.
+// counted is a histogram of durations, some in each unit.
 func counted(q float64, edges []float64, units ...[]float64) *histogram {
 	h := &histogram{q: q, edges: edges}
 	for _, u := range units {
@@ -34,9 +34,9 @@ func counted(q float64, edges []float64, units ...[]float64) *histogram {
 	return h
 }
 
-// The stated interval holds the quantile of the durations themselves, wherever within their classes
-// they were, also where no unit differs from another: then chance has no part in it, and the whole
-// class is left.
+// The stated interval contains the quantile of the durations themselves, wherever within their
+// classes they were. That holds even if all units are the same: then chance plays no part, and the
+// whole class remains.
 func TestStatedIntervalHoldsTheClass(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		one := rapid.SliceOfN(rapid.Float64Range(1e-5, 0.008), 1, 40).Draw(t, "durations")
@@ -58,7 +58,7 @@ func TestStatedIntervalHoldsTheClass(t *testing.T) {
 	})
 }
 
-// What classes hide widens a change to the worst of both sides, and nothing else does.
+// The class widths widen a change to the worst of both sides, and nothing else does.
 func TestChangeOfClasses(t *testing.T) {
 	a := span{value: 3, low: 3, high: 3, below: 1, above: 1} // in the class from 2 to 4
 	b := span{value: 6, low: 6, high: 6, below: 2, above: 2}
@@ -74,8 +74,8 @@ func TestChangeOfClasses(t *testing.T) {
 	}
 }
 
-// withClasses gives a made recording a histogram of its writes: each second's take its latency
-// times a factor, and a hundredth ten times that.
+// withClasses gives a synthetic recording a histogram of its writes: each second's take its latency
+// times a factor, and a hundredth of them ten times that.
 func (m made) withClasses(word string, edges []string, factor float64) *side {
 	s := m.side(word)
 	all := s.c.Tracks
@@ -104,9 +104,9 @@ func (m made) withClasses(word string, edges []string, factor float64) *side {
 	return s
 }
 
-// Where a histogram is told it is what percentiles are of. A change that its classes are too wide
-// for is not called one, nor is a longer recording advised; that nothing changed is said beside how
-// wide they are.
+// If there is a histogram, percentiles come from it. A change smaller than its classes is not
+// reported as one, nor is a longer recording advised; "no change" comes with the width of the
+// classes.
 func TestFiguresOfClasses(t *testing.T) {
 	edges := []string{"0.001", "0.01", "0.1", "1", "10", "+Inf"}
 	compareTwo := func(slower float64) *Report {
@@ -127,8 +127,8 @@ func TestFiguresOfClasses(t *testing.T) {
 	if *p50.Before.Low > 0.001 || *p50.Before.High < 0.01 {
 		t.Errorf("the median is between %g and %g, of the class from 1 to 10 ms", *p50.Before.Low, *p50.Before.High)
 	}
-	// A fifth of the seconds or so moves on to the next class: that is no chance, but the median
-	// stays in its own.
+	// About a fifth of the seconds move to the next class: that is not chance, but the median stays
+	// in its class.
 	r := compareTwo(4)
 	if p50 := figure(r, "write_p50"); p50.Verdict != CantTell || p50.Record != nil || *p50.PAdjusted > 0.05 {
 		t.Errorf("within a class: %+v", p50)

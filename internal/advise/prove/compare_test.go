@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// comparison compares two made recordings with few resamples.
+// comparison compares two synthetic recordings with few resamples.
 func comparison(t *testing.T, a, b made, opt Options) (*Report, error) {
 	t.Helper()
 	if a.seed == 0 {
@@ -61,11 +61,12 @@ func TestRefusals(t *testing.T) {
 				t.Fatalf("%v, want %q", err, c.want)
 			}
 			if h, ok := err.(interface{ Hint() string }); !ok || h.Hint() == "" {
-				t.Error("it does not say what to do")
+				t.Error("the error has no advice")
 			}
 		})
 	}
-	// Simulations all begin at the same time: equal times alone are not the same recording.
+	// Simulations all begin at the same time: equal times alone do not make them the same
+	// recording.
 	if _, err := comparison(t, made{seed: 5, cells: 620, every: 60}, made{seed: 6, cells: 620, every: 60}, Options{}); err != nil {
 		t.Error(err)
 	}
@@ -74,7 +75,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// Another rate is another workload: it is told, and no requirement is met by it.
+// A different rate is a different workload: the report says so, and no requirement is met.
 func TestAnotherWorkload(t *testing.T) {
 	b, err := ParseBound(pack, "write_p99 < 10s")
 	if err != nil {
@@ -93,7 +94,7 @@ func TestAnotherWorkload(t *testing.T) {
 	}
 }
 
-// One side without checkpoints is cut into stretches as long as the other's cycles.
+// If one side has no checkpoints it is cut into stretches as long as the other's cycles.
 func TestOneSideWithoutCheckpoints(t *testing.T) {
 	r, err := comparison(t, made{cells: 620, every: 60}, made{cells: 620}, Options{})
 	if err != nil {
@@ -106,11 +107,11 @@ func TestOneSideWithoutCheckpoints(t *testing.T) {
 		t.Errorf("write p99 is %s: %+v", f.Verdict, f)
 	}
 	if len(r.OnlyBefore) != 1 || r.OnlyBefore[0] != "checkpoint" {
-		t.Errorf("told only before: %q", r.OnlyBefore)
+		t.Errorf("measured only before: %q", r.OnlyBefore)
 	}
 }
 
-// Two recordings without a figure in common are told what each has, and what to record.
+// For two recordings without a common figure, the error lists what each has, and what to record.
 func TestNothingInCommon(t *testing.T) {
 	only := func(word string, seed random.Seed, has func(name string) bool) *side {
 		s := made{seed: seed, cells: 300}.side(word)

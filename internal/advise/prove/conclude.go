@@ -10,8 +10,8 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// conclude sums the verdicts of what clients feel up, and says them in a sentence. Where nothing
-// tells what clients feel, all figures count.
+// conclude combines the verdicts on what clients feel into one, with a sentence. If nothing
+// measures what clients feel, all figures count.
 func (r *Report) conclude(pairs []pair) {
 	felt := slices.DeleteFunc(slices.Clone(pairs), func(x pair) bool { return !x.kind.felt })
 	if len(felt) == 0 {
@@ -36,7 +36,7 @@ func (r *Report) conclude(pairs []pair) {
 	r.Sentence = r.sentence(felt)
 }
 
-// sentence says the verdict with the figure that carries it.
+// sentence formulates the verdict with its most important figure.
 func (r *Report) sentence(felt []pair) string {
 	var b strings.Builder
 	switch r.Verdict {
@@ -73,14 +73,14 @@ func pairOf(of []pair, f *Figure) *pair {
 	return &of[slices.IndexFunc(of, func(x pair) bool { return x.figure.Name == f.Name })]
 }
 
-// said tells the weightiest figure of a verdict and how many more there are.
+// said names the most important figure of a verdict and how many more there are.
 func (r *Report) said(felt []pair, v Verdict) string {
 	f := weightiest(felt, v)
 	return fmt.Sprintf("%s %s, from %s to %s (%s sure: %s)", f.Title, f.verb(), value(f.Before.Value, f.Unit), value(f.After.Value, f.Unit),
 		Percent(r.Confidence), f.within())
 }
 
-// order is by weight: what hurts most first.
+// order is by importance: what hurts most first.
 var order = []string{"write_p99", "stalled", "wal_fsync_p99", "read_p99", "write_p999", "read_p999", "write_p50", "read_p50", "backend_commit_p99"}
 
 func weightiest(of []pair, v Verdict) *Figure {
@@ -96,7 +96,7 @@ func weightiest(of []pair, v Verdict) *Figure {
 		if f.Verdict != v {
 			continue
 		}
-		// That there was none of it, before and after, says less than a figure that has a value.
+		// A figure that was zero before and after says less than one with a value.
 		if best == nil || nothing(best) && !nothing(f) || nothing(best) == nothing(f) && rank(f) < rank(best) {
 			best = f
 		}
@@ -108,7 +108,7 @@ func nothing(f *Figure) bool {
 	return f.Before.Value != nil && f.After.Value != nil && *f.Before.Value == 0 && *f.After.Value == 0
 }
 
-// verb says by how much a figure moved.
+// verb says by how much a figure changed.
 func (f *Figure) verb() string {
 	word := "rose"
 	if *f.Difference.Value < 0 {
@@ -123,7 +123,8 @@ func (f *Figure) verb() string {
 	return fmt.Sprintf("%s by %.0f %%", word, math.Abs(100*(*f.Ratio.Value-1)))
 }
 
-// within is the interval of the change: in percent, or as a difference where before was nothing.
+// within is the interval of the change: in percent, or as a difference if the value before was
+// zero.
 func (f *Figure) within() string {
 	if f.Ratio.Low == nil && f.Ratio.High == nil {
 		return fmt.Sprintf("%s to %s", Signed(f.Difference.Low, f.Unit), Signed(f.Difference.High, f.Unit))
@@ -131,8 +132,8 @@ func (f *Figure) within() string {
 	return fmt.Sprintf("%s to %s", Change(f.Ratio.Low), Change(f.Ratio.High))
 }
 
-// Interval is the interval of the change in words: in percent or as a factor, as a difference where
-// before was nothing, "" where nothing changed at all.
+// Interval is the interval of the change in words: in percent or as a factor; as a difference if
+// the value before was zero; "" if nothing changed.
 func (f *Figure) Interval() string {
 	switch d := f.Difference; {
 	case f.P == nil:
@@ -143,7 +144,7 @@ func (f *Figure) Interval() string {
 	return f.within()
 }
 
-// Change is a ratio as people say it: "-67 %", "+12 %", "1/539", "x 12".
+// Change formats a ratio for people: "-67 %", "+12 %", "1/539", "x 12".
 func Change(ratio *float64) string {
 	if ratio == nil {
 		return "?"
@@ -151,7 +152,7 @@ func Change(ratio *float64) string {
 	return units.Change(*ratio)
 }
 
-// Signed is a difference with its sign and unit.
+// Signed formats a difference with its sign and unit.
 func Signed(x *float64, unit string) string {
 	if x == nil {
 		return "?"
@@ -164,7 +165,7 @@ func Signed(x *float64, unit string) string {
 	return sign + value(&v, unit)
 }
 
-// value prints a figure in its unit.
+// value formats a figure in its unit.
 func value(x *float64, unit string) string {
 	if x == nil {
 		return "-"
@@ -175,10 +176,10 @@ func value(x *float64, unit string) string {
 	return units.Value(*x, unit)
 }
 
-// Text is an estimate's value in words, "-" where there is none.
+// Text formats an estimate's value, "-" if there is none.
 func (e Estimate) Text(unit string) string { return value(e.Value, unit) }
 
-// Percent prints a share that somebody set: "95 %", "99.9 %".
+// Percent formats a configured share: "95 %", "99.9 %".
 func Percent(x float64) string {
 	return strconv.FormatFloat(math.Round(1e4*x)/1e2, 'f', -1, 64) + " %"
 }

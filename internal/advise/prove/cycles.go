@@ -8,27 +8,27 @@ import (
 )
 
 const (
-	// unitsMin is how many units, or runs of them, each side needs: of two sides of six the most
-	// extreme of 924 permutations has a p of 0.0022, which a family of a dozen figures leaves under
-	// 0.05; of two sides of five, 0.0079, it does not.
+	// unitsMin is how many units, or runs of them, each side needs. With two sides of six, the most
+	// extreme of 924 permutations has a p of 0.0022, which stays under 0.05 for a family of a dozen
+	// figures; with two sides of five it is 0.0079, which does not.
 	unitsMin = 6
-	// unitsMax bounds the units where there are no cycles: cells are taken together beyond.
+	// unitsMax bounds the units if there are no cycles: beyond that, cells are combined.
 	unitsMax = 20_000
-	// tooClose is the part of the usual distance of two checkpoints' starts under which the second
-	// is none, and tooFar the multiple over which something is missing between them.
+	// tooClose is the fraction of the usual distance of two checkpoints' starts below which the
+	// second does not count, and tooFar the multiple above which one must be missing between them.
 	tooClose, tooFar = 1.0 / 3, 3
 )
 
 // A partition cuts the cells of a grid into units.
 type partition struct {
-	unit   []int32 // of each cell; -1: it is in none
+	unit   []int32 // of each cell; -1: none
 	n      int
 	cycles bool    // they are whole checkpoint cycles
-	usual  float64 // median length in cells, of cycles
-	begun  int     // checkpoints that were seen to start
+	usual  float64 // median length of a cycle in cells
+	begun  int     // number of checkpoint starts
 }
 
-// seconds is the time in units.
+// seconds is the time covered by units.
 func (p partition) seconds(step float64) float64 {
 	in := 0
 	for _, u := range p.unit {
@@ -39,7 +39,7 @@ func (p partition) seconds(step float64) float64 {
 	return float64(in) * step
 }
 
-// checkpoints is where a checkpoint ran, if the recording tells.
+// checkpoints returns where a checkpoint ran, if that was measured.
 func checkpoints(c *rules.Case) (rules.Cycle, bool) {
 	if cycles := c.Cycles(); len(cycles) > 0 {
 		return cycles[0], true
@@ -48,7 +48,7 @@ func checkpoints(c *rules.Case) (rules.Cycle, bool) {
 }
 
 // byCycles cuts a case from each checkpoint's start to the next one's; cycles is false if there are
-// not two starts.
+// fewer than two starts.
 func byCycles(c *rules.Case) partition {
 	p := partition{unit: make([]int32, c.Grid.N)}
 	for k := range p.unit {
@@ -60,7 +60,7 @@ func byCycles(c *rules.Case) partition {
 	}
 	var starts []int
 	for _, e := range cycle.Cells.Episodes() {
-		if e.First > 0 { // of one that was running when the recording began the start is not known
+		if e.First > 0 { // the start of one that was already running at the beginning is unknown
 			starts = append(starts, e.First)
 		}
 	}
@@ -71,7 +71,7 @@ func byCycles(c *rules.Case) partition {
 	}
 	p.cycles, p.usual = true, medianStep(starts)
 	for i := 1; i < len(starts); i++ {
-		// A hole of the recording is folded or unknown cells; the cycle it lies in is not whole.
+		// A gap in the recording is folded or unknown cells; the cycle around it is incomplete.
 		took := float64(c.Grid.Time(starts[i]).Sub(c.Grid.Time(starts[i-1]))) / float64(c.Grid.Step())
 		if took > tooFar*p.usual || took > float64(starts[i]-starts[i-1])+1 {
 			continue
@@ -92,7 +92,7 @@ func medianStep(starts []int) float64 {
 	return timeline.Quantile(steps, 0.5)
 }
 
-// notTooClose merges a start with the one before it where they are one checkpoint seen twice.
+// notTooClose merges a start with the previous one if they are the same checkpoint.
 func notTooClose(starts []int) []int {
 	if len(starts) < 3 {
 		return starts
@@ -107,7 +107,7 @@ func notTooClose(starts []int) []int {
 	return out
 }
 
-// byLength cuts all cells into units of the same length; what is left at the end is in none.
+// byLength cuts all cells into units of the same length; the rest at the end belongs to none.
 func byLength(n, length int) partition {
 	p := partition{unit: make([]int32, n), n: n / length}
 	for k := range p.unit {
@@ -119,8 +119,8 @@ func byLength(n, length int) partition {
 	return p
 }
 
-// cut gives both sides their units: whole cycles; cycles and stretches as long as the other's; or
-// cells.
+// cut determines both sides' units: whole cycles; or cycles and stretches as long as the other's;
+// or cells.
 func cut(before, after *rules.Case) (a, b partition) {
 	a, b = byCycles(before), byCycles(after)
 	switch {

@@ -5,11 +5,11 @@ import "math"
 // normalQuantile is the standard normal number that a share p is below.
 func normalQuantile(p float64) float64 { return math.Sqrt2 * math.Erfinv(2*p-1) }
 
-// freedomMax is the degrees of freedom from which Student's distribution is taken for the normal
-// one: they differ by 0.3 % at 95 %.
+// freedomMax is the degrees of freedom from which on the normal distribution replaces Student's:
+// they differ by 0.3 % at 95 %.
 const freedomMax = 400
 
-// studentQuantile is the quantile of Student's t, by bisection.
+// studentQuantile computes the quantile of Student's t, by bisection.
 func studentQuantile(p float64, freedom int) float64 {
 	if freedom > freedomMax {
 		return normalQuantile(p)
@@ -25,8 +25,8 @@ func studentQuantile(p float64, freedom int) float64 {
 	return (low + high) / 2
 }
 
-// studentWithin is the chance of Student's t to lie between -t and t: Abramowitz and Stegun (1964),
-// 26.7.3 and 26.7.4.
+// studentWithin is the probability that Student's t lies between -t and t: Abramowitz and Stegun
+// (1964), 26.7.3 and 26.7.4.
 func studentWithin(t float64, freedom int) float64 {
 	theta := math.Atan(t / math.Sqrt(float64(freedom)))
 	sin, cos := math.Sin(theta), math.Cos(theta)

@@ -20,7 +20,7 @@ func TestStudentQuantile(t *testing.T) {
 	}
 }
 
-// The example of Holm's paper in small: the least p counts as often as there are figures, each next
+// Holm's example on a small scale: the smallest p counts as often as there are figures, each next
 // one once less.
 func TestHolm(t *testing.T) {
 	got := holm([]float64{0.04, 0.01, 0.5, 0.02})
@@ -28,6 +28,6 @@ func TestHolm(t *testing.T) {
 		t.Errorf("%.4f, want %.4f", got, want)
 	}
 	if !slices.Equal(holm(nil), []float64{}) {
-		t.Error("of none there are some")
+		t.Error("no p-values, but a result")
 	}
 }

@@ -12,12 +12,12 @@ import (
 	"plimsoll/internal/judge/rules"
 )
 
-// sameRatio is the relative change under which nobody acts: an interval within it says that nothing
-// changed.
+// sameRatio is the relative change below which nobody acts: an interval within it means that
+// nothing changed.
 const sameRatio = 0.05
 
-// estimate computes values, intervals, p and verdicts of all pairs. Each has streams of chance of
-// its own, so the order in which they are computed does not matter.
+// estimate computes values, intervals, p and verdicts of all pairs. Each has its own random
+// streams, so the order of computation does not matter.
 func estimate(ctx context.Context, pairs []pair, r *Report, opt Options) error {
 	var mu sync.Mutex
 	done := 0
@@ -70,7 +70,7 @@ func (x *pair) estimate(r *Report, opt Options) {
 	ia, ib := x.before.influence(), x.after.influence()
 	f.BlockUnits = max(blockLength(ia), blockLength(ib))
 	if r.Before.CyclesOfOwn || r.After.CyclesOfOwn {
-		// Of a dozen cycles the rule sees dependence where there is none.
+		// In a dozen cycles the rule finds dependence even if there is none.
 		f.BlockUnits = min(f.BlockUnits, max(1, min(nBefore, nAfter)/unitsMin))
 	}
 	x.varies = vary(ia) || vary(ib) || a != b
@@ -103,8 +103,8 @@ func (x *pair) estimate(r *Report, opt Options) {
 	f.Resolution = max(resolution(x.before, a), resolution(x.after, b))
 }
 
-// resolution is how wide the class is in which a value lies, over the value: no change of less is
-// seen. 0: there are no classes.
+// resolution is the width of the class that contains a value, relative to the value: smaller
+// changes are not visible. 0: no classes.
 func resolution(m measure, at float64) float64 {
 	h, ok := m.(*histogram)
 	if !ok {
@@ -112,7 +112,7 @@ func resolution(m measure, at float64) float64 {
 	}
 	from, to := h.within(once(h.units()))
 	if math.IsInf(to, 1) || !(at > 0) {
-		return 0 // it has no upper end, which the interval says
+		return 0 // no upper end, as the interval shows
 	}
 	return (to - from) / at
 }
@@ -122,7 +122,7 @@ func (e *Estimate) between(s span) {
 	e.Low, e.High = finite(s.low), finite(s.high)
 }
 
-// finite is a number, or nil where there is none.
+// finite returns a number, or nil if it is not finite.
 func finite(x float64) *float64 {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return nil
@@ -139,7 +139,7 @@ func vary(x []float64) bool {
 	return false
 }
 
-// judge gives the figure its verdict.
+// judge sets the figure's verdict.
 func (x *pair) judge(alpha float64) {
 	f := &x.figure
 	low, high := f.Difference.Low, f.Difference.High
@@ -155,13 +155,13 @@ func (x *pair) judge(alpha float64) {
 	}
 }
 
-// same reports whether the whole interval is of changes that are none, but for what the classes of
-// a histogram hide: that is told beside it, as the figure's resolution.
+// same reports whether the whole interval is within sameRatio, ignoring the histogram's classes:
+// the figure's resolution states these.
 func (x *pair) same() bool {
 	return x.difference.low == 0 && x.difference.high == 0 || x.ratio.low >= 1-sameRatio && x.ratio.high <= 1+sameRatio
 }
 
-// blurred reports whether there is a change, but classes too wide to tell that it is one of this
+// blurred reports whether there is a change, but the classes are too wide to attribute it to this
 // figure.
 func (x *pair) blurred(alpha float64) bool {
 	f := &x.figure
@@ -169,12 +169,12 @@ func (x *pair) blurred(alpha float64) bool {
 }
 
 const (
-	// power is the chance to see a change that is there, which advice is for: four in five, and the
-	// normal quantile of that.
+	// power is the probability to detect a real change that advice aims for: four in five, with its
+	// normal quantile.
 	powerQuantile = 0.8416
-	// aim is the relative change that advice is for where the one seen is next to none.
+	// aim is the relative change that advice aims for if the one observed is close to none.
 	aim = 0.10
-	// again is the least multiple of what there is that advice asks for.
+	// again is the least multiple of the present recording that advice asks for.
 	again = 1.5
 )
 
@@ -194,7 +194,7 @@ func (x *pair) advise(family int, alpha float64) {
 		return
 	}
 	if f.Difference.Low == nil || f.Difference.High == nil || x.blurred(alpha) {
-		return // classes do not get finer by recording for longer
+		return // a longer recording does not make classes finer
 	}
 	error := (x.difference.high - x.difference.low) / 2 / critical(alpha, x.blocks)
 	change, what := math.Abs(*f.Difference.Value), "the change seen"

@@ -12,18 +12,19 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// A kind is a figure that recordings may tell.
+// A kind is a figure that recordings may contain.
 type kind struct {
 	name, title, unit string
 	wanted            rules.Wanted
-	// felt is what clients feel: by these a change is called better or worse as a whole.
+	// felt is what clients feel: these figures decide whether a change as a whole is better or
+	// worse.
 	felt bool
 	// ways are how to read it, the most exact first. Both recordings are read in the same way.
 	ways []way
 }
 
-// A way reads a figure from a side; the measure is nil if the side does not tell it. basis says
-// what it is computed from.
+// A way reads a figure from a side; the measure is nil if the side lacks it. basis says what it is
+// computed from.
 type way struct {
 	of    func(s *side) measure
 	basis string
@@ -35,7 +36,7 @@ const (
 	little = "percentile of means: of sessions executing over commits a second (Little's law), weighted by commits"
 )
 
-// kinds are all figures, those that clients feel first.
+// kinds returns all figures, those that clients feel first.
 func kinds(pack *rules.Pack) []kind {
 	out := []kind{
 		{"write_p50", "write p50", "seconds", rules.Less, true, writes.latencies(pack, 0.5)},
@@ -62,7 +63,7 @@ func kinds(pack *rules.Pack) []kind {
 	)
 }
 
-// ofEngines are the figures of the engines' own.
+// ofEngines returns the engines' own figures.
 func ofEngines(pack *rules.Pack, wanted func(rules.Figure) bool) (out []kind) {
 	for _, e := range pack.Engines() {
 		for _, f := range e.Compared.Figures {
@@ -94,11 +95,11 @@ func checkpointWays(pack *rules.Pack) []way {
 	return out
 }
 
-// one is a signal's one series, or the sum of several; nil if it was not measured.
+// one returns a signal's only series, or the sum of several; nil if it was not measured.
 func (s *side) one(signal *rules.Signal) []float64 { return s.c.One(signal) }
 
-// An asked is a kind of operation that clients ask for: what a driver told of it, and what a server
-// does.
+// An asked is a kind of operation that clients ask for: the signals of a load generator and of a
+// server.
 type asked struct {
 	classes, latency, rate *rules.Signal
 	server                 func(rules.Compared) rules.Felt
@@ -109,15 +110,15 @@ var (
 	reads  = asked{rules.ClientReadClasses, rules.ClientReadLatency, rules.ClientReads, func(c rules.Compared) rules.Felt { return c.Reads }}
 )
 
-// felt is a percentile of all latencies from the intended starts, by the histogram that a
-// simulation and the laboratory record. Only this way tells a p99.9: of means of a second it would
-// be that of the worst second.
+// felt is a percentile of all latencies from the intended starts, from the histogram that
+// simulations and the lab record. Only this way gives a p99.9: from means of a second it would be
+// that of the worst second.
 func (a asked) felt(q float64) way {
 	return way{classes(a.classes, q), summed + ", from the intended starts"}
 }
 
-// latencies are the ways to a percentile of operations' latency: as a driver counted each of them,
-// as it summed them, as the server did, and by a symptom's detector.
+// latencies are the ways to a percentile of operations' latency: as a load generator counted each
+// of them, as it summed them, as the server did, and by a symptom's detector.
 func (a asked) latencies(pack *rules.Pack, q float64) []way {
 	bySignals := func(latency, rate *rules.Signal) func(s *side) measure {
 		return func(s *side) measure { return s.quantile(q, s.one(latency), s.one(rate)) }
@@ -173,7 +174,7 @@ func ones(n int) []float64 {
 	return out
 }
 
-// perEvent is time credited over events ended.
+// perEvent is accumulated time per completed event.
 func perEvent(time, events *rules.Signal) func(s *side) measure {
 	return func(s *side) measure {
 		num, den := s.one(time), s.one(events)
@@ -184,7 +185,7 @@ func perEvent(time, events *rules.Signal) func(s *side) measure {
 	}
 }
 
-// operations are completions a second: what a driver or a server counted.
+// operations are completions per second, as counted by a load generator or a server.
 func operations(pack *rules.Pack) []rules.Operations {
 	out := []rules.Operations{{Signals: []*rules.Signal{rules.ClientWrites, rules.ClientReads}}}
 	for _, e := range pack.Engines() {
@@ -201,7 +202,7 @@ func operationWays(pack *rules.Pack) []way {
 	return out
 }
 
-// operations adds up the completions that are told; nil if none are.
+// operations adds up the completions that were measured; nil if none were.
 func (s *side) operations(of rules.Operations) []float64 {
 	var sum []float64
 	for _, signal := range of.Signals {
@@ -224,7 +225,7 @@ func (s *side) operations(of rules.Operations) []float64 {
 	return sum
 }
 
-// busiest is the series of a signal with the largest sum.
+// busiest returns the series of a signal with the largest sum.
 func (s *side) busiest(signal *rules.Signal) []float64 {
 	var best []float64
 	most := math.Inf(-1)
@@ -253,7 +254,7 @@ func stalled(s *side) measure {
 	return newQuotient(s.cut, num, den)
 }
 
-// checkpointSeconds is the mean duration of the checkpoints, one a cycle.
+// checkpointSeconds is the mean duration of the checkpoints, one per cycle.
 func checkpointSeconds(s *side) measure {
 	if !s.cut.cycles {
 		return nil
@@ -274,7 +275,7 @@ func checkpointSeconds(s *side) measure {
 	return q
 }
 
-// classes is a quantile of durations that are kept in classes, over all instances.
+// classes is a quantile of durations that were counted in classes, over all instances.
 func classes(signal *rules.Signal, q float64) func(s *side) measure {
 	return func(s *side) measure {
 		h := &histogram{q: q}
@@ -313,15 +314,14 @@ func classes(signal *rules.Signal, q float64) func(s *side) measure {
 	}
 }
 
-// onDevice is a signal's mean over time, of the busiest device.
+// onDevice is a signal's mean over time, on the busiest device.
 func onDevice(signal *rules.Signal) func(s *side) measure {
 	return func(s *side) measure {
 		return s.mean(s.c.For(signal, "device", s.device))
 	}
 }
 
-// await is the mean time of a write at the busiest device: each cell's weighs as many writes as it
-// had.
+// await is the mean time of a write on the busiest device, weighted by each cell's writes.
 func await(s *side) measure {
 	took := s.c.For(rules.DiskWriteAwait, "device", s.device)
 	writes := s.c.For(rules.DiskWrites, "device", s.device)
@@ -335,7 +335,7 @@ func await(s *side) measure {
 	return newQuotient(s.cut, num, writes)
 }
 
-// busiestDevice is the device that moved the most bytes.
+// busiestDevice returns the device that moved the most bytes.
 func busiestDevice(c *rules.Case) string {
 	best, high := "", -1.0
 	for _, t := range c.Signal(rules.DiskMoved) {
@@ -346,7 +346,7 @@ func busiestDevice(c *rules.Case) string {
 	return best
 }
 
-// basisText says what a figure was computed from, with the length of an interval where it matters.
+// basisText says what a figure was computed from, with the length of an interval if that matters.
 func basisText(w way, step float64) string {
 	if strings.HasPrefix(w.basis, summed) || step == 0 {
 		return w.basis

@@ -6,20 +6,18 @@ import (
 	"slices"
 )
 
-// A measure is a figure as a function of units: how often each counts gives the value. It is read
-// by several goroutines at once.
+// A measure is a figure as a function of how often each unit counts. It is safe for concurrent use.
 type measure interface {
 	units() int
 	// estimate is the figure with unit i counted times[i] times; NaN if nothing is left.
 	estimate(times []int32) float64
-	// spread is the interval of the value at, reaching so many standard errors to either side;
-	// deviates gives the standard error of a quotient of units.
+	// spread is the interval around the value at, that many standard errors to either side;
+	// deviates returns the standard error of a quotient of units.
 	spread(at, errors float64, deviates func(*quotient) float64) (s span, reach float64)
-	// influence is, but for a factor, how much each unit moves the figure from its value over all
-	// units: it is by its autocorrelation that units depend on each other as far as this figure is
-	// concerned.
+	// influence is, up to a factor, how much each unit moves the figure from its value over all
+	// units. Its autocorrelation is the units' dependence as far as this figure is concerned.
 	influence() []float64
-	// join is both measures' units in one, this one's first.
+	// join combines both measures' units in one, this one's first.
 	join(o measure) measure
 }
 
@@ -32,7 +30,7 @@ func once(n int) []int32 {
 	return out
 }
 
-// A quotient is a sum over another: a mean over time, or per operation, or per cycle.
+// A quotient is a ratio of two sums: a mean over time, per operation, or per cycle.
 type quotient struct{ num, den []float64 }
 
 // newQuotient sums both by unit, over the cells in which both are known.
@@ -115,7 +113,7 @@ func sortCells(cells []weighted) {
 
 func (p *percentile) units() int { return p.n }
 
-// estimate goes down from the largest value: the percentiles asked for lie nearer to it.
+// estimate goes down from the largest value, because the usual percentiles are close to it.
 func (p *percentile) estimate(times []int32) float64 {
 	total := 0.0
 	for i, t := range times {
@@ -154,8 +152,7 @@ func (p *percentile) share(in func(x float64) bool) *quotient {
 }
 
 func (p *percentile) spread(at, errors float64, deviates func(*quotient) float64) (span, float64) {
-	// The two differ where many cells have the same value; the one that varies more is on the safe
-	// side.
+	// They differ if many cells have the same value; the one that varies more is the safe choice.
 	e := errors * max(deviates(p.from(at)), deviates(p.above(at)))
 	return woodruff(at, p.q, e, func(q float64) float64 {
 		moved := *p
@@ -166,10 +163,10 @@ func (p *percentile) spread(at, errors float64, deviates func(*quotient) float64
 
 // woodruff is the interval of a quantile (Woodruff, Journal of the American Statistical Association
 // 47 (1952) 635-646): the share of operations above it is a mean, and has an error; the quantiles
-// that far to either side are the interval's ends. Where the error is as large as the share itself,
+// that far to either side are the interval's ends. If the error is as large as the share itself,
 // nothing bounds the quantile from above: its few longest operations fell into so few units that
-// another recording could have far longer ones. A bootstrap of the quantile itself never goes
-// beyond the longest that was seen, and is too sure. reach is the error over the share.
+// another recording could have far longer ones. A bootstrap of the quantile itself never exceeds
+// the longest observed value, and is too confident. reach is the error relative to the share.
 func woodruff(at, q, e float64, quantile func(q float64) float64) (s span, reach float64) {
 	s = span{value: at, low: at, high: at}
 	if e > 0 {
@@ -217,7 +214,7 @@ func (h *histogram) sum(times []int32) []float64 {
 }
 
 // estimate interpolates within a class as Prometheus' histogram_quantile does; beyond the last
-// finite edge it gives that edge.
+// finite bound it returns that bound.
 func (h *histogram) estimate(times []int32) float64 {
 	sum := h.sum(times)
 	e := h.class(sum)
@@ -233,7 +230,7 @@ func (h *histogram) estimate(times []int32) float64 {
 	return h.edges[e-1] + float64((h.edges[e]-h.edges[e-1])*((float64(h.q*sum[len(sum)-1])-sum[e-1])/in))
 }
 
-// class is that in which the quantile lies; -1: nothing was counted.
+// class is the one that contains the quantile; -1: nothing was counted.
 func (h *histogram) class(sum []float64) int {
 	total := sum[len(sum)-1]
 	if total <= 0 {
@@ -247,7 +244,7 @@ func (h *histogram) class(sum []float64) int {
 	return len(sum) - 1
 }
 
-// above is the share of durations beyond the classes up to that in which the quantile lies.
+// above is the share of durations in higher classes than the quantile's.
 func (h *histogram) above() *quotient {
 	n := len(h.upTo)
 	out := &quotient{num: make([]float64, n), den: make([]float64, n)}
@@ -266,8 +263,8 @@ func (h *histogram) above() *quotient {
 	return out
 }
 
-// spread is Woodruff's interval of the interpolated value, and what is left of the classes in which
-// its ends lie: where within a class durations were, nothing tells.
+// spread is Woodruff's interval of the interpolated value, and the rest of the classes that contain
+// its ends: where within a class durations were is unknown.
 func (h *histogram) spread(at, errors float64, deviates func(*quotient) float64) (span, float64) {
 	e := errors * deviates(h.above())
 	moved := func(q float64) *histogram { return &histogram{q: q, edges: h.edges, upTo: h.upTo} }
@@ -285,7 +282,7 @@ func (h *histogram) spread(at, errors float64, deviates func(*quotient) float64)
 	return s, reach
 }
 
-// within are the edges of the class in which the quantile lies.
+// within returns the bounds of the class that contains the quantile.
 func (h *histogram) within(times []int32) (from, to float64) {
 	e := h.class(h.sum(times))
 	if e < 0 {

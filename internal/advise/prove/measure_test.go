@@ -11,7 +11,7 @@ import (
 )
 
 // A percentile is the smallest value that leaves at most its share of the operations above, with
-// each unit's operations as often as it counts.
+// each unit's operations counted as often as the unit.
 func TestPercentileIsThatOfAllOperations(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 6).Draw(t, "units")
@@ -38,7 +38,7 @@ func TestPercentileIsThatOfAllOperations(t *testing.T) {
 		got := newPercentile(p, q, values, weights).estimate(times)
 		if len(all) == 0 {
 			if !math.IsNaN(got) {
-				t.Fatalf("of nothing the percentile is %g", got)
+				t.Fatalf("the percentile of no values is %g", got)
 			}
 			return
 		}
@@ -50,7 +50,7 @@ func TestPercentileIsThatOfAllOperations(t *testing.T) {
 	})
 }
 
-// A histogram's percentile is interpolated within its class, of the sum over units.
+// A histogram's percentile is interpolated within its class, over the sum of the units.
 func TestHistogram(t *testing.T) {
 	h := &histogram{q: 0.99, edges: []float64{0.001, 0.002, math.Inf(1)}, upTo: [][]float64{{90, 100, 100}, {100, 100, 100}}}
 	if got := h.estimate(once(2)); math.Abs(got-0.0018) > 1e-12 { // rank 198 of 200: 8 of the 10 in the second class
@@ -59,14 +59,14 @@ func TestHistogram(t *testing.T) {
 	if got := h.estimate([]int32{0, 1}); math.Abs(got-0.00099) > 1e-12 {
 		t.Errorf("p99 of the second unit is %g, want 0.00099", got)
 	}
-	h.upTo[0][1] = 90 // ten beyond the last finite edge
+	h.upTo[0][1] = 90 // ten above the last finite bound
 	if got := h.estimate(once(2)); got != 0.002 {
 		t.Errorf("p99 beyond the last edge is %g, want that edge", got)
 	}
 }
 
-// Of two sides that could not be further apart, the permutation gives the share of orders that are
-// as extreme: 2 of 924.
+// For two sides that could not be further apart, the permutation test returns the share of orders
+// that are as extreme: 2 of 924.
 func TestPermutationIsExact(t *testing.T) {
 	low := &quotient{num: []float64{1, 2, 3, 4, 5, 6}, den: ones(6)}
 	high := &quotient{num: []float64{11, 12, 13, 14, 15, 16}, den: ones(6)}
@@ -80,7 +80,7 @@ func TestPermutationIsExact(t *testing.T) {
 	}
 }
 
-// Runs are one unit where units do not depend on each other, and longer the longer they remember.
+// A run is one unit if units are independent, and longer the longer their memory.
 func TestBlockLength(t *testing.T) {
 	series := func(memory float64) []float64 {
 		next := noise(random.Seed(7).Stream("x"), memory)
@@ -95,11 +95,11 @@ func TestBlockLength(t *testing.T) {
 		t.Errorf("runs of %d without memory, %d with some, %d with much", none, some, much)
 	}
 	if got := blockLength(make([]float64, 100)); got != 1 {
-		t.Errorf("runs of %d where nothing varies", got)
+		t.Errorf("runs of %d without any variation", got)
 	}
 }
 
-// Where a percentile's operations fell into one cycle of seven, nothing bounds it from above.
+// If a percentile's operations fell into one cycle of seven, nothing bounds it from above.
 func TestPercentileOfOneCycleHasNoUpperEnd(t *testing.T) {
 	p := byLength(420, 60)
 	values, weights := ones(420), ones(420)

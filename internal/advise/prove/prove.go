@@ -16,19 +16,19 @@ import (
 
 // Options say how to compare.
 type Options struct {
-	// Pack is what recordings are judged by.
+	// Pack judges the recordings.
 	Pack *rules.Pack
-	// Confidence is that of intervals, and of a report to hold no false verdict; 0 is 0.95.
+	// Confidence is that of intervals, and that a report contains no false verdict; 0 is 0.95.
 	Confidence units.Ratio
 	Require    []Bound
-	// What each costs a month; nil where it is not known.
+	// Monthly costs; nil if unknown.
 	CostBefore, CostAfter *units.USD
 	Seed                  random.Seed
-	// Before and After bound the time that is taken of each.
+	// Before and After select a time of each recording.
 	Before, After Window
 	// Resamples is how many resamples and permutations each figure gets; 0 is 4,000.
 	Resamples int
-	// Progress, if not nil, is told how far a stage has come.
+	// Progress, if not nil, receives the progress of a stage.
 	Progress func(stage string, done, total int)
 }
 
@@ -40,7 +40,7 @@ const (
 	resamplesDefault  = 4000
 )
 
-// A side is one of the recordings, laid on a grid and cut.
+// A side is one of the recordings, on a grid and cut into units.
 type side struct {
 	word   string // "before"
 	in     []recording.Reader
@@ -49,9 +49,8 @@ type side struct {
 	device string
 }
 
-// Compare compares two recordings, of any number of sources each. It fails where one cannot be
-// read, is too short to tell anything, where both are the same, and where they have no figure in
-// common.
+// Compare compares two recordings, of any number of sources each. It fails if one cannot be read or
+// is too short, if both are the same, and if they have no figure in common.
 func Compare(ctx context.Context, before, after []recording.Reader, opt Options) (*Report, error) {
 	if opt.Confidence == 0 {
 		opt.Confidence = confidenceDefault
@@ -81,8 +80,8 @@ func (s *side) lay(ctx context.Context, opt diagnose.Options) (err error) {
 	return nil
 }
 
-// evenSteps lays the finer recording on cells as long as the other's: the mean of fifteen seconds
-// has no p99 that one of a single second could be compared with.
+// evenSteps puts the finer recording on cells as long as the other's: a p99 of means of fifteen
+// seconds cannot be compared with one of single seconds.
 func evenSteps(ctx context.Context, a, b *side, opt Options) error {
 	fine, coarse, window := a, b, opt.Before
 	if b.c.Grid.StepMs < a.c.Grid.StepMs {
@@ -94,7 +93,7 @@ func evenSteps(ctx context.Context, a, b *side, opt Options) error {
 	return fine.lay(ctx, diagnose.Options{Pack: opt.Pack, From: window.From, To: window.To, Step: coarse.c.Grid.Step(), Progress: opt.Progress})
 }
 
-// compare is Compare for what is laid already.
+// compare is Compare for prepared sides.
 func compare(ctx context.Context, a, b *side, opt Options) (*Report, error) {
 	if err := distinct(a, b); err != nil {
 		return nil, err
@@ -127,21 +126,23 @@ func compare(ctx context.Context, a, b *side, opt Options) (*Report, error) {
 	return r, nil
 }
 
-// A pair is a figure of both sides, while it is worked on.
+// A pair is a figure of both sides during the computation.
 type pair struct {
 	kind          kind
 	before, after measure
 	figure        Figure
-	// blocks are how many runs the side with fewer has; afterBlocks how many the one after has.
+	// blocks is how many runs the side with fewer has; afterBlocks how many the side after has.
 	blocks, afterBlocks int
-	// The change's intervals and that of the value after, with chance and classes apart.
+	// The intervals of the change and of the value after, with chance and classes apart.
 	difference, ratio, afterSpan span
-	varies                       bool    // some permutation could give another value
+	varies                       bool    // some permutation could give a different value
 	unitSeconds                  float64 // of the side with fewer runs
-	reach                        float64 // of a percentile: the interval of the share above it, over that share; from 1 on it has no upper end
+	// for a percentile: the interval of the share above it, relative to that share; from 1 on it
+	// has no upper end
+	reach float64
 }
 
-// both finds the figures that both sides tell in the same way, and lists those that only one does.
+// both finds the figures that both sides have in the same way, and lists those that only one has.
 func both(a, b *side, r *Report) []pair {
 	var out []pair
 	for _, k := range kinds(a.c.Pack) {
@@ -174,7 +175,7 @@ func both(a, b *side, r *Report) []pair {
 	return out
 }
 
-// reading reads a figure and tells the signals that it was read from, in their order.
+// reading reads a figure and returns the signals that it was read from, in order.
 func (s *side) reading(of func(*side) measure) (m measure, signals []string) {
 	tracks := s.c.Tracks
 	defer func() { s.c.Tracks = tracks }()

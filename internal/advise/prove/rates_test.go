@@ -10,14 +10,14 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// few is enough resamples for a verdict of thirteen figures: the least p is 1/500, Holm makes 0.026
-// of it.
+// few is enough resamples for a verdict on thirteen figures: the smallest p is 1/500, which Holm
+// turns into 0.026.
 var few = Options{Confidence: confidenceDefault, Resamples: 499}
 
-// underRace says that the race detector is at work.
+// underRace says that the race detector is on.
 var underRace bool
 
-// reports compares n pairs of made recordings, each with seeds of its own.
+// reports compares n pairs of synthetic recordings, each with its own seeds.
 func reports(t *testing.T, n int, pair func(i int) (before, after made)) []*Report {
 	t.Helper()
 	if underRace {
@@ -46,7 +46,7 @@ func reports(t *testing.T, n int, pair func(i int) (before, after made)) []*Repo
 	return out
 }
 
-// On two recordings of the same thing no more reports hold a false verdict than is stated.
+// For two recordings of the same thing, no more reports contain a false verdict than stated.
 func TestFalseVerdicts(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -71,16 +71,16 @@ func TestFalseVerdicts(t *testing.T) {
 				}
 			}
 			stated := 1 - confidenceDefault
-			t.Logf("%d of %d reports hold a false verdict (stated: %.0f %%); %d of %d figures are told unchanged", wrong, c.n, 100*stated, changed, figures)
+			t.Logf("%d of %d reports contain a false verdict (stated: %.0f %%); %d of %d figures are reported as unchanged", wrong, c.n, 100*stated, changed, figures)
 			if binomialTail(wrong, c.n, stated) < 1e-3 {
-				t.Errorf("%d of %d reports hold a false verdict, which %.0f %% would hardly give", wrong, c.n, 100*stated)
+				t.Errorf("%d of %d reports contain a false verdict, which is hardly possible at %.0f %%", wrong, c.n, 100*stated)
 			}
 		})
 	}
 }
 
 // A change of 30 % in p99 is found, given enough cycles; and the checkpoint, which is the same, is
-// called other no more often than is stated.
+// reported as different no more often than stated.
 func TestPower(t *testing.T) {
 	const n = 20
 	found, wrong := 0, 0
@@ -101,7 +101,7 @@ func TestPower(t *testing.T) {
 	}
 }
 
-// faster compares recordings of so many cycles of which the later ones take 30 % less time for
+// faster compares recordings with this many cycles; the later ones take 30 % less time for
 // everything.
 func faster(t *testing.T, n, cycles int) []*Report {
 	t.Helper()
@@ -109,7 +109,7 @@ func faster(t *testing.T, n, cycles int) []*Report {
 	return reports(t, n, func(int) (before, after made) { after = m; after.slower = 0.7; return m, after })
 }
 
-// What a recording says it takes to tell does take about that: four in five are told then.
+// A recording of the advised length is about long enough: four in five then give a verdict.
 func TestAdvice(t *testing.T) {
 	const n, cycles = 30, 40
 	var asked []float64
@@ -119,7 +119,7 @@ func TestAdvice(t *testing.T) {
 		}
 	}
 	if len(asked) < n/3 {
-		t.Fatalf("%d of %d cannot tell: too few to learn what they ask for", len(asked), n)
+		t.Fatalf("%d of %d cannot tell: too few to check their advice", len(asked), n)
 	}
 	enough := int(timeline.Quantile(asked, 0.5))
 	found := 0
@@ -128,14 +128,14 @@ func TestAdvice(t *testing.T) {
 			found++
 		}
 	}
-	t.Logf("%d cycles ask for %d; of these %d of %d tell", cycles, enough, found, n)
+	t.Logf("%d cycles ask for %d; with these, %d of %d give a verdict", cycles, enough, found, n)
 	if enough <= cycles || binomialTail(n-found, n, 0.4) < 1e-3 {
-		t.Errorf("%d cycles ask for %d, and of these %d of %d tell", cycles, enough, found, n)
+		t.Errorf("%d cycles ask for %d, but with these only %d of %d give a verdict", cycles, enough, found, n)
 	}
 }
 
-// The interval of a value holds what a recording without end would tell, at about the confidence:
-// of seven cycles one in fourteen does not, where it should be one in twenty.
+// The interval of a value contains the value of an infinite recording, at about the confidence:
+// with seven cycles one in fourteen does not, where it should be one in twenty.
 func TestCoverage(t *testing.T) {
 	truth := map[string]float64{}
 	endless := made{seed: 99, cells: 100_000, every: 60}.side("before")
@@ -146,7 +146,7 @@ func TestCoverage(t *testing.T) {
 	}
 	for _, c := range []struct {
 		cells, n int
-		stated   float64 // chance to miss that the test allows
+		stated   float64 // probability of a miss that the test allows
 	}{
 		{485, 100, 0.08}, {1285, 60, 0.08},
 	} {

@@ -14,7 +14,7 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// A refusal is why there is nothing to compare, with what to do.
+// A refusal says why nothing can be compared, with advice.
 type refusal struct{ text, hint string }
 
 func (r *refusal) Error() string { return r.text }
@@ -26,17 +26,17 @@ func refuse(hint, format string, args ...any) error {
 	return &refusal{text: fmt.Sprintf(format, args...), hint: hint}
 }
 
-// sameCellsMin is how many cells of both recordings must have the same times and values to be the
-// same ones.
+// sameCellsMin is how many cells of both recordings must have the same times and values before they
+// count as the same recording.
 const sameCellsMin = 10
 
-// distinct refuses two recordings that are one, or share a part: two of the same thing never have
-// the same values in the same second.
+// distinct refuses two recordings that are the same, or overlap: two different ones never have the
+// same values in the same second.
 func distinct(a, b *side) error {
 	shared, same := 0, true
 	from := (b.c.Grid.FromMs - a.c.Grid.FromMs) / a.c.Grid.StepMs
 	if !a.c.Grid.Time(0).Add(time.Duration(from) * a.c.Grid.Step()).Equal(b.c.Grid.Time(0)) {
-		return nil // cells begin at other times; then they are not compared
+		return nil // cells begin at different times, so they are not compared
 	}
 	for _, sig := range a.c.Pack.Signals() {
 		for _, t := range a.c.Signal(sig) {
@@ -61,8 +61,8 @@ func distinct(a, b *side) error {
 
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
-// equalCells compares two series over the time both have, y beginning shift cells after x: how many
-// cells are known in both, and whether all are equal. The cells at the ends hold only a part of a
+// equalCells compares two series over their common time, y beginning shift cells after x: how many
+// cells are known in both, and whether all are equal. The cells at the ends contain only part of a
 // sample's interval.
 func equalCells(x, y []float64, shift int) (n int, equal bool) {
 	for k := max(shift, 0) + 1; k < min(len(x), shift+len(y))-1; k++ {
@@ -77,10 +77,10 @@ func equalCells(x, y []float64, shift int) (n int, equal bool) {
 	return n, true
 }
 
-// cellsMin is how many cells a recording without cycles needs, whatever is in them.
+// cellsMin is how many cells a recording without cycles needs in any case.
 const cellsMin = 60
 
-// longEnough refuses recordings that are too short to tell anything.
+// longEnough refuses recordings that are too short for any verdict.
 func longEnough(a, b *side) error {
 	for i, s := range []*side{a, b} {
 		other := []*side{b, a}[i]
@@ -104,7 +104,7 @@ func longEnough(a, b *side) error {
 	return nil
 }
 
-// usualCycles says how long so many cycles take at the engines' defaults.
+// usualCycles says how long this many cycles take with the engines' defaults.
 func usualCycles(pack *rules.Pack, n int) string {
 	var out []string
 	for _, e := range pack.Engines() {
@@ -121,8 +121,9 @@ func usualCycles(pack *rules.Pack, n int) string {
 	return strings.Join(out, ", ")
 }
 
-// checkpointing tells whether checkpoints are to be expected although no two were seen: a recording
-// of many times the longest usual distance of two, in which none is seen, is of a database without.
+// checkpointing reports whether checkpoints can be expected although no two were seen. A recording
+// many times longer than the longest usual distance without a single one is of a database that
+// makes none.
 func (s *side) checkpointing() bool {
 	longest := 0.0
 	for _, e := range s.c.Pack.Engines() {
@@ -136,7 +137,7 @@ func begun(n int) string {
 	if n == 0 {
 		return "no checkpoint begins"
 	}
-	return "one checkpoint begins" // of two there is a cycle
+	return "one checkpoint begins" // two would make a cycle
 }
 
 func wholeCycles(n int) string {
@@ -146,7 +147,7 @@ func wholeCycles(n int) string {
 	return fmt.Sprintf("%d whole checkpoint cycles", n)
 }
 
-// nothingInCommon refuses recordings that tell no figure both.
+// nothingInCommon refuses recordings without a common figure.
 func nothingInCommon(a, b *side, r *Report) error {
 	tell := func(s *side, names []string) string {
 		var kinds []string

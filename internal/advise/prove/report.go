@@ -8,81 +8,84 @@ import (
 // removed.
 const Version = 1
 
-// A Verdict is what can be said of a figure, or of all.
+// A Verdict is the conclusion about a figure, or about all.
 type Verdict string
 
-// The verdicts. Better and worse are of figures of which less (or more) is better whoever asks,
-// higher and lower of the others.
+// The verdicts. Better and worse are for figures of which less (or more) is always better, higher
+// and lower for the others.
 const (
 	Better   Verdict = "better"
 	Worse    Verdict = "worse"
 	Higher   Verdict = "higher"
 	Lower    Verdict = "lower"
-	NoChange Verdict = "no change"  // less than 5 % either way
-	CantTell Verdict = "can't tell" // nothing follows: neither a change nor that there is none
-	Mixed    Verdict = "mixed"      // of all: some better, some worse
+	NoChange Verdict = "no change" // less than 5 % either way
+	// no conclusion: neither that something changed nor that nothing did
+	CantTell Verdict = "can't tell"
+	Mixed    Verdict = "mixed" // overall: some better, some worse
 )
 
 // A Report is the comparison of two recordings: the contract of `prove -o json`. Times are seconds;
-// what cannot be told is null.
+// null means unknown.
 type Report struct {
 	Version    int     `json:"version"`
-	Verdict    Verdict `json:"verdict"`  // of what clients feel
-	Sentence   string  `json:"sentence"` // what a person reads first
+	Verdict    Verdict `json:"verdict"`  // on what clients feel
+	Sentence   string  `json:"sentence"` // the summary
 	Confidence float64 `json:"confidence"`
 	Seed       uint64  `json:"seed"`
 	Method     Method  `json:"method"`
 	Before     Side    `json:"before"`
 	After      Side    `json:"after"`
-	// Workload tells whether the same was asked of both.
+	// Workload says whether both had the same load.
 	Workload     Workload      `json:"workload"`
 	Figures      []Figure      `json:"figures"`
-	OnlyBefore   []string      `json:"only_before"` // figures that the other recording does not tell
+	OnlyBefore   []string      `json:"only_before"` // figures that the other recording lacks
 	OnlyAfter    []string      `json:"only_after"`
 	Requirements []Requirement `json:"requirements"`
-	Cost         *Cost         `json:"cost"` // null: none was given
+	Cost         *Cost         `json:"cost"` // null: not given
 	Warnings     []string      `json:"warnings"`
 }
 
-// A Method says how intervals and verdicts came about.
+// A Method says how intervals and verdicts were computed.
 type Method struct {
 	Units        string   `json:"units"` // "checkpoint cycles" or "cells"
 	Resamples    int      `json:"resamples"`
 	Permutations int      `json:"permutations"`
 	Correction   string   `json:"correction"` // for several figures: "Holm"
-	Family       int      `json:"family"`     // figures corrected for
-	Margin       float64  `json:"margin"`     // the change below which there is none
+	Family       int      `json:"family"`     // number of figures corrected for
+	Margin       float64  `json:"margin"`     // the smallest change that counts
 	Assumptions  []string `json:"assumptions"`
 }
 
-// A Side is one of the recordings and what of it was used.
+// A Side is one of the recordings, and the part of it that was used.
 type Side struct {
-	Sources      []diagnose.Source `json:"sources"`
-	Span         diagnose.Span     `json:"span"`
-	StepSeconds  float64           `json:"step_seconds"`
-	Units        int               `json:"units"`             // whole cycles, or cells
-	UnitSeconds  float64           `json:"unit_seconds"`      // mean length of one
-	UsedSeconds  float64           `json:"used_seconds"`      // in units
-	LeftSeconds  float64           `json:"left_over_seconds"` // outside whole cycles
-	CyclesOfOwn  bool              `json:"cycles_of_its_own"` // false: cut as long as the other's, or there are none
-	StallSubject string            `json:"stalled_judged_by"` // "MongoDB writes"
-	ThresholdS   float64           `json:"threshold_seconds"` // latency from which an interval is stalled; 0: throughput was judged
-	Device       string            `json:"device,omitempty"`  // whose figures the device's are: the busiest
+	Sources     []diagnose.Source `json:"sources"`
+	Span        diagnose.Span     `json:"span"`
+	StepSeconds float64           `json:"step_seconds"`
+	Units       int               `json:"units"`             // whole cycles, or cells
+	UnitSeconds float64           `json:"unit_seconds"`      // mean length of one
+	UsedSeconds float64           `json:"used_seconds"`      // in units
+	LeftSeconds float64           `json:"left_over_seconds"` // outside whole cycles
+	// false: cut as long as the other's, or there are none
+	CyclesOfOwn  bool    `json:"cycles_of_its_own"`
+	StallSubject string  `json:"stalled_judged_by"` // "MongoDB writes"
+	ThresholdS   float64 `json:"threshold_seconds"` // latency from which an interval is stalled; 0: throughput was judged
+	// the one that the device figures are about: the busiest
+	Device string `json:"device,omitempty"`
 }
 
-// A Workload tells whether two recordings may be compared.
+// A Workload says whether two recordings are comparable.
 type Workload struct {
 	Comparable bool    `json:"comparable"`
 	Checks     []Check `json:"checks"`
 }
 
-// A Check is one thing that must be alike.
+// A Check is one property that must be alike.
 type Check struct {
 	Name      string   `json:"name"` // "rate"
 	Before    *float64 `json:"before"`
 	After     *float64 `json:"after"`
 	Unit      string   `json:"unit"`
-	Tolerance float64  `json:"tolerance"` // relative, or of a share absolute
+	Tolerance float64  `json:"tolerance"` // relative; for a share, absolute
 	OK        bool     `json:"ok"`
 	Text      string   `json:"text"` // "612/s before, 1,190/s after (tolerance 10 %)"
 }
@@ -91,7 +94,7 @@ type Check struct {
 type Estimate struct {
 	Value *float64 `json:"value"`
 	Low   *float64 `json:"low"`  // null: too few units for an interval
-	High  *float64 `json:"high"` // null as well where nothing bounds it: see woodruff
+	High  *float64 `json:"high"` // also null if nothing bounds it: see woodruff
 }
 
 // A Figure is one quantity, before and after.
@@ -104,50 +107,50 @@ type Figure struct {
 	// Basis says what it was computed from: "histogram, summed over the run", "percentile of means
 	// of 1.00 s".
 	Basis string `json:"basis"`
-	// Signals are what it was read from, as `plimsoll rules show` tells them; none of what stalled.
+	// Signals are what it was read from, named as in `plimsoll rules show`; none for stalled time.
 	Signals []string `json:"signals,omitempty"`
 	Before  Estimate `json:"before"`
 	After   Estimate `json:"after"`
-	// Ratio is after over before, Difference after less before.
+	// Ratio is after over before, Difference after minus before.
 	Ratio      Estimate `json:"ratio"`
 	Difference Estimate `json:"difference"`
 	// BlockUnits is how many units were drawn together.
 	BlockUnits int `json:"block_units"`
-	// Resolution is how wide the histogram's class is in which the value lies, over the value, of
-	// the side where that is more: intervals have it in them, and a change of less is not seen. 0
-	// where there are no classes.
+	// Resolution is the width of the histogram's class that contains the value, relative to the
+	// value, on the side where it is larger. Intervals include it, and smaller changes are not
+	// visible. 0 without classes.
 	Resolution float64  `json:"resolution"`
 	P          *float64 `json:"p_value"`
 	PAdjusted  *float64 `json:"p_adjusted"`
 	Verdict    Verdict  `json:"verdict"`
-	// Record says how long either recording should be to tell; null where it is told.
+	// Record says how long either recording should be for a verdict; null if there is one.
 	Record *Advice `json:"record"`
 }
 
-// An Advice is how long to record, for four chances in five to tell.
+// An Advice is how long to record for a probability of four in five to get a verdict.
 type Advice struct {
 	Seconds float64 `json:"seconds"`
 	Units   int     `json:"units"`
 	For     string  `json:"for"` // "the change seen", "a change of 10 %", "the bound", "any verdict"
 }
 
-// An Outcome is what became of a requirement.
+// An Outcome is the result for a requirement.
 type Outcome string
 
 // The outcomes.
 const (
-	Met          Outcome = "met"             // the whole interval keeps it
-	NotMet       Outcome = "not met"         // none of the interval does
-	CantTellYet  Outcome = "cannot tell yet" // the bound lies within the interval
-	NotMeasured  Outcome = "not measured"    // the recording after does not tell it
-	Incomparable Outcome = "not comparable"  // the workload was another
+	Met          Outcome = "met"             // the whole interval meets it
+	NotMet       Outcome = "not met"         // no part of the interval meets it
+	CantTellYet  Outcome = "cannot tell yet" // the bound is within the interval
+	NotMeasured  Outcome = "not measured"    // not in the recording after
+	Incomparable Outcome = "not comparable"  // the workload differed
 )
 
 // A Requirement is a bound on a figure of the recording after.
 type Requirement struct {
-	Text    string   `json:"requirement"` // as it was given
+	Text    string   `json:"requirement"` // as given
 	Name    string   `json:"name"`
-	Less    bool     `json:"less"` // the figure has to be less than the bound, else more
+	Less    bool     `json:"less"` // the figure must be less than the bound, else more
 	Bound   float64  `json:"bound"`
 	Unit    string   `json:"unit"`
 	After   Estimate `json:"after"`
@@ -155,7 +158,7 @@ type Requirement struct {
 	Record  *Advice  `json:"record"`
 }
 
-// A Cost is what both cost, in dollars a month, as it was given.
+// A Cost is both monthly costs in dollars, as given.
 type Cost struct {
 	BeforeUSD *float64 `json:"before_usd_month"`
 	AfterUSD  *float64 `json:"after_usd_month"`

@@ -15,7 +15,7 @@ import (
 // requireBytesMax bounds a requirement's text.
 const requireBytesMax = 200
 
-// A Bound is what is required of a figure after.
+// A Bound is a requirement on a figure after the change.
 type Bound struct {
 	text  string
 	name  string
@@ -24,12 +24,12 @@ type Bound struct {
 	bound float64
 }
 
-// String is the bound as it was written.
+// String is the bound as given.
 func (b Bound) String() string { return b.text }
 
 var requirement = regexp.MustCompile(`^\s*([A-Za-z0-9_]+)\s*(<=|>=|<|>)\s*(\S.*?)\s*$`)
 
-// Names are the figures' names, as a requirement may give them.
+// Names are the figures' names for use in a requirement.
 func Names(pack *rules.Pack) []string {
 	var out []string
 	for _, k := range kinds(pack) {
@@ -39,8 +39,7 @@ func Names(pack *rules.Pack) []string {
 }
 
 // ParseBound reads a requirement: "write_p99 < 25ms". A value has the figure's unit: a duration, a
-// size, a rate or a share; that of stalled is the time stalled in an hour. The error says how it is
-// written.
+// size, a rate or a share; for stalled it is the stalled time per hour. The error shows the format.
 func ParseBound(pack *rules.Pack, text string) (Bound, error) {
 	if len(text) > requireBytesMax {
 		return Bound{}, fmt.Errorf("a requirement has at most %d characters, not %d", requireBytesMax, len(text))
@@ -81,7 +80,7 @@ func parseValue(text, unit string) (float64, error) {
 	return float64(x), err
 }
 
-// orAll names the figure that may have been meant, else all.
+// orAll names the figure that was probably meant, else all.
 func orAll(pack *rules.Pack, name string) string {
 	if near := diagnostics.Nearest(name, Names(pack)); near != "" {
 		return "did you mean " + near + "?"
@@ -89,10 +88,10 @@ func orAll(pack *rules.Pack, name string) string {
 	return "there are " + strings.Join(Names(pack), ", ")
 }
 
-// require holds the requirements to the figures after. A requirement is met only if the whole
-// interval keeps it. As all have to be met, their number needs no correction: the chance that all
-// pass while one is not kept is at most that of this one (an intersection-union test: Berger,
-// Technometrics 24 (1982) 295-300).
+// require checks the requirements against the figures after. A requirement is met only if the whole
+// interval meets it. Because all have to be met, their number needs no correction: the probability
+// that all pass although one is not met is at most that of this one (an intersection-union test:
+// Berger, Technometrics 24 (1982) 295-300).
 func (r *Report) require(pairs []pair, opt Options) {
 	for _, b := range opt.Require {
 		q := Requirement{Text: b.text, Name: b.name, Less: b.less, Bound: b.bound, Unit: b.unit, Outcome: NotMeasured}
@@ -140,7 +139,7 @@ func (b Bound) outcome(e Estimate) Outcome {
 	return CantTellYet
 }
 
-// adviseBound says how long to record to tell on which side of a bound the figure is.
+// adviseBound says how long to record to determine on which side of a bound the figure is.
 func (x *pair) adviseBound(b Bound, alpha float64) *Advice {
 	e := x.figure.After
 	if e.Low == nil || e.High == nil {
@@ -151,10 +150,10 @@ func (x *pair) adviseBound(b Bound, alpha float64) *Advice {
 	}
 	gap := math.Abs(b.bound - *e.Value)
 	if gap == 0 {
-		return nil // it is the bound: no recording is long enough
+		return nil // it equals the bound: no recording is long enough
 	}
 	if s := x.afterSpan; s.high < b.bound || s.low > b.bound {
-		return nil // it lies in the class of the bound, and classes do not get finer
+		return nil // it is in the bound's class, and classes do not get finer
 	}
 	error := (x.afterSpan.high - x.afterSpan.low) / 2 / critical(alpha, x.afterBlocks)
 	z := normalQuantile(1-alpha/2) + powerQuantile

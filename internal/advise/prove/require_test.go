@@ -38,7 +38,7 @@ func TestParseBound(t *testing.T) {
 	}
 }
 
-// Met only if the whole interval keeps the bound, not met if none of it does.
+// Met only if the whole interval meets the bound, not met if no part of it does.
 func TestOutcome(t *testing.T) {
 	p := func(x float64) *float64 { return &x }
 	for _, c := range []struct {
@@ -74,7 +74,7 @@ func FuzzParseBound(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		b, err := ParseBound(pack, s)
 		if err == nil && (b.bound != b.bound || b.name == "" || b.bound < 0) {
-			t.Errorf("%q is taken as %+v", s, b)
+			t.Errorf("%q is parsed as %+v", s, b)
 		}
 	})
 }

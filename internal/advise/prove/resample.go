@@ -6,7 +6,7 @@ import (
 	"plimsoll/internal/base/random"
 )
 
-// drawBlocks counts how often each of len(times) units comes up when runs of block units are drawn,
+// drawBlocks counts how often each of len(times) units is drawn if runs of block units are drawn,
 // circularly, until there are as many units as before.
 func drawBlocks(times []int32, block int, s *random.Stream) {
 	clear(times)
@@ -22,7 +22,7 @@ func drawBlocks(times []int32, block int, s *random.Stream) {
 	}
 }
 
-// bootstrap gives estimates of resampled units, in the order drawn.
+// bootstrap returns estimates of resampled units, in the order drawn.
 func bootstrap(m measure, block, resamples int, s *random.Stream) []float64 {
 	times := make([]int32, m.units())
 	out := make([]float64, resamples)
@@ -33,7 +33,7 @@ func bootstrap(m measure, block, resamples int, s *random.Stream) []float64 {
 	return out
 }
 
-// contrast is how far b is from a, the same both ways round, and 0 where both are 0.
+// contrast is how far b is from a, symmetrically, and 0 if both are 0.
 func contrast(a, b float64) float64 {
 	if a == b {
 		return 0
@@ -41,10 +41,10 @@ func contrast(a, b float64) float64 {
 	return (b - a) / (math.Abs(a) + math.Abs(b))
 }
 
-// permute is the share of orders of both sides' runs in which the two are at least as far apart as
-// they are: runs are of block units, and as many of them come before as did. One is added to both
-// counts, for the order seen is one of them (Phipson, Smyth 2010: permutation p-values should never
-// be zero).
+// permute returns the share of orders of both sides' runs in which the two are at least as far
+// apart as observed. Runs are of block units, and as many of them are assigned to before as there
+// were. One is added to both counts, because the observed order is one of them (Phipson, Smyth
+// 2010: permutation p-values should never be zero).
 func permute(a, b measure, block, permutations int, s *random.Stream) float64 {
 	both := a.join(b)
 	n := both.units()
@@ -56,7 +56,7 @@ func permute(a, b measure, block, permutations int, s *random.Stream) float64 {
 	}
 	first := (a.units() + block - 1) / block
 	seen := math.Abs(contrast(a.estimate(once(a.units())), b.estimate(once(b.units()))))
-	const rounding = 1e-12 // sums of the same numbers in another order
+	const rounding = 1e-12 // for sums of the same numbers in a different order
 	in, out := make([]int32, n), make([]int32, n)
 	asFar := 1
 	for range permutations {
@@ -73,7 +73,7 @@ func permute(a, b measure, block, permutations int, s *random.Stream) float64 {
 			}
 		}
 		c := math.Abs(contrast(both.estimate(in), both.estimate(out)))
-		if !(c < seen-rounding) { // also where it cannot be told
+		if !(c < seen-rounding) { // also if it is NaN
 			asFar++
 		}
 	}
@@ -90,7 +90,8 @@ func blockLength(series []float64) int {
 	}
 	size := float64(n)
 	significant := 2 * math.Sqrt(math.Log10(size)/size)
-	insignificant := max(5, int(math.Ceil(math.Sqrt(math.Log10(size))))) // so many in a row end the dependence
+	// this many in a row end the dependence
+	insignificant := max(5, int(math.Ceil(math.Sqrt(math.Log10(size)))))
 	lags := min(int(math.Ceil(math.Sqrt(size)))+insignificant, n-1)
 	cov := autocovariance(series, lags)
 	if cov[0] <= 0 {
@@ -113,14 +114,16 @@ func blockLength(series []float64) int {
 		curvature += float64(2 * window * float64(k) * cov[k])
 	}
 	if spectrum <= cov[0] {
-		return 1 // neighbours make up for each other: drawn alone they vary more than together, which is on the safe side
+		// neighbours compensate each other: drawn individually they vary more than together, which
+		// is the safe side
+		return 1
 	}
 	best := math.Cbrt(2 * curvature * curvature / (4.0 / 3 * spectrum * spectrum) * size)
 	most := math.Ceil(min(3*math.Sqrt(size), size/3))
 	return int(math.Ceil(max(1, min(best, most))))
 }
 
-// autocovariance is that of lags 0 to most.
+// autocovariance returns that of lags 0 to most.
 func autocovariance(x []float64, most int) []float64 {
 	mean := 0.0
 	for _, v := range x {
@@ -138,15 +141,15 @@ func autocovariance(x []float64, most int) []float64 {
 	return out
 }
 
-// critical is how many standard errors an interval reaches to either side, of so many independent
-// runs: Student's t, and the bootstrap's standard error is too small by sqrt((n-1)/n) (Hesterberg,
-// The American Statistician 69 (2015) 371-386, section 3.2).
+// critical is how many standard errors an interval extends to either side, for this many
+// independent runs: Student's t, corrected because the bootstrap's standard error is too small by
+// sqrt((n-1)/n) (Hesterberg, The American Statistician 69 (2015) 371-386, section 3.2).
 func critical(alpha float64, runs int) float64 {
 	n := float64(runs)
 	return math.Sqrt(n/(n-1)) * studentQuantile(1-alpha/2, runs-1)
 }
 
-// deviation is the standard deviation of what resamples came to: the bootstrap's standard error.
+// deviation is the standard deviation of the resampled estimates: the bootstrap's standard error.
 func deviation(estimates []float64) float64 {
 	n, mean := 0.0, 0.0
 	for _, x := range estimates {
@@ -167,20 +170,20 @@ func deviation(estimates []float64) float64 {
 	return math.Sqrt(sum / (n - 1))
 }
 
-// A span is a value and the interval it lies in by chance; high is infinite where nothing bounds
-// it. below and above are how much further it may lie because what was recorded is no finer: the
-// rest of a histogram's class. That is no matter of chance, and no longer recording makes it less.
+// A span is a value and its interval by chance; high is infinite if nothing bounds it. below and
+// above extend it because the recording is no finer: the rest of a histogram's class. That is not
+// chance, and no longer recording reduces it.
 type span struct{ value, low, high, below, above float64 }
 
-// stated is the interval with both.
+// stated is the interval including both.
 func (s span) stated() span {
 	return span{value: s.value, low: s.low - s.below, high: s.high + s.above}
 }
 
-// difference is the interval of b less a, from those of both (the method of variance estimates
-// recovery: Zou, Donner, Statistics in Medicine 27 (2008) 1693-1702): each end is as far as both
-// sides' ends in that direction together, at right angles. Of what classes hide the worst of both
-// is taken.
+// difference is the interval of b minus a, from those of both (the method of variance estimates
+// recovery: Zou, Donner, Statistics in Medicine 27 (2008) 1693-1702): the distance to each end
+// combines both sides' distances in that direction as the root of the sum of squares. For classes,
+// the worst of both counts.
 func difference(a, b span) span {
 	return span{
 		value: b.value - a.value,
@@ -209,7 +212,7 @@ func logarithm(s span) span {
 	return l
 }
 
-// further is how far x is above y; nothing where y has no end.
+// further is how far x is above y; 0 if y is unbounded.
 func further(x, y float64) float64 {
 	if math.IsInf(y, 0) && math.IsInf(x, 0) || math.IsInf(y, 1) {
 		return 0

@@ -12,19 +12,19 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// A made recording is a database that checkpoints: within a cycle seconds resemble each other, and
-// each cycle has a stall of its own length and height.
+// A made recording is a synthetic database with checkpoints: within a cycle seconds resemble each
+// other, and each cycle has a stall of its own length and height.
 type made struct {
 	seed   random.Seed
 	cells  int     // seconds
-	every  int     // seconds from a checkpoint to the next; 0: it makes none
+	every  int     // seconds from a checkpoint to the next; 0: none
 	slower float64 // factor on all latencies; 0 is 1
-	rate   float64 // writes a second; 0 is 1,000
+	rate   float64 // writes per second; 0 is 1,000
 	from   time.Duration
 }
 
-// noise is a number of mean 0 and deviation 1 that remembers: its autocorrelation over one step is
-// memory.
+// noise generates numbers with mean 0, deviation 1 and memory: that is the autocorrelation over one
+// step.
 func noise(s *random.Stream, memory float64) func() float64 {
 	x := 0.0
 	return func() float64 {
@@ -105,7 +105,7 @@ func (m made) side(word string) *side {
 	return &side{word: word, c: c}
 }
 
-// binomialTail is the chance of at least k of n where each has chance p.
+// binomialTail is the probability of at least k of n, each with probability p.
 func binomialTail(k, n int, p float64) float64 {
 	sum, term := 0.0, math.Pow(1-p, float64(n))
 	for i := 0; i <= n; i++ {

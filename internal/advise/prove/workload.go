@@ -9,14 +9,14 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// How far two workloads may be apart to be called the same.
+// How far two workloads may differ and still count as the same.
 const (
-	rateTolerance = 0.10 // of the operations a second
+	rateTolerance = 0.10 // of the operations per second
 	mixTolerance  = 0.05 // of the share of reads, or of inserts, absolute
-	sizeTolerance = 0.20 // of the bytes a write puts into the journal
+	sizeTolerance = 0.20 // of the journal bytes per write
 )
 
-// sameWorkload compares what was asked of both.
+// sameWorkload compares the load of both.
 func sameWorkload(a, b *side) Workload {
 	w := Workload{Comparable: true, Checks: []Check{}}
 	add := func(c Check, known bool) {
@@ -56,7 +56,7 @@ func sameWorkload(a, b *side) Workload {
 	return w
 }
 
-// readsAndWrites are the ways to tell reads from writes, the most exact first.
+// readsAndWrites are the ways to distinguish reads from writes, the most exact first.
 func readsAndWrites(pack *rules.Pack) [][2]*rules.Signal {
 	out := [][2]*rules.Signal{{reads.rate, writes.rate}}
 	for _, e := range pack.Engines() {
@@ -67,7 +67,7 @@ func readsAndWrites(pack *rules.Pack) [][2]*rules.Signal {
 	return out
 }
 
-// cycles tells whether both recordings cover the phases of the checkpoint cycle.
+// cycles checks that both recordings cover the phases of the checkpoint cycle.
 func cycles(a, b *side) Check {
 	x, y := float64(a.cut.n), float64(b.cut.n)
 	return Check{
@@ -91,7 +91,7 @@ func (s *side) rate(values []float64) float64 {
 	return newQuotient(s.cut, values, ones(len(values))).estimate(once(s.cut.n))
 }
 
-// share is one rate's part of it and another together.
+// share is one rate as a part of the sum of two.
 func (s *side) share(one, other *rules.Signal) float64 {
 	x, y := s.rate(s.one(one)), s.rate(s.one(other))
 	if !(x+y > 0) {
@@ -122,7 +122,7 @@ func absolute(name string, x, y float64) (Check, bool) {
 	return c, c.Before != nil && c.After != nil
 }
 
-// warn says what is odd about the comparison.
+// warn adds warnings about the comparison.
 func (r *Report) warn(a, b *side) {
 	for _, c := range r.Workload.Checks {
 		if !c.OK {
