@@ -112,13 +112,13 @@ func (o *fleetOptions) Validate(given func(flag string) bool, args []string) (er
 }
 
 // dial connects to the server.
-func (o *fleetOptions) dial(a *app, src *sourceOptions) (*recording.Server, error) {
+func (o *fleetOptions) dial(ctx context.Context, a *app, src *sourceOptions) (*recording.Server, error) {
 	opt := recording.RemoteOptions{From: src.fromAt, To: src.toAt, Selector: o.selects, Header: o.header, Parallel: o.parallel, Transport: transport(src.insecure)}
 	if a.getenv(recording.EnvToken) == "" && a.getenv(recording.EnvTokenFile) == "" && a.getenv(recording.EnvUser) == "" {
 		opt.Token = a.getenv(exposition.EnvToken)
 		opt.User, opt.Password = a.getenv(exposition.EnvUser), a.getenv(exposition.EnvPassword)
 	}
-	return recording.Dial(o.server, opt)
+	return recording.Dial(ctx, o.server, opt)
 }
 
 // transport is Go's default one, with a connection for each concurrent request.
@@ -140,7 +140,7 @@ func (o *fleetOptions) run(ctx context.Context, a *app, d *diagnoseOptions) erro
 	stop := a.meter(t).show()
 	defer stop()
 	t.setStage("listing databases", 0, 0)
-	server, err := o.dial(a, &d.sourceOptions)
+	server, err := o.dial(ctx, a, &d.sourceOptions)
 	if err != nil {
 		return err
 	}

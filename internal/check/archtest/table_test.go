@@ -229,7 +229,7 @@ var layers = []Layer{
 		"base/units", "record/source", "record/exposition", "record/sources", "model/scenario",
 		"judge/rules", "lab", "lab/existing", "advise/emit", "advise/plan", "advise/fit",
 		"engine/*/judge", "engine/*/model", "engine/*/advise", "engine/*/live",
-		"engine/*/server", "engine/etcd/checkperf",
+		"engine/*/server", "engine/etcd/checkperf", "engine/etcd/endpoint",
 	}},
 	{"engine/iris", "all that is known of InterSystems IRIS", []string{
 		"record/source", "record/exposition", "model/scenario", "model/simulate", "judge/rules",

@@ -3,6 +3,7 @@ package etcd
 import (
 	"context"
 
+	"plimsoll/internal/engine/etcd/endpoint"
 	"plimsoll/internal/engine/etcd/live"
 	"plimsoll/internal/record/exposition"
 	"plimsoll/internal/record/source"
@@ -11,6 +12,9 @@ import (
 
 // Schemes implements sources.Live: etcds is with TLS.
 func (Engine) Schemes() []string { return []string{"etcd", "etcds"} }
+
+// Port implements sources.Live.
+func (Engine) Port() string { return endpoint.Port }
 
 // OpenLive implements sources.Live.
 func (Engine) OpenLive(_ context.Context, address string, opt sources.LiveOptions) (source.Source, error) {

@@ -14,6 +14,9 @@ import (
 // Schemes implements sources.Live.
 func (Engine) Schemes() []string { return []string{"mongodb", "mongodb+srv"} }
 
+// Port implements sources.Live.
+func (Engine) Port() string { return "27017" }
+
 // OpenLive implements sources.Live.
 func (Engine) OpenLive(ctx context.Context, address string, opt sources.LiveOptions) (source.Source, error) {
 	return live.Open(ctx, address, live.Options{Insecure: opt.Insecure, Getenv: opt.Getenv, Within: opt.Within})

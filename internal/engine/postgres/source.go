@@ -12,6 +12,9 @@ import (
 // Schemes implements sources.Live: libpq takes both.
 func (Engine) Schemes() []string { return []string{"postgres", "postgresql"} }
 
+// Port implements sources.Live.
+func (Engine) Port() string { return "5432" }
+
 // OpenLive implements sources.Live.
 func (Engine) OpenLive(_ context.Context, address string, opt sources.LiveOptions) (source.Source, error) {
 	return live.Open(address, live.Options{Insecure: opt.Insecure, Getenv: opt.Getenv, Within: opt.Within})

@@ -38,7 +38,7 @@ var begin = time.Date(2026, 7, 20, 12, 0, 0, 0, time.UTC)
 func dial(t testing.TB, url string, f *synthetic, opt recording.RemoteOptions) *recording.Server {
 	t.Helper()
 	opt.From, opt.To = f.from, f.from.Add(time.Duration(f.steps)*scrape)
-	s, err := recording.Dial(url, opt)
+	s, err := recording.Dial(t.Context(), url, opt)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -130,3 +130,25 @@ func (s *Secrets) parameters(query string) {
 		}
 	}
 }
+
+// ParseURL parses an http or https address as [Parse] does: special characters of user and password
+// need not be escaped, except a slash and a question mark. No error repeats a part of it. An @ after
+// the host is a part of the path only if nothing before it can be a user with a password.
+func ParseURL(text string) (*url.URL, error) {
+	a, err := Parse(text)
+	if errors.Is(err, ErrAt) {
+		u, inner := url.Parse(text)
+		if inner != nil || u.User != nil || strings.Contains(u.Host, ":") {
+			return nil, err // user:12/34@host looks like the host "user" with a port
+		}
+		return u, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	u, err := url.Parse(a.Canonical())
+	if err != nil || u.Host == "" {
+		return nil, ErrHost
+	}
+	return u, nil
+}

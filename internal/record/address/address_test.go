@@ -81,3 +81,18 @@ func FuzzSecrets(f *testing.F) {
 		}
 	})
 }
+
+func TestParseURL(t *testing.T) {
+	for text, want := range map[string]string{
+		"http://me:s3#c:r@t@h:1/x?y=z": "http://me:s3%23c%3Ar%40t@h:1/x?y=z", "https://h/p?target=a@b": "https://h/p?target=a@b", "http://[::1]:9/": "http://[::1]:9/",
+	} {
+		if u, err := ParseURL(text); err != nil || u.String() != want {
+			t.Errorf("%s: %v, %v", text, u, err)
+		}
+	}
+	for _, text := range []string{"h:9090", "http://", "http://me:12/34@h/", "http://me:s3/cret@h", "http://me:s3?cret@h:1/", "http://h:x/", "http://me:%zz@h"} {
+		if u, err := ParseURL(text); err == nil || strings.Contains(err.Error(), "cret") || strings.Contains(err.Error(), "34") {
+			t.Errorf("%s: %v, %v", text, u, err)
+		}
+	}
+}

@@ -63,10 +63,12 @@ type metricsURL struct {
 // Credentials come from the URL, or else from the environment ([EnvToken], or [EnvUser] and
 // [EnvPassword]). They are sent only to that host and appear in no text.
 func OpenURL(raw string, opt URLOptions) (source.Source, error) {
-	u, err := url.Parse(raw)
+	u, err := address.ParseURL(raw)
+	if errors.Is(err, address.ErrScheme) || errors.Is(err, address.ErrHost) {
+		return nil, fmt.Errorf("%s is not an http or https URL: give one such as http://host:9100/metrics", address.Public(raw))
+	}
 	if err != nil {
-		// The error repeats the URL, and with it a password.
-		return nil, errors.New("the metrics URL is not valid: give one such as http://host:9100/metrics")
+		return nil, fmt.Errorf("the metrics URL is not valid (%w): give one such as http://host:9100/metrics", err)
 	}
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, fmt.Errorf("%s is not an http or https URL: give one such as http://host:9100/metrics", address.PublicURL(u))

@@ -228,3 +228,31 @@ func TestURLErrors(t *testing.T) {
 		}
 	}
 }
+
+// Credentials go to the server that they were given for: not to another host, nor to another port
+// of it.
+func TestCredentialsDoNotFollowRedirects(t *testing.T) {
+	var got []string
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got = append(got, r.Header.Get("Authorization"))
+		io.WriteString(w, "up 1\n")
+	}))
+	defer other.Close()
+	first := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, password, _ := r.BasicAuth(); password != "s3#cret" {
+			t.Errorf("the password is %q", password)
+		}
+		http.Redirect(w, r, other.URL, http.StatusFound)
+	}))
+	defer first.Close()
+	src, err := OpenURL(strings.Replace(first.URL, "http://", "http://me:s3#cret@", 1), URLOptions{Getenv: func(string) string { return "" }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Probe(t.Context(), src); err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != 1 || got[0] != "" {
+		t.Errorf("the other server was sent %q", got)
+	}
+}

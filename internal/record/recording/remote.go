@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -119,14 +118,18 @@ type Server struct {
 //
 // The lookback is the same on every server, also on those without a lookback parameter: a selector
 // outside of a range is sent as last_over_time over the lookback.
-func Remote(rawURL string, opt RemoteOptions) (Reader, error) { return Dial(rawURL, opt) }
+func Remote(ctx context.Context, rawURL string, opt RemoteOptions) (Reader, error) {
+	return Dial(ctx, rawURL, opt)
+}
 
 // Dial is [Remote] for callers that need the server's other methods.
-func Dial(rawURL string, opt RemoteOptions) (*Server, error) {
-	u, err := url.Parse(rawURL)
+func Dial(ctx context.Context, rawURL string, opt RemoteOptions) (*Server, error) {
+	u, err := address.ParseURL(rawURL)
+	if errors.Is(err, address.ErrScheme) {
+		return nil, errors.New("prometheus: this is not an http or https URL: give one such as http://host:9090")
+	}
 	if err != nil {
-		// The error repeats the URL, and with it a password.
-		return nil, fmt.Errorf("prometheus: the URL is not valid: give one such as http://host:9090")
+		return nil, fmt.Errorf("prometheus: the URL is not valid (%w): give one such as http://host:9090", err)
 	}
 	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 		return nil, fmt.Errorf("prometheus: %q is not an http or https URL: give one such as http://host:9090", address.PublicURL(u))
@@ -138,20 +141,20 @@ func Dial(rawURL string, opt RemoteOptions) (*Server, error) {
 	auth := credentials(u, opt)
 	u.User, u.RawQuery, u.Fragment = nil, "", ""
 	u.Path = strings.TrimSuffix(strings.TrimSuffix(u.Path, "/"), "/api/v1")
-	r := &Server{name: u.String(), opt: opt, who: auth, slots: make(chan struct{}, opt.Parallel)}
+	r := &Server{name: address.PublicURL(u), opt: opt, who: auth, slots: make(chan struct{}, opt.Parallel)}
 	if opt.Selector != "" {
 		if r.matchers, err = matchersOf(opt.Selector); err != nil {
 			return nil, fmt.Errorf("prometheus: %w", err)
 		}
 	}
-	client, err := api.NewClient(api.Config{Address: r.name, RoundTripper: &transport{
+	client, err := api.NewClient(api.Config{Address: u.String(), RoundTripper: &transport{
 		base: opt.Transport, host: u.Host, scheme: u.Scheme, authorization: auth, header: opt.Header, maxBytes: opt.MaxBytes,
 	}})
 	if err != nil {
 		return nil, fmt.Errorf("prometheus %s: %w", r.name, err)
 	}
 	r.api = v1.NewAPI(client)
-	err = r.callOnce(context.Background(), min(opt.Timeout, probeTimeout), func(ctx context.Context) error {
+	err = r.callOnce(ctx, min(opt.Timeout, probeTimeout), func(ctx context.Context) error {
 		_, _, err := r.api.Query(context.WithValue(ctx, limitKey{}, int64(probeBytesMax)), "1", opt.To)
 		return err
 	})

@@ -154,7 +154,7 @@ func TestSealedPrometheus(t *testing.T) {
 			for k, v := range c.env {
 				t.Setenv(k, v)
 			}
-			_, asked := recording.Dial(c.address, recording.RemoteOptions{From: time.Now().Add(-time.Hour), Transport: c.transport})
+			_, asked := recording.Dial(t.Context(), c.address, recording.RemoteOptions{From: time.Now().Add(-time.Hour), Transport: c.transport})
 			for what, err := range map[string]error{"asking": asked, "pushing": push(c.address, c.transport)} {
 				if len(c.want) == 0 && err != nil {
 					t.Errorf("%s: %v", what, err)
@@ -190,7 +190,7 @@ func TestTokenFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		// the server is not a Prometheus
-		_, _ = recording.Dial("http://"+l.Addr().String(), recording.RemoteOptions{From: time.Now().Add(-time.Hour)})
+		_, _ = recording.Dial(t.Context(), "http://"+l.Addr().String(), recording.RemoteOptions{From: time.Now().Add(-time.Hour)})
 	}
 	if want := "Bearer first, Bearer second"; strings.Join(got, ", ") != want {
 		t.Errorf("asked as %q, want %q", got, want)

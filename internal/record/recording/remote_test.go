@@ -149,7 +149,7 @@ func serve(t testing.TB, m *Memory) (*testServer, string) {
 
 func mustRemote(t testing.TB, url string, opt RemoteOptions) Reader {
 	t.Helper()
-	r, err := Remote(url, opt)
+	r, err := Remote(t.Context(), url, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +202,7 @@ func TestConformPrometheus(t *testing.T) {
 	}()
 	var r Reader
 	for try := 0; ; try++ { // until it is up
-		if r, err = Remote("http://"+address, RemoteOptions{From: t0, To: second(599)}); err == nil {
+		if r, err = Remote(t.Context(), "http://"+address, RemoteOptions{From: t0, To: second(599)}); err == nil {
 			break
 		}
 		if try == 300 {
@@ -268,7 +268,7 @@ func TestRemoteSelector(t *testing.T) {
 	if err != nil || len(metrics) != 1 || metrics[0].Name != "c_total" || metrics[0].Series != 1 {
 		t.Errorf("metrics %+v, error %v", metrics, err)
 	}
-	if _, err := Remote(base, RemoteOptions{Selector: `{device=`}); err == nil || !strings.Contains(err.Error(), "selector") {
+	if _, err := Remote(t.Context(), base, RemoteOptions{Selector: `{device=`}); err == nil || !strings.Contains(err.Error(), "selector") {
 		t.Errorf("a bad selector: error %v", err)
 	}
 }
@@ -309,7 +309,7 @@ func TestRemoteErrors(t *testing.T) {
 		server := httptest.NewServer(c.handler)
 		u, _ := url.Parse(server.URL)
 		u.User = url.UserPassword("admin", secret)
-		_, err := Remote(u.String(), RemoteOptions{Timeout: 300 * time.Millisecond, MaxBytes: 1000})
+		_, err := Remote(t.Context(), u.String(), RemoteOptions{Timeout: 300 * time.Millisecond, MaxBytes: 1000})
 		if c.name == "redirect" && err != nil {
 			err = fmt.Errorf("%w", err)
 			c.want = "127.0.0.1:1"
@@ -323,7 +323,7 @@ func TestRemoteErrors(t *testing.T) {
 		server.Close()
 	}
 	for _, bad := range []string{"http://admin:" + secret + "@[::1", "ftp://admin:" + secret + "@host", "http://admin:" + secret + "@127.0.0.1:1", "db1:9090", "http://"} {
-		_, err := Remote(bad, RemoteOptions{})
+		_, err := Remote(t.Context(), bad, RemoteOptions{})
 		if err == nil || strings.Contains(err.Error(), secret) || !strings.HasPrefix(err.Error(), "prometheus") {
 			t.Errorf("%s: error %v", bad, err)
 		}
@@ -343,7 +343,7 @@ func TestRemoteProbeIsBounded(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	_, err := Remote(server.URL, RemoteOptions{})
+	_, err := Remote(t.Context(), server.URL, RemoteOptions{})
 	if want := fmt.Sprintf("larger than %d bytes", probeBytesMax); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want %q", err, want)
 	}

@@ -64,7 +64,8 @@ const pushAnswerMax = 64 << 10
 // an hour behind the newest of all (see [Push]). If the server refuses a request, the pusher ends;
 // if it defers one, the pusher sends it again.
 type Pusher struct {
-	name   string
+	url    string
+	name   string // the URL without secrets
 	opt    PushOptions
 	client *http.Client
 	auth   identity
@@ -87,9 +88,9 @@ type Pusher struct {
 // sends nothing before there are samples. When ctx ends, so does the pusher, and what it has not
 // sent is lost.
 func NewPusher(ctx context.Context, rawURL string, opt PushOptions) (*Pusher, error) {
-	u, err := url.Parse(rawURL)
+	u, err := address.ParseURL(rawURL)
 	if err != nil {
-		return nil, errors.New("remote write: the URL is not valid: give one such as http://prometheus:9090/api/v1/write")
+		return nil, fmt.Errorf("remote write: the URL is not valid (%w): give one such as http://prometheus:9090/api/v1/write", err)
 	}
 	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 		return nil, fmt.Errorf("remote write: %q is not an http or https URL: give one such as http://prometheus:9090/api/v1/write", address.PublicURL(u))
@@ -102,7 +103,7 @@ func NewPusher(ctx context.Context, rawURL string, opt PushOptions) (*Pusher, er
 		opt.Transport = http.DefaultTransport
 	}
 	p := &Pusher{
-		opt: opt, client: &http.Client{Transport: opt.Transport, Timeout: opt.Timeout},
+		opt: opt, client: &http.Client{Transport: opt.Transport, Timeout: opt.Timeout, CheckRedirect: noRedirect},
 		auth:   credentials(u, RemoteOptions{User: opt.User, Password: opt.Password, Token: opt.Token}),
 		gather: map[string]*prompb.TimeSeries{}, queue: make(chan []*prompb.TimeSeries, pushQueue),
 		ended: make(chan struct{}), failed: make(chan struct{}),
@@ -111,7 +112,7 @@ func NewPusher(ctx context.Context, rawURL string, opt PushOptions) (*Pusher, er
 	if u.Path == "" || u.Path == "/" { // a base URL, as for the other verbs
 		u.Path = "/api/v1/write"
 	}
-	p.name = u.String()
+	p.url, p.name = u.String(), address.PublicURL(u)
 	ctx, p.cancel = context.WithCancel(ctx)
 	go p.run(ctx)
 	return p, nil
@@ -270,7 +271,7 @@ func (p *Pusher) send(ctx context.Context, series []*prompb.TimeSeries) error {
 // post makes one attempt. after is the least time to wait before the next one, negative if there
 // must be none.
 func (p *Pusher) post(ctx context.Context, body []byte) (after time.Duration, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.name, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url, bytes.NewReader(body))
 	if err != nil {
 		return -1, err
 	}
@@ -304,6 +305,10 @@ func (p *Pusher) post(ctx context.Context, body []byte) (after time.Duration, er
 	defer resp.Body.Close()
 	said, _ := io.ReadAll(io.LimitReader(resp.Body, pushAnswerMax))
 	switch status := resp.StatusCode; {
+	case strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html") && status/100 == 2:
+		return -1, errors.New("a web page answers, not a receiver: its path is usually /api/v1/write (Thanos: /api/v1/receive, Mimir: /api/v1/push)")
+	case status/100 == 3:
+		return -1, redirected(resp)
 	case status/100 == 2:
 		return 0, nil
 	case status == http.StatusTooManyRequests || status/100 == 5:
@@ -312,6 +317,19 @@ func (p *Pusher) post(ctx context.Context, body []byte) (after time.Duration, er
 	default:
 		return -1, p.auth.refused(status, firstLine(string(said)))
 	}
+}
+
+// noRedirect ends at a redirect. A receiver has none: samples, headers and credentials would go to
+// somebody else, or a web page would be asked for instead.
+func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
+// redirected is the error of a redirect, which names where it leads without secrets.
+func redirected(resp *http.Response) error {
+	to := "somewhere else"
+	if u, err := resp.Location(); err == nil {
+		to = "to " + address.PublicURL(u)
+	}
+	return fmt.Errorf("%s: it redirects %s, where nothing is sent: give the receiver's own address", statusText(resp.StatusCode), firstLine(to))
 }
 
 // refused says what a receiver's refusal means and what to do.

@@ -213,7 +213,7 @@ func TestRemoteRetries(t *testing.T) {
 				fmt.Fprint(w, `{"status":"success","data":{"resultType":"matrix","result":[]},"warnings":["a store is away"]}`)
 			}))
 			defer s.Close()
-			r, err := Remote(s.URL, RemoteOptions{RetryWait: time.Millisecond, From: time.Unix(0, 0), To: time.Unix(60, 0)})
+			r, err := Remote(context.Background(), s.URL, RemoteOptions{RetryWait: time.Millisecond, From: time.Unix(0, 0), To: time.Unix(60, 0)})
 			if err != nil {
 				t.Fatal(err)
 			}

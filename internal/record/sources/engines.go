@@ -14,6 +14,8 @@ import (
 type Live interface {
 	// Schemes are those of its addresses, without "://". The first is the one in messages.
 	Schemes() []string
+	// Port is where its servers listen by default.
+	Port() string
 	// OpenLive prepares the server at an address. Errors contain no secrets of the address.
 	OpenLive(ctx context.Context, address string, opt LiveOptions) (source.Source, error)
 }
@@ -78,8 +80,9 @@ type Exporting interface {
 // An Opener recognises sources: those of any machine, and those of the engines it was made for. The
 // zero Opener knows no engine.
 type Opener struct {
-	live     map[string]Live // by scheme
-	schemes  []string        // the first of each engine
+	live     map[string]Live   // by scheme
+	schemes  []string          // the first of each engine
+	ports    map[string]string // the same by the default port
 	captures []Capture
 	looks    []Look
 
@@ -88,10 +91,11 @@ type Opener struct {
 
 // For returns an Opener for the engines that are [Live], [Capturing], [Exporting] or [Recognizing].
 func For[E any](engines []E) *Opener {
-	o := &Opener{live: map[string]Live{}}
+	o := &Opener{live: map[string]Live{}, ports: map[string]string{}}
 	for _, e := range engines {
 		if l, ok := any(e).(Live); ok {
 			o.schemes = append(o.schemes, l.Schemes()[0])
+			o.ports[l.Port()] = l.Schemes()[0]
 			for _, s := range l.Schemes() {
 				o.live[s] = l
 			}

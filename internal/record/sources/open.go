@@ -110,7 +110,7 @@ func (o *Opener) Open(ctx context.Context, arg string, opt OpenOptions) (Input, 
 	case err != nil && host.Sniff(arg, nil):
 		return asInput(host.OpenArg(arg))
 	case errors.Is(err, fs.ErrNotExist):
-		return Input{}, notThere(arg)
+		return Input{}, o.notThere(arg)
 	case err != nil:
 		return Input{}, fmt.Errorf("open source: %w", err)
 	case info.IsDir():
@@ -136,11 +136,15 @@ func asReader(r recording.Reader, err error) (Input, error) {
 }
 
 // hostPort matches an address without a scheme.
-var hostPort = regexp.MustCompile(`^[A-Za-z0-9._-]+:\d+(/.*)?$`)
+var hostPort = regexp.MustCompile(`^(\[[0-9a-fA-F:]+\]|[A-Za-z0-9._-]+):(\d+)(/.*)?$`)
 
-func notThere(arg string) error {
-	if hostPort.MatchString(arg) {
-		return fmt.Errorf("there is no file %s: for an address write http://%s", arg, arg)
+func (o *Opener) notThere(arg string) error {
+	if m := hostPort.FindStringSubmatch(arg); m != nil {
+		scheme := "http"
+		if s := o.ports[m[2]]; s != "" && !isMetricsPath(m[3]) {
+			scheme = s
+		}
+		return fmt.Errorf("there is no file %s: for an address write %s://%s", arg, scheme, arg)
 	}
 	return fmt.Errorf("there is no file or folder %s: check the path (this machine itself is called host)", arg)
 }
@@ -250,7 +254,7 @@ func (o *Opener) openURL(ctx context.Context, arg, scheme string, opt OpenOption
 		}
 		return Input{}, fmt.Errorf("%q is not a scheme of a source: give %s, a file or a folder", scheme, o.addresses())
 	}
-	u, err := url.Parse(arg)
+	u, err := address.ParseURL(arg)
 	if err != nil || u.Host == "" {
 		return Input{}, errors.New("the URL is not valid (special characters in a password must be percent-encoded): give one such as http://host:9216/metrics")
 	}
@@ -306,7 +310,7 @@ func (o *Opener) openServer(ctx context.Context, arg string, u *url.URL, opt Ope
 		}
 		pages <- answer{in, err}
 	}()
-	r, apiErr := recording.Remote(arg, remoteOptions(opt))
+	r, apiErr := recording.Remote(ctx, arg, remoteOptions(opt))
 	page := <-pages
 	if apiErr == nil {
 		return Input{Reader: r}, nil
@@ -321,6 +325,9 @@ func (o *Opener) openServer(ctx context.Context, arg string, u *url.URL, opt Ope
 	answered := errors.As(page.err, &refused) || errors.Is(page.err, exposition.ErrNotMetrics)
 	denied := refused != nil && (refused.Status == http.StatusUnauthorized || refused.Status == http.StatusForbidden)
 	if !answered || denied {
+		if s := o.ports[u.Port()]; s != "" && refused == nil {
+			return Input{}, fmt.Errorf("%w; for the database itself write %s://%s", page.err, s, u.Host)
+		}
 		return Input{}, page.err
 	}
 	if strings.Contains(apiErr.Error(), recording.EnvToken) { // it asks for credentials

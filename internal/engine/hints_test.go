@@ -1,0 +1,44 @@
+package engines_test
+
+import (
+	"net"
+	"strings"
+	"testing"
+
+	engines "plimsoll/internal/engine"
+	"plimsoll/internal/record/sources"
+)
+
+// Who gives a host and a port is told how to write the address: that of a database at its usual
+// port, else that of a page.
+func TestAddressesWithoutAScheme(t *testing.T) {
+	opener := sources.For(engines.All())
+	for arg, want := range map[string]string{
+		"localhost:5432": "write postgres://localhost:5432", "db-1:27017": "write mongodb://db-1:27017", "10.0.0.1:2379": "write etcd://10.0.0.1:2379",
+		"db-1:2379/metrics": "write http://db-1:2379/metrics", "localhost:9216": "write http://localhost:9216", "[::1]:5432": "write postgres://[::1]:5432",
+	} {
+		_, err := opener.Open(t.Context(), arg, sources.OpenOptions{})
+		if err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%s: %v; want %q", arg, err, want)
+		}
+	}
+	// The same as a URL, where a server that speaks something else listens.
+	l, err := net.Listen("tcp", "127.0.0.1:5432")
+	if err != nil {
+		t.Skip("something listens at PostgreSQL's port of this machine: ", err)
+	}
+	defer l.Close()
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_ = c.Close()
+		}
+	}()
+	_, err = opener.Open(t.Context(), "http://127.0.0.1:5432", sources.OpenOptions{})
+	if err == nil || !strings.HasSuffix(err.Error(), "write postgres://127.0.0.1:5432") {
+		t.Error(err)
+	}
+}
