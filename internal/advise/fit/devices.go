@@ -1,6 +1,7 @@
 package fit
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -91,7 +92,7 @@ func (f *Fitting) traffic() []flow {
 			out = append(out, flow{dev, m, timeline.Mean(ops), t.Values, ops})
 		}
 	}
-	slices.SortStableFunc(out, func(a, b flow) int { return -compare(a.bytes, b.bytes) })
+	slices.SortStableFunc(out, func(a, b flow) int { return cmp.Compare(b.bytes, a.bytes) })
 	var kept []flow
 	for _, x := range out {
 		again := slices.ContainsFunc(kept, func(k flow) bool {
@@ -103,16 +104,6 @@ func (f *Fitting) traffic() []flow {
 		}
 	}
 	return kept
-}
-
-func compare(a, b float64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 func (f *Fitting) givenDevices(busy []flow) error {

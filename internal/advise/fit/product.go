@@ -61,7 +61,7 @@ func (w *seenVolume) matches() []candidate {
 		c.against += againstOff*m.Off + againstLatency*w.latencyOff(m.Order.Type)
 		out = append(out, c)
 	}
-	slices.SortStableFunc(out, func(a, b candidate) int { return compare(a.against, b.against) })
+	slices.SortStableFunc(out, func(a, b candidate) int { return cmp.Compare(a.against, b.against) })
 	return out
 }
 

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -41,15 +42,7 @@ func (m *spaceMaker) spans() []option {
 	}
 	spans := slices.DeleteFunc(slices.Clone(bucketSpans), func(span time.Duration) bool { return !m.bucketFits(b, units.Duration(span)) })
 	far := func(span time.Duration) float64 { return math.Abs(math.Log(float64(span) / float64(b.Span))) }
-	slices.SortStableFunc(spans, func(a, b time.Duration) int {
-		switch x, y := far(a), far(b); {
-		case x < y:
-			return -1
-		case x > y:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(spans, func(a, b time.Duration) int { return cmp.Compare(far(a), far(b)) })
 	var out []option
 	for _, span := range spans {
 		// Whatever their length, the buckets start equally full.

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -45,7 +46,7 @@ func (p *planner) alternatives(from *candidate) []*candidate {
 		// the last two are the most that money buys
 		out = append(out[:alternativesMax-2], out[len(out)-2:]...)
 	}
-	slices.SortStableFunc(out, func(a, b *candidate) int { return sign(int64(a.price - b.price)) })
+	slices.SortStableFunc(out, func(a, b *candidate) int { return cmp.Compare(a.price, b.price) })
 	return out
 }
 
@@ -70,14 +71,14 @@ func quicker(x, y *given) int {
 	if x.iops < y.iops && x.median < y.median {
 		return -1
 	}
-	return sign(int64(y.median - x.median))
+	return cmp.Compare(y.median, x.median)
 }
 
 // stronger prefers more IOPS, then more throughput, then the shorter median.
 func stronger(x, y *given) int {
 	for _, d := range [...]int64{int64(x.iops - y.iops), int64(x.throughput - y.throughput), int64(y.median - x.median)} {
 		if d != 0 {
-			return sign(d)
+			return cmp.Compare(d, 0)
 		}
 	}
 	return 0
@@ -140,18 +141,9 @@ func (p *planner) whole() []*outcome {
 func (p *planner) frontier() []*outcome {
 	all := p.whole()
 	slices.SortStableFunc(all, func(a, b *outcome) int {
-		if d := sign(int64(a.price - b.price)); d != 0 {
-			return d
-		}
 		x, _ := p.figure(a)
 		y, _ := p.figure(b)
-		switch {
-		case x < y:
-			return -1
-		case x > y:
-			return 1
-		}
-		return a.values - b.values
+		return cmp.Or(cmp.Compare(a.price, b.price), cmp.Compare(x, y), a.values-b.values)
 	})
 	var out []*outcome
 	for _, o := range all {

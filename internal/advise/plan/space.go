@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -117,18 +118,8 @@ func (c *candidate) before(o *candidate) int {
 		int64(c.price - o.price), int64(c.ordinal - o.ordinal),
 	} {
 		if d != 0 {
-			return sign(d)
+			return cmp.Compare(d, 0)
 		}
-	}
-	return 0
-}
-
-func sign(d int64) int {
-	switch {
-	case d < 0:
-		return -1
-	case d > 0:
-		return 1
 	}
 	return 0
 }
@@ -196,12 +187,7 @@ func (s *Space) walk() *walk {
 	})
 	// Equal prices are in the order of the grid. This is faster than a stable sort, and there may
 	// be hundreds of thousands.
-	slices.SortFunc(w.paid, func(a, b candidate) int {
-		if d := sign(int64(a.price - b.price)); d != 0 {
-			return d
-		}
-		return a.ordinal - b.ordinal
-	})
+	slices.SortFunc(w.paid, func(a, b candidate) int { return cmp.Or(cmp.Compare(a.price, b.price), a.ordinal-b.ordinal) })
 	s.product(make([]int, len(s.axes)), 0, true, s.atOnce, func(choice []int) {
 		w.settings = append(w.settings, slices.Clone(choice))
 	})

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -116,15 +117,7 @@ func heldBy(r *simulate.Result) string {
 	if r == nil || len(r.Waits) == 0 {
 		return ""
 	}
-	most := slices.MaxFunc(r.Waits, func(a, b simulate.WaitResult) int {
-		switch {
-		case a.SlowCauseShare < b.SlowCauseShare:
-			return -1
-		case a.SlowCauseShare > b.SlowCauseShare:
-			return 1
-		}
-		return 0
-	})
+	most := slices.MaxFunc(r.Waits, func(a, b simulate.WaitResult) int { return cmp.Compare(a.SlowCauseShare, b.SlowCauseShare) })
 	text := fmt.Sprintf("slow writes wait for \"%s\" %s of their time", most.Name, units.Percent(most.SlowCauseShare))
 	if name, limit, seconds := mostHeld(r); seconds > 0 {
 		text += fmt.Sprintf(", and requests of %s for its %s", name, limit)

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -162,15 +163,7 @@ func busiestDevices(c *rules.Case) []string {
 			all = append(all, moved{t.Labels.Get("device"), sum})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b moved) int {
-		switch {
-		case a.bytes > b.bytes:
-			return -1
-		case a.bytes < b.bytes:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(all, func(a, b moved) int { return cmp.Compare(b.bytes, a.bytes) })
 	var out []string
 	for _, m := range all[:min(len(all), plottedDevMax)] {
 		out = append(out, m.device)

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"encoding"
 	"encoding/json"
+	"maps"
 	"reflect"
 	"strings"
 
@@ -137,9 +138,7 @@ func (m *schemaMaker) of(t reflect.Type) map[string]any {
 
 func copied(in map[string]any) map[string]any {
 	out := map[string]any{}
-	for k, v := range in {
-		out[k] = v
-	}
+	maps.Copy(out, in)
 	return out
 }
 

@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -145,15 +146,7 @@ func sumWaits(m *meter, all *Latency) []WaitResult {
 		row(engine.Wait(k).String(), func(w *waitSum) int64 { return w.waits[k] }, func(w *waitSum) int64 { return w.causes[k] })
 	}
 	row("unexplained", (*waitSum).unexplained, (*waitSum).unexplained)
-	slices.SortStableFunc(out, func(a, b WaitResult) int {
-		switch {
-		case a.SlowShare > b.SlowShare:
-			return -1
-		case a.SlowShare < b.SlowShare:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(out, func(a, b WaitResult) int { return cmp.Compare(b.SlowShare, a.SlowShare) })
 	return out
 }
 

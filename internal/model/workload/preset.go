@@ -33,8 +33,6 @@ var presets = sync.OnceValue(func() []Preset {
 // specifications point to is shared: it is not to be changed.
 func Presets() []Preset { return slices.Clone(presets()) }
 
-func rate(f units.Frequency) *units.Frequency { return &f }
-
 const (
 	second = units.Duration(1e9)
 	minute = 60 * second

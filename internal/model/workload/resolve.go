@@ -234,7 +234,7 @@ func (s *Spec) bucketDefaults() {
 		s.Mix = &Mix{Push: 1}
 	}
 	if s.Arrivals == nil && b.Interval > 0 {
-		s.Arrivals = &Arrivals{Constant: rate(units.Frequency(float64(b.Sensors) * 1e9 / float64(b.Interval)))}
+		s.Arrivals = &Arrivals{Constant: new(units.Frequency(float64(b.Sensors) * 1e9 / float64(b.Interval)))}
 	}
 	if b.Span > 0 && b.FilledFor%b.Span != 0 {
 		// The buckets that are already filling are documents, too.

@@ -168,6 +168,8 @@ func TestPartsAreIndependent(t *testing.T) {
 	}
 }
 
+func rate(f units.Frequency) *units.Frequency { return &f }
+
 // drawMix draws shares of some kinds in hundredths.
 func drawMix(t *rapid.T) *Mix {
 	a := rapid.IntRange(0, 100).Draw(t, "read")

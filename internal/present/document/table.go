@@ -37,6 +37,3 @@ type Cell struct {
 
 // A Window is a stretch of a timeline, in its seconds.
 type Window struct{ From, To float64 }
-
-// Share is a pointer to a share, for [Cell.Bar].
-func Share(part float64) *float64 { return &part }

@@ -38,7 +38,7 @@ func sharesTable(s *document.Shares) *document.Table {
 		if x.Overlaps {
 			name, overlaps = name+" *", true
 		}
-		out.Rows = append(out.Rows, []document.Cell{{Text: name, Note: x.Note}, {Bar: document.Share(x.Part)}, {Text: units.Percent(x.Part), Number: true}, {Text: x.Amount, Number: true}})
+		out.Rows = append(out.Rows, []document.Cell{{Text: name, Note: x.Note}, {Bar: new(x.Part)}, {Text: units.Percent(x.Part), Number: true}, {Text: x.Amount, Number: true}})
 	}
 	if overlaps {
 		out.Notes = append(out.Notes, "* "+document.Overlap)

@@ -284,7 +284,7 @@ func waitSection(r *simulate.Result, g *ledger) document.Section {
 		if w.Share < 0.001 && w.SlowShare < 0.001 && w.SlowCauseShare < 0.001 {
 			continue
 		}
-		tab.Rows = append(tab.Rows, rests(g.waitsTold(), []document.Cell{{Text: w.Name}, {Bar: document.Share(w.SlowShare)}, {Text: units.Percent(w.SlowShare), Number: true},
+		tab.Rows = append(tab.Rows, rests(g.waitsTold(), []document.Cell{{Text: w.Name}, {Bar: new(w.SlowShare)}, {Text: units.Percent(w.SlowShare), Number: true},
 			{Text: units.Percent(w.Share), Number: true}, {Text: units.Seconds(w.SlowSeconds), Number: true}, {Text: units.Percent(w.SlowCauseShare), Number: true}}))
 	}
 	tab.Notes = []string{"Root wait: the slowest 1 %. Time spent waiting for a connection or for a sync in progress counts towards whatever its holder was waiting for."}

@@ -2,6 +2,7 @@ package recording
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -50,9 +51,7 @@ func (l *ledger) source(s Source) {
 	defer l.mu.Unlock()
 	l.version++
 	facts := make(map[string]string, len(s.Facts))
-	for k, v := range s.Facts {
-		facts[k] = v
-	}
+	maps.Copy(facts, s.Facts)
 	s.Facts = facts
 	s.From, s.To = clock(s.From), clock(s.To)
 	for i := range l.sources {

@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -120,15 +121,7 @@ func Top(values []float64, n int) Mask {
 			idx = append(idx, i)
 		}
 	}
-	slices.SortStableFunc(idx, func(a, b int) int {
-		switch {
-		case values[a] > values[b]:
-			return -1
-		case values[a] < values[b]:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(idx, func(a, b int) int { return cmp.Compare(values[b], values[a]) })
 	m := make(Mask, len(values))
 	for _, i := range idx[:min(n, len(idx))] {
 		m[i] = true

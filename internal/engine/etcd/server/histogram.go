@@ -3,6 +3,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -48,15 +49,7 @@ func (v *Existing) Histograms(ctx context.Context, names ...string) (*Histograms
 		}
 	}
 	for _, b := range h.of {
-		slices.SortFunc(b, func(x, y bucket) int {
-			switch {
-			case x.most < y.most:
-				return -1
-			case x.most > y.most:
-				return 1
-			}
-			return 0
-		})
+		slices.SortFunc(b, func(x, y bucket) int { return cmp.Compare(x.most, y.most) })
 	}
 	return h, nil
 }
