@@ -8,20 +8,20 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// Cycles are checkpoints, or what an engine has of the kind.
+// Cycles are checkpoints, or the engine's equivalent.
 type Cycles struct {
 	PeriodS   float64 // median distance of two ends; NaN with fewer than two distances
-	DurationS float64 // median; NaN if not told
-	PauseS    float64 // from an end to the next start: period less duration
-	N         int     // ends seen
+	DurationS float64 // median; NaN if unknown
+	PauseS    float64 // from an end to the next start: period minus duration
+	N         int     // number of ends seen
 }
 
-// Cycles finds where cycles ended from a counter that is credited then.
+// Cycles finds the ends of cycles from a counter that increases then.
 func (f *Fitting) Cycles(credited, last []float64) Cycles {
 	ends := timeline.Where(credited, func(x float64) bool { return x > 0 })
 	eps := ends.Episodes()
 	c := Cycles{PeriodS: math.NaN(), DurationS: math.NaN(), N: len(eps)}
-	// A credit that falls on the edge of a cell is in both.
+	// An increase at the edge of a cell is in both cells.
 	var starts, gaps, took []float64
 	for _, e := range eps {
 		starts = append(starts, f.Grid.Time(e.First).Sub(f.Grid.Time(0)).Seconds())
@@ -43,10 +43,10 @@ func (f *Fitting) Cycles(credited, last []float64) Cycles {
 	return c
 }
 
-// Two is the time of two periods, with the end of the one before them.
+// Two is the time of two periods, including the end before them.
 func Two(periodS float64) time.Duration { return seconds(2 * periodS) }
 
-// Every says that two checkpoints are needed, in words.
+// Every says in words that two checkpoints are needed.
 func Every(periodS float64) string {
 	return "two checkpoints, which come every " + units.Seconds(periodS)
 }

@@ -14,24 +14,23 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// A use is a device and the volume it is taken for.
+// A use is a device and the volume that it represents.
 type use struct {
 	volume, device string
 	known          Known
 	why            string
 }
 
-// A device that moved less than this share of all bytes and made less than it of all requests is
-// not the database's.
+// A device with less than this share of all bytes and of all requests is not the database's.
 const deviceShareMin = 0.05
 
-// A log's device is written about as often as the log is synced: a sync is one write or a few, but
-// data's device is left alone between checkpoints.
+// A log's device is written about as often as the log is synced, because a sync is one write or a
+// few; the data's device is hardly written between checkpoints.
 const logWritesMin = 0.8
 
-// useDevices finds which device is which volume of the engine: as the options say, by name where a
-// device is called like a volume (in a recording of a simulation or of the laboratory), else by
-// what it does.
+// useDevices finds which device is which volume of the engine: as the options say, by name if a
+// device is named like a volume (in a recording of a simulation or of the lab), else by what it
+// does.
 func (f *Fitting) useDevices() error {
 	busy := f.traffic()
 	if len(f.opt.Devices) > 0 {
@@ -51,7 +50,7 @@ func (f *Fitting) useDevices() error {
 	return nil
 }
 
-// NoDevices is the error of a recording that does not say what devices did.
+// NoDevices is the error of a recording without device statistics.
 func (f *Fitting) NoDevices() error {
 	e := &MissingError{
 		What:    "how the volumes were used",
@@ -69,7 +68,7 @@ func (f *Fitting) NoDevices() error {
 // A flow is how much a device did.
 type flow struct {
 	device       string
-	bytes, ops   float64 // means a second
+	bytes, ops   float64 // means per second
 	bytesOf, ofS []float64
 }
 
@@ -81,8 +80,8 @@ func names(flows []flow) []string {
 	return out
 }
 
-// traffic is what every device did, the busiest first, without those that show another one's I/O
-// again: the parts of a stripe, a partition, a loop device's file system.
+// traffic is what every device did, the busiest first, without devices that repeat another one's
+// I/O: the parts of a stripe, a partition, a loop device's file system.
 func (f *Fitting) traffic() []flow {
 	var out []flow
 	for _, t := range f.Signal(rules.DiskMoved) {
@@ -121,7 +120,7 @@ func (f *Fitting) givenDevices(busy []flow) error {
 	return nil
 }
 
-// namedDevices takes devices that are called as the volumes are; of a cluster, the leader's.
+// namedDevices uses devices that are named like the volumes; in a cluster, the leader's.
 func (f *Fitting) namedDevices() {
 	prefix := ""
 	if e, ok := f.engine.(Leading); ok {
@@ -137,8 +136,8 @@ func (f *Fitting) namedDevices() {
 	}
 }
 
-// guessDevices takes the busiest device for the data's, and the log's for a second one that is
-// written as often as the log is synced.
+// guessDevices takes the busiest device for the data's, and a second one that is written as often
+// as the log is synced for the log's.
 func (f *Fitting) guessDevices(busy []flow) {
 	if len(busy) == 0 {
 		return

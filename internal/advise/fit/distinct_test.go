@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// From how many different things so many draws met, it follows how many there are.
+// The number of different things follows from how many different ones so many draws hit.
 func TestDistinct(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		n := rapid.Float64Range(10, 1e7).Draw(rt, "things")
@@ -19,14 +19,14 @@ func TestDistinct(t *testing.T) {
 		}
 	})
 	if got := Distinct(99, 100); !math.IsInf(got, 1) {
-		t.Errorf("nearly every draw met another one: %v things", got)
+		t.Errorf("nearly every draw hit a different one: %v things", got)
 	}
 	if got := Distinct(0, 100); !math.IsNaN(got) {
-		t.Errorf("nothing met: %v", got)
+		t.Errorf("no repeated draw: %v", got)
 	}
 }
 
-// Quantities are written as package units reads them.
+// Quantities are written in package units' format.
 func TestQuantities(t *testing.T) {
 	for _, c := range []struct {
 		got  Quantity

@@ -1,21 +1,20 @@
-// Package fit makes a scenario of a recording: the YAML of package scenario that would have
+// Package fit makes a scenario from a recording: the YAML of package scenario that would have
 // produced it.
 //
-// The idea is that a recording is evidence, and evidence is of three kinds. Some of a scenario was
-// measured: a rate, a cache's size, a setting that an exporter tells. Some can be inferred, with an
-// honest range: a rate that stands still while requests queue is a limit; pages written again and
-// again tell how many there are. The rest is not in the recording, and is assumed: it says so, what
-// was taken, and how to measure it. Every [Value] carries which of the three it is and what it
-// rests on, and the YAML carries both as comments, so that whoever runs the scenario sees what it
-// rests on.
+// A recording is evidence, of three kinds. Some of a scenario was measured: a rate, a cache's size,
+// a setting that an exporter reports. Some can be inferred, with an honest range: a rate that stays
+// constant while requests queue is a limit; repeated writes of the same pages show how many there
+// are. The rest is not in the recording, and is assumed: the value then says so, what was assumed,
+// and how to measure it. Every [Value] carries which of the three it is and what it is based on,
+// and the YAML carries both as comments, so that whoever runs the scenario sees them.
 //
-// A limit that was never reached is not a limit: the most that was delivered is told, and the
-// volume is left without one.
+// A limit that was never reached is not known to be a limit: fit reports the most that was
+// delivered, and leaves the volume without a limit.
 //
-// What is asked of the database is taken for an open loop with the mean rate of what it completed.
-// That is what was asked as long as it caught up after each stall; a database that fell further and
-// further behind was asked more than its recording tells.
+// The load is taken to be an open loop with the mean rate of completed operations. That is correct
+// if the database caught up after each stall; if it fell further and further behind, the real load
+// was higher than the recording shows.
 //
-// The signals are those of package rules, laid on a grid by package diagnose: a recording of any
-// source that diagnose reads can be fitted, as far as it tells enough.
+// The signals are those of package rules, put on a grid by package diagnose: a recording of any
+// source that diagnose reads can be fitted, as far as it contains enough.
 package fit

@@ -26,11 +26,11 @@ func (e *ShortError) Hint() string {
 	return fmt.Sprintf("record longer: plimsoll record SOURCE... --for %s --out DIR (a diagnostic.data folder holds days: give all of it)", e.Need.Round(time.Second))
 }
 
-// A MissingError says that a recording lacks what a scenario cannot do without.
+// A MissingError says that a recording lacks something that a scenario requires.
 type MissingError struct {
 	What    string   // "what is asked of the database"
-	Metrics []string // one of each list's alternatives would do
-	From    string   // who gives it
+	Metrics []string // one alternative from each list is enough
+	From    string   // where to get it
 }
 
 func (e *MissingError) Error() string {
@@ -41,13 +41,13 @@ func (e *MissingError) Error() string {
 	return text
 }
 
-// Hint says who gives it.
+// Hint says where to get it.
 func (e *MissingError) Hint() string { return e.From }
 
-// An EngineError says that it is not plain which engine is to be fitted.
+// An EngineError says that it is unclear which engine to fit.
 type EngineError struct {
-	Found   []string // names in scenarios, none if no engine was seen
-	Without string   // the engine that is no database, "" if there is none
+	Found   []string // keys in scenarios, none if no engine was seen
+	Without string   // the engine that is not a database, "" if there is none
 }
 
 func (e *EngineError) Error() string {

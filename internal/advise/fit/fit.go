@@ -16,39 +16,39 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// Options say what of the recordings to fit.
+// Options say which part of the recordings to fit, and how.
 type Options struct {
-	// Pack is what recordings are read by.
+	// Pack defines the signals.
 	Pack *rules.Pack
-	// Engines are those that recordings may be of.
+	// Engines are the candidates.
 	Engines []engine.Engine
-	// From and To bound the time; zero means all there is.
+	// From and To bound the time; zero means all of it.
 	From, To time.Time
-	// Engine is the engine's key in scenarios. Empty: the one the recordings tell of.
+	// Engine is the engine's key in scenarios. Empty: the one in the recordings.
 	Engine string
 	// Name of the scenario. Empty: after the sources.
 	Name string
-	// Devices says which device is which volume: {"journal": "nvme2n1"}. What is not named is told
-	// by what it does.
+	// Devices says which device is which volume: {"journal": "nvme2n1"}. Others are recognised by
+	// what they do.
 	Devices map[string]string
-	// Volumes are what is known of volumes and no metric tells: {"data": {Type: "gp3", Size: 500 *
-	// units.GiB}}. Only type and size count.
+	// Volumes is what the user knows about volumes and no metric shows: {"data": {Type: "gp3",
+	// Size: 500 * units.GiB}}. Only type and size count.
 	Volumes map[string]catalog.Order
-	// Progress, if not nil, is told how far a stage has come.
+	// Progress, if not nil, receives the progress of a stage.
 	Progress func(stage string, done, total int)
 }
 
-// Fitted is a scenario with what it rests on.
+// Fitted is a scenario with its evidence.
 type Fitted struct {
 	// Name and Engine are the scenario's; Engine is its key there.
 	Name   string `json:"name"`
 	Engine string `json:"engine"`
-	// From and To are the time that was fitted.
+	// From and To are the fitted time.
 	From time.Time `json:"from"`
 	To   time.Time `json:"to"`
 	// Values are in the order of the YAML.
 	Values []Value `json:"values"`
-	// Remarks are about the whole: what may mislead.
+	// Remarks say what may mislead in the result as a whole.
 	Remarks []string `json:"remarks,omitempty"`
 }
 
@@ -62,9 +62,9 @@ func (f *Fitted) Value(key string) *Value {
 	return nil
 }
 
-// Fit makes a scenario of recordings of the same stretch of time. It fails when they cannot be
-// read, with a [ShortError] where they are too short, a [MissingError] where they lack what a
-// scenario needs, and an [EngineError] where it is not plain whose they are.
+// Fit makes a scenario from recordings of the same time. It fails if they cannot be read, with a
+// [ShortError] if they are too short, a [MissingError] if they lack something that a scenario
+// needs, and an [EngineError] if it is unclear which engine they are of.
 func Fit(ctx context.Context, in []recording.Reader, opt Options) (*Fitted, error) {
 	c, err := diagnose.Lay(ctx, in, diagnose.Options{Pack: opt.Pack, From: opt.From, To: opt.To, Progress: opt.Progress})
 	if err != nil {
@@ -87,7 +87,7 @@ func Fit(ctx context.Context, in []recording.Reader, opt Options) (*Fitted, erro
 	if err := e.Fit(f); err != nil {
 		return nil, err
 	}
-	if err := f.fitVolumes(); err != nil { // how much there is to hold is known now
+	if err := f.fitVolumes(); err != nil { // the size of the data is known by now
 		return nil, err
 	}
 	f.run()
@@ -118,7 +118,7 @@ func nameOf(in []recording.Reader) string {
 	return fmt.Sprintf("%s and %d more", names[0], len(names)-1)
 }
 
-// choose finds the engine to be fitted.
+// choose finds the engine to fit.
 func choose(c *rules.Case, opt *Options) (Engine, error) {
 	if opt.Engine != "" {
 		return engine.Facet[Engine](opt.Engines, opt.Engine, "be fitted")
@@ -143,7 +143,7 @@ func choose(c *rules.Case, opt *Options) (Engine, error) {
 	return nil, none
 }
 
-// A Fitting is a fit under way.
+// A Fitting is a fit in progress.
 type Fitting struct {
 	*rules.Case
 	engine  Engine
@@ -154,7 +154,7 @@ type Fitting struct {
 	remarks []string
 	// PeriodS is that of checkpoints, in seconds; 0: the engine has none.
 	PeriodS float64
-	// Data is what the data takes on its volume, in bytes, as far as it is known.
+	// Data is the size of the data on its volume in bytes, as far as known.
 	Data float64
 }
 
@@ -163,7 +163,7 @@ func (f *Fitting) Remark(format string, args ...any) {
 	f.remarks = append(f.remarks, fmt.Sprintf(format, args...))
 }
 
-// Gauge is the median of a signal that hardly changes: a setting. NaN if not measured.
+// Gauge is the median of a signal that hardly changes, such as a setting. NaN if not measured.
 func (f *Fitting) Gauge(signal *rules.Signal) float64 {
 	for _, t := range f.Signal(signal) {
 		if timeline.Count(t.Values) > 0 {
@@ -176,7 +176,7 @@ func (f *Fitting) Gauge(signal *rules.Signal) float64 {
 // Mean is a signal's mean over the known time; NaN if not measured.
 func (f *Fitting) Mean(signal *rules.Signal) float64 { return timeline.Mean(f.One(signal)) }
 
-// known is for how long a signal is known.
+// known is how long a signal is known.
 func (f *Fitting) known(values []float64) time.Duration {
 	return time.Duration(float64(timeline.Count(values)) * f.Grid.StepSeconds() * 1e9)
 }
@@ -184,15 +184,14 @@ func (f *Fitting) known(values []float64) time.Duration {
 // Enough checks that a recording is long enough.
 func (f *Fitting) Enough(values []float64, need time.Duration, why string) error {
 	got := f.known(values)
-	// The first sample of a counter begins no interval, and a cell at either end may be half known.
+	// A counter's first sample begins no interval, and a cell at either end may be half known.
 	if got+3*f.Grid.Step() >= need {
 		return nil
 	}
 	return &ShortError{Engine: f.engine.Traits().Key, Got: got, Need: need, Why: why}
 }
 
-// EnoughForRates checks that a recording without checkpoints is long enough for rates that mean
-// something.
+// EnoughForRates checks that a recording without checkpoints is long enough for meaningful rates.
 func (f *Fitting) EnoughForRates(values []float64) error {
 	return f.Enough(values, time.Minute, "a minute, for meaningful rates")
 }
@@ -212,14 +211,14 @@ func (f *Fitting) run() {
 // sections are the parts of a scenario, in the order of the YAML.
 var sections = []string{"run", "host", "volumes", "engine", "members", "workload"}
 
-// order puts values in the order of the YAML.
+// order sorts values in the order of the YAML.
 func (f *Fitting) order() {
 	slices.SortStableFunc(f.values, func(a, b *Value) int {
 		return slices.Index(sections, first(a.Key)) - slices.Index(sections, first(b.Key))
 	})
 }
 
-// Device is the nth of those that are fitted, "" if there are fewer.
+// Device is the nth of the fitted devices, "" if there are fewer.
 func (f *Fitting) Device(n int) string {
 	if n >= len(f.uses) {
 		return ""

@@ -19,7 +19,7 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// A real capture gives a scenario that can be read, or says why it does not.
+// A real capture gives a valid scenario, or an error that says why not.
 func TestCaptures(t *testing.T) {
 	for _, c := range []struct {
 		file  string
@@ -67,7 +67,7 @@ func TestCaptures(t *testing.T) {
 	}
 }
 
-// What is commented out is not in the scenario, and each value says what it rests on.
+// What is commented out is not in the scenario, and each value has its evidence.
 func TestYAML(t *testing.T) {
 	_, mem := run(t, trips[2].name, []byte(trips[2].yaml))
 	fitted, err := fit.Fit(context.Background(), []recording.Reader{mem}, fit.Options{Pack: pack, Engines: engines.All(), Name: `a "name": #1`})
@@ -87,7 +87,7 @@ func TestYAML(t *testing.T) {
 	}
 	for _, v := range fitted.Values {
 		if v.Evidence == "" {
-			t.Errorf("%s rests on nothing", v.Key)
+			t.Errorf("%s has no evidence", v.Key)
 		}
 		key := v.Key[strings.LastIndexByte(v.Key, '.')+1:]
 		line := key + ": " + v.Text
@@ -100,7 +100,7 @@ func TestYAML(t *testing.T) {
 	}
 }
 
-// The device that a person names is believed; one that is not there is told.
+// A device that the user names is used; a missing one is an error.
 func TestDevices(t *testing.T) {
 	_, mem := run(t, trips[2].name, []byte(trips[2].yaml))
 	in := []recording.Reader{mem}
@@ -115,12 +115,12 @@ func TestDevices(t *testing.T) {
 		_, err := fit.Fit(context.Background(), in, fit.Options{Pack: pack, Engines: engines.All(), Devices: devices})
 		var missing *fit.MissingError
 		if !errors.As(err, &missing) || missing.Hint() == "" {
-			t.Errorf("%v: %v, want what is missing and what there is", devices, err)
+			t.Errorf("%v: %v, want the missing device and the existing ones", devices, err)
 		}
 	}
 }
 
-// Without what a scenario needs there is none, and it is said who tells it.
+// Without something that a scenario needs there is none, and the error says where to get it.
 func TestMissing(t *testing.T) {
 	_, mem := run(t, trips[2].name, []byte(trips[2].yaml))
 	for engine, from := range map[string]string{
@@ -141,7 +141,7 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// said is what a scenario says, without comments.
+// said returns a scenario's text without comments.
 func said(t *testing.T, s *scenario.Scenario) string {
 	t.Helper()
 	if s == nil {

@@ -11,7 +11,7 @@ import (
 	"plimsoll/internal/model/catalog"
 )
 
-// Fact is a setting the sources told, by the first of its names that is there.
+// Fact is a setting from the sources, by the first of its names that exists.
 func (f *Fitting) Fact(names ...string) string {
 	for _, n := range names {
 		if v := f.Facts[n]; v != "" {
@@ -21,7 +21,7 @@ func (f *Fitting) Fact(names ...string) string {
 	return ""
 }
 
-// Number is a fact as a number, NaN if it is none.
+// Number is a fact as a number, NaN if it is not one.
 func (f *Fitting) Number(names ...string) float64 {
 	x, err := strconv.ParseFloat(f.Fact(names...), 64)
 	if err != nil {
@@ -61,7 +61,7 @@ func (f *Fitting) host() {
 	f.pageCache()
 }
 
-// pageCache enters when the kernel writes back.
+// pageCache enters the kernel's write-back settings.
 func (f *Fitting) pageCache() {
 	f.Add("host.filesystem", word("xfs"), Assumed, "the file system; xfs assumed (ext4 costs the same in the model)").AsDefault().ToKnow("findmnt")
 	const how = "sysctl vm.dirty_background_bytes vm.dirty_background_ratio"
@@ -109,5 +109,5 @@ func max0(values []float64) float64 {
 	return m
 }
 
-// seconds is a number of seconds as a Go duration.
+// seconds converts a number of seconds to a Go duration.
 func seconds(s float64) time.Duration { return time.Duration(s * 1e9) }

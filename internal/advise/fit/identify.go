@@ -13,20 +13,20 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// An identity is what a recording tells of a volume beside what it did: whose it is, and how large.
+// An identity is what a recording says about a volume besides its work: the provider, and the size.
 type identity struct {
-	given    catalog.Order // by a person: type and size alone; zero: not known
-	model    catalog.Model // of the device; zero: not known
-	provider string        // "": not known
-	whose    string        // what tells the provider
-	size     units.Size    // 0: not known
+	given    catalog.Order // by the user: only type and size; zero: unknown
+	model    catalog.Model // of the device; zero: unknown
+	provider string        // "": unknown
+	whose    string        // the evidence for the provider
+	size     units.Size    // 0: unknown
 	sizeHow  string
 	sizeIs   Known
-	parts    int // volumes of a stripe; 0: none that is known of
+	parts    int // volumes of a stripe; 0: none known
 	lacks    []string
 }
 
-// identify gathers what tells which product a volume may be.
+// identify collects what indicates which product a volume may be.
 func (f *Fitting) identify(u use) identity {
 	id := identity{given: f.opt.Volumes[u.volume]}
 	if t, err := catalog.Type(id.given.Type); err == nil {
@@ -64,7 +64,7 @@ func (f *Fitting) identifyModel(u use, id *identity) {
 	id.model, id.provider, id.whose = m, m.Provider, fmt.Sprintf("its model is %q", m.Name)
 }
 
-// instance is the machine's type, nil if it is not known.
+// instance is the machine's type, nil if unknown.
 func (f *Fitting) instance() *catalog.InstanceType {
 	i, err := catalog.Instance(f.Fact("instance_type"))
 	if err != nil {
@@ -73,8 +73,8 @@ func (f *Fitting) instance() *catalog.InstanceType {
 	return i
 }
 
-// identifySize finds how large the volume is: the device says it, or the file system on it, which
-// is a little smaller.
+// identifySize finds the volume's size from the device, or from its file system, which is a little
+// smaller.
 func (f *Fitting) identifySize(u use, id *identity) {
 	if id.given.Size > 0 {
 		id.size, id.sizeHow, id.sizeIs = id.given.Size, "given as such", Measured
@@ -92,8 +92,8 @@ func (f *Fitting) identifySize(u use, id *identity) {
 	}
 }
 
-// fileSystem is the size of the file system on a volume's device, and what tells it; 0 if nothing
-// does.
+// fileSystem is the size of the file system on a volume's device, and where it comes from; 0 if
+// unknown.
 func (f *Fitting) fileSystem(u use) (bytes float64, of string) {
 	if b := timeline.Max(f.For(rules.FilesystemSize, "device", u.device)); b > 0 {
 		return b, "its file system"
@@ -107,7 +107,7 @@ func (f *Fitting) fileSystem(u use) (bytes float64, of string) {
 	for _, t := range mounts {
 		at := t.Labels.Get("mount_point")
 		if at == "/" && slices.ContainsFunc(mounts, func(o timeline.Track) bool { return holdsData(o.Labels.Get("mount_point")) }) {
-			continue // the path may be a link to one of those
+			continue // the path may be a link to one of these
 		}
 		if u.volume != "data" && at != path || !beneath(path, at) || len(at) <= len(best) {
 			continue
@@ -119,7 +119,7 @@ func (f *Fitting) fileSystem(u use) (bytes float64, of string) {
 	return bytes, of
 }
 
-// holdsData tells whether a mount beside the root may be a database's.
+// holdsData reports whether a mount other than the root may be a database's.
 func holdsData(at string) bool {
 	for _, system := range []string{"/boot", "/dev", "/run", "/sys", "/tmp", "/proc", "/snap"} {
 		if beneath(at, system) {
@@ -129,16 +129,16 @@ func holdsData(at string) bool {
 	return at != "/"
 }
 
-// beneath tells whether a path lies in a folder.
+// beneath reports whether a path is in a folder.
 func beneath(path, folder string) bool {
 	return path != "" && (path == folder || folder == "/" || strings.HasPrefix(path, folder+"/"))
 }
 
-// fileSystemShare is the least that a file system tells of its volume: ext4 keeps up to a fiftieth
-// for itself, xfs less.
+// fileSystemShare is the least share of its volume that a file system reports: ext4 reserves up to
+// a fiftieth for itself, xfs less.
 const fileSystemShare = 0.975
 
-// roundGiB is the roundest number of GiB that a volume with a file system of such a size may have.
+// roundGiB is the roundest number of GiB that a volume with a file system of this size may have.
 func roundGiB(bytes float64) units.Size {
 	least := math.Ceil(bytes / float64(units.GiB))
 	most := math.Max(least, math.Floor(bytes/fileSystemShare/float64(units.GiB)))

@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/model/catalog"
 )
 
-// A seenVolume is a volume with all that the recording tells of it.
+// A seenVolume is a volume with everything that the recording says about it.
 type seenVolume struct {
 	*Fitting
 	use
@@ -24,7 +24,7 @@ type seenVolume struct {
 	onHost []string // levels that are the instance's, in words
 }
 
-// A candidate is a product that the volume may be, with how much speaks against it.
+// A candidate is a product that the volume may be, with a measure of what contradicts it.
 type candidate struct {
 	catalog.Match
 	against float64
@@ -38,12 +38,12 @@ const (
 	againstOrdered = 0.3
 	againstLatency = 1.5
 	againstRare    = 0.15
-	againstOff     = 20.0 // a level off by 2.5 % speaks half as much against it as one that was chosen
+	againstOff     = 20.0 // a level off by 2.5 % counts half as much as one that was chosen
 )
 
 var usual = []string{"gp3", "gp2", "io2", "io1", "hyperdisk-balanced", "pd-ssd", "pd-balanced", "premium-v2", "premium-ssd", "ultra", "st1", "sc1"}
 
-// matches are the products that would give what was seen, the likeliest first.
+// matches returns the products that would provide what was seen, the likeliest first.
 func (w *seenVolume) matches() []candidate {
 	s, ok := w.seen()
 	if !ok {
@@ -65,8 +65,8 @@ func (w *seenVolume) matches() []candidate {
 	return out
 }
 
-// latencyOff is how far the calm latency is from a type's own: the logarithm of the factor, 0 where
-// nothing is known.
+// latencyOff is how far the calm latency is from a type's own: the logarithm of the factor, 0 if
+// unknown.
 func (w *seenVolume) latencyOff(name string) float64 {
 	x := w.scaleOf(name)
 	if math.IsNaN(x) || x <= 0 {
@@ -75,7 +75,7 @@ func (w *seenVolume) latencyOff(name string) float64 {
 	return math.Abs(math.Log(x))
 }
 
-// scaleOf is the calm latency as a factor on a type's own; NaN where it is not known.
+// scaleOf is the calm latency as a factor of a type's own; NaN if unknown.
 func (w *seenVolume) scaleOf(name string) float64 {
 	t, err := catalog.Type(name)
 	if err != nil || t.Write == nil {
@@ -117,11 +117,11 @@ func (w *seenVolume) seen() (catalog.Seen, bool) {
 	return s, true
 }
 
-// hostWithin is how near a level must be to an instance's limit to be taken for it.
+// hostWithin is how close a level must be to an instance's limit to count as it.
 const hostWithin = 0.025
 
-// instances tells that a level is what the instance lets through to all its volumes, not the
-// volume's own; "" if it is not.
+// instances describes a level that is the instance's limit for all its volumes, not the volume's
+// own; "" if it is not.
 func (w *seenVolume) instances(x *level) string {
 	i := w.instance()
 	if i == nil || !i.HasEBS || x.sold != "" {
@@ -141,7 +141,7 @@ func (w *seenVolume) instances(x *level) string {
 	return ""
 }
 
-// reached tells whether a limit of the volume itself was met.
+// reached reports whether a limit of the volume itself was reached.
 func (w *seenVolume) reached() bool {
 	for i := range w.levels {
 		if x := &w.levels[i]; x.stood != nil && w.instances(x) == "" {
@@ -151,13 +151,13 @@ func (w *seenVolume) reached() bool {
 	return false
 }
 
-// nameable tells whether the evidence is good enough to name a product: it is known whose the
-// volume is, or a limit was met that is sold as such. A round number alone may be anybody's.
+// nameable reports whether the evidence is good enough to name a product: the provider is known, or
+// a limit was reached that is sold as such. A round number alone may be any provider's.
 func (w *seenVolume) nameable(best *candidate) bool {
 	return w.provider != "" || w.reached() && best.Sold
 }
 
-// local tells whether the device is one of the machine's own disks.
+// local reports whether the device is one of the machine's own disks.
 func (w *seenVolume) local() bool {
 	return w.given.Type == "" && w.model.Local || w.given.Local()
 }
@@ -189,9 +189,9 @@ func (w *seenVolume) enter(matches []candidate) {
 	w.enterScale(key, m.Order.Type)
 }
 
-// enterParts says of a device that the kernel makes of others that its parts are not known, where
-// no source tells them. What was fitted is then all of them as one: a stripe of gp3 looks like one
-// volume of other limits.
+// enterParts says about a device that the kernel combines from others that its parts are unknown,
+// if no source shows them. Then all of them were fitted as one: a stripe of gp3 looks like one
+// volume with other limits.
 func (w *seenVolume) enterParts() {
 	by := layer(w.device)
 	if by == "" || w.parts > 0 {
@@ -205,8 +205,8 @@ func (w *seenVolume) enterParts() {
 		w.volume, w.device, by)
 }
 
-// layer is what of the kernel's makes a device of others, by the device's name; "" if it is none of
-// those: the device mapper calls its devices dm-0 and so on, md its md0 (Linux,
+// layer is the kernel's layer that combines devices into this one, by the device's name; "" if none
+// does: the device mapper names its devices dm-0 and so on, md its md0 (Linux,
 // Documentation/admin-guide/devices.txt).
 func layer(device string) string {
 	name := lastPart(device)
@@ -218,7 +218,7 @@ func layer(device string) string {
 	return ""
 }
 
-// enterType enters what the volume is, with what else it may be.
+// enterType enters the volume's type, with alternatives.
 func (w *seenVolume) enterType(key string, m *candidate, fits bool, others []candidate) {
 	known, parts := Inferred, []string{}
 	if w.whose != "" {
@@ -252,10 +252,10 @@ func (w *seenVolume) enterType(key string, m *candidate, fits bool, others []can
 	v.Or = alternatives(others)
 }
 
-// alternativesMax is how many other products are told.
+// alternativesMax is how many other products are listed.
 const alternativesMax = 4
 
-// alternatives are other products as orders, with why they would do.
+// alternatives are other products as orders, with the reason why they are possible.
 func alternatives(others []candidate) []string {
 	var out []string
 	for _, c := range others[:min(len(others), alternativesMax)] {
@@ -274,7 +274,7 @@ func (w *seenVolume) enterSize(key string, size units.Size) {
 		ToKnow("lsblk; a volume's price, and its IOPS on some types, go by it")
 }
 
-// enterLevel enters one limit of a product: as it was met, or what the product has.
+// enterLevel enters one limit of a product: as it was reached, or the product's own.
 func (w *seenVolume) enterLevel(key string, x *level, m *candidate, fits bool) {
 	t, err := catalog.Type(m.Order.Type)
 	if err != nil {
@@ -311,7 +311,7 @@ func (w *seenVolume) enterLevel(key string, x *level, m *candidate, fits bool) {
 	}
 }
 
-// ordinary is a throughput as it is ordered: in MiB/s where it is a whole number of them.
+// ordinary is a throughput in the unit of an order: in MiB/s if it is a whole number of them.
 func ordinary(x float64) Quantity {
 	return Quantity{units.Size(math.Round(x)).Exact() + "/s", math.Round(x), "bytes/s"}
 }
@@ -320,7 +320,7 @@ func ordinary(x float64) Quantity {
 // long, since requests that come in pairs wait for each other.
 const scaleLow, scaleHigh = 0.8, 1.35
 
-// enterScale enters the latency where it is not the product's own.
+// enterScale enters the latency if it is not the product's own.
 func (w *seenVolume) enterScale(key, name string) {
 	x := w.scaleOf(name)
 	if math.IsNaN(x) || x <= 0 {
@@ -362,7 +362,7 @@ func (w *seenVolume) sizeKnown() Known {
 	return Assumed
 }
 
-// enterCustom enters the limits and the latency seen, where nothing names a product.
+// enterCustom enters the limits and the latency that were seen, if no product is known.
 func (w *seenVolume) enterCustom(matches []candidate, like *catalog.VolumeType) {
 	key := "volumes." + w.volume + "."
 	lacks := slices.Clone(w.lacks)
@@ -383,7 +383,7 @@ func (w *seenVolume) enterCustom(matches []candidate, like *catalog.VolumeType) 
 	w.enterSize(key, cmp.Or(w.size, w.room()))
 }
 
-// room is how large a volume is taken to be where nothing tells it: the data twice over.
+// room is the assumed size of a volume if it is unknown: twice the data.
 func (w *seenVolume) room() units.Size {
 	const least = 100 * units.GiB
 	if w.volume != "data" {

@@ -18,8 +18,8 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// device is a volume under random writes of one size, by so many clients each of whom waits for its
-// write: more than its queue takes, if its limit is to be reached.
+// device is a volume under random writes of one size, with clients that each wait for their write:
+// more than its queue holds, so that its limit can be reached.
 func device(order string, block units.Size, clients int, think string) string {
 	return fmt.Sprintf(`plimsoll: 1
 name: a device
@@ -31,7 +31,7 @@ workload: {arrivals: {clients: %d, think: %s}, mix: {update: 100%%}, document: {
 `, order, block.Exact(), clients, think)
 }
 
-// silent is a recording whose sources tell nothing of devices, as most exporters' do.
+// silent is a recording whose sources say nothing about devices, like most exporters.
 type silent struct{ *recording.Memory }
 
 func (s silent) Sources() []recording.Source {
@@ -45,7 +45,7 @@ func (s silent) Sources() []recording.Source {
 	return out
 }
 
-// orderOf is the volume as it was fitted.
+// orderOf is the fitted volume.
 func orderOf(t *testing.T, f *fit.Fitted) catalog.Order {
 	t.Helper()
 	sc, err := language.Parse("fitted.yaml", f.YAML(), nil)
@@ -67,10 +67,10 @@ func limitsOf(t *testing.T, o catalog.Order) (iops, bytes float64) {
 	return float64(l.Sustained.IOPS), float64(l.Sustained.Throughput)
 }
 
-// Products that can be rented, each under a load that reaches its IOPS, one that reaches its
-// throughput, and one that reaches neither. Its device tells its model and its size: then the
-// product is named, or among those that are told beside it, and what was named gives what the true
-// one does. Without a limit that was met no figure is told as known.
+// Rented products, each under a load that reaches its IOPS, one that reaches its throughput, and
+// one that reaches neither. The device reports its model and size: then the product is named, or is
+// among the listed alternatives, and the named one provides what the true one does. Without a
+// reached limit no figure is reported as known.
 func TestProducts(t *testing.T) {
 	if underRace {
 		t.Skip("minutes of virtual time; made without the race detector")
@@ -129,7 +129,7 @@ func checkProduct(t *testing.T, fitted *fit.Fitted, was catalog.Order, reached b
 		t.Fatalf("%s of %s, want %s of %s", got.Name, got.Provider, want.Name, want.Provider)
 	}
 	if got != want && !strings.Contains(strings.Join(kind.Or, "\n"), "type: "+want.Name+",") {
-		t.Errorf("%s, or %q: %s is not among them", got.Name, kind.Or, want.Name)
+		t.Errorf("%s, alternatives %q: %s is not among them", got.Name, kind.Or, want.Name)
 	}
 	if v.Size != was.Size || v.Members() != was.Members() {
 		t.Errorf("%v over %d, want %v over %d", v.Size, v.Members(), was.Size, was.Members())
@@ -147,7 +147,7 @@ func checkProduct(t *testing.T, fitted *fit.Fitted, was catalog.Order, reached b
 		return
 	}
 	if known == 0 {
-		t.Error("a limit was met, and none was found")
+		t.Error("a limit was reached, but none was found")
 	}
 	wantIOPS, wantBytes := limitsOf(t, was)
 	gotIOPS, gotBytes := limitsOf(t, v)
@@ -157,8 +157,8 @@ func checkProduct(t *testing.T, fitted *fit.Fitted, was catalog.Order, reached b
 	}
 }
 
-// Without a word of the device, what is sold as such is named where it was met, and nothing where
-// it was not, or where a figure may be anybody's.
+// Without any report by the device, a limit that is sold as such is named if it was reached;
+// nothing is named if none was reached, or if a figure may be any provider's.
 func TestProductsUntold(t *testing.T) {
 	if underRace {
 		t.Skip("minutes of virtual time; made without the race detector")
@@ -184,7 +184,7 @@ func TestProductsUntold(t *testing.T) {
 		if v := fitted.Value("volumes.data.type"); v.Text != c.want {
 			t.Errorf("%s is %s, want %s: %s", c.order, v.Text, c.want, v.Evidence)
 		}
-		// A person knows more: then it is that product, with the figures that were met.
+		// The user knows more: then it is that product, with the figures that were reached.
 		told, err := fit.Fit(context.Background(), []recording.Reader{silent{mem}}, fit.Options{
 			Pack: pack, Engines: engines.All(),
 			Engine: "streams", Volumes: map[string]catalog.Order{"data": {Type: "gp3", Size: 300 * units.GiB}},
@@ -198,8 +198,8 @@ func TestProductsUntold(t *testing.T) {
 	}
 }
 
-// What node_exporter tells of a device is as good as what our own recorder tells: udev's name of
-// its model, and the file system on it.
+// What node_exporter reports about a device is as good as our own recorder's: udev's name of its
+// model, and the file system on it.
 func TestProductsOfAnExporter(t *testing.T) {
 	_, mem := run(t, "device.yaml", []byte(device("{type: custom, size: 100GiB, latency: {like: gp3}}", 8*units.KiB, 4, "20ms")))
 	src := mem.Sources()[0]

@@ -12,15 +12,15 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// near is how far off a value that can be known may be.
+// near is how far off a knowable value may be.
 const near = 0.10
 
-// A trip is a scenario and what a recording of it must tell, in base units.
+// A trip is a scenario and what its recording must show, in base units.
 type trip struct {
 	name, yaml string
 	want       map[string]float64
 	words      map[string]string
-	// unreached are limits that the run stays under, so that none may be set.
+	// unreached are limits that the run does not reach, so that none may be set.
 	unreached []string
 }
 
@@ -108,8 +108,8 @@ workload: {arrivals: {poisson: 3000/s}, mix: {read: 60%, update: 40%}}
 		words: map[string]string{"volumes.data.type": "gp3", "volumes.wij.type": "gp3", "volumes.journal.type": "gp3"},
 	},
 	{
-		// At its limit of bytes the writeback's requests come at one rate, far below what the
-		// volume lets through: no limit.
+		// At its limit of bytes, the writeback's requests have a constant rate, far below the
+		// volume's: that is not a limit.
 		name: "WiredTiger behind the kernel's writeback",
 		yaml: `plimsoll: 1
 run: {duration: 5min, warmup: 2min}
@@ -123,7 +123,7 @@ workload: {preset: wiredtiger-lab}
 	},
 }
 
-// run simulates a scenario and keeps what exporters would have told.
+// run simulates a scenario and records what exporters would have reported.
 func run(t *testing.T, name string, yaml []byte) (*simulate.Result, *recording.Memory) {
 	t.Helper()
 	sc, err := language.Parse(name, yaml, nil)
@@ -141,9 +141,9 @@ func run(t *testing.T, name string, yaml []byte) (*simulate.Result, *recording.M
 // underRace says that the race detector is on.
 var underRace bool
 
-// What is knowable of a simulated scenario is found again in its recording, and the scenario that
-// was found gives the same rate of writes. How near its latencies come is told, not asserted: they
-// hang on what no recording tells.
+// Everything knowable about a simulated scenario is found in its recording, and the fitted scenario
+// has the same rate of writes. Its latencies are printed, not asserted: they depend on things that
+// no recording contains.
 func TestRoundTrip(t *testing.T) {
 	if underRace {
 		t.Skip("minutes of virtual time; made without the race detector")

@@ -10,42 +10,42 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// Known says how a value is known.
+// Known says how a value became known.
 type Known string
 
 // The kinds of evidence.
 const (
-	Measured Known = "measured" // a counter or a setting tells it
-	Inferred Known = "inferred" // it follows from what was measured, by the reasoning in its evidence
-	Assumed  Known = "assumed"  // it is not in the recording
+	Measured Known = "measured" // from a counter or a setting
+	Inferred Known = "inferred" // derived from what was measured, by the reasoning in its evidence
+	Assumed  Known = "assumed"  // not in the recording
 )
 
-// A Value is one value of the scenario and how it is known.
+// A Value is one value of the scenario with its evidence.
 type Value struct {
-	// Key is its path of keys in the scenario: "volumes.data.iops".
+	// Key is its path in the scenario: "volumes.data.iops".
 	Key string `json:"key"`
-	// Text is the value as the YAML has it: "2998", "5GB".
+	// Text is the value in the YAML's format: "2998", "5GB".
 	Text string `json:"value"`
 	// Number is the same as a number in Unit, which is a base unit (bytes, bytes/s, seconds, 1/s,
-	// ratio, or "" for a count); nil of words.
+	// ratio, or "" for a count); nil for words.
 	Number *float64 `json:"number"`
 	Unit   string   `json:"unit,omitempty"`
 	Known  Known    `json:"known"`
-	// Evidence is what it rests on, or why it is not known.
+	// Evidence is what it is based on, or why it is unknown.
 	Evidence string `json:"evidence"`
-	// Low and High bound what it may be, in Unit, where there is a bound.
+	// Low and High bound what it may be, in Unit, if there is a bound.
 	Low  *float64 `json:"low,omitempty"`
 	High *float64 `json:"high,omitempty"`
-	// Measure is how to find out what is assumed.
+	// Measure says how to measure what is assumed.
 	Measure string `json:"measure,omitempty"`
-	// Or are other values that would do as well: whole volumes, where this is a volume's type.
+	// Or are other possible values: whole volumes, if this is a volume's type.
 	Or []string `json:"or,omitempty"`
-	// Default says that the scenario leaves it to the default, which Text is: in the YAML the line
-	// is commented out. Without a Text there is no default either.
+	// Default says that the scenario uses the default, which Text is: in the YAML the line is
+	// commented out. Without a Text there is no default either.
 	Default bool `json:"default"`
 }
 
-// Between gives a value its range; a bound that is not finite is none.
+// Between sets a value's range; a bound that is not finite is omitted.
 func (v *Value) Between(low, high float64) *Value {
 	if !math.IsNaN(low) && !math.IsInf(low, 0) {
 		v.Low = &low
@@ -56,19 +56,19 @@ func (v *Value) Between(low, high float64) *Value {
 	return v
 }
 
-// ToKnow says how to find out.
+// ToKnow sets how to measure it.
 func (v *Value) ToKnow(how string) *Value {
 	v.Measure = how
 	return v
 }
 
-// AsDefault leaves the value to the scenario's default.
+// AsDefault makes the scenario use the default.
 func (v *Value) AsDefault() *Value {
 	v.Default = true
 	return v
 }
 
-// Set gives the value another quantity.
+// Set replaces the value's quantity.
 func (v *Value) Set(q Quantity) {
 	v.Text, v.Unit, v.Number = q.text, q.unit, nil
 	if !math.IsNaN(q.number) {
@@ -76,20 +76,20 @@ func (v *Value) Set(q Quantity) {
 	}
 }
 
-// A Quantity is a value before it is known how it is known.
+// A Quantity is a value without its evidence.
 type Quantity struct {
 	text   string
 	number float64 // NaN: it is a word
 	unit   string
 }
 
-// word is a value that is no number.
+// word is a value that is not a number.
 func word(text string) Quantity { return Quantity{text: text, number: math.NaN()} }
 
 // Boolean is true or false.
 func Boolean(b bool) Quantity { return word(strconv.FormatBool(b)) }
 
-// Significant rounds to four digits: a rate that was measured over some minutes has no more.
+// Significant rounds to four digits: a rate that was measured for some minutes has no more.
 func Significant(x float64) float64 {
 	y, err := strconv.ParseFloat(strconv.FormatFloat(x, 'e', 3, 64), 64)
 	if err != nil {
@@ -100,7 +100,7 @@ func Significant(x float64) float64 {
 
 func plain(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 
-// Count is a whole number of things.
+// Count is a whole number.
 func Count(x float64) Quantity {
 	return Quantity{plain(math.Round(x)), math.Round(x), ""}
 }
@@ -110,13 +110,13 @@ func rate(x float64) Quantity {
 	return Quantity{plain(x) + "/s", x, "1/s"}
 }
 
-// Exactly is a size in bytes as a source reported it.
+// Exactly is a size in bytes as reported by a source.
 func Exactly(x float64) Quantity {
 	s := units.Size(math.Round(x))
 	return Quantity{s.Exact(), float64(s), "bytes"}
 }
 
-// About is a size in bytes that was computed, to three digits.
+// About is a computed size in bytes, rounded to three digits.
 func About(x float64) Quantity {
 	x = Significant(math.Round(x))
 	for _, u := range []struct {
@@ -135,7 +135,7 @@ func throughput(x float64) Quantity {
 	return Quantity{q.text + "/s", q.number, "bytes/s"}
 }
 
-// Ratio is a part of a whole, printed as a percentage with two decimals at most.
+// Ratio is a share, printed as a percentage with at most two decimals.
 func Ratio(x float64) Quantity {
 	x = math.Round(x*1e4) / 1e4
 	return Quantity{plain(math.Round(x*1e4)/100) + "%", x, "ratio"}
@@ -179,7 +179,7 @@ func (f *Fitting) Add(key string, q Quantity, known Known, evidence string, args
 	return v
 }
 
-// Zero is x, or 0 where it is not known.
+// Zero is x, or 0 if x is unknown.
 func Zero(x float64) float64 {
 	if math.IsNaN(x) {
 		return 0

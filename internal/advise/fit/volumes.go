@@ -11,11 +11,11 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// likeType is whose latency a volume is taken to be like, in shape: a mean over a second says
-// nothing of single requests' spread.
+// likeType is the type whose latency's shape is assumed: a mean over a second says nothing about
+// the spread of single requests.
 const likeType = "gp3"
 
-// fitVolumes enters what each volume is.
+// fitVolumes enters each volume.
 func (f *Fitting) fitVolumes() error {
 	like, err := catalog.Type(likeType)
 	if err != nil {
@@ -43,13 +43,13 @@ func (f *Fitting) fitVolumes() error {
 	return nil
 }
 
-// On is a device's signal; nil if not measured.
+// On returns a device's signal; nil if not measured.
 func (f *Fitting) On(device string, signal *rules.Signal) []float64 {
 	return f.For(signal, "device", device)
 }
 
-// exceeded is for how much of the time a volume itself said that it was over one of its limits: the
-// driver's counters, where their volume is called like the device, or is the only one.
+// exceeded is for how much of the time a volume itself reported that it was over one of its limits:
+// the driver's counters, if their volume is named like the device, or is the only one.
 func (f *Fitting) exceeded(device string, signal *rules.Signal) []float64 {
 	tracks := f.Signal(signal)
 	for _, t := range tracks {
@@ -60,33 +60,32 @@ func (f *Fitting) exceeded(device string, signal *rules.Signal) []float64 {
 	return nil
 }
 
-// The volume's own counters prove a limit where it was exceeded nearly all of a cell, in as many
+// The volume's own counters prove a limit if it was exceeded for nearly all of a cell, in as many
 // cells as make a plateau.
 const (
 	exceededAll   = 0.95
 	exceededCells = 5
 	plateauWidth  = 0.05
-	// gradesMin is the share of those cells that must stand at one level.
+	// gradesMin is the share of those cells that must be at one level.
 	gradesMin = 0.35
 )
 
-// A level is what a rate of a device came to: where it stood at a limit, or the most that was
-// delivered.
+// A level is a constant rate of a device at a limit, or the most that was delivered.
 type level struct {
 	field, unit string // "iops", "read IOPS"
 	as          func(float64) Quantity
 	stood       *timeline.Plateau // nil: no limit was reached
 	proof, sold string
-	low, high   float64 // between which it stood
-	queued      float64 // requests meanwhile
+	low, high   float64 // its range
+	queued      float64 // requests in flight meanwhile
 	most, often float64 // delivered in one second, and in more than a fiftieth of them
 }
 
 // requests are the signals of one direction's requests.
 var requests = map[string]*rules.Signal{"read": rules.DiskReads, "write": rules.DiskWrites}
 
-// levels are what the volume's IOPS and throughput came to. A volume that is rented counts reads
-// and writes together.
+// levels are those of the volume's IOPS and throughput. For a rented volume reads and writes count
+// together.
 func (f *Fitting) levels(l rules.Limit, rented bool) []level {
 	var out []level
 	for _, x := range []struct {
@@ -126,15 +125,15 @@ func (f *Fitting) levels(l rules.Limit, rented bool) []level {
 	return standing(out)
 }
 
-// A rate that stands only where another does is no limit if it was followedOver times as much in
-// other seconds: at a limit of bytes, requests of one size come at one rate. Of a volume whose
-// credits ran out the other does not stand there.
+// A rate that is constant only where another is too is not a limit, if it was followedOver times as
+// high in other seconds: at a limit of bytes, requests of one size have a constant rate. If a
+// volume's credits have run out, the other rate is not constant there.
 const (
 	followedOver  = 1.25
 	followedShare = 0.9 // of its cells
 )
 
-// standing takes back limits that follow from another.
+// standing removes limits that follow from another.
 func standing(levels []level) []level {
 	follows := func(x, by *level) bool {
 		if x.stood == nil || by.stood == nil {
@@ -153,11 +152,11 @@ func standing(levels []level) []level {
 	return levels
 }
 
-// overShare of the seconds may be over a limit: sampling, and requests that the limit counts as
-// one.
+// overShare of the seconds may exceed a limit: because of sampling, and of requests that the limit
+// counts as one.
 const overShare = 0.02
 
-// text tells of a level in a sentence.
+// text describes a level in a sentence.
 func (x *level) text(f *Fitting) string {
 	if x.stood == nil {
 		return fmt.Sprintf("its %s limit: at least %s%s was delivered in a second, and the limit was not reached", x.field, trim(x.as(x.most)), unit(x.unit))
@@ -166,7 +165,7 @@ func (x *level) text(f *Fitting) string {
 		units.Seconds(f.Seconds(x.stood.Cells)), units.Number(x.queued), x.proof)
 }
 
-// limits enters the volume's IOPS and throughput as they were seen, if they were reached.
+// limits enters the volume's IOPS and throughput, if their limits were reached.
 func (w *seenVolume) limits(key string) {
 	for i := range w.levels {
 		x := &w.levels[i]
@@ -183,7 +182,7 @@ func (w *seenVolume) limits(key string) {
 	}
 }
 
-// atLimit are the cells in which a limit was met.
+// atLimit returns the cells in which a limit was reached.
 func (w *seenVolume) atLimit() timeline.Mask {
 	at := make(timeline.Mask, w.Grid.N)
 	for i := range w.levels {
@@ -207,7 +206,7 @@ func unit(u string) string {
 	return " " + u
 }
 
-// trim prints a limit for a sentence.
+// trim formats a limit for a sentence.
 func trim(q Quantity) string {
 	if q.unit == "bytes/s" {
 		return units.Bytes(q.number) + "/s"
@@ -216,19 +215,19 @@ func trim(q Quantity) string {
 }
 
 // A latency is taken from cells in which the device had some requests, and as few in flight as in
-// the calmest quarter of them; one in flight on average is few on any device. Of these, those count
-// in which the fewest bytes were moved, as they have the fewest requests that came together and
-// waited for each other.
+// the calmest quarter of them; one in flight on average is few on any device. Of these, those with
+// the fewest bytes count, because they have the fewest requests that arrived together and waited
+// for each other.
 const (
 	calmQueue  = 1.0
 	calmOps    = 1.0
 	calmCells  = 5
 	calmShare  = 0.1
-	flushFloor = 50e-6 // a flush that takes less costs nothing beside the write before it
-	apart      = 0.15  // from which reads get a latency of their own
+	flushFloor = 50e-6 // a flush that takes less is negligible beside the write before it
+	apart      = 0.15  // difference from which reads get a latency of their own
 )
 
-// calm is where a device worked with few requests in flight, and at none of its limits.
+// calm is where a device had few requests in flight, and was at none of its limits.
 func (f *Fitting) calm(l rules.Limit, rate []float64) timeline.Mask {
 	cells := timeline.Where(rate, func(x float64) bool { return x >= calmOps })
 	for _, p := range []*timeline.Plateau{l.IOPS, l.Throughput} {
@@ -255,7 +254,7 @@ type await struct {
 	seconds []float64 // means of a second each; NaN elsewhere
 }
 
-// median is the usual time, NaN where there are too few seconds.
+// median is the usual time, NaN if there are too few seconds.
 func (a *await) median() float64 {
 	if timeline.Count(a.seconds) < calmCells {
 		return math.NaN()
@@ -272,7 +271,7 @@ func (f *Fitting) calmAwaits(l rules.Limit) (out struct{ writes, reads await }) 
 	return out
 }
 
-// latency enters how long requests take: like a type's in shape, scaled to the mean that was seen.
+// latency enters how long requests take: with a type's shape, scaled to the mean that was seen.
 func (w *seenVolume) latency(key string, like *catalog.VolumeType) {
 	usualWrite, usualRead := like.Write.Latency().Mean().Std().Seconds(), like.Read.Latency().Mean().Std().Seconds()
 	write, read := w.calm.writes.median()/usualWrite, w.calm.reads.median()/usualRead
@@ -288,8 +287,8 @@ func (w *seenVolume) latency(key string, like *catalog.VolumeType) {
 	}
 	w.Add(key+"latency.scale", factor(main), Inferred, "%s took %s (median of %d s with few in flight), and %s on a %s", what,
 		units.Seconds(k.median()), timeline.Count(k.seconds), units.Seconds(usual), likeType).
-		// Requests that come in pairs wait for each other at a limit, seen or not: that makes it
-		// longer, never shorter.
+		// Requests that arrive together wait for each other at a limit, visible or not: that makes
+		// it longer, never shorter.
 		Between(math.NaN(), timeline.Quantile(k.seconds, 0.75)/usual)
 	if !math.IsNaN(read) && !math.IsNaN(write) && math.Abs(read/write-1) > apart && read > 0 {
 		lat := like.Read.Latency()
@@ -310,19 +309,19 @@ func (w *seenVolume) latency(key string, like *catalog.VolumeType) {
 	}
 }
 
-// slotsUsual is what the block layer keeps in flight on a rented volume, as package catalog
-// assumes.
+// slotsUsual is how many requests the block layer keeps in flight on a rented volume, as package
+// catalog assumes.
 const slotsUsual = 32
 
-// A queue is full where it stands still at a limit for some seconds, and is hardly ever longer.
+// A queue is full if it stays at a limit for some seconds, and is hardly ever longer.
 const (
 	slotsCells = 3
 	slotsLeast = 4
 	slotsOver  = 1.25
 )
 
-// slots enters how many requests the device takes at once: a queue that stands still while requests
-// wait outside.
+// slots enters how many requests the device takes at a time: the length of a queue that stays
+// constant while requests wait outside.
 func (w *seenVolume) slots(key string, product bool) {
 	queue := w.On(w.device, rules.DiskQueue)
 	how := "cat /sys/block/" + lastPart(w.device) + "/queue/nr_requests"
@@ -344,5 +343,5 @@ func (w *seenVolume) slots(key string, product bool) {
 	}
 }
 
-// lastPart is a device's name without the member it belongs to.
+// lastPart is a device's name without its member.
 func lastPart(device string) string { return device[strings.LastIndexByte(device, '/')+1:] }

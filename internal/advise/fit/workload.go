@@ -9,25 +9,25 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// A Share is a kind of operation and how many came a second.
+// A Share is a kind of operation with its rate.
 type Share struct {
 	Kind string  // in workload.mix
 	Rate float64 // 1/s
 }
 
-// A Load is what was asked, as far as an engine tells it.
+// A Load is the workload, as far as an engine reports it.
 type Load struct {
 	Shares []Share
-	Ops    []float64 // what the rate was read from, over time; nil: not known
+	Ops    []float64 // the rate over time; nil: unknown
 	How    Known     // of the mix
 	RateOf string    // what was counted
-	MixOf  string    // how it is known what operations did
+	MixOf  string    // the evidence for the mix
 }
 
-// shareMin is under which a kind of operation is left out of the mix.
+// shareMin is the share below which a kind of operation is left out of the mix.
 const shareMin = 0.0005
 
-// Arrivals enters the rate and the mix. It fails where nothing was asked.
+// Arrivals enters the rate and the mix. It fails if there was no load.
 func (f *Fitting) Arrivals(l Load) error {
 	total := 0.0
 	l.Shares = slices.DeleteFunc(l.Shares, func(s Share) bool { return !(s.Rate > 0) })
@@ -54,8 +54,8 @@ func (f *Fitting) Arrivals(l Load) error {
 	for _, s := range l.Shares {
 		total += s.Rate
 	}
-	// Shares are written in hundredths of a percent and must be 100 % together: the largest takes
-	// what rounding leaves.
+	// Shares are written in hundredths of a percent and must add up to 100 %: the largest takes the
+	// rounding error.
 	slices.SortStableFunc(l.Shares, func(a, b Share) int { return -cmp.Compare(a.Rate, b.Rate) })
 	rest := 1.0
 	for _, s := range l.Shares[1:] {
@@ -71,7 +71,7 @@ func (f *Fitting) Arrivals(l Load) error {
 	return nil
 }
 
-// spread is the least and the most rate of whole minutes, of nine in ten; NaN with fewer than
+// spread is the lowest and highest rate of whole minutes, for nine in ten; NaN with fewer than
 // three.
 func (f *Fitting) spread(ops []float64) (low, high float64) {
 	cells := max(1, int(60/f.Grid.StepSeconds()))

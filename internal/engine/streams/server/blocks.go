@@ -15,10 +15,10 @@ import (
 	"plimsoll/internal/base/random"
 )
 
-// dataMax bounds the extent of random blocks: what is read must have been written before.
+// dataMax bounds the extent of random blocks: what is read must be written first.
 const dataMax = 512 << 20
 
-// alignment is what direct I/O asks of memory and offsets.
+// alignment is what direct I/O requires of memory and offsets.
 const alignment = 4096
 
 // A blockFile is read and written in random blocks past the page cache.
@@ -29,12 +29,12 @@ type blockFile struct {
 
 	mu    sync.Mutex
 	file  *os.File
-	gone  map[uint64]uint64 // key to seq of what another key's block overwrote
-	owner map[uint64]record // block to what is in it
-	locks [64]sync.Mutex    // a block is written by one at a time
+	gone  map[uint64]uint64 // maps a key to the seq that another key's block overwrote
+	owner map[uint64]record // maps a block to its content
+	locks [64]sync.Mutex    // serializes the writes of a block
 }
 
-// buffer gives memory that direct I/O takes.
+// buffer returns memory that is suitable for direct I/O.
 func buffer(bytes int64) ([]byte, error) {
 	b, err := unix.Mmap(-1, 0, int(bytes), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 	if err != nil {
@@ -88,7 +88,7 @@ func (f *blockFile) read(b []byte, chance *random.Stream) error {
 	return err
 }
 
-// blockOf is where a key's block is: anywhere, and the same each time.
+// blockOf is the position of a key's block: pseudo-random, and always the same.
 func (f *blockFile) blockOf(key uint64) uint64 { return mix(key) % f.blocks }
 
 // write writes a key's block.
@@ -153,7 +153,7 @@ func (f *blockFile) open(find bool) error {
 	return nil
 }
 
-// find gives what a key's block holds, or held before another took it.
+// find returns what a key's block contains, or contained before another key overwrote it.
 func (f *blockFile) find(key uint64) (seq uint64, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A logFile is appended to, and begins again at its end.
+// A logFile is appended to, and starts again at its end.
 type logFile struct {
 	size int64
 
@@ -23,30 +23,29 @@ type logFile struct {
 	file *os.File
 	end  int64
 	lap  uint32
-	// older are the records of the lap before that are still there, laid those of this one, in
-	// order.
+	// older are the remaining records of the previous lap, laid those of this one, in order.
 	older, laid []placed
-	gone        map[uint64]uint64 // key to seq of what was overwritten
-	newest      map[uint64]uint64 // key to seq of what was written last
+	gone        map[uint64]uint64 // maps a key to the seq that was overwritten
+	newest      map[uint64]uint64 // maps a key to the seq that was written last
 
 	waiting []waiter
-	busy    bool // somebody syncs
+	busy    bool // a sync is in progress
 }
 
-// A waiter has appended, and waits for a sync of the file that he wrote to: after a restart it is
-// another.
+// A waiter has appended, and waits for a sync of the file that it wrote to: a restart opens a new
+// one.
 type waiter struct {
 	told chan turn
 	file *os.File
 }
 
-// A placed record is where it stands.
+// A placed record is one with its position.
 type placed struct {
 	record
 	at, end int64
 }
 
-// A turn is what somebody who waits is told: the sync's outcome, or to sync himself.
+// A turn is sent to a waiter: the sync's outcome, or the order to sync.
 type turn struct {
 	err  error
 	lead bool
@@ -70,7 +69,7 @@ func createLog(path string, size int64, prewritten bool) (*logFile, error) {
 	return &logFile{size: size, file: f, lap: 1, gone: map[uint64]uint64{}, newest: map[uint64]uint64{}}, nil
 }
 
-// layBytes is written at once when a file is laid out.
+// layBytes is written at a time when a file is laid out.
 const layBytes = 1 << 20
 
 func writeAll(f *os.File, size int64) error {
@@ -83,7 +82,7 @@ func writeAll(f *os.File, size int64) error {
 	return nil
 }
 
-// append writes a record of so many bytes and returns when it is durable.
+// append writes a record of this length and returns when it is durable.
 func (l *logFile) append(r record, length int64) error {
 	l.mu.Lock()
 	if l.file == nil {
@@ -110,10 +109,10 @@ func (l *logFile) append(r record, length int64) error {
 	return nil
 }
 
-// write puts a record at the end. The caller holds the lock.
+// write writes a record at the end. The caller holds the lock.
 func (l *logFile) write(r record, length int64) error {
 	if length > l.size {
-		l.size = length // as the model: the file is as large as its largest record
+		l.size = length // as in the model: the file is at least as large as its largest record
 	}
 	if l.end+length > l.size {
 		for _, p := range l.older {
@@ -142,7 +141,7 @@ func (l *logFile) write(r record, length int64) error {
 // forget remembers a record that is overwritten.
 func (l *logFile) forget(p placed) { l.gone[p.key] = max(l.gone[p.key], p.seq) }
 
-// sync makes durable what was appended, tells those who waited for it, and hands the next turn on.
+// sync makes appended records durable, notifies the waiters for them, and passes on the turn.
 func (l *logFile) sync() {
 	l.mu.Lock()
 	served, file := l.waiting, l.file
@@ -183,7 +182,7 @@ func datasync(f *os.File) error {
 	return errors.Join(err, os.NewSyscallError("fdatasync", sync))
 }
 
-// close drops the file with nothing flushed.
+// close closes the file without flushing.
 func (l *logFile) close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -195,7 +194,7 @@ func (l *logFile) close() error {
 	return f.Close()
 }
 
-// open reads what there is after a restart: the records, and where the newest lap ends.
+// open reads the file after a restart: the records, and where the newest lap ends.
 func (l *logFile) open(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
@@ -231,7 +230,7 @@ func (l *logFile) open(path string) error {
 	return nil
 }
 
-// scan finds all whole records.
+// scan finds all complete records.
 func scan(text []byte) []placed {
 	magic := binary.LittleEndian.AppendUint32(nil, recordMagic)
 	var out []placed
@@ -252,7 +251,7 @@ func scan(text []byte) []placed {
 	return out
 }
 
-// find gives the newest record of a key that was written, or after a restart is there.
+// find returns the newest record of a key that was written or, after a restart, found.
 func (l *logFile) find(key uint64) (seq uint64, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

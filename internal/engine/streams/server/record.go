@@ -21,8 +21,8 @@ type record struct {
 	key, seq uint64
 }
 
-// put makes a record of all of b. Its payload is told by key and seq, and differs from what any
-// other record left there, so that a torn one is seen.
+// put fills b with a record. Its payload depends on key and seq, and differs from what any other
+// record left there, so that a torn one is detected.
 func (r record) put(b []byte) {
 	x := mix(r.key) ^ mix(r.seq+1)
 	for i := headerBytes; i < len(b); i++ {
@@ -39,7 +39,7 @@ func (r record) put(b []byte) {
 	binary.LittleEndian.PutUint32(b[4:], crc32.Checksum(b[8:], castagnoli))
 }
 
-// take reads the record that b begins with; false: there is no whole one.
+// take reads the record at the beginning of b; ok is false if it is not complete.
 func take(b []byte) (r record, length int, ok bool) {
 	if len(b) < headerBytes || binary.LittleEndian.Uint32(b) != recordMagic {
 		return record{}, 0, false

@@ -23,7 +23,6 @@ var (
 	errStart = errors.New("streams: the machine has no volume called data, wal or journal: name one so in the scenario")
 )
 
-// A server makes the I/O.
 type server struct {
 	cfg     streams.Config
 	logPath string
@@ -36,13 +35,13 @@ type server struct {
 	seed  random.Seed
 }
 
-// A connection has a buffer and a chance of its own: one operation at a time.
+// A connection has its own buffer and random stream, for one operation at a time.
 type connection struct {
 	buffer []byte
 	chance *random.Stream
 }
 
-// New makes a server of what a scenario says under engine.streams.
+// New makes the server that a scenario describes under engine.streams.
 func New(cfg streams.Config) (lab.Server, error) {
 	if err := cfg.Check().Err(); err != nil {
 		return nil, err
@@ -90,8 +89,8 @@ func (s *server) Start(ctx context.Context, m *lab.Machine, progress lab.Progres
 	return nil
 }
 
-// extent is how much is laid out for random blocks: what is asked for, as far as there is room and
-// patience.
+// extent is how much is laid out for random blocks: what is asked for, within the available space
+// and dataMax.
 func (s *server) extent(dir string) (int64, error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err != nil {
@@ -104,7 +103,7 @@ func (s *server) extent(dir string) (int64, error) {
 	return extent, nil
 }
 
-// connection gives a connection's own things.
+// connection returns a connection's buffer and random stream.
 func (s *server) connection(n int) (*connection, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -149,10 +148,10 @@ func (s *server) Do(ctx context.Context, conn int, op *lab.Op) error {
 	return nil
 }
 
-// Sources are none: what streams do is all on the device.
+// Sources returns none: all that streams do is visible on the device.
 func (s *server) Sources() []source.Source { return nil }
 
-// Cycles are none.
+// Cycles returns none.
 func (s *server) Cycles(context.Context) ([]lab.Cycle, error) { return nil, nil }
 
 func (s *server) Crash() error {
@@ -183,7 +182,7 @@ func (s *server) Restart(context.Context) error {
 	return nil
 }
 
-// Read tells what the last Restart found and what was written since.
+// Read returns what the last Restart found and what was written since.
 func (s *server) Read(_ context.Context, key uint64) (seq uint64, found bool, err error) {
 	switch {
 	case s.data == nil:

@@ -21,7 +21,7 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// started gives a server on a temporary folder, or skips where that takes no direct I/O.
+// started returns a server on a temporary folder, or skips if that does not support direct I/O.
 func started(t *testing.T, cfg streams.Config) (lab.Server, string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -65,8 +65,8 @@ func expect(t *testing.T, s lab.Server, key, want uint64) {
 	}
 }
 
-// TestAcknowledgedIsFound: after a crash each key has the last write that was acknowledged, though
-// the log has begun again several times and connections shared their fdatasyncs.
+// TestAcknowledgedIsFound: after a crash each key has its last acknowledged write, although the log
+// has started again several times and connections shared their fdatasyncs.
 func TestAcknowledgedIsFound(t *testing.T) {
 	ctx := context.Background()
 	s, _ := started(t, small())
@@ -106,7 +106,7 @@ func TestAcknowledgedIsFound(t *testing.T) {
 	if _, found, _ := s.Read(ctx, 1<<40); found {
 		t.Error("a key that was never written is found")
 	}
-	// It goes on where it stood, and can crash again.
+	// It continues from there, and can crash again.
 	if err := s.Do(ctx, 0, write(1, 9000, 2300)); err != nil {
 		t.Fatal(err)
 	}
@@ -119,9 +119,9 @@ func TestAcknowledgedIsFound(t *testing.T) {
 	}
 }
 
-// TestCrashUnderWay: whoever waits when the power goes is told, and nothing is acknowledged that is
-// not there.
-func TestCrashUnderWay(t *testing.T) {
+// TestCrashInProgress: operations that wait when the power fails get an error, and everything
+// acknowledged is there.
+func TestCrashInProgress(t *testing.T) {
 	ctx := context.Background()
 	s, _ := started(t, small())
 	var g sync.WaitGroup
@@ -156,7 +156,7 @@ func TestCrashUnderWay(t *testing.T) {
 	}
 }
 
-// TestLost: a record that a loss of power took is not found, and the one before it is.
+// TestLost: a record that a power loss took is not found, and the one before it is.
 func TestLost(t *testing.T) {
 	ctx := context.Background()
 	s, dir := started(t, small())
@@ -172,7 +172,7 @@ func TestLost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = f.WriteAt(make([]byte, 100), 2500) // torn in its middle
+	_, err = f.WriteAt(make([]byte, 100), 2500) // torn in the middle
 	if err := errors.Join(err, f.Close(), s.Restart(ctx)); err != nil {
 		t.Fatal(err)
 	}
@@ -230,7 +230,7 @@ func TestNotStarted(t *testing.T) {
 	bad := small()
 	bad.Block = 1000
 	if _, err := New(bad); err == nil {
-		t.Error("a block of 1,000 bytes is taken")
+		t.Error("a block of 1,000 bytes is accepted")
 	}
 }
 
