@@ -1,6 +1,7 @@
 package results
 
 import (
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -77,6 +78,6 @@ func (g *ledger) walked(c *casebook.Case, f casebook.WalkedFigure) string {
 
 // published is where a case's published figures are from.
 func (g *ledger) published(c *casebook.Case) string {
-	file := strings.TrimSuffix(g.File, "scenario.yaml") + "case.yaml"
+	file := filepath.Join(filepath.Dir(g.File), "case.yaml") // beside the scenario
 	return g.cite(document.Evidence{Name: "Published", Text: document.Sentence(c.Published) + " Each figure is in " + file + "."})
 }

@@ -161,9 +161,9 @@ func exact(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 
 func outside(field, value, least, most string, low bool, source string) diagnostics.Problem {
 	p := diagnostics.Problem{Field: field, Limit: least + " to " + most, Source: source, Nearest: most}
-	p.Text = fmt.Sprintf("%s is over the most there can be", value)
+	p.Text = fmt.Sprintf("%s is over the maximum", value)
 	if low {
-		p.Text, p.Nearest = fmt.Sprintf("%s is under the least there can be", value), least
+		p.Text, p.Nearest = fmt.Sprintf("%s is under the minimum", value), least
 	}
 	return p
 }
