@@ -1,13 +1,11 @@
 package diagnose
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strings"
 	"time"
 
-	"plimsoll/internal/base/units"
 	"plimsoll/internal/judge/rules"
 	"plimsoll/internal/record/timeline"
 )
@@ -37,16 +35,6 @@ func highest(r *Report) (s float64) {
 		}
 	}
 	return s
-}
-
-func clock(s float64) string {
-	if s < 10 && s != math.Trunc(s) {
-		return fmt.Sprintf("%.1f s", s)
-	}
-	if s < 120 {
-		return fmt.Sprintf("%.0f s", s)
-	}
-	return units.Seconds(s)
 }
 
 // upperFirst begins a sentence; a product is written there as ever.

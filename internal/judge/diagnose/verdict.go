@@ -38,7 +38,7 @@ func verdict(r *Report, pack *rules.Pack, active bool, asked int) string {
 	case r.Stalls.Of == 0:
 		b.WriteString("No source here reports how long writes took, so a stall can be neither seen nor ruled out.")
 	case r.Stalls.Seconds == 0 && !active:
-		fmt.Fprintf(&b, "No stall: %s were watched for %s, but there were none.", r.Stalls.Signal, clock(r.Stalls.Of))
+		fmt.Fprintf(&b, "No stall: %s were watched for %s, but there were none.", r.Stalls.Signal, units.Seconds(r.Stalls.Of))
 	case r.Stalls.Seconds == 0 && r.Stalls.ThresholdS > 0 && highest(r) > r.Stalls.ThresholdS:
 		fmt.Fprintf(&b, "No stall: %s. Individual %s took up to %s, but too few at once to make others wait.", watchedClasses(r), r.Stalls.Signal, units.Seconds(highest(r)))
 	case r.Stalls.Seconds == 0 && highest(r) > nearStall*r.Stalls.ThresholdS && r.Stalls.ThresholdS > 0:
@@ -58,9 +58,9 @@ func watchedClasses(r *Report) string {
 	if names == "" {
 		names = r.Stalls.Signal
 	}
-	out := fmt.Sprintf("%s were watched for %s", names, clock(r.Stalls.Of))
+	out := fmt.Sprintf("%s were watched for %s", names, units.Seconds(r.Stalls.Of))
 	if len(r.Judged) > 0 {
-		out += fmt.Sprintf(" in means of %s", clock(r.Judged[0].StepS))
+		out += fmt.Sprintf(" in means of %s", units.Seconds(r.Judged[0].StepS))
 	}
 	return out
 }
@@ -68,9 +68,9 @@ func watchedClasses(r *Report) string {
 // stalledSentence says how long what stalled, and when.
 func stalledSentence(s StallSummary, pack *rules.Pack, when string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s stalled for %s of %s", upperFirst(s.Signal, pack), clock(s.Seconds), clock(s.Of))
+	fmt.Fprintf(&b, "%s stalled for %s of %s", upperFirst(s.Signal, pack), units.Seconds(s.Seconds), units.Seconds(s.Of))
 	if s.PeriodS > 0 {
-		fmt.Fprintf(&b, ", every %s", clock(s.PeriodS))
+		fmt.Fprintf(&b, ", every %s", units.Seconds(s.PeriodS))
 	}
 	b.WriteString(when)
 	if rules.Trifle(s.Seconds, s.Of) {
@@ -139,7 +139,7 @@ func because(findings []Finding) string {
 func headline(r *Report) string {
 	var b strings.Builder
 	n := len(r.Incidents) + r.MoreIncidents
-	fmt.Fprintf(&b, "%d incidents in %s, the most harmful first.", n, clock(watched(r)))
+	fmt.Fprintf(&b, "%d incidents in %s, the most harmful first.", n, units.Seconds(watched(r)))
 	for _, x := range r.Incidents[:min(len(r.Incidents), incidentsTold)] {
 		fmt.Fprintf(&b, " %d: %s", x.ID, x.Verdict)
 	}

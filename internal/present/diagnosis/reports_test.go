@@ -51,7 +51,7 @@ func checkpointReport() *diagnose.Report {
 			{Kind: "iostat", Name: "iostat.log", From: start, To: at(300), PeriodS: 1, Samples: 300},
 		},
 		Span:    span(0, 300),
-		Verdict: "Mongodb writes stalled for 70 s of 5m, every 60 s. Why: the volume's IOPS cap binds (nvme1n1); checkpoints stall writes (mongodb). The cache is large enough.",
+		Verdict: "Mongodb writes stalled for 70.0 s of 5m, every 60.0 s. Why: the volume's IOPS cap binds (nvme1n1); checkpoints stall writes (mongodb). The cache is large enough.",
 		Account: []diagnose.Share{
 			{Share: "queue for a write ticket", Seconds: 3105, Of: 9240},
 			{Share: "waiting for room in the cache", Seconds: 184, Of: 9240},
@@ -156,7 +156,7 @@ func nothingReport() *diagnose.Report {
 // refutedReport is a stall whose only finding is what it is not.
 func refutedReport() *diagnose.Report {
 	r := checkpointReport()
-	r.Verdict = "Mongodb writes stalled for 70 s of 5m, every 60 s. No cause found in these sources; see what could not be measured. The disk is not the cause."
+	r.Verdict = "Mongodb writes stalled for 70.0 s of 5m, every 60.0 s. No cause found in these sources; see what could not be measured. The disk is not the cause."
 	r.Findings = []diagnose.Finding{{
 		Rule: "disk/not-the-cause", Severity: diagnose.Critical, Kind: diagnose.Refutation, Subject: "all devices", Title: "The disk is not the cause", Weight: 1,
 		Summary: "While writes stalled, the busiest device (nvme1n1) was busy 3.1 % of the time, at most 12 % in any interval, with at most 210 IOPS. A faster or larger volume will not help.",

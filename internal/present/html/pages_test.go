@@ -51,7 +51,7 @@ func stalledReport(seconds int, name string) *diagnose.Report {
 	operations := track("operations", "", 900, 150)
 	r := &diagnose.Report{
 		Version: diagnose.Version,
-		Verdict: "Writes of " + name + " stalled for 14 s of every 60 s. Why: the volume's IOPS cap binds (" + name + ").",
+		Verdict: "Writes of " + name + " stalled for 14.0 s of every 60.0 s. Why: the volume's IOPS cap binds (" + name + ").",
 		Span:    diagnose.Span{From: start, To: at(float64(seconds))},
 		Sources: []diagnose.Source{{Kind: "ftdc", Name: name, Engine: "mongodb", Version: "8.0", Host: name, From: start, To: at(float64(seconds)), PeriodS: 1, Samples: int64(seconds),
 			Facts: map[string]string{"cores": "8", name: name}}},
