@@ -22,16 +22,21 @@ func serveMetrics(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: serve-metrics VARIABLE")
 	}
+	s := httptest.NewServer(metricsPage())
+	ts.Defer(s.Close)
+	ts.Setenv(args[0], s.URL+"/metrics")
+}
+
+// metricsPage is an etcd's page, whose counters grow with each request.
+func metricsPage() http.Handler {
 	var asked atomic.Int64
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		n := asked.Add(1) * 100
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4")
 		fmt.Fprintf(w, "# TYPE etcd_disk_wal_fsync_duration_seconds histogram\n"+
 			"etcd_disk_wal_fsync_duration_seconds_bucket{le=\"0.002\"} %d\netcd_disk_wal_fsync_duration_seconds_bucket{le=\"+Inf\"} %d\n"+
 			"etcd_disk_wal_fsync_duration_seconds_sum %g\netcd_disk_wal_fsync_duration_seconds_count %d\n", n, n, float64(n)*0.001, n)
-	}))
-	ts.Defer(s.Close)
-	ts.Setenv(args[0], s.URL+"/metrics")
+	})
 }
 
 // listening is the address in a log of watch.

@@ -77,7 +77,10 @@ func TestLVMKeepsARawVolume(t *testing.T) {
 			t.Fatalf("%v: %s", err, out)
 		}
 	}
-	t.Cleanup(func() { _ = os.RemoveAll("/dev/" + group) })
+	t.Cleanup(func() {
+		_ = exec.Command("umount", b.mount).Run() // only if it failed
+		_ = os.RemoveAll("/dev/" + group)
+	})
 	poke(t, device, 999<<20)
 	out, err := b.run(b.devices...)
 	if err == nil || !strings.Contains(out, "refused: /dev/"+group+"/journal has bytes that are not zero") || strings.Contains(out, "running:") {

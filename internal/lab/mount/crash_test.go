@@ -85,7 +85,11 @@ func TestKilledAnyTime(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	chance := rand.New(rand.NewPCG(seed, 0))
-	for range 6 {
+	times := 6
+	if os.Getenv("CI_FULL") != "" {
+		times = 50
+	}
+	for range times {
 		after := time.Duration(1+chance.IntN(800)) * time.Millisecond
 		t.Setenv("PLIMSOLL_TEST_LAB_AFTER", after.String())
 		t.Logf("killed after %v: ready %v", after, kill(t, Options{File: write(t, two), Command: command}))

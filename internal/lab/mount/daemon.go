@@ -17,6 +17,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -73,7 +74,8 @@ type daemon struct {
 	sc       *scenario.Scenario
 	state    *State
 	host     *disk.Host
-	tell     func(told)
+	tell     func(told) error
+	ready    atomic.Bool // the answer is on its way
 
 	mu      sync.Mutex
 	volumes []*served
@@ -97,18 +99,21 @@ func Serve(ctx context.Context, language *scenario.Language, in io.Reader, out i
 		return fmt.Errorf("what to mount: %w (this command is internal: use lab mount)", err)
 	}
 	enc := json.NewEncoder(out)
-	d := &daemon{language: language, quit: make(chan struct{}), tell: func(t told) { _ = enc.Encode(t) }}
+	d := &daemon{language: language, quit: make(chan struct{}), tell: func(t told) error { return enc.Encode(t) }}
 	if err := json.Unmarshal(line, &d.order); err != nil {
 		return fmt.Errorf("what to mount: %w", err)
 	}
-	if !d.order.Detached {
-		go func() {
-			_, _ = io.Copy(io.Discard, lines)
-			d.stop() // the owner has ended
-		}()
-	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		_, _ = io.Copy(io.Discard, lines)
+		if !d.order.Detached || !d.ready.Load() { // the owner is gone, or whoever waits for the answer
+			d.stop()
+			cancel()
+		}
+	}()
 	if err := d.serve(ctx); err != nil {
-		d.tell(told{Error: err.Error()})
+		_ = d.tell(told{Error: err.Error()}) // whoever started it may be gone
 		return err
 	}
 	return nil
@@ -159,7 +164,10 @@ func (d *daemon) serve(ctx context.Context) (err error) {
 		r.Dirs[v.name], r.Devices[v.name] = v.dir, v.device.Name()
 	}
 	defer d.watch()()
-	d.tell(told{Ready: r})
+	d.ready.Store(true)
+	if d.tell(told{Ready: r}) != nil {
+		d.stop() // nobody would know of it
+	}
 	select {
 	case <-d.quit:
 	case <-ctx.Done():
@@ -226,7 +234,7 @@ func (d *daemon) mountOne(ctx context.Context, p part, model volume.Volume, alon
 	v.disk.Pace(false, nil)
 	opt := blockdev.Options{
 		Slots: slots(model), MaxRequest: d.sc.Host.MaxRequest, Scheduler: string(d.sc.Host.Scheduler),
-		Log: func(line string) { d.tell(told{Log: line}) },
+		Log: func(line string) { _ = d.tell(told{Log: line}) },
 	}
 	if v.device, err = blockdev.Attach(ctx, v.disk, entry.FUSE, opt); err != nil {
 		return err
