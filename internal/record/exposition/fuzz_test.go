@@ -73,3 +73,24 @@ func FuzzFile(f *testing.F) {
 		}
 	})
 }
+
+// FuzzPage reads anything that an exporter may answer, under any type: no panic, and each value once.
+func FuzzPage(f *testing.F) {
+	for _, kind := range []string{"", "text/plain", openMetricsType, "application/json", "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited", "\x00"} {
+		f.Add(page1(7), kind)
+		f.Add("a 1 9223372036854775807\na 2 -9223372036854775808\na 3\n# EOF\n", kind)
+	}
+	f.Fuzz(func(t *testing.T, text, kind string) {
+		p := newParser(nil, nil)
+		for range 2 {
+			samples, _ := p.parse([]byte(text), kind)
+			n := 0
+			for _, b := range batches(samples, 1) {
+				n += len(b.Columns)
+			}
+			if n != len(samples) {
+				t.Fatalf("%d samples are %d values", len(samples), n)
+			}
+		}
+	})
+}

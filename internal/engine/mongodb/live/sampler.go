@@ -291,7 +291,7 @@ func (s *sampler) host(doc bson.Raw) {
 		return
 	}
 	for _, path := range [][]string{{"serverStatus", "host"}, {"shard", "serverStatus", "host"}, {"common", "serverStatus", "host"}} {
-		name, ok := doc.Lookup(path...).StringValueOK()
+		name, ok := textAt(doc, path)
 		if !ok {
 			continue
 		}
@@ -304,6 +304,18 @@ func (s *sampler) host(doc bson.Raw) {
 		}
 		return
 	}
+}
+
+// textAt looks up one key at a time: with several, the driver's look-up panics where a length within
+// is not true.
+func textAt(doc bson.Raw, path []string) (text string, ok bool) {
+	last := len(path) - 1
+	for _, key := range path[:last] {
+		if doc, ok = doc.Lookup(key).DocumentOK(); !ok {
+			return "", false
+		}
+	}
+	return doc.Lookup(path[last]).StringValueOK()
 }
 
 // restarted notes that a server restarted, and identifies it again.
