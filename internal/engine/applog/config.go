@@ -53,11 +53,16 @@ func (c *Config) Ask(w *workload.Spec) {
 // Fill takes nothing from the host or the workload.
 func (*Config) Fill(*scenario.Filling) {}
 
+//go:embed fields.json
+var fieldDocs []byte
+
 // Traits are the engine's.
 func (Engine) Traits() engine.Traits {
 	return engine.Traits{
 		Key: "applog", Product: "Append-only log", Database: "applog", Cycle: "compaction",
-		Volumes: []engine.Role{{Name: "data", Needed: true}, {Name: "log", Log: true}},
+		Volumes:   []engine.Role{{Name: "data", Needed: true}, {Name: "log", Log: true}},
+		About:     "Applog is an append-only log with a periodic compaction. Volumes: data, and log if it has one of its own.",
+		FieldDocs: fieldDocs,
 	}
 }
 
@@ -65,17 +70,6 @@ func (Engine) Traits() engine.Traits {
 func (Engine) NewConfig() scenario.Config {
 	return &Config{Compaction: units.Duration(30 * time.Second), Live: 256 * units.MiB}
 }
-
-// About describes the engine and its volumes.
-func (Engine) About() string {
-	return "Applog is an append-only log with a periodic compaction. Volumes: data, and log if it has one of its own."
-}
-
-//go:embed fields.json
-var fieldDocs []byte
-
-// FieldDocs are the comments of Config's fields.
-func (Engine) FieldDocs() []byte { return fieldDocs }
 
 // NewModel makes the model.
 func (Engine) NewModel(cfg scenario.Config, env *engine.Env) (engine.Model, error) {

@@ -31,6 +31,10 @@ type Traits struct {
 	Volumes []Role
 	// Cache is the key of the setting that sizes its own cache, "" if it has none.
 	Cache string
+	// About describes the engine and its volumes in the scenarios' JSON Schema.
+	About string
+	// FieldDocs are the comments of its settings as JSON, by type and field ("Config.Cache").
+	FieldDocs []byte
 }
 
 // A Role is what a volume is for.

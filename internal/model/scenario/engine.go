@@ -18,10 +18,6 @@ type Engine interface {
 	engine.Engine
 	// NewConfig makes settings with the engine's defaults: a pointer to a struct with YAML tags.
 	NewConfig() Config
-	// About describes the engine and its volumes in the JSON Schema.
-	About() string
-	// FieldDocs are the comments of the settings as JSON, by type and field ("Config.Cache").
-	FieldDocs() []byte
 }
 
 // A Config is an engine's settings in a scenario.

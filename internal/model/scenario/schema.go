@@ -33,7 +33,7 @@ func (l *Language) makeSchema() []byte {
 	for _, e := range l.able {
 		key := e.Traits().Key
 		m.engines[reflect.TypeOf(e.NewConfig()).Elem().PkgPath()] = key
-		m.readDocs(key+".", e.FieldDocs())
+		m.readDocs(key+".", e.Traits().FieldDocs)
 	}
 	root := m.object(reflect.TypeFor[Scenario]())
 	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
@@ -164,7 +164,7 @@ func (m *schemaMaker) object(t reflect.Type) map[string]any {
 	if t == reflect.TypeFor[Chosen]() {
 		for _, e := range m.language.able {
 			s := m.of(reflect.TypeOf(e.NewConfig()))
-			s["description"] = e.About()
+			s["description"] = e.Traits().About
 			properties[e.Traits().Key] = s
 		}
 		return map[string]any{

@@ -57,7 +57,7 @@ func TestFieldDocs(t *testing.T) {
 		settings := reflect.TypeOf(e.NewConfig()).Elem()
 		structs(settings, own)
 		maps.DeleteFunc(own, func(t reflect.Type, _ bool) bool { return all[t] })
-		holdDocs(t, own, filepath.Join(folder(settings), "fields.json"), e.FieldDocs(), reflect.Type.Name)
+		holdDocs(t, own, filepath.Join(folder(settings), "fields.json"), e.Traits().FieldDocs, reflect.Type.Name)
 	}
 }
 

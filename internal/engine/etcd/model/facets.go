@@ -13,12 +13,17 @@ import (
 // Facets are what scenarios and the simulator know of etcd.
 type Facets struct{}
 
+//go:embed fields.json
+var fieldDocs []byte
+
 // Traits are etcd's.
 func (Facets) Traits() engine.Traits {
 	return engine.Traits{
 		Key: "etcd", Product: "etcd", Database: "etcd", Cycle: "backend commit",
-		Volumes: []engine.Role{{Name: "data", Needed: true}, {Name: "wal", Log: true}},
-		Cache:   "",
+		Volumes:   []engine.Role{{Name: "data", Needed: true}, {Name: "wal", Log: true}},
+		Cache:     "",
+		About:     "Etcd is a cluster. Volumes of each member: data, and wal if it has one of its own.",
+		FieldDocs: fieldDocs,
 	}
 }
 
@@ -27,17 +32,6 @@ func (Facets) NewConfig() scenario.Config {
 	c := Defaults()
 	return &c
 }
-
-// About describes the engine and its volumes.
-func (Facets) About() string {
-	return "Etcd is a cluster. Volumes of each member: data, and wal if it has one of its own."
-}
-
-//go:embed fields.json
-var fieldDocs []byte
-
-// FieldDocs are the comments of Config's fields.
-func (Facets) FieldDocs() []byte { return fieldDocs }
 
 // NewModel makes the model.
 func (Facets) NewModel(cfg scenario.Config, env *engine.Env) (engine.Model, error) {

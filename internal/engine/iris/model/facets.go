@@ -13,12 +13,17 @@ import (
 // Facets are what scenarios and the simulator know of InterSystems IRIS.
 type Facets struct{}
 
+//go:embed fields.json
+var fieldDocs []byte
+
 // Traits are InterSystems IRIS's.
 func (Facets) Traits() engine.Traits {
 	return engine.Traits{
 		Key: "iris", Product: "InterSystems IRIS", Database: "iris", Cycle: "write daemon cycle",
-		Volumes: []engine.Role{{Name: "data", Needed: true}, {Name: "wij"}, {Name: "journal", Log: true}},
-		Cache:   "buffers",
+		Volumes:   []engine.Role{{Name: "data", Needed: true}, {Name: "wij"}, {Name: "journal", Log: true}},
+		Cache:     "buffers",
+		About:     "IRIS is an instance of InterSystems IRIS. Volumes: data, and wij and journal if they have their own.",
+		FieldDocs: fieldDocs,
 	}
 }
 
@@ -27,17 +32,6 @@ func (Facets) NewConfig() scenario.Config {
 	c := Defaults()
 	return &c
 }
-
-// About describes the engine and its volumes.
-func (Facets) About() string {
-	return "IRIS is an instance of InterSystems IRIS. Volumes: data, and wij and journal if they have their own."
-}
-
-//go:embed fields.json
-var fieldDocs []byte
-
-// FieldDocs are the comments of Config's fields.
-func (Facets) FieldDocs() []byte { return fieldDocs }
 
 // NewModel makes the model.
 func (Facets) NewModel(cfg scenario.Config, env *engine.Env) (engine.Model, error) {

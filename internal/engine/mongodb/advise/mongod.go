@@ -102,19 +102,12 @@ type wiredTigerString struct {
 // reference, 11.3 (WT_CONNECTION::reconfigure).
 func wiredTigerStrings(b, a *wiredtiger.Config, l *emit.Layout) []wiredTigerString {
 	var out []wiredTigerString
-	share := func(name string, was, is units.Ratio) {
-		path := "engine.wiredtiger." + name
-		if l.Changed(path) {
-			out = append(out, wiredTigerString{path, []string{path}, name + "=" + wtShare(is, a.Cache), name + "=" + wtShare(was, b.Cache)})
+	was := b.EvictionShares()
+	for i, s := range a.EvictionShares() {
+		if path := "engine.wiredtiger." + s.Name; l.Changed(path) {
+			out = append(out, wiredTigerString{path, []string{path}, s.Name + "=" + wtShare(s.Of, a.Cache), s.Name + "=" + wtShare(was[i].Of, b.Cache)})
 		}
 	}
-	share("eviction_target", b.EvictionTarget, a.EvictionTarget)
-	share("eviction_trigger", b.EvictionTrigger, a.EvictionTrigger)
-	share("eviction_dirty_target", b.EvictionDirtyTarget, a.EvictionDirtyTarget)
-	share("eviction_dirty_trigger", b.EvictionDirtyTrigger, a.EvictionDirtyTrigger)
-	share("eviction_updates_target", b.EvictionUpdatesTarget, a.EvictionUpdatesTarget)
-	share("eviction_updates_trigger", b.EvictionUpdatesTrigger, a.EvictionUpdatesTrigger)
-	share("eviction_checkpoint_target", b.EvictionCheckpointTarget, a.EvictionCheckpointTarget)
 	least, most := "engine.wiredtiger.eviction_threads_min", "engine.wiredtiger.eviction_threads_max"
 	if l.Changed(least) || l.Changed(most) {
 		path := most

@@ -110,6 +110,22 @@ const (
 	indexesMax = 64
 )
 
+// A Share is a share of the cache, by its name in WiredTiger's configuration.
+type Share struct {
+	Name string
+	Of   units.Ratio
+}
+
+// EvictionShares are those that eviction goes by.
+func (c *Config) EvictionShares() []Share {
+	return []Share{
+		{"eviction_target", c.EvictionTarget}, {"eviction_trigger", c.EvictionTrigger},
+		{"eviction_dirty_target", c.EvictionDirtyTarget}, {"eviction_dirty_trigger", c.EvictionDirtyTrigger},
+		{"eviction_updates_target", c.EvictionUpdatesTarget}, {"eviction_updates_trigger", c.EvictionUpdatesTrigger},
+		{"eviction_checkpoint_target", c.EvictionCheckpointTarget},
+	}
+}
+
 // Check finds what cannot be.
 func (c *Config) Check() diagnostics.List {
 	var l diagnostics.List

@@ -114,18 +114,12 @@ func conf(cfg *wiredtiger.Config, at place) string {
 func engineConfig(cfg *wiredtiger.Config) string {
 	fixed := wiredtiger.Defaults()
 	var set []string
-	share := func(name string, is, usual units.Ratio) {
-		if is != usual {
-			set = append(set, name+"="+rounded(float64(is)*100))
+	usual := fixed.EvictionShares()
+	for i, s := range cfg.EvictionShares() {
+		if s != usual[i] {
+			set = append(set, s.Name+"="+rounded(float64(s.Of)*100))
 		}
 	}
-	share("eviction_target", cfg.EvictionTarget, fixed.EvictionTarget)
-	share("eviction_trigger", cfg.EvictionTrigger, fixed.EvictionTrigger)
-	share("eviction_dirty_target", cfg.EvictionDirtyTarget, fixed.EvictionDirtyTarget)
-	share("eviction_dirty_trigger", cfg.EvictionDirtyTrigger, fixed.EvictionDirtyTrigger)
-	share("eviction_updates_target", cfg.EvictionUpdatesTarget, fixed.EvictionUpdatesTarget)
-	share("eviction_updates_trigger", cfg.EvictionUpdatesTrigger, fixed.EvictionUpdatesTrigger)
-	share("eviction_checkpoint_target", cfg.EvictionCheckpointTarget, fixed.EvictionCheckpointTarget)
 	if cfg.EvictionThreadsMin != fixed.EvictionThreadsMin || cfg.EvictionThreadsMax != fixed.EvictionThreadsMax {
 		set = append(set, fmt.Sprintf("eviction=(threads_min=%d,threads_max=%d)", cfg.EvictionThreadsMin, cfg.EvictionThreadsMax))
 	}

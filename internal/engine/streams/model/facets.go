@@ -13,12 +13,17 @@ import (
 // Facets are what scenarios and the simulator know of I/O streams.
 type Facets struct{}
 
+//go:embed fields.json
+var fieldDocs []byte
+
 // Traits are I/O streams's.
 func (Facets) Traits() engine.Traits {
 	return engine.Traits{
 		Key: "streams", Product: "I/O streams", Database: "", Cycle: "checkpoint",
-		Volumes: []engine.Role{{Name: "wal", OneOf: true, Log: true}, {Name: "data", OneOf: true}, {Name: "journal", Log: true}},
-		Cache:   "",
+		Volumes:   []engine.Role{{Name: "wal", OneOf: true, Log: true}, {Name: "data", OneOf: true}, {Name: "journal", Log: true}},
+		Cache:     "",
+		About:     "Streams is no database but the I/O that benchmark tools make. Volumes: wal, data, or both.",
+		FieldDocs: fieldDocs,
 	}
 }
 
@@ -27,17 +32,6 @@ func (Facets) NewConfig() scenario.Config {
 	c := Defaults()
 	return &c
 }
-
-// About describes the engine and its volumes.
-func (Facets) About() string {
-	return "Streams is no database but the I/O that benchmark tools make. Volumes: wal, data, or both."
-}
-
-//go:embed fields.json
-var fieldDocs []byte
-
-// FieldDocs are the comments of Config's fields.
-func (Facets) FieldDocs() []byte { return fieldDocs }
 
 // NewModel makes the model.
 func (Facets) NewModel(cfg scenario.Config, env *engine.Env) (engine.Model, error) {
