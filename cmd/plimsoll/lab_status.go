@@ -38,7 +38,7 @@ func newLabStatusCommand(a *app) *cobra.Command {
 				machines, err = allMounted()
 			}
 			if err != nil {
-				return err
+				return errors.Join(err, left)
 			}
 			if len(machines) == 0 {
 				fmt.Fprintln(a.stderr, "plimsoll: no volume is mounted")
@@ -46,7 +46,7 @@ func newLabStatusCommand(a *app) *cobra.Command {
 			}
 			w := &labWatch{app: a, machines: machines, output: output}
 			if watch {
-				return w.run(cmd.Context())
+				return errors.Join(w.run(cmd.Context()), left)
 			}
 			_, err = w.once(cmd.Context())
 			return errors.Join(err, left)

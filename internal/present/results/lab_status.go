@@ -26,6 +26,9 @@ func LabStatus(all ...*mount.Status) *document.Document {
 		for i := range s.Volumes {
 			v := &s.Volumes[i]
 			row(v.Name, v.Dir, fmt.Sprintf("%s, %s on %s, image %s", units.Size(v.Size).Exact(), v.FileSystem, v.Device, backing))
+			if v.Problem != "" {
+				row("", "PROBLEM", v.Problem)
+			}
 			row("", "gives", strings.Join(v.Gives, "; "))
 			row("", "did", volumeDid(v))
 			if v.Refused > 0 {
