@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"sync"
 	"time"
 
@@ -134,6 +135,9 @@ func (o *watchOptions) Run(ctx context.Context, a *app, args []string) (err erro
 	b := thisBuild()
 	opt := watch.Options{Pack: pack(), Window: o.window.Std(), Every: o.every.Std(), Changes: changes, Log: log,
 		Program: "plimsoll " + b.Version, Version: b.Version, Location: o.zone}
+	if opt.Host, err = os.Hostname(); err != nil {
+		opt.Host = "" // the page does without it
+	}
 	if o.dir != "" {
 		ring, err := recording.Create(o.dir, recording.DiskOptions{Keep: o.keep.Std(), KeepBytes: int64(o.keepBytes)})
 		if err != nil {

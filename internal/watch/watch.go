@@ -103,6 +103,8 @@ type Options struct {
 	Version string
 	// Location is the time zone of the page; nil means UTC.
 	Location *time.Location
+	// Host is this machine, which the page names if no source names its own; "" for none.
+	Host string
 	// CPU returns the CPU time that this process has used so far, which bounds the work; nil means
 	// the kernel's figure.
 	CPU func() time.Duration

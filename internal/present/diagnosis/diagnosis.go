@@ -4,6 +4,7 @@
 package diagnosis
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -23,6 +24,8 @@ type Options struct {
 	Pack *rules.Pack
 	// Location is the time zone of the times shown; nil means UTC.
 	Location *time.Location
+	// Host is the machine that is named if no source names one; "" means none.
+	Host string
 }
 
 // A diagnosed is a diagnosis that is made into a document.
@@ -43,7 +46,7 @@ func Document(r *diagnose.Report, opt Options) *document.Document {
 		opt.Location = time.UTC
 	}
 	d := &diagnosed{Report: r, clock: NewClock(r.Span, opt.Location), loc: opt.Location, queries: NewQueries(opt.Pack), pack: opt.Pack}
-	p := &document.Document{Kind: "Diagnosis", Title: document.FirstSentence(r.Verdict)}
+	p := &document.Document{Kind: "Diagnosis", Title: document.FirstSentence(r.Verdict), Host: cmp.Or(hosts(r.Sources), opt.Host)}
 	p.Verdict, p.Lead = d.verdict()
 	if d.charts = d.timeline(); d.charts != nil {
 		p.Timeline = d.charts
@@ -67,6 +70,23 @@ func Document(r *diagnose.Report, opt Options) *document.Document {
 		p.Next = "More on a finding: plimsoll rules show " + r.Findings[0].Rule
 	}
 	return p
+}
+
+// hostsMax bounds the hosts that are named in a heading.
+const hostsMax = 3
+
+// hosts names the machines of the sources, each once.
+func hosts(all []diagnose.Source) string {
+	var names []string
+	for _, s := range all {
+		if s.Host != "" && !slices.Contains(names, s.Host) {
+			names = append(names, s.Host)
+		}
+	}
+	if len(names) > hostsMax {
+		names = append(names[:hostsMax-1:hostsMax-1], strconv.Itoa(len(names)-hostsMax+1)+" more")
+	}
+	return strings.Join(names, ", ")
 }
 
 func (d *diagnosed) ofKind(k diagnose.Kind) []diagnose.Finding {
@@ -306,7 +326,7 @@ func (d *diagnosed) gaps() []document.Section {
 	if len(all) == 0 {
 		return nil
 	}
-	return []document.Section{{ID: "gaps", Title: "Not measurable here", Aside: "neither found nor ruled out", Parts: []document.Part{{Gaps: all}}}}
+	return []document.Section{{ID: "gaps", Title: "Not measurable here", Aside: "neither found nor ruled out", Parts: []document.Part{{Gaps: all, Brief: d.Stalls.Of > 0}}}}
 }
 
 // sources say what was looked at.

@@ -37,6 +37,7 @@ package document
 type Document struct {
 	Kind    string // what it is: "Diagnosis"
 	Title   string // names the result, where a window or a file has a title
+	Host    string // the machines that it is about, where they are known
 	Verdict string // what was found, in a sentence or two; a list has none
 	Lead    []string
 	Facts   []Fact
@@ -120,6 +121,7 @@ type Part struct {
 	Findings []Finding
 	Shares   *Shares
 	Gaps     []Gap
+	Brief    bool // a short text counts the gaps: they are beside the point
 	Timeline *Timeline
 	Queries  []Query
 	Files    []File

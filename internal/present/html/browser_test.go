@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -194,7 +195,14 @@ func TestInChromium(t *testing.T) {
 		page := pageOf(t, diagnosis.Document(stalledReport(120, "eviction_dirty_target=5,"+strings.Repeat("/a_path_without_a_space", 9)), diagnosis.Options{Pack: pack}))
 		loads(browser, t, page)
 	})
-	t.Run("paper", func(t *testing.T) { prints(browser, t, all["diagnosis"]) })
+	t.Run("paper", func(t *testing.T) {
+		prints(browser, t, all["diagnosis"])
+		for name, page := range all {
+			if n := sheets(browser, t, page); n >= sheetsMax {
+				t.Errorf("%s is printed on %d sheets, want fewer than %d", name, n, sheetsMax)
+			}
+		}
+	})
 	t.Run("no scripts", func(t *testing.T) {
 		p := open(browser, t, all["diagnosis"], command(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}))
 		if !js[bool](p, `document.querySelector(".still svg").getBoundingClientRect().height > 50`) {
@@ -219,6 +227,11 @@ func loads(browser context.Context, t *testing.T, page string) {
 		p.run(screen(width, 844, width < 500))
 		if got := p.settledWidth(width); got > width {
 			t.Errorf("%d wide, the page is %d wide and scrolls sideways", width, got)
+		}
+		// A table with text that a phone has no room for stands as rows below each other, all of it
+		// in sight.
+		if hidden := js[[]string](p, `[...document.querySelectorAll("table.stack")].filter(x => x.parentElement.scrollWidth > x.parentElement.clientWidth + 1).map(x => x.caption.textContent)`); len(hidden) > 0 && width < 500 {
+			t.Errorf("%d wide, parts of these tables are out of sight: %q", width, hidden)
 		}
 	}
 	p.quiet()
@@ -408,4 +421,25 @@ func prints(browser context.Context, t *testing.T, page string) {
 			t.Errorf("%s is printed: %v, want %v", selector, got, want)
 		}
 	}
+}
+
+// sheetsMax is how many sheets of paper a page is to stay below.
+const sheetsMax = 8
+
+// sheets counts the sheets of paper of a page.
+func sheets(browser context.Context, t *testing.T, page string) int {
+	p := open(browser, t, page)
+	var text []byte
+	p.run(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		out, err := cdp.Call(ctx, t, cdppage.PrintToPDF, cdppage.PrintToPDFParams{PrintBackground: new(true), PreferCSSPageSize: new(true)})
+		if err == nil {
+			text = out.Data
+		}
+		return err
+	}))
+	n := len(regexp.MustCompile(`/Type\s*/Page\b`).FindAll(text, -1)) // "/Pages" is their list
+	if n == 0 {
+		t.Fatalf("%d bytes of PDF without a page", len(text))
+	}
+	return n
 }

@@ -18,7 +18,7 @@ func TestFiguresHaveEvidence(t *testing.T) {
 		ref      = regexp.MustCompile(`<a class="ref" href="#e(\d+)" aria-label="evidence (\d+)">\[(\d+)\]</a>`)
 		anything = regexp.MustCompile(`class="ref"`)
 		tables   = regexp.MustCompile(`(?s)<caption>(.*?)</caption>.*?<tbody>(.*?)</tbody>`)
-		figures  = regexp.MustCompile(`<td class="number[^"]*">(.*?)</td>`)
+		figures  = regexp.MustCompile(`<td (?:[^>]* )?class="number[^"]*">(.*?)</td>`)
 		item     = regexp.MustCompile(`<li id="(e\d+)">`)
 	)
 	all := pages(t)
@@ -47,7 +47,7 @@ func TestFiguresHaveEvidence(t *testing.T) {
 				continue // what is drawn, as numbers: the drawing's title or the table beside it has the evidence; and a proof's, which lead to queries
 			}
 			for _, f := range figures.FindAllStringSubmatch(m[2], -1) {
-				text := strings.TrimSpace(f[1])
+				text := strings.TrimPrefix(strings.TrimSpace(f[1]), "<div>")
 				if !strings.ContainsAny(text, "0123456789") || strings.HasPrefix(text, "<svg") {
 					continue
 				}

@@ -39,6 +39,8 @@ var pageTemplate = template.Must(template.New("page.html").Funcs(template.FuncMa
 	"shares":   sharesTable,
 	"gaps":     gapsTable,
 	"observed": observationsTable,
+	"stacks":   stacks,
+	"heading":  heading,
 	"first":    document.FirstSentence,
 	"rest":     afterFirst,
 	"sentence": document.Sentence,

@@ -76,7 +76,47 @@ func observationsTable(f document.Finding) *document.Table {
 		if o.Whole {
 			when = document.Cell{Text: "throughout"}
 		}
+		when.Roles = "word"
 		out.Rows = append(out.Rows, []document.Cell{{Text: o.Value, Number: true, Roles: "figure", Href: o.Href}, {Text: o.Text}, when, {Text: o.Signal, Roles: "code long", Href: o.Href}})
 	}
 	return out
+}
+
+// What a phone has room for: about so many characters side by side; and numbers of so many columns
+// and rows, which are as well read below each other. More of them scroll, to be compared along a
+// column.
+const (
+	phoneColumns  = 48
+	numberColumns = 6
+	numberRows    = 12
+)
+
+// stacks reports whether a table's rows stand below each other on a phone, each cell with its
+// heading.
+func stacks(t *document.Table) bool {
+	sum := 0
+	text := false // beyond the first column
+	for i, c := range t.Columns {
+		text = text || i > 0 && !c.Number
+		widest := len(c.Text)
+		for _, row := range t.Rows {
+			if i >= len(row) {
+				continue
+			}
+			if row[i].Bar != nil {
+				return false
+			}
+			widest = max(widest, len(row[i].Text))
+		}
+		sum += widest + 2
+	}
+	return sum > phoneColumns && (text || len(t.Columns) <= numberColumns && len(t.Rows) <= numberRows)
+}
+
+// heading is that of a column; "" if it has none.
+func heading(columns []document.Column, i int) string {
+	if i >= len(columns) {
+		return ""
+	}
+	return columns[i].Text
 }

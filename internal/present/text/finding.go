@@ -146,8 +146,17 @@ func (p *page) fixes(f document.Finding) {
 	}
 }
 
-// gaps writes what could not be judged, by what to record.
-func (p *page) gaps(all []document.Gap) {
+// gaps writes what could not be judged, by what to record; brief, how much that is.
+func (p *page) gaps(all []document.Gap, brief bool) {
+	if brief && !p.verbose && len(all) > 1 {
+		rules := 0
+		for _, gap := range all {
+			rules += len(gap.Rules)
+		}
+		p.shortened = true
+		p.para(indent3, indent3, fmt.Sprintf("%d rules: -v lists them, with what to record the next time", rules), plain)
+		return
+	}
 	for i, gap := range all {
 		if i > 0 && p.verbose {
 			p.blank()

@@ -136,7 +136,7 @@ func (p *page) part(x document.Part) {
 	if x.Shares != nil {
 		p.shares(x.Shares)
 	}
-	p.gaps(x.Gaps)
+	p.gaps(x.Gaps, x.Brief)
 	if x.Timeline != nil {
 		p.timeline(x.Timeline)
 	}
