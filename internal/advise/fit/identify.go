@@ -82,7 +82,7 @@ func (f *Fitting) identifySize(u use, id *identity) {
 	}
 	if n, err := strconv.ParseInt(f.Facts["size."+u.device], 10, 64); err == nil && n > 0 {
 		id.size, id.sizeHow, id.sizeIs = units.Size(n), "the device reports it", Measured
-	} else if b, of := f.fileSystem(u); b > 0 {
+	} else if b, of := f.fileSystem(u); b > 0 && b < largest/4 {
 		id.size, id.sizeIs = roundGiB(b), Inferred
 		id.sizeHow = fmt.Sprintf("%s is of %s, and the volume a little larger", of, units.Bytes(b))
 	}

@@ -389,5 +389,8 @@ func (w *seenVolume) room() units.Size {
 	if w.volume != "data" {
 		return least
 	}
+	if !(w.Data < largest/4) {
+		return least
+	}
 	return max(least, units.Size(math.Ceil(2*w.Data/float64(units.GiB)))*units.GiB)
 }

@@ -100,24 +100,45 @@ func Significant(x float64) float64 {
 
 func plain(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 
+// notMeasured is a figure that is not one, as what is divided by nothing.
+var notMeasured = Quantity{number: math.NaN()}
+
+// largest bounds a figure: it is counted in 64 bits.
+const largest = 1 << 62
+
+// known tells whether a figure is a number that can be written.
+func known(x float64) bool { return math.Abs(x) < largest }
+
 // Count is a whole number.
 func Count(x float64) Quantity {
+	if !known(x) {
+		return notMeasured
+	}
 	return Quantity{plain(math.Round(x)), math.Round(x), ""}
 }
 
 func rate(x float64) Quantity {
+	if !known(x) {
+		return notMeasured
+	}
 	x = Significant(x)
 	return Quantity{plain(x) + "/s", x, "1/s"}
 }
 
 // Exactly is a size in bytes as reported by a source.
 func Exactly(x float64) Quantity {
+	if !known(x) {
+		return notMeasured
+	}
 	s := units.Size(math.Round(x))
 	return Quantity{s.Exact(), float64(s), "bytes"}
 }
 
 // About is a computed size in bytes, rounded to three digits.
 func About(x float64) Quantity {
+	if !known(x) {
+		return notMeasured
+	}
 	x = Significant(math.Round(x))
 	for _, u := range []struct {
 		name string
@@ -131,24 +152,36 @@ func About(x float64) Quantity {
 }
 
 func throughput(x float64) Quantity {
+	if !known(x) {
+		return notMeasured
+	}
 	q := About(x)
 	return Quantity{q.text + "/s", q.number, "bytes/s"}
 }
 
 // Ratio is a share, printed as a percentage with at most two decimals.
 func Ratio(x float64) Quantity {
+	if !known(x) {
+		return notMeasured
+	}
 	x = math.Round(x*1e4) / 1e4
 	return Quantity{plain(math.Round(x*1e4)/100) + "%", x, "ratio"}
 }
 
 // factor is a percentage without decimals, which may be over 100.
 func factor(x float64) Quantity {
+	if !known(x) {
+		return notMeasured
+	}
 	x = math.Round(x*100) / 100
 	return Quantity{plain(math.Round(x*100)) + "%", x, "ratio"}
 }
 
 // Duration is rounded to three digits.
 func Duration(seconds float64) Quantity {
+	if !known(seconds) || math.Abs(seconds) > 1e9 {
+		return notMeasured
+	}
 	d := time.Duration(seconds * 1e9)
 	for _, unit := range []time.Duration{time.Second, time.Millisecond, time.Microsecond} {
 		if d >= 100*unit {
@@ -175,8 +208,19 @@ func Duration(seconds float64) Quantity {
 func (f *Fitting) Add(key string, q Quantity, known Known, evidence string, args ...any) *Value {
 	v := &Value{Key: key, Known: known, Evidence: fmt.Sprintf(evidence, args...)}
 	v.Set(q)
+	if q.text == "" { // the scenario's default is the best that is known
+		v.Known, v.Default, v.Evidence = Assumed, true, "not measured: "+v.Evidence
+	}
 	f.values = append(f.values, v)
 	return v
+}
+
+// Per is a total over a count, NaN where nothing was counted.
+func Per(total, count float64) float64 {
+	if x := total / count; count > 0 && !math.IsInf(x, 0) {
+		return x
+	}
+	return math.NaN()
 }
 
 // Zero is x, or 0 if x is unknown.

@@ -34,11 +34,11 @@ var layers = []Layer{
 		"record/address", "record/recording", "record/source",
 	}},
 	{"record/fio", "fio's JSON reports and latency logs", []string{
-		"record/recording", "record/source",
+		"base/safefile", "record/recording", "record/source",
 	}},
 	{"record/ftdc/dialect", "what a writer of FTDC calls its metrics and settings", nil},
 	{"record/ftdc", "MongoDB's diagnostic.data, decoded at the speed of inflating it", []string{
-		"record/recording", "record/source", "record/ftdc/dialect",
+		"base/safefile", "record/recording", "record/source", "record/ftdc/dialect",
 	}},
 	{"record/host", "this machine's /proc and /sys, under node_exporter's names", []string{
 		"record/ebs", "record/recording", "record/source",
@@ -47,7 +47,7 @@ var layers = []Layer{
 		"record/recording", "record/source",
 	}},
 	{"record/sources", "recognises which source an argument means", []string{
-		"record/address", "record/recording", "record/source", "record/exposition", "record/fio",
+		"base/safefile", "record/address", "record/recording", "record/source", "record/exposition", "record/fio",
 		"record/host", "record/iostat",
 	}},
 	{"record/query", "a PromQL expression over a recording that nobody has described", []string{

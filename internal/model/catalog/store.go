@@ -64,7 +64,7 @@ func (s *storedInstance) instance() InstanceType {
 
 // OpenStore reads a store. A file that is not there is an empty one.
 func OpenStore(path string) (*Store, error) {
-	f, err := os.Open(path)
+	f, err := safefile.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &Store{Version: storeVersion}, nil
 	}

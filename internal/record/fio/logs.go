@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
+	"plimsoll/internal/base/safefile"
 	"plimsoll/internal/record/recording"
 )
 
@@ -123,7 +123,7 @@ type logReader struct {
 
 // read writes the log second by second; found is false if it does not exist or is empty.
 func (r *logReader) read(take func(*slot, row), emit func(*logReader, values, int64, int, *slot)) (found bool, err error) {
-	f, err := os.Open(r.path)
+	f, err := safefile.Open(r.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/semaphore"
 
+	"plimsoll/internal/base/safefile"
 	"plimsoll/internal/record/ftdc/dialect"
 	"plimsoll/internal/record/recording"
 	"plimsoll/internal/record/source"
@@ -234,7 +235,7 @@ func (in *input) place(j job) job {
 }
 
 func (in *input) open() error {
-	f, err := os.Open(in.files[in.next])
+	f, err := safefile.Open(in.files[in.next])
 	in.next++
 	if err != nil {
 		return err

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"plimsoll/internal/base/safefile"
 )
 
 // Files are the FTDC files at a path: the file itself, or a folder's metrics.* files in the order
@@ -84,7 +86,7 @@ func Sniff(path string, head []byte) bool {
 
 // sniffFile returns an error if a file does not begin like FTDC.
 func sniffFile(path string) error {
-	f, err := os.Open(path)
+	f, err := safefile.Open(path)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+
+	"plimsoll/internal/base/safefile"
 )
 
 const (
@@ -50,7 +52,7 @@ type packed struct {
 // openPacked reads a file's beginning.
 func openPacked(path string, info fs.FileInfo) (*packed, error) {
 	p := &packed{path: path, bytes: info.Size(), modified: info.ModTime()}
-	f, err := os.Open(path)
+	f, err := safefile.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("open source: %w", err)
 	}
@@ -85,7 +87,7 @@ func openPacked(path string, info fs.FileInfo) (*packed, error) {
 
 // open opens the file from its start, decompressed.
 func (p *packed) open() (io.ReadCloser, error) {
-	f, err := os.Open(p.path)
+	f, err := safefile.Open(p.path)
 	if err != nil {
 		return nil, err
 	}

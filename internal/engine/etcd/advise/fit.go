@@ -109,7 +109,7 @@ func (f fitting) entries(lead string, puts float64) {
 	f.Add("workload.connections", fit.Count(100), fit.Assumed, "how many requests clients have under way at most; 100 taken").AsDefault().ToKnow("the clients' concurrency")
 	const ask = "etcdctl get KEY, or etcd_debugging_mvcc_total_put_size_in_bytes over etcd_mvcc_put_total"
 	overhead := float64(model.Defaults().Overhead)
-	each := timeline.Mean(f.byInstance(judge.WALWritten)[lead]) / puts
+	each := fit.Per(timeline.Mean(f.byInstance(judge.WALWritten)[lead]), puts)
 	if math.IsNaN(each) || each <= overhead+1 {
 		f.Add("workload.document.size", fit.Exactly(float64(units.KiB)), fit.Assumed, "the size of keys and values together; 1 KiB taken").ToKnow(ask)
 		return

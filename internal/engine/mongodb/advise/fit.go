@@ -116,6 +116,9 @@ const (
 	logPadding = 128
 	// documentUsual is taken where nothing tells.
 	documentUsual = 1000.0
+	// documentMax is more than a document has (16 MiB): a few writes among the server's own say
+	// nothing of documents.
+	documentMax = 16 << 20
 )
 
 // documents enters how large they are and how many.
@@ -132,8 +135,8 @@ func (f fitting) documents(c fit.Cycles, cache float64) {
 	if counted := f.One(judge.WriteCounters); timeline.Mean(counted) > 0 {
 		writes = counted
 	}
-	perWrite := f.Mean(judge.LogPayload) / timeline.Mean(writes)
-	if perWrite >= 1 && !math.IsInf(perWrite, 0) {
+	perWrite := fit.Per(f.Mean(judge.LogPayload), timeline.Mean(writes))
+	if perWrite >= 1 {
 		f.Add(key+"log_bytes", fit.About(perWrite), fit.Measured, "what a write put into the journal, on average: its payload over the writes; a sync pads it to %d B", logPadding).
 			Between(max(perWrite-logPadding, 1), perWrite)
 	}
@@ -141,12 +144,12 @@ func (f fitting) documents(c fit.Cycles, cache float64) {
 	inMemory := f.grown(writes)
 	size := documentUsual
 	switch {
-	case inMemory > 0:
+	case inMemory > 0 && inMemory < documentMax:
 		// The collection's change, and the oplog's with its header.
 		size = max((inMemory-(copies-1)*overhead)/copies, 1)
 		f.Add("workload.document.size", fit.About(size), fit.Inferred, "a write left %s of changes in memory%s; of updates that mongod gives as differences it is the difference", units.Bytes(inMemory), twice(oplog)).
 			Between(size/2, math.NaN()).ToKnow(ask)
-	case perWrite > overhead:
+	case perWrite > overhead && perWrite < documentMax:
 		size = perWrite - overhead // once, also with an oplog: then that alone is journalled
 		f.Add("workload.document.size", fit.About(size), fit.Inferred, "the journal had %s a write, of which some %s are headers; of updates that are differences it is the difference", units.Bytes(perWrite), units.Bytes(overhead)).
 			Between(size/2, math.NaN()).ToKnow(ask)
@@ -210,7 +213,7 @@ func (f fitting) collection(c fit.Cycles, cache, size float64, oplog bool) {
 	const ask = "db.collection.stats().count, and which of them are asked for"
 	key := "workload.keys.count"
 	ops := fit.Zero(f.Mean(judge.Reads)) + fit.Zero(f.Mean(judge.Updates))
-	missed := f.Mean(judge.PagesRead) / ops
+	missed := fit.Per(f.Mean(judge.PagesRead), ops)
 	const seen, full = 0.02, 0.75 // of the operations missed; of the cache filled
 	updates := fit.Zero(f.Mean(judge.Updates))
 	bytes, why, known, low, high := held, "", fit.Inferred, math.NaN(), math.NaN()
