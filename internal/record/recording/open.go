@@ -124,7 +124,28 @@ func (f *folder) tellDamage(damage []walDamage, state string) {
 		if to.After(s.To) {
 			s.To = to
 		}
+		s.Samples = max(s.Samples, f.sampleTimes())
 	}
+}
+
+// sampleTimes is about how many sample times there are: those of the series in the log with the most,
+// and of the usual one in each block.
+func (f *folder) sampleTimes() (n int64) {
+	for _, series := range f.recent.byName {
+		for _, s := range series {
+			own := int64(len(s.tailT))
+			for i := range s.segments {
+				own += int64(len(s.segments[i].run.times))
+			}
+			n = max(n, own)
+		}
+	}
+	for _, b := range f.blocks {
+		if stats := b.Meta().Stats; stats.NumSeries > 0 {
+			n += int64(stats.NumSamples / stats.NumSeries)
+		}
+	}
+	return n
 }
 
 // span returns the time from the first to the last sample.

@@ -96,3 +96,17 @@ func flipped(text []byte, at int) []byte {
 	out[at] ^= 0x10
 	return out
 }
+
+// A recording whose recorder was killed tells how much it holds.
+func TestKilledRecordingCountsItsSamples(t *testing.T) {
+	dir := t.TempDir()
+	d := mustCreate(t, dir, DiskOptions{})
+	d.Source(Source{Kind: "host", Name: "host", From: t0, To: t0, Samples: 1})
+	feedRing(t, d, 0, 300)
+	killed(t, d)
+	r := mustOpen(t, dir)
+	defer mustClose(t, r)
+	if s := r.Sources(); len(s) != 1 || s[0].Samples != 300 || !s[0].To.Equal(second(299)) {
+		t.Errorf("sources %+v", s)
+	}
+}

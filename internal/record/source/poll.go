@@ -23,6 +23,8 @@ const (
 	// to awayMax.
 	promptly = 10
 	awayMax  = 15 * time.Second
+	// describeEvery is the time after which a source is described anew.
+	describeEvery = time.Minute
 	// tellEvery is the time between two calls of Progress.
 	tellEvery = time.Second
 )
@@ -157,8 +159,9 @@ type polling struct {
 	now     func() (wall time.Time, elapsed time.Duration)
 
 	stamps  stamps
-	first   time.Time // of the samples taken
-	last    time.Time // the same; before there is one, when the first was requested
+	first   time.Time     // of the samples taken
+	last    time.Time     // the same; before there is one, when the first was requested
+	told    time.Duration // when the source was last described
 	samples int64
 	failed  int // consecutive failures
 	failure error
@@ -236,7 +239,9 @@ func (p *polling) timely(batches []recording.Batch) ([]recording.Batch, error) {
 // taken counts a sample.
 func (p *polling) taken(at time.Time) {
 	at = at.Add(p.opt.ClockOffset).UTC()
-	tell := p.samples == 0 || p.failed > 0
+	// A recorder may be killed: what it tells of its source is never much older than its samples.
+	_, elapsed := p.now()
+	tell := p.samples == 0 || p.failed > 0 || elapsed-p.told >= describeEvery
 	p.endGap(at)
 	if p.samples == 0 {
 		p.first = at
@@ -258,6 +263,7 @@ func (p *polling) tell() {
 	p.sampler.Tell(&p.live.desc)
 	d := p.live.desc
 	p.live.mu.Unlock()
+	_, p.told = p.now()
 	p.w.Source(d)
 }
 
