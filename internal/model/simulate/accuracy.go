@@ -6,7 +6,7 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// A Kind is what sort of figure one is, as far as models are right about it.
+// A Kind is a kind of figure with its own model accuracy.
 type Kind string
 
 // The kinds.
@@ -17,17 +17,17 @@ const (
 	P99      Kind = "p99"
 )
 
-// Kinds are all of them, from what models are most right about.
+// Kinds lists all kinds, from the most to the least accurate.
 var Kinds = []Kind{Rate, Duration, P50, P99}
 
-// An Accuracy is by what factor figures of a kind were off from those of real engines, whichever
-// way: half of them by Median at most, none by more than Worst.
+// An Accuracy is the factor by which modelled figures of a kind differ from those of real engines,
+// in either direction: half of them by Median at most, none by more than Worst.
 type Accuracy struct{ Median, Worst float64 }
 
-// AccuracyOf is the models' error bar: what the scenarios of examples/lab came to in the laboratory
-// and in the simulator (`plimsoll lab table examples/lab --measured examples/lab/measured.json`; a
-// test holds these figures to it). It is of WiredTiger, etcd, PostgreSQL and streams; no IRIS could
-// be run.
+// AccuracyOf is the models' error bar. It compares the scenarios of examples/lab in the lab and in
+// the simulator (`plimsoll lab table examples/lab --measured examples/lab/measured.json`; a test
+// checks that these figures agree). It covers WiredTiger, etcd, PostgreSQL and streams; no IRIS
+// could be run.
 func AccuracyOf(k Kind) Accuracy {
 	switch k {
 	case Rate:
@@ -41,7 +41,7 @@ func AccuracyOf(k Kind) Accuracy {
 	}
 }
 
-// errorBar says how far off a scenario's model is, "" where nothing can simulate it.
+// errorBar describes the accuracy of a scenario's model; "" where nothing can simulate it.
 func errorBar(sc *scenario.Scenario) string {
 	e, err := scenario.Facet[Engine](sc, "be simulated")
 	if err != nil {
@@ -55,7 +55,7 @@ func errorBar(sc *scenario.Scenario) string {
 		"checkpoints by %s (docs/models.md); %s", percent(p.Median), p.Worst, percent(d.Median), own.Text)
 }
 
-// percent tells a factor of less than two as people do.
+// percent formats a factor below two as a percentage.
 func percent(factor float64) string {
 	if factor >= 2 {
 		return fmt.Sprintf("a factor of %.1f", factor)

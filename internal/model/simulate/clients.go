@@ -5,12 +5,12 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// clientLatency is the histogram of latencies from intended starts, as clients feel them: what the
-// engine counts is without the wait for a connection, and tells sums alone.
+// clientLatency is the histogram of latencies from the intended start. The engine's own counters
+// exclude the wait for a connection, and are sums only.
 const clientLatency = "plimsoll_client_latency_seconds"
 
-// felt is what clients felt since the run's beginning, warm-up included, by kind of operation. It
-// is of recordings alone.
+// felt holds the clients' latencies since the run's beginning by kind of operation, including the
+// warm-up. It is used for recordings only.
 type felt struct{ reads, writes latency.Buckets }
 
 func (f *felt) add(write bool, ns int64) {
@@ -21,7 +21,7 @@ func (f *felt) add(write bool, ns int64) {
 	f.reads.Add(ns)
 }
 
-// clients adds the columns of a histogram for each kind of operation that the workload has.
+// clients adds the columns of a histogram for each kind of operation in the workload.
 func (p *sampler) clients(f *felt, writes units.Ratio) {
 	kind := func(name string, b *latency.Buckets) {
 		p.felt = append(p.felt, feltRow{at: len(p.batch.Columns), of: b})
@@ -39,7 +39,7 @@ func (p *sampler) clients(f *felt, writes units.Ratio) {
 	}
 }
 
-// A feltRow is where in the row a histogram stands.
+// A feltRow is a histogram's position in the row.
 type feltRow struct {
 	at int
 	of *latency.Buckets

@@ -6,36 +6,36 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// A queued operation of an open loop had to wait for a connection: until when, and what the
-// operation that held it before had waited for.
+// A queued operation of an open loop waited for a connection. It records until when, and what the
+// operation that held the connection before had waited for.
 type queued struct {
 	at     vtime.Instant
 	behind engine.Waits
 }
 
-// A driver gives the engine its operations and is told when they are done.
+// A driver gives the engine its operations and learns when they are done.
 //
-// An operation is known by its intended start, which is its alone: where two would start in the
-// same nanosecond the second starts in the next.
+// An operation is identified by its intended start, which is unique: where two would start in the
+// same nanosecond, the second starts in the next.
 type driver struct {
 	clock  *vtime.Clock
 	engine engine.Model
 	meter  *meter
-	end    vtime.Instant // no operation begins from then on
+	end    vtime.Instant // no operation starts from then on
 
-	// An open loop: the operation that comes next, those that wait for a connection, and when
-	// those that had to wait got theirs.
+	// An open loop: the next arrival, the operations that wait for a connection, and when those
+	// that waited got one.
 	source      workload.Source
 	next        workload.Op
 	last        vtime.Instant
 	connections int
-	inside      int // operations that the engine has
+	inside      int // operations in the engine
 	queue       ring
 	waited      map[vtime.Instant]queued
 	scratch     queued
 	dispatching bool
 
-	// A closed loop: what each client sends next, and whose an operation is.
+	// A closed loop: what each client sends next, and which client an operation belongs to.
 	closed *workload.Closed
 	turns  []workload.Op
 	client map[vtime.Instant]int32
@@ -90,12 +90,12 @@ func (d *driver) Fire(vtime.Instant, uint64) {
 	}
 }
 
-// Done is told by the engine that an operation is acknowledged.
+// Done is called by the engine when an operation is acknowledged.
 func (d *driver) Done(now vtime.Instant, op *workload.Op, w *engine.Waits) {
 	if d.closed != nil {
 		client, ok := d.client[op.At]
 		if !ok {
-			return // an engine acknowledges once: its own tests hold it to that
+			return // an engine acknowledges once; its own tests ensure that
 		}
 		delete(d.client, op.At)
 		d.meter.done(now, op, w, nil)
@@ -115,8 +115,8 @@ func (d *driver) Done(now vtime.Instant, op *workload.Op, w *engine.Waits) {
 	d.dispatch(now)
 }
 
-// dispatch gives connections that are free to those who wait. An engine may acknowledge within Do:
-// the outer call goes on then.
+// dispatch gives free connections to waiting operations. An engine may acknowledge within Do; the
+// outer call then continues.
 func (d *driver) dispatch(now vtime.Instant) {
 	if d.dispatching || d.queue.n == 0 {
 		return
@@ -134,7 +134,8 @@ func (d *driver) dispatch(now vtime.Instant) {
 	d.dispatching = false
 }
 
-// begin lets a client of a closed loop go on, by an event: never from within the acknowledgement.
+// begin lets a client of a closed loop continue through an event, never from within the
+// acknowledgement.
 func (d *driver) begin(client int) {
 	op := &d.turns[client]
 	if !d.closed.Begin(client, d.clock.Now(), op) || op.At >= d.end {
@@ -150,7 +151,7 @@ func (d *driver) begin(client int) {
 	d.clock.At(op.At, (*turn)(d), uint64(client))
 }
 
-// turn is a client's next operation in a closed loop.
+// turn returns a client's next operation in a closed loop.
 type turn driver
 
 // Fire sends it.

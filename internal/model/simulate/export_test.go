@@ -9,7 +9,7 @@ import (
 // ClientLatency is the histogram of recordings.
 const ClientLatency = clientLatency
 
-// TapeOf reports whether the operations that came are on a tape of this workload.
+// TapeOf reports whether the arrivals are on a tape of this workload.
 func (a *Arrivals) TapeOf(load *workload.Workload, seed random.Seed, end vtime.Instant) bool {
 	return a.tape.of(load, seed, end)
 }

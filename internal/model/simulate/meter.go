@@ -7,7 +7,7 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// A meter measures what clients feel. Only operations that begin at from or later count.
+// A meter measures the latency of clients. It counts only operations that start at from or later.
 type meter struct {
 	from    vtime.Instant
 	end     vtime.Instant
@@ -15,19 +15,19 @@ type meter struct {
 	cycles  func() []engine.Cycle
 
 	arrivals, unanswered, refused int64
-	doneInside                    int64 // acknowledged in the measured time, whenever begun
+	doneInside                    int64 // acknowledged in the measured time, whenever started
 	sorted                        latency.Sorter
 	waits                         [latency.Classes]waitSum
 	causes                        engine.Waits // of the operation acknowledged last
-	sync, syncBefore              shares       // of what the syncs done last and before it waited for
+	sync, syncBefore              shares       // waits of the syncs done last and before that
 	syncAt                        vtime.Instant
 	series                        *latency.Series // of writes, filled if drawn is set
 	drawn                         bool
-	watch                         *watch // nil: the run is wanted whatever it comes to
+	watch                         *watch // nil: no bound ends the run early
 	felt                          *felt  // nil: nothing is recorded
 }
 
-// waitSum is the waiting of the writes of one class of latency.
+// waitSum sums the waits of the writes in one latency class.
 type waitSum struct {
 	n       int64
 	latency int64
@@ -91,10 +91,11 @@ func (m *meter) done(now vtime.Instant, op *workload.Op, w *engine.Waits, q *que
 	}
 }
 
-// hand finds what an operation waited for in the end. To wait for a sync that is under way is to
-// wait for what that sync waits for; to wait for a connection, for what the operation that had it
-// waited for. So both are handed on, in the proportions of the other's waits: those of the sync
-// that was done last before this one, and those of the operation that made the connection free.
+// hand attributes an operation's waits to their causes. A wait for a sync in progress is a wait for
+// whatever that sync waits for. A wait for a connection is a wait for whatever the operation that
+// held it waited for. Both are distributed in the proportions of those other waits: the waits of
+// the last sync completed before this one, and the waits of the operation that freed the
+// connection.
 func (m *meter) hand(now vtime.Instant, op *workload.Op, w *engine.Waits, q *queued) {
 	m.causes = *w
 	if queue, limit, device := w[engine.WaitLogQueue], w[engine.WaitLogLimit], w[engine.WaitLogDevice]; queue|limit|device != 0 && now != m.syncAt {
@@ -110,7 +111,7 @@ func (m *meter) hand(now vtime.Instant, op *workload.Op, w *engine.Waits, q *que
 	}
 }
 
-// shares are proportions of waits: of a sync they are those of all who waited for it.
+// shares are proportions of waits. For a sync they cover all operations that waited for it.
 type shares struct {
 	n    int
 	kind [engine.NumWaits]engine.Wait
@@ -134,8 +135,8 @@ func sharesOf(w *engine.Waits) (s shares) {
 	return s
 }
 
-// spread adds time to waits in the proportions of others; what no proportion says is the kind's
-// own.
+// spread adds time to waits in the proportions of others. Time that no proportion covers is counted
+// for the kind itself.
 func spread(to *engine.Waits, time int64, as *shares, own engine.Wait) {
 	rest := time
 	if time > 0 {
@@ -148,7 +149,7 @@ func spread(to *engine.Waits, time int64, as *shares, own engine.Wait) {
 	to[own] += rest
 }
 
-// classify puts what was acknowledged under the cycle in which it was to begin.
+// classify assigns acknowledged operations to the cycle of their intended start.
 func (m *meter) classify() {
 	cycles := m.cycles()
 	m.sorted.Sort(m.pending, len(cycles), func(i int) (start, end vtime.Instant) { return cycles[i].Start, cycles[i].End })

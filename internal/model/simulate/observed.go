@@ -7,24 +7,23 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// An Observed is a run that really happened, told as a simulated one is: it comes to the same
-// Result by the same counting, so that the two can be held against each other. Instants count from
-// the run's beginning.
+// An Observed holds a real run's figures in the form of a simulated one. The same code counts them
+// into a [Result], so that the two can be compared. Instants count from the run's beginning.
 type Observed struct {
 	From, End  vtime.Instant // of the measured time, after the warm-up
 	Operations []latency.Operation
-	// Asked counts the operations that were to begin in the measured time, answered or not; Refused
-	// those of them that found too many waiting.
+	// Asked counts the operations due in the measured time, answered or not. Refused counts those
+	// of them that found too many waiting.
 	Asked, Refused int64
 	Cycles         []engine.Cycle // in order; the last may have no end
 	Volumes        []VolumeResult
 	Host           HostResult
-	// Series holds what is known over time beside latencies and checkpoints; nil: none are wanted.
+	// Series holds series other than latencies and checkpoints; nil: none are wanted.
 	Series *Series
 }
 
-// Result is what the run comes to. Where operations waited is not known of a real engine, nor what
-// its checkpoints wrote, so it says nothing of it; and it has no error bar of a model.
+// Result returns the run's result. It has no waits and no bytes per checkpoint, which are not known
+// for a real engine, and no model's error bar.
 func (o *Observed) Result(sc *scenario.Scenario) *Result {
 	m := newMeter(o.From, o.End)
 	m.cycles, m.drawn = func() []engine.Cycle { return o.Cycles }, o.Series != nil

@@ -8,13 +8,12 @@ import (
 
 // Options say how a scenario is run. The zero Options record nothing.
 type Options struct {
-	// Record takes the series, a batch a minute of virtual time; nil: none are kept. Run does not
-	// close it.
+	// Record receives the series, one batch for each minute of virtual time; nil: none are kept.
+	// Run does not close it.
 	Record recording.Writer
-	// Epoch is the instant that the run's beginning has in the recording. Zero: 2026-01-01 00:00
-	// UTC.
+	// Epoch is the time in the recording at which the run begins. Zero: 2026-01-01 00:00 UTC.
 	Epoch time.Time
-	// Progress, if not nil, is told of virtual time as it passes, warm-up included.
+	// Progress, if not nil, receives the virtual time as it passes, including the warm-up.
 	Progress func(done, total time.Duration)
 	// Series says whether the result holds series over time, for plots.
 	Series bool
@@ -23,7 +22,7 @@ type Options struct {
 	Wanted *Wanted
 }
 
-// epochDefault is when runs begin: fixed, so that the same run is the same bytes.
+// epochDefault is when runs begin. It is fixed, so that the same run gives the same bytes.
 var epochDefault = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func (o *Options) epoch() time.Time {
@@ -35,13 +34,13 @@ func (o *Options) epoch() time.Time {
 
 // Bounds on what a run keeps.
 const (
-	// waitingMax is how many operations may wait for a connection; those beyond are refused, which
-	// the result says.
+	// waitingMax is how many operations may wait for a connection. Further operations are refused,
+	// and the result says so.
 	waitingMax = 1 << 19
 	// cyclesShown is how many checkpoints a series marks.
 	cyclesShown = 4096
-	// batchSeconds is how many samples a batch of the recording has.
+	// batchSeconds is the number of samples in a batch of the recording.
 	batchSeconds = 60
-	// pendingMax is how many acknowledged operations wait to be classified.
+	// pendingMax is the number of acknowledged operations that wait to be classified.
 	pendingMax = 1 << 14
 )

@@ -5,35 +5,35 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// ResultVersion is the version of Result's JSON: additions leave it, changes raise it.
+// ResultVersion is the version of Result's JSON. Additions keep it; other changes raise it.
 const ResultVersion = 1
 
-// A Result is what a simulated run comes to. Its JSON is a contract: fields are added, never
-// changed. Times are seconds, sizes bytes, rates a second, shares from 0 to 1; what cannot be
-// told is null.
+// A Result is the result of a simulated run. Its JSON is a contract: fields are added, never
+// changed. Times are seconds, sizes bytes, rates a second, shares from 0 to 1. What is not
+// measurable is null.
 type Result struct {
 	Version  int    `json:"version"`
 	Scenario string `json:"scenario"` // its name
 	Variant  string `json:"variant,omitempty"`
 	Engine   string `json:"engine"`
-	// CycleWord is what the engine calls its Checkpoints: "write daemon cycle". It is for people,
-	// and not part of the JSON.
+	// CycleWord is what the engine calls its Checkpoints, such as "write daemon cycle". It is for
+	// display and not part of the JSON.
 	CycleWord string `json:"-"`
-	// Queries are those of the engine, and not part of the JSON either.
+	// Queries are the engine's queries. They are not part of the JSON.
 	Queries Queries `json:"-"`
 	Seed    uint64  `json:"seed"`
 	// Seconds is the virtual time that was measured, after WarmupSeconds.
 	Seconds       float64 `json:"seconds"`
 	WarmupSeconds float64 `json:"warmup_seconds"`
 
-	// OpenLoop tells whether operations came whatever the system did, their latency counted
-	// from when they were meant to start.
+	// OpenLoop reports whether arrivals were independent of the system. Latency then counts from
+	// the intended start.
 	OpenLoop    bool    `json:"open_loop"`
-	AskedPerSec float64 `json:"asked_per_second"` // arrivals; in a closed loop what was done
+	AskedPerSec float64 `json:"asked_per_second"` // arrivals; in a closed loop, completed operations
 	DonePerSec  float64 `json:"done_per_second"`
-	Unanswered  int64   `json:"unanswered"` // begun in the measured time, not acknowledged at its end
-	// Refused are operations of an open loop that came while half a million waited for a
-	// connection: they are counted as asked and unanswered, and have no latency.
+	Unanswered  int64   `json:"unanswered"` // started in the measured time, not acknowledged at its end
+	// Refused counts operations of an open loop that arrived while half a million waited for a
+	// connection. They count as asked and unanswered, and have no latency.
 	Refused       int64               `json:"refused"`
 	Writes        Class               `json:"writes"`
 	Reads         Class               `json:"reads"`
@@ -41,21 +41,22 @@ type Result struct {
 	Volumes       []VolumeResult      `json:"volumes"`
 	Waits         []WaitResult        `json:"waits"` // of writes, ordered by the slow writes' share
 	EngineFigures map[string]*float64 `json:"engine_figures"`
-	// FigureUnits are their units: "seconds", "bytes", "ratio", "1/s", or another word.
+	// FigureUnits are the figures' units: "seconds", "bytes", "ratio", "1/s", or another word.
 	FigureUnits map[string]string `json:"engine_figure_units"`
 	Host        HostResult        `json:"host"`
-	// MonthlyUSD is what volumes and instances cost; null: a price is not known.
+	// MonthlyUSD is the price of volumes and instances; null: a price is not known.
 	MonthlyUSD *float64 `json:"monthly_usd"`
-	// MonthlyVolumesUSD is the volumes' part of it.
+	// MonthlyVolumesUSD is the volumes' part of MonthlyUSD.
 	MonthlyVolumesUSD *float64          `json:"monthly_volumes_usd"`
 	Objectives        []ObjectiveResult `json:"objectives"`
 	ModelError        string            `json:"model_error"` // the error bar, in words
-	// Warnings are what the scenario says and may not mean: a volume faster than its instance.
+	// Warnings are about settings that may be unintended, such as a volume faster than its
+	// instance.
 	Warnings []string `json:"warnings,omitempty"`
 	Series   *Series  `json:"series,omitempty"`
-	// Mattered are, by volume in the order of members and of each one's volumes, the limits that
-	// ever decided when a request passed ([volume.State]). With all others higher the run would
-	// have been the same. It is for searches, and not part of the JSON.
+	// Mattered lists the limits that ever decided when a request passed ([volume.State]), by
+	// volume, in the order of members and of each member's volumes. With all other limits higher,
+	// the run would have been the same. Searches use it; it is not part of the JSON.
 	Mattered [][volume.Limits]bool `json:"-"`
 }
 
@@ -66,19 +67,19 @@ type (
 	Latency = latency.Latency
 )
 
-// Cycles are the checkpoints, or what the engine has of the kind.
+// Cycles are the checkpoints, or the engine's equivalent.
 type Cycles struct {
-	Count         int      `json:"count"` // that ended in the measured time
+	Count         int      `json:"count"` // ended in the measured time
 	Requested     int      `json:"requested"`
 	MedianSeconds *float64 `json:"median_seconds"`
 	MaxSeconds    *float64 `json:"max_seconds"`
-	DirtyBytesMax *float64 `json:"dirty_bytes_max"` // in the engine's cache as one started
+	DirtyBytesMax *float64 `json:"dirty_bytes_max"` // in the engine's cache at a checkpoint's start
 	WrittenBytes  float64  `json:"written_bytes"`   // by all of them
 	ShareOfTime   float64  `json:"share_of_time"`   // that one was running
-	PeriodSeconds *float64 `json:"period_seconds"`  // median distance of two starts
+	PeriodSeconds *float64 `json:"period_seconds"`  // median time between two starts
 }
 
-// A VolumeResult is how a volume was used.
+// A VolumeResult is a volume's use.
 type VolumeResult struct {
 	Name              string   `json:"name"`
 	IOPS              float64  `json:"iops"`     // mean, reads and writes
@@ -87,43 +88,43 @@ type VolumeResult struct {
 	WriteIOPS         float64  `json:"write_iops"`
 	BytesPerSec       float64  `json:"bytes_per_second"`
 	BytesPerSecMax    float64  `json:"bytes_per_second_max"`
-	Busy              float64  `json:"busy"`     // share of time with anything in flight
+	Busy              float64  `json:"busy"`     // share of time with I/O in flight
 	BusyMax           float64  `json:"busy_max"` // of the busiest 10 s
 	QueueMean         float64  `json:"queue_mean"`
 	AwaitSeconds      *float64 `json:"await_seconds"` // mean time of a request
 	ReadAwaitSeconds  *float64 `json:"read_await_seconds"`
 	WriteAwaitSeconds *float64 `json:"write_await_seconds"`
-	// HeldBy are the limits that held requests back, and the time they did, summed over requests.
+	// HeldBy lists the limits that held requests back, and for how long, summed over requests.
 	HeldBy  []HeldBy `json:"held_by"`
-	Credits *float64 `json:"credits_left"` // share of the burst bucket at the end; null: it has none
+	Credits *float64 `json:"credits_left"` // share of the burst bucket left at the end; null: no bucket
 }
 
-// HeldBy is the waiting for one limit.
+// HeldBy is the time that requests waited for one limit.
 type HeldBy struct {
 	Name    string  `json:"name"`
 	Seconds float64 `json:"seconds"`
 }
 
-// A WaitResult is where writes waited.
+// A WaitResult is one reason why writes waited.
 type WaitResult struct {
 	Name        string  `json:"name"`
 	Share       float64 `json:"share"`        // of all writes' latency
 	SlowShare   float64 `json:"slow_share"`   // of the latency of writes over the p99
-	SlowSeconds float64 `json:"slow_seconds"` // mean, of a write over the p99
-	// CauseShare and SlowCauseShare are the same shares with the time for a connection, and for a
-	// sync under way, handed on to what those had waited for who held it.
+	SlowSeconds float64 `json:"slow_seconds"` // mean per write over the p99
+	// CauseShare and SlowCauseShare are the same shares after the waits for a connection and for a
+	// sync in progress are attributed to their causes.
 	CauseShare     float64 `json:"cause_share"`
 	SlowCauseShare float64 `json:"slow_cause_share"`
 }
 
-// A HostResult is the machine's share in it.
+// A HostResult is the machine's use.
 type HostResult struct {
 	Machine       string  `json:"machine"`         // "m6i.xlarge", or its cores and memory
 	DirtyBytesMax float64 `json:"dirty_bytes_max"` // of the page cache
 	CPUBusy       float64 `json:"cpu_busy"`        // share of its cores
 }
 
-// An ObjectiveResult is an objective of the scenario and whether it was met.
+// An ObjectiveResult is an objective of the scenario and whether the run met it.
 type ObjectiveResult struct {
 	Name   string   `json:"name"` // "write_p99"
 	Wanted float64  `json:"wanted"`
@@ -132,7 +133,7 @@ type ObjectiveResult struct {
 	Unit   string   `json:"unit"`
 }
 
-// Series are over time, for plots: one value a second of the measured time, null where
+// Series holds values over time, for plots: one for each second of the measured time, null where
 // nothing was measured.
 type Series struct {
 	StepSeconds float64    `json:"step_seconds"`
@@ -140,11 +141,11 @@ type Series struct {
 	WriteMax    []*float64 `json:"write_max_seconds"`
 	EngineDirty []*float64 `json:"engine_dirty_bytes"`
 	HostDirty   []*float64 `json:"host_dirty_bytes"`
-	// Busy is the share of each second that a volume had anything in flight, by its name.
+	// Busy is, by volume, the share of each second with I/O in flight.
 	Busy map[string][]*float64 `json:"volume_busy"`
 	// Checkpoints are the starts and ends, in seconds since the measured time began.
 	Checkpoints [][2]float64 `json:"checkpoints"`
-	// Writes are the writes of each step by classes of latency: what the percentiles were read
-	// from. They are for plots, and not part of the JSON.
+	// Writes are the writes of each step by latency class, from which the percentiles were read.
+	// They are for plots and not part of the JSON.
 	Writes []latency.Cell `json:"-"`
 }

@@ -14,13 +14,13 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// client breaks the circle of engine and driver: each needs the other to be made.
+// client breaks the cycle between engine and driver: each needs the other to be constructed.
 type client struct{ *driver }
 
 func (c *client) Done(now vtime.Instant, op *workload.Op, w *engine.Waits) { c.driver.Done(now, op, w) }
 
-// Run simulates a scenario and gives its result. It ends early, with the context's error, when the
-// context ends.
+// Run simulates a scenario and returns its result. It ends early, with the context's error, when
+// the context ends.
 func Run(ctx context.Context, sc *scenario.Scenario, opt Options) (*Result, error) {
 	fail := func(err error) (*Result, error) { return nil, fmt.Errorf("simulating %s: %w", sc.Name, err) }
 	load := sc.Workloads()
@@ -59,7 +59,7 @@ func Run(ctx context.Context, sc *scenario.Scenario, opt Options) (*Result, erro
 
 const second = vtime.Instant(time.Second)
 
-// drive lets time pass, a second at a time.
+// drive advances virtual time, one second at a time.
 func drive(ctx context.Context, s *system, m *meter, p *sampler, from, end vtime.Instant, progress func(done, total time.Duration)) error {
 	for at := from % second; at < from; at += second {
 		s.clock.Run(at)
@@ -99,14 +99,14 @@ func drive(ctx context.Context, s *system, m *meter, p *sampler, from, end vtime
 	return nil
 }
 
-// report tells progress each ten seconds of virtual time.
+// report reports progress every ten seconds of virtual time.
 func report(progress func(done, total time.Duration), at, end vtime.Instant) {
 	if progress != nil && int64(at/second)%10 == 0 {
 		progress(time.Duration(at), time.Duration(end))
 	}
 }
 
-// told is what the recording says of where it is from.
+// told describes the recording's origin.
 func told(sc *scenario.Scenario, p *sampler, epoch time.Time, from vtime.Instant) recording.Source {
 	facts := map[string]string{
 		"seed":                    strconv.FormatUint(uint64(sc.Seed), 10),

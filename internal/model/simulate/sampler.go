@@ -14,12 +14,12 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// A sampler looks at the system once a virtual second: it writes the recording, and keeps what the
-// result tells of volumes and hosts.
+// A sampler samples the system once a virtual second. It writes the recording and keeps what the
+// result reports about volumes and hosts.
 type sampler struct {
 	*system
 	from  vtime.Instant
-	step  int // seconds of a cell of the series
+	step  int // seconds per step of the series
 	row   []float64
 	first []float64 // the row at from
 	last  []float64 // the row a second ago
@@ -27,13 +27,13 @@ type sampler struct {
 
 	engineRow []float64   // part of row
 	hostRows  [][]float64 // parts of row
-	felt      []feltRow   // parts of row; none unless it is recorded
-	dirtyAt   int         // index of the engine's dirty bytes; -1: it tells none
-	cpu       []int       // indexes of the time that cores worked
+	felt      []feltRow   // parts of row; none unless the run is recorded
+	dirtyAt   int         // index of the engine's dirty bytes; -1: it has none
+	cpu       []int       // indexes of the cores' busy time
 	volumes   []volumeTrack
 
 	hostDirtyMax float64
-	engineDirty  []float64 // a cell each; the most in it
+	engineDirty  []float64 // one per step; the maximum in it
 	hostDirty    []float64
 
 	writer  recording.Writer
@@ -46,7 +46,7 @@ type sampler struct {
 type volumeTrack struct {
 	at     int // index of its first counter in the row
 	before volume.State
-	// busy is time with anything in flight, each of the last ten seconds; ring by second.
+	// busy is the time with I/O in flight in each of the last ten seconds: a ring by second.
 	busy                       [10]float64
 	iopsMax, bytesMax, busyMax float64
 	series                     []float64 // busy share, a cell each
@@ -115,7 +115,7 @@ func (p *sampler) column(name string, pairs, more []string) {
 	p.batch.Columns = append(p.batch.Columns, recording.Column{Labels: labels.FromStrings(all...)})
 }
 
-// sample looks now. The first call begins what is measured.
+// sample takes a sample. The first call begins the measured time.
 func (p *sampler) sample(ctx context.Context) error {
 	p.engine.Sample(p.engineRow)
 	for h, host := range p.hosts {
@@ -149,7 +149,7 @@ func (p *sampler) sample(ctx context.Context) error {
 	return p.flush(ctx)
 }
 
-// follow takes in the second that is over, which belongs to a cell of the series.
+// follow adds the last second to its step of the series.
 func (p *sampler) follow(cell int) {
 	dirty := 0.0
 	for _, h := range p.hosts {
@@ -193,10 +193,10 @@ func (p *sampler) flush(ctx context.Context) error {
 	return nil
 }
 
-// delta is how far a counter came in the measured time.
+// delta is a counter's increase in the measured time.
 func (p *sampler) delta(i int) float64 { return p.last[i] - p.first[i] }
 
-// cyclesIn are the engine's cycles that were running at some time after from.
+// cyclesIn returns the engine's cycles that were running at some time after from.
 func cyclesIn(cycles []engine.Cycle, from vtime.Instant) []engine.Cycle {
 	for i, c := range cycles {
 		if c.End > from {

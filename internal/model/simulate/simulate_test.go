@@ -57,8 +57,8 @@ func run(t testing.TB, sc *scenario.Scenario, opt simulate.Options) *simulate.Re
 
 var examples = []string{"telemetry", "wiredtiger-lab", "etcd", "postgres", "iris"}
 
-// appends is one client that appends and syncs, on a volume whose write takes 1 ms: what comes of
-// it can be counted by hand.
+// appends is a workload of one client that appends and syncs, on a volume whose write takes 1 ms.
+// Its figures can be computed by hand.
 const appends = `
 plimsoll: 1
 name: appends
@@ -96,13 +96,14 @@ func TestAppendsByHand(t *testing.T) {
 	}
 }
 
-// TestQueueForConnections: two operations a millisecond on two connections of which each serves one
-// a millisecond behind one fdatasync. Who waits in the queue is counted from the intended start.
+// TestQueueForConnections: two operations arrive each millisecond. Each of two connections serves
+// one a millisecond behind one fdatasync. Latency counts from the intended start, including the
+// time in the queue.
 func TestQueueForConnections(t *testing.T) {
 	sc := parse(t, strings.Replace(appends, "{clients: 1}", "{constant: 1500/s}", 1)+"", "workload.connections=1", "run.warmup=0s")
 	r := run(t, sc, simulate.Options{})
-	// 1,500/s come and 1,000/s are served: after 20 s, 10,000 wait, and the last served came 2/3 s
-	// * 10 ago.
+	// 1,500/s arrive and 1,000/s are served. After 20 s, 10,000 wait, and the last one served
+	// arrived 2/3 s * 10 ago.
 	if r.Unanswered < 9_500 || r.Unanswered > 10_500 || math.Abs(r.DonePerSec-1000) > 20 {
 		t.Errorf("%d unanswered, %g/s done", r.Unanswered, r.DonePerSec)
 	}
@@ -114,12 +115,12 @@ func TestQueueForConnections(t *testing.T) {
 	}
 	for _, w := range r.Waits {
 		if w.Name == "log: latency" && w.SlowCauseShare < 0.9 {
-			t.Errorf("who waits for a connection waits for the volume's latency in the end: %+v", w)
+			t.Errorf("the wait for a connection is not attributed to the volume's latency: %+v", w)
 		}
 	}
 }
 
-// digest is a run as bytes: its result, and its recording sample by sample.
+// digest hashes a run: its result, and its recording sample by sample.
 func digest(t testing.TB, sc *scenario.Scenario) (result []byte, record uint64) {
 	t.Helper()
 	m := recording.NewMemory(recording.MemoryOptions{})
@@ -155,9 +156,9 @@ func digest(t testing.TB, sc *scenario.Scenario) (result []byte, record uint64) 
 	return b, h.Sum64()
 }
 
-// TestRecordedHistogram: the recording's buckets tell the same percentiles as the result, as finely
-// as they are. Warm-up is none here, so both are of the same operations but for those that are
-// answered after the end.
+// TestRecordedHistogram: the recording's buckets give the same percentiles as the result, within
+// their resolution. There is no warm-up, so both cover the same operations except those answered
+// after the end.
 func TestRecordedHistogram(t *testing.T) {
 	m := recording.NewMemory(recording.MemoryOptions{})
 	sc := parse(t, appends, "run.warmup=0s", "run.duration=60s", "workload.arrivals={poisson: 900/s}", "workload.mix={insert: 70%, read: 30%}",
@@ -191,7 +192,7 @@ func TestRecordedHistogram(t *testing.T) {
 	}
 }
 
-// TestSameSeedSameBytes: twice the same, and another seed another.
+// TestSameSeedSameBytes: the same seed gives the same bytes, another seed different ones.
 func TestSameSeedSameBytes(t *testing.T) {
 	for _, name := range examples {
 		sets := []string{"run.duration=70s", "run.warmup=15s"}
@@ -205,13 +206,13 @@ func TestSameSeedSameBytes(t *testing.T) {
 		}
 		c, recordC := digest(t, load(t, name, append(sets, "seed=2")...))
 		if bytes.Equal(a, c) || recordA == recordC {
-			t.Errorf("%s: another seed is the same run", name)
+			t.Errorf("%s: another seed gives the same run", name)
 		}
 	}
 }
 
-// TestGoldenBytes: the bytes are the same on every machine and from one day to the next. The
-// streams engine on a volume described in full is what nobody calibrates.
+// TestGoldenBytes: the bytes are the same on every machine and stay the same over time. The streams
+// engine on a fully described volume is free of any calibration.
 func TestGoldenBytes(t *testing.T) {
 	sc := parse(t, appends, "workload.arrivals={poisson: 700/s}", "workload.mix={insert: 50%, read: 50%}",
 		"volumes.wal.latency={read: {min: 200us, p50: 500us, max: 3ms}, write: {min: 300us, p50: 700us, p99: 2ms, max: 9ms}}")
@@ -240,7 +241,7 @@ func TestGoldenBytes(t *testing.T) {
 	}
 }
 
-// check holds what must be of every result.
+// check asserts what holds for every result.
 func check(t interface {
 	Helper()
 	Errorf(format string, args ...any)
@@ -257,11 +258,11 @@ func check(t interface {
 		}
 	}
 	if r.Writes.All.Operations > 0 && (math.Abs(share-1) > 1e-6 || math.Abs(slow-1) > 1e-6 || math.Abs(cause-1) > 1e-6) {
-		t.Errorf("waits come to %g, %g, %g of the latency", share, slow, cause)
+		t.Errorf("the shares of waits sum to %g, %g, %g, want 1", share, slow, cause)
 	}
 	acknowledged := r.Writes.All.Operations + r.Reads.All.Operations
 	if asked := int64(math.Round(r.AskedPerSec * r.Seconds)); r.OpenLoop && asked != acknowledged+r.Unanswered {
-		t.Errorf("%d came, %d have a latency and %d are unanswered", asked, acknowledged, r.Unanswered)
+		t.Errorf("%d arrived, %d have a latency and %d are unanswered", asked, acknowledged, r.Unanswered)
 	}
 	for _, c := range []simulate.Class{r.Writes, r.Reads} {
 		if c.DuringCheckpoint.Operations+c.OutsideCheckpoint.Operations != c.All.Operations {
@@ -300,7 +301,8 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// TestProperties: whatever the load, every operation is accounted for and the waits sum up.
+// TestProperties: at any load, every operation is accounted for and the waits add up to the
+// latency.
 func TestProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		arrivals := rapid.SampledFrom([]string{"{poisson: 300/s}", "{constant: 2000/s}", "{clients: 7}", "{clients: 3, think: 2ms}", "{steps: [{rate: 100/s, for: 1s}, {rate: 3000/s, for: 2s}]}"}).Draw(t, "arrivals")
@@ -345,7 +347,7 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// BenchmarkTelemetry is ten minutes of the telemetry platform after two of warm-up.
+// BenchmarkTelemetry runs ten minutes of the telemetry platform after two of warm-up.
 func BenchmarkTelemetry(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {

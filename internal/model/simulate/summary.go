@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// summarise makes the result of a run that is over.
+// summarise makes the result of a completed run.
 func summarise(sc *scenario.Scenario, s *system, m *meter, p *sampler, series bool) *Result {
 	span := float64(m.end-m.from) / 1e9
 	cycles := cyclesIn(s.engine.Cycles(), m.from)
@@ -116,10 +116,10 @@ func median(x []float64) *float64 {
 	return known((x[(n-1)/2] + x[n/2]) / 2)
 }
 
-// sumWaits is where writes waited. The last row is what no wait accounts for.
+// sumWaits summarises where writes waited. The last row is time that no wait accounts for.
 func sumWaits(m *meter, all *Latency) []WaitResult {
 	var every, slow waitSum
-	// The classes from that of the p99 on, from the top.
+	// The classes at and above the p99's, from the top.
 	atLeast := (all.Operations + 99) / 100
 	for c := latency.Classes - 1; c >= 0; c-- {
 		w := &m.waits[c]
@@ -167,7 +167,7 @@ func (w *waitSum) unexplained() int64 {
 	return rest
 }
 
-// figures are what the engine tells beyond series.
+// figures are the engine's figures that are not series.
 func figures(e engine.Model) (values map[string]*float64, unit map[string]string) {
 	values, unit = map[string]*float64{}, map[string]string{}
 	r, ok := e.(engine.Reporter)
@@ -180,7 +180,7 @@ func figures(e engine.Model) (values map[string]*float64, unit map[string]string
 	return values, unit
 }
 
-// judge holds the objectives against the result.
+// judge compares the result with the objectives.
 func judge(sc *scenario.Scenario, r *Result) []ObjectiveResult {
 	out := []ObjectiveResult{}
 	for _, b := range sc.Objective.Bounds() {
@@ -191,8 +191,8 @@ func judge(sc *scenario.Scenario, r *Result) []ObjectiveResult {
 	return out
 }
 
-// Figure is what an objective of a name is about, in seconds: "write_p99", "checkpoint". nil: it
-// was not measured.
+// Figure returns the value, in seconds, that an objective such as "write_p99" or "checkpoint"
+// limits. nil: it was not measured.
 func (r *Result) Figure(name string) *float64 {
 	w, d := &r.Writes.All, &r.Reads.All
 	switch name {

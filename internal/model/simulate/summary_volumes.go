@@ -24,7 +24,7 @@ func sumVolumes(s *system, p *sampler, span float64) []VolumeResult {
 		}
 		v.IOPS = v.ReadIOPS + v.WriteIOPS
 		if t.busyMax == 0 {
-			v.BusyMax = v.Busy // a run of less than ten seconds
+			v.BusyMax = v.Busy // the run lasted less than ten seconds
 		}
 		for l := range volume.Limit(volume.Limits) {
 			if held := state.HeldBy[l] - t.before.HeldBy[l]; held > 0 {
@@ -46,7 +46,7 @@ func per(a, b float64) *float64 {
 	return known(a / b)
 }
 
-// bill adds up prices; what is not known stays null.
+// bill adds up prices. The sum stays null if one is not known.
 func bill(r *Result, sc *scenario.Scenario) {
 	volumes, instances, ok := sc.Monthly()
 	if !ok.Volumes {

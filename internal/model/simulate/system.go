@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// A system is a scenario's models, put together.
+// A system holds a scenario's models, connected to each other.
 type system struct {
 	clock   vtime.Clock
 	hosts   []*kernel.Host
@@ -53,7 +53,7 @@ func build(sc *scenario.Scenario, client engine.Client) (*system, error) {
 	return s, nil
 }
 
-// mattered are the limits of each volume that ever decided when a request passed.
+// mattered returns, for each volume, the limits that ever decided when a request passed.
 func (s *system) mattered() [][volume.Limits]bool {
 	out := make([][volume.Limits]bool, len(s.devices))
 	for i, d := range s.devices {

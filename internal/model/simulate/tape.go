@@ -10,12 +10,12 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// tapeMax is how many operations a tape holds at most: 100 MB, an hour of a thousand a second. Of
-// more, each run draws its own.
+// tapeMax is the most operations that a tape holds: 100 MB, an hour at a thousand a second. Beyond
+// that each run draws its own.
 const tapeMax = 1 << 22
 
-// A tape is what an open loop asks for, drawn once for all runs with one workload, seed and length:
-// they are the same operations, and drawing them is a twentieth of a run.
+// A tape holds the operations that an open loop asks for. They are drawn once for all runs with one
+// workload, seed and length, because drawing them takes a twentieth of a run.
 type tape struct {
 	spec   workload.Spec
 	seed   random.Seed
@@ -24,10 +24,10 @@ type tape struct {
 	chunks [][]taped
 	n      int
 	last   vtime.Instant
-	over   bool // more than it holds: it is none
+	over   bool // more operations than a tape may hold: the tape is empty
 }
 
-// A taped operation begins so many nanoseconds after the one before it.
+// A taped operation starts this many nanoseconds after the one before it.
 type taped struct {
 	key                 uint64
 	gap, size, document uint32
@@ -54,13 +54,13 @@ func (t *tape) add(op *workload.Op) {
 	t.n++
 }
 
-// of tells whether a tape is what a workload asks for up to an instant.
+// of reports whether the tape holds what a workload asks for up to an instant.
 func (t *tape) of(load *workload.Workload, seed random.Seed, end vtime.Instant) bool {
 	return t != nil && !t.over && t.seed == seed && t.end == end && reflect.DeepEqual(t.spec, load.Spec())
 }
 
-// source gives the operations of a run: those on the tape if they are its own, else freshly drawn
-// ones. It is nil for a closed loop.
+// source returns the operations of a run: from the tape if it is the run's own, else newly drawn.
+// It is nil for a closed loop.
 func (w *Wanted) source(load *workload.Workload, seed random.Seed, end vtime.Instant) workload.Source {
 	if w != nil && w.Come.tape.of(load, seed, end) {
 		return &player{tape: w.Come.tape}
@@ -68,9 +68,9 @@ func (w *Wanted) source(load *workload.Workload, seed random.Seed, end vtime.Ins
 	return load.Open(seed)
 }
 
-// Each tells the key of every operation that comes, the warm-up's too, in their order, and whether
-// it comes in the measured time. It tells nothing, and says so, where they are not known or too
-// many to be remembered.
+// Each yields the key of every arrival in order, including the warm-up's, and whether it is in the
+// measured time. It returns false and yields nothing if the operations are not known or were too
+// many to keep.
 func (a Arrivals) Each(tell func(key uint64, measured bool)) bool {
 	if a.tape == nil || a.tape.over {
 		return false

@@ -6,7 +6,7 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// TestTapeIsBounded: what does not fit is drawn anew.
+// TestTapeIsBounded: operations beyond the tape's bound are drawn again by each run.
 func TestTapeIsBounded(t *testing.T) {
 	for _, op := range []workload.Op{{At: 1 << 40}, {Size: 1 << 40}, {Document: 1 << 40}} {
 		tp := &tape{}

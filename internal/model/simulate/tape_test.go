@@ -11,7 +11,8 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// TestTapeIsTheWorkload: what is played is what is drawn, and a run of it is the same run.
+// TestTapeIsTheWorkload: a tape holds the operations that would be drawn, and a run from it gives
+// the same result.
 func TestTapeIsTheWorkload(t *testing.T) {
 	for _, name := range []string{"telemetry", "iris", "postgres", "etcd"} {
 		sc := load(t, name, "run={duration: 3s, warmup: 1s}")
@@ -22,7 +23,7 @@ func TestTapeIsTheWorkload(t *testing.T) {
 		}
 		if come.TapeOf(sc.Workloads(), sc.Seed+1, end) || come.TapeOf(sc.Workloads(), sc.Seed, end+1) ||
 			come.TapeOf(load(t, name, "workload.connections=77").Workloads(), sc.Seed, end) {
-			t.Errorf("%s: the tape is taken for another workload's", name)
+			t.Errorf("%s: another workload accepts the tape", name)
 		}
 		drawn, played := sc.Workloads().Open(sc.Seed), come.Play()
 		n := 0

@@ -11,27 +11,28 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// Wanted are bounds that a run is of interest for only while it can keep them. Whoever searches
-// among many scenarios rejects most of them, and a stall shows long before a run is over.
+// Wanted holds bounds that a run must keep to be of interest. A search among many scenarios rejects
+// most of them, and a stall shows long before a run is over.
 type Wanted struct {
 	Bounds []scenario.Bound
-	// Come is how many operations come in the measured time: see [Come].
+	// Come is how many operations arrive in the measured time: see [Come].
 	Come Arrivals
-	// Missed, if not nil, is told once that a bound is certain to be missed, and says whether the
-	// run goes on to its end.
+	// Missed, if not nil, is called once a bound is certain to be missed. It returns whether the
+	// run continues to its end.
 	Missed func(*MissedError) (goesOn bool)
 }
 
-// Arrivals are how many operations come in the measured time of an open loop.
+// Arrivals is the number of operations that arrive in the measured time of an open loop.
 type Arrivals struct {
-	Known         bool // false: a closed loop, of which nobody can say before
+	Known         bool // false for a closed loop, whose arrivals depend on the system
 	Writes, Reads int64
 	tape          *tape // nil: none was made
 }
 
-// Come counts the operations that will come in a scenario's measured time, without running it: in
-// an open loop they come whatever the system does, so the count is of all scenarios with this
-// workload, seed and length. It remembers the operations, too, for the runs that are given it.
+// Come counts the operations that arrive in a scenario's measured time, without running it. In an
+// open loop arrivals do not depend on the system, so the count holds for every scenario with this
+// workload, seed and length. It also keeps the operations, for runs that receive the count in
+// [Wanted].
 func Come(sc *scenario.Scenario) Arrivals {
 	load := sc.Workloads()
 	if load == nil || load.IsClosed() {
@@ -57,15 +58,14 @@ func Come(sc *scenario.Scenario) Arrivals {
 	return a
 }
 
-// A MissedError says that a run was ended since it could not keep a bound that was wanted, whatever
-// had come.
+// A MissedError says that a run ended early because it could no longer keep a wanted bound.
 type MissedError struct {
 	Bound scenario.Bound
-	After time.Duration // of virtual time, since the measured time began
-	// Over is how many operations had taken longer than the bound, more than Allowed; of a
-	// checkpoint 1 and 0.
+	After time.Duration // virtual time since the measured time began
+	// Over is how many operations had taken longer than the bound; it exceeds Allowed. For a
+	// checkpoint they are 1 and 0.
 	Over, Allowed int64
-	// Mattered are the limits that ever decided when a request passed: see [Result].
+	// Mattered holds the limits that ever decided when a request passed: see [Result].
 	Mattered [][volume.Limits]bool
 }
 
@@ -74,7 +74,7 @@ func (e *MissedError) Error() string {
 	return fmt.Sprintf("%s over %s: certain after %s", e.Bound.Name, e.Bound.Most, units.Seconds(e.After.Seconds()))
 }
 
-// quantiles are the objectives that are a percentile of writes or reads. 100 is the maximum.
+// quantiles are the objectives on a percentile of writes or reads. 100 is the maximum.
 var quantiles = map[string]struct {
 	reads   bool
 	percent float64
@@ -83,7 +83,7 @@ var quantiles = map[string]struct {
 	"read_p50": {true, 50}, "read_p95": {true, 95}, "read_p99": {true, 99}, "read_p999": {true, 99.9}, "read_max": {true, 100},
 }
 
-// A watch counts the operations over each bound that is wanted.
+// A watch counts the operations over each wanted bound.
 type watch struct {
 	bounds []watched
 	cycles []scenario.Bound
@@ -94,20 +94,20 @@ type watch struct {
 type watched struct {
 	scenario.Bound
 	reads   bool
-	allowed int64 // so many may take longer, and the bound still holds
+	allowed int64 // how many may take longer while the bound still holds
 	over    int64
 }
 
-// countedNs is by how much a histogram may count a time as less than it took: it rounds to
+// countedNs is the most by which a histogram may record a time as shorter than it was: it rounds to
 // microseconds.
 const countedNs = 1000
 
-// newWatch makes a watch, nil if nothing is wanted.
+// newWatch returns a watch, or nil if nothing is wanted.
 //
-// A percentile p of n operations is over a bound exactly if more than n - rank(p, n) took longer:
-// those are the places above the rank. n is not known before the end, since not every operation is
-// answered; but it is at most the number that comes, and n - rank(p, n) does not fall as n grows.
-// So more than that many over the bound is certain to stay a miss.
+// A percentile p of n operations is over a bound exactly if more than n - rank(p, n) operations
+// took longer: those are the places above the rank. n is not known before the end, since some
+// operations stay unanswered. But n is at most the number of arrivals, and n - rank(p, n) does not
+// fall as n grows. So once more operations than that are over the bound, the miss is certain.
 func newWatch(w *Wanted, from vtime.Instant) *watch {
 	if w == nil || len(w.Bounds) == 0 {
 		return nil
@@ -129,9 +129,9 @@ func newWatch(w *Wanted, from vtime.Instant) *watch {
 	return out
 }
 
-// above is how many of n places are above the rank of a percentile. The histogram rounds the rank
-// to the nearest, which is this one or the next, so this allows no fewer than it does; one more is
-// for the rounding of the product. Of a maximum it is none.
+// above returns how many of n places are above the rank of a percentile. The histogram rounds the
+// rank to the nearest, which is this one or the next, so above allows at least as many as the
+// histogram does. One more allows for the rounding of the product. For a maximum it is 0.
 func above(n int64, percent float64) int64 {
 	if percent >= 100 {
 		return 0
@@ -148,7 +148,7 @@ func (w *watch) done(write bool, took int64) {
 	}
 }
 
-// missed is the bound that can no longer be kept, nil while all can.
+// missed returns the bound that can no longer be kept, or nil.
 func (w *watch) missed(s *system, now, end vtime.Instant) *MissedError {
 	m := w.over(s, now, end)
 	if m != nil {

@@ -27,8 +27,8 @@ workload:
   document: {size: 4KiB}
 `
 
-// TestMissIsCertain: a run that is ended early misses its bound when it goes on to its end, and one
-// that is not comes to the same result.
+// TestMissIsCertain: a run that ended early also misses its bound when it runs to the end. A run
+// that did not end early has the same result as one without bounds.
 func TestMissIsCertain(t *testing.T) {
 	sc, err := language.Parse("unpaced.yaml", []byte(unpaced), nil)
 	if err != nil {
@@ -40,7 +40,7 @@ func TestMissIsCertain(t *testing.T) {
 	}
 	come := simulate.Come(sc)
 	if n := come.Writes + come.Reads; float64(n) != whole.AskedPerSec*whole.Seconds {
-		t.Fatalf("%d were to come, %v/s for %v s came", n, whole.AskedPerSec, whole.Seconds)
+		t.Fatalf("%d arrivals expected, %v/s for %v s in the result", n, whole.AskedPerSec, whole.Seconds)
 	}
 	early, kept := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -49,7 +49,7 @@ func TestMissIsCertain(t *testing.T) {
 		if got == nil {
 			t.Fatalf("no %s", name)
 		}
-		// Around what it comes to, where it matters.
+		// Bounds close to the run's own figure, where the decision is hardest.
 		most := units.Duration(*got * 1e9 * rapid.Float64Range(0.5, 1.5).Draw(t, "times"))
 		r, err := simulate.Run(t.Context(), sc, simulate.Options{Wanted: &simulate.Wanted{Bounds: []scenario.Bound{{Name: name, Most: most}}, Come: come}})
 		var missed *simulate.MissedError
@@ -57,7 +57,7 @@ func TestMissIsCertain(t *testing.T) {
 		case errors.As(err, &missed):
 			early++
 			if *got <= float64(most)/1e9 {
-				t.Fatalf("ended early for %v, and the whole run has %v", missed, *got)
+				t.Fatalf("ended early for %v, but the full run has %v", missed, *got)
 			}
 		case err != nil:
 			t.Fatal(err)
@@ -69,6 +69,6 @@ func TestMissIsCertain(t *testing.T) {
 		}
 	})
 	if early == 0 || kept == 0 {
-		t.Errorf("%d runs ended early, %d did not: both were to be", early, kept)
+		t.Errorf("%d runs ended early, %d did not: want some of each", early, kept)
 	}
 }
