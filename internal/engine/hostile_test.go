@@ -270,9 +270,7 @@ var anywhere = []hostility{
 	{name: "drips zeros", serve: func(c *conn) { drip(c, 0) }, slow: true},
 	{name: "drips letters", serve: func(c *conn) { drip(c, 'x') }, slow: true},
 	{name: "endless zeros", serve: func(c *conn) { c.flood([]byte{0}) }},
-	{name: "endless ones", serve: func(c *conn) { c.flood([]byte{0xff}) }},
 	{name: "endless letters", serve: func(c *conn) { c.flood([]byte("x")) }},
-	{name: "endless lines", serve: func(c *conn) { c.flood([]byte("x: y\r\n")) }},
 	{name: "a web server of another kind", serve: func(c *conn) {
 		if _, err := c.Read(make([]byte, 4096)); err == nil {
 			c.say([]byte("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n<html><body>It works!</body></html>"))

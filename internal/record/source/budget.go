@@ -24,6 +24,15 @@ func NewBudget(bytes int64) *Budget {
 // Renew begins another request.
 func (b *Budget) Renew() { b.left.Store(b.max) }
 
+// Err is the error of a spent budget, nil if there is some left. A library may have replaced the
+// connection's error by one of its own.
+func (b *Budget) Err() error {
+	if b.left.Load() > 0 {
+		return nil
+	}
+	return &TooMuchError{b.max, "bytes"}
+}
+
 // Conn returns a connection whose reading ends with a [TooMuchError] when the budget is spent.
 func (b *Budget) Conn(c net.Conn) net.Conn { return &bounded{c, b} }
 
@@ -46,8 +55,8 @@ type bounded struct {
 
 // Read implements net.Conn.
 func (c *bounded) Read(p []byte) (int, error) {
-	if c.budget.left.Load() <= 0 {
-		return 0, &TooMuchError{c.budget.max, "bytes"}
+	if err := c.budget.Err(); err != nil {
+		return 0, err
 	}
 	n, err := c.Conn.Read(p)
 	c.budget.left.Add(-int64(n))

@@ -38,6 +38,9 @@ func (t *target) explain(err error) error {
 	if errors.As(err, &done) {
 		return err
 	}
+	if spent := t.budget.Err(); spent != nil {
+		err = spent
+	}
 	pg := (*pgconn.PgError)(nil)
 	text := ""
 	if errors.As(err, &pg) {
