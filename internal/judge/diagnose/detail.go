@@ -81,7 +81,7 @@ func spreadBounds() []float64 {
 }
 
 // detail takes what a page shows out of a case, each series reduced to so many slots.
-func detail(c *rules.Case, slots int) *Detail {
+func detail(c *rules.Case, runs []timeline.Episode, slots int) *Detail {
 	d := &Detail{Stalled: spans(c, c.Stall.Cells)}
 	if cycles := c.Cycles(); len(cycles) > 0 {
 		d.Checkpoints = spans(c, cycles[0].Cells)
@@ -90,7 +90,7 @@ func detail(c *rules.Case, slots int) *Detail {
 	add := func(p Plot, names []string, series [][]float64) {
 		for i, vals := range series {
 			if vals != nil && timeline.Count(vals) > 1 {
-				p.Tracks = append(p.Tracks, reduce(c.Grid, names[i], p.Unit, vals, slots))
+				p.Tracks = append(p.Tracks, reduceRuns(c.Grid, runs, names[i], p.Unit, vals, slots)...)
 			}
 		}
 		if len(p.Tracks) > 0 {
@@ -103,7 +103,9 @@ func detail(c *rules.Case, slots int) *Detail {
 	s := c.Stall
 	add(Plot{Title: s.Subject + ", mean latency", Unit: "seconds", LimitS: s.Threshold}, []string{"mean latency"}, [][]float64{s.Latency})
 	kept := allClasses(c)
-	d.Plots = append(d.Plots, percentilePlots(c, kept, slots)...)
+	if len(runs) == 1 {
+		d.Plots = append(d.Plots, percentilePlots(c, kept, slots)...)
+	}
 	add(Plot{Title: s.Subject + ", completed", Unit: "1/s"}, []string{"completed"}, [][]float64{s.Ops})
 	for _, p := range enginePlots(c) {
 		one(p.Title, p.Signal)
@@ -130,7 +132,9 @@ func detail(c *rules.Case, slots int) *Detail {
 		add(p, devices, series)
 	}
 	one("CPUs busy", rules.CPUBusy)
-	d.Latencies = spreads(c, kept)
+	if len(runs) == 1 { // what is counted by slots of time cannot stand on an axis with cuts
+		d.Latencies = spreads(c, kept)
+	}
 	return d
 }
 

@@ -60,6 +60,14 @@ type Report struct {
 	// be seen, a sentence each: what "no stall" is said of, and what it is not.
 	Judged  []JudgedClass `json:"judged"`
 	NotSeen []string      `json:"not_seen"`
+	// WatchedS is how long anything was watched, in seconds: without gaps. Periods are the hours or
+	// days of a long recording, and WorstMinutes those in which operations waited most.
+	// Runs are the stretches between gaps that are long beside what was watched: none if there is no
+	// such gap. A series of Timeline then has a track for each.
+	Runs         []Span   `json:"runs,omitempty"`
+	WatchedS     float64  `json:"watched_seconds"`
+	Periods      []Period `json:"periods,omitempty"`
+	WorstMinutes []Minute `json:"worst_minutes,omitempty"`
 	// Detail is for pages with plots, and not part of the contract; nil if [Options] do not ask for
 	// it.
 	Detail *Detail `json:"-"`

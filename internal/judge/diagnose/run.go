@@ -84,11 +84,13 @@ func Run(ctx context.Context, in []recording.Reader, opt Options) (*Report, erro
 	if err != nil {
 		return nil, err
 	}
-	r.Timeline = plot(shown)
+	runs := runsOf(shown)
+	r.Runs, r.Timeline = spansOf(shown, runs), plot(shown, runs)
 	if opt.Slots > 0 {
-		r.Detail = detail(shown, opt.Slots)
+		r.Detail = detail(shown, runs, opt.Slots)
 	}
 	r.Judged = judgedClasses(c)
+	r.WatchedS, r.Periods, r.WorstMinutes = watchedS(c), periods(c), worstMinutes(c)
 	r.NotSeen = notSeen(c, r.Judged)
 	r.Verdict = verdict(r, opt.Pack, shown.Stall.Active.Count() > 0, opt.Incident)
 	return r, nil

@@ -57,11 +57,11 @@ func lowerFirst(s string) string {
 const plotPoints = 240
 
 // plot picks the few series that show what happened.
-func plot(c *rules.Case) []Track {
+func plot(c *rules.Case, runs []timeline.Episode) []Track {
 	var out []Track
 	add := func(name, unit string, vals []float64) {
 		if vals != nil && timeline.Count(vals) > 1 {
-			out = append(out, reduce(c.Grid, name, unit, vals, plotPoints))
+			out = append(out, reduceRuns(c.Grid, runs, name, unit, vals, plotPoints)...)
 		}
 	}
 	if c.Stall.Latency != nil {
@@ -69,7 +69,9 @@ func plot(c *rules.Case) []Track {
 	} else {
 		add(c.Stall.Subject, "1/s", c.Stall.Ops)
 	}
-	out = append(out, plotP99(allClasses(c), c)...)
+	if len(runs) == 1 {
+		out = append(out, plotP99(allClasses(c), c)...)
+	}
 	for _, k := range c.Cycles() {
 		add("checkpoint running", "", flags(k.Cells))
 	}
@@ -122,9 +124,8 @@ func flags(m timeline.Mask) []float64 {
 
 // reduce keeps the maximum of each slot: a stall must not vanish by averaging. The slots divide
 // the time evenly, whatever the grid leaves out of it.
-func reduce(g timeline.Grid, name, unit string, vals []float64, slots int) Track {
+func reduce(g timeline.Grid, name, unit string, vals []float64, slot time.Duration) Track {
 	from, to := g.Start(0), g.Time(g.N-1)
-	slot := slotOf(g, slots)
 	t := Track{Name: name, Unit: unit, From: from, To: to, StepS: slot.Seconds(),
 		Values: make([]*float64, (to.Sub(from)+slot-1)/slot)}
 	for k, x := range vals {

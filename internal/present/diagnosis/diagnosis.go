@@ -54,6 +54,7 @@ func Document(r *diagnose.Report, opt Options) *document.Document {
 	}
 	p.Facts, p.Summary = d.facts(), d.summary()
 	p.Sections = append(p.Sections, d.incidents()...)
+	p.Sections = append(p.Sections, d.periods()...)
 	causes, symptoms := d.ofKind(diagnose.Cause), d.ofKind(diagnose.Symptom)
 	if len(causes)+len(symptoms) == 0 && r.Stalls.Of > 0 {
 		p.Sections = append(p.Sections, document.Section{ID: "why", Title: "Findings", Parts: []document.Part{{Text: "None: no rule that could be judged found a cause or a symptom."}}})
@@ -131,7 +132,7 @@ func (d *diagnosed) facts() []document.Fact {
 		}
 	}
 	if !d.Span.From.IsZero() && !d.Span.To.IsZero() {
-		out = append(out, document.Fact{Label: "Watched", Value: units.Seconds(d.Span.Seconds()), Note: d.clock.Whole(d.Span), Href: "#sources"})
+		out = append(out, document.Fact{Label: "Watched", Value: units.Seconds(d.watchedS()), Note: d.clock.Whole(d.Span), Href: "#sources"})
 	}
 	return out
 }
@@ -174,23 +175,16 @@ func (d *diagnosed) timeline() *document.Timeline {
 	if !d.Span.To.After(d.Span.From) {
 		return nil
 	}
-	t := &document.Timeline{FromS: document.ClockSeconds(d.Span.From, d.loc), ToS: document.ClockSeconds(d.Span.To, d.loc), Zone: d.Span.From.In(d.loc).Format("MST")}
+	from, to := d.Span.From, d.Span.To
+	if n := len(d.Runs); n > 0 {
+		from, to = d.Runs[0].From, d.Runs[n-1].To
+	}
+	t := &document.Timeline{FromS: d.seconds(from), ToS: d.seconds(to), Cuts: d.cuts(), Zone: d.Span.From.In(d.loc).Format("MST")}
 	var slot float64
 	add := func(p diagnose.Plot) {
 		c := document.Chart{ID: "c" + strconv.Itoa(len(t.Charts)+1), Title: p.Title, Unit: p.Unit, Limit: p.LimitS, Href: d.queries.Link(p.Signal),
-			FromS: document.ClockSeconds(p.Tracks[0].From, d.loc), StepS: p.Tracks[0].StepS}
-		for i, x := range p.Tracks {
-			if x.StepS != c.StepS || !x.From.Equal(p.Tracks[0].From) || !(x.StepS > 0) {
-				continue // of another grid: it cannot stand on this axis
-			}
-			s := document.Series{Name: x.Name, Style: i%document.SeriesStyles + 1, Values: make([]float64, len(x.Values))}
-			for k, v := range x.Values {
-				if s.Values[k] = math.NaN(); v != nil {
-					s.Values[k] = *v
-				}
-			}
-			c.Series = append(c.Series, s)
-		}
+			FromS: d.seconds(p.Tracks[0].From), StepS: p.Tracks[0].StepS}
+		d.series(&c, p.Tracks, t.ToS)
 		if len(c.Series) == 0 {
 			return
 		}
@@ -202,22 +196,29 @@ func (d *diagnosed) timeline() *document.Timeline {
 		t.Charts = append(t.Charts, c)
 	}
 	if d.Detail != nil {
-		band(t, "stall", "stalled", d.Detail.Stalled, d.loc)
-		band(t, "checkpoint", "checkpoint running", d.Detail.Checkpoints, d.loc)
+		d.band(t, "stall", "stalled", d.Detail.Stalled)
+		d.band(t, "checkpoint", "checkpoint running", d.Detail.Checkpoints)
 		for _, p := range d.Detail.Plots {
 			add(p)
 		}
 	} else {
-		band(t, "stall", "stalled", d.Stalls.Windows, d.loc)
-		for _, x := range d.Report.Timeline {
-			add(diagnose.Plot{Title: x.Name, Unit: x.Unit, Tracks: []diagnose.Track{x}})
+		d.band(t, "stall", "stalled", d.Stalls.Windows)
+		plots := titled(d.Report.Timeline)
+		if len(d.Runs) == 0 {
+			plots = plots[:0]
+			for _, x := range d.Report.Timeline {
+				plots = append(plots, diagnose.Plot{Title: x.Name, Unit: x.Unit, Tracks: []diagnose.Track{x}})
+			}
+		}
+		for _, p := range plots {
+			add(p)
 		}
 	}
 	if len(t.Charts) == 0 {
 		return nil
 	}
 	t.Note = d.pointsNote(slot, t)
-	t.From, t.To = d.clock.At(d.Span.From), d.clock.At(d.Span.To)
+	t.From, t.To = d.clock.At(from), d.clock.At(to)
 	return t
 }
 
@@ -233,10 +234,10 @@ func (d *diagnosed) pointsNote(slot float64, t *document.Timeline) string {
 	return note
 }
 
-func band(t *document.Timeline, kind, name string, spans []diagnose.Span, loc *time.Location) {
+func (d *diagnosed) band(t *document.Timeline, kind, name string, spans []diagnose.Span) {
 	b := document.Band{Kind: kind, Name: name}
 	for _, s := range spans {
-		b.Spans = append(b.Spans, [2]float64{document.ClockSeconds(s.From, loc), document.ClockSeconds(s.To, loc)})
+		b.Spans = append(b.Spans, [2]float64{d.seconds(s.From), d.seconds(s.To)})
 	}
 	if len(b.Spans) > 0 {
 		t.Bands = append(t.Bands, b)
@@ -275,7 +276,7 @@ func (d *diagnosed) account() []document.Section {
 
 // densityOfSpread is a spread as it is drawn, with those of its operations that are told apart.
 func (d *diagnosed) densityOfSpread(x *diagnose.Spread) (h document.Density, parts []document.Population) {
-	h = document.Density{FromS: document.ClockSeconds(x.From, d.loc), StepS: x.StepS, BoundsS: x.BoundsS, Counts: x.Operations, Unseen: x.Unseen}
+	h = document.Density{FromS: d.seconds(x.From), StepS: x.StepS, BoundsS: x.BoundsS, Counts: x.Operations, Unseen: x.Unseen}
 	if x.Stalled != nil {
 		stalled := document.Population{Name: "in stalled intervals", Counts: x.Stalled, Unseen: x.StalledUnseen}
 		parts = []document.Population{stalled, h.Everything("").Without("otherwise", stalled)}

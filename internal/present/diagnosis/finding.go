@@ -77,7 +77,7 @@ func (d *diagnosed) when(s diagnose.Span) document.Cell {
 	out := document.Cell{Text: d.clock.Window(s.From, s.To)}
 	if d.charts != nil && !s.From.IsZero() && !s.To.IsZero() {
 		out.Href = "#timeline"
-		out.Zoom = &document.Window{From: document.ClockSeconds(s.From, d.loc), To: document.ClockSeconds(s.To, d.loc)}
+		out.Zoom = &document.Window{From: d.seconds(s.From), To: d.seconds(s.To)}
 	}
 	return out
 }

@@ -79,6 +79,21 @@ func contract(r *diagnose.Report) *diagnose.Report {
 		t.Values = mapped(t.Values, finite)
 		return t
 	})
+	if r.Runs != nil {
+		out.Runs = mapped(r.Runs, utcSpan)
+	}
+	if r.Periods != nil {
+		out.Periods = mapped(r.Periods, func(p diagnose.Period) diagnose.Period {
+			p.From, p.To = utc(p.From), utc(p.To)
+			return p
+		})
+	}
+	if r.WorstMinutes != nil {
+		out.WorstMinutes = mapped(r.WorstMinutes, func(m diagnose.Minute) diagnose.Minute {
+			m.From = utc(m.From)
+			return m
+		})
+	}
 	out.Judged, out.NotSeen = mapped(r.Judged, same), mapped(r.NotSeen, same)
 	out.Stalls.Windows = mapped(r.Stalls.Windows, utcSpan)
 	return &out

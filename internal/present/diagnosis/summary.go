@@ -22,9 +22,23 @@ func (d *diagnosed) summary() []document.Term {
 	span := "unknown"
 	if !d.Span.From.IsZero() && !d.Span.To.IsZero() {
 		span = fmt.Sprintf("%s (%s)", d.clock.Whole(d.Span), units.Seconds(d.Span.Seconds()))
+		if watched := d.watchedS(); watched < gapShare*d.Span.Seconds() {
+			span += ", " + units.Seconds(watched) + " of it watched"
+		}
 	}
 	out := []document.Term{sources, {Label: "span", Lines: []document.Line{{Text: span}}}, {Label: "stalled", Lines: []document.Line{stalled(d.Stalls)}}}
 	return append(out, d.claim()...)
+}
+
+// gapShare is the part of the span under which what was watched is said beside it.
+const gapShare = 0.9
+
+// watchedS is how long anything was watched, in seconds; the span where the report does not say.
+func (d *diagnosed) watchedS() float64 {
+	if d.WatchedS > 0 {
+		return d.WatchedS
+	}
+	return d.Span.Seconds()
 }
 
 // claim says of what "no stall" is said, and of what not.

@@ -14,6 +14,8 @@ type Timeline struct {
 	// them, as if it were UTC: readers elsewhere see the report's clock, not theirs.
 	FromS float64
 	ToS   float64
+	// Cuts are the gaps that the time leaves out, in its order.
+	Cuts []Cut
 	// Elapsed tells that times count from a run's start, not from a clock.
 	Elapsed bool
 	Bands   []Band
@@ -24,6 +26,9 @@ type Timeline struct {
 	// From and To are the ends of the time in words.
 	From, To string
 }
+
+// A Cut is a gap that is left out of a timeline: at AtS of its seconds the clock goes on by SkippedS.
+type Cut struct{ AtS, SkippedS float64 }
 
 // A Band is stretches of time in which something held.
 type Band struct {
@@ -107,7 +112,16 @@ func (t *Timeline) Clock(s float64) string {
 	if t.Elapsed {
 		return elapsed(s)
 	}
-	at := time.UnixMilli(int64(math.Round(s * 1000))).UTC()
+	skipped := 0.0
+	for _, c := range t.Cuts {
+		if s >= c.AtS {
+			skipped += c.SkippedS
+		}
+	}
+	at := time.UnixMilli(int64(math.Round((s + skipped) * 1000))).UTC()
+	if len(t.Cuts) > 0 {
+		return at.Format("2006-01-02 15:04")
+	}
 	if t.ToS-t.FromS >= 86400 {
 		return at.Format("01-02 15:04")
 	}

@@ -12,11 +12,12 @@ import (
 
 // A sharedTime is a timeline as the page's script reads it.
 type sharedTime struct {
-	FromS   float64     `json:"from"`
-	ToS     float64     `json:"to"`
-	Elapsed bool        `json:"elapsed"`
-	Bands   []bandData  `json:"bands"`
-	Charts  []chartData `json:"charts"`
+	FromS   float64      `json:"from"`
+	ToS     float64      `json:"to"`
+	Elapsed bool         `json:"elapsed"`
+	Cuts    [][2]float64 `json:"cuts,omitempty"` // at, skipped
+	Bands   []bandData   `json:"bands"`
+	Charts  []chartData  `json:"charts"`
 }
 
 type bandData struct {
@@ -46,6 +47,9 @@ type seriesData struct {
 // dataOf is a timeline for the page's script.
 func dataOf(t *document.Timeline) sharedTime {
 	out := sharedTime{FromS: t.FromS, ToS: t.ToS, Elapsed: t.Elapsed}
+	for _, c := range t.Cuts {
+		out.Cuts = append(out.Cuts, [2]float64{c.AtS, c.SkippedS})
+	}
 	for _, b := range t.Bands {
 		out.Bands = append(out.Bands, bandData(b))
 	}
@@ -138,6 +142,9 @@ func still(t *document.Timeline, c document.Chart) template.HTML {
 	}
 	if c.Limit > y.from && c.Limit < top {
 		d.line("limit", x.start, y.at(c.Limit), x.end, y.at(c.Limit))
+	}
+	for _, cut := range t.Cuts {
+		d.line("grid", x.at(cut.AtS), y.start, x.at(cut.AtS), y.end)
 	}
 	for _, s := range c.Series {
 		d.path("series series"+number(s.Style), trace(t, c, s, x, y))

@@ -15,9 +15,12 @@
       var n = Math.round(s), minutes = Math.floor(n / 60);
       return (n < 3600 ? minutes : Math.floor(n / 3600) + ":" + pad(minutes % 60)) + ":" + pad(n % 60);
     }
+    // What lies between two runs is left out of the axis, and counted here.
+    (data.cuts || []).slice().reverse().forEach(function (c) { if (s >= c[0]) s += c[1]; });
     var d = new Date(Math.round(s * 1000)), hour = d.getUTCHours();
     var text = pad(hour) + ":" + pad(d.getUTCMinutes());
     if (withSeconds) text += ":" + pad(d.getUTCSeconds());
+    if (data.cuts) return d.getUTCFullYear() + "-" + pad(d.getUTCMonth() + 1) + "-" + pad(d.getUTCDate()) + " " + text;
     if (view.max - view.min >= 86400 || (data.to - data.from >= 86400 && withSeconds)) {
       text = pad(d.getUTCMonth() + 1) + "-" + pad(d.getUTCDate()) + " " + text;
     }

@@ -1,0 +1,74 @@
+package diagnose
+
+import (
+	"time"
+
+	"plimsoll/internal/judge/rules"
+	"plimsoll/internal/record/timeline"
+)
+
+// cutShare is the part of the watched time from which a gap is cut out of the time axis: a shorter
+// one is shown.
+const cutShare = 0.25
+
+// runsOf are the stretches of a recording between its long gaps, of cells; all of it where there is
+// none. A gap is where no detector could see anything.
+func runsOf(c *rules.Case) []timeline.Episode {
+	everything := []timeline.Episode{{First: 0, Last: c.Grid.N - 1}}
+	known := make(timeline.Mask, c.Grid.N)
+	for _, s := range c.Symptoms {
+		known = known.Or(s.Observed)
+	}
+	for _, t := range c.Signal(rules.DiskBusy) {
+		known = known.Or(timeline.Known(t.Values))
+	}
+	seen := c.Seconds(known)
+	if seen == 0 {
+		return everything
+	}
+	var out []timeline.Episode
+	for _, e := range known.Episodes() {
+		if n := len(out); n > 0 {
+			if gap := c.Grid.Start(e.First).Sub(c.Grid.Time(out[n-1].Last)); gap.Seconds() < cutShare*seen {
+				out[n-1].Last = e.Last
+				continue
+			}
+		}
+		out = append(out, e)
+	}
+	if len(out) < 2 {
+		return everything
+	}
+	return out
+}
+
+// spansOf are runs as times; none where there is one.
+func spansOf(c *rules.Case, runs []timeline.Episode) (out []Span) {
+	if len(runs) < 2 {
+		return nil
+	}
+	for _, e := range runs {
+		out = append(out, c.Span(e))
+	}
+	return out
+}
+
+// reduceRuns reduces a series to slots as reduce does, a track for each run.
+func reduceRuns(g timeline.Grid, runs []timeline.Episode, name, unit string, vals []float64, slots int) []Track {
+	if len(runs) == 1 {
+		return []Track{reduce(g, name, unit, vals, slotOf(g, slots))}
+	}
+	cells := 0
+	for _, e := range runs {
+		cells += e.Cells()
+	}
+	slots = max(1, slots)
+	slot := time.Duration((cells+slots-1)/slots) * g.Step()
+	var out []Track
+	for _, e := range runs {
+		if part := vals[e.First : e.Last+1]; timeline.Count(part) > 0 {
+			out = append(out, reduce(g.Slice(e.First, e.Last), name, unit, part, slot))
+		}
+	}
+	return out
+}

@@ -1,0 +1,84 @@
+package diagnosis
+
+import (
+	"math"
+	"time"
+
+	"plimsoll/internal/judge/diagnose"
+	"plimsoll/internal/present/document"
+)
+
+// Long gaps are cut out of the time axis: between two runs of a server may lie months, and charts of
+// months show nothing of the hour that was recorded.
+
+// seconds is a time on the axis of the charts.
+func (d *diagnosed) seconds(t time.Time) float64 {
+	at := document.ClockSeconds(t, d.loc)
+	for i := 1; i < len(d.Runs); i++ {
+		from, to := document.ClockSeconds(d.Runs[i-1].To, d.loc), document.ClockSeconds(d.Runs[i].From, d.loc)
+		switch real := document.ClockSeconds(t, d.loc); {
+		case real >= to:
+			at -= to - from
+		case real > from:
+			at -= real - from
+		}
+	}
+	return at
+}
+
+// cuts are the gaps that the axis leaves out.
+func (d *diagnosed) cuts() (out []document.Cut) {
+	for i := 1; i < len(d.Runs); i++ {
+		out = append(out, document.Cut{AtS: d.seconds(d.Runs[i].From), SkippedS: d.Runs[i].From.Sub(d.Runs[i-1].To).Seconds()})
+	}
+	return out
+}
+
+// series are the tracks of a plot as series of a chart: one track of each name, or one of each run.
+func (d *diagnosed) series(c *document.Chart, tracks []diagnose.Track, toS float64) {
+	slots := int(math.Ceil((toS-c.FromS)/c.StepS)) + 1
+	at := map[string]int{}
+	for _, x := range tracks {
+		if x.StepS != c.StepS || !(x.StepS > 0) || len(d.Runs) == 0 && !x.From.Equal(tracks[0].From) {
+			continue // of another grid: it cannot stand on this axis
+		}
+		i, ok := at[x.Name]
+		if !ok || len(d.Runs) == 0 {
+			i = len(c.Series)
+			at[x.Name] = i
+			s := document.Series{Name: x.Name, Style: i%document.SeriesStyles + 1}
+			if len(d.Runs) == 0 {
+				slots = len(x.Values)
+			}
+			s.Values = make([]float64, slots)
+			for k := range s.Values {
+				s.Values[k] = math.NaN()
+			}
+			c.Series = append(c.Series, s)
+		}
+		first := int(math.Round((d.seconds(x.From) - c.FromS) / c.StepS))
+		for k, v := range x.Values {
+			if v == nil || first+k < 0 || first+k >= len(c.Series[i].Values) {
+				continue
+			}
+			if was := &c.Series[i].Values[first+k]; math.IsNaN(*was) || *v > *was {
+				*was = *v
+			}
+		}
+	}
+}
+
+// titled are the tracks of one name one after the other: those of a run each.
+func titled(all []diagnose.Track) (out []diagnose.Plot) {
+	at := map[string]int{}
+	for _, x := range all {
+		i, ok := at[x.Name]
+		if !ok {
+			i = len(out)
+			at[x.Name] = i
+			out = append(out, diagnose.Plot{Title: x.Name, Unit: x.Unit})
+		}
+		out[i].Tracks = append(out[i].Tracks, x)
+	}
+	return out
+}
