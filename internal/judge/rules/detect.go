@@ -2,6 +2,7 @@ package rules
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"plimsoll/internal/record/timeline"
@@ -68,7 +69,15 @@ func stallThresholds(t Time, s Stall, floor, ceiling float64) []float64 {
 			each[k] = s.Waiting[k] / x
 		}
 	}
-	usual := timeline.UsualAround(each, t.Cells(usualSpan), usualFactor)
+	var usual []float64
+	runs := t.Grid.Runs() // what was recorded months apart is judged apart
+	for _, e := range runs {
+		part := timeline.UsualAround(each[e.First:e.Last+1], t.Cells(usualSpan), usualFactor)
+		if len(part) == 1 && len(runs) > 1 {
+			part = slices.Repeat(part, e.Cells())
+		}
+		usual = append(usual, part...)
+	}
 	for k, x := range usual {
 		usual[k] = min(max(StallFactor*x, floor), ceiling)
 	}
