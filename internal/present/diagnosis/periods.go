@@ -27,7 +27,7 @@ func (d *diagnosed) periods() []document.Section {
 			part := p.StalledS / p.WatchedS
 			at := d.when(diagnose.Span{From: p.From, To: p.To})
 			at.Text = p.From.In(d.loc).Format(layout)
-			row := []document.Cell{at, {Text: units.Seconds(p.WatchedS), Number: true}, {Text: "–", Number: true}, {Number: true, Bar: document.Share(part)}, {Text: "–", Number: true}, {Text: document.Counted(p.Operations), Number: true}}
+			row := []document.Cell{at, {Text: units.Seconds(p.WatchedS), Number: true}, {Text: "–", Number: true}, {Number: true, Bar: &part}, {Text: "–", Number: true}, {Text: document.Counted(p.Operations), Number: true}}
 			if p.StalledS > 0 {
 				row[2].Text, row[3].Text = units.Seconds(p.StalledS), units.Percent(part)
 			}
