@@ -2,25 +2,25 @@ package rules
 
 import "plimsoll/internal/record/timeline"
 
-// A Case is what a rule judges: the signals of a recording on one grid of time, and the
-// stalled time in it.
+// A Case is what a rule judges: a recording's signals on one time grid, and the stalled time.
 type Case struct {
 	Time
 	Signals
 	Stalls
 	// Pack is what the case is judged by.
 	Pack *Pack
-	// Engines are the databases the sources are of.
+	// Engines are the sources' databases.
 	Engines []string
-	// Facts are settings the sources told ("cores", "memory_bytes", "vm.dirty_background_bytes").
+	// Facts are settings that the sources reported ("cores", "memory_bytes",
+	// "vm.dirty_background_bytes").
 	Facts map[string]string
-	// Trouble are gaps and damage the sources reported.
+	// Trouble is the gaps and damage that the sources reported.
 	Trouble []Trouble
-	// Clocks is the number of sources that took times from a clock of their own.
+	// Clocks is the number of sources with a clock of their own.
 	Clocks int
 }
 
-// NewCase makes a case of signals on a grid, in which nothing has stalled.
+// NewCase makes a case from signals on a grid, without any stall.
 func NewCase(pack *Pack, grid timeline.Grid, tracks func(*Signal) []timeline.Track) *Case {
 	t := Time{Grid: grid}
 	return &Case{
@@ -32,13 +32,13 @@ func NewCase(pack *Pack, grid timeline.Grid, tracks func(*Signal) []timeline.Tra
 	}
 }
 
-// SlowFrom sets the mean latency from which a cell counts as stalled, whatever is usual; 0 is none.
+// SlowFrom sets the mean latency above which a cell counts as stalled, whatever is usual; 0: none.
 func (c *Case) SlowFrom(seconds float64) {
 	c.Time.SlowFromS, c.Signals.SlowFromS, c.Stalls.SlowFromS = seconds, seconds, seconds
 }
 
-// Slice is the case of some cells, first to last, as if nothing else had been recorded. Its stalled
-// time may be changed; signals are shared.
+// Slice is the case of the cells from first to last, as if nothing else had been recorded. Its
+// stalled time may be changed; signals are shared.
 func (c *Case) Slice(first, last int) *Case {
 	out := *c
 	t := Time{Grid: c.Grid.Slice(first, last), SlowFromS: c.Time.SlowFromS}
@@ -60,7 +60,7 @@ func (c *Case) Slice(first, last int) *Case {
 	return &out
 }
 
-// Cut are the tracks that have a value in some cells, of these cells.
+// Cut returns the tracks that have a value in the given cells, reduced to these cells.
 func Cut(all []timeline.Track, first, last int) []timeline.Track {
 	var out []timeline.Track
 	for _, t := range all {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Figures of the binomial distribution that a table or a coin gives.
+// Figures of the binomial distribution, from tables or from coin tosses.
 func TestByChance(t *testing.T) {
 	for _, c := range []struct {
 		n, met int
@@ -20,7 +20,7 @@ func TestByChance(t *testing.T) {
 		{5, 0, 0.1, 1},
 		{4, 2, 1, 1},
 		{4, 2, 0, 0},
-		{10000, 5000, 0.5, 0.504}, // half of the term in the middle, sqrt(2 / (pi n)) / 2, over a half
+		{10000, 5000, 0.5, 0.504}, // half of the middle term, sqrt(2 / (pi n)) / 2, over a half
 		{5000, 4000, 0.5, 0},      // no underflow makes it 1
 	} {
 		if got := byChance(c.n, c.met, c.p); math.Abs(got-c.want) > 1e-3 {

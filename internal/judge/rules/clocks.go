@@ -9,20 +9,20 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// Two sources' clocks may be off against each other. A refutation would then compare a stall with
-// what the device did at another time, and refute with confidence what is true. Where moving the
-// device's times by some minutes lays its saturated time upon the stalled time, nothing is refuted.
+// Two sources' clocks may differ. A refutation would then compare a stall with what the device did
+// at another time, and confidently refute what is true. If shifting the device's times by some
+// minutes aligns its saturated time with the stalled time, nothing is refuted.
 const (
 	shiftMax      = 10 * time.Minute
-	shiftBusy     = 0.9   // as the caps' rules have it
-	shiftCells    = 2_000 // of the stalled ones that are looked at, evenly: bounds the work
-	shiftApart    = 0.3   // of the stalled time saturated as the clocks stand, at most
+	shiftBusy     = 0.9   // as in the caps' rules
+	shiftCells    = 2_000 // of the stalled cells that are examined, evenly spaced: bounds the work
+	shiftApart    = 0.3   // of the stalled time saturated without a shift, at most
 	shiftTogether = 0.7   // and when moved, at least
-	shiftCommon   = 0.5   // of all time saturated, at most: else any shift meets some of it
-	shiftEpisodes = 3     // one burst and one stall fit each other at some shift always
+	shiftCommon   = 0.5   // of all time saturated, at most: else any shift matches some of it
+	shiftEpisodes = 3     // one burst and one stall always match at some shift
 )
 
-// A Shift is how far a device's times would have to move to fit the stalled time.
+// A Shift is how far a device's times would have to move to match the stalled time.
 type Shift struct {
 	Device string
 	By     time.Duration // to add to the device's times
@@ -30,8 +30,8 @@ type Shift struct {
 	Then   float64       // the same, moved
 }
 
-// ClockShift looks for a device whose saturated time is the stalled time moved by the same
-// distance everywhere, the least distance that fits. Sources that share one clock have none.
+// ClockShift looks for a device whose saturated time matches the stalled time after one shift for
+// all of it, the smallest that does. Sources that share a clock have no shift.
 func (c *Case) ClockShift() (Shift, bool) {
 	if c.Clocks < 2 || !c.Stall.IsDatabase || len(c.Stall.Cells.Episodes()) < shiftEpisodes {
 		return Shift{}, false
@@ -49,9 +49,9 @@ func (c *Case) ClockShift() (Shift, bool) {
 	return Shift{}, false
 }
 
-// bestShift is the number of cells to move a mask by so that it covers the most of the stalled
-// time, and that share. Among shifts that are as good within a tenth the least is taken: what
-// recurs fits again a period further.
+// bestShift returns the number of cells to move a mask by so that it covers most of the stalled
+// time, and the share it covers. Among shifts within a tenth of the best it takes the smallest,
+// because a recurring pattern matches again one period further.
 func (c *Case) bestShift(busy timeline.Mask) (cells int, share float64) {
 	var stalled []int
 	for k, in := range c.Stall.Cells {
@@ -82,7 +82,7 @@ func (c *Case) bestShift(busy timeline.Mask) (cells int, share float64) {
 	return cells, share
 }
 
-// trouble is the remark of evidence/gap about a shift.
+// trouble is the text of evidence/gap about a shift.
 func (s Shift) trouble(whole Span) Trouble {
 	return Trouble{Kind: "clock", Source: "clocks", Span: whole, Text: fmt.Sprintf(
 		"%s is saturated in %s of the stalled time, but in %s of it if its clock were %s: if the clocks of its source and the database's differ, give --offset SOURCE=%s; until then the disk is not ruled out",

@@ -2,15 +2,17 @@ package rules
 
 import "time"
 
-// Compared is by what two recordings of an engine are compared.
+// Compared holds the figures by which two recordings of an engine are compared.
 type Compared struct {
-	// Operations are its completions, the first that both recordings tell.
+	// Operations lists its completions; the first that both recordings have is used.
 	Operations []Operations
-	// Writes and Reads are what clients felt, as the server counted it.
+	// Writes and Reads are the clients' latencies, as the server counted them.
 	Writes, Reads Felt
-	// CycleEvery is the usual distance of two cycles, 0 where a recording does not tell them apart.
+	// CycleEvery is the usual time from one cycle to the next; 0 where a recording does not
+	// separate them.
 	CycleEvery time.Duration
-	// LastCycle is the duration of the last cycle, where that is all that is told of cycles.
+	// LastCycle is the duration of the last cycle, for recordings that have nothing else about
+	// cycles.
 	LastCycle *Signal
 	// Source is what to record it by.
 	Source string
@@ -22,16 +24,17 @@ type Compared struct {
 	Logged *Signal
 }
 
-// Felt is the latency of a kind of operation: by signals, or by the stalls of a rule.
+// Felt is the latency of a kind of operation: from signals, or from the stalls of a rule.
 type Felt struct {
 	Latency, Rate *Signal // mean latency in seconds, and completions per second
 	Rule          string
 }
 
-// Operations are completions per second, added up of those that are told.
+// Operations is the sum of completions per second, over the signals that were measured.
 type Operations struct {
 	Signals []*Signal
-	// EachCountsAll says that every instance counts all of them: then the busiest one's are taken.
+	// EachCountsAll says that every instance counts all operations; then the busiest instance's
+	// count is used.
 	EachCountsAll bool
 }
 
@@ -40,7 +43,8 @@ type Operations struct {
 type Figure struct {
 	Name, Title, Unit string
 	Wanted            Wanted
-	// Felt is what clients feel: by these a change is called better or worse as a whole.
+	// Felt marks what clients feel. These figures decide whether a change is better or worse as a
+	// whole.
 	Felt bool
 
 	Classes      *Signal

@@ -4,10 +4,10 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// MinAttributable is the share of the stalled time from which a condition is called a cause.
+// MinAttributable is the share of the stalled time above which a condition is called a cause.
 const MinAttributable = 0.10
 
-// condition judges a rule whose cells hold or not: how much of the stalled time
+// condition judges a rule by the cells in which its condition holds: how much of the stalled time
 // is due to them.
 func (r Rule) condition(c *Case, subject string, cells timeline.Mask) (Finding, bool) {
 	fraction, pIn, pOut := c.Attributable(cells)

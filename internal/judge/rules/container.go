@@ -9,11 +9,11 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// idShown is how much of a container's id, 64 digits, is enough to find it.
+// idShown is how much of a container's 64-digit id is enough to find it.
 const idShown = 12
 
-// containerName is what a person calls a container: pod/container, its name, or the last part of
-// its cgroup's path.
+// containerName is a container's readable name: pod/container, its name, or the last part of its
+// cgroup's path.
 func containerName(l labels.Labels) string {
 	if pod := l.Get("pod"); pod != "" {
 		if c := l.Get("container"); c != "" {
@@ -39,8 +39,9 @@ func containerName(l labels.Labels) string {
 	return id
 }
 
-// groupAbove is the group that a limit is on where that is not the container but one above it, as a
-// pod is; "" for the container. The host source samples such a group where its limit is the least.
+// groupAbove returns the group that has the limit if that is a parent of the container's, such as a
+// pod's; "" for the container itself. The host source samples such a group if its limit is the
+// lowest.
 func (sig *Signals) groupAbove(l labels.Labels) Value {
 	id := l.Get("id")
 	for _, signal := range []*Signal{ContainerCPUUsed, ContainerMemoryUsed, ContainerWrites} {
@@ -53,7 +54,7 @@ func (sig *Signals) groupAbove(l labels.Labels) Value {
 	return ""
 }
 
-// ofContainer is a signal's series of the container that a track is of; nil if not measured.
+// ofContainer returns a signal's series for a track's container; nil if not measured.
 func (sig *Signals) ofContainer(signal *Signal, of timeline.Track, more ...string) []float64 {
 	for _, t := range sig.Signal(signal) {
 		same := true
@@ -74,12 +75,12 @@ func (c *Case) figureOf(f *Finding, text string, signal *Signal, value float64, 
 	}
 }
 
-// bindsShare is the part of the stalled time from which a container's limit is what the engine's
-// own figures show.
+// bindsShare is the share of the stalled time above which a container's limit explains what the
+// engine's own figures show.
 const bindsShare = 0.5
 
-// ContainerBinds names what of a container's limits held while it stalled, and the rule that says
-// more; "" if none did.
+// ContainerBinds names the container's limits that held requests back in the stalled time, and the
+// rule with the details; "" if none did.
 func (c *Case) ContainerBinds() (what, rule string) {
 	if !c.Stall.Any() {
 		return "", ""

@@ -6,8 +6,8 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// throttledShare is the part of the quota's periods in which a container was stopped, from which
-// clients feel it: in one of four, every fourth operation waits up to a tenth of a second.
+// throttledShare is the share of the quota's periods in which a container was stopped, above which
+// clients feel it: at one in four, every fourth operation waits up to a tenth of a second.
 const throttledShare = 0.25
 
 func containerCPUThrottled() Rule {
@@ -34,7 +34,7 @@ func containerCPUThrottled() Rule {
 				continue
 			}
 			if f.Severity == Critical && Share(cells, c.Stall.Active) >= cpuAlways {
-				f.Severity = Warning // there is next to no other time to compare with
+				f.Severity = Warning // hardly any other time is left to compare with
 			}
 			in := cells.And(c.Stall.Cells)
 			throttled := c.ofContainer(ContainerCPUThrottled, t)

@@ -9,16 +9,17 @@ import (
 )
 
 const (
-	// atLimit is the part of a container's I/O limit from which it is reached: the kernel lets
-	// requests through in slices of some 100 ms, and who makes one after the other loses the rest
-	// of each. An etcd under a limit of 25 writes/s made 16 to 23.
+	// atLimit is the share of a container's I/O limit above which the limit counts as reached. The
+	// kernel lets requests through in slices of some 100 ms, and a writer that makes one request
+	// after the other loses the rest of each slice. An etcd under a limit of 25 writes/s made 16 to
+	// 23.
 	atLimit = 0.7
-	// roomBusy is the busy share under which a device has room for more. One that is busier may be
+	// roomBusy is the busy share below which a device has room for more. A busier one may itself be
 	// what holds requests back.
 	roomBusy = 0.9
 )
 
-// An ioLimit is one of the four that a container may have for a device.
+// An ioLimit is one of the four limits that a container may have for a device.
 type ioLimit struct {
 	rate, limit      *Signal
 	what, key, keyV1 string
@@ -120,8 +121,8 @@ func (r Rule) limitFinding(c *Case, l ioLimit, limit timeline.Track) (Finding, b
 	return f, true
 }
 
-// reached is a limit that was met while nothing stalled. An engine whose log misses its own
-// criterion has felt it all the same.
+// reached reports a limit that was reached while nothing stalled. An engine whose log misses its
+// own criterion has felt it nevertheless.
 func (r Rule) reached(c *Case, subject string, cells timeline.Mask) Finding {
 	f := r.Finding(subject)
 	f.Severity, f.Windows = Info, c.Windows(cells.Close(3))
@@ -131,9 +132,10 @@ func (r Rule) reached(c *Case, subject string, cells timeline.Mask) Finding {
 	return f
 }
 
-// heldBack is where a limit lets no more through: the rate is at it, or what was asked for before
-// has not been let through yet. Version 1 counts requests as they come, so the burst of a whole
-// checkpoint is counted in one second and held back over many; version 2 counts them as they go.
+// heldBack marks where a limit lets no more through: the rate is at it, or earlier requests have
+// not been let through yet. Version 1 counts requests when they arrive, so the burst of an entire
+// checkpoint is counted in one second and held back over many. Version 2 counts them when they are
+// let through.
 func (t Time) heldBack(rate, limit []float64) timeline.Mask {
 	out := make(timeline.Mask, t.Grid.N)
 	step := t.Grid.StepSeconds()
@@ -150,7 +152,7 @@ func (t Time) heldBack(rate, limit []float64) timeline.Mask {
 	return out.Close(1)
 }
 
-// containersHeldBack is where any container's I/O limit lets no more through.
+// containersHeldBack marks where any container's I/O limit lets no more through.
 func (sig *Signals) containersHeldBack() timeline.Mask {
 	out := make(timeline.Mask, sig.Grid.N)
 	for _, l := range ioLimits {

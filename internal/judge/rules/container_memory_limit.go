@@ -53,8 +53,8 @@ func containerMemoryLimit() Rule {
 	return r
 }
 
-// limitedMost leaves out groups that wait since one above them or below them is at its limit: of
-// each line of groups the one with the least limit stays.
+// limitedMost drops groups that wait only because a parent or child is at its limit: of each line
+// of nested groups the one with the lowest limit stays.
 func (sig *Signals) limitedMost(held []timeline.Track) []timeline.Track {
 	limit := func(t timeline.Track) float64 {
 		if x := timeline.Max(sig.ofContainer(ContainerMemoryLimit, t)); x == x {

@@ -9,8 +9,8 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// Groups above one another wait together, and the one with the least limit is told; groups beside
-// one another are told each.
+// Nested groups wait together, and the one with the lowest limit is reported. Sibling groups are
+// each reported.
 func TestLimitedMost(t *testing.T) {
 	track := func(id string, value float64) timeline.Track {
 		return timeline.Track{Labels: labels.FromStrings("id", id), Values: []float64{value}}
@@ -43,7 +43,7 @@ func TestLimitedMost(t *testing.T) {
 			got = append(got, at.Labels.Get("id"))
 		}
 		if !slices.Equal(got, test.want) {
-			t.Errorf("%s: %v are told, want %v", test.name, got, test.want)
+			t.Errorf("%s: reported %v, want %v", test.name, got, test.want)
 		}
 	}
 }

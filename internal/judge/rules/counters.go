@@ -12,7 +12,7 @@ var counters = []Counter{
 		Help: "Time that writes of a device took, summed over them."},
 }
 
-// Counters are the metrics that are passed on as they are.
+// Counters are the metrics that are exported unchanged.
 func (p *Pack) Counters() []Counter {
 	out := counters[:len(counters):len(counters)]
 	for _, e := range p.engines {

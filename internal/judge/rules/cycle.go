@@ -6,7 +6,7 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// Cycles are the engines' recurring bursts of writing that the recording tells of.
+// Cycles are the engines' recurring bursts of writing that the recording contains.
 func (c *Case) Cycles() []Cycle {
 	var out []Cycle
 	for _, e := range c.Pack.Engines() {
@@ -20,12 +20,12 @@ func (c *Case) Cycles() []Cycle {
 	return out
 }
 
-// logLate reports whether the syncs of a log miss their engine's own criterion.
+// logLate reports whether a log's syncs miss their engine's own criterion.
 func (c *Case) logLate() bool {
 	return slices.ContainsFunc(c.Pack.Engines(), func(e Knowledge) bool { return e.Log.Late != nil && e.Log.Late(&c.Signals) })
 }
 
-// logSyncing is the largest share of some cells in which a log's sync was under way.
+// logSyncing is the largest share of the cells in which a log's sync was in progress.
 func (c *Case) logSyncing(cells timeline.Mask) (share float64) {
 	for _, e := range c.Pack.Engines() {
 		if e.Log.Syncing == nil {

@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// A Description is a rule for who wants to know it. Its JSON is a contract: that of `plimsoll rules
-// -o json`.
+// A Description describes a rule for readers. Its JSON is a contract: that of `plimsoll rules -o
+// json`.
 type Description struct {
 	ID     string `json:"id"`
 	Title  string `json:"title"`
 	Kind   string `json:"kind"`
 	Engine string `json:"engine,omitempty"`
 	Cause  string `json:"cause"`
-	// When is PromQL over signals, PromQL the same over exporters' metrics, with ranges of a
-	// minute; both are empty for a rule that does not depend on metrics.
+	// When is PromQL over signals; PromQL is the same condition over exporters' metrics, with
+	// ranges of a minute. Both are empty for a rule that does not depend on metrics.
 	When    string              `json:"when,omitempty"`
 	PromQL  string              `json:"promql,omitempty"`
 	Signals []SignalDescription `json:"signals"`
@@ -30,7 +30,7 @@ type SignalDescription struct {
 	Exprs []string `json:"promql"`
 }
 
-// describedRange is the range in the PromQL shown; it must cover two samples of the server asked.
+// describedRange is the range in the PromQL shown; it must cover two samples of the queried server.
 const describedRange = "1m"
 
 // Describe returns a rule's description. An error is a mistake in the pack.

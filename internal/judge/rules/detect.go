@@ -8,33 +8,33 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// The stalled seconds are found from what clients felt, never from a cause: a
-// database's own latency where it tells one, else its throughput, else what the
-// device made its users wait.
+// The stalled seconds are found from what clients felt, never from a cause: from a database's own
+// latency if it reports one, else from its throughput, else from the time that requests spent at
+// the device.
 //
 // A second is stalled when the mean latency in it is at least
 //
 //	clamp(5 x the median, floor, 100 ms)
 //
-// that is: a tenth of a second is a stall on any volume; for a database's operation 20 ms
-// are one where operations usually take four or less. Counters credit a wait when it
-// ends, so the cells before, in which fewer operations than usual ended, are
-// stalled too, as far back as twice the mean latency reaches.
+// So a tenth of a second is a stall on any volume, and 20 ms are one for a database's operations if
+// they usually take four or less. Counters credit a wait when it ends. So the cells before it, in
+// which fewer operations than usual ended, are stalled too, as far back as twice the mean latency
+// reaches.
 const (
 	StallFloorS   = 0.020 // of a database's operation
 	StallCeilingS = 0.100
 	StallFactor   = 5
-	// minWaiting is how many operations must have been waiting, on average over a cell: a
-	// single slow write of an idle server is no stall.
+	// minWaiting is how many operations must have been waiting, on average over a cell: a single
+	// slow write on an idle server is not a stall.
 	minWaiting = 0.5
-	// quietOps is the part of the usual completions below which a cell is
-	// counted to the wait that ended after it.
+	// quietOps is the share of the usual completions below which a cell counts as part of the wait
+	// that ended after it.
 	quietOps = 0.5
 	// maxReachS bounds how far back a latency reaches.
 	maxReachS = 600
 )
 
-// Found is a stall that a detector could judge, or none.
+// Found returns a detector's stall as a list, empty if the detector could not judge.
 func Found(s Stall, ok bool) []Stall {
 	if !ok {
 		return nil
@@ -43,7 +43,7 @@ func Found(s Stall, ok bool) []Stall {
 }
 
 // ByLatency finds stalled time by the mean latency of an interval, from a floor in seconds on. It
-// is false where the waiting or the completions of the stall are not told.
+// returns false if the stall's waiting or completions were not measured.
 func ByLatency(t Time, floor float64, s Stall) (Stall, bool) {
 	if s.Waiting == nil || s.Ops == nil {
 		return s, false
@@ -51,8 +51,8 @@ func ByLatency(t Time, floor float64, s Stall) (Stall, bool) {
 	return StalledCells(t, stallThresholds(t, s, floor, StallCeilingS), s)
 }
 
-// ByUsual is the same where a mean says little of what a client waits: of operations among which
-// are long ones by nature, only what is far from usual stalls.
+// ByUsual does the same where a mean says little about a client's wait, because some operations are
+// long by nature. Then only a latency far from the usual one is a stall.
 func ByUsual(t Time, floor float64, s Stall) (Stall, bool) {
 	if s.Waiting == nil || s.Ops == nil {
 		return s, false
@@ -60,8 +60,8 @@ func ByUsual(t Time, floor float64, s Stall) (Stall, bool) {
 	return StalledCells(t, stallThresholds(t, s, floor, math.Inf(1)), s)
 }
 
-// stallThresholds are the latencies from which cells are stalled, by what is usual around each:
-// one of a recording of a few hours.
+// stallThresholds returns the latencies above which cells are stalled, given what is usual around
+// each cell. A recording of a few hours has one threshold.
 func stallThresholds(t Time, s Stall, floor, ceiling float64) []float64 {
 	each := make([]float64, len(s.Ops))
 	for k, x := range s.Ops {
@@ -85,15 +85,15 @@ func stallThresholds(t Time, s Stall, floor, ceiling float64) []float64 {
 }
 
 const (
-	// usualSpan is how much time before and after tells what is usual: half of it on either side.
+	// usualSpan is the time that determines what is usual: half of it on either side.
 	usualSpan = 4 * time.Hour
-	// usualFactor is how many times the whole recording's median may be called usual around some
-	// time: a stall of hours is not.
+	// usualFactor is the largest multiple of the whole recording's median that may count as usual
+	// around some time: a stall of hours must not.
 	usualFactor = 4
 )
 
-// StalledCells marks the cells whose mean latency is at least their threshold, and those over
-// which it reaches. One threshold is of all cells.
+// StalledCells marks the cells whose mean latency is at least their threshold, and the earlier
+// cells that this latency covers. A single threshold applies to all cells.
 func StalledCells(t Time, thresholds []float64, s Stall) (Stall, bool) {
 	n := t.Grid.N
 	if t.SlowFromS > 0 {
@@ -108,7 +108,7 @@ func StalledCells(t Time, thresholds []float64, s Stall) (Stall, bool) {
 		}
 	}
 	if timeline.Count(s.Latency) == 0 {
-		// Observed, and nothing was written: no stall.
+		// Measured, and nothing was written: no stall.
 		s.Cells = make(timeline.Mask, n)
 		return s, s.Observed.Count() > 0
 	}
@@ -121,14 +121,14 @@ func StalledCells(t Time, thresholds []float64, s Stall) (Stall, bool) {
 	s.Cells = make(timeline.Mask, n)
 	silences(s, usual, step)
 	for k := range n {
-		// Over one cell, or over as many as the latency reaches: eight seconds' wait of one
-		// writer is credited to the one second in which it ends.
+		// Over one cell, or over as many as the latency covers: an eight-second wait of one writer
+		// is credited to the one second in which it ends.
 		if !(s.Latency[k] >= s.ThresholdAt(k)) || s.Waiting[k]*step < minWaiting*max(step, s.Latency[k]) {
 			continue
 		}
 		s.Cells[k] = true
-		// Requests that come evenly while nothing completes wait half as long as that lasted,
-		// on average: the silence before may be twice the mean latency.
+		// Requests that arrive evenly while nothing completes wait half that time on average, so
+		// the silence before may last twice the mean latency.
 		reach := int(math.Ceil(min(2*s.Latency[k], maxReachS)/step)) - 1
 		for j := k - 1; j >= 0 && j >= k-reach && s.Ops[j] <= quietOps*usual; j-- {
 			s.Cells[j] = true
@@ -138,14 +138,14 @@ func StalledCells(t Time, thresholds []float64, s Stall) (Stall, bool) {
 	return s, true
 }
 
-// silentWaiters is how many operations must have waited through a silence, on average, to make
-// it a stall.
+// silentWaiters is how many operations must have waited through a silence, on average, to make it a
+// stall.
 const silentWaiters = 4
 
-// silences marks cells in which next to nothing completed although operations waited: what ends in
-// the cell after them is credited with at least their length, many times over. The mean latency
-// there hides it: a server with 64 connections sees 64 waits of nine seconds, and then thousands of
-// quick writes that clients had held back.
+// silences marks cells in which almost nothing completed although operations waited: the cell after
+// them is credited with at least their length, many times over. The mean latency there hides it: a
+// server with 64 connections has 64 waits of nine seconds, and then thousands of fast writes that
+// clients had held back.
 func silences(s Stall, usual, step float64) {
 	first := -1
 	for k, ops := range s.Ops {
@@ -167,15 +167,15 @@ func silences(s Stall, usual, step float64) {
 	}
 }
 
-// A throughput stall: completions fall below ThroughputDrop of the usual ones
-// while something is waiting.
+// A throughput stall: completions fall below ThroughputDrop of the usual rate while something is
+// waiting.
 const (
 	ThroughputDrop = 0.3
 	minUsualOps    = 5.0
 )
 
-// ByThroughput judges completions where there is no latency; pressure of at least
-// atLeast shows that clients still wanted something.
+// ByThroughput judges completions where there is no latency. A pressure of at least atLeast shows
+// that clients were still asking.
 func ByThroughput(t Time, s Stall, pressure []float64, atLeast float64) (Stall, bool) {
 	if s.Ops == nil {
 		return s, false
@@ -195,13 +195,13 @@ func ByThroughput(t Time, s Stall, pressure []float64, atLeast float64) (Stall, 
 	for k, x := range s.Ops {
 		s.Cells[k] = x < ThroughputDrop*usual && pressure[k] >= atLeast
 	}
-	// An open loop catches up after a stall; a second in which the backlog drains
-	// between two stalled ones belongs to them.
+	// An open loop catches up after a stall. A second in which the backlog drains between two
+	// stalled ones belongs to the stall.
 	s.Cells = s.Cells.Close(1).And(s.Observed)
 	return s, true
 }
 
-// SubjectOn names what an instance has: "etcd WAL fdatasync on 10.0.0.1:2379".
+// SubjectOn names a part of an instance: "etcd WAL fdatasync on 10.0.0.1:2379".
 func SubjectOn(what, instance string) string {
 	if instance == "" {
 		return what

@@ -7,13 +7,13 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// A burst is over when the ceiling of the saturated time falls by this factor and stays
-// down. Burst credits refill at the baseline rate only, so it does not come back under load.
+// A burst is over when the ceiling of the saturated time falls by this factor and stays down. Burst
+// credits refill at the baseline rate only, so the ceiling does not rise again under load.
 const (
 	burstDrop  = 1.5
 	burstCells = 8
-	// The load is the same when bytes fall with the requests (else only their size changed), and
-	// when each request takes longer for it (else there are fewer clients).
+	// The load is unchanged if bytes fall with the requests (else only their size changed) and each
+	// request takes longer (else there are fewer clients).
 	burstAlike = 1.2
 )
 
@@ -39,7 +39,7 @@ func diskBurstExhausted() Rule {
 				unit   string
 			}{{DiskOps, "1/s"}, {DiskMoved, "bytes/s"}}
 			if findCeiling(&c.Signals, h, nil).requestBytes >= largeRequest {
-				slices.Reverse(measures) // a disk for streaming is sold by its throughput
+				slices.Reverse(measures) // a streaming disk is sold by its throughput
 			}
 			for _, m := range measures {
 				if f, ok := r.ceilingFell(c, h, m.signal, m.unit); ok {
@@ -80,7 +80,7 @@ func (r Rule) ceilingFell(c *Case, held timeline.Track, signal *Signal, unit str
 	if hi < burstDrop*lo {
 		return Finding{}, false
 	}
-	// Both must be levels, not a drift, and the lower one must not be passed again.
+	// Both must be levels, not a drift, and the lower one must not be exceeded again.
 	if timeline.Quantile(after, 0.95) > lo*1.2 || timeline.Quantile(before, 0.25) < lo*1.2 {
 		return Finding{}, false
 	}

@@ -20,10 +20,10 @@ var capWords = Words{
 var bursts = Advice{Summary: "First make the bursts smaller: pace the checkpoint, bound the OS's dirty bytes, or give the journal/WAL a volume of its own (see the other findings)",
 	Expect: "the same bytes spread over more seconds; it costs nothing", TradeOff: "less coalescing: more bytes written in all"}
 
-// mibs is a rate in MiB/s, in which volumes are sold.
+// mibs converts a rate to MiB/s, the unit in which volumes are sold.
 func mibs(bytesPerS float64) Value { return Value(fmt.Sprintf("%.0f MiB/s", bytesPerS/mib)) }
 
-// capFinding is what both caps' findings share.
+// capFinding is the part that both caps' findings have in common.
 func (r Rule) capFinding(c *Case, k ceiling, p timeline.Plateau, level Value, unit string, metric *Signal) Finding {
 	f := r.Finding(k.device)
 	at := p.Cells.Close(1)
@@ -65,13 +65,13 @@ func (r Rule) capFinding(c *Case, k ceiling, p timeline.Plateau, level Value, un
 	return f
 }
 
-// Remark is evidence without a number, about the whole time.
+// Remark is evidence without a number, for the entire recording.
 func (t Time) Remark(text string) Evidence {
 	return Evidence{Text: text, From: t.Whole().From, To: t.Whole().To}
 }
 
-// ceilings are the devices' ceilings that some cap of the given kind makes, without those that
-// EBS itself puts down to the instance.
+// ceilings are the devices' ceilings caused by a cap of the given kind, without those that EBS
+// itself attributes to the instance.
 func (c *Case) ceilings(held []timeline.Track, plateau func(ceiling) (timeline.Plateau, bool)) []ceiling {
 	var out []ceiling
 	for _, h := range held {
@@ -89,11 +89,12 @@ func (c *Case) ceilings(held []timeline.Track, plateau func(ceiling) (timeline.P
 	return out
 }
 
-// aroundStall is how much time around the stalled one has to stay under a ceiling that holds for it.
+// aroundStall is how long around the stalled time the rate must stay under a ceiling that holds in
+// it.
 const aroundStall = 2e9
 
-// ceilingInStall looks for a ceiling that holds in the stalled time and is passed at others: a
-// volume that falls to a lower limit for a while, or comes from a higher one.
+// ceilingInStall looks for a ceiling that holds in the stalled time and is exceeded at other times:
+// a volume whose limit falls for a while.
 func (c *Case) ceilingInStall(held timeline.Track, plateau func(ceiling) (timeline.Plateau, bool)) (ceiling, bool) {
 	around := c.Cells(aroundStall)
 	within := c.Stall.Cells.Widen(around, around)
@@ -114,7 +115,7 @@ func (c *Case) ceilingInStall(held timeline.Track, plateau func(ceiling) (timeli
 	return k, true
 }
 
-// company names the other devices that stand at their ceilings in the same cells.
+// company names the other devices at their ceilings in the same cells.
 func (c *Case) company(k ceiling, all []ceiling, plateau func(ceiling) (timeline.Plateau, bool)) []Evidence {
 	p, _ := plateau(k)
 	var names []string

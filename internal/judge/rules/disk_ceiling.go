@@ -6,9 +6,8 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// saturated is the condition under which a device's rate may stand at a cap: it is
-// never idle, and requests queue. Busy alone says nothing on a device that serves
-// many requests at once.
+// saturated is the condition under which a device may be at a cap: it is never idle, and requests
+// queue. A busy share alone says nothing about a device that serves many requests at once.
 const saturated = "plimsoll:disk_busy:ratio > 0.9 and plimsoll:disk_queue:requests > 2"
 
 // The same, as numbers.
@@ -17,44 +16,44 @@ const (
 	saturatedQueue = 2
 )
 
-// A cap is a plateau that holds most of the saturated time, that is hardly ever
-// passed, and at which requests wait for their turn.
+// A cap is a plateau that holds for most of the saturated time, is hardly ever exceeded, and at
+// which requests wait for their turn.
 const (
 	capTolerance = 0.05 // half-width of the band a capped rate stays in
 	capMinCells  = 5
 	capMinShare  = 0.35 // of the saturated cells
 	capMaxAbove  = 0.02 // of all cells
-	sameCells    = 0.8  // both rates stand still together: the request size is constant
-	soldWithin   = 0.04 // how near a plateau must be to a limit sold to be named after it
-	// largeRequest divides the two caps where nothing else does: a gp3 with its baselines meets
-	// throughput before IOPS from 43 KiB on (125 MiB/s / 3,000), one with 16,000 IOPS and 1,000
-	// MiB/s from 64 KiB on.
+	sameCells    = 0.8  // both rates are constant at once: the request size is constant
+	soldWithin   = 0.04 // how near a plateau must be to a limit on sale to get its name
+	// largeRequest separates the two caps where nothing else does: a gp3 with its baselines reaches
+	// its throughput before its IOPS from 43 KiB on (125 MiB/s / 3,000), one with 16,000 IOPS and
+	// 1,000 MiB/s from 64 KiB on.
 	largeRequest = 64 << 10
-	// A flat rate under a queue is also what a fixed number of clients makes on a volume
-	// that is simply that fast. Requests wait for a cap where the queue varies by queueVaries
-	// and the rate does not; where each takes waitFactor of what it takes when the device is not
-	// saturated; or, with neither to be seen, from waitS on.
+	// A fixed number of clients also makes a flat rate under a queue, on a volume that is simply
+	// that fast. Requests wait for a cap if the queue varies by queueVaries and the rate does not;
+	// if each takes waitFactor times as long as when the device is not saturated; or, with neither
+	// visible, from waitS on.
 	queueVaries = 1.5
 	waitFactor  = 2.0
 	waitS       = 0.003
 	minCalmOps  = 20.0
 )
 
-// A ceiling is what limits a device, as far as its counters show.
+// A ceiling is a device's limit, as far as its counters show.
 type ceiling struct {
 	device           string
 	iops, throughput timeline.Plateau
 	hasIOPS, hasTP   bool
 	saturated        timeline.Mask
 	requestBytes     float64 // median size of a request in the saturated cells
-	iopsOf           *Signal // the signal whose plateau iops is
-	// passed is the highest rate at other times, where the ceiling held for the stalled time only.
+	iopsOf           *Signal // the signal of the plateau iops
+	// passed is the highest rate at other times, if the ceiling held for the stalled time only.
 	passed   float64
-	together bool // requests of one size: both rates stand still at once
+	together bool // requests of one size: both rates are constant at once
 }
 
 // findCeiling looks for a device's ceiling in the cells where it was saturated. within, if not nil,
-// bounds the time in which a rate may not pass it: a limit may hold for a while only.
+// restricts the time in which a rate must not exceed it, because a limit may hold only for a while.
 func findCeiling(sig *Signals, held timeline.Track, within timeline.Mask) ceiling {
 	dev := held.Labels.Get("device")
 	k := ceiling{device: dev, saturated: timeline.Known(held.Values)}
@@ -64,8 +63,8 @@ func findCeiling(sig *Signals, held timeline.Track, within timeline.Mask) ceilin
 		return ok && p.Share >= capMinShare && p.Above <= capMaxAbove
 	}
 	var ok bool
-	// Rented volumes count reads and writes together; a cgroup or a hypervisor may limit
-	// them apart, and then only one of them stands still.
+	// Rented volumes count reads and writes together. A cgroup or a hypervisor may limit them
+	// separately, and then only one of them is constant.
 	for _, signal := range []*Signal{DiskOps, DiskWrites, DiskReads} {
 		rate := sig.For(signal, "device", dev)
 		if rate == nil || k.hasIOPS {
@@ -97,7 +96,7 @@ func findCeiling(sig *Signals, held timeline.Track, within timeline.Mask) ceilin
 	return k
 }
 
-// only are the values in some cells, all of them where the mask is nil.
+// only returns the values in some cells; all of them if the mask is nil.
 func only(values []float64, within timeline.Mask) []float64 {
 	if within == nil {
 		return values
@@ -111,13 +110,13 @@ func only(values []float64, within timeline.Mask) []float64 {
 	return out
 }
 
-// waits tells requests that wait for their turn at a cap from a fixed number of clients
-// each of which waits for the medium. By Little's law a request takes queue / rate.
+// waits distinguishes requests that wait for their turn at a cap from a fixed number of clients
+// that each wait for the medium. By Little's law a request takes queue / rate.
 func (k ceiling) waits(sig *Signals, p timeline.Plateau) bool {
 	queue := sig.For(DiskQueue, "device", k.device)
 	ops := sig.For(DiskOps, "device", k.device)
 	if queue == nil || ops == nil {
-		return true // not to be told apart; the queue alone has to do
+		return true // indistinguishable; the queue alone has to decide
 	}
 	at := timeline.At(queue, p.Cells)
 	if timeline.Quantile(at, 0.9) >= queueVaries*timeline.Quantile(at, 0.1) {
@@ -138,10 +137,9 @@ func (k ceiling) waits(sig *Signals, p timeline.Plateau) bool {
 	return here >= waitS
 }
 
-// settle decides which cap binds where both rates stand still. With requests of one
-// size they stand still together: then a limit that is sold as such is the likelier one.
-// Both stay where one maker sells both (8 KiB x 16,000 is 125 MiB/s); where neither is sold, the
-// size of the requests decides.
+// settle decides which cap binds where both rates are constant. With requests of one size both are
+// constant at once, and the likelier limit is one that is sold as such. Both stay if one provider
+// sells both (8 KiB x 16,000 is 125 MiB/s). If neither is sold, the size of the requests decides.
 func (k *ceiling) settle() {
 	if !k.hasIOPS || !k.hasTP {
 		return
@@ -165,7 +163,7 @@ func (k *ceiling) settle() {
 	}
 }
 
-// A sold is a limit that volumes are sold with.
+// A sold is a limit with which volumes are sold.
 type sold struct {
 	level float64
 	what  string
@@ -173,9 +171,8 @@ type sold struct {
 	azure bool
 }
 
-// Limits volumes are sold with. EBS: docs.aws.amazon.com/ebs, general-purpose and
-// provisioned IOPS volumes; Azure: learn.microsoft.com, managed disk types (P
-// series); both as of 2026-08.
+// Limits with which volumes are sold. EBS: docs.aws.amazon.com/ebs, general-purpose and provisioned
+// IOPS volumes; Azure: learn.microsoft.com, managed disk types (P series); both as of 2026-08.
 var iopsSold = []sold{
 	{level: 3000, what: "gp3's baseline, and gp2's burst", types: []string{"gp3", "gp2"}},
 	{level: 16000, what: "gp2's maximum, and gp3's before 2025", types: []string{"gp2", "gp3"}},
@@ -202,7 +199,7 @@ var throughputSold = []sold{
 func soldIOPS(level float64) (sold, bool)       { return nearest(iopsSold, level) }
 func soldThroughput(level float64) (sold, bool) { return nearest(throughputSold, level) }
 
-// nearest is the limit sold that is nearest to the level, if any is near enough.
+// nearest returns the limit on sale that is nearest to the level, if any is near enough.
 func nearest(list []sold, level float64) (best sold, ok bool) {
 	off := math.Inf(1)
 	for _, s := range list {
@@ -213,7 +210,7 @@ func nearest(list []sold, level float64) (best sold, ok bool) {
 	return best, ok
 }
 
-// kindOfOps names what the IOPS plateau counts, where it is not reads and writes together.
+// kindOfOps names what the IOPS plateau counts, unless it is reads and writes together.
 func (k ceiling) kindOfOps() string {
 	switch k.iopsOf {
 	case DiskWrites:

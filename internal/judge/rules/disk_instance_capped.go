@@ -4,9 +4,9 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// exceededShare is the part of a cell spent over a limit from which the cell counts; a
-// Finding needs exceededS seconds in all: less is a hiccup. EBS counts the time in which the
-// demand was over the limit, in microseconds.
+// exceededShare is the share of a cell spent over a limit above which the cell counts. A finding
+// needs exceededS seconds in all; less is not worth reporting. EBS counts, in microseconds, the
+// time in which demand was over the limit.
 const (
 	exceededShare = 0.05
 	exceededS     = 2.0
@@ -69,7 +69,7 @@ func diskInstanceCapped() Rule {
 	return r
 }
 
-// volumesOwn is the time EBS counted over the volume's own limits, as far as it was told.
+// volumesOwn is the time over the volume's own limits, as far as EBS reported it.
 func (sig *Signals) volumesOwn(vol string) []Evidence {
 	var out []Evidence
 	for _, s := range []struct {
@@ -86,8 +86,8 @@ func (sig *Signals) volumesOwn(vol string) []Evidence {
 	return out
 }
 
-// instanceBinds reports whether EBS's own counters put most of these cells down to the
-// instance's limit and not to a volume's: then no volume should be bought for them.
+// instanceBinds reports whether EBS's own counters attribute most of these cells to the instance's
+// limit and not to a volume's. Then a larger volume would not help.
 func (sig *Signals) instanceBinds(cells timeline.Mask) bool {
 	over := func(signals ...*Signal) timeline.Mask {
 		m := make(timeline.Mask, sig.Grid.N)

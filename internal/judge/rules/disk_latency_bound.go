@@ -6,8 +6,8 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// One request at a time: by Little's law the rate is then queue / latency, and a
-// higher cap changes neither. The bounds leave room for an occasional second request.
+// One request at a time: by Little's law the rate is then queue / latency, and a higher cap changes
+// neither. The bounds allow for an occasional second request.
 const (
 	serialQueueLow  = 0.5
 	serialQueueHigh = 1.5
@@ -16,26 +16,25 @@ const (
 	serialMinRate   = 50.0
 	serialInFlight  = 1.4 // requests in flight while busy: a burst's average may be one, too
 	serialMinS      = 5.0
-	alwaysWaiting   = 0.75 // busy share from which the latency, not the demand, makes the rate
+	alwaysWaiting   = 0.75 // busy share above which the latency, not the demand, determines the rate
 )
 
-// A serial writer held exactly at a cap looks like one held by its latency, but for this: a cap's
-// rate does not vary, while that of n requests of independent latencies varies by their
-// coefficient of variation over sqrt(n). On volumes that coefficient is 0.2 to 0.5 (fio's
-// sync latencies of gp2 and gp3: 0.51, 0.34 and 0.21); under pinnedCV nothing but a
-// clock makes the rate.
+// A serial writer exactly at a cap looks like one bound by latency, with one difference: a cap's
+// rate does not vary, while that of n requests with independent latencies varies by their
+// coefficient of variation over sqrt(n). On volumes that coefficient is 0.2 to 0.5 (fio's sync
+// latencies of gp2 and gp3: 0.51, 0.34 and 0.21). Under pinnedCV only a clock can make the rate.
 const (
 	pinnedCV     = 0.1
 	pinnedSpread = 3.3  // 5th to 95th percentile of a normal distribution, in deviations
 	pinnedJitter = 2e-3 // seconds a sampler's clock is off
-	pinnedBusy   = 0.9  // a writer held by a cap always has a request waiting
-	pinnedPassed = 1.05 // a rate over this multiple at any other time shows there is no cap there
+	pinnedBusy   = 0.9  // a writer at a cap always has a request waiting
+	pinnedPassed = 1.05 // a rate over this multiple at any other time shows that there is no cap
 	pinnedCells  = 8
 )
 
-// pacedS is the latency from which a serial writer's may be made by a cap, though its rate varies:
-// flash volumes answer in 0.2 to 2 ms (EBS promises "single-digit" for gp2 and gp3, and gives 0.5
-// to 1; Azure's premium disks 2 on average), while a gp2 that is out of credits lets one request
+// pacedS is the latency above which a cap may make a serial writer's latency, although its rate
+// varies. Flash volumes answer in 0.2 to 2 ms (EBS promises "single-digit" for gp2 and gp3, and
+// gives 0.5 to 1; Azure's premium disks 2 on average), while a gp2 without credits lets one request
 // through every 10 ms.
 const pacedS = 0.004
 
@@ -104,13 +103,13 @@ func (r Rule) serialDevice(c *Case, held timeline.Track) (Finding, bool) {
 	if c.Seconds(serial) < serialMinS || Share(serial, writing) < serialShare || Share(deep, writing) > serialMaxSat {
 		return Finding{}, false
 	}
-	// Busy with one request or more nearly all the time: the writer does wait for it.
+	// Busy with at least one request nearly all the time: the writer does wait for it.
 	if busy != nil && (timeline.Quantile(timeline.At(busy, serial), 0.5) < serialQueueLow || inFlight(queue, busy, serial) > serialInFlight) {
 		return Finding{}, false
 	}
 	rate := timeline.Quantile(timeline.At(ops, serial), 0.5)
 	q := timeline.Quantile(timeline.At(queue, serial), 0.5)
-	if !(rate > 0) { // what its counters say contradicts itself
+	if !(rate > 0) { // its counters contradict each other
 		return Finding{}, false
 	}
 	each := q / rate
@@ -129,7 +128,7 @@ func (r Rule) serialDevice(c *Case, held timeline.Track) (Finding, bool) {
 	case c.pinned(ops, busy, serial):
 		f.question("ambiguous", said)
 	case each >= pacedS && c.mayBeCapped(serial):
-		// Each request takes longer than a flash volume's: the pause may be a cap's.
+		// Each request takes longer than on a flash volume: a cap may make the pause.
 		f.question("paced", said)
 	case occupied < alwaysWaiting:
 		f.Say("idle", said)
@@ -143,8 +142,8 @@ func (r Rule) serialDevice(c *Case, held timeline.Track) (Finding, bool) {
 	return f, true
 }
 
-// question turns the refutation into what it is where a cap may make the rate: it may be just what
-// IOPS would help.
+// question weakens the refutation if a cap may make the rate: more IOPS may then be exactly what
+// helps.
 func (f *Finding) question(words string, v Values) {
 	f.Kind, f.Severity = Symptom, Info
 	f.Entitle(words+" title", v)
@@ -186,8 +185,8 @@ func inFlight(queue, busy []float64, m timeline.Mask) float64 {
 	return timeline.Quantile(timeline.At(v, m), 0.5)
 }
 
-// pinned reports whether a serial writer's rate varies so little that a cap may make it:
-// nothing passes it, and EBS, where it tells, does not say that no volume was over its limit.
+// pinned reports whether a serial writer's rate varies so little that a cap may make it: the rate
+// is never exceeded, and EBS, if it reports, does not say that no volume was over its limit.
 func (sig *Signals) pinned(ops, busy []float64, serial timeline.Mask) bool {
 	in := timeline.At(ops, serial)
 	if timeline.Count(in) < pinnedCells {
@@ -207,8 +206,8 @@ func (sig *Signals) pinned(ops, busy []float64, serial timeline.Mask) bool {
 	return sig.mayBeCapped(serial)
 }
 
-// mayBeCapped reports whether EBS, where it tells, says that a volume was over its limit; elsewhere
-// it may be.
+// mayBeCapped reports whether EBS says that a volume was over its limit. Without EBS's figures it
+// may have been.
 func (sig *Signals) mayBeCapped(serial timeline.Mask) bool {
 	exceeded := sig.Signal(EBSVolumeIOPSExceeded)
 	for _, t := range exceeded {

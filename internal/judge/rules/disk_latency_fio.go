@@ -8,10 +8,10 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// serialFioWaits is the share of its time from which a job of depth one waits for the device.
+// serialFioWaits is the share of its time above which a job of depth one waits for the device.
 const serialFioWaits = 0.7
 
-// A fioRun is what one report of a fio job told.
+// A fioRun is one report of a fio job.
 type fioRun struct {
 	rate, write, sync, depth float64
 	first, last              int // cells
@@ -25,11 +25,10 @@ func (x fioRun) each() float64 {
 	return x.write
 }
 
-// maxFioRuns bounds the reports of one job that are told apart.
+// maxFioRuns bounds how many reports of one job are judged separately.
 const maxFioRuns = 16
 
-// fioRuns are the reports of a job, one after the other: trials on different volumes keep their
-// name.
+// fioRuns are the reports of a job in order: trials on different volumes have the same name.
 func (sig *Signals) fioRuns(job string) []fioRun {
 	get := func(signal *Signal) []float64 { return sig.For(signal, "job", job) }
 	at := func(v []float64, k int) float64 {

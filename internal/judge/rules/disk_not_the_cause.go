@@ -7,18 +7,18 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// A disk is idle enough in the stalled time to be ruled out under these.
+// A disk below these limits in the stalled time is ruled out as a cause.
 const (
 	idleBusyMedian = 0.60 // median of the busiest device's busy share
 	idleBusyP95    = 0.90
 	idleAwaitS     = 0.020 // median write await
 	idleIOFull     = 0.30  // median share of the time all tasks waited for I/O
-	idleJournal    = 0.30  // share of the stalled time a journal sync was on
-	idleFlush      = 0.30  // share of the stalled time a device was in a flush
-	idleQueued     = 0.30  // share of the stalled time in whose stalls a queue burst
+	idleJournal    = 0.30  // share of the stalled time with a journal sync in progress
+	idleFlush      = 0.30  // share of the stalled time with a device in a flush
+	idleQueued     = 0.30  // share of the stalled time in stalls with a queue burst
 	worstSeconds   = 6
-	// Over a long interval an average hides a stall of a few seconds in which the device was
-	// never idle: from coarseStepS on it has to be idler still.
+	// Over a long interval, an average hides a stall of a few seconds in which the device was never
+	// idle. From coarseStepS on the limit is stricter.
 	coarseStepS      = 5.0
 	coarseBusyMedian = 0.20
 	coarseBusyP95    = 0.50
@@ -49,14 +49,14 @@ func diskNotTheCause() Rule {
 		if _, off := c.ClockShift(); off {
 			return nil // evidence/gap says so
 		}
-		// The kernel counts a flush apart, not in the busy time. Where the flush itself is the
+		// The kernel counts a flush separately, not in the busy time. Where the flush itself is the
 		// complaint (etcd's fdatasync), a busy share without it refutes nothing.
 		flush, measured := c.flushing(c.Stall.Cells)
 		if flush > idleFlush || !measured && c.Stall.OfLog {
 			return nil
 		}
 		if queued, _ := c.QueuedShare(c.Stall.Cells); queued > idleQueued {
-			return nil // in stalls shorter than two samples, which the busy share of a sample cannot tell
+			return nil // in stalls shorter than two samples, which a sample's busy share cannot show
 		}
 		if full := c.One(PSIIOFull); full != nil &&
 			timeline.Quantile(timeline.At(full, c.Stall.Cells), 0.5) > idleIOFull {
@@ -75,12 +75,12 @@ func diskNotTheCause() Rule {
 	return r
 }
 
-// busiestInStall is the device with the highest mean busy share in the stalled time.
+// busiestInStall returns the device with the highest mean busy share in the stalled time.
 func (c *Case) busiestInStall() (timeline.Track, bool) {
 	var best timeline.Track
 	high := -1.0
 	for _, t := range c.Signal(DiskBusy) {
-		// The device must have been watched in nearly all of the stalled time.
+		// The device must have been measured in nearly all of the stalled time.
 		if Share(timeline.Known(t.Values), c.Stall.Cells) < 0.9 {
 			continue
 		}
@@ -91,8 +91,8 @@ func (c *Case) busiestInStall() (timeline.Track, bool) {
 	return best, high >= 0
 }
 
-// flushing is the largest share of the cells' time that any device spent in flush requests,
-// which iostats keep apart from the busy time (kernel: Documentation/admin-guide/iostats.rst).
+// flushing is the largest share of the cells' time that any device spent in flush requests, which
+// the kernel counts separately from the busy time (kernel: Documentation/admin-guide/iostats.rst).
 func (sig *Signals) flushing(cells timeline.Mask) (share float64, measured bool) {
 	for _, t := range sig.Signal(DiskFlushes) {
 		dev := t.Labels.Get("device")
@@ -114,7 +114,7 @@ func (sig *Signals) flushing(cells timeline.Mask) (share float64, measured bool)
 func (c *Case) idleDevice(busy timeline.Track) bool {
 	in := timeline.At(busy.Values, c.Stall.Cells)
 	if timeline.Count(in) == 0 {
-		return true // not seen while stalled: busiestInStall asks for one that was
+		return true // not measured while stalled; busiestInStall requires that
 	}
 	if timeline.Quantile(in, 0.5) < 0.05 && timeline.Quantile(in, 0.95) < 0.3 {
 		return true

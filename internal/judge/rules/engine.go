@@ -7,34 +7,35 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// An Engine is a storage engine that recordings can be judged of.
+// An Engine is a storage engine whose recordings can be judged.
 type Engine interface {
 	Rules() Knowledge
 }
 
-// Knowledge is what the pack takes from an engine's folder. What is left out the engine cannot
-// tell.
+// Knowledge is what the pack takes from an engine's folder. A field that is not set is something
+// the engine does not report.
 type Knowledge struct {
 	// Database names the engine in recordings and rules, Product is its name for people.
 	Database, Product string
-	// Anchor is a signal that every recording of the engine has and no other, of few series.
+	// Anchor is a signal with few series that every recording of this engine has, and no other
+	// engine's.
 	Anchor *Signal
 	// Signals are those that the folder declares.
 	Signals Group
-	// Host are further ways to read the core's signals: what the engine tells of its host.
+	// Host lists further ways to read the core's signals: what the engine reports about its host.
 	Host map[*Signal][]string
-	// Rules in the order in which they are judged, and their test scripts.
+	// Rules are in the order in which they are judged; Scripts are their tests.
 	Rules   []Rule
 	Scripts fs.FS
 
-	// Stalls finds stalled time, where the engine's own view of it is told; it reads the signals of
-	// Felt and no others.
+	// Stalls finds stalled time in the engine's own figures, if there are any. It reads the signals
+	// of Felt and no others.
 	Stalls func(sig *Signals) []Stall
 	Felt   []*Signal
-	// Account says where the stalled waiting went, by the engine's own wait counters; nil if the
-	// recording has none of them.
+	// Account attributes the stalled waiting by the engine's own wait counters; nil if the
+	// recording has none.
 	Account func(c *Case) []Spent
-	// Cycle is the engine's recurring burst of writing, if the recording tells of it.
+	// Cycle is the engine's recurring burst of writing, if the recording contains it.
 	Cycle func(sig *Signals) (Cycle, bool)
 	Log   Log
 
@@ -43,14 +44,14 @@ type Knowledge struct {
 	// Plots are signals that a diagnosis draws.
 	Plots    []Plot
 	Compared Compared
-	// Counters are the metrics that watching passes on as they are.
+	// Counters are the metrics that watch exports unchanged.
 	Counters []Counter
 
-	// Providers are what gives the engine's metrics, to whoever lacks them.
+	// Providers say where the engine's metrics can be obtained.
 	Providers []Provider
-	// Exporter says what a server of metrics has to scrape for it.
+	// Exporter says what a metrics server has to scrape for it.
 	Exporter string
-	// CoresHint and CacheHint say how the engine is told of its CPUs and of how much to cache.
+	// CoresHint and CacheHint name the settings for the engine's CPUs and cache size.
 	CoresHint, CacheHint string
 }
 
@@ -60,35 +61,36 @@ func (k Knowledge) Short() string {
 	return words[len(words)-1]
 }
 
-// Log is what an engine tells of the syncs of its log.
+// Log is what an engine reports about its log's syncs.
 type Log struct {
-	// Syncing is the share of each cell in which a sync was under way; nil if not measured.
+	// Syncing is the share of each cell with a sync in progress; nil if not measured.
 	Syncing func(sig *Signals) []float64
 	// Late reports whether syncs miss the engine's own criterion.
 	Late func(sig *Signals) bool
-	// Serial is evidence that the syncs are what is written one at a time in some cells.
+	// Serial is evidence that the writes made one at a time in some cells are the syncs.
 	Serial func(sig *Signals, cells timeline.Mask) []Evidence
 }
 
 // A Cycle is a recurring burst of writing: a checkpoint.
 type Cycle struct {
-	// Cells are those in which one ran, or wrote.
+	// Cells are those in which a cycle ran, or wrote.
 	Cells timeline.Mask
-	// Took is the time credited per second when one ends; nil if only told by running.
+	// Took is the time credited per second when a cycle ends; nil if only running cycles are
+	// reported.
 	Took []float64
-	// Before and After are how many cells around one are counted to it.
+	// Before and After are how many cells around a cycle count as part of it.
 	Before, After int
-	// Flushes is the rule that tells of cycles whose own fsync asks the kernel for its dirty pages;
-	// "" where they do not.
+	// Flushes is the rule for cycles whose own fsync makes the kernel write its dirty pages; "" if
+	// they do not.
 	Flushes string
 }
 
-// Spent is a part of the stalled time and where it went.
+// Spent is a part of the stalled time and where it was spent.
 type Spent struct {
 	Share   string  `json:"share"`   // "journal fdatasync", "execution queue", "unexplained"
 	Seconds float64 `json:"seconds"` // of waiting, summed over operations
 	Of      float64 `json:"of"`      // the whole it is a part of, in the same seconds
-	// Overlaps is true when this share may be counted in another one too.
+	// Overlaps is true if another Spent may count the same time.
 	Overlaps bool   `json:"overlaps,omitempty"`
 	Note     string `json:"note,omitempty"`
 }
@@ -105,25 +107,25 @@ type Plot struct {
 	Signal *Signal
 }
 
-// A Counter is a counter or gauge of a source that is passed on as it is.
+// A Counter is a counter or gauge of a source that is exported unchanged.
 type Counter struct {
 	Metric string // as the source names it
 	Name   string // as passed on
 	Help   string
 	Gauge  bool
-	// Scale makes the unit of what is passed on from what the source tells.
+	// Scale converts the source's unit to the exported one.
 	Scale float64
-	// Label is the source's label that is passed on, and As is its name there; "" for none.
+	// Label is the source's label that is exported, and As is its exported name; "" for none.
 	Label, As string
 }
 
-// A Provider is what gives the metrics whose names begin with a prefix.
+// A Provider is what provides the metrics whose names begin with a prefix.
 type Provider struct {
 	Prefix string
 	Ways   []Way
 }
 
-// A Way is something to hand over the next time.
+// A Way is something to provide next time.
 type Way struct {
 	Kind string // of the source that it makes: whoever gave one is not asked for it again; "" if none
 	Text string

@@ -6,7 +6,7 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// Figure is evidence with a number that was read from a signal, or from several (nil), in the span
+// Figure is evidence with a number that was read from a signal, or from several (nil), in the time
 // that the cells of m cover.
 func (t Time) Figure(text string, of *Signal, value float64, unit string, m timeline.Mask) Evidence {
 	if of == nil {
@@ -15,7 +15,7 @@ func (t Time) Figure(text string, of *Signal, value float64, unit string, m time
 	return t.FigureOf(text, of.Name, value, unit, m)
 }
 
-// FigureOf is the same of a metric that an exporter gives.
+// FigureOf is the same for an exporter's metric.
 func (t Time) FigureOf(text, metric string, value float64, unit string, m timeline.Mask) Evidence {
 	e := Evidence{Text: text, Metric: metric, Unit: unit}
 	if !math.IsNaN(value) && !math.IsInf(value, 0) {
@@ -34,27 +34,27 @@ func (r Rule) Finding(subject string) Finding {
 	return Finding{Rule: r.ID, Kind: r.Kind, Title: r.Title, Subject: subject, Cause: r.Cause, Docs: r.Docs()}
 }
 
-// serious reports whether enough time stalled to be woken for: a hundredth of it (and
-// five seconds), or five minutes.
+// serious reports whether enough time stalled to wake somebody for: a hundredth of it (and five
+// seconds), or five minutes.
 func (t Time) serious(cells, observed timeline.Mask) bool {
 	stalled, seen := t.Seconds(cells), t.Seconds(observed)
 	return stalled >= max(5, 0.01*seen) || stalled >= 300
 }
 
-// Stalled time of at most trifleS and of less than trifleShare of what was watched is worth a
-// line, not a person's night.
+// Stalled time of at most trifleS and of less than trifleShare of the recording is worth a line in
+// the report, but not an alert at night.
 const (
 	trifleS     = 3.0
 	trifleShare = 1e-4
 )
 
-// Trifle reports whether so little stalled of what was watched that nothing follows from it.
+// Trifle reports whether so little of the recording stalled that nothing follows from it.
 func Trifle(stalledS, watchedS float64) bool {
 	return stalledS <= trifleS && stalledS < trifleShare*watchedS
 }
 
-// SeverityOf grades a cause by the share of the stalled time it explains and by
-// how much time stalled at all.
+// SeverityOf grades a cause by the share of the stalled time that it explains and by how much time
+// stalled in all.
 func (st *Stalls) SeverityOf(share float64) Severity {
 	switch {
 	case !st.Stall.Any() || share < 0.05 || Trifle(st.Seconds(st.Stall.Cells), st.Seconds(st.Stall.Observed)):

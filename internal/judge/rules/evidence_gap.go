@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	maxTroubles = 12   // gaps and damages one finding lists
+	maxTroubles = 12   // gaps and damages listed in one finding
 	minHoleS    = 15.0 // as in package timeline: a sampler may be late by seconds while the host stalls
 )
 
@@ -83,8 +83,8 @@ func evidenceGap() Rule {
 	return r
 }
 
-// holes are stretches inside the recording in which no signal at all has a value and of which no
-// source says anything: a server of metrics tells nothing of its scrapes that failed.
+// holes are stretches within the recording in which no signal has a value and about which no source
+// has a note: a metrics server records nothing about failed scrapes.
 func (c *Case) holes() []Trouble {
 	known := make(timeline.Mask, c.Grid.N)
 	for _, s := range c.Pack.Signals() {

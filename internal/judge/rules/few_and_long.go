@@ -6,17 +6,17 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// Long operations of few clients look like a stall to a mean: one client that runs a report of
-// half-second queries, one after the other, beside nobody else. Nobody waits for them but itself.
+// Long operations of few clients raise the mean latency like a stall: one client that runs
+// half-second queries of a report, one after the other, alone. Nobody else waits for them.
 const (
 	fewWaiting = 2.5 // operations waiting at once, on average
 	fewOps     = 5.0 // completions per second, there and usually
-	leastLong  = 3.0 // operations: with fewer it is one slow operation, and what it waited for
+	leastLong  = 3.0 // operations: fewer are one slow operation and its own wait
 	fewGap     = time.Minute
-	fewAround  = 30 * time.Minute // what is usual is taken from so much time on either side
+	fewAround  = 30 * time.Minute // time on either side from which the usual rate is taken
 )
 
-// ApartFew takes the long operations of few clients out of a stall: where two or three at a time
+// ApartFew removes the long operations of few clients from a stall: where two or three at a time
 // completed at a few per second, and no more than that complete when nothing stalls.
 func ApartFew(t Time, s Stall) Stall {
 	if s.Waiting == nil || s.Ops == nil || s.OfLog || !s.Any() {
@@ -34,7 +34,7 @@ func ApartFew(t Time, s Stall) Stall {
 		}
 		from, to := max(0, e.First-around), min(len(s.Ops), e.Last+around+1)
 		if timeline.Quantile(timeline.At(s.Ops[from:to], busy[from:to]), 0.75) > fewOps {
-			continue // usually many are quick: these wait for something
+			continue // usually many are fast, so these are waiting
 		}
 		few = append(few, e)
 	}

@@ -2,8 +2,7 @@ package rules
 
 import "plimsoll/internal/record/timeline"
 
-// A Change is a stretch in which operations took clearly longer than is usual for them, without a
-// stall.
+// A Change is a stretch in which operations took clearly longer than usual, without a stall.
 type Change struct {
 	Stall Stall // whose
 	Cells timeline.Mask
@@ -13,7 +12,7 @@ type Change struct {
 	SameLoad                         bool // no more completed
 }
 
-// LessDone tells whether clearly fewer operations completed, while as many waited.
+// LessDone reports whether clearly fewer operations completed while as many waited.
 func (x Change) LessDone() bool { return x.ThenOps < lessDone*x.UsualOps }
 
 const lessDone = 0.75

@@ -1,6 +1,6 @@
 package rules
 
-// A Group is the signals that one package declares, in the order in which people are shown them.
+// A Group is the signals that one package declares, in display order.
 type Group []*Signal
 
 // Add declares a signal.
@@ -9,5 +9,5 @@ func (g *Group) Add(s Signal) *Signal {
 	return &s
 }
 
-// core are the signals that belong to no engine: of disks, hosts, containers, fio and clients.
+// core holds the signals that belong to no engine: of disks, hosts, containers, fio and clients.
 var core Group

@@ -2,11 +2,11 @@ package rules
 
 import "plimsoll/internal/record/timeline"
 
-// cpuAlways is the share of the time from which a saturation cannot be told from the usual.
+// cpuAlways is the share of the time above which saturation is the usual state.
 const cpuAlways = 0.90
 
-// saturatedToo is the share of the stalled time from which a saturated device beside busy CPUs is
-// no idle one.
+// saturatedToo is the share of the stalled time above which a saturated device beside busy CPUs
+// counts as busy.
 const saturatedToo = 0.30
 
 func hostCPUSaturated() Rule {
@@ -29,8 +29,8 @@ func hostCPUSaturated() Rule {
 		in := Share(cells, c.Stall.Cells)
 		f, ok := r.condition(c, "host", cells)
 		if !ok {
-			// Saturated nearly always: there is no other time to compare with. Where there is, it
-			// stalled as often, and the CPUs do not explain it.
+			// Saturated nearly always, so there is hardly any other time to compare with. Where
+			// there is, it stalled as often, and the CPUs do not explain it.
 			if in < 0.5 || Share(cells, c.Stall.Active) < cpuAlways {
 				return nil
 			}
@@ -53,8 +53,7 @@ func hostCPUSaturated() Rule {
 		}
 		advice := Values{"device": ""}
 		if dev, share := c.saturatedInStall(); share >= saturatedToo {
-			// A busy CPU beside a device that holds everybody up is seldom what they wait for
-			// first.
+			// If a device also holds everybody up, a busy CPU is seldom what they wait for first.
 			if f.Severity == Critical {
 				f.Severity = Warning
 			}
@@ -68,7 +67,7 @@ func hostCPUSaturated() Rule {
 	return r
 }
 
-// saturatedInStall is the device that was saturated in the largest share of the stalled time.
+// saturatedInStall returns the device that was saturated in the largest share of the stalled time.
 func (c *Case) saturatedInStall() (device string, share float64) {
 	for _, t := range c.Signal(DiskBusy) {
 		dev := t.Labels.Get("device")

@@ -2,7 +2,7 @@ package rules
 
 import "plimsoll/internal/record/timeline"
 
-// minThrottledS is the least time at a limit that is more than an edge of an interval.
+// minThrottledS is the least time at a limit that cannot come from an interval's edge.
 const minThrottledS = 3.0
 
 func hostIOThrottled() Rule {
@@ -21,10 +21,10 @@ func hostIOThrottled() Rule {
 			return nil // the device is in its flushes, which the busy share leaves out
 		}
 		if c.Seconds(cells.And(c.Stall.Cells)) < minThrottledS {
-			return nil // what slips from one interval into the next looks so too
+			return nil // a carry-over from one interval into the next looks like this too
 		}
 		if Share(c.containersHeldBack(), cells.And(c.Stall.Cells)) >= 0.5 {
-			return nil // container/io-limit names the limit that this one could only suppose
+			return nil // container/io-limit knows the limit that this rule only infers
 		}
 		f, ok := r.condition(c, "host", cells)
 		if !ok {

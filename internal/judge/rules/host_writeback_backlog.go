@@ -8,20 +8,20 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// An episode is a flush of the page cache when at least flushShare of what the device wrote in it
-// came out of the dirty bytes, or when writeback was under way in most of it; a backlog under
-// minBacklogBytes is no backlog. And the flush must be felt: the device is saturated in most of it,
-// or, where the limit is above the device (a cgroup's), all tasks wait for I/O.
+// An episode is a flush of the page cache if at least flushShare of what the device wrote came from
+// the dirty bytes, or if writeback was in progress in most of it. A backlog under minBacklogBytes
+// does not count. And the flush must be felt: the device is saturated in most of the episode or,
+// where the limit is above the device (a cgroup's), all tasks wait for I/O.
 const (
 	flushShare         = 0.3
 	minBacklogBytes    = 20e6
 	writebackBytes     = 0.5e6 // in flight: a queue of 5 requests of 100 KB
 	tolerableStallS    = 0.5
-	byCheckpoint       = 0.8 // of a flush's time in checkpoints, from which they are why it happens
+	byCheckpoint       = 0.8 // share of a flush's time in checkpoints above which they cause it
 	backlogLookBackS   = 5
 	minBacklogCoverage = 0.25
 	feltIOFull         = 0.3
-	minFlushRate       = 1e6 // bytes per second from which a rate says something
+	minFlushRate       = 1e6 // bytes per second above which a rate means something
 )
 
 var backlogWords = Words{
@@ -62,7 +62,7 @@ func hostWritebackBacklog() Rule {
 		f.Severity = c.SeverityOf(share)
 		f.Windows = c.Windows(b.cells)
 		f.PeriodS = c.Period(b.cells.Close(c.Cells(5e9)))
-		// In a stall the writes may all be credited to its end: then the median is nothing.
+		// In a stall all writes may be credited to its end, so a median would be zero.
 		rate := timeline.Quantile(timeline.At(written, b.cells), 0.5)
 		if !(rate > minFlushRate) {
 			rate = timeline.Mean(timeline.At(written, b.cells))
@@ -76,7 +76,7 @@ func hostWritebackBacklog() Rule {
 		f.Say("flushing", said)
 		for _, k := range c.Cycles() {
 			if k.Flushes != "" && Share(k.Cells.Widen(1, 1), b.cells) >= byCheckpoint {
-				// The checkpoint is the cause, this its mechanism.
+				// The checkpoint is the cause; this is its mechanism.
 				f.Weight *= byCheckpoint
 				f.Say("checkpoint", Values{"see": Called(k.Flushes)})
 			}
@@ -103,7 +103,8 @@ func hostWritebackBacklog() Rule {
 	return r
 }
 
-// backgroundBytes is the bound on the dirty bytes for a volume of this rate, in whole MiB.
+// backgroundBytes is the recommended bound on the dirty bytes for a volume of this rate, in whole
+// MiB.
 func backgroundBytes(rate float64) float64 {
 	return max(1, math.Round(rate*tolerableStallS/mib)) * mib
 }
@@ -122,8 +123,8 @@ func backlogEpisodes(c *Case, dirty, writeback, written []float64) backlog {
 	var fell, wrote float64
 	var kept []timeline.Episode
 	for _, e := range c.Stall.Cells.Close(1).Episodes() {
-		// A queue without a bound (blk-throttle's) takes all of it at once: then it is under
-		// writeback.
+		// An unbounded queue (blk-throttle's) takes everything immediately. Then the pages are
+		// under writeback.
 		peak := timeline.Max(dirty[max(0, e.First-look) : e.Last+1])
 		if writeback != nil {
 			peak = max(peak, timeline.Max(writeback[max(0, e.First-look):e.Last+1]))
@@ -153,8 +154,8 @@ func backlogEpisodes(c *Case, dirty, writeback, written []float64) backlog {
 	return b
 }
 
-// feltFlush tells whether a flush in an episode made others wait, by the first sign that was
-// measured; without any, a writeback under way has to do.
+// feltFlush reports whether a flush in an episode made others wait, by the first sign that was
+// measured. Without one, writeback in progress is enough.
 func (c *Case) feltFlush() func(e timeline.Episode, flushing bool) bool {
 	saturated, known := c.Saturated()
 	full := c.One(PSIIOFull)

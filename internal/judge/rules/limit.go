@@ -7,13 +7,13 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// A Limit is what a device's rates stand at while requests queue, by the criteria of the rules that
-// accuse a cap.
+// A Limit is the rate at which a device stays while requests queue, by the criteria of the rules
+// that report a cap.
 type Limit struct {
 	Device string
-	// IOPS and Throughput (bytes/s) are the caps found; nil: none was reached. Of requests of one
-	// size both rates stand still at once; then only the likelier one is given, unless both are
-	// sold together.
+	// IOPS and Throughput (bytes/s) are the caps found; nil: none was reached. With requests of one
+	// size both rates are constant at the same time. Then only the likelier cap is given, unless
+	// both are sold together.
 	IOPS, Throughput *timeline.Plateau
 	// Counts is what the IOPS count: "" (reads and writes together), "read" or "write", as a cgroup
 	// or a hypervisor may limit them.
@@ -21,14 +21,14 @@ type Limit struct {
 	// SoldIOPS and SoldThroughput say where such a limit is sold: "gp3's baseline, and gp2's
 	// burst"; "" if nowhere.
 	SoldIOPS, SoldThroughput string
-	// Saturated is where the device was never idle and requests queued.
+	// Saturated marks where the device was never idle and requests queued.
 	Saturated timeline.Mask
 	// RequestBytes is the median size of a request there; NaN if not known.
 	RequestBytes float64
 }
 
-// Limits are the ceilings of all devices that tell how busy they are and how long their queue is,
-// in the order of the signal's series. A device that was never saturated has a Limit without caps.
+// Limits returns the ceilings of all devices with a busy share and a queue length, in the order of
+// the signal's series. A device that was never saturated has a Limit without caps.
 func (sig *Signals) Limits() []Limit {
 	var out []Limit
 	for _, t := range sig.Signal(DiskBusy) {

@@ -9,11 +9,11 @@ import (
 // Signals are what the sources measured.
 type Signals struct {
 	Time
-	// Tracks gives a signal's tracks, none if no source could tell it.
+	// Tracks returns a signal's tracks; none if no source contains it.
 	Tracks func(*Signal) []timeline.Track
 }
 
-// Signal is a signal's tracks, none if no source could tell it.
+// Signal returns a signal's tracks; none if no source contains it.
 func (sig *Signals) Signal(s *Signal) []timeline.Track { return sig.Tracks(s) }
 
 // Measured reports whether a signal has any value.
@@ -26,7 +26,7 @@ func (sig *Signals) Measured(s *Signal) bool {
 	return false
 }
 
-// One is a signal that has one series, or the sum of its series; nil if not measured.
+// One returns a signal's only series, or the sum of its series; nil if not measured.
 func (sig *Signals) One(s *Signal) []float64 {
 	tracks := sig.Signal(s)
 	switch len(tracks) {
@@ -50,7 +50,7 @@ func (sig *Signals) One(s *Signal) []float64 {
 	return out
 }
 
-// For is a signal's series with the given value of a label; nil if not measured.
+// For returns a signal's series with the given value of a label; nil if not measured.
 func (sig *Signals) For(s *Signal, label, value string) []float64 {
 	for _, t := range sig.Signal(s) {
 		if t.Labels.Get(label) == value {

@@ -13,8 +13,8 @@ import (
 // asks are the methods by which a Judge names words or advice.
 var asks = map[string]bool{"Say": true, "Entitle": true, "Explain": true, "Advise": true}
 
-// TestNamedWords holds every name that a Judge gives to words or advice of its package: one in a
-// branch that no script reaches would fail the diagnosis of whoever does.
+// TestNamedWords checks every name that a Judge gives to words or advice of its package. A wrong
+// one in a branch that no script reaches would fail a user's diagnosis.
 func TestNamedWords(t *testing.T) {
 	for _, folder := range append(engineFolders(t), ".") {
 		named, written := map[string]token.Position{}, map[string]bool{}
@@ -57,7 +57,7 @@ func TestNamedWords(t *testing.T) {
 			}
 		}
 		if folder != "." && len(named) == 0 {
-			t.Errorf("no Judge in %s names any words: what is checked?", folder)
+			t.Errorf("no Judge in %s names any words, so nothing is checked", folder)
 		}
 	}
 }

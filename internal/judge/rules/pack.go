@@ -11,8 +11,8 @@ import (
 )
 
 // A Pack is every signal and every rule: those of disks, hosts, containers and evidence, and those
-// of the engines that it was made of. A nil Pack has none. It does not change, and may be used from
-// several goroutines.
+// of the engines that it was made from. A nil Pack has none. A Pack is immutable and may be used
+// from several goroutines.
 type Pack struct {
 	engines []Knowledge
 	signals []*Signal
@@ -21,9 +21,9 @@ type Pack struct {
 	wanted  func() func(metric string) bool
 }
 
-// NewPack makes the pack of the core and of those engines that are an [Engine]. It panics where two
-// signals or two rules have one name, and where a rule or a signal is not what it may be: the pack
-// is part of the program, and each of its tests makes one.
+// NewPack makes the pack of the core and of those engines that are an [Engine]. It panics if two
+// signals or two rules have one name, or if a rule or a signal is invalid: the pack is part of the
+// program, and each of its tests makes one.
 func NewPack[E any](engines []E) *Pack {
 	p := &Pack{byName: map[string]*Signal{}}
 	for _, e := range engines {
@@ -62,8 +62,8 @@ func (p *Pack) addSignals() {
 	}
 }
 
-// addRules puts first what the sources lack, then what clients feel, then why: the order in which
-// they are judged. The order of findings is another matter: they are ranked by what they explain.
+// addRules sorts rules into the order in which they are judged: first what the sources lack, then
+// what clients feel, then why. Findings have another order: they are ranked by what they explain.
 func (p *Pack) addRules() {
 	symptom := func(r Rule) bool { return r.Kind == Symptom }
 	ofEngines := func(wanted func(Rule) bool) (out []Rule) {
@@ -89,7 +89,7 @@ func (p *Pack) addRules() {
 	}
 }
 
-// check holds a rule to signals of the pack, and sets what it needs where it does not say.
+// check checks that a rule uses signals of the pack, and sets Needs if the rule does not.
 func (p *Pack) check(r *Rule) error {
 	for _, s := range slices.Concat(r.Needs, r.AnyOf) {
 		if p.byName[s.Name] == nil {
@@ -120,7 +120,7 @@ func (p *Pack) check(r *Rule) error {
 	return nil
 }
 
-// Engines are those that the pack was made of, in the list's order.
+// Engines are those that the pack was made from, in the list's order.
 func (p *Pack) Engines() []Knowledge {
 	if p == nil {
 		return nil
@@ -128,7 +128,7 @@ func (p *Pack) Engines() []Knowledge {
 	return p.engines
 }
 
-// hints are what the engines say of a setting, in brackets; "" if none does.
+// hints are the engines' remarks on a setting, in brackets; "" if there are none.
 func (p *Pack) hints(of func(Knowledge) string) string {
 	var out []string
 	for _, e := range p.Engines() {
@@ -145,7 +145,7 @@ func (p *Pack) hints(of func(Knowledge) string) string {
 // Signals are all signals: the core's, then the engines'.
 func (p *Pack) Signals() []*Signal { return p.signals }
 
-// Signal finds a signal with all its alternatives; nil if there is none of the name.
+// Signal returns the signal of a name with all its alternatives; nil if there is none.
 func (p *Pack) Signal(name string) *Signal {
 	if p == nil {
 		return nil
@@ -153,7 +153,7 @@ func (p *Pack) Signal(name string) *Signal {
 	return p.byName[name]
 }
 
-// Rules is every rule, in the order they are judged.
+// Rules is every rule, in the order in which they are judged.
 func (p *Pack) Rules() []Rule {
 	if p == nil {
 		return nil
@@ -191,7 +191,8 @@ func (p *Pack) Script(id string) (fs.File, error) {
 	return nil, fmt.Errorf("rule %s: %s: %w", id, name, fs.ErrNotExist)
 }
 
-// Wants tells whether any signal can be read from a metric: what a diagnosis takes from a source.
+// Wants reports whether any signal can be read from a metric; a diagnosis keeps only those metrics
+// of a source.
 func (p *Pack) Wants(metric string) bool { return p.wanted()(metric) }
 
 func (p *Pack) readWanted() func(metric string) bool {
@@ -222,7 +223,7 @@ func (p *Pack) readWanted() func(metric string) bool {
 	}
 }
 
-// Metrics are the metrics that a signal can be read from, each once.
+// Metrics are the distinct metrics that a signal can be read from.
 func (p *Pack) Metrics(s *Signal) []string {
 	var out []string
 	for _, x := range p.byName[s.Name].Exprs {
@@ -263,7 +264,7 @@ func (p *Pack) Inline(expr, window string) (string, error) {
 				alts[i] = "(" + alts[i] + ")"
 			}
 		}
-		// A name may begin another one's: replace whole names only.
+		// One name may be the prefix of another: replace whole names only.
 		text = replaceName(text, n, mark+"("+strings.Join(alts, " or ")+")")
 	}
 	return strings.ReplaceAll(text, mark, ""), nil

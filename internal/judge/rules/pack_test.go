@@ -17,7 +17,8 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// Every signal's alternatives parse, can be computed on a grid, and say what they are.
+// Every signal has a unit and a help text, and its alternatives parse and can be computed on a
+// grid.
 func TestSignals(t *testing.T) {
 	units := []string{"ratio", "seconds", "bytes", "bytes/s", "1/s", "s/s", ""}
 	for _, s := range pack.Signals() {
@@ -60,7 +61,7 @@ type nothing struct{}
 func (nothing) Gauge(*parser.VectorSelector) ([]timeline.Track, error) { return nil, nil }
 func (nothing) Rate(*parser.VectorSelector) ([]timeline.Track, error)  { return nil, nil }
 
-// Every metric a signal reads is taken from the sources.
+// Every metric that a signal reads is among those that the sources keep.
 func TestWantedCoversSignals(t *testing.T) {
 	wanted := pack.Wants
 	for _, s := range pack.Signals() {
@@ -106,7 +107,7 @@ func TestRulesAreWellFormed(t *testing.T) {
 				t.Error("a rule has a title, a cause and a judge")
 			}
 			if strings.HasSuffix(r.Title, ".") || !strings.HasSuffix(r.Cause, ".") && !strings.HasSuffix(r.Cause, ".)") {
-				t.Errorf("title %q, cause %q: a title is no sentence, a cause is some", r.Title, r.Cause)
+				t.Errorf("title %q, cause %q: want a title that is not a sentence and a cause that is", r.Title, r.Cause)
 			}
 			if !slices.Contains([]rules.Kind{rules.Cause, rules.Symptom, rules.Refutation}, r.Kind) {
 				t.Errorf("kind %q", r.Kind)
@@ -127,8 +128,8 @@ func TestRulesAreWellFormed(t *testing.T) {
 	}
 }
 
-// checkWhen wants a condition over known signals that can be computed on a grid and be written
-// as PromQL over exporters' metrics.
+// checkWhen asserts that a condition uses known signals, can be computed on a grid and can be
+// written as PromQL over exporters' metrics.
 func checkWhen(t *testing.T, r rules.Rule) {
 	t.Helper()
 	if r.When == "" {
@@ -176,7 +177,8 @@ func TestInlineRefusesUnknownSignals(t *testing.T) {
 
 var headings = []string{"## Symptom", "## Cause", "## How we know", "## Fix", "## Trade-off", "## Sources"}
 
-// Every rule has a page, each page a rule, and every page the same headings with text under each.
+// Every rule has a page and every page a rule, and every page has the same headings with text under
+// each.
 func TestPages(t *testing.T) {
 	root := "../../.."
 	pages, err := filepath.Glob(filepath.Join(root, "docs", "rules", "*.md"))

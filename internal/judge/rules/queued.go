@@ -6,16 +6,16 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// A stall that is shorter than two samples never fills one: the queue it waited in shows as a burst
-// in the cell it began in, or, since operations are credited when they end, in the one before.
+// A stall shorter than two samples never fills a sample. Its queue shows as a burst in the cell in
+// which the stall began or, since operations are credited when they end, in the cell before.
 const (
 	shortStallCells = 2
 	burstQueue      = 4.0 // times the device's usual queue
 	burstBusy       = 0.5 // of the cell
 )
 
-// QueuedShare is the part of the cells in which a device made others wait in its queue: it was
-// saturated or, in a stretch of two cells or fewer, had a burst in its queue.
+// QueuedShare is the share of the cells in which requests queued at a device: it was saturated or,
+// in a stretch of two cells or fewer, had a burst in its queue.
 func (c *Case) QueuedShare(in timeline.Mask) (share float64, measured bool) {
 	queued, measured := c.Saturated()
 	if !measured {
@@ -30,8 +30,8 @@ func (c *Case) QueuedShare(in timeline.Mask) (share float64, measured bool) {
 	return Share(queued, in), true
 }
 
-// queueBursts is where some device's queue is far longer than it usually is, and the device busy
-// for much of the cell.
+// queueBursts marks the cells in which some device's queue is far longer than usual and the device
+// is busy for much of the cell.
 func (c *Case) queueBursts() timeline.Mask {
 	m := make(timeline.Mask, c.Grid.N)
 	for _, t := range c.Signal(DiskBusy) {

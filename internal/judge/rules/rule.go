@@ -1,18 +1,17 @@
 // Package rules is the pack: what Plimsoll knows about why writes stall.
 //
-// A rule is a claim about a recording with the condition under which it
-// holds. The condition is PromQL over signals, and a signal is PromQL over the metric names
-// exporters give, with an alternative for each way a source may tell it. So
-// the same rule judges a recording, a simulation, and, exported, a Prometheus server.
-// Where the condition holds, the rule's Judge looks at the seconds in question and says
-// what it found in numbers, or that it found nothing.
+// A rule is a claim about a recording, with the condition under which it holds. The condition is
+// PromQL over signals, and a signal is PromQL over exporters' metric names, with an alternative for
+// each way in which a source may report it. So the same rule judges a recording, a simulation and,
+// exported, a Prometheus server. Where the condition holds, the rule's Judge examines those seconds
+// and returns its findings in numbers, if it has any.
 //
-// Three kinds of findings: a symptom (what hurts), a cause (why), and a refutation
-// (what it is not, or what will not help). A rule whose signals a source cannot
-// give is not measurable; it is never judged on a zero that nobody measured.
+// There are three kinds of findings: a symptom (what hurts), a cause (why), and a refutation (what
+// is not the cause, or what will not help). A rule whose signals a source cannot provide is not
+// measurable. It is never judged on a zero that nobody measured.
 //
-// Each rule has one file here, one script in testdata with a positive, a
-// negative and a not-measurable case, and one page in docs/rules.
+// Each rule has one file here, one script in testdata with a positive, a negative and a
+// not-measurable case, and one page in docs/rules.
 package rules
 
 import (
@@ -39,7 +38,7 @@ type Kind string
 const (
 	Cause      Kind = "cause"      // why
 	Symptom    Kind = "symptom"    // what hurts
-	Refutation Kind = "refutation" // what it is not, or what will not help
+	Refutation Kind = "refutation" // what is not the cause, or what will not help
 )
 
 // A Rule is one claim about a recording.
@@ -48,24 +47,24 @@ type Rule struct {
 	Title  string // a few words: "The volume's IOPS cap binds"
 	Kind   Kind
 	Engine string // the database it is about, as recordings name it; set by the pack. "" is the disk, the host or the data
-	// When is PromQL over signals (names starting with "plimsoll:"); it holds in the
-	// cells where the answer is not empty.
+	// When is PromQL over signals (names starting with "plimsoll:"). It holds in the cells where
+	// the result is not empty.
 	When string
-	// Needs are the signals the rule cannot do without; nil means those of When.
+	// Needs are the signals that the rule requires; nil means those of When.
 	Needs []*Signal
-	// AnyOf are signals of which it needs at least one.
+	// AnyOf are signals of which the rule requires at least one.
 	AnyOf []*Signal
-	// Whole says that it judges a whole recording, not the stalled time of one incident.
+	// Whole says that the rule judges an entire recording, not the stalled time of one incident.
 	Whole bool
-	// Cause is the mechanism, for one who does not know it.
+	// Cause explains the mechanism to a reader who does not know it.
 	Cause string
-	// Words and Advice are what is written of what Judge finds, by name.
+	// Words and Advice are the texts for what Judge finds, by name.
 	Words  Words
 	Advice map[string]Advice
 	// NoAlert says why the condition alone makes no alert; "" if it does.
 	NoAlert string
-	// Judge turns the cells where When holds into findings, in numbers; one track for each label
-	// set of the answer.
+	// Judge turns the cells where When holds into findings, in numbers. It receives one track for
+	// each label set of the result.
 	Judge func(c *Case, held []timeline.Track) []Finding
 }
 
@@ -83,7 +82,7 @@ type Span struct {
 // Seconds is the span's length.
 func (s Span) Seconds() float64 { return s.To.Sub(s.From).Seconds() }
 
-// A Finding is one thing the diagnosis says.
+// A Finding is one result of the diagnosis.
 type Finding struct {
 	Rule     string     `json:"rule"` // "disk/iops-capped"
 	Severity Severity   `json:"severity"`
@@ -96,13 +95,13 @@ type Finding struct {
 	Evidence []Evidence `json:"evidence"`
 	Fixes    []Fix      `json:"fixes"`
 	Windows  []Span     `json:"windows,omitempty"` // when it held (the longest ones)
-	// PeriodS is the distance of its recurrences in seconds, if regular.
+	// PeriodS is the time between its recurrences in seconds, if regular.
 	PeriodS float64 `json:"period_seconds,omitempty"`
 	Docs    string  `json:"docs,omitempty"` // the rule's page
-	// Cap is the volume's limit that binds, nil of findings that are of none.
+	// Cap is the volume's limit that binds; nil if the finding is not about one.
 	Cap *Cap `json:"-"`
 
-	// Asked is what the Judge asked for and is not written yet.
+	// Asked is what the Judge asked for and [Rule.Write] has not yet written.
 	Asked Asked `json:"-"`
 }
 
@@ -113,7 +112,7 @@ type Cap struct {
 	Types []string
 }
 
-// Evidence is one number a finding rests on. Value is nil when the text alone tells.
+// Evidence is one number that a finding rests on. Value is nil when the text is enough.
 type Evidence struct {
 	Text   string    `json:"text"`
 	Metric string    `json:"metric"` // metric or signal it was read from

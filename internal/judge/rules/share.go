@@ -2,10 +2,10 @@ package rules
 
 import "plimsoll/internal/record/timeline"
 
-// WaitShare is the part of the stalled waiting time that a wait counter (seconds
-// credited per second) accounts for, with both sums. Operations are credited when
-// they end and a wait within them when it ends, so the sums are taken over whole
-// episodes and a cell on either side, never second by second.
+// WaitShare is the share of the stalled waiting time that a wait counter (seconds credited per
+// second) accounts for, with both sums. Operations are credited when they end, and so are the waits
+// within them. So the sums cover whole episodes and a cell on either side; they are never compared
+// second by second.
 func (c *Case) WaitShare(signal *Signal) (share, seconds, of float64, ok bool) {
 	wait := c.One(signal)
 	if wait == nil || c.Stall.Waiting == nil || !c.Stall.Any() {
@@ -21,11 +21,11 @@ func (c *Case) WaitShare(signal *Signal) (share, seconds, of float64, ok bool) {
 	return min(1, seconds/of), seconds, of, true
 }
 
-// Attributable is the part of the stalled cells that would not have stalled had
-// the condition not held, if cells with and without it differ in nothing else:
-// the population attributable fraction of epidemiology, coverage x (1 - pOut/pIn), with pIn
-// and pOut the shares of cells that stalled with and without the condition. Only time
-// under load counts: an idle database would make any condition of a loaded one look guilty.
+// Attributable is the share of the stalled cells that would not have stalled without the condition,
+// if cells with and without it differ in nothing else. It is the population attributable fraction
+// of epidemiology, coverage x (1 - pOut/pIn), where pIn and pOut are the shares of cells that
+// stalled with and without the condition. Only time under load counts: otherwise idle time would
+// make any condition that occurs under load look guilty.
 func (st *Stalls) Attributable(condition timeline.Mask) (fraction, pIn, pOut float64) {
 	active := st.Stall.Active
 	in, out := active.And(condition), active.Without(condition)
@@ -36,7 +36,7 @@ func (st *Stalls) Attributable(condition timeline.Mask) (fraction, pIn, pOut flo
 	return Share(condition, st.Stall.Cells) * (1 - pOut/pIn), pIn, pOut
 }
 
-// Saturated is where any device is never idle and has requests queued.
+// Saturated marks where any device is never idle and has requests queued.
 func (sig *Signals) Saturated() (m timeline.Mask, measured bool) {
 	m = make(timeline.Mask, sig.Grid.N)
 	for _, t := range sig.Signal(DiskBusy) {
@@ -51,9 +51,9 @@ func (sig *Signals) Saturated() (m timeline.Mask, measured bool) {
 	return m, measured
 }
 
-// MostWritten is the bytes per second written to the device that wrote most in the
-// cells. A stripe, its partitions and its members each count the same bytes: the sum over
-// devices would count them twice.
+// MostWritten is the bytes per second written to the device that wrote most in the cells. A stripe,
+// its partitions and its members all count the same bytes, so a sum over devices would count them
+// twice.
 func (sig *Signals) MostWritten(in timeline.Mask) []float64 {
 	var best []float64
 	most := -1.0

@@ -9,25 +9,24 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// A Signal is a quantity the rules speak of, independent of who measured it.
+// A Signal is a quantity that rules use, independent of who measured it.
 type Signal struct {
 	Name string // "plimsoll:disk_busy:ratio"
 	Unit string // "ratio", "seconds", "bytes", "bytes/s", "1/s", "s/s", ""
 	Help string
-	// Exprs are PromQL over exporters' metrics, the most exact first; the first of
-	// which a recording holds every metric is used. $w stands for a range that
-	// covers two samples.
+	// Exprs are PromQL over exporters' metrics, the most exact first. The first whose metrics a
+	// recording has is used. $w is replaced by a range that covers two samples.
 	Exprs []string
-	// By are the labels that tell its series apart; a source's other labels
-	// (job, instance) are dropped.
+	// By lists the labels that distinguish its series; a source's other labels (job, instance) are
+	// dropped.
 	By []string
 }
 
 // SignalPrefix starts every signal's name.
 const SignalPrefix = "plimsoll:"
 
-// window is what $w becomes where it only has to parse: on a timeline, irate is
-// the interval's own rate whatever its range.
+// window replaces $w where it only has to parse: on a timeline, irate is the interval's own rate
+// whatever its range.
 const window = "1m"
 
 var promql = parser.NewParser(parser.Options{})
@@ -41,8 +40,8 @@ func Parse(expr string) (parser.Expr, error) {
 	return e, nil
 }
 
-// Names are the metric names an expression reads, each once, in order; a selector without an
-// exact name counts as none.
+// Names are the distinct metric names that an expression reads, in order. A selector without an
+// exact name has none.
 func Names(e parser.Expr) []string {
 	var out []string
 	seen := map[string]bool{}
@@ -60,7 +59,7 @@ func Names(e parser.Expr) []string {
 	return out
 }
 
-// namePatterns are the matchers by which an expression selects names it does not spell.
+// namePatterns are the matchers by which an expression selects metrics without an exact name.
 func namePatterns(e parser.Expr) []*labels.Matcher {
 	var out []*labels.Matcher
 	parser.Inspect(e, func(n parser.Node, _ []parser.Node) error {

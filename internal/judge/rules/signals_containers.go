@@ -1,9 +1,9 @@
 package rules
 
-// Signals of containers, under cAdvisor's names (its docs/storage/prometheus.md): a kubelet's
-// /metrics/cadvisor, a cAdvisor, or the host source's own cgroup. A container is told apart by what
-// there is of pod and container, name (Docker) and id (the cgroup's path). What cAdvisor has no
-// name for, io.max among it, only the host source tells.
+// Signals of containers, under cAdvisor's names (its docs/storage/prometheus.md): from a kubelet's
+// /metrics/cadvisor, a cAdvisor, or the host source's own cgroup. A container is identified by
+// those it has of pod and container, name (Docker) and id (the cgroup's path). What cAdvisor has no
+// name for, such as io.max, comes only from the host source.
 var (
 	ContainerCPUThrottled = container("container_cpu_throttled:ratio", "ratio", "share of the quota's periods in which the container was stopped",
 		`irate(container_cpu_cfs_throttled_periods_total[$w]) / irate(container_cpu_cfs_periods_total[$w])`)
@@ -52,7 +52,7 @@ func containerLimit(name, unit, help, metric string) *Signal {
 	return core.Add(ofDevice(ofContainer(name, unit, help, metric)))
 }
 
-// ofDevice names a container's device as the node does: cAdvisor has /dev/sda where node_exporter
+// ofDevice gives a container's device the node's name: cAdvisor has /dev/sda where node_exporter
 // has sda.
 func ofDevice(s Signal) Signal {
 	s.By = append(s.By, "device")

@@ -12,11 +12,11 @@ func ebs(name, help, metric string) *Signal {
 		Exprs: []string{"irate(" + metric + "[$w])"}})
 }
 
-// Signals of block devices. Sectors in /proc/diskstats are 512 bytes whatever
-// the device's own (kernel: Documentation/admin-guide/iostats.rst).
+// Signals of block devices. Sectors in /proc/diskstats are 512 bytes, whatever the device's own
+// sector size (kernel: Documentation/admin-guide/iostats.rst).
 var (
 	DiskBusy = disk("disk_busy:ratio", "ratio", "share of the time in which the device had I/O in flight",
-		// A guest's clock that was set back makes more of it than there was.
+		// It can exceed the elapsed time if a virtual machine's clock was set back.
 		`clamp_max(irate(node_disk_io_time_seconds_total[]), 1)`)
 	DiskQueue = disk("disk_queue:requests", "", "mean number of requests in flight or queued",
 		`irate(node_disk_io_time_weighted_seconds_total[])`)
@@ -43,7 +43,7 @@ var (
 		Help:  "flush requests per second",
 		Exprs: []string{`irate(node_disk_flush_requests_total[$w])`}})
 
-	// Amazon's own account, from the volume's NVMe log page 0xD0.
+	// Amazon's own figures, from the volume's NVMe log page 0xD0.
 	EBSVolumeIOPSExceeded         = ebs("ebs_volume_iops_exceeded:ratio", "share of the time the volume's IOPS limit was exceeded", "aws_ebs_csi_exceeded_iops_seconds_total")
 	EBSVolumeThroughputExceeded   = ebs("ebs_volume_throughput_exceeded:ratio", "share of the time the volume's throughput limit was exceeded", "aws_ebs_csi_exceeded_tp_seconds_total")
 	EBSInstanceIOPSExceeded       = ebs("ebs_instance_iops_exceeded:ratio", "share of the time the instance's IOPS limit was exceeded", "aws_ebs_csi_ec2_exceeded_iops_seconds_total")

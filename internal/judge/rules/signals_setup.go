@@ -1,7 +1,6 @@
 package rules
 
-// Signals that no rule judges by: they say what a deployment is, for whoever makes a scenario of a
-// recording.
+// Signals that no rule uses: they describe a deployment, for making a scenario from a recording.
 var (
 	DiskInfo = core.Add(Signal{Name: SignalPrefix + "disk_info:model", By: []string{"device", "model"}, Help: "1 of each device, with what its maker calls it",
 		Exprs: []string{`node_disk_info`}})

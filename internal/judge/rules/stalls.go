@@ -9,9 +9,9 @@ import (
 // Stalls are the stalled time, found before any cause is judged.
 type Stalls struct {
 	Time
-	// Stall is the one that causes are judged against.
+	// Stall is the one for which causes are judged.
 	Stall Stall
-	// Symptoms are the detectors that fired, worst first, the chosen one (Stall) among them.
+	// Symptoms are the detectors that fired, worst first, including the chosen one (Stall).
 	Symptoms []Stall
 	// Change, if not nil, is what the case is about: no stall, but slower than usual.
 	Change *Change
@@ -31,45 +31,46 @@ const (
 	DeviceReads  Class = "device reads"
 )
 
-// A Stall is stalled time as one detector sees it: one class of operation of one database, member or
-// device.
+// A Stall is the stalled time that one detector found: of one class of operation of one database,
+// member or device.
 type Stall struct {
 	Rule    string // the symptom rule that reports it
 	Subject string // "mongodb writes"
 	Class   Class
-	// Latency is the mean latency in seconds an operation had, or nil where the
-	// detector judges throughput.
+	// Latency is the operations' mean latency in seconds, or nil if the detector judges throughput.
 	Latency []float64
-	// Waiting is operations waiting at once (seconds waited per second), or nil.
+	// Waiting is the number of operations waiting at once (seconds waited per second), or nil.
 	Waiting []float64
 	// Ops is the operations completed per second, or nil.
 	Ops       []float64
-	Threshold float64 // seconds above which a cell is stalled; 0 where throughput is judged
-	// Thresholds are those of each cell, where what is usual changes; nil if it does not.
+	Threshold float64 // seconds above which a cell is stalled; 0 if throughput is judged
+	// Thresholds are the thresholds of each cell if what is usual changes; else nil.
 	Thresholds []float64
 	Cells      timeline.Mask
-	// Few is where a few clients ran long operations and nobody else waited: slow, and no stall.
+	// Few marks where a few clients ran long operations and nobody else waited: slow, but not a
+	// stall.
 	Few timeline.Mask
-	// Observed is where the detector could judge at all.
+	// Observed marks where the detector could judge at all.
 	Observed timeline.Mask
-	// Active is where clients wanted something: only such time is compared with
-	// the stalled, for an idle database does not stall whatever its disk does.
+	// Active marks where clients asked for something. Only such time is compared with the stalled
+	// time, because an idle database does not stall whatever its disk does.
 	Active timeline.Mask
-	// IsDatabase tells a database's own view from a device's.
+	// IsDatabase is true for a database's own figures, false for a device's.
 	IsDatabase bool
-	// OfLog says that what stalled are syncs of the log themselves.
+	// OfLog says that the stalled operations are the log's syncs themselves.
 	OfLog bool
-	// Aside says that the recording is judged by this only where it has nothing else.
+	// Aside says that this stall is judged only if the recording has no other.
 	Aside bool
-	// Foremost says that what clients wrote is what stalled: no longer stall of something else goes
-	// before it.
+	// Foremost says that this is a stall of clients' writes: it takes precedence over a longer
+	// stall of something else.
 	Foremost bool
 }
 
 // Any reports whether anything stalled.
 func (s Stall) Any() bool { return s.Cells.Count() > 0 }
 
-// Called names what the stall is of: a device's name is no word to begin a sentence with.
+// Called names the stall's subject so that a sentence can begin with it, which a device's name
+// cannot.
 func (s Stall) Called() string {
 	switch {
 	case s.IsDatabase || s.Subject == "":
@@ -80,7 +81,7 @@ func (s Stall) Called() string {
 	return "writes of " + s.Subject
 }
 
-// ThresholdAt is the latency from which a cell is stalled.
+// ThresholdAt is the latency above which a cell is stalled.
 func (s Stall) ThresholdAt(k int) float64 {
 	if s.Thresholds != nil {
 		return s.Thresholds[k]
@@ -88,7 +89,7 @@ func (s Stall) ThresholdAt(k int) float64 {
 	return s.Threshold
 }
 
-// Slice is the stall of some cells, first to last. Its masks are copies.
+// Slice is the stall of the cells from first to last. Its masks are copies.
 func (s Stall) Slice(first, last int) Stall {
 	s.Latency, s.Waiting, s.Ops, s.Thresholds = part(s.Latency, first, last), part(s.Waiting, first, last), part(s.Ops, first, last), part(s.Thresholds, first, last)
 	s.Cells, s.Few = slices.Clone(part(s.Cells, first, last)), slices.Clone(part(s.Few, first, last))
@@ -104,10 +105,10 @@ func part[S ~[]E, E any](s S, first, last int) S {
 	return s[first : last+1 : last+1]
 }
 
-// NotStalled is the time under load that did not stall.
+// NotStalled marks the time under load that did not stall.
 func (st *Stalls) NotStalled() timeline.Mask { return st.Stall.Active.Without(st.Stall.Cells) }
 
-// Share is the part of the cells of whole that are in part; 0 if whole is empty.
+// Share is the share of whole's cells that are also in part; 0 if whole is empty.
 func Share(part, whole timeline.Mask) float64 {
 	n := whole.Count()
 	if n == 0 {

@@ -10,9 +10,9 @@ var symptomWords = Words{
 	"latency":   "Mean latency in a stalled interval: median {{.median}}, worst {{.worst}}{{with .calm}}; otherwise {{.}}{{end}}.",
 }
 
-// SymptomRule makes a symptom rule: it reports the stalled time that the detector of
-// its name found. when is the same condition for an engine that cannot look at a
-// median over the whole recording.
+// SymptomRule makes a symptom rule, which reports the stalled time that the detector of its name
+// found. when is the same condition for use where no median over the whole recording is available,
+// as in an exported alert.
 func SymptomRule(id, title, when, cause string) Rule {
 	r := Rule{ID: id, Title: title, Kind: Symptom, When: when, Cause: cause, Words: symptomWords}
 	r.Judge = func(c *Case, _ []timeline.Track) []Finding {
@@ -45,7 +45,8 @@ func (r Rule) symptomFinding(c *Case, s Stall) Finding {
 		f.Severity = Info
 	}
 	if !s.IsDatabase && c.Stall.IsDatabase {
-		// What clients felt is known: a device's slowness matters as far as they felt it.
+		// The clients' latency is known, so a device's slowness matters only as far as clients felt
+		// it.
 		if felt := Share(c.Stall.Cells, s.Cells); felt < MinAttributable {
 			f.Severity = Info
 			f.Say("not felt", Values{"clients": Called(c.Stall.Subject)})
@@ -56,7 +57,7 @@ func (r Rule) symptomFinding(c *Case, s Stall) Finding {
 	if f.PeriodS = c.Period(s.Cells); f.PeriodS > 0 {
 		f.Say("recurring", Values{"period": Seconds(f.PeriodS)})
 	}
-	// Where nothing ended in the stalled cells there is no latency to tell.
+	// No operation ended in the stalled cells, so there is no latency to report.
 	if lat := timeline.At(s.Latency, s.Cells); timeline.Count(lat) > 0 {
 		calm := timeline.Quantile(timeline.At(s.Latency, s.Observed.Without(s.Cells)), 0.5)
 		f.Say("latency", Values{"median": Seconds(timeline.Quantile(lat, 0.5)), "worst": Seconds(timeline.Max(lat)), "calm": Seconds(calm)})

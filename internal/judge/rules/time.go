@@ -9,11 +9,11 @@ import (
 	"plimsoll/internal/record/timeline"
 )
 
-// Time is the grid on which a recording lies.
+// Time is a recording's grid.
 type Time struct {
 	Grid timeline.Grid
-	// SlowFromS, if not 0, is the mean latency from which a cell counts as stalled, whatever is
-	// usual: what a person set.
+	// SlowFromS, if not 0, is a user's setting: the mean latency above which a cell counts as
+	// stalled, whatever is usual.
 	SlowFromS float64
 }
 
@@ -49,8 +49,8 @@ func (t Time) Windows(m timeline.Mask) []Span {
 	return out
 }
 
-// A recurrence is one of the long episodes: shorter ones than this part of the
-// longest are noise between them.
+// Only long episodes are recurrences. Those shorter than this share of the longest are noise
+// between them.
 const recurringLength = 0.25
 
 // Period is the period in seconds of a mask's episodes; 0 if irregular.
@@ -61,7 +61,7 @@ func (t Time) Period(m timeline.Mask) float64 {
 		longest = max(longest, e.Cells())
 	}
 	eps = slices.DeleteFunc(eps, func(e timeline.Episode) bool { return float64(e.Cells()) < recurringLength*float64(longest) })
-	// Distances are of time, not of cells: between two runs of a server lie months.
+	// Distances are in time, not in cells: months may lie between two runs of a server.
 	for i, e := range eps {
 		first := int(t.Grid.Start(e.First).Sub(t.Grid.Start(0)) / t.Grid.Step())
 		eps[i] = timeline.Episode{First: first, Last: first + e.Cells() - 1}
@@ -78,11 +78,10 @@ func (t Time) Cells(d time.Duration) int {
 	return max(1, int((d.Milliseconds()+t.Grid.StepMs-1)/t.Grid.StepMs))
 }
 
-// Credited spreads time that a counter is credited with when a wait ends back over
-// the time it was waited: rate is seconds credited per second, and never more
-// than one wait at once is assumed (a journal's sync, a checkpoint's write). The result
-// is the share of each cell in which the wait was on, 0 to 1. Where the counter grows by less
-// than the cell's length, the cell keeps it.
+// Credited spreads the time that a counter is credited with when a wait ends back over the wait
+// itself. rate is seconds credited per second; at most one wait at a time is assumed (a journal's
+// sync, a checkpoint's write). The result is the share of each cell in which a wait was in
+// progress, 0 to 1. Where the counter grows by less than the cell's length, the cell keeps it.
 func (t Time) Credited(rate []float64) []float64 {
 	if rate == nil {
 		return nil

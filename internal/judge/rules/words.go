@@ -9,22 +9,22 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// Words are what a rule writes of what its Judge found, by name. They are templates of
-// text/template over [Values]: "A sync was under way in {{.covered}} of the stalled time". A Judge
-// computes and names; it writes no sentence.
+// Words are a rule's sentences, by name. They are templates of text/template over [Values]: "A sync
+// was under way in {{.covered}} of the stalled time". A Judge computes values and names a template;
+// it writes no sentences.
 type Words map[string]string
 
 // Advice is a [Fix] whose parts are templates like [Words].
 type Advice struct{ Summary, Expect, TradeOff string }
 
-// Values are the figures and names in words.
+// Values are the figures and names that templates use.
 type Values map[string]Value
 
-// A Value is a figure or a name as it reads in a sentence. An empty one was not measured: words can
-// ask for it, {{with .calm}}; outside it one takes {{.}}{{end}}.
+// A Value is a figure or a name as it reads in a sentence. An empty one was not measured, and a
+// template can test for it: {{with .calm}}; outside it one takes {{.}}{{end}}.
 type Value string
 
-// Seconds is a span of time: "8.10 s". NaN is empty, here and below.
+// Seconds formats a duration: "8.10 s". NaN gives an empty Value, here and below.
 func Seconds(s float64) Value { return of(s, units.Seconds) }
 
 // Part is a part of a whole: "87 %".
@@ -36,12 +36,12 @@ func Bytes(b float64) Value { return of(b, units.Bytes) }
 // Number is a figure without a unit.
 func Number(x float64) Value { return of(x, units.Number) }
 
-// Of is a figure with a unit as evidence has it: "1/s", "bytes/s".
+// Of formats a figure with a unit as evidence has it: "1/s", "bytes/s".
 func Of(x float64, unit string) Value {
 	return of(x, func(x float64) string { return units.Value(x, unit) })
 }
 
-// Things is how many there are of what: "one episode", "3 episodes".
+// Things formats a count of things: "one episode", "3 episodes".
 func Things(n int, what string) Value {
 	if n == 1 {
 		return Value("one " + what)
@@ -49,7 +49,7 @@ func Things(n int, what string) Value {
 	return Value(fmt.Sprintf("%d %ss", n, what))
 }
 
-// Called is a name: a device, a setting, a member.
+// Called is a name: of a device, a setting or a member.
 func Called(name string) Value { return Value(name) }
 
 func of(x float64, text func(float64) string) Value {
@@ -59,23 +59,23 @@ func of(x float64, text func(float64) string) Value {
 	return Value(text(x))
 }
 
-// A Saying is words that a Judge asked for by name, with the values in them.
+// A Saying is a template that a Judge asked for by name, with its values.
 type Saying struct {
 	Name   string
 	Values Values
 }
 
-// Asked is all that a Judge asked for in a finding; [Rule.Write] writes it, and nothing is left.
+// Asked is everything that a Judge asked for in a finding; [Rule.Write] writes it and clears it.
 type Asked struct {
 	Says, Advises []Saying
-	Title, Cause  *Saying // in place of the rule's own; nil if not
+	Title, Cause  *Saying // replaces the rule's own; nil if not
 }
 
 // Say adds words of the finding's rule to its summary. Words that begin with a mark (", ; . :")
-// follow what was said before without a space.
+// follow the text before them without a space.
 func (f *Finding) Say(words string, v Values) { f.Asked.Says = append(f.Asked.Says, Saying{words, v}) }
 
-// Entitle and Explain put words of the finding's rule in place of its title and its cause.
+// Entitle and Explain replace the finding's title and its cause with words of its rule.
 func (f *Finding) Entitle(words string, v Values) { f.Asked.Title = &Saying{words, v} }
 
 // Explain is described at Entitle.
@@ -86,8 +86,8 @@ func (f *Finding) Advise(advice string, v Values) {
 	f.Asked.Advises = append(f.Asked.Advises, Saying{advice, v})
 }
 
-// Write makes the sentences of a finding from its rule's words and its Judge's values. It fails
-// where the rule has no words of a name, or they name a value that there is not.
+// Write makes the sentences of a finding from its rule's words and its Judge's values. It fails if
+// the rule has no words of a name, or if they use a value that does not exist.
 func (r *Rule) Write(f *Finding) error {
 	var b strings.Builder
 	for _, s := range f.Asked.Says {
@@ -149,7 +149,7 @@ func (r *Rule) print(text, name string, v Values) (string, error) {
 	return b.String(), nil
 }
 
-// checkWords holds the templates of a rule to their syntax.
+// checkWords checks the syntax of a rule's templates.
 func (r *Rule) checkWords() error {
 	check := func(name, text string) error {
 		if _, err := template.New(name).Parse(text); err != nil {

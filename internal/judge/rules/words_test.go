@@ -31,7 +31,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// What a Judge names and the rule has not is an error, not an empty sentence.
+// A name that the rule does not have is an error, not an empty sentence.
 func TestWriteRefuses(t *testing.T) {
 	r := Rule{ID: "a/b", Words: Words{"slow": "{{.took}}"}}
 	for _, x := range []struct {
