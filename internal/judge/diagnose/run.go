@@ -146,7 +146,7 @@ func lay(ctx context.Context, in []recording.Reader, opt Options) (*rules.Case, 
 	}
 	grid, err := chooseGrid(metrics, holesOf(in), opt)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, withDamage(err, in)
 	}
 	progress := func(done, total int) {
 		if opt.Progress != nil {
@@ -201,4 +201,14 @@ func Describe(in []recording.Reader) []Source {
 		}
 	}
 	return out
+}
+
+// withDamage adds to an error what of the sources could not be read: that may be why.
+func withDamage(err error, in []recording.Reader) error {
+	for _, t := range trouble(in) {
+		if t.Kind == string(recording.NoteDamage) {
+			return fmt.Errorf("%w; a source is damaged: %s", err, t.Text)
+		}
+	}
+	return err
 }
