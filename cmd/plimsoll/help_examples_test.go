@@ -53,6 +53,7 @@ var ends = map[string]end{
 	"plimsoll diagnose http://prometheus":         needsServer,
 	"plimsoll diagnose --prometheus":              needsServer,
 	"plimsoll record http://prometheus":           needsServer,
+	"plimsoll plan http://prometheus":             needsServer,
 	"plimsoll lab check-perf":                     needsServer,
 	"plimsoll lab run lab-postgres.yaml --server": needsServer,
 	"plimsoll lab run lab-etcd.yaml --server":     needsIdentity,
