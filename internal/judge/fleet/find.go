@@ -15,8 +15,9 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// Host is the label that exporters of one machine share, where no label of this name is: the
-// instance label without its port, for mongodb_exporter is db-1:9216 and node_exporter db-1:9100.
+// Host is the label that exporters of one machine share. Where no label has this name, it is the
+// instance label without its port, because mongodb_exporter is db-1:9216 and node_exporter
+// db-1:9100.
 const Host = "host"
 
 const instance = "instance"
@@ -24,13 +25,13 @@ const instance = "instance"
 // databasesMax bounds the databases of a fleet.
 const databasesMax = 20_000
 
-// A Census is what a server holds of a fleet, before any sample is read.
+// A Census is what a server holds about a fleet, before any sample is read.
 type Census struct {
 	By        []string
 	Chosen    bool // By was found, not given
 	Databases []Member
-	// Metrics are the names that a diagnosis reads and the server has, Period the usual distance of
-	// their samples.
+	// Metrics are the names that a diagnosis reads and the server has. Period is the usual time
+	// between their samples.
 	Metrics []string
 	Period  time.Duration
 	Notes   []string
@@ -40,7 +41,7 @@ type Census struct {
 type Member struct {
 	Name   string
 	Labels map[string]string // by the labels of Census.By
-	Series int               // those a diagnosis reads, at the end of the time asked for; 0: not seen then
+	Series int               // those a diagnosis reads, at the end of the requested time; 0: none then
 	sets   []labels.Labels   // of its anchors
 }
 
@@ -71,9 +72,9 @@ func (e *MissingError) Hint() string {
 	return b.String()
 }
 
-// Find takes the census of a server. Databases are told apart by the labels given; without any, by
-// the first of these that every database has and that leaves one instance of an engine in each:
-// cluster; cluster, namespace and pod; namespace and pod; cluster and host; host; job.
+// Find takes the census of a server. The given labels identify a database. If none are given, Find
+// uses the first of these sets that every database has and that leaves one instance of an engine in
+// each: cluster; cluster, namespace and pod; namespace and pod; cluster and host; host; job.
 func Find(ctx context.Context, server *recording.Server, pack *rules.Pack, by []string) (*Census, error) {
 	all, err := server.Names(ctx)
 	if err != nil {
@@ -154,7 +155,8 @@ func (c *Census) anchorSets(ctx context.Context, server *recording.Server, pack 
 	return out, nil
 }
 
-// candidates are the labels by which databases are told apart unasked, the first that fit.
+// candidates are the labels that may identify databases if none are given; the first that fit are
+// used.
 var candidates = [][]string{
 	{"cluster"}, {"cluster", "namespace", "pod"}, {"namespace", "pod"}, {"cluster", Host}, {Host}, {instance}, {"job"},
 }
@@ -192,7 +194,7 @@ func fits(all []engineSets, by []string) bool {
 // port ends an instance label.
 var port = regexp.MustCompile(`:[0-9]+$`)
 
-// value is a label's, with [Host] made of the instance where there is none.
+// value returns a label's value; [Host] is derived from the instance if it is missing.
 func value(l labels.Labels, name string) string {
 	v := l.Get(name)
 	if v == "" && name == Host {
@@ -252,8 +254,8 @@ func (c *Census) group(all []engineSets) error {
 	return nil
 }
 
-// remarkMany notes databases that hold several instances: whose are then judged as if they were
-// one.
+// remarkMany notes databases with several instances of an engine, which are then judged as if they
+// were one.
 func (c *Census) remarkMany(engine string, instances map[string][]string) {
 	if engine == "" {
 		engine = "hosts"
@@ -274,7 +276,7 @@ func (c *Census) remarkMany(engine string, instances map[string][]string) {
 	}
 }
 
-// count counts each database's series at a time, all by one request.
+// count counts each database's series at a time, in one request.
 func (c *Census) count(ctx context.Context, server *recording.Server, at time.Time) error {
 	by := slices.Clone(c.By)
 	if slices.Contains(by, Host) {
@@ -312,7 +314,7 @@ func (m *Member) matchers(by []string) []*labels.Matcher {
 	return out
 }
 
-// An Estimate is about how much would be read.
+// An Estimate is about how much a diagnosis would read.
 type Estimate struct {
 	Series  int
 	Samples int64
@@ -321,8 +323,8 @@ type Estimate struct {
 // sampleBytes is about what a sample takes in an answer's JSON: [1700000000.123,"123456.5"].
 const sampleBytes = 30
 
-// Estimate is about how much a time of the databases is to read. One that had no series at its end
-// counts like the mean of the others.
+// Estimate estimates how much there is to read for a time of the databases. One that had no series
+// at its end counts as the mean of the others.
 func (c *Census) Estimate(span time.Duration) Estimate {
 	seen, series := 0, 0
 	for _, d := range c.Databases {
@@ -341,7 +343,7 @@ func (c *Census) Estimate(span time.Duration) Estimate {
 	return Estimate{Series: series, Samples: int64(series) * (int64(span/period) + 1)}
 }
 
-// A TooMuchError is the answer to a query that would read more than is read unasked.
+// A TooMuchError is returned when a diagnosis would read more than is allowed without Force.
 type TooMuchError struct {
 	Estimate  Estimate
 	Databases int

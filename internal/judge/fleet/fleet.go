@@ -34,19 +34,19 @@ type Report struct {
 	Server  string `json:"server"` // its URL, without credentials
 	// Selector is what series were asked for: {cluster=~"prod-.*"}; "" is all.
 	Selector string `json:"selector,omitempty"`
-	// By are the labels that tell one database from another; Chosen says that nobody gave them.
+	// By are the labels that identify a database; Chosen says that the user did not give them.
 	By     []string      `json:"by"`
 	Chosen bool          `json:"by_chosen,omitempty"`
 	Span   diagnose.Span `json:"span"`
-	// Verdict is one to three sentences that a person reads first.
+	// Verdict is one to three sentences, to be read first.
 	Verdict string `json:"verdict"`
-	// Found is how many databases there are, Read how many of them were judged: fewer where one
-	// could not be, or after an interrupt.
+	// Found is the number of databases, Read the number of judged ones: fewer if one could not be
+	// judged, or after an interrupt.
 	Found       int  `json:"databases_found"`
 	Read        int  `json:"databases_read"`
 	Interrupted bool `json:"interrupted,omitempty"`
-	// Stalled is how many of those read stalled at all, StalledS their stalled seconds, WatchedS
-	// the seconds in which they were watched.
+	// Stalled is how many of the judged databases stalled, StalledS their stalled seconds, and
+	// WatchedS the seconds in which they were measured.
 	Stalled  int     `json:"databases_stalled"`
 	StalledS float64 `json:"stalled_seconds"`
 	WatchedS float64 `json:"watched_seconds"`
@@ -54,9 +54,9 @@ type Report struct {
 
 	Groups    []Group    `json:"groups"`
 	Databases []Database `json:"databases"`
-	// Missing are rules that could not be judged, with of how many databases, the most first.
+	// Missing lists rules that could not be judged, with the number of databases, most first.
 	Missing []Missing `json:"not_measurable"`
-	// Notes are what the server warned of, and what stands in the way of a diagnosis.
+	// Notes are the server's warnings and obstacles to the diagnosis.
 	Notes []string `json:"notes,omitempty"`
 }
 
@@ -68,13 +68,14 @@ type Group struct {
 	Severity diagnose.Severity `json:"severity"` // the worst
 	// Names are the databases with such a finding, the most stalled first.
 	Names []string `json:"databases"`
-	// Critical is in how many of them it is critical.
+	// Critical is the number of databases in which it is critical.
 	Critical int `json:"critical"`
-	// ExplainedS are the stalled seconds that it explains, summed over the databases: of a cause
-	// its weight times what stalled, so that two causes that hold together count the same second
-	// twice; of a symptom what stalled; of a refutation what it refutes something of.
+	// ExplainedS are the stalled seconds that the group explains, summed over the databases. For a
+	// cause it is the weight times the stalled time, so two simultaneous causes count the same
+	// second twice. For a symptom it is the stalled time, for a refutation the stalled time of what
+	// it refutes.
 	ExplainedS float64 `json:"explained_seconds"`
-	// Fixes are what the findings advise, the one for most databases first.
+	// Fixes are the findings' advice, starting with the fix for most databases.
 	Fixes []FleetFix `json:"fixes"`
 	// Price is what the volumes of the fix cost, if that is known.
 	Price *Price `json:"price,omitempty"`
@@ -83,19 +84,19 @@ type Group struct {
 	Docs    string `json:"docs,omitempty"`
 }
 
-// A FleetFix is one thing to do, with for how many databases it is advised.
+// A FleetFix is one fix and the number of databases for which it is advised.
 type FleetFix struct {
 	diagnose.Fix
 	Databases int `json:"databases"`
 }
 
-// A Price is what a fix costs a month where that can be told from samples and the catalogue alone:
-// what binds is a limit that is sold, so one knows what twice of it costs. What else a fix costs is
-// not known here, which is not nothing: `plimsoll plan` prices layouts of a scenario.
+// A Price is a fix's monthly cost, if samples and the catalogue alone determine it: the binding
+// limit is sold, so the price of twice the limit is known. Other costs of a fix are not known here,
+// which does not make them zero. `plimsoll plan` prices layouts of a scenario.
 type Price struct {
 	MonthlyUSD float64 `json:"monthly_usd"`
 	Volumes    int     `json:"volumes"`
-	// Of says what is bought, where, and what is assumed.
+	// Of says what is bought, where, and under which assumptions.
 	Of string `json:"of"`
 }
 
@@ -104,7 +105,7 @@ type Database struct {
 	Name    string            `json:"name"`
 	Labels  map[string]string `json:"labels"`
 	Verdict string            `json:"verdict,omitempty"`
-	// Problem says why it was not judged; then there is nothing else.
+	// Problem says why it was not judged; all else is then empty.
 	Problem  string            `json:"problem,omitempty"`
 	Series   int               `json:"series"`
 	Samples  int64             `json:"samples"`
@@ -137,31 +138,30 @@ type Finding struct {
 type Missing struct {
 	Rule      string   `json:"rule"`
 	Databases int      `json:"databases"`
-	Metrics   []string `json:"missing"` // as the first of them tells
+	Metrics   []string `json:"missing"` // as for the first of them
 }
 
-// Ranks are the orders that groups can have: by stalled time explained, by databases, by stalled
-// time for the money.
+// Ranks are the orders of groups: by stalled time explained, by number of databases, by stalled
+// time per dollar.
 var Ranks = []string{"hours", "databases", "money"}
 
 // Options say how to diagnose a fleet.
 type Options struct {
 	// Pack is what databases are judged by.
 	Pack *rules.Pack
-	// By are the labels that tell one database from another. None: those that fit are found, see
-	// [Find].
+	// By are the labels that identify a database. None: [Find] chooses them.
 	By []string
-	// Parallel is how many databases are read at the same time, each held in memory while it is
+	// Parallel is how many databases are read at the same time. Each is in memory while it is
 	// judged. 0 means 4.
 	Parallel int
-	// SamplesMax is how many samples, estimated before, are read without Force. 0 means 250
-	// million: a minute or some of a server's time.
+	// SamplesMax is the estimated number of samples above which Force is required. 0 means 250
+	// million: a minute or more of a server's time.
 	SamplesMax int64
 	Force      bool
 	// Rank is one of [Ranks], "" for hours.
 	Rank string
-	// Diagnose are the options of each diagnosis, but for the pack.
+	// Diagnose are the options of each diagnosis, except the pack.
 	Diagnose diagnose.Options
-	// Progress, if not nil, is told after each database how many are done.
+	// Progress, if not nil, receives the number of finished databases after each one.
 	Progress func(done, of int, samples int64)
 }

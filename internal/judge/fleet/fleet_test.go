@@ -24,13 +24,13 @@ import (
 // hour are the scenarios' ten minutes, run once for all tests.
 var hour = sync.OnceValue(func() [][]line { return simulated(panicking{}, 10*time.Minute) })
 
-// panicking is a testing.TB for what no test runs by itself.
+// panicking is a testing.TB for code that runs outside a test.
 type panicking struct{ testing.TB }
 
 func (panicking) Helper()           {}
 func (panicking) Fatal(args ...any) { panic(args) }
 
-// hourly is a stretch in which every kind of cluster has shown what it is.
+// hourly is a time in which every kind of cluster has shown its behaviour.
 const hourly = time.Hour
 
 var begin = time.Date(2026, 7, 20, 12, 0, 0, 0, time.UTC)
@@ -54,7 +54,7 @@ func (f *synthetic) inMemory(t testing.TB) *recording.Memory {
 	return mem
 }
 
-// equal holds a fleet's diagnosis to the embedded engine's of the same samples.
+// equal compares a fleet's diagnosis with the embedded engine's for the same samples.
 func equal(t testing.TB, f *synthetic, r *fleet.Report) {
 	t.Helper()
 	if r.Read != len(f.clusters) || r.Samples != f.samples() {
@@ -108,8 +108,8 @@ func TestFindingsAreThoseOfTheEmbeddedEngine(t *testing.T) {
 		}
 		return r.Groups[i]
 	}
-	// The telemetry platform as it is (every fourth cluster) stalls; with its journal apart it does
-	// not.
+	// The telemetry platform as it is (every fourth cluster) stalls. With its journal on a separate
+	// volume it does not.
 	g := group("wiredtiger/checkpoint-stall")
 	if slices.ContainsFunc(g.Names, func(n string) bool { return n != "prod-000" && n != "prod-004" }) || g.ExplainedS <= 0 || len(g.Fixes) == 0 {
 		t.Errorf("checkpoints: %+v", g)
@@ -135,8 +135,8 @@ func TestFindingsAreThoseOfTheEmbeddedEngine(t *testing.T) {
 	}
 }
 
-// Groups of the same weight have one order, and so has all else: the same samples give the same
-// bytes, however many are read at once.
+// Groups of the same weight have one order, and so has everything else: the same samples give the
+// same bytes, however many databases are read at once.
 func TestSameBytes(t *testing.T) {
 	f := newSynthetic(hour(), 5, begin, 20*time.Minute)
 	url := serve(t, &answers{data: f.inMemory(t)})
@@ -165,7 +165,7 @@ func TestTooMuchIsSaidBeforeItIsRead(t *testing.T) {
 	if !errors.As(err, &much) {
 		t.Fatalf("error %v", err)
 	}
-	// The end of the time asked for is a step after the last sample.
+	// The requested time ends one step after the last sample.
 	if want := f.samples(); much.Estimate.Samples < want || much.Estimate.Samples > want+want/10 {
 		t.Errorf("estimated %d samples, there are %d", much.Estimate.Samples, want)
 	}
@@ -203,8 +203,8 @@ func TestNothingToDiagnoseNamesExporters(t *testing.T) {
 	}
 }
 
-// One database that the server will not give is told; the others are diagnosed. After an interrupt
-// what is done is.
+// A database that the server fails to return is reported, and the others are diagnosed. After an
+// interrupt the finished ones remain.
 func TestSomeCannotBeRead(t *testing.T) {
 	f := newSynthetic(hour(), 3, begin, 20*time.Minute)
 	good := &answers{data: f.inMemory(t)}
@@ -238,7 +238,7 @@ func TestSomeCannotBeRead(t *testing.T) {
 	}
 }
 
-// Which labels make a database, by what the series of its exporter say.
+// The labels of an exporter's series determine which labels identify a database.
 func TestLabelsThatMakeADatabase(t *testing.T) {
 	for name, c := range map[string]struct {
 		series []labels.Labels

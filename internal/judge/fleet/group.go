@@ -11,7 +11,7 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// newReport counts what the databases have in common. Those that were not looked at have no name.
+// newReport counts what the databases have in common. Databases that were not read have no name.
 func newReport(server *recording.Server, c *Census, dbs []Database, opt Options) *Report {
 	from, to := server.Span()
 	r := &Report{Version: Version, Server: server.Name(), Selector: selectorText(server), By: c.By, Chosen: c.Chosen,
@@ -49,7 +49,7 @@ func newReport(server *recording.Server, c *Census, dbs []Database, opt Options)
 	return r
 }
 
-// storeNote says which labels were taken for those of where series are kept.
+// storeNote says which labels were treated as storage labels.
 func storeNote(dbs []Database) string {
 	var which []string
 	n := 0
@@ -98,11 +98,11 @@ func groups(dbs []Database) []Group {
 	return out
 }
 
-// fixesMax bounds the fixes that a group tells.
+// fixesMax bounds the fixes listed for a group.
 const fixesMax = 4
 
-// add counts one finding of a database. A rule may have several, of several devices: the weightiest
-// counts.
+// add counts one finding of a database. If a rule has several, for several devices, the one with
+// the largest weight counts.
 func (g *Group) add(d Database, f diagnose.Finding) {
 	if graver(f.Severity, g.Severity) {
 		g.Severity = f.Severity
@@ -140,8 +140,8 @@ func (g *Group) add(d Database, f diagnose.Finding) {
 
 var kinds = []diagnose.Kind{diagnose.Cause, diagnose.Symptom, diagnose.Refutation}
 
-// rank orders groups: causes, symptoms, refutations; those of which every finding is a remark
-// (info) after the others; then as asked for.
+// rank orders groups: causes, symptoms, refutations; groups with only remarks (info) last; then as
+// requested.
 func rank(gs []Group, by string) {
 	remark := func(g Group) int {
 		if g.Severity == diagnose.Info {
@@ -168,8 +168,8 @@ func rank(gs []Group, by string) {
 	})
 }
 
-// byMoney puts first what explains the most stalled time for a dollar. What has no price is after
-// what has one: not known is not free.
+// byMoney sorts by stalled time explained per dollar. Groups with an unknown price come last:
+// unknown is not free.
 func byMoney(a, b Group) int {
 	switch {
 	case a.Price == nil && b.Price == nil:
@@ -179,7 +179,7 @@ func byMoney(a, b Group) int {
 	case b.Price == nil:
 		return -1
 	}
-	// a before b if a.hours/a.usd is more; multiplied out, for a price may be 0.
+	// a before b if a.hours/a.usd is larger; multiplied out, because a price may be 0.
 	return cmp.Compare(float64(b.ExplainedS*a.Price.MonthlyUSD), float64(a.ExplainedS*b.Price.MonthlyUSD))
 }
 

@@ -10,12 +10,12 @@ import (
 	"plimsoll/internal/model/catalog"
 )
 
-// priced is the type of volume whose limits are bought one by one.
+// priced is the volume type whose limits are bought separately.
 const priced = "gp3"
 
-// price is what the volumes of a group's fix cost a month: twice the limit that binds, where what
-// binds is a limit as gp3 is sold with. Of other limits, and of fixes that are settings, a layout
-// of its own or another instance, samples alone do not tell the price.
+// price is the monthly cost of the volumes in a group's fix: twice the binding limit, if that is a
+// limit with which gp3 is sold. For other limits, and for fixes that are settings, a separate
+// layout or another instance, samples alone do not give the price.
 func price(g Group, dbs []Database) *Price {
 	out, what := &Price{}, ""
 	for _, d := range dbs {
@@ -44,10 +44,10 @@ func price(g Group, dbs []Database) *Price {
 	return out
 }
 
-// twice is what a gp3 of twice a limit costs a month more than one of the limit.
+// twice is the extra monthly cost of a gp3 with double a limit.
 func twice(c *rules.Cap) (units.USD, bool) {
 	bill := func(factor float64) (units.USD, bool) {
-		o := &catalog.Order{Type: priced, Size: 1 << 40} // of any size: the difference is the same
+		o := &catalog.Order{Type: priced, Size: 1 << 40} // of any size: the difference does not depend on it
 		if c.IOPS > 0 {
 			o.IOPS = catalog.IOPS(factor * rounded(c.IOPS, 500))
 		} else {
@@ -67,5 +67,5 @@ func twice(c *rules.Cap) (units.USD, bool) {
 	return then - now, ok
 }
 
-// rounded is a measured level as the limit that was ordered: a multiple of a step.
+// rounded returns the limit that was ordered, given the measured level: a multiple of a step.
 func rounded(x, step float64) float64 { return float64(int64(x/step+0.5)) * step }

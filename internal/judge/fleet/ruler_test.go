@@ -15,9 +15,9 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// Prometheus over its own storage, and Thanos rule over two receivers, evaluate the exported pack:
-// where writes stall the symptom's alert fires with the cluster's label, and on a database that is
-// well it does not.
+// Prometheus over its own storage, and Thanos rule over two receivers, evaluate the exported pack.
+// Where writes stall, the symptom's alert fires with the cluster's label; on a healthy database it
+// does not.
 func TestRulersRunTheExportedPack(t *testing.T) {
 	file := filepath.Join(t.TempDir(), alerts.FileName(alerts.Prometheus))
 	text, err := alerts.YAML(pack, alerts.Prometheus, alerts.Options{Interval: time.Second, Window: 10 * time.Second})
@@ -35,8 +35,8 @@ func TestRulersRunTheExportedPack(t *testing.T) {
 	t.Run("thanos", func(t *testing.T) {
 		path := thanosPath(t)
 		grpc, web := free(t), free(t)
-		// What the ruler records is seen by who asks the ruler too: the query it asks itself has
-		// to.
+		// What the ruler records is visible only to a query that includes the ruler, so its own
+		// query must.
 		e := thanos(t, 2, grpc)
 		p := start(t, path, "rule", "--data-dir="+t.TempDir(), "--rule-file="+file, "--eval-interval=1s", "--query="+e.read,
 			"--http-address="+web, "--grpc-address="+grpc, `--label=ruler="a"`, "--alert.label-drop=ruler")
@@ -80,7 +80,7 @@ func pushNow(t *testing.T, url string) {
 	}
 }
 
-// fires waits for the sick cluster's alert, and wants none of the other.
+// fires waits for the stalled cluster's alert, and fails if the other has one.
 func fires(t *testing.T, ruler string) {
 	t.Helper()
 	for range 400 {
@@ -102,7 +102,7 @@ func fires(t *testing.T, ruler string) {
 
 func firing(t *testing.T, ruler string) (out []map[string]string) {
 	t.Helper()
-	resp, err := http.Get(ruler + "/api/v1/alerts") //nolint:noctx // a loopback address, and the test has a time of its own
+	resp, err := http.Get(ruler + "/api/v1/alerts") //nolint:noctx // a loopback address; the test has its own timeout
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,9 +19,9 @@ import (
 // samplesUnasked is how many samples are read without Force.
 const samplesUnasked = 250_000_000
 
-// Run diagnoses all databases of a server. A database that cannot be read is told with the reason,
-// and the others go on; an error is returned only where none could be. When ctx ends, what is done
-// until then is returned as interrupted.
+// Run diagnoses all databases of a server. A database that cannot be read is reported with the
+// reason, and the others continue. Run returns an error only if none could be read. When ctx ends,
+// the finished part is returned as interrupted.
 func Run(ctx context.Context, server *recording.Server, opt Options) (*Report, error) {
 	opt.Diagnose.Pack = opt.Pack
 	census, err := Find(ctx, server, opt.Pack, opt.By)
@@ -72,7 +72,7 @@ func Run(ctx context.Context, server *recording.Server, opt Options) (*Report, e
 	return r, nil
 }
 
-// One diagnoses the database of a name as Run does, and gives its whole diagnosis.
+// One diagnoses the database of a name as Run does, and returns its full diagnosis.
 func One(ctx context.Context, server *recording.Server, name string, opt Options) (*diagnose.Report, error) {
 	opt.Diagnose.Pack = opt.Pack
 	census, err := Find(ctx, server, opt.Pack, opt.By)
@@ -94,7 +94,7 @@ func One(ctx context.Context, server *recording.Server, name string, opt Options
 	return diagnose.Run(ctx, []recording.Reader{memory.Memory}, opt.Diagnose)
 }
 
-// An UnknownError is the answer to a name that no database has.
+// An UnknownError is returned for a name that no database has.
 type UnknownError struct {
 	Name string
 	Near []string
@@ -107,7 +107,7 @@ func (e *UnknownError) Hint() string {
 	return "there are, for example: " + strings.Join(e.Near, ", ")
 }
 
-// near are a few names to take instead: those that contain it, or the first.
+// near suggests a few names: those that contain the given one, or the first.
 func near(name string, c *Census) []string {
 	const most = 8
 	var like, all []string
@@ -123,7 +123,7 @@ func near(name string, c *Census) []string {
 	return like[:min(len(like), most)]
 }
 
-// bounded refuses to read more than is read unasked.
+// bounded refuses to read more than is allowed without Force.
 func (c *Census) bounded(server *recording.Server, opt Options) error {
 	from, to := server.Span()
 	e := c.Estimate(to.Sub(from))
@@ -134,8 +134,8 @@ func (c *Census) bounded(server *recording.Server, opt Options) error {
 	return &TooMuchError{Estimate: e, Databases: len(c.Databases), Span: to.Sub(from), Period: c.Period, Max: limit}
 }
 
-// errNoSamples is of a database that the server's index lists without there being a sample in the
-// time asked for.
+// errNoSamples is returned for a database that is in the server's index but has no samples in the
+// requested time.
 var errNoSamples = errors.New("no samples in the requested time")
 
 // held is a database's samples in memory.
@@ -143,7 +143,7 @@ type held struct {
 	*recording.Memory
 	series  int
 	samples int64
-	store   []string // labels that were left out, see storeLabels
+	store   []string // labels that were removed, see storeLabels
 }
 
 // read takes a database's samples into memory.
@@ -175,7 +175,7 @@ func (m *Member) read(ctx context.Context, server *recording.Server, c *Census) 
 		}
 		s.Samples = max(s.Samples, int64(len(p)))
 		memory.samples += int64(len(p))
-		series[i].Points = nil // held twice no longer than need be
+		series[i].Points = nil // both copies exist no longer than necessary
 	}
 	metrics, err := memory.Metrics(ctx)
 	if err != nil {

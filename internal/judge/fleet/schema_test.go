@@ -12,8 +12,7 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// The schema names each field of the contract, by the name and only if it is there, and a real
-// report fits it.
+// The schema describes exactly the fields of the contract, and a real report conforms to it.
 func TestSchema(t *testing.T) {
 	var root map[string]any
 	if err := json.Unmarshal(fleet.Schema(), &root); err != nil {
@@ -59,7 +58,7 @@ func TestSchema(t *testing.T) {
 	fits(t, "report", defs, root, doc)
 }
 
-// fits holds a document to the part of JSON Schema that schema.json uses.
+// fits checks a document against the part of JSON Schema that schema.json uses.
 func fits(t *testing.T, at string, defs, schema map[string]any, doc any) {
 	t.Helper()
 	if ref, ok := schema["$ref"].(string); ok {

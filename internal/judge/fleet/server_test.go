@@ -15,7 +15,7 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// answers serves of a recording what a fleet asks a server for, and warns of what it is told to.
+// answers answers a fleet's queries from a recording, and returns the warnings that a test sets.
 type answers struct {
 	data    *recording.Memory
 	warning string

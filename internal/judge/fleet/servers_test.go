@@ -22,7 +22,8 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// whole asks for the table of docs/fleet.md: 200 clusters for a day, on every engine there is here.
+// whole runs the measurement for the table of docs/fleet.md: 200 clusters for a day, on every
+// available engine.
 //
 //	go test ./internal/judge/fleet -run TestTable -fleet -timeout 2h -v
 var (
@@ -30,7 +31,7 @@ var (
 	span  = flag.Duration("fleet-span", 24*time.Hour, "the time of them that is measured")
 )
 
-// An engine is one that a fleet can be asked of, with the programs it is made of.
+// An engine is a metrics server to test with, and its programs.
 type engine struct {
 	name     string
 	write    string // where samples go
@@ -38,7 +39,7 @@ type engine struct {
 	programs []*program
 }
 
-// peak is the programs' peak memory together, in bytes.
+// peak is the programs' total peak memory, in bytes.
 func (e *engine) peak(t testing.TB) (sum int64) {
 	for _, p := range e.programs {
 		sum += peakOf(t, p.cmd.Process.Pid)
@@ -65,7 +66,7 @@ func peakOf(t testing.TB, pid int) int64 {
 	return 0
 }
 
-// cpu is the processor time that the programs have taken together.
+// cpu is the programs' total processor time.
 func (e *engine) cpu(t testing.TB) (sum time.Duration) {
 	for _, p := range e.programs {
 		sum += cpuOf(t, p.cmd.Process.Pid)
@@ -93,7 +94,7 @@ func cpuOf(t testing.TB, pid int) time.Duration {
 	return time.Duration(ticks) * 10 * time.Millisecond
 }
 
-// A program is one that a test started; it ends with the test.
+// A program is a process that a test started; it ends with the test.
 type program struct {
 	cmd *exec.Cmd
 	log string
@@ -126,7 +127,7 @@ func start(t testing.TB, path string, args ...string) *program {
 
 func tail(text []byte) []byte { return text[max(0, len(text)-2000):] }
 
-// free is an address that nobody listens at.
+// free returns an address that nobody listens on.
 func free(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -137,11 +138,11 @@ func free(t testing.TB) string {
 	return l.Addr().String()
 }
 
-// ready waits until an address answers with 200.
+// ready waits until an address answers with status 200.
 func ready(t testing.TB, p *program, url string) {
 	t.Helper()
 	for range 600 {
-		resp, err := http.Get(url) //nolint:noctx // a loopback address, and the test has a time of its own
+		resp, err := http.Get(url) //nolint:noctx // a loopback address; the test has its own timeout
 		if err == nil {
 			_ = resp.Body.Close()
 			if resp.StatusCode == http.StatusOK {
@@ -197,7 +198,8 @@ func thanosPath(t testing.TB) string {
 	return path
 }
 
-// thanos is so many receivers in a hashring, and a query over them and other endpoints.
+// thanos starts the given number of receivers in a hashring, and a query over them and other
+// endpoints.
 func thanos(t testing.TB, receivers int, others ...string) *engine {
 	path := thanosPath(t)
 	e := &engine{name: fmt.Sprintf("Thanos, %d receivers", receivers)}
@@ -266,7 +268,7 @@ func (e *engine) await(t testing.TB, stores int) {
 	t.Fatalf("%s sees no %d stores", e.read, stores)
 }
 
-// recently is a time that every engine takes samples of, whatever its retention.
+// recently is a time for which every engine accepts samples, whatever its retention.
 func recently(span time.Duration) time.Time {
 	return time.Now().Add(-span - time.Hour).Truncate(time.Minute).UTC()
 }
@@ -287,7 +289,7 @@ func TestEngines(t *testing.T) {
 	}
 }
 
-// diagnose waits until all that was pushed can be asked for, and diagnoses it.
+// diagnose waits until all pushed samples can be queried, and diagnoses them.
 func (e *engine) diagnose(t testing.TB, f *synthetic, parallel int) *fleet.Report {
 	t.Helper()
 	for range 300 {
@@ -304,7 +306,7 @@ func (e *engine) diagnose(t testing.TB, f *synthetic, parallel int) *fleet.Repor
 	return nil
 }
 
-// visible waits until the last of what was pushed can be asked for.
+// visible waits until the last pushed sample can be queried.
 func (e *engine) visible(t testing.TB, f *synthetic) {
 	t.Helper()
 	names := f.names()
@@ -363,7 +365,7 @@ func TestTable(t *testing.T) {
 	fmt.Print(table.String())
 }
 
-// clearPeak begins the count of this process' peak anew (proc(5), clear_refs).
+// clearPeak resets this process' peak memory (proc(5), clear_refs).
 func clearPeak(t testing.TB) {
 	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0o200); err != nil {
 		t.Logf("the peak is of the whole test: %v", err)

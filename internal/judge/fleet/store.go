@@ -8,12 +8,12 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// storeLabels are labels that say where a series is kept, not what it is of. Thanos gives each
-// receiver or Prometheus external labels of its own; where a query does not leave them out
-// (--query.replica-label), two series of one exporter that are kept apart differ in them, and
-// nothing that is computed of both has a result: busy time over writes, say. Such a label is on
-// every series of a database, with several values among those of one exporter. Labels that a metric
-// has by itself (device, mode, le) are not on every series.
+// storeLabels are labels that say where a series is stored, not what it measures. Thanos gives each
+// receiver or Prometheus external labels of its own. Unless a query removes them
+// (--query.replica-label), two series of one exporter that are stored separately differ in them,
+// and nothing can be computed from both, such as busy time over writes. Such a label is on every
+// series of a database and has several values among those of one exporter. A metric's own labels
+// (device, mode, le) are not on every series.
 func storeLabels(series []recording.Series) []string {
 	everywhere := map[string]int{}
 	for _, s := range series {
@@ -43,7 +43,7 @@ func split(series []recording.Series, name string) bool {
 	return false
 }
 
-// merged are the series without some labels. Of those that are then the same, replicas, the one
+// merged returns the series without some labels. Of replicas, which are then identical, the one
 // with the most samples stays.
 func merged(series []recording.Series, without []string) []recording.Series {
 	if len(without) == 0 {

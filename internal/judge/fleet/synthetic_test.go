@@ -17,10 +17,10 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// scrape is how far apart a fleet's samples are here: what most servers scrape at.
+// scrape is the time between samples of the test's fleet: the usual scrape interval.
 const scrape = 15 * time.Second
 
-// kinds are the scenarios that clusters of a synthetic fleet are of, one after the other.
+// kinds are the scenarios of a synthetic fleet's clusters, in rotation.
 var kinds = []struct {
 	file string
 	sets []string
@@ -30,8 +30,8 @@ var kinds = []struct {
 	{"postgres.yaml", nil},
 }
 
-// bulk is a volume that stands at gp3's 3,000 IOPS for two minutes of every twelve, at the side of
-// a database that tells nothing of its clients.
+// bulk is a volume that stays at gp3's 3,000 IOPS for two minutes of every twelve, next to a
+// database that reports nothing about its clients.
 func bulk() []line {
 	const steps, loaded = 48, 8
 	at := func(calm, busy float64) (values []float64, grows float64) {
@@ -62,8 +62,8 @@ func bulk() []line {
 	return out
 }
 
-// A line is one series of a simulated hour (or less) at the scrape interval. grows is by how much a
-// counter is more when it begins anew.
+// A line is one series of a simulated hour (or less) at the scrape interval. grows is a counter's
+// increase over one repetition.
 type line struct {
 	labels labels.Labels
 	values []float64
@@ -89,7 +89,7 @@ func simulated(t testing.TB, length time.Duration) [][]line {
 	return append(out, bulk())
 }
 
-// lines thins a recording to the scrape interval, and to what a diagnosis reads.
+// lines reduces a recording to the scrape interval and to the metrics that a diagnosis reads.
 func lines(t testing.TB, mem *recording.Memory) []line {
 	t.Helper()
 	ctx := context.Background()
@@ -113,8 +113,7 @@ func lines(t testing.TB, mem *recording.Memory) []line {
 			for i := 0; i < len(s.Points); i += every {
 				l.values = append(l.values, s.Points[i].F)
 			}
-			// The last sample is the first of the time after, so that a counter goes on where it
-			// was.
+			// The last sample is the first of the next repetition, so that a counter continues.
 			first, last := l.values[0], l.values[len(l.values)-1]
 			l.values = l.values[:len(l.values)-1]
 			if len(l.values) > 0 && slices.IsSorted(l.values) {
@@ -128,8 +127,7 @@ func lines(t testing.TB, mem *recording.Memory) []line {
 	return out
 }
 
-// A synthetic fleet is clusters of the kinds, each begun at another point of the hour, the hour
-// repeated.
+// A synthetic fleet has clusters of the kinds, each starting at another point of the repeated hour.
 type synthetic struct {
 	from     time.Time
 	steps    int
@@ -162,7 +160,7 @@ func named(cluster string, l labels.Labels) labels.Labels {
 	return b.Labels()
 }
 
-// write writes the samples of a stretch of steps, of one cluster.
+// write writes one cluster's samples for a stretch of steps.
 func (f *synthetic) write(t testing.TB, w recording.Writer, cluster string, first, last int) {
 	t.Helper()
 	times := make([]int64, last-first)
@@ -183,7 +181,7 @@ func (f *synthetic) write(t testing.TB, w recording.Writer, cluster string, firs
 	}
 }
 
-// push pushes the fleet in the order of time.
+// push pushes the fleet in time order.
 func (f *synthetic) push(t testing.TB, url string) {
 	t.Helper()
 	p, err := recording.NewPusher(context.Background(), url, recording.PushOptions{Samples: 20_000})
@@ -211,7 +209,7 @@ func (f *synthetic) samples() (n int64) {
 	return n
 }
 
-// embedded is what the embedded engine says of a cluster's samples.
+// embedded is the embedded engine's diagnosis of a cluster's samples.
 func (f *synthetic) embedded(t testing.TB, cluster string) *diagnose.Report {
 	t.Helper()
 	mem := recording.NewMemory(recording.MemoryOptions{})

@@ -8,8 +8,8 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// Long gaps are cut out of the time axis: between two runs of a server may lie months, and charts of
-// months show nothing of the hour that was recorded.
+// Long gaps are cut out of the time axis: months may lie between two runs of a server, and charts
+// of months show nothing of the recorded hour.
 
 // seconds is a time on the axis of the charts.
 func (d *diagnosed) seconds(t time.Time) float64 {
@@ -34,13 +34,13 @@ func (d *diagnosed) cuts() (out []document.Cut) {
 	return out
 }
 
-// series are the tracks of a plot as series of a chart: one track of each name, or one of each run.
+// series turns a plot's tracks into a chart's series: one for each name, or one for each run.
 func (d *diagnosed) series(c *document.Chart, tracks []diagnose.Track, toS float64) {
 	slots := int(math.Ceil((toS-c.FromS)/c.StepS)) + 1
 	at := map[string]int{}
 	for _, x := range tracks {
 		if x.StepS != c.StepS || !(x.StepS > 0) || len(d.Runs) == 0 && !x.From.Equal(tracks[0].From) {
-			continue // of another grid: it cannot stand on this axis
+			continue // from another grid, so it does not fit this axis
 		}
 		i, ok := at[x.Name]
 		if !ok || len(d.Runs) == 0 {
@@ -68,7 +68,7 @@ func (d *diagnosed) series(c *document.Chart, tracks []diagnose.Track, toS float
 	}
 }
 
-// titled are the tracks of one name one after the other: those of a run each.
+// titled joins the tracks of one name, one for each run, in order.
 func titled(all []diagnose.Track) (out []diagnose.Plot) {
 	at := map[string]int{}
 	for _, x := range all {

@@ -6,7 +6,7 @@ import (
 	"plimsoll/internal/judge/diagnose"
 )
 
-// A Clock prints times within a span, with the date only where the span has several.
+// A Clock prints times within a span, with the date only if the span has several dates.
 type Clock struct {
 	loc     *time.Location
 	oneDay  bool
@@ -26,7 +26,7 @@ func sameDay(a, b time.Time) bool {
 	return a.Year() == b.Year() && a.YearDay() == b.YearDay()
 }
 
-// At prints one time: "15:58:06", or "07-31 15:58:06" where the span has several days.
+// At prints one time: "15:58:06", or "07-31 15:58:06" if the span has several dates.
 func (c Clock) At(t time.Time) string {
 	t = t.In(c.loc)
 	switch {
@@ -60,7 +60,7 @@ func (c Clock) Window(from, to time.Time) string {
 	return a + " - " + b
 }
 
-// Whole prints the span itself with date and zone, once for the whole report.
+// Whole prints the span itself with date and zone, once for the entire report.
 func (c Clock) Whole(s diagnose.Span) string {
 	from, to := s.From.In(c.loc), s.To.In(c.loc)
 	layout := "2006-01-02 15:04:05 MST"

@@ -20,15 +20,15 @@ import (
 
 // Options say how a diagnosis is shown.
 type Options struct {
-	// Pack explains what findings rest on: the rules' conditions and the signals' PromQL.
+	// Pack supplies the rules' conditions and the signals' PromQL.
 	Pack *rules.Pack
-	// Location is the time zone of the times shown; nil means UTC.
+	// Location is the time zone for display; nil means UTC.
 	Location *time.Location
-	// Host is the machine that is named if no source names one; "" means none.
+	// Host is the machine to name if no source names one; "" means none.
 	Host string
 }
 
-// A diagnosed is a diagnosis that is made into a document.
+// A diagnosed is a diagnosis that becomes a document.
 type diagnosed struct {
 	*diagnose.Report
 	pack    *rules.Pack
@@ -38,9 +38,9 @@ type diagnosed struct {
 	charts  *document.Timeline
 }
 
-// Document is a diagnosis as a document. With r.Detail ([diagnose.Options], Slots) its timeline has
-// the detail that zooming deserves, and latencies are drawn as a heat map and a distribution;
-// without, the timeline has the few series of the contract.
+// Document returns a diagnosis as a document. With r.Detail ([diagnose.Options], Slots), its
+// timeline has enough detail for zooming, and latencies are drawn as a heat map and a distribution.
+// Without it, the timeline has the few series of the contract.
 func Document(r *diagnose.Report, opt Options) *document.Document {
 	if opt.Location == nil {
 		opt.Location = time.UTC
@@ -73,10 +73,10 @@ func Document(r *diagnose.Report, opt Options) *document.Document {
 	return p
 }
 
-// hostsMax bounds the hosts that are named in a heading.
+// hostsMax bounds the hosts named in a heading.
 const hostsMax = 3
 
-// hosts names the machines of the sources, each once.
+// hosts are the distinct machines of the sources.
 func hosts(all []diagnose.Source) string {
 	var names []string
 	for _, s := range all {
@@ -137,7 +137,7 @@ func (d *diagnosed) facts() []document.Fact {
 	return out
 }
 
-// percentileFacts are the p99 of the first that is known by classes, over all time.
+// percentileFacts are the p99 of the first latency that is known by classes, over all time.
 func (d *diagnosed) percentileFacts() []document.Fact {
 	if d.Detail == nil || d.charts == nil {
 		return nil
@@ -170,7 +170,7 @@ func highest(tracks []diagnose.Track) (s float64) {
 	return s
 }
 
-// timeline lays the report's series on one time; nil if there are none.
+// timeline puts the report's series on one time axis; nil if there are none.
 func (d *diagnosed) timeline() *document.Timeline {
 	if !d.Span.To.After(d.Span.From) {
 		return nil
@@ -222,7 +222,7 @@ func (d *diagnosed) timeline() *document.Timeline {
 	return t
 }
 
-// pointsNote says what a point of the charts is.
+// pointsNote explains a point of the charts.
 func (d *diagnosed) pointsNote(slot float64, t *document.Timeline) string {
 	note := "Times are " + t.Zone + "."
 	if slot > 0 {
@@ -244,11 +244,11 @@ func (d *diagnosed) band(t *document.Timeline, kind, name string, spans []diagno
 	}
 }
 
-// smallShare is the part of the stalled time under which a share is told by name alone, as in the
+// smallShare is the share of the stalled time below which only a share's name is given, as in the
 // text.
 const smallShare = 0.01
 
-// account says where the stalled time went.
+// account says where the stalled time was spent.
 func (d *diagnosed) account() []document.Section {
 	if len(d.Account) == 0 {
 		return nil
@@ -274,7 +274,8 @@ func (d *diagnosed) account() []document.Section {
 	return []document.Section{{ID: "accounting", Title: "Where the stalled time went", Aside: aside, Parts: []document.Part{{Shares: shares}}}}
 }
 
-// densityOfSpread is a spread as it is drawn, with those of its operations that are told apart.
+// densityOfSpread prepares a spread for drawing, with those of its operations that are shown
+// separately.
 func (d *diagnosed) densityOfSpread(x *diagnose.Spread) (h document.Density, parts []document.Population) {
 	h = document.Density{FromS: d.seconds(x.From), StepS: x.StepS, BoundsS: x.BoundsS, Counts: x.Operations, Unseen: x.Unseen}
 	if x.Stalled != nil {
@@ -284,7 +285,7 @@ func (d *diagnosed) densityOfSpread(x *diagnose.Spread) (h document.Density, par
 	return h, parts
 }
 
-// latency draws how latencies were distributed.
+// latency draws the distribution of latencies.
 func (d *diagnosed) latency() []document.Section {
 	if d.Detail == nil || d.charts == nil {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// findings are a section of findings that are counted from before+1 on; nothing if there are none.
+// findings is a section of findings, numbered from before+1; nothing if there are none.
 func (d *diagnosed) findings(id, title, note string, all []diagnose.Finding, before int) []document.Section {
 	if len(all) == 0 {
 		return nil
@@ -56,12 +56,12 @@ func (d *diagnosed) finding(f diagnose.Finding, n int) document.Finding {
 	return out
 }
 
-// evidenceRule is the rule about the sources themselves: what is missing, and in which file, is the
-// finding.
+// evidenceRule is the rule about the sources themselves. There, what is missing in which file is
+// the finding.
 const evidenceRule = "evidence/gap"
 
-// figure prints a number of evidence with its unit; requests a second of a device are IOPS. It is
-// empty where the text alone says it.
+// figure prints an evidence's number with its unit. A device's requests a second are IOPS. It is
+// empty if the evidence is text only.
 func figure(e diagnose.Evidence) string {
 	if e.Value == nil {
 		return ""
@@ -72,7 +72,7 @@ func figure(e diagnose.Evidence) string {
 	return units.Value(*e.Value, e.Unit)
 }
 
-// when is a stretch of time that leads to the charts.
+// when is a time window that links to the charts.
 func (d *diagnosed) when(s diagnose.Span) document.Cell {
 	out := document.Cell{Text: d.clock.Window(s.From, s.To)}
 	if d.charts != nil && !s.From.IsZero() && !s.To.IsZero() {
@@ -82,7 +82,8 @@ func (d *diagnosed) when(s diagnose.Span) document.Cell {
 	return out
 }
 
-// throughout tells evidence of as good as the whole span: its window would be no news.
+// throughout reports whether evidence covers nearly the entire span. Then its window says nothing
+// new.
 func (d *diagnosed) throughout(e diagnose.Evidence) bool {
 	slack := d.Span.To.Sub(d.Span.From) / 50
 	return e.From.Sub(d.Span.From).Abs() <= slack && e.To.Sub(d.Span.To).Abs() <= slack
@@ -107,8 +108,8 @@ func level(s diagnose.Severity) document.Level {
 	return document.Info
 }
 
-// condition is the PromQL that a rule's finding begins with; "" if the rule is not of the pack or
-// has none.
+// condition is the PromQL condition of a finding's rule; "" if the rule is not in the pack or has
+// none.
 func condition(pack *rules.Pack, rule string) string {
 	r, err := pack.Rule(rule)
 	if err != nil {

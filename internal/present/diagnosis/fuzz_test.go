@@ -11,8 +11,8 @@ import (
 	"plimsoll/internal/present/text"
 )
 
-// Whatever a report says, its text fits its lines and holds no control characters, and its
-// JSON is read back as the same JSON.
+// For any report, the text fits its lines and holds no control characters, and the JSON is read
+// back as the same JSON.
 func FuzzReport(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.json")
 	if err != nil || len(files) == 0 {

@@ -10,18 +10,18 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// incidentsTold is how many incidents are told above everything else.
+// incidentsTold is how many incidents are listed before everything else.
 const incidentsTold = 3
 
-// minExplained is the share of an incident under which a cause does not explain it.
+// minExplained is the share of an incident below which a cause does not explain it.
 const minExplained = 0.25
 
-// several tells whether the report is of several incidents, none of which was asked for.
+// several reports whether the report has several incidents, none of which was selected.
 func (d *diagnosed) several() bool {
 	return len(d.Incidents) > 1 && d.Verdict != d.Incidents[d.Incident-1].Verdict
 }
 
-// verdict parts what is said first into a line that counts the incidents and one for each.
+// verdict splits the verdict into a line with the number of incidents and one line for each.
 func (d *diagnosed) verdict() (verdict string, lead []string) {
 	if !d.several() {
 		return d.Verdict, nil
@@ -35,7 +35,7 @@ func (d *diagnosed) verdict() (verdict string, lead []string) {
 	return document.FirstSentence(d.Verdict), lead
 }
 
-// incidents lists what happened, where it is more than one thing.
+// incidents lists the incidents if there are several.
 func (d *diagnosed) incidents() []document.Section {
 	if len(d.Incidents) < 2 {
 		return nil
@@ -91,7 +91,7 @@ func operations(x diagnose.Incident) string {
 	return document.Counted(sum)
 }
 
-// whyOf is the first cause, and the first of what it is not.
+// whyOf is the first cause and the first refutation.
 func whyOf(x diagnose.Incident) string {
 	why, not := "no cause found", ""
 	for _, f := range x.Findings {

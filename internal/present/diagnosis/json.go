@@ -18,9 +18,9 @@ var schema []byte
 // Schema is the JSON Schema (draft 2020-12) of what [JSON] writes.
 func Schema() []byte { return slices.Clone(schema) }
 
-// JSON writes a report for a program: indented, in a stable order, times in UTC. Arrays are
-// never null; a number that is not finite is null where the contract lets it be, and
-// an error elsewhere, for it would be a lie as zero.
+// JSON writes a report for a program: indented, in a stable order, times in UTC. Arrays are never
+// null. A number that is not finite is null where the contract allows it; elsewhere it is an error,
+// because zero would be false.
 func JSON(w io.Writer, r *diagnose.Report) error {
 	text, err := encode(r)
 	if err != nil {
@@ -43,7 +43,7 @@ func encode(r *diagnose.Report) ([]byte, error) {
 	return b.text, nil
 }
 
-// jsonBuffer holds the encoder's output, so that an error leaves nothing half written.
+// jsonBuffer holds the encoder's output, so that an error leaves no partial output.
 type jsonBuffer struct{ text []byte }
 
 func (b *jsonBuffer) Write(p []byte) (int, error) {
@@ -51,7 +51,7 @@ func (b *jsonBuffer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// contract is a copy of r that keeps the promises of the contract.
+// contract returns a copy of r that meets the contract.
 func contract(r *diagnose.Report) *diagnose.Report {
 	out := *r
 	out.Span = utcSpan(r.Span)
@@ -110,7 +110,7 @@ func finding(f diagnose.Finding) diagnose.Finding {
 	return f
 }
 
-// mapped is a new slice of what f makes of each element; empty, not nil, where s has none.
+// mapped returns f of each element; empty, not nil, if s is empty.
 func mapped[T any](s []T, f func(T) T) []T {
 	out := make([]T, len(s))
 	for i, x := range s {

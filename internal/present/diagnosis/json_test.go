@@ -39,7 +39,7 @@ func TestJSONConforms(t *testing.T) {
 	s := readSchema(t)
 	for _, c := range textCases {
 		if c.name == "empty" {
-			continue // no version: not a report anybody makes
+			continue // no version: nothing writes such a report
 		}
 		var doc any
 		if err := json.Unmarshal([]byte(renderJSON(t, c.report())), &doc); err != nil {
@@ -54,7 +54,7 @@ func TestJSONConforms(t *testing.T) {
 	}
 }
 
-// The checker itself finds what is wrong, so that a pass means something.
+// The checker finds errors, so a pass means something.
 func TestSchemaRejects(t *testing.T) {
 	s := readSchema(t)
 	edit := func(f func(*diagnose.Report)) any {
@@ -84,7 +84,8 @@ func TestSchemaRejects(t *testing.T) {
 	}
 }
 
-// The schema has exactly the fields of the Go types: a field added to one without the other fails.
+// The schema has exactly the fields of the Go types. A field added to only one of them fails this
+// test.
 func TestSchemaMatchesTypes(t *testing.T) {
 	s := readSchema(t)
 	for def, v := range map[string]any{
@@ -145,7 +146,7 @@ func TestJSONNumbersAreFinite(t *testing.T) {
 	}
 }
 
-// JSON does not change the report it is given, and writes times in UTC.
+// JSON does not change its input, and writes times in UTC.
 func TestJSONLeavesTheReport(t *testing.T) {
 	r := damagedReport()
 	zone := time.FixedZone("X", -5*3600)

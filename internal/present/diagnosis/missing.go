@@ -15,8 +15,8 @@ var (
 	wayNode   = rules.Way{Text: "node_exporter's metrics"}
 )
 
-// providers are those of what belongs to no engine. Where one prefix begins another, the longer one
-// comes first.
+// providers provide the metrics that belong to no engine. If one prefix begins another, the longer
+// one comes first.
 var providers = []rules.Provider{
 	{Prefix: "node_disk_", Ways: []rules.Way{wayIostat, wayHost, wayNode}},
 	{Prefix: "node_", Ways: []rules.Way{wayHost, wayNode}},
@@ -25,10 +25,10 @@ var providers = []rules.Provider{
 	{Prefix: "fio_", Ways: []rules.Way{{Kind: "fio", Text: "the JSON output of a fio run"}}},
 }
 
-// known are what could be recorded, as far as a diagnosis knows of it.
+// known is what could be recorded, as far as a diagnosis knows.
 type known struct {
 	providers []rules.Provider
-	given     map[string]bool // kinds of sources that were there already
+	given     map[string]bool // kinds of sources that were present
 }
 
 func providersOf(pack *rules.Pack) []rules.Provider {
@@ -39,7 +39,7 @@ func providersOf(pack *rules.Pack) []rules.Provider {
 	return out
 }
 
-// gaps groups the rules that could not be judged by what would have to be recorded.
+// gaps groups the rules that could not be judged by what is missing from the recording.
 func gaps(r *diagnose.Report, pack *rules.Pack) []document.Gap {
 	k := known{providersOf(pack), map[string]bool{}}
 	for _, s := range r.Sources {
@@ -58,9 +58,8 @@ func gaps(r *diagnose.Report, pack *rules.Pack) []document.Gap {
 	return out
 }
 
-// recordFor says what to record so that all of the missing metrics are there, given that
-// sources of some kinds were there already. What gives all of them at once is named
-// alone; else what gives each.
+// recordFor says what to record to get all of the missing metrics, given the kinds of sources that
+// were present. If one provider has all of them, it alone is named; otherwise one for each metric.
 func (k known) recordFor(missing []string) string {
 	var all []rules.Way
 	var each []string
@@ -84,8 +83,8 @@ func (k known) recordFor(missing []string) string {
 	return strings.Join(each, "; and ")
 }
 
-// waysTo are the ways to get one missing metric, which may be a choice: "a + b or c". A kind
-// of source that was given and does not tell it will not tell it the next time.
+// waysTo are the ways to get one missing metric. An entry may be a choice: "a + b or c". A kind of
+// source that was present without the metric will not have it next time either.
 func (k known) waysTo(metric string) []rules.Way {
 	var ways []rules.Way
 	listed := false

@@ -7,11 +7,11 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// queryWindow stands for a range that covers two samples where PromQL is shown: of a server that
-// scrapes every 15 seconds, the usual four intervals.
+// queryWindow is the range in the PromQL shown; it must cover two samples. A server that scrapes
+// every 15 seconds usually needs four intervals.
 const queryWindow = "1m"
 
-// NewQueries are no queries yet, of a pack's signals and of metrics as they are.
+// NewQueries returns an empty collection of queries, for a pack's signals and for plain metrics.
 func NewQueries(pack *rules.Pack) *document.Queries {
 	return &document.Queries{Describe: func(metric string) (name, help string, promQL []string) { return describe(pack, metric) }}
 }

@@ -16,7 +16,7 @@ import (
 	"plimsoll/internal/record/sources"
 )
 
-// What the engine really says of real captures conforms to the schema, and can be printed.
+// Diagnoses of real captures conform to the schema and can be printed.
 func TestRealDiagnosesConform(t *testing.T) {
 	s := readSchema(t)
 	for _, file := range []string{

@@ -39,8 +39,7 @@ func blankOut(t diagnose.Track, from, to int) diagnose.Track {
 	return t
 }
 
-// checkpointReport is the published case of checkpoints against a gp3 volume, with
-// figures of our own.
+// checkpointReport is the published case of checkpoints on a gp3 volume, with our own figures.
 func checkpointReport() *diagnose.Report {
 	windows := []diagnose.Span{span(42, 56), span(102, 116), span(162, 176), span(222, 236), span(282, 296)}
 	r := &diagnose.Report{
@@ -131,7 +130,7 @@ func cacheIsLarge() diagnose.Finding {
 	}
 }
 
-// healthyReport found nothing, over two days.
+// healthyReport has no findings over two days.
 func healthyReport() *diagnose.Report {
 	day := 86400.0
 	return &diagnose.Report{
@@ -153,7 +152,7 @@ func nothingReport() *diagnose.Report {
 		Missing: []diagnose.NotMeasured{{Rule: "etcd/wal-fsync-slow", Missing: []string{"etcd_disk_wal_fsync_duration_seconds_bucket"}}, {Rule: "x/y"}, {Rule: "x/z", Missing: []string{"custom_metric"}}}}
 }
 
-// refutedReport is a stall whose only finding is what it is not.
+// refutedReport is a stall whose only finding is a refutation.
 func refutedReport() *diagnose.Report {
 	r := checkpointReport()
 	r.Verdict = "Mongodb writes stalled for 70.0 s of 5m, every 60.0 s. No cause found in these sources; see what could not be measured. The disk is not the cause."
@@ -173,7 +172,7 @@ func refutedReport() *diagnose.Report {
 	return r
 }
 
-// damagedReport has gaps, damage, and numbers that are no numbers.
+// damagedReport has gaps, damage, and numbers that are not finite.
 func damagedReport() *diagnose.Report {
 	nan := math.NaN()
 	r := checkpointReport()
@@ -196,7 +195,7 @@ func damagedReport() *diagnose.Report {
 	return r
 }
 
-// hostileReport is named by somebody who means harm, in wide, combining and unbreakable text.
+// hostileReport has malicious names, in wide, combining and unbreakable text.
 func hostileReport() *diagnose.Report {
 	long := strings.Repeat("very-long-volume-name-without-any-space", 6)
 	r := checkpointReport()

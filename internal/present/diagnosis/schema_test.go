@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// schemaChecker checks documents against the part of JSON Schema that schema.json uses;
-// any other keyword is a problem by itself, so that none is silently not checked.
-// Stricter than a reader should be, it takes a field that is not described for a mistake.
+// schemaChecker checks documents against the part of JSON Schema that schema.json uses. It reports
+// any other keyword, so that nothing goes unchecked silently. It is stricter than a reader should
+// be: a field that is not described is an error.
 type schemaChecker struct {
 	root, defs map[string]any
 }

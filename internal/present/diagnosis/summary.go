@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// summary says what was looked at, and how much of it stalled.
+// summary says what was examined and how much of it stalled.
 func (d *diagnosed) summary() []document.Term {
 	sources := document.Term{Label: "sources"}
 	if len(d.Sources) == 1 {
@@ -30,10 +30,10 @@ func (d *diagnosed) summary() []document.Term {
 	return append(out, d.claim()...)
 }
 
-// gapShare is the part of the span under which what was watched is said beside it.
+// gapShare is the share of the span below which the measured time is given as well.
 const gapShare = 0.9
 
-// watchedS is how long anything was watched, in seconds; the span where the report does not say.
+// watchedS is how long anything was measured, in seconds; the span if the report does not say.
 func (d *diagnosed) watchedS() float64 {
 	if d.WatchedS > 0 {
 		return d.WatchedS
@@ -41,7 +41,7 @@ func (d *diagnosed) watchedS() float64 {
 	return d.Span.Seconds()
 }
 
-// claim says of what "no stall" is said, and of what not.
+// claim says which operations a "no stall" covers, and which it does not.
 func (d *diagnosed) claim() (out []document.Term) {
 	if d.Stalls.Seconds > 0 || len(d.Judged) == 0 {
 		return nil
@@ -65,7 +65,7 @@ func (d *diagnosed) claim() (out []document.Term) {
 	return out
 }
 
-// sourceLine names a source, with what is known of it.
+// sourceLine names a source, with its known facts.
 func sourceLine(s diagnose.Source) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s (%s", s.Name, s.Kind)

@@ -80,8 +80,8 @@ func TestTextGolden(t *testing.T) {
 	}
 }
 
-// Whatever is reported, lines fit, nothing but our own SGR sequences reaches the
-// terminal, and ASCII is ASCII.
+// In any report, lines fit, only our own SGR sequences reach the terminal, and ASCII output is
+// ASCII.
 func TestTextFits(t *testing.T) {
 	for _, c := range textCases {
 		for _, width := range []int{1, 40, 41, 63, 80, 200} {
@@ -120,14 +120,14 @@ func TestTextZone(t *testing.T) {
 	}
 	out := b.String()
 	if n := strings.Count(out, "CEST"); n != 1 {
-		t.Errorf("the zone is told %d times, want once:\n%s", n, out)
+		t.Errorf("the zone is printed %d times, want once:\n%s", n, out)
 	}
 	if !strings.Contains(out, "17:55:42-17:55:56") {
 		t.Errorf("windows are not in the zone asked for:\n%s", out)
 	}
 }
 
-// Colour adds to the text and takes nothing from it.
+// Colour adds to the text and removes nothing from it.
 func TestTextColorSaysTheSame(t *testing.T) {
 	out := render(t, checkpointReport(), text.Options{Color: true})
 	for _, st := range styles {

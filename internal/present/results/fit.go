@@ -41,7 +41,7 @@ func Fit(f *fit.Fitted) *document.Document {
 	return d
 }
 
-// bounds are what a value may be, where that is known.
+// bounds is a value's range, if it is known.
 func bounds(v *fit.Value) string {
 	switch {
 	case v.Low != nil && v.High != nil:

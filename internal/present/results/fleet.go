@@ -13,15 +13,15 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// How much of a fleet a short text shows: what one acts upon first.
+// How much of a fleet a short text shows: what to act on first.
 const (
 	fleetDatabases = 20
 	fleetMissing   = 8
 	fleetCauses    = 3 // of one database
 )
 
-// Fleet is the diagnosis of many databases: what they have in common, and how each of them is.
-// Times are in the time zone; nil means this machine's.
+// Fleet is the diagnosis of many databases: what they have in common, and the state of each. Times
+// are in the time zone; nil means this machine's.
 func Fleet(r *fleet.Report, zone *time.Location) *document.Document {
 	if zone == nil {
 		zone = time.Local
@@ -135,7 +135,7 @@ func databases(n int) string {
 	return units.Count(int64(n)) + " databases"
 }
 
-// fleetSection lists those that stalled, the most first, and those that could not be judged.
+// fleetSection lists the databases that stalled, worst first, and those that could not be judged.
 func fleetSection(r *fleet.Report) document.Section {
 	stalled := &document.Table{Caption: "Databases that stalled", Short: fleetDatabases, Columns: []document.Column{{Text: "database"}, {Text: "stalled", Number: true}, {Text: "of", Number: true},
 		{Text: "longest", Number: true, Drop: 1}, {Text: "every", Number: true}, {Text: "why"}}}

@@ -8,38 +8,37 @@ import (
 	"plimsoll/internal/present/document"
 )
 
-// An Origin is what a page's figures were made from, so that each of them leads to it.
+// An Origin is the input of a page's figures, so that each figure can link to it.
 type Origin struct {
-	// File is the scenario as commands name it, and Text what it says; without them the page says
-	// less.
+	// File is the scenario's name in commands, and Text is its content; without them the page has
+	// less evidence.
 	File string
 	Text []byte
-	// Sets are each result's assignments over it, as --set takes them, in the order of the results.
+	// Sets are each result's assignments, as --set takes them, in the order of the results.
 	Sets [][]string
-	// Command is what made the page where that is not simulate: the words behind the program's
-	// name, without -o.
+	// Command is what made the page if that is not simulate: the words after the program's name,
+	// without -o.
 	Command []string
-	// Made is the command that makes File, where nobody wrote it: of a recording.
+	// Made is the command that makes File from a recording, if nobody wrote it by hand.
 	Made string
 	// Program is what made it, with its version.
 	Program string
-	// Prices are what the sums of money were made of.
+	// Prices are the prices behind the sums of money.
 	Prices []Price
 }
 
-// A Price is a product of the catalogue with where its price is from.
+// A Price is a product of the catalogue with the source of its price.
 type Price struct {
 	Product string // "gp3", as `plimsoll catalog show` takes it
 	Source  string // who says so, and the date
 }
 
-// A ledger is the evidence that a page's figures link to, in the order in which it was first asked
-// for.
+// A ledger is the evidence that a page's figures link to, in the order of first use.
 type ledger struct {
 	Origin
 	list  []*document.Evidence
 	index map[string]string // addresses by what it says
-	again string            // the address of how the page is made again
+	again string            // the address of how to make the page again
 	ran   map[string]string // addresses of results' runs, by variant
 	first string            // of the first one's
 	real  bool              // a real engine ran: the model's names of devices and cycles are not those of its recording
@@ -53,7 +52,7 @@ func newLedger(o Origin) *ledger {
 	return &ledger{Origin: o, index: map[string]string{}, ran: map[string]string{}}
 }
 
-// cite gives the address of a piece of evidence, which is told once.
+// cite returns the address of a piece of evidence, adding it only once.
 func (g *ledger) cite(e document.Evidence) string {
 	key := e.Name + strings.Join(e.Fields, " ") + strings.Join(e.Commands, " ")
 	if href, ok := g.index[key]; ok {
@@ -66,8 +65,8 @@ func (g *ledger) cite(e document.Evidence) string {
 	return e.Href()
 }
 
-// rests has the figures of a row lead to their evidence, and its first cell tell that evidence's
-// number.
+// rests links the figures of a row to their evidence, and puts that evidence's number into the
+// first cell.
 func rests(href string, row []document.Cell) []document.Cell {
 	for i := range row {
 		switch c := &row[i]; {
@@ -80,7 +79,7 @@ func rests(href string, row []document.Cell) []document.Cell {
 	return row
 }
 
-// section tells all evidence, and the scenario that it points to; nothing if no figure leads to
+// section lists all evidence, and the scenario that it refers to; nothing if no figure links to
 // any.
 func (g *ledger) section() []document.Section {
 	if len(g.list) == 0 {
@@ -101,13 +100,13 @@ func (g *ledger) section() []document.Section {
 }
 
 const (
-	// linesMax and lineBytesMax bound what is shown of a scenario: a page is no archive of recorded
-	// rates.
+	// linesMax and lineBytesMax bound how much of a scenario is shown: a page is not an archive of
+	// recorded rates.
 	linesMax     = 300
 	lineBytesMax = 400
 )
 
-// lines are the scenario's, as far as they are shown.
+// lines are the scenario's lines, as far as they are shown.
 func (g *ledger) lines() []string {
 	text := strings.TrimRight(strings.TrimPrefix(string(g.Text), "\ufeff"), "\r\n\t ")
 	if text == "" {
@@ -127,9 +126,8 @@ func (g *ledger) lines() []string {
 	return out
 }
 
-// where gives the lines on which the scenario says something: the first of a key at its left edge,
-// or the entry of that name below it. What it does not say in such lines leads to the scenario as a
-// whole.
+// where returns the lines of the scenario that set something: the first of a key at its left edge,
+// or the entry of that name below it. If there are none, it returns the entire scenario.
 func (g *ledger) where(keys ...string) []document.Cell {
 	var out []document.Cell
 	lines := g.lines()
@@ -153,7 +151,7 @@ func (g *ledger) where(keys ...string) []document.Cell {
 	return out
 }
 
-// simulated is the command that runs the scenario with assignments over it.
+// simulated is the command that runs the scenario with assignments.
 func (g *ledger) simulated(sets []string) string {
 	return call(append([]string{"simulate", g.File}, assigned(sets)...)...)
 }
@@ -201,7 +199,7 @@ func (g *ledger) priced() string {
 	return g.cite(e)
 }
 
-// accurate is what the model's error bar rests on.
+// accurate is the evidence for the model's error bar.
 func (g *ledger) accurate() string {
 	return g.cite(document.Evidence{Name: "The model's error", Text: "docs/models.md, \"Beside real engines\".",
 		Commands: []string{"plimsoll lab table examples/lab --measured examples/lab/measured.json"}})

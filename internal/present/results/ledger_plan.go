@@ -20,7 +20,7 @@ func (g *ledger) called() string {
 	return call(g.Command...)
 }
 
-// page is how the page itself is made again; "" where its origin does not say.
+// page is the command that makes the page again; "" if its origin does not say.
 func (g *ledger) page(name string) string {
 	if len(g.Command) == 0 || g.again != "" {
 		return g.again
@@ -37,7 +37,7 @@ func (g *ledger) page(name string) string {
 	return g.again
 }
 
-// layout is the run that a layout's figures are of.
+// layout is the run behind a layout's figures.
 func (g *ledger) layout(l *plan.Layout) string {
 	name := "Layout"
 	if len(l.Sets) == 0 {
@@ -46,7 +46,7 @@ func (g *ledger) layout(l *plan.Layout) string {
 	return g.cite(document.Evidence{Name: name, Commands: []string{g.simulated(l.Sets)}})
 }
 
-// lost is of the layouts that were rejected: their rows hold the assignments.
+// lost is the evidence of rejected layouts: their rows hold the assignments.
 func (g *ledger) lost() string {
 	return g.cite(document.Evidence{Name: "Layouts that lost", Text: "Append the row's assignments to this:", Commands: []string{g.simulated(nil)}})
 }
@@ -63,7 +63,7 @@ func orderText(l *plan.Layout) string {
 	return strings.Join(out, " ")
 }
 
-// walked is where the model's figure of a case stands, in the result of one of its variants.
+// walked is the position of the model's figure of a case in the result of one of its variants.
 func (g *ledger) walked(c *casebook.Case, f casebook.WalkedFigure) string {
 	if f.Got == nil {
 		return ""
@@ -76,7 +76,7 @@ func (g *ledger) walked(c *casebook.Case, f casebook.WalkedFigure) string {
 	return g.cite(document.Evidence{Name: figureLabel(f), Text: text, Fields: []string{f.Model}})
 }
 
-// published is where a case's published figures are from.
+// published is the source of a case's published figures.
 func (g *ledger) published(c *casebook.Case) string {
 	file := filepath.Join(filepath.Dir(g.File), "case.yaml") // beside the scenario
 	return g.cite(document.Evidence{Name: "Published", Text: document.Sentence(c.Published) + " Each figure is in " + file + "."})

@@ -13,8 +13,8 @@ import (
 )
 
 // Proof is a comparison of two recordings: the verdict, each figure's change with its interval,
-// drawn and as a table, whether the same was asked of both, and what the intervals rest on. Times
-// are in the time zone; nil means UTC.
+// drawn and as a table, whether both had the same load, and what the intervals rest on. Times are
+// in the time zone; nil means UTC.
 func Proof(pack *rules.Pack, r *prove.Report, zone *time.Location) *document.Document {
 	if zone == nil {
 		zone = time.UTC
@@ -61,7 +61,7 @@ func proofFacts(r *prove.Report) []document.Fact {
 	return out
 }
 
-// requiredFact is how many of the requirements are met, and which is not; false if there are none.
+// requiredFact is how many of the requirements are met, and which are not; false if there are none.
 func requiredFact(all []prove.Requirement) (document.Fact, bool) {
 	if len(all) == 0 {
 		return document.Fact{}, false
@@ -81,7 +81,7 @@ func requiredFact(all []prove.Requirement) (document.Fact, bool) {
 	return out, true
 }
 
-// verdictClass is how a verdict is coloured; the words say the same.
+// verdictClass is a verdict's colour; the words say the same.
 func verdictClass(v prove.Verdict) string {
 	switch v {
 	case prove.Better:
@@ -92,7 +92,7 @@ func verdictClass(v prove.Verdict) string {
 	return ""
 }
 
-// figuresSection has each figure's name lead to the first query it was read with.
+// figuresSection links each figure's name to the first query that it was read with.
 func figuresSection(r *prove.Report, q *document.Queries) document.Section {
 	tab := &document.Table{Caption: "Figures before and after", Columns: []document.Column{{Text: "figure"}, {Text: "before", Number: true}, {Text: "after", Number: true}, {Text: "change", Number: true},
 		{Text: prove.Percent(r.Confidence) + " interval", Number: true}, {Text: "verdict"}}}
@@ -122,7 +122,7 @@ func figuresSection(r *prove.Report, q *document.Queries) document.Section {
 	return out
 }
 
-// recordSection says how long to record for the figures that cannot be told.
+// recordSection says how long to record for the figures that are not yet measurable.
 func recordSection(r *prove.Report) []document.Section {
 	tab := &document.Table{Caption: "How long to record", Columns: []document.Column{{Text: "figure"}, {Text: "record both", Number: true}, {Text: "to tell"}}}
 	for i := range r.Figures {
@@ -173,7 +173,7 @@ func requirementsSection(r *prove.Report) document.Section {
 	return document.Section{ID: "required", Title: "Required", Parts: []document.Part{{Table: tab}}}
 }
 
-// sidesSection says what was compared, and whether the same was asked of both.
+// sidesSection says what was compared, and whether both had the same load.
 func sidesSection(r *prove.Report, loc *time.Location) document.Section {
 	var sides []document.Term
 	for _, s := range []struct {
@@ -210,7 +210,7 @@ func sidesSection(r *prove.Report, loc *time.Location) document.Section {
 	return document.Section{ID: "sides", Title: "What was compared", Parts: parts}
 }
 
-// basisTable says what figures were computed from, each basis with the figures it is of.
+// basisTable lists what figures were computed from, each with its figures.
 func basisTable(r *prove.Report) *document.Table {
 	tab := &document.Table{Caption: "What the figures were computed from", Columns: []document.Column{{Text: "figures"}, {Text: "computed from"}}}
 	index := map[string]int{}

@@ -72,7 +72,7 @@ func Rule(r *rules.Description, page []byte) *document.Document {
 	return d
 }
 
-// RuleTests is what became of the cases of rules' test scripts.
+// RuleTests is the result of the rules' test scripts.
 func RuleTests(all []ruletest.Result) *document.Document {
 	d := &document.Document{Kind: "Rule tests", Title: "Tests of rules"}
 	tab := &document.Table{Caption: "Cases that failed", Columns: []document.Column{{Text: "rule"}, {Text: "case"}, {Text: "failure"}}}

@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/model/simulate"
 )
 
-// optional prints a value that may not be known.
+// optional prints a value that may be unknown.
 func optional(x *float64, unit string) string {
 	if x == nil {
 		return "–"
@@ -17,7 +17,7 @@ func optional(x *float64, unit string) string {
 	return units.Value(*x, unit)
 }
 
-// change is how far a value is from another: a percentage, a factor from 10 on, a difference of
+// change is the difference between two values: a percentage, a factor from 10 on, an amount for
 // money.
 func change(base, x *float64, unit string) string {
 	switch {
