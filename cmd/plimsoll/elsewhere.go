@@ -17,13 +17,13 @@ import (
 // live source and a server have no end. what says what there is nothing of.
 func (o *sourceOptions) elsewhere(ctx context.Context, a *app, args []string, what string) error {
 	if o.fromAt.IsZero() && o.toAt.IsZero() || ctx.Err() != nil {
-		return nil
+		return nil //nolint:nilerr // an interrupted run has its own error
 	}
 	all := *o
 	all.fromAt, all.toAt = time.Time{}, time.Time{}
 	s := &spans{}
 	if err := all.spans(ctx, a, args, s); err != nil || s.from.IsZero() {
-		return nil // the first error says more
+		return nil //nolint:nilerr // the first error says more
 	}
 	if (o.toAt.IsZero() || !o.toAt.Before(s.from)) && (o.fromAt.IsZero() || !o.fromAt.After(s.to)) {
 		return nil // it is not all elsewhere

@@ -110,7 +110,7 @@ func (f *folder) open(s *Stream) (*os.File, error) {
 // openUnlinked makes a file and unlinks it.
 func openUnlinked(dir string, flags int) (*os.File, error) {
 	for {
-		path := filepath.Join(dir, namePrefix+strconv.FormatUint(rand.Uint64(), 10))
+		path := filepath.Join(dir, namePrefix+strconv.FormatUint(rand.Uint64(), 10)) //nolint:forbidigo // a name that nobody can guess
 		file, err := os.OpenFile(path, flags|os.O_CREATE|os.O_EXCL, 0o600)
 		if errors.Is(err, os.ErrExist) {
 			continue

@@ -116,6 +116,7 @@ func closeFile(f *os.File) error {
 	return f.Close()
 }
 
+// PID returns the process id.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
 // Done is closed when it has ended.

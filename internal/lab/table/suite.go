@@ -139,6 +139,7 @@ type Verdict struct {
 // Holds is a verdict in one word.
 type Holds string
 
+// The verdicts.
 const (
 	Better  Holds = "holds"
 	Nothing Holds = "changes nothing here"

@@ -21,6 +21,7 @@ import (
 // A Kind is the kind of figure in a row.
 type Kind = simulate.Kind
 
+// The kinds of figures.
 const (
 	Rate     = simulate.Rate
 	Duration = simulate.Duration

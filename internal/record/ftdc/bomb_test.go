@@ -38,12 +38,7 @@ func TestBombs(t *testing.T) {
 	} {
 		t.Run(b.name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "metrics.bomb")
-			text := b.file()
-			if err := os.WriteFile(file, text, 0o600); err != nil {
-				t.Fatal(err)
-			}
-			size := len(text)
-			text = nil
+			size := writeBomb(t, file, b.file)
 			defer debug.SetMemoryLimit(debug.SetMemoryLimit(limit))
 			runtime.GC()
 			before, allocated := heap()
@@ -176,3 +171,13 @@ func (c *counter) Append(_ context.Context, b *recording.Batch) error {
 
 func (*counter) Note(recording.Note)     {}
 func (*counter) Source(recording.Source) {}
+
+// writeBomb writes a file and returns its size; its bytes are garbage afterwards.
+func writeBomb(t *testing.T, path string, file func() []byte) int {
+	t.Helper()
+	text := file()
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return len(text)
+}

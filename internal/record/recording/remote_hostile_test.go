@@ -35,9 +35,13 @@ func TestPushToNoReceiver(t *testing.T) {
 		answer http.HandlerFunc
 		want   string
 	}{
-		"a redirect loop": {func(w http.ResponseWriter, req *http.Request) { http.Redirect(w, req, req.URL.String(), 307) }, "it redirects"},
-		"another server":  {func(w http.ResponseWriter, req *http.Request) { http.Redirect(w, req, other, 308) }, "it redirects to " + other},
-		"a page by GET":   {func(w http.ResponseWriter, req *http.Request) { http.Redirect(w, req, other, 302) }, "it redirects"},
+		"a redirect loop": {func(w http.ResponseWriter, req *http.Request) {
+			http.Redirect(w, req, req.URL.String(), http.StatusTemporaryRedirect)
+		}, "it redirects"},
+		"another server": {func(w http.ResponseWriter, req *http.Request) {
+			http.Redirect(w, req, other, http.StatusPermanentRedirect)
+		}, "it redirects to " + other},
+		"a page by GET": {func(w http.ResponseWriter, req *http.Request) { http.Redirect(w, req, other, http.StatusFound) }, "it redirects"},
 		"hidden": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Location", "http://me:s3cret@h/?token=s3cret")
 			w.WriteHeader(301)

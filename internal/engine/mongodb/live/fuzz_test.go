@@ -2,6 +2,7 @@ package live
 
 import (
 	"encoding/binary"
+	"errors"
 	"io"
 	"net"
 	"testing"
@@ -75,7 +76,7 @@ func FuzzFraming(f *testing.F) {
 		for {
 			n, err := c.Read(b)
 			got = append(got, b[:n]...)
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				break
 			}
 			if err != nil {
