@@ -23,7 +23,7 @@ func testApp(args ...string) (a *app, stdout, stderr *bytes.Buffer) {
 		stdout: stream{Writer: stdout, columns: none}, stderr: stream{Writer: stderr, columns: none}}, stdout, stderr
 }
 
-// Every command's help tells the exit codes, and what can be run has an example.
+// Every command's help lists the exit codes, and every runnable command has an example.
 func TestEveryHelpTellsExitCodes(t *testing.T) {
 	a, _, _ := testApp()
 	var visit func(c *cobra.Command)

@@ -17,7 +17,7 @@ var helpTexts embed.FS
 // until then.
 const helpList = "{{list}}"
 
-// examplesHeading stands alone on the line before the examples of a help text.
+// examplesHeading is the line before the examples of a help text.
 const examplesHeading = "EXAMPLES"
 
 // describe sets the help texts of a command and its subcommands.

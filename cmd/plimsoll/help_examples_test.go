@@ -12,10 +12,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// An end is what an example comes to where it does not simply succeed.
+// An end is an example's expected result if it does not simply succeed.
 type end struct {
 	code   int
-	stderr string // a regular expression of what it says there
+	stderr string // a regular expression for its message
 	// orFine: what is measured may as well be good.
 	orFine bool
 	// slow examples take seconds of CPU and are run with CI_FULL=1 alone.
@@ -67,8 +67,7 @@ var ends = map[string]end{
 	"plimsoll diagnose incident -o json --fail-on":       {code: exitFindings, stderr: `critical`},
 }
 
-// examplePlace puts what a test has in the place of what an operator has, and seconds in that of
-// minutes.
+// examplePlace replaces an operator's names by a test's, and minutes by seconds.
 var examplePlace = strings.NewReplacer(
 	"sudo plimsoll", "plimsoll",
 	"/var/lib/mongodb/diagnostic.data", "diagnostic.data",
@@ -85,7 +84,7 @@ var examplePlace = strings.NewReplacer(
 	"plimsoll watch", "plimsoll watch --every 1s --web.listen-address 127.0.0.1:0",
 )
 
-// placed is an example as it is run here, and what it is to come to.
+// placed is an example as it is run here, and its expected result.
 func placed(example string) (line string, want end, begin string) {
 	line = examplePlace.Replace(example)
 	for b, e := range ends {
@@ -107,7 +106,7 @@ func exampleLines(c *cobra.Command) []string {
 	return out
 }
 
-// Whoever changes an example is told which expectation went with it.
+// A changed example is reported with the expectation that belonged to it.
 func TestExpectedEndsAreOfExamples(t *testing.T) {
 	a, _, _ := testApp()
 	used := map[string]bool{}

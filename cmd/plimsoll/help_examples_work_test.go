@@ -183,7 +183,7 @@ type ran struct {
 	cpu            time.Duration // of all the processes it started
 }
 
-// stuckAfter ends a line that does not end by itself.
+// stuckAfter ends a command that does not end by itself.
 const stuckAfter = 5 * time.Minute
 
 // run runs a line in a folder, as a shell does; a watch is ended, as by systemd, once it has a
@@ -223,8 +223,8 @@ func (w *exampleWork) run(t *testing.T, dir, line string) ran {
 	return ran{code: p.ExitCode(), stdout: stdout.String(), stderr: stderr.String(), cpu: p.UserTime() + p.SystemTime()}
 }
 
-// diagnosed waits until a watch, which tells on stderr where it listens, has a diagnosis; false if
-// it ends before.
+// diagnosed waits until a watch, which prints its address on stderr, has a diagnosis; false if it
+// ends before.
 func diagnosed(stderr *safeBuffer, ended <-chan struct{}) bool {
 	for {
 		select {

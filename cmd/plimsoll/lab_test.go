@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/lab/mount"
 )
 
-// labAvailable tells whether volumes can be mounted here.
+// labAvailable reports whether volumes can be mounted here.
 func labAvailable() bool { return blockdev.Available() == nil }
 
 // unmountBelow takes away what a script that failed has left mounted.

@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/engine/mongodb/mongotest"
 )
 
-// mongodbServer serves what a real mongod once told of itself, as if that were now, and puts its
+// mongodbServer serves a real mongod's recorded answers as if they were current, and puts its
 // address into a variable: mongodb-server VARIABLE CAPTURE [USER PASSWORD [REFUSED...]].
 func mongodbServer(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 || len(args) == 3 {

@@ -8,14 +8,14 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// newLabCommand stands in for the lab on other systems: its volumes are loop devices and FUSE.
+// newLabCommand replaces the lab on other systems: its volumes need loop devices and FUSE.
 func newLabCommand(*app) *cobra.Command {
 	return onLinuxOnly("lab", "Try it on an emulated volume (Linux only)",
 		"loop devices, FUSE and mounts", "plimsoll simulate SCENARIO predicts the same here")
 }
 
-// newProbeCommand stands in for the measurement of a device on other systems: it needs Linux's
-// direct I/O calls.
+// newProbeCommand replaces the probe of a device on other systems: it needs Linux's direct I/O
+// calls.
 func newProbeCommand(*app) *cobra.Command {
 	return onLinuxOnly("probe", "Measure a device under the I/O that databases make (Linux only)",
 		"Linux's asynchronous direct I/O", "run it on the server whose device it is")

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// labAvailable tells whether volumes can be mounted here.
+// labAvailable reports whether volumes can be mounted here.
 func labAvailable() bool { return false }
 
 // unmountBelow has nothing to do where nothing is mounted.

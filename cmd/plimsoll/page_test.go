@@ -32,7 +32,7 @@ func out(t *testing.T, want int, args ...string) string {
 
 var evidencePres = regexp.MustCompile(`(?s)<li id="e\d+"><strong>([^<]*)</strong>.*?</li>`)
 
-// evidenceOf is what stands in the evidence of a page: commands, line by line, and PromQL.
+// evidenceOf returns a page's evidence: commands, line by line, and PromQL.
 func evidenceOf(t *testing.T, page string) (commands, promQL []string) {
 	t.Helper()
 	pre := regexp.MustCompile(`(?s)<pre( class="promql")?>(.*?)</pre>`)
@@ -121,7 +121,7 @@ func TestEvidenceOfSimulation(t *testing.T) {
 			results = append(results, r)
 		case args[1] == "catalog":
 			if text := out(t, exitFine, args[1:]...); !strings.Contains(text, "SOURCES") {
-				t.Errorf("%s tells no source", c)
+				t.Errorf("%s names no source", c)
 			}
 		}
 	}

@@ -103,7 +103,7 @@ func TestMeterOnTerminal(t *testing.T) {
 func TestTallySum(t *testing.T) {
 	var empty tally
 	if w := empty.sum(); w.done != 0 || w.total != 0 {
-		t.Errorf("nothing started comes to %+v", w)
+		t.Errorf("nothing started, and the result is %+v", w)
 	}
 	ta := &tally{}
 	file, live := ta.start(false), ta.start(true)

@@ -82,8 +82,8 @@ func iostatLog(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(cappedVolume(minutes, burst)), 0o644))
 }
 
-// cappedVolume is the log that `iostat -dxkt 1` writes of a volume with a cap of 3,000 IOPS: it
-// stands there for the last burst seconds of every minute.
+// cappedVolume is the log that `iostat -dxkt 1` writes for a volume with a cap of 3,000 IOPS,
+// reached in the last burst seconds of every minute.
 func cappedVolume(minutes, burst int) string {
 	var b strings.Builder
 	b.WriteString("Linux 6.1.0-18-amd64 (db) \t2026-07-20 \t_x86_64_\t(8 CPU)\n\n")

@@ -17,8 +17,8 @@ const (
 	secretLast  = "w9Kv"
 )
 
-// secretive are addresses whose password has characters that nobody escaped, at a port where
-// nothing listens, and such that are mistaken.
+// secretive are addresses with unescaped characters in the password, at a port where nothing
+// listens, and malformed addresses.
 func secretive() []string {
 	var out []string
 	schemes := []string{"mongodb", "postgres", "etcd", "http", "https", "mysql", "etcds", "mongodb+srv", "postgresql"}

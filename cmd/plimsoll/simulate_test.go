@@ -104,7 +104,8 @@ func TestSimulateJSON(t *testing.T) {
 	}
 }
 
-// TestSimulateWarns: of what is taken but may not be meant, once, and of which variant.
+// TestSimulateWarns: settings that are valid but may be unintended give one warning, which names
+// the variant.
 func TestSimulateWarns(t *testing.T) {
 	a, _, stderr := testApp("simulate", "testdata/simulate/appends.yaml", "--set", "run.duration=2s", "--set", "host={instance: m6i.large}",
 		"--compare", "fast: volumes.wal={type: io2, size: 200GiB, iops: 60000}", "--compare", "small: volumes.wal={type: gp3, size: 20GiB}")

@@ -4,8 +4,8 @@ package main
 
 import "syscall"
 
-// restrictUmask makes sure that nobody else can write to the files that this process makes, and
-// that the process can read them itself, whatever it was started with.
+// restrictUmask ensures that no other user can write to the files that this process makes, and that
+// the process can read them itself, whatever umask it inherited.
 func restrictUmask() { syscall.Umask(restricted(syscall.Umask(0o777))) }
 
 // restricted is a umask that leaves the owner's rights. One that gives write permission to everybody

@@ -164,7 +164,7 @@ func (o *watchOptions) Run(ctx context.Context, a *app, args []string) (err erro
 	return o.watch(ctx, watch.New(watched, opt), server, log)
 }
 
-// watch watches and serves, and logs in the end what that cost.
+// watch watches and serves, and at the end logs the cost.
 func (o *watchOptions) watch(ctx context.Context, w *watch.Watch, server *watch.Server, log *slog.Logger) error {
 	defer watch.OneCore()()
 	began := time.Now()

@@ -2,13 +2,13 @@
 // published figures.
 //
 // A case is a folder: case.yaml tells the story in steps (symptom, cause, benchmark, fix, proof,
-// trade-off) with the figures that were published, and scenario.yaml is what was deployed, as
-// [scenario] has it. Variants are the same scenario with some values set otherwise. Walking a case
-// simulates every variant, lets diagnose judge the recording of the first, and prints each
-// published figure with the model's beside it and the deviation. Then the arc is walked to its end:
-// plan finds the cheapest layout that meets the case's objective, emit writes its files, and prove
-// compares a recording of before with one of after. A published figure is never what a model is
-// held to: some are wrong, and the case says which, why, and what the model finds instead.
+// trade-off) with the published figures, and scenario.yaml is what was deployed, as [scenario] has
+// it. Variants are the same scenario with some values changed. Walking a case simulates every
+// variant, diagnoses the recording of the first, and prints each published figure with the model's
+// beside it and the deviation. Then plan finds the cheapest layout that meets the case's objective,
+// emit writes its files, and prove compares a recording from before with one from after. Models are
+// never calibrated to a published figure: some are wrong, and the case says which, why, and what
+// the model finds instead.
 //
 // Five cases are embedded; any folder of the same shape can be walked too.
 package casebook
@@ -34,32 +34,32 @@ import (
 //go:embed cases
 var embedded embed.FS
 
-// A Case is a published case as its case.yaml tells it.
+// A Case is a published case as read from its case.yaml.
 type Case struct {
 	// Name is its folder's.
 	Name string `yaml:"-" json:"name"`
 	// Title is one line.
 	Title string `yaml:"title" json:"title"`
-	// Published says who runs what where, as published.
+	// Published says who runs what, and where, according to the publication.
 	Published string `yaml:"published" json:"published"`
-	// Assumed lists what the publication does not tell and the scenario therefore assumes.
+	// Assumed lists what the publication leaves out and the scenario therefore assumes.
 	Assumed []string `yaml:"assumed" json:"assumed"`
-	// Calibrated says which parameters of the model were set with these very figures; empty:
-	// none was, and each deviation is the model's error.
+	// Calibrated says which of the model's parameters were set from these very figures; empty: none
+	// were, and each deviation is the model's error.
 	Calibrated string `yaml:"calibrated" json:"calibrated,omitempty"`
-	// Variants are simulated; the first is what stalled.
+	// Variants are simulated; the first is the one that stalled.
 	Variants []Variant `yaml:"variants" json:"variants"`
 	// Steps are the arc.
 	Steps []Step `yaml:"steps" json:"steps"`
-	// Corrections are where the published claim is wrong.
+	// Corrections are published claims that are wrong.
 	Corrections []Correction `yaml:"corrections" json:"corrections"`
-	// Layout, if not nil, is what the arc ends with: a plan, its files and a proof.
+	// Layout, if not nil, is the end of the case: a plan, its files and a proof.
 	Layout *Layout `yaml:"layout" json:"layout,omitempty"`
 
 	scenario []byte // scenario.yaml
 }
 
-// A Variant is the case's scenario with some values set otherwise.
+// A Variant is the case's scenario with some values changed.
 type Variant struct {
 	Name  string `yaml:"name" json:"name"`
 	About string `yaml:"about" json:"about"`
@@ -77,19 +77,19 @@ type Step struct {
 // The steps of the arc, in order.
 var arc = []string{"symptom", "cause", "benchmark", "fix", "proof", "trade-off"}
 
-// A Figure is a published number and where the model's stands.
+// A Figure is a published number and the position of the model's figure.
 type Figure struct {
 	Name string `yaml:"name" json:"name"`
-	// Variant is the one it is about; empty: the first.
+	// Variant is the figure's variant; empty: the first.
 	Variant string `yaml:"variant" json:"variant,omitempty"`
-	// Published is the figure, or both ends of a range, in Unit; none: not published, the
-	// model's alone.
+	// Published is the figure, or both ends of a range, in Unit; none: not published, only
+	// modelled.
 	Published []float64 `yaml:"published" json:"published,omitempty"`
 	// Unit is "seconds", "bytes", "bytes/s", "1/s", "ratio", "USD/month", or none.
 	Unit string `yaml:"unit" json:"unit,omitempty"`
-	// Model is where it stands in the JSON of a simulation's result: "writes.all.p99_seconds". Two
-	// places with " / " or " - " between are divided or subtracted; "variant:" before a place takes
-	// it from that variant. Empty: the model cannot tell, and Note says why.
+	// Model is the position in the JSON of a simulation's result: "writes.all.p99_seconds". Two
+	// positions with " / " or " - " between are divided or subtracted; "variant:" before a position
+	// takes it from that variant. Empty: not modelled, and Note says why.
 	Model string `yaml:"model" json:"model,omitempty"`
 	Note  string `yaml:"note" json:"note,omitempty"`
 }
@@ -98,7 +98,7 @@ type Figure struct {
 type Correction struct {
 	Claim string `yaml:"claim" json:"claim"`
 	Truth string `yaml:"truth" json:"truth"`
-	// Figures, if any, are what the model finds about it.
+	// Figures, if any, are the model's figures about the claim.
 	Figures []Figure `yaml:"figures" json:"figures,omitempty"`
 }
 
@@ -115,8 +115,8 @@ func Names() []string {
 	return names
 }
 
-// Open gives an embedded case by its name or its number, counted from 1. The error names the cases
-// there are.
+// Open returns an embedded case by its name or its number, counted from 1. The error lists the
+// cases.
 func Open(name string) (*Case, error) {
 	entries, err := fs.ReadDir(embedded, "cases")
 	if err != nil {
@@ -143,7 +143,7 @@ func (c *Case) file(all []engine.Engine) *scenario.File {
 // fileBytesMax bounds a file of a case.
 const fileBytesMax = 1 << 20
 
-// variantsMax bounds how many simulations one case asks for.
+// variantsMax bounds how many simulations one case may ask for.
 const variantsMax = 32
 
 // Read reads a case from its folder. The error names the file and, where it can, the line.
@@ -174,14 +174,14 @@ func readBounded(folder fs.FS, file string) ([]byte, error) {
 		return nil, fmt.Errorf("a case is a folder with case.yaml and scenario.yaml: %w", err)
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, fileBytesMax+1)) // its size may say nothing: a device has none
+	text, err := io.ReadAll(io.LimitReader(f, fileBytesMax+1)) // a device's size may be 0, so a size proves nothing
 	if err == nil && len(text) > fileBytesMax {
 		err = fmt.Errorf("%s: more than the 1 MiB that a case's file may have", file)
 	}
 	return text, err
 }
 
-// check finds what decoding does not: variants that are not there, places that cannot be read.
+// check finds what decoding does not: missing variants, and positions that cannot be read.
 func (c *Case) check() error {
 	if c.Layout != nil {
 		if len(c.Layout.Objective) == 0 {

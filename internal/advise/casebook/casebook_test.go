@@ -93,7 +93,7 @@ func TestDeviation(t *testing.T) {
 	}
 }
 
-// A person's own case is told what is wrong with it.
+// Errors in a user's own case are reported.
 func TestBadCases(t *testing.T) {
 	const good = "title: t\npublished: p\nvariants: [{name: a, about: x}]\n"
 	for text, want := range map[string]string{
@@ -126,7 +126,8 @@ func TestBadCases(t *testing.T) {
 	}
 }
 
-// TestHostileCase: what a folder holds is refused in a line that names the file, and costs nothing.
+// TestHostileCase: a folder's bad content is refused with one line that names the file, and costs
+// nothing.
 func TestHostileCase(t *testing.T) {
 	figure := "variants: [{name: a}]\nsteps: [{step: symptom, text: x, figures: [{name: f, published: [.nan], note: n}]}]\n"
 	for name, want := range map[string]string{

@@ -12,18 +12,19 @@ import (
 	"plimsoll/internal/model/simulate"
 )
 
-// A Tried is what the real engine made of a case's advice, on volumes a fraction of the published
-// ones' size: its figures are not the publication's, but what helped there should help here.
+// A Tried is the result of a case's advice on the real engine, on volumes a fraction of the
+// published ones' size. Its figures are not the publication's, but what helped in the lab should
+// help here.
 type Tried struct {
 	Says  string      `json:"says"`
 	Claim string      `json:"claim,omitempty"`
 	Holds table.Holds `json:"holds"`
-	// Before and After are the figure that was to change, in the lab and in the model.
+	// Before and After are the figure that should change, in the lab and in the model.
 	Before *table.Row `json:"before"`
 	After  *table.Row `json:"after"`
 }
 
-// tried looks up what was measured of a case's advice, and simulates the same.
+// tried looks up the measurements of a case's advice, and simulates the same.
 func tried(ctx context.Context, all []engine.Engine, name string) ([]Tried, error) {
 	suite, err := table.ReadSuite(lab.Files)
 	if err != nil {

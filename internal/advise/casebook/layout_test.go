@@ -8,8 +8,8 @@ import (
 	engines "plimsoll/internal/engine"
 )
 
-// The arc's end of the first case: the plan is the least that reaches the objective, the published
-// sum is added up, the files say what was planned, and the recordings prove it.
+// The end of the first case: the plan is the cheapest that reaches the objective, the published sum
+// is added up, the files contain the plan, and the recordings prove it.
 func TestArcEnds(t *testing.T) {
 	if underRace {
 		t.Skip("hours of virtual time; walked without the race detector")
@@ -39,7 +39,7 @@ func TestArcEnds(t *testing.T) {
 	}
 }
 
-// What only an application can change has no files, and that is no error.
+// A change that only an application can make has no files; that is not an error.
 func TestNoFiles(t *testing.T) {
 	c, err := Open("bucket-granularity")
 	if err != nil {

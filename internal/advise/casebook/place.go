@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// A place is where a number stands in a simulation's result: a path of keys, of one variant.
+// A place is the position of a number in a simulation's result: a path of keys, in one variant.
 type place struct {
 	variant string // "" the figure's own
 	path    []string
@@ -42,7 +42,7 @@ func parsePlace(text string) (expression, error) {
 	return e, nil
 }
 
-// eval gives the expression's value, NaN where the result has none.
+// eval returns the expression's value, NaN if the result has none.
 func (e expression) eval(own string, results map[string]any) (float64, error) {
 	var values []float64
 	for _, p := range e.places {
@@ -69,7 +69,7 @@ func (e expression) eval(own string, results map[string]any) (float64, error) {
 }
 
 // dig walks a decoded JSON document. A list is entered by index, or by the name of one of its
-// members. A null is NaN: not measurable. The error names the keys there are.
+// members. A null is NaN: not measurable. The error lists the keys.
 func dig(doc any, path []string) (float64, error) {
 	at := doc
 	for i, key := range path {
@@ -111,7 +111,7 @@ func step(at any, key string) (any, bool) {
 	return nil, false
 }
 
-// keys lists what there is at a place, sorted, for an error.
+// keys lists the keys at a place, sorted, for an error.
 func keys(at any) string {
 	var names []string
 	switch x := at.(type) {

@@ -13,25 +13,24 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// A Layout is what a case's plan is to reach, what may be changed for it, and what is shown of the
-// files that apply it.
+// A Layout is the objective of a case's plan, what may be changed to reach it, and what is shown of
+// the files that apply it.
 type Layout struct {
-	// Objective is what to reach, as `plan --objective` takes it.
+	// Objective is the objective, as `plan --objective` takes it.
 	Objective []string `yaml:"objective" json:"objective"`
-	// Set are assignments that hold already: the variant that stalls, where that is not the
-	// scenario as it is.
+	// Set are assignments made first: the variant that stalls, if that is not the scenario itself.
 	Set []string `yaml:"set" json:"set,omitempty"`
 	// Keep, Size and QuerySpan are plan's flags of these names.
 	Keep      []string `yaml:"keep" json:"keep,omitempty"`
 	Size      string   `yaml:"size" json:"size,omitempty"`
 	QuerySpan string   `yaml:"query_span" json:"query_span,omitempty"`
-	// To are the targets of `emit`; Show tells by a part of them the lines of their files that are
-	// printed.
+	// To are the targets of `emit`; Show selects the printed lines of their files by a part of
+	// them.
 	To   []string `yaml:"to" json:"to,omitempty"`
 	Show []string `yaml:"show" json:"show,omitempty"`
-	// Record are assignments for the two recordings that are the proof: how long they are.
+	// Record are assignments for the proof's two recordings: how long they are.
 	Record []string `yaml:"record" json:"record,omitempty"`
-	// Published is the publication's own before and after, beside which the proof stands.
+	// Published is the publication's own before and after, shown beside the proof.
 	Published string `yaml:"published" json:"published"`
 }
 
@@ -62,12 +61,12 @@ func (l *Layout) options() (plan.Options, error) {
 	return opt, nil
 }
 
-// A Planned is what the plan came to; what it rejected is left out.
+// A Planned is the plan's result, without what it rejected.
 type Planned struct {
 	Objectives []plan.Objective `json:"objectives"`
 	Now        *plan.Layout     `json:"now"`
-	Chosen     *plan.Layout     `json:"chosen"` // null: no layout that was looked at meets the objectives
-	// Frontier are layouts of which none is both cheaper and better, by price.
+	Chosen     *plan.Layout     `json:"chosen"` // null: no examined layout meets the objectives
+	// Frontier are layouts, by price, none of which is both more expensive and worse than another.
 	Frontier   []*plan.Layout   `json:"frontier"`
 	Statements []plan.Statement `json:"statements"`
 	Sizing     *plan.Sizing     `json:"sizing"`
@@ -75,16 +74,16 @@ type Planned struct {
 	ErrorBar   string           `json:"error_bar"`
 }
 
-// A Written is a file that emit writes for the plan, and the lines of it that decide.
+// A Written is a file that emit writes for the plan, and its decisive lines.
 type Written struct {
 	Path  string   `json:"path"`
 	Lines []string `json:"lines,omitempty"`
 }
 
-// shownMax bounds the lines that are shown of a file.
+// shownMax bounds how many lines of a file are shown.
 const shownMax = 8
 
-// planned makes the case's plan, of what is deployed now.
+// planned makes the case's plan from the current deployment.
 func (c *Case) planned(ctx context.Context, now *scenario.Scenario, opt Options) (*Planned, error) {
 	want, err := c.Layout.options()
 	if err != nil {
@@ -99,8 +98,8 @@ func (c *Case) planned(ctx context.Context, now *scenario.Scenario, opt Options)
 	return &Planned{p.Objectives, p.Now, p.Chosen, p.Frontier, p.Statements, p.Sizing, p.Searched, p.ErrorBar()}, nil
 }
 
-// written are the files that lead from one scenario to another, README first; none of a change that
-// only an application can make.
+// written are the files that lead from one scenario to another, README first; none for a change
+// that only an application can make.
 func (c *Case) written(all []engine.Engine, before, after *scenario.Scenario, sets []string) ([]Written, error) {
 	l, err := emit.NewLayout(all, before, after, c.Name+"/scenario.yaml", sets)
 	if err != nil {

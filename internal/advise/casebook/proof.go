@@ -15,9 +15,9 @@ import (
 	"plimsoll/internal/record/recording"
 )
 
-// proven compares two simulated recordings, of what is deployed and of what the plan chose, as
-// `plimsoll prove` compares those of production. They have other seeds: of one seed both would have
-// the same arrivals, which production never has.
+// proven compares two simulated recordings, of the current deployment and of the plan's choice, as
+// `plimsoll prove` compares those of production. They have different seeds: with one seed both
+// would have the same arrivals, which never happens in production.
 func (c *Case) proven(ctx context.Context, before, after *scenario.Scenario, p *Planned, opt Options) (*prove.Report, error) {
 	opt.stage("recording what the plan changes", 0, 0)
 	sides := []struct {
@@ -45,7 +45,7 @@ func (c *Case) proven(ctx context.Context, before, after *scenario.Scenario, p *
 	costBefore, costAfter := units.USD(p.Now.MonthlyUSD), units.USD(p.Chosen.MonthlyUSD)
 	bounds := make([]prove.Bound, 0, len(c.Layout.Objective))
 	for _, text := range c.Layout.Objective {
-		if b, err := prove.ParseBound(opt.Pack, text); err == nil { // prove has no maximum, of which a recording tells nothing
+		if b, err := prove.ParseBound(opt.Pack, text); err == nil { // prove has no maximum, which a recording does not contain
 			bounds = append(bounds, b)
 		}
 	}
@@ -56,8 +56,8 @@ func (c *Case) proven(ctx context.Context, before, after *scenario.Scenario, p *
 	})
 }
 
-// ProofFigures are those of the proof that tell a reader something: what clients feel and what
-// checkpoints take, unless it is nothing before and after.
+// ProofFigures are the proof's figures that matter to a reader: what clients feel and how long
+// checkpoints take, unless it is zero before and after.
 func (w *Walk) ProofFigures() []prove.Figure {
 	if w.Proof == nil {
 		return nil

@@ -13,7 +13,7 @@ import (
 )
 
 // The walks are the same on every machine, to the byte. A change of a model shows here as a change
-// of what a reader is told.
+// of the report.
 func TestWalks(t *testing.T) {
 	for _, name := range casebook.Names() {
 		t.Run(name, func(t *testing.T) {

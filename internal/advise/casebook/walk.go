@@ -25,12 +25,12 @@ type Walk struct {
 	Case        *Case              `json:"case"`
 	Steps       []WalkedStep       `json:"steps"`
 	Corrections []WalkedCorrection `json:"corrections"`
-	// Diagnosis is what diagnose says of the first variant's recording.
+	// Diagnosis is the diagnosis of the first variant's recording.
 	Diagnosis *Diagnosis `json:"diagnosis,omitempty"`
-	// Tried is what the real engine made of the case's advice.
+	// Tried is the result of the case's advice on the real engine.
 	Tried   []Tried            `json:"tried,omitempty"`
 	Results []*simulate.Result `json:"results"`
-	// Plan, Files and Proof are the arc's end, where the case says what is to be reached.
+	// Plan, Files and Proof are the end of the case, if the case has an objective.
 	Plan  *Planned      `json:"plan,omitempty"`
 	Files []Written     `json:"files,omitempty"`
 	Proof *prove.Report `json:"proof,omitempty"`
@@ -61,20 +61,19 @@ type WalkedFigure struct {
 	Figure
 	// Got is the model's value; null: it has none, and Note says why.
 	Got *float64 `json:"got"`
-	// Deviation is (model - published) / published, against the nearer end of a published range and
-	// 0 within it; null without either.
+	// Deviation is (model - published) / published, relative to the nearer end of a published range
+	// and 0 within it; null if either is missing.
 	Deviation *float64 `json:"deviation"`
 }
 
 // Options say how a case is walked.
 type Options struct {
-	// Pack is what the first variant is judged by.
+	// Pack judges the first variant.
 	Pack *rules.Pack
-	// Progress, if not nil, is told of each variant as it is done. It may be called by several
-	// goroutines at once.
+	// Progress, if not nil, is called after each variant, possibly by several goroutines at once.
 	Progress func(variant string, done, total int)
-	// Stage, if not nil, is told how far what comes after the variants is; total is 0 where nobody
-	// knows it.
+	// Stage, if not nil, receives the progress of the steps after the variants; total is 0 if it is
+	// not known.
 	Stage func(stage string, done, total int)
 	// NoPlan ends the walk before the plan, which takes longer than all variants.
 	NoPlan bool
@@ -84,9 +83,9 @@ type Options struct {
 	Series bool
 }
 
-// Run simulates a case's variants, as many at once as there are cores, and reads its
-// figures from them. It fails when the scenario is wrong, when a figure's place is not in the
-// result, and when the context ends.
+// Run simulates a case's variants, as many at once as there are cores, and reads its figures from
+// them. It fails if the scenario is wrong, if a figure's position is not in the result, or if the
+// context ends.
 func Run(ctx context.Context, c *Case, opt Options) (*Walk, error) {
 	w := &Walk{Version: 1, Case: c, Results: make([]*simulate.Result, len(c.Variants))}
 	docs := make([]any, len(c.Variants))
@@ -194,7 +193,7 @@ func judge(ctx context.Context, pack *rules.Pack, store *recording.Memory) (*Dia
 	return d, nil
 }
 
-// decoded gives a result as the JSON that others see, so that places mean the same in both.
+// decoded returns a result as others see it in JSON, so that positions mean the same in both.
 func decoded(r *simulate.Result) (any, error) {
 	b, err := json.Marshal(r)
 	if err != nil {
@@ -249,7 +248,7 @@ func readFigures(figures []Figure, results map[string]any) ([]WalkedFigure, erro
 	return out, nil
 }
 
-// deviation is how far got lies from what was published, as a share of it.
+// deviation is the relative difference of got from the published figure.
 func deviation(published []float64, got float64) *float64 {
 	if len(published) == 0 {
 		return nil
@@ -262,7 +261,7 @@ func deviation(published []float64, got float64) *float64 {
 	case got > hi && hi != 0:
 		d = got/hi - 1
 	case got != lo && lo == hi:
-		return nil // against a published zero there is no share
+		return nil // relative to zero there is no share
 	}
 	return &d
 }

@@ -7,10 +7,10 @@ import (
 	engines "plimsoll/internal/engine"
 )
 
-// underRace says that the race detector is on.
+// underRace reports that the race detector is on.
 var underRace bool
 
-// What the cases teach holds whatever the figures are.
+// The lessons of the cases hold, whatever the figures are.
 func TestLessons(t *testing.T) {
 	if underRace {
 		t.Skip("hours of virtual time; walked without the race detector")
@@ -43,7 +43,7 @@ func TestLessons(t *testing.T) {
 // minute.
 var planned = map[string]bool{"checkpoint-gp3": true, "etcd-latency": true}
 
-// walks are kept, since each is minutes or hours of virtual time.
+// walks are kept, because each simulates minutes or hours of virtual time.
 var walks = map[string]*Walk{}
 
 func walk(t *testing.T, name string) *Walk {

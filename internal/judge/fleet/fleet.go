@@ -2,21 +2,20 @@
 // many of them have in common.
 //
 // It adds no judgement of its own. A database of a fleet is a set of series with the same value of
-// some labels ([Census]); its raw samples are asked for, one database at a time on each worker, and
-// judged by package diagnose exactly as a recording of them would be. What a server is asked for
-// are samples, not rates: rate and irate at fixed steps lose and double intervals, each engine
-// extrapolates in a way of its own, and a stall of one interval is what is looked for. So the
-// findings are the same on every engine, and the same as those of `plimsoll diagnose` on a
-// recording of the same samples.
+// some labels ([Census]). Each worker queries the raw samples of one database at a time, and package
+// diagnose judges them exactly as it would a recording of them. Fleet queries samples, not rates:
+// rate and irate at fixed steps lose and double intervals, each engine extrapolates differently, and
+// a stall may last one interval. So the findings are the same on every engine, and the same as those
+// of `plimsoll diagnose` on a recording of the same samples.
 //
-// It is also the cheaper way. A diagnosis reads some fifty series a database; all of them, of one
-// database, come with one request for each three hours, bounded in bytes, while one query for all
-// databases would have to be held whole, twice, before the first could be judged. Before a sample
-// is read its series are counted and its samples estimated ([Census.Estimate]): a query that would
-// be too much is not made.
+// It is also cheaper. A diagnosis reads some fifty series a database. One request returns all of
+// them for one database and three hours, bounded in bytes. One query for all databases would have to
+// be in memory as a whole, twice, before the first could be judged. Before samples are read, the
+// series are counted and their samples estimated ([Census.Estimate]); a query that would be too much
+// is not made.
 //
-// What many databases have in common is then counted ([Group]): the same rule, over so many of
-// them, for so many stalled hours. Money is said only where it is known (see [Price]).
+// It then counts what many databases have in common ([Group]): the same rule, on how many of them,
+// for how many stalled hours. Money is mentioned only where it is known (see [Price]).
 package fleet
 
 import (

@@ -133,7 +133,7 @@ type Figure struct {
 	Unit  string
 }
 
-// A DirtyCounter is an engine with a series of what its cache has yet to write.
+// A DirtyCounter is an engine with a series for the bytes that its cache has yet to write.
 type DirtyCounter interface {
 	// DirtyMetric is the name of the series, in bytes.
 	DirtyMetric() string

@@ -73,7 +73,7 @@ func TestJournalIsARing(t *testing.T) {
 		next(0, 0)
 		clock.Run(vtime.At(time.Minute))
 		if len(seen.at) != 200 {
-			t.Errorf("%s: 100 commits lie in %d blocks, want 200", fs, len(seen.at))
+			t.Errorf("%s: 100 commits are in %d blocks, want 200", fs, len(seen.at))
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// told is a volume that gives the answers it is told to give.
+// told is a volume that gives the answers that a test sets.
 type told struct {
 	volume.Volume
 	next volume.Completion

@@ -27,7 +27,7 @@ import (
 	"plimsoll/internal/base/vtime"
 )
 
-// A FileSystem is what lies between files and their device.
+// A FileSystem is the layer between files and their device.
 type FileSystem string
 
 // The file systems modelled. Their journals cost the same here: 5,014 appends of 2,300 B with

@@ -60,8 +60,8 @@ type promise struct {
 	kept  bool
 }
 
-// Whatever is written when, whoever writes it out: each dirty page is written once, no clean one
-// is, and a sync ends when every page written before it is done.
+// Whatever is written when, and whoever writes it out: each dirty page is written once, no clean
+// page is written, and a sync ends when every page written before it is done.
 func TestNothingIsLost(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var clock vtime.Clock

@@ -103,7 +103,7 @@ func (d *Device) Start(r volume.Request, then Starter, arg uint64) {
 
 // wait puts a thread into the next wait queue.
 func (t *tags) wait(now vtime.Instant, w waiter) {
-	if t.n == 0 { // while nobody waits, nobody counts
+	if t.n == 0 { // nothing is counted while nobody waits
 		t.freed = t.queue.SlotsAt(now).Freed
 	}
 	t.waiting[t.join] = append(t.waiting[t.join], w)

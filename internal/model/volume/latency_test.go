@@ -131,7 +131,7 @@ func TestLatencyTail(t *testing.T) {
 		t.Errorf("%v and %v around one in ten thousand", a, b)
 	}
 	if l.Scaled(2).Quantile(.5) != 2000 || Constant(7).Quantile(.3) != 7 || (Latency{}).Quantile(.5) != 0 {
-		t.Error("scaled, constant or no latency is another")
+		t.Error("a scaled, constant or absent latency has a wrong quantile")
 	}
 }
 

@@ -96,7 +96,7 @@ type Volume interface {
 	State(now vtime.Instant) State
 }
 
-// A State is what a volume's own monitoring would report. Totals are of what was submitted, which
+// A State is what a volume's own monitoring would report. Totals cover what was submitted, which
 // may be issued later than now.
 type State struct {
 	Submitted  [Ops]int64 // requests taken so far

@@ -290,7 +290,7 @@ func TestDocumentSizes(t *testing.T) {
 	}
 }
 
-// Whoever creates the documents gets the sizes that the operations then find.
+// The creator of the documents gets the sizes that the operations then find.
 func TestSizes(t *testing.T) {
 	const seed = 5
 	w := resolved(t, Spec{

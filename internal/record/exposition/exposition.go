@@ -160,8 +160,7 @@ func (f *file) nothing(r *fileReader) error {
 	return fmt.Errorf("metrics file %s holds no sample; save a page with: curl -s http://host:port/metrics", f.from.Path)
 }
 
-// each hands the pages of the file to visit, one after the other, and tells
-// whether any date stood among them.
+// each passes the pages of the file to visit, in order, and reports whether any of them had a date.
 func (f *file) each(ctx context.Context, opt source.Options, loc *time.Location, pass int64, where dates, visit func(*page) error) (dated bool, err error) {
 	in, err := f.from.Open()
 	if err != nil {

@@ -17,7 +17,7 @@ type Member struct {
 	// Instance is the label that distinguishes its series from the others', as in Prometheus:
 	// host:port.
 	Instance string
-	// Tell adds what is known about it beyond its page; may be nil.
+	// Tell adds known facts that are not on its page; may be nil.
 	Tell func(d *recording.Source)
 }
 

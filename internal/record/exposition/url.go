@@ -170,7 +170,7 @@ func (s *scraping) Sample(ctx context.Context, at time.Time) ([]recording.Batch,
 	}
 	if n := s.parser.dropped - dropped; n > 0 {
 		s.m.Drop(n)
-		if dropped == 0 { // said at once, and counted in the end
+		if dropped == 0 { // reported immediately, and counted at the end
 			s.w.Note(recording.Note{Kind: recording.NoteDropped, Source: s.m.name, From: at, Text: overSeries(n)})
 		}
 	}

@@ -96,7 +96,7 @@ func TestSchedule(t *testing.T) {
 	})
 }
 
-// TestEndOfContext: whoever stops watching has what came until then, and no error.
+// TestEndOfContext: when the context ends, the samples so far are kept, without an error.
 func TestEndOfContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 3500*time.Millisecond)

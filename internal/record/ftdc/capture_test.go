@@ -17,8 +17,8 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// realCaptures is where captures of real servers lie, if they do: they hold names of hosts, and are
-// not part of the repository.
+// realCaptures is the folder of captures of real servers, if there is one. They contain host names
+// and are not part of the repository.
 const realCaptures = "../../../../shared/data/ftdc"
 
 // realPath gives the path of a real capture, or skips the test.
@@ -131,7 +131,7 @@ func read(t tester, path string, opt source.Options) *sink {
 	return w
 }
 
-// TestReal8 holds the write-heavy capture to what is known of it.
+// TestReal8 checks the write-heavy capture against its known figures.
 func TestReal8(t *testing.T) {
 	w := read(t, realPath(t, "metrics.visualzhou-example"), source.Options{})
 	s := w.source

@@ -116,8 +116,8 @@ func drawSamples(t *rapid.T, from int64) []ftdctest.Doc {
 	return samples
 }
 
-// TestExact holds that what is decoded is what was encoded, to the last bit, for all
-// kinds of values, whatever the number of samples in a chunk.
+// TestExact checks that decoding returns what was encoded, to the last bit, for all kinds of values
+// and any number of samples in a chunk.
 func TestExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var file bytes.Buffer
@@ -280,7 +280,7 @@ func appendUvarint(b []byte, v uint64) []byte {
 	return append(b, byte(v))
 }
 
-// TestServerMix holds that the stand-in for a server changes as much as it says a real one does.
+// TestServerMix checks that the stand-in changes as much as it claims a real server does.
 func TestServerMix(t *testing.T) {
 	var b bytes.Buffer
 	server := ftdctest.NewServer(1)

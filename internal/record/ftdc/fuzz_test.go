@@ -120,7 +120,7 @@ func bomb(states uint32, size int) []byte {
 	return ftdctest.ChunkDocument(t0, b.Bytes())
 }
 
-// TestHostile holds that each lie is called by its name.
+// TestHostile checks that each false claim is named in its error.
 func TestHostile(t *testing.T) {
 	files := map[string][]byte{
 		"inflates to more than the 1000":    bomb(1000, 16<<20),

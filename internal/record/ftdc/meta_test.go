@@ -59,7 +59,7 @@ func TestSchemas(t *testing.T) {
 	}
 }
 
-// TestMetadata: documents of types 0 and 2 tell who the server is; a chunk stands in for them.
+// TestMetadata: documents of types 0 and 2 identify the server; without them a chunk does.
 func TestMetadata(t *testing.T) {
 	var b bytes.Buffer
 	server := ftdctest.NewServer(1)

@@ -29,7 +29,7 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// TestCancel: the end of the context ends the reading, whoever waits for whom.
+// TestCancel: the end of the context ends the reading, whoever is waiting.
 func TestCancel(t *testing.T) {
 	path := syntheticFolder(t, 200, 1, 4)
 	for _, parallel := range []int{1, 4} {
@@ -42,7 +42,7 @@ func TestCancel(t *testing.T) {
 		if err := src.Read(ctx, w, source.Options{Parallel: parallel}); !errors.Is(err, context.Canceled) {
 			t.Errorf("parallel %d: error %v", parallel, err)
 		}
-		// A writer's error ends it too, and is told.
+		// A writer's error ends the reading too, and is returned.
 		if err := src.Read(context.Background(), &stopper{err: io.ErrShortWrite}, source.Options{Parallel: parallel}); !errors.Is(err, io.ErrShortWrite) {
 			t.Errorf("parallel %d: error %v", parallel, err)
 		}
@@ -72,8 +72,7 @@ func TestMemory(t *testing.T) {
 	runtime.ReadMemStats(&m)
 	before := m.HeapAlloc
 	w := &weigher{}
-	// Each file's samples are the same, so that only the first are handed over; progress is told
-	// of all.
+	// Each file's samples are the same, so only the first are passed on; progress covers all.
 	err = src.Read(context.Background(), w, source.Options{Parallel: 2, Progress: func(int64, int64) { w.weigh() }})
 	if err != nil {
 		t.Fatal(err)

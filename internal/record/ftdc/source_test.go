@@ -94,7 +94,7 @@ func TestFolderOrder(t *testing.T) {
 	if len(w.notes) > 0 {
 		t.Errorf("notes %+v", w.notes)
 	}
-	// The folder diagnostic.data lies in will do.
+	// The parent folder of diagnostic.data is accepted.
 	db := t.TempDir()
 	if err := os.Rename(dir, filepath.Join(db, "diagnostic.data")); err != nil {
 		t.Fatal(err)

@@ -74,8 +74,8 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// What limits this program's own container is nobody's concern; where others are in it, it is
-// theirs too.
+// The limits of this program's own container matter to nobody else. Where others share it, they
+// matter to them too.
 func TestOwnCgroup(t *testing.T) {
 	for name, c := range map[string]struct {
 		member, at string

@@ -25,8 +25,7 @@ type cgroup struct {
 // controllers are those of version 1 that are sampled.
 var controllers = []string{"memory", "cpu", "cpuacct", "blkio"}
 
-// findCgroup looks up which group the process is in, and where that is mounted. The zero value
-// stands for none.
+// findCgroup looks up the process's group and where it is mounted. The zero value means none.
 func findCgroup(root string) cgroup {
 	member, err := readFile(root, "proc/self/cgroup")
 	if err != nil {
@@ -36,7 +35,7 @@ func findCgroup(root string) cgroup {
 }
 
 // memberOf reads /proc/PID/cgroup. If strict, a folder must be where it says; otherwise the mount
-// stands for it.
+// is used instead.
 func memberOf(root, member string, strictly bool) cgroup {
 	g := cgroup{dir: map[string]string{}, on: map[string]string{}}
 	at := func(mount, path string) (string, bool) {

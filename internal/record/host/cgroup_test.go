@@ -67,7 +67,7 @@ var unifiedTree = map[string]string{
 	"proc/sys/kernel/osrelease":         "6.1.0\n",
 }
 
-// legacyTree is the same container on a node with version 1, whose path is told as the host has it.
+// legacyTree is the same container on a node with version 1, with its path as the host sees it.
 var legacyTree = map[string]string{
 	"proc/diskstats":   disks,
 	"proc/self/cgroup": "11:memory:/kubepods/pod1/c1\n10:blkio:/kubepods/pod1/c1\n4:cpu,cpuacct:/kubepods/pod1/c1\n1:name=systemd:/kubepods/pod1/c1\n",
@@ -88,7 +88,7 @@ var legacyTree = map[string]string{
 	"proc/sys/kernel/osrelease":                            "4.14.0\n",
 }
 
-// Both versions tell the same of the same container.
+// Both versions report the same for the same container.
 func TestContainers(t *testing.T) {
 	for name, tree := range map[string]map[string]string{"/": unifiedTree, "/kubepods/pod1/c1": legacyTree} {
 		root := t.TempDir()
@@ -126,7 +126,7 @@ func TestContainers(t *testing.T) {
 		}
 		for series := range got {
 			if strings.Contains(series, "memory_high") || strings.Contains(series, "limit_read") {
-				t.Errorf("%s is told, and there is no such limit", series)
+				t.Errorf("%s is reported, and there is no such limit", series)
 			}
 		}
 	}
@@ -179,7 +179,8 @@ func TestFacts(t *testing.T) {
 	}
 }
 
-// An EBS volume's own counters; a volume that refuses is told once, and no other device is asked.
+// An EBS volume's own counters. A volume that refuses is reported once, and no other device is
+// asked.
 func TestVolumesAreAsked(t *testing.T) {
 	root := t.TempDir()
 	lay(t, root, unifiedTree)
@@ -208,11 +209,11 @@ func TestVolumesAreAsked(t *testing.T) {
 		}
 	}
 	if told != 1 {
-		t.Errorf("the volume that refuses is told %d times: %q", told, s.absent)
+		t.Errorf("the volume that refuses is reported %d times: %q", told, s.absent)
 	}
 }
 
-// Whatever stands in these files, a sample is a batch whose series are distinct.
+// For any content of these files, a sample is a batch whose series are distinct.
 func FuzzContainer(f *testing.F) {
 	for _, tree := range []map[string]string{unifiedTree, legacyTree} {
 		for name, text := range tree {

@@ -111,7 +111,7 @@ func TestReplay(t *testing.T) {
 			`node_disk_flush_requests_time_seconds_total{device="nvme1n1"}`: "[0.004 0.004 0.004]",
 			`node_disk_io_now{device="nvme1n1"}`:                            "[3 3 3]",
 			`node_disk_io_time_weighted_seconds_total{device="sda"}`:        "[0.011 0.011 0.011]",
-			`node_disk_flush_requests_total{device="sda"}`:                  "[]", // an old kernel does not tell
+			`node_disk_flush_requests_total{device="sda"}`:                  "[]", // an old kernel does not report it
 			`node_disk_reads_completed_total{device="nvme1n1p1"}`:           "[]",
 			`node_disk_reads_completed_total{device="loop0"}`:               "[]",
 			`node_disk_writes_completed_total{device="loop1"}`:              "[0 1 2]",
@@ -237,6 +237,6 @@ func TestNoDevices(t *testing.T) {
 	sampled(t, s)
 	sampled(t, s)
 	if n := strings.Count(strings.Join(s.absent, "\n"), "without the node's /proc"); n != 1 {
-		t.Errorf("told %d times: %q", n, s.absent)
+		t.Errorf("reported %d times: %q", n, s.absent)
 	}
 }

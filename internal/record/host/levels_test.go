@@ -82,7 +82,7 @@ func TestLimitsAbove(t *testing.T) {
 		return fmt.Sprintf(`{__name__=%q, id=%q}`, metric, id)
 	}
 	const writes, limit = "container_fs_writes_total", "plimsoll_container_io_limit_writes_per_second"
-	none := -1.0 // is not told
+	none := -1.0 // is not reported
 	for name, c := range map[string]struct {
 		tree map[string]string
 		want map[string]float64
@@ -115,7 +115,7 @@ func TestLimitsAbove(t *testing.T) {
 			series("container_spec_cpu_quota", "/kubepods.slice/pod1/c1"): 50000,
 			series("container_spec_cpu_quota", "/kubepods.slice/pod1"):    none,
 		}},
-		// Half of what the pod may, in a shorter period: quotas are compared as CPUs.
+		// Half of the pod's limit, in a shorter period: quotas are compared as CPUs.
 		"of another period": {with(podTree, "sys/fs/cgroup/kubepods.slice/cpu.max", "15000 20000\n"), map[string]float64{
 			series("container_spec_cpu_quota", "/kubepods.slice"):      15000,
 			series("container_spec_cpu_quota", "/kubepods.slice/pod1"): none,
@@ -156,7 +156,7 @@ func TestLimitsAbove(t *testing.T) {
 			if name == "a namespace" {
 				for series := range got {
 					if strings.Contains(series, "pod1") {
-						t.Errorf("%s is told of what is not seen", series)
+						t.Errorf("%s is reported for a group that is not visible", series)
 					}
 				}
 			}

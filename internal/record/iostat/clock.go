@@ -143,8 +143,8 @@ func (s *survey) dateOrder(loc *time.Location, modified time.Time) (o dateOrder,
 	return monthDayYear, "nothing in the log distinguishes month and day"
 }
 
-// fits reports whether all dates are dates under an order and never run
-// backwards, and how far the last lies from the first.
+// fits reports whether all dates are valid in an order and never run backwards, and how far the
+// last is from the first.
 func (s *survey) fits(o dateOrder, loc *time.Location) (bool, time.Duration) {
 	var first, prev time.Time
 	for i, d := range s.dates {

@@ -141,7 +141,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestUnusable holds the errors to saying what is wrong and what to do.
+// TestUnusable checks that errors say what is wrong and what to do.
 func TestUnusable(t *testing.T) {
 	human, err := os.ReadFile("testdata/h.log")
 	if err != nil {

@@ -25,7 +25,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// modified stands for the files' modification time, which a checkout does not keep.
+// modified replaces the files' modification time, which a checkout does not keep.
 var modified = time.Date(2026, 11, 21, 2, 43, 30, 0, time.UTC)
 
 var berlin = func() *time.Location {
@@ -74,9 +74,8 @@ func irates(t testing.TB, m *recording.Memory, selector string) map[int64]float6
 	return out
 }
 
-// TestGolden reads every log under testdata and compares what came of it. The
-// logs were made with sysstat 12.6.1, in the locales their names tell, while
-// a writer with O_DSYNC ran.
+// TestGolden reads every log under testdata and compares the result. The logs were made with
+// sysstat 12.6.1, in the locales that their names give, while a writer with O_DSYNC ran.
 func TestGolden(t *testing.T) {
 	logs, err := filepath.Glob("testdata/*.*")
 	if err != nil {
@@ -114,7 +113,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// dump tells source, notes and the rates between samples.
+// dump prints source, notes and the rates between samples.
 func dump(t *testing.T, path string, text []byte) string {
 	var b strings.Builder
 	m, src, err := read(t, filepath.Base(path), text, source.Options{})
@@ -148,8 +147,8 @@ func dump(t *testing.T, path string, text []byte) string {
 	return b.String()
 }
 
-// TestRatesAreTheLogs reads a log's columns by themselves, as a person would, and holds the
-// series' rates to them.
+// TestRatesAreTheLogs reads a log's columns independently, as a person would, and compares the
+// series' rates with them.
 func TestRatesAreTheLogs(t *testing.T) {
 	for path, loc := range map[string]*time.Location{"testdata/xmt_c.log": time.UTC, "testdata/xkt_de_de.log": berlin} {
 		text, err := os.ReadFile(path)
@@ -312,7 +311,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestJSONSaysTheSame holds the JSON reader to the text reader's answer.
+// TestJSONSaysTheSame compares the JSON reader's result with the text reader's.
 func TestJSONSaysTheSame(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 6).Draw(t, "reports")
@@ -357,7 +356,7 @@ func TestJSONSaysTheSame(t *testing.T) {
 	})
 }
 
-// TestProgress ensures that two readings of a file are told as one piece of work.
+// TestProgress ensures that two passes over a file are reported as one piece of work.
 func TestProgress(t *testing.T) {
 	text, err := os.ReadFile("testdata/xkt_iso.log")
 	if err != nil {

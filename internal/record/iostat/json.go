@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// jsonReports reads iostat -o JSON. The reports stand in an array, each
-// decoded by itself, so that a log of any length takes little memory and one that
-// lacks its closing brackets (a killed iostat) is read up to where it ends.
+// jsonReports reads iostat -o JSON. The reports are in an array, and each is decoded separately. So
+// a log of any length takes little memory, and one without its closing brackets (a killed iostat)
+// is read to its end.
 type jsonReports struct {
 	in     *budget
 	dec    *json.Decoder
@@ -107,7 +107,7 @@ func damageText(err error) string {
 	return err.Error()
 }
 
-// header takes one token outside the reports. Keys are looked at wherever they stand: their
+// header takes one token outside the reports. Keys are recognised at any depth, because their
 // nesting has varied between versions.
 func (j *jsonReports) header() error {
 	tok, err := j.dec.Token()
@@ -145,8 +145,8 @@ func (j *jsonReports) header() error {
 	return nil
 }
 
-// emptyLine looks at what the decoder holds after the array's opening bracket. If that
-// lies just beyond what was read, -y is not seen and one report is lost: harmless.
+// emptyLine examines what the decoder has buffered after the array's opening bracket. If the empty
+// line is just beyond that, -y is not seen and one report is lost, which is harmless.
 func (j *jsonReports) emptyLine() bool {
 	ahead := make([]byte, 4)
 	n, _ := io.ReadFull(j.dec.Buffered(), ahead)

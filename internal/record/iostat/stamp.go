@@ -177,9 +177,9 @@ func (s stamp) midnight(o dateOrder, loc *time.Location) (time.Time, bool) {
 	return time.Date(y, time.Month(m), d, 0, 0, 0, 0, loc), ok
 }
 
-// time is the moment the stamp tells, under an order and in a location unless it
-// has a zone of its own. A wall clock that turns back an hour in autumn tells
-// some hours twice: the first reading after notBefore is taken.
+// time is the stamp's time, in a given order and in a location unless it has its own zone. When a
+// wall clock turns back an hour in autumn, some times occur twice: the first one after notBefore is
+// used.
 func (s stamp) time(o dateOrder, loc *time.Location, notBefore time.Time) (time.Time, bool) {
 	y, m, d, ok := s.day(o)
 	if !ok {

@@ -78,7 +78,7 @@ func TestDates(t *testing.T) {
 	}
 }
 
-// TestDateNearModification: a file written to on 11 December tells what 11/12 means.
+// TestDateNearModification: a file modified on 11 December decides what 11/12 means.
 func TestDateNearModification(t *testing.T) {
 	s := &survey{dates: []stamp{{date: [3]int{11, 12, 26}, digits: [3]int{2, 2, 2}, slash: true, hasDate: true}}}
 	for day, want := range map[string]dateOrder{"2026-12-11": dayMonthYear, "2026-11-12": monthDayYear} {

@@ -51,7 +51,7 @@ type textReports struct {
 	rows      rowsOf
 	fields    [][]byte
 
-	// A banner opens a run; what follows it tells whether its first report is since boot.
+	// A banner opens a run; what follows it shows whether its first report is since boot.
 	banner bool // the run has one
 	first  bool // the next report is the run's first
 	blanks int  // empty lines since the banner
@@ -299,8 +299,8 @@ func (t *textReports) takeDevice(line []byte) bool {
 	return true
 }
 
-// name keeps each device's name once. The table is bounded by starting it
-// anew: a name is then only kept twice.
+// name keeps each device's name once. To bound the table it is cleared when full; a name may then
+// be kept twice.
 func (t *textReports) name(b []byte) string {
 	if s, ok := t.names[string(b)]; ok {
 		return s

@@ -56,7 +56,7 @@ func (b *bed) record(clients, seconds int) *recording.Memory {
 	return m
 }
 
-// TestDiagnosed: the rules name the cause of what the model does, as they do with a real member.
+// TestDiagnosed: the rules find the cause of the model's stalls, as they do with a real member.
 func TestDiagnosed(t *testing.T) {
 	late := func(vc volume.Config, d time.Duration) volume.Config {
 		vc.Latency[volume.Write] = latency(t, volume.Quantile{Share: 0, Takes: units.Duration(d)}, volume.Quantile{Share: 1, Takes: units.Duration(d + d/2)})

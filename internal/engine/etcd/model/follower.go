@@ -128,7 +128,7 @@ func (c *Cluster) answer(now vtime.Instant, f *member, match uint64) {
 	c.commit(now)
 }
 
-// notify tells a follower what is committed. The message itself is not modelled: nobody waits for
+// notify sends a follower the commit index. The message itself is not modelled: nobody waits for
 // it, and it only costs both ends CPU.
 func (c *Cluster) notify(now vtime.Instant, f *member) {
 	c.loop.owed += c.cfg.CPU.Message

@@ -157,7 +157,7 @@ func TestMetrics(t *testing.T) {
 		t.Error("buckets are not cumulative")
 	}
 	if got["etcd_server_is_leader{instance,m1}"] != 1 || got["etcd_server_is_leader{instance,m2}"] != 0 {
-		t.Error("the leader is not told")
+		t.Error("the leader does not learn of it")
 	}
 	if x := got["etcd_server_proposals_committed_total{instance,m1}"]; x < 1000 {
 		t.Errorf("%v proposals committed", x)

@@ -51,8 +51,8 @@ func (b *bed) record(t *testing.T, seconds int) *recording.Memory {
 	return m
 }
 
-// TestDiagnosed: the rules name the cause of what the model does. On a volume of 200 operations a
-// second 20,000 blocks take the daemon 100 s, which is more than its cycle has.
+// TestDiagnosed: the rules find the cause of the model's stalls. On a volume of 200 operations a
+// second, the daemon takes 100 s for 20,000 blocks, longer than its cycle.
 func TestDiagnosed(t *testing.T) {
 	for _, run := range []struct {
 		iops  units.Frequency

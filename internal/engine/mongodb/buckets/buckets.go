@@ -30,8 +30,8 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// The published case's: 10,000 sensors, a reading of 40 B each 5 s (28 KB at 720 readings come to
-// that).
+// The published case's figures: 10,000 sensors, a reading of 40 B every 5 s (720 readings are 28
+// KB).
 const (
 	Sensors  = 10_000
 	Interval = units.Duration(5 * time.Second)
@@ -45,7 +45,7 @@ const CheckpointRounds = 12
 // day is what is counted by the day.
 const day = units.Duration(24 * time.Hour)
 
-// The bounds of what is asked for: a document has 16 MiB at most (BSON), and each granularity takes
+// Bounds of the configuration: a document has 16 MiB at most (BSON), and each granularity takes
 // some ten seconds.
 const (
 	entriesMax       = 100_000
@@ -64,8 +64,8 @@ type Config struct {
 	Sets      []string           // assignments over the built-in scenario (Scenario)
 	// Daemon is how the process that serves the volume is started; nil: this program's `lab serve`.
 	Daemon   []string
-	Progress func(what string, done, total int) // nil: nobody is told
-	Log      func(line string)                  // nil: nobody takes what the engine prints
+	Progress func(what string, done, total int) // nil: no progress is reported
+	Log      func(line string)                  // nil: the engine's output is discarded
 }
 
 // Defaults are the published granularities, 1, 5, 15 and 60 minutes, in less than two minutes.
@@ -122,8 +122,8 @@ type Row struct {
 	// By the day, of 10,000 sensors.
 	DocumentsPerDay int64   `json:"documents_per_day"`
 	StoragePerDay   float64 `json:"storage_bytes_per_day"` // by the files' size, before compression
-	// A day of one sensor reads so many documents, each on a leaf of its own: others' lie between
-	// them.
+	// A day of one sensor takes this many documents, each on a separate leaf, because other
+	// sensors' documents are between them.
 	DayDocuments int64 `json:"day_documents"`
 	DayBytes     int64 `json:"day_bytes"`
 	// Published is what the case says of this granularity; null: nothing.
@@ -141,8 +141,8 @@ type Fill struct {
 	Requests float64 `json:"volume_writes_per_push"`
 }
 
-// Published are the figures of the published case of bucket granularity, which nothing here is held
-// against. 0: not told.
+// Published are the figures of the published case of bucket granularity. Nothing here is compared
+// with them. 0: not published.
 type Published struct {
 	Push            float64 `json:"push_seconds"`
 	PushEntries     int     `json:"push_entries"` // at which fill

@@ -156,7 +156,7 @@ func TestRows(t *testing.T) {
 		if got.SpanSeconds != want.SpanSeconds || got.DocumentBytes != want.DocumentBytes || got.DocumentsPerDay != want.DocumentsPerDay || got.DayDocuments != want.DayDocuments {
 			t.Errorf("%d: %+v", n, got)
 		}
-		// By the day the published table is right where it tells something.
+		// Per day, the published table is right where it has a figure.
 		if p := got.Published; p == nil || p.DocumentsPerDay != got.DocumentsPerDay {
 			t.Errorf("%d: published %+v", n, p)
 		}

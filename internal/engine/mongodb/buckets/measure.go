@@ -23,11 +23,11 @@ import (
 // writers are how many push at a time where it is about pushes a second.
 const writers = 32
 
-// pathReads are the operations that tell what the path to the engine takes.
+// pathReads are the operations that measure the time of the path to the engine.
 const pathReads = 500
 
-// pageBytes is the least that a document takes to be read: a leaf (leaf_page_max, 32 KB) in which
-// others lie too.
+// pageBytes is the least that reading a document takes: a leaf (leaf_page_max, 32 KB), which also
+// holds other documents.
 const pageBytes = 32 * units.KiB
 
 // A segment is documents that are pushed to, from a fill to another.
@@ -51,7 +51,7 @@ func segments(n int) []segment {
 	}
 }
 
-// fill is what a push belongs to that comes to so many readings.
+// fill is the degree of fill that a push to that many readings belongs to.
 func (s *segment) fill(entries int) string {
 	switch span := s.to - s.from + 1; {
 	case s.name != "":
@@ -64,8 +64,8 @@ func (s *segment) fill(entries int) string {
 	return "full"
 }
 
-// lay makes the documents there are before anything is measured: full ones, whose files tell what
-// they take, and those of segments.
+// lay makes the documents that exist before the measurement: full ones, whose files give the
+// storage, and those of segments.
 func (b *bench) lay(ctx context.Context) error {
 	if err := b.insert(ctx, 0, b.row.Entries); err != nil {
 		return err

@@ -25,7 +25,7 @@ import (
 //go:embed scenario.yaml
 var Scenario []byte
 
-// scenarioName is what problems in assignments are told of.
+// scenarioName is the file name in errors about assignments.
 const scenarioName = "buckets.yaml"
 
 // closing is how long the engine has to end in order, on volumes that no longer take their time.
@@ -77,8 +77,8 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	return r, nil
 }
 
-// differs tells whether mongod hands over the difference of a push into a document of so many
-// readings at its fullest: over 1 KiB, and a tenth of it at most.
+// differs reports whether mongod passes on only the difference of a push into a document with that
+// many readings at its fullest: over 1 KiB, and a tenth of it at most.
 func differs(n int) bool { return size(n) > units.KiB && 10*Entry <= size(n) }
 
 func size(entries int) units.Size { return Entry * units.Size(entries) }
@@ -119,7 +119,7 @@ func measure(ctx context.Context, cfg *Config, sc *scenario.Scenario, r *Result,
 	defer cancel()
 	closed := []error{m.Pace(end, false)} // what is dirty need not wait
 	if server != nil {
-		closed = append(closed, server.Crash()) // nobody needs its files
+		closed = append(closed, server.Crash()) // its files are not needed afterwards
 	}
 	closed = append(closed, m.Close(end, true))
 	if err != nil {

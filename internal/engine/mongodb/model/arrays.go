@@ -7,7 +7,7 @@ import "sync"
 // have to be cleared, and grown again to what the inserts make of them.
 type arrays struct{ pages [][]page }
 
-// used holds those that nobody has.
+// used holds the arrays that are free for reuse.
 var used sync.Pool // of *arrays
 
 // take gives an array of n pages for the i-th tree, whose content is anything.

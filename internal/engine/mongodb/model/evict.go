@@ -84,8 +84,8 @@ func (v *evictor) Fire(now vtime.Instant, _ uint64) {
 	e.env.Clock.At(next, v, 0)
 }
 
-// evict takes one page: if the cache is too full, a clean one, which is dropped; else the one that
-// has been dirty longest and was not used since, which is written. false means that there is none.
+// evict takes one page. If the cache is too full, it drops a clean page; else it writes the unused
+// page that has been dirty longest. It returns false if there is no such page.
 func (e *Engine) evict() bool {
 	if float64(e.memory) > float64(e.cfg.Cache)*float64(e.cfg.EvictionTarget) && e.drop() {
 		return true

@@ -43,7 +43,7 @@ func (Facets) Evidence() simulate.Evidence {
 	return simulate.Evidence{Measured: true, Text: "WiredTiger 3.2.1 and 11.3.1 of eight measured kinds of runs had p99s of 0.4 to 2 times the model's"}
 }
 
-// Lacks reports that there is no journal to put on a volume of its own.
+// Lacks reports that there is no journal to put on a separate volume.
 func (c *Config) Lacks(volume string) bool {
 	return volume == "journal" && c.Journal != nil && !*c.Journal
 }

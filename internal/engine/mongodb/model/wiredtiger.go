@@ -250,7 +250,7 @@ func (e *Engine) change(op *workload.Op, i int) {
 func (e *Engine) dirtyPage(tree, i int, grown, carried units.Size) {
 	p := &e.trees[tree].pages[i]
 	if p.state&cached == 0 {
-		// It was dropped between its read and this; the real engine holds on to it.
+		// The page was dropped between its read and this; the real engine pins it.
 		p.state |= cached
 		e.memory += p.memory()
 	}

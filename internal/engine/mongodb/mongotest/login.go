@@ -5,7 +5,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// A login is how far one connection has come to say who it is (MongoDB's specification, auth:
+// A login is the state of a connection's authentication (MongoDB's specification, auth:
 // SCRAM-SHA-256).
 type login struct {
 	open         bool // it may ask

@@ -26,9 +26,9 @@ var (
 	pathLine = regexp.MustCompile(`(?m)^  dbPath: "(.*)"$`)
 )
 
-// Main is a program that stands for mongod: `--version`, and `--config FILE` of which it takes the
-// port, the replica set and the data's folder. What is written is in memory: it is gone when it
-// ends. It gives the exit code.
+// Main is a program that stands in for mongod: `--version`, and `--config FILE`, from which it
+// takes the port, the replica set and the data's folder. Data is in memory and lost when it ends.
+// Main returns the exit code.
 func Main(args []string) int {
 	fail := func(err any) int {
 		fmt.Fprintln(os.Stderr, err)

@@ -36,23 +36,23 @@ const (
 
 // A Server is one. Its fields are set before Serve.
 type Server struct {
-	// Version is what buildInfo tells.
+	// Version is the version in buildInfo.
 	Version string
 	// Answers are given to serverStatus, one after the other, and the last again and again.
 	Answers []bson.Raw
-	// Set is the replica set it says to be of; "": it stands alone. Fresh says that replSetInitiate
-	// is wanted first.
+	// Set is the replica set that it belongs to; "": it is standalone. Fresh says that
+	// replSetInitiate is required first.
 	Set   string
 	Fresh bool
-	// Privileges are those of the user that connectionStatus tells; nil: nobody is authenticated,
-	// and all is allowed.
+	// Privileges are the user's, for connectionStatus; nil: no authentication, and everything is
+	// allowed.
 	Privileges bson.A
 	// Refuse are commands that are refused for want of a right.
 	Refuse map[string]bool
 	// Reply, if not nil, answers commands before all else; nil leaves one to the server. What it
 	// gives is marshalled.
 	Reply func(name string, command bson.Raw) any
-	// Hello replaces and adds fields of what hello answers: versions of the protocol, arbiterOnly,
+	// Hello replaces and adds fields in the answer to hello: versions of the protocol, arbiterOnly,
 	// msg.
 	Hello bson.D
 	// User and Password are what a client has to know (SCRAM-SHA-256) before anything but hello is
@@ -62,7 +62,7 @@ type Server struct {
 	Clock func() time.Time
 	// TLS, if not nil, is spoken with each client.
 	TLS *tls.Config
-	// Saw, if not nil, is told each command.
+	// Saw, if not nil, receives each command.
 	Saw func(name string, command bson.Raw)
 
 	mu      sync.Mutex
@@ -73,8 +73,7 @@ type Server struct {
 	next    int64
 }
 
-// Answers reads what a mongod told of itself: the first sample of each chunk of a file of
-// diagnostic.data.
+// Answers reads a mongod's answers: the first sample of each chunk of a file of diagnostic.data.
 func Answers(file string) ([]bson.Raw, error) {
 	f, err := os.Open(file)
 	if err != nil {

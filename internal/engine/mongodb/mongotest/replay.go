@@ -91,8 +91,8 @@ func (r *Replay) chunk(c *ftdc.Chunk, most int) error {
 	return nil
 }
 
-// widen makes a document's integers of 32 bits such of 64: a server does so by itself as soon as
-// one is too large.
+// widen turns a document's 32-bit integers into 64-bit ones, as a server does once one is too
+// large.
 func widen(doc bson.Raw) (bson.Raw, error) {
 	elements, err := doc.Elements()
 	if err != nil {

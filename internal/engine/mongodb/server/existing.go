@@ -156,7 +156,7 @@ func (v *Existing) allowed(ctx context.Context, c *mongo.Client) error {
 	privileges, _ := got.Lookup("authInfo", "authenticatedUserPrivileges").ArrayOK()
 	values, err := privileges.Values()
 	if err != nil {
-		return nil //nolint:nilerr // it does not tell
+		return nil //nolint:nilerr // it does not say
 	}
 	have := map[string]bool{}
 	for _, p := range values {

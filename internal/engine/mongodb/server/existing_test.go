@@ -92,8 +92,8 @@ func (c *calls) of(name string) []bson.Raw {
 	return c.all[name]
 }
 
-// guest uses a server with a scenario; removed at the end of the test.
-func guest(t *testing.T, s *mongotest.Server, text string) (*Existing, *existing.Inspection) {
+// inspected prepares and inspects a scenario's use of a server; removed at the end of the test.
+func inspected(t *testing.T, s *mongotest.Server, text string) (*Existing, *existing.Inspection) {
 	t.Helper()
 	sc := parse(t, text)
 	address, err := existing.Kinds{Addresses}.Parse("mongodb://"+serve(t, s)+"/?directConnection=true", func(string) string { return "" })
@@ -144,7 +144,7 @@ const space = "plimsoll_lab_test.documents"
 func TestExisting(t *testing.T) {
 	var seen calls
 	s := &mongotest.Server{Version: "8.2.1", Set: "rs0", Saw: seen.saw}
-	v, inspection := guest(t, s, text)
+	v, inspection := inspected(t, s, text)
 	if inspection.Server != "MongoDB 8.2.1" || !strings.Contains(strings.Join(inspection.Notes, "; "), "replica set rs0") ||
 		!strings.Contains(strings.Join(inspection.Notes, "; "), "no clusterMonitor") {
 		t.Errorf("%+v", inspection)
@@ -203,7 +203,7 @@ func TestSizes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &mongotest.Server{Version: "8.2.1"}
-			v, _ := guest(t, s, strings.Replace(text, "{size: 300B}", c.document, 1))
+			v, _ := inspected(t, s, strings.Replace(text, "{size: 300B}", c.document, 1))
 			before := len(marshal(t, s.Document(space, 5)))
 			op := &lab.Op{Op: workload.Op{Kind: workload.Update, Key: 5, Size: units.Size(c.after), Document: units.Size(c.after)}, Seq: 3}
 			if strings.Contains(c.document, "change") {
@@ -238,7 +238,7 @@ func marshal(t *testing.T, d bson.D) []byte {
 // The write concern is the scenario's, whatever the address says.
 func TestWriteConcern(t *testing.T) {
 	var seen calls
-	v, inspection := guest(t, &mongotest.Server{Version: "8.2.1", Saw: seen.saw}, strings.Replace(text, "256MiB", "256MiB, journal_each_write: false", 1))
+	v, inspection := inspected(t, &mongotest.Server{Version: "8.2.1", Saw: seen.saw}, strings.Replace(text, "256MiB", "256MiB, journal_each_write: false", 1))
 	do(t, v, workload.Update, 1, 2, 300, 300)
 	c := seen.of("update")[0].Lookup("writeConcern").Document()
 	if w, _ := c.Lookup("w").Int32OK(); w != 1 || c.Lookup("j").Boolean() {
@@ -347,7 +347,7 @@ func TestStatistics(t *testing.T) {
 		"v3.6.3/metrics.interim.0c2fdde": {`{__name__="mongodb_ss_wt_txn_transaction_checkpoints"}`, `{__name__="mongodb_ss_connections", conn_type="current"}`},
 	} {
 		t.Run(file, func(t *testing.T) {
-			v, _ := guest(t, &mongotest.Server{Version: "8.2.1", Answers: captures(t, file)}, text)
+			v, _ := inspected(t, &mongotest.Server{Version: "8.2.1", Answers: captures(t, file)}, text)
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			defer cancel()
 			p := &page{values: map[string]float64{}, enough: cancel}

@@ -118,7 +118,7 @@ func TestMongod(t *testing.T) {
 	if err := s.Do(ctx, 0, &lab.Op{}); !errors.Is(err, errNotRunning) {
 		t.Errorf("asking a dead server: %v", err)
 	}
-	// The stand-in stores nothing, and must be made a replica set again.
+	// The stand-in stores nothing, so it must be made a replica set again.
 	if err := os.Remove(s.file); err != nil {
 		t.Fatal(err)
 	}

@@ -12,8 +12,8 @@ const (
 	scanWholePool    = 2 * time.Minute // without demand it passes all buffers in that time
 )
 
-// backgroundWriter writes dirty buffers that nobody uses before a backend needs them, as many as
-// recent demand makes likely.
+// backgroundWriter writes dirty, unused buffers before a backend needs them, as many as recent
+// demand makes likely.
 type backgroundWriter struct {
 	out       flusher
 	passed    uint64  // where it is, counted as buffers.swept is

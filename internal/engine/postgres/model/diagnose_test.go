@@ -53,7 +53,7 @@ func (b *bench) record(t *testing.T, seconds int) *recording.Memory {
 	return m
 }
 
-// TestDiagnosed: the rules name the cause of what the model does, as they do with a real server.
+// TestDiagnosed: the rules find the cause of the model's stalls, as they do with a real server.
 func TestDiagnosed(t *testing.T) {
 	for _, run := range []struct {
 		name       string

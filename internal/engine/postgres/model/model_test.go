@@ -115,7 +115,7 @@ func TestLogVolume(t *testing.T) {
 	}
 }
 
-// TestAsynchronousCommit: nobody waits for the log, which is durable soon after all the same.
+// TestAsynchronousCommit: nobody waits for the log, which nevertheless is durable soon afterwards.
 func TestAsynchronousCommit(t *testing.T) {
 	cfg := exampleConfig()
 	cfg.SynchronousCommit = false

@@ -37,11 +37,11 @@ type measured struct {
 	pages      float64       // per checkpoint; 0: not measured
 }
 
-// The runs at 600/s tell their p99, slowest, sync phase and log, but neither scale nor interval:
-// scale 100 and 60 s are assumed, with which a checkpoint finds as many pages as 17 s at 3,000 a
-// second take. How many requests the volume's queue held is not told either: blk-throttle itself
+// The runs at 600/s report their p99, slowest, sync phase and log, but neither scale nor interval.
+// Scale 100 and 60 s are assumed; a checkpoint then finds as many pages as 17 s at 3,000 a second
+// take. The number of requests in the volume's queue is not reported either: blk-throttle itself
 // bounds nothing, a loop device before it has 128. Of the run at 1,000/s,
-// examples/postgres-checkpoint, all is known; pages are the mean of its five checkpoints.
+// examples/postgres-checkpoint, everything is known; pages are the mean of its five checkpoints.
 var runs = []measured{
 	{name: "600/s, defaults", tps: 600, fillFactor: 1, paced: true, p99: 5 * time.Millisecond, max: 83 * time.Millisecond, walBytes: 11_600},
 	{name: "600/s, unpaced", tps: 600, fillFactor: 1, slots: 128, p99: 3274 * time.Millisecond, sync: 17200 * time.Millisecond, walBytes: 11_600},

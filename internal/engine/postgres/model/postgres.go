@@ -108,8 +108,8 @@ func New(cfg Config, env engine.Env) (*Engine, error) {
 	return e, nil
 }
 
-// pageCache is what memory is left for the kernel to cache files in: 90 % of what shared buffers
-// leave (assumed; the rest goes to processes).
+// pageCache is the memory left for the kernel to cache files: 90 % of what shared buffers leave
+// (assumed; the rest goes to processes).
 func pageCache(memory, shared units.Size) units.Size { return (memory - shared) / 10 * 9 }
 
 // Do starts a transaction, or queues it behind max_connections others.

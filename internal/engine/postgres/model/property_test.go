@@ -78,7 +78,7 @@ func (e *Engine) check(t interface{ Errorf(string, ...any) }) {
 			marked++
 		}
 		if got := e.buffers.find(f.page); got != int32(b) {
-			t.Errorf("page %d lies in buffer %d and is found in %d", f.page, b, got)
+			t.Errorf("page %d is in buffer %d and is looked up in %d", f.page, b, got)
 		}
 	}
 	if dirty != e.buffers.dirty || dirty > len(e.buffers.all) {
@@ -206,7 +206,7 @@ func TestBuffersAsAMap(t *testing.T) {
 				want = none
 			}
 			if got := s.find(p); got != want {
-				rt.Fatalf("page %d is found in %d, lies in %d", p, got, want)
+				rt.Fatalf("page %d is looked up in %d, is in %d", p, got, want)
 			}
 			if ok {
 				continue

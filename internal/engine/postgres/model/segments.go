@@ -83,7 +83,7 @@ func (e *Engine) recycle(now vtime.Instant) {
 	}
 }
 
-// missesSegment says whether the log has come to the end of the segments there are.
+// missesSegment reports whether the log has used all existing segments.
 func (e *Engine) missesSegment() bool {
 	return (e.wal.inserted-1)/int64(WALSegment) > e.segments.last
 }

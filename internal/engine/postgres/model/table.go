@@ -66,7 +66,7 @@ func (b *bitmap) set(i int64) {
 	(*b)[w] |= 1 << (i % 64)
 }
 
-// layTables makes the files of what is there at the start, one behind the other.
+// layTables makes the files that exist at the start, one after the other.
 func (e *Engine) layTables() {
 	names := [relations]string{"pgbench_accounts", "pgbench_accounts_pkey", "pgbench_history"}
 	e.rowsPerPage = e.cfg.rowsPerPage()

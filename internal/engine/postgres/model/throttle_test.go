@@ -8,11 +8,10 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// throttle is a volume as the kernel's block throttle makes one, on which the runs compared with
-// were measured. It limits reads and writes each by itself and lets pass, in each slice of 100 ms,
-// what the limit allows for a slice: at once, then nothing until the next one
-// (block/blk-throttle.c). With slots it is the lower of two loop devices: the upper one has so many
-// requests in flight.
+// throttle is a volume behind the kernel's block throttle, as in the runs that the model is
+// compared with. It limits reads and writes separately. In each slice of 100 ms it passes the
+// slice's share immediately, then nothing until the next slice (block/blk-throttle.c). With slots
+// it is the lower of two loop devices: the upper one has that many requests in flight.
 type throttle struct {
 	iops, bytes int64
 	latency     units.Duration

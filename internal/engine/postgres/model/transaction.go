@@ -80,8 +80,8 @@ func (e *Engine) execute(now vtime.Instant, i int32) {
 	e.change(now, i)
 }
 
-// pin finds a page's buffer or takes one for it, and holds it there until the transaction's log is
-// written. It gives false where the transaction has to wait, and will be called again.
+// pin finds a page's buffer or takes one for it, and pins it until the transaction's log is
+// written. It returns false if the transaction has to wait; then it is called again.
 func (e *Engine) pin(now vtime.Instant, t *op, i int32, s *step) bool {
 	b := e.buffers.find(s.page)
 	if b != none {
@@ -99,8 +99,8 @@ func (e *Engine) resumeAt(t *op, i int32, w engine.Wait, now, at vtime.Instant) 
 	e.clock.At(at, e, evExecute|uint64(i)<<eventBits)
 }
 
-// take finds a buffer for a page, writing out the one it holds if that is dirty. It gives none
-// where the transaction has to wait for the log of those there are.
+// take finds a buffer for a page, and writes out the buffer's previous page if that is dirty. It
+// returns none if the transaction has to wait until the log of the candidates is written.
 func (e *Engine) take(now vtime.Instant, t *op, i int32, s *step) int32 {
 	b, held, ok := e.buffers.victim(now, e.wal.durable)
 	if !ok {
@@ -221,7 +221,7 @@ func (e *Engine) unpin(t *op) {
 	}
 }
 
-// record is the size of what is logged about a page of a transaction.
+// record is the size of the log record for a page of a transaction.
 func (e *Engine) record(t *op, s *step) int64 {
 	switch s.page.relation() {
 	case index:

@@ -25,10 +25,10 @@ const (
 // wal is the log: positions are bytes since the start.
 type wal struct {
 	file *kernel.File
-	// ring is how much of the file is written before it begins again: no less than buffers hold, so
-	// that nothing is written over before it is durable, and no more, since where on the volume a
-	// record lies makes no difference and a short file is quicker to look through for what is
-	// dirty.
+	// ring is how much of the file is written before writing starts over. It is at least the size
+	// of the buffers, so that nothing is overwritten before it is durable. It is no larger because
+	// a record's place on the volume makes no difference, and a short file is faster to search for
+	// dirty pages.
 	ring     int64
 	buffers  int64
 	inserted int64
@@ -207,8 +207,8 @@ func (o *op) shareSync(now vtime.Instant, w *wal, s *kernel.SyncStats) {
 	}
 }
 
-// walWriter makes durable what nobody waits for, every wal_writer_delay: with synchronous_commit
-// off that is how commits get there.
+// walWriter makes durable the log that nobody waits for, every wal_writer_delay. With
+// synchronous_commit off, commits become durable this way.
 func (e *Engine) walWriter(now vtime.Instant) {
 	if e.wal.inserted > e.wal.durable {
 		e.flushLog(now)

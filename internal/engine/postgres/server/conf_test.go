@@ -56,20 +56,20 @@ func TestProse(t *testing.T) {
 }
 
 func TestRowsAreWhole(t *testing.T) {
-	told := int64(0)
+	reported := int64(0)
 	r := &rowsReader{end: 2500, text: []byte("abc"), progress: func(_ string, done, total int64) {
-		if done < told || total != 2500 {
-			t.Errorf("progress %d of %d after %d", done, total, told)
+		if done < reported || total != 2500 {
+			t.Errorf("progress %d of %d after %d", done, total, reported)
 		}
-		told = done
+		reported = done
 	}}
 	all, err := io.ReadAll(io.LimitReader(r, 1<<20))
 	if err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSuffix(string(all), "\n"), "\n")
-	if len(lines) != 2500 || told != 2500 {
-		t.Fatalf("%d rows, reported %d", len(lines), told)
+	if len(lines) != 2500 || reported != 2500 {
+		t.Fatalf("%d rows, reported %d", len(lines), reported)
 	}
 	for i, line := range lines {
 		if want := fmt.Sprintf("%d\t0\tabc", i); line != want {

@@ -17,8 +17,8 @@ import (
 	"plimsoll/internal/record/source"
 )
 
-// guestOf prepares a user's use of a server, removed at the end of the test.
-func guestOf(t *testing.T, b *bench, user, name string) *Existing {
+// existingAs prepares a user's use of a server, removed at the end of the test.
+func existingAs(t *testing.T, b *bench, user, name string) *Existing {
 	t.Helper()
 	a, err := existing.Kinds{Addresses}.Parse("postgres://"+user+"@/postgres?sslmode=disable&host="+b.socket, func(string) string { return "" })
 	if err != nil {
@@ -49,7 +49,7 @@ const databases = "SELECT count(*) FROM pg_database WHERE datname LIKE 'plimsoll
 func TestExisting(t *testing.T) {
 	b := start(t, folder(t, t.TempDir()), roomy, "data")
 	b.ask(t, "CREATE ROLE guest LOGIN CREATEDB; SELECT 1")
-	v := guestOf(t, b, "guest", "plimsoll_lab_test")
+	v := existingAs(t, b, "guest", "plimsoll_lab_test")
 	inspection, err := v.Inspect(t.Context(), b.m.Scenario)
 	if err != nil {
 		t.Fatal(err)
@@ -77,7 +77,7 @@ func TestExisting(t *testing.T) {
 	if err := errors.Join(v.Crash(), v.Restart(t.Context())); !errors.Is(err, existing.ErrNotOurs) {
 		t.Errorf("killing somebody's server: %v", err)
 	}
-	second := guestOf(t, b, "guest", "plimsoll_lab_test")
+	second := existingAs(t, b, "guest", "plimsoll_lab_test")
 	if _, err := second.Inspect(t.Context(), b.m.Scenario); err == nil || !strings.Contains(err.Error(), "already exists") {
 		t.Errorf("a name in use: %v", err)
 	}
@@ -96,7 +96,7 @@ func TestExisting(t *testing.T) {
 func TestExistingStatistics(t *testing.T) {
 	b := start(t, folder(t, t.TempDir()), roomy, "data")
 	b.ask(t, "CREATE ROLE guest LOGIN CREATEDB; SELECT 1")
-	v := guestOf(t, b, "guest", "plimsoll_lab_test")
+	v := existingAs(t, b, "guest", "plimsoll_lab_test")
 	if err := v.Start(t.Context(), b.m, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestExistingStatistics(t *testing.T) {
 // Checkpoints are detected without the server's log.
 func TestExistingSeesCheckpoints(t *testing.T) {
 	b := start(t, folder(t, t.TempDir()), roomy, "data")
-	v := guestOf(t, b, "postgres", "plimsoll_lab_test")
+	v := existingAs(t, b, "postgres", "plimsoll_lab_test")
 	if err := v.Start(t.Context(), b.m, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +148,7 @@ func TestExistingSeesCheckpoints(t *testing.T) {
 func TestExistingRefused(t *testing.T) {
 	b := start(t, folder(t, t.TempDir()), roomy, "data")
 	b.ask(t, "CREATE ROLE \"no one\" LOGIN; SELECT 1")
-	if _, err := guestOf(t, b, "no%20one", "plimsoll_lab_test").Inspect(t.Context(), b.m.Scenario); err == nil || !strings.Contains(err.Error(), `ALTER ROLE "no one" CREATEDB`) {
+	if _, err := existingAs(t, b, "no%20one", "plimsoll_lab_test").Inspect(t.Context(), b.m.Scenario); err == nil || !strings.Contains(err.Error(), `ALTER ROLE "no one" CREATEDB`) {
 		t.Errorf("no right to make a database: %v", err)
 	}
 	a, err := existing.Kinds{Addresses}.Parse("postgres://nobody:s3cret@/postgres?sslmode=disable&host="+b.socket, func(string) string { return "" })

@@ -16,9 +16,9 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// Whatever is appended, an fdatasync costs one write for each 256 KiB of its pages and a flush; if
-// a page is new to the file also two blocks of the file system's journal, behind a flush of their
-// own. On a volume without limits its time is that of what comes one after the other: ext4 writes
+// For any appends, an fdatasync costs one write for each 256 KiB of its pages and a flush. If a
+// page is new to the file, it also costs two blocks of the file system's journal, behind a flush of
+// their own. On a volume without limits its time is the sum of the sequential steps: ext4 writes
 // the journal's second block when the first is done, XFS both at once.
 func TestAppendsAreArithmetic(t *testing.T) {
 	const write, flush = 600 * time.Microsecond, 100 * time.Microsecond
@@ -133,8 +133,8 @@ func TestWaitsAddUp(t *testing.T) {
 	})
 }
 
-// checkWaits holds the waits of reads and random writes to the latency of a volume, and everyone's
-// to their own.
+// checkWaits compares the waits of reads and random writes with the latency of the volume, and all
+// waits with their own latency.
 func checkWaits(rt *rapid.T, answers []answer, takes time.Duration, randomWrites bool) {
 	seen := map[uint64]bool{}
 	for _, a := range answers {
