@@ -46,7 +46,7 @@ func gp3() *VolumeType {
 	}
 }
 
-// chosen are the limits that were ordered, or else those included.
+// chosen returns the ordered limits, or else those included.
 func chosen(t *VolumeType, o *Order, _ *InstanceType) Limits {
 	iops, throughput := o.asked(), o.Throughput
 	if iops == 0 {
@@ -166,8 +166,8 @@ func sc1() *VolumeType {
 	return t
 }
 
-// hdd is what st1 and sc1 have in common: limits in MiB/s for each TiB, with caps. An operation is
-// 1 MiB of credits, so MiB/s are operations a second.
+// hdd is the common part of st1 and sc1: limits in MiB/s for each TiB, with caps. An operation is 1
+// MiB of credits, so MiB/s are operations a second.
 func hdd(base, burst, baseMost, burstMost int64) *VolumeType {
 	return &VolumeType{
 		Provider: "aws",

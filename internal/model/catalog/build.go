@@ -11,9 +11,9 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// Config is one volume of an order: of a stripe it is each member. name names its streams of chance
-// and stands in errors. on is the type of instance it is attached to, nil if there is none; only
-// local disks ask. The order must have passed Check.
+// Config is one volume of an order: for a stripe, each member. name selects its random streams and
+// appears in errors. on is the instance type that it is attached to, nil if there is none; only
+// local disks use it. The order must have passed Check.
 func (o *Order) Config(name string, on *InstanceType) (volume.Config, error) {
 	t, err := Type(o.Type)
 	if err != nil {
@@ -42,19 +42,19 @@ func (o *Order) Config(name string, on *InstanceType) (volume.Config, error) {
 	return cfg, nil
 }
 
-// What the block layer keeps in flight where an order does not say, of one hardware queue. No
-// provider documents it, so it is assumed: look at /sys/block/<device>/queue/nr_requests. It
-// matters much: a log's write waits behind as many requests as fit.
+// The requests that the block layer keeps in flight if an order does not say, for one hardware
+// queue. No provider documents it, so it is assumed: look at /sys/block/<device>/queue/nr_requests.
+// It matters much: a log's write waits behind as many requests as fit.
 const (
-	rentedSlots = 32 // assumed, of EBS' NVMe controllers
+	rentedSlots = 32 // assumed for EBS' NVMe controllers
 	// A local disk takes 1,023 for each core (the NVMe driver's io_queue_depth,
-	// drivers/nvme/host/pci.c), and serves its queues in turn: a request does not stand behind all
-	// of another queue's. The volume model has one queue, so it gets a short one (assumed).
+	// drivers/nvme/host/pci.c) and serves its queues in turn: a request does not wait behind all of
+	// another queue's. The volume model has one queue, so it gets a short one (assumed).
 	localSlots = 64
 )
 
-// slots are an order's queue slots, or those of its type; of custom volumes as many as come, as
-// with the kernel's blk-throttle.
+// slots are an order's queue slots, or its type's. Custom volumes have no bound, as with the
+// kernel's blk-throttle.
 func (o *Order) slots(t *VolumeType) int {
 	switch {
 	case o.QueueSlots != 0 || t.Name == "custom":
@@ -65,8 +65,8 @@ func (o *Order) slots(t *VolumeType) int {
 	return rentedSlots
 }
 
-// Limits are what an order gives on a type of instance, nil if there is none: of one volume, also
-// where it is striped.
+// Limits are what an order gives on a type of instance, nil if there is none: for one volume, even
+// of a stripe.
 func (o *Order) Limits(on *InstanceType) (Limits, error) {
 	t, err := Type(o.Type)
 	if err != nil {
@@ -138,19 +138,19 @@ func (e *EpisodesOrder) episodes() volume.Episodes {
 	return cfg
 }
 
-// Attachment is where a volume is: on a type of instance, with the limits that it shares with the
-// instance's other volumes. The zero Attachment is nowhere, without limits of an instance.
+// Attachment is a volume's instance type, with the limits that the volume shares with the
+// instance's other volumes. The zero Attachment has no instance and no limits.
 type Attachment struct {
 	Type   *InstanceType
 	Shared *volume.Instance
 }
 
-// CheckOn gives what is wrong with an order on a type of instance, besides what Check gives.
+// CheckOn returns what is wrong with an order on a type of instance, besides the result of Check.
 func (o *Order) CheckOn(on *InstanceType) diagnostics.List {
 	var l diagnostics.List
 	i := slices.IndexFunc(types, func(t *VolumeType) bool { return t.Name == canonical(o.Type) })
 	if i < 0 || on == nil {
-		return nil // Check says that there is no such type
+		return nil // Check reports an unknown type
 	}
 	switch t := types[i]; {
 	case t.Local && on.Disk.Count == 0:
@@ -176,8 +176,8 @@ func (o *Order) CheckOn(on *InstanceType) diagnostics.List {
 	return l
 }
 
-// Build makes the volume of an order, striped if the order says so. Its chance depends on the seed
-// and the name. The order is checked first.
+// Build makes the volume of an order, striped if the order says so. Its randomness depends on the
+// seed and the name. The order is checked first.
 func (o *Order) Build(name string, seed random.Seed, at Attachment) (volume.Volume, error) {
 	problems := append(o.Check(), o.CheckOn(at.Type)...)
 	if err := problems.Under(name).Err(); err != nil {
@@ -193,7 +193,7 @@ func (o *Order) Build(name string, seed random.Seed, at Attachment) (volume.Volu
 	}
 	shared := at.Shared
 	if t.Local {
-		shared = nil // a local disk does not pass the instance's EBS limits
+		shared = nil // a local disk does not use the instance's EBS limits
 	}
 	if o.Members() == 1 {
 		return volume.New(cfg, seed, shared)

@@ -11,7 +11,7 @@ import (
 	"plimsoll/internal/model/volume/volumetest"
 )
 
-// What is sold keeps to what every volume keeps to, and to its own limits.
+// Every product passes the tests of volumes in general, and keeps its own limits.
 func TestConformance(t *testing.T) {
 	m6i, err := Instance("m6i.xlarge")
 	if err != nil {
@@ -65,8 +65,8 @@ func TestConformance(t *testing.T) {
 			if c.on != nil && o.Type != "nvme" {
 				want.Slack += units.Duration(time.Millisecond)
 			}
-			// The suite drives throughput by operations as long as one carries: whichever limit is
-			// lower then holds, and only that can be reached.
+			// The suite measures throughput with the longest operations. Whichever limit is lower
+			// then holds, and only that one can be reached.
 			carries := float64(max(want.Operation, 1))
 			if want.Operation == 0 {
 				carries = float64(256 * units.KiB)
@@ -95,7 +95,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// passes gives how many requests of a length are issued in a time.
+// passes counts the requests of a length that are issued in a time.
 func passes(t *testing.T, o *Order, at Attachment, op volume.Op, length units.Size, within time.Duration) float64 {
 	t.Helper()
 	v, err := o.Build("data", 1, at)
@@ -112,8 +112,8 @@ func passes(t *testing.T, o *Order, at Attachment, op volume.Op, length units.Si
 	}
 }
 
-// A local disk has the limits measured, reads and writes apart, and does not pass the instance's
-// EBS limits.
+// A local disk has the measured limits, separate for reads and writes, and does not use the
+// instance's EBS limits.
 func TestLocalDisks(t *testing.T) {
 	on, err := Instance("i4i.4xlarge")
 	if err != nil {
@@ -156,8 +156,8 @@ func TestLocalDisks(t *testing.T) {
 	}
 }
 
-// The published case of stripes: one gp3 of 16,000 IOPS passes 125 MiB/s of 8 KiB blocks, five of
-// them are held back by r5n.8xlarge's 30,000.
+// The published case of stripes: one gp3 of 16,000 IOPS passes 125 MiB/s of 8 KiB blocks; five of
+// them are limited by r5n.8xlarge's 30,000.
 func TestInstanceCap(t *testing.T) {
 	on, err := Instance("r5n.8xlarge")
 	if err != nil {

@@ -23,8 +23,8 @@ func (c *checker) add(field, text, limit string, s Source, nearest string) {
 	c.List = append(c.List, diagnostics.Problem{Field: field, Text: text, Limit: limit, Source: source, Nearest: nearest})
 }
 
-// Check gives all that is wrong with an order, with fields as in its YAML; the list's Err is nil if
-// nothing is. It does not know on which instance the volume will be: see [Order.CheckOn].
+// Check returns everything that is wrong with an order, with fields as in its YAML; the list's Err
+// is nil if nothing is. It does not know the volume's instance: see [Order.CheckOn].
 func (o *Order) Check() diagnostics.List {
 	t, err := Type(o.Type)
 	if err != nil {
@@ -43,7 +43,7 @@ func (o *Order) Check() diagnostics.List {
 	}
 	c.latency()
 	if len(c.List) == 0 {
-		// What is left is bounded by the model, not by the product.
+		// The remaining bounds are the model's, not the product's.
 		if cfg, err := o.Config("", nil); err != nil {
 			c.Addf("", "%v", err)
 		} else if err := cfg.Check(); err != nil {
@@ -68,7 +68,7 @@ func (c *checker) size() {
 	}
 }
 
-// iops checks what is ordered, under the field that orders it.
+// iops checks the ordered IOPS, under the field that orders them.
 func (c *checker) iops() {
 	o, t := c.o, c.t
 	if o.IOPS < 0 || o.IOPSPerGB < 0 {
@@ -105,7 +105,7 @@ func (c *checker) iops() {
 func (c *checker) iopsBounds(field string, asked IOPS) {
 	o, t := c.o, c.t
 	gib := IOPS(o.gib())
-	down := func(n IOPS) string { // the nearest that the field can say
+	down := func(n IOPS) string { // the nearest value that the field can express
 		if field == "iops" {
 			return nearestIOPS(n)
 		}
@@ -138,7 +138,7 @@ func (c *checker) iopsBounds(field string, asked IOPS) {
 
 func nearestIOPS(n IOPS) string { return fmt.Sprint(int64(n)) }
 
-// rule is the first rule of a type: how its limits follow.
+// rule is a type's first rule on how its limits follow from others.
 func (c *checker) rule() string {
 	if len(c.t.Rules) == 0 {
 		return "it follows from the rest"

@@ -9,8 +9,8 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// withoutName is the text of package volume's error of a configuration without a name: the
-// problem's field names it already.
+// withoutName removes the name from package volume's error, because the problem's field has it
+// already.
 func withoutName(err error) string { return strings.TrimPrefix(err.Error(), `volume "": `) }
 
 func speaksOfThroughput(rule string) bool {

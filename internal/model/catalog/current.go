@@ -4,8 +4,8 @@ import "sync/atomic"
 
 var current atomic.Pointer[Catalog]
 
-// Current is the catalogue that Instance, Order.Monthly and the like look into: the embedded one,
-// unless Use gave another.
+// Current is the catalogue that Instance, Order.Monthly and the like use: the embedded one, unless
+// Use set another.
 func Current() *Catalog {
 	if c := current.Load(); c != nil {
 		return c
@@ -13,7 +13,7 @@ func Current() *Catalog {
 	return Embedded()
 }
 
-// Use makes a catalogue the current one, nil the embedded one again. A program calls it once,
-// before it looks anything up, with what its user has imported; no package does by itself, so that
-// the same scenario means the same in every test.
+// Use makes a catalogue the current one; nil restores the embedded one. A program calls it once,
+// with its user's imports, before any lookup. No package calls it, so the same scenario means the
+// same in every test.
 func Use(c *Catalog) { current.Store(c) }

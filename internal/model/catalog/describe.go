@@ -9,8 +9,8 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// A description is an element of what `aws ec2 describe-instance-types` prints, of which this is
-// what the catalogue holds (EC2 API reference, InstanceTypeInfo, 2025).
+// A description is the part that the catalogue uses of an element printed by `aws ec2
+// describe-instance-types` (EC2 API reference, InstanceTypeInfo, 2025).
 type description struct {
 	InstanceType string
 	EbsInfo      struct {
@@ -34,8 +34,7 @@ type description struct {
 const nameBytesMax = 64
 
 // DescribedInstance reads one element of the InstanceTypes that `aws ec2 describe-instance-types`
-// prints. name is used where the element does not say its own. Source and prices are the caller's
-// to set.
+// prints. name is used if the element has none. The caller sets source and prices.
 func DescribedInstance(name string, element []byte) (InstanceType, error) {
 	var d description
 	if err := json.Unmarshal(element, &d); err != nil {
@@ -48,7 +47,7 @@ func DescribedInstance(name string, element []byte) (InstanceType, error) {
 		Name: d.InstanceType, VCPU: int(d.VCpuInfo.DefaultVCpus), Memory: units.Size(d.MemoryInfo.SizeInMiB) * units.MiB,
 		Attachments: int(d.EbsInfo.MaximumEbsAttachments),
 	}
-	// Before anything is multiplied: what no machine has.
+	// Before anything is multiplied: values that no machine has.
 	if m := d.MemoryInfo.SizeInMiB; m < 1 || m > 1<<30 {
 		return r, fmt.Errorf("%q: a memory of %d MiB (MemoryInfo.SizeInMiB)", r.Name, m)
 	}
@@ -77,7 +76,7 @@ func megabytes(mbps float64) units.Throughput {
 	return units.Throughput(math.Round(float64(mbps*1000))) * 1000
 }
 
-// check refuses what no instance is, wherever it came from.
+// check refuses what cannot be an instance, whatever its source.
 func (i *InstanceType) check() error {
 	if err := checkName(i.Name); err != nil {
 		return err
@@ -110,7 +109,7 @@ func (i *InstanceType) check() error {
 	return nil
 }
 
-// The most that is believed: a price over it is in another currency, or of another unit.
+// The highest plausible price: one above it is in another currency or unit.
 const hourlyMax units.USD = 10_000
 
 func (p *InstancePrice) check() error {

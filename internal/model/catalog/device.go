@@ -2,12 +2,12 @@ package catalog
 
 import "strings"
 
-// A Model is what a kernel calls a device of a provider: /sys/block/*/device/model, node_exporter's
+// A Model is a kernel's name for a provider's devices: /sys/block/*/device/model, node_exporter's
 // node_disk_info.
 type Model struct {
 	Name     string
 	Provider string
-	// Local: a disk of the machine, not a volume that one rents.
+	// Local: a disk of the machine, not a rented volume.
 	Local bool
 	Source
 }
@@ -26,7 +26,7 @@ var models = []Model{
 	{"Microsoft NVMe Direct Disk v2", "azure", true, Source{"Azure/azure-vm-utils, 80-azure-disk.rules", "2025"}},
 }
 
-// ModelOf is the model of a name, with blanks or, as udev has it, with underscores instead.
+// ModelOf returns the model of a name, with blanks or, as udev has it, with underscores instead.
 func ModelOf(name string) (Model, bool) {
 	plain := func(s string) string { return strings.Join(strings.Fields(strings.ReplaceAll(s, "_", " ")), " ") }
 	for _, m := range models {
@@ -37,8 +37,7 @@ func ModelOf(name string) (Model, bool) {
 	return Model{}, false
 }
 
-// Model is what the kernel of a machine calls a volume of the type; "" if that says nothing of
-// where it is from.
+// Model is the kernel's name for a volume of the type; "" if that does not identify the provider.
 func (t *VolumeType) Model() string {
 	if t.Local {
 		return "Amazon EC2 NVMe Instance Storage"

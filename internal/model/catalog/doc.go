@@ -39,11 +39,11 @@ func (s Source) String() string {
 	return s.Text + ", " + s.Date
 }
 
-// A Figure is a value with who says so. A figure without a source is not known.
+// A Figure is a value with its source. A figure without a source is not known.
 type Figure[T any] struct {
 	Value T
 	Source
-	// Note is what to know about it: what older pages say, what is assumed.
+	// Note is a remark on it: what older pages say, what is assumed.
 	Note string
 }
 
@@ -58,10 +58,10 @@ func said[T any](v T, s Source, note ...string) Figure[T] {
 // as in every provider's interface: "16000", also "16k" or "16,000/s".
 type IOPS int64
 
-// iopsOrderMax is over what any provider sells, and bounds what is read.
+// iopsOrderMax is more than any provider sells, and bounds what is read.
 const iopsOrderMax IOPS = 1e9
 
-// ParseIOPS reads IOPS. The error says how they are written.
+// ParseIOPS reads IOPS. The error shows how to write them.
 func ParseIOPS(s string) (IOPS, error) {
 	bad := fmt.Errorf("%q is not a number of IOPS: write it as 16000 or 16k", s)
 	text := strings.TrimSuffix(strings.TrimSpace(s), "/s")
@@ -105,7 +105,7 @@ func (i IOPS) Frequency() units.Frequency { return units.Frequency(i) }
 // wholeGiB is a size in GiB, rounded up.
 func wholeGiB(s units.Size) int64 { return int64((s-1)/units.GiB) + 1 }
 
-// rate prints a throughput as people order it: exactly, in MiB/s where it is one of those.
+// rate prints a throughput as it is ordered: exactly, in MiB/s if it is a whole number of them.
 func rate(t units.Throughput) string {
 	if t%units.MiBps == 0 {
 		return units.Count(int64(t/units.MiBps)) + " MiB/s"
@@ -116,7 +116,7 @@ func rate(t units.Throughput) string {
 	return strconv.FormatFloat(float64(t)/float64(units.MiBps), 'f', 1, 64) + " MiB/s"
 }
 
-// written is a throughput as it stands in a scenario.
+// written is a throughput as written in a scenario.
 func written(t units.Throughput) string {
 	return units.Size(t).Exact() + "/s"
 }

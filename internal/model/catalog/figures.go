@@ -17,7 +17,7 @@ type Fact struct {
 	Note string `json:"note,omitempty"`
 }
 
-// Facts are all figures of a type, in the order of a page.
+// Facts are all figures of a type, in display order.
 func (t *VolumeType) Facts() []Fact {
 	var out []Fact
 	add := func(name, value string, s Source, notes ...string) {
@@ -89,7 +89,7 @@ func (t *VolumeType) Range() (iops, throughput string) {
 	return iops, throughput
 }
 
-// examples are orders that show what is particular about a type.
+// examples are orders that show a type's particular properties.
 var examples = map[string]Order{
 	"gp3":                {Size: 2500 * units.GiB, IOPS: 16_000, Throughput: 250 * units.MiBps},
 	"gp2":                {Size: 300 * units.GiB},
@@ -114,7 +114,7 @@ func (t *VolumeType) Example() *Order {
 	return &o
 }
 
-// String is the order as it is written, with what says most of it.
+// String is the order as it is written, with the most important part.
 func (o *Order) String() string {
 	parts := []string{"type: " + o.Type}
 	add := func(given bool, name string, value any) {
@@ -135,7 +135,7 @@ func (o *Order) String() string {
 	return "{" + strings.Join(parts, ", ") + "}"
 }
 
-// String is the order as it is written; distributions of its own are only mentioned.
+// String is the order as it is written; its own distributions are only mentioned.
 func (l *LatencyOrder) String() string {
 	if l == nil {
 		return "{}"
@@ -158,8 +158,8 @@ func (l *LatencyOrder) String() string {
 	return "{" + strings.Join(parts, ", ") + "}"
 }
 
-// Gives says what an order gives on a type of instance, nil if there is none: limits of one volume,
-// how long its burst lasts, and of a stripe the sum. The order must have passed Check.
+// Gives describes what an order gives on a type of instance, nil if there is none: limits of one
+// volume, how long its burst lasts, and the sum for a stripe. The order must have passed Check.
 func (o *Order) Gives(on *InstanceType) ([]string, error) {
 	l, err := o.Limits(on)
 	if err != nil {

@@ -12,12 +12,12 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// Bounds of what is imported. All types of one region are 5 MB described, and 1,400.
+// Bounds of an import. Descriptions of all 1,400 types of one region are 5 MB.
 const (
 	// ImportBytesMax is how large a file may be.
 	ImportBytesMax = 256 << 20
-	listBytesMax   = 32 << 20 // of comma-separated prices: some ten times all types in all regions
-	importedMax    = 50_000   // instances, and prices of them, of one file and of all together
+	listBytesMax   = 32 << 20 // of comma-separated prices: ten times all types in all regions
+	importedMax    = 50_000   // instances and their prices, in one file and in total
 	regionsMax     = 100      // of prices of volumes
 )
 
@@ -27,7 +27,7 @@ type Import struct {
 	Instances      []InstanceType
 	InstancePrices []NamedPrice
 	VolumePrices   []NamedPrices
-	Skipped        int  // elements of the file that are of nothing the catalogue has
+	Skipped        int  // elements of the file for products that the catalogue does not have
 	More           bool // the file is one page of several
 
 	count int
@@ -67,10 +67,10 @@ func (e *ImportError) Hint() string {
 	return "what is read: aws ec2 describe-instance-types, aws pricing get-products, Azure's retail prices, Google's Compute Engine SKUs (all as JSON), CSV with a header of instance_type,usd_per_hour"
 }
 
-// ReadImport reads what a provider's tool printed, and recognises which by its content: the JSON of
-// `aws ec2 describe-instance-types`, of `aws pricing get-products`, of Azure's retail prices or of
-// Google's billing catalogue, or comma-separated prices. file names it in errors and, with today's
-// date, in the figures' source.
+// ReadImport reads the output of a provider's tool and recognises the tool by the content: the JSON
+// of `aws ec2 describe-instance-types`, of `aws pricing get-products`, of Azure's retail prices or
+// of Google's billing catalogue, or comma-separated prices. file is its name in errors and, with
+// today's date, in the figures' source.
 func ReadImport(file string, text []byte, today string) (*Import, error) {
 	in := &Import{Source: Source{Text: "imported from " + filepath.Base(file), Date: today}}
 	fail := func(at int64, err error) error {
@@ -111,8 +111,8 @@ func tooLarge() error {
 	return fmt.Errorf("over %s: take less at once, as with --filters", units.Bytes(float64(ImportBytesMax)))
 }
 
-// A jsonReader goes through JSON element by element, so that an error has a place and a large list
-// is held once.
+// A jsonReader reads JSON element by element, so that an error has a position and a large list is
+// in memory only once.
 type jsonReader struct {
 	in           *Import
 	d            *json.Decoder
@@ -140,7 +140,7 @@ func (r *jsonReader) read() (int64, error) {
 	return 0, nil
 }
 
-// lists are what the lists of tools are called: AWS's two, Azure's and Google's.
+// lists are the names of the tools' lists: AWS's two, Azure's and Google's.
 var lists = []string{"InstanceTypes", "PriceList", "Items", "skus"}
 
 // object goes through the outermost object.
@@ -182,7 +182,7 @@ func (r *jsonReader) object() (int64, error) {
 	return 0, nil
 }
 
-// elements goes through a list, whose bracket was read, to its end.
+// elements reads a list to its end, after its opening bracket.
 func (r *jsonReader) elements(of string) (int64, error) {
 	for n := 0; r.d.More(); n++ {
 		var element json.RawMessage

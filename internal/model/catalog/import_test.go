@@ -43,7 +43,7 @@ func read(t *testing.T, name, text string) *Import {
 	return in
 }
 
-// What is imported is kept, comes back, and goes before what is embedded.
+// Imports are kept, read back, and take precedence over the embedded catalogue.
 func TestImport(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "deep", "catalog.json")
 	s, err := OpenStore(path)
@@ -85,7 +85,7 @@ func TestImport(t *testing.T) {
 	if b, err := c.Monthly(o, "eu-west-1"); err != nil || !near(b.Total, 8.8+5.5+4.4) || b.Source.Text != "imported from prices.json" {
 		t.Errorf("gp3 in eu-west-1: %+v, %v", b, err)
 	}
-	// Only the IOPS of io2 were in the list: the size has no price, and that is not a price of 0.
+	// The list had only io2's IOPS: the size has no price, which does not make it 0.
 	var no *NoPriceError
 	if b, err := c.Monthly(order(t, "{type: io2, size: 100GiB, iops: 40000}"), "eu-west-1"); !errors.As(err, &no) {
 		t.Errorf("io2 in eu-west-1: %+v, %v", b, err)
@@ -99,7 +99,7 @@ func TestImport(t *testing.T) {
 	if kinds["added"] != 5 || kinds["changed"] != 2 || kinds["same"] != 2 {
 		t.Errorf("%v: %+v", kinds, all)
 	}
-	// It is used where it is asked to be, and nowhere else.
+	// It is used only where it is requested.
 	if m, err := Instance("m6i.xlarge"); err != nil || m.Baseline.IOPS != 6000 {
 		t.Errorf("embedded: %+v, %v", m, err)
 	}
@@ -164,7 +164,7 @@ func TestStoreRefuses(t *testing.T) {
 			t.Errorf("%s: %v, want %q", c.text, err, c.says)
 		}
 	}
-	// A folder that cannot be written leaves nothing behind.
+	// A folder that is not writable is left unchanged.
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "catalog.json"), 0o755); err != nil {
 		t.Fatal(err)
@@ -177,7 +177,7 @@ func TestStoreRefuses(t *testing.T) {
 	}
 }
 
-// Whatever is imported: one error, or a store that reads back.
+// Any import gives an error, or a store that can be read back.
 const (
 	azureJSON = `{"BillingCurrency": "USD", "Items": [
 {"currencyCode": "USD", "tierMinimumUnits": 0.0, "retailPrice": 0.000123, "armRegionName": "westeurope", "meterName": "Premium LRS Provisioned Capacity", "productName": "Azure Premium SSD v2", "unitOfMeasure": "1 GiB/Hour", "type": "Consumption"},
@@ -199,8 +199,8 @@ const (
 ], "nextPageToken": ""}`
 )
 
-// What the other clouds publish becomes prices a month: of capacity, of what is over what is
-// included, and of Premium SSD by the size it is sold in.
+// The other clouds' price lists become monthly prices: of capacity, of what exceeds the included
+// amount, and of Premium SSD by size.
 func TestReadImportClouds(t *testing.T) {
 	s := Store{Version: storeVersion}
 	for name, text := range map[string]string{"azure.json": azureJSON, "google.json": googleJSON} {

@@ -16,7 +16,7 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// An InstanceType is a rented machine, and what it lets pass to its volumes.
+// An InstanceType is a rented machine with its limits for its volumes.
 type InstanceType struct {
 	Name   string
 	VCPU   int
@@ -67,7 +67,7 @@ type LocalDisk struct {
 // Measured reports whether the disk's limits are known.
 func (d *LocalDisk) Measured() bool { return d.Read.IOPS > 0 && d.Write.IOPS > 0 }
 
-// Bursts reports whether the instance has more for 30 minutes than permanently.
+// Bursts reports whether the instance has higher limits for 30 minutes than permanently.
 func (i *InstanceType) Bursts() bool { return i.Baseline != i.Maximum }
 
 // Config returns what the instance's volumes share. If its EBS limits are not known, there are
@@ -80,7 +80,7 @@ func (i *InstanceType) Config() volume.InstanceConfig {
 	return cfg
 }
 
-// withDisks names a type like this one that has local disks.
+// withDisks names a similar type that has local disks.
 func (i *InstanceType) withDisks() string {
 	family, size, _ := strings.Cut(i.Name, ".")
 	for _, other := range []string{family + "d." + size, "i4i." + size} {
@@ -97,7 +97,7 @@ func (i *InstanceType) withDisks() string {
 //go:embed instances.csv
 var table []byte
 
-// Hours is how many hours a month has in prices: 365 days' twelfth, as AWS has it.
+// Hours is the number of hours in a month for prices: a twelfth of 365 days, as AWS counts.
 const Hours = 730
 
 var (
@@ -108,7 +108,7 @@ var (
 // Region is whose prices are embedded.
 const Region = "us-east-1"
 
-// embedded parses the table, once. It was made by the same code (EncodeTable) and is tested, so an
+// embedded parses the table, once. The same code wrote it (EncodeTable) and a test reads it, so an
 // error is a mistake of the build.
 var embedded = sync.OnceValue(func() []InstanceType {
 	rows, err := decodeTable(table)
@@ -120,7 +120,7 @@ var embedded = sync.OnceValue(func() []InstanceType {
 
 const tableHeader = "type,vcpu,memory_mib,base_iops,base_kBps,max_iops,max_kBps,attachments,disks,disk_gb,hdd,read_iops,read_Bps,write_iops,write_Bps,usd_per_hour"
 
-// EncodeTable writes instances as the embedded table. What is 0 is left out.
+// EncodeTable writes instances as the embedded table. Zero values are left out.
 func EncodeTable(rows []InstanceType) []byte {
 	var b bytes.Buffer
 	b.WriteString(tableHeader + "\n")
@@ -231,8 +231,8 @@ func decodeRow(f []string) (InstanceType, error) {
 	return row, nil
 }
 
-// Instance gives a type of instance from the catalogue in use. The error, a [diagnostics.Problem],
-// names those that may be meant.
+// Instance returns an instance type of the current catalogue. The error, a [diagnostics.Problem],
+// suggests similar names.
 func Instance(name string) (*InstanceType, error) { return Current().Instance(name) }
 
 func unknownInstance(name string, known []string) error {

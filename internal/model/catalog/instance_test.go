@@ -29,7 +29,7 @@ func TestInstances(t *testing.T) {
 	if priced < 1300 || limited != 1354 {
 		t.Errorf("%d with a price, %d with EBS limits; want over 1,300, and 1,354", priced, limited)
 	}
-	// Case 3's and 5's machines, and one that does not burst.
+	// The machines of cases 3 and 5, and one that does not burst.
 	m6i, err := Instance("m6i.xlarge")
 	if err != nil {
 		t.Fatal(err)

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// merge puts new entries into a list, instead of those of the same key, and gives it in the order
-// of keys.
+// merge puts new entries into a list, replacing those with the same key, and returns it sorted by
+// key.
 func merge[T any](list, with []T, key func(*T) string) []T {
 	at := make(map[string]int, len(list)+len(with))
 	for i := range list {
@@ -26,8 +26,8 @@ func merge[T any](list, with []T, key func(*T) string) []T {
 	return list
 }
 
-// completed gives imported prices of a volume with what they do not say taken from those known
-// before of the same region: a list of IOPS alone does not make the size unknown.
+// completed fills the gaps in a volume's imported prices from those known before for the same
+// region: a list of IOPS alone must not make the price of the size unknown.
 func (c *Catalog) completed(n *NamedPrices) NamedPrices {
 	out := *n
 	t, err := Type(n.Type)
@@ -47,7 +47,7 @@ func (c *Catalog) completed(n *NamedPrices) NamedPrices {
 		if len(out.Prices.Throughput) == 0 {
 			out.Prices.Throughput = p.Throughput
 		}
-		for _, known := range p.Sizes { // a page of a list has some of them
+		for _, known := range p.Sizes { // a page of a list has only some of them
 			if !slices.ContainsFunc(out.Prices.Sizes, func(s SizePrice) bool { return s.Most == known.Most }) {
 				out.Prices.size(known.Most, known.Each)
 			}
@@ -58,7 +58,7 @@ func (c *Catalog) completed(n *NamedPrices) NamedPrices {
 }
 
 // Catalog is the embedded catalogue with the store's entries over it. An imported instance keeps
-// what its description does not say: prices, and what its local disks were measured to do.
+// what its description lacks: prices, and the measurements of its local disks.
 func (s *Store) Catalog() *Catalog {
 	c := &Catalog{instances: slices.Clone(embedded()), volumes: map[string][]Prices{}}
 	imported := make([]InstanceType, len(s.Instances))
@@ -77,7 +77,7 @@ func (s *Store) Catalog() *Catalog {
 		p := &s.InstancePrices[i]
 		j, ok := c.find(p.Instance)
 		if !ok {
-			continue // nothing is known of it but its price
+			continue // only its price is known
 		}
 		others := slices.DeleteFunc(slices.Clone(c.instances[j].Prices), func(o InstancePrice) bool { return o.Region == p.Price.Region })
 		c.instances[j].Prices = append(others, p.Price)
@@ -118,7 +118,7 @@ func changes(before, after *Catalog, in *Import) []Change {
 	return out
 }
 
-// summary is an instance in one line, "" if it is not known.
+// summary describes an instance in one line, "" if it is not known.
 func (c *Catalog) summary(name string) string {
 	i, err := c.Instance(name)
 	if err != nil {
@@ -181,7 +181,7 @@ func (p *Prices) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// Short is prices in a table's cell: what the first of each costs over what is included.
+// Short formats prices for a table's cell: the first price of each kind beyond what is included.
 func (p *Prices) Short() string {
 	text := fmt.Sprintf("%v/GiB", float64(p.PerGiB))
 	if len(p.IOPS) > 0 {

@@ -117,7 +117,7 @@ const (
 	membersMax = 128
 )
 
-// Members is over how many volumes the order is striped, at least 1.
+// Members is the number of volumes in the stripe, at least 1.
 func (o *Order) Members() int { return max(o.Stripe, 1) }
 
 // asked returns the requested IOPS, 0 if none.

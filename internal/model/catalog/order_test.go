@@ -117,7 +117,7 @@ func TestBurstsLast(t *testing.T) {
 	}
 }
 
-// Every problem says its field and the nearest legal value, and with that value it is gone.
+// Every problem has its field and the nearest legal value, and that value removes it.
 func TestProblems(t *testing.T) {
 	for _, c := range []struct {
 		order, field, says, nearest string
@@ -195,7 +195,7 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// Whatever an order contains: problems, or a volume, and no panic.
+// Any order gives problems or a volume, never a panic.
 func FuzzOrder(f *testing.F) {
 	for _, s := range []string{"{type: gp3, size: 8EiB, iops: 4000, throughput: 1000MiB/s}", "{type: custom, iops: 1, burst: {iops: 2, for: 1s, left: 0%}, latency: {scale: 2, like: st1}, episodes: {}}", "{type: st1, size: 125GiB, stripe: 3, iops_per_gb: 1000000000}"} {
 		f.Add(s)

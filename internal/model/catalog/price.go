@@ -9,14 +9,14 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// Prices are what a type of volume costs in a region, a month. What was imported may lack a part.
+// Prices are a volume type's prices in a region, a month. Imported prices may be incomplete.
 type Prices struct {
 	Region string `json:"region"`
 	Source
 	PerGiB     units.USD        `json:"per_gib_month"` // providers write GB and bill GiB
 	IOPS       []Tier           `json:"iops,omitempty"`
 	Throughput []ThroughputTier `json:"throughput,omitempty"`
-	Sizes      []SizePrice      `json:"sizes,omitempty"` // instead of PerGiB: of types that are sold in sizes
+	Sizes      []SizePrice      `json:"sizes,omitempty"` // instead of PerGiB, for types that are sold in sizes
 	Note       string           `json:"note,omitempty"`
 }
 
@@ -32,7 +32,7 @@ type ThroughputTier struct {
 	EachMiBps units.USD        `json:"each_mibps"`
 }
 
-// A SizePrice is the price of a volume up to a size as a whole.
+// A SizePrice is the total price of a volume up to a size.
 type SizePrice struct {
 	Most units.Size `json:"most"`
 	Each units.USD  `json:"each"`
@@ -52,11 +52,11 @@ type Bill struct {
 	Source Source
 }
 
-// A NoPriceError says that a price is not known: which is not a price of 0.
+// A NoPriceError says that a price is not known, which does not make it 0.
 type NoPriceError struct {
 	Of, Region string
 	Provider   string   // whose prices are wanting
-	Known      []string // regions of which they are known
+	Known      []string // regions with known prices
 }
 
 // Error says of what, and where.
@@ -128,8 +128,8 @@ func (c *Catalog) Monthly(o *Order, region string) (Bill, error) {
 	return prices[i].bill(t, o)
 }
 
-// bill charges an order. What was imported may lack a part: that is no price of 0. Its amounts are
-// printed and compared, never simulated.
+// bill prices an order. Imported prices may be incomplete; a missing part is not a price of 0.
+// Amounts are printed and compared, never simulated.
 func (p *Prices) bill(t *VolumeType, o *Order) (Bill, error) {
 	l := t.limits(t, o, nil)
 	iops := IOPS(l.Sustained.IOPS)
@@ -196,16 +196,16 @@ func (i *InstanceType) Monthly(region string) (units.USD, error) {
 	return p.Hourly * Hours, nil
 }
 
-// A Catalog is what is embedded, with what was imported over it.
+// A Catalog is the embedded catalogue with imports over it.
 type Catalog struct {
 	instances []InstanceType // by name
 	volumes   map[string][]Prices
 }
 
-// Embedded is the catalogue this program was made with.
+// Embedded is the catalogue that is part of this program.
 func Embedded() *Catalog { return &Catalog{instances: embedded()} }
 
-// Instances are all types of instances, by name. They are not to be changed.
+// Instances are all types of instances, by name. They must not be changed.
 func (c *Catalog) Instances() []InstanceType { return c.instances }
 
 // InstanceNames are the names of all types of instances.
@@ -236,12 +236,12 @@ func (c *Catalog) find(name string) (int, bool) {
 	return slices.BinarySearchFunc(c.instances, lower, func(t InstanceType, name string) int { return strings.Compare(t.Name, name) })
 }
 
-// prices of a type: imported ones first, since the first of a region counts.
+// prices of a type: imported ones first, because the first of a region counts.
 func (c *Catalog) prices(t *VolumeType) []Prices {
 	return append(slices.Clone(c.volumes[t.Name]), t.Prices...)
 }
 
-// Prices are what is known of a type's prices, a region once.
+// Prices are the known prices of a type, one for each region.
 func (c *Catalog) Prices(t *VolumeType) []Prices {
 	var out []Prices
 	for _, p := range c.prices(t) {

@@ -21,7 +21,7 @@ func monthly(t *testing.T, text string) Bill {
 func near(a, b units.USD) bool { return math.Abs(float64(a-b)) < 1e-6 }
 
 // A published case prices 13,000 IOPS over gp3's 3,000 at 104 USD in one table and at 65 in
-// another: 65 is right, 195 for three volumes, and the throughput it needs besides costs 5.
+// another. 65 is right, or 195 for three volumes; the throughput that it also needs costs 5.
 func TestCheckpointCaseCosts(t *testing.T) {
 	plain := monthly(t, "{type: gp3, size: 2500GiB}").Total
 	iops := monthly(t, "{type: gp3, size: 2500GiB, iops: 16000}").Total
@@ -60,7 +60,7 @@ func TestMonthly(t *testing.T) {
 		{"{type: gp3, size: 1TiB}", "eu-west-1"}, {"{type: ultra, size: 1TiB, iops: 100, throughput: 1MB/s}", ""}, {"{type: custom}", ""},
 	} {
 		if _, err := order(t, c.text).Monthly(c.region); !errors.As(err, &no) || !strings.Contains(no.Hint(), "import") {
-			t.Errorf("%s in %q: %v, want that no price is known", c.text, c.region, err)
+			t.Errorf("%s in %q: %v, want an error that no price is known", c.text, c.region, err)
 		}
 	}
 	partial := Prices{Region: "eu-west-1", PerGiB: .09}

@@ -14,8 +14,8 @@ import (
 	"plimsoll/internal/base/units"
 )
 
-// A product is an element of what `aws pricing get-products --service-code AmazonEC2` prints, of
-// which this is what prices are made of (AWS Price List Query API, 2025).
+// A product is the part that prices need of an element printed by `aws pricing get-products
+// --service-code AmazonEC2` (AWS Price List Query API, 2025).
 type product struct {
 	Product struct {
 		ProductFamily string            `json:"productFamily"`
@@ -33,8 +33,7 @@ type dimension struct {
 	PricePerUnit map[string]string `json:"pricePerUnit"`
 }
 
-// add reads a product's price. Products that are neither an instance with Linux nor a volume are
-// passed over.
+// add reads a product's price. Products other than Linux instances and volumes are skipped.
 func (in *Import) add(element []byte) error {
 	var p product
 	if err := json.Unmarshal(element, &p); err != nil {
@@ -64,7 +63,7 @@ func (in *Import) add(element []byte) error {
 	}
 	switch {
 	case usd == 0:
-		in.Skipped++ // reserved capacity, free tiers: not what one pays
+		in.Skipped++ // reserved capacity, free tiers: not the usual price
 		return nil
 	case volumeType != "":
 		return in.addVolume(volumeType, region, a["usagetype"], d.Unit, units.USD(usd))
@@ -75,11 +74,10 @@ func (in *Import) add(element []byte) error {
 	return in.addInstance(instance, region, units.USD(usd))
 }
 
-// plain tells whether an attribute is what is meant by a price without further words.
+// plain reports whether an attribute describes the standard price.
 func plain(a map[string]string, name, want string) bool { return a[name] == "" || a[name] == want }
 
-// dimension is the one price of a product on demand. Tiers by how much one uses are not of volumes
-// and instances.
+// dimension is a product's only on-demand price. Volumes and instances have no tiers by usage.
 func (p *product) dimension() (dimension, bool) {
 	var all []dimension
 	// order does not matter: more than one price is refused
@@ -107,8 +105,8 @@ func (in *Import) addInstance(name, region string, usd units.USD) error {
 	return nil
 }
 
-// addVolume adds a part of a type's price: of its size, its IOPS or its throughput. Which of them
-// is in the usage type: "EUW1-EBS:VolumeUsage.gp3", "EBS:VolumeP-IOPS.io2.tier2",
+// addVolume adds a part of a type's price: for its size, its IOPS or its throughput. The usage type
+// says which: "EUW1-EBS:VolumeUsage.gp3", "EBS:VolumeP-IOPS.io2.tier2",
 // "EBS:VolumeP-Throughput.gp3".
 func (in *Import) addVolume(name, region, usage, unit string, usd units.USD) error {
 	i := slices.IndexFunc(types, func(t *VolumeType) bool { return t.Name == name && t.Provider == "aws" })
@@ -160,7 +158,7 @@ func (p *Prices) tier(over IOPS, usd units.USD) {
 	slices.SortFunc(p.IOPS, func(a, b Tier) int { return int(a.Over - b.Over) })
 }
 
-// prices gives the prices of a type in a region, new ones if there are none yet; nil if there are
+// prices returns the prices of a type in a region, new ones if there are none yet; nil if there are
 // too many.
 func (in *Import) prices(name, region string) *Prices {
 	for i := range in.VolumePrices {
@@ -175,7 +173,7 @@ func (in *Import) prices(name, region string) *Prices {
 	return &in.VolumePrices[len(in.VolumePrices)-1].Prices
 }
 
-// columns are what a list of prices calls its columns.
+// columns are the names of columns in a price list.
 var columns = map[string]string{
 	"instance_type": "type", "instance": "type", "type": "type", "api_name": "type", "name": "type",
 	"usd_per_hour": "usd", "usd/hour": "usd", "usd/h": "usd", "price": "usd", "on_demand": "usd", "price_per_hour": "usd", "hourly": "usd",

@@ -22,17 +22,17 @@ type retailItem struct {
 	Type             string  `json:"type"`
 }
 
-// Of which product of Azure's a type's meters are, and what they are called before "LRS":
-// zone-redundant disks have others, and are not in the catalogue.
+// The Azure product that a type's meters belong to, and the meters' names before "LRS".
+// Zone-redundant disks have others, and are not in the catalogue.
 var azureProducts = map[string]string{"Azure Premium SSD v2": "premium-v2", "Ultra Disks": "ultra", "Premium SSD Managed Disks": "premium-ssd"}
 
-// premiumSizes are up to how many GiB a tier of Premium SSD is (Azure documentation, managed disk
-// types, 2025).
+// premiumSizes are the sizes in GiB up to which a tier of Premium SSD goes (Azure documentation,
+// managed disk types, 2025).
 var premiumSizes = map[string]units.Size{
 	"P1": 4, "P2": 8, "P3": 16, "P4": 32, "P6": 64, "P10": 128, "P15": 256, "P20": 512, "P30": 1024, "P40": 2048, "P50": 4096, "P60": 8192, "P70": 16_384, "P80": 32_767,
 }
 
-// addAzure reads a meter's price. Meters of anything else are passed over.
+// addAzure reads a meter's price. Other meters are skipped.
 func (in *Import) addAzure(element []byte) error {
 	var m retailItem
 	if err := json.Unmarshal(element, &m); err != nil {
@@ -102,7 +102,7 @@ func (in *Import) currency(code, how string) error {
 	return nil
 }
 
-// pricesOf gives the prices of a type in a region, new ones if there are none yet.
+// pricesOf returns the prices of a type in a region, new ones if there are none yet.
 func (in *Import) pricesOf(t *VolumeType, region string) (*Prices, error) {
 	if err := checkName(region); err != nil {
 		return nil, err

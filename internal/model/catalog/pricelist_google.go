@@ -31,7 +31,7 @@ type sku struct {
 	} `json:"pricingInfo"`
 }
 
-// googleSKUs are how descriptions begin, what they are of, and which part of its price.
+// googleSKUs lists the prefixes of descriptions, with the type and the part of its price.
 var googleSKUs = []struct{ begins, name, part string }{
 	{"Hyperdisk Balanced Capacity", "hyperdisk-balanced", "size"},
 	{"Hyperdisk Balanced IOPS", "hyperdisk-balanced", "IOPS"},
@@ -40,7 +40,7 @@ var googleSKUs = []struct{ begins, name, part string }{
 	{"Balanced PD Capacity", "pd-balanced", "size"},
 }
 
-// addGoogle reads a SKU's price. SKUs of anything else are passed over.
+// addGoogle reads a SKU's price. Other SKUs are skipped.
 func (in *Import) addGoogle(element []byte) error {
 	var k sku
 	if err := json.Unmarshal(element, &k); err != nil {
@@ -79,7 +79,7 @@ func (in *Import) addGoogle(element []byte) error {
 	return nil
 }
 
-// googlePrice is a SKU's price a month: of its last tier, since what is free comes before.
+// googlePrice is a SKU's price a month: that of its last tier, because a free tier comes before it.
 func (in *Import) googlePrice(k *sku) (units.USD, error) {
 	if len(k.Pricing) == 0 || len(k.Pricing[0].Expression.Rates) == 0 {
 		return 0, fmt.Errorf("it has no price")

@@ -9,21 +9,20 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// Seen is what was observed of a volume: the catalogue read backwards makes orders of it
-// ([Recognise]).
+// Seen is what was observed of a volume. [Recognise] uses the catalogue in reverse to find orders
+// that match it.
 type Seen struct {
 	Provider string // whose it is; "": not known
 	Type     string // the product that a person says it is; "": not known
-	// Size of one volume; where it is not known, what to take for types whose limits do not follow
-	// from it.
+	// Size of one volume. If it is not known, the size to assume for types whose limits do not
+	// depend on it.
 	Size      units.Size
 	SizeKnown bool
-	Parts     int // volumes of a stripe that the rates are of; 0 or 1: none
-	// IOPS and Throughput are at what the rates stood while requests waited; 0: no limit was
-	// reached.
+	Parts     int // volumes in the stripe that the rates are for; 0 or 1: none
+	// IOPS and Throughput are the constant rates while requests waited; 0: no limit was reached.
 	IOPS       units.Frequency
 	Throughput units.Throughput
-	// MostIOPS and MostThroughput were delivered again and again: no limit is under them.
+	// MostIOPS and MostThroughput were delivered repeatedly, so no limit is below them.
 	MostIOPS       units.Frequency
 	MostThroughput units.Throughput
 }
@@ -31,29 +30,28 @@ type Seen struct {
 // A Match is an order that would give what was seen.
 type Match struct {
 	Order Order
-	// Sold: each limit that was reached is what everybody gets who orders the type, or this size of
-	// it. Otherwise it was chosen.
+	// Sold: every limit that was reached comes with the type, or with this size of it. Otherwise it
+	// was chosen.
 	Sold bool
-	Off  float64 // how far the limits are from those seen, as a share, the worst
-	// IOPSLeast and ThroughputLeast: the figure is the least that lets pass what was delivered; the
-	// limit itself was not met.
+	Off  float64 // largest relative difference between the limits and those seen
+	// IOPSLeast and ThroughputLeast: the figure is the least that allows what was delivered; the
+	// limit itself was not reached.
 	IOPSLeast, ThroughputLeast bool
-	Burst                      bool   // the limit that was met is the one while there are credits
+	Burst                      bool   // the limit that was reached holds while there are credits
 	Why                        string // "3,000 IOPS are included", in the catalogue's words
 }
 
-// How near a level must be to a limit to be taken for it: the density of a plateau's median over
-// some seconds of a real volume is about a hundredth wide, and 125 and 128 MiB/s are to be told
-// apart.
+// How near a level must be to a limit to match it. The density of a plateau's median over some
+// seconds of a real volume is about a hundredth wide, and 125 and 128 MiB/s must be distinguished.
 const (
 	recogniseWithin = 0.025
-	roundWithin     = 0.01 // what is chosen is taken to be the roundest number so near
-	deliveredOver   = 1.05 // sampling gives to one second what it takes from the next
+	roundWithin     = 0.01 // a chosen value is assumed to be the roundest number this near
+	deliveredOver   = 1.05 // sampling may shift this share from one second to the next
 )
 
-// Recognise gives the orders of products that would give what was seen: of each type the nearest,
-// in the order of the catalogue. Local disks and custom volumes, which have no limits of a product,
-// are never among them.
+// Recognise returns orders of products that would give what was seen: the nearest of each type, in
+// the order of the catalogue. Local disks and custom volumes, which have no product limits, are
+// never among them.
 func Recognise(s Seen) []Match {
 	n := units.Throughput(max(s.Parts, 1))
 	s.IOPS, s.MostIOPS = s.IOPS/units.Frequency(n), s.MostIOPS/units.Frequency(n)
@@ -80,7 +78,7 @@ func Recognise(s Seen) []Match {
 	return out
 }
 
-// explain makes the orders of a type that may give what was seen.
+// explain returns the orders of a type that may give what was seen.
 func (t *VolumeType) explain(s *Seen) []Match {
 	o := Order{Type: t.Name, Size: units.Size(wholeGiB(max(s.Size, 1))) * units.GiB}
 	if !s.SizeKnown && t.SizeMin.Known() {
@@ -95,7 +93,7 @@ func (t *VolumeType) explain(s *Seen) []Match {
 	m := Match{Order: o}
 	t.chooseIOPS(s, &m)
 	t.chooseThroughput(s, &m)
-	if per := t.IOPSPerGiB; per.Known() && !s.SizeKnown { // as large as it must be at least
+	if per := t.IOPSPerGiB; per.Known() && !s.SizeKnown { // the smallest size that is possible
 		m.Order.Size = max(m.Order.Size, units.Size((m.Order.IOPS+per.Value-1)/per.Value)*units.GiB)
 	}
 	return []Match{m}
@@ -118,8 +116,8 @@ func (t *VolumeType) chooseIOPS(s *Seen, m *Match) {
 	}
 }
 
-// throughputOfIOPS is for types whose throughput follows from their IOPS: what was moved tells of
-// them.
+// throughputOfIOPS is for types whose throughput follows from their IOPS: the bytes moved imply a
+// number of IOPS.
 func (t *VolumeType) throughputOfIOPS(s *Seen, m *Match) {
 	per := float64(t.ThroughputPerIOPS.Value)
 	least := IOPS(math.Ceil(float64(s.MostThroughput) / per / deliveredOver))
@@ -151,7 +149,8 @@ func (t *VolumeType) chooseThroughput(s *Seen, m *Match) {
 	if m.Order.Throughput == 0 && !t.ThroughputIncluded.Known() {
 		m.Order.Throughput, m.ThroughputLeast = t.ThroughputMin.Value, true
 	}
-	// What a type allows for each IOPS: of a limit of IOPS that was not met, at least so many.
+	// A type's throughput limit for each IOPS: if the IOPS limit was not reached, it is at least
+	// this.
 	per := t.ThroughputPerIOPS
 	have := max(m.Order.IOPS, t.IOPSIncluded.Value)
 	if need := IOPS((int64(m.Order.Throughput) + max(int64(per.Value), 1) - 1) / max(int64(per.Value), 1)); per.Known() && need > have && s.IOPS == 0 {
@@ -159,8 +158,8 @@ func (t *VolumeType) chooseThroughput(s *Seen, m *Match) {
 	}
 }
 
-// sized are orders of a type whose limits follow from its size, where that is not known: the
-// smallest sizes that have what was seen.
+// sized returns orders of a type whose limits follow from its size, if that is not known: the
+// smallest sizes that allow what was seen.
 func (t *VolumeType) sized(s *Seen, o Order) []Match {
 	least, most := wholeGiB(t.SizeMin.Value), wholeGiB(t.SizeMax.Value)
 	limits := func(gib int64) Limits {
@@ -191,7 +190,7 @@ func (t *VolumeType) sized(s *Seen, o Order) []Match {
 	return out
 }
 
-// match reports whether an order gives what was seen, and how close it comes.
+// match reports whether an order gives what was seen, and how close it is.
 func (t *VolumeType) match(s *Seen, m Match) (Match, bool) {
 	o := m.Order
 	if len(o.Check()) > 0 {
@@ -226,8 +225,8 @@ func (t *VolumeType) match(s *Seen, m Match) (Match, bool) {
 	return m, true
 }
 
-// sold tells whether limits that were met are what everybody gets: included, by the size that is
-// known, while there are credits, or the most that there is.
+// sold reports whether the limits that were reached are standard: included, given by the known
+// size, available while there are credits, or the type's maximum.
 func (t *VolumeType) sold(s *Seen, m *Match) bool {
 	o := &m.Order
 	switch {
@@ -263,7 +262,7 @@ func (m *Match) why(t *VolumeType, s *Seen, iops units.Frequency) string {
 
 func stoodAt(level, limit float64) bool { return math.Abs(level-limit) <= recogniseWithin*limit }
 
-// roundest is the roundest whole number between two multiples of x: what a person would have
+// roundest is the roundest whole number between two multiples of x, which a person would have
 // chosen.
 func roundest(x, low, high float64) float64 {
 	for _, step := range []float64{10_000, 5000, 1000, 500, 250, 100, 50, 25, 10, 5} {

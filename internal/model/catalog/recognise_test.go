@@ -21,7 +21,7 @@ func products() []*catalog.VolumeType {
 	return out
 }
 
-// drawOrder draws an order of a product that can be had.
+// drawOrder draws a valid order of a product.
 func drawOrder(t *rapid.T, kind *catalog.VolumeType) catalog.Order {
 	o := catalog.Order{Type: kind.Name, Size: units.Size(rapid.IntRange(130, 16_000).Draw(t, "GiB")) * units.GiB}
 	if kind.ChoosesIOPS {
@@ -40,8 +40,8 @@ func drawOrder(t *rapid.T, kind *catalog.VolumeType) catalog.Order {
 	return o
 }
 
-// Whatever can be ordered is found again by what it does: the product is among those that are
-// recognised, and its figures are near.
+// Every possible order is recognised by its behaviour: the product is among the results, and its
+// figures are near.
 func TestRecogniseOrders(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		kind := rapid.SampledFrom(products()).Draw(t, "product")
@@ -76,8 +76,8 @@ func TestRecogniseOrders(t *testing.T) {
 	})
 }
 
-// A figure that no limit shows is left open: without a level, no figure is more than the lowest
-// that lets through what was delivered, and an order that lets through less is not returned.
+// A figure without a reached limit is left open: it is the lowest that allows what was delivered,
+// and an order that allows less is not returned.
 func TestRecogniseUnreached(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := catalog.Seen{
@@ -87,7 +87,7 @@ func TestRecogniseUnreached(t *testing.T) {
 		}
 		for _, m := range catalog.Recognise(s) {
 			if m.Order.IOPS != 0 && !m.IOPSLeast || m.Order.Throughput != 0 && !m.ThroughputLeast {
-				t.Errorf("%s is told as known", m.Order.String())
+				t.Errorf("%s is reported as known", m.Order.String())
 			}
 			l, err := m.Order.Limits(nil)
 			if err != nil {

@@ -1,6 +1,7 @@
 package catalog
 
-// A VolumeReport is a volume type as `plimsoll catalog -o json` reports it: a contract. What is not known is left out.
+// A VolumeReport is a volume type as `plimsoll catalog -o json` reports it: a contract. Unknown
+// figures are left out.
 type VolumeReport struct {
 	Name        string        `json:"name"`
 	Provider    string        `json:"provider"`
@@ -25,7 +26,7 @@ type PriceReport struct {
 	Source
 }
 
-// A TierReport is a price of what is beyond an amount.
+// A TierReport is the price beyond an amount.
 type TierReport struct {
 	Over int64   `json:"over"`
 	USD  float64 `json:"usd"`
@@ -59,7 +60,8 @@ func (t *VolumeType) Report() VolumeReport {
 	}
 }
 
-// An InstanceReport is an instance type as `plimsoll catalog -o json` reports it: a contract. What is not known is null.
+// An InstanceReport is an instance type as `plimsoll catalog -o json` reports it: a contract.
+// Unknown figures are null.
 type InstanceReport struct {
 	Name           string       `json:"name"`
 	VCPU           int          `json:"vcpu"`
@@ -107,5 +109,5 @@ func (i *InstanceType) Report() InstanceReport {
 type ImportReport struct {
 	File    string   `json:"file"`
 	Changes []Change `json:"changes"`
-	Skipped int      `json:"skipped"` // entries for nothing in the catalogue
+	Skipped int      `json:"skipped"` // entries for products that the catalogue does not have
 }

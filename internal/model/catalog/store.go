@@ -16,7 +16,7 @@ import (
 	"plimsoll/internal/model/volume"
 )
 
-// A Store is what a person has imported, as kept in one JSON file.
+// A Store holds a user's imports, as kept in one JSON file.
 type Store struct {
 	Version        int              `json:"version"`
 	Instances      []storedInstance `json:"instances,omitempty"`
@@ -34,7 +34,7 @@ type storedInstance struct {
 	Memory       units.Size `json:"memory"`
 	BaselineIOPS IOPS       `json:"baseline_iops,omitempty"`
 	MaximumIOPS  IOPS       `json:"maximum_iops,omitempty"`
-	// Of all volumes together; missing where they are not known.
+	// Of all volumes together; missing if not known.
 	Baseline    units.Throughput `json:"baseline_throughput,omitempty"`
 	Maximum     units.Throughput `json:"maximum_throughput,omitempty"`
 	Attachments int              `json:"attachments,omitempty"`
@@ -62,7 +62,7 @@ func (s *storedInstance) instance() InstanceType {
 	}
 }
 
-// OpenStore reads a store. A file that is not there is an empty one.
+// OpenStore reads a store. A missing file is an empty store.
 func OpenStore(path string) (*Store, error) {
 	f, err := safefile.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -149,7 +149,7 @@ func (v *NamedPrices) check() error {
 	return checkName(v.Prices.Region)
 }
 
-// Write replaces the file at a path by the store, or leaves it as it was.
+// Write replaces the file at a path by the store; on an error the file is unchanged.
 func (s *Store) Write(path string) error {
 	text, err := json.MarshalIndent(s, "", " ")
 	if err != nil {
@@ -169,8 +169,7 @@ type Change struct {
 	IsNow string `json:"is_now,omitempty"`
 }
 
-// Add adds an import and returns what it changes compared with what was known: the embedded
-// catalogue and the store.
+// Add adds an import and returns what it changes relative to the embedded catalogue and the store.
 func (s *Store) Add(in *Import) ([]Change, error) {
 	before := s.Catalog()
 	instances := make([]storedInstance, len(in.Instances))

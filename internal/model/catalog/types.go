@@ -73,7 +73,7 @@ var otherNames = map[string]string{
 	"ultrassd_lrs": "ultra", "premium_lrs": "premium-ssd", "instance-store": LocalType,
 }
 
-// canonical is our name of a product that may be called otherwise elsewhere.
+// canonical is our name for a product that has another name elsewhere.
 func canonical(name string) string {
 	lower := strings.ToLower(strings.TrimSpace(name))
 	if other, ok := otherNames[lower]; ok {
@@ -82,18 +82,16 @@ func canonical(name string) string {
 	return lower
 }
 
-// LocalType is the product that a machine's own disks are.
+// LocalType is the product for a machine's own disks.
 const LocalType = "nvme"
 
-// Local reports whether the order is for disks of the machine itself, whatever name it uses for
-// them.
+// Local reports whether the order is for the machine's own disks, whatever name it uses for them.
 func (o *Order) Local() bool {
 	t, err := Type(o.Type)
 	return err == nil && t.Local
 }
 
-// Type returns the product with a name. The error, a [diagnostics.Problem], names those that may be
-// meant.
+// Type returns the product with a name. The error, a [diagnostics.Problem], suggests similar names.
 func Type(name string) (*VolumeType, error) {
 	lower := canonical(name)
 	for _, t := range types {

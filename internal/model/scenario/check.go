@@ -26,19 +26,19 @@ const (
 
 const sourceOwn = "this program's own bound"
 
-// A checker asks every part what is wrong, and fills in what one part tells another.
+// A checker checks every part, and fills in the values that one part takes from another.
 type checker struct {
 	*Scenario
 	*Language
-	chosen    []Chosen // the engines that it names, all of them
+	chosen    []Chosen // all engines that the scenario names
 	root      *yamltree.Node
 	open      workload.OpenFile
-	undecoded []yamltree.Placed // what could not be decoded: its parts are not asked
+	undecoded []yamltree.Placed // what could not be decoded; its parts are not checked
 	problems  diagnostics.List
 	warnings  diagnostics.List
 }
 
-// wrote tells whether the scenario says anything at a path of keys.
+// wrote reports whether the scenario has anything at a path of keys.
 func (c *checker) wrote(path string) bool {
 	n := c.root
 	for key := range strings.SplitSeq(path, ".") {
@@ -51,15 +51,15 @@ func (c *checker) wrote(path string) bool {
 	return true
 }
 
-// follows tells whether a problem may only follow from what could not be decoded: it is about the
-// same thing, a part of it, or what it is a part of.
+// follows reports whether a problem may only be a consequence of what could not be decoded: it is
+// about the same field, a part of it, or a field that contains it.
 func (c *checker) follows(p diagnostics.Problem) bool {
 	return slices.ContainsFunc(c.undecoded, func(u yamltree.Placed) bool {
 		return !u.NoSuch && (within(p.Field, u.Field) || within(u.Field, p.Field))
 	})
 }
 
-// within tells whether a field is another or a part of it.
+// within reports whether a field is another or a part of it.
 func within(field, of string) bool {
 	rest, ok := strings.CutPrefix(field, of)
 	return ok && (rest == "" || of == "" || rest[0] == '.' || rest[0] == '[')
@@ -97,8 +97,8 @@ func (c *checker) mounted() {
 	c.volumes()
 }
 
-// zeros refuses a zero where it would be taken for nothing said: a person who writes it gets
-// something else, the preset's or the product's own.
+// zeros refuses a zero that would be treated as unset: the user would get another value, the
+// preset's or the product's.
 func (c *checker) zeros() {
 	zero := func(field string, is bool, without string) {
 		if is && c.wrote(field) {
@@ -201,8 +201,8 @@ func (c *checker) orders(field string, orders Keyed[catalog.Order]) {
 	}
 }
 
-// localDisks refuses more volumes on an instance's own disks than it has: each is taken for a disk
-// of its own.
+// localDisks refuses more volumes on an instance's own disks than it has disks: each volume needs
+// its own.
 func (c *checker) localDisks(field string, orders Keyed[catalog.Order]) {
 	taken, last := 0, ""
 	for _, v := range orders {
@@ -246,7 +246,7 @@ func (c *checker) overInstance(at string, o *catalog.Order) {
 	}
 }
 
-// capped tells an instance's limit, which may be more for a while.
+// capped formats an instance's limit, with its higher temporary one.
 func capped(burst, baseline string) string {
 	if burst == baseline {
 		return baseline
@@ -257,7 +257,7 @@ func capped(burst, baseline string) string {
 // inFull prints IOPS.
 func inFull(f units.Frequency) string { return catalog.IOPS(f).String() + " IOPS" }
 
-// workload resolves it. What an engine says of its database is the workload's default.
+// workload resolves the workload. What an engine says about its database is the workload's default.
 func (c *checker) workload() {
 	if !c.wrote("workload") {
 		c.add(diagnostics.Problem{Field: "workload", Text: "missing: {preset: telemetry} for instance"})
@@ -267,7 +267,7 @@ func (c *checker) workload() {
 	if one {
 		c.Engine.Config.Ask(&c.Workload)
 	} else if c.Workload.Preset == "" {
-		return // what an engine would have said is missing
+		return // the engine's defaults are missing
 	}
 	load, problems := c.Workload.Resolve(c.open)
 	c.problems = append(c.problems, problems.Under("workload")...)
@@ -279,7 +279,8 @@ func (c *checker) workload() {
 	c.operations(load)
 }
 
-// operations bounds what is simulated. A duration that is too long by itself was told already.
+// operations bounds the number of simulated operations. A duration that is itself too long was
+// already reported.
 func (c *checker) operations(load *workload.Workload) {
 	if c.Run.Duration > runMax || c.Run.Warmup > runMax {
 		return
@@ -314,7 +315,7 @@ func (c *checker) members() {
 	}
 }
 
-// sorted puts problems in the order of the file; assignments follow.
+// sorted sorts problems in the order of the file; assignments follow.
 func (p Problems) sorted() Problems {
 	slices.SortStableFunc(p, func(a, b Problem) int {
 		if (a.Line == 0) != (b.Line == 0) {

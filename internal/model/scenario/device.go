@@ -6,10 +6,10 @@ import (
 	"plimsoll/internal/model/catalog"
 )
 
-// DeviceFacts are what the kernels of the deployment's machines would tell of its volumes' devices,
-// as package record/host has it of a real one: "model.data", "size.data" in bytes, and of a stripe
-// "parts.data", how many volumes it is made of. Members' devices begin with the member:
-// "size.m1/wal".
+// DeviceFacts are what the kernels of the deployment's machines would report about its volumes'
+// devices, in the form that package record/host uses for real ones: "model.data", "size.data" in
+// bytes, and for a stripe "parts.data", its number of volumes. Members' devices begin with the
+// member: "size.m1/wal".
 func (s *Scenario) DeviceFacts() map[string]string {
 	out := map[string]string{}
 	for k := 1; k <= s.MemberCount(); k++ {

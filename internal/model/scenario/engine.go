@@ -13,10 +13,10 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// An Engine is what a scenario must know of a storage engine.
+// An Engine is what a scenario needs of a storage engine.
 type Engine interface {
 	engine.Engine
-	// NewConfig makes settings with the engine's defaults: a pointer to a struct with YAML tags.
+	// NewConfig returns settings with the engine's defaults: a pointer to a struct with YAML tags.
 	NewConfig() Config
 }
 
@@ -24,15 +24,14 @@ type Engine interface {
 type Config interface {
 	// Check finds what cannot be.
 	Check() diagnostics.List
-	// DataSize is what the data takes on its volume, 0 if that is not known.
+	// DataSize is the size of the data on its volume, 0 if that is not known.
 	DataSize() units.Size
-	// CacheSize is how much memory the engine's own cache takes: its setting is
-	// [engine.Traits.Cache].
+	// CacheSize is the memory of the engine's own cache: its setting is [engine.Traits.Cache].
 	CacheSize() units.Size
-	// Ask completes the workload with what the settings say of the data and the workload leaves
-	// out.
+	// Ask completes the workload with what the settings say about the data and the workload does
+	// not.
 	Ask(w *workload.Spec)
-	// Fill completes the settings with what the workload and the host say.
+	// Fill completes the settings from the workload and the host.
 	Fill(from *Filling)
 }
 
@@ -42,13 +41,13 @@ type Cluster interface {
 	MemberCount() int
 }
 
-// A Lacker is a Config with which the engine does without some of the volumes in its traits.
+// A Lacker is a Config with which the engine needs only some of the volumes in its traits.
 type Lacker interface {
 	Config
 	Lacks(volume string) bool
 }
 
-// A Filling is what an engine's settings are completed from.
+// A Filling is the source from which an engine's settings are completed.
 type Filling struct {
 	Host     *kernel.Config
 	Workload *workload.Workload
@@ -60,8 +59,8 @@ type Filling struct {
 // Omits reports whether the scenario leaves a setting out: "cache".
 func (f *Filling) Omits(setting string) bool { return f.omits(setting) }
 
-// Blame says that a setting repeats another field of the scenario, "workload.document.size": what
-// is wrong with the setting is reported there.
+// Blame says that a setting repeats another field of the scenario, "workload.document.size".
+// Problems with the setting are reported there.
 func (f *Filling) Blame(setting, field string) { f.blamed[setting] = field }
 
 // A Chosen engine is the one that a scenario names, with its settings. The zero Chosen is none.
@@ -80,7 +79,7 @@ func (c *Chosen) Name() string {
 	return c.Traits().Key
 }
 
-// Database is the product as recordings and rules name it: "mongodb"; "" for what is no database.
+// Database is the product's name in recordings and rules: "mongodb"; "" if it is not a database.
 func (c *Chosen) Database() string {
 	if c.Engine == nil {
 		return ""
@@ -97,13 +96,13 @@ func (c *Chosen) Volumes() []engine.Role {
 	return roles
 }
 
-// ConfigOf gives the settings of a scenario's engine if they are of type T, else nil.
+// ConfigOf returns the settings of a scenario's engine if they are of type T, else nil.
 func ConfigOf[T Config](s *Scenario) T {
 	c, _ := s.Engine.Config.(T)
 	return c
 }
 
-// Facet is what a core must know of a scenario's engine to do something. The error is an
+// Facet returns what a core needs of a scenario's engine to do something. The error is an
 // [*engine.LackError] that names the engines which can.
 func Facet[T any](s *Scenario, verb string) (T, error) {
 	return engine.Facet[T](s.Engine.all, s.Engine.Name(), verb)
@@ -113,7 +112,7 @@ func (c *checker) engine() {
 	switch len(c.chosen) {
 	case 0:
 		if slices.ContainsFunc(c.undecoded, func(u yamltree.Placed) bool { return u.NoSuch && within(u.Field, "engine") }) {
-			return // an engine is meant that there is not, which is told
+			return // an unknown engine is named, which is reported elsewhere
 		}
 		c.add(diagnostics.Problem{Field: "engine", Text: "missing: exactly one of " + strings.Join(c.keys(), ", ") + ", {" + c.keys()[0] + ": {}} for instance"})
 		return
@@ -129,7 +128,7 @@ func (c *checker) engine() {
 	}
 }
 
-// needed checks that there are the volumes the engine wants and no others.
+// needed checks that the scenario has exactly the volumes that the engine needs.
 func (c *checker) needed(e *Chosen) {
 	var oneOf, known []string
 	for _, r := range e.Volumes() {
@@ -159,7 +158,7 @@ func (c *checker) needed(e *Chosen) {
 	}
 }
 
-// together checks what shows only in two parts at once.
+// together checks rules that involve two parts.
 func (c *checker) together() {
 	if len(c.chosen) != 1 {
 		return
@@ -190,7 +189,7 @@ func (c *checker) fits(e *Chosen) {
 	}
 }
 
-// fill completes the engine's settings and asks what is wrong with them.
+// fill completes the engine's settings and checks them.
 func (c *checker) fill(e *Chosen, load *workload.Workload) {
 	at := "engine." + e.Name()
 	from := &Filling{

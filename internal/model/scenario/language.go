@@ -12,10 +12,10 @@ import (
 	"plimsoll/internal/model/engine"
 )
 
-// A Language is what scenarios may say: the format, and the engines that they may name.
+// A Language defines what scenarios may contain: the format, and the engines that they may name.
 type Language struct {
 	all    []engine.Engine
-	able   []Engine // those of all that scenarios can name
+	able   []Engine // all engines that scenarios may name
 	schema func() []byte
 }
 
@@ -46,8 +46,8 @@ func (l *Language) clusters() []string {
 	return out
 }
 
-// Load reads a scenario from a file, with assignments over it. Files that it names, a recorded
-// rate, are looked for beside it. An error of what is written is of type [Problems].
+// Load reads a scenario from a file and applies assignments. Files that it names, such as a
+// recorded rate, are opened relative to it. An error in the content is of type [Problems].
 func (l *Language) Load(path string, sets []string) (*Scenario, error) {
 	f, err := l.Open(path)
 	if err != nil {
@@ -56,7 +56,7 @@ func (l *Language) Load(path string, sets []string) (*Scenario, error) {
 	return f.Parse(sets)
 }
 
-// Open reads a file for [File.Parse], no more of it than a scenario may have.
+// Open reads a file for [File.Parse], up to the largest size of a scenario.
 func (l *Language) Open(path string) (*File, error) {
 	text, err := ReadText(path)
 	if err != nil {
@@ -65,7 +65,7 @@ func (l *Language) Open(path string) (*File, error) {
 	return l.NewFile(path, text), nil
 }
 
-// ReadText reads a scenario's file, no more of it than a scenario may have.
+// ReadText reads a scenario's file, up to the largest size of a scenario.
 func ReadText(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -79,18 +79,18 @@ func ReadText(path string) ([]byte, error) {
 	return text, nil
 }
 
-// NewFile is a file whose text was read before, by another process.
+// NewFile returns a file whose text another process has read.
 func (l *Language) NewFile(path string, text []byte) *File { return &File{l, path, text} }
 
-// Parse reads a scenario from text that came from the named file, with assignments over it
-// ("volumes.data.iops=16000"). It opens no other file. An error of what is written is of type
+// Parse reads a scenario from the named file's text and applies assignments
+// ("volumes.data.iops=16000"). It opens no other file. An error in the content is of type
 // [Problems].
 func (l *Language) Parse(name string, text []byte, sets []string) (*Scenario, error) {
 	return l.parse(name, text, sets, nil, nil)
 }
 
-// engines decodes the engines that are named, in the language's order; the checker refuses all but
-// one.
+// engines decodes all engines in the scenario, in the language's order; the checker refuses more
+// than one.
 func (l *Language) engines(d *yamltree.Decoder, chosen *[]Chosen) func(*yamltree.Node, reflect.Value, string) bool {
 	return func(n *yamltree.Node, v reflect.Value, field string) bool {
 		if v.Type() != reflect.TypeFor[Chosen]() {

@@ -14,11 +14,11 @@ import (
 // Text is what was read.
 func (f *File) Text() []byte { return f.text }
 
-// ParseVolumes reads what is to be mounted, with assignments over it: a scenario of which only
-// volumes and host matter, or a lone volume: an order by itself ("type: gp3"), with the instance it
-// is attached to if that matters ("instance: m5.large"). A lone volume becomes a scenario's volume
-// called data, and assignments over it need not say so: "iops=4000". Problems have their places in
-// the file and its own keys.
+// ParseVolumes reads what to mount and applies assignments. Its input is a scenario, of which only
+// volumes and host matter, or a lone volume: an order by itself ("type: gp3"), with its instance if
+// that matters ("instance: m5.large"). A lone volume becomes a scenario's volume called data, and
+// assignments to it need no prefix: "iops=4000". Problems have their positions in the file and its
+// own keys.
 func (f *File) ParseVolumes(sets []string) (*Scenario, error) {
 	root, err := yamltree.Parse(bytes.TrimPrefix(f.text, []byte("\ufeff")), noun, "")
 	if err != nil || root.Find("type") == nil {
@@ -42,14 +42,14 @@ func (f *File) ParseVolumes(sets []string) (*Scenario, error) {
 	return sc, err
 }
 
-// What stands before the keys of a lone volume in the scenario that is made of it.
+// The prefix of a lone volume's keys in the scenario that is made from it.
 const (
 	loneVolumeAt   = "volumes.data."
 	loneInstanceAt = "host."
 	instanceKey    = "instance"
 )
 
-// loneVolume makes of a lone volume as much of a scenario as is mounted.
+// loneVolume makes the mountable part of a scenario from a lone volume.
 func loneVolume(lone *yamltree.Node) *yamltree.Node {
 	root := &yamltree.Node{Kind: yamltree.Mapping, At: lone.At}
 	if on := lone.Find(instanceKey); on != nil {
@@ -62,7 +62,7 @@ func loneVolume(lone *yamltree.Node) *yamltree.Node {
 	return root
 }
 
-// loneSet is an assignment over a lone volume as one over its scenario.
+// loneSet turns an assignment to a lone volume into one to its scenario.
 func loneSet(set string) string {
 	key := set
 	if i := strings.IndexAny(set, ".=["); i >= 0 {
@@ -77,7 +77,8 @@ func loneSet(set string) string {
 	return loneVolumeAt + set
 }
 
-// shorten tells a problem by the keys that a lone volume has, and an assignment as it was written.
+// shorten rewrites a problem with the lone volume's keys, and with the assignment as it was
+// written.
 func shorten(p *Problem, sets []string) {
 	for _, prefix := range []string{loneVolumeAt, loneInstanceAt} {
 		p.Field = strings.TrimPrefix(p.Field, prefix)

@@ -45,7 +45,7 @@ func TestParseVolumes(t *testing.T) {
 	}
 }
 
-// scenario.Problems of a lone volume stand where they are in the file, by its own keys.
+// scenario.Problems of a lone volume have their positions in the file, and its own keys.
 func TestLoneProblems(t *testing.T) {
 	for name, c := range map[string]struct {
 		text string

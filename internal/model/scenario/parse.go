@@ -15,15 +15,15 @@ import (
 	"plimsoll/internal/model/workload"
 )
 
-// A File is a scenario's text as it was when it was opened: variants of it are parsed from the same
-// bytes, though the file may be a pipe, which can be read once.
+// A File is a scenario's text as it was when it was opened. Variants are parsed from the same
+// bytes, even if the file is a pipe, which can be read only once.
 type File struct {
 	language *Language
 	path     string
 	text     []byte
 }
 
-// Parse makes a scenario of the file, with assignments over it, as [Language.Load] does.
+// Parse makes a scenario from the file and applies assignments, as [Language.Load] does.
 func (f *File) Parse(sets []string) (*Scenario, error) {
 	return f.language.parse(f.path, f.text, sets, f.open, nil)
 }
@@ -36,8 +36,8 @@ func (f *File) open(name string) (io.ReadCloser, error) {
 	return os.Open(name)
 }
 
-// parse reads a scenario; reshape, if not nil, makes volumes and host of what the text says, and
-// nothing else is asked for.
+// parse reads a scenario. reshape, if not nil, converts the text to a scenario with volumes and
+// host, and nothing else is required.
 func (l *Language) parse(name string, text []byte, sets []string, open workload.OpenFile, reshape func(*yamltree.Node) *yamltree.Node) (*Scenario, error) {
 	text = bytes.TrimPrefix(text, []byte("\ufeff")) // some editors begin a file with a byte order mark
 	src := yamltree.NewSource(name, text)
@@ -52,13 +52,13 @@ func (l *Language) parse(name string, text []byte, sets []string, open workload.
 	return d.with(Sets(sets))
 }
 
-// A draft is what a scenario says, before it is asked what that means.
+// A draft is a decoded scenario before it is checked.
 type draft struct {
 	*Language
 	src     *yamltree.Source
 	root    *yamltree.Node
 	open    workload.OpenFile // nil: it can name no files
-	mounted bool              // volumes and host are all there is
+	mounted bool              // only volumes and host matter
 }
 
 // scenario decodes what is said and checks it.
@@ -100,7 +100,7 @@ func (d *draft) scenario() (*Scenario, error) {
 	return s, nil
 }
 
-// refused places an error of text that cannot be read.
+// refused adds the position to an error in unreadable text.
 func refused(s *yamltree.Source, err error) error {
 	var u *yamltree.Unreadable
 	if errors.As(err, &u) {

@@ -2,11 +2,11 @@ package scenario
 
 import "plimsoll/internal/base/units"
 
-// Priced tells which prices are known.
+// Priced reports which prices are known.
 type Priced struct{ Volumes, Instances bool }
 
-// Monthly is what all members' volumes and instances cost a month, in the region of the catalogue
-// in use.
+// Monthly is the monthly price of all members' volumes and instances, in the region of the current
+// catalogue.
 func (s *Scenario) Monthly() (volumes, instances units.USD, known Priced) {
 	known = Priced{Volumes: true, Instances: s.instance != nil}
 	for k := 1; k <= s.MemberCount(); k++ {

@@ -2,16 +2,16 @@ package scenario
 
 import "plimsoll/internal/base/yamltree"
 
-// A Problem is one thing that is wrong with a scenario, and where it stands.
+// A Problem is one mistake in a scenario, with its position.
 type Problem = yamltree.Problem
 
-// Problems are all that is wrong with a scenario. As an error they are a few lines each.
+// Problems are all mistakes in a scenario. As an error they are a few lines each.
 type Problems []Problem
 
-// Error tells every problem: the place and the problem, and the line with a mark.
+// Error lists every problem: the position and the problem, and the line with a mark.
 func (p Problems) Error() string { return yamltree.Problems(p).Error() }
 
-// BadInput marks the error as one of what a person wrote.
+// BadInput marks the error as a mistake in the user's input.
 func (p Problems) BadInput() {}
 
 // Hint is what to do next.
@@ -19,7 +19,7 @@ func (p Problems) Hint() string {
 	return "plimsoll simulate --schema prints what a scenario may say; editors that know JSON Schema complete it"
 }
 
-// What errors call a scenario, and an assignment over one.
+// The names of a scenario, and of an assignment to one, in errors.
 const (
 	noun = "scenario"
 	like = "volumes.data.iops=16000"

@@ -26,8 +26,8 @@ engine:
 workload: {preset: telemetry}
 `
 
-// TestProblems shows what a person is told: parse reads a scenario, set assigns to one that is
-// right.
+// TestProblems shows the errors that a user sees: parse reads a scenario, set assigns to a valid
+// one.
 func TestProblems(t *testing.T) {
 	datadriven.Walk(t, "testdata/problems", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
@@ -65,7 +65,7 @@ func told(t *testing.T, s *scenario.Scenario, err error) string {
 	return b.String()
 }
 
-// TestFilledIn: what one part tells another.
+// TestFilledIn: values that one part takes from another.
 func TestFilledIn(t *testing.T) {
 	s, err := language.Parse("f.yaml", []byte(right), []string{"host.instance=m6i.xlarge", "engine.wiredtiger.cache="})
 	if err != nil {
@@ -82,7 +82,7 @@ func TestFilledIn(t *testing.T) {
 	if !known.Volumes || !known.Instances || volumes != 8 || instances < 100 {
 		t.Errorf("%v and %v a month, %+v", volumes, instances, known)
 	}
-	// A person's word stands.
+	// An explicit value is kept.
 	s, err = language.Parse("f.yaml", []byte(right), []string{"host.instance=m6i.xlarge", "host.cores=2", "engine.wiredtiger.documents=5"})
 	if err != nil || s.Host.Cores != 2 || scenario.ConfigOf[*wiredtiger.Config](s).Documents != 5 || scenario.ConfigOf[*wiredtiger.Config](s).Cache != 2e9 {
 		t.Errorf("%+v, %v", s, err)
@@ -114,7 +114,7 @@ workload: {arrivals: {poisson: 100/s}, mix: {insert: 100%}, document: {size: 1kB
 	}
 }
 
-// FuzzParse: no text stops the program, and what is refused is refused with a place.
+// FuzzParse: no text stops the program, and every refusal has a position.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{right, "", "a: [", "{", "x: &a [*a]", "- - - a", "? a\n: b", "a: |\n b\n", "\xff", strings.Repeat("[", 100), "volumes: {data: {type: gp3, size: 1GiB, episodes: {}}}", "\"a\": 'b'\n"} {
 		f.Add(text)
@@ -159,8 +159,8 @@ func holds(t *testing.T, s *scenario.Scenario, err error) {
 	}
 }
 
-// TestEncodings: a byte order mark is no part of the first key, and what is no text is said to be
-// none, where it begins.
+// TestEncodings: a byte order mark is not part of the first key, and content that is not text is
+// refused with its position.
 func TestEncodings(t *testing.T) {
 	if _, err := language.Parse("f.yaml", []byte("\ufeff"+strings.ReplaceAll(right, "\n", "\r\n")), nil); err != nil {
 		t.Error(err)
@@ -177,7 +177,7 @@ func TestEncodings(t *testing.T) {
 	}
 }
 
-// TestNoText: of a file that is no text no line is shown, and no mark stands where it is not.
+// TestNoText: a file that is not text is reported without a line and without a mark.
 func TestNoText(t *testing.T) {
 	for name, text := range map[string]string{
 		"binary":   "\x7fELF\x02\x01\x00\x00\xff\xfe",
@@ -191,7 +191,7 @@ func TestNoText(t *testing.T) {
 	}
 }
 
-// TestNoAssignment: an empty assignment is told as one, and not as a mistake of the file.
+// TestNoAssignment: an empty assignment is reported as such, not as a mistake in the file.
 func TestNoAssignment(t *testing.T) {
 	_, err := language.Parse("f.yaml", []byte(right), []string{""})
 	if err == nil || !strings.HasPrefix(err.Error(), "--set: is no assignment") {
@@ -199,7 +199,8 @@ func TestNoAssignment(t *testing.T) {
 	}
 }
 
-// TestOpenOnce: variants come from what was read when the file was opened, whatever becomes of it.
+// TestOpenOnce: variants are made from the text that was read when the file was opened, even if the
+// file changes.
 func TestOpenOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.yaml")
 	if err := os.WriteFile(path, []byte(right), 0o600); err != nil {

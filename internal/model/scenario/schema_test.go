@@ -46,7 +46,7 @@ func structs(t reflect.Type, into map[reflect.Type]bool) {
 	}
 }
 
-// TestFieldDocs holds each fields.json against the comments in the source.
+// TestFieldDocs compares each fields.json with the comments in the source.
 func TestFieldDocs(t *testing.T) {
 	all := map[reflect.Type]bool{reflect.TypeFor[scenario.Chosen](): true}
 	structs(reflect.TypeFor[scenario.Scenario](), all)
@@ -61,12 +61,12 @@ func TestFieldDocs(t *testing.T) {
 	}
 }
 
-// folder is where a type's package lies.
+// folder is the folder of a type's package.
 func folder(t reflect.Type) string {
 	return filepath.Join("..", "..", "..", strings.TrimPrefix(t.PkgPath(), "plimsoll/"))
 }
 
-// holdDocs holds a file with the comments of some structs' fields, named so, against the source.
+// holdDocs compares a file of field comments with the source.
 func holdDocs(t *testing.T, all map[reflect.Type]bool, file string, text []byte, name func(reflect.Type) string) {
 	t.Helper()
 	packages := map[string]map[string]*ast.StructType{}
@@ -136,8 +136,7 @@ func parseStructs(t *testing.T, dir string) map[string]*ast.StructType {
 	return out
 }
 
-// TestSchema holds the scenarios of the repository, and what is wrong on purpose, against the
-// schema.
+// TestSchema checks the repository's scenarios, and deliberately wrong ones, against the schema.
 func TestSchema(t *testing.T) {
 	var s validator
 	if err := json.Unmarshal(language.Schema(), &s.root); err != nil {
@@ -187,7 +186,7 @@ func asJSON(t *testing.T, text []byte) any {
 	return v
 }
 
-// TestSchemaDescribes: what an editor shows is there.
+// TestSchemaDescribes: the schema has what an editor shows.
 func TestSchemaDescribes(t *testing.T) {
 	for _, want := range []string{`"cache"`, "MongoDB's engine", `"checkpoint_completion_target"`, "telemetry-buckets", `"dirty_background_bytes"`} {
 		if !bytes.Contains(language.Schema(), []byte(want)) {
@@ -196,8 +195,8 @@ func TestSchemaDescribes(t *testing.T) {
 	}
 }
 
-// A validator knows the keywords of JSON Schema that the schema uses; another one is an error, so
-// that none is silently not checked.
+// A validator knows the JSON Schema keywords that the schema uses. Any other keyword is an error,
+// so that none goes unchecked silently.
 type validator struct{ root map[string]any }
 
 func (v validator) validate(doc any) error { return v.at("", v.root, doc) }

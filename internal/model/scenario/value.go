@@ -8,20 +8,20 @@ import (
 	"plimsoll/internal/base/yamltree"
 )
 
-// A Set is an assignment over a scenario: a value at a path of keys.
+// A Set is an assignment to a scenario: a value at a path of keys.
 type Set struct {
 	// Path is "volumes.data.iops", with [n] for items of lists.
 	Path string
-	// Value is a part of a scenario as its Go type has it, a [catalog.Order] for instance; a string
-	// is a value as YAML has it, "{type: gp3, size: 10GiB}". nil and "" take the key away.
+	// Value is a part of a scenario as a Go value, such as a [catalog.Order]. A string is a value
+	// in YAML, "{type: gp3, size: 10GiB}". nil and "" remove the key.
 	Value any
 }
 
-// unassigned is the value of a text that is no assignment.
+// unassigned is the value of a text that is not an assignment.
 type unassigned struct{}
 
-// Sets are assignments as --set takes them. A text that is none of them is refused when it is put
-// over a scenario, with its place.
+// Sets parses assignments as --set takes them. A text that is none is refused, with its position,
+// when it is applied to a scenario.
 func Sets(texts []string) []Set {
 	out := make([]Set, len(texts))
 	for i, text := range texts {
@@ -33,7 +33,7 @@ func Sets(texts []string) []Set {
 	return out
 }
 
-// Text is the value as --set takes it: "" takes the key away.
+// Text is the value as --set takes it: "" removes the key.
 func (s Set) Text() string {
 	switch v := s.Value.(type) {
 	case nil, unassigned:
@@ -60,7 +60,7 @@ func (s Set) String() string {
 func (s Set) value() (*yamltree.Node, error) {
 	switch v := s.Value.(type) {
 	case unassigned:
-		// A position without an assignment would be one in the file.
+		// A position without an assignment would be read as one in the file.
 		at := yamltree.Position{Line: 1, Column: 1, Set: cmp.Or(s.Path, "''")}
 		return nil, &yamltree.Unreadable{At: at, Text: "is no assignment: write it as " + like}
 	case string:
@@ -71,22 +71,22 @@ func (s Set) value() (*yamltree.Node, error) {
 	return n, nil
 }
 
-// Make makes a scenario of assignments alone: what it says and nothing else is at their paths. The
-// name is the scenario's where none is assigned, and the file's in problems. It opens no file.
+// Make makes a scenario from assignments alone, with nothing else at their paths. name is the
+// scenario's name if none is assigned, and the file's in problems. Make opens no file.
 func (l *Language) Make(name string, sets []Set) (*Scenario, error) {
 	d := &draft{Language: l, src: yamltree.NewSource(name, nil), root: &yamltree.Node{Kind: yamltree.Mapping, At: yamltree.Position{Line: 1, Column: 1}}}
 	return d.with(sets)
 }
 
-// With makes the scenario anew with assignments over what was written: it does not know what was
-// done to its fields since.
+// With makes the scenario again from its text and further assignments. It ignores later changes to
+// the fields of s.
 func (s *Scenario) With(sets ...Set) (*Scenario, error) {
 	d := *s.draft
 	d.root = d.root.Clone()
 	return d.with(sets)
 }
 
-// YAML is what the scenario says, without the comments of its file.
+// YAML is the content of the scenario, without its file's comments.
 func (s *Scenario) YAML() ([]byte, error) {
 	b, err := s.draft.root.YAML(false)
 	if err != nil {

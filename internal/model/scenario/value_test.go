@@ -14,7 +14,7 @@ import (
 	"plimsoll/internal/model/scenario"
 )
 
-// same reports whether two scenarios say the same, whatever they are called.
+// same reports whether two scenarios have the same content, whatever their names.
 func same(a, b *scenario.Scenario) bool {
 	parts := func(s *scenario.Scenario) []any {
 		return []any{s.Seed, s.Run, s.Host, s.Volumes, s.Engine.Name(), s.Engine.Config, s.Members, s.Workload, s.Objective}
@@ -22,7 +22,7 @@ func same(a, b *scenario.Scenario) bool {
 	return reflect.DeepEqual(parts(a), parts(b))
 }
 
-// TestYAML: what a scenario says is written as YAML that says the same.
+// TestYAML: a scenario's YAML gives the same scenario.
 func TestYAML(t *testing.T) {
 	files, err := filepath.Glob("../../../examples/scenarios/*.yaml")
 	if err != nil || len(files) == 0 {
@@ -41,7 +41,7 @@ func TestYAML(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		beside := filepath.Join(filepath.Dir(file), "of-"+filepath.Base(file)) // recorded rates lie there
+		beside := filepath.Join(filepath.Dir(file), "of-"+filepath.Base(file)) // recorded rates are there
 		again, err := language.NewFile(beside, text).Parse(nil)
 		if err != nil {
 			t.Errorf("%s is written as\n%s\n%v", file, text, err)
@@ -53,7 +53,7 @@ func TestYAML(t *testing.T) {
 	}
 }
 
-// TestWith: assignments of values and of text come to the same, and to what --set makes of them.
+// TestWith: assignments of values and of text have the same effect as --set.
 func TestWith(t *testing.T) {
 	text, err := os.ReadFile("../../../examples/scenarios/telemetry.yaml")
 	if err != nil {
@@ -86,14 +86,14 @@ func TestWith(t *testing.T) {
 			t.Fatalf("%s: %q: %v", name, lines, err)
 		}
 		if !same(with, parsed) || same(with, s) {
-			t.Errorf("%s: %q come to another scenario", name, lines)
+			t.Errorf("%s: %q give another scenario", name, lines)
 		}
 		if j, c := with.Volumes.Get("journal"), scenario.ConfigOf[*wiredtiger.Config](with); j == nil || *j != journal || c.Cache != 3*units.GiB || with.Objective.WriteP99 != nil {
 			t.Errorf("%s: %+v", name, with)
 		}
 	}
 	if after, err := s.YAML(); err != nil || string(after) != string(before) {
-		t.Errorf("the scenario that was assigned over is another:\n%s\n%v", after, err)
+		t.Errorf("the original scenario changed:\n%s\n%v", after, err)
 	}
 	_, err = s.With(scenario.Set{Path: "volumes.data", Value: catalog.Order{Type: "gp3", Size: 100 * units.GiB, IOPS: 90_000}})
 	if err == nil || !strings.Contains(err.Error(), "--set: volumes.data.iops: 90,000 IOPS") {
@@ -104,7 +104,7 @@ func TestWith(t *testing.T) {
 	}
 }
 
-// TestMake: a scenario can be made of nothing but assignments, and what is missing is said.
+// TestMake: a scenario can be made from assignments alone, and missing parts are reported.
 func TestMake(t *testing.T) {
 	sets := []scenario.Set{
 		{"plimsoll", scenario.Version},

@@ -49,7 +49,7 @@ func gather(data fs.FS) ([]catalog.InstanceType, error) {
 	return rows, nil
 }
 
-// measure sets what one of an instance's local disks was measured to do, if its type was.
+// measure sets the measurements of an instance's local disks, if its type has any.
 func measure(d *catalog.LocalDisk, name string, measured map[string]catalog.LocalDisk) {
 	family, _, _ := strings.Cut(name, ".")
 	m, ok := measured[name]
@@ -77,7 +77,7 @@ func set[T ~int64 | ~float64](quantity *T, x float64) { *quantity = T(math.Round
 // while that of i4i.32xlarge with 8 is i4i.4xlarge's with 1.
 var ofAll = map[string]bool{"i7i": true, "i7ie": true, "i8g": true, "i8ge": true}
 
-// prices reads the list of on-demand prices, of which there must be one.
+// prices reads the list of on-demand prices; there must be exactly one.
 func prices(data fs.FS) (map[string]catalog.InstancePrice, error) {
 	files, err := fs.Glob(data, "aws_ondemand_us-east-1_*.csv")
 	if err != nil || len(files) != 1 {

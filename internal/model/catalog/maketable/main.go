@@ -1,9 +1,9 @@
 // Command maketable makes the table of EC2 instances that package catalog embeds, from public data
-// in a folder: what DescribeInstanceTypes answers, on-demand prices, and measured local disks.
+// in a folder: the answers of DescribeInstanceTypes, on-demand prices, and measured local disks.
 //
 //	go run ./internal/model/catalog/maketable -data ../shared/data -to catalog/instances.csv
 //
-// Its rows are in the order of names, so a new version of the data shows as what it changed.
+// Its rows are sorted by name, so that a diff shows what new data changes.
 package main
 
 import (
